@@ -1,0 +1,197 @@
+// Types of the native engine. The engine is the data plane: sockets, MQTT, classes, batches.
+// Numbers are plain JS numbers; times are milliseconds since the epoch; sizes are bytes unless the name says MiB.
+
+/** Record class. 1 is the most urgent. Names: 1 critical, 2 high, 3 normal, 4 bulk. */
+export type RecordClass = 1 | 2 | 3 | 4;
+
+export interface EngineOptions {
+  /** Worker threads, 0 = one for each allowed core but the first, at least 1. Range 0..64. */
+  workers?: number;
+  /** Cores that workers may use, as a list such as "1-3,5"; empty = all allowed cores but the first. */
+  cpus?: string;
+  /** Budget for records held in memory, MiB. Devices are slowed above it. Default 64, range 1..65536. */
+  memoryMiB?: number;
+  /** Largest MQTT packet accepted from a device. Default 262144, range 1024..16777216. */
+  maxPacketBytes?: number;
+  /** Devices with an open connection, at most. Default 10000. */
+  maxDevices?: number;
+  /** Ring between the workers and Node-RED messages, MiB a worker. Default 4, range 1..1024. */
+  messageRingMiB?: number;
+}
+
+export interface WorkerInfo {
+  index: number;
+  /** Thread id as in /proc/PID/task. */
+  tid: number;
+  /** The core that it is pinned to, -1 when it is not pinned. */
+  cpu: number;
+  /** Why it is not pinned, empty when it is. */
+  reason: string;
+}
+
+export interface Rule {
+  /** MQTT topic filter (+ and # as in MQTT 3.1.1, 4.7), matched against the record's topic; absent = any topic. */
+  topic?: string;
+  /** Device glob (* any run, ? one character), matched against the whole device id; absent = any device. */
+  device?: string;
+  class: RecordClass;
+}
+
+export type BatchMode = 'envelope' | 'records' | 'off';
+
+/**
+ * One node of the data path. `id` is a number the caller keeps stable for a Node-RED node while the engine lives;
+ * `next` names the stages that get this stage's output natively; `messages` asks for its output as messages too.
+ */
+export type StageSpec = { id: number; next: number[]; messages: boolean } & (
+  | { kind: 'source' } // mqtt devices; the listener itself is opened with listen()
+  | { kind: 'ingest' } // records pushed from JavaScript
+  | { kind: 'priority'; rules: Rule[]; defaultClass: 0 | RecordClass } // 0 keeps the class that the record has
+  | {
+      kind: 'batch';
+      mode: BatchMode;
+      format: 'ndjson';
+      /** Paper's n: no batching below this many connected devices; back off below 90 % of it. 0 = always batch. */
+      minDevices: number;
+      /** Paper's m: a batch is sealed before it would exceed this many payload bytes. */
+      maxBytes: number;
+      /** Paper's t: a batch is sealed when its oldest record is this old, ms. */
+      maxDelayMs: number;
+      /** Classes up to this one never wait and are never mixed with others. Default 1. */
+      immediateClass: number;
+    }
+  | { kind: 'uplink'; uplink: number } // uplink = number of the broker's queue, see UplinkSource
+  | { kind: 'tap'; everyN: number; perSecond: number } // 0 = no limit of that kind; only sampled records go on
+);
+
+export interface PlanSpec {
+  stages: StageSpec[];
+}
+
+export interface ListenOptions {
+  host: string;
+  /** 0 = any free port. */
+  port: number;
+  /** Connections whose CONNECT is not complete after this long are closed, ms. Default 10000. */
+  connectTimeoutMs?: number;
+}
+
+/** What push() answers. */
+export declare const PushResult: Readonly<{
+  /** The record is in the engine. */
+  OK: 0;
+  /** The memory budget or the worker's ring is full: wait and push again. */
+  FULL: 1;
+  /** Device id over 256 bytes, topic over 65,535 bytes or payload over maxPacketBytes. */
+  TOO_LONG: 2;
+  CLOSED: 3;
+  /** No stage with this id in the current plan. */
+  NO_STAGE: 4;
+}>;
+
+/** push() flags, or-ed. */
+export declare const Flag: Readonly<{ QOS1: 1; RETAIN: 2; ENVELOPE: 4 }>;
+
+/** A counter table: one row a name. Names and meanings: docs/operations.md. */
+export type Counters = Record<string, number>;
+
+export interface StageCounters {
+  id: number;
+  /** Records in, out; for batch stages also sealed batches. */
+  recordsIn: number;
+  recordsOut: number;
+  batches: number;
+  /** Copies for JavaScript that were not made because the message ring was full. */
+  copiesDropped: number;
+}
+
+export interface LatencySummary {
+  class: RecordClass;
+  count: number;
+  /** From the reading of the packet to the cloud's PUBACK, ms. */
+  p50: number;
+  p90: number;
+  p99: number;
+  max: number;
+}
+
+export interface EngineStats {
+  /** Devices with an open connection. */
+  devices: number;
+  /** Bytes held for records, and the budget. */
+  heldBytes: number;
+  budgetBytes: number;
+  /** Records accepted and not yet acknowledged by the cloud, by class (index 0 unused). */
+  heldRecords: number[];
+  /** True while devices are not read because the budget is used up. */
+  slowed: boolean;
+  counters: Counters;
+  /** Dropped records by reason (row name) and class (index). */
+  drops: Record<string, number[]>;
+  latency: LatencySummary[];
+  stages: StageCounters[];
+}
+
+export declare class Engine {
+  /** @param onDoorbell called on this thread when messages or completions wait; coalesced. */
+  constructor(options: EngineOptions, onDoorbell: () => void);
+  /** Names this engine to other threads of the process: `new UplinkSource(token, …)`. */
+  readonly token: number;
+  workers(): WorkerInfo[];
+  /** The worker that owns a device id. */
+  workerOf(deviceId: string): number;
+  /** Swaps the plan. Open batches of stages that change are sealed and follow their old wires. Throws TypeError on a bad plan. */
+  applyPlan(plan: PlanSpec): void;
+  /** Opens the device listener of a source stage. Throws Error with `code` (EADDRINUSE, EACCES …). Returns the port. */
+  listen(stage: number, options: ListenOptions): number;
+  /** Closes the listener and its devices' connections. Records already accepted go on. */
+  unlisten(stage: number): void;
+  /**
+   * Puts one record into a stage. class 0 = 3 (normal); tsMs 0 = now. A ticket other than 0 comes back in
+   * takeCompletions() when the cloud has acknowledged (uplink stages only).
+   */
+  push(stage: number, deviceId: string, topic: string, payload: Uint8Array, recordClass: number, flags: number, tsMs: number, ticket: number): 0 | 1 | 2 | 3 | 4;
+  /** What a priority stage would answer; used where a wire carries messages. */
+  classify(stage: number, deviceId: string, topic: string, recordClass: number): RecordClass;
+  /** Copies waiting messages as frames (nodes/lib/frame.js) into `into`; returns bytes written, 0 = none left. */
+  takeMessages(into: Uint8Array): number;
+  /** Tickets whose records the cloud has acknowledged or that failed: [ticket, ok(1|0), …]. */
+  takeCompletions(): number[];
+  /** Seals the open batches of a batch stage now; 0 = of all. */
+  flush(stage: number): void;
+  /** First step of the end: no new devices, no more reading. */
+  stopReading(): void;
+  stats(): EngineStats;
+  /** Stops the threads. Idempotent. What was still held is counted as dropped (`closed`). */
+  close(): void;
+}
+
+/** The uplink's end of the engine; may live in another thread (worker_threads) than its Engine. */
+export declare class UplinkSource {
+  /**
+   * @param token Engine.token  @param uplink number used in the plan's uplink stages
+   * @param onDoorbell called on this thread when a batch became ready; coalesced.
+   */
+  constructor(token: number, uplink: number, onDoorbell: () => void);
+  /** Most urgent class with a batch ready, 0 = none. */
+  best(): 0 | RecordClass;
+  /**
+   * Takes the best batch: its bytes go to `into`, its head to `meta` (length ≥ 12). Returns the payload's length,
+   * -1 = nothing ready, or -(needed + 2) when `into` is too small (nothing is taken).
+   *
+   * meta: 0 id · 1 class · 2 record count · 3 stage id of the uplink node · 4 kind (0 one record, 1 envelope, 2 records)
+   *       5 flags (Flag) · 6 first ts · 7 last ts · 8 seal reason (SealReason) · 9 boolean: sent before (redelivery)
+   *       10 topic length · 11 device length; both strings precede the payload for kind 0: [device][topic][payload].
+   *       The returned length counts them. kind 2 is a sequence of
+   *       u8 flags, u8 device length - 1, u16 topic length, u32 payload length (little endian), device, topic, payload.
+   */
+  take(into: Uint8Array, meta: Float64Array): number;
+  /** The cloud acknowledged (true), or refuses it for good (false: counted as dropped, reason `refused`). */
+  release(id: number, ok: boolean): void;
+  /** Gives up the queue's end: batches taken and not released go back to the head of their lanes in order. */
+  close(): void;
+}
+
+export declare const SealReason: readonly ['single', 'bytes', 'delay', 'flush', 'plan', 'count'];
+/** Names of the classes; index = class. */
+export declare const classNames: readonly ['', 'critical', 'high', 'normal', 'bulk'];
