@@ -46,7 +46,7 @@ module.exports = function (RED) {
         ...(username && { username }),
         ...(password && { password })
       });
-      link.onError = (error) => this.error(`The uplink thread did not stop cleanly: ${error.message}`);
+      link.onProblem = (sentence) => this.warn(sentence);
       this.link = link;
       this.on('close', (/** @type {() => void} */ done) => void link.close(STOP_MS).finally(done));
     } catch (error) {

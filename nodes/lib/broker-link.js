@@ -35,8 +35,8 @@ class BrokerLink {
     this.closed_ = false;
     /** @type {UplinkState} */
     this.state = { state: 'stopped' };
-    /** @type {(error: Error) => void} */
-    this.onError = () => {};
+    /** @type {(sentence: string) => void} */
+    this.onProblem = () => {};
   }
 
   /**
@@ -57,7 +57,16 @@ class BrokerLink {
   }
 
   /**
-   * Starts the thread if it does not run, attaches it to the engine's queue, and tells it the uplink nodes.
+   * Before a plan: a thread that runs learns its topics first, so that no batch waits for one.
+   * @param {EngineHost} host
+   * @param {UplinkStages} stages
+   */
+  announce(host, stages) {
+    if (this.thread_ && this.token_ === host.token) this.thread_.setStages(stages);
+  }
+
+  /**
+   * After a plan: starts the thread if it does not run, and attaches it to the engine's queue.
    * @param {EngineHost} host
    * @param {number} uplinkNumber
    * @param {UplinkStages} stages
@@ -68,7 +77,6 @@ class BrokerLink {
     await this.stopping_;
     if (host.closing || this.closed_) return;
     if (!this.thread_) this.start_(host, uplinkNumber, token, stages);
-    else this.thread_.setStages(stages);
   }
 
   /**
@@ -80,7 +88,9 @@ class BrokerLink {
     const thread = this.thread_;
     this.thread_ = null;
     if (thread) {
-      this.stopping_ = Promise.resolve(thread.stop(timeoutMs)).catch((error) => this.onError(error));
+      this.stopping_ = Promise.resolve(thread.stop(timeoutMs)).catch((error) =>
+        this.onProblem(`The uplink thread did not stop cleanly: ${error.message}`)
+      );
       this.state = { state: 'stopped' };
     }
     return this.stopping_;
@@ -100,15 +110,16 @@ class BrokerLink {
 
   /** @returns {Shown} */
   shown() {
-    const { state, reason = '', rttMs } = this.state;
+    const { state, code = '', reason = '', rttMs = 0 } = this.state;
     if (state === 'connected') {
-      const rtt = rttMs === undefined ? '' : ` · ${Math.round(rttMs)} ms`;
+      const rtt = rttMs > 0 ? ` · ${Math.ceil(rttMs)} ms` : '';
       return { fill: 'green', shape: 'dot', text: `connected${rtt}` };
     }
     if (state === 'connecting') return { fill: 'yellow', shape: 'ring', text: 'connecting' };
     if (state === 'stopped') return { fill: 'grey', shape: 'ring', text: 'stopped' };
     if (state === 'refused') return { fill: 'red', shape: 'ring', text: reason || 'refused' };
-    return { fill: 'red', shape: 'ring', text: reason ? `disconnected: ${reason}` : 'disconnected' };
+    const cause = code || reason;
+    return { fill: 'red', shape: 'ring', text: cause ? `disconnected: ${cause}` : 'disconnected' };
   }
 
   /**
@@ -127,6 +138,7 @@ class BrokerLink {
     thread.on('state', (state) => {
       if (this.thread_ === thread) this.state = state;
     });
+    thread.on('problem', ({ reason }) => this.onProblem(reason));
     thread.setStages(stages);
     thread.attach(token, uplinkNumber);
   }

@@ -74,6 +74,7 @@ class EngineHost {
     this.plan = null;
     /** @type {Promise<void> | null} the end, once it has begun */
     this.closing = null;
+    this.closed_ = false;
     this.onStarted_ = () => this.applyPlan_();
     this.onStopping_ = () => this.hold_();
     context.events.on('flows:started', this.onStarted_);
@@ -143,6 +144,7 @@ class EngineHost {
     const held = this.engine.stats().heldRecords.reduce((sum, count) => sum + count, 0);
     const left = held + this.inbox.close('The engine stopped before the record was delivered.');
     this.pump_.close();
+    this.closed_ = true;
     this.engine.close();
     for (const member of this.members_.values()) member.wires.restore();
     if (left > 0) {
@@ -160,35 +162,37 @@ class EngineHost {
   applyPlan_() {
     if (this.closing) return;
     const members = [...this.members_.values()];
+    const uplinks = members.flatMap(({ stage, uplink }) => (uplink ? [{ stage, ...uplink }] : []));
     try {
       const plan = compile(
         members.map((member) => member.planMember()),
         this.context_.getNode,
         { fastPath: this.fastPath }
       );
+      this.uplinks.announce(this, uplinks);
       this.engine.applyPlan(plan.spec);
       this.plan = plan;
+      this.outlets_ = new Map(members.map((member) => [member.stage, member.follow(plan)]));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.context_.error(`The wires could not be turned into a plan: ${reason} The plan before goes on.`);
-      return;
+      return this.resume_();
     }
-    this.outlets_ = new Map(
-      members.map((member) => [member.stage, member.follow(/** @type {Plan} */ (this.plan))])
-    );
-    this.inbox.waitForPlan = false;
-    this.pump_.paused = false;
     for (const member of members) member.listen(this.engine);
-    const uplinks = members.flatMap((member) =>
-      member.uplink ? [{ stage: member.stage, ...member.uplink }] : []
-    );
     this.uplinks
       .reconcile(this, uplinks)
       .catch((error) => this.context_.error(`The uplink did not start: ${error.message}`));
+    this.resume_();
+  }
+
+  resume_() {
+    this.inbox.waitForPlan = false;
+    this.pump_.paused = false;
     this.onDoorbell_();
   }
 
   onDoorbell_() {
+    if (this.closed_) return;
     this.inbox.run();
     this.pump_.run();
   }

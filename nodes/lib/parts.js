@@ -7,13 +7,14 @@
  * @typedef {new (options: object) => UplinkThread} UplinkThreadClass
  *
  * @typedef {object} UplinkThread one worker thread with the MQTT sessions of one broker
- * @property {(event: 'state', listener: (state: UplinkState) => void) => unknown} on
+ * @property {(event: 'state' | 'problem', listener: (event: any) => void) => unknown} on
  * @property {(stages: Record<number, { topic: string, recordTopic: string, qos: number }>) => unknown} setStages
  * @property {(token: number, uplink: number) => unknown} attach
  * @property {(timeoutMs: number) => Promise<unknown>} stop
  *
  * @typedef {object} UplinkState
  * @property {'connecting' | 'connected' | 'reconnecting' | 'disconnected' | 'refused' | 'stopped'} state
+ * @property {string} [code] such as ECONNREFUSED
  * @property {string} [reason]
  * @property {number} [rttMs]
  * @property {number} [inflight]

@@ -27,18 +27,21 @@ class Uplinks {
   }
 
   /**
-   * After a plan: threads that are wanted run and know their nodes, the others stop.
+   * Before a plan: threads that run learn the topics of their nodes.
+   * @param {EngineHost} host
+   * @param {UplinkMember[]} members
+   */
+  announce(host, members) {
+    for (const [link, stages] of byLink(members)) link.announce(host, stages);
+  }
+
+  /**
+   * After a plan: threads that are wanted run, the others stop.
    * @param {EngineHost} host
    * @param {UplinkMember[]} members
    */
   async reconcile(host, members) {
-    /** @type {Map<BrokerLink, UplinkStages>} */
-    const wanted = new Map();
-    for (const { stage, link, topics } of members) {
-      const stages = wanted.get(link) ?? {};
-      stages[stage] = topics;
-      wanted.set(link, stages);
-    }
+    const wanted = byLink(members);
     const unused = [...this.links_].filter((link) => !wanted.has(link));
     this.links_ = new Set(wanted.keys());
     await Promise.all([
@@ -56,6 +59,17 @@ class Uplinks {
   view() {
     return [...this.links_].map((link) => ({ broker: link.id, name: link.name, ...link.state }));
   }
+}
+
+/**
+ * @param {UplinkMember[]} members
+ * @returns {Map<BrokerLink, UplinkStages>}
+ */
+function byLink(members) {
+  /** @type {Map<BrokerLink, UplinkStages>} */
+  const links = new Map();
+  for (const { stage, link, topics } of members) links.set(link, { ...links.get(link), [stage]: topics });
+  return links;
 }
 
 exports.Uplinks = Uplinks;
