@@ -104,10 +104,7 @@ class EngineHost {
 
   /** @param {Member} member */
   deregister(member) {
-    if (this.members_.get(member.id) !== member) return;
-    this.members_.delete(member.id);
-    if (member.listening && !this.closing) this.engine.unlisten(member.stage);
-    member.listening = false;
+    if (this.members_.get(member.id) === member) this.members_.delete(member.id);
   }
 
   /** @returns {EngineStats & { workers: object[], uplinks: object[], waiting: number, unclaimed: number }} */

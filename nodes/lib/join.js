@@ -67,7 +67,7 @@ function join(RED, node, config, schema, describe) {
     return null;
   }
   const joined = member;
-  node.on('close', () => joined.close());
+  node.on('close', (/** @type {() => void} */ done) => void joined.close().finally(done));
   return joined;
 }
 

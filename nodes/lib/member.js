@@ -144,9 +144,15 @@ class Member {
     return this.route && this.route.carriage !== 'none' ? ` · ${this.route.carriage}` : '';
   }
 
-  close() {
+  /** The node is closed. Devices stay connected when the engine closes too: they get what is acknowledged meanwhile. */
+  async close() {
     this.status.close();
     this.host.deregister(this);
+    if (!this.listening) return;
+    // Node-RED calls the close handlers of all nodes in one go; after this turn it is known who else is closing.
+    await new Promise((resolve) => setImmediate(resolve));
+    if (!this.host.closing) this.host.engine.unlisten(this.stage);
+    this.listening = false;
   }
 }
 

@@ -16,8 +16,8 @@ const engines = [];
 const threads = [];
 
 class Engine {
-  constructor(options, doorbell) {
-    Object.assign(this, { options, doorbell, token: engines.push(this), plan: { stages: [] }, pushes: [] });
+  constructor(options, ring) {
+    Object.assign(this, { options, ring, token: engines.push(this), plan: { stages: [] }, pushes: [] });
     Object.assign(this, {
       frames: [],
       completions: [],
@@ -26,6 +26,13 @@ class Engine {
       full: 0,
       refuseListen: null,
       seq: 0
+    });
+  }
+  /** As the native one: later, and once for many. */
+  doorbell() {
+    this.rung ??= setImmediate(() => {
+      this.rung = null;
+      this.ring();
     });
   }
   workers() {

@@ -69,6 +69,13 @@ async function until(condition, what = String(condition)) {
   }
 }
 
+/** The status that a node showed last. */
+function shown(id) {
+  const node = helper.getNode(id);
+  const calls = node.status.getCalls().filter(({ thisValue }) => thisValue === node);
+  return calls.at(-1)?.args[0];
+}
+
 /** Errors that nodes logged, as [node id, text]. */
 function errors() {
   const spy = helper.log();
@@ -89,5 +96,6 @@ module.exports = {
   inbox,
   until,
   errors,
+  shown,
   ...fake
 };
