@@ -20,7 +20,12 @@ Status StatusOf(CloseReason reason) {
   }
 }
 
-ConnectPeek Ended(CloseReason reason) { return {.status = StatusOf(reason), .reason = reason}; }
+ConnectPeek Ended(CloseReason reason) {
+  ConnectPeek peek;
+  peek.status = StatusOf(reason);
+  peek.reason = reason;
+  return peek;
+}
 
 }  // namespace
 
