@@ -1,8 +1,8 @@
 #include "binding/args.h"
 
-#include <cmath>
-
 #include <uv.h>
+
+#include <cmath>
 
 namespace seganet::binding {
 
@@ -13,8 +13,8 @@ bool ReadNumber(Napi::Env env, Napi::Value value, const char* name, double low, 
     if (std::trunc(*number) == *number && *number >= low && *number <= high) return true;
   }
   const auto shown = [](double limit) { return std::to_string(static_cast<int64_t>(limit)); };
-  Napi::TypeError::New(env, std::string(name) + " must be a whole number from " + shown(low) +
-                                " to " + shown(high))
+  Napi::TypeError::New(
+      env, std::string(name) + " must be a whole number from " + shown(low) + " to " + shown(high))
       .ThrowAsJavaScriptException();
   return false;
 }
@@ -44,8 +44,8 @@ void Throw(Napi::Env env, const Status& status) {
     return;
   }
   Napi::Error error = Napi::Error::New(env, status.message());
-  const char* code = status.code() == Status::Code::kClosed ? "ERR_SEGANET_CLOSED"
-                                                            : uv_err_name(-status.error());
+  const char* code =
+      status.code() == Status::Code::kClosed ? "ERR_SEGANET_CLOSED" : uv_err_name(-status.error());
   error.Set("code", Napi::String::New(env, code));
   error.ThrowAsJavaScriptException();
 }

@@ -1,12 +1,12 @@
-// Reads arguments from JavaScript. A wrong one becomes a TypeError or RangeError that names it and its limits; the
-// caller returns at once when a reader says false.
+// Reads arguments from JavaScript. A wrong one becomes a TypeError or RangeError that names it and
+// its limits; the caller returns at once when a reader says false.
 #ifndef SEGANET_BINDING_ARGS_H_
 #define SEGANET_BINDING_ARGS_H_
 
+#include <napi.h>
+
 #include <cstdint>
 #include <string>
-
-#include <napi.h>
 
 #include "core/base/status.h"
 
@@ -37,7 +37,8 @@ bool ReadString(Napi::Env env, Napi::Value value, const char* name, std::string*
 
 bool ReadBytes(Napi::Env env, Napi::Value value, const char* name, Napi::Uint8Array* bytes);
 
-// Throws what a failed Status says: TypeError for bad arguments, Error with `code` (EADDRINUSE) for the system's.
+// Throws what a failed Status says: TypeError for bad arguments, Error with `code` (EADDRINUSE) for
+// the system's.
 void Throw(Napi::Env env, const Status& status);
 
 }  // namespace seganet::binding

@@ -33,21 +33,20 @@ bool ReadEngineOptions(Napi::Env env, Napi::Value value, EngineOptions* options)
 }  // namespace
 
 Napi::Function EngineWrap::Define(Napi::Env env) {
-  return DefineClass(env, "Engine",
-                     {InstanceAccessor<&EngineWrap::Token>("token"),
-                      InstanceMethod<&EngineWrap::Workers>("workers"),
-                      InstanceMethod<&EngineWrap::WorkerOf>("workerOf"),
-                      InstanceMethod<&EngineWrap::ApplyPlan>("applyPlan"),
-                      InstanceMethod<&EngineWrap::Listen>("listen"),
-                      InstanceMethod<&EngineWrap::Unlisten>("unlisten"),
-                      InstanceMethod<&EngineWrap::Push>("push"),
-                      InstanceMethod<&EngineWrap::Classify>("classify"),
-                      InstanceMethod<&EngineWrap::TakeMessages>("takeMessages"),
-                      InstanceMethod<&EngineWrap::TakeCompletions>("takeCompletions"),
-                      InstanceMethod<&EngineWrap::Flush>("flush"),
-                      InstanceMethod<&EngineWrap::StopReading>("stopReading"),
-                      InstanceMethod<&EngineWrap::Stats>("stats"),
-                      InstanceMethod<&EngineWrap::Close>("close")});
+  return DefineClass(
+      env, "Engine",
+      {InstanceAccessor<&EngineWrap::Token>("token"),
+       InstanceMethod<&EngineWrap::Workers>("workers"),
+       InstanceMethod<&EngineWrap::WorkerOf>("workerOf"),
+       InstanceMethod<&EngineWrap::ApplyPlan>("applyPlan"),
+       InstanceMethod<&EngineWrap::Listen>("listen"),
+       InstanceMethod<&EngineWrap::Unlisten>("unlisten"), InstanceMethod<&EngineWrap::Push>("push"),
+       InstanceMethod<&EngineWrap::Classify>("classify"),
+       InstanceMethod<&EngineWrap::TakeMessages>("takeMessages"),
+       InstanceMethod<&EngineWrap::TakeCompletions>("takeCompletions"),
+       InstanceMethod<&EngineWrap::Flush>("flush"),
+       InstanceMethod<&EngineWrap::StopReading>("stopReading"),
+       InstanceMethod<&EngineWrap::Stats>("stats"), InstanceMethod<&EngineWrap::Close>("close")});
 }
 
 EngineWrap::EngineWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<EngineWrap>(info) {
@@ -164,8 +163,7 @@ Napi::Value EngineWrap::Push(const Napi::CallbackInfo& info) {
   uint32_t ticket = 0;
   if (!ReadInt<uint32_t>(env, info[0], "stage", 1, kAnyStage, &stage) ||
       !ReadString(env, info[1], "deviceId", &device) ||
-      !ReadString(env, info[2], "topic", &topic) ||
-      !ReadBytes(env, info[3], "payload", &payload) ||
+      !ReadString(env, info[2], "topic", &topic) || !ReadBytes(env, info[3], "payload", &payload) ||
       !ReadInt<uint8_t>(env, info[4], "recordClass", 0, kClasses, &record_class) ||
       !ReadInt<uint8_t>(env, info[5], "flags", 0, 7, &flags) ||
       !ReadNumber(env, info[6], "tsMs", 0, kMaxTimeMs, &ts_ms) ||
@@ -197,16 +195,16 @@ Napi::Value EngineWrap::Classify(const Napi::CallbackInfo& info) {
       !ReadInt<uint8_t>(env, info[3], "recordClass", 0, kClasses, &current)) {
     return env.Undefined();
   }
-  return Napi::Number::New(env, handle_->engine.ClassOf(stage, device, topic,
-                                                        current == 0 ? kNormal : current));
+  return Napi::Number::New(
+      env, handle_->engine.ClassOf(stage, device, topic, current == 0 ? kNormal : current));
 }
 
 Napi::Value EngineWrap::TakeMessages(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   Napi::Uint8Array into;
   if (!ReadBytes(env, info[0], "into", &into)) return env.Undefined();
-  const size_t bytes = handle_->engine.TakeMessages(reinterpret_cast<char*>(into.Data()),
-                                                    into.ByteLength());
+  const size_t bytes =
+      handle_->engine.TakeMessages(reinterpret_cast<char*>(into.Data()), into.ByteLength());
   return Napi::Number::New(env, static_cast<double>(bytes));
 }
 

@@ -2,9 +2,9 @@
 #ifndef SEGANET_BINDING_ENGINE_WRAP_H_
 #define SEGANET_BINDING_ENGINE_WRAP_H_
 
-#include <memory>
-
 #include <napi.h>
+
+#include <memory>
 
 #include "binding/registry.h"
 
@@ -36,7 +36,8 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   static void OnEnvironmentEnd(void* self);
   void CloseNow();
 
-  std::shared_ptr<EngineHandle> handle_;  // null only when construction failed or the environment has ended
+  std::shared_ptr<EngineHandle>
+      handle_;  // null only when construction failed or the environment has ended
   uint32_t token_ = 0;
 };
 

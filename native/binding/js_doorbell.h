@@ -2,15 +2,16 @@
 #ifndef SEGANET_BINDING_JS_DOORBELL_H_
 #define SEGANET_BINDING_JS_DOORBELL_H_
 
-#include <mutex>
-
 #include <napi.h>
+
+#include <mutex>
 
 #include "core/base/doorbell.h"
 
 namespace seganet::binding {
 
-// Thread safety: Ring from any thread; Open and Disconnect from the JavaScript thread. It does not keep Node alive.
+// Thread safety: Ring from any thread; Open and Disconnect from the JavaScript thread. It does not
+// keep Node alive.
 class JsDoorbell : public Doorbell {
  public:
   JsDoorbell() = default;

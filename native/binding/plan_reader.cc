@@ -17,9 +17,9 @@ bool Fail(Napi::Env env, const std::string& message) {
 
 bool ReadKind(Napi::Env env, Napi::Value value, StageKind* kind) {
   static constexpr std::pair<const char*, StageKind> kKinds[] = {
-      {"source", StageKind::kSource}, {"ingest", StageKind::kIngest},
+      {"source", StageKind::kSource},     {"ingest", StageKind::kIngest},
       {"priority", StageKind::kPriority}, {"batch", StageKind::kBatch},
-      {"uplink", StageKind::kUplink}, {"tap", StageKind::kTap}};
+      {"uplink", StageKind::kUplink},     {"tap", StageKind::kTap}};
   std::string name;
   if (!ReadString(env, value, "kind", &name)) return false;
   for (const auto& [known, k] : kKinds) {
@@ -28,7 +28,8 @@ bool ReadKind(Napi::Env env, Napi::Value value, StageKind* kind) {
       return true;
     }
   }
-  return Fail(env, "kind '" + name + "' is not one of source, ingest, priority, batch, uplink, tap");
+  return Fail(env,
+              "kind '" + name + "' is not one of source, ingest, priority, batch, uplink, tap");
 }
 
 bool ReadArray(Napi::Env env, Napi::Value value, const char* name, Napi::Array* array) {
@@ -86,8 +87,7 @@ bool ReadBatch(Napi::Env env, Napi::Object object, BatcherOptions* options) {
   return ReadOption<uint32_t>(env, object, "minDevices", 0, 1'000'000, &options->min_devices) &&
          ReadOption<uint32_t>(env, object, "maxBytes", 1, kMaxBatchBytes, &options->max_bytes) &&
          ReadOption<uint32_t>(env, object, "maxDelayMs", 1, kMaxDelayMs, &options->max_delay_ms) &&
-         ReadOption<uint8_t>(env, object, "immediateClass", 0, kClasses,
-                             &options->immediate_class);
+         ReadOption<uint8_t>(env, object, "immediateClass", 0, kClasses, &options->immediate_class);
 }
 
 bool ReadStage(Napi::Env env, Napi::Value value, StageSpec* spec) {

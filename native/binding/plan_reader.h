@@ -2,9 +2,9 @@
 #ifndef SEGANET_BINDING_PLAN_READER_H_
 #define SEGANET_BINDING_PLAN_READER_H_
 
-#include <vector>
-
 #include <napi.h>
+
+#include <vector>
 
 #include "core/plan/plan.h"
 

@@ -6,7 +6,8 @@
 namespace seganet::binding {
 namespace {
 
-// The one mutable static of the addon: environments of one process share nothing else that they could meet in.
+// The one mutable static of the addon: environments of one process share nothing else that they
+// could meet in.
 struct Registry {
   std::mutex mutex;
   uint32_t next_token = 1;

@@ -1,4 +1,5 @@
-// Engines of this process by token, so that another thread's environment can find one (native/index.d.ts, UplinkSource).
+// Engines of this process by token, so that another thread's environment can find one
+// (native/index.d.ts, UplinkSource).
 #ifndef SEGANET_BINDING_REGISTRY_H_
 #define SEGANET_BINDING_REGISTRY_H_
 
@@ -10,7 +11,8 @@
 
 namespace seganet::binding {
 
-// An engine with the bell that it rings; kept alive by its JavaScript object and by every UplinkSource.
+// An engine with the bell that it rings; kept alive by its JavaScript object and by every
+// UplinkSource.
 struct EngineHandle {
   JsDoorbell bell;
   Engine engine{&bell};

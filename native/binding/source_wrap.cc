@@ -29,11 +29,11 @@ void WriteMeta(const Batch& batch, double* meta) {
 }  // namespace
 
 Napi::Function SourceWrap::Define(Napi::Env env) {
-  return DefineClass(env, "UplinkSource",
-                     {InstanceMethod<&SourceWrap::Best>("best"),
-                      InstanceMethod<&SourceWrap::Take>("take"),
-                      InstanceMethod<&SourceWrap::Release>("release"),
-                      InstanceMethod<&SourceWrap::Close>("close")});
+  return DefineClass(
+      env, "UplinkSource",
+      {InstanceMethod<&SourceWrap::Best>("best"), InstanceMethod<&SourceWrap::Take>("take"),
+       InstanceMethod<&SourceWrap::Release>("release"),
+       InstanceMethod<&SourceWrap::Close>("close")});
 }
 
 SourceWrap::SourceWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<SourceWrap>(info) {

@@ -2,9 +2,9 @@
 #ifndef SEGANET_BINDING_SOURCE_WRAP_H_
 #define SEGANET_BINDING_SOURCE_WRAP_H_
 
-#include <memory>
-
 #include <napi.h>
+
+#include <memory>
 
 #include "binding/registry.h"
 

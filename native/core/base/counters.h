@@ -1,5 +1,5 @@
-// Counters of the engine. Each block has one writing thread; anyone may read. Names appear in stats() and in
-// docs/operations.md.
+// Counters of the engine. Each block has one writing thread; anyone may read. Names appear in
+// stats() and in docs/operations.md.
 #ifndef SEGANET_CORE_BASE_COUNTERS_H_
 #define SEGANET_CORE_BASE_COUNTERS_H_
 
@@ -11,26 +11,26 @@
 namespace seganet {
 
 // name in C++, name in JavaScript
-#define SEGANET_COUNTERS(X)                                                 \
-  X(kConnectionsAccepted, "connectionsAccepted")                            \
-  X(kConnectionsRefused, "connectionsRefused")     /* device limit */       \
-  X(kConnectTimeouts, "connectTimeouts")           /* no CONNECT in time */ \
-  X(kDevicesConnected, "devicesConnected")         /* ever, not now */      \
-  X(kTakeOvers, "takeOvers")                       /* same client id */     \
-  X(kKeepAliveTimeouts, "keepAliveTimeouts")                                \
-  X(kProtocolErrors, "protocolErrors")             /* sum of reasons */     \
-  X(kConnectionsClosed, "connectionsClosed")                                \
-  X(kBytesReceived, "bytesReceived")                                        \
-  X(kReads, "reads")                                                        \
-  X(kRecordsReceived, "recordsReceived")           /* devices and push() */ \
-  X(kRecordsPushed, "recordsPushed")               /* of those: push() */   \
-  X(kRecordsQueued, "recordsQueued")               /* for an uplink */      \
-  X(kRecordsDelivered, "recordsDelivered")         /* PUBACK of the cloud */ \
-  X(kBatchesSealed, "batchesSealed")                                        \
-  X(kBatchesDelivered, "batchesDelivered")                                  \
-  X(kBatchesRedelivered, "batchesRedelivered")     /* taken again */        \
-  X(kMessagesOut, "messagesOut")                   /* to JavaScript */      \
-  X(kSlowed, "slowed")                             /* times over budget */
+#define SEGANET_COUNTERS(X)                                             \
+  X(kConnectionsAccepted, "connectionsAccepted")                        \
+  X(kConnectionsRefused, "connectionsRefused") /* device limit */       \
+  X(kConnectTimeouts, "connectTimeouts")       /* no CONNECT in time */ \
+  X(kDevicesConnected, "devicesConnected")     /* ever, not now */      \
+  X(kTakeOvers, "takeOvers")                   /* same client id */     \
+  X(kKeepAliveTimeouts, "keepAliveTimeouts")                            \
+  X(kProtocolErrors, "protocolErrors") /* sum of reasons */             \
+  X(kConnectionsClosed, "connectionsClosed")                            \
+  X(kBytesReceived, "bytesReceived")                                    \
+  X(kReads, "reads")                                                    \
+  X(kRecordsReceived, "recordsReceived")   /* devices and push() */     \
+  X(kRecordsPushed, "recordsPushed")       /* of those: push() */       \
+  X(kRecordsQueued, "recordsQueued")       /* for an uplink */          \
+  X(kRecordsDelivered, "recordsDelivered") /* PUBACK of the cloud */    \
+  X(kBatchesSealed, "batchesSealed")                                    \
+  X(kBatchesDelivered, "batchesDelivered")                              \
+  X(kBatchesRedelivered, "batchesRedelivered") /* taken again */        \
+  X(kMessagesOut, "messagesOut")               /* to JavaScript */      \
+  X(kSlowed, "slowed")                         /* times over budget */
 
 enum class Counter : size_t {
 #define X(id, name) id,
@@ -42,13 +42,13 @@ inline constexpr size_t kCounters = static_cast<size_t>(Counter::kCount);
 extern const std::array<const char*, kCounters> kCounterNames;
 
 // Why a record did not reach the cloud, or a copy of it a message wire.
-#define SEGANET_DROPS(X)                                                      \
-  X(kNoRoute, "noRoute")              /* the node is wired to nothing */      \
-  X(kMessageRingFull, "messageRingFull") /* Node-RED was too slow */          \
-  X(kRefused, "refused")              /* the cloud refused it for good */     \
-  X(kClosed, "closed")                /* still held when the engine ended */  \
-  X(kUplinkRemoved, "uplinkRemoved")  /* its uplink left the flow */          \
-  X(kTooManyDevices, "tooManyDevices") /* device table full */
+#define SEGANET_DROPS(X)                                                        \
+  X(kNoRoute, "noRoute")                 /* the node is wired to nothing */     \
+  X(kMessageRingFull, "messageRingFull") /* Node-RED was too slow */            \
+  X(kRefused, "refused")                 /* the cloud refused it for good */    \
+  X(kClosed, "closed")                   /* still held when the engine ended */ \
+  X(kUplinkRemoved, "uplinkRemoved")     /* its uplink left the flow */         \
+  X(kTooManyDevices, "tooManyDevices")   /* device table full */
 
 enum class Drop : size_t {
 #define X(id, name) id,
@@ -61,7 +61,8 @@ extern const std::array<const char*, kDrops> kDropNames;
 
 inline constexpr size_t kClassSlots = 5;  // index = class, 0 unused
 
-// Thread safety: Add from one thread, Get from any. Relaxed: a reader wants a recent number, not an order.
+// Thread safety: Add from one thread, Get from any. Relaxed: a reader wants a recent number, not an
+// order.
 class SingleWriter {
  public:
   void Add(uint64_t n = 1) {

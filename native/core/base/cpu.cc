@@ -1,10 +1,10 @@
 #include "core/base/cpu.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-
-#include <pthread.h>
 #ifdef __linux__
 #include <sched.h>
 #include <sys/syscall.h>

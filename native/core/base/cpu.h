@@ -10,16 +10,17 @@
 
 namespace seganet {
 
-// Cores that the process may run on (sched_getaffinity, so cpusets and taskset are respected), ascending.
-// Empty where the platform does not tell.
+// Cores that the process may run on (sched_getaffinity, so cpusets and taskset are respected),
+// ascending. Empty where the platform does not tell.
 std::vector<int> AllowedCpus();
 
 // Reads a list such as "1-3,5" into `cpus` (ascending, no doubles). Core numbers are 0..1023.
 Status ParseCpuList(std::string_view list, std::vector<int>* cpus);
 
-// Chooses a core for each worker. `wanted` empty: every allowed core but the first, which is left to JavaScript and
-// interrupts (the first only, when it is the only one). `workers` 0: one for each such core, at most 16. A worker
-// beyond the cores shares one; -1 stands for "no core known". Wanted cores that are not allowed are an error.
+// Chooses a core for each worker. `wanted` empty: every allowed core but the first, which is left
+// to JavaScript and interrupts (the first only, when it is the only one). `workers` 0: one for each
+// such core, at most 16. A worker beyond the cores shares one; -1 stands for "no core known".
+// Wanted cores that are not allowed are an error.
 Status AssignCpus(const std::vector<int>& allowed, const std::vector<int>& wanted, int workers,
                   std::vector<int>* cpu_of_worker);
 

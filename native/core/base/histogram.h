@@ -1,4 +1,5 @@
-// Latency histogram with logarithmic buckets, eight to each power of two: quantiles within 1/8 of the true value.
+// Latency histogram with logarithmic buckets, eight to each power of two: quantiles within 1/8 of
+// the true value.
 #ifndef SEGANET_CORE_BASE_HISTOGRAM_H_
 #define SEGANET_CORE_BASE_HISTOGRAM_H_
 

@@ -1,4 +1,5 @@
-// The outcome of an operation that can fail: a code that programs test and a sentence that people read.
+// The outcome of an operation that can fail: a code that programs test and a sentence that people
+// read.
 #ifndef SEGANET_CORE_BASE_STATUS_H_
 #define SEGANET_CORE_BASE_STATUS_H_
 
@@ -19,9 +20,7 @@ class Status {
   static Status System(std::string message, int error) {
     return Status(Code::kSystem, std::move(message), error);
   }
-  static Status Closed(std::string message) {
-    return Status(Code::kClosed, std::move(message), 0);
-  }
+  static Status Closed(std::string message) { return Status(Code::kClosed, std::move(message), 0); }
 
   bool ok() const { return code_ == Code::kOk; }
   Code code() const { return code_; }

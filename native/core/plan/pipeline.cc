@@ -104,7 +104,8 @@ void Pipeline::Forward(const Stage& stage, const Record& record) {
 
 void Pipeline::RunBatch(const Stage& stage, const Record& record) {
   const bool envelope = stage.spec.batcher.mode == BatchMode::kEnvelope;
-  // In the other modes a batch is a matter of the uplink's wire; as messages its records go out one by one.
+  // In the other modes a batch is a matter of the uplink's wire; as messages its records go out one
+  // by one.
   if (stage.spec.messages && !envelope) RecordMessage(stage, record);
   if (stage.next.empty() && !(stage.spec.messages && envelope)) {
     if (!stage.spec.messages) context_.counters->Add(Drop::kNoRoute, record.record_class);
@@ -161,8 +162,7 @@ void Pipeline::MessageDropped(const Stage& stage, uint8_t record_class, uint32_t
 }
 
 void Pipeline::RecordMessage(const Stage& stage, const Record& record) {
-  const size_t bytes =
-      FrameBytes(record.device.size(), record.topic.size(), record.payload.size());
+  const size_t bytes = FrameBytes(record.device.size(), record.topic.size(), record.payload.size());
   char* to = context_.messages->Reserve(bytes);
   if (to == nullptr) {
     MessageDropped(stage, record.record_class, 1);

@@ -32,8 +32,8 @@ class Pipeline {
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  // Swaps the plan. Open batches of a stage that stays as it is stay open; others are sealed and go where the old
-  // plan sent them.
+  // Swaps the plan. Open batches of a stage that stays as it is stay open; others are sealed and go
+  // where the old plan sent them.
   void SetPlan(std::shared_ptr<const Plan> plan);
 
   // Puts a record into stage `id`. A stage that the plan does not have is counted as "no route".
@@ -45,7 +45,8 @@ class Pipeline {
   // Seals the open batches of stage `id`, 0 = of all.
   void Flush(uint32_t id, SealReason reason);
 
-  // The message ring is so full that devices must wait, because messages are all that becomes of some records.
+  // The message ring is so full that devices must wait, because messages are all that becomes of
+  // some records.
   bool MessagesHigh() const;
 
  private:
@@ -66,8 +67,9 @@ class Pipeline {
 
   const PipelineContext context_;
   std::shared_ptr<const Plan> plan_;
-  std::vector<std::unique_ptr<BatchStage>> batchers_;  // index as Plan::stages(), null for other kinds
-  uint64_t next_envelope_ = 1;                         // id of batch messages
+  std::vector<std::unique_ptr<BatchStage>>
+      batchers_;                // index as Plan::stages(), null for other kinds
+  uint64_t next_envelope_ = 1;  // id of batch messages
 };
 
 }  // namespace seganet

@@ -1,5 +1,5 @@
-// The plan: what the wires between SegaNet nodes compile to. JavaScript makes a PlanSpec from the canvas; the engine
-// checks it and makes an immutable Plan of it, which all workers share.
+// The plan: what the wires between SegaNet nodes compile to. JavaScript makes a PlanSpec from the
+// canvas; the engine checks it and makes an immutable Plan of it, which all workers share.
 #ifndef SEGANET_CORE_PLAN_PLAN_H_
 #define SEGANET_CORE_PLAN_PLAN_H_
 
@@ -20,7 +20,8 @@ namespace seganet {
 
 enum class StageKind : uint8_t { kSource, kIngest, kPriority, kBatch, kUplink, kTap };
 
-// One node of the data path. Only the members of its kind count. Meanings: native/index.d.ts, StageSpec.
+// One node of the data path. Only the members of its kind count. Meanings: native/index.d.ts,
+// StageSpec.
 struct StageSpec {
   uint32_t id = 0;  // not 0
   StageKind kind = StageKind::kSource;
@@ -28,16 +29,16 @@ struct StageSpec {
   bool messages = false;       // its output goes to JavaScript as well
   std::vector<Rule> rules;     // priority
   uint8_t default_class = 0;
-  BatcherOptions batcher;    // batch
-  uint32_t uplink = 0;       // uplink: number of its lanes
-  uint32_t every_n = 0;      // tap
+  BatcherOptions batcher;  // batch
+  uint32_t uplink = 0;     // uplink: number of its lanes
+  uint32_t every_n = 0;    // tap
   uint32_t per_second = 0;
 };
 
 inline constexpr size_t kMaxStages = 1024;
 
-// Ids are unique, `next` names stages that exist and take records, nothing runs in a circle, a batch feeds uplinks
-// only, rules and batch options are valid.
+// Ids are unique, `next` names stages that exist and take records, nothing runs in a circle, a
+// batch feeds uplinks only, rules and batch options are valid.
 Status ValidatePlan(const std::vector<StageSpec>& stages);
 
 // Counters of one stage on one worker.
@@ -48,7 +49,8 @@ struct alignas(64) StageCounters {
   SingleWriter copies_dropped;
 };
 
-// What outlives a change of plan for a stage: its counters, one set a worker, and the tap's current second.
+// What outlives a change of plan for a stage: its counters, one set a worker, and the tap's current
+// second.
 struct StageShared {
   explicit StageShared(size_t workers) : counters(workers) {}
   std::vector<StageCounters> counters;
@@ -69,7 +71,8 @@ class Plan {
  public:
   using LanesOf = std::function<std::shared_ptr<Lanes>(uint32_t uplink)>;
 
-  // Takes over the counters of stages that `before` (may be null) has too. REQUIRES: ValidatePlan(specs).ok().
+  // Takes over the counters of stages that `before` (may be null) has too. REQUIRES:
+  // ValidatePlan(specs).ok().
   Plan(std::vector<StageSpec> specs, size_t workers, const Plan* before, const LanesOf& lanes_of);
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
@@ -77,7 +80,8 @@ class Plan {
   const std::vector<Stage>& stages() const { return stages_; }
   const Stage* Find(uint32_t id) const;
 
-  // Some stage gives its output to JavaScript alone, so that a slow Node-RED has to slow the devices.
+  // Some stage gives its output to JavaScript alone, so that a slow Node-RED has to slow the
+  // devices.
   bool message_only() const { return message_only_; }
 
  private:

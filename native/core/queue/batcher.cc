@@ -8,7 +8,8 @@
 namespace seganet {
 namespace {
 
-// Batches grow by themselves; this spares the first steps without holding m bytes for a quiet class.
+// Batches grow by themselves; this spares the first steps without holding m bytes for a quiet
+// class.
 constexpr size_t kFirstReserve = 2048;
 
 }  // namespace
@@ -59,8 +60,8 @@ void Batcher::Add(const Record& record, uint32_t devices) {
   if (!open.batch) {
     open.batch = StartBatch(envelope ? BatchKind::kEnvelope : BatchKind::kRecords, record);
     open.size = 0;
-    open.batch->bytes.reserve(
-        wait ? std::min<size_t>(options_.max_bytes, kFirstReserve) : encoded_.size());
+    open.batch->bytes.reserve(wait ? std::min<size_t>(options_.max_bytes, kFirstReserve)
+                                   : encoded_.size());
   }
   open.batch->bytes.append(encoded_);
   open.size += size;

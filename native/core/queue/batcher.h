@@ -1,4 +1,5 @@
-// Collects the records of each class until a limit is met (SegaNet, "Efficient message batching": n, m, t).
+// Collects the records of each class until a limit is met (SegaNet, "Efficient message batching":
+// n, m, t).
 #ifndef SEGANET_CORE_QUEUE_BATCHER_H_
 #define SEGANET_CORE_QUEUE_BATCHER_H_
 
@@ -20,9 +21,11 @@ enum class BatchMode : uint8_t {
 
 struct BatcherOptions {
   BatchMode mode = BatchMode::kEnvelope;
-  uint32_t min_devices = 50;       // n: no batching below; stops again below 90 % of it. 0 = always batch
-  uint32_t max_bytes = 1024;       // m: sealed before it would be larger (a larger record is a batch of its own)
-  uint32_t max_delay_ms = 1000;    // t: sealed when its oldest record is this old
+  uint32_t min_devices =
+      50;  // n: no batching below; stops again below 90 % of it. 0 = always batch
+  uint32_t max_bytes =
+      1024;  // m: sealed before it would be larger (a larger record is a batch of its own)
+  uint32_t max_delay_ms = 1000;         // t: sealed when its oldest record is this old
   uint8_t immediate_class = kCritical;  // classes up to this one never wait
 
   bool operator==(const BatcherOptions&) const = default;
@@ -33,7 +36,8 @@ inline constexpr uint32_t kMaxDelayMs = 24 * 3600 * 1000;
 
 Status Validate(const BatcherOptions& options);
 
-// Thread safety: owned by one worker. Batches never mix classes; those of one class leave in the order of Add.
+// Thread safety: owned by one worker. Batches never mix classes; those of one class leave in the
+// order of Add.
 class Batcher {
  public:
   class Sink {
@@ -76,7 +80,7 @@ class Batcher {
   const BatcherOptions options_;
   Sink* const sink_;
   bool batching_ = false;
-  std::string encoded_;                     // the record at hand; kept for its memory
+  std::string encoded_;                  // the record at hand; kept for its memory
   std::array<Open, kClasses + 1> open_;  // index = class
 };
 

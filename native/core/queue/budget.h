@@ -30,8 +30,8 @@ class Budget {
     return records_[record_class].load(std::memory_order_relaxed);
   }
 
-  // Above 90 % devices are slowed; they are read again below 75 %. What is on its way already (a read buffer a
-  // device) has the last tenth.
+  // Above 90 % devices are slowed; they are read again below 75 %. What is on its way already (a
+  // read buffer a device) has the last tenth.
   bool high() const { return held() > limit_ / 10 * 9; }
   bool low() const { return held() < limit_ / 4 * 3; }
 

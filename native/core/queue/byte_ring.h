@@ -1,8 +1,9 @@
 // A bounded ring of byte entries between one writing and one reading thread.
 //
-// Entries lie in one piece: one that does not fit before the end of the buffer starts again at its beginning, behind a
-// wrap mark. Each side keeps a copy of the other's index and reads the shared one only when the copy says full or
-// empty (rigtorp/SPSCQueue), so in steady state the two cores exchange no cache line for an index.
+// Entries lie in one piece: one that does not fit before the end of the buffer starts again at its
+// beginning, behind a wrap mark. Each side keeps a copy of the other's index and reads the shared
+// one only when the copy says full or empty (rigtorp/SPSCQueue), so in steady state the two cores
+// exchange no cache line for an index.
 #ifndef SEGANET_CORE_QUEUE_BYTE_RING_H_
 #define SEGANET_CORE_QUEUE_BYTE_RING_H_
 
@@ -29,7 +30,8 @@ class ByteRing {
   size_t max_entry() const { return capacity_ / 2 - kHeader; }
   size_t capacity() const { return capacity_; }
 
-  // Room for `bytes`, 8-aligned, or nullptr when the ring is too full. Nothing is visible before Commit.
+  // Room for `bytes`, 8-aligned, or nullptr when the ring is too full. Nothing is visible before
+  // Commit.
   char* Reserve(size_t bytes) {
     const uint64_t need = Footprint(bytes);
     if (bytes > max_entry()) return nullptr;

@@ -26,7 +26,8 @@ uint8_t Lanes::BestLocked(int64_t now_us) const {
     const int64_t oldest = ready_[c].front()->oldest_us;
     const int64_t aged = (now_us - oldest) / options_.aging_us;
     const int64_t rank = std::max<int64_t>(kHigh, c - aged);
-    // Equal ranks: the longer wait goes first, so that an aged class gets its turn and not only a chance.
+    // Equal ranks: the longer wait goes first, so that an aged class gets its turn and not only a
+    // chance.
     if (best == 0 || rank < best_rank || (rank == best_rank && oldest < best_oldest)) {
       best = c;
       best_rank = rank;

@@ -1,7 +1,8 @@
-// The queue in front of one uplink: a lane (FIFO) of sealed batches for each class, and what was taken from them and
-// not yet acknowledged by the cloud.
+// The queue in front of one uplink: a lane (FIFO) of sealed batches for each class, and what was
+// taken from them and not yet acknowledged by the cloud.
 //
-// A batch crosses from a worker to the uplink's thread here, under a mutex: that is once a batch, not once a record.
+// A batch crosses from a worker to the uplink's thread here, under a mutex: that is once a batch,
+// not once a record.
 #ifndef SEGANET_CORE_QUEUE_LANES_H_
 #define SEGANET_CORE_QUEUE_LANES_H_
 
@@ -20,15 +21,17 @@
 namespace seganet {
 
 struct LanesOptions {
-  // A class that has waited this long is served as if one class more urgent, after twice that long two, but never
-  // before class 1: no class starves.
+  // A class that has waited this long is served as if one class more urgent, after twice that long
+  // two, but never before class 1: no class starves.
   int64_t aging_us = 5'000'000;
 };
 
-// Latency from arrival at the gateway to the cloud's acknowledgement, by class; shared by the lanes of an engine.
+// Latency from arrival at the gateway to the cloud's acknowledgement, by class; shared by the lanes
+// of an engine.
 using LatencyByClass = std::array<Histogram, kClasses + 1>;
 
-// Thread safety: any member from any thread. Lanes keep `budget` and `latency` alive by their owner's promise.
+// Thread safety: any member from any thread. Lanes keep `budget` and `latency` alive by their
+// owner's promise.
 class Lanes {
  public:
   // Told of a batch that leaves for good: delivered or not. Called without the mutex.
@@ -47,7 +50,8 @@ class Lanes {
   // Returns false when there is none or `copy` does not want it.
   bool Take(int64_t now_us, const std::function<bool(const Batch&)>& copy);
 
-  // The cloud acknowledged batch `id`, or it is refused for good. False: no such batch is in flight.
+  // The cloud acknowledged batch `id`, or it is refused for good. False: no such batch is in
+  // flight.
   bool Release(uint64_t id, bool delivered, int64_t now_us);
 
   // Connects the one consumer; false when there is one already.

@@ -1,5 +1,5 @@
-// Frames: how a record or batch crosses a ring, between JavaScript and a worker in either direction. The layout is
-// read by nodes/lib/frame.js as well.
+// Frames: how a record or batch crosses a ring, between JavaScript and a worker in either
+// direction. The layout is read by nodes/lib/frame.js as well.
 #ifndef SEGANET_CORE_RECORD_FRAME_H_
 #define SEGANET_CORE_RECORD_FRAME_H_
 
@@ -12,8 +12,8 @@ namespace seganet {
 
 enum class FrameKind : uint8_t { kRecord = 0, kEnvelope = 1 };
 
-// In memory as declared; little endian on every platform that we build for. Behind it: device, topic, payload, and
-// padding to a multiple of 8.
+// In memory as declared; little endian on every platform that we build for. Behind it: device,
+// topic, payload, and padding to a multiple of 8.
 struct FrameHeader {
   uint32_t total_bytes;  // header, strings, payload, padding
   uint32_t stage;

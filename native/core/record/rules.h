@@ -11,14 +11,16 @@
 
 namespace seganet {
 
-// True when `filter` is a topic filter as MQTT 3.1.1, 4.7 has it: + alone in a level, # alone and last.
+// True when `filter` is a topic filter as MQTT 3.1.1, 4.7 has it: + alone in a level, # alone and
+// last.
 bool ValidTopicFilter(std::string_view filter);
 
-// MQTT 3.1.1, 4.7: + matches one level, # the rest and its parent level; neither matches a first level that
-// begins with $ [MQTT-4.7.2-1]. REQUIRES: ValidTopicFilter(filter).
+// MQTT 3.1.1, 4.7: + matches one level, # the rest and its parent level; neither matches a first
+// level that begins with $ [MQTT-4.7.2-1]. REQUIRES: ValidTopicFilter(filter).
 bool TopicMatches(std::string_view filter, std::string_view topic);
 
-// * matches any run of bytes, ? one byte; the whole of `text` must match. Time is O(glob * text) at worst.
+// * matches any run of bytes, ? one byte; the whole of `text` must match. Time is O(glob * text) at
+// worst.
 bool GlobMatches(std::string_view glob, std::string_view text);
 
 // Empty topic or device matches everything.

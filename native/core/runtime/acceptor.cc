@@ -1,13 +1,13 @@
 #include "core/runtime/acceptor.h"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <random>
 #include <span>
 #include <utility>
 #include <vector>
-
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/protocol/mqtt/connect_peek.h"
@@ -140,8 +140,8 @@ void Acceptor::Admit(const Listener& listener, int fd) {
     return;
   }
   PrepareSocket(fd);
-  auto* connection = new HalfOpen{
-      this, listener.stage, fd, MonotonicUs() + listener.connect_timeout_us, {}, {}};
+  auto* connection =
+      new HalfOpen{this, listener.stage, fd, MonotonicUs() + listener.connect_timeout_us, {}, {}};
   half_open_.insert(connection);
   uv_poll_init(loop(), &connection->poll, fd);
   connection->poll.data = connection;
@@ -196,7 +196,8 @@ void Acceptor::Refuse(HalfOpen* connection, mqtt::CloseReason reason, std::strin
     counters_.Add(Counter::kProtocolErrors);
     close_reasons_[static_cast<size_t>(reason)].Add();
   }
-  // A fresh socket's send buffer takes these few bytes; if not, the device learns it from the close.
+  // A fresh socket's send buffer takes these few bytes; if not, the device learns it from the
+  // close.
   if (!answer.empty()) (void)!send(connection->fd, answer.data(), answer.size(), MSG_NOSIGNAL);
   Close(connection);
 }

@@ -1,5 +1,6 @@
-// The reception manager (SegaNet, "Architecture-aware agent management"): accepts devices' connections, reads each
-// one's CONNECT to learn the device id, and hands the socket to the worker that owns the device.
+// The reception manager (SegaNet, "Architecture-aware agent management"): accepts devices'
+// connections, reads each one's CONNECT to learn the device id, and hands the socket to the worker
+// that owns the device.
 #ifndef SEGANET_CORE_RUNTIME_ACCEPTOR_H_
 #define SEGANET_CORE_RUNTIME_ACCEPTOR_H_
 
@@ -20,9 +21,9 @@ namespace seganet {
 // A connection on its way to its worker.
 struct Handoff {
   int fd = -1;
-  uint32_t stage = 0;   // the source stage that listens
-  std::string device;   // empty only when the session will refuse the CONNECT
-  std::string bytes;    // read so far: the CONNECT and what came with it
+  uint32_t stage = 0;  // the source stage that listens
+  std::string device;  // empty only when the session will refuse the CONNECT
+  std::string bytes;   // read so far: the CONNECT and what came with it
 };
 
 struct AcceptorOptions {
@@ -35,8 +36,8 @@ using CloseReasonCounters = std::array<SingleWriter, mqtt::kCloseReasonCount>;
 // Thread safety: Listen and Unlisten from any thread but its own.
 class Acceptor : public LoopThread {
  public:
-  // `dispatch` runs on the acceptor's thread and takes over the socket. `connections` counts sockets that are open
-  // anywhere in the engine.
+  // `dispatch` runs on the acceptor's thread and takes over the socket. `connections` counts
+  // sockets that are open anywhere in the engine.
   Acceptor(const AcceptorOptions& options, std::atomic<int64_t>* connections,
            std::function<void(Handoff)> dispatch);
   ~Acceptor() override;

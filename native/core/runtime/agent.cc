@@ -1,10 +1,10 @@
 #include "core/runtime/agent.h"
 
-#include <cerrno>
-#include <utility>
-
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <utility>
 
 namespace seganet {
 namespace {
@@ -14,8 +14,8 @@ constexpr int kReadsATurn = 4;
 
 }  // namespace
 
-Agent::Agent(AgentHost* host, uv_loop_t* loop, const mqtt::Limits& limits, int fd,
-             uint32_t stage, std::string device_id)
+Agent::Agent(AgentHost* host, uv_loop_t* loop, const mqtt::Limits& limits, int fd, uint32_t stage,
+             std::string device_id)
     : host_(host),
       fd_(fd),
       stage_(stage),
@@ -127,7 +127,8 @@ mqtt::ConnectCode Agent::OnConnect(const mqtt::Connect&) {
 
 void Agent::OnPublish(const mqtt::Publish& publish) {
   host_->OnRecord(this, publish);
-  // The record is in the engine's memory; the log that makes this survive a crash is a layer of its own.
+  // The record is in the engine's memory; the log that makes this survive a crash is a layer of its
+  // own.
   if (publish.qos > 0) session_.AcknowledgeSlot(publish.slot);
 }
 

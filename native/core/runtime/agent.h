@@ -2,12 +2,12 @@
 #ifndef SEGANET_CORE_RUNTIME_AGENT_H_
 #define SEGANET_CORE_RUNTIME_AGENT_H_
 
+#include <uv.h>
+
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
-
-#include <uv.h>
 
 #include "core/base/clock.h"
 #include "core/protocol/mqtt/server_session.h"
@@ -45,8 +45,8 @@ class AgentHost {
 // Thread safety: owned by one worker. Deletes itself when its handle is closed.
 class Agent : private mqtt::Handler {
  public:
-  Agent(AgentHost* host, uv_loop_t* loop, const mqtt::Limits& limits, int fd,
-        uint32_t stage, std::string device_id);
+  Agent(AgentHost* host, uv_loop_t* loop, const mqtt::Limits& limits, int fd, uint32_t stage,
+        std::string device_id);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 

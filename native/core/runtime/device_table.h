@@ -1,4 +1,5 @@
-// The devices that a worker owns: sequence numbers, who is connected, and how many count as connected.
+// The devices that a worker owns: sequence numbers, who is connected, and how many count as
+// connected.
 #ifndef SEGANET_CORE_RUNTIME_DEVICE_TABLE_H_
 #define SEGANET_CORE_RUNTIME_DEVICE_TABLE_H_
 
@@ -32,13 +33,15 @@ class DeviceTable {
       : limit_(limit), connected_(connected) {}
   ~DeviceTable();
 
-  // The device's row, made when it is new; nullptr when the table is full of devices that are in use.
+  // The device's row, made when it is new; nullptr when the table is full of devices that are in
+  // use.
   Device* Get(std::string_view id, int64_t now_us);
 
   // Marks a device as present: it counts from now on.
   void Count(Device* device, int64_t now_us);
 
-  // Devices without a connection stop counting when they were not seen for kPushedUs; to be called now and then.
+  // Devices without a connection stop counting when they were not seen for kPushedUs; to be called
+  // now and then.
   void Sweep(int64_t now_us);
 
   // The connection of `device` has ended.

@@ -1,8 +1,8 @@
 #include "core/runtime/engine.h"
 
-#include <algorithm>
-
 #include <unistd.h>
+
+#include <algorithm>
 
 #include "core/base/cpu.h"
 #include "core/base/jenkins.h"
@@ -20,11 +20,11 @@ Status Range(const char* name, int64_t value, int64_t low, int64_t high) {
 }
 
 Status ValidateOptions(const EngineOptions& options) {
-  for (Status status : {Range("workers", options.workers, 0, 64),
-                        Range("memoryMiB", options.memory_mib, 1, 65'536),
-                        Range("maxPacketBytes", options.max_packet_bytes, 1024, 16 * kMiB),
-                        Range("maxDevices", options.max_devices, 1, 1'000'000),
-                        Range("messageRingMiB", options.message_ring_mib, 1, 1024)}) {
+  for (Status status :
+       {Range("workers", options.workers, 0, 64), Range("memoryMiB", options.memory_mib, 1, 65'536),
+        Range("maxPacketBytes", options.max_packet_bytes, 1024, 16 * kMiB),
+        Range("maxDevices", options.max_devices, 1, 1'000'000),
+        Range("messageRingMiB", options.message_ring_mib, 1, 1024)}) {
     if (!status.ok()) return status;
   }
   return {};
@@ -33,8 +33,7 @@ Status ValidateOptions(const EngineOptions& options) {
 }  // namespace
 
 Engine::Engine(Doorbell* bell)
-    : bell_(bell),
-      plan_(std::make_shared<Plan>(std::vector<StageSpec>(), 0, nullptr, nullptr)) {}
+    : bell_(bell), plan_(std::make_shared<Plan>(std::vector<StageSpec>(), 0, nullptr, nullptr)) {}
 
 Engine::~Engine() { Close(); }
 
@@ -52,7 +51,8 @@ Status Engine::Start(const EngineOptions& options) {
   const WorkerShared shared{&budget_, bell_, &devices_, &connections_, &slowed_};
   WorkerOptions worker_options;
   worker_options.max_packet_bytes = options.max_packet_bytes;
-  // Devices come and go under new ids; the rows of those that left keep their sequence numbers for a while.
+  // Devices come and go under new ids; the rows of those that left keep their sequence numbers for
+  // a while.
   worker_options.max_devices = size_t{options.max_devices} * 4;
   worker_options.ring_bytes =
       std::max<size_t>(options.message_ring_mib * kMiB, size_t{options.max_packet_bytes} * 4);

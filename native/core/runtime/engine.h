@@ -46,7 +46,8 @@ struct Completion {
   bool ok;
 };
 
-// Thread safety: all members from the thread that made the engine, but where a comment says otherwise.
+// Thread safety: all members from the thread that made the engine, but where a comment says
+// otherwise.
 class Engine {
  public:
   // `bell` rings when messages or completions wait; it outlives the engine.

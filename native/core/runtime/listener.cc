@@ -1,15 +1,15 @@
 #include "core/runtime/listener.h"
 
-#include <cerrno>
-#include <cstring>
-#include <memory>
-
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
 
 namespace seganet {
 namespace {
@@ -52,8 +52,7 @@ Status OpenListener(const std::string& host, uint16_t port, int* fd, uint16_t* b
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* found = nullptr;
-  const int error =
-      getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (error != 0) {
     return Status::System("cannot listen on " + where + ": " + gai_strerror(error), EADDRNOTAVAIL);
   }

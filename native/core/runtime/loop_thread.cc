@@ -80,7 +80,8 @@ bool LoopThread::Call(const std::function<void()>& task) {
 void LoopThread::Stop() {
   if (!thread_.joinable()) return;
   {
-    // In one step with the last task: nothing is posted behind it, so no Call waits for a thread that has ended.
+    // In one step with the last task: nothing is posted behind it, so no Call waits for a thread
+    // that has ended.
     const std::lock_guard<std::mutex> lock(mutex_);
     tasks_.push_back([this] {
       stopping_ = true;

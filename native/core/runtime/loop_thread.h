@@ -2,6 +2,8 @@
 #ifndef SEGANET_CORE_RUNTIME_LOOP_THREAD_H_
 #define SEGANET_CORE_RUNTIME_LOOP_THREAD_H_
 
+#include <uv.h>
+
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -10,14 +12,12 @@
 #include <thread>
 #include <vector>
 
-#include <uv.h>
-
 #include "core/base/status.h"
 
 namespace seganet {
 
-// Thread safety: Start, Stop and Wake from the owner's thread (Wake from the thread itself too); Post and Call from any;
-// the rest from the thread itself.
+// Thread safety: Start, Stop and Wake from the owner's thread (Wake from the thread itself too);
+// Post and Call from any; the rest from the thread itself.
 class LoopThread {
  public:
   static constexpr int kUnpinned = -1;
@@ -27,17 +27,19 @@ class LoopThread {
   LoopThread(const LoopThread&) = delete;
   LoopThread& operator=(const LoopThread&) = delete;
 
-  // Starts the thread and waits until it runs. cpu kUnpinned = wherever the kernel likes; when pinning fails it runs unpinned and
-  // pin_error() tells why.
+  // Starts the thread and waits until it runs. cpu kUnpinned = wherever the kernel likes; when
+  // pinning fails it runs unpinned and pin_error() tells why.
   Status Start(const std::string& name, int cpu);
 
   // Ends the loop, closes its handles and joins. Idempotent.
   void Stop();
 
-  // Runs `task` on the thread, in order of posting. False: the thread does not run, and the task is dropped.
+  // Runs `task` on the thread, in order of posting. False: the thread does not run, and the task is
+  // dropped.
   bool Post(std::function<void()> task);
 
-  // The same, and waits for it. Must not be called from the thread itself. False: the thread does not run.
+  // The same, and waits for it. Must not be called from the thread itself. False: the thread does
+  // not run.
   bool Call(const std::function<void()>& task);
 
   // Makes OnWake run soon; several calls may end in one. REQUIRES: started and not stopped.
@@ -60,7 +62,8 @@ class LoopThread {
  private:
   void RunTasks();
 
-  // By uv_loop_size(): the libuv that is loaded may be newer than the header (native/binding runs in any Node).
+  // By uv_loop_size(): the libuv that is loaded may be newer than the header (native/binding runs
+  // in any Node).
   const std::unique_ptr<char[]> loop_memory_;
   uv_loop_t* const loop_;
   uv_async_t async_;

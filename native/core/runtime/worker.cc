@@ -1,10 +1,10 @@
 #include "core/runtime/worker.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
-
-#include <unistd.h>
 
 #include "core/record/frame.h"
 
@@ -219,8 +219,8 @@ void Worker::OnRecord(Agent* agent, const mqtt::Publish& publish) {
   record.device = agent->device->id;
   record.topic = publish.topic;
   record.payload = {reinterpret_cast<const char*>(publish.payload.data()), publish.payload.size()};
-  record.flags = static_cast<uint8_t>((publish.qos > 0 ? kFlagQos1 : 0) |
-                                      (publish.retain ? kFlagRetain : 0));
+  record.flags =
+      static_cast<uint8_t>((publish.qos > 0 ? kFlagQos1 : 0) | (publish.retain ? kFlagRetain : 0));
   record.seq = agent->device->next_seq++;
   record.ts_ms = now_.wall_ms;
   record.arrived_us = now_.mono_us;
@@ -264,7 +264,8 @@ void Worker::Sweep() {
   const std::vector<Agent*> agents(agents_.begin(), agents_.end());
   for (Agent* agent : agents) agent->CheckKeepAlive(now);
   devices_.Sweep(now);
-  // The lanes may have emptied between "over the budget" and "slowed", with no acknowledgement left to say so.
+  // The lanes may have emptied between "over the budget" and "slowed", with no acknowledgement left
+  // to say so.
   if (shared_.budget->low()) shared_.slowed->store(false, std::memory_order_relaxed);
   if (!paused_.empty()) ResumeAgents();
 }

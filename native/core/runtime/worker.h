@@ -1,5 +1,5 @@
-// A worker: one pinned thread that owns its devices' connections, reads, acknowledges, classifies and batches
-// (SegaNet's IoT agents, share-nothing: no lock on a record's way).
+// A worker: one pinned thread that owns its devices' connections, reads, acknowledges, classifies
+// and batches (SegaNet's IoT agents, share-nothing: no lock on a record's way).
 #ifndef SEGANET_CORE_RUNTIME_WORKER_H_
 #define SEGANET_CORE_RUNTIME_WORKER_H_
 
@@ -23,8 +23,8 @@ namespace seganet {
 struct WorkerOptions {
   size_t index = 0;
   size_t max_packet_bytes = 262'144;
-  size_t max_devices = 40'000;      // rows of the device table
-  size_t ring_bytes = 4u << 20;     // each direction
+  size_t max_devices = 40'000;   // rows of the device table
+  size_t ring_bytes = 4u << 20;  // each direction
 };
 
 // What the workers of an engine share; outlives them.
@@ -36,8 +36,8 @@ struct WorkerShared {
   std::atomic<bool>* slowed;
 };
 
-// Thread safety: Push, TakeMessages from the engine's thread; Adopt, SetPlan, Flush, CloseStage, StopReading and
-// Resume from any.
+// Thread safety: Push, TakeMessages from the engine's thread; Adopt, SetPlan, Flush, CloseStage,
+// StopReading and Resume from any.
 class Worker : public LoopThread, private AgentHost {
  public:
   Worker(const WorkerOptions& options, const WorkerShared& shared);
@@ -103,7 +103,7 @@ class Worker : public LoopThread, private AgentHost {
   std::vector<Agent*> paused_;
   bool reading_ = true;
   std::atomic<bool> waits_for_messages_{false};  // read by TakeMessages
-  Now now_;  // of the read or wake-up at hand
+  Now now_;                                      // of the read or wake-up at hand
   uv_timer_t deadline_timer_;
   uv_timer_t sweep_timer_;
   uv_prepare_t before_poll_;
