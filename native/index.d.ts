@@ -82,7 +82,7 @@ export declare const PushResult: Readonly<{
   OK: 0;
   /** The memory budget or the worker's ring is full: wait and push again. */
   FULL: 1;
-  /** Device id over 256 bytes, topic over 65,535 bytes or payload over maxPacketBytes. */
+  /** Device id empty or over 256 bytes, topic over 65,535 bytes or payload over maxPacketBytes. */
   TOO_LONG: 2;
   CLOSED: 3;
   /** No stage with this id in the current plan. */
@@ -149,7 +149,8 @@ export declare class Engine {
   /** Closes the listener and its devices' connections. Records already accepted go on. */
   unlisten(stage: number): void;
   /**
-   * Puts one record into a stage. class 0 = 3 (normal); tsMs 0 = now. A ticket other than 0 comes back in
+   * Puts one record into a stage. class 0 = 3 (normal); tsMs 0 = now. With Flag.ENVELOPE the payload is a batch of
+   * NDJSON lines and deviceId is empty. A ticket other than 0 comes back in
    * takeCompletions() when the cloud has acknowledged (uplink stages only). seq -1 = the device's next number; a
    * record that comes back from a message wire keeps the one that it has.
    */

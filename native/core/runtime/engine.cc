@@ -122,7 +122,9 @@ void Engine::Unlisten(uint32_t stage) {
 PushResult Engine::Push(uint32_t stage, const Record& record, bool assign_seq) {
   if (closed_) return PushResult::kClosed;
   if (plan_->Find(stage) == nullptr) return PushResult::kNoStage;
-  if (record.device.empty() || record.device.size() > kMaxDeviceBytes ||
+  // An envelope is of no one device.
+  const bool envelope = (record.flags & kFlagEnvelope) != 0;
+  if (record.device.empty() != envelope || record.device.size() > kMaxDeviceBytes ||
       record.topic.size() > kMaxTopicBytes || record.payload.size() > options_.max_packet_bytes) {
     return PushResult::kTooLong;
   }

@@ -149,19 +149,23 @@ void Worker::RunPushed(std::string_view frame) {
   Record record = ReadRecordFrame(frame.data());
   counters_.Add(Counter::kRecordsReceived);
   counters_.Add(Counter::kRecordsPushed);
-  Device* device = devices_.Get(record.device, now_.mono_us);
-  if (device == nullptr) {
+  if (!record.device.empty() && !IdentifyPushed(&record)) {
     counters_.Add(Drop::kTooManyDevices, record.record_class);
     return;
-  }
-  devices_.Count(device, now_.mono_us);
-  if (record.flags & kFlagAssignSeq) {
-    record.flags &= static_cast<uint8_t>(~kFlagAssignSeq);
-    record.seq = device->next_seq++;
   }
   record.arrived_us = now_.mono_us;
   if (record.ts_ms == 0) record.ts_ms = now_.wall_ms;
   pipeline_.Run(FrameStage(frame.data()), record);
+}
+
+// Counts the device as present and numbers the record; false when there is no room for the device.
+bool Worker::IdentifyPushed(Record* record) {
+  Device* device = devices_.Get(record->device, now_.mono_us);
+  if (device == nullptr) return false;
+  devices_.Count(device, now_.mono_us);
+  if (record->flags & kFlagAssignSeq) record->seq = device->next_seq++;
+  record->flags &= static_cast<uint8_t>(~kFlagAssignSeq);
+  return true;
 }
 
 bool Worker::MustPause() {

@@ -82,6 +82,7 @@ class Worker : public LoopThread, private AgentHost {
 
   void DrainRing();
   void RunPushed(std::string_view frame);
+  bool IdentifyPushed(Record* record);
   void Sweep();
   void OnTime();
   void ArmTimer();
