@@ -53,9 +53,9 @@ export type StageSpec = { id: number; next: number[]; messages: boolean } & (
       format: 'ndjson';
       /** Paper's n: no batching below this many connected devices; back off below 90 % of it. 0 = always batch. */
       minDevices: number;
-      /** Paper's m: a batch is sealed before it would exceed this many payload bytes. */
+      /** Paper's m: a batch is sealed before it would exceed this many bytes as sent. 1..1048576. */
       maxBytes: number;
-      /** Paper's t: a batch is sealed when its oldest record is this old, ms. */
+      /** Paper's t: a batch is sealed when its oldest record is this old, ms. 1..86400000. */
       maxDelayMs: number;
       /** Classes up to this one never wait and are never mixed with others. Default 1. */
       immediateClass: number;
@@ -82,7 +82,7 @@ export declare const PushResult: Readonly<{
   OK: 0;
   /** The memory budget or the worker's ring is full: wait and push again. */
   FULL: 1;
-  /** Device id over 256 bytes, topic over 65,535 bytes or payload over maxPacketBytes. */
+  /** Device id empty or over 256 bytes, topic over 65,535 bytes or payload over maxPacketBytes. */
   TOO_LONG: 2;
   CLOSED: 3;
   /** No stage with this id in the current plan. */
@@ -128,6 +128,8 @@ export interface EngineStats {
   counters: Counters;
   /** Dropped records by reason (row name) and class (index). */
   drops: Record<string, number[]>;
+  /** Connections closed for breaking MQTT, by reason (core/protocol/mqtt/close_reason.h); only those that happened. */
+  protocolErrors: Record<string, number>;
   latency: LatencySummary[];
   stages: StageCounters[];
 }
@@ -147,10 +149,22 @@ export declare class Engine {
   /** Closes the listener and its devices' connections. Records already accepted go on. */
   unlisten(stage: number): void;
   /**
-   * Puts one record into a stage. class 0 = 3 (normal); tsMs 0 = now. A ticket other than 0 comes back in
-   * takeCompletions() when the cloud has acknowledged (uplink stages only).
+   * Puts one record into a stage. class 0 = 3 (normal); tsMs 0 = now. With Flag.ENVELOPE the payload is a batch of
+   * NDJSON lines and deviceId is empty. A ticket other than 0 comes back in
+   * takeCompletions() when the cloud has acknowledged (uplink stages only). seq -1 = the device's next number; a
+   * record that comes back from a message wire keeps the one that it has.
    */
-  push(stage: number, deviceId: string, topic: string, payload: Uint8Array, recordClass: number, flags: number, tsMs: number, ticket: number): 0 | 1 | 2 | 3 | 4;
+  push(
+    stage: number,
+    deviceId: string,
+    topic: string,
+    payload: Uint8Array,
+    recordClass: number,
+    flags: number,
+    tsMs: number,
+    seq: number,
+    ticket: number
+  ): 0 | 1 | 2 | 3 | 4;
   /** What a priority stage would answer; used where a wire carries messages. */
   classify(stage: number, deviceId: string, topic: string, recordClass: number): RecordClass;
   /** Copies waiting messages as frames (nodes/lib/frame.js) into `into`; returns bytes written, 0 = none left. */
@@ -186,12 +200,12 @@ export declare class UplinkSource {
    *       u8 flags, u8 device length - 1, u16 topic length, u32 payload length (little endian), device, topic, payload.
    */
   take(into: Uint8Array, meta: Float64Array): number;
-  /** The cloud acknowledged (true), or refuses it for good (false: counted as dropped, reason `refused`). */
-  release(id: number, ok: boolean): void;
+  /** The cloud acknowledged (true), or refuses it for good (false: counted as dropped, reason `refused`). False: no such batch is out. */
+  release(id: number, ok: boolean): boolean;
   /** Gives up the queue's end: batches taken and not released go back to the head of their lanes in order. */
   close(): void;
 }
 
-export declare const SealReason: readonly ['single', 'bytes', 'delay', 'flush', 'plan', 'count'];
+export declare const SealReason: readonly ['single', 'bytes', 'delay', 'flush', 'plan'];
 /** Names of the classes; index = class. */
 export declare const classNames: readonly ['', 'critical', 'high', 'normal', 'bulk'];

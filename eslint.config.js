@@ -1,0 +1,46 @@
+'use strict';
+
+const js = require('@eslint/js');
+const globals = require('globals');
+const html = require('eslint-plugin-html');
+
+const rules = {
+  ...js.configs.recommended.rules,
+  eqeqeq: ['error', 'always', { null: 'ignore' }],
+  'no-var': 'error',
+  'prefer-const': 'error',
+  'no-unused-vars': ['error', { argsIgnorePattern: '^_', caughtErrors: 'none' }],
+  'no-shadow': 'error',
+  'no-throw-literal': 'error',
+  strict: ['error', 'global'],
+  'max-lines': ['error', { max: 400 }]
+};
+
+module.exports = [
+  { ignores: ['node_modules/', 'native/build/', 'native/out/', 'native/prebuilds/', 'coverage/', 'bench/.build/'] },
+  {
+    files: ['**/*.js'],
+    languageOptions: { ecmaVersion: 2024, sourceType: 'commonjs', globals: globals.node },
+    rules
+  },
+  {
+    // Must parse on any Node: it is what says that the Node is too old.
+    files: ['flows/launcher/run.js', 'flows/launcher/fetch-node.js'],
+    languageOptions: { ecmaVersion: 5, sourceType: 'script', globals: globals.node },
+    rules: { ...rules, 'no-var': 'off', 'prefer-const': 'off' }
+  },
+  {
+    files: ['test/**/*.js'],
+    languageOptions: { globals: { ...globals.node, ...globals.jest } }
+  },
+  {
+    files: ['nodes/**/*.html'],
+    plugins: { html },
+    languageOptions: {
+      ecmaVersion: 2022,
+      sourceType: 'script',
+      globals: { ...globals.browser, RED: 'readonly', $: 'readonly' }
+    },
+    rules: { ...rules, strict: 'off' }
+  }
+];

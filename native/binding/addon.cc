@@ -1,0 +1,14 @@
+#include <napi.h>
+
+#include "binding/engine_wrap.h"
+#include "binding/source_wrap.h"
+
+// No instance data and no statics but the registry: the addon may be loaded by any number of
+// environments.
+static Napi::Object Init(Napi::Env env, Napi::Object exports) {
+  exports.Set("Engine", seganet::binding::EngineWrap::Define(env));
+  exports.Set("UplinkSource", seganet::binding::SourceWrap::Define(env));
+  return exports;
+}
+
+NODE_API_MODULE(seganet, Init)

@@ -1,0 +1,235 @@
+#include "binding/engine_wrap.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "binding/args.h"
+#include "binding/plan_reader.h"
+#include "binding/stats.h"
+
+namespace seganet::binding {
+namespace {
+
+constexpr uint32_t kAnyStage = UINT32_MAX;
+constexpr double kMaxTimeMs = 8.64e15;  // the last date that JavaScript has
+
+bool ReadEngineOptions(Napi::Env env, Napi::Value value, EngineOptions* options) {
+  if (!value.IsObject()) {
+    Napi::TypeError::New(env, "options must be an object").ThrowAsJavaScriptException();
+    return false;
+  }
+  const auto object = value.As<Napi::Object>();
+  const Napi::Value cpus = object.Get("cpus");
+  if (!cpus.IsUndefined() && !ReadString(env, cpus, "cpus", &options->cpus)) return false;
+  return ReadOption(env, object, "workers", 0, 64, &options->workers) &&
+         ReadOption(env, object, "memoryMiB", 1u, 65'536u, &options->memory_mib) &&
+         ReadOption(env, object, "maxPacketBytes", 1024u, 16'777'216u,
+                    &options->max_packet_bytes) &&
+         ReadOption(env, object, "maxDevices", 1u, 1'000'000u, &options->max_devices) &&
+         ReadOption(env, object, "messageRingMiB", 1u, 1024u, &options->message_ring_mib);
+}
+
+}  // namespace
+
+Napi::Function EngineWrap::Define(Napi::Env env) {
+  return DefineClass(
+      env, "Engine",
+      {InstanceAccessor<&EngineWrap::Token>("token"),
+       InstanceMethod<&EngineWrap::Workers>("workers"),
+       InstanceMethod<&EngineWrap::WorkerOf>("workerOf"),
+       InstanceMethod<&EngineWrap::ApplyPlan>("applyPlan"),
+       InstanceMethod<&EngineWrap::Listen>("listen"),
+       InstanceMethod<&EngineWrap::Unlisten>("unlisten"), InstanceMethod<&EngineWrap::Push>("push"),
+       InstanceMethod<&EngineWrap::Classify>("classify"),
+       InstanceMethod<&EngineWrap::TakeMessages>("takeMessages"),
+       InstanceMethod<&EngineWrap::TakeCompletions>("takeCompletions"),
+       InstanceMethod<&EngineWrap::Flush>("flush"),
+       InstanceMethod<&EngineWrap::StopReading>("stopReading"),
+       InstanceMethod<&EngineWrap::Stats>("stats"), InstanceMethod<&EngineWrap::Close>("close")});
+}
+
+EngineWrap::EngineWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<EngineWrap>(info) {
+  const Napi::Env env = info.Env();
+  EngineOptions options;
+  if (!ReadEngineOptions(env, info[0], &options)) return;
+  if (!info[1].IsFunction()) {
+    Napi::TypeError::New(env, "onDoorbell must be a function").ThrowAsJavaScriptException();
+    return;
+  }
+  auto handle = std::make_shared<EngineHandle>();
+  handle->bell.Open(env, info[1].As<Napi::Function>());
+  if (const Status status = handle->engine.Start(options); !status.ok()) {
+    handle->bell.Disconnect();
+    Throw(env, status);
+    return;
+  }
+  handle_ = std::move(handle);
+  token_ = RegisterEngine(handle_);
+  // Threads must be gone before the environment is, also when nobody calls close().
+  napi_add_env_cleanup_hook(env, OnEnvironmentEnd, this);
+}
+
+void EngineWrap::OnEnvironmentEnd(void* self) {
+  auto* wrap = static_cast<EngineWrap*>(self);
+  wrap->CloseNow();
+  wrap->handle_.reset();
+}
+
+EngineWrap::~EngineWrap() {
+  if (!handle_) return;
+  napi_remove_env_cleanup_hook(Env(), OnEnvironmentEnd, this);
+  CloseNow();
+}
+
+void EngineWrap::CloseNow() {
+  if (!handle_) return;
+  ForgetEngine(token_);
+  handle_->engine.Close();
+  handle_->bell.Disconnect();
+}
+
+Napi::Value EngineWrap::Token(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), token_);
+}
+
+Napi::Value EngineWrap::Workers(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  Napi::Array rows = Napi::Array::New(env);
+  for (const WorkerInfo& worker : handle_->engine.Workers()) {
+    Napi::Object row = Napi::Object::New(env);
+    row.Set("index", Napi::Number::New(env, static_cast<double>(worker.index)));
+    row.Set("tid", Napi::Number::New(env, worker.tid));
+    row.Set("cpu", Napi::Number::New(env, worker.cpu));
+    row.Set("reason", Napi::String::New(env, worker.reason));
+    rows.Set(rows.Length(), row);
+  }
+  return rows;
+}
+
+Napi::Value EngineWrap::WorkerOf(const Napi::CallbackInfo& info) {
+  std::string device;
+  if (!ReadString(info.Env(), info[0], "deviceId", &device)) return info.Env().Undefined();
+  return Napi::Number::New(info.Env(), handle_->engine.WorkerOf(device));
+}
+
+void EngineWrap::ApplyPlan(const Napi::CallbackInfo& info) {
+  std::vector<StageSpec> stages;
+  if (!ReadPlan(info.Env(), info[0], &stages)) return;
+  const Status status = handle_->engine.ApplyPlan(std::move(stages));
+  if (!status.ok()) Throw(info.Env(), status);
+}
+
+Napi::Value EngineWrap::Listen(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  uint32_t stage = 0;
+  if (!ReadInt<uint32_t>(env, info[0], "stage", 1, kAnyStage, &stage)) return env.Undefined();
+  if (!info[1].IsObject()) {
+    Napi::TypeError::New(env, "options must be an object").ThrowAsJavaScriptException();
+    return env.Undefined();
+  }
+  const auto options = info[1].As<Napi::Object>();
+  std::string host;
+  uint16_t port = 0;
+  uint32_t timeout_ms = 10'000;
+  if (!ReadString(env, options.Get("host"), "host", &host) ||
+      !ReadInt<uint16_t>(env, options.Get("port"), "port", 0, 65'535, &port) ||
+      !ReadOption(env, options, "connectTimeoutMs", 1u, 3'600'000u, &timeout_ms)) {
+    return env.Undefined();
+  }
+  uint16_t bound = 0;
+  const Status status =
+      handle_->engine.Listen(stage, host, port, int64_t{timeout_ms} * 1000, &bound);
+  if (!status.ok()) {
+    Throw(env, status);
+    return env.Undefined();
+  }
+  return Napi::Number::New(env, bound);
+}
+
+void EngineWrap::Unlisten(const Napi::CallbackInfo& info) {
+  uint32_t stage = 0;
+  if (!ReadInt<uint32_t>(info.Env(), info[0], "stage", 1, kAnyStage, &stage)) return;
+  handle_->engine.Unlisten(stage);
+}
+
+Napi::Value EngineWrap::Push(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  std::string device, topic;
+  Napi::Uint8Array payload;
+  uint32_t stage = 0;
+  uint8_t record_class = 0, flags = 0;
+  double ts_ms = 0, seq = 0;
+  uint32_t ticket = 0;
+  if (!ReadInt<uint32_t>(env, info[0], "stage", 1, kAnyStage, &stage) ||
+      !ReadString(env, info[1], "deviceId", &device) ||
+      !ReadString(env, info[2], "topic", &topic) || !ReadBytes(env, info[3], "payload", &payload) ||
+      !ReadInt<uint8_t>(env, info[4], "recordClass", 0, kClasses, &record_class) ||
+      !ReadInt<uint8_t>(env, info[5], "flags", 0, 7, &flags) ||
+      !ReadNumber(env, info[6], "tsMs", 0, kMaxTimeMs, &ts_ms) ||
+      !ReadNumber(env, info[7], "seq", -1, UINT32_MAX, &seq) ||
+      !ReadInt<uint32_t>(env, info[8], "ticket", 0, UINT32_MAX, &ticket)) {
+    return env.Undefined();
+  }
+  Record record;
+  record.device = device;
+  record.topic = topic;
+  record.payload = {reinterpret_cast<const char*>(payload.Data()), payload.ByteLength()};
+  record.record_class = record_class == 0 ? kNormal : record_class;
+  record.flags = flags;
+  record.ts_ms = static_cast<int64_t>(ts_ms);
+  record.seq = seq < 0 ? 0 : static_cast<uint32_t>(seq);
+  record.ticket = ticket;
+  const PushResult result = handle_->engine.Push(stage, record, seq < 0);
+  return Napi::Number::New(env, static_cast<int>(result));
+}
+
+Napi::Value EngineWrap::Classify(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  std::string device, topic;
+  uint32_t stage = 0;
+  uint8_t current = 0;
+  if (!ReadInt<uint32_t>(env, info[0], "stage", 1, kAnyStage, &stage) ||
+      !ReadString(env, info[1], "deviceId", &device) ||
+      !ReadString(env, info[2], "topic", &topic) ||
+      !ReadInt<uint8_t>(env, info[3], "recordClass", 0, kClasses, &current)) {
+    return env.Undefined();
+  }
+  return Napi::Number::New(
+      env, handle_->engine.ClassOf(stage, device, topic, current == 0 ? kNormal : current));
+}
+
+Napi::Value EngineWrap::TakeMessages(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  Napi::Uint8Array into;
+  if (!ReadBytes(env, info[0], "into", &into)) return env.Undefined();
+  const size_t bytes =
+      handle_->engine.TakeMessages(reinterpret_cast<char*>(into.Data()), into.ByteLength());
+  return Napi::Number::New(env, static_cast<double>(bytes));
+}
+
+Napi::Value EngineWrap::TakeCompletions(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  Napi::Array flat = Napi::Array::New(env);
+  for (const Completion& completion : handle_->engine.TakeCompletions()) {
+    flat.Set(flat.Length(), Napi::Number::New(env, completion.ticket));
+    flat.Set(flat.Length(), Napi::Number::New(env, completion.ok ? 1 : 0));
+  }
+  return flat;
+}
+
+void EngineWrap::Flush(const Napi::CallbackInfo& info) {
+  uint32_t stage = 0;
+  if (!ReadInt<uint32_t>(info.Env(), info[0], "stage", 0, kAnyStage, &stage)) return;
+  handle_->engine.Flush(stage);
+}
+
+void EngineWrap::StopReading(const Napi::CallbackInfo&) { handle_->engine.StopReading(); }
+
+Napi::Value EngineWrap::Stats(const Napi::CallbackInfo& info) {
+  return ReadStats(info.Env(), &handle_->engine);
+}
+
+void EngineWrap::Close(const Napi::CallbackInfo&) { CloseNow(); }
+
+}  // namespace seganet::binding

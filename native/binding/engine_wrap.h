@@ -1,0 +1,46 @@
+// JavaScript's Engine (native/index.d.ts): argument checks and copies, nothing else.
+#ifndef SEGANET_BINDING_ENGINE_WRAP_H_
+#define SEGANET_BINDING_ENGINE_WRAP_H_
+
+#include <napi.h>
+
+#include <memory>
+
+#include "binding/registry.h"
+
+namespace seganet::binding {
+
+class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
+ public:
+  static Napi::Function Define(Napi::Env env);
+
+  explicit EngineWrap(const Napi::CallbackInfo& info);
+  ~EngineWrap() override;
+
+ private:
+  Napi::Value Token(const Napi::CallbackInfo& info);
+  Napi::Value Workers(const Napi::CallbackInfo& info);
+  Napi::Value WorkerOf(const Napi::CallbackInfo& info);
+  void ApplyPlan(const Napi::CallbackInfo& info);
+  Napi::Value Listen(const Napi::CallbackInfo& info);
+  void Unlisten(const Napi::CallbackInfo& info);
+  Napi::Value Push(const Napi::CallbackInfo& info);
+  Napi::Value Classify(const Napi::CallbackInfo& info);
+  Napi::Value TakeMessages(const Napi::CallbackInfo& info);
+  Napi::Value TakeCompletions(const Napi::CallbackInfo& info);
+  void Flush(const Napi::CallbackInfo& info);
+  void StopReading(const Napi::CallbackInfo& info);
+  Napi::Value Stats(const Napi::CallbackInfo& info);
+  void Close(const Napi::CallbackInfo& info);
+
+  static void OnEnvironmentEnd(void* self);
+  void CloseNow();
+
+  std::shared_ptr<EngineHandle>
+      handle_;  // null only when construction failed or the environment has ended
+  uint32_t token_ = 0;
+};
+
+}  // namespace seganet::binding
+
+#endif  // SEGANET_BINDING_ENGINE_WRAP_H_

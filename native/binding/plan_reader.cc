@@ -1,0 +1,139 @@
+#include "binding/plan_reader.h"
+
+#include <string>
+#include <utility>
+
+#include "binding/args.h"
+
+namespace seganet::binding {
+namespace {
+
+constexpr uint32_t kMaxId = UINT32_MAX;
+
+bool Fail(Napi::Env env, const std::string& message) {
+  Napi::TypeError::New(env, message).ThrowAsJavaScriptException();
+  return false;
+}
+
+bool ReadKind(Napi::Env env, Napi::Value value, StageKind* kind) {
+  static constexpr std::pair<const char*, StageKind> kKinds[] = {
+      {"source", StageKind::kSource},     {"ingest", StageKind::kIngest},
+      {"priority", StageKind::kPriority}, {"batch", StageKind::kBatch},
+      {"uplink", StageKind::kUplink},     {"tap", StageKind::kTap}};
+  std::string name;
+  if (!ReadString(env, value, "kind", &name)) return false;
+  for (const auto& [known, k] : kKinds) {
+    if (name == known) {
+      *kind = k;
+      return true;
+    }
+  }
+  return Fail(env,
+              "kind '" + name + "' is not one of source, ingest, priority, batch, uplink, tap");
+}
+
+bool ReadArray(Napi::Env env, Napi::Value value, const char* name, Napi::Array* array) {
+  if (!value.IsArray()) return Fail(env, std::string(name) + " must be an array");
+  *array = value.As<Napi::Array>();
+  return true;
+}
+
+bool ReadObject(Napi::Env env, Napi::Value value, const char* name, Napi::Object* object) {
+  if (!value.IsObject()) return Fail(env, std::string(name) + " must be an object");
+  *object = value.As<Napi::Object>();
+  return true;
+}
+
+bool ReadRule(Napi::Env env, Napi::Value value, Rule* rule) {
+  Napi::Object object;
+  if (!ReadObject(env, value, "rule", &object)) return false;
+  for (const auto& [name, text] : {std::pair{"topic", &rule->topic}, {"device", &rule->device}}) {
+    const Napi::Value part = object.Get(name);
+    if (!part.IsUndefined() && !ReadString(env, part, name, text)) return false;
+  }
+  return ReadInt<uint8_t>(env, object.Get("class"), "class", 1, kClasses, &rule->record_class);
+}
+
+bool ReadPriority(Napi::Env env, Napi::Object object, StageSpec* spec) {
+  Napi::Array rules;
+  if (!ReadArray(env, object.Get("rules"), "rules", &rules)) return false;
+  for (uint32_t i = 0; i < rules.Length(); ++i) {
+    Rule rule;
+    if (!ReadRule(env, rules.Get(i), &rule)) return false;
+    spec->rules.push_back(std::move(rule));
+  }
+  return ReadInt<uint8_t>(env, object.Get("defaultClass"), "defaultClass", 0, kClasses,
+                          &spec->default_class);
+}
+
+bool ReadBatch(Napi::Env env, Napi::Object object, BatcherOptions* options) {
+  std::string mode;
+  if (!ReadString(env, object.Get("mode"), "mode", &mode)) return false;
+  if (mode == "envelope") {
+    options->mode = BatchMode::kEnvelope;
+  } else if (mode == "records") {
+    options->mode = BatchMode::kRecords;
+  } else if (mode == "off") {
+    options->mode = BatchMode::kOff;
+  } else {
+    return Fail(env, "mode '" + mode + "' is not one of envelope, records, off");
+  }
+  const Napi::Value format = object.Get("format");
+  if (!format.IsUndefined()) {
+    std::string name;
+    if (!ReadString(env, format, "format", &name)) return false;
+    if (name != "ndjson") return Fail(env, "format '" + name + "' is not known; there is ndjson");
+  }
+  return ReadOption<uint32_t>(env, object, "minDevices", 0, 1'000'000, &options->min_devices) &&
+         ReadOption<uint32_t>(env, object, "maxBytes", 1, kMaxBatchBytes, &options->max_bytes) &&
+         ReadOption<uint32_t>(env, object, "maxDelayMs", 1, kMaxDelayMs, &options->max_delay_ms) &&
+         ReadOption<uint8_t>(env, object, "immediateClass", 0, kClasses, &options->immediate_class);
+}
+
+bool ReadStage(Napi::Env env, Napi::Value value, StageSpec* spec) {
+  Napi::Object object;
+  Napi::Array next;
+  if (!ReadObject(env, value, "stage", &object)) return false;
+  if (!ReadInt<uint32_t>(env, object.Get("id"), "id", 1, kMaxId, &spec->id)) return false;
+  if (!ReadKind(env, object.Get("kind"), &spec->kind)) return false;
+  if (!ReadArray(env, object.Get("next"), "next", &next)) return false;
+  for (uint32_t i = 0; i < next.Length(); ++i) {
+    uint32_t id = 0;
+    if (!ReadInt<uint32_t>(env, next.Get(i), "next", 1, kMaxId, &id)) return false;
+    spec->next.push_back(id);
+  }
+  spec->messages = object.Get("messages").ToBoolean();
+  switch (spec->kind) {
+    case StageKind::kPriority:
+      return ReadPriority(env, object, spec);
+    case StageKind::kBatch:
+      return ReadBatch(env, object, &spec->batcher);
+    case StageKind::kUplink:
+      return ReadInt<uint32_t>(env, object.Get("uplink"), "uplink", 0, kMaxId, &spec->uplink);
+    case StageKind::kTap:
+      return ReadOption<uint32_t>(env, object, "everyN", 0, kMaxId, &spec->every_n) &&
+             ReadOption<uint32_t>(env, object, "perSecond", 0, kMaxId, &spec->per_second);
+    case StageKind::kSource:
+    case StageKind::kIngest:
+      return true;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool ReadPlan(Napi::Env env, Napi::Value value, std::vector<StageSpec>* stages) {
+  Napi::Object plan;
+  Napi::Array array;
+  if (!ReadObject(env, value, "plan", &plan)) return false;
+  if (!ReadArray(env, plan.Get("stages"), "stages", &array)) return false;
+  if (array.Length() > kMaxStages) return Fail(env, "stages: more than 1024");
+  for (uint32_t i = 0; i < array.Length(); ++i) {
+    StageSpec spec;
+    if (!ReadStage(env, array.Get(i), &spec)) return false;
+    stages->push_back(std::move(spec));
+  }
+  return true;
+}
+
+}  // namespace seganet::binding

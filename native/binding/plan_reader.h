@@ -1,0 +1,18 @@
+// A PlanSpec from JavaScript (native/index.d.ts) as stages of the core.
+#ifndef SEGANET_BINDING_PLAN_READER_H_
+#define SEGANET_BINDING_PLAN_READER_H_
+
+#include <napi.h>
+
+#include <vector>
+
+#include "core/plan/plan.h"
+
+namespace seganet::binding {
+
+// False: a JavaScript exception is pending that names what is wrong.
+bool ReadPlan(Napi::Env env, Napi::Value value, std::vector<StageSpec>* stages);
+
+}  // namespace seganet::binding
+
+#endif  // SEGANET_BINDING_PLAN_READER_H_

@@ -1,0 +1,37 @@
+// JavaScript's UplinkSource (native/index.d.ts): the uplink thread's end of an engine's lanes.
+#ifndef SEGANET_BINDING_SOURCE_WRAP_H_
+#define SEGANET_BINDING_SOURCE_WRAP_H_
+
+#include <napi.h>
+
+#include <memory>
+
+#include "binding/registry.h"
+
+namespace seganet::binding {
+
+class SourceWrap : public Napi::ObjectWrap<SourceWrap> {
+ public:
+  static Napi::Function Define(Napi::Env env);
+
+  explicit SourceWrap(const Napi::CallbackInfo& info);
+  ~SourceWrap() override;
+
+ private:
+  Napi::Value Best(const Napi::CallbackInfo& info);
+  Napi::Value Take(const Napi::CallbackInfo& info);
+  Napi::Value Release(const Napi::CallbackInfo& info);
+  void Close(const Napi::CallbackInfo& info);
+
+  static void OnEnvironmentEnd(void* self);
+  void CloseNow();
+
+  std::shared_ptr<EngineHandle> handle_;  // keeps what the lanes point to
+  std::shared_ptr<Lanes> lanes_;          // null when closed
+  JsDoorbell bell_;
+  bool hooked_ = false;
+};
+
+}  // namespace seganet::binding
+
+#endif  // SEGANET_BINDING_SOURCE_WRAP_H_

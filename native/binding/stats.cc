@@ -1,0 +1,89 @@
+#include "binding/stats.h"
+
+namespace seganet::binding {
+namespace {
+
+Napi::Value Number(Napi::Env env, auto value) {
+  return Napi::Number::New(env, static_cast<double>(value));
+}
+
+Napi::Value Latency(Napi::Env env, const LatencyByClass& latency) {
+  Napi::Array rows = Napi::Array::New(env);
+  for (uint8_t c = 1; c <= kClasses; ++c) {
+    const Histogram& histogram = latency[c];
+    if (histogram.Count() == 0) continue;
+    Napi::Object row = Napi::Object::New(env);
+    row.Set("class", Number(env, c));
+    row.Set("count", Number(env, histogram.Count()));
+    row.Set("p50", Number(env, static_cast<double>(histogram.Quantile(0.50)) / 1000));
+    row.Set("p90", Number(env, static_cast<double>(histogram.Quantile(0.90)) / 1000));
+    row.Set("p99", Number(env, static_cast<double>(histogram.Quantile(0.99)) / 1000));
+    row.Set("max", Number(env, static_cast<double>(histogram.Max()) / 1000));
+    rows.Set(rows.Length(), row);
+  }
+  return rows;
+}
+
+Napi::Value Stages(Napi::Env env, const Plan& plan) {
+  Napi::Array rows = Napi::Array::New(env);
+  for (const Stage& stage : plan.stages()) {
+    uint64_t in = 0, out = 0, batches = 0, dropped = 0;
+    for (const StageCounters& worker : stage.shared->counters) {
+      in += worker.records_in.Get();
+      out += worker.records_out.Get();
+      batches += worker.batches.Get();
+      dropped += worker.copies_dropped.Get();
+    }
+    Napi::Object row = Napi::Object::New(env);
+    row.Set("id", Number(env, stage.spec.id));
+    row.Set("recordsIn", Number(env, in));
+    row.Set("recordsOut", Number(env, out));
+    row.Set("batches", Number(env, batches));
+    row.Set("copiesDropped", Number(env, dropped));
+    rows.Set(rows.Length(), row);
+  }
+  return rows;
+}
+
+}  // namespace
+
+Napi::Object ReadStats(Napi::Env env, Engine* engine) {
+  std::array<uint64_t, kCounters> counters;
+  std::array<std::array<uint64_t, kClassSlots>, kDrops> drops;
+  std::array<uint64_t, mqtt::kCloseReasonCount> close_reasons;
+  engine->ReadCounters(&counters, &drops, &close_reasons);
+
+  Napi::Object stats = Napi::Object::New(env);
+  stats.Set("devices", Number(env, engine->devices()));
+  stats.Set("heldBytes", Number(env, engine->budget().held()));
+  stats.Set("budgetBytes", Number(env, engine->budget().limit()));
+  stats.Set("slowed", Napi::Boolean::New(env, engine->slowed()));
+  Napi::Array held = Napi::Array::New(env, kClasses + 1);
+  held.Set(uint32_t{0}, Number(env, 0));
+  for (uint8_t c = 1; c <= kClasses; ++c) held.Set(c, Number(env, engine->budget().records(c)));
+  stats.Set("heldRecords", held);
+
+  Napi::Object table = Napi::Object::New(env);
+  for (size_t i = 0; i < kCounters; ++i) table.Set(kCounterNames[i], Number(env, counters[i]));
+  stats.Set("counters", table);
+
+  Napi::Object drop_table = Napi::Object::New(env);
+  for (size_t d = 0; d < kDrops; ++d) {
+    Napi::Array row = Napi::Array::New(env, kClassSlots);
+    for (uint32_t c = 0; c < kClassSlots; ++c) row.Set(c, Number(env, drops[d][c]));
+    drop_table.Set(kDropNames[d], row);
+  }
+  stats.Set("drops", drop_table);
+
+  Napi::Object errors = Napi::Object::New(env);
+  for (size_t i = 1; i < close_reasons.size(); ++i) {
+    if (close_reasons[i] == 0) continue;
+    errors.Set(mqtt::Name(static_cast<mqtt::CloseReason>(i)), Number(env, close_reasons[i]));
+  }
+  stats.Set("protocolErrors", errors);
+  stats.Set("latency", Latency(env, engine->latency()));
+  stats.Set("stages", Stages(env, *engine->plan()));
+  return stats;
+}
+
+}  // namespace seganet::binding

@@ -1,0 +1,89 @@
+// Counters of the engine. Each block has one writing thread; anyone may read. Names appear in
+// stats() and in docs/operations.md.
+#ifndef SEGANET_CORE_BASE_COUNTERS_H_
+#define SEGANET_CORE_BASE_COUNTERS_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace seganet {
+
+// name in C++, name in JavaScript
+#define SEGANET_COUNTERS(X)                                             \
+  X(kConnectionsAccepted, "connectionsAccepted")                        \
+  X(kConnectionsRefused, "connectionsRefused") /* device limit */       \
+  X(kConnectTimeouts, "connectTimeouts")       /* no CONNECT in time */ \
+  X(kDevicesConnected, "devicesConnected")     /* ever, not now */      \
+  X(kTakeOvers, "takeOvers")                   /* same client id */     \
+  X(kKeepAliveTimeouts, "keepAliveTimeouts")                            \
+  X(kProtocolErrors, "protocolErrors") /* sum of reasons */             \
+  X(kConnectionsClosed, "connectionsClosed")                            \
+  X(kBytesReceived, "bytesReceived")                                    \
+  X(kReads, "reads")                                                    \
+  X(kRecordsReceived, "recordsReceived")   /* devices and push() */     \
+  X(kRecordsPushed, "recordsPushed")       /* of those: push() */       \
+  X(kRecordsQueued, "recordsQueued")       /* for an uplink */          \
+  X(kRecordsDelivered, "recordsDelivered") /* PUBACK of the cloud */    \
+  X(kBatchesSealed, "batchesSealed")                                    \
+  X(kBatchesDelivered, "batchesDelivered")                              \
+  X(kBatchesRedelivered, "batchesRedelivered") /* taken again */        \
+  X(kMessagesOut, "messagesOut")               /* to JavaScript */      \
+  X(kSlowed, "slowed")                         /* times over budget */
+
+enum class Counter : size_t {
+#define X(id, name) id,
+  SEGANET_COUNTERS(X)
+#undef X
+      kCount
+};
+inline constexpr size_t kCounters = static_cast<size_t>(Counter::kCount);
+extern const std::array<const char*, kCounters> kCounterNames;
+
+// Why a record did not reach the cloud, or a copy of it a message wire.
+#define SEGANET_DROPS(X)                                                        \
+  X(kNoRoute, "noRoute")                 /* the node is wired to nothing */     \
+  X(kMessageRingFull, "messageRingFull") /* Node-RED was too slow */            \
+  X(kRefused, "refused")                 /* the cloud refused it for good */    \
+  X(kClosed, "closed")                   /* still held when the engine ended */ \
+  X(kUplinkRemoved, "uplinkRemoved")     /* its uplink left the flow */         \
+  X(kTooManyDevices, "tooManyDevices")   /* device table full */
+
+enum class Drop : size_t {
+#define X(id, name) id,
+  SEGANET_DROPS(X)
+#undef X
+      kCount
+};
+inline constexpr size_t kDrops = static_cast<size_t>(Drop::kCount);
+extern const std::array<const char*, kDrops> kDropNames;
+
+inline constexpr size_t kClassSlots = 5;  // index = class, 0 unused
+
+// Thread safety: Add from one thread, Get from any. Relaxed: a reader wants a recent number, not an
+// order.
+class SingleWriter {
+ public:
+  void Add(uint64_t n = 1) {
+    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  uint64_t Get() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> value_{0};
+};
+
+struct alignas(64) CounterBlock {
+  std::array<SingleWriter, kCounters> counters;
+  std::array<std::array<SingleWriter, kClassSlots>, kDrops> drops;
+
+  void Add(Counter c, uint64_t n = 1) { counters[static_cast<size_t>(c)].Add(n); }
+  void Add(Drop reason, uint8_t record_class, uint64_t n = 1) {
+    drops[static_cast<size_t>(reason)][record_class < kClassSlots ? record_class : 0].Add(n);
+  }
+};
+
+}  // namespace seganet
+
+#endif  // SEGANET_CORE_BASE_COUNTERS_H_

@@ -1,0 +1,229 @@
+#include "core/plan/pipeline.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/record/frame.h"
+
+namespace seganet {
+
+// A batch stage's batcher and where its batches go.
+class Pipeline::BatchStage : public Batcher::Sink {
+ public:
+  BatchStage(Pipeline* pipeline, const Stage* stage)
+      : pipeline_(pipeline), stage_(stage), batcher_(stage->spec.batcher, this) {}
+
+  void OnBatch(BatchPtr batch) override { pipeline_->OnBatch(*stage_, std::move(batch)); }
+
+  // Batches go on under the new plan's stage, which has the same options.
+  void MoveTo(const Stage* stage) { stage_ = stage; }
+
+  const Stage& stage() const { return *stage_; }
+  Batcher& batcher() { return batcher_; }
+
+ private:
+  Pipeline* const pipeline_;
+  const Stage* stage_;
+  Batcher batcher_;
+};
+
+Pipeline::Pipeline(const PipelineContext& context)
+    : context_(context),
+      plan_(std::make_shared<Plan>(std::vector<StageSpec>(), 0, nullptr, nullptr)) {}
+
+Pipeline::~Pipeline() = default;
+
+void Pipeline::SetPlan(std::shared_ptr<const Plan> plan) {
+  std::vector<std::unique_ptr<BatchStage>> next(plan->stages().size());
+  for (std::unique_ptr<BatchStage>& old : batchers_) {
+    if (!old) continue;
+    const Stage* stage = plan->Find(old->stage().spec.id);
+    if (stage != nullptr && stage->spec.kind == StageKind::kBatch &&
+        stage->spec.batcher == old->stage().spec.batcher &&
+        stage->spec.next == old->stage().spec.next) {
+      old->MoveTo(stage);
+      next[stage->index] = std::move(old);
+    } else {
+      old->batcher().Flush(SealReason::kPlan);
+    }
+  }
+  for (const Stage& stage : plan->stages()) {
+    if (stage.spec.kind == StageKind::kBatch && !next[stage.index]) {
+      next[stage.index] = std::make_unique<BatchStage>(this, &stage);
+    }
+  }
+  batchers_ = std::move(next);
+  plan_ = std::move(plan);
+}
+
+void Pipeline::Run(uint32_t id, const Record& record) {
+  const Stage* stage = plan_->Find(id);
+  if (stage == nullptr) {
+    context_.counters->Add(Drop::kNoRoute, record.record_class);
+    return;
+  }
+  RunStage(*stage, record);
+}
+
+void Pipeline::RunStage(const Stage& stage, const Record& record) {
+  CountersOf(stage).records_in.Add();
+  switch (stage.spec.kind) {
+    case StageKind::kSource:
+    case StageKind::kIngest:
+      Forward(stage, record);
+      break;
+    case StageKind::kPriority: {
+      Record classified = record;
+      classified.record_class = Classify(stage.spec.rules, stage.spec.default_class, record.device,
+                                         record.topic, record.record_class);
+      Forward(stage, classified);
+      break;
+    }
+    case StageKind::kTap:
+      if (Sampled(stage, record)) Forward(stage, record);
+      break;
+    case StageKind::kBatch:
+      RunBatch(stage, record);
+      break;
+    case StageKind::kUplink:
+      PushSingle(stage, record);
+      break;
+  }
+}
+
+void Pipeline::Forward(const Stage& stage, const Record& record) {
+  CountersOf(stage).records_out.Add();
+  if (stage.spec.messages) {
+    RecordMessage(stage, record);
+  } else if (stage.next.empty() && stage.spec.kind != StageKind::kTap) {
+    context_.counters->Add(Drop::kNoRoute, record.record_class);
+  }
+  for (const Stage* next : stage.next) RunStage(*next, record);
+}
+
+void Pipeline::RunBatch(const Stage& stage, const Record& record) {
+  const bool envelope = stage.spec.batcher.mode == BatchMode::kEnvelope;
+  // In the other modes a batch is a matter of the uplink's wire; as messages its records go out one
+  // by one.
+  if (stage.spec.messages && !envelope) RecordMessage(stage, record);
+  if (stage.next.empty() && !(stage.spec.messages && envelope)) {
+    if (!stage.spec.messages) context_.counters->Add(Drop::kNoRoute, record.record_class);
+    return;
+  }
+  context_.budget->AddRecords(record.record_class, static_cast<int64_t>(stage.next.size()));
+  const int64_t devices = context_.devices->load(std::memory_order_relaxed);
+  batchers_[stage.index]->batcher().Add(record, static_cast<uint32_t>(devices));
+}
+
+void Pipeline::OnBatch(const Stage& stage, BatchPtr batch) {
+  StageCounters& counters = CountersOf(stage);
+  counters.batches.Add();
+  counters.records_out.Add(batch->record_count);
+  if (stage.spec.messages && batch->kind == BatchKind::kEnvelope) EnvelopeMessage(stage, *batch);
+  for (size_t i = 0; i < stage.next.size(); ++i) {
+    const Stage& uplink = *stage.next[i];
+    CountersOf(uplink).records_in.Add(batch->record_count);
+    const bool last = i + 1 == stage.next.size();
+    BatchPtr out = last ? std::move(batch) : std::make_unique<Batch>(*batch);
+    out->stage = uplink.spec.id;
+    uplink.lanes->Push(std::move(out));
+  }
+}
+
+void Pipeline::PushSingle(const Stage& stage, const Record& record) {
+  BatchPtr batch = SingleBatch(record);
+  if (record.flags & kFlagEnvelope) {
+    batch->kind = BatchKind::kEnvelope;
+    batch->bytes.assign(record.payload);
+    batch->device_bytes = batch->topic_bytes = 0;
+  }
+  batch->stage = stage.spec.id;
+  context_.budget->AddRecords(record.record_class, 1);
+  stage.lanes->Push(std::move(batch));
+}
+
+bool Pipeline::Sampled(const Stage& stage, const Record& record) {
+  const uint32_t every = stage.spec.every_n;
+  if (every > 1 && CountersOf(stage).records_in.Get() % every != 0) return false;
+  if (stage.spec.per_second == 0) return true;
+  // The second is shared by all workers; two that begin one at once may let a few more pass.
+  StageShared& shared = *stage.shared;
+  const int64_t second = record.arrived_us / 1'000'000;
+  if (shared.tap_second.exchange(second, std::memory_order_relaxed) != second) {
+    shared.tap_passed.store(0, std::memory_order_relaxed);
+  }
+  return shared.tap_passed.fetch_add(1, std::memory_order_relaxed) < stage.spec.per_second;
+}
+
+void Pipeline::MessageDropped(const Stage& stage, uint8_t record_class, uint32_t records) {
+  CountersOf(stage).copies_dropped.Add(records);
+  if (stage.next.empty()) context_.counters->Add(Drop::kMessageRingFull, record_class, records);
+}
+
+void Pipeline::RecordMessage(const Stage& stage, const Record& record) {
+  const size_t bytes = FrameBytes(record.device.size(), record.topic.size(), record.payload.size());
+  char* to = context_.messages->Reserve(bytes);
+  if (to == nullptr) {
+    MessageDropped(stage, record.record_class, 1);
+    return;
+  }
+  WriteRecordFrame(record, stage.spec.id, to);
+  context_.messages->Commit();
+  context_.counters->Add(Counter::kMessagesOut);
+  context_.message_bell->Ring();
+}
+
+void Pipeline::EnvelopeMessage(const Stage& stage, const Batch& batch) {
+  FrameHeader h{};
+  const size_t bytes = FrameBytes(0, 0, batch.bytes.size());
+  char* to = context_.messages->Reserve(bytes);
+  if (to == nullptr) {
+    MessageDropped(stage, batch.record_class, batch.record_count);
+    return;
+  }
+  h.total_bytes = static_cast<uint32_t>(bytes);
+  h.stage = stage.spec.id;
+  h.kind = static_cast<uint8_t>(FrameKind::kEnvelope);
+  h.record_class = batch.record_class;
+  h.flags = kFlagEnvelope;
+  h.reason = static_cast<uint8_t>(batch.reason);
+  h.record_count = batch.record_count;
+  h.payload_bytes = static_cast<uint32_t>(batch.bytes.size());
+  h.ts_ms = static_cast<double>(batch.first_ts_ms);
+  h.last_ts_ms = static_cast<double>(batch.last_ts_ms);
+  // Unique among the workers of an engine: the worker is in the low bits.
+  h.batch_id = static_cast<double>(next_envelope_++ * 64 + context_.worker);
+  h.record_bytes = batch.record_bytes;
+  std::memcpy(to, &h, sizeof h);
+  std::memcpy(to + sizeof h, batch.bytes.data(), batch.bytes.size());
+  context_.messages->Commit();
+  context_.counters->Add(Counter::kMessagesOut);
+  context_.message_bell->Ring();
+}
+
+int64_t Pipeline::NextDeadline() const {
+  int64_t first = Batcher::kNever;
+  for (const auto& stage : batchers_) {
+    if (stage) first = std::min(first, stage->batcher().NextDeadline());
+  }
+  return first;
+}
+
+void Pipeline::OnTime(int64_t now_us) {
+  for (const auto& stage : batchers_) {
+    if (stage) stage->batcher().OnTime(now_us);
+  }
+}
+
+void Pipeline::Flush(uint32_t id, SealReason reason) {
+  for (const auto& stage : batchers_) {
+    if (stage && (id == 0 || stage->stage().spec.id == id)) stage->batcher().Flush(reason);
+  }
+}
+
+bool Pipeline::MessagesHigh() const {
+  return plan_->message_only() && context_.messages->used() > context_.messages->capacity() / 2;
+}
+
+}  // namespace seganet

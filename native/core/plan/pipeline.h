@@ -1,0 +1,77 @@
+// Runs records through a plan's stages on one worker. Knows no threads and no sockets.
+#ifndef SEGANET_CORE_PLAN_PIPELINE_H_
+#define SEGANET_CORE_PLAN_PIPELINE_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/base/counters.h"
+#include "core/base/doorbell.h"
+#include "core/plan/plan.h"
+#include "core/queue/budget.h"
+#include "core/queue/byte_ring.h"
+
+namespace seganet {
+
+// What a pipeline works with; all outlive it.
+struct PipelineContext {
+  size_t worker = 0;
+  Budget* budget = nullptr;
+  CounterBlock* counters = nullptr;  // of this worker
+  ByteRing* messages = nullptr;      // frames for JavaScript; this worker is the writer
+  Doorbell* message_bell = nullptr;
+  const std::atomic<int64_t>* devices = nullptr;  // connected, of the whole engine
+};
+
+// Thread safety: owned by one worker.
+class Pipeline {
+ public:
+  explicit Pipeline(const PipelineContext& context);
+  ~Pipeline();
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  // Swaps the plan. Open batches of a stage that stays as it is stay open; others are sealed and go
+  // where the old plan sent them.
+  void SetPlan(std::shared_ptr<const Plan> plan);
+
+  // Puts a record into stage `id`. A stage that the plan does not have is counted as "no route".
+  void Run(uint32_t id, const Record& record);
+
+  int64_t NextDeadline() const;
+  void OnTime(int64_t now_us);
+
+  // Seals the open batches of stage `id`, 0 = of all.
+  void Flush(uint32_t id, SealReason reason);
+
+  // The message ring is so full that devices must wait, because messages are all that becomes of
+  // some records.
+  bool MessagesHigh() const;
+
+ private:
+  class BatchStage;
+
+  void RunStage(const Stage& stage, const Record& record);
+  void RunBatch(const Stage& stage, const Record& record);
+  void Forward(const Stage& stage, const Record& record);
+  void RecordMessage(const Stage& stage, const Record& record);
+  void EnvelopeMessage(const Stage& stage, const Batch& batch);
+  void MessageDropped(const Stage& stage, uint8_t record_class, uint32_t records);
+  void OnBatch(const Stage& stage, BatchPtr batch);
+  void PushSingle(const Stage& stage, const Record& record);
+  bool Sampled(const Stage& stage, const Record& record);
+  StageCounters& CountersOf(const Stage& stage) const {
+    return stage.shared->counters[context_.worker];
+  }
+
+  const PipelineContext context_;
+  std::shared_ptr<const Plan> plan_;
+  std::vector<std::unique_ptr<BatchStage>>
+      batchers_;                // index as Plan::stages(), null for other kinds
+  uint64_t next_envelope_ = 1;  // id of batch messages
+};
+
+}  // namespace seganet
+
+#endif  // SEGANET_CORE_PLAN_PIPELINE_H_

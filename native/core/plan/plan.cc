@@ -1,0 +1,101 @@
+#include "core/plan/plan.h"
+
+#include <string>
+#include <utility>
+
+namespace seganet {
+namespace {
+
+using ById = std::unordered_map<uint32_t, const StageSpec*>;
+
+std::string Name(const StageSpec& spec) { return "stage " + std::to_string(spec.id); }
+
+Status ValidateStage(const StageSpec& spec, const ById& by_id) {
+  for (uint32_t id : spec.next) {
+    const auto it = by_id.find(id);
+    if (it == by_id.end()) {
+      return Status::InvalidArgument(Name(spec) + ": no stage " + std::to_string(id));
+    }
+    const StageKind target = it->second->kind;
+    if (target == StageKind::kSource || target == StageKind::kIngest) {
+      return Status::InvalidArgument(Name(spec) + ": stage " + std::to_string(id) +
+                                     " takes no records from other stages");
+    }
+    if (spec.kind == StageKind::kBatch && target != StageKind::kUplink) {
+      return Status::InvalidArgument(Name(spec) + ": a batch can only go to an uplink");
+    }
+  }
+  if (spec.kind == StageKind::kUplink && (!spec.next.empty() || spec.messages)) {
+    return Status::InvalidArgument(Name(spec) + ": an uplink has no output");
+  }
+  if (spec.kind == StageKind::kPriority) {
+    if (spec.default_class != 0 && !ValidClass(spec.default_class)) {
+      return Status::InvalidArgument(Name(spec) + ": default class must be 0 to 4");
+    }
+    return ValidateRules(spec.rules);
+  }
+  return spec.kind == StageKind::kBatch ? Validate(spec.batcher) : Status();
+}
+
+// Depth-first walk; `state` 1 = on the path, 2 = done.
+bool RunsInCircle(const StageSpec& spec, const ById& by_id,
+                  std::unordered_map<uint32_t, int>* state) {
+  int& mine = (*state)[spec.id];
+  if (mine != 0) return mine == 1;
+  mine = 1;
+  for (uint32_t id : spec.next) {
+    if (RunsInCircle(*by_id.at(id), by_id, state)) return true;
+  }
+  (*state)[spec.id] = 2;
+  return false;
+}
+
+}  // namespace
+
+Status ValidatePlan(const std::vector<StageSpec>& stages) {
+  if (stages.size() > kMaxStages) {
+    return Status::InvalidArgument("more than " + std::to_string(kMaxStages) + " stages");
+  }
+  ById by_id;
+  for (const StageSpec& spec : stages) {
+    if (spec.id == 0 || !by_id.emplace(spec.id, &spec).second) {
+      return Status::InvalidArgument(Name(spec) + ": ids must be unique and not 0");
+    }
+  }
+  for (const StageSpec& spec : stages) {
+    if (Status status = ValidateStage(spec, by_id); !status.ok()) return status;
+  }
+  std::unordered_map<uint32_t, int> state;
+  for (const StageSpec& spec : stages) {
+    if (RunsInCircle(spec, by_id, &state)) {
+      return Status::InvalidArgument(Name(spec) + ": its wires lead back to it");
+    }
+  }
+  return {};
+}
+
+Plan::Plan(std::vector<StageSpec> specs, size_t workers, const Plan* before,
+           const LanesOf& lanes_of)
+    : stages_(specs.size()) {
+  for (size_t i = 0; i < specs.size(); ++i) {
+    Stage& stage = stages_[i];
+    stage.spec = std::move(specs[i]);
+    stage.index = i;
+    const Stage* old = before == nullptr ? nullptr : before->Find(stage.spec.id);
+    stage.shared = old != nullptr ? old->shared : std::make_shared<StageShared>(workers);
+    if (stage.spec.kind == StageKind::kUplink) stage.lanes = lanes_of(stage.spec.uplink);
+    by_id_.emplace(stage.spec.id, &stage);
+    message_only_ = message_only_ || (stage.spec.messages && stage.spec.next.empty() &&
+                                      stage.spec.kind != StageKind::kTap);
+  }
+  for (Stage& stage : stages_) {
+    for (uint32_t id : stage.spec.next) stage.next.push_back(by_id_.at(id));
+  }
+}
+
+const Stage* Plan::Find(uint32_t id) const {
+  const auto it = by_id_.find(id);
+  return it == by_id_.end() ? nullptr : it->second;
+}
+
+}  // namespace seganet

@@ -1,0 +1,95 @@
+// The plan: what the wires between SegaNet nodes compile to. JavaScript makes a PlanSpec from the
+// canvas; the engine checks it and makes an immutable Plan of it, which all workers share.
+#ifndef SEGANET_CORE_PLAN_PLAN_H_
+#define SEGANET_CORE_PLAN_PLAN_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/counters.h"
+#include "core/base/status.h"
+#include "core/queue/batcher.h"
+#include "core/queue/lanes.h"
+#include "core/record/rules.h"
+
+namespace seganet {
+
+enum class StageKind : uint8_t { kSource, kIngest, kPriority, kBatch, kUplink, kTap };
+
+// One node of the data path. Only the members of its kind count. Meanings: native/index.d.ts,
+// StageSpec.
+struct StageSpec {
+  uint32_t id = 0;  // not 0
+  StageKind kind = StageKind::kSource;
+  std::vector<uint32_t> next;  // stages that get its output
+  bool messages = false;       // its output goes to JavaScript as well
+  std::vector<Rule> rules;     // priority
+  uint8_t default_class = 0;
+  BatcherOptions batcher;  // batch
+  uint32_t uplink = 0;     // uplink: number of its lanes
+  uint32_t every_n = 0;    // tap
+  uint32_t per_second = 0;
+};
+
+inline constexpr size_t kMaxStages = 1024;
+
+// Ids are unique, `next` names stages that exist and take records, nothing runs in a circle, a
+// batch feeds uplinks only, rules and batch options are valid.
+Status ValidatePlan(const std::vector<StageSpec>& stages);
+
+// Counters of one stage on one worker.
+struct alignas(64) StageCounters {
+  SingleWriter records_in;
+  SingleWriter records_out;
+  SingleWriter batches;
+  SingleWriter copies_dropped;
+};
+
+// What outlives a change of plan for a stage: its counters, one set a worker, and the tap's current
+// second.
+struct StageShared {
+  explicit StageShared(size_t workers) : counters(workers) {}
+  std::vector<StageCounters> counters;
+  std::atomic<int64_t> tap_second{0};
+  std::atomic<uint32_t> tap_passed{0};
+};
+
+struct Stage {
+  StageSpec spec;
+  size_t index = 0;  // in Plan::stages()
+  std::vector<const Stage*> next;
+  std::shared_ptr<StageShared> shared;
+  std::shared_ptr<Lanes> lanes;  // uplink
+};
+
+// Thread safety: immutable after construction.
+class Plan {
+ public:
+  using LanesOf = std::function<std::shared_ptr<Lanes>(uint32_t uplink)>;
+
+  // Takes over the counters of stages that `before` (may be null) has too. REQUIRES:
+  // ValidatePlan(specs).ok().
+  Plan(std::vector<StageSpec> specs, size_t workers, const Plan* before, const LanesOf& lanes_of);
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  const std::vector<Stage>& stages() const { return stages_; }
+  const Stage* Find(uint32_t id) const;
+
+  // Some stage gives its output to JavaScript alone, so that a slow Node-RED has to slow the
+  // devices.
+  bool message_only() const { return message_only_; }
+
+ private:
+  std::vector<Stage> stages_;
+  std::unordered_map<uint32_t, const Stage*> by_id_;
+  bool message_only_ = false;
+};
+
+}  // namespace seganet
+
+#endif  // SEGANET_CORE_PLAN_PLAN_H_

@@ -1,0 +1,83 @@
+#ifndef SEGANET_CORE_PROTOCOL_MQTT_ACK_QUEUE_H_
+#define SEGANET_CORE_PROTOCOL_MQTT_ACK_QUEUE_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace seganet::mqtt {
+
+// The QoS 1 PUBLISH packets of one device that still owe it a PUBACK, in the order they arrived.
+// They may be acknowledged in any order; identifiers are released in the order of arrival
+// [MQTT-4.6.0-2], each as soon as all before it are done.
+//
+// A slot is a count from 1 that never comes again, so a stale one is recognised. Four bytes are
+// held for each waiting packet, in a ring that grows by doubling and is given back above
+// kKeptCapacity once it is empty.
+class AckQueue {
+ public:
+  // A client has 65,535 identifiers [MQTT-2.3.1-2]; who has more waiting breaks the protocol.
+  static constexpr size_t kMaxPending = 65535;
+  static constexpr size_t kKeptCapacity = 1024;
+
+  // Returns the slot, 0 when kMaxPending are waiting. An identifier that is already waiting gets a
+  // slot of its own: the sender counts on one PUBACK for each packet.
+  uint64_t Push(uint16_t packet_id) {
+    if (pending() == capacity_ && !Grow()) return 0;
+    ring_[tail_ & (capacity_ - 1)] = {packet_id, false};
+    return tail_++;
+  }
+
+  // Marks `slot` and calls release(packet_id) for each that may leave now. False when the slot is
+  // not waiting: never given out, or acknowledged before.
+  template <typename Release>
+  bool Acknowledge(uint64_t slot, Release&& release) {
+    // A slot below head_ wraps around to a large distance.
+    if (slot - head_ >= tail_ - head_) return false;
+    Entry& entry = ring_[slot & (capacity_ - 1)];
+    if (entry.done) return false;
+    entry.done = true;
+    if (slot != head_) return true;
+    do {
+      release(ring_[head_ & (capacity_ - 1)].packet_id);
+      ++head_;
+    } while (head_ != tail_ && ring_[head_ & (capacity_ - 1)].done);
+    if (head_ == tail_ && capacity_ > kKeptCapacity) {
+      ring_.reset();
+      capacity_ = 0;
+    }
+    return true;
+  }
+
+  size_t pending() const { return static_cast<size_t>(tail_ - head_); }
+  size_t memory_bytes() const { return capacity_ * sizeof(Entry); }
+
+ private:
+  struct Entry {
+    uint16_t packet_id;
+    bool done;
+  };
+  static constexpr size_t kFirstCapacity = 16;
+
+  bool Grow() {
+    if (pending() >= kMaxPending) return false;
+    const size_t capacity = std::max(kFirstCapacity, capacity_ * 2);
+    std::unique_ptr<Entry[]> ring(new Entry[capacity]);
+    for (uint64_t i = head_; i != tail_; ++i) {
+      ring[i & (capacity - 1)] = ring_[i & (capacity_ - 1)];
+    }
+    ring_ = std::move(ring);
+    capacity_ = capacity;
+    return true;
+  }
+
+  std::unique_ptr<Entry[]> ring_;
+  size_t capacity_ = 0;  // 0 or a power of two
+  uint64_t head_ = 1;    // the oldest waiting slot
+  uint64_t tail_ = 1;    // the next slot to give out
+};
+
+}  // namespace seganet::mqtt
+
+#endif  // SEGANET_CORE_PROTOCOL_MQTT_ACK_QUEUE_H_

@@ -1,0 +1,76 @@
+#include "core/protocol/mqtt/connect_peek.h"
+
+#include "core/protocol/mqtt/codec.h"
+
+namespace seganet::mqtt {
+namespace {
+
+using Status = ConnectPeek::Status;
+
+Status StatusOf(CloseReason reason) {
+  switch (reason) {
+    case CloseReason::kNone:
+      return Status::kOk;
+    case CloseReason::kNotConnect:
+      return Status::kNotConnect;
+    case CloseReason::kUnsupportedVersion:
+      return Status::kUnsupportedVersion;
+    default:
+      return Status::kMalformed;
+  }
+}
+
+ConnectPeek Ended(CloseReason reason) {
+  ConnectPeek peek;
+  peek.status = StatusOf(reason);
+  peek.reason = reason;
+  return peek;
+}
+
+}  // namespace
+
+ConnectPeek PeekConnect(std::span<const uint8_t> bytes, size_t max_bytes) {
+  if (bytes.empty()) return {};
+  if (bytes[0] >> 4 != static_cast<uint8_t>(PacketType::kConnect)) {
+    return Ended(CloseReason::kNotConnect);  // [MQTT-3.1.0-1]
+  }
+  if ((bytes[0] & 0x0F) != 0) return Ended(CloseReason::kBadFlags);  // [MQTT-2.2.2-2]
+  FixedHeader header;
+  const HeaderStatus status = DecodeFixedHeader(bytes, &header);
+  if (status == HeaderStatus::kMalformed) return Ended(CloseReason::kMalformed);
+  if (status == HeaderStatus::kNeedMore) return {};
+  if (header.total() > max_bytes) return Ended(CloseReason::kTooLarge);
+
+  const std::span<const uint8_t> arrived = bytes.subspan(header.size);
+  if (arrived.size() < header.remaining) {
+    // Not all of it is there, but the version may be. level 0 with kMalformed: not yet.
+    uint8_t level = 0;
+    const CloseReason reason = ParseProtocol(arrived, &level);
+    if (reason == CloseReason::kNone || (reason == CloseReason::kMalformed && level == 0)) {
+      return {};
+    }
+    ConnectPeek peek = Ended(reason);
+    peek.protocol_level = level;
+    return peek;
+  }
+
+  Connect connect;
+  // Levels are limited by the ServerSession, which knows the limit; the will's topic has at most
+  // one for each byte and one more.
+  const CloseReason reason =
+      ParseConnect(arrived.first(header.remaining), kMaxStringBytes + 1, &connect);
+  ConnectPeek peek = Ended(reason);
+  peek.protocol_level = connect.protocol_level;
+  if (reason == CloseReason::kNone) {
+    peek.client_id = connect.client_id;
+    peek.clean_session = connect.clean_session;
+  }
+  return peek;
+}
+
+std::string_view RefusalFor(const ConnectPeek& peek) {
+  if (peek.status != Status::kUnsupportedVersion) return {};
+  return VersionRefusal(peek.protocol_level);
+}
+
+}  // namespace seganet::mqtt

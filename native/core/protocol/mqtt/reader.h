@@ -1,0 +1,58 @@
+#ifndef SEGANET_CORE_PROTOCOL_MQTT_READER_H_
+#define SEGANET_CORE_PROTOCOL_MQTT_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace seganet::mqtt {
+
+// A cursor over one packet's body. Each call returns false, and takes nothing, when the bytes end
+// before the field does.
+class Reader {
+ public:
+  explicit Reader(std::span<const uint8_t> bytes) : bytes_(bytes) {}
+
+  bool U8(uint8_t* value) {
+    if (bytes_.empty()) return false;
+    *value = bytes_[0];
+    bytes_ = bytes_.subspan(1);
+    return true;
+  }
+
+  bool U16(uint16_t* value) {  // big-endian, 1.5.2
+    if (bytes_.size() < 2) return false;
+    *value = static_cast<uint16_t>(bytes_[0] << 8 | bytes_[1]);
+    bytes_ = bytes_.subspan(2);
+    return true;
+  }
+
+  // A field with a 16-bit length before it.
+  bool Binary(std::span<const uint8_t>* value) {
+    if (bytes_.size() < 2) return false;
+    const size_t size = static_cast<size_t>(bytes_[0]) << 8 | bytes_[1];
+    if (bytes_.size() - 2 < size) return false;
+    *value = bytes_.subspan(2, size);
+    bytes_ = bytes_.subspan(2 + size);
+    return true;
+  }
+
+  // The same as characters, not yet validated.
+  bool Text(std::string_view* value) {
+    std::span<const uint8_t> bytes;
+    if (!Binary(&bytes)) return false;
+    *value = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    return true;
+  }
+
+  bool empty() const { return bytes_.empty(); }
+  std::span<const uint8_t> rest() const { return bytes_; }
+
+ private:
+  std::span<const uint8_t> bytes_;
+};
+
+}  // namespace seganet::mqtt
+
+#endif  // SEGANET_CORE_PROTOCOL_MQTT_READER_H_

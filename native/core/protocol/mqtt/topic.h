@@ -1,0 +1,30 @@
+#ifndef SEGANET_CORE_PROTOCOL_MQTT_TOPIC_H_
+#define SEGANET_CORE_PROTOCOL_MQTT_TOPIC_H_
+
+#include <cstddef>
+#include <string_view>
+
+#include "core/protocol/mqtt/close_reason.h"
+
+namespace seganet::mqtt {
+
+// A string longer than this cannot be written in MQTT: its length field has 16 bits.
+inline constexpr size_t kMaxStringBytes = 65535;
+
+// A well-formed UTF-8 string as MQTT takes it: no surrogates, no overlong forms, nothing above
+// U+10FFFF [MQTT-1.5.3-1] and no U+0000 [MQTT-1.5.3-2]. U+FEFF is a character like any other
+// [MQTT-1.5.3-3]. Empty is valid.
+bool ValidUtf8(std::string_view text);
+
+// What is wrong with a topic name (PUBLISH, will) or filter (SUBSCRIBE): kNone, kBadUtf8 or
+// kBadTopic. A topic of `n` slashes has n + 1 levels.
+CloseReason CheckTopicName(std::string_view topic, size_t max_levels);
+CloseReason CheckTopicFilter(std::string_view filter, size_t max_levels);
+
+// The same with no limit of levels, also for topics that did not come from a packet.
+bool ValidTopicName(std::string_view topic);
+bool ValidTopicFilter(std::string_view filter);
+
+}  // namespace seganet::mqtt
+
+#endif  // SEGANET_CORE_PROTOCOL_MQTT_TOPIC_H_

@@ -1,0 +1,105 @@
+#include "core/queue/batcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/record/encoder.h"
+
+namespace seganet {
+namespace {
+
+// Batches grow by themselves; this spares the first steps without holding m bytes for a quiet
+// class.
+constexpr size_t kFirstReserve = 2048;
+
+}  // namespace
+
+Status Validate(const BatcherOptions& options) {
+  if (options.max_bytes < 1 || options.max_bytes > kMaxBatchBytes) {
+    return Status::InvalidArgument("batch bytes (m) must be 1 to 1048576");
+  }
+  if (options.max_delay_ms < 1 || options.max_delay_ms > kMaxDelayMs) {
+    return Status::InvalidArgument("batch delay (t) must be 1 to 86400000 ms");
+  }
+  if (options.immediate_class > kClasses) {
+    return Status::InvalidArgument("immediate class must be 0 to 4");
+  }
+  return {};
+}
+
+bool Batcher::Batching(uint32_t devices) {
+  const uint32_t n = options_.min_devices;
+  if (devices >= n) {
+    batching_ = true;
+  } else if (uint64_t{devices} * 10 < uint64_t{n} * 9) {
+    // Hysteresis: a few devices that come and go around n do not switch batching on and off.
+    batching_ = false;
+  }
+  return batching_;
+}
+
+void Batcher::Add(const Record& record, uint32_t devices) {
+  if (options_.mode == BatchMode::kOff) {
+    sink_->OnBatch(SingleBatch(record));
+    return;
+  }
+  const bool wait = Batching(devices) && record.record_class > options_.immediate_class;
+  const bool envelope = options_.mode == BatchMode::kEnvelope;
+  encoded_.clear();
+  if (envelope) {
+    AppendNdjson(record, &encoded_);
+  } else {
+    AppendEntry(record, &encoded_);
+  }
+  const size_t size = envelope ? encoded_.size() : PublishBytes(record);
+  Open& open = open_[record.record_class];
+  // What already waits in this class leaves before a record that does not (order within a class).
+  if (open.batch && (!wait || open.size + size > options_.max_bytes)) {
+    Seal(&open, wait ? SealReason::kBytes : SealReason::kFlush);
+  }
+  if (!open.batch) {
+    open.batch = StartBatch(envelope ? BatchKind::kEnvelope : BatchKind::kRecords, record);
+    open.size = 0;
+    open.batch->bytes.reserve(wait ? std::min<size_t>(options_.max_bytes, kFirstReserve)
+                                   : encoded_.size());
+  }
+  open.batch->bytes.append(encoded_);
+  open.size += size;
+  CountIn(record, open.batch.get());
+  if (!wait) {
+    Seal(&open, SealReason::kSingle);
+  } else if (open.size >= options_.max_bytes) {
+    Seal(&open, SealReason::kBytes);
+  }
+}
+
+void Batcher::Seal(Open* open, SealReason reason) {
+  open->batch->reason = reason;
+  sink_->OnBatch(std::exchange(open->batch, nullptr));
+}
+
+int64_t Batcher::NextDeadline() const {
+  int64_t first = kNever;
+  for (const Open& open : open_) {
+    if (!open.batch) continue;
+    first = std::min(first, open.batch->oldest_us + int64_t{options_.max_delay_ms} * 1000);
+  }
+  return first;
+}
+
+void Batcher::OnTime(int64_t now_us) {
+  for (Open& open : open_) {
+    if (!open.batch) continue;
+    if (open.batch->oldest_us + int64_t{options_.max_delay_ms} * 1000 <= now_us) {
+      Seal(&open, SealReason::kDelay);
+    }
+  }
+}
+
+void Batcher::Flush(SealReason reason) {
+  for (Open& open : open_) {
+    if (open.batch) Seal(&open, reason);
+  }
+}
+
+}  // namespace seganet

@@ -1,0 +1,46 @@
+// The engine's memory budget for records that wait, and how many of each class do.
+#ifndef SEGANET_CORE_QUEUE_BUDGET_H_
+#define SEGANET_CORE_QUEUE_BUDGET_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "core/record/record.h"
+
+namespace seganet {
+
+// Thread safety: any member from any thread.
+class Budget {
+ public:
+  explicit Budget(int64_t bytes) : limit_(bytes) {}
+
+  // Before the threads start.
+  void SetLimit(int64_t bytes) { limit_ = bytes; }
+
+  void AddRecords(uint8_t record_class, int64_t n) {
+    records_[record_class].fetch_add(n, std::memory_order_relaxed);
+  }
+  void TakeBytes(size_t n) { held_.fetch_add(static_cast<int64_t>(n), std::memory_order_relaxed); }
+  void GiveBytes(size_t n) { held_.fetch_sub(static_cast<int64_t>(n), std::memory_order_relaxed); }
+
+  int64_t held() const { return held_.load(std::memory_order_relaxed); }
+  int64_t limit() const { return limit_; }
+  int64_t records(uint8_t record_class) const {
+    return records_[record_class].load(std::memory_order_relaxed);
+  }
+
+  // Above 90 % devices are slowed; they are read again below 75 %. What is on its way already (a
+  // read buffer a device) has the last tenth.
+  bool high() const { return held() > limit_ / 10 * 9; }
+  bool low() const { return held() < limit_ / 4 * 3; }
+
+ private:
+  int64_t limit_;
+  std::atomic<int64_t> held_{0};
+  std::array<std::atomic<int64_t>, kClasses + 1> records_{};
+};
+
+}  // namespace seganet
+
+#endif  // SEGANET_CORE_QUEUE_BUDGET_H_

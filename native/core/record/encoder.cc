@@ -1,0 +1,66 @@
+#include "core/record/encoder.h"
+
+#include <charconv>
+
+#include "core/record/json.h"
+
+namespace seganet {
+namespace {
+
+template <typename Number>
+void AppendNumber(Number number, std::string* out) {
+  char digits[24];
+  const auto result = std::to_chars(digits, digits + sizeof digits, number);
+  out->append(digits, result.ptr);
+}
+
+void AppendLittleEndian(uint32_t value, int bytes, std::string* out) {
+  for (int i = 0; i < bytes; ++i) out->push_back(static_cast<char>(value >> (8 * i)));
+}
+
+void AppendPayload(std::string_view payload, std::string* out) {
+  bool has_newline = false;
+  if (!IsJson(payload, &has_newline)) {
+    out->append(",\"b\":\"");
+    AppendBase64(payload, out);
+    out->push_back('"');
+    return;
+  }
+  out->append(",\"p\":");
+  const size_t start = out->size();
+  out->append(payload);
+  if (!has_newline) return;
+  // A JSON string cannot hold a raw line break (IsJson), so every one here is white space.
+  for (size_t i = start; i < out->size(); ++i) {
+    if ((*out)[i] == '\n' || (*out)[i] == '\r') (*out)[i] = ' ';
+  }
+}
+
+}  // namespace
+
+void AppendNdjson(const Record& record, std::string* out) {
+  out->append("{\"d\":");
+  AppendJsonString(record.device, out);
+  out->append(",\"t\":");
+  AppendJsonString(record.topic, out);
+  out->append(",\"ts\":");
+  AppendNumber(record.ts_ms, out);
+  out->append(",\"s\":");
+  AppendNumber(record.seq, out);
+  out->append(",\"c\":");
+  AppendNumber(uint32_t{record.record_class}, out);
+  AppendPayload(record.payload, out);
+  out->append("}\n");
+}
+
+void AppendEntry(const Record& record, std::string* out) {
+  out->push_back(static_cast<char>(record.flags));
+  out->push_back(static_cast<char>(record.device.size() - 1));
+  AppendLittleEndian(static_cast<uint32_t>(record.topic.size()), 2, out);
+  AppendLittleEndian(static_cast<uint32_t>(record.payload.size()), 4, out);
+  out->append(record.device);
+  out->append(record.topic);
+  out->append(record.payload);
+}
+
+}  // namespace seganet

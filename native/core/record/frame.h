@@ -1,0 +1,53 @@
+// Frames: how a record or batch crosses a ring, between JavaScript and a worker in either
+// direction. The layout is read by nodes/lib/frame.js as well.
+#ifndef SEGANET_CORE_RECORD_FRAME_H_
+#define SEGANET_CORE_RECORD_FRAME_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/record/record.h"
+
+namespace seganet {
+
+enum class FrameKind : uint8_t { kRecord = 0, kEnvelope = 1 };
+
+// In memory as declared; little endian on every platform that we build for. Behind it: device,
+// topic, payload, and padding to a multiple of 8.
+struct FrameHeader {
+  uint32_t total_bytes;  // header, strings, payload, padding
+  uint32_t stage;
+  uint8_t kind;  // FrameKind
+  uint8_t record_class;
+  uint8_t flags;
+  uint8_t reason;  // SealReason, envelopes
+  uint32_t seq;
+  uint32_t record_count;
+  uint32_t device_bytes;
+  uint32_t topic_bytes;
+  uint32_t payload_bytes;
+  double ts_ms;
+  double last_ts_ms;
+  double batch_id;
+  uint32_t record_bytes;  // of an envelope, without what the encoding adds
+  uint32_t ticket;
+};
+static_assert(sizeof(FrameHeader) == 64);
+
+// In FrameHeader::flags on the way to a worker: the device's next number replaces seq.
+inline constexpr uint8_t kFlagAssignSeq = 0x80;
+
+inline size_t FrameBytes(size_t device, size_t topic, size_t payload) {
+  return (sizeof(FrameHeader) + device + topic + payload + 7) & ~size_t{7};
+}
+
+// Fills a record's frame. REQUIRES: `to` has FrameBytes(...) bytes, 8-aligned.
+void WriteRecordFrame(const Record& record, uint32_t stage, char* to);
+
+// The record in a frame; its views point into `frame`. arrived_us is left 0.
+Record ReadRecordFrame(const char* frame);
+uint32_t FrameStage(const char* frame);
+
+}  // namespace seganet
+
+#endif  // SEGANET_CORE_RECORD_FRAME_H_

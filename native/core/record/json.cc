@@ -1,0 +1,258 @@
+#include "core/record/json.h"
+
+#include <array>
+#include <cstdint>
+
+namespace seganet {
+namespace {
+
+// Reads one JSON value without recursion: a bit a level tells whether that level is an object.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
+
+  bool Value() {
+    SkipSpace();
+    for (;;) {
+      if (at_ == end_) return false;
+      if (*at_ == '{' || *at_ == '[') {
+        if (!Open()) return false;
+        if (opened_empty_) {
+          if (!CloseAll()) return false;
+          if (depth_ == 0) break;
+        }
+        continue;
+      }
+      if (!Scalar() || !CloseAll()) return false;
+      if (depth_ == 0) break;
+    }
+    SkipSpace();
+    return at_ == end_;
+  }
+
+  bool has_newline() const { return has_newline_; }
+
+ private:
+  bool InObject() const { return (objects_ >> (depth_ - 1)) & 1; }
+
+  // Enters an object or array; stands before its first value, or behind it when it is empty.
+  bool Open() {
+    const bool object = *at_++ == '{';
+    if (depth_ == kMaxJsonDepth) return false;
+    objects_ = (objects_ & ~(uint64_t{1} << depth_)) | (uint64_t{object} << depth_);
+    ++depth_;
+    SkipSpace();
+    opened_empty_ = at_ != end_ && *at_ == (object ? '}' : ']');
+    if (opened_empty_) return true;
+    return !object || Key();
+  }
+
+  // After a value: closes what ends here and steps over a comma to the next value.
+  bool CloseAll() {
+    for (;;) {
+      SkipSpace();
+      if (depth_ == 0) return true;
+      if (at_ == end_) return false;
+      const bool object = InObject();
+      if (*at_ == (object ? '}' : ']')) {
+        ++at_;
+        --depth_;
+        continue;
+      }
+      if (*at_ != ',') return false;
+      ++at_;
+      SkipSpace();
+      return !object || Key();
+    }
+  }
+
+  bool Key() {
+    if (at_ == end_ || *at_ != '"' || !String()) return false;
+    SkipSpace();
+    if (at_ == end_ || *at_ != ':') return false;
+    ++at_;
+    SkipSpace();
+    return true;
+  }
+
+  bool Scalar() {
+    switch (*at_) {
+      case '"':
+        return String();
+      case 't':
+        return Word("true");
+      case 'f':
+        return Word("false");
+      case 'n':
+        return Word("null");
+      default:
+        return Number();
+    }
+  }
+
+  bool Word(std::string_view word) {
+    if (static_cast<size_t>(end_ - at_) < word.size()) return false;
+    if (std::string_view(at_, word.size()) != word) return false;
+    at_ += word.size();
+    return true;
+  }
+
+  bool Digits() {
+    const char* start = at_;
+    while (at_ != end_ && *at_ >= '0' && *at_ <= '9') ++at_;
+    return at_ != start;
+  }
+
+  bool Number() {
+    if (*at_ == '-') ++at_;
+    if (at_ == end_) return false;
+    if (*at_ == '0') {
+      ++at_;
+    } else if (!Digits()) {
+      return false;
+    }
+    if (at_ != end_ && *at_ == '.') {
+      ++at_;
+      if (!Digits()) return false;
+    }
+    if (at_ != end_ && (*at_ == 'e' || *at_ == 'E')) {
+      ++at_;
+      if (at_ != end_ && (*at_ == '+' || *at_ == '-')) ++at_;
+      if (!Digits()) return false;
+    }
+    return true;
+  }
+
+  bool Escape() {
+    if (at_ == end_) return false;
+    const char c = *at_++;
+    if (c != 'u') {
+      return std::string_view("\"\\/bfnrt").find(c) != std::string_view::npos;
+    }
+    for (int i = 0; i < 4; ++i, ++at_) {
+      if (at_ == end_) return false;
+      const char h = *at_;
+      if (!((h >= '0' && h <= '9') || ((h | 0x20) >= 'a' && (h | 0x20) <= 'f'))) return false;
+    }
+    return true;
+  }
+
+  bool String() {
+    ++at_;
+    while (at_ != end_) {
+      const auto c = static_cast<uint8_t>(*at_);
+      if (c == '"') {
+        ++at_;
+        return true;
+      }
+      if (c < 0x20) return false;
+      if (c == '\\') {
+        ++at_;
+        if (!Escape()) return false;
+      } else if (c < 0x80) {
+        ++at_;
+      } else {
+        const size_t n = Utf8Length(std::string_view(at_, static_cast<size_t>(end_ - at_)));
+        if (n == 0) return false;
+        at_ += n;
+      }
+    }
+    return false;
+  }
+
+  void SkipSpace() {
+    for (; at_ != end_; ++at_) {
+      if (*at_ == '\n' || *at_ == '\r') {
+        has_newline_ = true;
+      } else if (*at_ != ' ' && *at_ != '\t') {
+        return;
+      }
+    }
+  }
+
+  const char* at_;
+  const char* end_;
+  uint64_t objects_ = 0;
+  int depth_ = 0;
+  bool opened_empty_ = false;
+  bool has_newline_ = false;
+};
+
+static_assert(kMaxJsonDepth <= 64, "Scanner keeps a bit a level");
+
+}  // namespace
+
+bool IsJson(std::string_view text, bool* has_newline) {
+  Scanner scanner(text);
+  const bool valid = scanner.Value();
+  *has_newline = scanner.has_newline();
+  return valid;
+}
+
+size_t Utf8Length(std::string_view text) {
+  if (text.empty()) return 0;
+  const auto byte = [&text](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const uint8_t lead = byte(0);
+  if (lead < 0x80) return 1;
+  const size_t length = lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+  if (length == 0 || text.size() < length) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  // RFC 3629, section 4: the second byte is narrower behind these leads.
+  if (lead == 0xE0 && byte(1) < 0xA0) return 0;
+  if (lead == 0xED && byte(1) > 0x9F) return 0;
+  if (lead == 0xF0 && byte(1) < 0x90) return 0;
+  if (lead == 0xF4 && byte(1) > 0x8F) return 0;
+  return length;
+}
+
+void AppendJsonString(std::string_view text, std::string* out) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  out->push_back('"');
+  size_t plain = 0;  // start of the run that needs no escape
+  for (size_t i = 0; i < text.size();) {
+    const auto c = static_cast<uint8_t>(text[i]);
+    if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') {
+      ++i;
+      continue;
+    }
+    const size_t sequence = c < 0x80 ? 1 : Utf8Length(text.substr(i));
+    if (c >= 0x80 && sequence > 0) {
+      i += sequence;
+      continue;
+    }
+    out->append(text.substr(plain, i - plain));
+    if (c == '"' || c == '\\') {
+      out->push_back('\\');
+      out->push_back(static_cast<char>(c));
+    } else if (c < 0x20) {
+      out->append("\\u00");
+      out->push_back(kHex[c >> 4]);
+      out->push_back(kHex[c & 15]);
+    } else {
+      out->append("\xEF\xBF\xBD");  // U+FFFD
+    }
+    plain = ++i;
+  }
+  out->append(text.substr(plain));
+  out->push_back('"');
+}
+
+void AppendBase64(std::string_view bytes, std::string* out) {
+  static constexpr char kAlphabet[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t n = bytes.size() - i < 3 ? bytes.size() - i : 3;
+    uint32_t word = 0;
+    for (size_t k = 0; k < 3; ++k) {
+      word = (word << 8) | (k < n ? static_cast<uint8_t>(bytes[i + k]) : 0);
+    }
+    out->push_back(kAlphabet[word >> 18]);
+    out->push_back(kAlphabet[(word >> 12) & 63]);
+    out->push_back(n > 1 ? kAlphabet[(word >> 6) & 63] : '=');
+    out->push_back(n > 2 ? kAlphabet[word & 63] : '=');
+  }
+}
+
+}  // namespace seganet

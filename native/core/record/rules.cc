@@ -1,0 +1,99 @@
+#include "core/record/rules.h"
+
+#include "core/record/record.h"
+
+namespace seganet {
+namespace {
+
+// Takes the next level off `rest`; false when there is none.
+bool NextLevel(std::string_view* rest, bool* more, std::string_view* level) {
+  if (!*more) return false;
+  const size_t slash = rest->find('/');
+  *more = slash != std::string_view::npos;
+  *level = rest->substr(0, slash);
+  *rest = *more ? rest->substr(slash + 1) : std::string_view();
+  return true;
+}
+
+}  // namespace
+
+bool ValidTopicFilter(std::string_view filter) {
+  if (filter.empty() || filter.size() > kMaxTopicBytes) return false;
+  bool more = true;
+  std::string_view level;
+  while (NextLevel(&filter, &more, &level)) {
+    if (level == "#") return !more;
+    if (level == "+") continue;
+    if (level.find_first_of(std::string_view("+#\0", 3)) != std::string_view::npos) return false;
+  }
+  return true;
+}
+
+bool TopicMatches(std::string_view filter, std::string_view topic) {
+  if (!topic.empty() && topic.front() == '$' && (filter.front() == '+' || filter.front() == '#')) {
+    return false;
+  }
+  bool more_filter = true;
+  bool more_topic = true;
+  std::string_view want;
+  std::string_view have;
+  while (NextLevel(&filter, &more_filter, &want)) {
+    if (want == "#") return true;
+    if (!NextLevel(&topic, &more_topic, &have)) return false;
+    if (want != "+" && want != have) return false;
+  }
+  return !more_topic;
+}
+
+bool GlobMatches(std::string_view glob, std::string_view text) {
+  size_t g = 0, t = 0;
+  size_t star = std::string_view::npos;  // where to go back to: the last * …
+  size_t resume = 0;                     // … and the text that it has not yet swallowed
+  while (t < text.size()) {
+    if (g < glob.size() && glob[g] == '*') {
+      star = g++;
+      resume = t;
+    } else if (g < glob.size() && (glob[g] == '?' || glob[g] == text[t])) {
+      ++g, ++t;
+    } else if (star != std::string_view::npos) {
+      g = star + 1;
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (g < glob.size() && glob[g] == '*') ++g;
+  return g == glob.size();
+}
+
+Status ValidateRules(const std::vector<Rule>& rules) {
+  if (rules.size() > kMaxRules) {
+    return Status::InvalidArgument("more than " + std::to_string(kMaxRules) + " rules");
+  }
+  for (size_t i = 0; i < rules.size(); ++i) {
+    const Rule& rule = rules[i];
+    const std::string which = "rule " + std::to_string(i + 1);
+    if (!ValidClass(rule.record_class)) {
+      return Status::InvalidArgument(which + ": class must be 1 to 4");
+    }
+    if (!rule.topic.empty() && !ValidTopicFilter(rule.topic)) {
+      return Status::InvalidArgument(which + ": '" + rule.topic + "' is not an MQTT topic filter");
+    }
+    if (rule.device.size() > kMaxDeviceBytes) {
+      return Status::InvalidArgument(which + ": device pattern longer than 256 bytes");
+    }
+  }
+  return {};
+}
+
+uint8_t Classify(const std::vector<Rule>& rules, uint8_t default_class, std::string_view device,
+                 std::string_view topic, uint8_t current) {
+  for (const Rule& rule : rules) {
+    if (!rule.topic.empty() && !TopicMatches(rule.topic, topic)) continue;
+    if (!rule.device.empty() && !GlobMatches(rule.device, device)) continue;
+    return rule.record_class;
+  }
+  return default_class == 0 ? current : default_class;
+}
+
+}  // namespace seganet

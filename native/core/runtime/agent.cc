@@ -1,0 +1,135 @@
+#include "core/runtime/agent.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace seganet {
+namespace {
+
+// Reads a wake-up, so that one busy device does not hold up the others of its worker.
+constexpr int kReadsATurn = 4;
+
+}  // namespace
+
+Agent::Agent(AgentHost* host, uv_loop_t* loop, const mqtt::Limits& limits, int fd, uint32_t stage,
+             std::string device_id)
+    : host_(host),
+      fd_(fd),
+      stage_(stage),
+      device_id_(std::move(device_id)),
+      session_(this, limits),
+      last_seen_us_(MonotonicUs()) {
+  uv_poll_init(loop, &poll_, fd_);
+  poll_.data = this;
+}
+
+void Agent::Start(std::string_view bytes) {
+  if (Feed({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()})) Poll(UV_READABLE);
+}
+
+void Agent::Poll(int events) {
+  if (events == 0) {
+    uv_poll_stop(&poll_);
+    return;
+  }
+  uv_poll_start(&poll_, events, [](uv_poll_t* poll, int status, int ready) {
+    auto* self = static_cast<Agent*>(poll->data);
+    if (status < 0) {
+      self->Close(AgentEnd::kClosed);
+    } else if (ready & UV_WRITABLE) {
+      if (self->SendOutput()) self->Poll(UV_READABLE);
+    } else {
+      self->OnReadable();
+    }
+  });
+}
+
+void Agent::OnReadable() {
+  for (int i = 0; i < kReadsATurn; ++i) {
+    if (!host_->MayRead(this)) {
+      Poll(0);
+      return;
+    }
+    const std::span<uint8_t> buffer = host_->read_buffer();
+    const ssize_t n = recv(fd_, buffer.data(), buffer.size(), 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n <= 0) {
+      Close(AgentEnd::kClosed);
+      return;
+    }
+    const auto bytes = static_cast<size_t>(n);
+    host_->OnRead(bytes);
+    last_seen_us_ = MonotonicUs();
+    if (!Feed(buffer.first(bytes)) || bytes < buffer.size()) return;
+  }
+}
+
+// False: the connection is closed or waits to be writable.
+bool Agent::Feed(std::span<const uint8_t> bytes) {
+  const mqtt::CloseReason reason = session_.Feed(bytes);
+  if (closing_) return false;
+  const bool sent = SendOutput();
+  if (closing_) return false;
+  if (reason != mqtt::CloseReason::kNone) {
+    close_reason_ = reason;
+    Close(reason == mqtt::CloseReason::kDisconnected ? AgentEnd::kClosed : AgentEnd::kProtocol);
+    return false;
+  }
+  return sent;
+}
+
+bool Agent::SendOutput() {
+  const std::string_view output = session_.output();
+  if (output.empty()) return true;
+  const ssize_t n = send(fd_, output.data(), output.size(), MSG_NOSIGNAL);
+  if (n < 0 && errno != EAGAIN && errno != EINTR) {
+    Close(AgentEnd::kClosed);
+    return false;
+  }
+  if (n > 0) session_.ConsumeOutput(static_cast<size_t>(n));
+  if (session_.output().empty()) return true;
+  // A device that does not take its acknowledgements is not read: what it is owed stays bounded.
+  Poll(UV_WRITABLE);
+  return false;
+}
+
+void Agent::Resume() {
+  if (closing_) return;
+  last_seen_us_ = MonotonicUs();
+  Poll(session_.output().empty() ? UV_READABLE : UV_WRITABLE);
+}
+
+void Agent::CheckKeepAlive(int64_t now_us) {
+  const int64_t keep_alive_us = int64_t{session_.keep_alive_s()} * 1'500'000;
+  if (keep_alive_us > 0 && !paused && now_us - last_seen_us_ > keep_alive_us) {
+    Close(AgentEnd::kKeepAlive);
+  }
+}
+
+void Agent::Close(AgentEnd end) {
+  if (closing_) return;
+  closing_ = true;
+  host_->OnClosed(this, end);
+  const int fd = fd_;
+  uv_close(reinterpret_cast<uv_handle_t*>(&poll_),
+           [](uv_handle_t* handle) { delete static_cast<Agent*>(handle->data); });
+  close(fd);
+}
+
+mqtt::ConnectCode Agent::OnConnect(const mqtt::Connect&) {
+  if (!host_->OnConnect(this, device_id_)) return mqtt::ConnectCode::kServerUnavailable;
+  connected_ = true;
+  return mqtt::ConnectCode::kAccepted;
+}
+
+void Agent::OnPublish(const mqtt::Publish& publish) {
+  host_->OnRecord(this, publish);
+  // The record is in the engine's memory; the log that makes this survive a crash is a layer of its
+  // own.
+  if (publish.qos > 0) session_.AcknowledgeSlot(publish.slot);
+}
+
+}  // namespace seganet

@@ -1,0 +1,100 @@
+// An agent: one device's connection, living on the worker that owns the device.
+#ifndef SEGANET_CORE_RUNTIME_AGENT_H_
+#define SEGANET_CORE_RUNTIME_AGENT_H_
+
+#include <uv.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/clock.h"
+#include "core/protocol/mqtt/server_session.h"
+
+namespace seganet {
+
+class Agent;
+struct Device;
+
+enum class AgentEnd {
+  kClosed,     // by the device, or the network
+  kProtocol,   // Agent::close_reason() tells
+  kKeepAlive,  // silent for 1.5 times its keep-alive [MQTT-3.1.2-24]
+  kTakenOver,  // a new connection with the same client id [MQTT-3.1.4-2]
+  kStopped,    // the listener or the engine ends
+};
+
+// The worker, as its agents see it.
+class AgentHost {
+ public:
+  virtual ~AgentHost() = default;
+
+  // Asked before each read. False: the agent is to stop polling until Agent::Resume.
+  virtual bool MayRead(Agent* agent) = 0;
+  // Scratch memory for reads, shared by all agents of the worker.
+  virtual std::span<uint8_t> read_buffer() = 0;
+  virtual void OnRead(size_t bytes) = 0;
+  // The device is accepted; false = no room for it.
+  virtual bool OnConnect(Agent* agent, std::string_view device) = 0;
+  virtual void OnRecord(Agent* agent, const mqtt::Publish& publish) = 0;
+  // The last call about this agent, which is deleted afterwards.
+  virtual void OnClosed(Agent* agent, AgentEnd end) = 0;
+};
+
+// Thread safety: owned by one worker. Deletes itself when its handle is closed.
+class Agent : private mqtt::Handler {
+ public:
+  Agent(AgentHost* host, uv_loop_t* loop, const mqtt::Limits& limits, int fd, uint32_t stage,
+        std::string device_id);
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  // Works on what the acceptor has read, then reads on by itself. May end in OnClosed.
+  void Start(std::string_view bytes);
+
+  // Reads again after MayRead said no.
+  void Resume();
+
+  // Ends the connection.
+  void Close(AgentEnd end);
+
+  // Closes it when the device has been silent for too long.
+  void CheckKeepAlive(int64_t now_us);
+
+  const std::string& device_id() const { return device_id_; }
+  uint32_t stage() const { return stage_; }
+  mqtt::CloseReason close_reason() const { return close_reason_; }
+  bool connected() const { return connected_; }
+  bool closing() const { return closing_; }
+
+  Device* device = nullptr;  // set by the host in OnConnect
+  bool paused = false;       // kept by the host
+
+ private:
+  ~Agent() = default;
+
+  // mqtt::Handler
+  mqtt::ConnectCode OnConnect(const mqtt::Connect& connect) override;
+  void OnPublish(const mqtt::Publish& publish) override;
+
+  void Poll(int events);
+  void OnReadable();
+  bool Feed(std::span<const uint8_t> bytes);
+  bool SendOutput();
+
+  AgentHost* const host_;
+  const int fd_;
+  const uint32_t stage_;
+  const std::string device_id_;
+  mqtt::ServerSession session_;
+  uv_poll_t poll_;
+  int64_t last_seen_us_;
+  mqtt::CloseReason close_reason_ = mqtt::CloseReason::kNone;
+  bool connected_ = false;
+  bool closing_ = false;
+};
+
+}  // namespace seganet
+
+#endif  // SEGANET_CORE_RUNTIME_AGENT_H_

@@ -1,0 +1,68 @@
+// The devices that a worker owns: sequence numbers, who is connected, and how many count as
+// connected.
+#ifndef SEGANET_CORE_RUNTIME_DEVICE_TABLE_H_
+#define SEGANET_CORE_RUNTIME_DEVICE_TABLE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace seganet {
+
+class Agent;
+
+struct Device {
+  std::string id;
+  uint32_t next_seq = 0;
+  int64_t last_seen_us = 0;
+  Agent* agent = nullptr;  // its open connection
+  bool counted = false;    // in the engine's number of devices
+};
+
+// Thread safety: owned by one worker.
+class DeviceTable {
+ public:
+  // A device that only push() knows counts as connected for this long after its last record.
+  static constexpr int64_t kPushedUs = 60'000'000;
+
+  // `connected` is the engine's number of devices (the paper's n).
+  DeviceTable(size_t limit, std::atomic<int64_t>* connected)
+      : limit_(limit), connected_(connected) {}
+  ~DeviceTable();
+
+  // The device's row, made when it is new; nullptr when the table is full of devices that are in
+  // use.
+  Device* Get(std::string_view id, int64_t now_us);
+
+  // Marks a device as present: it counts from now on.
+  void Count(Device* device, int64_t now_us);
+
+  // Devices without a connection stop counting when they were not seen for kPushedUs; to be called
+  // now and then.
+  void Sweep(int64_t now_us);
+
+  // The connection of `device` has ended.
+  void Disconnected(Device* device);
+
+  size_t size() const { return devices_.size(); }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
+  };
+
+  void Uncount(Device* device);
+  bool EvictOldest();
+
+  const size_t limit_;
+  std::atomic<int64_t>* const connected_;
+  std::unordered_map<std::string, std::unique_ptr<Device>, Hash, std::equal_to<>> devices_;
+};
+
+}  // namespace seganet
+
+#endif  // SEGANET_CORE_RUNTIME_DEVICE_TABLE_H_

@@ -1,0 +1,245 @@
+#include "core/runtime/engine.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/base/cpu.h"
+#include "core/base/jenkins.h"
+#include "core/runtime/listener.h"
+
+namespace seganet {
+namespace {
+
+constexpr int64_t kMiB = 1024 * 1024;
+
+Status Range(const char* name, int64_t value, int64_t low, int64_t high) {
+  if (value >= low && value <= high) return {};
+  return Status::InvalidArgument(std::string(name) + " must be " + std::to_string(low) + " to " +
+                                 std::to_string(high));
+}
+
+Status ValidateOptions(const EngineOptions& options) {
+  for (Status status :
+       {Range("workers", options.workers, 0, 64), Range("memoryMiB", options.memory_mib, 1, 65'536),
+        Range("maxPacketBytes", options.max_packet_bytes, 1024, 16 * kMiB),
+        Range("maxDevices", options.max_devices, 1, 1'000'000),
+        Range("messageRingMiB", options.message_ring_mib, 1, 1024)}) {
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+}  // namespace
+
+Engine::Engine(Doorbell* bell)
+    : bell_(bell), plan_(std::make_shared<Plan>(std::vector<StageSpec>(), 0, nullptr, nullptr)) {}
+
+Engine::~Engine() { Close(); }
+
+Status Engine::Start(const EngineOptions& options) {
+  if (Status status = ValidateOptions(options); !status.ok()) return status;
+  std::vector<int> wanted;
+  if (Status status = ParseCpuList(options.cpus, &wanted); !status.ok()) return status;
+  std::vector<int> cpus;
+  Status assigned = AssignCpus(AllowedCpus(), wanted, options.workers, &cpus);
+  if (!assigned.ok()) return assigned;
+
+  options_ = options;
+  budget_.SetLimit(options.memory_mib * kMiB);
+  closed_ = false;
+  const WorkerShared shared{&budget_, bell_, &devices_, &connections_, &slowed_};
+  WorkerOptions worker_options;
+  worker_options.max_packet_bytes = options.max_packet_bytes;
+  // Devices come and go under new ids; the rows of those that left keep their sequence numbers for
+  // a while.
+  worker_options.max_devices = size_t{options.max_devices} * 4;
+  worker_options.ring_bytes =
+      std::max<size_t>(options.message_ring_mib * kMiB, size_t{options.max_packet_bytes} * 4);
+  for (size_t i = 0; i < cpus.size(); ++i) {
+    worker_options.index = i;
+    workers_.push_back(std::make_unique<Worker>(worker_options, shared));
+    if (Status status = workers_.back()->Start("seganet-w" + std::to_string(i), cpus[i]);
+        !status.ok()) {
+      Close();
+      return status;
+    }
+  }
+  AcceptorOptions acceptor_options;
+  acceptor_options.max_connections = options.max_devices;
+  acceptor_ = std::make_unique<Acceptor>(acceptor_options, &connections_, [this](Handoff handoff) {
+    const uint32_t owner = WorkerOf(handoff.device);
+    workers_[owner]->Adopt(std::move(handoff));
+  });
+  Status status = acceptor_->Start("seganet-accept", LoopThread::kUnpinned);
+  if (!status.ok()) Close();
+  return status;
+}
+
+Status Engine::ApplyPlan(std::vector<StageSpec> stages) {
+  if (closed_) return Status::Closed("the engine is closed");
+  if (Status status = ValidatePlan(stages); !status.ok()) return status;
+  auto plan = std::make_shared<const Plan>(std::move(stages), workers_.size(), plan_.get(),
+                                           [this](uint32_t uplink) { return LanesOf(uplink); });
+  for (const auto& worker : workers_) worker->SetPlan(plan);
+  plan_ = plan;
+  // Lanes that nothing feeds and nobody serves would be held for ever.
+  // The (empty) lanes themselves stay: their counters belong to the engine's sums.
+  const std::lock_guard<std::mutex> lock(lanes_mutex_);
+  for (const auto& [number, lanes] : lanes_) {
+    const bool used = std::any_of(plan->stages().begin(), plan->stages().end(),
+                                  [&](const Stage& stage) { return stage.lanes == lanes; });
+    if (!used && !lanes->attached()) lanes->Clear(Drop::kUplinkRemoved);
+  }
+  return {};
+}
+
+Status Engine::Listen(uint32_t stage, const std::string& host, uint16_t port,
+                      int64_t connect_timeout_us, uint16_t* bound_port) {
+  if (closed_) return Status::Closed("the engine is closed");
+  const Stage* source = plan_->Find(stage);
+  if (source == nullptr || source->spec.kind != StageKind::kSource) {
+    return Status::InvalidArgument("stage " + std::to_string(stage) + " is no source of the plan");
+  }
+  if (std::find(listening_.begin(), listening_.end(), stage) != listening_.end()) {
+    return Status::InvalidArgument("stage " + std::to_string(stage) + " listens already");
+  }
+  int fd = -1;
+  if (Status status = OpenListener(host, port, &fd, bound_port); !status.ok()) return status;
+  acceptor_->Listen(stage, fd, connect_timeout_us);
+  listening_.push_back(stage);
+  return {};
+}
+
+void Engine::Unlisten(uint32_t stage) {
+  const auto it = std::find(listening_.begin(), listening_.end(), stage);
+  if (closed_ || it == listening_.end()) return;
+  listening_.erase(it);
+  acceptor_->Unlisten(stage);
+  for (const auto& worker : workers_) worker->CloseStage(stage);
+}
+
+PushResult Engine::Push(uint32_t stage, const Record& record, bool assign_seq) {
+  if (closed_) return PushResult::kClosed;
+  if (plan_->Find(stage) == nullptr) return PushResult::kNoStage;
+  // An envelope is of no one device.
+  const bool envelope = (record.flags & kFlagEnvelope) != 0;
+  if (record.device.empty() != envelope || record.device.size() > kMaxDeviceBytes ||
+      record.topic.size() > kMaxTopicBytes || record.payload.size() > options_.max_packet_bytes) {
+    return PushResult::kTooLong;
+  }
+  if (budget_.high()) return PushResult::kFull;
+  Worker& owner = *workers_[WorkerOf(record.device)];
+  return owner.Push(stage, record, assign_seq) ? PushResult::kOk : PushResult::kFull;
+}
+
+uint8_t Engine::ClassOf(uint32_t stage, std::string_view device, std::string_view topic,
+                        uint8_t current) const {
+  const Stage* found = plan_->Find(stage);
+  if (found == nullptr || found->spec.kind != StageKind::kPriority) return current;
+  return Classify(found->spec.rules, found->spec.default_class, device, topic, current);
+}
+
+size_t Engine::TakeMessages(char* to, size_t capacity) {
+  if (closed_) return 0;
+  bell_->Answer();
+  size_t used = 0;
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    next_ring_ = (next_ring_ + 1) % workers_.size();
+    used += workers_[next_ring_]->TakeMessages(to + used, capacity - used);
+  }
+  return used;
+}
+
+std::vector<Completion> Engine::TakeCompletions() {
+  bell_->Answer();
+  std::vector<Completion> taken;
+  const std::lock_guard<std::mutex> lock(completions_mutex_);
+  taken.swap(completions_);
+  return taken;
+}
+
+void Engine::Flush(uint32_t stage) {
+  for (const auto& worker : workers_) worker->Flush(stage);
+}
+
+void Engine::StopReading() {
+  if (closed_) return;
+  for (uint32_t stage : listening_) acceptor_->Unlisten(stage);
+  for (const auto& worker : workers_) worker->StopReading();
+}
+
+void Engine::Close() {
+  if (closed_) return;
+  closed_ = true;
+  if (acceptor_) acceptor_->Stop();
+  for (const auto& worker : workers_) worker->Stop();
+  const std::lock_guard<std::mutex> lock(lanes_mutex_);
+  for (const auto& [number, lanes] : lanes_) lanes->Clear(Drop::kClosed);
+}
+
+std::shared_ptr<Lanes> Engine::LanesOf(uint32_t number) {
+  const std::lock_guard<std::mutex> lock(lanes_mutex_);
+  std::shared_ptr<Lanes>& lanes = lanes_[number];
+  if (!lanes) {
+    lanes = std::make_shared<Lanes>(
+        LanesOptions(), &budget_, &latency_,
+        [this](const Batch& batch, bool delivered) { OnDone(batch, delivered); });
+  }
+  return lanes;
+}
+
+void Engine::OnDone(const Batch& batch, bool delivered) {
+  if (batch.ticket != 0) {
+    {
+      const std::lock_guard<std::mutex> lock(completions_mutex_);
+      completions_.push_back({batch.ticket, delivered});
+    }
+    bell_->Ring();
+  }
+  if (slowed_.load(std::memory_order_relaxed) && budget_.low() &&
+      slowed_.exchange(false, std::memory_order_relaxed)) {
+    for (const auto& worker : workers_) worker->Resume();
+  }
+}
+
+uint32_t Engine::WorkerOf(std::string_view device) const {
+  return WorkerFor(device, static_cast<uint32_t>(workers_.size()));
+}
+
+std::vector<WorkerInfo> Engine::Workers() const {
+  std::vector<WorkerInfo> infos;
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    infos.push_back({i, workers_[i]->tid(), workers_[i]->cpu(), workers_[i]->pin_error()});
+  }
+  return infos;
+}
+
+void Engine::ReadCounters(std::array<uint64_t, kCounters>* counters,
+                          std::array<std::array<uint64_t, kClassSlots>, kDrops>* drops,
+                          std::array<uint64_t, mqtt::kCloseReasonCount>* close_reasons) {
+  *counters = {};
+  *drops = {};
+  *close_reasons = {};
+  const auto add_block = [&](const CounterBlock& block) {
+    for (size_t i = 0; i < kCounters; ++i) (*counters)[i] += block.counters[i].Get();
+    for (size_t d = 0; d < kDrops; ++d) {
+      for (size_t c = 0; c < kClassSlots; ++c) (*drops)[d][c] += block.drops[d][c].Get();
+    }
+  };
+  const auto add_reasons = [&](const CloseReasonCounters& reasons) {
+    for (size_t i = 0; i < reasons.size(); ++i) (*close_reasons)[i] += reasons[i].Get();
+  };
+  for (const auto& worker : workers_) {
+    add_block(worker->counters());
+    add_reasons(worker->close_reasons());
+  }
+  if (acceptor_) {
+    add_block(acceptor_->counters());
+    add_reasons(acceptor_->close_reasons());
+  }
+  const std::lock_guard<std::mutex> lock(lanes_mutex_);
+  for (const auto& [number, lanes] : lanes_) add_block(lanes->counters());
+}
+
+}  // namespace seganet

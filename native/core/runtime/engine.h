@@ -1,0 +1,136 @@
+// The engine: workers, the acceptor, the plan, the lanes of its uplinks and the memory budget.
+#ifndef SEGANET_CORE_RUNTIME_ENGINE_H_
+#define SEGANET_CORE_RUNTIME_ENGINE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/doorbell.h"
+#include "core/base/status.h"
+#include "core/plan/plan.h"
+#include "core/queue/budget.h"
+#include "core/queue/lanes.h"
+#include "core/runtime/acceptor.h"
+#include "core/runtime/worker.h"
+
+namespace seganet {
+
+// Defaults and ranges: native/index.d.ts, EngineOptions.
+struct EngineOptions {
+  int workers = 0;
+  std::string cpus;
+  uint32_t memory_mib = 64;
+  uint32_t max_packet_bytes = 262'144;
+  uint32_t max_devices = 10'000;
+  uint32_t message_ring_mib = 4;
+};
+
+enum class PushResult { kOk = 0, kFull = 1, kTooLong = 2, kClosed = 3, kNoStage = 4 };
+
+struct WorkerInfo {
+  size_t index;
+  int tid;
+  int cpu;             // -1 = not pinned
+  std::string reason;  // why not
+};
+
+struct Completion {
+  uint32_t ticket;
+  bool ok;
+};
+
+// Thread safety: all members from the thread that made the engine, but where a comment says
+// otherwise.
+class Engine {
+ public:
+  // `bell` rings when messages or completions wait; it outlives the engine.
+  explicit Engine(Doorbell* bell);
+  ~Engine();  // closes
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Starts the threads. To be called once.
+  Status Start(const EngineOptions& options);
+
+  Status ApplyPlan(std::vector<StageSpec> stages);
+
+  // Opens the listener of a source stage of the plan; the port that it got goes to `*bound_port`.
+  Status Listen(uint32_t stage, const std::string& host, uint16_t port, int64_t connect_timeout_us,
+                uint16_t* bound_port);
+
+  // Closes it and its devices' connections; returns when that is done.
+  void Unlisten(uint32_t stage);
+
+  // Puts a record into a stage. `assign_seq`: the device's next number replaces record.seq.
+  PushResult Push(uint32_t stage, const Record& record, bool assign_seq);
+
+  // What a priority stage of the plan answers; `current` when there is no such stage.
+  uint8_t ClassOf(uint32_t stage, std::string_view device, std::string_view topic,
+                  uint8_t current) const;
+
+  // Copies waiting frames into `to`, whole ones only; returns the bytes.
+  size_t TakeMessages(char* to, size_t capacity);
+  std::vector<Completion> TakeCompletions();
+
+  // Seals open batches of a stage, 0 = of all.
+  void Flush(uint32_t stage);
+
+  // Closes the listeners and stops reading devices; their connections stay open until Close.
+  void StopReading();
+
+  // Idempotent. Drops what is still held, counted as "closed".
+  void Close();
+  bool closed() const { return closed_; }
+
+  // The lanes of uplink `number`, made when new. Any thread.
+  std::shared_ptr<Lanes> LanesOf(uint32_t number);
+
+  uint32_t WorkerOf(std::string_view device) const;
+  std::vector<WorkerInfo> Workers() const;
+  const Budget& budget() const { return budget_; }
+  const LatencyByClass& latency() const { return latency_; }
+  int64_t devices() const { return devices_.load(std::memory_order_relaxed); }
+  bool slowed() const { return slowed_.load(std::memory_order_relaxed); }
+  const Plan* plan() const { return plan_.get(); }
+
+  // Sums over all threads.
+  void ReadCounters(std::array<uint64_t, kCounters>* counters,
+                    std::array<std::array<uint64_t, kClassSlots>, kDrops>* drops,
+                    std::array<uint64_t, mqtt::kCloseReasonCount>* close_reasons);
+
+ private:
+  void OnDone(const Batch& batch, bool delivered);
+
+  Doorbell* const bell_;
+  EngineOptions options_;
+  bool closed_ = true;
+
+  Budget budget_{0};
+  LatencyByClass latency_;
+  std::atomic<int64_t> devices_{0};
+  std::atomic<int64_t> connections_{0};
+  std::atomic<bool> slowed_{false};
+
+  std::shared_ptr<const Plan> plan_;
+  std::vector<uint32_t> listening_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<Acceptor> acceptor_;
+  size_t next_ring_ = 0;  // TakeMessages begins with another worker each time
+
+  std::mutex lanes_mutex_;
+  std::map<uint32_t, std::shared_ptr<Lanes>> lanes_;
+
+  std::mutex completions_mutex_;
+  std::vector<Completion> completions_;
+};
+
+}  // namespace seganet
+
+#endif  // SEGANET_CORE_RUNTIME_ENGINE_H_

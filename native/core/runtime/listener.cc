@@ -1,0 +1,73 @@
+#include "core/runtime/listener.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+namespace seganet {
+namespace {
+
+constexpr int kBacklog = 1024;
+
+uint16_t PortOf(int fd) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) return 0;
+  return ntohs(address.ss_family == AF_INET6
+                   ? reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port
+                   : reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
+}
+
+int Bind(const addrinfo& address) {
+  const int fd = socket(address.ai_family, SOCK_STREAM, 0);
+  if (fd < 0) return -1;
+  const int on = 1;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (bind(fd, address.ai_addr, address.ai_addrlen) == 0 && listen(fd, kBacklog) == 0) return fd;
+  const int error = errno;
+  close(fd);
+  errno = error;
+  return -1;
+}
+
+}  // namespace
+
+void PrepareSocket(int fd) {
+  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+  fcntl(fd, F_SETFD, FD_CLOEXEC);
+  const int on = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+Status OpenListener(const std::string& host, uint16_t port, int* fd, uint16_t* bound_port) {
+  const std::string where = host + ":" + std::to_string(port);
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (error != 0) {
+    return Status::System("cannot listen on " + where + ": " + gai_strerror(error), EADDRNOTAVAIL);
+  }
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> free_found(found, &freeaddrinfo);
+  *fd = -1;
+  for (const addrinfo* address = found; address != nullptr && *fd < 0; address = address->ai_next) {
+    *fd = Bind(*address);
+  }
+  if (*fd < 0) {
+    const int cause = errno;
+    return Status::System("cannot listen on " + where + ": " + std::strerror(cause), cause);
+  }
+  PrepareSocket(*fd);
+  *bound_port = PortOf(*fd);
+  return {};
+}
+
+}  // namespace seganet

@@ -1,0 +1,97 @@
+#include "core/runtime/loop_thread.h"
+
+#include <future>
+#include <utility>
+
+#include "core/base/cpu.h"
+
+namespace seganet {
+
+LoopThread::LoopThread()
+    : loop_memory_(new char[uv_loop_size()]),
+      loop_(reinterpret_cast<uv_loop_t*>(loop_memory_.get())) {}
+
+LoopThread::~LoopThread() = default;
+
+Status LoopThread::Start(const std::string& name, int cpu) {
+  if (const int error = uv_loop_init(loop_); error != 0) {
+    return Status::System(std::string("cannot make an event loop: ") + uv_strerror(error), -error);
+  }
+  async_.data = this;
+  const auto on_async = [](uv_async_t* handle) {
+    auto* self = static_cast<LoopThread*>(handle->data);
+    // Cleared before the work is looked at, so that whatever comes later wakes again.
+    self->awake_.store(false, std::memory_order_seq_cst);
+    self->RunTasks();
+    if (!self->stopping_) self->OnWake();
+  };
+  if (const int error = uv_async_init(loop_, &async_, on_async); error != 0) {
+    uv_loop_close(loop_);
+    return Status::System(std::string("cannot make an event loop: ") + uv_strerror(error), -error);
+  }
+  cpu_ = cpu;
+  running_ = true;
+  std::promise<void> started;
+  thread_ = std::thread([this, &started, name] {
+    NameThisThread(name.c_str());
+    tid_ = ThisThreadId();
+    pin_error_ = PinThisThread(cpu_);
+    OnStart();
+    started.set_value();
+    uv_run(loop_, UV_RUN_DEFAULT);
+    uv_loop_close(loop_);
+  });
+  started.get_future().wait();
+  return {};
+}
+
+void LoopThread::RunTasks() {
+  std::vector<std::function<void()>> tasks;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    tasks.swap(tasks_);
+  }
+  for (const std::function<void()>& task : tasks) task();
+}
+
+bool LoopThread::Post(std::function<void()> task) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!running_) return false;
+  tasks_.push_back(std::move(task));
+  Wake();
+  return true;
+}
+
+bool LoopThread::Call(const std::function<void()>& task) {
+  std::promise<void> done;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!running_) return false;
+    tasks_.push_back([&task, &done] {
+      task();
+      done.set_value();
+    });
+    Wake();
+  }
+  done.get_future().wait();
+  return true;
+}
+
+void LoopThread::Stop() {
+  if (!thread_.joinable()) return;
+  {
+    // In one step with the last task: nothing is posted behind it, so no Call waits for a thread
+    // that has ended.
+    const std::lock_guard<std::mutex> lock(mutex_);
+    tasks_.push_back([this] {
+      stopping_ = true;
+      OnStop();
+      uv_close(reinterpret_cast<uv_handle_t*>(&async_), nullptr);
+    });
+    running_ = false;
+    Wake();
+  }
+  thread_.join();
+}
+
+}  // namespace seganet

@@ -1,0 +1,277 @@
+#include "core/runtime/worker.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/record/frame.h"
+
+namespace seganet {
+namespace {
+
+constexpr size_t kReadBufferBytes = 65'536;
+constexpr uint64_t kSweepMs = 250;
+constexpr int kPushesATurn = 1024;
+
+uv_handle_t* Handle(auto* handle) { return reinterpret_cast<uv_handle_t*>(handle); }
+
+}  // namespace
+
+Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
+    : options_(options),
+      shared_(shared),
+      limits_{.max_packet_bytes = options.max_packet_bytes},
+      inbound_(options.ring_bytes),
+      messages_(options.ring_bytes),
+      devices_(options.max_devices, shared.devices),
+      pipeline_(PipelineContext{options.index, shared.budget, &counters_, &messages_,
+                                shared.message_bell, shared.devices}),
+      read_buffer_(kReadBufferBytes) {}
+
+Worker::~Worker() { Stop(); }
+
+void Worker::OnStart() {
+  const auto init_timer = [this](uv_timer_t* timer) {
+    uv_timer_init(loop(), timer);
+    timer->data = this;
+  };
+  init_timer(&deadline_timer_);
+  init_timer(&sweep_timer_);
+  uv_timer_start(
+      &sweep_timer_, [](uv_timer_t* timer) { static_cast<Worker*>(timer->data)->Sweep(); },
+      kSweepMs, kSweepMs);
+  // Once a turn of the loop, not once a record.
+  uv_prepare_init(loop(), &before_poll_);
+  before_poll_.data = this;
+  uv_prepare_start(&before_poll_,
+                   [](uv_prepare_t* handle) { static_cast<Worker*>(handle->data)->ArmTimer(); });
+}
+
+void Worker::OnStop() {
+  pipeline_.Flush(0, SealReason::kFlush);
+  const std::vector<Agent*> agents(agents_.begin(), agents_.end());
+  for (Agent* agent : agents) agent->Close(AgentEnd::kStopped);
+  uv_close(Handle(&deadline_timer_), nullptr);
+  uv_close(Handle(&sweep_timer_), nullptr);
+  uv_close(Handle(&before_poll_), nullptr);
+}
+
+void Worker::Adopt(Handoff handoff) {
+  const int fd = handoff.fd;
+  auto task = [this, handoff = std::move(handoff)] {
+    now_ = Now::Read();
+    auto* agent = new Agent(this, loop(), limits_, handoff.fd, handoff.stage, handoff.device);
+    agents_.insert(agent);
+    OnRead(handoff.bytes.size());
+    agent->Start(handoff.bytes);
+  };
+  if (!Post(std::move(task))) {
+    close(fd);
+    shared_.connections->fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+void Worker::SetPlan(std::shared_ptr<const Plan> plan) {
+  Call([this, &plan] { pipeline_.SetPlan(std::move(plan)); });
+}
+
+void Worker::Flush(uint32_t stage) {
+  Post([this, stage] {
+    DrainRing();
+    pipeline_.Flush(stage, SealReason::kFlush);
+  });
+}
+
+void Worker::CloseStage(uint32_t stage) {
+  Call([this, stage] {
+    const std::vector<Agent*> agents(agents_.begin(), agents_.end());
+    for (Agent* agent : agents) {
+      if (agent->stage() == stage) agent->Close(AgentEnd::kStopped);
+    }
+  });
+}
+
+void Worker::StopReading() {
+  Post([this] { reading_ = false; });
+}
+
+void Worker::Resume() {
+  Post([this] { ResumeAgents(); });
+}
+
+bool Worker::Push(uint32_t stage, const Record& record, bool assign_seq) {
+  char* to = inbound_.Reserve(
+      FrameBytes(record.device.size(), record.topic.size(), record.payload.size()));
+  if (to == nullptr) return false;
+  Record marked = record;
+  if (assign_seq) marked.flags |= kFlagAssignSeq;
+  WriteRecordFrame(marked, stage, to);
+  inbound_.Commit();
+  Wake();
+  return true;
+}
+
+size_t Worker::TakeMessages(char* to, size_t capacity) {
+  size_t used = 0;
+  for (std::string_view frame = messages_.Front(); frame.data() != nullptr;
+       frame = messages_.Front()) {
+    if (frame.size() > capacity - used) break;
+    std::memcpy(to + used, frame.data(), frame.size());
+    used += frame.size();
+    messages_.Pop();
+  }
+  if (used > 0 && waits_for_messages_.load(std::memory_order_relaxed) &&
+      messages_.used() < messages_.capacity() / 4) {
+    Wake();
+  }
+  return used;
+}
+
+void Worker::OnWake() {
+  DrainRing();
+  if (!paused_.empty()) ResumeAgents();
+}
+
+void Worker::DrainRing() {
+  now_ = Now::Read();
+  for (int i = 0; i < kPushesATurn; ++i) {
+    const std::string_view frame = inbound_.Front();
+    if (frame.data() == nullptr) return;
+    RunPushed(frame);
+    inbound_.Pop();
+  }
+  Wake();
+}
+
+void Worker::RunPushed(std::string_view frame) {
+  Record record = ReadRecordFrame(frame.data());
+  counters_.Add(Counter::kRecordsReceived);
+  counters_.Add(Counter::kRecordsPushed);
+  if (!record.device.empty() && !IdentifyPushed(&record)) {
+    counters_.Add(Drop::kTooManyDevices, record.record_class);
+    return;
+  }
+  record.arrived_us = now_.mono_us;
+  if (record.ts_ms == 0) record.ts_ms = now_.wall_ms;
+  pipeline_.Run(FrameStage(frame.data()), record);
+}
+
+// Counts the device as present and numbers the record; false when there is no room for the device.
+bool Worker::IdentifyPushed(Record* record) {
+  Device* device = devices_.Get(record->device, now_.mono_us);
+  if (device == nullptr) return false;
+  devices_.Count(device, now_.mono_us);
+  if (record->flags & kFlagAssignSeq) record->seq = device->next_seq++;
+  record->flags &= static_cast<uint8_t>(~kFlagAssignSeq);
+  return true;
+}
+
+bool Worker::MustPause() {
+  if (!reading_) return true;
+  if (shared_.budget->high() && !shared_.slowed->exchange(true, std::memory_order_relaxed)) {
+    counters_.Add(Counter::kSlowed);
+  }
+  const bool messages_high = pipeline_.MessagesHigh();
+  waits_for_messages_.store(messages_high, std::memory_order_relaxed);
+  return messages_high || shared_.slowed->load(std::memory_order_relaxed);
+}
+
+bool Worker::MayRead(Agent* agent) {
+  if (!MustPause()) return true;
+  agent->paused = true;
+  paused_.push_back(agent);
+  return false;
+}
+
+void Worker::ResumeAgents() {
+  if (MustPause()) return;
+  std::vector<Agent*> agents;
+  agents.swap(paused_);
+  for (Agent* agent : agents) {
+    agent->paused = false;
+    agent->Resume();
+  }
+}
+
+void Worker::OnRead(size_t bytes) {
+  now_ = Now::Read();
+  counters_.Add(Counter::kReads);
+  counters_.Add(Counter::kBytesReceived, bytes);
+}
+
+bool Worker::OnConnect(Agent* agent, std::string_view id) {
+  Device* device = devices_.Get(id, now_.mono_us);
+  if (device == nullptr) {
+    counters_.Add(Counter::kConnectionsRefused);
+    return false;
+  }
+  if (device->agent != nullptr) {
+    counters_.Add(Counter::kTakeOvers);
+    device->agent->Close(AgentEnd::kTakenOver);
+  }
+  device->agent = agent;
+  agent->device = device;
+  devices_.Count(device, now_.mono_us);
+  counters_.Add(Counter::kDevicesConnected);
+  return true;
+}
+
+void Worker::OnRecord(Agent* agent, const mqtt::Publish& publish) {
+  Record record;
+  record.device = agent->device->id;
+  record.topic = publish.topic;
+  record.payload = {reinterpret_cast<const char*>(publish.payload.data()), publish.payload.size()};
+  record.flags =
+      static_cast<uint8_t>((publish.qos > 0 ? kFlagQos1 : 0) | (publish.retain ? kFlagRetain : 0));
+  record.seq = agent->device->next_seq++;
+  record.ts_ms = now_.wall_ms;
+  record.arrived_us = now_.mono_us;
+  agent->device->last_seen_us = now_.mono_us;
+  counters_.Add(Counter::kRecordsReceived);
+  pipeline_.Run(agent->stage(), record);
+}
+
+void Worker::OnClosed(Agent* agent, AgentEnd end) {
+  agents_.erase(agent);
+  if (agent->paused) paused_.erase(std::find(paused_.begin(), paused_.end(), agent));
+  if (agent->device != nullptr && agent->device->agent == agent) {
+    devices_.Disconnected(agent->device);
+  }
+  shared_.connections->fetch_sub(1, std::memory_order_relaxed);
+  counters_.Add(Counter::kConnectionsClosed);
+  if (end == AgentEnd::kKeepAlive) counters_.Add(Counter::kKeepAliveTimeouts);
+  if (end == AgentEnd::kProtocol) {
+    counters_.Add(Counter::kProtocolErrors);
+    close_reasons_[static_cast<size_t>(agent->close_reason())].Add();
+  }
+}
+
+void Worker::ArmTimer() {
+  const int64_t deadline = pipeline_.NextDeadline();
+  if (deadline >= armed_us_) return;
+  armed_us_ = deadline;
+  const int64_t wait_us = std::max<int64_t>(0, deadline - MonotonicUs());
+  uv_timer_start(
+      &deadline_timer_, [](uv_timer_t* timer) { static_cast<Worker*>(timer->data)->OnTime(); },
+      static_cast<uint64_t>(wait_us + 999) / 1000, 0);
+}
+
+void Worker::OnTime() {
+  armed_us_ = Batcher::kNever;
+  pipeline_.OnTime(MonotonicUs());
+}
+
+void Worker::Sweep() {
+  const int64_t now = MonotonicUs();
+  const std::vector<Agent*> agents(agents_.begin(), agents_.end());
+  for (Agent* agent : agents) agent->CheckKeepAlive(now);
+  devices_.Sweep(now);
+  // The lanes may have emptied between "over the budget" and "slowed", with no acknowledgement left
+  // to say so.
+  if (shared_.budget->low()) shared_.slowed->store(false, std::memory_order_relaxed);
+  if (!paused_.empty()) ResumeAgents();
+}
+
+}  // namespace seganet

@@ -1,0 +1,116 @@
+// A worker: one pinned thread that owns its devices' connections, reads, acknowledges, classifies
+// and batches (SegaNet's IoT agents, share-nothing: no lock on a record's way).
+#ifndef SEGANET_CORE_RUNTIME_WORKER_H_
+#define SEGANET_CORE_RUNTIME_WORKER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <unordered_set>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/counters.h"
+#include "core/plan/pipeline.h"
+#include "core/queue/byte_ring.h"
+#include "core/runtime/acceptor.h"
+#include "core/runtime/agent.h"
+#include "core/runtime/device_table.h"
+#include "core/runtime/loop_thread.h"
+
+namespace seganet {
+
+struct WorkerOptions {
+  size_t index = 0;
+  size_t max_packet_bytes = 262'144;
+  size_t max_devices = 40'000;   // rows of the device table
+  size_t ring_bytes = 4u << 20;  // each direction
+};
+
+// What the workers of an engine share; outlives them.
+struct WorkerShared {
+  Budget* budget;
+  Doorbell* message_bell;
+  std::atomic<int64_t>* devices;
+  std::atomic<int64_t>* connections;
+  std::atomic<bool>* slowed;
+};
+
+// Thread safety: Push, TakeMessages from the engine's thread; Adopt, SetPlan, Flush, CloseStage,
+// StopReading and Resume from any.
+class Worker : public LoopThread, private AgentHost {
+ public:
+  Worker(const WorkerOptions& options, const WorkerShared& shared);
+  ~Worker() override;
+
+  // Takes over a device's connection.
+  void Adopt(Handoff handoff);
+
+  void SetPlan(std::shared_ptr<const Plan> plan);
+  void Flush(uint32_t stage);
+
+  // Closes the connections that came through source stage `stage` and waits until that is done.
+  void CloseStage(uint32_t stage);
+
+  void StopReading();
+
+  // The budget has room again.
+  void Resume();
+
+  // Puts a record into the ring to this worker; false when it is full.
+  bool Push(uint32_t stage, const Record& record, bool assign_seq);
+
+  // Copies whole frames for JavaScript; returns the bytes.
+  size_t TakeMessages(char* to, size_t capacity);
+
+  const CounterBlock& counters() const { return counters_; }
+  const CloseReasonCounters& close_reasons() const { return close_reasons_; }
+
+ private:
+  // LoopThread
+  void OnStart() override;
+  void OnWake() override;
+  void OnStop() override;
+
+  // AgentHost
+  bool MayRead(Agent* agent) override;
+  std::span<uint8_t> read_buffer() override { return read_buffer_; }
+  void OnRead(size_t bytes) override;
+  bool OnConnect(Agent* agent, std::string_view device) override;
+  void OnRecord(Agent* agent, const mqtt::Publish& publish) override;
+  void OnClosed(Agent* agent, AgentEnd end) override;
+
+  void DrainRing();
+  void RunPushed(std::string_view frame);
+  bool IdentifyPushed(Record* record);
+  void Sweep();
+  void OnTime();
+  void ArmTimer();
+  void ResumeAgents();
+  bool MustPause();
+
+  const WorkerOptions options_;
+  const WorkerShared shared_;
+  const mqtt::Limits limits_;
+  CounterBlock counters_;
+  CloseReasonCounters close_reasons_;
+  ByteRing inbound_;
+  ByteRing messages_;
+  DeviceTable devices_;
+  Pipeline pipeline_;
+
+  std::vector<uint8_t> read_buffer_;
+  std::unordered_set<Agent*> agents_;
+  std::vector<Agent*> paused_;
+  bool reading_ = true;
+  std::atomic<bool> waits_for_messages_{false};  // read by TakeMessages
+  Now now_;                                      // of the read or wake-up at hand
+  uv_timer_t deadline_timer_;
+  uv_timer_t sweep_timer_;
+  uv_prepare_t before_poll_;
+  int64_t armed_us_ = Batcher::kNever;  // what deadline_timer_ is set to
+};
+
+}  // namespace seganet
+
+#endif  // SEGANET_CORE_RUNTIME_WORKER_H_

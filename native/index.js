@@ -1,0 +1,50 @@
+'use strict';
+
+// Loads the native engine: the build of this repository, else the prebuilt one of this platform.
+
+const fs = require('node:fs');
+const path = require('node:path');
+
+/** musl or glibc: prebuilt binaries are of one or the other. */
+function libc() {
+  if (process.platform !== 'linux') return '';
+  return fs.existsSync('/etc/alpine-release') ? 'musl' : '';
+}
+
+const target = `${process.platform}${libc()}-${process.arch}`;
+const candidates = [
+  ...(process.env.SEGANET_NATIVE ? [process.env.SEGANET_NATIVE] : []),
+  path.join(__dirname, 'build', 'Release', 'seganet.node'),
+  path.join(__dirname, 'prebuilds', `${target}.node`)
+];
+
+function load() {
+  const tried = [];
+  for (const file of candidates) {
+    try {
+      return require(file);
+    } catch (error) {
+      const missing = !fs.existsSync(file);
+      tried.push(`  ${file}: ${missing ? 'not there' : /** @type {Error} */ (error).message}`);
+    }
+  }
+  const error = new Error(
+    `The native engine cannot be loaded on ${target}, Node ${process.versions.node} (Node-API ${process.versions.napi}).\n` +
+      `Tried:\n${tried.join('\n')}\n` +
+      'Possible solutions:\n' +
+      '  - from a checkout: npm run build (needs g++ 11 or newer, make, python3)\n' +
+      '  - installed from npm: this platform has no prebuilt engine; supported are linux x64 and arm64\n'
+  );
+  throw Object.assign(error, { code: 'ERR_SEGANET_NATIVE' });
+}
+
+const { Engine, UplinkSource } = load();
+
+module.exports = {
+  Engine,
+  UplinkSource,
+  PushResult: Object.freeze({ OK: 0, FULL: 1, TOO_LONG: 2, CLOSED: 3, NO_STAGE: 4 }),
+  Flag: Object.freeze({ QOS1: 1, RETAIN: 2, ENVELOPE: 4 }),
+  SealReason: Object.freeze(['single', 'bytes', 'delay', 'flush', 'plan']),
+  classNames: Object.freeze(['', 'critical', 'high', 'normal', 'bulk'])
+};

@@ -1,0 +1,98 @@
+'use strict';
+
+// Native tests: GoogleTest plain and under ASan/UBSan and TSan, then a short run of every fuzz target.
+//
+//   npm run test:native [-- --only=plain,asan,tsan,fuzz] [--fuzz-seconds=20]
+//
+// Needs cmake, ninja or make, GoogleTest and libuv with headers; clang for the fuzz targets
+// (Debian: cmake ninja-build libgtest-dev libuv1-dev pkg-config clang libclang-rt-dev).
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { spawnSync } = require('node:child_process');
+
+const native = path.resolve(__dirname, '..');
+const jobs = String(os.cpus().length);
+
+/** @param {string} name @param {string} fallback */
+function option(name, fallback) {
+  const given = process.argv.find((argument) => argument.startsWith(`--${name}=`));
+  return given ? given.slice(name.length + 3) : fallback;
+}
+
+/** @param {string} command @param {string[]} args @param {Record<string, string>} [env] */
+function run(command, args, env = {}) {
+  const done = spawnSync(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
+  if (done.error) {
+    console.error(`${command}: ${done.error.message}. The header of native/test/run.js lists what is needed.`);
+    process.exit(1);
+  }
+  if (done.status !== 0) {
+    console.error(`${command} ${args.join(' ')}: exit ${done.status ?? done.signal}`);
+    process.exit(1);
+  }
+}
+
+/** @param {string} name @param {string[]} definitions @returns {string} build folder */
+function build(name, definitions) {
+  const out = path.join(native, 'out', name);
+  run('cmake', ['-S', native, '-B', out, ...definitions]);
+  run('cmake', ['--build', out, '--parallel', jobs]);
+  return out;
+}
+
+/** @param {string} name @param {string} sanitizers */
+function unitTests(name, sanitizers) {
+  console.log(`\n== core tests: ${name}`);
+  const out = build(name, [`-DSEGANET_SANITIZE=${sanitizers}`]);
+  // Address-space randomisation of new kernels is more than GCC 12's TSan can map.
+  const wrap = name === 'tsan' && process.platform === 'linux' ? ['setarch', '-R'] : [];
+  const [command, ...args] = [...wrap, path.join(out, 'core_test'), '--gtest_brief=1', '--gtest_shuffle'];
+  run(command, args, {
+    UBSAN_OPTIONS: 'print_stacktrace=1:halt_on_error=1',
+    TSAN_OPTIONS: 'halt_on_error=1:second_deadlock_stack=1'
+  });
+}
+
+function fuzz() {
+  const seconds = option('fuzz-seconds', '20');
+  console.log(`\n== fuzz targets: ${seconds} s each`);
+  const out = build('fuzz', [
+    '-DCMAKE_CXX_COMPILER=clang++',
+    '-DSEGANET_FUZZ=ON',
+    '-DSEGANET_SANITIZE=address,undefined'
+  ]);
+  for (const file of fs.readdirSync(path.join(native, 'fuzz')).sort()) {
+    if (!file.endsWith('_fuzz.cc')) continue;
+    const name = file.slice(0, -3);
+    const work = fs.mkdtempSync(path.join(os.tmpdir(), `${name}-`));
+    const seeds = path.join(native, 'fuzz', 'corpus', name.split('_')[0]);
+    const folders = fs.existsSync(seeds) ? [work, seeds] : [work];
+    run(path.join(out, name), [
+      `-max_total_time=${seconds}`,
+      '-print_final_stats=0',
+      '-verbosity=0',
+      `-artifact_prefix=${path.join(out, `${name}-`)}`,
+      ...folders
+    ]);
+    fs.rmSync(work, { recursive: true, force: true });
+    console.log(`${name}: no fault in ${seconds} s`);
+  }
+}
+
+const steps = {
+  plain: () => unitTests('plain', ''),
+  asan: () => unitTests('asan', 'address,undefined'),
+  tsan: () => unitTests('tsan', 'thread'),
+  fuzz
+};
+const wanted = option('only', Object.keys(steps).join(',')).split(',');
+for (const name of wanted) {
+  if (!Object.hasOwn(steps, name)) {
+    console.error(`unknown step '${name}': there are ${Object.keys(steps).join(', ')}`);
+    process.exit(1);
+  }
+}
+for (const [name, step] of Object.entries(steps)) if (wanted.includes(name)) step();
+console.log('\nnative tests: all passed');
