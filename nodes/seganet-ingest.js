@@ -31,7 +31,7 @@ module.exports = function (RED) {
     this.on('input', (msg, _send, done) => {
       let record;
       try {
-        record = toRecord(msg, { deviceId: deviceIdOf(msg), cls });
+        record = toRecord(msg, { deviceId: deviceIdOf(msg), cls, seq: -1 });
       } catch (error) {
         return done(/** @type {Error} */ (error));
       }

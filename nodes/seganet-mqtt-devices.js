@@ -26,6 +26,9 @@ module.exports = function (RED) {
 /** @type {NonNullable<import('./lib/member').Stage['shown']>} */
 function shown(rates, stats, member) {
   if (stats.slowed) return { fill: 'yellow', shape: 'ring', text: 'slowed (memory)' };
-  const text = `${member.port} · ${stats.devices} devices · ${rate(rates.recordsOut)}/s`;
-  return { fill: 'green', shape: 'dot', text };
+  return {
+    fill: 'green',
+    shape: 'dot',
+    text: `${member.port} · ${stats.devices} devices · ${rate(rates.recordsOut)}/s`
+  };
 }

@@ -10,7 +10,7 @@
 const { FLAG } = require('./record');
 
 const HEADER_BYTES = 64;
-const sealReasons = /** @type {const} */ (['single', 'bytes', 'delay', 'flush', 'plan', 'count']);
+const sealReasons = /** @type {const} */ (['single', 'bytes', 'delay', 'flush', 'plan']);
 
 /**
  * Where a record came in; absent when the wires do not tell.

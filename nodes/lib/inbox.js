@@ -10,7 +10,7 @@ const LIMIT = 1000;
  * @typedef {{ args: RecordArgs, ticket: number, done: Done }} Waiting
  *
  * @typedef {object} Pushes the part of the native Engine that is used here
- * @property {(stage: number, deviceId: string, topic: string, payload: Uint8Array, cls: number, flags: number, ts: number, ticket: number) => number} push
+ * @property {(stage: number, deviceId: string, topic: string, payload: Uint8Array, cls: number, flags: number, ts: number, seq: number, ticket: number) => number} push
  * @property {() => number[]} takeCompletions
  */
 
@@ -108,8 +108,8 @@ class Inbox {
    * @returns {boolean} false when it must wait
    */
   tryPush_(stage, { args, ticket, done }) {
-    const { deviceId, topic, payload, cls, flags, ts } = args;
-    const result = this.engine_.push(stage, deviceId, topic, payload, cls, flags, ts, ticket);
+    const { deviceId, topic, payload, cls, flags, ts, seq } = args;
+    const result = this.engine_.push(stage, deviceId, topic, payload, cls, flags, ts, seq, ticket);
     if (result === FULL || (result === NO_STAGE && this.waitForPlan)) return false;
     if (result === OK && ticket) this.tickets_.set(ticket, done);
     else done(result === OK ? undefined : new Error(refusal(result)));

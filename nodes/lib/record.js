@@ -16,6 +16,7 @@ const FLAG = { QOS1: 1, RETAIN: 2, ENVELOPE: 4 };
  * @property {number} cls class, 1..4
  * @property {number} flags Flag bits of the native API
  * @property {number} ts ms since the epoch, 0 = now
+ * @property {number} seq -1 = the device's next number
  */
 
 /** The message cannot be a record; `message` says why and what to do. */
@@ -100,8 +101,16 @@ function toTimestamp(value) {
 }
 
 /**
+ * @param {unknown} value
+ * @returns {number} the number of a record that was in the engine before, else -1
+ */
+function toSequence(value) {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 0xffffffff ? Number(value) : -1;
+}
+
+/**
  * @param {Record<string, any>} msg
- * @param {{ deviceId?: unknown, cls?: number }} [given] device id and class (0 = the message's) chosen by the node
+ * @param {{ deviceId?: unknown, cls?: number, seq?: number }} [given] what the node chooses; class 0 = the message's
  * @returns {RecordArgs}
  */
 function toRecord(msg, given = {}) {
@@ -114,7 +123,8 @@ function toRecord(msg, given = {}) {
     payload: toPayload(msg.payload),
     cls: given.cls || toClass(msg.priority, NORMAL),
     flags: (Number(msg.qos) >= 1 ? FLAG.QOS1 : 0) | (msg.retain === true ? FLAG.RETAIN : 0),
-    ts: toTimestamp(msg.ts)
+    ts: toTimestamp(msg.ts),
+    seq: given.seq ?? toSequence(msg.seq)
   };
 }
 
@@ -129,7 +139,8 @@ function toEnvelope(msg) {
     payload: toPayload(msg.payload),
     cls: toClass(msg.batch.priority, NORMAL),
     flags: FLAG.ENVELOPE | FLAG.QOS1,
-    ts: toTimestamp(msg.batch.firstTs)
+    ts: toTimestamp(msg.batch.firstTs),
+    seq: -1
   };
 }
 

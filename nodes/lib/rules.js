@@ -50,7 +50,7 @@ function parseRule(given, index) {
   try {
     cls = toClass(rule.class, 0);
   } catch (error) {
-    throw new RangeError(`${where}: ${/** @type {Error} */ (error).message}`);
+    throw new RangeError(`${where}: ${/** @type {Error} */ (error).message}`, { cause: error });
   }
   if (!cls) throw new RangeError(`${where} has no class: use 1 to 4, or critical, high, normal or bulk.`);
   return /** @type {Rule} */ ({ ...(topic && { topic }), ...(device && { device }), class: cls });
@@ -68,7 +68,9 @@ function parseRules(list, json) {
     try {
       rules = JSON.parse(rules);
     } catch (error) {
-      throw new RangeError(`The rules are not JSON (${/** @type {Error} */ (error).message}).`);
+      throw new RangeError(`The rules are not JSON (${/** @type {Error} */ (error).message}).`, {
+        cause: error
+      });
     }
   }
   if (!Array.isArray(rules))

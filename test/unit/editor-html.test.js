@@ -80,7 +80,8 @@ describe.each(types)('%s', (type) => {
     const inScript = [...html.matchAll(/\bt\('([^']+)'/g)]
       .map(([, key]) => key)
       .filter((key) => !key.endsWith('.'));
-    for (const key of [...keys.map((key) => key.slice(prefix.length)), ...inTemplate, ...inScript]) {
+    const asked = keys.map((full) => full.slice(prefix.length));
+    for (const key of [...asked, ...inTemplate, ...inScript]) {
       expect([key, typeof lookUp(catalog, key)]).toEqual([key, 'string']);
     }
     expect(keys.every((key) => key.startsWith(prefix))).toBe(true);

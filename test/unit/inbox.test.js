@@ -2,7 +2,15 @@
 
 const { Inbox, LIMIT } = require('../../nodes/lib/inbox');
 
-const args = (topic) => ({ deviceId: 'd', topic, payload: Buffer.alloc(0), cls: 3, flags: 0, ts: 0 });
+const args = (topic) => ({
+  deviceId: 'd',
+  topic,
+  payload: Buffer.alloc(0),
+  cls: 3,
+  flags: 0,
+  ts: 0,
+  seq: -1
+});
 
 /** An engine that answers what the test says, and remembers what it took. */
 function engineThat(answer) {
@@ -12,7 +20,7 @@ function engineThat(answer) {
     taken,
     completions,
     answer,
-    push(stage, _device, topic, _payload, _cls, _flags, _ts, ticket) {
+    push(stage, _device, topic, _payload, _cls, _flags, _ts, _seq, ticket) {
       const result = this.answer(stage, topic);
       if (result === 0) taken.push({ stage, topic, ticket });
       return result;

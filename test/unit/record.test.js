@@ -6,7 +6,15 @@ const plain = { deviceId: 'd1', topic: 'a/b', payload: 'x' };
 
 test('a message becomes a normal record stamped now', () => {
   const payload = Buffer.from('x');
-  expect(toRecord(plain)).toEqual({ deviceId: 'd1', topic: 'a/b', payload, cls: 3, flags: 0, ts: 0 });
+  expect(toRecord(plain)).toEqual({
+    deviceId: 'd1',
+    topic: 'a/b',
+    payload,
+    cls: 3,
+    flags: 0,
+    ts: 0,
+    seq: -1
+  });
 });
 
 test.each([
@@ -57,6 +65,12 @@ test('a time is a number of ms or a Date, anything else is now', () => {
     expect(toRecord({ ...plain, ts }).ts).toBe(0);
 });
 
+test('a record keeps the number that it has, unless the node makes a new one', () => {
+  expect(toRecord({ ...plain, seq: 4294967295 }).seq).toBe(4294967295);
+  expect(toRecord({ ...plain, seq: 7 }, { seq: -1 }).seq).toBe(-1);
+  for (const seq of [-1, 1.5, 4294967296, '7', null, NaN]) expect(toRecord({ ...plain, seq }).seq).toBe(-1);
+});
+
 test('the class and the device id that the node sets win', () => {
   const record = toRecord({ ...plain, priority: 4 }, { deviceId: 17, cls: 1 });
   expect(record).toMatchObject({ deviceId: '17', cls: 1 });
@@ -97,6 +111,7 @@ test('a batch is refused as a record, and is an envelope for the uplink', () => 
     payload: Buffer.from('lines'),
     cls: 1,
     flags: 5,
-    ts: 5
+    ts: 5,
+    seq: -1
   });
 });

@@ -52,14 +52,14 @@ class Engine {
     calls.push('unlisten');
     this.ports.delete(stage);
   }
-  push(stage, deviceId, topic, payload, cls, flags, ts, ticket) {
+  push(stage, deviceId, topic, payload, cls, flags, ts, seq, ticket) {
     if (this.full > 0) {
       this.full--;
       return FULL;
     }
     if (payload.length > this.options.maxPacketBytes) return TOO_LONG;
     if (!this.stage(stage)) return NO_STAGE;
-    this.pushes.push({ stage, deviceId, topic, payload: String(payload), cls, flags, ts, ticket });
+    this.pushes.push({ stage, deviceId, topic, payload: String(payload), cls, flags, ts, seq, ticket });
     this.enter(stage, { deviceId, topic, payload, cls, flags, ticket });
     this.doorbell();
     return OK;

@@ -71,8 +71,8 @@ async function until(condition, what = String(condition)) {
 
 /** The status that a node showed last. */
 function shown(id) {
-  const node = helper.getNode(id);
-  const calls = node.status.getCalls().filter(({ thisValue }) => thisValue === node);
+  const target = helper.getNode(id);
+  const calls = target.status.getCalls().filter(({ thisValue }) => thisValue === target);
   return calls.at(-1)?.args[0];
 }
 
