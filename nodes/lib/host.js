@@ -172,7 +172,7 @@ class EngineHost {
       this.outlets_ = new Map(members.map((member) => [member.stage, member.follow(plan)]));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.context_.error(`The wires could not be turned into a plan: ${reason} The plan before goes on.`);
+      this.context_.error(`The wires could not be turned into a plan (${reason}). The plan before goes on.`);
       return this.resume_();
     }
     for (const member of members) member.listen(this.engine);

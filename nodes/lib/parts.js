@@ -4,7 +4,7 @@
 
 /**
  * @typedef {typeof import('../../native/index.js')} Native
- * @typedef {new (options: object) => UplinkThread} UplinkThreadClass
+ * @typedef {new (options: any) => UplinkThread} UplinkThreadClass
  *
  * @typedef {object} UplinkThread one worker thread with the MQTT sessions of one broker
  * @property {(event: 'state' | 'problem', listener: (event: any) => void) => unknown} on
