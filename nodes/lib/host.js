@@ -146,7 +146,7 @@ class EngineHost {
     for (const member of this.members_.values()) member.wires.restore();
     if (left > 0) {
       this.context_.warn(
-        `${left} records were not delivered when the engine stopped and are dropped. Check the uplink's status.`
+        `Records that were not delivered when the engine stopped, and are dropped: ${left}. Check the uplink's status.`
       );
     }
   }

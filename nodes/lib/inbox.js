@@ -58,6 +58,8 @@ class Inbox {
     const item = { args, ticket: options.delivery ? this.newTicket_() : 0, done };
     const queue = this.waiting_.get(stage);
     if (!queue?.length && this.tryPush_(stage, item)) return;
+    // The message goes on to other nodes, which may write into its payload while it waits here.
+    item.args = { ...args, payload: Buffer.from(args.payload) };
     if (queue && queue.length >= LIMIT) {
       done(
         new Error(

@@ -28,7 +28,7 @@ class Meter {
     this.last_ = stats;
     // A counter that is new or went back (a stage that was made again) starts from zero.
     const per = (/** @type {number} */ value, /** @type {number | undefined} */ old) =>
-      before ? Math.max(value - (old !== undefined && old <= value ? old : 0), 0) / seconds : 0;
+      before ? round((value - (old !== undefined && old <= value ? old : 0)) / seconds) : 0;
     const old = new Map(before?.stages.map((stage) => [stage.id, stage]));
     const stages = new Map(
       stats.stages.map((stage) => {
@@ -46,8 +46,13 @@ class Meter {
     const counters = Object.fromEntries(
       names.map(([name, value]) => [name, per(value, before?.counters[name])])
     );
-    return { seconds, stages, counters };
+    return { seconds: round(seconds), stages, counters };
   }
+}
+
+/** @param {number} value */
+function round(value) {
+  return Math.round(value * 100) / 100;
 }
 
 exports.Meter = Meter;

@@ -63,6 +63,17 @@ test('records that do not fit wait, and enter in order once there is room', () =
   expect(inbox.size).toBe(0);
 });
 
+test('what waits is not changed by what other nodes do to the message', () => {
+  const engine = engineThat(() => 1);
+  const payloads = [];
+  const inbox = inboxOf({ ...engine, push: (_s, _d, _t, payload) => (payloads.push(String(payload)), 1) });
+  const payload = Buffer.from('abc');
+  inbox.put(1, { ...args('a'), payload }, () => {});
+  payload.fill('x');
+  inbox.run();
+  expect(payloads).toEqual(['abc', 'abc']);
+});
+
 test('a full stage does not hold up another', () => {
   const engine = engineThat((stage) => (stage === 1 ? 1 : 0));
   const inbox = inboxOf(engine);
