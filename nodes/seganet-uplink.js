@@ -27,7 +27,7 @@ module.exports = function (RED) {
       return {
         kind: 'uplink',
         settings: { uplink: host.uplinks.numberOf(link.id) },
-        uplink: { link, topics: { topic, recordTopic, qos: Number(qos) } },
+        uplink: { link, topics: { topic, recordTopic, qos: qos === '0' ? 0 : 1 } },
         shown: () => link.shown()
       };
     });

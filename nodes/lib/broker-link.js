@@ -8,7 +8,7 @@ const { uplink } = require('./parts');
  * @typedef {import('./parts').UplinkThread} UplinkThread
  * @typedef {import('./parts').UplinkState} UplinkState
  * @typedef {import('./host').EngineHost} EngineHost
- * @typedef {Record<number, { topic: string, recordTopic: string, qos: number }>} UplinkStages
+ * @typedef {Record<number, { topic: string, recordTopic: string, qos: 0 | 1 }>} UplinkStages
  * @typedef {import('./status').Shown} Shown
  */
 

@@ -8,7 +8,7 @@
  *
  * @typedef {object} UplinkThread one worker thread with the MQTT sessions of one broker
  * @property {(event: 'state' | 'problem', listener: (event: any) => void) => unknown} on
- * @property {(stages: Record<number, { topic: string, recordTopic: string, qos: number }>) => unknown} setStages
+ * @property {(stages: Record<number, { topic: string, recordTopic: string, qos: 0 | 1 }>) => unknown} setStages
  * @property {(token: number, uplink: number) => unknown} attach
  * @property {(timeoutMs: number) => Promise<unknown>} stop
  *

@@ -5,7 +5,7 @@
  * @typedef {import('./broker-link').BrokerLink} BrokerLink
  * @typedef {import('./broker-link').UplinkStages} UplinkStages
  * @typedef {import('./host').EngineHost} EngineHost
- * @typedef {{ stage: number, link: BrokerLink, topics: { topic: string, recordTopic: string, qos: number } }} UplinkMember
+ * @typedef {{ stage: number, link: BrokerLink, topics: { topic: string, recordTopic: string, qos: 0 | 1 } }} UplinkMember
  */
 
 class Uplinks {
