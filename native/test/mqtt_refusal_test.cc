@@ -109,6 +109,15 @@ TEST(MqttRefusal, ClosesOnAMalformedPacket) {
   for (const Bad& bad : all) ExpectClosed(bad);
 }
 
+TEST(MqttRefusal, AClosedSessionHoldsNoBuffer) {
+  Recorder device;
+  const Bytes bad = Publish0("a/+", Bytes(500, 'x'));
+  ASSERT_EQ(device.Feed(ConnectPacket() + bad.substr(0, 400)), CloseReason::kNone);
+  EXPECT_GE(device.session.buffered_bytes(), 400u);
+  EXPECT_EQ(device.Feed(bad.substr(400)), CloseReason::kBadTopic);
+  EXPECT_EQ(device.session.buffered_bytes(), 0u);
+}
+
 TEST(MqttRefusal, AnswersNoPacketBeforeConnect) {
   for (const Bytes& packet :
        {Publish1("a", 1, "x"), Packet(0xC0, ""), Packet(0xE0, ""),
