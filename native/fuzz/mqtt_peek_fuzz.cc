@@ -2,6 +2,7 @@
 // follow; and the session that gets the same bytes agrees with it.
 #include <cstdint>
 #include <cstdlib>
+#include <span>
 #include <string>
 
 #include "core/protocol/mqtt/connect_peek.h"
