@@ -65,6 +65,8 @@ class Feeder {
     this.stages = new Map();
     this.taking = true;
     this.stageMissing = false;
+    /** The last pump ended for want of room: the next acknowledgement must start another. Otherwise the doorbell does. */
+    this.isBlocked = false;
 
     /** Taken and not released, in the order they were taken. @type {Set<Slot>} */
     this.taken = new Set();
@@ -156,6 +158,7 @@ class Feeder {
         break;
       }
     }
+    this.isBlocked = this.window.room <= 0;
     this.output.flush();
   }
 
@@ -310,7 +313,7 @@ class Feeder {
       this.rttMs = this.rttMs === 0 ? sample : this.rttMs + (sample - this.rttMs) / 8;
       this.sampleId = 0;
     }
-    this.schedule();
+    if (this.isBlocked) this.schedule();
     if (!slot) return;
     if (reasonCode >= 0x80) this.#refused(slot, record, reasonCode);
     else {

@@ -4,6 +4,7 @@ const net = require('node:net');
 const tls = require('node:tls');
 const { MqttClient } = require('mqtt');
 const { Backoff } = require('./backoff');
+const { PubackTap } = require('./puback-tap');
 const { explain, explainDisconnect } = require('./reasons');
 
 /** @typedef {import('./reasons').Reason} Reason */
@@ -20,6 +21,8 @@ const { explain, explainDisconnect } = require('./reasons');
 
 const MAX_RECEIVE_MAXIMUM = 65535;
 const STABLE_MS = 10000;
+/** A dead link does not hold the end up. */
+const CLOSE_MS = 500;
 /** @type {Reason} */
 const CLOSED = { code: 'CLOSED', reason: 'The broker closed the connection.', refused: false };
 
@@ -77,15 +80,22 @@ class Session {
     clearTimeout(this.timer);
     this.client = null;
     this.connected = false;
-    if (!client) done();
-    else client.end(!wasConnected, {}, () => done());
+    if (!client) {
+      done();
+      return;
+    }
+    const deadline = setTimeout(() => client.stream.destroy(), CLOSE_MS);
+    client.end(!wasConnected, {}, () => {
+      clearTimeout(deadline);
+      done();
+    });
   }
 
   #attempt() {
     const { options, handlers } = this;
     handlers.onState(this.everConnected ? 'reconnecting' : 'connecting', this.why);
     this.why = null;
-    const client = new MqttClient(() => openStream(options, (error) => this.#failed(client, error)), {
+    const client = new MqttClient(() => this.#openStream(), {
       protocolVersion: options.protocolVersion,
       protocolId: 'MQTT',
       clientId: options.clientId,
@@ -102,11 +112,6 @@ class Session {
     });
     this.client = client;
     client.on('connect', (connack) => this.#onConnect(client, connack));
-    client.on('packetreceive', (packet) => {
-      if (packet.cmd === 'puback' && client === this.client) {
-        handlers.onPuback(/** @type {number} */ (packet.messageId), packet.reasonCode ?? 0);
-      }
-    });
     client.on('error', (error) => this.#failed(client, error));
     client.on('disconnect', (packet) => {
       if (client === this.client) this.why = explainDisconnect(packet.reasonCode);
@@ -115,10 +120,32 @@ class Session {
     client.connect();
   }
 
+  #openStream() {
+    const { options, handlers } = this;
+    const { host, port } = options;
+    const socket = options.secure ? openTls(options) : net.connect({ host, port });
+    socket.setNoDelay(true);
+    // mqtt.js swallows errors without a code.
+    const { client } = this;
+    socket.on('error', (error) => this.#failed(/** @type {MqttClient} */ (client), error));
+    // mqtt.js reads its stream by pipe(), and gets everything but the PUBACKs.
+    socket.pipe = (destination) => {
+      const tap = new PubackTap(handlers.onPuback, (bytes) => destination.write(bytes));
+      socket.on('data', (bytes) => {
+        if (this.client === client) tap.read(bytes);
+      });
+      return destination;
+    };
+    return socket;
+  }
+
   /** @param {MqttClient} client @param {any} error */
   #failed(client, error) {
+    if (client !== this.client) return;
     // The first error is the cause, later ones follow from it.
-    if (client === this.client) this.why ??= explain(error, this.options);
+    this.why ??= explain(error, this.options);
+    // mqtt.js goes on after a malformed packet; a stream is not to be trusted after that.
+    client.stream.destroy();
   }
 
   /** @param {MqttClient} client @param {import('mqtt').IConnackPacket} connack */
@@ -153,19 +180,6 @@ class Session {
     this.handlers.onState(this.why.refused ? 'refused' : 'disconnected', this.why);
     this.timer = setTimeout(() => this.#attempt(), this.backoff.next());
   }
-}
-
-/**
- * @param {import('./options').CheckedOptions} options @param {(error: Error) => void} onError
- * @returns {net.Socket}
- */
-function openStream(options, onError) {
-  const { host, port, secure } = options;
-  const socket = secure ? openTls(options) : net.connect({ host, port });
-  socket.setNoDelay(true);
-  // mqtt.js swallows errors without a code.
-  socket.on('error', onError);
-  return socket;
 }
 
 /** @param {import('./options').CheckedOptions} options */

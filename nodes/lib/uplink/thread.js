@@ -44,6 +44,8 @@ class UplinkThread extends EventEmitter {
     this.restartTimer = undefined;
     /** @type {Worker | null} */
     this.worker = null;
+    /** @type {boolean | undefined} */
+    this.stoppedInTime = undefined;
     this.#start();
   }
 
@@ -124,7 +126,10 @@ class UplinkThread extends EventEmitter {
       this.emit('state', message);
     } else if (type === 'problem') this.emit('problem', message);
     else if (type === 'drained') this.#drained(message.id, true);
-    else if (type === 'stopped') this.stoppedInTime = message.inTime;
+    else if (type === 'stopped') {
+      this.stoppedInTime = message.inTime;
+      this.worker?.terminate();
+    }
   }
 
   /** @param {number} id @param {boolean} done */
@@ -145,14 +150,12 @@ class UplinkThread extends EventEmitter {
     const wait = this.backoff.next();
     this.restartTimer = setTimeout(() => this.#start(), wait);
     const reason = `The uplink thread ended unexpectedly (${cause}). It starts again in ${wait} ms.`;
-    this.emit('state', {
-      state: 'disconnected',
-      code: 'THREAD',
-      reason,
-      rttMs: 0,
-      inflight: 0,
-      ...this.past
-    });
+    this.#emitEnd('disconnected', 'THREAD', reason);
+  }
+
+  /** @param {string} state @param {string} code @param {string} reason */
+  #emitEnd(state, code, reason) {
+    this.emit('state', { state, code, reason, rttMs: 0, inflight: 0, ...this.past });
   }
 
   /** @param {number} timeoutMs */
@@ -168,11 +171,10 @@ class UplinkThread extends EventEmitter {
       clearTimeout(timer);
     }
     this.worker = null;
+    // A thread that had to be terminated could not say it.
+    if (this.stoppedInTime === undefined) this.#emitEnd('stopped', '', '');
     return this.stoppedInTime ?? !worker;
   }
-
-  /** @type {boolean | undefined} */
-  stoppedInTime = undefined;
 }
 
 /** @param {StageOptions} stage */

@@ -119,6 +119,7 @@ function everySecond() {
   problems.clear();
   if (feeder.acknowledged !== acknowledgedBefore) session.alive();
   acknowledgedBefore = feeder.acknowledged;
+  schedule();
   if (feeder.isStalled(options.ackTimeoutMs)) {
     session.kill({
       code: 'ACK_TIMEOUT',
@@ -131,7 +132,16 @@ function everySecond() {
 /** @param {number} token @param {number} uplink */
 function attach(token, uplink) {
   feeder.detach();
-  feeder.attach(new native.UplinkSource(token, uplink, schedule));
+  try {
+    feeder.attach(new native.UplinkSource(token, uplink, schedule));
+  } catch (error) {
+    port.postMessage({
+      type: 'problem',
+      code: 'ENGINE',
+      reason: `The uplink cannot reach its engine: ${error}.`,
+      count: 1
+    });
+  }
 }
 
 /** @param {Record<string, {topic: string, recordTopic: string, qos: 0 | 1, gateway?: string}>} table */
@@ -152,9 +162,9 @@ function finish() {
   isStopped = true;
   clearInterval(second);
   clearInterval(poll);
+  feeder.disconnected();
+  feeder.detach();
   session.stop(() => {
-    feeder.disconnected();
-    feeder.detach();
     state = 'stopped';
     why = null;
     report();
