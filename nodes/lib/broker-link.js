@@ -1,0 +1,147 @@
+'use strict';
+// One uplink broker's thread: made when an engine has a use for it, stopped when the broker node is closed or the
+// engine has drained. A broker serves one engine at a time, because a session belongs to one queue.
+
+const { uplink } = require('./parts');
+
+/**
+ * @typedef {import('./parts').UplinkThread} UplinkThread
+ * @typedef {import('./parts').UplinkState} UplinkState
+ * @typedef {import('./host').EngineHost} EngineHost
+ * @typedef {Record<number, { topic: string, recordTopic: string, qos: 0 | 1 }>} UplinkStages
+ * @typedef {import('./status').Shown} Shown
+ */
+
+class BrokerLink {
+  /**
+   * @param {string} id of the broker node
+   * @param {string} name for people
+   * @param {object} options of UplinkThread, but the gateway id
+   */
+  constructor(id, name, options) {
+    this.id = id;
+    this.name = name;
+    this.options_ = options;
+    /** @type {EngineHost | null} */
+    this.owner_ = null;
+    /** @type {Set<object>} uplink nodes */
+    this.users_ = new Set();
+    /** @type {UplinkThread | null} */
+    this.thread_ = null;
+    /** @type {number} Engine.token that the thread is attached to */
+    this.token_ = 0;
+    /** @type {Promise<unknown>} a thread that is stopping */
+    this.stopping_ = Promise.resolve();
+    this.closed_ = false;
+    /** @type {UplinkState} */
+    this.state = { state: 'stopped' };
+    /** @type {(sentence: string) => void} */
+    this.onProblem = () => {};
+  }
+
+  /**
+   * @param {EngineHost} host
+   * @param {object} user the uplink node
+   * @returns {boolean} false when another engine uses this broker
+   */
+  claim(host, user) {
+    if (this.owner_ && this.owner_ !== host && this.users_.size > 0) return false;
+    this.owner_ = host;
+    this.users_.add(user);
+    return true;
+  }
+
+  /** @param {object} user */
+  release(user) {
+    this.users_.delete(user);
+  }
+
+  /**
+   * Before a plan: a thread that runs learns its topics first, so that no batch waits for one.
+   * @param {EngineHost} host
+   * @param {UplinkStages} stages
+   */
+  announce(host, stages) {
+    if (this.thread_ && this.token_ === host.token) this.thread_.setStages(stages);
+  }
+
+  /**
+   * After a plan: starts the thread if it does not run, and attaches it to the engine's queue.
+   * @param {EngineHost} host
+   * @param {number} uplinkNumber
+   * @param {UplinkStages} stages
+   */
+  async serve(host, uplinkNumber, stages) {
+    const token = host.token;
+    if (this.thread_ && this.token_ !== token) this.stop(0);
+    await this.stopping_;
+    if (host.closing || this.closed_) return;
+    if (!this.thread_) this.start_(host, uplinkNumber, token, stages);
+  }
+
+  /**
+   * Gives the queue back: batches without an acknowledgement return to the engine. Idempotent.
+   * @param {number} timeoutMs for the acknowledgements that are still on their way
+   * @returns {Promise<unknown>}
+   */
+  stop(timeoutMs) {
+    const thread = this.thread_;
+    this.thread_ = null;
+    if (thread) {
+      this.stopping_ = Promise.resolve(thread.stop(timeoutMs)).catch((error) =>
+        this.onProblem(`The uplink thread did not stop cleanly: ${error.message}`)
+      );
+      this.state = { state: 'stopped' };
+    }
+    return this.stopping_;
+  }
+
+  /**
+   * The broker node is closed. When its engine is closed in the same step the thread goes on until the engine has drained.
+   * @param {number} timeoutMs
+   */
+  async close(timeoutMs) {
+    // Node-RED calls the close handlers of all nodes in one go; after this turn it is known who else is closing.
+    await new Promise((resolve) => setImmediate(resolve));
+    if (this.owner_?.closing) await this.owner_.closing;
+    this.closed_ = true;
+    await this.stop(timeoutMs);
+  }
+
+  /** @returns {Shown} */
+  shown() {
+    const { state, code = '', reason = '', rttMs = 0 } = this.state;
+    if (state === 'connected') {
+      const rtt = rttMs > 0 ? ` · ${Math.ceil(rttMs)} ms` : '';
+      return { fill: 'green', shape: 'dot', text: `connected${rtt}` };
+    }
+    if (state === 'connecting') return { fill: 'yellow', shape: 'ring', text: 'connecting' };
+    if (state === 'stopped') return { fill: 'grey', shape: 'ring', text: 'stopped' };
+    if (state === 'refused') return { fill: 'red', shape: 'ring', text: reason || 'refused' };
+    const cause = code || reason;
+    return { fill: 'red', shape: 'ring', text: cause ? `disconnected: ${cause}` : 'disconnected' };
+  }
+
+  /**
+   * @param {EngineHost} host
+   * @param {number} uplinkNumber
+   * @param {number} token
+   * @param {UplinkStages} stages
+   */
+  start_(host, uplinkNumber, token, stages) {
+    const { UplinkThread } = uplink();
+    const clientId = /** @type {{ clientId?: string }} */ (this.options_).clientId || host.gatewayId;
+    const thread = new UplinkThread({ ...this.options_, clientId, gateway: host.gatewayId });
+    this.thread_ = thread;
+    this.token_ = token;
+    this.state = { state: 'connecting' };
+    thread.on('state', (state) => {
+      if (this.thread_ === thread) this.state = state;
+    });
+    thread.on('problem', ({ reason }) => this.onProblem(reason));
+    thread.setStages(stages);
+    thread.attach(token, uplinkNumber);
+  }
+}
+
+exports.BrokerLink = BrokerLink;

@@ -1,0 +1,205 @@
+'use strict';
+// One running engine: its nodes (members), its plan, and the traffic between it and Node-RED. Created by the engine
+// node's constructor, closed by its close handler.
+//
+//   constructor        members register, the plan is not known yet; what they push waits in the inbox
+//   'flows:started'    compile the live wires, apply, restore and open listeners, attach uplinks
+//   'flows:stopping'   a deploy begins: messages and unknown stages wait until the next 'flows:started'
+//   close()            drain, then stop the uplinks, then the engine
+
+const { compile } = require('./plan');
+const { Inbox } = require('./inbox');
+const { Pump } = require('./pump');
+const { Meter } = require('./meter');
+const { Uplinks } = require('./uplinks');
+const { drain } = require('./drain');
+
+const TICK_MS = 1000;
+const DRAIN_MS = 10000;
+const UPLINK_STOP_MS = 2000;
+// A batch message is larger than its records: envelope fields, base64.
+const FRAME_SLACK_BYTES = 160 * 1024;
+
+/**
+ * @typedef {import('../../native/index.js').Engine} Engine
+ * @typedef {import('../../native/index.js').EngineOptions} EngineOptions
+ * @typedef {import('../../native/index.js').EngineStats} EngineStats
+ * @typedef {import('./member').Member} Member
+ * @typedef {import('./plan').Plan} Plan
+ * @typedef {import('./meter').Rates} Rates
+ *
+ * @typedef {object} HostOptions
+ * @property {string} id of the engine node
+ * @property {string} gatewayId
+ * @property {'auto' | 'off'} fastPath
+ * @property {EngineOptions & { maxPacketBytes: number }} engine
+ *
+ * @typedef {object} HostContext what the host takes from its node and from Node-RED
+ * @property {typeof import('../../native/index.js')} native
+ * @property {import('node:events').EventEmitter} events RED.events
+ * @property {import('./plan').GetNode} getNode RED.nodes.getNode
+ * @property {(sentence: string) => void} warn
+ * @property {(sentence: string) => void} error
+ */
+
+class EngineHost {
+  /**
+   * @param {HostOptions} options
+   * @param {HostContext} context
+   */
+  constructor(options, context) {
+    this.id = options.id;
+    this.gatewayId = options.gatewayId;
+    this.fastPath = options.fastPath;
+    this.context_ = context;
+    /** @type {Engine} */
+    this.engine = new context.native.Engine(options.engine, () => this.onDoorbell_());
+    this.workers = this.engine.workers();
+    /** @type {Map<string, Member>} by node id */
+    this.members_ = new Map();
+    /** @type {Map<string, number>} by node id; a node that is deployed anew keeps its stage */
+    this.stages_ = new Map();
+    /** @type {Map<number, import('./pump').Outlet>} */
+    this.outlets_ = new Map();
+    this.uplinks = new Uplinks();
+    this.inbox = new Inbox(this.engine);
+    const frameBytes = 2 * options.engine.maxPacketBytes + FRAME_SLACK_BYTES;
+    this.pump_ = new Pump(
+      (into) => this.engine.takeMessages(into),
+      (stage) => this.outlets_.get(stage),
+      frameBytes
+    );
+    this.meter_ = new Meter();
+    /** @type {Plan | null} */
+    this.plan = null;
+    /** @type {Promise<void> | null} the end, once it has begun */
+    this.closing = null;
+    this.closed_ = false;
+    this.onStarted_ = () => this.applyPlan_();
+    this.onStopping_ = () => this.hold_();
+    context.events.on('flows:started', this.onStarted_);
+    context.events.on('flows:stopping', this.onStopping_);
+    this.timer_ = setInterval(() => this.tick_(), TICK_MS).unref();
+  }
+
+  /** @returns {number} names this engine to uplink threads */
+  get token() {
+    return this.engine.token;
+  }
+
+  /**
+   * @param {string} nodeId
+   * @returns {number} from 1, stable while the engine lives
+   */
+  stageOf(nodeId) {
+    const stage = this.stages_.get(nodeId) ?? this.stages_.size + 1;
+    this.stages_.set(nodeId, stage);
+    return stage;
+  }
+
+  /** @param {Member} member */
+  register(member) {
+    this.members_.set(member.id, member);
+  }
+
+  /** @param {Member} member */
+  deregister(member) {
+    if (this.members_.get(member.id) === member) this.members_.delete(member.id);
+  }
+
+  /** @returns {EngineStats & { workers: object[], uplinks: object[], waiting: number, unclaimed: number }} */
+  snapshot() {
+    const { workers, inbox, pump_ } = this;
+    return {
+      ...this.engine.stats(),
+      workers,
+      uplinks: this.uplinks.view(),
+      waiting: inbox.size,
+      unclaimed: pump_.unclaimed
+    };
+  }
+
+  /**
+   * Drains and closes the engine. Idempotent.
+   * @returns {Promise<void>}
+   */
+  close() {
+    this.closing ??= this.close_();
+    return this.closing;
+  }
+
+  async close_() {
+    this.context_.events.off('flows:started', this.onStarted_);
+    this.context_.events.off('flows:stopping', this.onStopping_);
+    this.engine.stopReading();
+    this.pump_.paused = false;
+    this.inbox.waitForPlan = false;
+    await drain(this.engine, this.inbox, DRAIN_MS);
+    await this.uplinks.stop(UPLINK_STOP_MS);
+    clearInterval(this.timer_);
+    this.inbox.run();
+    const held = this.engine.stats().heldRecords.reduce((sum, count) => sum + count, 0);
+    const left = held + this.inbox.close('The engine stopped before the record was delivered.');
+    this.pump_.close();
+    this.closed_ = true;
+    this.engine.close();
+    for (const member of this.members_.values()) member.wires.restore();
+    if (left > 0) {
+      this.context_.warn(
+        `Records that were not delivered when the engine stopped, and are dropped: ${left}. Check the uplink's status.`
+      );
+    }
+  }
+
+  hold_() {
+    this.pump_.paused = true;
+    this.inbox.waitForPlan = true;
+  }
+
+  applyPlan_() {
+    if (this.closing) return;
+    const members = [...this.members_.values()];
+    const uplinks = members.flatMap(({ stage, uplink }) => (uplink ? [{ stage, ...uplink }] : []));
+    try {
+      const plan = compile(
+        members.map((member) => member.planMember()),
+        this.context_.getNode,
+        { fastPath: this.fastPath }
+      );
+      this.uplinks.announce(this, uplinks);
+      this.engine.applyPlan(plan.spec);
+      this.plan = plan;
+      this.outlets_ = new Map(members.map((member) => [member.stage, member.follow(plan)]));
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.context_.error(`The wires could not be turned into a plan (${reason}). The plan before goes on.`);
+      return this.resume_();
+    }
+    for (const member of members) member.listen(this.engine);
+    this.uplinks
+      .reconcile(this, uplinks)
+      .catch((error) => this.context_.error(`The uplink did not start: ${error.message}`));
+    this.resume_();
+  }
+
+  resume_() {
+    this.inbox.waitForPlan = false;
+    this.pump_.paused = false;
+    this.onDoorbell_();
+  }
+
+  onDoorbell_() {
+    if (this.closed_) return;
+    this.inbox.run();
+    this.pump_.run();
+  }
+
+  tick_() {
+    const stats = this.engine.stats();
+    const rates = this.meter_.read(stats);
+    this.onDoorbell_();
+    for (const member of this.members_.values()) member.tick(stats, rates);
+  }
+}
+
+exports.EngineHost = EngineHost;

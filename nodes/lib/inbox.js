@@ -1,0 +1,152 @@
+'use strict';
+// Messages on their way into the engine. What the engine cannot take now waits here, in order, up to a limit for each
+// node; `done` of a message is called exactly once.
+
+const LIMIT = 1000;
+
+/**
+ * @typedef {import('./record').RecordArgs} RecordArgs
+ * @typedef {(error?: Error) => void} Done
+ * @typedef {{ args: RecordArgs, ticket: number, done: Done }} Waiting
+ *
+ * @typedef {object} Pushes the part of the native Engine that is used here
+ * @property {(stage: number, deviceId: string, topic: string, payload: Uint8Array, cls: number, flags: number, ts: number, seq: number, ticket: number) => number} push
+ * @property {() => number[]} takeCompletions
+ */
+
+const OK = 0;
+const FULL = 1;
+const TOO_LONG = 2;
+const CLOSED = 3;
+const NO_STAGE = 4;
+
+class Inbox {
+  /** @param {Pushes} engine */
+  constructor(engine) {
+    this.engine_ = engine;
+    /** True until the first plan, and between two: a stage may not exist yet, so its records wait. */
+    this.waitForPlan = true;
+    /** @type {Map<number, Waiting[]>} by stage */
+    this.waiting_ = new Map();
+    /** @type {Map<number, Done>} uplink pushes that the cloud has not acknowledged, by ticket */
+    this.tickets_ = new Map();
+    this.lastTicket_ = 0;
+  }
+
+  /** @returns {number} messages that wait for room */
+  get size() {
+    let size = 0;
+    for (const queue of this.waiting_.values()) size += queue.length;
+    return size;
+  }
+
+  /**
+   * @param {number} stage
+   * @returns {boolean}
+   */
+  waits(stage) {
+    return (this.waiting_.get(stage)?.length ?? 0) > 0;
+  }
+
+  /**
+   * @param {number} stage
+   * @param {RecordArgs} args
+   * @param {Done} done called when the engine has the record or, with `delivery`, when the cloud has acknowledged it
+   * @param {{ delivery?: boolean }} [options]
+   */
+  put(stage, args, done, options = {}) {
+    const item = { args, ticket: options.delivery ? this.newTicket_() : 0, done };
+    const queue = this.waiting_.get(stage);
+    if (!queue?.length && this.tryPush_(stage, item)) return;
+    // The message goes on to other nodes, which may write into its payload while it waits here.
+    item.args = { ...args, payload: Buffer.from(args.payload) };
+    if (queue && queue.length >= LIMIT) {
+      done(
+        new Error(
+          `The engine is full: ${LIMIT} messages wait already. Send less, or give the engine more memory.`
+        )
+      );
+    } else if (queue) {
+      queue.push(item);
+    } else {
+      this.waiting_.set(stage, [item]);
+    }
+  }
+
+  /** Tries again what waits; answers what the cloud has acknowledged. */
+  run() {
+    for (
+      let pairs = this.engine_.takeCompletions();
+      pairs.length > 0;
+      pairs = this.engine_.takeCompletions()
+    ) {
+      for (let i = 0; i < pairs.length; i += 2) this.complete_(pairs[i], pairs[i + 1] === 1);
+    }
+    for (const [stage, queue] of this.waiting_) {
+      let taken = 0;
+      while (taken < queue.length && this.tryPush_(stage, queue[taken])) taken++;
+      queue.splice(0, taken);
+      if (queue.length === 0) this.waiting_.delete(stage);
+    }
+  }
+
+  /**
+   * The end: every message that is still open fails.
+   * @param {string} reason a sentence
+   * @returns {number} messages that waited and never were in the engine
+   */
+  close(reason) {
+    const left = this.size;
+    for (const queue of this.waiting_.values()) for (const { done } of queue) done(new Error(reason));
+    this.waiting_.clear();
+    for (const done of this.tickets_.values()) done(new Error(reason));
+    this.tickets_.clear();
+    return left;
+  }
+
+  /**
+   * @param {number} stage
+   * @param {Waiting} item
+   * @returns {boolean} false when it must wait
+   */
+  tryPush_(stage, { args, ticket, done }) {
+    const { deviceId, topic, payload, cls, flags, ts, seq } = args;
+    const result = this.engine_.push(stage, deviceId, topic, payload, cls, flags, ts, seq, ticket);
+    if (result === FULL || (result === NO_STAGE && this.waitForPlan)) return false;
+    if (result === OK && ticket) this.tickets_.set(ticket, done);
+    else done(result === OK ? undefined : new Error(refusal(result)));
+    return true;
+  }
+
+  /**
+   * @param {number} ticket
+   * @param {boolean} ok
+   */
+  complete_(ticket, ok) {
+    const done = this.tickets_.get(ticket);
+    this.tickets_.delete(ticket);
+    done?.(
+      ok
+        ? undefined
+        : new Error('The cloud refused the record or it was dropped: see the drops of the stats node.')
+    );
+  }
+
+  /** @returns {number} 1..2^31-1, none that is in use */
+  newTicket_() {
+    do this.lastTicket_ = (this.lastTicket_ % 0x7fffffff) + 1;
+    while (this.tickets_.has(this.lastTicket_));
+    return this.lastTicket_;
+  }
+}
+
+/** @param {number} result of push() */
+function refusal(result) {
+  if (result === TOO_LONG)
+    return "The payload is larger than the engine's packet limit. Send less, or raise the limit.";
+  if (result === CLOSED) return 'The engine is closed.';
+  return 'The node is not part of the running plan. Deploy again.';
+}
+
+exports.Inbox = Inbox;
+exports.LIMIT = LIMIT;

@@ -1,0 +1,103 @@
+'use strict';
+// Reads a node's properties. A property may come from the dialog (string), from a flow file (number) or from the
+// environment (string), so each is parsed and checked here, once; a refusal is a sentence with a remedy.
+
+/**
+ * Turns one property into its value. Throws a RangeError whose message completes "<label> …".
+ * @template T
+ * @typedef {(value: unknown) => T} Parser
+ */
+
+// Node-RED leaves ${NAME} as it is when the environment has no such variable.
+const UNSET = /^\$[{(][^})]+[})]$/;
+
+/**
+ * @param {unknown} value
+ * @returns {boolean} true where the default applies: nothing given, or a variable that is not set
+ */
+function isBlank(value) {
+  return value === undefined || value === null || (typeof value === 'string' && /^\s*$/.test(value));
+}
+
+/**
+ * @param {unknown} value
+ * @returns {unknown} '' for a reference to an environment variable that is not set
+ */
+function resolved(value) {
+  return typeof value === 'string' && UNSET.test(value.trim()) ? '' : value;
+}
+
+/**
+ * @param {number} min
+ * @param {number} max
+ * @param {number} fallback
+ * @returns {Parser<number>}
+ */
+function integer(min, max, fallback) {
+  return (value) => {
+    if (isBlank(value)) return fallback;
+    const number =
+      typeof value === 'number' ? value : /^\s*-?\d+\s*$/.test(String(value)) ? Number(value) : NaN;
+    if (!Number.isInteger(number) || number < min || number > max) {
+      throw new RangeError(`must be a whole number from ${min} to ${max}, not "${value}".`);
+    }
+    return number;
+  };
+}
+
+/**
+ * @template {string} T
+ * @param {readonly T[]} values
+ * @param {T} fallback
+ * @returns {Parser<T>}
+ */
+function choice(values, fallback) {
+  return (value) => {
+    if (isBlank(value)) return fallback;
+    const found = values.find((candidate) => candidate === String(value).trim());
+    if (found === undefined) throw new RangeError(`must be one of ${values.join(', ')}, not "${value}".`);
+    return found;
+  };
+}
+
+/**
+ * @param {string} fallback
+ * @param {RegExp} [pattern]
+ * @param {string} [shape] what the pattern wants, in words
+ * @returns {Parser<string>}
+ */
+function text(fallback, pattern, shape) {
+  return (value) => {
+    if (isBlank(value)) return fallback;
+    const string = String(value).trim();
+    if (pattern && !pattern.test(string)) throw new RangeError(`must be ${shape}, not "${string}".`);
+    return string;
+  };
+}
+
+/**
+ * Applies a parser to each property that the schema names.
+ * @template {Record<string, Parser<any>>} S
+ * @param {object} config the node's configuration
+ * @param {S} schema
+ * @returns {{ values: { [K in keyof S]: ReturnType<S[K]> }, problems: string[] }} problems is empty when all are valid
+ */
+function parseOptions(config, schema) {
+  const given = /** @type {Record<string, unknown>} */ (config);
+  const values = /** @type {Record<string, unknown>} */ ({});
+  /** @type {string[]} */
+  const problems = [];
+  for (const [name, parse] of Object.entries(schema)) {
+    try {
+      values[name] = parse(resolved(given[name]));
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      problems.push(
+        `"${name}" ${reason} Correct it in the node, or the environment variable that the node names.`
+      );
+    }
+  }
+  return { values: /** @type {any} */ (values), problems };
+}
+
+module.exports = { integer, choice, text, parseOptions, isBlank };

@@ -1,0 +1,198 @@
+'use strict';
+// Compiles the live wires of one engine's nodes into the engine's plan. Pure: no RED, no side effects.
+//
+// A wire between two nodes of the same engine is carried natively; every other wire carries messages. Junctions are
+// looked through. A wire that closes a loop is carried as messages, because native stages hand on at once.
+
+/**
+ * @typedef {import('../../native/index.js').PlanSpec} PlanSpec
+ * @typedef {import('../../native/index.js').StageSpec} StageSpec
+ * @typedef {StageSpec['kind']} Kind
+ * @typedef {'native' | 'message' | 'both' | 'none'} Carriage
+ *
+ * @typedef {object} PlanMember one node of the engine
+ * @property {string} id of the Node-RED node
+ * @property {number} stage
+ * @property {Kind} kind
+ * @property {object} settings the stage's own fields of StageSpec
+ * @property {string[][]} wires as drawn, by output
+ *
+ * @typedef {object} WireView one wire, as the plan view shows it
+ * @property {string} to node id, behind junctions
+ * @property {'native' | 'message'} carriage
+ * @property {string} reason why it is not native, else ''
+ *
+ * @typedef {object} Route what the plan says about one member
+ * @property {string} id
+ * @property {number} stage
+ * @property {Kind} kind
+ * @property {Carriage} carriage
+ * @property {number[]} next stages that get its output natively
+ * @property {string[]} nativeWires drawn wires (node ids) that JavaScript must not use
+ * @property {string[][]} jsWires wires that carry messages, by output
+ * @property {WireView[]} wires
+ * @property {string[]} origins ids of the sources and ingests that reach it natively (its own, if it is one)
+ *
+ * @typedef {(id: string) => { type: string, wires?: string[][] } | null | undefined} GetNode live nodes only
+ * @typedef {{ spec: PlanSpec, routes: Map<string, Route> }} Plan
+ */
+
+const NATIVE_TARGETS = ['priority', 'batch', 'uplink', 'tap'];
+
+/**
+ * @param {Kind} from
+ * @param {Kind} to
+ * @returns {string} why a wire between the two cannot be native, '' when it can
+ */
+function veto(from, to) {
+  if (!NATIVE_TARGETS.includes(to)) return `${to} reads messages`;
+  if (from === 'batch' && to !== 'uplink') return 'batches go natively to uplinks only';
+  return '';
+}
+
+/**
+ * Nodes behind a wire, junctions looked through. Missing and disabled nodes lead nowhere.
+ * @param {string} id
+ * @param {Map<string, PlanMember>} members
+ * @param {GetNode} getNode
+ * @param {Set<string>} [seen] junctions on the way
+ * @returns {string[]}
+ */
+function leaves(id, members, getNode, seen = new Set()) {
+  if (members.has(id)) return [id];
+  const node = getNode(id);
+  if (!node) return [];
+  if (node.type !== 'junction') return [id];
+  if (seen.has(id)) return [];
+  seen.add(id);
+  return (node.wires ?? []).flat().flatMap((next) => leaves(next, members, getNode, seen));
+}
+
+/**
+ * Wires that would close a native loop, found depth first in the order of the stages.
+ * @param {Map<string, string[]>} edges native targets by node id
+ * @returns {Set<string>} "from to"
+ */
+function loopClosers(edges) {
+  /** @type {Set<string>} */
+  const closers = new Set();
+  /** @type {Map<string, 'open' | 'done'>} */
+  const state = new Map();
+  /** @param {string} id */
+  const visit = (id) => {
+    state.set(id, 'open');
+    for (const to of edges.get(id) ?? []) {
+      if (state.get(to) === 'open') closers.add(`${id} ${to}`);
+      else if (!state.has(to)) visit(to);
+    }
+    state.set(id, 'done');
+  };
+  for (const id of edges.keys()) if (!state.has(id)) visit(id);
+  return closers;
+}
+
+/**
+ * @param {PlanMember} member
+ * @param {(from: PlanMember, to: string) => string} reasonFor why a wire is not native, '' when it is
+ * @param {(wire: string) => string[]} behind
+ * @param {Map<string, PlanMember>} members
+ * @returns {Route}
+ */
+function routeOf(member, reasonFor, behind, members) {
+  const [first = [], ...others] = member.wires;
+  /** @type {Map<string, WireView>} */
+  const views = new Map();
+  /** @type {string[]} */
+  const nativeWires = [];
+  /** @type {string[]} */
+  const js = [];
+  for (const wire of first) {
+    const targets = behind(wire).map((to) => ({ to, reason: reasonFor(member, to) }));
+    for (const { to, reason } of targets) {
+      views.set(to, { to, carriage: reason ? 'message' : 'native', reason });
+    }
+    const messages = targets.filter(({ reason }) => reason).map(({ to }) => to);
+    if (messages.length < targets.length || targets.length === 0) {
+      nativeWires.push(wire);
+      js.push(...messages);
+    } else {
+      js.push(wire);
+    }
+  }
+  const wires = [...views.values()];
+  const next = wires
+    .filter(({ carriage }) => carriage === 'native')
+    .map(({ to }) => /** @type {PlanMember} */ (members.get(to)).stage);
+  const carriage = next.length ? (js.length ? 'both' : 'native') : js.length ? 'message' : 'none';
+  const jsWires = member.wires.length ? [[...new Set(js)], ...others] : [];
+  const { id, stage, kind } = member;
+  return { id, stage, kind, carriage, next, nativeWires, jsWires, wires, origins: [] };
+}
+
+/**
+ * Says for each node where its records came in, as far as native wires tell.
+ * @param {Map<string, Route>} routes
+ */
+function traceOrigins(routes) {
+  for (const origin of routes.values()) {
+    if (origin.kind !== 'source' && origin.kind !== 'ingest') continue;
+    const todo = [origin.id];
+    const seen = new Set(todo);
+    for (let id = todo.pop(); id !== undefined; id = todo.pop()) {
+      const route = /** @type {Route} */ (routes.get(id));
+      route.origins.push(origin.id);
+      for (const { to, carriage } of route.wires) {
+        if (carriage === 'native' && !seen.has(to)) {
+          seen.add(to);
+          todo.push(to);
+        }
+      }
+    }
+  }
+}
+
+/**
+ * @param {PlanMember[]} list
+ * @param {GetNode} getNode
+ * @param {{ fastPath: 'auto' | 'off' }} options
+ * @returns {Plan}
+ */
+function compile(list, getNode, options) {
+  const ordered = [...list].sort((left, right) => left.stage - right.stage);
+  const members = new Map(ordered.map((member) => [member.id, member]));
+  /** @param {string} wire */
+  const behind = (wire) => [...new Set(leaves(wire, members, getNode))];
+  /** @type {(from: PlanMember, to: string) => string} */
+  const staticReason = (from, to) => {
+    if (options.fastPath === 'off') return 'the fast path is off';
+    const target = members.get(to);
+    return target ? veto(from.kind, target.kind) : 'not a node of this engine';
+  };
+  const edges = new Map(
+    ordered.map((from) => {
+      const targets = (from.wires[0] ?? []).flatMap(behind);
+      return [from.id, targets.filter((to) => staticReason(from, to) === '')];
+    })
+  );
+  const closers = loopClosers(edges);
+  /** @type {(from: PlanMember, to: string) => string} */
+  const reasonFor = (from, to) =>
+    staticReason(from, to) || (closers.has(`${from.id} ${to}`) ? 'closes a loop' : '');
+
+  const routes = new Map(ordered.map((member) => [member.id, routeOf(member, reasonFor, behind, members)]));
+  traceOrigins(routes);
+  const stages = ordered.map((member) => {
+    const { next, jsWires } = /** @type {Route} */ (routes.get(member.id));
+    const messages = jsWires.some((port) => port.length > 0);
+    return /** @type {StageSpec} */ ({
+      id: member.stage,
+      kind: member.kind,
+      next,
+      messages,
+      ...member.settings
+    });
+  });
+  return { spec: { stages }, routes };
+}
+
+module.exports = { compile };

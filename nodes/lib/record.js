@@ -1,0 +1,147 @@
+'use strict';
+// A message becomes what Engine.push() takes. Everything a flow may get wrong is refused here, in a sentence.
+
+const classNames = /** @type {const} */ (['', 'critical', 'high', 'normal', 'bulk']);
+const NORMAL = 3;
+const MAX_DEVICE_BYTES = 256;
+const MAX_TOPIC_BYTES = 65535;
+const FLAG = { QOS1: 1, RETAIN: 2, ENVELOPE: 4 };
+
+/**
+ * What one push carries.
+ * @typedef {object} RecordArgs
+ * @property {string} deviceId
+ * @property {string} topic
+ * @property {Buffer} payload
+ * @property {number} cls class, 1..4
+ * @property {number} flags Flag bits of the native API
+ * @property {number} ts ms since the epoch, 0 = now
+ * @property {number} seq -1 = the device's next number
+ */
+
+/** The message cannot be a record; `message` says why and what to do. */
+class RecordError extends Error {
+  /** @param {string} message */
+  constructor(message) {
+    super(message);
+    this.name = 'RecordError';
+    this.code = 'SEGANET_BAD_RECORD';
+  }
+}
+
+/**
+ * @param {unknown} value class number, its digits, or its name
+ * @param {number} fallback for undefined, null and ''
+ * @returns {number} 1..4, or the fallback
+ */
+function toClass(value, fallback) {
+  if (value === undefined || value === null || value === '') return fallback;
+  const word = String(value).trim().toLowerCase();
+  const number = /^[1-4]$/.test(word) ? Number(word) : classNames.indexOf(/** @type {any} */ (word));
+  if (number < 1) {
+    throw new RecordError(
+      `The priority "${value}" is no class. Use 1 to 4, or critical, high, normal or bulk.`
+    );
+  }
+  return number;
+}
+
+/**
+ * @param {unknown} payload
+ * @returns {Buffer} a Buffer as it is, a string as UTF-8, anything else as JSON
+ */
+function toPayload(payload) {
+  if (Buffer.isBuffer(payload)) return payload;
+  if (payload instanceof Uint8Array) {
+    return Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
+  }
+  if (typeof payload === 'string') return Buffer.from(payload, 'utf8');
+  if (payload === undefined) return Buffer.alloc(0);
+  let json;
+  try {
+    json = JSON.stringify(payload);
+  } catch (error) {
+    throw new RecordError(`msg.payload has no JSON form (${/** @type {Error} */ (error).message}).`);
+  }
+  if (json === undefined)
+    throw new RecordError(`msg.payload is a ${typeof payload}, which has no JSON form.`);
+  return Buffer.from(json, 'utf8');
+}
+
+/** @param {unknown} value */
+function toDeviceId(value) {
+  const id = typeof value === 'number' ? String(value) : value;
+  if (typeof id !== 'string' || id === '') {
+    throw new RecordError(
+      'The message names no device. Set msg.deviceId, or let an ingest node take it from elsewhere.'
+    );
+  }
+  if (Buffer.byteLength(id) > MAX_DEVICE_BYTES) {
+    throw new RecordError(`The device id is over ${MAX_DEVICE_BYTES} bytes: ${id.slice(0, 40)}…`);
+  }
+  return id;
+}
+
+/** @param {unknown} value */
+function toTopic(value) {
+  if (value === undefined || value === null) return '';
+  const topic = String(value);
+  if (Buffer.byteLength(topic) > MAX_TOPIC_BYTES) throw new RecordError('msg.topic is over 65,535 bytes.');
+  // [MQTT-3.3.2-2], [MQTT-1.5.4-2]: a broker closes the session of who publishes to such a topic.
+  if (/[+#\0]/.test(topic)) {
+    throw new RecordError(`msg.topic "${topic}" holds +, # or NUL, so it cannot be published to.`);
+  }
+  return topic;
+}
+
+/** @param {unknown} value */
+function toTimestamp(value) {
+  const ms = value instanceof Date ? value.getTime() : value;
+  return typeof ms === 'number' && Number.isFinite(ms) && ms > 0 ? ms : 0;
+}
+
+/**
+ * @param {unknown} value
+ * @returns {number} the number of a record that was in the engine before, else -1
+ */
+function toSequence(value) {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 0xffffffff ? Number(value) : -1;
+}
+
+/**
+ * @param {Record<string, any>} msg
+ * @param {{ deviceId?: unknown, cls?: number, seq?: number }} [given] what the node chooses; class 0 = the message's
+ * @returns {RecordArgs}
+ */
+function toRecord(msg, given = {}) {
+  if (msg.batch) {
+    throw new RecordError('A batch arrived where records are expected. Wire a batch node to uplink nodes.');
+  }
+  return {
+    deviceId: toDeviceId('deviceId' in given ? given.deviceId : msg.deviceId),
+    topic: toTopic(msg.topic),
+    payload: toPayload(msg.payload),
+    cls: given.cls || toClass(msg.priority, NORMAL),
+    flags: (Number(msg.qos) >= 1 ? FLAG.QOS1 : 0) | (msg.retain === true ? FLAG.RETAIN : 0),
+    ts: toTimestamp(msg.ts),
+    seq: given.seq ?? toSequence(msg.seq)
+  };
+}
+
+/**
+ * @param {Record<string, any>} msg a batch message
+ * @returns {RecordArgs}
+ */
+function toEnvelope(msg) {
+  return {
+    deviceId: '',
+    topic: toTopic(msg.topic),
+    payload: toPayload(msg.payload),
+    cls: toClass(msg.batch.priority, NORMAL),
+    flags: FLAG.ENVELOPE | FLAG.QOS1,
+    ts: toTimestamp(msg.batch.firstTs),
+    seq: -1
+  };
+}
+
+module.exports = { toRecord, toEnvelope, toClass, toPayload, classNames, RecordError, FLAG };

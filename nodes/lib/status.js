@@ -1,0 +1,78 @@
+'use strict';
+// A node's status: sent when it changed, at most once a second, the latest one last.
+
+const INTERVAL_MS = 1000;
+
+/**
+ * @typedef {'red' | 'green' | 'yellow' | 'blue' | 'grey'} Fill
+ * @typedef {{ fill: Fill, shape: 'dot' | 'ring', text: string }} Shown
+ */
+
+class Status {
+  /**
+   * @param {{ status(shown: object): void }} node
+   * @param {() => number} [now] ms
+   */
+  constructor(node, now = () => performance.now()) {
+    this.node_ = node;
+    this.now_ = now;
+    this.sentAt_ = -Infinity;
+    this.sent_ = '';
+    /** @type {Shown | null} */
+    this.next_ = null;
+    /** @type {NodeJS.Timeout | null} */
+    this.timer_ = null;
+  }
+
+  /** @param {Shown} shown */
+  set(shown) {
+    this.next_ = shown;
+    if (this.timer_) return;
+    const wait = this.sentAt_ + INTERVAL_MS - this.now_();
+    if (wait <= 0) this.send_();
+    else if (JSON.stringify(shown) !== this.sent_) this.timer_ = setTimeout(() => this.send_(), wait).unref();
+  }
+
+  /** @param {string} text */
+  red(text) {
+    this.set({ fill: 'red', shape: 'ring', text: shorten(text) });
+  }
+
+  /** The node is closed: nothing more is shown. */
+  close() {
+    if (this.timer_) clearTimeout(this.timer_);
+    this.timer_ = null;
+    this.next_ = null;
+  }
+
+  send_() {
+    this.timer_ = null;
+    const text = JSON.stringify(this.next_);
+    if (!this.next_ || text === this.sent_) return;
+    this.sent_ = text;
+    this.sentAt_ = this.now_();
+    this.node_.status(this.next_);
+  }
+}
+
+/**
+ * @param {string} text
+ * @returns {string} under 40 characters, as the canvas has no room for more
+ */
+function shorten(text) {
+  return text.length < 40 ? text : `${text.slice(0, 38)}…`;
+}
+
+/**
+ * @param {number} perSecond
+ * @returns {string} such as 640, 9.6 k, 1.2 M
+ */
+function rate(perSecond) {
+  if (perSecond < 9999.5) return String(Math.round(perSecond));
+  if (perSecond < 999950) return `${(perSecond / 1e3).toFixed(1)} k`;
+  return `${(perSecond / 1e6).toFixed(1)} M`;
+}
+
+exports.Status = Status;
+exports.shorten = shorten;
+exports.rate = rate;

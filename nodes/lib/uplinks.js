@@ -1,0 +1,75 @@
+'use strict';
+// The broker links that one engine uses, each with the number of its queue in the plan.
+
+/**
+ * @typedef {import('./broker-link').BrokerLink} BrokerLink
+ * @typedef {import('./broker-link').UplinkStages} UplinkStages
+ * @typedef {import('./host').EngineHost} EngineHost
+ * @typedef {{ stage: number, link: BrokerLink, topics: { topic: string, recordTopic: string, qos: 0 | 1 } }} UplinkMember
+ */
+
+class Uplinks {
+  constructor() {
+    /** @type {Map<string, number>} by broker node id; a broker that is deployed anew keeps its queue */
+    this.numbers_ = new Map();
+    /** @type {Set<BrokerLink>} */
+    this.links_ = new Set();
+  }
+
+  /**
+   * @param {string} brokerId
+   * @returns {number} from 1, stable while the engine lives
+   */
+  numberOf(brokerId) {
+    const number = this.numbers_.get(brokerId) ?? this.numbers_.size + 1;
+    this.numbers_.set(brokerId, number);
+    return number;
+  }
+
+  /**
+   * Before a plan: threads that run learn the topics of their nodes.
+   * @param {EngineHost} host
+   * @param {UplinkMember[]} members
+   */
+  announce(host, members) {
+    for (const [link, stages] of byLink(members)) link.announce(host, stages);
+  }
+
+  /**
+   * After a plan: threads that are wanted run, the others stop.
+   * @param {EngineHost} host
+   * @param {UplinkMember[]} members
+   */
+  async reconcile(host, members) {
+    const wanted = byLink(members);
+    const unused = [...this.links_].filter((link) => !wanted.has(link));
+    this.links_ = new Set(wanted.keys());
+    await Promise.all([
+      ...unused.map((link) => link.stop(0)),
+      ...[...wanted].map(([link, stages]) => link.serve(host, this.numberOf(link.id), stages))
+    ]);
+  }
+
+  /** @param {number} timeoutMs */
+  async stop(timeoutMs) {
+    await Promise.all([...this.links_].map((link) => link.stop(timeoutMs)));
+  }
+
+  /** @returns {object[]} what the stats node and the admin API show */
+  view() {
+    return [...this.links_].map((link) => ({ broker: link.id, name: link.name, ...link.state }));
+  }
+}
+
+/**
+ * @param {UplinkMember[]} members
+ * @returns {Map<BrokerLink, UplinkStages>}
+ */
+function byLink(members) {
+  /** @type {Map<BrokerLink, UplinkStages>} */
+  const links = new Map();
+  for (const { stage, link, topics } of members) links.set(link, { ...links.get(link), [stage]: topics });
+  return links;
+}
+
+exports.Uplinks = Uplinks;

@@ -1,0 +1,53 @@
+'use strict';
+
+const { join } = require('./lib/join');
+const { integer, choice } = require('./lib/options');
+const { toRecord } = require('./lib/record');
+const { rate } = require('./lib/status');
+
+const schema = {
+  mode: choice(/** @type {const} */ (['envelope', 'records', 'off']), 'envelope'),
+  format: choice(/** @type {const} */ (['ndjson']), 'ndjson'),
+  minDevices: integer(0, 1000000, 50),
+  maxBytes: integer(64, 1048576, 1024),
+  maxDelayMs: integer(1, 3600000, 1000)
+};
+
+/** @param {import('node-red').NodeAPI} RED */
+module.exports = function (RED) {
+  /**
+   * @this {import('node-red').Node}
+   * @param {import('node-red').NodeDef} config
+   */
+  function Batch(config) {
+    RED.nodes.createNode(this, config);
+    const member = join(RED, this, config, schema, (settings) => ({
+      kind: 'batch',
+      settings: { ...settings, immediateClass: 1 },
+      shown
+    }));
+    if (!member) return;
+
+    this.on('input', (msg, _send, done) => {
+      if (msg.flush === true) {
+        member.host.engine.flush(member.stage);
+        return done();
+      }
+      let record;
+      try {
+        record = toRecord(msg);
+      } catch (error) {
+        return done(/** @type {Error} */ (error));
+      }
+      member.put(record, done);
+    });
+  }
+
+  RED.nodes.registerType('seganet-batch', Batch);
+};
+
+/** @type {NonNullable<import('./lib/member').Stage['shown']>} */
+function shown(rates, _stats, member) {
+  const text = `${rate(rates.recordsIn)}/s in ${rate(rates.batches)} batches/s${member.carriage()}`;
+  return { fill: rates.recordsIn > 0 ? 'green' : 'grey', shape: 'dot', text };
+}

@@ -1,0 +1,76 @@
+'use strict';
+
+const os = require('node:os');
+const { EngineHost } = require('./lib/host');
+const { integer, choice, text, parseOptions } = require('./lib/options');
+const { Status } = require('./lib/status');
+const { addEndpoints } = require('./lib/admin');
+const parts = require('./lib/parts');
+
+const schema = {
+  gatewayId: text('', /^[^/+#\0]{1,128}$/, 'up to 128 characters without /, + and #'),
+  workers: integer(0, 64, 0),
+  cpus: text('', /^\d+(-\d+)?(,\d+(-\d+)?)*$/, 'a list of cores such as 1-3,5'),
+  memoryMiB: integer(1, 65536, 64),
+  maxPacketKiB: integer(1, 16384, 256),
+  maxDevices: integer(1, 1000000, 10000),
+  fastPath: choice(/** @type {const} */ (['auto', 'off']), 'auto')
+};
+
+/** @param {import('node-red').NodeAPI} RED */
+module.exports = function (RED) {
+  /**
+   * @this {import('./lib/join').EngineNode}
+   * @param {import('node-red').NodeDef} config
+   */
+  function Engine(config) {
+    RED.nodes.createNode(this, config);
+    this.host = null;
+    const { values, problems } = parseOptions(config, schema);
+    if (problems.length > 0) return fail(this, 'wrong setting', problems.join(' '));
+    const { gatewayId, fastPath, maxPacketKiB, workers, cpus, memoryMiB, maxDevices } = values;
+    try {
+      this.host = new EngineHost(
+        {
+          id: this.id,
+          gatewayId: gatewayId || process.env.SEGANET_GATEWAY_ID || os.hostname(),
+          fastPath,
+          engine: { workers, cpus, memoryMiB, maxDevices, maxPacketBytes: maxPacketKiB * 1024 }
+        },
+        {
+          native: parts.native(),
+          events: RED.events,
+          getNode: (id) => /** @type {any} */ (RED.nodes.getNode(id)),
+          warn: (sentence) => this.warn(sentence),
+          error: (sentence) => this.error(sentence)
+        }
+      );
+    } catch (error) {
+      return fail(this, 'engine not loaded', error instanceof Error ? error.message : String(error));
+    }
+    const host = this.host;
+    for (const { index, cpu, reason } of host.workers) {
+      if (cpu < 0) this.log(`Worker ${index} is not pinned to a core: ${reason}`);
+    }
+    this.on('close', (/** @type {() => void} */ done) => {
+      host
+        .close()
+        .catch((error) => this.error(error))
+        .finally(done);
+    });
+  }
+
+  RED.nodes.registerType('seganet-engine', Engine);
+  addEndpoints(RED);
+};
+
+/**
+ * @param {import('./lib/join').EngineNode} node
+ * @param {string} shown
+ * @param {string} sentence
+ */
+function fail(node, shown, sentence) {
+  node.failure = shown;
+  new Status(node).red(shown);
+  node.error(`The engine did not start: ${sentence}`);
+}

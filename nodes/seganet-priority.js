@@ -1,0 +1,42 @@
+'use strict';
+
+const { join } = require('./lib/join');
+const { toRecord, toClass } = require('./lib/record');
+const { parseRules } = require('./lib/rules');
+
+const schema = {
+  rules: (/** @type {unknown} */ value) => value,
+  rulesJson: (/** @type {unknown} */ value) => value,
+  defaultClass: (/** @type {unknown} */ value) => toClass(value, 0)
+};
+
+/** @param {import('node-red').NodeAPI} RED */
+module.exports = function (RED) {
+  /**
+   * @this {import('node-red').Node}
+   * @param {import('node-red').NodeDef} config
+   */
+  function Priority(config) {
+    RED.nodes.createNode(this, config);
+    const member = join(RED, this, config, schema, ({ rules, rulesJson, defaultClass }) => ({
+      kind: 'priority',
+      settings: { rules: parseRules(rules, rulesJson), defaultClass }
+    }));
+    if (!member) return;
+
+    this.on('input', (msg, send, done) => {
+      let record;
+      try {
+        record = toRecord(msg);
+        record.cls = member.host.engine.classify(member.stage, record.deviceId, record.topic, record.cls);
+      } catch (error) {
+        return done(/** @type {Error} */ (error));
+      }
+      msg.priority = record.cls;
+      send(msg);
+      member.pass(record, done);
+    });
+  }
+
+  RED.nodes.registerType('seganet-priority', Priority);
+};

@@ -1,0 +1,44 @@
+'use strict';
+
+const { join } = require('./lib/join');
+const { integer } = require('./lib/options');
+const { toRecord } = require('./lib/record');
+const { Sampler } = require('./lib/sampler');
+
+const schema = { everyN: integer(0, 1000000, 100), perSecond: integer(0, 100000, 10) };
+
+/** @param {import('node-red').NodeAPI} RED */
+module.exports = function (RED) {
+  /**
+   * @this {import('node-red').Node}
+   * @param {import('node-red').NodeDef} config
+   */
+  function Tap(config) {
+    RED.nodes.createNode(this, config);
+    let sampler = new Sampler(0, 0);
+    const member = join(RED, this, config, schema, (settings) => {
+      sampler = new Sampler(settings.everyN, settings.perSecond);
+      return { kind: 'tap', settings };
+    });
+    if (!member) return;
+
+    this.on('input', (msg, send, done) => {
+      if (!sampler.pass()) return done();
+      // A batch, or a message without a device, may be looked at as well; only a record can go on natively.
+      if (!member.route?.next.length) {
+        send(msg);
+        return done();
+      }
+      let record;
+      try {
+        record = toRecord(msg);
+      } catch (error) {
+        return done(/** @type {Error} */ (error));
+      }
+      send(msg);
+      member.pass(record, done);
+    });
+  }
+
+  RED.nodes.registerType('seganet-tap', Tap);
+};

@@ -1,0 +1,68 @@
+'use strict';
+
+const { BrokerLink } = require('./lib/broker-link');
+const { integer, choice, text, parseOptions } = require('./lib/options');
+const { brokerAddress, tlsOptions } = require('./lib/broker-options');
+
+const STOP_MS = 2000;
+
+const schema = {
+  url: text('', /^\S+$/, 'an address such as mqtts://host:8883'),
+  tls: text(''),
+  clientId: text('', /^[^/+#\0]{1,128}$/, 'up to 128 characters without /, + and #'),
+  protocolVersion: choice(/** @type {const} */ (['5', '4']), '5'),
+  minTls: choice(/** @type {const} */ (['TLSv1.3', 'TLSv1.2']), 'TLSv1.3'),
+  keepalive: integer(1, 65535, 30),
+  inflight: integer(1, 1024, 32),
+  reconnectMinMs: integer(10, 600000, 500),
+  reconnectMaxMs: integer(10, 3600000, 30000),
+  // Credentials are a part of the store; a flow file may carry them as properties instead, for ${NAME}.
+  username: text(''),
+  password: text('')
+};
+
+/** @typedef {import('node-red').Node & { link?: BrokerLink | null }} BrokerNode */
+
+/** @param {import('node-red').NodeAPI} RED */
+module.exports = function (RED) {
+  /**
+   * @this {BrokerNode}
+   * @param {import('node-red').NodeDef} config
+   */
+  function UplinkBroker(config) {
+    RED.nodes.createNode(this, config);
+    this.link = null;
+    const { values, problems } = parseOptions({ ...config, ...given(this.credentials) }, schema);
+    if (problems.length > 0) return void this.error(problems.join(' '));
+    const { tls: tlsId, protocolVersion, username, password, ...options } = values;
+    try {
+      const { url, warning } = brokerAddress(values.url);
+      if (warning) this.warn(warning);
+      const link = new BrokerLink(this.id, config.name || new URL(url).host, {
+        ...options,
+        url,
+        tls: tlsOptions(tlsId, tlsId ? RED.nodes.getNode(tlsId) : null),
+        protocolVersion: Number(protocolVersion),
+        ...(username && { username }),
+        ...(password && { password })
+      });
+      link.onProblem = (sentence) => this.warn(sentence);
+      this.link = link;
+      this.on('close', (/** @type {() => void} */ done) => void link.close(STOP_MS).finally(done));
+    } catch (error) {
+      this.error(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  RED.nodes.registerType('seganet-uplink-broker', UplinkBroker, {
+    credentials: { username: { type: 'text' }, password: { type: 'password' } }
+  });
+};
+
+/**
+ * @param {Record<string, unknown> | undefined} credentials
+ * @returns {Record<string, unknown>} those that are not empty, so that they win over the properties
+ */
+function given(credentials) {
+  return Object.fromEntries(Object.entries(credentials ?? {}).filter(([, value]) => value));
+}

@@ -1,0 +1,76 @@
+'use strict';
+
+const { join } = require('./lib/join');
+const { choice, text } = require('./lib/options');
+const { toRecord, toEnvelope } = require('./lib/record');
+const { checkTemplate } = require('./lib/topics');
+
+const schema = {
+  broker: text(''),
+  topic: text('gw/{gateway}/{class}'),
+  recordTopic: text('{topic}'),
+  qos: choice(/** @type {const} */ (['1', '0']), '1')
+};
+
+/** @param {import('node-red').NodeAPI} RED */
+module.exports = function (RED) {
+  /**
+   * @this {import('node-red').Node}
+   * @param {import('node-red').NodeDef} config
+   */
+  function Uplink(config) {
+    RED.nodes.createNode(this, config);
+    const member = join(RED, this, config, schema, ({ broker, topic, recordTopic, qos }, host) => {
+      checkTemplate('topic', topic);
+      checkTemplate('recordTopic', recordTopic);
+      const link = claimBroker(RED, this, broker, host);
+      return {
+        kind: 'uplink',
+        settings: { uplink: host.uplinks.numberOf(link.id) },
+        uplink: { link, topics: { topic, recordTopic, qos: qos === '0' ? 0 : 1 } },
+        shown: () => link.shown()
+      };
+    });
+    if (!member) return;
+
+    this.on('input', (msg, _send, done) => {
+      let record;
+      try {
+        record = msg.batch ? toEnvelope(msg) : toRecord(msg);
+      } catch (error) {
+        return done(/** @type {Error} */ (error));
+      }
+      member.put(record, done, { delivery: true });
+    });
+  }
+
+  RED.nodes.registerType('seganet-uplink', Uplink);
+};
+
+/**
+ * @param {import('node-red').NodeAPI} RED
+ * @param {import('node-red').Node} node
+ * @param {string} brokerId
+ * @param {import('./lib/host').EngineHost} host
+ * @returns {import('./lib/broker-link').BrokerLink}
+ * @throws {Error} with a sentence
+ */
+function claimBroker(RED, node, brokerId, host) {
+  const broker = /** @type {import('./seganet-uplink-broker').BrokerNode | null} */ (
+    brokerId ? RED.nodes.getNode(brokerId) : null
+  );
+  if (broker?.type !== 'seganet-uplink-broker') {
+    throw new Error('No uplink broker is chosen, or it is disabled. Choose one in the node.');
+  }
+  const { link } = broker;
+  if (!link)
+    throw new Error(`The uplink broker "${broker.name || brokerId}" has a wrong setting: see its own error.`);
+  if (!link.claim(host, node)) {
+    throw new Error(
+      `The uplink broker "${link.name}" serves another engine already, and a broker serves one. ` +
+        'Make a second broker node for this engine.'
+    );
+  }
+  node.on('close', () => link.release(node));
+  return link;
+}

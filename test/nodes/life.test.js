@@ -1,0 +1,345 @@
+'use strict';
+
+const {
+  helper,
+  tab,
+  engine,
+  broker,
+  node,
+  load,
+  unload,
+  until,
+  errors,
+  shown,
+  engines,
+  threads,
+  calls
+} = require('./support/gateway');
+const { replaceParts } = require('../../nodes/lib/parts');
+
+beforeAll(() => helper.startServer());
+afterEach(async () => {
+  await unload();
+  delete process.env.SEGANET_TEST_PASSWORD;
+});
+afterAll(() => helper.stopServer());
+
+const cloud = node('cloud', 'uplink', { broker: 'broker' });
+const path = [tab, engine, broker, node('devices', 'mqtt-devices', { port: '1884' }, 'cloud'), cloud];
+const record = { deviceId: 'd1', topic: 't', payload: 'x' };
+
+/** Resolves with the error that the node's message ended in, undefined when it was done. */
+function outcome(id, msg) {
+  const target = helper.getNode(id);
+  return new Promise((resolve) => {
+    target._complete = (_msg, error) => resolve(error);
+    target.receive(msg);
+  });
+}
+
+describe('start', () => {
+  test('the plan is applied before devices may connect', async () => {
+    await load(path);
+    expect(calls.slice(0, 2)).toEqual(['applyPlan', 'listen']);
+    expect(engines[0].ports.get(1)).toBe(1884);
+  });
+
+  test('settings reach the engine, with defaults for the blank', async () => {
+    await load([tab, { ...engine, workers: '2', memoryMiB: 16, maxPacketKiB: '' }]);
+    expect(engines[0].options).toEqual({
+      workers: 2,
+      cpus: '',
+      memoryMiB: 16,
+      maxDevices: 10000,
+      maxPacketBytes: 262144
+    });
+  });
+
+  test('without the addon the nodes load, say why once, and fail each message', async () => {
+    const native = {
+      Engine: class {
+        constructor() {
+          throw new Error('No addon for this platform. Try npm rebuild.');
+        }
+      }
+    };
+    await load([tab, engine, node('in', 'ingest')], {}, [() => replaceParts({ native })]);
+    expect(errors()).toEqual([
+      ['engine', 'The engine did not start: No addon for this platform. Try npm rebuild.']
+    ]);
+    expect((await outcome('in', record)).message).toBe('engine not loaded');
+    await helper.request().get('/seganet/engines/engine/plan').expect(503);
+  });
+
+  test('a wrong setting is told with its remedy, and stops only its node', async () => {
+    await load([...path, node('bad', 'batch', { maxBytes: '7' })]);
+    expect(errors()).toEqual([
+      ['bad', expect.stringMatching(/^"maxBytes" must be a whole number from 64 to/)]
+    ]);
+    expect((await outcome('bad', record)).message).toMatch(/maxBytes/);
+    expect(engines[0].plan.stages).toHaveLength(2);
+  });
+
+  test('a node without an engine says so', async () => {
+    await load([tab, node('in', 'ingest', { engine: '' })]);
+    expect(errors()).toEqual([['in', expect.stringMatching(/No engine is chosen/)]]);
+  });
+
+  test('rules from the environment win, and wrong ones are told', async () => {
+    await load([
+      tab,
+      engine,
+      node('a', 'priority', { rules: [{ class: 1 }], rulesJson: '[{"class":2}]', defaultClass: '4' }),
+      node('b', 'priority', { rulesJson: '{' })
+    ]);
+    expect(engines[0].plan.stages).toEqual([
+      { id: 1, kind: 'priority', next: [], messages: false, rules: [{ class: 2 }], defaultClass: 4 }
+    ]);
+    expect(errors()[0]).toEqual(['b', expect.stringMatching(/not JSON/)]);
+  });
+});
+
+describe('devices', () => {
+  test('a port in use is shown and told once, and tried again', async () => {
+    await load(path);
+    engines[0].refuseListen = 'EADDRINUSE';
+    const { host } = helper.getNode('engine');
+    const changed = path.map((item) => (item.id === 'devices' ? { ...item, port: '1885' } : item));
+    await helper.setFlows(changed, 'nodes');
+    expect(calls).toContain('unlisten');
+    host.tick_();
+    expect(errors()).toEqual([
+      ['devices', expect.stringMatching(/1885 is used by another program\. Stop it/)]
+    ]);
+    expect(shown('devices')).toEqual({
+      fill: 'red',
+      shape: 'ring',
+      text: 'port 1885 in use'
+    });
+    engines[0].refuseListen = null;
+    host.tick_();
+    expect(engines[0].ports.get(1)).toBe(1885);
+  });
+});
+
+describe('messages into the engine', () => {
+  const flow = [
+    ...path,
+    node('in', 'ingest', {}, 'cloud'),
+    node('named', 'ingest', { deviceId: 'pump', deviceIdType: 'str', class: '1' })
+  ];
+
+  test('an ingested message is done when the engine has it', async () => {
+    await load(flow);
+    expect(await outcome('in', record)).toBeUndefined();
+    expect(await outcome('named', { payload: 1 })).toBeUndefined();
+    expect(engines[0].pushes[1]).toMatchObject({ deviceId: 'pump', cls: 1, payload: '1' });
+  });
+
+  test('a message that is no record fails with a sentence', async () => {
+    await load(flow);
+    expect((await outcome('in', { payload: 1 })).message).toMatch(/Set msg.deviceId/);
+    expect((await outcome('in', { ...record, payload: Buffer.alloc(262145) })).message).toMatch(
+      /packet limit/
+    );
+  });
+
+  test('while the engine is full a message waits, the status says slowed, and it enters later', async () => {
+    await load(flow);
+    engines[0].full = 2;
+    const ended = outcome('in', record);
+    await until(() => engines[0].full === 1);
+    helper.getNode('engine').host.tick_();
+    expect(shown('in')).toMatchObject({ fill: 'yellow', text: 'slowed' });
+    helper.getNode('engine').host.tick_();
+    expect(await ended).toBeUndefined();
+  });
+
+  test('an uplink message is done when the cloud has acknowledged it', async () => {
+    await load(flow);
+    const good = outcome('cloud', record);
+    await until(() => engines[0].held.length === 1);
+    expect(engines[0].pushes[0].ticket).toBeGreaterThan(0);
+    engines[0].acknowledge();
+    expect(await good).toBeUndefined();
+    const refused = outcome('cloud', record);
+    await until(() => engines[0].held.length === 1);
+    engines[0].acknowledge(0);
+    expect((await refused).message).toMatch(/refused the record/);
+  });
+
+  test('a batch message goes up as an envelope of its class', async () => {
+    await load(flow);
+    outcome('cloud', { topic: 'up', payload: '{}\n', batch: { priority: 1, firstTs: 5 } });
+    await until(() => engines[0].held.length === 1);
+    expect(engines[0].pushes[0]).toMatchObject({ topic: 'up', cls: 1, flags: 5, ts: 5 });
+  });
+
+  test('flush seals the batches of that node', async () => {
+    await load([tab, engine, node('batch', 'batch')]);
+    expect(await outcome('batch', { flush: true })).toBeUndefined();
+    expect(calls).toContain('flush 1');
+  });
+});
+
+describe('uplink', () => {
+  test('the thread knows its topics before it gets the queue', async () => {
+    await load(path);
+    await until(() => threads.length === 1);
+    expect(threads[0]).toMatchObject({
+      token: 1,
+      uplink: 1,
+      stages: { 2: { topic: 'gw/{gateway}/{class}', recordTopic: '{topic}', qos: 1 } },
+      options: {
+        gateway: 'gw1',
+        clientId: 'gw1',
+        inflight: 32,
+        minTls: 'TLSv1.3',
+        protocolVersion: 5,
+        tls: {}
+      }
+    });
+  });
+
+  test('credentials come from the store, with names of environment variables in them', async () => {
+    process.env.SEGANET_TEST_PASSWORD = 'secret';
+    await load(path, { broker: { username: 'me', password: '${SEGANET_TEST_PASSWORD}' } });
+    await until(() => threads.length === 1);
+    expect(threads[0].options).toMatchObject({ username: 'me', password: 'secret' });
+  });
+
+  test('or from properties of the flow; a variable that is not set is no credential', async () => {
+    process.env.SEGANET_TEST_PASSWORD = 'secret';
+    const own = { ...broker, username: '${SEGANET_TEST_UNSET}', password: '${SEGANET_TEST_PASSWORD}' };
+    await load([tab, engine, own, cloud]);
+    await until(() => threads.length === 1);
+    expect(threads[0].options).toMatchObject({ password: 'secret' });
+    expect(threads[0].options).not.toHaveProperty('username');
+  });
+
+  test('a TLS node gives certificates', async () => {
+    const tls = { id: 'tls', type: 'tls-config', verifyservercert: true, servername: 'cloud' };
+    const tlsConfig = require('@node-red/nodes/core/network/05-tls.js');
+    await load([tab, engine, tls, { ...broker, tls: 'tls' }, cloud], { tls: { cadata: 'CA' } }, [tlsConfig]);
+    await until(() => threads.length === 1);
+    expect(threads[0].options.tls).toMatchObject({ rejectUnauthorized: true, servername: 'cloud' });
+  });
+
+  test('the status of the uplink is that of its broker', async () => {
+    await load(path);
+    await until(() => threads.length === 1);
+    const { host } = helper.getNode('engine');
+    const { link } = helper.getNode('broker');
+    expect(link.shown()).toEqual({ fill: 'green', shape: 'dot', text: 'connected · 3 ms' });
+    host.tick_();
+    expect(shown('cloud').text).toBe('connected · 3 ms');
+    threads[0].emit('state', { state: 'disconnected', code: 'ECONNREFUSED', reason: 'long' });
+    expect(link.shown()).toMatchObject({ fill: 'red', text: 'disconnected: ECONNREFUSED' });
+  });
+
+  test('a broker that is deployed anew takes over the same queue, and the engine stays', async () => {
+    await load(path);
+    await until(() => threads.length === 1);
+    const changed = path.map((item) => (item.id === 'broker' ? { ...item, keepalive: '10' } : item));
+    await helper.setFlows(changed, 'nodes');
+    await until(() => calls.includes('attach 2'));
+    expect(calls.indexOf('thread.stop 1')).toBeLessThan(calls.indexOf('thread 2'));
+    expect(threads[1]).toMatchObject({ token: 1, uplink: 1 });
+    expect(engines).toHaveLength(1);
+  });
+
+  test('a broker outlives its engine, and serves the next one', async () => {
+    await load(path);
+    await until(() => threads.length === 1);
+    const changed = path.map((item) => (item.id === 'engine' ? { ...item, workers: '3' } : item));
+    await helper.setFlows(changed, 'nodes');
+    await until(() => calls.includes('attach 2'));
+    expect(calls.indexOf('thread.stop 1')).toBeLessThan(calls.indexOf('engine.close'));
+    expect(threads[1]).toMatchObject({ token: 2, uplink: 1 });
+  });
+
+  test('without an uplink node left the thread stops', async () => {
+    await load(path);
+    await until(() => threads.length === 1);
+    await helper.setFlows(
+      path.filter(({ id }) => id !== 'cloud'),
+      'nodes'
+    );
+    await until(() => calls.includes('thread.stop 1'));
+  });
+
+  test('a second engine on the same broker is told to take another', async () => {
+    const other = { ...engine, id: 'other' };
+    await load([...path, other, node('second', 'uplink', { engine: 'other', broker: 'broker' })]);
+    expect(errors()).toEqual([
+      ['second', expect.stringMatching(/serves another engine already.*second broker/)]
+    ]);
+  });
+
+  test.each([
+    [{ broker: '' }, /No uplink broker/],
+    [{ topic: 'a/#' }, /"topic": must not hold #/],
+    [{ qos: '2' }, /"qos" must be one of 1, 0/]
+  ])('uplink %j is refused', async (properties, reason) => {
+    await load([tab, engine, broker, node('cloud', 'uplink', { broker: 'broker', ...properties })]);
+    expect(errors()).toEqual([['cloud', expect.stringMatching(reason)]]);
+  });
+
+  test('a broker without an address is told, and so are its uplinks', async () => {
+    await load([tab, engine, { ...broker, url: '' }, cloud]);
+    expect(errors()).toEqual([
+      ['broker', expect.stringMatching(/no address/)],
+      ['cloud', expect.stringMatching(/has a wrong setting/)]
+    ]);
+  });
+});
+
+describe('end', () => {
+  const warnings = () => {
+    const spy = helper.log();
+    return spy.args.map(([entry]) => entry).filter(({ id, level }) => id && level === spy.WARN);
+  };
+
+  test('reading stops, batches are sealed, the uplink stops, and then the engine', async () => {
+    await load(path);
+    await until(() => threads.length === 1);
+    calls.length = 0;
+    await helper.clearFlows();
+    expect(calls).toEqual(['stopReading', 'flush 0', 'thread.stop 1', 'engine.close']);
+    expect(warnings()).toEqual([]);
+  });
+
+  test('the uplink goes on while the engine holds records', async () => {
+    await load(path);
+    await until(() => threads.length === 1);
+    helper.getNode('cloud').receive({ ...record });
+    await until(() => engines[0].held.length === 1);
+    const closed = helper.clearFlows();
+    await until(() => calls.filter((call) => call === 'flush 0').length > 2);
+    expect(calls).not.toContain('thread.stop 1');
+    engines[0].acknowledge();
+    await closed;
+    expect(calls.slice(-2)).toEqual(['thread.stop 1', 'engine.close']);
+  });
+
+  test('nothing listens to Node-RED after the end', async () => {
+    const before = helper._events.listenerCount('flows:started');
+    await load(path);
+    await helper.clearFlows();
+    expect(helper._events.listenerCount('flows:started')).toBe(before);
+    expect(helper._events.listenerCount('flows:stopping')).toBe(0);
+  });
+});
+
+test('the stats node sends counters and rates', async () => {
+  await load([...path, node('stats', 'stats', { intervalS: '1' }, 'out'), node('out', 'helper')]);
+  const msg = await new Promise((resolve) => helper.getNode('out').on('input', resolve));
+  expect(msg.topic).toBe('stats');
+  expect(msg.payload).toMatchObject({
+    devices: 0,
+    workers: [{ index: 0 }],
+    uplinks: [{ state: 'connected', broker: 'broker' }],
+    waiting: 0,
+    rates: { stages: { 1: { recordsIn: 0 } } }
+  });
+});

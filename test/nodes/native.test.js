@@ -1,0 +1,135 @@
+'use strict';
+// The nodes with the real engine. The uplink is read in this thread, so that what would be published can be compared.
+
+const { EventEmitter } = require('node:events');
+const { helper, tab, engine, broker, node, load, inbox, until, errors, parts } = require('./support/gateway');
+const { replaceParts } = require('../../nodes/lib/parts');
+
+const native = (() => {
+  try {
+    return require('../../native');
+  } catch {
+    return null;
+  }
+})();
+const withEngine = native ? describe : describe.skip;
+
+/** Lines of envelopes, as [class, device, topic, sequence, payload]. */
+let lines = [];
+
+/** Acknowledges at once what the engine has ready. */
+class Puller extends EventEmitter {
+  setStages() {}
+  attach(token, uplink) {
+    this.source = new native.UplinkSource(token, uplink, () => this.pull());
+    this.pull();
+  }
+  pull() {
+    const into = Buffer.alloc(65536);
+    const meta = new Float64Array(12);
+    for (let length = this.source.take(into, meta); length >= 0; length = this.source.take(into, meta)) {
+      const text = into.toString('utf8', meta[4] === 0 ? 0 : meta[10] + meta[11], length);
+      for (const line of text.split('\n').filter(Boolean)) {
+        const { c, d, t, s, p } = JSON.parse(line);
+        lines.push([c, d, t, s, p]);
+      }
+      this.source.release(meta[0], true);
+    }
+  }
+  async stop() {
+    this.source.close();
+  }
+}
+
+beforeAll(() => helper.startServer());
+beforeEach(() => (lines = []));
+afterEach(async () => {
+  await helper.unload();
+  replaceParts();
+});
+afterAll(() => helper.stopServer());
+
+const batching = { minDevices: '0', maxBytes: '65536', maxDelayMs: '60000' };
+const rules = [{ topic: 'alarm/#', class: '1' }];
+const path = (fastPath, middle) => [
+  tab,
+  { ...engine, fastPath, workers: '1' },
+  broker,
+  node('in', 'ingest', {}, 'rank'),
+  node('rank', 'priority', { rules }, middle),
+  node('middle', 'helper', {}, 'batch'),
+  node('batch', 'batch', batching, 'cloud'),
+  node('cloud', 'uplink', { broker: 'broker' })
+];
+
+/** Sends 200 records of four devices, every tenth an alarm; returns what reached the uplink. */
+async function run(fastPath, middle) {
+  const real = () => replaceParts({ native, uplink: { ...parts.uplink, UplinkThread: Puller } });
+  await load(path(fastPath, middle), {}, [real]);
+  const through = helper.getNode('middle');
+  through.on('input', (msg) => through.send(msg));
+  for (let i = 0; i < 200; i++) {
+    const topic = i % 10 === 0 ? `alarm/${i}` : 'temp';
+    helper.getNode('in').receive({ deviceId: `d${i % 4}`, topic, payload: { i } });
+  }
+  const { engine: running } = helper.getNode('engine').host;
+  await until(() => {
+    running.flush(0);
+    return lines.length >= 200;
+  }, '200 records at the uplink');
+  expect(errors()).toEqual([]);
+  return [...lines];
+}
+
+withEngine('with the native engine (needs npm run build)', () => {
+  test('what arrives does not depend on how wires carry it', async () => {
+    const order = (list) => [...list].sort((a, b) => a[4].i - b[4].i);
+    const results = [];
+    for (const [fastPath, middle] of [
+      ['auto', 'batch'],
+      ['off', 'batch'],
+      ['auto', 'middle']
+    ]) {
+      lines = [];
+      results.push(order(await run(fastPath, middle)));
+      await helper.unload();
+    }
+    expect(results[0]).toHaveLength(200);
+    expect(results[1]).toEqual(results[0]);
+    expect(results[2]).toEqual(results[0]);
+    expect(results[0][10].slice(0, 3)).toEqual([1, 'd2', 'alarm/10']);
+  });
+
+  test('the records of a device and class arrive in order', async () => {
+    for (const [fastPath, middle] of [
+      ['auto', 'batch'],
+      ['off', 'middle']
+    ]) {
+      lines = [];
+      const arrived = await run(fastPath, middle);
+      for (const key of ['1 d0', '3 d0', '3 d1', '3 d2', '3 d3']) {
+        const numbers = arrived
+          .filter(([cls, device]) => `${cls} ${device}` === key)
+          .map(([, , , seq]) => seq);
+        expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
+      }
+      await helper.unload();
+    }
+  });
+
+  test('debug beside a native wire sees each record', async () => {
+    const real = () => replaceParts({ native, uplink: { ...parts.uplink, UplinkThread: Puller } });
+    const flow = path('auto', 'batch').map((item) =>
+      item.id === 'rank' ? { ...item, wires: [['batch', 'middle']] } : item
+    );
+    const beside = flow.map((item) => (item.id === 'middle' ? { ...item, wires: [] } : item));
+    await load(beside, {}, [real]);
+    const seen = inbox('middle');
+    for (let i = 0; i < 50; i++)
+      helper.getNode('in').receive({ deviceId: 'd', topic: 'alarm/x', payload: String(i) });
+    await until(() => seen.length === 50);
+    expect(seen.map(({ payload, priority, seq }) => [String(payload), priority, seq])).toEqual(
+      Array.from({ length: 50 }, (_, i) => [String(i), 1, i])
+    );
+  });
+});

@@ -1,0 +1,166 @@
+'use strict';
+// An engine and an uplink thread in memory, for the logic of the nodes alone: who is called, when and in which order.
+// What the native parts really do is tested with them, in test/runtime and test/system.
+
+const { EventEmitter } = require('node:events');
+const { writeFrame } = require('./frames');
+
+const OK = 0;
+const FULL = 1;
+const TOO_LONG = 2;
+const NO_STAGE = 4;
+
+/** Order of calls across engine and threads. */
+const calls = [];
+const engines = [];
+const threads = [];
+
+class Engine {
+  constructor(options, ring) {
+    Object.assign(this, { options, ring, token: engines.push(this), plan: { stages: [] }, pushes: [] });
+    Object.assign(this, {
+      frames: [],
+      completions: [],
+      held: [],
+      ports: new Map(),
+      full: 0,
+      refuseListen: null,
+      seq: 0
+    });
+  }
+  /** As the native one: later, and once for many. */
+  doorbell() {
+    this.rung ??= setImmediate(() => {
+      this.rung = null;
+      this.ring();
+    });
+  }
+  workers() {
+    return [{ index: 0, tid: 1, cpu: 1, reason: '' }];
+  }
+  applyPlan(plan) {
+    calls.push('applyPlan');
+    this.plan = structuredClone(plan);
+  }
+  listen(stage, { port }) {
+    if (this.refuseListen) throw Object.assign(new Error('refused'), { code: this.refuseListen });
+    calls.push('listen');
+    this.ports.set(stage, port);
+    return port;
+  }
+  unlisten(stage) {
+    calls.push('unlisten');
+    this.ports.delete(stage);
+  }
+  push(stage, deviceId, topic, payload, cls, flags, ts, seq, ticket) {
+    if (this.full > 0) {
+      this.full--;
+      return FULL;
+    }
+    if (payload.length > this.options.maxPacketBytes) return TOO_LONG;
+    if (!this.stage(stage)) return NO_STAGE;
+    this.pushes.push({ stage, deviceId, topic, payload: String(payload), cls, flags, ts, seq, ticket });
+    this.enter(stage, { deviceId, topic, payload, cls, flags, ticket });
+    this.doorbell();
+    return OK;
+  }
+  stage(id) {
+    return this.plan.stages.find((stage) => stage.id === id);
+  }
+  enter(id, record) {
+    const stage = this.stage(id);
+    if (stage.kind === 'uplink') this.held.push({ ...record, stage: id });
+    else
+      this.leave(stage, stage.kind === 'priority' ? { ...record, cls: this.classOf(stage, record) } : record);
+  }
+  leave(stage, record) {
+    const { deviceId: device, topic, payload, cls, flags } = record;
+    const kind = stage.kind === 'batch' ? 1 : 0;
+    const fields = {
+      stage: stage.id,
+      kind,
+      cls,
+      flags,
+      device: kind ? '' : device,
+      topic: kind ? '' : topic,
+      payload
+    };
+    if (stage.messages) this.frames.push(writeFrame({ ...fields, seq: ++this.seq, ts: 1000, batchId: 7 }));
+    for (const next of stage.next) this.enter(next, record);
+  }
+  classOf(stage, { topic, cls }) {
+    return stage.rules.find((rule) => rule.topic === topic)?.class ?? (stage.defaultClass || cls);
+  }
+  classify(id, _deviceId, topic, cls) {
+    return this.classOf(this.stage(id), { topic, cls });
+  }
+  takeMessages(into) {
+    const frame = this.frames.shift();
+    return frame ? frame.copy(into) : 0;
+  }
+  takeCompletions() {
+    return this.completions.splice(0);
+  }
+  acknowledge(ok = 1) {
+    for (const { ticket } of this.held.splice(0)) if (ticket) this.completions.push(ticket, ok);
+    this.doorbell();
+  }
+  flush(stage) {
+    calls.push(`flush ${stage}`);
+  }
+  stopReading() {
+    calls.push('stopReading');
+  }
+  stats() {
+    const stages = this.plan.stages.map(({ id }) => {
+      const records = this.pushes.filter(({ stage }) => stage === id).length;
+      return { id, recordsIn: records, recordsOut: records, batches: 0, copiesDropped: 0 };
+    });
+    const heldRecords = [0, 0, 0, this.held.length, 0];
+    return {
+      devices: 0,
+      heldBytes: 0,
+      budgetBytes: 1,
+      heldRecords,
+      slowed: false,
+      counters: {},
+      drops: {},
+      latency: [],
+      stages
+    };
+  }
+  close() {
+    calls.push('engine.close');
+  }
+}
+
+class UplinkThread extends EventEmitter {
+  constructor(options) {
+    super();
+    this.options = options;
+    this.number = threads.push(this);
+    calls.push(`thread ${this.number}`);
+  }
+  setStages(stages) {
+    this.stages = stages;
+  }
+  attach(token, uplink) {
+    calls.push(`attach ${this.number}`);
+    Object.assign(this, { token, uplink });
+    this.emit('state', { state: 'connected', rttMs: 3 });
+  }
+  async stop() {
+    calls.push(`thread.stop ${this.number}`);
+  }
+}
+
+const parts = {
+  native: { Engine },
+  uplink: { UplinkThread, validateTopicTemplate: (text) => (text.includes('#') ? 'must not hold #' : true) }
+};
+
+function reset() {
+  for (const list of [calls, engines, threads]) list.length = 0;
+}
+
+module.exports = { parts, calls, engines, threads, reset };

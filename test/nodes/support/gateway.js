@@ -1,0 +1,101 @@
+'use strict';
+// Loads seganet nodes into the test helper, with the parts in memory.
+
+const helper = require('node-red-node-test-helper');
+const { replaceParts } = require('../../../nodes/lib/parts');
+const fake = require('./fake-parts');
+
+const names = [
+  'engine',
+  'uplink-broker',
+  'mqtt-devices',
+  'ingest',
+  'priority',
+  'batch',
+  'uplink',
+  'tap',
+  'stats'
+];
+const junction = require('@node-red/nodes/core/common/05-junction.js');
+const modules = names.map((name) => require(`../../../nodes/seganet-${name}`));
+
+const tab = { id: 'tab', type: 'tab', label: 'test' };
+const engine = { id: 'engine', type: 'seganet-engine', gatewayId: 'gw1', fastPath: 'auto' };
+const broker = { id: 'broker', type: 'seganet-uplink-broker', url: 'mqtt://127.0.0.1:1' };
+
+/** A node on the canvas; without x and y Node-RED takes it for a config node. */
+function node(id, type, properties = {}, ...wires) {
+  const short = type === 'helper' || !names.includes(type) ? type : `seganet-${type}`;
+  return {
+    id,
+    type: short,
+    z: 'tab',
+    engine: 'engine',
+    x: 10,
+    y: 10,
+    wires: wires.length ? [wires] : [],
+    ...properties
+  };
+}
+
+async function load(flow, credentials = {}, more = []) {
+  fake.reset();
+  replaceParts(fake.parts);
+  const ready = new Promise((resolve) => helper._events.once('flows:started', resolve));
+  await helper.load([...modules, ...more], flow, credentials);
+  await ready;
+}
+
+/** Ends the flows. The cloud acknowledges what is held, so that the engine need not wait for it. */
+async function unload() {
+  for (const { held } of fake.engines) held.length = 0;
+  await helper.unload();
+  replaceParts();
+}
+
+/** Collects what arrives at a helper node. */
+function inbox(id) {
+  const messages = [];
+  helper.getNode(id).on('input', (msg) => messages.push(msg));
+  return messages;
+}
+
+/** Waits for a condition; fails after two seconds. */
+async function until(condition, what = String(condition)) {
+  const deadline = Date.now() + 2000;
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error(`not in time: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** The status that a node showed last. */
+function shown(id) {
+  const target = helper.getNode(id);
+  const calls = target.status.getCalls().filter(({ thisValue }) => thisValue === target);
+  return calls.at(-1)?.args[0];
+}
+
+/** Errors that nodes logged, as [node id, text]. */
+function errors() {
+  const spy = helper.log();
+  const entries = spy.args.map(([entry]) => entry).filter(({ level }) => level === spy.ERROR);
+  return entries.map(({ id, msg }) => [id, String(msg.message ?? msg)]);
+}
+
+module.exports = {
+  helper,
+  modules,
+  junction,
+  tab,
+  engine,
+  broker,
+  node,
+  load,
+  unload,
+  inbox,
+  until,
+  errors,
+  shown,
+  ...fake
+};

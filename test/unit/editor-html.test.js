@@ -1,0 +1,202 @@
+'use strict';
+// Runs the script of each node's html with a stub of the editor, and checks what a user would see.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const vm = require('node:vm');
+const pkg = require('../../package.json');
+
+const nodesDir = path.join(__dirname, '../../nodes');
+const examplesDir = path.join(__dirname, '../../examples');
+const types = Object.keys(pkg['node-red'].nodes);
+const read = (...parts) => fs.readFileSync(path.join(nodesDir, ...parts), 'utf8');
+const catalogOf = (type) => JSON.parse(read('locales/en-US', `${type}.json`));
+
+/** The string of a key such as label.port, undefined when there is none. */
+const lookUp = (catalog, key) => key.split('.').reduce((at, part) => at?.[part], catalog);
+
+/** Registers a node type as the editor would. Keys that were asked for are collected. */
+function register(type) {
+  const html = read(`${type}.html`);
+  const script = /<script type="text\/javascript">([\s\S]*?)<\/script>/.exec(html)[1];
+  const prefix = `${pkg.name}/${type}:`;
+  const keys = [];
+  const registered = {};
+  const noField = { length: 0, val: () => undefined };
+  const RED = {
+    _: (key, values = {}) => {
+      keys.push(key);
+      const text = lookUp(catalogOf(type), key.slice(prefix.length)) ?? '';
+      return text.replace(/__(\w+)__/g, (_whole, name) => String(values[name]));
+    },
+    nodes: { registerType: (name, definition) => (registered[name] = definition) },
+    utils: { validatePropertyExpression: (text) => /^[\w.[\]'"]+$/.test(text) }
+  };
+  vm.runInNewContext(script, { RED, $: () => noField, TextEncoder });
+  return { html, keys, prefix, definition: registered[type] };
+}
+
+const pages = Object.fromEntries(types.map((type) => [type, register(type)]));
+const visible = types.filter((type) => pages[type].definition.category !== 'config');
+
+/** Properties that have no validator, and why. */
+const unchecked = {
+  name: 'any text is a name',
+  engine: 'the editor checks it',
+  broker: 'the editor checks it',
+  tls: 'the editor checks it'
+};
+
+describe.each(types)('%s', (type) => {
+  const { html, keys, prefix, definition } = pages[type];
+  const catalog = catalogOf(type);
+  const field = definition.category === 'config' ? 'node-config-input' : 'node-input';
+
+  test('each property has a value, a label, and a validator that can give a reason', () => {
+    for (const [name, property] of Object.entries(definition.defaults)) {
+      expect([name, 'value' in property]).toEqual([name, true]);
+      expect([name, property.label || 'no label']).toEqual([name, lookUp(catalog, `label.${name}`)]);
+      if (name in unchecked) continue;
+      // The editor takes a string for a reason only from a validator with two parameters.
+      expect([name, property.validate?.length]).toEqual([name, 2]);
+      expect([name, property.validate.call(definition, property.value, { label: 'x' })]).toEqual([
+        name,
+        name === 'url' ? expect.any(String) : true
+      ]);
+    }
+  });
+
+  test('each property can be edited, and no name is reserved', () => {
+    for (const name of [...Object.keys(definition.defaults), ...Object.keys(definition.credentials ?? {})]) {
+      if (name !== 'rules') expect(html).toContain(`id="${field}-${name}"`);
+      expect(name).not.toMatch(/^(.|id|type|wires|inputs|outputs|info|icon|valid|changed)$/);
+    }
+    const shared = Object.keys(definition.credentials ?? {}).filter((name) => name in definition.defaults);
+    expect(shared).toEqual([]);
+  });
+
+  test('each string that the page asks for is in the catalogue', () => {
+    const inTemplate = [...html.matchAll(/data-i18n="(?:\[\w+\])?([^"]+)"/g)].map(([, key]) => key);
+    const inScript = [...html.matchAll(/\bt\('([^']+)'/g)]
+      .map(([, key]) => key)
+      .filter((key) => !key.endsWith('.'));
+    const asked = keys.map((full) => full.slice(prefix.length));
+    for (const key of [...asked, ...inTemplate, ...inScript]) {
+      expect([key, typeof lookUp(catalog, key)]).toEqual([key, 'string']);
+    }
+    expect(keys.every((key) => key.startsWith(prefix))).toBe(true);
+  });
+
+  test('the help tells what goes in and out', () => {
+    const help = read('locales/en-US', `${type}.html`);
+    expect(help).toContain(`data-help-name="${type}"`);
+    expect(help.trim()).toMatch(/^<script[^>]*>\s*<p>/);
+    expect(help.includes('<h3>Inputs</h3>')).toBe(definition.inputs === 1);
+    expect(help.includes('<h3>Outputs</h3>')).toBe((definition.outputs ?? 0) > 0);
+    expect(help).toContain('<h3>Details</h3>');
+  });
+
+  test('it has the look of its palette, or is a config node', () => {
+    if (!visible.includes(type)) return;
+    expect(definition.category).toBe('seganet');
+    expect(fs.existsSync(path.join(nodesDir, 'icons', definition.icon))).toBe(true);
+    expect(definition.color).toMatch(/^#[0-9A-F]{6}$/);
+    // Mid tones can be told from a white and from a black canvas.
+    const luma = [1, 3, 5].reduce((sum, at) => sum + parseInt(definition.color.slice(at, at + 2), 16), 0) / 3;
+    expect(luma).toBeGreaterThan(110);
+    expect(luma).toBeLessThan(190);
+    expect(Boolean(definition.inputLabels)).toBe(definition.inputs > 0);
+    expect(Boolean(definition.outputLabels)).toBe(definition.outputs > 0);
+  });
+});
+
+const flows = fs.readdirSync(examplesDir).filter((name) => name.endsWith('.json'));
+const examples = flows.map((name) => [
+  name,
+  JSON.parse(fs.readFileSync(path.join(examplesDir, name), 'utf8'))
+]);
+
+test.each(types)('%s is used in an example', (type) => {
+  expect(examples.some(([, flow]) => flow.some((item) => item.type === type))).toBe(true);
+});
+
+describe.each(examples)('example %s', (_name, flow) => {
+  const byId = new Map(flow.map((item) => [item.id, item]));
+
+  test('has a tab, comments, and unique ids', () => {
+    expect(byId.size).toBe(flow.length);
+    expect(flow.filter(({ type }) => type === 'tab')).toHaveLength(1);
+    expect(flow.some(({ type }) => type === 'comment')).toBe(true);
+  });
+
+  test('its wires and config nodes lead to nodes of the flow', () => {
+    for (const item of flow) {
+      for (const target of [...(item.wires ?? []).flat(), item.engine, item.broker, item.tls].filter(
+        Boolean
+      )) {
+        expect([item.id, target, byId.has(target)]).toEqual([item.id, target, true]);
+      }
+    }
+  });
+
+  test('its seganet nodes have exactly the properties of their type, all valid', () => {
+    for (const item of flow.filter(({ type }) => type in pages)) {
+      const { defaults, category } = pages[item.type].definition;
+      const { id, type, z, x, y, wires, ...properties } = item;
+      expect([id, Object.keys(properties).sort()]).toEqual([id, Object.keys(defaults).sort()]);
+      expect([id, x !== undefined && y !== undefined && Boolean(z)]).toEqual([id, category !== 'config']);
+      for (const [name, value] of Object.entries(properties)) {
+        const verdict = defaults[name].validate?.call(item, value, { label: name }) ?? true;
+        expect([type, name, verdict]).toEqual([type, name, true]);
+      }
+      expect(Array.isArray(wires)).toBe(category !== 'config');
+    }
+  });
+});
+
+describe('validators give reasons', () => {
+  const verdict = (type, name, value, node = {}) =>
+    pages[type].definition.defaults[name].validate.call(node, value, { label: name });
+
+  test.each([
+    ['seganet-engine', 'workers', '65', 'workers must be a whole number from 0 to 64'],
+    ['seganet-engine', 'cpus', '1-', 'cpus is a list of cores such as 1-3,5'],
+    ['seganet-engine', 'gatewayId', 'a/b', /without \//],
+    ['seganet-engine', 'fastPath', 'on', /from the list/],
+    ['seganet-uplink-broker', 'url', '', /missing/],
+    ['seganet-uplink-broker', 'url', 'http://cloud', /must be like mqtts/],
+    ['seganet-uplink-broker', 'url', 'mqtts://me:pw@cloud', /must not hold a user name/],
+    ['seganet-uplink-broker', 'inflight', '0', /from 1 to 1024/],
+    ['seganet-mqtt-devices', 'port', '65536', /from 0 to 65535/],
+    ['seganet-mqtt-devices', 'port', '1.5', /whole number/],
+    ['seganet-mqtt-devices', 'host', 'a b', /address of this machine/],
+    ['seganet-ingest', 'deviceId', '', /is missing/],
+    ['seganet-ingest', 'deviceId', 'a b', /no message property/],
+    ['seganet-ingest', 'class', '5', /from the list/],
+    ['seganet-priority', 'rules', [{ topic: 'a#', class: 1 }], /Rule 1: "a#" is no topic filter/],
+    ['seganet-priority', 'rules', [{ class: 1 }, { class: 7 }], /Rule 2: the class must be/],
+    ['seganet-priority', 'rulesJson', '{', /not JSON/],
+    ['seganet-priority', 'rulesJson', '{}', /JSON array/],
+    ['seganet-batch', 'maxBytes', '63', /from 64 to/],
+    ['seganet-batch', 'mode', 'zip', /from the list/],
+    ['seganet-uplink', 'topic', 'gw/{gate}', /unknown placeholder \{gate\}/],
+    ['seganet-uplink', 'topic', 'gw/{gateway', /brace/],
+    ['seganet-uplink', 'recordTopic', 'a/#', /nothing can be published/],
+    ['seganet-tap', 'everyN', '-1', /from 0 to/],
+    ['seganet-stats', 'intervalS', '0', /from 1 to/]
+  ])('%s %s %j', (type, name, value, reason) => {
+    expect(verdict(type, name, value)).toMatch(reason);
+  });
+
+  test('numbers of a flow file are as good as text', () => {
+    expect(verdict('seganet-mqtt-devices', 'port', 1883)).toBe(true);
+    expect(verdict('seganet-uplink', 'qos', 1)).toBe(true);
+    expect(verdict('seganet-batch', 'minDevices', '')).toBe(true);
+  });
+
+  test('a device id as text is measured in bytes', () => {
+    const fixed = { deviceIdType: 'str' };
+    expect(verdict('seganet-ingest', 'deviceId', 'é'.repeat(128), fixed)).toBe(true);
+    expect(verdict('seganet-ingest', 'deviceId', 'é'.repeat(129), fixed)).toMatch(/256 bytes/);
+  });
+});

@@ -1,0 +1,62 @@
+'use strict';
+
+const { Pump } = require('../../nodes/lib/pump');
+const { writeFrame } = require('../nodes/support/frames');
+
+/** A pump over a list of frames, two in a buffer at a time. */
+function pumpOf(frames, outlets) {
+  const take = (into) => {
+    const bytes = Buffer.concat(frames.splice(0, 2));
+    return bytes.copy(into);
+  };
+  return new Pump(take, (stage) => outlets.get(stage), 4096);
+}
+
+const frame = (stage, topic) => writeFrame({ stage, topic });
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+test('each message goes to the node of its stage, in order', () => {
+  const seen = [];
+  const outlet = (name) => ({ send: ({ topic }) => seen.push(name + topic), origin: undefined });
+  const outlets = new Map([
+    [1, outlet('x')],
+    [2, outlet('y')]
+  ]);
+  const pump = pumpOf([frame(1, 'a'), frame(2, 'b'), frame(1, 'c')], outlets);
+  pump.run();
+  expect(seen).toEqual(['xa', 'yb', 'xc']);
+});
+
+test('a message whose node is gone is counted', () => {
+  const pump = pumpOf([frame(5, 'a')], new Map());
+  pump.run();
+  expect(pump.unclaimed).toBe(1);
+});
+
+test('after 1,000 messages the loop is free for a turn', async () => {
+  let count = 0;
+  const outlets = new Map([[1, { send: () => count++, origin: undefined }]]);
+  const pump = pumpOf(
+    Array.from({ length: 2500 }, () => frame(1, 'a')),
+    outlets
+  );
+  pump.run();
+  expect(count).toBeLessThanOrEqual(1000);
+  while (count < 2500) {
+    const before = count;
+    await nextTurn();
+    expect(count - before).toBeLessThanOrEqual(1000);
+  }
+});
+
+test('while it is paused messages stay where they are', () => {
+  let count = 0;
+  const frames = [frame(1, 'a')];
+  const pump = pumpOf(frames, new Map([[1, { send: () => count++, origin: undefined }]]));
+  pump.paused = true;
+  pump.run();
+  expect([count, frames.length]).toEqual([0, 1]);
+  pump.paused = false;
+  pump.run();
+  expect(count).toBe(1);
+});
