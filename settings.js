@@ -5,6 +5,7 @@
 
 const { applyEnvironment } = require('./flows/launcher/environment');
 const { prepareHome } = require('./flows/launcher/home');
+const { logLine } = require('./flows/launcher/log');
 const { guardRequests } = require('./flows/launcher/loopback-guard');
 
 const env = applyEnvironment();
@@ -54,7 +55,7 @@ module.exports = {
   telemetry: { enabled: false, updateNotification: false },
   diagnostics: { enabled: true, ui: true },
   runtimeState: { enabled: false, ui: false },
-  logging: { console: { level: 'warn', metrics: false, audit: false } },
+  logging: { gateway: { level: 'warn', metrics: false, audit: false, handler: () => logLine } },
   editorTheme: {
     page: { title: 'SegaNet Gateway' },
     header: { title: 'SegaNet Gateway' },

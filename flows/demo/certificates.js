@@ -30,7 +30,12 @@ function validity(now) {
  * @returns {Promise<{ ca: string, cert: string, key: string }>} PEM texts; the authority's key is thrown away
  */
 async function generate(now) {
-  const common = /** @type {const} */ ({ keyType: 'ec', curve: 'P-256', algorithm: 'sha256', ...validity(now) });
+  const common = /** @type {const} */ ({
+    keyType: 'ec',
+    curve: 'P-256',
+    algorithm: 'sha256',
+    ...validity(now)
+  });
   const authority = await selfsigned.generate([{ name: 'commonName', value: 'SegaNet demo authority' }], {
     ...common,
     extensions: [
@@ -64,7 +69,9 @@ function areUsable(ca, cert, key, now) {
     const lasts = [authority, server].every(({ validFrom, validTo }) => {
       return Date.parse(validFrom) <= now && Date.parse(validTo) > now + RENEW_MS;
     });
-    return lasts && server.verify(authority.publicKey) && server.checkPrivateKey(crypto.createPrivateKey(key));
+    return (
+      lasts && server.verify(authority.publicKey) && server.checkPrivateKey(crypto.createPrivateKey(key))
+    );
   } catch {
     return false;
   }

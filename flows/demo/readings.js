@@ -62,9 +62,15 @@ const ALARM_CHANCE = 1 / 640;
 function nextReading(device, now, random = Math.random()) {
   const kind = KINDS[device % KINDS.length];
   const { topic, data } = kind(device, now);
-  const head = { at: new Date(now).toISOString(), unit: `${kind.name}-${device}` };
+  const head = { at: new Date(now).toISOString(), unit: `${kind.name}-${device}`, firmware: '1.4.2' };
   if (random < ALARM_CHANCE) {
-    const alarm = { ...head, alarm: `${topic} out of range`, level: 'critical', acknowledged: false, count: 1 };
+    const alarm = {
+      ...head,
+      alarm: `${topic} out of range`,
+      level: 'critical',
+      acknowledged: false,
+      count: 1
+    };
     return { topic: 'alarm', payload: JSON.stringify(alarm) };
   }
   return { topic, payload: JSON.stringify({ ...head, ...data }) };

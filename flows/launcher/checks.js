@@ -84,14 +84,18 @@ function uplinkUrl(value) {
   }
   // Never echo the URL here: it may hold the password.
   if (url.username || url.password) {
-    throw new Error('must not hold a user name or password; set SEGANET_UPLINK_USERNAME and SEGANET_UPLINK_PASSWORD');
+    throw new Error(
+      'must not hold a user name or password; set SEGANET_UPLINK_USERNAME and SEGANET_UPLINK_PASSWORD'
+    );
   }
   if (!url.hostname) throw new Error(`names no host; write it as mqtts://HOST:PORT, ${example}`);
   if ((url.pathname !== '' && url.pathname !== '/') || url.search || url.hash) {
     throw new Error(`must end after the port, ${example}`);
   }
   if (url.protocol === 'mqtt:' && !isLoopback(url.hostname)) {
-    throw new Error(`would send records unencrypted to ${url.hostname}; write mqtts:// (mqtt:// is for loopback only)`);
+    throw new Error(
+      `would send records unencrypted to ${url.hostname}; write mqtts:// (mqtt:// is for loopback only)`
+    );
   }
   const port = url.port || (url.protocol === 'mqtts:' ? '8883' : '1883');
   return `${url.protocol}//${url.hostname}:${port}`;
@@ -130,13 +134,26 @@ function rules(value) {
     }
     for (const [key, content] of Object.entries(rule)) {
       if (key === 'class') continue;
-      if (key !== 'topic' && key !== 'device') throw new Error(`${where} has an unknown key "${key}"; ${example}`);
-      if (typeof content !== 'string' || !content) throw new Error(`${where}: "${key}" must be text; ${example}`);
+      if (key !== 'topic' && key !== 'device')
+        throw new Error(`${where} has an unknown key "${key}"; ${example}`);
+      if (typeof content !== 'string' || !content)
+        throw new Error(`${where}: "${key}" must be text; ${example}`);
     }
   });
   return JSON.stringify(list);
 }
 
 module.exports = {
-  text, folder, integer, oneOf, portOrOff, host, gatewayId, cpuList, uplinkUrl, file, rules, isLoopback
+  text,
+  folder,
+  integer,
+  oneOf,
+  portOrOff,
+  host,
+  gatewayId,
+  cpuList,
+  uplinkUrl,
+  file,
+  rules,
+  isLoopback
 };

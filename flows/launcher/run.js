@@ -9,23 +9,30 @@ var spawn = require('child_process').spawn;
 var fetchNode = require('./fetch-node');
 
 var MINIMUM = [22, 13];
+/** @type {NodeJS.Signals[]} */
 var SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
-/** True when a version such as "20.20.2" is the minimum or newer. */
+/** True when a version such as "20.20.2" is the minimum or newer. @param {string} version */
 function isNewEnough(version) {
   var parts = version.split('.');
   var major = Number(parts[0]);
   return major > MINIMUM[0] || (major === MINIMUM[0] && Number(parts[1]) >= MINIMUM[1]);
 }
 
-/** Runs the script in this very process, as `node SCRIPT` would: no second process, nothing to forward. */
+/** Runs the script in this very process, as `node SCRIPT` would: no second process, nothing to forward. @param {string} script @param {string[]} args */
 function runHere(script, args) {
   process.argv = [process.execPath, path.resolve(script)].concat(args);
   require('module').runMain();
 }
 
-/** Runs the script with another Node and ends as the script ends: same exit code or same signal. */
+/**
+ * Runs the script with another Node and ends as the script ends: same exit code or same signal.
+ * @param {string} binary
+ * @param {string} script
+ * @param {string[]} args
+ */
 function runWith(binary, script, args) {
+  /** @type {NodeJS.ProcessEnv} */
   var env = {};
   Object.keys(process.env).forEach(function (name) {
     env[name] = process.env[name];
@@ -36,6 +43,7 @@ function runWith(binary, script, args) {
   env.SEGANET_LAUNCHER_PID = String(process.pid);
 
   var child = spawn(binary, [script].concat(args), { stdio: 'inherit', env: env });
+  /** @type {Record<string, () => void>} */
   var forwards = {};
   SIGNALS.forEach(function (signal) {
     forwards[signal] = function () {
@@ -53,16 +61,18 @@ function runWith(binary, script, args) {
     if (signal) {
       process.kill(process.pid, signal);
     } else {
-      process.exit(code);
+      process.exit(code === null ? 1 : code);
     }
   });
 }
 
+/** @param {string} message */
 function fail(message) {
   console.error(message);
   process.exit(1);
 }
 
+/** @param {string[]} args */
 function main(args) {
   var script = args[0];
   if (!script) {
@@ -71,8 +81,8 @@ function main(args) {
     runHere(script, args.slice(1));
   } else {
     fetchNode.ensureNode({ minimum: MINIMUM.join('.') }, function (error, binary) {
-      if (error) {
-        fail(error.message);
+      if (error || !binary) {
+        fail(error ? error.message : 'No Node was found.');
       } else {
         runWith(binary, script, args.slice(1));
       }
