@@ -39,7 +39,9 @@ function watchStatuses(RED, onListening) {
     if (said.get(id) === state) return;
     said.set(id, state);
     const port = kind === 'devices' && fill === 'green' ? Number(/^\d+/.exec(text)?.[0]) : 0;
-    say(port ? `devices: MQTT listener on port ${port}` : `${kind}: ${text}`);
+    // What follows the first point of a green status are figures, which go stale.
+    const words = fill === 'green' ? text.split(' · ')[0] : text;
+    say(port ? `devices: MQTT listener on port ${port}` : `${kind}: ${words}`);
     if (port && !listening) {
       listening = true;
       onListening(port);
