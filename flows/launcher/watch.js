@@ -23,6 +23,21 @@ function watchEditor(server) {
 }
 
 /**
+ * The whole sentence behind an uplink's red status, which has room for its first words only.
+ * @param {any} RED
+ * @param {string} id of the uplink node
+ * @returns {string}
+ */
+function reasonOf(RED, id) {
+  let broker = '';
+  RED.nodes.eachNode((/** @type {{ id: string, broker?: string }} */ config) => {
+    if (config.id === id) broker = config.broker ?? '';
+  });
+  const { state = '', reason = '' } = RED.nodes.getNode(broker)?.link?.state ?? {};
+  return reason && `${state}: ${reason}`;
+}
+
+/**
  * @param {any} RED the node-red module
  * @param {(port: number) => void} onListening called once, when devices can connect
  */
@@ -40,7 +55,7 @@ function watchStatuses(RED, onListening) {
     said.set(id, state);
     const port = kind === 'devices' && fill === 'green' ? Number(/^\d+/.exec(text)?.[0]) : 0;
     // What follows the first point of a green status are figures, which go stale.
-    const words = fill === 'green' ? text.split(' · ')[0] : text;
+    const words = fill === 'green' ? text.split(' · ')[0] : reasonOf(RED, id) || text;
     say(port ? `devices: MQTT listener on port ${port}` : `${kind}: ${words}`);
     if (port && !listening) {
       listening = true;
