@@ -7,7 +7,9 @@ const mqtt = require('mqtt');
 const { demoCertificates } = require('../../flows/demo/certificates');
 const { nextReading } = require('../../flows/demo/readings');
 const { startCloud, stop } = require('../../flows/demo/demo');
-const { run, temporaryFolder, isAlive, until } = require('./process');
+const { run, temporaryFolder, isAlive, until, cleanUp } = require('./process');
+
+afterEach(cleanUp);
 
 const DAY_MS = 24 * 3600 * 1000;
 

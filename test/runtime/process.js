@@ -98,8 +98,19 @@ function accepts(port) {
   });
 }
 
-afterEach(() => {
+/** Ends what was started and removes what was made: `afterEach(cleanUp)`. */
+function cleanUp() {
   for (const cleanup of cleanups.splice(0).reverse()) cleanup();
-});
+}
 
-module.exports = { ROOT, run, until, temporaryFolder, cleanEnvironment, childrenOf, isAlive, accepts };
+module.exports = {
+  ROOT,
+  run,
+  until,
+  cleanUp,
+  temporaryFolder,
+  cleanEnvironment,
+  childrenOf,
+  isAlive,
+  accepts
+};

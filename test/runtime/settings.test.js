@@ -5,7 +5,9 @@ const path = require('path');
 const { prepareHome } = require('../../flows/launcher/home');
 const { isOwnRequest } = require('../../flows/launcher/loopback-guard');
 const { logLine } = require('../../flows/launcher/log');
-const { ROOT, run, temporaryFolder, cleanEnvironment } = require('./process');
+const { ROOT, run, temporaryFolder, cleanEnvironment, cleanUp } = require('./process');
+
+afterEach(cleanUp);
 
 /** @param {string} file */
 const modeOf = (file) => fs.statSync(file).mode & 0o777;

@@ -5,7 +5,18 @@
 const fs = require('fs');
 const path = require('path');
 const mqtt = require('mqtt');
-const { run, until, temporaryFolder, cleanEnvironment, childrenOf, isAlive, accepts } = require('./process');
+const {
+  run,
+  until,
+  temporaryFolder,
+  cleanEnvironment,
+  childrenOf,
+  isAlive,
+  accepts,
+  cleanUp
+} = require('./process');
+
+afterEach(cleanUp);
 
 /** @typedef {ReturnType<typeof run>} Run */
 
