@@ -11,12 +11,12 @@ const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable
 /**
  * Opens the editor and waits until its flow is drawn.
  * @param {string} url
- * @param {{ executablePath: string, dark?: boolean, height?: number }} options
+ * @param {{ executablePath: string, dark?: boolean, width?: number, height?: number }} options
  */
-async function openEditor(url, { executablePath, dark = false, height = 800 }) {
+async function openEditor(url, { executablePath, dark = false, width = 1440, height = 800 }) {
   const browser = await chromium.launch({ executablePath, args: ARGUMENTS });
   const page = await browser.newPage({
-    viewport: { width: 1440, height },
+    viewport: { width, height },
     colorScheme: dark ? 'dark' : 'light'
   });
   /** What went wrong in the page. @type {string[]} */
@@ -35,11 +35,11 @@ async function openEditor(url, { executablePath, dark = false, height = 800 }) {
 function nodesOf(page) {
   return page.evaluate(() => {
     const { RED } = /** @type {any} */ (window);
-    /** @type {{ id: string, type: string, valid: boolean, errors: string[], config: boolean }[]} */
+    /** @type {{ id: string, type: string, valid: boolean, changed: boolean, config: boolean }[]} */
     const nodes = [];
     const add = (/** @type {boolean} */ config) => (/** @type {any} */ node) => {
-      const { id, type, valid, validationErrors } = node;
-      nodes.push({ id, type, valid, errors: validationErrors ?? [], config });
+      const { id, type, valid, changed } = node;
+      nodes.push({ id, type, valid, changed: Boolean(changed), config });
     };
     RED.nodes.eachNode(add(false));
     RED.nodes.eachConfig(add(true));
@@ -58,9 +58,9 @@ async function openDialog(page, { id, type, config }) {
   await settled(page, '.red-ui-tray');
 }
 
-/** @param {Page} page @param {boolean} config */
-async function cancelDialog(page, config) {
-  await page.click(config ? '#node-config-dialog-cancel' : '#node-dialog-cancel');
+/** Closes it with Done (Update), or with Cancel. @param {Page} page @param {{ config: boolean }} node @param {'ok' | 'cancel'} how */
+async function closeDialog(page, { config }, how) {
+  await page.click(`#node-${config ? 'config-' : ''}dialog-${how}`);
   await page.waitForSelector('.red-ui-tray', { state: 'detached' });
 }
 
@@ -84,4 +84,4 @@ async function settled(page, selector) {
   );
 }
 
-module.exports = { openEditor, nodesOf, openDialog, cancelDialog, settled };
+module.exports = { openEditor, nodesOf, openDialog, closeDialog, settled };

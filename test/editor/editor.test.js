@@ -7,7 +7,7 @@
 const path = require('path');
 const { needs } = require('../tools');
 const { cleanUp } = require('../runtime/process');
-const { openEditor, nodesOf, openDialog, cancelDialog } = require('./editor');
+const { openEditor, nodesOf, openDialog, closeDialog } = require('./editor');
 const { startDemo } = require('./gateway');
 const manifest = require('../../package.json');
 
@@ -63,24 +63,34 @@ describe('the editor', () => {
       );
       // A missing string shows its key.
       expect(labels.filter((label) => /^[a-z-]+\.[a-z.-]+$/i.test(label ?? ''))).toEqual([]);
-      await cancelDialog(editor.page, node.config);
+      await closeDialog(editor.page, node, 'cancel');
     }
+  }, 60000);
+
+  test('changes no setting when a dialog is opened and closed with Done, not even one that is a ${variable}', async () => {
+    const nodes = (await nodesOf(editor.page)).filter(({ type }) => type.startsWith('seganet-'));
+    for (const node of nodes) {
+      await openDialog(editor.page, node);
+      await closeDialog(editor.page, node, 'ok');
+    }
+    expect((await nodesOf(editor.page)).filter(({ changed }) => changed)).toEqual([]);
   }, 60000);
 
   test('deploys a changed flow, and the gateway keeps running', async () => {
     const { page } = editor;
-    await page.evaluate(() => {
-      const { RED } = /** @type {any} */ (window);
-      const node = { id: 'added', type: 'comment', name: 'added by a test', x: 200, y: 600, z: '' };
-      RED.view.importNodes([node], { generateIds: true, addFlow: false, touchImport: true });
-    });
+    const listener = (await nodesOf(page)).find(({ type }) => type === 'seganet-mqtt-devices');
+    if (!listener) throw new Error('The flow has no mqtt devices node.');
+    await openDialog(page, listener);
+    await page.fill('#node-input-name', 'field');
+    await closeDialog(page, listener, 'ok');
     const answer = page.waitForResponse(
       (response) => response.url().endsWith('/flows') && response.request().method() === 'POST'
     );
     await page.click('#red-ui-header-button-deploy');
     expect((await answer).status()).toBe(200);
-    await page.waitForFunction(() =>
-      /connected/.test(document.querySelector('#red-ui-workspace-chart')?.textContent ?? '')
-    );
-  });
+    await page.waitForFunction((id) => {
+      const text = document.getElementById(id)?.textContent ?? '';
+      return text.startsWith('field') && /64 devices/.test(text);
+    }, listener.id);
+  }, 60000);
 });

@@ -10,12 +10,13 @@
 const fs = require('fs');
 const path = require('path');
 const { ROOT, cleanUp } = require('../runtime/process');
-const { openEditor, nodesOf, openDialog, cancelDialog } = require('./editor');
+const { openEditor, nodesOf, openDialog, closeDialog } = require('./editor');
 const { startDemo } = require('./gateway');
 
 const FOLDER = path.join(ROOT, 'docs', 'images');
 const DIALOGS = ['seganet-priority', 'seganet-batch', 'seganet-uplink', 'seganet-engine'];
-const HEIGHT = 640;
+/** The whole flow is in sight. */
+const SIZE = { width: 1720, height: 660 };
 
 /** @typedef {import('playwright-core').Page} Page */
 
@@ -39,7 +40,7 @@ async function main(executablePath) {
   fs.mkdirSync(FOLDER, { recursive: true });
   const { url } = await startDemo();
   for (const dark of [false, true]) {
-    const { browser, page } = await openEditor(url, { executablePath, dark, height: HEIGHT });
+    const { browser, page } = await openEditor(url, { executablePath, dark, ...SIZE });
     await live(page);
     await picture(page, dark ? 'editor-dark' : 'editor');
     if (!dark) {
@@ -49,7 +50,7 @@ async function main(executablePath) {
         if (!node) continue;
         await openDialog(page, node);
         await picture(page, type);
-        await cancelDialog(page, node.config);
+        await closeDialog(page, node, 'cancel');
       }
     }
     await browser.close();
