@@ -31,10 +31,7 @@ function findCompiler() {
 
 /** @param {string} folder @returns {number} newest modification time of its files, ms */
 function newest(folder) {
-  return Math.max(
-    0,
-    ...fs.readdirSync(folder).map((name) => fs.statSync(path.join(folder, name)).mtimeMs)
-  );
+  return Math.max(0, ...fs.readdirSync(folder).map((name) => fs.statSync(path.join(folder, name)).mtimeMs));
 }
 
 /**
