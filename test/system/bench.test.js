@@ -148,7 +148,10 @@ describe('the load generator', () => {
   /** @param {net.Server} server @param {Record<string, number>} options */
   async function run(server, options) {
     const { port } = /** @type {net.AddressInfo} */ (server.address());
-    const args = Object.entries({ port, ...options }).flatMap(([name, value]) => [`--${name}`, String(value)]);
+    const args = Object.entries({ port, ...options }).flatMap(([name, value]) => [
+      `--${name}`,
+      String(value)
+    ]);
     const load = new Child(build('loadgen'), args);
     expect((await load.exited).code).toBe(0);
     server.close();
@@ -167,7 +170,14 @@ describe('the load generator', () => {
       acknowledge(socket, messageId);
     });
     const result = await run(server, { devices: 10, rate: 20, seconds: 1, payload: 150, 'alarm-every': 4 });
-    expect(result).toMatchObject({ sent: 200, acked: 200, unacked: 0, unsent: 0, resent: 0, protocolErrors: 0 });
+    expect(result).toMatchObject({
+      sent: 200,
+      acked: 200,
+      unacked: 0,
+      unsent: 0,
+      resent: 0,
+      protocolErrors: 0
+    });
     expect(seen.length).toBe(200);
     expect(seen.every(({ size }) => size === 150)).toBe(true);
     expect(seen.filter(({ topic }) => topic.endsWith('/alarm')).length).toBe(50);
