@@ -22,6 +22,10 @@ bool Device::Connect(int epoll) {
   if (fd_ < 0) return false;
   int one = 1;
   setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  // As small as a device's: a gateway that stops reading must be felt here, not in megabytes of
+  // kernel.
+  int send_buffer = 32768;
+  setsockopt(fd_, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
   int result =
       connect(fd_, reinterpret_cast<const sockaddr*>(&options_.gateway), sizeof options_.gateway);
   if (result != 0 && errno != EINPROGRESS) {
