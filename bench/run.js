@@ -28,7 +28,8 @@ async function main() {
   let failed = false;
   for (let round = 0; round < repeat; round += 1) {
     // Another one first in each round, so that no system always has the warm or the cold machine.
-    const order = names.map((_, i) => names[(i + round) % names.length]);
+    const turn = round % names.length;
+    const order = [...names.slice(turn), ...names.slice(0, turn)];
     for (const name of order) {
       try {
         const result = await measure(name, profile);

@@ -110,6 +110,7 @@ function readOptions(intro, defaults = {}) {
   };
   /** @param {string} name */
   const text = (name) => values[name] || texts[name][0];
+  /** @type {string[]} */
   const names = (values.systems || defaultSystems).split(',');
   for (const name of names) if (!systems[name]) fail(`--systems: '${name}' is not known. See --help.`);
   const profile = {

@@ -65,9 +65,14 @@ describe('envelopes', () => {
       ...content
     ];
     execFileSync('mosquitto_pub', args, { timeout: 10000 });
+    return printed(id);
+  }
+
+  /** The record of device `id` in mosquitto_sub's output, when it is there. */
+  function printed(/** @type {string} */ id) {
     return subscriber.until((output) => {
       const whole = output.slice(0, output.lastIndexOf('\n') + 1);
-      return whole && parseEnvelope(Buffer.from(whole)).find((record) => record.d === id);
+      return whole ? parseEnvelope(Buffer.from(whole)).find((record) => record.d === id) : undefined;
     });
   }
 
@@ -131,11 +136,7 @@ describe('envelopes', () => {
     const device = await connectDevice(gateway, id);
     await device.publishAsync(`d/${id}/t`, '1', { qos: 1 });
     await device.endAsync();
-    const found = await subscriber.until((output) => {
-      const whole = output.slice(0, output.lastIndexOf('\n') + 1);
-      return whole && parseEnvelope(Buffer.from(whole)).find((record) => record.d === id);
-    });
-    expect(found.t).toBe(`d/${id}/t`);
+    expect((await printed(id)).t).toBe(`d/${id}/t`);
   });
 });
 
