@@ -47,6 +47,12 @@ async function main() {
       .join('\n')
   );
   console.log(`\n${table(runs)}`);
+  const starved = runs.filter(({ sent }) => sent.late > sent.sent / 1000).length;
+  if (starved > 0) {
+    console.log(
+      `\nIn ${starved} of ${runs.length} runs over 0.1 % of the sends were late: distrust the latencies.`
+    );
+  }
   if (out) fs.writeFileSync(out, `${JSON.stringify({ conditions: facts, profile, runs }, null, 1)}\n`);
   process.exitCode = failed ? 1 : 0;
 }
