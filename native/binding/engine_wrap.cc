@@ -27,7 +27,8 @@ bool ReadEngineOptions(Napi::Env env, Napi::Value value, EngineOptions* options)
          ReadOption(env, object, "maxPacketBytes", 1024u, 16'777'216u,
                     &options->max_packet_bytes) &&
          ReadOption(env, object, "maxDevices", 1u, 1'000'000u, &options->max_devices) &&
-         ReadOption(env, object, "messageRingMiB", 1u, 1024u, &options->message_ring_mib);
+         ReadOption(env, object, "messageRingMiB", 1u, 1024u, &options->message_ring_mib) &&
+         ReadOption(env, object, "wakeIntervalUs", 0u, 100'000u, &options->wake_interval_us);
 }
 
 }  // namespace

@@ -18,6 +18,14 @@ using mqtt_test::Str;
 using mqtt_test::U16;
 
 constexpr size_t kLevels = 128;
+constexpr size_t kAnyLevels = 65'536;
+
+bool ValidTopicName(std::string_view topic) {
+  return CheckTopicName(topic, kAnyLevels) == CloseReason::kNone;
+}
+bool ValidTopicFilter(std::string_view filter) {
+  return CheckTopicFilter(filter, kAnyLevels) == CloseReason::kNone;
+}
 
 TEST(MqttCodec, DecodesTheRemainingLengthVectorsOfTable24) {
   struct Vector {

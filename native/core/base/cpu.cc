@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <bitset>
 #include <cerrno>
 #include <charconv>
 #ifdef __linux__
@@ -28,6 +29,7 @@ bool ReadNumber(std::string_view* text, int* number) {
 
 Status ParseCpuList(std::string_view list, std::vector<int>* cpus) {
   cpus->clear();
+  std::bitset<kMaxCpu + 1> named;  // however often the list names them
   const std::string shown(list);
   const auto bad = [&shown] {
     return Status::InvalidArgument("'" + shown + "' is not a list of cores such as 1-3,5");
@@ -40,13 +42,14 @@ Status ParseCpuList(std::string_view list, std::vector<int>* cpus) {
       list.remove_prefix(1);
       if (!ReadNumber(&list, &last) || last < first) return bad();
     }
-    for (int cpu = first; cpu <= last; ++cpu) cpus->push_back(cpu);
+    for (int cpu = first; cpu <= last; ++cpu) named.set(static_cast<size_t>(cpu));
     if (list.empty()) break;
     if (list.front() != ',' || list.size() == 1) return bad();
     list.remove_prefix(1);
   }
-  std::sort(cpus->begin(), cpus->end());
-  cpus->erase(std::unique(cpus->begin(), cpus->end()), cpus->end());
+  for (int cpu = 0; cpu <= kMaxCpu; ++cpu) {
+    if (named[static_cast<size_t>(cpu)]) cpus->push_back(cpu);
+  }
   return {};
 }
 
@@ -95,7 +98,10 @@ std::string PinThisThread(int cpu) {
 
 int ThisThreadId() { return static_cast<int>(syscall(SYS_gettid)); }
 
-void NameThisThread(const char* name) { pthread_setname_np(pthread_self(), name); }
+void NameThisThread(const char* name) {
+  // The kernel takes 15 bytes; the C library refuses longer names as a whole.
+  pthread_setname_np(pthread_self(), std::string(name).substr(0, 15).c_str());
+}
 
 #else
 

@@ -21,10 +21,6 @@ void AppendJsonString(std::string_view text, std::string* out);
 // Appends standard base64 (RFC 4648, section 4, padded).
 void AppendBase64(std::string_view bytes, std::string* out);
 
-// Length of the valid UTF-8 sequence at the start of `text` (1..4), 0 when there is none (RFC 3629:
-// no overlong forms, no surrogates, nothing above U+10FFFF).
-size_t Utf8Length(std::string_view text);
-
 }  // namespace seganet
 
 #endif  // SEGANET_CORE_RECORD_JSON_H_

@@ -12,6 +12,7 @@ namespace seganet {
 namespace {
 
 constexpr int64_t kMiB = 1024 * 1024;
+constexpr int64_t kMaxWakeIntervalUs = 100'000;
 
 Status Range(const char* name, int64_t value, int64_t low, int64_t high) {
   if (value >= low && value <= high) return {};
@@ -54,6 +55,7 @@ Status Engine::Start(const EngineOptions& options) {
   // Devices come and go under new ids; the rows of those that left keep their sequence numbers for
   // a while.
   worker_options.max_devices = size_t{options.max_devices} * 4;
+  worker_options.wake_interval_us = options.wake_interval_us;
   worker_options.ring_bytes =
       std::max<size_t>(options.message_ring_mib * kMiB, size_t{options.max_packet_bytes} * 4);
   for (size_t i = 0; i < cpus.size(); ++i) {

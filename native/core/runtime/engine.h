@@ -30,6 +30,7 @@ struct EngineOptions {
   uint32_t max_packet_bytes = 262'144;
   uint32_t max_devices = 10'000;
   uint32_t message_ring_mib = 4;
+  uint32_t wake_interval_us = 700;
 };
 
 enum class PushResult { kOk = 0, kFull = 1, kTooLong = 2, kClosed = 3, kNoStage = 4 };

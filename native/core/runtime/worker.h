@@ -23,8 +23,9 @@ namespace seganet {
 struct WorkerOptions {
   size_t index = 0;
   size_t max_packet_bytes = 262'144;
-  size_t max_devices = 40'000;   // rows of the device table
-  size_t ring_bytes = 4u << 20;  // each direction
+  size_t max_devices = 40'000;     // rows of the device table
+  size_t ring_bytes = 4u << 20;    // each direction
+  int64_t wake_interval_us = 700;  // EngineOptions::wake_interval_us
 };
 
 // What the workers of an engine share; outlives them.
@@ -86,6 +87,7 @@ class Worker : public LoopThread, private AgentHost {
   void Sweep();
   void OnTime();
   void ArmTimer();
+  void Moderate();
   void ResumeAgents();
   bool MustPause();
 
@@ -108,6 +110,7 @@ class Worker : public LoopThread, private AgentHost {
   uv_timer_t deadline_timer_;
   uv_timer_t sweep_timer_;
   uv_prepare_t before_poll_;
+  int64_t last_wake_us_ = 0;
   int64_t armed_us_ = Batcher::kNever;  // what deadline_timer_ is set to
 };
 

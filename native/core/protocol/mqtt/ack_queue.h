@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 namespace seganet::mqtt {
 
@@ -17,8 +18,9 @@ namespace seganet::mqtt {
 // kKeptCapacity once it is empty.
 class AckQueue {
  public:
-  // A client has 65,535 identifiers [MQTT-2.3.1-2]; who has more waiting breaks the protocol.
-  static constexpr size_t kMaxPending = 65535;
+  // A client has 65,535 identifiers [MQTT-2.3.1-2]: who has more waiting breaks the protocol. One
+  // more makes it a power of two, so that only growing has to ask.
+  static constexpr size_t kMaxPending = 65536;
   static constexpr size_t kKeptCapacity = 1024;
 
   // Returns the slot, 0 when kMaxPending are waiting. An identifier that is already waiting gets a

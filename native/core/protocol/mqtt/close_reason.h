@@ -24,7 +24,7 @@ enum class CloseReason : uint8_t {
   kQos2Unsupported,         // QoS 2 PUBLISH, PUBREC, PUBREL or PUBCOMP
   kQos3,                    // both QoS bits set
   kServerPacketFromClient,  // CONNACK, SUBACK, UNSUBACK or PINGRESP
-  kTooManyUnacknowledged,   // over 65,535 PUBLISH packets that were not acknowledged
+  kTooManyUnacknowledged,   // over 65,536 PUBLISH packets that were not acknowledged
 };
 inline constexpr size_t kCloseReasonCount = 16;
 

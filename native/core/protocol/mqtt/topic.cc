@@ -3,6 +3,9 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/base/utf8.h"
+#include "core/record/rules.h"
+
 namespace seganet::mqtt {
 namespace {
 
@@ -16,32 +19,10 @@ constexpr uint64_t Matches(uint64_t ascii, char c) {
   return (~(difference + (kHighBits - kOnes)) & kHighBits) >> 7;
 }
 
-bool Between(uint8_t byte, uint8_t low, uint8_t high) { return byte >= low && byte <= high; }
-
-// Bytes of the UTF-8 character at `p`, 0 when it is ill-formed or U+0000. The ranges are table 3-7
-// of the Unicode standard, which leaves no room for overlong forms and surrogates.
+// Bytes of the UTF-8 character at `p`, 0 when it is ill-formed [MQTT-1.5.3-1] or U+0000
+// [MQTT-1.5.3-2].
 size_t CharacterBytes(const uint8_t* p, size_t left) {
-  const uint8_t lead = p[0];
-  if (lead < 0x80) return lead == 0 ? 0 : 1;  // [MQTT-1.5.3-2]
-  uint8_t low = 0x80;
-  uint8_t high = 0xBF;
-  size_t size = 2;
-  if (Between(lead, 0xE0, 0xEF)) {
-    size = 3;
-    if (lead == 0xE0) low = 0xA0;   // overlong below
-    if (lead == 0xED) high = 0x9F;  // surrogates above
-  } else if (Between(lead, 0xF0, 0xF4)) {
-    size = 4;
-    if (lead == 0xF0) low = 0x90;   // overlong below
-    if (lead == 0xF4) high = 0x8F;  // beyond U+10FFFF above
-  } else if (!Between(lead, 0xC2, 0xDF)) {
-    return 0;
-  }
-  if (left < size || !Between(p[1], low, high)) return 0;
-  for (size_t i = 2; i < size; ++i) {
-    if (!Between(p[i], 0x80, 0xBF)) return 0;
-  }
-  return size;
+  return *p == 0 ? 0 : Utf8Length({reinterpret_cast<const char*>(p), left});
 }
 
 struct Scan {
@@ -75,21 +56,6 @@ Scan ScanText(std::string_view text) {
   return scan;
 }
 
-// REQUIRES: filter is not empty.
-bool WildcardsInPlace(std::string_view filter) {
-  const size_t last = filter.size() - 1;
-  for (size_t i = 0; i <= last; ++i) {
-    const char c = filter[i];
-    if (c != '+' && c != '#') continue;
-    // [MQTT-4.7.1-2] '#' is a level of its own and the last one.
-    if (c == '#' && i != last) return false;
-    // [MQTT-4.7.1-3] '+' is a whole level.
-    if (i != 0 && filter[i - 1] != '/') return false;
-    if (i != last && filter[i + 1] != '/') return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 bool ValidUtf8(std::string_view text) { return ScanText(text).utf8; }
@@ -109,16 +75,9 @@ CloseReason CheckTopicFilter(std::string_view filter, size_t max_levels) {
   const Scan scan = ScanText(filter);
   if (!scan.utf8) return CloseReason::kBadUtf8;  // [MQTT-3.8.3-1], [MQTT-3.10.3-1]
   if (scan.levels > max_levels) return CloseReason::kBadTopic;
-  if (scan.wildcard && !WildcardsInPlace(filter)) return CloseReason::kBadTopic;
+  // [MQTT-4.7.1-2], [MQTT-4.7.1-3] Wildcards are whole levels.
+  if (scan.wildcard && !ValidTopicFilter(filter)) return CloseReason::kBadTopic;
   return CloseReason::kNone;
-}
-
-bool ValidTopicName(std::string_view topic) {
-  return CheckTopicName(topic, kMaxStringBytes + 1) == CloseReason::kNone;
-}
-
-bool ValidTopicFilter(std::string_view filter) {
-  return CheckTopicFilter(filter, kMaxStringBytes + 1) == CloseReason::kNone;
 }
 
 }  // namespace seganet::mqtt

@@ -21,10 +21,6 @@ bool ValidUtf8(std::string_view text);
 CloseReason CheckTopicName(std::string_view topic, size_t max_levels);
 CloseReason CheckTopicFilter(std::string_view filter, size_t max_levels);
 
-// The same with no limit of levels, also for topics that did not come from a packet.
-bool ValidTopicName(std::string_view topic);
-bool ValidTopicFilter(std::string_view filter);
-
 }  // namespace seganet::mqtt
 
 #endif  // SEGANET_CORE_PROTOCOL_MQTT_TOPIC_H_

@@ -1,0 +1,129 @@
+// The lower bound: accepts MQTT connections, reads, acknowledges every PUBLISH, forwards nothing.
+// What a gateway costs beyond this is the gateway's own work. One thread, epoll, ends on SIGTERM.
+
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <unordered_map>
+
+#include "../common/clock.h"
+#include "../common/mqtt.h"
+#include "../common/options.h"
+
+namespace {
+
+using bench::mqtt::Packet;
+using bench::mqtt::Parsed;
+
+volatile sig_atomic_t stopped = 0;
+
+// Answers what is complete in `in`; returns the bytes used, or -1 to close.
+ssize_t Answer(std::string_view in, std::string& out, uint64_t& publishes) {
+  size_t used = 0;
+  Packet packet;
+  while (true) {
+    Parsed parsed = bench::mqtt::Parse(in.substr(used), &packet);
+    if (parsed == Parsed::kBad) return -1;
+    if (parsed == Parsed::kMore) return static_cast<ssize_t>(used);
+    used += packet.size;
+    bench::mqtt::Publish publish;
+    switch (packet.type) {
+      case bench::mqtt::kConnect:
+        out.append("\x20\x02\x00\x00", 4);
+        break;
+      case bench::mqtt::kPublish:
+        if (!bench::mqtt::ParsePublish(packet, &publish)) return -1;
+        ++publishes;
+        if (publish.qos == 1) bench::mqtt::AppendPuback(out, publish.packet_id);
+        break;
+      case bench::mqtt::kPingreq:
+        out.append("\xd0\x00", 2);
+        break;
+      default:
+        return -1;
+    }
+  }
+}
+
+int Listen(const std::string& host, uint16_t port) {
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  int one = 1;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  inet_pton(AF_INET, host.c_str(), &address.sin_addr);
+  if (bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+      listen(fd, 4096) != 0) {
+    std::perror("bare: listen");
+    std::exit(1);
+  }
+  return fd;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Options options({{"host", "127.0.0.1"}, {"port", "1883"}}, argc, argv);
+  bench::RaiseFileLimit(16384);
+  struct sigaction action {};
+  action.sa_handler = [](int) { stopped = 1; };
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  int listener =
+      Listen(options.Text("host"), static_cast<uint16_t>(options.Integer("port", 1, 65535)));
+  int poll = epoll_create1(EPOLL_CLOEXEC);
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = listener;
+  epoll_ctl(poll, EPOLL_CTL_ADD, listener, &event);
+
+  std::unordered_map<int, std::string> rest;  // of connections with half a packet
+  std::string out;
+  uint64_t publishes = 0;
+  static char buffer[65536];
+  epoll_event events[256];
+  while (!stopped) {
+    int n = epoll_wait(poll, events, 256, 1000);
+    for (int i = 0; i < n; ++i) {
+      int fd = events[i].data.fd;
+      if (fd == listener) {
+        int client = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (client < 0) continue;
+        int one = 1;
+        setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+        event.data.fd = client;
+        epoll_ctl(poll, EPOLL_CTL_ADD, client, &event);
+        continue;
+      }
+      ssize_t got = recv(fd, buffer, sizeof buffer, 0);
+      if (got < 0 && errno == EAGAIN) continue;
+      std::string_view in(buffer, got > 0 ? static_cast<size_t>(got) : 0);
+      auto held = rest.find(fd);
+      std::string joined;
+      if (held != rest.end()) {
+        joined = std::move(held->second);
+        rest.erase(held);
+        in = joined.append(in);
+      }
+      out.clear();
+      ssize_t used = got > 0 ? Answer(in, out, publishes) : -1;
+      if (used < 0 || (!out.empty() && send(fd, out.data(), out.size(), 0) < 0)) {
+        close(fd);
+        continue;
+      }
+      if (static_cast<size_t>(used) < in.size())
+        rest[fd].assign(in.substr(static_cast<size_t>(used)));
+    }
+  }
+  std::printf("{\"publishes\":%llu}\n", static_cast<unsigned long long>(publishes));
+  return 0;
+}

@@ -1,0 +1,39 @@
+#ifndef SEGANET_BENCH_COMMON_CLOCK_H_
+#define SEGANET_BENCH_COMMON_CLOCK_H_
+
+#include <sys/resource.h>
+#include <time.h>
+
+#include <cstdint>
+
+namespace bench {
+
+// CLOCK_REALTIME in microseconds: generator and receiver are two processes on one machine, so that
+// the difference of two readings is the latency.
+inline int64_t NowUs() {
+  timespec ts;
+  clock_gettime(CLOCK_REALTIME, &ts);
+  return static_cast<int64_t>(ts.tv_sec) * 1000000 + ts.tv_nsec / 1000;
+}
+
+// User and system CPU time of this process, seconds.
+inline double CpuSeconds() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+// Raises the soft limit of open files to at least `wanted`. False when the hard limit is lower.
+inline bool RaiseFileLimit(rlim_t wanted) {
+  rlimit limit;
+  getrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur >= wanted) return true;
+  if (limit.rlim_max < wanted) return false;
+  limit.rlim_cur = wanted;
+  return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+}  // namespace bench
+
+#endif  // SEGANET_BENCH_COMMON_CLOCK_H_

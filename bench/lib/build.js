@@ -1,0 +1,58 @@
+'use strict';
+// Compiles the benchmark's native programs when they are missing or older than their sources.
+
+const { execFileSync } = require('node:child_process');
+const fs = require('node:fs');
+const path = require('node:path');
+
+const root = path.join(__dirname, '..');
+const out = path.join(root, '.build');
+
+/** @type {Record<string, string[]>} */
+const programs = {
+  loadgen: ['loadgen/main.cc', 'loadgen/device.cc'],
+  sink: ['sink/main.cc', 'sink/tally.cc'],
+  bare: ['bare/main.cc']
+};
+
+/** The C++ compiler's command, or '' when there is none. */
+function findCompiler() {
+  for (const command of [process.env.CXX, 'c++', 'g++', 'clang++']) {
+    if (!command) continue;
+    try {
+      execFileSync(command, ['--version'], { stdio: 'ignore' });
+      return command;
+    } catch {
+      // the next one
+    }
+  }
+  return '';
+}
+
+/** @param {string} folder @returns {number} newest modification time of its files, ms */
+function newest(folder) {
+  return Math.max(0, ...fs.readdirSync(folder).map((name) => fs.statSync(path.join(folder, name)).mtimeMs));
+}
+
+/**
+ * @param {'loadgen'|'sink'|'bare'} name
+ * @returns {string} path of the program
+ */
+function build(name) {
+  const target = path.join(out, name);
+  const sourceTime = Math.max(newest(path.join(root, name)), newest(path.join(root, 'common')));
+  if (fs.existsSync(target) && fs.statSync(target).mtimeMs > sourceTime) return target;
+  const compiler = findCompiler();
+  if (!compiler) throw new Error('No C++ compiler found. Install g++ (Debian: apt install g++) or set CXX.');
+  fs.mkdirSync(out, { recursive: true });
+  // Two runs may build at the same time: the last rename wins, and both are whole.
+  const partial = `${target}.${process.pid}`;
+  const flags = ['-std=c++20', '-O2', '-g', '-Wall', '-Wextra', '-o', partial];
+  execFileSync(compiler, [...flags, ...programs[name].map((file) => path.join(root, file))], {
+    stdio: 'inherit'
+  });
+  fs.renameSync(partial, target);
+  return target;
+}
+
+module.exports = { build, findCompiler, programs };

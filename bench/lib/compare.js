@@ -1,0 +1,44 @@
+'use strict';
+// Joins what the generator says it sent with what the sink says arrived.
+
+/**
+ * @typedef {{device: number, kind: number, issued: number, unacked: [number, number][]}} SentStream
+ * @typedef {{device: number, kind: number, next: number, missing: [number, number][]}} ArrivedStream
+ */
+
+/** @param {number} device @param {number} kind */
+const key = (device, kind) => device * 2 + kind;
+
+/**
+ * A record is lost when its device holds an acknowledgement and it did not arrive. One without an
+ * acknowledgement was never promised.
+ * @param {SentStream[]} sent @param {ArrivedStream[]} arrived
+ * @returns {{lost: number, lostAlarms: number, missingUnacked: number, examples: string[]}}
+ */
+function compareStreams(sent, arrived) {
+  const byKey = new Map(arrived.map((stream) => [key(stream.device, stream.kind), stream]));
+  const result = { lost: 0, lostAlarms: 0, missingUnacked: 0, examples: /** @type {string[]} */ ([]) };
+  for (const stream of sent) {
+    const found = byKey.get(key(stream.device, stream.kind));
+    const gaps = found ? [...found.missing] : [];
+    const next = found ? found.next : 0;
+    if (next < stream.issued) gaps.push([next, stream.issued - 1]);
+    const unacked = new Set(stream.unacked.map(([seq]) => seq));
+    for (const [from, to] of gaps) {
+      for (let seq = from; seq <= to; seq += 1) {
+        if (unacked.has(seq)) {
+          result.missingUnacked += 1;
+          continue;
+        }
+        result.lost += 1;
+        if (stream.kind === 1) result.lostAlarms += 1;
+        if (result.examples.length < 5) {
+          result.examples.push(`device ${stream.device} ${stream.kind ? 'alarm' : 'normal'} ${seq}`);
+        }
+      }
+    }
+  }
+  return result;
+}
+
+module.exports = { compareStreams };

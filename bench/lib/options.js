@@ -1,0 +1,137 @@
+'use strict';
+
+const { parseArgs } = require('node:util');
+const { allowedCores, hardFileLimit } = require('./proc');
+const { systems } = require('./systems');
+
+/** name → default, range, what. @type {Record<string, [string, number, number, string]>} */
+const numbers = {
+  devices: ['1000', 1, 20000, 'devices, each with its own connection'],
+  rate: ['10', 0.05, 10000, 'messages a second and device'],
+  seconds: ['20', 3, 3600, 'length of the load'],
+  warmup: ['2', 0, 60, 'seconds at its beginning that are not measured'],
+  payload: ['200', 0, 65536, 'bytes a message'],
+  'alarm-every': ['20', 0, 1000000, 'one message in so many is an alarm (class 1); 0 = none'],
+  inflight: ['64', 1, 60000, 'unacknowledged messages a device, at most'],
+  repeat: ['3', 1, 100, 'rounds; every round runs each system once']
+};
+
+/** name → default, what. @type {Record<string, [string, string]>} */
+const texts = {
+  pin: [
+    'auto',
+    'auto (half of the cores for the system, half for the harness) | none | SYSTEM:HARNESS core lists, such as 0-2:3'
+  ],
+  datatype: [
+    'buffer',
+    "output of Node-RED's mqtt in node: buffer (cheapest) | auto-detect (editor's default) | utf8 | json"
+  ],
+  env: ['', 'more variables for the gateway, such as SEGANET_BATCH_MS=100,SEGANET_WORKERS=1'],
+  out: ['', 'file for the full results as JSON']
+};
+
+/** @param {string} text */
+function fail(text) {
+  console.error(text);
+  process.exit(2);
+}
+
+/** @param {string} intro @param {string} defaultSystems */
+function help(intro, defaultSystems) {
+  const rows = [
+    ['systems', defaultSystems, `comma-separated, of ${Object.keys(systems).join(', ')}`],
+    ...Object.entries(numbers).map(([name, [value, , , what]]) => [name, value, what]),
+    ...Object.entries(texts).map(([name, [value, what]]) => [name, value, what])
+  ];
+  const lines = rows.map(([name, value, what]) => `  --${name.padEnd(12)} ${what} (${value || 'none'})`);
+  return `${intro}\n\nOptions (defaults in parentheses):\n${lines.join('\n')}\n`;
+}
+
+/** @param {string} pin @returns {{gatewayCpus: string | undefined, harnessCpus: string | undefined}} */
+function pinning(pin) {
+  const cores = allowedCores();
+  if (pin === 'none' || (pin === 'auto' && cores.length < 2)) {
+    return { gatewayCpus: undefined, harnessCpus: undefined };
+  }
+  if (pin === 'auto') {
+    const half = Math.ceil(cores.length / 2);
+    return { gatewayCpus: cores.slice(0, half).join(','), harnessCpus: cores.slice(half).join(',') };
+  }
+  const found = pin.match(/^([\d,-]+):([\d,-]+)$/);
+  if (!found) fail(`--pin must be auto, none or two core lists such as 0-2:3, not '${pin}'`);
+  const [, gatewayCpus, harnessCpus] = /** @type {RegExpMatchArray} */ (found);
+  return { gatewayCpus, harnessCpus };
+}
+
+/** @param {string} text @returns {Record<string, string>} */
+function gatewayEnv(text) {
+  const pairs = text
+    .split(',')
+    .filter(Boolean)
+    .map((pair) => pair.split(/=(.*)/s).slice(0, 2));
+  if (pairs.some(([name, value]) => !/^SEGANET_\w+$/.test(name) || value === undefined)) {
+    fail(`--env must be a list such as SEGANET_BATCH_MS=100, not '${text}'`);
+  }
+  return Object.fromEntries(pairs);
+}
+
+/**
+ * @param {string} intro first lines of --help
+ * @param {Record<string, string>} [defaults] other defaults than those above
+ */
+function readOptions(intro, defaults = {}) {
+  for (const [name, value] of Object.entries(defaults)) {
+    if (numbers[name]) numbers[name][0] = value;
+  }
+  const known = ['systems', ...Object.keys(numbers), ...Object.keys(texts)];
+  /** @type {Record<string, any>} */
+  let values = {};
+  try {
+    ({ values } = parseArgs({
+      options: {
+        help: { type: 'boolean' },
+        ...Object.fromEntries(known.map((name) => [name, { type: /** @type {'string'} */ ('string') }]))
+      }
+    }));
+  } catch (error) {
+    fail(`${/** @type {Error} */ (error).message}. See --help.`);
+  }
+  const defaultSystems = defaults.systems || Object.keys(systems).join(',');
+  if (values.help) {
+    console.log(help(intro, defaultSystems));
+    process.exit(0);
+  }
+  /** @param {string} name */
+  const number = (name) => {
+    const [fallback, min, max] = numbers[name];
+    const value = Number(values[name] || fallback);
+    if (!(value >= min && value <= max)) fail(`--${name} must be a number from ${min} to ${max}`);
+    return value;
+  };
+  /** @param {string} name */
+  const text = (name) => values[name] || texts[name][0];
+  /** @type {string[]} */
+  const names = (values.systems || defaultSystems).split(',');
+  for (const name of names) if (!systems[name]) fail(`--systems: '${name}' is not known. See --help.`);
+  const profile = {
+    devices: number('devices'),
+    rate: number('rate'),
+    seconds: number('seconds'),
+    warmup: number('warmup'),
+    payload: number('payload'),
+    alarmEvery: number('alarm-every'),
+    inflight: number('inflight'),
+    quietMs: 4000,
+    drain: 30,
+    datatype: text('datatype'),
+    gatewayEnv: gatewayEnv(text('env')),
+    ...pinning(text('pin'))
+  };
+  if (profile.warmup >= profile.seconds) fail('--warmup must be shorter than --seconds');
+  if (hardFileLimit() < profile.devices * 2 + 1024) {
+    fail(`${profile.devices} devices need ${profile.devices * 2 + 1024} open files: raise 'ulimit -Hn'`);
+  }
+  return { profile, names, repeat: number('repeat'), out: text('out') };
+}
+
+module.exports = { readOptions };

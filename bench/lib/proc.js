@@ -1,0 +1,61 @@
+'use strict';
+// What the kernel knows of a process group: CPU time and resident memory. A child of ours is the leader of
+// its own group, so the group is the whole system, launcher and helpers included.
+
+const { execFileSync } = require('node:child_process');
+const fs = require('node:fs');
+
+const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
+const pageBytes = Number(execFileSync('getconf', ['PAGESIZE'], { encoding: 'utf8' }));
+
+/**
+ * @param {number} group
+ * @returns {{processes: number, cpuSeconds: number, rssBytes: number}}
+ */
+function readGroup(group) {
+  const sum = { processes: 0, cpuSeconds: 0, rssBytes: 0 };
+  for (const entry of fs.readdirSync('/proc')) {
+    if (!/^\d+$/.test(entry)) continue;
+    let stat;
+    try {
+      stat = fs.readFileSync(`/proc/${entry}/stat`, 'utf8');
+    } catch {
+      continue; // it ended meanwhile
+    }
+    // After the command, which may hold spaces and parentheses: state is field 3 of proc(5).
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (Number(fields[5 - 3]) !== group) continue;
+    sum.processes += 1;
+    sum.cpuSeconds += (Number(fields[14 - 3]) + Number(fields[15 - 3])) / ticksPerSecond;
+    sum.rssBytes += Number(fields[24 - 3]) * pageBytes;
+  }
+  return sum;
+}
+
+/** @param {number[]} groups */
+function readGroups(groups) {
+  return groups.map(readGroup).reduce((a, b) => ({
+    processes: a.processes + b.processes,
+    cpuSeconds: a.cpuSeconds + b.cpuSeconds,
+    rssBytes: a.rssBytes + b.rssBytes
+  }));
+}
+
+/** Cores that this process may use. @returns {number[]} */
+function allowedCores() {
+  const status = fs.readFileSync('/proc/self/status', 'utf8');
+  const list = /** @type {RegExpMatchArray} */ (status.match(/Cpus_allowed_list:\s*(\S+)/))[1];
+  return list.split(',').flatMap((part) => {
+    const [from, to = from] = part.split('-').map(Number);
+    return Array.from({ length: to - from + 1 }, (_, i) => from + i);
+  });
+}
+
+/** Hard limit of open files of this process. @returns {number} */
+function hardFileLimit() {
+  const limits = fs.readFileSync('/proc/self/limits', 'utf8');
+  const found = limits.match(/Max open files\s+\S+\s+(\S+)/);
+  return !found || found[1] === 'unlimited' ? Infinity : Number(found[1]);
+}
+
+module.exports = { readGroup, readGroups, allowedCores, hardFileLimit };

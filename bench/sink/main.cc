@@ -1,0 +1,185 @@
+// Receives what the gateway delivers and counts it: see tally.h. Subscribes to the cloud broker's
+// plain loopback listener, so that TLS towards the harness is on nobody's bill.
+//
+// Standard output, one JSON object a line: {"event":"ready"} after each SUBACK,
+// {"event":"progress"} once a second, the result without its streams at the end. Ends on SIGTERM,
+// SIGINT or after --max-seconds.
+
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include "../common/clock.h"
+#include "../common/mqtt.h"
+#include "../common/options.h"
+#include "tally.h"
+
+namespace bench {
+namespace {
+
+volatile sig_atomic_t stopped = 0;
+
+class Sink {
+ public:
+  explicit Sink(const Options& options)
+      : options_(options), tally_(options.Integer("skip-ms", 0, 3600000) * 1000) {}
+
+  ~Sink() {
+    if (fd_ >= 0) close(fd_);
+  }
+
+  // Connects when there is no connection; waits up to `timeout_ms` for bytes and counts them.
+  void Step(int timeout_ms) {
+    if (fd_ < 0 && !Connect()) {
+      poll(nullptr, 0, 50);
+      return;
+    }
+    pollfd wait{fd_, POLLIN, 0};
+    if (poll(&wait, 1, timeout_ms) <= 0) return;
+    static char buffer[1 << 18];
+    ssize_t got = recv(fd_, buffer, sizeof buffer, 0);
+    if (got <= 0) {
+      if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+      Disconnect();
+      return;
+    }
+    in_.append(buffer, static_cast<size_t>(got));
+    if (!Consume()) Disconnect();
+  }
+
+  const Tally& tally() const { return tally_; }
+  uint64_t connection_losses() const { return connection_losses_; }
+
+ private:
+  bool Connect() {
+    fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int one = 1;
+    setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(options_.Integer("port", 1, 65535)));
+    inet_pton(AF_INET, options_.Text("host").c_str(), &address.sin_addr);
+    std::string out;
+    // Keep-alive 0: the sink only listens, and loopback has no half-open connections.
+    mqtt::AppendConnect(out, options_.Text("client-id"), options_.Integer("clean", 0, 1) == 1, 0);
+    mqtt::AppendSubscribe(out, 1, options_.Text("envelopes"), options_.Text("records"),
+                          static_cast<uint8_t>(options_.Integer("qos", 0, 1)));
+    if (connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 && Send(out)) {
+      return true;
+    }
+    close(fd_);
+    fd_ = -1;
+    return false;
+  }
+
+  void Disconnect() {
+    close(fd_);
+    fd_ = -1;
+    in_.clear();
+    ++connection_losses_;
+  }
+
+  bool Send(const std::string& out) {
+    return send(fd_, out.data(), out.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(out.size());
+  }
+
+  // Counts every whole packet in in_. False: the connection is of no more use.
+  bool Consume() {
+    const std::string_view prefix = EnvelopePrefix();
+    const int64_t now_us = NowUs();
+    std::string out;
+    std::string_view rest = in_;
+    mqtt::Packet packet;
+    while (true) {
+      mqtt::Parsed parsed = mqtt::Parse(rest, &packet);
+      if (parsed == mqtt::Parsed::kBad) return false;
+      if (parsed == mqtt::Parsed::kMore) break;
+      rest.remove_prefix(packet.size);
+      if (packet.type == mqtt::kConnack) {
+        if (packet.body.size() != 2 || packet.body[1] != 0) return false;
+      } else if (packet.type == mqtt::kSuback) {
+        std::puts("{\"event\":\"ready\"}");
+        std::fflush(stdout);
+      } else if (packet.type == mqtt::kPublish) {
+        mqtt::Publish publish;
+        if (!mqtt::ParsePublish(packet, &publish)) return false;
+        if (publish.qos == 1) mqtt::AppendPuback(out, publish.packet_id);
+        tally_.AddPublish(publish.topic, publish.payload, publish.topic.starts_with(prefix),
+                          publish.dup, now_us);
+      }
+    }
+    in_.erase(0, in_.size() - rest.size());
+    return out.empty() || Send(out);
+  }
+
+  std::string_view EnvelopePrefix() const {
+    std::string_view filter = options_.Text("envelopes");
+    return filter.substr(0, filter.find_first_of("#+"));
+  }
+
+  const Options& options_;
+  Tally tally_;
+  int fd_ = -1;
+  std::string in_;
+  uint64_t connection_losses_ = 0;
+};
+
+int Main(int argc, char** argv) {
+  Options options({{"host", "127.0.0.1"},
+                   {"port", "1884"},
+                   {"client-id", "bench-sink"},
+                   {"clean", "1"},
+                   {"qos", "1"},
+                   {"envelopes", "gw/#"},
+                   {"records", "d/#"},
+                   {"skip-ms", "0"},
+                   {"max-seconds", "600"},
+                   {"out", ""}},
+                  argc, argv);
+  struct sigaction action {};
+  action.sa_handler = [](int) { stopped = 1; };
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, nullptr);
+
+  Sink sink(options);
+  const int64_t end_us = NowUs() + options.Integer("max-seconds", 1, 36000) * 1000000;
+  int64_t progress_us = NowUs();
+  while (!stopped && NowUs() < end_us) {
+    sink.Step(100);
+    if (NowUs() < progress_us) continue;
+    progress_us = NowUs() + 500000;
+    std::printf("{\"event\":\"progress\",\"records\":%llu,\"unique\":%llu}\n",
+                static_cast<unsigned long long>(sink.tally().records()),
+                static_cast<unsigned long long>(sink.tally().unique()));
+    std::fflush(stdout);
+  }
+
+  std::string tail = ",\"connectionLosses\":" + std::to_string(sink.connection_losses()) +
+                     ",\"cpuSeconds\":" + std::to_string(CpuSeconds()) + "}";
+  auto close_with_tail = [&](std::string json) {
+    json.pop_back();
+    return json + tail;
+  };
+  if (!options.Text("out").empty()) {
+    std::FILE* file = std::fopen(options.Text("out").c_str(), "w");
+    std::string json = close_with_tail(sink.tally().Json(true));
+    if (file == nullptr || std::fwrite(json.data(), 1, json.size(), file) != json.size() ||
+        std::fclose(file) != 0) {
+      std::perror("sink: --out");
+      return 1;
+    }
+  }
+  std::puts(close_with_tail(sink.tally().Json(false)).c_str());
+  return 0;
+}
+
+}  // namespace
+}  // namespace bench
+
+int main(int argc, char** argv) { return bench::Main(argc, argv); }

@@ -1,0 +1,63 @@
+'use strict';
+
+// The demo's two child processes, seen from the gateway: the cloud before Node-RED starts, the fleet once devices can
+// connect.
+
+const { fork } = require('child_process');
+const path = require('path');
+
+const DEMO_RULES = [{ topic: 'd/+/alarm', class: 1 }];
+
+/** @typedef {import('child_process').ChildProcess} ChildProcess */
+
+/**
+ * @param {string} script
+ * @param {string[]} args
+ */
+function start(script, args) {
+  // The gateway's environment holds its secrets and settings; none of them is a child's business.
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME };
+  return fork(path.join(__dirname, script), args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env });
+}
+
+/**
+ * Starts the demo cloud and waits until it listens.
+ * @param {string} folder keeps the certificates
+ * @param {(topic: string) => void} onFirst called when the first record has arrived
+ * @returns {Promise<{ child: ChildProcess, settings: Record<string, string> }>} settings: environment variables
+ */
+function startCloud(folder, onFirst) {
+  const child = start('cloud.js', [folder]);
+  return new Promise((resolve, reject) => {
+    child.on('message', (/** @type {{ url?: string, caFile?: string, first?: string }} */ message) => {
+      if (message.first) onFirst(message.first);
+      if (!message.url) return;
+      const { url, caFile = '' } = message;
+      // The demo's broker speaks MQTT 3.1.1 only.
+      const uplink = { SEGANET_UPLINK_URL: url, SEGANET_UPLINK_CA: caFile, SEGANET_UPLINK_PROTOCOL: '4' };
+      resolve({ child, settings: uplink });
+    });
+    child.once('error', reject);
+    child.once('exit', (code, signal) => reject(new Error(`it ended (${signal ?? `code ${code}`})`)));
+  });
+}
+
+/**
+ * @param {{ host: string, port: number }} listener where the gateway's devices connect
+ * @param {(devices: number) => void} onConnected
+ * @returns {ChildProcess}
+ */
+function startFleet({ host, port }, onConnected) {
+  const child = start('fleet.js', ['--host', host, '--port', String(port)]);
+  child.on('message', (/** @type {{ connected?: number }} */ { connected }) => {
+    if (connected) onConnected(connected);
+  });
+  return child;
+}
+
+/** Ends a child of the demo: it ends itself when the channel closes. @param {ChildProcess | undefined} child */
+function stop(child) {
+  if (child?.connected) child.disconnect();
+}
+
+module.exports = { startCloud, startFleet, stop, DEMO_RULES };

@@ -1,0 +1,119 @@
+'use strict';
+
+// Reads and checks the gateway's configuration, which is in environment variables (variables.js).
+
+const crypto = require('crypto');
+const fs = require('fs');
+const checks = require('./checks');
+const { ConfigError } = require('./config-error');
+const { VARIABLES } = require('./variables');
+
+/** @typedef {Record<string, string>} Values */
+
+/** Checks of values that only make sense together. @param {Values} values @returns {string[]} */
+function problemsTogether(values) {
+  return [...editorProblems(values), ...certificateProblems(values)];
+}
+
+/** @param {Values} values @returns {string[]} */
+function editorProblems(values) {
+  const user = values.SEGANET_ADMIN_USER;
+  const hash = values.SEGANET_ADMIN_PASSWORD_HASH;
+  if (Boolean(user) !== Boolean(hash)) {
+    return ['SEGANET_ADMIN_USER and SEGANET_ADMIN_PASSWORD_HASH belong together: set both or none.'];
+  }
+  if (hash && !/^\$2[abxy]\$\d\d\$[./A-Za-z0-9]{53}$/.test(hash)) {
+    return [
+      'SEGANET_ADMIN_PASSWORD_HASH is not a bcrypt hash. Make one with "npx node-red admin hash-pw", and quote it: it holds "$".'
+    ];
+  }
+  if (values.SEGANET_EDITOR_PORT !== 'off' && !checks.isLoopback(values.SEGANET_EDITOR_HOST) && !user) {
+    return [
+      `SEGANET_EDITOR_HOST ${values.SEGANET_EDITOR_HOST} would open the editor to the network without a password, and whoever ` +
+        'reaches the editor can run any program here. Set SEGANET_ADMIN_USER and SEGANET_ADMIN_PASSWORD_HASH, or ' +
+        'leave it on 127.0.0.1 and reach it through "ssh -L 1880:127.0.0.1:1880".'
+    ];
+  }
+  return [];
+}
+
+/** @param {Values} values @returns {string[]} */
+function certificateProblems(values) {
+  const { SEGANET_UPLINK_CA: ca, SEGANET_UPLINK_CERT: cert, SEGANET_UPLINK_KEY: key } = values;
+  if (Boolean(cert) !== Boolean(key)) {
+    return ['SEGANET_UPLINK_CERT and SEGANET_UPLINK_KEY belong together: set both or none.'];
+  }
+  const problems = [
+    ca && certificateProblem('SEGANET_UPLINK_CA', ca),
+    cert && certificateProblem('SEGANET_UPLINK_CERT', cert)
+  ];
+  if (cert && !problems[1]) {
+    try {
+      const own = new crypto.X509Certificate(fs.readFileSync(cert));
+      if (!own.checkPrivateKey(crypto.createPrivateKey(fs.readFileSync(key)))) {
+        problems.push(
+          'SEGANET_UPLINK_KEY is not the key of the certificate in SEGANET_UPLINK_CERT. Name the pair that belongs together.'
+        );
+      }
+    } catch {
+      problems.push(
+        `SEGANET_UPLINK_KEY names ${key}, which is not an unencrypted PEM key. Remove its passphrase or name another file.`
+      );
+    }
+  }
+  return problems.filter((problem) => problem !== '' && problem !== undefined);
+}
+
+/** @param {string} name @param {string} file @returns {string} */
+function certificateProblem(name, file) {
+  try {
+    new crypto.X509Certificate(fs.readFileSync(file));
+    return '';
+  } catch {
+    return `${name} names ${file}, which holds no PEM certificate (-----BEGIN CERTIFICATE-----). Name another file.`;
+  }
+}
+
+/**
+ * The values of all variables: what is set, else the default. An empty value counts as not set.
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {Values}
+ * @throws {ConfigError} with one sentence for every variable that cannot be used
+ */
+function readEnvironment(env) {
+  /** @type {Values} */
+  const values = {};
+  /** @type {string[]} */
+  const problems = [];
+  for (const { name, initial, check } of VARIABLES) {
+    const set = env[name];
+    try {
+      values[name] = set ? check(set) : initial();
+    } catch (error) {
+      problems.push(`${name} ${/** @type {Error} */ (error).message}.`);
+      values[name] = initial();
+    }
+  }
+  if (problems.length === 0) problems.push(...problemsTogether(values));
+  if (problems.length > 0) throw new ConfigError(problems);
+  return values;
+}
+
+/** Checks the environment and writes the defaults into it, so that every `${SEGANET_…}` of the flow resolves. */
+function applyEnvironment(env = process.env) {
+  const values = readEnvironment(env);
+  Object.assign(env, values);
+  return values;
+}
+
+/** The table for `--help`. */
+function helpTable() {
+  const shown = VARIABLES.map(({ shown, initial }) => shown ?? (initial() || 'none'));
+  const names = Math.max(...VARIABLES.map(({ name }) => name.length));
+  const defaults = Math.max(...shown.map((each) => each.length));
+  return VARIABLES.map(
+    ({ name, help }, i) => `  ${name.padEnd(names)}  ${shown[i].padEnd(defaults)}  ${help}`
+  ).join('\n');
+}
+
+module.exports = { VARIABLES, readEnvironment, applyEnvironment, helpTable };

@@ -1,0 +1,124 @@
+'use strict';
+
+// The gateway's own folder (SEGANET_HOME): made private, holding the credential secret and the user's copy of the flow.
+
+const crypto = require('crypto');
+const fs = require('fs');
+const path = require('path');
+const { ConfigError } = require('./config-error');
+
+const SHIPPED_FLOW = path.join(__dirname, '..', 'gateway.json');
+/** What the uplink broker's credentials refer to; they hold no secret themselves. */
+const BROKER_CREDENTIALS = {
+  username: '${SEGANET_UPLINK_USERNAME}',
+  password: '${SEGANET_UPLINK_PASSWORD}'
+};
+
+/**
+ * Makes what is missing in the folder and brings the flow up to date.
+ * @param {string} folder absolute
+ * @param {string} shippedFlow
+ * @returns {{ secret: string, flowFile: string }}
+ * @throws {ConfigError}
+ */
+function prepareHome(folder, shippedFlow = SHIPPED_FLOW) {
+  try {
+    makePrivate(folder);
+    const secret = readSecret(path.join(folder, 'credential-secret'));
+    const flowFile = path.join(folder, 'gateway.json');
+    updateFlow(folder, flowFile, shippedFlow);
+    writeCredentials(path.join(folder, 'gateway_cred.json'), secret, shippedFlow);
+    return { secret, flowFile };
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    const { message } = /** @type {Error} */ (error);
+    throw new ConfigError([
+      `SEGANET_HOME ${folder} cannot be used (${message}). Name a folder that this user may write.`
+    ]);
+  }
+}
+
+/** @param {string} folder */
+function makePrivate(folder) {
+  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  // A folder that was there before keeps its mode (it may be a container's volume), but nobody else may write in it:
+  // whoever can change the flow can run programs as this user.
+  if (fs.statSync(folder).mode & 0o022) {
+    throw new ConfigError([
+      `SEGANET_HOME ${folder} can be written by other users, who could change the flow. Run "chmod 700 ${folder}".`
+    ]);
+  }
+}
+
+/** The secret that encrypts Node-RED's credentials; made at the first start. @param {string} file */
+function readSecret(file) {
+  if (!fs.existsSync(file)) writePrivate(file, crypto.randomBytes(32).toString('hex') + '\n');
+  if (fs.statSync(file).mode & 0o077) fs.chmodSync(file, 0o600);
+  const secret = fs.readFileSync(file, 'utf8').trim();
+  if (!/^[0-9a-f]{64}$/.test(secret)) {
+    throw new ConfigError([
+      `${file} is damaged. Restore it from a backup; or remove it and gateway_cred.json beside it and enter passwords anew.`
+    ]);
+  }
+  return secret;
+}
+
+/** Writes through a rename, so that a power cut leaves the old file or the new one. @param {string} file @param {string} content */
+function writePrivate(file, content) {
+  const temporary = `${file}.${process.pid}.tmp`;
+  const handle = fs.openSync(temporary, 'w', 0o600);
+  try {
+    fs.writeSync(handle, content);
+    fs.fsyncSync(handle);
+  } finally {
+    fs.closeSync(handle);
+  }
+  fs.renameSync(temporary, file);
+}
+
+/** @param {string} content */
+const digest = (content) => crypto.createHash('sha256').update(content).digest('hex');
+
+/**
+ * Copies the shipped flow at the first start, and again when it has changed while the user's copy has not. A copy that
+ * was changed (by Deploy in the editor) is the user's own and stays.
+ * @param {string} folder
+ * @param {string} flowFile
+ * @param {string} shippedFlow
+ */
+function updateFlow(folder, flowFile, shippedFlow) {
+  const record = path.join(folder, 'gateway.shipped');
+  const shipped = fs.readFileSync(shippedFlow, 'utf8');
+  if (fs.existsSync(flowFile)) {
+    const copied = fs.existsSync(record) ? fs.readFileSync(record, 'utf8').trim() : '';
+    const current = digest(fs.readFileSync(flowFile, 'utf8'));
+    if (current !== copied || current === digest(shipped)) return;
+  }
+  writePrivate(flowFile, shipped);
+  writePrivate(record, digest(shipped) + '\n');
+}
+
+/**
+ * Gives the shipped flow's broker its credentials. Node-RED keeps credentials out of the flow file, in a file of its own:
+ * { $: initialisation vector in hex + AES-256-CTR in base64, keyed by the secret's SHA-256 }.
+ * @param {string} file
+ * @param {string} secret
+ * @param {string} shippedFlow
+ */
+function writeCredentials(file, secret, shippedFlow) {
+  if (fs.existsSync(file)) return;
+  /** @type {{ id: string, type: string }[]} */
+  const nodes = JSON.parse(fs.readFileSync(shippedFlow, 'utf8'));
+  const brokers = nodes.filter(({ type }) => type === 'seganet-uplink-broker');
+  const credentials = Object.fromEntries(brokers.map(({ id }) => [id, BROKER_CREDENTIALS]));
+  const vector = crypto.randomBytes(16);
+  const cipher = crypto.createCipheriv(
+    'aes-256-ctr',
+    crypto.createHash('sha256').update(secret).digest(),
+    vector
+  );
+  const sealed = cipher.update(JSON.stringify(credentials), 'utf8', 'base64') + cipher.final('base64');
+  writePrivate(file, JSON.stringify({ $: vector.toString('hex') + sealed }) + '\n');
+}
+
+module.exports = { prepareHome, writePrivate };

@@ -1,0 +1,97 @@
+// Runs a script of this project with a Node that is new enough:  node flows/launcher/run.js SCRIPT [args]
+//
+// This file and fetch-node.js are read by whatever Node is installed, however old, so they are written in the
+// language of 2009 (ES5): an old Node must get as far as fetching a new one, not stop at a syntax error.
+'use strict';
+
+var path = require('path');
+var spawn = require('child_process').spawn;
+var fetchNode = require('./fetch-node');
+
+var MINIMUM = [22, 13];
+/** @type {NodeJS.Signals[]} */
+var SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
+/** True when a version such as "20.20.2" is the minimum or newer. @param {string} version */
+function isNewEnough(version) {
+  var parts = version.split('.');
+  var major = Number(parts[0]);
+  return major > MINIMUM[0] || (major === MINIMUM[0] && Number(parts[1]) >= MINIMUM[1]);
+}
+
+/** Runs the script in this very process, as `node SCRIPT` would: no second process, nothing to forward. @param {string} script @param {string[]} args */
+function runHere(script, args) {
+  process.argv = [process.execPath, path.resolve(script)].concat(args);
+  require('module').runMain();
+}
+
+/**
+ * Runs the script with another Node and ends as the script ends: same exit code or same signal.
+ * @param {string} binary
+ * @param {string} script
+ * @param {string[]} args
+ */
+function runWith(binary, script, args) {
+  /** @type {NodeJS.ProcessEnv} */
+  var env = {};
+  Object.keys(process.env).forEach(function (name) {
+    env[name] = process.env[name];
+  });
+  // A script that starts "node" itself must get the same one.
+  env.PATH = path.dirname(binary) + path.delimiter + (env.PATH || '');
+  // start.js ends when this process is gone: a supervisor that kills the launcher must not leave a gateway behind.
+  env.SEGANET_LAUNCHER_PID = String(process.pid);
+
+  var child = spawn(binary, [script].concat(args), { stdio: 'inherit', env: env });
+  /** @type {Record<string, () => void>} */
+  var forwards = {};
+  SIGNALS.forEach(function (signal) {
+    forwards[signal] = function () {
+      child.kill(signal);
+    };
+    process.on(signal, forwards[signal]);
+  });
+  child.on('error', function (error) {
+    fail('Cannot start ' + binary + ': ' + error.message);
+  });
+  child.on('exit', function (code, signal) {
+    SIGNALS.forEach(function (name) {
+      process.removeListener(name, forwards[name]);
+    });
+    if (signal) {
+      process.kill(process.pid, signal);
+    } else {
+      process.exit(code === null ? 1 : code);
+    }
+  });
+}
+
+/** @param {string} message */
+function fail(message) {
+  console.error(message);
+  process.exit(1);
+}
+
+/** @param {string[]} args */
+function main(args) {
+  var script = args[0];
+  if (!script) {
+    fail('Usage: node flows/launcher/run.js SCRIPT [arguments]');
+  } else if (isNewEnough(process.versions.node)) {
+    runHere(script, args.slice(1));
+  } else {
+    fetchNode.ensureNode({ minimum: MINIMUM.join('.') }, function (error, binary) {
+      if (error || !binary) {
+        fail(error ? error.message : 'No Node was found.');
+      } else {
+        runWith(binary, script, args.slice(1));
+      }
+    });
+  }
+}
+
+if (require.main === module) {
+  main(process.argv.slice(2));
+}
+
+module.exports = { isNewEnough: isNewEnough, runWith: runWith };

@@ -1,0 +1,108 @@
+'use strict';
+
+// npm start: reads the environment, starts the demo when no cloud is named, and runs Node-RED in this process.
+
+const path = require('path');
+const { applyEnvironment, helpTable } = require('./environment');
+const { ConfigError, EXIT_CONFIG } = require('./config-error');
+const { stopOnSignals, stopWithLauncher } = require('./stop');
+const { watchEditor, watchStatuses } = require('./watch');
+const { guardUpgrades } = require('./loopback-guard');
+const { isLoopback } = require('./checks');
+const { say } = require('./log');
+const demo = require('../demo/demo');
+
+const SETTINGS = path.join(__dirname, '..', '..', 'settings.js');
+
+const HELP = `Starts the gateway: npm start
+
+Configuration is by environment variables. An empty one counts as not set.
+
+${helpTable()}
+
+Without SEGANET_UPLINK_URL it runs against a demo cloud on this machine, with a simulated fleet of 64 devices.
+`;
+
+/** @typedef {Record<string, string>} Values */
+/** @typedef {Awaited<ReturnType<typeof demo.startCloud>>['child']} ChildProcess */
+
+/** The demo's children, for the end. @type {{ cloud?: ChildProcess, fleet?: ChildProcess }} */
+const children = {};
+
+/** @param {Values} env */
+async function startDemoCloud(env) {
+  const folder = path.join(env.SEGANET_HOME, 'demo');
+  const { child, settings } = await demo.startCloud(folder, (topic) => {
+    say(`demo cloud: the first record has arrived, on ${topic}`);
+  });
+  children.cloud = child;
+  child
+    .removeAllListeners('exit')
+    .once('exit', () => say('demo cloud: ended; start the gateway again for a new one'));
+  say(`demo cloud: ${settings.SEGANET_UPLINK_URL} (TLS 1.3), its CA is ${settings.SEGANET_UPLINK_CA}`);
+  Object.assign(process.env, settings);
+  process.env.SEGANET_RULES ||= JSON.stringify(demo.DEMO_RULES);
+}
+
+/** @param {Values} env @param {number} port */
+function startDemoFleet(env, port) {
+  // A listener on all addresses is reached on loopback.
+  const host = /^(0\.0\.0\.0|::)$/.test(env.SEGANET_DEVICE_HOST) ? '127.0.0.1' : env.SEGANET_DEVICE_HOST;
+  children.fleet = demo.startFleet({ host, port }, (devices) =>
+    say(`demo fleet: ${devices} devices connected`)
+  );
+}
+
+/** @param {Values} env @param {boolean} isDemo */
+async function runNodeRed(env, isDemo) {
+  const settings = require(SETTINGS);
+  const RED = require('node-red');
+  watchStatuses(RED, (port) => {
+    if (isDemo) startDemoFleet(env, port);
+  });
+  // Node-RED's own main program: it makes the HTTP server, reads the flow, and stops the nodes on a signal.
+  process.argv = [
+    process.execPath,
+    require.resolve('node-red/red.js'),
+    '--settings',
+    SETTINGS,
+    '--title',
+    'seganet-gateway'
+  ];
+  require(process.argv[1]);
+  // It makes its server after a promise, and listens only when the nodes are loaded.
+  await new Promise((resolve) => setImmediate(resolve));
+  if (settings.httpAdminRoot === false) return;
+  const server = /** @type {import('http').Server} */ (RED.server);
+  watchEditor(server);
+  if (!settings.adminAuth) guardUpgrades(server);
+}
+
+async function main() {
+  if (process.argv.slice(2).some((argument) => argument === '--help' || argument === '-h')) {
+    process.stdout.write(HELP);
+    return;
+  }
+  // All files are the gateway's own: the flow, its secrets, its log.
+  process.umask(0o077);
+  const env = applyEnvironment();
+  stopWithLauncher();
+  stopOnSignals(() => demo.stop(children.fleet));
+  if (!isLoopback(env.SEGANET_DEVICE_HOST)) {
+    say(
+      `devices: ${env.SEGANET_DEVICE_HOST} is open to the network, and devices need no password; see docs/security.md`
+    );
+  }
+  const isDemo = !env.SEGANET_UPLINK_URL;
+  if (isDemo) await startDemoCloud(env);
+  await runNodeRed(env, isDemo);
+}
+
+main().catch((error) => {
+  if (error instanceof ConfigError) {
+    console.error(error.message);
+    process.exit(EXIT_CONFIG);
+  }
+  console.error(`The gateway cannot start: ${error.message}`);
+  process.exit(1);
+});

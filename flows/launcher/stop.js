@@ -1,0 +1,61 @@
+'use strict';
+
+// The end of the gateway. Node-RED itself stops the nodes on a signal, which drains them; here is what it leaves open:
+// an end before it has started, an end that hangs, and an end without a signal.
+
+const { say } = require('./log');
+
+const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
+/** Draining has its own, shorter limit; this is for nodes of other authors that never finish. */
+const LIMIT_MS = 20000;
+/**
+ * One Ctrl-C arrives several times: from the terminal, from npm and from the launcher. Only a signal later than this
+ * is a second wish.
+ */
+const SAME_WISH_MS = 1000;
+
+/** @param {string} why @param {number} code */
+function leave(why, code) {
+  console.error(why);
+  process.exit(code);
+}
+
+/**
+ * Call before Node-RED is loaded.
+ * @param {() => void} onFirst before anything stops
+ */
+function stopOnSignals(onFirst) {
+  let firstAt = 0;
+  for (const signal of SIGNALS) {
+    process.on(signal, () => {
+      if (firstAt === 0) {
+        firstAt = performance.now();
+        // Node-RED adds its own listener once it is loaded; alone, we have nothing to drain.
+        if (process.listenerCount(signal) === 1) process.exit(0);
+        say(`stopping (${signal}): delivering what is held`);
+        onFirst();
+        setTimeout(
+          () => leave(`error: not stopped after ${LIMIT_MS / 1000} s; ending now`, 1),
+          LIMIT_MS
+        ).unref();
+      } else if (performance.now() - firstAt > SAME_WISH_MS) {
+        leave(`stopping at once (${signal} again): what was held is lost`, 1);
+      }
+    });
+  }
+}
+
+/** Stops when the launcher that started this process is gone (see run.js), as it cannot pass on its kill -9. */
+function stopWithLauncher() {
+  const launcher = Number(process.env.SEGANET_LAUNCHER_PID);
+  delete process.env.SEGANET_LAUNCHER_PID;
+  if (launcher !== process.ppid) return;
+  const timer = setInterval(() => {
+    if (process.ppid === launcher) return;
+    clearInterval(timer);
+    process.kill(process.pid, 'SIGTERM');
+  }, 1000);
+  timer.unref();
+}
+
+module.exports = { stopOnSignals, stopWithLauncher };

@@ -1,0 +1,183 @@
+'use strict';
+
+// The gateway's configuration: the table of its environment variables.
+
+const os = require('os');
+const path = require('path');
+const checks = require('./checks');
+
+/**
+ * @typedef {object} Variable
+ * @property {string} name
+ * @property {string} [shown] how the default is written in the table, where it is not the value itself
+ * @property {() => string} initial the default
+ * @property {checks.Check} check
+ * @property {string} help
+ */
+
+/** @param {string} value */
+const always = (value) => () => value;
+const home = () => path.join(os.homedir(), '.seganet');
+
+/** @type {Variable[]} */
+const VARIABLES = [
+  {
+    name: 'SEGANET_HOME',
+    shown: '~/.seganet',
+    initial: home,
+    check: checks.folder,
+    help: 'Folder for the flow, its secrets and the demo.'
+  },
+  {
+    name: 'SEGANET_GATEWAY_ID',
+    shown: 'host name',
+    initial: os.hostname,
+    check: checks.gatewayId,
+    help: 'Name of this gateway in the cloud: topic level and MQTT client id.'
+  },
+  {
+    name: 'SEGANET_DEVICE_HOST',
+    initial: always('127.0.0.1'),
+    check: checks.host,
+    help: 'Address on which devices connect.'
+  },
+  {
+    name: 'SEGANET_MQTT_PORT',
+    initial: always('1883'),
+    check: checks.integer(0, 65535),
+    help: 'Port on which devices connect with MQTT; 0 = any free one.'
+  },
+  {
+    name: 'SEGANET_UPLINK_URL',
+    shown: 'demo cloud',
+    initial: always(''),
+    check: checks.uplinkUrl,
+    help: 'Cloud broker, mqtts://HOST:PORT. Unset: a demo cloud and a simulated fleet.'
+  },
+  {
+    name: 'SEGANET_UPLINK_CA',
+    shown: 'well-known CAs',
+    initial: always(''),
+    check: checks.file,
+    help: "PEM file of the CA that signed the broker's certificate."
+  },
+  {
+    name: 'SEGANET_UPLINK_CERT',
+    initial: always(''),
+    check: checks.file,
+    help: "PEM file of the gateway's own certificate, for brokers that ask for one."
+  },
+  {
+    name: 'SEGANET_UPLINK_KEY',
+    initial: always(''),
+    check: checks.file,
+    help: 'PEM file of the key of SEGANET_UPLINK_CERT.'
+  },
+  {
+    name: 'SEGANET_UPLINK_USERNAME',
+    initial: always(''),
+    check: checks.text,
+    help: 'User name for the broker.'
+  },
+  {
+    name: 'SEGANET_UPLINK_PASSWORD',
+    initial: always(''),
+    check: checks.text,
+    help: 'Password for the broker.'
+  },
+  {
+    name: 'SEGANET_UPLINK_PROTOCOL',
+    initial: always('5'),
+    check: checks.oneOf('5', '4'),
+    help: 'MQTT version: 5, or 4 for MQTT 3.1.1.'
+  },
+  {
+    name: 'SEGANET_UPLINK_TOPIC',
+    initial: always('gw/{gateway}/{class}'),
+    check: checks.text,
+    help: 'Topic of a batch; also {device} and {topic}.'
+  },
+  {
+    name: 'SEGANET_RULES',
+    shown: 'none',
+    initial: always(''),
+    check: checks.rules,
+    help: 'Priority rules, JSON: [{"topic":"d/+/alarm","class":1}]. First match wins.'
+  },
+  {
+    name: 'SEGANET_BATCH_MODE',
+    initial: always('envelope'),
+    check: checks.oneOf('envelope', 'records', 'off'),
+    help: 'envelope (many records a PUBLISH), records (one each) or off.'
+  },
+  {
+    name: 'SEGANET_BATCH_FORMAT',
+    initial: always('ndjson'),
+    check: checks.oneOf('ndjson'),
+    help: 'Format of an envelope.'
+  },
+  {
+    name: 'SEGANET_BATCH_DEVICES',
+    initial: always('50'),
+    check: checks.integer(0, 1e6),
+    help: 'Batch only from this many connected devices on; 0 = always.'
+  },
+  {
+    name: 'SEGANET_BATCH_BYTES',
+    initial: always('1024'),
+    check: checks.integer(64, 1048576),
+    help: 'A batch is sealed before it exceeds this many payload bytes.'
+  },
+  {
+    name: 'SEGANET_BATCH_MS',
+    initial: always('1000'),
+    check: checks.integer(1, 3600000),
+    help: 'A batch is sealed when its oldest record is this old.'
+  },
+  {
+    name: 'SEGANET_WORKERS',
+    initial: always('0'),
+    check: checks.integer(0, 64),
+    help: 'Worker threads; 0 = one for each allowed core but the first.'
+  },
+  {
+    name: 'SEGANET_CPUS',
+    shown: 'all but the first',
+    initial: always(''),
+    check: checks.cpuList,
+    help: 'Cores for the workers, such as 1-3,5.'
+  },
+  {
+    name: 'SEGANET_INFLIGHT',
+    initial: always('32'),
+    check: checks.integer(1, 1024),
+    help: 'PUBLISH packets sent to the cloud and not yet acknowledged, at most.'
+  },
+  {
+    name: 'SEGANET_MEMORY_MIB',
+    initial: always('64'),
+    check: checks.integer(1, 65536),
+    help: 'Memory for records; devices are slowed when it is full.'
+  },
+  {
+    name: 'SEGANET_EDITOR_PORT',
+    initial: always('1880'),
+    check: checks.portOrOff,
+    help: 'Port of the Node-RED editor, or off.'
+  },
+  {
+    name: 'SEGANET_EDITOR_HOST',
+    initial: always('127.0.0.1'),
+    check: checks.host,
+    help: 'Address of the editor; other than loopback only with a password.'
+  },
+  { name: 'SEGANET_ADMIN_USER', initial: always(''), check: checks.text, help: 'User name for the editor.' },
+  {
+    name: 'SEGANET_ADMIN_PASSWORD_HASH',
+    initial: always(''),
+    check: checks.text,
+    help: "bcrypt hash of the editor's password (npx node-red admin hash-pw)."
+  }
+];
+
+module.exports = { VARIABLES };

@@ -1,0 +1,67 @@
+'use strict';
+
+// Says on the console what is up, from what the runtime itself reports: a line for the editor when it listens, for each
+// device listener and each uplink when its node says so, and again when that changes.
+
+const { say } = require('./log');
+
+/** @typedef {{ id: string, status: { fill?: string, text?: string } }} NodeStatus */
+
+const KINDS = /** @type {Record<string, string>} */ ({
+  'seganet-mqtt-devices': 'devices',
+  'seganet-uplink': 'uplink'
+});
+
+/**
+ * @param {import('http').Server} server
+ */
+function watchEditor(server) {
+  server.once('listening', () => {
+    const { address, family, port } = /** @type {import('net').AddressInfo} */ (server.address());
+    say(`editor: http://${family === 'IPv6' ? `[${address}]` : address}:${port}/`);
+  });
+}
+
+/**
+ * The whole sentence behind an uplink's red status, which has room for its first words only.
+ * @param {any} RED
+ * @param {string} id of the uplink node
+ * @returns {string}
+ */
+function reasonOf(RED, id) {
+  let broker = '';
+  RED.nodes.eachNode((/** @type {{ id: string, broker?: string }} */ config) => {
+    if (config.id === id) broker = config.broker ?? '';
+  });
+  const { state = '', reason = '' } = RED.nodes.getNode(broker)?.link?.state ?? {};
+  return reason && `${state}: ${reason}`;
+}
+
+/**
+ * @param {any} RED the node-red module
+ * @param {(port: number) => void} onListening called once, when devices can connect
+ */
+function watchStatuses(RED, onListening) {
+  /** @type {Map<string, string>} what was said last, by node */
+  const said = new Map();
+  let listening = false;
+  RED.events.on('node-status', (/** @type {NodeStatus} */ { id, status }) => {
+    const kind = KINDS[RED.nodes.getNode(id)?.type];
+    const { fill, text = '' } = status;
+    // Yellow is on its way to something else. A red one is said again when its reason changes.
+    if (!kind || (fill !== 'green' && fill !== 'red')) return;
+    const state = fill === 'red' ? text : fill;
+    if (said.get(id) === state) return;
+    said.set(id, state);
+    const port = kind === 'devices' && fill === 'green' ? Number(/^\d+/.exec(text)?.[0]) : 0;
+    // What follows the first point of a green status are figures, which go stale.
+    const words = fill === 'green' ? text.split(' · ')[0] : reasonOf(RED, id) || text;
+    say(port ? `devices: MQTT listener on port ${port}` : `${kind}: ${words}`);
+    if (port && !listening) {
+      listening = true;
+      onListening(port);
+    }
+  });
+}
+
+module.exports = { watchEditor, watchStatuses };

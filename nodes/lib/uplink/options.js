@@ -1,0 +1,99 @@
+'use strict';
+
+const { badCharacter } = require('./topics');
+
+/**
+ * @typedef {object} TlsOptions plain data, as tls.connect takes it
+ * @property {string | Uint8Array} [ca] @property {string | Uint8Array} [cert] @property {string | Uint8Array} [key]
+ * @property {string} [passphrase] @property {string} [servername] @property {boolean} [rejectUnauthorized]
+ * @property {string[]} [ALPNProtocols]
+ */
+
+/**
+ * @typedef {object} UplinkOptions
+ * @property {string} url mqtts://host:8883, or mqtt://host:1883 where the network is trusted
+ * @property {TlsOptions} [tls]
+ * @property {string} [minTls] 'TLSv1.3' (default) or 'TLSv1.2'
+ * @property {string} gateway value of {gateway}
+ * @property {string} [clientId] default: gateway
+ * @property {string} [username] @property {string} [password]
+ * @property {4 | 5 | '4' | '5'} [protocolVersion] default 5
+ * @property {number} [keepalive] seconds, default 30, 0 = off
+ * @property {number} [inflight] PUBLISH packets in flight, default 32, 1..1024
+ * @property {number} [reconnectMinMs] default 500 @property {number} [reconnectMaxMs] default 30000
+ * @property {number} [connectTimeoutMs] default 15000
+ * @property {number} [ackTimeoutMs] the connection is renewed when nothing is acknowledged for so long, default 20000
+ * @property {number} [retryMs] wait after a refused PUBLISH, default 1000
+ * @property {string} [nativePath] module with UplinkSource, default the engine's addon
+ */
+
+/** @typedef {{host: string, port: number, secure: boolean}} Address */
+
+/** @typedef {Required<Omit<UplinkOptions, 'url' | 'username' | 'password' | 'protocolVersion'>> & Address & {username?: string, password?: string, protocolVersion: 4 | 5}} CheckedOptions */
+
+/** @type {Record<string, boolean>} */
+const SCHEMES = { 'mqtts:': true, 'ssl:': true, 'tls:': true, 'mqtt:': false, 'tcp:': false };
+
+/** @param {string} text @returns {Address} */
+function parseUrl(text) {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (!url || !(url.protocol in SCHEMES) || !url.hostname) {
+    throw new TypeError(
+      `'${text}' is not a broker's address. Enter one such as mqtts://broker.example.com:8883.`
+    );
+  }
+  const secure = SCHEMES[url.protocol];
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  return { host, port: Number(url.port) || (secure ? 8883 : 1883), secure };
+}
+
+/** @param {string} name @param {unknown} value @param {number} fallback @param {number} min @param {number} max */
+function number(name, value, fallback, min, max) {
+  if (value === undefined || value === null || value === '') return fallback;
+  const n = Number(value);
+  if (!Number.isInteger(n) || n < min || n > max) {
+    throw new TypeError(`${name} is ${value}; it must be a whole number from ${min} to ${max}.`);
+  }
+  return n;
+}
+
+/** @param {string | undefined} value @param {string} fallback @param {string[]} allowed @param {string} name */
+function oneOf(name, value, fallback, allowed) {
+  if (value === undefined || value === '') return fallback;
+  if (!allowed.includes(value))
+    throw new TypeError(`${name} is ${value}; it must be ${allowed.join(' or ')}.`);
+  return value;
+}
+
+/**
+ * Fills defaults. Throws TypeError with a sentence for the user.
+ * @param {UplinkOptions} options @param {string} defaultNative
+ * @returns {CheckedOptions}
+ */
+function checkOptions(options, defaultNative) {
+  const gateway = String(options.gateway ?? '');
+  const bad = gateway === '' ? 'must not be empty' : badCharacter(gateway);
+  if (bad) throw new TypeError(`The gateway id '${gateway}' ${bad}.`);
+  const day = 86400000;
+  const version = String(options.protocolVersion ?? '');
+  return {
+    ...parseUrl(options.url),
+    tls: options.tls ?? {},
+    minTls: oneOf('minTls', options.minTls, 'TLSv1.3', ['TLSv1.3', 'TLSv1.2']),
+    gateway,
+    clientId: options.clientId || gateway,
+    username: options.username || undefined,
+    password: options.password || undefined,
+    protocolVersion: oneOf('protocolVersion', version, '5', ['4', '5']) === '5' ? 5 : 4,
+    keepalive: number('keepalive', options.keepalive, 30, 0, 65535),
+    inflight: number('inflight', options.inflight, 32, 1, 1024),
+    reconnectMinMs: number('reconnectMinMs', options.reconnectMinMs, 500, 1, day),
+    reconnectMaxMs: number('reconnectMaxMs', options.reconnectMaxMs, 30000, 1, day),
+    connectTimeoutMs: number('connectTimeoutMs', options.connectTimeoutMs, 15000, 1, day),
+    ackTimeoutMs: number('ackTimeoutMs', options.ackTimeoutMs, 20000, 1, day),
+    retryMs: number('retryMs', options.retryMs, 1000, 1, day),
+    nativePath: options.nativePath ?? defaultNative
+  };
+}
+
+module.exports = { checkOptions, parseUrl };

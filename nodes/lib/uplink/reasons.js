@@ -1,0 +1,155 @@
+'use strict';
+
+/**
+ * @typedef {object} Reason
+ * @property {string} code short, for a status line: ECONNREFUSED, CONNACK 135 …
+ * @property {string} reason a sentence with a remedy
+ * @property {boolean} refused the broker, or our check of it, said no; waiting alone will not help
+ */
+
+/** @typedef {{host: string, port: number, minTls: string, protocolVersion: number}} Target */
+
+/** @typedef {(t: Target) => string} Sentence */
+
+/** @type {Record<string, Sentence>} */
+const NETWORK = {
+  ECONNREFUSED: (t) =>
+    `Nothing listens at ${t.host}:${t.port}. Check the address, the port and that the broker runs.`,
+  ENOTFOUND: (t) => `The name ${t.host} is not known. Check its spelling and this machine's DNS.`,
+  EAI_AGAIN: (t) => `The name ${t.host} cannot be looked up now. Check this machine's DNS and network.`,
+  ETIMEDOUT: (t) => `${t.host}:${t.port} does not answer. Check the network and the firewall.`,
+  EHOSTUNREACH: (t) => `There is no way to ${t.host}. Check the network.`,
+  ENETUNREACH: (t) => `There is no way to ${t.host}. Check the network.`,
+  ECONNRESET: (t) =>
+    `${t.host}:${t.port} closed the connection. Check that the port speaks MQTT as the URL says (mqtts or mqtt).`,
+  EPIPE: (t) => `${t.host}:${t.port} closed the connection.`
+};
+
+const UNTRUSTED = () =>
+  "The broker's certificate is signed by an authority that is not trusted here. Add the authority's certificate in the TLS node.";
+
+/** @type {Record<string, Sentence>} */
+const TLS = {
+  CERT_HAS_EXPIRED: () =>
+    "The broker's certificate has expired. Renew it on the broker, or correct this machine's clock.",
+  CERT_NOT_YET_VALID: () => "The broker's certificate is not valid yet. Correct this machine's clock.",
+  ERR_TLS_CERT_ALTNAME_INVALID: (t) =>
+    `The broker's certificate is not for ${t.host}. Use the name in the certificate, or set the server name in the TLS node.`,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  DEPTH_ZERO_SELF_SIGNED_CERT: () =>
+    "The broker's certificate is self-signed and not trusted here. Add this certificate as the authority in the TLS node.",
+  CERT_SIGNATURE_FAILURE: UNTRUSTED,
+  CERT_REVOKED: () => "The broker's certificate was revoked. Renew it on the broker."
+};
+
+/** CONNACK codes of MQTT 3.1.1 [3.2.2.3] and the reason codes of MQTT 5 [3.2.2.2] that say the same. */
+const CREDENTIALS = () => 'The broker refused the user name or password. Check them in the broker node.';
+const UNAUTHORIZED = () =>
+  'The broker does not allow this client. Check user name, password and the rights of the client id.';
+const CLIENT_ID = () => 'The broker refused the client id. Choose another in the broker node.';
+const VERSION = (/** @type {Target} */ t) =>
+  `The broker does not speak MQTT ${t.protocolVersion === 5 ? '5. Choose 3.1.1' : '3.1.1. Choose 5'} in the broker node.`;
+const UNAVAILABLE = () => 'The broker says that it is not available now. Trying again.';
+/** @type {Record<number, Sentence>} */
+const CONNACK = {
+  1: VERSION,
+  2: CLIENT_ID,
+  3: UNAVAILABLE,
+  4: CREDENTIALS,
+  5: UNAUTHORIZED,
+  0x84: VERSION,
+  0x85: CLIENT_ID,
+  0x86: CREDENTIALS,
+  0x87: UNAUTHORIZED,
+  0x88: UNAVAILABLE,
+  0x89: () => 'The broker is busy. Trying again.',
+  0x8a: () => 'The broker has banned this client. Ask its administrator.',
+  0x8c: () => 'The broker wants another way of authentication than user name and password.',
+  0x97: () => "The broker's quota for this client is used up.",
+  0x9c: () => 'The broker asks to use another server. Change the URL in the broker node.',
+  0x9d: () => 'The broker has moved. Change the URL in the broker node.',
+  0x9f: () => 'The broker takes no more connections at this rate. Trying again.'
+};
+
+/** @type {Record<number, string>} */
+const DISCONNECT = {
+  0x8b: 'The broker is shutting down.',
+  0x8d: 'The broker heard nothing from us for too long.',
+  0x8e: 'Another client connected with the same client id. Give each gateway its own.',
+  0x93: 'The broker says that too many packets are in flight. Lower the window in the broker node.',
+  0x95: 'The broker says that a packet is too large. Lower the bytes of the batches.',
+  0x97: "The broker's quota for this client is used up.",
+  0x98: 'An administrator of the broker closed the connection.'
+};
+
+/** @param {any} error @param {Target} target @returns {Reason} */
+function explain(error, target) {
+  const { code } = error;
+  if (typeof code === 'number') {
+    const sentence = CONNACK[code];
+    const reason = sentence ? sentence(target) : `The broker refused the connection (reason code ${code}).`;
+    return { code: `CONNACK ${code}`, reason, refused: true };
+  }
+  if (code in NETWORK) return { code, reason: NETWORK[code](target), refused: false };
+  if (code in TLS) return { code, reason: TLS[code](target), refused: true };
+  if (/ALERT_PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|VERSION_TOO_LOW/.test(code)) {
+    return { code, reason: noCommonTls(target), refused: true };
+  }
+  if (/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/.test(code)) {
+    const reason = `${target.host}:${target.port} does not speak TLS. Use its TLS port, or mqtt:// on a network that you trust.`;
+    return { code, reason, refused: true };
+  }
+  if (/ALERT|BAD_CERTIFICATE/.test(code)) {
+    const reason = `The broker refused our TLS connection (${code}). Check the certificate and key in the TLS node.`;
+    return { code, reason, refused: true };
+  }
+  if (/connack timeout/.test(error.message)) {
+    return {
+      code: 'NO_CONNACK',
+      reason: `${target.host}:${target.port} does not answer as an MQTT broker.`,
+      refused: false
+    };
+  }
+  if (/Keepalive timeout/.test(error.message)) {
+    return { code: 'KEEPALIVE', reason: 'The broker did not answer the keep-alive ping.', refused: false };
+  }
+  return {
+    code: String(code ?? 'ERROR'),
+    reason: `The connection failed: ${error.message}.`,
+    refused: false
+  };
+}
+
+/** @param {Target} target */
+function noCommonTls(target) {
+  return target.minTls === 'TLSv1.3'
+    ? 'The broker does not speak TLS 1.3. Update the broker, or set the lowest version to TLSv1.2 in the broker node.'
+    : 'The broker speaks no TLS version that is allowed here. Update the broker.';
+}
+
+/** @param {number | undefined} reasonCode of a DISCONNECT from the broker @returns {Reason} */
+function explainDisconnect(reasonCode = 0) {
+  const reason = DISCONNECT[reasonCode] ?? `The broker closed the connection (reason code ${reasonCode}).`;
+  return { code: `DISCONNECT ${reasonCode}`, reason, refused: false };
+}
+
+/** @type {Record<number, string>} */
+const REFUSALS = {
+  0x80: 'unspecified error',
+  0x83: 'implementation specific error',
+  0x87: 'not authorized for this topic',
+  0x90: 'topic name invalid',
+  0x91: 'packet identifier in use',
+  0x97: 'quota exceeded',
+  0x99: 'payload format invalid'
+};
+
+/** @param {number} code */
+function refusalName(code) {
+  return REFUSALS[code] ?? `reason code ${code}`;
+}
+
+module.exports = { explain, explainDisconnect, refusalName };

@@ -1,0 +1,192 @@
+'use strict';
+
+const { EventEmitter } = require('node:events');
+const path = require('node:path');
+const { Worker } = require('node:worker_threads');
+const { Backoff } = require('./backoff');
+const { checkOptions } = require('./options');
+const { badCharacter, validateTopicTemplate } = require('./topics');
+
+/** @typedef {{topic?: string, recordTopic?: string, qos?: 0 | 1 | '0' | '1', gateway?: string}} StageOptions */
+
+const COUNTERS = /** @type {const} */ (['published', 'acknowledged', 'redelivered', 'failed']);
+const DEFAULT_NATIVE = path.join(__dirname, '../../../native');
+const RESTART_MIN_MS = 250;
+const RESTART_MAX_MS = 30000;
+/** What the thread may take, beyond its time-out, to say DISCONNECT. */
+const GRACE_MS = 1000;
+
+/**
+ * The uplink thread of one broker, seen from Node-RED's thread. Records never come here: the thread pulls them from the engine.
+ *
+ * Events: 'state' {state, code, reason, rttMs, inflight, published, acknowledged, redelivered, failed}, on change and at 1 Hz;
+ * 'problem' {code, reason, count}, at most once a second for a code: records that were refused, or wait for a topic.
+ */
+class UplinkThread extends EventEmitter {
+  /** Throws TypeError with a sentence for the user. @param {import('./options').UplinkOptions} options */
+  constructor(options) {
+    super();
+    this.options = checkOptions(options, DEFAULT_NATIVE);
+    this.backoff = new Backoff(RESTART_MIN_MS, RESTART_MAX_MS);
+    /** @type {{token: number, uplink: number} | null} */
+    this.engine = null;
+    /** @type {Record<string, object>} */
+    this.stages = {};
+    /** Counters of threads that are gone, and of the present one. */
+    this.past = { published: 0, acknowledged: 0, redelivered: 0, failed: 0 };
+    this.present = { ...this.past };
+    /** @type {Map<number, (done: boolean) => void>} */
+    this.drains = new Map();
+    this.lastDrain = 0;
+    /** @type {Promise<boolean> | null} */
+    this.stopping = null;
+    /** @type {NodeJS.Timeout | undefined} */
+    this.restartTimer = undefined;
+    /** @type {Worker | null} */
+    this.worker = null;
+    /** @type {boolean | undefined} */
+    this.stoppedInTime = undefined;
+    this.#start();
+  }
+
+  /**
+   * Pulls from this engine from now on; batches of an engine attached before go back to it.
+   * @param {number} token Engine.token @param {number} uplink number used in the plan's uplink stages
+   */
+  attach(token, uplink) {
+    this.engine = { token, uplink };
+    this.#post({ type: 'attach', token, uplink });
+  }
+
+  /**
+   * Adds or replaces uplink stages; call it before applyPlan(). Throws TypeError with a sentence for the user.
+   * @param {Record<string, StageOptions>} stages by stage id
+   */
+  setStages(stages) {
+    const checked = Object.fromEntries(Object.entries(stages).map(([id, stage]) => [id, checkStage(stage)]));
+    Object.assign(this.stages, checked);
+    this.#post({ type: 'stages', stages: this.stages });
+  }
+
+  /**
+   * Resolves true when nothing is in flight and the engine has nothing ready; false after the time-out.
+   * @param {number} timeoutMs @returns {Promise<boolean>}
+   */
+  drain(timeoutMs) {
+    if (!this.worker || this.stopping) return Promise.resolve(false);
+    const id = ++this.lastDrain;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#drained(id, false), timeoutMs);
+      this.drains.set(id, (done) => {
+        clearTimeout(timer);
+        resolve(done);
+      });
+      this.#post({ type: 'drain', id });
+    });
+  }
+
+  /**
+   * Takes no more batches, waits at most so long for the acknowledgements of those taken, says DISCONNECT and ends the thread.
+   * What was not acknowledged goes back to the engine.
+   * @param {number} timeoutMs @returns {Promise<boolean>} true when everything taken was acknowledged
+   */
+  stop(timeoutMs) {
+    this.stopping ??= this.#stop(timeoutMs);
+    return this.stopping;
+  }
+
+  #start() {
+    const worker = new Worker(path.join(__dirname, 'worker.js'), {
+      workerData: { options: this.options },
+      name: 'seganet-uplink'
+    });
+    this.worker = worker;
+    let cause = '';
+    worker.on('message', (message) => this.#onMessage(message));
+    worker.on('error', (error) => (cause = String(error?.message ?? error)));
+    worker.on('exit', (code) => this.#onExit(worker, cause || `exit code ${code}`));
+    if (Object.keys(this.stages).length > 0) this.#post({ type: 'stages', stages: this.stages });
+    if (this.engine) this.#post({ type: 'attach', ...this.engine });
+    for (const id of this.drains.keys()) this.#post({ type: 'drain', id });
+  }
+
+  /** @param {object} message */
+  #post(message) {
+    this.worker?.postMessage(message);
+  }
+
+  /** @param {any} message */
+  #onMessage({ type, ...message }) {
+    if (type === 'state') {
+      for (const name of COUNTERS) {
+        this.present[name] = message[name];
+        message[name] += this.past[name];
+      }
+      if (message.state === 'connected') this.backoff.reset();
+      this.emit('state', message);
+    } else if (type === 'problem') this.emit('problem', message);
+    else if (type === 'drained') this.#drained(message.id, true);
+    else if (type === 'stopped') {
+      this.stoppedInTime = message.inTime;
+      this.worker?.terminate();
+    }
+  }
+
+  /** @param {number} id @param {boolean} done */
+  #drained(id, done) {
+    this.drains.get(id)?.(done);
+    this.drains.delete(id);
+  }
+
+  /** The thread died. The engine gives its batches to the next one. @param {Worker} worker @param {string} cause */
+  #onExit(worker, cause) {
+    if (this.worker !== worker) return;
+    this.worker = null;
+    for (const name of COUNTERS) {
+      this.past[name] += this.present[name];
+      this.present[name] = 0;
+    }
+    if (this.stopping) return;
+    const wait = this.backoff.next();
+    this.restartTimer = setTimeout(() => this.#start(), wait);
+    const reason = `The uplink thread ended unexpectedly (${cause}). It starts again in ${wait} ms.`;
+    this.#emitEnd('disconnected', 'THREAD', reason);
+  }
+
+  /** @param {string} state @param {string} code @param {string} reason */
+  #emitEnd(state, code, reason) {
+    this.emit('state', { state, code, reason, rttMs: 0, inflight: 0, ...this.past });
+  }
+
+  /** @param {number} timeoutMs */
+  async #stop(timeoutMs) {
+    clearTimeout(this.restartTimer);
+    for (const id of [...this.drains.keys()]) this.#drained(id, false);
+    const { worker } = this;
+    if (worker) {
+      const exited = new Promise((resolve) => worker.once('exit', resolve));
+      worker.postMessage({ type: 'stop', timeoutMs });
+      const timer = setTimeout(() => worker.terminate(), timeoutMs + GRACE_MS);
+      await exited;
+      clearTimeout(timer);
+    }
+    this.worker = null;
+    // A thread that had to be terminated could not say it.
+    if (this.stoppedInTime === undefined) this.#emitEnd('stopped', '', '');
+    return this.stoppedInTime ?? !worker;
+  }
+}
+
+/** @param {StageOptions} stage */
+function checkStage({ topic = 'gw/{gateway}/{class}', recordTopic = '{topic}', qos = 1, gateway }) {
+  for (const template of [topic, recordTopic]) {
+    const valid = validateTopicTemplate(template);
+    if (valid !== true) throw new TypeError(valid);
+  }
+  if (!['0', '1'].includes(String(qos))) throw new TypeError(`qos is ${qos}; it must be 0 or 1.`);
+  const bad = gateway === undefined ? '' : badCharacter(gateway);
+  if (bad) throw new TypeError(`The gateway id '${gateway}' ${bad}.`);
+  return { topic, recordTopic, qos: Number(qos), gateway };
+}
+
+exports.UplinkThread = UplinkThread;

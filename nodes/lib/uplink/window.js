@@ -1,0 +1,100 @@
+'use strict';
+
+/** @typedef {import('./slot').Slot} Slot */
+
+/**
+ * The PUBLISH packets that are in flight: sent and not yet acknowledged.
+ *
+ * Room is min(configured, the broker's Receive Maximum) less what is in flight and what waits to be sent again after a
+ * refusal. A packet identifier is an index into flat arrays, so sending and acknowledging allocate nothing.
+ */
+class Window {
+  /** @param {number} configured packets in flight at most, 1..1024 */
+  constructor(configured) {
+    this.configured = configured;
+    this.limit = configured;
+    this.inflight = 0;
+    /** Packets that were refused and wait for their next try; they keep their place. */
+    this.waiting = 0;
+    /** @type {(Slot | null)[]} */
+    this.slots = new Array(configured + 1).fill(null);
+    this.records = new Uint32Array(configured + 1);
+    this.sentAt = new Float64Array(configured + 1);
+    this.serial = new Float64Array(configured + 1);
+    this.busy = new Uint8Array(configured + 1);
+    this.free = new Uint16Array(configured);
+    /** Head of the ring of free identifiers. */
+    this.firstFree = 0;
+    this.lastSerial = 0;
+    /** Highest serial that was acknowledged on this connection. */
+    this.ackedSerial = 0;
+    this.reset();
+  }
+
+  /** [MQTT-3.3.4-9] Not more QoS > 0 packets than the broker's Receive Maximum. @param {number} receiveMaximum */
+  setLimit(receiveMaximum) {
+    this.limit = Math.min(this.configured, receiveMaximum);
+  }
+
+  get room() {
+    return this.limit - this.inflight - this.waiting;
+  }
+
+  /**
+   * Takes a packet identifier. Identifiers rotate, which keeps a broker's log readable. REQUIRES: room > 0.
+   * @param {Slot} slot @param {number} record index in the slot @param {number} now
+   */
+  open(slot, record, now) {
+    const id = this.free[this.firstFree];
+    this.firstFree = (this.firstFree + 1) % this.configured;
+    this.inflight++;
+    this.busy[id] = 1;
+    this.slots[id] = slot;
+    this.records[id] = record;
+    this.sentAt[id] = now;
+    this.serial[id] = ++this.lastSerial;
+    return id;
+  }
+
+  /** False for an identifier that is not in flight. @param {number} id */
+  isOpen(id) {
+    return this.busy[id] === 1;
+  }
+
+  /** REQUIRES: isOpen(id). @param {number} id */
+  close(id) {
+    if (this.serial[id] > this.ackedSerial) this.ackedSerial = this.serial[id];
+    this.busy[id] = 0;
+    this.slots[id] = null;
+    this.inflight--;
+    this.free[(this.firstFree + this.configured - this.inflight - 1) % this.configured] = id;
+  }
+
+  /** The batches are no longer ours, but their packets are still on the way: an identifier is free when it is acknowledged. */
+  abandon() {
+    this.slots.fill(null);
+    this.waiting = 0;
+  }
+
+  /** The connection is gone, and with it every identifier. */
+  reset() {
+    this.slots.fill(null);
+    this.busy.fill(0);
+    this.inflight = 0;
+    this.waiting = 0;
+    this.ackedSerial = 0;
+    this.firstFree = 0;
+    for (let i = 0; i < this.configured; i++) this.free[i] = i + 1;
+  }
+
+  /** The packet that is longest in flight, 0 = none. */
+  oldest() {
+    let oldest = 0;
+    for (let id = 1; id <= this.configured; id++) {
+      if (this.busy[id] && (oldest === 0 || this.serial[id] < this.serial[oldest])) oldest = id;
+    }
+    return oldest;
+  }
+}
+
+exports.Window = Window;

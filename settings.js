@@ -1,0 +1,65 @@
+'use strict';
+
+// Node-RED's settings for the gateway. `npm start` uses them; so does `npx node-red -s settings.js`.
+// What each variable means: flows/launcher/environment.js. What is refused and why: docs/security.md.
+
+const { applyEnvironment } = require('./flows/launcher/environment');
+const { prepareHome } = require('./flows/launcher/home');
+const { logLine } = require('./flows/launcher/log');
+const { guardRequests } = require('./flows/launcher/loopback-guard');
+
+const env = applyEnvironment();
+const home = prepareHome(env.SEGANET_HOME);
+const editor = env.SEGANET_EDITOR_PORT !== 'off';
+const password = env.SEGANET_ADMIN_PASSWORD_HASH;
+
+/** Without these Node-RED opens no HTTP server at all. */
+const noHttp = { httpAdminRoot: false, httpNodeRoot: false, disableEditor: true };
+
+const http = {
+  uiHost: env.SEGANET_EDITOR_HOST,
+  uiPort: Number(env.SEGANET_EDITOR_PORT),
+  ...(password ? authenticated(env.SEGANET_ADMIN_USER, password) : { httpAdminMiddleware: guardRequests })
+};
+
+/**
+ * The editor, its API and the URLs of "http in" nodes ask for the same user and password.
+ * @param {string} username
+ * @param {string} hash bcrypt
+ */
+function authenticated(username, hash) {
+  return {
+    adminAuth: { type: 'credentials', users: [{ username, password: hash, permissions: '*' }] },
+    httpNodeAuth: { user: username, pass: hash }
+  };
+}
+
+module.exports = {
+  ...(editor ? http : noHttp),
+
+  userDir: env.SEGANET_HOME,
+  flowFile: home.flowFile,
+  flowFilePretty: true,
+  credentialSecret: home.secret,
+  // This package's own "node-red" section names the nodes.
+  nodesDir: [__dirname],
+
+  // The flow is the gateway's program: no code enters it from a registry.
+  externalModules: {
+    autoInstall: false,
+    palette: { allowInstall: false, allowUpload: false },
+    modules: { allowInstall: false }
+  },
+  functionExternalModules: false,
+
+  telemetry: { enabled: false, updateNotification: false },
+  diagnostics: { enabled: true, ui: true },
+  runtimeState: { enabled: false, ui: false },
+  logging: { gateway: { level: 'warn', metrics: false, audit: false, handler: () => logLine } },
+  editorTheme: {
+    page: { title: 'SegaNet Gateway' },
+    header: { title: 'SegaNet Gateway' },
+    tours: false,
+    projects: { enabled: false }
+  }
+};

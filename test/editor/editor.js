@@ -1,0 +1,87 @@
+'use strict';
+
+/* global window, document, requestAnimationFrame */
+
+// Drives Node-RED's editor in a real browser.
+
+const { chromium } = require('playwright-core');
+
+const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
+
+/**
+ * Opens the editor and waits until its flow is drawn.
+ * @param {string} url
+ * @param {{ executablePath: string, dark?: boolean, width?: number, height?: number }} options
+ */
+async function openEditor(url, { executablePath, dark = false, width = 1440, height = 800 }) {
+  const browser = await chromium.launch({ executablePath, args: ARGUMENTS });
+  const page = await browser.newPage({
+    viewport: { width, height },
+    colorScheme: dark ? 'dark' : 'light'
+  });
+  /** What went wrong in the page. @type {string[]} */
+  const errors = [];
+  page.on('pageerror', (error) => errors.push(error.message));
+  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+  await page.goto(url);
+  await page.waitForSelector('.red-ui-palette-node[data-palette-type="seganet-uplink"]');
+  await page.waitForSelector('.red-ui-flow-node-group');
+  return { browser, page, errors };
+}
+
+/** @typedef {import('playwright-core').Page} Page */
+
+/** The nodes of the flow and the configuration nodes, as the editor knows them. @param {Page} page */
+function nodesOf(page) {
+  return page.evaluate(() => {
+    const { RED } = /** @type {any} */ (window);
+    /** @type {{ id: string, type: string, valid: boolean, changed: boolean, config: boolean }[]} */
+    const nodes = [];
+    const add = (/** @type {boolean} */ config) => (/** @type {any} */ node) => {
+      const { id, type, valid, changed } = node;
+      nodes.push({ id, type, valid, changed: Boolean(changed), config });
+    };
+    RED.nodes.eachNode(add(false));
+    RED.nodes.eachConfig(add(true));
+    return nodes;
+  });
+}
+
+/** Opens a node's dialog and waits until its slide has ended. @param {Page} page @param {{ id: string, type: string, config: boolean }} node */
+async function openDialog(page, { id, type, config }) {
+  await page.evaluate(([nodeId, nodeType, isConfig]) => {
+    const { RED } = /** @type {any} */ (window);
+    if (isConfig) RED.editor.editConfig('', nodeType, nodeId);
+    else RED.editor.edit(RED.nodes.node(nodeId));
+  }, /** @type {const} */ ([id, type, config]));
+  await page.waitForSelector(config ? '#node-config-dialog-edit-form' : '#dialog-form', { state: 'visible' });
+  await settled(page, '.red-ui-tray');
+}
+
+/** Closes it with Done (Update), or with Cancel. @param {Page} page @param {{ config: boolean }} node @param {'ok' | 'cancel'} how */
+async function closeDialog(page, { config }, how) {
+  await page.click(`#node-${config ? 'config-' : ''}dialog-${how}`);
+  await page.waitForSelector('.red-ui-tray', { state: 'detached' });
+}
+
+/** Waits until an element stays where it is for ten frames. @param {Page} page @param {string} selector */
+async function settled(page, selector) {
+  await page.evaluate(
+    (css) =>
+      new Promise((resolve) => {
+        let last = '';
+        let still = 0;
+        const look = () => {
+          const box = JSON.stringify(document.querySelector(css)?.getBoundingClientRect());
+          still = box === last ? still + 1 : 0;
+          last = box;
+          if (still >= 10) resolve(undefined);
+          else requestAnimationFrame(look);
+        };
+        look();
+      }),
+    selector
+  );
+}
+
+module.exports = { openEditor, nodesOf, openDialog, closeDialog, settled };

@@ -1,0 +1,96 @@
+'use strict';
+
+/* global window, document */
+
+// The editor as a user sees it: our nodes in a real browser, against a running gateway.
+
+const path = require('path');
+const { needs } = require('../tools');
+const { cleanUp } = require('../runtime/process');
+const { openEditor, nodesOf, openDialog, closeDialog } = require('./editor');
+const { startDemo } = require('./gateway');
+const manifest = require('../../package.json');
+
+const { describe, test } = needs('chromium');
+const TYPES = Object.keys(manifest['node-red'].nodes);
+const CONFIG_TYPES = ['seganet-engine', 'seganet-uplink-broker'];
+
+/** @returns {string} the browser in the PATH */
+function browserPath() {
+  const folders = (process.env.PATH ?? '').split(path.delimiter);
+  const files = folders.map((folder) => path.join(folder, 'chromium'));
+  return files.find((file) => require('fs').existsSync(file)) ?? 'chromium';
+}
+
+describe('the editor', () => {
+  /** @type {Awaited<ReturnType<typeof openEditor>>} */
+  let editor;
+
+  beforeAll(async () => {
+    const { url } = await startDemo();
+    editor = await openEditor(url, { executablePath: browserPath() });
+  }, 60000);
+
+  afterAll(async () => {
+    await editor?.browser.close();
+    cleanUp();
+  });
+
+  afterEach(() => expect(editor.errors).toEqual([]));
+
+  test('has all nodes in the palette, each with its name', async () => {
+    const shown = await editor.page.$$eval('.red-ui-palette-node', (nodes) =>
+      nodes.map((node) => [node.getAttribute('data-palette-type'), node.textContent?.trim()])
+    );
+    const own = new Map(shown.filter(([type]) => type?.startsWith('seganet-')));
+    expect([...own.keys()].sort()).toEqual(TYPES.filter((type) => !CONFIG_TYPES.includes(type)).sort());
+    for (const label of own.values()) expect(label).toMatch(/^[a-z][a-z ]+$/);
+  });
+
+  test('finds no fault in the default flow, whose settings all come from the environment', async () => {
+    const nodes = await nodesOf(editor.page);
+    expect(nodes.filter(({ valid }) => valid === false)).toEqual([]);
+  });
+
+  test('opens and closes the dialog of every node of the flow', async () => {
+    const nodes = (await nodesOf(editor.page)).filter(({ type }) => type.startsWith('seganet-'));
+    // All but ingest, which the default flow does not use.
+    expect(new Set(nodes.map(({ type }) => type)).size).toBe(TYPES.length - 1);
+    for (const node of nodes) {
+      await openDialog(editor.page, node);
+      const labels = await editor.page.$$eval('.red-ui-tray .form-row label', (found) =>
+        found.map((label) => label.textContent?.trim())
+      );
+      // A missing string shows its key.
+      expect(labels.filter((label) => /^[a-z-]+\.[a-z.-]+$/i.test(label ?? ''))).toEqual([]);
+      await closeDialog(editor.page, node, 'cancel');
+    }
+  }, 60000);
+
+  test('changes no setting when a dialog is opened and closed with Done, not even one that is a ${variable}', async () => {
+    const nodes = (await nodesOf(editor.page)).filter(({ type }) => type.startsWith('seganet-'));
+    for (const node of nodes) {
+      await openDialog(editor.page, node);
+      await closeDialog(editor.page, node, 'ok');
+    }
+    expect((await nodesOf(editor.page)).filter(({ changed }) => changed)).toEqual([]);
+  }, 60000);
+
+  test('deploys a changed flow, and the gateway keeps running', async () => {
+    const { page } = editor;
+    const listener = (await nodesOf(page)).find(({ type }) => type === 'seganet-mqtt-devices');
+    if (!listener) throw new Error('The flow has no mqtt devices node.');
+    await openDialog(page, listener);
+    await page.fill('#node-input-name', 'field');
+    await closeDialog(page, listener, 'ok');
+    const answer = page.waitForResponse(
+      (response) => response.url().endsWith('/flows') && response.request().method() === 'POST'
+    );
+    await page.click('#red-ui-header-button-deploy');
+    expect((await answer).status()).toBe(200);
+    await page.waitForFunction((id) => {
+      const text = document.getElementById(id)?.textContent ?? '';
+      return text.startsWith('field') && /64 devices/.test(text);
+    }, listener.id);
+  }, 60000);
+});

@@ -1,0 +1,187 @@
+'use strict';
+
+const fs = require('fs');
+const path = require('path');
+const selfsigned = require('selfsigned');
+const { VARIABLES } = require('../../flows/launcher/variables');
+const { readEnvironment, applyEnvironment, helpTable } = require('../../flows/launcher/environment');
+const { ROOT, run, temporaryFolder, cleanEnvironment, cleanUp } = require('./process');
+
+afterEach(cleanUp);
+
+const HASH = '$2b$08$wuAqPiKJlVN27eF5qJp.RuQYuy6ZYONW7a/UWYxDTtwKFCdB8F19y';
+
+/** @param {Record<string, string>} env @returns {string} what a user would read, '' when all is well */
+function problems(env) {
+  try {
+    readEnvironment(env);
+    return '';
+  } catch (error) {
+    return /** @type {Error} */ (error).message;
+  }
+}
+
+describe('the table', () => {
+  test('gives every variable a value that its own check accepts', () => {
+    const values = readEnvironment({});
+    for (const { name, check } of VARIABLES) {
+      if (values[name]) expect(check(values[name])).toBe(values[name]);
+      expect(helpTable()).toContain(name);
+    }
+    expect(values).toMatchObject({
+      SEGANET_DEVICE_HOST: '127.0.0.1',
+      SEGANET_MQTT_PORT: '1883',
+      SEGANET_RULES: ''
+    });
+  });
+
+  test('covers every variable of the default flow, and the flow has no number of its own where one exists', () => {
+    const flow = fs.readFileSync(path.join(ROOT, 'flows', 'gateway.json'), 'utf8');
+    const used = [...flow.matchAll(/\$\{(SEGANET_[A-Z_]+)\}/g)].map(([, name]) => name);
+    const names = VARIABLES.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(used));
+    const elsewhere = /HOME|USERNAME|PASSWORD|EDITOR|ADMIN/;
+    expect(used).toEqual(expect.arrayContaining(names.filter((name) => !elsewhere.test(name))));
+  });
+
+  test('is in README.md, row by row', () => {
+    const readme = fs.readFileSync(path.join(ROOT, 'README.md'), 'utf8');
+    for (const { name } of VARIABLES) expect(readme).toContain(`| \`${name}\``);
+  });
+
+  test('an empty variable counts as not set', () => {
+    expect(readEnvironment({ SEGANET_MQTT_PORT: '' }).SEGANET_MQTT_PORT).toBe('1883');
+  });
+
+  test('the defaults are written into the environment, so that the flow finds them', () => {
+    /** @type {NodeJS.ProcessEnv} */
+    const env = { SEGANET_BATCH_MS: '0250' };
+    applyEnvironment(env);
+    expect(env).toMatchObject({
+      SEGANET_BATCH_MS: '250',
+      SEGANET_UPLINK_CA: '',
+      SEGANET_EDITOR_PORT: '1880'
+    });
+  });
+});
+
+describe('a value that cannot be used is refused with a sentence that names the variable', () => {
+  test.each([
+    ['SEGANET_MQTT_PORT', '65536', /whole number from 0 to 65535, not "65536"/],
+    ['SEGANET_MQTT_PORT', '-1', /whole number/],
+    ['SEGANET_MQTT_PORT', '1e3', /whole number/],
+    ['SEGANET_BATCH_MS', '5 s', /whole number from 1 to 3600000, not "5 s"/],
+    ['SEGANET_BATCH_MODE', 'zip', /must be envelope or records or off, not "zip"/],
+    ['SEGANET_BATCH_FORMAT', 'cbor', /must be ndjson/],
+    ['SEGANET_EDITOR_PORT', 'on', /whole number/],
+    ['SEGANET_DEVICE_HOST', 'a b', /IP address or a host name/],
+    ['SEGANET_GATEWAY_ID', 'a/b', /no space, "\/"/],
+    ['SEGANET_CPUS', '1-', /list of cores such as 1-3,5/],
+    ['SEGANET_UPLINK_URL', 'broker', /must be a URL, for example mqtts:/],
+    ['SEGANET_UPLINK_URL', 'https://broker', /must start with mqtts:\/\//],
+    ['SEGANET_UPLINK_URL', 'mqtt://broker.example.org', /unencrypted to broker.example.org; write mqtts/],
+    ['SEGANET_UPLINK_URL', 'mqtts://h:8883/path', /must end after the port/],
+    ['SEGANET_UPLINK_CA', '/nowhere/ca.pem', /names \/nowhere\/ca.pem, which does not exist/],
+    ['SEGANET_UPLINK_CA', '/', /which is not a file/],
+    ['SEGANET_RULES', '[', /is not JSON/],
+    ['SEGANET_RULES', '{}', /must be a JSON array/],
+    ['SEGANET_RULES', '[null]', /rule 1 must be an object/],
+    ['SEGANET_RULES', '[{"topic":"a","class":1},{"topic":"a","class":5}]', /rule 2 needs a "class"/],
+    ['SEGANET_RULES', '[{"topik":"a","class":1}]', /rule 1 has an unknown key "topik"/],
+    ['SEGANET_RULES', '[{"topic":7,"class":1}]', /"topic" must be text/]
+  ])('%s=%s', (name, value, sentence) => {
+    const message = problems({ [name]: value });
+    expect(message.startsWith(`${name} `)).toBe(true);
+    expect(message).toMatch(sentence);
+    expect(message.split('\n')).toHaveLength(1);
+  });
+
+  test('a password in the URL is refused without being repeated', () => {
+    const message = problems({ SEGANET_UPLINK_URL: 'mqtts://me:secret@broker' });
+    expect(message).toMatch(/set SEGANET_UPLINK_USERNAME and SEGANET_UPLINK_PASSWORD/);
+    expect(message).not.toContain('secret');
+  });
+
+  test('all of them are told at once', () => {
+    expect(problems({ SEGANET_WORKERS: 'x', SEGANET_INFLIGHT: '0' }).split('\n')).toHaveLength(2);
+  });
+
+  test('npm start ends with code 78 and the sentence', async () => {
+    const env = cleanEnvironment({ SEGANET_MQTT_PORT: 'abc', SEGANET_HOME: temporaryFolder() });
+    const { code, output } = await run(process.execPath, ['flows/launcher/start.js'], { env }).ended;
+    expect(code).toBe(78);
+    expect(output).toBe('SEGANET_MQTT_PORT must be a whole number from 0 to 65535, not "abc".\n');
+  });
+
+  test('npm start -- --help prints the table', async () => {
+    const { code, output } = await run(process.execPath, ['flows/launcher/start.js', '--help']).ended;
+    expect(code).toBe(0);
+    expect(output).toContain(helpTable());
+  });
+});
+
+describe('values that are accepted', () => {
+  test.each([
+    ['SEGANET_UPLINK_URL', 'mqtts://127.0.0.2:8883', 'mqtts://127.0.0.2:8883'],
+    ['SEGANET_UPLINK_URL', 'mqtts://broker.example.org', 'mqtts://broker.example.org:8883'],
+    ['SEGANET_UPLINK_URL', 'mqtt://[::1]', 'mqtt://[::1]:1883'],
+    ['SEGANET_EDITOR_PORT', 'off', 'off'],
+    ['SEGANET_DEVICE_HOST', '::', '::'],
+    ['SEGANET_CPUS', '1-3,5', '1-3,5'],
+    ['SEGANET_RULES', ' [ {"device":"pump-*", "class":"high"} ] ', '[{"device":"pump-*","class":"high"}]']
+  ])('%s=%s', (name, value, expected) => {
+    expect(readEnvironment({ [name]: value })[name]).toBe(expected);
+  });
+});
+
+describe('the editor', () => {
+  test.each(['0.0.0.0', '::', '192.168.1.5', 'gateway.local'])(
+    'on %s is refused without a password',
+    (host) => {
+      expect(problems({ SEGANET_EDITOR_HOST: host })).toMatch(/without a password.*Set SEGANET_ADMIN_USER/s);
+      expect(problems({ SEGANET_EDITOR_HOST: host, SEGANET_EDITOR_PORT: 'off' })).toBe('');
+      const password = { SEGANET_ADMIN_USER: 'admin', SEGANET_ADMIN_PASSWORD_HASH: HASH };
+      expect(problems({ SEGANET_EDITOR_HOST: host, ...password })).toBe('');
+    }
+  );
+
+  test.each(['127.0.0.1', '127.9.9.9', '::1', 'localhost'])('on %s needs none', (host) => {
+    expect(problems({ SEGANET_EDITOR_HOST: host })).toBe('');
+  });
+
+  test('half a login and a password that is no hash are refused', () => {
+    expect(problems({ SEGANET_ADMIN_USER: 'admin' })).toMatch(/belong together/);
+    const message = problems({ SEGANET_ADMIN_USER: 'admin', SEGANET_ADMIN_PASSWORD_HASH: 'hunter2' });
+    expect(message).toMatch(/is not a bcrypt hash/);
+    expect(message).not.toContain('hunter2');
+  });
+});
+
+describe('certificate files', () => {
+  /** @param {Record<string, string>} files @returns {Record<string, string>} */
+  function write(files) {
+    const folder = temporaryFolder();
+    return Object.fromEntries(
+      Object.entries(files).map(([name, content]) => {
+        const file = path.join(folder, `${name}.pem`);
+        fs.writeFileSync(file, content);
+        return [`SEGANET_UPLINK_${name}`, file];
+      })
+    );
+  }
+
+  test('a certificate and its key are accepted, alone or with another key they are not', async () => {
+    const options = /** @type {const} */ ({ keyType: 'ec', algorithm: 'sha256' });
+    const [own, other] = await Promise.all([
+      selfsigned.generate(null, options),
+      selfsigned.generate(null, options)
+    ]);
+    expect(problems(write({ CA: other.cert, CERT: own.cert, KEY: own.private }))).toBe('');
+    expect(problems(write({ CERT: own.cert }))).toMatch(/_CERT and SEGANET_UPLINK_KEY belong together/);
+    expect(problems(write({ CERT: own.cert, KEY: other.private }))).toMatch(
+      /is not the key of the certificate/
+    );
+    expect(problems(write({ CERT: own.cert, KEY: 'nothing' }))).toMatch(/not an unencrypted PEM key/);
+    expect(problems(write({ CA: own.private }))).toMatch(/holds no PEM certificate/);
+  });
+});

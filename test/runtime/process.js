@@ -1,0 +1,116 @@
+'use strict';
+
+// Child processes for tests: their output as text, waiting for a line with a deadline, and an end in every case.
+
+const fs = require('fs');
+const net = require('net');
+const os = require('os');
+const path = require('path');
+const { spawn } = require('child_process');
+
+const ROOT = path.join(__dirname, '..', '..');
+
+/** @type {(() => void)[]} */
+const cleanups = [];
+
+/**
+ * Polls until the condition holds.
+ * @template T
+ * @param {() => T | Promise<T>} condition
+ * @param {{ within?: number, what?: string | (() => string) }} [options] ms
+ * @returns {Promise<NonNullable<T>>} its value
+ */
+async function until(condition, { within = 20000, what = 'the condition' } = {}) {
+  const end = performance.now() + within;
+  for (;;) {
+    const value = await condition();
+    if (value) return value;
+    if (performance.now() > end) {
+      throw new Error(`Not within ${within} ms: ${typeof what === 'function' ? what() : what}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** A fresh folder, removed after the test. */
+function temporaryFolder() {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-test-'));
+  cleanups.push(() => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return folder;
+}
+
+/**
+ * @param {string} command
+ * @param {string[]} args
+ * @param {import('child_process').SpawnOptions} [options]
+ */
+function run(command, args, options = {}) {
+  const child = spawn(command, args, { cwd: ROOT, ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  const result = {
+    child,
+    output: '',
+    /** @type {Promise<{ code: number | null, signal: NodeJS.Signals | null, output: string }>} */
+    ended: new Promise((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', (code, signal) => resolve({ code, signal, output: result.output }));
+    }),
+    /** @param {string | RegExp} text @param {number} [within] ms */
+    async says(text, within = 20000) {
+      const match = () => new RegExp(text).exec(result.output);
+      return until(match, { within, what: () => `"${text}" in:\n${result.output}` });
+    }
+  };
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (chunk) => (result.output += chunk));
+  }
+  cleanups.push(() => child.kill('SIGKILL'));
+  return result;
+}
+
+/** Variables of a gateway that meets nobody else's. @param {Record<string, string>} [more] @returns {NodeJS.ProcessEnv} */
+function cleanEnvironment(more) {
+  const own = Object.entries(process.env).filter(([name]) => !name.startsWith('SEGANET_'));
+  return { ...Object.fromEntries(own), ...more };
+}
+
+/** The process ids of a process's children (Linux). @param {number} pid @returns {number[]} */
+function childrenOf(pid) {
+  const text = fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  return text ? text.split(' ').map(Number) : [];
+}
+
+/** @param {number} pid */
+function isAlive(pid) {
+  try {
+    // A process that has ended but was not waited for yet is a zombie, state Z.
+    return !/^State:\s+Z/m.test(fs.readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+/** @param {number} port @returns {Promise<boolean>} */
+function accepts(port) {
+  return new Promise((resolve) => {
+    const socket = net.connect(port, '127.0.0.1');
+    socket.once('connect', () => socket.destroy() && resolve(true));
+    socket.once('error', () => resolve(false));
+  });
+}
+
+/** Ends what was started and removes what was made: `afterEach(cleanUp)`. */
+function cleanUp() {
+  for (const cleanup of cleanups.splice(0).reverse()) cleanup();
+}
+
+module.exports = {
+  ROOT,
+  run,
+  until,
+  cleanUp,
+  temporaryFolder,
+  cleanEnvironment,
+  childrenOf,
+  isAlive,
+  accepts
+};

@@ -1,0 +1,169 @@
+'use strict';
+
+const fs = require('fs');
+const path = require('path');
+const { prepareHome } = require('../../flows/launcher/home');
+const { isOwnRequest } = require('../../flows/launcher/loopback-guard');
+const { logLine } = require('../../flows/launcher/log');
+const { ROOT, run, temporaryFolder, cleanEnvironment, cleanUp } = require('./process');
+
+afterEach(cleanUp);
+
+/** @param {string} file */
+const modeOf = (file) => fs.statSync(file).mode & 0o777;
+/** @param {string} file */
+const read = (file) => fs.readFileSync(file, 'utf8');
+
+/** Loads settings.js in a process of its own and prints them. @param {Record<string, string>} env */
+async function loadSettings(env) {
+  const script = 'console.log(JSON.stringify(require("./settings.js")))';
+  const { code, output } = await run(process.execPath, ['-e', script], { env: cleanEnvironment(env) }).ended;
+  return { code, output, settings: code === 0 ? JSON.parse(output) : {} };
+}
+
+describe('the home folder', () => {
+  test('is made private, with a secret that only its owner can read', () => {
+    const home = path.join(temporaryFolder(), 'a', 'b');
+    const { secret, flowFile } = prepareHome(home);
+    expect(modeOf(home)).toBe(0o700);
+    for (const name of ['credential-secret', 'gateway.json', 'gateway_cred.json']) {
+      expect(modeOf(path.join(home, name))).toBe(0o600);
+    }
+    expect(secret).toMatch(/^[0-9a-f]{64}$/);
+    expect(prepareHome(home)).toEqual({ secret, flowFile });
+  });
+
+  test('a secret that others could read is closed again', () => {
+    const home = temporaryFolder();
+    prepareHome(home);
+    fs.chmodSync(path.join(home, 'credential-secret'), 0o644);
+    prepareHome(home);
+    expect(modeOf(path.join(home, 'credential-secret'))).toBe(0o600);
+  });
+
+  test('is refused when others may write in it', () => {
+    const home = temporaryFolder();
+    fs.chmodSync(home, 0o777);
+    expect(() => prepareHome(home)).toThrow(/can be written by other users.*chmod 700/);
+  });
+
+  test('is refused when it cannot be made, and a damaged secret is not replaced', () => {
+    const file = path.join(temporaryFolder(), 'file');
+    fs.writeFileSync(file, '');
+    expect(() => prepareHome(path.join(file, 'home'))).toThrow(/^SEGANET_HOME .* cannot be used/);
+    const home = temporaryFolder();
+    fs.writeFileSync(path.join(home, 'credential-secret'), 'torn');
+    expect(() => prepareHome(home)).toThrow(/credential-secret is damaged/);
+  });
+});
+
+describe('the flow', () => {
+  /** A shipped flow, and a home that has a copy of it. */
+  function copied() {
+    const folder = temporaryFolder();
+    const shipped = path.join(folder, 'shipped.json');
+    const home = path.join(folder, 'home');
+    fs.writeFileSync(shipped, '[]');
+    const { flowFile } = prepareHome(home, shipped);
+    return { shipped, home, flowFile };
+  }
+
+  test('is copied at the first start', () => {
+    expect(read(copied().flowFile)).toBe('[]');
+  });
+
+  test('is updated with the shipped one while the user has not changed it', () => {
+    const { shipped, home, flowFile } = copied();
+    for (const version of ['[ ]', '[  ]']) {
+      fs.writeFileSync(shipped, version);
+      prepareHome(home, shipped);
+      expect(read(flowFile)).toBe(version);
+    }
+  });
+
+  test('that the user has changed stays, whatever is shipped', () => {
+    const { shipped, home, flowFile } = copied();
+    fs.writeFileSync(flowFile, '[{"mine":1}]');
+    fs.writeFileSync(shipped, '[ ]');
+    prepareHome(home, shipped);
+    expect(read(flowFile)).toBe('[{"mine":1}]');
+  });
+});
+
+describe('settings.js', () => {
+  test('listens on loopback, installs nothing, tells nobody', async () => {
+    const { settings } = await loadSettings({ SEGANET_HOME: path.join(temporaryFolder(), 'home') });
+    expect(settings).toMatchObject({
+      uiHost: '127.0.0.1',
+      uiPort: 1880,
+      nodesDir: [ROOT],
+      externalModules: { autoInstall: false, palette: { allowInstall: false, allowUpload: false } },
+      functionExternalModules: false,
+      telemetry: { enabled: false },
+      editorTheme: { tours: false, projects: { enabled: false }, header: { title: 'SegaNet Gateway' } }
+    });
+    expect(settings.flowFile.startsWith(settings.userDir)).toBe(true);
+    expect(settings.credentialSecret).toHaveLength(64);
+  });
+
+  test('opens no HTTP server when the editor is off', async () => {
+    const { settings } = await loadSettings({ SEGANET_HOME: temporaryFolder(), SEGANET_EDITOR_PORT: 'off' });
+    expect(settings).toMatchObject({ httpAdminRoot: false, httpNodeRoot: false, disableEditor: true });
+  });
+
+  test('an editor on the network without a password ends the process with a sentence, before anything is made', async () => {
+    const home = path.join(temporaryFolder(), 'home');
+    const env = cleanEnvironment({ SEGANET_HOME: home, SEGANET_EDITOR_HOST: '0.0.0.0' });
+    const args = ['node_modules/node-red/red.js', '-s', 'settings.js'];
+    const { code, output } = await run(process.execPath, args, { env }).ended;
+    expect(code).not.toBe(0);
+    expect(output).toMatch(
+      /SEGANET_EDITOR_HOST 0\.0\.0\.0 would open the editor to the network without a password/
+    );
+    expect(fs.existsSync(home)).toBe(false);
+  });
+
+  test('with a login it asks for it everywhere', async () => {
+    const hash = '$2b$08$wuAqPiKJlVN27eF5qJp.RuQYuy6ZYONW7a/UWYxDTtwKFCdB8F19y';
+    const { settings } = await loadSettings({
+      SEGANET_HOME: temporaryFolder(),
+      SEGANET_EDITOR_HOST: '0.0.0.0',
+      SEGANET_ADMIN_USER: 'admin',
+      SEGANET_ADMIN_PASSWORD_HASH: hash
+    });
+    expect(settings.uiHost).toBe('0.0.0.0');
+    expect(settings.adminAuth.users).toEqual([{ username: 'admin', password: hash, permissions: '*' }]);
+    expect(settings.httpNodeAuth).toEqual({ user: 'admin', pass: hash });
+  });
+});
+
+describe('an editor without a password answers', () => {
+  /** @param {import('http').IncomingHttpHeaders} headers */
+  const isOwn = (headers) => isOwnRequest(/** @type {any} */ ({ headers }));
+
+  test('the browser and tools of this machine', () => {
+    expect(isOwn({ host: '127.0.0.1:1880' })).toBe(true);
+    expect(isOwn({ host: 'localhost:1880', origin: 'http://localhost:1880' })).toBe(true);
+    expect(isOwn({ host: '[::1]:1880' })).toBe(true);
+  });
+
+  test('no page of another name or origin, and no nonsense', () => {
+    expect(isOwn({ host: 'evil.example:1880' })).toBe(false);
+    expect(isOwn({ host: '127.0.0.1.evil.example' })).toBe(false);
+    expect(isOwn({ host: '127.0.0.1:1880', origin: 'http://evil.example' })).toBe(false);
+    expect(isOwn({ host: '127.0.0.1:1880', origin: 'null' })).toBe(false);
+    expect(isOwn({ host: '127.0.0.1:1880', origin: 'http://127.0.0.1:9999' })).toBe(false);
+    expect(isOwn({ host: '' })).toBe(false);
+    expect(isOwn({ host: '[' })).toBe(false);
+    expect(isOwn({})).toBe(false);
+  });
+});
+
+test('the log is one line an entry and leaves out what is always said', () => {
+  const written = jest.spyOn(console, 'error').mockImplementation(() => {});
+  logLine({ level: 30, msg: 'Projects disabled : editorTheme.projects.enabled=false' });
+  logLine({ level: 30, type: 'debug', id: 'x1', msg: 'careful' });
+  logLine({ level: 20, msg: new Error('broken') });
+  expect(written.mock.calls).toEqual([['warning: [debug:x1] careful'], ['error: broken']]);
+  written.mockRestore();
+});

@@ -1,0 +1,243 @@
+'use strict';
+// The instrument is checked before it is believed: planted faults must show up in its counts.
+
+const fs = require('node:fs');
+const net = require('node:net');
+const os = require('node:os');
+const path = require('node:path');
+const mqtt = require('mqtt');
+const packets = require('mqtt-packet');
+const { build } = require('../../bench/lib/build');
+const { compareStreams } = require('../../bench/lib/compare');
+const { Child } = require('../fixtures/child');
+const { startCloud } = require('../fixtures/cloud');
+const { eventually } = require('../fixtures/net');
+const { needs } = require('../tools');
+
+const { describe } = needs('mosquitto', 'c++');
+
+jest.setTimeout(60000);
+
+/** @param {number} device @param {number} seq @param {{kind?: number, us?: number}} [more] */
+function payload(device, seq, { kind = 0, us = Date.now() * 1000 } = {}) {
+  const id = `dev-${String(device).padStart(5, '0')}`;
+  return { topic: `d/${id}/${kind ? 'alarm' : 't'}`, body: JSON.stringify({ device: id, seq, k: kind, us }) };
+}
+
+/** @param {number} device @param {number} seq @param {{kind?: number, us?: number, cls?: number}} [more] */
+function line(device, seq, more = {}) {
+  const { topic, body } = payload(device, seq, more);
+  const id = topic.split('/')[1];
+  const cls = more.cls || (more.kind ? 1 : 3);
+  return `{"d":"${id}","t":"${topic}","ts":${Date.now()},"s":${seq},"c":${cls},"p":${body}}\n`;
+}
+
+describe('the sink', () => {
+  /** @type {import('../fixtures/cloud').Cloud} */
+  let cloud;
+  /** @type {mqtt.MqttClient} */
+  let publisher;
+  beforeAll(async () => {
+    cloud = await startCloud();
+    publisher = await mqtt.connectAsync(`mqtt://127.0.0.1:${cloud.plainPort}`, { clientId: 'publisher' });
+  });
+  afterAll(async () => {
+    if (publisher) await publisher.endAsync();
+    if (cloud) await cloud.close();
+  });
+
+  /** @param {() => Promise<void>} publish @param {number} records */
+  async function receive(publish, records) {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-sink-'));
+    const file = path.join(folder, 'sink.json');
+    const sink = new Child(build('sink'), ['--port', String(cloud.plainPort), '--out', file]);
+    try {
+      await sink.until((output) => output.includes('"ready"'));
+      await publish();
+      await sink.until(() => sink.jsonLines().some((found) => found.records === records));
+      await sink.stop();
+      return JSON.parse(fs.readFileSync(file, 'utf8'));
+    } finally {
+      await sink.stop();
+      fs.rmSync(folder, { recursive: true });
+    }
+  }
+
+  /** @param {{topic: string, body: string}} record */
+  const send = ({ topic, body }) => publisher.publishAsync(topic, body, { qos: 1 });
+
+  test('counts a planted loss, a swap and a duplicate in single payloads', async () => {
+    const result = await receive(async () => {
+      for (const seq of [0, 1, 3, 2, 4, 4, 6]) await send(payload(7, seq)); // 5 is lost
+      for (const seq of [0, 1]) await send(payload(7, seq, { kind: 1 })); // a stream of its own
+      await send(payload(8, 1)); // 0 is lost
+    }, 10);
+    expect(result).toMatchObject({ records: 10, unique: 9, duplicates: 1, outOfOrder: 1, badRecords: 0 });
+    expect(result.streams).toEqual([
+      { device: 7, kind: 0, next: 7, missing: [[5, 5]] },
+      { device: 7, kind: 1, next: 2, missing: [] },
+      { device: 8, kind: 0, next: 2, missing: [[0, 0]] }
+    ]);
+  });
+
+  test('counts the same in envelopes, and mixed classes, bad lines and wrong topics', async () => {
+    const result = await receive(async () => {
+      /** @param {string} text */
+      const batch = (text) => publisher.publishAsync('gw/g/normal', text, { qos: 1 });
+      await batch(line(1, 0) + line(2, 0) + line(1, 2));
+      await batch(line(1, 1) + line(1, 2)); // 1 after 2, and 2 again
+      await batch(line(3, 0) + line(3, 0, { kind: 1 })); // an alarm inside a batch of normal records
+      await batch(line(4, 0));
+      await batch(`${line(4, 1)}not json\n{"d":"dev-00004"}\n${line(4, 2).trimEnd()}`); // no line feed: cut off
+      await batch(line(5, 0).replace('d/dev-00005/t', 'd/dev-00006/t'));
+    }, 10);
+    expect(result).toMatchObject({
+      envelopes: 6,
+      singleEnvelopes: 2,
+      mixedEnvelopes: 1,
+      duplicates: 1,
+      outOfOrder: 1,
+      badLines: 3,
+      topicMismatches: 1
+    });
+    expect(result.batchRecords.max).toBe(3);
+  });
+
+  test('measures latency from the intended time, alarms apart', async () => {
+    const result = await receive(async () => {
+      await send(payload(1, 0, { us: (Date.now() - 500) * 1000 }));
+      await send(payload(1, 0, { kind: 1, us: (Date.now() - 20) * 1000 }));
+    }, 2);
+    expect(result.latencyUs.normal.p50).toBeGreaterThan(499000);
+    expect(result.latencyUs.normal.p50).toBeLessThan(900000);
+    expect(result.latencyUs.alarm.p50).toBeGreaterThan(19000);
+    expect(result.latencyUs.alarm.p50).toBeLessThan(400000);
+  });
+});
+
+test('a record that was not acknowledged is missing, not lost', () => {
+  const sent = [
+    { device: 0, kind: 0, issued: 10, unacked: /** @type {[number, number][]} */ ([[9, 9]]) },
+    { device: 0, kind: 1, issued: 2, unacked: [] }
+  ];
+  const arrived = [{ device: 0, kind: 0, next: 8, missing: /** @type {[number, number][]} */ ([[3, 4]]) }];
+  const { lost, lostAlarms, missingUnacked } = compareStreams(sent, arrived);
+  expect({ lost, lostAlarms, missingUnacked }).toEqual({ lost: 5, lostAlarms: 2, missingUnacked: 1 });
+});
+
+describe('the load generator', () => {
+  /**
+   * A device server that `answer`s each PUBLISH.
+   * @param {(publish: packets.IPublishPacket, socket: net.Socket) => void} answer
+   */
+  async function serve(answer) {
+    const server = net.createServer((socket) => {
+      const parser = packets.parser();
+      socket.on('data', (data) => parser.parse(data));
+      socket.on('error', () => {});
+      parser.on('packet', (packet) => {
+        if (packet.cmd === 'connect') {
+          socket.write(packets.generate({ cmd: 'connack', returnCode: 0, sessionPresent: false }));
+        } else if (packet.cmd === 'publish') answer(packet, socket);
+      });
+    });
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
+    return server;
+  }
+
+  /** @param {net.Server} server @param {Record<string, number>} options */
+  async function run(server, options) {
+    const { port } = /** @type {net.AddressInfo} */ (server.address());
+    const args = Object.entries({ port, ...options }).flatMap(([name, value]) => [
+      `--${name}`,
+      String(value)
+    ]);
+    const load = new Child(build('loadgen'), args);
+    expect((await load.exited).code).toBe(0);
+    server.close();
+    return load.jsonLines().pop();
+  }
+
+  /** @param {net.Socket} socket @param {number | undefined} messageId */
+  const acknowledge = (socket, messageId) =>
+    !socket.destroyed && socket.write(packets.generate({ cmd: 'puback', messageId }));
+
+  test('sends every message on time, evenly, with its intended time and size', async () => {
+    /** @type {{topic: string, size: number, device: string, seq: number, us: number}[]} */
+    const seen = [];
+    const server = await serve(({ topic, payload: body, messageId }, socket) => {
+      seen.push({ topic, size: body.length, ...JSON.parse(String(body)) });
+      acknowledge(socket, messageId);
+    });
+    const result = await run(server, { devices: 10, rate: 20, seconds: 1, payload: 150, 'alarm-every': 4 });
+    expect(result).toMatchObject({
+      sent: 200,
+      acked: 200,
+      unacked: 0,
+      unsent: 0,
+      resent: 0,
+      protocolErrors: 0
+    });
+    expect(seen.length).toBe(200);
+    expect(seen.every(({ size }) => size === 150)).toBe(true);
+    expect(seen.filter(({ topic }) => topic.endsWith('/alarm')).length).toBe(50);
+    const times = seen.map(({ us }) => us).sort((a, b) => a - b);
+    expect(times[199] - times[0]).toBe(995000); // 200 slots of 5 ms
+    for (let i = 1; i < 200; i += 1) expect(times[i] - times[i - 1]).toBe(5000);
+  });
+
+  test('is slowed, counts it, and drops nothing', async () => {
+    let arrived = 0;
+    const server = await serve(({ messageId }, socket) => {
+      arrived += 1;
+      setTimeout(() => acknowledge(socket, messageId), 300);
+    });
+    const result = await run(server, { devices: 2, rate: 50, seconds: 1, inflight: 5, drain: 20 });
+    expect(result).toMatchObject({ sent: 100, acked: 100, unsent: 0 });
+    expect(arrived).toBe(100);
+    expect(result.late).toBeGreaterThan(50);
+    expect(result.ackUs.max).toBeGreaterThan(1000000);
+  });
+
+  test('connects again after a loss and sends what was not acknowledged, in order', async () => {
+    /** @type {number[]} */
+    const order = [];
+    let closed = false;
+    const server = await serve(({ payload: body, messageId, dup }, socket) => {
+      if (socket.destroyed) return;
+      const { seq } = JSON.parse(String(body));
+      if (seq >= 5 && !closed) {
+        if (seq === 7) {
+          closed = true;
+          socket.destroy();
+        }
+        return; // 5 and 6 are received and never acknowledged
+      }
+      order.push(dup ? -seq : seq);
+      acknowledge(socket, messageId);
+    });
+    const result = await run(server, { devices: 1, rate: 50, seconds: 0.4, 'alarm-every': 0 });
+    expect(result).toMatchObject({ sent: 20, acked: 20, connectionLosses: 1 });
+    expect(result.resent).toBeGreaterThanOrEqual(3);
+    expect(order.slice(0, 8)).toEqual([0, 1, 2, 3, 4, -5, -6, -7]);
+  });
+
+  test('notices acknowledgements out of order and of nothing', async () => {
+    /** @type {(number | undefined)[]} */
+    const held = [];
+    const server = await serve(({ messageId }, socket) => {
+      held.push(messageId);
+      if (held.length < 4) return;
+      for (const id of [held[1], held[0], 999, held[2], held[3]]) acknowledge(socket, id);
+      held.length = 0;
+    });
+    const result = await run(server, { devices: 1, rate: 40, seconds: 0.1 });
+    expect(result).toMatchObject({ sent: 4, acked: 4, acksOutOfOrder: 1, acksUnknown: 1 });
+  });
+
+  test('ends with an error when nobody listens', async () => {
+    const load = new Child(build('loadgen'), ['--port', '1', '--devices', '2', '--connect-seconds', '1']);
+    expect((await load.exited).code).toBe(1);
+    await eventually(() => load.output.includes('not every device could connect'));
+  });
+});

@@ -1,0 +1,136 @@
+'use strict';
+// The paper's thresholds, seen from the cloud: n devices, m bytes, t milliseconds, and class 1 beside them.
+
+const { startCloud } = require('../fixtures/cloud');
+const { connectDevices, receive } = require('../fixtures/device');
+const { startGateway } = require('../fixtures/gateway');
+const { eventually } = require('../fixtures/net');
+const { needs } = require('../tools');
+
+const { describe } = needs('mosquitto');
+
+jest.setTimeout(60000);
+
+const maxBytes = 1024;
+const classNames = ['', 'critical', 'high', 'normal', 'bulk'];
+
+describe('batching', () => {
+  /** @type {import('../fixtures/cloud').Cloud} */
+  let cloud;
+  /** @type {import('../fixtures/gateway').Gateway} */
+  let gateway;
+  /** @type {import('../fixtures/device').Receiver} */
+  let receiver;
+  /** @type {import('mqtt').MqttClient[]} */
+  let devices = [];
+
+  /** @param {Record<string, string>} env */
+  async function start(env) {
+    cloud = await startCloud();
+    gateway = await startGateway(cloud, { env: { SEGANET_BATCH_BYTES: String(maxBytes), ...env } });
+    receiver = await receive(cloud);
+  }
+  afterEach(async () => {
+    await Promise.all(devices.map((device) => device.endAsync()));
+    devices = [];
+    if (receiver) await receiver.close();
+    if (gateway) expect(await gateway.stop()).toMatchObject({ code: 0 });
+    if (cloud) await cloud.close();
+  });
+
+  /** Every device sends `each` records as fast as they are acknowledged; waits for the arrival of all. */
+  async function sendAll(/** @type {number} */ each) {
+    receiver.clear();
+    await Promise.all(
+      devices.map(async (device, i) => {
+        for (let n = 0; n < each; n += 1) {
+          await device.publishAsync(`d/dev-${i}/t`, JSON.stringify({ i, n }), { qos: 1 });
+        }
+      })
+    );
+    const expected = devices.length * each;
+    await eventually(() => receiver.records().length >= expected, { what: `${expected} records` });
+    return receiver.envelopes();
+  }
+
+  test('49 devices: one PUBLISH a record; 51: batches of at most 1 KB, in order per device', async () => {
+    await start({ SEGANET_BATCH_MS: '1000' });
+    devices = await connectDevices(gateway, 49);
+    const few = await sendAll(4);
+    expect(few.every(({ records }) => records.length === 1)).toBe(true);
+
+    devices.push(...(await connectDevices(gateway, 2, 'more-')));
+    const many = await sendAll(20);
+    expect(Math.max(...many.map(({ records }) => records.length))).toBeGreaterThan(3);
+    expect(many.length).toBeLessThan((51 * 20) / 3);
+    for (const { payload, records } of many) {
+      if (records.length > 1) expect(payload.length).toBeLessThanOrEqual(maxBytes);
+    }
+    /** @type {Map<string, number>} */
+    const last = new Map();
+    for (const record of receiver.records()) {
+      expect(record.p.n).toBe((last.get(record.t) ?? -1) + 1);
+      last.set(record.t, record.p.n);
+    }
+  });
+
+  test('batching goes on until fewer than 90 % of n devices are left', async () => {
+    await start({ SEGANET_BATCH_MS: '200' });
+    devices = await connectDevices(gateway, 51);
+    const batching = await sendAll(4);
+    expect(Math.max(...batching.map(({ records }) => records.length))).toBeGreaterThan(1);
+
+    await Promise.all(devices.splice(46).map((device) => device.endAsync()));
+    const stillBatching = await sendAll(4);
+    expect(Math.max(...stillBatching.map(({ records }) => records.length))).toBeGreaterThan(1);
+
+    await Promise.all(devices.splice(44).map((device) => device.endAsync()));
+    // The gateway notices the leaving a moment after the devices do.
+    await eventually(async () => (await sendAll(2)).every(({ records }) => records.length === 1), {
+      what: 'one PUBLISH a record with 44 devices'
+    });
+  });
+
+  test('a critical record is alone, at once; a normal one waits for its batch', async () => {
+    const maxDelayMs = 5000;
+    await start({ SEGANET_BATCH_MS: String(maxDelayMs) });
+    devices = await connectDevices(gateway, 51);
+    const sentAt = Date.now();
+    // Few enough to stay below m on every worker: only t can seal this batch.
+    for (let n = 0; n < 3; n += 1) await devices[n].publishAsync(`d/dev-${n}/t`, `{"n":${n}}`, { qos: 1 });
+    await devices[0].publishAsync('d/dev-0/alarm', '{"fire":1}', { qos: 1 });
+    await devices[1].publishAsync('d/dev-1/alarm', '{"fire":2}', { qos: 1 });
+
+    const alarm = await receiver.record((record) => record.p.fire === 2);
+    expect(alarm.at - sentAt).toBeLessThan(maxDelayMs / 5);
+    expect(receiver.records().some((record) => record.c !== 1)).toBe(false);
+    const normal = await receiver.record((record) => record.p.n === 2);
+    expect(normal.at - sentAt).toBeGreaterThan(maxDelayMs * 0.9);
+    expect(normal.at - sentAt).toBeLessThan(maxDelayMs + 2000);
+
+    for (const { topic, records } of receiver.envelopes()) {
+      const classes = new Set(records.map((record) => record.c));
+      expect(classes.size).toBe(1);
+      expect(topic).toBe(`gw/gw-test/${classNames[records[0].c]}`);
+      if (records[0].c === 1) expect(records.length).toBe(1);
+    }
+  });
+
+  test('under mixed load no batch mixes classes', async () => {
+    await start({ SEGANET_BATCH_MS: '300' });
+    devices = await connectDevices(gateway, 60);
+    await Promise.all(
+      devices.map(async (device, i) => {
+        for (let n = 0; n < 20; n += 1) {
+          const alarm = (i + n) % 5 === 0;
+          await device.publishAsync(`d/dev-${i}/${alarm ? 'alarm' : 't'}`, `{"n":${n}}`, { qos: 1 });
+        }
+      })
+    );
+    await eventually(() => receiver.records().length >= 1200, { what: '1,200 records' });
+    for (const { records } of receiver.envelopes()) {
+      expect(new Set(records.map((record) => record.c)).size).toBe(1);
+      expect(records.every((record) => (record.c === 1) === record.t.endsWith('/alarm'))).toBe(true);
+    }
+  });
+});

@@ -1,0 +1,52 @@
+'use strict';
+// Tests that need a tool which `npm install` does not bring are skipped out loud when it is missing, and
+// fail instead where SEGANET_REQUIRE_TOOLS=1 (CI) promises that it is there.
+
+const fs = require('node:fs');
+const path = require('node:path');
+
+/** Where a tool may hide behind another name. @type {Record<string, string[]>} */
+const aliases = { 'c++': ['c++', 'g++', 'clang++'] };
+
+/** @param {string} name @returns {boolean} */
+function haveTool(name) {
+  // /usr/sbin: Debian puts mosquitto there, and it is not in a user's PATH.
+  const folders = [...(process.env.PATH || '').split(path.delimiter), '/usr/sbin', '/usr/local/sbin'];
+  return (aliases[name] || [name]).some((command) =>
+    folders.some((folder) => {
+      try {
+        fs.accessSync(path.join(folder, command), fs.constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    })
+  );
+}
+
+/**
+ * `const { describe, test } = needs('mosquitto');` shadows Jest's own.
+ * @param {...string} tools
+ */
+function needs(...tools) {
+  const missing = tools.filter((tool) => !haveTool(tool));
+  if (missing.length === 0) return { describe: global.describe, test: global.test, missing };
+  const why = `needs ${missing.join(', ')}, not installed`;
+  if (process.env.SEGANET_REQUIRE_TOOLS !== '1') {
+    return {
+      /** @param {string} name @param {() => void} body */
+      describe: (name, body) => global.describe.skip(`${name} [skipped: ${why}]`, body),
+      /** @param {string} name @param {jest.ProvidesCallback} body */
+      test: (name, body) => global.test.skip(`${name} [skipped: ${why}]`, body),
+      missing
+    };
+  }
+  /** @param {string} name */
+  const fail = (name) =>
+    global.test(`${name} [${why}]`, () => {
+      throw new Error(`${why}, and SEGANET_REQUIRE_TOOLS=1 forbids to skip`);
+    });
+  return { describe: fail, test: fail, missing };
+}
+
+module.exports = { needs, haveTool };
