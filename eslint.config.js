@@ -17,7 +17,16 @@ const rules = {
 };
 
 module.exports = [
-  { ignores: ['node_modules/', 'native/build/', 'native/out/', 'native/prebuilds/', 'coverage/', 'bench/.build/'] },
+  {
+    ignores: [
+      'node_modules/',
+      'native/build/',
+      'native/out/',
+      'native/prebuilds/',
+      'coverage/',
+      'bench/.build/'
+    ]
+  },
   {
     files: ['**/*.js'],
     languageOptions: { ecmaVersion: 2024, sourceType: 'commonjs', globals: globals.node },
@@ -25,13 +34,23 @@ module.exports = [
   },
   {
     // Must parse on any Node: it is what says that the Node is too old.
-    files: ['flows/launcher/run.js', 'flows/launcher/fetch-node.js'],
+    files: ['run', 'fetch-node', 'lock', 'npm'].map((name) => `flows/launcher/${name}.js`),
     languageOptions: { ecmaVersion: 5, sourceType: 'script', globals: globals.node },
-    rules: { ...rules, 'no-var': 'off', 'prefer-const': 'off' }
+    rules: {
+      ...rules,
+      'no-var': 'off',
+      'prefer-const': 'off',
+      'no-redeclare': ['error', { builtinGlobals: false }]
+    }
   },
   {
     files: ['test/**/*.js'],
     languageOptions: { globals: { ...globals.node, ...globals.jest } }
+  },
+  {
+    // Functions in here run inside the page.
+    files: ['test/editor/**/*.js'],
+    languageOptions: { globals: globals.browser }
   },
   {
     files: ['nodes/**/*.html'],

@@ -25,7 +25,9 @@ function option(name, fallback) {
 function run(command, args, env = {}) {
   const done = spawnSync(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
   if (done.error) {
-    console.error(`${command}: ${done.error.message}. The header of native/test/run.js lists what is needed.`);
+    console.error(
+      `${command}: ${done.error.message}. The header of native/test/run.js lists what is needed.`
+    );
     process.exit(1);
   }
   if (done.status !== 0) {

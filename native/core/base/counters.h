@@ -22,8 +22,8 @@ namespace seganet {
   X(kConnectionsClosed, "connectionsClosed")                            \
   X(kBytesReceived, "bytesReceived")                                    \
   X(kReads, "reads")                                                    \
-  X(kRecordsReceived, "recordsReceived")   /* devices and push() */     \
-  X(kRecordsPushed, "recordsPushed")       /* of those: push() */       \
+  X(kRecordsReceived, "recordsReceived")   /* each once */              \
+  X(kRecordsPushed, "recordsPushed")       /* by JavaScript */          \
   X(kRecordsQueued, "recordsQueued")       /* for an uplink */          \
   X(kRecordsDelivered, "recordsDelivered") /* PUBACK of the cloud */    \
   X(kBatchesSealed, "batchesSealed")                                    \

@@ -152,8 +152,9 @@ void Worker::DrainRing() {
 
 void Worker::RunPushed(std::string_view frame) {
   Record record = ReadRecordFrame(frame.data());
-  counters_.Add(Counter::kRecordsReceived);
   counters_.Add(Counter::kRecordsPushed);
+  // One that has its number already was received before, and returns from a message wire.
+  if (record.flags & kFlagAssignSeq) counters_.Add(Counter::kRecordsReceived);
   if (!record.device.empty() && !IdentifyPushed(&record)) {
     counters_.Add(Drop::kTooManyDevices, record.record_class);
     return;
