@@ -150,16 +150,7 @@ export declare class Engine {
    * Puts one record into a stage. class 0 = 3 (normal); tsMs 0 = now. A ticket other than 0 comes back in
    * takeCompletions() when the cloud has acknowledged (uplink stages only).
    */
-  push(
-    stage: number,
-    deviceId: string,
-    topic: string,
-    payload: Uint8Array,
-    recordClass: number,
-    flags: number,
-    tsMs: number,
-    ticket: number
-  ): 0 | 1 | 2 | 3 | 4;
+  push(stage: number, deviceId: string, topic: string, payload: Uint8Array, recordClass: number, flags: number, tsMs: number, ticket: number): 0 | 1 | 2 | 3 | 4;
   /** What a priority stage would answer; used where a wire carries messages. */
   classify(stage: number, deviceId: string, topic: string, recordClass: number): RecordClass;
   /** Copies waiting messages as frames (nodes/lib/frame.js) into `into`; returns bytes written, 0 = none left. */

@@ -1,6 +1,6 @@
 'use strict';
 
-/* global window, document */
+/* global document */
 
 // Makes the pictures of the documentation:  node flows/launcher/run.js test/editor/screenshots.js [BROWSER]
 //
