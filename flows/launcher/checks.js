@@ -17,9 +17,9 @@ const text = (value) => value;
 /** @type {Check} */
 const folder = (value) => path.resolve(value);
 
-/** @param {string} host */
-function isLoopback(host) {
-  const name = host.replace(/^\[|\]$/g, '').toLowerCase();
+/** @param {string} address */
+function isLoopback(address) {
+  const name = address.replace(/^\[|\]$/g, '').toLowerCase();
   return name === 'localhost' || name === '::1' || (net.isIPv4(name) && name.startsWith('127.'));
 }
 
@@ -110,7 +110,7 @@ function file(value) {
   } catch (error) {
     const code = /** @type {NodeJS.ErrnoException} */ (error).code;
     const why = code === 'ENOENT' ? 'does not exist' : code === 'EACCES' ? 'cannot be read' : 'is not a file';
-    throw new Error(`names ${name}, which ${why}; check the path and its permissions`);
+    throw new Error(`names ${name}, which ${why}; check the path and its permissions`, { cause: error });
   }
   return name;
 }
@@ -123,7 +123,7 @@ function rules(value) {
   try {
     list = JSON.parse(value);
   } catch (error) {
-    throw new Error(`is not JSON (${/** @type {Error} */ (error).message}); ${example}`);
+    throw new Error(`is not JSON (${/** @type {Error} */ (error).message}); ${example}`, { cause: error });
   }
   if (!Array.isArray(list)) throw new Error(`must be a JSON array, ${example}`);
   list.forEach((rule, index) => {

@@ -108,7 +108,7 @@ function applyEnvironment(env = process.env) {
 
 /** The table for `--help`. */
 function helpTable() {
-  const shown = VARIABLES.map(({ shown, initial }) => shown ?? (initial() || 'none'));
+  const shown = VARIABLES.map((variable) => variable.shown ?? (variable.initial() || 'none'));
   const names = Math.max(...VARIABLES.map(({ name }) => name.length));
   const defaults = Math.max(...shown.map((each) => each.length));
   return VARIABLES.map(

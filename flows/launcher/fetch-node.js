@@ -107,7 +107,7 @@ function removeLeftovers(place) {
  * @param {Surroundings} options
  * @param {(error: Error | null) => void} callback
  */
-function fetch(place, options, callback) {
+function fetchTo(place, options, callback) {
   var fresh = place.folder + '.' + process.pid + '.' + Date.now();
   removeLeftovers(place);
   fs.mkdirSync(fresh);
@@ -192,7 +192,7 @@ function ensureNode(options, callback) {
     log(tooOld + ': fetching Node ' + VERSION + ' once into ' + folder);
     var place = { cache: cache, folder: folder, pin: pin };
     var unlock = release;
-    fetch(place, { env: env, execPath: execPath }, function (problem) {
+    fetchTo(place, { env: env, execPath: execPath }, function (problem) {
       unlock();
       callback(problem, binary);
     });

@@ -51,10 +51,12 @@ function runWith(binary, script, args) {
     };
     process.on(signal, forwards[signal]);
   });
+  var watch = endWithNpm(child);
   child.on('error', function (error) {
     fail('Cannot start ' + binary + ': ' + error.message);
   });
   child.on('exit', function (code, signal) {
+    clearInterval(watch);
     SIGNALS.forEach(function (name) {
       process.removeListener(name, forwards[name]);
     });
@@ -64,6 +66,20 @@ function runWith(binary, script, args) {
       process.exit(code === null ? 1 : code);
     }
   });
+}
+
+/**
+ * Ends the script when the npm that runs us is gone: npm stops its shell on a signal, and the shell may not tell us.
+ * @param {import('child_process').ChildProcess} child
+ */
+function endWithNpm(child) {
+  var parent = process.ppid;
+  return setInterval(function () {
+    if (process.env.npm_lifecycle_event && process.ppid !== parent) {
+      parent = process.ppid;
+      child.kill('SIGTERM');
+    }
+  }, 1000);
 }
 
 /** @param {string} message */

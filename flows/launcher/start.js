@@ -5,7 +5,7 @@
 const path = require('path');
 const { applyEnvironment, helpTable } = require('./environment');
 const { ConfigError, EXIT_CONFIG } = require('./config-error');
-const { stopOnSignals, stopWithLauncher } = require('./stop');
+const { stopOnSignals, stopWithParent } = require('./stop');
 const { watchEditor, watchStatuses } = require('./watch');
 const { guardUpgrades } = require('./loopback-guard');
 const { isLoopback } = require('./checks');
@@ -86,7 +86,7 @@ async function main() {
   // All files are the gateway's own: the flow, its secrets, its log.
   process.umask(0o077);
   const env = applyEnvironment();
-  stopWithLauncher();
+  stopWithParent();
   stopOnSignals(() => demo.stop(children.fleet));
   if (!isLoopback(env.SEGANET_DEVICE_HOST)) {
     say(

@@ -45,17 +45,21 @@ function stopOnSignals(onFirst) {
   }
 }
 
-/** Stops when the launcher that started this process is gone (see run.js), as it cannot pass on its kill -9. */
-function stopWithLauncher() {
-  const launcher = Number(process.env.SEGANET_LAUNCHER_PID);
+/**
+ * Stops when the launcher or the npm that started this process is gone: neither can pass on its own kill -9, and a
+ * gateway that nobody knows of would keep its ports.
+ */
+function stopWithParent() {
+  const parent = process.ppid;
+  const isLaunched = Number(process.env.SEGANET_LAUNCHER_PID) === parent;
   delete process.env.SEGANET_LAUNCHER_PID;
-  if (launcher !== process.ppid) return;
+  if (!isLaunched && !process.env.npm_lifecycle_event) return;
   const timer = setInterval(() => {
-    if (process.ppid === launcher) return;
+    if (process.ppid === parent) return;
     clearInterval(timer);
     process.kill(process.pid, 'SIGTERM');
   }, 1000);
   timer.unref();
 }
 
-module.exports = { stopOnSignals, stopWithLauncher };
+module.exports = { stopOnSignals, stopWithParent };

@@ -15,10 +15,7 @@ const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable
  */
 async function openEditor(url, { executablePath, dark = false, width = 1440, height = 800 }) {
   const browser = await chromium.launch({ executablePath, args: ARGUMENTS });
-  const page = await browser.newPage({
-    viewport: { width, height },
-    colorScheme: dark ? 'dark' : 'light'
-  });
+  const page = await browser.newPage({ viewport: { width, height } });
   /** What went wrong in the page. @type {string[]} */
   const errors = [];
   page.on('pageerror', (error) => errors.push(error.message));
@@ -26,6 +23,8 @@ async function openEditor(url, { executablePath, dark = false, width = 1440, hei
   await page.goto(url);
   await page.waitForSelector('.red-ui-palette-node[data-palette-type="seganet-uplink"]');
   await page.waitForSelector('.red-ui-flow-node-group');
+  // What the user's setting "dark" does.
+  if (dark) await page.evaluate(() => document.documentElement.classList.add('nr-theme-dark'));
   return { browser, page, errors };
 }
 

@@ -1,6 +1,6 @@
 'use strict';
 
-/* global window, document */
+/* global document */
 
 // The editor as a user sees it: our nodes in a real browser, against a running gateway.
 

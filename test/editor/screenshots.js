@@ -1,6 +1,6 @@
 'use strict';
 
-/* global window, document */
+/* global document */
 
 // Makes the pictures of the documentation:  node flows/launcher/run.js test/editor/screenshots.js [BROWSER]
 //
@@ -14,7 +14,7 @@ const { openEditor, nodesOf, openDialog, closeDialog } = require('./editor');
 const { startDemo } = require('./gateway');
 
 const FOLDER = path.join(ROOT, 'docs', 'images');
-const DIALOGS = ['seganet-priority', 'seganet-batch', 'seganet-uplink', 'seganet-engine'];
+const DIALOGS = ['seganet-priority', 'seganet-uplink', 'seganet-engine'];
 /** The whole flow is in sight. */
 const SIZE = { width: 1720, height: 660 };
 
@@ -41,6 +41,7 @@ async function main(executablePath) {
   const { url } = await startDemo();
   for (const dark of [false, true]) {
     const { browser, page } = await openEditor(url, { executablePath, dark, ...SIZE });
+    await page.locator('.red-ui-palette-node[data-palette-type="seganet-uplink"]').scrollIntoViewIfNeeded();
     await live(page);
     await picture(page, dark ? 'editor-dark' : 'editor');
     if (!dark) {

@@ -5,6 +5,7 @@
 const fs = require('fs');
 const path = require('path');
 const mqtt = require('mqtt');
+const { cacheFolder } = require('../../flows/launcher/fetch-node');
 const {
   run,
   until,
@@ -18,12 +19,15 @@ const {
 
 afterEach(cleanUp);
 
+/** Where the launcher keeps its Node, should npm's be too old: not a matter of these tests. */
+const CACHE = cacheFolder(process.env);
+
 /** @typedef {ReturnType<typeof run>} Run */
 
-/** @param {Record<string, string>} [env] @param {string[]} [command] */
-function startGateway(env, command = ['flows/launcher/start.js']) {
+/** @param {Record<string, string>} [env] @param {string[]} [args] @param {string} [command] */
+function startGateway(env, args = ['flows/launcher/start.js'], command = process.execPath) {
   const home = path.join(temporaryFolder(), 'home');
-  const gateway = run(process.execPath, command, {
+  const gateway = run(command, args, {
     env: cleanEnvironment({
       SEGANET_HOME: home,
       SEGANET_GATEWAY_ID: 'gw-test',
@@ -113,6 +117,22 @@ describe('npm start without an uplink', () => {
     launcher.child.kill('SIGKILL');
     await until(() => !isAlive(gateway), { what: 'the end of the gateway' });
   }, 60000);
+
+  test('SIGTERM to npm ends it with code 0, and kill -9 of npm leaves nothing behind', async () => {
+    /** @type {[NodeJS.Signals, number | null][]} */
+    const ends = [
+      ['SIGTERM', 0],
+      ['SIGKILL', null]
+    ];
+    for (const [signal, code] of ends) {
+      const npm = startGateway({ SEGANET_CACHE: CACHE }, ['start'], 'npm');
+      await npm.says(/uplink: connected/);
+      const [port] = (await npm.says(/listener on port (\d+)/)).slice(1).map(Number);
+      npm.child.kill(signal);
+      expect((await npm.ended).code).toBe(code);
+      await until(async () => !(await accepts(port)), { what: 'the end of the listener' });
+    }
+  }, 90000);
 
   test('one Ctrl-C that arrives several times is one wish', async () => {
     const gateway = startGateway();
