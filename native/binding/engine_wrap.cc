@@ -59,7 +59,7 @@ EngineWrap::EngineWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Engine
     return;
   }
   auto handle = std::make_shared<EngineHandle>();
-  handle->bell.Open(env, info[1].As<Napi::Function>());
+  if (!handle->bell.Open(env, info[1].As<Napi::Function>())) return;
   if (const Status status = handle->engine.Start(options); !status.ok()) {
     handle->bell.Disconnect();
     Throw(env, status);

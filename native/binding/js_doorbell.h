@@ -17,7 +17,8 @@ class JsDoorbell : public Doorbell {
   JsDoorbell() = default;
   ~JsDoorbell() override { Disconnect(); }
 
-  void Open(Napi::Env env, Napi::Function callback);
+  // False: a JavaScript exception is pending.
+  bool Open(Napi::Env env, Napi::Function callback);
 
   // After this, rings go nowhere. Idempotent; called before the environment ends.
   void Disconnect();
@@ -26,8 +27,7 @@ class JsDoorbell : public Doorbell {
   void Call() override;
 
   std::mutex mutex_;
-  Napi::ThreadSafeFunction function_;
-  bool open_ = false;  // guarded by mutex_
+  napi_threadsafe_function function_ = nullptr;  // null = nobody listens; guarded by mutex_
 };
 
 }  // namespace seganet::binding

@@ -1,6 +1,5 @@
 'use strict';
 
-/* global window, document, requestAnimationFrame */
 
 // Drives Node-RED's editor in a real browser.
 

@@ -1,6 +1,5 @@
 'use strict';
 
-/* global document */
 
 // Makes the pictures of the documentation:  node flows/launcher/run.js test/editor/screenshots.js [BROWSER]
 //
