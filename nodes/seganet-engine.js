@@ -14,6 +14,7 @@ const schema = {
   memoryMiB: integer(1, 65536, 64),
   maxPacketKiB: integer(1, 16384, 256),
   maxDevices: integer(1, 1000000, 10000),
+  wakeIntervalUs: integer(0, 100000, 700),
   fastPath: choice(/** @type {const} */ (['auto', 'off']), 'auto')
 };
 
@@ -28,14 +29,14 @@ module.exports = function (RED) {
     this.host = null;
     const { values, problems } = parseOptions(config, schema);
     if (problems.length > 0) return fail(this, 'wrong setting', problems.join(' '));
-    const { gatewayId, fastPath, maxPacketKiB, workers, cpus, memoryMiB, maxDevices } = values;
+    const { gatewayId, fastPath, maxPacketKiB, ...engine } = values;
     try {
       this.host = new EngineHost(
         {
           id: this.id,
           gatewayId: gatewayId || process.env.SEGANET_GATEWAY_ID || os.hostname(),
           fastPath,
-          engine: { workers, cpus, memoryMiB, maxDevices, maxPacketBytes: maxPacketKiB * 1024 }
+          engine: { ...engine, maxPacketBytes: maxPacketKiB * 1024 }
         },
         {
           native: parts.native(),

@@ -15,7 +15,7 @@ const schema = {
   keepalive: integer(1, 65535, 30),
   inflight: integer(1, 1024, 32),
   reconnectMinMs: integer(10, 600000, 500),
-  reconnectMaxMs: integer(10, 3600000, 30000),
+  reconnectMaxMs: integer(10, 3600000, 5000),
   // Credentials are a part of the store; a flow file may carry them as properties instead, for ${NAME}.
   username: text(''),
   password: text('')

@@ -1,6 +1,5 @@
 'use strict';
 
-
 // Drives Node-RED's editor in a real browser.
 
 const { chromium } = require('playwright-core');

@@ -1,6 +1,5 @@
 'use strict';
 
-
 // The editor as a user sees it: our nodes in a real browser, against a running gateway.
 
 const path = require('path');

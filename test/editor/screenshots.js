@@ -1,6 +1,5 @@
 'use strict';
 
-
 // Makes the pictures of the documentation:  node flows/launcher/run.js test/editor/screenshots.js [BROWSER]
 //
 // It starts a gateway with its demo and takes the default flow with live statuses (light and dark) and some dialogs

@@ -51,6 +51,7 @@ describe('start', () => {
       cpus: '',
       memoryMiB: 16,
       maxDevices: 10000,
+      wakeIntervalUs: 700,
       maxPacketBytes: 262144
     });
   });

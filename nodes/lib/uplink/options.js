@@ -20,7 +20,7 @@ const { badCharacter } = require('./topics');
  * @property {4 | 5 | '4' | '5'} [protocolVersion] default 5
  * @property {number} [keepalive] seconds, default 30, 0 = off
  * @property {number} [inflight] PUBLISH packets in flight, default 32, 1..1024
- * @property {number} [reconnectMinMs] default 500 @property {number} [reconnectMaxMs] default 30000
+ * @property {number} [reconnectMinMs] default 500 @property {number} [reconnectMaxMs] default 5000
  * @property {number} [connectTimeoutMs] default 15000
  * @property {number} [ackTimeoutMs] the connection is renewed when nothing is acknowledged for so long, default 20000
  * @property {number} [retryMs] wait after a refused PUBLISH, default 1000
@@ -88,7 +88,7 @@ function checkOptions(options, defaultNative) {
     keepalive: number('keepalive', options.keepalive, 30, 0, 65535),
     inflight: number('inflight', options.inflight, 32, 1, 1024),
     reconnectMinMs: number('reconnectMinMs', options.reconnectMinMs, 500, 1, day),
-    reconnectMaxMs: number('reconnectMaxMs', options.reconnectMaxMs, 30000, 1, day),
+    reconnectMaxMs: number('reconnectMaxMs', options.reconnectMaxMs, 5000, 1, day),
     connectTimeoutMs: number('connectTimeoutMs', options.connectTimeoutMs, 15000, 1, day),
     ackTimeoutMs: number('ackTimeoutMs', options.ackTimeoutMs, 20000, 1, day),
     retryMs: number('retryMs', options.retryMs, 1000, 1, day),
