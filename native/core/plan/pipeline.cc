@@ -41,7 +41,8 @@ void Pipeline::SetPlan(std::shared_ptr<const Plan> plan) {
     const Stage* stage = plan->Find(old->stage().spec.id);
     if (stage != nullptr && stage->spec.kind == StageKind::kBatch &&
         stage->spec.batcher == old->stage().spec.batcher &&
-        stage->spec.next == old->stage().spec.next) {
+        stage->spec.next == old->stage().spec.next &&
+        stage->spec.messages == old->stage().spec.messages) {
       old->MoveTo(stage);
       next[stage->index] = std::move(old);
     } else {
