@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/utf8.h"
 #include "test/support.h"
 
 namespace seganet {
