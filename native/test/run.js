@@ -21,9 +21,15 @@ function option(name, fallback) {
   return given ? given.slice(name.length + 3) : fallback;
 }
 
-/** @param {string} command @param {string[]} args @param {Record<string, string>} [env] */
-function run(command, args, env = {}) {
-  const done = spawnSync(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
+/**
+ * @param {string} command
+ * @param {string[]} args
+ * @param {Record<string, string>} [env]
+ * @param {boolean} [quiet] shows its output only when it fails
+ */
+function run(command, args, env = {}, quiet = false) {
+  const stdio = quiet ? 'pipe' : 'inherit';
+  const done = spawnSync(command, args, { stdio, maxBuffer: 1 << 28, env: { ...process.env, ...env } });
   if (done.error) {
     console.error(
       `${command}: ${done.error.message}. The header of native/test/run.js lists what is needed.`
@@ -31,6 +37,7 @@ function run(command, args, env = {}) {
     process.exit(1);
   }
   if (done.status !== 0) {
+    if (quiet) process.stderr.write(done.stderr);
     console.error(`${command} ${args.join(' ')}: exit ${done.status ?? done.signal}`);
     process.exit(1);
   }
@@ -71,13 +78,8 @@ function fuzz() {
     const work = fs.mkdtempSync(path.join(os.tmpdir(), `${name}-`));
     const seeds = path.join(native, 'fuzz', 'corpus', name.split('_')[0]);
     const folders = fs.existsSync(seeds) ? [work, seeds] : [work];
-    run(path.join(out, name), [
-      `-max_total_time=${seconds}`,
-      '-print_final_stats=0',
-      '-verbosity=0',
-      `-artifact_prefix=${path.join(out, `${name}-`)}`,
-      ...folders
-    ]);
+    const limits = [`-max_total_time=${seconds}`, `-artifact_prefix=${path.join(out, `${name}-`)}`];
+    run(path.join(out, name), [...limits, ...folders], {}, true);
     fs.rmSync(work, { recursive: true, force: true });
     console.log(`${name}: no fault in ${seconds} s`);
   }

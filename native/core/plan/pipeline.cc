@@ -122,14 +122,17 @@ void Pipeline::OnBatch(const Stage& stage, BatchPtr batch) {
   counters.batches.Add();
   counters.records_out.Add(batch->record_count);
   if (stage.spec.messages && batch->kind == BatchKind::kEnvelope) EnvelopeMessage(stage, *batch);
-  for (size_t i = 0; i < stage.next.size(); ++i) {
-    const Stage& uplink = *stage.next[i];
-    CountersOf(uplink).records_in.Add(batch->record_count);
-    const bool last = i + 1 == stage.next.size();
-    BatchPtr out = last ? std::move(batch) : std::make_unique<Batch>(*batch);
-    out->stage = uplink.spec.id;
-    uplink.lanes->Push(std::move(out));
+  if (stage.next.empty()) return;
+  for (size_t i = 0; i + 1 < stage.next.size(); ++i) {
+    Queue(*stage.next[i], std::make_unique<Batch>(*batch));
   }
+  Queue(*stage.next.back(), std::move(batch));
+}
+
+void Pipeline::Queue(const Stage& uplink, BatchPtr batch) {
+  CountersOf(uplink).records_in.Add(batch->record_count);
+  batch->stage = uplink.spec.id;
+  uplink.lanes->Push(std::move(batch));
 }
 
 void Pipeline::PushSingle(const Stage& stage, const Record& record) {

@@ -59,6 +59,7 @@ class Pipeline {
   void EnvelopeMessage(const Stage& stage, const Batch& batch);
   void MessageDropped(const Stage& stage, uint8_t record_class, uint32_t records);
   void OnBatch(const Stage& stage, BatchPtr batch);
+  void Queue(const Stage& uplink, BatchPtr batch);
   void PushSingle(const Stage& stage, const Record& record);
   bool Sampled(const Stage& stage, const Record& record);
   StageCounters& CountersOf(const Stage& stage) const {

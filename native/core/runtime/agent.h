@@ -72,7 +72,7 @@ class Agent : private mqtt::Handler {
   bool paused = false;       // kept by the host
 
  private:
-  ~Agent() = default;
+  ~Agent() override = default;
 
   // mqtt::Handler
   mqtt::ConnectCode OnConnect(const mqtt::Connect& connect) override;

@@ -25,7 +25,8 @@ Status ValidateOptions(const EngineOptions& options) {
        {Range("workers", options.workers, 0, 64), Range("memoryMiB", options.memory_mib, 1, 65'536),
         Range("maxPacketBytes", options.max_packet_bytes, 1024, 16 * kMiB),
         Range("maxDevices", options.max_devices, 1, 1'000'000),
-        Range("messageRingMiB", options.message_ring_mib, 1, 1024)}) {
+        Range("messageRingMiB", options.message_ring_mib, 1, 1024),
+        Range("wakeIntervalUs", options.wake_interval_us, 0, kMaxWakeIntervalUs)}) {
     if (!status.ok()) return status;
   }
   return {};
