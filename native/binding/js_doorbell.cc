@@ -5,7 +5,7 @@ namespace seganet::binding {
 void JsDoorbell::Open(Napi::Env env, Napi::Function callback) {
   const std::lock_guard<std::mutex> lock(mutex_);
   // Queue unlimited: Doorbell rings once until it is answered, so at most a few calls wait.
-  function_ = Napi::ThreadSafeFunction::New(env, callback, "seganet doorbell", 0, 1);
+  function_ = Function::New(env, callback, "seganet doorbell", 0, 1);
   function_.Unref(env);
   open_ = true;
 }
@@ -15,6 +15,15 @@ void JsDoorbell::Disconnect() {
   if (!open_) return;
   open_ = false;
   function_.Release();
+}
+
+// node-addon-api's own call aborts the process when a worker_threads Worker is terminated inside of
+// the callback, and Node turns an exception of it into a warning.
+void JsDoorbell::CallBack(Napi::Env env, Napi::Function callback, void*, void*) {
+  if (env == nullptr || callback.IsEmpty()) return;  // the environment ends
+  napi_value error = nullptr;
+  if (napi_call_function(env, env.Undefined(), callback, 0, nullptr, nullptr) == napi_ok) return;
+  if (napi_get_and_clear_last_exception(env, &error) == napi_ok) napi_fatal_exception(env, error);
 }
 
 void JsDoorbell::Call() {

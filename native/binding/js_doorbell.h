@@ -25,8 +25,11 @@ class JsDoorbell : public Doorbell {
  private:
   void Call() override;
 
+  static void CallBack(Napi::Env env, Napi::Function callback, void*, void*);
+  using Function = Napi::TypedThreadSafeFunction<void, void, &JsDoorbell::CallBack>;
+
   std::mutex mutex_;
-  Napi::ThreadSafeFunction function_;
+  Function function_;
   bool open_ = false;  // guarded by mutex_
 };
 
