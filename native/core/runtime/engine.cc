@@ -86,7 +86,8 @@ Status Engine::ApplyPlan(std::vector<StageSpec> stages) {
   // Lanes that nothing feeds and nobody serves would be held for ever.
   // The (empty) lanes themselves stay: their counters belong to the engine's sums.
   const std::lock_guard<std::mutex> lock(lanes_mutex_);
-  for (const auto& [number, lanes] : lanes_) {
+  for (const auto& [number, of_number] : lanes_) {
+    const std::shared_ptr<Lanes>& lanes = of_number;  // clang 14 captures no structured binding
     const bool used = std::any_of(plan->stages().begin(), plan->stages().end(),
                                   [&](const Stage& stage) { return stage.lanes == lanes; });
     if (!used && !lanes->attached()) lanes->Clear(Drop::kUplinkRemoved);
