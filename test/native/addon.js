@@ -47,7 +47,10 @@ async function until(done, what, patienceMs = 20_000) {
 
 /** An MQTT 3.1.1 CONNECT. @param {string} id @returns {Buffer} */
 function connectPacket(id) {
-  const body = Buffer.concat([Buffer.from([0, 4, 77, 81, 84, 84, 4, 2, 0, 0, 0, id.length]), Buffer.from(id)]);
+  const body = Buffer.concat([
+    Buffer.from([0, 4, 77, 81, 84, 84, 4, 2, 0, 0, 0, id.length]),
+    Buffer.from(id)
+  ]);
   return Buffer.concat([Buffer.from([0x10, body.length]), body]);
 }
 
@@ -67,7 +70,10 @@ function connectDevice(port, id) {
  */
 function runNode(args, { env = {}, patienceMs = 60_000 } = {}) {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, args, {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe']
+    });
     let output = '';
     child.stdout.on('data', (chunk) => (output += chunk));
     child.stderr.on('data', (chunk) => (output += chunk));

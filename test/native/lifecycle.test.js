@@ -7,16 +7,27 @@ const { names } = require('./children/exit-at');
 const child = require.resolve('./children/exit-at');
 
 describe('a process ends cleanly', () => {
-  const endings = names.flatMap((name) => (/doorbell|exception/.test(name) ? [[name, '']] : [[name, ''], [name, 'exit']]));
-  test.each(endings)('%s %s', async (name, how) => {
-    const { code, signal, output } = await runNode([child, name, how]);
-    const planned = name.startsWith('by an exception');
-    expect({ code, signal, output }).toEqual({
-      code: planned ? 1 : 0,
-      signal: null,
-      output: planned ? expect.stringContaining('planned') : ''
-    });
-  }, 70_000);
+  const endings = names.flatMap((name) =>
+    /doorbell|exception/.test(name)
+      ? [[name, '']]
+      : [
+          [name, ''],
+          [name, 'exit']
+        ]
+  );
+  test.each(endings)(
+    '%s %s',
+    async (name, how) => {
+      const { code, signal, output } = await runNode([child, name, how]);
+      const planned = name.startsWith('by an exception');
+      expect({ code, signal, output }).toEqual({
+        code: planned ? 1 : 0,
+        signal: null,
+        output: planned ? expect.stringContaining('planned') : ''
+      });
+    },
+    70_000
+  );
 });
 
 /** @returns {Engine} */

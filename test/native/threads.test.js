@@ -18,7 +18,9 @@ test('sources in twenty workers, terminated at any moment, lose nothing', async 
     }
   }, 1);
   for (let i = 0; i < 20; i += 1) {
-    const worker = new Worker(sourceWorker, { workerData: { token: engine.token, uplink: 0, keep: i % 2 === 0 } });
+    const worker = new Worker(sourceWorker, {
+      workerData: { token: engine.token, uplink: 0, keep: i % 2 === 0 }
+    });
     await once(worker, 'message');
     await worker.terminate();
   }

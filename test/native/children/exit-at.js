@@ -45,7 +45,9 @@ const stages = {
   },
   'with a source in a worker': async () => {
     const engine = start();
-    const worker = new Worker(require.resolve('./source-worker'), { workerData: { token: engine.token, uplink: 0 } });
+    const worker = new Worker(require.resolve('./source-worker'), {
+      workerData: { token: engine.token, uplink: 0 }
+    });
     await once(worker, 'message');
     push(engine, 5000);
     worker.unref();
