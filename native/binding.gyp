@@ -8,7 +8,8 @@
         "NAPI_VERSION=9",
         "NAPI_DISABLE_CPP_EXCEPTIONS",
         "NODE_API_NO_EXTERNAL_BUFFERS_ALLOWED",
-        "NODE_ADDON_API_DISABLE_DEPRECATED"
+        "NODE_ADDON_API_DISABLE_DEPRECATED",
+        "NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS"
       ],
       "cflags!": ["-fno-exceptions"],
       "cflags_cc!": ["-fno-exceptions", "-std=gnu++17", "-std=gnu++20"],

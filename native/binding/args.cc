@@ -8,6 +8,7 @@ namespace seganet::binding {
 
 bool ReadNumber(Napi::Env env, Napi::Value value, const char* name, double low, double high,
                 double* number) {
+  if (value.IsEmpty()) return false;
   if (value.IsNumber()) {
     *number = value.As<Napi::Number>().DoubleValue();
     if (std::trunc(*number) == *number && *number >= low && *number <= high) return true;
@@ -20,6 +21,7 @@ bool ReadNumber(Napi::Env env, Napi::Value value, const char* name, double low, 
 }
 
 bool ReadString(Napi::Env env, Napi::Value value, const char* name, std::string* text) {
+  if (value.IsEmpty()) return false;
   if (value.IsString()) {
     *text = value.As<Napi::String>().Utf8Value();
     return true;

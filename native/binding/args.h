@@ -1,5 +1,8 @@
 // Reads arguments from JavaScript. A wrong one becomes a TypeError or RangeError that names it and
 // its limits; the caller returns at once when a reader says false.
+//
+// A property whose getter throws reads as an empty Value: the readers say false and leave the
+// exception.
 #ifndef SEGANET_BINDING_ARGS_H_
 #define SEGANET_BINDING_ARGS_H_
 
@@ -30,6 +33,7 @@ bool ReadInt(Napi::Env env, Napi::Value value, const char* name, T low, T high, 
 template <typename T>
 bool ReadOption(Napi::Env env, Napi::Object options, const char* name, T low, T high, T* number) {
   const Napi::Value value = options.Get(name);
+  if (value.IsEmpty()) return false;  // IsUndefined() would say true
   return value.IsUndefined() || ReadInt(env, value, name, low, high, number);
 }
 

@@ -21,6 +21,7 @@ bool ReadEngineOptions(Napi::Env env, Napi::Value value, EngineOptions* options)
   }
   const auto object = value.As<Napi::Object>();
   const Napi::Value cpus = object.Get("cpus");
+  if (cpus.IsEmpty()) return false;
   if (!cpus.IsUndefined() && !ReadString(env, cpus, "cpus", &options->cpus)) return false;
   return ReadOption(env, object, "workers", 0, 64, &options->workers) &&
          ReadOption(env, object, "memoryMiB", 1u, 65'536u, &options->memory_mib) &&
@@ -36,8 +37,7 @@ bool ReadEngineOptions(Napi::Env env, Napi::Value value, EngineOptions* options)
 Napi::Function EngineWrap::Define(Napi::Env env) {
   return DefineClass(
       env, "Engine",
-      {InstanceAccessor<&EngineWrap::Token>("token"),
-       InstanceMethod<&EngineWrap::Workers>("workers"),
+      {InstanceMethod<&EngineWrap::Workers>("workers"),
        InstanceMethod<&EngineWrap::WorkerOf>("workerOf"),
        InstanceMethod<&EngineWrap::ApplyPlan>("applyPlan"),
        InstanceMethod<&EngineWrap::Listen>("listen"),
@@ -59,7 +59,7 @@ EngineWrap::EngineWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Engine
     return;
   }
   auto handle = std::make_shared<EngineHandle>();
-  if (!handle->bell.Open(env, info[1].As<Napi::Function>())) return;
+  handle->bell.Open(env, info[1].As<Napi::Function>());
   if (const Status status = handle->engine.Start(options); !status.ok()) {
     handle->bell.Disconnect();
     Throw(env, status);
@@ -67,6 +67,9 @@ EngineWrap::EngineWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Engine
   }
   handle_ = std::move(handle);
   token_ = RegisterEngine(handle_);
+  // No accessor: methods of a class refuse a foreign `this`, getters do not (V8 signatures).
+  info.This().As<Napi::Object>().DefineProperty(
+      Napi::PropertyDescriptor::Value("token", Napi::Number::New(env, token_), napi_enumerable));
   // Threads must be gone before the environment is, also when nobody calls close().
   napi_add_env_cleanup_hook(env, OnEnvironmentEnd, this);
 }
@@ -88,10 +91,6 @@ void EngineWrap::CloseNow() {
   ForgetEngine(token_);
   handle_->engine.Close();
   handle_->bell.Disconnect();
-}
-
-Napi::Value EngineWrap::Token(const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), token_);
 }
 
 Napi::Value EngineWrap::Workers(const Napi::CallbackInfo& info) {

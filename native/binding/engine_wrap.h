@@ -18,7 +18,6 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   ~EngineWrap() override;
 
  private:
-  Napi::Value Token(const Napi::CallbackInfo& info);
   Napi::Value Workers(const Napi::CallbackInfo& info);
   Napi::Value WorkerOf(const Napi::CallbackInfo& info);
   void ApplyPlan(const Napi::CallbackInfo& info);

@@ -1,48 +1,34 @@
 #include "binding/js_doorbell.h"
 
-#include <utility>
-
 namespace seganet::binding {
-namespace {
 
-// Runs on the JavaScript thread. The status is of no use here: an exception of the callback is left
-// pending, for Node to report as uncaught; and a thread that is being terminated runs no more
-// JavaScript. (Napi::ThreadSafeFunction would throw in that second case, which is fatal.)
-void CallJavaScript(napi_env env, napi_value callback, void*, void*) {
-  if (env == nullptr || callback == nullptr) return;
-  napi_value undefined = nullptr;
-  if (napi_get_undefined(env, &undefined) != napi_ok) return;
-  napi_call_function(env, undefined, callback, 0, nullptr, nullptr);
-}
-
-}  // namespace
-
-bool JsDoorbell::Open(Napi::Env env, Napi::Function callback) {
+void JsDoorbell::Open(Napi::Env env, Napi::Function callback) {
   const std::lock_guard<std::mutex> lock(mutex_);
   // Queue unlimited: Doorbell rings once until it is answered, so at most a few calls wait.
-  const napi_status status = napi_create_threadsafe_function(
-      env, callback, nullptr, Napi::String::New(env, "seganet doorbell"), 0, 1, nullptr, nullptr,
-      nullptr, CallJavaScript, &function_);
-  if (status != napi_ok) {
-    function_ = nullptr;
-    Napi::Error::New(env).ThrowAsJavaScriptException();
-    return false;
-  }
-  napi_unref_threadsafe_function(env, function_);
-  return true;
+  function_ = Function::New(env, callback, "seganet doorbell", 0, 1);
+  function_.Unref(env);
+  open_ = true;
 }
 
 void JsDoorbell::Disconnect() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (function_ == nullptr) return;
-  napi_release_threadsafe_function(std::exchange(function_, nullptr), napi_tsfn_abort);
+  if (!open_) return;
+  open_ = false;
+  function_.Release();
+}
+
+// node-addon-api's own call aborts the process when a worker_threads Worker is terminated inside of
+// the callback, and Node turns an exception of it into a warning.
+void JsDoorbell::CallBack(Napi::Env env, Napi::Function callback, void*, void*) {
+  if (env == nullptr || callback.IsEmpty()) return;  // the environment ends
+  napi_value error = nullptr;
+  if (napi_call_function(env, env.Undefined(), callback, 0, nullptr, nullptr) == napi_ok) return;
+  if (napi_get_and_clear_last_exception(env, &error) == napi_ok) napi_fatal_exception(env, error);
 }
 
 void JsDoorbell::Call() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (function_ != nullptr) {
-    napi_call_threadsafe_function(function_, nullptr, napi_tsfn_nonblocking);
-  }
+  if (open_) function_.NonBlockingCall();
 }
 
 }  // namespace seganet::binding

@@ -17,8 +17,7 @@ class JsDoorbell : public Doorbell {
   JsDoorbell() = default;
   ~JsDoorbell() override { Disconnect(); }
 
-  // False: a JavaScript exception is pending.
-  bool Open(Napi::Env env, Napi::Function callback);
+  void Open(Napi::Env env, Napi::Function callback);
 
   // After this, rings go nowhere. Idempotent; called before the environment ends.
   void Disconnect();
@@ -26,8 +25,12 @@ class JsDoorbell : public Doorbell {
  private:
   void Call() override;
 
+  static void CallBack(Napi::Env env, Napi::Function callback, void*, void*);
+  using Function = Napi::TypedThreadSafeFunction<void, void, &JsDoorbell::CallBack>;
+
   std::mutex mutex_;
-  napi_threadsafe_function function_ = nullptr;  // null = nobody listens; guarded by mutex_
+  Function function_;
+  bool open_ = false;  // guarded by mutex_
 };
 
 }  // namespace seganet::binding

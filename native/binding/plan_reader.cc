@@ -33,12 +33,14 @@ bool ReadKind(Napi::Env env, Napi::Value value, StageKind* kind) {
 }
 
 bool ReadArray(Napi::Env env, Napi::Value value, const char* name, Napi::Array* array) {
+  if (value.IsEmpty()) return false;
   if (!value.IsArray()) return Fail(env, std::string(name) + " must be an array");
   *array = value.As<Napi::Array>();
   return true;
 }
 
 bool ReadObject(Napi::Env env, Napi::Value value, const char* name, Napi::Object* object) {
+  if (value.IsEmpty()) return false;
   if (!value.IsObject()) return Fail(env, std::string(name) + " must be an object");
   *object = value.As<Napi::Object>();
   return true;
@@ -49,6 +51,7 @@ bool ReadRule(Napi::Env env, Napi::Value value, Rule* rule) {
   if (!ReadObject(env, value, "rule", &object)) return false;
   for (const auto& [name, text] : {std::pair{"topic", &rule->topic}, {"device", &rule->device}}) {
     const Napi::Value part = object.Get(name);
+    if (part.IsEmpty()) return false;
     if (!part.IsUndefined() && !ReadString(env, part, name, text)) return false;
   }
   return ReadInt<uint8_t>(env, object.Get("class"), "class", 1, kClasses, &rule->record_class);
@@ -79,6 +82,7 @@ bool ReadBatch(Napi::Env env, Napi::Object object, BatcherOptions* options) {
     return Fail(env, "mode '" + mode + "' is not one of envelope, records, off");
   }
   const Napi::Value format = object.Get("format");
+  if (format.IsEmpty()) return false;
   if (!format.IsUndefined()) {
     std::string name;
     if (!ReadString(env, format, "format", &name)) return false;
@@ -102,7 +106,9 @@ bool ReadStage(Napi::Env env, Napi::Value value, StageSpec* spec) {
     if (!ReadInt<uint32_t>(env, next.Get(i), "next", 1, kMaxId, &id)) return false;
     spec->next.push_back(id);
   }
-  spec->messages = object.Get("messages").ToBoolean();
+  const Napi::Value messages = object.Get("messages");
+  if (messages.IsEmpty()) return false;
+  spec->messages = messages.ToBoolean();
   switch (spec->kind) {
     case StageKind::kPriority:
       return ReadPriority(env, object, spec);

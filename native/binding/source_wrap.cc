@@ -52,7 +52,7 @@ SourceWrap::SourceWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Source
     Throw(env, Status::Closed("no open engine has the token " + std::to_string(token)));
     return;
   }
-  if (!bell_.Open(env, info[2].As<Napi::Function>())) return;
+  bell_.Open(env, info[2].As<Napi::Function>());
   std::shared_ptr<Lanes> lanes = handle_->engine.LanesOf(uplink);
   if (!lanes->Attach(&bell_)) {
     bell_.Disconnect();

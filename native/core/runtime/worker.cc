@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kReadBufferBytes = 65'536;
 constexpr uint64_t kSweepMs = 250;
-constexpr int kPushesATurn = 1024;
+constexpr size_t kPushesATurn = 1024;
 constexpr size_t kModeratedDevices = 32;
 
 uv_handle_t* Handle(auto* handle) { return reinterpret_cast<uv_handle_t*>(handle); }
@@ -55,6 +55,7 @@ void Worker::OnStart() {
 }
 
 void Worker::OnStop() {
+  DrainWhatIsThere();
   pipeline_.Flush(0, SealReason::kFlush);
   const std::vector<Agent*> agents(agents_.begin(), agents_.end());
   for (Agent* agent : agents) agent->Close(AgentEnd::kStopped);
@@ -79,12 +80,16 @@ void Worker::Adopt(Handoff handoff) {
 }
 
 void Worker::SetPlan(std::shared_ptr<const Plan> plan) {
-  Call([this, &plan] { pipeline_.SetPlan(std::move(plan)); });
+  Call([this, &plan] {
+    // Stage ids of records that push() took are those of the old plan.
+    DrainWhatIsThere();
+    pipeline_.SetPlan(std::move(plan));
+  });
 }
 
 void Worker::Flush(uint32_t stage) {
   Post([this, stage] {
-    DrainRing();
+    DrainWhatIsThere();
     pipeline_.Flush(stage, SealReason::kFlush);
   });
 }
@@ -135,13 +140,13 @@ size_t Worker::TakeMessages(char* to, size_t capacity) {
 }
 
 void Worker::OnWake() {
-  DrainRing();
+  DrainRing(kPushesATurn);
   if (!paused_.empty()) ResumeAgents();
 }
 
-void Worker::DrainRing() {
+void Worker::DrainRing(size_t most) {
   now_ = Now::Read();
-  for (int i = 0; i < kPushesATurn; ++i) {
+  for (size_t i = 0; i < most; ++i) {
     const std::string_view frame = inbound_.Front();
     if (frame.data() == nullptr) return;
     RunPushed(frame);
@@ -149,6 +154,9 @@ void Worker::DrainRing() {
   }
   Wake();
 }
+
+// What push() put in before now; what it puts in meanwhile may wait for its turn.
+void Worker::DrainWhatIsThere() { DrainRing(inbound_.used() / sizeof(FrameHeader) + 1); }
 
 void Worker::RunPushed(std::string_view frame) {
   Record record = ReadRecordFrame(frame.data());

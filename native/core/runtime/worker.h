@@ -81,7 +81,8 @@ class Worker : public LoopThread, private AgentHost {
   void OnRecord(Agent* agent, const mqtt::Publish& publish) override;
   void OnClosed(Agent* agent, AgentEnd end) override;
 
-  void DrainRing();
+  void DrainRing(size_t most);
+  void DrainWhatIsThere();
   void RunPushed(std::string_view frame);
   bool IdentifyPushed(Record* record);
   void Sweep();

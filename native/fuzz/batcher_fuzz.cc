@@ -1,0 +1,116 @@
+// A batcher under any series of calls: records keep their order, none is lost or doubled, limits
+// hold. Input: options, then one byte a call with its arguments.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "core/queue/batcher.h"
+#include "core/record/encoder.h"
+
+namespace {
+
+using seganet::Batch, seganet::BatchKind, seganet::BatchMode, seganet::BatchPtr;
+
+void Check(bool law) {
+  if (!law) std::abort();
+}
+
+class Input {
+ public:
+  Input(const uint8_t* data, size_t size) : at_(data), end_(data + size) {}
+  uint8_t Byte() { return at_ == end_ ? 0 : *at_++; }
+  bool empty() const { return at_ == end_; }
+
+ private:
+  const uint8_t* at_;
+  const uint8_t* const end_;
+};
+
+class Model : public seganet::Batcher::Sink {
+ public:
+  explicit Model(const seganet::BatcherOptions& options) : options_(options) {}
+
+  void OnBatch(BatchPtr batch) override {
+    Check(batch->record_count > 0);
+    if (batch->record_count > 1) {
+      Check(batch->record_class > options_.immediate_class);
+      Check(batch->kind != BatchKind::kSingle);
+      if (batch->kind == BatchKind::kEnvelope) Check(batch->bytes.size() <= options_.max_bytes);
+    }
+    out_[batch->record_class] += batch->bytes;
+    count_ += batch->record_count;
+  }
+
+  void Add(const seganet::Record& record) {
+    std::string& in = in_[record.record_class];
+    if (options_.mode == BatchMode::kEnvelope) {
+      seganet::AppendNdjson(record, &in);
+    } else if (options_.mode == BatchMode::kRecords) {
+      seganet::AppendEntry(record, &in);
+    } else {
+      in.append(record.device).append(record.topic).append(record.payload);
+    }
+  }
+
+  uint64_t count() const { return count_; }
+  bool complete() const { return in_ == out_; }
+  // What has left is the beginning of what came.
+  bool in_order() const {
+    for (size_t c = 0; c < in_.size(); ++c) {
+      if (!in_[c].starts_with(out_[c])) return false;
+    }
+    return true;
+  }
+
+ private:
+  const seganet::BatcherOptions options_;
+  std::array<std::string, 5> in_, out_;
+  uint64_t count_ = 0;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  Input input(data, std::min<size_t>(size, 2000));
+  seganet::BatcherOptions options;
+  options.mode = static_cast<BatchMode>(input.Byte() % 3);
+  options.min_devices = input.Byte() % 20;
+  options.max_bytes = 1 + input.Byte() * 4;
+  options.max_delay_ms = 1 + input.Byte();
+  options.immediate_class = input.Byte() % 5;
+  Check(seganet::Validate(options).ok());
+  Model model(options);
+  seganet::Batcher batcher(options, &model);
+  int64_t now = 0;
+  uint64_t added = 0;
+  while (!input.empty()) {
+    const uint8_t call = input.Byte();
+    now += int64_t{call} * 100;
+    if (call % 16 == 0) {
+      batcher.Flush(seganet::SealReason::kFlush);
+      Check(batcher.NextDeadline() == seganet::Batcher::kNever && model.complete());
+    } else if (call % 16 == 1) {
+      batcher.OnTime(now);
+      Check(batcher.NextDeadline() > now);
+    } else {
+      seganet::Record record;
+      const std::string payload(input.Byte(), static_cast<char>(input.Byte()));
+      record.device = "d";
+      record.topic = "t";
+      record.payload = payload;
+      record.record_class = static_cast<uint8_t>(1 + call % 4);
+      record.seq = static_cast<uint32_t>(added++);
+      record.arrived_us = now;
+      model.Add(record);
+      batcher.Add(record, input.Byte() % 24);
+    }
+    Check(model.in_order());
+  }
+  batcher.Flush(seganet::SealReason::kFlush);
+  Check(model.complete() && model.count() == added);
+  return 0;
+}

@@ -1,0 +1,241 @@
+'use strict';
+
+// Hostile arguments to every method: a TypeError that names the argument, never a crash, never a half-done call.
+
+const { Engine, UplinkSource, PushResult } = require('../../native');
+const { stage, usualPlan } = require('./addon');
+
+const ignore = () => {};
+
+/** @type {Engine} */
+let engine;
+/** @type {UplinkSource} */
+let source;
+beforeAll(() => {
+  engine = new Engine({ workers: 1, memoryMiB: 4 }, ignore);
+  engine.applyPlan(usualPlan());
+  source = new UplinkSource(engine.token, 0, ignore);
+});
+afterAll(() => engine.close());
+
+const detached = (Type = Uint8Array, length = 16) => {
+  const view = new Type(length);
+  structuredClone(view.buffer, { transfer: [view.buffer] });
+  return view;
+};
+
+/** @type {[string, any][]} */
+const junk = [
+  ['undefined', undefined],
+  ['null', null],
+  ['true', true],
+  ['-1', -1],
+  ['0.5', 0.5],
+  ['NaN', NaN],
+  ['Infinity', Infinity],
+  ['2**53', 2 ** 53],
+  ['1n', 1n],
+  ['empty string', ''],
+  ['string', 'x'],
+  ['{}', {}],
+  ['[]', []],
+  ['Symbol', Symbol('x')],
+  ['function', ignore],
+  ['Proxy', new Proxy({}, { get: () => { throw new RangeError('trap'); } })], // prettier-ignore
+  ['valueOf', { valueOf: () => 1, toString: () => '1' }],
+  ['huge string', 'x'.repeat(1 << 20)],
+  ['detached', detached()],
+  ['DataView', new DataView(new ArrayBuffer(8))],
+  ['Float64Array', new Float64Array(3)],
+  ['engine', () => engine]
+];
+const numbers = new Set(['-1', '0.5', 'NaN', 'Infinity', '2**53']);
+const strings = new Set(['empty string', 'string', 'huge string']);
+
+/** A method, good arguments, and for each argument its name and which junk is good after all.
+ * @type {[string, () => any, string, any[], [string, Set<string>][]][]} */
+const methods = [
+  ['workerOf', () => engine, 'workerOf', ['d'], [['deviceId', strings]]],
+  ['applyPlan', () => engine, 'applyPlan', [usualPlan()], [['plan|stages|trap', new Set()]]],
+  ['listen', () => engine, 'listen', [stage.source, { host: '127.0.0.1', port: 0 }], [['stage', new Set()], ['options|host|trap', new Set()]]], // prettier-ignore
+  ['unlisten', () => engine, 'unlisten', [1], [['stage', new Set()]]],
+  ['push', () => engine, 'push', [stage.ingest, 'd', 't', Buffer.from('1'), 0, 0, 0, -1, 0], [
+      ['stage', new Set()], ['deviceId', strings], ['topic', strings], ['payload', new Set(['detached'])], ['recordClass', new Set()],
+      ['flags', new Set()], ['tsMs', new Set()], ['seq', new Set(['-1'])], ['ticket', new Set()]]], // prettier-ignore
+  ['classify', () => engine, 'classify', [stage.batch, 'd', 't', 3], [['stage', new Set()], ['deviceId', strings], ['topic', strings], ['recordClass', new Set()]]], // prettier-ignore
+  ['takeMessages', () => engine, 'takeMessages', [Buffer.alloc(64)], [['into', new Set(['detached'])]]],
+  ['flush', () => engine, 'flush', [0], [['stage', new Set()]]],
+  [
+    'take',
+    () => source,
+    'take',
+    [Buffer.alloc(64), new Float64Array(12)],
+    [
+      ['into', new Set(['detached'])],
+      ['meta', new Set()]
+    ]
+  ],
+  ['release', () => source, 'release', [1, true], [['id', new Set()]]]
+];
+
+const cases = methods.flatMap(([name, self, method, good, args]) =>
+  args.map(([argument, fine], i) => ({ name: `${name}: ${argument}`, self, method, good, argument, fine, i }))
+);
+
+test.each(cases)('$name', ({ self, method, good, argument, fine, i }) => {
+  for (const [what, value] of junk) {
+    const args = [...good];
+    args[i] = what === 'engine' ? value() : value;
+    const call = () => self()[method](...args);
+    if (fine.has(what)) {
+      expect(call).not.toThrow();
+      continue;
+    }
+    let error;
+    try {
+      call();
+    } catch (caught) {
+      error = caught;
+    }
+    const where = `${method}(${argument} = ${what})`;
+    expect([where, error?.message]).toEqual([where, expect.stringMatching(argument)]);
+    // By name: the addon's TypeError is not the one of Jest's context.
+    expect(error.name).toBe(error.message === 'trap' ? 'RangeError' : 'TypeError');
+  }
+});
+
+test('missing arguments are named', () => {
+  expect(() => engine.push()).toThrow(/^stage must be/);
+  expect(() => engine.listen(1)).toThrow('options must be an object');
+  expect(() => engine.applyPlan()).toThrow('plan must be an object');
+  expect(() => source.take()).toThrow(/^into must be/);
+});
+
+test('constructors name what is wrong', () => {
+  for (const [what, value] of junk) {
+    if (what === 'engine') continue;
+    const options = ['{}', '[]', 'function', 'valueOf', 'detached', 'DataView', 'Float64Array'].includes(
+      what
+    );
+    if (!options) expect(() => new Engine(value, ignore)).toThrow(/options|trap/);
+    if (what !== 'undefined' && !numbers.has(what)) {
+      expect(() => new Engine({ workers: value }, ignore)).toThrow(/^workers must be/);
+    }
+    if (what !== 'function' && what !== 'Proxy')
+      expect(() => new Engine({}, value)).toThrow(/^onDoorbell must be/);
+    expect(() => new UplinkSource(value, 0, ignore)).toThrow(/^token must be/);
+    expect(() => new UplinkSource(engine.token, value, ignore)).toThrow(/^uplink must be/);
+    if (what !== 'function')
+      expect(() => new UplinkSource(engine.token, 1, value)).toThrow(/^onDoorbell must be/);
+  }
+  for (const name of ['memoryMiB', 'maxPacketBytes', 'maxDevices', 'messageRingMiB', 'workers']) {
+    for (const value of [-1, NaN, 2 ** 53, '1', null]) {
+      expect(() => new Engine({ [name]: value }, ignore)).toThrow(
+        new RegExp(`^${name} must be a whole number`)
+      );
+    }
+  }
+  expect(() => new Engine({ cpus: '9-' }, ignore)).toThrow(expect.objectContaining({ name: 'TypeError' }));
+  expect(() => new Engine({ cpus: '1023' }, ignore)).toThrow('core 1023');
+  expect(() => new UplinkSource(4_000_000_000, 0, ignore)).toThrow('no open engine has the token');
+  expect(() => Reflect.apply(Engine, undefined, [{}, ignore])).toThrow(
+    expect.objectContaining({ name: 'TypeError' })
+  );
+});
+
+test('an exception of a getter arrives as it is', () => {
+  const trap = (/** @type {object} */ base, /** @type {string} */ name) =>
+    Object.defineProperty({ ...base }, name, {
+      get() {
+        throw new RangeError(`trap ${name}`);
+      }
+    });
+  const stages = {
+    source: { id: 1, kind: 'source', next: [], messages: false },
+    priority: { id: 1, kind: 'priority', next: [], messages: false, rules: [], defaultClass: 0 },
+    batch: { ...usualPlan().stages[2], next: [] },
+    uplink: { id: 1, kind: 'uplink', next: [], messages: false, uplink: 0 },
+    tap: { id: 1, kind: 'tap', next: [], messages: false, everyN: 1, perSecond: 1 }
+  };
+  for (const good of Object.values(stages)) {
+    for (const name of Object.keys(good)) {
+      expect(() => engine.applyPlan({ stages: [trap(good, name)] })).toThrow(new RangeError(`trap ${name}`));
+    }
+  }
+  for (const name of ['topic', 'device', 'class']) {
+    const rule = trap({ topic: 'a', device: 'b', class: 1 }, name);
+    expect(() => engine.applyPlan({ stages: [{ ...stages.priority, rules: [rule] }] })).toThrow(
+      `trap ${name}`
+    );
+  }
+  for (const list of ['next', 'rules']) {
+    const items = trap([1], '0');
+    const bad = Object.setPrototypeOf([0], items);
+    expect(() => engine.applyPlan({ stages: [{ ...stages.priority, [list]: bad }] })).toThrow();
+  }
+  for (const name of ['workers', 'cpus', 'memoryMiB', 'maxPacketBytes', 'maxDevices', 'messageRingMiB']) {
+    expect(() => new Engine(trap({}, name), ignore)).toThrow(new RangeError(`trap ${name}`));
+  }
+  for (const name of ['host', 'port', 'connectTimeoutMs']) {
+    const options = trap({ host: '127.0.0.1', port: 0, connectTimeoutMs: 1 }, name);
+    expect(() => engine.listen(1, options)).toThrow(new RangeError(`trap ${name}`));
+  }
+  expect(() => engine.applyPlan(trap({}, 'stages'))).toThrow('trap stages');
+});
+
+test('a getter that closes the engine does no harm', () => {
+  const other = new Engine({ workers: 1 }, ignore);
+  const plan = { get stages() { other.close(); return []; } }; // prettier-ignore
+  expect(() => other.applyPlan(plan)).toThrow(expect.objectContaining({ code: 'ERR_SEGANET_CLOSED' }));
+});
+
+// Node-API defines classes with a V8 signature, which is what keeps one class's memory from another's methods.
+test('methods take no other object for this', () => {
+  const wrong = [
+    undefined,
+    null,
+    1,
+    'x',
+    {},
+    [],
+    ignore,
+    Object.create(Engine.prototype),
+    Object.create(source),
+    Engine.prototype
+  ];
+  const names = (/** @type {any} */ type) =>
+    Object.getOwnPropertyNames(type.prototype).filter((name) => !['constructor', 'token'].includes(name));
+  for (const [type, other] of /** @type {[any, any][]} */ ([
+    [Engine, source],
+    [UplinkSource, engine]
+  ])) {
+    for (const name of names(type)) {
+      for (const self of [...wrong, other, new Map(), Buffer.alloc(8)]) {
+        if (name === 'close' && self === source) continue;
+        expect(() => type.prototype[name].call(self, 1, 1, 1, 1)).toThrow('Illegal invocation');
+      }
+    }
+  }
+  expect(Reflect.get(Engine.prototype, 'token', source)).toBe(undefined);
+  expect(() => {
+    /** @type {any} */ (engine).token = 1;
+  }).toThrow('read only');
+  expect(() => UplinkSource.prototype.close.call(engine)).toThrow('Illegal invocation');
+  expect(() => Engine.prototype.close.call(source)).toThrow('Illegal invocation');
+});
+
+test('payloads and names at their limits', () => {
+  const push = (
+    /** @type {string} */ device,
+    /** @type {string} */ topic,
+    /** @type {Uint8Array} */ payload
+  ) => engine.push(stage.ingest, device, topic, payload, 0, 0, 0, -1, 0);
+  expect(push('\u00fc'.repeat(128), '', Buffer.alloc(0))).toBe(PushResult.OK);
+  expect(push('\u00fc'.repeat(129), '', Buffer.alloc(0))).toBe(PushResult.TOO_LONG);
+  expect(push('', 't', Buffer.alloc(0))).toBe(PushResult.TOO_LONG);
+  expect(push('d', 'x'.repeat(65_536), Buffer.alloc(0))).toBe(PushResult.TOO_LONG);
+  expect(push('d', 't', Buffer.alloc(262_145))).toBe(PushResult.TOO_LONG);
+  expect(push('\ud800', 't\0', new Uint8Array(new SharedArrayBuffer(8), 3, 2))).toBe(PushResult.OK);
+  expect(push('d', 't', detached())).toBe(PushResult.OK);
+  expect(engine.push(99, 'd', 't', Buffer.alloc(0), 0, 0, 0, -1, 0)).toBe(PushResult.NO_STAGE);
+});
