@@ -1,11 +1,13 @@
 'use strict';
 
-// Builds the addon into build/Release, unless it is there and newer than every source. `--force` builds anyway.
+// Builds the addon into build/Release, unless it is there and newer than every source. `--force` builds anyway;
+// `--prebuild` also puts the binary where the published package has it.
 // Runs on any Node that node-gyp runs on: the addon is Node-API and loads in newer ones too.
 
 const fs = require('node:fs');
 const path = require('node:path');
 const { spawnSync } = require('node:child_process');
+const target = require('./target');
 
 const output = path.join(__dirname, 'build', 'Release', 'seganet.node');
 
@@ -63,4 +65,11 @@ if (upToDate()) {
   console.log('native engine: building (about a minute) …');
   build();
   console.log(`native engine: ${path.relative(process.cwd(), output)}`);
+}
+
+if (process.argv.includes('--prebuild')) {
+  const prebuilt = path.join(__dirname, 'prebuilds', `${target}.node`);
+  fs.mkdirSync(path.dirname(prebuilt), { recursive: true });
+  fs.copyFileSync(output, prebuilt);
+  console.log(`native engine: ${path.relative(process.cwd(), prebuilt)}`);
 }

@@ -4,14 +4,8 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const target = require('./target');
 
-/** musl or glibc: prebuilt binaries are of one or the other. */
-function libc() {
-  if (process.platform !== 'linux') return '';
-  return fs.existsSync('/etc/alpine-release') ? 'musl' : '';
-}
-
-const target = `${process.platform}${libc()}-${process.arch}`;
 const candidates = [
   ...(process.env.SEGANET_NATIVE ? [process.env.SEGANET_NATIVE] : []),
   path.join(__dirname, 'build', 'Release', 'seganet.node'),

@@ -1,0 +1,73 @@
+'use strict';
+// The published package: packed, installed without scripts, loaded. It must bring its binary and nothing that only the
+// repository needs.
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { execFileSync } = require('node:child_process');
+
+const root = path.join(__dirname, '..', '..');
+jest.setTimeout(180000);
+
+/** @param {string[]} args @param {string} cwd */
+const npm = (args, cwd) =>
+  execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+
+describe('the published package', () => {
+  /** @type {string} */
+  let folder;
+  /** @type {string} */
+  let installed;
+
+  beforeAll(() => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-pack-'));
+    npm(['pack', '--pack-destination', folder], root);
+    const [tarball] = fs.readdirSync(folder);
+    fs.writeFileSync(path.join(folder, 'package.json'), '{"private":true}');
+    npm(['install', '--ignore-scripts', '--no-audit', '--no-fund', path.join(folder, tarball)], folder);
+    installed = path.join(folder, 'node_modules', '@seganet', 'node-red-gateway');
+  });
+  afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
+
+  test('loads its engine without an install script', () => {
+    const script = `const { Engine } = require(${JSON.stringify(installed)});
+      const engine = new Engine({ workers: 1 }, () => {});
+      console.log(engine.workers().length);
+      engine.close();`;
+    expect(execFileSync(process.execPath, ['-e', script], { encoding: 'utf8' }).trim()).toBe('1');
+  });
+
+  test('names node files that it has, each with its dialog and help', () => {
+    const { 'node-red': section } = JSON.parse(fs.readFileSync(path.join(installed, 'package.json'), 'utf8'));
+    for (const [type, file] of Object.entries(section.nodes)) {
+      const files = [file, file.replace(/js$/, 'html'), `nodes/locales/en-US/${type}.json`];
+      for (const name of files) expect(fs.existsSync(path.join(installed, name))).toBe(true);
+    }
+  });
+
+  test('brings no sources, tests, demo or development dependency', () => {
+    const names = fs.readdirSync(installed).sort();
+    expect(names).toEqual(
+      [
+        'CHANGELOG.md',
+        'LICENSE',
+        'README.md',
+        'docs',
+        'examples',
+        'native',
+        'node_modules',
+        'nodes',
+        'package.json'
+      ].filter((name) => name !== 'node_modules' || names.includes(name))
+    );
+    expect(fs.readdirSync(path.join(installed, 'native')).sort()).toEqual([
+      'index.d.ts',
+      'index.js',
+      'prebuilds',
+      'target.js'
+    ]);
+    expect(fs.existsSync(path.join(folder, 'node_modules', 'aedes'))).toBe(false);
+    expect(fs.existsSync(path.join(folder, 'node_modules', 'node-red'))).toBe(false);
+  });
+});
