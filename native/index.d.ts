@@ -15,7 +15,7 @@ export interface EngineOptions {
   maxPacketBytes?: number;
   /** Devices with an open connection, at most. Default 10000. */
   maxDevices?: number;
-  /** Ring between the workers and Node-RED messages, MiB a worker. Default 4, range 1..1024. */
+  /** Ring between the workers and Node-RED messages, MiB a worker. Default 4, range 4..1024. */
   messageRingMiB?: number;
   /**
    * A worker with 32 devices or more wakes up at most once in this time, microseconds: more latency, far less CPU.
@@ -140,7 +140,10 @@ export interface EngineStats {
 }
 
 export declare class Engine {
-  /** @param onDoorbell called on this thread when messages or completions wait; coalesced. */
+  /**
+   * @param onDoorbell called on this thread when messages or completions wait; coalesced. It must not throw, may come
+   *   once more after close(), and keeps what it refers to alive: an engine has to be closed.
+   */
   constructor(options: EngineOptions, onDoorbell: () => void);
   /** Names this engine to other threads of the process: `new UplinkSource(token, …)`. */
   readonly token: number;
@@ -172,7 +175,10 @@ export declare class Engine {
   ): 0 | 1 | 2 | 3 | 4;
   /** What a priority stage would answer; used where a wire carries messages. */
   classify(stage: number, deviceId: string, topic: string, recordClass: number): RecordClass;
-  /** Copies waiting messages as frames (nodes/lib/frame.js) into `into`; returns bytes written, 0 = none left. */
+  /**
+   * Copies waiting messages as frames (nodes/lib/frame.js) into `into`; returns bytes written, 0 = none left, or
+   * -(needed) when the next frame is larger than `into`.
+   */
   takeMessages(into: Uint8Array): number;
   /** Tickets whose records the cloud has acknowledged or that failed: [ticket, ok(1|0), …]. */
   takeCompletions(): number[];

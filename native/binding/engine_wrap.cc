@@ -28,7 +28,7 @@ bool ReadEngineOptions(Napi::Env env, Napi::Value value, EngineOptions* options)
          ReadOption(env, object, "maxPacketBytes", 1024u, 16'777'216u,
                     &options->max_packet_bytes) &&
          ReadOption(env, object, "maxDevices", 1u, 1'000'000u, &options->max_devices) &&
-         ReadOption(env, object, "messageRingMiB", 1u, 1024u, &options->message_ring_mib) &&
+         ReadOption(env, object, "messageRingMiB", 4u, 1024u, &options->message_ring_mib) &&
          ReadOption(env, object, "wakeIntervalUs", 0u, 100'000u, &options->wake_interval_us);
 }
 
@@ -203,9 +203,11 @@ Napi::Value EngineWrap::TakeMessages(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   Napi::Uint8Array into;
   if (!ReadBytes(env, info[0], "into", &into)) return env.Undefined();
-  const size_t bytes =
-      handle_->engine.TakeMessages(reinterpret_cast<char*>(into.Data()), into.ByteLength());
-  return Napi::Number::New(env, static_cast<double>(bytes));
+  size_t needed = 0;
+  const size_t bytes = handle_->engine.TakeMessages(reinterpret_cast<char*>(into.Data()),
+                                                    into.ByteLength(), &needed);
+  return Napi::Number::New(env,
+                           needed > 0 ? -static_cast<double>(needed) : static_cast<double>(bytes));
 }
 
 Napi::Value EngineWrap::TakeCompletions(const Napi::CallbackInfo& info) {

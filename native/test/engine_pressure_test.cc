@@ -66,7 +66,7 @@ TEST_F(EnginePressure, ATinyBudgetSlowsDevicesAndDropsNothing) {
 // devices, and nothing is dropped.
 TEST_F(EnginePressure, AFullMessageRingSlowsDevices) {
   EngineOptions options;
-  options.message_ring_mib = 1;
+  options.message_ring_mib = 4;
   options.max_packet_bytes = 4096;
   Start(options, {test::Spec(kSource, StageKind::kSource, {}, true)});
   DeviceClient device(Listen());
@@ -94,6 +94,53 @@ TEST_F(EnginePressure, AFullMessageRingSlowsDevices) {
     while (engine_.TakeMessages(frames.data(), frames.size()) > 0) {
     }
     return Count(Counter::kMessagesOut) == kRecords;
+  }));
+  EXPECT_EQ(AllDropped(), 0u);
+}
+
+// The same for what JavaScript pushes: what has no room as a message waits, and push() says FULL.
+TEST_F(EnginePressure, AFullMessageRingHoldsPushesBack) {
+  EngineOptions options;
+  options.workers = 1;
+  Start(options, {test::Spec(kIngest, StageKind::kIngest, {}, true)});
+  uint64_t pushed = 0;
+  const Record record = test::MakeRecord("d", "t", "1");
+  ASSERT_TRUE(Until([&] {
+    while (engine_.Push(kIngest, record, true) == PushResult::kOk) ++pushed;
+    // Full, and not only for a moment.
+    return Count(Counter::kRecordsPushed) < pushed &&
+           engine_.Push(kIngest, record, true) == PushResult::kFull;
+  }));
+  std::vector<char> frames(100'000);
+  ASSERT_TRUE(Until([&] {
+    while (engine_.TakeMessages(frames.data(), frames.size()) > 0) {
+    }
+    return Count(Counter::kMessagesOut) >= pushed;
+  }));
+  EXPECT_EQ(AllDropped(), 0u);
+}
+
+// Seven bytes of packet become a hundred of message, three times over: one read must not
+// acknowledge more of them than the ring takes.
+TEST_F(EnginePressure, SmallPacketsDoNotOverrunTheMessageRing) {
+  EngineOptions options;
+  options.workers = 1;
+  Start(options, {test::Spec(kSource, StageKind::kSource, {kMessages, kMessages + 1}, true),
+                  test::Spec(kMessages, StageKind::kPriority, {}, true),
+                  test::Spec(kMessages + 1, StageKind::kPriority, {}, true)});
+  DeviceClient device(Listen());
+  ASSERT_TRUE(device.Connect("d"));
+  constexpr uint64_t kRecords = 60'000;
+  std::string packets;
+  for (uint64_t i = 0; i < kRecords; ++i) packets += Publish0("t", "1");
+  std::string_view rest = packets;
+  std::vector<char> frames(1'000'000);
+  ASSERT_TRUE(Until([&] {
+    rest.remove_prefix(device.SendSome(rest));
+    if (!rest.empty() && Count(Counter::kRecordsReceived) < 10'000) return false;  // let it fill
+    while (engine_.TakeMessages(frames.data(), frames.size()) > 0) {
+    }
+    return Count(Counter::kMessagesOut) == 3 * kRecords;
   }));
   EXPECT_EQ(AllDropped(), 0u);
 }

@@ -68,7 +68,7 @@ TEST_F(EnginePush, RefusesOptionsOutOfRange) {
   EXPECT_EQ(message([](auto* o) { o->max_packet_bytes = 1023; }),
             "maxPacketBytes must be 1024 to 16777216");
   EXPECT_EQ(message([](auto* o) { o->max_devices = 0; }), "maxDevices must be 1 to 1000000");
-  EXPECT_EQ(message([](auto* o) { o->message_ring_mib = 0; }), "messageRingMiB must be 1 to 1024");
+  EXPECT_EQ(message([](auto* o) { o->message_ring_mib = 0; }), "messageRingMiB must be 4 to 1024");
   EXPECT_EQ(message([](auto* o) { o->cpus = "x"; }), "'x' is not a list of cores such as 1-3,5");
   EXPECT_EQ(message([](auto* o) { o->cpus = "1023"; }),
             "core 1023 is not among those that this process may use");
@@ -122,7 +122,7 @@ TEST_F(EnginePush, TheLargestRecordsPass) {
   EngineOptions options;
   options.max_packet_bytes = 16 * 1024 * 1024;
   options.workers = 1;
-  options.message_ring_mib = 1;
+  options.message_ring_mib = 4;
   Start(options, {Spec(kIngest, StageKind::kIngest, {kUplink}, true), UplinkStage(kUplink)});
   const std::string payload(options.max_packet_bytes, 'x');
   const std::string topic(kMaxTopicBytes, 't');

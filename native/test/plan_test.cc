@@ -78,6 +78,29 @@ TEST(Plan, DiamondsAreNoCircles) {
             "");
 }
 
+TEST(Plan, RefusesAStageNamedTwice) {
+  EXPECT_EQ(Problem({Spec(1, StageKind::kSource, {2, 2}), UplinkStage(2)}),
+            "stage 1: stage 2 is named twice");
+}
+
+// Each diamond doubles the ways of a record: eleven of them are more than any flow needs.
+TEST(Plan, RefusesDiamondsThatMultiply) {
+  std::vector<StageSpec> plan;
+  const auto diamonds = [&plan](uint32_t count) {
+    plan.clear();
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint32_t top = 3 * i + 1;
+      plan.push_back(Spec(top, StageKind::kTap, {top + 1, top + 2}));
+      plan.push_back(Spec(top + 1, StageKind::kTap, {top + 3}));
+      plan.push_back(Spec(top + 2, StageKind::kTap, {top + 3}));
+    }
+    plan.push_back(Spec(3 * count + 1, StageKind::kTap));
+    return Problem(plan);
+  };
+  EXPECT_EQ(diamonds(7), "");
+  EXPECT_EQ(diamonds(11), "stage 1: a record would run through more than 1024 stages");
+}
+
 TEST(Plan, HasAtMost1024Stages) {
   std::vector<StageSpec> chain;
   for (uint32_t id = 1; id <= kMaxStages; ++id) {

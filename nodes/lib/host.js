@@ -17,8 +17,7 @@ const { drain } = require('./drain');
 const TICK_MS = 1000;
 const DRAIN_MS = 10000;
 const UPLINK_STOP_MS = 2000;
-// A batch message is larger than its records: envelope fields, base64.
-const FRAME_SLACK_BYTES = 160 * 1024;
+const FRAME_BYTES = 256 * 1024;
 
 /**
  * @typedef {import('../../native/index.js').Engine} Engine
@@ -63,11 +62,10 @@ class EngineHost {
     this.outlets_ = new Map();
     this.uplinks = new Uplinks();
     this.inbox = new Inbox(this.engine);
-    const frameBytes = 2 * options.engine.maxPacketBytes + FRAME_SLACK_BYTES;
     this.pump_ = new Pump(
       (into) => this.engine.takeMessages(into),
       (stage) => this.outlets_.get(stage),
-      frameBytes
+      FRAME_BYTES
     );
     this.meter_ = new Meter();
     /** @type {Plan | null} */

@@ -13,9 +13,9 @@ const MAX_MS = 4;
 
 class Pump {
   /**
-   * @param {(into: Buffer) => number} take writes frames, returns the bytes written, 0 = none left
+   * @param {(into: Buffer) => number} take writes frames; bytes written, 0 = none left, -(needed) = `into` is too small
    * @param {(stage: number) => Outlet | undefined} outletOf
-   * @param {number} bufferBytes at least the largest frame
+   * @param {number} bufferBytes to begin with
    */
   constructor(take, outletOf, bufferBytes) {
     this.take_ = take;
@@ -38,8 +38,8 @@ class Pump {
     for (let count = 0; count < MAX_MESSAGES && performance.now() < until; count++) {
       if (this.at_ >= this.end_) {
         this.at_ = 0;
-        this.end_ = this.take_(this.buffer_);
-        if (this.end_ <= 0) return;
+        this.end_ = this.takeGrowing_();
+        if (this.end_ === 0) return;
       }
       this.sendOne_();
     }
@@ -52,6 +52,13 @@ class Pump {
   close() {
     if (this.again_) clearImmediate(this.again_);
     this.paused = true;
+  }
+
+  takeGrowing_() {
+    const taken = this.take_(this.buffer_);
+    if (taken >= 0) return taken;
+    this.buffer_ = Buffer.allocUnsafe(-taken);
+    return this.take_(this.buffer_);
   }
 
   sendOne_() {

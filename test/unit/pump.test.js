@@ -60,3 +60,19 @@ test('while it is paused messages stay where they are', () => {
   pump.run();
   expect(count).toBe(1);
 });
+
+test('a frame larger than the buffer gets a larger buffer', () => {
+  const seen = [];
+  const large = writeFrame({ stage: 1, topic: 'x'.repeat(9000) });
+  let waiting = large;
+  const take = (into) => {
+    if (!waiting) return 0;
+    if (into.length < waiting.length) return -waiting.length;
+    const bytes = waiting.copy(into);
+    waiting = null;
+    return bytes;
+  };
+  const outlets = new Map([[1, { send: ({ topic }) => seen.push(topic.length), origin: undefined }]]);
+  new Pump(take, (stage) => outlets.get(stage), 4096).run();
+  expect(seen).toEqual([9000]);
+});

@@ -17,7 +17,7 @@ class Doorbell {
   }
 
   // To be called before the queue is looked at, so that what comes later rings again.
-  void Answer() { rung_.store(false, std::memory_order_seq_cst); }
+  void Answer() { rung_.exchange(false, std::memory_order_acq_rel); }
 
  private:
   virtual void Call() = 0;

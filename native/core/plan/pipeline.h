@@ -48,6 +48,7 @@ class Pipeline {
   // The message ring is so full that devices must wait, because messages are all that becomes of
   // some records.
   bool MessagesHigh() const;
+  bool message_only() const { return plan_->message_only(); }
 
  private:
   class BatchStage;

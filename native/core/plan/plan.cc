@@ -1,5 +1,6 @@
 #include "core/plan/plan.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,10 @@ std::string Name(const StageSpec& spec) { return "stage " + std::to_string(spec.
 
 Status ValidateStage(const StageSpec& spec, const ById& by_id) {
   for (uint32_t id : spec.next) {
+    if (std::count(spec.next.begin(), spec.next.end(), id) > 1) {
+      return Status::InvalidArgument(Name(spec) + ": stage " + std::to_string(id) +
+                                     " is named twice");
+    }
     const auto it = by_id.find(id);
     if (it == by_id.end()) {
       return Status::InvalidArgument(Name(spec) + ": no stage " + std::to_string(id));
@@ -50,6 +55,18 @@ bool RunsInCircle(const StageSpec& spec, const ById& by_id,
   return false;
 }
 
+// Stages that one record put into `spec` runs through, at most kMaxVisits + 1. REQUIRES: no
+// circles.
+size_t Visits(const StageSpec& spec, const ById& by_id,
+              std::unordered_map<uint32_t, size_t>* known) {
+  if (const auto it = known->find(spec.id); it != known->end()) return it->second;
+  size_t visits = 1;
+  for (uint32_t id : spec.next) {
+    visits = std::min(visits + Visits(*by_id.at(id), by_id, known), kMaxVisits + 1);
+  }
+  return (*known)[spec.id] = visits;
+}
+
 }  // namespace
 
 Status ValidatePlan(const std::vector<StageSpec>& stages) {
@@ -69,6 +86,13 @@ Status ValidatePlan(const std::vector<StageSpec>& stages) {
   for (const StageSpec& spec : stages) {
     if (RunsInCircle(spec, by_id, &state)) {
       return Status::InvalidArgument(Name(spec) + ": its wires lead back to it");
+    }
+  }
+  std::unordered_map<uint32_t, size_t> visits;
+  for (const StageSpec& spec : stages) {
+    if (Visits(spec, by_id, &visits) > kMaxVisits) {
+      return Status::InvalidArgument(Name(spec) + ": a record would run through more than " +
+                                     std::to_string(kMaxVisits) + " stages");
     }
   }
   return {};

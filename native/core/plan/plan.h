@@ -36,6 +36,8 @@ struct StageSpec {
 };
 
 inline constexpr size_t kMaxStages = 1024;
+// Stages that one record may run through on all its ways: diamonds multiply.
+inline constexpr size_t kMaxVisits = 1024;
 
 // Ids are unique, `next` names stages that exist and take records, nothing runs in a circle, a
 // batch feeds uplinks only, rules and batch options are valid.

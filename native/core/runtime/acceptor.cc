@@ -121,8 +121,9 @@ void Acceptor::Accept(Listener* listener) {
       continue;
     }
     if (errno == EINTR || errno == ECONNABORTED) continue;
-    if (errno == EMFILE || errno == ENFILE) {
-      // The connection stays in the backlog. Polling would spin on it; the sweep looks again.
+    if (errno != EAGAIN) {
+      // Out of descriptors or memory (EMFILE, ENFILE, ENOBUFS, ENOMEM): the connection stays in the
+      // backlog. Polling would spin on it; the sweep looks again.
       counters_.Add(Counter::kConnectionsRefused);
       uv_poll_stop(&listener->poll);
     }

@@ -1,6 +1,11 @@
 #include "core/runtime/device_table.h"
 
 namespace seganet {
+namespace {
+
+constexpr size_t kEvictionSample = 64;
+
+}  // namespace
 
 DeviceTable::~DeviceTable() {
   for (auto& [id, device] : devices_) Uncount(device.get());
@@ -8,24 +13,30 @@ DeviceTable::~DeviceTable() {
 
 Device* DeviceTable::Get(std::string_view id, int64_t now_us) {
   if (const auto it = devices_.find(id); it != devices_.end()) return it->second.get();
-  if (devices_.size() >= limit_ && !EvictOldest()) return nullptr;
+  if (devices_.size() >= limit_ && !EvictOne()) return nullptr;
   auto device = std::make_unique<Device>();
   device->id = id;
   device->last_seen_us = now_us;
   return devices_.emplace(device->id, std::move(device)).first->second.get();
 }
 
-bool DeviceTable::EvictOldest() {
-  auto oldest = devices_.end();
-  for (auto it = devices_.begin(); it != devices_.end(); ++it) {
-    if (it->second->agent != nullptr) continue;
-    if (oldest == devices_.end() || it->second->last_seen_us < oldest->second->last_seen_us) {
-      oldest = it;
+// Looks at a few buckets only, further on each time: a flood of new ids must not cost a walk
+// through the table each.
+bool DeviceTable::EvictOne() {
+  Device* oldest = nullptr;
+  size_t seen = 0;
+  for (size_t i = 0; i < devices_.bucket_count() && seen < kEvictionSample; ++i) {
+    next_bucket_ = (next_bucket_ + 1) % devices_.bucket_count();
+    for (auto it = devices_.begin(next_bucket_); it != devices_.end(next_bucket_); ++it) {
+      Device* device = it->second.get();
+      if (device->agent != nullptr) continue;
+      ++seen;
+      if (oldest == nullptr || device->last_seen_us < oldest->last_seen_us) oldest = device;
     }
   }
-  if (oldest == devices_.end()) return false;
-  Uncount(oldest->second.get());
-  devices_.erase(oldest);
+  if (oldest == nullptr) return false;
+  Uncount(oldest);
+  devices_.erase(devices_.find(oldest->id));
   return true;
 }
 

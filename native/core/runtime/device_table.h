@@ -33,8 +33,8 @@ class DeviceTable {
       : limit_(limit), connected_(connected) {}
   ~DeviceTable();
 
-  // The device's row, made when it is new; nullptr when the table is full of devices that are in
-  // use.
+  // The device's row, made when it is new. A full table forgets a device that is not connected, the
+  // longest absent of a sample; nullptr when all are connected.
   Device* Get(std::string_view id, int64_t now_us);
 
   // Marks a device as present: it counts from now on.
@@ -56,10 +56,11 @@ class DeviceTable {
   };
 
   void Uncount(Device* device);
-  bool EvictOldest();
+  bool EvictOne();
 
   const size_t limit_;
   std::atomic<int64_t>* const connected_;
+  size_t next_bucket_ = 0;
   std::unordered_map<std::string, std::unique_ptr<Device>, Hash, std::equal_to<>> devices_;
 };
 

@@ -25,7 +25,7 @@ Status ValidateOptions(const EngineOptions& options) {
        {Range("workers", options.workers, 0, 64), Range("memoryMiB", options.memory_mib, 1, 65'536),
         Range("maxPacketBytes", options.max_packet_bytes, 1024, 16 * kMiB),
         Range("maxDevices", options.max_devices, 1, 1'000'000),
-        Range("messageRingMiB", options.message_ring_mib, 1, 1024),
+        Range("messageRingMiB", options.message_ring_mib, 4, 1024),
         Range("wakeIntervalUs", options.wake_interval_us, 0, kMaxWakeIntervalUs)}) {
     if (!status.ok()) return status;
   }
@@ -144,14 +144,18 @@ uint8_t Engine::ClassOf(uint32_t stage, std::string_view device, std::string_vie
   return Classify(found->spec.rules, found->spec.default_class, device, topic, current);
 }
 
-size_t Engine::TakeMessages(char* to, size_t capacity) {
+size_t Engine::TakeMessages(char* to, size_t capacity, size_t* needed) {
   if (closed_) return 0;
   bell_->Answer();
   size_t used = 0;
+  size_t next_bytes = 0;
   for (size_t i = 0; i < workers_.size(); ++i) {
     next_ring_ = (next_ring_ + 1) % workers_.size();
-    used += workers_[next_ring_]->TakeMessages(to + used, capacity - used);
+    Worker& worker = *workers_[next_ring_];
+    used += worker.TakeMessages(to + used, capacity - used);
+    next_bytes = std::max(next_bytes, worker.NextMessageBytes());
   }
+  if (used == 0 && needed != nullptr) *needed = next_bytes;
   return used;
 }
 

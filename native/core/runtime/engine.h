@@ -76,8 +76,9 @@ class Engine {
   uint8_t ClassOf(uint32_t stage, std::string_view device, std::string_view topic,
                   uint8_t current) const;
 
-  // Copies waiting frames into `to`, whole ones only; returns the bytes.
-  size_t TakeMessages(char* to, size_t capacity);
+  // Copies waiting frames into `to`, whole ones only; returns the bytes. When it is 0 because the
+  // next frame is larger than `capacity`, `*needed` is that frame's size.
+  size_t TakeMessages(char* to, size_t capacity, size_t* needed = nullptr);
   std::vector<Completion> TakeCompletions();
 
   // Seals open batches of a stage, 0 = of all.

@@ -21,7 +21,7 @@ Status LoopThread::Start(const std::string& name, int cpu) {
   const auto on_async = [](uv_async_t* handle) {
     auto* self = static_cast<LoopThread*>(handle->data);
     // Cleared before the work is looked at, so that whatever comes later wakes again.
-    self->awake_.store(false, std::memory_order_seq_cst);
+    self->awake_.exchange(false, std::memory_order_acq_rel);
     self->RunTasks();
     if (!self->stopping_) self->OnWake();
   };

@@ -13,6 +13,7 @@ namespace seganet {
 namespace {
 
 constexpr size_t kReadBufferBytes = 65'536;
+constexpr size_t kMessageReadBytes = 4096;
 constexpr uint64_t kSweepMs = 250;
 constexpr size_t kPushesATurn = 1024;
 constexpr size_t kModeratedDevices = 32;
@@ -140,8 +141,20 @@ size_t Worker::TakeMessages(char* to, size_t capacity) {
 }
 
 void Worker::OnWake() {
-  DrainRing(kPushesATurn);
+  ServePushes();
   if (!paused_.empty()) ResumeAgents();
+}
+
+// What was pushed stays in its ring while the messages that it would become have no room: push()
+// then answers FULL.
+void Worker::ServePushes() {
+  if (!MessagesHigh()) DrainRing(kPushesATurn);
+}
+
+bool Worker::MessagesHigh() {
+  const bool high = pipeline_.MessagesHigh();
+  waits_for_messages_.store(high, std::memory_order_relaxed);
+  return high;
 }
 
 void Worker::DrainRing(size_t most) {
@@ -187,9 +200,7 @@ bool Worker::MustPause() {
   if (shared_.budget->high() && !shared_.slowed->exchange(true, std::memory_order_relaxed)) {
     counters_.Add(Counter::kSlowed);
   }
-  const bool messages_high = pipeline_.MessagesHigh();
-  waits_for_messages_.store(messages_high, std::memory_order_relaxed);
-  return messages_high || shared_.slowed->load(std::memory_order_relaxed);
+  return MessagesHigh() || shared_.slowed->load(std::memory_order_relaxed);
 }
 
 bool Worker::MayRead(Agent* agent) {
@@ -197,6 +208,13 @@ bool Worker::MayRead(Agent* agent) {
   agent->paused = true;
   paused_.push_back(agent);
   return false;
+}
+
+std::span<uint8_t> Worker::read_buffer() {
+  // Small packets grow many times as messages. Where those are all that becomes of a record, one
+  // read must not make more of them than half a ring holds, because the packets are acknowledged.
+  return pipeline_.message_only() ? std::span(read_buffer_).first(kMessageReadBytes)
+                                  : std::span(read_buffer_);
 }
 
 void Worker::ResumeAgents() {
@@ -298,6 +316,7 @@ void Worker::Sweep() {
   // The lanes may have emptied between "over the budget" and "slowed", with no acknowledgement left
   // to say so.
   if (shared_.budget->low()) shared_.slowed->store(false, std::memory_order_relaxed);
+  ServePushes();
   if (!paused_.empty()) ResumeAgents();
 }
 

@@ -63,6 +63,8 @@ class Worker : public LoopThread, private AgentHost {
 
   // Copies whole frames for JavaScript; returns the bytes.
   size_t TakeMessages(char* to, size_t capacity);
+  // Size of the frame that is next, 0 = none.
+  size_t NextMessageBytes() { return messages_.Front().size(); }
 
   const CounterBlock& counters() const { return counters_; }
   const CloseReasonCounters& close_reasons() const { return close_reasons_; }
@@ -75,12 +77,14 @@ class Worker : public LoopThread, private AgentHost {
 
   // AgentHost
   bool MayRead(Agent* agent) override;
-  std::span<uint8_t> read_buffer() override { return read_buffer_; }
+  std::span<uint8_t> read_buffer() override;
   void OnRead(size_t bytes) override;
   bool OnConnect(Agent* agent, std::string_view device) override;
   void OnRecord(Agent* agent, const mqtt::Publish& publish) override;
   void OnClosed(Agent* agent, AgentEnd end) override;
 
+  void ServePushes();
+  bool MessagesHigh();
   void DrainRing(size_t most);
   void DrainWhatIsThere();
   void RunPushed(std::string_view frame);

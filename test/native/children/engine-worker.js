@@ -7,7 +7,7 @@ const { Engine } = require('../../../native');
 const { stage, usualPlan } = require('../addon');
 
 const frames = Buffer.alloc(1 << 16);
-const engine = new Engine({ workers: 1, memoryMiB: 4, messageRingMiB: 1 }, () => {
+const engine = new Engine({ workers: 1, memoryMiB: 4, messageRingMiB: 4 }, () => {
   while (engine.takeMessages(frames) > 0);
 });
 const plan = usualPlan();

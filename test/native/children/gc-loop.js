@@ -15,7 +15,7 @@ const ignore = () => {};
 /** @param {number} count */
 async function createAndDrop(count) {
   for (let i = 0; i < count; i += 1) {
-    const engine = new Engine({ workers: 2, messageRingMiB: 1 }, ignore);
+    const engine = new Engine({ workers: 2, messageRingMiB: 4 }, ignore);
     engine.applyPlan(usualPlan());
     engine.listen(1, { host: '127.0.0.1', port: 0 });
     engine.push(2, 'd', 't', Buffer.from('1'), 0, 0, 0, -1, 0);
