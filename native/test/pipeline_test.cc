@@ -253,7 +253,7 @@ TEST_F(PipelineTest, AnUnlimitedTapPassesAll) {
 
 TEST_F(PipelineTest, AnEnvelopeFromJavaScriptStaysOne) {
   Apply({UplinkStage(1)});
-  Record record = MakeRecord("d", "t", "{}\n{}\n", kHigh);
+  Record record = MakeRecord("", "", "{}\n{}\n", kHigh);
   record.flags = kFlagEnvelope;
   record.ticket = 8;
   pipeline_.Run(1, record);
@@ -263,6 +263,18 @@ TEST_F(PipelineTest, AnEnvelopeFromJavaScriptStaysOne) {
   EXPECT_EQ(batches[0].bytes, "{}\n{}\n");
   EXPECT_EQ(batches[0].ticket, 8u);
   EXPECT_EQ(batches[0].topic_bytes + batches[0].device_bytes, 0u);
+}
+
+TEST_F(PipelineTest, AnEnvelopeWithATopicOfItsOwnGoesThere) {
+  Apply({UplinkStage(1)});
+  Record record = MakeRecord("", "own/topic", "{}\n", kHigh);
+  record.flags = kFlagEnvelope;
+  pipeline_.Run(1, record);
+  const std::vector<Batch> batches = Drain(0);
+  ASSERT_EQ(batches.size(), 1u);
+  EXPECT_EQ(batches[0].kind, BatchKind::kSingle);
+  EXPECT_EQ(batches[0].bytes, "own/topic{}\n");
+  EXPECT_EQ(batches[0].topic_bytes, 9u);
 }
 
 // Random plans and traffic, uplinks that fail now and then: queued = delivered + held + dropped.

@@ -137,10 +137,10 @@ void Pipeline::Queue(const Stage& uplink, BatchPtr batch) {
 
 void Pipeline::PushSingle(const Stage& stage, const Record& record) {
   BatchPtr batch = SingleBatch(record);
-  if (record.flags & kFlagEnvelope) {
+  // An envelope that a flow gave a topic of its own goes there, as a record would.
+  if ((record.flags & kFlagEnvelope) && record.topic.empty()) {
     batch->kind = BatchKind::kEnvelope;
     batch->bytes.assign(record.payload);
-    batch->device_bytes = batch->topic_bytes = 0;
   }
   batch->stage = stage.spec.id;
   context_.budget->AddRecords(record.record_class, 1);
