@@ -158,7 +158,6 @@ TEST_F(LanesTest, ARefusedBatchIsADropWithoutLatency) {
 
 TEST_F(LanesTest, ThereIsOneConsumerAtATime) {
   test::CountingBell first, second;
-  EXPECT_FALSE(lanes_.attached());
   EXPECT_TRUE(lanes_.Attach(&first));
   EXPECT_FALSE(lanes_.Attach(&second));
   EXPECT_FALSE(lanes_.Attach(&first));
@@ -205,6 +204,23 @@ TEST_F(LanesTest, DetachReturnsWhatWasInFlightInOrder) {
   EXPECT_EQ(Count(Counter::kBatchesRedelivered), 3u);
 }
 
+TEST_F(LanesTest, LanesThatNobodyWantsAreClearedWhenTheirConsumerLeaves) {
+  test::CountingBell bell;
+  ASSERT_TRUE(lanes_.Attach(&bell));
+  lanes_.Push(Make(kNormal));
+  lanes_.Push(Make(kNormal));
+  EXPECT_EQ(Take(), "x");
+  lanes_.SetWanted(false);
+  EXPECT_EQ(lanes_.Best(0), kNormal);
+  lanes_.Detach();
+  EXPECT_EQ(lanes_.Best(0), 0);
+  EXPECT_EQ(Count(Drop::kUplinkRemoved, kNormal), 2u);
+  lanes_.Push(Make(kHigh));
+  lanes_.SetWanted(false);
+  EXPECT_EQ(Count(Drop::kUplinkRemoved, kHigh), 1u);
+  EXPECT_EQ(budget_.held(), 0);
+}
+
 TEST_F(LanesTest, ClearCountsWhatWaitsAndWhatIsOut) {
   lanes_.Push(Make(kCritical));
   lanes_.Push(Make(kBulk));
@@ -247,7 +263,6 @@ TEST_F(LanesTest, SumsAgreeAfterConcurrentUse) {
   });
   while (producing > 0) {
     EXPECT_GE(budget_.held(), 0);
-    lanes_.attached();
     Count(Counter::kRecordsQueued);
     std::this_thread::yield();
   }

@@ -85,16 +85,30 @@ bool Lanes::Attach(Doorbell* doorbell) {
 }
 
 void Lanes::Detach() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  doorbell_ = nullptr;
-  // Ids ascend in the order of sealing, so the highest goes back first.
-  std::sort(in_flight_.begin(), in_flight_.end(),
-            [](const BatchPtr& a, const BatchPtr& b) { return a->id > b->id; });
-  for (BatchPtr& batch : in_flight_) {
-    batch->redelivery = true;
-    ready_[batch->record_class].push_front(std::move(batch));
+  bool wanted = true;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    doorbell_ = nullptr;
+    wanted = wanted_;
+    // Ids ascend in the order of sealing, so the highest goes back first.
+    std::sort(in_flight_.begin(), in_flight_.end(),
+              [](const BatchPtr& a, const BatchPtr& b) { return a->id > b->id; });
+    for (BatchPtr& batch : in_flight_) {
+      batch->redelivery = true;
+      ready_[batch->record_class].push_front(std::move(batch));
+    }
+    in_flight_.clear();
   }
-  in_flight_.clear();
+  if (!wanted) Clear(Drop::kUplinkRemoved);
+}
+
+void Lanes::SetWanted(bool wanted) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    wanted_ = wanted;
+    if (wanted || doorbell_ != nullptr) return;
+  }
+  Clear(Drop::kUplinkRemoved);
 }
 
 void Lanes::Clear(Drop reason) {
@@ -114,11 +128,6 @@ void Lanes::Clear(Drop reason) {
     budget_->AddRecords(batch->record_class, -int64_t{batch->record_count});
     on_done_(*batch, false);
   }
-}
-
-bool Lanes::attached() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return doorbell_ != nullptr;
 }
 
 }  // namespace seganet

@@ -63,7 +63,10 @@ class Lanes {
   // Drops everything that waits or is in flight, counted with `reason`.
   void Clear(Drop reason);
 
-  bool attached();
+  // Whether some uplink of the plan uses these lanes. Those that nobody wants are cleared ("uplink
+  // removed") as soon as no consumer is attached.
+  void SetWanted(bool wanted);
+
   const CounterBlock& counters() const { return counters_; }
 
  private:
@@ -79,6 +82,7 @@ class Lanes {
   std::array<std::deque<BatchPtr>, kClasses + 1> ready_;
   std::deque<BatchPtr> in_flight_;  // in the order of Take
   Doorbell* doorbell_ = nullptr;
+  bool wanted_ = true;
   CounterBlock counters_;  // written under the mutex
 };
 

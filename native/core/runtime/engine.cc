@@ -93,7 +93,7 @@ Status Engine::ApplyPlan(std::vector<StageSpec> stages) {
     const std::shared_ptr<Lanes>& lanes = entry.second;
     const bool used = std::any_of(plan->stages().begin(), plan->stages().end(),
                                   [&lanes](const Stage& stage) { return stage.lanes == lanes; });
-    if (!used && !lanes->attached()) lanes->Clear(Drop::kUplinkRemoved);
+    lanes->SetWanted(used);
   }
   return {};
 }

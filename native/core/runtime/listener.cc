@@ -44,6 +44,14 @@ void PrepareSocket(int fd) {
   fcntl(fd, F_SETFD, FD_CLOEXEC);
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  // Finds devices that vanished without a keep-alive of their own.
+  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+#ifdef __linux__
+  const int idle_s = 60, interval_s = 15, probes = 4;
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+#endif
 }
 
 Status OpenListener(const std::string& host, uint16_t port, int* fd, uint16_t* bound_port) {

@@ -15,7 +15,8 @@ namespace seganet {
 // EADDRNOTAVAIL).
 Status OpenListener(const std::string& host, uint16_t port, int* fd, uint16_t* bound_port);
 
-// Makes an accepted socket non-blocking, close-on-exec and without Nagle's delay.
+// Makes an accepted socket non-blocking, close-on-exec, without Nagle's delay and with TCP
+// keep-alive (a peer that is gone is noticed in two minutes).
 void PrepareSocket(int fd);
 
 }  // namespace seganet
