@@ -33,6 +33,8 @@ function needs(...tools) {
   if (missing.length === 0) return { describe: global.describe, test: global.test, missing };
   const why = `needs ${missing.join(', ')}, not installed`;
   if (process.env.SEGANET_REQUIRE_TOOLS !== '1') {
+    // Jest names skipped tests only when it runs a single file.
+    process.stderr.write(`skipped in ${path.basename(expect.getState().testPath ?? '')}: ${why}\n`);
     return {
       /** @param {string} name @param {() => void} body */
       describe: (name, body) => global.describe.skip(`${name} [skipped: ${why}]`, body),
