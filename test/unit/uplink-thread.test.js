@@ -3,13 +3,13 @@
 // The uplink thread against a real broker: mosquitto over TLS 1.3 on loopback.
 
 const mqtt = require('mqtt');
-const { Broker, MOSQUITTO, freePort, until } = require('../fixtures/broker');
+const { Broker, freePort, until } = require('../fixtures/broker');
 const { Link } = require('../fixtures/link');
 const { makeCertificates } = require('../fixtures/certificates');
 const { Load, UplinkBench, firstArrivals } = require('../fixtures/uplink-bench');
+const { needs } = require('../tools');
 
-const withBroker = MOSQUITTO ? describe : describe.skip;
-const needs = MOSQUITTO ? '' : ' (skipped: needs mosquitto)';
+const { describe: withBroker } = needs('mosquitto');
 
 jest.setTimeout(60000);
 
@@ -50,7 +50,7 @@ function underLoad(load) {
   return () => clearInterval(timer);
 }
 
-withBroker(`uplink thread${needs}`, () => {
+withBroker('uplink thread', () => {
   test('subscribers get topics, payloads and retained flags as they were', async () => {
     const broker = await startBroker();
     const got = [];
