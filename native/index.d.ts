@@ -22,6 +22,16 @@ export interface EngineOptions {
    * Default 700, 0 = at once, range 0..100000.
    */
   wakeIntervalUs?: number;
+  /** When a device's PUBACK leaves. Default 'received'. 'stored' needs `log`. */
+  acknowledge?: 'safe' | 'stored' | 'received';
+  /** A StoreSource serves this engine. Without it nothing is ever written and 'safe' waits for the cloud alone. Default false. */
+  log?: boolean;
+  lingerUrgentMs?: number; // classes 1-2, default 10, 0..1000
+  lingerMs?: number; // classes 3-4, default 50, 0..1000
+  patienceMs?: number; // default 1000, 0..60000
+  ttlS?: number[]; // by class 1..4 ([0] unused): records of the log older than this are dropped at replay, counted `expired`. 0 = never
+  whenFull?: 'slow' | 'drop'; // memory full: devices are not read (default), or the lowest class is dropped, oldest first
+  epoch?: number; // default: Date.now()*1024+random
 }
 
 export interface WorkerInfo {
@@ -65,7 +75,8 @@ export type StageSpec = { id: number; next: number[]; messages: boolean } & (
       /** Classes up to this one never wait and are never mixed with others. Default 1. */
       immediateClass: number;
     }
-  | { kind: 'uplink'; uplink: number } // uplink = number of the broker's queue, see UplinkSource
+  /** uplink = number of the broker's queue, see UplinkSource; name: 1..64 bytes, under which its chunks are kept across restarts. */
+  | { kind: 'uplink'; uplink: number; name: string }
   | { kind: 'tap'; everyN: number; perSecond: number } // 0 = no limit of that kind; only sampled records go on
 );
 
@@ -128,6 +139,12 @@ export interface EngineStats {
   budgetBytes: number;
   /** Records accepted and not yet acknowledged by the cloud, by class (index 0 unused). */
   heldRecords: number[];
+  /** By class: in memory, neither on disk nor acknowledged by the cloud (open batches are in heldRecords, not here). */
+  unsavedRecords: number[];
+  /** By class: on disk and not acknowledged by the cloud, whether in memory too or not. */
+  storedRecords: number[];
+  /** By class: of these, not in memory. */
+  backlogRecords: number[];
   /** True while devices are not read because the budget is used up. */
   slowed: boolean;
   counters: Counters;
@@ -147,6 +164,7 @@ export declare class Engine {
   constructor(options: EngineOptions, onDoorbell: () => void);
   /** Names this engine to other threads of the process: `new UplinkSource(token, …)`. */
   readonly token: number;
+  readonly epoch: number;
   workers(): WorkerInfo[];
   /** The worker that owns a device id. */
   workerOf(deviceId: string): number;
@@ -184,6 +202,8 @@ export declare class Engine {
   takeCompletions(): number[];
   /** Seals the open batches of a batch stage now; 0 = of all. */
   flush(stage: number): void;
+  /** Everything unsaved is due now, until close: for the orderly end. */
+  saveAll(): void;
   /** First step of the end: no new devices, no more reading. */
   stopReading(): void;
   stats(): EngineStats;
