@@ -34,7 +34,11 @@ module.exports = function (RED) {
       const perSecond = (records * 1000) / (now - at);
       [records, at] = [0, now];
       const tail = duplicates > 0 ? ` · ${rate(duplicates)} duplicates dropped` : '';
-      status.set({ fill: perSecond > 0 ? 'green' : 'grey', shape: 'dot', text: `${rate(perSecond)}/s${tail}` });
+      status.set({
+        fill: perSecond > 0 ? 'green' : 'grey',
+        shape: 'dot',
+        text: `${rate(perSecond)}/s${tail}`
+      });
     }, TICK_MS).unref();
 
     this.on('input', (/** @type {Record<string, any>} */ msg, send, done) => {

@@ -109,7 +109,9 @@ function linesOf(payload) {
     if (typeof bytes === 'object' && bytes !== null && !Array.isArray(bytes)) {
       return [/** @type {Record<string, unknown>} */ (bytes)];
     }
-    throw new EnvelopeError('msg.payload is no envelope: it must be a Buffer or a string with a JSON line for each record.');
+    throw new EnvelopeError(
+      'msg.payload is no envelope: it must be a Buffer or a string with a JSON line for each record.'
+    );
   }
   if (bytes.length > MAX_BYTES) {
     throw new EnvelopeError(`The envelope has ${bytes.length} bytes; at most ${MAX_BYTES} are taken apart.`);
@@ -119,7 +121,7 @@ function linesOf(payload) {
 
 /** @param {Buffer} bytes */
 function* splitLines(bytes) {
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const found = bytes.indexOf(NEWLINE, at);
     const end = found < 0 ? bytes.length : found;
     yield bytes.subarray(at, end);
@@ -147,7 +149,8 @@ function parse(line) {
  * @returns {Omit<EnvelopeRecord, 'index'>}
  */
 function recordOf(fields) {
-  if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) throw new TypeError('is no object');
+  if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
+    throw new TypeError('is no object');
   const { d, t, ts, s, c, b } = fields;
   if (typeof d !== 'string' || d === '') throw new TypeError('names no device (d)');
   if (typeof t !== 'string') throw new TypeError('has no topic (t)');
@@ -156,7 +159,8 @@ function recordOf(fields) {
   if (!isWhole(c, 1, 4)) throw new TypeError('has no class from 1 to 4 (c)');
   const isJson = Object.hasOwn(fields, 'p');
   if (isJson === Object.hasOwn(fields, 'b')) throw new TypeError('needs a payload: either p or b');
-  if (!isJson && (typeof b !== 'string' || !BASE64.test(b))) throw new TypeError('has a payload that is not base64 (b)');
+  if (!isJson && (typeof b !== 'string' || !BASE64.test(b)))
+    throw new TypeError('has a payload that is not base64 (b)');
   const payload = isJson ? fields.p : Buffer.from(/** @type {string} */ (b), 'base64');
   return { topic: t, deviceId: d, priority: Number(c), ts, seq: Number(s), payload };
 }
@@ -176,7 +180,8 @@ function isWhole(value, min, max) {
  */
 function faultSentence(faults) {
   const [{ line, reason }] = faults;
-  const more = faults.length > 1 ? `, and ${faults.length - 1} more lines of the envelope are no records either` : '';
+  const more =
+    faults.length > 1 ? `, and ${faults.length - 1} more lines of the envelope are no records either` : '';
   return `Line ${line} ${reason}${more}. The other lines went on.`;
 }
 

@@ -17,19 +17,22 @@ const { sum } = require('./drain');
  * @returns {Shown}
  */
 function uplinkShown(state, stats, alone) {
-  const { state: name, code = '', reason = '' } = state;
+  const { state: name } = state;
   if (name === 'stopped') return { fill: 'grey', shape: 'ring', text: 'stopped' };
   const backlog = alone ? sum(stats.backlogRecords) : 0;
   if (name === 'connected')
     return { fill: 'green', shape: 'dot', text: connected(state, stats.latency, backlog) };
   const tail = alone ? waiting(stats) : '';
   if (name === 'connecting') return { fill: 'yellow', shape: 'ring', text: shorten('connecting', tail) };
-  /** @type {string} */
-  let text = name;
-  if (name === 'stalled') text = `stalled${age(state)}`;
-  else if (name === 'refused') text = reason || name;
-  else text = code || reason ? `disconnected: ${code || reason}` : 'disconnected';
-  return { fill: 'red', shape: 'ring', text: shorten(text, tail) };
+  return { fill: 'red', shape: 'ring', text: shorten(trouble(state), tail) };
+}
+
+/** @param {UplinkState} state */
+function trouble({ state, code = '', reason = '', oldestMs = -1 }) {
+  if (state === 'stalled') return oldestMs > 0 ? `stalled ${Math.round(oldestMs / 1000)} s` : 'stalled';
+  if (state === 'refused') return reason || 'refused';
+  const cause = code || reason;
+  return cause ? `disconnected: ${cause}` : 'disconnected';
 }
 
 /**
@@ -45,11 +48,6 @@ function connected({ rttMs = 0 }, latency, backlog) {
   if (medians.length === 0 && rttMs > 0) medians.push(String(Math.ceil(rttMs)));
   const figures = medians.length > 0 ? ` · ${medians.join(' · ')} ms` : '';
   return `connected${figures}${backlog > 0 ? ` · backlog ${rate(backlog)}` : ''}`;
-}
-
-/** @param {UplinkState} state @returns {string} such as " 7 s" */
-function age({ oldestMs = -1 }) {
-  return oldestMs > 0 ? ` ${Math.round(oldestMs / 1000)} s` : '';
 }
 
 /** @param {EngineStats} stats @returns {string} such as " · 12.3 k kept" */

@@ -47,7 +47,7 @@ const batching = { minDevices: '0', maxBytes: '65536', maxDelayMs: '60000' };
 const rules = [{ topic: 'alarm/#', class: '1' }];
 const path = (fastPath, middle) => [
   tab,
-  { ...engine, fastPath, workers: '1' },
+  { ...engine, fastPath, workers: '1', acknowledge: 'received' },
   broker,
   node('in', 'ingest', {}, 'rank'),
   node('rank', 'priority', { rules }, middle),
