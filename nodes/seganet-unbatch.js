@@ -49,17 +49,18 @@ module.exports = function (RED) {
         return done(/** @type {Error} */ (error));
       }
       const { key, historical, envelope } = opened;
-      const { count, faults } = envelope ?? { count: 1, faults: [] };
+      const count = envelope ? envelope.count : 1;
+      const damaged = envelope !== null && envelope.faults.length > 0;
       if (key && seen.has(key, count)) {
         duplicates += count;
         return done();
       }
       // An envelope that arrived damaged may come again whole.
-      if (key && faults.length === 0) seen.add(key, count);
+      if (key && !damaged) seen.add(key, count);
       records += envelope ? envelope.records.length : 1;
       if (envelope) sendRecords(msg, send, opened, RED.util.generateId);
       else send(Object.assign(msg, { batch: { ...key, index: 0, count, historical } }));
-      done(faults.length > 0 ? new Error(faultSentence(faults)) : undefined);
+      done(damaged ? new Error(faultSentence(envelope)) : undefined);
     });
     this.on('close', () => {
       clearInterval(timer);

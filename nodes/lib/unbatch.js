@@ -175,14 +175,14 @@ function isWhole(value, min, max) {
 }
 
 /**
- * @param {{ line: number, reason: string }[]} faults at least one
+ * @param {Pick<Envelope, 'faults' | 'records'>} envelope with at least one fault
  * @returns {string} a sentence
  */
-function faultSentence(faults) {
+function faultSentence({ faults, records }) {
   const [{ line, reason }] = faults;
-  const more =
-    faults.length > 1 ? `, and ${faults.length - 1} more lines of the envelope are no records either` : '';
-  return `Line ${line} ${reason}${more}. The other lines went on.`;
+  if (records.length === 0) return `The envelope holds no record: line ${line} ${reason}.`;
+  const all = faults.length > 1 ? ` ${faults.length} lines are no records.` : '';
+  return `Line ${line} of the envelope ${reason}.${all} The other lines went on.`;
 }
 
 module.exports = { open, readEnvelope, faultSentence, EnvelopeError, MAX_BYTES };
