@@ -98,7 +98,7 @@ TEST_F(PipelineTest, ARecordPassesTheWholeChain) {
   EXPECT_EQ(budget_.records(kHigh), 1);
   EXPECT_EQ(pipeline_.NextDeadline(), 1'000'000);
   pipeline_.OnTime(1'000'000);
-  EXPECT_EQ(pipeline_.NextDeadline(), Batcher::kNever);
+  EXPECT_EQ(pipeline_.NextDeadline(), kNever);
   const std::vector<Batch> batches = Drain(0);
   ASSERT_EQ(batches.size(), 1u);
   EXPECT_EQ(batches[0].record_class, kHigh);
@@ -142,7 +142,7 @@ TEST_F(PipelineTest, RecordsModeSendsMessagesRecordByRecord) {
   Run(1);
   EXPECT_EQ(Messages().size(), 2u);
   EXPECT_EQ(HeldRecords(), 0);
-  EXPECT_EQ(pipeline_.NextDeadline(), Batcher::kNever);
+  EXPECT_EQ(pipeline_.NextDeadline(), kNever);
 }
 
 TEST_F(PipelineTest, ARecordWithoutARouteIsCounted) {
