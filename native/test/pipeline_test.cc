@@ -31,7 +31,7 @@ class PipelineTest : public testing::Test {
       auto& lanes = lanes_[number];
       if (!lanes) {
         lanes =
-            std::make_shared<Lanes>(LanesOptions{}, &budget_, &latency_, [](const Batch&, bool) {});
+            std::make_shared<Lanes>(test::PlainLanes(&budget_, &latency_, &sequence_));
       }
       return lanes;
     });
@@ -50,7 +50,7 @@ class PipelineTest : public testing::Test {
       batches.push_back(batch);
       return true;
     })) {
-      lanes_[uplink]->Release(batches.back().id, true, 0);
+      lanes_[uplink]->Release(batches.back().id, 0);
     }
     return batches;
   }
@@ -84,6 +84,7 @@ class PipelineTest : public testing::Test {
   ByteRing ring_{4096};
   test::CountingBell bell_;
   std::atomic<int64_t> devices_{100};
+  std::atomic<uint64_t> sequence_{0};
   std::map<uint32_t, std::shared_ptr<Lanes>> lanes_;
   std::shared_ptr<const Plan> plan_;
   Pipeline pipeline_{PipelineContext{0, &budget_, &counters_, &ring_, &bell_, &devices_}};
@@ -301,7 +302,9 @@ TEST_F(PipelineTest, CountersReconcile) {
         lanes->Take(now, [&](const Batch& b) { return taken.push_back(b.id), true; });
       }
       for (uint64_t id : taken) {
-        if (!random.OneIn(10)) lanes->Release(id, !random.OneIn(10), now);
+        if (!random.OneIn(10)) {
+          lanes->Release(id, now, random.OneIn(10) ? Refusal{{0}, 135, "no"} : Refusal{});
+        }
       }
       lanes->Detach();
       if (random.OneIn(20)) lanes->Clear(Drop::kUplinkRemoved);
