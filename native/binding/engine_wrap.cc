@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t kAnyStage = UINT32_MAX;
 constexpr uint64_t kMaxEpoch = 9007199254740991;  // Number.MAX_SAFE_INTEGER
-constexpr double kMaxTimeMs = 8.64e15;  // the last date that JavaScript has
+constexpr double kMaxTimeMs = 8.64e15;            // the last date that JavaScript has
 
 bool Fail(Napi::Env env, const std::string& message) {
   Napi::TypeError::New(env, message).ThrowAsJavaScriptException();
@@ -105,8 +105,7 @@ Napi::Function EngineWrap::Define(Napi::Env env) {
        InstanceMethod<&EngineWrap::Classify>("classify"),
        InstanceMethod<&EngineWrap::TakeMessages>("takeMessages"),
        InstanceMethod<&EngineWrap::TakeCompletions>("takeCompletions"),
-       InstanceMethod<&EngineWrap::Flush>("flush"),
-       InstanceMethod<&EngineWrap::SaveAll>("saveAll"),
+       InstanceMethod<&EngineWrap::Flush>("flush"), InstanceMethod<&EngineWrap::SaveAll>("saveAll"),
        InstanceMethod<&EngineWrap::StopReading>("stopReading"),
        InstanceMethod<&EngineWrap::Stats>("stats"), InstanceMethod<&EngineWrap::Close>("close")});
 }

@@ -66,8 +66,7 @@ Napi::Function SourceWrap::Define(Napi::Env env) {
       {InstanceMethod<&SourceWrap::Connected>("connected"),
        InstanceMethod<&SourceWrap::Best>("best"),
        InstanceMethod<&SourceWrap::BestBacklog>("bestBacklog"),
-       InstanceMethod<&SourceWrap::OldestMs>("oldestMs"),
-       InstanceMethod<&SourceWrap::Take>("take"),
+       InstanceMethod<&SourceWrap::OldestMs>("oldestMs"), InstanceMethod<&SourceWrap::Take>("take"),
        InstanceMethod<&SourceWrap::Release>("release"),
        InstanceMethod<&SourceWrap::Close>("close")});
 }

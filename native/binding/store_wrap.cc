@@ -21,8 +21,8 @@ double* ReadMeta(Napi::Env env, Napi::Value value, const char* name, size_t leng
   if (!value.IsTypedArray() ||
       value.As<Napi::TypedArray>().TypedArrayType() != napi_float64_array ||
       value.As<Napi::TypedArray>().ElementLength() < length) {
-    Napi::TypeError::New(env, std::string(name) + " must be a Float64Array of at least " +
-                                  std::to_string(length))
+    Napi::TypeError::New(
+        env, std::string(name) + " must be a Float64Array of at least " + std::to_string(length))
         .ThrowAsJavaScriptException();
     return nullptr;
   }

@@ -78,7 +78,8 @@ class EngineLog : public test::EngineTest {
 
   uint64_t Take(bool backlog = false) {
     uint64_t id = 0;
-    lanes()->Take(MonotonicUs(), [&](const Batch& batch) { return (id = batch.id) != 0; }, backlog);
+    lanes()->Take(
+        MonotonicUs(), [&](const Batch& batch) { return (id = batch.id) != 0; }, backlog);
     return id;
   }
   uint64_t TakeSoon() {

@@ -74,9 +74,7 @@ class LanesSaveTest : public testing::Test {
   }
 
   // Seals what is due at `now`; 0 = nothing.
-  uint64_t Seal(int64_t now_us) {
-    return lanes_->Seal(now_us, &chunk_) ? chunk_.ticket : 0;
-  }
+  uint64_t Seal(int64_t now_us) { return lanes_->Seal(now_us, &chunk_) ? chunk_.ticket : 0; }
   void Commit(uint64_t ticket, int64_t row) {
     ledger_.Committed(ticket, row);
     lanes_->Committed(ticket);
@@ -346,7 +344,7 @@ TEST_F(LanesSaveTest, TheEndOfTheEngineTellsNoDeviceThatItsRecordIsSafe) {
 TEST_F(LanesSaveTest, ReceiptsComeOnceAndNotTooEarly) {
   test::Random random;
   Use(Context());
-  std::set<uint64_t> safe;      // slots whose record is committed or acknowledged
+  std::set<uint64_t> safe;  // slots whose record is committed or acknowledged
   std::map<uint64_t, std::vector<uint64_t>> tickets;
   std::vector<uint64_t> taken;  // ids; an id is its slot here
   int64_t row = 0;

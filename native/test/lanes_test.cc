@@ -53,10 +53,10 @@ class LanesTest : public testing::Test {
   LatencyByClass latency_;
   std::atomic<uint64_t> sequence_{0};
   std::vector<std::pair<uint32_t, bool>> done_;
-  Lanes lanes_{test::PlainLanes(&budget_, &latency_, &sequence_,
-                                [this](const Batch& batch, bool delivered) {
-                                  done_.push_back({batch.ticket, delivered});
-                                })};
+  Lanes lanes_{
+      test::PlainLanes(&budget_, &latency_, &sequence_, [this](const Batch& batch, bool delivered) {
+        done_.push_back({batch.ticket, delivered});
+      })};
   uint64_t last_id_ = 0;
   bool last_redelivery_ = false;
 };

@@ -30,8 +30,7 @@ class PipelineTest : public testing::Test {
     plan_ = std::make_shared<const Plan>(std::move(specs), 1, plan_.get(), [this](uint32_t number) {
       auto& lanes = lanes_[number];
       if (!lanes) {
-        lanes =
-            std::make_shared<Lanes>(test::PlainLanes(&budget_, &latency_, &sequence_));
+        lanes = std::make_shared<Lanes>(test::PlainLanes(&budget_, &latency_, &sequence_));
       }
       return lanes;
     });

@@ -37,7 +37,7 @@ namespace seganet {
   X(kRecordsRecovered, "recordsRecovered") /* found at the start */     \
   X(kRecordsReplayed, "recordsReplayed")   /* read back */              \
   X(kStoreFailures, "storeFailures")       /* chunks not written */     \
-  X(kSlowed, "slowed")                         /* times over budget */
+  X(kSlowed, "slowed")                     /* times over budget */
 
 enum class Counter : size_t {
 #define X(id, name) id,

@@ -91,9 +91,9 @@ class Ledger {
     std::vector<Place> places;
   };
   struct Shelf {
-    int64_t read_to = 0;                   // rows of earlier runs up to this one were read
-    bool exhausted = false;                // there are no more of those
-    std::map<int64_t, uint64_t> spilled;   // row → ticket
+    int64_t read_to = 0;                  // rows of earlier runs up to this one were read
+    bool exhausted = false;               // there are no more of those
+    std::map<int64_t, uint64_t> spilled;  // row → ticket
   };
   using ShelfKey = std::pair<std::string, uint8_t>;
 

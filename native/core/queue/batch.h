@@ -38,7 +38,7 @@ struct Batch {
   uint16_t place = 0;   // its entry in the chunk
   uint32_t worker = 0;  // that sealed it, and that its receipts go back to
   uint64_t chunk = 0;   // ticket of the chunk that it is in, 0 = none
-  uint32_t stage = 0;  // the uplink stage that it waits at
+  uint32_t stage = 0;   // the uplink stage that it waits at
   uint32_t ticket = 0;
   uint32_t record_count = 0;
   uint32_t record_bytes = 0;  // payload bytes of its records

@@ -47,7 +47,6 @@ class Batcher {
     virtual void OnBatch(BatchPtr batch) = 0;
   };
 
-
   // `sink` outlives the batcher. REQUIRES: Validate(options).ok().
   Batcher(const BatcherOptions& options, Sink* sink) : options_(options), sink_(sink) {}
   Batcher(const Batcher&) = delete;

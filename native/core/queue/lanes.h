@@ -130,7 +130,8 @@ class Lanes {
   // The consumer's session with the cloud is up or down.
   void SetConnected(bool connected, int64_t now_us);
 
-  // Drops everything that waits or is in flight, counted with `reason`; what is on disk stays there.
+  // Drops everything that waits or is in flight, counted with `reason`; what is on disk stays
+  // there.
   void Clear(Drop reason);
 
   // Whether some uplink of the plan uses these lanes. Those that nobody wants are cleared ("uplink

@@ -166,8 +166,9 @@ void Lanes::Discard(uint64_t ticket) {
       batch->chunk = 0;
       leaving.receipts.Add(batch);
       std::deque<BatchPtr>& lane = ready_[batch->record_class];
-      const auto found = std::lower_bound(lane.begin(), lane.end(), batch->id,
-                                          [](const BatchPtr& b, uint64_t id) { return b->id < id; });
+      const auto found =
+          std::lower_bound(lane.begin(), lane.end(), batch->id,
+                           [](const BatchPtr& b, uint64_t id) { return b->id < id; });
       // One that is in flight may yet arrive.
       if (found == lane.end() || found->get() != batch) continue;
       DropLocked(std::move(*found), Drop::kLogFull, &leaving);

@@ -33,7 +33,7 @@ struct StoreDeskOptions {
 struct StoreTask {
   SealedChunk chunk;
   bool dead = false;
-  uint32_t code = 0;    // dead letters
+  uint32_t code = 0;  // dead letters
   std::string reason;
 };
 
@@ -117,7 +117,7 @@ class StoreDesk {
 
   std::mutex mutex_;  // guards doorbell_ and routes_
   Doorbell* doorbell_ = nullptr;
-  std::map<std::string, Route> routes_;      // by uplink node
+  std::map<std::string, Route> routes_;       // by uplink node
   std::atomic<int64_t> told_due_us_{kNever};  // when the store thread looks again by itself
 
   // Of the store thread.
