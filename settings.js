@@ -53,7 +53,7 @@ module.exports = {
   functionExternalModules: false,
 
   // An engine delivers and writes what it holds before it ends; a slow disk may take longer than Node-RED's 15 s.
-  nodeCloseTimeout: 20000,
+  nodeCloseTimeout: 24000,
 
   telemetry: { enabled: false, updateNotification: false },
   diagnostics: { enabled: true, ui: true },

@@ -7,7 +7,7 @@ const { say } = require('./log');
 
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
 /** Delivering and writing have their own, shorter limits; this is for nodes of other authors that never finish. */
-const LIMIT_MS = 25000;
+const LIMIT_MS = 27000;
 /**
  * One Ctrl-C arrives several times: from the terminal, from npm and from the launcher. Only a signal later than this
  * is a second wish.

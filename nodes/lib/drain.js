@@ -35,21 +35,20 @@ async function drain(
   }
 }
 
-/** @param {EngineStats} stats @returns {boolean} true when the cloud has all, but what waits on disk alone */
-function isDelivered({ heldRecords, backlogRecords }) {
-  return heldRecords.every((count, cls) => count <= backlogRecords[cls]);
+/** @param {EngineStats} stats @returns {boolean} true when nothing is in memory that the cloud does not have */
+function isDelivered({ heldRecords }) {
+  return sum(heldRecords) === 0;
 }
 
 /** @param {EngineStats} stats @returns {boolean} true when each record is in the cloud or on disk */
-function isSafe({ heldRecords, unsavedRecords, storedRecords }) {
-  return (
-    unsavedRecords.every((count) => count === 0) && heldRecords.every((n, cls) => n <= storedRecords[cls])
-  );
+function isSafe(stats) {
+  return unsafeRecords(stats) === 0;
 }
 
-/** @param {EngineStats} stats @returns {number} records that end with the memory */
-function unsafeRecords({ heldRecords, unsavedRecords, storedRecords }) {
-  return Math.max(sum(unsavedRecords), sum(heldRecords) - sum(storedRecords));
+/** @param {EngineStats} stats @returns {number} records that are in memory alone, those of open batches included */
+function unsafeRecords({ heldRecords, unsavedRecords, storedRecords, backlogRecords }) {
+  const open = heldRecords.map((held, cls) => held - (storedRecords[cls] - backlogRecords[cls]));
+  return sum(unsavedRecords.map((unsaved, cls) => Math.max(unsaved, open[cls])));
 }
 
 /** @param {number[]} counts */

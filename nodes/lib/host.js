@@ -21,7 +21,7 @@ const DRAIN_MS = 10000;
 const DRAIN_WITH_LOG_MS = 3000;
 const SAVE_MS = 10000;
 const UPLINK_STOP_MS = 2000;
-const LOG_STOP_MS = 3000;
+const LOG_STOP_MS = 2000;
 const FRAME_BYTES = 256 * 1024;
 
 /**

@@ -61,7 +61,8 @@ class LogLink {
     if (state === 'refused') return /BUSY|LOCK|IN_USE/i.test(code) ? 'log in use' : 'log refused';
     if (state !== 'failing') return '';
     if (/ENOSPC|EDQUOT|FULL/i.test(code)) return 'disk full';
-    return /EROFS|READONLY/i.test(code) ? 'disk read-only' : 'disk failing';
+    if (/EROFS|READONLY/i.test(code)) return 'disk read-only';
+    return /EIO|IOERR/i.test(code) ? 'disk failing' : 'log failing';
   }
 
   /** @returns {string} the end of a sentence about records that were not written: why */
@@ -76,12 +77,7 @@ class LogLink {
   async stop(timeoutMs) {
     const thread = this.thread_;
     this.thread_ = null;
-    if (!thread) return;
-    if (!(await thread.stop(timeoutMs))) {
-      this.voice_.warn(
-        `The log in ${this.options_.directory} was not closed in ${timeoutMs / 1000} s: the disk is slow. What was written is kept.`
-      );
-    }
+    await thread?.stop(timeoutMs);
     this.state = { ...this.state, state: 'stopped' };
   }
 

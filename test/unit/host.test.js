@@ -188,14 +188,16 @@ describe('with a log', () => {
     ]);
   });
 
-  test('an open batch that its worker seals late is written too', async () => {
+  test('a batch that is open is waited for until it is sealed and written', async () => {
     const { host, said } = await holding(0, 'disconnected');
-    // Flushed by the first turn, in the lanes with the second, on disk with the third.
-    setTimeout(() => engines[0].held.push({}), 40);
-    setTimeout(() => (engines[0].stored = 1), 90);
-    engines[0].backlog = 1;
-    await close(host);
-    expect(said.warn).toEqual([]);
+    const [running] = engines;
+    Object.assign(running, { open: 1, backlog: 5 });
+    setTimeout(() => Object.assign(running, { open: 0, held: [{}] }), 240);
+    setTimeout(() => (running.stored = 1), 490);
+    const ms = await close(host);
+    expect(ms).toBeGreaterThanOrEqual(500);
+    expect(ms).toBeLessThan(700);
+    expect(said).toMatchObject({ warn: [], info: [expect.stringMatching(/wait for the cloud: 6\./)] });
   });
 
   test('devices wait for a disk that fails only where the cloud does not help', () => {

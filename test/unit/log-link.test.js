@@ -81,7 +81,8 @@ test.each([
   [{ state: 'failing', code: 'ENOSPC' }, 'disk full'],
   [{ state: 'failing', code: 'SQLITE_FULL' }, 'disk full'],
   [{ state: 'failing', code: 'EROFS' }, 'disk read-only'],
-  [{ state: 'failing', code: 'EIO' }, 'disk failing'],
+  [{ state: 'failing', code: 'SQLITE_IOERR_FSYNC' }, 'disk failing'],
+  [{ state: 'failing', code: 'SQLITE_CANTOPEN' }, 'log failing'],
   [{ state: 'refused', code: 'SQLITE_BUSY' }, 'log in use'],
   [{ state: 'refused', code: 'EACCES' }, 'log refused']
 ])('%j shows "%s"', (state, shown) => {
@@ -112,8 +113,8 @@ test('a store that cannot start is told, and stops nothing', async () => {
   await log.stop(10);
 });
 
-test('at the end the reason stays, and a close that takes too long is told', async () => {
-  const { log, said, store } = started();
+test('at the end it stays known why nothing was written', async () => {
+  const { log, store } = started();
   store.emit('state', failing);
   store.stop = async () => {
     store.emit('state', { state: 'stopped', code: '', reason: '' });
@@ -122,5 +123,4 @@ test('at the end the reason stays, and a close that takes too long is told', asy
   await log.stop(3000);
   expect(log.view()).toMatchObject({ directory: '/log', state: 'stopped' });
   expect(log.reason()).toBe(': The disk is full. Make room');
-  expect(said[1]).toMatch(/warn: The log in \/log was not closed in 3 s/);
 });

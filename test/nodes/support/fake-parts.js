@@ -27,6 +27,8 @@ class Engine {
       stored: 0,
       /** Records on disk alone. */
       backlog: 0,
+      /** Records in open batches. */
+      open: 0,
       ports: new Map(),
       full: 0,
       refuseListen: null,
@@ -131,7 +133,7 @@ class Engine {
       devices: 0,
       heldBytes: 0,
       budgetBytes: 1,
-      heldRecords: normal(this.held.length + this.backlog),
+      heldRecords: normal(this.held.length + this.open),
       unsavedRecords: normal(this.held.length - stored),
       storedRecords: normal(stored + this.backlog),
       backlogRecords: normal(this.backlog),
