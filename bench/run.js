@@ -21,7 +21,9 @@ function oneLine(result) {
 }
 
 async function main() {
-  const { profile, names, repeat, out } = readOptions(intro, { defaults: { systems: 'seganet,seganet-records,nodered,mosquitto-bridge,bare' } });
+  const { profile, names, repeat, out } = readOptions(intro, {
+    defaults: { systems: 'seganet,seganet-records,nodered,mosquitto-bridge,bare' }
+  });
   const facts = conditions(profile, repeat);
   const runs = [];
   let failed = false;

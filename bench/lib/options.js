@@ -45,9 +45,7 @@ function fail(text) {
 /** @param {string} intro @param {[string, string, string][]} rows name, default, what */
 function help(intro, rows) {
   const width = Math.max(...rows.map(([name]) => name.length));
-  const lines = rows.map(
-    ([name, value, what]) => `  --${name.padEnd(width)}  ${what} (${value || 'none'})`
-  );
+  const lines = rows.map(([name, value, what]) => `  --${name.padEnd(width)}  ${what} (${value || 'none'})`);
   return `${intro}\n\nOptions (defaults in parentheses):\n${lines.join('\n')}\n`;
 }
 
