@@ -108,6 +108,10 @@ async function main() {
   });
   const after = own.after || Math.max(20, own.outage / 3);
   profile.seconds = Math.max(profile.seconds, own.from + own.outage + after);
+  const facts = {
+    ...conditions(profile, repeat),
+    outage: `after ${own.from} s, for ${own.outage} s`
+  };
   const described = [];
   for (let round = 0; round < repeat; round += 1) {
     for (const name of names) {
@@ -124,10 +128,6 @@ async function main() {
       described.push({ result, summary: describeOutage(result, profile, times) });
     }
   }
-  const facts = {
-    ...conditions(profile, repeat),
-    outage: `after ${own.from} s, for ${own.outage} s`
-  };
   console.log(`${list(facts)}\n\n${markdown(head, described.map(row))}`);
   console.log(`\n${markdown(limitsHead, described.map(limitsRow))}`);
   for (const { result } of described) {

@@ -131,6 +131,11 @@ class Stage {
     return lines.pop() || { records: 0, unique: 0, historical: 0 };
   }
 
+  /** Waits until the sink is subscribed (again). @param {number} [timeoutMs] */
+  async sinkBack(timeoutMs = 20000) {
+    if (this.cloud) await this.cloud.waitForClient(/^bench-sink$/, timeoutMs);
+  }
+
   /**
    * Waits until `expected` records have arrived, or nothing new came for `quietMs`.
    * @param {number} expected @param {number} quietMs @param {number} [timeoutMs]
