@@ -2,6 +2,9 @@
 // A great backlog waits on disk, and the gateway starts: how soon do devices get in, does an alarm get through,
 // and is the backlog gone?  node bench/backlog-start.js --help
 
+const fs = require('node:fs');
+const path = require('node:path');
+const { makeLog } = require('./lib/make-log');
 const { Stage, sleep } = require('./lib/stage');
 const { readOptions, fail } = require('./lib/options');
 const { liveAlarms } = require('./lib/latency');
@@ -13,7 +16,8 @@ const intro = `Usage: node bench/backlog-start.js [options]
 
 Fills the log while the cloud is away (--devices together send --fill-rate messages a second until there are
 --records), ends the gateway, brings the cloud back and starts the gateway. A device that tries to connect all
-the while sends an alarm at once and then ten a second, until the backlog has drained.`;
+the while sends an alarm at once and then ten a second, until the backlog has drained.
+With --make the log is written directly, in its documented format: seconds instead of minutes.`;
 
 /** The device of the alarms: not one of those that filled the log. */
 const probeDevice = 40000;
@@ -29,6 +33,16 @@ async function fill(stage, records, total) {
   });
   const sent = await load.result();
   return { acked: sent.acked, seconds: (Date.now() - since) / 1000 };
+}
+
+/** @param {Stage} stage @param {number} records */
+function make(stage, records) {
+  const since = Date.now();
+  const { devices, payload, alarmEvery } = stage.profile;
+  const folder = stage.profile.gatewayEnv.SEGANET_LOG_DIR;
+  fs.rmSync(folder, { recursive: true, force: true });
+  stage.made = makeLog(folder, { records, devices, payload, alarmEvery });
+  return { acked: records, seconds: (Date.now() - since) / 1000 };
 }
 
 /**
@@ -58,15 +72,20 @@ async function drained(stage, probe, expected, deadlineMs) {
 /** @param {import('./lib/measure').Profile} profile @param {Record<string, any>} own */
 async function run(profile, own) {
   const stage = new Stage({ ...profile, statistics: true });
+  stage.profile.gatewayEnv = {
+    SEGANET_LOG_DIR: path.join(stage.folder, 'log'),
+    ...profile.gatewayEnv
+  };
   try {
     await stage.open({ 'skip-ms': 0 });
     const cloud = /** @type {import('../test/fixtures/cloud').Cloud} */ (stage.cloud);
     const system = await stage.startSystem('seganet');
     const gateway = /** @type {import('./lib/gateway').BenchGateway} */ (system.gateway);
     await cloud.stop();
-    const filled = await fill(stage, own.records, own['fill-rate']);
+    let filled = own.make ? undefined : await fill(stage, own.records, own['fill-rate']);
     const stored = (await gateway.stats())?.storedRecords;
     await (own.ending === 'kill' ? gateway.kill() : gateway.stop());
+    filled ??= make(stage, own.records);
     const logMB = diskUsage(gateway.logFolder) / 1e6;
     await cloud.start();
     await stage.sinkBack();
@@ -149,11 +168,13 @@ async function main() {
       'fill-rate': ['20000', 10, 200000, 'messages a second, of all devices, while the log is filled'],
       'drain-seconds': ['900', 5, 3600, 'at most, for the backlog']
     },
-    texts: { ending: ['stop', 'how the first gateway ends: stop (in order) | kill (kill -9)'] }
+    texts: { ending: ['stop', 'how the first gateway ends: stop (in order) | kill (kill -9)'] },
+    flags: { make: 'write the log directly instead of sending the records' }
   });
   if (own.ending !== 'stop' && own.ending !== 'kill') fail('--ending must be stop or kill');
   const facts = conditions(profile, repeat);
-  facts.load = `${profile.devices} devices × ${own['fill-rate'] / profile.devices} msg/s until ${own.records} records wait, QoS 1, ${profile.payload} B, every ${profile.alarmEvery}th an alarm; ended with ${own.ending}; then one device × 10 alarms/s`;
+  const how = own.make ? 'written directly' : `${own['fill-rate']} msg/s of`;
+  facts.load = `${how} ${profile.devices} devices until ${own.records} records wait, ${profile.payload} B, every ${profile.alarmEvery}th an alarm; ended with ${own.ending}; then one device × 10 alarms/s`;
   const runs = [];
   for (let round = 0; round < repeat; round += 1) runs.push(await run(profile, own));
   console.log(`${list(facts)}\n\n${markdown(head, runs.map(row))}`);

@@ -63,6 +63,8 @@ class Stage {
     this.tools = [];
     /** @type {Load[]} */
     this.loads = [];
+    /** What was promised without a generator. @type {import('./compare').SentStream[]} */
+    this.made = [];
   }
 
   /** The cloud and its sink. @param {Record<string, string | number>} [sinkOptions] */
@@ -167,7 +169,7 @@ class Stage {
     const cleanEnd = system ? await system.stop() : true;
     if (sink) await sink.stop('SIGTERM', 60000);
     const arrived = JSON.parse(fs.readFileSync(this.sinkFile, 'utf8'));
-    const streams = sent.flatMap((each) => each.streams);
+    const streams = [...this.made, ...sent.flatMap((each) => each.streams)];
     const forwards = system ? system.forwards : true;
     const verdict = forwards ? compareStreams(streams, arrived.streams) : undefined;
     for (const each of [...sent, arrived]) delete each.streams;

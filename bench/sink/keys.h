@@ -8,9 +8,10 @@
 
 namespace bench {
 
-// De-duplication key at the start of an envelope's first line: {"k":"gateway/epoch/class/sequence",…
-// Removes it from `line`, so that what follows starts with the quote of the next field's name.
-// Returns the key, or an empty view when there is none; `*bad` when it is cut off.
+// De-duplication key at the start of an envelope's first line:
+// {"k":"gateway/epoch/class/sequence",… Removes it from `line`, so that what follows starts with
+// the quote of the next field's name. Returns the key, or an empty view when there is none; `*bad`
+// when it is cut off.
 inline std::string_view TakeKey(std::string_view* line, bool* bad) {
   constexpr std::string_view kField = "{\"k\":\"";
   if (!line->starts_with(kField)) return {};
@@ -44,7 +45,9 @@ inline bool IsKey(std::string_view key, int record_class) {
 class KeySet {
  public:
   // True when it is new.
-  bool Add(std::string_view key) { return hashes_.insert(std::hash<std::string_view>()(key)).second; }
+  bool Add(std::string_view key) {
+    return hashes_.insert(std::hash<std::string_view>()(key)).second;
+  }
   size_t size() const { return hashes_.size(); }
 
  private:

@@ -10,6 +10,7 @@ const packets = require('mqtt-packet');
 const { build } = require('../../bench/lib/build');
 const { compareStreams } = require('../../bench/lib/compare');
 const { readSamples } = require('../../bench/lib/latency');
+const { line: madeLine } = require('../../bench/lib/make-log');
 const { Child } = require('../fixtures/child');
 const { startCloud } = require('../fixtures/cloud');
 const { eventually } = require('../fixtures/net');
@@ -152,6 +153,15 @@ describe('the sink', () => {
     expect(result.streams[0].missing).toEqual([[4, 4]]);
     expect(result.historicalLatencyUs.normal.count).toBe(5);
     expect(result.latencyUs.normal.count).toBe(5);
+  });
+
+  test('takes the lines of a log that was written directly for those of the generator', async () => {
+    const us = Date.now() * 1000;
+    const made = [0, 1].map((seq) => madeLine({ device: 12, seq, kind: 0, us }, 300));
+    const result = await receive(() => batch(made.join('')).then(() => {}), 2);
+    expect(result).toMatchObject({ unique: 2, badLines: 0, badRecords: 0, topicMismatches: 0 });
+    const generated = String(JSON.stringify(JSON.parse(made[0]).p));
+    expect(generated).toHaveLength(300);
   });
 
   test('keeps the times of each alarm and of some normal records', async () => {
