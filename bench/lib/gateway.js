@@ -61,6 +61,7 @@ class BenchGateway {
       SEGANET_UPLINK_CA: cloud.files.ca,
       SEGANET_UPLINK_TOPIC: 'gw/{gateway}/{class}',
       SEGANET_RULES: JSON.stringify([{ topic: 'd/+/alarm', class: 1 }]),
+      SEGANET_HISTORY: 'suffix', // so that the sink can tell the backlog
       SEGANET_EDITOR_PORT: statistics ? String(this.editorPort) : 'off',
       ...env
     };

@@ -78,7 +78,7 @@ class Stage {
       'skip-ms': warmup * 1000,
       out: this.sinkFile,
       samples: this.samplesFile,
-      'history-suffix': this.profile.gatewayEnv.SEGANET_HISTORY === 'suffix' ? '/history' : '',
+      'history-suffix': (this.profile.gatewayEnv.SEGANET_HISTORY ?? 'suffix') === 'suffix' ? '/history' : '',
       ...sinkOptions
     };
     const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== ''));

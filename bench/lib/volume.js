@@ -76,7 +76,7 @@ class Volume {
   fill(leaveBytes = 0) {
     const file = path.join(this.folder, 'filler');
     const descriptor = fs.openSync(file, 'w');
-    const block = Buffer.alloc(1 << 16, 1);
+    const block = Buffer.alloc(1 << 20, 1);
     try {
       while (this.free() > leaveBytes) {
         const length = Math.min(block.length, this.free() - leaveBytes);
