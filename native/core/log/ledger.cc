@@ -82,7 +82,7 @@ bool Ledger::Free(uint64_t ticket, const Chunk& chunk) {
 std::vector<int64_t> Ledger::TakeFrees(size_t most) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const size_t n = std::min(most, frees_.size());
-  const std::vector<int64_t> taken(frees_.end() - static_cast<std::ptrdiff_t>(n), frees_.end());
+  std::vector<int64_t> taken(frees_.end() - static_cast<std::ptrdiff_t>(n), frees_.end());
   frees_.resize(frees_.size() - n);
   handed_.insert(handed_.end(), taken.begin(), taken.end());
   return taken;
