@@ -116,7 +116,13 @@ class BrokerLink {
   start_(host, uplinkNumber, token, stages) {
     const { UplinkThread } = uplink();
     const clientId = /** @type {{ clientId?: string }} */ (this.options_).clientId || host.gatewayId;
-    const thread = new UplinkThread({ ...this.options_, clientId, gateway: host.gatewayId });
+    let thread;
+    try {
+      thread = new UplinkThread({ ...this.options_, clientId, gateway: host.gatewayId });
+    } catch (error) {
+      this.state = { state: 'refused', reason: /** @type {Error} */ (error).message };
+      throw error;
+    }
     this.thread_ = thread;
     this.token_ = token;
     this.state = { state: 'connecting' };

@@ -17,8 +17,10 @@ const {
   engines,
   threads,
   stores,
-  calls
+  calls,
+  parts
 } = require('./support/gateway');
+const { replaceParts } = require('../../nodes/lib/parts');
 
 beforeAll(() => helper.startServer());
 afterEach(async () => {
@@ -167,6 +169,29 @@ describe("certificates from the TLS node's files", () => {
     await load(flow({ ca: '/nowhere/ca.pem' }), {}, [tlsConfig]);
     await until(() => threads.length === 1);
     expect(threads[0].options).toMatchObject({ tlsFiles: { ca: '/nowhere/ca.pem' } });
+  });
+
+  test('what the thread refuses is an error, and the status of the uplink', async () => {
+    await load(flow({ verifyservercert: false }), {}, [
+      tlsConfig,
+      () => {
+        const UplinkThread = class {
+          constructor() {
+            throw new TypeError('The certificate is not verified. Verify it.');
+          }
+        };
+        replaceParts({ ...parts, uplink: { ...parts.uplink, UplinkThread } });
+      }
+    ]);
+    await until(() => errors().length > 0);
+    expect(errors()).toEqual([
+      ['engine', expect.stringMatching(/did not start: The certificate is not verified/)]
+    ]);
+    helper.getNode('engine').host.tick_();
+    expect(shown('cloud')).toMatchObject({
+      fill: 'red',
+      text: 'The certificate is not verified. Verify it.'
+    });
   });
 
   test('uploaded ones have no path', async () => {
