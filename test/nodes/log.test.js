@@ -143,6 +143,17 @@ describe('end', () => {
   });
 });
 
+test.each([
+  ['connected', 2000],
+  ['disconnected', 0]
+])('the end waits for acknowledgements on their way: %s %i ms', async (state, ms) => {
+  await load(flowPath);
+  await until(() => threads.length === 1);
+  threads[0].emit('state', { state });
+  await helper.clearFlows();
+  expect(threads[0].stopMs).toBe(ms);
+});
+
 describe("certificates from the TLS node's files", () => {
   const tlsConfig = require('@node-red/nodes/core/network/05-tls.js');
   const tls = { id: 'tls', type: 'tls-config', verifyservercert: true };
