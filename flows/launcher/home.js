@@ -47,7 +47,7 @@ function logProblem({ SEGANET_ACKNOWLEDGE, SEGANET_LOG_DIR, SEGANET_HOME }) {
   if (SEGANET_ACKNOWLEDGE === 'received') return '';
   const folder = SEGANET_LOG_DIR || path.join(SEGANET_HOME, 'seganet-log');
   try {
-    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     const probe = path.join(folder, `.probe-${process.pid}`);
     fs.writeFileSync(probe, '', { mode: 0o600 });
     fs.unlinkSync(probe);
@@ -63,9 +63,19 @@ function logProblem({ SEGANET_ACKNOWLEDGE, SEGANET_LOG_DIR, SEGANET_HOME }) {
   }
 }
 
+/**
+ * Not Node's `recursive`: that tries for ever where the system says ENOENT to mkdir itself (/proc, some automounts).
+ * @param {string} folder absolute
+ */
+function makeFolder(folder) {
+  if (fs.existsSync(folder)) return;
+  makeFolder(path.dirname(folder));
+  fs.mkdirSync(folder, { mode: 0o700 });
+}
+
 /** @param {string} folder */
 function makePrivate(folder) {
-  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   // A folder that was there before keeps its mode (it may be a container's volume), but nobody else may write in it:
   // whoever can change the flow can run programs as this user.
   if (fs.statSync(folder).mode & 0o022) {

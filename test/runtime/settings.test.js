@@ -199,6 +199,17 @@ describe('the log folder', () => {
     expect(fs.readdirSync(folder)).toEqual([]);
   });
 
+  test('where the system makes none is told, and does not hold the start up', () => {
+    const env = {
+      SEGANET_ACKNOWLEDGE: 'stored',
+      SEGANET_LOG_DIR: '/proc/none/log',
+      SEGANET_HOME: '/nowhere'
+    };
+    expect(logProblem(env)).toMatch(
+      /^the log folder \/proc\/none\/log cannot be written \(ENOENT\): until it can, devices wait\./
+    );
+  });
+
   test('that cannot be written is told with a remedy', () => {
     const file = path.join(temporaryFolder(), 'file');
     fs.writeFileSync(file, '');
