@@ -198,21 +198,31 @@ export declare class UplinkSource {
    * @param onDoorbell called on this thread when a batch became ready; coalesced.
    */
   constructor(token: number, uplink: number, onDoorbell: () => void);
-  /** Most urgent class with a batch ready, 0 = none. */
+  /** Tells the engine whether the session is up: it decides when batches are written. */
+  connected(up: boolean): void;
+  /** Most urgent class with a live batch ready, 0 = none. */
   best(): 0 | RecordClass;
+  /** The same for the backlog. */
+  bestBacklog(): 0 | RecordClass;
   /**
-   * Takes the best batch: its bytes go to `into`, its head to `meta` (length ≥ 12). Returns the payload's length,
+   * Takes the best batch, of the backlog if asked to: its bytes go to `into`, its head to `meta` (length ≥ 16). Returns the payload's length,
    * -1 = nothing ready, or -(needed + 2) when `into` is too small (nothing is taken).
    *
    * meta: 0 id · 1 class · 2 record count · 3 stage id of the uplink node · 4 kind (0 one record, 1 envelope, 2 records)
    *       5 flags (Flag) · 6 first ts · 7 last ts · 8 seal reason (SealReason) · 9 boolean: sent before (redelivery)
+   *       12 epoch · 13 sequence (with the class they are the key) · 14 boolean: backlog · 15 age of its oldest record, ms
    *       10 topic length · 11 device length; both strings precede the payload for kind 0: [device][topic][payload].
    *       The returned length counts them. kind 2 is a sequence of
    *       u8 flags, u8 device length - 1, u16 topic length, u32 payload length (little endian), device, topic, payload.
    */
-  take(into: Uint8Array, meta: Float64Array): number;
-  /** The cloud acknowledged (true), or refuses it for good (false: counted as dropped, reason `refused`). False: no such batch is out. */
-  release(id: number, ok: boolean): boolean;
+  take(into: Uint8Array, meta: Float64Array, backlog?: boolean): number;
+  /**
+   * All delivered, but the records whose indices (0-based in the batch; a line of an envelope is a record) are in `refused`: these
+   * become dead letters with code and reason. False: no such batch is out.
+   */
+  release(id: number, refused?: number[], code?: number, reason?: string): boolean;
+  /** Age of the oldest live batch, taken or not, ms; -1 = none. */
+  oldestMs(): number;
   /** Gives up the queue's end: batches taken and not released go back to the head of their lanes in order. */
   close(): void;
 }

@@ -7,9 +7,9 @@
 
 namespace seganet::binding {
 
-// Returns the names of the options that this kind of socket, or this system, does not know; they are
-// left out, the others are set. Throws TypeError for bad arguments and Error with `code` (EBADF) when
-// there is no such socket.
+// Returns the names of the options that this kind of socket, or this system, does not know; they
+// are left out, the others are set. Throws TypeError for bad arguments and Error with `code`
+// (EBADF) when there is no such socket.
 Napi::Value SetSocketOptions(const Napi::CallbackInfo& info);
 
 }  // namespace seganet::binding

@@ -150,7 +150,7 @@ class Feeder {
     this.isBlocked = suspect.isAside;
     if (!suspect.isTime) this.#sendAll();
     // Alone on its way: when others were taken here for a while, or when there are no others.
-    if (suspect.isAside && this.window.inflight === 0 && this.window.room > 0) {
+    if (suspect.isDue && this.window.inflight === 0 && this.window.room > 0) {
       this.sender.try(this.stages.get(suspect.slot?.stage ?? 0));
     }
     this.output.flush();

@@ -40,6 +40,7 @@ class Publish {
     this.fieldHasComma = false;
     /** @type {Part[]} */
     this.topic = [];
+    /** @type {Buffer} */
     this.suffix = NONE;
     this.isHistory = false;
     /** @type {Slot} */

@@ -252,4 +252,10 @@ class Slot {
   }
 }
 
-module.exports = { Slot, NEW, SENT, DONE, AGAIN, LATER, ASIDE };
+exports.Slot = Slot;
+exports.NEW = NEW;
+exports.SENT = SENT;
+exports.DONE = DONE;
+exports.AGAIN = AGAIN;
+exports.LATER = LATER;
+exports.ASIDE = ASIDE;

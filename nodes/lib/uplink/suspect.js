@@ -39,6 +39,8 @@ class Suspect {
     this.order = 0;
     this.packet = 0;
     this.size = 0;
+    /** Packets of this size and more stand aside with it. */
+    this.asideFrom = 0;
     this.sentAt = 0;
     this.drops = 0;
     this.ignored = 0;
@@ -52,7 +54,7 @@ class Suspect {
 
   /** True for a packet that must not go with others now. @param {number} size */
   minds(size) {
-    return size >= this.tooLarge || (this.state !== IDLE && size >= this.size);
+    return size >= this.tooLarge || (this.state !== IDLE && size >= this.asideFrom);
   }
 
   /** No more packets can stand aside. */
@@ -85,9 +87,13 @@ class Suspect {
     return Math.max(0, this.connectedAt + TRIAL_MS * 2 ** this.strikes - this.now());
   }
 
+  get isDue() {
+    return this.isAside && this.waitMs() === 0;
+  }
+
   /** What happens now would prove something. */
   get isTime() {
-    return this.isAside && this.takenHere > 0 && this.waitMs() === 0;
+    return this.isDue && this.takenHere > 0;
   }
 
   /** The suspect is sent, alone. REQUIRES: isAside */
@@ -130,6 +136,7 @@ class Suspect {
     }
     const wasOnTrial = this.isOnTrial;
     this.state = ASIDE;
+    if (!wasOnTrial && byBroker) this.#hold(window);
     if (!wasOnTrial || !byBroker || this.now() - this.sentAt > AT_ONCE_MS) this.strikes = 0;
     else if (this.isProof) this.strikes++;
     // A limit that was proven needs no second proof, but the fact itself.
@@ -137,6 +144,12 @@ class Suspect {
     if (this.strikes < needed) return false;
     this.tooLarge = Math.min(this.tooLarge, this.size);
     return true;
+  }
+
+  /** The suspect was not on its way: maybe another one is too large as well. @param {import('./window').Window} window */
+  #hold(window) {
+    const size = window.sizes[window.largest()];
+    if (size > this.largestTaken && size >= SMALLEST_LIMIT) this.asideFrom = Math.min(this.asideFrom, size);
   }
 
   /** @param {import('./window').Window} window @param {boolean} byBroker */
@@ -166,6 +179,7 @@ class Suspect {
     this.order = slot.order;
     this.packet = packet;
     this.size = size;
+    this.asideFrom = size;
     this.strikes = 0;
   }
 }
