@@ -32,11 +32,10 @@ const FILES = {
     'The private key does not belong to the certificate. Put both from the same request into the TLS node.',
   ERR_OSSL_PEM_NO_START_LINE: () =>
     'A certificate or key of the TLS node is not in PEM format. It begins with -----BEGIN.',
-  ERR_OSSL_BAD_DECRYPT: () => 'The passphrase does not open the private key. Correct it in the TLS node.',
-  ERR_OSSL_EVP_BAD_DECRYPT: () => 'The passphrase does not open the private key. Correct it in the TLS node.',
-  ERR_MISSING_PASSPHRASE: () => 'The private key needs a passphrase. Enter it in the TLS node.',
-  ERR_OSSL_CRYPTO_INTERRUPTED_OR_CANCELLED: () =>
-    'The private key needs a passphrase. Enter it in the TLS node.'
+  ERR_OSSL_UNSUPPORTED: () =>
+    'The private key of the TLS node is not in PEM format, or of a kind that is not supported here.',
+  ERR_OSSL_BAD_DECRYPT: () =>
+    'The private key is locked, and the passphrase does not open it. Correct the passphrase in the TLS node.'
 };
 
 const UNTRUSTED = () =>
@@ -105,7 +104,7 @@ const DISCONNECT = {
 
 /** @param {any} error @param {Target} target @returns {Reason} */
 function explain(error, target) {
-  const { code } = error;
+  const code = error.code === 'EPROTO' ? tlsCode(error.message) : error.code;
   if (typeof code === 'number') {
     const sentence = CONNACK[code];
     const reason = sentence ? sentence(target) : `The broker refused the connection (reason code ${code}).`;
@@ -146,6 +145,15 @@ function explain(error, target) {
     reason: `The connection failed: ${error.message}.`,
     refused: false
   };
+}
+
+/**
+ * What OpenSSL says comes as EPROTO when something was being written, and as a code of its own when not.
+ * @param {string} message …:SSL routines:ssl3_read_bytes:tlsv1 alert protocol version:…
+ */
+function tlsCode(message) {
+  const name = /SSL routines:[^:]*:([^:]+):/.exec(message)?.[1];
+  return name ? `ERR_SSL_${name.toUpperCase().replaceAll(' ', '_')}` : 'EPROTO';
 }
 
 /** An error of a connection that had been made. @param {any} error @param {Target} target @returns {Reason} */

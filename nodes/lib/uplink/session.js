@@ -28,6 +28,13 @@ const CLOSE_MS = 500;
 const BY_BROKER = ['CLOSED', 'ECONNRESET', 'EPIPE', 'DISCONNECT 149'];
 /** @type {Reason} */
 const CLOSED = { code: 'CLOSED', reason: 'The broker closed the connection.', refused: false };
+/** @type {Reason} */
+const NOT_ACCEPTED = {
+  code: 'CLOSED',
+  reason:
+    'The broker closed the connection before it accepted this client. Check that the port is one for MQTT, and the certificate and key in the TLS node if the broker wants them.',
+  refused: false
+};
 
 /**
  * Keeps one connection to the broker. mqtt.js does the CONNECT, the parsing and the keep-alive of a connection; each attempt is
@@ -229,7 +236,8 @@ class Session {
   #onClose(client) {
     if (client !== this.client || this.stopped) return;
     this.client = null;
-    if (this.connected) {
+    if (!this.connected) this.why ??= NOT_ACCEPTED;
+    else {
       this.connected = false;
       // A connection that does not last is no reason to hurry.
       if (performance.now() - this.connectedAt > STABLE_MS) this.backoff.reset();
