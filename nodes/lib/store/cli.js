@@ -23,7 +23,7 @@ async function run(args, output) {
     await output.line(command === 'help' ? HELP : require('../../../package.json').version);
     return EXIT.OK;
   }
-  const place = locate(directory);
+  const place = locate(directory, command === 'repair' || command === 'dead' ? 'write' : 'read');
   try {
     return await commands[command](place, options, output);
   } catch (error) {

@@ -62,7 +62,7 @@ async function change(file, options, output) {
       transaction(db, () => {
         for (const { row, mended } of turn) {
           to.remove('dead', row.id);
-          if (options.requeue && mended?.kept) to.addChunk(to.newId(), row.node, mended.kept);
+          if (options.requeue && mended?.kept) to.addChunk(null, row.node, mended.kept);
         }
       });
       turn = [];

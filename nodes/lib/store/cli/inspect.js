@@ -36,8 +36,8 @@ function files({ directory, file }) {
     }));
 }
 
-/** @param {import('node:sqlite').DatabaseSync} db @param {Place} place */
-function summary(db, place) {
+/** @param {import('node:sqlite').DatabaseSync} db @param {Place} place @param {ReturnType<typeof files>} sizes */
+function summary(db, place, sizes) {
   const lanes = db
     .prepare(
       `SELECT node, class, count(*) AS chunks, sum(records) AS records, sum(bytes) AS bytes,
@@ -69,7 +69,7 @@ function summary(db, place) {
     nodes: [...nodes.values()],
     dead,
     quarantine,
-    files: files(place)
+    files: sizes
   };
 }
 
@@ -116,9 +116,10 @@ function lines(sums) {
  * @returns {Promise<number>} the exit code
  */
 async function inspect(place, options, output) {
+  const sizes = files(place); // before SQLite adds its own
   const db = openToRead(place.file);
   try {
-    const sums = summary(db, place);
+    const sums = summary(db, place, sizes);
     for (const line of options.json ? [JSON.stringify(sums)] : lines(sums)) output.line(line);
     return EXIT.OK;
   } catch (error) {

@@ -16,21 +16,28 @@ const { TABLES } = require('./walk');
 /** @param {string} message */
 const cannot = (message) => new Trouble(message, EXIT.CANNOT);
 
+/** @param {string} directory */
+const hasAside = (directory) =>
+  fs.readdirSync(directory).some((entry) => entry.startsWith(`${FILE}.damaged-`));
+
 /**
- * @param {string} name the log's folder, or a database in it (a file that was set aside, for example)
- * @returns {{ directory: string, file: string }}
+ * @param {string} name the log's folder, or to read from, a database in it (one that was put aside, for example)
+ * @param {'read' | 'write'} [purpose]
+ * @returns {Place} the file may be missing, for 'write'
  */
-function locate(name) {
+function locate(name, purpose = 'read') {
   const given = path.resolve(name);
   const stat = fs.statSync(given, { throwIfNoEntry: false });
   if (!stat)
     throw cannot(`There is no ${given}. Name the log's folder: the engine node and the status show it.`);
-  if (stat.isFile()) return { directory: path.dirname(given), file: given };
+  if (stat.isFile() && purpose === 'read') return { directory: path.dirname(given), file: given };
   if (!stat.isDirectory()) throw cannot(`${given} is no folder. Name the log's folder.`);
   const file = path.join(given, FILE);
   const found = fs.statSync(file, { throwIfNoEntry: false });
-  if (!found) throw cannot(`There is no log in ${given}: it has no ${FILE}. Name the log's folder.`);
-  if (!found.isFile()) throw cannot(`${file} is no file. Name the log's folder.`);
+  if (!found && !(purpose === 'write' && hasAside(given))) {
+    throw cannot(`There is no log in ${given}: it has no ${FILE}. Name the log's folder.`);
+  }
+  if (found && !found.isFile()) throw cannot(`${file} is no file. Name the log's folder.`);
   return { directory: given, file };
 }
 
@@ -57,13 +64,21 @@ function explain(error, file) {
       return cannot(
         `There is no space left to write ${file}. Make room on that disk and run the command again.`
       );
+    case CODES.READONLY:
     case CODES.CANTOPEN:
       return cannot(
-        `${file} cannot be opened. Reading needs the right to write in its folder, too: ` +
+        `${file} cannot be opened. To look into a log takes the right to write in its folder, too: ` +
           'run the command as the user of the gateway, or on a copy of the whole folder.'
       );
-    default:
+    case 0:
       return error;
+    default:
+      // SQLITE_ERROR is what a damaged schema gives: no such column, an unknown format.
+      return new Trouble(
+        `SQLite cannot work with ${file}: ${/** @type {Error} */ (error).message}. Look for disk errors (dmesg); ` +
+          '"sqlite3 FILE .recover" may still read it.',
+        codeOf(error) === CODES.ERROR ? EXIT.DAMAGE : EXIT.CANNOT
+      );
   }
 }
 
@@ -78,7 +93,13 @@ function openImmutable(file) {
   }
   const url = pathToFileURL(file);
   url.searchParams.set('immutable', '1');
-  return new DatabaseSync(url, { readOnly: true });
+  try {
+    return new DatabaseSync(url, { readOnly: true });
+  } catch (error) {
+    // Node before 22.15 takes no URL.
+    if (!(error instanceof TypeError)) throw error;
+    throw Object.assign(new Error('needs Node 22.15'), { errcode: CODES.CANTOPEN });
+  }
 }
 
 /** @param {DatabaseSync} db @param {string} name */
@@ -126,8 +147,10 @@ function openToRead(file) {
       db = new DatabaseSync(file, { readOnly: true });
       checkIds(db, file);
     } catch (error) {
-      if (codeOf(error) !== CODES.CANTOPEN) throw error;
+      const code = codeOf(error);
+      if (code !== CODES.CANTOPEN && code !== CODES.READONLY) throw error;
       db?.close();
+      db = undefined;
       db = openImmutable(file);
       checkIds(db, file);
     }
@@ -146,6 +169,11 @@ function openToRead(file) {
  */
 function openToWrite(file) {
   const { DatabaseSync } = loadSqlite();
+  try {
+    for (const name of [file, path.dirname(file)]) fs.accessSync(name, fs.constants.W_OK);
+  } catch {
+    throw cannot(`You may not change ${file}. Run the command as the user of the gateway.`);
+  }
   const db = new DatabaseSync(file);
   try {
     db.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;

@@ -2,7 +2,11 @@
 // Repairs a log: damaged chunks go to quarantine, their sound batches stay; a malformed database is written anew from the
 // rows that can be read, and the old one stays beside it.
 
+const fs = require('node:fs');
+const path = require('node:path');
+const { filesAside, takeIn } = require('./aside');
 const { checkRows, databaseFaults } = require('./check');
+const { createLog } = require('./create');
 const { openToRead, openToWrite } = require('./open');
 const { plural } = require('./output');
 const { salvage } = require('./salvage');
@@ -70,7 +74,7 @@ function setRight(to, { row, mended, fault }, table) {
 function takeBack(to, { row, mended }) {
   const { kept = null, rest = null } = mended ?? {};
   if (!kept) return;
-  to.addChunk(to.idFor(row.id), row.node, kept);
+  to.addChunk(row.id, row.node, kept);
   if (rest) to.replaceQuarantine(row.id, rest);
   else to.remove('quarantine', row.id);
 }
@@ -94,39 +98,56 @@ function repairRows(file, output) {
   }
 }
 
+/** @param {Tally} tally */
+const counts = ({ saved, lost }) => `${plural(saved, 'record')} of damaged chunks saved, ${lost} lost`;
+
+/**
+ * The log itself.
+ * @param {string} file @param {boolean} isDry @param {Output} output
+ * @returns {Promise<boolean>} whether there was anything to repair
+ */
+async function repairLog(file, isDry, output) {
+  const db = openToRead(file);
+  let isOpen = true;
+  try {
+    const { isMalformed, tally } = await survey(db, output);
+    if (!isMalformed && tally.faults === 0) return false;
+    if (isDry) {
+      const how = isMalformed ? 'the database would be written anew; ' : '';
+      await output.line(`${how}${counts(tally)}`);
+    } else if (isMalformed) {
+      const old = salvage(db, file, output);
+      await output.line(`repaired: ${counts(tally)}; the old database is ${old}`);
+    } else {
+      db.close();
+      isOpen = false;
+      repairRows(file, output);
+      await output.line(`repaired: ${counts(tally)}`);
+    }
+    return true;
+  } finally {
+    if (isOpen) db.close();
+  }
+}
+
 /**
  * @param {import('./open').Place} place @param {{ 'dry-run'?: boolean }} options @param {Output} output
  * @returns {Promise<number>} the exit code
  */
-async function repair(place, options, output) {
-  const db = openToRead(place.file);
-  let isOpen = true;
-  try {
-    const { isMalformed, tally } = await survey(db, output);
-    if (!isMalformed && tally.faults === 0) {
-      await output.line('nothing to repair');
-      return EXIT.OK;
-    }
-    const counts = `${plural(tally.saved, 'record')} of damaged chunks saved, ${tally.lost} lost`;
-    if (options['dry-run']) {
-      const how = isMalformed ? 'The database would be written anew. ' : '';
-      await output.line(`${how}${counts}. Nothing was changed (--dry-run).`);
-      return EXIT.DAMAGE;
-    }
-    let aside = '';
-    if (isMalformed) {
-      const old = salvage(db, place, output);
-      aside = `; the old database is ${old}`;
-    } else {
-      db.close();
-      isOpen = false;
-      repairRows(place.file, output);
-    }
-    await output.line(`repaired: ${counts}${aside}`);
-    return EXIT.OK;
-  } finally {
-    if (isOpen) db.close();
+async function repair({ directory, file }, options, output) {
+  const isDry = options['dry-run'] === true;
+  const isThere = fs.existsSync(file);
+  if (!isThere && !isDry) createLog(file, () => {});
+  let found = isThere && (await repairLog(file, isDry, output));
+  let unread = 0;
+  for (const aside of filesAside(directory)) {
+    found = true;
+    if (isDry) await output.line(`${path.basename(aside)}: what can be read would be taken into the log`);
+    else if (!(await takeIn(aside, file, output))) unread += 1;
   }
+  if (!found) await output.line('nothing to repair');
+  if (found && isDry) await output.line('Nothing was changed (--dry-run).');
+  return (found && isDry) || unread > 0 ? EXIT.DAMAGE : EXIT.OK;
 }
 
 module.exports = { repair };

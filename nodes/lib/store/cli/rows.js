@@ -14,34 +14,46 @@ function writer(db) {
   const insertDead = db.prepare('INSERT INTO dead VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
   const insertQuarantine = db.prepare('INSERT INTO quarantine VALUES (?, ?, ?, ?, ?, ?, ?)');
   const updateQuarantine = db.prepare('UPDATE quarantine SET records = ?, body = ? WHERE id = ?');
-  const quarantined = db.prepare('SELECT 1 FROM quarantine WHERE id = ?');
-  const chunked = db.prepare('SELECT 1 FROM chunk WHERE id = ?');
   const last = db.prepare(
     `SELECT max(ifnull((SELECT max(id) FROM chunk), 0), ifnull((SELECT max(id) FROM dead), 0),
       ifnull((SELECT max(id) FROM quarantine), 0)) AS id`
   );
-  const newId = () => Number(last.get()?.id) + 1;
+  const taken = {
+    chunk: db.prepare('SELECT 1 FROM chunk WHERE id = ?'),
+    dead: db.prepare('SELECT 1 FROM dead WHERE id = ?'),
+    quarantine: db.prepare('SELECT 1 FROM quarantine WHERE id = ?')
+  };
+  /** @param {import('./walk').Table} table @param {number | null} id null = any */
+  const free = (table, id) => (id === null || taken[table].get(id) ? Number(last.get()?.id) + 1 : id);
 
   return {
-    newId,
-    /** @param {number} id @param {string} node @param {Kept} kept */
+    /**
+     * Under the number that it had, which is its place in the order, unless another has it.
+     * @param {number | null} id @param {string} node @param {Kept} kept
+     */
     addChunk(id, node, { body, class: cls, records, firstTs, lastTs }) {
-      insertChunk.run(id, node, cls, records, body.length, firstTs, lastTs, body);
+      insertChunk.run(free('chunk', id), node, cls, records, body.length, firstTs, lastTs, body);
     },
     /** A chunk keeps its number and so its place in the order. @param {number} id @param {Kept} kept */
     replaceChunk(id, { body, class: cls, records, firstTs, lastTs }) {
       updateChunk.run(cls, records, body.length, firstTs, lastTs, body, id);
     },
-    /** What comes back gets the number that it had, unless another chunk has it. @param {number} id */
-    idFor: (id) => (chunked.get(id) ? newId() : id),
     /** @param {Row} row @param {Buffer} body */
     addDead(row, body) {
-      insertDead.run(row.id, row.node, row.class, row.at, row.code, row.reason, row.records, body);
+      insertDead.run(
+        free('dead', row.id),
+        row.node,
+        row.class,
+        row.at,
+        row.code,
+        row.reason,
+        row.records,
+        body
+      );
     },
     /** @param {Row} row @param {{ reason: string, records: number, body: Buffer | null, at?: number }} lost */
     addQuarantine(row, { reason, records, body, at = Date.now() }) {
-      const id = quarantined.get(row.id) ? newId() : row.id;
-      insertQuarantine.run(id, row.node, row.class, at, reason, records, body);
+      insertQuarantine.run(free('quarantine', row.id), row.node, row.class, at, reason, records, body);
     },
     /** @param {number} id @param {{ records: number, body: Buffer }} rest */
     replaceQuarantine(id, { records, body }) {
@@ -54,6 +66,15 @@ function writer(db) {
   };
 }
 
+/** @param {DatabaseSync} db */
+function rollBack(db) {
+  try {
+    db.exec('ROLLBACK');
+  } catch {
+    // SQLite did it itself: it does after some errors.
+  }
+}
+
 /** Runs `work` in one transaction. @template T @param {DatabaseSync} db @param {() => T} work @returns {T} */
 function transaction(db, work) {
   db.exec('BEGIN IMMEDIATE');
@@ -62,10 +83,9 @@ function transaction(db, work) {
     db.exec('COMMIT');
     return result;
   } catch (error) {
-    // SQLite has rolled back itself after some errors.
-    if (db.isTransaction) db.exec('ROLLBACK');
+    rollBack(db);
     throw error;
   }
 }
 
-module.exports = { writer, transaction };
+module.exports = { writer, transaction, rollBack };

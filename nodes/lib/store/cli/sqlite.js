@@ -24,7 +24,17 @@ function loadSqlite() {
   }
 }
 
-const CODES = /** @type {const} */ ({ BUSY: 5, LOCKED: 6, CORRUPT: 11, FULL: 13, CANTOPEN: 14, NOTADB: 26 });
+const CODES = /** @type {const} */ ({
+  ERROR: 1,
+  BUSY: 5,
+  LOCKED: 6,
+  READONLY: 8,
+  IOERR: 10,
+  CORRUPT: 11,
+  FULL: 13,
+  CANTOPEN: 14,
+  NOTADB: 26
+});
 
 /** SQLite's primary result code of an error, 0 = it is none of SQLite's. @param {unknown} error @returns {number} */
 function codeOf(error) {
@@ -32,10 +42,10 @@ function codeOf(error) {
   return typeof errcode === 'number' ? errcode & 0xff : 0;
 }
 
-/** @param {unknown} error */
+/** Of reading; a bad sector is an I/O error. @param {unknown} error */
 function isDamage(error) {
   const code = codeOf(error);
-  return code === CODES.CORRUPT || code === CODES.NOTADB;
+  return code === CODES.CORRUPT || code === CODES.NOTADB || code === CODES.IOERR;
 }
 
 module.exports = { loadSqlite, codeOf, isDamage, CODES };

@@ -24,7 +24,8 @@ commands
               --node ID         of one uplink node
               --limit N         at most N records
   repair    keeps the sound batches of damaged chunks, also of those in quarantine, and puts the rest into quarantine;
-            writes a malformed database anew and keeps the old one as log.db.damaged-<time>
+            writes a malformed database anew, and takes in what a gateway put aside as log.db.damaged-<time>;
+            the damaged file is kept with -salvaged at the end of its name
               --dry-run         only tells what it would do
   dead      lists the dead letters: what the cloud refused for good
               --requeue         puts them back, to be sent again

@@ -1,5 +1,7 @@
 'use strict';
 
+const path = require('node:path');
+const { filesAside } = require('./aside');
 const { checkRows, databaseFaults } = require('./check');
 const { openToRead } = require('./open');
 const { plural } = require('./output');
@@ -48,6 +50,13 @@ async function verify(place, _options, output) {
         count.faults += 1;
         await output.line(faultLine(checked, table));
       }
+    }
+    for (const aside of filesAside(place.directory)) {
+      if (aside === place.file) continue;
+      count.faults += 1;
+      await output.line(
+        `${path.basename(aside)}: a damaged log that was put aside; its records are not in this one`
+      );
     }
     const quarantine = Number(db.prepare('SELECT count(*) AS n FROM quarantine').get()?.n);
     await output.line(

@@ -67,8 +67,9 @@ class Walk {
     this.db = db;
     this.table = table;
     const select = `SELECT ${COLUMNS[table]} FROM ${table}`;
-    this.page = prepare(db, `${select} WHERE id > ? ORDER BY id LIMIT ${PAGE_ROWS}`);
-    this.next = prepare(db, `${select} WHERE id > ? ORDER BY id LIMIT 1`);
+    // Not `id > ?`: that would step from a row in a damaged page to one behind it, by way of that page.
+    this.page = prepare(db, `${select} WHERE id >= ? ORDER BY id LIMIT ${PAGE_ROWS}`);
+    this.next = prepare(db, `${select} WHERE id >= ? ORDER BY id LIMIT 1`);
     this.one = prepare(db, `${select} WHERE id = ?`);
     this.body = db.prepare(`SELECT body FROM ${table} WHERE id = ?`);
   }
@@ -76,7 +77,7 @@ class Walk {
   /** @returns {Generator<{ row: Row, gap?: undefined } | { gap: Gap, row?: undefined }>} */
   *[Symbol.iterator]() {
     for (let after = -1; ;) {
-      const rows = orNull(() => this.page.all(after));
+      const rows = orNull(() => this.page.all(after + 1));
       let inOrder = rows !== null;
       for (const row of rows ?? this.#whileSound(after)) {
         // A damaged tree can lead in circles.
@@ -106,7 +107,7 @@ class Walk {
   /** Rows after this one, up to the damage. @param {number} after @returns {Generator<any>} */
   *#whileSound(after) {
     for (;;) {
-      const found = orNull(() => ({ row: this.next.get(after) }));
+      const found = orNull(() => ({ row: this.next.get(after + 1) }));
       if (!found?.row || Number(found.row.id) <= after) return;
       after = Number(found.row.id);
       yield found.row;
