@@ -40,7 +40,7 @@ int gettimeofday(struct timeval* restrict now, void* restrict zone) {
   static int (*real)(struct timeval*, void*);
   if (real == NULL) real = dlsym(RTLD_NEXT, "gettimeofday");
   int result = real(now, zone);
-  if (result == 0 && now != NULL) now->tv_sec += Offset();
+  if (result == 0) now->tv_sec += Offset();
   return result;
 }
 
