@@ -56,7 +56,7 @@ const nameOf = ({ device, class: recordClass, n }) => `${device} c${recordClass}
 const streamOf = ({ device, class: recordClass }) => `${device} c${recordClass}`;
 
 /** @param {number} ms */
-const at = (ms) => `${(ms / 1000).toFixed(3)} s`;
+const at = (ms) => (Number.isFinite(ms) ? `${(ms / 1000).toFixed(3)} s` : 'the end');
 
 /**
  * All that happened to one record, and the faults around it, in the order of time.

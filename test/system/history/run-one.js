@@ -12,6 +12,9 @@ const { Progress } = require('./progress');
 
 /** @typedef {import('./schedule').Schedule} Schedule */
 
+/** A fault with such a length lasts as long as the run. */
+const FOR_GOOD = 1e6;
+
 const faults = { ...uplink, ...gateway };
 
 /** No progress for so long, and nothing more is expected. */
@@ -31,9 +34,9 @@ async function haveFaults(context) {
       const told = { kind: fault.kind, time: context.clock(), until: Infinity };
       history.faults.push(told);
       // What lasts as long as the run ends with it.
-      const isLasting = fault.for >= 1e6;
       const done = faults[fault.kind](context, fault);
-      if (!isLasting) await done;
+      if (fault.for >= FOR_GOOD) return;
+      await done;
       told.until = context.clock();
     })
   );

@@ -30,7 +30,7 @@ const UPLINK = [
   'broker-kill'
 ];
 /** What happens to the gateway and its machine. */
-const GATEWAY = ['kill', 'kill-start', 'kill-deploy', 'term', 'deploy', 'clock', 'write-failures', 'disk-full', 'power-cut'];
+const GATEWAY = ['kill', 'kill-in-outage', 'kill-start', 'kill-deploy', 'term', 'deploy', 'clock', 'write-failures', 'disk-full', 'power-cut'];
 
 const KINDS = ['none', ...UPLINK, ...GATEWAY];
 
@@ -71,6 +71,7 @@ const details = {
   'broker-stop': ({ between }) => ({ for: between(300, 2500) }),
   'broker-kill': ({ between }) => ({ for: between(300, 2500) }),
   kill: ({ between, chance }) => ({ times: chance(30) ? 2 : 1, pauseMs: between(0, 400), gapMs: between(1200, 1800) }),
+  'kill-in-outage': ({ between }) => ({ times: between(1, 3), pauseMs: between(0, 300), gapMs: between(1200, 1500) }),
   'kill-start': ({ between }) => ({ times: between(2, 4), pauseMs: between(0, 200), gapMs: between(50, 1300) }),
   'kill-deploy': ({ between, pick }) => ({ deploy: pick(['full', 'nodes']), changed: pick(CHANGED), afterMs: between(0, 400), pauseMs: between(0, 300) }),
   term: ({ between }) => ({ pauseMs: between(0, 300) }),
@@ -88,6 +89,9 @@ const details = {
   'disk-full': ({ between, chance }) => ({ for: between(800, 2000), restart: chance(40) }),
   'power-cut': ({ between }) => ({ pauseMs: between(0, 300) })
 };
+
+/** How often, in percent, an outage stands behind a fault of the gateway, where it is not 65. @type {Record<string, number>} */
+const covered = { 'kill-in-outage': 100, 'write-failures': 85, 'disk-full': 85, 'power-cut': 85 };
 
 /** What some faults need around them, or the run would show nothing. @type {Record<string, Partial<Schedule['gateway']> & {shape?: any}>} */
 const needed = {
@@ -119,7 +123,7 @@ function drawSchedule(seed, { seconds, kinds }) {
     logMiB: 1024
   };
   const faults = [{ kind, at: between(400, Math.round(ms * 0.45)), for: 0, ...details[kind](draw, ms) }];
-  if (GATEWAY.includes(kind) && chance(kind === 'write-failures' || kind === 'power-cut' || kind === 'disk-full' ? 85 : 65)) {
+  if (GATEWAY.includes(kind) && chance(covered[kind] ?? 65)) {
     const outage = pick(OUTAGES);
     const at = Math.max(0, faults[0].at - between(200, 1000));
     // It lasts beyond the fault, so that the gateway has to live on its log.

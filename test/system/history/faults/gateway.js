@@ -118,6 +118,7 @@ async function powerCut(context, fault) {
 /** @type {Record<string, (context: Context, fault: Fault) => Promise<void>>} */
 const gateway = {
   kill,
+  'kill-in-outage': kill,
   'kill-start': kill,
   'kill-deploy': killInDeploy,
   term: terminate,

@@ -70,7 +70,7 @@ class ProcessSystem {
   }
 
   get rssBytes() {
-    return readGroups(this.children.map(({ pid }) => pid)).rssBytes;
+    return this.children.length > 0 ? readGroups(this.children.map(({ pid }) => pid)).rssBytes : 0;
   }
 
   /** @returns {Promise<any>} counters, null = not to be had */
