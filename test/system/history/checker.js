@@ -125,7 +125,8 @@ function check(history, settings) {
   checkLimits(history, settings, findings);
   const counters = checkCounters(history, settings, findings);
   for (const { what, text } of history.findings) findings.add(what, text);
-  if (!settings.settled) findings.add('stuck', 'the end was not quiet in time: records or acknowledgements are missing');
+  if (!settings.settled)
+    findings.add('stuck', 'the end was not quiet in time: records or acknowledgements are missing');
   const { counts, violations } = findings;
   return {
     valid: violations.length === 0,

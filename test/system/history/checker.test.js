@@ -58,7 +58,10 @@ const mutants = {
       pick(singles(history, false), integer).passed = false;
     }
   ],
-  'two live first deliveries are swapped': ['swapped', (history, integer) => swapTwo(history, integer, false)],
+  'two live first deliveries are swapped': [
+    'swapped',
+    (history, integer) => swapTwo(history, integer, false)
+  ],
   'two historical first deliveries are swapped': [
     'swapped',
     (history, integer) => swapTwo(history, integer, true)
@@ -204,7 +207,15 @@ describe('not a violation', () => {
       const record = { device: 'd', class: 3, n };
       history.devices.push({ type: 'send', ...record, time: 1, connection: 1, hash: String(n) });
       history.devices.push({ type: 'ack', ...record, time: 20, connection: 1 });
-      const event = { historical: false, key: '', index: 0, content: String(n), sent: 5, time: 10, passed: true };
+      const event = {
+        historical: false,
+        key: '',
+        index: 0,
+        content: String(n),
+        sent: 5,
+        time: 10,
+        passed: true
+      };
       history.arrivals.push({ ...record, ...event, hash: String(n) });
     }
     return history;
@@ -252,7 +263,11 @@ test('linear: a history ten times as long takes about ten times as long', () => 
     const base = madeUp(seed);
     const history = { ...base, devices: [], arrivals: [], stats: [] };
     for (let i = 0; i < times; i += 1) {
-      const rename = (/** @type {any} */ each) => ({ ...each, device: `${each.device}-${i}`, key: each.key && `${each.key}-${i}` });
+      const rename = (/** @type {any} */ each) => ({
+        ...each,
+        device: `${each.device}-${i}`,
+        key: each.key && `${each.key}-${i}`
+      });
       for (const event of base.devices) history.devices.push(rename(event));
       for (const arrival of base.arrivals) history.arrivals.push(rename(arrival));
     }

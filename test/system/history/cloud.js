@@ -15,7 +15,12 @@ class CloudBroker {
   }
 
   async start() {
-    const lines = ['max_inflight_messages 0', 'persistence false', 'log_dest stderr', `listener ${this.port} 127.0.0.1`];
+    const lines = [
+      'max_inflight_messages 0',
+      'persistence false',
+      'log_dest stderr',
+      `listener ${this.port} 127.0.0.1`
+    ];
     const child = startMosquitto(this.folder, 'cloud', lines);
     this.child = child;
     await waitForPort(this.port, '127.0.0.1', 10000, () => Boolean(child.exit));

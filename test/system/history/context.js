@@ -65,12 +65,14 @@ class Context {
   /** @param {string} peer @param {number[]} ports */
   #build(peer, [devicePort, uplinkPort, brokerPort, editorPort]) {
     const { schedule, folder, history, clock } = this;
-    const { isOurs, make } = systems[peer];
+    const { isOurs, isLying = false, make } = systems[peer];
     const has = (/** @type {string} */ kind) => schedule.faults.some((fault) => fault.kind === kind);
     this.image = isOurs && has('power-cut') ? this.#closes(new Image(folder)) : null;
     this.smallDisk = isOurs && has('disk-full') ? this.#closes(new SmallDisk(folder, SMALL_DISK_MIB)) : null;
     this.clockShim = isOurs && has('clock') ? this.#closes(new ClockShim(folder)) : null;
-    this.ioShim = isOurs && has('write-failures') ? this.#closes(new IoShim(folder, 'log.db')) : null;
+    this.ioShim =
+      isOurs && (isLying || has('write-failures')) ? this.#closes(new IoShim(folder, 'log.db')) : null;
+    if (isLying) this.ioShim?.set({ lie: 1 });
     const home = path.join(this.image?.root ?? folder, 'home');
     fs.mkdirSync(home, { recursive: true, mode: 0o700 });
     this.logFolder = path.join(this.smallDisk?.root ?? home, 'log');
@@ -129,7 +131,10 @@ class Context {
           return stat.slice(stat.lastIndexOf(')') + 2)[0];
         })
       );
-    await eventually(() => states().every((state) => state === 'T'), { everyMs: 2, what: 'a stopped gateway' });
+    await eventually(() => states().every((state) => state === 'T'), {
+      everyMs: 2,
+      what: 'a stopped gateway'
+    });
   }
 
   /** @param {string} what @param {string} text */

@@ -33,7 +33,11 @@ function recordsOf(body) {
 
 /** @param {string} topic @param {Buffer} payload */
 const records = (topic, payload) =>
-  readPublish(/** @type {any} */ ({ topic, payload })).records.map(({ device, class: recordClass, n }) => ({ device, class: recordClass, n }));
+  readPublish(/** @type {any} */ ({ topic, payload })).records.map(({ device, class: recordClass, n }) => ({
+    device,
+    class: recordClass,
+    n
+  }));
 
 /** By kind, as UplinkSource.take gives them: one record, an envelope, records. @type {((bytes: Buffer, deviceLength: number, topicLength: number) => import('./history').RecordName[])[]} */
 const read = [
@@ -44,12 +48,17 @@ const read = [
   (bytes) => records('gw/', bytes),
   (bytes) => {
     const found = [];
-    for (let at = 0; at < bytes.length; ) {
+    for (let at = 0; at < bytes.length;) {
       const device = bytes[at + 1] + 1;
       const topic = bytes.readUInt16LE(at + 2);
       const payload = bytes.readUInt32LE(at + 4);
       const start = at + 8 + device;
-      found.push(...records(bytes.toString('utf8', start, start + topic), bytes.subarray(start + topic, start + topic + payload)));
+      found.push(
+        ...records(
+          bytes.toString('utf8', start, start + topic),
+          bytes.subarray(start + topic, start + topic + payload)
+        )
+      );
       at = start + topic + payload;
     }
     return found;
@@ -72,7 +81,9 @@ function readDeadLetters(logFolder) {
     }
     const [{ n }] = /** @type {any[]} */ (database.prepare('SELECT count(*) AS n FROM quarantine').all());
     result.quarantined = n;
-    const [{ integrity_check: integrity }] = /** @type {any[]} */ (database.prepare('PRAGMA integrity_check').all());
+    const [{ integrity_check: integrity }] = /** @type {any[]} */ (
+      database.prepare('PRAGMA integrity_check').all()
+    );
     if (integrity !== 'ok') result.problems.push(`integrity_check says ${integrity}`);
   } catch (error) {
     result.problems.push(/** @type {Error} */ (error).message);

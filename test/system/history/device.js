@@ -42,7 +42,14 @@ class Device {
     this.socket = socket;
     this.connection += 1;
     this.timer = setTimeout(() => socket.destroy(), CONNECT_MS);
-    const hello = { cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clientId: this.id, clean: false, keepalive: 0 };
+    const hello = {
+      cmd: 'connect',
+      protocolId: 'MQTT',
+      protocolVersion: 4,
+      clientId: this.id,
+      clean: false,
+      keepalive: 0
+    };
     socket.on('connect', () => socket.write(packets.generate(/** @type {any} */ (hello))));
     socket.on('data', (bytes) => parser.parse(bytes));
     socket.on('error', () => {});
@@ -93,10 +100,20 @@ class Device {
   /** @param {any} message @param {boolean} dup */
   #send({ class: recordClass, n, messageId, payload, hash }, dup) {
     const { log, clock } = this.options;
-    const event = { device: this.id, class: recordClass, n, time: clock(), connection: this.connection, hash, dup };
+    const event = {
+      device: this.id,
+      class: recordClass,
+      n,
+      time: clock(),
+      connection: this.connection,
+      hash,
+      dup
+    };
     log({ type: 'send', ...event });
     const topic = topicOf(this.id, recordClass);
-    this.socket?.write(packets.generate({ cmd: 'publish', topic, payload, qos: 1, messageId, dup, retain: false }));
+    this.socket?.write(
+      packets.generate({ cmd: 'publish', topic, payload, qos: 1, messageId, dup, retain: false })
+    );
   }
 
   /** @param {number} messageId */

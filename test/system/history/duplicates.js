@@ -52,7 +52,6 @@ function checkDuplicates(history, settings, known, findings) {
     const text = `${name} is duplicate ${duplicates}, and all disruptions before it allow ${bound}`;
     findings.add('duplicates', text, [arrival]);
   }
-  for (; next < history.disruptions.length; next += 1) bound += perDisruption[history.disruptions[next].kind];
   return { duplicates, bound, perDisruption };
 }
 

@@ -6,7 +6,8 @@ const fs = require('node:fs');
 const path = require('node:path');
 
 /** @param {string} command @param {string[]} args */
-const run = (command, ...args) => execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
+const run = (command, ...args) =>
+  execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
 
 const IMAGE_BYTES = 64 << 20;
 
@@ -82,7 +83,7 @@ class SmallDisk {
     const fd = fs.openSync(this.filler, 'w');
     const block = Buffer.alloc(65536, 1);
     try {
-      for (let size = block.length; size >= 512; ) {
+      for (let size = block.length; size >= 512;) {
         try {
           fs.writeSync(fd, block, 0, size);
         } catch {

@@ -7,7 +7,16 @@
  */
 
 /** Reasons of drops that concern records queued for an uplink; others never were in its books. */
-const QUEUED_DROPS = ['refused', 'closed', 'uplinkRemoved', 'expired', 'deadLetter', 'corrupt', 'logFull', 'memoryFull'];
+const QUEUED_DROPS = [
+  'refused',
+  'closed',
+  'uplinkRemoved',
+  'expired',
+  'deadLetter',
+  'corrupt',
+  'logFull',
+  'memoryFull'
+];
 
 /** @param {number[] | undefined} byClass */
 const sum = (byClass) => (byClass || []).reduce((total, each) => total + each, 0);
@@ -34,10 +43,16 @@ function checkLimits(history, settings, findings) {
   for (const { time, rssBytes, diskBytes } of history.samples) {
     const when = `at ${(time / 1000).toFixed(1)} s`;
     if (rssLimitBytes && rssBytes > rssLimitBytes) {
-      findings.add('memory', `${Math.round(rssBytes / 1e6)} MB resident ${when}, ${Math.round(rssLimitBytes / 1e6)} allowed`);
+      findings.add(
+        'memory',
+        `${Math.round(rssBytes / 1e6)} MB resident ${when}, ${Math.round(rssLimitBytes / 1e6)} allowed`
+      );
     }
     if (diskLimitBytes && diskBytes > diskLimitBytes) {
-      findings.add('disk', `${Math.round(diskBytes / 1e6)} MB on disk ${when}, ${Math.round(diskLimitBytes / 1e6)} allowed`);
+      findings.add(
+        'disk',
+        `${Math.round(diskBytes / 1e6)} MB on disk ${when}, ${Math.round(diskLimitBytes / 1e6)} allowed`
+      );
     }
   }
 }
@@ -50,7 +65,10 @@ function checkCounters(history, settings, findings) {
   for (const { drops } of history.stats) {
     for (const [reason, byClass] of Object.entries(drops || {})) {
       if (sum(/** @type {number[]} */ (byClass)) === 0 || settings.allowedDrops.includes(reason)) continue;
-      findings.add('dropped', `the gateway counted drops for the reason ${reason}: ${JSON.stringify(byClass)}`);
+      findings.add(
+        'dropped',
+        `the gateway counted drops for the reason ${reason}: ${JSON.stringify(byClass)}`
+      );
     }
   }
   const last = history.stats[history.stats.length - 1];

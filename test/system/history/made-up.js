@@ -52,7 +52,16 @@ function madeUp(seed) {
     clock += 5;
     const content = records.map(hash).join(' ');
     records.forEach((record, index) => {
-      const event = { hash: hash(record), historical, key, index, content, sent: clock - 3, time: clock, passed };
+      const event = {
+        hash: hash(record),
+        historical,
+        key,
+        index,
+        content,
+        sent: clock - 3,
+        time: clock,
+        passed
+      };
       history.arrivals.push({ ...record, ...event });
     });
   };
@@ -76,7 +85,8 @@ function madeUp(seed) {
     return batches;
   };
   // Quiet times.
-  for (let n = 0; n < 30; n += BATCH) for (const { records, key } of send(1, n, BATCH, true)) deliver(records, false, key);
+  for (let n = 0; n < 30; n += BATCH)
+    for (const { records, key } of send(1, n, BATCH, true)) deliver(records, false, key);
   // The last of them are sent again over a new connection: their PUBACKs were on the way. One had none at all.
   clock = 1000;
   const again = send(1, 30, BATCH, true);

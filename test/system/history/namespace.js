@@ -28,7 +28,10 @@ function mayUnshare() {
 function goInside() {
   const script = 'ip link set lo up && exec "$@"';
   const args = ['--net', '--mount', 'sh', '-c', script, 'sh', process.execPath, ...process.argv.slice(1)];
-  const { status, signal } = spawnSync('unshare', args, { stdio: 'inherit', env: { ...process.env, [INSIDE]: '1' } });
+  const { status, signal } = spawnSync('unshare', args, {
+    stdio: 'inherit',
+    env: { ...process.env, [INSIDE]: '1' }
+  });
   process.exit(status ?? (signal ? 1 : 0));
 }
 

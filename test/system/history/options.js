@@ -20,8 +20,14 @@ const MODES = {
 
 /** name → default, what. @type {Record<string, [string, string]>} */
 const options = {
-  runs: ['', 'how many, each with its own seed (20; 50 power-cut; 20 write-failures, each with ten injections or more)'],
-  seed: ['1', 'of the first run; the next has the next number. A run depends on its seed, --seconds and --faults alone'],
+  runs: [
+    '',
+    'how many, each with its own seed (20; 50 power-cut; 20 write-failures, each with ten injections or more)'
+  ],
+  seed: [
+    '1',
+    'of the first run; the next has the next number. A run depends on its seed, --seconds and --faults alone'
+  ],
   seconds: ['4', 'of load in each run'],
   parallel: ['2', 'runs at a time'],
   mode: ['mixed', `${Object.keys(MODES).join(' | ')}`],
@@ -51,7 +57,9 @@ function oneOf(name, text, known) {
 }
 
 function help() {
-  const lines = Object.entries(options).map(([name, [value, what]]) => `  --${name.padEnd(9)} ${what}${value && ` (${value})`}`);
+  const lines = Object.entries(options).map(
+    ([name, [value, what]]) => `  --${name.padEnd(9)} ${what}${value && ` (${value})`}`
+  );
   return `${INTRO}\n\n${lines.join('\n')}\n  --check     FILE: judges a kept history.json again, without a run\n`;
 }
 

@@ -29,7 +29,11 @@ function payloadOf({ seed, minPad, maxPad, bigEvery, bigPad }, device, recordCla
 function isOurs(value) {
   if (value === null || typeof value !== 'object') return false;
   const { device, class: recordClass, n, pad, hash } = value;
-  return typeof device === 'string' && Number.isInteger(n) && hash === hashOf(`${device} ${recordClass} ${n} ${pad}`);
+  return (
+    typeof device === 'string' &&
+    Number.isInteger(n) &&
+    hash === hashOf(`${device} ${recordClass} ${n} ${pad}`)
+  );
 }
 
 module.exports = { payloadOf, hashOf, isOurs };

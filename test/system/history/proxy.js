@@ -126,7 +126,8 @@ class Proxy {
 
   /** @param {string} what @param {string} text */
   problem(what, text) {
-    if (this.history.findings.length < 100) this.history.findings.push({ what, text: `at ${Math.round(this.clock())} ms: ${text}` });
+    if (this.history.findings.length < 100)
+      this.history.findings.push({ what, text: `at ${Math.round(this.clock())} ms: ${text}` });
   }
 }
 

@@ -46,7 +46,9 @@ function readEnvelope(text) {
     if (index === 0 && typeof value?.k === 'string') key = value.k;
     const payload = value?.p;
     const isConsistent =
-      value?.d === payload?.device && value?.c === payload?.class && value?.t === topicOf(payload?.device, payload?.class);
+      value?.d === payload?.device &&
+      value?.c === payload?.class &&
+      value?.t === topicOf(payload?.device, payload?.class);
     return named(payload, payload === undefined ? line : JSON.stringify(payload), index, isConsistent);
   });
   return { records, key };
@@ -67,8 +69,15 @@ function readPublish({ topic, payload, properties }) {
   const content = hashOf(payload);
   if (!ENVELOPE.test(topic)) {
     const value = parse(text);
-    const isConsistent = value !== null && topic.replace(HISTORY_SUFFIX, '') === topicOf(value.device, value.class);
-    return { records: [named(value, text, 0, isConsistent)], key: propertyKey, historical, content, problem: '' };
+    const isConsistent =
+      value !== null && topic.replace(HISTORY_SUFFIX, '') === topicOf(value.device, value.class);
+    return {
+      records: [named(value, text, 0, isConsistent)],
+      key: propertyKey,
+      historical,
+      content,
+      problem: ''
+    };
   }
   const { records, key } = readEnvelope(text);
   const differs = key !== '' && propertyKey !== '' && key !== propertyKey;

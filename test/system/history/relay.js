@@ -148,7 +148,10 @@ class Relay {
     const refused = proxy.refusalOf(reading, this.version);
     this.pending.set(id, { reading, sent: proxy.clock(), answer: null, due: Infinity, refused });
     if (this.pending.size > this.receiveMaximum) {
-      proxy.problem('receive-maximum', `${this.pending.size} in flight, and the broker allows ${this.receiveMaximum}`);
+      proxy.problem(
+        'receive-maximum',
+        `${this.pending.size} in flight, and the broker allows ${this.receiveMaximum}`
+      );
     }
     if (!refused) return true;
     const answer = { cmd: 'puback', messageId: id, reasonCode: refused };

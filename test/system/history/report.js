@@ -22,7 +22,19 @@ function line({ schedule, verdict, wallMs, injected }) {
   ].join(' ');
 }
 
-const columns = ['runs', 'acknowledged', 'delivered', 'dead', 'lost', 'swapped', 'phantom', 'changed', 'duplicates', 'bound', 'not valid'];
+const columns = [
+  'runs',
+  'acknowledged',
+  'delivered',
+  'dead',
+  'lost',
+  'swapped',
+  'phantom',
+  'changed',
+  'duplicates',
+  'bound',
+  'not valid'
+];
 
 /** @param {Result[]} results @returns {string} a Markdown table */
 function table(results) {
@@ -40,7 +52,10 @@ function table(results) {
     }
   }
   const lines = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).concat([['all', sum]]);
-  const cells = [['fault', ...columns], ['---', ...columns.map(() => '---:')]];
+  const cells = [
+    ['fault', ...columns],
+    ['---', ...columns.map(() => '---:')]
+  ];
   for (const [kind, row] of lines) cells.push([kind, ...columns.map((column) => String(row[column]))]);
   return cells.map((each) => `| ${each.join(' | ')} |`).join('\n');
 }

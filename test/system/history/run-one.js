@@ -8,6 +8,7 @@ const { Context } = require('./context');
 const { readDeadLetters } = require('./dead-letters');
 const { gateway } = require('./faults/gateway');
 const { uplink } = require('./faults/uplink');
+const { payloadOf } = require('./payload');
 const { Progress } = require('./progress');
 
 /** @typedef {import('./schedule').Schedule} Schedule */
@@ -21,8 +22,8 @@ const faults = { ...uplink, ...gateway };
 const QUIET_MS = 8000;
 const QUIET_PEER_MS = 3000;
 const LONGEST_MS = 60000;
-/** One line of an envelope or one record at least. */
-const LINE_BYTES = 100;
+/** A line of an envelope without its payload: {"d":"dev-000","t":"d/dev-000/c1","ts":…,"s":0,"c":1,"p":} and a line feed. */
+const LINE_BYTES = 71;
 
 /** @param {Context} context */
 async function haveFaults(context) {
@@ -80,8 +81,15 @@ const total = (byClass) => (byClass || []).reduce((sum, each) => sum + each, 0);
 
 /** @param {Context} context @param {boolean} settled @returns {import('./history').Settings} */
 function settingsOf({ schedule, history }, settled) {
+  const shortest = payloadOf(
+    { ...schedule.shape, maxPad: schedule.shape.minPad, bigEvery: 0 },
+    'dev-000',
+    1,
+    0
+  ).length;
   const { batchMode, batchBytes, inflight, memoryMiB, logMiB } = schedule.gateway;
-  const recordsPerPublish = batchMode === 'envelope' ? Math.max(1, Math.floor(batchBytes / LINE_BYTES)) : 1;
+  const recordsPerPublish =
+    batchMode === 'envelope' ? Math.max(1, Math.floor(batchBytes / (LINE_BYTES + shortest))) : 1;
   const [first] = history.samples;
   return {
     window: inflight,
@@ -100,11 +108,14 @@ function settingsOf({ schedule, history }, settled) {
 /** Keeps what a person needs to understand a run. @param {Context} context @param {any} result */
 function keep({ folder, history, system, broker }, result) {
   const { verdict, settings, schedule } = result;
-  const write = (/** @type {string} */ name, /** @type {string} */ text) => fs.writeFileSync(path.join(folder, name), text);
+  const write = (/** @type {string} */ name, /** @type {string} */ text) =>
+    fs.writeFileSync(path.join(folder, name), text);
   write('schedule.json', JSON.stringify(schedule, null, 1));
   write('history.json', JSON.stringify({ history, settings }));
   write('verdict.json', JSON.stringify(verdict, null, 1));
-  const told = verdict.violations.map(({ what, text, history: lines }) => [`${what}: ${text}`, ...lines].join('\n  '));
+  const told = verdict.violations.map(({ what, text, history: lines }) =>
+    [`${what}: ${text}`, ...lines].join('\n  ')
+  );
   write('violations.txt', `${told.join('\n\n')}\n`);
   write('gateway.log', system.output);
   write('broker.log', broker.output);
@@ -129,7 +140,8 @@ async function runOne(schedule, { peer, folder }) {
     context.sampler?.stop();
     if (context.system.isAlive) {
       const codes = await context.system.stop();
-      if (isOurs && codes.some((/** @type {number} */ code) => code !== 0)) context.problem('exit', `exit codes ${codes} at the end`);
+      if (isOurs && codes.some((/** @type {number} */ code) => code !== 0))
+        context.problem('exit', `exit codes ${codes} at the end`);
     }
     const letters = isOurs ? readDeadLetters(context.logFolder) : { dead: [], quarantined: 0, problems: [] };
     history.dead = letters.dead;
@@ -141,6 +153,9 @@ async function runOne(schedule, { peer, folder }) {
     const result = { schedule, settings, verdict, injected, wallMs: performance.now() - started, folder };
     if (!verdict.valid) keep(context, result);
     return result;
+  } catch (error) {
+    fs.writeFileSync(path.join(folder, 'gateway.log'), context.system.output);
+    throw error;
   } finally {
     await context.close();
   }

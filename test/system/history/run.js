@@ -53,7 +53,9 @@ async function runAll(options, kinds) {
       } catch (error) {
         failed += 1;
         fs.writeFileSync(path.join(folder, 'schedule.json'), JSON.stringify(schedule, null, 1));
-        console.log(`      seed ${schedule.seed}  ${schedule.kind}  FAILED TO RUN: ${/** @type {Error} */ (error).stack}`);
+        console.log(
+          `      seed ${schedule.seed}  ${schedule.kind}  FAILED TO RUN: ${/** @type {Error} */ (error).stack}`
+        );
       }
     }
   };
@@ -76,16 +78,29 @@ async function main() {
   for (const [kind, why] of Object.entries(not)) console.log(`left out: ${kind}: ${why}`);
   if (kinds.length === 0) process.exit(2);
   const { seed, runs, seconds, peer, parallel } = options;
-  console.log(`${runs} runs of ${seconds} s against ${peer}, seeds ${seed} to ${seed + runs - 1}, ${parallel} at a time; faults: ${kinds.join(',')}`);
+  console.log(
+    `${runs} runs of ${seconds} s against ${peer}, seeds ${seed} to ${seed + runs - 1}, ${parallel} at a time; faults: ${kinds.join(',')}`
+  );
   const { results, failed, place, minutes } = await runAll(options, kinds);
   if (results.length > 0) console.log(`\n${table(results)}\n\n${bounds(results)}`);
   const bad = results.filter(({ verdict }) => !verdict.valid);
   const again = bad.map(({ schedule }) => schedule.seed).slice(0, 20);
-  console.log(`${results.length} runs in ${minutes.toFixed(1)} min: ${bad.length} not valid, ${failed} failed to run.`);
-  if (bad.length > 0) console.log(`Not valid: seeds ${again.join(', ')}. Their files: ${place}. Again: the same options with --seed N --runs 1.`);
+  console.log(
+    `${results.length} runs in ${minutes.toFixed(1)} min: ${bad.length} not valid, ${failed} failed to run.`
+  );
+  if (bad.length > 0)
+    console.log(
+      `Not valid: seeds ${again.join(', ')}. Their files: ${place}. Again: the same options with --seed N --runs 1.`
+    );
   else if (failed === 0 && !options.out) fs.rmSync(place, { recursive: true });
   if (options.json) {
-    const rows = results.map(({ schedule, settings, verdict, injected, wallMs }) => ({ schedule, settings, injected, wallMs, verdict }));
+    const rows = results.map(({ schedule, settings, verdict, injected, wallMs }) => ({
+      schedule,
+      settings,
+      injected,
+      wallMs,
+      verdict
+    }));
     fs.writeFileSync(options.json, JSON.stringify({ options, results: rows }, null, 1));
   }
   process.exit(bad.length > 0 || failed > 0 ? 1 : 0);

@@ -38,7 +38,8 @@ class Sampler {
   async look() {
     const { history, system } = this;
     const { rssBytes } = system;
-    if (rssBytes > 0) history.samples.push({ time: this.clock(), rssBytes, diskBytes: bytesIn(this.logFolder) });
+    if (rssBytes > 0)
+      history.samples.push({ time: this.clock(), rssBytes, diskBytes: bytesIn(this.logFolder) });
     const incarnation = system.incarnation;
     const stats = await system.stats();
     if (!stats || incarnation !== system.incarnation) return null;

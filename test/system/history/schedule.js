@@ -30,7 +30,18 @@ const UPLINK = [
   'broker-kill'
 ];
 /** What happens to the gateway and its machine. */
-const GATEWAY = ['kill', 'kill-in-outage', 'kill-start', 'kill-deploy', 'term', 'deploy', 'clock', 'write-failures', 'disk-full', 'power-cut'];
+const GATEWAY = [
+  'kill',
+  'kill-in-outage',
+  'kill-start',
+  'kill-deploy',
+  'term',
+  'deploy',
+  'clock',
+  'write-failures',
+  'disk-full',
+  'power-cut'
+];
 
 const KINDS = ['none', ...UPLINK, ...GATEWAY];
 
@@ -38,7 +49,14 @@ const KINDS = ['none', ...UPLINK, ...GATEWAY];
 const OUTAGES = ['broker-kill', 'broker-stop', 'blackhole', 'connack'];
 
 /** Nodes whose change is deployed. */
-const CHANGED = ['seganet-batch-1', 'seganet-uplink-1', 'seganet-priority-1', 'seganet-devices-1', 'seganet-broker-1', 'seganet-engine-1'];
+const CHANGED = [
+  'seganet-batch-1',
+  'seganet-uplink-1',
+  'seganet-priority-1',
+  'seganet-devices-1',
+  'seganet-broker-1',
+  'seganet-engine-1'
+];
 
 const DAY_S = 86400;
 
@@ -58,25 +76,55 @@ function draws({ integer }) {
 /** @type {Record<string, (draw: Draws, ms: number) => Partial<Fault>>} what a fault is like, `ms` = length of the load */
 const details = {
   none: () => ({}),
-  reset: ({ pick, between }) => ({ where: pick(['publish', 'puback']), times: between(1, 4), gapMs: between(50, 400) }),
+  reset: ({ pick, between }) => ({
+    where: pick(['publish', 'puback']),
+    times: between(1, 4),
+    gapMs: between(50, 400)
+  }),
   blackhole: ({ between }) => ({ for: between(300, 2500) }),
   drop: ({ between }) => ({ for: between(300, 2500) }),
   slow: ({ between, pick }) => ({ for: between(1000, 2500), bytesPerSecond: pick([1000, 4000, 16000]) }),
   delay: ({ between, pick }) => ({ for: between(1000, 2500), delayMs: pick([50, 300, 1200]) }),
   quota: ({ between }) => ({ for: between(300, 2000) }),
-  refuse: ({ between }) => ({ for: 1e6, every: between(7, 40) }),
+  refuse: ({ between }) => ({ for: 1e6, every: between(3, 9) }),
   'receive-maximum': ({ pick }) => ({ for: 1e6, at: 0, maximum: pick([1, 2, 2, 5]) }),
   'packet-size': ({ pick }) => ({ for: 1e6, at: pick([0, 0, 700]), maximum: 1024 }),
   connack: ({ between, pick }) => ({ for: between(500, 2500), code: pick([0x88, 0x88, 0x97, 0x9f]) }),
   'broker-stop': ({ between }) => ({ for: between(300, 2500) }),
   'broker-kill': ({ between }) => ({ for: between(300, 2500) }),
-  kill: ({ between, chance }) => ({ times: chance(30) ? 2 : 1, pauseMs: between(0, 400), gapMs: between(1200, 1800) }),
-  'kill-in-outage': ({ between }) => ({ times: between(1, 3), pauseMs: between(0, 300), gapMs: between(1200, 1500) }),
-  'kill-start': ({ between }) => ({ times: between(2, 4), pauseMs: between(0, 200), gapMs: between(50, 1300) }),
-  'kill-deploy': ({ between, pick }) => ({ deploy: pick(['full', 'nodes']), changed: pick(CHANGED), afterMs: between(0, 400), pauseMs: between(0, 300) }),
+  kill: ({ between, chance }) => ({
+    times: chance(30) ? 2 : 1,
+    pauseMs: between(0, 400),
+    gapMs: between(1200, 1800)
+  }),
+  'kill-in-outage': ({ between }) => ({
+    times: between(1, 3),
+    pauseMs: between(0, 300),
+    gapMs: between(1200, 1500)
+  }),
+  'kill-start': ({ between }) => ({
+    times: between(2, 4),
+    pauseMs: between(0, 200),
+    gapMs: between(50, 1300)
+  }),
+  'kill-deploy': ({ between, pick }) => ({
+    deploy: pick(['full', 'nodes']),
+    changed: pick(CHANGED),
+    afterMs: between(0, 400),
+    pauseMs: between(0, 300)
+  }),
   term: ({ between }) => ({ pauseMs: between(0, 300) }),
-  deploy: ({ between, pick }) => ({ times: between(1, 3), gapMs: between(0, 500), deploy: pick(['full', 'nodes', 'nodes', 'flows', 'reload']), changed: pick(CHANGED) }),
-  clock: ({ pick, chance }) => ({ jumpS: pick([400 * DAY_S, -400 * DAY_S, 0, 3600, -3600]), restart: chance(60), back: chance(30) }),
+  deploy: ({ between, pick }) => ({
+    times: between(1, 3),
+    gapMs: between(0, 500),
+    deploy: pick(['full', 'nodes', 'nodes', 'flows', 'reload']),
+    changed: pick(CHANGED)
+  }),
+  clock: ({ pick, chance }) => ({
+    jumpS: pick([400 * DAY_S, -400 * DAY_S, 0, 3600, -3600]),
+    restart: chance(60),
+    back: chance(30)
+  }),
   'write-failures': ({ pick, between, chance }) => ({
     for: between(800, 1800),
     times: 10,
@@ -110,7 +158,14 @@ function drawSchedule(seed, { seconds, kinds }) {
   // All kinds come equally often in a row of seeds.
   const kind = kinds[seed % kinds.length];
   const ms = seconds * 1000;
-  const shape = { seed, minPad: 20, maxPad: pick([40, 200, 300]), bigEvery: 0, bigPad: 0, ...needed[kind]?.shape };
+  const shape = {
+    seed,
+    minPad: 20,
+    maxPad: pick([40, 200, 300]),
+    bigEvery: 0,
+    bigPad: 0,
+    ...needed[kind]?.shape
+  };
   const batchMode = pick(['envelope', 'envelope', 'records', 'off']);
   const gateway = {
     acknowledge: chance(75) ? 'safe' : 'stored',

@@ -37,7 +37,8 @@ async function killInDeploy(context, fault) {
 async function terminate(context, fault) {
   await context.ending();
   const codes = await context.system.stop(25000);
-  if (codes.some((code) => code !== 0)) context.problem('exit', `exit codes ${codes} after SIGTERM under load`);
+  if (codes.some((code) => code !== 0))
+    context.problem('exit', `exit codes ${codes} after SIGTERM under load`);
   context.crashed();
   await context.wait(fault.pauseMs || 0);
   context.system.start();
@@ -50,7 +51,8 @@ async function deploy(context, fault) {
     if (i > 0) await context.wait(fault.gapMs);
     context.ending();
     const status = await context.system.deploy(fault.deploy, fault.changed);
-    if (status < 200 || status > 299) context.problem('deploy', `POST /flows (${fault.deploy}) answered ${status}`);
+    if (status < 200 || status > 299)
+      context.problem('deploy', `POST /flows (${fault.deploy}) answered ${status}`);
     // The engine is another one: what it had sent may be sent again.
     context.crashed();
   }

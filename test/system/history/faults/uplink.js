@@ -23,8 +23,8 @@ const condition =
 async function drop({ proxy, wait }, fault) {
   const table = `seganet-history-${proxy.port}`;
   // Both sides are on this machine: what comes in on the port, and what leaves it.
-  const rules = `table inet ${table} { chain in { type filter hook input priority 0;
-    tcp dport ${proxy.port} drop; tcp sport ${proxy.port} drop; } }`;
+  const chain = `type filter hook input priority 0; tcp dport ${proxy.port} drop; tcp sport ${proxy.port} drop;`;
+  const rules = `table inet ${table} {\n chain in {\n ${chain}\n }\n}\n`;
   execFileSync('nft', ['-f', '-'], { input: rules });
   try {
     await wait(fault.for);

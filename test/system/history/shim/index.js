@@ -53,7 +53,18 @@ class ClockShim {
 }
 
 /** Order of the control block's fields (io.c). */
-const FIELDS = ['failWrites', 'failSyncs', 'shortWrites', 'error', 'drop', 'syncMs', 'writes', 'syncs', 'injected'];
+const FIELDS = [
+  'failWrites',
+  'failSyncs',
+  'shortWrites',
+  'error',
+  'drop',
+  'syncMs',
+  'writes',
+  'syncs',
+  'injected',
+  'lie'
+];
 
 class IoShim {
   /** @param {string} folder @param {string} watched a part of the paths that are meant */

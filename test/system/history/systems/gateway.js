@@ -15,7 +15,12 @@ const RULES = [1, 2, 3, 4].map((recordClass) => ({ topic: `d/+/c${recordClass}`,
  * @type {Record<string, Record<string, string>>}
  */
 const CHANGES = {
-  'seganet-uplink-broker': { reconnectMinMs: '100', reconnectMaxMs: '1000', ackTimeoutMs: '2000', userTimeoutMs: '1500' }
+  'seganet-uplink-broker': {
+    reconnectMinMs: '100',
+    reconnectMaxMs: '1000',
+    ackTimeoutMs: '2000',
+    userTimeoutMs: '1500'
+  }
 };
 
 class GatewaySystem extends ProcessSystem {
@@ -42,7 +47,9 @@ class GatewaySystem extends ProcessSystem {
       ...node,
       ...CHANGES[node.type]
     }));
-    fs.writeFileSync(path.join(this.home, 'gateway.json'), JSON.stringify(flow, null, 4), { mode: 0o600 });
+    const file = path.join(this.home, 'gateway.json');
+    // On the disk: a power cut would take it away, and it is not what is tested.
+    fs.writeFileSync(file, JSON.stringify(flow, null, 4), { mode: 0o600, flush: true });
   }
 
   spawn() {
@@ -88,7 +95,9 @@ class GatewaySystem extends ProcessSystem {
   async deploy(type, changed) {
     try {
       const flow = /** @type {any[]} */ (await (await this.#fetch('/flows')).json());
-      const next = flow.map((node) => (node.id === changed ? { ...node, name: `changed ${Math.random()}` } : node));
+      const next = flow.map((node) =>
+        node.id === changed ? { ...node, name: `changed ${Math.random()}` } : node
+      );
       const headers = { 'content-type': 'application/json', 'Node-RED-Deployment-Type': type };
       const answer = await this.#fetch('/flows', { method: 'POST', headers, body: JSON.stringify(next) });
       return answer.status;

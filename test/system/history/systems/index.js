@@ -5,9 +5,15 @@ const { BridgeSystem } = require('./bridge');
 const { GatewaySystem } = require('./gateway');
 const { NodeRedSystem } = require('./nodered');
 
-/** @type {Record<string, {what: string, isOurs: boolean, make: (options: any) => any}>} */
+/** @type {Record<string, {what: string, isOurs: boolean, isLying?: boolean, make: (options: any) => any}>} */
 const systems = {
   gateway: { what: 'the SegaNet gateway', isOurs: true, make: (options) => new GatewaySystem(options) },
+  'gateway-lying-disk': {
+    what: 'the same on a disk that says it has written and has not: power cuts must show losses',
+    isOurs: true,
+    isLying: true,
+    make: (options) => new GatewaySystem(options)
+  },
   'mosquitto-bridge': {
     what: 'a mosquitto bridge with default persistence',
     isOurs: false,
@@ -18,7 +24,11 @@ const systems = {
     isOurs: false,
     make: (options) => new BridgeSystem(options, ['autosave_interval 1'])
   },
-  nodered: { what: "Node-RED's core MQTT nodes", isOurs: false, make: (options) => new NodeRedSystem(options) }
+  nodered: {
+    what: "Node-RED's core MQTT nodes",
+    isOurs: false,
+    make: (options) => new NodeRedSystem(options)
+  }
 };
 
 module.exports = { systems };

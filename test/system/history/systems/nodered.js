@@ -50,7 +50,12 @@ class NodeRedSystem extends ProcessSystem {
 
   spawn() {
     const persistence = ['persistence true', `persistence_location ${this.home}/`];
-    const lines = ['log_dest stderr', 'log_type subscribe', ...persistence, `listener ${this.devicePort} 127.0.0.1`];
+    const lines = [
+      'log_dest stderr',
+      'log_type subscribe',
+      ...persistence,
+      `listener ${this.devicePort} 127.0.0.1`
+    ];
     const local = startMosquitto(this.home, 'local', lines);
     const args = [path.join(root, 'node_modules/node-red/red.js'), '-s', path.join(this.home, 'settings.js')];
     return [local, new Child(process.execPath, args, { name: 'node-red', cwd: root })];
@@ -61,7 +66,10 @@ class NodeRedSystem extends ProcessSystem {
     await waitForPort(this.devicePort, '127.0.0.1', timeoutMs, () => Boolean(local.exit));
     if (this.incarnation > 1) return;
     await local.until((output) => output.includes('nodered-local'), timeoutMs);
-    await nodeRed.until((output) => /\[mqtt-broker:.*\] Connected.*\n[^]*\[mqtt-broker:.*\] Connected/.test(output), timeoutMs);
+    await nodeRed.until(
+      (output) => /\[mqtt-broker:.*\] Connected.*\n[^]*\[mqtt-broker:.*\] Connected/.test(output),
+      timeoutMs
+    );
   }
 }
 
