@@ -8,8 +8,7 @@ const { uplink } = require('./parts');
  * @typedef {import('./parts').UplinkThread} UplinkThread
  * @typedef {import('./parts').UplinkState} UplinkState
  * @typedef {import('./host').EngineHost} EngineHost
- * @typedef {Record<number, { topic: string, recordTopic: string, qos: 0 | 1 }>} UplinkStages
- * @typedef {import('./status').Shown} Shown
+ * @typedef {Record<number, import('./uplinks').Topics>} UplinkStages
  */
 
 class BrokerLink {
@@ -106,20 +105,6 @@ class BrokerLink {
     if (this.owner_?.closing) await this.owner_.closing;
     this.closed_ = true;
     await this.stop(timeoutMs);
-  }
-
-  /** @returns {Shown} */
-  shown() {
-    const { state, code = '', reason = '', rttMs = 0 } = this.state;
-    if (state === 'connected') {
-      const rtt = rttMs > 0 ? ` · ${Math.ceil(rttMs)} ms` : '';
-      return { fill: 'green', shape: 'dot', text: `connected${rtt}` };
-    }
-    if (state === 'connecting') return { fill: 'yellow', shape: 'ring', text: 'connecting' };
-    if (state === 'stopped') return { fill: 'grey', shape: 'ring', text: 'stopped' };
-    if (state === 'refused') return { fill: 'red', shape: 'ring', text: reason || 'refused' };
-    const cause = code || reason;
-    return { fill: 'red', shape: 'ring', text: cause ? `disconnected: ${cause}` : 'disconnected' };
   }
 
   /**

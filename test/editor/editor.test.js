@@ -52,8 +52,8 @@ describe('the editor', () => {
 
   test('opens and closes the dialog of every node of the flow', async () => {
     const nodes = (await nodesOf(editor.page)).filter(({ type }) => type.startsWith('seganet-'));
-    // All but ingest, which the default flow does not use.
-    expect(new Set(nodes.map(({ type }) => type)).size).toBe(TYPES.length - 1);
+    // All but ingest and unbatch, which the default flow does not use.
+    expect(new Set(nodes.map(({ type }) => type)).size).toBe(TYPES.length - 2);
     for (const node of nodes) {
       await openDialog(editor.page, node);
       const labels = await editor.page.$$eval('.red-ui-tray .form-row label', (found) =>
