@@ -65,7 +65,7 @@ class Context {
   /** @param {string} peer @param {number[]} ports */
   #build(peer, [devicePort, uplinkPort, brokerPort, editorPort]) {
     const { schedule, folder, history, clock } = this;
-    const { isOurs, isLying = false, make } = systems[peer];
+    const { isOurs, isLying = false, env: more = {}, make } = systems[peer];
     const has = (/** @type {string} */ kind) => schedule.faults.some((fault) => fault.kind === kind);
     this.image = isOurs && has('power-cut') ? this.#closes(new Image(folder)) : null;
     this.smallDisk = isOurs && has('disk-full') ? this.#closes(new SmallDisk(folder, SMALL_DISK_MIB)) : null;
@@ -78,7 +78,7 @@ class Context {
     this.logFolder = path.join(this.smallDisk?.root ?? home, 'log');
     const shims = [this.clockShim, this.ioShim].filter((shim) => shim !== null);
     const preload = shims.length > 0 ? { LD_PRELOAD: shims.map(({ library }) => library).join(':') } : {};
-    const env = Object.assign(environment(schedule), preload, ...shims.map((shim) => shim.env));
+    const env = Object.assign(environment(schedule), more, preload, ...shims.map((shim) => shim.env));
     const { logFolder } = this;
     this.isOurs = isOurs;
     this.system = make({ home, devicePort, uplinkPort, editorPort, logFolder, env });

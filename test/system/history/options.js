@@ -15,14 +15,14 @@ was valid; 1: one was not, and its files are kept; 2: wrong options.`;
 const MODES = {
   mixed: { kinds: KINDS, runs: 20 },
   'power-cut': { kinds: ['power-cut'], runs: 50 },
-  'write-failures': { kinds: ['write-failures'], runs: 20 }
+  'write-failures': { kinds: ['write-failures'], runs: 60 }
 };
 
 /** name → default, what. @type {Record<string, [string, string]>} */
 const options = {
   runs: [
     '',
-    'how many, each with its own seed (20; 50 power-cut; 20 write-failures, each with ten injections or more)'
+    'how many, each with its own seed (20; 50 in mode power-cut; 60 in mode write-failures, with several failures each)'
   ],
   seed: [
     '1',

@@ -4,6 +4,8 @@
 
 const net = require('node:net');
 const { once } = require('node:events');
+const { nameOf } = require('./history');
+const { hashOf } = require('./payload');
 const { Relay } = require('./relay');
 const { type } = require('./frames');
 
@@ -23,9 +25,17 @@ const CALM = {
   bytesPerSecond: 0,
   /** PUBACK code for every PUBLISH, 0 = the broker's own. MQTT 5 only. */
   quota: 0,
-  /** PUBACK 0x87 for a PUBLISH with a record whose number is a multiple of this, 0 = none. MQTT 5 only. */
+  /** PUBACK 0x87 for a PUBLISH with a chosen record, one in so many; 0 = none. MQTT 5 only. */
   refuseEvery: 0
 };
+
+/**
+ * The same records every time, spread over devices, classes and numbers.
+ * @param {import('./history').RecordName} record @param {number} every
+ */
+function isChosen(record, every) {
+  return parseInt(hashOf(nameOf(record)).slice(0, 8), 16) % every === 0;
+}
 
 class Proxy {
   /**
@@ -98,7 +108,7 @@ class Proxy {
     if (version < 5) return 0;
     const { quota, refuseEvery } = this.conditions;
     if (quota) return quota;
-    const isRefused = refuseEvery > 0 && records.some(({ n }) => n > 0 && n % refuseEvery === 0);
+    const isRefused = refuseEvery > 0 && records.some((record) => isChosen(record, refuseEvery));
     return isRefused ? 0x87 : 0;
   }
 
@@ -131,4 +141,4 @@ class Proxy {
   }
 }
 
-module.exports = { Proxy, CALM };
+module.exports = { Proxy, CALM, isChosen };

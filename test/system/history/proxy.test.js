@@ -10,7 +10,7 @@ const { needs } = require('../../tools');
 const { CloudBroker } = require('./cloud');
 const { Frames } = require('./frames');
 const { payloadOf } = require('./payload');
-const { CALM, Proxy } = require('./proxy');
+const { CALM, Proxy, isChosen } = require('./proxy');
 const { readPublish } = require('./reading');
 
 const { describe } = needs('mosquitto');
@@ -100,15 +100,19 @@ describe('the proxy', () => {
 
   test('refuses instead of the broker, and writes that down', async () => {
     proxy.conditions.refuseEvery = 3;
+    const name = (/** @type {number} */ n) => ({ device: 'dev-001', class: 3, n });
+    const [chosen, other] = [true, false].map((is) =>
+      [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].find((n) => isChosen(name(n), 3) === is)
+    );
     const publisher = await connect();
-    await publish(publisher, 2);
-    await expect(publish(publisher, 3)).rejects.toMatchObject({ code: 0x87 });
+    await publish(publisher, /** @type {number} */ (other));
+    await expect(publish(publisher, /** @type {number} */ (chosen))).rejects.toMatchObject({ code: 0x87 });
     Object.assign(proxy.conditions, { refuseEvery: 0, quota: 0x97 });
-    await expect(publish(publisher, 4)).rejects.toMatchObject({ code: 0x97 });
-    expect(history.arrivals.map((/** @type {any} */ each) => each.n)).toEqual([2]);
+    await expect(publish(publisher, 10)).rejects.toMatchObject({ code: 0x97 });
+    expect(history.arrivals.map((/** @type {any} */ each) => each.n)).toEqual([other]);
     expect(history.refusals.map((/** @type {any} */ { n, code }) => [n, code])).toEqual([
-      [3, 0x87],
-      [4, 0x97]
+      [chosen, 0x87],
+      [10, 0x97]
     ]);
   });
 

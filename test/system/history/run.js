@@ -83,6 +83,8 @@ async function main() {
   );
   const { results, failed, place, minutes } = await runAll(options, kinds);
   if (results.length > 0) console.log(`\n${table(results)}\n\n${bounds(results)}`);
+  const injected = results.reduce((sum, result) => sum + result.injected, 0);
+  if (injected > 0) console.log(`Failed writes and syncs: ${injected}.`);
   const bad = results.filter(({ verdict }) => !verdict.valid);
   const again = bad.map(({ schedule }) => schedule.seed).slice(0, 20);
   console.log(

@@ -86,7 +86,7 @@ const details = {
   slow: ({ between, pick }) => ({ for: between(1000, 2500), bytesPerSecond: pick([1000, 4000, 16000]) }),
   delay: ({ between, pick }) => ({ for: between(1000, 2500), delayMs: pick([50, 300, 1200]) }),
   quota: ({ between }) => ({ for: between(300, 2000) }),
-  refuse: ({ between }) => ({ for: 1e6, every: between(3, 9) }),
+  refuse: ({ pick }) => ({ for: 1e6, every: pick([30, 100, 300]) }),
   'receive-maximum': ({ pick }) => ({ for: 1e6, at: 0, maximum: pick([1, 2, 2, 5]) }),
   'packet-size': ({ pick }) => ({ for: 1e6, at: pick([0, 0, 700]), maximum: 1024 }),
   connack: ({ between, pick }) => ({ for: between(500, 2500), code: pick([0x88, 0x88, 0x97, 0x9f]) }),
@@ -126,8 +126,8 @@ const details = {
     back: chance(30)
   }),
   'write-failures': ({ pick, between, chance }) => ({
-    for: between(800, 1800),
-    times: 10,
+    for: between(1500, 2500),
+    times: 12,
     field: pick(['failWrites', 'failSyncs', 'failSyncs', 'shortWrites', 'mixed']),
     error: pick([5, 5, 28, 30]),
     drop: chance(50) ? 1 : 0,
@@ -139,7 +139,7 @@ const details = {
 };
 
 /** How often, in percent, an outage stands behind a fault of the gateway, where it is not 65. @type {Record<string, number>} */
-const covered = { 'kill-in-outage': 100, 'write-failures': 85, 'disk-full': 85, 'power-cut': 85 };
+const covered = { 'kill-in-outage': 100, 'write-failures': 100, 'disk-full': 85, 'power-cut': 85 };
 
 /** What some faults need around them, or the run would show nothing. @type {Record<string, Partial<Schedule['gateway']> & {shape?: any}>} */
 const needed = {

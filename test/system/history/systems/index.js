@@ -5,9 +5,17 @@ const { BridgeSystem } = require('./bridge');
 const { GatewaySystem } = require('./gateway');
 const { NodeRedSystem } = require('./nodered');
 
-/** @type {Record<string, {what: string, isOurs: boolean, isLying?: boolean, make: (options: any) => any}>} */
+/**
+ * @type {Record<string, {what: string, isOurs: boolean, isLying?: boolean, env?: Record<string, string>, make: (options: any) => any}>}
+ */
 const systems = {
   gateway: { what: 'the SegaNet gateway', isOurs: true, make: (options) => new GatewaySystem(options) },
+  'gateway-received': {
+    what: 'the same, told to acknowledge at once: crashes must show losses',
+    isOurs: true,
+    env: { SEGANET_ACKNOWLEDGE: 'received' },
+    make: (options) => new GatewaySystem(options)
+  },
   'gateway-lying-disk': {
     what: 'the same on a disk that says it has written and has not: power cuts must show losses',
     isOurs: true,
