@@ -32,7 +32,7 @@ const options = {
   parallel: ['2', 'runs at a time'],
   mode: ['mixed', `${Object.keys(MODES).join(' | ')}`],
   faults: ['', `comma-separated: ${KINDS.join(', ')}`],
-  peer: ['gateway', `${Object.keys(systems).join(' | ')}`],
+  peer: ['gateway', `comma-separated, each gets the same schedules: ${Object.keys(systems).join(', ')}`],
   out: ['', 'folder for the files of runs that are not valid (a new one in the temporary folder)'],
   json: ['', 'file for all verdicts']
 };
@@ -81,7 +81,9 @@ function readOptions(args) {
   return {
     help: values.help ? help() : '',
     check: values.check || '',
-    peer: oneOf('peer', values.peer, Object.keys(systems)),
+    peers: /** @type {string[]} */ (
+      values.peer.split(',').map((peer) => oneOf('peer', peer, Object.keys(systems)))
+    ),
     kinds,
     runs: number('runs', values.runs || String(mode.runs), 1, 100000),
     seed: number('seed', values.seed, 0, 2 ** 31),

@@ -4,13 +4,14 @@
 /** @typedef {import('./run-one').Result} Result */
 
 /** @param {Result} result */
-function line({ schedule, verdict, wallMs, injected }) {
+function line({ peer, schedule, verdict, wallMs, injected }) {
   const { gateway, seed, kind, faults } = schedule;
   const others = faults.slice(1).map((fault) => `+${fault.kind}`);
   const counts = Object.entries(verdict.counts).map(([what, count]) => `${what} ${count}`);
   const outcome = verdict.valid ? 'valid' : `NOT VALID: ${counts.join(', ')}`;
   return [
     `seed ${seed}`.padEnd(9),
+    ...(peer === 'gateway' ? [] : [peer.padEnd(20)]),
     `${kind}${others.join('')}`.padEnd(30),
     `${gateway.acknowledge}/${gateway.batchMode}`.padEnd(16),
     `acked ${verdict.acknowledged}`.padEnd(12),
@@ -42,9 +43,11 @@ function table(results) {
   const rows = new Map();
   const empty = () => Object.fromEntries(columns.map((column) => [column, 0]));
   const sum = empty();
-  for (const { schedule, verdict } of results) {
-    const row = rows.get(schedule.kind) || empty();
-    rows.set(schedule.kind, row);
+  const hasPeers = new Set(results.map(({ peer }) => peer)).size > 1;
+  for (const { peer, schedule, verdict } of results) {
+    const name = hasPeers ? `${schedule.kind}: ${peer}` : schedule.kind;
+    const row = rows.get(name) || empty();
+    rows.set(name, row);
     for (const each of [row, sum]) {
       each.runs += 1;
       each['not valid'] += verdict.valid ? 0 : 1;

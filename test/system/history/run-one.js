@@ -150,7 +150,15 @@ async function runOne(schedule, { peer, folder }) {
     const settings = settingsOf(context, settled);
     const verdict = check(history, settings);
     const injected = context.ioShim?.get().injected ?? 0;
-    const result = { schedule, settings, verdict, injected, wallMs: performance.now() - started, folder };
+    const result = {
+      peer,
+      schedule,
+      settings,
+      verdict,
+      injected,
+      wallMs: performance.now() - started,
+      folder
+    };
     if (!verdict.valid) keep(context, result);
     return result;
   } catch (error) {

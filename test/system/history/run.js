@@ -29,39 +29,66 @@ function checkAgain(file) {
   process.exit(verdict.valid ? 0 : 1);
 }
 
-/** @param {Options} options @param {string[]} kinds */
-async function runAll(options, kinds) {
-  const { seed, runs, seconds, peer, parallel } = options;
-  const place = options.out || fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-history-'));
+/**
+ * Every peer gets the same schedules.
+ * @param {Options} options @param {string[]} kinds @param {string} place for the files of runs that are not valid
+ */
+async function runAll({ seed, runs, seconds, peers, parallel }, kinds, place) {
   /** @type {import('./run-one').Result[]} */
   const results = [];
-  const started = performance.now();
-  let next = seed;
+  const total = runs * peers.length;
+  let next = 0;
   let failed = 0;
-  const one = async () => {
-    while (next < seed + runs) {
-      const schedule = drawSchedule(next++, { seconds, kinds });
+  const worker = async () => {
+    while (next < total) {
+      const peer = peers[next % peers.length];
+      const schedule = drawSchedule(seed + Math.floor(next++ / peers.length), { seconds, kinds });
       const folder = path.join(place, `${peer}-${schedule.kind}-${schedule.seed}`);
       fs.rmSync(folder, { recursive: true, force: true });
       fs.mkdirSync(folder, { recursive: true });
       try {
         const result = await runOne(schedule, { peer, folder });
         results.push(result);
-        console.log(`${String(results.length).padStart(4)}/${runs}  ${line(result)}`);
+        console.log(`${String(results.length).padStart(4)}/${total}  ${line(result)}`);
         if (result.verdict.valid) fs.rmSync(folder, { recursive: true });
         else tell(result.verdict.violations);
       } catch (error) {
         failed += 1;
         fs.writeFileSync(path.join(folder, 'schedule.json'), JSON.stringify(schedule, null, 1));
-        console.log(
-          `      seed ${schedule.seed}  ${schedule.kind}  FAILED TO RUN: ${/** @type {Error} */ (error).stack}`
-        );
+        const why = /** @type {Error} */ (error).stack;
+        console.log(`      seed ${schedule.seed}  ${peer}  ${schedule.kind}  FAILED TO RUN: ${why}`);
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(parallel, runs) }, one));
+  await Promise.all(Array.from({ length: Math.min(parallel, total) }, worker));
   results.sort((a, b) => a.schedule.seed - b.schedule.seed);
-  return { results, failed, place, minutes: (performance.now() - started) / 60000 };
+  return { results, failed };
+}
+
+/** @param {Options} options @param {string[]} kinds @returns {Promise<boolean>} whether all were valid */
+async function runAndReport(options, kinds) {
+  const { seed, runs, seconds, peers, parallel } = options;
+  const place = options.out || fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-history-'));
+  const seeds = `seeds ${seed} to ${seed + runs - 1}`;
+  console.log(
+    `${peers.join(', ')}: ${runs} runs of ${seconds} s, ${seeds}, ${parallel} at a time; faults: ${kinds.join(', ')}`
+  );
+  const started = performance.now();
+  const { results, failed } = await runAll(options, kinds, place);
+  if (results.length > 0) console.log(`\n${table(results)}\n\n${bounds(results)}`);
+  const failures = results.reduce((sum, { injected }) => sum + injected, 0);
+  if (failures > 0) console.log(`Failed writes and syncs: ${failures}.`);
+  const bad = results.filter(({ verdict }) => !verdict.valid);
+  const minutes = ((performance.now() - started) / 60000).toFixed(1);
+  console.log(`${results.length} runs in ${minutes} min: ${bad.length} not valid, ${failed} failed to run.`);
+  if (bad.length + failed > 0) {
+    const again = bad.map(({ schedule }) => schedule.seed).slice(0, 20);
+    console.log(
+      `Not valid: seeds ${again.join(', ')}. Their files: ${place}. Again: the same options with --seed N --runs 1.`
+    );
+  } else if (!options.out) fs.rmSync(place, { recursive: true });
+  if (options.json) fs.writeFileSync(options.json, JSON.stringify({ options, results }, null, 1));
+  return bad.length + failed === 0;
 }
 
 async function main() {
@@ -73,39 +100,11 @@ async function main() {
   if (options.check) checkAgain(options.check);
   if (!isInside() && mayUnshare()) goInside();
   const not = impossible(options.kinds);
-  const kinds = options.kinds.filter((kind) => !not[kind]);
-  // A wish that is named is not left out quietly; of the whole list, what cannot be done here is.
+  // What cannot be done here is not left out quietly.
   for (const [kind, why] of Object.entries(not)) console.log(`left out: ${kind}: ${why}`);
+  const kinds = options.kinds.filter((kind) => !not[kind]);
   if (kinds.length === 0) process.exit(2);
-  const { seed, runs, seconds, peer, parallel } = options;
-  console.log(
-    `${runs} runs of ${seconds} s against ${peer}, seeds ${seed} to ${seed + runs - 1}, ${parallel} at a time; faults: ${kinds.join(',')}`
-  );
-  const { results, failed, place, minutes } = await runAll(options, kinds);
-  if (results.length > 0) console.log(`\n${table(results)}\n\n${bounds(results)}`);
-  const injected = results.reduce((sum, result) => sum + result.injected, 0);
-  if (injected > 0) console.log(`Failed writes and syncs: ${injected}.`);
-  const bad = results.filter(({ verdict }) => !verdict.valid);
-  const again = bad.map(({ schedule }) => schedule.seed).slice(0, 20);
-  console.log(
-    `${results.length} runs in ${minutes.toFixed(1)} min: ${bad.length} not valid, ${failed} failed to run.`
-  );
-  if (bad.length > 0)
-    console.log(
-      `Not valid: seeds ${again.join(', ')}. Their files: ${place}. Again: the same options with --seed N --runs 1.`
-    );
-  else if (failed === 0 && !options.out) fs.rmSync(place, { recursive: true });
-  if (options.json) {
-    const rows = results.map(({ schedule, settings, verdict, injected, wallMs }) => ({
-      schedule,
-      settings,
-      injected,
-      wallMs,
-      verdict
-    }));
-    fs.writeFileSync(options.json, JSON.stringify({ options, results: rows }, null, 1));
-  }
-  process.exit(bad.length > 0 || failed > 0 ? 1 : 0);
+  process.exit((await runAndReport(options, kinds)) ? 0 : 1);
 }
 
 main();
