@@ -45,9 +45,9 @@ function table(results) {
   const sum = empty();
   const hasPeers = new Set(results.map(({ peer }) => peer)).size > 1;
   for (const { peer, schedule, verdict } of results) {
-    const name = hasPeers ? `${schedule.kind}: ${peer}` : schedule.kind;
-    const row = rows.get(name) || empty();
-    rows.set(name, row);
+    const title = hasPeers ? `${schedule.kind}: ${peer}` : schedule.kind;
+    const row = rows.get(title) || empty();
+    rows.set(title, row);
     for (const each of [row, sum]) {
       each.runs += 1;
       each['not valid'] += verdict.valid ? 0 : 1;
