@@ -52,10 +52,13 @@ module.exports = {
   },
   functionExternalModules: false,
 
+  // An engine delivers and writes what it holds before it ends; a slow disk may take longer than Node-RED's 15 s.
+  nodeCloseTimeout: 24000,
+
   telemetry: { enabled: false, updateNotification: false },
   diagnostics: { enabled: true, ui: true },
   runtimeState: { enabled: false, ui: false },
-  logging: { gateway: { level: 'warn', metrics: false, audit: false, handler: () => logLine } },
+  logging: { gateway: { level: 'info', metrics: false, audit: false, handler: () => logLine } },
   editorTheme: {
     page: { title: 'SegaNet Gateway' },
     header: { title: 'SegaNet Gateway' },

@@ -2,10 +2,9 @@
 // CPU, memory, latency and loss of the gateway and of what it is compared with, side by side in one run:
 //   node bench/run.js --help
 
-const fs = require('node:fs');
 const { measure } = require('./lib/measure');
 const { readOptions } = require('./lib/options');
-const { conditions, table } = require('./lib/report');
+const { conditions, table, list, save } = require('./lib/report');
 
 const intro = `Usage: node bench/run.js [options]
 
@@ -22,7 +21,9 @@ function oneLine(result) {
 }
 
 async function main() {
-  const { profile, names, repeat, out } = readOptions(intro);
+  const { profile, names, repeat, out } = readOptions(intro, {
+    defaults: { systems: 'seganet,seganet-records,nodered,mosquitto-bridge,bare' }
+  });
   const facts = conditions(profile, repeat);
   const runs = [];
   let failed = false;
@@ -41,11 +42,7 @@ async function main() {
       }
     }
   }
-  console.log(
-    Object.entries(facts)
-      .map(([name, value]) => `- ${name}: ${value}`)
-      .join('\n')
-  );
+  console.log(list(facts));
   console.log(`\n${table(runs)}`);
   const starved = runs.filter(({ sent }) => sent.late > sent.sent / 1000).length;
   if (starved > 0) {
@@ -53,7 +50,7 @@ async function main() {
       `\nIn ${starved} of ${runs.length} runs over 0.1 % of the sends were late: distrust the latencies.`
     );
   }
-  if (out) fs.writeFileSync(out, `${JSON.stringify({ conditions: facts, profile, runs }, null, 1)}\n`);
+  save(out, { conditions: facts, profile, runs });
   process.exitCode = failed ? 1 : 0;
 }
 

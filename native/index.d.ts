@@ -4,7 +4,7 @@
 /** Record class. 1 is the most urgent. Names: 1 critical, 2 high, 3 normal, 4 bulk. */
 export type RecordClass = 1 | 2 | 3 | 4;
 
-export interface EngineOptions {
+export interface EngineOptions extends LogOptions {
   /** Worker threads, 0 = one for each allowed core but the first, at least 1. Range 0..64. */
   workers?: number;
   /** Cores that workers may use, as a list such as "1-3,5"; empty = all allowed cores but the first. */
@@ -22,6 +22,29 @@ export interface EngineOptions {
    * Default 700, 0 = at once, range 0..100000.
    */
   wakeIntervalUs?: number;
+}
+
+/** What decides when records are acknowledged, and what of them is written to disk. */
+export interface LogOptions {
+  /**
+   * When a device's PUBACK leaves: 'received' (default) at once, out of memory; 'safe' when every copy of the record is on
+   * disk or acknowledged by the cloud, whichever is first; 'stored' when it is on disk, which needs `log`.
+   */
+  acknowledge?: 'safe' | 'stored' | 'received';
+  /** A StoreSource serves this engine. Without it nothing is written and 'safe' waits for the cloud alone. Default false. */
+  log?: boolean;
+  /** How long records of classes 1 and 2 wait for others that are written with them, where they have to be written, ms. Default 10, range 0..1000. */
+  lingerUrgentMs?: number;
+  /** The same for classes 3 and 4. Default 50. */
+  lingerMs?: number;
+  /** A batch that the cloud has not acknowledged after this long is written, ms; before that only when the cloud cannot be reached. Default 1000, range 0..60000. */
+  patienceMs?: number;
+  /** By class, [0] unused: what was read back from the log and is older is dropped and counted (`expired`), s. 0 = never. */
+  ttlS?: number[];
+  /** Memory full: 'slow' (default) devices are not read; 'drop' the least urgent class is dropped, oldest first. */
+  whenFull?: 'slow' | 'drop';
+  /** Names this run in de-duplication keys. Default: milliseconds since 1970 times 1024, and a random part. */
+  epoch?: number;
 }
 
 export interface WorkerInfo {
@@ -65,7 +88,13 @@ export type StageSpec = { id: number; next: number[]; messages: boolean } & (
       /** Classes up to this one never wait and are never mixed with others. Default 1. */
       immediateClass: number;
     }
-  | { kind: 'uplink'; uplink: number } // uplink = number of the broker's queue, see UplinkSource
+  | {
+      kind: 'uplink';
+      /** Number of the broker's queue, see UplinkSource. */
+      uplink: number;
+      /** Under which the log keeps its batches, also for the next run; at most 64 bytes. */
+      name?: string;
+    }
   | { kind: 'tap'; everyN: number; perSecond: number } // 0 = no limit of that kind; only sampled records go on
 );
 
@@ -126,8 +155,14 @@ export interface EngineStats {
   /** Bytes held for records, and the budget. */
   heldBytes: number;
   budgetBytes: number;
-  /** Records accepted and not yet acknowledged by the cloud, by class (index 0 unused). */
+  /** Records in memory and not yet acknowledged by the cloud, by class (index 0 unused). */
   heldRecords: number[];
+  /** Of these, those that have been batched and are not on disk. */
+  unsavedRecords: number[];
+  /** Records on disk and not yet acknowledged by the cloud, in memory too or not. */
+  storedRecords: number[];
+  /** Of these, those that are not in memory. */
+  backlogRecords: number[];
   /** True while devices are not read because the budget is used up. */
   slowed: boolean;
   counters: Counters;
@@ -147,6 +182,7 @@ export declare class Engine {
   constructor(options: EngineOptions, onDoorbell: () => void);
   /** Names this engine to other threads of the process: `new UplinkSource(token, …)`. */
   readonly token: number;
+  readonly epoch: number;
   workers(): WorkerInfo[];
   /** The worker that owns a device id. */
   workerOf(deviceId: string): number;
@@ -184,6 +220,8 @@ export declare class Engine {
   takeCompletions(): number[];
   /** Seals the open batches of a batch stage now; 0 = of all. */
   flush(stage: number): void;
+  /** Everything that is not on disk is due, from now on: for the orderly end. Flush first. */
+  saveAll(): void;
   /** First step of the end: no new devices, no more reading. */
   stopReading(): void;
   stats(): EngineStats;
@@ -198,32 +236,69 @@ export declare class UplinkSource {
    * @param onDoorbell called on this thread when a batch became ready; coalesced.
    */
   constructor(token: number, uplink: number, onDoorbell: () => void);
-  /** Tells the engine whether the session is up: it decides when batches are written. */
+  /** The session with the cloud is up or down: decides when batches are written. Down at first. */
   connected(up: boolean): void;
   /** Most urgent class with a live batch ready, 0 = none. */
   best(): 0 | RecordClass;
-  /** The same for the backlog. */
+  /** Most urgent class with a batch that was read back from the log, 0 = none. */
   bestBacklog(): 0 | RecordClass;
   /**
-   * Takes the best batch, of the backlog if asked to: its bytes go to `into`, its head to `meta` (length ≥ 16). Returns the payload's length,
-   * -1 = nothing ready, or -(needed + 2) when `into` is too small (nothing is taken).
+   * Takes the best live batch, or the best of the backlog: its bytes go to `into`, its head to `meta` (length ≥ 16).
+   * Returns the payload's length, -1 = nothing ready, or -(needed + 2) when `into` is too small (nothing is taken).
    *
-   * meta: 0 id · 1 class · 2 record count · 3 stage id of the uplink node · 4 kind (0 one record, 1 envelope, 2 records)
+   * meta: 0 id, towards release() · 1 class · 2 record count · 3 stage id of the uplink node · 4 kind (0 one record, 1 envelope, 2 records)
    *       5 flags (Flag) · 6 first ts · 7 last ts · 8 seal reason (SealReason) · 9 boolean: sent before (redelivery)
-   *       12 epoch · 13 sequence (with the class they are the key) · 14 boolean: backlog · 15 age of its oldest record, ms
    *       10 topic length · 11 device length; both strings precede the payload for kind 0: [device][topic][payload].
    *       The returned length counts them. kind 2 is a sequence of
    *       u8 flags, u8 device length - 1, u16 topic length, u32 payload length (little endian), device, topic, payload.
+   *       12 epoch · 13 sequence: with the class they name the batch for ever · 14 boolean: backlog · 15 age of its oldest record, ms
    */
   take(into: Uint8Array, meta: Float64Array, backlog?: boolean): number;
   /**
-   * All delivered, but the records whose indices (0-based in the batch; a line of an envelope is a record) are in `refused`: these
-   * become dead letters with code and reason. False: no such batch is out.
+   * The cloud acknowledged the batch, but for the records in `refused` (0-based; a line of an envelope is a record), which it
+   * will never take: they become dead letters with code and reason, or are dropped (`refused`) where there is no log.
+   * False: no such batch is out.
    */
   release(id: number, refused?: number[], code?: number, reason?: string): boolean;
   /** Age of the oldest live batch, taken or not, ms; -1 = none. */
   oldestMs(): number;
   /** Gives up the queue's end: batches taken and not released go back to the head of their lanes in order. */
+  close(): void;
+}
+
+/** The store thread's end of an engine that was made with `log`; one at a time. */
+export declare class StoreSource {
+  /** @param onDoorbell called on this thread when due(), frees() or wanted() have something new; coalesced. */
+  constructor(token: number, onDoorbell: () => void);
+  /** The log is open: rows up to maxRow are of earlier runs and hold so many records by class ([0] unused). Before anything else. */
+  opened(maxRow: number, records: number[]): void;
+  /** Milliseconds until take() has something, -1 = nothing before the doorbell rings. */
+  due(): number;
+  /**
+   * Seals the next due chunk. Returns its length, -1 = none is due, or -(needed + 2) when `into` is too small (call again).
+   * Bytes: [node name][reason][chunk body (docs/log-format.md)]. meta (length ≥ 10): 0 ticket · 1 class · 2 records · 3 batches ·
+   * 4 first ts · 5 last ts · 6 kind (0 chunk, 1 dead letter) · 7 node name length · 8 reason length · 9 code
+   */
+  take(into: Uint8Array, meta: Float64Array): number;
+  /** The chunk is on disk, durably; `row` is its id there. */
+  committed(ticket: number, row: number): void;
+  /** It is not, and the log holds nothing of it: it is given out again. */
+  failed(ticket: number): void;
+  /** The log is full and lets it go: counted as `logFull`, its devices are acknowledged. */
+  dropped(ticket: number): void;
+  /** Rows that may be deleted, as many as `into` holds; returns how many. They are handed over until freed(). */
+  frees(into: Float64Array): number;
+  /** All that were handed over are deleted. */
+  freed(): void;
+  /** A row was deleted to make room: what of it is not in memory is counted as `logFull`. */
+  removed(row: number, recordClass: RecordClass, records: number): void;
+  /** The uplink node whose backlog is to be read, null = none. meta (length ≥ 3): 0 class · the first row in (1 after, 2 up to]. */
+  wanted(meta: Float64Array): string | null;
+  /** The row that was wanted. 'corrupt': it is not what was written; its records are counted so, and it is to be put aside. */
+  loaded(row: number, records: number, body: Uint8Array): 'ok' | 'corrupt';
+  /** There is no such row. */
+  missing(): void;
+  /** What was taken and not told about counts as not written. */
   close(): void;
 }
 

@@ -1,6 +1,7 @@
 'use strict';
 
 const { join } = require('./lib/join');
+const { keyBytes } = require('./lib/key');
 const { integer, choice } = require('./lib/options');
 const { toRecord } = require('./lib/record');
 const { rate } = require('./lib/status');
@@ -21,9 +22,9 @@ module.exports = function (RED) {
    */
   function Batch(config) {
     RED.nodes.createNode(this, config);
-    const member = join(RED, this, config, schema, (settings) => ({
+    const member = join(RED, this, config, schema, (settings, { gatewayId }) => ({
       kind: 'batch',
-      settings: { ...settings, immediateClass: 1 },
+      settings: { ...settings, maxBytes: withoutKey(settings, gatewayId), immediateClass: 1 },
       shown
     }));
     if (!member) return;
@@ -45,6 +46,15 @@ module.exports = function (RED) {
 
   RED.nodes.registerType('seganet-batch', Batch);
 };
+
+/**
+ * @param {{ mode: string, maxBytes: number }} settings
+ * @param {string} gatewayId
+ * @returns {number} bytes for the records: the uplink puts the key of the batch into an envelope, and both have to fit
+ */
+function withoutKey({ mode, maxBytes }, gatewayId) {
+  return mode === 'envelope' ? Math.max(1, maxBytes - keyBytes(gatewayId)) : maxBytes;
+}
 
 /** @type {NonNullable<import('./lib/member').Stage['shown']>} */
 function shown(rates, _stats, member) {

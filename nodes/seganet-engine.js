@@ -1,11 +1,14 @@
 'use strict';
 
 const os = require('node:os');
+const path = require('node:path');
 const { EngineHost } = require('./lib/host');
-const { integer, choice, text, parseOptions } = require('./lib/options');
+const { integer, choice, text, numbers, durations, parseOptions } = require('./lib/options');
 const { Status } = require('./lib/status');
 const { addEndpoints } = require('./lib/admin');
 const parts = require('./lib/parts');
+
+const MAX_LOG_MIB = 1048576;
 
 const schema = {
   gatewayId: text('', /^[^/+#\0]{1,128}$/, 'up to 128 characters without /, + and #'),
@@ -15,7 +18,16 @@ const schema = {
   maxPacketKiB: integer(1, 16384, 256),
   maxDevices: integer(1, 1000000, 10000),
   wakeIntervalUs: integer(0, 100000, 700),
-  fastPath: choice(/** @type {const} */ (['auto', 'off']), 'auto')
+  fastPath: choice(/** @type {const} */ (['auto', 'off']), 'auto'),
+  acknowledge: choice(/** @type {const} */ (['safe', 'stored', 'received']), 'safe'),
+  logDir: text(''),
+  logMiB: integer(1, MAX_LOG_MIB, 1024),
+  logClassMiB: numbers(MAX_LOG_MIB),
+  ttl: durations(),
+  whenFull: choice(/** @type {const} */ (['slow', 'drop']), 'slow'),
+  patienceMs: integer(0, 60000, 1000),
+  lingerUrgentMs: integer(0, 1000, 10),
+  lingerMs: integer(0, 1000, 50)
 };
 
 /** @param {import('node-red').NodeAPI} RED */
@@ -29,21 +41,31 @@ module.exports = function (RED) {
     this.host = null;
     const { values, problems } = parseOptions(config, schema);
     if (problems.length > 0) return fail(this, 'wrong setting', problems.join(' '));
-    const { gatewayId, fastPath, maxPacketKiB, ...engine } = values;
+    const { gatewayId, fastPath, maxPacketKiB, logDir, logMiB, logClassMiB, ttl, ...engine } = values;
+    const { acknowledge, whenFull } = values;
+    const directory = logDir || path.join(RED.settings.userDir || process.cwd(), 'seganet-log', this.id);
+    const log = { directory, limitMiB: logMiB, classLimitMiB: logClassMiB, whenFull };
     try {
       this.host = new EngineHost(
         {
           id: this.id,
           gatewayId: gatewayId || process.env.SEGANET_GATEWAY_ID || os.hostname(),
           fastPath,
-          engine: { ...engine, maxPacketBytes: maxPacketKiB * 1024 }
+          engine: {
+            ...engine,
+            maxPacketBytes: maxPacketKiB * 1024,
+            ttlS: ttl,
+            log: acknowledge !== 'received'
+          },
+          log: acknowledge === 'received' ? null : log
         },
         {
           native: parts.native(),
           events: RED.events,
           getNode: (id) => /** @type {any} */ (RED.nodes.getNode(id)),
           warn: (sentence) => this.warn(sentence),
-          error: (sentence) => this.error(sentence)
+          error: (sentence) => this.error(sentence),
+          info: (sentence) => this.log(sentence)
         }
       );
     } catch (error) {

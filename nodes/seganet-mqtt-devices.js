@@ -25,6 +25,8 @@ module.exports = function (RED) {
 
 /** @type {NonNullable<import('./lib/member').Stage['shown']>} */
 function shown(rates, stats, member) {
+  const trouble = member.host.waitsFor(stats);
+  if (trouble) return { fill: 'red', shape: 'ring', text: `waiting: ${trouble}` };
   if (stats.slowed) return { fill: 'yellow', shape: 'ring', text: 'slowed (memory)' };
   return {
     fill: 'green',

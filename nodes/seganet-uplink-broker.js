@@ -2,7 +2,7 @@
 
 const { BrokerLink } = require('./lib/broker-link');
 const { integer, choice, text, parseOptions } = require('./lib/options');
-const { brokerAddress, tlsOptions } = require('./lib/broker-options');
+const { brokerAddress, tlsOptions, tlsFiles } = require('./lib/broker-options');
 
 const STOP_MS = 2000;
 
@@ -14,6 +14,10 @@ const schema = {
   minTls: choice(/** @type {const} */ (['TLSv1.3', 'TLSv1.2']), 'TLSv1.3'),
   keepalive: integer(1, 65535, 30),
   inflight: integer(1, 1024, 32),
+  backlogRate: integer(0, 10000000, 5000),
+  backlogShare: integer(1, 100, 50),
+  ackTimeoutMs: integer(1000, 3600000, 15000),
+  userTimeoutMs: integer(0, 3600000, 10000),
   reconnectMinMs: integer(10, 600000, 500),
   reconnectMaxMs: integer(10, 3600000, 5000),
   // Credentials are a part of the store; a flow file may carry them as properties instead, for ${NAME}.
@@ -34,15 +38,20 @@ module.exports = function (RED) {
     this.link = null;
     const { values, problems } = parseOptions({ ...config, ...given(this.credentials) }, schema);
     if (problems.length > 0) return void this.error(problems.join(' '));
-    const { tls: tlsId, protocolVersion, username, password, ...options } = values;
+    const { tls: tlsId, protocolVersion, backlogShare, username, password, ...options } = values;
     try {
       const { url, warning } = brokerAddress(values.url);
       if (warning) this.warn(warning);
+      const files = tlsFiles(configOf(RED, tlsId), (name) =>
+        RED.util.evaluateNodeProperty(name, 'env', this, {})
+      );
       const link = new BrokerLink(this.id, config.name || new URL(url).host, {
         ...options,
         url,
-        tls: tlsOptions(tlsId, tlsId ? RED.nodes.getNode(tlsId) : null),
+        tls: tlsOptions(tlsId, tlsId ? RED.nodes.getNode(tlsId) : null, files),
+        ...(files && { tlsFiles: files }),
         protocolVersion: Number(protocolVersion),
+        backlogShare: backlogShare / 100,
         ...(username && { username }),
         ...(password && { password })
       });
@@ -65,4 +74,16 @@ module.exports = function (RED) {
  */
 function given(credentials) {
   return Object.fromEntries(Object.entries(credentials ?? {}).filter(([, value]) => value));
+}
+
+/**
+ * @param {import('node-red').NodeAPI} RED
+ * @param {string} id
+ * @returns {Record<string, any> | undefined} a node as it is in the flow file
+ */
+function configOf(RED, id) {
+  /** @type {Record<string, any> | undefined} */
+  let found;
+  if (id) RED.nodes.eachNode((config) => void (config.id === id && (found = config)));
+  return found;
 }

@@ -2,14 +2,17 @@
 
 const { join } = require('./lib/join');
 const { choice, text } = require('./lib/options');
-const { toRecord, toEnvelope } = require('./lib/record');
+const { toRecord, toEnvelope, isBatch } = require('./lib/record');
 const { checkTemplate } = require('./lib/topics');
+const { uplinkShown } = require('./lib/uplink-status');
 
 const schema = {
   broker: text(''),
   topic: text('gw/{gateway}/{class}'),
   recordTopic: text('{topic}'),
-  qos: choice(/** @type {const} */ (['1', '0']), '1')
+  qos: choice(/** @type {const} */ (['1', '0']), '1'),
+  history: choice(/** @type {const} */ (['property', 'suffix', 'none']), 'property'),
+  historySuffix: text('/history', /^[^+#{}\0]{1,256}$/, 'up to 256 characters without +, #, { and }')
 };
 
 /** @param {import('node-red').NodeAPI} RED */
@@ -20,15 +23,16 @@ module.exports = function (RED) {
    */
   function Uplink(config) {
     RED.nodes.createNode(this, config);
-    const member = join(RED, this, config, schema, ({ broker, topic, recordTopic, qos }, host) => {
-      checkTemplate('topic', topic);
-      checkTemplate('recordTopic', recordTopic);
+    const member = join(RED, this, config, schema, (values, host) => {
+      const { broker, qos, ...topics } = values;
+      checkTemplate('topic', topics.topic);
+      checkTemplate('recordTopic', topics.recordTopic);
       const link = claimBroker(RED, this, broker, host);
       return {
         kind: 'uplink',
         settings: { uplink: host.uplinks.numberOf(link.id) },
-        uplink: { link, topics: { topic, recordTopic, qos: qos === '0' ? 0 : 1 } },
-        shown: (_rates, stats) => withLatency(link.shown(), stats.latency)
+        uplink: { link, topics: { ...topics, qos: qos === '0' ? 0 : 1 } },
+        shown: (_rates, stats) => uplinkShown(link.state, stats, host.uplinks.size === 1)
       };
     });
     if (!member) return;
@@ -36,7 +40,7 @@ module.exports = function (RED) {
     this.on('input', (msg, _send, done) => {
       let record;
       try {
-        record = msg.batch ? toEnvelope(msg) : toRecord(msg);
+        record = isBatch(msg) ? toEnvelope(msg) : toRecord(msg);
       } catch (error) {
         return done(/** @type {Error} */ (error));
       }
@@ -46,18 +50,6 @@ module.exports = function (RED) {
 
   RED.nodes.registerType('seganet-uplink', Uplink);
 };
-
-/**
- * Adds what a record of each class takes from its arrival to the cloud's PUBACK, as a median: c1 2 · c3 430 ms.
- * @param {import('./lib/status').Shown} shown
- * @param {import('../native/index.js').EngineStats['latency']} latency
- * @returns {import('./lib/status').Shown}
- */
-function withLatency(shown, latency) {
-  if (shown.fill !== 'green' || latency.length === 0) return shown;
-  const classes = latency.map((row) => `c${row.class} ${Math.ceil(row.p50)}`);
-  return { ...shown, text: `connected · ${classes.join(' · ')} ms` };
-}
 
 /**
  * @param {import('node-red').NodeAPI} RED

@@ -7,10 +7,12 @@ const { root } = require('../../test/fixtures/gateway');
 
 /**
  * @param {string} folder user folder of this Node-RED
- * @param {{uiPort: number, localPort: number, cloud: import('../../test/fixtures/cloud').Cloud, datatype: string}} options
+ * @param {{uiPort: number, localPort: number, cloud: import('../../test/fixtures/cloud').Cloud, datatype: string,
+ *          sessions: boolean}} options sessions: persistent ones on both sides, so that the local broker keeps what
+ *          arrives while Node-RED is away
  * @returns {string[]} the command
  */
-function writeNodeRed(folder, { uiPort, localPort, cloud, datatype }) {
+function writeNodeRed(folder, { uiPort, localPort, cloud, datatype, sessions }) {
   const settings = {
     uiHost: '127.0.0.1',
     uiPort,
@@ -29,7 +31,7 @@ function writeNodeRed(folder, { uiPort, localPort, cloud, datatype }) {
     type: 'mqtt-broker',
     protocolVersion: '4',
     keepalive: '60',
-    cleansession: true,
+    cleansession: !sessions,
     autoConnect: true
   };
   const flow = [

@@ -1,11 +1,17 @@
 'use strict';
+// The options that the commands share: the load, the systems, pinning, where results go.
 
 const { parseArgs } = require('node:util');
 const { allowedCores, hardFileLimit } = require('./proc');
 const { systems } = require('./systems');
 
-/** name → default, range, what. @type {Record<string, [string, number, number, string]>} */
-const numbers = {
+/**
+ * @typedef {Record<string, [string, number, number, string]>} Numbers name → default, range, what
+ * @typedef {Record<string, [string, string]>} Texts name → default, what
+ */
+
+/** @type {Numbers} */
+const loadNumbers = {
   devices: ['1000', 1, 20000, 'devices, each with its own connection'],
   rate: ['10', 0.05, 10000, 'messages a second and device'],
   seconds: ['20', 3, 3600, 'length of the load'],
@@ -16,8 +22,8 @@ const numbers = {
   repeat: ['3', 1, 100, 'rounds; every round runs each system once']
 };
 
-/** name → default, what. @type {Record<string, [string, string]>} */
-const texts = {
+/** @type {Texts} */
+const loadTexts = {
   pin: [
     'auto',
     'auto (half of the cores for the system, half for the harness) | none | SYSTEM:HARNESS core lists, such as 0-2:3'
@@ -30,20 +36,16 @@ const texts = {
   out: ['', 'file for the full results as JSON']
 };
 
-/** @param {string} text */
+/** @param {string} text @returns {never} */
 function fail(text) {
   console.error(text);
   process.exit(2);
 }
 
-/** @param {string} intro @param {string} defaultSystems */
-function help(intro, defaultSystems) {
-  const rows = [
-    ['systems', defaultSystems, `comma-separated, of ${Object.keys(systems).join(', ')}`],
-    ...Object.entries(numbers).map(([name, [value, , , what]]) => [name, value, what]),
-    ...Object.entries(texts).map(([name, [value, what]]) => [name, value, what])
-  ];
-  const lines = rows.map(([name, value, what]) => `  --${name.padEnd(12)} ${what} (${value || 'none'})`);
+/** @param {string} intro @param {[string, string, string][]} rows name, default, what */
+function help(intro, rows) {
+  const width = Math.max(...rows.map(([name]) => name.length));
+  const lines = rows.map(([name, value, what]) => `  --${name.padEnd(width)}  ${what} (${value || 'none'})`);
   return `${intro}\n\nOptions (defaults in parentheses):\n${lines.join('\n')}\n`;
 }
 
@@ -58,9 +60,8 @@ function pinning(pin) {
     return { gatewayCpus: cores.slice(0, half).join(','), harnessCpus: cores.slice(half).join(',') };
   }
   const found = pin.match(/^([\d,-]+):([\d,-]+)$/);
-  if (!found) fail(`--pin must be auto, none or two core lists such as 0-2:3, not '${pin}'`);
-  const [, gatewayCpus, harnessCpus] = /** @type {RegExpMatchArray} */ (found);
-  return { gatewayCpus, harnessCpus };
+  if (!found) return fail(`--pin must be auto, none or two core lists such as 0-2:3, not '${pin}'`);
+  return { gatewayCpus: found[1], harnessCpus: found[2] };
 }
 
 /** @param {string} text @returns {Record<string, string>} */
@@ -77,41 +78,56 @@ function gatewayEnv(text) {
 
 /**
  * @param {string} intro first lines of --help
- * @param {Record<string, string>} [defaults] other defaults than those above
+ * @param {object} [more]
+ * @param {Record<string, string>} [more.defaults] other defaults than those above; `systems: ''`: the command has none
+ * @param {Numbers} [more.numbers] the command's own options
+ * @param {Texts} [more.texts]
+ * @param {Record<string, string>} [more.flags] name → what; without a value
  */
-function readOptions(intro, defaults = {}) {
-  for (const [name, value] of Object.entries(defaults)) {
-    if (numbers[name]) numbers[name][0] = value;
-  }
-  const known = ['systems', ...Object.keys(numbers), ...Object.keys(texts)];
+function readOptions(intro, { defaults = {}, numbers = {}, texts = {}, flags = {} } = {}) {
+  /** @param {Numbers | Texts} own @returns {any} */
+  const withDefaults = (own) =>
+    Object.fromEntries(
+      Object.entries(own).map(([name, [initial, ...rest]]) => [name, [defaults[name] ?? initial, ...rest]])
+    );
+  const allNumbers = /** @type {Numbers} */ (withDefaults({ ...loadNumbers, ...numbers }));
+  const allTexts = /** @type {Texts} */ (withDefaults({ ...loadTexts, ...texts }));
+  const defaultSystems = defaults.systems ?? Object.keys(systems).join(',');
+  const choice = `comma-separated, of ${Object.keys(systems).join(', ')}`;
+  if (defaultSystems) allTexts.systems = [defaultSystems, choice];
+  const valued = [...Object.keys(allNumbers), ...Object.keys(allTexts)];
   /** @type {Record<string, any>} */
   let values = {};
   try {
     ({ values } = parseArgs({
-      options: {
-        help: { type: 'boolean' },
-        ...Object.fromEntries(known.map((name) => [name, { type: /** @type {'string'} */ ('string') }]))
-      }
+      options: Object.fromEntries([
+        ...['help', ...Object.keys(flags)].map((name) => [name, { type: 'boolean' }]),
+        ...valued.map((name) => [name, { type: 'string' }])
+      ])
     }));
   } catch (error) {
     fail(`${/** @type {Error} */ (error).message}. See --help.`);
   }
-  const defaultSystems = defaults.systems || Object.keys(systems).join(',');
   if (values.help) {
-    console.log(help(intro, defaultSystems));
+    /** @type {[string, string, string][]} */
+    const rows = [
+      ...Object.entries(allNumbers).map(([name, [value, , , what]]) => [name, value, what]),
+      ...Object.entries(allTexts).map(([name, [value, what]]) => [name, value, what]),
+      ...Object.entries(flags).map(([name, what]) => [name, 'off', what])
+    ];
+    console.log(help(intro, rows));
     process.exit(0);
   }
   /** @param {string} name */
   const number = (name) => {
-    const [fallback, min, max] = numbers[name];
+    const [fallback, min, max] = allNumbers[name];
     const value = Number(values[name] || fallback);
     if (!(value >= min && value <= max)) fail(`--${name} must be a number from ${min} to ${max}`);
     return value;
   };
-  /** @param {string} name */
-  const text = (name) => values[name] || texts[name][0];
-  /** @type {string[]} */
-  const names = (values.systems || defaultSystems).split(',');
+  /** @param {string} name @returns {string} */
+  const text = (name) => values[name] || allTexts[name][0];
+  const names = defaultSystems ? text('systems').split(',') : [];
   for (const name of names) if (!systems[name]) fail(`--systems: '${name}' is not known. See --help.`);
   const profile = {
     devices: number('devices'),
@@ -131,7 +147,18 @@ function readOptions(intro, defaults = {}) {
   if (hardFileLimit() < profile.devices * 2 + 1024) {
     fail(`${profile.devices} devices need ${profile.devices * 2 + 1024} open files: raise 'ulimit -Hn'`);
   }
-  return { profile, names, repeat: number('repeat'), out: text('out') };
+  return {
+    profile,
+    names,
+    repeat: number('repeat'),
+    out: text('out'),
+    /** The command's own options. @type {Record<string, any>} */
+    own: {
+      ...Object.fromEntries(Object.keys(numbers).map((name) => [name, number(name)])),
+      ...Object.fromEntries(Object.keys(texts).map((name) => [name, text(name)])),
+      ...Object.fromEntries(Object.keys(flags).map((name) => [name, Boolean(values[name])]))
+    }
+  };
 }
 
-module.exports = { readOptions };
+module.exports = { readOptions, fail };

@@ -14,22 +14,29 @@ const pageBytes = Number(execFileSync('getconf', ['PAGESIZE'], { encoding: 'utf8
  */
 function readGroup(group) {
   const sum = { processes: 0, cpuSeconds: 0, rssBytes: 0 };
-  for (const entry of fs.readdirSync('/proc')) {
-    if (!/^\d+$/.test(entry)) continue;
-    let stat;
-    try {
-      stat = fs.readFileSync(`/proc/${entry}/stat`, 'utf8');
-    } catch {
-      continue; // it ended meanwhile
-    }
-    // After the command, which may hold spaces and parentheses: state is field 3 of proc(5).
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    if (Number(fields[5 - 3]) !== group) continue;
+  for (const { stat } of groupStats(group)) {
     sum.processes += 1;
-    sum.cpuSeconds += (Number(fields[14 - 3]) + Number(fields[15 - 3])) / ticksPerSecond;
-    sum.rssBytes += Number(fields[24 - 3]) * pageBytes;
+    sum.cpuSeconds += (Number(stat[14 - 3]) + Number(stat[15 - 3])) / ticksPerSecond;
+    sum.rssBytes += Number(stat[24 - 3]) * pageBytes;
   }
   return sum;
+}
+
+/** @param {number} group @returns {{pid: number, stat: string[]}[]} stat: from field 3 of proc(5) on */
+function groupStats(group) {
+  const found = [];
+  for (const entry of fs.readdirSync('/proc')) {
+    if (!/^\d+$/.test(entry)) continue;
+    try {
+      const text = fs.readFileSync(`/proc/${entry}/stat`, 'utf8');
+      // After the command, which may hold spaces and parentheses: state is field 3.
+      const stat = text.slice(text.lastIndexOf(')') + 2).split(' ');
+      if (Number(stat[5 - 3]) === group) found.push({ pid: Number(entry), stat });
+    } catch {
+      // it ended meanwhile
+    }
+  }
+  return found;
 }
 
 /** @param {number[]} groups */
@@ -39,6 +46,24 @@ function readGroups(groups) {
     cpuSeconds: a.cpuSeconds + b.cpuSeconds,
     rssBytes: a.rssBytes + b.rssBytes
   }));
+}
+
+/**
+ * Bytes that the group's processes caused to be written to storage, as the kernel attributes them. It can mislead
+ * (large folios count whole, the file system's own writes do not count): the block device knows better.
+ * @param {number} group @returns {number}
+ */
+function writtenBytes(group) {
+  let sum = 0;
+  for (const { pid } of groupStats(group)) {
+    try {
+      const found = fs.readFileSync(`/proc/${pid}/io`, 'utf8').match(/^write_bytes: (\d+)/m);
+      sum += found ? Number(found[1]) : 0;
+    } catch {
+      // it ended meanwhile, or is not ours to read
+    }
+  }
+  return sum;
 }
 
 /** Cores that this process may use. @returns {number[]} */
@@ -58,4 +83,4 @@ function hardFileLimit() {
   return !found || found[1] === 'unlimited' ? Infinity : Number(found[1]);
 }
 
-module.exports = { readGroup, readGroups, allowedCores, hardFileLimit };
+module.exports = { writtenBytes, readGroup, readGroups, allowedCores, hardFileLimit };

@@ -73,8 +73,15 @@ const columns = [
     (run) => (run.arrived.publishes ? run.arrived.records / run.arrived.publishes : undefined),
     1
   ],
+  ['bad lines', (run) => (run.forwards ? badLines(run) : undefined), 0],
   ['late sends', (run) => run.sent.late, 0]
 ];
+
+/** Whatever arrived and is not as it must be. @param {import('./measure').Result} run @returns {number} */
+function badLines({ arrived }) {
+  const { badLines: lines, badRecords, topicMismatches, badKeys, mixedEnvelopes } = arrived;
+  return lines + badRecords + topicMismatches + badKeys + mixedEnvelopes;
+}
 
 /** @param {Run} run @param {'normal' | 'alarm'} kind @param {string} field */
 function latency(run, kind, field) {
@@ -104,7 +111,30 @@ function table(runs) {
     ];
   });
   const head = ['system', ...columns.map(([title]) => title)];
+  return markdown(head, rows);
+}
+
+/** @param {string[]} head @param {(string | number)[][]} rows */
+function markdown(head, rows) {
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-module.exports = { conditions, table, spread, median };
+/** @param {Record<string, string>} facts */
+function list(facts) {
+  return Object.entries(facts)
+    .map(([name, value]) => `- ${name}: ${value}`)
+    .join('\n');
+}
+
+/** Writes the results, without what is too long to read. @param {string} file @param {object} results */
+function save(file, results) {
+  /** @param {string} name @param {any} value */
+  const short = (name, value) => (name === 'samples' ? undefined : value);
+  if (file) fs.writeFileSync(file, `${JSON.stringify(results, short, 1)}\n`);
+}
+
+/** @param {number | undefined} value @param {number} [digits] */
+const fixed = (value, digits = 0) =>
+  value === undefined || !Number.isFinite(value) ? '–' : value.toFixed(digits);
+
+module.exports = { conditions, table, markdown, list, save, fixed, spread, median, badLines };

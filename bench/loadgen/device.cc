@@ -14,7 +14,10 @@
 namespace bench {
 
 Device::Device(uint32_t number, const LoadOptions& options, LoadCounters& counters)
-    : number_(number), options_(options), counters_(counters), id_(DeviceId(number)) {}
+    : number_(number),
+      options_(options),
+      counters_(counters),
+      id_(DeviceId(options.first_device + number)) {}
 
 bool Device::Connect(int epoll) {
   epoll_ = epoll;
@@ -59,7 +62,7 @@ bool Device::OnEvents(uint32_t events) {
     getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &length);
     if (error != 0) return Fail();
     if ((events & EPOLLOUT) == 0) return true;
-    mqtt::AppendConnect(out_, id_, true, options_.keepalive_s);
+    mqtt::AppendConnect(out_, id_, options_.clean, options_.keepalive_s);
     state_ = State::kAwaitingConnack;
     return Flush();
   }
@@ -133,8 +136,12 @@ void Device::Acknowledge(uint16_t packet_id) {
   if (i > 0) ++counters_.acks_out_of_order;
   flights_[i].acked = true;
   ++counters_.acked;
-  const int64_t intended_us = flights_[i].record.intended_us;
-  if (intended_us >= start_us_ + options_.skip_us) counters_.ack_us.Add(NowUs() - intended_us);
+  const Record& record = flights_[i].record;
+  if (record.intended_us >= start_us_ + options_.skip_us) {
+    const int64_t now_us = NowUs();
+    counters_.ack_us.Add(now_us - record.intended_us);
+    counters_.puback_us[record.kind].Add(now_us - flights_[i].sent_us);
+  }
   while (!flights_.empty() && flights_.front().acked) flights_.pop_front();
 }
 
@@ -159,14 +166,15 @@ bool Device::Pump() {
     bool alarm = options_.alarm_every > 0 &&
                  issued_ % options_.alarm_every == number_ % options_.alarm_every;
     flight.record.kind = alarm ? kAlarm : kNormal;
-    flight.record.device = number_;
+    flight.record.device = options_.first_device + number_;
     flight.record.seq = seq_[flight.record.kind]++;
     flight.record.intended_us = IntendedUs(issued_++);
     packet_id_ = packet_id_ == 65535 ? 1 : static_cast<uint16_t>(packet_id_ + 1);
     flight.packet_id = packet_id_;
+    flight.sent_us = NowUs();
     flights_.push_back(flight);
     AppendPublish(flight, false);
-    int64_t lag_us = NowUs() - flight.record.intended_us;
+    int64_t lag_us = flight.sent_us - flight.record.intended_us;
     counters_.send_lag_us.Add(lag_us);
     if (lag_us > options_.late_us) ++counters_.late;
     ++counters_.sent;
@@ -187,8 +195,9 @@ std::string Device::StreamsJson() const {
   std::string text;
   for (uint8_t kind = 0; kind < 2; ++kind) {
     if (kind > 0) text += ",";
-    text += "{\"device\":" + std::to_string(number_) + ",\"kind\":" + std::to_string(kind) +
-            ",\"issued\":" + std::to_string(seq_[kind]) + ",\"unacked\":[";
+    text += "{\"device\":" + std::to_string(options_.first_device + number_) +
+            ",\"kind\":" + std::to_string(kind) + ",\"issued\":" + std::to_string(seq_[kind]) +
+            ",\"unacked\":[";
     bool first = true;
     for (const Flight& flight : flights_) {
       if (flight.acked || flight.record.kind != kind) continue;

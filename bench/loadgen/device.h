@@ -16,6 +16,7 @@ namespace bench {
 struct LoadOptions {
   sockaddr_in gateway{};
   uint32_t devices = 1000;
+  uint32_t first_device = 0;  // their numbers start here: a second generator is another fleet
   double rate = 10;           // messages a second and device
   double seconds = 20;        // of sending
   double drain_seconds = 30;  // at most, after that, for the last acknowledgements
@@ -23,7 +24,9 @@ struct LoadOptions {
   uint32_t alarm_every = 20;  // one message in so many is an alarm; 0 = none
   size_t inflight = 64;       // unacknowledged messages a device, at most
   int64_t late_us = 10000;    // a send this much after its intended time counts as late
+  int64_t lead_us = 300000;   // from the last connection to the first message
   int64_t skip_us = 0;        // acknowledgement latency is not counted before
+  bool clean = true;          // a new session at each connection; false: the broker keeps it
   uint16_t keepalive_s = 60;
 };
 
@@ -36,8 +39,9 @@ struct LoadCounters {
   uint64_t acks_out_of_order = 0;
   uint64_t acks_unknown = 0;
   uint64_t protocol_errors = 0;
-  Histogram ack_us;
-  Histogram send_lag_us;  // intended to written, whatever the reason
+  Histogram ack_us;        // intended to acknowledged
+  Histogram puback_us[2];  // by kind: first written to acknowledged
+  Histogram send_lag_us;   // intended to written, whatever the reason
 };
 
 // One simulated device: its own TCP connection and MQTT session. Messages are never dropped: one
@@ -70,6 +74,7 @@ class Device {
   enum class State { kDown, kConnecting, kAwaitingConnack, kUp };
   struct Flight {
     Record record;
+    int64_t sent_us;  // when it was written first
     uint16_t packet_id;
     bool acked;
   };

@@ -2,7 +2,8 @@
 // device.h.
 //
 // Standard output, one JSON object a line: {"event":"connected"}, {"event":"start","us":…} when
-// sending begins, the result at the end. Exit code 1 when the devices could not connect in
+// sending begins, with --progress-ms {"event":"progress","us":…,"sent":…,"acked":…} so often, the
+// result at the end. Exit code 1 when the devices could not connect in
 // --connect-seconds.
 
 #include <arpa/inet.h>
@@ -25,8 +26,11 @@ volatile sig_atomic_t stopped = 0;
 
 class Load {
  public:
-  Load(const LoadOptions& options, double connect_seconds)
-      : options_(options), connect_seconds_(connect_seconds), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+  Load(const LoadOptions& options, double connect_seconds, int64_t progress_us)
+      : options_(options),
+        connect_seconds_(connect_seconds),
+        progress_us_(progress_us),
+        epoll_(epoll_create1(EPOLL_CLOEXEC)) {
     for (uint32_t i = 0; i < options_.devices; ++i) {
       devices_.push_back(std::make_unique<Device>(i, options_, counters_));
       retries_.emplace(0, i);
@@ -44,7 +48,7 @@ class Load {
   }
 
   void Send() {
-    const int64_t start_us = NowUs() + 300000;
+    const int64_t start_us = NowUs() + options_.lead_us;
     for (auto& device : devices_) device->SetStart(start_us);
     std::printf("{\"event\":\"start\",\"us\":%lld}\n", static_cast<long long>(start_us));
     std::fflush(stdout);
@@ -60,6 +64,7 @@ class Load {
         devices_[number]->AddDue();
         if (!devices_[number]->Pump()) Lost(number);
       }
+      Report();
       Wait(std::clamp<int64_t>(slot_us() - NowUs(), 0, 10000));
     }
     Drain();
@@ -78,6 +83,8 @@ class Load {
         field("resent", c.resent) + field("connectionLosses", c.connection_losses) +
         field("acksOutOfOrder", c.acks_out_of_order) + field("acksUnknown", c.acks_unknown) +
         field("protocolErrors", c.protocol_errors) + "\"ackUs\":" + c.ack_us.Json() +
+        ",\"pubackUs\":{\"normal\":" + c.puback_us[kNormal].Json() +
+        ",\"alarm\":" + c.puback_us[kAlarm].Json() + "}" +
         ",\"sendLagUs\":" + c.send_lag_us.Json() +
         ",\"cpuSeconds\":" + std::to_string(CpuSeconds());
     if (streams) {
@@ -143,12 +150,25 @@ class Load {
     while (!stopped && NowUs() < deadline_us &&
            !std::all_of(devices_.begin(), devices_.end(), settled)) {
       StartConnections();
+      Report();
       Wait(5000);
     }
   }
 
+  void Report() {
+    const int64_t now_us = NowUs();
+    if (progress_us_ == 0 || now_us < next_progress_us_) return;
+    next_progress_us_ = now_us + progress_us_;
+    std::printf("{\"event\":\"progress\",\"us\":%lld,\"sent\":%llu,\"acked\":%llu}\n",
+                static_cast<long long>(now_us), static_cast<unsigned long long>(counters_.sent),
+                static_cast<unsigned long long>(counters_.acked));
+    std::fflush(stdout);
+  }
+
   const LoadOptions options_;
   const double connect_seconds_;
+  const int64_t progress_us_;  // 0 = no reports
+  int64_t next_progress_us_ = 0;
   const int epoll_;
   LoadCounters counters_;
   std::vector<std::unique_ptr<Device>> devices_;
@@ -167,12 +187,15 @@ LoadOptions Read(const Options& o) {
     std::exit(2);
   }
   load.devices = static_cast<uint32_t>(o.Integer("devices", 1, 50000));
+  load.first_device = static_cast<uint32_t>(o.Integer("first-device", 0, 50000));
   // Every device must send more often than its keep-alive, because it never pings.
   load.rate = o.Number("rate", 0.05, 100000);
   load.seconds = o.Number("seconds", 0.1, 3600);
   load.drain_seconds = o.Number("drain", 0, 600);
   load.payload_bytes = static_cast<size_t>(o.Integer("payload", 0, 1 << 20));
   load.alarm_every = static_cast<uint32_t>(o.Integer("alarm-every", 0, 1000000));
+  load.lead_us = o.Integer("lead-ms", 0, 60000) * 1000;
+  load.clean = o.Integer("clean", 0, 1) == 1;
   load.inflight = static_cast<size_t>(o.Integer("inflight", 1, 60000));
   load.late_us = o.Integer("late-ms", 0, 60000) * 1000;
   load.skip_us = o.Integer("skip-ms", 0, 3600000) * 1000;
@@ -183,12 +206,16 @@ int Main(int argc, char** argv) {
   Options options({{"host", "127.0.0.1"},
                    {"port", "1883"},
                    {"devices", "1000"},
+                   {"first-device", "0"},
                    {"rate", "10"},
                    {"seconds", "20"},
                    {"drain", "30"},
                    {"payload", "200"},
                    {"alarm-every", "20"},
                    {"inflight", "64"},
+                   {"clean", "1"},
+                   {"lead-ms", "300"},
+                   {"progress-ms", "0"},
                    {"late-ms", "10"},
                    {"skip-ms", "0"},
                    {"connect-seconds", "30"},
@@ -205,7 +232,8 @@ int Main(int argc, char** argv) {
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
 
-  Load load(load_options, options.Number("connect-seconds", 1, 600));
+  Load load(load_options, options.Number("connect-seconds", 1, 600),
+            options.Integer("progress-ms", 0, 60000) * 1000);
   if (!load.ConnectAll()) {
     std::fprintf(stderr, "loadgen: not every device could connect\n%s\n", load.Json(false).c_str());
     return 1;

@@ -27,8 +27,7 @@ volatile sig_atomic_t stopped = 0;
 
 class Sink {
  public:
-  explicit Sink(const Options& options)
-      : options_(options), tally_(options.Integer("skip-ms", 0, 3600000) * 1000) {}
+  Sink(const Options& options, const TallyOptions& tally) : options_(options), tally_(tally) {}
 
   ~Sink() {
     if (fd_ >= 0) close(fd_);
@@ -139,6 +138,9 @@ int Main(int argc, char** argv) {
                    {"envelopes", "gw/#"},
                    {"records", "d/#"},
                    {"skip-ms", "0"},
+                   {"history-suffix", ""},
+                   {"samples", ""},
+                   {"sample-every", "100"},
                    {"max-seconds", "600"},
                    {"out", ""}},
                   argc, argv);
@@ -147,16 +149,28 @@ int Main(int argc, char** argv) {
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
 
-  Sink sink(options);
+  TallyOptions tally;
+  tally.skip_us = options.Integer("skip-ms", 0, 3600000) * 1000;
+  tally.history_suffix = options.Text("history-suffix");
+  tally.sample_every = static_cast<uint32_t>(options.Integer("sample-every", 1, 1e9));
+  if (!options.Text("samples").empty()) {
+    tally.samples = std::fopen(options.Text("samples").c_str(), "w");
+    if (tally.samples == nullptr) {
+      std::perror("sink: --samples");
+      return 1;
+    }
+  }
+  Sink sink(options, tally);
   const int64_t end_us = NowUs() + options.Integer("max-seconds", 1, 36000) * 1000000;
   int64_t progress_us = NowUs();
   while (!stopped && NowUs() < end_us) {
     sink.Step(100);
     if (NowUs() < progress_us) continue;
     progress_us = NowUs() + 500000;
-    std::printf("{\"event\":\"progress\",\"records\":%llu,\"unique\":%llu}\n",
+    std::printf("{\"event\":\"progress\",\"records\":%llu,\"unique\":%llu,\"historical\":%llu}\n",
                 static_cast<unsigned long long>(sink.tally().records()),
-                static_cast<unsigned long long>(sink.tally().unique()));
+                static_cast<unsigned long long>(sink.tally().unique()),
+                static_cast<unsigned long long>(sink.tally().historical()));
     std::fflush(stdout);
   }
 
@@ -166,6 +180,10 @@ int Main(int argc, char** argv) {
     json.pop_back();
     return json + tail;
   };
+  if (tally.samples != nullptr && std::fclose(tally.samples) != 0) {
+    std::perror("sink: --samples");
+    return 1;
+  }
   if (!options.Text("out").empty()) {
     std::FILE* file = std::fopen(options.Text("out").c_str(), "w");
     std::string json = close_with_tail(sink.tally().Json(true));

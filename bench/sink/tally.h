@@ -1,37 +1,44 @@
 #ifndef SEGANET_BENCH_SINK_TALLY_H_
 #define SEGANET_BENCH_SINK_TALLY_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "../common/histogram.h"
 #include "../common/record.h"
+#include "keys.h"
 
 namespace bench {
 
+// Order is promised per device, class and lane: live data overtakes the backlog on purpose.
+enum Lane : uint8_t { kLive = 0, kHistory = 1 };
+
 // What arrived of one stream (device and kind): the truth about loss, repetition and order.
 //
-// A record is out of order when it arrives for the first time after a later one of its stream did;
-// one that arrives again is a duplicate, wherever it stands.
+// A record is out of order when it arrives for the first time after a later one of its stream and
+// lane did; one that arrives again is a duplicate, wherever it stands.
 class Stream {
  public:
   enum class Arrival { kInOrder, kOutOfOrder, kDuplicate };
 
-  Arrival Add(uint32_t seq) {
+  Arrival Add(uint32_t seq, Lane lane) {
     size_t word = seq / 64;
     if (word >= seen_.size()) seen_.resize(word + 1, 0);
     uint64_t bit = uint64_t{1} << (seq % 64);
     if ((seen_[word] & bit) != 0) return Arrival::kDuplicate;
     seen_[word] |= bit;
     ++unique_;
-    if (seq < next_) return Arrival::kOutOfOrder;
-    next_ = seq + 1;
+    if (seq < next_[lane]) return Arrival::kOutOfOrder;
+    next_[lane] = seq + 1;
     return Arrival::kInOrder;
   }
 
-  uint32_t next() const { return next_; }  // highest sequence that arrived + 1
+  // highest sequence that arrived + 1
+  uint32_t next() const { return std::max(next_[kLive], next_[kHistory]); }
   uint32_t unique() const { return unique_; }
   bool Has(uint32_t seq) const {
     return seq / 64 < seen_.size() && (seen_[seq / 64] >> (seq % 64) & 1) != 0;
@@ -39,15 +46,21 @@ class Stream {
 
  private:
   std::vector<uint64_t> seen_;
-  uint32_t next_ = 0;
+  uint32_t next_[2] = {0, 0};
   uint32_t unique_ = 0;
+};
+
+struct TallyOptions {
+  int64_t skip_us = 0;  // latency is counted for records intended so long after the first one
+  std::string history_suffix;    // a topic that ends with it is of the backlog; empty = none is
+  std::FILE* samples = nullptr;  // every alarm and some normal records: kind intended arrived lane
+  uint32_t sample_every = 100;   // one normal record of a device in so many
 };
 
 // Everything that the sink counts. Fed with whole PUBLISH packets.
 class Tally {
  public:
-  // Latency is counted for records intended at least `skip_us` after the first one.
-  explicit Tally(int64_t skip_us) : skip_us_(skip_us) {}
+  explicit Tally(const TallyOptions& options) : options_(options) {}
 
   // `envelope`: an NDJSON batch; else one original payload. `redelivered`: the cloud's own
   // repetition (DUP from the broker to the sink), which is no fault of the gateway.
@@ -56,31 +69,52 @@ class Tally {
 
   uint64_t records() const { return records_; }
   uint64_t unique() const { return unique_; }
+  uint64_t historical() const { return historical_; }
 
   // One JSON object; `streams` adds the missing sequences of each stream as [from, to] ranges.
   std::string Json(bool streams) const;
 
  private:
-  void AddLine(std::string_view line, int64_t now_us, bool redelivered, int* first_class,
-               bool* mixed);
-  void AddRecord(std::string_view topic, std::string_view payload, bool redelivered,
-                 int64_t now_us);
+  // What one PUBLISH has in common.
+  struct Delivery {
+    bool redelivered;
+    Lane lane;
+    int64_t now_us;
+    bool old_key = false;  // its key came before
+    int lines = 0;
+    int first_class = 0;
+    bool mixed = false;
+  };
 
-  int64_t skip_us_;
+  void AddLine(std::string_view line, Delivery& delivery);
+  void AddRecord(std::string_view topic, std::string_view payload, const Delivery& delivery);
+  void AddFirst(const Record& record, const Delivery& delivery);
+  std::string StreamsJson() const;
+
+  const TallyOptions options_;
   int64_t first_intended_us_ = 0;
   int64_t first_arrival_us_ = 0;
+  int64_t last_arrival_us_ = 0;
+  int64_t last_historical_us_ = 0;
   std::vector<Stream> streams_;  // device * 2 + kind
-  std::vector<uint64_t> arrivals_;
-  Histogram latency_[2];
+  std::vector<uint64_t> arrivals_[2];
+  Histogram latency_[2][2];  // kind, lane
   Histogram batch_records_;
   Histogram batch_bytes_;
+  KeySet keys_;
   uint64_t publishes_ = 0;
   uint64_t envelopes_ = 0;
   uint64_t single_envelopes_ = 0;
   uint64_t mixed_envelopes_ = 0;
+  uint64_t keyless_envelopes_ = 0;
+  uint64_t bad_keys_ = 0;
+  uint64_t repeated_keys_ = 0;
   uint64_t records_ = 0;
   uint64_t unique_ = 0;
+  uint64_t historical_ = 0;
   uint64_t duplicates_ = 0;
+  uint64_t duplicates_same_key_ = 0;
+  uint64_t new_under_old_key_ = 0;
   uint64_t redelivered_ = 0;
   uint64_t out_of_order_ = 0;
   uint64_t bad_lines_ = 0;

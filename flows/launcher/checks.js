@@ -6,6 +6,7 @@
 const fs = require('fs');
 const net = require('net');
 const path = require('path');
+const { durationsByClass } = require('../../nodes/lib/by-class');
 
 const CLASSES = [1, 2, 3, 4, 'critical', 'high', 'normal', 'bulk'];
 
@@ -66,6 +67,12 @@ function cpuList(value) {
   if (!/^\d+(-\d+)?(,\d+(-\d+)?)*$/.test(value)) {
     throw new Error(`must be a list of cores such as 1-3,5, not "${value}"`);
   }
+  return value;
+}
+
+/** Four times, one for each class. @type {Check} */
+function durations(value) {
+  durationsByClass(value);
   return value;
 }
 
@@ -152,6 +159,7 @@ module.exports = {
   host,
   gatewayId,
   cpuList,
+  durations,
   uplinkUrl,
   file,
   rules,

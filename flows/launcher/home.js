@@ -38,6 +38,31 @@ function prepareHome(folder, shippedFlow = SHIPPED_FLOW) {
   }
 }
 
+/**
+ * The log is tried again for ever by the engine itself, so a folder that cannot be used now is no reason not to start.
+ * @param {Record<string, string>} env
+ * @returns {string} a sentence, '' when records can be written
+ */
+function logProblem({ SEGANET_ACKNOWLEDGE, SEGANET_LOG_DIR, SEGANET_HOME }) {
+  if (SEGANET_ACKNOWLEDGE === 'received') return '';
+  const folder = SEGANET_LOG_DIR || path.join(SEGANET_HOME, 'seganet-log');
+  try {
+    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const probe = path.join(folder, `.probe-${process.pid}`);
+    fs.writeFileSync(probe, '', { mode: 0o600 });
+    fs.unlinkSync(probe);
+    return '';
+  } catch (error) {
+    const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+    const waits =
+      SEGANET_ACKNOWLEDGE === 'stored' ? 'devices wait' : 'devices wait whenever the cloud does not answer';
+    return (
+      `the log folder ${folder} cannot be written (${code ?? message}): until it can, ${waits}. ` +
+      `Make it writable for this user, or name another folder in ${SEGANET_LOG_DIR ? 'SEGANET_LOG_DIR' : 'SEGANET_LOG_DIR or SEGANET_HOME'}.`
+    );
+  }
+}
+
 /** @param {string} folder */
 function makePrivate(folder) {
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -121,4 +146,4 @@ function writeCredentials(file, secret, shippedFlow) {
   writePrivate(file, JSON.stringify({ $: vector.toString('hex') + sealed }) + '\n');
 }
 
-module.exports = { prepareHome, writePrivate };
+module.exports = { prepareHome, logProblem, writePrivate };

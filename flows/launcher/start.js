@@ -9,6 +9,7 @@ const { stopOnSignals, stopWithParent } = require('./stop');
 const { watchEditor, watchStatuses } = require('./watch');
 const { guardUpgrades } = require('./loopback-guard');
 const { isLoopback } = require('./checks');
+const { logProblem } = require('./home');
 const { say } = require('./log');
 const demo = require('../demo/demo');
 
@@ -56,6 +57,8 @@ function startDemoFleet(env, port) {
 /** @param {Values} env @param {boolean} isDemo */
 async function runNodeRed(env, isDemo) {
   const settings = require(SETTINGS);
+  const problem = logProblem(env);
+  if (problem) console.error(`warning: ${problem}`);
   const RED = require('node-red');
   watchStatuses(RED, (port) => {
     if (isDemo) startDemoFleet(env, port);

@@ -6,8 +6,8 @@
 const { say } = require('./log');
 
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
-/** Draining has its own, shorter limit; this is for nodes of other authors that never finish. */
-const LIMIT_MS = 20000;
+/** Delivering and writing have their own, shorter limits; this is for nodes of other authors that never finish. */
+const LIMIT_MS = 27000;
 /**
  * One Ctrl-C arrives several times: from the terminal, from npm and from the launcher. Only a signal later than this
  * is a second wish.
@@ -39,7 +39,7 @@ function stopOnSignals(onFirst) {
           LIMIT_MS
         ).unref();
       } else if (performance.now() - firstAt > SAME_WISH_MS) {
-        leave(`stopping at once (${signal} again): what was held is lost`, 1);
+        leave(`stopping at once (${signal} again): what is in memory alone is lost`, 1);
       }
     });
   }

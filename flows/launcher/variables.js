@@ -26,7 +26,7 @@ const VARIABLES = [
     shown: '~/.seganet',
     initial: home,
     check: checks.folder,
-    help: 'Folder for the flow, its secrets and the demo.'
+    help: 'Folder for the flow, its secrets, the log and the demo.'
   },
   {
     name: 'SEGANET_GATEWAY_ID',
@@ -157,7 +157,57 @@ const VARIABLES = [
     name: 'SEGANET_MEMORY_MIB',
     initial: always('64'),
     check: checks.integer(1, 65536),
-    help: 'Memory for records; devices are slowed when it is full.'
+    help: 'Memory for records; see SEGANET_WHEN_FULL.'
+  },
+  {
+    name: 'SEGANET_ACKNOWLEDGE',
+    initial: always('safe'),
+    check: checks.oneOf('safe', 'stored', 'received'),
+    help: 'Devices hear when a record is on disk or in the cloud (safe), on disk (stored), or at once (received).'
+  },
+  {
+    name: 'SEGANET_LOG_DIR',
+    shown: 'in SEGANET_HOME',
+    initial: always(''),
+    check: checks.folder,
+    help: 'Folder of the log, which keeps what the cloud has not acknowledged.'
+  },
+  {
+    name: 'SEGANET_LOG_MIB',
+    initial: always('1024'),
+    check: checks.integer(1, 1048576),
+    help: 'How much may wait in the log.'
+  },
+  {
+    name: 'SEGANET_LOG_TTL',
+    shown: 'for ever',
+    initial: always(''),
+    check: checks.durations,
+    help: 'How long records wait in it, for classes 1 to 4: 0,0,7d,1d (s, m, h, d; 0 = for ever).'
+  },
+  {
+    name: 'SEGANET_WHEN_FULL',
+    initial: always('slow'),
+    check: checks.oneOf('slow', 'drop'),
+    help: 'Memory or log full: slow lets devices wait, drop gives up the lowest class, oldest first.'
+  },
+  {
+    name: 'SEGANET_BACKLOG_RATE',
+    initial: always('5000'),
+    check: checks.integer(0, 10000000),
+    help: 'Records of the log sent a second after an outage, at most; 0 = no limit.'
+  },
+  {
+    name: 'SEGANET_BACKLOG_SHARE',
+    initial: always('50'),
+    check: checks.integer(1, 100),
+    help: 'Percent of SEGANET_INFLIGHT that they may take.'
+  },
+  {
+    name: 'SEGANET_HISTORY',
+    initial: always('property'),
+    check: checks.oneOf('property', 'suffix', 'none'),
+    help: 'Mark of records from the log: a user property (MQTT 5), the topic suffix /history, or none.'
   },
   {
     name: 'SEGANET_EDITOR_PORT',

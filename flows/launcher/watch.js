@@ -38,6 +38,14 @@ function reasonOf(RED, id) {
 }
 
 /**
+ * A status without its figures, which go stale: those behind the first point, and how long something lasts.
+ * @param {string} text
+ */
+function withoutFigures(text) {
+  return text.split(' · ')[0].replace(/ \d+ s$/, '');
+}
+
+/**
  * @param {any} RED the node-red module
  * @param {(port: number) => void} onListening called once, when devices can connect
  */
@@ -50,12 +58,11 @@ function watchStatuses(RED, onListening) {
     const { fill, text = '' } = status;
     // Yellow is on its way to something else. A red one is said again when its reason changes.
     if (!kind || (fill !== 'green' && fill !== 'red')) return;
-    const state = fill === 'red' ? text : fill;
+    const state = fill === 'red' ? withoutFigures(text) : fill;
     if (said.get(id) === state) return;
     said.set(id, state);
     const port = kind === 'devices' && fill === 'green' ? Number(/^\d+/.exec(text)?.[0]) : 0;
-    // What follows the first point of a green status are figures, which go stale.
-    const words = fill === 'green' ? text.split(' · ')[0] : reasonOf(RED, id) || text;
+    const words = (fill === 'red' && reasonOf(RED, id)) || withoutFigures(text);
     say(port ? `devices: MQTT listener on port ${port}` : `${kind}: ${words}`);
     if (port && !listening) {
       listening = true;
@@ -64,4 +71,4 @@ function watchStatuses(RED, onListening) {
   });
 }
 
-module.exports = { watchEditor, watchStatuses };
+module.exports = { watchEditor, watchStatuses, withoutFigures };

@@ -1,5 +1,7 @@
 #include "binding/engine_wrap.h"
 
+#include <initializer_list>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,12 +9,69 @@
 #include "binding/args.h"
 #include "binding/plan_reader.h"
 #include "binding/stats.h"
+#include "core/base/clock.h"
 
 namespace seganet::binding {
 namespace {
 
 constexpr uint32_t kAnyStage = UINT32_MAX;
-constexpr double kMaxTimeMs = 8.64e15;  // the last date that JavaScript has
+constexpr uint64_t kMaxEpoch = 9007199254740991;  // Number.MAX_SAFE_INTEGER
+constexpr double kMaxTimeMs = 8.64e15;            // the last date that JavaScript has
+
+bool Fail(Napi::Env env, const std::string& message) {
+  Napi::TypeError::New(env, message).ThrowAsJavaScriptException();
+  return false;
+}
+
+// One of `names`, whose index goes to `*index`; absent keeps it.
+bool ReadChoice(Napi::Env env, Napi::Object object, const char* name,
+                std::initializer_list<const char*> names, size_t* index) {
+  const Napi::Value value = object.Get(name);
+  if (value.IsEmpty()) return false;
+  if (value.IsUndefined()) return true;
+  std::string text;
+  if (!ReadString(env, value, name, &text)) return false;
+  std::string all;
+  size_t i = 0;
+  for (const char* candidate : names) {
+    if (text == candidate) {
+      *index = i;
+      return true;
+    }
+    all += (i++ == 0 ? "" : ", ") + std::string(candidate);
+  }
+  return Fail(env, std::string(name) + " '" + text + "' is not one of " + all);
+}
+
+bool ReadLogOptions(Napi::Env env, Napi::Object object, EngineOptions* options) {
+  auto acknowledge = static_cast<size_t>(options->acknowledge);
+  auto when_full = static_cast<size_t>(options->drop_when_full);
+  const Napi::Value log = object.Get("log");
+  const Napi::Value ttl = object.Get("ttlS");
+  if (log.IsEmpty() || ttl.IsEmpty()) return false;
+  options->log = log.ToBoolean();
+  if (!ReadChoice(env, object, "acknowledge", {"received", "safe", "stored"}, &acknowledge) ||
+      !ReadChoice(env, object, "whenFull", {"slow", "drop"}, &when_full) ||
+      !ReadOption(env, object, "lingerUrgentMs", 0u, 1000u, &options->linger_urgent_ms) ||
+      !ReadOption(env, object, "lingerMs", 0u, 1000u, &options->linger_ms) ||
+      !ReadOption(env, object, "patienceMs", 0u, 60'000u, &options->patience_ms) ||
+      !ReadOption(env, object, "epoch", uint64_t{1}, kMaxEpoch, &options->epoch)) {
+    return false;
+  }
+  options->acknowledge = static_cast<Acknowledge>(acknowledge);
+  options->drop_when_full = when_full == 1;
+  if (ttl.IsUndefined()) return true;
+  if (!ttl.IsArray() || ttl.As<Napi::Array>().Length() != options->ttl_s.size()) {
+    return Fail(env, "ttlS must be an array of 5 numbers, [0] unused");
+  }
+  for (uint32_t c = 1; c < options->ttl_s.size(); ++c) {
+    if (!ReadInt<uint32_t>(env, ttl.As<Napi::Array>().Get(c), "ttlS", 0, UINT32_MAX,
+                           &options->ttl_s[c])) {
+      return false;
+    }
+  }
+  return true;
+}
 
 bool ReadEngineOptions(Napi::Env env, Napi::Value value, EngineOptions* options) {
   if (!value.IsObject()) {
@@ -29,7 +88,8 @@ bool ReadEngineOptions(Napi::Env env, Napi::Value value, EngineOptions* options)
                     &options->max_packet_bytes) &&
          ReadOption(env, object, "maxDevices", 1u, 1'000'000u, &options->max_devices) &&
          ReadOption(env, object, "messageRingMiB", 4u, 1024u, &options->message_ring_mib) &&
-         ReadOption(env, object, "wakeIntervalUs", 0u, 100'000u, &options->wake_interval_us);
+         ReadOption(env, object, "wakeIntervalUs", 0u, 100'000u, &options->wake_interval_us) &&
+         ReadLogOptions(env, object, options);
 }
 
 }  // namespace
@@ -45,7 +105,7 @@ Napi::Function EngineWrap::Define(Napi::Env env) {
        InstanceMethod<&EngineWrap::Classify>("classify"),
        InstanceMethod<&EngineWrap::TakeMessages>("takeMessages"),
        InstanceMethod<&EngineWrap::TakeCompletions>("takeCompletions"),
-       InstanceMethod<&EngineWrap::Flush>("flush"),
+       InstanceMethod<&EngineWrap::Flush>("flush"), InstanceMethod<&EngineWrap::SaveAll>("saveAll"),
        InstanceMethod<&EngineWrap::StopReading>("stopReading"),
        InstanceMethod<&EngineWrap::Stats>("stats"), InstanceMethod<&EngineWrap::Close>("close")});
 }
@@ -53,6 +113,8 @@ Napi::Function EngineWrap::Define(Napi::Env env) {
 EngineWrap::EngineWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<EngineWrap>(info) {
   const Napi::Env env = info.Env();
   EngineOptions options;
+  // Differs from that of any other run, also where the clock starts in 1970 each time.
+  options.epoch = static_cast<uint64_t>(Now::Read().wall_ms) * 1024 + std::random_device()() % 1024;
   if (!ReadEngineOptions(env, info[0], &options)) return;
   if (!info[1].IsFunction()) {
     Napi::TypeError::New(env, "onDoorbell must be a function").ThrowAsJavaScriptException();
@@ -68,8 +130,13 @@ EngineWrap::EngineWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Engine
   handle_ = std::move(handle);
   token_ = RegisterEngine(handle_);
   // No accessor: methods of a class refuse a foreign `this`, getters do not (V8 signatures).
-  info.This().As<Napi::Object>().DefineProperty(
-      Napi::PropertyDescriptor::Value("token", Napi::Number::New(env, token_), napi_enumerable));
+  auto self = info.This().As<Napi::Object>();
+  const auto define = [&](const char* name, double value) {
+    self.DefineProperty(
+        Napi::PropertyDescriptor::Value(name, Napi::Number::New(env, value), napi_enumerable));
+  };
+  define("token", token_);
+  define("epoch", static_cast<double>(options.epoch));
   // Threads must be gone before the environment is, also when nobody calls close().
   napi_add_env_cleanup_hook(env, OnEnvironmentEnd, this);
 }
@@ -225,6 +292,8 @@ void EngineWrap::Flush(const Napi::CallbackInfo& info) {
   if (!ReadInt<uint32_t>(info.Env(), info[0], "stage", 0, kAnyStage, &stage)) return;
   handle_->engine.Flush(stage);
 }
+
+void EngineWrap::SaveAll(const Napi::CallbackInfo&) { handle_->engine.SaveAll(); }
 
 void EngineWrap::StopReading(const Napi::CallbackInfo&) { handle_->engine.StopReading(); }
 

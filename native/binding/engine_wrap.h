@@ -28,6 +28,7 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   Napi::Value TakeMessages(const Napi::CallbackInfo& info);
   Napi::Value TakeCompletions(const Napi::CallbackInfo& info);
   void Flush(const Napi::CallbackInfo& info);
+  void SaveAll(const Napi::CallbackInfo& info);
   void StopReading(const Napi::CallbackInfo& info);
   Napi::Value Stats(const Napi::CallbackInfo& info);
   void Close(const Napi::CallbackInfo& info);

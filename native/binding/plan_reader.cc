@@ -94,6 +94,13 @@ bool ReadBatch(Napi::Env env, Napi::Object object, BatcherOptions* options) {
          ReadOption<uint8_t>(env, object, "immediateClass", 0, kClasses, &options->immediate_class);
 }
 
+bool ReadName(Napi::Env env, Napi::Value value, std::string* name) {
+  if (value.IsEmpty()) return false;
+  if (value.IsUndefined()) return true;
+  if (!ReadString(env, value, "name", name)) return false;
+  return name->size() <= kMaxStageName || Fail(env, "name must be at most 64 bytes");
+}
+
 bool ReadStage(Napi::Env env, Napi::Value value, StageSpec* spec) {
   Napi::Object object;
   Napi::Array next;
@@ -115,7 +122,8 @@ bool ReadStage(Napi::Env env, Napi::Value value, StageSpec* spec) {
     case StageKind::kBatch:
       return ReadBatch(env, object, &spec->batcher);
     case StageKind::kUplink:
-      return ReadInt<uint32_t>(env, object.Get("uplink"), "uplink", 0, kMaxId, &spec->uplink);
+      return ReadInt<uint32_t>(env, object.Get("uplink"), "uplink", 0, kMaxId, &spec->uplink) &&
+             ReadName(env, object.Get("name"), &spec->name);
     case StageKind::kTap:
       return ReadOption<uint32_t>(env, object, "everyN", 0, kMaxId, &spec->every_n) &&
              ReadOption<uint32_t>(env, object, "perSecond", 0, kMaxId, &spec->per_second);

@@ -1,6 +1,8 @@
 #include "binding/source_wrap.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "binding/args.h"
 #include "core/base/clock.h"
@@ -8,10 +10,36 @@
 namespace seganet::binding {
 namespace {
 
-constexpr size_t kMetaLength = 12;
+constexpr size_t kMetaLength = 16;
 constexpr double kMaxId = 9007199254740991.0;  // Number.MAX_SAFE_INTEGER
 
-void WriteMeta(const Batch& batch, double* meta) {
+bool ReadRefusal(const Napi::CallbackInfo& info, Refusal* refusal) {
+  const Napi::Env env = info.Env();
+  if (info[1].IsUndefined()) return true;
+  if (!info[1].IsArray()) {
+    Napi::TypeError::New(env, "refused must be an array of record indices")
+        .ThrowAsJavaScriptException();
+    return false;
+  }
+  const auto refused = info[1].As<Napi::Array>();
+  for (uint32_t i = 0; i < refused.Length(); ++i) {
+    uint32_t index = 0;
+    if (!ReadInt<uint32_t>(env, refused.Get(i), "refused", 0, UINT32_MAX, &index)) return false;
+    refusal->records.push_back(index);
+  }
+  std::sort(refusal->records.begin(), refusal->records.end());
+  return (info[2].IsUndefined() ||
+          ReadInt<uint32_t>(env, info[2], "code", 0, UINT32_MAX, &refusal->code)) &&
+         (info[3].IsUndefined() || ReadString(env, info[3], "reason", &refusal->reason));
+}
+
+// Since its oldest record came in. The clock of an earlier run says nothing.
+double AgeMs(const Batch& batch, const Now& now) {
+  if (!batch.backlog) return static_cast<double>(now.mono_us - batch.oldest_us) / 1000;
+  return static_cast<double>(std::max<int64_t>(0, now.wall_ms - batch.first_ts_ms));
+}
+
+void WriteMeta(const Batch& batch, const Now& now, double* meta) {
   meta[0] = static_cast<double>(batch.id);
   meta[1] = batch.record_class;
   meta[2] = batch.record_count;
@@ -24,6 +52,10 @@ void WriteMeta(const Batch& batch, double* meta) {
   meta[9] = batch.redelivery ? 1 : 0;
   meta[10] = batch.topic_bytes;
   meta[11] = batch.device_bytes;
+  meta[12] = static_cast<double>(batch.epoch);
+  meta[13] = static_cast<double>(batch.sequence);
+  meta[14] = batch.backlog ? 1 : 0;
+  meta[15] = AgeMs(batch, now);
 }
 
 }  // namespace
@@ -31,7 +63,10 @@ void WriteMeta(const Batch& batch, double* meta) {
 Napi::Function SourceWrap::Define(Napi::Env env) {
   return DefineClass(
       env, "UplinkSource",
-      {InstanceMethod<&SourceWrap::Best>("best"), InstanceMethod<&SourceWrap::Take>("take"),
+      {InstanceMethod<&SourceWrap::Connected>("connected"),
+       InstanceMethod<&SourceWrap::Best>("best"),
+       InstanceMethod<&SourceWrap::BestBacklog>("bestBacklog"),
+       InstanceMethod<&SourceWrap::OldestMs>("oldestMs"), InstanceMethod<&SourceWrap::Take>("take"),
        InstanceMethod<&SourceWrap::Release>("release"),
        InstanceMethod<&SourceWrap::Close>("close")});
 }
@@ -83,6 +118,19 @@ void SourceWrap::CloseNow() {
   bell_.Disconnect();
 }
 
+void SourceWrap::Connected(const Napi::CallbackInfo& info) {
+  if (lanes_) lanes_->SetConnected(info[0].ToBoolean().Value(), MonotonicUs());
+}
+
+Napi::Value SourceWrap::BestBacklog(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), lanes_ ? lanes_->BestBacklog() : 0);
+}
+
+Napi::Value SourceWrap::OldestMs(const Napi::CallbackInfo& info) {
+  const int64_t oldest_us = lanes_ ? lanes_->OldestUs(MonotonicUs()) : -1;
+  return Napi::Number::New(info.Env(), oldest_us < 0 ? -1 : static_cast<double>(oldest_us) / 1000);
+}
+
 Napi::Value SourceWrap::Best(const Napi::CallbackInfo& info) {
   if (!lanes_) return Napi::Number::New(info.Env(), 0);
   bell_.Answer();
@@ -96,7 +144,7 @@ Napi::Value SourceWrap::Take(const Napi::CallbackInfo& info) {
   if (!info[1].IsTypedArray() ||
       info[1].As<Napi::TypedArray>().TypedArrayType() != napi_float64_array ||
       info[1].As<Napi::TypedArray>().ElementLength() < kMetaLength) {
-    Napi::TypeError::New(env, "meta must be a Float64Array of at least 12")
+    Napi::TypeError::New(env, "meta must be a Float64Array of at least 16")
         .ThrowAsJavaScriptException();
     return env.Undefined();
   }
@@ -106,17 +154,19 @@ Napi::Value SourceWrap::Take(const Napi::CallbackInfo& info) {
   const size_t capacity = into.ByteLength();
   double* const meta = info[1].As<Napi::Float64Array>().Data();
   double result = -1;
-  lanes_->Take(MonotonicUs(), [&](const Batch& batch) {
+  const Now now = Now::Read();
+  const auto copy = [&](const Batch& batch) {
     const size_t size = batch.bytes.size();
     if (size > capacity) {
       result = -static_cast<double>(size) - 2;
       return false;
     }
     if (size > 0) std::memcpy(to, batch.bytes.data(), size);
-    WriteMeta(batch, meta);
+    WriteMeta(batch, now, meta);
     result = static_cast<double>(size);
     return true;
-  });
+  };
+  lanes_->Take(now.mono_us, copy, info[2].ToBoolean().Value());
   return Napi::Number::New(env, result);
 }
 
@@ -124,8 +174,9 @@ Napi::Value SourceWrap::Release(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   double id = 0;
   if (!ReadNumber(env, info[0], "id", 0, kMaxId, &id)) return env.Undefined();
-  const bool known = lanes_ && lanes_->Release(static_cast<uint64_t>(id),
-                                               info[1].ToBoolean().Value(), MonotonicUs());
+  Refusal refusal;
+  if (!ReadRefusal(info, &refusal)) return env.Undefined();
+  const bool known = lanes_ && lanes_->Release(static_cast<uint64_t>(id), MonotonicUs(), refusal);
   return Napi::Boolean::New(env, known);
 }
 

@@ -18,7 +18,10 @@ class SourceWrap : public Napi::ObjectWrap<SourceWrap> {
   ~SourceWrap() override;
 
  private:
+  void Connected(const Napi::CallbackInfo& info);
   Napi::Value Best(const Napi::CallbackInfo& info);
+  Napi::Value BestBacklog(const Napi::CallbackInfo& info);
+  Napi::Value OldestMs(const Napi::CallbackInfo& info);
   Napi::Value Take(const Napi::CallbackInfo& info);
   Napi::Value Release(const Napi::CallbackInfo& info);
   void Close(const Napi::CallbackInfo& info);

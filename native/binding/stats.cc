@@ -1,10 +1,20 @@
 #include "binding/stats.h"
 
+#include <array>
+
 namespace seganet::binding {
 namespace {
 
 Napi::Value Number(Napi::Env env, auto value) {
   return Napi::Number::New(env, static_cast<double>(value));
+}
+
+using ByClass = std::array<int64_t, kClasses + 1>;
+
+Napi::Array Numbers(Napi::Env env, const ByClass& values) {
+  Napi::Array row = Napi::Array::New(env, values.size());
+  for (uint32_t c = 0; c < values.size(); ++c) row.Set(c, Number(env, values[c]));
+  return row;
 }
 
 Napi::Value Latency(Napi::Env env, const LatencyByClass& latency) {
@@ -58,10 +68,13 @@ Napi::Object ReadStats(Napi::Env env, Engine* engine) {
   stats.Set("heldBytes", Number(env, engine->budget().held()));
   stats.Set("budgetBytes", Number(env, engine->budget().limit()));
   stats.Set("slowed", Napi::Boolean::New(env, engine->slowed()));
-  Napi::Array held = Napi::Array::New(env, kClasses + 1);
-  held.Set(uint32_t{0}, Number(env, 0));
-  for (uint8_t c = 1; c <= kClasses; ++c) held.Set(c, Number(env, engine->budget().records(c)));
-  stats.Set("heldRecords", held);
+  ByClass held{};
+  for (uint8_t c = 1; c <= kClasses; ++c) held[c] = engine->budget().records(c);
+  const LedgerSums log = engine->store().ledger()->sums();
+  stats.Set("heldRecords", Numbers(env, held));
+  stats.Set("unsavedRecords", Numbers(env, engine->Unsaved()));
+  stats.Set("storedRecords", Numbers(env, log.stored));
+  stats.Set("backlogRecords", Numbers(env, log.backlog));
 
   Napi::Object table = Napi::Object::New(env);
   for (size_t i = 0; i < kCounters; ++i) table.Set(kCounterNames[i], Number(env, counters[i]));

@@ -92,7 +92,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     now += int64_t{call} * 100;
     if (call % 16 == 0) {
       batcher.Flush(seganet::SealReason::kFlush);
-      Check(batcher.NextDeadline() == seganet::Batcher::kNever && model.complete());
+      Check(batcher.NextDeadline() == seganet::kNever && model.complete());
     } else if (call % 16 == 1) {
       batcher.OnTime(now);
       Check(batcher.NextDeadline() > now);

@@ -103,7 +103,7 @@ TEST(Batcher, SealsAFullBatchAtOnce) {
   batcher.Add(record, 10);
   batcher.Add(record, 10);
   ASSERT_EQ(sealed.batches.size(), 1u);
-  EXPECT_EQ(batcher.NextDeadline(), Batcher::kNever);
+  EXPECT_EQ(batcher.NextDeadline(), kNever);
 }
 
 TEST(Batcher, ALargerRecordIsABatchOfItsOwnBehindTheOlderOnes) {
@@ -122,7 +122,7 @@ TEST(Batcher, ALargerRecordIsABatchOfItsOwnBehindTheOlderOnes) {
 TEST(Batcher, SealsWhenTheOldestRecordIsTOld) {
   BatchList sealed;
   Batcher batcher(Options(), &sealed);
-  EXPECT_EQ(batcher.NextDeadline(), Batcher::kNever);
+  EXPECT_EQ(batcher.NextDeadline(), kNever);
   batcher.Add(MakeRecord("a", "t", "1", kNormal, 5'000), 10);
   batcher.Add(MakeRecord("b", "t", "2", kNormal, 60'000), 10);
   batcher.Add(MakeRecord("c", "t", "3", kBulk, 70'000), 10);

@@ -59,7 +59,7 @@ class EngineTest : public testing::Test {
       records += batch.record_count;
       return true;
     })) {
-      EXPECT_TRUE(lanes->Release(id, true, MonotonicUs()));
+      EXPECT_TRUE(lanes->Release(id, MonotonicUs()));
     }
     return records;
   }

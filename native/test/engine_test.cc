@@ -166,7 +166,7 @@ TEST_F(EnginePush, TicketsComeBack) {
   uint64_t id = 0;
   lanes->Take(0, [&](const Batch& batch) { return id = batch.id, true; });
   const int rings = bell_.rings();
-  lanes->Release(id, true, 0);
+  lanes->Release(id, 0);
   EXPECT_EQ(bell_.rings(), rings + 1);
   std::vector<Completion> done = engine_.TakeCompletions();
   ASSERT_EQ(done.size(), 1u);

@@ -51,10 +51,12 @@ class LanesTest : public testing::Test {
 
   Budget budget_{1 << 20};
   LatencyByClass latency_;
+  std::atomic<uint64_t> sequence_{0};
   std::vector<std::pair<uint32_t, bool>> done_;
-  Lanes lanes_{LanesOptions{}, &budget_, &latency_, [this](const Batch& batch, bool delivered) {
-                 done_.push_back({batch.ticket, delivered});
-               }};
+  Lanes lanes_{
+      test::PlainLanes(&budget_, &latency_, &sequence_, [this](const Batch& batch, bool delivered) {
+        done_.push_back({batch.ticket, delivered});
+      })};
   uint64_t last_id_ = 0;
   bool last_redelivery_ = false;
 };
@@ -62,7 +64,7 @@ class LanesTest : public testing::Test {
 TEST_F(LanesTest, AreEmptyAtFirst) {
   EXPECT_EQ(lanes_.Best(0), 0);
   EXPECT_EQ(Take(), "");
-  EXPECT_FALSE(lanes_.Release(1, true, 0));
+  EXPECT_FALSE(lanes_.Release(1, 0));
   lanes_.Clear(Drop::kClosed);
   EXPECT_TRUE(done_.empty());
 }
@@ -133,11 +135,11 @@ TEST_F(LanesTest, ReleaseCountsOnceAndKnowsStrangers) {
   BatchPtr batch = Make(kHigh, 1 * kSecond);
   batch->ticket = 5;
   lanes_.Push(std::move(batch));
-  EXPECT_FALSE(lanes_.Release(1, true, 0)) << "not taken yet";
+  EXPECT_FALSE(lanes_.Release(1, 0)) << "not taken yet";
   Take();
-  EXPECT_FALSE(lanes_.Release(last_id_ + 1, true, 0));
-  EXPECT_TRUE(lanes_.Release(last_id_, true, 3 * kSecond));
-  EXPECT_FALSE(lanes_.Release(last_id_, true, 0));
+  EXPECT_FALSE(lanes_.Release(last_id_ + 1, 0));
+  EXPECT_TRUE(lanes_.Release(last_id_, 3 * kSecond));
+  EXPECT_FALSE(lanes_.Release(last_id_, 0));
   EXPECT_EQ(done_, (std::vector<std::pair<uint32_t, bool>>{{5, true}}));
   EXPECT_EQ(Count(Counter::kRecordsDelivered), 1u);
   EXPECT_EQ(Count(Counter::kBatchesDelivered), 1u);
@@ -149,7 +151,7 @@ TEST_F(LanesTest, ReleaseCountsOnceAndKnowsStrangers) {
 TEST_F(LanesTest, ARefusedBatchIsADropWithoutLatency) {
   lanes_.Push(Make(kBulk));
   Take();
-  EXPECT_TRUE(lanes_.Release(last_id_, false, 0));
+  EXPECT_TRUE(lanes_.Release(last_id_, 0, Refusal{{0}, 135, "no"}));
   EXPECT_EQ(Count(Drop::kRefused, kBulk), 1u);
   EXPECT_EQ(Count(Counter::kRecordsDelivered), 0u);
   EXPECT_EQ(latency_[kBulk].Count(), 0u);
@@ -191,9 +193,9 @@ TEST_F(LanesTest, DetachReturnsWhatWasInFlightInOrder) {
   ASSERT_EQ(Take(), "b");
   const uint64_t b = last_id_;
   ASSERT_EQ(Take(), "c");
-  lanes_.Release(b, true, 0);
+  lanes_.Release(b, 0);
   lanes_.Detach();
-  EXPECT_FALSE(lanes_.Release(last_id_, true, 0));
+  EXPECT_FALSE(lanes_.Release(last_id_, 0));
   EXPECT_EQ(Take(), "H");
   EXPECT_TRUE(last_redelivery_);
   EXPECT_EQ(Take(), "a");
@@ -230,7 +232,7 @@ TEST_F(LanesTest, ClearCountsWhatWaitsAndWhatIsOut) {
   EXPECT_EQ(Count(Drop::kClosed, kBulk), 1u);
   EXPECT_EQ(done_.size(), 2u);
   EXPECT_EQ(budget_.held(), 0);
-  EXPECT_FALSE(lanes_.Release(last_id_, true, 0));
+  EXPECT_FALSE(lanes_.Release(last_id_, 0));
 }
 
 // Two producers, a consumer that comes and goes, and one that looks on: for TSan, and for the sums.
@@ -255,7 +257,7 @@ TEST_F(LanesTest, SumsAgreeAfterConcurrentUse) {
         bell.Answer();
         if (Take(i) == "" || (i + turn) % 7 == 0) continue;  // every seventh is left to Detach
         const bool ok = i % 5 != 0;
-        ASSERT_TRUE(lanes_.Release(last_id_, ok, i));
+        ASSERT_TRUE(lanes_.Release(last_id_, i, ok ? Refusal{} : Refusal{{0}, 135, "no"}));
         ++(ok ? released : refused);
       }
       lanes_.Detach();

@@ -30,8 +30,7 @@ class PipelineTest : public testing::Test {
     plan_ = std::make_shared<const Plan>(std::move(specs), 1, plan_.get(), [this](uint32_t number) {
       auto& lanes = lanes_[number];
       if (!lanes) {
-        lanes =
-            std::make_shared<Lanes>(LanesOptions{}, &budget_, &latency_, [](const Batch&, bool) {});
+        lanes = std::make_shared<Lanes>(test::PlainLanes(&budget_, &latency_, &sequence_));
       }
       return lanes;
     });
@@ -50,7 +49,7 @@ class PipelineTest : public testing::Test {
       batches.push_back(batch);
       return true;
     })) {
-      lanes_[uplink]->Release(batches.back().id, true, 0);
+      lanes_[uplink]->Release(batches.back().id, 0);
     }
     return batches;
   }
@@ -84,6 +83,7 @@ class PipelineTest : public testing::Test {
   ByteRing ring_{4096};
   test::CountingBell bell_;
   std::atomic<int64_t> devices_{100};
+  std::atomic<uint64_t> sequence_{0};
   std::map<uint32_t, std::shared_ptr<Lanes>> lanes_;
   std::shared_ptr<const Plan> plan_;
   Pipeline pipeline_{PipelineContext{0, &budget_, &counters_, &ring_, &bell_, &devices_}};
@@ -98,7 +98,7 @@ TEST_F(PipelineTest, ARecordPassesTheWholeChain) {
   EXPECT_EQ(budget_.records(kHigh), 1);
   EXPECT_EQ(pipeline_.NextDeadline(), 1'000'000);
   pipeline_.OnTime(1'000'000);
-  EXPECT_EQ(pipeline_.NextDeadline(), Batcher::kNever);
+  EXPECT_EQ(pipeline_.NextDeadline(), kNever);
   const std::vector<Batch> batches = Drain(0);
   ASSERT_EQ(batches.size(), 1u);
   EXPECT_EQ(batches[0].record_class, kHigh);
@@ -142,7 +142,7 @@ TEST_F(PipelineTest, RecordsModeSendsMessagesRecordByRecord) {
   Run(1);
   EXPECT_EQ(Messages().size(), 2u);
   EXPECT_EQ(HeldRecords(), 0);
-  EXPECT_EQ(pipeline_.NextDeadline(), Batcher::kNever);
+  EXPECT_EQ(pipeline_.NextDeadline(), kNever);
 }
 
 TEST_F(PipelineTest, ARecordWithoutARouteIsCounted) {
@@ -301,7 +301,9 @@ TEST_F(PipelineTest, CountersReconcile) {
         lanes->Take(now, [&](const Batch& b) { return taken.push_back(b.id), true; });
       }
       for (uint64_t id : taken) {
-        if (!random.OneIn(10)) lanes->Release(id, !random.OneIn(10), now);
+        if (!random.OneIn(10)) {
+          lanes->Release(id, now, random.OneIn(10) ? Refusal{{0}, 135, "no"} : Refusal{});
+        }
       }
       lanes->Detach();
       if (random.OneIn(20)) lanes->Clear(Drop::kUplinkRemoved);

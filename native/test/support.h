@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 
 #include "core/base/doorbell.h"
 #include "core/queue/batcher.h"
+#include "core/queue/lanes.h"
 #include "core/record/record.h"
 
 namespace seganet::test {
@@ -77,6 +79,19 @@ inline Record MakeRecord(std::string_view device, std::string_view topic, std::s
   record.record_class = record_class;
   record.arrived_us = arrived_us;
   return record;
+}
+
+// Lanes without a log.
+inline LanesContext PlainLanes(
+    Budget* budget, LatencyByClass* latency, std::atomic<uint64_t>* sequence,
+    std::function<void(const Batch&, bool)> on_done = [](const Batch&, bool) {}) {
+  LanesContext context;
+  context.budget = budget;
+  context.latency = latency;
+  context.sequence = sequence;
+  context.on_done = std::move(on_done);
+  context.on_room = [] {};
+  return context;
 }
 
 }  // namespace seganet::test

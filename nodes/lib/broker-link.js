@@ -8,8 +8,7 @@ const { uplink } = require('./parts');
  * @typedef {import('./parts').UplinkThread} UplinkThread
  * @typedef {import('./parts').UplinkState} UplinkState
  * @typedef {import('./host').EngineHost} EngineHost
- * @typedef {Record<number, { topic: string, recordTopic: string, qos: 0 | 1 }>} UplinkStages
- * @typedef {import('./status').Shown} Shown
+ * @typedef {Record<number, import('./uplinks').Topics>} UplinkStages
  */
 
 class BrokerLink {
@@ -81,14 +80,15 @@ class BrokerLink {
 
   /**
    * Gives the queue back: batches without an acknowledgement return to the engine. Idempotent.
-   * @param {number} timeoutMs for the acknowledgements that are still on their way
+   * @param {number} timeoutMs for the acknowledgements that are still on their way; without a connection none are
    * @returns {Promise<unknown>}
    */
   stop(timeoutMs) {
     const thread = this.thread_;
     this.thread_ = null;
     if (thread) {
-      this.stopping_ = Promise.resolve(thread.stop(timeoutMs)).catch((error) =>
+      const waitMs = this.state.state === 'connected' ? timeoutMs : 0;
+      this.stopping_ = Promise.resolve(thread.stop(waitMs)).catch((error) =>
         this.onProblem(`The uplink thread did not stop cleanly: ${error.message}`)
       );
       this.state = { state: 'stopped' };
@@ -108,20 +108,6 @@ class BrokerLink {
     await this.stop(timeoutMs);
   }
 
-  /** @returns {Shown} */
-  shown() {
-    const { state, code = '', reason = '', rttMs = 0 } = this.state;
-    if (state === 'connected') {
-      const rtt = rttMs > 0 ? ` · ${Math.ceil(rttMs)} ms` : '';
-      return { fill: 'green', shape: 'dot', text: `connected${rtt}` };
-    }
-    if (state === 'connecting') return { fill: 'yellow', shape: 'ring', text: 'connecting' };
-    if (state === 'stopped') return { fill: 'grey', shape: 'ring', text: 'stopped' };
-    if (state === 'refused') return { fill: 'red', shape: 'ring', text: reason || 'refused' };
-    const cause = code || reason;
-    return { fill: 'red', shape: 'ring', text: cause ? `disconnected: ${cause}` : 'disconnected' };
-  }
-
   /**
    * @param {EngineHost} host
    * @param {number} uplinkNumber
@@ -131,7 +117,13 @@ class BrokerLink {
   start_(host, uplinkNumber, token, stages) {
     const { UplinkThread } = uplink();
     const clientId = /** @type {{ clientId?: string }} */ (this.options_).clientId || host.gatewayId;
-    const thread = new UplinkThread({ ...this.options_, clientId, gateway: host.gatewayId });
+    let thread;
+    try {
+      thread = new UplinkThread({ ...this.options_, clientId, gateway: host.gatewayId });
+    } catch (error) {
+      this.state = { state: 'refused', reason: /** @type {Error} */ (error).message };
+      throw error;
+    }
     this.thread_ = thread;
     this.token_ = token;
     this.state = { state: 'connecting' };

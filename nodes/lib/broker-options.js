@@ -35,17 +35,18 @@ function brokerAddress(url) {
 /**
  * @param {string} id of the tls-config node, '' for none
  * @param {any} node core tls-config node
+ * @param {object} [files] its local files, which are read again at each connect: one that cannot be read now may later
  * @returns {object} options of tls.connect(); empty = the system's certificate authorities
  * @throws {Error} with a sentence
  */
-function tlsOptions(id, node) {
+function tlsOptions(id, node, files) {
   if (!id) return {};
   if (typeof node?.addTLSOptions !== 'function') {
     throw new Error(
       'The TLS node of the uplink broker is missing or disabled. Choose another one in the broker node.'
     );
   }
-  if (node.valid === false) {
+  if (node.valid === false && !files) {
     throw new Error(
       `The TLS node "${node.name || id}" cannot be used: its files could not be read. Correct it there.`
     );
@@ -53,4 +54,25 @@ function tlsOptions(id, node) {
   return node.addTLSOptions({});
 }
 
-module.exports = { brokerAddress, tlsOptions };
+/**
+ * The local files of a core tls-config node. It reads them once and keeps no paths, so they are taken from its configuration.
+ * @param {Record<string, any> | undefined} config of the tls-config node, as in the flow file
+ * @param {(name: string) => unknown} variable value of an environment variable
+ * @returns {{ ca?: string, cert?: string, key?: string } | undefined} undefined when it uses none
+ */
+function tlsFiles(config, variable) {
+  if (!config || (config.certType ?? 'files') !== 'files') return undefined;
+  /** @type {Record<string, string>} */
+  const files = {};
+  for (const name of ['ca', 'cert', 'key']) {
+    const text = String(config[name] ?? '').trim();
+    // What Node-RED replaces in a property: ${NAME} or $(NAME), alone.
+    const [, reference] = /^\$[{(](\S+)[})]$/.exec(text) ?? [];
+    const file = reference ? String(variable(reference) ?? '').trim() : text;
+    if (file) files[name] = file;
+  }
+  const isPair = Boolean(files.cert) === Boolean(files.key);
+  return isPair && Object.keys(files).length > 0 ? files : undefined;
+}
+
+module.exports = { brokerAddress, tlsOptions, tlsFiles };

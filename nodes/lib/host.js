@@ -2,21 +2,26 @@
 // One running engine: its nodes (members), its plan, and the traffic between it and Node-RED. Created by the engine
 // node's constructor, closed by its close handler.
 //
-//   constructor        members register, the plan is not known yet; what they push waits in the inbox
+//   constructor        members register, the plan is not known yet; what they push waits in the inbox; the log opens meanwhile
 //   'flows:started'    compile the live wires, apply, restore and open listeners, attach uplinks
 //   'flows:stopping'   a deploy begins: messages and unknown stages wait until the next 'flows:started'
-//   close()            drain, then stop the uplinks, then the engine
+//   close()            deliver while there is time, write the rest to the log; then stop the uplinks, the log, the engine
 
 const { compile } = require('./plan');
 const { Inbox } = require('./inbox');
 const { Pump } = require('./pump');
 const { Meter } = require('./meter');
 const { Uplinks } = require('./uplinks');
-const { drain } = require('./drain');
+const { LogLink } = require('./log-link');
+const { drain, isDelivered, isSafe, unsafeRecords, sum } = require('./drain');
 
 const TICK_MS = 1000;
+/** To deliver what is held: all that there is without a log; with one, what costs little. */
 const DRAIN_MS = 10000;
+const DRAIN_WITH_LOG_MS = 3000;
+const SAVE_MS = 10000;
 const UPLINK_STOP_MS = 2000;
+const LOG_STOP_MS = 2000;
 const FRAME_BYTES = 256 * 1024;
 
 /**
@@ -32,6 +37,7 @@ const FRAME_BYTES = 256 * 1024;
  * @property {string} gatewayId
  * @property {'auto' | 'off'} fastPath
  * @property {EngineOptions & { maxPacketBytes: number }} engine
+ * @property {import('./parts').StoreOptions | null} log null where none is kept
  *
  * @typedef {object} HostContext what the host takes from its node and from Node-RED
  * @property {typeof import('../../native/index.js')} native
@@ -39,6 +45,7 @@ const FRAME_BYTES = 256 * 1024;
  * @property {import('./plan').GetNode} getNode RED.nodes.getNode
  * @property {(sentence: string) => void} warn
  * @property {(sentence: string) => void} error
+ * @property {(sentence: string) => void} info
  */
 
 class EngineHost {
@@ -54,6 +61,9 @@ class EngineHost {
     /** @type {Engine} */
     this.engine = new context.native.Engine(options.engine, () => this.onDoorbell_());
     this.workers = this.engine.workers();
+    this.acknowledge = options.engine.acknowledge ?? 'received';
+    this.log = options.log && new LogLink(options.log, context);
+    this.log?.start(this.engine.token);
     /** @type {Map<string, Member>} by node id */
     this.members_ = new Map();
     /** @type {Map<string, number>} by node id; a node that is deployed anew keeps its stage */
@@ -105,13 +115,24 @@ class EngineHost {
     if (this.members_.get(member.id) === member) this.members_.delete(member.id);
   }
 
-  /** @returns {EngineStats & { workers: object[], uplinks: object[], waiting: number, unclaimed: number }} */
+  /**
+   * @param {EngineStats} stats
+   * @returns {string} why devices wait for their acknowledgements though there is memory, '' when they do not
+   */
+  waitsFor(stats) {
+    const trouble = this.log?.trouble() ?? '';
+    const byCloud = this.acknowledge !== 'stored' && !stats.slowed && this.uplinks.allConnected;
+    return byCloud ? '' : trouble;
+  }
+
+  /** @returns {EngineStats & { workers: object[], uplinks: object[], log: object | null, waiting: number, unclaimed: number }} */
   snapshot() {
     const { workers, inbox, pump_ } = this;
     return {
       ...this.engine.stats(),
       workers,
       uplinks: this.uplinks.view(),
+      log: this.log?.view() ?? null,
       waiting: inbox.size,
       unclaimed: pump_.unclaimed
     };
@@ -132,19 +153,47 @@ class EngineHost {
     this.engine.stopReading();
     this.pump_.paused = false;
     this.inbox.waitForPlan = false;
-    await drain(this.engine, this.inbox, DRAIN_MS);
+    await this.empty_();
     await this.uplinks.stop(UPLINK_STOP_MS);
     clearInterval(this.timer_);
     this.inbox.run();
-    const held = this.engine.stats().heldRecords.reduce((sum, count) => sum + count, 0);
-    const left = held + this.inbox.close('The engine stopped before the record was delivered.');
+    await this.log?.stop(LOG_STOP_MS);
+    const stats = this.engine.stats();
+    const left =
+      unsafeRecords(stats) + this.inbox.close('The engine stopped before the record was delivered.');
     this.pump_.close();
     this.closed_ = true;
     this.engine.close();
     for (const member of this.members_.values()) member.wires.restore();
-    if (left > 0) {
+    this.tellLeft_(left, sum(stats.storedRecords));
+  }
+
+  /** Delivers what is held while an uplink takes it; the rest goes to the log, where there is one. */
+  async empty_() {
+    if (!this.log) return drain(this, isDelivered, { timeoutMs: DRAIN_MS });
+    const goesOn = () => this.uplinks.anyConnected;
+    if (await drain(this, isDelivered, { timeoutMs: DRAIN_WITH_LOG_MS, goesOn })) return true;
+    this.engine.saveAll();
+    // Twice: batches that were open are sealed by their workers, and unsaved only then.
+    return drain(this, isSafe, { timeoutMs: SAVE_MS, readings: 2 });
+  }
+
+  /**
+   * @param {number} lost records
+   * @param {number} kept records
+   */
+  tellLeft_(lost, kept) {
+    const keeps = kept > 0 ? `Kept on disk for the next start: ${kept}.` : '';
+    if (lost > 0) {
+      const why = this.log
+        ? `Neither the uplink nor the log took them${this.log.reason()}.`
+        : "Check the uplink's status.";
       this.context_.warn(
-        `Records that were not delivered when the engine stopped, and are dropped: ${left}. Check the uplink's status.`
+        `Records that were not delivered when the engine stopped, and are dropped: ${lost}. ${why} ${keeps}`.trim()
+      );
+    } else if (keeps) {
+      this.context_.info(
+        `Records that wait for the cloud: ${kept}. They are on disk and go out after the next start.`
       );
     }
   }

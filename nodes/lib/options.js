@@ -2,6 +2,8 @@
 // Reads a node's properties. A property may come from the dialog (string), from a flow file (number) or from the
 // environment (string), so each is parsed and checked here, once; a refusal is a sentence with a remedy.
 
+const { numbersByClass, durationsByClass } = require('./by-class');
+
 /**
  * Turns one property into its value. Throws a RangeError whose message completes "<label> …".
  * @template T
@@ -76,6 +78,36 @@ function text(fallback, pattern, shape) {
 }
 
 /**
+ * Four numbers for the classes 1 to 4; zeros when nothing is given.
+ * @param {number} max
+ * @returns {Parser<number[]>} index = class
+ */
+function numbers(max) {
+  return (value) => sentence(() => numbersByClass(value, max));
+}
+
+/**
+ * Four durations for the classes 1 to 4, such as 0,0,7d,1d; zeros when nothing is given.
+ * @returns {Parser<number[]>} seconds, index = class
+ */
+function durations() {
+  return (value) => sentence(() => durationsByClass(value));
+}
+
+/**
+ * @template T
+ * @param {() => T} parse
+ * @returns {T}
+ */
+function sentence(parse) {
+  try {
+    return parse();
+  } catch (error) {
+    throw new RangeError(`${/** @type {Error} */ (error).message}.`, { cause: error });
+  }
+}
+
+/**
  * Applies a parser to each property that the schema names.
  * @template {Record<string, Parser<any>>} S
  * @param {object} config the node's configuration
@@ -100,4 +132,4 @@ function parseOptions(config, schema) {
   return { values: /** @type {any} */ (values), problems };
 }
 
-module.exports = { integer, choice, text, parseOptions, isBlank };
+module.exports = { integer, choice, text, numbers, durations, parseOptions, isBlank };

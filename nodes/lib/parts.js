@@ -1,6 +1,6 @@
 'use strict';
-// The two heavy parts behind the nodes: the native addon and the uplink thread. Loaded on first use, so that the palette
-// starts and can say what is wrong when one of them cannot be loaded.
+// The heavy parts behind the nodes: the native addon, the uplink thread and the store thread. Loaded on first use, so
+// that the palette starts and can say what is wrong when one of them cannot be loaded.
 
 /**
  * @typedef {typeof import('../../native/index.js')} Native
@@ -8,15 +8,17 @@
  *
  * @typedef {object} UplinkThread one worker thread with the MQTT sessions of one broker
  * @property {(event: 'state' | 'problem', listener: (event: any) => void) => unknown} on
- * @property {(stages: Record<number, { topic: string, recordTopic: string, qos: 0 | 1 }>) => unknown} setStages
+ * @property {(stages: Record<number, import('./uplinks').Topics>) => unknown} setStages
  * @property {(token: number, uplink: number) => unknown} attach
  * @property {(timeoutMs: number) => Promise<unknown>} stop
  *
  * @typedef {object} UplinkState
- * @property {'connecting' | 'connected' | 'reconnecting' | 'disconnected' | 'refused' | 'stopped'} state
+ * @property {'connecting' | 'connected' | 'stalled' | 'reconnecting' | 'disconnected' | 'refused' | 'stopped'} state
  * @property {string} [code] such as ECONNREFUSED
  * @property {string} [reason]
  * @property {number} [rttMs]
+ * @property {number} [oldestMs] age of the oldest record that is not acknowledged; -1 = none
+ * @property {number} [quotaWait] ms until what the broker refuses for now is sent again, 0 = nothing is refused
  * @property {number} [inflight]
  * @property {number} [published]
  * @property {number} [acknowledged]
@@ -26,9 +28,29 @@
  * @typedef {object} Uplink
  * @property {UplinkThreadClass} UplinkThread
  * @property {(template: string) => unknown} validateTopicTemplate
+ *
+ * @typedef {object} StoreOptions
+ * @property {string} directory @property {number} limitMiB @property {number[]} classLimitMiB index = class
+ * @property {'slow' | 'drop'} whenFull
+ *
+ * @typedef {object} StoreThread the worker thread with the database of one engine's log
+ * @property {(event: 'state' | 'problem', listener: (event: any) => void) => unknown} on
+ * @property {(token: number) => unknown} attach
+ * @property {(timeoutMs: number) => Promise<boolean>} stop
+ *
+ * @typedef {object} StoreState
+ * @property {'opening' | 'ready' | 'full' | 'failing' | 'refused' | 'stopped'} state
+ * @property {string} [code] @property {string} [reason] a sentence
+ * @property {number} [chunks] @property {number[]} [records] by class
+ * @property {number} [bytes] @property {number} [limitBytes] @property {number} [fileBytes]
+ * @property {number} [dead] @property {number} [quarantined]
+ * @property {number} [commits] @property {number} [commitMs] @property {number} [bytesWritten]
+ *
+ * @typedef {object} Store
+ * @property {new (options: StoreOptions) => StoreThread} StoreThread
  */
 
-/** @type {{ native?: Native, uplink?: Uplink }} */
+/** @type {{ native?: Native, uplink?: Uplink, store?: Store }} */
 const replaced = {};
 
 /** @returns {Native} throws the loader's Error when the addon cannot be loaded */
@@ -41,13 +63,19 @@ function uplink() {
   return replaced.uplink ?? require('./uplink/index.js');
 }
 
+/** @returns {Store} */
+function store() {
+  return replaced.store ?? require('./store/index.js');
+}
+
 /**
  * For tests: puts other parts in place; without an argument the real ones are used again.
- * @param {{ native?: any, uplink?: any }} [parts]
+ * @param {{ native?: any, uplink?: any, store?: any }} [parts]
  */
 function replaceParts(parts = {}) {
   replaced.native = parts.native;
   replaced.uplink = parts.uplink;
+  replaced.store = parts.store;
 }
 
-module.exports = { native, uplink, replaceParts };
+module.exports = { native, uplink, store, replaceParts };

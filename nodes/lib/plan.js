@@ -4,6 +4,8 @@
 // A wire between two nodes of the same engine is carried natively; every other wire carries messages. Junctions are
 // looked through. A wire that closes a loop is carried as messages, because native stages hand on at once.
 
+const crypto = require('node:crypto');
+
 /**
  * @typedef {import('../../native/index.js').PlanSpec} PlanSpec
  * @typedef {import('../../native/index.js').StageSpec} StageSpec
@@ -36,6 +38,9 @@
  * @typedef {(id: string) => { type: string, wires?: string[][] } | null | undefined} GetNode live nodes only
  * @typedef {{ spec: PlanSpec, routes: Map<string, Route> }} Plan
  */
+
+/** Longest name of an uplink stage in the log, bytes. */
+const MAX_NAME_BYTES = 64;
 
 const NATIVE_TARGETS = ['priority', 'batch', 'uplink', 'tap'];
 
@@ -152,6 +157,16 @@ function traceOrigins(routes) {
 }
 
 /**
+ * The name under which the log keeps what an uplink node has still to deliver.
+ * @param {string} id of the Node-RED node; those of nodes in nested subflows are long
+ * @returns {string} 1 to 64 bytes, the same at each start
+ */
+function logName(id) {
+  if (Buffer.byteLength(id) <= MAX_NAME_BYTES) return id;
+  return crypto.createHash('sha256').update(id).digest('hex');
+}
+
+/**
  * @param {PlanMember[]} list
  * @param {GetNode} getNode
  * @param {{ fastPath: 'auto' | 'off' }} options
@@ -189,10 +204,11 @@ function compile(list, getNode, options) {
       kind: member.kind,
       next,
       messages,
+      ...(member.kind === 'uplink' && { name: logName(member.id) }),
       ...member.settings
     });
   });
   return { spec: { stages }, routes };
 }
 
-module.exports = { compile };
+module.exports = { compile, logName };

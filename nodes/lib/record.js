@@ -110,11 +110,19 @@ function toSequence(value) {
 
 /**
  * @param {Record<string, any>} msg
+ * @returns {boolean} true for a batch; false for a record, also for one that an unbatch node took out of a batch
+ */
+function isBatch({ batch }) {
+  return Boolean(batch) && batch.index === undefined;
+}
+
+/**
+ * @param {Record<string, any>} msg
  * @param {{ deviceId?: unknown, cls?: number, seq?: number }} [given] what the node chooses; class 0 = the message's
  * @returns {RecordArgs}
  */
 function toRecord(msg, given = {}) {
-  if (msg.batch) {
+  if (isBatch(msg)) {
     throw new RecordError('A batch arrived where records are expected. Wire a batch node to uplink nodes.');
   }
   return {
@@ -144,4 +152,4 @@ function toEnvelope(msg) {
   };
 }
 
-module.exports = { toRecord, toEnvelope, toClass, toPayload, classNames, RecordError, FLAG };
+module.exports = { toRecord, toEnvelope, isBatch, toClass, toPayload, classNames, RecordError, FLAG };

@@ -2,6 +2,8 @@
 // A node's status: sent when it changed, at most once a second, the latest one last.
 
 const INTERVAL_MS = 1000;
+/** The canvas has no room for more. */
+const MAX_CHARACTERS = 48;
 
 /**
  * @typedef {'red' | 'green' | 'yellow' | 'blue' | 'grey'} Fill
@@ -57,20 +59,22 @@ class Status {
 
 /**
  * @param {string} text
- * @returns {string} under 40 characters, as the canvas has no room for more
+ * @param {string} [tail] never cut
+ * @returns {string} what the canvas has room for
  */
-function shorten(text) {
-  return text.length < 40 ? text : `${text.slice(0, 38)}…`;
+function shorten(text, tail = '') {
+  const room = MAX_CHARACTERS - tail.length;
+  return (text.length <= room ? text : `${text.slice(0, room - 1)}…`) + tail;
 }
 
 /**
- * @param {number} perSecond
- * @returns {string} such as 640, 9.6 k, 1.2 M
+ * @param {number} amount a rate per second, or a count
+ * @returns {string} such as 640, 12.3 k, 1.2 M
  */
-function rate(perSecond) {
-  if (perSecond < 9999.5) return String(Math.round(perSecond));
-  if (perSecond < 999950) return `${(perSecond / 1e3).toFixed(1)} k`;
-  return `${(perSecond / 1e6).toFixed(1)} M`;
+function rate(amount) {
+  if (amount < 9999.5) return String(Math.round(amount));
+  if (amount < 999950) return `${(amount / 1e3).toFixed(1)} k`;
+  return `${(amount / 1e6).toFixed(1)} M`;
 }
 
 exports.Status = Status;

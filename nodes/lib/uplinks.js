@@ -5,7 +5,10 @@
  * @typedef {import('./broker-link').BrokerLink} BrokerLink
  * @typedef {import('./broker-link').UplinkStages} UplinkStages
  * @typedef {import('./host').EngineHost} EngineHost
- * @typedef {{ stage: number, link: BrokerLink, topics: { topic: string, recordTopic: string, qos: 0 | 1 } }} UplinkMember
+ * @typedef {object} Topics
+ * @property {string} topic @property {string} recordTopic @property {0 | 1} qos
+ * @property {'property' | 'suffix' | 'none'} history how records of the backlog are marked @property {string} historySuffix
+ * @typedef {{ stage: number, link: BrokerLink, topics: Topics }} UplinkMember
  */
 
 class Uplinks {
@@ -53,6 +56,21 @@ class Uplinks {
   /** @param {number} timeoutMs */
   async stop(timeoutMs) {
     await Promise.all([...this.links_].map((link) => link.stop(timeoutMs)));
+  }
+
+  /** @returns {boolean} true while a broker in use takes records */
+  get anyConnected() {
+    return [...this.links_].some(({ state }) => state.state === 'connected');
+  }
+
+  /** @returns {boolean} true while each of them does */
+  get allConnected() {
+    return [...this.links_].every(({ state }) => state.state === 'connected');
+  }
+
+  /** @returns {number} brokers in use */
+  get size() {
+    return this.links_.size;
   }
 
   /** @returns {object[]} what the stats node and the admin API show */

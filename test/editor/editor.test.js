@@ -52,8 +52,8 @@ describe('the editor', () => {
 
   test('opens and closes the dialog of every node of the flow', async () => {
     const nodes = (await nodesOf(editor.page)).filter(({ type }) => type.startsWith('seganet-'));
-    // All but ingest, which the default flow does not use.
-    expect(new Set(nodes.map(({ type }) => type)).size).toBe(TYPES.length - 1);
+    // All but ingest and unbatch, which the default flow does not use.
+    expect(new Set(nodes.map(({ type }) => type)).size).toBe(TYPES.length - 2);
     for (const node of nodes) {
       await openDialog(editor.page, node);
       const labels = await editor.page.$$eval('.red-ui-tray .form-row label', (found) =>
@@ -72,6 +72,24 @@ describe('the editor', () => {
       await closeDialog(editor.page, node, 'ok');
     }
     expect((await nodesOf(editor.page)).filter(({ changed }) => changed)).toEqual([]);
+  }, 60000);
+
+  test('shows the settings of the log where one is kept, and says what an acknowledgement means', async () => {
+    const { page } = editor;
+    const engine = (await nodesOf(page)).find(({ type }) => type === 'seganet-engine');
+    if (!engine) throw new Error('The flow has no engine.');
+    await openDialog(page, engine);
+    for (const [how, kept, meaning] of /** @type {[string, boolean, RegExp]} */ ([
+      ['received', false, /no log is kept/],
+      ['stored', true, /Every record is written/],
+      ['safe', true, /next to nothing is written/],
+      ['${SEGANET_ACKNOWLEDGE}', true, /^$/]
+    ])) {
+      await page.selectOption('#node-config-input-acknowledge', how);
+      expect([how, await page.isVisible('#node-config-input-logMiB')]).toEqual([how, kept]);
+      expect(await page.textContent('.seganet-acknowledge')).toMatch(meaning);
+    }
+    await closeDialog(page, engine, 'cancel');
   }, 60000);
 
   test('deploys a changed flow, and the gateway keeps running', async () => {

@@ -2,7 +2,7 @@
 
 // Hostile arguments to every method: a TypeError that names the argument, never a crash, never a half-done call.
 
-const { Engine, UplinkSource, PushResult } = require('../../native');
+const { Engine, UplinkSource, StoreSource, PushResult } = require('../../native');
 const { stage, usualPlan } = require('./addon');
 
 const ignore = () => {};
@@ -11,8 +11,11 @@ const ignore = () => {};
 let engine;
 /** @type {UplinkSource} */
 let source;
+/** @type {StoreSource} */
+let store;
 beforeAll(() => {
-  engine = new Engine({ workers: 1, memoryMiB: 4 }, ignore);
+  engine = new Engine({ workers: 1, memoryMiB: 4, log: true }, ignore);
+  store = new StoreSource(engine.token, ignore);
   engine.applyPlan(usualPlan());
   source = new UplinkSource(engine.token, 0, ignore);
 });
@@ -69,13 +72,40 @@ const methods = [
     'take',
     () => source,
     'take',
-    [Buffer.alloc(64), new Float64Array(12)],
+    [Buffer.alloc(64), new Float64Array(16)],
     [
       ['into', new Set(['detached'])],
       ['meta', new Set()]
     ]
   ],
-  ['release', () => source, 'release', [1, true], [['id', new Set()]]]
+  ['release', () => source, 'release', [1, [0], 1, 'no'], [['id', new Set()], ['refused', new Set(['undefined', '[]'])], ['code', new Set(['undefined'])], ['reason', new Set(['undefined', ...strings])]]], // prettier-ignore
+  [
+    'opened',
+    () => store,
+    'opened',
+    [0, [0, 0, 0, 0, 0]],
+    [
+      ['maxRow', new Set()],
+      ['records', new Set()]
+    ]
+  ],
+  ['store take', () => store, 'take', [Buffer.alloc(64), new Float64Array(10)], [['into', new Set(['detached'])], ['meta', new Set()]]], // prettier-ignore
+  [
+    'committed',
+    () => store,
+    'committed',
+    [1, 1],
+    [
+      ['ticket', new Set()],
+      ['row', new Set()]
+    ]
+  ],
+  ['failed', () => store, 'failed', [1], [['ticket', new Set()]]],
+  ['dropped', () => store, 'dropped', [1], [['ticket', new Set()]]],
+  ['frees', () => store, 'frees', [new Float64Array(4)], [['into', new Set(['Float64Array'])]]],
+  ['removed', () => store, 'removed', [1, 3, 0], [['row', new Set()], ['recordClass', new Set()], ['records', new Set()]]], // prettier-ignore
+  ['wanted', () => store, 'wanted', [new Float64Array(4)], [['meta', new Set(['Float64Array'])]]],
+  ['loaded', () => store, 'loaded', [1, 0, Buffer.alloc(4)], [['row', new Set()], ['records', new Set()], ['body', new Set(['detached'])]]] // prettier-ignore
 ];
 
 const cases = methods.flatMap(([name, self, method, good, args]) =>
@@ -124,6 +154,7 @@ test('constructors name what is wrong', () => {
     if (what !== 'function' && what !== 'Proxy')
       expect(() => new Engine({}, value)).toThrow(/^onDoorbell must be/);
     expect(() => new UplinkSource(value, 0, ignore)).toThrow(/^token must be/);
+    expect(() => new StoreSource(value, ignore)).toThrow(/^token must be/);
     expect(() => new UplinkSource(engine.token, value, ignore)).toThrow(/^uplink must be/);
     if (what !== 'function')
       expect(() => new UplinkSource(engine.token, 1, value)).toThrow(/^onDoorbell must be/);
@@ -138,9 +169,29 @@ test('constructors name what is wrong', () => {
   expect(() => new Engine({ cpus: '9-' }, ignore)).toThrow(expect.objectContaining({ name: 'TypeError' }));
   expect(() => new Engine({ cpus: '1023' }, ignore)).toThrow('core 1023');
   expect(() => new UplinkSource(4_000_000_000, 0, ignore)).toThrow('no open engine has the token');
+  expect(() => new StoreSource(4_000_000_000, ignore)).toThrow('no open engine has the token');
+  expect(() => new StoreSource(engine.token, ignore)).toThrow('served already');
   expect(() => Reflect.apply(Engine, undefined, [{}, ignore])).toThrow(
     expect.objectContaining({ name: 'TypeError' })
   );
+});
+
+test('settings of the log are checked', () => {
+  const made = (/** @type {any} */ options) => () => new Engine({ workers: 1, ...options }, ignore).close();
+  expect(made({ acknowledge: 'safe' })).not.toThrow();
+  expect(made({ acknowledge: 'stored', log: true, ttlS: [0, 0, 0, 60, 60], whenFull: 'drop' })).not.toThrow();
+  expect(made({ acknowledge: 'stored' })).toThrow("acknowledge 'stored' needs the log");
+  expect(made({ acknowledge: 'never' })).toThrow("acknowledge 'never' is not one of received, safe, stored");
+  expect(made({ whenFull: 'explode' })).toThrow("whenFull 'explode' is not one of slow, drop");
+  for (const ttlS of [5, [1, 2], [0, 0, -1, 0, 0], 'x']) expect(made({ ttlS })).toThrow(/^ttlS must be/);
+  for (const name of ['lingerUrgentMs', 'lingerMs', 'patienceMs', 'epoch']) {
+    for (const value of [-1, NaN, 2 ** 60, '1', null]) {
+      expect(made({ [name]: value })).toThrow(new RegExp(`^${name} must be a whole number`));
+    }
+  }
+  const plain = new Engine({ workers: 1 }, ignore);
+  expect(() => new StoreSource(plain.token, ignore)).toThrow('the engine was made without `log`');
+  plain.close();
 });
 
 test('an exception of a getter arrives as it is', () => {
@@ -173,7 +224,19 @@ test('an exception of a getter arrives as it is', () => {
     const bad = Object.setPrototypeOf([0], items);
     expect(() => engine.applyPlan({ stages: [{ ...stages.priority, [list]: bad }] })).toThrow();
   }
-  for (const name of ['workers', 'cpus', 'memoryMiB', 'maxPacketBytes', 'maxDevices', 'messageRingMiB']) {
+  for (const name of [
+    'workers',
+    'cpus',
+    'memoryMiB',
+    'maxPacketBytes',
+    'maxDevices',
+    'messageRingMiB',
+    'log',
+    'acknowledge',
+    'ttlS',
+    'patienceMs'
+  ]) {
+    // prettier-ignore
     expect(() => new Engine(trap({}, name), ignore)).toThrow(new RangeError(`trap ${name}`));
   }
   for (const name of ['host', 'port', 'connectTimeoutMs']) {
@@ -204,10 +267,13 @@ test('methods take no other object for this', () => {
     Engine.prototype
   ];
   const names = (/** @type {any} */ type) =>
-    Object.getOwnPropertyNames(type.prototype).filter((name) => !['constructor', 'token'].includes(name));
+    Object.getOwnPropertyNames(type.prototype).filter(
+      (name) => !['constructor', 'token', 'epoch'].includes(name)
+    );
   for (const [type, other] of /** @type {[any, any][]} */ ([
     [Engine, source],
-    [UplinkSource, engine]
+    [UplinkSource, engine],
+    [StoreSource, source]
   ])) {
     for (const name of names(type)) {
       for (const self of [...wrong, other, new Map(), Buffer.alloc(8)]) {

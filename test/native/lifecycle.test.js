@@ -1,6 +1,6 @@
 'use strict';
 
-const { Engine, UplinkSource, PushResult } = require('../../native');
+const { Engine, UplinkSource, StoreSource, PushResult } = require('../../native');
 const { stage, usualPlan, until, runNode, connectDevice } = require('./addon');
 const { names } = require('./children/exit-at');
 
@@ -95,8 +95,8 @@ test('everything answers after close', () => {
   source.close();
   source.close();
   expect(source.best()).toBe(0);
-  expect(source.take(Buffer.alloc(10), new Float64Array(12))).toBe(-1);
-  expect(source.release(1, true)).toBe(false);
+  expect(source.take(Buffer.alloc(10), new Float64Array(16))).toBe(-1);
+  expect(source.release(1)).toBe(false);
 });
 
 test('an uplink has one source, and its successor gets what was in flight', async () => {
@@ -106,7 +106,7 @@ test('an uplink has one source, and its successor gets what was in flight', asyn
   pushOne(engine);
   await until(() => engine.stats().counters.recordsPushed === 1, 'the record');
   engine.flush(stage.batch);
-  const meta = new Float64Array(12);
+  const meta = new Float64Array(16);
   await until(() => first.best() === 3, 'the batch');
   expect(first.take(Buffer.alloc(1), meta)).toBeLessThan(-2);
   const into = Buffer.alloc(200);
@@ -117,8 +117,56 @@ test('an uplink has one source, and its successor gets what was in flight', asyn
   const second = new UplinkSource(engine.token, 0, () => {});
   expect(second.take(into, meta)).toBe(length);
   expect(meta[9]).toBe(1);
-  expect(second.release(meta[0], true)).toBe(true);
-  expect(second.release(meta[0], true)).toBe(false);
+  expect(second.release(meta[0])).toBe(true);
+  expect(second.release(meta[0])).toBe(false);
   expect(engine.stats().heldRecords).toEqual([0, 0, 0, 0, 0]);
   engine.close();
+});
+
+test('the log: taken, committed, freed; a thread that ends gives back what it took', async () => {
+  const engine = new Engine({ workers: 1, acknowledge: 'safe', log: true, lingerMs: 0 }, () => {});
+  const plan = usualPlan();
+  const uplink = /** @type {any} */ (plan.stages.find(({ kind }) => kind === 'uplink'));
+  uplink.name = 'to-cloud';
+  engine.applyPlan(plan);
+  const first = new StoreSource(engine.token, () => {});
+  first.opened(0, [0, 0, 0, 0, 0]);
+  expect(first.due()).toBe(-1);
+  pushOne(engine);
+  engine.flush(stage.batch);
+  await until(() => first.due() === 0, 'something due');
+  const meta = new Float64Array(10);
+  const into = Buffer.alloc(4096);
+  expect(first.take(Buffer.alloc(1), meta)).toBeLessThan(-2);
+  expect(first.take(into, meta)).toBeGreaterThan(96);
+  const ticket = meta[0];
+  first.close();
+  expect(first.take(into, meta)).toBe(-1);
+  first.committed(ticket, 1);
+  expect(engine.stats().unsavedRecords).toEqual([0, 0, 0, 1, 0]);
+
+  const second = new StoreSource(engine.token, () => {});
+  const length = second.take(into, meta);
+  expect([...meta.subarray(1, 4), meta[6], meta[7]]).toEqual([3, 1, 1, 0, 8]);
+  expect(into.toString('latin1', 0, 12)).toBe('to-cloudSGC1');
+  second.committed(meta[0], 5);
+  expect(engine.stats()).toMatchObject({
+    unsavedRecords: [0, 0, 0, 0, 0],
+    storedRecords: [0, 0, 0, 1, 0],
+    backlogRecords: [0, 0, 0, 0, 0],
+    counters: { recordsStored: 1, chunksStored: 1, bytesStored: length - 8, storeFailures: 1 }
+  });
+  const source = new UplinkSource(engine.token, 0, () => {});
+  const head = new Float64Array(16);
+  expect(source.take(into, head)).toBeGreaterThan(0);
+  expect(head[12]).toBe(engine.epoch);
+  source.release(head[0]);
+  const rows = new Float64Array(4);
+  expect(second.frees(rows)).toBe(1);
+  expect(rows[0]).toBe(5);
+  second.freed();
+  expect(second.frees(rows)).toBe(0);
+  engine.close();
+  expect(second.due()).toBe(-1);
+  second.close();
 });

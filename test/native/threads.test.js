@@ -27,11 +27,11 @@ test('sources in twenty workers, terminated at any moment, lose nothing', async 
   clearInterval(traffic);
   const last = new UplinkSource(engine.token, 0, () => {});
   const into = Buffer.alloc(1 << 16);
-  const meta = new Float64Array(12);
+  const meta = new Float64Array(16);
   await until(() => engine.stats().counters.recordsPushed === pushed, 'all records');
   engine.flush(0);
   await until(() => {
-    while (last.take(into, meta) > 0) last.release(meta[0], true);
+    while (last.take(into, meta) > 0) last.release(meta[0]);
     return engine.stats().counters.recordsDelivered === pushed;
   }, 'all deliveries');
   expect(engine.stats().counters.batchesRedelivered).toBeGreaterThan(0);

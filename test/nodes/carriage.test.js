@@ -15,6 +15,8 @@ const {
   calls
 } = require('./support/gateway');
 
+const { keyBytes } = require('../../nodes/lib/key');
+
 beforeAll(() => helper.startServer());
 afterEach(unload);
 afterAll(() => helper.stopServer());
@@ -117,7 +119,7 @@ test('a node that is deployed anew keeps its stage', async () => {
   await helper.setFlows(changed, 'nodes');
   await until(() => calls.filter((call) => call === 'applyPlan').length === 2);
   expect(engines).toHaveLength(1);
-  expect(engines[0].plan.stages[2]).toMatchObject({ id: 3, kind: 'batch', maxBytes: 2048 });
+  expect(engines[0].plan.stages[2]).toMatchObject({ id: 3, kind: 'batch', maxBytes: 2048 - keyBytes('gw1') });
 });
 
 test('messages wait in the engine while nodes are replaced', async () => {
@@ -153,7 +155,11 @@ test('the plan and the counters can be read', async () => {
   const stats = await helper.request().get('/seganet/engines/engine/stats').expect(200);
   expect(stats.body).toMatchObject({
     workers: [{ cpu: 1 }],
-    uplinks: [{ state: 'connected', name: '127.0.0.1:1' }]
+    uplinks: [{ state: 'connected', name: '127.0.0.1:1' }],
+    unsavedRecords: [0, 0, 0, 0, 0],
+    storedRecords: [0, 0, 0, 0, 0],
+    backlogRecords: [0, 0, 0, 0, 0],
+    log: { state: 'ready', chunks: 0, directory: expect.stringMatching(/seganet-log.engine$/) }
   });
   await helper.request().get('/seganet/engines/rank/plan').expect(404);
 });

@@ -20,14 +20,14 @@ class Puller extends EventEmitter {
   }
   pull() {
     const into = Buffer.alloc(65536);
-    const meta = new Float64Array(12);
+    const meta = new Float64Array(16);
     for (let length = this.source.take(into, meta); length >= 0; length = this.source.take(into, meta)) {
       const text = into.toString('utf8', meta[4] === 0 ? 0 : meta[10] + meta[11], length);
       for (const line of text.split('\n').filter(Boolean)) {
         const { c, d, t, s, p } = JSON.parse(line);
         lines.push([c, d, t, s, p]);
       }
-      this.source.release(meta[0], true);
+      this.source.release(meta[0]);
     }
   }
   async stop() {
@@ -47,7 +47,7 @@ const batching = { minDevices: '0', maxBytes: '65536', maxDelayMs: '60000' };
 const rules = [{ topic: 'alarm/#', class: '1' }];
 const path = (fastPath, middle) => [
   tab,
-  { ...engine, fastPath, workers: '1' },
+  { ...engine, fastPath, workers: '1', acknowledge: 'received' },
   broker,
   node('in', 'ingest', {}, 'rank'),
   node('rank', 'priority', { rules }, middle),

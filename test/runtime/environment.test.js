@@ -83,6 +83,13 @@ describe('a value that cannot be used is refused with a sentence that names the 
     ['SEGANET_UPLINK_URL', 'mqtts://h:8883/path', /must end after the port/],
     ['SEGANET_UPLINK_CA', '/nowhere/ca.pem', /names \/nowhere\/ca.pem, which does not exist/],
     ['SEGANET_UPLINK_CA', '/', /which is not a file/],
+    ['SEGANET_ACKNOWLEDGE', 'maybe', /must be safe or stored or received/],
+    ['SEGANET_LOG_MIB', '0', /from 1 to 1048576/],
+    ['SEGANET_LOG_TTL', '7d', /must be four times .* such as 0,0,7d,1d, not "7d"/],
+    ['SEGANET_WHEN_FULL', 'panic', /must be slow or drop/],
+    ['SEGANET_BACKLOG_SHARE', '101', /from 1 to 100/],
+    ['SEGANET_BACKLOG_RATE', '-1', /whole number/],
+    ['SEGANET_HISTORY', 'yes', /must be property or suffix or none/],
     ['SEGANET_RULES', '[', /is not JSON/],
     ['SEGANET_RULES', '{}', /must be a JSON array/],
     ['SEGANET_RULES', '[null]', /rule 1 must be an object/],
@@ -128,6 +135,8 @@ describe('values that are accepted', () => {
     ['SEGANET_EDITOR_PORT', 'off', 'off'],
     ['SEGANET_DEVICE_HOST', '::', '::'],
     ['SEGANET_CPUS', '1-3,5', '1-3,5'],
+    ['SEGANET_LOG_TTL', '0,0,7d,1d', '0,0,7d,1d'],
+    ['SEGANET_LOG_DIR', '/var/lib/../log', '/var/log'],
     ['SEGANET_RULES', ' [ {"device":"pump-*", "class":"high"} ] ', '[{"device":"pump-*","class":"high"}]']
   ])('%s=%s', (name, value, expected) => {
     expect(readEnvironment({ [name]: value })[name]).toBe(expected);

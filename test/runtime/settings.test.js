@@ -2,9 +2,10 @@
 
 const fs = require('fs');
 const path = require('path');
-const { prepareHome } = require('../../flows/launcher/home');
+const { prepareHome, logProblem } = require('../../flows/launcher/home');
 const { isOwnRequest } = require('../../flows/launcher/loopback-guard');
 const { logLine } = require('../../flows/launcher/log');
+const { withoutFigures } = require('../../flows/launcher/watch');
 const { ROOT, run, temporaryFolder, cleanEnvironment, cleanUp } = require('./process');
 
 afterEach(cleanUp);
@@ -166,4 +167,47 @@ test('the log is one line an entry and leaves out what is always said', () => {
   logLine({ level: 20, msg: new Error('broken') });
   expect(written.mock.calls).toEqual([['warning: [debug:x1] careful'], ['error: broken']]);
   written.mockRestore();
+});
+
+test('of what is said in passing only the engines are heard', () => {
+  const said = jest.spyOn(console, 'log').mockImplementation(() => {});
+  logLine({ level: 40, msg: 'Starting flows' });
+  logLine({
+    level: 40,
+    type: 'seganet-engine',
+    id: 'x1',
+    name: 'plant',
+    msg: 'The log in /log is written again.'
+  });
+  expect(said.mock.calls).toEqual([['plant: The log in /log is written again.']]);
+  said.mockRestore();
+});
+
+test('a status is said without figures, so that it is not said at each change of them', () => {
+  expect(withoutFigures('connected · c1 2 ms · backlog 12.3 k')).toBe('connected');
+  expect(withoutFigures('stalled 7 s · 12.3 k kept')).toBe('stalled');
+  expect(withoutFigures('disconnected: ECONNREFUSED · 12.3 k kept')).toBe('disconnected: ECONNREFUSED');
+  expect(withoutFigures('port 1883 in use')).toBe('port 1883 in use');
+});
+
+describe('the log folder', () => {
+  test('is in SEGANET_HOME, private, and left empty', () => {
+    const home = temporaryFolder();
+    expect(logProblem({ SEGANET_ACKNOWLEDGE: 'safe', SEGANET_LOG_DIR: '', SEGANET_HOME: home })).toBe('');
+    const folder = path.join(home, 'seganet-log');
+    expect(fs.statSync(folder).mode & 0o777).toBe(0o700);
+    expect(fs.readdirSync(folder)).toEqual([]);
+  });
+
+  test('that cannot be written is told with a remedy', () => {
+    const file = path.join(temporaryFolder(), 'file');
+    fs.writeFileSync(file, '');
+    const env = { SEGANET_LOG_DIR: path.join(file, 'log'), SEGANET_HOME: '/nowhere' };
+    const said = logProblem({ ...env, SEGANET_ACKNOWLEDGE: 'safe' });
+    expect(said).toMatch(
+      /file\/log cannot be written \(ENOTDIR\): until it can, devices wait whenever the cloud does not/
+    );
+    expect(said).toMatch(/Make it writable .* another folder in SEGANET_LOG_DIR\.$/);
+    expect(logProblem({ ...env, SEGANET_ACKNOWLEDGE: 'received' })).toBe('');
+  });
 });

@@ -74,7 +74,7 @@ describe('npm start without an uplink', () => {
     );
     const { body: nodes } = await getJson(`${editor}nodes`);
     const own = nodes.filter((/** @type {any} */ { module }) => module === '@seganet/node-red-gateway');
-    expect(own).toHaveLength(9);
+    expect(own).toHaveLength(10);
     expect(own.filter((/** @type {any} */ { err, enabled }) => err || !enabled)).toEqual([]);
 
     // A class 1 record goes ahead on its own topic: the demo's rule makes alarms critical.

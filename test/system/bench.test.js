@@ -9,6 +9,8 @@ const mqtt = require('mqtt');
 const packets = require('mqtt-packet');
 const { build } = require('../../bench/lib/build');
 const { compareStreams } = require('../../bench/lib/compare');
+const { readSamples } = require('../../bench/lib/latency');
+const { line: madeLine } = require('../../bench/lib/make-log');
 const { Child } = require('../fixtures/child');
 const { startCloud } = require('../fixtures/cloud');
 const { eventually } = require('../fixtures/net');
@@ -24,12 +26,13 @@ function payload(device, seq, { kind = 0, us = Date.now() * 1000 } = {}) {
   return { topic: `d/${id}/${kind ? 'alarm' : 't'}`, body: JSON.stringify({ device: id, seq, k: kind, us }) };
 }
 
-/** @param {number} device @param {number} seq @param {{kind?: number, us?: number, cls?: number}} [more] */
+/** @param {number} device @param {number} seq @param {{kind?: number, us?: number, cls?: number, key?: string}} [more] */
 function line(device, seq, more = {}) {
   const { topic, body } = payload(device, seq, more);
   const id = topic.split('/')[1];
   const cls = more.cls || (more.kind ? 1 : 3);
-  return `{"d":"${id}","t":"${topic}","ts":${Date.now()},"s":${seq},"c":${cls},"p":${body}}\n`;
+  const key = more.key === undefined ? '' : `"k":"${more.key}",`;
+  return `{${key}"d":"${id}","t":"${topic}","ts":${Date.now()},"s":${seq},"c":${cls},"p":${body}}\n`;
 }
 
 describe('the sink', () => {
@@ -46,17 +49,19 @@ describe('the sink', () => {
     if (cloud) await cloud.close();
   });
 
-  /** @param {() => Promise<void>} publish @param {number} records */
-  async function receive(publish, records) {
+  /** @param {() => Promise<void>} publish @param {number} records @param {string[]} [more] options */
+  async function receive(publish, records, more = []) {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-sink-'));
     const file = path.join(folder, 'sink.json');
-    const sink = new Child(build('sink'), ['--port', String(cloud.plainPort), '--out', file]);
+    const samples = path.join(folder, 'samples');
+    const port = String(cloud.plainPort);
+    const sink = new Child(build('sink'), ['--port', port, '--out', file, '--samples', samples, ...more]);
     try {
       await sink.until((output) => output.includes('"ready"'));
       await publish();
       await sink.until(() => sink.jsonLines().some((found) => found.records === records));
       await sink.stop();
-      return JSON.parse(fs.readFileSync(file, 'utf8'));
+      return { ...JSON.parse(fs.readFileSync(file, 'utf8')), samples: readSamples(samples) };
     } finally {
       await sink.stop();
       fs.rmSync(folder, { recursive: true });
@@ -65,6 +70,9 @@ describe('the sink', () => {
 
   /** @param {{topic: string, body: string}} record */
   const send = ({ topic, body }) => publisher.publishAsync(topic, body, { qos: 1 });
+
+  /** An envelope. @param {string} text @param {string} [topic] */
+  const batch = (text, topic = 'gw/g/normal') => publisher.publishAsync(topic, text, { qos: 1 });
 
   test('counts a planted loss, a swap and a duplicate in single payloads', async () => {
     const result = await receive(async () => {
@@ -82,8 +90,6 @@ describe('the sink', () => {
 
   test('counts the same in envelopes, and mixed classes, bad lines and wrong topics', async () => {
     const result = await receive(async () => {
-      /** @param {string} text */
-      const batch = (text) => publisher.publishAsync('gw/g/normal', text, { qos: 1 });
       await batch(line(1, 0) + line(2, 0) + line(1, 2));
       await batch(line(1, 1) + line(1, 2)); // 1 after 2, and 2 again
       await batch(line(3, 0) + line(3, 0, { kind: 1 })); // an alarm inside a batch of normal records
@@ -101,6 +107,84 @@ describe('the sink', () => {
       topicMismatches: 1
     });
     expect(result.batchRecords.max).toBe(3);
+  });
+
+  test('counts what comes again under the same key, and what a receiver would lose by it', async () => {
+    const result = await receive(async () => {
+      const first = line(1, 0, { key: 'gw/mdl3k2x1q/3/7' }) + line(1, 1);
+      await batch(first);
+      await batch(first); // delivered again
+      await batch(line(1, 1, { key: 'gw/mdl3k2x1q/3/8' })); // again, but nobody can tell by the key
+      await batch(line(1, 2, { key: 'gw/mdl3k2x1q/3/7' })); // another record under an old key
+      await batch(line(1, 3, { key: 'site/7/mdl3k2x1q/3/9.2' })); // part of an envelope that was cut to fit
+      await batch(line(1, 4)); // without a key
+    }, 8);
+    expect(result).toMatchObject({ records: 8, unique: 5, duplicates: 3, duplicatesSameKey: 2 });
+    expect(result).toMatchObject({ envelopes: 6, keys: 3, repeatedKeys: 2, keylessEnvelopes: 1 });
+    expect(result).toMatchObject({ newUnderOldKey: 1, badKeys: 0, badLines: 0 });
+  });
+
+  test('counts keys that are not as they must be', async () => {
+    const result = await receive(async () => {
+      await batch(line(2, 0) + line(2, 1, { key: 'gw/e/3/1' })); // not in the first line
+      await batch(line(2, 1, { key: 'gw/e/1/2' })); // of another class
+      for (const key of ['3/3', '/3/4', 'gw//3/5', 'gw/e/3/', 'gw/e/3/x']) await batch(line(2, 2, { key }));
+      await batch(`{"k":"gw/e/3/6\n`); // cut off
+      await batch(`{"k":"gw/e/3/7"}\n${line(2, 3)}`);
+    }, 8);
+    expect(result).toMatchObject({ badLines: 3, badKeys: 6, keylessEnvelopes: 1, unique: 4 });
+  });
+
+  test('checks the order of live data and of the backlog apart', async () => {
+    const history = 'gw/g/normal/history';
+    const result = await receive(
+      async () => {
+        await batch(line(1, 5) + line(1, 6));
+        await batch(line(1, 0) + line(1, 1), history);
+        await batch(line(1, 7));
+        await batch(line(1, 3) + line(1, 2), history); // a swap in the backlog
+        await batch(line(1, 9) + line(1, 8)); // and one in live data; 4 is lost
+        await publisher.publishAsync('d/dev-00002/t/history', payload(2, 0).body, { qos: 1 });
+      },
+      10,
+      ['--history-suffix', '/history']
+    );
+    expect(result).toMatchObject({ unique: 10, historical: 5, outOfOrder: 2, topicMismatches: 0 });
+    expect(result.streams[0].missing).toEqual([[4, 4]]);
+    expect(result.historicalLatencyUs.normal.count).toBe(5);
+    expect(result.latencyUs.normal.count).toBe(5);
+  });
+
+  test('takes the lines of a log that was written directly for those of the generator', async () => {
+    const us = Date.now() * 1000;
+    const made = [0, 1].map((seq) => madeLine({ device: 12, seq, kind: 0, us }, 300));
+    const result = await receive(() => batch(made.join('')).then(() => {}), 2);
+    expect(result).toMatchObject({ unique: 2, badLines: 0, badRecords: 0, topicMismatches: 0 });
+    const generated = String(JSON.stringify(JSON.parse(made[0]).p));
+    expect(generated).toHaveLength(300);
+  });
+
+  test('keeps the times of each alarm and of some normal records', async () => {
+    const us = Date.now() * 1000 - 2500;
+    const result = await receive(
+      async () => {
+        for (const seq of [0, 1, 2, 3]) await send(payload(3, seq));
+        await send(payload(3, 0, { kind: 1, us }));
+        await publisher.publishAsync('d/dev-00003/alarm/history', payload(3, 1, { kind: 1 }).body, {
+          qos: 1
+        });
+      },
+      6,
+      ['--sample-every', '2', '--history-suffix', '/history']
+    );
+    expect(result.samples.map((/** @type {any} */ { alarm, historical }) => [alarm, historical])).toEqual([
+      [false, false],
+      [false, false],
+      [true, false],
+      [true, true]
+    ]);
+    expect(result.samples[2].intendedMs).toBe(us / 1000);
+    expect(result.samples[2].arrivedMs).toBeGreaterThanOrEqual(us / 1000 + 2);
   });
 
   test('measures latency from the intended time, alarms apart', async () => {
@@ -131,18 +215,21 @@ describe('the load generator', () => {
    * @param {(publish: packets.IPublishPacket, socket: net.Socket) => void} answer
    */
   async function serve(answer) {
+    /** @type {packets.IConnectPacket[]} */
+    const connects = [];
     const server = net.createServer((socket) => {
       const parser = packets.parser();
       socket.on('data', (data) => parser.parse(data));
       socket.on('error', () => {});
       parser.on('packet', (packet) => {
         if (packet.cmd === 'connect') {
+          connects.push(packet);
           socket.write(packets.generate({ cmd: 'connack', returnCode: 0, sessionPresent: false }));
         } else if (packet.cmd === 'publish') answer(packet, socket);
       });
     });
     await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
-    return server;
+    return Object.assign(server, { connects });
   }
 
   /** @param {net.Server} server @param {Record<string, number>} options */
@@ -155,7 +242,8 @@ describe('the load generator', () => {
     const load = new Child(build('loadgen'), args);
     expect((await load.exited).code).toBe(0);
     server.close();
-    return load.jsonLines().pop();
+    const lines = load.jsonLines();
+    return { ...lines.pop(), lines };
   }
 
   /** @param {net.Socket} socket @param {number | undefined} messageId */
@@ -197,6 +285,33 @@ describe('the load generator', () => {
     expect(arrived).toBe(100);
     expect(result.late).toBeGreaterThan(50);
     expect(result.ackUs.max).toBeGreaterThan(1000000);
+    // From the sending, not from the time at which it was meant to be.
+    expect(result.pubackUs.normal.count + result.pubackUs.alarm.count).toBe(100);
+    expect(result.pubackUs.normal.p50).toBeGreaterThan(290000);
+    expect(result.pubackUs.normal.p99).toBeLessThan(result.ackUs.p99);
+  });
+
+  test('can be another fleet, with persistent sessions, and report as it goes', async () => {
+    /** @type {string[]} */
+    const topics = [];
+    const server = await serve(({ topic, messageId }, socket) => {
+      topics.push(topic);
+      acknowledge(socket, messageId);
+    });
+    const more = { 'first-device': 300, clean: 0, 'progress-ms': 50, 'lead-ms': 0 };
+    const result = await run(server, { devices: 2, rate: 20, seconds: 0.5, 'alarm-every': 0, ...more });
+    expect(result).toMatchObject({ sent: 20, acked: 20 });
+    expect(server.connects.map(({ clientId, clean }) => [clientId, clean]).sort()).toEqual([
+      ['dev-00300', false],
+      ['dev-00301', false]
+    ]);
+    expect([...new Set(topics)].sort()).toEqual(['d/dev-00300/t', 'd/dev-00301/t']);
+    const acked = result.lines
+      .filter((/** @type {any} */ { event }) => event === 'progress')
+      .map((/** @type {any} */ progress) => progress.acked);
+    expect(acked.length).toBeGreaterThan(3);
+    expect(acked).toEqual([...acked].sort((a, b) => a - b));
+    expect(acked[0]).toBeLessThan(20);
   });
 
   test('connects again after a loss and sends what was not acknowledged, in order', async () => {

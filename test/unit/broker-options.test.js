@@ -1,6 +1,6 @@
 'use strict';
 
-const { brokerAddress, tlsOptions } = require('../../nodes/lib/broker-options');
+const { brokerAddress, tlsOptions, tlsFiles } = require('../../nodes/lib/broker-options');
 
 test('an encrypted address is taken without a word', () => {
   expect(brokerAddress('mqtts://cloud.example:8883')).toEqual({
@@ -59,4 +59,33 @@ test('a TLS node that is missing or not valid is refused, rather than left out',
   expect(() => tlsOptions('tls', { valid: false, name: 'cloud', addTLSOptions: () => ({}) })).toThrow(
     /"cloud" cannot be used/
   );
+});
+
+describe('local files of a TLS node', () => {
+  const env = { CA: '/etc/ca.pem', EMPTY: '' };
+  const files = (config) => tlsFiles(config, (name) => env[name]);
+
+  test('are known by their paths, variables replaced as Node-RED does', () => {
+    expect(files({ ca: ' /a/ca.pem ', cert: '', key: '' })).toEqual({ ca: '/a/ca.pem' });
+    expect(files({ certType: 'files', ca: '${CA}', cert: '${EMPTY}', key: '$(NOT_SET)' })).toEqual({
+      ca: '/etc/ca.pem'
+    });
+    expect(files({ cert: 'c.pem', key: 'k.pem' })).toEqual({ cert: 'c.pem', key: 'k.pem' });
+  });
+
+  test.each([
+    undefined,
+    {},
+    { certType: 'pfx', ca: 'x' },
+    { certType: 'env', ca: 'x' },
+    { cert: 'c.pem' },
+    { ca: '${EMPTY}' }
+  ])('%j has none', (config) => {
+    expect(files(config)).toBeUndefined();
+  });
+
+  test('that cannot be read now are tried at each connect', () => {
+    const node = { valid: false, addTLSOptions: (options) => ({ ...options, rejectUnauthorized: true }) };
+    expect(tlsOptions('tls', node, { ca: '/a/ca.pem' })).toEqual({ rejectUnauthorized: true });
+  });
 });

@@ -1,6 +1,6 @@
 'use strict';
 
-const { integer, choice, text, parseOptions } = require('../../nodes/lib/options');
+const { integer, choice, text, numbers, durations, parseOptions } = require('../../nodes/lib/options');
 
 const schema = {
   port: integer(0, 65535, 1883),
@@ -39,4 +39,60 @@ test('the ends of the range are in it', () => {
 test('every problem is told, not the first alone', () => {
   const { problems } = parseOptions({ port: 'x', mode: 'c', host: 'not a word' }, schema);
   expect(problems.map((problem) => problem.split(' ')[0])).toEqual(['"port"', '"mode"', '"host"']);
+});
+
+describe('settings of the four classes', () => {
+  const perClass = { mib: numbers(1000), ttl: durations() };
+  const read = (config) => parseOptions(config, perClass);
+
+  test.each([undefined, '', ' ', '${NOT_SET}'])('%p is zero for each', (blank) => {
+    expect(read({ mib: blank, ttl: blank })).toEqual({
+      values: { mib: [0, 0, 0, 0, 0], ttl: [0, 0, 0, 0, 0] },
+      problems: []
+    });
+  });
+
+  test('numbers and times, as text or as an array of a flow file', () => {
+    expect(read({ mib: '0, 1,256,1000', ttl: '0,90s,15m,2d' }).values).toEqual({
+      mib: [0, 0, 1, 256, 1000],
+      ttl: [0, 0, 90, 900, 172800]
+    });
+    expect(read({ mib: [1, 2, 3, 4], ttl: ['0', '0', '1h', '0s'] }).values).toEqual({
+      mib: [0, 1, 2, 3, 4],
+      ttl: [0, 0, 0, 3600, 0]
+    });
+  });
+
+  test.each([
+    '1',
+    '1,2,3',
+    '1,2,3,4,5',
+    '1,2,3,',
+    '1,2,3,-4',
+    '1,2,3,1001',
+    '1,2,3,4.5',
+    'a,b,c,d',
+    '1;2;3;4'
+  ])('numbers %j are refused with an example', (mib) => {
+    expect(read({ mib }).problems).toEqual([
+      expect.stringMatching(
+        /^"mib" must be four whole numbers from 0 to 1000, .* such as 0,0,256,128, not ".*"\. /
+      )
+    ]);
+  });
+
+  test.each([
+    '7d',
+    '0,0,7,1d',
+    '0,0,7w,1d',
+    '0,0,7 d,1d',
+    '0,0,-1d,1d',
+    '0,0,1.5d,1d',
+    '0,0,36501d,0',
+    '0,0,1e3s,0'
+  ])('times %j are refused with an example', (ttl) => {
+    expect(read({ ttl }).problems).toEqual([
+      expect.stringMatching(/^"ttl" must be four times .*0,0,7d,1d, not/)
+    ]);
+  });
 });

@@ -1,6 +1,6 @@
 'use strict';
 
-const { compile } = require('../../nodes/lib/plan');
+const { compile, logName } = require('../../nodes/lib/plan');
 
 /**
  * Builds members and live nodes from a drawing: { id: [kind or type, ...targets] }. Kinds in capitals of no engine are
@@ -36,7 +36,7 @@ test('a straight chain is native from end to end', () => {
     { id: 1, kind: 'source', next: [2], messages: false },
     { id: 2, kind: 'priority', next: [3], messages: false },
     { id: 3, kind: 'batch', next: [4], messages: false },
-    { id: 4, kind: 'uplink', next: [], messages: false }
+    { id: 4, kind: 'uplink', next: [], messages: false, name: 'cloud' }
   ]);
   expect([...routes.values()].map(({ carriage }) => carriage)).toEqual([
     'native',
@@ -179,4 +179,13 @@ test('a node knows where its records came in', () => {
   expect(routes.get('devices').origins).toEqual(['devices']);
   expect(routes.get('rank').origins).toEqual(['devices']);
   expect(routes.get('batch').origins).toEqual(['devices', 'in']);
+});
+
+test('the log keeps records under the id of the uplink node, and a long id fits', () => {
+  expect(logName('9f3c.1')).toBe('9f3c.1');
+  expect(logName('é'.repeat(32))).toBe('é'.repeat(32));
+  const long = Array.from({ length: 4 }, (_, i) => `f00dfeed0000000${i}`).join('-');
+  expect(logName(long)).toMatch(/^[0-9a-f]{64}$/);
+  expect(logName(long)).toBe(logName(long));
+  expect(logName(`${long}1`)).not.toBe(logName(long));
 });

@@ -1,6 +1,6 @@
 'use strict';
 
-const { toRecord, toEnvelope, toClass } = require('../../nodes/lib/record');
+const { toRecord, toEnvelope, isBatch, toClass } = require('../../nodes/lib/record');
 
 const plain = { deviceId: 'd1', topic: 'a/b', payload: 'x' };
 
@@ -114,4 +114,12 @@ test('a batch is refused as a record, and is an envelope for the uplink', () => 
     ts: 5,
     seq: -1
   });
+});
+
+test('a record that was taken out of a batch is a record', () => {
+  const msg = { topic: 't', deviceId: 'd', payload: 'x', batch: { key: 'g/e/3/1', index: 0, count: 2 } };
+  expect(isBatch(msg)).toBe(false);
+  expect(toRecord(msg)).toMatchObject({ deviceId: 'd', topic: 't' });
+  expect(isBatch({ batch: { priority: 1 } })).toBe(true);
+  expect(isBatch({})).toBe(false);
 });

@@ -58,9 +58,10 @@ test('after close nothing is shown', () => {
   expect(texts).toEqual(['a']);
 });
 
-test('a text stays under 40 characters', () => {
-  expect(shorten('x'.repeat(39))).toHaveLength(39);
-  expect(shorten('x'.repeat(40))).toBe(`${'x'.repeat(38)}…`);
+test('a text is cut to what the canvas shows, and its tail is not', () => {
+  expect(shorten('x'.repeat(48))).toHaveLength(48);
+  expect(shorten('x'.repeat(49))).toBe(`${'x'.repeat(47)}…`);
+  expect(shorten('x'.repeat(49), ' · 12.3 k kept')).toBe(`${'x'.repeat(33)}… · 12.3 k kept`);
 });
 
 test.each([

@@ -6,6 +6,9 @@
 
 namespace seganet {
 
+// A time that does not come.
+inline constexpr int64_t kNever = INT64_MAX;
+
 struct Now {
   int64_t mono_us = 0;  // CLOCK_MONOTONIC: for intervals
   int64_t wall_ms = 0;  // CLOCK_REALTIME: for records' timestamps

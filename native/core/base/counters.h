@@ -30,7 +30,14 @@ namespace seganet {
   X(kBatchesDelivered, "batchesDelivered")                              \
   X(kBatchesRedelivered, "batchesRedelivered") /* taken again */        \
   X(kMessagesOut, "messagesOut")               /* to JavaScript */      \
-  X(kSlowed, "slowed")                         /* times over budget */
+  X(kRecordsStored, "recordsStored")           /* written to disk */    \
+  X(kChunksStored, "chunksStored")                                      \
+  X(kBytesStored, "bytesStored")                                        \
+  X(kChunksFreed, "chunksFreed")                                        \
+  X(kRecordsRecovered, "recordsRecovered") /* found at the start */     \
+  X(kRecordsReplayed, "recordsReplayed")   /* read back */              \
+  X(kStoreFailures, "storeFailures")       /* chunks not written */     \
+  X(kSlowed, "slowed")                     /* times over budget */
 
 enum class Counter : size_t {
 #define X(id, name) id,
@@ -48,7 +55,12 @@ extern const std::array<const char*, kCounters> kCounterNames;
   X(kRefused, "refused")                 /* the cloud refused it for good */    \
   X(kClosed, "closed")                   /* still held when the engine ended */ \
   X(kUplinkRemoved, "uplinkRemoved")     /* its uplink left the flow */         \
-  X(kTooManyDevices, "tooManyDevices")   /* device table full */
+  X(kTooManyDevices, "tooManyDevices")   /* device table full */                \
+  X(kExpired, "expired")                 /* older than its class may be */      \
+  X(kDeadLetter, "deadLetter")           /* refused for good, kept aside */     \
+  X(kCorrupt, "corrupt")                 /* damaged on disk */                  \
+  X(kLogFull, "logFull")                 /* gave way, as was configured */      \
+  X(kMemoryFull, "memoryFull")           /* the same */
 
 enum class Drop : size_t {
 #define X(id, name) id,

@@ -58,13 +58,15 @@ void Pipeline::SetPlan(std::shared_ptr<const Plan> plan) {
   plan_ = std::move(plan);
 }
 
-void Pipeline::Run(uint32_t id, const Record& record) {
+uint32_t Pipeline::Run(uint32_t id, const Record& record) {
   const Stage* stage = plan_->Find(id);
+  copies_ = 0;
   if (stage == nullptr) {
     context_.counters->Add(Drop::kNoRoute, record.record_class);
-    return;
+  } else {
+    RunStage(*stage, record);
   }
-  RunStage(*stage, record);
+  return copies_;
 }
 
 void Pipeline::RunStage(const Stage& stage, const Record& record) {
@@ -113,6 +115,7 @@ void Pipeline::RunBatch(const Stage& stage, const Record& record) {
     return;
   }
   context_.budget->AddRecords(record.record_class, static_cast<int64_t>(stage.next.size()));
+  copies_ += static_cast<uint32_t>(stage.next.size());
   const int64_t devices = context_.devices->load(std::memory_order_relaxed);
   batchers_[stage.index]->batcher().Add(record, static_cast<uint32_t>(devices));
 }
@@ -123,6 +126,7 @@ void Pipeline::OnBatch(const Stage& stage, BatchPtr batch) {
   counters.records_out.Add(batch->record_count);
   if (stage.spec.messages && batch->kind == BatchKind::kEnvelope) EnvelopeMessage(stage, *batch);
   if (stage.next.empty()) return;
+  batch->worker = static_cast<uint32_t>(context_.worker);
   for (size_t i = 0; i + 1 < stage.next.size(); ++i) {
     Queue(*stage.next[i], std::make_unique<Batch>(*batch));
   }
@@ -143,7 +147,9 @@ void Pipeline::PushSingle(const Stage& stage, const Record& record) {
     batch->bytes.assign(record.payload);
   }
   batch->stage = stage.spec.id;
+  batch->worker = static_cast<uint32_t>(context_.worker);
   context_.budget->AddRecords(record.record_class, 1);
+  ++copies_;
   stage.lanes->Push(std::move(batch));
 }
 
@@ -206,10 +212,15 @@ void Pipeline::EnvelopeMessage(const Stage& stage, const Batch& batch) {
   context_.message_bell->Ring();
 }
 
-int64_t Pipeline::NextDeadline() const {
-  int64_t first = Batcher::kNever;
+int64_t Pipeline::NextDeadline() {
+  int64_t first = kNever;
   for (const auto& stage : batchers_) {
-    if (stage) first = std::min(first, stage->batcher().NextDeadline());
+    if (!stage) continue;
+    const std::vector<const Stage*>& uplinks = stage->stage().next;
+    const bool hurried = std::any_of(uplinks.begin(), uplinks.end(),
+                                     [](const Stage* uplink) { return uplink->lanes->hurried(); });
+    stage->batcher().SetHaste(hurried ? &context_.linger_us : nullptr);
+    first = std::min(first, stage->batcher().NextDeadline());
   }
   return first;
 }

@@ -22,6 +22,8 @@ struct PipelineContext {
   ByteRing* messages = nullptr;      // frames for JavaScript; this worker is the writer
   Doorbell* message_bell = nullptr;
   const std::atomic<int64_t>* devices = nullptr;  // connected, of the whole engine
+  // The longest that a batch may stay open while its uplink's lanes are hurried, by class, µs.
+  std::array<int64_t, kClasses + 1> linger_us{};
 };
 
 // Thread safety: owned by one worker.
@@ -37,9 +39,11 @@ class Pipeline {
   void SetPlan(std::shared_ptr<const Plan> plan);
 
   // Puts a record into stage `id`. A stage that the plan does not have is counted as "no route".
-  void Run(uint32_t id, const Record& record);
+  // Returns how often the record's receipt comes back: once for each copy that is on its way to an
+  // uplink.
+  uint32_t Run(uint32_t id, const Record& record);
 
-  int64_t NextDeadline() const;
+  int64_t NextDeadline();
   void OnTime(int64_t now_us);
 
   // Seals the open batches of stage `id`, 0 = of all.
@@ -72,6 +76,7 @@ class Pipeline {
   std::vector<std::unique_ptr<BatchStage>>
       batchers_;                // index as Plan::stages(), null for other kinds
   uint64_t next_envelope_ = 1;  // id of batch messages
+  uint32_t copies_ = 0;         // of the record at hand
 };
 
 }  // namespace seganet

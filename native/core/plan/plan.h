@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -31,11 +32,13 @@ struct StageSpec {
   uint8_t default_class = 0;
   BatcherOptions batcher;  // batch
   uint32_t uplink = 0;     // uplink: number of its lanes
+  std::string name;        // uplink: under which the log keeps its batches, 0..64 bytes
   uint32_t every_n = 0;    // tap
   uint32_t per_second = 0;
 };
 
 inline constexpr size_t kMaxStages = 1024;
+inline constexpr size_t kMaxStageName = 64;
 // Stages that one record may run through on all its ways: diamonds multiply.
 inline constexpr size_t kMaxVisits = 1024;
 

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "core/log/chunk.h"
 #include "core/record/record.h"
 
 namespace seganet {
@@ -19,14 +21,24 @@ enum class BatchKind : uint8_t {
 
 enum class SealReason : uint8_t { kSingle, kBytes, kDelay, kFlush, kPlan };
 
+// Whether a batch is on disk (queue/unsaved.h).
+enum class Saved : uint8_t { kNo, kUnderWay, kYes };
+
 struct Batch {
-  uint64_t id = 0;  // set by Lanes; ascends in the order of sealing
+  uint64_t id = 0;        // set by Lanes; ascends in the order of sealing, or of loading
+  uint64_t epoch = 0;     // of the run that sealed it; 0 = this one
+  uint64_t sequence = 0;  // of that run; with epoch and class it names the batch for ever
   BatchKind kind = BatchKind::kEnvelope;
   SealReason reason = SealReason::kSingle;
   uint8_t record_class = 0;
   uint8_t flags = 0;  // kFlag…; of the record for kSingle
   bool redelivery = false;
-  uint32_t stage = 0;  // the uplink stage that it waits at
+  bool backlog = false;  // came back from the log
+  Saved saved = Saved::kNo;
+  uint16_t place = 0;   // its entry in the chunk
+  uint32_t worker = 0;  // that sealed it, and that its receipts go back to
+  uint64_t chunk = 0;   // ticket of the chunk that it is in, 0 = none
+  uint32_t stage = 0;   // the uplink stage that it waits at
   uint32_t ticket = 0;
   uint32_t record_count = 0;
   uint32_t record_bytes = 0;  // payload bytes of its records
@@ -35,10 +47,16 @@ struct Batch {
   int64_t first_ts_ms = 0;
   int64_t last_ts_ms = 0;
   int64_t oldest_us = 0;  // CLOCK_MONOTONIC when its oldest record arrived
+  int64_t sealed_us = 0;  // when it came to the lanes
+  std::vector<Receipt> receipts;
   std::string bytes;
+  // Neighbours in the list of unsaved batches.
+  Batch* before = nullptr;
+  Batch* after = nullptr;
 
-  // What it counts in the memory budget.
-  size_t Cost() const { return sizeof(Batch) + bytes.capacity(); }
+  // What it counts in the memory budget. Does not change while it waits: what is taken is given
+  // back.
+  size_t Cost() const { return sizeof(Batch) + bytes.capacity() + record_count * sizeof(Receipt); }
 };
 
 using BatchPtr = std::unique_ptr<Batch>;
@@ -51,6 +69,14 @@ void CountIn(const Record& record, Batch* batch);
 
 // A batch of one record that is published as it stands.
 BatchPtr SingleBatch(const Record& record);
+
+// What the log keeps of a batch, and a batch from that. The entry's bytes are the batch's.
+ChunkEntry EntryOf(const Batch& batch);
+BatchPtr BatchOf(const ChunkEntry& entry, uint8_t record_class, uint64_t epoch);
+
+// The batch with these records alone (ascending, from 0; a line of an envelope is a record), and
+// with its receipts and its place in the log.
+BatchPtr PickRecords(BatchPtr batch, const std::vector<uint32_t>& records);
 
 }  // namespace seganet
 

@@ -78,11 +78,18 @@ void Batcher::Seal(Open* open, SealReason reason) {
   sink_->OnBatch(std::exchange(open->batch, nullptr));
 }
 
+int64_t Batcher::DeadlineOf(const Open& open) const {
+  int64_t delay_us = int64_t{options_.max_delay_ms} * 1000;
+  if (longest_us_ != nullptr)
+    delay_us = std::min(delay_us, (*longest_us_)[open.batch->record_class]);
+  return open.batch->oldest_us + delay_us;
+}
+
 int64_t Batcher::NextDeadline() const {
   int64_t first = kNever;
   for (const Open& open : open_) {
     if (!open.batch) continue;
-    first = std::min(first, open.batch->oldest_us + int64_t{options_.max_delay_ms} * 1000);
+    first = std::min(first, DeadlineOf(open));
   }
   return first;
 }
@@ -90,9 +97,7 @@ int64_t Batcher::NextDeadline() const {
 void Batcher::OnTime(int64_t now_us) {
   for (Open& open : open_) {
     if (!open.batch) continue;
-    if (open.batch->oldest_us + int64_t{options_.max_delay_ms} * 1000 <= now_us) {
-      Seal(&open, SealReason::kDelay);
-    }
+    if (DeadlineOf(open) <= now_us) Seal(&open, SealReason::kDelay);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/base/clock.h"
 #include "core/base/status.h"
 #include "core/queue/batch.h"
 #include "core/record/record.h"
@@ -46,8 +47,6 @@ class Batcher {
     virtual void OnBatch(BatchPtr batch) = 0;
   };
 
-  static constexpr int64_t kNever = INT64_MAX;
-
   // `sink` outlives the batcher. REQUIRES: Validate(options).ok().
   Batcher(const BatcherOptions& options, Sink* sink) : options_(options), sink_(sink) {}
   Batcher(const Batcher&) = delete;
@@ -62,6 +61,10 @@ class Batcher {
   // CLOCK_MONOTONIC of the first batch that falls due, kNever when none is open.
   int64_t NextDeadline() const;
 
+  // No batch stays open longer than this (by class, µs; null = no such limit), whatever t says: its
+  // devices wait for the log.
+  void SetHaste(const std::array<int64_t, kClasses + 1>* longest_us) { longest_us_ = longest_us; }
+
   // Seals every open batch, most urgent class first.
   void Flush(SealReason reason);
 
@@ -75,11 +78,13 @@ class Batcher {
   };
 
   bool Batching(uint32_t devices);
+  int64_t DeadlineOf(const Open& open) const;
   void Seal(Open* open, SealReason reason);
 
   const BatcherOptions options_;
   Sink* const sink_;
   bool batching_ = false;
+  const std::array<int64_t, kClasses + 1>* longest_us_ = nullptr;
   std::string encoded_;                  // the record at hand; kept for its memory
   std::array<Open, kClasses + 1> open_;  // index = class
 };

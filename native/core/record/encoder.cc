@@ -1,5 +1,6 @@
 #include "core/record/encoder.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "core/record/json.h"
@@ -61,6 +62,21 @@ void AppendEntry(const Record& record, std::string* out) {
   out->append(record.device);
   out->append(record.topic);
   out->append(record.payload);
+}
+
+size_t LineEnd(std::string_view bytes, size_t at) {
+  const size_t feed = bytes.find('\n', at);
+  return feed == std::string_view::npos ? bytes.size() : feed + 1;
+}
+
+size_t EntryEnd(std::string_view bytes, size_t at) {
+  constexpr size_t kHead = 8;
+  if (bytes.size() - at < kHead) return bytes.size();
+  const auto byte = [&](size_t i) { return size_t{static_cast<uint8_t>(bytes[at + i])}; };
+  const size_t device = byte(1) + 1;
+  const size_t topic = byte(2) | byte(3) << 8;
+  const size_t payload = byte(4) | byte(5) << 8 | byte(6) << 16 | byte(7) << 24;
+  return std::min(bytes.size(), at + kHead + device + topic + payload);
 }
 
 }  // namespace seganet

@@ -4,6 +4,7 @@
 #define SEGANET_CORE_RECORD_ENCODER_H_
 
 #include <string>
+#include <string_view>
 
 #include "core/record/record.h"
 
@@ -18,6 +19,11 @@ void AppendNdjson(const Record& record, std::string* out);
 // payload length (little endian), device, topic, payload. REQUIRES: the record keeps the limits of
 // record.h.
 void AppendEntry(const Record& record, std::string* out);
+
+// Where the NDJSON line, or the entry of a `records` batch, that begins at `at` ends. At most
+// bytes.size(). REQUIRES: at < bytes.size().
+size_t LineEnd(std::string_view bytes, size_t at);
+size_t EntryEnd(std::string_view bytes, size_t at);
 
 // Bytes that the record takes as an MQTT PUBLISH at QoS 1, at most: what counts against a batch's
 // byte limit.

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/record/receipt.h"
+
 namespace seganet {
 
 // Priority; 1 is the most urgent, as in the paper.
@@ -36,6 +38,7 @@ struct Record {
   uint32_t ticket = 0;     // asks for a completion, 0 = no
   int64_t ts_ms = 0;       // CLOCK_REALTIME at ingest
   int64_t arrived_us = 0;  // CLOCK_MONOTONIC at ingest
+  Receipt receipt;         // who is told when it is safe
 };
 
 }  // namespace seganet

@@ -31,6 +31,7 @@ void Agent::Start(std::string_view bytes) {
 }
 
 void Agent::Poll(int events) {
+  events_ = events;
   if (events == 0) {
     uv_poll_stop(&poll_);
     return;
@@ -49,7 +50,8 @@ void Agent::Poll(int events) {
 
 void Agent::OnReadable() {
   for (int i = 0; i < kReadsATurn; ++i) {
-    if (!host_->MayRead(this)) {
+    // A device with too much unacknowledged is read again when some of it is safe.
+    if (session_.WantsPause() || !host_->MayRead(this)) {
       Poll(0);
       return;
     }
@@ -96,6 +98,14 @@ bool Agent::SendOutput() {
   return false;
 }
 
+void Agent::Flush() {
+  if (closing_ || !SendOutput() || paused) return;
+  if (events_ != UV_READABLE && !session_.WantsPause()) {
+    last_seen_us_ = MonotonicUs();
+    Poll(UV_READABLE);
+  }
+}
+
 void Agent::Resume() {
   if (closing_) return;
   last_seen_us_ = MonotonicUs();
@@ -104,7 +114,7 @@ void Agent::Resume() {
 
 void Agent::CheckKeepAlive(int64_t now_us) {
   const int64_t keep_alive_us = int64_t{session_.keep_alive_s()} * 1'500'000;
-  if (keep_alive_us > 0 && !paused && now_us - last_seen_us_ > keep_alive_us) {
+  if (keep_alive_us > 0 && events_ != 0 && now_us - last_seen_us_ > keep_alive_us) {
     Close(AgentEnd::kKeepAlive);
   }
 }
@@ -126,10 +136,13 @@ mqtt::ConnectCode Agent::OnConnect(const mqtt::Connect&) {
 }
 
 void Agent::OnPublish(const mqtt::Publish& publish) {
-  host_->OnRecord(this, publish);
-  // The record is in the engine's memory; the log that makes this survive a crash is a layer of its
-  // own.
-  if (publish.qos > 0) session_.AcknowledgeSlot(publish.slot);
+  const uint32_t copies = host_->OnRecord(this, publish);
+  if (publish.qos == 0) return;
+  if (copies == 0) {
+    session_.AcknowledgeSlot(publish.slot);
+  } else {
+    session_.ExpectAcknowledgements(publish.slot, static_cast<uint16_t>(copies));
+  }
 }
 
 }  // namespace seganet

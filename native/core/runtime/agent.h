@@ -37,7 +37,8 @@ class AgentHost {
   virtual void OnRead(size_t bytes) = 0;
   // The device is accepted; false = no room for it.
   virtual bool OnConnect(Agent* agent, std::string_view device) = 0;
-  virtual void OnRecord(Agent* agent, const mqtt::Publish& publish) = 0;
+  // Returns how many acknowledgements of the record the host will bring (Agent::Acknowledge).
+  virtual uint32_t OnRecord(Agent* agent, const mqtt::Publish& publish) = 0;
   // The last call about this agent, which is deleted afterwards.
   virtual void OnClosed(Agent* agent, AgentEnd end) = 0;
 };
@@ -56,6 +57,12 @@ class Agent : private mqtt::Handler {
   // Reads again after MayRead said no.
   void Resume();
 
+  // A copy of the record in `slot` is safe. The PUBACK leaves with the next Flush.
+  void Acknowledge(uint64_t slot) { session_.AcknowledgeSlot(slot); }
+
+  // Sends what waits to be sent.
+  void Flush();
+
   // Ends the connection.
   void Close(AgentEnd end);
 
@@ -70,6 +77,9 @@ class Agent : private mqtt::Handler {
 
   Device* device = nullptr;  // set by the host in OnConnect
   bool paused = false;       // kept by the host
+  uint32_t row = 0;          // in the host's table of agents
+  uint32_t life = 0;
+  bool dirty = false;  // kept by the host: has to be flushed
 
  private:
   ~Agent() override = default;
@@ -91,6 +101,7 @@ class Agent : private mqtt::Handler {
   uv_poll_t poll_;
   int64_t last_seen_us_;
   mqtt::CloseReason close_reason_ = mqtt::CloseReason::kNone;
+  int events_ = 0;  // what is polled for
   bool connected_ = false;
   bool closing_ = false;
 };

@@ -26,10 +26,29 @@ Status ValidateOptions(const EngineOptions& options) {
         Range("maxPacketBytes", options.max_packet_bytes, 1024, 16 * kMiB),
         Range("maxDevices", options.max_devices, 1, 1'000'000),
         Range("messageRingMiB", options.message_ring_mib, 4, 1024),
-        Range("wakeIntervalUs", options.wake_interval_us, 0, kMaxWakeIntervalUs)}) {
+        Range("wakeIntervalUs", options.wake_interval_us, 0, kMaxWakeIntervalUs),
+        Range("lingerUrgentMs", options.linger_urgent_ms, 0, 1000),
+        Range("lingerMs", options.linger_ms, 0, 1000),
+        Range("patienceMs", options.patience_ms, 0, 60'000)}) {
     if (!status.ok()) return status;
   }
+  if (options.acknowledge == Acknowledge::kStored && !options.log) {
+    return Status::InvalidArgument("acknowledge 'stored' needs the log");
+  }
   return {};
+}
+
+SavePolicy PolicyOf(const EngineOptions& options) {
+  SavePolicy save;
+  save.log = options.log;
+  save.disk_first = options.acknowledge == Acknowledge::kStored;
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    const uint32_t linger_ms = c <= kHigh ? options.linger_urgent_ms : options.linger_ms;
+    save.linger_us[c] = int64_t{linger_ms} * 1000;
+  }
+  save.patience_us = int64_t{options.patience_ms} * 1000;
+  save.drop_when_full = options.drop_when_full;
+  return save;
 }
 
 }  // namespace
@@ -49,6 +68,13 @@ Status Engine::Start(const EngineOptions& options) {
 
   options_ = options;
   budget_.SetLimit(options.memory_mib * kMiB);
+  save_ = PolicyOf(options);
+  StoreDeskOptions store_options;
+  store_options.epoch = options.epoch;
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    store_options.ttl_us[c] = int64_t{options.ttl_s[c]} * 1'000'000;
+  }
+  store_.SetOptions(store_options);
   closed_ = false;
   const WorkerShared shared{&budget_, bell_, &devices_, &connections_, &slowed_};
   WorkerOptions worker_options;
@@ -57,6 +83,8 @@ Status Engine::Start(const EngineOptions& options) {
   // a while.
   worker_options.max_devices = size_t{options.max_devices} * 4;
   worker_options.wake_interval_us = options.wake_interval_us;
+  worker_options.acknowledge_at_once = options.acknowledge == Acknowledge::kReceived;
+  worker_options.linger_us = save_.linger_us;
   worker_options.ring_bytes =
       std::max<size_t>(options.message_ring_mib * kMiB, size_t{options.max_packet_bytes} * 4);
   for (size_t i = 0; i < cpus.size(); ++i) {
@@ -86,6 +114,7 @@ Status Engine::ApplyPlan(std::vector<StageSpec> stages) {
                                            [this](uint32_t uplink) { return LanesOf(uplink); });
   for (const auto& worker : workers_) worker->SetPlan(plan);
   plan_ = plan;
+  store_.SetPlan(*plan);
   // Lanes that nothing feeds and nobody serves would be held for ever.
   // The (empty) lanes themselves stay: their counters belong to the engine's sums.
   const std::lock_guard<std::mutex> lock(lanes_mutex_);
@@ -182,17 +211,49 @@ void Engine::Close() {
   closed_ = true;
   if (acceptor_) acceptor_->Stop();
   for (const auto& worker : workers_) worker->Stop();
+  for (const auto& lanes : AllLanes()) lanes->Clear(Drop::kClosed);
+}
+
+void Engine::SaveAll() {
+  for (const auto& lanes : AllLanes()) lanes->SaveAll();
+}
+
+std::array<int64_t, kClasses + 1> Engine::Unsaved() {
+  std::array<int64_t, kClasses + 1> sum{};
+  for (const auto& lanes : AllLanes()) {
+    const auto records = lanes->Unsaved();
+    for (size_t c = 0; c < sum.size(); ++c) sum[c] += records[c];
+  }
+  return sum;
+}
+
+std::vector<std::shared_ptr<Lanes>> Engine::AllLanes() {
+  std::vector<std::shared_ptr<Lanes>> all;
   const std::lock_guard<std::mutex> lock(lanes_mutex_);
-  for (const auto& [number, lanes] : lanes_) lanes->Clear(Drop::kClosed);
+  for (const auto& [number, lanes] : lanes_) all.push_back(lanes);
+  return all;
 }
 
 std::shared_ptr<Lanes> Engine::LanesOf(uint32_t number) {
   const std::lock_guard<std::mutex> lock(lanes_mutex_);
   std::shared_ptr<Lanes>& lanes = lanes_[number];
   if (!lanes) {
-    lanes = std::make_shared<Lanes>(
-        LanesOptions(), &budget_, &latency_,
-        [this](const Batch& batch, bool delivered) { OnDone(batch, delivered); });
+    LanesContext context;
+    context.budget = &budget_;
+    context.latency = &latency_;
+    context.sequence = &sequence_;
+    context.receipts = this;
+    context.on_done = [this](const Batch& batch, bool delivered) { OnDone(batch, delivered); };
+    context.on_room = [this] { OnRoom(); };
+    context.save = save_;
+    context.epoch = options_.epoch;
+    if (save_.log) {
+      context.ledger = store_.ledger();
+      context.dead_letters = store_.dead_letters();
+    }
+    context.on_due = [this](int64_t due_us) { store_.WakeAt(due_us); };
+    context.wake_log = [this] { store_.Wake(); };
+    lanes = std::make_shared<Lanes>(std::move(context));
   }
   return lanes;
 }
@@ -205,6 +266,13 @@ void Engine::OnDone(const Batch& batch, bool delivered) {
     }
     bell_->Ring();
   }
+}
+
+void Engine::Return(size_t worker, std::vector<Receipt> receipts) {
+  if (worker < workers_.size()) workers_[worker]->ReturnReceipts(std::move(receipts));
+}
+
+void Engine::OnRoom() {
   if (slowed_.load(std::memory_order_relaxed) && budget_.low() &&
       slowed_.exchange(false, std::memory_order_relaxed)) {
     for (const auto& worker : workers_) worker->Resume();
@@ -246,8 +314,8 @@ void Engine::ReadCounters(std::array<uint64_t, kCounters>* counters,
     add_block(acceptor_->counters());
     add_reasons(acceptor_->close_reasons());
   }
-  const std::lock_guard<std::mutex> lock(lanes_mutex_);
-  for (const auto& [number, lanes] : lanes_) add_block(lanes->counters());
+  for (const auto& lanes : AllLanes()) add_block(lanes->counters());
+  add_block(store_.counters());
 }
 
 }  // namespace seganet

@@ -18,9 +18,17 @@
 #include "core/queue/budget.h"
 #include "core/queue/lanes.h"
 #include "core/runtime/acceptor.h"
+#include "core/runtime/store_desk.h"
 #include "core/runtime/worker.h"
 
 namespace seganet {
+
+// When a device's PUBACK leaves.
+enum class Acknowledge : uint8_t {
+  kReceived,  // at once
+  kSafe,      // on disk or acknowledged by the cloud
+  kStored,    // on disk
+};
 
 // Defaults and ranges: native/index.d.ts, EngineOptions.
 struct EngineOptions {
@@ -31,6 +39,14 @@ struct EngineOptions {
   uint32_t max_devices = 10'000;
   uint32_t message_ring_mib = 4;
   uint32_t wake_interval_us = 700;
+  Acknowledge acknowledge = Acknowledge::kReceived;
+  bool log = false;
+  uint32_t linger_urgent_ms = 10;
+  uint32_t linger_ms = 50;
+  uint32_t patience_ms = 1000;
+  std::array<uint32_t, kClasses + 1> ttl_s{};
+  bool drop_when_full = false;
+  uint64_t epoch = 1;
 };
 
 enum class PushResult { kOk = 0, kFull = 1, kTooLong = 2, kClosed = 3, kNoStage = 4 };
@@ -49,11 +65,11 @@ struct Completion {
 
 // Thread safety: all members from the thread that made the engine, but where a comment says
 // otherwise.
-class Engine {
+class Engine : private ReceiptDesk {
  public:
   // `bell` rings when messages or completions wait; it outlives the engine.
   explicit Engine(Doorbell* bell);
-  ~Engine();  // closes
+  ~Engine() override;  // closes
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
@@ -84,6 +100,9 @@ class Engine {
   // Seals open batches of a stage, 0 = of all.
   void Flush(uint32_t stage);
 
+  // Everything that is not on disk is due, from now on: for the orderly end.
+  void SaveAll();
+
   // Closes the listeners and stops reading devices; their connections stay open until Close.
   void StopReading();
 
@@ -93,6 +112,12 @@ class Engine {
 
   // The lanes of uplink `number`, made when new. Any thread.
   std::shared_ptr<Lanes> LanesOf(uint32_t number);
+
+  // What the store thread serves.
+  StoreDesk& store() { return store_; }
+  const EngineOptions& options() const { return options_; }
+  // Records neither on disk nor acknowledged by the cloud, by class.
+  std::array<int64_t, kClasses + 1> Unsaved();
 
   uint32_t WorkerOf(std::string_view device) const;
   std::vector<WorkerInfo> Workers() const;
@@ -109,6 +134,9 @@ class Engine {
 
  private:
   void OnDone(const Batch& batch, bool delivered);
+  void OnRoom();
+  void Return(size_t worker, std::vector<Receipt> receipts) override;
+  std::vector<std::shared_ptr<Lanes>> AllLanes();
 
   Doorbell* const bell_;
   EngineOptions options_;
@@ -125,6 +153,10 @@ class Engine {
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<Acceptor> acceptor_;
   size_t next_ring_ = 0;  // TakeMessages begins with another worker each time
+
+  std::atomic<uint64_t> sequence_{0};
+  SavePolicy save_;
+  StoreDesk store_{&budget_, this, [this] { return AllLanes(); }};
 
   std::mutex lanes_mutex_;
   std::map<uint32_t, std::shared_ptr<Lanes>> lanes_;

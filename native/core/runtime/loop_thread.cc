@@ -62,6 +62,11 @@ bool LoopThread::Post(std::function<void()> task) {
   return true;
 }
 
+void LoopThread::Nudge() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (running_) Wake();
+}
+
 bool LoopThread::Call(const std::function<void()>& task) {
   std::promise<void> done;
   {

@@ -42,6 +42,9 @@ class LoopThread {
   // not run.
   bool Call(const std::function<void()>& task);
 
+  // Wake from any thread, at any time; nothing happens when it does not run.
+  void Nudge();
+
   // Makes OnWake run soon; several calls may end in one. REQUIRES: started and not stopped.
   void Wake() {
     if (!awake_.exchange(true, std::memory_order_acq_rel)) uv_async_send(&async_);

@@ -30,7 +30,7 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
       messages_(options.ring_bytes),
       devices_(options.max_devices, shared.devices),
       pipeline_(PipelineContext{options.index, shared.budget, &counters_, &messages_,
-                                shared.message_bell, shared.devices}),
+                                shared.message_bell, shared.devices, options.linger_us}),
       read_buffer_(kReadBufferBytes) {}
 
 Worker::~Worker() { Stop(); }
@@ -58,6 +58,8 @@ void Worker::OnStart() {
 void Worker::OnStop() {
   DrainWhatIsThere();
   pipeline_.Flush(0, SealReason::kFlush);
+  // Devices whose records are safe learn it before their connection ends.
+  ServeReceipts();
   const std::vector<Agent*> agents(agents_.begin(), agents_.end());
   for (Agent* agent : agents) agent->Close(AgentEnd::kStopped);
   uv_close(Handle(&deadline_timer_), nullptr);
@@ -71,6 +73,7 @@ void Worker::Adopt(Handoff handoff) {
     now_ = Now::Read();
     auto* agent = new Agent(this, loop(), limits_, handoff.fd, handoff.stage, handoff.device);
     agents_.insert(agent);
+    Enroll(agent);
     OnRead(handoff.bytes.size());
     agent->Start(handoff.bytes);
   };
@@ -141,6 +144,7 @@ size_t Worker::TakeMessages(char* to, size_t capacity) {
 }
 
 void Worker::OnWake() {
+  ServeReceipts();
   ServePushes();
   if (!paused_.empty()) ResumeAgents();
 }
@@ -205,8 +209,10 @@ bool Worker::MustPause() {
 
 bool Worker::MayRead(Agent* agent) {
   if (!MustPause()) return true;
-  agent->paused = true;
-  paused_.push_back(agent);
+  if (!agent->paused) {
+    agent->paused = true;
+    paused_.push_back(agent);
+  }
   return false;
 }
 
@@ -250,7 +256,7 @@ bool Worker::OnConnect(Agent* agent, std::string_view id) {
   return true;
 }
 
-void Worker::OnRecord(Agent* agent, const mqtt::Publish& publish) {
+uint32_t Worker::OnRecord(Agent* agent, const mqtt::Publish& publish) {
   Record record;
   record.device = agent->device->id;
   record.topic = publish.topic;
@@ -262,11 +268,65 @@ void Worker::OnRecord(Agent* agent, const mqtt::Publish& publish) {
   record.arrived_us = now_.mono_us;
   agent->device->last_seen_us = now_.mono_us;
   counters_.Add(Counter::kRecordsReceived);
-  pipeline_.Run(agent->stage(), record);
+  if (!options_.acknowledge_at_once && publish.qos > 0) {
+    record.receipt = {agent->row, agent->life, publish.slot};
+  }
+  const uint32_t copies = pipeline_.Run(agent->stage(), record);
+  return record.receipt.slot == 0 ? 0 : copies;
+}
+
+void Worker::Enroll(Agent* agent) {
+  if (free_rows_.empty()) {
+    free_rows_.push_back(static_cast<uint32_t>(rows_.size()));
+    rows_.emplace_back();
+  }
+  agent->row = free_rows_.back();
+  free_rows_.pop_back();
+  AgentRow& row = rows_[agent->row];
+  agent->life = ++row.life;
+  row.agent = agent;
+}
+
+void Worker::ReturnReceipts(std::vector<Receipt> receipts) {
+  {
+    const std::lock_guard<std::mutex> lock(receipts_mutex_);
+    if (receipts_.empty()) {
+      receipts_ = std::move(receipts);
+    } else {
+      receipts_.insert(receipts_.end(), receipts.begin(), receipts.end());
+    }
+  }
+  Nudge();
+}
+
+// One write for each device, whatever number of its records is safe.
+void Worker::ServeReceipts() {
+  {
+    const std::lock_guard<std::mutex> lock(receipts_mutex_);
+    served_receipts_.swap(receipts_);
+  }
+  for (const Receipt& receipt : served_receipts_) {
+    const AgentRow& row = rows_[receipt.agent];
+    if (row.agent == nullptr || row.life != receipt.life) continue;  // the device has left
+    row.agent->Acknowledge(receipt.slot);
+    if (!row.agent->dirty) {
+      row.agent->dirty = true;
+      dirty_.push_back(row.agent);
+    }
+  }
+  served_receipts_.clear();
+  // Closed agents live until the loop's turn ends, so a pointer stays good while this runs.
+  for (Agent* agent : dirty_) {
+    agent->dirty = false;
+    agent->Flush();
+  }
+  dirty_.clear();
 }
 
 void Worker::OnClosed(Agent* agent, AgentEnd end) {
   agents_.erase(agent);
+  rows_[agent->row].agent = nullptr;
+  free_rows_.push_back(agent->row);
   if (agent->paused) paused_.erase(std::find(paused_.begin(), paused_.end(), agent));
   if (agent->device != nullptr && agent->device->agent == agent) {
     devices_.Disconnected(agent->device);
@@ -304,7 +364,7 @@ void Worker::ArmTimer() {
 }
 
 void Worker::OnTime() {
-  armed_us_ = Batcher::kNever;
+  armed_us_ = kNever;
   pipeline_.OnTime(MonotonicUs());
 }
 

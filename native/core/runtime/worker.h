@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <unordered_set>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct WorkerOptions {
   size_t max_devices = 40'000;     // rows of the device table
   size_t ring_bytes = 4u << 20;    // each direction
   int64_t wake_interval_us = 700;  // EngineOptions::wake_interval_us
+  bool acknowledge_at_once = true;
+  std::array<int64_t, kClasses + 1> linger_us{};  // PipelineContext::linger_us
 };
 
 // What the workers of an engine share; outlives them.
@@ -58,6 +61,9 @@ class Worker : public LoopThread, private AgentHost {
   // The budget has room again.
   void Resume();
 
+  // Records of devices of this worker are safe. Any thread, also after the end.
+  void ReturnReceipts(std::vector<Receipt> receipts);
+
   // Puts a record into the ring to this worker; false when it is full.
   bool Push(uint32_t stage, const Record& record, bool assign_seq);
 
@@ -80,10 +86,18 @@ class Worker : public LoopThread, private AgentHost {
   std::span<uint8_t> read_buffer() override;
   void OnRead(size_t bytes) override;
   bool OnConnect(Agent* agent, std::string_view device) override;
-  void OnRecord(Agent* agent, const mqtt::Publish& publish) override;
+  uint32_t OnRecord(Agent* agent, const mqtt::Publish& publish) override;
   void OnClosed(Agent* agent, AgentEnd end) override;
 
+  // A row of the table by which receipts find their agent. A row is used again under a new life.
+  struct AgentRow {
+    Agent* agent = nullptr;
+    uint32_t life = 0;
+  };
+
   void ServePushes();
+  void ServeReceipts();
+  void Enroll(Agent* agent);
   bool MessagesHigh();
   void DrainRing(size_t most);
   void DrainWhatIsThere();
@@ -108,15 +122,21 @@ class Worker : public LoopThread, private AgentHost {
 
   std::vector<uint8_t> read_buffer_;
   std::unordered_set<Agent*> agents_;
+  std::vector<AgentRow> rows_;  // by Agent::row
+  std::vector<uint32_t> free_rows_;
   std::vector<Agent*> paused_;
   bool reading_ = true;
+  std::mutex receipts_mutex_;
+  std::vector<Receipt> receipts_;         // that came back
+  std::vector<Receipt> served_receipts_;  // at hand; kept for its memory
+  std::vector<Agent*> dirty_;
   std::atomic<bool> waits_for_messages_{false};  // read by TakeMessages
   Now now_;                                      // of the read or wake-up at hand
   uv_timer_t deadline_timer_;
   uv_timer_t sweep_timer_;
   uv_prepare_t before_poll_;
   int64_t last_wake_us_ = 0;
-  int64_t armed_us_ = Batcher::kNever;  // what deadline_timer_ is set to
+  int64_t armed_us_ = kNever;  // what deadline_timer_ is set to
 };
 
 }  // namespace seganet

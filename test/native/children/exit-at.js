@@ -41,7 +41,7 @@ const stages = {
     const engine = start();
     push(engine, 5000);
     const source = new UplinkSource(engine.token, 0, () => {});
-    await until(() => source.take(Buffer.alloc(4096), new Float64Array(12)) > 0, 'a batch');
+    await until(() => source.take(Buffer.alloc(4096), new Float64Array(16)) > 0, 'a batch');
   },
   'with a source in a worker': async () => {
     const engine = start();

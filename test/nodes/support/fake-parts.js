@@ -1,5 +1,5 @@
 'use strict';
-// An engine and an uplink thread in memory, for the logic of the nodes alone: who is called, when and in which order.
+// An engine, an uplink thread and a store thread in memory, for the logic of the nodes alone: who is called, when and in which order.
 // What the native parts really do is tested with them, in test/runtime and test/system.
 
 const { EventEmitter } = require('node:events');
@@ -14,6 +14,7 @@ const NO_STAGE = 4;
 const calls = [];
 const engines = [];
 const threads = [];
+const stores = [];
 
 class Engine {
   constructor(options, ring) {
@@ -22,6 +23,12 @@ class Engine {
       frames: [],
       completions: [],
       held: [],
+      /** Of these, how many are on disk; the first ones are. */
+      stored: 0,
+      /** Records on disk alone. */
+      backlog: 0,
+      /** Records in open batches. */
+      open: 0,
       ports: new Map(),
       full: 0,
       refuseListen: null,
@@ -108,6 +115,10 @@ class Engine {
   flush(stage) {
     calls.push(`flush ${stage}`);
   }
+  saveAll() {
+    calls.push('saveAll');
+    this.onSaveAll?.();
+  }
   stopReading() {
     calls.push('stopReading');
   }
@@ -116,12 +127,16 @@ class Engine {
       const records = this.pushes.filter(({ stage }) => stage === id).length;
       return { id, recordsIn: records, recordsOut: records, batches: 0, copiesDropped: 0 };
     });
-    const heldRecords = [0, 0, 0, this.held.length, 0];
+    const stored = Math.min(this.stored, this.held.length);
+    const normal = (count) => [0, 0, 0, count, 0];
     return {
       devices: 0,
       heldBytes: 0,
       budgetBytes: 1,
-      heldRecords,
+      heldRecords: normal(this.held.length + this.open),
+      unsavedRecords: normal(this.held.length - stored),
+      storedRecords: normal(stored + this.backlog),
+      backlogRecords: normal(this.backlog),
       slowed: false,
       counters: {},
       drops: {},
@@ -149,18 +164,38 @@ class UplinkThread extends EventEmitter {
     Object.assign(this, { token, uplink });
     this.emit('state', { state: 'connected', rttMs: 3 });
   }
-  async stop() {
+  async stop(timeoutMs) {
+    this.stopMs = timeoutMs;
     calls.push(`thread.stop ${this.number}`);
+  }
+}
+
+class StoreThread extends EventEmitter {
+  constructor(options) {
+    super();
+    this.options = options;
+    stores.push(this);
+  }
+  attach(token) {
+    calls.push('store.attach');
+    this.token = token;
+    this.emit('state', { state: 'ready', code: '', reason: '', chunks: 0 });
+  }
+  async stop() {
+    calls.push('store.stop');
+    this.emit('state', { state: 'stopped', code: '', reason: '' });
+    return true;
   }
 }
 
 const parts = {
   native: { Engine },
+  store: { StoreThread },
   uplink: { UplinkThread, validateTopicTemplate: (text) => (text.includes('#') ? 'must not hold #' : true) }
 };
 
 function reset() {
-  for (const list of [calls, engines, threads]) list.length = 0;
+  for (const list of [calls, engines, threads, stores]) list.length = 0;
 }
 
-module.exports = { parts, calls, engines, threads, reset };
+module.exports = { parts, calls, engines, threads, stores, reset };

@@ -14,7 +14,8 @@ const names = [
   'batch',
   'uplink',
   'tap',
-  'stats'
+  'stats',
+  'unbatch'
 ];
 const junction = require('@node-red/nodes/core/common/05-junction.js');
 const modules = names.map((name) => require(`../../../nodes/seganet-${name}`));

@@ -27,9 +27,13 @@ class AckQueue {
   // slot of its own: the sender counts on one PUBACK for each packet.
   uint64_t Push(uint16_t packet_id) {
     if (pending() == capacity_ && !Grow()) return 0;
-    ring_[tail_ & (capacity_ - 1)] = {packet_id, false};
+    ring_[tail_ & (capacity_ - 1)] = {packet_id, 1};
     return tail_++;
   }
+
+  // The slot needs `n` acknowledgements before its PUBACK may leave: one for each copy of the
+  // record that has to get safe. REQUIRES: waiting, n > 0.
+  void Expect(uint64_t slot, uint16_t n) { ring_[slot & (capacity_ - 1)].missing = n; }
 
   // Marks `slot` and calls release(packet_id) for each that may leave now. False when the slot is
   // not waiting: never given out, or acknowledged before.
@@ -38,13 +42,13 @@ class AckQueue {
     // A slot below head_ wraps around to a large distance.
     if (slot - head_ >= tail_ - head_) return false;
     Entry& entry = ring_[slot & (capacity_ - 1)];
-    if (entry.done) return false;
-    entry.done = true;
-    if (slot != head_) return true;
+    if (entry.missing == 0) return false;
+    --entry.missing;
+    if (entry.missing > 0 || slot != head_) return true;
     do {
       release(ring_[head_ & (capacity_ - 1)].packet_id);
       ++head_;
-    } while (head_ != tail_ && ring_[head_ & (capacity_ - 1)].done);
+    } while (head_ != tail_ && ring_[head_ & (capacity_ - 1)].missing == 0);
     if (head_ == tail_ && capacity_ > kKeptCapacity) {
       ring_.reset();
       capacity_ = 0;
@@ -58,7 +62,7 @@ class AckQueue {
  private:
   struct Entry {
     uint16_t packet_id;
-    bool done;
+    uint16_t missing;  // acknowledgements
   };
   static constexpr size_t kFirstCapacity = 16;
 

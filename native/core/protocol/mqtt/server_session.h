@@ -81,6 +81,10 @@ class ServerSession {
   // effect, when the slot is not waiting or the session is closed.
   bool AcknowledgeSlot(uint64_t slot);
 
+  // The slot has to be acknowledged `n` times before its PUBACK leaves; 1 when this is not called.
+  // REQUIRES: the slot of the Publish that is being handled, n > 0.
+  void ExpectAcknowledgements(uint64_t slot, uint16_t n) { acks_.Expect(slot, n); }
+
   // Bytes to send. Valid until the next call of Feed, AcknowledgeSlot or ConsumeOutput.
   std::string_view output() const { return std::string_view(output_).substr(output_sent_); }
   // REQUIRES: n <= output().size().

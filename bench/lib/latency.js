@@ -1,0 +1,50 @@
+'use strict';
+// The sink's samples: every alarm and some normal records, each with its times, for questions about a stretch
+// of time that is known only afterwards.
+
+const fs = require('node:fs');
+
+/**
+ * @typedef {object} Sample
+ * @property {boolean} alarm @property {number} intendedMs @property {number} arrivedMs @property {boolean} historical
+ */
+
+/** @param {string} file @returns {Sample[]} in order of arrival */
+function readSamples(file) {
+  const lines = fs.readFileSync(file, 'utf8').split('\n').filter(Boolean);
+  return lines.map((line) => {
+    const [kind, intended, arrived, lane] = line.split(' ').map(Number);
+    return {
+      alarm: kind === 1,
+      intendedMs: intended / 1000,
+      arrivedMs: arrived / 1000,
+      historical: lane === 1
+    };
+  });
+}
+
+/** @param {number[]} values @param {number} fraction @returns {number | undefined} the smallest that `fraction` do not exceed */
+function percentile(values, fraction) {
+  if (values.length === 0) return undefined;
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(fraction * sorted.length) - 1)];
+}
+
+/**
+ * Latency of live alarms that were meant to be sent in [fromMs, toMs).
+ * @param {Sample[]} samples @param {number} fromMs @param {number} toMs
+ */
+function liveAlarms(samples, fromMs, toMs) {
+  const values = samples
+    .filter(({ alarm, historical }) => alarm && !historical)
+    .filter(({ intendedMs }) => intendedMs >= fromMs && intendedMs < toMs)
+    .map(({ intendedMs, arrivedMs }) => arrivedMs - intendedMs);
+  return {
+    count: values.length,
+    p50: percentile(values, 0.5),
+    p99: percentile(values, 0.99),
+    max: percentile(values, 1)
+  };
+}
+
+module.exports = { readSamples, percentile, liveAlarms };

@@ -1,0 +1,236 @@
+#include "binding/store_wrap.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "binding/args.h"
+#include "core/base/clock.h"
+
+namespace seganet::binding {
+namespace {
+
+constexpr size_t kMetaLength = 10;
+constexpr size_t kWantedLength = 3;
+constexpr double kMaxNumber = 9007199254740991.0;  // Number.MAX_SAFE_INTEGER
+
+// The memory of a Float64Array with at least `length` elements; null = an exception waits.
+double* ReadMeta(Napi::Env env, Napi::Value value, const char* name, size_t length,
+                 size_t* found = nullptr) {
+  if (!value.IsTypedArray() ||
+      value.As<Napi::TypedArray>().TypedArrayType() != napi_float64_array ||
+      value.As<Napi::TypedArray>().ElementLength() < length) {
+    Napi::TypeError::New(
+        env, std::string(name) + " must be a Float64Array of at least " + std::to_string(length))
+        .ThrowAsJavaScriptException();
+    return nullptr;
+  }
+  if (found != nullptr) *found = value.As<Napi::TypedArray>().ElementLength();
+  return value.As<Napi::Float64Array>().Data();
+}
+
+bool ReadRow(Napi::Env env, Napi::Value value, const char* name, int64_t* row) {
+  double number = 0;
+  if (!ReadNumber(env, value, name, 0, kMaxNumber, &number)) return false;
+  *row = static_cast<int64_t>(number);
+  return true;
+}
+
+}  // namespace
+
+Napi::Function StoreWrap::Define(Napi::Env env) {
+  return DefineClass(
+      env, "StoreSource",
+      {InstanceMethod<&StoreWrap::Opened>("opened"), InstanceMethod<&StoreWrap::Due>("due"),
+       InstanceMethod<&StoreWrap::Take>("take"), InstanceMethod<&StoreWrap::Committed>("committed"),
+       InstanceMethod<&StoreWrap::Failed>("failed"), InstanceMethod<&StoreWrap::Dropped>("dropped"),
+       InstanceMethod<&StoreWrap::Frees>("frees"), InstanceMethod<&StoreWrap::Freed>("freed"),
+       InstanceMethod<&StoreWrap::Removed>("removed"), InstanceMethod<&StoreWrap::Wanted>("wanted"),
+       InstanceMethod<&StoreWrap::Loaded>("loaded"), InstanceMethod<&StoreWrap::Missing>("missing"),
+       InstanceMethod<&StoreWrap::Close>("close")});
+}
+
+StoreWrap::StoreWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<StoreWrap>(info) {
+  const Napi::Env env = info.Env();
+  uint32_t token = 0;
+  if (!ReadInt<uint32_t>(env, info[0], "token", 0, UINT32_MAX, &token)) return;
+  if (!info[1].IsFunction()) {
+    Napi::TypeError::New(env, "onDoorbell must be a function").ThrowAsJavaScriptException();
+    return;
+  }
+  handle_ = FindEngine(token);
+  if (!handle_) {
+    Throw(env, Status::Closed("no open engine has the token " + std::to_string(token)));
+    return;
+  }
+  if (!handle_->engine.options().log) {
+    Throw(env, Status::InvalidArgument("the engine was made without `log`"));
+    return;
+  }
+  bell_.Open(env, info[1].As<Napi::Function>());
+  if (!handle_->engine.store().Attach(&bell_)) {
+    bell_.Disconnect();
+    Throw(env, Status::InvalidArgument("the engine's log is served already"));
+    return;
+  }
+  desk_ = &handle_->engine.store();
+  hooked_ = true;
+  // A thread that ends without close() must not leave batches that nobody writes.
+  napi_add_env_cleanup_hook(env, OnEnvironmentEnd, this);
+}
+
+void StoreWrap::OnEnvironmentEnd(void* self) {
+  auto* wrap = static_cast<StoreWrap*>(self);
+  wrap->hooked_ = false;
+  wrap->CloseNow();
+}
+
+StoreWrap::~StoreWrap() {
+  if (hooked_) napi_remove_env_cleanup_hook(Env(), OnEnvironmentEnd, this);
+  CloseNow();
+}
+
+void StoreWrap::CloseNow() {
+  if (desk_ == nullptr) return;
+  desk_->Detach();
+  desk_ = nullptr;
+  bell_.Disconnect();
+}
+
+void StoreWrap::Opened(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  int64_t max_row = 0;
+  if (!ReadRow(env, info[0], "maxRow", &max_row)) return;
+  std::array<int64_t, kClasses + 1> records{};
+  if (!info[1].IsArray() || info[1].As<Napi::Array>().Length() != records.size()) {
+    Napi::TypeError::New(env, "records must be an array of 5 numbers").ThrowAsJavaScriptException();
+    return;
+  }
+  for (uint32_t c = 1; c < records.size(); ++c) {
+    if (!ReadRow(env, info[1].As<Napi::Array>().Get(c), "records", &records[c])) return;
+  }
+  if (desk_ != nullptr) desk_->Opened(max_row, records);
+}
+
+Napi::Value StoreWrap::Due(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (desk_ == nullptr) return Napi::Number::New(env, -1);
+  bell_.Answer();
+  const int64_t now_us = MonotonicUs();
+  const int64_t due_us = desk_->Due(now_us);
+  if (due_us == kNever) return Napi::Number::New(env, -1);
+  return Napi::Number::New(env, std::max(0.0, static_cast<double>(due_us - now_us) / 1000));
+}
+
+Napi::Value StoreWrap::Take(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  Napi::Uint8Array into;
+  if (!ReadBytes(env, info[0], "into", &into)) return env.Undefined();
+  double* const meta = ReadMeta(env, info[1], "meta", kMetaLength);
+  if (meta == nullptr) return env.Undefined();
+  const StoreTask* task = desk_ == nullptr ? nullptr : desk_->Next(MonotonicUs());
+  if (task == nullptr) return Napi::Number::New(env, -1);
+  const SealedChunk& chunk = task->chunk;
+  const size_t size = chunk.node.size() + task->reason.size() + chunk.bytes.size();
+  if (size > into.ByteLength()) return Napi::Number::New(env, -static_cast<double>(size) - 2);
+  uint8_t* to = into.Data();
+  for (const std::string* part : {&chunk.node, &task->reason, &chunk.bytes}) {
+    std::memcpy(to, part->data(), part->size());
+    to += part->size();
+  }
+  meta[0] = static_cast<double>(chunk.ticket);
+  meta[1] = chunk.record_class;
+  meta[2] = chunk.records;
+  meta[3] = chunk.batches;
+  meta[4] = static_cast<double>(chunk.first_ts_ms);
+  meta[5] = static_cast<double>(chunk.last_ts_ms);
+  meta[6] = task->dead ? 1 : 0;
+  meta[7] = static_cast<double>(chunk.node.size());
+  meta[8] = static_cast<double>(task->reason.size());
+  meta[9] = task->code;
+  desk_->Taken();
+  return Napi::Number::New(env, static_cast<double>(size));
+}
+
+uint64_t StoreWrap::Ticket(const Napi::CallbackInfo& info) {
+  int64_t ticket = 0;
+  if (!ReadRow(info.Env(), info[0], "ticket", &ticket) || desk_ == nullptr) return 0;
+  return static_cast<uint64_t>(ticket);
+}
+
+void StoreWrap::Committed(const Napi::CallbackInfo& info) {
+  int64_t row = 0;
+  const uint64_t ticket = Ticket(info);
+  if (ticket != 0 && ReadRow(info.Env(), info[1], "row", &row)) desk_->Committed(ticket, row);
+}
+
+void StoreWrap::Failed(const Napi::CallbackInfo& info) {
+  if (const uint64_t ticket = Ticket(info); ticket != 0) desk_->Failed(ticket);
+}
+
+void StoreWrap::Dropped(const Napi::CallbackInfo& info) {
+  if (const uint64_t ticket = Ticket(info); ticket != 0) desk_->Dropped(ticket);
+}
+
+Napi::Value StoreWrap::Frees(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  size_t length = 0;
+  double* const into = ReadMeta(env, info[0], "into", 1, &length);
+  if (into == nullptr) return env.Undefined();
+  if (desk_ == nullptr) return Napi::Number::New(env, 0);
+  const std::vector<int64_t> rows = desk_->TakeFrees(length);
+  std::copy(rows.begin(), rows.end(), into);
+  return Napi::Number::New(env, static_cast<double>(rows.size()));
+}
+
+void StoreWrap::Freed(const Napi::CallbackInfo&) {
+  if (desk_ != nullptr) desk_->Freed();
+}
+
+void StoreWrap::Removed(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  int64_t row = 0, records = 0;
+  uint8_t record_class = 0;
+  if (!ReadRow(env, info[0], "row", &row) ||
+      !ReadInt<uint8_t>(env, info[1], "recordClass", 1, kClasses, &record_class) ||
+      !ReadRow(env, info[2], "records", &records)) {
+    return;
+  }
+  if (desk_ != nullptr) desk_->Removed(row, record_class, records);
+}
+
+Napi::Value StoreWrap::Wanted(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  double* const meta = ReadMeta(env, info[0], "meta", kWantedLength);
+  if (meta == nullptr) return env.Undefined();
+  WantedRow wanted;
+  if (desk_ == nullptr || !desk_->Wanted(&wanted)) return env.Null();
+  meta[0] = wanted.record_class;
+  meta[1] = static_cast<double>(wanted.after);
+  meta[2] = static_cast<double>(wanted.up_to);
+  return Napi::String::New(env, wanted.node);
+}
+
+Napi::Value StoreWrap::Loaded(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  int64_t row = 0, records = 0;
+  Napi::Uint8Array body;
+  if (!ReadRow(env, info[0], "row", &row) || !ReadRow(env, info[1], "records", &records) ||
+      !ReadBytes(env, info[2], "body", &body)) {
+    return env.Undefined();
+  }
+  if (desk_ == nullptr) return Napi::String::New(env, "ok");
+  const Now now = Now::Read();
+  const std::string_view bytes(reinterpret_cast<const char*>(body.Data()), body.ByteLength());
+  const LoadResult result = desk_->Loaded(row, records, bytes, now.mono_us, now.wall_ms);
+  return Napi::String::New(env, result == LoadResult::kOk ? "ok" : "corrupt");
+}
+
+void StoreWrap::Missing(const Napi::CallbackInfo&) {
+  if (desk_ != nullptr) desk_->Missing();
+}
+
+void StoreWrap::Close(const Napi::CallbackInfo&) { CloseNow(); }
+
+}  // namespace seganet::binding

@@ -1,0 +1,49 @@
+// JavaScript's StoreSource (native/index.d.ts): the store thread's end of an engine's log.
+#ifndef SEGANET_BINDING_STORE_WRAP_H_
+#define SEGANET_BINDING_STORE_WRAP_H_
+
+#include <napi.h>
+
+#include <memory>
+
+#include "binding/registry.h"
+
+namespace seganet::binding {
+
+class StoreWrap : public Napi::ObjectWrap<StoreWrap> {
+ public:
+  static Napi::Function Define(Napi::Env env);
+
+  explicit StoreWrap(const Napi::CallbackInfo& info);
+  ~StoreWrap() override;
+
+ private:
+  void Opened(const Napi::CallbackInfo& info);
+  Napi::Value Due(const Napi::CallbackInfo& info);
+  Napi::Value Take(const Napi::CallbackInfo& info);
+  void Committed(const Napi::CallbackInfo& info);
+  void Failed(const Napi::CallbackInfo& info);
+  void Dropped(const Napi::CallbackInfo& info);
+  Napi::Value Frees(const Napi::CallbackInfo& info);
+  void Freed(const Napi::CallbackInfo& info);
+  void Removed(const Napi::CallbackInfo& info);
+  Napi::Value Wanted(const Napi::CallbackInfo& info);
+  Napi::Value Loaded(const Napi::CallbackInfo& info);
+  void Missing(const Napi::CallbackInfo& info);
+  void Close(const Napi::CallbackInfo& info);
+
+  // A ticket as the first argument; 0 = wrong, or closed.
+  uint64_t Ticket(const Napi::CallbackInfo& info);
+
+  static void OnEnvironmentEnd(void* self);
+  void CloseNow();
+
+  std::shared_ptr<EngineHandle> handle_;
+  StoreDesk* desk_ = nullptr;  // null when closed
+  JsDoorbell bell_;
+  bool hooked_ = false;
+};
+
+}  // namespace seganet::binding
+
+#endif  // SEGANET_BINDING_STORE_WRAP_H_

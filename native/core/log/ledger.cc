@@ -1,0 +1,208 @@
+#include "core/log/ledger.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace seganet {
+
+bool Ledger::Open(int64_t max_row, const std::array<int64_t, kClasses + 1>& records) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (opened_) return false;
+  opened_ = true;
+  max_row_ = max_row;
+  for (uint8_t c = 1; c <= kClasses; ++c) {
+    sums_.stored[c] += records[c];
+    sums_.backlog[c] += records[c];
+  }
+  return true;
+}
+
+uint64_t Ledger::Seal(const std::string& node, uint8_t record_class,
+                      std::vector<uint32_t> records) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const uint64_t ticket = next_ticket_++;
+  Chunk& chunk = chunks_[ticket];
+  chunk.node = node;
+  chunk.record_class = record_class;
+  chunk.open = records.size();
+  chunk.places.assign(records.size(), Place::kMemory);
+  chunk.records = std::move(records);
+  return ticket;
+}
+
+bool Ledger::Committed(uint64_t ticket, int64_t row) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto it = chunks_.find(ticket);
+  if (it == chunks_.end()) return false;
+  Chunk& chunk = it->second;
+  chunk.row = row;
+  by_row_[row] = ticket;
+  for (size_t i = 0; i < chunk.places.size(); ++i) {
+    if (chunk.places[i] != Place::kDone) sums_.stored[chunk.record_class] += chunk.records[i];
+  }
+  return chunk.open == 0 && Free(ticket, chunk);
+}
+
+void Ledger::Failed(uint64_t ticket) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  chunks_.erase(ticket);
+}
+
+bool Ledger::Done(uint64_t ticket, size_t place) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto it = chunks_.find(ticket);
+  if (it == chunks_.end()) return false;
+  Chunk& chunk = it->second;
+  if (place >= chunk.places.size() || chunk.places[place] == Place::kDone) return false;
+  chunk.places[place] = Place::kDone;
+  --chunk.open;
+  if (chunk.row == 0) return false;
+  sums_.stored[chunk.record_class] -= chunk.records[place];
+  return chunk.open == 0 && Free(ticket, chunk);
+}
+
+void Ledger::Spilled(uint64_t ticket, size_t place) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto it = chunks_.find(ticket);
+  if (it == chunks_.end()) return;
+  Chunk& chunk = it->second;
+  if (place >= chunk.places.size() || chunk.places[place] != Place::kMemory) return;
+  chunk.places[place] = Place::kDisk;
+  sums_.backlog[chunk.record_class] += chunk.records[place];
+  ShelfOf(chunk.node, chunk.record_class).spilled[chunk.row] = ticket;
+}
+
+bool Ledger::Free(uint64_t ticket, const Chunk& chunk) {
+  frees_.push_back(chunk.row);
+  by_row_.erase(chunk.row);
+  chunks_.erase(ticket);  // ends `chunk`
+  return true;
+}
+
+std::vector<int64_t> Ledger::TakeFrees(size_t most) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const size_t n = std::min(most, frees_.size());
+  std::vector<int64_t> taken(frees_.end() - static_cast<std::ptrdiff_t>(n), frees_.end());
+  frees_.resize(frees_.size() - n);
+  handed_.insert(handed_.end(), taken.begin(), taken.end());
+  return taken;
+}
+
+size_t Ledger::Freed() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(handed_, {}).size();
+}
+
+void Ledger::Returned() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  frees_.insert(frees_.end(), handed_.begin(), handed_.end());
+  handed_.clear();
+}
+
+Ledger::Shelf& Ledger::ShelfOf(const std::string& node, uint8_t record_class) {
+  return shelves_[ShelfKey(node, record_class)];
+}
+
+bool Ledger::Wants(const std::string& node, uint8_t record_class, WantedRow* wanted) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Shelf& shelf = ShelfOf(node, record_class);
+  wanted->node = node;
+  wanted->record_class = record_class;
+  // Rows ascend in the order of sealing: earlier runs, then this one.
+  const int64_t first = shelf.spilled.empty() ? INT64_MAX : shelf.spilled.begin()->first;
+  if (shelf.exhausted || shelf.read_to >= max_row_ || first <= shelf.read_to) {
+    if (first == INT64_MAX) return false;
+    wanted->after = first - 1;
+    wanted->up_to = first;
+  } else {
+    wanted->after = shelf.read_to;
+    wanted->up_to = max_row_;
+  }
+  return true;
+}
+
+bool Ledger::Loaded(const WantedRow& wanted, int64_t row, const std::vector<uint32_t>& records,
+                    uint64_t* ticket, std::vector<bool>* needed) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Shelf& shelf = ShelfOf(wanted.node, wanted.record_class);
+  const auto known = by_row_.find(row);
+  if (known == by_row_.end()) {
+    *ticket = next_ticket_++;
+    Chunk& chunk = chunks_[*ticket];
+    chunk.node = wanted.node;
+    chunk.record_class = wanted.record_class;
+    chunk.row = row;
+    chunk.open = records.size();
+    chunk.records = records;
+    chunk.places.assign(records.size(), Place::kMemory);
+    by_row_[row] = *ticket;
+    shelf.read_to = std::max(shelf.read_to, row);
+    needed->assign(records.size(), true);
+    for (const uint32_t n : records) sums_.backlog[wanted.record_class] -= n;
+    return true;
+  }
+  *ticket = known->second;
+  Chunk& chunk = chunks_[*ticket];
+  if (chunk.records != records) return false;
+  shelf.spilled.erase(row);
+  needed->assign(records.size(), false);
+  for (size_t i = 0; i < records.size(); ++i) {
+    if (chunk.places[i] != Place::kDisk) continue;
+    chunk.places[i] = Place::kMemory;
+    (*needed)[i] = true;
+    sums_.backlog[chunk.record_class] -= records[i];
+  }
+  return true;
+}
+
+int64_t Ledger::Corrupt(const WantedRow& wanted, int64_t row, int64_t records) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Shelf& shelf = ShelfOf(wanted.node, wanted.record_class);
+  if (!by_row_.contains(row)) shelf.read_to = std::max(shelf.read_to, row);
+  return GoneLocked(row, wanted.record_class, records);
+}
+
+int64_t Ledger::Missing(const WantedRow& wanted) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Shelf& shelf = ShelfOf(wanted.node, wanted.record_class);
+  const auto it = shelf.spilled.find(wanted.up_to);
+  if (it != shelf.spilled.end() && wanted.after == wanted.up_to - 1) {
+    return GoneLocked(wanted.up_to, wanted.record_class, 0);
+  }
+  shelf.exhausted = true;
+  return 0;
+}
+
+int64_t Ledger::Removed(int64_t row, uint8_t record_class, int64_t records) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return GoneLocked(row, record_class, records);
+}
+
+// The row is no more. What of it memory holds goes on without it.
+int64_t Ledger::GoneLocked(int64_t row, uint8_t record_class, int64_t records) {
+  const auto known = by_row_.find(row);
+  if (known == by_row_.end()) {
+    sums_.stored[record_class] -= records;
+    sums_.backlog[record_class] -= records;
+    return records;
+  }
+  const Chunk& chunk = chunks_[known->second];
+  int64_t lost = 0;
+  for (size_t i = 0; i < chunk.places.size(); ++i) {
+    if (chunk.places[i] == Place::kDone) continue;
+    sums_.stored[chunk.record_class] -= chunk.records[i];
+    if (chunk.places[i] == Place::kDisk) lost += chunk.records[i];
+  }
+  sums_.backlog[chunk.record_class] -= lost;
+  ShelfOf(chunk.node, chunk.record_class).spilled.erase(row);
+  chunks_.erase(known->second);
+  by_row_.erase(known);
+  return lost;
+}
+
+LedgerSums Ledger::sums() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return sums_;
+}
+
+}  // namespace seganet

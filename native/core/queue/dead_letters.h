@@ -1,0 +1,53 @@
+// Records that the cloud will never take, on their way to the log's table of dead letters.
+#ifndef SEGANET_CORE_QUEUE_DEAD_LETTERS_H_
+#define SEGANET_CORE_QUEUE_DEAD_LETTERS_H_
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "core/queue/batch.h"
+
+namespace seganet {
+
+struct DeadLetter {
+  BatchPtr batch;  // of the refused records alone; with the receipts of the batch that they were in
+  uint32_t code = 0;
+  std::string reason;
+};
+
+// Thread safety: any member from any thread.
+class DeadLetters {
+ public:
+  void Push(DeadLetter letter) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    waiting_.push_back(std::move(letter));
+  }
+  // Puts one back that could not be written.
+  void Return(DeadLetter letter) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    waiting_.push_front(std::move(letter));
+  }
+  // False when none waits.
+  bool Pop(DeadLetter* letter) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (waiting_.empty()) return false;
+    *letter = std::move(waiting_.front());
+    waiting_.pop_front();
+    return true;
+  }
+  bool empty() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return waiting_.empty();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<DeadLetter> waiting_;
+};
+
+}  // namespace seganet
+
+#endif  // SEGANET_CORE_QUEUE_DEAD_LETTERS_H_

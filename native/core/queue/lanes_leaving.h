@@ -1,0 +1,56 @@
+// What leaves the lanes while their mutex is held, to be settled with others afterwards.
+#ifndef SEGANET_CORE_QUEUE_LANES_LEAVING_H_
+#define SEGANET_CORE_QUEUE_LANES_LEAVING_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/queue/lanes.h"
+
+namespace seganet {
+
+// Receipts on their way back, by worker.
+class ReturningReceipts {
+ public:
+  void Add(Batch* batch) {
+    if (batch->receipts.empty()) return;
+    // Workers are few, and nearly always it is one.
+    auto it = std::find_if(by_worker_.begin(), by_worker_.end(),
+                           [batch](const auto& entry) { return entry.first == batch->worker; });
+    if (it == by_worker_.end()) it = by_worker_.insert(it, {batch->worker, {}});
+    std::vector<Receipt>& all = it->second;
+    if (all.empty()) {
+      all = std::move(batch->receipts);
+    } else {
+      all.insert(all.end(), batch->receipts.begin(), batch->receipts.end());
+    }
+    batch->receipts = {};
+  }
+
+  void Forget() { by_worker_.clear(); }
+
+  void ReturnTo(ReceiptDesk* desk) {
+    for (auto& [worker, receipts] : by_worker_) desk->Return(worker, std::move(receipts));
+    by_worker_.clear();
+  }
+
+ private:
+  std::vector<std::pair<uint32_t, std::vector<Receipt>>> by_worker_;
+};
+
+struct Lanes::Leaving {
+  std::vector<BatchPtr> gone;  // for good, and not delivered
+  ReturningReceipts receipts;
+  std::vector<std::pair<uint64_t, size_t>> over;  // places of chunks that are done
+  bool room = false;                              // memory has become free
+
+  void Over(const Batch& batch) {
+    if (batch.chunk != 0) over.emplace_back(batch.chunk, batch.place);
+  }
+};
+
+}  // namespace seganet
+
+#endif  // SEGANET_CORE_QUEUE_LANES_LEAVING_H_

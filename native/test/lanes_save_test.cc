@@ -1,0 +1,422 @@
+// Lanes and the log: what is written, when, who is told, and what comes back.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/queue/lanes.h"
+#include "test/support.h"
+
+namespace seganet {
+namespace {
+
+constexpr int64_t kMs = 1000;
+
+class Desk : public ReceiptDesk {
+ public:
+  void Return(size_t, std::vector<Receipt> receipts) override {
+    for (const Receipt& receipt : receipts) slots.push_back(receipt.slot);
+  }
+  std::vector<uint64_t> slots;
+};
+
+class LanesSaveTest : public testing::Test {
+ protected:
+  // 1 MiB of memory, linger 10 and 50 ms, patience 1 s.
+  LanesContext Context() {
+    LanesContext context = test::PlainLanes(&budget_, &latency_, &sequence_);
+    context.receipts = &desk_;
+    context.ledger = &ledger_;
+    context.dead_letters = &dead_letters_;
+    context.on_due = [this](int64_t due) { told_ = std::min(told_, due); };
+    context.wake_log = [this] { ++wakes_; };
+    context.epoch = 7;
+    context.save.log = true;
+    context.save.linger_us = {0, 10 * kMs, 10 * kMs, 50 * kMs, 50 * kMs};
+    return context;
+  }
+
+  Lanes& Use(LanesContext context) {
+    lanes_ = std::make_unique<Lanes>(std::move(context));
+    lanes_->SetNodes({{1, "one"}, {2, "two"}});
+    return *lanes_;
+  }
+
+  uint64_t Push(uint8_t record_class = kNormal, const std::string& payload = "x",
+                uint32_t stage = 1) {
+    Record record = test::MakeRecord("d", "t", payload, record_class, MonotonicUs());
+    record.receipt = {0, 1, ++slot_};
+    BatchPtr batch = SingleBatch(record);
+    batch->stage = stage;
+    budget_.AddRecords(record_class, 1);
+    lanes_->Push(std::move(batch));
+    return slot_;
+  }
+
+  // Id of the best batch, which is then in flight; 0 = none.
+  uint64_t Take(bool backlog = false, std::string* payload = nullptr) {
+    uint64_t id = 0;
+    lanes_->Take(
+        MonotonicUs(),
+        [&](const Batch& batch) {
+          id = batch.id;
+          if (payload) *payload = batch.bytes.substr(2);
+          return true;
+        },
+        backlog);
+    return id;
+  }
+
+  // Seals what is due at `now`; 0 = nothing.
+  uint64_t Seal(int64_t now_us) { return lanes_->Seal(now_us, &chunk_) ? chunk_.ticket : 0; }
+  void Commit(uint64_t ticket, int64_t row) {
+    ledger_.Committed(ticket, row);
+    lanes_->Committed(ticket);
+  }
+
+  std::vector<std::string> Payloads() {
+    ChunkHead head;
+    std::vector<ChunkEntry> entries;
+    EXPECT_EQ(ReadChunk(chunk_.bytes, &head, &entries), ChunkError::kNone);
+    std::vector<std::string> payloads;
+    for (const ChunkEntry& entry : entries) payloads.emplace_back(entry.bytes.substr(2));
+    return payloads;
+  }
+
+  uint64_t Dropped(Drop d, uint8_t c) {
+    return lanes_->counters().drops[static_cast<size_t>(d)][c].Get();
+  }
+
+  Budget budget_{1 << 20};
+  LatencyByClass latency_;
+  std::atomic<uint64_t> sequence_{0};
+  Desk desk_;
+  Ledger ledger_;
+  DeadLetters dead_letters_;
+  SealedChunk chunk_;
+  uint64_t slot_ = 0;
+  int64_t told_ = kNever;
+  int wakes_ = 0;
+  std::unique_ptr<Lanes> lanes_;
+};
+
+TEST_F(LanesSaveTest, NothingIsWrittenWhileTheCloudAnswers) {
+  Use(Context()).SetConnected(true, MonotonicUs());
+  const int64_t before = MonotonicUs();
+  Push();
+  EXPECT_GE(told_, before + 1000 * kMs) << "a batch may wait for the cloud, with patience";
+  EXPECT_GE(lanes_->NextSave(MonotonicUs()), before + 1000 * kMs);
+  EXPECT_EQ(Seal(MonotonicUs() + 900 * kMs), 0u);
+  ASSERT_TRUE(lanes_->Release(Take(), MonotonicUs()));
+  EXPECT_EQ(desk_.slots, std::vector<uint64_t>{1});
+  EXPECT_EQ(lanes_->NextSave(MonotonicUs()), kNever);
+  EXPECT_EQ(Seal(MonotonicUs() + 5000 * kMs), 0u);
+}
+
+TEST_F(LanesSaveTest, WhatTheCloudDoesNotAcknowledgeIsWrittenWhenPatienceEnds) {
+  Use(Context()).SetConnected(true, MonotonicUs());
+  Push();
+  Take();
+  const uint64_t ticket = Seal(MonotonicUs() + 1001 * kMs);
+  ASSERT_NE(ticket, 0u);
+  EXPECT_TRUE(desk_.slots.empty()) << "sealed is not committed";
+  Commit(ticket, 1);
+  EXPECT_EQ(desk_.slots, std::vector<uint64_t>{1});
+  EXPECT_TRUE(ledger_.TakeFrees(9).empty());
+  ASSERT_TRUE(lanes_->Release(1, MonotonicUs()));
+  EXPECT_EQ(desk_.slots.size(), 1u) << "nobody is told twice";
+  EXPECT_EQ(ledger_.TakeFrees(9), std::vector<int64_t>{1});
+}
+
+TEST_F(LanesSaveTest, WithoutTheCloudEachClassIsWrittenAfterItsLinger) {
+  Use(Context());
+  Push(kNormal);
+  Push(kCritical);
+  const int64_t now = MonotonicUs();
+  EXPECT_EQ(Seal(now), 0u);
+  EXPECT_LE(lanes_->NextSave(now), now + 10 * kMs);
+  ASSERT_NE(Seal(now + 10 * kMs), 0u);
+  EXPECT_EQ(chunk_.record_class, kCritical);
+  EXPECT_EQ(Seal(now + 10 * kMs), 0u);
+  ASSERT_NE(Seal(now + 50 * kMs), 0u);
+  EXPECT_EQ(chunk_.record_class, kNormal);
+}
+
+TEST_F(LanesSaveTest, SixtyFourKiBOrTwoHundredAndFiftySixRecordsDoNotLinger) {
+  Use(Context());
+  for (int i = 0; i < 255; ++i) Push();
+  EXPECT_EQ(Seal(MonotonicUs() - 50 * kMs), 0u);
+  Push();
+  EXPECT_EQ(told_, 0);
+  ASSERT_NE(Seal(MonotonicUs() - 50 * kMs), 0u);
+  EXPECT_EQ(chunk_.records, 256u);
+  for (int i = 0; i < 70; ++i) Push(kBulk, std::string(1000, 'b'));
+  ASSERT_NE(Seal(MonotonicUs() - 50 * kMs), 0u);
+  EXPECT_LE(chunk_.bytes.size(), kChunkBytes);
+  EXPECT_GT(chunk_.bytes.size(), kChunkBytes - 1100);
+}
+
+TEST_F(LanesSaveTest, AChunkHoldsOneNodeInOrder) {
+  Use(Context());
+  Push(kNormal, "a", 1);
+  Push(kNormal, "b", 2);
+  Push(kNormal, "c", 1);
+  const int64_t later = MonotonicUs() + 60 * kMs;
+  ASSERT_NE(Seal(later), 0u);
+  EXPECT_EQ(chunk_.node, "one");
+  EXPECT_EQ(Payloads(), (std::vector<std::string>{"a", "c"}));
+  ASSERT_NE(Seal(later), 0u);
+  EXPECT_EQ(chunk_.node, "two");
+  EXPECT_EQ(Seal(later), 0u);
+}
+
+TEST_F(LanesSaveTest, DeliveredWhileItIsWrittenFreesTheRowAtOnce) {
+  Use(Context());
+  Push();
+  const uint64_t ticket = Seal(MonotonicUs() + 60 * kMs);
+  ASSERT_TRUE(lanes_->Release(Take(), MonotonicUs()));
+  EXPECT_EQ(desk_.slots.size(), 1u);
+  Commit(ticket, 3);
+  EXPECT_EQ(desk_.slots.size(), 1u);
+  EXPECT_EQ(ledger_.TakeFrees(9), std::vector<int64_t>{3});
+  EXPECT_EQ(ledger_.sums().stored[kNormal], 0);
+}
+
+TEST_F(LanesSaveTest, AFailedCommitTellsNobodyAndIsGivenOutAgainInOrder) {
+  Use(Context());
+  Push(kNormal, "a");
+  Push(kNormal, "b");
+  const int64_t later = MonotonicUs() + 60 * kMs;
+  const uint64_t first = Seal(later);
+  Push(kNormal, "c");
+  lanes_->Failed(first);
+  ledger_.Failed(first);
+  EXPECT_TRUE(desk_.slots.empty());
+  EXPECT_EQ(lanes_->Unsaved()[kNormal], 3);
+  const uint64_t second = Seal(later);
+  ASSERT_NE(second, first);
+  EXPECT_EQ(Payloads(), (std::vector<std::string>{"a", "b", "c"}));
+  Commit(first, 1);  // a late word about a ticket that is over
+  EXPECT_TRUE(desk_.slots.empty());
+  Commit(second, 2);
+  EXPECT_EQ(desk_.slots, (std::vector<uint64_t>{1, 2, 3}));
+}
+
+TEST_F(LanesSaveTest, AShortOutageLeavesTheRecordsInMemoryAndLive) {
+  Use(Context());
+  Push(kNormal, "a");
+  Commit(Seal(MonotonicUs() + 60 * kMs), 1);
+  lanes_->SetConnected(true, MonotonicUs());
+  std::string payload;
+  const uint64_t id = Take(false, &payload);
+  EXPECT_EQ(payload, "a");
+  lanes_->Release(id, MonotonicUs());
+  EXPECT_EQ(ledger_.TakeFrees(9), std::vector<int64_t>{1});
+}
+
+TEST_F(LanesSaveTest, AboveHalfOfTheMemoryTheOldestIsSpilledAndReadBack) {
+  Use(Context());
+  int64_t row = 0;
+  for (int i = 0; i < 1200; ++i) {
+    Push(kNormal, std::to_string(i) + std::string(996, '.'));
+    while (const uint64_t ticket = Seal(MonotonicUs() + 60 * kMs)) Commit(ticket, ++row);
+  }
+  EXPECT_LE(budget_.held(), (1 << 19) + 4096);
+  const LedgerSums sums = ledger_.sums();
+  EXPECT_EQ(sums.stored[kNormal], 1200);
+  EXPECT_EQ(sums.backlog[kNormal] + budget_.records(kNormal), 1200);
+  EXPECT_EQ(desk_.slots.size(), 1200u);
+
+  EXPECT_FALSE(lanes_->WantsBacklog(kNormal)) << "not before the cloud is there";
+  lanes_->SetConnected(true, MonotonicUs());
+  ASSERT_TRUE(lanes_->WantsBacklog(kNormal));
+  WantedRow wanted;
+  ASSERT_TRUE(ledger_.Wants("one", kNormal, &wanted));
+  EXPECT_EQ(wanted.up_to, 1);
+  EXPECT_FALSE(ledger_.Wants("two", kNormal, &wanted));
+}
+
+TEST_F(LanesSaveTest, TheBacklogIsTakenApartAndReturnsToItsOwnLane) {
+  Use(Context()).SetConnected(true, MonotonicUs());
+  std::vector<BatchPtr> old;
+  for (const char* payload : {"old-1", "old-2"}) {
+    old.push_back(SingleBatch(test::MakeRecord("d", "t", payload)));
+    old.back()->epoch = 3;
+  }
+  lanes_->PushBacklog(std::move(old));
+  Push(kNormal, "live");
+  EXPECT_EQ(lanes_->Best(0), kNormal);
+  EXPECT_EQ(lanes_->BestBacklog(), kNormal);
+  std::string payload;
+  Take(true, &payload);
+  EXPECT_EQ(payload, "old-1");
+  Take(false, &payload);
+  EXPECT_EQ(payload, "live");
+  EXPECT_EQ(Take(false), 0u);
+  lanes_->Detach();
+  Take(true, &payload);
+  EXPECT_EQ(payload, "old-1");
+  Take(false, &payload);
+  EXPECT_EQ(payload, "live");
+}
+
+TEST_F(LanesSaveTest, DiskFirstNothingLeavesBeforeItIsThere) {
+  LanesContext context = Context();
+  context.save.disk_first = true;
+  Use(std::move(context)).SetConnected(true, MonotonicUs());
+  Push();
+  EXPECT_EQ(Take(), 0u);
+  Commit(Seal(MonotonicUs() + 60 * kMs), 1);
+  EXPECT_NE(Take(), 0u);
+  // A disk that does not work does not hold an alarm up for ever.
+  Push(kCritical);
+  EXPECT_EQ(lanes_->Best(MonotonicUs()), 0);
+  EXPECT_EQ(lanes_->Best(MonotonicUs() + 1001 * kMs), kCritical);
+}
+
+TEST_F(LanesSaveTest, DroppingTakesTheLeastUrgentOldestFirstAndItsDeviceGoesOn) {
+  LanesContext context = Context();
+  context.save.drop_when_full = true;
+  Use(std::move(context));
+  for (int i = 0; i < 500; ++i) Push(kNormal, std::string(1000, 'n'));
+  for (int i = 0; i < 500; ++i) Push(kBulk, std::string(1000, 'b'));
+  const uint64_t bulk = Dropped(Drop::kMemoryFull, kBulk);
+  EXPECT_GT(bulk, 0u);
+  EXPECT_EQ(Dropped(Drop::kMemoryFull, kNormal), 0u);
+  EXPECT_EQ(desk_.slots.size(), bulk);
+  EXPECT_EQ(desk_.slots.front(), 501u);
+  for (int i = 0; i < 400; ++i) Push(kHigh, std::string(1000, 'h'));
+  EXPECT_EQ(Dropped(Drop::kMemoryFull, kHigh), 0u);
+  EXPECT_FALSE(budget_.high());
+}
+
+TEST_F(LanesSaveTest, WhatTheCloudRefusesBecomesADeadLetterAndTheRestIsDelivered) {
+  Use(Context()).SetConnected(true, MonotonicUs());
+  BatchPtr batch = StartBatch(BatchKind::kEnvelope, test::MakeRecord("d", "t", "1"));
+  batch->stage = 1;
+  for (int i = 0; i < 3; ++i) {
+    Record record = test::MakeRecord("d", "t", std::to_string(i));
+    record.receipt = {0, 1, ++slot_};
+    batch->bytes += "{\"n\":" + std::to_string(i) + "}\n";
+    CountIn(record, batch.get());
+  }
+  budget_.AddRecords(kNormal, 3);
+  lanes_->Push(std::move(batch));
+  ASSERT_TRUE(lanes_->Release(Take(), MonotonicUs(), {{1}, 149, "too large"}));
+  EXPECT_EQ(Dropped(Drop::kDeadLetter, kNormal), 1u);
+  EXPECT_TRUE(desk_.slots.empty()) << "the device waits until the dead letter is on disk";
+  EXPECT_GT(budget_.held(), 0);
+  DeadLetter letter;
+  ASSERT_TRUE(dead_letters_.Pop(&letter));
+  EXPECT_EQ(letter.batch->bytes, "{\"n\":1}\n");
+  EXPECT_EQ(letter.batch->record_count, 1u);
+  EXPECT_EQ(letter.batch->receipts.size(), 3u);
+  EXPECT_EQ(letter.code, 149u);
+}
+
+TEST_F(LanesSaveTest, AnUplinkThatLeavesTheFlowKeepsWhatIsOnDisk) {
+  Use(Context());
+  Push(kNormal, "saved");
+  Commit(Seal(MonotonicUs() + 60 * kMs), 1);
+  Push(kNormal, "not yet");
+  lanes_->Clear(Drop::kUplinkRemoved);
+  EXPECT_EQ(Dropped(Drop::kUplinkRemoved, kNormal), 1u);
+  EXPECT_EQ(ledger_.sums().backlog[kNormal], 1);
+  EXPECT_EQ(desk_.slots, (std::vector<uint64_t>{1, 2})) << "its device goes on as well";
+  EXPECT_EQ(budget_.held(), 0);
+}
+
+TEST_F(LanesSaveTest, TheEndOfTheEngineTellsNoDeviceThatItsRecordIsSafe) {
+  Use(Context());
+  Push();
+  lanes_->Clear(Drop::kClosed);
+  EXPECT_TRUE(desk_.slots.empty());
+}
+
+// Random traffic, commits that fail, sessions that break. Nobody is told before the record is on
+// disk or acknowledged, everybody once, and everything adds up.
+TEST_F(LanesSaveTest, ReceiptsComeOnceAndNotTooEarly) {
+  test::Random random;
+  Use(Context());
+  std::set<uint64_t> safe;  // slots whose record is committed or acknowledged
+  std::map<uint64_t, std::vector<uint64_t>> tickets;
+  std::vector<uint64_t> taken;  // ids; an id is its slot here
+  int64_t row = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    switch (random.In(0, 7)) {
+      case 0:
+      case 1:
+        Push(random.In<uint8_t>(1, 4), std::string(random.In<size_t>(0, 2000), 'x'),
+             random.In<uint32_t>(1, 2));
+        break;
+      case 2:
+        if (const uint64_t id = Take()) taken.push_back(id);
+        break;
+      case 3:
+        if (!taken.empty()) {
+          const size_t at = random.In<size_t>(0, taken.size() - 1);
+          safe.insert(taken[at]);
+          ASSERT_TRUE(lanes_->Release(taken[at], MonotonicUs()));
+          taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(at));
+        }
+        break;
+      case 4:
+        if (const uint64_t ticket = Seal(MonotonicUs() + random.In<int64_t>(0, 2000) * kMs)) {
+          ChunkHead head;
+          std::vector<ChunkEntry> entries;
+          ASSERT_EQ(ReadChunk(chunk_.bytes, &head, &entries), ChunkError::kNone);
+          for (const ChunkEntry& entry : entries) tickets[ticket].push_back(entry.sequence);
+        }
+        break;
+      case 5:
+        if (!tickets.empty()) {
+          const auto [ticket, slots] = *tickets.begin();
+          tickets.erase(tickets.begin());
+          if (random.OneIn(4)) {
+            lanes_->Failed(ticket);
+            ledger_.Failed(ticket);
+          } else {
+            safe.insert(slots.begin(), slots.end());
+            Commit(ticket, ++row);
+          }
+        }
+        break;
+      case 6:
+        lanes_->SetConnected(random.OneIn(2), MonotonicUs());
+        break;
+      default:
+        if (random.OneIn(20)) {
+          lanes_->Detach();
+          taken.clear();
+        }
+    }
+    for (const uint64_t slot : desk_.slots) ASSERT_TRUE(safe.contains(slot)) << slot;
+    if (i % 100 == 0) {
+      const std::set<uint64_t> once(desk_.slots.begin(), desk_.slots.end());
+      ASSERT_EQ(once.size(), desk_.slots.size());
+    }
+  }
+  lanes_->SaveAll();
+  for (const auto& [ticket, slots] : tickets) Commit(ticket, ++row);
+  while (const uint64_t ticket = Seal(MonotonicUs())) Commit(ticket, ++row);
+  EXPECT_EQ(desk_.slots.size(), slot_);
+  int64_t held = 0, backlog = 0;
+  for (uint8_t c = 1; c <= kClasses; ++c) {
+    held += budget_.records(c);
+    backlog += ledger_.sums().backlog[c];
+  }
+  const uint64_t delivered =
+      lanes_->counters().counters[static_cast<size_t>(Counter::kRecordsDelivered)].Get();
+  EXPECT_EQ(slot_, delivered + static_cast<uint64_t>(held + backlog));
+  lanes_->Clear(Drop::kClosed);
+  EXPECT_EQ(budget_.held(), 0);
+}
+
+}  // namespace
+}  // namespace seganet

@@ -1,0 +1,100 @@
+#include "core/log/ledger.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace seganet {
+namespace {
+
+using Rows = std::vector<int64_t>;
+
+class LedgerTest : public testing::Test {
+ protected:
+  // A committed chunk of batches with so many records.
+  uint64_t Store(int64_t row, std::vector<uint32_t> records) {
+    const uint64_t ticket = ledger_.Seal("n", kNormal, std::move(records));
+    ledger_.Committed(ticket, row);
+    return ticket;
+  }
+  int64_t stored() { return ledger_.sums().stored[kNormal]; }
+  int64_t backlog() { return ledger_.sums().backlog[kNormal]; }
+
+  Ledger ledger_;
+  WantedRow wanted_;
+  uint64_t ticket_ = 0;
+  std::vector<bool> needed_;
+};
+
+TEST_F(LedgerTest, ARowIsFreeWhenAllOfItIsDone) {
+  const uint64_t ticket = Store(1, {2, 3});
+  EXPECT_EQ(stored(), 5);
+  EXPECT_FALSE(ledger_.Done(ticket, 0));
+  EXPECT_FALSE(ledger_.Done(ticket, 0)) << "once is enough";
+  EXPECT_EQ(stored(), 3);
+  EXPECT_TRUE(ledger_.Done(ticket, 1));
+  EXPECT_EQ(ledger_.TakeFrees(9), Rows{1});
+  EXPECT_EQ(ledger_.TakeFrees(9), Rows{});
+  ledger_.Returned();  // the thread died before it deleted
+  EXPECT_EQ(ledger_.TakeFrees(9), Rows{1});
+  EXPECT_EQ(ledger_.Freed(), 1u);
+  ledger_.Returned();
+  EXPECT_EQ(ledger_.TakeFrees(9), Rows{});
+}
+
+TEST_F(LedgerTest, ChunksOfEarlierRunsAreReadInOrderThenThoseOfThisOne) {
+  EXPECT_TRUE(ledger_.Open(10, {0, 0, 0, 7, 0}));
+  EXPECT_FALSE(ledger_.Open(99, {0, 0, 0, 9, 0})) << "a thread that starts again finds known rows";
+  EXPECT_EQ(backlog(), 7);
+  ledger_.Spilled(Store(11, {1}), 0);
+  ASSERT_TRUE(ledger_.Wants("n", kNormal, &wanted_));
+  EXPECT_EQ(wanted_.after, 0);
+  EXPECT_EQ(wanted_.up_to, 10);
+  ASSERT_TRUE(ledger_.Loaded(wanted_, 4, {3}, &ticket_, &needed_));
+  EXPECT_EQ(backlog(), 5);
+  ledger_.Wants("n", kNormal, &wanted_);
+  EXPECT_EQ(wanted_.after, 4);
+  ledger_.Missing(wanted_);
+  ledger_.Wants("n", kNormal, &wanted_);
+  EXPECT_EQ(wanted_.after, 10);
+  EXPECT_EQ(wanted_.up_to, 11);
+}
+
+TEST_F(LedgerTest, OnlyWhatWasSpilledIsNeededAgain) {
+  const uint64_t ticket = Store(5, {1, 1, 1});
+  ledger_.Spilled(ticket, 0);
+  ledger_.Done(ticket, 1);
+  ASSERT_TRUE(ledger_.Wants("n", kNormal, &wanted_));
+  ASSERT_TRUE(ledger_.Loaded(wanted_, 5, {1, 1, 1}, &ticket_, &needed_));
+  EXPECT_EQ(ticket_, ticket);
+  EXPECT_EQ(needed_, (std::vector<bool>{true, false, false}));
+  EXPECT_FALSE(ledger_.Wants("n", kNormal, &wanted_));
+  ledger_.Spilled(ticket, 0);
+  EXPECT_TRUE(ledger_.Wants("n", kNormal, &wanted_));
+}
+
+TEST_F(LedgerTest, ARowThatIsNotWhatWasWrittenIsGone) {
+  const uint64_t ticket = Store(5, {2, 2});
+  ledger_.Spilled(ticket, 0);
+  ledger_.Wants("n", kNormal, &wanted_);
+  EXPECT_FALSE(ledger_.Loaded(wanted_, 5, {2}, &ticket_, &needed_));
+  EXPECT_EQ(ledger_.Corrupt(wanted_, 5, 4), 2) << "the other batch is still in memory";
+  EXPECT_EQ(stored(), 0);
+  EXPECT_EQ(backlog(), 0);
+  EXPECT_FALSE(ledger_.Wants("n", kNormal, &wanted_));
+  EXPECT_FALSE(ledger_.Done(ticket, 1));
+}
+
+TEST_F(LedgerTest, ADamagedRowOfAnEarlierRunIsNotWantedAgain) {
+  ledger_.Open(10, {0, 0, 0, 7, 0});
+  ledger_.Wants("n", kNormal, &wanted_);
+  EXPECT_EQ(ledger_.Corrupt(wanted_, 4, 3), 3);
+  ledger_.Wants("n", kNormal, &wanted_);
+  EXPECT_EQ(wanted_.after, 4);
+  EXPECT_EQ(ledger_.Removed(6, kNormal, 4), 4);
+  EXPECT_EQ(backlog(), 0);
+}
+
+}  // namespace
+}  // namespace seganet

@@ -1,0 +1,5 @@
+'use strict';
+
+const { StoreThread } = require('./thread');
+
+module.exports = { StoreThread };

@@ -1,0 +1,19 @@
+'use strict';
+// What makes a file a log of the gateway: <directory>/log.db, an SQLite database (docs/log-format.md).
+
+const FILE = 'log.db';
+
+/** "SGL1": tells our database from those of other programs. */
+const APPLICATION_ID = 0x53474c31;
+
+/** Counts up when an older program could not read the database any more. A newer one is never touched. */
+const USER_VERSION = 1;
+
+const SCHEMA = `
+CREATE TABLE chunk (id INTEGER PRIMARY KEY, node TEXT NOT NULL, class INTEGER NOT NULL, records INTEGER NOT NULL, bytes INTEGER NOT NULL, first_ts INTEGER NOT NULL, last_ts INTEGER NOT NULL, body BLOB NOT NULL);
+CREATE INDEX chunk_lane ON chunk (node, class, id, records, bytes);
+CREATE TABLE dead (id INTEGER PRIMARY KEY, node TEXT NOT NULL, class INTEGER NOT NULL, at INTEGER NOT NULL, code INTEGER NOT NULL, reason TEXT NOT NULL, records INTEGER NOT NULL, body BLOB NOT NULL);
+CREATE TABLE quarantine (id INTEGER PRIMARY KEY, node TEXT NOT NULL, class INTEGER NOT NULL, at INTEGER NOT NULL, reason TEXT NOT NULL, records INTEGER NOT NULL, body BLOB);
+`;
+
+module.exports = { FILE, APPLICATION_ID, USER_VERSION, SCHEMA };

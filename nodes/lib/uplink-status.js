@@ -1,0 +1,62 @@
+'use strict';
+// What the canvas shows under an uplink node: the state of its broker, and what waits for it.
+
+const { shorten, rate } = require('./status');
+const { sum } = require('./drain');
+
+/**
+ * @typedef {import('./parts').UplinkState} UplinkState
+ * @typedef {import('../../native/index.js').EngineStats} EngineStats
+ * @typedef {import('./status').Shown} Shown
+ */
+
+/**
+ * @param {UplinkState} state
+ * @param {EngineStats} stats
+ * @param {boolean} alone false when the engine has several brokers: its counters do not tell then what waits for this one
+ * @returns {Shown}
+ */
+function uplinkShown(state, stats, alone) {
+  const { state: name } = state;
+  if (name === 'stopped') return { fill: 'grey', shape: 'ring', text: 'stopped' };
+  const tail = alone ? waiting(stats) : '';
+  if (name === 'connected') {
+    if (state.quotaWait) return { fill: 'yellow', shape: 'ring', text: shorten('refused for now', tail) };
+    const backlog = alone ? sum(stats.backlogRecords) : 0;
+    return { fill: 'green', shape: 'dot', text: connected(state, stats.latency, backlog) };
+  }
+  if (name === 'connecting') return { fill: 'yellow', shape: 'ring', text: shorten('connecting', tail) };
+  return { fill: 'red', shape: 'ring', text: shorten(trouble(state), tail) };
+}
+
+/** @param {UplinkState} state */
+function trouble({ state, code = '', reason = '', oldestMs = -1 }) {
+  if (state === 'stalled') return oldestMs > 0 ? `stalled ${Math.round(oldestMs / 1000)} s` : 'stalled';
+  if (state === 'refused') return reason || 'refused';
+  const cause = code || reason;
+  return cause ? `disconnected: ${cause}` : 'disconnected';
+}
+
+/**
+ * With the median of each class from arrival to the cloud's PUBACK: connected · c1 2 · c3 430 ms. A backlog takes the room
+ * of all but the most urgent.
+ * @param {UplinkState} state
+ * @param {EngineStats['latency']} latency
+ * @param {number} backlog records
+ */
+function connected({ rttMs = 0 }, latency, backlog) {
+  const rows = backlog > 0 ? latency.slice(0, 1) : latency;
+  const medians = rows.map((row) => `c${row.class} ${Math.ceil(row.p50)}`);
+  if (medians.length === 0 && rttMs > 0) medians.push(String(Math.ceil(rttMs)));
+  const figures = medians.length > 0 ? ` · ${medians.join(' · ')} ms` : '';
+  return `connected${figures}${backlog > 0 ? ` · backlog ${rate(backlog)}` : ''}`;
+}
+
+/** @param {EngineStats} stats @returns {string} such as " · 12.3 k kept" */
+function waiting({ heldRecords, storedRecords }) {
+  const [held, kept] = [sum(heldRecords), sum(storedRecords)];
+  if (kept > 0) return ` · ${rate(kept)} kept`;
+  return held > 0 ? ` · ${rate(held)} in memory` : '';
+}
+
+exports.uplinkShown = uplinkShown;

@@ -1,0 +1,88 @@
+'use strict';
+
+const { KeyWindow } = require('./lib/key-window');
+const { leaveInert } = require('./lib/join');
+const { integer, text, parseOptions } = require('./lib/options');
+const { Status, rate } = require('./lib/status');
+const { open, faultSentence } = require('./lib/unbatch');
+
+const TICK_MS = 1000;
+
+const schema = {
+  window: integer(1, 1000000, 10000),
+  lanes: integer(1, 100000, 1000),
+  historySuffix: text('/history')
+};
+
+/** @param {import('node-red').NodeAPI} RED */
+module.exports = function (RED) {
+  /**
+   * @this {import('node-red').Node}
+   * @param {import('node-red').NodeDef} config
+   */
+  function Unbatch(config) {
+    RED.nodes.createNode(this, config);
+    const { values, problems } = parseOptions(config, schema);
+    if (problems.length > 0) return leaveInert(this, 'wrong setting', problems.join(' '));
+    const seen = new KeyWindow(values.window, values.lanes);
+    const status = new Status(this);
+    let records = 0;
+    let duplicates = 0;
+    let at = performance.now();
+    const timer = setInterval(() => {
+      const now = performance.now();
+      const perSecond = (records * 1000) / (now - at);
+      [records, at] = [0, now];
+      const tail = duplicates > 0 ? ` · ${rate(duplicates)} duplicates dropped` : '';
+      status.set({
+        fill: perSecond > 0 ? 'green' : 'grey',
+        shape: 'dot',
+        text: `${rate(perSecond)}/s${tail}`
+      });
+    }, TICK_MS).unref();
+
+    this.on('input', (/** @type {Record<string, any>} */ msg, send, done) => {
+      let opened;
+      try {
+        opened = open(msg, values.historySuffix);
+      } catch (error) {
+        return done(/** @type {Error} */ (error));
+      }
+      const { key, historical, envelope } = opened;
+      const count = envelope ? envelope.count : 1;
+      const damaged = envelope !== null && envelope.faults.length > 0;
+      if (key && seen.has(key, count)) {
+        duplicates += count;
+        return done();
+      }
+      // An envelope that arrived damaged may come again whole.
+      if (key && !damaged) seen.add(key, count);
+      records += envelope ? envelope.records.length : 1;
+      if (envelope) sendRecords(msg, send, opened, RED.util.generateId);
+      else send(Object.assign(msg, { batch: { ...key, index: 0, count, historical } }));
+      done(damaged ? new Error(faultSentence(envelope)) : undefined);
+    });
+    this.on('close', () => {
+      clearInterval(timer);
+      status.close();
+    });
+  }
+
+  RED.nodes.registerType('seganet-unbatch', Unbatch);
+};
+
+/**
+ * @param {Record<string, any>} msg
+ * @param {(msg: any) => void} send
+ * @param {ReturnType<typeof open>} opened an envelope
+ * @param {() => string} newId
+ */
+function sendRecords({ _msgid }, send, { key, historical, envelope }, newId) {
+  const { records = [], count = 0 } = envelope ?? {};
+  const id = key?.key ?? newId();
+  for (const [at, { index, ...record }] of records.entries()) {
+    // core's join waits for `count` messages: lines that were no records never come.
+    const parts = { id, type: 'array', index: at, count: records.length };
+    send({ _msgid, ...record, batch: { ...key, index, count, historical }, parts });
+  }
+}

@@ -1,0 +1,213 @@
+'use strict';
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const {
+  helper,
+  tab,
+  engine,
+  broker,
+  node,
+  load,
+  unload,
+  until,
+  errors,
+  shown,
+  engines,
+  threads,
+  stores,
+  calls,
+  parts
+} = require('./support/gateway');
+const { replaceParts } = require('../../nodes/lib/parts');
+
+beforeAll(() => helper.startServer());
+afterEach(async () => {
+  await unload();
+  delete process.env.SEGANET_TEST_CA;
+});
+afterAll(() => helper.stopServer());
+
+const flowPath = [
+  tab,
+  engine,
+  broker,
+  node('devices', 'mqtt-devices', { port: '1884' }, 'cloud'),
+  node('cloud', 'uplink', { broker: 'broker' })
+];
+const withEngine = (properties) =>
+  flowPath.map((item) => (item.id === 'engine' ? { ...item, ...properties } : item));
+const warnings = () => {
+  const spy = helper.log();
+  const entries = spy.args.map(([entry]) => entry).filter(({ id, level }) => id && level === spy.WARN);
+  return entries.map(({ msg }) => msg);
+};
+
+describe('settings', () => {
+  test('by default records are safe, in a folder of the engine in the user folder', async () => {
+    await load(flowPath);
+    expect(stores).toHaveLength(1);
+    expect(stores[0].token).toBe(1);
+    expect(stores[0].options).toEqual({
+      directory: expect.stringMatching(/.\/seganet-log\/engine$/),
+      limitMiB: 1024,
+      classLimitMiB: [0, 0, 0, 0, 0],
+      whenFull: 'slow'
+    });
+    expect(engines[0].plan.stages.find(({ kind }) => kind === 'uplink')).toMatchObject({ name: 'cloud' });
+  });
+
+  test('they reach the store and the engine', async () => {
+    await load(
+      withEngine({
+        acknowledge: 'stored',
+        logDir: '/var/lib/log',
+        logMiB: '64',
+        logClassMiB: '0,0,8,16',
+        ttl: '0,0,7d,1h',
+        whenFull: 'drop',
+        lingerMs: 20
+      })
+    );
+    expect(stores[0].options).toEqual({
+      directory: '/var/lib/log',
+      limitMiB: 64,
+      classLimitMiB: [0, 0, 0, 8, 16],
+      whenFull: 'drop'
+    });
+    expect(engines[0].options).toMatchObject({
+      acknowledge: 'stored',
+      log: true,
+      whenFull: 'drop',
+      ttlS: [0, 0, 0, 604800, 3600],
+      lingerMs: 20
+    });
+  });
+
+  test('received keeps no log', async () => {
+    await load(withEngine({ acknowledge: 'received' }));
+    expect(stores).toEqual([]);
+    expect(engines[0].options).toMatchObject({ acknowledge: 'received', log: false });
+    const stats = await helper.request().get('/seganet/engines/engine/stats').expect(200);
+    expect(stats.body.log).toBeNull();
+  });
+
+  test('a wrong one is told with its name, and the engine does not start', async () => {
+    await load(withEngine({ ttl: '7d' }));
+    expect(errors()[0]).toEqual(['engine', expect.stringMatching(/"ttl" must be four times/)]);
+    expect(engines).toEqual([]);
+  });
+});
+
+describe('status', () => {
+  test('devices that wait for a full disk show it; the engine says it once, and the end of it', async () => {
+    await load(withEngine({ acknowledge: 'stored' }));
+    const { host } = helper.getNode('engine');
+    const full = { state: 'failing', code: 'ENOSPC', reason: 'The disk is full. Make room.' };
+    for (let i = 0; i < 3; i++) stores[0].emit('state', { ...full, chunks: i });
+    host.tick_();
+    expect(shown('devices')).toEqual({ fill: 'red', shape: 'ring', text: 'waiting: disk full' });
+    expect(errors()).toEqual([['engine', 'The disk is full. Make room.']]);
+    const { body } = await helper.request().get('/seganet/engines/engine/stats').expect(200);
+    expect(body.log).toMatchObject({ state: 'failing', code: 'ENOSPC', chunks: 2 });
+    stores[0].emit('state', { state: 'ready', code: '', reason: '' });
+    host.tick_();
+    await until(() => shown('devices').fill === 'green');
+  });
+
+  test('while the cloud takes them they do not wait', async () => {
+    await load(flowPath);
+    await until(() => threads.length === 1);
+    stores[0].emit('state', { state: 'failing', code: 'EIO', reason: 'The disk fails.' });
+    helper.getNode('engine').host.tick_();
+    expect(shown('devices')).toMatchObject({ fill: 'green' });
+  });
+
+  test('damaged chunks are a warning', async () => {
+    await load(flowPath);
+    stores[0].emit('problem', { code: 'CORRUPT', reason: 'A chunk is damaged and was set aside.', count: 1 });
+    expect(warnings()).toEqual(['A chunk is damaged and was set aside.']);
+  });
+});
+
+describe('end', () => {
+  test('a deploy closes the database before the next engine opens it', async () => {
+    await load(flowPath);
+    await until(() => threads.length === 1);
+    calls.length = 0;
+    await helper.setFlows(withEngine({ workers: '3' }), 'full');
+    await until(() => stores.length === 2);
+    expect(calls.indexOf('store.stop')).toBeLessThan(calls.indexOf('engine.close'));
+    expect(calls.indexOf('engine.close')).toBeLessThan(calls.indexOf('store.attach'));
+  });
+});
+
+test.each([
+  ['connected', 2000],
+  ['disconnected', 0]
+])('the end waits for acknowledgements on their way: %s %i ms', async (state, ms) => {
+  await load(flowPath);
+  await until(() => threads.length === 1);
+  threads[0].emit('state', { state });
+  await helper.clearFlows();
+  expect(threads[0].stopMs).toBe(ms);
+});
+
+describe("certificates from the TLS node's files", () => {
+  const tlsConfig = require('@node-red/nodes/core/network/05-tls.js');
+  const tls = { id: 'tls', type: 'tls-config', verifyservercert: true };
+  const flow = (files) => [
+    tab,
+    engine,
+    { ...tls, ...files },
+    { ...broker, tls: 'tls' },
+    node('cloud', 'uplink', { broker: 'broker' })
+  ];
+
+  test('are named to the thread, which reads them at each connect', async () => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-tls-'));
+    const ca = path.join(folder, 'ca.pem');
+    fs.writeFileSync(ca, 'CA');
+    process.env.SEGANET_TEST_CA = ca;
+    await load(flow({ ca: '${SEGANET_TEST_CA}', cert: '${SEGANET_TEST_NONE}', key: '' }), {}, [tlsConfig]);
+    fs.rmSync(folder, { recursive: true });
+    await until(() => threads.length === 1);
+    expect(threads[0].options).toMatchObject({ tlsFiles: { ca }, tls: { rejectUnauthorized: true } });
+  });
+
+  test('that are missing now do not stop the uplink for good', async () => {
+    await load(flow({ ca: '/nowhere/ca.pem' }), {}, [tlsConfig]);
+    await until(() => threads.length === 1);
+    expect(threads[0].options).toMatchObject({ tlsFiles: { ca: '/nowhere/ca.pem' } });
+  });
+
+  test('what the thread refuses is an error, and the status of the uplink', async () => {
+    await load(flow({ verifyservercert: false }), {}, [
+      tlsConfig,
+      () => {
+        const UplinkThread = class {
+          constructor() {
+            throw new TypeError('The certificate is not verified. Verify it.');
+          }
+        };
+        replaceParts({ ...parts, uplink: { ...parts.uplink, UplinkThread } });
+      }
+    ]);
+    await until(() => errors().length > 0);
+    expect(errors()).toEqual([
+      ['engine', expect.stringMatching(/did not start: The certificate is not verified/)]
+    ]);
+    helper.getNode('engine').host.tick_();
+    expect(shown('cloud')).toMatchObject({
+      fill: 'red',
+      text: 'The certificate is not verified. Verify it.'
+    });
+  });
+
+  test('uploaded ones have no path', async () => {
+    await load(flow({}), { tls: { cadata: 'CA' } }, [tlsConfig]);
+    await until(() => threads.length === 1);
+    expect(threads[0].options).not.toHaveProperty('tlsFiles');
+  });
+});

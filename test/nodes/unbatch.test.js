@@ -1,0 +1,132 @@
+'use strict';
+
+const { helper, node, inbox, shown, until, modules } = require('./support/gateway');
+const join = require('@node-red/nodes/core/sequence/17-split.js');
+
+beforeAll(() => helper.startServer());
+afterEach(() => helper.unload());
+afterAll(() => helper.stopServer());
+
+const tab = { id: 'tab', type: 'tab', label: 'cloud' };
+const KEY = 'pi-1/mdl3k2x1q/3/';
+const line = (s, more = {}) => `${JSON.stringify({ ...more, d: 'm-7', t: 'hall', ts: 5, s, c: 3, p: s })}\n`;
+const envelope = (sequence, ...numbers) =>
+  numbers.map((s, index) => line(s, index === 0 ? { k: `${KEY}${sequence}` } : {})).join('');
+
+/** Loads unbatch and a node behind it; returns what arrives there. No engine, no native part. */
+async function load(properties = {}, next = 'helper', more = {}) {
+  const flow = [
+    tab,
+    node('un', 'unbatch', { engine: undefined, ...properties }, 'out'),
+    node('out', next, more, 'end')
+  ];
+  await helper.load([...modules, join], [...flow, node('end', 'helper')]);
+  return inbox(next === 'helper' ? 'out' : 'end');
+}
+
+/** Resolves when the node is done with the message, with the error that it ended in. */
+function outcome(msg) {
+  const target = helper.getNode('un');
+  return new Promise((resolve) => {
+    target._complete = (_msg, error) => resolve(error);
+    target.receive(msg);
+  });
+}
+
+test('an envelope becomes one message a record, with all that is known of it', async () => {
+  const arrived = await load();
+  expect(await outcome({ topic: 'gw/pi-1/normal', payload: Buffer.from(envelope(7, 1, 2)) })).toBeUndefined();
+  await until(() => arrived.length === 2);
+  expect(arrived[1]).toMatchObject({
+    topic: 'hall',
+    payload: 2,
+    deviceId: 'm-7',
+    priority: 3,
+    ts: 5,
+    seq: 2,
+    batch: {
+      key: `${KEY}7`,
+      gateway: 'pi-1',
+      epoch: 'mdl3k2x1q',
+      lane: 3,
+      sequence: 7,
+      part: null,
+      index: 1,
+      count: 2,
+      historical: false
+    },
+    parts: { id: `${KEY}7`, type: 'array', index: 1, count: 2 }
+  });
+});
+
+test('the second copy is dropped and counted, also when it is historical now', async () => {
+  const arrived = await load();
+  await outcome({ topic: 'gw', payload: envelope(7, 1, 2) });
+  await outcome({ topic: 'gw/history', payload: envelope(7, 1, 2) });
+  await outcome({ topic: 'gw/history', payload: envelope(8, 3) });
+  await until(() => arrived.length === 3);
+  expect(arrived.map(({ seq, batch }) => [seq, batch.historical])).toEqual([
+    [1, false],
+    [2, false],
+    [3, true]
+  ]);
+  await until(() => shown('un')?.text);
+  expect(shown('un')).toMatchObject({
+    fill: 'green',
+    text: expect.stringMatching(/^[1-9]\d*\/s · 2 duplicates dropped$/)
+  });
+});
+
+test('a record of its own goes on as it is, once', async () => {
+  const arrived = await load();
+  const msg = () => ({
+    topic: 'hall/raw',
+    payload: Buffer.from([1, 2]),
+    qos: 1,
+    userProperties: { 'seganet-key': `${KEY}9.4`, 'seganet-history': '1' }
+  });
+  await outcome(msg());
+  await outcome(msg());
+  await until(() => arrived.length === 1);
+  expect(arrived[0]).toMatchObject({ ...msg(), batch: { part: 4, historical: true, count: 1 } });
+});
+
+test('a line that is no record fails the message, the others go on, and the whole envelope may come again', async () => {
+  const arrived = await load();
+  const torn = envelope(7, 1, 2, 3).replace('"s":2', '"s":-2');
+  expect((await outcome({ payload: torn })).message).toMatch(
+    /^Line 2 of the envelope has no sequence number/
+  );
+  await until(() => arrived.length === 2);
+  expect(arrived.map(({ parts }) => [parts.index, parts.count])).toEqual([
+    [0, 2],
+    [1, 2]
+  ]);
+  expect(await outcome({ payload: envelope(7, 1, 2, 3) })).toBeUndefined();
+  await until(() => arrived.length === 5);
+});
+
+test('what is no envelope fails with a sentence', async () => {
+  await load();
+  expect((await outcome({ payload: 7 })).message).toMatch(/must be a Buffer or a string/);
+  expect((await outcome({ payload: 'hello' })).message).toMatch(/no record: line 1 is not JSON/);
+});
+
+test('the window is as large as was asked for', async () => {
+  const arrived = await load({ window: '2' });
+  for (const sequence of [1, 2, 3, 1, 3]) await outcome({ payload: envelope(sequence, sequence) });
+  await until(() => arrived.length === 4);
+  expect(arrived.map(({ seq }) => seq)).toEqual([1, 2, 3, 1]);
+});
+
+test("core's join puts the records together again", async () => {
+  const arrived = await load({}, 'join', { mode: 'auto', build: 'array', accumulate: false });
+  await outcome({ payload: envelope(7, 1, 2, 3) });
+  await until(() => arrived.length === 1);
+  expect(arrived[0].payload).toEqual([1, 2, 3]);
+});
+
+test('a wrong setting is told, and fails each message', async () => {
+  await load({ window: '0' });
+  expect((await outcome({ payload: envelope(1, 1) })).message).toMatch(/"window" must be a whole number/);
+});

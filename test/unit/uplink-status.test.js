@@ -1,0 +1,55 @@
+'use strict';
+
+const { uplinkShown } = require('../../nodes/lib/uplink-status');
+
+const zeros = [0, 0, 0, 0, 0];
+const normal = (count) => [0, 0, 0, count, 0];
+const stats = { latency: [], heldRecords: zeros, storedRecords: zeros, backlogRecords: zeros };
+const medians = [
+  { class: 1, p50: 1.2 },
+  { class: 3, p50: 430 }
+];
+const backlog = { heldRecords: normal(12345), storedRecords: normal(12345), backlogRecords: normal(12345) };
+
+test.each([
+  [{ state: 'connected' }, {}, 'green', 'connected'],
+  [{ state: 'connected', rttMs: 2.1 }, {}, 'green', 'connected · 3 ms'],
+  [{ state: 'connected' }, { latency: medians }, 'green', 'connected · c1 2 · c3 430 ms'],
+  [{ state: 'connected' }, { latency: medians, ...backlog }, 'green', 'connected · c1 2 ms · backlog 12.3 k'],
+  [{ state: 'connected', quotaWait: 900 }, backlog, 'yellow', 'refused for now · 12.3 k kept'],
+  [{ state: 'connecting' }, {}, 'yellow', 'connecting'],
+  [{ state: 'connecting' }, backlog, 'yellow', 'connecting · 12.3 k kept'],
+  [{ state: 'stalled', oldestMs: 7200 }, {}, 'red', 'stalled 7 s'],
+  [{ state: 'stalled' }, backlog, 'red', 'stalled · 12.3 k kept'],
+  [{ state: 'disconnected' }, {}, 'red', 'disconnected'],
+  [
+    { state: 'disconnected', code: 'ECONNREFUSED' },
+    backlog,
+    'red',
+    'disconnected: ECONNREFUSED · 12.3 k kept'
+  ],
+  [
+    { state: 'reconnecting', code: 'KEEPALIVE' },
+    { heldRecords: normal(9) },
+    'red',
+    'disconnected: KEEPALIVE · 9 in memory'
+  ],
+  [{ state: 'stopped' }, backlog, 'grey', 'stopped']
+])('%j with %j: %s %s', (state, more, fill, text) => {
+  expect(uplinkShown(state, { ...stats, ...more }, true)).toMatchObject({ fill, text });
+});
+
+test('a long reason is cut, but not what is kept', () => {
+  const state = {
+    state: 'refused',
+    reason: 'The broker refused the user name or password. Check them in the broker node.'
+  };
+  const { text } = uplinkShown(state, { ...stats, ...backlog }, true);
+  expect(text).toMatch(/^The broker refused .*… · 12\.3 k kept$/);
+  expect(text.length).toBeLessThanOrEqual(48);
+});
+
+test('with several brokers no count is shown: it would be the one of all', () => {
+  expect(uplinkShown({ state: 'connected' }, { ...stats, ...backlog }, false).text).toBe('connected');
+  expect(uplinkShown({ state: 'disconnected' }, { ...stats, ...backlog }, false).text).toBe('disconnected');
+});
