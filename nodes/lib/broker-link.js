@@ -80,14 +80,15 @@ class BrokerLink {
 
   /**
    * Gives the queue back: batches without an acknowledgement return to the engine. Idempotent.
-   * @param {number} timeoutMs for the acknowledgements that are still on their way
+   * @param {number} timeoutMs for the acknowledgements that are still on their way; without a connection none are
    * @returns {Promise<unknown>}
    */
   stop(timeoutMs) {
     const thread = this.thread_;
     this.thread_ = null;
     if (thread) {
-      this.stopping_ = Promise.resolve(thread.stop(timeoutMs)).catch((error) =>
+      const waitMs = this.state.state === 'connected' ? timeoutMs : 0;
+      this.stopping_ = Promise.resolve(thread.stop(waitMs)).catch((error) =>
         this.onProblem(`The uplink thread did not stop cleanly: ${error.message}`)
       );
       this.state = { state: 'stopped' };
@@ -116,7 +117,13 @@ class BrokerLink {
   start_(host, uplinkNumber, token, stages) {
     const { UplinkThread } = uplink();
     const clientId = /** @type {{ clientId?: string }} */ (this.options_).clientId || host.gatewayId;
-    const thread = new UplinkThread({ ...this.options_, clientId, gateway: host.gatewayId });
+    let thread;
+    try {
+      thread = new UplinkThread({ ...this.options_, clientId, gateway: host.gatewayId });
+    } catch (error) {
+      this.state = { state: 'refused', reason: /** @type {Error} */ (error).message };
+      throw error;
+    }
     this.thread_ = thread;
     this.token_ = token;
     this.state = { state: 'connecting' };

@@ -18,6 +18,7 @@
  * @property {string} [reason]
  * @property {number} [rttMs]
  * @property {number} [oldestMs] age of the oldest record that is not acknowledged; -1 = none
+ * @property {number} [quotaWait] ms until what the broker refuses for now is sent again, 0 = nothing is refused
  * @property {number} [inflight]
  * @property {number} [published]
  * @property {number} [acknowledged]

@@ -19,10 +19,12 @@ const { sum } = require('./drain');
 function uplinkShown(state, stats, alone) {
   const { state: name } = state;
   if (name === 'stopped') return { fill: 'grey', shape: 'ring', text: 'stopped' };
-  const backlog = alone ? sum(stats.backlogRecords) : 0;
-  if (name === 'connected')
-    return { fill: 'green', shape: 'dot', text: connected(state, stats.latency, backlog) };
   const tail = alone ? waiting(stats) : '';
+  if (name === 'connected') {
+    if (state.quotaWait) return { fill: 'yellow', shape: 'ring', text: shorten('refused for now', tail) };
+    const backlog = alone ? sum(stats.backlogRecords) : 0;
+    return { fill: 'green', shape: 'dot', text: connected(state, stats.latency, backlog) };
+  }
   if (name === 'connecting') return { fill: 'yellow', shape: 'ring', text: shorten('connecting', tail) };
   return { fill: 'red', shape: 'ring', text: shorten(trouble(state), tail) };
 }

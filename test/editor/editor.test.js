@@ -74,6 +74,24 @@ describe('the editor', () => {
     expect((await nodesOf(editor.page)).filter(({ changed }) => changed)).toEqual([]);
   }, 60000);
 
+  test('shows the settings of the log where one is kept, and says what an acknowledgement means', async () => {
+    const { page } = editor;
+    const engine = (await nodesOf(page)).find(({ type }) => type === 'seganet-engine');
+    if (!engine) throw new Error('The flow has no engine.');
+    await openDialog(page, engine);
+    for (const [how, kept, meaning] of /** @type {[string, boolean, RegExp]} */ ([
+      ['received', false, /no log is kept/],
+      ['stored', true, /Every record is written/],
+      ['safe', true, /next to nothing is written/],
+      ['${SEGANET_ACKNOWLEDGE}', true, /^$/]
+    ])) {
+      await page.selectOption('#node-config-input-acknowledge', how);
+      expect([how, await page.isVisible('#node-config-input-logMiB')]).toEqual([how, kept]);
+      expect(await page.textContent('.seganet-acknowledge')).toMatch(meaning);
+    }
+    await closeDialog(page, engine, 'cancel');
+  }, 60000);
+
   test('deploys a changed flow, and the gateway keeps running', async () => {
     const { page } = editor;
     const listener = (await nodesOf(page)).find(({ type }) => type === 'seganet-mqtt-devices');

@@ -17,8 +17,10 @@ const {
   engines,
   threads,
   stores,
-  calls
+  calls,
+  parts
 } = require('./support/gateway');
+const { replaceParts } = require('../../nodes/lib/parts');
 
 beforeAll(() => helper.startServer());
 afterEach(async () => {
@@ -141,6 +143,17 @@ describe('end', () => {
   });
 });
 
+test.each([
+  ['connected', 2000],
+  ['disconnected', 0]
+])('the end waits for acknowledgements on their way: %s %i ms', async (state, ms) => {
+  await load(flowPath);
+  await until(() => threads.length === 1);
+  threads[0].emit('state', { state });
+  await helper.clearFlows();
+  expect(threads[0].stopMs).toBe(ms);
+});
+
 describe("certificates from the TLS node's files", () => {
   const tlsConfig = require('@node-red/nodes/core/network/05-tls.js');
   const tls = { id: 'tls', type: 'tls-config', verifyservercert: true };
@@ -167,6 +180,29 @@ describe("certificates from the TLS node's files", () => {
     await load(flow({ ca: '/nowhere/ca.pem' }), {}, [tlsConfig]);
     await until(() => threads.length === 1);
     expect(threads[0].options).toMatchObject({ tlsFiles: { ca: '/nowhere/ca.pem' } });
+  });
+
+  test('what the thread refuses is an error, and the status of the uplink', async () => {
+    await load(flow({ verifyservercert: false }), {}, [
+      tlsConfig,
+      () => {
+        const UplinkThread = class {
+          constructor() {
+            throw new TypeError('The certificate is not verified. Verify it.');
+          }
+        };
+        replaceParts({ ...parts, uplink: { ...parts.uplink, UplinkThread } });
+      }
+    ]);
+    await until(() => errors().length > 0);
+    expect(errors()).toEqual([
+      ['engine', expect.stringMatching(/did not start: The certificate is not verified/)]
+    ]);
+    helper.getNode('engine').host.tick_();
+    expect(shown('cloud')).toMatchObject({
+      fill: 'red',
+      text: 'The certificate is not verified. Verify it.'
+    });
   });
 
   test('uploaded ones have no path', async () => {

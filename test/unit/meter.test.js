@@ -2,7 +2,6 @@
 
 const { Meter } = require('../../nodes/lib/meter');
 const { Sampler } = require('../../nodes/lib/sampler');
-const { drain } = require('../../nodes/lib/drain');
 
 const stats = (recordsIn, delivered) => ({
   stages: [{ id: 1, recordsIn, recordsOut: recordsIn, batches: 0, copiesDropped: 0 }],
@@ -52,31 +51,4 @@ test('a tap lets the first of N through, and at most so many a second', () => {
   expect(passed(limited, 10)).toBe(2);
   expect(passed(new Sampler(0, 0), 10)).toBe(10);
   expect(passed(new Sampler(2, 3, () => now), 100)).toBe(3);
-});
-
-describe('drain', () => {
-  const engineHolding = (counts) => {
-    const engine = {
-      flushes: 0,
-      flush: () => engine.flushes++,
-      stats: () => ({ heldRecords: [0, counts.shift() ?? 0] })
-    };
-    return engine;
-  };
-
-  test('goes on until nothing is held, and seals batches on the way', async () => {
-    const engine = engineHolding([3, 1]);
-    expect(await drain(engine, { size: 0, run: () => {} }, 5000, 1)).toBe(true);
-    expect(engine.flushes).toBe(3);
-  });
-
-  test('waits for messages that are not in the engine yet', async () => {
-    const inbox = { size: 2, run: () => inbox.size-- };
-    expect(await drain(engineHolding([]), inbox, 5000, 1)).toBe(true);
-    expect(inbox.size).toBe(0);
-  });
-
-  test('gives up when the time is over', async () => {
-    expect(await drain(engineHolding(Array(1000).fill(1)), { size: 0, run: () => {} }, 10, 1)).toBe(false);
-  });
 });

@@ -16,6 +16,7 @@ test.each([
   [{ state: 'connected', rttMs: 2.1 }, {}, 'green', 'connected · 3 ms'],
   [{ state: 'connected' }, { latency: medians }, 'green', 'connected · c1 2 · c3 430 ms'],
   [{ state: 'connected' }, { latency: medians, ...backlog }, 'green', 'connected · c1 2 ms · backlog 12.3 k'],
+  [{ state: 'connected', quotaWait: 900 }, backlog, 'yellow', 'refused for now · 12.3 k kept'],
   [{ state: 'connecting' }, {}, 'yellow', 'connecting'],
   [{ state: 'connecting' }, backlog, 'yellow', 'connecting · 12.3 k kept'],
   [{ state: 'stalled', oldestMs: 7200 }, {}, 'red', 'stalled 7 s'],

@@ -123,7 +123,7 @@ function readChunk(chunk) {
   else if (told < bytes.length) error = 'wrong counts';
   const limit = Math.min(told, bytes.length);
   let damaged = false;
-  for (let at = HEAD_BYTES; at < limit; ) {
+  for (let at = HEAD_BYTES; at < limit;) {
     const end = entryEnd(bytes, at, limit);
     if (end === 0) {
       damaged = true;
@@ -204,6 +204,7 @@ module.exports = {
   joinChunk,
   headFields,
   entryEnd,
+  isPlausible,
   isSound,
   readEntry,
   asBuffer

@@ -71,7 +71,7 @@ class Store {
     this.immediate = null;
     /** @type {NodeJS.Timeout | undefined} */
     this.timer = undefined;
-    /** @type {{by: number, done: (inTime: boolean) => void} | null} */
+    /** @type {{by: number, done: (inTime: boolean) => void, timer: NodeJS.Timeout} | null} */
     this.stopping = null;
     this.isStopped = false;
   }
@@ -131,8 +131,8 @@ class Store {
    * @param {number} timeoutMs @param {(inTime: boolean) => void} done true: nothing is left to commit
    */
   stop(timeoutMs, done) {
-    this.stopping = { by: this.now() + timeoutMs, done };
-    setTimeout(() => this.ring(), timeoutMs + TIMER_SLACK_MS);
+    const timer = setTimeout(() => this.ring(), timeoutMs + TIMER_SLACK_MS);
+    this.stopping = { by: this.now() + timeoutMs, done, timer };
     this.ring();
   }
 
@@ -200,6 +200,8 @@ class Store {
     for (const ticket of tx.dropped) source.dropped(ticket);
     for (const { ticket } of tx.held) source.failed(ticket);
     if (this.pending.handedOver) source.freed();
+    // The engine may have had more of them.
+    if (this.pending.isFull) this.ring();
     this.pending.clear();
     this.bodyBytes += tx.bytes;
     this.walBytes += tx.bytes + COMMIT_OVERHEAD;
@@ -328,6 +330,7 @@ class Store {
     const inTime = !this.source || (this.isAnnounced && !this.#isOwing(this.source));
     this.isStopped = true;
     clearTimeout(this.timer);
+    clearTimeout(this.stopping?.timer);
     this.detach();
     this.keeper.close();
     this.stopping?.done(inTime);

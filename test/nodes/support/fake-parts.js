@@ -164,7 +164,8 @@ class UplinkThread extends EventEmitter {
     Object.assign(this, { token, uplink });
     this.emit('state', { state: 'connected', rttMs: 3 });
   }
-  async stop() {
+  async stop(timeoutMs) {
+    this.stopMs = timeoutMs;
     calls.push(`thread.stop ${this.number}`);
   }
 }
