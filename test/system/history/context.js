@@ -3,10 +3,11 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { eventually, freePort } = require('../../fixtures/net');
+const { eventually } = require('../../fixtures/net');
 const { CloudBroker } = require('./cloud');
 const { Fleet } = require('./fleet');
 const { Image, SmallDisk } = require('./image');
+const { takePorts } = require('./ports');
 const { Proxy } = require('./proxy');
 const { Sampler } = require('./sampler');
 const { ClockShim, IoShim } = require('./shim');
@@ -34,9 +35,7 @@ class Context {
   /** @param {Schedule} schedule @param {{peer: string, folder: string}} options */
   static async make(schedule, { peer, folder }) {
     const context = new Context(schedule, folder);
-    // Three at once: a port that was free is not given out again meanwhile.
-    const ports = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
-    context.#build(peer, ports);
+    context.#build(peer, await takePorts(4));
     return context;
   }
 

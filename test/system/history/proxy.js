@@ -12,7 +12,7 @@ const { type } = require('./frames');
 /** @typedef {import('./history').History} History */
 
 const CALM = {
-  /** Connections are accepted and nothing is ever passed on. */
+  /** Connections are accepted and nothing is passed on. */
   frozen: false,
   /** CONNACK code for every CONNECT, 0 = the broker's own. */
   connack: 0,
@@ -75,9 +75,10 @@ class Proxy {
     for (const relay of this.relays) relay.freeze();
   }
 
-  /** New connections work. Those that were frozen stay so, as behind a NAT that has forgotten them. */
+  /** New connections work. Those from before stay frozen, as behind a NAT that has forgotten them. */
   thaw() {
     this.conditions.frozen = false;
+    for (const relay of this.relays) relay.thaw();
   }
 
   /** RST in the middle of the next PUBLISH or PUBACK, at the latest after `withinMs`. @param {'publish' | 'puback'} where @param {number} withinMs */

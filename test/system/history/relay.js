@@ -25,7 +25,7 @@ class Relay {
     this.broker = net.connect({ port: proxy.target, host: '127.0.0.1', noDelay: true });
     client.setNoDelay(true);
     this.version = 4;
-    this.isFrozen = proxy.conditions.frozen;
+    this.isFrozen = false;
     this.hadSession = false;
     this.isDisrupted = false;
     /** Broken in the middle of the next packet of this type; 0 = not. */
@@ -41,6 +41,8 @@ class Relay {
     this.pace = setInterval(() => this.#forwardPaced(), PACE_MS);
     this.#wire(client, (frame) => this.#fromGateway(frame));
     this.#wire(this.broker, (frame) => this.#fromBroker(frame));
+    // Made in a hole: nothing of it gets through before the end, as retransmissions do.
+    if (proxy.conditions.frozen) client.pause();
   }
 
   /** @param {net.Socket} socket @param {(frame: Buffer) => void} handle */
@@ -65,6 +67,11 @@ class Relay {
   /** From now on nothing passes, in either direction, and nobody is told. */
   freeze() {
     this.isFrozen = true;
+  }
+
+  /** The hole has ended: what came in it gets through. */
+  thaw() {
+    if (!this.isFrozen) this.client.resume();
   }
 
   close() {
@@ -129,7 +136,8 @@ class Relay {
       this.broker.write(isLast ? frame.subarray(0, frame.length >> 1) : frame);
     }
     this.budget = Number.isFinite(budget) && this.queue.length > 0 ? budget : 0;
-    if (this.queued <= QUEUE_BYTES && this.client.isPaused()) this.client.resume();
+    const isOpen = this.queued <= QUEUE_BYTES && !this.proxy.conditions.frozen;
+    if (isOpen && this.client.isPaused()) this.client.resume();
   }
 
   /** @param {Buffer} frame @returns {boolean} whether it goes on to the broker */

@@ -18,8 +18,8 @@ const FOR_GOOD = 1e6;
 
 const faults = { ...uplink, ...gateway };
 
-/** No progress for so long, and nothing more is expected. */
-const QUIET_MS = 8000;
+/** No progress for so long, and nothing more is expected. A CONNECT without an answer is given up after 10 s. */
+const QUIET_MS = 13000;
 const QUIET_PEER_MS = 3000;
 const LONGEST_MS = 60000;
 /** A line of an envelope without its payload: {"d":"dev-000","t":"d/dev-000/c1","ts":…,"s":0,"c":1,"p":} and a line feed. */
