@@ -12,6 +12,7 @@ const { DatabaseSync } = require('./sqlite');
 /** SQLite's own checkpoint, inside a COMMIT, stands back behind the one that the store makes after the receipts. Pages. */
 const AUTO_CHECKPOINT = 2048;
 const JOURNAL_LIMIT = 8 << 20;
+const SQLITE_CORRUPT = 11;
 
 /**
  * One connection to <directory>/log.db: opening, statements, transactions. It decides nothing; what fails, throws.
@@ -45,6 +46,7 @@ class Database {
         ${SCHEMA} COMMIT;`);
     }
     checkIds(pragma(db, 'application_id'), pragma(db, 'user_version'), this.file);
+    checkSchema(db);
     const mode = db.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode;
     if (mode !== 'wal') {
       const message = `SQLite keeps the journal mode ${mode}; the log needs WAL`;
@@ -138,6 +140,20 @@ class Database {
       // already closed
     }
   }
+}
+
+/** The tables have to be ours to the letter: damage in their definitions must not be taken for other tables. @param {import('node:sqlite').DatabaseSync} db */
+function checkSchema(db) {
+  const found = new Set(
+    db
+      .prepare('SELECT sql FROM sqlite_schema')
+      .all()
+      .map(({ sql }) => sql)
+  );
+  const missing = SCHEMA.split(';').find((sql) => sql.trim() !== '' && !found.has(sql.trim()));
+  if (missing === undefined) return;
+  const message = `the table definition is not there: ${missing.trim()}`;
+  throw Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode: SQLITE_CORRUPT });
 }
 
 /** @param {import('node:sqlite').DatabaseSync} db */
