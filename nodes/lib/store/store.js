@@ -11,8 +11,6 @@ const { Intake, Transaction } = require('./transaction');
 
 /** The WAL goes into the database after about so many bytes of it. */
 const CHECKPOINT_BYTES = 4 << 20;
-/** Frames of a commit that are not chunks: leaves, index, page 1. */
-const COMMIT_OVERHEAD = 16 << 10;
 /** A class that is full is tried again so soon: the engine cannot be asked for the others alone. */
 const PROBE_MS = 25;
 /** Timers may be early. */
@@ -178,6 +176,8 @@ class Store {
       return;
     }
     this.#committed(tx, source);
+    // Once nothing was left behind, nothing waits for room.
+    this.#setFull(tx.held[0] ?? (takes || this.#fits() ? null : this.full));
     this.#checkpoint(database);
   }
 
@@ -204,9 +204,8 @@ class Store {
     if (this.pending.isFull) this.ring();
     this.pending.clear();
     this.bodyBytes += tx.bytes;
-    this.walBytes += tx.bytes + COMMIT_OVERHEAD;
+    this.walBytes += tx.walBytes;
     this.#tellAside(tx);
-    this.#setFull(tx.held[0] ?? (this.#fits() ? null : this.full));
   }
 
   /** @param {Transaction} tx */
