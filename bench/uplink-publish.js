@@ -12,11 +12,13 @@ const { Output } = require('../nodes/lib/uplink/output');
 const { Session } = require('../nodes/lib/uplink/session');
 const { Window } = require('../nodes/lib/uplink/window');
 const { checkOptions } = require('../nodes/lib/uplink/options');
-const { compileTopic } = require('../nodes/lib/uplink/topics');
+const { Pacer } = require('../nodes/lib/uplink/pacer');
+const { checkStage, compileStage } = require('../nodes/lib/uplink/stage');
 const { MemorySource } = require('../test/fixtures/memory-source');
 
 const SECONDS = Number(process.argv[2] ?? 3);
 const INFLIGHT = 1024;
+const EPOCH = Date.now() * 1024;
 
 /** An engine that is never empty: always the same batch. */
 function endless(batch) {
@@ -26,6 +28,9 @@ function endless(batch) {
   let id = 0;
   return {
     best: () => 3,
+    bestBacklog: () => 0,
+    oldestMs: () => -1,
+    connected() {},
     take(into, meta) {
       if (bytes.length > into.length) return -(bytes.length + 2);
       bytes.copy(into);
@@ -36,6 +41,8 @@ function endless(batch) {
       meta[4] = kind;
       meta[10] = kind === 0 ? topic.length : 0;
       meta[11] = kind === 0 ? device.length : 0;
+      meta[12] = EPOCH;
+      meta[13] = id;
       return bytes.length;
     },
     release() {},
@@ -57,17 +64,17 @@ async function measureFeeder(broker, batch, perSecond) {
       feeder.pump();
     });
   };
-  const output = new Output((ids) => feeder.written(ids));
+  const output = new Output((ids) => feeder.sender.written(ids));
   const feeder = new Feeder({
     window: new Window(INFLIGHT),
     output,
+    pacer: new Pacer({ rate: 0, share: 0.5, now: () => performance.now() }),
     schedule,
     delay: setTimeout,
     now: () => performance.now(),
     problem: console.error
   });
-  const topic = compileTopic('gw/{gateway}/{class}', 'gw1');
-  feeder.setStages(new Map([[1, { topic, recordTopic: compileTopic('{topic}', 'gw1'), qos: 1 }]]));
+  feeder.setStages(new Map([[1, compileStage(checkStage({}), 'gw1')]]));
   const source = endless(batch);
   if (perSecond) pace(source, batch.records?.length ?? 1, perSecond, schedule);
   feeder.attach(source);
@@ -80,11 +87,11 @@ async function measureFeeder(broker, batch, perSecond) {
         resolve(undefined);
       },
       onDisconnected: () => feeder.disconnected(),
-      onPuback: (id, code) => feeder.acknowledge(id, code)
+      onPuback: (id, code) => feeder.sender.acknowledge(id, code)
     });
     session.start();
   });
-  const figures = await measure(() => feeder.acknowledged);
+  const figures = await measure(() => feeder.sender.acknowledged);
   source.best = () => 0;
   await new Promise((resolve) => session.stop(resolve));
   return figures;
@@ -144,8 +151,8 @@ async function main() {
   const rows = [
     ['single records of 100 B', { kind: 0, ...record }],
     ['records: batches of 10 x 100 B', { records: Array.from({ length: 10 }, () => record) }],
-    ['envelopes of 1 KiB', { kind: 1, payload: Buffer.alloc(1024, 'x') }],
-    ['envelopes of 16 KiB', { kind: 1, payload: Buffer.alloc(16384, 'x') }]
+    ['envelopes of 1 KiB', { kind: 1, payload: Buffer.from(`{"d":"${'x'.repeat(1014)}"}\n`) }],
+    ['envelopes of 16 KiB', { kind: 1, payload: Buffer.from(`{"d":"${'x'.repeat(16374)}"}\n`) }]
   ];
   for (const [name, batch] of rows) console.log(name.padEnd(40), await measureFeeder(broker, batch, 0));
   console.log(

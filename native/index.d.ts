@@ -302,6 +302,21 @@ export declare class StoreSource {
   close(): void;
 }
 
+export interface SocketOptions {
+  /** TCP_USER_TIMEOUT: the connection dies when sent data is not acknowledged for so long; 0 = the system's. 0..2147483647. */
+  userTimeoutMs?: number;
+  /** A silent connection is probed after this many seconds, then each keepIntervalS, keepCount times. 1..32767, 1..32767, 1..127. */
+  keepIdleS?: number;
+  keepIntervalS?: number;
+  keepCount?: number;
+}
+
+/**
+ * Sets TCP options of a socket by its descriptor; any of the keep options also switches the keep-alive on. Returns the names that
+ * this system or this kind of socket does not know: the others are set. Throws Error with `code` when it is no socket.
+ */
+export declare function setSocketOptions(fd: number, options: SocketOptions): string[];
+
 export declare const SealReason: readonly ['single', 'bytes', 'delay', 'flush', 'plan'];
 /** Names of the classes; index = class. */
 export declare const classNames: readonly ['', 'critical', 'high', 'normal', 'bulk'];

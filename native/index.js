@@ -32,12 +32,13 @@ function load() {
   throw Object.assign(error, { code: 'ERR_SEGANET_NATIVE' });
 }
 
-const { Engine, UplinkSource, StoreSource } = load();
+const { Engine, UplinkSource, StoreSource, setSocketOptions } = load();
 
 module.exports = {
   Engine,
   UplinkSource,
   StoreSource,
+  setSocketOptions,
   PushResult: Object.freeze({ OK: 0, FULL: 1, TOO_LONG: 2, CLOSED: 3, NO_STAGE: 4 }),
   Flag: Object.freeze({ QOS1: 1, RETAIN: 2, ENVELOPE: 4 }),
   SealReason: Object.freeze(['single', 'bytes', 'delay', 'flush', 'plan']),

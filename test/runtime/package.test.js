@@ -5,7 +5,7 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { execFileSync } = require('node:child_process');
+const { execFileSync, spawnSync } = require('node:child_process');
 
 const root = path.join(__dirname, '..', '..');
 jest.setTimeout(180000);
@@ -36,6 +36,15 @@ describe('the published package', () => {
       console.log(engine.workers().length);
       engine.close();`;
     expect(execFileSync(process.execPath, ['-e', script], { encoding: 'utf8' }).trim()).toBe('1');
+  });
+
+  test('brings the command seganet-log, for the Node that is there', () => {
+    const command = path.join(folder, 'node_modules', '.bin', 'seganet-log');
+    const { version } = JSON.parse(fs.readFileSync(path.join(installed, 'package.json'), 'utf8'));
+    const run = (/** @type {string[]} */ ...args) =>
+      spawnSync(process.execPath, [command, ...args], { encoding: 'utf8' });
+    expect(run('--version')).toMatchObject({ status: 0, stdout: `${version}\n`, stderr: '' });
+    expect(run('inspect', folder)).toMatchObject({ status: 3, stdout: '' });
   });
 
   test('names node files that it has, each with its dialog and help', () => {

@@ -75,7 +75,7 @@ withBroker('uplink thread', () => {
       ['single/1', 'one', 1],
       ['r/1', '{"v":1}', 1],
       ['r/2', '\u0080', 1],
-      ['gw/gw1/normal', '{"d":"d"}\n', 1]
+      ['gw/gw1/normal', '{"k":"gw1/1000/3/3","d":"d"}\n', 1]
     ]);
     await until(() => bench.engine.held.size === 0);
     expect(broker.received('gw1').find(({ topic }) => topic === 'r/2').retain).toBe(true);
@@ -176,7 +176,7 @@ withBroker('uplink thread', () => {
     'MQTT version %i: a refused user name is tried again until it is accepted',
     async (protocolVersion) => {
       const broker = await startBroker({ config: 'allow_anonymous false' });
-      const bench = startUplink(broker, { protocolVersion });
+      const bench = startUplink(broker, { protocolVersion, refusedMinMs: 100 });
       await until(() => bench.states.filter((s) => s.state === 'refused').length >= 2);
       expect(bench.states.find((s) => s.state === 'refused').reason).toMatch(/does not allow this client/);
     }

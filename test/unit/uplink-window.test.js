@@ -20,7 +20,7 @@ test('an identifier is never given out twice, and every one is used in turn', ()
   const seen = new Set();
   for (let i = 0; i < 100; i++) {
     while (window.room > i % 3) {
-      const id = window.open(slot, 0, 0);
+      const id = window.open(slot, 0, 10, 0);
       expect(open.has(id)).toBe(false);
       open.add(id);
       seen.add(id);
@@ -36,17 +36,17 @@ test('an identifier is never given out twice, and every one is used in turn', ()
 
 test('the oldest packet is the one sent first, whatever its identifier', () => {
   const window = new Window(3);
-  const [a, b] = [window.open(slot, 0, 0), window.open(slot, 0, 0)];
+  const [a, b] = [window.open(slot, 0, 10, 0), window.open(slot, 0, 10, 0)];
   expect(window.oldest()).toBe(a);
   window.close(a);
-  window.open(slot, 0, 0);
-  window.open(slot, 0, 0);
+  window.open(slot, 0, 10, 0);
+  window.open(slot, 0, 10, 0);
   expect(window.oldest()).toBe(b);
 });
 
 test('an abandoned packet keeps its identifier until it is acknowledged', () => {
   const window = new Window(2);
-  const id = window.open(slot, 0, 0);
+  const id = window.open(slot, 0, 10, 0);
   window.abandon();
   expect(window.room).toBe(1);
   expect(window.isOpen(id)).toBe(true);

@@ -73,7 +73,7 @@ BatchPtr BatchOf(const ChunkEntry& entry, uint8_t record_class, uint64_t epoch) 
 BatchPtr PickRecords(BatchPtr batch, const std::vector<uint32_t>& records) {
   batch->ticket = 0;
   if (batch->kind == BatchKind::kSingle) return batch;
-  const std::string all = std::exchange(batch->bytes, {});
+  std::string all = std::exchange(batch->bytes, {});
   const bool lines = batch->kind == BatchKind::kEnvelope;
   size_t at = 0;
   uint32_t picked = 0;
@@ -84,6 +84,10 @@ BatchPtr PickRecords(BatchPtr batch, const std::vector<uint32_t>& records) {
       ++picked;
     }
     at = end;
+  }
+  if (picked == 0) {  // it has no such records: better all of it than nothing
+    batch->bytes = std::move(all);
+    return batch;
   }
   batch->record_count = picked;
   batch->record_bytes = static_cast<uint32_t>(batch->bytes.size());

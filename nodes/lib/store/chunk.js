@@ -204,6 +204,7 @@ module.exports = {
   joinChunk,
   headFields,
   entryEnd,
+  isPlausible,
   isSound,
   readEntry,
   asBuffer

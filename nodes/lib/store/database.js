@@ -5,13 +5,14 @@ const { pathToFileURL } = require('node:url');
 const fs = require('node:fs');
 const { identity, prepareFolder } = require('./folder');
 const { COST_SQL, Usage } = require('./limits');
-const { Refusal } = require('./reasons');
+const { Refusal, isDamage } = require('./reasons');
 const { APPLICATION_ID, FILE, SCHEMA, USER_VERSION } = require('./schema');
 const { DatabaseSync } = require('./sqlite');
 
 /** SQLite's own checkpoint, inside a COMMIT, stands back behind the one that the store makes after the receipts. Pages. */
 const AUTO_CHECKPOINT = 2048;
 const JOURNAL_LIMIT = 8 << 20;
+const SQLITE_CORRUPT = 11;
 
 /**
  * One connection to <directory>/log.db: opening, statements, transactions. It decides nothing; what fails, throws.
@@ -38,13 +39,14 @@ class Database {
     const { db } = this;
     // Before anything is read: with the lock held for good, the index of the WAL is in memory, and there is no -shm file.
     db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;');
-    if (this.#pragma('page_count') === 0) {
+    if (pragma(db, 'page_count') === 0) {
       // In one transaction of a rollback journal: a crash leaves either an empty file or a whole one.
       db.exec(`PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL; BEGIN EXCLUSIVE;
         PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${USER_VERSION};
         ${SCHEMA} COMMIT;`);
     }
-    checkIds(this.#pragma('application_id'), this.#pragma('user_version'), this.file);
+    checkIds(pragma(db, 'application_id'), pragma(db, 'user_version'), this.file);
+    checkSchema(db);
     const mode = db.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode;
     if (mode !== 'wal') {
       const message = `SQLite keeps the journal mode ${mode}; the log needs WAL`;
@@ -52,11 +54,6 @@ class Database {
     }
     db.exec(`PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = ${JOURNAL_LIMIT};
       PRAGMA wal_autocheckpoint = ${AUTO_CHECKPOINT}; PRAGMA mmap_size = 0;`);
-  }
-
-  /** @param {string} name @returns {number} */
-  #pragma(name) {
-    return Number(this.db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
   }
 
   /** What is there, read from the covering index and the small tables: never from a chunk. */
@@ -116,8 +113,8 @@ class Database {
 
   /** Pages that are free, and pages that are not. */
   pages() {
-    const free = this.#pragma('freelist_count');
-    return { free, used: this.#pragma('page_count') - free };
+    const free = pragma(this.db, 'freelist_count');
+    return { free, used: pragma(this.db, 'page_count') - free };
   }
 
   /** Gives free pages back to the disk, by the next checkpoint. @param {number} pages */
@@ -143,6 +140,20 @@ class Database {
       // already closed
     }
   }
+}
+
+/** The tables have to be ours to the letter: damage in their definitions must not be taken for other tables. @param {import('node:sqlite').DatabaseSync} db */
+function checkSchema(db) {
+  const found = new Set(
+    db
+      .prepare('SELECT sql FROM sqlite_schema')
+      .all()
+      .map(({ sql }) => sql)
+  );
+  const missing = SCHEMA.split(';').find((sql) => sql.trim() !== '' && !found.has(sql.trim()));
+  if (missing === undefined) return;
+  const message = `the table definition is not there: ${missing.trim()}`;
+  throw Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode: SQLITE_CORRUPT });
 }
 
 /** @param {import('node:sqlite').DatabaseSync} db */
@@ -198,16 +209,20 @@ function checkOwner(file) {
   url.searchParams.set('immutable', '1');
   const peek = new DatabaseSync(url, { readOnly: true });
   try {
-    const ids = peek.prepare(
-      'SELECT (SELECT application_id FROM pragma_application_id) AS app, (SELECT user_version FROM pragma_user_version) AS version'
-    );
-    const { app, version } = /** @type {{app: number, version: number}} */ (
-      /** @type {unknown} */ (ids.get())
-    );
-    checkIds(app, version, file);
+    // Without this, a file that a checkpoint is just filling (or was, when its process was killed) looks damaged.
+    peek.exec('PRAGMA writable_schema = ON');
+    checkIds(pragma(peek, 'application_id'), pragma(peek, 'user_version'), file);
+  } catch (error) {
+    // Whether it is damaged can only be told with its WAL.
+    if (!isDamage(error)) throw error;
   } finally {
     peek.close();
   }
+}
+
+/** @param {import('node:sqlite').DatabaseSync} db @param {string} name @returns {number} */
+function pragma(db, name) {
+  return Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
 }
 
 /** @param {number} applicationId @param {number} version @param {string} file */

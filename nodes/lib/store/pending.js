@@ -31,9 +31,13 @@ class Pending {
     return this.deletes.length + this.moves.length;
   }
 
+  get isFull() {
+    return this.size >= FREES;
+  }
+
   /** @param {import('./source').StoreSource} source @param {number} now */
   collect(source, now) {
-    while (this.size < FREES) {
+    while (!this.isFull) {
       const count = source.frees(this.ids);
       if (count === 0) return;
       this.handedOver = true;
@@ -57,7 +61,7 @@ class Pending {
   /** ms until they should be committed, -1 = there are none. @param {number} now */
   wait(now) {
     if (this.size === 0 && !this.handedOver) return -1;
-    return this.size >= FREES ? 0 : Math.max(0, this.since + DELAY_MS - now);
+    return this.isFull ? 0 : Math.max(0, this.since + DELAY_MS - now);
   }
 
   /** All of it is done, or nothing of it is left to do. */

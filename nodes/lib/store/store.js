@@ -11,8 +11,6 @@ const { Intake, Transaction } = require('./transaction');
 
 /** The WAL goes into the database after about so many bytes of it. */
 const CHECKPOINT_BYTES = 4 << 20;
-/** Frames of a commit that are not chunks: leaves, index, page 1. */
-const COMMIT_OVERHEAD = 16 << 10;
 /** A class that is full is tried again so soon: the engine cannot be asked for the others alone. */
 const PROBE_MS = 25;
 /** Timers may be early. */
@@ -71,7 +69,7 @@ class Store {
     this.immediate = null;
     /** @type {NodeJS.Timeout | undefined} */
     this.timer = undefined;
-    /** @type {{by: number, done: (inTime: boolean) => void} | null} */
+    /** @type {{by: number, done: (inTime: boolean) => void, timer: NodeJS.Timeout} | null} */
     this.stopping = null;
     this.isStopped = false;
   }
@@ -131,8 +129,8 @@ class Store {
    * @param {number} timeoutMs @param {(inTime: boolean) => void} done true: nothing is left to commit
    */
   stop(timeoutMs, done) {
-    this.stopping = { by: this.now() + timeoutMs, done };
-    setTimeout(() => this.ring(), timeoutMs + TIMER_SLACK_MS);
+    const timer = setTimeout(() => this.ring(), timeoutMs + TIMER_SLACK_MS);
+    this.stopping = { by: this.now() + timeoutMs, done, timer };
     this.ring();
   }
 
@@ -178,6 +176,8 @@ class Store {
       return;
     }
     this.#committed(tx, source);
+    // Once nothing was left behind, nothing waits for room.
+    this.#setFull(tx.held[0] ?? (takes || this.#fits() ? null : this.full));
     this.#checkpoint(database);
   }
 
@@ -200,11 +200,12 @@ class Store {
     for (const ticket of tx.dropped) source.dropped(ticket);
     for (const { ticket } of tx.held) source.failed(ticket);
     if (this.pending.handedOver) source.freed();
+    // The engine may have had more of them.
+    if (this.pending.isFull) this.ring();
     this.pending.clear();
     this.bodyBytes += tx.bytes;
-    this.walBytes += tx.bytes + COMMIT_OVERHEAD;
+    this.walBytes += tx.walBytes;
     this.#tellAside(tx);
-    this.#setFull(tx.held[0] ?? (this.#fits() ? null : this.full));
   }
 
   /** @param {Transaction} tx */
@@ -328,6 +329,7 @@ class Store {
     const inTime = !this.source || (this.isAnnounced && !this.#isOwing(this.source));
     this.isStopped = true;
     clearTimeout(this.timer);
+    clearTimeout(this.stopping?.timer);
     this.detach();
     this.keeper.close();
     this.stopping?.done(inTime);

@@ -16,6 +16,9 @@ const KEPT_BUFFER = 2 << 20;
 /** Chunks that found no room in their class, while those of other classes still may. */
 const MAX_HELD = 8;
 const DEAD_LETTER = 1;
+const PAGE = 4096;
+/** Frames of a commit that belong to no row: page 1, the ends of table and index. */
+const COMMIT_BYTES = 4 * PAGE;
 
 /** The buffer that chunks are taken into; SQLite copies what it is given. */
 class Intake {
@@ -63,7 +66,10 @@ class Transaction {
     this.removed = [];
     this.deadRemoved = 0;
     this.quarantineRemoved = 0;
+    /** Of bodies. */
     this.bytes = 0;
+    /** Roughly what it adds to the WAL. */
+    this.walBytes = COMMIT_BYTES;
   }
 
   /** Deletes and moves. @param {Pending} pending */
@@ -124,8 +130,10 @@ class Transaction {
     database.statements.insertChunk.run(row, ...columns);
     const [node, recordClass, records, bytes] = columns;
     nodes.add(node);
-    this.usage.add(recordClass, 1, records, costOf(bytes));
+    const cost = costOf(bytes);
+    this.usage.add(recordClass, 1, records, cost);
     this.bytes += bytes;
+    this.walBytes += cost + PAGE;
   }
 
   /**
@@ -138,6 +146,7 @@ class Transaction {
     this.saved.push({ ticket, row });
     statements.insertDead.run(row, node, recordClass, Date.now(), code, reason, records, body);
     this.bytes += body.length;
+    this.walBytes += costOf(body.length) + PAGE;
     this.dead.count++;
     this.dead.bytes += body.length;
     this.deadRemoved += this.#trim(this.dead, statements.deleteOldestDead);
@@ -194,6 +203,7 @@ class Transaction {
   /** @param {number} row */
   #delete(row) {
     const gone = named(row, () => this.context.database.statements.deleteChunk.get(row));
+    this.walBytes += 2 * PAGE;
     if (gone) this.usage.add(Number(gone.class), -1, -Number(gone.records), -Number(gone.cost));
   }
 

@@ -1,20 +1,17 @@
 'use strict';
 
-const { Slot, NEW, SENT, DONE, AGAIN, LATER } = require('./slot');
-const { MAX_TOPIC_BYTES, topicBytes, topicIsValid } = require('./topics');
-const { RETAIN_FLAG, packetLength, remainingLength, writePublish } = require('./publish');
-const { refusalName } = require('./reasons');
+const { Slot, AGAIN, NEW } = require('./slot');
+const { Queues } = require('./queues');
+const { Sender } = require('./sender');
 
-/** @typedef {import('./topics').CompiledTopic} CompiledTopic */
-/** @typedef {import('./topics').Part} Part */
-/** @typedef {{topic: CompiledTopic, recordTopic: CompiledTopic, qos: 0 | 1}} Stage */
+/** @typedef {import('./stage').Stage} Stage */
 /** @typedef {import('../../../native').UplinkSource} UplinkSource */
 
 /**
  * @typedef {object} Link what the broker granted
  * @property {number} protocolVersion 4 or 5
  * @property {number} receiveMaximum
- * @property {number} maximumPacketSize 0 = no limit
+ * @property {number} maximumPacketSize 0 = no limit that it told
  * @property {number} maximumQos
  * @property {boolean} retainAvailable
  */
@@ -23,23 +20,22 @@ const { refusalName } = require('./reasons');
  * @typedef {object} FeederOptions
  * @property {import('./window').Window} window
  * @property {import('./output').Output} output
+ * @property {import('./pacer').Pacer} pacer
  * @property {() => void} schedule asks for a pump() later in this turn of the loop
  * @property {(fn: () => void, ms: number) => void} delay
  * @property {() => number} now ms, monotonic
  * @property {(code: string, reason: string) => void} problem a record was refused, or cannot be sent
- * @property {number} [retryMs] wait after a refusal, default 1000
+ * @property {number} [retryMs] wait after a refusal that looks final, default 1000
  */
 
-const META_FIELDS = 12;
-const CLASSES = 4;
-const ENVELOPE_KIND = 1;
-const MAX_TRIES = 5;
+const META_FIELDS = 16;
 const TURN_MS = 4;
 const SPARE_SLOTS = 64;
 const EMPTY = -1;
 
 /**
- * Pulls batches from the engine and turns them into PUBLISH packets while the window has room; best class first.
+ * Pulls batches from the engine and turns them into PUBLISH packets while the window has room: live before backlog, best class
+ * first.
  *
  * It is the only owner of what is in flight. mqtt.js never sees a PUBLISH: its outgoing store copies each packet and sends
  * them again one a round trip, before it says that it is connected. Here a batch keeps its bytes until it is released, a lost
@@ -51,41 +47,43 @@ class Feeder {
   constructor(options) {
     this.window = options.window;
     this.output = options.output;
+    this.pacer = options.pacer;
     this.schedule = options.schedule;
     this.delay = options.delay;
     this.now = options.now;
     this.problem = options.problem;
-    this.retryMs = options.retryMs ?? 1000;
+    this.sender = new Sender(options, {
+      settled: (slot) => this.#release(slot),
+      again: (slot) => {
+        this.queues.add(slot);
+        this.schedule();
+      },
+      roomier: () => {
+        if (this.isBlocked) this.schedule();
+      }
+    });
 
     /** @type {UplinkSource | null} */
     this.source = null;
-    /** @type {Link | null} */
-    this.link = null;
     /** @type {Map<number, Stage>} */
     this.stages = new Map();
     this.taking = true;
+    /** Nothing is sent: the connection is about to be renewed. */
+    this.isPaused = false;
     this.stageMissing = false;
     /** The last pump ended for want of room: the next acknowledgement must start another. Otherwise the doorbell does. */
     this.isBlocked = false;
+    /** A timer will pump when the backlog may go on. */
+    this.isPacing = false;
 
     /** Taken and not released, in the order they were taken. @type {Set<Slot>} */
     this.taken = new Set();
-    /** Those with something to send, by class, in the order they were taken. @type {Slot[][]} */
-    this.queues = Array.from({ length: CLASSES + 1 }, () => []);
+    this.liveTaken = 0;
+    this.queues = new Queues();
     /** @type {Slot[]} */
     this.spare = [];
     this.order = 0;
     this.meta = new Float64Array(META_FIELDS);
-
-    this.published = 0;
-    this.acknowledged = 0;
-    this.redelivered = 0;
-    this.failed = 0;
-    this.rttMs = 0;
-    this.sampleId = 0;
-    this.sampleAt = 0;
-    /** When the broker or the socket last took something from us. */
-    this.progressAt = 0;
   }
 
   /** @param {UplinkSource} source */
@@ -96,9 +94,10 @@ class Feeder {
 
   /** Forgets the engine; it gives un-released batches out again. Late acknowledgements find no batch. */
   detach() {
-    this.window.abandon();
+    this.sender.abandon();
     this.taken.clear();
-    for (const queue of this.queues) queue.length = 0;
+    this.liveTaken = 0;
+    this.queues.clear();
     this.source?.close();
     this.source = null;
   }
@@ -112,25 +111,18 @@ class Feeder {
 
   /** @param {Link} link @param {import('./output').Write} write */
   connected(link, write) {
-    this.link = link;
-    this.window.setLimit(link.receiveMaximum);
-    this.output.open(write);
-    this.progressAt = this.now();
+    this.isPaused = false;
+    this.sender.connected(link, write);
     this.schedule();
   }
 
-  disconnected() {
-    if (!this.link) return;
-    this.link = null;
-    this.sampleId = 0;
-    this.output.close();
-    this.window.reset();
-    for (const queue of this.queues) queue.length = 0;
-    for (const slot of this.taken) {
-      slot.rewind();
-      slot.queued = slot.pending > 0;
-      if (slot.queued) this.queues[slot.class].push(slot);
-    }
+  /** @param {boolean} [byBroker] it closed the connection: no time-out of ours, no lost network */
+  disconnected(byBroker = false) {
+    if (!this.sender.link) return;
+    this.queues.clear();
+    const isTooLarge = this.sender.disconnected(byBroker, this.taken);
+    for (const slot of this.taken) if (slot.pending > 0) this.queues.add(slot);
+    if (isTooLarge) this.sender.convict();
   }
 
   needsQos1() {
@@ -138,42 +130,91 @@ class Feeder {
     return false;
   }
 
-  /** True when nothing is taken and nothing waits. */
+  /** True when no live batch is taken and none waits. The backlog is on disk and can wait. */
   idle() {
-    return this.taken.size === 0 && (!this.source || this.source.best() === 0);
+    return this.liveTaken === 0 && (!this.source || this.source.best() === 0);
+  }
+
+  /** Age of the oldest batch without an acknowledgement, ms; -1 = none. */
+  oldestMs() {
+    const live = this.source ? this.source.oldestMs() : -1;
+    for (const slot of this.taken) return Math.max(live, this.now() - slot.takenAt);
+    return live;
   }
 
   /** Sends what there is room for, at most some ms. */
   pump() {
-    if (!this.link) return;
-    const until = this.now() + TURN_MS;
-    while (this.window.room > 0) {
-      const ready = this.taking && !this.stageMissing && this.source ? this.source.best() : 0;
-      const begun = this.#begunClass();
-      if (begun !== 0 && (ready === 0 || begun <= ready)) {
-        if (!this.#sendFirstOf(this.queues[begun])) break;
-      } else if (ready === 0 || !this.#take()) break;
-      if (this.now() > until) {
-        this.schedule();
-        break;
-      }
+    const { suspect, link } = this.sender;
+    if (!link || this.isPaused) return;
+    if (suspect.isOnTrial) return;
+    this.isBlocked = suspect.isAside;
+    if (!suspect.isTime) this.#sendAll();
+    // Alone on its way: when others were taken here for a while, or when there are no others.
+    if (suspect.isDue && this.window.inflight === 0 && this.window.room > 0) {
+      this.sender.try(this.stages.get(suspect.slot?.stage ?? 0));
     }
-    this.isBlocked = this.window.room <= 0;
     this.output.flush();
   }
 
-  #begunClass() {
-    for (let c = 1; c <= CLASSES; c++) if (this.queues[c].length > 0) return c;
-    return 0;
+  #sendAll() {
+    const until = this.now() + TURN_MS;
+    while (this.window.room > 0) {
+      if (!this.#sendNext()) return;
+      if (this.now() > until) {
+        this.schedule();
+        return;
+      }
+    }
+    this.isBlocked = true;
   }
 
-  #take() {
+  /** @returns {boolean} false when there is nothing that may go now */
+  #sendNext() {
+    const { queues, source } = this;
+    const mayTake = this.taking && !this.stageMissing && source !== null && !this.sender.suspect.isFull;
+    const ready = mayTake ? source.best() : 0;
+    const begun = queues.best(queues.live);
+    if (begun !== 0 && (ready === 0 || begun <= ready)) return this.#sendFirstOf(queues.live[begun]);
+    if (ready !== 0) return this.#take(false);
+    return this.#sendBacklog(mayTake);
+  }
+
+  /** @param {boolean} mayTake */
+  #sendBacklog(mayTake) {
+    const { queues } = this;
+    const begun = queues.best(queues.backlog);
+    const ready = mayTake ? /** @type {UplinkSource} */ (this.source).bestBacklog() : 0;
+    if (begun === 0 && ready === 0) return false;
+    if (this.#roomForBacklog() <= 0) {
+      this.isBlocked = true;
+      return false;
+    }
+    if (begun !== 0 && (ready === 0 || begun <= ready)) return this.#sendFirstOf(queues.backlog[begun]);
+    const wait = this.pacer.waitMs();
+    if (wait === 0) return this.#take(true);
+    if (!this.isPacing) {
+      this.isPacing = true;
+      this.delay(() => {
+        this.isPacing = false;
+        this.schedule();
+      }, wait);
+    }
+    // What was begun is paid for, however urgent the next one is.
+    return begun !== 0 && this.#sendFirstOf(queues.backlog[begun]);
+  }
+
+  #roomForBacklog() {
+    return this.pacer.places(this.window.limit) - this.window.backlog;
+  }
+
+  /** @param {boolean} backlog */
+  #take(backlog) {
     const source = /** @type {UplinkSource} */ (this.source);
     const slot = this.spare.pop() ?? new Slot();
-    let length = source.take(slot.buffer, this.meta);
+    let length = source.take(slot.buffer, this.meta, backlog);
     if (length < EMPTY) {
       slot.grow(-length - 2);
-      length = source.take(slot.buffer, this.meta);
+      length = source.take(slot.buffer, this.meta, backlog);
     }
     if (length < 0) {
       this.spare.push(slot);
@@ -181,21 +222,13 @@ class Feeder {
       if (length < EMPTY) this.schedule();
       return false;
     }
-    slot.load(length, this.meta, ++this.order);
+    slot.load(length, this.meta, ++this.order, this.now());
+    if (slot.isBacklog) this.pacer.spend(slot.records);
+    else this.liveTaken++;
     this.taken.add(slot);
     if (slot.open === 0) this.#release(slot);
-    else this.#enqueue(slot);
+    else this.queues.add(slot);
     return true;
-  }
-
-  /** @param {Slot} slot */
-  #enqueue(slot) {
-    if (slot.queued) return;
-    const queue = this.queues[slot.class];
-    let at = queue.length;
-    while (at > 0 && queue[at - 1].order > slot.order) at--;
-    queue.splice(at, 0, slot);
-    slot.queued = true;
   }
 
   /** @param {Slot[]} queue @returns {boolean} false when its stage is not known yet */
@@ -210,10 +243,12 @@ class Feeder {
       );
       return false;
     }
-    const { states } = slot;
-    for (; slot.next < slot.count && this.window.room > 0; slot.next++) {
-      const state = states[slot.next];
-      if (state === NEW || state === AGAIN) this.#publish(slot, slot.next, stage);
+    while (slot.next < slot.count && this.window.room > 0) {
+      if (slot.isBacklog && this.#roomForBacklog() <= 0) break;
+      const state = slot.states[slot.next];
+      // A packet that was cut leaves its first half in its place.
+      if ((state === NEW || state === AGAIN) && !this.sender.send(slot, slot.next, stage)) continue;
+      slot.next++;
     }
     if (slot.pending === 0) {
       queue.shift();
@@ -223,153 +258,15 @@ class Feeder {
     return true;
   }
 
-  /** @param {Slot} slot @param {number} record @param {Stage} stage */
-  #publish(slot, record, stage) {
-    const link = /** @type {Link} */ (this.link);
-    slot.pending--;
-    slot.locate(record);
-    let parts = (slot.kind === ENVELOPE_KIND ? stage.topic : stage.recordTopic).parts[slot.class];
-    let topicLength = topicBytes(parts, slot);
-    if (topicLength === 0) {
-      // A record without a topic of its own goes where envelopes go.
-      parts = stage.topic.parts[slot.class];
-      topicLength = topicBytes(parts, slot);
-    }
-    const isV5 = link.protocolVersion === 5;
-    const size = packetLength(
-      remainingLength(topicLength, slot.payloadEnd - slot.payloadAt, stage.qos, isV5)
-    );
-    if (!this.#isSendable(slot, topicLength, size, link)) {
-      this.#refuse(slot, record);
-      return;
-    }
-
-    const now = this.now();
-    const isAgain = slot.states[record] === AGAIN;
-    const retain = (slot.flags & RETAIN_FLAG) !== 0 && link.retainAvailable;
-    const id = this.window.open(slot, record, now);
-    const wireId = stage.qos ? id : 0;
-    const { output } = this;
-    const out = output.reserve(size);
-    output.end = writePublish(out, output.end, slot, parts, topicLength, wireId, isAgain, retain, isV5);
-    if (!stage.qos) output.doneWhenWritten(id);
-
-    slot.states[record] = SENT;
-    if (isAgain) this.redelivered++;
-    else this.published++;
-    if (this.sampleId === 0 && stage.qos) {
-      this.sampleId = id;
-      this.sampleAt = now;
-    }
-  }
-
-  /** @param {Slot} slot @param {number} topicLength @param {number} size @param {Link} link */
-  #isSendable(slot, topicLength, size, link) {
-    if (topicLength === 0 || topicLength > MAX_TOPIC_BYTES || !topicIsValid(slot)) {
-      this.problem(
-        'BAD_TOPIC',
-        'A record was refused: its topic is empty, too long or has + # or NUL in it.'
-      );
-      return false;
-    }
-    // [MQTT-3.2.2-15] Not more than the broker's Maximum Packet Size.
-    if (link.maximumPacketSize > 0 && size > link.maximumPacketSize) {
-      this.problem(
-        'PACKET_TOO_LARGE',
-        `A batch was refused: its packet has ${size} bytes and the broker takes ${link.maximumPacketSize}. Lower the batch's bytes.`
-      );
-      return false;
-    }
-    return true;
-  }
-
-  /** Gives a record up. The caller releases the batch when nothing of it is open. @param {Slot} slot @param {number} record */
-  #refuse(slot, record) {
-    slot.states[record] = DONE;
-    slot.open--;
-    slot.refused++;
-    this.failed++;
-  }
-
-  /** A batch of which one record was refused is not called delivered. @param {Slot} slot */
+  /** @param {Slot} slot */
   #release(slot) {
+    const source = /** @type {UplinkSource} */ (this.source);
     this.taken.delete(slot);
-    /** @type {UplinkSource} */ (this.source).release(slot.id, slot.refused === 0);
+    if (!slot.isBacklog) this.liveTaken--;
+    if (slot.dead) source.release(slot.id, slot.dead, slot.deadCode, slot.deadReason);
+    else source.release(slot.id);
     slot.shrink();
     if (this.spare.length < SPARE_SLOTS) this.spare.push(slot);
-  }
-
-  /** A PUBACK. @param {number} id packet identifier @param {number} reasonCode 0 in MQTT 3.1.1 */
-  acknowledge(id, reasonCode) {
-    const { window } = this;
-    if (!window.isOpen(id)) return;
-    const slot = window.slots[id];
-    const record = window.records[id];
-    window.close(id);
-    const now = this.now();
-    this.progressAt = now;
-    if (id === this.sampleId) {
-      const sample = now - this.sampleAt;
-      this.rttMs = this.rttMs === 0 ? sample : this.rttMs + (sample - this.rttMs) / 8;
-      this.sampleId = 0;
-    }
-    if (this.isBlocked) this.schedule();
-    if (!slot) return;
-    if (reasonCode >= 0x80) this.#refused(slot, record, reasonCode);
-    else {
-      this.acknowledged++;
-      slot.states[record] = DONE;
-      slot.open--;
-    }
-    if (slot.open === 0) this.#release(slot);
-  }
-
-  /**
-   * Sends a refused record again after a while; the fifth refusal is final. Until then it keeps its place in the window, so a
-   * broker that refuses everything slows us down instead of filling the memory.
-   * @param {Slot} slot @param {number} record @param {number} reasonCode
-   */
-  #refused(slot, record, reasonCode) {
-    slot.tries[record]++;
-    const code = `PUBACK_${reasonCode}`;
-    if (slot.tries[record] >= MAX_TRIES) {
-      this.problem(
-        code,
-        `The broker refused a record ${MAX_TRIES} times (${refusalName(reasonCode)}); it is dropped.`
-      );
-      this.#refuse(slot, record);
-      return;
-    }
-    slot.states[record] = LATER;
-    this.window.waiting++;
-    const { order } = slot;
-    this.delay(() => {
-      // Another life of the slot, or the record was rewound by a reconnect meanwhile.
-      if (slot.order !== order || !this.taken.has(slot) || slot.states[record] !== LATER) return;
-      this.window.waiting--;
-      slot.sendAgain(record);
-      this.#enqueue(slot);
-      this.schedule();
-    }, this.retryMs);
-  }
-
-  /** A chunk went to the kernel; its QoS 0 packets are done. @param {number[]} ids */
-  written(ids) {
-    this.progressAt = this.now();
-    for (const id of ids) this.acknowledge(id, 0);
-  }
-
-  /**
-   * True when the connection looks dead: for so long neither the broker nor the socket took anything, or a packet was left
-   * out while later ones were acknowledged. @param {number} timeoutMs
-   */
-  isStalled(timeoutMs) {
-    const { window } = this;
-    const id = this.link ? window.oldest() : 0;
-    if (id === 0) return false;
-    const now = this.now();
-    if (now - window.sentAt[id] <= timeoutMs) return false;
-    return window.serial[id] < window.ackedSerial || now - this.progressAt > timeoutMs;
   }
 }
 

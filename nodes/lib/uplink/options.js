@@ -9,10 +9,13 @@ const { badCharacter } = require('./topics');
  * @property {string[]} [ALPNProtocols]
  */
 
+/** @typedef {{ca?: string, cert?: string, key?: string}} TlsFiles paths */
+
 /**
  * @typedef {object} UplinkOptions
  * @property {string} url mqtts://host:8883, or mqtt://host:1883 where the network is trusted
  * @property {TlsOptions} [tls]
+ * @property {TlsFiles} [tlsFiles] instead of the same in `tls`; read at each connection, and a change makes a new one
  * @property {string} [minTls] 'TLSv1.3' (default) or 'TLSv1.2'
  * @property {string} gateway value of {gateway}
  * @property {string} [clientId] default: gateway
@@ -21,9 +24,14 @@ const { badCharacter } = require('./topics');
  * @property {number} [keepalive] seconds, default 30, 0 = off
  * @property {number} [inflight] PUBLISH packets in flight, default 32, 1..1024
  * @property {number} [reconnectMinMs] default 500 @property {number} [reconnectMaxMs] default 5000
+ * @property {number} [refusedMinMs] the same when the broker refuses this client: default 30000
+ * @property {number} [refusedMaxMs] default 300000
  * @property {number} [connectTimeoutMs] default 15000
- * @property {number} [ackTimeoutMs] the connection is renewed when nothing is acknowledged for so long, default 20000
+ * @property {number} [ackTimeoutMs] the connection is renewed when nothing is acknowledged for so long, default 15000
+ * @property {number} [userTimeoutMs] TCP_USER_TIMEOUT, default 10000, 0 = the system's
  * @property {number} [retryMs] wait after a refused PUBLISH, default 1000
+ * @property {number} [backlogRate] records of the backlog a second, default 5000, 0 = no limit
+ * @property {number} [backlogShare] part of the window that the backlog may fill, 0..1, default 0.5; one packet always
  * @property {string} [nativePath] module with UplinkSource, default the engine's addon
  */
 
@@ -65,6 +73,24 @@ function oneOf(name, value, fallback, allowed) {
   return value;
 }
 
+/** @param {unknown} value */
+function share(value) {
+  if (value === undefined || value === null || value === '') return 0.5;
+  const n = Number(value);
+  if (!(n >= 0 && n <= 1)) throw new TypeError(`backlogShare is ${value}; it must be from 0 to 1.`);
+  return n;
+}
+
+/** @param {TlsOptions} [tls] */
+function checkTls(tls = {}) {
+  if (tls.rejectUnauthorized === false) {
+    throw new TypeError(
+      "The TLS node does not verify the broker's certificate, so anyone could take the records. Verify it, and add the broker's authority there if it is your own."
+    );
+  }
+  return tls;
+}
+
 /**
  * Fills defaults. Throws TypeError with a sentence for the user.
  * @param {UplinkOptions} options @param {string} defaultNative
@@ -78,7 +104,8 @@ function checkOptions(options, defaultNative) {
   const version = String(options.protocolVersion ?? '');
   return {
     ...parseUrl(options.url),
-    tls: options.tls ?? {},
+    tls: checkTls(options.tls),
+    tlsFiles: options.tlsFiles ?? {},
     minTls: oneOf('minTls', options.minTls, 'TLSv1.3', ['TLSv1.3', 'TLSv1.2']),
     gateway,
     clientId: options.clientId || gateway,
@@ -89,9 +116,14 @@ function checkOptions(options, defaultNative) {
     inflight: number('inflight', options.inflight, 32, 1, 1024),
     reconnectMinMs: number('reconnectMinMs', options.reconnectMinMs, 500, 1, day),
     reconnectMaxMs: number('reconnectMaxMs', options.reconnectMaxMs, 5000, 1, day),
+    refusedMinMs: number('refusedMinMs', options.refusedMinMs, 30000, 1, day),
+    refusedMaxMs: number('refusedMaxMs', options.refusedMaxMs, 300000, 1, day),
     connectTimeoutMs: number('connectTimeoutMs', options.connectTimeoutMs, 15000, 1, day),
-    ackTimeoutMs: number('ackTimeoutMs', options.ackTimeoutMs, 20000, 1, day),
+    ackTimeoutMs: number('ackTimeoutMs', options.ackTimeoutMs, 15000, 1, day),
+    userTimeoutMs: number('userTimeoutMs', options.userTimeoutMs, 10000, 0, day),
     retryMs: number('retryMs', options.retryMs, 1000, 1, day),
+    backlogRate: number('backlogRate', options.backlogRate, 5000, 0, 1e9),
+    backlogShare: share(options.backlogShare),
     nativePath: options.nativePath ?? defaultNative
   };
 }

@@ -5,6 +5,7 @@
  * @property {string} code short, for a status line: ECONNREFUSED, CONNACK 135 …
  * @property {string} reason a sentence with a remedy
  * @property {boolean} refused the broker, or our check of it, said no; waiting alone will not help
+ * @property {boolean} [slow] only a person can change that: it is tried again now and then
  */
 
 /** @typedef {{host: string, port: number, minTls: string, protocolVersion: number}} Target */
@@ -23,6 +24,18 @@ const NETWORK = {
   ECONNRESET: (t) =>
     `${t.host}:${t.port} closed the connection. Check that the port speaks MQTT as the URL says (mqtts or mqtt).`,
   EPIPE: (t) => `${t.host}:${t.port} closed the connection.`
+};
+
+/** @type {Record<string, Sentence>} */
+const FILES = {
+  ERR_OSSL_X509_KEY_VALUES_MISMATCH: () =>
+    'The private key does not belong to the certificate. Put both from the same request into the TLS node.',
+  ERR_OSSL_PEM_NO_START_LINE: () =>
+    'A certificate or key of the TLS node is not in PEM format. It begins with -----BEGIN.',
+  ERR_OSSL_UNSUPPORTED: () =>
+    'The private key of the TLS node is not in PEM format, or of a kind that is not supported here.',
+  ERR_OSSL_BAD_DECRYPT: () =>
+    'The private key is locked, and the passphrase does not open it. Correct the passphrase in the TLS node.'
 };
 
 const UNTRUSTED = () =>
@@ -53,6 +66,10 @@ const CLIENT_ID = () => 'The broker refused the client id. Choose another in the
 const VERSION = (/** @type {Target} */ t) =>
   `The broker does not speak MQTT ${t.protocolVersion === 5 ? '5. Choose 3.1.1' : '3.1.1. Choose 5'} in the broker node.`;
 const UNAVAILABLE = () => 'The broker says that it is not available now. Trying again.';
+/** They pass by themselves. */
+const PASSING = [3, 0x80, 0x83, 0x88, 0x89, 0x97, 0x9f];
+/** They do not: asking often would only add to the broker's log, or ban us. */
+const LASTING = [1, 2, 4, 5, 0x84, 0x85, 0x86, 0x87, 0x8a, 0x8c, 0x9d];
 /** @type {Record<number, Sentence>} */
 const CONNACK = {
   1: VERSION,
@@ -87,12 +104,19 @@ const DISCONNECT = {
 
 /** @param {any} error @param {Target} target @returns {Reason} */
 function explain(error, target) {
-  const { code } = error;
+  const code = error.code === 'EPROTO' ? tlsCode(error.message) : error.code;
   if (typeof code === 'number') {
     const sentence = CONNACK[code];
     const reason = sentence ? sentence(target) : `The broker refused the connection (reason code ${code}).`;
-    return { code: `CONNACK ${code}`, reason, refused: true };
+    return {
+      code: `CONNACK ${code}`,
+      reason,
+      refused: !PASSING.includes(code),
+      slow: LASTING.includes(code)
+    };
   }
+  if (code === 'TLS_FILE') return { code, reason: error.message, refused: true };
+  if (code in FILES) return { code, reason: FILES[code](target), refused: true };
   if (code in NETWORK) return { code, reason: NETWORK[code](target), refused: false };
   if (code in TLS) return { code, reason: TLS[code](target), refused: true };
   if (/ALERT_PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|VERSION_TOO_LOW/.test(code)) {
@@ -123,6 +147,30 @@ function explain(error, target) {
   };
 }
 
+/**
+ * What OpenSSL says comes as EPROTO when something was being written, and as a code of its own when not.
+ * @param {string} message …:SSL routines:ssl3_read_bytes:tlsv1 alert protocol version:…
+ */
+function tlsCode(message) {
+  const name = /SSL routines:[^:]*:([^:]+):/.exec(message)?.[1];
+  return name ? `ERR_SSL_${name.toUpperCase().replaceAll(' ', '_')}` : 'EPROTO';
+}
+
+/** An error of a connection that had been made. @param {any} error @param {Target} target @returns {Reason} */
+function explainConnected(error, target) {
+  if (error.code !== 'ETIMEDOUT') return explain(error, target);
+  const reason = `The connection to ${target.host}:${target.port} is dead: nothing comes back. Check the network. Connecting again.`;
+  return { code: 'ETIMEDOUT', reason, refused: false };
+}
+
+/** A Server Reference [MQTT 3.2.2.3.16] is told, not followed. @param {unknown} server */
+function movedTo(server) {
+  if (typeof server !== 'string' || server === '') return '';
+  // It goes into a status line and a log.
+  // eslint-disable-next-line no-control-regex
+  return ` It names ${server.replace(/[\x00-\x1f\x7f]/g, ' ').slice(0, 100)}.`;
+}
+
 /** @param {Target} target */
 function noCommonTls(target) {
   return target.minTls === 'TLSv1.3'
@@ -144,6 +192,7 @@ const REFUSALS = {
   0x90: 'topic name invalid',
   0x91: 'packet identifier in use',
   0x97: 'quota exceeded',
+  0x95: 'packet too large',
   0x99: 'payload format invalid'
 };
 
@@ -152,4 +201,4 @@ function refusalName(code) {
   return REFUSALS[code] ?? `reason code ${code}`;
 }
 
-module.exports = { explain, explainDisconnect, refusalName };
+module.exports = { explain, explainConnected, explainDisconnect, movedTo, refusalName };

@@ -1,11 +1,11 @@
 'use strict';
 
-const net = require('node:net');
-const tls = require('node:tls');
 const { MqttClient } = require('mqtt');
 const { Backoff } = require('./backoff');
 const { PubackTap } = require('./puback-tap');
-const { explain, explainDisconnect } = require('./reasons');
+const { explain, explainConnected, explainDisconnect, movedTo } = require('./reasons');
+const { openSocket, secureContext, watchLink } = require('./socket');
+const { TlsFiles } = require('./tls-files');
 
 /** @typedef {import('./reasons').Reason} Reason */
 /** @typedef {import('./feeder').Link} Link */
@@ -15,16 +15,26 @@ const { explain, explainDisconnect } = require('./reasons');
  * @typedef {object} SessionHandlers
  * @property {(state: State, why: Reason | null) => void} onState
  * @property {(link: Link) => void} onConnected
- * @property {() => void} onDisconnected
+ * @property {(byBroker: boolean) => void} onDisconnected byBroker: it closed the connection itself
  * @property {(id: number, reasonCode: number) => void} onPuback
+ * @property {(code: string, reason: string) => void} [onProblem]
  */
 
 const MAX_RECEIVE_MAXIMUM = 65535;
 const STABLE_MS = 10000;
 /** A dead link does not hold the end up. */
 const CLOSE_MS = 500;
+/** Ends of a connection that the broker made. */
+const BY_BROKER = ['CLOSED', 'ECONNRESET', 'EPIPE', 'DISCONNECT 149'];
 /** @type {Reason} */
 const CLOSED = { code: 'CLOSED', reason: 'The broker closed the connection.', refused: false };
+/** @type {Reason} */
+const NOT_ACCEPTED = {
+  code: 'CLOSED',
+  reason:
+    'The broker closed the connection before it accepted this client. Check that the port is one for MQTT, and the certificate and key in the TLS node if the broker wants them.',
+  refused: false
+};
 
 /**
  * Keeps one connection to the broker. mqtt.js does the CONNECT, the parsing and the keep-alive of a connection; each attempt is
@@ -35,17 +45,27 @@ const CLOSED = { code: 'CLOSED', reason: 'The broker closed the connection.', re
  * kept by the broker would add nothing but the duty to match its memory, and stay behind when a gateway is gone.
  */
 class Session {
-  /** @param {import('./options').CheckedOptions} options @param {SessionHandlers} handlers */
-  constructor(options, handlers) {
+  /**
+   * @param {import('./options').CheckedOptions} options @param {SessionHandlers} handlers
+   * @param {import('./socket').SetSocketOptions} [setSocketOptions] of the addon
+   */
+  constructor(options, handlers, setSocketOptions) {
     this.options = options;
     this.handlers = handlers;
+    this.setSocketOptions = setSocketOptions;
+    this.files = new TlsFiles(options.tlsFiles);
     this.backoff = new Backoff(options.reconnectMinMs, options.reconnectMaxMs);
+    /** For a broker that refuses this client: only a person can help. */
+    this.slowBackoff = new Backoff(options.refusedMinMs, options.refusedMaxMs);
+    this.isRenewing = false;
     /** @type {MqttClient | null} */
     this.client = null;
     this.connected = false;
     this.stopped = false;
     this.everConnected = false;
     this.connectedAt = 0;
+    /** Another server that a broker named with its refusal, as a sentence. */
+    this.movedTo = '';
     /** What the current attempt failed with. @type {Reason | null} */
     this.why = null;
     /** @type {NodeJS.Timeout | undefined} */
@@ -65,6 +85,34 @@ class Session {
   kill(why) {
     this.why = why;
     this.client?.stream.destroy();
+  }
+
+  /** What a connection would fail with before it begins, null = nothing. @returns {Reason | null} */
+  rehearse() {
+    try {
+      this.#secureContext();
+      return null;
+    } catch (error) {
+      return explain(error, this.options);
+    }
+  }
+
+  /** Ends the connection in an orderly way and makes a new one at once; also cuts a back-off short. @param {Reason} why */
+  renew(why) {
+    const { client } = this;
+    if (this.stopped) return;
+    this.backoff.reset();
+    this.slowBackoff.reset();
+    if (client && this.connected) {
+      this.why = why;
+      this.isRenewing = true;
+      const deadline = setTimeout(() => client.stream.destroy(), CLOSE_MS);
+      client.end(false, {}, () => clearTimeout(deadline));
+    } else if (client) this.kill(why);
+    else {
+      clearTimeout(this.timer);
+      this.#attempt();
+    }
   }
 
   /** The link is alive: mqtt.js may put its next ping off. Called at a low rate, not for each PUBACK. */
@@ -95,7 +143,15 @@ class Session {
     const { options, handlers } = this;
     handlers.onState(this.everConnected ? 'reconnecting' : 'connecting', this.why);
     this.why = null;
-    const client = new MqttClient(() => this.#openStream(), {
+    let context;
+    try {
+      context = this.#secureContext();
+    } catch (error) {
+      this.why = explain(error, options);
+      this.#tryAgain();
+      return;
+    }
+    const client = new MqttClient(() => this.#openStream(context), {
       protocolVersion: options.protocolVersion,
       protocolId: 'MQTT',
       clientId: options.clientId,
@@ -111,6 +167,9 @@ class Session {
       manualConnect: true
     });
     this.client = client;
+    client.on('packetreceive', (packet) => {
+      if (packet.cmd === 'connack') this.movedTo = movedTo(packet.properties?.serverReference);
+    });
     client.on('connect', (connack) => this.#onConnect(client, connack));
     client.on('error', (error) => this.#failed(client, error));
     client.on('disconnect', (packet) => {
@@ -120,11 +179,15 @@ class Session {
     client.connect();
   }
 
-  #openStream() {
+  #secureContext() {
+    return this.options.secure ? secureContext(this.options, this.files.read()) : null;
+  }
+
+  /** @param {import('node:tls').SecureContext | null} context */
+  #openStream(context) {
     const { options, handlers } = this;
-    const { host, port } = options;
-    const socket = options.secure ? openTls(options) : net.connect({ host, port });
-    socket.setNoDelay(true);
+    const socket = openSocket(options, context);
+    watchLink(socket, options.userTimeoutMs, this.setSocketOptions, (names) => this.#unknown(names));
     // mqtt.js swallows errors without a code.
     const { client } = this;
     socket.on('error', (error) => this.#failed(/** @type {MqttClient} */ (client), error));
@@ -143,7 +206,9 @@ class Session {
   #failed(client, error) {
     if (client !== this.client) return;
     // The first error is the cause, later ones follow from it.
-    this.why ??= explain(error, this.options);
+    this.why ??= this.connected ? explainConnected(error, this.options) : explain(error, this.options);
+    if (this.movedTo) this.why.reason += this.movedTo;
+    this.movedTo = '';
     // mqtt.js goes on after a malformed packet; a stream is not to be trusted after that.
     client.stream.destroy();
   }
@@ -155,6 +220,7 @@ class Session {
     this.connected = true;
     this.everConnected = true;
     this.connectedAt = performance.now();
+    this.slowBackoff.reset();
     this.why = null;
     this.handlers.onConnected({
       protocolVersion: this.options.protocolVersion,
@@ -170,37 +236,34 @@ class Session {
   #onClose(client) {
     if (client !== this.client || this.stopped) return;
     this.client = null;
-    if (this.connected) {
+    if (!this.connected) this.why ??= NOT_ACCEPTED;
+    else {
       this.connected = false;
       // A connection that does not last is no reason to hurry.
       if (performance.now() - this.connectedAt > STABLE_MS) this.backoff.reset();
-      this.handlers.onDisconnected();
+      this.handlers.onDisconnected(this.why === null || BY_BROKER.includes(this.why.code));
     }
     this.why ??= CLOSED;
-    this.handlers.onState(this.why.refused ? 'refused' : 'disconnected', this.why);
-    this.timer = setTimeout(() => this.#attempt(), this.backoff.next());
+    this.#tryAgain();
   }
-}
 
-/** @param {import('./options').CheckedOptions} options */
-function openTls({ host, port, tls: own, minTls }) {
-  return tls.connect({
-    host,
-    port,
-    servername: own.servername || (net.isIP(host) ? undefined : host),
-    ca: plain(own.ca),
-    cert: plain(own.cert),
-    key: plain(own.key),
-    passphrase: own.passphrase,
-    ALPNProtocols: own.ALPNProtocols,
-    rejectUnauthorized: own.rejectUnauthorized !== false,
-    minVersion: /** @type {tls.SecureVersion} */ (minTls)
-  });
-}
+  /** REQUIRES: this.why says why not now. */
+  #tryAgain() {
+    const why = /** @type {Reason} */ (this.why);
+    const wait = this.isRenewing ? 0 : (why.slow ? this.slowBackoff : this.backoff).next();
+    const when = why.slow ? ` Trying again in ${Math.ceil(wait / 1000)} s.` : '';
+    this.isRenewing = false;
+    this.why = { ...why, reason: why.reason + when };
+    this.handlers.onState(why.refused ? 'refused' : 'disconnected', this.why);
+    this.timer = setTimeout(() => this.#attempt(), wait);
+  }
 
-/** A Buffer arrives in the thread as Uint8Array. @param {string | Uint8Array | undefined} pem */
-function plain(pem) {
-  return typeof pem === 'string' || pem === undefined ? pem : Buffer.from(pem);
+  /** Said once: it does not change. @param {string[]} names */
+  #unknown(names) {
+    this.setSocketOptions = undefined;
+    const reason = `This system cannot set ${names.join(', ')} on the uplink's socket. A dead link is noticed by missing acknowledgements only.`;
+    this.handlers.onProblem?.('SOCKET_OPTIONS', reason);
+  }
 }
 
 exports.Session = Session;

@@ -1,21 +1,31 @@
 'use strict';
 
-/** Where a record of a batch stands. */
+const { cut, readParts } = require('./parts');
+const { MAX_TAIL_BYTES, writeTail } = require('./keys');
+
+/** @typedef {import('./parts').Part} Part */
+
+/** Where a packet of a batch stands. */
 const NEW = 0; // not sent yet
 const SENT = 1; // in flight
 const DONE = 2; // acknowledged, or refused for good
 const AGAIN = 3; // was sent, must be sent again
 const LATER = 4; // was refused, waits for its next try
+const ASIDE = 5; // is suspected to break the connection, waits for its trial
 
 const INITIAL_BYTES = 4096;
 const KEPT_BYTES = 65536;
+const ENVELOPE_KIND = 1;
 const RECORDS_KIND = 2;
+const ENVELOPE_FLAG = 4; // Flag.ENVELOPE of the engine
+const WHOLE = -1;
 
 /**
  * One batch that was taken from the engine, until it is released. Its bytes stay here until then: they are what is sent
  * again after a reconnect. Slots are reused.
  *
- * locate(i) points the fields flags … payloadEnd at record i.
+ * A batch becomes one packet or more: one for each record of a batch of records, one for a single record or an envelope, and as
+ * many as needed for an envelope that was cut. locate(i) points the fields flags … payloadEnd and `number` at packet i.
  */
 class Slot {
   constructor() {
@@ -23,21 +33,34 @@ class Slot {
     this.starts = new Uint32Array(64);
     this.states = new Uint8Array(64);
     this.tries = new Uint8Array(64);
+    /** /<epoch>/<class>/<sequence>, see keys.js. */
+    this.tail = Buffer.allocUnsafeSlow(MAX_TAIL_BYTES);
+    this.tailLength = 0;
     this.id = 0;
     this.order = 0;
+    this.takenAt = 0;
     this.class = 0;
     this.stage = 0;
     this.kind = 0;
+    /** From the log, and not for the first time: sent behind live batches, marked as historical. */
+    this.isBacklog = false;
+    this.records = 0;
+    /** Packets. */
     this.count = 0;
-    /** Records that must be sent (NEW or AGAIN). */
+    /** Packets that must be sent (NEW or AGAIN). */
     this.pending = 0;
-    /** Records that are not DONE. */
+    /** Packets that are not DONE. */
     this.open = 0;
-    /** Records that were refused for good. */
-    this.refused = 0;
-    /** No record before this one is pending. */
+    /** No packet before this one is pending. */
     this.next = 0;
     this.queued = false;
+    /** What an envelope was cut into; null = it is whole. @type {Part[] | null} */
+    this.parts = null;
+
+    /** Records that the cloud will never take, and why. @type {number[] | null} */
+    this.dead = null;
+    this.deadCode = 0;
+    this.deadReason = '';
 
     this.flags = 0;
     this.deviceAt = 0;
@@ -46,6 +69,8 @@ class Slot {
     this.topicLength = 0;
     this.payloadAt = 0;
     this.payloadEnd = 0;
+    /** What the key of this packet ends in, -1 = nothing. */
+    this.number = WHOLE;
   }
 
   /** Makes room for a batch of this many bytes. @param {number} bytes */
@@ -58,19 +83,27 @@ class Slot {
   /** A few large batches must not keep their memory for ever. */
   shrink() {
     if (this.buffer.length > KEPT_BYTES) this.buffer = Buffer.allocUnsafeSlow(INITIAL_BYTES);
+    this.parts = null;
   }
 
   /**
-   * Reads the head and finds the records of the batch in `buffer`.
+   * Reads the head and finds the packets of the batch in `buffer`.
    * @param {number} length bytes of the batch @param {Float64Array} meta as take() of UplinkSource fills it
-   * @param {number} order rises with every batch
+   * @param {number} order rises with every batch @param {number} now
    */
-  load(length, meta, order) {
+  load(length, meta, order, now) {
     this.id = meta[0];
     this.class = meta[1];
+    this.records = meta[2];
     this.stage = meta[3];
     this.kind = meta[4];
+    this.isBacklog = meta[14] !== 0;
     this.order = order;
+    this.takenAt = now;
+    this.tailLength = writeTail(this.tail, meta[12], meta[1], meta[13]);
+    this.parts = null;
+    this.dead = null;
+    this.number = WHOLE;
     if (this.kind === RECORDS_KIND) this.count = this.#findRecords(length);
     else {
       this.count = 1;
@@ -88,9 +121,13 @@ class Slot {
     this.tries.fill(0, 0, this.count);
     this.pending = this.count;
     this.open = this.count;
-    this.refused = 0;
     this.next = 0;
     this.queued = false;
+  }
+
+  /** Lines of JSON, which carry the key in the first of them. */
+  get isEnvelope() {
+    return this.kind === ENVELOPE_KIND || (this.kind === 0 && (this.flags & ENVELOPE_FLAG) !== 0);
   }
 
   /** @param {number} length */
@@ -106,12 +143,14 @@ class Slot {
   }
 
   #widen() {
-    const wider = this.starts.length * 2;
-    const starts = new Uint32Array(wider);
-    starts.set(this.starts);
-    this.starts = starts;
+    const { starts, states, tries } = this;
+    const wider = starts.length * 2;
+    this.starts = new Uint32Array(wider);
     this.states = new Uint8Array(wider);
     this.tries = new Uint8Array(wider);
+    this.starts.set(starts);
+    this.states.set(states);
+    this.tries.set(tries);
   }
 
   /** u8 flags, u8 device length - 1, u16 topic length, u32 payload length, device, topic, payload. @param {number} at */
@@ -127,9 +166,39 @@ class Slot {
       this.payloadAt + ((b[at + 4] | (b[at + 5] << 8) | (b[at + 6] << 16) | (b[at + 7] << 24)) >>> 0);
   }
 
-  /** @param {number} record */
-  locate(record) {
-    if (this.kind === RECORDS_KIND) this.#read(this.starts[record]);
+  /** @param {number} packet */
+  locate(packet) {
+    if (this.kind === RECORDS_KIND) {
+      this.#read(this.starts[packet]);
+      this.number = packet;
+    } else if (this.parts) {
+      const part = this.parts[packet];
+      this.payloadAt = part.from;
+      this.payloadEnd = part.to;
+      this.number = part.number;
+    }
+  }
+
+  /**
+   * Cuts an envelope's packet into two, which take its place. REQUIRES: it and those behind it are not in flight.
+   * @param {number} packet @returns {boolean} false when it is one record, or no lines of JSON
+   */
+  split(packet) {
+    if (!this.isEnvelope) return false;
+    this.parts ??= readParts(this.buffer, this.payloadAt, this.payloadEnd);
+    const halves = cut(this.buffer, this.parts[packet]);
+    if (!halves) {
+      if (this.parts.length === 1) this.parts = null;
+      return false;
+    }
+    this.parts.splice(packet, 1, ...halves);
+    if (this.count === this.states.length) this.#widen();
+    this.states.copyWithin(packet + 1, packet, this.count);
+    this.tries.copyWithin(packet + 1, packet, this.count);
+    this.count++;
+    this.pending++;
+    this.open++;
+    return true;
   }
 
   /** The connection is gone: everything that was on the way is sent again. */
@@ -139,11 +208,47 @@ class Slot {
     }
   }
 
-  /** @param {number} record */
-  sendAgain(record) {
-    this.states[record] = AGAIN;
+  /** @param {number} packet */
+  sendAgain(packet) {
+    this.states[packet] = AGAIN;
     this.pending++;
-    if (record < this.next) this.next = record;
+    if (packet < this.next) this.next = packet;
+  }
+
+  /** What stood aside is sent. @returns {boolean} false when nothing did */
+  resume() {
+    const before = this.pending;
+    for (let i = 0; i < this.count; i++) if (this.states[i] === ASIDE) this.sendAgain(i);
+    return this.pending > before;
+  }
+
+  /** REQUIRES: the packet is pending. @param {number} packet */
+  putAside(packet) {
+    this.states[packet] = ASIDE;
+    this.pending--;
+  }
+
+  /**
+   * The records of a packet will never be taken. The first reason of a batch stands for all of it.
+   * @param {number} packet @param {number} code @param {string} reason @returns {number} records
+   */
+  bury(packet, code, reason) {
+    if (!this.dead) {
+      this.dead = [];
+      this.deadCode = code;
+      this.deadReason = reason;
+    }
+    const { dead } = this;
+    const before = dead.length;
+    this.states[packet] = DONE;
+    this.open--;
+    const part = this.parts?.[packet];
+    if (this.kind === RECORDS_KIND) dead.push(packet);
+    else if (part && part.lines === this.records) {
+      for (let line = part.first; line < part.end; line++) dead.push(line);
+      // An envelope that a flow made is one record to the engine, whatever its lines.
+    } else if (before === 0) for (let i = 0; i < this.records; i++) dead.push(i);
+    return dead.length - before;
   }
 }
 
@@ -153,3 +258,4 @@ exports.SENT = SENT;
 exports.DONE = DONE;
 exports.AGAIN = AGAIN;
 exports.LATER = LATER;
+exports.ASIDE = ASIDE;

@@ -5,11 +5,20 @@ const path = require('node:path');
 const { Worker } = require('node:worker_threads');
 const { Backoff } = require('./backoff');
 const { checkOptions } = require('./options');
-const { badCharacter, validateTopicTemplate } = require('./topics');
+const { checkStage } = require('./stage');
 
-/** @typedef {{topic?: string, recordTopic?: string, qos?: 0 | 1 | '0' | '1', gateway?: string}} StageOptions */
+/** @typedef {import('./stage').StageOptions} StageOptions */
 
-const COUNTERS = /** @type {const} */ (['published', 'acknowledged', 'redelivered', 'failed']);
+const COUNTERS = /** @type {const} */ ([
+  'published',
+  'acknowledged',
+  'redelivered',
+  'failed',
+  'deadLetters',
+  'refusals'
+]);
+const NOTHING = { published: 0, acknowledged: 0, redelivered: 0, failed: 0, deadLetters: 0, refusals: 0 };
+const IDLE = { rttMs: 0, inflight: 0, backlogInflight: 0, quotaWait: 0 };
 const DEFAULT_NATIVE = path.join(__dirname, '../../../native');
 const RESTART_MIN_MS = 250;
 const RESTART_MAX_MS = 30000;
@@ -19,7 +28,12 @@ const GRACE_MS = 1000;
 /**
  * The uplink thread of one broker, seen from Node-RED's thread. Records never come here: the thread pulls them from the engine.
  *
- * Events: 'state' {state, code, reason, rttMs, inflight, published, acknowledged, redelivered, failed}, on change and at 1 Hz;
+ * Events: 'state', on change and at 1 Hz:
+ *   state (session.js, or 'stalled': the connection is up and nothing moves) · code · reason · rttMs
+ *   inflight, backlogInflight   packets on their way or refused and waiting, and how many of them are backlog
+ *   quotaWait                   ms until all that the broker refuses for now is sent again, 0 = there is none
+ *   published, acknowledged, redelivered   packets · refusals   PUBACKs that said no
+ *   failed, deadLetters         packets that were given up, and the records in them
  * 'problem' {code, reason, count}, at most once a second for a code: records that were refused, or wait for a topic.
  */
 class UplinkThread extends EventEmitter {
@@ -33,8 +47,8 @@ class UplinkThread extends EventEmitter {
     /** @type {Record<string, object>} */
     this.stages = {};
     /** Counters of threads that are gone, and of the present one. */
-    this.past = { published: 0, acknowledged: 0, redelivered: 0, failed: 0 };
-    this.present = { ...this.past };
+    this.past = { ...NOTHING };
+    this.present = { ...NOTHING };
     /** @type {Map<number, (done: boolean) => void>} */
     this.drains = new Map();
     this.lastDrain = 0;
@@ -155,7 +169,7 @@ class UplinkThread extends EventEmitter {
 
   /** @param {string} state @param {string} code @param {string} reason */
   #emitEnd(state, code, reason) {
-    this.emit('state', { state, code, reason, rttMs: 0, inflight: 0, ...this.past });
+    this.emit('state', { state, code, reason, ...IDLE, ...this.past });
   }
 
   /** @param {number} timeoutMs */
@@ -175,18 +189,6 @@ class UplinkThread extends EventEmitter {
     if (this.stoppedInTime === undefined) this.#emitEnd('stopped', '', '');
     return this.stoppedInTime ?? !worker;
   }
-}
-
-/** @param {StageOptions} stage */
-function checkStage({ topic = 'gw/{gateway}/{class}', recordTopic = '{topic}', qos = 1, gateway }) {
-  for (const template of [topic, recordTopic]) {
-    const valid = validateTopicTemplate(template);
-    if (valid !== true) throw new TypeError(valid);
-  }
-  if (!['0', '1'].includes(String(qos))) throw new TypeError(`qos is ${qos}; it must be 0 or 1.`);
-  const bad = gateway === undefined ? '' : badCharacter(gateway);
-  if (bad) throw new TypeError(`The gateway id '${gateway}' ${bad}.`);
-  return { topic, recordTopic, qos: Number(qos), gateway };
 }
 
 exports.UplinkThread = UplinkThread;

@@ -13,12 +13,18 @@ class Window {
   constructor(configured) {
     this.configured = configured;
     this.limit = configured;
+    /** What a broker that refuses for now is sent at once; see refusals.js. */
+    this.ceiling = Infinity;
     this.inflight = 0;
     /** Packets that were refused and wait for their next try; they keep their place. */
     this.waiting = 0;
+    /** Of those in flight and waiting, the ones that are backlog. */
+    this.backlog = 0;
     /** @type {(Slot | null)[]} */
     this.slots = new Array(configured + 1).fill(null);
-    this.records = new Uint32Array(configured + 1);
+    this.packets = new Uint32Array(configured + 1);
+    this.sizes = new Uint32Array(configured + 1);
+    this.isBacklog = new Uint8Array(configured + 1);
     this.sentAt = new Float64Array(configured + 1);
     this.serial = new Float64Array(configured + 1);
     this.busy = new Uint8Array(configured + 1);
@@ -37,20 +43,35 @@ class Window {
   }
 
   get room() {
-    return this.limit - this.inflight - this.waiting;
+    return Math.min(this.limit - this.waiting, this.ceiling) - this.inflight;
+  }
+
+  /** A refused packet waits for its next try. @param {Slot} slot */
+  wait(slot) {
+    this.waiting++;
+    if (slot.isBacklog) this.backlog++;
+  }
+
+  /** Its next try has come. @param {Slot} slot */
+  endWait(slot) {
+    this.waiting--;
+    if (slot.isBacklog) this.backlog--;
   }
 
   /**
    * Takes a packet identifier. Identifiers rotate, which keeps a broker's log readable. REQUIRES: room > 0.
-   * @param {Slot} slot @param {number} record index in the slot @param {number} now
+   * @param {Slot} slot @param {number} packet index in the slot @param {number} size bytes @param {number} now
    */
-  open(slot, record, now) {
+  open(slot, packet, size, now) {
     const id = this.free[this.firstFree];
     this.firstFree = (this.firstFree + 1) % this.configured;
     this.inflight++;
     this.busy[id] = 1;
     this.slots[id] = slot;
-    this.records[id] = record;
+    this.packets[id] = packet;
+    this.sizes[id] = size;
+    this.isBacklog[id] = slot.isBacklog ? 1 : 0;
+    this.backlog += this.isBacklog[id];
     this.sentAt[id] = now;
     this.serial[id] = ++this.lastSerial;
     return id;
@@ -67,21 +88,26 @@ class Window {
     this.busy[id] = 0;
     this.slots[id] = null;
     this.inflight--;
+    this.backlog -= this.isBacklog[id];
     this.free[(this.firstFree + this.configured - this.inflight - 1) % this.configured] = id;
   }
 
   /** The batches are no longer ours, but their packets are still on the way: an identifier is free when it is acknowledged. */
   abandon() {
     this.slots.fill(null);
+    this.isBacklog.fill(0);
     this.waiting = 0;
+    this.backlog = 0;
   }
 
   /** The connection is gone, and with it every identifier. */
   reset() {
     this.slots.fill(null);
     this.busy.fill(0);
+    this.isBacklog.fill(0);
     this.inflight = 0;
     this.waiting = 0;
+    this.backlog = 0;
     this.ackedSerial = 0;
     this.firstFree = 0;
     for (let i = 0; i < this.configured; i++) this.free[i] = i + 1;
@@ -94,6 +120,17 @@ class Window {
       if (this.busy[id] && (oldest === 0 || this.serial[id] < this.serial[oldest])) oldest = id;
     }
     return oldest;
+  }
+
+  /** The largest packet in flight, of several the one sent first; 0 = none. */
+  largest() {
+    let largest = 0;
+    for (let id = 1; id <= this.configured; id++) {
+      if (!this.busy[id]) continue;
+      const more = largest === 0 ? 1 : this.sizes[id] - this.sizes[largest];
+      if (more > 0 || (more === 0 && this.serial[id] < this.serial[largest])) largest = id;
+    }
+    return largest;
   }
 }
 

@@ -7,12 +7,12 @@
 const { parentPort, workerData } = require('node:worker_threads');
 const { Feeder } = require('./feeder');
 const { Output } = require('./output');
+const { Pacer } = require('./pacer');
+const { Renewal } = require('./renewal');
 const { Session } = require('./session');
+const { Status } = require('./status');
 const { Window } = require('./window');
-const { compileTopic } = require('./topics');
-
-/** @typedef {import('./reasons').Reason} Reason */
-/** @typedef {import('./session').State} State */
+const { compileStage } = require('./stage');
 
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort);
 /** @type {import('./options').CheckedOptions} */
@@ -21,12 +21,10 @@ const options = workerData.options;
 const native = require(options.nativePath);
 
 const STATE_MS = 1000;
+const HEALTH_MS = 250;
+const FILES_MS = 5000;
 const POLL_MS = 20;
 
-/** @type {State} */
-let state = 'connecting';
-/** @type {Reason | null} */
-let why = null;
 let scheduled = false;
 let acknowledgedBefore = 0;
 /** @type {Map<string, {reason: string, count: number}>} */
@@ -37,42 +35,51 @@ const drains = [];
 let stopBy = 0;
 let isStopped = false;
 
+const now = () => performance.now();
 const window = new Window(options.inflight);
-const output = new Output((ids) => feeder.written(ids));
+const output = new Output((ids) => feeder.sender.written(ids));
 const feeder = new Feeder({
   window,
   output,
+  pacer: new Pacer({ rate: options.backlogRate, share: options.backlogShare, now }),
   schedule,
   delay: (fn, ms) => setTimeout(fn, ms),
-  now: () => performance.now(),
-  problem(code, reason) {
-    const known = problems.get(code);
-    problems.set(code, { reason, count: (known?.count ?? 0) + 1 });
-  },
+  now,
+  problem,
   retryMs: options.retryMs
 });
+const status = new Status(feeder, (state) => port.postMessage({ type: 'state', ...state }));
 
-const session = new Session(options, {
-  onState(next, reason) {
-    state = next;
-    why = reason;
-    report();
+const session = new Session(
+  options,
+  {
+    onState: (state, reason) => status.set(state, reason),
+    onConnected(link) {
+      if (link.maximumQos === 0 && feeder.needsQos1()) {
+        session.kill({
+          code: 'MAX_QOS_0',
+          reason:
+            'The broker takes QoS 0 only, which may lose records. Use another broker, or set QoS 0 in the uplink node.',
+          refused: true,
+          slow: true
+        });
+        return;
+      }
+      feeder.connected(link, (bytes, done) => session.write(bytes, done));
+    },
+    onDisconnected: (byBroker) => feeder.disconnected(byBroker),
+    onPuback: (id, reasonCode) => feeder.sender.acknowledge(id, reasonCode),
+    onProblem: problem
   },
-  onConnected(link) {
-    if (link.maximumQos === 0 && feeder.needsQos1()) {
-      session.kill({
-        code: 'MAX_QOS_0',
-        reason:
-          'The broker takes QoS 0 only, which may lose records. Use another broker, or set QoS 0 in the uplink node.',
-        refused: true
-      });
-      return;
-    }
-    feeder.connected(link, (bytes, done) => session.write(bytes, done));
-  },
-  onDisconnected: () => feeder.disconnected(),
-  onPuback: (id, reasonCode) => feeder.acknowledge(id, reasonCode)
-});
+  native.setSocketOptions
+);
+const renewal = new Renewal({ files: session.files, session, feeder, problem });
+
+/** @param {string} code @param {string} reason */
+function problem(code, reason) {
+  const known = problems.get(code);
+  problems.set(code, { reason, count: (known?.count ?? 0) + 1 });
+}
 
 /**
  * All that happens in one turn of the loop (a doorbell, many PUBACKs of one read) leads to one pump, and so to one write.
@@ -94,39 +101,31 @@ function finishWaits() {
   if (drains.length > 0 && feeder.idle()) {
     for (const id of drains.splice(0)) port.postMessage({ type: 'drained', id });
   }
-  if (stopBy > 0 && (feeder.taken.size === 0 || performance.now() >= stopBy)) finish();
-}
-
-function report() {
-  port.postMessage({
-    type: 'state',
-    state,
-    code: why?.code ?? '',
-    reason: why?.reason ?? '',
-    rttMs: feeder.rttMs,
-    inflight: window.inflight,
-    published: feeder.published,
-    acknowledged: feeder.acknowledged,
-    redelivered: feeder.redelivered,
-    failed: feeder.failed
-  });
+  if (stopBy > 0 && (feeder.taken.size === 0 || now() >= stopBy)) finish();
 }
 
 function everySecond() {
-  report();
+  status.report();
   for (const [code, { reason, count }] of problems)
     port.postMessage({ type: 'problem', code, reason, count });
   problems.clear();
-  if (feeder.acknowledged !== acknowledgedBefore) session.alive();
-  acknowledgedBefore = feeder.acknowledged;
+  const { acknowledged } = feeder.sender;
+  if (acknowledged !== acknowledgedBefore) session.alive();
+  acknowledgedBefore = acknowledged;
   schedule();
-  if (feeder.isStalled(options.ackTimeoutMs)) {
-    session.kill({
-      code: 'ACK_TIMEOUT',
-      reason: `The broker acknowledged nothing for ${Math.round(options.ackTimeoutMs / 1000)} s. Connecting again.`,
-      refused: false
-    });
-  }
+}
+
+function checkHealth() {
+  status.check();
+  const { pulse } = feeder.sender;
+  const silentMs = pulse.deadMs(options.ackTimeoutMs);
+  if (silentMs === 0) return;
+  pulse.gaveUp();
+  session.kill({
+    code: 'ACK_TIMEOUT',
+    reason: `The broker acknowledged nothing for ${Math.round(silentMs / 1000)} s. Connecting again.`,
+    refused: false
+  });
 }
 
 /** @param {number} token @param {number} uplink */
@@ -134,6 +133,7 @@ function attach(token, uplink) {
   feeder.detach();
   try {
     feeder.attach(new native.UplinkSource(token, uplink, schedule));
+    status.tellSource();
   } catch (error) {
     port.postMessage({
       type: 'problem',
@@ -144,30 +144,23 @@ function attach(token, uplink) {
   }
 }
 
-/** @param {Record<string, {topic: string, recordTopic: string, qos: 0 | 1, gateway?: string}>} table */
+/** @param {Record<string, import('./stage').CheckedStage>} table */
 function setStages(table) {
-  const stages = new Map();
-  for (const [id, { topic, recordTopic, qos, gateway = options.gateway }] of Object.entries(table)) {
-    stages.set(Number(id), {
-      topic: compileTopic(topic, gateway),
-      recordTopic: compileTopic(recordTopic, gateway),
-      qos
-    });
-  }
-  feeder.setStages(stages);
+  const stages = Object.entries(table).map(
+    ([id, stage]) => /** @type {const} */ ([Number(id), compileStage(stage, options.gateway)])
+  );
+  feeder.setStages(new Map(stages));
 }
 
 function finish() {
   const inTime = feeder.taken.size === 0;
   isStopped = true;
-  clearInterval(second);
-  clearInterval(poll);
+  for (const timer of timers) clearInterval(timer);
+  status.stop();
   feeder.disconnected();
   feeder.detach();
   session.stop(() => {
-    state = 'stopped';
-    why = null;
-    report();
+    status.set('stopped', null);
     port.postMessage({ type: 'stopped', inTime });
     port.close();
   });
@@ -181,15 +174,19 @@ port.on('message', (message) => {
     schedule();
   } else if (message.type === 'stop' && stopBy === 0) {
     feeder.taking = false;
-    stopBy = performance.now() + message.timeoutMs;
+    stopBy = now() + message.timeoutMs;
     schedule();
   }
 });
 
-const second = setInterval(everySecond, STATE_MS);
-// Deadlines, and a drain whose last batch left without an acknowledgement of ours.
-const poll = setInterval(() => {
-  if (drains.length > 0 || stopBy > 0) finishWaits();
-}, POLL_MS);
+const timers = [
+  setInterval(everySecond, STATE_MS),
+  setInterval(checkHealth, HEALTH_MS),
+  setInterval(() => renewal.check(), FILES_MS),
+  // Deadlines, and a drain whose last batch left without an acknowledgement of ours.
+  setInterval(() => {
+    if (drains.length > 0 || stopBy > 0) finishWaits();
+  }, POLL_MS)
+];
 
 session.start();

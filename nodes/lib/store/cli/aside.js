@@ -1,0 +1,69 @@
+'use strict';
+// Damaged databases that a gateway put aside to go on with a fresh one: log.db.damaged-<time>. Repair takes what can be
+// read of them into the log, and marks them as done.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { FILE } = require('../schema');
+const { copyAll } = require('./copy');
+const { syncDirectory } = require('./create');
+const { openToRead, openToWrite } = require('./open');
+const { plural } = require('./output');
+const { transaction, writer } = require('./rows');
+const { SALVAGED } = require('./salvage');
+const { Trouble } = require('./trouble');
+
+const COMPANIONS = ['-wal', '-shm', '-journal'];
+
+/** Those whose records are not in the log yet, the oldest first. @param {string} directory @returns {string[]} */
+function filesAside(directory) {
+  return fs
+    .readdirSync(directory)
+    .filter((name) => name.startsWith(`${FILE}.damaged-`) && !name.includes(SALVAGED))
+    .filter((name) => !COMPANIONS.some((suffix) => name.endsWith(suffix)))
+    .sort()
+    .map((name) => path.join(directory, name));
+}
+
+/** @param {string} file */
+function markDone(file) {
+  // The file last: until then it is read again, with all that belongs to it.
+  for (const suffix of [...COMPANIONS, '']) {
+    if (suffix === '-shm') fs.rmSync(file + suffix, { force: true });
+    else if (fs.existsSync(file + suffix)) fs.renameSync(file + suffix, file + SALVAGED + suffix);
+  }
+  syncDirectory(path.dirname(file));
+}
+
+/**
+ * @param {string} aside @param {string} file the log @param {import('./output').Output} output
+ * @returns {Promise<boolean>} false: it cannot be read
+ */
+async function takeIn(aside, file, output) {
+  let from;
+  try {
+    from = openToRead(aside);
+  } catch (error) {
+    if (!(error instanceof Trouble)) throw error;
+    await output.note(`seganet-log: ${error.message}`);
+    return false;
+  }
+  let tally;
+  try {
+    const db = openToWrite(file);
+    try {
+      tally = transaction(db, () => copyAll(/** @type {any} */ (from), writer(db), output));
+    } finally {
+      db.close();
+    }
+  } finally {
+    from.close();
+  }
+  markDone(aside);
+  await output.line(
+    `${path.basename(aside)}: ${plural(tally.saved, 'record')} taken into the log, ${tally.lost} lost`
+  );
+  return true;
+}
+
+module.exports = { filesAside, takeIn };

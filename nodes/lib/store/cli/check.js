@@ -1,0 +1,78 @@
+'use strict';
+// What verify and repair look for: faults of the database, rows that cannot be read, chunks that are not what they were.
+
+const { mend } = require('./mend');
+const { plural, size } = require('./output');
+const { isDamage } = require('./sqlite');
+const { Walk } = require('./walk');
+
+/** @typedef {import('node:sqlite').DatabaseSync} DatabaseSync */
+/** @typedef {import('./walk').Row} Row */
+/** @typedef {import('./walk').Table} Table */
+/** @typedef {import('./mend').Mended} Mended */
+
+const MOST_FAULTS = 100;
+
+/** SQLite's own check, of the index too: a chunk that it does not lead to would never be sent. @param {DatabaseSync} db @returns {string[]} faults */
+function databaseFaults(db) {
+  try {
+    return db
+      .prepare(`PRAGMA integrity_check(${MOST_FAULTS})`)
+      .all()
+      .map((row) => String(row.integrity_check))
+      .filter((fault) => fault !== 'ok')
+      .flatMap((fault) => fault.split('\n'))
+      .filter((line) => line !== '' && !line.startsWith('***'));
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return [/** @type {Error} */ (error).message];
+  }
+}
+
+/**
+ * A row whose chunk was looked at; `mended` is null when its bytes could not be read. A gap has no row.
+ * @typedef {{ row: Row, body: Buffer | null, mended: Mended | null, fault: string, gap?: undefined }} Checked
+ */
+
+/** @param {Table} table @param {Row} row @param {Mended} mended */
+function faultOf(table, row, mended) {
+  if (mended.error !== '') return mended.error;
+  const { kept } = mended;
+  if (table === 'quarantine' || !kept) return '';
+  if (kept.class !== row.class) return `of class ${kept.class}, not ${row.class} as its row says`;
+  if (kept.records !== row.records)
+    return `of ${plural(kept.records, 'record')}, not ${row.records} as its row says`;
+  return '';
+}
+
+/**
+ * @param {DatabaseSync} db @param {Table} table @param {import('./output').Output} output shows progress
+ * @param {(row: Row) => boolean} [wanted] rows that it says no to are not looked at
+ * @returns {Generator<Checked | { gap: import('./walk').Gap }>}
+ */
+function* checkRows(db, table, output, wanted = () => true) {
+  const walk = new Walk(db, table);
+  let rows = 0;
+  let bytes = 0;
+  for (const { row, gap } of walk) {
+    if (gap) {
+      yield { gap };
+      continue;
+    }
+    if (!wanted(row)) continue;
+    const body = walk.bodyOf(row.id);
+    rows += 1;
+    bytes += body?.length ?? 0;
+    output.progress(() => `${table}: ${plural(rows, 'row')}, ${size(bytes)} checked`);
+    if (body) {
+      const mended = mend(body, row);
+      yield { row, body, mended, fault: faultOf(table, row, mended) };
+    } else {
+      // What was put into quarantine unread has no body on purpose.
+      const unread = body === null && table === 'quarantine';
+      yield { row, body: null, mended: null, fault: unread ? '' : 'cannot be read' };
+    }
+  }
+}
+
+module.exports = { databaseFaults, checkRows };

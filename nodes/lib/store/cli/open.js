@@ -1,0 +1,188 @@
+'use strict';
+// Finds and opens a log for the command. A gateway holds its log exclusively, and so do we: what only reads keeps a read
+// transaction open, which no gateway can start against; what writes takes the lock for good.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { pathToFileURL } = require('node:url');
+const { APPLICATION_ID, FILE, USER_VERSION } = require('../schema');
+const { loadSqlite, codeOf, CODES } = require('./sqlite');
+const { Trouble, EXIT } = require('./trouble');
+const { TABLES } = require('./walk');
+
+/** @typedef {import('node:sqlite').DatabaseSync} DatabaseSync */
+/** @typedef {{ directory: string, file: string }} Place */
+
+/** @param {string} message */
+const cannot = (message) => new Trouble(message, EXIT.CANNOT);
+
+/** @param {string} directory */
+const hasAside = (directory) =>
+  fs.readdirSync(directory).some((entry) => entry.startsWith(`${FILE}.damaged-`));
+
+/**
+ * @param {string} name the log's folder, or to read from, a database in it (one that was put aside, for example)
+ * @param {'read' | 'write'} [purpose]
+ * @returns {Place} the file may be missing, for 'write'
+ */
+function locate(name, purpose = 'read') {
+  const given = path.resolve(name);
+  const stat = fs.statSync(given, { throwIfNoEntry: false });
+  if (!stat)
+    throw cannot(`There is no ${given}. Name the log's folder: the engine node and the status show it.`);
+  if (stat.isFile() && purpose === 'read') return { directory: path.dirname(given), file: given };
+  if (!stat.isDirectory()) throw cannot(`${given} is no folder. Name the log's folder.`);
+  const file = path.join(given, FILE);
+  const found = fs.statSync(file, { throwIfNoEntry: false });
+  if (!found && !(purpose === 'write' && hasAside(given))) {
+    throw cannot(`There is no log in ${given}: it has no ${FILE}. Name the log's folder.`);
+  }
+  if (found && !found.isFile()) throw cannot(`${file} is no file. Name the log's folder.`);
+  return { directory: given, file };
+}
+
+/** @param {unknown} error @param {string} file @returns {unknown} an error with a remedy, where there is one */
+function explain(error, file) {
+  switch (codeOf(error)) {
+    case CODES.BUSY:
+    case CODES.LOCKED:
+      return cannot(
+        `${file} is in use by another process, most likely a running gateway. Stop the gateway, and run the command again.`
+      );
+    case CODES.NOTADB:
+      return cannot(
+        `${file} is not a log of the gateway: it is no SQLite database, or its first page is destroyed. ` +
+          'If it was a log, move it away, so that the gateway can begin a new one; "sqlite3 FILE .recover" may still read it.'
+      );
+    case CODES.CORRUPT:
+      return new Trouble(
+        `The first pages of ${file} are damaged, so that nothing can be found in it. "sqlite3 FILE .recover" may still ` +
+          'read it; its chunks have checksums of their own (docs/log-format.md).',
+        EXIT.DAMAGE
+      );
+    case CODES.FULL:
+      return cannot(
+        `There is no space left to write ${file}. Make room on that disk and run the command again.`
+      );
+    case CODES.READONLY:
+    case CODES.CANTOPEN:
+      return cannot(
+        `${file} cannot be opened. To look into a log takes the right to write in its folder, too: ` +
+          'run the command as the user of the gateway, or on a copy of the whole folder.'
+      );
+    case 0:
+      return error;
+    default:
+      // SQLITE_ERROR is what a damaged schema gives: no such column, an unknown format.
+      return new Trouble(
+        `SQLite cannot work with ${file}: ${/** @type {Error} */ (error).message}. Look for disk errors (dmesg); ` +
+          '"sqlite3 FILE .recover" may still read it.',
+        codeOf(error) === CODES.ERROR ? EXIT.DAMAGE : EXIT.CANNOT
+      );
+  }
+}
+
+/**
+ * The file without its WAL and without locks: for a medium or a folder that we cannot write to.
+ * @param {string} file @returns {DatabaseSync}
+ */
+function openImmutable(file) {
+  const { DatabaseSync } = loadSqlite();
+  if ((fs.statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {
+    throw Object.assign(new Error('its WAL cannot be read'), { errcode: CODES.CANTOPEN });
+  }
+  const url = pathToFileURL(file);
+  url.searchParams.set('immutable', '1');
+  try {
+    return new DatabaseSync(url, { readOnly: true });
+  } catch (error) {
+    // Node before 22.15 takes no URL.
+    if (!(error instanceof TypeError)) throw error;
+    throw Object.assign(new Error('needs Node 22.15'), { errcode: CODES.CANTOPEN });
+  }
+}
+
+/** @param {DatabaseSync} db @param {string} name */
+const pragma = (db, name) => Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
+
+/** @param {DatabaseSync} db @param {string} file */
+function checkIds(db, file) {
+  if (pragma(db, 'page_count') === 0) {
+    throw cannot(`${file} is empty: no gateway has written to it yet. Start the gateway once.`);
+  }
+  if (pragma(db, 'application_id') !== APPLICATION_ID) {
+    throw cannot(`${file} is the database of another program; it was left as it is. Name the log's folder.`);
+  }
+  const version = pragma(db, 'user_version');
+  if (version > USER_VERSION) {
+    throw cannot(
+      `${file} is of a newer gateway (format ${version}; this command reads ${USER_VERSION}); it was left as it is. ` +
+        'Use the seganet-log of that gateway.'
+    );
+  }
+}
+
+/** Its first read begins the transaction that keeps a gateway out. @param {DatabaseSync} db @param {string} file */
+function checkTables(db, file) {
+  const names = db.prepare('SELECT name FROM sqlite_schema').all();
+  for (const table of [...TABLES, 'chunk_lane']) {
+    if (names.some(({ name }) => name === table)) continue;
+    throw new Trouble(
+      `${file} is a log without its table or index '${table}'. Another program must have changed it: restore it from a backup.`,
+      EXIT.DAMAGE
+    );
+  }
+}
+
+/**
+ * For reading. Nothing is written to the file, not even what waits in its WAL.
+ * @param {string} file @returns {DatabaseSync}
+ */
+function openToRead(file) {
+  const { DatabaseSync } = loadSqlite();
+  /** @type {DatabaseSync | undefined} */
+  let db;
+  try {
+    try {
+      db = new DatabaseSync(file, { readOnly: true });
+      checkIds(db, file);
+    } catch (error) {
+      const code = codeOf(error);
+      if (code !== CODES.CANTOPEN && code !== CODES.READONLY) throw error;
+      db?.close();
+      db = undefined;
+      db = openImmutable(file);
+      checkIds(db, file);
+    }
+    db.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; BEGIN');
+    checkTables(db, file);
+    return db;
+  } catch (error) {
+    db?.close();
+    throw explain(error, file);
+  }
+}
+
+/**
+ * For changes; nobody else can open it until it is closed. REQUIRES: openToRead() took it.
+ * @param {string} file @returns {DatabaseSync}
+ */
+function openToWrite(file) {
+  const { DatabaseSync } = loadSqlite();
+  try {
+    for (const name of [file, path.dirname(file)]) fs.accessSync(name, fs.constants.W_OK);
+  } catch {
+    throw cannot(`You may not change ${file}. Run the command as the user of the gateway.`);
+  }
+  const db = new DatabaseSync(file);
+  try {
+    db.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;
+      PRAGMA synchronous = FULL; BEGIN EXCLUSIVE; COMMIT;`);
+    return db;
+  } catch (error) {
+    db.close();
+    throw explain(error, file);
+  }
+}
+
+module.exports = { locate, openToRead, openToWrite, explain };

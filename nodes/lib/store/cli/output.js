@@ -1,0 +1,101 @@
+'use strict';
+// What the command prints: lines on stdout as fast as they are taken, progress on stderr where a person sees it.
+
+const CHUNK_BYTES = 1 << 16;
+const PROGRESS_MS = 200;
+
+class Output {
+  /** @param {NodeJS.WriteStream} [stdout] @param {NodeJS.WriteStream} [stderr] */
+  constructor(stdout = process.stdout, stderr = process.stderr) {
+    this.stdout = stdout;
+    this.stderr = stderr;
+    this.waiting = '';
+    this.progressShown = 0;
+    // `seganet-log dump | head` is no fault: whoever reads has seen enough.
+    this.isClosed = false;
+    stdout.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {
+      if (error.code !== 'EPIPE') throw error;
+      this.isClosed = true;
+    });
+  }
+
+  /** @param {string} line @returns {Promise<void> | undefined} to wait for, if any */
+  line(line) {
+    this.waiting += `${line}\n`;
+    if (this.waiting.length >= CHUNK_BYTES) return this.flush();
+    return undefined;
+  }
+
+  /** @returns {Promise<void>} when it is written */
+  flush() {
+    const text = this.waiting;
+    this.waiting = '';
+    if (text === '' || this.isClosed) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.stdout.write(text, () => resolve());
+    });
+  }
+
+  /** @param {string} line */
+  async note(line) {
+    this.#clear();
+    await this.flush();
+    this.stderr.write(`${line}\n`);
+  }
+
+  /** Shown for a moment, to a person only. @param {() => string} text */
+  progress(text) {
+    const now = Date.now();
+    if (!this.stderr.isTTY || now - this.progressShown < PROGRESS_MS) return;
+    this.stderr.write(`\r\x1b[K${text()}`);
+    this.progressShown = now;
+  }
+
+  #clear() {
+    if (this.progressShown === 0) return;
+    this.stderr.write('\r\x1b[K');
+    this.progressShown = 0;
+  }
+
+  async end() {
+    this.#clear();
+    await this.flush();
+  }
+}
+
+/** @param {number} bytes */
+function size(bytes) {
+  if (bytes < 1024) return `${bytes} B`;
+  if (bytes < 1 << 20) return `${(bytes / 1024).toFixed(1)} KiB`;
+  return `${(bytes / (1 << 20)).toFixed(1)} MiB`;
+}
+
+/** @param {number} count @param {string} word @param {string} [words] */
+function plural(count, word, words = `${word}s`) {
+  return `${count} ${count === 1 ? word : words}`;
+}
+
+/** @param {number} ms @returns {string} empty for what is no time */
+function time(ms) {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? '' : date.toISOString();
+}
+
+/**
+ * @param {string[]} head @param {string[][]} rows @returns {string[]} lines with columns under each other
+ */
+function table(head, rows) {
+  const widths = head.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i].length)));
+  return [head, ...rows].map((row) =>
+    row
+      .map((cell, i) => cell.padEnd(widths[i]))
+      .join('  ')
+      .trimEnd()
+  );
+}
+
+exports.Output = Output;
+exports.size = size;
+exports.plural = plural;
+exports.time = time;
+exports.table = table;

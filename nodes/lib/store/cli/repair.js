@@ -1,0 +1,153 @@
+'use strict';
+// Repairs a log: damaged chunks go to quarantine, their sound batches stay; a malformed database is written anew from the
+// rows that can be read, and the old one stays beside it.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { filesAside, takeIn } = require('./aside');
+const { checkRows, databaseFaults } = require('./check');
+const { createLog } = require('./create');
+const { openToRead, openToWrite } = require('./open');
+const { plural } = require('./output');
+const { salvage } = require('./salvage');
+const { transaction, writer } = require('./rows');
+const { EXIT } = require('./trouble');
+const { faultLine, gapLine } = require('./verify');
+
+/** @typedef {import('./check').Checked} Checked */
+/** @typedef {import('./output').Output} Output */
+
+/** @typedef {{ saved: number, lost: number, faults: number }} Tally saved, lost: records of damaged chunks */
+
+/**
+ * Counts what repair would set right. Of what is in quarantine the damage is known, and only what is sound matters.
+ * @param {import('./walk').Table} table @param {Checked} checked @param {Tally} tally @returns {string} a line, '' = none
+ */
+function count(table, { row, mended, fault }, tally) {
+  const saved = mended?.kept?.records ?? 0;
+  if (table === 'quarantine' ? saved === 0 : fault === '') return '';
+  tally.faults += 1;
+  tally.saved += saved;
+  if (table !== 'quarantine') tally.lost += mended ? (mended.rest?.records ?? 0) : row.records;
+  return faultLine({ row, mended, body: null, fault: fault || 'in quarantine' }, table);
+}
+
+/**
+ * What is wrong, and whether the database itself is.
+ * @param {import('node:sqlite').DatabaseSync} db @param {Output} output
+ */
+async function survey(db, output) {
+  /** @type {Tally} */
+  const tally = { saved: 0, lost: 0, faults: 0 };
+  output.progress(() => 'database: checking');
+  const faults = databaseFaults(db);
+  for (const fault of faults) await output.line(`database: ${fault}`);
+  let isMalformed = faults.length > 0;
+  for (const table of /** @type {const} */ (['chunk', 'dead', 'quarantine'])) {
+    for (const checked of checkRows(db, table, output)) {
+      if (checked.gap) {
+        isMalformed = true;
+        tally.lost += checked.gap.known.reduce((sum, row) => sum + row.records, 0);
+        await output.line(gapLine(checked.gap, table));
+      } else {
+        if (!checked.mended && checked.fault !== '') isMalformed = true;
+        const line = count(table, checked, tally);
+        if (line !== '') await output.line(line);
+      }
+    }
+  }
+  return { isMalformed, tally };
+}
+
+/** @param {ReturnType<typeof writer>} to @param {Checked} checked a faulty row of table chunk or dead @param {'chunk' | 'dead'} table */
+function setRight(to, { row, mended, fault }, table) {
+  const { kept = null, rest = null } = mended ?? {};
+  if (table === 'chunk' && kept) to.replaceChunk(row.id, kept);
+  else if (table === 'dead' && kept) {
+    to.remove('dead', row.id);
+    to.addDead({ ...row, class: kept.class, records: kept.records }, kept.body);
+  } else to.remove(table, row.id);
+  if (rest) to.addQuarantine(row, { reason: fault, records: rest.records, body: rest.body });
+}
+
+/** @param {ReturnType<typeof writer>} to @param {Checked} checked a row in quarantine that has sound batches */
+function takeBack(to, { row, mended }) {
+  const { kept = null, rest = null } = mended ?? {};
+  if (!kept) return;
+  to.addChunk(row.id, row.node, kept);
+  if (rest) to.replaceQuarantine(row.id, rest);
+  else to.remove('quarantine', row.id);
+}
+
+/** @param {string} file @param {Output} output */
+function repairRows(file, output) {
+  const db = openToWrite(file);
+  try {
+    const to = writer(db);
+    // Quarantine first: what the other tables put there is done with.
+    for (const table of /** @type {const} */ (['quarantine', 'chunk', 'dead'])) {
+      for (const checked of checkRows(db, table, output)) {
+        if (checked.gap) throw new Error(`${file} changed while it was repaired`);
+        if (table === 'quarantine') {
+          if (checked.mended?.kept) transaction(db, () => takeBack(to, checked));
+        } else if (checked.fault !== '') transaction(db, () => setRight(to, checked, table));
+      }
+    }
+  } finally {
+    db.close();
+  }
+}
+
+/** @param {Tally} tally */
+const counts = ({ saved, lost }) => `${plural(saved, 'record')} of damaged chunks saved, ${lost} lost`;
+
+/**
+ * The log itself.
+ * @param {string} file @param {boolean} isDry @param {Output} output
+ * @returns {Promise<boolean>} whether there was anything to repair
+ */
+async function repairLog(file, isDry, output) {
+  const db = openToRead(file);
+  let isOpen = true;
+  try {
+    const { isMalformed, tally } = await survey(db, output);
+    if (!isMalformed && tally.faults === 0) return false;
+    if (isDry) {
+      const how = isMalformed ? 'the database would be written anew; ' : '';
+      await output.line(`${how}${counts(tally)}`);
+    } else if (isMalformed) {
+      const old = salvage(db, file, output);
+      await output.line(`repaired: ${counts(tally)}; the old database is ${old}`);
+    } else {
+      db.close();
+      isOpen = false;
+      repairRows(file, output);
+      await output.line(`repaired: ${counts(tally)}`);
+    }
+    return true;
+  } finally {
+    if (isOpen) db.close();
+  }
+}
+
+/**
+ * @param {import('./open').Place} place @param {{ 'dry-run'?: boolean }} options @param {Output} output
+ * @returns {Promise<number>} the exit code
+ */
+async function repair({ directory, file }, options, output) {
+  const isDry = options['dry-run'] === true;
+  const isThere = fs.existsSync(file);
+  if (!isThere && !isDry) createLog(file, () => {});
+  let found = isThere && (await repairLog(file, isDry, output));
+  let unread = 0;
+  for (const aside of filesAside(directory)) {
+    found = true;
+    if (isDry) await output.line(`${path.basename(aside)}: what can be read would be taken into the log`);
+    else if (!(await takeIn(aside, file, output))) unread += 1;
+  }
+  if (!found) await output.line('nothing to repair');
+  if (found && isDry) await output.line('Nothing was changed (--dry-run).');
+  return (found && isDry) || unread > 0 ? EXIT.DAMAGE : EXIT.OK;
+}
+
+module.exports = { repair };

@@ -1,0 +1,91 @@
+'use strict';
+// Changes to the tables that repair and dead make.
+
+/** @typedef {import('node:sqlite').DatabaseSync} DatabaseSync */
+/** @typedef {import('./walk').Row} Row */
+/** @typedef {NonNullable<import('./mend').Mended['kept']>} Kept */
+
+/** @param {DatabaseSync} db */
+function writer(db) {
+  const insertChunk = db.prepare('INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
+  const updateChunk = db.prepare(
+    'UPDATE chunk SET class = ?, records = ?, bytes = ?, first_ts = ?, last_ts = ?, body = ? WHERE id = ?'
+  );
+  const insertDead = db.prepare('INSERT INTO dead VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
+  const insertQuarantine = db.prepare('INSERT INTO quarantine VALUES (?, ?, ?, ?, ?, ?, ?)');
+  const updateQuarantine = db.prepare('UPDATE quarantine SET records = ?, body = ? WHERE id = ?');
+  const last = db.prepare(
+    `SELECT max(ifnull((SELECT max(id) FROM chunk), 0), ifnull((SELECT max(id) FROM dead), 0),
+      ifnull((SELECT max(id) FROM quarantine), 0)) AS id`
+  );
+  const taken = {
+    chunk: db.prepare('SELECT 1 FROM chunk WHERE id = ?'),
+    dead: db.prepare('SELECT 1 FROM dead WHERE id = ?'),
+    quarantine: db.prepare('SELECT 1 FROM quarantine WHERE id = ?')
+  };
+  /** @param {import('./walk').Table} table @param {number | null} id null = any */
+  const free = (table, id) => (id === null || taken[table].get(id) ? Number(last.get()?.id) + 1 : id);
+
+  return {
+    /**
+     * Under the number that it had, which is its place in the order, unless another has it.
+     * @param {number | null} id @param {string} node @param {Kept} kept
+     */
+    addChunk(id, node, { body, class: cls, records, firstTs, lastTs }) {
+      insertChunk.run(free('chunk', id), node, cls, records, body.length, firstTs, lastTs, body);
+    },
+    /** A chunk keeps its number and so its place in the order. @param {number} id @param {Kept} kept */
+    replaceChunk(id, { body, class: cls, records, firstTs, lastTs }) {
+      updateChunk.run(cls, records, body.length, firstTs, lastTs, body, id);
+    },
+    /** @param {Row} row @param {Buffer} body */
+    addDead(row, body) {
+      insertDead.run(
+        free('dead', row.id),
+        row.node,
+        row.class,
+        row.at,
+        row.code,
+        row.reason,
+        row.records,
+        body
+      );
+    },
+    /** @param {Row} row @param {{ reason: string, records: number, body: Buffer | null, at?: number }} lost */
+    addQuarantine(row, { reason, records, body, at = Date.now() }) {
+      insertQuarantine.run(free('quarantine', row.id), row.node, row.class, at, reason, records, body);
+    },
+    /** @param {number} id @param {{ records: number, body: Buffer }} rest */
+    replaceQuarantine(id, { records, body }) {
+      updateQuarantine.run(records, body, id);
+    },
+    /** @param {import('./walk').Table} table @param {number} id */
+    remove(table, id) {
+      db.prepare(`DELETE FROM ${table} WHERE id = ?`).run(id);
+    }
+  };
+}
+
+/** @param {DatabaseSync} db */
+function rollBack(db) {
+  try {
+    db.exec('ROLLBACK');
+  } catch {
+    // SQLite did it itself: it does after some errors.
+  }
+}
+
+/** Runs `work` in one transaction. @template T @param {DatabaseSync} db @param {() => T} work @returns {T} */
+function transaction(db, work) {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    db.exec('COMMIT');
+    return result;
+  } catch (error) {
+    rollBack(db);
+    throw error;
+  }
+}
+
+module.exports = { writer, transaction, rollBack };

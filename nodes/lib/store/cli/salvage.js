@@ -1,0 +1,69 @@
+'use strict';
+// Writes a malformed database anew from the rows that can be read, and keeps the old one.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { copyAll } = require('./copy');
+const { createLog, syncDirectory } = require('./create');
+const { writer } = require('./rows');
+const { EXIT, Trouble } = require('./trouble');
+
+/** @typedef {import('node:sqlite').DatabaseSync} DatabaseSync */
+
+/** Ends the name of a damaged database whose rows are in the log: it is not read again. */
+const SALVAGED = '-salvaged';
+
+/** A repair by root must not lock the gateway's user out. @param {string} file @param {string} fresh */
+function takeOwner(file, fresh) {
+  const { mode, uid, gid } = fs.statSync(file);
+  fs.chmodSync(fresh, mode & 0o777);
+  if (process.getuid?.() === 0) fs.chownSync(fresh, uid, gid);
+}
+
+/**
+ * Puts the new file in the place of the old one. Whenever this is interrupted, the old database or the new one is there.
+ * @param {string} file @param {string} fresh @returns {string} the name of the old one
+ */
+function swap(file, fresh) {
+  const old = `${file}.damaged-${new Date().toISOString().replaceAll(':', '-')}${SALVAGED}`;
+  // A second name for the file before the first is taken away; file systems without links have to do without.
+  try {
+    fs.linkSync(file, old);
+  } catch {
+    fs.renameSync(file, old);
+  }
+  // A WAL of the old file must not meet the new one: SQLite would not notice.
+  const wal = fs.statSync(`${file}-wal`, { throwIfNoEntry: false });
+  if (wal && wal.size > 0) fs.renameSync(`${file}-wal`, `${old}-wal`);
+  for (const suffix of ['-wal', '-shm']) fs.rmSync(file + suffix, { force: true });
+  fs.renameSync(fresh, file);
+  syncDirectory(path.dirname(file));
+  return old;
+}
+
+/**
+ * REQUIRES: `from` holds a read transaction on `file`, which keeps gateways out until the new file is in its place.
+ * @param {DatabaseSync} from @param {string} file @param {import('./output').Output} output
+ * @returns {string} where the old database is now
+ */
+function salvage(from, file, output) {
+  const { ino } = fs.statSync(file);
+  const fresh = `${file}.repair`;
+  if (fs.existsSync(fresh)) {
+    throw new Trouble(
+      `Another repair is writing ${fresh}, or one was interrupted: then remove that file and run the command again.`,
+      EXIT.CANNOT
+    );
+  }
+  createLog(fresh, (db) => {
+    copyAll(from, writer(db), output);
+    takeOwner(file, fresh);
+  });
+  if (fs.statSync(file).ino !== ino) {
+    fs.rmSync(fresh);
+    throw new Trouble(`Another process has replaced ${file} meanwhile. Run verify.`, EXIT.CANNOT);
+  }
+  return swap(file, fresh);
+}
+
+module.exports = { salvage, SALVAGED };

@@ -1,0 +1,51 @@
+'use strict';
+// node:sqlite, without the warning that Node 22 and 24 print about it: the gateway is tested with the very Node that runs
+// it, and a command's user can do nothing about it.
+
+const { Trouble, EXIT } = require('./trouble');
+
+/** @returns {typeof import('node:sqlite')} */
+function loadSqlite() {
+  const { emitWarning } = process;
+  /** @param {any[]} args */
+  process.emitWarning = (...args) => {
+    if (args[1] !== 'ExperimentalWarning') Reflect.apply(emitWarning, process, args);
+  };
+  try {
+    return require('node:sqlite');
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ERR_UNKNOWN_BUILTIN_MODULE') throw error;
+    throw new Trouble(
+      `This Node (${process.version}) has no node:sqlite. Run the command with Node 22.13 or newer, as the gateway does.`,
+      EXIT.CANNOT
+    );
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+const CODES = /** @type {const} */ ({
+  ERROR: 1,
+  BUSY: 5,
+  LOCKED: 6,
+  READONLY: 8,
+  IOERR: 10,
+  CORRUPT: 11,
+  FULL: 13,
+  CANTOPEN: 14,
+  NOTADB: 26
+});
+
+/** SQLite's primary result code of an error, 0 = it is none of SQLite's. @param {unknown} error @returns {number} */
+function codeOf(error) {
+  const { errcode } = /** @type {{ errcode?: number }} */ (error ?? {});
+  return typeof errcode === 'number' ? errcode & 0xff : 0;
+}
+
+/** Of reading; a bad sector is an I/O error. @param {unknown} error */
+function isDamage(error) {
+  const code = codeOf(error);
+  return code === CODES.CORRUPT || code === CODES.NOTADB || code === CODES.IOERR;
+}
+
+module.exports = { loadSqlite, codeOf, isDamage, CODES };

@@ -1,0 +1,131 @@
+'use strict';
+// The command line of seganet-log.
+
+const { parseArgs } = require('node:util');
+const { classNames } = require('../../record');
+const { EXIT, Trouble } = require('./trouble');
+const { TABLES } = require('./walk');
+
+/** @typedef {import('node:util').ParseArgsConfig['options']} OptionSpecs */
+
+const HELP = `seganet-log <command> [options] <directory>
+
+Looks into the log of a SegaNet gateway, and mends it. <directory> is the log's folder, by default
+seganet-log/<engine id> in Node-RED's user directory; a database file in it can be named, too. The gateway has to be
+stopped.
+
+commands
+  inspect   what waits: by class and uplink node, oldest and newest, dead letters, quarantine, file sizes
+              --json            as one JSON object
+  verify    checks the database and every chunk; lists what is damaged
+  dump      prints the records as NDJSON: device, topic, ts, class, payload (JSON) or base64, key
+              --table NAME      chunk (default), dead or quarantine
+              --class CLASS     1 to 4, or critical, high, normal, bulk
+              --node ID         of one uplink node
+              --limit N         at most N records
+  repair    keeps the sound batches of damaged chunks, also of those in quarantine, and puts the rest into quarantine;
+            writes a malformed database anew, and takes in what a gateway put aside as log.db.damaged-<time>;
+            the damaged file is kept with -salvaged at the end of its name
+              --dry-run         only tells what it would do
+  dead      lists the dead letters: what the cloud refused for good
+              --requeue         puts them back, to be sent again
+              --delete          deletes them
+              --row N[,N...]    these rows only; --class and --node as above
+
+  --help, --version
+
+exit codes
+  0  done, nothing is damaged      1  damage was found
+  2  wrong usage                   3  no log there, it cannot be opened, or it is in use
+
+The format is described in docs/log-format.md of the package.`;
+
+/** @type {Record<string, OptionSpecs>} */
+const SPECS = {
+  inspect: { json: { type: 'boolean' } },
+  verify: {},
+  dump: {
+    table: { type: 'string' },
+    class: { type: 'string' },
+    node: { type: 'string' },
+    limit: { type: 'string' }
+  },
+  repair: { 'dry-run': { type: 'boolean' } },
+  dead: {
+    requeue: { type: 'boolean' },
+    delete: { type: 'boolean' },
+    class: { type: 'string' },
+    node: { type: 'string' },
+    row: { type: 'string' }
+  }
+};
+
+/** @param {string} message */
+const usage = (message) => new Trouble(`${message} See seganet-log --help.`, EXIT.USAGE);
+
+/** @param {unknown} value @param {string} name @returns {number} */
+function whole(value, name) {
+  if (!/^\d{1,15}$/.test(String(value))) throw usage(`--${name} takes a whole number, not '${value}'.`);
+  return Number(value);
+}
+
+/** @param {unknown} value @returns {number} 0 = all */
+function toClass(value) {
+  if (value === undefined) return 0;
+  const named = classNames.findIndex((name) => name === String(value).toLowerCase());
+  const cls = named > 0 ? named : Number(value);
+  if (![1, 2, 3, 4].includes(cls)) {
+    throw usage(`--class takes 1 to 4 or one of ${classNames.slice(1).join(', ')}, not '${value}'.`);
+  }
+  return cls;
+}
+
+/** @param {unknown} value @returns {import('./walk').Table} */
+function toTable(value = 'chunk') {
+  const found = TABLES.find((name) => name === value);
+  if (!found) throw usage(`--table takes one of ${TABLES.join(', ')}, not '${value}'.`);
+  return found;
+}
+
+/**
+ * @param {string[]} args @param {OptionSpecs} options
+ * @returns {{ values: Record<string, string | boolean | undefined>, positionals: string[] }}
+ */
+function parse(args, options) {
+  try {
+    const parsed = parseArgs({ args, options, allowPositionals: true, strict: true });
+    return /** @type {any} */ (parsed);
+  } catch (error) {
+    throw usage(`${/** @type {Error} */ (error).message.split('. ')[0].replace(/\.$/, '')}.`);
+  }
+}
+
+/** @param {string[]} args of the command line @returns {{ command: string, directory: string, options: any }} */
+function readArguments(args) {
+  if (args.length === 0) throw usage('A command is missing.');
+  if (args.includes('--help') || args.includes('-h') || args[0] === 'help') {
+    return { command: 'help', directory: '', options: {} };
+  }
+  if (args[0] === '--version') return { command: 'version', directory: '', options: {} };
+  const [command, ...rest] = args;
+  if (!Object.hasOwn(SPECS, command)) throw usage(`There is no command '${command}'.`);
+  const { values, positionals } = parse(rest, SPECS[command]);
+  if (positionals.length === 0) throw usage('The directory is missing.');
+  if (positionals.length > 1) throw usage(`One directory at a time: '${positionals[1]}' is too many.`);
+  if (values.requeue && values.delete) throw usage('--requeue and --delete exclude each other.');
+  const options = {
+    ...values,
+    class: toClass(values.class),
+    table: toTable(values.table),
+    limit: values.limit === undefined ? Infinity : whole(values.limit, 'limit'),
+    rows:
+      values.row === undefined
+        ? []
+        : String(values.row)
+            .split(',')
+            .map((row) => whole(row, 'row'))
+  };
+  return { command, directory: positionals[0], options };
+}
+
+module.exports = { HELP, readArguments };

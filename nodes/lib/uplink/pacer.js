@@ -1,0 +1,41 @@
+'use strict';
+
+/** The bucket holds what may go in so many ms: a timer that is late costs no rate. */
+const BURST_MS = 50;
+
+/**
+ * How much of the way to the cloud the backlog may use: a share of the window, and records a second. A batch is paid for when it
+ * is taken; one that costs more than the bucket holds is taken too, and the ones behind it wait until the debt is paid.
+ */
+class Pacer {
+  /** @param {{rate: number, share: number, now: () => number}} options records/s, 0 = no limit; share of the window 0..1; ms */
+  constructor({ rate, share, now }) {
+    this.rate = rate;
+    this.share = share;
+    this.now = now;
+    this.capacity = Math.max(1, (rate * BURST_MS) / 1000);
+    this.tokens = this.capacity;
+    this.at = now();
+  }
+
+  /** Packets that may be in flight in a window of this size. @param {number} limit */
+  places(limit) {
+    return Math.max(1, Math.floor(limit * this.share));
+  }
+
+  /** How long the next batch has to wait, 0 = not at all. */
+  waitMs() {
+    if (this.rate === 0) return 0;
+    const now = this.now();
+    this.tokens = Math.min(this.capacity, this.tokens + ((now - this.at) * this.rate) / 1000);
+    this.at = now;
+    return this.tokens > 0 ? 0 : Math.max(1, Math.ceil((-this.tokens * 1000) / this.rate));
+  }
+
+  /** @param {number} records */
+  spend(records) {
+    this.tokens -= records;
+  }
+}
+
+exports.Pacer = Pacer;

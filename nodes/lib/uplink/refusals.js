@@ -1,0 +1,49 @@
+'use strict';
+
+/** Reason codes of a PUBACK that a person has to look at [MQTT 3.4.2.1]: the same record will be refused again. */
+const FINAL = [0x87, 0x90, 0x95, 0x99];
+const MAX_TRIES = 5;
+const QUOTA_MIN_MS = 1000;
+const QUOTA_MAX_MS = 60000;
+
+/** @param {number} code */
+function isFinal(code) {
+  return FINAL.includes(code);
+}
+
+/**
+ * What becomes of a record that the broker refuses. One that it will never take is tried five times and then given up. Any
+ * other (quota, an error of its own, a code we do not know) is kept for ever and tried again, later each time; meanwhile the
+ * broker is sent less: each refusal halves what may be in flight, each acknowledgement adds one.
+ */
+class Refusals {
+  /** @param {import('./window').Window} window @param {number} retryMs between the tries of a record that is refused for good */
+  constructor(window, retryMs) {
+    this.window = window;
+    this.retryMs = retryMs;
+    /** PUBACKs with a reason code of 0x80 or more. */
+    this.count = 0;
+    /** The last reason code of a record that is kept. */
+    this.code = 0;
+  }
+
+  /** @param {number} code @param {number} tries with this one @returns {number} ms until the next try, -1 = none */
+  next(code, tries) {
+    this.count++;
+    if (isFinal(code)) return tries >= MAX_TRIES ? -1 : this.retryMs;
+    this.code = code;
+    const { window } = this;
+    window.ceiling = Math.max(1, Math.floor(Math.min(window.ceiling, window.limit) / 2));
+    return Math.min(QUOTA_MAX_MS, QUOTA_MIN_MS * 2 ** Math.min(tries - 1, 6));
+  }
+
+  /** The broker took a packet. */
+  taken() {
+    const { window } = this;
+    if (window.ceiling === Infinity) return;
+    window.ceiling++;
+    if (window.ceiling >= window.limit) window.ceiling = Infinity;
+  }
+}
+
+module.exports = { Refusals, MAX_TRIES, isFinal };

@@ -1,0 +1,98 @@
+'use strict';
+
+const { refusalName } = require('./reasons');
+
+/** @typedef {import('./reasons').Reason} Reason */
+/** @typedef {import('./session').State} State */
+/** @typedef {State | 'stalled'} Shown */
+
+/**
+ * What is told about the uplink: to people, and to the engine, which decides by it when records are written to disk. A
+ * connection on which nothing moves is not called connected.
+ */
+class Status {
+  /** @param {import('./feeder').Feeder} feeder @param {(state: object) => void} post */
+  constructor(feeder, post) {
+    this.feeder = feeder;
+    this.post = post;
+    /** Of the session. @type {State} */
+    this.state = 'connecting';
+    /** @type {Reason | null} */
+    this.why = null;
+    this.isStalled = false;
+    this.isStopping = false;
+  }
+
+  /** @param {State} state @param {Reason | null} why */
+  set(state, why) {
+    this.state = state;
+    this.why = why;
+    this.isStalled = this.#findStalled();
+    this.tellSource();
+    this.report();
+  }
+
+  /** The engine is about to be left: it hears that the uplink is down, and nothing else. */
+  stop() {
+    this.isStopping = true;
+    this.tellSource();
+  }
+
+  /** The engine hears whether the cloud answers. */
+  tellSource() {
+    const isUp = this.state === 'connected' && !this.isStalled && !this.isStopping;
+    this.feeder.source?.connected(isUp);
+  }
+
+  /** Call it several times a second. */
+  check() {
+    const isStalled = this.#findStalled();
+    if (isStalled === this.isStalled) return;
+    this.isStalled = isStalled;
+    this.tellSource();
+    this.report();
+  }
+
+  #findStalled() {
+    const { feeder } = this;
+    return this.state === 'connected' && feeder.sender.pulse.isStalled(feeder.oldestMs());
+  }
+
+  report() {
+    const { feeder, why } = this;
+    const { window, sender } = feeder;
+    const shown = this.state === 'connected' ? this.#connection() : null;
+    this.post({
+      state: shown?.state ?? this.state,
+      code: shown?.code ?? why?.code ?? '',
+      reason: shown?.reason ?? why?.reason ?? '',
+      rttMs: sender.pulse.rttMs,
+      inflight: window.inflight,
+      backlogInflight: window.backlog,
+      quotaWait: sender.quotaWait,
+      published: sender.published,
+      acknowledged: sender.acknowledged,
+      redelivered: sender.redelivered,
+      failed: sender.failed,
+      deadLetters: sender.deadLetters,
+      refusals: sender.refusals.count
+    });
+  }
+
+  /** What there is to say about a connection that is up. @returns {{state: Shown, code: string, reason: string} | null} */
+  #connection() {
+    const { quotaWait, refusals } = this.feeder.sender;
+    const state = this.isStalled ? 'stalled' : 'connected';
+    if (quotaWait > 0) {
+      const when = `within ${Math.ceil(quotaWait / 1000)} s`;
+      const reason = `The broker refuses records for now (${refusalName(refusals.code)}); they are kept and sent again ${when}.`;
+      return { state, code: `PUBACK_${refusals.code}`, reason };
+    }
+    if (!this.isStalled) return null;
+    const age = Math.round(this.feeder.oldestMs() / 1000);
+    const reason = `The connection is up, but the broker acknowledges nothing: the oldest record has waited for ${age} s. Check the broker and the network.`;
+    return { state, code: 'STALLED', reason };
+  }
+}
+
+exports.Status = Status;

@@ -1,0 +1,87 @@
+'use strict';
+// Every kind of fault once, from fixed seeds; the long form is test/system/history/run.js. And a bridge whose losses the checker must
+// find, for a check that has never seen a loss says nothing.
+
+const { spawnSync } = require('node:child_process');
+const { Child } = require('../fixtures/child');
+const { root } = require('../fixtures/gateway');
+const { needs } = require('../tools');
+const { isInside, mayUnshare } = require('./history/namespace');
+const { KINDS } = require('./history/schedule');
+
+const { describe, test } = needs('mosquitto', 'c++', 'unshare', 'ip', 'nft', 'mount', 'mkfs.ext4', 'findmnt');
+
+jest.setTimeout(240000);
+
+/** @param {...string} options */
+async function history(...options) {
+  const child = new Child(process.execPath, ['test/system/history/run.js', ...options], {
+    name: 'history',
+    cwd: root
+  });
+  const { code } = await child.exited;
+  return { code, output: child.output };
+}
+
+const ordinary = KINDS.filter((kind) => !['drop', 'disk-full', 'power-cut'].includes(kind));
+const kinds = isInside() || mayUnshare() ? KINDS : ordinary;
+
+describe('a gateway with every fault once', () => {
+  test('nothing acknowledged is lost, swapped, changed, or repeated too often', async () => {
+    const runs = String(kinds.length);
+    const { code, output } = await history(
+      '--runs',
+      runs,
+      '--seed',
+      '0',
+      '--seconds',
+      '3',
+      '--faults',
+      kinds.join(',')
+    );
+    // The whole table, not only that it failed.
+    if (code !== 0) throw new Error(output);
+    expect(output).toContain(`${runs} runs in`);
+  });
+});
+
+test('a mosquitto bridge killed in an outage loses records, and the checker finds them', async () => {
+  const options = [
+    '--peer',
+    'mosquitto-bridge',
+    '--faults',
+    'kill-in-outage',
+    '--runs',
+    '1',
+    '--seconds',
+    '2'
+  ];
+  const { code, output } = await history(...options);
+  expect(code).toBe(1);
+  const [, lost] = output.match(/lost (\d+)/) || [];
+  expect(Number(lost)).toBeGreaterThan(10);
+  expect(output).toMatch(/lost: \S+ c\d n\d+ was acknowledged and not delivered/);
+});
+
+test('the same bridge without faults loses nothing', async () => {
+  const { code, output } = await history(
+    '--peer',
+    'mosquitto-bridge',
+    '--faults',
+    'none',
+    '--runs',
+    '1',
+    '--seconds',
+    '2'
+  );
+  expect(output).toContain('0 not valid, 0 failed');
+  expect(code).toBe(0);
+});
+
+test('the command line: help, and options that it does not know', () => {
+  const run = (/** @type {string[]} */ ...args) =>
+    spawnSync(process.execPath, ['test/system/history/run.js', ...args], { cwd: root, encoding: 'utf8' });
+  expect(run('--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('--faults') });
+  expect(run('--faults', 'flood')).toMatchObject({ status: 2, stderr: expect.stringContaining('power-cut') });
+  expect(run('--runs', 'many')).toMatchObject({ status: 2 });
+});

@@ -1,0 +1,107 @@
+'use strict';
+// A file system of our own: an ext4 image that can lose its power, or a tmpfs that can be full. Needs root.
+
+const { execFileSync } = require('node:child_process');
+const fs = require('node:fs');
+const path = require('node:path');
+
+/** @param {string} command @param {string[]} args */
+const run = (command, ...args) =>
+  execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
+
+const IMAGE_BYTES = 64 << 20;
+
+class Image {
+  /** @param {string} folder for the image files and the place where they are mounted */
+  constructor(folder) {
+    this.folder = folder;
+    this.root = path.join(folder, 'disk');
+    this.number = 0;
+    fs.mkdirSync(this.root);
+    const file = this.#file();
+    fs.closeSync(fs.openSync(file, 'w'));
+    fs.truncateSync(file, IMAGE_BYTES);
+    // Everything is there before the run: no lazy initialisation that writes behind our back.
+    run('mkfs.ext4', '-q', '-F', '-E', 'lazy_itable_init=0,lazy_journal_init=0', file);
+    this.#mount();
+  }
+
+  #file() {
+    return path.join(this.folder, `image-${this.number}`);
+  }
+
+  #mount() {
+    run('mount', '-o', 'loop,noatime', this.#file(), this.root);
+  }
+
+  /** Writes that have reached the device, and those on their way. */
+  #writes() {
+    const device = path.basename(run('findmnt', '-n', '-o', 'SOURCE', this.root));
+    const fields = fs.readFileSync(`/sys/block/${device}/stat`, 'utf8').trim().split(/\s+/);
+    return { done: Number(fields[4]), flushes: Number(fields[15] || 0), inFlight: Number(fields[8]) };
+  }
+
+  /**
+   * What a power cut leaves: the blocks that have reached the device, at one moment. What is only in the cache of the file system is
+   * not among them. The kernel may write while we copy; then the copy is no single moment, and is made again.
+   */
+  copy() {
+    const target = path.join(this.folder, `image-${this.number + 1}`);
+    for (let attempt = 0; attempt < 50; attempt += 1) {
+      const before = this.#writes();
+      run('cp', '--sparse=always', this.#file(), target);
+      const after = this.#writes();
+      if (before.inFlight === 0 && after.inFlight === 0 && before.done === after.done) return;
+    }
+    throw new Error('The disk of the power cut never rests: the copy would be a mixture of times.');
+  }
+
+  /** Mounts the copy in place of the original, which must not be in use. */
+  cut() {
+    run('umount', this.root);
+    fs.rmSync(this.#file());
+    this.number += 1;
+    this.#mount();
+  }
+
+  close() {
+    run('umount', '-l', this.root);
+  }
+}
+
+class SmallDisk {
+  /** @param {string} folder @param {number} mebibytes */
+  constructor(folder, mebibytes) {
+    this.root = path.join(folder, 'small');
+    this.filler = path.join(this.root, 'filler');
+    fs.mkdirSync(this.root);
+    run('mount', '-t', 'tmpfs', '-o', `size=${mebibytes}m,mode=700`, 'tmpfs', this.root);
+  }
+
+  /** Not one byte is left. */
+  fill() {
+    const fd = fs.openSync(this.filler, 'w');
+    const block = Buffer.alloc(65536, 1);
+    try {
+      for (let size = block.length; size >= 512;) {
+        try {
+          fs.writeSync(fd, block, 0, size);
+        } catch {
+          size >>= 1;
+        }
+      }
+    } finally {
+      fs.closeSync(fd);
+    }
+  }
+
+  free() {
+    fs.rmSync(this.filler, { force: true });
+  }
+
+  close() {
+    run('umount', '-l', this.root);
+  }
+}
+
+module.exports = { Image, SmallDisk };

@@ -1,0 +1,88 @@
+'use strict';
+// What a PUBLISH to the cloud holds: one record, or an envelope of many.
+
+const { hashOf, isOurs } = require('./payload');
+
+/**
+ * @typedef {import('./history').RecordName & {hash: string, index: number}} ReadRecord
+ * @typedef {{records: ReadRecord[], key: string, historical: boolean, content: string, problem: string}} Reading
+ */
+
+const ENVELOPE = /^gw\//;
+const HISTORY_SUFFIX = /\/history$/;
+
+/**
+ * Anything that is not one of our payloads gets a name that no device has: the checker calls it a phantom.
+ * @param {any} value the parsed payload @param {string} bytes @param {number} index @param {boolean} isConsistent
+ * @returns {ReadRecord}
+ */
+function named(value, bytes, index, isConsistent) {
+  if (!isOurs(value)) {
+    // A damaged payload of a known record is a changed one.
+    const { device = '?', class: recordClass = 0, n = -1 } = value && typeof value === 'object' ? value : {};
+    return { device, class: recordClass, n, hash: `damaged: ${bytes.slice(0, 60)}`, index };
+  }
+  const hash = isConsistent ? hashOf(bytes) : `in a line that contradicts it: ${hashOf(bytes)}`;
+  return { device: value.device, class: value.class, n: value.n, hash, index };
+}
+
+/** @param {string} text */
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** @param {string} text @returns {{records: ReadRecord[], key: string}} */
+function readEnvelope(text) {
+  let key = '';
+  const lines = text.split('\n');
+  // Every line is ended; what follows the last line feed is a line that was cut off.
+  if (lines[lines.length - 1] === '') lines.pop();
+  const records = lines.map((line, index) => {
+    const value = parse(line);
+    if (index === 0 && typeof value?.k === 'string') key = value.k;
+    const payload = value?.p;
+    const isConsistent =
+      value?.d === payload?.device &&
+      value?.c === payload?.class &&
+      value?.t === topicOf(payload?.device, payload?.class);
+    return named(payload, payload === undefined ? line : JSON.stringify(payload), index, isConsistent);
+  });
+  return { records, key };
+}
+
+/** @param {string} device @param {number} recordClass */
+const topicOf = (device, recordClass) => `d/${device}/c${recordClass}`;
+
+/**
+ * @param {import('mqtt-packet').IPublishPacket} packet
+ * @returns {Reading}
+ */
+function readPublish({ topic, payload, properties }) {
+  const text = payload.toString('utf8');
+  const user = /** @type {Record<string, string | string[]>} */ (properties?.userProperties || {});
+  const propertyKey = String(user['seganet-key'] || '');
+  const historical = user['seganet-history'] !== undefined || HISTORY_SUFFIX.test(topic);
+  const content = hashOf(payload);
+  if (!ENVELOPE.test(topic)) {
+    const value = parse(text);
+    const isConsistent =
+      value !== null && topic.replace(HISTORY_SUFFIX, '') === topicOf(value.device, value.class);
+    return {
+      records: [named(value, text, 0, isConsistent)],
+      key: propertyKey,
+      historical,
+      content,
+      problem: ''
+    };
+  }
+  const { records, key } = readEnvelope(text);
+  const differs = key !== '' && propertyKey !== '' && key !== propertyKey;
+  const problem = differs ? `the property says ${propertyKey}, the envelope ${key}` : '';
+  return { records, key: key || propertyKey, historical, content, problem };
+}
+
+module.exports = { readPublish, topicOf };

@@ -1,0 +1,204 @@
+'use strict';
+// What happens in a run, drawn from its seed: the load, the gateway's settings, and which faults when and for how long.
+
+const { seeded } = require('../../fixtures/random');
+
+/**
+ * @typedef {{kind: string, at: number, for: number, [detail: string]: any}} Fault times in ms after the start of the load
+ *
+ * @typedef {object} Schedule
+ * @property {number} seed @property {string} kind the run's main fault @property {number} seconds of load
+ * @property {number} devices @property {number} rate @property {import('./payload').Shape} shape
+ * @property {{acknowledge: string, batchMode: string, batchDevices: number, batchBytes: number, batchMs: number, inflight: number, memoryMiB: number, logMiB: number}} gateway
+ * @property {Fault[]} faults
+ * @property {string[]} allowedDrops
+ */
+
+/** What the link and the broker do. */
+const UPLINK = [
+  'reset',
+  'blackhole',
+  'drop',
+  'slow',
+  'delay',
+  'quota',
+  'refuse',
+  'receive-maximum',
+  'packet-size',
+  'connack',
+  'broker-stop',
+  'broker-kill'
+];
+/** What happens to the gateway and its machine. */
+const GATEWAY = [
+  'kill',
+  'kill-in-outage',
+  'kill-start',
+  'kill-deploy',
+  'term',
+  'deploy',
+  'clock',
+  'write-failures',
+  'disk-full',
+  'power-cut'
+];
+
+const KINDS = ['none', ...UPLINK, ...GATEWAY];
+
+/** Under these the gateway must write to its log: they stand behind the faults of the gateway. */
+const OUTAGES = ['broker-kill', 'broker-stop', 'blackhole', 'connack'];
+
+/** Nodes whose change is deployed. */
+const CHANGED = [
+  'seganet-batch-1',
+  'seganet-uplink-1',
+  'seganet-priority-1',
+  'seganet-devices-1',
+  'seganet-broker-1',
+  'seganet-engine-1'
+];
+
+const DAY_S = 86400;
+
+/** @param {ReturnType<typeof seeded>} random */
+function draws({ integer }) {
+  /** @template T @param {readonly T[]} list @returns {T} */
+  const pick = (list) => list[integer(list.length)];
+  /** @param {number} from @param {number} to */
+  const between = (from, to) => from + integer(to - from + 1);
+  /** @param {number} percent */
+  const chance = (percent) => integer(100) < percent;
+  return { pick, between, chance };
+}
+
+/** @typedef {ReturnType<typeof draws>} Draws */
+
+/** @type {Record<string, (draw: Draws, ms: number) => Partial<Fault>>} what a fault is like, `ms` = length of the load */
+const details = {
+  none: () => ({}),
+  reset: ({ pick, between }) => ({
+    where: pick(['publish', 'puback']),
+    times: between(1, 4),
+    gapMs: between(50, 400)
+  }),
+  blackhole: ({ between }) => ({ for: between(300, 2500) }),
+  drop: ({ between }) => ({ for: between(300, 2500) }),
+  slow: ({ between, pick }) => ({ for: between(1000, 2500), bytesPerSecond: pick([1000, 4000, 16000]) }),
+  delay: ({ between, pick }) => ({ for: between(1000, 2500), delayMs: pick([50, 300, 1200]) }),
+  quota: ({ between }) => ({ for: between(300, 2000) }),
+  refuse: ({ pick }) => ({ for: 1e6, every: pick([30, 100, 300]) }),
+  'receive-maximum': ({ pick }) => ({ for: 1e6, at: 0, maximum: pick([1, 2, 2, 5]) }),
+  'packet-size': ({ pick }) => ({ for: 1e6, at: pick([0, 0, 700]), maximum: 1024 }),
+  connack: ({ between, pick }) => ({ for: between(500, 2500), code: pick([0x88, 0x88, 0x97, 0x9f]) }),
+  'broker-stop': ({ between }) => ({ for: between(300, 2500) }),
+  'broker-kill': ({ between }) => ({ for: between(300, 2500) }),
+  kill: ({ between, chance }) => ({
+    times: chance(30) ? 2 : 1,
+    pauseMs: between(0, 400),
+    gapMs: between(1200, 1800)
+  }),
+  'kill-in-outage': ({ between }) => ({
+    times: between(1, 3),
+    pauseMs: between(0, 300),
+    gapMs: between(1200, 1500)
+  }),
+  'kill-start': ({ between }) => ({
+    times: between(2, 4),
+    pauseMs: between(0, 200),
+    gapMs: between(50, 1300)
+  }),
+  'kill-deploy': ({ between, pick }) => ({
+    deploy: pick(['full', 'nodes']),
+    changed: pick(CHANGED),
+    afterMs: between(0, 400),
+    pauseMs: between(0, 300)
+  }),
+  term: ({ between }) => ({ pauseMs: between(0, 300) }),
+  deploy: ({ between, pick }) => ({
+    times: between(1, 3),
+    gapMs: between(0, 500),
+    deploy: pick(['full', 'nodes', 'nodes', 'flows', 'reload']),
+    changed: pick(CHANGED)
+  }),
+  clock: ({ pick, chance }) => ({
+    jumpS: pick([400 * DAY_S, -400 * DAY_S, 0, 3600, -3600]),
+    restart: chance(60),
+    back: chance(30)
+  }),
+  'write-failures': ({ pick, between, chance }) => ({
+    for: between(1500, 2500),
+    times: 12,
+    field: pick(['failWrites', 'failSyncs', 'failSyncs', 'shortWrites', 'mixed']),
+    error: pick([5, 5, 28, 30]),
+    drop: chance(50) ? 1 : 0,
+    burst: pick([1, 1, 3, 1000]),
+    restart: chance(60)
+  }),
+  'disk-full': ({ between, chance }) => ({ for: between(800, 2000), restart: chance(40) }),
+  'power-cut': ({ between }) => ({ pauseMs: between(0, 300) })
+};
+
+/** How often, in percent, an outage stands behind a fault of the gateway, where it is not 65. @type {Record<string, number>} */
+const covered = { 'kill-in-outage': 100, 'write-failures': 100, 'disk-full': 85, 'power-cut': 85 };
+
+/** What some faults need around them, or the run would show nothing. @type {Record<string, Partial<Schedule['gateway']> & {shape?: any}>} */
+const needed = {
+  'packet-size': { shape: { maxPad: 700, bigEvery: 60, bigPad: 1500 } },
+  'disk-full': { logMiB: 1024 }
+};
+
+/**
+ * @param {number} seed
+ * @param {{seconds: number, kinds: string[]}} options
+ * @returns {Schedule}
+ */
+function drawSchedule(seed, { seconds, kinds }) {
+  const draw = draws(seeded(seed));
+  const { pick, between, chance } = draw;
+  // All kinds come equally often in a row of seeds.
+  const kind = kinds[seed % kinds.length];
+  const ms = seconds * 1000;
+  const shape = {
+    seed,
+    minPad: 20,
+    maxPad: pick([40, 200, 300]),
+    bigEvery: 0,
+    bigPad: 0,
+    ...needed[kind]?.shape
+  };
+  const batchMode = pick(['envelope', 'envelope', 'records', 'off']);
+  const gateway = {
+    acknowledge: chance(75) ? 'safe' : 'stored',
+    batchMode,
+    batchDevices: chance(70) ? 0 : 50,
+    batchBytes: pick([512, 1024, 8192]),
+    batchMs: pick([20, 100, 1000]),
+    inflight: pick([1, 8, 32, 32]),
+    memoryMiB: pick([1, 64, 64]),
+    logMiB: 1024
+  };
+  const faults = [{ kind, at: between(400, Math.round(ms * 0.45)), for: 0, ...details[kind](draw, ms) }];
+  if (GATEWAY.includes(kind) && chance(covered[kind] ?? 65)) {
+    const outage = pick(OUTAGES);
+    const at = Math.max(0, faults[0].at - between(200, 1000));
+    // It lasts beyond the fault, so that the gateway has to live on its log.
+    const length = faults[0].at - at + faults[0].for + between(200, 1800);
+    faults.push({ kind: outage, ...details[outage](draw, ms), at, for: length });
+  } else if (kind !== 'none' && chance(25)) {
+    const second = pick(['reset', 'delay', 'broker-kill']);
+    faults.push({ kind: second, at: between(200, ms), for: 0, ...details[second](draw, ms) });
+  }
+  return {
+    seed,
+    kind,
+    seconds,
+    devices: between(20, 50),
+    rate: pick([200, 400, 800, 1500]),
+    shape,
+    gateway,
+    faults,
+    allowedDrops: kind === 'refuse' || kind === 'packet-size' ? ['deadLetter'] : []
+  };
+}
+
+module.exports = { drawSchedule, KINDS, UPLINK, GATEWAY };

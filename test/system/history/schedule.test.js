@@ -1,0 +1,46 @@
+'use strict';
+
+const { gateway } = require('./faults/gateway');
+const { uplink } = require('./faults/uplink');
+const { KINDS, drawSchedule } = require('./schedule');
+
+const options = { seconds: 4, kinds: KINDS };
+
+test('the same seed gives the same schedule, another one another', () => {
+  for (let seed = 0; seed < 50; seed += 1)
+    expect(drawSchedule(seed, options)).toEqual(drawSchedule(seed, options));
+  const all = new Set(Array.from({ length: 200 }, (_, seed) => JSON.stringify(drawSchedule(seed, options))));
+  expect(all.size).toBe(200);
+});
+
+test('a row of seeds has every kind of fault equally often', () => {
+  const counts = new Map(KINDS.map((kind) => [kind, 0]));
+  for (let seed = 1000; seed < 1000 + 5 * KINDS.length; seed += 1) {
+    const { kind, faults } = drawSchedule(seed, options);
+    counts.set(kind, /** @type {number} */ (counts.get(kind)) + 1);
+    expect(faults[0].kind).toBe(kind);
+  }
+  expect([...counts.values()].every((count) => count === 5)).toBe(true);
+});
+
+test('every kind can be done, and lies within the load', () => {
+  const known = { ...uplink, ...gateway };
+  for (let seed = 0; seed < 300; seed += 1) {
+    for (const fault of drawSchedule(seed, options).faults) {
+      expect(known[fault.kind]).toBeInstanceOf(Function);
+      expect(fault.at).toBeGreaterThanOrEqual(0);
+      expect(fault.at).toBeLessThanOrEqual(4000);
+      expect(Number.isFinite(fault.for)).toBe(true);
+    }
+  }
+});
+
+test('a kill in an outage is in an outage, from before to after', () => {
+  for (let seed = 0; seed < 50; seed += 1) {
+    const { faults } = drawSchedule(seed, { seconds: 4, kinds: ['kill-in-outage'] });
+    expect(faults).toHaveLength(2);
+    const [kill, outage] = faults;
+    expect(outage.at).toBeLessThan(kill.at);
+    expect(outage.at + outage.for).toBeGreaterThan(kill.at);
+  }
+});

@@ -1,0 +1,110 @@
+'use strict';
+// Our gateway as `npm start` runs it, on a home folder that stays when the process goes.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { Child } = require('../../../fixtures/child');
+const { root } = require('../../../fixtures/gateway');
+const { ProcessSystem } = require('./process');
+
+const SHIPPED = path.join(root, 'flows', 'gateway.json');
+const RULES = [1, 2, 3, 4].map((recordClass) => ({ topic: `d/+/c${recordClass}`, class: recordClass }));
+
+/**
+ * Limits that are fine for a year in the field would make each run wait for them.
+ * @type {Record<string, Record<string, string>>}
+ */
+const CHANGES = {
+  'seganet-uplink-broker': {
+    reconnectMinMs: '100',
+    reconnectMaxMs: '1000',
+    ackTimeoutMs: '2000',
+    userTimeoutMs: '1500'
+  }
+};
+
+class GatewaySystem extends ProcessSystem {
+  /**
+   * @param {object} options
+   * @param {string} options.home @param {number} options.devicePort @param {number} options.uplinkPort @param {number} options.editorPort
+   * @param {string} options.logFolder where its log is @param {Record<string, string>} options.env
+   */
+  constructor(options) {
+    super(options);
+    this.editorPort = options.editorPort;
+    this.logFolder = options.logFolder;
+    this.env = options.env;
+  }
+
+  get devicesReset() {
+    return true;
+  }
+
+  /** A flow of our own in its home: the shipped one with shorter limits. */
+  prepare() {
+    fs.mkdirSync(this.home, { recursive: true, mode: 0o700 });
+    const flow = JSON.parse(fs.readFileSync(SHIPPED, 'utf8')).map((/** @type {any} */ node) => ({
+      ...node,
+      ...CHANGES[node.type]
+    }));
+    const file = path.join(this.home, 'gateway.json');
+    // On the disk: a power cut would take it away, and it is not what is tested.
+    fs.writeFileSync(file, JSON.stringify(flow, null, 4), { mode: 0o600, flush: true });
+  }
+
+  spawn() {
+    // Nothing of the tester's own configuration may leak in.
+    const clean = Object.entries(process.env).filter(([name]) => !name.startsWith('SEGANET_'));
+    const env = {
+      ...Object.fromEntries(clean),
+      SEGANET_HOME: this.home,
+      SEGANET_LOG_DIR: this.logFolder,
+      SEGANET_GATEWAY_ID: 'gw-history',
+      SEGANET_DEVICE_HOST: '127.0.0.1',
+      SEGANET_MQTT_PORT: String(this.devicePort),
+      SEGANET_UPLINK_URL: `mqtt://127.0.0.1:${this.uplinkPort}`,
+      SEGANET_RULES: JSON.stringify(RULES),
+      SEGANET_EDITOR_PORT: String(this.editorPort),
+      ...this.env
+    };
+    const args = ['flows/launcher/run.js', 'flows/launcher/start.js'];
+    return [new Child(process.execPath, args, { name: 'gateway', cwd: root, env })];
+  }
+
+  /** @param {string} url @param {RequestInit} [options] */
+  #fetch(url, options = {}) {
+    const signal = AbortSignal.timeout(options.method === 'POST' ? 25000 : 2000);
+    return fetch(`http://127.0.0.1:${this.editorPort}${url}`, { signal, ...options });
+  }
+
+  /** @returns {Promise<any>} */
+  async stats() {
+    try {
+      const answer = await this.#fetch('/seganet/engines/seganet-engine-1/stats');
+      return answer.ok ? await answer.json() : null;
+    } catch {
+      return null; // it is starting, or gone
+    }
+  }
+
+  /**
+   * Deploys as the editor does.
+   * @param {'full' | 'flows' | 'nodes' | 'reload'} type @param {string} changed id of the node that gets another name
+   * @returns {Promise<number>} HTTP status, 0 = no answer
+   */
+  async deploy(type, changed) {
+    try {
+      const flow = /** @type {any[]} */ (await (await this.#fetch('/flows')).json());
+      const next = flow.map((node) =>
+        node.id === changed ? { ...node, name: `changed ${Math.random()}` } : node
+      );
+      const headers = { 'content-type': 'application/json', 'Node-RED-Deployment-Type': type };
+      const answer = await this.#fetch('/flows', { method: 'POST', headers, body: JSON.stringify(next) });
+      return answer.status;
+    } catch {
+      return 0;
+    }
+  }
+}
+
+module.exports = { GatewaySystem };

@@ -1,0 +1,42 @@
+'use strict';
+// What can be put through the faults, by name.
+
+const { BridgeSystem } = require('./bridge');
+const { GatewaySystem } = require('./gateway');
+const { NodeRedSystem } = require('./nodered');
+
+/**
+ * @type {Record<string, {what: string, isOurs: boolean, isLying?: boolean, env?: Record<string, string>, make: (options: any) => any}>}
+ */
+const systems = {
+  gateway: { what: 'the SegaNet gateway', isOurs: true, make: (options) => new GatewaySystem(options) },
+  'gateway-received': {
+    what: 'the same, told to acknowledge at once: crashes must show losses',
+    isOurs: true,
+    env: { SEGANET_ACKNOWLEDGE: 'received' },
+    make: (options) => new GatewaySystem(options)
+  },
+  'gateway-lying-disk': {
+    what: 'the same on a disk that says it has written and has not: power cuts must show losses',
+    isOurs: true,
+    isLying: true,
+    make: (options) => new GatewaySystem(options)
+  },
+  'mosquitto-bridge': {
+    what: 'a mosquitto bridge with default persistence',
+    isOurs: false,
+    make: (options) => new BridgeSystem(options, [])
+  },
+  'mosquitto-bridge-1s': {
+    what: 'the same with autosave_interval 1',
+    isOurs: false,
+    make: (options) => new BridgeSystem(options, ['autosave_interval 1'])
+  },
+  nodered: {
+    what: "Node-RED's core MQTT nodes",
+    isOurs: false,
+    make: (options) => new NodeRedSystem(options)
+  }
+};
+
+module.exports = { systems };
