@@ -100,7 +100,7 @@ test('one record too large: a dead letter after five closed connections; the oth
   expect(bench.source.held).toBe(0);
 });
 
-test('a second one of that size costs one connection; what is smaller costs none', () => {
+test('what is as large costs no more connections for ten minutes, then one; what is smaller costs none', () => {
   const bench = make();
   const load = trickle(bench);
   const cloud = new Cloud(bench, limit(1000));
@@ -109,19 +109,38 @@ test('a second one of that size costs one connection; what is smaller costs none
   const { connections } = cloud;
   bench.source.push({ topic: 'larger', payload: 'x'.repeat(3000) });
   bench.source.push({ topic: 'fits', payload: 'x'.repeat(900) });
-  cloud.run(5000, load);
+  cloud.run(1000, load);
   expect(bench.source.released.filter((one) => one.refused)).toHaveLength(2);
-  expect(cloud.connections).toBe(connections + 1);
+  expect(cloud.connections).toBe(connections);
   expect(cloud.got).toContain('fits');
+  bench.time += 600000;
+  bench.source.push({ topic: 'later', payload: 'x'.repeat(2500) });
+  cloud.run(3000, load);
+  expect(bench.source.released.filter((one) => one.refused)).toHaveLength(3);
+  expect(cloud.connections).toBe(connections + 1);
+});
+
+test('a limit that was raised after a proof is found out after ten minutes', () => {
+  const bench = make();
+  const load = trickle(bench);
+  const cloud = new Cloud(bench, limit(1000));
+  bench.source.push({ topic: 'large', payload: 'x'.repeat(2000) });
+  cloud.run(15000, load);
+  cloud.rule = () => 'take';
+  bench.time += 600000;
+  for (let i = 0; i < 3; i++) bench.source.push({ topic: `now ${i}`, payload: 'x'.repeat(2000 + i) });
+  cloud.run(3000, load).run(100);
+  expect(bench.source.released.filter((one) => one.refused)).toHaveLength(1);
+  expect(cloud.got).toEqual(expect.arrayContaining(['now 0', 'now 1', 'now 2']));
 });
 
 test('many of one size: all are dead letters in the end, the others go on meanwhile', () => {
   const bench = make();
   const load = trickle(bench);
   const cloud = new Cloud(bench, limit(1000));
-  for (let i = 0; i < 30; i++) bench.source.push({ topic: `large${i}`, payload: 'x'.repeat(2000) });
+  for (let i = 0; i < 200; i++) bench.source.push({ topic: `large${i}`, payload: 'x'.repeat(2000) });
   cloud.run(60000, load).run(500);
-  expect(bench.source.released.filter((one) => one.refused)).toHaveLength(30);
+  expect(bench.source.released.filter((one) => one.refused)).toHaveLength(200);
   expect([...new Set(cloud.got)]).toEqual(load.expected());
   expect(bench.source.held).toBe(0);
 });

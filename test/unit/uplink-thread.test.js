@@ -10,6 +10,7 @@ const { Load, UplinkBench, firstArrivals } = require('../fixtures/uplink-bench')
 const { needs } = require('../tools');
 
 const { describe: withBroker } = needs('mosquitto');
+const { test: withSs } = needs('ss');
 
 jest.setTimeout(60000);
 
@@ -209,6 +210,17 @@ withBroker('uplink thread', () => {
     await until(() => bench.problems.length > 0);
     expect(bench.problems[0].reason).toMatch(/refused a record 5 times \(not authorized/);
     expect(bench.states.at(-1).failed).toBe(1);
+  });
+
+  withSs('the socket under TLS has the keep-alive and the time-out', async () => {
+    const broker = await startBroker();
+    const bench = startUplink(broker);
+    await until(() => bench.state === 'connected');
+    const { execFileSync } = require('node:child_process');
+    const seen = execFileSync('ss', ['-tnoH', 'dport', '=', `:${broker.port}`], { encoding: 'utf8' });
+    // Without it there is no timer on an idle connection.
+    expect(seen).toMatch(/timer:\(keepalive,\d+(\.\d+)?(sec|ms)/);
+    expect(bench.problems).toEqual([]);
   });
 
   test('a half-open connection is noticed by missing acknowledgements and renewed', async () => {

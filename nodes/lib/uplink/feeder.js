@@ -171,7 +171,7 @@ class Feeder {
   /** @returns {boolean} false when there is nothing that may go now */
   #sendNext() {
     const { queues, source } = this;
-    const mayTake = this.taking && !this.stageMissing && source !== null && !this.sender.suspect.isFull;
+    const mayTake = this.taking && !this.stageMissing && source !== null;
     const ready = mayTake ? source.best() : 0;
     const begun = queues.best(queues.live);
     if (begun !== 0 && (ready === 0 || begun <= ready)) return this.#sendFirstOf(queues.live[begun]);

@@ -38,6 +38,7 @@ class Sender {
     this.packet = new Publish();
     /** @type {Link | null} */
     this.link = null;
+    this.isAwaiting = false;
     /** Rises when the batches are no longer ours: timers of earlier ones do nothing. */
     this.life = 0;
 
@@ -103,15 +104,15 @@ class Sender {
       return true;
     }
     // [MQTT-3.2.2-15] Not more than the broker's Maximum Packet Size.
-    if (link.maximumPacketSize > 0) {
-      if (packet.size > link.maximumPacketSize) {
-        if (slot.split(index)) return false;
-        slot.pending--;
-        this.#bury(slot, index, 'PACKET_TOO_LARGE', PACKET_TOO_LARGE, tooLarge(packet.size, link));
-        return true;
-      }
-    } else if (suspect.minds(packet.size)) {
-      if (packet.size >= suspect.tooLarge && slot.split(index)) return false;
+    const told = link.maximumPacketSize;
+    if (told > 0 ? packet.size > told : suspect.isTooLarge(packet.size)) {
+      if (slot.split(index)) return false;
+      slot.pending--;
+      const reason = told > 0 ? tooLarge(packet.size, told) : tooLargeByProof(packet.size);
+      this.#bury(slot, index, 'PACKET_TOO_LARGE', PACKET_TOO_LARGE, reason);
+      return true;
+    }
+    if (told === 0 && suspect.minds(packet.size)) {
       suspect.hold(slot, index, packet.size);
       this.#awaitTrial();
       return true;
@@ -216,9 +217,17 @@ class Sender {
     }, wait);
   }
 
+  /** Wakes the pump when the trial is due. */
   #awaitTrial() {
     const { suspect } = this;
-    if (suspect.isAside) this.delay(this.handlers.roomier, suspect.waitMs());
+    if (!suspect.isAside || this.isAwaiting) return;
+    this.isAwaiting = true;
+    this.delay(() => {
+      this.isAwaiting = false;
+      // Another connection began meanwhile.
+      if (suspect.waitMs() > 0) this.#awaitTrial();
+      else this.handlers.roomier();
+    }, suspect.waitMs());
   }
 
   /** The suspect goes alone. REQUIRES: it stands aside, nothing is in flight. @param {Stage | undefined} stage of its batch */
@@ -244,18 +253,22 @@ class Sender {
     slot.sendAgain(packet);
     if (slot.split(packet)) this.handlers.again(slot);
     else {
-      const reason = `A record was refused: its packet has ${size} bytes, and the broker closes the connection on it alone. Raise the broker's packet limit.`;
       slot.pending--;
-      this.#bury(slot, packet, 'PACKET_TOO_LARGE', PACKET_TOO_LARGE, reason);
+      this.#bury(slot, packet, 'PACKET_TOO_LARGE', PACKET_TOO_LARGE, tooLargeByProof(size));
       if (slot.open === 0) this.handlers.settled(slot);
     }
     this.#acquit();
   }
 }
 
-/** @param {number} size @param {Link} link */
-function tooLarge(size, link) {
-  return `A record was refused: its packet has ${size} bytes and the broker takes ${link.maximumPacketSize}. Raise the broker's limit, or let the device send less at once.`;
+/** @param {number} size @param {number} limit */
+function tooLarge(size, limit) {
+  return `A record was refused: its packet has ${size} bytes and the broker takes ${limit}. Raise the broker's limit, or let the device send less at once.`;
+}
+
+/** @param {number} size */
+function tooLargeByProof(size) {
+  return `A record was refused: its packet has ${size} bytes, and the broker closes the connection on it alone. Raise the broker's packet limit.`;
 }
 
 exports.Sender = Sender;

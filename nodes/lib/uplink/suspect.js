@@ -9,7 +9,7 @@
 // - From then on it stands aside, and with it what is as large, while all others are sent. It goes again alone: on a connection
 //   that has lived for one second, then two, then four, and on which the broker took other packets.
 // - When the broker closes these three connections too, each at once and only while the suspect was alone on its way, the
-//   packet is too large. A connection that ends at any other moment, or in any other way (a time-out, a dead network), starts
+//   packet is too large, and so is for ten minutes what is as large. A connection that ends at any other moment, or in any other way (a time-out, a dead network), starts
 //   the count again; a broker that takes nothing never lets it begin.
 
 const DROPS = 2;
@@ -20,8 +20,8 @@ const AT_ONCE_MS = 1000;
 const FORGET_DROPS = 10;
 /** No broker takes less. */
 const SMALLEST_LIMIT = 512;
-/** Packets that stand aside, at most: their batches are held. */
-const MAX_HELD = 64;
+/** How long a proof stands; then the broker may have been given a higher limit. */
+const PROOF_MS = 600000;
 const IDLE = 0;
 const ASIDE = 1;
 const ON_TRIAL = 2;
@@ -33,6 +33,7 @@ class Suspect {
     /** Largest packet that was ever acknowledged, and the smallest that was proven to be too large. */
     this.largestTaken = 0;
     this.tooLarge = Infinity;
+    this.provenAt = 0;
     this.state = IDLE;
     /** @type {import('./slot').Slot | null} */
     this.slot = null;
@@ -57,9 +58,9 @@ class Suspect {
     return size >= this.tooLarge || (this.state !== IDLE && size >= this.asideFrom);
   }
 
-  /** No more packets can stand aside. */
-  get isFull() {
-    return this.held.length >= MAX_HELD;
+  /** True for a packet that was proven to be too large. @param {number} size */
+  isTooLarge(size) {
+    return size >= this.tooLarge && this.now() - this.provenAt < PROOF_MS;
   }
 
   /** @param {import('./slot').Slot} slot @param {number} packet pending @param {number} size */
@@ -139,10 +140,11 @@ class Suspect {
     if (!wasOnTrial && byBroker) this.#hold(window);
     if (!wasOnTrial || !byBroker || this.now() - this.sentAt > AT_ONCE_MS) this.strikes = 0;
     else if (this.isProof) this.strikes++;
-    // A limit that was proven needs no second proof, but the fact itself.
+    // A limit that was proven long ago needs no second proof, but the fact itself.
     const needed = this.size >= this.tooLarge ? 1 : STRIKES;
     if (this.strikes < needed) return false;
     this.tooLarge = Math.min(this.tooLarge, this.size);
+    this.provenAt = this.now();
     return true;
   }
 
