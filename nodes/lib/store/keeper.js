@@ -12,6 +12,8 @@ const TRIES_A_CONNECTION = 8;
 /** Given back to the disk in one go. */
 const VACUUM_PAGES = 4096;
 const MIN_FREE_PAGES = 1024;
+/** A disk that damages each fresh file must not be filled with them. */
+const ASIDE_MS = 60000;
 
 /**
  * Keeps the connection, and brings it back after a failure.
@@ -63,6 +65,7 @@ class Keeper {
     this.tries = 0;
     /** Failures in a row that tell of a damaged file. */
     this.damages = 0;
+    this.asideAt = -Infinity;
     this.lastGoodRow = -1;
     /** @type {NodeJS.Timeout | undefined} */
     this.retryTimer = undefined;
@@ -139,7 +142,7 @@ class Keeper {
   #giveUp() {
     const { database } = this;
     if (!database) return;
-    const isDamaged = this.damages > 1;
+    const isDamaged = this.damages > 1 && this.#maySetAside();
     const isHopeless = this.tries % TRIES_A_CONNECTION === 0 && this.why?.code.startsWith('SQLITE_IOERR');
     const isReplaced = database.isReplaced();
     if (!isDamaged && !isHopeless && !isReplaced) return;
@@ -157,7 +160,7 @@ class Keeper {
     try {
       opened = connect(this.directory);
     } catch (error) {
-      if (!isDamage(error)) throw error;
+      if (!isDamage(error) || !this.#maySetAside()) throw error;
       this.why = explain(error, this.directory);
       this.#setAside();
       opened = connect(this.directory);
@@ -207,7 +210,12 @@ class Keeper {
     }
   }
 
+  #maySetAside() {
+    return performance.now() - this.asideAt >= ASIDE_MS;
+  }
+
   #setAside() {
+    this.asideAt = performance.now();
     const name = setAside(this.directory, new Date());
     this.damages = 0;
     this.problem(
