@@ -9,8 +9,9 @@ const { explain, isDamage, isFull, isStorage } = require('./reasons');
 
 /** A connection that never recovers (a disk that came back as another device) is given up after so many tries. */
 const TRIES_A_CONNECTION = 8;
-/** Given back to the disk in one go. */
-const VACUUM_PAGES = 4096;
+/** In one transaction: more would not fit into SQLite's cache, and go through the WAL page by page. */
+const VACUUM_PAGES = 256;
+const VACUUM_STEPS = 16;
 const MIN_FREE_PAGES = 1024;
 /** A disk that damages each fresh file must not be filled with them. */
 const ASIDE_MS = 60000;
@@ -118,7 +119,7 @@ class Keeper {
       if (database.isReplaced() || database.hasLostWal()) {
         throw Object.assign(new Error('the log was moved or deleted'), { code: 'MOVED' });
       }
-      if (isQuiet) this.#shrink(database);
+      if (isQuiet || this.isDry) this.#shrink(database);
     } catch (error) {
       this.fault(error);
       this.wake();
@@ -225,11 +226,19 @@ class Keeper {
     this.lost();
   }
 
-  /** Moves pages only when fewer are in use than free, so each is moved once for each time that the log was full. @param {Database} database */
+  /**
+   * Moves pages only when fewer are in use than free, so each is moved once for each time that the log was full; or on a
+   * full disk, that has to get space before the log goes on.
+   * @param {Database} database
+   */
   #shrink(database) {
-    const { free, used } = database.pages();
-    if (free < Math.max(MIN_FREE_PAGES, used)) return;
-    database.vacuum(VACUUM_PAGES);
+    const isWorthIt = () => {
+      const { free, used } = database.pages();
+      return free >= (this.isDry ? VACUUM_PAGES : Math.max(MIN_FREE_PAGES, used));
+    };
+    if (!isWorthIt()) return;
+    for (let step = 0; step < VACUUM_STEPS && isWorthIt(); step++) database.vacuum(VACUUM_PAGES);
+    // Only this cuts the file.
     database.checkpoint('TRUNCATE');
   }
 }
