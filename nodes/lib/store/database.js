@@ -12,6 +12,7 @@ const { DatabaseSync } = require('./sqlite');
 /** SQLite's own checkpoint, inside a COMMIT, stands back behind the one that the store makes after the receipts. Pages. */
 const AUTO_CHECKPOINT = 2048;
 const JOURNAL_LIMIT = 8 << 20;
+const SQLITE_ERROR = 1;
 const SQLITE_CORRUPT = 11;
 
 /**
@@ -30,7 +31,7 @@ class Database {
       this.statements = prepare(this.db);
     } catch (error) {
       this.db.close();
-      throw error;
+      throw asDamage(error);
     }
     this.identity = identity(this.file);
   }
@@ -153,7 +154,12 @@ function checkSchema(db) {
   const missing = SCHEMA.split(';').find((sql) => sql.trim() !== '' && !found.has(sql.trim()));
   if (missing === undefined) return;
   const message = `the table definition is not there: ${missing.trim()}`;
-  throw Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode: SQLITE_CORRUPT });
+  throw asDamage(Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode: SQLITE_ERROR }));
+}
+
+/** Our statements are right; if SQLite calls them wrong, or the format unknown, the file is. @param {any} error */
+function asDamage(error) {
+  return error?.errcode === SQLITE_ERROR ? Object.assign(error, { errcode: SQLITE_CORRUPT }) : error;
 }
 
 /** @param {import('node:sqlite').DatabaseSync} db */
@@ -214,7 +220,7 @@ function checkOwner(file) {
     checkIds(pragma(peek, 'application_id'), pragma(peek, 'user_version'), file);
   } catch (error) {
     // Whether it is damaged can only be told with its WAL.
-    if (!isDamage(error)) throw error;
+    if (error instanceof Refusal || !isDamage(asDamage(error))) throw error;
   } finally {
     peek.close();
   }

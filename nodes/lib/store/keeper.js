@@ -9,9 +9,12 @@ const { explain, isDamage, isFull, isStorage } = require('./reasons');
 
 /** A connection that never recovers (a disk that came back as another device) is given up after so many tries. */
 const TRIES_A_CONNECTION = 8;
-/** Given back to the disk in one go. */
-const VACUUM_PAGES = 4096;
+/** In one transaction: more would not fit into SQLite's cache, and go through the WAL page by page. */
+const VACUUM_PAGES = 256;
+const VACUUM_STEPS = 16;
 const MIN_FREE_PAGES = 1024;
+/** A disk that damages each fresh file must not be filled with them. */
+const ASIDE_MS = 60000;
 
 /**
  * Keeps the connection, and brings it back after a failure.
@@ -63,6 +66,7 @@ class Keeper {
     this.tries = 0;
     /** Failures in a row that tell of a damaged file. */
     this.damages = 0;
+    this.asideAt = -Infinity;
     this.lastGoodRow = -1;
     /** @type {NodeJS.Timeout | undefined} */
     this.retryTimer = undefined;
@@ -115,7 +119,7 @@ class Keeper {
       if (database.isReplaced() || database.hasLostWal()) {
         throw Object.assign(new Error('the log was moved or deleted'), { code: 'MOVED' });
       }
-      if (isQuiet) this.#shrink(database);
+      if (isQuiet || this.isDry) this.#shrink(database);
     } catch (error) {
       this.fault(error);
       this.wake();
@@ -139,7 +143,7 @@ class Keeper {
   #giveUp() {
     const { database } = this;
     if (!database) return;
-    const isDamaged = this.damages > 1;
+    const isDamaged = this.damages > 1 && this.#maySetAside();
     const isHopeless = this.tries % TRIES_A_CONNECTION === 0 && this.why?.code.startsWith('SQLITE_IOERR');
     const isReplaced = database.isReplaced();
     if (!isDamaged && !isHopeless && !isReplaced) return;
@@ -157,7 +161,7 @@ class Keeper {
     try {
       opened = connect(this.directory);
     } catch (error) {
-      if (!isDamage(error)) throw error;
+      if (!isDamage(error) || !this.#maySetAside()) throw error;
       this.why = explain(error, this.directory);
       this.#setAside();
       opened = connect(this.directory);
@@ -207,7 +211,12 @@ class Keeper {
     }
   }
 
+  #maySetAside() {
+    return performance.now() - this.asideAt >= ASIDE_MS;
+  }
+
   #setAside() {
+    this.asideAt = performance.now();
     const name = setAside(this.directory, new Date());
     this.damages = 0;
     this.problem(
@@ -217,11 +226,19 @@ class Keeper {
     this.lost();
   }
 
-  /** Moves pages only when fewer are in use than free, so each is moved once for each time that the log was full. @param {Database} database */
+  /**
+   * Moves pages only when fewer are in use than free, so each is moved once for each time that the log was full; or on a
+   * full disk, that has to get space before the log goes on.
+   * @param {Database} database
+   */
   #shrink(database) {
-    const { free, used } = database.pages();
-    if (free < Math.max(MIN_FREE_PAGES, used)) return;
-    database.vacuum(VACUUM_PAGES);
+    const isWorthIt = () => {
+      const { free, used } = database.pages();
+      return free >= (this.isDry ? VACUUM_PAGES : Math.max(MIN_FREE_PAGES, used));
+    };
+    if (!isWorthIt()) return;
+    for (let step = 0; step < VACUUM_STEPS && isWorthIt(); step++) database.vacuum(VACUUM_PAGES);
+    // Only this cuts the file.
     database.checkpoint('TRUNCATE');
   }
 }
