@@ -97,9 +97,14 @@ describe('batching', () => {
     devices = await connectDevices(gateway, 51);
     const sentAt = Date.now();
     // Few enough to stay below m on every worker: only t can seal this batch.
-    for (let n = 0; n < 3; n += 1) await devices[n].publishAsync(`d/dev-${n}/t`, `{"n":${n}}`, { qos: 1 });
-    await devices[0].publishAsync('d/dev-0/alarm', '{"fire":1}', { qos: 1 });
-    await devices[1].publishAsync('d/dev-1/alarm', '{"fire":2}', { qos: 1 });
+    // A PUBACK waits for the batch: nobody waits for PUBACKs here.
+    const publish = (/** @type {number} */ n, /** @type {string} */ topic, /** @type {string} */ payload) =>
+      devices[n].publishAsync(topic, payload, { qos: 1 });
+    const acknowledged = Promise.all([
+      ...[0, 1, 2].map((n) => publish(n, `d/dev-${n}/t`, `{"n":${n}}`)),
+      publish(0, 'd/dev-0/alarm', '{"fire":1}'),
+      publish(1, 'd/dev-1/alarm', '{"fire":2}')
+    ]);
 
     const alarm = await receiver.record((record) => record.p.fire === 2);
     expect(alarm.at - sentAt).toBeLessThan(maxDelayMs / 5);
@@ -107,6 +112,7 @@ describe('batching', () => {
     const normal = await receiver.record((record) => record.p.n === 2);
     expect(normal.at - sentAt).toBeGreaterThan(maxDelayMs * 0.9);
     expect(normal.at - sentAt).toBeLessThan(maxDelayMs + 2000);
+    await acknowledged;
 
     for (const { topic, records } of receiver.envelopes()) {
       const classes = new Set(records.map((record) => record.c));

@@ -80,6 +80,7 @@ describe('envelopes', () => {
     const before = Date.now();
     const record = await through('json', '{"temperature":21.5,"tags":["a","ä"]}');
     expect(record).toEqual({
+      k: expect.stringMatching(/^gw-test\/[0-9a-z]+\/3\/\d+$/),
       d: 'json',
       t: 'd/json/t',
       ts: expect.any(Number),
@@ -87,7 +88,7 @@ describe('envelopes', () => {
       c: 3,
       p: { temperature: 21.5, tags: ['a', 'ä'] }
     });
-    expect(Object.keys(record)).toEqual(['d', 't', 'ts', 's', 'c', 'p']);
+    expect(Object.keys(record)).toEqual(['k', 'd', 't', 'ts', 's', 'c', 'p']);
     expect(record.ts).toBeGreaterThanOrEqual(before - 5);
     expect(record.ts).toBeLessThanOrEqual(Date.now() + 5);
   });
