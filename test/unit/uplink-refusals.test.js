@@ -21,7 +21,7 @@ test('a refused record is tried five times, a second apart, and then given up', 
   expect(bench.feeder.sender.failed).toBe(1);
 });
 
-test.each([0x80, 0x83, 0x91, 0x97, 0xff])(
+test.each([0x80, 0x83, 0x91, 0xff])(
   'a broker that refuses everything (reason code %i) fills the window, not the memory, and is asked less and less',
   (code) => {
     const bench = new Bench({ inflight: 4 });
@@ -46,12 +46,60 @@ test.each([0x80, 0x83, 0x91, 0x97, 0xff])(
   }
 );
 
+test('a broker whose quota is used up for long is asked with one packet, less and less, and the window stays what it was', () => {
+  const bench = new Bench({ inflight: 4 });
+  for (let i = 0; i < 100; i++) bench.source.push({ topic: `${i}` });
+  expect(bench.connect().sent()).toHaveLength(4);
+  bench.ack(Infinity, 0x97);
+  let tries = 0;
+  for (let second = 0; second < 600; second++) {
+    bench.later(1000);
+    const sent = bench.sent();
+    if (sent.length > 0) expect(sent).toEqual(['0']);
+    tries += sent.length;
+    bench.ack(Infinity, 0x97);
+    expect(bench.source.taken.size).toBe(4);
+  }
+  // At 1, 3, 7, 15, 31, 63 s and then each 60 s.
+  expect(tries).toBe(14);
+  expect(bench.source.released).toEqual([]);
+  expect(bench.feeder.sender.quotaWait).toBeGreaterThan(0);
+});
+
+test('while the quota is used up nothing overtakes what was refused, however often it is', () => {
+  const bench = new Bench({ inflight: 4 });
+  for (let i = 0; i < 12; i++) bench.source.push({ topic: `${i}` });
+  bench.connect();
+  /** @type {string[]} */
+  const arrived = [];
+  let turn = 0;
+  for (let step = 0; step < 400 && bench.source.held > 0; step++) {
+    bench.sent();
+    // The quota comes and goes.
+    const refuse = () => (turn++ % 3 === 0 && step % 7 < 3 ? 0x97 : 0);
+    const codes = new Map();
+    for (const { topic, messageId } of bench.answer((packet) => {
+      const code = refuse();
+      codes.set(packet.messageId, code);
+      return code;
+    })) {
+      if (codes.get(messageId) === 0) arrived.push(topic);
+    }
+    bench.later(500);
+  }
+  expect(bench.source.held).toBe(0);
+  // Those that were in flight together may arrive in another order; a later one never leaves before an earlier one is taken.
+  for (const [at, topic] of arrived.entries()) {
+    for (const later of arrived.slice(at + 1)) expect(Number(topic) - Number(later)).toBeLessThan(4);
+  }
+});
+
 test('once the quota is there again, everything goes in the order in which it was refused, and the window opens again', () => {
   const bench = new Bench({ inflight: 8 });
   for (let i = 0; i < 20; i++) bench.source.push({ topic: `${i}` });
   bench.connect().sent();
   bench.ack(Infinity, 0x97);
-  expect(bench.window.room).toBe(0);
+  expect(bench.sent()).toEqual([]);
   const order = [];
   for (let step = 0; step < 30; step++) {
     bench.later(1000);
@@ -118,6 +166,22 @@ test('of a batch only the refused records are dead letters; the order of the res
     { id, refused: [1, 3], code: 0x90, reason: expect.stringMatching(/topic name invalid.*dead letter/) }
   ]);
   expect(bench.feeder.sender).toMatchObject({ failed: 2, deadLetters: 2 });
+});
+
+test('many records that are refused for good do not hold the others up', () => {
+  const bench = new Bench({ inflight: 4 });
+  for (let i = 0; i < 300; i++) bench.source.push({ topic: i % 3 === 0 ? 'bad' : `${i}` });
+  bench.connect();
+  let taken = 0;
+  for (let step = 0; step < 100; step++) {
+    bench.sent();
+    for (const { topic } of bench.answer((packet) => (packet.topic === 'bad' ? 0x87 : 0))) {
+      if (topic !== 'bad') taken++;
+    }
+    bench.later(10);
+  }
+  expect(taken).toBe(200);
+  expect(bench.window.waiting).toBe(0);
 });
 
 test('a refused envelope buries all its records', () => {

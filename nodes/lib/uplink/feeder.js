@@ -60,7 +60,8 @@ class Feeder {
       },
       roomier: () => {
         if (this.isBlocked) this.schedule();
-      }
+      },
+      go: () => this.schedule()
     });
 
     /** @type {UplinkSource | null} */
@@ -145,7 +146,7 @@ class Feeder {
   /** Sends what there is room for, at most some ms. */
   pump() {
     const { suspect, link } = this.sender;
-    if (!link || this.isPaused) return;
+    if (!link || this.isPaused || this.sender.quota.waitMs > 0) return;
     if (suspect.isOnTrial) return;
     this.isBlocked = suspect.isAside;
     if (!suspect.isTime) this.#sendAll();

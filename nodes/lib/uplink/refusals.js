@@ -13,7 +13,7 @@ function isFinal(code) {
 
 /**
  * What becomes of a record that the broker refuses. One that it will never take is tried five times and then given up. Any
- * other (quota, an error of its own, a code we do not know) is kept for ever and tried again, later each time; meanwhile the
+ * other (an error of its own, a code we do not know; for a quota see quota.js) is kept for ever and tried again, later each time; meanwhile the
  * broker is sent less: each refusal halves what may be in flight, each acknowledgement adds one.
  */
 class Refusals {
@@ -27,11 +27,19 @@ class Refusals {
     this.code = 0;
   }
 
+  /** A packet is kept. @param {number} code */
+  keep(code) {
+    this.count++;
+    this.code = code;
+  }
+
   /** @param {number} code @param {number} tries with this one @returns {number} ms until the next try, -1 = none */
   next(code, tries) {
-    this.count++;
-    if (isFinal(code)) return tries >= MAX_TRIES ? -1 : this.retryMs;
-    this.code = code;
+    if (isFinal(code)) {
+      this.count++;
+      return tries >= MAX_TRIES ? -1 : this.retryMs;
+    }
+    this.keep(code);
     const { window } = this;
     window.ceiling = Math.max(1, Math.floor(Math.min(window.ceiling, window.limit) / 2));
     return Math.min(QUOTA_MAX_MS, QUOTA_MIN_MS * 2 ** Math.min(tries - 1, 6));

@@ -3,6 +3,7 @@
 const { SENT, DONE, AGAIN, LATER, ASIDE } = require('./slot');
 const { Publish } = require('./publish');
 const { Pulse } = require('./pulse');
+const { Quota } = require('./quota');
 const { MAX_TRIES, Refusals, isFinal } = require('./refusals');
 const { Suspect } = require('./suspect');
 const { refusalName } = require('./reasons');
@@ -16,11 +17,14 @@ const { refusalName } = require('./reasons');
  * @property {(slot: Slot) => void} settled nothing of the batch is open any more
  * @property {(slot: Slot) => void} again the batch has something to send again
  * @property {() => void} roomier a packet left the window
+ * @property {() => void} go what was held back may be sent
  */
 
 /** Reason codes of MQTT 5 for what we refuse ourselves. */
 const TOPIC_NAME_INVALID = 0x90;
 const PACKET_TOO_LARGE = 0x95;
+/** Packets that look refused for good and wait for their next try outside of the window, at most: they hold memory. */
+const MAX_OUTSIDE = 1000;
 
 /** What becomes of one packet: cut or given up where it cannot go, written, acknowledged, refused, sent again. */
 class Sender {
@@ -34,14 +38,17 @@ class Sender {
     this.handlers = handlers;
     this.pulse = new Pulse(options.window, options.now);
     this.refusals = new Refusals(options.window, options.retryMs ?? 1000);
+    this.quota = new Quota(options.window, options.now);
     this.suspect = new Suspect(options.now);
     this.packet = new Publish();
     /** @type {Link | null} */
     this.link = null;
     this.isAwaiting = false;
-    /** Rises when the batches are no longer ours: timers of earlier ones do nothing. */
+    /** Rises with every connection that is lost, and when the batches are no longer ours: timers of before do nothing. */
     this.life = 0;
 
+    /** Of the packets that wait for their next try, those that hold no place in the window. */
+    this.outside = 0;
     /** When all packets that are refused for now will have been sent again. */
     this.quotaUntil = 0;
     this.published = 0;
@@ -69,7 +76,10 @@ class Sender {
     const { suspect } = this;
     const isTooLarge = this.link?.maximumPacketSize === 0 && suspect.dropped(this.window, byBroker);
     this.link = null;
+    this.life++;
+    this.outside = 0;
     this.quotaUntil = 0;
+    this.quota.disconnected();
     this.pulse.disconnected();
     this.output.close();
     this.window.reset();
@@ -89,6 +99,7 @@ class Sender {
   /** The batches are no longer ours. */
   abandon() {
     this.life++;
+    this.outside = 0;
     this.window.abandon();
     this.suspect.clear();
   }
@@ -153,7 +164,10 @@ class Sender {
     const isTaken = reasonCode < 0x80;
     this.pulse.acknowledged(id, isTaken);
     this.suspect.taken(this.window.sizes[id]);
-    if (isTaken) this.refusals.taken();
+    if (isTaken) {
+      this.refusals.taken();
+      this.quota.taken();
+    }
     // Alone on its way, so this was its answer.
     if (this.suspect.isOnTrial) this.#acquit();
     this.#close(id, reasonCode);
@@ -183,12 +197,13 @@ class Sender {
   }
 
   /**
-   * Sends a refused packet again after a while. Until then it keeps its place in the window, so a broker that refuses everything
-   * slows us down instead of filling the memory.
+   * Sends a refused packet again after a while. Until then one that is kept holds its place in the window, so that a broker that
+   * refuses everything slows us down instead of filling the memory; one that will be given up soon does not.
    * @param {Slot} slot @param {number} index @param {number} reasonCode
    */
   #refused(slot, index, reasonCode) {
     slot.tries[index] = Math.min(255, slot.tries[index] + 1);
+    if (Quota.is(reasonCode)) return this.#exceeded(slot, index, reasonCode);
     const wait = this.refusals.next(reasonCode, slot.tries[index]);
     const code = `PUBACK_${reasonCode}`;
     const name = refusalName(reasonCode);
@@ -205,16 +220,32 @@ class Sender {
       );
     }
     slot.states[index] = LATER;
-    this.window.wait(slot);
+    const isOutside = isFinal(reasonCode) && this.outside < MAX_OUTSIDE;
+    if (isOutside) this.outside++;
+    else this.window.wait(slot);
     const { order } = slot;
     const { life } = this;
     this.delay(() => {
-      // Another life of the slot, or the packet was rewound by a reconnect meanwhile.
       if (this.life !== life || slot.order !== order || slot.states[index] !== LATER) return;
-      this.window.endWait(slot);
+      if (isOutside) this.outside--;
+      else this.window.endWait(slot);
       slot.sendAgain(index);
       this.handlers.again(slot);
     }, wait);
+  }
+
+  /** @param {Slot} slot @param {number} index @param {number} reasonCode */
+  #exceeded(slot, index, reasonCode) {
+    const wait = this.quota.exceeded();
+    this.refusals.keep(reasonCode);
+    this.quotaUntil = Math.max(this.quotaUntil, this.now() + wait);
+    this.problem(
+      `PUBACK_${reasonCode}`,
+      `The broker refuses records for now (${refusalName(reasonCode)}). They are kept and sent again, later each time.`
+    );
+    slot.sendAgain(index);
+    this.handlers.again(slot);
+    this.delay(() => this.handlers.go(), wait);
   }
 
   /** Wakes the pump when the trial is due. */
