@@ -184,6 +184,17 @@ describe('the file', () => {
     expect(made.problems).toEqual([]);
   });
 
+  test('that was left in its making is a new log', async () => {
+    const db = new DatabaseSync(log());
+    db.exec('PRAGMA auto_vacuum = INCREMENTAL; CREATE TABLE x (y); DROP TABLE x');
+    db.close();
+    expect(fs.statSync(log()).size).toBeGreaterThan(0);
+    const made = rig();
+    await made.save({});
+    expect(made.problems).toEqual([]);
+    expect(aside()).toEqual([]);
+  });
+
   test('that a killed checkpoint left half done is whole with its WAL', async () => {
     await makeLog(3);
     const old = fs.readFileSync(log());

@@ -40,8 +40,8 @@ class Database {
     const { db } = this;
     // Before anything is read: with the lock held for good, the index of the WAL is in memory, and there is no -shm file.
     db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;');
-    if (pragma(db, 'page_count') === 0) {
-      // In one transaction of a rollback journal: a crash leaves either an empty file or a whole one.
+    if (isEmpty(db)) {
+      // In one transaction of a rollback journal: a crash leaves either no table or all. (SQLite makes the first page before.)
       db.exec(`PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL; BEGIN EXCLUSIVE;
         PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${USER_VERSION};
         ${SCHEMA} COMMIT;`);
@@ -217,13 +217,19 @@ function checkOwner(file) {
   try {
     // Without this, a file that a checkpoint is just filling (or was, when its process was killed) looks damaged.
     peek.exec('PRAGMA writable_schema = ON');
-    checkIds(pragma(peek, 'application_id'), pragma(peek, 'user_version'), file);
+    if (!isEmpty(peek)) checkIds(pragma(peek, 'application_id'), pragma(peek, 'user_version'), file);
   } catch (error) {
     // Whether it is damaged can only be told with its WAL.
     if (error instanceof Refusal || !isDamage(asDamage(error))) throw error;
   } finally {
     peek.close();
   }
+}
+
+/** Nobody's: no table, and no mark of its own. @param {import('node:sqlite').DatabaseSync} db */
+function isEmpty(db) {
+  if (pragma(db, 'application_id') !== 0) return false;
+  return db.prepare('SELECT count(*) AS count FROM sqlite_schema').get()?.count === 0;
 }
 
 /** @param {import('node:sqlite').DatabaseSync} db @param {string} name @returns {number} */
