@@ -64,7 +64,7 @@ function remedies(cache) {
   return [
     'What helps, any one of these:',
     '  - connect to the Internet (or set npm\'s "registry" and "proxy") and start again: it is fetched only once;',
-    '  - install Node 22.13 or newer yourself (https://nodejs.org) and start with it;',
+    '  - install Node 22.16 or newer yourself (https://nodejs.org) and start with it;',
     '  - copy the folder ' + cache + ' from a machine of the same kind, or name it in SEGANET_CACHE.'
   ].join('\n');
 }

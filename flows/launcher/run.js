@@ -8,7 +8,7 @@ var path = require('path');
 var spawn = require('child_process').spawn;
 var fetchNode = require('./fetch-node');
 
-var MINIMUM = [22, 13];
+var MINIMUM = [22, 16];
 /** @type {NodeJS.Signals[]} */
 var SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 

@@ -36,7 +36,7 @@ function ensure(cache, npm, platform = 'linux-x64') {
   return new Promise((resolve) => {
     ensureNode(
       {
-        minimum: '22.13',
+        minimum: '22.16',
         env: { ...cleanEnvironment(), SEGANET_CACHE: cache, npm_execpath: npm },
         platform,
         log: (line) => lines.push(line)
@@ -54,8 +54,8 @@ describe('the language of the launcher', () => {
 
   test.each([
     ['20.20.2', false],
-    ['22.12.0', false],
-    ['22.13.0', true],
+    ['22.15.1', false],
+    ['22.16.0', true],
     ['24.0.0', true],
     ['100.1.0', true],
     ['0.10.48', false]

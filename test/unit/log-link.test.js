@@ -103,12 +103,12 @@ test('a store that cannot start is told, and stops nothing', async () => {
     {
       StoreThread: class {
         constructor() {
-          throw new Error('No node:sqlite here. Use Node 22.13 or newer.');
+          throw new Error('No node:sqlite here. Use Node 22.16 or newer.');
         }
       }
     }
   );
-  expect(said).toEqual(['error: The log did not start: No node:sqlite here. Use Node 22.13 or newer.']);
+  expect(said).toEqual(['error: The log did not start: No node:sqlite here. Use Node 22.16 or newer.']);
   expect(log.trouble()).toBe('log refused');
   await log.stop(10);
 });

@@ -24,12 +24,21 @@ function syncDirectory(directory) {
   }
 }
 
+/**
+ * Not Node's `recursive`: that tries for ever where the system says ENOENT to mkdir itself (/proc, some automounts).
+ * @param {string} folder absolute
+ */
+function makeFolder(folder) {
+  if (fs.existsSync(folder)) return;
+  const parent = path.dirname(folder);
+  makeFolder(parent);
+  fs.mkdirSync(folder, { mode: 0o700 });
+  syncDirectory(parent);
+}
+
 /** Makes the folder and an empty file, for the gateway's user alone. SQLite gives the WAL the rights of the file. @param {string} directory */
 function prepareFolder(directory) {
-  const first = fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
-  for (let made = directory; first && made.length >= first.length; made = path.dirname(made)) {
-    syncDirectory(path.dirname(made));
-  }
+  makeFolder(path.resolve(directory));
   try {
     // Never opened again but by SQLite: closing any descriptor of a file ends the locks that this process has on it (POSIX).
     fs.closeSync(fs.openSync(path.join(directory, FILE), 'wx', 0o600));

@@ -67,6 +67,7 @@ class Status {
       code: shown?.code ?? why?.code ?? '',
       reason: shown?.reason ?? why?.reason ?? '',
       rttMs: sender.pulse.rttMs,
+      oldestMs: feeder.oldestMs(),
       inflight: window.inflight,
       backlogInflight: window.backlog,
       quotaWait: sender.quotaWait,

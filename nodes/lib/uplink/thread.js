@@ -18,7 +18,7 @@ const COUNTERS = /** @type {const} */ ([
   'refusals'
 ]);
 const NOTHING = { published: 0, acknowledged: 0, redelivered: 0, failed: 0, deadLetters: 0, refusals: 0 };
-const IDLE = { rttMs: 0, inflight: 0, backlogInflight: 0, quotaWait: 0 };
+const IDLE = { rttMs: 0, oldestMs: -1, inflight: 0, backlogInflight: 0, quotaWait: 0 };
 const DEFAULT_NATIVE = path.join(__dirname, '../../../native');
 const RESTART_MIN_MS = 250;
 const RESTART_MAX_MS = 30000;
@@ -30,6 +30,7 @@ const GRACE_MS = 1000;
  *
  * Events: 'state', on change and at 1 Hz:
  *   state (session.js, or 'stalled': the connection is up and nothing moves) · code · reason · rttMs
+ *   oldestMs                    age of the oldest record that is not acknowledged, -1 = there is none
  *   inflight, backlogInflight   packets on their way or refused and waiting, and how many of them are backlog
  *   quotaWait                   ms until all that the broker refuses for now is sent again, 0 = there is none
  *   published, acknowledged, redelivered   packets · refusals   PUBACKs that said no

@@ -16,7 +16,7 @@ function loadSqlite() {
   } catch (error) {
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ERR_UNKNOWN_BUILTIN_MODULE') throw error;
     throw new Trouble(
-      `This Node (${process.version}) has no node:sqlite. Run the command with Node 22.13 or newer, as the gateway does.`,
+      `This Node (${process.version}) has no node:sqlite. Run the command with Node 22.16 or newer, as the gateway does.`,
       EXIT.CANNOT
     );
   } finally {
