@@ -78,7 +78,7 @@ describe('the cache', () => {
     const first = await ensure(cache, npm.file);
     expect(first.error).toBeNull();
     expect(first.lines).toEqual([
-      expect.stringMatching(/^Node \S+ is older than 22\.13: fetching Node 24\.21\.0 once into /)
+      expect.stringMatching(/^Node \S+ is older than 22\.16: fetching Node 24\.21\.0 once into /)
     ]);
     const second = await ensure(cache, npm.file);
     expect(second).toEqual({ error: null, binary: first.binary, lines: [] });
@@ -150,7 +150,7 @@ describe('when no Node can be had', () => {
 
   test('an unknown platform is named', async () => {
     const { error } = await ensure(temporaryFolder(), '/nowhere', 'sunos-sparc');
-    expect(error?.message).toMatch(/no Node to fetch for sunos-sparc .*\nInstall Node 22\.13 or newer/);
+    expect(error?.message).toMatch(/no Node to fetch for sunos-sparc .*\nInstall Node 22\.16 or newer/);
   });
 
   test('a cache folder that cannot be written is named', async () => {
