@@ -219,6 +219,10 @@ test('a million records in 5,000 chunks: open and ready in well under 200 ms', a
   for (let id = 1; id <= 5000; id++) insert.run(id, 1 + (id % 4));
   db.exec('COMMIT');
   db.close();
+  // Or the first sync of the store pays for all of this.
+  const fd = fs.openSync(path.join(directory, 'log.db'), 'r+');
+  fs.fsyncSync(fd);
+  fs.closeSync(fd);
   const times = [];
   for (let i = 0; i < 5; i++) {
     const start = performance.now();
@@ -230,5 +234,5 @@ test('a million records in 5,000 chunks: open and ready in well under 200 ms', a
     await rig.stop();
   }
   console.info(`opened 1,000,000 records in ms: ${times.map((ms) => ms.toFixed(1)).join(' ')}`);
-  expect(Math.min(...times)).toBeLessThan(200);
+  expect(times.sort((a, b) => a - b)[2]).toBeLessThan(200);
 });
