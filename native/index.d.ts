@@ -292,6 +292,8 @@ export declare class StoreSource {
   freed(): void;
   /** A row was deleted to make room: what of it is not in memory is counted as `logFull`. */
   removed(row: number, recordClass: RecordClass, records: number): void;
+  /** The log was set aside as damaged and begins anew: what is in memory is given out again, the rest is counted as `corrupt`. */
+  lost(): void;
   /** The uplink node whose backlog is to be read, null = none. meta (length ≥ 3): 0 class · the first row in (1 after, 2 up to]. */
   wanted(meta: Float64Array): string | null;
   /** The row that was wanted. 'corrupt': it is not what was written; its records are counted so, and it is to be put aside. */

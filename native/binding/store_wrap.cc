@@ -46,9 +46,9 @@ Napi::Function StoreWrap::Define(Napi::Env env) {
        InstanceMethod<&StoreWrap::Take>("take"), InstanceMethod<&StoreWrap::Committed>("committed"),
        InstanceMethod<&StoreWrap::Failed>("failed"), InstanceMethod<&StoreWrap::Dropped>("dropped"),
        InstanceMethod<&StoreWrap::Frees>("frees"), InstanceMethod<&StoreWrap::Freed>("freed"),
-       InstanceMethod<&StoreWrap::Removed>("removed"), InstanceMethod<&StoreWrap::Wanted>("wanted"),
-       InstanceMethod<&StoreWrap::Loaded>("loaded"), InstanceMethod<&StoreWrap::Missing>("missing"),
-       InstanceMethod<&StoreWrap::Close>("close")});
+       InstanceMethod<&StoreWrap::Lost>("lost"), InstanceMethod<&StoreWrap::Removed>("removed"),
+       InstanceMethod<&StoreWrap::Wanted>("wanted"), InstanceMethod<&StoreWrap::Loaded>("loaded"),
+       InstanceMethod<&StoreWrap::Missing>("missing"), InstanceMethod<&StoreWrap::Close>("close")});
 }
 
 StoreWrap::StoreWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<StoreWrap>(info) {
@@ -186,6 +186,10 @@ Napi::Value StoreWrap::Frees(const Napi::CallbackInfo& info) {
 
 void StoreWrap::Freed(const Napi::CallbackInfo&) {
   if (desk_ != nullptr) desk_->Freed();
+}
+
+void StoreWrap::Lost(const Napi::CallbackInfo&) {
+  if (desk_ != nullptr) desk_->Lost();
 }
 
 void StoreWrap::Removed(const Napi::CallbackInfo& info) {

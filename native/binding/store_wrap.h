@@ -26,6 +26,7 @@ class StoreWrap : public Napi::ObjectWrap<StoreWrap> {
   void Dropped(const Napi::CallbackInfo& info);
   Napi::Value Frees(const Napi::CallbackInfo& info);
   void Freed(const Napi::CallbackInfo& info);
+  void Lost(const Napi::CallbackInfo& info);
   void Removed(const Napi::CallbackInfo& info);
   Napi::Value Wanted(const Napi::CallbackInfo& info);
   Napi::Value Loaded(const Napi::CallbackInfo& info);

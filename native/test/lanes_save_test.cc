@@ -339,6 +339,23 @@ TEST_F(LanesSaveTest, TheEndOfTheEngineTellsNoDeviceThatItsRecordIsSafe) {
   EXPECT_TRUE(desk_.slots.empty());
 }
 
+TEST_F(LanesSaveTest, ALogThatBeginsAnewGetsAllThatMemoryHolds) {
+  Use(Context());
+  Push(kNormal, "a");
+  Push(kNormal, "b");
+  Commit(Seal(MonotonicUs() + 60 * kMs), 1);
+  ASSERT_EQ(Take(), 1u);
+  Push(kNormal, "c");
+  EXPECT_EQ(ledger_.Lost()[kNormal], 0);
+  lanes_->Unsave();
+  ASSERT_NE(Seal(MonotonicUs() + 60 * kMs), 0u);
+  EXPECT_EQ(Payloads(), (std::vector<std::string>{"a", "b", "c"}));
+  Commit(chunk_.ticket, 2);
+  EXPECT_EQ(desk_.slots, (std::vector<uint64_t>{1, 2, 3})) << "nobody is told twice";
+  lanes_->Release(1, MonotonicUs());
+  EXPECT_EQ(ledger_.sums().stored[kNormal], 2);
+}
+
 // Random traffic, commits that fail, sessions that break. Nobody is told before the record is on
 // disk or acknowledged, everybody once, and everything adds up.
 TEST_F(LanesSaveTest, ReceiptsComeOnceAndNotTooEarly) {

@@ -86,6 +86,19 @@ TEST_F(LedgerTest, ARowThatIsNotWhatWasWrittenIsGone) {
   EXPECT_FALSE(ledger_.Done(ticket, 1));
 }
 
+TEST_F(LedgerTest, ALogThatBeginsAnewHasLostWhatMemoryDoesNotHold) {
+  ledger_.Open(10, {0, 0, 0, 7, 0});
+  const uint64_t ticket = Store(11, {2, 3});
+  ledger_.Spilled(ticket, 0);
+  const uint64_t under_way = ledger_.Seal("n", kNormal, {4});
+  EXPECT_EQ(ledger_.Lost()[kNormal], 9);
+  EXPECT_EQ(stored(), 0);
+  EXPECT_FALSE(ledger_.Wants("n", kNormal, &wanted_));
+  EXPECT_FALSE(ledger_.Done(ticket, 1));
+  ledger_.Committed(under_way, 12);
+  EXPECT_EQ(stored(), 4);
+}
+
 TEST_F(LedgerTest, ADamagedRowOfAnEarlierRunIsNotWantedAgain) {
   ledger_.Open(10, {0, 0, 0, 7, 0});
   ledger_.Wants("n", kNormal, &wanted_);

@@ -58,7 +58,7 @@ describe('the command line', () => {
     const old = ['--no-experimental-sqlite', script, 'inspect', log.directory];
     const { status, stderr } = spawnSync(process.execPath, old, { encoding: 'utf8' });
     expect(status).toBe(3);
-    expect(stderr).toMatch(/^seganet-log: This Node .* has no node:sqlite\. .*Node 22\.13 or newer/);
+    expect(stderr).toMatch(/^seganet-log: This Node .* has no node:sqlite\. .*Node 22\.16 or newer/);
   });
 });
 

@@ -200,6 +200,20 @@ int64_t Ledger::GoneLocked(int64_t row, uint8_t record_class, int64_t records) {
   return lost;
 }
 
+std::array<int64_t, kClasses + 1> Ledger::Lost() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::array<int64_t, kClasses + 1> lost = sums_.backlog;
+  // Chunks under way are written to the new one.
+  std::erase_if(chunks_, [](const auto& entry) { return entry.second.row != 0; });
+  by_row_.clear();
+  shelves_.clear();
+  frees_.clear();
+  handed_.clear();
+  sums_ = {};
+  max_row_ = 0;
+  return lost;
+}
+
 LedgerSums Ledger::sums() {
   const std::lock_guard<std::mutex> lock(mutex_);
   return sums_;

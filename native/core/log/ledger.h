@@ -78,6 +78,10 @@ class Ledger {
   // A row was removed to make room. Returns how many records are lost by that.
   int64_t Removed(int64_t row, uint8_t record_class, int64_t records);
 
+  // The log has begun anew: nothing that was written is there any more. Returns how many records
+  // are lost by that, by class: those that memory does not hold.
+  std::array<int64_t, kClasses + 1> Lost();
+
   LedgerSums sums();
 
  private:

@@ -158,6 +158,10 @@ class Lanes {
   // The log has no room for it and the user wants that it goes.
   void Discard(uint64_t ticket);
 
+  // The log has begun anew: what it held of these lanes, and memory still does, is written again.
+  // The backlog is not; it has to reach the cloud from memory.
+  void Unsave();
+
   // Whether the log should be read for this class.
   bool WantsBacklog(uint8_t record_class);
   void PushBacklog(std::vector<BatchPtr> batches);

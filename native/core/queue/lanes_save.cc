@@ -178,6 +178,20 @@ void Lanes::Discard(uint64_t ticket) {
   Settle(&leaving);
 }
 
+void Lanes::Unsave() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto unsave = [this](std::deque<BatchPtr>* lane) {
+    for (BatchPtr& batch : *lane) {
+      if (batch->backlog || batch->saved != Saved::kYes || batch->chunk == 0) continue;
+      batch->saved = Saved::kNo;
+      batch->chunk = 0;
+      unsaved_[batch->record_class].Insert(batch.get());
+    }
+  };
+  unsave(&in_flight_);
+  for (uint8_t c = kCritical; c <= kClasses; ++c) unsave(&ready_[c]);
+}
+
 // Lets go of the first batch of a lane, which the log has. False: it has not.
 bool Lanes::SpillFront(std::deque<BatchPtr>* lane, Leaving* leaving) {
   // A message that waits for its completion is not read back: its ticket is known here only.

@@ -180,6 +180,15 @@ void StoreDesk::Removed(int64_t row, uint8_t record_class, int64_t records) {
   counters_.Add(Drop::kLogFull, record_class, static_cast<uint64_t>(lost));
 }
 
+void StoreDesk::Lost() {
+  const std::array<int64_t, kClasses + 1> lost = ledger_.Lost();
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    counters_.Add(Drop::kCorrupt, c, static_cast<uint64_t>(lost[c]));
+  }
+  for (const std::shared_ptr<Lanes>& lanes : all_lanes_()) lanes->Unsave();
+  Wake();
+}
+
 bool StoreDesk::Wanted(WantedRow* wanted) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (uint8_t c = kCritical; c <= kClasses; ++c) {

@@ -82,6 +82,9 @@ class StoreDesk {
   void Freed();
   void Removed(int64_t row, uint8_t record_class, int64_t records);
 
+  // The log has begun anew: nothing that was committed is there any more.
+  void Lost();
+
   // The row to read next; false = none.
   bool Wanted(WantedRow* wanted);
   LoadResult Loaded(int64_t row, int64_t records, std::string_view body, int64_t now_us,

@@ -35,7 +35,7 @@ class Pending {
     return this.size >= FREES;
   }
 
-  /** @param {import('./source').StoreSource} source @param {number} now */
+  /** @param {import('../../../native').StoreSource} source @param {number} now */
   collect(source, now) {
     while (!this.isFull) {
       const count = source.frees(this.ids);
@@ -44,12 +44,6 @@ class Pending {
       this.#started(now);
       for (let i = 0; i < count; i++) this.deletes.push(this.ids[i]);
     }
-  }
-
-  /** @param {number} row @param {number} now */
-  delete(row, now) {
-    this.#started(now);
-    this.deletes.push(row);
   }
 
   /** @param {Move} move @param {number} now */

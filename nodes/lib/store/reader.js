@@ -26,7 +26,7 @@ class Reader {
   }
 
   /**
-   * @param {import('./source').StoreSource} source @param {import('./database').Database} database
+   * @param {import('../../../native').StoreSource} source @param {import('./database').Database} database
    * @param {() => boolean} isBusy something more urgent waits
    * @returns {boolean} more is wanted. Throws when the index is damaged.
    */
@@ -41,7 +41,7 @@ class Reader {
   }
 
   /**
-   * @param {import('./source').StoreSource} source @param {import('./database').Database} database
+   * @param {import('../../../native').StoreSource} source @param {import('./database').Database} database
    * @param {string} node @returns {boolean} false: it could not be read now
    */
   #one(source, database, node) {
@@ -56,9 +56,9 @@ class Reader {
     if (body === null) return false;
     // To nothing the engine answers 'corrupt': it counts the records and goes on behind the row. missing() would end the
     // whole range that it asked for.
-    const verdict = source.loaded(row, records, body);
-    if (verdict === 'expired') this.pending.delete(row, this.now());
-    else if (verdict === 'corrupt') this.#quarantine(row, node, recordClass, records, body.length === 0);
+    if (source.loaded(row, records, body) === 'corrupt') {
+      this.#quarantine(row, node, recordClass, records, body.length === 0);
+    }
     return true;
   }
 

@@ -6,7 +6,7 @@ const { Pending } = require('./pending');
 const { Reader } = require('./reader');
 const { Intake, Transaction } = require('./transaction');
 
-/** @typedef {import('./source').StoreSource} StoreSource */
+/** @typedef {import('../../../native').StoreSource} StoreSource */
 /** @typedef {import('./database').Database} Database */
 
 /** The WAL goes into the database after about so many bytes of it. */
@@ -196,7 +196,9 @@ class Store {
     this.dead = tx.dead;
     this.quarantine = tx.quarantine;
     for (const { ticket, row } of tx.saved) source.committed(ticket, row);
-    for (const { row, recordClass, records } of tx.removed) source.removed(row, recordClass, records);
+    for (const { row, recordClass, records } of tx.removed) {
+      source.removed(row, /** @type {import('../../../native').RecordClass} */ (recordClass), records);
+    }
     for (const ticket of tx.dropped) source.dropped(ticket);
     for (const { ticket } of tx.held) source.failed(ticket);
     if (this.pending.handedOver) source.freed();
@@ -307,6 +309,7 @@ class Store {
     if (this.pending.handedOver) this.source?.freed();
     this.pending.clear();
     this.pending.stuck.clear();
+    if (this.isAnnounced) this.source?.lost();
   }
 
   #wake() {

@@ -7,7 +7,7 @@ const { isDamage, isReadError } = require('./reasons');
 /** @typedef {import('./limits').Usage} Usage */
 /** @typedef {import('./limits').Limits} Limits */
 /** @typedef {import('./pending').Pending} Pending */
-/** @typedef {import('./source').StoreSource} StoreSource */
+/** @typedef {import('../../../native').StoreSource} StoreSource */
 /** @typedef {{count: number, bytes: number}} Sum */
 
 const TRANSACTION_BYTES = 1 << 20;

@@ -12,7 +12,7 @@ const { Store } = require('./store');
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort);
 /** @type {import('./options').CheckedOptions} */
 const options = workerData.options;
-/** @type {{StoreSource: new (token: number, onDoorbell: () => void) => import('./source').StoreSource}} */
+/** @type {{StoreSource: new (token: number, onDoorbell: () => void) => import('../../../native').StoreSource}} */
 const native = require(options.nativePath);
 
 const STATE_MS = 1000;

@@ -1,26 +1,18 @@
 'use strict';
-// node:sqlite, without the warning that Node 22 and 24 print about it: the gateway is tested with the very Node that runs
-// it, and a command's user can do nothing about it.
+// node:sqlite for the command, and what its error codes mean.
 
 const { Trouble, EXIT } = require('./trouble');
 
 /** @returns {typeof import('node:sqlite')} */
 function loadSqlite() {
-  const { emitWarning } = process;
-  /** @param {any[]} args */
-  process.emitWarning = (...args) => {
-    if (args[1] !== 'ExperimentalWarning') Reflect.apply(emitWarning, process, args);
-  };
   try {
-    return require('node:sqlite');
+    return require('../sqlite');
   } catch (error) {
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ERR_UNKNOWN_BUILTIN_MODULE') throw error;
     throw new Trouble(
       `This Node (${process.version}) has no node:sqlite. Run the command with Node 22.16 or newer, as the gateway does.`,
       EXIT.CANNOT
     );
-  } finally {
-    process.emitWarning = emitWarning;
   }
 }
 
