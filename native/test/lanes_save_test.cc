@@ -1,110 +1,19 @@
 // Lanes and the log: what is written, when, who is told, and what comes back.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "core/base/clock.h"
-#include "core/queue/lanes.h"
-#include "test/support.h"
+#include "test/lanes_save_support.h"
 
 namespace seganet {
 namespace {
 
-constexpr int64_t kMs = 1000;
+using test::kMs;
 
-class Desk : public ReceiptDesk {
- public:
-  void Return(size_t, std::vector<Receipt> receipts) override {
-    for (const Receipt& receipt : receipts) slots.push_back(receipt.slot);
-  }
-  std::vector<uint64_t> slots;
-};
-
-class LanesSaveTest : public testing::Test {
- protected:
-  // 1 MiB of memory, linger 10 and 50 ms, patience 1 s.
-  LanesContext Context() {
-    LanesContext context = test::PlainLanes(&budget_, &latency_, &sequence_);
-    context.receipts = &desk_;
-    context.ledger = &ledger_;
-    context.dead_letters = &dead_letters_;
-    context.on_due = [this](int64_t due) { told_ = std::min(told_, due); };
-    context.wake_log = [this] { ++wakes_; };
-    context.epoch = 7;
-    context.save.log = true;
-    context.save.linger_us = {0, 10 * kMs, 10 * kMs, 50 * kMs, 50 * kMs};
-    return context;
-  }
-
-  Lanes& Use(LanesContext context) {
-    lanes_ = std::make_unique<Lanes>(std::move(context));
-    lanes_->SetNodes({{1, "one"}, {2, "two"}});
-    return *lanes_;
-  }
-
-  uint64_t Push(uint8_t record_class = kNormal, const std::string& payload = "x",
-                uint32_t stage = 1) {
-    Record record = test::MakeRecord("d", "t", payload, record_class, MonotonicUs());
-    record.receipt = {0, 1, ++slot_};
-    BatchPtr batch = SingleBatch(record);
-    batch->stage = stage;
-    budget_.AddRecords(record_class, 1);
-    lanes_->Push(std::move(batch));
-    return slot_;
-  }
-
-  // Id of the best batch, which is then in flight; 0 = none.
-  uint64_t Take(bool backlog = false, std::string* payload = nullptr) {
-    uint64_t id = 0;
-    lanes_->Take(
-        MonotonicUs(),
-        [&](const Batch& batch) {
-          id = batch.id;
-          if (payload) *payload = batch.bytes.substr(2);
-          return true;
-        },
-        backlog);
-    return id;
-  }
-
-  // Seals what is due at `now`; 0 = nothing.
-  uint64_t Seal(int64_t now_us) { return lanes_->Seal(now_us, &chunk_) ? chunk_.ticket : 0; }
-  void Commit(uint64_t ticket, int64_t row) {
-    ledger_.Committed(ticket, row);
-    lanes_->Committed(ticket);
-  }
-
-  std::vector<std::string> Payloads() {
-    ChunkHead head;
-    std::vector<ChunkEntry> entries;
-    EXPECT_EQ(ReadChunk(chunk_.bytes, &head, &entries), ChunkError::kNone);
-    std::vector<std::string> payloads;
-    for (const ChunkEntry& entry : entries) payloads.emplace_back(entry.bytes.substr(2));
-    return payloads;
-  }
-
-  uint64_t Dropped(Drop d, uint8_t c) {
-    return lanes_->counters().drops[static_cast<size_t>(d)][c].Get();
-  }
-
-  Budget budget_{1 << 20};
-  LatencyByClass latency_;
-  std::atomic<uint64_t> sequence_{0};
-  Desk desk_;
-  Ledger ledger_;
-  DeadLetters dead_letters_;
-  SealedChunk chunk_;
-  uint64_t slot_ = 0;
-  int64_t told_ = kNever;
-  int wakes_ = 0;
-  std::unique_ptr<Lanes> lanes_;
-};
+class LanesSaveTest : public test::LanesWithLog {};
 
 TEST_F(LanesSaveTest, NothingIsWrittenWhileTheCloudAnswers) {
   Use(Context()).SetConnected(true, MonotonicUs());
@@ -354,85 +263,6 @@ TEST_F(LanesSaveTest, ALogThatBeginsAnewGetsAllThatMemoryHolds) {
   EXPECT_EQ(desk_.slots, (std::vector<uint64_t>{1, 2, 3})) << "nobody is told twice";
   lanes_->Release(1, MonotonicUs());
   EXPECT_EQ(ledger_.sums().stored[kNormal], 2);
-}
-
-// Random traffic, commits that fail, sessions that break. Nobody is told before the record is on
-// disk or acknowledged, everybody once, and everything adds up.
-TEST_F(LanesSaveTest, ReceiptsComeOnceAndNotTooEarly) {
-  test::Random random;
-  Use(Context());
-  std::set<uint64_t> safe;  // slots whose record is committed or acknowledged
-  std::map<uint64_t, std::vector<uint64_t>> tickets;
-  std::vector<uint64_t> taken;  // ids; an id is its slot here
-  int64_t row = 0;
-  for (int i = 0; i < 20'000; ++i) {
-    switch (random.In(0, 7)) {
-      case 0:
-      case 1:
-        Push(random.In<uint8_t>(1, 4), std::string(random.In<size_t>(0, 2000), 'x'),
-             random.In<uint32_t>(1, 2));
-        break;
-      case 2:
-        if (const uint64_t id = Take()) taken.push_back(id);
-        break;
-      case 3:
-        if (!taken.empty()) {
-          const size_t at = random.In<size_t>(0, taken.size() - 1);
-          safe.insert(taken[at]);
-          ASSERT_TRUE(lanes_->Release(taken[at], MonotonicUs()));
-          taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(at));
-        }
-        break;
-      case 4:
-        if (const uint64_t ticket = Seal(MonotonicUs() + random.In<int64_t>(0, 2000) * kMs)) {
-          ChunkHead head;
-          std::vector<ChunkEntry> entries;
-          ASSERT_EQ(ReadChunk(chunk_.bytes, &head, &entries), ChunkError::kNone);
-          for (const ChunkEntry& entry : entries) tickets[ticket].push_back(entry.sequence);
-        }
-        break;
-      case 5:
-        if (!tickets.empty()) {
-          const auto [ticket, slots] = *tickets.begin();
-          tickets.erase(tickets.begin());
-          if (random.OneIn(4)) {
-            lanes_->Failed(ticket);
-            ledger_.Failed(ticket);
-          } else {
-            safe.insert(slots.begin(), slots.end());
-            Commit(ticket, ++row);
-          }
-        }
-        break;
-      case 6:
-        lanes_->SetConnected(random.OneIn(2), MonotonicUs());
-        break;
-      default:
-        if (random.OneIn(20)) {
-          lanes_->Detach();
-          taken.clear();
-        }
-    }
-    for (const uint64_t slot : desk_.slots) ASSERT_TRUE(safe.contains(slot)) << slot;
-    if (i % 100 == 0) {
-      const std::set<uint64_t> once(desk_.slots.begin(), desk_.slots.end());
-      ASSERT_EQ(once.size(), desk_.slots.size());
-    }
-  }
-  lanes_->SaveAll();
-  for (const auto& [ticket, slots] : tickets) Commit(ticket, ++row);
-  while (const uint64_t ticket = Seal(MonotonicUs())) Commit(ticket, ++row);
-  EXPECT_EQ(desk_.slots.size(), slot_);
-  int64_t held = 0, backlog = 0;
-  for (uint8_t c = 1; c <= kClasses; ++c) {
-    held += budget_.records(c);
-    backlog += ledger_.sums().backlog[c];
-  }
-  const uint64_t delivered =
-      lanes_->counters().counters[static_cast<size_t>(Counter::kRecordsDelivered)].Get();
-  EXPECT_EQ(slot_, delivered + static_cast<uint64_t>(held + backlog));
-  lanes_->Clear(Drop::kClosed);
-  EXPECT_EQ(budget_.held(), 0);
 }
 
 }  // namespace

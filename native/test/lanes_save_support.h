@@ -1,0 +1,113 @@
+// Lanes with a log that is not there: what tests of writing share.
+#ifndef SEGANET_TEST_LANES_SAVE_SUPPORT_H_
+#define SEGANET_TEST_LANES_SAVE_SUPPORT_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/queue/lanes.h"
+#include "test/support.h"
+
+namespace seganet::test {
+
+inline constexpr int64_t kMs = 1000;
+
+class Desk : public ReceiptDesk {
+ public:
+  void Return(size_t, std::vector<Receipt> receipts) override {
+    for (const Receipt& receipt : receipts) slots.push_back(receipt.slot);
+  }
+  std::vector<uint64_t> slots;
+};
+
+class LanesWithLog : public testing::Test {
+ protected:
+  // 1 MiB of memory, linger 10 and 50 ms, patience 1 s.
+  LanesContext Context() {
+    LanesContext context = PlainLanes(&budget_, &latency_, &sequence_);
+    context.receipts = &desk_;
+    context.ledger = &ledger_;
+    context.dead_letters = &dead_letters_;
+    context.on_due = [this](int64_t due) { told_ = std::min(told_, due); };
+    context.wake_log = [this] { ++wakes_; };
+    context.epoch = 7;
+    context.save.log = true;
+    context.save.linger_us = {0, 10 * kMs, 10 * kMs, 50 * kMs, 50 * kMs};
+    return context;
+  }
+
+  Lanes& Use(LanesContext context) {
+    lanes_ = std::make_unique<Lanes>(std::move(context));
+    lanes_->SetNodes({{1, "one"}, {2, "two"}});
+    return *lanes_;
+  }
+
+  uint64_t Push(uint8_t record_class = kNormal, const std::string& payload = "x",
+                uint32_t stage = 1) {
+    Record record = MakeRecord("d", "t", payload, record_class, MonotonicUs());
+    record.receipt = {0, 1, ++slot_};
+    BatchPtr batch = SingleBatch(record);
+    batch->stage = stage;
+    budget_.AddRecords(record_class, 1);
+    lanes_->Push(std::move(batch));
+    return slot_;
+  }
+
+  // Id of the best batch, which is then in flight; 0 = none.
+  uint64_t Take(bool backlog = false, std::string* payload = nullptr) {
+    uint64_t id = 0;
+    lanes_->Take(
+        MonotonicUs(),
+        [&](const Batch& batch) {
+          id = batch.id;
+          if (payload) *payload = batch.bytes.substr(2);
+          return true;
+        },
+        backlog);
+    return id;
+  }
+
+  // Seals what is due at `now`; 0 = nothing.
+  uint64_t Seal(int64_t now_us) { return lanes_->Seal(now_us, &chunk_) ? chunk_.ticket : 0; }
+  void Commit(uint64_t ticket, int64_t row) {
+    ledger_.Committed(ticket, row);
+    lanes_->Committed(ticket);
+  }
+
+  std::vector<std::string> Payloads() {
+    ChunkHead head;
+    std::vector<ChunkEntry> entries;
+    EXPECT_EQ(ReadChunk(chunk_.bytes, &head, &entries), ChunkError::kNone);
+    std::vector<std::string> payloads;
+    for (const ChunkEntry& entry : entries) payloads.emplace_back(entry.bytes.substr(2));
+    return payloads;
+  }
+
+  uint64_t Dropped(Drop d, uint8_t c) {
+    return lanes_->counters().drops[static_cast<size_t>(d)][c].Get();
+  }
+
+  Budget budget_{1 << 20};
+  LatencyByClass latency_;
+  std::atomic<uint64_t> sequence_{0};
+  Desk desk_;
+  Ledger ledger_;
+  DeadLetters dead_letters_;
+  SealedChunk chunk_;
+  uint64_t slot_ = 0;
+  int64_t told_ = kNever;
+  int wakes_ = 0;
+  std::unique_ptr<Lanes> lanes_;
+};
+
+}  // namespace seganet::test
+
+#endif  // SEGANET_TEST_LANES_SAVE_SUPPORT_H_
