@@ -129,6 +129,25 @@ TEST_F(LanesSaveTest, AShortOutageLeavesTheRecordsInMemoryAndLive) {
   EXPECT_EQ(ledger_.TakeFrees(9), std::vector<int64_t>{1});
 }
 
+TEST_F(LanesSaveTest, AfterALongOutageWhatIsOnDiskIsBacklogAndDoesNotHoldLiveRecordsUp) {
+  Use(Context());
+  Push(kCritical, "old");
+  Commit(Seal(MonotonicUs() + 60 * kMs), 1);
+  Push(kCritical, "old and not on disk");
+  lanes_->SetConnected(true, MonotonicUs() + 10'001 * kMs);
+  EXPECT_EQ(ledger_.sums().backlog[kCritical], 1);
+  std::string payload;
+  Take(false, &payload);
+  EXPECT_EQ(payload, "old and not on disk");
+  // A session that was up is no return.
+  Commit(Seal(MonotonicUs() + 30'000 * kMs), 2);
+  Push(kCritical, "next");
+  Commit(Seal(MonotonicUs() + 30'000 * kMs), 3);
+  lanes_->SetConnected(true, MonotonicUs() + 30'000 * kMs);
+  Take(false, &payload);
+  EXPECT_EQ(payload, "next");
+}
+
 TEST_F(LanesSaveTest, AboveHalfOfTheMemoryTheOldestIsSpilledAndReadBack) {
   Use(Context());
   int64_t row = 0;

@@ -195,11 +195,20 @@ void Lanes::Detach() {
 }
 
 void Lanes::SetConnected(bool connected, int64_t now_us) {
+  Leaving leaving;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
+    const bool returned = connected && !connected_;
     connected_ = connected;
+    for (uint8_t c = kCritical; returned && c <= kClasses; ++c) {
+      std::deque<BatchPtr>& lane = ready_[c];
+      while (!lane.empty() && now_us - lane.front()->oldest_us > kStaleUs &&
+             SpillFront(&lane, &leaving)) {
+      }
+    }
     HurriedLocked(now_us);
   }
+  Settle(&leaving);
   // Down: batches are due earlier than was known. Up: the backlog is wanted.
   if (context_.save.log) context_.wake_log();
 }

@@ -37,6 +37,10 @@ namespace seganet {
 // two, but never before class 1: no class starves.
 inline constexpr int64_t kAgingUs = 5'000'000;
 
+// What is on disk and older than this when the cloud is there again is backlog from then on, so
+// that live records do not wait behind a long outage.
+inline constexpr int64_t kStaleUs = 10'000'000;
+
 // Batches of a class that together have so much are written at once where they wait at all; a chunk
 // is not made larger.
 inline constexpr size_t kChunkBytes = 64 * 1024;
@@ -127,7 +131,8 @@ class Lanes {
   // Disconnects it: what it took returns to the head of its lanes, in order.
   void Detach();
 
-  // The consumer's session with the cloud is up or down.
+  // The consumer's session with the cloud is up or down. When it comes up, stale batches that are
+  // on disk leave memory and become backlog.
   void SetConnected(bool connected, int64_t now_us);
 
   // Drops everything that waits or is in flight, counted with `reason`; what is on disk stays
