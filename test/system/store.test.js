@@ -158,6 +158,7 @@ describe('store thread', () => {
 });
 
 test('a second process on the same folder is refused, and takes over when the first is gone', async () => {
+  fs.writeFileSync(path.join(directory, 'journal'), '');
   const child = startChild();
   await child.until((output) => output.includes('"ready"'));
   const { thread, engine } = startThread({ refusedMs: 200 });
