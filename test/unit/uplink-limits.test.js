@@ -143,14 +143,15 @@ test('PUBACK quota exceeded: kept, asked less and less, shown; delivered when it
   });
   await until(() => bench.state === 'stalled', 15000);
   expect(bench.engine.ups.at(-1)).toBe(false);
-  // 32 places, tried at 0, 1, 3 and 7 s at most.
-  expect(broker.received.length).toBeLessThanOrEqual(32 * 4);
+  // 32 places at most at first, then one packet alone after 1, 3 and 7 s.
+  expect(broker.received.length).toBeLessThanOrEqual(32 + 3);
   expect(bench.engine.refused).toEqual([]);
   broker.manners = {};
   await delivered(bench);
   await until(() => bench.state === 'connected' && bench.states.at(-1).quotaWait === 0);
   expect(bench.engine.ups.at(-1)).toBe(true);
-  expect(bench.states.at(-1).refusals).toBeGreaterThanOrEqual(32);
+  // How many of the first were sent before the first refusal came is chance; until the stall it was asked twice more.
+  expect(bench.states.at(-1).refusals).toBeGreaterThanOrEqual(3);
 });
 
 test.each([0x87, 0x90, 0x99])(
