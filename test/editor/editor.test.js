@@ -3,6 +3,7 @@
 // The editor as a user sees it: our nodes in a real browser, against a running gateway.
 
 const path = require('path');
+const { lockInterfaces } = require('../fixtures/interfaces-lock');
 const { needs } = require('../tools');
 const { cleanUp } = require('../runtime/process');
 const { openEditor, nodesOf, openDialog, closeDialog } = require('./editor');
@@ -23,14 +24,18 @@ function browserPath() {
 describe('the editor', () => {
   /** @type {Awaited<ReturnType<typeof openEditor>>} */
   let editor;
+  /** @type {() => void} */
+  let unlock = () => {};
 
   beforeAll(async () => {
+    unlock = await lockInterfaces();
     const { url } = await startDemo();
     editor = await openEditor(url, { executablePath: browserPath() });
-  }, 60000);
+  }, 200000);
 
   afterAll(async () => {
     await editor?.browser.close();
+    unlock();
     cleanUp();
   });
 

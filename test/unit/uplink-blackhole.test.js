@@ -4,6 +4,7 @@
 
 const path = require('node:path');
 const { until } = require('../fixtures/broker');
+const { lockInterfaces } = require('../fixtures/interfaces-lock');
 const { Namespace } = require('../fixtures/namespace');
 const { UplinkBench } = require('../fixtures/uplink-bench');
 const { needs } = require('../tools');
@@ -12,6 +13,11 @@ const { needs } = require('../tools');
 const { test } = needs('ip', ...(process.getuid?.() === 0 ? [] : ['root']));
 
 jest.setTimeout(60000);
+
+/** @type {() => void} */
+let unlock = () => {};
+beforeAll(async () => (unlock = await lockInterfaces()), 150000);
+afterAll(() => unlock());
 
 /** @type {(() => unknown)[]} */
 const cleanups = [];
