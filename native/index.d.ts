@@ -1,8 +1,8 @@
 // Types of the native engine. The engine is the data plane: sockets, MQTT, classes, batches.
 // Numbers are plain JS numbers; times are milliseconds since the epoch; sizes are bytes unless the name says MiB.
 
-/** Record class. 1 is the most urgent. Names: 1 critical, 2 high, 3 normal, 4 bulk. */
-export type RecordClass = 1 | 2 | 3 | 4;
+/** Record class. 1 is the most urgent. Names: 1 critical, 2 high, 3 normal, 4 bulk; 5 to 8 have none. */
+export type RecordClass = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
 
 export interface EngineOptions extends LogOptions {
   /** Worker threads, 0 = one for each allowed core but the first, at least 1. Range 0..64. */
@@ -35,7 +35,7 @@ export interface LogOptions {
   log?: boolean;
   /** How long records of classes 1 and 2 wait for others that are written with them, where they have to be written, ms. Default 10, range 0..1000. */
   lingerUrgentMs?: number;
-  /** The same for classes 3 and 4. Default 50. */
+  /** The same for the other classes. Default 50. */
   lingerMs?: number;
   /** A batch that the cloud has not acknowledged after this long is written, ms; before that only when the cloud cannot be reached. Default 1000, range 0..60000. */
   patienceMs?: number;
@@ -321,4 +321,4 @@ export declare function setSocketOptions(fd: number, options: SocketOptions): st
 
 export declare const SealReason: readonly ['single', 'bytes', 'delay', 'flush', 'plan'];
 /** Names of the classes; index = class. */
-export declare const classNames: readonly ['', 'critical', 'high', 'normal', 'bulk'];
+export declare const classNames: readonly ['', 'critical', 'high', 'normal', 'bulk', '5', '6', '7', '8'];

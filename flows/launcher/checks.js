@@ -7,8 +7,7 @@ const fs = require('fs');
 const net = require('net');
 const path = require('path');
 const { durationsByClass } = require('../../nodes/lib/by-class');
-
-const CLASSES = [1, 2, 3, 4, 'critical', 'high', 'normal', 'bulk'];
+const { CLASS_WORDS, classNames } = require('../../nodes/lib/classes');
 
 /** @typedef {(value: string) => string} Check */
 
@@ -122,6 +121,11 @@ function file(value) {
   return name;
 }
 
+/** A number, or a name as it is in the list: what JSON says is not guessed at. @param {unknown} value */
+const isClass = (value) =>
+  (typeof value === 'number' && value > 0 && value in classNames) ||
+  (typeof value === 'string' && value !== '' && classNames.includes(/** @type {any} */ (value)));
+
 /** The priority node's rules as JSON. @type {Check} */
 function rules(value) {
   const example = 'for example [{"topic":"d/+/alarm","class":1}]';
@@ -136,9 +140,7 @@ function rules(value) {
   list.forEach((rule, index) => {
     const where = `rule ${index + 1}`;
     if (rule === null || typeof rule !== 'object') throw new Error(`${where} must be an object, ${example}`);
-    if (!CLASSES.includes(rule.class)) {
-      throw new Error(`${where} needs a "class": 1 (critical), 2 (high), 3 (normal) or 4 (bulk); ${example}`);
-    }
+    if (!isClass(rule.class)) throw new Error(`${where} needs a "class": ${CLASS_WORDS}; ${example}`);
     for (const [key, content] of Object.entries(rule)) {
       if (key === 'class') continue;
       if (key !== 'topic' && key !== 'device')

@@ -183,7 +183,7 @@ const VARIABLES = [
     shown: 'for ever',
     initial: always(''),
     check: checks.durations,
-    help: 'How long records wait in it, for classes 1 to 4: 0,0,7d,1d (s, m, h, d; 0 = for ever).'
+    help: 'How long records wait in it, for classes 1, 2 …: 0,0,7d,1d (s, m, h, d; 0 = for ever).'
   },
   {
     name: 'SEGANET_WHEN_FULL',

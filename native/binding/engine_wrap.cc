@@ -62,7 +62,7 @@ bool ReadLogOptions(Napi::Env env, Napi::Object object, EngineOptions* options) 
   options->drop_when_full = when_full == 1;
   if (ttl.IsUndefined()) return true;
   if (!ttl.IsArray() || ttl.As<Napi::Array>().Length() != options->ttl_s.size()) {
-    return Fail(env, "ttlS must be an array of 5 numbers, [0] unused");
+    return Fail(env, "ttlS must be an array of 9 numbers, [0] unused");
   }
   for (uint32_t c = 1; c < options->ttl_s.size(); ++c) {
     if (!ReadInt<uint32_t>(env, ttl.As<Napi::Array>().Get(c), "ttlS", 0, UINT32_MAX,

@@ -104,7 +104,7 @@ void StoreWrap::Opened(const Napi::CallbackInfo& info) {
   if (!ReadRow(env, info[0], "maxRow", &max_row)) return;
   std::array<int64_t, kClasses + 1> records{};
   if (!info[1].IsArray() || info[1].As<Napi::Array>().Length() != records.size()) {
-    Napi::TypeError::New(env, "records must be an array of 5 numbers").ThrowAsJavaScriptException();
+    Napi::TypeError::New(env, "records must be an array of 9 numbers").ThrowAsJavaScriptException();
     return;
   }
   for (uint32_t c = 1; c < records.size(); ++c) {

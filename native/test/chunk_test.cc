@@ -223,7 +223,7 @@ TEST(Chunk, ValuesThatCannotBeAreRefusedThoughTheirChecksumIsRight) {
   EXPECT_EQ(head(4, "\x02"), ChunkError::kBadVersion);
   EXPECT_EQ(head(4, {"\0", 1}), ChunkError::kBadVersion);
   EXPECT_EQ(head(5, {"\0", 1}), ChunkError::kBadHead);
-  EXPECT_EQ(head(5, "\x05"), ChunkError::kBadHead);
+  EXPECT_EQ(head(5, "\x09"), ChunkError::kBadHead);
   EXPECT_EQ(head(6, {"\0\0", 2}), ChunkError::kBadHead);
   EXPECT_EQ(head(6, "\x02"), ChunkError::kBadSums);
   EXPECT_EQ(head(8, "\x06"), ChunkError::kBadSums);
@@ -269,7 +269,7 @@ TEST(Chunk, IsAppended) {
 TEST(Chunk, WhatIsWrittenIsRead) {
   Random random;
   for (int round = 0; round < 300; ++round) {
-    const auto record_class = random.In<uint16_t>(1, 4);
+    const auto record_class = random.In<uint16_t>(1, kClasses);
     const auto epoch = random.In<uint64_t>(0, UINT64_MAX);
     ChunkWriter writer(static_cast<uint8_t>(record_class), epoch);
     std::vector<std::string> bytes(random.In<size_t>(1, 20));

@@ -55,8 +55,8 @@ TEST(Plan, UplinksHaveNoOutput) {
 
 TEST(Plan, ChecksRulesAndOptions) {
   StageSpec priority = Spec(1, StageKind::kPriority);
-  priority.default_class = 5;
-  EXPECT_EQ(Problem({priority}), "stage 1: default class must be 0 to 4");
+  priority.default_class = 9;
+  EXPECT_EQ(Problem({priority}), "stage 1: default class must be 0 to 8");
   priority.default_class = 0;
   priority.rules = {{"a/#b", "", 1}};
   EXPECT_EQ(Problem({priority}), "rule 1: 'a/#b' is not an MQTT topic filter");

@@ -1,7 +1,9 @@
 'use strict';
-// Reads settings that have one part for each class 1 to 4, such as 0,0,256,128 or 0,0,7d,1d.
+// Reads settings that have a part for each class from 1 on, such as 0,0,256,128 or 0,0,7d,1d. Classes at the end may be left
+// out: they have 0.
 
-const CLASSES = 4;
+const { CLASSES, zeroByClass } = require('./classes');
+
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86400 };
 const MAX_SECONDS = 36500 * SECONDS.d;
 
@@ -15,12 +17,14 @@ const MAX_SECONDS = 36500 * SECONDS.d;
  */
 function byClass(value, example, read, what) {
   const text = String(value ?? '').trim();
-  if (text === '') return new Array(CLASSES + 1).fill(0);
+  if (text === '') return zeroByClass();
   const parts = text.split(',').map((part) => read(part.trim()));
-  if (parts.length !== CLASSES || parts.some(Number.isNaN)) {
-    throw new RangeError(`must be four ${what}, one for each class, such as ${example}, not "${text}"`);
+  if (parts.length > CLASSES || parts.some(Number.isNaN)) {
+    throw new RangeError(
+      `must be one to eight ${what}, for the classes from 1 on, such as ${example}, not "${text}"`
+    );
   }
-  return [0, ...parts];
+  return Object.assign(zeroByClass(), [0, ...parts]);
 }
 
 /**

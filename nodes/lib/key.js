@@ -2,7 +2,7 @@
 // The de-duplication key of a batch: <gateway>/<epoch in base 36>/<class>/<sequence>, and .<part> of a part of it.
 // The epoch differs at each start of the engine; the sequence counts its batches. Described in docs/messages.md.
 
-const KEY = /^([^/+#\0]{1,128})\/([0-9a-z]{1,11})\/([1-4])\/(\d{1,16})(?:\.(\d{1,9}))?$/;
+const KEY = /^([^/+#\0]{1,128})\/([0-9a-z]{1,11})\/([1-8])\/(\d{1,16})(?:\.(\d{1,9}))?$/;
 /** Most characters of epoch, class and sequence, and what stands around them: "k":"gateway/<11>/<1>/<16>", */
 const FIELD_BYTES = '"k":"///",'.length + 11 + 1 + 16;
 

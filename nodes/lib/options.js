@@ -78,7 +78,7 @@ function text(fallback, pattern, shape) {
 }
 
 /**
- * Four numbers for the classes 1 to 4; zeros when nothing is given.
+ * Numbers for the classes from 1 on; zeros when nothing is given.
  * @param {number} max
  * @returns {Parser<number[]>} index = class
  */
@@ -87,7 +87,7 @@ function numbers(max) {
 }
 
 /**
- * Four durations for the classes 1 to 4, such as 0,0,7d,1d; zeros when nothing is given.
+ * Durations for the classes from 1 on, such as 0,0,7d,1d; zeros when nothing is given.
  * @returns {Parser<number[]>} seconds, index = class
  */
 function durations() {

@@ -1,7 +1,8 @@
 'use strict';
 // A message becomes what Engine.push() takes. Everything a flow may get wrong is refused here, in a sentence.
 
-const classNames = /** @type {const} */ (['', 'critical', 'high', 'normal', 'bulk']);
+const { CLASS_WORDS, classNames, classOf } = require('./classes');
+
 const NORMAL = 3;
 const MAX_DEVICE_BYTES = 256;
 const MAX_TOPIC_BYTES = 65535;
@@ -13,7 +14,7 @@ const FLAG = { QOS1: 1, RETAIN: 2, ENVELOPE: 4 };
  * @property {string} deviceId
  * @property {string} topic
  * @property {Buffer} payload
- * @property {number} cls class, 1..4
+ * @property {number} cls class, 1..8
  * @property {number} flags Flag bits of the native API
  * @property {number} ts ms since the epoch, 0 = now
  * @property {number} seq -1 = the device's next number
@@ -32,17 +33,12 @@ class RecordError extends Error {
 /**
  * @param {unknown} value class number, its digits, or its name
  * @param {number} fallback for undefined, null and ''
- * @returns {number} 1..4, or the fallback
+ * @returns {number} 1..8, or the fallback
  */
 function toClass(value, fallback) {
   if (value === undefined || value === null || value === '') return fallback;
-  const word = String(value).trim().toLowerCase();
-  const number = /^[1-4]$/.test(word) ? Number(word) : classNames.indexOf(/** @type {any} */ (word));
-  if (number < 1) {
-    throw new RecordError(
-      `The priority "${value}" is no class. Use 1 to 4, or critical, high, normal or bulk.`
-    );
-  }
+  const number = classOf(value);
+  if (number < 1) throw new RecordError(`The priority "${value}" is no class. Use ${CLASS_WORDS}.`);
   return number;
 }
 

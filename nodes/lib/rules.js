@@ -1,6 +1,7 @@
 'use strict';
 // Checks the rules of a priority node, from its list or from JSON text.
 
+const { CLASS_WORDS } = require('./classes');
 const { toClass } = require('./record');
 const { isBlank } = require('./options');
 
@@ -52,7 +53,7 @@ function parseRule(given, index) {
   } catch (error) {
     throw new RangeError(`${where}: ${/** @type {Error} */ (error).message}`, { cause: error });
   }
-  if (!cls) throw new RangeError(`${where} has no class: use 1 to 4, or critical, high, normal or bulk.`);
+  if (!cls) throw new RangeError(`${where} has no class: use ${CLASS_WORDS}.`);
   return /** @type {Rule} */ ({ ...(topic && { topic }), ...(device && { device }), class: cls });
 }
 

@@ -2,6 +2,7 @@
 // Takes an envelope apart: NDJSON as in docs/messages.md. Pure. It comes from a network, so each line is checked, and one
 // that is no record does not take the others with it.
 
+const { CLASSES } = require('./classes');
 const { parseKey } = require('./key');
 
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -156,7 +157,7 @@ function recordOf(fields) {
   if (typeof t !== 'string') throw new TypeError('has no topic (t)');
   if (typeof ts !== 'number') throw new TypeError('has no time (ts)');
   if (!isWhole(s, 0, 0xffffffff)) throw new TypeError('has no sequence number (s)');
-  if (!isWhole(c, 1, 4)) throw new TypeError('has no class from 1 to 4 (c)');
+  if (!isWhole(c, 1, CLASSES)) throw new TypeError(`has no class from 1 to ${CLASSES} (c)`);
   const isJson = Object.hasOwn(fields, 'p');
   if (isJson === Object.hasOwn(fields, 'b')) throw new TypeError('needs a payload: either p or b');
   if (!isJson && (typeof b !== 'string' || !BASE64.test(b)))

@@ -83,7 +83,7 @@ const methods = [
     'opened',
     () => store,
     'opened',
-    [0, [0, 0, 0, 0, 0]],
+    [0, [0, 0, 0, 0, 0, 0, 0, 0, 0]],
     [
       ['maxRow', new Set()],
       ['records', new Set()]
@@ -179,11 +179,14 @@ test('constructors name what is wrong', () => {
 test('settings of the log are checked', () => {
   const made = (/** @type {any} */ options) => () => new Engine({ workers: 1, ...options }, ignore).close();
   expect(made({ acknowledge: 'safe' })).not.toThrow();
-  expect(made({ acknowledge: 'stored', log: true, ttlS: [0, 0, 0, 60, 60], whenFull: 'drop' })).not.toThrow();
+  expect(
+    made({ acknowledge: 'stored', log: true, ttlS: [0, 0, 0, 60, 60, 0, 0, 0, 60], whenFull: 'drop' })
+  ).not.toThrow();
   expect(made({ acknowledge: 'stored' })).toThrow("acknowledge 'stored' needs the log");
   expect(made({ acknowledge: 'never' })).toThrow("acknowledge 'never' is not one of received, safe, stored");
   expect(made({ whenFull: 'explode' })).toThrow("whenFull 'explode' is not one of slow, drop");
-  for (const ttlS of [5, [1, 2], [0, 0, -1, 0, 0], 'x']) expect(made({ ttlS })).toThrow(/^ttlS must be/);
+  for (const ttlS of [5, [1, 2], [0, 0, -1, 0, 0, 0, 0, 0, 0], 'x'])
+    expect(made({ ttlS })).toThrow(/^ttlS must be/);
   for (const name of ['lingerUrgentMs', 'lingerMs', 'patienceMs', 'epoch']) {
     for (const value of [-1, NaN, 2 ** 60, '1', null]) {
       expect(made({ [name]: value })).toThrow(new RegExp(`^${name} must be a whole number`));

@@ -119,7 +119,7 @@ test('an uplink has one source, and its successor gets what was in flight', asyn
   expect(meta[9]).toBe(1);
   expect(second.release(meta[0])).toBe(true);
   expect(second.release(meta[0])).toBe(false);
-  expect(engine.stats().heldRecords).toEqual([0, 0, 0, 0, 0]);
+  expect(engine.stats().heldRecords).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0]);
   engine.close();
 });
 
@@ -130,7 +130,7 @@ test('the log: taken, committed, freed; a thread that ends gives back what it to
   uplink.name = 'to-cloud';
   engine.applyPlan(plan);
   const first = new StoreSource(engine.token, () => {});
-  first.opened(0, [0, 0, 0, 0, 0]);
+  first.opened(0, [0, 0, 0, 0, 0, 0, 0, 0, 0]);
   expect(first.due()).toBe(-1);
   pushOne(engine);
   engine.flush(stage.batch);
@@ -151,9 +151,9 @@ test('the log: taken, committed, freed; a thread that ends gives back what it to
   expect(into.toString('latin1', 0, 12)).toBe('to-cloudSGC1');
   second.committed(meta[0], 5);
   expect(engine.stats()).toMatchObject({
-    unsavedRecords: [0, 0, 0, 0, 0],
+    unsavedRecords: [0, 0, 0, 0, 0, 0, 0, 0, 0],
     storedRecords: [0, 0, 0, 1, 0],
-    backlogRecords: [0, 0, 0, 0, 0],
+    backlogRecords: [0, 0, 0, 0, 0, 0, 0, 0, 0],
     counters: { recordsStored: 1, chunksStored: 1, bytesStored: length - 8, storeFailures: 1 }
   });
   const source = new UplinkSource(engine.token, 0, () => {});

@@ -156,9 +156,9 @@ test('the plan and the counters can be read', async () => {
   expect(stats.body).toMatchObject({
     workers: [{ cpu: 1 }],
     uplinks: [{ state: 'connected', name: '127.0.0.1:1' }],
-    unsavedRecords: [0, 0, 0, 0, 0],
-    storedRecords: [0, 0, 0, 0, 0],
-    backlogRecords: [0, 0, 0, 0, 0],
+    unsavedRecords: [0, 0, 0, 0, 0, 0, 0, 0, 0],
+    storedRecords: [0, 0, 0, 0, 0, 0, 0, 0, 0],
+    backlogRecords: [0, 0, 0, 0, 0, 0, 0, 0, 0],
     log: { state: 'ready', chunks: 0, directory: expect.stringMatching(/seganet-log.engine$/) }
   });
   await helper.request().get('/seganet/engines/rank/plan').expect(404);

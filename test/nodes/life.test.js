@@ -59,7 +59,7 @@ describe('start', () => {
       patienceMs: 1000,
       lingerUrgentMs: 10,
       lingerMs: 50,
-      ttlS: [0, 0, 0, 0, 0]
+      ttlS: [0, 0, 0, 0, 0, 0, 0, 0, 0]
     });
   });
 

@@ -52,7 +52,7 @@ describe('settings', () => {
     expect(stores[0].options).toEqual({
       directory: expect.stringMatching(/.\/seganet-log\/engine$/),
       limitMiB: 1024,
-      classLimitMiB: [0, 0, 0, 0, 0],
+      classLimitMiB: [0, 0, 0, 0, 0, 0, 0, 0, 0],
       whenFull: 'slow'
     });
     expect(engines[0].plan.stages.find(({ kind }) => kind === 'uplink')).toMatchObject({ name: 'cloud' });
@@ -73,7 +73,7 @@ describe('settings', () => {
     expect(stores[0].options).toEqual({
       directory: '/var/lib/log',
       limitMiB: 64,
-      classLimitMiB: [0, 0, 0, 8, 16],
+      classLimitMiB: [0, 0, 0, 8, 16, 0, 0, 0, 0],
       whenFull: 'drop'
     });
     expect(engines[0].options).toMatchObject({
@@ -95,7 +95,7 @@ describe('settings', () => {
 
   test('a wrong one is told with its name, and the engine does not start', async () => {
     await load(withEngine({ ttl: '7d' }));
-    expect(errors()[0]).toEqual(['engine', expect.stringMatching(/"ttl" must be four times/)]);
+    expect(errors()[0]).toEqual(['engine', expect.stringMatching(/"ttl" must be one to eight times/)]);
     expect(engines).toEqual([]);
   });
 });

@@ -85,7 +85,7 @@ describe('a value that cannot be used is refused with a sentence that names the 
     ['SEGANET_UPLINK_CA', '/', /which is not a file/],
     ['SEGANET_ACKNOWLEDGE', 'maybe', /must be safe or stored or received/],
     ['SEGANET_LOG_MIB', '0', /from 1 to 1048576/],
-    ['SEGANET_LOG_TTL', '7d', /must be four times .* such as 0,0,7d,1d, not "7d"/],
+    ['SEGANET_LOG_TTL', '7w', /must be one to eight times .* such as 0,0,7d,1d, not "7w"/],
     ['SEGANET_WHEN_FULL', 'panic', /must be slow or drop/],
     ['SEGANET_BACKLOG_SHARE', '101', /from 1 to 100/],
     ['SEGANET_BACKLOG_RATE', '-1', /whole number/],

@@ -1,6 +1,7 @@
 'use strict';
 // The paper's thresholds, seen from the cloud: n devices, m bytes, t milliseconds, and class 1 beside them.
 
+const { classNames } = require('../../nodes/lib/classes');
 const { startCloud } = require('../fixtures/cloud');
 const { connectDevices, receive } = require('../fixtures/device');
 const { startGateway } = require('../fixtures/gateway');
@@ -12,7 +13,6 @@ const { describe } = needs('mosquitto');
 jest.setTimeout(60000);
 
 const maxBytes = 1024;
-const classNames = ['', 'critical', 'high', 'normal', 'bulk'];
 
 describe('batching', () => {
   /** @type {import('../fixtures/cloud').Cloud} */

@@ -41,7 +41,7 @@ describe('the command line', () => {
     [['inspect', '/tmp', '/usr'], "'/usr' is too many"],
     [['inspect', '--frob', '/tmp'], "Unknown option '--frob'"],
     [['verify', '--json', '/tmp'], "Unknown option '--json'"],
-    [['dump', '--class', '5', '/tmp'], "not '5'"],
+    [['dump', '--class', '9', '/tmp'], "not '9'"],
     [['dump', '--table', 'lost', '/tmp'], "not 'lost'"],
     [['dump', '--limit', '-1', '/tmp'], '--limit'],
     [['dump', '--limit', '1.5', '/tmp'], "not '1.5'"],
@@ -121,6 +121,7 @@ describe('inspect', () => {
     log.addChunk(1, sample('a', { class: 1 }), 'n1');
     log.addChunk(2, sample('b', { class: 3, ts: TS + 1000 }), 'n1');
     log.addChunk(3, sample('c', { class: 3, ts: TS + 2000 }), 'n2');
+    log.addChunk(6, sample('d', { class: 8, ts: TS + 500 }), 'n2');
     log.addDead(4, sample('d'));
     log.addQuarantine(5, { body: null, class: 2, records: 12 });
     log.close();
@@ -131,7 +132,7 @@ describe('inspect', () => {
     expect(code).toBe(0);
     const found = JSON.parse(out);
     const bytes = sample('a').body.length;
-    expect(found).toMatchObject({ chunks: 3, records: 24, oldest: TS, newest: TS + 2009 });
+    expect(found).toMatchObject({ chunks: 4, records: 32, oldest: TS, newest: TS + 2009 });
     expect(found.classes[2]).toEqual({
       class: 3,
       name: 'normal',
@@ -144,17 +145,20 @@ describe('inspect', () => {
     expect(found.classes[3]).toMatchObject({ name: 'bulk', chunks: 0 });
     expect(found.nodes.map((/** @type {any} */ { node, records }) => [node, records])).toEqual([
       ['n1', 16],
-      ['n2', 8]
+      ['n2', 16]
     ]);
     expect(found.dead).toMatchObject({ count: 1, records: 8 });
     expect(found.quarantine).toEqual({ count: 1, records: 12, bytes: 0 });
     expect(found.files).toEqual([{ name: 'log.db', bytes: fs.statSync(log.file).size }]);
   });
 
-  test('prints a table', () => {
+  test('prints a table, with the classes that have no name only where they wait', () => {
     const { out } = seganetLog('inspect', log.directory);
+    expect(out).toMatch(/^4 bulk +0 +0 /m);
+    expect(out).toMatch(/^8 +1 +8 /m);
+    expect(out).not.toMatch(/^[567] /m);
     expect(out).toMatch(/^3 normal +2 +16 +1020 B +2025-11-21T08:00:01\.000Z +2025-11-21T08:00:02\.009Z$/m);
-    expect(out).toMatch(/^n2 +1 +8 /m);
+    expect(out).toMatch(/^n2 +2 +16 /m);
     expect(out).toMatch(/^quarantine: 1 row, 12 records, 0 B$/m);
   });
 });

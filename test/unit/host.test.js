@@ -104,7 +104,12 @@ test('a plan that the engine refuses is told, and the plan before goes on', () =
 });
 
 describe('with a log', () => {
-  const log = { directory: '/log', limitMiB: 1, classLimitMiB: [0, 0, 0, 0, 0], whenFull: 'slow' };
+  const log = {
+    directory: '/log',
+    limitMiB: 1,
+    classLimitMiB: [0, 0, 0, 0, 0, 0, 0, 0, 0],
+    whenFull: 'slow'
+  };
 
   /** A host that holds records, with an uplink that is connected or not. */
   async function holding(count, state) {

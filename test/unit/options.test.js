@@ -1,5 +1,6 @@
 'use strict';
 
+const { zeroByClass } = require('../../nodes/lib/classes');
 const { integer, choice, text, numbers, durations, parseOptions } = require('../../nodes/lib/options');
 
 const schema = {
@@ -41,32 +42,39 @@ test('every problem is told, not the first alone', () => {
   expect(problems.map((problem) => problem.split(' ')[0])).toEqual(['"port"', '"mode"', '"host"']);
 });
 
-describe('settings of the four classes', () => {
+describe('settings of the classes', () => {
   const perClass = { mib: numbers(1000), ttl: durations() };
   const read = (config) => parseOptions(config, perClass);
 
   test.each([undefined, '', ' ', '${NOT_SET}'])('%p is zero for each', (blank) => {
     expect(read({ mib: blank, ttl: blank })).toEqual({
-      values: { mib: [0, 0, 0, 0, 0], ttl: [0, 0, 0, 0, 0] },
+      values: { mib: zeroByClass(), ttl: zeroByClass() },
       problems: []
     });
   });
 
   test('numbers and times, as text or as an array of a flow file', () => {
     expect(read({ mib: '0, 1,256,1000', ttl: '0,90s,15m,2d' }).values).toEqual({
-      mib: [0, 0, 1, 256, 1000],
-      ttl: [0, 0, 90, 900, 172800]
+      mib: [0, 0, 1, 256, 1000, 0, 0, 0, 0],
+      ttl: [0, 0, 90, 900, 172800, 0, 0, 0, 0]
     });
     expect(read({ mib: [1, 2, 3, 4], ttl: ['0', '0', '1h', '0s'] }).values).toEqual({
-      mib: [0, 1, 2, 3, 4],
-      ttl: [0, 0, 0, 3600, 0]
+      mib: [0, 1, 2, 3, 4, 0, 0, 0, 0],
+      ttl: [0, 0, 0, 3600, 0, 0, 0, 0, 0]
     });
   });
 
+  test('one to eight of them; the classes that are left out have none', () => {
+    expect(read({ mib: '7', ttl: '1m' }).values).toEqual({
+      mib: [0, 7, 0, 0, 0, 0, 0, 0, 0],
+      ttl: [0, 60, 0, 0, 0, 0, 0, 0, 0]
+    });
+    expect(read({ mib: '1,2,3,4,5,6,7,8' }).values.mib).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+  });
+
   test.each([
-    '1',
-    '1,2,3',
-    '1,2,3,4,5',
+    '1,2,3,4,5,6,7,8,9',
+    ',',
     '1,2,3,',
     '1,2,3,-4',
     '1,2,3,1001',
@@ -76,13 +84,13 @@ describe('settings of the four classes', () => {
   ])('numbers %j are refused with an example', (mib) => {
     expect(read({ mib }).problems).toEqual([
       expect.stringMatching(
-        /^"mib" must be four whole numbers from 0 to 1000, .* such as 0,0,256,128, not ".*"\. /
+        /^"mib" must be one to eight whole numbers from 0 to 1000, .* such as 0,0,256,128, not ".*"\. /
       )
     ]);
   });
 
   test.each([
-    '7d',
+    '7',
     '0,0,7,1d',
     '0,0,7w,1d',
     '0,0,7 d,1d',
@@ -92,7 +100,7 @@ describe('settings of the four classes', () => {
     '0,0,1e3s,0'
   ])('times %j are refused with an example', (ttl) => {
     expect(read({ ttl }).problems).toEqual([
-      expect.stringMatching(/^"ttl" must be four times .*0,0,7d,1d, not/)
+      expect.stringMatching(/^"ttl" must be one to eight times .*0,0,7d,1d, not/)
     ]);
   });
 });

@@ -39,13 +39,15 @@ test.each([
   ['2', 2],
   ['critical', 1],
   ['Bulk', 4],
+  [5, 5],
+  ['8', 8],
   [undefined, 3],
   ['', 3]
 ])('priority %p is class %p', (priority, cls) => {
   expect(toRecord({ ...plain, priority }).cls).toBe(cls);
 });
 
-test.each([0, 5, -1, 1.5, 'urgent', '12', {}, NaN])(
+test.each([0, 9, -1, 1.5, 'urgent', '12', {}, NaN])(
   'priority %p is refused with the classes there are',
   (priority) => {
     expect(() => toClass(priority, 3)).toThrow(/critical, high, normal or bulk/);

@@ -6,12 +6,14 @@ test('rules of the dialog are cleaned', () => {
   const list = [
     { topic: 'alarm/#', device: '', class: '1' },
     { device: 'pump-*', class: 'bulk', extra: 1 },
-    { class: 2 }
+    { class: 2 },
+    { topic: 'log', class: '8' }
   ];
   expect(parseRules(list, '')).toEqual([
     { topic: 'alarm/#', class: 1 },
     { device: 'pump-*', class: 4 },
-    { class: 2 }
+    { class: 2 },
+    { topic: 'log', class: 8 }
   ]);
 });
 

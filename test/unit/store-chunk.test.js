@@ -60,6 +60,11 @@ describe('CRC-32C', () => {
 describe('a chunk', () => {
   const whole = readChunk(golden);
 
+  test.each([5, 6, 7, 8])('of class %i is as good as any other', (cls) => {
+    const { error, head } = readChunk(patched(golden, 5, [cls]));
+    expect([error, head?.class]).toEqual(['', cls]);
+  });
+
   test('is read from the golden bytes', () => {
     expect(whole.error).toBe('');
     expect(whole.head).toEqual({ class: 3, batches: 3, records: 5, bytes: 428, epoch: 1806041088126729n });
@@ -129,7 +134,7 @@ describe('a chunk', () => {
     ['magic', 0, [0x53, 0x47, 0x43, 0x32], 'not a chunk'],
     ['a newer version', 4, [2], 'of a newer version'],
     ['class 0', 5, [0], 'damaged head'],
-    ['class 5', 5, [5], 'damaged head'],
+    ['class 9', 5, [9], 'damaged head'],
     ['no batches', 6, [0, 0], 'damaged head'],
     ['too few batches', 6, [2], 'wrong counts'],
     ['too many records', 8, [6], 'wrong counts'],

@@ -100,18 +100,23 @@ describe('commits', () => {
     await first.stop();
     const second = rig({ directory: first.directory, rows: first.rows });
     await until(() => second.events('opened').length === 1);
-    expect(second.events('opened')[0]).toMatchObject({ maxRow: 3, records: [0, 0, 0, 0, 0] });
+    expect(second.events('opened')[0]).toMatchObject({ maxRow: 3, records: [0, 0, 0, 0, 0, 0, 0, 0, 0] });
     expect(await second.save({})).toEqual([4]);
   });
 
   test('a restart tells what is on disk, by class, before anything else', async () => {
     const first = rig();
     await first.save({ class: 1, records: 5 }, { class: 4, records: 70 }, { class: 4, records: 7 });
+    for (const recordClass of [5, 6, 7, 8]) await first.save({ class: recordClass, records: recordClass });
     await first.stop();
     const second = rig({ directory: first.directory });
     second.source.push({ class: 2 });
     await until(() => second.source.log.length >= 2);
-    expect(second.source.log[0]).toEqual({ type: 'opened', maxRow: 3, records: [0, 5, 0, 0, 77] });
+    expect(second.source.log[0]).toEqual({
+      type: 'opened',
+      maxRow: 7,
+      records: [0, 5, 0, 0, 77, 5, 6, 7, 8]
+    });
   });
 
   test('stop commits what is due and what is to be deleted, and says whether it could', async () => {

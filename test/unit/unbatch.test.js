@@ -71,7 +71,7 @@ test.each([
   [JSON.stringify(line({ ts: '1' })), 'has no time (ts)'],
   [JSON.stringify(line({ s: -1 })), 'has no sequence number (s)'],
   [JSON.stringify(line({ s: 2 ** 32 })), 'has no sequence number (s)'],
-  [JSON.stringify(line({ c: 5 })), 'has no class from 1 to 4 (c)'],
+  [JSON.stringify(line({ c: 9 })), 'has no class from 1 to 8 (c)'],
   [JSON.stringify(line({ p: undefined })), 'needs a payload: either p or b'],
   [JSON.stringify(line({ b: 'AAAA' })), 'needs a payload: either p or b'],
   [JSON.stringify(line({ ...binary, b: 'A?==' })), 'has a payload that is not base64 (b)'],
@@ -186,7 +186,7 @@ describe('hostile input', () => {
       const { records, faults, count } = readEnvelope(input);
       expect([round, records.length + faults.length, count]).toEqual([round, lines(input), lines(input)]);
       for (const { deviceId, priority, seq } of records) {
-        expect([typeof deviceId, priority >= 1 && priority <= 4, Number.isInteger(seq)]).toEqual([
+        expect([typeof deviceId, priority >= 1 && priority <= 8, Number.isInteger(seq)]).toEqual([
           'string',
           true,
           true

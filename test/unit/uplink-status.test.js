@@ -2,7 +2,7 @@
 
 const { uplinkShown } = require('../../nodes/lib/uplink-status');
 
-const zeros = [0, 0, 0, 0, 0];
+const zeros = [0, 0, 0, 0, 0, 0, 0, 0, 0];
 const normal = (count) => [0, 0, 0, count, 0];
 const stats = { latency: [], heldRecords: zeros, storedRecords: zeros, backlogRecords: zeros };
 const medians = [

@@ -37,12 +37,10 @@ test.each([
   expect(render(template)).toBe(expected);
 });
 
-test('each class has its name', () => {
-  expect([1, 2, 3, 4].map((recordClass) => render('{class}', { recordClass }))).toEqual([
-    'critical',
-    'high',
-    'normal',
-    'bulk'
+test('each class has its name, from 5 on its number', () => {
+  expect([1, 2, 3, 4, 5, 6, 7, 8].map((recordClass) => render('{class}', { recordClass }))).toEqual([
+    ...['critical', 'high', 'normal', 'bulk'],
+    ...['5', '6', '7', '8']
   ]);
 });
 

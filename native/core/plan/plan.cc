@@ -35,7 +35,7 @@ Status ValidateStage(const StageSpec& spec, const ById& by_id) {
   }
   if (spec.kind == StageKind::kPriority) {
     if (spec.default_class != 0 && !ValidClass(spec.default_class)) {
-      return Status::InvalidArgument(Name(spec) + ": default class must be 0 to 4");
+      return Status::InvalidArgument(Name(spec) + ": default class must be 0 to 8");
     }
     return ValidateRules(spec.rules);
   }

@@ -22,7 +22,7 @@ Status Validate(const BatcherOptions& options) {
     return Status::InvalidArgument("batch delay (t) must be 1 to 86400000 ms");
   }
   if (options.immediate_class > kClasses) {
-    return Status::InvalidArgument("immediate class must be 0 to 4");
+    return Status::InvalidArgument("immediate class must be 0 to 8");
   }
   return {};
 }

@@ -14,7 +14,7 @@ inline constexpr uint8_t kCritical = 1;
 inline constexpr uint8_t kHigh = 2;
 inline constexpr uint8_t kNormal = 3;
 inline constexpr uint8_t kBulk = 4;
-inline constexpr uint8_t kClasses = 4;
+inline constexpr uint8_t kClasses = 8;  // the classes after kBulk have no names
 
 inline constexpr bool ValidClass(int c) { return c >= kCritical && c <= kClasses; }
 

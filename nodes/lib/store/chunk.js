@@ -2,6 +2,7 @@
 // Chunks of format 1: batches that were written to the log together (docs/log-format.md). The reader and the writer of
 // the engine are native/core/log/chunk.cc; these serve the command `seganet-log` and tests.
 
+const { CLASSES } = require('../classes');
 const { crc32c } = require('./crc32c');
 
 const MAGIC = 0x31434753; // "SGC1", read as a little-endian word
@@ -60,7 +61,7 @@ function headError(bytes) {
   if (crc32c(bytes, 0, HEAD_CRC) !== bytes.readUInt32LE(HEAD_CRC)) return 'damaged head';
   if (bytes[4] !== VERSION) return 'of a newer version';
   const { class: cls, batches } = headFields(bytes);
-  return cls < 1 || cls > 4 || batches === 0 || bytes.readUInt32LE(24) !== 0 ? 'damaged head' : '';
+  return cls < 1 || cls > CLASSES || batches === 0 || bytes.readUInt32LE(24) !== 0 ? 'damaged head' : '';
 }
 
 /** @param {Buffer} bytes @param {number} at @param {number} end @returns {number} where this entry would end, 0 = not before `end` */

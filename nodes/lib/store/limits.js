@@ -2,6 +2,8 @@
 
 // What the chunks take on disk, and what to do with one more.
 
+const { CLASSES, zeroByClass } = require('../classes');
+
 const PAGE = 4096;
 /** Of an overflow page, 4 bytes point to the next. */
 const PAGE_ROOM = PAGE - 4;
@@ -19,15 +21,15 @@ const COST_SQL = `((bytes + ${ROW_BYTES + PAGE_ROOM - 1}) / ${PAGE_ROOM} * ${PAG
 /** What is on disk, by class; index 0 is not used. */
 class Usage {
   constructor() {
-    this.chunks = [0, 0, 0, 0, 0];
-    this.records = [0, 0, 0, 0, 0];
-    this.bytes = [0, 0, 0, 0, 0];
+    this.chunks = zeroByClass();
+    this.records = zeroByClass();
+    this.bytes = zeroByClass();
   }
 
   /** @param {number} recordClass @param {number} chunks @param {number} records @param {number} bytes as costOf() counts */
   add(recordClass, chunks, records, bytes) {
     // A damaged row may tell any class; it counts as the nearest.
-    const c = Math.min(4, Math.max(1, recordClass));
+    const c = Math.min(CLASSES, Math.max(1, recordClass));
     this.chunks[c] += chunks;
     this.records[c] += records;
     this.bytes[c] += bytes;
@@ -56,7 +58,7 @@ class Usage {
 
   clone() {
     const copy = new Usage();
-    for (let c = 1; c < 5; c++) copy.add(c, this.chunks[c], this.records[c], this.bytes[c]);
+    for (let c = 1; c <= CLASSES; c++) copy.add(c, this.chunks[c], this.records[c], this.bytes[c]);
     return copy;
   }
 }

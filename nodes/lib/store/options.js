@@ -1,12 +1,13 @@
 'use strict';
 
 const path = require('node:path');
+const { CLASSES, zeroByClass } = require('../classes');
 
 /**
  * @typedef {object} StoreOptions
  * @property {string} directory folder of the log, made if need be; one store thread a folder
  * @property {number} [limitMiB] what the chunks may take on disk, default 1024, 1..1048576. The folder takes some 12 MiB more
- * @property {number[]} [classLimitMiB] the same by class 1..4 ([0] unused), 0 = no own limit
+ * @property {number[]} [classLimitMiB] the same by class 1..8 ([0] unused), 0 = no own limit
  * @property {'slow' | 'drop'} [whenFull] take no more (default), or remove the oldest chunk of the least urgent class
  * @property {number} [deadLimitMiB] dead letters, and as much again for the quarantine; default 16, 1..1048576
  * @property {number} [retryMinMs] first wait after a failure, default 250 @property {number} [retryMaxMs] default 2000
@@ -30,9 +31,9 @@ function number(name, value, fallback, min, max) {
 
 /** @param {unknown} list */
 function classLimits(list) {
-  if (list === undefined || list === null) return [0, 0, 0, 0, 0];
-  if (!Array.isArray(list) || list.length !== 5) {
-    throw new TypeError('classLimitMiB must be a list of five numbers; the first is not used.');
+  if (list === undefined || list === null) return zeroByClass();
+  if (!Array.isArray(list) || list.length !== CLASSES + 1) {
+    throw new TypeError(`classLimitMiB must be a list of ${CLASSES + 1} numbers; the first is not used.`);
   }
   return list.map((value, c) => number(`classLimitMiB[${c}]`, value, 0, 0, MIB));
 }

@@ -3,6 +3,7 @@
 const { EventEmitter } = require('node:events');
 const path = require('node:path');
 const { Worker } = require('node:worker_threads');
+const { zeroByClass } = require('../classes');
 const { Backoff } = require('../uplink/backoff');
 const { checkOptions } = require('./options');
 
@@ -43,7 +44,7 @@ class StoreThread extends EventEmitter {
     this.token = null;
     /** The latest. @type {StoreState} */
     this.state = {
-      ...{ state: 'opening', code: '', reason: '', chunks: 0, records: [0, 0, 0, 0, 0], bytes: 0 },
+      ...{ state: 'opening', code: '', reason: '', chunks: 0, records: zeroByClass(), bytes: 0 },
       ...{
         limitBytes: this.options.limitMiB * 2 ** 20,
         fileBytes: 0,

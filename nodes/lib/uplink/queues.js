@@ -1,8 +1,8 @@
 'use strict';
 
-/** @typedef {import('./slot').Slot} Slot */
+const { CLASSES } = require('../classes');
 
-const CLASSES = 4;
+/** @typedef {import('./slot').Slot} Slot */
 
 /** Batches with something to send: by class, in the order they were taken. Live ones and backlog have their own. */
 class Queues {

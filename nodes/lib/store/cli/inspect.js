@@ -2,7 +2,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { classNames } = require('../../record');
+const { classNames } = require('../../classes');
 const { isDamage } = require('./sqlite');
 const { size, plural, time, table } = require('./output');
 const { openToRead } = require('./open');
@@ -73,6 +73,14 @@ function summary(db, place, sizes) {
   };
 }
 
+/** @typedef {Sums & { class: number, name: string }} ClassSums */
+
+/** @param {ClassSums} of */
+const isNumber = (of) => of.name === String(of.class);
+
+/** @param {ClassSums} of */
+const classLabel = (of) => (isNumber(of) ? of.name : `${of.class} ${of.name}`);
+
 /** @param {Sums} sums @returns {string[]} */
 function cells(sums) {
   const times = sums.chunks === 0 ? ['', ''] : [time(sums.oldest), time(sums.newest)];
@@ -82,12 +90,14 @@ function cells(sums) {
 /** @param {ReturnType<typeof summary>} sums @returns {string[]} */
 function lines(sums) {
   const head = ['chunks', 'records', 'bytes', 'oldest', 'newest'];
+  // Few use the classes without a name: they are shown where they have something.
+  const named = sums.classes.filter((of) => !isNumber(of) || of.chunks > 0);
   return [
     sums.file,
     '',
     ...table(
       ['class', ...head],
-      [...sums.classes.map((of) => [`${of.class} ${of.name}`, ...cells(of)]), ['all', ...cells(sums)]]
+      [...named.map((of) => [classLabel(of), ...cells(of)]), ['all', ...cells(sums)]]
     ),
     ...(sums.nodes.length > 0
       ? [

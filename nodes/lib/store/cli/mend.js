@@ -1,6 +1,7 @@
 'use strict';
 // Takes a damaged chunk apart: the batches that are sound, and the bytes that remain.
 
+const { CLASSES } = require('../../classes');
 const chunks = require('../chunk');
 const { HEAD_BYTES, ENTRY_BYTES } = chunks;
 
@@ -90,7 +91,7 @@ function mend(bytes, row) {
   if (reading.error === '') {
     return { error: '', kept: { body: bytes, class: cls, records, ...times }, rest: null };
   }
-  if (entries.length === 0 || cls < 1 || cls > 4) {
+  if (entries.length === 0 || cls < 1 || cls > CLASSES) {
     return { error: reading.error, kept: null, rest: { body: bytes, records: row.records } };
   }
   const body = chunks.joinChunk(

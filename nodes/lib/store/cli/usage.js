@@ -2,7 +2,7 @@
 // The command line of seganet-log.
 
 const { parseArgs } = require('node:util');
-const { classNames } = require('../../record');
+const { CLASS_WORDS, classOf } = require('../../classes');
 const { EXIT, Trouble } = require('./trouble');
 const { TABLES } = require('./walk');
 
@@ -20,7 +20,7 @@ commands
   verify    checks the database and every chunk; lists what is damaged
   dump      prints the records as NDJSON: device, topic, ts, class, payload (JSON) or base64, key
               --table NAME      chunk (default), dead or quarantine
-              --class CLASS     1 to 4, or critical, high, normal, bulk
+              --class CLASS     1 to 8, or critical, high, normal, bulk
               --node ID         of one uplink node
               --limit N         at most N records
   repair    keeps the sound batches of damaged chunks, also of those in quarantine, and puts the rest into quarantine;
@@ -72,11 +72,8 @@ function whole(value, name) {
 /** @param {unknown} value @returns {number} 0 = all */
 function toClass(value) {
   if (value === undefined) return 0;
-  const named = classNames.findIndex((name) => name === String(value).toLowerCase());
-  const cls = named > 0 ? named : Number(value);
-  if (![1, 2, 3, 4].includes(cls)) {
-    throw usage(`--class takes 1 to 4 or one of ${classNames.slice(1).join(', ')}, not '${value}'.`);
-  }
+  const cls = classOf(value);
+  if (cls === 0) throw usage(`--class takes ${CLASS_WORDS}, not '${value}'.`);
   return cls;
 }
 

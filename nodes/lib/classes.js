@@ -1,0 +1,22 @@
+'use strict';
+// The classes of records, as in the native engine: 1 is the most urgent. Four have names; 5 to 8 are their numbers.
+
+const classNames = /** @type {const} */ (['', 'critical', 'high', 'normal', 'bulk', '5', '6', '7', '8']);
+const CLASSES = classNames.length - 1;
+/** For sentences: what a class may be written as. */
+const CLASS_WORDS = `1 to ${CLASSES}, or critical, high, normal or bulk`;
+
+/**
+ * @param {unknown} value class number, its digits, or its name in any case
+ * @returns {number} 1..8, 0 for what is no class
+ */
+function classOf(value) {
+  const word = String(value).trim().toLowerCase();
+  if (/^\d$/.test(word) && Number(word) <= CLASSES) return Number(word);
+  return Math.max(0, classNames.indexOf(/** @type {any} */ (word)));
+}
+
+/** @returns {number[]} a zero for each class; [0] is unused */
+const zeroByClass = () => new Array(CLASSES + 1).fill(0);
+
+module.exports = { classNames, CLASSES, CLASS_WORDS, classOf, zeroByClass };
