@@ -2,7 +2,7 @@
 
 /** @typedef {import('./slot').Slot} Slot */
 
-const CLASSES = 4;
+const CLASSES = 8;
 
 /** Batches with something to send: by class, in the order they were taken. Live ones and backlog have their own. */
 class Queues {
@@ -36,4 +36,4 @@ class Queues {
   }
 }
 
-exports.Queues = Queues;
+module.exports = { CLASSES, Queues };

@@ -3,7 +3,7 @@
 // Topic templates. A template is compiled once to parts; on the hot path a topic is written as bytes, never as a string.
 
 /** Names of the record classes; index = class. The same list as the engine's `classNames`. */
-const CLASS_NAMES = ['', 'critical', 'high', 'normal', 'bulk'];
+const CLASS_NAMES = ['', 'critical', 'high', 'normal', 'bulk', '5', '6', '7', '8'];
 const PLACEHOLDERS = ['gateway', 'class', 'device', 'topic'];
 const MAX_TOPIC_BYTES = 65535;
 
