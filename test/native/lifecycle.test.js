@@ -143,7 +143,7 @@ test('the log: taken, committed, freed; a thread that ends gives back what it to
   first.close();
   expect(first.take(into, meta)).toBe(-1);
   first.committed(ticket, 1);
-  expect(engine.stats().unsavedRecords).toEqual([0, 0, 0, 1, 0]);
+  expect(engine.stats().unsavedRecords).toEqual([0, 0, 0, 1, 0, 0, 0, 0, 0]);
 
   const second = new StoreSource(engine.token, () => {});
   const length = second.take(into, meta);
@@ -152,7 +152,7 @@ test('the log: taken, committed, freed; a thread that ends gives back what it to
   second.committed(meta[0], 5);
   expect(engine.stats()).toMatchObject({
     unsavedRecords: [0, 0, 0, 0, 0, 0, 0, 0, 0],
-    storedRecords: [0, 0, 0, 1, 0],
+    storedRecords: [0, 0, 0, 1, 0, 0, 0, 0, 0],
     backlogRecords: [0, 0, 0, 0, 0, 0, 0, 0, 0],
     counters: { recordsStored: 1, chunksStored: 1, bytesStored: length - 8, storeFailures: 1 }
   });

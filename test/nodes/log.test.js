@@ -80,7 +80,7 @@ describe('settings', () => {
       acknowledge: 'stored',
       log: true,
       whenFull: 'drop',
-      ttlS: [0, 0, 0, 604800, 3600],
+      ttlS: [0, 0, 0, 604800, 3600, 0, 0, 0, 0],
       lingerMs: 20
     });
   });
@@ -94,7 +94,7 @@ describe('settings', () => {
   });
 
   test('a wrong one is told with its name, and the engine does not start', async () => {
-    await load(withEngine({ ttl: '7d' }));
+    await load(withEngine({ ttl: '7w' }));
     expect(errors()[0]).toEqual(['engine', expect.stringMatching(/"ttl" must be one to eight times/)]);
     expect(engines).toEqual([]);
   });

@@ -93,7 +93,7 @@ describe('a value that cannot be used is refused with a sentence that names the 
     ['SEGANET_RULES', '[', /is not JSON/],
     ['SEGANET_RULES', '{}', /must be a JSON array/],
     ['SEGANET_RULES', '[null]', /rule 1 must be an object/],
-    ['SEGANET_RULES', '[{"topic":"a","class":1},{"topic":"a","class":5}]', /rule 2 needs a "class"/],
+    ['SEGANET_RULES', '[{"topic":"a","class":1},{"topic":"a","class":9}]', /rule 2 needs a "class"/],
     ['SEGANET_RULES', '[{"topik":"a","class":1}]', /rule 1 has an unknown key "topik"/],
     ['SEGANET_RULES', '[{"topic":7,"class":1}]', /"topic" must be text/]
   ])('%s=%s', (name, value, sentence) => {

@@ -1,5 +1,6 @@
 'use strict';
 
+const { clientIdsOf, parseGroups, parseSockets } = require('./group-options');
 const { badCharacter } = require('./topics');
 
 /**
@@ -18,7 +19,12 @@ const { badCharacter } = require('./topics');
  * @property {TlsFiles} [tlsFiles] instead of the same in `tls`; read at each connection, and a change makes a new one
  * @property {string} [minTls] 'TLSv1.3' (default) or 'TLSv1.2'
  * @property {string} gateway value of {gateway}
- * @property {string} [clientId] default: gateway
+ * @property {string} [clientId] default: gateway. With several sessions -1, -2 … is added
+ * @property {string | number[][]} [groups] classes by session, most urgent first, default '1,2/3,4'; 'all' = one session
+ * @property {string} [priority] by session with commas, '' = defaults: SO_PRIORITY, 0..6 @property {string} [dscp] 0..63
+ * @property {string} [notSentLowat] bytes that wait in the kernel at most @property {string} [sendBuffer] bytes, 0 = the system's
+ * @property {number} [reserve] part of the window that only live records of class 1 may fill, 0..1, default 0.25; one place at least
+ *   where class 1 shares a session and the window has two or more
  * @property {string} [username] @property {string} [password]
  * @property {4 | 5 | '4' | '5'} [protocolVersion] default 5
  * @property {number} [keepalive] seconds, default 30, 0 = off
@@ -37,7 +43,14 @@ const { badCharacter } = require('./topics');
 
 /** @typedef {{host: string, port: number, secure: boolean}} Address */
 
-/** @typedef {Required<Omit<UplinkOptions, 'url' | 'username' | 'password' | 'protocolVersion'>> & Address & {username?: string, password?: string, protocolVersion: 4 | 5}} CheckedOptions */
+/** @typedef {'url' | 'username' | 'password' | 'protocolVersion' | 'groups' | 'priority' | 'dscp' | 'notSentLowat' | 'sendBuffer'} Rewritten */
+
+/**
+ * By session: classes, client ids, what the sockets get.
+ * @typedef {{groups: number[][], clientIds: string[], sockets: import('./group-options').SocketPlan[]}} Groups
+ */
+
+/** @typedef {Required<Omit<UplinkOptions, Rewritten>> & Address & Groups & {username?: string, password?: string, protocolVersion: 4 | 5}} CheckedOptions */
 
 /** @type {Record<string, boolean>} */
 const SCHEMES = { 'mqtts:': true, 'ssl:': true, 'tls:': true, 'mqtt:': false, 'tcp:': false };
@@ -73,11 +86,11 @@ function oneOf(name, value, fallback, allowed) {
   return value;
 }
 
-/** @param {unknown} value */
-function share(value) {
-  if (value === undefined || value === null || value === '') return 0.5;
+/** @param {string} name @param {unknown} value @param {number} fallback */
+function share(name, value, fallback) {
+  if (value === undefined || value === null || value === '') return fallback;
   const n = Number(value);
-  if (!(n >= 0 && n <= 1)) throw new TypeError(`backlogShare is ${value}; it must be from 0 to 1.`);
+  if (!(n >= 0 && n <= 1)) throw new TypeError(`${name} is ${value}; it must be from 0 to 1.`);
   return n;
 }
 
@@ -102,13 +115,19 @@ function checkOptions(options, defaultNative) {
   if (bad) throw new TypeError(`The gateway id '${gateway}' ${bad}.`);
   const day = 86400000;
   const version = String(options.protocolVersion ?? '');
+  const groups = parseGroups(options.groups);
+  const clientId = options.clientId || gateway;
   return {
     ...parseUrl(options.url),
     tls: checkTls(options.tls),
     tlsFiles: options.tlsFiles ?? {},
     minTls: oneOf('minTls', options.minTls, 'TLSv1.3', ['TLSv1.3', 'TLSv1.2']),
     gateway,
-    clientId: options.clientId || gateway,
+    clientId,
+    groups,
+    clientIds: clientIdsOf(clientId, groups.length),
+    sockets: parseSockets(options, groups.length),
+    reserve: share('reserve', options.reserve, 0.25),
     username: options.username || undefined,
     password: options.password || undefined,
     protocolVersion: oneOf('protocolVersion', version, '5', ['4', '5']) === '5' ? 5 : 4,
@@ -123,7 +142,7 @@ function checkOptions(options, defaultNative) {
     userTimeoutMs: number('userTimeoutMs', options.userTimeoutMs, 10000, 0, day),
     retryMs: number('retryMs', options.retryMs, 1000, 1, day),
     backlogRate: number('backlogRate', options.backlogRate, 5000, 0, 1e9),
-    backlogShare: share(options.backlogShare),
+    backlogShare: share('backlogShare', options.backlogShare, 0.5),
     nativePath: options.nativePath ?? defaultNative
   };
 }

@@ -36,4 +36,5 @@ class Queues {
   }
 }
 
+exports.CLASSES = CLASSES;
 exports.Queues = Queues;
