@@ -11,8 +11,13 @@ const schema = {
   format: choice(/** @type {const} */ (['ndjson']), 'ndjson'),
   minDevices: integer(0, 1000000, 50),
   maxBytes: integer(64, 1048576, 1024),
-  maxDelayMs: integer(1, 3600000, 1000)
+  maxDelayMs: integer(1, 3600000, 1000),
+  flush: choice(/** @type {const} */ (['limits', 'adaptive']), 'limits'),
+  gapMs: integer(0, 1000, 5)
 };
+
+/** The engine's limit for a batch whose size follows the link. */
+const ADAPTIVE_BYTES = 65536;
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
@@ -24,7 +29,7 @@ module.exports = function (RED) {
     RED.nodes.createNode(this, config);
     const member = join(RED, this, config, schema, (settings, { gatewayId }) => ({
       kind: 'batch',
-      settings: { ...settings, maxBytes: withoutKey(settings, gatewayId), immediateClass: 1 },
+      settings: { ...thresholds(settings, gatewayId), immediateClass: 1 },
       shown
     }));
     if (!member) return;
@@ -46,6 +51,18 @@ module.exports = function (RED) {
 
   RED.nodes.registerType('seganet-batch', Batch);
 };
+
+/**
+ * @template {{ mode: string, flush: string, minDevices: number, maxBytes: number }} T
+ * @param {T} settings
+ * @param {string} gatewayId
+ * @returns {T} adaptive: n and m are not the user's, whatever the flow still has of them
+ */
+function thresholds(settings, gatewayId) {
+  const own = settings.flush === 'adaptive' ? { minDevices: 0, maxBytes: ADAPTIVE_BYTES } : {};
+  const chosen = { ...settings, ...own };
+  return { ...chosen, maxBytes: withoutKey(chosen, gatewayId) };
+}
 
 /**
  * @param {{ mode: string, maxBytes: number }} settings

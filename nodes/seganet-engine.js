@@ -3,12 +3,14 @@
 const os = require('node:os');
 const path = require('node:path');
 const { EngineHost } = require('./lib/host');
-const { integer, choice, text, numbers, durations, parseOptions } = require('./lib/options');
+const { integer, choice, text, numbers, durations, weights, parseOptions } = require('./lib/options');
 const { Status } = require('./lib/status');
 const { addEndpoints } = require('./lib/admin');
 const parts = require('./lib/parts');
 
 const MAX_LOG_MIB = 1048576;
+const MAX_RECORDS = 1e9;
+const MAX_RATE = 1e7;
 
 const schema = {
   gatewayId: text('', /^[^/+#\0]{1,128}$/, 'up to 128 characters without /, + and #'),
@@ -24,6 +26,10 @@ const schema = {
   logMiB: integer(1, MAX_LOG_MIB, 1024),
   logClassMiB: numbers(MAX_LOG_MIB),
   ttl: durations(),
+  weights: weights(),
+  agingMs: integer(0, 3600000, 5000),
+  classRate: numbers(MAX_RATE),
+  classQueue: numbers(MAX_RECORDS),
   whenFull: choice(/** @type {const} */ (['slow', 'drop']), 'slow'),
   patienceMs: integer(0, 60000, 1000),
   lingerUrgentMs: integer(0, 1000, 10),
@@ -41,8 +47,10 @@ module.exports = function (RED) {
     this.host = null;
     const { values, problems } = parseOptions(config, schema);
     if (problems.length > 0) return fail(this, 'wrong setting', problems.join(' '));
-    const { gatewayId, fastPath, maxPacketKiB, logDir, logMiB, logClassMiB, ttl, ...engine } = values;
+    const { gatewayId, fastPath, maxPacketKiB, logDir, logMiB, logClassMiB, ...rest } = values;
+    const { ttl: ttlS, classRate: ratePerS, classQueue: queueRecords, ...engine } = rest;
     const { acknowledge, whenFull } = values;
+    const byClass = { ttlS, ratePerS, queueRecords };
     const directory = logDir || path.join(RED.settings.userDir || process.cwd(), 'seganet-log', this.id);
     const log = { directory, limitMiB: logMiB, classLimitMiB: logClassMiB, whenFull };
     try {
@@ -53,8 +61,8 @@ module.exports = function (RED) {
           fastPath,
           engine: {
             ...engine,
+            ...byClass,
             maxPacketBytes: maxPacketKiB * 1024,
-            ttlS: ttl,
             log: acknowledge !== 'received'
           },
           log: acknowledge === 'received' ? null : log

@@ -1,12 +1,15 @@
 'use strict';
 
+const { parseDevices } = require('./lib/device-classes');
 const { join } = require('./lib/join');
 const { integer, text } = require('./lib/options');
 const { rate } = require('./lib/status');
 
 const schema = {
   host: text('127.0.0.1', /^[0-9a-zA-Z.:-]+$/, 'a local address such as 127.0.0.1 or 0.0.0.0'),
-  port: integer(0, 65535, 1883)
+  port: integer(0, 65535, 1883),
+  devices: (/** @type {unknown} */ value) => value,
+  devicesJson: (/** @type {unknown} */ value) => value
 };
 
 /** @param {import('node-red').NodeAPI} RED */
@@ -17,7 +20,11 @@ module.exports = function (RED) {
    */
   function MqttDevices(config) {
     RED.nodes.createNode(this, config);
-    join(RED, this, config, schema, (listener) => ({ kind: 'source', settings: {}, listener, shown }));
+    join(RED, this, config, schema, ({ devices, devicesJson, ...listener }) => {
+      const registered = parseDevices(devices, devicesJson);
+      const settings = registered.length > 0 ? { devices: registered } : {};
+      return { kind: 'source', settings, listener, shown };
+    });
   }
 
   RED.nodes.registerType('seganet-mqtt-devices', MqttDevices);
@@ -27,10 +34,12 @@ module.exports = function (RED) {
 function shown(rates, stats, member) {
   const trouble = member.host.waitsFor(stats);
   if (trouble) return { fill: 'red', shape: 'ring', text: `waiting: ${trouble}` };
+  const { slowedFrom = 0 } = stats;
+  const figures = `${stats.devices} devices · ${rate(rates.recordsOut)}/s`;
+  // Others still come in.
+  if (slowedFrom > 1) {
+    return { fill: 'yellow', shape: 'ring', text: `slowed from class ${slowedFrom} · ${figures}` };
+  }
   if (stats.slowed) return { fill: 'yellow', shape: 'ring', text: 'slowed (memory)' };
-  return {
-    fill: 'green',
-    shape: 'dot',
-    text: `${member.port} · ${stats.devices} devices · ${rate(rates.recordsOut)}/s`
-  };
+  return { fill: 'green', shape: 'dot', text: `${member.port} · ${figures}` };
 }

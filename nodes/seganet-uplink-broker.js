@@ -3,6 +3,7 @@
 const { BrokerLink } = require('./lib/broker-link');
 const { integer, choice, text, parseOptions } = require('./lib/options');
 const { brokerAddress, tlsOptions, tlsFiles } = require('./lib/broker-options');
+const { parseGroups, parseSockets } = require('./lib/uplink/group-options');
 
 const STOP_MS = 2000;
 
@@ -16,6 +17,13 @@ const schema = {
   inflight: integer(1, 1024, 32),
   backlogRate: integer(0, 10000000, 5000),
   backlogShare: integer(1, 100, 50),
+  // Checked together: the lists have as many parts as there are groups.
+  groups: text(''),
+  reserve: integer(0, 100, 25),
+  priority: text(''),
+  dscp: text(''),
+  notSentLowat: text(''),
+  sendBuffer: text(''),
   ackTimeoutMs: integer(1000, 3600000, 15000),
   userTimeoutMs: integer(0, 3600000, 10000),
   reconnectMinMs: integer(10, 600000, 500),
@@ -38,8 +46,9 @@ module.exports = function (RED) {
     this.link = null;
     const { values, problems } = parseOptions({ ...config, ...given(this.credentials) }, schema);
     if (problems.length > 0) return void this.error(problems.join(' '));
-    const { tls: tlsId, protocolVersion, backlogShare, username, password, ...options } = values;
+    const { tls: tlsId, protocolVersion, backlogShare, reserve, username, password, ...options } = values;
     try {
+      parseSockets(options, parseGroups(options.groups).length);
       const { url, warning } = brokerAddress(values.url);
       if (warning) this.warn(warning);
       const files = tlsFiles(configOf(RED, tlsId), (name) =>
@@ -52,6 +61,7 @@ module.exports = function (RED) {
         ...(files && { tlsFiles: files }),
         protocolVersion: Number(protocolVersion),
         backlogShare: backlogShare / 100,
+        reserve: reserve / 100,
         ...(username && { username }),
         ...(password && { password })
       });

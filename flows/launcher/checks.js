@@ -6,8 +6,10 @@
 const fs = require('fs');
 const net = require('net');
 const path = require('path');
-const { durationsByClass } = require('../../nodes/lib/by-class');
+const { durationsByClass, numbersByClass, weightsByClass } = require('../../nodes/lib/by-class');
 const { CLASS_WORDS, classNames } = require('../../nodes/lib/classes');
+const { parseDevices } = require('../../nodes/lib/device-classes');
+const { parseGroups } = require('../../nodes/lib/uplink/group-options');
 
 /** @typedef {(value: string) => string} Check */
 
@@ -69,10 +71,57 @@ function cpuList(value) {
   return value;
 }
 
-/** Four times, one for each class. @type {Check} */
+/** Times by class. @type {Check} */
 function durations(value) {
   durationsByClass(value);
   return value;
+}
+
+/** Numbers by class. @param {number} most @returns {Check} */
+function numbers(most) {
+  return (value) => {
+    numbersByClass(value, most);
+    return value;
+  };
+}
+
+/** Weights by class. @type {Check} */
+function weights(value) {
+  weightsByClass(value);
+  return value;
+}
+
+/** The classes of each session. @type {Check} */
+function sessions(value) {
+  told(() => parseGroups(value));
+  return value;
+}
+
+/** A number for each session; how many there may be is known with SEGANET_SESSIONS only. @param {number} most @returns {Check} */
+function bySession(most) {
+  return (value) => {
+    const isGood = (/** @type {string} */ part) => /^\s*\d*\s*$/.test(part) && Number(part) <= most;
+    if (value.split(',').every(isGood)) return value;
+    throw new Error(`must be a whole number from 0 to ${most} for each session, such as 6,0, not "${value}"`);
+  };
+}
+
+/** The classes of registered devices, as JSON. @type {Check} */
+function deviceClasses(value) {
+  return JSON.stringify(told(() => parseDevices([], value)));
+}
+
+/**
+ * What another part says as a sentence of its own.
+ * @template T @param {() => T} read @returns {T}
+ */
+function told(read) {
+  try {
+    return read();
+  } catch (error) {
+    const reason = /** @type {Error} */ (error).message.replace(/\.$/, '');
+    throw new Error(`cannot be used: ${reason}`, { cause: error });
+  }
 }
 
 /** @type {Check} */
@@ -162,6 +211,11 @@ module.exports = {
   gatewayId,
   cpuList,
   durations,
+  numbers,
+  weights,
+  sessions,
+  bySession,
+  deviceClasses,
   uplinkUrl,
   file,
   rules,

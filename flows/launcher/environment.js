@@ -4,6 +4,7 @@
 
 const crypto = require('crypto');
 const fs = require('fs');
+const { parseGroups } = require('../../nodes/lib/uplink/group-options');
 const checks = require('./checks');
 const { ConfigError } = require('./config-error');
 const { VARIABLES } = require('./variables');
@@ -12,7 +13,7 @@ const { VARIABLES } = require('./variables');
 
 /** Checks of values that only make sense together. @param {Values} values @returns {string[]} */
 function problemsTogether(values) {
-  return [...editorProblems(values), ...certificateProblems(values)];
+  return [...editorProblems(values), ...certificateProblems(values), ...sessionProblems(values)];
 }
 
 /** @param {Values} values @returns {string[]} */
@@ -62,6 +63,22 @@ function certificateProblems(values) {
     }
   }
   return problems.filter((problem) => problem !== '' && problem !== undefined);
+}
+
+/** A list with more parts than there are sessions was written for others. @param {Values} values @returns {string[]} */
+function sessionProblems(values) {
+  const count = parseGroups(values.SEGANET_SESSIONS).length;
+  const lists = [
+    'SEGANET_UPLINK_PRIORITY',
+    'SEGANET_UPLINK_DSCP',
+    'SEGANET_NOTSENT_LOWAT',
+    'SEGANET_SEND_BUFFER'
+  ];
+  return lists.flatMap((name) => {
+    const parts = values[name].split(',').length;
+    const has = `${name} has ${parts} parts, but SEGANET_SESSIONS ${values.SEGANET_SESSIONS} makes ${count}`;
+    return parts > count ? [`${has}. Give one for each session, the most urgent first.`] : [];
+  });
 }
 
 /** @param {string} name @param {string} file @returns {string} */

@@ -98,11 +98,58 @@ const VARIABLES = [
     help: 'Topic of a batch; also {device} and {topic}.'
   },
   {
+    name: 'SEGANET_SESSIONS',
+    initial: always('1,2/3,4'),
+    check: checks.sessions,
+    help: 'MQTT sessions with the cloud: classes by comma, sessions by slash; all = one.'
+  },
+  {
+    name: 'SEGANET_RESERVE',
+    initial: always('25'),
+    check: checks.integer(0, 100),
+    help: 'Percent of SEGANET_INFLIGHT that only class 1 may fill.'
+  },
+  {
+    name: 'SEGANET_UPLINK_PRIORITY',
+    shown: '6,0',
+    initial: always(''),
+    check: checks.bySession(6),
+    help: 'SO_PRIORITY of each session, most urgent first.'
+  },
+  {
+    name: 'SEGANET_UPLINK_DSCP',
+    shown: '46,0',
+    initial: always(''),
+    check: checks.bySession(63),
+    help: 'DSCP mark of each session.'
+  },
+  {
+    name: 'SEGANET_NOTSENT_LOWAT',
+    shown: '0,16384',
+    initial: always(''),
+    check: checks.bySession(67108864),
+    help: 'Bytes a session may have in the kernel unsent; 0 = as many as it takes.'
+  },
+  {
+    name: 'SEGANET_SEND_BUFFER',
+    shown: '0,0',
+    initial: always(''),
+    check: checks.bySession(67108864),
+    help: 'Send buffer of each session, bytes; 0 = the system decides.'
+  },
+  {
     name: 'SEGANET_RULES',
     shown: 'none',
     initial: always(''),
     check: checks.rules,
     help: 'Priority rules, JSON: [{"topic":"d/+/alarm","class":1}]. First match wins.'
+  },
+  {
+    name: 'SEGANET_DEVICE_CLASSES',
+    shown: 'none',
+    initial: always(''),
+    check: checks.deviceClasses,
+    help: 'Classes of registered devices, JSON: [{"device":"pump-*","class":2}].'
   },
   {
     name: 'SEGANET_BATCH_MODE',
@@ -133,6 +180,18 @@ const VARIABLES = [
     initial: always('1000'),
     check: checks.integer(1, 3600000),
     help: 'A batch is sealed when its oldest record is this old.'
+  },
+  {
+    name: 'SEGANET_BATCH_FLUSH',
+    initial: always('limits'),
+    check: checks.oneOf('limits', 'adaptive'),
+    help: 'limits (the three above), or adaptive: whenever the uplink has room, by SEGANET_BATCH_MS at the latest.'
+  },
+  {
+    name: 'SEGANET_BATCH_GAP_MS',
+    initial: always('5'),
+    check: checks.integer(0, 1000),
+    help: 'adaptive: a batch stays open at least so long.'
   },
   {
     name: 'SEGANET_WORKERS',
@@ -183,13 +242,39 @@ const VARIABLES = [
     shown: 'for ever',
     initial: always(''),
     check: checks.durations,
-    help: 'How long records wait in it, for classes 1, 2 …: 0,0,7d,1d (s, m, h, d; 0 = for ever).'
+    help: 'How long records wait, live or in the log, for classes 1, 2 …: 0,0,7d,1d (s, m, h, d; 0 = for ever).'
+  },
+  {
+    name: 'SEGANET_CLASS_WEIGHTS',
+    initial: always('0,8,4,1'),
+    check: checks.weights,
+    help: 'Shares of classes 2, 3 … when several wait; 0 for class 1, which always goes first.'
+  },
+  {
+    name: 'SEGANET_AGING_MS',
+    initial: always('5000'),
+    check: checks.integer(0, 3600000),
+    help: 'A class that waits so long counts like the one above it; 0 = never.'
+  },
+  {
+    name: 'SEGANET_CLASS_RATE',
+    shown: 'no limit',
+    initial: always(''),
+    check: checks.numbers(1e7),
+    help: 'Records a second to the cloud, for classes 1, 2 …: 0,0,0,100 (0 = no limit).'
+  },
+  {
+    name: 'SEGANET_CLASS_QUEUE',
+    shown: 'no limit',
+    initial: always(''),
+    check: checks.numbers(1e9),
+    help: 'Records in memory, for classes 1, 2 …: 0,0,0,5000; beyond: SEGANET_WHEN_FULL.'
   },
   {
     name: 'SEGANET_WHEN_FULL',
     initial: always('slow'),
     check: checks.oneOf('slow', 'drop'),
-    help: 'Memory or log full: slow lets devices wait, drop gives up the lowest class, oldest first.'
+    help: 'Memory, log or a queue full: slow lets devices wait, drop gives up the lowest class, oldest first.'
   },
   {
     name: 'SEGANET_BACKLOG_RATE',

@@ -2,7 +2,9 @@
 // One uplink broker's thread: made when an engine has a use for it, stopped when the broker node is closed or the
 // engine has drained. A broker serves one engine at a time, because a session belongs to one queue.
 
-const { uplink } = require('./parts');
+const { NetworkWatch } = require('./network-watch');
+const parts = require('./parts');
+const { anyConnected } = require('./sessions');
 
 /**
  * @typedef {import('./parts').UplinkThread} UplinkThread
@@ -36,6 +38,17 @@ class BrokerLink {
     this.state = { state: 'stopped' };
     /** @type {(sentence: string) => void} */
     this.onProblem = () => {};
+    this.network_ = new NetworkWatch({
+      check: async (address) => parts.net().checkUplink(address),
+      changed: (network) => (this.state = { ...this.state, network }),
+      warn: (sentence) => this.onProblem(sentence)
+    });
+  }
+
+  /** @param {UplinkState} state on change, and once a second */
+  follow_(state) {
+    this.network_.follow(state);
+    this.state = { ...state, network: this.network_.view };
   }
 
   /**
@@ -87,7 +100,8 @@ class BrokerLink {
     const thread = this.thread_;
     this.thread_ = null;
     if (thread) {
-      const waitMs = this.state.state === 'connected' ? timeoutMs : 0;
+      const waitMs = anyConnected(this.state) ? timeoutMs : 0;
+      this.network_.stop();
       this.stopping_ = Promise.resolve(thread.stop(waitMs)).catch((error) =>
         this.onProblem(`The uplink thread did not stop cleanly: ${error.message}`)
       );
@@ -115,7 +129,7 @@ class BrokerLink {
    * @param {UplinkStages} stages
    */
   start_(host, uplinkNumber, token, stages) {
-    const { UplinkThread } = uplink();
+    const { UplinkThread } = parts.uplink();
     const clientId = /** @type {{ clientId?: string }} */ (this.options_).clientId || host.gatewayId;
     let thread;
     try {
@@ -128,7 +142,7 @@ class BrokerLink {
     this.token_ = token;
     this.state = { state: 'connecting' };
     thread.on('state', (state) => {
-      if (this.thread_ === thread) this.state = state;
+      if (this.thread_ === thread) this.follow_(state);
     });
     thread.on('problem', ({ reason }) => this.onProblem(reason));
     thread.setStages(stages);

@@ -6,11 +6,13 @@ const { CLASSES, zeroByClass } = require('./classes');
 
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86400 };
 const MAX_SECONDS = 36500 * SECONDS.d;
+const DEFAULT_WEIGHTS = [0, 0, 8, 4, 1, 1, 1, 1, 1];
+const MAX_WEIGHT = 1000;
 
 /**
  * @param {unknown} value text, or an array of a flow file
  * @param {string} example
- * @param {(part: string) => number} read NaN for what is none
+ * @param {(part: string, recordClass: number) => number} read NaN for what is none
  * @param {string} what
  * @returns {number[]} by class; [0] is unused, zeros when nothing is given
  * @throws {RangeError} whose message completes "<label> …", without the full stop
@@ -18,7 +20,7 @@ const MAX_SECONDS = 36500 * SECONDS.d;
 function byClass(value, example, read, what) {
   const text = String(value ?? '').trim();
   if (text === '') return zeroByClass();
-  const parts = text.split(',').map((part) => read(part.trim()));
+  const parts = text.split(',').map((part, index) => read(part.trim(), index + 1));
   if (parts.length > CLASSES || parts.some(Number.isNaN)) {
     throw new RangeError(
       `must be one to eight ${what}, for the classes from 1 on, such as ${example}, not "${text}"`
@@ -51,4 +53,21 @@ function durationsByClass(value) {
   return byClass(value, '0,0,7d,1d', read, 'times of at most 100 years with a unit (s, m, h, d; 0 = never)');
 }
 
-module.exports = { numbersByClass, durationsByClass };
+/**
+ * Class 1 has none, it always goes first; its place is kept, so that all lists begin with class 1. What is left out has 1.
+ * @param {unknown} value
+ * @returns {number[]} weights by class
+ */
+function weightsByClass(value) {
+  if (String(value ?? '').trim() === '') return [...DEFAULT_WEIGHTS];
+  const read = (/** @type {string} */ part, /** @type {number} */ recordClass) => {
+    const weight = /^\d+$/.test(part) ? Number(part) : NaN;
+    const fits = recordClass === 1 ? weight === 0 : weight >= 1 && weight <= MAX_WEIGHT;
+    return fits ? weight : NaN;
+  };
+  const what = `weights: 0 for class 1, which always goes first, then whole numbers from 1 to ${MAX_WEIGHT}`;
+  const weights = byClass(value, '0,8,4,1', read, what);
+  return weights.map((weight, c) => (c > 1 && weight === 0 ? 1 : weight));
+}
+
+module.exports = { numbersByClass, durationsByClass, weightsByClass };

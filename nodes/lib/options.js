@@ -2,7 +2,7 @@
 // Reads a node's properties. A property may come from the dialog (string), from a flow file (number) or from the
 // environment (string), so each is parsed and checked here, once; a refusal is a sentence with a remedy.
 
-const { numbersByClass, durationsByClass } = require('./by-class');
+const { numbersByClass, durationsByClass, weightsByClass } = require('./by-class');
 
 /**
  * Turns one property into its value. Throws a RangeError whose message completes "<label> …".
@@ -95,6 +95,14 @@ function durations() {
 }
 
 /**
+ * Weights such as 0,8,4,1: class 1 has none.
+ * @returns {Parser<number[]>} index = class
+ */
+function weights() {
+  return (value) => sentence(() => weightsByClass(value));
+}
+
+/**
  * @template T
  * @param {() => T} parse
  * @returns {T}
@@ -132,4 +140,4 @@ function parseOptions(config, schema) {
   return { values: /** @type {any} */ (values), problems };
 }
 
-module.exports = { integer, choice, text, numbers, durations, parseOptions, isBlank };
+module.exports = { integer, choice, text, numbers, durations, weights, parseOptions, isBlank };

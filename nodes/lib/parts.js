@@ -24,6 +24,23 @@
  * @property {number} [acknowledged]
  * @property {number} [redelivered]
  * @property {number} [failed]
+ * @property {SessionState[]} [sessions] one for each group of classes, the most urgent first
+ * @property {NetworkView | null} [network] what is known of the interface that they leave by
+ *
+ * @typedef {object} SessionState
+ * @property {number} group from 1 @property {number[]} classes @property {string} clientId
+ * @property {UplinkState['state']} state @property {string} code @property {string} reason
+ * @property {number} rttMs @property {number} oldestMs @property {number} inflight @property {number} backlogInflight
+ * @property {number} published @property {number} acknowledged @property {number} batchBytes
+ * @property {number} priority @property {number} dscp @property {string} localAddress
+ *
+ * @typedef {object} NetworkView whether an interface sends urgent packets first
+ * @property {string} interface '' = not found @property {boolean} ok
+ * @property {string} kind such as htb, prio, pfifo_fast, none @property {string} reason
+ * @property {{ name: string, bytes: number, packets: number, dropped: number, backlogBytes: number }[]} bands
+ *
+ * @typedef {object} Net
+ * @property {(localAddress: string) => Promise<NetworkView | null>} checkUplink
  *
  * @typedef {object} Uplink
  * @property {UplinkThreadClass} UplinkThread
@@ -50,7 +67,7 @@
  * @property {new (options: StoreOptions) => StoreThread} StoreThread
  */
 
-/** @type {{ native?: Native, uplink?: Uplink, store?: Store }} */
+/** @type {{ native?: Native, uplink?: Uplink, store?: Store, net?: Net }} */
 const replaced = {};
 
 /** @returns {Native} throws the loader's Error when the addon cannot be loaded */
@@ -68,14 +85,20 @@ function store() {
   return replaced.store ?? require('./store/index.js');
 }
 
+/** @returns {Net} */
+function net() {
+  return replaced.net ?? require('./net/index.js');
+}
+
 /**
  * For tests: puts other parts in place; without an argument the real ones are used again.
- * @param {{ native?: any, uplink?: any, store?: any }} [parts]
+ * @param {{ native?: any, uplink?: any, store?: any, net?: any }} [parts]
  */
 function replaceParts(parts = {}) {
   replaced.native = parts.native;
   replaced.uplink = parts.uplink;
   replaced.store = parts.store;
+  replaced.net = parts.net;
 }
 
-module.exports = { native, uplink, store, replaceParts };
+module.exports = { native, uplink, store, net, replaceParts };

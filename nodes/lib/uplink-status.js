@@ -1,6 +1,7 @@
 'use strict';
 // What the canvas shows under an uplink node: the state of its broker, and what waits for it.
 
+const { odd, classList } = require('./sessions');
 const { shorten, rate } = require('./status');
 const { sum } = require('./drain');
 
@@ -20,6 +21,8 @@ function uplinkShown(state, stats, alone) {
   const { state: name } = state;
   if (name === 'stopped') return { fill: 'grey', shape: 'ring', text: 'stopped' };
   const tail = alone ? waiting(stats) : '';
+  const session = odd(state);
+  if (session) return sessionShown(session, tail);
   if (name === 'connected') {
     if (state.quotaWait) return { fill: 'yellow', shape: 'ring', text: shorten('refused for now', tail) };
     const backlog = alone ? sum(stats.backlogRecords) : 0;
@@ -29,7 +32,19 @@ function uplinkShown(state, stats, alone) {
   return { fill: 'red', shape: 'ring', text: shorten(trouble(state), tail) };
 }
 
-/** @param {UplinkState} state */
+/**
+ * Some classes have a session and others have not.
+ * @param {import('./parts').SessionState} session one that has not
+ * @param {string} tail
+ * @returns {Shown}
+ */
+function sessionShown(session, tail) {
+  const isOnItsWay = session.state === 'connecting';
+  const text = `${classList(session.classes)}: ${isOnItsWay ? 'connecting' : trouble(session)}`;
+  return { fill: isOnItsWay ? 'yellow' : 'red', shape: 'ring', text: shorten(text, tail) };
+}
+
+/** @param {Pick<UplinkState, 'state' | 'code' | 'reason' | 'oldestMs'>} state */
 function trouble({ state, code = '', reason = '', oldestMs = -1 }) {
   if (state === 'stalled') return oldestMs > 0 ? `stalled ${Math.round(oldestMs / 1000)} s` : 'stalled';
   if (state === 'refused') return reason || 'refused';

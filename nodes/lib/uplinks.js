@@ -1,6 +1,8 @@
 'use strict';
 // The broker links that one engine uses, each with the number of its queue in the plan.
 
+const { anyConnected } = require('./sessions');
+
 /**
  * @typedef {import('./broker-link').BrokerLink} BrokerLink
  * @typedef {import('./broker-link').UplinkStages} UplinkStages
@@ -58,9 +60,9 @@ class Uplinks {
     await Promise.all([...this.links_].map((link) => link.stop(timeoutMs)));
   }
 
-  /** @returns {boolean} true while a broker in use takes records */
+  /** @returns {boolean} true while a broker in use takes records, be it of some classes */
   get anyConnected() {
-    return [...this.links_].some(({ state }) => state.state === 'connected');
+    return [...this.links_].some(({ state }) => anyConnected(state));
   }
 
   /** @returns {boolean} true while each of them does */

@@ -15,6 +15,7 @@ const {
   threads,
   calls
 } = require('./support/gateway');
+const { zeroByClass } = require('../../nodes/lib/classes');
 const { replaceParts } = require('../../nodes/lib/parts');
 
 beforeAll(() => helper.startServer());
@@ -59,7 +60,11 @@ describe('start', () => {
       patienceMs: 1000,
       lingerUrgentMs: 10,
       lingerMs: 50,
-      ttlS: [0, 0, 0, 0, 0, 0, 0, 0, 0]
+      ttlS: zeroByClass(),
+      weights: [0, 0, 8, 4, 1, 1, 1, 1, 1],
+      agingMs: 5000,
+      ratePerS: zeroByClass(),
+      queueRecords: zeroByClass()
     });
   });
 

@@ -128,7 +128,7 @@ class Engine {
       return { id, recordsIn: records, recordsOut: records, batches: 0, copiesDropped: 0 };
     });
     const stored = Math.min(this.stored, this.held.length);
-    const normal = (count) => [0, 0, 0, count, 0];
+    const normal = (count) => [0, 0, 0, count, 0, 0, 0, 0, 0];
     return {
       devices: 0,
       heldBytes: 0,
