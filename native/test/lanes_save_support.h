@@ -47,6 +47,7 @@ class LanesWithLog : public testing::Test {
   Lanes& Use(LanesContext context) {
     lanes_ = std::make_unique<Lanes>(std::move(context));
     lanes_->SetNodes({{1, "one"}, {2, "two"}});
+    outlet_ = lanes_->Attach(&bell_);
     return *lanes_;
   }
 
@@ -61,11 +62,23 @@ class LanesWithLog : public testing::Test {
     return slot_;
   }
 
+  void Connect(bool up = true, int64_t later_us = 0) {
+    lanes_->SetConnected(outlet_, up, MonotonicUs() + later_us);
+  }
+  bool Release(uint64_t id, const Refusal& refusal = {}) {
+    return lanes_->Release(outlet_, id, MonotonicUs(), refusal);
+  }
+  // The session's thread dies and another one takes over.
+  void Reattach() {
+    lanes_->Detach(outlet_);
+    outlet_ = lanes_->Attach(&bell_);
+  }
+
   // Id of the best batch, which is then in flight; 0 = none.
   uint64_t Take(bool backlog = false, std::string* payload = nullptr) {
     uint64_t id = 0;
     lanes_->Take(
-        MonotonicUs(),
+        outlet_, MonotonicUs(),
         [&](const Batch& batch) {
           id = batch.id;
           if (payload) *payload = batch.bytes.substr(2);
@@ -105,7 +118,9 @@ class LanesWithLog : public testing::Test {
   uint64_t slot_ = 0;
   int64_t told_ = kNever;
   int wakes_ = 0;
+  CountingBell bell_;
   std::unique_ptr<Lanes> lanes_;
+  Outlet* outlet_ = nullptr;
 };
 
 }  // namespace seganet::test
