@@ -30,6 +30,8 @@ class Desk : public ReceiptDesk {
 
 class LanesWithLog : public testing::Test {
  protected:
+  virtual int64_t Now() { return MonotonicUs(); }
+
   // 1 MiB of memory, linger 10 and 50 ms, patience 1 s.
   LanesContext Context() {
     LanesContext context = PlainLanes(&budget_, &latency_, &sequence_);
@@ -38,6 +40,7 @@ class LanesWithLog : public testing::Test {
     context.dead_letters = &dead_letters_;
     context.on_due = [this](int64_t due) { told_ = std::min(told_, due); };
     context.wake_log = [this] { ++wakes_; };
+    context.clock = [this] { return Now(); };
     context.epoch = 7;
     context.save.log = true;
     context.save.linger_us = {0, 10 * kMs, 10 * kMs, 50 * kMs, 50 * kMs};
@@ -53,7 +56,7 @@ class LanesWithLog : public testing::Test {
 
   uint64_t Push(uint8_t record_class = kNormal, const std::string& payload = "x",
                 uint32_t stage = 1) {
-    Record record = MakeRecord("d", "t", payload, record_class, MonotonicUs());
+    Record record = MakeRecord("d", "t", payload, record_class, Now());
     record.receipt = {0, 1, ++slot_};
     BatchPtr batch = SingleBatch(record);
     batch->stage = stage;
@@ -63,10 +66,10 @@ class LanesWithLog : public testing::Test {
   }
 
   void Connect(bool up = true, int64_t later_us = 0) {
-    lanes_->SetConnected(outlet_, up, MonotonicUs() + later_us);
+    lanes_->SetConnected(outlet_, up, Now() + later_us);
   }
   bool Release(uint64_t id, const Refusal& refusal = {}) {
-    return lanes_->Release(outlet_, id, MonotonicUs(), refusal);
+    return lanes_->Release(outlet_, id, Now(), refusal);
   }
   // The session's thread dies and another one takes over.
   void Reattach() {
@@ -78,7 +81,7 @@ class LanesWithLog : public testing::Test {
   uint64_t Take(bool backlog = false, std::string* payload = nullptr) {
     uint64_t id = 0;
     lanes_->Take(
-        outlet_, MonotonicUs(),
+        outlet_, Now(),
         [&](const Batch& batch) {
           id = batch.id;
           if (payload) *payload = batch.bytes.substr(2);
@@ -102,6 +105,25 @@ class LanesWithLog : public testing::Test {
     std::vector<std::string> payloads;
     for (const ChunkEntry& entry : entries) payloads.emplace_back(entry.bytes.substr(2));
     return payloads;
+  }
+
+  uint64_t Count(Counter c) { return lanes_->counters().counters[static_cast<size_t>(c)].Get(); }
+  uint64_t AllDropped() {
+    uint64_t sum = 0;
+    for (const auto& row : lanes_->counters().drops) {
+      for (const SingleWriter& n : row) sum += n.Get();
+    }
+    return sum;
+  }
+  // Records in memory, and on disk alone.
+  uint64_t Held() {
+    int64_t sum = 0;
+    for (uint8_t c = 1; c <= kClasses; ++c) sum += budget_.records(c) + ledger_.sums().backlog[c];
+    return static_cast<uint64_t>(sum);
+  }
+  void ExpectThatCountersReconcile() {
+    EXPECT_EQ(Count(Counter::kRecordsQueued),
+              Count(Counter::kRecordsDelivered) + Held() + AllDropped());
   }
 
   uint64_t Dropped(Drop d, uint8_t c) {
