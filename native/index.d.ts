@@ -4,7 +4,7 @@
 /** Record class. 1 is the most urgent. Names: 1 critical, 2 high, 3 normal, 4 bulk; 5 to 8 have none. */
 export type RecordClass = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
 
-export interface EngineOptions extends LogOptions {
+export interface EngineOptions extends LogOptions, ClassOptions {
   /** Worker threads, 0 = one for each allowed core but the first, at least 1. Range 0..64. */
   workers?: number;
   /** Cores that workers may use, as a list such as "1-3,5"; empty = all allowed cores but the first. */
@@ -24,6 +24,20 @@ export interface EngineOptions extends LogOptions {
   wakeIntervalUs?: number;
 }
 
+/** How the classes share the way to the cloud, and what each may have. Arrays by class, [0] unused. */
+export interface ClassOptions {
+  /** Share of what class 1 leaves, in bytes, where several classes wait for one session. [1] unused. Default [0, 0, 8, 4, 1 …], range 1..1000. */
+  weights?: number[];
+  /** A class whose oldest batch has waited so long counts with the weight of the class above it, never with more than class 2's, ms. Default 5000, 0 = off, range 0..3600000. */
+  agingMs?: number;
+  /** What has waited for longer, in memory or in the log, is dropped and counted (`expired`), s. What is in flight is not. 0 = never. */
+  ttlS?: number[];
+  /** Records a second to the cloud, live and backlog together; up to 50 ms of it, or one batch, at once. 0 = no limit. Range 0..10000000. */
+  ratePerS?: number[];
+  /** Records of the class in memory, at most; see whenFull. From half of it on they are written to the log, and leave memory then. 0 = no limit of its own. */
+  queueRecords?: number[];
+}
+
 /** What decides when records are acknowledged, and what of them is written to disk. */
 export interface LogOptions {
   /**
@@ -39,9 +53,10 @@ export interface LogOptions {
   lingerMs?: number;
   /** A batch that the cloud has not acknowledged after this long is written, ms; before that only when the cloud cannot be reached. Default 1000, range 0..60000. */
   patienceMs?: number;
-  /** By class, [0] unused: what was read back from the log and is older is dropped and counted (`expired`), s. 0 = never. */
-  ttlS?: number[];
-  /** Memory full: 'slow' (default) devices are not read; 'drop' the least urgent class is dropped, oldest first. */
+  /**
+   * Memory or a class's queueRecords full: 'slow' (default) devices whose latest record was of such a class are not read;
+   * 'drop' the least urgent class is dropped, oldest first, or of that class the oldest. What is on disk is spilled, not dropped.
+   */
   whenFull?: 'slow' | 'drop';
   /** Names this run in de-duplication keys. Default: milliseconds since 1970 times 1024, and a random part. */
   epoch?: number;
@@ -165,6 +180,8 @@ export interface EngineStats {
   backlogRecords: number[];
   /** True while devices are not read because the budget is used up. */
   slowed: boolean;
+  /** Most urgent class whose devices are not read, 0 = none. */
+  slowedFrom: 0 | RecordClass;
   counters: Counters;
   /** Dropped records by reason (row name) and class (index). */
   drops: Record<string, number[]>;
@@ -229,19 +246,27 @@ export declare class Engine {
   close(): void;
 }
 
-/** The uplink's end of the engine; may live in another thread (worker_threads) than its Engine. */
+/** A session's end of the engine; may live in another thread (worker_threads) than its Engine. */
 export declare class UplinkSource {
   /**
    * @param token Engine.token  @param uplink number used in the plan's uplink stages
    * @param onDoorbell called on this thread when a batch became ready; coalesced.
+   * @param classes that it serves, default all. Several sources may serve one uplink, but each class only one of them.
+   *   The methods below are about these classes, and the batches taken here, alone.
    */
-  constructor(token: number, uplink: number, onDoorbell: () => void);
+  constructor(token: number, uplink: number, onDoorbell: () => void, classes?: RecordClass[]);
   /** The session with the cloud is up or down: decides when batches are written. Down at first. */
   connected(up: boolean): void;
-  /** Most urgent class with a live batch ready, 0 = none. */
+  /** Class of the live batch that take() would take, 0 = none: class 1 strictly first, then by weights. Takes nobody's turn. */
   best(): 0 | RecordClass;
-  /** Most urgent class with a batch that was read back from the log, 0 = none. */
+  /** The same of the batches that were read back from the log. */
   bestBacklog(): 0 | RecordClass;
+  /** Milliseconds until a class that waits for its rate alone may go on, -1 = none. Nothing rings then. */
+  retryMs(): number;
+  /** The session is up, has room, and best() is 0: open adaptive batches are sealed as soon as they may be. */
+  hungry(): void;
+  /** m of the session's link for adaptive batches. 1024..65536. */
+  setBatchBytes(bytes: number): void;
   /**
    * Takes the best live batch, or the best of the backlog: its bytes go to `into`, its head to `meta` (length ≥ 16).
    * Returns the payload's length, -1 = nothing ready, or -(needed + 2) when `into` is too small (nothing is taken).

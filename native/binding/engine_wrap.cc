@@ -1,5 +1,6 @@
 #include "binding/engine_wrap.h"
 
+#include <array>
 #include <initializer_list>
 #include <random>
 #include <string>
@@ -43,12 +44,37 @@ bool ReadChoice(Napi::Env env, Napi::Object object, const char* name,
   return Fail(env, std::string(name) + " '" + text + "' is not one of " + all);
 }
 
+// A number for each class; absent keeps those that are there. [0] is not looked at, nor is what
+// comes before `first`.
+bool ReadByClass(Napi::Env env, Napi::Object object, const char* name, uint8_t first, uint32_t low,
+                 uint32_t high, std::array<uint32_t, kClasses + 1>* values) {
+  const Napi::Value list = object.Get(name);
+  if (list.IsEmpty()) return false;
+  if (list.IsUndefined()) return true;
+  if (!list.IsArray() || list.As<Napi::Array>().Length() != values->size()) {
+    return Fail(env, std::string(name) + " must be an array of " + std::to_string(values->size()) +
+                         " numbers, [0] unused");
+  }
+  for (uint32_t c = first; c < values->size(); ++c) {
+    if (!ReadInt(env, list.As<Napi::Array>().Get(c), name, low, high, &(*values)[c])) return false;
+  }
+  return true;
+}
+
+bool ReadClassOptions(Napi::Env env, Napi::Object object, EngineOptions* options) {
+  return ReadByClass(env, object, "ttlS", kCritical, 0, UINT32_MAX, &options->ttl_s) &&
+         ReadByClass(env, object, "weights", kHigh, 1, kMaxWeight, &options->weights) &&
+         ReadByClass(env, object, "ratePerS", kCritical, 0, kMaxRatePerS, &options->rate_per_s) &&
+         ReadByClass(env, object, "queueRecords", kCritical, 0, UINT32_MAX,
+                     &options->queue_records) &&
+         ReadOption(env, object, "agingMs", 0u, kMaxAgingMs, &options->aging_ms);
+}
+
 bool ReadLogOptions(Napi::Env env, Napi::Object object, EngineOptions* options) {
   auto acknowledge = static_cast<size_t>(options->acknowledge);
   auto when_full = static_cast<size_t>(options->drop_when_full);
   const Napi::Value log = object.Get("log");
-  const Napi::Value ttl = object.Get("ttlS");
-  if (log.IsEmpty() || ttl.IsEmpty()) return false;
+  if (log.IsEmpty()) return false;
   options->log = log.ToBoolean();
   if (!ReadChoice(env, object, "acknowledge", {"received", "safe", "stored"}, &acknowledge) ||
       !ReadChoice(env, object, "whenFull", {"slow", "drop"}, &when_full) ||
@@ -60,16 +86,6 @@ bool ReadLogOptions(Napi::Env env, Napi::Object object, EngineOptions* options) 
   }
   options->acknowledge = static_cast<Acknowledge>(acknowledge);
   options->drop_when_full = when_full == 1;
-  if (ttl.IsUndefined()) return true;
-  if (!ttl.IsArray() || ttl.As<Napi::Array>().Length() != options->ttl_s.size()) {
-    return Fail(env, "ttlS must be an array of 9 numbers, [0] unused");
-  }
-  for (uint32_t c = 1; c < options->ttl_s.size(); ++c) {
-    if (!ReadInt<uint32_t>(env, ttl.As<Napi::Array>().Get(c), "ttlS", 0, UINT32_MAX,
-                           &options->ttl_s[c])) {
-      return false;
-    }
-  }
   return true;
 }
 
@@ -89,7 +105,7 @@ bool ReadEngineOptions(Napi::Env env, Napi::Value value, EngineOptions* options)
          ReadOption(env, object, "maxDevices", 1u, 1'000'000u, &options->max_devices) &&
          ReadOption(env, object, "messageRingMiB", 4u, 1024u, &options->message_ring_mib) &&
          ReadOption(env, object, "wakeIntervalUs", 0u, 100'000u, &options->wake_interval_us) &&
-         ReadLogOptions(env, object, options);
+         ReadLogOptions(env, object, options) && ReadClassOptions(env, object, options);
 }
 
 }  // namespace

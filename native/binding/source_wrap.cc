@@ -13,6 +13,24 @@ namespace {
 constexpr size_t kMetaLength = 16;
 constexpr double kMaxId = 9007199254740991.0;  // Number.MAX_SAFE_INTEGER
 
+// Absent = all classes.
+bool ReadClasses(Napi::Env env, Napi::Value value, ClassMask* classes) {
+  if (value.IsUndefined()) return true;
+  if (!value.IsArray() || value.As<Napi::Array>().Length() == 0) {
+    Napi::TypeError::New(env, "classes must be an array of classes, at least one")
+        .ThrowAsJavaScriptException();
+    return false;
+  }
+  const auto list = value.As<Napi::Array>();
+  *classes = 0;
+  for (uint32_t i = 0; i < list.Length(); ++i) {
+    uint8_t c = 0;
+    if (!ReadInt<uint8_t>(env, list.Get(i), "classes", kCritical, kClasses, &c)) return false;
+    *classes |= MaskOf(c);
+  }
+  return true;
+}
+
 bool ReadRefusal(const Napi::CallbackInfo& info, Refusal* refusal) {
   const Napi::Env env = info.Env();
   if (info[1].IsUndefined()) return true;
@@ -66,8 +84,11 @@ Napi::Function SourceWrap::Define(Napi::Env env) {
       {InstanceMethod<&SourceWrap::Connected>("connected"),
        InstanceMethod<&SourceWrap::Best>("best"),
        InstanceMethod<&SourceWrap::BestBacklog>("bestBacklog"),
-       InstanceMethod<&SourceWrap::OldestMs>("oldestMs"), InstanceMethod<&SourceWrap::Take>("take"),
-       InstanceMethod<&SourceWrap::Release>("release"),
+       InstanceMethod<&SourceWrap::RetryMs>("retryMs"),
+       InstanceMethod<&SourceWrap::OldestMs>("oldestMs"),
+       InstanceMethod<&SourceWrap::Hungry>("hungry"),
+       InstanceMethod<&SourceWrap::SetBatchBytes>("setBatchBytes"),
+       InstanceMethod<&SourceWrap::Take>("take"), InstanceMethod<&SourceWrap::Release>("release"),
        InstanceMethod<&SourceWrap::Close>("close")});
 }
 
@@ -82,6 +103,8 @@ SourceWrap::SourceWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Source
     Napi::TypeError::New(env, "onDoorbell must be a function").ThrowAsJavaScriptException();
     return;
   }
+  ClassMask classes = kAllClasses;
+  if (!ReadClasses(env, info[3], &classes)) return;
   handle_ = FindEngine(token);
   if (!handle_) {
     Throw(env, Status::Closed("no open engine has the token " + std::to_string(token)));
@@ -89,9 +112,11 @@ SourceWrap::SourceWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Source
   }
   bell_.Open(env, info[2].As<Napi::Function>());
   std::shared_ptr<Lanes> lanes = handle_->engine.LanesOf(uplink);
-  if (!lanes->Attach(&bell_)) {
+  outlet_ = lanes->Attach(&bell_, classes);
+  if (outlet_ == nullptr) {
     bell_.Disconnect();
-    Throw(env, Status::InvalidArgument("uplink " + std::to_string(uplink) + " is served already"));
+    Throw(env, Status::InvalidArgument("uplink " + std::to_string(uplink) +
+                                       " is served already, or one of the classes is"));
     return;
   }
   lanes_ = std::move(lanes);
@@ -113,28 +138,44 @@ SourceWrap::~SourceWrap() {
 
 void SourceWrap::CloseNow() {
   if (!lanes_) return;
-  lanes_->Detach();
+  lanes_->Detach(outlet_);
   lanes_.reset();
   bell_.Disconnect();
 }
 
 void SourceWrap::Connected(const Napi::CallbackInfo& info) {
-  if (lanes_) lanes_->SetConnected(info[0].ToBoolean().Value(), MonotonicUs());
+  if (lanes_) lanes_->SetConnected(outlet_, info[0].ToBoolean().Value(), MonotonicUs());
 }
 
 Napi::Value SourceWrap::BestBacklog(const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), lanes_ ? lanes_->BestBacklog() : 0);
+  return Napi::Number::New(info.Env(), lanes_ ? lanes_->BestBacklog(outlet_, MonotonicUs()) : 0);
+}
+
+Napi::Value SourceWrap::RetryMs(const Napi::CallbackInfo& info) {
+  const int64_t wait_us = lanes_ ? lanes_->RetryUs(outlet_, MonotonicUs()) : -1;
+  return Napi::Number::New(info.Env(),
+                           wait_us < 0 ? -1 : static_cast<double>((wait_us + 999) / 1000));
+}
+
+void SourceWrap::Hungry(const Napi::CallbackInfo&) {
+  if (lanes_) lanes_->Hungry(outlet_, MonotonicUs());
+}
+
+void SourceWrap::SetBatchBytes(const Napi::CallbackInfo& info) {
+  uint32_t bytes = 0;
+  if (!ReadInt(info.Env(), info[0], "bytes", kMinBatchBytes, kMaxAdaptiveBytes, &bytes)) return;
+  if (lanes_) lanes_->SetBatchBytes(outlet_, bytes);
 }
 
 Napi::Value SourceWrap::OldestMs(const Napi::CallbackInfo& info) {
-  const int64_t oldest_us = lanes_ ? lanes_->OldestUs(MonotonicUs()) : -1;
+  const int64_t oldest_us = lanes_ ? lanes_->OldestUs(outlet_, MonotonicUs()) : -1;
   return Napi::Number::New(info.Env(), oldest_us < 0 ? -1 : static_cast<double>(oldest_us) / 1000);
 }
 
 Napi::Value SourceWrap::Best(const Napi::CallbackInfo& info) {
   if (!lanes_) return Napi::Number::New(info.Env(), 0);
   bell_.Answer();
-  return Napi::Number::New(info.Env(), lanes_->Best(MonotonicUs()));
+  return Napi::Number::New(info.Env(), lanes_->Best(outlet_, MonotonicUs()));
 }
 
 Napi::Value SourceWrap::Take(const Napi::CallbackInfo& info) {
@@ -166,7 +207,7 @@ Napi::Value SourceWrap::Take(const Napi::CallbackInfo& info) {
     result = static_cast<double>(size);
     return true;
   };
-  lanes_->Take(now.mono_us, copy, info[2].ToBoolean().Value());
+  lanes_->Take(outlet_, now.mono_us, copy, info[2].ToBoolean().Value());
   return Napi::Number::New(env, result);
 }
 
@@ -176,7 +217,8 @@ Napi::Value SourceWrap::Release(const Napi::CallbackInfo& info) {
   if (!ReadNumber(env, info[0], "id", 0, kMaxId, &id)) return env.Undefined();
   Refusal refusal;
   if (!ReadRefusal(info, &refusal)) return env.Undefined();
-  const bool known = lanes_ && lanes_->Release(static_cast<uint64_t>(id), MonotonicUs(), refusal);
+  const bool known =
+      lanes_ && lanes_->Release(outlet_, static_cast<uint64_t>(id), MonotonicUs(), refusal);
   return Napi::Boolean::New(env, known);
 }
 

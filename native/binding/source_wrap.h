@@ -1,4 +1,4 @@
-// JavaScript's UplinkSource (native/index.d.ts): the uplink thread's end of an engine's lanes.
+// JavaScript's UplinkSource (native/index.d.ts): a session's end of an engine's lanes.
 #ifndef SEGANET_BINDING_SOURCE_WRAP_H_
 #define SEGANET_BINDING_SOURCE_WRAP_H_
 
@@ -21,7 +21,10 @@ class SourceWrap : public Napi::ObjectWrap<SourceWrap> {
   void Connected(const Napi::CallbackInfo& info);
   Napi::Value Best(const Napi::CallbackInfo& info);
   Napi::Value BestBacklog(const Napi::CallbackInfo& info);
+  Napi::Value RetryMs(const Napi::CallbackInfo& info);
   Napi::Value OldestMs(const Napi::CallbackInfo& info);
+  void Hungry(const Napi::CallbackInfo& info);
+  void SetBatchBytes(const Napi::CallbackInfo& info);
   Napi::Value Take(const Napi::CallbackInfo& info);
   Napi::Value Release(const Napi::CallbackInfo& info);
   void Close(const Napi::CallbackInfo& info);
@@ -31,6 +34,7 @@ class SourceWrap : public Napi::ObjectWrap<SourceWrap> {
 
   std::shared_ptr<EngineHandle> handle_;  // keeps what the lanes point to
   std::shared_ptr<Lanes> lanes_;          // null when closed
+  Outlet* outlet_ = nullptr;              // of the lanes, while they are not null
   JsDoorbell bell_;
   bool hooked_ = false;
 };

@@ -68,6 +68,7 @@ Napi::Object ReadStats(Napi::Env env, Engine* engine) {
   stats.Set("heldBytes", Number(env, engine->budget().held()));
   stats.Set("budgetBytes", Number(env, engine->budget().limit()));
   stats.Set("slowed", Napi::Boolean::New(env, engine->slowed()));
+  stats.Set("slowedFrom", Number(env, engine->slowed_from()));
   ByClass held{};
   for (uint8_t c = 1; c <= kClasses; ++c) held[c] = engine->budget().records(c);
   const LedgerSums log = engine->store().ledger()->sums();

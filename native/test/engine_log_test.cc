@@ -75,11 +75,13 @@ class EngineLog : public test::EngineTest {
   }
 
   std::shared_ptr<Lanes> lanes() { return engine_.LanesOf(0); }
+  Outlet* session() { return sessions_.At(lanes().get()); }
 
   uint64_t Take(bool backlog = false) {
     uint64_t id = 0;
     lanes()->Take(
-        MonotonicUs(), [&](const Batch& batch) { return (id = batch.id) != 0; }, backlog);
+        session(), MonotonicUs(), [&](const Batch& batch) { return (id = batch.id) != 0; },
+        backlog);
     return id;
   }
   uint64_t TakeSoon() {
@@ -100,7 +102,7 @@ TEST_F(EngineLog, APubackLeavesWhenTheCloudHasAcknowledged) {
   const uint64_t id = TakeSoon();
   EXPECT_EQ(device.SendSome(kPingreq), 2u);
   EXPECT_EQ(device.Receive(2), kPingresp) << "the answer to the ping, and no PUBACK";
-  lanes()->Release(id, MonotonicUs());
+  lanes()->Release(session(), id, MonotonicUs());
   EXPECT_EQ(device.Receive(4), Puback(7));
 }
 
@@ -127,11 +129,11 @@ TEST_F(EngineLog, PubacksLeaveInOrderWhateverIsSafeFirst) {
   const uint64_t first = TakeSoon();
   const uint64_t second = TakeSoon();
   const uint64_t third = TakeSoon();
-  lanes()->Release(third, MonotonicUs());
-  lanes()->Release(second, MonotonicUs());
+  lanes()->Release(session(), third, MonotonicUs());
+  lanes()->Release(session(), second, MonotonicUs());
   ASSERT_TRUE(device.Send(kPingreq));
   EXPECT_EQ(device.Receive(2), kPingresp);
-  lanes()->Release(first, MonotonicUs());
+  lanes()->Release(session(), first, MonotonicUs());
   EXPECT_EQ(device.Receive(12), Puback(1) + Puback(2) + Puback(3));
 }
 
@@ -143,15 +145,16 @@ TEST_F(EngineLog, ARecordForTwoUplinksWaitsForBoth) {
   DeviceClient device(Listen());
   ASSERT_TRUE(device.Connect("d"));
   ASSERT_TRUE(device.Send(Publish1("t", 9, "1")));
-  lanes()->Release(TakeSoon(), MonotonicUs());
+  lanes()->Release(session(), TakeSoon(), MonotonicUs());
   ASSERT_TRUE(device.Send(kPingreq));
   EXPECT_EQ(device.Receive(2), kPingresp);
   uint64_t id = 0;
   const auto other = engine_.LanesOf(1);
   ASSERT_TRUE(Until([&] {
-    return other->Take(MonotonicUs(), [&](const Batch& batch) { return (id = batch.id) != 0; });
+    return other->Take(sessions_.At(other.get()), MonotonicUs(),
+                       [&](const Batch& batch) { return (id = batch.id) != 0; });
   }));
-  other->Release(id, MonotonicUs());
+  other->Release(sessions_.At(other.get()), id, MonotonicUs());
   EXPECT_EQ(device.Receive(4), Puback(9));
 }
 
@@ -196,7 +199,7 @@ TEST_F(EngineLog, DevicesThatLeftAreNotMistakenForThoseThatCame) {
     ASSERT_TRUE(devices.back().Send(Publish1("t", 1, "2")));
   }
   ASSERT_TRUE(Until([this] { return Count(Counter::kRecordsReceived) == 9; }));
-  lanes()->Release(id, MonotonicUs());
+  lanes()->Release(session(), id, MonotonicUs());
   for (DeviceClient& device : devices) {
     ASSERT_TRUE(device.Send(kPingreq));
     EXPECT_EQ(device.Receive(2), kPingresp);
@@ -205,7 +208,7 @@ TEST_F(EngineLog, DevicesThatLeftAreNotMistakenForThoseThatCame) {
 
 TEST_F(EngineLog, SaveAllMakesEverythingDueAndTheDevicesAreToldBeforeTheEnd) {
   StartLog();
-  lanes()->SetConnected(true, MonotonicUs());
+  lanes()->SetConnected(session(), true, MonotonicUs());
   DeviceClient device(Listen());
   ASSERT_TRUE(device.Connect("d"));
   ASSERT_TRUE(device.Send(Publish1("t", 1, "1")));
@@ -243,7 +246,9 @@ TEST_F(EngineLog, ASecondRunDeliversWhatTheFirstOneKept) {
   WantedRow wanted;
   EXPECT_FALSE(store.Wanted(&wanted)) << "there is no hurry before the cloud is there";
   const auto lanes = second.LanesOf(0);
-  lanes->SetConnected(true, MonotonicUs());
+  test::CountingBell uplink_bell;
+  Outlet* outlet = lanes->Attach(&uplink_bell);
+  lanes->SetConnected(outlet, true, MonotonicUs());
   std::vector<std::string> payloads;
   for (const Row& row : rows_) {
     ASSERT_TRUE(WantedOfNormal(&store, &wanted));
@@ -254,7 +259,7 @@ TEST_F(EngineLog, ASecondRunDeliversWhatTheFirstOneKept) {
   }
   uint64_t id = 0;
   while (lanes->Take(
-      MonotonicUs(),
+      outlet, MonotonicUs(),
       [&](const Batch& batch) {
         EXPECT_EQ(batch.epoch, 1u);
         payloads.push_back(batch.bytes.substr(2));
@@ -262,7 +267,7 @@ TEST_F(EngineLog, ASecondRunDeliversWhatTheFirstOneKept) {
         return true;
       },
       true)) {
-    EXPECT_TRUE(lanes->Release(id, MonotonicUs()));
+    EXPECT_TRUE(lanes->Release(outlet, id, MonotonicUs()));
   }
   EXPECT_EQ(payloads, (std::vector<std::string>{"one", "two"}));
   EXPECT_EQ(store.TakeFrees(9).size(), rows_.size());
@@ -292,7 +297,8 @@ TEST_F(EngineLog, OldRecordsOfTheLogExpireAndDamagedOnesAreCounted) {
   test::CountingBell bell;
   ASSERT_TRUE(store.Attach(&bell));
   store.Opened(2, {0, 0, 0, 2, 0});
-  second.LanesOf(0)->SetConnected(true, MonotonicUs());
+  const auto lanes = second.LanesOf(0);
+  lanes->SetConnected(sessions_.At(lanes.get()), true, MonotonicUs());
   WantedRow wanted;
   ASSERT_TRUE(WantedOfNormal(&store, &wanted));
   std::string damaged = chunk.bytes;
@@ -302,7 +308,7 @@ TEST_F(EngineLog, OldRecordsOfTheLogExpireAndDamagedOnesAreCounted) {
   ASSERT_TRUE(WantedOfNormal(&store, &wanted));
   EXPECT_EQ(wanted.after, 1);
   EXPECT_EQ(store.Loaded(2, 1, chunk.bytes, now.mono_us, now.wall_ms + 61'000), LoadResult::kOk);
-  EXPECT_EQ(second.LanesOf(0)->BestBacklog(), 0);
+  EXPECT_EQ(lanes->BestBacklog(sessions_.At(lanes.get()), now.mono_us), 0);
   EXPECT_EQ(store.TakeFrees(9), std::vector<int64_t>{2});
   const auto dropped = [&](Drop reason) {
     return store.counters().drops[static_cast<size_t>(reason)][kNormal].Get();
@@ -330,7 +336,7 @@ TEST_F(EngineLog, ADeadLetterIsWrittenBeforeItsDeviceIsTold) {
   DeviceClient device(Listen());
   ASSERT_TRUE(device.Connect("d"));
   ASSERT_TRUE(device.Send(Publish1("t", 1, "1")));
-  lanes()->Release(TakeSoon(), MonotonicUs(), {{0}, 149, "too large"});
+  lanes()->Release(session(), TakeSoon(), MonotonicUs(), {{0}, 149, "too large"});
   const StoreTask* task = engine_.store().Next(MonotonicUs());
   ASSERT_NE(task, nullptr);
   EXPECT_TRUE(task->dead);

@@ -54,12 +54,13 @@ class EngineTest : public testing::Test {
     uint32_t records = 0;
     uint64_t id = 0;
     const auto lanes = engine_.LanesOf(0);
-    while (lanes->Take(MonotonicUs(), [&](const Batch& batch) {
+    Outlet* outlet = sessions_.At(lanes.get());
+    while (lanes->Take(outlet, MonotonicUs(), [&](const Batch& batch) {
       id = batch.id;
       records += batch.record_count;
       return true;
     })) {
-      EXPECT_TRUE(lanes->Release(id, MonotonicUs()));
+      EXPECT_TRUE(lanes->Release(outlet, id, MonotonicUs()));
     }
     return records;
   }
@@ -86,6 +87,7 @@ class EngineTest : public testing::Test {
   }
 
   CountingBell bell_;
+  Sessions sessions_;
   Engine engine_{&bell_};
 
  private:

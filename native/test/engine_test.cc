@@ -164,9 +164,10 @@ TEST_F(EnginePush, TicketsComeBack) {
   const auto lanes = engine_.LanesOf(0);
   ASSERT_TRUE(test::Until([&] { return Count(Counter::kRecordsQueued) == 2; }));
   uint64_t id = 0;
-  lanes->Take(0, [&](const Batch& batch) { return id = batch.id, true; });
+  Outlet* outlet = sessions_.At(lanes.get());
+  lanes->Take(outlet, 0, [&](const Batch& batch) { return id = batch.id, true; });
   const int rings = bell_.rings();
-  lanes->Release(id, 0);
+  lanes->Release(outlet, id, 0);
   EXPECT_EQ(bell_.rings(), rings + 1);
   std::vector<Completion> done = engine_.TakeCompletions();
   ASSERT_EQ(done.size(), 1u);
@@ -242,11 +243,11 @@ TEST_F(EnginePush, AnUplinkThatLeavesThePlanIsCleared) {
   PushMany(10, kUplink);
   PushMany(10, 9);
   ASSERT_TRUE(test::Until([this] { return Count(Counter::kRecordsQueued) == 20; }));
-  test::CountingBell consumer;
-  engine_.LanesOf(1)->Attach(&consumer);
+  const auto other = engine_.LanesOf(1);
+  sessions_.At(other.get());
   Apply({});
   EXPECT_EQ(Dropped(Drop::kUplinkRemoved), 10u) << "the other one has its consumer";
-  engine_.LanesOf(1)->Detach();
+  sessions_.Leave(other.get());
   Apply({});
   EXPECT_EQ(Dropped(Drop::kUplinkRemoved), 20u);
   EXPECT_EQ(HeldRecords(), 0);
@@ -284,7 +285,7 @@ TEST_F(EnginePush, EverythingIsSafeAfterClose) {
   engine_.StopReading();
   engine_.Unlisten(kSource);
   EXPECT_EQ(engine_.Workers().size(), 2u);
-  EXPECT_EQ(engine_.LanesOf(0)->Best(0), 0);
+  EXPECT_EQ(DrainUplink(), 0u);
 }
 
 // No descriptors left for an event loop: an error that says so, and no thread left behind.

@@ -39,7 +39,7 @@ TEST_F(LanesSaveRandomTest, ReceiptsComeOnceAndNotTooEarly) {
         if (!taken.empty()) {
           const size_t at = random.In<size_t>(0, taken.size() - 1);
           safe.insert(taken[at]);
-          ASSERT_TRUE(lanes_->Release(taken[at], MonotonicUs()));
+          ASSERT_TRUE(Release(taken[at]));
           taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(at));
         }
         break;
@@ -65,11 +65,11 @@ TEST_F(LanesSaveRandomTest, ReceiptsComeOnceAndNotTooEarly) {
         }
         break;
       case 6:
-        lanes_->SetConnected(random.OneIn(2), MonotonicUs());
+        Connect(random.OneIn(2));
         break;
       default:
         if (random.OneIn(20)) {
-          lanes_->Detach();
+          Reattach();
           taken.clear();
         }
     }

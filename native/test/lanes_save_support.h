@@ -30,6 +30,8 @@ class Desk : public ReceiptDesk {
 
 class LanesWithLog : public testing::Test {
  protected:
+  virtual int64_t Now() { return MonotonicUs(); }
+
   // 1 MiB of memory, linger 10 and 50 ms, patience 1 s.
   LanesContext Context() {
     LanesContext context = PlainLanes(&budget_, &latency_, &sequence_);
@@ -38,6 +40,7 @@ class LanesWithLog : public testing::Test {
     context.dead_letters = &dead_letters_;
     context.on_due = [this](int64_t due) { told_ = std::min(told_, due); };
     context.wake_log = [this] { ++wakes_; };
+    context.clock = [this] { return Now(); };
     context.epoch = 7;
     context.save.log = true;
     context.save.linger_us = {0, 10 * kMs, 10 * kMs, 50 * kMs, 50 * kMs};
@@ -47,12 +50,13 @@ class LanesWithLog : public testing::Test {
   Lanes& Use(LanesContext context) {
     lanes_ = std::make_unique<Lanes>(std::move(context));
     lanes_->SetNodes({{1, "one"}, {2, "two"}});
+    outlet_ = lanes_->Attach(&bell_);
     return *lanes_;
   }
 
   uint64_t Push(uint8_t record_class = kNormal, const std::string& payload = "x",
                 uint32_t stage = 1) {
-    Record record = MakeRecord("d", "t", payload, record_class, MonotonicUs());
+    Record record = MakeRecord("d", "t", payload, record_class, Now());
     record.receipt = {0, 1, ++slot_};
     BatchPtr batch = SingleBatch(record);
     batch->stage = stage;
@@ -61,11 +65,23 @@ class LanesWithLog : public testing::Test {
     return slot_;
   }
 
+  void Connect(bool up = true, int64_t later_us = 0) {
+    lanes_->SetConnected(outlet_, up, Now() + later_us);
+  }
+  bool Release(uint64_t id, const Refusal& refusal = {}) {
+    return lanes_->Release(outlet_, id, Now(), refusal);
+  }
+  // The session's thread dies and another one takes over.
+  void Reattach() {
+    lanes_->Detach(outlet_);
+    outlet_ = lanes_->Attach(&bell_);
+  }
+
   // Id of the best batch, which is then in flight; 0 = none.
   uint64_t Take(bool backlog = false, std::string* payload = nullptr) {
     uint64_t id = 0;
     lanes_->Take(
-        MonotonicUs(),
+        outlet_, Now(),
         [&](const Batch& batch) {
           id = batch.id;
           if (payload) *payload = batch.bytes.substr(2);
@@ -91,6 +107,25 @@ class LanesWithLog : public testing::Test {
     return payloads;
   }
 
+  uint64_t Count(Counter c) { return lanes_->counters().counters[static_cast<size_t>(c)].Get(); }
+  uint64_t AllDropped() {
+    uint64_t sum = 0;
+    for (const auto& row : lanes_->counters().drops) {
+      for (const SingleWriter& n : row) sum += n.Get();
+    }
+    return sum;
+  }
+  // Records in memory, and on disk alone.
+  uint64_t Held() {
+    int64_t sum = 0;
+    for (uint8_t c = 1; c <= kClasses; ++c) sum += budget_.records(c) + ledger_.sums().backlog[c];
+    return static_cast<uint64_t>(sum);
+  }
+  void ExpectThatCountersReconcile() {
+    EXPECT_EQ(Count(Counter::kRecordsQueued),
+              Count(Counter::kRecordsDelivered) + Held() + AllDropped());
+  }
+
   uint64_t Dropped(Drop d, uint8_t c) {
     return lanes_->counters().drops[static_cast<size_t>(d)][c].Get();
   }
@@ -105,7 +140,9 @@ class LanesWithLog : public testing::Test {
   uint64_t slot_ = 0;
   int64_t told_ = kNever;
   int wakes_ = 0;
+  CountingBell bell_;
   std::unique_ptr<Lanes> lanes_;
+  Outlet* outlet_ = nullptr;
 };
 
 }  // namespace seganet::test

@@ -35,7 +35,7 @@ class LanesTest : public testing::Test {
   // Payload of the best batch, which is then in flight; "" when there is none.
   std::string Take(int64_t now_us = 0) {
     std::string payload;
-    lanes_.Take(now_us, [&](const Batch& batch) {
+    lanes_.Take(outlet(), now_us, [&](const Batch& batch) {
       payload = batch.bytes.substr(2);
       last_id_ = batch.id;
       last_redelivery_ = batch.redelivery;
@@ -43,6 +43,8 @@ class LanesTest : public testing::Test {
     });
     return payload;
   }
+
+  Outlet* outlet() { return sessions_.At(&lanes_); }
 
   uint64_t Count(Counter c) { return lanes_.counters().counters[static_cast<size_t>(c)].Get(); }
   uint64_t Count(Drop d, uint8_t c) {
@@ -57,14 +59,15 @@ class LanesTest : public testing::Test {
       test::PlainLanes(&budget_, &latency_, &sequence_, [this](const Batch& batch, bool delivered) {
         done_.push_back({batch.ticket, delivered});
       })};
+  test::Sessions sessions_;
   uint64_t last_id_ = 0;
   bool last_redelivery_ = false;
 };
 
 TEST_F(LanesTest, AreEmptyAtFirst) {
-  EXPECT_EQ(lanes_.Best(0), 0);
+  EXPECT_EQ(lanes_.Best(outlet(), 0), 0);
   EXPECT_EQ(Take(), "");
-  EXPECT_FALSE(lanes_.Release(1, 0));
+  EXPECT_FALSE(lanes_.Release(outlet(), 1, 0));
   lanes_.Clear(Drop::kClosed);
   EXPECT_TRUE(done_.empty());
 }
@@ -77,7 +80,7 @@ TEST_F(LanesTest, AClassIsFirstInFirstOut) {
 TEST_F(LanesTest, ACriticalBatchLeavesBeforeTenThousandNormalOnes) {
   for (int i = 0; i < 10'000; ++i) lanes_.Push(Make(kNormal));
   lanes_.Push(Make(kCritical, 0, "alarm"));
-  EXPECT_EQ(lanes_.Best(0), kCritical);
+  EXPECT_EQ(lanes_.Best(outlet(), 0), kCritical);
   EXPECT_EQ(Take(), "alarm");
 }
 
@@ -92,54 +95,28 @@ TEST_F(LanesTest, AgeingNeverOvertakesClassOne) {
   EXPECT_EQ(Take(3600 * kSecond), "alarm");
 }
 
-TEST_F(LanesTest, WaitingRaisesAClassStepByStep) {
-  lanes_.Push(Make(kBulk, 0));
-  lanes_.Push(Make(kNormal, 4 * kSecond));
-  EXPECT_EQ(lanes_.Best(4'999'999), kNormal);
-  EXPECT_EQ(lanes_.Best(5 * kSecond), kBulk);  // as normal, and older
-  lanes_.Push(Make(kHigh, 6 * kSecond));
-  EXPECT_EQ(lanes_.Best(6 * kSecond), kHigh);
-  EXPECT_EQ(lanes_.Best(10 * kSecond), kBulk);
-}
-
-// A class 2 that fills the uplink for ever: classes 3 and 4 get their turns after their age.
-TEST_F(LanesTest, NoClassStarves) {
-  lanes_.Push(Make(kBulk, 0, "bulk"));
-  lanes_.Push(Make(kNormal, 0, "normal"));
-  std::map<std::string, int64_t> taken;
-  for (int64_t now = 0; now < 20 * kSecond; now += kSecond / 10) {
-    lanes_.Push(Make(kHigh, now, "high"));
-    lanes_.Push(Make(kHigh, now, "high"));  // twice what is taken
-    taken.try_emplace(Take(now), now);
-  }
-  ASSERT_TRUE(taken.contains("normal"));
-  ASSERT_TRUE(taken.contains("bulk"));
-  EXPECT_LE(taken["normal"], 11 * kSecond);
-  EXPECT_LE(taken["bulk"], 16 * kSecond);
-}
-
 TEST_F(LanesTest, AFutureArrivalDoesNoHarm) {
   lanes_.Push(Make(kBulk, 100 * kSecond));
-  EXPECT_EQ(lanes_.Best(0), kBulk);
+  EXPECT_EQ(lanes_.Best(outlet(), 0), kBulk);
 }
 
 TEST_F(LanesTest, WhatTheConsumerDoesNotWantStays) {
   lanes_.Push(Make(kNormal));
-  EXPECT_FALSE(lanes_.Take(0, [](const Batch&) { return false; }));
-  EXPECT_EQ(lanes_.Best(0), kNormal);
+  EXPECT_FALSE(lanes_.Take(outlet(), 0, [](const Batch&) { return false; }));
+  EXPECT_EQ(lanes_.Best(outlet(), 0), kNormal);
   EXPECT_EQ(Take(), "x");
-  EXPECT_EQ(lanes_.Best(0), 0);
+  EXPECT_EQ(lanes_.Best(outlet(), 0), 0);
 }
 
 TEST_F(LanesTest, ReleaseCountsOnceAndKnowsStrangers) {
   BatchPtr batch = Make(kHigh, 1 * kSecond);
   batch->ticket = 5;
   lanes_.Push(std::move(batch));
-  EXPECT_FALSE(lanes_.Release(1, 0)) << "not taken yet";
+  EXPECT_FALSE(lanes_.Release(outlet(), 1, 0)) << "not taken yet";
   Take();
-  EXPECT_FALSE(lanes_.Release(last_id_ + 1, 0));
-  EXPECT_TRUE(lanes_.Release(last_id_, 3 * kSecond));
-  EXPECT_FALSE(lanes_.Release(last_id_, 0));
+  EXPECT_FALSE(lanes_.Release(outlet(), last_id_ + 1, 0));
+  EXPECT_TRUE(lanes_.Release(outlet(), last_id_, 3 * kSecond));
+  EXPECT_FALSE(lanes_.Release(outlet(), last_id_, 0));
   EXPECT_EQ(done_, (std::vector<std::pair<uint32_t, bool>>{{5, true}}));
   EXPECT_EQ(Count(Counter::kRecordsDelivered), 1u);
   EXPECT_EQ(Count(Counter::kBatchesDelivered), 1u);
@@ -151,25 +128,16 @@ TEST_F(LanesTest, ReleaseCountsOnceAndKnowsStrangers) {
 TEST_F(LanesTest, ARefusedBatchIsADropWithoutLatency) {
   lanes_.Push(Make(kBulk));
   Take();
-  EXPECT_TRUE(lanes_.Release(last_id_, 0, Refusal{{0}, 135, "no"}));
+  EXPECT_TRUE(lanes_.Release(outlet(), last_id_, 0, Refusal{{0}, 135, "no"}));
   EXPECT_EQ(Count(Drop::kRefused, kBulk), 1u);
   EXPECT_EQ(Count(Counter::kRecordsDelivered), 0u);
   EXPECT_EQ(latency_[kBulk].Count(), 0u);
   EXPECT_EQ(done_, (std::vector<std::pair<uint32_t, bool>>{{0, false}}));
 }
 
-TEST_F(LanesTest, ThereIsOneConsumerAtATime) {
-  test::CountingBell first, second;
-  EXPECT_TRUE(lanes_.Attach(&first));
-  EXPECT_FALSE(lanes_.Attach(&second));
-  EXPECT_FALSE(lanes_.Attach(&first));
-  lanes_.Detach();
-  EXPECT_TRUE(lanes_.Attach(&second));
-}
-
 TEST_F(LanesTest, TheBellRingsOnceUntilItIsAnswered) {
   test::CountingBell bell;
-  lanes_.Attach(&bell);
+  Outlet* outlet = lanes_.Attach(&bell);
   EXPECT_EQ(bell.rings(), 1) << "what was there before";
   lanes_.Push(Make(kNormal));
   lanes_.Push(Make(kNormal));
@@ -177,15 +145,13 @@ TEST_F(LanesTest, TheBellRingsOnceUntilItIsAnswered) {
   bell.Answer();
   lanes_.Push(Make(kNormal));
   EXPECT_EQ(bell.rings(), 2);
-  lanes_.Detach();
+  lanes_.Detach(outlet);
   bell.Answer();
   lanes_.Push(Make(kNormal));
   EXPECT_EQ(bell.rings(), 2);
 }
 
 TEST_F(LanesTest, DetachReturnsWhatWasInFlightInOrder) {
-  test::CountingBell bell;
-  lanes_.Attach(&bell);
   for (const char* payload : {"a", "b", "c", "d"}) lanes_.Push(Make(kNormal, 0, payload));
   lanes_.Push(Make(kHigh, 0, "H"));
   ASSERT_EQ(Take(), "H");
@@ -193,9 +159,9 @@ TEST_F(LanesTest, DetachReturnsWhatWasInFlightInOrder) {
   ASSERT_EQ(Take(), "b");
   const uint64_t b = last_id_;
   ASSERT_EQ(Take(), "c");
-  lanes_.Release(b, 0);
-  lanes_.Detach();
-  EXPECT_FALSE(lanes_.Release(last_id_, 0));
+  lanes_.Release(outlet(), b, 0);
+  sessions_.Leave(&lanes_);
+  EXPECT_FALSE(lanes_.Release(outlet(), last_id_, 0));
   EXPECT_EQ(Take(), "H");
   EXPECT_TRUE(last_redelivery_);
   EXPECT_EQ(Take(), "a");
@@ -207,15 +173,12 @@ TEST_F(LanesTest, DetachReturnsWhatWasInFlightInOrder) {
 }
 
 TEST_F(LanesTest, LanesThatNobodyWantsAreClearedWhenTheirConsumerLeaves) {
-  test::CountingBell bell;
-  ASSERT_TRUE(lanes_.Attach(&bell));
   lanes_.Push(Make(kNormal));
   lanes_.Push(Make(kNormal));
   EXPECT_EQ(Take(), "x");
   lanes_.SetWanted(false);
-  EXPECT_EQ(lanes_.Best(0), kNormal);
-  lanes_.Detach();
-  EXPECT_EQ(lanes_.Best(0), 0);
+  EXPECT_EQ(lanes_.Best(outlet(), 0), kNormal);
+  sessions_.Leave(&lanes_);
   EXPECT_EQ(Count(Drop::kUplinkRemoved, kNormal), 2u);
   lanes_.Push(Make(kHigh));
   lanes_.SetWanted(false);
@@ -232,13 +195,12 @@ TEST_F(LanesTest, ClearCountsWhatWaitsAndWhatIsOut) {
   EXPECT_EQ(Count(Drop::kClosed, kBulk), 1u);
   EXPECT_EQ(done_.size(), 2u);
   EXPECT_EQ(budget_.held(), 0);
-  EXPECT_FALSE(lanes_.Release(last_id_, 0));
+  EXPECT_FALSE(lanes_.Release(outlet(), last_id_, 0));
 }
 
 // Two producers, a consumer that comes and goes, and one that looks on: for TSan, and for the sums.
 TEST_F(LanesTest, SumsAgreeAfterConcurrentUse) {
   constexpr int kProducers = 2, kBatches = 5'000;
-  test::CountingBell bell;
   std::atomic<int> producing{kProducers};
   std::vector<std::thread> threads;
   for (int p = 0; p < kProducers; ++p) {
@@ -251,16 +213,15 @@ TEST_F(LanesTest, SumsAgreeAfterConcurrentUse) {
   }
   uint64_t released = 0, refused = 0;
   std::thread consumer([&] {
-    for (int turn = 0; producing > 0 || lanes_.Best(0) != 0; ++turn) {
-      ASSERT_TRUE(lanes_.Attach(&bell));
+    for (int turn = 0; producing > 0 || lanes_.Best(outlet(), 0) != 0; ++turn) {
       for (int i = 0; i < 100; ++i) {
-        bell.Answer();
         if (Take(i) == "" || (i + turn) % 7 == 0) continue;  // every seventh is left to Detach
         const bool ok = i % 5 != 0;
-        ASSERT_TRUE(lanes_.Release(last_id_, i, ok ? Refusal{} : Refusal{{0}, 135, "no"}));
+        ASSERT_TRUE(
+            lanes_.Release(outlet(), last_id_, i, ok ? Refusal{} : Refusal{{0}, 135, "no"}));
         ++(ok ? released : refused);
       }
-      lanes_.Detach();
+      sessions_.Leave(&lanes_);
     }
   });
   while (producing > 0) {
@@ -275,22 +236,6 @@ TEST_F(LanesTest, SumsAgreeAfterConcurrentUse) {
   EXPECT_EQ(Count(Counter::kRecordsDelivered), released);
   EXPECT_EQ(budget_.held(), 0);
   for (uint8_t c = 1; c <= kClasses; ++c) EXPECT_EQ(budget_.records(c), 0);
-}
-
-TEST(Budget, IsHighAboveNineTenthsAndLowBelowThreeQuarters) {
-  Budget budget(1000);
-  EXPECT_TRUE(budget.low());
-  budget.TakeBytes(749);
-  EXPECT_TRUE(budget.low());
-  budget.TakeBytes(1);
-  EXPECT_FALSE(budget.low());
-  budget.TakeBytes(150);
-  EXPECT_FALSE(budget.high());
-  budget.TakeBytes(1);
-  EXPECT_TRUE(budget.high());
-  EXPECT_EQ(budget.held(), 901);
-  budget.GiveBytes(901);
-  EXPECT_EQ(budget.held(), 0);
 }
 
 }  // namespace

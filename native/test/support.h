@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <random>
 #include <string>
 #include <string_view>
@@ -62,6 +63,25 @@ class CountingBell : public Doorbell {
  private:
   void Call() override { rings_.fetch_add(1); }
   std::atomic<int> rings_{0};
+};
+
+// The sessions of a test: At(lanes) is an outlet of all classes, attached when it is first asked
+// for.
+class Sessions {
+ public:
+  Outlet* At(Lanes* lanes) {
+    Outlet*& outlet = outlets_[lanes];
+    if (outlet == nullptr) outlet = lanes->Attach(&bell_);
+    return outlet;
+  }
+  void Leave(Lanes* lanes) {
+    lanes->Detach(At(lanes));
+    outlets_.erase(lanes);
+  }
+
+ private:
+  CountingBell bell_;
+  std::map<Lanes*, Outlet*> outlets_;
 };
 
 class BatchList : public Batcher::Sink {

@@ -60,7 +60,8 @@ extern const std::array<const char*, kCounters> kCounterNames;
   X(kDeadLetter, "deadLetter")           /* refused for good, kept aside */     \
   X(kCorrupt, "corrupt")                 /* damaged on disk */                  \
   X(kLogFull, "logFull")                 /* gave way, as was configured */      \
-  X(kMemoryFull, "memoryFull")           /* the same */
+  X(kMemoryFull, "memoryFull")           /* the same */                         \
+  X(kQueueFull, "queueFull")             /* the same, of its class */
 
 enum class Drop : size_t {
 #define X(id, name) id,

@@ -1,9 +1,13 @@
 // The queue in front of one uplink: for each class a live lane (FIFO) of sealed batches and a
-// backlog lane of batches that came back from the log, and what was taken from them and not yet
-// acknowledged by the cloud.
+// backlog lane of batches that came back from the log. Sessions take from it at outlets, each for
+// some of the classes, and give back what the cloud acknowledged.
 //
-// It also says which batches have to be written to disk and when (lanes_save.cc), because only it
-// knows how well the cloud answers.
+// It also says which batches have to be written to disk and when, because only it knows how well
+// the cloud answers; and it keeps the limits of the classes. Where what is:
+//   lanes.cc          batches in, and what leaves for good
+//   lanes_outlets.cc  the sessions' end
+//   lanes_limits.cc   age, numbers and memory
+//   lanes_save.cc     the log's end
 //
 // A batch crosses from a worker to the uplink's thread here, under a mutex: that is once a batch,
 // not once a record.
@@ -16,134 +20,86 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "core/base/clock.h"
 #include "core/base/counters.h"
 #include "core/base/doorbell.h"
-#include "core/base/histogram.h"
-#include "core/log/chunk.h"
-#include "core/log/ledger.h"
+#include "core/queue/appetite.h"
 #include "core/queue/batch.h"
-#include "core/queue/budget.h"
-#include "core/queue/dead_letters.h"
+#include "core/queue/lanes_context.h"
+#include "core/queue/outlet.h"
+#include "core/queue/rate_limit.h"
 #include "core/queue/unsaved.h"
 
 namespace seganet {
 
-// A class that has waited this long is served as if one class more urgent, after twice that long
-// two, but never before class 1: no class starves.
-inline constexpr int64_t kAgingUs = 5'000'000;
-
-// What is on disk and older than this when the cloud is there again is backlog from then on, so
-// that live records do not wait behind a long outage.
-inline constexpr int64_t kStaleUs = 10'000'000;
-
-// Batches of a class that together have so much are written at once where they wait at all; a chunk
-// is not made larger.
-inline constexpr size_t kChunkBytes = 64 * 1024;
-inline constexpr uint32_t kChunkRecords = 256;
-
-// The backlog of a class is read ahead of the uplink up to this.
-inline constexpr size_t kReadAheadBytes = 256 * 1024;
-
-// When batches are written to disk. Meanings: native/index.d.ts, EngineOptions.
-struct SavePolicy {
-  bool log = false;         // there is a log
-  bool disk_first = false;  // acknowledge = stored
-  std::array<int64_t, kClasses + 1> linger_us{};
-  int64_t patience_us = 1'000'000;
-  bool drop_when_full = false;
-};
-
-// Latency from arrival at the gateway to the cloud's acknowledgement, by class; shared by the lanes
-// of an engine. The backlog does not count.
-using LatencyByClass = std::array<Histogram, kClasses + 1>;
-
-// What lanes work with; all outlive them. Only `budget`, `latency` and `sequence` may not be null.
-struct LanesContext {
-  Budget* budget = nullptr;
-  LatencyByClass* latency = nullptr;
-  std::atomic<uint64_t>* sequence = nullptr;  // last id that was given out; ids ascend in an engine
-  ReceiptDesk* receipts = nullptr;
-  Ledger* ledger = nullptr;
-  DeadLetters* dead_letters = nullptr;
-  // Told when a batch that came in has to be written, CLOCK_MONOTONIC.
-  std::function<void(int64_t due_us)> on_due;
-  // Makes the log look: something is due now, can be freed or is to be read.
-  std::function<void()> wake_log;
-  // Told of a batch that leaves for good: delivered or not. Called without the mutex.
-  std::function<void(const Batch&, bool delivered)> on_done;
-  // Told that memory has become free. Called without the mutex.
-  std::function<void()> on_room;
-  SavePolicy save;
-  uint64_t epoch = 0;
-};
-
-// What the cloud will never take of a batch.
-struct Refusal {
-  std::vector<uint32_t> records;  // ascending, from 0
-  uint32_t code = 0;
-  std::string reason;
-};
-
-// A chunk on its way to the disk.
-struct SealedChunk {
-  uint64_t ticket = 0;
-  std::string node;
-  uint8_t record_class = 0;
-  uint16_t batches = 0;
-  uint32_t records = 0;
-  int64_t first_ts_ms = 0;
-  int64_t last_ts_ms = 0;
-  std::string bytes;
-};
-
-// Thread safety: any member from any thread.
+// Thread safety: any member from any thread; an outlet is used by one thread at a time and not
+// after its Detach.
 class Lanes {
  public:
-  explicit Lanes(LanesContext context) : context_(std::move(context)) {}
+  explicit Lanes(LanesContext context);
 
-  // Puts a batch behind those of its class and rings the consumer.
+  // Puts a batch behind those of its class and rings the outlet that serves it.
   void Push(BatchPtr batch);
-
-  // Class of the batch that Take would take at `now_us`, 0 = none.
-  uint8_t Best(int64_t now_us);
-
-  // Most urgent class with backlog that was read, 0 = none.
-  uint8_t BestBacklog();
-
-  // Shows the best batch to `copy` and counts it as in flight when that returns true.
-  // Returns false when there is none or `copy` does not want it.
-  bool Take(int64_t now_us, const std::function<bool(const Batch&)>& copy, bool backlog = false);
-
-  // The cloud acknowledged batch `id`, but for `refusal`. False: no such batch is in flight.
-  bool Release(uint64_t id, int64_t now_us, const Refusal& refusal = {});
-
-  // Age of the oldest live batch, µs, -1 = none.
-  int64_t OldestUs(int64_t now_us);
-
-  // Connects the one consumer; false when there is one already.
-  bool Attach(Doorbell* doorbell);
-
-  // Disconnects it: what it took returns to the head of its lanes, in order.
-  void Detach();
-
-  // The consumer's session with the cloud is up or down. When it comes up, stale batches that are
-  // on disk leave memory and become backlog.
-  void SetConnected(bool connected, int64_t now_us);
 
   // Drops everything that waits or is in flight, counted with `reason`; what is on disk stays
   // there.
   void Clear(Drop reason);
 
   // Whether some uplink of the plan uses these lanes. Those that nobody wants are cleared ("uplink
-  // removed") as soon as no consumer is attached.
+  // removed") as soon as no outlet is attached.
   void SetWanted(bool wanted);
 
-  // --- Writing to disk (lanes_save.cc) ---
+  // Keeps the limits of age also where nothing moves. To be called now and then.
+  void Sweep(int64_t now_us);
+
+  const CounterBlock& counters() const { return counters_; }
+
+  // What the sessions could send, for the batchers.
+  Appetite* appetite() { return &appetite_; }
+
+  // --- The sessions' end (lanes_outlets.cc) ---
+
+  // Connects a consumer of these classes; null when one of them is served already, or there are
+  // none. The bell outlives the outlet. Its session is down at first.
+  Outlet* Attach(Doorbell* doorbell, ClassMask classes = kAllClasses);
+
+  // Disconnects it: what it took returns to the head of its lanes, in order.
+  void Detach(Outlet* outlet);
+
+  // The session with the cloud is up or down.
+  void SetConnected(Outlet* outlet, bool connected, int64_t now_us);
+
+  // Class of the batch that Take would take at `now_us`, 0 = none. Of the classes that may send:
+  // class 1, else by weights (queue/selection.h). Takes nobody's turn.
+  uint8_t Best(Outlet* outlet, int64_t now_us);
+  uint8_t BestBacklog(Outlet* outlet, int64_t now_us);
+
+  // Shows the best batch to `copy` and counts it as in flight when that returns true.
+  // Returns false when there is none or `copy` does not want it.
+  bool Take(Outlet* outlet, int64_t now_us, const std::function<bool(const Batch&)>& copy,
+            bool backlog = false);
+
+  // The cloud acknowledged batch `id`, but for `refusal`. False: no such batch is in flight.
+  bool Release(Outlet* outlet, uint64_t id, int64_t now_us, const Refusal& refusal = {});
+
+  // Time until a class that waits for its rate alone may go on, µs; -1 = there is none.
+  int64_t RetryUs(Outlet* outlet, int64_t now_us);
+
+  // Age of its oldest live batch, µs, -1 = none.
+  int64_t OldestUs(Outlet* outlet, int64_t now_us);
+
+  // The session is up, has room, and found nothing live: what batchers hold of its classes may
+  // come.
+  void Hungry(Outlet* outlet, int64_t now_us);
+
+  // m of its link. REQUIRES: kMinBatchBytes <= bytes <= kMaxAdaptiveBytes.
+  void SetBatchBytes(Outlet* outlet, uint32_t bytes);
+
+  // --- The log's end (lanes_save.cc) ---
 
   // Names of the uplink nodes (stages) that batches wait at: chunks are kept under them.
   void SetNodes(std::map<uint32_t, std::string> nodes);
@@ -171,46 +127,59 @@ class Lanes {
   bool WantsBacklog(uint8_t record_class);
   void PushBacklog(std::vector<BatchPtr> batches);
 
-  // While this is true batches are written after the linger, so open ones are sealed by then.
-  bool hurried() const { return hurried_.load(std::memory_order_relaxed); }
+  // While this is true batches of the class, or of any, are written after the linger, so open ones
+  // are sealed by then.
+  bool hurried(uint8_t record_class) const {
+    return (hurried_.load(std::memory_order_relaxed) & MaskOf(record_class)) != 0;
+  }
+  bool hurried() const { return hurried_.load(std::memory_order_relaxed) != 0; }
 
   std::array<int64_t, kClasses + 1> Unsaved();
 
-  const CounterBlock& counters() const { return counters_; }
-
  private:
+  using Lane = std::deque<BatchPtr>;
   // What has left the lanes and is settled when the mutex is released.
   struct Leaving;
 
-  uint8_t BestLocked(int64_t now_us) const;
-  bool MayLeave(const std::deque<BatchPtr>& lane, int64_t now_us) const;
-  void RestoreLocked(BatchPtr batch);
+  void DropLocked(BatchPtr batch, Drop reason, Leaving* leaving);
+  void LetGoLocked(BatchPtr batch, Drop reason, Leaving* leaving);
   void Settle(Leaving* leaving);
+
+  bool MayLeave(uint8_t record_class, int64_t now_us) const;
+  ClassMask WaitingLocked(const Outlet& outlet, int64_t now_us) const;
+  ClassMask BacklogLocked(const Outlet& outlet, int64_t now_us) const;
+  void RestoreLocked(BatchPtr batch);
   void Bury(BatchPtr batch, const Refusal& refusal);
 
-  bool HurriedLocked(int64_t now_us);
-  int64_t DueLocked(uint8_t record_class, bool hurried) const;
-  std::string NodeOf(uint32_t stage) const;
-  void LeaveLog(Batch* batch);
-  void DropLocked(BatchPtr batch, Drop reason, Leaving* leaving);
-  bool SpillFront(std::deque<BatchPtr>* lane, Leaving* leaving);
+  void TidyLocked(ClassMask classes, int64_t now_us, Leaving* leaving);
+  bool Expired(const Lane& lane, int64_t now_us) const;
+  bool SpillFirst(Lane* lane, int64_t older_than_us, Leaving* leaving);
+  void SpillCrowd(Leaving* leaving);
+  void LimitRecords(uint8_t record_class, Leaving* leaving);
   void MakeRoom(uint8_t record_class, Leaving* leaving);
 
+  bool HurriedLocked(uint8_t record_class, int64_t now_us);
+  int64_t DueLocked(uint8_t record_class, int64_t now_us);
+  std::string NodeOf(uint32_t stage) const;
+  void LeaveLog(Batch* batch);
+
   const LanesContext context_;
+  Appetite appetite_;
 
   std::mutex mutex_;
-  std::array<std::deque<BatchPtr>, kClasses + 1> ready_;
-  std::array<std::deque<BatchPtr>, kClasses + 1> backlog_;
+  std::array<Lane, kClasses + 1> ready_;
+  std::array<Lane, kClasses + 1> backlog_;
   std::array<size_t, kClasses + 1> backlog_bytes_{};
-  std::deque<BatchPtr> in_flight_;  // in the order of Take
+  std::array<RateLimit, kClasses + 1> rates_;
+  std::vector<std::unique_ptr<Outlet>> outlets_;
+  std::array<Outlet*, kClasses + 1> serving_{};  // by class; null = nobody
   std::array<UnsavedList, kClasses + 1> unsaved_;
   std::map<uint64_t, std::vector<Batch*>> saving_;  // by ticket; null = has left meanwhile
   std::map<uint32_t, std::string> nodes_;
-  Doorbell* doorbell_ = nullptr;
-  bool connected_ = false;
+  ClassMask unread_ = 0;  // classes that had no room for backlog when the log asked
   bool save_all_ = false;
   bool wanted_ = true;
-  std::atomic<bool> hurried_{false};
+  std::atomic<ClassMask> hurried_{0};
   CounterBlock counters_;  // written under the mutex
 };
 

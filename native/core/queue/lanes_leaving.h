@@ -45,9 +45,17 @@ struct Lanes::Leaving {
   ReturningReceipts receipts;
   std::vector<std::pair<uint64_t, size_t>> over;  // places of chunks that are done
   bool room = false;                              // memory has become free
+  bool read_on = false;                           // there is room for more of the backlog
 
   void Over(const Batch& batch) {
     if (batch.chunk != 0) over.emplace_back(batch.chunk, batch.place);
+  }
+
+  void Gone(BatchPtr batch, Budget* budget) {
+    receipts.Add(batch.get());
+    budget->GiveBytes(batch->Cost());
+    budget->AddRecords(batch->record_class, -int64_t{batch->record_count});
+    gone.push_back(std::move(batch));
   }
 };
 

@@ -20,24 +20,25 @@ std::string Lanes::NodeOf(uint32_t stage) const {
   return it == nodes_.end() ? "stage-" + std::to_string(stage) : it->second;
 }
 
-// The cloud does not answer in time, or memory runs short: what is not on disk has to get there.
-bool Lanes::HurriedLocked(int64_t now_us) {
+// The cloud does not answer in time, or memory runs short: what is not on disk has to get there. Of
+// each class alone, so that a session that is down or slow has nothing of another one written.
+bool Lanes::HurriedLocked(uint8_t record_class, int64_t now_us) {
   const SavePolicy& save = context_.save;
   if (!save.log) return false;
-  bool hurried = save.disk_first || save_all_ || !connected_ ||
-                 context_.budget->held() > context_.budget->limit() / 2;
   const int64_t too_old = now_us - save.patience_us;
-  if (!in_flight_.empty() && in_flight_.front()->sealed_us < too_old) {
-    hurried |= !in_flight_.front()->backlog;
-  }
-  for (const std::deque<BatchPtr>& lane : ready_) {
-    if (!lane.empty() && lane.front()->sealed_us < too_old) hurried = true;
-  }
-  hurried_.store(hurried, std::memory_order_relaxed);
+  const Outlet* outlet = serving_[record_class];
+  const Lane& lane = ready_[record_class];
+  const bool hurried = save.disk_first || save_all_ || outlet == nullptr || !outlet->connected ||
+                       context_.budget->crowded(record_class) || outlet->LiveSince() < too_old ||
+                       (!lane.empty() && lane.front()->sealed_us < too_old);
+  const ClassMask others = hurried_.load(std::memory_order_relaxed) & ~MaskOf(record_class);
+  hurried_.store(others | (hurried ? MaskOf(record_class) : 0), std::memory_order_relaxed);
   return hurried;
 }
 
-int64_t Lanes::DueLocked(uint8_t record_class, bool hurried) const {
+// When the first batch of a class has to be written, kNever = there is none.
+int64_t Lanes::DueLocked(uint8_t record_class, int64_t now_us) {
+  const bool hurried = HurriedLocked(record_class, now_us);
   const UnsavedList& unsaved = unsaved_[record_class];
   const Batch* first = unsaved.first();
   if (first == nullptr) return kNever;
@@ -48,9 +49,8 @@ int64_t Lanes::DueLocked(uint8_t record_class, bool hurried) const {
 
 int64_t Lanes::NextSave(int64_t now_us) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const bool hurried = HurriedLocked(now_us);
   int64_t next = kNever;
-  for (uint8_t c = kCritical; c <= kClasses; ++c) next = std::min(next, DueLocked(c, hurried));
+  for (uint8_t c = kCritical; c <= kClasses; ++c) next = std::min(next, DueLocked(c, now_us));
   return next;
 }
 
@@ -64,9 +64,8 @@ void Lanes::SaveAll() {
 
 bool Lanes::Seal(int64_t now_us, SealedChunk* chunk) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const bool hurried = HurriedLocked(now_us);
   uint8_t c = kCritical;
-  while (c <= kClasses && DueLocked(c, hurried) > now_us) ++c;
+  while (c <= kClasses && DueLocked(c, now_us) > now_us) ++c;
   if (c > kClasses) return false;
 
   UnsavedList& unsaved = unsaved_[c];
@@ -122,19 +121,19 @@ void Lanes::Committed(uint64_t ticket) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto it = saving_.find(ticket);
     if (it == saving_.end()) return;
+    ClassMask classes = 0;
     for (Batch* batch : it->second) {
       if (batch == nullptr) continue;
       batch->saved = Saved::kYes;
       leaving.receipts.Add(batch);
+      classes |= MaskOf(batch->record_class);
     }
     saving_.erase(it);
-    // The oldest leave first and the newest stay: they are what the cloud wants first.
-    for (uint8_t c = kClasses; c >= kCritical; --c) {
-      while (context_.budget->held() > context_.budget->limit() / 2 &&
-             SpillFront(&ready_[c], &leaving)) {
-      }
+    TidyLocked(classes, context_.clock(), &leaving);
+    SpillCrowd(&leaving);
+    for (const auto& outlet : outlets_) {
+      if (context_.save.disk_first && (outlet->classes & classes)) outlet->bell->Ring();
     }
-    if (context_.save.disk_first && doorbell_ != nullptr) doorbell_->Ring();
   }
   Settle(&leaving);
 }
@@ -165,13 +164,13 @@ void Lanes::Discard(uint64_t ticket) {
       batch->saved = Saved::kYes;
       batch->chunk = 0;
       leaving.receipts.Add(batch);
-      std::deque<BatchPtr>& lane = ready_[batch->record_class];
+      Lane& lane = ready_[batch->record_class];
       const auto found =
           std::lower_bound(lane.begin(), lane.end(), batch->id,
                            [](const BatchPtr& b, uint64_t id) { return b->id < id; });
       // One that is in flight may yet arrive.
       if (found == lane.end() || found->get() != batch) continue;
-      DropLocked(std::move(*found), Drop::kLogFull, &leaving);
+      LetGoLocked(std::move(*found), Drop::kLogFull, &leaving);
       lane.erase(found);
     }
   }
@@ -180,7 +179,7 @@ void Lanes::Discard(uint64_t ticket) {
 
 void Lanes::Unsave() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto unsave = [this](std::deque<BatchPtr>* lane) {
+  const auto unsave = [this](Lane* lane) {
     for (BatchPtr& batch : *lane) {
       if (batch->backlog || batch->saved != Saved::kYes || batch->chunk == 0) continue;
       batch->saved = Saved::kNo;
@@ -188,44 +187,19 @@ void Lanes::Unsave() {
       unsaved_[batch->record_class].Insert(batch.get());
     }
   };
-  unsave(&in_flight_);
+  for (const auto& outlet : outlets_) unsave(&outlet->in_flight);
   for (uint8_t c = kCritical; c <= kClasses; ++c) unsave(&ready_[c]);
-}
-
-// Lets go of the first batch of a lane, which the log has. False: it has not.
-bool Lanes::SpillFront(std::deque<BatchPtr>* lane, Leaving* leaving) {
-  // A message that waits for its completion is not read back: its ticket is known here only.
-  if (lane->empty() || lane->front()->saved != Saved::kYes || lane->front()->chunk == 0 ||
-      lane->front()->ticket != 0) {
-    return false;
-  }
-  BatchPtr batch = std::move(lane->front());
-  lane->pop_front();
-  context_.ledger->Spilled(batch->chunk, batch->place);
-  context_.budget->GiveBytes(batch->Cost());
-  context_.budget->AddRecords(batch->record_class, -int64_t{batch->record_count});
-  leaving->room = true;
-  return true;
-}
-
-// The user chose to drop when memory is full: the least urgent first, and of those the oldest, but
-// nothing more urgent than what comes in.
-void Lanes::MakeRoom(uint8_t record_class, Leaving* leaving) {
-  for (uint8_t c = kClasses; c >= record_class && context_.budget->high();) {
-    if (SpillFront(&ready_[c], leaving)) continue;
-    if (ready_[c].empty()) {
-      --c;
-      continue;
-    }
-    BatchPtr batch = std::move(ready_[c].front());
-    ready_[c].pop_front();
-    DropLocked(std::move(batch), Drop::kMemoryFull, leaving);
-  }
 }
 
 bool Lanes::WantsBacklog(uint8_t record_class) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return connected_ && backlog_bytes_[record_class] < kReadAheadBytes;
+  const Outlet* outlet = serving_[record_class];
+  if (outlet == nullptr || !outlet->connected) return false;
+  if (backlog_bytes_[record_class] >= kReadAheadBytes) return false;
+  // What is read counts against the limit of the class, where live records go first.
+  const bool room = !context_.budget->half_full(record_class);
+  if (!room) unread_ |= MaskOf(record_class);
+  return room;
 }
 
 void Lanes::PushBacklog(std::vector<BatchPtr> batches) {
@@ -237,10 +211,11 @@ void Lanes::PushBacklog(std::vector<BatchPtr> batches) {
     context_.budget->TakeBytes(batch->Cost());
     context_.budget->AddRecords(batch->record_class, batch->record_count);
     counters_.Add(Counter::kRecordsReplayed, batch->record_count);
-    backlog_bytes_[batch->record_class] += batch->bytes.size();
-    backlog_[batch->record_class].push_back(std::move(batch));
+    const uint8_t c = batch->record_class;
+    backlog_bytes_[c] += batch->bytes.size();
+    backlog_[c].push_back(std::move(batch));
+    if (serving_[c] != nullptr) serving_[c]->bell->Ring();
   }
-  if (doorbell_ != nullptr) doorbell_->Ring();
 }
 
 std::array<int64_t, kClasses + 1> Lanes::Unsaved() {

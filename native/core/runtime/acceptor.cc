@@ -230,6 +230,7 @@ void Acceptor::Sweep() {
   for (const auto& [stage, listener] : listeners_) {
     if (!uv_is_active(reinterpret_cast<uv_handle_t*>(&listener->poll))) Poll(listener);
   }
+  if (options_.on_sweep) options_.on_sweep();
 }
 
 }  // namespace seganet

@@ -29,6 +29,7 @@ struct Handoff {
 struct AcceptorOptions {
   size_t max_connections = 10'000;  // open and half-open together
   size_t max_connect_bytes = 65'536;
+  std::function<void()> on_sweep;  // called some times a second; may be empty
 };
 
 using CloseReasonCounters = std::array<SingleWriter, mqtt::kCloseReasonCount>;

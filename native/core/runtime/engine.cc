@@ -29,7 +29,13 @@ Status ValidateOptions(const EngineOptions& options) {
         Range("wakeIntervalUs", options.wake_interval_us, 0, kMaxWakeIntervalUs),
         Range("lingerUrgentMs", options.linger_urgent_ms, 0, 1000),
         Range("lingerMs", options.linger_ms, 0, 1000),
-        Range("patienceMs", options.patience_ms, 0, 60'000)}) {
+        Range("patienceMs", options.patience_ms, 0, 60'000),
+        Range("agingMs", options.aging_ms, 0, kMaxAgingMs)}) {
+    if (!status.ok()) return status;
+  }
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    Status status = Range("ratePerS", options.rate_per_s[c], 0, kMaxRatePerS);
+    if (status.ok() && c > kCritical) status = Range("weights", options.weights[c], 1, kMaxWeight);
     if (!status.ok()) return status;
   }
   if (options.acknowledge == Acknowledge::kStored && !options.log) {
@@ -51,6 +57,10 @@ SavePolicy PolicyOf(const EngineOptions& options) {
   return save;
 }
 
+SelectionOptions SelectionOf(const EngineOptions& options) {
+  return {options.weights, int64_t{options.aging_ms} * 1000};
+}
+
 }  // namespace
 
 Engine::Engine(Doorbell* bell)
@@ -68,13 +78,17 @@ Status Engine::Start(const EngineOptions& options) {
 
   options_ = options;
   budget_.SetLimit(options.memory_mib * kMiB);
-  save_ = PolicyOf(options);
-  StoreDeskOptions store_options;
-  store_options.epoch = options.epoch;
+  std::array<int64_t, kClasses + 1> queue_records{};
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
-    store_options.ttl_us[c] = int64_t{options.ttl_s[c]} * 1'000'000;
+    limits_.ttl_us[c] = int64_t{options.ttl_s[c]} * 1'000'000;
+    queue_records[c] = options.queue_records[c];
   }
-  store_.SetOptions(store_options);
+  limits_.rate_per_s = options.rate_per_s;
+  budget_.SetClassLimits(queue_records);
+  budget_.SetDropping(options.drop_when_full);
+  save_ = PolicyOf(options);
+  selection_ = SelectionOf(options);
+  store_.SetOptions({options.epoch, limits_.ttl_us});
   closed_ = false;
   const WorkerShared shared{&budget_, bell_, &devices_, &connections_, &slowed_};
   WorkerOptions worker_options;
@@ -98,6 +112,8 @@ Status Engine::Start(const EngineOptions& options) {
   }
   AcceptorOptions acceptor_options;
   acceptor_options.max_connections = options.max_devices;
+  // One thread for the sweep, and the one that has the least to do.
+  acceptor_options.on_sweep = [this] { Sweep(); };
   acceptor_ = std::make_unique<Acceptor>(acceptor_options, &connections_, [this](Handoff handoff) {
     const uint32_t owner = WorkerOf(handoff.device);
     workers_[owner]->Adopt(std::move(handoff));
@@ -161,7 +177,9 @@ PushResult Engine::Push(uint32_t stage, const Record& record, bool assign_seq) {
       record.topic.size() > kMaxTopicBytes || record.payload.size() > options_.max_packet_bytes) {
     return PushResult::kTooLong;
   }
-  if (budget_.high()) return PushResult::kFull;
+  // Its class may change on its way, so memory that class 1 may still fill is open to it.
+  const bool over = !options_.drop_when_full && budget_.over(record.record_class);
+  if (budget_.high() || over) return PushResult::kFull;
   Worker& owner = *workers_[WorkerOf(record.device)];
   return owner.Push(stage, record, assign_seq) ? PushResult::kOk : PushResult::kFull;
 }
@@ -246,6 +264,8 @@ std::shared_ptr<Lanes> Engine::LanesOf(uint32_t number) {
     context.on_done = [this](const Batch& batch, bool delivered) { OnDone(batch, delivered); };
     context.on_room = [this] { OnRoom(); };
     context.save = save_;
+    context.limits = limits_;
+    context.selection = selection_;
     context.epoch = options_.epoch;
     if (save_.log) {
       context.ledger = store_.ledger();
@@ -277,6 +297,20 @@ void Engine::OnRoom() {
       slowed_.exchange(false, std::memory_order_relaxed)) {
     for (const auto& worker : workers_) worker->Resume();
   }
+}
+
+uint8_t Engine::slowed_from() {
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    if (budget_.Slowed(c)) return c;
+  }
+  return 0;
+}
+
+void Engine::Sweep() {
+  const int64_t now = MonotonicUs();
+  for (const auto& lanes : AllLanes()) lanes->Sweep(now);
+  // Sees each class pass its limits, also where nobody asks for stats.
+  for (uint8_t c = kCritical; c <= kClasses; ++c) budget_.Slowed(c);
 }
 
 uint32_t Engine::WorkerOf(std::string_view device) const {

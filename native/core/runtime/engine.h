@@ -30,6 +30,9 @@ enum class Acknowledge : uint8_t {
   kStored,    // on disk
 };
 
+inline constexpr uint32_t kMaxAgingMs = 3'600'000;
+inline constexpr uint32_t kMaxRatePerS = 10'000'000;
+
 // Defaults and ranges: native/index.d.ts, EngineOptions.
 struct EngineOptions {
   int workers = 0;
@@ -45,6 +48,10 @@ struct EngineOptions {
   uint32_t linger_ms = 50;
   uint32_t patience_ms = 1000;
   std::array<uint32_t, kClasses + 1> ttl_s{};
+  std::array<uint32_t, kClasses + 1> weights = DefaultWeights();
+  uint32_t aging_ms = kDefaultAgingUs / 1000;
+  std::array<uint32_t, kClasses + 1> rate_per_s{};
+  std::array<uint32_t, kClasses + 1> queue_records{};
   bool drop_when_full = false;
   uint64_t epoch = 1;
 };
@@ -125,6 +132,8 @@ class Engine : private ReceiptDesk {
   const LatencyByClass& latency() const { return latency_; }
   int64_t devices() const { return devices_.load(std::memory_order_relaxed); }
   bool slowed() const { return slowed_.load(std::memory_order_relaxed); }
+  // Most urgent class whose devices are not read, 0 = none.
+  uint8_t slowed_from();
   const Plan* plan() const { return plan_.get(); }
 
   // Sums over all threads.
@@ -135,6 +144,7 @@ class Engine : private ReceiptDesk {
  private:
   void OnDone(const Batch& batch, bool delivered);
   void OnRoom();
+  void Sweep();
   void Return(size_t worker, std::vector<Receipt> receipts) override;
   std::vector<std::shared_ptr<Lanes>> AllLanes();
 
@@ -156,6 +166,8 @@ class Engine : private ReceiptDesk {
 
   std::atomic<uint64_t> sequence_{0};
   SavePolicy save_;
+  ClassLimits limits_;
+  SelectionOptions selection_;
   StoreDesk store_{&budget_, this, [this] { return AllLanes(); }};
 
   std::mutex lanes_mutex_;

@@ -1,0 +1,241 @@
+// Lanes: what the sessions of the uplink take, and what comes back from them.
+
+#include <algorithm>
+#include <utility>
+
+#include "core/queue/lanes.h"
+#include "core/queue/lanes_leaving.h"
+
+namespace seganet {
+
+Outlet* Lanes::Attach(Doorbell* doorbell, ClassMask classes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  classes &= kAllClasses;
+  if (classes == 0) return nullptr;
+  for (const auto& other : outlets_) {
+    if (other->classes & classes) return nullptr;
+  }
+  outlets_.push_back(std::make_unique<Outlet>(doorbell, classes, context_.selection));
+  Outlet* outlet = outlets_.back().get();
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    if (classes & MaskOf(c)) serving_[c] = outlet;
+  }
+  doorbell->Ring();
+  return outlet;
+}
+
+// Puts a batch that was taken back to the head of its lane.
+void Lanes::RestoreLocked(BatchPtr batch) {
+  batch->redelivery = true;
+  const uint8_t c = batch->record_class;
+  if (batch->backlog) backlog_bytes_[c] += batch->bytes.size();
+  (batch->backlog ? backlog_ : ready_)[c].push_front(std::move(batch));
+}
+
+void Lanes::Detach(Outlet* outlet) {
+  bool unwanted = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    appetite_.Fed(outlet->classes);
+    // Ids ascend in the order of sealing, so the highest goes back first.
+    std::sort(outlet->in_flight.begin(), outlet->in_flight.end(),
+              [](const BatchPtr& a, const BatchPtr& b) { return a->id > b->id; });
+    for (BatchPtr& batch : outlet->in_flight) RestoreLocked(std::move(batch));
+    for (Outlet*& serving : serving_) {
+      if (serving == outlet) serving = nullptr;
+    }
+    std::erase_if(outlets_, [outlet](const auto& own) { return own.get() == outlet; });
+    unwanted = !wanted_ && outlets_.empty();
+  }
+  if (context_.save.log) context_.wake_log();
+  if (unwanted) Clear(Drop::kUplinkRemoved);
+}
+
+void Lanes::SetConnected(Outlet* outlet, bool connected, int64_t now_us) {
+  Leaving leaving;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    outlet->connected = connected;
+    if (!connected) appetite_.Fed(outlet->classes);
+    TidyLocked(outlet->classes, now_us, &leaving);
+    for (uint8_t c = kCritical; c <= kClasses; ++c) HurriedLocked(c, now_us);
+  }
+  Settle(&leaving);
+  // Down: batches are due earlier than was known. Up: the backlog is wanted.
+  if (context_.save.log) context_.wake_log();
+}
+
+// Whether the first live batch of a class may be taken. One that has to be on disk first waits for
+// that, but not for a disk that does not work.
+bool Lanes::MayLeave(uint8_t record_class, int64_t now_us) const {
+  const Lane& lane = ready_[record_class];
+  if (lane.empty()) return false;
+  const SavePolicy& save = context_.save;
+  return !save.disk_first || lane.front()->saved == Saved::kYes ||
+         now_us - lane.front()->sealed_us > save.patience_us;
+}
+
+ClassMask Lanes::WaitingLocked(const Outlet& outlet, int64_t now_us) const {
+  ClassMask waiting = 0;
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    if (MayLeave(c, now_us) && rates_[c].Ready(now_us)) waiting |= MaskOf(c);
+  }
+  return waiting & outlet.classes;
+}
+
+ClassMask Lanes::BacklogLocked(const Outlet& outlet, int64_t now_us) const {
+  ClassMask waiting = 0;
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    if (!backlog_[c].empty() && rates_[c].Ready(now_us)) waiting |= MaskOf(c);
+  }
+  return waiting & outlet.classes;
+}
+
+uint8_t Lanes::Best(Outlet* outlet, int64_t now_us) {
+  Leaving leaving;
+  uint8_t best = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    TidyLocked(outlet->classes, now_us, &leaving);
+    best = outlet->live.Best(WaitingLocked(*outlet, now_us));
+  }
+  Settle(&leaving);
+  return best;
+}
+
+uint8_t Lanes::BestBacklog(Outlet* outlet, int64_t now_us) {
+  Leaving leaving;
+  uint8_t best = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    TidyLocked(outlet->classes, now_us, &leaving);
+    best = outlet->backlog.Best(BacklogLocked(*outlet, now_us));
+  }
+  Settle(&leaving);
+  return best;
+}
+
+bool Lanes::Take(Outlet* outlet, int64_t now_us, const std::function<bool(const Batch&)>& copy,
+                 bool backlog) {
+  Leaving leaving;
+  bool taken = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    TidyLocked(outlet->classes, now_us, &leaving);
+    Selection& selection = backlog ? outlet->backlog : outlet->live;
+    const uint8_t c =
+        selection.Best(backlog ? BacklogLocked(*outlet, now_us) : WaitingLocked(*outlet, now_us));
+    Lane& lane = backlog ? backlog_[c] : ready_[c];
+    taken = c != 0 && copy(*lane.front());
+    if (taken) {
+      const Batch& batch = *lane.front();
+      // All of the backlog is old, and the clock of an earlier run says nothing.
+      selection.Pay(c, batch.bytes.size(), backlog ? 0 : now_us - batch.oldest_us);
+      rates_[c].Pay(batch.record_count, now_us);
+      if (batch.redelivery) counters_.Add(Counter::kBatchesRedelivered);
+      if (backlog) {
+        const size_t before = backlog_bytes_[c];
+        backlog_bytes_[c] -= batch.bytes.size();
+        leaving.read_on |= before >= kReadAheadBytes && backlog_bytes_[c] < kReadAheadBytes;
+      }
+      outlet->in_flight.push_back(std::move(lane.front()));
+      lane.pop_front();
+    }
+  }
+  Settle(&leaving);
+  return taken;
+}
+
+int64_t Lanes::RetryUs(Outlet* outlet, int64_t now_us) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  int64_t first = kNever;
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    if (!(outlet->classes & MaskOf(c)) || rates_[c].Ready(now_us)) continue;
+    if (MayLeave(c, now_us) || !backlog_[c].empty()) {
+      first = std::min(first, rates_[c].WaitUs(now_us));
+    }
+  }
+  return first == kNever ? -1 : first;
+}
+
+bool Lanes::Release(Outlet* outlet, uint64_t id, int64_t now_us, const Refusal& refusal) {
+  BatchPtr batch;
+  const bool delivered = refusal.records.empty();
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Lane& in_flight = outlet->in_flight;
+    // Acknowledgements come nearly in order: the search ends at once.
+    const auto it = std::find_if(in_flight.begin(), in_flight.end(),
+                                 [id](const BatchPtr& b) { return b->id == id; });
+    if (it == in_flight.end()) return false;
+    batch = std::move(*it);
+    in_flight.erase(it);
+    LeaveLog(batch.get());
+    const auto refused =
+        static_cast<uint32_t>(std::min<size_t>(refusal.records.size(), batch->record_count));
+    if (delivered) counters_.Add(Counter::kBatchesDelivered);
+    counters_.Add(Counter::kRecordsDelivered, batch->record_count - refused);
+    const Drop reason = context_.dead_letters != nullptr ? Drop::kDeadLetter : Drop::kRefused;
+    if (refused > 0) counters_.Add(reason, batch->record_class, refused);
+  }
+  if (delivered && !batch->backlog) {
+    (*context_.latency)[batch->record_class].Add(now_us - batch->oldest_us);
+  }
+  context_.budget->AddRecords(batch->record_class, -int64_t{batch->record_count});
+  context_.on_done(*batch, delivered);
+  if (!delivered && context_.dead_letters != nullptr) {
+    // Its bytes stay in the budget, and its device waits, until it is on disk.
+    Bury(std::move(batch), refusal);
+    return true;
+  }
+  Leaving leaving;
+  leaving.receipts.Add(batch.get());
+  leaving.Over(*batch);
+  context_.budget->GiveBytes(batch->Cost());
+  leaving.room = true;
+  Settle(&leaving);
+  return true;
+}
+
+void Lanes::Bury(BatchPtr batch, const Refusal& refusal) {
+  context_.budget->GiveBytes(batch->Cost());
+  batch = PickRecords(std::move(batch), refusal.records);
+  context_.budget->TakeBytes(batch->Cost());
+  context_.dead_letters->Push({std::move(batch), refusal.code, refusal.reason});
+  context_.wake_log();
+}
+
+int64_t Lanes::OldestUs(Outlet* outlet, int64_t now_us) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  int64_t oldest = now_us + 1;
+  for (const BatchPtr& batch : outlet->in_flight) {
+    if (!batch->backlog) oldest = std::min(oldest, batch->oldest_us);
+  }
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    if (!(outlet->classes & MaskOf(c)) || ready_[c].empty()) continue;
+    oldest = std::min(oldest, ready_[c].front()->oldest_us);
+  }
+  return oldest > now_us ? -1 : now_us - oldest;
+}
+
+void Lanes::Hungry(Outlet* outlet, int64_t now_us) {
+  bool wake = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    // Something may have come in since the session looked.
+    if (!outlet->connected || WaitingLocked(*outlet, now_us) != 0) return;
+    ClassMask empty = outlet->classes;
+    for (uint8_t c = kCritical; c <= kClasses; ++c) {
+      // What waits for its rate or the disk does not leave sooner when more of it waits.
+      if (!ready_[c].empty()) empty &= ~MaskOf(c);
+    }
+    wake = appetite_.Hungry(empty);
+  }
+  if (wake && context_.on_hungry) context_.on_hungry();
+}
+
+void Lanes::SetBatchBytes(Outlet* outlet, uint32_t bytes) {
+  appetite_.SetBatchBytes(outlet->classes, bytes);
+}
+
+}  // namespace seganet
