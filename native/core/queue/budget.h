@@ -18,6 +18,9 @@ class Budget {
   // Before the threads start.
   void SetLimit(int64_t bytes) { limit_ = bytes; }
 
+  // Records of a class, at most; 0 = no limit of its own.
+  void SetClassLimits(const std::array<int64_t, kClasses + 1>& records) { class_limits_ = records; }
+
   void AddRecords(uint8_t record_class, int64_t n) {
     records_[record_class].fetch_add(n, std::memory_order_relaxed);
   }
@@ -30,13 +33,33 @@ class Budget {
     return records_[record_class].load(std::memory_order_relaxed);
   }
 
+  // No more of this class: it has reached its own limit, or memory is above what its urgency may
+  // use.
+  bool full(uint8_t record_class) const {
+    const int64_t limit = class_limits_[record_class];
+    return (limit > 0 && records(record_class) >= limit) || held() > Percent(StopsAt(record_class));
+  }
+  // There is room again, with a margin.
+  bool relaxed(uint8_t record_class) const {
+    const int64_t limit = class_limits_[record_class];
+    return (limit == 0 || records(record_class) < limit - limit / 4) &&
+           held() < Percent(StopsAt(record_class) - 15);
+  }
+
   // Above 90 % devices are slowed; they are read again below 75 %. What is on its way already (a
   // read buffer a device) has the last tenth.
   bool high() const { return held() > limit_ / 10 * 9; }
   bool low() const { return held() < limit_ / 4 * 3; }
 
  private:
+  // Class 1 may use 90 %, each one less urgent 5 points less, down to 75.
+  static constexpr int StopsAt(uint8_t record_class) {
+    return record_class >= kBulk ? 75 : 95 - 5 * record_class;
+  }
+  int64_t Percent(int64_t n) const { return limit_ / 100 * n; }
+
   int64_t limit_;
+  std::array<int64_t, kClasses + 1> class_limits_{};
   std::atomic<int64_t> held_{0};
   std::array<std::atomic<int64_t>, kClasses + 1> records_{};
 };

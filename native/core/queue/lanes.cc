@@ -25,12 +25,26 @@ void Lanes::Push(BatchPtr batch) {
       due = DueLocked(record_class, HurriedLocked(batch->sealed_us));
     }
     ready_[record_class].push_back(std::move(batch));
+    appetite_.Fed(kAllClasses);
     if (context_.save.drop_when_full) MakeRoom(record_class, &leaving);
     // Under the mutex, so that Detach never leaves a ring on its way to a bell that is gone.
     if (doorbell_ != nullptr) doorbell_->Ring();
   }
   if (due != kNever) context_.on_due(due);
   Settle(&leaving);
+}
+
+void Lanes::Hungry(ClassMask classes) {
+  bool wake = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    // Something may have come in since the session looked.
+    for (uint8_t c = kCritical; c <= kClasses; ++c) {
+      if ((classes & MaskOf(c)) != 0 && !ready_[c].empty()) return;
+    }
+    wake = appetite_.Hungry(classes);
+  }
+  if (wake && context_.on_hungry) context_.on_hungry();
 }
 
 // Whether the first batch of a lane may be taken. One that has to be on disk first waits for that,

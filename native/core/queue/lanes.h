@@ -26,6 +26,7 @@
 #include "core/base/histogram.h"
 #include "core/log/chunk.h"
 #include "core/log/ledger.h"
+#include "core/queue/appetite.h"
 #include "core/queue/batch.h"
 #include "core/queue/budget.h"
 #include "core/queue/dead_letters.h"
@@ -78,6 +79,9 @@ struct LanesContext {
   std::function<void(const Batch&, bool delivered)> on_done;
   // Told that memory has become free. Called without the mutex.
   std::function<void()> on_room;
+  // Told that a batcher holds back what a session could send now; may be empty. Called without the
+  // mutex.
+  std::function<void()> on_hungry;
   SavePolicy save;
   uint64_t epoch = 0;
 };
@@ -176,6 +180,12 @@ class Lanes {
 
   std::array<int64_t, kClasses + 1> Unsaved();
 
+  // What the consumer could send, for the batchers.
+  Appetite* appetite() { return &appetite_; }
+
+  // The session is up, has room, and found nothing: what batchers hold of these classes may come.
+  void Hungry(ClassMask classes);
+
   const CounterBlock& counters() const { return counters_; }
 
  private:
@@ -197,6 +207,7 @@ class Lanes {
   void MakeRoom(uint8_t record_class, Leaving* leaving);
 
   const LanesContext context_;
+  Appetite appetite_;
 
   std::mutex mutex_;
   std::array<std::deque<BatchPtr>, kClasses + 1> ready_;

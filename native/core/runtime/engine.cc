@@ -76,7 +76,8 @@ Status Engine::Start(const EngineOptions& options) {
   }
   store_.SetOptions(store_options);
   closed_ = false;
-  const WorkerShared shared{&budget_, bell_, &devices_, &connections_, &slowed_};
+  const WorkerShared shared{&budget_,      bell_,      &devices_,
+                            &connections_, &throttle_, [this] { ResumeWorkers(); }};
   WorkerOptions worker_options;
   worker_options.max_packet_bytes = options.max_packet_bytes;
   // Devices come and go under new ids; the rows of those that left keep their sequence numbers for
@@ -161,7 +162,7 @@ PushResult Engine::Push(uint32_t stage, const Record& record, bool assign_seq) {
       record.topic.size() > kMaxTopicBytes || record.payload.size() > options_.max_packet_bytes) {
     return PushResult::kTooLong;
   }
-  if (budget_.high()) return PushResult::kFull;
+  if (budget_.full(record.record_class)) return PushResult::kFull;
   Worker& owner = *workers_[WorkerOf(record.device)];
   return owner.Push(stage, record, assign_seq) ? PushResult::kOk : PushResult::kFull;
 }
@@ -245,6 +246,9 @@ std::shared_ptr<Lanes> Engine::LanesOf(uint32_t number) {
     context.receipts = this;
     context.on_done = [this](const Batch& batch, bool delivered) { OnDone(batch, delivered); };
     context.on_room = [this] { OnRoom(); };
+    context.on_hungry = [this] {
+      for (const auto& worker : workers_) worker->Nudge();
+    };
     context.save = save_;
     context.epoch = options_.epoch;
     if (save_.log) {
@@ -273,10 +277,11 @@ void Engine::Return(size_t worker, std::vector<Receipt> receipts) {
 }
 
 void Engine::OnRoom() {
-  if (slowed_.load(std::memory_order_relaxed) && budget_.low() &&
-      slowed_.exchange(false, std::memory_order_relaxed)) {
-    for (const auto& worker : workers_) worker->Resume();
-  }
+  if (throttle_.Relax()) ResumeWorkers();
+}
+
+void Engine::ResumeWorkers() {
+  for (const auto& worker : workers_) worker->Resume();
 }
 
 uint32_t Engine::WorkerOf(std::string_view device) const {
