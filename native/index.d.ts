@@ -87,13 +87,27 @@ export type BatchMode = 'envelope' | 'records' | 'off';
  * `next` names the stages that get this stage's output natively; `messages` asks for its output as messages too.
  */
 export type StageSpec = { id: number; next: number[]; messages: boolean } & (
-  | { kind: 'source' } // mqtt devices; the listener itself is opened with listen()
+  | {
+      kind: 'source'; // mqtt devices; the listener itself is opened with listen()
+      /**
+       * Registered devices: the class that a device's records have before any priority stage, 3 without one. The first row that
+       * matches decides; `device` is an id or a glob, as in Rule, of 1 to 256 bytes. At most 10000 rows, 1024 of them with * or ?.
+       */
+      devices?: { device: string; class: RecordClass }[];
+    }
   | { kind: 'ingest' } // records pushed from JavaScript
   | { kind: 'priority'; rules: Rule[]; defaultClass: 0 | RecordClass } // 0 keeps the class that the record has
   | {
       kind: 'batch';
       mode: BatchMode;
       format: 'ndjson';
+      /**
+       * 'limits' (default): n, m and t of the paper. 'adaptive': a batch leaves when its uplink has room and nothing to send, or at
+       * m of its link or t; n plays no part, and maxBytes is the most that m gets.
+       */
+      flush?: 'limits' | 'adaptive';
+      /** Adaptive: a batch is open at least so long unless m is reached, ms; 0 = until the end of the wake-up. Default 5, 0..1000. */
+      gapMs?: number;
       /** Paper's n: no batching below this many connected devices; back off below 90 % of it. 0 = always batch. */
       minDevices: number;
       /** Paper's m: a batch is sealed before it would exceed this many bytes as sent. 1..1048576. */
@@ -344,6 +358,6 @@ export interface SocketOptions {
  */
 export declare function setSocketOptions(fd: number, options: SocketOptions): string[];
 
-export declare const SealReason: readonly ['single', 'bytes', 'delay', 'flush', 'plan'];
+export declare const SealReason: readonly ['single', 'bytes', 'delay', 'flush', 'plan', 'hungry'];
 /** Names of the classes; index = class. */
 export declare const classNames: readonly ['', 'critical', 'high', 'normal', 'bulk', '5', '6', '7', '8'];

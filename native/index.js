@@ -41,6 +41,6 @@ module.exports = {
   setSocketOptions,
   PushResult: Object.freeze({ OK: 0, FULL: 1, TOO_LONG: 2, CLOSED: 3, NO_STAGE: 4 }),
   Flag: Object.freeze({ QOS1: 1, RETAIN: 2, ENVELOPE: 4 }),
-  SealReason: Object.freeze(['single', 'bytes', 'delay', 'flush', 'plan']),
+  SealReason: Object.freeze(['single', 'bytes', 'delay', 'flush', 'plan', 'hungry']),
   classNames: Object.freeze(['', 'critical', 'high', 'normal', 'bulk', '5', '6', '7', '8'])
 };

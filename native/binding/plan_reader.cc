@@ -57,6 +57,27 @@ bool ReadRule(Napi::Env env, Napi::Value value, Rule* rule) {
   return ReadInt<uint8_t>(env, object.Get("class"), "class", 1, kClasses, &rule->record_class);
 }
 
+bool ReadSource(Napi::Env env, Napi::Object object, std::vector<DeviceClass>* devices) {
+  const Napi::Value value = object.Get("devices");
+  if (value.IsEmpty()) return false;
+  if (value.IsUndefined()) return true;
+  Napi::Array rows;
+  if (!ReadArray(env, value, "devices", &rows)) return false;
+  if (rows.Length() > kMaxDeviceClasses) return Fail(env, "devices: more than 10000");
+  devices->reserve(rows.Length());
+  for (uint32_t i = 0; i < rows.Length(); ++i) {
+    Napi::Object row;
+    DeviceClass device;
+    if (!ReadObject(env, rows.Get(i), "device", &row) ||
+        !ReadString(env, row.Get("device"), "device", &device.device) ||
+        !ReadInt<uint8_t>(env, row.Get("class"), "class", 1, kClasses, &device.record_class)) {
+      return false;
+    }
+    devices->push_back(std::move(device));
+  }
+  return true;
+}
+
 bool ReadPriority(Napi::Env env, Napi::Object object, StageSpec* spec) {
   Napi::Array rules;
   if (!ReadArray(env, object.Get("rules"), "rules", &rules)) return false;
@@ -67,6 +88,23 @@ bool ReadPriority(Napi::Env env, Napi::Object object, StageSpec* spec) {
   }
   return ReadInt<uint8_t>(env, object.Get("defaultClass"), "defaultClass", 0, kClasses,
                           &spec->default_class);
+}
+
+bool ReadFlush(Napi::Env env, Napi::Object object, BatcherOptions* options) {
+  const Napi::Value value = object.Get("flush");
+  if (value.IsEmpty()) return false;
+  if (!value.IsUndefined()) {
+    std::string name;
+    if (!ReadString(env, value, "flush", &name)) return false;
+    if (name != "limits" && name != "adaptive") {
+      return Fail(env, "flush '" + name + "' is not one of limits, adaptive");
+    }
+    options->flush = name == "adaptive" ? BatchFlush::kAdaptive : BatchFlush::kLimits;
+  }
+  uint32_t gap_ms = options->gap_us / 1000;
+  if (!ReadOption<uint32_t>(env, object, "gapMs", 0, kMaxGapUs / 1000, &gap_ms)) return false;
+  options->gap_us = gap_ms * 1000;
+  return true;
 }
 
 bool ReadBatch(Napi::Env env, Napi::Object object, BatcherOptions* options) {
@@ -81,6 +119,7 @@ bool ReadBatch(Napi::Env env, Napi::Object object, BatcherOptions* options) {
   } else {
     return Fail(env, "mode '" + mode + "' is not one of envelope, records, off");
   }
+  if (!ReadFlush(env, object, options)) return false;
   const Napi::Value format = object.Get("format");
   if (format.IsEmpty()) return false;
   if (!format.IsUndefined()) {
@@ -128,6 +167,7 @@ bool ReadStage(Napi::Env env, Napi::Value value, StageSpec* spec) {
       return ReadOption<uint32_t>(env, object, "everyN", 0, kMaxId, &spec->every_n) &&
              ReadOption<uint32_t>(env, object, "perSecond", 0, kMaxId, &spec->per_second);
     case StageKind::kSource:
+      return ReadSource(env, object, &spec->devices);
     case StageKind::kIngest:
       return true;
   }

@@ -1,5 +1,6 @@
 // A batcher under any series of calls: records keep their order, none is lost or doubled, limits
-// hold. Input: options, then one byte a call with its arguments.
+// hold, and what is held back for an uplink is known to it. Input: options, then one byte a call
+// with its arguments.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -13,7 +14,8 @@
 
 namespace {
 
-using seganet::Batch, seganet::BatchKind, seganet::BatchMode, seganet::BatchPtr;
+using seganet::Appetite, seganet::Batch, seganet::BatchFlush, seganet::BatchKind,
+    seganet::BatchMode, seganet::BatchPtr;
 
 void Check(bool law) {
   if (!law) std::abort();
@@ -40,6 +42,9 @@ class Model : public seganet::Batcher::Sink {
       Check(batch->record_class > options_.immediate_class);
       Check(batch->kind != BatchKind::kSingle);
       if (batch->kind == BatchKind::kEnvelope) Check(batch->bytes.size() <= options_.max_bytes);
+      if (batch->kind == BatchKind::kEnvelope && options_.flush == BatchFlush::kAdaptive) {
+        Check(batch->bytes.size() <= seganet::kMaxAdaptiveBytes);
+      }
     }
     out_[batch->record_class] += batch->bytes;
     count_ += batch->record_count;
@@ -56,6 +61,8 @@ class Model : public seganet::Batcher::Sink {
     }
   }
 
+  // Records of this class are held.
+  bool holds(uint8_t c) const { return in_[c].size() > out_[c].size(); }
   uint64_t count() const { return count_; }
   bool complete() const { return in_ == out_; }
   // What has left is the beginning of what came.
@@ -68,9 +75,29 @@ class Model : public seganet::Batcher::Sink {
 
  private:
   const seganet::BatcherOptions options_;
-  std::array<std::string, 5> in_, out_;
+  std::array<std::string, seganet::kClasses + 1> in_, out_;
   uint64_t count_ = 0;
 };
+
+// After a turn each open class is either wanted by somebody, and its gap not over, or waits at
+// every uplink. Whoever is told that somebody waits was asked about that class.
+void CheckHeld(const Model& model, const seganet::BatcherOptions& options,
+               std::array<Appetite, 2>* appetites) {
+  for (uint8_t c = seganet::kCritical; c <= seganet::kClasses; ++c) {
+    if (!model.holds(c)) continue;
+    Check(options.mode != BatchMode::kOff && c > options.immediate_class);
+    if ((*appetites)[0].IsHungry(c) || (*appetites)[1].IsHungry(c)) {
+      Check(options.gap_us > 0);
+      continue;
+    }
+    for (Appetite& appetite : *appetites) {
+      Check(appetite.Hungry(seganet::MaskOf(c)));
+      appetite.Fed(seganet::MaskOf(c));
+      // As a batcher does that is woken and finds it fed again.
+      appetite.Wait(seganet::MaskOf(c));
+    }
+  }
+}
 
 }  // namespace
 
@@ -78,13 +105,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Input input(data, std::min<size_t>(size, 2000));
   seganet::BatcherOptions options;
   options.mode = static_cast<BatchMode>(input.Byte() % 3);
+  const uint8_t flush = input.Byte();
+  options.flush = static_cast<BatchFlush>(flush % 2);
+  options.gap_us = flush / 2 * 100;
   options.min_devices = input.Byte() % 20;
   options.max_bytes = 1 + input.Byte() * 4;
   options.max_delay_ms = 1 + input.Byte();
-  options.immediate_class = input.Byte() % 5;
+  options.immediate_class = input.Byte() % (seganet::kClasses + 1);
   Check(seganet::Validate(options).ok());
   Model model(options);
   seganet::Batcher batcher(options, &model);
+  std::array<Appetite, 2> appetites;
+  batcher.SetAppetites({&appetites[0], &appetites[1]});
   int64_t now = 0;
   uint64_t added = 0;
   while (!input.empty()) {
@@ -96,13 +128,21 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     } else if (call % 16 == 1) {
       batcher.OnTime(now);
       Check(batcher.NextDeadline() > now);
+      if (options.flush == BatchFlush::kAdaptive) CheckHeld(model, options, &appetites);
+    } else if (call % 16 == 2) {
+      const uint8_t what = input.Byte();
+      Appetite& appetite = appetites[what % 2];
+      const seganet::ClassMask classes = input.Byte() & seganet::kAllClasses;
+      if (what % 3 == 0) appetite.Hungry(classes);
+      if (what % 3 == 1) appetite.Fed(classes);
+      if (what % 3 == 2) appetite.SetBatchBytes(classes, seganet::kMinBatchBytes + what * 4u);
     } else {
       seganet::Record record;
       const std::string payload(input.Byte(), static_cast<char>(input.Byte()));
       record.device = "d";
       record.topic = "t";
       record.payload = payload;
-      record.record_class = static_cast<uint8_t>(1 + call % 4);
+      record.record_class = static_cast<uint8_t>(1 + call % seganet::kClasses);
       record.seq = static_cast<uint32_t>(added++);
       record.arrived_us = now;
       model.Add(record);

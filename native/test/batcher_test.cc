@@ -47,8 +47,8 @@ TEST(BatcherOptions, AreChecked) {
   EXPECT_EQ(message([](BatcherOptions* o) { o->max_bytes = kMaxBatchBytes; }), "");
   EXPECT_EQ(message([](BatcherOptions* o) { o->max_delay_ms = 0; }), delay);
   EXPECT_EQ(message([](BatcherOptions* o) { o->max_delay_ms = kMaxDelayMs + 1; }), delay);
-  EXPECT_EQ(message([](BatcherOptions* o) { o->immediate_class = 9; }),
-            "immediate class must be 0 to 8");
+  EXPECT_EQ(message([](BatcherOptions* o) { o->immediate_class = kClasses + 1; }),
+            "immediate class must be 0 to " + std::to_string(kClasses));
 }
 
 TEST(Batcher, StartsAtNDevicesAndStopsBelowNineTenths) {

@@ -204,6 +204,43 @@ TEST_F(PipelineTest, AStageThatLosesItsMessagesSealsForThemFirst) {
   EXPECT_EQ(Messages().size() + Dropped(Drop::kNoRoute), 1u);
 }
 
+TEST_F(PipelineTest, TellsTheClassThatARecordEndedWith) {
+  StageSpec priority = Spec(2, StageKind::kPriority, {4});
+  priority.default_class = kBulk;
+  StageSpec urgent = Spec(3, StageKind::kPriority, {5});
+  urgent.rules = {{"t", "", kHigh}};
+  Apply({Spec(1, StageKind::kSource, {2, 3, 6}), priority, urgent, BatchStage(4, {5}),
+         UplinkStage(5), Spec(6, StageKind::kTap, {}, true), Spec(7, StageKind::kSource, {2}, true),
+         Spec(8, StageKind::kSource, {6})});
+  const auto passage = [this](uint32_t stage) {
+    return pipeline_.Run(stage, MakeRecord("d", "t", "1", kNormal));
+  };
+  EXPECT_EQ(passage(1).record_class, kHigh) << "the most urgent of its copies";
+  EXPECT_EQ(passage(1).copies, 2u);
+  EXPECT_EQ(passage(7).record_class, kBulk) << "whatever its message said on the way";
+  EXPECT_EQ(passage(8).record_class, kNormal) << "a tap only looks";
+  EXPECT_EQ(passage(99).record_class, kNormal);
+  EXPECT_EQ(passage(99).copies, 0u);
+}
+
+TEST_F(PipelineTest, AnAdaptiveBatchWaitsForTheUplinkOfTheCurrentPlan) {
+  StageSpec batch = BatchStage(1, {2});
+  batch.batcher.flush = BatchFlush::kAdaptive;
+  Apply({batch, UplinkStage(2, 0)});
+  Run(1);
+  pipeline_.EndTurn(500'000);
+  EXPECT_EQ(pipeline_.NextDeadline(), 1'000'000);
+  Apply({batch, UplinkStage(2, 1)});
+  lanes_[0]->Hungry(kAllClasses);
+  pipeline_.EndTurn(500'000);
+  EXPECT_EQ(lanes_[1]->Best(500'000), 0);
+  lanes_[1]->Hungry(kAllClasses);
+  pipeline_.EndTurn(500'000);
+  const std::vector<Batch> batches = Drain(1);
+  ASSERT_EQ(batches.size(), 1u);
+  EXPECT_EQ(batches[0].reason, SealReason::kHungry);
+}
+
 TEST_F(PipelineTest, AFullMessageRingCostsCopiesOrRecords) {
   Apply({Spec(1, StageKind::kSource, {2}, true), UplinkStage(2),
          Spec(3, StageKind::kSource, {}, true)});

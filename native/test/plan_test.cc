@@ -55,8 +55,8 @@ TEST(Plan, UplinksHaveNoOutput) {
 
 TEST(Plan, ChecksRulesAndOptions) {
   StageSpec priority = Spec(1, StageKind::kPriority);
-  priority.default_class = 9;
-  EXPECT_EQ(Problem({priority}), "stage 1: default class must be 0 to 8");
+  priority.default_class = kClasses + 1;
+  EXPECT_EQ(Problem({priority}), "stage 1: default class must be 0 to " + std::to_string(kClasses));
   priority.default_class = 0;
   priority.rules = {{"a/#b", "", 1}};
   EXPECT_EQ(Problem({priority}), "rule 1: 'a/#b' is not an MQTT topic filter");
@@ -123,6 +123,28 @@ TEST(Plan, StagesThatStayKeepTheirCounters) {
   EXPECT_EQ(after.Find(1)->index, 1u);
   EXPECT_EQ(after.Find(3)->next.front(), after.Find(1));
   EXPECT_EQ(after.Find(2), nullptr);
+}
+
+TEST(Plan, ARegisterThatStaysIsTheSameObject) {
+  const auto plan = [](std::vector<DeviceClass> devices, const Plan* before) {
+    StageSpec source = Spec(1, StageKind::kSource);
+    source.devices = std::move(devices);
+    return std::make_shared<Plan>(std::vector<StageSpec>{source}, 1, before, nullptr);
+  };
+  const auto first = plan({{"a", kBulk}}, nullptr);
+  const auto same = plan({{"a", kBulk}}, first.get());
+  const auto other = plan({{"a", kHigh}}, same.get());
+  EXPECT_EQ(first->DevicesOf(1), same->DevicesOf(1));
+  EXPECT_NE(same->DevicesOf(1), other->DevicesOf(1));
+  EXPECT_EQ(other->DevicesOf(1)->Of("a"), kHigh);
+  EXPECT_EQ(plan({}, other.get())->DevicesOf(1), nullptr);
+  EXPECT_EQ(other->DevicesOf(2), nullptr);
+}
+
+TEST(Plan, ChecksRegisteredDevices) {
+  StageSpec source = Spec(1, StageKind::kSource);
+  source.devices = {{"", kHigh}};
+  EXPECT_EQ(Problem({source}), "registered device 1: its id or pattern must be 1 to 256 bytes");
 }
 
 TEST(Plan, KnowsWhetherMessagesAreAllThatBecomesOfRecords) {

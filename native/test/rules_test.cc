@@ -187,8 +187,10 @@ TEST(Rules, ARuleWithoutConditionsMatchesEverything) {
 TEST(Rules, ValidationNamesTheRule) {
   const auto message = [](std::vector<Rule> rules) { return ValidateRules(rules).message(); };
   EXPECT_EQ(message({{"a/#", "b*", 1}}), "");
-  EXPECT_EQ(message({{"", "", 3}, {"", "", 0}}), "rule 2: class must be 1 to 8");
-  EXPECT_EQ(message({{"", "", 9}}), "rule 1: class must be 1 to 8");
+  EXPECT_EQ(message({{"", "", 3}, {"", "", 0}}),
+            "rule 2: class must be 1 to " + std::to_string(kClasses));
+  EXPECT_EQ(message({{"", "", kClasses + 1}}),
+            "rule 1: class must be 1 to " + std::to_string(kClasses));
   EXPECT_EQ(message({{"a/#/b", "", 1}}), "rule 1: 'a/#/b' is not an MQTT topic filter");
   EXPECT_EQ(message({{"", std::string(257, 'a'), 1}}),
             "rule 1: device pattern longer than 256 bytes");

@@ -10,7 +10,7 @@
 const { FLAG } = require('./record');
 
 const HEADER_BYTES = 64;
-const sealReasons = /** @type {const} */ (['single', 'bytes', 'delay', 'flush', 'plan']);
+const sealReasons = /** @type {const} */ (['single', 'bytes', 'delay', 'flush', 'plan', 'hungry']);
 
 /**
  * Where a record came in; absent when the wires do not tell.

@@ -197,6 +197,35 @@ test('settings of the log are checked', () => {
   plain.close();
 });
 
+test('registered devices and adaptive batches are checked', () => {
+  const applied = (/** @type {any} */ spec) => () =>
+    engine.applyPlan({ stages: [{ id: 1, next: [], messages: false, ...spec }] });
+  const registered = (/** @type {any} */ devices) => applied({ kind: 'source', devices });
+  expect(registered(undefined)).not.toThrow();
+  expect(registered([{ device: 'pump-*', class: 1 }])).not.toThrow();
+  for (const devices of [null, 'x', {}]) expect(registered(devices)).toThrow('devices must be an array');
+  expect(registered([1])).toThrow('device must be an object');
+  expect(registered([{ class: 1 }])).toThrow('device must be a string');
+  expect(registered([{ device: 'a' }])).toThrow(/^class must be/);
+  expect(registered([{ device: '', class: 1 }])).toThrow(
+    'registered device 1: its id or pattern must be 1 to 256 bytes'
+  );
+  expect(registered(Array(10_000).fill({ device: 'a', class: 4 }))).not.toThrow();
+  expect(registered(Array(10_001).fill({ device: 'a', class: 4 }))).toThrow('devices: more than 10000');
+  expect(registered(Array(1025).fill({ device: '*', class: 4 }))).toThrow(
+    'more than 1024 registered devices with * or ?'
+  );
+
+  const batch = (/** @type {any} */ options) =>
+    applied({ ...usualPlan().stages[2], next: [], flush: 'adaptive', ...options });
+  for (const gapMs of [undefined, 0, 1000]) expect(batch({ gapMs })).not.toThrow();
+  for (const gapMs of [-1, 1001, 0.5, '5', null])
+    expect(batch({ gapMs })).toThrow(/^gapMs must be a whole number/);
+  expect(batch({ flush: 'limits' })).not.toThrow();
+  expect(batch({ flush: 'never' })).toThrow("flush 'never' is not one of limits, adaptive");
+  engine.applyPlan(usualPlan());
+});
+
 test('an exception of a getter arrives as it is', () => {
   const trap = (/** @type {object} */ base, /** @type {string} */ name) =>
     Object.defineProperty({ ...base }, name, {
@@ -205,9 +234,9 @@ test('an exception of a getter arrives as it is', () => {
       }
     });
   const stages = {
-    source: { id: 1, kind: 'source', next: [], messages: false },
+    source: { id: 1, kind: 'source', next: [], messages: false, devices: [] },
     priority: { id: 1, kind: 'priority', next: [], messages: false, rules: [], defaultClass: 0 },
-    batch: { ...usualPlan().stages[2], next: [] },
+    batch: { ...usualPlan().stages[2], next: [], flush: 'adaptive', gapMs: 5 },
     uplink: { id: 1, kind: 'uplink', next: [], messages: false, uplink: 0 },
     tap: { id: 1, kind: 'tap', next: [], messages: false, everyN: 1, perSecond: 1 }
   };
@@ -221,6 +250,10 @@ test('an exception of a getter arrives as it is', () => {
     expect(() => engine.applyPlan({ stages: [{ ...stages.priority, rules: [rule] }] })).toThrow(
       `trap ${name}`
     );
+  }
+  for (const name of ['device', 'class']) {
+    const devices = [trap({ device: 'b', class: 1 }, name)];
+    expect(() => engine.applyPlan({ stages: [{ ...stages.source, devices }] })).toThrow(`trap ${name}`);
   }
   for (const list of ['next', 'rules']) {
     const items = trap([1], '0');

@@ -12,12 +12,19 @@ namespace seganet {
 class Pipeline::BatchStage : public Batcher::Sink {
  public:
   BatchStage(Pipeline* pipeline, const Stage* stage)
-      : pipeline_(pipeline), stage_(stage), batcher_(stage->spec.batcher, this) {}
+      : pipeline_(pipeline), batcher_(stage->spec.batcher, this) {
+    MoveTo(stage);
+  }
 
   void OnBatch(BatchPtr batch) override { pipeline_->OnBatch(*stage_, std::move(batch)); }
 
   // Batches go on under the new plan's stage, which has the same options.
-  void MoveTo(const Stage* stage) { stage_ = stage; }
+  void MoveTo(const Stage* stage) {
+    stage_ = stage;
+    std::vector<Appetite*> uplinks;
+    for (const Stage* uplink : stage->next) uplinks.push_back(uplink->lanes->appetite());
+    batcher_.SetAppetites(std::move(uplinks));
+  }
 
   const Stage& stage() const { return *stage_; }
   Batcher& batcher() { return batcher_; }
@@ -58,15 +65,22 @@ void Pipeline::SetPlan(std::shared_ptr<const Plan> plan) {
   plan_ = std::move(plan);
 }
 
-uint32_t Pipeline::Run(uint32_t id, const Record& record) {
+Passage Pipeline::Run(uint32_t id, const Record& record) {
   const Stage* stage = plan_->Find(id);
-  copies_ = 0;
+  passage_ = {};
   if (stage == nullptr) {
     context_.counters->Add(Drop::kNoRoute, record.record_class);
   } else {
     RunStage(*stage, record);
   }
-  return copies_;
+  if (passage_.record_class == 0) passage_.record_class = record.record_class;
+  return passage_;
+}
+
+// One of the record's ways ends here.
+void Pipeline::Ends(const Record& record) {
+  uint8_t& best = passage_.record_class;
+  if (best == 0 || record.record_class < best) best = record.record_class;
 }
 
 void Pipeline::RunStage(const Stage& stage, const Record& record) {
@@ -97,6 +111,7 @@ void Pipeline::RunStage(const Stage& stage, const Record& record) {
 
 void Pipeline::Forward(const Stage& stage, const Record& record) {
   CountersOf(stage).records_out.Add();
+  if (stage.next.empty() && stage.spec.kind != StageKind::kTap) Ends(record);
   if (stage.spec.messages) {
     RecordMessage(stage, record);
   } else if (stage.next.empty() && stage.spec.kind != StageKind::kTap) {
@@ -106,6 +121,7 @@ void Pipeline::Forward(const Stage& stage, const Record& record) {
 }
 
 void Pipeline::RunBatch(const Stage& stage, const Record& record) {
+  Ends(record);
   const bool envelope = stage.spec.batcher.mode == BatchMode::kEnvelope;
   // In the other modes a batch is a matter of the uplink's wire; as messages its records go out one
   // by one.
@@ -115,7 +131,7 @@ void Pipeline::RunBatch(const Stage& stage, const Record& record) {
     return;
   }
   context_.budget->AddRecords(record.record_class, static_cast<int64_t>(stage.next.size()));
-  copies_ += static_cast<uint32_t>(stage.next.size());
+  passage_.copies += static_cast<uint32_t>(stage.next.size());
   const int64_t devices = context_.devices->load(std::memory_order_relaxed);
   batchers_[stage.index]->batcher().Add(record, static_cast<uint32_t>(devices));
 }
@@ -149,7 +165,8 @@ void Pipeline::PushSingle(const Stage& stage, const Record& record) {
   batch->stage = stage.spec.id;
   batch->worker = static_cast<uint32_t>(context_.worker);
   context_.budget->AddRecords(record.record_class, 1);
-  ++copies_;
+  ++passage_.copies;
+  Ends(record);
   stage.lanes->Push(std::move(batch));
 }
 
@@ -223,6 +240,12 @@ int64_t Pipeline::NextDeadline() {
     first = std::min(first, stage->batcher().NextDeadline());
   }
   return first;
+}
+
+void Pipeline::EndTurn(int64_t now_us) {
+  for (const auto& stage : batchers_) {
+    if (stage) stage->batcher().EndTurn(now_us);
+  }
 }
 
 void Pipeline::OnTime(int64_t now_us) {

@@ -26,6 +26,15 @@ struct PipelineContext {
   std::array<int64_t, kClasses + 1> linger_us{};
 };
 
+// What became of a record.
+struct Passage {
+  // How often its receipt comes back: once for each copy that is on its way to an uplink.
+  uint32_t copies = 0;
+  // The class that it ended with; the most urgent, where its ways give it several. Taps do not
+  // count: they only look.
+  uint8_t record_class = 0;
+};
+
 // Thread safety: owned by one worker.
 class Pipeline {
  public:
@@ -39,9 +48,10 @@ class Pipeline {
   void SetPlan(std::shared_ptr<const Plan> plan);
 
   // Puts a record into stage `id`. A stage that the plan does not have is counted as "no route".
-  // Returns how often the record's receipt comes back: once for each copy that is on its way to an
-  // uplink.
-  uint32_t Run(uint32_t id, const Record& record);
+  Passage Run(uint32_t id, const Record& record);
+
+  // The worker has put in all that came with one wake-up.
+  void EndTurn(int64_t now_us);
 
   int64_t NextDeadline();
   void OnTime(int64_t now_us);
@@ -53,10 +63,12 @@ class Pipeline {
   // some records.
   bool MessagesHigh() const;
   bool message_only() const { return plan_->message_only(); }
+  const Plan& plan() const { return *plan_; }
 
  private:
   class BatchStage;
 
+  void Ends(const Record& record);
   void RunStage(const Stage& stage, const Record& record);
   void RunBatch(const Stage& stage, const Record& record);
   void Forward(const Stage& stage, const Record& record);
@@ -76,7 +88,7 @@ class Pipeline {
   std::vector<std::unique_ptr<BatchStage>>
       batchers_;                // index as Plan::stages(), null for other kinds
   uint64_t next_envelope_ = 1;  // id of batch messages
-  uint32_t copies_ = 0;         // of the record at hand
+  Passage passage_;             // of the record at hand
 };
 
 }  // namespace seganet

@@ -35,10 +35,12 @@ Status ValidateStage(const StageSpec& spec, const ById& by_id) {
   }
   if (spec.kind == StageKind::kPriority) {
     if (spec.default_class != 0 && !ValidClass(spec.default_class)) {
-      return Status::InvalidArgument(Name(spec) + ": default class must be 0 to 8");
+      return Status::InvalidArgument(Name(spec) + ": default class must be 0 to " +
+                                     std::to_string(kClasses));
     }
     return ValidateRules(spec.rules);
   }
+  if (spec.kind == StageKind::kSource) return ValidateDeviceClasses(spec.devices);
   return spec.kind == StageKind::kBatch ? Validate(spec.batcher) : Status();
 }
 
@@ -65,6 +67,12 @@ size_t Visits(const StageSpec& spec, const ById& by_id,
     visits = std::min(visits + Visits(*by_id.at(id), by_id, known), kMaxVisits + 1);
   }
   return (*known)[spec.id] = visits;
+}
+
+std::shared_ptr<const DeviceClasses> Register(std::vector<DeviceClass> devices, const Stage* old) {
+  if (devices.empty()) return nullptr;
+  if (old != nullptr && old->devices && old->devices->rows() == devices) return old->devices;
+  return std::make_shared<const DeviceClasses>(std::move(devices));
 }
 
 }  // namespace
@@ -108,6 +116,7 @@ Plan::Plan(std::vector<StageSpec> specs, size_t workers, const Plan* before,
     const Stage* old = before == nullptr ? nullptr : before->Find(stage.spec.id);
     stage.shared = old != nullptr ? old->shared : std::make_shared<StageShared>(workers);
     if (stage.spec.kind == StageKind::kUplink) stage.lanes = lanes_of(stage.spec.uplink);
+    stage.devices = Register(std::move(stage.spec.devices), old);
     by_id_.emplace(stage.spec.id, &stage);
     message_only_ = message_only_ || (stage.spec.messages && stage.spec.next.empty() &&
                                       stage.spec.kind != StageKind::kTap);
@@ -120,6 +129,11 @@ Plan::Plan(std::vector<StageSpec> specs, size_t workers, const Plan* before,
 const Stage* Plan::Find(uint32_t id) const {
   const auto it = by_id_.find(id);
   return it == by_id_.end() ? nullptr : it->second;
+}
+
+std::shared_ptr<const DeviceClasses> Plan::DevicesOf(uint32_t id) const {
+  const Stage* stage = Find(id);
+  return stage == nullptr ? nullptr : stage->devices;
 }
 
 }  // namespace seganet

@@ -15,6 +15,7 @@
 #include "core/base/status.h"
 #include "core/queue/batcher.h"
 #include "core/queue/lanes.h"
+#include "core/record/device_classes.h"
 #include "core/record/rules.h"
 
 namespace seganet {
@@ -26,9 +27,10 @@ enum class StageKind : uint8_t { kSource, kIngest, kPriority, kBatch, kUplink, k
 struct StageSpec {
   uint32_t id = 0;  // not 0
   StageKind kind = StageKind::kSource;
-  std::vector<uint32_t> next;  // stages that get its output
-  bool messages = false;       // its output goes to JavaScript as well
-  std::vector<Rule> rules;     // priority
+  std::vector<uint32_t> next;        // stages that get its output
+  bool messages = false;             // its output goes to JavaScript as well
+  std::vector<DeviceClass> devices;  // source: registered devices
+  std::vector<Rule> rules;           // priority
   uint8_t default_class = 0;
   BatcherOptions batcher;  // batch
   uint32_t uplink = 0;     // uplink: number of its lanes
@@ -69,6 +71,9 @@ struct Stage {
   std::vector<const Stage*> next;
   std::shared_ptr<StageShared> shared;
   std::shared_ptr<Lanes> lanes;  // uplink
+  // Source: spec.devices, which moves here; null when there are none. The same object as long as
+  // the register stays the same.
+  std::shared_ptr<const DeviceClasses> devices;
 };
 
 // Thread safety: immutable after construction.
@@ -84,6 +89,9 @@ class Plan {
 
   const std::vector<Stage>& stages() const { return stages_; }
   const Stage* Find(uint32_t id) const;
+
+  // Registered devices of source stage `id`, null = none.
+  std::shared_ptr<const DeviceClasses> DevicesOf(uint32_t id) const;
 
   // Some stage gives its output to JavaScript alone, so that a slow Node-RED has to slow the
   // devices.

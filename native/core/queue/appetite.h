@@ -1,4 +1,5 @@
-// What the sessions of an uplink could send now, told to the batchers: the seam of adaptive batching.
+// What the sessions of an uplink could send now, told to the batchers: the seam of adaptive
+// batching.
 //
 // A session that is up, has room in its window and finds nothing ready is hungry: the batchers that
 // hold records of its classes seal them. While it is not, batches grow. A batcher that holds some
@@ -28,15 +29,17 @@ constexpr ClassMask MaskOf(uint8_t record_class) { return ClassMask{1} << record
 
 // Thread safety: any member from any thread. A batcher does Wait() and then asks IsHungry() again;
 // the consumer sets its mark and then looks for waiting ones: in sequential consistency one of the
-// two sees the other, so no batch waits for a session that waits for it.
+// two sees the other, so no batch waits for a session that waits for it. Who is woken asks anew:
+// another batcher may have fed the session first, and then its next Hungry() tells.
 class Appetite {
  public:
   Appetite() { SetBatchBytes(kAllClasses, kFirstBatchBytes); }
 
-  // The session of these classes has room and nothing to send. True: a batcher waits for that.
+  // The session of these classes has room and nothing to send. True: a batcher waits for one of
+  // them.
   bool Hungry(ClassMask classes) {
     hungry_.fetch_or(classes);
-    return waiting_.exchange(false);
+    return (waiting_.load() & classes) != 0 && (waiting_.fetch_and(~classes) & classes) != 0;
   }
 
   // It has something now, or has gone.
@@ -46,8 +49,10 @@ class Appetite {
 
   bool IsHungry(uint8_t record_class) const { return (hungry_.load() & MaskOf(record_class)) != 0; }
 
-  // A batcher holds records back until a session is hungry.
-  void Wait() { waiting_.store(true); }
+  // A batcher holds records of these classes back until their session is hungry.
+  void Wait(ClassMask classes) {
+    if ((waiting_.load() & classes) != classes) waiting_.fetch_or(classes);
+  }
 
   // m of the link of these classes. REQUIRES: kMinBatchBytes <= bytes <= kMaxAdaptiveBytes.
   void SetBatchBytes(ClassMask classes, uint32_t bytes) {
@@ -61,7 +66,7 @@ class Appetite {
 
  private:
   std::atomic<ClassMask> hungry_{0};
-  std::atomic<bool> waiting_{false};
+  std::atomic<ClassMask> waiting_{0};
   std::array<std::atomic<uint32_t>, kClasses + 1> batch_bytes_{};
 };
 

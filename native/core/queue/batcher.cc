@@ -21,13 +21,17 @@ Status Validate(const BatcherOptions& options) {
   if (options.max_delay_ms < 1 || options.max_delay_ms > kMaxDelayMs) {
     return Status::InvalidArgument("batch delay (t) must be 1 to 86400000 ms");
   }
+  if (options.gap_us > kMaxGapUs) {
+    return Status::InvalidArgument("batch gap must be 0 to 1000 ms");
+  }
   if (options.immediate_class > kClasses) {
-    return Status::InvalidArgument("immediate class must be 0 to 8");
+    return Status::InvalidArgument("immediate class must be 0 to " + std::to_string(kClasses));
   }
   return {};
 }
 
 bool Batcher::Batching(uint32_t devices) {
+  if (adaptive()) return true;
   const uint32_t n = options_.min_devices;
   if (devices >= n) {
     batching_ = true;
@@ -36,6 +40,15 @@ bool Batcher::Batching(uint32_t devices) {
     batching_ = false;
   }
   return batching_;
+}
+
+size_t Batcher::MaxBytes(uint8_t record_class) const {
+  size_t bytes = options_.max_bytes;
+  if (!adaptive()) return bytes;
+  for (const Appetite* uplink : uplinks_) {
+    bytes = std::min<size_t>(bytes, uplink->BatchBytes(record_class));
+  }
+  return bytes;
 }
 
 void Batcher::Add(const Record& record, uint32_t devices) {
@@ -52,23 +65,24 @@ void Batcher::Add(const Record& record, uint32_t devices) {
     AppendEntry(record, &encoded_);
   }
   const size_t size = envelope ? encoded_.size() : PublishBytes(record);
+  const size_t max_bytes = MaxBytes(record.record_class);
   Open& open = open_[record.record_class];
   // What already waits in this class leaves before a record that does not (order within a class).
-  if (open.batch && (!wait || open.size + size > options_.max_bytes)) {
+  if (open.batch && (!wait || open.size + size > max_bytes)) {
     Seal(&open, wait ? SealReason::kBytes : SealReason::kFlush);
   }
   if (!open.batch) {
     open.batch = StartBatch(envelope ? BatchKind::kEnvelope : BatchKind::kRecords, record);
     open.size = 0;
-    open.batch->bytes.reserve(wait ? std::min<size_t>(options_.max_bytes, kFirstReserve)
-                                   : encoded_.size());
+    open.held = false;
+    open.batch->bytes.reserve(wait ? std::min(max_bytes, kFirstReserve) : encoded_.size());
   }
   open.batch->bytes.append(encoded_);
   open.size += size;
   CountIn(record, open.batch.get());
   if (!wait) {
     Seal(&open, SealReason::kSingle);
-  } else if (open.size >= options_.max_bytes) {
+  } else if (open.size >= max_bytes) {
     Seal(&open, SealReason::kBytes);
   }
 }
@@ -85,13 +99,39 @@ int64_t Batcher::DeadlineOf(const Open& open) const {
   return open.batch->oldest_us + delay_us;
 }
 
+// When its gap ends and it leaves, as far as is known; kNever while no uplink wants it.
+int64_t Batcher::GapOf(const Open& open) const {
+  return adaptive() && !open.held ? open.batch->oldest_us + options_.gap_us : kNever;
+}
+
 int64_t Batcher::NextDeadline() const {
   int64_t first = kNever;
   for (const Open& open : open_) {
     if (!open.batch) continue;
-    first = std::min(first, DeadlineOf(open));
+    first = std::min({first, DeadlineOf(open), GapOf(open)});
   }
   return first;
+}
+
+bool Batcher::IsWanted(uint8_t record_class) const {
+  return uplinks_.empty() || std::any_of(uplinks_.begin(), uplinks_.end(), [&](const Appetite* a) {
+           return a->IsHungry(record_class);
+         });
+}
+
+void Batcher::EndTurn(int64_t now_us) {
+  if (!adaptive()) return;
+  for (Open& open : open_) {
+    if (!open.batch) continue;
+    const uint8_t record_class = open.batch->record_class;
+    bool wanted = IsWanted(record_class);
+    if (!wanted) {
+      for (Appetite* uplink : uplinks_) uplink->Wait(MaskOf(record_class));
+      wanted = IsWanted(record_class);  // see Appetite: one of the two sees the other
+    }
+    open.held = !wanted;
+    if (GapOf(open) <= now_us) Seal(&open, SealReason::kHungry);
+  }
 }
 
 void Batcher::OnTime(int64_t now_us) {
@@ -99,6 +139,7 @@ void Batcher::OnTime(int64_t now_us) {
     if (!open.batch) continue;
     if (DeadlineOf(open) <= now_us) Seal(&open, SealReason::kDelay);
   }
+  EndTurn(now_us);
 }
 
 void Batcher::Flush(SealReason reason) {

@@ -1,14 +1,18 @@
 // Collects the records of each class until a limit is met (SegaNet, "Efficient message batching":
-// n, m, t).
+// n, m, t), or, adaptively, until the uplink could send them: a batch is then open for as long as
+// the link is busy with those before it, and so as large as the load makes it.
 #ifndef SEGANET_CORE_QUEUE_BATCHER_H_
 #define SEGANET_CORE_QUEUE_BATCHER_H_
 
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/base/clock.h"
 #include "core/base/status.h"
+#include "core/queue/appetite.h"
 #include "core/queue/batch.h"
 #include "core/record/record.h"
 
@@ -20,13 +24,20 @@ enum class BatchMode : uint8_t {
   kOff,       // every record leaves on its own at once
 };
 
+enum class BatchFlush : uint8_t {
+  kLimits,    // n, m and t alone
+  kAdaptive,  // an uplink that has nothing to send; m of its link, and t
+};
+
 struct BatcherOptions {
   BatchMode mode = BatchMode::kEnvelope;
+  BatchFlush flush = BatchFlush::kLimits;
   uint32_t min_devices =
-      50;  // n: no batching below; stops again below 90 % of it. 0 = always batch
+      50;  // n: no batching below; stops again below 90 % of it. 0 = always batch. Not kAdaptive
   uint32_t max_bytes =
       1024;  // m: sealed before it would be larger (a larger record is a batch of its own)
-  uint32_t max_delay_ms = 1000;         // t: sealed when its oldest record is this old
+  uint32_t max_delay_ms = 1000;  // t: sealed when its oldest record is this old
+  uint32_t gap_us = 5'000;  // kAdaptive: a batch is open so long, 0 = until the end of the wake-up
   uint8_t immediate_class = kCritical;  // classes up to this one never wait
 
   bool operator==(const BatcherOptions&) const = default;
@@ -34,6 +45,7 @@ struct BatcherOptions {
 
 inline constexpr uint32_t kMaxBatchBytes = 1024 * 1024;
 inline constexpr uint32_t kMaxDelayMs = 24 * 3600 * 1000;
+inline constexpr uint32_t kMaxGapUs = 1'000'000;
 
 Status Validate(const BatcherOptions& options);
 
@@ -52,10 +64,20 @@ class Batcher {
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
 
+  // Where the batches go, for kAdaptive: any of these seals when it is hungry, and m is that of the
+  // smallest. Without any the batches are messages, and somebody is always hungry. They outlive the
+  // batcher, or the next call.
+  void SetAppetites(std::vector<Appetite*> uplinks) { uplinks_ = std::move(uplinks); }
+
   // `devices` is the number of connected devices, which decides whether to batch at all.
   void Add(const Record& record, uint32_t devices);
 
-  // Seals what is due. To be called at NextDeadline() or later.
+  // All that came with one wake-up was added: asks the uplinks once for each open class, not once
+  // a record. What they do not want yet waits, and whoever becomes hungry has to have this called
+  // again (Appetite::Hungry).
+  void EndTurn(int64_t now_us);
+
+  // Seals what is due, and ends the turn. To be called at NextDeadline() or later.
   void OnTime(int64_t now_us);
 
   // CLOCK_MONOTONIC of the first batch that falls due, kNever when none is open.
@@ -75,16 +97,22 @@ class Batcher {
   struct Open {
     BatchPtr batch;
     size_t size = 0;
+    bool held = false;  // no uplink wants it yet, so that the gap is not waited for
   };
 
+  bool adaptive() const { return options_.flush == BatchFlush::kAdaptive; }
   bool Batching(uint32_t devices);
+  size_t MaxBytes(uint8_t record_class) const;
+  bool IsWanted(uint8_t record_class) const;
   int64_t DeadlineOf(const Open& open) const;
+  int64_t GapOf(const Open& open) const;
   void Seal(Open* open, SealReason reason);
 
   const BatcherOptions options_;
   Sink* const sink_;
   bool batching_ = false;
   const std::array<int64_t, kClasses + 1>* longest_us_ = nullptr;
+  std::vector<Appetite*> uplinks_;
   std::string encoded_;                  // the record at hand; kept for its memory
   std::array<Open, kClasses + 1> open_;  // index = class
 };

@@ -63,17 +63,6 @@ class Budget {
            held() < Percent(FullPercent(record_class) - kRelaxedBelow);
   }
 
-  // Whether they wait: from full() on until relaxed(), as seen by those who ask.
-  bool Slowed(uint8_t record_class) {
-    std::atomic<bool>& slowed = slowed_[record_class];
-    if (full(record_class)) {
-      slowed.store(true, std::memory_order_relaxed);
-    } else if (relaxed(record_class)) {
-      slowed.store(false, std::memory_order_relaxed);
-    }
-    return slowed.load(std::memory_order_relaxed);
-  }
-
   // Its records have to get to disk and out of memory, early enough that nobody waits: above half
   // of its limit, or memory above half for the least urgent classes and up to 65 % for class 1. So
   // a long outage of bulk's session does not have the alarms of another one written.
@@ -103,7 +92,6 @@ class Budget {
   std::array<int64_t, kClasses + 1> class_limit_{};
   std::atomic<int64_t> held_{0};
   std::array<std::atomic<int64_t>, kClasses + 1> records_{};
-  std::array<std::atomic<bool>, kClasses + 1> slowed_{};
 };
 
 }  // namespace seganet

@@ -74,7 +74,7 @@ Status ValidateRules(const std::vector<Rule>& rules) {
     const Rule& rule = rules[i];
     const std::string which = "rule " + std::to_string(i + 1);
     if (!ValidClass(rule.record_class)) {
-      return Status::InvalidArgument(which + ": class must be 1 to 8");
+      return Status::InvalidArgument(which + ": class must be 1 to " + std::to_string(kClasses));
     }
     if (!rule.topic.empty() && !ValidTopicFilter(rule.topic)) {
       return Status::InvalidArgument(which + ": '" + rule.topic + "' is not an MQTT topic filter");

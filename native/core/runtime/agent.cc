@@ -3,14 +3,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
 namespace seganet {
 namespace {
 
-// Reads a wake-up, so that one busy device does not hold up the others of its worker.
-constexpr int kReadsATurn = 4;
+// Read of one device a wake-up. With every device of a worker busy, a record waits for so much of
+// each of the others, and a turn is over soon enough for keep-alives and receipts.
+constexpr size_t kBytesATurn = 16'384;
 
 }  // namespace
 
@@ -49,13 +51,15 @@ void Agent::Poll(int events) {
 }
 
 void Agent::OnReadable() {
-  for (int i = 0; i < kReadsATurn; ++i) {
+  size_t left = kBytesATurn;
+  while (left > 0) {
     // A device with too much unacknowledged is read again when some of it is safe.
     if (session_.WantsPause() || !host_->MayRead(this)) {
       Poll(0);
       return;
     }
-    const std::span<uint8_t> buffer = host_->read_buffer();
+    std::span<uint8_t> buffer = host_->read_buffer();
+    buffer = buffer.first(std::min(buffer.size(), left));
     const ssize_t n = recv(fd_, buffer.data(), buffer.size(), 0);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n <= 0) {
@@ -66,7 +70,9 @@ void Agent::OnReadable() {
     host_->OnRead(bytes);
     last_seen_us_ = MonotonicUs();
     if (!Feed(buffer.first(bytes)) || bytes < buffer.size()) return;
+    left -= bytes;
   }
+  host_->OnTurnUsedUp();
 }
 
 // False: the connection is closed or waits to be writable.

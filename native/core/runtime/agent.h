@@ -35,6 +35,8 @@ class AgentHost {
   // Scratch memory for reads, shared by all agents of the worker.
   virtual std::span<uint8_t> read_buffer() = 0;
   virtual void OnRead(size_t bytes) = 0;
+  // The device may have more to read, which has to wait for the next turn of the loop.
+  virtual void OnTurnUsedUp() = 0;
   // The device is accepted; false = no room for it.
   virtual bool OnConnect(Agent* agent, std::string_view device) = 0;
   // Returns how many acknowledgements of the record the host will bring (Agent::Acknowledge).
@@ -76,8 +78,12 @@ class Agent : private mqtt::Handler {
   bool closing() const { return closing_; }
 
   Device* device = nullptr;  // set by the host in OnConnect
-  bool paused = false;       // kept by the host
-  uint32_t row = 0;          // in the host's table of agents
+  // Kept by the host, 0 = none: the class that the device is registered with; that of the latest
+  // record of this connection; that among whose agents it waits to be read.
+  uint8_t registered_class = 0;
+  uint8_t latest_class = 0;
+  uint8_t paused = 0;
+  uint32_t row = 0;  // in the host's table of agents
   uint32_t life = 0;
   bool dirty = false;  // kept by the host: has to be flushed
 

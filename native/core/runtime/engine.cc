@@ -90,7 +90,8 @@ Status Engine::Start(const EngineOptions& options) {
   selection_ = SelectionOf(options);
   store_.SetOptions({options.epoch, limits_.ttl_us});
   closed_ = false;
-  const WorkerShared shared{&budget_, bell_, &devices_, &connections_, &slowed_};
+  const WorkerShared shared{&budget_,      bell_,      &devices_,
+                            &connections_, &throttle_, [this] { ResumeWorkers(); }};
   WorkerOptions worker_options;
   worker_options.max_packet_bytes = options.max_packet_bytes;
   // Devices come and go under new ids; the rows of those that left keep their sequence numbers for
@@ -263,6 +264,9 @@ std::shared_ptr<Lanes> Engine::LanesOf(uint32_t number) {
     context.receipts = this;
     context.on_done = [this](const Batch& batch, bool delivered) { OnDone(batch, delivered); };
     context.on_room = [this] { OnRoom(); };
+    context.on_hungry = [this] {
+      for (const auto& worker : workers_) worker->Nudge();
+    };
     context.save = save_;
     context.limits = limits_;
     context.selection = selection_;
@@ -293,24 +297,16 @@ void Engine::Return(size_t worker, std::vector<Receipt> receipts) {
 }
 
 void Engine::OnRoom() {
-  if (slowed_.load(std::memory_order_relaxed) && budget_.low() &&
-      slowed_.exchange(false, std::memory_order_relaxed)) {
-    for (const auto& worker : workers_) worker->Resume();
-  }
+  if (throttle_.Relax()) ResumeWorkers();
 }
 
-uint8_t Engine::slowed_from() {
-  for (uint8_t c = kCritical; c <= kClasses; ++c) {
-    if (budget_.Slowed(c)) return c;
-  }
-  return 0;
+void Engine::ResumeWorkers() {
+  for (const auto& worker : workers_) worker->Resume();
 }
 
 void Engine::Sweep() {
   const int64_t now = MonotonicUs();
   for (const auto& lanes : AllLanes()) lanes->Sweep(now);
-  // Sees each class pass its limits, also where nobody asks for stats.
-  for (uint8_t c = kCritical; c <= kClasses; ++c) budget_.Slowed(c);
 }
 
 uint32_t Engine::WorkerOf(std::string_view device) const {

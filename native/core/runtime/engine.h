@@ -131,9 +131,9 @@ class Engine : private ReceiptDesk {
   const Budget& budget() const { return budget_; }
   const LatencyByClass& latency() const { return latency_; }
   int64_t devices() const { return devices_.load(std::memory_order_relaxed); }
-  bool slowed() const { return slowed_.load(std::memory_order_relaxed); }
+  bool slowed() const { return slowed_from() != 0; }
   // Most urgent class whose devices are not read, 0 = none.
-  uint8_t slowed_from();
+  uint8_t slowed_from() const { return throttle_.slowed_from(); }
   const Plan* plan() const { return plan_.get(); }
 
   // Sums over all threads.
@@ -145,6 +145,7 @@ class Engine : private ReceiptDesk {
   void OnDone(const Batch& batch, bool delivered);
   void OnRoom();
   void Sweep();
+  void ResumeWorkers();
   void Return(size_t worker, std::vector<Receipt> receipts) override;
   std::vector<std::shared_ptr<Lanes>> AllLanes();
 
@@ -156,7 +157,7 @@ class Engine : private ReceiptDesk {
   LatencyByClass latency_;
   std::atomic<int64_t> devices_{0};
   std::atomic<int64_t> connections_{0};
-  std::atomic<bool> slowed_{false};
+  Throttle throttle_{&budget_};
 
   std::shared_ptr<const Plan> plan_;
   std::vector<uint32_t> listening_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <map>
 #include <utility>
 
 #include "core/record/frame.h"
@@ -12,7 +13,7 @@
 namespace seganet {
 namespace {
 
-constexpr size_t kReadBufferBytes = 65'536;
+constexpr size_t kReadBufferBytes = 16'384;
 constexpr size_t kMessageReadBytes = 4096;
 constexpr uint64_t kSweepMs = 250;
 constexpr size_t kPushesATurn = 1024;
@@ -50,6 +51,7 @@ void Worker::OnStart() {
   before_poll_.data = this;
   uv_prepare_start(&before_poll_, [](uv_prepare_t* handle) {
     auto* self = static_cast<Worker*>(handle->data);
+    self->pipeline_.EndTurn(MonotonicUs());
     self->Moderate();
     self->ArmTimer();
   });
@@ -74,6 +76,7 @@ void Worker::Adopt(Handoff handoff) {
     auto* agent = new Agent(this, loop(), limits_, handoff.fd, handoff.stage, handoff.device);
     agents_.insert(agent);
     Enroll(agent);
+    Register(agent);
     OnRead(handoff.bytes.size());
     agent->Start(handoff.bytes);
   };
@@ -87,7 +90,15 @@ void Worker::SetPlan(std::shared_ptr<const Plan> plan) {
   Call([this, &plan] {
     // Stage ids of records that push() took are those of the old plan.
     DrainWhatIsThere();
+    // Kept for the comparison: that which stays the same need not be looked up for every device.
+    std::map<uint32_t, std::shared_ptr<const DeviceClasses>> before;
+    for (const Agent* agent : agents_) {
+      before.try_emplace(agent->stage(), pipeline_.plan().DevicesOf(agent->stage()));
+    }
     pipeline_.SetPlan(std::move(plan));
+    for (Agent* agent : agents_) {
+      if (before[agent->stage()] != pipeline_.plan().DevicesOf(agent->stage())) Register(agent);
+    }
   });
 }
 
@@ -146,7 +157,7 @@ size_t Worker::TakeMessages(char* to, size_t capacity) {
 void Worker::OnWake() {
   ServeReceipts();
   ServePushes();
-  if (!paused_.empty()) ResumeAgents();
+  ResumeAgents();
 }
 
 // What was pushed stays in its ring while the messages that it would become have no room: push()
@@ -199,19 +210,23 @@ bool Worker::IdentifyPushed(Record* record) {
   return true;
 }
 
-bool Worker::MustPause() {
-  if (!reading_) return true;
-  if (shared_.budget->high() && !shared_.slowed->exchange(true, std::memory_order_relaxed)) {
-    counters_.Add(Counter::kSlowed);
-  }
-  return MessagesHigh() || shared_.slowed->load(std::memory_order_relaxed);
-}
+// Whatever class they are of.
+bool Worker::AllMustPause() { return !reading_ || MessagesHigh(); }
 
+// What a device sends next is likely to be of the class of what it sent last. Of one that sent
+// nothing yet the best is supposed: it may be an alarm.
 bool Worker::MayRead(Agent* agent) {
-  if (!MustPause()) return true;
-  if (!agent->paused) {
-    agent->paused = true;
-    paused_.push_back(agent);
+  uint8_t c = agent->latest_class;
+  if (c == 0) c = agent->registered_class;
+  if (c == 0) c = kCritical;
+  if (!AllMustPause()) {
+    const Throttle::Verdict verdict = shared_.throttle->MayGoOn(c);
+    if (verdict == Throttle::Verdict::kGoOn) return true;
+    if (verdict == Throttle::Verdict::kBegins) counters_.Add(Counter::kSlowed);
+  }
+  if (agent->paused == 0) {
+    agent->paused = c;
+    paused_[c].push_back(agent);
   }
   return false;
 }
@@ -224,12 +239,14 @@ std::span<uint8_t> Worker::read_buffer() {
 }
 
 void Worker::ResumeAgents() {
-  if (MustPause()) return;
-  std::vector<Agent*> agents;
-  agents.swap(paused_);
-  for (Agent* agent : agents) {
-    agent->paused = false;
-    agent->Resume();
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    if (paused_[c].empty() || shared_.throttle->slowed(c) || AllMustPause()) continue;
+    std::vector<Agent*> agents;
+    agents.swap(paused_[c]);
+    for (Agent* agent : agents) {
+      agent->paused = 0;
+      agent->Resume();
+    }
   }
 }
 
@@ -261,6 +278,7 @@ uint32_t Worker::OnRecord(Agent* agent, const mqtt::Publish& publish) {
   record.device = agent->device->id;
   record.topic = publish.topic;
   record.payload = {reinterpret_cast<const char*>(publish.payload.data()), publish.payload.size()};
+  if (agent->registered_class != 0) record.record_class = agent->registered_class;
   record.flags =
       static_cast<uint8_t>((publish.qos > 0 ? kFlagQos1 : 0) | (publish.retain ? kFlagRetain : 0));
   record.seq = agent->device->next_seq++;
@@ -271,8 +289,15 @@ uint32_t Worker::OnRecord(Agent* agent, const mqtt::Publish& publish) {
   if (!options_.acknowledge_at_once && publish.qos > 0) {
     record.receipt = {agent->row, agent->life, publish.slot};
   }
-  const uint32_t copies = pipeline_.Run(agent->stage(), record);
-  return record.receipt.slot == 0 ? 0 : copies;
+  const Passage passage = pipeline_.Run(agent->stage(), record);
+  agent->latest_class = passage.record_class;
+  return record.receipt.slot == 0 ? 0 : passage.copies;
+}
+
+// Looks the device up in the register of its source: once a connection, and when that changes.
+void Worker::Register(Agent* agent) {
+  const auto devices = pipeline_.plan().DevicesOf(agent->stage());
+  agent->registered_class = devices == nullptr ? 0 : devices->Of(agent->device_id());
 }
 
 void Worker::Enroll(Agent* agent) {
@@ -327,7 +352,7 @@ void Worker::OnClosed(Agent* agent, AgentEnd end) {
   agents_.erase(agent);
   rows_[agent->row].agent = nullptr;
   free_rows_.push_back(agent->row);
-  if (agent->paused) paused_.erase(std::find(paused_.begin(), paused_.end(), agent));
+  if (agent->paused != 0) std::erase(paused_[agent->paused], agent);
   if (agent->device != nullptr && agent->device->agent == agent) {
     devices_.Disconnected(agent->device);
   }
@@ -346,8 +371,9 @@ void Worker::OnClosed(Agent* agent, AgentEnd end) {
 void Worker::Moderate() {
   const int64_t now = MonotonicUs();
   const int64_t early = last_wake_us_ + options_.wake_interval_us - now;
+  const bool unread = std::exchange(unread_, false);
   last_wake_us_ = now;
-  if (early <= 0 || agents_.size() < kModeratedDevices) return;
+  if (unread || early <= 0 || agents_.size() < kModeratedDevices) return;
   const timespec nap{0, early * 1000};
   nanosleep(&nap, nullptr);
   last_wake_us_ = now + early;
@@ -373,11 +399,11 @@ void Worker::Sweep() {
   const std::vector<Agent*> agents(agents_.begin(), agents_.end());
   for (Agent* agent : agents) agent->CheckKeepAlive(now);
   devices_.Sweep(now);
-  // The lanes may have emptied between "over the budget" and "slowed", with no acknowledgement left
-  // to say so.
-  if (shared_.budget->low()) shared_.slowed->store(false, std::memory_order_relaxed);
+  // Nobody is left to do it when what made a class full has gone before the class was marked
+  // (Throttle).
+  if (shared_.throttle->Relax()) shared_.resume();
   ServePushes();
-  if (!paused_.empty()) ResumeAgents();
+  ResumeAgents();
 }
 
 }  // namespace seganet

@@ -3,8 +3,10 @@
 #ifndef SEGANET_CORE_RUNTIME_WORKER_H_
 #define SEGANET_CORE_RUNTIME_WORKER_H_
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <unordered_set>
@@ -14,6 +16,7 @@
 #include "core/base/counters.h"
 #include "core/plan/pipeline.h"
 #include "core/queue/byte_ring.h"
+#include "core/queue/throttle.h"
 #include "core/runtime/acceptor.h"
 #include "core/runtime/agent.h"
 #include "core/runtime/device_table.h"
@@ -37,7 +40,8 @@ struct WorkerShared {
   Doorbell* message_bell;
   std::atomic<int64_t>* devices;
   std::atomic<int64_t>* connections;
-  std::atomic<bool>* slowed;
+  Throttle* throttle;
+  std::function<void()> resume;  // reads all devices again whose class may go on, on all workers
 };
 
 // Thread safety: Push, TakeMessages from the engine's thread; Adopt, SetPlan, Flush, CloseStage,
@@ -58,7 +62,7 @@ class Worker : public LoopThread, private AgentHost {
 
   void StopReading();
 
-  // The budget has room again.
+  // The budget has room again for some class.
   void Resume();
 
   // Records of devices of this worker are safe. Any thread, also after the end.
@@ -85,6 +89,7 @@ class Worker : public LoopThread, private AgentHost {
   bool MayRead(Agent* agent) override;
   std::span<uint8_t> read_buffer() override;
   void OnRead(size_t bytes) override;
+  void OnTurnUsedUp() override { unread_ = true; }
   bool OnConnect(Agent* agent, std::string_view device) override;
   uint32_t OnRecord(Agent* agent, const mqtt::Publish& publish) override;
   void OnClosed(Agent* agent, AgentEnd end) override;
@@ -108,7 +113,8 @@ class Worker : public LoopThread, private AgentHost {
   void ArmTimer();
   void Moderate();
   void ResumeAgents();
-  bool MustPause();
+  bool AllMustPause();
+  void Register(Agent* agent);
 
   const WorkerOptions options_;
   const WorkerShared shared_;
@@ -124,7 +130,7 @@ class Worker : public LoopThread, private AgentHost {
   std::unordered_set<Agent*> agents_;
   std::vector<AgentRow> rows_;  // by Agent::row
   std::vector<uint32_t> free_rows_;
-  std::vector<Agent*> paused_;
+  std::array<std::vector<Agent*>, kClasses + 1> paused_;  // by Agent::paused
   bool reading_ = true;
   std::mutex receipts_mutex_;
   std::vector<Receipt> receipts_;         // that came back
@@ -135,6 +141,7 @@ class Worker : public LoopThread, private AgentHost {
   uv_timer_t deadline_timer_;
   uv_timer_t sweep_timer_;
   uv_prepare_t before_poll_;
+  bool unread_ = false;  // some device had more than its share of this turn
   int64_t last_wake_us_ = 0;
   int64_t armed_us_ = kNever;  // what deadline_timer_ is set to
 };
