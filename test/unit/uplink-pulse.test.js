@@ -150,7 +150,7 @@ test('a stall of backlog alone is one too', () => {
 
 test('what the broker refuses for now is shown, with the time until it is sent again', () => {
   const bench = new Bench();
-  const { status, states } = watch(bench);
+  const { status } = watch(bench);
   bench.source.push({ topic: '1' });
   bench.connect().sent();
   status.set('connected', null);

@@ -210,7 +210,8 @@ class Feeder {
     }
     this.output.flush();
     // A full window alone may be one that is small for a long way: then larger batches do no harm.
-    const isHeldByLink = this.isBlocked && !suspect.isAside && this.window.ceiling === Infinity && pulse.isQueueing;
+    const isHeldByLink =
+      this.isBlocked && !suspect.isAside && this.window.ceiling === Infinity && pulse.isQueueing;
     this.rate.limited(this.isFull || isHeldByLink);
   }
 

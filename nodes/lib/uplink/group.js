@@ -43,7 +43,10 @@ class Group {
     const isShared = this.classes.includes(MOST_URGENT) && this.classes.length > 1;
     this.feeder = new Feeder({
       window: new Window(options.inflight, isShared ? options.reserve : null),
-      output: new Output((ids) => this.feeder.written(ids), socket.notSentLowat > 0 ? SHORT_BYTES : LONG_BYTES),
+      output: new Output(
+        (ids) => this.feeder.written(ids),
+        socket.notSentLowat > 0 ? SHORT_BYTES : LONG_BYTES
+      ),
       pacer: parts.pacer,
       schedule: parts.schedule,
       delay: (fn, ms) => setTimeout(fn, ms),
@@ -87,9 +90,10 @@ class Group {
   /** Throws what the engine says. REQUIRES: detached. @param {number} token @param {number} uplink */
   attach(token, uplink) {
     const doorbell = () => this.feeder.doorbell();
-    const { UplinkSource } = this.native;
-    const args = /** @type {const} */ ([token, uplink, doorbell]);
-    this.feeder.attach(this.isOnly ? new UplinkSource(...args) : new UplinkSource(...args, this.classes));
+    const classes = /** @type {import('../../../native').RecordClass[]} */ (this.classes);
+    this.feeder.attach(
+      new this.native.UplinkSource(token, uplink, doorbell, this.isOnly ? undefined : classes)
+    );
     this.status.tellSource();
   }
 

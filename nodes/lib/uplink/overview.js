@@ -64,6 +64,7 @@ function isWell({ state }) {
 /** @param {number[]} classes rising */
 function namesOf(classes) {
   if (classes.length === 1) return `Class ${classes[0]} waits`;
+  /** @type {[number, number][]} */
   const runs = [];
   for (const one of classes) {
     const run = runs.at(-1);

@@ -150,7 +150,8 @@ class UplinkThread extends EventEmitter {
         session.published += this.pastSessions[i].published;
         session.acknowledged += this.pastSessions[i].acknowledged;
       }
-      if (message.sessions.some((/** @type {any} */ { state }) => state === 'connected')) this.backoff.reset();
+      if (message.sessions.some((/** @type {any} */ { state }) => state === 'connected'))
+        this.backoff.reset();
       this.emit('state', message);
     } else if (type === 'problem') this.emit('problem', message);
     else if (type === 'drained') this.#drained(message.id, true);
