@@ -1,11 +1,13 @@
 'use strict';
 
-const { Slot, AGAIN, NEW } = require('./slot');
+const { AGAIN, NEW } = require('./slot');
 const { Hunger } = require('./hunger');
 const { LinkRate } = require('./link-rate');
 const { Queues } = require('./queues');
 const { Sender } = require('./sender');
+const { Taken, TRY_AGAIN } = require('./taken');
 
+/** @typedef {import('./slot').Slot} Slot */
 /** @typedef {import('./stage').Stage} Stage */
 /** @typedef {import('../../../native').UplinkSource} UplinkSource */
 
@@ -31,11 +33,8 @@ const { Sender } = require('./sender');
  * @property {number} [turnMs] a pump gives the loop back after so long, default 4
  */
 
-const META_FIELDS = 16;
 const TURN_MS = 4;
 const MOST_URGENT = 1;
-const SPARE_SLOTS = 64;
-const EMPTY = -1;
 
 /**
  * Pulls batches from the engine and turns them into PUBLISH packets while the window has room: live before backlog, best class
@@ -94,14 +93,8 @@ class Feeder {
     /** A timer will pump when the backlog may go on. */
     this.isPacing = false;
 
-    /** Taken and not released, in the order they were taken. @type {Set<Slot>} */
-    this.taken = new Set();
-    this.liveTaken = 0;
+    this.taken = new Taken(options.now);
     this.queues = new Queues();
-    /** @type {Slot[]} */
-    this.spare = [];
-    this.order = 0;
-    this.meta = new Float64Array(META_FIELDS);
   }
 
   /** @param {UplinkSource} source */
@@ -128,8 +121,7 @@ class Feeder {
   /** Forgets the engine; it gives un-released batches out again. Late acknowledgements find no batch. */
   detach() {
     this.sender.abandon();
-    this.taken.clear();
-    this.liveTaken = 0;
+    this.taken.forget();
     this.queues.clear();
     this.source?.close();
     this.source = null;
@@ -183,15 +175,13 @@ class Feeder {
   /** True when no live batch is taken and none waits, for its rate either. The backlog is on disk and can wait. */
   idle() {
     const { source } = this;
-    if (this.liveTaken > 0) return false;
+    if (this.taken.live > 0) return false;
     return !source || (source.best() === 0 && (source.retryMs() < 0 || source.oldestMs() < 0));
   }
 
   /** Age of the oldest batch without an acknowledgement, ms; -1 = none. */
   oldestMs() {
-    const live = this.source ? this.source.oldestMs() : -1;
-    for (const slot of this.taken) return Math.max(live, this.now() - slot.takenAt);
-    return live;
+    return Math.max(this.source ? this.source.oldestMs() : -1, this.taken.oldestMs());
   }
 
   /** Sends what there is room for, at most some ms. */
@@ -281,28 +271,15 @@ class Feeder {
     return this.pacer.places(this.window.limit) - this.window.backlog;
   }
 
-  /** @param {boolean} backlog */
+  /** @param {boolean} backlog @returns {boolean} false when there is nothing that may go now */
   #take(backlog) {
-    const source = /** @type {UplinkSource} */ (this.source);
-    const slot = this.spare.pop() ?? new Slot();
-    let length = source.take(slot.buffer, this.meta, backlog);
-    if (length < EMPTY) {
-      slot.grow(-length - 2);
-      length = source.take(slot.buffer, this.meta, backlog);
-    }
-    if (length < 0) {
-      this.spare.push(slot);
-      // A more urgent and larger batch may have come between the two: then it is tried again.
-      if (length < EMPTY) this.schedule();
+    const slot = this.taken.take(/** @type {UplinkSource} */ (this.source), backlog);
+    if (typeof slot === 'string') {
+      if (slot === TRY_AGAIN) this.schedule();
       return false;
     }
-    slot.load(length, this.meta, ++this.order, this.now());
     if (slot.isBacklog) this.pacer.spend(slot.records);
-    else {
-      this.liveTaken++;
-      this.hunger.fed();
-    }
-    this.taken.add(slot);
+    else this.hunger.fed();
     if (slot.open === 0) {
       this.#release(slot);
       return true;
@@ -341,13 +318,7 @@ class Feeder {
 
   /** @param {Slot} slot */
   #release(slot) {
-    const source = /** @type {UplinkSource} */ (this.source);
-    this.taken.delete(slot);
-    if (!slot.isBacklog) this.liveTaken--;
-    if (slot.dead) source.release(slot.id, slot.dead, slot.deadCode, slot.deadReason);
-    else source.release(slot.id);
-    slot.shrink();
-    if (this.spare.length < SPARE_SLOTS) this.spare.push(slot);
+    this.taken.release(/** @type {UplinkSource} */ (this.source), slot);
   }
 }
 
