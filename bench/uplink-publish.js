@@ -31,6 +31,9 @@ function endless(batch) {
     bestBacklog: () => 0,
     oldestMs: () => -1,
     connected() {},
+    retryMs: () => -1,
+    hungry() {},
+    setBatchBytes() {},
     take(into, meta) {
       if (bytes.length > into.length) return -(bytes.length + 2);
       bytes.copy(into);
@@ -52,7 +55,7 @@ function endless(batch) {
 
 async function measureFeeder(broker, batch, perSecond) {
   const options = checkOptions(
-    { url: broker.url, tls: { ca: broker.ca }, gateway: 'bench', inflight: INFLIGHT },
+    { url: broker.url, tls: { ca: broker.ca }, gateway: 'bench', groups: 'all', inflight: INFLIGHT },
     ''
   );
   let scheduled = false;
@@ -64,7 +67,7 @@ async function measureFeeder(broker, batch, perSecond) {
       feeder.pump();
     });
   };
-  const output = new Output((ids) => feeder.sender.written(ids));
+  const output = new Output((ids) => feeder.written(ids), options.sockets[0].notSentLowat);
   const feeder = new Feeder({
     window: new Window(INFLIGHT),
     output,

@@ -86,7 +86,8 @@ withBroker('uplink thread', () => {
     // MQTT 5 of mosquitto grants a Receive Maximum of 20 otherwise.
     const broker = await startBroker({ config: 'max_inflight_messages 100' });
     const link = await openLink(broker.port);
-    const bench = startUplink(broker, { url: `mqtts://localhost:${link.port}`, inflight: 64 });
+    // A quarter is for class 1 only.
+    const bench = startUplink(broker, { url: `mqtts://localhost:${link.port}`, inflight: 80 });
     await until(() => bench.state === 'connected');
     const load = new Load(bench.engine);
     const before = link.records.length;

@@ -1,9 +1,13 @@
 'use strict';
 
-const { Slot, AGAIN, NEW } = require('./slot');
+const { AGAIN, NEW } = require('./slot');
+const { Hunger } = require('./hunger');
+const { LinkRate } = require('./link-rate');
 const { Queues } = require('./queues');
 const { Sender } = require('./sender');
+const { Taken, TRY_AGAIN } = require('./taken');
 
+/** @typedef {import('./slot').Slot} Slot */
 /** @typedef {import('./stage').Stage} Stage */
 /** @typedef {import('../../../native').UplinkSource} UplinkSource */
 
@@ -26,12 +30,11 @@ const { Sender } = require('./sender');
  * @property {() => number} now ms, monotonic
  * @property {(code: string, reason: string) => void} problem a record was refused, or cannot be sent
  * @property {number} [retryMs] wait after a refusal that looks final, default 1000
+ * @property {number} [turnMs] a pump gives the loop back after so long, default 4
  */
 
-const META_FIELDS = 16;
 const TURN_MS = 4;
-const SPARE_SLOTS = 64;
-const EMPTY = -1;
+const MOST_URGENT = 1;
 
 /**
  * Pulls batches from the engine and turns them into PUBLISH packets while the window has room: live before backlog, best class
@@ -41,6 +44,9 @@ const EMPTY = -1;
  * them again one a round trip, before it says that it is connected. Here a batch keeps its bytes until it is released, a lost
  * connection makes its packets pending again, and pending packets of a class always go before new batches of that class.
  * Nothing depends on what the broker remembers.
+ *
+ * It takes no more than the window and the stream have room for: what waits in the engine can still be overtaken, and grows into
+ * larger batches.
  */
 class Feeder {
   /** @param {FeederOptions} options */
@@ -52,13 +58,17 @@ class Feeder {
     this.delay = options.delay;
     this.now = options.now;
     this.problem = options.problem;
+    this.turnMs = options.turnMs ?? TURN_MS;
+    this.hunger = new Hunger(options);
+    this.rate = new LinkRate(options.now);
     this.sender = new Sender(options, {
       settled: (slot) => this.#release(slot),
       again: (slot) => {
         this.queues.add(slot);
         this.schedule();
       },
-      roomier: () => {
+      roomier: (bytes) => {
+        this.rate.acknowledged(bytes);
         if (this.isBlocked) this.schedule();
       },
       go: () => this.schedule()
@@ -74,30 +84,44 @@ class Feeder {
     this.stageMissing = false;
     /** The last pump ended for want of room: the next acknowledgement must start another. Otherwise the doorbell does. */
     this.isBlocked = false;
+    /** The last pump left the stream with as much as it may have: what it tells of the next write must start another. */
+    this.isFull = false;
+    /** The engine was told that this session is up. */
+    this.isUp = false;
+    /** m, as the engine was told. */
+    this.batchBytes = this.rate.bytes;
     /** A timer will pump when the backlog may go on. */
     this.isPacing = false;
 
-    /** Taken and not released, in the order they were taken. @type {Set<Slot>} */
-    this.taken = new Set();
-    this.liveTaken = 0;
+    this.taken = new Taken(options.now);
     this.queues = new Queues();
-    /** @type {Slot[]} */
-    this.spare = [];
-    this.order = 0;
-    this.meta = new Float64Array(META_FIELDS);
   }
 
   /** @param {UplinkSource} source */
   attach(source) {
     this.source = source;
+    source.setBatchBytes(this.batchBytes);
+    this.doorbell();
+  }
+
+  /** The engine has something new. */
+  doorbell() {
+    this.hunger.fed();
     this.schedule();
+  }
+
+  /** The engine hears whether this session is up. @param {boolean} isUp */
+  tell(isUp) {
+    this.source?.connected(isUp);
+    if (isUp === this.isUp) return;
+    this.isUp = isUp;
+    this.doorbell();
   }
 
   /** Forgets the engine; it gives un-released batches out again. Late acknowledgements find no batch. */
   detach() {
     this.sender.abandon();
-    this.taken.clear();
-    this.liveTaken = 0;
+    this.taken.forget();
     this.queues.clear();
     this.source?.close();
     this.source = null;
@@ -114,7 +138,24 @@ class Feeder {
   connected(link, write) {
     this.isPaused = false;
     this.sender.connected(link, write);
+    this.rate.connected();
     this.schedule();
+  }
+
+  /** A chunk went to the kernel. @param {number[]} ids its QoS 0 packets */
+  written(ids) {
+    this.sender.written(ids);
+    if (this.isFull) this.schedule();
+  }
+
+  /** Call it each second. */
+  everySecond() {
+    const { link } = this.sender;
+    if (!link) return;
+    const bytes = this.rate.update(link.maximumPacketSize);
+    if (bytes === this.batchBytes) return;
+    this.batchBytes = bytes;
+    this.source?.setBatchBytes(bytes);
   }
 
   /** @param {boolean} [byBroker] it closed the connection: no time-out of ours, no lost network */
@@ -131,60 +172,82 @@ class Feeder {
     return false;
   }
 
-  /** True when no live batch is taken and none waits. The backlog is on disk and can wait. */
+  /** True when no live batch is taken and none waits, for its rate either. The backlog is on disk and can wait. */
   idle() {
-    return this.liveTaken === 0 && (!this.source || this.source.best() === 0);
+    const { source } = this;
+    if (this.taken.live > 0) return false;
+    return !source || (source.best() === 0 && (source.retryMs() < 0 || source.oldestMs() < 0));
   }
 
   /** Age of the oldest batch without an acknowledgement, ms; -1 = none. */
   oldestMs() {
-    const live = this.source ? this.source.oldestMs() : -1;
-    for (const slot of this.taken) return Math.max(live, this.now() - slot.takenAt);
-    return live;
+    return Math.max(this.source ? this.source.oldestMs() : -1, this.taken.oldestMs());
   }
 
   /** Sends what there is room for, at most some ms. */
   pump() {
-    const { suspect, link } = this.sender;
-    if (!link || this.isPaused || this.sender.quota.waitMs > 0) return;
-    if (suspect.isOnTrial) return;
+    const { suspect, link, quota, pulse } = this.sender;
+    if (!link || this.isPaused || quota.waitMs > 0 || suspect.isOnTrial) {
+      this.rate.limited(false);
+      return;
+    }
     this.isBlocked = suspect.isAside;
+    this.isFull = false;
     if (!suspect.isTime) this.#sendAll();
     // Alone on its way: when others were taken here for a while, or when there are no others.
     if (suspect.isDue && this.window.inflight === 0 && this.window.room > 0) {
       this.sender.try(this.stages.get(suspect.slot?.stage ?? 0));
     }
     this.output.flush();
+    // A full window alone may be one that is small for a long way: then larger batches do no harm.
+    const isHeldByLink =
+      this.isBlocked && !suspect.isAside && this.window.ceiling === Infinity && pulse.isQueueing;
+    this.rate.limited(this.isFull || isHeldByLink);
   }
 
   #sendAll() {
-    const until = this.now() + TURN_MS;
-    while (this.window.room > 0) {
-      if (!this.#sendNext()) return;
+    const until = this.now() + this.turnMs;
+    while (this.#sendNext()) {
       if (this.now() > until) {
         this.schedule();
         return;
       }
     }
-    this.isBlocked = true;
   }
 
   /** @returns {boolean} false when there is nothing that may go now */
   #sendNext() {
     const { queues, source } = this;
+    if (this.window.room <= 0) {
+      this.isBlocked = true;
+      return false;
+    }
     const mayTake = this.taking && !this.stageMissing && source !== null;
     const ready = mayTake ? source.best() : 0;
     const begun = queues.best(queues.live);
-    if (begun !== 0 && (ready === 0 || begun <= ready)) return this.#sendFirstOf(queues.live[begun]);
-    if (ready !== 0) return this.#take(false);
-    return this.#sendBacklog(mayTake);
+    if (begun === 0 && ready === 0) return this.#sendBacklog(mayTake);
+    const isBegun = begun !== 0 && (ready === 0 || begun <= ready);
+    if (!this.#hasRoom((isBegun ? begun : ready) === MOST_URGENT)) return false;
+    return isBegun ? this.#sendFirstOf(queues.live[begun]) : this.#take(false);
   }
 
-  /** @param {boolean} mayTake */
+  /** Room in the window, and in the stream. @param {boolean} isUrgent for a live batch of class 1 */
+  #hasRoom(isUrgent) {
+    if (this.window.roomFor(isUrgent) <= 0) this.isBlocked = true;
+    else if (this.output.isFull(isUrgent)) this.isFull = true;
+    else return true;
+    return false;
+  }
+
+  /** Nothing live is ready. @param {boolean} mayTake @returns {boolean} false when there is nothing that may go now */
   #sendBacklog(mayTake) {
     const { queues } = this;
+    if (!this.#hasRoom(false)) return false;
+    const source = /** @type {UplinkSource} */ (this.source);
+    // However much backlog there is: it leaves room for what is live.
+    if (mayTake) this.hunger.empty(source, this.isUp);
     const begun = queues.best(queues.backlog);
-    const ready = mayTake ? /** @type {UplinkSource} */ (this.source).bestBacklog() : 0;
+    const ready = mayTake ? source.bestBacklog() : 0;
     if (begun === 0 && ready === 0) return false;
     if (this.#roomForBacklog() <= 0) {
       this.isBlocked = true;
@@ -208,28 +271,22 @@ class Feeder {
     return this.pacer.places(this.window.limit) - this.window.backlog;
   }
 
-  /** @param {boolean} backlog */
+  /** @param {boolean} backlog @returns {boolean} false when there is nothing that may go now */
   #take(backlog) {
-    const source = /** @type {UplinkSource} */ (this.source);
-    const slot = this.spare.pop() ?? new Slot();
-    let length = source.take(slot.buffer, this.meta, backlog);
-    if (length < EMPTY) {
-      slot.grow(-length - 2);
-      length = source.take(slot.buffer, this.meta, backlog);
-    }
-    if (length < 0) {
-      this.spare.push(slot);
-      // A more urgent and larger batch may have come between the two: then it is tried again.
-      if (length < EMPTY) this.schedule();
+    const slot = this.taken.take(/** @type {UplinkSource} */ (this.source), backlog);
+    if (typeof slot === 'string') {
+      if (slot === TRY_AGAIN) this.schedule();
       return false;
     }
-    slot.load(length, this.meta, ++this.order, this.now());
     if (slot.isBacklog) this.pacer.spend(slot.records);
-    else this.liveTaken++;
-    this.taken.add(slot);
-    if (slot.open === 0) this.#release(slot);
-    else this.queues.add(slot);
-    return true;
+    else this.hunger.fed();
+    if (slot.open === 0) {
+      this.#release(slot);
+      return true;
+    }
+    this.queues.add(slot);
+    // At once, for it is its class's turn: the next turn may be that of a more urgent one. No other of its class was begun.
+    return this.#sendFirstOf((slot.isBacklog ? this.queues.backlog : this.queues.live)[slot.class]);
   }
 
   /** @param {Slot[]} queue @returns {boolean} false when its stage is not known yet */
@@ -244,7 +301,7 @@ class Feeder {
       );
       return false;
     }
-    while (slot.next < slot.count && this.window.room > 0) {
+    while (slot.next < slot.count && this.#hasRoom(slot.isUrgent)) {
       if (slot.isBacklog && this.#roomForBacklog() <= 0) break;
       const state = slot.states[slot.next];
       // A packet that was cut leaves its first half in its place.
@@ -261,13 +318,7 @@ class Feeder {
 
   /** @param {Slot} slot */
   #release(slot) {
-    const source = /** @type {UplinkSource} */ (this.source);
-    this.taken.delete(slot);
-    if (!slot.isBacklog) this.liveTaken--;
-    if (slot.dead) source.release(slot.id, slot.dead, slot.deadCode, slot.deadReason);
-    else source.release(slot.id);
-    slot.shrink();
-    if (this.spare.length < SPARE_SLOTS) this.spare.push(slot);
+    this.taken.release(/** @type {UplinkSource} */ (this.source), slot);
   }
 }
 

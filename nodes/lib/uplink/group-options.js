@@ -87,7 +87,8 @@ function parseSockets(options, count) {
   );
   return Array.from(
     { length: count },
-    (_, i) => /** @type {any} */ (Object.fromEntries(Object.keys(FIELDS).map((name) => [name, lists[name][i]])))
+    (_, i) =>
+      /** @type {any} */ (Object.fromEntries(Object.keys(FIELDS).map((name) => [name, lists[name][i]])))
   );
 }
 

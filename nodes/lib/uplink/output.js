@@ -6,6 +6,7 @@ const CHUNK_BYTES = 65536;
  * @typedef {object} Chunk
  * @property {Buffer} buffer
  * @property {number[]} ids QoS 0 packets: they are done when the chunk is written
+ * @property {number} bytes that were written into it @property {number} urgent those of live records of class 1
  */
 
 /** @typedef {(bytes: Buffer, done: (error?: Error | null) => void) => void} Write */
@@ -13,11 +14,21 @@ const CHUNK_BYTES = 65536;
 /**
  * Gathers the packets of one turn into one write, and so into one TLS record (16 KiB at most). A chunk is used again when
  * the stream has told that it was written.
+ *
+ * What the stream has not written yet can no longer be overtaken, so it is kept short: the rest waits in the engine, in the order
+ * of urgency. Live records of class 1 do not wait for the bytes of others, only for their own.
  */
 class Output {
-  /** @param {(ids: number[]) => void} onWritten a chunk left; ids: its QoS 0 packets */
-  constructor(onWritten) {
+  /**
+   * @param {(ids: number[]) => void} onWritten a chunk left; ids: its QoS 0 packets
+   * @param {number} [limit] bytes without a word of the stream, after which no packet is begun
+   */
+  constructor(onWritten, limit = Infinity) {
     this.onWritten = onWritten;
+    this.limit = limit;
+    /** Bytes that the stream has not written, and those of them that are live records of class 1. */
+    this.unsent = 0;
+    this.urgentUnsent = 0;
     /** @type {Chunk[]} */
     this.spare = [];
     /** @type {Chunk | null} */
@@ -44,6 +55,9 @@ class Output {
     this.written = (error) => {
       const chunk = /** @type {Chunk} */ (writing.shift());
       if (this.writing !== writing || error) return;
+      this.unsent -= chunk.bytes;
+      this.urgentUnsent -= chunk.urgent;
+      chunk.bytes = chunk.urgent = 0;
       this.onWritten(chunk.ids);
       chunk.ids.length = 0;
       if (chunk.buffer.length === CHUNK_BYTES && this.spare.length < 4) this.spare.push(chunk);
@@ -56,17 +70,35 @@ class Output {
     this.writing = [];
     this.chunk = null;
     this.end = 0;
+    this.unsent = 0;
+    this.urgentUnsent = 0;
+  }
+
+  /** Nothing of this kind is to be added now. @param {boolean} isUrgent a live record of class 1 */
+  isFull(isUrgent) {
+    return (isUrgent ? this.urgentUnsent : this.unsent) >= this.limit;
   }
 
   /** Room for a packet of this size at `end`. @param {number} bytes @returns {Buffer} */
   reserve(bytes) {
     if (this.chunk && this.end + bytes > this.chunk.buffer.length) this.flush();
     if (!this.chunk) {
-      if (bytes > CHUNK_BYTES) this.chunk = { buffer: Buffer.allocUnsafeSlow(bytes), ids: [] };
-      else this.chunk = this.spare.pop() ?? { buffer: Buffer.allocUnsafeSlow(CHUNK_BYTES), ids: [] };
+      this.chunk = (bytes <= CHUNK_BYTES && this.spare.pop()) || newChunk(Math.max(bytes, CHUNK_BYTES));
       this.end = 0;
     }
     return this.chunk.buffer;
+  }
+
+  /** The packet just reserved was written. @param {number} end where it ends @param {boolean} isUrgent a live record of class 1 */
+  filled(end, isUrgent) {
+    const chunk = /** @type {Chunk} */ (this.chunk);
+    const bytes = end - this.end;
+    this.end = end;
+    chunk.bytes += bytes;
+    this.unsent += bytes;
+    if (!isUrgent) return;
+    chunk.urgent += bytes;
+    this.urgentUnsent += bytes;
   }
 
   /** The packet just reserved is QoS 0: done when written. @param {number} id */
@@ -81,6 +113,11 @@ class Output {
     this.writing.push(chunk);
     write(chunk.buffer.subarray(0, this.end), this.written);
   }
+}
+
+/** @param {number} size @returns {Chunk} */
+function newChunk(size) {
+  return { buffer: Buffer.allocUnsafeSlow(size), ids: [], bytes: 0, urgent: 0 };
 }
 
 exports.Output = Output;

@@ -4,6 +4,8 @@
 const STALLED_MS = 5000;
 /** An acknowledgement time-out that did not help is longer the next time: a slow link may need it. */
 const MAX_PATIENCE = 8;
+/** A round trip of so many times the shortest is spent in queues. */
+const QUEUEING = 2;
 
 /** What the acknowledgements tell about the connection: how long they take, and whether any come. */
 class Pulse {
@@ -13,6 +15,8 @@ class Pulse {
     this.now = now;
     this.isUp = false;
     this.rttMs = 0;
+    /** Of this connection: what the way takes while nothing waits. */
+    this.leastRttMs = Infinity;
     this.sampleId = 0;
     this.sampleAt = 0;
     /** When the broker last took something; when the connection was made, unless the one before had stalled. */
@@ -27,6 +31,12 @@ class Pulse {
     // A broker that hangs accepts the next connection too: that alone is no recovery.
     if (!this.wasStalled) this.movedAt = this.progressAt;
     this.isUp = true;
+    this.leastRttMs = Infinity;
+  }
+
+  /** Packets wait for each other on the way: it is the link that limits, not its length. */
+  get isQueueing() {
+    return this.rttMs > QUEUEING * this.leastRttMs;
   }
 
   get wasStalled() {
@@ -54,6 +64,7 @@ class Pulse {
     if (id !== this.sampleId) return;
     const sample = now - this.sampleAt;
     this.rttMs = this.rttMs === 0 ? sample : this.rttMs + (sample - this.rttMs) / 8;
+    this.leastRttMs = Math.min(this.leastRttMs, sample);
     this.sampleId = 0;
   }
 

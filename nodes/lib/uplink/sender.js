@@ -16,7 +16,7 @@ const { refusalName } = require('./reasons');
  * @typedef {object} SenderHandlers
  * @property {(slot: Slot) => void} settled nothing of the batch is open any more
  * @property {(slot: Slot) => void} again the batch has something to send again
- * @property {() => void} roomier a packet left the window
+ * @property {(bytes: number) => void} roomier a packet of so many bytes left the window
  * @property {() => void} go what was held back may be sent
  */
 
@@ -141,7 +141,7 @@ class Sender {
     slot.states[index] = SENT;
     const id = this.window.open(slot, index, packet.size, now);
     const out = output.reserve(packet.size);
-    output.end = packet.write(out, output.end, stage.qos ? id : 0, isAgain);
+    output.filled(packet.write(out, output.end, stage.qos ? id : 0, isAgain), slot.isUrgent);
     if (stage.qos) this.pulse.sent(id, now);
     else output.doneWhenWritten(id);
     if (isAgain) this.redelivered++;
@@ -184,8 +184,9 @@ class Sender {
     const { window } = this;
     const slot = window.slots[id];
     const index = window.packets[id];
+    const size = window.sizes[id];
     window.close(id);
-    this.handlers.roomier();
+    this.handlers.roomier(size);
     if (!slot) return;
     if (reasonCode >= 0x80) this.#refused(slot, index, reasonCode);
     else {
@@ -257,7 +258,7 @@ class Sender {
       this.isAwaiting = false;
       // Another connection began meanwhile.
       if (suspect.waitMs() > 0) this.#awaitTrial();
-      else this.handlers.roomier();
+      else this.handlers.go();
     }, suspect.waitMs());
   }
 

@@ -19,6 +19,7 @@ const ENVELOPE_KIND = 1;
 const RECORDS_KIND = 2;
 const ENVELOPE_FLAG = 4; // Flag.ENVELOPE of the engine
 const WHOLE = -1;
+const MOST_URGENT = 1;
 
 /**
  * One batch that was taken from the engine, until it is released. Its bytes stay here until then: they are what is sent
@@ -44,6 +45,8 @@ class Slot {
     this.kind = 0;
     /** From the log, and not for the first time: sent behind live batches, marked as historical. */
     this.isBacklog = false;
+    /** Live and of class 1. */
+    this.isUrgent = false;
     this.records = 0;
     /** Packets. */
     this.count = 0;
@@ -98,6 +101,7 @@ class Slot {
     this.stage = meta[3];
     this.kind = meta[4];
     this.isBacklog = meta[14] !== 0;
+    this.isUrgent = this.class === MOST_URGENT && !this.isBacklog;
     this.order = order;
     this.takenAt = now;
     this.tailLength = writeTail(this.tail, meta[12], meta[1], meta[13]);

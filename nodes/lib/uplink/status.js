@@ -7,14 +7,14 @@ const { refusalName } = require('./reasons');
 /** @typedef {State | 'stalled'} Shown */
 
 /**
- * What is told about the uplink: to people, and to the engine, which decides by it when records are written to disk. A
+ * What is told about a session: to people, and to the engine, which decides by it when records are written to disk. A
  * connection on which nothing moves is not called connected.
  */
 class Status {
-  /** @param {import('./feeder').Feeder} feeder @param {(state: object) => void} post */
-  constructor(feeder, post) {
+  /** @param {import('./feeder').Feeder} feeder @param {() => void} onChange */
+  constructor(feeder, onChange) {
     this.feeder = feeder;
-    this.post = post;
+    this.onChange = onChange;
     /** Of the session. @type {State} */
     this.state = 'connecting';
     /** @type {Reason | null} */
@@ -29,7 +29,7 @@ class Status {
     this.why = why;
     this.isStalled = this.#findStalled();
     this.tellSource();
-    this.report();
+    this.onChange();
   }
 
   /** The engine is about to be left: it hears that the uplink is down, and nothing else. */
@@ -38,10 +38,16 @@ class Status {
     this.tellSource();
   }
 
+  /** The session is over; nobody is told yet. */
+  end() {
+    this.state = 'stopped';
+    this.why = null;
+  }
+
   /** The engine hears whether the cloud answers. */
   tellSource() {
     const isUp = this.state === 'connected' && !this.isStalled && !this.isStopping;
-    this.feeder.source?.connected(isUp);
+    this.feeder.tell(isUp);
   }
 
   /** Call it several times a second. */
@@ -50,7 +56,7 @@ class Status {
     if (isStalled === this.isStalled) return;
     this.isStalled = isStalled;
     this.tellSource();
-    this.report();
+    this.onChange();
   }
 
   #findStalled() {
@@ -58,11 +64,11 @@ class Status {
     return this.state === 'connected' && feeder.sender.pulse.isStalled(feeder.oldestMs());
   }
 
-  report() {
+  view() {
     const { feeder, why } = this;
     const { window, sender } = feeder;
     const shown = this.state === 'connected' ? this.#connection() : null;
-    this.post({
+    return {
       state: shown?.state ?? this.state,
       code: shown?.code ?? why?.code ?? '',
       reason: shown?.reason ?? why?.reason ?? '',
@@ -77,7 +83,7 @@ class Status {
       failed: sender.failed,
       deadLetters: sender.deadLetters,
       refusals: sender.refusals.count
-    });
+    };
   }
 
   /** What there is to say about a connection that is up. @returns {{state: Shown, code: string, reason: string} | null} */

@@ -18,7 +18,7 @@ const COUNTERS = /** @type {const} */ ([
   'refusals'
 ]);
 const NOTHING = { published: 0, acknowledged: 0, redelivered: 0, failed: 0, deadLetters: 0, refusals: 0 };
-const IDLE = { rttMs: 0, oldestMs: -1, inflight: 0, backlogInflight: 0, quotaWait: 0 };
+const IDLE = { rttMs: 0, oldestMs: -1, inflight: 0, backlogInflight: 0, quotaWait: 0, sessions: [] };
 const DEFAULT_NATIVE = path.join(__dirname, '../../../native');
 const RESTART_MIN_MS = 250;
 const RESTART_MAX_MS = 30000;
@@ -28,13 +28,17 @@ const GRACE_MS = 1000;
 /**
  * The uplink thread of one broker, seen from Node-RED's thread. Records never come here: the thread pulls them from the engine.
  *
- * Events: 'state', on change and at 1 Hz:
- *   state (session.js, or 'stalled': the connection is up and nothing moves) · code · reason · rttMs
+ * Events: 'state', on change and at 1 Hz, of all sessions of the uplink together:
+ *   state (session.js, or 'stalled': the connection is up and nothing moves), code, reason   of the session that is worst off
+ *   rttMs                       of the most urgent session
  *   oldestMs                    age of the oldest record that is not acknowledged, -1 = there is none
  *   inflight, backlogInflight   packets on their way or refused and waiting, and how many of them are backlog
  *   quotaWait                   ms until all that the broker refuses for now is sent again, 0 = there is none
  *   published, acknowledged, redelivered   packets · refusals   PUBACKs that said no
  *   failed, deadLetters         packets that were given up, and the records in them
+ *   sessions                    of each, the most urgent first: group (from 1), classes, clientId, state, code, reason, rttMs, oldestMs,
+ *                               inflight, backlogInflight, published, acknowledged, batchBytes (m of its link), priority, dscp and
+ *                               localAddress of its socket (-1 and '' = not known); empty while the thread does not run
  * 'problem' {code, reason, count}, at most once a second for a code: records that were refused, or wait for a topic.
  */
 class UplinkThread extends EventEmitter {
@@ -50,6 +54,9 @@ class UplinkThread extends EventEmitter {
     /** Counters of threads that are gone, and of the present one. */
     this.past = { ...NOTHING };
     this.present = { ...NOTHING };
+    /** The same of each session. */
+    this.pastSessions = this.#noSessions();
+    this.presentSessions = this.#noSessions();
     /** @type {Map<number, (done: boolean) => void>} */
     this.drains = new Map();
     this.lastDrain = 0;
@@ -137,7 +144,14 @@ class UplinkThread extends EventEmitter {
         this.present[name] = message[name];
         message[name] += this.past[name];
       }
-      if (message.state === 'connected') this.backoff.reset();
+      for (const [i, session] of message.sessions.entries()) {
+        const { published, acknowledged } = session;
+        this.presentSessions[i] = { published, acknowledged };
+        session.published += this.pastSessions[i].published;
+        session.acknowledged += this.pastSessions[i].acknowledged;
+      }
+      if (message.sessions.some((/** @type {any} */ { state }) => state === 'connected'))
+        this.backoff.reset();
       this.emit('state', message);
     } else if (type === 'problem') this.emit('problem', message);
     else if (type === 'drained') this.#drained(message.id, true);
@@ -145,6 +159,10 @@ class UplinkThread extends EventEmitter {
       this.stoppedInTime = message.inTime;
       this.worker?.terminate();
     }
+  }
+
+  #noSessions() {
+    return this.options.groups.map(() => ({ published: 0, acknowledged: 0 }));
   }
 
   /** @param {number} id @param {boolean} done */
@@ -161,6 +179,11 @@ class UplinkThread extends EventEmitter {
       this.past[name] += this.present[name];
       this.present[name] = 0;
     }
+    for (const [i, { published, acknowledged }] of this.presentSessions.entries()) {
+      this.pastSessions[i].published += published;
+      this.pastSessions[i].acknowledged += acknowledged;
+    }
+    this.presentSessions = this.#noSessions();
     if (this.stopping) return;
     const wait = this.backoff.next();
     this.restartTimer = setTimeout(() => this.#start(), wait);

@@ -7,11 +7,18 @@
  *
  * Room is min(configured, the broker's Receive Maximum) less what is in flight and what waits to be sent again after a
  * refusal. A packet identifier is an index into flat arrays, so sending and acknowledging allocate nothing.
+ *
+ * Where class 1 shares the session, live records of it have a reserve: all others (its backlog too) fill what is left at most, so
+ * that an alarm finds a place however slowly the broker answers. One place is for the others always, and a window of one has no reserve.
  */
 class Window {
-  /** @param {number} configured packets in flight at most, 1..1024 */
-  constructor(configured) {
+  /**
+   * @param {number} configured packets in flight at most, 1..1024
+   * @param {number | null} [reserve] part that only live records of class 1 may fill, 0..1, one place at least; null = none
+   */
+  constructor(configured, reserve = null) {
     this.configured = configured;
+    this.reserve = reserve;
     this.limit = configured;
     /** What a broker that refuses for now is sent at once; see refusals.js. */
     this.ceiling = Infinity;
@@ -20,11 +27,15 @@ class Window {
     this.waiting = 0;
     /** Of those in flight and waiting, the ones that are backlog. */
     this.backlog = 0;
+    /** Those in flight and those waiting that are not live records of class 1. */
+    this.others = 0;
+    this.othersWaiting = 0;
     /** @type {(Slot | null)[]} */
     this.slots = new Array(configured + 1).fill(null);
     this.packets = new Uint32Array(configured + 1);
     this.sizes = new Uint32Array(configured + 1);
     this.isBacklog = new Uint8Array(configured + 1);
+    this.isOther = new Uint8Array(configured + 1);
     this.sentAt = new Float64Array(configured + 1);
     this.serial = new Float64Array(configured + 1);
     this.busy = new Uint8Array(configured + 1);
@@ -46,16 +57,32 @@ class Window {
     return Math.min(this.limit - this.waiting, this.ceiling) - this.inflight;
   }
 
+  /** Room for one that is a live record of class 1, or is not. @param {boolean} isUrgent */
+  roomFor(isUrgent) {
+    const { room, limit, ceiling } = this;
+    if (isUrgent || this.reserve === null) return room;
+    const places = Math.min(this.#placesOfOthers(limit) - this.othersWaiting, this.#placesOfOthers(ceiling));
+    return Math.min(room, places - this.others);
+  }
+
+  /** @param {number} limit */
+  #placesOfOthers(limit) {
+    if (limit === Infinity) return limit;
+    return Math.max(1, limit - Math.max(1, Math.floor(limit * /** @type {number} */ (this.reserve))));
+  }
+
   /** A refused packet waits for its next try. @param {Slot} slot */
   wait(slot) {
     this.waiting++;
     if (slot.isBacklog) this.backlog++;
+    if (!slot.isUrgent) this.othersWaiting++;
   }
 
   /** Its next try has come. @param {Slot} slot */
   endWait(slot) {
     this.waiting--;
     if (slot.isBacklog) this.backlog--;
+    if (!slot.isUrgent) this.othersWaiting--;
   }
 
   /**
@@ -72,6 +99,8 @@ class Window {
     this.sizes[id] = size;
     this.isBacklog[id] = slot.isBacklog ? 1 : 0;
     this.backlog += this.isBacklog[id];
+    this.isOther[id] = slot.isUrgent ? 0 : 1;
+    this.others += this.isOther[id];
     this.sentAt[id] = now;
     this.serial[id] = ++this.lastSerial;
     return id;
@@ -89,6 +118,7 @@ class Window {
     this.slots[id] = null;
     this.inflight--;
     this.backlog -= this.isBacklog[id];
+    this.others -= this.isOther[id];
     this.free[(this.firstFree + this.configured - this.inflight - 1) % this.configured] = id;
   }
 
@@ -97,6 +127,7 @@ class Window {
     this.slots.fill(null);
     this.isBacklog.fill(0);
     this.waiting = 0;
+    this.othersWaiting = 0;
     this.backlog = 0;
   }
 
@@ -105,9 +136,12 @@ class Window {
     this.slots.fill(null);
     this.busy.fill(0);
     this.isBacklog.fill(0);
+    this.isOther.fill(0);
     this.inflight = 0;
     this.waiting = 0;
     this.backlog = 0;
+    this.others = 0;
+    this.othersWaiting = 0;
     this.ackedSerial = 0;
     this.firstFree = 0;
     for (let i = 0; i < this.configured; i++) this.free[i] = i + 1;

@@ -1,0 +1,164 @@
+'use strict';
+
+const { Feeder } = require('./feeder');
+const { Output } = require('./output');
+const { Renewal } = require('./renewal');
+const { Session } = require('./session');
+const { Status } = require('./status');
+const { Window } = require('./window');
+
+/** @typedef {import('./options').CheckedOptions} CheckedOptions */
+/** @typedef {typeof import('../../../native')} Native */
+
+/**
+ * What the groups of an uplink share, and what they are called back by.
+ * @typedef {object} GroupParts
+ * @property {CheckedOptions} options @property {Native} native
+ * @property {import('./pacer').Pacer} pacer the rate of the backlog is one for the whole uplink
+ * @property {() => void} schedule @property {() => number} now ms, monotonic
+ * @property {(code: string, reason: string) => void} problem
+ * @property {() => void} onStatus the status of this group has changed
+ */
+
+/** Bytes that the stream may hold unsent: little where the kernel's own part is kept small too. */
+const SHORT_BYTES = 16384;
+const LONG_BYTES = 65536;
+/** How long a pump of a less urgent group may take: a doorbell of a more urgent one waits so long, for each of them. */
+const LESS_URGENT_TURN_MS = 1;
+const MOST_URGENT = 1;
+
+/** The classes of an uplink that share an MQTT session: what is in flight of them, the session, and its status. */
+class Group {
+  /** @param {number} index 0 = the most urgent @param {GroupParts} parts */
+  constructor(index, parts) {
+    const { options, native, now } = parts;
+    this.index = index;
+    this.native = native;
+    this.classes = options.groups[index];
+    this.clientId = options.clientIds[index];
+    this.isOnly = options.groups.length === 1;
+    this.ackTimeoutMs = options.ackTimeoutMs;
+    this.acknowledgedBefore = 0;
+    const socket = options.sockets[index];
+    const isShared = this.classes.includes(MOST_URGENT) && this.classes.length > 1;
+    this.feeder = new Feeder({
+      window: new Window(options.inflight, isShared ? options.reserve : null),
+      output: new Output(
+        (ids) => this.feeder.written(ids),
+        socket.notSentLowat > 0 ? SHORT_BYTES : LONG_BYTES
+      ),
+      pacer: parts.pacer,
+      schedule: parts.schedule,
+      delay: (fn, ms) => setTimeout(fn, ms),
+      now,
+      problem: parts.problem,
+      retryMs: options.retryMs,
+      turnMs: index === 0 ? undefined : LESS_URGENT_TURN_MS
+    });
+    this.status = new Status(this.feeder, parts.onStatus);
+    this.session = new Session(
+      /** @type {any} */ ({ ...options, clientId: this.clientId, socket }),
+      {
+        onState: (state, reason) => this.status.set(state, reason),
+        onConnected: (link) => this.#onConnected(link),
+        onDisconnected: (byBroker) => this.feeder.disconnected(byBroker),
+        onPuback: (id, reasonCode) => this.feeder.sender.acknowledge(id, reasonCode),
+        onProblem: parts.problem
+      },
+      /** @type {any} */ ('openSocket' in native ? native : /** @type {any} */ (native).setSocketOptions)
+    );
+    const { session, feeder } = this;
+    this.renewal = new Renewal({ files: session.files, session, feeder, problem: parts.problem });
+  }
+
+  /** @param {import('./feeder').Link} link */
+  #onConnected(link) {
+    const { session, feeder } = this;
+    if (link.maximumQos === 0 && feeder.needsQos1()) {
+      session.kill({
+        code: 'MAX_QOS_0',
+        reason:
+          'The broker takes QoS 0 only, which may lose records. Use another broker, or set QoS 0 in the uplink node.',
+        refused: true,
+        slow: true
+      });
+      return;
+    }
+    feeder.connected(link, (bytes, done) => session.write(bytes, done));
+  }
+
+  /** Throws what the engine says. REQUIRES: detached. @param {number} token @param {number} uplink */
+  attach(token, uplink) {
+    const doorbell = () => this.feeder.doorbell();
+    const classes = /** @type {import('../../../native').RecordClass[]} */ (this.classes);
+    this.feeder.attach(
+      new this.native.UplinkSource(token, uplink, doorbell, this.isOnly ? undefined : classes)
+    );
+    this.status.tellSource();
+  }
+
+  everySecond() {
+    const { acknowledged } = this.feeder.sender;
+    if (acknowledged !== this.acknowledgedBefore) this.session.alive();
+    this.acknowledgedBefore = acknowledged;
+    this.feeder.everySecond();
+  }
+
+  /** Call it several times a second. */
+  checkHealth() {
+    this.status.check();
+    const { pulse } = this.feeder.sender;
+    const silentMs = pulse.deadMs(this.ackTimeoutMs);
+    if (silentMs === 0) return;
+    pulse.gaveUp();
+    this.session.kill({
+      code: 'ACK_TIMEOUT',
+      reason: `The broker acknowledged nothing for ${Math.round(silentMs / 1000)} s. Connecting again.`,
+      refused: false
+    });
+  }
+
+  /** Everything that was taken is acknowledged, or has gone back. */
+  get isDone() {
+    return this.feeder.taken.size === 0;
+  }
+
+  /** Gives the engine back what it has, and says DISCONNECT. @returns {Promise<void>} */
+  async stop() {
+    this.status.stop();
+    this.feeder.disconnected();
+    this.feeder.detach();
+    await new Promise((resolve) => this.session.stop(() => resolve(undefined)));
+  }
+
+  /** What is told about this session. */
+  view() {
+    return {
+      group: this.index + 1,
+      classes: this.classes,
+      clientId: this.clientId,
+      everConnected: this.session.everConnected,
+      batchBytes: this.feeder.batchBytes,
+      ...this.status.view(),
+      ...this.#socket()
+    };
+  }
+
+  /** What the system says that the socket has; -1 and '' = not known. */
+  #socket() {
+    const unknown = { priority: -1, dscp: -1, localAddress: '' };
+    const session = /** @type {{info?: () => {localAddress: string, fd: number} | null}} */ (this.session);
+    const { socketInfo } = /** @type {{socketInfo?: (fd: number) => any}} */ (this.native);
+    const info = this.status.state === 'connected' ? session.info?.() : null;
+    if (!info) return unknown;
+    try {
+      const { priority = -1, dscp = -1 } = socketInfo?.(info.fd) ?? {};
+      return { priority, dscp, localAddress: info.localAddress };
+    } catch {
+      // It was closed just now.
+      return unknown;
+    }
+  }
+}
+
+exports.Group = Group;
