@@ -71,7 +71,7 @@ const session = new Session(
     onPuback: (id, reasonCode) => feeder.sender.acknowledge(id, reasonCode),
     onProblem: problem
   },
-  native.setSocketOptions
+  native
 );
 const renewal = new Renewal({ files: session.files, session, feeder, problem });
 
