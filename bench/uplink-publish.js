@@ -6,6 +6,7 @@
 // the same for mqtt.js's own publish().
 
 const mqtt = require('mqtt');
+const native = require('../native');
 const { Broker } = require('../test/fixtures/broker');
 const { Feeder } = require('../nodes/lib/uplink/feeder');
 const { Output } = require('../nodes/lib/uplink/output');
@@ -83,7 +84,7 @@ async function measureFeeder(broker, batch, perSecond) {
   feeder.attach(source);
   let session;
   await new Promise((resolve) => {
-    session = new Session(options, {
+    const handlers = {
       onState: (state, why) => state !== 'connecting' && why && console.error(why.reason),
       onConnected(link) {
         feeder.connected(link, (bytes, done) => session.write(bytes, done));
@@ -91,7 +92,8 @@ async function measureFeeder(broker, batch, perSecond) {
       },
       onDisconnected: () => feeder.disconnected(),
       onPuback: (id, code) => feeder.sender.acknowledge(id, code)
-    });
+    };
+    session = new Session(options, handlers, native);
     session.start();
   });
   const figures = await measure(() => feeder.sender.acknowledged);

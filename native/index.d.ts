@@ -343,20 +343,62 @@ export declare class StoreSource {
   close(): void;
 }
 
-export interface SocketOptions {
-  /** TCP_USER_TIMEOUT: the connection dies when sent data is not acknowledged for so long; 0 = the system's. 0..2147483647. */
+/** What is not given is the system's. */
+export interface UplinkSocketOptions {
+  /** SO_PRIORITY, 0..6: the kernel's queues go by it (pfifo_fast: 6 first). More needs a privilege that a gateway should not have. */
+  priority?: 0 | 1 | 2 | 3 | 4 | 5 | 6;
+  /** The mark of each packet for routers, 0..63. Set before the priority, which it would change. */
+  dscp?: number;
+  /** true: what is written leaves at once. */
+  noDelay?: boolean;
+  /** TCP_USER_TIMEOUT: the connection dies when sent data is not acknowledged for so long. 0..2147483647, 0 = the system's. */
   userTimeoutMs?: number;
   /** A silent connection is probed after this many seconds, then each keepIntervalS, keepCount times. 1..32767, 1..32767, 1..127. */
   keepIdleS?: number;
   keepIntervalS?: number;
   keepCount?: number;
+  /** Bytes that may wait unsent in the kernel before it takes no more. 0..2147483647, 0 = the system's. */
+  notSentLowat?: number;
+  /** Bytes, SO_SNDBUF; the system doubles it, and limits it (net.core.wmem_max). 0..2147483647, 0 = the system's. */
+  sendBuffer?: number;
 }
 
 /**
- * Sets TCP options of a socket by its descriptor; any of the keep options also switches the keep-alive on. Returns the names that
- * this system or this kind of socket does not know: the others are set. Throws Error with `code` when it is no socket.
+ * Makes a TCP socket, sets the options, and begins to connect: `new net.Socket({fd, readable: true, writable: true})` when
+ * waitConnect() says so. The descriptor is the caller's until then: closeSocket(). `unknown`: options that this system or this kind
+ * of socket does not know; the others are set. Throws Error with `code` (ENETUNREACH, ECONNREFUSED …); nothing is open then.
+ * @param address IPv4 or IPv6 @param port 1..65535
  */
-export declare function setSocketOptions(fd: number, options: SocketOptions): string[];
+export declare function openSocket(
+  address: string,
+  port: number,
+  options: UplinkSocketOptions
+): { fd: number; unknown: string[] };
+/**
+ * Resolves when the socket is connected; rejects with `code` ECONNREFUSED, ETIMEDOUT …, ECANCELED after closeSocket(), EEXIST when
+ * somebody waits already. The descriptor stays open, unless the thread ends meanwhile. REQUIRES: no net.Socket owns it.
+ * @param timeoutMs 1..2147483647
+ */
+export declare function waitConnect(fd: number, timeoutMs: number): Promise<void>;
+/** For a socket that no net.Socket owns: that one closes it itself. Throws Error with `code` when it is no socket. */
+export declare function closeSocket(fd: number): void;
+
+/** -1 = not known here. */
+export interface UplinkSocketInfo {
+  priority: number;
+  dscp: number;
+  /** Smoothed round trip. */
+  rttUs: number;
+  /** In the kernel, not sent yet. */
+  unsentBytes: number;
+  /** Sent, not acknowledged yet. */
+  unackedBytes: number;
+  bytesAcked: number;
+  /** Segments that were sent again. */
+  retransmits: number;
+}
+/** Throws Error with `code` when it is no socket. */
+export declare function socketInfo(fd: number): UplinkSocketInfo;
 
 export declare const SealReason: readonly ['single', 'bytes', 'delay', 'flush', 'plan', 'hungry'];
 /** Names of the classes; index = class. */

@@ -32,13 +32,26 @@ function load() {
   throw Object.assign(error, { code: 'ERR_SEGANET_NATIVE' });
 }
 
-const { Engine, UplinkSource, StoreSource, setSocketOptions } = load();
+const addon = load();
+const { Engine, UplinkSource, StoreSource, openSocket, closeSocket, socketInfo } = addon;
+
+/** @param {number} fd @param {number} timeoutMs @returns {Promise<void>} */
+function waitConnect(fd, timeoutMs) {
+  return new Promise((resolve, reject) => {
+    addon.waitConnect(fd, timeoutMs, (/** @type {Error | undefined} */ error) =>
+      error ? reject(error) : resolve()
+    );
+  });
+}
 
 module.exports = {
   Engine,
   UplinkSource,
   StoreSource,
-  setSocketOptions,
+  openSocket,
+  waitConnect,
+  closeSocket,
+  socketInfo,
   PushResult: Object.freeze({ OK: 0, FULL: 1, TOO_LONG: 2, CLOSED: 3, NO_STAGE: 4 }),
   Flag: Object.freeze({ QOS1: 1, RETAIN: 2, ENVELOPE: 4 }),
   SealReason: Object.freeze(['single', 'bytes', 'delay', 'flush', 'plan', 'hungry']),

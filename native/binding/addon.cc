@@ -1,18 +1,25 @@
 #include <napi.h>
 
 #include "binding/engine_wrap.h"
-#include "binding/socket_options.h"
+#include "binding/socket_info.h"
+#include "binding/socket_open.h"
+#include "binding/socket_wait.h"
 #include "binding/source_wrap.h"
 #include "binding/store_wrap.h"
 
-// No instance data and no statics but the registry: the addon may be loaded by any number of
-// environments.
+// No statics but the registry, and no instance data but the sockets that are waited for: the addon
+// may be loaded by any number of environments.
 static Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("Engine", seganet::binding::EngineWrap::Define(env));
   exports.Set("UplinkSource", seganet::binding::SourceWrap::Define(env));
   exports.Set("StoreSource", seganet::binding::StoreWrap::Define(env));
-  exports.Set("setSocketOptions",
-              Napi::Function::New<seganet::binding::SetSocketOptions>(env, "setSocketOptions"));
+  env.SetInstanceData(new seganet::binding::ConnectWait::Table);
+  exports.Set("openSocket", Napi::Function::New<seganet::binding::OpenSocket>(env, "openSocket"));
+  exports.Set("waitConnect",
+              Napi::Function::New<seganet::binding::WaitConnect>(env, "waitConnect"));
+  exports.Set("closeSocket",
+              Napi::Function::New<seganet::binding::CloseSocket>(env, "closeSocket"));
+  exports.Set("socketInfo", Napi::Function::New<seganet::binding::SocketInfo>(env, "socketInfo"));
   return exports;
 }
 

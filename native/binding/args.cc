@@ -40,16 +40,26 @@ bool ReadBytes(Napi::Env env, Napi::Value value, const char* name, Napi::Uint8Ar
   return false;
 }
 
+Napi::Error SystemError(Napi::Env env, const std::string& message, int error) {
+  Napi::Error thrown = Napi::Error::New(env, message);
+  thrown.Set("code", Napi::String::New(env, uv_err_name(-error)));
+  return thrown;
+}
+
 void Throw(Napi::Env env, const Status& status) {
-  if (status.code() == Status::Code::kInvalidArgument) {
-    Napi::TypeError::New(env, status.message()).ThrowAsJavaScriptException();
-    return;
+  switch (status.code()) {
+    case Status::Code::kInvalidArgument:
+      Napi::TypeError::New(env, status.message()).ThrowAsJavaScriptException();
+      return;
+    case Status::Code::kClosed: {
+      Napi::Error error = Napi::Error::New(env, status.message());
+      error.Set("code", Napi::String::New(env, "ERR_SEGANET_CLOSED"));
+      error.ThrowAsJavaScriptException();
+      return;
+    }
+    default:
+      SystemError(env, status.message(), status.error()).ThrowAsJavaScriptException();
   }
-  Napi::Error error = Napi::Error::New(env, status.message());
-  const char* code =
-      status.code() == Status::Code::kClosed ? "ERR_SEGANET_CLOSED" : uv_err_name(-status.error());
-  error.Set("code", Napi::String::New(env, code));
-  error.ThrowAsJavaScriptException();
 }
 
 }  // namespace seganet::binding

@@ -41,6 +41,9 @@ bool ReadString(Napi::Env env, Napi::Value value, const char* name, std::string*
 
 bool ReadBytes(Napi::Env env, Napi::Value value, const char* name, Napi::Uint8Array* bytes);
 
+// Error with `code`, the name of this errno.
+Napi::Error SystemError(Napi::Env env, const std::string& message, int error);
+
 // Throws what a failed Status says: TypeError for bad arguments, Error with `code` (EADDRINUSE) for
 // the system's.
 void Throw(Napi::Env env, const Status& status);

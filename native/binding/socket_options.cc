@@ -13,13 +13,22 @@
 namespace seganet::binding {
 namespace {
 
-constexpr int kUnset = -1;
-constexpr int kUnknown = -1;
+constexpr int kMissing = -1;  // this system has no such option
 
+#ifdef SO_PRIORITY
+constexpr int kPriority = SO_PRIORITY;
+#else
+constexpr int kPriority = kMissing;
+#endif
 #ifdef TCP_USER_TIMEOUT
 constexpr int kUserTimeout = TCP_USER_TIMEOUT;
 #else
-constexpr int kUserTimeout = kUnknown;
+constexpr int kUserTimeout = kMissing;
+#endif
+#ifdef TCP_NOTSENT_LOWAT
+constexpr int kNotSentLowat = TCP_NOTSENT_LOWAT;
+#else
+constexpr int kNotSentLowat = kMissing;
 #endif
 #ifdef TCP_KEEPIDLE
 constexpr int kKeepIdle = TCP_KEEPIDLE;
@@ -27,26 +36,18 @@ constexpr int kKeepIdle = TCP_KEEPIDLE;
 constexpr int kKeepIdle = TCP_KEEPALIVE;  // the name on macOS
 #endif
 
-struct Option {
-  const char* name;
-  int number;
-  int low;
-  int high;
-  int value = kUnset;
-};
-
-// Highest values: what Linux takes for the keep-alive (include/net/tcp.h, MAX_TCP_KEEP*).
-struct Options {
-  Option list[4] = {{"userTimeoutMs", kUserTimeout, 0, INT_MAX},
-                    {"keepIdleS", kKeepIdle, 1, 32767},
-                    {"keepIntervalS", TCP_KEEPINTVL, 1, 32767},
-                    {"keepCount", TCP_KEEPCNT, 1, 127}};
-};
-
 // 0, or an errno.
 int SetInt(int fd, int level, int number, int value) {
-  if (number == kUnknown) return ENOPROTOOPT;
+  if (number == kMissing) return ENOPROTOOPT;
   return setsockopt(fd, level, number, &value, sizeof(value)) == 0 ? 0 : errno;
+}
+
+// The upper six bits of the octet [RFC 2474]; the kernel keeps the two of ECN to itself.
+int SetDscp(int fd, int family, int dscp) {
+  const int ipv4 = SetInt(fd, IPPROTO_IP, IP_TOS, dscp << 2);
+  if (family == AF_INET) return ipv4;
+  // To an IPv4 address (::ffff:192.0.2.1) it sends by the option of IPv4: that one is a bonus.
+  return SetInt(fd, IPPROTO_IPV6, IPV6_TCLASS, dscp << 2);
 }
 
 // An MPTCP socket answers EOPNOTSUPP or ENOPROTOOPT for what it cannot do.
@@ -54,43 +55,72 @@ bool IsUnknown(int error) { return error == ENOPROTOOPT || error == EOPNOTSUPP; 
 
 }  // namespace
 
-Napi::Value SetSocketOptions(const Napi::CallbackInfo& info) {
-  const Napi::Env env = info.Env();
-  int fd = -1;
-  if (!ReadInt(env, info[0], "fd", 0, INT_MAX, &fd)) return env.Undefined();
-  if (!info[1].IsObject()) {
-    Napi::TypeError::New(env, "options must be an object").ThrowAsJavaScriptException();
-    return env.Undefined();
-  }
-  // All are read before one is set.
-  Options options;
-  const Napi::Object given = info[1].As<Napi::Object>();
-  bool keep_alive = false;
-  for (Option& option : options.list) {
-    if (!ReadOption(env, given, option.name, option.low, option.high, &option.value)) {
-      return env.Undefined();
-    }
-    if (option.number != kUserTimeout && option.value != kUnset) keep_alive = true;
-  }
+// IP_TOS changes the priority behind our back (EF lands in the band of best effort), so the
+// priority is set after it. From 7 on it wants CAP_NET_ADMIN (socket(7)). Highest values of the
+// keep-alive: what Linux takes (include/net/tcp.h, MAX_TCP_KEEP*).
+SocketOptions::SocketOptions()
+    : list_{{"dscp", Kind::kDscp, IPPROTO_IP, IP_TOS, 0, 63},
+            {"priority", Kind::kNumber, SOL_SOCKET, kPriority, 0, 6},
+            {"noDelay", Kind::kFlag, IPPROTO_TCP, TCP_NODELAY, 0, 1},
+            {"userTimeoutMs", Kind::kZeroIsDefault, IPPROTO_TCP, kUserTimeout, 0, INT_MAX},
+            {"keepIdleS", Kind::kKeepAlive, IPPROTO_TCP, kKeepIdle, 1, 32767},
+            {"keepIntervalS", Kind::kKeepAlive, IPPROTO_TCP, TCP_KEEPINTVL, 1, 32767},
+            {"keepCount", Kind::kKeepAlive, IPPROTO_TCP, TCP_KEEPCNT, 1, 127},
+            {"notSentLowat", Kind::kZeroIsDefault, IPPROTO_TCP, kNotSentLowat, 0, INT_MAX},
+            {"sendBuffer", Kind::kZeroIsDefault, SOL_SOCKET, SO_SNDBUF, 0, INT_MAX}} {}
 
-  Napi::Array unknown = Napi::Array::New(env);
-  // Probes are sent only by a socket that was told to.
-  int error = keep_alive ? SetInt(fd, SOL_SOCKET, SO_KEEPALIVE, 1) : 0;
-  if (error == 0 || IsUnknown(error)) {
-    for (const Option& option : options.list) {
-      if (option.value == kUnset) continue;
-      error = SetInt(fd, IPPROTO_TCP, option.number, option.value);
-      if (error == 0) continue;
-      if (!IsUnknown(error)) break;
-      unknown.Set(unknown.Length(), Napi::String::New(env, option.name));
-      error = 0;
+bool SocketOptions::Read(Napi::Env env, Napi::Object given) {
+  for (Option& option : list_) {
+    if (option.kind != Kind::kFlag) {
+      if (!ReadOption(env, given, option.name, option.low, option.high, &option.value)) {
+        return false;
+      }
+      continue;
+    }
+    const Napi::Value flag = given.Get(option.name);
+    if (flag.IsEmpty()) return false;
+    if (flag.IsUndefined()) continue;
+    if (!flag.IsBoolean()) {
+      Napi::TypeError::New(env, std::string(option.name) + " must be true or false")
+          .ThrowAsJavaScriptException();
+      return false;
+    }
+    option.value = flag.ToBoolean() ? 1 : 0;
+  }
+  return true;
+}
+
+Status SocketOptions::Apply(int fd, int family, std::vector<const char*>* unknown) const {
+  for (const Option& option : list_) {
+    if (option.value < 0) continue;
+    const int error = Set(fd, family, option);
+    if (IsUnknown(error)) {
+      unknown->push_back(option.name);
+    } else if (error != 0) {
+      return Status::System(std::string("socket option ") + option.name, error);
     }
   }
-  if (error != 0) {
-    Throw(env, Status::System("socket options of descriptor " + std::to_string(fd), error));
-    return env.Undefined();
+  return {};
+}
+
+// 0, or an errno.
+int SocketOptions::Set(int fd, int family, const Option& option) {
+  switch (option.kind) {
+    case Kind::kDscp:
+      return SetDscp(fd, family, option.value);
+    case Kind::kZeroIsDefault:
+      // To the kernel, 0 may mean the least.
+      if (option.value == 0) return 0;
+      break;
+    case Kind::kKeepAlive:
+      // Probes are sent only by a socket that was told to.
+      if (const int error = SetInt(fd, SOL_SOCKET, SO_KEEPALIVE, 1); error != 0) return error;
+      break;
+    case Kind::kNumber:
+    case Kind::kFlag:
+      break;
   }
-  return unknown;
+  return SetInt(fd, option.level, option.number, option.value);
 }
 
 }  // namespace seganet::binding

@@ -1,16 +1,42 @@
-// setSocketOptions(fd, options): what Node's net.Socket cannot set and the uplink needs to notice a
-// dead link in seconds.
+// What an uplink's socket is told before it connects: by name, as native/index.d.ts has them.
 #ifndef SEGANET_BINDING_SOCKET_OPTIONS_H_
 #define SEGANET_BINDING_SOCKET_OPTIONS_H_
 
 #include <napi.h>
 
+#include <vector>
+
+#include "core/base/status.h"
+
 namespace seganet::binding {
 
-// Returns the names of the options that this kind of socket, or this system, does not know; they
-// are left out, the others are set. Throws TypeError for bad arguments and Error with `code`
-// (EBADF) when there is no such socket.
-Napi::Value SetSocketOptions(const Napi::CallbackInfo& info);
+class SocketOptions {
+ public:
+  SocketOptions();
+
+  // All are read before one is set. False: a TypeError that names the option is pending.
+  bool Read(Napi::Env env, Napi::Object given);
+
+  // Sets those that were given, and names in `unknown` those that this system, or this kind of
+  // socket, does not know. REQUIRES: fd is a new socket of `family`.
+  Status Apply(int fd, int family, std::vector<const char*>* unknown) const;
+
+ private:
+  enum class Kind { kNumber, kFlag, kDscp, kKeepAlive, kZeroIsDefault };
+  struct Option {
+    const char* name;
+    Kind kind;
+    int level;
+    int number;
+    int low;
+    int high;
+    int value = -1;  // not given
+  };
+
+  static int Set(int fd, int family, const Option& option);
+
+  std::vector<Option> list_;  // in the order in which they are set
+};
 
 }  // namespace seganet::binding
 

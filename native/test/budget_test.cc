@@ -60,16 +60,16 @@ TEST(Budget, AClassWithALimitWaitsFromItOnUntilBelowThreeQuarters) {
   budget.AddRecords(kNormal, 1);
   EXPECT_TRUE(budget.crowded(kNormal));
   budget.AddRecords(kNormal, 48);
-  EXPECT_FALSE(budget.Slowed(kNormal));
+  EXPECT_FALSE(budget.full(kNormal));
   budget.AddRecords(kNormal, 1);
-  EXPECT_TRUE(budget.Slowed(kNormal));
+  EXPECT_TRUE(budget.full(kNormal));
   EXPECT_FALSE(budget.over(kNormal)) << "at it is not over it";
-  EXPECT_FALSE(budget.Slowed(kHigh));
-  EXPECT_FALSE(budget.Slowed(kBulk));
+  EXPECT_FALSE(budget.full(kHigh));
+  EXPECT_FALSE(budget.full(kBulk));
   budget.AddRecords(kNormal, -25);
-  EXPECT_TRUE(budget.Slowed(kNormal));
+  EXPECT_FALSE(budget.relaxed(kNormal));
   budget.AddRecords(kNormal, -1);
-  EXPECT_FALSE(budget.Slowed(kNormal));
+  EXPECT_TRUE(budget.relaxed(kNormal));
 }
 
 TEST(Budget, WhereTooMuchIsDroppedNobodyWaitsForALimit) {

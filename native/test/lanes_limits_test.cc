@@ -230,12 +230,12 @@ TEST_F(LanesLimitsTest, ALimitWithoutDroppingSlowsAndLosesNothing) {
   for (int i = 0; i < 50; ++i) Push();
   EXPECT_TRUE(lanes_->hurried(kNormal)) << "so that it gets to the log";
   EXPECT_FALSE(lanes_->hurried(kHigh));
-  EXPECT_TRUE(budget_.Slowed(kNormal));
-  EXPECT_FALSE(budget_.Slowed(kHigh));
+  EXPECT_TRUE(budget_.full(kNormal));
+  EXPECT_FALSE(budget_.full(kHigh));
   Push();
   EXPECT_EQ(AllDropped(), 0u) << "what was on its way";
   Save();
-  EXPECT_FALSE(budget_.Slowed(kNormal));
+  EXPECT_TRUE(budget_.relaxed(kNormal));
   EXPECT_EQ(budget_.records(kNormal), 50);
   ExpectThatCountersReconcile();
 }

@@ -65,7 +65,7 @@ class Group {
         onPuback: (id, reasonCode) => this.feeder.sender.acknowledge(id, reasonCode),
         onProblem: parts.problem
       },
-      /** @type {any} */ ('openSocket' in native ? native : /** @type {any} */ (native).setSocketOptions)
+      native
     );
     const { session, feeder } = this;
     this.renewal = new Renewal({ files: session.files, session, feeder, problem: parts.problem });

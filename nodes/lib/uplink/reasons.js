@@ -23,7 +23,8 @@ const NETWORK = {
   ENETUNREACH: (t) => `There is no way to ${t.host}. Check the network.`,
   ECONNRESET: (t) =>
     `${t.host}:${t.port} closed the connection. Check that the port speaks MQTT as the URL says (mqtts or mqtt).`,
-  EPIPE: (t) => `${t.host}:${t.port} closed the connection.`
+  EPIPE: (t) => `${t.host}:${t.port} closed the connection.`,
+  ENOTCONN: (t) => `${t.host}:${t.port} closed the connection.`
 };
 
 /** @type {Record<string, Sentence>} */

@@ -1,15 +1,18 @@
 'use strict';
 
-const { MqttClient } = require('mqtt');
 const { Backoff } = require('./backoff');
-const { PubackTap } = require('./puback-tap');
+const { makeClient } = require('./client');
+const { Dial } = require('./dial');
 const { explain, explainConnected, explainDisconnect, movedTo } = require('./reasons');
-const { openSocket, secureContext, watchLink } = require('./socket');
+const { lacking, secureContext, socketOptions } = require('./socket');
 const { TlsFiles } = require('./tls-files');
 
 /** @typedef {import('./reasons').Reason} Reason */
 /** @typedef {import('./feeder').Link} Link */
+/** @typedef {import('mqtt').MqttClient} MqttClient */
 /** @typedef {'connecting' | 'connected' | 'reconnecting' | 'disconnected' | 'refused' | 'stopped'} State */
+
+/** @typedef {import('./options').CheckedOptions & {socket?: import('./socket').GroupOptions}} SessionOptions of one group of classes */
 
 /**
  * @typedef {object} SessionHandlers
@@ -46,18 +49,22 @@ const NOT_ACCEPTED = {
  */
 class Session {
   /**
-   * @param {import('./options').CheckedOptions} options @param {SessionHandlers} handlers
-   * @param {import('./socket').SetSocketOptions} [setSocketOptions] of the addon
+   * @param {SessionOptions} options @param {SessionHandlers} handlers
+   * @param {import('./dial').Native} [native] the addon; without it Node makes the sockets
    */
-  constructor(options, handlers, setSocketOptions) {
+  constructor(options, handlers, native) {
     this.options = options;
     this.handlers = handlers;
-    this.setSocketOptions = setSocketOptions;
+    this.native = native;
     this.files = new TlsFiles(options.tlsFiles);
     this.backoff = new Backoff(options.reconnectMinMs, options.reconnectMaxMs);
     /** For a broker that refuses this client: only a person can help. */
     this.slowBackoff = new Backoff(options.refusedMinMs, options.refusedMaxMs);
     this.isRenewing = false;
+    /** An attempt that has no connection yet. @type {Dial | null} */
+    this.dial = null;
+    /** Under TLS, where there is TLS. @type {import('node:net').Socket | null} */
+    this.socket = null;
     /** @type {MqttClient | null} */
     this.client = null;
     this.connected = false;
@@ -70,6 +77,7 @@ class Session {
     this.why = null;
     /** @type {NodeJS.Timeout | undefined} */
     this.timer = undefined;
+    this.hasSaidLacking = false;
   }
 
   start() {
@@ -81,10 +89,20 @@ class Session {
     /** @type {MqttClient} */ (this.client).stream.write(bytes, done);
   }
 
-  /** Closes the connection hard; it is made again at once. @param {Reason} why */
+  /** The present TCP connection; the descriptor is for looking only. @returns {{localAddress: string, fd: number} | null} */
+  info() {
+    const { socket } = this;
+    const fd = /** @type {any} */ (socket)?._handle?.fd;
+    return socket?.localAddress && fd >= 0 ? { localAddress: socket.localAddress, fd } : null;
+  }
+
+  /** Closes the connection hard, or ends the attempt to make one; the next follows. @param {Reason} why */
   kill(why) {
     this.why = why;
-    this.client?.stream.destroy();
+    if (this.dial) {
+      this.#hangUp();
+      this.#tryAgain();
+    } else this.client?.stream.destroy();
   }
 
   /** What a connection would fail with before it begins, null = nothing. @returns {Reason | null} */
@@ -108,7 +126,7 @@ class Session {
       this.isRenewing = true;
       const deadline = setTimeout(() => client.stream.destroy(), CLOSE_MS);
       client.end(false, {}, () => clearTimeout(deadline));
-    } else if (client) this.kill(why);
+    } else if (client || this.dial) this.kill(why);
     else {
       clearTimeout(this.timer);
       this.#attempt();
@@ -126,6 +144,7 @@ class Session {
     const wasConnected = this.connected;
     this.stopped = true;
     clearTimeout(this.timer);
+    this.#hangUp();
     this.client = null;
     this.connected = false;
     if (!client) {
@@ -151,21 +170,52 @@ class Session {
       this.#tryAgain();
       return;
     }
-    const client = new MqttClient(() => this.#openStream(context), {
-      protocolVersion: options.protocolVersion,
-      protocolId: 'MQTT',
-      clientId: options.clientId,
-      username: options.username,
-      password: options.password,
-      keepalive: options.keepalive,
-      clean: true,
-      reconnectPeriod: 0,
-      connectTimeout: options.connectTimeoutMs,
-      // A timer for each PUBACK would cost more than the PUBACK; see alive().
-      reschedulePings: false,
-      resubscribe: false,
-      manualConnect: true
+    this.#dial(context);
+  }
+
+  /** @param {import('node:tls').SecureContext | null} context null = not encrypted */
+  async #dial(context) {
+    const { options, native } = this;
+    const { host, port, connectTimeoutMs: timeoutMs } = options;
+    const dial = new Dial({ host, port, timeoutMs, socket: socketOptions(options), native });
+    this.dial = dial;
+    try {
+      const { socket, unknown } = await dial.connect();
+      if (dial !== this.dial) return;
+      if (unknown.length > 0) this.#sayLacking(unknown);
+      this.#open(socket, context, dial.leftMs());
+      this.dial = null;
+    } catch (error) {
+      if (dial !== this.dial) return;
+      this.#hangUp();
+      this.why = explain(error, options);
+      this.#tryAgain();
+    }
+  }
+
+  /** Ends an attempt that has no connection yet. */
+  #hangUp() {
+    const { dial } = this;
+    this.dial = null;
+    dial?.cancel();
+  }
+
+  /**
+   * @param {import('node:net').Socket} socket connected @param {import('node:tls').SecureContext | null} context
+   * @param {number} timeoutMs until the CONNACK
+   */
+  #open(socket, context, timeoutMs) {
+    const { options, handlers } = this;
+    // What an old connection still says is not heard.
+    const client = makeClient({
+      options,
+      socket,
+      context,
+      timeoutMs,
+      onError: (error) => this.#failed(client, error),
+      onPuback: (id, code) => client === this.client && handlers.onPuback(id, code)
     });
+    this.socket = socket;
     this.client = client;
     client.on('packetreceive', (packet) => {
       if (packet.cmd === 'connack') this.movedTo = movedTo(packet.properties?.serverReference);
@@ -181,25 +231,6 @@ class Session {
 
   #secureContext() {
     return this.options.secure ? secureContext(this.options, this.files.read()) : null;
-  }
-
-  /** @param {import('node:tls').SecureContext | null} context */
-  #openStream(context) {
-    const { options, handlers } = this;
-    const socket = openSocket(options, context);
-    watchLink(socket, options.userTimeoutMs, this.setSocketOptions, (names) => this.#unknown(names));
-    // mqtt.js swallows errors without a code.
-    const { client } = this;
-    socket.on('error', (error) => this.#failed(/** @type {MqttClient} */ (client), error));
-    // mqtt.js reads its stream by pipe(), and gets everything but the PUBACKs.
-    socket.pipe = (destination) => {
-      const tap = new PubackTap(handlers.onPuback, (bytes) => destination.write(bytes));
-      socket.on('data', (bytes) => {
-        if (this.client === client) tap.read(bytes);
-      });
-      return destination;
-    };
-    return socket;
   }
 
   /** @param {MqttClient} client @param {any} error */
@@ -236,6 +267,7 @@ class Session {
   #onClose(client) {
     if (client !== this.client || this.stopped) return;
     this.client = null;
+    this.socket = null;
     if (!this.connected) this.why ??= NOT_ACCEPTED;
     else {
       this.connected = false;
@@ -259,10 +291,10 @@ class Session {
   }
 
   /** Said once: it does not change. @param {string[]} names */
-  #unknown(names) {
-    this.setSocketOptions = undefined;
-    const reason = `This system cannot set ${names.join(', ')} on the uplink's socket. A dead link is noticed by missing acknowledgements only.`;
-    this.handlers.onProblem?.('SOCKET_OPTIONS', reason);
+  #sayLacking(names) {
+    if (this.hasSaidLacking) return;
+    this.hasSaidLacking = true;
+    this.handlers.onProblem?.('SOCKET_OPTIONS', lacking(names));
   }
 }
 

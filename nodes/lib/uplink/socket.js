@@ -4,10 +4,34 @@ const net = require('node:net');
 const tls = require('node:tls');
 
 /** @typedef {import('./options').CheckedOptions} CheckedOptions */
-/** @typedef {typeof import('../../../native').setSocketOptions} SetSocketOptions */
+/** @typedef {import('../../../native').UplinkSocketOptions} SocketOptions */
+/** @typedef {Pick<SocketOptions, 'priority' | 'dscp' | 'notSentLowat' | 'sendBuffer'>} GroupOptions of the socket of a group of classes */
 
 /** A connection on which nothing is said is probed, so that its death is known before there is something to say. */
 const KEEP_ALIVE = { keepIdleS: 10, keepIntervalS: 3, keepCount: 3 };
+const WATCHES = ['userTimeoutMs', 'keepIdleS', 'keepIntervalS', 'keepCount'];
+const MARKS = ['priority', 'dscp'];
+
+/**
+ * Makes the kernel notice a dead link in seconds, and send what was written at once.
+ * @param {{userTimeoutMs: number, socket?: GroupOptions}} options userTimeoutMs: 0 = the system's @returns {SocketOptions}
+ */
+function socketOptions({ userTimeoutMs, socket }) {
+  return { noDelay: true, ...KEEP_ALIVE, userTimeoutMs, ...socket };
+}
+
+/** What it means that this system lacks these options. @param {string[]} names at least one */
+function lacking(names) {
+  /** @param {string[]} kind */
+  const some = (kind) => names.some((name) => kind.includes(name));
+  return [
+    `This system cannot set ${names.join(', ')} on the uplink's socket.`,
+    some(WATCHES) ? 'A dead link is noticed by missing acknowledgements only.' : '',
+    some(MARKS) ? 'The network does not send urgent records first.' : ''
+  ]
+    .filter(Boolean)
+    .join(' ');
+}
 
 /**
  * Reads keys and certificates. Throws what OpenSSL says about them.
@@ -23,42 +47,19 @@ function secureContext({ tls: own, minTls }, files) {
   });
 }
 
-/** @param {CheckedOptions} options @param {tls.SecureContext | null} context null = not encrypted */
-function openSocket({ host, port, tls: own }, context) {
-  const socket = context
-    ? tls.connect({
-        host,
-        port,
-        servername: own.servername || (net.isIP(host) ? undefined : host),
-        ALPNProtocols: own.ALPNProtocols,
-        secureContext: context,
-        rejectUnauthorized: true
-      })
-    : net.connect({ host, port });
-  socket.setNoDelay(true);
-  return socket;
-}
-
 /**
- * Makes the kernel notice a dead link in seconds, from the moment that the socket is connected.
- * @param {net.Socket} socket @param {number} userTimeoutMs 0 = the system's
- * @param {SetSocketOptions | undefined} setSocketOptions undefined where the addon lacks it
- * @param {(names: string[]) => void} onUnknown options that this system does not have
+ * TLS over a socket that is connected. It works on the socket's handle itself, so this costs what tls.connect({host}) does.
+ * @param {net.Socket} socket @param {CheckedOptions} options @param {tls.SecureContext} context
  */
-function watchLink(socket, userTimeoutMs, setSocketOptions, onUnknown) {
-  socket.once('connect', () => {
-    // A pipe has no options, a handle that is closed already no descriptor.
-    const fd = /** @type {any} */ (socket)._handle?.fd;
-    if (!setSocketOptions || !(fd >= 0) || !socket.remotePort) return;
-    try {
-      const names = setSocketOptions(fd, {
-        ...KEEP_ALIVE,
-        ...(userTimeoutMs > 0 ? { userTimeoutMs } : {})
-      });
-      if (names.length > 0) onUnknown(names);
-    } catch (error) {
-      onUnknown([String(/** @type {any} */ (error).code ?? error)]);
-    }
+function secure(socket, { host, tls: own }, context) {
+  return tls.connect({
+    socket,
+    // What the certificate must be for.
+    host,
+    servername: own.servername || (net.isIP(host) ? undefined : host),
+    ALPNProtocols: own.ALPNProtocols,
+    secureContext: context,
+    rejectUnauthorized: true
   });
 }
 
@@ -67,4 +68,4 @@ function plain(pem) {
   return typeof pem === 'string' || pem === undefined ? pem : Buffer.from(pem);
 }
 
-module.exports = { openSocket, secureContext, watchLink };
+module.exports = { lacking, secure, secureContext, socketOptions };

@@ -1,0 +1,151 @@
+'use strict';
+
+const dns = require('node:dns');
+const net = require('node:net');
+
+/** @typedef {import('../../../native').UplinkSocketOptions} SocketOptions */
+/** @typedef {Partial<Pick<typeof import('../../../native'), 'openSocket' | 'waitConnect' | 'closeSocket'>>} Native */
+
+/**
+ * @typedef {object} DialOptions
+ * @property {string} host @property {number} port
+ * @property {number} timeoutMs for all of it
+ * @property {SocketOptions} socket
+ * @property {Native} [native] without it, or where it lacks openSocket, Node makes the socket
+ * @property {(host: string) => Promise<{address: string}[]>} [lookup]
+ */
+
+/** @typedef {{socket: net.Socket, unknown: string[]}} Reached unknown: options that are not set */
+
+/** Of several addresses, one that there is no way to, or that is silent, tells least. */
+const NO_WAY = ['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ETIMEDOUT'];
+
+/**
+ * One attempt to make a TCP connection: the name is looked up, and its addresses are tried in the order of the resolver, each
+ * with its share of the time that is left, so that a dead one does not eat all of it.
+ */
+class Dial {
+  /** @param {DialOptions} options */
+  constructor(options) {
+    this.options = options;
+    this.endsAt = performance.now() + options.timeoutMs;
+    this.isCancelled = false;
+    /** What to end when it is cancelled. */
+    this.end = () => {};
+  }
+
+  /** Rejects with the system's code; with ECANCELED after cancel(). Call it once. @returns {Promise<Reached>} */
+  async connect() {
+    const addresses = await this.#lookup();
+    const failures = [];
+    for (const [i, { address }] of addresses.entries()) {
+      if (this.isCancelled) throw failure('ECANCELED');
+      const patienceMs = Math.ceil(this.leftMs() / (addresses.length - i));
+      try {
+        const reached = await this.#reach(address, patienceMs);
+        // It may be cancelled before the caller has it.
+        this.end = () => reached.socket.destroy();
+        if (this.isCancelled) this.end();
+        return reached;
+      } catch (error) {
+        failures.push(/** @type {NodeJS.ErrnoException} */ (error));
+      }
+    }
+    if (this.isCancelled) throw failure('ECANCELED');
+    throw failures.find(({ code }) => !NO_WAY.includes(String(code))) ?? failures[0] ?? failure('ENOTFOUND');
+  }
+
+  /** Nothing of it is left afterwards: connect() rejects, or the socket that it gave is destroyed. */
+  cancel() {
+    this.isCancelled = true;
+    this.end();
+  }
+
+  /** Of the time for all of it; at least 1. */
+  leftMs() {
+    return Math.max(1, this.endsAt - performance.now());
+  }
+
+  #lookup() {
+    const { host, lookup = lookupAll } = this.options;
+    /** @type {Promise<{address: string}[]>} */
+    const result = new Promise((resolve, reject) => {
+      // The resolver cannot be stopped; it may take longer than we want to know.
+      const timer = setTimeout(() => reject(failure('EAI_AGAIN')), this.leftMs());
+      this.end = () => reject(failure('ECANCELED'));
+      lookup(host)
+        .then(resolve, reject)
+        .finally(() => clearTimeout(timer));
+    });
+    return result.finally(() => (this.end = () => {}));
+  }
+
+  /** @param {string} address @param {number} patienceMs @returns {Promise<Reached>} */
+  #reach(address, patienceMs) {
+    const { native } = this.options;
+    return native?.openSocket
+      ? this.#reachNative(/** @type {Required<Native>} */ (native), address, patienceMs)
+      : this.#reachByNode(address, patienceMs);
+  }
+
+  /** @param {Required<Native>} native @param {string} address @param {number} patienceMs */
+  async #reachNative(native, address, patienceMs) {
+    const { port, socket: options } = this.options;
+    const { fd, unknown } = native.openSocket(address, port, options);
+    let isOpen = true;
+    const close = () => {
+      if (isOpen) native.closeSocket(fd);
+      isOpen = false;
+    };
+    this.end = close;
+    try {
+      await native.waitConnect(fd, patienceMs);
+      // Between the end of the wait and this line it may have been closed.
+      if (this.isCancelled) throw failure('ECANCELED');
+      const socket = new net.Socket({ fd, readable: true, writable: true });
+      isOpen = false;
+      return { socket, unknown };
+    } finally {
+      close();
+    }
+  }
+
+  /** @param {string} address @param {number} patienceMs @returns {Promise<Reached>} */
+  #reachByNode(address, patienceMs) {
+    const { port, socket: options } = this.options;
+    const { noDelay, keepIdleS = 0, ...others } = options;
+    const keepAlive = { keepAlive: keepIdleS > 0, keepAliveInitialDelay: keepIdleS * 1000 };
+    const socket = net.connect({ host: address, port, noDelay, ...keepAlive });
+    // 0 is the system's, and so nothing that is missing.
+    const unknown = Object.entries(others).flatMap(([name, value]) => (value ? [name] : []));
+    return new Promise((resolve, reject) => {
+      /** @param {Error} error */
+      const fail = (error) => {
+        clearTimeout(timer);
+        socket.destroy();
+        reject(error);
+      };
+      const timer = setTimeout(() => fail(failure('ETIMEDOUT')), patienceMs);
+      this.end = () => fail(failure('ECANCELED'));
+      socket.once('error', fail);
+      socket.once('connect', () => {
+        clearTimeout(timer);
+        socket.off('error', fail);
+        this.end = () => {};
+        resolve({ socket, unknown });
+      });
+    });
+  }
+}
+
+/** @param {string} host */
+function lookupAll(host) {
+  return dns.promises.lookup(host, { all: true });
+}
+
+/** @param {string} code */
+function failure(code) {
+  return Object.assign(new Error(`connect ${code}`), { code });
+}
+
+exports.Dial = Dial;
