@@ -1,0 +1,39 @@
+'use strict';
+
+const { look } = require('../look');
+const { interfaceOf } = require('../prepare');
+const { comesBack } = require('../restore');
+const { locked, makeDirectory } = require('../state');
+const { EXIT } = require('../trouble');
+const { undoChange } = require('../undo');
+const { needRights } = require('./rights');
+const { stepLines, stepsAsJson } = require('./show');
+
+/** @param {import('../prepare').Options} options @param {import('../../store/cli/output').Output} output @returns {Promise<number>} the exit code */
+async function undo(options, output) {
+  needRights('undo');
+  const name = await interfaceOf(options);
+  const facts = await look(name);
+  makeDirectory(options.stateDir);
+  const { done, left, state } = await locked(options.stateDir, name, () =>
+    undoChange(facts, options.stateDir, options.force)
+  );
+  const lost =
+    state && left === '' && !comesBack(state.before) ? `${state.before.kind} ${state.before.handle}` : '';
+  if (options.json) {
+    output.line(
+      JSON.stringify({ interface: name, undone: state !== null, steps: stepsAsJson(done), left, lost })
+    );
+    return EXIT.OK;
+  }
+  for (const line of stepLines(done)) output.line(line);
+  if (lost !== '')
+    await output.note(
+      `seganet-net: Warning: '${lost}', made by hand, was there before apply; make it again.`
+    );
+  if (left !== '') output.line(`${name}: the queue '${left}' came after apply and was left alone.`);
+  else output.line(state ? `${name}: is as it was before apply.` : `${name}: nothing to undo.`);
+  return EXIT.OK;
+}
+
+module.exports = { undo };

@@ -1,0 +1,36 @@
+'use strict';
+// What plan and apply begin with: the interface as it is, what the kernel has, and the commands.
+
+const path = require('node:path');
+const { defaultInterface, look } = require('./look');
+const { makePlan } = require('./plan');
+const { probe } = require('./probe');
+const { usage } = require('./border');
+
+/** @typedef {{ interface: string, rate: number, share: number, scheme: string, stateDir: string, force: boolean, json: boolean }} Options interface '' = of the default route, rate 0 = not shaped */
+/** @typedef {{ facts: import('./look').Facts, plan: import('./plan').Plan, wish: import('./schemes').Wish, how: string }} Prepared */
+
+/** @param {Options} options @returns {Promise<string>} */
+const interfaceOf = async (options) => options.interface || (await defaultInterface());
+
+/** Written by apply, for tc to load. @param {string} stateDir */
+const objectFile = (stateDir) => path.join(stateDir, 'classifier.o');
+
+/** @param {Options} options @returns {Promise<Prepared>} */
+async function prepare(options) {
+  const name = await interfaceOf(options);
+  const facts = await look(name);
+  if (facts.link.isLoopback) throw usage(`'${name}' is loopback: nothing waits there.`);
+  const { capabilities, how } = await probe();
+  const wish = {
+    interface: name,
+    rate: options.rate,
+    share: options.share,
+    mtu: facts.link.mtu,
+    object: objectFile(options.stateDir),
+    capabilities
+  };
+  return { facts, plan: makePlan(options.scheme, wish, facts), wish, how };
+}
+
+module.exports = { prepare, interfaceOf, objectFile };

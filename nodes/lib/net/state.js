@@ -1,0 +1,142 @@
+'use strict';
+// What apply did, and what was there before: a file an interface, which check and undo read. It is input like any other: nothing in it is
+// run as it stands.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { checkInterface, checkShare, checkScheme } = require('./border');
+const { EXIT, Trouble } = require('./trouble');
+
+/** @typedef {{ scheme: string, rate: number, share: number }} Made */
+/** @typedef {{ txqueuelen: number, gsoMaxSegs: number }} LinkSettings */
+/** @typedef {LinkSettings & { kind: string, handle: string, limit: number }} Before limit: of pfifo and bfifo */
+/**
+ * @typedef {object} State
+ * @property {1} version @property {string} interface @property {number} index a new interface of the same name has another
+ * @property {'applying' | 'applied'} status applying: it was killed in the middle
+ * @property {Made} made @property {Before} before @property {LinkSettings} link as apply left them @property {string[]} fingerprint
+ */
+
+const DEFAULT_DIRECTORY = '/run/seganet-net';
+
+/** @param {string} directory @param {string} name */
+const fileOf = (directory, name) => path.join(directory, `${name}.json`);
+
+/** @param {unknown} value */
+const isCount = (value) => Number.isSafeInteger(value) && Number(value) >= 0;
+
+/** @param {any} value @param {string} name @returns {State | null} */
+function toState(value, name) {
+  const { made, before, link } = value ?? {};
+  const isSound =
+    value?.version === 1 &&
+    value.interface === name &&
+    isCount(value.index) &&
+    ['applying', 'applied'].includes(value.status) &&
+    isCount(made?.rate) &&
+    typeof made.scheme === 'string' &&
+    typeof made.share === 'number' &&
+    typeof before?.kind === 'string' &&
+    /^[a-z_]{1,16}$/.test(before.kind) &&
+    /^[0-9a-f]{0,4}:$/.test(before.handle) &&
+    [before.limit, before.txqueuelen, before.gsoMaxSegs, link?.txqueuelen, link?.gsoMaxSegs].every(isCount) &&
+    Array.isArray(value.fingerprint) &&
+    value.fingerprint.every((/** @type {unknown} */ line) => typeof line === 'string');
+  if (!isSound) return null;
+  checkScheme(made.scheme);
+  checkShare(String(made.share));
+  return value;
+}
+
+/** @param {string} directory @param {string} name @returns {State | null} null = apply was not here */
+function readState(directory, name) {
+  const file = fileOf(directory, checkInterface(name));
+  let text;
+  try {
+    text = fs.readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    throw new Trouble(`${file} cannot be read: ${message}`, EXIT.CANNOT);
+  }
+  try {
+    const state = toState(JSON.parse(text), name);
+    if (state) return state;
+  } catch {
+    // Said below.
+  }
+  throw new Trouble(
+    `${file} is not what 'seganet-net apply' writes. Remove it; 'tc qdisc del dev ${name} root' gives the interface its default queue.`,
+    EXIT.CANNOT
+  );
+}
+
+/** @param {string} directory */
+function makeDirectory(directory) {
+  try {
+    fs.mkdirSync(directory, { recursive: true, mode: 0o755 });
+    fs.accessSync(directory, fs.constants.W_OK);
+  } catch (error) {
+    const { message } = /** @type {Error} */ (error);
+    throw new Trouble(
+      `The state cannot be kept in ${directory}: ${message}. Name another folder with --state-dir, or give the unit RuntimeDirectory=seganet-net.`,
+      EXIT.CANNOT
+    );
+  }
+}
+
+/** In one piece, or not at all. @param {string} file @param {string | Buffer} content */
+function writeWhole(file, content) {
+  const draft = `${file}.${process.pid}`;
+  fs.rmSync(draft, { force: true });
+  fs.writeFileSync(draft, content, { flag: 'wx', mode: 0o644 });
+  fs.renameSync(draft, file);
+}
+
+/** @param {string} directory @param {State} state */
+function writeState(directory, state) {
+  writeWhole(fileOf(directory, state.interface), `${JSON.stringify(state, null, 2)}\n`);
+}
+
+/** @param {string} directory @param {string} name */
+function removeState(directory, name) {
+  fs.rmSync(fileOf(directory, name), { force: true });
+}
+
+/** @param {number} pid */
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM';
+  }
+}
+
+/** One at a time changes an interface. @template T @param {string} directory @param {string} name @param {() => Promise<T>} body @returns {Promise<T>} */
+async function locked(directory, name, body) {
+  const file = path.join(directory, `${name}.lock`);
+  for (;;) {
+    try {
+      fs.writeFileSync(file, String(process.pid), { flag: 'wx' });
+      break;
+    } catch (error) {
+      if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST') throw error;
+      const owner = Number(fs.readFileSync(file, 'utf8'));
+      if (owner > 0 && isAlive(owner)) {
+        throw new Trouble(
+          `Another seganet-net (process ${owner}) changes '${name}' now. Try again.`,
+          EXIT.CANNOT
+        );
+      }
+      fs.rmSync(file, { force: true });
+    }
+  }
+  try {
+    return await body();
+  } finally {
+    fs.rmSync(file, { force: true });
+  }
+}
+
+module.exports = { DEFAULT_DIRECTORY, readState, writeState, removeState, makeDirectory, writeWhole, locked };
