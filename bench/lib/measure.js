@@ -16,6 +16,7 @@ const { Stage, sleep } = require('./stage');
  * @property {string} datatype @property {Record<string, string>} gatewayEnv
  * @property {boolean} [statistics] the gateway's admin API is open
  * @property {Record<string, string | number>} [loadOptions] more options of loadgen
+ * @property {{host: string, within: string[]}} [cloudAt] cloud and sink run elsewhere: their address, and what runs them there
  * @property {number} [settleMs] the sink is done after so long at the latest
  * @property {(cloud: import('../../test/fixtures/cloud').Cloud, startMs: number,
  *             stage: Stage) => Promise<void>} [during] what happens to the cloud and the system under load

@@ -1,14 +1,11 @@
 'use strict';
 // The options that the commands share: the load, the systems, pinning, where results go.
 
-const { parseArgs } = require('node:util');
+const { fail, readArguments } = require('./arguments');
 const { allowedCores, hardFileLimit } = require('./proc');
 const { systems } = require('./systems');
 
-/**
- * @typedef {Record<string, [string, number, number, string]>} Numbers name → default, range, what
- * @typedef {Record<string, [string, string]>} Texts name → default, what
- */
+/** @typedef {import('./arguments').Numbers} Numbers @typedef {import('./arguments').Texts} Texts */
 
 /** @type {Numbers} */
 const loadNumbers = {
@@ -35,19 +32,6 @@ const loadTexts = {
   env: ['', 'more variables for the gateway, such as SEGANET_BATCH_MS=100,SEGANET_WORKERS=1'],
   out: ['', 'file for the full results as JSON']
 };
-
-/** @param {string} text @returns {never} */
-function fail(text) {
-  console.error(text);
-  process.exit(2);
-}
-
-/** @param {string} intro @param {[string, string, string][]} rows name, default, what */
-function help(intro, rows) {
-  const width = Math.max(...rows.map(([name]) => name.length));
-  const lines = rows.map(([name, value, what]) => `  --${name.padEnd(width)}  ${what} (${value || 'none'})`);
-  return `${intro}\n\nOptions (defaults in parentheses):\n${lines.join('\n')}\n`;
-}
 
 /** @param {string} pin @returns {{gatewayCpus: string | undefined, harnessCpus: string | undefined}} */
 function pinning(pin) {
@@ -95,38 +79,7 @@ function readOptions(intro, { defaults = {}, numbers = {}, texts = {}, flags = {
   const defaultSystems = defaults.systems ?? Object.keys(systems).join(',');
   const choice = `comma-separated, of ${Object.keys(systems).join(', ')}`;
   if (defaultSystems) allTexts.systems = [defaultSystems, choice];
-  const valued = [...Object.keys(allNumbers), ...Object.keys(allTexts)];
-  /** @type {Record<string, any>} */
-  let values = {};
-  try {
-    ({ values } = parseArgs({
-      options: Object.fromEntries([
-        ...['help', ...Object.keys(flags)].map((name) => [name, { type: 'boolean' }]),
-        ...valued.map((name) => [name, { type: 'string' }])
-      ])
-    }));
-  } catch (error) {
-    fail(`${/** @type {Error} */ (error).message}. See --help.`);
-  }
-  if (values.help) {
-    /** @type {[string, string, string][]} */
-    const rows = [
-      ...Object.entries(allNumbers).map(([name, [value, , , what]]) => [name, value, what]),
-      ...Object.entries(allTexts).map(([name, [value, what]]) => [name, value, what]),
-      ...Object.entries(flags).map(([name, what]) => [name, 'off', what])
-    ];
-    console.log(help(intro, rows));
-    process.exit(0);
-  }
-  /** @param {string} name */
-  const number = (name) => {
-    const [fallback, min, max] = allNumbers[name];
-    const value = Number(values[name] || fallback);
-    if (!(value >= min && value <= max)) fail(`--${name} must be a number from ${min} to ${max}`);
-    return value;
-  };
-  /** @param {string} name @returns {string} */
-  const text = (name) => values[name] || allTexts[name][0];
+  const { number, text, flag } = readArguments(intro, { numbers: allNumbers, texts: allTexts, flags });
   const names = defaultSystems ? text('systems').split(',') : [];
   for (const name of names) if (!systems[name]) fail(`--systems: '${name}' is not known. See --help.`);
   const profile = {
@@ -156,9 +109,9 @@ function readOptions(intro, { defaults = {}, numbers = {}, texts = {}, flags = {
     own: {
       ...Object.fromEntries(Object.keys(numbers).map((name) => [name, number(name)])),
       ...Object.fromEntries(Object.keys(texts).map((name) => [name, text(name)])),
-      ...Object.fromEntries(Object.keys(flags).map((name) => [name, Boolean(values[name])]))
+      ...Object.fromEntries(Object.keys(flags).map((name) => [name, flag(name)]))
     }
   };
 }
 
-module.exports = { readOptions, fail };
+module.exports = { readOptions, fail, pinning, gatewayEnv, loadTexts };

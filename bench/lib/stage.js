@@ -69,8 +69,8 @@ class Stage {
 
   /** The cloud and its sink. @param {Record<string, string | number>} [sinkOptions] */
   async open(sinkOptions = {}) {
-    const { harnessCpus: cpus, warmup } = this.profile;
-    this.cloud = await startCloud({ cpus, openFiles: this.openFiles });
+    const { harnessCpus: cpus, warmup, cloudAt } = this.profile;
+    this.cloud = await startCloud({ cpus, openFiles: this.openFiles, ...cloudAt });
     const options = {
       port: this.cloud.plainPort,
       clean: 0, // a persistent session: what arrives while the sink is away after an outage waits for it
@@ -82,7 +82,7 @@ class Stage {
       ...sinkOptions
     };
     const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== ''));
-    this.sink = new Child(build('sink'), flags(given), { name: 'sink', cpus });
+    this.sink = new Child(build('sink'), flags(given), { name: 'sink', cpus, within: cloudAt?.within });
     this.tools.push(this.sink);
     await this.sink.until((output) => output.includes('"ready"'));
     return this;
@@ -172,8 +172,10 @@ class Stage {
     const streams = [...this.made, ...sent.flatMap((each) => each.streams)];
     const forwards = system ? system.forwards : true;
     const verdict = forwards ? compareStreams(streams, arrived.streams) : undefined;
+    /** Of each generator. */
+    const verdicts = sent.map((each) => compareStreams(each.streams, arrived.streams));
     for (const each of [...sent, arrived]) delete each.streams;
-    return { sent, arrived, verdict, cleanEnd, forwards, samples: readSamples(this.samplesFile) };
+    return { sent, arrived, verdict, verdicts, cleanEnd, forwards, samples: readSamples(this.samplesFile) };
   }
 
   async close() {

@@ -154,7 +154,8 @@ int64_t Device::IntendedUs(uint64_t index) const {
 void Device::AppendPublish(const Flight& flight, bool dup) {
   static std::string payload;
   WritePayload(payload, flight.record, options_.payload_bytes);
-  std::string topic = "d/" + id_ + (flight.record.kind == kAlarm ? "/alarm" : "/t");
+  std::string topic =
+      "d/" + id_ + "/" + (flight.record.kind == kAlarm ? "alarm" : options_.topic_kind);
   mqtt::AppendPublish(out_, topic, payload, flight.packet_id, dup);
 }
 

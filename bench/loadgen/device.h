@@ -21,12 +21,13 @@ struct LoadOptions {
   double seconds = 20;        // of sending
   double drain_seconds = 30;  // at most, after that, for the last acknowledgements
   size_t payload_bytes = 200;
-  uint32_t alarm_every = 20;  // one message in so many is an alarm; 0 = none
-  size_t inflight = 64;       // unacknowledged messages a device, at most
-  int64_t late_us = 10000;    // a send this much after its intended time counts as late
-  int64_t lead_us = 300000;   // from the last connection to the first message
-  int64_t skip_us = 0;        // acknowledgement latency is not counted before
-  bool clean = true;          // a new session at each connection; false: the broker keeps it
+  uint32_t alarm_every = 20;     // one message in so many is an alarm; 0 = none
+  std::string topic_kind = "t";  // last level of the topic of what is no alarm
+  size_t inflight = 64;          // unacknowledged messages a device, at most
+  int64_t late_us = 10000;       // a send this much after its intended time counts as late
+  int64_t lead_us = 300000;      // from the last connection to the first message
+  int64_t skip_us = 0;           // acknowledgement latency is not counted before
+  bool clean = true;             // a new session at each connection; false: the broker keeps it
   uint16_t keepalive_s = 60;
 };
 

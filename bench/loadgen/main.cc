@@ -194,6 +194,11 @@ LoadOptions Read(const Options& o) {
   load.drain_seconds = o.Number("drain", 0, 600);
   load.payload_bytes = static_cast<size_t>(o.Integer("payload", 0, 1 << 20));
   load.alarm_every = static_cast<uint32_t>(o.Integer("alarm-every", 0, 1000000));
+  load.topic_kind = o.Text("topic-kind");
+  if (load.topic_kind.empty() || load.topic_kind.find_first_of("/+#") != std::string::npos) {
+    std::fprintf(stderr, "--topic-kind must be one level of a topic, without / + #\n");
+    std::exit(2);
+  }
   load.lead_us = o.Integer("lead-ms", 0, 60000) * 1000;
   load.clean = o.Integer("clean", 0, 1) == 1;
   load.inflight = static_cast<size_t>(o.Integer("inflight", 1, 60000));
@@ -212,6 +217,7 @@ int Main(int argc, char** argv) {
                    {"drain", "30"},
                    {"payload", "200"},
                    {"alarm-every", "20"},
+                   {"topic-kind", "t"},
                    {"inflight", "64"},
                    {"clean", "1"},
                    {"lead-ms", "300"},

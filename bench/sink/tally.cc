@@ -18,6 +18,15 @@ std::string List(const std::vector<uint64_t>& values) {
   return out + "]";
 }
 
+// d/DEVICE/alarm for an alarm, else d/DEVICE/ and a word that tells the class ("t" by default).
+bool IsRecordTopic(std::string_view topic, const Record& record) {
+  const std::string front = "d/" + DeviceId(record.device) + "/";
+  if (!topic.starts_with(front)) return false;
+  topic.remove_prefix(front.size());
+  if (record.kind == kAlarm) return topic == "alarm";
+  return topic != "alarm" && ClassOfTopic(topic) != 0;
+}
+
 }  // namespace
 
 void Tally::AddPublish(std::string_view topic, std::string_view payload, bool envelope,
@@ -30,10 +39,12 @@ void Tally::AddPublish(std::string_view topic, std::string_view payload, bool en
     topic.remove_suffix(suffix.size());
   }
   if (!envelope) {
+    delivery.record_class = ClassOfTopic(topic);
     AddRecord(topic, payload, delivery);
     return;
   }
   ++envelopes_;
+  delivery.topic_class = ClassOfTopic(topic);
   batch_bytes_.Add(static_cast<int64_t>(payload.size()));
   while (!payload.empty()) {
     size_t end = payload.find('\n');
@@ -76,6 +87,9 @@ void Tally::AddLine(std::string_view line, Delivery& delivery) {
   }
   if (delivery.first_class == 0) delivery.first_class = static_cast<int>(record_class);
   if (delivery.first_class != record_class) delivery.mixed = true;
+  if (delivery.topic_class != 0 && delivery.topic_class != record_class) ++class_mismatches_;
+  delivery.record_class =
+      delivery.topic_class != 0 ? delivery.topic_class : static_cast<int>(record_class);
   topic += 5;
   size_t topic_end = line.find('"', topic);
   AddRecord(line.substr(topic, topic_end - topic),
@@ -89,24 +103,29 @@ void Tally::AddRecord(std::string_view topic, std::string_view payload, const De
     ++bad_records_;
     return;
   }
-  if (topic != "d/" + DeviceId(record.device) + (record.kind == kAlarm ? "/alarm" : "/t")) {
-    ++topic_mismatches_;
-  }
+  if (!IsRecordTopic(topic, record)) ++topic_mismatches_;
+  const bool has_class = delivery.record_class >= 1 && delivery.record_class <= kClasses;
+  Classes::Counts* counts = has_class ? &classes_.of(delivery.record_class) : nullptr;
+  if (counts != nullptr) ++counts->records;
   size_t index = size_t{record.device} * 2 + record.kind;
   if (index >= streams_.size()) streams_.resize(index + 1);
   Stream::Arrival arrival = streams_[index].Add(record.seq, delivery.lane);
   if (arrival == Stream::Arrival::kDuplicate) {
     ++(delivery.redelivered ? redelivered_ : duplicates_);
+    if (counts != nullptr && !delivery.redelivered) ++counts->duplicates;
     if (delivery.old_key && !delivery.redelivered) ++duplicates_same_key_;
     return;
   }
-  if (arrival == Stream::Arrival::kOutOfOrder) ++out_of_order_;
+  if (arrival == Stream::Arrival::kOutOfOrder) {
+    ++out_of_order_;
+    if (counts != nullptr) ++counts->out_of_order;
+  }
   // A receiver that drops what has a known key would lose this one.
   if (delivery.old_key) ++new_under_old_key_;
-  AddFirst(record, delivery);
+  AddFirst(record, payload.size(), delivery);
 }
 
-void Tally::AddFirst(const Record& record, const Delivery& delivery) {
+void Tally::AddFirst(const Record& record, size_t bytes, const Delivery& delivery) {
   const int64_t now_us = delivery.now_us;
   const Lane lane = delivery.lane;
   if (unique_++ == 0) {
@@ -118,13 +137,20 @@ void Tally::AddFirst(const Record& record, const Delivery& delivery) {
     ++historical_;
     last_historical_us_ = now_us;
   }
-  if (record.intended_us >= first_intended_us_ + options_.skip_us) {
-    latency_[record.kind][lane].Add(now_us - record.intended_us);
+  const bool counts_latency = record.intended_us >= first_intended_us_ + options_.skip_us;
+  if (counts_latency) latency_[record.kind][lane].Add(now_us - record.intended_us);
+  if (delivery.record_class >= 1 && delivery.record_class <= kClasses) {
+    Classes::Counts& counts = classes_.of(delivery.record_class);
+    ++counts.unique;
+    counts.bytes += bytes;
+    if (lane == kHistory) ++counts.historical;
+    if (counts_latency) counts.latency[lane].Add(now_us - record.intended_us);
   }
   if (options_.samples != nullptr &&
       (record.kind == kAlarm || record.seq % options_.sample_every == 0)) {
-    std::fprintf(options_.samples, "%u %lld %lld %u\n", record.kind,
-                 static_cast<long long>(record.intended_us), static_cast<long long>(now_us), lane);
+    std::fprintf(options_.samples, "%u %lld %lld %u %d %zu\n", record.kind,
+                 static_cast<long long>(record.intended_us), static_cast<long long>(now_us), lane,
+                 delivery.record_class, bytes);
   }
   size_t second = static_cast<size_t>((now_us - first_arrival_us_) / 1000000);
   if (second >= kMaxSeconds) return;
@@ -147,6 +173,7 @@ std::string Tally::Json(bool streams) const {
   Field(out, "badLines", bad_lines_);
   Field(out, "badRecords", bad_records_);
   Field(out, "topicMismatches", topic_mismatches_);
+  Field(out, "classMismatches", class_mismatches_);
   Field(out, "envelopes", envelopes_);
   Field(out, "singleEnvelopes", single_envelopes_);
   Field(out, "mixedEnvelopes", mixed_envelopes_);
@@ -167,6 +194,7 @@ std::string Tally::Json(bool streams) const {
   }
   std::vector<uint64_t> all = arrivals_[kLive];
   for (size_t i = 0; i < all.size(); ++i) all[i] += arrivals_[kHistory][i];
+  out.append(",\"classes\":").append(classes_.Json());
   out.append(",\"arrivalsPerSecond\":").append(List(all));
   out.append(",\"historicalPerSecond\":").append(List(arrivals_[kHistory]));
   if (streams) out.append(",\"streams\":").append(StreamsJson());

@@ -10,6 +10,7 @@
 
 #include "../common/histogram.h"
 #include "../common/record.h"
+#include "classes.h"
 #include "keys.h"
 
 namespace bench {
@@ -52,9 +53,10 @@ class Stream {
 
 struct TallyOptions {
   int64_t skip_us = 0;  // latency is counted for records intended so long after the first one
-  std::string history_suffix;    // a topic that ends with it is of the backlog; empty = none is
-  std::FILE* samples = nullptr;  // every alarm and some normal records: kind intended arrived lane
-  uint32_t sample_every = 100;   // one normal record of a device in so many
+  std::string history_suffix;  // a topic that ends with it is of the backlog; empty = none is
+  // Every alarm and some normal records: kind intended arrived lane class bytes (of the payload).
+  std::FILE* samples = nullptr;
+  uint32_t sample_every = 100;  // one normal record of a device in so many
 };
 
 // Everything that the sink counts. Fed with whole PUBLISH packets.
@@ -82,13 +84,15 @@ class Tally {
     int64_t now_us;
     bool old_key = false;  // its key came before
     int lines = 0;
+    int topic_class = 0;   // what the envelope's topic says; 0 = nothing
+    int record_class = 0;  // of the record in hand
     int first_class = 0;
     bool mixed = false;
   };
 
   void AddLine(std::string_view line, Delivery& delivery);
   void AddRecord(std::string_view topic, std::string_view payload, const Delivery& delivery);
-  void AddFirst(const Record& record, const Delivery& delivery);
+  void AddFirst(const Record& record, size_t bytes, const Delivery& delivery);
   std::string StreamsJson() const;
 
   const TallyOptions options_;
@@ -101,6 +105,7 @@ class Tally {
   Histogram latency_[2][2];  // kind, lane
   Histogram batch_records_;
   Histogram batch_bytes_;
+  Classes classes_;
   KeySet keys_;
   uint64_t publishes_ = 0;
   uint64_t envelopes_ = 0;
@@ -120,6 +125,7 @@ class Tally {
   uint64_t bad_lines_ = 0;
   uint64_t bad_records_ = 0;
   uint64_t topic_mismatches_ = 0;
+  uint64_t class_mismatches_ = 0;
 };
 
 }  // namespace bench

@@ -187,6 +187,41 @@ describe('the sink', () => {
     expect(result.samples[2].arrivedMs).toBeGreaterThanOrEqual(us / 1000 + 2);
   });
 
+  test('tells each class apart, by the topic of the envelope or of the record', async () => {
+    const result = await receive(
+      async () => {
+        await batch(line(1, 0, { cls: 2, us: (Date.now() - 500) * 1000 }), 'gw/g/high');
+        await batch(line(1, 2, { cls: 2 }) + line(1, 1, { cls: 2 }), 'gw/g/high/history'); // a swap
+        await batch(line(2, 0, { cls: 7 }) + line(2, 0, { cls: 7 }), 'gw/g/7'); // a duplicate
+        await batch(line(3, 0, { cls: 4 }), 'gw/g/bulk');
+        await batch(line(3, 1, { cls: 4 }), 'gw/g/critical'); // not what its line says
+        await batch(line(3, 2, { cls: 8 }), 'gw/g/all'); // the topic does not tell, the line does
+        await send(payload(4, 0, { kind: 1 }));
+        await publisher.publishAsync('d/dev-00005/bulk', payload(5, 0).body, { qos: 1 });
+        await publisher.publishAsync('d/dev-00006/strange', payload(6, 0).body, { qos: 1 });
+      },
+      11,
+      ['--history-suffix', '/history', '--sample-every', '1']
+    );
+    const counts = Object.entries(result.classes).map(([cls, of]) => {
+      const { records, unique, duplicates, outOfOrder, historical } = /** @type {any} */ (of);
+      return [cls, records, unique, duplicates, outOfOrder, historical];
+    });
+    expect(counts).toEqual([
+      ['1', 2, 2, 0, 0, 0],
+      ['2', 3, 3, 0, 1, 2],
+      ['4', 2, 2, 0, 0, 0],
+      ['7', 2, 1, 1, 0, 0],
+      ['8', 1, 1, 0, 0, 0]
+    ]);
+    expect(result).toMatchObject({ classMismatches: 1, topicMismatches: 1, duplicates: 1, outOfOrder: 1 });
+    expect(result.classes[2].latencyUs).toMatchObject({ count: 1 });
+    expect(result.classes[2].latencyUs.p50).toBeGreaterThan(499000);
+    const bytes = payload(3, 0).body.length;
+    expect(result.classes[4].bytes).toBe(2 * bytes);
+    expect(result.samples.find((/** @type {any} */ { class: cls }) => cls === 4)).toMatchObject({ bytes });
+  });
+
   test('measures latency from the intended time, alarms apart', async () => {
     const result = await receive(async () => {
       await send(payload(1, 0, { us: (Date.now() - 500) * 1000 }));
@@ -232,7 +267,7 @@ describe('the load generator', () => {
     return Object.assign(server, { connects });
   }
 
-  /** @param {net.Server} server @param {Record<string, number>} options */
+  /** @param {net.Server} server @param {Record<string, number | string>} options */
   async function run(server, options) {
     const { port } = /** @type {net.AddressInfo} */ (server.address());
     const args = Object.entries({ port, ...options }).flatMap(([name, value]) => [
@@ -298,14 +333,14 @@ describe('the load generator', () => {
       topics.push(topic);
       acknowledge(socket, messageId);
     });
-    const more = { 'first-device': 300, clean: 0, 'progress-ms': 50, 'lead-ms': 0 };
+    const more = { 'first-device': 300, clean: 0, 'progress-ms': 50, 'lead-ms': 0, 'topic-kind': 'bulk' };
     const result = await run(server, { devices: 2, rate: 20, seconds: 0.5, 'alarm-every': 0, ...more });
     expect(result).toMatchObject({ sent: 20, acked: 20 });
     expect(server.connects.map(({ clientId, clean }) => [clientId, clean]).sort()).toEqual([
       ['dev-00300', false],
       ['dev-00301', false]
     ]);
-    expect([...new Set(topics)].sort()).toEqual(['d/dev-00300/t', 'd/dev-00301/t']);
+    expect([...new Set(topics)].sort()).toEqual(['d/dev-00300/bulk', 'd/dev-00301/bulk']);
     const acked = result.lines
       .filter((/** @type {any} */ { event }) => event === 'progress')
       .map((/** @type {any} */ progress) => progress.acked);

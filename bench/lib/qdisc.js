@@ -1,0 +1,170 @@
+'use strict';
+// How the gateway's end of the cable is shaped, and what went through each of its bands.
+
+const { haveTool } = require('../../test/tools');
+const { run } = require('./netns');
+
+const table = 'seganet_bench';
+
+/**
+ * A token bucket that holds two packets, and before it the three bands of pfifo_fast: priority 6 and 7, 0 and 4, the rest.
+ * A larger bucket would let a whole batch through at once, and whatever is behind it would wait for that.
+ * @param {string} dev @param {number} rate bit/s
+ */
+function tbf(dev, rate) {
+  const [root, child] = [['root', 'handle', '1:'], 'parent 1:1 handle 10:'.split(' ')];
+  run('ip', ['link', 'set', dev, 'txqueuelen', '100']); // pfifo_fast takes it when it is made
+  run('tc', [
+    'qdisc',
+    'add',
+    'dev',
+    dev,
+    ...root,
+    'tbf',
+    'rate',
+    `${rate}bit`,
+    ...'burst 3028 latency 50ms'.split(' ')
+  ]);
+  run('tc', ['qdisc', 'add', 'dev', dev, ...child, 'pfifo_fast']);
+}
+
+/** Part of the link that htb keeps for what is not urgent. */
+const htbReserve = 0.1;
+
+/**
+ * Two classes that borrow from each other: the urgent one (DSCP EF) goes first, the other has its reserve.
+ * @param {string} dev @param {number} rate bit/s
+ */
+function htb(dev, rate) {
+  /** @param {string} parent @param {string} id @param {number} share @param {string[]} more */
+  const add = (parent, id, share, ...more) => {
+    const rates = ['rate', `${Math.round(rate * share)}bit`, 'ceil', `${rate}bit`];
+    const buckets = 'burst 3028 cburst 3028 quantum 1514'.split(' ');
+    run('tc', [
+      'class',
+      'add',
+      'dev',
+      dev,
+      'parent',
+      parent,
+      'classid',
+      id,
+      'htb',
+      ...rates,
+      ...buckets,
+      ...more
+    ]);
+  };
+  // It counts a packet of many segments as one.
+  run('ip', ['link', 'set', dev, 'gso_max_segs', '1']);
+  run('tc', ['qdisc', 'add', 'dev', dev, 'root', 'handle', '1:', 'htb', 'default', '20']);
+  add('1:', '1:1', 1);
+  add('1:1', '1:10', 1 - htbReserve, 'prio', '0');
+  add('1:1', '1:20', htbReserve, 'prio', '1');
+  for (const id of ['10', '20']) {
+    run('tc', ['qdisc', 'add', 'dev', dev, 'parent', `1:${id}`, 'handle', `${id}:`, 'pfifo', 'limit', '100']);
+  }
+  const match = 'prio 1 u32 match ip dsfield 0xb8 0xfc flowid 1:10'.split(' ');
+  run('tc', ['filter', 'add', 'dev', dev, 'parent', '1:', 'protocol', 'ip', ...match]);
+}
+
+/** @type {Record<string, (dev: string, rate: number) => void>} */
+const shapes = { none: () => {}, 'tbf-pfifo_fast': tbf, htb };
+
+/**
+ * Shapes the interface anew; all counters start at 0.
+ * @param {string} dev @param {string} kind of `shapes` @param {number} rate bit/s
+ */
+function shape(dev, kind, rate) {
+  try {
+    run('tc', ['qdisc', 'del', 'dev', dev, 'root']);
+  } catch {
+    // there was none
+  }
+  run('ip', ['link', 'set', dev, 'gso_max_segs', '65535']);
+  shapes[kind](dev, rate);
+  if (haveTool('nft')) countMarks(dev);
+}
+
+/** Counts by the socket's priority, as pfifo_fast would sort it, whatever the discipline is. @param {string} dev */
+function countMarks(dev) {
+  const rules = `
+    table netdev ${table} {}
+    delete table netdev ${table}
+    table netdev ${table} {
+      counter band0 {}
+      counter band1 {}
+      counter band2 {}
+      counter ef {}
+      chain out {
+        type filter hook egress device ${dev} priority 0; policy accept;
+        ip dscp ef counter name ef
+        meta priority { 0:6, 0:7 } counter name band0 accept
+        meta priority { 0:1, 0:2, 0:3, 0:5 } counter name band2 accept
+        counter name band1
+      }
+    }`;
+  run('/bin/sh', ['-c', 'echo "$1" | nft -f -', 'sh', rules]);
+}
+
+/** tc prints nothing where there is nothing. @param {string[]} args @returns {any[]} */
+const tcJson = (...args) => JSON.parse(run('tc', ['-s', '-j', ...args]).trim() || '[]');
+
+/** @typedef {Record<string, {packets: number, bytes: number, dropped?: number}>} Bands */
+
+/**
+ * What went out until now: in all, by priority (band0, band1, band2, and of all of them ef) where nft can tell, and by class of htb.
+ * @param {string} dev @returns {Bands}
+ */
+function readBands(dev) {
+  /** @type {Bands} */
+  const bands = {};
+  const [root] = tcJson('qdisc', 'show', 'dev', dev, 'root');
+  if (root?.kind !== 'noqueue') bands.all = { packets: root.packets, bytes: root.bytes, dropped: root.drops };
+  if (haveTool('nft')) {
+    const { nftables } = JSON.parse(run('nft', ['-j', 'list', 'counters', 'table', 'netdev', table]));
+    for (const { counter } of nftables) {
+      if (counter) bands[counter.name] = { packets: counter.packets, bytes: counter.bytes };
+    }
+  }
+  bands.all ??= total([bands.band0, bands.band1, bands.band2]);
+  // Not in every release does tc know a class as JSON.
+  const classes = run('tc', ['-s', 'class', 'show', 'dev', dev]);
+  const line = /^class htb (\S+) .*leaf.*\n\s*Sent (\d+) bytes (\d+) pkts? \(dropped (\d+)/gm;
+  for (const [, name, bytes, packets, dropped] of classes.matchAll(line)) {
+    bands[name] = { packets: Number(packets), bytes: Number(bytes), dropped: Number(dropped) };
+  }
+  return bands;
+}
+
+/** @param {({packets: number, bytes: number} | undefined)[]} parts */
+function total(parts) {
+  const known = parts.flatMap((part) => part ?? []);
+  return {
+    packets: known.reduce((sum, { packets }) => sum + packets, 0),
+    bytes: known.reduce((sum, { bytes }) => sum + bytes, 0)
+  };
+}
+
+/** @param {Bands} before @param {Bands} after @returns {Bands} */
+function difference(before, after) {
+  return Object.fromEntries(
+    Object.entries(after).map(([name, { packets, bytes, dropped }]) => [
+      name,
+      {
+        packets: packets - (before[name]?.packets ?? 0),
+        bytes: bytes - (before[name]?.bytes ?? 0),
+        ...(dropped === undefined ? {} : { dropped: dropped - (before[name]?.dropped ?? 0) })
+      }
+    ])
+  );
+}
+
+/** What `--rate 2mbit` says. @param {string} text @returns {number} bit/s, NaN when it says nothing */
+function bitsPerSecond(text) {
+  const found = text.match(/^(\d+(?:\.\d+)?)(k|m|g)?(?:bit)?$/i);
+  const factor = { k: 1e3, m: 1e6, g: 1e9 };
+  return found ? Number(found[1]) * (factor[/** @type {'k'} */ (found[2]?.toLowerCase())] ?? 1) : NaN;
+}
+
+module.exports = { shape, shapes, readBands, difference, bitsPerSecond, htbReserve };
