@@ -5,6 +5,7 @@ const fs = require('node:fs');
 const { CpuLimit, findController } = require('../../bench/lib/cpu-limit');
 const { readGroup } = require('../../bench/lib/proc');
 const { Child } = require('../fixtures/child');
+const { toolsForLimits } = require('../fixtures/control-groups');
 const { needs } = require('../tools');
 
 const mounts = {
@@ -34,18 +35,7 @@ describe('the CPU controller', () => {
   });
 });
 
-/** Only root may make a group, and a container may forbid it. */
-function missing() {
-  if (process.getuid && process.getuid() !== 0) return ['root'];
-  try {
-    fs.rmdirSync(CpuLimit.make(10).folder);
-    return [];
-  } catch {
-    return ['cgroups'];
-  }
-}
-
-const limited = needs(...missing());
+const limited = needs(...toolsForLimits());
 limited.describe('a CPU limit', () => {
   /** @param {number} group @param {number} ms @returns {Promise<number>} cores */
   async function measureCores(group, ms) {
