@@ -2,6 +2,7 @@
 // What the samples of a run with too much load say: latency by class before, during and after it, and how soon it is over.
 
 const { percentile } = require('./latency');
+const { median } = require('./report');
 
 /** @typedef {import('./latency').Sample} Sample */
 
@@ -52,7 +53,7 @@ function recoverySecond(p99s, boundMs) {
  * @param {Sample[]} samples every record
  * @param {{fromMs: number, surgeMs: number, fallMs: number, endMs: number}} times the load is even from `fromMs`, too high
  *        from `surgeMs`, low again from `fallMs`
- * @param {number} leastBoundMs recovered is what is within this or twice the p99 of before, whichever is more
+ * @param {number} leastBoundMs recovered is what is within this or twice the p99 of a second before, whichever is more
  */
 function describeOverload(samples, { fromMs, surgeMs, fallMs, endMs }, leastBoundMs) {
   /** @param {number} from @param {number} to */
@@ -64,12 +65,15 @@ function describeOverload(samples, { fromMs, surgeMs, fallMs, endMs }, leastBoun
       historical: own.filter(({ historical }) => historical).length
     };
   };
-  const before = during(fromMs, surgeMs);
   const live = samples.filter(({ alarm, historical }) => !alarm && !historical);
-  const p99s = bySecond(live, fallMs, endMs).map((second) => latencyOf(second).p99);
-  const boundMs = Math.max(leastBoundMs, 2 * (before.class3.p99 ?? 0));
+  /** @param {number} from @param {number} to */
+  const p99sOf = (from, to) => bySecond(live, from, to).map((second) => latencyOf(second).p99);
+  const usual = p99sOf(fromMs, surgeMs).filter((p99) => p99 !== undefined);
+  // The median: one hiccup in the first seconds must not make the bound easy.
+  const boundMs = Math.max(leastBoundMs, usual.length > 0 ? 2 * median(usual) : 0);
+  const p99s = p99sOf(fallMs, endMs);
   return {
-    before,
+    before: during(fromMs, surgeMs),
     overload: during(surgeMs, fallMs),
     after: during(fallMs, endMs),
     boundMs,
@@ -78,4 +82,4 @@ function describeOverload(samples, { fromMs, surgeMs, fallMs, endMs }, leastBoun
   };
 }
 
-module.exports = { describeOverload, recoverySecond, bySecond, latencyOf };
+module.exports = { describeOverload, recoverySecond };

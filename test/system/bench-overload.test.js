@@ -69,6 +69,12 @@ describe('the summary of an overload', () => {
     expect(describeOverload(backlog, times, 0).recoveryS).toBeUndefined(); // nothing live arrives
   });
 
+  test('one slow second before does not make the bound easy', () => {
+    const before = [10, 12, 4000, 11].map((ms, second) => sample(1000 + second * 1000, ms));
+    const later = { fromMs: 1000, surgeMs: 5000, fallMs: 7000, endMs: 9000 };
+    expect(describeOverload(before, later, 0).boundMs).toBe(23);
+  });
+
   test('a fast second between slow ones is no recovery', () => {
     expect(recoverySecond([900, 5, 5, 900, 5, 5, 5], 10)).toBe(4);
     expect(recoverySecond([900, 5, 900], 10)).toBeUndefined();
