@@ -12,7 +12,8 @@ const out = path.join(root, '.build');
 const programs = {
   loadgen: ['loadgen/main.cc', 'loadgen/device.cc'],
   sink: ['sink/main.cc', 'sink/tally.cc'],
-  bare: ['bare/main.cc']
+  bare: ['bare/main.cc'],
+  relay: ['relay/main.cc', 'relay/pair.cc']
 };
 
 /** The C++ compiler's command, or '' when there is none. */
@@ -35,7 +36,7 @@ function newest(folder) {
 }
 
 /**
- * @param {'loadgen'|'sink'|'bare'} name
+ * @param {'loadgen'|'sink'|'bare'|'relay'} name
  * @returns {string} path of the program
  */
 function build(name) {

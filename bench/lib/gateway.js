@@ -20,8 +20,9 @@ function command() {
 class BenchGateway {
   /**
    * @param {{cloud: import('../../test/fixtures/cloud').Cloud, env?: Record<string, string>,
-   *          cpus?: string, openFiles?: number, statistics?: boolean}} options
+   *          cpus?: string, openFiles?: number, statistics?: boolean, flow?: object[]}} options
    *        statistics: opens the admin API, so that stats() has an answer
+   *        flow: nodes beside those of flows/gateway.json
    */
   constructor(options) {
     this.options = options;
@@ -32,6 +33,15 @@ class BenchGateway {
     this.child = undefined;
     /** Output of the processes before this one. */
     this.history = '';
+    if (options.flow) this.#writeFlow(options.flow);
+  }
+
+  /** A flow that is there already is the user's own, and the launcher leaves it alone. @param {object[]} more */
+  #writeFlow(more) {
+    const shipped = JSON.parse(fs.readFileSync(path.join(root, 'flows/gateway.json'), 'utf8'));
+    fs.writeFileSync(path.join(this.home, 'gateway.json'), JSON.stringify([...shipped, ...more]), {
+      mode: 0o600
+    });
   }
 
   /** Where the log is, unless SEGANET_LOG_DIR names another folder. */

@@ -15,6 +15,8 @@ const { Stage, sleep } = require('./stage');
  * @property {string | undefined} gatewayCpus @property {string | undefined} harnessCpus
  * @property {string} datatype @property {Record<string, string>} gatewayEnv
  * @property {boolean} [statistics] the gateway's admin API is open
+ * @property {boolean} [relay] what passes between the gateway and the cloud is counted
+ * @property {object[]} [flow] nodes beside those of flows/gateway.json
  * @property {Record<string, string | number>} [loadOptions] more options of loadgen
  * @property {{host: string, within: string[]}} [cloudAt] cloud and sink run elsewhere: their address, and what runs them there
  * @property {number} [settleMs] the sink is done after so long at the latest

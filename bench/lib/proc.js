@@ -39,6 +39,9 @@ function groupStats(group) {
   return found;
 }
 
+/** @param {number} group @returns {number[]} its processes */
+const groupPids = (group) => groupStats(group).map(({ pid }) => pid);
+
 /** @param {number[]} groups */
 function readGroups(groups) {
   return groups.map(readGroup).reduce((a, b) => ({
@@ -83,4 +86,4 @@ function hardFileLimit() {
   return !found || found[1] === 'unlimited' ? Infinity : Number(found[1]);
 }
 
-module.exports = { writtenBytes, readGroup, readGroups, allowedCores, hardFileLimit };
+module.exports = { writtenBytes, readGroup, readGroups, groupPids, allowedCores, hardFileLimit };

@@ -10,6 +10,7 @@ const { build } = require('./build');
 const { compareStreams } = require('./compare');
 const { readGroup } = require('./proc');
 const { readSamples } = require('./latency');
+const { Relay } = require('./relay');
 const { systems } = require('./systems');
 
 /** @param {number} ms */
@@ -92,7 +93,19 @@ class Stage {
   async startSystem(name) {
     const { profile, openFiles } = this;
     const cloud = /** @type {import('../../test/fixtures/cloud').Cloud} */ (this.cloud);
-    this.system = await systems[name]({ ...profile, cloud, openFiles, cpus: profile.gatewayCpus });
+    const gatewayEnv = { ...profile.gatewayEnv };
+    if (profile.relay) {
+      this.relay = await Relay.start(cloud, { cpus: profile.harnessCpus });
+      this.tools.push(this.relay.child);
+      gatewayEnv.SEGANET_UPLINK_URL = this.relay.url;
+    }
+    this.system = await systems[name]({
+      ...profile,
+      gatewayEnv,
+      cloud,
+      openFiles,
+      cpus: profile.gatewayCpus
+    });
     return this.system;
   }
 
@@ -166,6 +179,7 @@ class Stage {
     const sent = [];
     for (const load of this.loads) sent.push(await load.result());
     const { system, sink } = this;
+    const wire = this.relay ? await this.relay.read() : undefined;
     const cleanEnd = system ? await system.stop() : true;
     if (sink) await sink.stop('SIGTERM', 60000);
     const arrived = JSON.parse(fs.readFileSync(this.sinkFile, 'utf8'));
@@ -175,7 +189,8 @@ class Stage {
     /** Of each generator. */
     const verdicts = sent.map((each) => compareStreams(each.streams, arrived.streams));
     for (const each of [...sent, arrived]) delete each.streams;
-    return { sent, arrived, verdict, verdicts, cleanEnd, forwards, samples: readSamples(this.samplesFile) };
+    const samples = readSamples(this.samplesFile);
+    return { sent, arrived, verdict, verdicts, cleanEnd, forwards, wire, samples };
   }
 
   async close() {

@@ -21,6 +21,7 @@ const { writeNodeRed } = require('./nodered');
  * @property {string} datatype of Node-RED's mqtt in node
  * @property {Record<string, string>} gatewayEnv more SEGANET_* variables
  * @property {boolean} [statistics] the gateway's admin API is open
+ * @property {object[]} [flow] nodes beside those of the gateway's flow
  *
  * @typedef {object} System
  * @property {number} port where devices connect
@@ -92,9 +93,9 @@ async function assemble({ port, parts, folder, forwards = true, launch, ready })
 
 /** @param {Context} context @param {string} mode @returns {Promise<System>} */
 async function seganet(context, mode) {
-  const { cloud, cpus, openFiles, statistics } = context;
+  const { cloud, cpus, openFiles, statistics, flow } = context;
   const env = { SEGANET_BATCH_MODE: mode, ...context.gatewayEnv };
-  const gateway = new BenchGateway({ cloud, cpus, openFiles, statistics, env });
+  const gateway = new BenchGateway({ cloud, cpus, openFiles, statistics, flow, env });
   try {
     await gateway.start();
     // Every client but the receivers is the gateway.

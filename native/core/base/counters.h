@@ -72,7 +72,7 @@ enum class Drop : size_t {
 inline constexpr size_t kDrops = static_cast<size_t>(Drop::kCount);
 extern const std::array<const char*, kDrops> kDropNames;
 
-inline constexpr size_t kClassSlots = 5;  // index = class, 0 unused
+inline constexpr size_t kClassSlots = 9;  // index = class, 0 unused
 
 // Thread safety: Add from one thread, Get from any. Relaxed: a reader wants a recent number, not an
 // order.
