@@ -36,22 +36,26 @@ class SlowSession {
 
  private:
   void Run() {
+    Outlet* outlet = lanes_->Attach(&bell_);
+    lanes_->SetConnected(outlet, true, MonotonicUs());
     while (!stop_) {
-      const bool taken = lanes_->Take(MonotonicUs(), [this](const Batch& batch) {
+      const bool taken = lanes_->Take(outlet, MonotonicUs(), [this](const Batch& batch) {
         batches_.push_back(batch);
         return true;
       });
       if (!taken) {
-        lanes_->Hungry(kAllClasses);
+        lanes_->Hungry(outlet, MonotonicUs());
         std::this_thread::sleep_for(std::chrono::microseconds(100));
         continue;
       }
       std::this_thread::sleep_for(round_trip_);
-      lanes_->Release(batches_.back().id, MonotonicUs());
+      lanes_->Release(outlet, batches_.back().id, MonotonicUs());
       records_ += batches_.back().record_count;
     }
+    lanes_->Detach(outlet);
   }
 
+  test::CountingBell bell_;
   const std::shared_ptr<Lanes> lanes_;
   const std::chrono::microseconds round_trip_;
   std::atomic<bool> stop_{false};

@@ -63,12 +63,13 @@ class EngineClasses : public test::EngineTest {
   void DrainDevices(std::set<std::string>* seen) {
     uint64_t id = 0;
     const auto lanes = engine_.LanesOf(0);
-    while (lanes->Take(MonotonicUs(), [&](const Batch& batch) {
+    Outlet* outlet = sessions_.At(lanes.get());
+    while (lanes->Take(outlet, MonotonicUs(), [&](const Batch& batch) {
       seen->insert(batch.bytes.substr(0, batch.device_bytes));
       id = batch.id;
       return true;
     })) {
-      lanes->Release(id, MonotonicUs());
+      lanes->Release(outlet, id, MonotonicUs());
     }
   }
 
@@ -179,12 +180,14 @@ class EngineRegister : public EngineClasses {
     uint8_t c = 0;
     uint64_t id = 0;
     EXPECT_TRUE(device->Publish("t", "1"));
-    EXPECT_TRUE(engine_.LanesOf(0)->Take(MonotonicUs(), [&](const Batch& batch) {
+    const auto lanes = engine_.LanesOf(0);
+    Outlet* outlet = sessions_.At(lanes.get());
+    EXPECT_TRUE(lanes->Take(outlet, MonotonicUs(), [&](const Batch& batch) {
       c = batch.record_class;
       id = batch.id;
       return true;
     }));
-    EXPECT_TRUE(engine_.LanesOf(0)->Release(id, MonotonicUs()));
+    EXPECT_TRUE(lanes->Release(outlet, id, MonotonicUs()));
     return c;
   }
   static std::vector<StageSpec> PlanWith(std::vector<DeviceClass> devices, uint8_t default_class) {

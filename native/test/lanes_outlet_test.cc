@@ -166,7 +166,7 @@ TEST_F(LanesOutletTest, AHungrySessionAsksForItsClassesUntilSomethingComes) {
   lanes_->Hungry(rest_, Now());
   EXPECT_FALSE(appetite->IsHungry(kBulk)) << "it is down";
   ConnectBoth(true, true);
-  appetite->Wait();
+  appetite->Wait(MaskOf(kNormal));
   lanes_->Hungry(rest_, Now());
   EXPECT_EQ(hungry_, 1);
   EXPECT_TRUE(appetite->IsHungry(kNormal));

@@ -178,9 +178,9 @@ PushResult Engine::Push(uint32_t stage, const Record& record, bool assign_seq) {
       record.topic.size() > kMaxTopicBytes || record.payload.size() > options_.max_packet_bytes) {
     return PushResult::kTooLong;
   }
-  // Its class may change on its way, so memory that class 1 may still fill is open to it.
-  const bool over = !options_.drop_when_full && budget_.over(record.record_class);
-  if (budget_.high() || over) return PushResult::kFull;
+  // By the class that it has here: a stage on its way may make it more urgent, but memory kept for
+  // class 1 is not for what only may become so.
+  if (budget_.full(record.record_class)) return PushResult::kFull;
   Worker& owner = *workers_[WorkerOf(record.device)];
   return owner.Push(stage, record, assign_seq) ? PushResult::kOk : PushResult::kFull;
 }
