@@ -12,54 +12,6 @@ namespace seganet {
 namespace {
 
 constexpr int64_t kMiB = 1024 * 1024;
-constexpr int64_t kMaxWakeIntervalUs = 100'000;
-
-Status Range(const char* name, int64_t value, int64_t low, int64_t high) {
-  if (value >= low && value <= high) return {};
-  return Status::InvalidArgument(std::string(name) + " must be " + std::to_string(low) + " to " +
-                                 std::to_string(high));
-}
-
-Status ValidateOptions(const EngineOptions& options) {
-  for (Status status :
-       {Range("workers", options.workers, 0, 64), Range("memoryMiB", options.memory_mib, 1, 65'536),
-        Range("maxPacketBytes", options.max_packet_bytes, 1024, 16 * kMiB),
-        Range("maxDevices", options.max_devices, 1, 1'000'000),
-        Range("messageRingMiB", options.message_ring_mib, 4, 1024),
-        Range("wakeIntervalUs", options.wake_interval_us, 0, kMaxWakeIntervalUs),
-        Range("lingerUrgentMs", options.linger_urgent_ms, 0, 1000),
-        Range("lingerMs", options.linger_ms, 0, 1000),
-        Range("patienceMs", options.patience_ms, 0, 60'000),
-        Range("agingMs", options.aging_ms, 0, kMaxAgingMs)}) {
-    if (!status.ok()) return status;
-  }
-  for (uint8_t c = kCritical; c <= kClasses; ++c) {
-    Status status = Range("ratePerS", options.rate_per_s[c], 0, kMaxRatePerS);
-    if (status.ok() && c > kCritical) status = Range("weights", options.weights[c], 1, kMaxWeight);
-    if (!status.ok()) return status;
-  }
-  if (options.acknowledge == Acknowledge::kStored && !options.log) {
-    return Status::InvalidArgument("acknowledge 'stored' needs the log");
-  }
-  return {};
-}
-
-SavePolicy PolicyOf(const EngineOptions& options) {
-  SavePolicy save;
-  save.log = options.log;
-  save.disk_first = options.acknowledge == Acknowledge::kStored;
-  for (uint8_t c = kCritical; c <= kClasses; ++c) {
-    const uint32_t linger_ms = c <= kHigh ? options.linger_urgent_ms : options.linger_ms;
-    save.linger_us[c] = int64_t{linger_ms} * 1000;
-  }
-  save.patience_us = int64_t{options.patience_ms} * 1000;
-  save.drop_when_full = options.drop_when_full;
-  return save;
-}
-
-SelectionOptions SelectionOf(const EngineOptions& options) {
-  return {options.weights, int64_t{options.aging_ms} * 1000};
-}
 
 }  // namespace
 
@@ -77,16 +29,9 @@ Status Engine::Start(const EngineOptions& options) {
   if (!assigned.ok()) return assigned;
 
   options_ = options;
-  budget_.SetLimit(options.memory_mib * kMiB);
-  std::array<int64_t, kClasses + 1> queue_records{};
-  for (uint8_t c = kCritical; c <= kClasses; ++c) {
-    limits_.ttl_us[c] = int64_t{options.ttl_s[c]} * 1'000'000;
-    queue_records[c] = options.queue_records[c];
-  }
-  limits_.rate_per_s = options.rate_per_s;
-  budget_.SetClassLimits(queue_records);
-  budget_.SetDropping(options.drop_when_full);
+  SetLimits(options, &budget_);
   save_ = PolicyOf(options);
+  limits_ = LimitsOf(options);
   selection_ = SelectionOf(options);
   store_.SetOptions({options.epoch, limits_.ttl_us});
   closed_ = false;

@@ -18,43 +18,11 @@
 #include "core/queue/budget.h"
 #include "core/queue/lanes.h"
 #include "core/runtime/acceptor.h"
+#include "core/runtime/engine_options.h"
 #include "core/runtime/store_desk.h"
 #include "core/runtime/worker.h"
 
 namespace seganet {
-
-// When a device's PUBACK leaves.
-enum class Acknowledge : uint8_t {
-  kReceived,  // at once
-  kSafe,      // on disk or acknowledged by the cloud
-  kStored,    // on disk
-};
-
-inline constexpr uint32_t kMaxAgingMs = 3'600'000;
-inline constexpr uint32_t kMaxRatePerS = 10'000'000;
-
-// Defaults and ranges: native/index.d.ts, EngineOptions.
-struct EngineOptions {
-  int workers = 0;
-  std::string cpus;
-  uint32_t memory_mib = 64;
-  uint32_t max_packet_bytes = 262'144;
-  uint32_t max_devices = 10'000;
-  uint32_t message_ring_mib = 4;
-  uint32_t wake_interval_us = 700;
-  Acknowledge acknowledge = Acknowledge::kReceived;
-  bool log = false;
-  uint32_t linger_urgent_ms = 10;
-  uint32_t linger_ms = 50;
-  uint32_t patience_ms = 1000;
-  std::array<uint32_t, kClasses + 1> ttl_s{};
-  std::array<uint32_t, kClasses + 1> weights = DefaultWeights();
-  uint32_t aging_ms = kDefaultAgingUs / 1000;
-  std::array<uint32_t, kClasses + 1> rate_per_s{};
-  std::array<uint32_t, kClasses + 1> queue_records{};
-  bool drop_when_full = false;
-  uint64_t epoch = 1;
-};
 
 enum class PushResult { kOk = 0, kFull = 1, kTooLong = 2, kClosed = 3, kNoStage = 4 };
 
