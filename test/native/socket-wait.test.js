@@ -79,6 +79,20 @@ test('no answer: ETIMEDOUT when the time is over, and not before', async () => {
   expect(performance.now() - began).toBeGreaterThan(190);
 });
 
+test('a loop that was blocked for longer than the time-out sees the connection, and counts from the call', async () => {
+  const block = (/** @type {number} */ ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+  const { fd } = openSocket('127.0.0.1', port, {});
+  const wait = waitConnect(fd, 20);
+  block(60);
+  await wait;
+  closeSocket(fd);
+  await new Promise(setImmediate);
+  block(250);
+  const began = performance.now();
+  expect(await outcome('127.0.0.1', deaf.port, 200)).toBe('ETIMEDOUT');
+  expect(performance.now() - began).toBeGreaterThan(190);
+});
+
 test('two waits for one descriptor are refused; the first goes on', async () => {
   const { fd } = openSocket('127.0.0.1', deaf.port, {});
   const first = waitConnect(fd, 100);
