@@ -68,16 +68,19 @@ class Dial {
 
   #lookup() {
     const { host, lookup = lookupAll } = this.options;
+    /** @type {NodeJS.Timeout | undefined} */
+    let timer;
     /** @type {Promise<{address: string}[]>} */
     const result = new Promise((resolve, reject) => {
       // The resolver cannot be stopped; it may take longer than we want to know.
-      const timer = setTimeout(() => reject(failure('EAI_AGAIN')), this.leftMs());
+      timer = setTimeout(() => reject(failure('EAI_AGAIN')), this.leftMs());
       this.end = () => reject(failure('ECANCELED'));
-      lookup(host)
-        .then(resolve, reject)
-        .finally(() => clearTimeout(timer));
+      lookup(host).then(resolve, reject);
     });
-    return result.finally(() => (this.end = () => {}));
+    return result.finally(() => {
+      clearTimeout(timer);
+      this.end = () => {};
+    });
   }
 
   /** @param {string} address @param {number} patienceMs @returns {Promise<Reached>} */

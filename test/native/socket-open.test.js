@@ -1,0 +1,267 @@
+'use strict';
+
+// openSocket(): what the kernel says afterwards, and hostile arguments.
+
+const { execFileSync } = require('node:child_process');
+const { once } = require('node:events');
+const fs = require('node:fs');
+const net = require('node:net');
+const os = require('node:os');
+const path = require('node:path');
+const { openSocket, waitConnect, closeSocket, socketInfo } = require('../../native');
+const { needs } = require('../tools');
+const { runNode, until } = require('./addon');
+
+/** @typedef {import('../../native').UplinkSocketOptions} Options */
+
+const { test: withSs } = needs('ss');
+const { test: withPython } = needs('python3');
+const { test: withCompiler } = needs('c++');
+const onLinux = process.platform === 'linux' ? test : test.skip;
+
+/** Listens at all addresses, and sends back what it gets. @type {net.Server} */
+let server;
+/** @type {number} */
+let port;
+beforeAll(async () => {
+  server = net.createServer((peer) => peer.on('error', () => {}).pipe(peer)).listen(0, '::');
+  await once(server, 'listening');
+  ({ port } = /** @type {net.AddressInfo} */ (server.address()));
+});
+afterAll(() => server.close());
+
+/** @type {net.Socket[]} */
+const sockets = [];
+afterEach(() => sockets.splice(0).forEach((socket) => socket.destroy()));
+
+/** @param {Options} options @param {string} [address] */
+async function connect(options, address = '127.0.0.1') {
+  const { fd, unknown } = openSocket(address, port, options);
+  await waitConnect(fd, 5000);
+  const socket = new net.Socket({ fd, readable: true, writable: true });
+  sockets.push(socket);
+  return { fd, unknown, socket };
+}
+
+const ASK = `
+import socket
+s = socket.socket(fileno=3)
+T = socket.IPPROTO_TCP
+asked = dict(tos=(socket.IPPROTO_IP, socket.IP_TOS), priority=(socket.SOL_SOCKET, 12), noDelay=(T, socket.TCP_NODELAY),
+  userTimeoutMs=(T, socket.TCP_USER_TIMEOUT), keepIdleS=(T, socket.TCP_KEEPIDLE), keepIntervalS=(T, socket.TCP_KEEPINTVL),
+  keepCount=(T, socket.TCP_KEEPCNT), keepAlive=(socket.SOL_SOCKET, socket.SO_KEEPALIVE), notSentLowat=(T, 25),
+  sendBuffer=(socket.SOL_SOCKET, socket.SO_SNDBUF), tclass=(socket.IPPROTO_IPV6, socket.IPV6_TCLASS))
+import json
+def ask(o):
+  try: return s.getsockopt(*o)
+  except OSError: return -1
+print(json.dumps({k: ask(o) for k, o in asked.items()}))`;
+
+/** All options of a socket, as a process that inherits it has them from getsockopt(). @param {number} fd */
+function ask(fd) {
+  const stdio = /** @type {any} */ (['ignore', 'pipe', 'inherit', fd]);
+  return JSON.parse(execFileSync('python3', ['-c', ASK], { stdio, encoding: 'utf8' }));
+}
+
+const ALL = /** @type {const} */ ({
+  priority: 6,
+  dscp: 46,
+  noDelay: true,
+  userTimeoutMs: 12345,
+  keepIdleS: 11,
+  keepIntervalS: 5,
+  keepCount: 6,
+  notSentLowat: 16384,
+  sendBuffer: 65536
+});
+
+withPython(
+  'each option has its value, as getsockopt() says in a process that inherits the socket',
+  async () => {
+    const { fd, unknown } = await connect(ALL);
+    expect(unknown).toEqual([]);
+    const { sendBuffer, tclass, ...seen } = ask(fd);
+    expect(seen).toEqual({
+      tos: 46 << 2,
+      priority: 6,
+      noDelay: 1,
+      userTimeoutMs: 12345,
+      keepIdleS: 11,
+      keepIntervalS: 5,
+      keepCount: 6,
+      keepAlive: 1,
+      notSentLowat: 16384
+    });
+    expect([65536, 131072]).toContain(sendBuffer);
+    expect(tclass).not.toBe(46 << 2);
+  }
+);
+
+withPython("what is not given, or 0 where that is the system's, is as in a socket of Node", async () => {
+  const socket = net.connect(port, '127.0.0.1');
+  sockets.push(socket);
+  await once(socket, 'connect');
+  const usual = ask(/** @type {any} */ (socket)._handle.fd);
+  expect(ask((await connect({ noDelay: false })).fd)).toEqual(usual);
+  expect(ask((await connect({ userTimeoutMs: 0, notSentLowat: 0, sendBuffer: 0 })).fd)).toEqual(usual);
+});
+
+withSs('the keep-alive timer runs, as ss sees it', async () => {
+  const { socket } = await connect({ keepIdleS: 77 });
+  const seen = execFileSync('ss', ['-tnoH', 'sport', '=', `:${socket.localPort}`], { encoding: 'utf8' });
+  expect(seen).toMatch(/timer:\(keepalive,1min1[0-7]/);
+});
+
+onLinux('the priority is ours with any DSCP, which would change it', async () => {
+  for (const dscp of [0, 4, 10, 34, 46, 48, 63]) {
+    for (const priority of /** @type {const} */ ([0, 2, 6])) {
+      const { fd } = await connect({ priority, dscp });
+      expect(socketInfo(fd)).toMatchObject({ priority, dscp });
+    }
+  }
+});
+
+onLinux('the same over IPv6, and to an IPv4 address in its clothes', async () => {
+  for (const address of ['::1', '::ffff:127.0.0.1']) {
+    const { fd, unknown, socket } = await connect(ALL, address);
+    expect([socket.localAddress, unknown]).toEqual([address, []]);
+    expect(socketInfo(fd)).toMatchObject({ priority: 6, dscp: 46 });
+  }
+});
+
+onLinux('socketInfo tells what was acknowledged, and what waits here and on its way', async () => {
+  const { fd, socket } = await connect({});
+  const { bytesAcked: before } = socketInfo(fd);
+  socket.write(Buffer.alloc(1000));
+  await once(socket, 'data');
+  await until(() => socketInfo(fd).bytesAcked === before + 1000, 'the acknowledgement');
+  expect(socketInfo(fd)).toMatchObject({
+    unsentBytes: 0,
+    unackedBytes: 0,
+    retransmits: 0,
+    dscp: 0,
+    priority: 0
+  });
+  expect(socketInfo(fd).rttUs).toBeGreaterThan(0);
+  // It takes no more than its window when it is not read.
+  const deaf = net.createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
+  await once(deaf, 'listening');
+  const peer = once(deaf, 'connection');
+  const full = net.connect(/** @type {net.AddressInfo} */ (deaf.address()).port, '127.0.0.1');
+  sockets.push(full, (await peer)[0]);
+  full.write(Buffer.alloc(64 << 20));
+  const number = /** @type {any} */ (full)._handle.fd;
+  await until(() => socketInfo(number).unsentBytes > 0, 'a full socket');
+  deaf.close();
+});
+
+onLinux('the descriptor is not inherited by children', () => {
+  const { fd } = openSocket('127.0.0.1', port, {});
+  const link = `/proc/self/fd/${fd}`;
+  // The child may have another file of this number.
+  const script = `try { console.log(require('fs').readlinkSync('${link}')) } catch { console.log('none') }`;
+  const seen = execFileSync(process.execPath, ['-e', script], { encoding: 'utf8' });
+  expect(seen.trim()).not.toBe(fs.readlinkSync(link));
+  closeSocket(fd);
+});
+
+withCompiler(
+  'what a system does not know is named, and the rest is set; another error is thrown',
+  async () => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-shim-'));
+    const library = path.join(folder, 'shim.so');
+    execFileSync('c++', [
+      '-shared',
+      '-fPIC',
+      '-o',
+      library,
+      path.join(__dirname, '../fixtures/socket-shim.cc')
+    ]);
+    const child = require.resolve('./children/socket-options');
+    const run = async (/** @type {Record<string, string>} */ env) => {
+      const { output } = await runNode([child, String(port)], { env: { LD_PRELOAD: library, ...env } });
+      return JSON.parse(output);
+    };
+    // SO_PRIORITY, TCP_USER_TIMEOUT, TCP_NOTSENT_LOWAT
+    expect(await run({ SHIM_ERROR: 'ENOPROTOOPT', SHIM_OPTIONS: '1/12 6/18 6/25' })).toEqual({
+      unknown: ['priority', 'userTimeoutMs', 'notSentLowat'],
+      dscp: 46
+    });
+    // SO_KEEPALIVE
+    expect(await run({ SHIM_ERROR: 'EOPNOTSUPP', SHIM_OPTIONS: '1/9' })).toEqual({
+      unknown: ['keepIdleS', 'keepIntervalS', 'keepCount'],
+      dscp: 46
+    });
+    expect(await run({ SHIM_ERROR: 'EPERM', SHIM_OPTIONS: '1/12' })).toEqual({
+      code: 'EPERM',
+      message: 'socket option priority',
+      left: 0
+    });
+    fs.rmSync(folder, { recursive: true });
+  }
+);
+
+test('an address that cannot be reached from here: an Error with its code', () => {
+  expect(() => openSocket('255.255.255.255', 1, {})).toThrow(
+    expect.objectContaining({ code: expect.stringMatching(/^E(NETUNREACH|ACCES)$/) })
+  );
+});
+
+test('no socket: an Error with a code, and nothing is closed', () => {
+  const file = fs.openSync(__filename, 'r');
+  for (const call of [closeSocket, socketInfo]) {
+    expect(() => call(file)).toThrow(expect.objectContaining({ code: 'ENOTSOCK' }));
+    expect(() => call(1 << 30)).toThrow(expect.objectContaining({ code: 'EBADF' }));
+  }
+  fs.fstatSync(file);
+  fs.closeSync(file);
+});
+
+test('wrong arguments are named, with their limits, and nothing is opened', () => {
+  const call =
+    (/** @type {any} */ method, /** @type {any[]} */ ...args) =>
+    () =>
+      Reflect.apply(method, undefined, args);
+  const before = fs.readdirSync('/proc/self/fd').length;
+  for (const wrong of [undefined, null, 1, {}]) {
+    expect(call(openSocket, wrong, port, {})).toThrow('address must be a string');
+  }
+  for (const wrong of ['', 'localhost', '127.0.0', '127.0.0.1\0', ' ::1', '1.2.3.4:5', 'x'.repeat(1 << 20)]) {
+    expect(call(openSocket, wrong, port, {})).toThrow('address must be an IPv4 or IPv6 address');
+  }
+  for (const wrong of [undefined, null, '80', 0, 65536, 0.5, NaN]) {
+    expect(call(openSocket, '::1', wrong, {})).toThrow('port must be a whole number from 1 to 65535');
+  }
+  for (const wrong of [undefined, null, 1, 'x']) {
+    expect(call(openSocket, '::1', port, wrong)).toThrow('options must be an object');
+  }
+  for (const wrong of [null, 0, 'true', {}]) {
+    expect(call(openSocket, '::1', port, { noDelay: wrong })).toThrow('noDelay must be true or false');
+  }
+  for (const [name, low, high] of [
+    ['priority', 0, 6],
+    ['dscp', 0, 63],
+    ['userTimeoutMs', 0, 2 ** 31 - 1],
+    ['keepIdleS', 1, 32767],
+    ['keepIntervalS', 1, 32767],
+    ['keepCount', 1, 127],
+    ['notSentLowat', 0, 2 ** 31 - 1],
+    ['sendBuffer', 0, 2 ** 31 - 1]
+  ]) {
+    const limits = `${name} must be a whole number from ${low} to ${high}`;
+    for (const wrong of [null, '5', NaN, 0.5, Number(low) - 1, Number(high) + 1]) {
+      expect(call(openSocket, '::1', port, { [name]: wrong })).toThrow(limits);
+    }
+    for (const good of [low, high]) closeSocket(call(openSocket, '::1', port, { [name]: good })().fd);
+  }
+  for (const name of ['noDelay', 'dscp', 'sendBuffer']) {
+    const trap = Object.defineProperty({}, name, { get() { throw new RangeError('trap'); } }); // prettier-ignore
+    expect(call(openSocket, '::1', port, trap)).toThrow(new RangeError('trap'));
+  }
+  for (const method of [closeSocket, socketInfo]) {
+    for (const wrong of [undefined, null, '3', -1, 0.5, NaN, 2 ** 31, {}]) {
+      expect(call(method, wrong)).toThrow(/^fd must be a whole number from 0 to 2147483647/);
+    }
+  }
+  expect(fs.readdirSync('/proc/self/fd')).toHaveLength(before);
+});

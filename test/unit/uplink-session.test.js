@@ -1,0 +1,196 @@
+'use strict';
+
+// A session's connection attempts: the socket that they make, and what ends them. A broker of ours on loopback.
+
+const fs = require('node:fs');
+const native = require('../../native');
+const { Authority } = require('../fixtures/authority');
+const { freePort, until } = require('../fixtures/broker');
+const { DeafListener } = require('../fixtures/deaf-listener');
+const { ScriptedBroker } = require('../fixtures/scripted-broker');
+const { checkOptions } = require('../../nodes/lib/uplink/options');
+const { Session } = require('../../nodes/lib/uplink/session');
+const { needs } = require('../tools');
+
+const { test: withOpenssl } = needs('openssl');
+
+jest.setTimeout(30000);
+
+/** @type {(() => unknown)[]} */
+const cleanups = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function startBroker(tlsOptions) {
+  const broker = await ScriptedBroker.start({}, tlsOptions);
+  cleanups.push(() => broker.close());
+  return broker;
+}
+
+async function openDeaf() {
+  const deaf = await DeafListener.open();
+  cleanups.push(() => deaf.close());
+  return deaf;
+}
+
+/** @param {object} options of the uplink @param {object} [group] of the session @param {object} [addon] */
+function makeSession(options, group = {}, addon = native) {
+  const seen = { states: [], reasons: [], problems: [], connected: 0, lost: 0 };
+  const checked = { ...checkOptions({ gateway: 'gw', reconnectMinMs: 1, reconnectMaxMs: 1, ...options }, ''), ...group }; // prettier-ignore
+  const handlers = {
+    onState(state, why) {
+      seen.states.push(state);
+      seen.reasons.push(why);
+    },
+    onConnected: () => void seen.connected++,
+    onDisconnected: () => void seen.lost++,
+    onPuback() {},
+    onProblem: (code, reason) => void seen.problems.push([code, reason])
+  };
+  const session = new Session(checked, handlers, addon);
+  cleanups.push(() => new Promise((resolve) => session.stop(() => resolve(undefined))));
+  session.start();
+  return { session, seen };
+}
+
+const countDescriptors = () => fs.readdirSync('/proc/self/fd').length;
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const stop = (session) => new Promise((resolve) => session.stop(() => resolve(undefined)));
+
+/** Descriptors of a closed socket go with the next turns of the loop. */
+async function settles(count) {
+  await until(
+    () => countDescriptors() <= count,
+    5000,
+    `${countDescriptors()} descriptors to become ${count}`
+  );
+}
+
+test('the socket has the options of its group, and info() tells where it is', async () => {
+  const broker = await startBroker();
+  const { session, seen } = makeSession({ url: broker.url }, { socket: { priority: 6, dscp: 46 } });
+  expect(session.info()).toBe(null);
+  await until(() => seen.connected === 1);
+  const info = /** @type {any} */ (session.info());
+  expect(info.localAddress).toBe('127.0.0.1');
+  expect(native.socketInfo(info.fd)).toMatchObject({ priority: 6, dscp: 46 });
+  await stop(session);
+  await until(() => session.info() === null);
+  expect(broker.goodbyes).toBe(1);
+  expect(seen.problems).toEqual([]);
+});
+
+withOpenssl('the same under TLS, which works on the handle itself', async () => {
+  const authority = new Authority();
+  cleanups.push(() => authority.remove());
+  const broker = await startBroker(authority.issue());
+  const { session, seen } = makeSession(
+    { url: broker.url, tls: { ca: authority.ca } },
+    { socket: { priority: 6 } }
+  );
+  await until(() => seen.connected === 1);
+  const { fd } = /** @type {any} */ (session.info());
+  expect(native.socketInfo(fd).priority).toBe(6);
+  // A stream of JavaScript under TLS would double the cost of a packet.
+  const { _handle } = /** @type {any} */ (session.client).stream;
+  expect([_handle.constructor.name, _handle.fd]).toEqual(['TLSWrap', fd]);
+});
+
+test('where the addon has no sockets, Node makes them; what is not set is said once', async () => {
+  const broker = await startBroker();
+  const { session, seen } = makeSession({ url: broker.url }, { socket: { priority: 6, dscp: 0 } }, {});
+  for (let i = 1; i <= 3; i++) {
+    await until(() => seen.connected === i);
+    session.renew({ code: 'TEST', reason: 'again', refused: false });
+  }
+  await until(() => seen.connected === 4);
+  expect(seen.problems).toEqual([
+    [
+      'SOCKET_OPTIONS',
+      "This system cannot set keepIntervalS, keepCount, userTimeoutMs, priority on the uplink's socket. A dead link is noticed by missing acknowledgements only. The network does not send urgent records first."
+    ]
+  ]);
+});
+
+test('hundreds of attempts at a port that refuses leave no descriptor', async () => {
+  const before = countDescriptors();
+  const { session, seen } = makeSession({ url: `mqtt://localhost:${await freePort()}` });
+  const attempts = () => seen.states.filter((state) => state === 'disconnected').length;
+  await until(() => attempts() > 300, 20000);
+  expect(seen.reasons.find(Boolean)).toMatchObject({
+    code: 'ECONNREFUSED',
+    reason: expect.stringMatching(/^Nothing listens at localhost:/)
+  });
+  await stop(session);
+  await settles(before);
+});
+
+withOpenssl('attempts that TLS refuses leave no descriptor', async () => {
+  const [authority, other] = [new Authority(), new Authority()];
+  cleanups.push(() => (authority.remove(), other.remove()));
+  const broker = await startBroker(authority.issue());
+  const before = countDescriptors();
+  const { session, seen } = makeSession({ url: broker.url, tls: { ca: other.ca } });
+  await until(() => seen.states.filter((state) => state === 'refused').length > 50, 20000);
+  await stop(session);
+  await settles(before);
+});
+
+test('a port that does not answer: the time-out, its sentence, and no descriptor', async () => {
+  const deaf = await openDeaf();
+  const before = countDescriptors();
+  const { session, seen } = makeSession({ url: `mqtt://127.0.0.1:${deaf.port}`, connectTimeoutMs: 50 });
+  await until(() => seen.states.filter((state) => state === 'disconnected').length > 3);
+  expect(seen.reasons.find(Boolean)).toMatchObject({
+    code: 'ETIMEDOUT',
+    reason: expect.stringMatching(/does not answer\. Check the network and the firewall/)
+  });
+  await stop(session);
+  await settles(before);
+});
+
+test('stop ends an attempt at once, while the name is looked up and while it connects', async () => {
+  const deaf = await openDeaf();
+  for (const waitMs of [0, 0, 1, 30]) {
+    const before = countDescriptors();
+    const { session, seen } = makeSession({ url: `mqtt://127.0.0.1:${deaf.port}` });
+    if (waitMs > 0) await pause(waitMs);
+    const began = performance.now();
+    await stop(session);
+    expect(performance.now() - began).toBeLessThan(100);
+    await settles(before);
+    await pause(20);
+    expect(seen.states).toEqual(['connecting']);
+  }
+});
+
+test('stop at any moment of an attempt that would succeed: nothing is left', async () => {
+  const broker = await startBroker();
+  const before = countDescriptors();
+  for (let turns = 0; turns < 30; turns++) {
+    const { session, seen } = makeSession({ url: broker.url });
+    for (let i = 0; i < turns; i++) await new Promise(setImmediate);
+    await stop(session);
+    const connected = seen.connected;
+    await pause(2);
+    expect(seen.connected).toBe(connected);
+  }
+  await settles(before);
+});
+
+test.each([
+  ['kill', 'KILLED'],
+  ['renew', 'RENEWED']
+])('%s ends an attempt, says why, and makes the next', async (how, code) => {
+  const deaf = await openDeaf();
+  const before = countDescriptors();
+  const { session, seen } = makeSession({ url: `mqtt://127.0.0.1:${deaf.port}` });
+  await pause(20);
+  session[how]({ code, reason: 'asked for', refused: false });
+  expect(seen.states).toEqual(['connecting', 'disconnected']);
+  expect(seen.reasons.at(-1).code).toBe(code);
+  await until(() => seen.states.length === 3);
+  await stop(session);
+  await settles(before);
+});
