@@ -34,7 +34,7 @@ module.exports = function (RED) {
 function shown(rates, stats, member) {
   const trouble = member.host.waitsFor(stats);
   if (trouble) return { fill: 'red', shape: 'ring', text: `waiting: ${trouble}` };
-  const { slowedFrom = 0 } = stats;
+  const { slowedFrom = 0 } = /** @type {typeof stats & { slowedFrom?: number }} */ (stats);
   const figures = `${stats.devices} devices · ${rate(rates.recordsOut)}/s`;
   // Others still come in.
   if (slowedFrom > 1) {

@@ -97,6 +97,56 @@ describe('the editor', () => {
     await closeDialog(page, engine, 'cancel');
   }, 60000);
 
+  test('shows the limits of a batch where they hold, and asks for sessions where they are not one of the usual', async () => {
+    const { page } = editor;
+    const nodes = await nodesOf(page);
+    const of = (/** @type {string} */ type) => /** @type {any} */ (nodes.find((node) => node.type === type));
+    const batch = of('seganet-batch');
+    await openDialog(page, batch);
+    for (const [flush, shown] of /** @type {[string, boolean[]]} */ ([
+      ['limits', [true, true, true, false]],
+      ['adaptive', [false, false, true, true]],
+      ['${SEGANET_BATCH_FLUSH}', [true, true, true, true]]
+    ])) {
+      await page.selectOption('#node-input-flush', flush);
+      const fields = ['minDevices', 'maxBytes', 'maxDelayMs', 'gapMs'].map((name) => `#node-input-${name}`);
+      expect([flush, await Promise.all(fields.map((field) => page.isVisible(field)))]).toEqual([
+        flush,
+        shown
+      ]);
+    }
+    await closeDialog(page, batch, 'cancel');
+    const broker = of('seganet-uplink-broker');
+    await openDialog(page, broker);
+    const groups = '#node-config-input-groups';
+    // The default flow has a variable there.
+    expect(await page.inputValue(groups)).toBe('${SEGANET_SESSIONS}');
+    expect(await page.isVisible(groups)).toBe(true);
+    await page.selectOption('#seganet-sessions', 'all');
+    expect([await page.inputValue(groups), await page.isVisible(groups)]).toEqual(['all', false]);
+    expect(await page.isVisible('#node-config-input-dscp')).toBe(false);
+    await page.click('.seganet-sockets summary');
+    expect(await page.isVisible('#node-config-input-dscp')).toBe(true);
+    await closeDialog(page, broker, 'cancel');
+  }, 60000);
+
+  test('keeps the registered devices that were entered', async () => {
+    const { page } = editor;
+    const listener = /** @type {any} */ (
+      (await nodesOf(page)).find(({ type }) => type === 'seganet-mqtt-devices')
+    );
+    await openDialog(page, listener);
+    await page.click('.node-input-devices-row .red-ui-editableList-addButton');
+    await page.fill('.seganet-device', ' pump-* ');
+    await page.selectOption('.seganet-device-class', '7');
+    await closeDialog(page, listener, 'ok');
+    const devices = await page.evaluate(
+      (id) => /** @type {any} */ (window).RED.nodes.node(id).devices,
+      listener.id
+    );
+    expect(devices).toEqual([{ device: 'pump-*', class: 7 }]);
+  }, 60000);
+
   test('deploys a changed flow, and the gateway keeps running', async () => {
     const { page } = editor;
     const listener = (await nodesOf(page)).find(({ type }) => type === 'seganet-mqtt-devices');

@@ -1,7 +1,15 @@
 'use strict';
 
 const { zeroByClass } = require('../../nodes/lib/classes');
-const { integer, choice, text, numbers, durations, parseOptions } = require('../../nodes/lib/options');
+const {
+  integer,
+  choice,
+  text,
+  numbers,
+  durations,
+  weights,
+  parseOptions
+} = require('../../nodes/lib/options');
 
 const schema = {
   port: integer(0, 65535, 1883),
@@ -103,4 +111,31 @@ describe('settings of the classes', () => {
       expect.stringMatching(/^"ttl" must be one to eight times .*0,0,7d,1d, not/)
     ]);
   });
+});
+
+describe('weights of the classes', () => {
+  const read = (value) => parseOptions({ w: value }, { w: weights() });
+
+  test.each([
+    ['', [0, 0, 8, 4, 1, 1, 1, 1, 1]],
+    ['${NOT_SET}', [0, 0, 8, 4, 1, 1, 1, 1, 1]],
+    ['0', [0, 0, 1, 1, 1, 1, 1, 1, 1]],
+    [' 0, 1000 ,1', [0, 0, 1000, 1, 1, 1, 1, 1, 1]],
+    [
+      [0, 5],
+      [0, 0, 5, 1, 1, 1, 1, 1, 1]
+    ],
+    ['0,7,6,5,4,3,2,1', [0, 0, 7, 6, 5, 4, 3, 2, 1]]
+  ])('%j is %j', (value, expected) => {
+    expect(read(value)).toEqual({ values: { w: expected }, problems: [] });
+  });
+
+  test.each(['8,4,1', '0,0,1', '0,1001', '0,1.5', '0,-1', '0,8,', '0,1,1,1,1,1,1,1,1'])(
+    '%j is refused with an example, and with what is particular about class 1',
+    (value) => {
+      expect(read(value).problems).toEqual([
+        expect.stringMatching(/^"w" must be one to eight weights: 0 for class 1, .* such as 0,8,4,1, not/)
+      ]);
+    }
+  );
 });

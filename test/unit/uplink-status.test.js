@@ -3,7 +3,7 @@
 const { uplinkShown } = require('../../nodes/lib/uplink-status');
 
 const zeros = [0, 0, 0, 0, 0, 0, 0, 0, 0];
-const normal = (count) => [0, 0, 0, count, 0];
+const normal = (count) => [0, 0, 0, count, 0, 0, 0, 0, 0];
 const stats = { latency: [], heldRecords: zeros, storedRecords: zeros, backlogRecords: zeros };
 const medians = [
   { class: 1, p50: 1.2 },
@@ -52,4 +52,57 @@ test('a long reason is cut, but not what is kept', () => {
 test('with several brokers no count is shown: it would be the one of all', () => {
   expect(uplinkShown({ state: 'connected' }, { ...stats, ...backlog }, false).text).toBe('connected');
   expect(uplinkShown({ state: 'disconnected' }, { ...stats, ...backlog }, false).text).toBe('disconnected');
+});
+
+describe('with several sessions', () => {
+  const up = { state: 'connected', code: '' };
+  const refused = { state: 'disconnected', code: 'ECONNREFUSED' };
+  /** @param {any[]} states of the sessions of classes 1 and 2, 3 and 4 to 8 */
+  const shownOf = (worst, states, more = {}) => {
+    const groups = states.length === 2 ? [[1, 2], [3, 4, 5, 6, 7, 8]] : [[1], [2, 4], [3, 5, 6, 7, 8]]; // prettier-ignore
+    const sessions = states.map((each, i) => ({ group: i + 1, classes: groups[i], ...each }));
+    return uplinkShown({ ...worst, sessions }, { ...stats, ...more }, true);
+  };
+
+  test('all of which are connected it is as with one', () => {
+    expect(shownOf({ state: 'connected', rttMs: 3 }, [up, up])).toMatchObject({
+      fill: 'green',
+      text: 'connected · 3 ms'
+    });
+  });
+
+  test('one that is down names its classes, and why', () => {
+    expect(shownOf(refused, [up, refused], backlog)).toEqual({
+      fill: 'red',
+      shape: 'ring',
+      text: '3–8: disconnected: ECONNREFUSED · 12.3 k kept'
+    });
+    expect(shownOf(refused, [refused, up]).text).toBe('1,2: disconnected: ECONNREFUSED');
+  });
+
+  test('one that is on its way is no fault', () => {
+    expect(shownOf({ state: 'connecting' }, [up, { state: 'connecting', code: '' }])).toMatchObject({
+      fill: 'yellow',
+      text: '3–8: connecting'
+    });
+  });
+
+  test('the worst is shown, and of equals the most urgent', () => {
+    const states = [
+      { state: 'connecting', code: '' },
+      refused,
+      { state: 'reconnecting', code: 'ECONNRESET' }
+    ];
+    expect(shownOf(refused, states).text).toBe('2,4: disconnected: ECONNREFUSED');
+    const stalls = [
+      up,
+      { state: 'stalled', code: '', oldestMs: 7100 },
+      { state: 'stalled', code: '', oldestMs: 90 }
+    ];
+    expect(shownOf({ state: 'stalled' }, stalls).text).toBe('2,4: stalled 7 s');
+  });
+
+  test('what is true for all is said of the uplink', () => {
+    expect(shownOf(refused, [refused, refused]).text).toBe('disconnected: ECONNREFUSED');
+  });
 });
