@@ -56,7 +56,8 @@ function readState(directory, name) {
     text = fs.readFileSync(file, 'utf8');
   } catch (error) {
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
-    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    // A folder that others may not read: whoever may change anything can read it.
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES') return null;
     throw new Trouble(`${file} cannot be read: ${message}`, EXIT.CANNOT);
   }
   try {
