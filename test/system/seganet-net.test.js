@@ -205,6 +205,21 @@ describe('who may not change the interface', () => {
     });
   });
 
+  test('CAP_NET_ADMIN alone is enough, but for filters by SO_PRIORITY', () => {
+    fs.mkdirSync(lab.stateDir);
+    fs.chownSync(lab.stateDir, 65534, 65534);
+    fs.chmodSync(path.dirname(lab.stateDir), 0o755);
+    const before = lab.picture();
+    const admin = [...nobody, '--inh-caps', '+net_admin', '--ambient-caps', '+net_admin'];
+    expect(lab.netWith({ as: admin }, 'apply', '--rate', '2mbit')).toMatchObject({
+      code: 0,
+      err: expect.stringContaining('only DSCP leads to bands')
+    });
+    expect(lab.check()).toMatchObject({ code: 0, kind: 'htb', asApplied: true });
+    expect(lab.netWith({ as: admin }, 'undo')).toMatchObject({ code: 0 });
+    expect(lab.picture()).toEqual(before);
+  });
+
   test('may plan and check', () => {
     lab.net('apply', '--rate', '2mbit');
     expect(lab.netWith({ as: nobody }, 'check')).toMatchObject({ code: 0 });
