@@ -227,6 +227,33 @@ describe('who may not change the interface', () => {
   });
 });
 
+describe('several at a time', () => {
+  test('one after the other, or one of them is refused: what is there is what the last one made', async () => {
+    const before = lab.picture();
+    const codes = await Promise.all(
+      ['2mbit', '3mbit', '4mbit'].map((rate) => lab.start('apply', '--rate', rate))
+    );
+    expect(codes).toContain(0);
+    for (const code of codes) expect([0, 3]).toContain(code);
+    expect(lab.check()).toMatchObject({ code: 0, kind: 'htb', asApplied: true });
+    lab.net('undo');
+    expect(lab.picture()).toEqual(before);
+  });
+
+  test('a lock is refused while its owner lives, and taken when he is dead', () => {
+    fs.mkdirSync(lab.stateDir);
+    const file = path.join(lab.stateDir, 'up0.lock');
+    fs.writeFileSync(file, String(process.pid));
+    expect(lab.net('apply', '--rate', '2mbit')).toMatchObject({
+      code: 3,
+      err: expect.stringContaining(`Another seganet-net (process ${process.pid})`)
+    });
+    fs.writeFileSync(file, '');
+    expect(lab.net('apply', '--rate', '2mbit')).toMatchObject({ code: 0 });
+    expect(fs.existsSync(file)).toBe(false);
+  });
+});
+
 describe('what cannot be told', () => {
   test('an interface that is not there, loopback, no tc', () => {
     lab.interface = 'nope0';
