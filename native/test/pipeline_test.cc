@@ -231,10 +231,15 @@ TEST_F(PipelineTest, AnAdaptiveBatchWaitsForTheUplinkOfTheCurrentPlan) {
   pipeline_.EndTurn(500'000);
   EXPECT_EQ(pipeline_.NextDeadline(), 1'000'000);
   Apply({batch, UplinkStage(2, 1)});
-  lanes_[0]->Hungry(kAllClasses);
+  const auto hungry = [this](uint32_t uplink) {
+    Lanes* lanes = lanes_[uplink].get();
+    lanes->SetConnected(sessions_.At(lanes), true, 500'000);
+    lanes->Hungry(sessions_.At(lanes), 500'000);
+  };
+  hungry(0);
   pipeline_.EndTurn(500'000);
-  EXPECT_EQ(lanes_[1]->Best(500'000), 0);
-  lanes_[1]->Hungry(kAllClasses);
+  EXPECT_EQ(lanes_[1]->Best(sessions_.At(lanes_[1].get()), 500'000), 0);
+  hungry(1);
   pipeline_.EndTurn(500'000);
   const std::vector<Batch> batches = Drain(1);
   ASSERT_EQ(batches.size(), 1u);

@@ -47,6 +47,14 @@ describe('the published package', () => {
     expect(run('inspect', folder)).toMatchObject({ status: 3, stdout: '' });
   });
 
+  test('brings the command seganet-net', () => {
+    const command = path.join(folder, 'node_modules', '.bin', 'seganet-net');
+    const run = (/** @type {string[]} */ ...args) =>
+      spawnSync(process.execPath, [command, ...args], { encoding: 'utf8' });
+    expect(run('--help')).toMatchObject({ status: 0, stderr: '' });
+    expect(run('plan', '--rate', '2')).toMatchObject({ status: 2, stdout: '' });
+  });
+
   test('names node files that it has, each with its dialog and help', () => {
     const { 'node-red': section } = JSON.parse(fs.readFileSync(path.join(installed, 'package.json'), 'utf8'));
     for (const [type, file] of Object.entries(section.nodes)) {

@@ -2,9 +2,8 @@
 // Whether the interface that the uplink uses lets urgent packets go first.
 
 const os = require('node:os');
-const { checkChange } = require('./check');
+const { judge } = require('./judge');
 const { look } = require('./look');
-const { DEFAULT_DIRECTORY } = require('./state');
 
 /** Of the whole check; it is repeated, and must not pile up. */
 const LIMIT_MS = 2000;
@@ -68,7 +67,7 @@ async function lookAt(localAddress) {
     // A session to a broker on this machine has one of its own addresses, but that goes through lo, too.
     if (found.internal) return { interface: 'lo', ok: true, kind: 'none', reason: 'loopback', bands: [] };
     name = found.name;
-    const { ok, kind, reason, bands } = checkChange(await look(name, LIMIT_MS), DEFAULT_DIRECTORY);
+    const { ok, kind, reason, bands } = judge(await look(name, LIMIT_MS));
     return { interface: name, ok, kind, reason, bands };
   } catch (error) {
     return none(name, /** @type {Error} */ (error).message);

@@ -71,7 +71,9 @@ function warningsOf(scheme, wish, { link, qdiscs }) {
     );
   }
   if (scheme === 'htb' && capabilities.meta !== 'yes' && capabilities.bpf === 'no') {
-    warnings.push('This kernel lets no filter see SO_PRIORITY here: only DSCP leads to bands.');
+    warnings.push(
+      'No filter can see SO_PRIORITY here (the kernel has none, or it needs root): only DSCP leads to bands.'
+    );
   }
   if (scheme !== 'htb') {
     warnings.push('Strict bands: urgent traffic that fills the line starves the others for as long.');

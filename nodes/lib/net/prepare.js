@@ -13,8 +13,8 @@ const { usage } = require('./border');
 /** @param {Options} options @returns {Promise<string>} */
 const interfaceOf = async (options) => options.interface || (await defaultInterface());
 
-/** Written by apply, for tc to load. @param {string} stateDir */
-const objectFile = (stateDir) => path.join(stateDir, 'classifier.o');
+/** Written by apply, for tc to load. @param {string} stateDir @param {string} name of the interface */
+const objectFile = (stateDir, name) => path.join(stateDir, `${name}.o`);
 
 /** @param {Options} options @returns {Promise<Prepared>} */
 async function prepare(options) {
@@ -27,7 +27,7 @@ async function prepare(options) {
     rate: options.rate,
     share: options.share,
     mtu: facts.link.mtu,
-    object: objectFile(options.stateDir),
+    object: objectFile(options.stateDir, name),
     capabilities
   };
   return { facts, plan: makePlan(options.scheme, wish, facts), wish, how };

@@ -14,6 +14,7 @@ const { run } = require('./run');
 /** @typedef {{ capabilities: Capabilities, how: string }} Probed `how` it was found out, in words */
 
 // [capabilities(7)]
+const CAP_DAC_OVERRIDE = 1n;
 const CAP_NET_ADMIN = 12n;
 const CAP_SYS_ADMIN = 21n;
 const CAP_BPF = 39n;
@@ -90,9 +91,11 @@ async function probe() {
 
 /** What the kernel has but would not let this process use. @param {Capabilities} capabilities @returns {Capabilities} */
 function restrict(capabilities) {
-  // CAP_NET_ADMIN alone loads no eBPF. Without it this is a plan of what root will do.
-  if (!mayChangeNetwork() || hasCapability(CAP_BPF, CAP_SYS_ADMIN)) return capabilities;
-  return { ...capabilities, bpf: 'no' };
+  // Without the right to change anything this is a plan of what root will do.
+  if (!mayChangeNetwork()) return capabilities;
+  // CAP_NET_ADMIN alone loads no eBPF, and tc wants to make folders in /sys/fs/bpf for it, which is root's.
+  const mayWrite = process.geteuid?.() === 0 || hasCapability(CAP_DAC_OVERRIDE);
+  return mayWrite && hasCapability(CAP_BPF, CAP_SYS_ADMIN) ? capabilities : { ...capabilities, bpf: 'no' };
 }
 
 module.exports = { probe, mayChangeNetwork };

@@ -52,7 +52,12 @@ function complaint({ code, stderr }) {
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('We have an error talking to the kernel'));
-  return lines.length > 0 ? lines.join(' ').replace(/^Error: /, '') : `exit code ${code}`;
+  return lines.length > 0
+    ? lines
+        .join(' ')
+        .replace(/^Error: /, '')
+        .replace(/\.$/, '')
+    : `exit code ${code}`;
 }
 
 module.exports = { run, complaint };

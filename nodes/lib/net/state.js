@@ -56,7 +56,8 @@ function readState(directory, name) {
     text = fs.readFileSync(file, 'utf8');
   } catch (error) {
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
-    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    // A folder that others may not read: whoever may change anything can read it.
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES') return null;
     throw new Trouble(`${file} cannot be read: ${message}`, EXIT.CANNOT);
   }
   try {
@@ -103,6 +104,15 @@ function removeState(directory, name) {
   fs.rmSync(fileOf(directory, name), { force: true });
 }
 
+/** @param {string} file @returns {string} '' when it is gone */
+function readText(file) {
+  try {
+    return fs.readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
 /** @param {number} pid */
 function isAlive(pid) {
   try {
@@ -113,24 +123,33 @@ function isAlive(pid) {
   }
 }
 
+/** Whether it was there for the taking. A link appears with its content, unlike a file. @param {string} file */
+function takeLock(file) {
+  const draft = `${file}.${process.pid}`;
+  fs.writeFileSync(draft, String(process.pid));
+  try {
+    fs.linkSync(draft, file);
+    return true;
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST') throw error;
+    return false;
+  } finally {
+    fs.rmSync(draft);
+  }
+}
+
 /** One at a time changes an interface. @template T @param {string} directory @param {string} name @param {() => Promise<T>} body @returns {Promise<T>} */
 async function locked(directory, name, body) {
   const file = path.join(directory, `${name}.lock`);
-  for (;;) {
-    try {
-      fs.writeFileSync(file, String(process.pid), { flag: 'wx' });
-      break;
-    } catch (error) {
-      if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST') throw error;
-      const owner = Number(fs.readFileSync(file, 'utf8'));
-      if (owner > 0 && isAlive(owner)) {
-        throw new Trouble(
-          `Another seganet-net (process ${owner}) changes '${name}' now. Try again.`,
-          EXIT.CANNOT
-        );
-      }
-      fs.rmSync(file, { force: true });
+  while (!takeLock(file)) {
+    const owner = Number(readText(file));
+    if (owner > 0 && isAlive(owner)) {
+      throw new Trouble(
+        `Another seganet-net (process ${owner}) changes '${name}' now. Try again.`,
+        EXIT.CANNOT
+      );
     }
+    fs.rmSync(file, { force: true });
   }
   try {
     return await body();

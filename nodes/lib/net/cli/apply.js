@@ -4,6 +4,7 @@ const fs = require('node:fs');
 const { applyChange } = require('../apply');
 const { checkChange } = require('../check');
 const { classifierObject } = require('../classifier');
+const { look } = require('../look');
 const { prepare } = require('../prepare');
 const { makeDirectory, locked, writeWhole } = require('../state');
 const { EXIT } = require('../trouble');
@@ -14,15 +15,17 @@ const { stepLines, stepsAsJson, summary } = require('./show');
 async function apply(options, output) {
   needRights('apply');
   const prepared = await prepare(options);
-  const { facts, plan, wish } = prepared;
+  const { plan, wish } = prepared;
   const { scheme, steps, warnings } = plan;
-  const { name } = facts.link;
+  const { name } = prepared.facts.link;
   const directory = options.stateDir;
   makeDirectory(directory);
   const applied = await locked(directory, name, async () => {
     // Also for the way back to an earlier set-up.
     writeWhole(wish.object, classifierObject());
     try {
+      // Again: another may have changed it before the lock was had.
+      const facts = await look(name);
       return await applyChange({ facts, scheme, steps, wish, directory, force: options.force });
     } finally {
       fs.rmSync(wish.object, { force: true });

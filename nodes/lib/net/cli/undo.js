@@ -13,10 +13,9 @@ const { stepLines, stepsAsJson } = require('./show');
 async function undo(options, output) {
   needRights('undo');
   const name = await interfaceOf(options);
-  const facts = await look(name);
   makeDirectory(options.stateDir);
-  const { done, left, state } = await locked(options.stateDir, name, () =>
-    undoChange(facts, options.stateDir, options.force)
+  const { done, left, state } = await locked(options.stateDir, name, async () =>
+    undoChange(await look(name), options.stateDir, options.force)
   );
   const lost =
     state && left === '' && !comesBack(state.before) ? `${state.before.kind} ${state.before.handle}` : '';
