@@ -31,8 +31,9 @@ const isInside = () => Boolean(process.env[mark]);
 function runInside() {
   const why = obstacle();
   if (why) fail(why);
-  // sysfs shows the interfaces of the namespace in which it was mounted.
-  const prepare = 'mount -t sysfs sysfs /sys && ip link set lo up && exec "$@"';
+  // sysfs shows the interfaces of the namespace in which it was mounted. tc loads eBPF programs through the one below it.
+  const mounts = 'mount -t sysfs sysfs /sys && { mount -t bpf bpf /sys/fs/bpf 2>/dev/null || true; }';
+  const prepare = `${mounts} && ip link set lo up && exec "$@"`;
   const self = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   const child = spawn(
     'setpriv',
@@ -80,6 +81,11 @@ class LinkedNetworks {
     const [nsenter, ...enter] = this.inCloud;
     /** @param {string} command @param {string[]} args */
     const atCloud = (command, ...args) => run(nsenter, [...enter, command, ...args]);
+    // Its neighbour discovery goes out with priority 7.
+    const quiet = '/proc/sys/net/ipv6/conf/default/disable_ipv6';
+    const silence = `[ ! -e ${quiet} ] || echo 1 > ${quiet}`;
+    run('/bin/sh', ['-c', silence]);
+    atCloud('/bin/sh', '-c', silence);
     run('ip', ['link', 'add', near, 'type', 'veth', 'peer', 'name', 'down0', 'netns', `${this.holder.pid}`]);
     run('ip', ['addr', 'add', `${here}/30`, 'dev', near]);
     run('ip', ['link', 'set', near, 'up']);
@@ -125,6 +131,7 @@ async function withNetworks(congestion, closeRest, body) {
       process.exitCode = signal === 'SIGINT' ? 130 : 143;
       closeRest()
         .then(() => network.close())
+        .catch((error) => console.error(error))
         .finally(() => process.exit());
     });
   }

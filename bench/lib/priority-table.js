@@ -69,7 +69,7 @@ const columns = (qdisc, bulk) => [
   ['sent with priority 6,7 / 0,4 / others MB', (runs) => megabytes(runs, ['band0', 'band1', 'band2'])],
   ...(qdisc === 'htb'
     ? /** @type {[string, (runs: Run[]) => string][]} */ ([
-        ['htb 1:10 / 1:20 MB', (runs) => megabytes(runs, ['1:10', '1:20'])]
+        ['htb 1:10 / 1:20 / 1:30 MB', (runs) => megabytes(runs, ['1:10', '1:20', '1:30'])]
       ])
     : []),
   ['late sends', (runs) => sum(runs, (run) => ofLoads(run, 'late'))],

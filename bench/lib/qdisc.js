@@ -1,7 +1,11 @@
 'use strict';
 // How the gateway's end of the cable is shaped, and what went through each of its bands.
 
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
 const { haveTool } = require('../../test/tools');
+const { htbByHand } = require('./htb-by-hand');
 const { run } = require('./netns');
 
 const table = 'seganet_bench';
@@ -28,44 +32,26 @@ function tbf(dev, rate) {
   run('tc', ['qdisc', 'add', 'dev', dev, ...child, 'pfifo_fast']);
 }
 
-/** Part of the link that htb keeps for what is not urgent. */
+const seganetNet = path.join(__dirname, '..', '..', 'nodes', 'lib', 'net', 'cli.js');
+
+/** Part of the link that htb keeps for each band that is not urgent. */
 const htbReserve = 0.1;
 
 /**
- * Two classes that borrow from each other: the urgent one (DSCP EF) goes first, the other has its reserve.
+ * As a user sets it up: three classes that borrow from each other, by the socket's priority and DSCP.
  * @param {string} dev @param {number} rate bit/s
  */
 function htb(dev, rate) {
-  /** @param {string} parent @param {string} id @param {number} share @param {string[]} more */
-  const add = (parent, id, share, ...more) => {
-    const rates = ['rate', `${Math.round(rate * share)}bit`, 'ceil', `${rate}bit`];
-    const buckets = 'burst 3028 cburst 3028 quantum 1514'.split(' ');
-    run('tc', [
-      'class',
-      'add',
-      'dev',
-      dev,
-      'parent',
-      parent,
-      'classid',
-      id,
-      'htb',
-      ...rates,
-      ...buckets,
-      ...more
-    ]);
-  };
-  // It counts a packet of many segments as one.
-  run('ip', ['link', 'set', dev, 'gso_max_segs', '1']);
-  run('tc', ['qdisc', 'add', 'dev', dev, 'root', 'handle', '1:', 'htb', 'default', '20']);
-  add('1:', '1:1', 1);
-  add('1:1', '1:10', 1 - htbReserve, 'prio', '0');
-  add('1:1', '1:20', htbReserve, 'prio', '1');
-  for (const id of ['10', '20']) {
-    run('tc', ['qdisc', 'add', 'dev', dev, 'parent', `1:${id}`, 'handle', `${id}:`, 'pfifo', 'limit', '100']);
+  if (!fs.existsSync(seganetNet)) return htbByHand(dev, rate, htbReserve);
+  // What it keeps for its undo goes away with the namespace.
+  const state = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-net-'));
+  const wish = ['--interface', dev, '--rate', `${rate / 1000}kbit`, '--share', `${htbReserve * 100}`];
+  const how = ['--scheme', 'htb', '--force', '--state-dir', state];
+  try {
+    run(process.execPath, [seganetNet, 'apply', ...wish, ...how]);
+  } finally {
+    fs.rmSync(state, { recursive: true, force: true });
   }
-  const match = 'prio 1 u32 match ip dsfield 0xb8 0xfc flowid 1:10'.split(' ');
-  run('tc', ['filter', 'add', 'dev', dev, 'parent', '1:', 'protocol', 'ip', ...match]);
 }
 
 /** @type {Record<string, (dev: string, rate: number) => void>} */

@@ -125,7 +125,7 @@ PushResult Engine::Push(uint32_t stage, const Record& record, bool assign_seq) {
   }
   // By the class that it has here: a stage on its way may make it more urgent, but memory kept for
   // class 1 is not for what only may become so.
-  if (budget_.full(record.record_class)) return PushResult::kFull;
+  if (throttle_.MayGoOn(record.record_class) != Throttle::Verdict::kGoOn) return PushResult::kFull;
   Worker& owner = *workers_[WorkerOf(record.device)];
   return owner.Push(stage, record, assign_seq) ? PushResult::kOk : PushResult::kFull;
 }
