@@ -49,7 +49,13 @@ const counts = [
   ['delivered', ({ arrived }) => arrived.unique],
   ['lost', ({ verdict }) => verdict?.lost ?? '–'],
   ['dup', ({ arrived }) => arrived.duplicates],
-  ['dropped', ({ drops }) => Object.entries(drops).map((pair) => pair.join(' ')).join(', ') || 0], // prettier-ignore
+  [
+    'dropped',
+    ({ drops }) =>
+      Object.entries(drops)
+        .map((pair) => pair.join(' '))
+        .join(', ') || 0
+  ],
   ['late sends', (run) => sum(run, 'late')],
   ['never sent', (run) => sum(run, 'unsent')],
   ['most records in memory', (run) => most(run, 'held')],
@@ -98,8 +104,11 @@ function read() {
     },
     texts: {
       loads: ['120,300', 'percent of the capacity, comma-separated, each above 50'],
-      surge: ['leave', 'leave | keep: what the devices that make the load too high do with what they could not send']
-    } // prettier-ignore
+      surge: [
+        'leave',
+        'leave | keep: what the devices that make the load too high do with what they could not send'
+      ]
+    }
   });
   const loads = own.loads.split(',').map(Number);
   if (!loads.every((/** @type {number} */ load) => load > 50 && load <= 10000)) {
@@ -148,7 +157,9 @@ async function runAll({ profile, repeat, out, own, loads, plan }, shortage) {
     for (const load of loads) {
       const done = await runLoad(profile, shortage, plan, capacity, load / 100);
       runs.push({ ...done, round, capacity });
-      console.error(`round ${round + 1}/${repeat} ${load} %: class 1 p99 ${fixed(done.summary.overload.class1.p99, 1)} ms, lost ${done.verdict?.lost}`); // prettier-ignore
+      console.error(
+        `round ${round + 1}/${repeat} ${load} %: class 1 p99 ${fixed(done.summary.overload.class1.p99, 1)} ms, lost ${done.verdict?.lost}`
+      );
     }
   }
   const told = capacities.map(
