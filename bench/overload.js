@@ -16,7 +16,8 @@ half of the capacity is offered for --before s, that many percent of it for --se
 Latency counts from the time at which a device meant to send, in the stretch in which it meant to. What is never
 sent has none: with --surge leave the devices that made the load too high go away at its end with what they still
 had ('never sent'); with --surge keep they send it late, and the load does not fall before that is done.
-Recovered: the first second from which on the p99 of class 3, live, is within twice that of a second before (or --bound-ms).`;
+Recovered: the first second from which on the p99 of class 3, live, is within twice that of a second before (or --bound-ms).
+--devices are those of class 3; --rate, --alarm-every and --datatype say nothing here.`;
 
 /** @typedef {import('./lib/overload-run').OverloadRun & {round: number, capacity: number}} Run */
 
