@@ -15,7 +15,8 @@ The same load with batches sealed by their limits alone (SEGANET_BATCH_FLUSH=lim
 1,000 ms) and with batches sealed as soon as the uplink has room (adaptive). A relay between gateway and cloud
 counts TLS records, bytes and TCP segments; it listens like an Ethernet (segments of 1,460 bytes), and its
 delay is in every latency. With less than 50 devices the limits do not batch at all.
-Bytes: those of the TLS stream; 'IP bytes' has the IP and TCP headers of every segment, of acknowledgements too.`;
+Bytes: those of the TLS stream; 'IP bytes' has the IP and TCP headers of every segment, of acknowledgements too.
+--cells instead of --devices and --rate.`;
 
 /** @type {Record<string, Record<string, string>>} */
 const variants = {

@@ -16,9 +16,8 @@ half of the capacity is offered for --before s, that many percent of it for --se
 Latency counts from the time at which a device meant to send, in the stretch in which it meant to. What is never
 sent has none: with --surge leave the devices that made the load too high go away at its end with what they still
 had ('never sent'); with --surge keep they send it late, and the load does not fall before that is done.
-Recovered: the first second from which on the p99 of class 3, live, is within twice that of a second before (or --bound-ms).`;
-
-const NEARLY = 0.9; // of the quota must be used, else something else is the limit
+Recovered: the first second from which on the p99 of class 3, live, is within twice that of a second before (or --bound-ms).
+--devices are those of class 3; --rate, --alarm-every and --datatype say nothing here.`;
 
 /** @typedef {import('./lib/overload-run').OverloadRun & {round: number, capacity: number}} Run */
 
@@ -40,7 +39,7 @@ const columns = [
   ['class 3 after', ({ summary }) => three(summary.after.class3)],
   ['recovered after s', ({ summary }) => fixed(summary.recoveryS)],
   ['bound ms', ({ summary }) => fixed(summary.boundMs)],
-  ['still owed at the fall, and the least time for it s', owed]
+  ['waited at the fall, and the least time for it s', owedAtFall]
 ];
 
 /** @type {[string, (run: Run) => string | number][]} */
@@ -51,7 +50,13 @@ const counts = [
   ['delivered', ({ arrived }) => arrived.unique],
   ['lost', ({ verdict }) => verdict?.lost ?? '–'],
   ['dup', ({ arrived }) => arrived.duplicates],
-  ['dropped', ({ drops }) => Object.entries(drops).map((pair) => pair.join(' ')).join(', ') || 0], // prettier-ignore
+  [
+    'dropped',
+    ({ drops }) =>
+      Object.entries(drops)
+        .map((pair) => pair.join(' '))
+        .join(', ') || 0
+  ],
   ['late sends', (run) => sum(run, 'late')],
   ['never sent', (run) => sum(run, 'unsent')],
   ['most records in memory', (run) => most(run, 'held')],
@@ -60,19 +65,22 @@ const counts = [
   ['devices not read s', ({ watched }) => watched.filter(({ slowed }) => slowed).length],
   ['RSS MB', (run) => most(run, 'rssMB')],
   ['cores used', ({ cores }) => fixed(cores, 3)],
-  ['throttled % of the time', throttled],
   ['clean end', ({ cleanEnd }) => (cleanEnd ? 'yes' : 'NO')]
 ];
 
-/** What the even load's devices had in hand at the fall: with half of the capacity free it takes at least so long. @param {Run} run */
-function owed({ atFall, capacity }) {
-  return `${atFall} (${fixed(atFall / (capacity * (1 - LOW)), 1)})`;
+/** What waited at the devices and in the gateway: with half of the capacity free it takes at least so long. @param {Run} run */
+function owedAtFall({ owed, capacity }) {
+  return `${owed} (${fixed(owed / (capacity * (1 - LOW)), 1)})`;
 }
 
-/** @param {Run} run */
-function throttled({ short, times }) {
-  return fixed((short.throttledMs / (times.fallMs - times.surgeMs)) * 100);
-}
+/**
+ * @param {import('./lib/overload-run').Shortage} shortage
+ * @returns {[string, (run: Run) => string]}
+ */
+const feltColumn = (shortage) => [
+  shortage.title,
+  ({ short, times }) => fixed(shortage.felt(short, times.fallMs - times.surgeMs))
+];
 
 /** @param {Run[]} runs @param {[string, (run: Run) => string | number][]} shown */
 const tableOf = (runs, shown) =>
@@ -97,8 +105,11 @@ function read() {
     },
     texts: {
       loads: ['120,300', 'percent of the capacity, comma-separated, each above 50'],
-      surge: ['leave', 'leave | keep: what the devices that make the load too high do with what they could not send']
-    } // prettier-ignore
+      surge: [
+        'leave',
+        'leave | keep: what the devices that make the load too high do with what they could not send'
+      ]
+    }
   });
   const loads = own.loads.split(',').map(Number);
   if (!loads.every((/** @type {number} */ load) => load > 50 && load <= 10000)) {
@@ -117,10 +128,10 @@ function read() {
     leave: own.surge === 'leave',
     boundMs: own['bound-ms']
   };
-  return { profile: { ...profile, statistics: true }, repeat, out, own, loads, plan };
+  return { profile: { ...profile, statistics: true, drain: 300 }, repeat, out, own, loads, plan };
 }
 
-/** @param {ReturnType<typeof read>} options @param {SlowCpu} shortage */
+/** @param {ReturnType<typeof read>} options @param {import('./lib/overload-run').Shortage} shortage */
 async function runAll({ profile, repeat, out, own, loads, plan }, shortage) {
   const facts = {
     ...conditions(profile, repeat),
@@ -142,23 +153,21 @@ async function runAll({ profile, repeat, out, own, loads, plan }, shortage) {
     console.error(
       `round ${round + 1}/${repeat} capacity: ${capacity} records/s, ${fixed(found.cores, 3)} cores`
     );
-    if (found.cores < own.cpu * NEARLY) {
-      console.error(
-        `Of ${own.cpu} cores only so much was used: generator, cloud or sink are the limit. Try less --cpu.`
-      );
-    }
+    if (shortage.doubt(found)) console.error(shortage.doubt(found));
     if (!(capacity * LOW > plan.alarmRate)) throw new Error('the capacity is too small for these alarms');
     for (const load of loads) {
       const done = await runLoad(profile, shortage, plan, capacity, load / 100);
       runs.push({ ...done, round, capacity });
-      console.error(`round ${round + 1}/${repeat} ${load} %: class 1 p99 ${fixed(done.summary.overload.class1.p99, 1)} ms, lost ${done.verdict?.lost}`); // prettier-ignore
+      console.error(
+        `round ${round + 1}/${repeat} ${load} %: class 1 p99 ${fixed(done.summary.overload.class1.p99, 1)} ms, lost ${done.verdict?.lost}`
+      );
     }
   }
   const told = capacities.map(
     ({ perSecond, cores }) => `${perSecond} records/s with ${fixed(cores, 3)} cores`
   );
   console.log(list({ ...facts, capacity: told.join(', ') }));
-  console.log(`\n${tableOf(runs, columns)}\n\n${tableOf(runs, counts)}`);
+  console.log(`\n${tableOf(runs, columns)}\n\n${tableOf(runs, [...counts, feltColumn(shortage)])}`);
   for (const { load, summary } of runs) {
     const p99s = summary.p99s.map((p99) => fixed(p99)).join(' ');
     console.log(`\n${fixed(load * 100)} %: p99 of class 3, live, by second after the fall, ms: ${p99s}`);
@@ -167,15 +176,18 @@ async function runAll({ profile, repeat, out, own, loads, plan }, shortage) {
   process.exitCode = runs.every(({ verdict }) => verdict?.lost === 0) ? 0 : 1;
 }
 
-async function main() {
-  const options = read();
-  /** @type {SlowCpu} */
-  let shortage;
+/** @param {Record<string, any>} own */
+function makeShortage(own) {
   try {
-    shortage = new SlowCpu(options.own.cpu, options.own['period-ms']);
+    return new SlowCpu(own.cpu, own['period-ms']);
   } catch (error) {
     return fail(/** @type {Error} */ (error).message);
   }
+}
+
+async function main() {
+  const options = read();
+  const shortage = makeShortage(options.own);
   try {
     await runAll(options, shortage);
   } finally {

@@ -28,6 +28,18 @@ function findController(mountinfo) {
   return unified;
 }
 
+/** Groups of commands that were killed. @param {string} root */
+function removeStale(root) {
+  for (const name of fs.readdirSync(root)) {
+    const [, pid] = name.match(/^seganet-bench-(\d+)-\d+$/) ?? [];
+    try {
+      if (pid && !fs.existsSync(`/proc/${pid}`)) fs.rmdirSync(path.join(root, name));
+    } catch {
+      // something still runs in it
+    }
+  }
+}
+
 /** @typedef {{periods: number, throttled: number, throttledMs: number}} CpuStat */
 
 class CpuLimit {
@@ -49,6 +61,7 @@ class CpuLimit {
     const folder = path.join(found.root, `seganet-bench-${process.pid}-${made++}`);
     const limit = new CpuLimit(found.version, folder, periodMs * 1000);
     try {
+      removeStale(found.root);
       // [Documentation/admin-guide/cgroup-v2.rst] A group has what its parent hands on.
       if (found.version === 2) fs.writeFileSync(path.join(found.root, 'cgroup.subtree_control'), '+cpu');
       fs.mkdirSync(folder);

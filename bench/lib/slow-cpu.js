@@ -3,7 +3,14 @@
 
 const { CpuLimit } = require('./cpu-limit');
 
+const NEARLY = 0.9;
+
 class SlowCpu {
+  /** What a percentage of felt() means. */
+  title = 'throttled % of the time';
+  /** Of the stage, beside the ordinary. @type {Partial<import('./measure').Profile>} */
+  profile = {};
+
   /** @param {number} cores @param {number} periodMs */
   constructor(cores, periodMs) {
     this.cores = cores;
@@ -24,6 +31,18 @@ class SlowCpu {
   stat() {
     const { periods, throttled, throttledMs } = this.limit.stat();
     return { periods, throttled, throttledMs };
+  }
+
+  /** @param {Record<string, number>} short what stat() has counted in a time @param {number} ms its length */
+  felt({ throttledMs }, ms) {
+    return (throttledMs / ms) * 100;
+  }
+
+  /** A capacity that is not the quota's would show nothing. @param {{cores: number}} found */
+  doubt({ cores }) {
+    return cores < this.cores * NEARLY
+      ? `Of ${this.cores} cores only ${cores.toFixed(3)} were used: generator, cloud or sink are the limit. Try less --cpu.`
+      : '';
   }
 
   remove() {

@@ -70,6 +70,16 @@ limited.describe('a CPU limit', () => {
     expect(fs.existsSync(limit.folder)).toBe(false);
   });
 
+  test('the group of a command that was killed is removed by the next', async () => {
+    const limit = CpuLimit.make(10);
+    const stale = limit.folder.replace(/-\d+-\d+$/, '-99999999-0'); // no process can have this number
+    fs.mkdirSync(stale);
+    const next = CpuLimit.make(10);
+    expect(fs.existsSync(stale)).toBe(false);
+    expect(fs.existsSync(limit.folder)).toBe(true);
+    await Promise.all([limit.remove(), next.remove()]);
+  });
+
   test('less than the kernel can do is refused', async () => {
     const limit = CpuLimit.make(10);
     try {
