@@ -1,15 +1,19 @@
 'use strict';
-// More load than the gateway's share of a processor can do: what becomes of the alarms, of the rest, and of the time after it.
+// More load than the gateway's share of a processor, or its link, can do: what becomes of the alarms, of the rest, and of the time after it.
 //   node bench/overload.js --help
 
 const { readOptions, fail } = require('./lib/options');
 const { measureCapacity, runLoad, LOW } = require('./lib/overload-run');
+const { isInside, runInside } = require('./lib/netns');
+const { bitsPerSecond } = require('./lib/qdisc');
 const { SlowCpu } = require('./lib/slow-cpu');
+const { SlowLink } = require('./lib/slow-link');
 const { conditions, markdown, list, save, fixed } = require('./lib/report');
 
 const intro = `Usage: node bench/overload.js [options]                                    (needs root)
 
-The gateway gets a part of one core (a control group's quota; generators, cloud and sink are outside of it).
+The gateway gets a part of one core (a control group's quota; generators, cloud and sink are outside of it), or,
+with --link, all of its cores and a slow link to the cloud (two network namespaces, tbf and pfifo_fast).
 First its capacity is measured: what arrives a second while devices have far more. Then, for each of --loads,
 half of the capacity is offered for --before s, that many percent of it for --seconds s, and half again for
 --after s. Alarms (class 1) come all the time from devices of their own, at a small constant rate.
@@ -104,6 +108,7 @@ function read() {
       'bound-ms': ['50', 0, 60000, 'p99 of class 3 that counts as recovered in any case']
     },
     texts: {
+      link: ['', 'a link so slow instead of a slow processor, such as 2mbit'],
       loads: ['120,300', 'percent of the capacity, comma-separated, each above 50'],
       surge: [
         'leave',
@@ -114,6 +119,10 @@ function read() {
   const loads = own.loads.split(',').map(Number);
   if (!loads.every((/** @type {number} */ load) => load > 50 && load <= 10000)) {
     fail(`--loads must be percentages above 50, not '${own.loads}'`);
+  }
+  own.rate = own.link ? bitsPerSecond(own.link) : 0;
+  if (own.link && !(own.rate >= 64000 && own.rate <= 1e9)) {
+    fail(`--link must be from 64kbit to 1gbit, not '${own.link}'`);
   }
   if (!['leave', 'keep'].includes(own.surge)) fail(`--surge must be leave or keep, not '${own.surge}'`);
   if (profile.warmup >= own.before) fail('--warmup must be shorter than --before');
@@ -146,7 +155,7 @@ async function runAll({ profile, repeat, out, own, loads, plan }, shortage) {
     const found = await measureCapacity(profile, shortage, {
       devices: plan.devices,
       seconds: own['capacity-seconds'],
-      flood: own.flood
+      flood: own.rate ? Math.min(own.flood, own.rate / 100) : own.flood // ten times of what a link carries
     });
     const capacity = found.perSecond;
     capacities.push(found);
@@ -177,7 +186,8 @@ async function runAll({ profile, repeat, out, own, loads, plan }, shortage) {
 }
 
 /** @param {Record<string, any>} own */
-function makeShortage(own) {
+async function makeShortage(own) {
+  if (own.rate) return SlowLink.open(own.rate);
   try {
     return new SlowCpu(own.cpu, own['period-ms']);
   } catch (error) {
@@ -187,7 +197,8 @@ function makeShortage(own) {
 
 async function main() {
   const options = read();
-  const shortage = makeShortage(options.own);
+  if (options.own.rate && !isInside()) return runInside();
+  const shortage = await makeShortage(options.own);
   try {
     await runAll(options, shortage);
   } finally {

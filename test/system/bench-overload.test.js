@@ -5,6 +5,7 @@ const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { obstacle } = require('../../bench/lib/netns');
 const { answerTimes, blockingNodes, blocksIn } = require('../../bench/lib/loop-probe');
 const { describeOverload, recoverySecond } = require('../../bench/lib/overload-summary');
 const { dropsOf, steady } = require('../../bench/lib/overload-run');
@@ -210,5 +211,35 @@ withLimits.describe('too much load', () => {
     expect(run.cores).toBeLessThan(0.15);
     expect(run.summary.overload.class1.count).toBeGreaterThan(20);
     expect(saved.capacities[0].perSecond).toBeGreaterThan(20);
+  });
+});
+
+const why = obstacle();
+const withLinks = needs('mosquitto', 'c++', ...(why ? [`what a shaped link needs (${why})`] : []));
+withLinks.describe('too much load for a link', () => {
+  test('in short: the link is full, nothing is lost, and it ends', () => {
+    const { printed, saved } = bench('overload.js', [
+      ...[
+        '--link',
+        '500kbit',
+        '--loads',
+        '200',
+        '--seconds',
+        '3',
+        '--before',
+        '3',
+        '--after',
+        '3',
+        '--warmup',
+        '1'
+      ],
+      ...['--capacity-seconds', '5', '--devices', '20', '--alarm-devices', '5', '--alarm-rate', '10']
+    ]);
+    expect(printed).toContain('a link of 0.5 Mbit/s towards the cloud');
+    const [run] = saved.runs;
+    expect(run).toMatchObject({ verdict: { lost: 0 }, cleanEnd: true, arrived: { duplicates: 0 } });
+    expect(run.short.linkBytes).toBeGreaterThan(0.8 * 3 * 62500);
+    expect(run.short.linkBytes).toBeLessThan(1.2 * 3 * 62500);
+    expect(saved.capacities[0].perSecond).toBeGreaterThan(100);
   });
 });
