@@ -143,7 +143,7 @@ export interface ListenOptions {
 export declare const PushResult: Readonly<{
   /** The record is in the engine. */
   OK: 0;
-  /** The memory budget or the worker's ring is full: wait and push again. */
+  /** Memory has no room for its class, or the worker's ring is full: wait and push again. */
   FULL: 1;
   /** Device id empty or over 256 bytes, topic over 65,535 bytes or payload over maxPacketBytes. */
   TOO_LONG: 2;

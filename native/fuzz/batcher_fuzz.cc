@@ -104,10 +104,10 @@ void CheckHeld(const Model& model, const seganet::BatcherOptions& options,
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Input input(data, std::min<size_t>(size, 2000));
   seganet::BatcherOptions options;
-  options.mode = static_cast<BatchMode>(input.Byte() % 3);
-  const uint8_t flush = input.Byte();
-  options.flush = static_cast<BatchFlush>(flush % 2);
-  options.gap_us = flush / 2 * 100;
+  const uint8_t how = input.Byte();
+  options.mode = static_cast<BatchMode>(how % 3);
+  options.flush = static_cast<BatchFlush>(how / 3 % 2);
+  options.gap_us = how / 6 * 100;
   options.min_devices = input.Byte() % 20;
   options.max_bytes = 1 + input.Byte() * 4;
   options.max_delay_ms = 1 + input.Byte();

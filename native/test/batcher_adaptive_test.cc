@@ -253,6 +253,7 @@ TEST_F(AdaptiveBatcher, HasteComesBeforeT) {
 // within the largest m there was, and nothing waits without the session knowing.
 TEST_F(AdaptiveBatcher, KeepsItsPromisesOnRandomTraffic) {
   test::Random random;
+  appetite_.SetBatchBytes(kAllClasses, 4096);
   std::map<uint8_t, std::string> expected, got;
   int64_t now = 0;
   for (int i = 0; i < 20'000; ++i) {

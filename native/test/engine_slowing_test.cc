@@ -47,7 +47,7 @@ class Flood {
   bool fine_ = false;
 };
 
-class EngineClasses : public test::EngineTest {
+class EngineSlowing : public test::EngineTest {
  protected:
   // 1 MiB; devices named alarm… are of class 1, bulk… of class 4, others have no class.
   void StartTiny(int workers = 1) {
@@ -78,7 +78,7 @@ class EngineClasses : public test::EngineTest {
   }
 };
 
-TEST_F(EngineClasses, BulkWaitsWhileAlarmsAreRead) {
+TEST_F(EngineSlowing, BulkWaitsWhileAlarmsAreRead) {
   StartTiny();
   const uint16_t port = Listen();
   Flood bulk(port, "bulk-1");
@@ -106,7 +106,7 @@ TEST_F(EngineClasses, BulkWaitsWhileAlarmsAreRead) {
   EXPECT_TRUE(Until([&] { return DrainUplink() > 0; })) << "what the bulk device still had";
 }
 
-TEST_F(EngineClasses, AtTheEndAlarmsWaitTooAndAllGoOn) {
+TEST_F(EngineSlowing, AtTheEndAlarmsWaitTooAndAllGoOn) {
   StartTiny(2);
   const uint16_t port = Listen();
   Flood bulk(port, "bulk-1"), alarm(port, "alarm-1");
@@ -129,7 +129,7 @@ TEST_F(EngineClasses, AtTheEndAlarmsWaitTooAndAllGoOn) {
 }
 
 // Full and empty many times over while three classes flood: whoever is paused is read again.
-TEST_F(EngineClasses, NoWakeUpIsLost) {
+TEST_F(EngineSlowing, NoWakeUpIsLost) {
   StartTiny(2);
   const uint16_t port = Listen();
   std::vector<Flood> floods;
@@ -156,7 +156,7 @@ TEST_F(EngineClasses, NoWakeUpIsLost) {
   EXPECT_EQ(AllDropped(), 0u);
 }
 
-TEST_F(EngineClasses, PushAnswersFullByClass) {
+TEST_F(EngineSlowing, PushAnswersFullByClass) {
   StartTiny();
   const auto push = [this](uint8_t record_class) {
     return engine_.Push(kIngest, MakeRecord("js", "t", kPayload, record_class), true);
@@ -173,7 +173,7 @@ TEST_F(EngineClasses, PushAnswersFullByClass) {
   ASSERT_TRUE(Until([&] { return DrainUplink(), push(kBulk) == PushResult::kOk; }));
 }
 
-class EngineRegister : public EngineClasses {
+class EngineRegister : public EngineSlowing {
  protected:
   // The class that the next record of `device` gets.
   uint8_t ClassOf(DeviceClient* device) {
