@@ -56,8 +56,10 @@ describe('the figures', () => {
   });
 
   test('know what the weights and the reserve of a queue promise', () => {
-    expect(minima([2, 3, 4], 130)).toEqual({ 2: 80, 3: 40, 4: 10 });
-    expect(minima([2, 3, 4], 13, 100)).toEqual({ 2: 8, 3: 80, 4: 20 });
+    // 8:4:1, and 8:8:4 once all have aged.
+    expect(minima([2, 3, 4], 260)).toEqual({ 2: 104, 3: 80, 4: 20 });
+    // Kept for classes 3 and 4: 4:1 or 8:4. Class 1 and it leave nothing for class 2.
+    expect(minima([2, 3, 4], 13, 90)).toEqual({ 2: 0, 3: 60, 4: 18 });
   });
 
   test('make devices of one class each, with rules for the gateway', () => {
