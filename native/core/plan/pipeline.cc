@@ -233,10 +233,9 @@ int64_t Pipeline::NextDeadline() {
   int64_t first = kNever;
   for (const auto& stage : batchers_) {
     if (!stage) continue;
-    const std::vector<const Stage*>& uplinks = stage->stage().next;
-    const bool hurried = std::any_of(uplinks.begin(), uplinks.end(),
-                                     [](const Stage* uplink) { return uplink->lanes->hurried(); });
-    stage->batcher().SetHaste(hurried ? &context_.linger_us : nullptr);
+    ClassMask hurried = 0;
+    for (const Stage* uplink : stage->stage().next) hurried |= uplink->lanes->hurried_classes();
+    stage->batcher().SetHaste(&context_.linger_us, hurried);
     first = std::min(first, stage->batcher().NextDeadline());
   }
   return first;

@@ -94,8 +94,8 @@ void Batcher::Seal(Open* open, SealReason reason) {
 
 int64_t Batcher::DeadlineOf(const Open& open) const {
   int64_t delay_us = int64_t{options_.max_delay_ms} * 1000;
-  if (longest_us_ != nullptr)
-    delay_us = std::min(delay_us, (*longest_us_)[open.batch->record_class]);
+  const uint8_t c = open.batch->record_class;
+  if (hasty_ & MaskOf(c)) delay_us = std::min(delay_us, (*longest_us_)[c]);
   return open.batch->oldest_us + delay_us;
 }
 

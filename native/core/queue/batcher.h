@@ -83,9 +83,12 @@ class Batcher {
   // CLOCK_MONOTONIC of the first batch that falls due, kNever when none is open.
   int64_t NextDeadline() const;
 
-  // No batch stays open longer than this (by class, µs; null = no such limit), whatever t says: its
+  // No batch of these classes stays open longer than this (by class, µs), whatever t says: its
   // devices wait for the log.
-  void SetHaste(const std::array<int64_t, kClasses + 1>* longest_us) { longest_us_ = longest_us; }
+  void SetHaste(const std::array<int64_t, kClasses + 1>* longest_us, ClassMask classes) {
+    longest_us_ = longest_us;
+    hasty_ = classes;
+  }
 
   // Seals every open batch, most urgent class first.
   void Flush(SealReason reason);
@@ -112,6 +115,7 @@ class Batcher {
   Sink* const sink_;
   bool batching_ = false;
   const std::array<int64_t, kClasses + 1>* longest_us_ = nullptr;
+  ClassMask hasty_ = 0;
   std::vector<Appetite*> uplinks_;
   std::string encoded_;                  // the record at hand; kept for its memory
   std::array<Open, kClasses + 1> open_;  // index = class

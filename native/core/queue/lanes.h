@@ -129,10 +129,11 @@ class Lanes {
 
   // While this is true batches of the class, or of any, are written after the linger, so open ones
   // are sealed by then.
+  ClassMask hurried_classes() const { return hurried_.load(std::memory_order_relaxed); }
   bool hurried(uint8_t record_class) const {
-    return (hurried_.load(std::memory_order_relaxed) & MaskOf(record_class)) != 0;
+    return (hurried_classes() & MaskOf(record_class)) != 0;
   }
-  bool hurried() const { return hurried_.load(std::memory_order_relaxed) != 0; }
+  bool hurried() const { return hurried_classes() != 0; }
 
   std::array<int64_t, kClasses + 1> Unsaved();
 
