@@ -106,7 +106,10 @@ export type StageSpec = { id: number; next: number[]; messages: boolean } & (
        * m of its link or t; n plays no part, and maxBytes is the most that m gets.
        */
       flush?: 'limits' | 'adaptive';
-      /** Adaptive: a batch is open at least so long unless m is reached, ms; 0 = until the end of the wake-up. Default 5, 0..1000. */
+      /**
+       * Adaptive: the least time between two batches of a class on a worker unless m is reached, ms; the first after a pause leaves
+       * at the end of its wake-up. Default 5, 0..1000.
+       */
       gapMs?: number;
       /** Paper's n: no batching below this many connected devices; back off below 90 % of it. 0 = always batch. */
       minDevices: number;

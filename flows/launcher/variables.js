@@ -191,7 +191,7 @@ const VARIABLES = [
     name: 'SEGANET_BATCH_GAP_MS',
     initial: always('5'),
     check: checks.integer(0, 1000),
-    help: 'adaptive: a batch stays open at least so long.'
+    help: 'adaptive: least time between two batches of a class; the first after a pause goes at once.'
   },
   {
     name: 'SEGANET_WORKERS',

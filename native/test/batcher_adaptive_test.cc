@@ -54,19 +54,37 @@ TEST(AdaptiveBatcherOptions, HaveAGapOfOneSecondAtMost) {
   EXPECT_EQ(Validate(options).message(), "batch gap must be 0 to 1000 ms");
 }
 
-TEST_F(AdaptiveBatcher, AHungrySessionGetsWhatTheGapCollected) {
+TEST_F(AdaptiveBatcher, TheFirstOfAQuietClassWaitsForNobodyAndTheNextForTheGap) {
   appetite_.Hungry(kAllClasses);
   Add(1'000);
   batcher_.EndTurn(1'000);
+  ASSERT_EQ(count(), 1u);
+  EXPECT_EQ(last().reason, SealReason::kHungry);
+  Add(2'000);
+  batcher_.EndTurn(2'000);
   EXPECT_EQ(batcher_.NextDeadline(), 1'000 + kGapUs);
   Add(3'000);
   batcher_.EndTurn(5'999);
-  EXPECT_EQ(count(), 0u);
+  EXPECT_EQ(count(), 1u);
   batcher_.OnTime(6'000);
-  ASSERT_EQ(count(), 1u);
+  ASSERT_EQ(count(), 2u);
   EXPECT_EQ(last().record_count, 2u);
   EXPECT_EQ(last().reason, SealReason::kHungry);
   EXPECT_EQ(batcher_.NextDeadline(), kNever);
+  Add(6'000 + kGapUs, kNormal);
+  batcher_.EndTurn(6'000 + kGapUs);
+  EXPECT_EQ(count(), 3u) << "quiet for a gap";
+}
+
+TEST_F(AdaptiveBatcher, TheGapAlsoFollowsABatchThatWasFull) {
+  appetite_.Hungry(kAllClasses);
+  appetite_.SetBatchBytes(kAllClasses, kMinBatchBytes);
+  Add(0, kNormal, "\"" + std::string(kMinBatchBytes, 'x') + "\"");
+  ASSERT_EQ(count(), 1u);
+  Add(1'000);
+  batcher_.EndTurn(1'000);
+  EXPECT_EQ(count(), 1u);
+  EXPECT_EQ(batcher_.NextDeadline(), kGapUs);
 }
 
 TEST_F(AdaptiveBatcher, ABusySessionLetsBatchesGrowUntilT) {
@@ -130,9 +148,6 @@ TEST_F(AdaptiveBatcher, WhoeverBecomesHungryIsToldThatThereIsSomebodyToWake) {
   EXPECT_TRUE(appetite_.Hungry(MaskOf(kNormal)));
   EXPECT_FALSE(appetite_.Hungry(MaskOf(kNormal))) << "woken already";
   batcher_.EndTurn(1'000);
-  EXPECT_EQ(count(), 0u);
-  EXPECT_EQ(batcher_.NextDeadline(), kGapUs) << "the gap counts from its oldest record";
-  batcher_.EndTurn(kGapUs);
   EXPECT_EQ(count(), 1u);
 }
 
@@ -211,11 +226,14 @@ TEST_F(AdaptiveBatcher, OfSeveralUplinksAnyHungryOneSealsAndTheSmallestMCounts) 
 
 TEST_F(AdaptiveBatcher, MessagesAloneAreAlwaysWanted) {
   batcher_.SetAppetites({});
-  Add(0);
-  batcher_.EndTurn(0);
+  for (int i = 0; i < 2; ++i) {
+    Add(i);
+    batcher_.EndTurn(i);
+    EXPECT_EQ(count(), 1u);
+  }
   EXPECT_EQ(batcher_.NextDeadline(), kGapUs);
   batcher_.OnTime(kGapUs);
-  EXPECT_EQ(count(), 1u);
+  EXPECT_EQ(count(), 2u);
 }
 
 TEST_F(AdaptiveBatcher, WithoutAGapAWakeUpsRecordsLeaveTogether) {

@@ -84,6 +84,7 @@ void Batcher::Add(const Record& record, uint32_t devices) {
     Seal(&open, SealReason::kSingle);
   } else if (open.size >= max_bytes) {
     Seal(&open, SealReason::kBytes);
+    open.before_us = record.arrived_us;
   }
 }
 
@@ -101,7 +102,7 @@ int64_t Batcher::DeadlineOf(const Open& open) const {
 
 // When its gap ends and it leaves, as far as is known; kNever while no uplink wants it.
 int64_t Batcher::GapOf(const Open& open) const {
-  return adaptive() && !open.held ? open.batch->oldest_us + options_.gap_us : kNever;
+  return adaptive() && !open.held ? open.before_us + options_.gap_us : kNever;
 }
 
 int64_t Batcher::NextDeadline() const {
@@ -130,7 +131,9 @@ void Batcher::EndTurn(int64_t now_us) {
       wanted = IsWanted(record_class);  // see Appetite: one of the two sees the other
     }
     open.held = !wanted;
-    if (GapOf(open) <= now_us) Seal(&open, SealReason::kHungry);
+    if (GapOf(open) > now_us) continue;
+    Seal(&open, SealReason::kHungry);
+    open.before_us = now_us;
   }
 }
 

@@ -37,7 +37,7 @@ struct BatcherOptions {
   uint32_t max_bytes =
       1024;  // m: sealed before it would be larger (a larger record is a batch of its own)
   uint32_t max_delay_ms = 1000;  // t: sealed when its oldest record is this old
-  uint32_t gap_us = 5'000;  // kAdaptive: a batch is open so long, 0 = until the end of the wake-up
+  uint32_t gap_us = 5'000;  // kAdaptive: batches of a class leave so far apart, 0 = one a wake-up
   uint8_t immediate_class = kCritical;  // classes up to this one never wait
 
   bool operator==(const BatcherOptions&) const = default;
@@ -101,6 +101,8 @@ class Batcher {
     BatchPtr batch;
     size_t size = 0;
     bool held = false;  // no uplink wants it yet, so that the gap is not waited for
+    // When the one before it left. The first record after a quiet time is not delayed.
+    int64_t before_us = INT64_MIN / 2;
   };
 
   bool adaptive() const { return options_.flush == BatchFlush::kAdaptive; }
