@@ -184,6 +184,13 @@ class Feeder {
     return Math.max(this.source ? this.source.oldestMs() : -1, this.taken.oldestMs());
   }
 
+  /** The same, but for batches that the engine does not give out yet: they wait for their rate, or their turn, not for the broker. */
+  dueMs() {
+    const age = this.oldestMs();
+    const isAnyDue = age < 0 || this.taken.oldestMs() >= 0 || this.source?.best() !== 0;
+    return isAnyDue ? age : -1;
+  }
+
   /** Sends what there is room for, at most some ms. */
   pump() {
     const { suspect, link, quota, pulse } = this.sender;
