@@ -78,13 +78,14 @@ class Lanes {
   // one that got nothing for the aging time, else class 1, else by weights (queue/selection.h)
   // among all outlets: one that is too far ahead of a class that waits at another, connected outlet
   // is held, and the outlet is rung when that ends. Takes nobody's turn.
-  uint8_t Best(Outlet* outlet, int64_t now_us);
+  // `of`: as if only these waited.
+  uint8_t Best(Outlet* outlet, int64_t now_us, ClassMask of = kAllClasses);
   uint8_t BestBacklog(Outlet* outlet, int64_t now_us);
 
   // Shows the best batch to `copy` and counts it as in flight when that returns true.
   // Returns false when there is none or `copy` does not want it.
   bool Take(Outlet* outlet, int64_t now_us, const std::function<bool(const Batch&)>& copy,
-            bool backlog = false);
+            bool backlog = false, ClassMask of = kAllClasses);
 
   // The cloud acknowledged batch `id`, but for `refusal`. False: no such batch is in flight.
   bool Release(Outlet* outlet, uint64_t id, int64_t now_us, const Refusal& refusal = {});
@@ -156,8 +157,8 @@ class Lanes {
   int64_t WaitingSince(const Outlet& outlet, uint8_t record_class) const;
   ClassMask ContendersLocked(const Outlet& outlet, int64_t now_us) const;
   ClassMask HeldLocked(const Outlet& outlet, int64_t now_us) const;
-  uint8_t OverdueLocked(const Outlet& outlet, int64_t now_us) const;
-  uint8_t PickLocked(Outlet* outlet, int64_t now_us) const;
+  uint8_t OverdueLocked(const Outlet& outlet, ClassMask waiting, int64_t now_us) const;
+  uint8_t PickLocked(Outlet* outlet, ClassMask of, int64_t now_us) const;
   uint8_t PickBacklogLocked(Outlet* outlet, int64_t now_us) const;
   void RingHeldLocked(int64_t now_us);
   void RestoreLocked(BatchPtr batch);

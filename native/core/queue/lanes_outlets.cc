@@ -70,13 +70,13 @@ void Lanes::SetConnected(Outlet* outlet, bool connected, int64_t now_us) {
 }
 
 bool Lanes::Take(Outlet* outlet, int64_t now_us, const std::function<bool(const Batch&)>& copy,
-                 bool backlog) {
+                 bool backlog, ClassMask of) {
   Leaving leaving;
   bool taken = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     TidyLocked(outlet->classes, now_us, &leaving);
-    const uint8_t c = backlog ? PickBacklogLocked(outlet, now_us) : PickLocked(outlet, now_us);
+    const uint8_t c = backlog ? PickBacklogLocked(outlet, now_us) : PickLocked(outlet, of, now_us);
     Lane& lane = backlog ? backlog_[c] : ready_[c];
     taken = c != 0 && copy(*lane.front());
     if (taken) {

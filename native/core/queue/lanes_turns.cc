@@ -71,10 +71,9 @@ ClassMask Lanes::HeldLocked(const Outlet& outlet, int64_t now_us) const {
 }
 
 // The class that got nothing for the aging time, of several the one that waits longest; 0 = none.
-uint8_t Lanes::OverdueLocked(const Outlet& outlet, int64_t now_us) const {
+uint8_t Lanes::OverdueLocked(const Outlet& outlet, ClassMask waiting, int64_t now_us) const {
   const int64_t aging_us = context_.selection.aging_us;
   if (aging_us <= 0) return 0;
-  const ClassMask waiting = WaitingLocked(outlet, now_us);
   uint8_t overdue = 0;
   int64_t longest_us = aging_us - 1;
   for (uint8_t c = kHigh; c <= kClasses; ++c) {
@@ -87,10 +86,11 @@ uint8_t Lanes::OverdueLocked(const Outlet& outlet, int64_t now_us) const {
   return overdue;
 }
 
-uint8_t Lanes::PickLocked(Outlet* outlet, int64_t now_us) const {
-  if (const uint8_t overdue = OverdueLocked(*outlet, now_us); overdue != 0) return overdue;
+uint8_t Lanes::PickLocked(Outlet* outlet, ClassMask of, int64_t now_us) const {
+  const ClassMask waiting = WaitingLocked(*outlet, now_us) & of;
+  if (const uint8_t overdue = OverdueLocked(*outlet, waiting, now_us); overdue != 0) return overdue;
   outlet->held = HeldLocked(*outlet, now_us);
-  return live_.Best(WaitingLocked(*outlet, now_us) & ~outlet->held);
+  return live_.Best(waiting & ~outlet->held);
 }
 
 // What is held is live and goes before the backlog, which would take the same link.
@@ -107,20 +107,20 @@ void Lanes::RingHeldLocked(int64_t now_us) {
   for (const auto& outlet : outlets_) {
     if (outlet->held == 0) continue;
     const bool ended = (outlet->held & ~HeldLocked(*outlet, now_us)) != 0;
-    if (!ended && OverdueLocked(*outlet, now_us) == 0) continue;
+    if (!ended && OverdueLocked(*outlet, WaitingLocked(*outlet, now_us), now_us) == 0) continue;
     outlet->held = 0;
     outlet->bell->Ring();
   }
 }
 
-uint8_t Lanes::Best(Outlet* outlet, int64_t now_us) {
+uint8_t Lanes::Best(Outlet* outlet, int64_t now_us, ClassMask of) {
   Leaving leaving;
   uint8_t best = 0;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     TidyLocked(outlet->classes, now_us, &leaving);
     RingHeldLocked(now_us);
-    best = PickLocked(outlet, now_us);
+    best = PickLocked(outlet, of, now_us);
   }
   Settle(&leaving);
   return best;
