@@ -7,18 +7,20 @@ const { arrivalsOf } = require('./lib/by-class');
 const { readLinkOptions, linkConditions } = require('./lib/link-options');
 const { closeStages, measureLink } = require('./lib/link-run');
 const { isInside, runInside, withNetworks } = require('./lib/netns');
-const { htbReserve } = require('./lib/qdisc');
 const { fixed, list, markdown, save } = require('./lib/report');
 const { minima, progress, weights } = require('./lib/shares');
 const { wireBytes } = require('./lib/traffic');
 
 const others = [2, 3, 4];
 
+/** The engine's default: so long a class waits behind class 1 for one batch, of one record at least. */
+const agingS = 5;
+
 const intro = `Usage: node bench/starvation.js [options]
 
 First what the link carries is measured, with class 1 alone (each record a PUBLISH) and with class 3 alone (batches). Then class 1
 takes a part of it, and classes ${others.join(', ')} are each offered more than what is left. For each class and window: what arrived in
-the cloud, beside the least that the weights ${others.map((cls) => weights[cls]).join(':')} (of what class 1 leaves), aging and htb's reserve promise. Needs root.`;
+the cloud, beside the least that the weights ${others.map((cls) => weights[cls]).join(':')} of what class 1 leaves promise, or one batch in each aging time. Needs root.`;
 
 function read() {
   const options = readLinkOptions(intro, {
@@ -91,8 +93,7 @@ async function starve(network, options, qdisc) {
   );
   const { samples, fromMs, toMs } = result;
   const taken = arrivalsOf(samples, 1, fromMs, toMs).recordsPerS / urgentAlone;
-  const reserved = qdisc === 'htb' ? htbReserve * bulkAlone : 0;
-  const least = minima(others, Math.max(0, 1 - taken) * bulkAlone, reserved);
+  const least = minima(others, Math.max(0, 1 - taken) * bulkAlone, 1 / agingS);
   const classes = result.loads.map(({ class: cls, perSecond, sent, verdict }) => ({
     class: cls,
     offered: perSecond,

@@ -26,9 +26,12 @@ export interface EngineOptions extends LogOptions, ClassOptions {
 
 /** How the classes share the way to the cloud, and what each may have. Arrays by class, [0] unused. */
 export interface ClassOptions {
-  /** Share of what class 1 leaves, in bytes, where several classes wait for one session. [1] unused. Default [0, 0, 8, 4, 1 …], range 1..1000. */
+  /** Share of what class 1 leaves, in bytes, where several classes wait, whichever sessions serve them. [1] unused. Default [0, 0, 8, 4, 1 …], range 1..1000. */
   weights?: number[];
-  /** A class whose oldest batch has waited so long counts with the weight of the class above it, never with more than class 2's, ms. Default 5000, 0 = off, range 0..3600000. */
+  /**
+   * A class but 1 that waits and got nothing sent for so long is served once, before all else of its session, class 1 too, ms. So class 1
+   * waits for at most one batch of each other class of its session in that time. Default 5000, 0 = off, range 0..3600000.
+   */
   agingMs?: number;
   /** What has waited for longer, in memory or in the log, is dropped and counted (`expired`), s. What is in flight is not. 0 = never. */
   ttlS?: number[];
@@ -274,11 +277,15 @@ export declare class UplinkSource {
   constructor(token: number, uplink: number, onDoorbell: () => void, classes?: RecordClass[]);
   /** The session with the cloud is up or down: decides when batches are written. Down at first. */
   connected(up: boolean): void;
-  /** Class of the live batch that take() would take, 0 = none: class 1 strictly first, then by weights. Takes nobody's turn. */
-  best(): 0 | RecordClass;
+  /**
+   * Class of the live batch that take() would take, 0 = none: one that got nothing for agingMs, else class 1, else by weights among all
+   * sources of the uplink. A class that is ahead of one that waits at another connected source is held: it is not offered, and the
+   * doorbell rings when that ends. Takes nobody's turn. onlyCritical: as if nothing but class 1 waited.
+   */
+  best(onlyCritical?: boolean): 0 | RecordClass;
   /** The same of the batches that were read back from the log. */
   bestBacklog(): 0 | RecordClass;
-  /** Milliseconds until a class that waits for its rate alone may go on, -1 = none. Nothing rings then. */
+  /** Milliseconds until a class that waits for its rate alone, or is held, is to be looked at, -1 = none. Nothing may ring then. */
   retryMs(): number;
   /** The session is up, has room, and best() is 0: open adaptive batches are sealed as soon as they may be. */
   hungry(): void;
@@ -295,7 +302,7 @@ export declare class UplinkSource {
    *       u8 flags, u8 device length - 1, u16 topic length, u32 payload length (little endian), device, topic, payload.
    *       12 epoch · 13 sequence: with the class they name the batch for ever · 14 boolean: backlog · 15 age of its oldest record, ms
    */
-  take(into: Uint8Array, meta: Float64Array, backlog?: boolean): number;
+  take(into: Uint8Array, meta: Float64Array, backlog?: boolean, onlyCritical?: boolean): number;
   /**
    * The cloud acknowledged the batch, but for the records in `refused` (0-based; a line of an envelope is a record), which it
    * will never take: they become dead letters with code and reason, or are dropped (`refused`) where there is no log.

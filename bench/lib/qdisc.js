@@ -153,4 +153,4 @@ function bitsPerSecond(text) {
   return found ? Number(found[1]) * (factor[/** @type {'k'} */ (found[2]?.toLowerCase())] ?? 1) : NaN;
 }
 
-module.exports = { shape, shapes, readBands, difference, bitsPerSecond, htbReserve };
+module.exports = { shape, shapes, readBands, difference, bitsPerSecond };

@@ -6,30 +6,17 @@ const { arrivalsOf, windows } = require('./by-class');
 /** The engine's default weights: the share of what class 1 leaves. */
 const weights = [0, 0, 8, 4, 1, 1, 1, 1, 1];
 
-/** With all that wait older than the engine's aging: each class counts like the one above it, none like class 1. */
-const aged = weights.map((_, cls) => weights[Math.max(2, cls - 1)]);
-
 /**
- * Records a second by class, at least, whether they have aged or not: its weight's part of what class 1 leaves. Where the link's own
- * queue keeps a part for the second session (classes 3 and less urgent), they have at least their parts of that, and class 2, which
- * shares the first session with class 1, only what is left without it.
+ * Records a second by class, at least: its weight's part of what class 1 leaves, whichever session serves it and whatever the link's
+ * queue keeps for that; and never less than the one batch in each aging time that goes before class 1.
  * @param {number[]} classes that wait, none of them 1
  * @param {number} left records a second that class 1 leaves
- * @param {number} [reserved] records a second that the queue keeps for the second session
+ * @param {number} [overdue] records a second of a class that gets nothing else: one batch in each aging time
  * @returns {Record<number, number>}
  */
-function minima(classes, left, reserved = 0) {
-  const second = classes.filter((cls) => cls >= 3);
-  /** @param {number} cls @param {number[]} of @param {number[]} weight */
-  const part = (cls, of, weight) => weight[cls] / of.reduce((sum, each) => sum + weight[each], 0);
-  /** @param {number} cls @param {number[]} weight */
-  const least = (cls, weight) => {
-    const byWeight = left * part(cls, classes, weight);
-    return second.includes(cls)
-      ? Math.max(byWeight, reserved * part(cls, second, weight))
-      : Math.min(byWeight, Math.max(0, left - reserved));
-  };
-  return Object.fromEntries(classes.map((cls) => [cls, Math.min(least(cls, weights), least(cls, aged))]));
+function minima(classes, left, overdue = 0) {
+  const sum = classes.reduce((all, cls) => all + weights[cls], 0);
+  return Object.fromEntries(classes.map((cls) => [cls, Math.max((left * weights[cls]) / sum, overdue)]));
 }
 
 /**

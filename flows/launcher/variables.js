@@ -248,13 +248,13 @@ const VARIABLES = [
     name: 'SEGANET_CLASS_WEIGHTS',
     initial: always('0,8,4,1'),
     check: checks.weights,
-    help: 'Shares of classes 2, 3 … when several wait; 0 for class 1, which always goes first.'
+    help: 'Shares of classes 2, 3 … when several wait; 0 for class 1, which goes first.'
   },
   {
     name: 'SEGANET_AGING_MS',
     initial: always('5000'),
     check: checks.integer(0, 3600000),
-    help: 'A class that waits so long counts like the one above it; 0 = never.'
+    help: 'A class that got nothing for so long gets one batch before class 1; 0 = never.'
   },
   {
     name: 'SEGANET_CLASS_RATE',

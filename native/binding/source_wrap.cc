@@ -172,10 +172,16 @@ Napi::Value SourceWrap::OldestMs(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), oldest_us < 0 ? -1 : static_cast<double>(oldest_us) / 1000);
 }
 
+// What is not given is false.
+static ClassMask ReadOnlyCritical(Napi::Value only_critical) {
+  return only_critical.ToBoolean().Value() ? MaskOf(kCritical) : kAllClasses;
+}
+
 Napi::Value SourceWrap::Best(const Napi::CallbackInfo& info) {
   if (!lanes_) return Napi::Number::New(info.Env(), 0);
   bell_.Answer();
-  return Napi::Number::New(info.Env(), lanes_->Best(outlet_, MonotonicUs()));
+  return Napi::Number::New(info.Env(),
+                           lanes_->Best(outlet_, MonotonicUs(), ReadOnlyCritical(info[0])));
 }
 
 Napi::Value SourceWrap::Take(const Napi::CallbackInfo& info) {
@@ -207,7 +213,7 @@ Napi::Value SourceWrap::Take(const Napi::CallbackInfo& info) {
     result = static_cast<double>(size);
     return true;
   };
-  lanes_->Take(outlet_, now.mono_us, copy, info[2].ToBoolean().Value());
+  lanes_->Take(outlet_, now.mono_us, copy, info[2].ToBoolean().Value(), ReadOnlyCritical(info[3]));
   return Napi::Number::New(env, result);
 }
 

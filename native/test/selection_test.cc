@@ -11,8 +11,6 @@
 namespace seganet {
 namespace {
 
-constexpr int64_t kSecond = 1'000'000;
-
 template <typename... C>
 constexpr ClassMask Mask(C... classes) {
   return (MaskOf(static_cast<uint8_t>(classes)) | ...);
@@ -23,12 +21,12 @@ using Shares = std::array<uint64_t, kClasses + 1>;
 class SelectionTest : public testing::Test {
  protected:
   // Bytes by class of the next `turns` batches, when these classes always have something.
-  Shares Run(ClassMask waiting, int turns, int64_t waited_us = 0) {
+  Shares Run(ClassMask waiting, int turns) {
     constexpr size_t bytes = 1000;
     Shares shares{};
     for (int i = 0; i < turns; ++i) {
       const uint8_t c = selection_.Best(waiting);
-      selection_.Pay(c, bytes, waited_us);
+      selection_.Pay(c, bytes, waiting);
       shares[c] += bytes;
     }
     return shares;
@@ -38,7 +36,7 @@ class SelectionTest : public testing::Test {
     std::string order;
     for (int i = 0; i < turns; ++i) {
       const uint8_t c = selection_.Best(waiting);
-      selection_.Pay(c, 1000, 0);
+      selection_.Pay(c, 1000, waiting);
       order += std::to_string(c);
     }
     return order;
@@ -70,7 +68,7 @@ TEST_F(SelectionTest, BytesAreSharedByWeightWhateverTheSizesOfTheBatches) {
     const uint8_t c = selection_.Best(Mask(kHigh, kNormal, kBulk));
     // The more urgent the smaller, as it is.
     const size_t size = c == kHigh ? random.In<size_t>(1, 300) : random.In<size_t>(1, 65'536);
-    selection_.Pay(c, size, 0);
+    selection_.Pay(c, size, Mask(kHigh, kNormal, kBulk));
     bytes[c] += size;
     all += size;
   }
@@ -102,50 +100,45 @@ TEST_F(SelectionTest, NoClassStarvesAndTheLargestBatchWaitsForItsShareAlone) {
   options.weights[kHigh] = kMaxWeight;
   options.weights[kBulk] = 1;
   Selection selection(options);
-  selection.Pay(kBulk, kMaxBatchBytes, 0);
+  selection.Pay(kBulk, kMaxBatchBytes, Mask(kHigh, kBulk));
   uint64_t before = 0;
   while (selection.Best(Mask(kHigh, kBulk)) == kHigh) {
-    selection.Pay(kHigh, kMaxBatchBytes, 0);
+    selection.Pay(kHigh, kMaxBatchBytes, Mask(kHigh, kBulk));
     ASSERT_LE(++before, kMaxWeight + 1);
   }
   EXPECT_GE(before, kMaxWeight);
 }
 
-// Class 4 that has waited counts as class 3, class 3 as class 2, and class 2 as itself.
-TEST_F(SelectionTest, WaitingRaisesAClassByOneStep) {
-  Shares bytes = Run(Mask(kHigh, kNormal, kBulk), 2000, 5 * kSecond);
-  EXPECT_NEAR(static_cast<double>(bytes[kBulk]), 2e6 / 13, 2000) << "not yet";
-  bytes = Run(Mask(kHigh, kNormal, kBulk), 2000, 5 * kSecond + 1);
-  EXPECT_NEAR(static_cast<double>(bytes[kHigh]), 2e6 * 8 / 20, 2000);
-  EXPECT_NEAR(static_cast<double>(bytes[kNormal]), 2e6 * 8 / 20, 2000);
-  EXPECT_NEAR(static_cast<double>(bytes[kBulk]), 2e6 * 4 / 20, 2000);
+// Whoever cannot take its turn, because its session has no room, does not lose it.
+TEST_F(SelectionTest, AClassThatWaitsAndIsPassedOverKeepsItsPlace) {
+  for (int i = 0; i < 100; ++i) selection_.Pay(kNormal, 1000, Mask(kHigh, kNormal));
+  EXPECT_EQ(Order(Mask(kHigh, kNormal), 200), std::string(200, '2'));
 }
 
-TEST_F(SelectionTest, WaitingNeverLowersAndNeverRaisesAboveClassTwo) {
-  SelectionOptions options;
-  options.weights[kHigh] = 2;
-  options.weights[kNormal] = 10;
-  options.weights[kBulk] = 1;
-  Selection selection(options);
-  Shares bytes{};
-  for (int i = 0; i < 1400; ++i) {
-    const uint8_t c = selection.Best(Mask(kHigh, kNormal, kBulk));
-    selection.Pay(c, 1000, 3600 * kSecond);
-    bytes[c] += 1000;
-  }
-  EXPECT_NEAR(static_cast<double>(bytes[kHigh]), 200'000, 2000);
-  EXPECT_NEAR(static_cast<double>(bytes[kNormal]), 1'000'000, 2000);
-  EXPECT_NEAR(static_cast<double>(bytes[kBulk]), 200'000, 2000);
+TEST_F(SelectionTest, AClassIsAheadWhenItsLeadIsUsedUp) {
+  const ClassMask both = Mask(kHigh, kBulk);
+  selection_.Pay(kBulk, kLeadBytes, both);
+  EXPECT_EQ(selection_.Ahead(Mask(kBulk), Mask(kHigh)), 0);
+  selection_.Pay(kBulk, 1, both);
+  EXPECT_EQ(selection_.Ahead(Mask(kBulk), Mask(kHigh)), Mask(kBulk));
+  EXPECT_EQ(selection_.Ahead(Mask(kBulk), Mask(kHigh, kNormal)), Mask(kBulk));
+  EXPECT_EQ(selection_.Ahead(Mask(kBulk), 0), 0) << "nobody waits";
+  EXPECT_EQ(selection_.Ahead(Mask(kHigh), Mask(kBulk)), 0) << "it is behind";
+  // Eight bytes of class 2 are one of class 4.
+  selection_.Pay(kHigh, 8, both);
+  EXPECT_EQ(selection_.Ahead(Mask(kBulk), Mask(kHigh)), 0);
 }
 
-TEST_F(SelectionTest, AgingCanBeOff) {
-  SelectionOptions options;
-  options.aging_us = 0;
-  Selection selection(options);
-  selection.Pay(kBulk, 1000, INT64_MAX);
-  int others = 0;
-  for (; selection.Best(Mask(kNormal, kBulk)) == kNormal; ++others) selection.Pay(kNormal, 1000, 0);
-  EXPECT_EQ(others, 5) << "a quarter each, and the tie";
+TEST_F(SelectionTest, ClassOneIsNeverAheadAndNobodyIsAheadOfIt) {
+  for (int i = 0; i < 100; ++i) selection_.Pay(kCritical, kLeadBytes, kAllClasses);
+  EXPECT_EQ(selection_.Ahead(kAllClasses, kAllClasses), 0);
+  selection_.Pay(kBulk, 2 * kLeadBytes, Mask(kCritical, kBulk));
+  EXPECT_EQ(selection_.Ahead(kAllClasses, Mask(kCritical)), 0);
+}
+
+TEST_F(SelectionTest, OneThatWasIdleIsNotWaitedFor) {
+  for (int i = 0; i < 100; ++i) selection_.Pay(kBulk, kLeadBytes, Mask(kBulk));
+  EXPECT_EQ(selection_.Ahead(Mask(kBulk), Mask(kHigh)), 0);
 }
 
 }  // namespace

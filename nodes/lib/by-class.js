@@ -65,7 +65,7 @@ function weightsByClass(value) {
     const fits = recordClass === 1 ? weight === 0 : weight >= 1 && weight <= MAX_WEIGHT;
     return fits ? weight : NaN;
   };
-  const what = `weights: 0 for class 1, which always goes first, then whole numbers from 1 to ${MAX_WEIGHT}`;
+  const what = `weights: 0 for class 1, which goes first, then whole numbers from 1 to ${MAX_WEIGHT}`;
   const weights = byClass(value, '0,8,4,1', read, what);
   return weights.map((weight, c) => (c > 1 && weight === 0 ? 1 : weight));
 }

@@ -55,11 +55,10 @@ describe('the figures', () => {
     expect(progress(samples, 3, 0, 6000, 2000)).toMatchObject({ progressed: 2, lowest: 0 });
   });
 
-  test('know what the weights and the reserve of a queue promise', () => {
-    // 8:4:1, and 8:8:4 once all have aged.
-    expect(minima([2, 3, 4], 260)).toEqual({ 2: 104, 3: 80, 4: 20 });
-    // Kept for classes 3 and 4: 4:1 or 8:4. Class 1 and it leave nothing for class 2.
-    expect(minima([2, 3, 4], 13, 90)).toEqual({ 2: 0, 3: 60, 4: 18 });
+  test('know what the weights and the aging promise', () => {
+    expect(minima([2, 3, 4], 260)).toEqual({ 2: 160, 3: 80, 4: 20 });
+    expect(minima([3, 4], 10, 3)).toEqual({ 3: 8, 4: 3 });
+    expect(minima([2, 3, 4], 0, 0.2)).toEqual({ 2: 0.2, 3: 0.2, 4: 0.2 });
   });
 
   test('make devices of one class each, with rules for the gateway', () => {

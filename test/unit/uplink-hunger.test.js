@@ -179,3 +179,14 @@ test('a batch that its class has the turn for goes at once, before that of a cla
   };
   expect(bench.connect().sent()).toEqual(['h1', 'b', 'h2']);
 });
+
+test('what is held for another session is not due: nothing is wrong with the broker', () => {
+  const bench = connected();
+  bench.source.age = 9000;
+  expect(bench.feeder.oldestMs()).toBe(9000);
+  expect(bench.feeder.dueMs()).toBe(-1);
+  bench.source.push({ topic: '1' });
+  expect(bench.feeder.dueMs()).toBe(9000);
+  bench.pump();
+  expect(bench.feeder.dueMs()).toBe(9000);
+});

@@ -110,3 +110,21 @@ test('seeded: the others never have more than their places, whatever happens', (
     if (open.every((one) => !one.isUrgent)) expect(window.roomFor(true)).toBeGreaterThanOrEqual(2);
   }
 });
+
+test('a class that got nothing for long goes before class 1 once, and never takes its reserve', () => {
+  const bench = new Bench({ inflight: 4, reserve: 0.25 });
+  fill(bench, 10, { class: 1 });
+  fill(bench, 10, { class: 3 });
+  bench.source.overdue = 3;
+  expect(bench.connect().sent()).toEqual(['3.0', '1.0', '1.1', '1.2']);
+});
+
+test('while the others fill their places class 1 goes on, whoever is overdue', () => {
+  const bench = new Bench({ inflight: 4, reserve: 0.25 });
+  fill(bench, 10, { class: 3 });
+  expect(bench.connect().sent()).toHaveLength(3);
+  fill(bench, 10, { class: 1 });
+  bench.source.overdue = 3;
+  expect(bench.pump().sent()).toEqual(['1.0']);
+  expect(bench.source.overdue).toBe(3);
+});

@@ -9,7 +9,7 @@ namespace seganet {
 
 static_assert(kClassSlots == kClasses + 1, "each class is counted");
 
-Lanes::Lanes(LanesContext context) : context_(std::move(context)) {
+Lanes::Lanes(LanesContext context) : context_(std::move(context)), live_(context_.selection) {
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
     rates_[c].SetRate(context_.limits.rate_per_s[c]);
   }
@@ -30,10 +30,12 @@ void Lanes::Push(BatchPtr batch) {
     counters_.Add(Counter::kBatchesSealed);
     counters_.Add(Counter::kRecordsQueued, batch->record_count);
     if (context_.save.log) unsaved_[c].Insert(batch.get());
+    if (ready_[c].empty()) since_[c] = now;
     ready_[c].push_back(std::move(batch));
     TidyLocked(MaskOf(c), now, &leaving);
     LimitRecords(c, &leaving);
     if (context_.save.drop_when_full) MakeRoom(c, &leaving);
+    RingHeldLocked(now);
     due = DueLocked(c, now);
     if (Outlet* outlet = serving_[c]; outlet != nullptr) {
       appetite_.Fed(outlet->classes);
@@ -68,6 +70,7 @@ void Lanes::Clear(Drop reason) {
       clear(&backlog_[c]);
       backlog_bytes_[c] = 0;
     }
+    RingHeldLocked(context_.clock());
   }
   // Devices whose records end with the engine are not told that they are safe.
   if (reason == Drop::kClosed) leaving.receipts.Forget();

@@ -6,6 +6,7 @@
 // the cloud answers; and it keeps the limits of the classes. Where what is:
 //   lanes.cc          batches in, and what leaves for good
 //   lanes_outlets.cc  the sessions' end
+//   lanes_turns.cc    which class goes next, and which is held
 //   lanes_limits.cc   age, numbers and memory
 //   lanes_save.cc     the log's end
 //
@@ -74,19 +75,23 @@ class Lanes {
   void SetConnected(Outlet* outlet, bool connected, int64_t now_us);
 
   // Class of the batch that Take would take at `now_us`, 0 = none. Of the classes that may send:
-  // class 1, else by weights (queue/selection.h). Takes nobody's turn.
-  uint8_t Best(Outlet* outlet, int64_t now_us);
+  // one that got nothing for the aging time, else class 1, else by weights (queue/selection.h)
+  // among all outlets: one that is too far ahead of a class that waits at another, connected outlet
+  // is held, and the outlet is rung when that ends. Takes nobody's turn.
+  // `of`: as if only these waited.
+  uint8_t Best(Outlet* outlet, int64_t now_us, ClassMask of = kAllClasses);
   uint8_t BestBacklog(Outlet* outlet, int64_t now_us);
 
   // Shows the best batch to `copy` and counts it as in flight when that returns true.
   // Returns false when there is none or `copy` does not want it.
   bool Take(Outlet* outlet, int64_t now_us, const std::function<bool(const Batch&)>& copy,
-            bool backlog = false);
+            bool backlog = false, ClassMask of = kAllClasses);
 
   // The cloud acknowledged batch `id`, but for `refusal`. False: no such batch is in flight.
   bool Release(Outlet* outlet, uint64_t id, int64_t now_us, const Refusal& refusal = {});
 
-  // Time until a class that waits for its rate alone may go on, µs; -1 = there is none.
+  // Time until a class that waits for its rate alone, or is held, should be looked at again, µs; -1
+  // = there is none.
   int64_t RetryUs(Outlet* outlet, int64_t now_us);
 
   // Age of its oldest live batch, µs, -1 = none.
@@ -149,6 +154,13 @@ class Lanes {
   bool MayLeave(uint8_t record_class, int64_t now_us) const;
   ClassMask WaitingLocked(const Outlet& outlet, int64_t now_us) const;
   ClassMask BacklogLocked(const Outlet& outlet, int64_t now_us) const;
+  int64_t WaitingSince(const Outlet& outlet, uint8_t record_class) const;
+  ClassMask ContendersLocked(const Outlet& outlet, int64_t now_us) const;
+  ClassMask HeldLocked(const Outlet& outlet, int64_t now_us) const;
+  uint8_t OverdueLocked(const Outlet& outlet, ClassMask waiting, int64_t now_us) const;
+  uint8_t PickLocked(Outlet* outlet, ClassMask of, int64_t now_us) const;
+  uint8_t PickBacklogLocked(Outlet* outlet, int64_t now_us) const;
+  void RingHeldLocked(int64_t now_us);
   void RestoreLocked(BatchPtr batch);
   void Bury(BatchPtr batch, const Refusal& refusal);
 
@@ -171,6 +183,9 @@ class Lanes {
   std::array<Lane, kClasses + 1> ready_;
   std::array<Lane, kClasses + 1> backlog_;
   std::array<size_t, kClasses + 1> backlog_bytes_{};
+  // When the class last got something sent, or began to wait.
+  std::array<int64_t, kClasses + 1> since_{};
+  Selection live_;  // of all outlets
   std::array<RateLimit, kClasses + 1> rates_;
   std::vector<std::unique_ptr<Outlet>> outlets_;
   std::array<Outlet*, kClasses + 1> serving_{};  // by class; null = nobody

@@ -101,6 +101,8 @@ void Lanes::Sweep(int64_t now_us) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     TidyLocked(kAllClasses, now_us, &leaving);
+    // Time alone may have ended it: nothing else rings then.
+    RingHeldLocked(now_us);
     for (uint8_t c = kCritical; c <= kClasses; ++c) {
       due = std::min(due, DueLocked(c, now_us));
       if ((unread_ & MaskOf(c)) && !context_.budget->half_full(c)) leaving.read_on = true;

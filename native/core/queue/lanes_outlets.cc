@@ -28,6 +28,7 @@ Outlet* Lanes::Attach(Doorbell* doorbell, ClassMask classes) {
 void Lanes::RestoreLocked(BatchPtr batch) {
   batch->redelivery = true;
   const uint8_t c = batch->record_class;
+  if (!batch->backlog && ready_[c].empty()) since_[c] = context_.clock();
   if (batch->backlog) backlog_bytes_[c] += batch->bytes.size();
   (batch->backlog ? backlog_ : ready_)[c].push_front(std::move(batch));
 }
@@ -45,6 +46,7 @@ void Lanes::Detach(Outlet* outlet) {
       if (serving == outlet) serving = nullptr;
     }
     std::erase_if(outlets_, [outlet](const auto& own) { return own.get() == outlet; });
+    RingHeldLocked(context_.clock());
     unwanted = !wanted_ && outlets_.empty();
   }
   if (context_.save.log) context_.wake_log();
@@ -55,9 +57,11 @@ void Lanes::SetConnected(Outlet* outlet, bool connected, int64_t now_us) {
   Leaving leaving;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
+    if (outlet->connected != connected) outlet->connected_us = now_us;
     outlet->connected = connected;
     if (!connected) appetite_.Fed(outlet->classes);
     TidyLocked(outlet->classes, now_us, &leaving);
+    RingHeldLocked(now_us);
     for (uint8_t c = kCritical; c <= kClasses; ++c) HurriedLocked(c, now_us);
   }
   Settle(&leaving);
@@ -65,72 +69,26 @@ void Lanes::SetConnected(Outlet* outlet, bool connected, int64_t now_us) {
   if (context_.save.log) context_.wake_log();
 }
 
-// Whether the first live batch of a class may be taken. One that has to be on disk first waits for
-// that, but not for a disk that does not work.
-bool Lanes::MayLeave(uint8_t record_class, int64_t now_us) const {
-  const Lane& lane = ready_[record_class];
-  if (lane.empty()) return false;
-  const SavePolicy& save = context_.save;
-  return !save.disk_first || lane.front()->saved == Saved::kYes ||
-         now_us - lane.front()->sealed_us > save.patience_us;
-}
-
-ClassMask Lanes::WaitingLocked(const Outlet& outlet, int64_t now_us) const {
-  ClassMask waiting = 0;
-  for (uint8_t c = kCritical; c <= kClasses; ++c) {
-    if (MayLeave(c, now_us) && rates_[c].Ready(now_us)) waiting |= MaskOf(c);
-  }
-  return waiting & outlet.classes;
-}
-
-ClassMask Lanes::BacklogLocked(const Outlet& outlet, int64_t now_us) const {
-  ClassMask waiting = 0;
-  for (uint8_t c = kCritical; c <= kClasses; ++c) {
-    if (!backlog_[c].empty() && rates_[c].Ready(now_us)) waiting |= MaskOf(c);
-  }
-  return waiting & outlet.classes;
-}
-
-uint8_t Lanes::Best(Outlet* outlet, int64_t now_us) {
-  Leaving leaving;
-  uint8_t best = 0;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    TidyLocked(outlet->classes, now_us, &leaving);
-    best = outlet->live.Best(WaitingLocked(*outlet, now_us));
-  }
-  Settle(&leaving);
-  return best;
-}
-
-uint8_t Lanes::BestBacklog(Outlet* outlet, int64_t now_us) {
-  Leaving leaving;
-  uint8_t best = 0;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    TidyLocked(outlet->classes, now_us, &leaving);
-    best = outlet->backlog.Best(BacklogLocked(*outlet, now_us));
-  }
-  Settle(&leaving);
-  return best;
-}
-
 bool Lanes::Take(Outlet* outlet, int64_t now_us, const std::function<bool(const Batch&)>& copy,
-                 bool backlog) {
+                 bool backlog, ClassMask of) {
   Leaving leaving;
   bool taken = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     TidyLocked(outlet->classes, now_us, &leaving);
-    Selection& selection = backlog ? outlet->backlog : outlet->live;
-    const uint8_t c =
-        selection.Best(backlog ? BacklogLocked(*outlet, now_us) : WaitingLocked(*outlet, now_us));
+    const uint8_t c = backlog ? PickBacklogLocked(outlet, now_us) : PickLocked(outlet, of, now_us);
     Lane& lane = backlog ? backlog_[c] : ready_[c];
     taken = c != 0 && copy(*lane.front());
     if (taken) {
       const Batch& batch = *lane.front();
-      // All of the backlog is old, and the clock of an earlier run says nothing.
-      selection.Pay(c, batch.bytes.size(), backlog ? 0 : now_us - batch.oldest_us);
+      if (backlog) {
+        outlet->backlog.Pay(c, batch.bytes.size(), BacklogLocked(*outlet, now_us));
+      } else {
+        live_.Pay(c, batch.bytes.size(),
+                  WaitingLocked(*outlet, now_us) | ContendersLocked(*outlet, now_us));
+        since_[c] = now_us;
+      }
+      outlet->taken_us = now_us;
       rates_[c].Pay(batch.record_count, now_us);
       if (batch.redelivery) counters_.Add(Counter::kBatchesRedelivered);
       if (backlog) {
@@ -141,21 +99,10 @@ bool Lanes::Take(Outlet* outlet, int64_t now_us, const std::function<bool(const 
       outlet->in_flight.push_back(std::move(lane.front()));
       lane.pop_front();
     }
+    RingHeldLocked(now_us);
   }
   Settle(&leaving);
   return taken;
-}
-
-int64_t Lanes::RetryUs(Outlet* outlet, int64_t now_us) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  int64_t first = kNever;
-  for (uint8_t c = kCritical; c <= kClasses; ++c) {
-    if (!(outlet->classes & MaskOf(c)) || rates_[c].Ready(now_us)) continue;
-    if (MayLeave(c, now_us) || !backlog_[c].empty()) {
-      first = std::min(first, rates_[c].WaitUs(now_us));
-    }
-  }
-  return first == kNever ? -1 : first;
 }
 
 bool Lanes::Release(Outlet* outlet, uint64_t id, int64_t now_us, const Refusal& refusal) {

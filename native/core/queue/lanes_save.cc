@@ -131,6 +131,7 @@ void Lanes::Committed(uint64_t ticket) {
     saving_.erase(it);
     TidyLocked(classes, context_.clock(), &leaving);
     SpillCrowd(&leaving);
+    RingHeldLocked(context_.clock());
     for (const auto& outlet : outlets_) {
       if (context_.save.disk_first && (outlet->classes & classes)) outlet->bell->Ring();
     }
@@ -173,6 +174,7 @@ void Lanes::Discard(uint64_t ticket) {
       LetGoLocked(std::move(*found), Drop::kLogFull, &leaving);
       lane.erase(found);
     }
+    RingHeldLocked(context_.clock());
   }
   Settle(&leaving);
 }

@@ -16,13 +16,17 @@ namespace seganet {
 // Lanes make it (Attach), guard it by their mutex and end it (Detach); for others it is a name.
 struct Outlet {
   Outlet(Doorbell* doorbell, ClassMask served, const SelectionOptions& options)
-      : bell(doorbell), classes(served), live(options), backlog(options) {}
+      : bell(doorbell), classes(served), backlog(options) {}
 
   Doorbell* const bell;
   const ClassMask classes;
   bool connected = false;          // its session is up
+  int64_t connected_us = 0;        // since when; or until when
+  int64_t taken_us = 0;            // when it last took something
+  ClassMask held = 0;              // live classes that it was not offered, to be rung for
   std::deque<BatchPtr> in_flight;  // in the order of Take
-  Selection live;
+  // Its own, unlike that of live batches: the backlog has a share of the session's window, and goes
+  // only while nothing live is ready there.
   Selection backlog;
 
   // When the live batch that it took first, and that is not acknowledged, came to the lanes.

@@ -25,6 +25,9 @@ class RateLimit {
     return Ready(now_us) ? 0 : (free_ns_ - now_us * 1000 + 999) / 1000;
   }
 
+  // Since when it has been so. REQUIRES: Ready.
+  int64_t ReadySinceUs() const { return per_s_ == 0 ? 0 : free_ns_ / 1000; }
+
   void Pay(uint32_t records, int64_t now_us) {
     if (per_s_ == 0) return;
     const int64_t cost_ns = (records * kSecondNs + per_s_ - 1) / per_s_;

@@ -10,8 +10,17 @@ constexpr uint64_t kPassUnits = 1024;
 
 }  // namespace
 
-uint64_t Selection::StartOf(uint8_t record_class) const {
-  return std::max(pass_[record_class], now_);
+uint64_t Selection::Cost(uint8_t record_class, size_t bytes) const {
+  return bytes * kPassUnits / options_.weights[record_class];
+}
+
+// UINT64_MAX when there is none.
+uint64_t Selection::Lowest(ClassMask classes) const {
+  uint64_t lowest = UINT64_MAX;
+  for (uint8_t c = kHigh; c <= kClasses; ++c) {
+    if (classes & MaskOf(c)) lowest = std::min(lowest, pass_[c]);
+  }
+  return lowest;
 }
 
 uint8_t Selection::Best(ClassMask waiting) const {
@@ -19,23 +28,29 @@ uint8_t Selection::Best(ClassMask waiting) const {
   uint8_t best = 0;
   for (uint8_t c = kHigh; c <= kClasses; ++c) {
     if (!(waiting & MaskOf(c))) continue;
-    if (best == 0 || StartOf(c) < StartOf(best)) best = c;
+    if (best == 0 || pass_[c] < pass_[best]) best = c;
   }
   return best;
 }
 
-void Selection::Pay(uint8_t record_class, size_t bytes, int64_t waited_us) {
-  if (record_class == kCritical) return;
-  now_ = StartOf(record_class);
-  pass_[record_class] = now_ + bytes * kPassUnits / WeightOf(record_class, waited_us);
+ClassMask Selection::Ahead(ClassMask classes, ClassMask others) const {
+  const uint64_t lowest = Lowest(others);
+  ClassMask ahead = 0;
+  for (uint8_t c = kHigh; c <= kClasses; ++c) {
+    if (!(classes & MaskOf(c)) || pass_[c] <= lowest) continue;
+    if (pass_[c] - lowest > Cost(c, kLeadBytes)) ahead |= MaskOf(c);
+  }
+  return ahead;
 }
 
-uint32_t Selection::WeightOf(uint8_t record_class, int64_t waited_us) const {
-  const auto& weights = options_.weights;
-  const bool aged = options_.aging_us > 0 && waited_us > options_.aging_us;
-  if (!aged || record_class == kHigh) return weights[record_class];
-  const uint32_t above = std::min(weights[record_class - 1], weights[kHigh]);
-  return std::max(weights[record_class], above);
+void Selection::Pay(uint8_t record_class, size_t bytes, ClassMask waiting) {
+  if (record_class == kCritical) return;
+  waiting |= MaskOf(record_class);
+  const uint64_t lowest = Lowest(waiting);
+  for (uint8_t c = kHigh; c <= kClasses; ++c) {
+    if (!(waiting & MaskOf(c))) pass_[c] = std::max(pass_[c], lowest);
+  }
+  pass_[record_class] += Cost(record_class, bytes);
 }
 
 }  // namespace seganet

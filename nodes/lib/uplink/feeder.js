@@ -184,6 +184,13 @@ class Feeder {
     return Math.max(this.source ? this.source.oldestMs() : -1, this.taken.oldestMs());
   }
 
+  /** The same, but for batches that the engine does not give out yet: they wait for their rate, or their turn, not for the broker. */
+  dueMs() {
+    const age = this.oldestMs();
+    const isAnyDue = age < 0 || this.taken.oldestMs() >= 0 || this.source?.best() !== 0;
+    return isAnyDue ? age : -1;
+  }
+
   /** Sends what there is room for, at most some ms. */
   pump() {
     const { suspect, link, quota, pulse } = this.sender;
@@ -227,8 +234,18 @@ class Feeder {
     const begun = queues.best(queues.live);
     if (begun === 0 && ready === 0) return this.#sendBacklog(mayTake);
     const isBegun = begun !== 0 && (ready === 0 || begun <= ready);
-    if (!this.#hasRoom((isBegun ? begun : ready) === MOST_URGENT)) return false;
+    if (!this.#hasRoom((isBegun ? begun : ready) === MOST_URGENT)) return mayTake && this.#takeReserved();
     return isBegun ? this.#sendFirstOf(queues.live[begun]) : this.#take(false);
+  }
+
+  /**
+   * A class that got nothing for long goes before class 1, but has no part in what is kept for class 1: while it finds no room there is
+   * some for class 1.
+   * @returns {boolean} false when there is nothing that may go now
+   */
+  #takeReserved() {
+    if (this.window.roomFor(true) <= 0 || this.output.isFull(true)) return false;
+    return this.source?.best(true) === MOST_URGENT && this.#take(false, true);
   }
 
   /** Room in the window, and in the stream. @param {boolean} isUrgent for a live batch of class 1 */
@@ -271,9 +288,9 @@ class Feeder {
     return this.pacer.places(this.window.limit) - this.window.backlog;
   }
 
-  /** @param {boolean} backlog @returns {boolean} false when there is nothing that may go now */
-  #take(backlog) {
-    const slot = this.taken.take(/** @type {UplinkSource} */ (this.source), backlog);
+  /** @param {boolean} backlog @param {boolean} [isUrgent] class 1 or nothing @returns {boolean} false when there is nothing that may go now */
+  #take(backlog, isUrgent = false) {
+    const slot = this.taken.take(/** @type {UplinkSource} */ (this.source), backlog, isUrgent);
     if (typeof slot === 'string') {
       if (slot === TRY_AGAIN) this.schedule();
       return false;

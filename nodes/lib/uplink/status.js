@@ -61,7 +61,7 @@ class Status {
 
   #findStalled() {
     const { feeder } = this;
-    return this.state === 'connected' && feeder.sender.pulse.isStalled(feeder.oldestMs());
+    return this.state === 'connected' && feeder.sender.pulse.isStalled(feeder.dueMs());
   }
 
   view() {

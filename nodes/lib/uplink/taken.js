@@ -35,15 +35,15 @@ class Taken {
   }
 
   /**
-   * @param {UplinkSource} source @param {boolean} backlog
+   * @param {UplinkSource} source @param {boolean} backlog @param {boolean} isUrgent class 1 or nothing
    * @returns {Slot | typeof NOTHING | typeof TRY_AGAIN} again: a more urgent and larger batch came meanwhile
    */
-  take(source, backlog) {
+  take(source, backlog, isUrgent) {
     const slot = this.spare.pop() ?? new Slot();
-    let length = source.take(slot.buffer, this.meta, backlog);
+    let length = source.take(slot.buffer, this.meta, backlog, isUrgent);
     if (length < EMPTY) {
       slot.grow(-length - 2);
-      length = source.take(slot.buffer, this.meta, backlog);
+      length = source.take(slot.buffer, this.meta, backlog, isUrgent);
     }
     if (length < 0) {
       this.spare.push(slot);

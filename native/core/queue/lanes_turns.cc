@@ -1,0 +1,154 @@
+// Lanes: which class of a session goes next, and which is held so that others get their share.
+
+#include <algorithm>
+
+#include "core/queue/lanes.h"
+#include "core/queue/lanes_leaving.h"
+
+namespace seganet {
+namespace {
+
+// A session that has something to send and took nothing for so long holds nobody: it is stalled, or
+// waits for a quota of its broker's.
+constexpr int64_t kStuckUs = 5'000'000;
+
+// What is held is looked at again after so long, should time alone end it.
+constexpr int64_t kHeldRetryUs = 1'000'000;
+
+}  // namespace
+
+// Whether the first live batch of a class may be taken. One that has to be on disk first waits for
+// that, but not for a disk that does not work.
+bool Lanes::MayLeave(uint8_t record_class, int64_t now_us) const {
+  const Lane& lane = ready_[record_class];
+  if (lane.empty()) return false;
+  const SavePolicy& save = context_.save;
+  return !save.disk_first || lane.front()->saved == Saved::kYes ||
+         now_us - lane.front()->sealed_us > save.patience_us;
+}
+
+ClassMask Lanes::WaitingLocked(const Outlet& outlet, int64_t now_us) const {
+  ClassMask waiting = 0;
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    if (MayLeave(c, now_us) && rates_[c].Ready(now_us)) waiting |= MaskOf(c);
+  }
+  return waiting & outlet.classes;
+}
+
+ClassMask Lanes::BacklogLocked(const Outlet& outlet, int64_t now_us) const {
+  ClassMask waiting = 0;
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    if (!backlog_[c].empty() && rates_[c].Ready(now_us)) waiting |= MaskOf(c);
+  }
+  return waiting & outlet.classes;
+}
+
+// Since when the class could have been served and was not. That its session was down, or its rate
+// used up, is nothing that it has to be compensated for.
+int64_t Lanes::WaitingSince(const Outlet& outlet, uint8_t record_class) const {
+  return std::max({since_[record_class], rates_[record_class].ReadySinceUs(), outlet.connected_us});
+}
+
+// The classes that wait at other sessions and count for this one.
+ClassMask Lanes::ContendersLocked(const Outlet& outlet, int64_t now_us) const {
+  ClassMask contenders = 0;
+  for (const auto& other : outlets_) {
+    if (other.get() == &outlet || !other->connected) continue;
+    const ClassMask waiting = WaitingLocked(*other, now_us);
+    for (uint8_t c = kHigh; c <= kClasses; ++c) {
+      if (!(waiting & MaskOf(c))) continue;
+      const int64_t idle_us = now_us - std::max(other->taken_us, WaitingSince(*other, c));
+      if (idle_us <= kStuckUs) contenders |= MaskOf(c);
+    }
+  }
+  return contenders;
+}
+
+ClassMask Lanes::HeldLocked(const Outlet& outlet, int64_t now_us) const {
+  if (outlets_.size() < 2) return 0;
+  const ClassMask waiting = WaitingLocked(outlet, now_us);
+  return waiting == 0 ? 0 : live_.Ahead(waiting, ContendersLocked(outlet, now_us));
+}
+
+// The class that got nothing for the aging time, of several the one that waits longest; 0 = none.
+uint8_t Lanes::OverdueLocked(const Outlet& outlet, ClassMask waiting, int64_t now_us) const {
+  const int64_t aging_us = context_.selection.aging_us;
+  if (aging_us <= 0) return 0;
+  uint8_t overdue = 0;
+  int64_t longest_us = aging_us - 1;
+  for (uint8_t c = kHigh; c <= kClasses; ++c) {
+    if (!(waiting & MaskOf(c))) continue;
+    const int64_t waited_us = now_us - WaitingSince(outlet, c);
+    if (waited_us <= longest_us) continue;
+    overdue = c;
+    longest_us = waited_us;
+  }
+  return overdue;
+}
+
+uint8_t Lanes::PickLocked(Outlet* outlet, ClassMask of, int64_t now_us) const {
+  const ClassMask waiting = WaitingLocked(*outlet, now_us) & of;
+  if (const uint8_t overdue = OverdueLocked(*outlet, waiting, now_us); overdue != 0) return overdue;
+  outlet->held = HeldLocked(*outlet, now_us);
+  return live_.Best(waiting & ~outlet->held);
+}
+
+// What is held is live and goes before the backlog, which would take the same link.
+uint8_t Lanes::PickBacklogLocked(Outlet* outlet, int64_t now_us) const {
+  const ClassMask held = HeldLocked(*outlet, now_us);
+  outlet->held |= held;
+  const ClassMask may_go = held == 0 ? kAllClasses : MaskOf(kCritical);
+  return outlet->backlog.Best(BacklogLocked(*outlet, now_us) & may_go);
+}
+
+// Rings those that are held no more. One that still is hears nothing, and one that was rung not
+// again before it has looked: so no ring causes another.
+void Lanes::RingHeldLocked(int64_t now_us) {
+  for (const auto& outlet : outlets_) {
+    if (outlet->held == 0) continue;
+    const bool ended = (outlet->held & ~HeldLocked(*outlet, now_us)) != 0;
+    if (!ended && OverdueLocked(*outlet, WaitingLocked(*outlet, now_us), now_us) == 0) continue;
+    outlet->held = 0;
+    outlet->bell->Ring();
+  }
+}
+
+uint8_t Lanes::Best(Outlet* outlet, int64_t now_us, ClassMask of) {
+  Leaving leaving;
+  uint8_t best = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    TidyLocked(outlet->classes, now_us, &leaving);
+    RingHeldLocked(now_us);
+    best = PickLocked(outlet, of, now_us);
+  }
+  Settle(&leaving);
+  return best;
+}
+
+uint8_t Lanes::BestBacklog(Outlet* outlet, int64_t now_us) {
+  Leaving leaving;
+  uint8_t best = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    TidyLocked(outlet->classes, now_us, &leaving);
+    RingHeldLocked(now_us);
+    best = PickBacklogLocked(outlet, now_us);
+  }
+  Settle(&leaving);
+  return best;
+}
+
+int64_t Lanes::RetryUs(Outlet* outlet, int64_t now_us) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  int64_t first = HeldLocked(*outlet, now_us) != 0 ? kHeldRetryUs : kNever;
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    if (!(outlet->classes & MaskOf(c)) || rates_[c].Ready(now_us)) continue;
+    if (MayLeave(c, now_us) || !backlog_[c].empty()) {
+      first = std::min(first, rates_[c].WaitUs(now_us));
+    }
+  }
+  return first == kNever ? -1 : first;
+}
+
+}  // namespace seganet
