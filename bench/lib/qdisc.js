@@ -5,7 +5,6 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { haveTool } = require('../../test/tools');
-const { htbByHand } = require('./htb-by-hand');
 const { run } = require('./netns');
 
 const table = 'seganet_bench';
@@ -42,7 +41,6 @@ const htbReserve = 0.1;
  * @param {string} dev @param {number} rate bit/s
  */
 function htb(dev, rate) {
-  if (!fs.existsSync(seganetNet)) return htbByHand(dev, rate, htbReserve);
   // What it keeps for its undo goes away with the namespace.
   const state = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-net-'));
   const wish = ['--interface', dev, '--rate', `${rate / 1000}kbit`, '--share', `${htbReserve * 100}`];

@@ -54,7 +54,7 @@ function durationsByClass(value) {
 }
 
 /**
- * Class 1 has none, it always goes first; its place is kept, so that all lists begin with class 1. What is left out has 1.
+ * Class 1 has none, it goes first; its place is kept, so that all lists begin with class 1. What is left out has 1.
  * @param {unknown} value
  * @returns {number[]} weights by class
  */

@@ -2,7 +2,7 @@
 'use strict';
 // seganet-net: sets a network interface up so that urgent packets go first. Everything it can do: seganet-net --help.
 
-const { Output } = require('../store/cli/output');
+const { Output } = require('../cli/output');
 const { readArguments } = require('./cli/usage');
 const { EXIT, Trouble } = require('./trouble');
 

@@ -2,7 +2,7 @@
 'use strict';
 // seganet-log: looks into the log of a gateway, and mends it. Everything it can do: seganet-log --help.
 
-const { Output } = require('./cli/output');
+const { Output } = require('../cli/output');
 const { explain, locate } = require('./cli/open');
 const { EXIT, Trouble } = require('./cli/trouble');
 const { HELP, readArguments } = require('./cli/usage');

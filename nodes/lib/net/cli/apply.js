@@ -11,7 +11,7 @@ const { EXIT } = require('../trouble');
 const { needRights } = require('./rights');
 const { stepLines, stepsAsJson, summary } = require('./show');
 
-/** @param {import('../prepare').Options} options @param {import('../../store/cli/output').Output} output @returns {Promise<number>} the exit code */
+/** @param {import('../prepare').Options} options @param {import('../../cli/output').Output} output @returns {Promise<number>} the exit code */
 async function apply(options, output) {
   needRights('apply');
   const prepared = await prepare(options);

@@ -7,7 +7,7 @@ const { interfaceOf } = require('../prepare');
 const { EXIT } = require('../trouble');
 const { bandLines, summary } = require('./show');
 
-/** @param {import('../prepare').Options} options @param {import('../../store/cli/output').Output} output @returns {Promise<number>} the exit code */
+/** @param {import('../prepare').Options} options @param {import('../../cli/output').Output} output @returns {Promise<number>} the exit code */
 async function check(options, output) {
   const name = await interfaceOf(options);
   const facts = await look(name);

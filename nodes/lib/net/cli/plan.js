@@ -16,7 +16,7 @@ function linkAfter(steps, link) {
   return after;
 }
 
-/** @param {import('../prepare').Options} options @param {import('../../store/cli/output').Output} output @returns {Promise<number>} the exit code */
+/** @param {import('../prepare').Options} options @param {import('../../cli/output').Output} output @returns {Promise<number>} the exit code */
 async function plan(options, output) {
   const { facts, plan: made, wish, how } = await prepare(options);
   const name = facts.link.name;

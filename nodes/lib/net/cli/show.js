@@ -1,6 +1,6 @@
 'use strict';
 
-const { plural, size, table } = require('../../store/cli/output');
+const { plural, size, table } = require('../../cli/output');
 const { commandOf } = require('../change');
 const { rateText } = require('../judge');
 

@@ -9,7 +9,7 @@ const { undoChange } = require('../undo');
 const { needRights } = require('./rights');
 const { stepLines, stepsAsJson } = require('./show');
 
-/** @param {import('../prepare').Options} options @param {import('../../store/cli/output').Output} output @returns {Promise<number>} the exit code */
+/** @param {import('../prepare').Options} options @param {import('../../cli/output').Output} output @returns {Promise<number>} the exit code */
 async function undo(options, output) {
   needRights('undo');
   const name = await interfaceOf(options);

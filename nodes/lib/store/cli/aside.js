@@ -8,7 +8,7 @@ const { FILE } = require('../schema');
 const { copyAll } = require('./copy');
 const { syncDirectory } = require('./create');
 const { openToRead, openToWrite } = require('./open');
-const { plural } = require('./output');
+const { plural } = require('../../cli/output');
 const { transaction, writer } = require('./rows');
 const { SALVAGED } = require('./salvage');
 const { Trouble } = require('./trouble');
@@ -36,7 +36,7 @@ function markDone(file) {
 }
 
 /**
- * @param {string} aside @param {string} file the log @param {import('./output').Output} output
+ * @param {string} aside @param {string} file the log @param {import('../../cli/output').Output} output
  * @returns {Promise<boolean>} false: it cannot be read
  */
 async function takeIn(aside, file, output) {

@@ -3,12 +3,12 @@
 
 const { checkRows } = require('./check');
 const { openToRead, openToWrite } = require('./open');
-const { plural, table, time } = require('./output');
+const { plural, table, time } = require('../../cli/output');
 const { transaction, writer } = require('./rows');
 const { EXIT } = require('./trouble');
 const { faultLine } = require('./verify');
 
-/** @typedef {import('./output').Output} Output */
+/** @typedef {import('../../cli/output').Output} Output */
 /** @typedef {import('./walk').Row} Row */
 /**
  * @typedef {object} Options

@@ -100,7 +100,7 @@ function* lines(row, body, table) {
 /**
  * @param {import('./open').Place} place
  * @param {{ table: import('./walk').Table, class: number, node?: string, limit: number }} options class 0 = all
- * @param {import('./output').Output} output
+ * @param {import('../../cli/output').Output} output
  * @returns {Promise<number>} the exit code
  */
 async function dump(place, options, output) {

@@ -4,7 +4,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { classNames } = require('../../classes');
 const { isDamage } = require('./sqlite');
-const { size, plural, time, table } = require('./output');
+const { size, plural, time, table } = require('../../cli/output');
 const { openToRead } = require('./open');
 const { EXIT, Trouble } = require('./trouble');
 
@@ -122,7 +122,7 @@ function lines(sums) {
 }
 
 /**
- * @param {Place} place @param {{ json?: boolean }} options @param {import('./output').Output} output
+ * @param {Place} place @param {{ json?: boolean }} options @param {import('../../cli/output').Output} output
  * @returns {Promise<number>} the exit code
  */
 async function inspect(place, options, output) {

@@ -8,14 +8,14 @@ const { filesAside, takeIn } = require('./aside');
 const { checkRows, databaseFaults } = require('./check');
 const { createLog } = require('./create');
 const { openToRead, openToWrite } = require('./open');
-const { plural } = require('./output');
+const { plural } = require('../../cli/output');
 const { salvage } = require('./salvage');
 const { transaction, writer } = require('./rows');
 const { EXIT } = require('./trouble');
 const { faultLine, gapLine } = require('./verify');
 
 /** @typedef {import('./check').Checked} Checked */
-/** @typedef {import('./output').Output} Output */
+/** @typedef {import('../../cli/output').Output} Output */
 
 /** @typedef {{ saved: number, lost: number, faults: number }} Tally saved, lost: records of damaged chunks */
 

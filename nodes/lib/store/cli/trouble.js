@@ -1,14 +1,7 @@
 'use strict';
 
-const EXIT = /** @type {const} */ ({ OK: 0, DAMAGE: 1, USAGE: 2, CANNOT: 3 });
+const { Trouble } = require('../../cli/trouble');
 
-/** What ends the command: a sentence with a remedy, and the exit code. */
-class Trouble extends Error {
-  /** @param {string} message @param {number} exitCode */
-  constructor(message, exitCode) {
-    super(message);
-    this.exitCode = exitCode;
-  }
-}
+const EXIT = /** @type {const} */ ({ OK: 0, DAMAGE: 1, USAGE: 2, CANNOT: 3 });
 
 module.exports = { EXIT, Trouble };

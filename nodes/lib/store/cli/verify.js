@@ -4,7 +4,7 @@ const path = require('node:path');
 const { filesAside } = require('./aside');
 const { checkRows, databaseFaults } = require('./check');
 const { openToRead } = require('./open');
-const { plural } = require('./output');
+const { plural } = require('../../cli/output');
 const { EXIT } = require('./trouble');
 
 /** @param {import('./walk').Gap} gap @param {string} table */
@@ -25,7 +25,7 @@ function faultLine({ row, mended, fault }, table) {
 }
 
 /**
- * @param {import('./open').Place} place @param {{}} _options @param {import('./output').Output} output
+ * @param {import('./open').Place} place @param {{}} _options @param {import('../../cli/output').Output} output
  * @returns {Promise<number>} the exit code
  */
 async function verify(place, _options, output) {
