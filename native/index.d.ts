@@ -356,7 +356,7 @@ export declare class StoreSource {
 /** What is not given is the system's. */
 export interface UplinkSocketOptions {
   /** SO_PRIORITY, 0..6: the kernel's queues go by it (pfifo_fast: 6 first). More needs a privilege that a gateway should not have. */
-  priority?: 0 | 1 | 2 | 3 | 4 | 5 | 6;
+  priority?: number;
   /** The mark of each packet for routers, 0..63. Set before the priority, which it would change. */
   dscp?: number;
   /** true: what is written leaves at once. */

@@ -57,7 +57,7 @@ class Group {
     });
     this.status = new Status(this.feeder, parts.onStatus);
     this.session = new Session(
-      /** @type {any} */ ({ ...options, clientId: this.clientId, socket }),
+      { ...options, clientId: this.clientId, socket },
       {
         onState: (state, reason) => this.status.set(state, reason),
         onConnected: (link) => this.#onConnected(link),
@@ -147,15 +147,13 @@ class Group {
   /** What the system says that the socket has; -1 and '' = not known. */
   #socket() {
     const unknown = { priority: -1, dscp: -1, localAddress: '' };
-    const session = /** @type {{info?: () => {localAddress: string, fd: number} | null}} */ (this.session);
-    const { socketInfo } = /** @type {{socketInfo?: (fd: number) => any}} */ (this.native);
-    const info = this.status.state === 'connected' ? session.info?.() : null;
+    const info = this.status.state === 'connected' ? this.session.info() : null;
     if (!info) return unknown;
     try {
-      const { priority = -1, dscp = -1 } = socketInfo?.(info.fd) ?? {};
+      const { priority, dscp } = this.native.socketInfo(info.fd);
       return { priority, dscp, localAddress: info.localAddress };
     } catch {
-      // It was closed just now.
+      // It was closed just now, or this addon cannot tell.
       return unknown;
     }
   }
