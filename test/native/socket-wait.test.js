@@ -80,7 +80,8 @@ test('no answer: ETIMEDOUT when the time is over, and not before', async () => {
 });
 
 test('a loop that was blocked for longer than the time-out sees the connection, and counts from the call', async () => {
-  const block = (/** @type {number} */ ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+  const block = (/** @type {number} */ ms) =>
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
   const { fd } = openSocket('127.0.0.1', port, {});
   const wait = waitConnect(fd, 20);
   block(60);
