@@ -54,6 +54,8 @@ struct Batch {
   Batch* before = nullptr;
   Batch* after = nullptr;
 
+  bool on_disk() const { return saved == Saved::kYes && chunk != 0; }
+
   // What it counts in the memory budget. Does not change while it waits: what is taken is given
   // back.
   size_t Cost() const { return sizeof(Batch) + bytes.capacity() + record_count * sizeof(Receipt); }

@@ -79,8 +79,7 @@ void Lanes::Clear(Drop reason) {
 
 // Memory lets go of a batch: what the log has is read again later, the rest is dropped.
 void Lanes::LetGoLocked(BatchPtr batch, Drop reason, Leaving* leaving) {
-  const bool on_disk = batch->saved == Saved::kYes && batch->chunk != 0;
-  if (!on_disk) {
+  if (!batch->on_disk()) {
     DropLocked(std::move(batch), reason, leaving);
     return;
   }

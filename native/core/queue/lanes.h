@@ -17,6 +17,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -167,6 +168,7 @@ class Lanes {
   void TidyLocked(ClassMask classes, int64_t now_us, Leaving* leaving);
   bool Expired(const Lane& lane, int64_t now_us) const;
   bool SpillFirst(Lane* lane, int64_t older_than_us, Leaving* leaving);
+  bool LetGoFirst(Lane* lane, std::ptrdiff_t keep, Drop reason, Leaving* leaving);
   void SpillCrowd(Leaving* leaving);
   void LimitRecords(uint8_t record_class, Leaving* leaving);
   void MakeRoom(uint8_t record_class, Leaving* leaving);

@@ -3,8 +3,9 @@
 // What the log has leaves memory without being lost: it is spilled, and is backlog from then on.
 // The order of a device's records within a class holds in both lanes, because a lane is spilled
 // from its head on: what stays is newer than all that went. But batches that were in flight before,
-// and came back to the head when their session ended, stay live: the log may have been read, and
-// delivered, beyond them meanwhile. They are at most what the windows of the sessions hold.
+// and came back to the head when their session ended, are never spilled: the log may have been
+// read, and delivered, beyond them meanwhile. Memory holds them as it did while they were in
+// flight, also where it is full; they are at most what the windows of the sessions hold.
 
 #include <algorithm>
 #include <utility>
@@ -48,8 +49,8 @@ bool Lanes::SpillFirst(Lane* lane, int64_t older_than_us, Leaving* leaving) {
   const auto first = std::find_if(lane->begin(), lane->end(),
                                   [](const BatchPtr& batch) { return !batch->redelivery; });
   // A message that waits for its completion is not read back: its ticket is known here only.
-  if (first == lane->end() || (*first)->saved != Saved::kYes || (*first)->chunk == 0 ||
-      (*first)->ticket != 0 || (*first)->oldest_us >= older_than_us) {
+  if (first == lane->end() || !(*first)->on_disk() || (*first)->ticket != 0 ||
+      (*first)->oldest_us >= older_than_us) {
     return false;
   }
   const BatchPtr batch = std::move(*first);
@@ -58,6 +59,18 @@ bool Lanes::SpillFirst(Lane* lane, int64_t older_than_us, Leaving* leaving) {
   context_.budget->GiveBytes(batch->Cost());
   context_.budget->AddRecords(batch->record_class, -int64_t{batch->record_count});
   leaving->room = true;
+  return true;
+}
+
+// Lets go of the first batch of a lane but those that must not be spilled, and the last `keep`.
+// False: nothing went.
+bool Lanes::LetGoFirst(Lane* lane, std::ptrdiff_t keep, Drop reason, Leaving* leaving) {
+  const auto first = std::find_if(lane->begin(), lane->end(), [](const BatchPtr& batch) {
+    return !batch->redelivery || !batch->on_disk();
+  });
+  if (lane->end() - first <= keep) return false;
+  LetGoLocked(std::move(*first), reason, leaving);
+  lane->erase(first);
   return true;
 }
 
@@ -75,9 +88,8 @@ void Lanes::LimitRecords(uint8_t record_class, Leaving* leaving) {
   Lane& lane = ready_[record_class];
   while (context_.budget->over(record_class)) {
     if (SpillFirst(&lane, kNever, leaving)) continue;
-    if (!context_.save.drop_when_full || lane.size() <= 1) return;
-    LetGoLocked(std::move(lane.front()), Drop::kQueueFull, leaving);
-    lane.pop_front();
+    if (!context_.save.drop_when_full) return;
+    if (!LetGoFirst(&lane, 1, Drop::kQueueFull, leaving)) return;
   }
 }
 
@@ -86,12 +98,7 @@ void Lanes::LimitRecords(uint8_t record_class, Leaving* leaving) {
 void Lanes::MakeRoom(uint8_t record_class, Leaving* leaving) {
   for (uint8_t c = kClasses; c >= record_class && context_.budget->high();) {
     if (SpillFirst(&ready_[c], kNever, leaving)) continue;
-    if (ready_[c].empty()) {
-      --c;
-      continue;
-    }
-    LetGoLocked(std::move(ready_[c].front()), Drop::kMemoryFull, leaving);
-    ready_[c].pop_front();
+    if (!LetGoFirst(&ready_[c], 0, Drop::kMemoryFull, leaving)) --c;
   }
 }
 
