@@ -344,6 +344,36 @@ TEST_F(LanesLimitsTest, WhatWasInFlightBeforeIsNotSpilledWhenMemoryIsFull) {
   ExpectThatCountersReconcile();
 }
 
+// A full log loses its oldest rows, also such as memory still holds.
+TEST_F(LanesLimitsTest, WhatTheLogHasNoMoreStaysInMemory) {
+  Use(Context());
+  Connect();
+  Push();
+  now_us_ += 2 * kSecond;
+  Save();
+  EXPECT_EQ(ledger_.Removed(1, kNormal, 1), 0) << "memory has it";
+  now_us_ += kStaleUs;
+  lanes_->Sweep(now_us_);
+  ExpectThatCountersReconcile();
+  EXPECT_TRUE(Release(Take()));
+  ExpectThatCountersReconcile();
+}
+
+TEST_F(LanesLimitsTest, WhatTheLogHasNoMoreIsDroppedAndCountedWhereRoomIsNeeded) {
+  Use(WithQueue(2, true));
+  for (int i = 0; i < 2; ++i) Push();
+  const uint64_t ticket = Seal(now_us_ + 60 * kMs);
+  ledger_.Committed(ticket, 1);
+  ledger_.Removed(1, kNormal, 2);
+  lanes_->Committed(ticket);
+  Push();
+  EXPECT_EQ(Dropped(Drop::kQueueFull, kNormal), 1u);
+  ExpectThatCountersReconcile();
+  lanes_->Clear(Drop::kUplinkRemoved);
+  EXPECT_EQ(Dropped(Drop::kUplinkRemoved, kNormal), 2u);
+  ExpectThatCountersReconcile();
+}
+
 // Twice what the session takes, for a minute: what is delivered is about ten seconds old at most,
 // and when the load has fallen to half of it, it is soon fresh again.
 TEST_F(LanesLimitsTest, AnOverloadWhileConnectedIsLikeAnOutage) {
