@@ -304,46 +304,6 @@ TEST_F(LanesLimitsTest, WhatWasInFlightBeforeStaysLiveAndDoesNotHoldUpTheRest) {
   EXPECT_EQ(Take(), 0u);
 }
 
-// Before, it was spilled where nothing else could go, and was read back behind newer records.
-TEST_F(LanesLimitsTest, WhatWasInFlightBeforeIsNotSpilledWhenItsClassIsFull) {
-  Use(WithQueue(2, true));
-  Connect();
-  Push(kNormal, "was in flight");
-  Take();
-  Save(1100 * kMs);
-  Reattach();
-  Connect();
-  for (const char* payload : {"older", "old", "newest"}) Push(kNormal, payload);
-  EXPECT_EQ(ledger_.sums().backlog[kNormal], 0);
-  EXPECT_EQ(Dropped(Drop::kQueueFull, kNormal), 2u);
-  std::string payload;
-  Take(false, &payload);
-  EXPECT_EQ(payload, "was in flight");
-  Take(false, &payload);
-  EXPECT_EQ(payload, "newest");
-  ExpectThatCountersReconcile();
-}
-
-TEST_F(LanesLimitsTest, WhatWasInFlightBeforeIsNotSpilledWhenMemoryIsFull) {
-  LanesContext context = Context();
-  context.save.drop_when_full = true;
-  Use(std::move(context));
-  Connect();
-  const std::string quarter(256 << 10, 'x');
-  for (int i = 0; i < 2; ++i) Push(kBulk, quarter);
-  for (int i = 0; i < 2; ++i) Take();
-  Save(1100 * kMs);
-  Reattach();
-  for (int i = 0; i < 2; ++i) Push(kBulk, quarter);
-  EXPECT_EQ(Dropped(Drop::kMemoryFull, kBulk), 1u);
-  for (int i = 0; i < 2; ++i) Push(kNormal, quarter);
-  EXPECT_EQ(Dropped(Drop::kMemoryFull, kBulk), 2u);
-  EXPECT_EQ(Dropped(Drop::kMemoryFull, kNormal), 1u) << "there is nothing else to go";
-  EXPECT_EQ(ledger_.sums().backlog[kBulk], 0);
-  EXPECT_FALSE(budget_.high());
-  ExpectThatCountersReconcile();
-}
-
 // Twice what the session takes, for a minute: what is delivered is about ten seconds old at most,
 // and when the load has fallen to half of it, it is soon fresh again.
 TEST_F(LanesLimitsTest, AnOverloadWhileConnectedIsLikeAnOutage) {

@@ -61,15 +61,16 @@ bool Ledger::Done(uint64_t ticket, size_t place) {
   return chunk.open == 0 && Free(ticket, chunk);
 }
 
-void Ledger::Spilled(uint64_t ticket, size_t place) {
+bool Ledger::Spilled(uint64_t ticket, size_t place) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto it = chunks_.find(ticket);
-  if (it == chunks_.end()) return;
+  if (it == chunks_.end()) return false;
   Chunk& chunk = it->second;
-  if (place >= chunk.places.size() || chunk.places[place] != Place::kMemory) return;
+  if (place >= chunk.places.size() || chunk.places[place] != Place::kMemory) return false;
   chunk.places[place] = Place::kDisk;
   sums_.backlog[chunk.record_class] += chunk.records[place];
   ShelfOf(chunk.node, chunk.record_class).spilled[chunk.row] = ticket;
+  return true;
 }
 
 bool Ledger::Free(uint64_t ticket, const Chunk& chunk) {

@@ -50,8 +50,9 @@ class Ledger {
   // Batch `place` was delivered or dropped. Unknown tickets are ignored. True as above.
   bool Done(uint64_t ticket, size_t place);
 
-  // Memory lets go of it; it is read again later. REQUIRES: the chunk is committed.
-  void Spilled(uint64_t ticket, size_t place);
+  // Memory lets go of it; it is read again later. REQUIRES: the chunk is committed. False: the log
+  // has it no more, its row was removed or is damaged.
+  bool Spilled(uint64_t ticket, size_t place);
 
   // Rows to delete, at most `most`. They are handed over until Freed, or until Returned, which
   // makes them wait again.

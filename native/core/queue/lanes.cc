@@ -79,11 +79,10 @@ void Lanes::Clear(Drop reason) {
 
 // Memory lets go of a batch: what the log has is read again later, the rest is dropped.
 void Lanes::LetGoLocked(BatchPtr batch, Drop reason, Leaving* leaving) {
-  if (!batch->on_disk()) {
+  if (!batch->on_disk() || !context_.ledger->Spilled(batch->chunk, batch->place)) {
     DropLocked(std::move(batch), reason, leaving);
     return;
   }
-  context_.ledger->Spilled(batch->chunk, batch->place);
   leaving->Gone(std::move(batch), context_.budget);
 }
 

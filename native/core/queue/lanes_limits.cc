@@ -53,9 +53,13 @@ bool Lanes::SpillFirst(Lane* lane, int64_t older_than_us, Leaving* leaving) {
       (*first)->oldest_us >= older_than_us) {
     return false;
   }
+  if (!context_.ledger->Spilled((*first)->chunk, (*first)->place)) {
+    // It is not written again: it would come back behind newer ones that are on disk.
+    (*first)->chunk = 0;
+    return false;
+  }
   const BatchPtr batch = std::move(*first);
   lane->erase(first);
-  context_.ledger->Spilled(batch->chunk, batch->place);
   context_.budget->GiveBytes(batch->Cost());
   context_.budget->AddRecords(batch->record_class, -int64_t{batch->record_count});
   leaving->room = true;
