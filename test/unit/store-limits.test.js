@@ -76,6 +76,17 @@ describe('full, slow', () => {
     await until(() => made.events('committed').length === 31 && made.state === 'ready');
   });
 
+  test('a small chunk does not take the place of a larger one of its class that came before', async () => {
+    const made = rig({ limitMiB: 64, classLimitMiB: [0, 0, 0, 0, 1, 0, 0, 0, 0] });
+    const sent = [...chunks(FIT + 1, { class: 4 }), { class: 4, bytes: 1000, key: FIT + 1 }];
+    for (const chunk of sent) made.source.push(chunk);
+    await until(() => made.state === 'full');
+    expect(perClass(made)[3]).toBe(FIT);
+    for (const row of made.source.stored.keys()) made.source.free(row);
+    await until(() => made.events('committed').length === sent.length);
+    expect(made.events('committed').map(({ key }) => key)).toEqual(sent.map(({ key }) => key));
+  });
+
   test('a full log spins neither while it waits nor while a class waits', async () => {
     const made = rig({ limitMiB: 1, classLimitMiB: [0, 0, 0, 0, 0, 0, 0, 0, 0] });
     for (const chunk of chunks(30)) made.source.push(chunk);

@@ -167,6 +167,12 @@ class Transaction {
   #makeRoom(ticket, recordClass, bytes) {
     const { limits } = this.context;
     const cost = costOf(bytes);
+    // A smaller one that came later would fit, and be read back before those that wait: rows are the order of a class.
+    const before = this.held.find((chunk) => chunk.recordClass === recordClass);
+    if (before) {
+      this.held.push({ ticket, recordClass, cost, limit: before.limit });
+      return false;
+    }
     for (;;) {
       const limit = limits.check(this.usage, recordClass, cost);
       if (limit === 'fits') return true;
