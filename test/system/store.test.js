@@ -96,7 +96,7 @@ describe('store thread', () => {
     expect({ state, chunks, records, dead, quarantined }).toEqual({
       state: 'ready',
       chunks: 3,
-      records: [0, 10, 20, 0, 0],
+      records: [0, 10, 20, 0, 0, 0, 0, 0, 0],
       dead: 0,
       quarantined: 0
     });
@@ -143,7 +143,7 @@ describe('store thread', () => {
     cleanups.push(() => second.close());
     thread.attach(second.token);
     await until(() => second.events('opened').length === 1);
-    expect(second.events('opened')[0]).toMatchObject({ maxRow: 1, records: [0, 0, 4, 0, 0] });
+    expect(second.events('opened')[0]).toMatchObject({ maxRow: 1, records: [0, 0, 4, 0, 0, 0, 0, 0, 0] });
     expect(engine.events('closed')).toHaveLength(1);
   });
 
@@ -230,7 +230,7 @@ test('a million records in 5,000 chunks: open and ready in well under 200 ms', a
     const rig = new Rig({ directory });
     await until(() => rig.events('opened').length === 1);
     times.push(performance.now() - start);
-    expect(rig.events('opened')[0].records).toEqual([0, 250000, 250000, 250000, 250000]);
+    expect(rig.events('opened')[0].records).toEqual([0, 250000, 250000, 250000, 250000, 0, 0, 0, 0]);
     await until(() => rig.state === 'ready');
     await rig.stop();
   }

@@ -94,10 +94,12 @@ class Proxy {
     for (const relay of [...this.relays]) relay.reset();
   }
 
-  /** @param {Relay} relay that has sent its CONNECT: whatever was before it is over */
+  /** @param {Relay} relay that has sent its CONNECT: whatever was before it in its session is over */
   opened(relay) {
     this.connects += 1;
-    for (const other of this.relays) if (other !== relay) other.disrupted();
+    for (const other of this.relays) {
+      if (other !== relay && other.clientId === relay.clientId) other.disrupted();
+    }
   }
 
   disruption() {

@@ -135,6 +135,16 @@ describe('the proxy', () => {
     await broken;
   });
 
+  test('sessions beside each other disrupt nobody; the same one again ends that before it', async () => {
+    const first = await connect({ clientId: 'gw-1', clean: true });
+    const second = await connect({ clientId: 'gw-2', clean: true });
+    expect(history.disruptions).toHaveLength(0);
+    await connect({ clientId: 'gw-1', clean: true });
+    expect(history.disruptions).toHaveLength(1);
+    for (const each of [first, second]) each.end(true);
+    await eventually(() => history.disruptions.length === 2, { what: 'the end of the second session' });
+  });
+
   test('a reset in a PUBLISH: the broker does not have it', async () => {
     const publisher = await connect();
     const broken = proxy.breakNext('publish', 2000);

@@ -28,6 +28,8 @@ class Relay {
     this.isFrozen = false;
     this.hadSession = false;
     this.isDisrupted = false;
+    /** Of its CONNECT. */
+    this.clientId = '';
     /** Broken in the middle of the next packet of this type; 0 = not. */
     this.breakAt = 0;
     this.receiveMaximum = proxy.window;
@@ -99,6 +101,7 @@ class Relay {
     if (packetType === type.CONNECT) {
       // mosquitto's bridge sets the highest bit of the version.
       this.version = frame[frame.indexOf('MQTT') + 4] & 0x7f || 4;
+      this.clientId = clientIdOf(frame);
       this.proxy.opened(this);
       const refusal = this.proxy.conditions.connack;
       if (refusal) {
@@ -237,6 +240,15 @@ class Relay {
     if (!packet) throw new Error('not an MQTT packet');
     return packet;
   }
+}
+
+/** @param {Buffer} connect a CONNECT packet */
+function clientIdOf(connect) {
+  let id = '';
+  const parser = packets.parser();
+  parser.on('packet', (packet) => (id = /** @type {any} */ (packet).clientId ?? ''));
+  parser.parse(connect);
+  return id;
 }
 
 module.exports = { Relay };
