@@ -17,7 +17,7 @@ const { runNode, until } = require('./addon');
 const { test: withSs } = needs('ss');
 const { test: withPython } = needs('python3');
 const { test: withCompiler } = needs('c++');
-const onLinux = process.platform === 'linux' ? test : test.skip;
+const { test: onLinux } = needs(...(process.platform === 'linux' ? [] : ['Linux']));
 
 /** Listens at all addresses, and sends back what it gets. @type {net.Server} */
 let server;
