@@ -2,11 +2,11 @@
 'use strict';
 // seganet-net: sets a network interface up so that urgent packets go first. Everything it can do: seganet-net --help.
 
-const { Output } = require('../cli/output');
+const { main } = require('../cli/main');
 const { readArguments } = require('./cli/usage');
-const { EXIT, Trouble } = require('./trouble');
+const { EXIT } = require('./trouble');
 
-/** @type {Record<string, (options: import('./prepare').Options, output: Output) => Promise<number>>} */
+/** @type {Record<string, (options: import('./prepare').Options, output: import('../cli/output').Output) => Promise<number>>} */
 const commands = {
   plan: (...args) => require('./cli/plan').plan(...args),
   apply: (...args) => require('./cli/apply').apply(...args),
@@ -14,7 +14,7 @@ const commands = {
   undo: (...args) => require('./cli/undo').undo(...args)
 };
 
-/** @param {string[]} args @param {Output} output @returns {Promise<number>} the exit code */
+/** @param {string[]} args @param {import('../cli/output').Output} output @returns {Promise<number>} the exit code */
 async function run(args, output) {
   const { command, text, options } = readArguments(args);
   if (options) return commands[command](options, output);
@@ -22,22 +22,6 @@ async function run(args, output) {
   return EXIT.OK;
 }
 
-/** @param {unknown} error @param {Output} output @returns {Promise<number>} the exit code */
-async function complain(error, output) {
-  const { message, code } = /** @type {NodeJS.ErrnoException} */ (error);
-  const isOurs = error instanceof Trouble;
-  const isSystems = typeof code === 'string' && /^E[A-Z]+$/.test(code);
-  if (!isOurs && !isSystems) throw error;
-  await output.note(`seganet-net: ${message}`);
-  return isOurs ? error.exitCode : EXIT.CANNOT;
-}
-
-async function main() {
-  const output = new Output();
-  process.exitCode = await run(process.argv.slice(2), output).catch((error) => complain(error, output));
-  await output.end();
-}
-
-if (require.main === module) main();
+if (require.main === module) main('seganet-net', run);
 
 module.exports = { run };

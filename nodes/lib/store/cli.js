@@ -2,12 +2,12 @@
 'use strict';
 // seganet-log: looks into the log of a gateway, and mends it. Everything it can do: seganet-log --help.
 
-const { Output } = require('../cli/output');
+const { main } = require('../cli/main');
 const { explain, locate } = require('./cli/open');
-const { EXIT, Trouble } = require('./cli/trouble');
+const { EXIT } = require('./cli/trouble');
 const { HELP, readArguments } = require('./cli/usage');
 
-/** @type {Record<string, (place: import('./cli/open').Place, options: any, output: Output) => Promise<number>>} */
+/** @type {Record<string, (place: import('./cli/open').Place, options: any, output: import('../cli/output').Output) => Promise<number>>} */
 const commands = {
   inspect: (...args) => require('./cli/inspect').inspect(...args),
   verify: (...args) => require('./cli/verify').verify(...args),
@@ -16,7 +16,7 @@ const commands = {
   dead: (...args) => require('./cli/dead').dead(...args)
 };
 
-/** @param {string[]} args @param {Output} output @returns {Promise<number>} the exit code */
+/** @param {string[]} args @param {import('../cli/output').Output} output @returns {Promise<number>} the exit code */
 async function run(args, output) {
   const { command, directory, options } = readArguments(args);
   if (command === 'help' || command === 'version') {
@@ -31,22 +31,6 @@ async function run(args, output) {
   }
 }
 
-/** @param {unknown} error @param {Output} output @returns {Promise<number>} the exit code */
-async function complain(error, output) {
-  const { message, code } = /** @type {NodeJS.ErrnoException} */ (error);
-  const isOurs = error instanceof Trouble;
-  const isSystems = typeof code === 'string' && /^E[A-Z]+$|^ERR_SQLITE/.test(code);
-  if (!isOurs && !isSystems) throw error;
-  await output.note(`seganet-log: ${message}`);
-  return isOurs ? error.exitCode : EXIT.CANNOT;
-}
-
-async function main() {
-  const output = new Output();
-  process.exitCode = await run(process.argv.slice(2), output).catch((error) => complain(error, output));
-  await output.end();
-}
-
-if (require.main === module) main();
+if (require.main === module) main('seganet-log', run, /^E[A-Z]+$|^ERR_SQLITE/);
 
 module.exports = { run };
