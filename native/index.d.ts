@@ -85,19 +85,55 @@ export interface Rule {
 
 export type BatchMode = 'envelope' | 'records' | 'off';
 
+/** How a source treats its devices. */
+export interface SourceSettings {
+  /** What they speak. Default 'mqtt'; 'pushed': JavaScript brings their records with push(). */
+  protocol?: 'mqtt' | 'coap' | 'pushed';
+  /** Records a second of one device, 0 = no limit (default). Above it an MQTT device is not read for a while, a CoAP one gets 4.29. Range 0..1000000. */
+  rate?: number;
+  /** Records that a device may send at once, 0 = as many as in a second. Default 0. */
+  burst?: number;
+  /**
+   * Topic of the records that tell when a device connects or leaves, '' (default) = none; {device} stands for its id. Payload: JSON
+   * {"state":"connected"|"disconnected","protocol":…,"reason":…}. At most 1024 bytes.
+   */
+  presenceTopic?: string;
+  /**
+   * MQTT 5 user property, or CoAP query, in which a device may name the class of a record: 1 to 8, or a name. '' = none.
+   * Default 'priority'. What is no class is ignored.
+   */
+  classProperty?: string;
+  /** The first row whose device (id or glob) matches says what a device may do; none matches: nothing. Without rows everything. At most 1024 rows of 64 filters each. */
+  permissions?: { device: string; publish: string[]; subscribe: string[] }[];
+  /** MQTT 5: QoS 1 and 2 packets that a device may have unacknowledged. 1..65535, default 1024. */
+  receiveMaximum?: number;
+  /** MQTT 5. 0..1024, default 16. */
+  topicAliasMaximum?: number;
+  /** Longest keep-alive, s; 0 (default) = the device's own. 0..65535. MQTT 5 devices are told, others are held to it. */
+  keepAliveMaxS?: number;
+  /** How long the session of a device that left is kept at most, s. 0..604800, default 3600. */
+  sessionExpiryMaxS?: number;
+  /** CoAP: records are posted to /{path}/{device}/{topic}. Default 'r'. 1..128 bytes. */
+  path?: string;
+  /** CoAP: commands are observed at /{commandPath}/{device}. Default 'cmd'. */
+  commandPath?: string;
+  /** CoAP: largest block-wise upload. 1024..16777216, default 262144. */
+  maxBodyBytes?: number;
+}
+
 /**
  * One node of the data path. `id` is a number the caller keeps stable for a Node-RED node while the engine lives;
  * `next` names the stages that get this stage's output natively; `messages` asks for its output as messages too.
  */
 export type StageSpec = { id: number; next: number[]; messages: boolean } & (
-  | {
-      kind: 'source'; // mqtt devices; the listener itself is opened with listen()
+  | ({
+      kind: 'source'; // devices; their listener itself is opened with listen()
       /**
        * Registered devices: the class that a device's records have before any priority stage, 3 without one. The first row that
        * matches decides; `device` is an id or a glob, as in Rule, of 1 to 256 bytes. At most 10000 rows, 1024 of them with * or ?.
        */
       devices?: { device: string; class: RecordClass }[];
-    }
+    } & SourceSettings)
   | { kind: 'ingest' } // records pushed from JavaScript
   | { kind: 'priority'; rules: Rule[]; defaultClass: 0 | RecordClass } // 0 keeps the class that the record has
   | {
@@ -141,8 +177,84 @@ export interface ListenOptions {
   host: string;
   /** 0 = any free port. */
   port: number;
-  /** Connections whose CONNECT is not complete after this long are closed, ms. Default 10000. */
+  /** 'tcp' (default); 'udp' (CoAP): a socket on every worker; 'streams': no port, only openDeviceStream() brings connections. */
+  transport?: 'tcp' | 'udp' | 'streams';
+  /** Connections whose login is not complete after this long are closed, ms. Default 10000. */
   connectTimeoutMs?: number;
+  /** MQTT: 'open' (default) everybody is a device; 'ask': each login goes to takeLogins() and waits for answerLogin(). */
+  login?: 'open' | 'ask';
+  /** Connections of this listener that are no device yet; one more ends the oldest of them. Default 1000, range 1..65536. */
+  maxHalfOpen?: number;
+}
+
+/** Somebody who wants to be a device. */
+export interface Login {
+  /** Towards answerLogin(). */
+  id: number;
+  stage: number;
+  clientId: string;
+  user: string | null;
+  password: Buffer | null;
+  /** Of the far end, such as 192.0.2.7:40312; what openDeviceStream() was told for a stream. */
+  address: string;
+}
+
+/** A connection whose TLS or WebSocket ends in JavaScript. */
+export interface StreamPeer {
+  /** For people, at most 256 bytes. */
+  address: string;
+  /** The device that the far end has proved to be (certificate, pre-shared key); it is not asked for a login then. */
+  device?: string;
+}
+
+/** What became of a command. */
+export declare const CommandEnd: Readonly<{
+  /** The device acknowledged it; QoS 0: it was sent. */
+  TAKEN: 0;
+  /** It has no connection. */
+  OFFLINE: 1;
+  /** It is connected, and has no subscription (observes nothing) that matches. */
+  NOT_LISTENING: 2;
+  /** No acknowledgement in time; it may come to the device yet. */
+  TIMEOUT: 3;
+  /** The connection ended first: nobody knows whether the device has it. */
+  GONE: 4;
+  /** The device said no. */
+  REFUSED: 5;
+  /** More than the device takes in one packet. */
+  TOO_LARGE: 6;
+  /** Too many commands of this device are on their way: try again. */
+  BUSY: 7;
+}>;
+
+export interface DeviceEvent {
+  kind: 'connected' | 'disconnected' | 'listening';
+  device: string;
+  /** Of its source. */
+  stage: number;
+  worker: number;
+  /** disconnected: closed, protocol, keepAlive, takenOver, stopped, expired. */
+  reason: string;
+  address: string;
+}
+
+/** An agent: what a worker knows of a device. */
+export interface AgentInfo {
+  device: string;
+  stage: number;
+  worker: number;
+  connected: boolean;
+  /** It has a subscription, or observes its commands. */
+  listening: boolean;
+  /** Of its latest record, 0 = none yet. */
+  class: 0 | RecordClass;
+  records: number;
+  bytes: number;
+  /** Of the last seconds. */
+  ratePerS: number;
+  /** Milliseconds since its last sign of life. */
+  silentMs: number;
+  address: string;
 }
 
 /** What push() answers. */
@@ -205,7 +317,7 @@ export interface EngineStats {
   counters: Counters;
   /** Dropped records by reason (row name) and class (index). */
   drops: Record<string, number[]>;
-  /** Connections closed for breaking MQTT, by reason (core/protocol/mqtt/close_reason.h); only those that happened. */
+  /** Connections closed for breaking MQTT, by reason (core/protocol/close_reason.h); only those that happened. */
   protocolErrors: Record<string, number>;
   latency: LatencySummary[];
   stages: StageCounters[];
@@ -213,7 +325,7 @@ export interface EngineStats {
 
 export declare class Engine {
   /**
-   * @param onDoorbell called on this thread when messages or completions wait; coalesced. It must not throw, may come
+   * @param onDoorbell called on this thread when messages, completions, logins, events or results of commands wait; coalesced. It must not throw, may come
    *   once more after close(), and keeps what it refers to alive: an engine has to be closed.
    */
   constructor(options: EngineOptions, onDoorbell: () => void);
@@ -229,10 +341,35 @@ export declare class Engine {
   listen(stage: number, options: ListenOptions): number;
   /** Closes the listener and its devices' connections. Records already accepted go on. */
   unlisten(stage: number): void;
+  /** Logins that wait for an answer, each once. */
+  takeLogins(): Login[];
+  /**
+   * @param device the id that it is let in as, 1 to 256 bytes; null refuses it (bad user name or password)
+   * @returns false when nobody waits any more
+   */
+  answerLogin(id: number, device: string | null): boolean;
+  /**
+   * Sends a command to a device that is connected. The ticket comes back in takeCommandResults().
+   * @param ticket 1..2^32-1, none that is out @param topic as the device gets it @param timeoutMs for its answer, 1..3600000
+   */
+  command(
+    ticket: number,
+    deviceId: string,
+    topic: string,
+    payload: Uint8Array,
+    qos: 0 | 1,
+    timeoutMs: number
+  ): 0 | 1 | 2 | 3; // PushResult; 1 FULL: more than 65,536 are on their way
+  /** What became of commands: [ticket, CommandEnd, …]. */
+  takeCommandResults(): number[];
+  /** What happened to devices, in order for each; at most 65,536 wait, more are counted as `eventsLost`: agents() tells the state. */
+  takeEvents(): DeviceEvent[];
+  /** Devices by id, those behind `after` ('' = from the first), at most `limit` (1..10000): known ones, connected or not. */
+  agents(after: string, limit: number): AgentInfo[];
   /**
    * Puts one record into a stage. class 0 = 3 (normal); tsMs 0 = now. With Flag.ENVELOPE the payload is a batch of
-   * NDJSON lines and deviceId is empty. A ticket other than 0 comes back in
-   * takeCompletions() when the cloud has acknowledged (uplink stages only). seq -1 = the device's next number; a
+   * NDJSON lines and deviceId is empty. A ticket other than 0 comes back in takeCompletions(): for an uplink stage when the
+   * cloud has acknowledged, for a source or ingest stage when the record is safe (EngineOptions.acknowledge). seq -1 = the device's next number; a
    * record that comes back from a message wire keeps the one that it has.
    */
   push(
@@ -253,7 +390,7 @@ export declare class Engine {
    * -(needed) when the next frame is larger than `into`.
    */
   takeMessages(into: Uint8Array): number;
-  /** Tickets whose records the cloud has acknowledged or that failed: [ticket, ok(1|0), …]. */
+  /** Tickets whose records are acknowledged by the cloud, or safe, or that failed: [ticket, ok(1|0), …]. */
   takeCompletions(): number[];
   /** Seals the open batches of a batch stage now; 0 = of all. */
   flush(stage: number): void;
@@ -265,6 +402,14 @@ export declare class Engine {
   /** Stops the threads. Idempotent. What was still held is counted as dropped (`closed`). */
   close(): void;
 }
+
+/**
+ * A connection to source stage `stage`, which must listen, of a device whose TLS or WebSocket ends here; any thread. Returns the near
+ * end of a socket pair: what is written there is read as from a device's socket, in either direction with its back-pressure. The
+ * descriptor is the caller's (`new net.Socket({fd})`). Throws Error with `code` (EMFILE, ENOTCONN: the stage does not listen).
+ * @param token Engine.token
+ */
+export declare function openDeviceStream(token: number, stage: number, peer: StreamPeer): number;
 
 /** A session's end of the engine; may live in another thread (worker_threads) than its Engine. */
 export declare class UplinkSource {

@@ -27,7 +27,7 @@ void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace {
 
-using seganet::mqtt::CloseReason;
+using seganet::CloseReason;
 using seganet::mqtt::Connect;
 using seganet::mqtt::ConnectCode;
 using seganet::mqtt::Publish;

@@ -78,6 +78,84 @@ bool ReadSource(Napi::Env env, Napi::Object object, std::vector<DeviceClass>* de
   return true;
 }
 
+bool ReadOptionalString(Napi::Env env, Napi::Object object, const char* name, size_t most,
+                        std::string* text) {
+  const Napi::Value value = object.Get(name);
+  if (value.IsEmpty()) return false;
+  if (value.IsUndefined()) return true;
+  if (!ReadString(env, value, name, text)) return false;
+  return text->size() <= most ||
+         Fail(env, std::string(name) + " must be at most " + std::to_string(most) + " bytes");
+}
+
+bool ReadFilters(Napi::Env env, Napi::Value value, const char* name,
+                 std::vector<std::string>* filters) {
+  Napi::Array list;
+  if (!ReadArray(env, value, name, &list)) return false;
+  if (list.Length() > kMaxPermissionFilters) {
+    return Fail(env, std::string(name) + ": more than 64 filters");
+  }
+  for (uint32_t i = 0; i < list.Length(); ++i) {
+    std::string filter;
+    if (!ReadString(env, list.Get(i), name, &filter)) return false;
+    filters->push_back(std::move(filter));
+  }
+  return true;
+}
+
+bool ReadPermissions(Napi::Env env, Napi::Object object, std::vector<Permission>* permissions) {
+  const Napi::Value value = object.Get("permissions");
+  if (value.IsEmpty()) return false;
+  if (value.IsUndefined()) return true;
+  Napi::Array rows;
+  if (!ReadArray(env, value, "permissions", &rows)) return false;
+  if (rows.Length() > kMaxPermissions) return Fail(env, "permissions: more than 1024");
+  for (uint32_t i = 0; i < rows.Length(); ++i) {
+    Napi::Object row;
+    Permission permission;
+    if (!ReadObject(env, rows.Get(i), "permission", &row) ||
+        !ReadString(env, row.Get("device"), "device", &permission.device) ||
+        !ReadFilters(env, row.Get("publish"), "publish", &permission.publish) ||
+        !ReadFilters(env, row.Get("subscribe"), "subscribe", &permission.subscribe)) {
+      return false;
+    }
+    permissions->push_back(std::move(permission));
+  }
+  return true;
+}
+
+bool ReadProtocol(Napi::Env env, Napi::Object object, Protocol* protocol) {
+  std::string name = "mqtt";
+  if (!ReadOptionalString(env, object, "protocol", 16, &name)) return false;
+  if (name == "mqtt") {
+    *protocol = Protocol::kMqtt;
+  } else if (name == "coap") {
+    *protocol = Protocol::kCoap;
+  } else if (name == "pushed") {
+    *protocol = Protocol::kPushed;
+  } else {
+    return Fail(env, "protocol '" + name + "' is not one of mqtt, coap, pushed");
+  }
+  return true;
+}
+
+bool ReadSettings(Napi::Env env, Napi::Object object, SourceSettings* settings) {
+  SourceSettings& s = *settings;
+  return ReadProtocol(env, object, &s.protocol) && ReadPermissions(env, object, &s.permissions) &&
+         ReadOption<uint32_t>(env, object, "rate", 0, 1'000'000, &s.rate) &&
+         ReadOption<uint32_t>(env, object, "burst", 0, 1'000'000, &s.burst) &&
+         ReadOptionalString(env, object, "presenceTopic", 1024, &s.presence_topic) &&
+         ReadOptionalString(env, object, "classProperty", 256, &s.class_property) &&
+         ReadOption<uint32_t>(env, object, "receiveMaximum", 1, 65'535, &s.receive_maximum) &&
+         ReadOption<uint32_t>(env, object, "topicAliasMaximum", 0, 1024, &s.topic_alias_maximum) &&
+         ReadOption<uint32_t>(env, object, "keepAliveMaxS", 0, 65'535, &s.keep_alive_max_s) &&
+         ReadOption<uint32_t>(env, object, "sessionExpiryMaxS", 0, 604'800,
+                              &s.session_expiry_max_s) &&
+         ReadOptionalString(env, object, "path", 128, &s.path) &&
+         ReadOptionalString(env, object, "commandPath", 128, &s.command_path) &&
+         ReadOption<uint32_t>(env, object, "maxBodyBytes", 1024, 16'777'216, &s.max_body_bytes);
+}
+
 bool ReadPriority(Napi::Env env, Napi::Object object, StageSpec* spec) {
   Napi::Array rules;
   if (!ReadArray(env, object.Get("rules"), "rules", &rules)) return false;
@@ -167,7 +245,7 @@ bool ReadStage(Napi::Env env, Napi::Value value, StageSpec* spec) {
       return ReadOption<uint32_t>(env, object, "everyN", 0, kMaxId, &spec->every_n) &&
              ReadOption<uint32_t>(env, object, "perSecond", 0, kMaxId, &spec->per_second);
     case StageKind::kSource:
-      return ReadSource(env, object, &spec->devices);
+      return ReadSource(env, object, &spec->devices) && ReadSettings(env, object, &spec->source);
     case StageKind::kIngest:
       return true;
   }

@@ -60,7 +60,7 @@ Napi::Value Stages(Napi::Env env, const Plan& plan) {
 Napi::Object ReadStats(Napi::Env env, Engine* engine) {
   std::array<uint64_t, kCounters> counters;
   std::array<std::array<uint64_t, kClassSlots>, kDrops> drops;
-  std::array<uint64_t, mqtt::kCloseReasonCount> close_reasons;
+  std::array<uint64_t, kCloseReasonCount> close_reasons;
   engine->ReadCounters(&counters, &drops, &close_reasons);
 
   Napi::Object stats = Napi::Object::New(env);
@@ -92,7 +92,7 @@ Napi::Object ReadStats(Napi::Env env, Engine* engine) {
   Napi::Object errors = Napi::Object::New(env);
   for (size_t i = 1; i < close_reasons.size(); ++i) {
     if (close_reasons[i] == 0) continue;
-    errors.Set(mqtt::Name(static_cast<mqtt::CloseReason>(i)), Number(env, close_reasons[i]));
+    errors.Set(Name(static_cast<CloseReason>(i)), Number(env, close_reasons[i]));
   }
   stats.Set("protocolErrors", errors);
   stats.Set("latency", Latency(env, engine->latency()));

@@ -10,7 +10,7 @@
 
 namespace {
 
-using seganet::mqtt::CloseReason;
+using seganet::CloseReason;
 using seganet::mqtt::ConnectPeek;
 using seganet::mqtt::PeekConnect;
 using Status = ConnectPeek::Status;

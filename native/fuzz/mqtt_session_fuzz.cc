@@ -13,7 +13,7 @@
 
 namespace {
 
-using seganet::mqtt::CloseReason;
+using seganet::CloseReason;
 using seganet::mqtt::Limits;
 using seganet::mqtt_test::Recorder;
 

@@ -107,7 +107,7 @@ TEST_F(EngineSockets, Mqtt5IsRefusedPolitely) {
   ASSERT_TRUE(device.Send(mqtt_test::ConnectPacket(fields)));
   EXPECT_NE(device.Receive(5), "");
   EXPECT_TRUE(device.ClosedByPeer());
-  EXPECT_EQ(Closed(mqtt::CloseReason::kUnsupportedVersion), 1u);
+  EXPECT_EQ(Closed(CloseReason::kUnsupportedVersion), 1u);
 }
 
 TEST_F(EngineSockets, IdsOver256BytesAreRejected) {
@@ -148,8 +148,8 @@ TEST_F(EngineSockets, NonsenseIsClosedAndCounted) {
     EXPECT_TRUE(device.ClosedByPeer()) << testing::PrintToString(bytes);
   }
   EXPECT_TRUE(Until([this] { return Count(Counter::kProtocolErrors) == 5; }));
-  EXPECT_EQ(Closed(mqtt::CloseReason::kSecondConnect), 1u);
-  EXPECT_EQ(Closed(mqtt::CloseReason::kBadTopic), 1u);
+  EXPECT_EQ(Closed(CloseReason::kSecondConnect), 1u);
+  EXPECT_EQ(Closed(CloseReason::kBadTopic), 1u);
 }
 
 TEST_F(EngineSockets, MaxDevicesCountsOpenConnections) {

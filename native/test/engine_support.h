@@ -77,7 +77,7 @@ class EngineTest : public testing::Test {
     for (size_t d = 0; d < kDrops; ++d) sum += Dropped(static_cast<Drop>(d));
     return sum;
   }
-  uint64_t Closed(mqtt::CloseReason reason) {
+  uint64_t Closed(CloseReason reason) {
     return Read(), close_reasons_[static_cast<size_t>(reason)];
   }
   int64_t HeldRecords() {
@@ -95,7 +95,7 @@ class EngineTest : public testing::Test {
 
   std::array<uint64_t, kCounters> counters_;
   std::array<std::array<uint64_t, kClassSlots>, kDrops> drops_;
-  std::array<uint64_t, mqtt::kCloseReasonCount> close_reasons_;
+  std::array<uint64_t, kCloseReasonCount> close_reasons_;
 };
 
 }  // namespace seganet::test

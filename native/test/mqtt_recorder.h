@@ -25,12 +25,12 @@ class Recorder : public mqtt::Handler {
   explicit Recorder(Ack ack = Ack::kAtOnce, const mqtt::Limits& limits = {})
       : session(this, limits), ack_(ack) {}
 
-  mqtt::CloseReason Feed(std::string_view bytes) {
+  CloseReason Feed(std::string_view bytes) {
     return Feed({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
   }
 
-  mqtt::CloseReason Feed(std::span<const uint8_t> bytes) {
-    const mqtt::CloseReason reason = session.Feed(bytes);
+  CloseReason Feed(std::span<const uint8_t> bytes) {
+    const CloseReason reason = session.Feed(bytes);
     Drain();
     return reason;
   }

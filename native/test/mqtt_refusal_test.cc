@@ -55,9 +55,9 @@ TEST(MqttRefusal, ClosesOnEveryFirstByteThatADeviceMayNotSend) {
     if (type == 2 || type == 9 || type == 11 || type == 13) {
       reason = CloseReason::kServerPacketFromClient;
     }
-    if (type == 3 && (flags & 6) == 4) reason = CloseReason::kQos2Unsupported;
+    if (type == 3 && (flags & 6) == 4) reason = CloseReason::kProtocolError;
     if (type == 3 && (flags & 6) == 6) reason = CloseReason::kQos3;
-    if (first == 0x50 || first == 0x62 || first == 0x70) reason = CloseReason::kQos2Unsupported;
+    if (first == 0x50 || first == 0x62 || first == 0x70) reason = CloseReason::kProtocolError;
     const Bytes byte(1, static_cast<char>(first));
     ExpectClosed({"with a body", byte + Lit("\x04\x00\x01\x00\x01"), reason});
     // The body is not waited for.

@@ -83,6 +83,8 @@ class EngineHost {
     /** @type {Promise<void> | null} the end, once it has begun */
     this.closing = null;
     this.closed_ = false;
+    /** @type {Set<() => void>} */
+    this.bells_ = new Set();
     this.onStarted_ = () => this.applyPlan_();
     this.onStopping_ = () => this.hold_();
     context.events.on('flows:started', this.onStarted_);
@@ -103,6 +105,16 @@ class EngineHost {
     const stage = this.stages_.get(nodeId) ?? this.stages_.size + 1;
     this.stages_.set(nodeId, stage);
     return stage;
+  }
+
+  /**
+   * For those who take something from the engine themselves, as its logins and events.
+   * @param {() => void} fn called at each doorbell, and once a second; it must not throw
+   * @returns {() => void} ends it
+   */
+  onBell(fn) {
+    this.bells_.add(fn);
+    return () => void this.bells_.delete(fn);
   }
 
   /** @param {Member} member */
@@ -239,6 +251,7 @@ class EngineHost {
     if (this.closed_) return;
     this.inbox.run();
     this.pump_.run();
+    for (const fn of this.bells_) fn();
   }
 
   tick_() {

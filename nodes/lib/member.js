@@ -18,7 +18,8 @@ const { Status, shorten, rate } = require('./status');
  * @typedef {object} Stage what a node brings to the plan
  * @property {Kind} kind
  * @property {object} settings the stage's own fields of StageSpec
- * @property {{ host: string, port: number }} [listener]
+ * @property {import('../../native/index.js').ListenOptions} [listener]
+ * @property {string} [protocol] what msg.source of its records says; default by kind
  * @property {Omit<import('./uplinks').UplinkMember, 'stage'>} [uplink]
  * @property {(rates: StageRate, stats: EngineStats, member: Member) => import('./status').Shown} [shown]
  */
@@ -40,6 +41,7 @@ class Member {
     this.uplink = stage.uplink;
     this.settings_ = stage.settings;
     this.listener_ = stage.listener;
+    this.protocol = stage.protocol ?? (stage.kind === 'source' ? 'mqtt' : 'ingest');
     this.shown_ = stage.shown ?? shownRate;
     this.wires = new Wires(node);
     this.status = new Status(node);
@@ -56,8 +58,8 @@ class Member {
 
   /** @returns {import('./plan').PlanMember} */
   planMember() {
-    const { id, stage, kind, settings_: settings, wires } = this;
-    return { id, stage, kind, settings, wires: wires.drawn };
+    const { id, stage, kind, protocol, settings_: settings, wires } = this;
+    return { id, stage, kind, protocol, settings, wires: wires.drawn };
   }
 
   /**
@@ -70,10 +72,10 @@ class Member {
     this.route = route;
     this.wires.apply(route.jsWires, route.nativeWires);
     const [origin] = route.origins.length === 1 ? route.origins : [];
-    const kind = origin && plan.routes.get(origin)?.kind;
+    const protocol = (origin && plan.routes.get(origin)?.protocol) || 'ingest';
     return {
       send: (msg) => this.node.send(msg),
-      origin: origin ? { protocol: kind === 'source' ? 'mqtt' : 'ingest', nodeId: origin } : undefined
+      origin: origin ? { protocol, nodeId: origin } : undefined
     };
   }
 

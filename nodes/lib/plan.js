@@ -16,6 +16,7 @@ const crypto = require('node:crypto');
  * @property {string} id of the Node-RED node
  * @property {number} stage
  * @property {Kind} kind
+ * @property {string} [protocol] of a source or ingest
  * @property {object} settings the stage's own fields of StageSpec
  * @property {string[][]} wires as drawn, by output
  *
@@ -28,6 +29,7 @@ const crypto = require('node:crypto');
  * @property {string} id
  * @property {number} stage
  * @property {Kind} kind
+ * @property {string} [protocol]
  * @property {Carriage} carriage
  * @property {number[]} next stages that get its output natively
  * @property {string[]} nativeWires drawn wires (node ids) that JavaScript must not use
@@ -130,8 +132,8 @@ function routeOf(member, reasonFor, behind, members) {
     .map(({ to }) => /** @type {PlanMember} */ (members.get(to)).stage);
   const carriage = next.length ? (js.length ? 'both' : 'native') : js.length ? 'message' : 'none';
   const jsWires = member.wires.length ? [[...new Set(js)], ...others] : [];
-  const { id, stage, kind } = member;
-  return { id, stage, kind, carriage, next, nativeWires, jsWires, wires, origins: [] };
+  const { id, stage, kind, protocol } = member;
+  return { id, stage, kind, protocol, carriage, next, nativeWires, jsWires, wires, origins: [] };
 }
 
 /**

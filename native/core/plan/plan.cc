@@ -131,6 +131,12 @@ const Stage* Plan::Find(uint32_t id) const {
   return it == by_id_.end() ? nullptr : it->second;
 }
 
+const SourceSettings& Plan::SettingsOf(uint32_t id) const {
+  static const SourceSettings kDefaults;
+  const Stage* stage = Find(id);
+  return stage == nullptr ? kDefaults : stage->spec.source;
+}
+
 std::shared_ptr<const DeviceClasses> Plan::DevicesOf(uint32_t id) const {
   const Stage* stage = Find(id);
   return stage == nullptr ? nullptr : stage->devices;

@@ -22,6 +22,40 @@ namespace seganet {
 
 enum class StageKind : uint8_t { kSource, kIngest, kPriority, kBatch, kUplink, kTap };
 
+// What the devices of a source speak; kPushed: JavaScript brings their records.
+enum class Protocol : uint8_t { kMqtt, kCoap, kPushed };
+
+// What devices whose id matches may do. `{device}` in a filter stands for the device's id.
+struct Permission {
+  std::string device;  // id or glob, as in Rule
+  std::vector<std::string> publish;
+  std::vector<std::string> subscribe;
+  bool operator==(const Permission&) const = default;
+};
+
+// How a source treats its devices. Meanings and ranges: native/index.d.ts, SourceSettings.
+struct SourceSettings {
+  Protocol protocol = Protocol::kMqtt;
+  uint32_t rate = 0;
+  uint32_t burst = 0;
+  std::string presence_topic;
+  std::string class_property = "priority";
+  std::vector<Permission> permissions;
+  // MQTT
+  uint32_t receive_maximum = 1024;
+  uint32_t topic_alias_maximum = 16;
+  uint32_t keep_alive_max_s = 0;
+  uint32_t session_expiry_max_s = 3600;
+  // CoAP
+  std::string path = "r";
+  std::string command_path = "cmd";
+  uint32_t max_body_bytes = 262'144;
+  bool operator==(const SourceSettings&) const = default;
+};
+
+inline constexpr size_t kMaxPermissions = 1024;
+inline constexpr size_t kMaxPermissionFilters = 64;
+
 // One node of the data path. Only the members of its kind count. Meanings: native/index.d.ts,
 // StageSpec.
 struct StageSpec {
@@ -30,7 +64,8 @@ struct StageSpec {
   std::vector<uint32_t> next;        // stages that get its output
   bool messages = false;             // its output goes to JavaScript as well
   std::vector<DeviceClass> devices;  // source: registered devices
-  std::vector<Rule> rules;           // priority
+  SourceSettings source;
+  std::vector<Rule> rules;  // priority
   uint8_t default_class = 0;
   BatcherOptions batcher;  // batch
   uint32_t uplink = 0;     // uplink: number of its lanes
@@ -92,6 +127,10 @@ class Plan {
 
   // Registered devices of source stage `id`, null = none.
   std::shared_ptr<const DeviceClasses> DevicesOf(uint32_t id) const;
+
+  // How source stage `id` treats its devices; the defaults when there is no such stage. The
+  // reference is good as long as the plan is.
+  const SourceSettings& SettingsOf(uint32_t id) const;
 
   // Some stage gives its output to JavaScript alone, so that a slow Node-RED has to slow the
   // devices.

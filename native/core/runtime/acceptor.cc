@@ -158,7 +158,7 @@ void Acceptor::Read(HalfOpen* connection) {
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (n <= 0) {
     counters_.Add(Counter::kConnectionsClosed);
-    Refuse(connection, mqtt::CloseReason::kNone, {});
+    Refuse(connection, CloseReason::kNone, {});
     return;
   }
   connection->bytes.append(buffer, static_cast<size_t>(n));
@@ -170,7 +170,7 @@ void Acceptor::Read(HalfOpen* connection) {
       return;
     case mqtt::ConnectPeek::Status::kOk:
       if (peek.client_id.size() > kMaxDeviceBytes) {
-        Refuse(connection, mqtt::CloseReason::kRefused, kIdentifierRejected);
+        Refuse(connection, CloseReason::kRefused, kIdentifierRejected);
       } else if (peek.client_id.empty() && peek.clean_session) {
         HandOver(connection, MadeUpId());
       } else {
@@ -192,8 +192,8 @@ void Acceptor::HandOver(HalfOpen* connection, std::string device) {
   dispatch_(std::move(handoff));
 }
 
-void Acceptor::Refuse(HalfOpen* connection, mqtt::CloseReason reason, std::string_view answer) {
-  if (reason != mqtt::CloseReason::kNone) {
+void Acceptor::Refuse(HalfOpen* connection, CloseReason reason, std::string_view answer) {
+  if (reason != CloseReason::kNone) {
     counters_.Add(Counter::kProtocolErrors);
     close_reasons_[static_cast<size_t>(reason)].Add();
   }
@@ -225,7 +225,7 @@ void Acceptor::Sweep() {
   }
   for (HalfOpen* connection : late) {
     counters_.Add(Counter::kConnectTimeouts);
-    Refuse(connection, mqtt::CloseReason::kNone, {});
+    Refuse(connection, CloseReason::kNone, {});
   }
   for (const auto& [stage, listener] : listeners_) {
     if (!uv_is_active(reinterpret_cast<uv_handle_t*>(&listener->poll))) Poll(listener);

@@ -13,7 +13,7 @@
 #include <unordered_set>
 
 #include "core/base/counters.h"
-#include "core/protocol/mqtt/close_reason.h"
+#include "core/protocol/close_reason.h"
 #include "core/runtime/loop_thread.h"
 
 namespace seganet {
@@ -32,7 +32,7 @@ struct AcceptorOptions {
   std::function<void()> on_sweep;  // called some times a second; may be empty
 };
 
-using CloseReasonCounters = std::array<SingleWriter, mqtt::kCloseReasonCount>;
+using CloseReasonCounters = std::array<SingleWriter, kCloseReasonCount>;
 
 // Thread safety: Listen and Unlisten from any thread but its own.
 class Acceptor : public LoopThread {
@@ -64,7 +64,7 @@ class Acceptor : public LoopThread {
   void Admit(const Listener& listener, int fd);
   void Read(HalfOpen* connection);
   void HandOver(HalfOpen* connection, std::string device);
-  void Refuse(HalfOpen* connection, mqtt::CloseReason reason, std::string_view answer);
+  void Refuse(HalfOpen* connection, CloseReason reason, std::string_view answer);
   void Forget(HalfOpen* connection);
   void Close(HalfOpen* connection);
   void CloseListener(uint32_t stage);

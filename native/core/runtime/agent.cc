@@ -77,13 +77,13 @@ void Agent::OnReadable() {
 
 // False: the connection is closed or waits to be writable.
 bool Agent::Feed(std::span<const uint8_t> bytes) {
-  const mqtt::CloseReason reason = session_.Feed(bytes);
+  const CloseReason reason = session_.Feed(bytes);
   if (closing_) return false;
   const bool sent = SendOutput();
   if (closing_) return false;
-  if (reason != mqtt::CloseReason::kNone) {
+  if (reason != CloseReason::kNone) {
     close_reason_ = reason;
-    Close(reason == mqtt::CloseReason::kDisconnected ? AgentEnd::kClosed : AgentEnd::kProtocol);
+    Close(reason == CloseReason::kDisconnected ? AgentEnd::kClosed : AgentEnd::kProtocol);
     return false;
   }
   return sent;

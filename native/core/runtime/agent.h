@@ -73,7 +73,7 @@ class Agent : private mqtt::Handler {
 
   const std::string& device_id() const { return device_id_; }
   uint32_t stage() const { return stage_; }
-  mqtt::CloseReason close_reason() const { return close_reason_; }
+  CloseReason close_reason() const { return close_reason_; }
   bool connected() const { return connected_; }
   bool closing() const { return closing_; }
 
@@ -106,7 +106,7 @@ class Agent : private mqtt::Handler {
   mqtt::ServerSession session_;
   uv_poll_t poll_;
   int64_t last_seen_us_;
-  mqtt::CloseReason close_reason_ = mqtt::CloseReason::kNone;
+  CloseReason close_reason_ = CloseReason::kNone;
   int events_ = 0;  // what is polled for
   bool connected_ = false;
   bool closing_ = false;

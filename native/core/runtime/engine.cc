@@ -268,7 +268,7 @@ std::vector<WorkerInfo> Engine::Workers() const {
 
 void Engine::ReadCounters(std::array<uint64_t, kCounters>* counters,
                           std::array<std::array<uint64_t, kClassSlots>, kDrops>* drops,
-                          std::array<uint64_t, mqtt::kCloseReasonCount>* close_reasons) {
+                          std::array<uint64_t, kCloseReasonCount>* close_reasons) {
   *counters = {};
   *drops = {};
   *close_reasons = {};

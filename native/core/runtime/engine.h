@@ -107,7 +107,7 @@ class Engine : private ReceiptDesk {
   // Sums over all threads.
   void ReadCounters(std::array<uint64_t, kCounters>* counters,
                     std::array<std::array<uint64_t, kClassSlots>, kDrops>* drops,
-                    std::array<uint64_t, mqtt::kCloseReasonCount>* close_reasons);
+                    std::array<uint64_t, kCloseReasonCount>* close_reasons);
 
  private:
   void OnDone(const Batch& batch, bool delivered);

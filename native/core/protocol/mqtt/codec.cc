@@ -12,7 +12,7 @@ constexpr uint8_t kRequiredFlags = 0x02;  // of SUBSCRIBE, UNSUBSCRIBE and PUBRE
 CloseReason CheckPublishFlags(uint8_t flags) {
   const uint8_t qos = (flags >> 1) & 3;
   if (qos == 3) return CloseReason::kQos3;  // [MQTT-3.3.1-4]
-  if (qos == 2) return CloseReason::kQos2Unsupported;
+  if (qos == 2) return CloseReason::kProtocolError;
   if (qos == 0 && (flags & kDupFlag) != 0) return CloseReason::kBadFlags;  // [MQTT-3.3.1-2]
   return CloseReason::kNone;
 }
@@ -90,9 +90,9 @@ CloseReason CheckFirstByte(uint8_t first, uint8_t protocol_level) {
       return OrBadFlags(flags == 0, CloseReason::kNone);  // [MQTT-2.2.2-2]
     case PacketType::kPubrec:
     case PacketType::kPubcomp:
-      return OrBadFlags(flags == 0, CloseReason::kQos2Unsupported);
+      return OrBadFlags(flags == 0, CloseReason::kProtocolError);
     case PacketType::kPubrel:  // [MQTT-3.6.1-1]
-      return OrBadFlags(flags == kRequiredFlags, CloseReason::kQos2Unsupported);
+      return OrBadFlags(flags == kRequiredFlags, CloseReason::kProtocolError);
     case PacketType::kSubscribe:    // [MQTT-3.8.1-1]
     case PacketType::kUnsubscribe:  // [MQTT-3.10.1-1]
       if (protocol_level == kLevel31) flags &= static_cast<uint8_t>(~kDupFlag);

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/protocol/mqtt/close_reason.h"
+#include "core/protocol/close_reason.h"
 #include "core/protocol/mqtt/topic.h"
 
 // MQTT 3.1.1 (OASIS, 29 October 2014) and 3.1 packets, the server's side. Clauses in brackets are

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/protocol/mqtt/close_reason.h"
+#include "core/protocol/close_reason.h"
 
 namespace seganet::mqtt {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/protocol/mqtt/ack_queue.h"
-#include "core/protocol/mqtt/close_reason.h"
+#include "core/protocol/close_reason.h"
 #include "core/protocol/mqtt/codec.h"
 
 namespace seganet::mqtt {

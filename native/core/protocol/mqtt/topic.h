@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "core/protocol/mqtt/close_reason.h"
+#include "core/protocol/close_reason.h"
 
 namespace seganet::mqtt {
 

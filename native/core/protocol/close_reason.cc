@@ -1,6 +1,6 @@
-#include "core/protocol/mqtt/close_reason.h"
+#include "core/protocol/close_reason.h"
 
-namespace seganet::mqtt {
+namespace seganet {
 
 const char* Name(CloseReason reason) {
   switch (reason) {
@@ -28,16 +28,34 @@ const char* Name(CloseReason reason) {
       return "badPacketId";
     case CloseReason::kTooLarge:
       return "tooLarge";
-    case CloseReason::kQos2Unsupported:
-      return "qos2Unsupported";
     case CloseReason::kQos3:
       return "qos3";
     case CloseReason::kServerPacketFromClient:
       return "serverPacketFromClient";
     case CloseReason::kTooManyUnacknowledged:
       return "tooManyUnacknowledged";
+    case CloseReason::kBadProperty:
+      return "badProperty";
+    case CloseReason::kProtocolError:
+      return "protocolError";
+    case CloseReason::kReceiveMaximum:
+      return "receiveMaximum";
+    case CloseReason::kBadTopicAlias:
+      return "badTopicAlias";
+    case CloseReason::kAuthMethod:
+      return "authMethod";
+    case CloseReason::kCoapMalformed:
+      return "coapMalformed";
+    case CloseReason::kCoapSignal:
+      return "coapSignal";
+    case CloseReason::kCoapAborted:
+      return "coapAborted";
+    case CloseReason::kNotAllowed:
+      return "notAllowed";
+    case CloseReason::kCount:
+      break;
   }
   return "unknown";
 }
 
-}  // namespace seganet::mqtt
+}  // namespace seganet
