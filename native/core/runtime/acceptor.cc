@@ -186,8 +186,9 @@ void Acceptor::Read(HalfOpen* connection) {
 }
 
 void Acceptor::HandOver(HalfOpen* connection, std::string device) {
-  Handoff handoff{connection->fd, connection->stage, std::move(device),
-                  std::move(connection->bytes)};
+  Handoff handoff{
+      connection->fd, connection->stage, std::move(device), std::move(connection->bytes), {},
+      false};
   Forget(connection);
   dispatch_(std::move(handoff));
 }

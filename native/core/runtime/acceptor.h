@@ -21,9 +21,23 @@ namespace seganet {
 // A connection on its way to its worker.
 struct Handoff {
   int fd = -1;
-  uint32_t stage = 0;  // the source stage that listens
-  std::string device;  // empty only when the session will refuse the CONNECT
-  std::string bytes;   // read so far: the CONNECT and what came with it
+  uint32_t stage = 0;       // the source stage that listens
+  std::string device;       // empty only when the session will refuse the CONNECT
+  std::string bytes;        // read so far: the CONNECT and what came with it
+  std::string address;      // of the far end, for people
+  bool made_up_id = false;  // the device gave none
+};
+
+enum class Transport : uint8_t { kTcp, kUdp, kStreams };
+
+// How a source listens. Meanings: native/index.d.ts, ListenOptions.
+struct ListenSpec {
+  std::string host;
+  uint16_t port = 0;
+  Transport transport = Transport::kTcp;
+  int64_t connect_timeout_us = 10'000'000;
+  bool ask_login = false;
+  size_t max_half_open = 1000;
 };
 
 struct AcceptorOptions {

@@ -35,8 +35,13 @@ Status Engine::Start(const EngineOptions& options) {
   selection_ = SelectionOf(options);
   store_.SetOptions({options.epoch, limits_.ttl_us});
   closed_ = false;
-  const WorkerShared shared{&budget_,      bell_,      &devices_,
-                            &connections_, &throttle_, [this] { ResumeWorkers(); }};
+  const WorkerShared shared{&budget_,
+                            bell_,
+                            &devices_,
+                            &connections_,
+                            &throttle_,
+                            [this] { ResumeWorkers(); },
+                            [this](const std::vector<Completion>& all) { Complete(all); }};
   WorkerOptions worker_options;
   worker_options.max_packet_bytes = options.max_packet_bytes;
   // Devices come and go under new ids; the rows of those that left keep their sequence numbers for
@@ -89,8 +94,7 @@ Status Engine::ApplyPlan(std::vector<StageSpec> stages) {
   return {};
 }
 
-Status Engine::Listen(uint32_t stage, const std::string& host, uint16_t port,
-                      int64_t connect_timeout_us, uint16_t* bound_port) {
+Status Engine::Listen(uint32_t stage, const ListenSpec& spec, uint16_t* bound_port) {
   if (closed_) return Status::Closed("the engine is closed");
   const Stage* source = plan_->Find(stage);
   if (source == nullptr || source->spec.kind != StageKind::kSource) {
@@ -100,8 +104,9 @@ Status Engine::Listen(uint32_t stage, const std::string& host, uint16_t port,
     return Status::InvalidArgument("stage " + std::to_string(stage) + " listens already");
   }
   int fd = -1;
-  if (Status status = OpenListener(host, port, &fd, bound_port); !status.ok()) return status;
-  acceptor_->Listen(stage, fd, connect_timeout_us);
+  if (Status status = OpenListener(spec.host, spec.port, &fd, bound_port); !status.ok())
+    return status;
+  acceptor_->Listen(stage, fd, spec.connect_timeout_us);
   listening_.push_back(stage);
   return {};
 }
@@ -228,13 +233,15 @@ std::shared_ptr<Lanes> Engine::LanesOf(uint32_t number) {
 }
 
 void Engine::OnDone(const Batch& batch, bool delivered) {
-  if (batch.ticket != 0) {
-    {
-      const std::lock_guard<std::mutex> lock(completions_mutex_);
-      completions_.push_back({batch.ticket, delivered});
-    }
-    bell_->Ring();
+  if (batch.ticket != 0) Complete({{batch.ticket, delivered}});
+}
+
+void Engine::Complete(const std::vector<Completion>& completions) {
+  {
+    const std::lock_guard<std::mutex> lock(completions_mutex_);
+    completions_.insert(completions_.end(), completions.begin(), completions.end());
   }
+  bell_->Ring();
 }
 
 void Engine::Return(size_t worker, std::vector<Receipt> receipts) {

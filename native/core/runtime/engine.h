@@ -33,11 +33,6 @@ struct WorkerInfo {
   std::string reason;  // why not
 };
 
-struct Completion {
-  uint32_t ticket;
-  bool ok;
-};
-
 // Thread safety: all members from the thread that made the engine, but where a comment says
 // otherwise.
 class Engine : private ReceiptDesk {
@@ -54,8 +49,7 @@ class Engine : private ReceiptDesk {
   Status ApplyPlan(std::vector<StageSpec> stages);
 
   // Opens the listener of a source stage of the plan; the port that it got goes to `*bound_port`.
-  Status Listen(uint32_t stage, const std::string& host, uint16_t port, int64_t connect_timeout_us,
-                uint16_t* bound_port);
+  Status Listen(uint32_t stage, const ListenSpec& spec, uint16_t* bound_port);
 
   // Closes it and its devices' connections; returns when that is done.
   void Unlisten(uint32_t stage);
@@ -111,6 +105,7 @@ class Engine : private ReceiptDesk {
 
  private:
   void OnDone(const Batch& batch, bool delivered);
+  void Complete(const std::vector<Completion>& completions);
   void OnRoom();
   void Sweep();
   void ResumeWorkers();
