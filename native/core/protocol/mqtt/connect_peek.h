@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/protocol/close_reason.h"
-#include "core/protocol/mqtt/codec.h"
+#include "core/protocol/mqtt/encode.h"  // LoginRefusal: for a CONNECT that is right
 
 namespace seganet::mqtt {
 
@@ -41,10 +41,6 @@ ConnectPeek PeekConnect(std::span<const uint8_t> bytes, size_t max_bytes);
 
 // The packet to send before the socket is closed; empty when nothing may be sent [MQTT-3.1.4-1].
 std::string RefusalFor(const ConnectPeek& peek);
-
-// The CONNACK for a CONNECT that is right, and whose login was refused. REQUIRES: code is not
-// kAccepted.
-std::string LoginRefusal(uint8_t level, ConnectCode code);
 
 }  // namespace seganet::mqtt
 

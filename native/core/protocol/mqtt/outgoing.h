@@ -36,6 +36,7 @@ class Outgoing {
 
   bool empty() const { return all_.empty(); }
   size_t size() const { return all_.size(); }
+  size_t unsent() const;
   // Of topics and payloads.
   size_t content_bytes() const { return content_bytes_; }
   size_t memory_bytes() const { return all_.size() * sizeof(Item) + content_bytes_; }

@@ -19,6 +19,8 @@
 
 namespace seganet::mqtt {
 
+struct OutgoingPublish;
+
 struct Limits {
   // Largest packet in all, header included. Also the most that is buffered of a split packet.
   size_t max_packet_bytes = 262144;
@@ -61,8 +63,8 @@ enum class SendResult : uint8_t {
 };
 
 // What a session tells its owner. All views end with the call. The session may not be fed or
-// destroyed inside of a call; AcknowledgeSlot(), RefuseSlot() and SendPublish() are allowed, the
-// last not in OnConnect.
+// destroyed inside of a call; AcknowledgeSlot(), RefuseSlot(), SendPublish() and Disconnect() are
+// allowed, the last two not in OnConnect.
 class Handler {
  public:
   virtual ~Handler() = default;
@@ -88,7 +90,7 @@ class Handler {
     return true;
   }
   virtual void OnUnsubscribe(const Filter& filter) { (void)filter; }
-  // The SUBACK is in the output: commands may go.
+  // Commands may go: a SUBACK is in the output, or a session with subscriptions goes on.
   virtual void OnSubscribed() {}
 
   // The device answered a QoS 1 SendPublish(). `code` is 0 when it took it; 3.x has no other. From
@@ -124,8 +126,8 @@ class ServerSession {
   ServerSession(const ServerSession&) = delete;
   ServerSession& operator=(const ServerSession&) = delete;
 
-  // The client identifier that the owner made up for a device without one; MQTT 5 devices are told.
-  // REQUIRES: before the first Feed.
+  // The client identifier that the owner made up. Only used for a CONNECT without one: MQTT 5 is
+  // told, and refused without it. REQUIRES: before the first Feed.
   void SetAssignedId(std::string id) { assigned_id_ = std::move(id); }
 
   // Takes all bytes, in pieces of any size. Returns kNone, or why the connection must be closed;
@@ -150,7 +152,7 @@ class ServerSession {
                                        std::span<const uint8_t> payload, uint8_t qos);
   // A subscription matches.
   bool Listens(std::string_view topic) const {
-    return connected_ && state_.subscriptions.Listens(topic);
+    return open() && state_.subscriptions.Listens(topic);
   }
   // Ids of SendPublish() that the device has not answered.
   std::vector<uint64_t> Unanswered() const { return state_.Unanswered(); }
@@ -211,15 +213,16 @@ class ServerSession {
   void Close(const Fault& fault);
 
   Fault OnPacket(const FixedHeader& header, std::span<const uint8_t> body);
-  Fault OnConnectPacket(std::span<const uint8_t> body);
+  Fault OnConnectPacket(const FixedHeader& header, std::span<const uint8_t> body);
   Fault OnPublishPacket(uint8_t flags, std::span<const uint8_t> body);
-  Fault OnPublish2(Publish* publish);
+  Fault OnPublishToAnswer(Publish* publish, bool good_payload);
   Fault OnPubackPacket(std::span<const uint8_t> body);
   Fault OnPubrelPacket(std::span<const uint8_t> body);
   Fault OnSubscribePacket(std::span<const uint8_t> body);
   Fault OnUnsubscribePacket(std::span<const uint8_t> body);
   Fault OnDisconnectPacket(std::span<const uint8_t> body);
 
+  bool MayConnect(const Connect& connect) const;
   void Accept(const Connect& connect, std::unique_ptr<KeptSession> kept);
   std::string ConnackProperties(const Connect& connect) const;
   void KeepWill(const Will& will);
@@ -227,7 +230,18 @@ class ServerSession {
   char SubscribeCode(const Filter& filter, uint32_t number);
   void SendWaiting();
   size_t window() const;
+  bool Fits(const OutgoingPublish& publish) const;
+  bool open() const { return connected_ && close_reason_ == CloseReason::kNone; }
   bool five() const { return protocol_level_ == kLevel5; }
+
+  // 5: 4.9, as the device counts.
+  bool TakeQuota() {
+    if (!five()) return true;
+    if (quota_used_ >= limits_.receive_maximum) return false;
+    ++quota_used_;
+    return true;
+  }
+  void GiveQuotaBack() { quota_used_ -= quota_used_ > 0 ? 1 : 0; }
 
   Handler* const handler_;
   const Limits limits_;
@@ -241,6 +255,7 @@ class ServerSession {
   // 5: PUBLISH packets of this connection that count against receive_maximum.
   uint32_t quota_used_ = 0;
   uint16_t device_receive_maximum_ = 65535;
+  bool may_expire_later_ = false;       // 5: the CONNECT asked for a session expiry
   uint32_t device_maximum_packet_ = 0;  // 0 = any
   KeptSession state_;
   TopicAliases aliases_;
