@@ -33,7 +33,7 @@ function load() {
 }
 
 const addon = load();
-const { Engine, UplinkSource, StoreSource, openSocket, closeSocket, socketInfo } = addon;
+const { Engine, UplinkSource, StoreSource, openDeviceStream, openSocket, closeSocket, socketInfo } = addon;
 
 /** @param {number} fd @param {number} timeoutMs @returns {Promise<void>} */
 function waitConnect(fd, timeoutMs) {
@@ -48,6 +48,7 @@ module.exports = {
   Engine,
   UplinkSource,
   StoreSource,
+  openDeviceStream,
   openSocket,
   waitConnect,
   closeSocket,
