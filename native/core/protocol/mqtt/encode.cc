@@ -92,6 +92,7 @@ void AppendConnack5(std::string* out, bool session_present, uint8_t code,
 
 std::string ConnectRefusal(uint8_t level, const Fault& fault) {
   std::string out;
+  if (!fault) return out;
   if (fault == CloseReason::kUnsupportedVersion) {
     // A bridge of mosquitto sets the highest bit of its level, and knows the answers of 3.1.1.
     if (level > kLevel5 && level < 0x80) {
