@@ -65,12 +65,12 @@ TEST(TokenBucket, ANewRateHoldsFromTheNextCallOn) {
 }
 
 TEST(TokenBucket, TheLargestSettingsDoNotOverflow) {
-  TokenBucket bucket;
   const int64_t year_us = 365LL * 24 * 3600 * kSecond;
-  const TokenRate slow{.per_s = 1, .burst = 1'000'000};
-  EXPECT_TRUE(bucket.Take(slow, year_us));
-  const TokenRate fast{.per_s = 1'000'000, .burst = 1'000'000};
-  EXPECT_TRUE(bucket.Take(fast, year_us));
+  for (const TokenRate& rate : {TokenRate{1, 1'000'000}, TokenRate{1'000'000, 1'000'000}}) {
+    TokenBucket bucket;
+    for (int i = 0; i < 1'000'000; ++i) ASSERT_TRUE(bucket.Take(rate, year_us));
+    EXPECT_FALSE(bucket.Take(rate, year_us));
+  }
 }
 
 }  // namespace
