@@ -10,6 +10,9 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/record/device_classes.h"
+#include "core/runtime/token_bucket.h"
+
 namespace seganet {
 
 class Agent;
@@ -20,6 +23,12 @@ struct Device {
   int64_t last_seen_us = 0;
   Agent* agent = nullptr;  // its open connection
   bool counted = false;    // in the engine's number of devices
+  TokenBucket bucket;      // of its source's rate
+  // Over UDP, where there is no agent to keep them: what the register `registered_in` says of it
+  // and the class of its latest record, 0 = none.
+  std::shared_ptr<const DeviceClasses> registered_in;
+  uint8_t registered_class = 0;
+  uint8_t latest_class = 0;
 };
 
 // Thread safety: owned by one worker.

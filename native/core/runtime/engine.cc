@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <random>
+#include <utility>
 
 #include "core/base/cpu.h"
 #include "core/base/jenkins.h"
@@ -41,8 +43,12 @@ Status Engine::Start(const EngineOptions& options) {
                             &connections_,
                             &throttle_,
                             [this] { ResumeWorkers(); },
-                            [this](const std::vector<Completion>& all) { Complete(all); }};
+                            [this](const std::vector<Completion>& all) { Complete(all); },
+                            [this](uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) {
+                              return workers_[worker]->TakeDatagrams(stage, std::move(datagrams));
+                            }};
   WorkerOptions worker_options;
+  worker_options.workers = cpus.size();
   worker_options.max_packet_bytes = options.max_packet_bytes;
   // Devices come and go under new ids; the rows of those that left keep their sequence numbers for
   // a while.
@@ -103,10 +109,29 @@ Status Engine::Listen(uint32_t stage, const ListenSpec& spec, uint16_t* bound_po
   if (std::find(listening_.begin(), listening_.end(), stage) != listening_.end()) {
     return Status::InvalidArgument("stage " + std::to_string(stage) + " listens already");
   }
+  if (spec.transport == Transport::kUdp) return ListenDatagrams(*source, spec, bound_port);
   int fd = -1;
   if (Status status = OpenListener(spec.host, spec.port, &fd, bound_port); !status.ok())
     return status;
   acceptor_->Listen(stage, fd, spec.connect_timeout_us);
+  listening_.push_back(stage);
+  return {};
+}
+
+Status Engine::ListenDatagrams(const Stage& source, const ListenSpec& spec, uint16_t* bound_port) {
+  const uint32_t stage = source.spec.id;
+  if (source.spec.source.protocol != Protocol::kCoap) {
+    return Status::InvalidArgument("stage " + std::to_string(stage) +
+                                   " does not speak CoAP, so it cannot listen on UDP");
+  }
+  std::vector<int> fds;
+  if (Status status = OpenDatagramSockets(spec.host, spec.port, workers_.size(), &fds, bound_port);
+      !status.ok()) {
+    return status;
+  }
+  std::random_device random;
+  const uint64_t seed = uint64_t{random()} << 32 | random();
+  for (size_t i = 0; i < fds.size(); ++i) workers_[i]->OpenDatagrams(stage, fds[i], seed);
   listening_.push_back(stage);
   return {};
 }

@@ -67,6 +67,7 @@ void Worker::OnStop() {
   ServeReceipts();
   const std::vector<Agent*> agents(agents_.begin(), agents_.end());
   for (Agent* agent : agents) agent->Close(AgentEnd::kStopped);
+  CloseEndpoints(0);
   uv_close(Handle(&deadline_timer_), nullptr);
   uv_close(Handle(&sweep_timer_), nullptr);
   uv_close(Handle(&before_poll_), nullptr);
@@ -119,11 +120,15 @@ void Worker::CloseStage(uint32_t stage) {
     for (Agent* agent : agents) {
       if (agent->stage() == stage) agent->Close(AgentEnd::kStopped);
     }
+    CloseEndpoints(stage);
   });
 }
 
 void Worker::StopReading() {
-  Post([this] { reading_ = false; });
+  Post([this] {
+    reading_ = false;
+    for (const auto& [stage, endpoint] : endpoints_) endpoint->StopReading();
+  });
 }
 
 void Worker::Resume() {

@@ -9,6 +9,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -20,6 +22,7 @@
 #include "core/queue/throttle.h"
 #include "core/runtime/acceptor.h"
 #include "core/runtime/agent.h"
+#include "core/runtime/coap_endpoint.h"
 #include "core/runtime/device_table.h"
 #include "core/runtime/loop_thread.h"
 #include "core/runtime/pushed_tickets.h"
@@ -29,6 +32,7 @@ namespace seganet {
 
 struct WorkerOptions {
   size_t index = 0;
+  size_t workers = 1;  // of the engine
   size_t max_packet_bytes = 262'144;
   size_t max_devices = 40'000;     // rows of the device table
   size_t ring_bytes = 4u << 20;    // each direction
@@ -47,11 +51,13 @@ struct WorkerShared {
   std::function<void()> resume;  // reads all devices again whose class may go on, on all workers
   // Tickets of pushed records that are safe.
   std::function<void(const std::vector<Completion>&)> complete;
+  // Datagrams for devices of another worker; false = they are lost.
+  std::function<bool(uint32_t worker, uint32_t stage, CrossedDatagrams)> cross;
 };
 
-// Thread safety: Push, TakeMessages from the engine's thread; Adopt, SetPlan, Flush, CloseStage,
-// StopReading and Resume from any.
-class Worker : public LoopThread, private AgentHost {
+// Thread safety: Push, TakeMessages from the engine's thread; Adopt, OpenDatagrams, TakeDatagrams,
+// SetPlan, Flush, CloseStage, StopReading and Resume from any.
+class Worker : public LoopThread, private AgentHost, private CoapHost {
  public:
   Worker(const WorkerOptions& options, const WorkerShared& shared);
   ~Worker() override;
@@ -59,10 +65,19 @@ class Worker : public LoopThread, private AgentHost {
   // Takes over a device's connection.
   void Adopt(Handoff handoff);
 
+  // Takes over a UDP socket of source stage `stage`, whose devices speak CoAP. `seed` is secret and
+  // random.
+  void OpenDatagrams(uint32_t stage, int fd, uint64_t seed);
+
+  // Datagrams that came to another worker for devices of this one. False: they are more than it
+  // can work on, and lost.
+  bool TakeDatagrams(uint32_t stage, CrossedDatagrams datagrams);
+
   void SetPlan(std::shared_ptr<const Plan> plan);
   void Flush(uint32_t stage);
 
-  // Closes the connections that came through source stage `stage` and waits until that is done.
+  // Closes the connections and sockets that came through source stage `stage` and waits until that
+  // is done.
   void CloseStage(uint32_t stage);
 
   void StopReading();
@@ -101,6 +116,19 @@ class Worker : public LoopThread, private AgentHost {
   void OnCommandAnswer(Agent*, uint64_t, bool) override {}
   void OnClosed(Agent* agent, AgentEnd end) override;
 
+  // CoapHost
+  void OnDatagrams(size_t datagrams, size_t bytes) override;
+  RecordAnswer OnDatagramRecord(CoapEndpoint* endpoint, const coap::Incoming& incoming) override;
+  bool MayObserve(CoapEndpoint* endpoint, std::string_view device) override;
+  void OnObserved(CoapEndpoint* endpoint, std::string_view device, bool on) override;
+  void OnDatagramCommandAnswer(uint64_t id, uint8_t result) override;
+  uint32_t OwnerOf(std::string_view device) override;
+  void Cross(uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) override;
+
+  void CloseEndpoints(uint32_t stage);
+  uint8_t LikelyClass(const CoapEndpoint& endpoint, Device* device, uint8_t said);
+  bool HasRoomFor(uint8_t record_class);
+
   void ServePushes();
   void ServeReceipts();
   bool MessagesHigh();
@@ -131,7 +159,9 @@ class Worker : public LoopThread, private AgentHost {
   ReceiptRows receipt_rows_;
   PushedTickets tickets_;
   std::unordered_set<Agent*> agents_;
-  std::array<std::vector<Agent*>, kClasses + 1> paused_;  // by Agent::paused
+  std::array<std::vector<Agent*>, kClasses + 1> paused_;   // by Agent::paused
+  std::unordered_map<uint32_t, CoapEndpoint*> endpoints_;  // by stage
+  std::atomic<size_t> crossed_bytes_{0};                   // on their way from other workers
   bool reading_ = true;
   std::mutex receipts_mutex_;
   std::vector<Receipt> receipts_;                // that came back

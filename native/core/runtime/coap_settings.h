@@ -1,0 +1,27 @@
+// What a source's settings mean to the CoAP core.
+#ifndef SEGANET_CORE_RUNTIME_COAP_SETTINGS_H_
+#define SEGANET_CORE_RUNTIME_COAP_SETTINGS_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "core/plan/plan.h"
+#include "core/protocol/coap/settings.h"
+
+namespace seganet {
+
+// max_packet_bytes: of the engine. A record may not be longer, however it comes.
+coap::Settings CoapSettings(const SourceSettings& source, size_t max_packet_bytes);
+
+// devices: at most so many are connected to the engine.
+coap::Limits CoapLimits(const coap::Settings& settings, size_t devices);
+
+// Commands come as cmd/{device}/rest whatever the protocol; over CoAP that is
+// {command_path}/{device}/rest. Other topics stay as they are.
+std::string CoapCommandTopic(std::string_view topic, std::string_view device,
+                             std::string_view command_path);
+
+}  // namespace seganet
+
+#endif  // SEGANET_CORE_RUNTIME_COAP_SETTINGS_H_
