@@ -1,9 +1,11 @@
 #include "core/runtime/engine.h"
 
+#include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <random>
+#include <cerrno>
 #include <utility>
 
 #include "core/base/cpu.h"
@@ -18,7 +20,9 @@ constexpr int64_t kMiB = 1024 * 1024;
 }  // namespace
 
 Engine::Engine(Doorbell* bell)
-    : bell_(bell), plan_(std::make_shared<Plan>(std::vector<StageSpec>(), 0, nullptr, nullptr)) {}
+    : bell_(bell),
+      plan_(std::make_shared<Plan>(std::vector<StageSpec>(), 0, nullptr, nullptr)),
+      logins_(bell) {}
 
 Engine::~Engine() { Close(); }
 
@@ -71,10 +75,11 @@ Status Engine::Start(const EngineOptions& options) {
   acceptor_options.max_connections = options.max_devices;
   // One thread for the sweep, and the one that has the least to do.
   acceptor_options.on_sweep = [this] { Sweep(); };
-  acceptor_ = std::make_unique<Acceptor>(acceptor_options, &connections_, [this](Handoff handoff) {
-    const uint32_t owner = WorkerOf(handoff.device);
-    workers_[owner]->Adopt(std::move(handoff));
-  });
+  acceptor_ = std::make_unique<Acceptor>(acceptor_options, &connections_, &logins_,
+                                         [this](Handoff handoff) {
+                                           const uint32_t owner = WorkerOf(handoff.device);
+                                           workers_[owner]->Adopt(std::move(handoff));
+                                         });
   Status status = acceptor_->Start("seganet-accept", LoopThread::kUnpinned);
   if (!status.ok()) Close();
   return status;
@@ -110,30 +115,47 @@ Status Engine::Listen(uint32_t stage, const ListenSpec& spec, uint16_t* bound_po
     return Status::InvalidArgument("stage " + std::to_string(stage) + " listens already");
   }
   if (spec.transport == Transport::kUdp) return ListenDatagrams(*source, spec, bound_port);
+  std::unique_ptr<Greeter> greeter = MakeGreeter(source->spec.source);
+  if (greeter == nullptr) {
+    return Status::InvalidArgument("the devices of stage " + std::to_string(stage) +
+                                   " do not connect");
+  }
   int fd = -1;
-  if (Status status = OpenListener(spec.host, spec.port, &fd, bound_port); !status.ok())
-    return status;
-  acceptor_->Listen(stage, fd, spec.connect_timeout_us);
+  *bound_port = 0;
+  if (spec.transport == Transport::kTcp) {
+    Status status = OpenListener(spec.host, spec.port, &fd, bound_port);
+    if (!status.ok()) return status;
+  }
+  acceptor_->Listen(stage, fd, spec, std::move(greeter));
   listening_.push_back(stage);
   return {};
 }
 
-Status Engine::ListenDatagrams(const Stage& source, const ListenSpec& spec, uint16_t* bound_port) {
-  const uint32_t stage = source.spec.id;
-  if (source.spec.source.protocol != Protocol::kCoap) {
-    return Status::InvalidArgument("stage " + std::to_string(stage) +
-                                   " does not speak CoAP, so it cannot listen on UDP");
+Status Engine::OpenStream(uint32_t stage, const StreamPeer& peer, int* fd) {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) {
+    return Status::System("no socket pair for the connection", errno);
   }
-  std::vector<int> fds;
-  if (Status status = OpenDatagramSockets(spec.host, spec.port, workers_.size(), &fds, bound_port);
-      !status.ok()) {
-    return status;
+  for (int end : pair) {
+    fcntl(end, F_SETFL, fcntl(end, F_GETFL) | O_NONBLOCK);
+    fcntl(end, F_SETFD, FD_CLOEXEC);
   }
-  std::random_device random;
-  const uint64_t seed = uint64_t{random()} << 32 | random();
-  for (size_t i = 0; i < fds.size(); ++i) workers_[i]->OpenDatagrams(stage, fds[i], seed);
-  listening_.push_back(stage);
+  if (!acceptor_->Adopt(stage, pair[1], peer)) {
+    close(pair[0]);
+    close(pair[1]);
+    return Status::System("stage " + std::to_string(stage) + " does not listen", ENOTCONN);
+  }
+  *fd = pair[0];
   return {};
+}
+
+std::vector<LoginRequest> Engine::TakeLogins() {
+  bell_->Answer();
+  return logins_.Take();
+}
+
+bool Engine::AnswerLogin(uint64_t id, std::optional<std::string> device) {
+  return acceptor_->AnswerLogin(id, std::move(device));
 }
 
 void Engine::Unlisten(uint32_t stage) {

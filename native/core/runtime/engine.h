@@ -54,6 +54,16 @@ class Engine : private ReceiptDesk {
   // Closes it and its devices' connections; returns when that is done.
   void Unlisten(uint32_t stage);
 
+  // A socket whose other end the acceptor serves like a device's connection to source stage
+  // `stage`. Any thread. The descriptor is the caller's.
+  Status OpenStream(uint32_t stage, const StreamPeer& peer, int* fd);
+
+  // Logins that wait for an answer, each once.
+  std::vector<LoginRequest> TakeLogins();
+  // False: nobody waits under this id any more. `device` = the id that it is let in as; nothing
+  // refuses it.
+  bool AnswerLogin(uint64_t id, std::optional<std::string> device);
+
   // Puts a record into a stage. `assign_seq`: the device's next number replaces record.seq.
   PushResult Push(uint32_t stage, const Record& record, bool assign_seq);
 
@@ -126,6 +136,7 @@ class Engine : private ReceiptDesk {
   std::shared_ptr<const Plan> plan_;
   std::vector<uint32_t> listening_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  LoginDesk logins_;
   std::unique_ptr<Acceptor> acceptor_;
   size_t next_ring_ = 0;  // TakeMessages begins with another worker each time
 
