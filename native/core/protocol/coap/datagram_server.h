@@ -31,6 +31,8 @@ struct DatagramCounters {
   uint64_t lost_peers = 0;  // nothing came back for MAX_RETRANSMIT retransmissions
 };
 
+class DatagramImpl;
+
 // The server's end of CoAP over UDP (RFC 7252, 7641, 7959, 9175) for all devices of one worker:
 // datagrams in, events and datagrams out. No socket, no clock, no thread. See docs/coap.md for the
 // resources.
@@ -75,8 +77,7 @@ class DatagramServer {
   size_t memory_bytes() const;
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<DatagramImpl> impl_;
 };
 
 }  // namespace seganet::coap

@@ -14,6 +14,8 @@
 
 namespace seganet::coap {
 
+class StreamImpl;
+
 // The server's end of one device's CoAP connection over TCP or TLS (RFC 8323): bytes in, events and
 // bytes out. No socket, no clock, no thread. Our CSM is the acceptor's to send: Greeting().
 //
@@ -74,8 +76,7 @@ class StreamSession {
   size_t memory_bytes() const;
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<StreamImpl> impl_;
 };
 
 }  // namespace seganet::coap
