@@ -1,37 +1,9 @@
 #include "core/runtime/coap_agent_session.h"
 
 #include "core/record/record.h"
-#include "core/runtime/coap_settings.h"
+#include "core/runtime/coap_words.h"
 
 namespace seganet {
-
-coap::Verdict CoapVerdict(RecordAnswer::Verdict verdict) {
-  switch (verdict) {
-    case RecordAnswer::Verdict::kTaken:
-      return coap::Verdict::kTaken;
-    case RecordAnswer::Verdict::kFull:
-      return coap::Verdict::kFull;
-    case RecordAnswer::Verdict::kTooFast:
-      return coap::Verdict::kTooFast;
-    case RecordAnswer::Verdict::kNotAllowed:
-      return coap::Verdict::kNotAllowed;
-  }
-  return coap::Verdict::kFull;
-}
-
-CommandStart CoapCommandStart(coap::CommandStart start) {
-  switch (start) {
-    case coap::CommandStart::kSent:
-      return CommandStart::kSent;
-    case coap::CommandStart::kNotListening:
-      return CommandStart::kNotListening;
-    case coap::CommandStart::kBusy:
-      return CommandStart::kBusy;
-    case coap::CommandStart::kTooLarge:
-      return CommandStart::kTooLarge;
-  }
-  return CommandStart::kBusy;
-}
 
 CoapAgentSession::CoapAgentSession(AgentSessionOwner* owner, const coap::Settings& settings,
                                    const coap::Limits& limits, const std::string& device,
@@ -62,12 +34,12 @@ coap::Answer CoapAgentSession::OnRecord(const coap::Incoming& incoming) {
   record.record_class = incoming.record_class;
   record.slot = incoming.slot;
   const RecordAnswer answer = owner_->OnRecord(record);
-  return {CoapVerdict(answer.verdict), answer.copies, answer.retry_s};
+  return CoapAnswer(answer);
 }
 
 CommandStart CoapAgentSession::Command(uint64_t id, std::string_view topic,
                                        std::string_view payload, uint8_t) {
-  return CoapCommandStart(
+  return FromCoap(
       session_.Command(id, CoapCommandTopic(topic, session_.device(), command_path_), payload));
 }
 

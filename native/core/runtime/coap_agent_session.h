@@ -13,10 +13,6 @@
 
 namespace seganet {
 
-// The words of the CoAP core in those of the runtime.
-coap::Verdict CoapVerdict(RecordAnswer::Verdict verdict);
-CommandStart CoapCommandStart(coap::CommandStart start);
-
 class CoapAgentSession final : public AgentSession, private coap::Handler {
  public:
   // The acceptor has answered messages within the first `answered` bytes (coap::StreamPeek).

@@ -4,8 +4,7 @@
 #include <utility>
 
 #include "core/protocol/coap/route.h"
-#include "core/runtime/coap_agent_session.h"
-#include "core/runtime/coap_settings.h"
+#include "core/runtime/coap_words.h"
 
 namespace seganet {
 namespace {
@@ -93,8 +92,7 @@ void CoapEndpoint::Feed(const coap::Peer& peer, std::span<const uint8_t> bytes, 
 }
 
 coap::Answer CoapEndpoint::OnRecord(const coap::Incoming& incoming) {
-  const RecordAnswer answer = host_->OnDatagramRecord(this, incoming);
-  return {CoapVerdict(answer.verdict), answer.copies, answer.retry_s};
+  return CoapAnswer(host_->OnDatagramRecord(this, incoming));
 }
 
 void CoapEndpoint::OnCommandAnswer(uint64_t id, uint8_t result) {
@@ -118,7 +116,7 @@ CommandStart CoapEndpoint::Command(uint64_t id, std::string_view device, std::st
   const std::string path = CoapCommandTopic(topic, device, options_.settings.command_path);
   const coap::CommandStart start = server_.Command(id, device, path, payload, MonotonicUs());
   Flush();
-  return CoapCommandStart(start);
+  return FromCoap(start);
 }
 
 void CoapEndpoint::Flush() {
@@ -175,6 +173,7 @@ void CoapEndpoint::Close() {
   };
   uv_close(Handle(&poll_), closed);
   uv_close(Handle(&timer_), closed);
+  socket_.Close();
 }
 
 void CoapEndpoint::HandleClosed() {

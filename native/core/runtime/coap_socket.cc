@@ -124,7 +124,12 @@ struct CoapSocket::Slots {
 
 CoapSocket::CoapSocket(int fd) : fd_(fd), slots_(std::make_unique<Slots>()) {}
 
-CoapSocket::~CoapSocket() { close(fd_); }
+CoapSocket::~CoapSocket() { Close(); }
+
+void CoapSocket::Close() {
+  if (fd_ >= 0) close(fd_);
+  fd_ = -1;
+}
 
 std::span<const ReceivedDatagram> CoapSocket::Receive() {
   for (size_t i = 0; i < kBatch; ++i) {

@@ -47,7 +47,8 @@ class CoapSocket {
   CoapSocket(const CoapSocket&) = delete;
   CoapSocket& operator=(const CoapSocket&) = delete;
 
-  int fd() const { return fd_; }
+  // The port is free at once; nothing is received or sent from now on.
+  void Close();
 
   // What has arrived, at most kBatch; empty = nothing more.
   std::span<const ReceivedDatagram> Receive();
@@ -65,7 +66,7 @@ class CoapSocket {
     size_t size;
   };
 
-  const int fd_;
+  int fd_;  // -1 = closed
   const std::unique_ptr<Slots> slots_;
   std::array<ReceivedDatagram, kBatch> received_;
   std::vector<Queued> queue_;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/jenkins.h"
-#include "core/runtime/coap_settings.h"
+#include "core/runtime/coap_words.h"
 #include "core/runtime/worker.h"
 
 namespace seganet {

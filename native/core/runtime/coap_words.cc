@@ -1,4 +1,4 @@
-#include "core/runtime/coap_settings.h"
+#include "core/runtime/coap_words.h"
 
 #include <algorithm>
 
@@ -7,7 +7,39 @@ namespace {
 
 constexpr std::string_view kCommands = "cmd/";
 
+coap::Verdict VerdictOf(RecordAnswer::Verdict verdict) {
+  switch (verdict) {
+    case RecordAnswer::Verdict::kTaken:
+      return coap::Verdict::kTaken;
+    case RecordAnswer::Verdict::kFull:
+      return coap::Verdict::kFull;
+    case RecordAnswer::Verdict::kTooFast:
+      return coap::Verdict::kTooFast;
+    case RecordAnswer::Verdict::kNotAllowed:
+      return coap::Verdict::kNotAllowed;
+  }
+  return coap::Verdict::kFull;
+}
+
 }  // namespace
+
+coap::Answer CoapAnswer(const RecordAnswer& answer) {
+  return {VerdictOf(answer.verdict), answer.copies, answer.retry_s};
+}
+
+CommandStart FromCoap(coap::CommandStart start) {
+  switch (start) {
+    case coap::CommandStart::kSent:
+      return CommandStart::kSent;
+    case coap::CommandStart::kNotListening:
+      return CommandStart::kNotListening;
+    case coap::CommandStart::kBusy:
+      return CommandStart::kBusy;
+    case coap::CommandStart::kTooLarge:
+      return CommandStart::kTooLarge;
+  }
+  return CommandStart::kBusy;
+}
 
 coap::Settings CoapSettings(const SourceSettings& source, size_t max_packet_bytes) {
   coap::Settings settings;

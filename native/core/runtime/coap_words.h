@@ -1,15 +1,20 @@
-// What a source's settings mean to the CoAP core.
-#ifndef SEGANET_CORE_RUNTIME_COAP_SETTINGS_H_
-#define SEGANET_CORE_RUNTIME_COAP_SETTINGS_H_
+// What the runtime says, in the words of the CoAP core, and back.
+#ifndef SEGANET_CORE_RUNTIME_COAP_WORDS_H_
+#define SEGANET_CORE_RUNTIME_COAP_WORDS_H_
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "core/plan/plan.h"
+#include "core/protocol/coap/handler.h"
 #include "core/protocol/coap/settings.h"
+#include "core/runtime/agent_session.h"
 
 namespace seganet {
+
+coap::Answer CoapAnswer(const RecordAnswer& answer);
+CommandStart FromCoap(coap::CommandStart start);
 
 // max_packet_bytes: of the engine. A record may not be longer, however it comes.
 coap::Settings CoapSettings(const SourceSettings& source, size_t max_packet_bytes);
@@ -24,4 +29,4 @@ std::string CoapCommandTopic(std::string_view topic, std::string_view device,
 
 }  // namespace seganet
 
-#endif  // SEGANET_CORE_RUNTIME_COAP_SETTINGS_H_
+#endif  // SEGANET_CORE_RUNTIME_COAP_WORDS_H_
