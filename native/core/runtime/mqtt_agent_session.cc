@@ -4,7 +4,8 @@
 
 namespace seganet {
 
-mqtt::ConnectCode MqttAgentSession::OnConnect(const mqtt::Connect&) {
+mqtt::ConnectCode MqttAgentSession::OnConnect(const mqtt::Connect&,
+                                              std::unique_ptr<mqtt::KeptSession>*) {
   return owner_->OnConnect() ? mqtt::ConnectCode::kAccepted : mqtt::ConnectCode::kServerUnavailable;
 }
 

@@ -3,6 +3,7 @@
 #define SEGANET_CORE_RUNTIME_MQTT_AGENT_SESSION_H_
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -31,7 +32,8 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
 
  private:
   // mqtt::Handler
-  mqtt::ConnectCode OnConnect(const mqtt::Connect& connect) override;
+  mqtt::ConnectCode OnConnect(const mqtt::Connect& connect,
+                              std::unique_ptr<mqtt::KeptSession>* kept) override;
   void OnPublish(const mqtt::Publish& publish) override;
 
   AgentSessionOwner* const owner_;
