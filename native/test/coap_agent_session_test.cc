@@ -31,6 +31,7 @@ class Owner : public AgentSessionOwner {
     slots.push_back(record.slot);
     return answer;
   }
+  bool MaySubscribe(std::string_view) override { return true; }
   void OnListening() override { ++listening; }
   void OnCommandAnswer(uint64_t id, bool taken) override { commands.emplace_back(id, taken); }
 

@@ -29,6 +29,7 @@ struct Handoff {
   std::string bytes;        // read so far: the CONNECT and what came with it
   std::string address;      // of the far end, for people
   bool made_up_id = false;  // the device gave none
+  size_t answered = 0;      // CoAP: messages within so many of the first bytes have their answer
 };
 
 enum class Transport : uint8_t { kTcp, kUdp, kStreams };

@@ -44,7 +44,12 @@ CommandStart CoapAgentSession::Command(uint64_t id, std::string_view topic,
 }
 
 void CoapAgentSession::OnCommandAnswer(uint64_t id, uint8_t result) {
-  owner_->OnCommandAnswer(id, result == coap::kCommandTaken);
+  // Nobody knows what became of one that is lost: its time runs out, or its connection ends.
+  if (result != coap::kCommandLost) owner_->OnCommandAnswer(id, result == coap::kCommandTaken);
+}
+
+bool CoapAgentSession::MayObserve(std::string_view device) {
+  return owner_->MaySubscribe(CoapCommandFilter(device));
 }
 
 void CoapAgentSession::OnObserved(std::string_view, bool on) {

@@ -32,11 +32,13 @@ class CoapAgentSession final : public AgentSession, private coap::Handler {
   void OnTime(int64_t now_us) override;
   void SayGoodbye(AgentEnd end) override;
   size_t memory_bytes() const override { return session_.memory_bytes(); }
+  size_t buffered_bytes() const override { return session_.buffered_bytes(); }
 
  private:
   // coap::Handler
   coap::Answer OnRecord(const coap::Incoming& incoming) override;
   void OnCommandAnswer(uint64_t id, uint8_t result) override;
+  bool MayObserve(std::string_view device) override;
   void OnObserved(std::string_view device, bool on) override;
 
   AgentSessionOwner* const owner_;

@@ -111,10 +111,14 @@ void CoapEndpoint::Send(const coap::Peer& peer, std::string_view datagram) {
 
 void CoapEndpoint::Acknowledge(uint64_t slot) { server_.Acknowledge(slot, MonotonicUs()); }
 
-CommandStart CoapEndpoint::Command(uint64_t id, std::string_view device, std::string_view topic,
-                                   std::string_view payload) {
-  const std::string path = CoapCommandTopic(topic, device, options_.settings.command_path);
-  const coap::CommandStart start = server_.Command(id, device, path, payload, MonotonicUs());
+CommandStart CoapEndpoint::SendCommand(uint64_t id, const Command& command) {
+  if (!server_.Listens(command.device)) {
+    return host_->IsAt(this, command.device) ? CommandStart::kNotListening : CommandStart::kOffline;
+  }
+  const std::string topic =
+      CoapCommandTopic(command.topic, command.device, options_.settings.command_path);
+  const coap::CommandStart start =
+      server_.Command(id, command.device, topic, command.payload, MonotonicUs());
   Flush();
   return FromCoap(start);
 }

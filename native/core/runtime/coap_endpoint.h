@@ -15,6 +15,7 @@
 #include "core/protocol/coap/datagram_server.h"
 #include "core/runtime/agent_session.h"
 #include "core/runtime/coap_socket.h"
+#include "core/runtime/command_table.h"
 #include "core/runtime/receipt_rows.h"
 
 namespace seganet {
@@ -39,6 +40,8 @@ class CoapHost {
   virtual RecordAnswer OnDatagramRecord(CoapEndpoint* endpoint, const coap::Incoming& incoming) = 0;
   virtual bool MayObserve(CoapEndpoint* endpoint, std::string_view device) = 0;
   virtual void OnObserved(CoapEndpoint* endpoint, std::string_view device, bool on) = 0;
+  // Records of the device came here last.
+  virtual bool IsAt(CoapEndpoint* endpoint, std::string_view device) = 0;
   virtual void OnDatagramCommandAnswer(uint64_t id, uint8_t result) = 0;
   // The worker that owns the device.
   virtual uint32_t OwnerOf(std::string_view device) = 0;
@@ -62,7 +65,9 @@ struct CoapEndpointOptions {
 // through the owner's own socket, which has the same address and port.
 //
 // Thread safety: owned by one worker. Deletes itself when its handles are closed.
-class CoapEndpoint final : public ReceiptHolder, private coap::DatagramHandler {
+class CoapEndpoint final : public ReceiptHolder,
+                           public CommandCarrier,
+                           private coap::DatagramHandler {
  public:
   // Takes over the descriptor.
   CoapEndpoint(CoapHost* host, uv_loop_t* loop, int fd, CounterBlock* counters,
@@ -80,9 +85,9 @@ class CoapEndpoint final : public ReceiptHolder, private coap::DatagramHandler {
   // Sends what waits to be sent.
   void Flush() override;
 
-  // topic: cmd/{device}/rest, or any other.
-  CommandStart Command(uint64_t id, std::string_view device, std::string_view topic,
-                       std::string_view payload);
+  // CommandCarrier
+  CommandStart SendCommand(uint64_t id, const Command& command) override;
+
   bool Listens(std::string_view device) const { return server_.Listens(device); }
 
   // Nothing is received or sent from now on.
@@ -90,8 +95,8 @@ class CoapEndpoint final : public ReceiptHolder, private coap::DatagramHandler {
 
   uint32_t stage() const { return options_.stage; }
   size_t memory_bytes() const { return server_.memory_bytes(); }
-  // Where the datagram at hand came from, for people.
-  std::string address() const { return at_hand_ == nullptr ? "" : FarEnd(*at_hand_); }
+  // Where the datagram at hand came from, null = there is none.
+  const coap::Peer* at_hand() const { return at_hand_; }
 
  private:
   ~CoapEndpoint() = default;

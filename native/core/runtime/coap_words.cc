@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/record/rules.h"
+
 namespace seganet {
 namespace {
 
@@ -54,7 +56,7 @@ coap::Settings CoapSettings(const SourceSettings& source, size_t max_packet_byte
 coap::Limits CoapLimits(const coap::Settings& settings, size_t devices) {
   coap::Limits limits;
   limits.max_peers = std::max(limits.max_peers, devices);
-  limits.max_observers = std::max(limits.max_observers, devices);
+  limits.max_observers = devices;
   // One upload of each of two devices always fits.
   limits.max_upload_bytes = std::max(limits.max_upload_bytes, 2 * settings.max_body_bytes);
   return limits;
@@ -69,6 +71,11 @@ std::string CoapCommandTopic(std::string_view topic, std::string_view device,
   rest.remove_prefix(device.size());
   if (!rest.empty() && rest.front() != '/') return std::string(topic);
   return std::string(command_path) + "/" + std::string(device) + std::string(rest);
+}
+
+std::string CoapCommandFilter(std::string_view device) {
+  std::string filter = std::string(kCommands) + std::string(device) + "/#";
+  return ValidTopicFilter(filter) ? filter : "";
 }
 
 }  // namespace seganet

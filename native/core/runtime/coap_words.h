@@ -27,6 +27,10 @@ coap::Limits CoapLimits(const coap::Settings& settings, size_t devices);
 std::string CoapCommandTopic(std::string_view topic, std::string_view device,
                              std::string_view command_path);
 
+// What a device would have to subscribe to over MQTT for the commands that it observes; '' when its
+// id is not fit for a filter.
+std::string CoapCommandFilter(std::string_view device);
+
 }  // namespace seganet
 
 #endif  // SEGANET_CORE_RUNTIME_COAP_WORDS_H_

@@ -10,7 +10,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "core/record/device_classes.h"
+#include "core/plan/permissions.h"
+#include "core/runtime/rate_meter.h"
 #include "core/runtime/token_bucket.h"
 
 namespace seganet {
@@ -23,12 +24,25 @@ struct Device {
   int64_t last_seen_us = 0;
   Agent* agent = nullptr;  // its open connection
   bool counted = false;    // in the engine's number of devices
-  TokenBucket bucket;      // of its source's rate
-  // Over UDP, where there is no agent to keep them: what the register `registered_in` says of it
-  // and the class of its latest record, 0 = none.
-  std::shared_ptr<const DeviceClasses> registered_in;
-  uint8_t registered_class = 0;
+  // Known over datagrams: it observes its commands. Such a row is not forgotten.
+  bool observing = false;
+  // What the register shows: of its latest connection or record.
   uint8_t latest_class = 0;
+  uint32_t stage = 0;
+  uint64_t records = 0;
+  uint64_t bytes = 0;  // of payloads
+  RateMeter meter;
+  std::string address;
+  // Against SourceSettings::rate, over connections.
+  TokenBucket bucket;
+  // Over UDP, where there is no agent to keep it: what source stage `registered_at` of plan number
+  // `registered_in` says of it (Agent::registered_class, permissions), and whether it comes from
+  // the same far end as before.
+  uint32_t registered_in = 0;
+  uint32_t registered_at = 0;
+  uint8_t registered_class = 0;
+  uint32_t far_end_hash = 0;
+  std::unique_ptr<const DevicePermissions> permissions;
 };
 
 // Thread safety: owned by one worker.
@@ -57,6 +71,21 @@ class DeviceTable {
   void Disconnected(Device* device);
 
   size_t size() const { return devices_.size(); }
+  // nullptr when it is not known.
+  Device* Find(std::string_view id) const {
+    const auto it = devices_.find(id);
+    return it == devices_.end() ? nullptr : it->second.get();
+  }
+  // Calls change(Device*) for each.
+  template <typename Change>
+  void Update(Change&& change) {
+    for (auto& [id, device] : devices_) change(device.get());
+  }
+  // Calls see(const Device&) for each.
+  template <typename See>
+  void ForEach(See&& see) const {
+    for (const auto& [id, device] : devices_) see(*device);
+  }
 
  private:
   struct Hash {

@@ -48,9 +48,15 @@ Status Engine::Start(const EngineOptions& options) {
                             &throttle_,
                             [this] { ResumeWorkers(); },
                             [this](const std::vector<Completion>& all) { Complete(all); },
+                            &events_,
+                            &commands_,
+                            &unfinished_,
                             [this](uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) {
                               return workers_[worker]->TakeDatagrams(stage, std::move(datagrams));
                             }};
+  const int64_t quarter = int64_t{options.memory_mib} * kMiB / 4;
+  unfinished_.SetLimit(quarter);
+  commands_.SetMostBytes(static_cast<size_t>(quarter));
   WorkerOptions worker_options;
   worker_options.workers = cpus.size();
   worker_options.max_packet_bytes = options.max_packet_bytes;

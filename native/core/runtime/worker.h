@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -23,10 +24,17 @@
 #include "core/runtime/acceptor.h"
 #include "core/runtime/agent.h"
 #include "core/runtime/coap_endpoint.h"
+#include "core/runtime/command_desk.h"
+#include "core/runtime/command_table.h"
+#include "core/runtime/device_events.h"
 #include "core/runtime/device_table.h"
 #include "core/runtime/loop_thread.h"
+#include "core/runtime/memory_share.h"
+#include "core/runtime/presence.h"
 #include "core/runtime/pushed_tickets.h"
+#include "core/runtime/rate_pauses.h"
 #include "core/runtime/receipt_rows.h"
+#include "core/runtime/registry.h"
 
 namespace seganet {
 
@@ -51,13 +59,16 @@ struct WorkerShared {
   std::function<void()> resume;  // reads all devices again whose class may go on, on all workers
   // Tickets of pushed records that are safe.
   std::function<void(const std::vector<Completion>&)> complete;
+  DeviceEvents* events;
+  CommandDesk* commands;
+  MemoryShare* unfinished;  // of packets that have not come in full
   // Datagrams for devices of another worker; false = they are lost.
   std::function<bool(uint32_t worker, uint32_t stage, CrossedDatagrams)> cross;
 };
 
 // Thread safety: Push, TakeMessages from the engine's thread; Adopt, OpenDatagrams, TakeDatagrams,
-// SetPlan, Flush, CloseStage, StopReading and Resume from any.
-class Worker : public LoopThread, private AgentHost, private CoapHost {
+// SetPlan, Flush, CloseStage, StopReading, Resume, Start of a command and Agents from any.
+class Worker : public LoopThread, private AgentHost, private CommandCarrier, private CoapHost {
  public:
   Worker(const WorkerOptions& options, const WorkerShared& shared);
   ~Worker() override;
@@ -88,6 +99,12 @@ class Worker : public LoopThread, private AgentHost, private CoapHost {
   // Records of devices of this worker are safe. Any thread, also after the end.
   void ReturnReceipts(std::vector<Receipt> receipts);
 
+  // REQUIRES: WorkerShared::commands opened it.
+  void StartCommand(Command command);
+
+  // ListAgents of this worker's devices.
+  std::vector<AgentInfo> Agents(const std::string& after, size_t limit);
+
   // Puts a record into the ring to this worker; false when it is full.
   bool Push(uint32_t stage, const Record& record, bool assign_seq);
 
@@ -107,13 +124,15 @@ class Worker : public LoopThread, private AgentHost, private CoapHost {
 
   // AgentHost
   bool MayRead(Agent* agent) override;
-  std::span<uint8_t> read_buffer() override;
+  std::span<uint8_t> read_buffer(const Agent& agent) override;
   void OnRead(size_t bytes) override;
+  bool OnBuffered(int64_t more) override;
   void OnTurnUsedUp() override { unread_ = true; }
   bool OnConnect(Agent* agent, std::string_view device) override;
   RecordAnswer OnRecord(Agent* agent, const IncomingRecord& incoming) override;
-  void OnListening(Agent*) override {}
-  void OnCommandAnswer(Agent*, uint64_t, bool) override {}
+  bool MaySubscribe(Agent* agent, std::string_view filter) override;
+  void OnListening(Agent* agent) override;
+  void OnCommandAnswer(Agent* agent, uint64_t id, bool taken) override;
   void OnClosed(Agent* agent, AgentEnd end) override;
 
   // CoapHost
@@ -121,21 +140,28 @@ class Worker : public LoopThread, private AgentHost, private CoapHost {
   RecordAnswer OnDatagramRecord(CoapEndpoint* endpoint, const coap::Incoming& incoming) override;
   bool MayObserve(CoapEndpoint* endpoint, std::string_view device) override;
   void OnObserved(CoapEndpoint* endpoint, std::string_view device, bool on) override;
+  bool IsAt(CoapEndpoint* endpoint, std::string_view device) override;
   void OnDatagramCommandAnswer(uint64_t id, uint8_t result) override;
   uint32_t OwnerOf(std::string_view device) override;
   void Cross(uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) override;
 
   void CloseEndpoints(uint32_t stage);
-  uint8_t LikelyClass(const CoapEndpoint& endpoint, Device* device, uint8_t said);
+  Device* Locate(CoapEndpoint* endpoint, std::string_view id);
+  void Arrive(CoapEndpoint* endpoint, Device* device);
+  bool ObservesElsewhere(const CoapEndpoint* but, std::string_view device) const;
+  RecordAnswer Admit(Device* device, const SourceSettings& source, const coap::Incoming& incoming);
   bool HasRoomFor(uint8_t record_class);
+  // CommandCarrier, for the agents
+  CommandStart SendCommand(uint64_t id, const Command& command) override;
 
+  std::unique_ptr<AgentSession> MakeSession(Agent* agent, const Handoff& handoff);
   void ServePushes();
   void ServeReceipts();
   bool MessagesHigh();
   void DrainRing(size_t most);
   void DrainWhatIsThere();
   void RunPushed(std::string_view frame);
-  bool IdentifyPushed(Record* record);
+  bool IdentifyPushed(uint32_t stage, Record* record);
   bool AsksForSafety(uint32_t stage, const Record& record) const;
   void Sweep();
   void OnTime();
@@ -143,7 +169,12 @@ class Worker : public LoopThread, private AgentHost, private CoapHost {
   void Moderate();
   void ResumeAgents();
   bool AllMustPause();
+  bool WaitsForToken(Agent* agent);
+  void ResumeRated(int64_t now_us);
   void Register(Agent* agent);
+  void RegisterAll(const Plan& before);
+  void Emit(Device* device, std::string_view topic, std::string_view payload);
+  void CountRecord(Device* device, uint32_t stage, const Record& record);
 
   const WorkerOptions options_;
   const WorkerShared shared_;
@@ -154,14 +185,18 @@ class Worker : public LoopThread, private AgentHost, private CoapHost {
   ByteRing messages_;
   DeviceTable devices_;
   Pipeline pipeline_;
+  Presence presence_;
+  CommandTable commands_;
 
   std::vector<uint8_t> read_buffer_;
   ReceiptRows receipt_rows_;
   PushedTickets tickets_;
   std::unordered_set<Agent*> agents_;
-  std::array<std::vector<Agent*>, kClasses + 1> paused_;   // by Agent::paused
+  std::array<std::vector<Agent*>, kClasses + 1> paused_;  // by Agent::paused
+  RatePauses rate_pauses_;
   std::unordered_map<uint32_t, CoapEndpoint*> endpoints_;  // by stage
   std::atomic<size_t> crossed_bytes_{0};                   // on their way from other workers
+  uint32_t plan_number_ = 1;                               // counts the plans
   bool reading_ = true;
   std::mutex receipts_mutex_;
   std::vector<Receipt> receipts_;                // that came back

@@ -2,9 +2,8 @@
 
 #include <unistd.h>
 
-#include <memory>
+#include <string>
 #include <utility>
-#include <vector>
 
 #include "core/base/jenkins.h"
 #include "core/runtime/coap_words.h"
@@ -37,6 +36,7 @@ void Worker::OpenDatagrams(uint32_t stage, int fd, uint64_t seed) {
     options.seed = seed;
     auto* endpoint = new CoapEndpoint(this, loop(), fd, &counters_, options);
     receipt_rows_.Enroll(endpoint);
+    commands_.Add(endpoint);
     endpoints_[stage] = endpoint;
     if (!reading_) endpoint->StopReading();
   });
@@ -50,8 +50,15 @@ void Worker::CloseEndpoints(uint32_t stage) {
       ++it;
       continue;
     }
-    receipt_rows_.Leave(it->second);
-    it->second->Close();
+    CoapEndpoint* const endpoint = it->second;
+    devices_.Update([&](Device* device) {
+      if (!device->observing || !endpoint->Listens(device->id)) return;
+      device->observing = ObservesElsewhere(endpoint, device->id);
+      commands_.Gone(device->id);
+    });
+    commands_.Remove(endpoint);
+    receipt_rows_.Leave(endpoint);
+    endpoint->Close();
     it = endpoints_.erase(it);
   }
 }
@@ -89,29 +96,77 @@ void Worker::OnDatagrams(size_t datagrams, size_t bytes) {
   counters_.Add(Counter::kBytesReceived, bytes);
 }
 
+// The device's row, as this source has it; nullptr when there is no room for it.
+Device* Worker::Locate(CoapEndpoint* endpoint, std::string_view id) {
+  Device* device = devices_.Get(id, now_.mono_us);
+  if (device == nullptr) return nullptr;
+  const uint32_t stage = endpoint->stage();
+  if (device->registered_in != plan_number_ || device->registered_at != stage) {
+    const Plan& plan = pipeline_.plan();
+    const auto registered = plan.DevicesOf(stage);
+    device->registered_class = registered == nullptr ? 0 : registered->Of(id);
+    device->permissions = DevicePermissions::Of(plan.SettingsOf(stage).permissions, id);
+    device->registered_in = plan_number_;
+    device->registered_at = stage;
+  }
+  return device;
+}
+
+// The device is here, at this far end.
+void Worker::Arrive(CoapEndpoint* endpoint, Device* device) {
+  if (!device->counted) counters_.Add(Counter::kDevicesConnected);
+  devices_.Count(device, now_.mono_us);
+  device->stage = endpoint->stage();
+  const coap::Peer* peer = endpoint->at_hand();
+  if (peer == nullptr) return;
+  const uint32_t hash = JenkinsHash(peer->text(), 0);
+  if (hash == device->far_end_hash && !device->address.empty()) return;
+  device->far_end_hash = hash;
+  device->address = FarEnd(*peer);
+}
+
 // A socket of datagrams is always read, because a device that is not answered sends again: what
 // has no room is refused instead, with the time after which to try again.
-RecordAnswer Worker::OnDatagramRecord(CoapEndpoint* endpoint, const coap::Incoming& incoming) {
+RecordAnswer Worker::Admit(Device* device, const SourceSettings& source,
+                           const coap::Incoming& incoming) {
   using Verdict = RecordAnswer::Verdict;
-  const SourceSettings& source = pipeline_.plan().SettingsOf(endpoint->stage());
-  Device* device = devices_.Get(incoming.device, now_.mono_us);
-  if (device == nullptr) {
-    counters_.Add(Counter::kConnectionsRefused);
-    return {.verdict = Verdict::kFull, .retry_s = kNoDeviceRetryS};
+  if (device->permissions && !device->permissions->MayPublish(incoming.topic)) {
+    counters_.Add(Counter::kNotAllowed);
+    return {.verdict = Verdict::kNotAllowed};
   }
-  const bool was_counted = device->counted;
-  devices_.Count(device, now_.mono_us);
-  if (!was_counted) counters_.Add(Counter::kDevicesConnected);
   const TokenRate rate{source.rate, source.burst};
   if (const int64_t wait_us = device->bucket.WaitUs(rate, now_.mono_us); wait_us > 0) {
     counters_.Add(Counter::kThrottled);
     return {.verdict = Verdict::kTooFast,
             .retry_s = static_cast<uint32_t>((wait_us + 999'999) / 1'000'000)};
   }
-  if (!HasRoomFor(LikelyClass(*endpoint, device, incoming.record_class))) {
-    return {.verdict = Verdict::kFull, .retry_s = kFullRetryS};
-  }
+  // Which class the record will end with: as MayRead has it, unless the device says it.
+  uint8_t c = incoming.record_class;
+  if (c == 0) c = device->latest_class;
+  if (c == 0) c = device->registered_class;
+  if (c == 0) c = kCritical;
+  if (!HasRoomFor(c)) return {.verdict = Verdict::kFull, .retry_s = kFullRetryS};
   device->bucket.Pay(rate, now_.mono_us);
+  return {};
+}
+
+bool Worker::HasRoomFor(uint8_t record_class) {
+  if (AllMustPause()) return false;
+  const Throttle::Verdict verdict = shared_.throttle->MayGoOn(record_class);
+  if (verdict == Throttle::Verdict::kBegins) counters_.Add(Counter::kSlowed);
+  return verdict == Throttle::Verdict::kGoOn;
+}
+
+RecordAnswer Worker::OnDatagramRecord(CoapEndpoint* endpoint, const coap::Incoming& incoming) {
+  Device* device = Locate(endpoint, incoming.device);
+  if (device == nullptr) {
+    counters_.Add(Counter::kConnectionsRefused);
+    return {.verdict = RecordAnswer::Verdict::kFull, .retry_s = kNoDeviceRetryS};
+  }
+  const SourceSettings& source = pipeline_.plan().SettingsOf(endpoint->stage());
+  const RecordAnswer admitted = Admit(device, source, incoming);
+  if (admitted.verdict != RecordAnswer::Verdict::kNotAllowed) Arrive(endpoint, device);
+  if (admitted.verdict != RecordAnswer::Verdict::kTaken) return admitted;
 
   Record record;
   record.device = device->id;
@@ -130,33 +185,52 @@ RecordAnswer Worker::OnDatagramRecord(CoapEndpoint* endpoint, const coap::Incomi
   const bool waits = !options_.acknowledge_at_once && incoming.slot != 0;
   if (waits) record.receipt = endpoint->ReceiptFor(incoming.slot);
   const Passage passage = pipeline_.Run(endpoint->stage(), record);
-  device->latest_class = passage.record_class;
+  record.record_class = passage.record_class;
+  CountRecord(device, endpoint->stage(), record);
   return {.copies = waits ? passage.copies : 0};
 }
 
-// Which class this record will end with: as MayRead has it, unless the device says it.
-uint8_t Worker::LikelyClass(const CoapEndpoint& endpoint, Device* device, uint8_t said) {
-  auto registered_in = pipeline_.plan().DevicesOf(endpoint.stage());
-  if (registered_in != device->registered_in) {
-    device->registered_class = registered_in == nullptr ? 0 : registered_in->Of(device->id);
-    device->registered_in = std::move(registered_in);
+bool Worker::MayObserve(CoapEndpoint* endpoint, std::string_view id) {
+  const Device* device = Locate(endpoint, id);
+  if (device == nullptr) return false;
+  if (!device->permissions) return true;
+  const std::string filter = CoapCommandFilter(id);
+  if (!filter.empty() && device->permissions->MaySubscribe(filter)) return true;
+  counters_.Add(Counter::kNotAllowed);
+  return false;
+}
+
+void Worker::OnObserved(CoapEndpoint* endpoint, std::string_view id, bool on) {
+  Device* device = on ? devices_.Get(id, now_.mono_us) : devices_.Find(id);
+  if (device == nullptr) return;
+  if (on) {
+    Arrive(endpoint, device);
+    device->observing = true;
+    presence_.Listening(*device);
+    return;
   }
-  if (said != 0) return said;
-  if (device->latest_class != 0) return device->latest_class;
-  return device->registered_class != 0 ? device->registered_class : kCritical;
+  device->observing = ObservesElsewhere(endpoint, id);
+  device->last_seen_us = now_.mono_us;
 }
 
-bool Worker::HasRoomFor(uint8_t record_class) {
-  if (AllMustPause()) return false;
-  const Throttle::Verdict verdict = shared_.throttle->MayGoOn(record_class);
-  if (verdict == Throttle::Verdict::kBegins) counters_.Add(Counter::kSlowed);
-  return verdict == Throttle::Verdict::kGoOn;
+bool Worker::ObservesElsewhere(const CoapEndpoint* but, std::string_view device) const {
+  for (const auto& [stage, endpoint] : endpoints_) {
+    if (endpoint != but && endpoint->Listens(device)) return true;
+  }
+  return false;
 }
 
-bool Worker::MayObserve(CoapEndpoint*, std::string_view) { return true; }
+bool Worker::IsAt(CoapEndpoint* endpoint, std::string_view id) {
+  const Device* device = devices_.Find(id);
+  return device != nullptr && device->counted && device->stage == endpoint->stage();
+}
 
-void Worker::OnObserved(CoapEndpoint*, std::string_view, bool) {}
-
-void Worker::OnDatagramCommandAnswer(uint64_t, uint8_t) {}
+void Worker::OnDatagramCommandAnswer(uint64_t id, uint8_t result) {
+  if (result == coap::kCommandLost) {
+    commands_.Lost(id);
+  } else {
+    commands_.Answer(id, result == coap::kCommandTaken);
+  }
+}
 
 }  // namespace seganet
