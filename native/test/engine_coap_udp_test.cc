@@ -6,63 +6,24 @@
 #include <string>
 #include <vector>
 
-#include "core/record/frame.h"
 #include "test/coap_client.h"
-#include "test/engine_support.h"
+#include "test/engine_coap_support.h"
 
 namespace seganet {
 namespace {
 
 using test::CoapClient;
 using test::CoapMessage;
+using test::Seen;
 using test::Until;
 
-constexpr unsigned kChanged = 0x44, kForbidden = 0x83, kTooMany = 0x9D, kUnavailable = 0xA3;
+constexpr unsigned kChanged = 0x44, kTooMany = 0x9D, kUnavailable = 0xA3;
 constexpr unsigned kMaxAge = 14;
 
-struct Seen {
-  std::string device, topic, payload;
-  uint8_t record_class, flags;
-  uint32_t seq;
-};
-
-class EngineCoapUdp : public test::EngineTest {
+class EngineCoapUdp : public test::EngineCoapTest {
  protected:
-  // Devices feed messages, so that a test sees records; or the usual uplink.
-  static std::vector<StageSpec> Plan(SourceSettings settings = {}, bool messages = true) {
-    settings.protocol = Protocol::kCoap;
-    auto plan = UsualPlan();
-    plan[0].source = std::move(settings);
-    if (messages) {
-      plan[0].next.clear();
-      plan[0].messages = true;
-    }
-    return plan;
-  }
-
   uint16_t ListenUdp(const std::string& host = "127.0.0.1", uint16_t port = 0) {
-    uint16_t bound = 0;
-    const Status status =
-        engine_.Listen(kSource, {.host = host, .port = port, .transport = Transport::kUdp}, &bound);
-    EXPECT_TRUE(status.ok()) << status.message();
-    return bound;
-  }
-
-  // Records that have come out as messages since the last call; waits for `n` in all.
-  std::vector<Seen> Records(size_t n) {
-    std::vector<Seen> seen;
-    std::vector<char> frames(1 << 20);
-    Until([&] {
-      const size_t bytes = engine_.TakeMessages(frames.data(), frames.size());
-      for (size_t at = 0; at < bytes;) {
-        const Record r = ReadRecordFrame(frames.data() + at);
-        seen.push_back({std::string(r.device), std::string(r.topic), std::string(r.payload),
-                        r.record_class, r.flags, r.seq});
-        at += FrameBytes(r.device.size(), r.topic.size(), r.payload.size());
-      }
-      return seen.size() >= n;
-    });
-    return seen;
+    return ListenCoap(Transport::kUdp, host, port);
   }
 };
 

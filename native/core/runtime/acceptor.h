@@ -99,6 +99,7 @@ class Acceptor : public LoopThread {
   // acceptor_half_open.cc
   void Poll(HalfOpen* connection, int events);
   void Read(HalfOpen* connection);
+  void Say(HalfOpen* connection, std::string_view answer);
   void Introduce(HalfOpen* connection, Introduction introduction);
   void AskLogin(HalfOpen* connection, Introduction introduction);
   void HandOver(HalfOpen* connection, std::string device);
@@ -138,6 +139,7 @@ struct Acceptor::HalfOpen {
   uint64_t login = 0;  // that it waits for
   uint8_t level = 0;
   bool made_up_id = false;
+  size_t answered = 0;  // Introduction::answered
   uv_poll_t poll;
 };
 

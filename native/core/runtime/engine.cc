@@ -121,7 +121,7 @@ Status Engine::Listen(uint32_t stage, const ListenSpec& spec, uint16_t* bound_po
     return Status::InvalidArgument("stage " + std::to_string(stage) + " listens already");
   }
   if (spec.transport == Transport::kUdp) return ListenDatagrams(*source, spec, bound_port);
-  std::unique_ptr<Greeter> greeter = MakeGreeter(source->spec.source);
+  std::unique_ptr<Greeter> greeter = MakeGreeter(source->spec.source, options_.max_packet_bytes);
   if (greeter == nullptr) {
     return Status::InvalidArgument("the devices of stage " + std::to_string(stage) +
                                    " do not connect");
