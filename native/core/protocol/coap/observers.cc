@@ -7,7 +7,8 @@ namespace seganet::coap {
 bool Observers::Add(std::string_view device, Observer observer) {
   Remove(device, observer.peer, observer.token);
   auto found = by_device_.find(device);
-  if (found != by_device_.end() && found->second.size() >= max_per_device_) {
+  // A device that began anew must not be kept out by what is left of itself.
+  if (found != by_device_.end() && (found->second.size() >= max_per_device_ || count_ >= max_)) {
     const Observer oldest = found->second.front();
     Remove(device, oldest.peer, oldest.token);
     found = by_device_.find(device);
