@@ -122,6 +122,14 @@ TEST(CoapRecord, ADuplicateIsAnsweredAgainAndHandedOverOnce) {
   EXPECT_EQ(bench.slots.size(), 2u);
 }
 
+// Else a spoofed far end would get an answer of over three times what was sent in its name.
+TEST(CoapRecord, AShortMessageDoesNotCallForTheAnswerOfALongOneWithItsId) {
+  Bench bench;
+  EXPECT_EQ(bench.Ask(Datagram(kCon, kPostCode, 7, "", Path("x/dev/temp"), "21.5")).size(), 1u);
+  EXPECT_GT(bench.raw.at(0).size(), 12u);
+  EXPECT_TRUE(bench.Ask(Datagram(kCon, kPostCode, 7)).empty());
+}
+
 TEST(CoapRecord, TheSameIdOfAnotherFarEndIsNoDuplicate) {
   Bench bench;
   EXPECT_EQ(bench.Ask(Post(kCon, 7), "a").size(), 1u);

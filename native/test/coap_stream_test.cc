@@ -142,6 +142,22 @@ TEST(CoapStream, ACommandIsANotificationAndAPingWhosePongTakesIt) {
   EXPECT_EQ(bench.TakeLog(), "[command 2 0]");
 }
 
+TEST(CoapStream, APongWithoutATokenIsOfTheOldestPing) {
+  StreamBench bench;
+  bench.Ask(Csm() + Observe("t", "cmd/dev"));
+  bench.TakeLog();
+  EXPECT_TRUE(bench.session.OnTime(0));
+  EXPECT_TRUE(bench.session.OnTime(120'000'000));  // the Ping of an idle connection
+  bench.session.Command(1, "cmd/dev", "x");
+  bench.session.Command(2, "cmd/dev", "y");
+  bench.Ask(Frame(kPongCode));
+  EXPECT_EQ(bench.TakeLog(), "");
+  bench.Ask(Frame(kPongCode));
+  EXPECT_EQ(bench.TakeLog(), "[command 1 0]");
+  bench.Ask(Frame(kPongCode) + Frame(kPongCode));
+  EXPECT_EQ(bench.TakeLog(), "[command 2 0]");
+}
+
 TEST(CoapStream, CommandsOnTheirWayAreBoundedAndGivenUp) {
   Limits limits;
   limits.max_commands_in_flight = 2;

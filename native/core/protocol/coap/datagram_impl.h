@@ -70,8 +70,8 @@ class DatagramImpl {
   void OnMessage(const Peer& peer, const Message& message, size_t bytes, int64_t now_us);
   void OnRequest(const Peer& peer, const Message& message, size_t bytes, int64_t now_us);
   void Refuse(const Peer& peer, const Message& message, int64_t now_us);
-  // The exchange's key; false for a duplicate, which is answered here.
-  bool IsNew(const Peer& peer, const Message& message, uint64_t* key, int64_t now_us);
+  // Sets the exchange; false for a duplicate, which is answered here.
+  bool IsNew(const Message& message, Asker* asker, int64_t now_us);
 
   void OnRecords(const Asker& asker, const Message& message, int64_t now_us);
   // Whether `payload` is a whole record; if not, the request is answered.

@@ -10,7 +10,7 @@ void DatagramImpl::OnRequest(const Peer& peer, const Message& message, size_t by
                              int64_t now_us) {
   Asker asker{peer, message.type, message.id, std::string(message.token), bytes, 0, 0};
   // RFC 7252 4.5: what is idempotent may be answered anew, so GET needs no memory.
-  if (message.code != kGet && !IsNew(peer, message, &asker.exchange, now_us)) return;
+  if (message.code != kGet && !IsNew(message, &asker, now_us)) return;
   Refusal refusal = ParseRequest(message, settings_, &request_);
   asker.no_response = request_.no_response;
   if (request_.echo.size() == sizeof(uint64_t)) {
@@ -38,19 +38,21 @@ void DatagramImpl::OnRequest(const Peer& peer, const Message& message, size_t by
   }
 }
 
-bool DatagramImpl::IsNew(const Peer& peer, const Message& message, uint64_t* key, int64_t now_us) {
-  std::string text(peer.text());
+bool DatagramImpl::IsNew(const Message& message, Asker* asker, int64_t now_us) {
+  std::string text(asker->peer.text());
   text.push_back(static_cast<char>(message.id >> 8));
   text.push_back(static_cast<char>(message.id & 0xFF));
-  *key = secret_.HashOf(text) | 1;  // 0 is none
-  const std::string* answer = exchanges_.Find(*key, now_us);
+  asker->exchange = secret_.HashOf(text) | 1;  // 0 is none
+  const std::string* answer = exchanges_.Find(asker->exchange, now_us);
   if (answer == nullptr) {
-    exchanges_.Add(*key, now_us);
+    exchanges_.Add(asker->exchange, now_us);
     return true;
   }
   ++counters.duplicates;
-  // Without an answer yet the first one's is on its way. RFC 7252 4.5: a NON is ignored.
-  if (message.type == Type::kConfirmable && !answer->empty()) handler_->Send(peer, *answer);
+  // Without an answer yet the first one's is on its way. RFC 7252 4.5: a NON is ignored. What only
+  // has the id of a longer request may not call for its answer.
+  const bool is_due = message.type == Type::kConfirmable && !answer->empty();
+  if (is_due && answer->size() <= RoomFor(*asker)) handler_->Send(asker->peer, *answer);
   return false;
 }
 

@@ -126,6 +126,7 @@ class StreamImpl {
   int64_t heard_us_ = -1;
   bool heard_ = true;  // something came since OnTime()
   bool pinged_ = false;
+  uint64_t idle_ping_ = 0;  // its number while no Pong came
 
   Request request_;  // the one that is handled; kept for its memory
   std::string whole_;

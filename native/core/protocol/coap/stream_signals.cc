@@ -89,12 +89,19 @@ uint64_t StreamImpl::SendPing(bool custody) {
   return pings_;
 }
 
+// RFC 8323 5.4: a Pong has the token of its Ping. libcoap 4.3 leaves it out: such a Pong is of the
+// oldest, since they come in order.
 void StreamImpl::OnPong(std::string_view token) {
-  const auto answered = std::find_if(
-      in_flight_.begin(), in_flight_.end(),
-      [token](const InFlight& sent) { return sent.ping != 0 && TokenOf(sent.ping) == token; });
-  if (answered == in_flight_.end()) return;
-  End(answered->id, kCommandTaken);
+  const auto answered =
+      std::find_if(in_flight_.begin(), in_flight_.end(), [token](const InFlight& sent) {
+        return sent.ping != 0 && (token.empty() || TokenOf(sent.ping) == token);
+      });
+  const bool is_idle = token.empty() || TokenOf(idle_ping_) == token;
+  if (idle_ping_ != 0 && is_idle && (answered == in_flight_.end() || idle_ping_ < answered->ping)) {
+    idle_ping_ = 0;
+  } else if (answered != in_flight_.end()) {
+    End(answered->id, kCommandTaken);
+  }
 }
 
 void StreamImpl::End(uint64_t id, uint8_t result) {
@@ -122,7 +129,7 @@ bool StreamImpl::OnTime(int64_t now_us) {
   }
   const int64_t idle_us = limits_.idle_ping_s * kSecondUs;
   if (idle_us == 0 || now_us - heard_us_ < idle_us) return true;
-  if (!pinged_) SendPing(false);
+  if (!pinged_) idle_ping_ = SendPing(false);
   pinged_ = true;
   return now_us - heard_us_ < 2 * idle_us;
 }
