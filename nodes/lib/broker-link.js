@@ -31,6 +31,8 @@ class BrokerLink {
     this.thread_ = null;
     /** @type {number} Engine.token that the thread is attached to */
     this.token_ = 0;
+    /** Ends the reports to the thread. */
+    this.stopReports_ = () => {};
     /** @type {Promise<unknown>} a thread that is stopping */
     this.stopping_ = Promise.resolve();
     this.closed_ = false;
@@ -102,6 +104,7 @@ class BrokerLink {
     if (thread) {
       const waitMs = anyConnected(this.state) ? timeoutMs : 0;
       this.network_.stop();
+      this.stopReports_();
       this.stopping_ = Promise.resolve(thread.stop(waitMs)).catch((error) =>
         this.onProblem(`The uplink thread did not stop cleanly: ${error.message}`)
       );
@@ -145,6 +148,10 @@ class BrokerLink {
       if (this.thread_ === thread) this.follow_(state);
     });
     thread.on('problem', ({ reason }) => this.onProblem(reason));
+    thread.on('command', (command) =>
+      host.commands.fromCloud(this.id, command, () => thread.answer(command.ack))
+    );
+    this.stopReports_ = host.commands.reportTo(this.id, (report) => thread.report(report));
     thread.setStages(stages);
     thread.attach(token, uplinkNumber);
   }
