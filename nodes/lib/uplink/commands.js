@@ -158,9 +158,9 @@ class CommandSession {
   #subscribe(client) {
     const filter = commandFilter(this.names);
     // [MQTT 3.8.3.1] rh 2: retained messages are not wanted.
-    client.subscribe(filter, { qos: 1, rh: 2 }, (error, granted) => {
+    client.subscribe(filter, { qos: 1, rh: 2 }, (error, _asked, suback) => {
       if (client !== this.session.client || !this.session.connected) return;
-      const code = Number(granted?.[0]?.qos ?? 0x80);
+      const code = Number(suback?.granted[0] ?? 0x80);
       if (error || code >= 0x80) this.#refused(filter, code);
       else if (code === 0) {
         const reason = `The broker sends commands with QoS 0 only: they may be lost. Allow QoS 1 for ${filter}.`;
