@@ -10,6 +10,7 @@
 const { compile } = require('./plan');
 const { Inbox } = require('./inbox');
 const { Pump } = require('./pump');
+const { Registry } = require('./registry');
 const { Meter } = require('./meter');
 const { Uplinks } = require('./uplinks');
 const { LogLink } = require('./log-link');
@@ -79,6 +80,7 @@ class EngineHost {
       directory: options.directory,
       warn: (sentence) => context.warn(sentence)
     });
+    this.registry = new Registry(this.engine, (stage) => this.nodeOf_(stage));
     this.deviceEvents = new DeviceEvents(this.engine);
     this.deviceEvents.follow(({ kind, device }) => {
       if (kind !== 'disconnected') this.commands.wake(device);
@@ -222,6 +224,18 @@ class EngineHost {
         `Records that wait for the cloud: ${kept}. They are on disk and go out after the next start.`
       );
     }
+  }
+
+  /**
+   * @param {number} stage
+   * @returns {{ id: string, name: string, protocol: string } | undefined}
+   */
+  nodeOf_(stage) {
+    for (const member of this.members_.values()) {
+      const { id, node, protocol } = member;
+      if (member.stage === stage) return { id, name: node.name ?? '', protocol };
+    }
+    return undefined;
   }
 
   hold_() {

@@ -15,6 +15,8 @@ const SCHEMA = `CREATE TABLE command (row INTEGER PRIMARY KEY, id TEXT NOT NULL,
   qos INTEGER NOT NULL, expires_at INTEGER NOT NULL, origin TEXT, correlation BLOB, payload BLOB NOT NULL)`;
 /** A row that is removed late costs a second delivery after a crash, never one less. */
 const REMOVE_LINGER_MS = 50;
+/** A disk that stays full is not told about with each command. */
+const SAY_AGAIN_MS = 60000;
 /** SQLITE_CORRUPT, SQLITE_NOTADB. */
 const DAMAGE = [11, 26];
 
@@ -25,11 +27,14 @@ class CommandStore {
   /**
    * @param {string} directory made when the first command is kept
    * @param {(sentence: string) => void} warn
+   * @param {() => number} [now] ms
    */
-  constructor(directory, warn) {
+  constructor(directory, warn, now = () => performance.now()) {
     this.directory_ = directory;
     this.file_ = path.join(directory, FILE);
     this.warn_ = warn;
+    this.now_ = now;
+    this.saidAt_ = -Infinity;
     /** @type {DatabaseSync | null} */
     this.db_ = null;
     this.lastRow_ = 0;
@@ -89,8 +94,7 @@ class CommandStore {
       rows = this.write_(additions, removals);
     } catch (error) {
       failure = this.failed_(error);
-      // Rows of a file that is gone are gone with it.
-      if (this.db_) this.removing_.push(...removals);
+      if (!isDamage(error)) this.removing_.push(...removals);
     }
     additions.forEach(({ done }, i) => done(failure, rows[i] ?? 0));
   }
@@ -134,7 +138,9 @@ class CommandStore {
     const db = new DatabaseSync(this.file_, { timeout: 0 });
     try {
       setUp(db);
-      this.lastRow_ = Number(db.prepare('SELECT ifnull(max(row), 0) AS row FROM command').get()?.row);
+      const { row } = db.prepare('SELECT ifnull(max(row), 0) AS row FROM command').get() ?? {};
+      // Never a number again that may still have to be removed.
+      this.lastRow_ = Math.max(this.lastRow_, Number(row));
     } catch (error) {
       db.close();
       throw error;
@@ -145,19 +151,26 @@ class CommandStore {
   }
 
   /**
+   * After a failure nothing is known of the connection: the next use opens a new one.
    * @param {any} error
    * @returns {Error}
    */
   failed_(error) {
-    const damaged = DAMAGE.includes(error?.errcode & 0xff);
     const what = `The commands in ${this.file_} cannot be ${this.db_ ? 'written' : 'opened'} (${error?.message}).`;
-    if (damaged) {
+    try {
       this.db_?.close();
-      this.db_ = null;
+    } catch {
+      // It is gone in any case.
+    }
+    this.db_ = null;
+    if (isDamage(error)) {
       this.warn_(
         `${what} The file is put aside as ${path.basename(this.setAside_())}, and a new one begins.`
       );
-    } else this.warn_(`${what} Commands for devices that are away are refused meanwhile.`);
+    } else if (this.now_() - this.saidAt_ >= SAY_AGAIN_MS) {
+      this.saidAt_ = this.now_();
+      this.warn_(`${what} Commands for devices that are away are refused meanwhile.`);
+    }
     return error instanceof Error ? error : new Error(String(error));
   }
 
@@ -168,6 +181,11 @@ class CommandStore {
     syncDirectory(this.directory_);
     return name;
   }
+}
+
+/** @param {any} error */
+function isDamage(error) {
+  return DAMAGE.includes(error?.errcode & 0xff);
 }
 
 /** @param {DatabaseSync} db */
