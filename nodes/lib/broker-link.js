@@ -31,6 +31,8 @@ class BrokerLink {
     this.thread_ = null;
     /** @type {number} Engine.token that the thread is attached to */
     this.token_ = 0;
+    /** Why the broker refuses their session, said once. */
+    this.refusedCommands_ = '';
     /** Ends the reports to the thread. */
     this.stopReports_ = () => {};
     /** @type {Promise<unknown>} a thread that is stopping */
@@ -51,6 +53,10 @@ class BrokerLink {
   follow_(state) {
     this.network_.follow(state);
     this.state = { ...state, network: this.network_.view };
+    const { commands } = state;
+    if (commands?.state !== 'refused' || commands.code === this.refusedCommands_) return;
+    this.refusedCommands_ = commands.code;
+    this.onProblem(`Commands of the cloud do not come: ${commands.reason}`);
   }
 
   /**

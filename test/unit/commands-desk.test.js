@@ -224,3 +224,22 @@ test('what an earlier run kept goes out first, and ends', () => {
   expect(told).toEqual(['taken']);
   expect(desk.removed).toEqual([7]);
 });
+
+test('an attempt that throws is a refusal, and the next command goes', () => {
+  const told = [];
+  const attempts = [() => { throw new Error('no'); }, (done) => done({ end: 'taken' })]; // prettier-ignore
+  const desk = new Desk({ attempt: (_command, done) => attempts.shift()(done), shelf: { add() {}, remove() {} }, now: () => 0 }); // prettier-ignore
+  for (const id of ['1', '2']) {
+    const command = {
+      id,
+      device: 'a',
+      topic: 't',
+      payload: Buffer.alloc(0),
+      qos: 1,
+      expiresAt: 1,
+      origin: null
+    };
+    desk.submit(/** @type {any} */ (command), (status, reason) => told.push([id, status, reason]));
+  }
+  expect(told).toEqual([['1', 'refused', 'no'], ['2', 'taken', '']]); // prettier-ignore
+});

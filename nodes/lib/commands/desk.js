@@ -210,9 +210,14 @@ class Desk {
       queue.busy = queue.entries[0];
       queue.busySince = this.now_();
       queue.woken = false;
-      this.attempt_(queue.busy.command, (outcome) => {
+      const done = (/** @type {Outcome} */ outcome) => {
         if (this.settle_(queue, attempt, outcome)) this.pump_(queue);
-      });
+      };
+      try {
+        this.attempt_(queue.busy.command, done);
+      } catch (error) {
+        done({ end: 'refused', reason: error instanceof Error ? error.message : String(error) });
+      }
     }
     queue.pumping = false;
   }

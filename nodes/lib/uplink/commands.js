@@ -51,7 +51,7 @@ class CommandSession {
       { ...options, clientId: this.clientId, socket: options.sockets[0], kept },
       {
         onState: (state, why) => this.#setState(state, why),
-        onConnected: (link, sessionPresent) => this.#onConnected(link, sessionPresent),
+        onConnected: (link) => this.#onConnected(link),
         onDisconnected: () => this.#onDisconnected(),
         onPublish: (packet, done) => this.#onPublish(packet, done),
         onProblem: parts.problem
@@ -138,10 +138,10 @@ class CommandSession {
     this.parts.onStatus();
   }
 
-  /** @param {import('./feeder').Link} link @param {boolean} sessionPresent */
-  #onConnected(link, sessionPresent) {
+  /** @param {import('./feeder').Link} link */
+  #onConnected(link) {
     const client = /** @type {import('mqtt').MqttClient} */ (this.session.client);
-    this.custody.connected(sessionPresent);
+    this.custody.connected(link.sessionPresent === true);
     this.#subscribe(client);
     this.reports.connected({
       maxInFlight: link.receiveMaximum,

@@ -22,7 +22,7 @@ const { TlsFiles } = require('./tls-files');
 /**
  * @typedef {object} SessionHandlers
  * @property {(state: State, why: Reason | null) => void} onState
- * @property {(link: Link, sessionPresent: boolean) => void} onConnected
+ * @property {(link: Link) => void} onConnected
  * @property {(byBroker: boolean) => void} onDisconnected byBroker: it closed the connection itself
  * @property {(id: number, reasonCode: number) => void} [onPuback] for who writes PUBLISH packets; mqtt.js gets no PUBACK then
  * @property {(packet: import('mqtt').IPublishPacket, done: () => void) => void} [onPublish] see ClientParts
@@ -261,14 +261,14 @@ class Session {
     this.connectedAt = performance.now();
     this.slowBackoff.reset();
     this.why = null;
-    const link = {
+    this.handlers.onConnected({
       protocolVersion: this.options.protocolVersion,
+      sessionPresent: connack.sessionPresent === true,
       receiveMaximum: granted.receiveMaximum ?? MAX_RECEIVE_MAXIMUM,
       maximumPacketSize: granted.maximumPacketSize ?? 0,
       maximumQos: granted.maximumQoS ?? 2,
       retainAvailable: granted.retainAvailable !== false
-    };
-    this.handlers.onConnected(link, connack.sessionPresent === true);
+    });
     if (client === this.client && this.why === null) this.handlers.onState('connected', null);
   }
 
