@@ -110,10 +110,9 @@ class BrokerLink {
     if (thread) {
       const waitMs = anyConnected(this.state) ? timeoutMs : 0;
       this.network_.stop();
-      this.stopReports_();
-      this.stopping_ = Promise.resolve(thread.stop(waitMs)).catch((error) =>
-        this.onProblem(`The uplink thread did not stop cleanly: ${error.message}`)
-      );
+      this.stopping_ = Promise.resolve(thread.stop(waitMs))
+        .catch((error) => this.onProblem(`The uplink thread did not stop cleanly: ${error.message}`))
+        .finally(this.stopReports_);
       this.state = { state: 'stopped' };
     }
     return this.stopping_;

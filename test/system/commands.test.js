@@ -45,6 +45,14 @@ describe('commands', () => {
     });
     await operator.subscribeAsync(`cmd-report/${GATEWAY}/#`, { qos: 1 });
     await start();
+    // What is published before the gateway's first subscription goes to nobody.
+    await eventually(
+      async () => {
+        await command('probe', 'x', '', { qos: 0 });
+        return statusesOf('probe').length > 0;
+      },
+      { everyMs: 50, what: 'the subscription' }
+    );
   });
   afterAll(async () => {
     for (const device of devices) device.end(true);

@@ -62,7 +62,8 @@ function start(options = {}) {
     native,
     generation: 1,
     handOver: ({ payload, ...command }) => {
-      got.push({ ...command, payload: payload.toString() });
+      got.push({ ...command, payload: Buffer.from(payload).toString() });
+      expect(payload.buffer.byteLength).toBe(payload.length);
       options.onCommand?.(command);
     },
     problem: (code) => problems.push(code),
@@ -228,6 +229,16 @@ withBroker('commands', () => {
     expect(got[0][1]).toEqual(body);
     expect(String(got[2][2].correlationData)).toBe('k');
     await until(() => session.view().reports === 4);
+  });
+
+  test('a report to a topic of commands is no command', async () => {
+    const session = start();
+    await connected(session);
+    session.session.report({ device: 'd', rest: '', responseTopic: `cmd/${gateway}/d/x`, body: {} });
+    await until(() => session.view().reports === 1);
+    await say(`cmd/${gateway}/d/y`);
+    await until(() => session.got.length === 1);
+    expect(session.got[0].rest).toBe('y');
   });
 
   test('reports of an outage are sent when it is over', async () => {

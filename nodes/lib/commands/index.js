@@ -84,7 +84,9 @@ class Commands {
     if (problem) throw new Error(problem);
     if (this.closed_) return watch('closed', 'The engine stopped.');
     const expiresAt = this.now_() + expiryS * 1000;
-    this.desk_.submit({ id: this.id_(), device, topic, payload, qos, expiresAt, origin: null }, watch);
+    // The flow may go on to change its Buffer, which may be a part of a larger one.
+    const own = Buffer.from(payload);
+    this.desk_.submit({ id: this.id_(), device, topic, payload: own, qos, expiresAt, origin: null }, watch);
   }
 
   /**

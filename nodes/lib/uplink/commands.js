@@ -157,8 +157,8 @@ class CommandSession {
   /** Again with each connection: it costs a packet, and the prefix may have changed. @param {import('mqtt').MqttClient} client */
   #subscribe(client) {
     const filter = commandFilter(this.names);
-    // [MQTT 3.8.3.1] rh 2: retained messages are not wanted.
-    client.subscribe(filter, { qos: 1, rh: 2 }, (error, _asked, suback) => {
+    // [MQTT 3.8.3.1] rh 2: retained messages are not wanted; nl: a report to a response topic is no command.
+    client.subscribe(filter, { qos: 1, rh: 2, nl: true }, (error, _asked, suback) => {
       if (client !== this.session.client || !this.session.connected) return;
       const code = Number(suback?.granted[0] ?? 0x80);
       if (error || code >= 0x80) this.#refused(filter, code);
@@ -218,12 +218,13 @@ class CommandSession {
     const id = String((Array.isArray(named) ? named[0] : named) ?? '').slice(0, MAX_ID_CHARACTERS);
     return {
       ...address,
-      payload,
+      // Copies: another thread would get, and keep, the whole chunk that they were read in.
+      payload: new Uint8Array(/** @type {Buffer} */ (payload)),
       qos: qos > 0 ? 1 : 0,
       ...(id && { id }),
       expiryS: properties.messageExpiryInterval,
       responseTopic: properties.responseTopic,
-      correlation: properties.correlationData
+      correlation: properties.correlationData && new Uint8Array(properties.correlationData)
     };
   }
 }
