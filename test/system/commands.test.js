@@ -8,7 +8,7 @@ const mqtt = require('mqtt');
 const { startCloud } = require('../fixtures/cloud');
 const { connectDevice } = require('../fixtures/device');
 const { startGateway } = require('../fixtures/gateway');
-const { eventually } = require('../fixtures/net');
+const { eventually, freePort } = require('../fixtures/net');
 const { needs } = require('../tools');
 
 const { describe } = needs('mosquitto');
@@ -31,12 +31,15 @@ describe('commands', () => {
   /** @type {mqtt.MqttClient[]} */
   const devices = [];
 
+  let editorPort = 0;
+
   const start = async () => {
-    const env = { SEGANET_COMMANDS: 'on', SEGANET_HOME: home };
+    const env = { SEGANET_COMMANDS: 'on', SEGANET_HOME: home, SEGANET_EDITOR_PORT: String(editorPort) };
     gateway = await startGateway(cloud, { gatewayId: GATEWAY, env });
     await cloud.waitForClient(new RegExp(`^${GATEWAY}-cmd$`));
   };
   beforeAll(async () => {
+    editorPort = await freePort();
     cloud = await startCloud();
     operator = await mqtt.connectAsync(`mqtt://127.0.0.1:${cloud.plainPort}`, { clientId: 'receiver-operator', protocolVersion: 5 }); // prettier-ignore
     operator.on('message', (topic, payload) => {
@@ -88,6 +91,18 @@ describe('commands', () => {
     return { device, got };
   }
 
+  /** All pages of the admin API. */
+  async function allAgents() {
+    const all = [];
+    for (let after = ''; after !== null;) {
+      const url = `http://127.0.0.1:${editorPort}/seganet/engines/seganet-engine-1/agents?limit=300&after=${after}`;
+      const { agents, next } = /** @type {any} */ (await (await fetch(url)).json());
+      all.push(...agents);
+      after = next;
+    }
+    return all;
+  }
+
   test('a command for each of 1,000 connected devices: each gets its own, once, and the cloud hears of each', async () => {
     const ids = Array.from({ length: FLEET }, (_, i) => `dev-${i}`);
     const fleet = await Promise.all(ids.map((id, i) => listen(id, { protocolVersion: i % 2 ? 5 : 4 })));
@@ -98,6 +113,10 @@ describe('commands', () => {
     });
     for (const [i, id] of ids.entries()) expect(fleet[i].got).toEqual([[`cmd/${id}/set`, `for ${id}`]]);
     expect(new Set(reports.filter(({ status }) => status === 'taken').map(({ device }) => device)).size).toBe(FLEET); // prettier-ignore
+    const agents = await allAgents();
+    const known = agents.filter(({ device }) => device.startsWith('dev-'));
+    expect(known.map(({ device }) => device)).toEqual([...ids].sort());
+    for (const agent of known) expect(agent).toMatchObject({ connected: true, listening: true, protocol: 'mqtt' }); // prettier-ignore
     await Promise.all(fleet.map(({ device }) => device.endAsync(true)));
   });
 
