@@ -281,6 +281,10 @@ class Impatient : public Recorder {
     Recorder::OnPublish(publish);
     session.Disconnect(0x96);
   }
+  bool OnSubscribe(const Filter&) override {
+    session.Disconnect(0x97);
+    return true;
+  }
 };
 
 TEST(MqttV5, TheOwnerMayDisconnectInsideOfACall) {
@@ -291,6 +295,13 @@ TEST(MqttV5, TheOwnerMayDisconnectInsideOfACall) {
             CloseReason::kDisconnected);
   EXPECT_EQ(device.publishes, 1u);
   EXPECT_EQ(device.TakeOutput(), Lit("\xE0\x01\x96"));
+
+  Impatient other;
+  ASSERT_EQ(other.Feed(Connect5()), CloseReason::kNone);
+  other.TakeOutput();
+  EXPECT_EQ(other.Feed(mqtt_test::Subscribe5(1, "#")), CloseReason::kDisconnected);
+  EXPECT_EQ(other.TakeOutput(), Lit("\xE0\x01\x97")) << "nothing follows it";
+  EXPECT_EQ(other.subscribed, 0u);
 }
 
 TEST(MqttV5, TakesTheMixedStreamAndAnswersEachPacket) {

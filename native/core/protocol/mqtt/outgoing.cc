@@ -27,6 +27,7 @@ std::optional<uint64_t> Outgoing::Remove(uint16_t packet_id) {
   const uint64_t id = at->id;
   content_bytes_ -= at->topic.size() + at->payload.size();
   all_.erase(at);
+  if (all_.empty()) std::vector<Item>().swap(all_);  // 10,000 devices wait for their next command
   return id;
 }
 

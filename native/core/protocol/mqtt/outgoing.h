@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,13 +38,13 @@ class Outgoing {
   size_t unsent() const;
   // Of topics and payloads.
   size_t content_bytes() const { return content_bytes_; }
-  size_t memory_bytes() const { return all_.size() * sizeof(Item) + content_bytes_; }
+  size_t memory_bytes() const { return all_.capacity() * sizeof(Item) + content_bytes_; }
   std::vector<uint64_t> ids() const;
 
  private:
   bool InUse(uint16_t packet_id) const;
 
-  std::deque<Item> all_;
+  std::vector<Item> all_;
   size_t content_bytes_ = 0;
   uint16_t last_packet_id_ = 0;
 };

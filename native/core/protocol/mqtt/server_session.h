@@ -33,7 +33,8 @@ struct Limits {
   size_t max_unacknowledged = 1024;
   // The same for output that the device does not read. SendPublish() stops there too.
   size_t max_output_bytes = 65536;
-  // 5: QoS 1 and 2 PUBLISH packets that a device may have on their way; more is kReceiveMaximum.
+  // 5: QoS 1 and 2 PUBLISH packets that a device may have on their way, 1..65,535; more is
+  // kReceiveMaximum.
   uint16_t receive_maximum = 1024;
   // 5: topic aliases of a device, and the bytes of their topics in all; more is kTooLarge.
   uint16_t topic_alias_maximum = 16;

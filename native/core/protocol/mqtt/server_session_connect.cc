@@ -60,7 +60,7 @@ void ServerSession::Accept(const Connect& connect, std::unique_ptr<KeptSession> 
   connected_ = true;
   state_.outgoing.Restart();
   SendWaiting();  // [MQTT-4.4.0-1]
-  if (!state_.subscriptions.empty()) handler_->OnSubscribed();
+  if (open() && !state_.subscriptions.empty()) handler_->OnSubscribed();
 }
 
 // 5: 3.2.2.3. What is left out is the default: QoS 2, retained messages, wildcards and subscription

@@ -117,6 +117,7 @@ Fault ServerSession::OnSubscribePacket(std::span<const uint8_t> body) {
   for (const Filter& filter : packet.filters) {
     codes.push_back(SubscribeCode(filter, packet.subscription_identifier));
   }
+  if (!open()) return {};  // by the handler
   // [MQTT-3.8.4-2], [MQTT-3.8.4-5]
   AppendSuback(&output_, protocol_level_, packet.packet_id, codes);
   handler_->OnSubscribed();
@@ -151,6 +152,7 @@ Fault ServerSession::OnUnsubscribePacket(std::span<const uint8_t> body) {
     codes.push_back(static_cast<char>(existed ? reason::kSuccess : reason::kNoSubscriptionExisted));
     handler_->OnUnsubscribe(filter);
   }
+  if (!open()) return {};
   // [MQTT-3.10.4-1], [MQTT-3.10.4-2] whatever it matched
   AppendUnsuback(&output_, protocol_level_, packet.packet_id, codes);
   return {};

@@ -58,8 +58,9 @@ SendResult ServerSession::SendPublish(uint64_t id, std::string_view topic,
 // What an earlier connection left unanswered, as far as the device takes it at a time.
 void ServerSession::SendWaiting() {
   Outgoing& outgoing = state_.outgoing;
-  while (Outgoing::Item* const item = outgoing.FirstUnsent()) {
-    if (outgoing.size() - outgoing.unsent() >= device_receive_maximum_) return;
+  while (open() && outgoing.size() - outgoing.unsent() < device_receive_maximum_) {
+    Outgoing::Item* const item = outgoing.FirstUnsent();
+    if (item == nullptr) return;
     const auto match = state_.subscriptions.Find(item->topic);
     OutgoingPublish publish;
     publish.topic = item->topic;
