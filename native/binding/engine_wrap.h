@@ -23,6 +23,9 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   void ApplyPlan(const Napi::CallbackInfo& info);
   Napi::Value Listen(const Napi::CallbackInfo& info);
   void Unlisten(const Napi::CallbackInfo& info);
+  // engine_logins.cc
+  Napi::Value TakeLogins(const Napi::CallbackInfo& info);
+  Napi::Value AnswerLogin(const Napi::CallbackInfo& info);
   Napi::Value Push(const Napi::CallbackInfo& info);
   Napi::Value Classify(const Napi::CallbackInfo& info);
   Napi::Value TakeMessages(const Napi::CallbackInfo& info);

@@ -44,7 +44,9 @@ class EngineTest : public testing::Test {
 
   uint16_t Listen(int64_t connect_timeout_us = 10'000'000, uint16_t port = 0) {
     uint16_t bound = 0;
-    const Status status = engine_.Listen(kSource, "127.0.0.1", port, connect_timeout_us, &bound);
+    const Status status = engine_.Listen(
+        kSource, {.host = "127.0.0.1", .port = port, .connect_timeout_us = connect_timeout_us},
+        &bound);
     EXPECT_TRUE(status.ok()) << status.message();
     return bound;
   }

@@ -33,11 +33,6 @@ struct WorkerInfo {
   std::string reason;  // why not
 };
 
-struct Completion {
-  uint32_t ticket;
-  bool ok;
-};
-
 // Thread safety: all members from the thread that made the engine, but where a comment says
 // otherwise.
 class Engine : private ReceiptDesk {
@@ -54,11 +49,20 @@ class Engine : private ReceiptDesk {
   Status ApplyPlan(std::vector<StageSpec> stages);
 
   // Opens the listener of a source stage of the plan; the port that it got goes to `*bound_port`.
-  Status Listen(uint32_t stage, const std::string& host, uint16_t port, int64_t connect_timeout_us,
-                uint16_t* bound_port);
+  Status Listen(uint32_t stage, const ListenSpec& spec, uint16_t* bound_port);
 
   // Closes it and its devices' connections; returns when that is done.
   void Unlisten(uint32_t stage);
+
+  // A socket whose other end the acceptor serves like a device's connection to source stage
+  // `stage`. Any thread. The descriptor is the caller's.
+  Status OpenStream(uint32_t stage, const StreamPeer& peer, int* fd);
+
+  // Logins that wait for an answer, each once.
+  std::vector<LoginRequest> TakeLogins();
+  // False: nobody waits under this id any more. `device` = the id that it is let in as; nothing
+  // refuses it.
+  bool AnswerLogin(uint64_t id, std::optional<std::string> device);
 
   // Puts a record into a stage. `assign_seq`: the device's next number replaces record.seq.
   PushResult Push(uint32_t stage, const Record& record, bool assign_seq);
@@ -111,6 +115,7 @@ class Engine : private ReceiptDesk {
 
  private:
   void OnDone(const Batch& batch, bool delivered);
+  void Complete(const std::vector<Completion>& completions);
   void OnRoom();
   void Sweep();
   void ResumeWorkers();
@@ -130,6 +135,7 @@ class Engine : private ReceiptDesk {
   std::shared_ptr<const Plan> plan_;
   std::vector<uint32_t> listening_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  LoginDesk logins_;
   std::unique_ptr<Acceptor> acceptor_;
   size_t next_ring_ = 0;  // TakeMessages begins with another worker each time
 

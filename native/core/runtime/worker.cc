@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/record/frame.h"
+#include "core/runtime/mqtt_agent_session.h"
 
 namespace seganet {
 namespace {
@@ -25,13 +26,16 @@ uv_handle_t* Handle(auto* handle) { return reinterpret_cast<uv_handle_t*>(handle
 Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
     : options_(options),
       shared_(shared),
-      limits_{.max_packet_bytes = options.max_packet_bytes},
+      mqtt_limits_{.max_packet_bytes = options.max_packet_bytes},
       inbound_(options.ring_bytes),
       messages_(options.ring_bytes),
       devices_(options.max_devices, shared.devices),
       pipeline_(PipelineContext{options.index, shared.budget, &counters_, &messages_,
                                 shared.message_bell, shared.devices, options.linger_us}),
-      read_buffer_(kReadBufferBytes) {}
+      read_buffer_(kReadBufferBytes),
+      tickets_(shared.complete) {
+  receipt_rows_.Enroll(&tickets_);
+}
 
 Worker::~Worker() { Stop(); }
 
@@ -72,9 +76,10 @@ void Worker::Adopt(Handoff handoff) {
   const int fd = handoff.fd;
   auto task = [this, handoff = std::move(handoff)] {
     now_ = Now::Read();
-    auto* agent = new Agent(this, loop(), limits_, handoff.fd, handoff.stage, handoff.device);
+    auto* agent = new Agent(this, loop(), handoff.fd, handoff.stage, handoff.device);
+    agent->SetSession(std::make_unique<MqttAgentSession>(agent->owner(), mqtt_limits_));
     agents_.insert(agent);
-    Enroll(agent);
+    receipt_rows_.Enroll(agent);
     Register(agent);
     OnRead(handoff.bytes.size());
     agent->Start(handoff.bytes);
@@ -175,10 +180,14 @@ void Worker::DrainRing(size_t most) {
   now_ = Now::Read();
   for (size_t i = 0; i < most; ++i) {
     const std::string_view frame = inbound_.Front();
-    if (frame.data() == nullptr) return;
+    if (frame.data() == nullptr) {
+      tickets_.Flush();
+      return;
+    }
     RunPushed(frame);
     inbound_.Pop();
   }
+  tickets_.Flush();
   Wake();
 }
 
@@ -192,11 +201,29 @@ void Worker::RunPushed(std::string_view frame) {
   if (record.flags & kFlagAssignSeq) counters_.Add(Counter::kRecordsReceived);
   if (!record.device.empty() && !IdentifyPushed(&record)) {
     counters_.Add(Drop::kTooManyDevices, record.record_class);
+    if (AsksForSafety(FrameStage(frame.data()), record)) tickets_.Fail(record.ticket);
     return;
   }
   record.arrived_us = now_.mono_us;
   if (record.ts_ms == 0) record.ts_ms = now_.wall_ms;
-  pipeline_.Run(FrameStage(frame.data()), record);
+  const uint32_t stage = FrameStage(frame.data());
+  const uint32_t ticket = AsksForSafety(stage, record) ? std::exchange(record.ticket, 0) : 0;
+  if (ticket == 0) {
+    pipeline_.Run(stage, record);
+    return;
+  }
+  const bool waits = !options_.acknowledge_at_once;
+  const uint64_t slot = tickets_.Open(ticket);
+  if (waits) record.receipt = tickets_.ReceiptFor(slot);
+  const Passage passage = pipeline_.Run(stage, record);
+  tickets_.Expect(slot, waits ? passage.copies : 0);
+}
+
+// A ticket of an uplink stage goes with the record, and comes back when the cloud has it.
+bool Worker::AsksForSafety(uint32_t id, const Record& record) const {
+  if (record.ticket == 0) return false;
+  const Stage* stage = pipeline_.plan().Find(id);
+  return stage == nullptr || stage->spec.kind != StageKind::kUplink;
 }
 
 // Counts the device as present and numbers the record; false when there is no room for the device.
@@ -227,22 +254,9 @@ void Worker::ServeReceipts() {
     const std::lock_guard<std::mutex> lock(receipts_mutex_);
     served_receipts_.swap(receipts_);
   }
-  for (const Receipt& receipt : served_receipts_) {
-    const AgentRow& row = rows_[receipt.agent];
-    if (row.agent == nullptr || row.life != receipt.life) continue;  // the device has left
-    row.agent->Acknowledge(receipt.slot);
-    if (!row.agent->dirty) {
-      row.agent->dirty = true;
-      dirty_.push_back(row.agent);
-    }
-  }
+  // Closed agents live until the loop's turn ends.
+  receipt_rows_.Serve(served_receipts_);
   served_receipts_.clear();
-  // Closed agents live until the loop's turn ends, so a pointer stays good while this runs.
-  for (Agent* agent : dirty_) {
-    agent->dirty = false;
-    agent->Flush();
-  }
-  dirty_.clear();
 }
 
 // Interrupt moderation: a wake-up costs the kernel several times what a record costs us, so a
@@ -277,7 +291,7 @@ void Worker::OnTime() {
 void Worker::Sweep() {
   const int64_t now = MonotonicUs();
   const std::vector<Agent*> agents(agents_.begin(), agents_.end());
-  for (Agent* agent : agents) agent->CheckKeepAlive(now);
+  for (Agent* agent : agents) agent->OnTime(now);
   devices_.Sweep(now);
   // Nobody is left to do it when what made a class full has gone before the class was marked
   // (Throttle).

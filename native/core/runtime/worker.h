@@ -15,12 +15,15 @@
 #include "core/base/clock.h"
 #include "core/base/counters.h"
 #include "core/plan/pipeline.h"
+#include "core/protocol/mqtt/server_session.h"
 #include "core/queue/byte_ring.h"
 #include "core/queue/throttle.h"
 #include "core/runtime/acceptor.h"
 #include "core/runtime/agent.h"
 #include "core/runtime/device_table.h"
 #include "core/runtime/loop_thread.h"
+#include "core/runtime/pushed_tickets.h"
+#include "core/runtime/receipt_rows.h"
 
 namespace seganet {
 
@@ -42,6 +45,8 @@ struct WorkerShared {
   std::atomic<int64_t>* connections;
   Throttle* throttle;
   std::function<void()> resume;  // reads all devices again whose class may go on, on all workers
+  // Tickets of pushed records that are safe.
+  std::function<void(const std::vector<Completion>&)> complete;
 };
 
 // Thread safety: Push, TakeMessages from the engine's thread; Adopt, SetPlan, Flush, CloseStage,
@@ -91,23 +96,19 @@ class Worker : public LoopThread, private AgentHost {
   void OnRead(size_t bytes) override;
   void OnTurnUsedUp() override { unread_ = true; }
   bool OnConnect(Agent* agent, std::string_view device) override;
-  uint32_t OnRecord(Agent* agent, const mqtt::Publish& publish) override;
+  RecordAnswer OnRecord(Agent* agent, const IncomingRecord& incoming) override;
+  void OnListening(Agent*) override {}
+  void OnCommandAnswer(Agent*, uint64_t, bool) override {}
   void OnClosed(Agent* agent, AgentEnd end) override;
-
-  // A row of the table by which receipts find their agent. A row is used again under a new life.
-  struct AgentRow {
-    Agent* agent = nullptr;
-    uint32_t life = 0;
-  };
 
   void ServePushes();
   void ServeReceipts();
-  void Enroll(Agent* agent);
   bool MessagesHigh();
   void DrainRing(size_t most);
   void DrainWhatIsThere();
   void RunPushed(std::string_view frame);
   bool IdentifyPushed(Record* record);
+  bool AsksForSafety(uint32_t stage, const Record& record) const;
   void Sweep();
   void OnTime();
   void ArmTimer();
@@ -118,7 +119,7 @@ class Worker : public LoopThread, private AgentHost {
 
   const WorkerOptions options_;
   const WorkerShared shared_;
-  const mqtt::Limits limits_;
+  const mqtt::Limits mqtt_limits_;
   CounterBlock counters_;
   CloseReasonCounters close_reasons_;
   ByteRing inbound_;
@@ -127,15 +128,14 @@ class Worker : public LoopThread, private AgentHost {
   Pipeline pipeline_;
 
   std::vector<uint8_t> read_buffer_;
+  ReceiptRows receipt_rows_;
+  PushedTickets tickets_;
   std::unordered_set<Agent*> agents_;
-  std::vector<AgentRow> rows_;  // by Agent::row
-  std::vector<uint32_t> free_rows_;
   std::array<std::vector<Agent*>, kClasses + 1> paused_;  // by Agent::paused
   bool reading_ = true;
   std::mutex receipts_mutex_;
-  std::vector<Receipt> receipts_;         // that came back
-  std::vector<Receipt> served_receipts_;  // at hand; kept for its memory
-  std::vector<Agent*> dirty_;
+  std::vector<Receipt> receipts_;                // that came back
+  std::vector<Receipt> served_receipts_;         // at hand; kept for its memory
   std::atomic<bool> waits_for_messages_{false};  // read by TakeMessages
   Now now_;                                      // of the read or wake-up at hand
   uv_timer_t deadline_timer_;

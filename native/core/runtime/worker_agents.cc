@@ -74,25 +74,27 @@ bool Worker::OnConnect(Agent* agent, std::string_view id) {
   return true;
 }
 
-uint32_t Worker::OnRecord(Agent* agent, const mqtt::Publish& publish) {
+RecordAnswer Worker::OnRecord(Agent* agent, const IncomingRecord& incoming) {
   Record record;
   record.device = agent->device->id;
-  record.topic = publish.topic;
-  record.payload = {reinterpret_cast<const char*>(publish.payload.data()), publish.payload.size()};
-  if (agent->registered_class != 0) record.record_class = agent->registered_class;
-  record.flags =
-      static_cast<uint8_t>((publish.qos > 0 ? kFlagQos1 : 0) | (publish.retain ? kFlagRetain : 0));
+  record.topic = incoming.topic;
+  record.payload = incoming.payload;
+  if (incoming.record_class != 0) {
+    record.record_class = incoming.record_class;
+  } else if (agent->registered_class != 0) {
+    record.record_class = agent->registered_class;
+  }
+  record.flags = incoming.flags;
   record.seq = agent->device->next_seq++;
   record.ts_ms = now_.wall_ms;
   record.arrived_us = now_.mono_us;
   agent->device->last_seen_us = now_.mono_us;
   counters_.Add(Counter::kRecordsReceived);
-  if (!options_.acknowledge_at_once && publish.qos > 0) {
-    record.receipt = {agent->row, agent->life, publish.slot};
-  }
+  const bool waits = !options_.acknowledge_at_once && incoming.slot != 0;
+  if (waits) record.receipt = agent->ReceiptFor(incoming.slot);
   const Passage passage = pipeline_.Run(agent->stage(), record);
   agent->latest_class = passage.record_class;
-  return record.receipt.slot == 0 ? 0 : passage.copies;
+  return {.copies = waits ? passage.copies : 0};
 }
 
 // Looks the device up in the register of its source: once a connection, and when that changes.
@@ -101,22 +103,9 @@ void Worker::Register(Agent* agent) {
   agent->registered_class = devices == nullptr ? 0 : devices->Of(agent->device_id());
 }
 
-void Worker::Enroll(Agent* agent) {
-  if (free_rows_.empty()) {
-    free_rows_.push_back(static_cast<uint32_t>(rows_.size()));
-    rows_.emplace_back();
-  }
-  agent->row = free_rows_.back();
-  free_rows_.pop_back();
-  AgentRow& row = rows_[agent->row];
-  agent->life = ++row.life;
-  row.agent = agent;
-}
-
 void Worker::OnClosed(Agent* agent, AgentEnd end) {
   agents_.erase(agent);
-  rows_[agent->row].agent = nullptr;
-  free_rows_.push_back(agent->row);
+  receipt_rows_.Leave(agent);
   if (agent->paused != 0) std::erase(paused_[agent->paused], agent);
   if (agent->device != nullptr && agent->device->agent == agent) {
     devices_.Disconnected(agent->device);
