@@ -23,7 +23,7 @@ beforeAll(() => {
   device = authority.issue({ name: 'pump-1', san: 'DNS:pump-one,URI:urn:dev:pump-1' });
 });
 afterEach(() => {
-  for (const socket of sockets.splice(0)) socket.terminate?.() ?? socket.destroy();
+  for (const socket of sockets.splice(0)) (socket.terminate ?? socket.destroy).call(socket);
   for (const front of fronts.splice(0)) front.stop();
 });
 afterAll(() => authority.remove());
