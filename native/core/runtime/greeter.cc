@@ -3,7 +3,6 @@
 #include <random>
 #include <span>
 
-#include "core/protocol/mqtt/codec.h"
 #include "core/protocol/mqtt/connect_peek.h"
 #include "core/record/record.h"
 
@@ -24,18 +23,12 @@ std::string MadeUpId() {
   return id;
 }
 
-std::string Connack(mqtt::ConnectCode code) {
-  std::string answer;
-  mqtt::AppendConnack(&answer, code);
-  return answer;
-}
-
 class MqttGreeter : public Greeter {
  public:
   std::string Greeting() const override { return {}; }
   bool TrustsProof() const override { return false; }
-  std::string LoginRefusal(uint8_t) const override {
-    return Connack(mqtt::ConnectCode::kBadCredentials);
+  std::string LoginRefusal(uint8_t level) const override {
+    return mqtt::LoginRefusal(level, mqtt::ConnectCode::kBadCredentials);
   }
 
   Introduction Listen(std::string_view bytes) const override {
@@ -53,11 +46,17 @@ class MqttGreeter : public Greeter {
     if (peek.client_id.size() > kMaxDeviceBytes) {
       answer.status = Introduction::Status::kRefused;
       answer.reason = CloseReason::kRefused;
-      answer.answer = Connack(mqtt::ConnectCode::kIdentifierRejected);
+      answer.answer =
+          mqtt::LoginRefusal(peek.protocol_level, mqtt::ConnectCode::kIdentifierRejected);
       return answer;
     }
     answer.status = Introduction::Status::kDevice;
     answer.level = peek.protocol_level;
+    if (peek.user_name) answer.user = *peek.user_name;
+    if (peek.password) {
+      answer.password.emplace(reinterpret_cast<const char*>(peek.password->data()),
+                              peek.password->size());
+    }
     // [MQTT-3.1.3-6] In 3.1.1 only for a clean session; in 5 always.
     answer.made_up =
         peek.client_id.empty() && (peek.clean_session || peek.protocol_level == mqtt::kLevel5);
