@@ -11,7 +11,8 @@ const { shorten } = require('./status');
  * @typedef {object} ListenerParts what a node with a listener brings
  * @property {ListenOptions} listener
  * @property {FrontOptions} [front] TLS or WebSocket: the port is this one's, and listener's transport is 'streams'
- * @property {(login: import('../../native/index.js').Login) => Promise<import('./login/desk').Verdict>} [checkLogin] where
+ * @property {(login: import('../../native/index.js').Login, member: import('./member').Member) =>
+ *   Promise<import('./login/desk').Verdict>} [checkLogin] where
  *   listener's login is 'ask'
  * @property {() => void} [endLogins] the node is closed
  */
@@ -43,7 +44,8 @@ class Listening {
     const { engine, logins } = member.host;
     try {
       const port = engine.listen(member.stage, parts.listener);
-      if (parts.checkLogin) logins.serve(member.stage, parts.checkLogin);
+      const { checkLogin } = parts;
+      if (checkLogin) logins.serve(member.stage, (login) => checkLogin(login, member));
       if (parts.front) this.startFront_(parts.front);
       else this.opened_(port);
     } catch (error) {

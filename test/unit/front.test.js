@@ -53,7 +53,10 @@ function connectPlain({ port }, bytes = '') {
 }
 
 function connectWs({ port }, { scheme = 'ws', path = '/mqtt', protocols = 'mqtt', ...options } = {}) {
-  const ws = new WebSocket(`${scheme}://127.0.0.1:${port}${path}`, protocols, { ca: authority.ca, ...options });
+  const ws = new WebSocket(`${scheme}://127.0.0.1:${port}${path}`, protocols, {
+    ca: authority.ca,
+    ...options
+  });
   ws.on('error', () => {});
   sockets.push(ws);
   return ws;
@@ -127,7 +130,10 @@ describe('TLS', () => {
     const front = await start({}, (socket) => void streams.push(socket.resume()));
     const [one, other] = [connectTls(front), connectTls(front)];
     await Promise.all([once(one, 'secureConnect'), once(other, 'secureConnect')]);
-    await until(() => streams.length === 2, () => 'streams');
+    await until(
+      () => streams.length === 2,
+      () => 'streams'
+    );
     const ended = once(streams[0], 'end');
     one.destroy();
     await ended;
@@ -177,10 +183,16 @@ describe('bad clients of TLS', () => {
       stalled.push(connectPlain(front));
       await once(stalled[i], 'connect');
     }
-    await until(() => front.front.state.accepted === 10, () => 'accepted');
+    await until(
+      () => front.front.state.accepted === 10,
+      () => 'accepted'
+    );
     expect(front.front.state.refused.evicted).toBe(7);
     await once(connectTls(front), 'secureConnect');
-    await until(() => front.front.state.open === 1, () => 'open');
+    await until(
+      () => front.front.state.open === 1,
+      () => 'open'
+    );
   });
 
   test('more connections than there is room for', async () => {
@@ -197,13 +209,16 @@ describe('bad clients of TLS', () => {
     expect(front.peers).toEqual([]);
   });
 
-  test.each(['wanted', 'required'])('a certificate of another authority where one is %s', async (clientCert) => {
-    const stranger = authority.selfSigned();
-    const front = await start({ tls: withAuthority(), clientCert });
-    await closed(connectTls(front, stranger).resume());
-    await front.refused('DEPTH_ZERO_SELF_SIGNED_CERT');
-    expect(front.peers).toEqual([]);
-  });
+  test.each(['wanted', 'required'])(
+    'a certificate of another authority where one is %s',
+    async (clientCert) => {
+      const stranger = authority.selfSigned();
+      const front = await start({ tls: withAuthority(), clientCert });
+      await closed(connectTls(front, stranger).resume());
+      await front.refused('DEPTH_ZERO_SELF_SIGNED_CERT');
+      expect(front.peers).toEqual([]);
+    }
+  );
 
   test('a certificate that has expired, and one that is not valid yet', async () => {
     const front = await start({ tls: withAuthority(), clientCert: 'required' });
@@ -230,10 +245,16 @@ describe('certificates of devices', () => {
   ])('by %s the device is %s', async (certIdentity, name) => {
     const front = await start({ tls: withAuthority(), clientCert: 'wanted', certIdentity });
     await once(connectTls(front, device), 'secureConnect');
-    await until(() => front.peers.length === 1, () => 'peer');
+    await until(
+      () => front.peers.length === 1,
+      () => 'peer'
+    );
     expect(front.peers[0].device).toBe(name);
     await once(connectTls(front), 'secureConnect');
-    await until(() => front.peers.length === 2, () => 'peer');
+    await until(
+      () => front.peers.length === 2,
+      () => 'peer'
+    );
     expect(front.peers[1]).not.toHaveProperty('device');
   });
 
@@ -244,14 +265,20 @@ describe('certificates of devices', () => {
     const second = connectTls(front, { session });
     await once(second, 'secureConnect');
     expect(second.isSessionReused()).toBe(true);
-    await until(() => front.peers.length === 2, () => JSON.stringify(front.front.state));
+    await until(
+      () => front.peers.length === 2,
+      () => JSON.stringify(front.front.state)
+    );
     expect(front.peers.map((peer) => peer.device)).toEqual(['pump-1', 'pump-1']);
   });
 
   test('beside a login a certificate is needed, and names nobody', async () => {
     const front = await start({ tls: withAuthority(), clientCert: 'required', certIsLogin: false });
     await once(connectTls(front, device), 'secureConnect');
-    await until(() => front.peers.length === 1, () => 'peer');
+    await until(
+      () => front.peers.length === 1,
+      () => 'peer'
+    );
     expect(front.peers[0]).not.toHaveProperty('device');
   });
 });
@@ -270,13 +297,19 @@ describe('pre-shared keys', () => {
     return file;
   };
 
-  test.each(['TLSv1.2', 'TLSv1.3'])('the identity is the device (%s), without any certificate', async (version) => {
-    const front = await start({ tls: {}, pskFile: keyFile(`meter-1:${key.toString('hex')}\n`) });
-    const range = { minVersion: version, maxVersion: version };
-    await once(connectTls(front, psk('meter-1', key, range)), 'secureConnect');
-    await until(() => front.peers.length === 1, () => JSON.stringify(front.front.state));
-    expect(front.peers[0].device).toBe('meter-1');
-  });
+  test.each(['TLSv1.2', 'TLSv1.3'])(
+    'the identity is the device (%s), without any certificate',
+    async (version) => {
+      const front = await start({ tls: {}, pskFile: keyFile(`meter-1:${key.toString('hex')}\n`) });
+      const range = { minVersion: version, maxVersion: version };
+      await once(connectTls(front, psk('meter-1', key, range)), 'secureConnect');
+      await until(
+        () => front.peers.length === 1,
+        () => JSON.stringify(front.front.state)
+      );
+      expect(front.peers[0].device).toBe('meter-1');
+    }
+  );
 
   test('a wrong key and an unknown identity do not come in', async () => {
     const front = await start({ tls: {}, pskFile: keyFile(`meter-1:${key.toString('hex')}\n`) });
@@ -348,7 +381,10 @@ describe('files', () => {
 
   test.each([
     [{ tls: {} }, /no certificate or no private key/],
-    [{ tlsFiles: { cert: '/none.pem', key: '/none.key' } }, /\/none\.pem cannot be read \(ENOENT\)\. There is no such file/],
+    [
+      { tlsFiles: { cert: '/none.pem', key: '/none.key' } },
+      /\/none\.pem cannot be read \(ENOENT\)\. There is no such file/
+    ],
     [{ tls: { cert: 'x', key: 'y' } }, /Give PEM files/],
     [{ clientCert: 'wanted' }, /no CA certificate/]
   ])('a listener that cannot work says why: %j', async (options, reason) => {
@@ -432,7 +468,10 @@ describe('bad clients of WebSocket', () => {
 
   test('a page of somewhere else, where pages are listed; no page at all', async () => {
     const origins = ['https://panel.example'];
-    const front = await start({ transport: 'ws', webSocket: { ...require('../fixtures/front').DEFAULTS.webSocket, origins } });
+    const front = await start({
+      transport: 'ws',
+      webSocket: { ...require('../fixtures/front').DEFAULTS.webSocket, origins }
+    });
     const mqtt = 'Sec-WebSocket-Protocol: mqtt';
     expect(await statusOf(front, upgrade([mqtt, 'Origin: https://evil.example']))).toBe(403);
     expect(await statusOf(front, upgrade([mqtt]))).toBe(403);
@@ -484,7 +523,8 @@ describe('bad clients of WebSocket', () => {
     ws.pause();
     const isClosed = closed(ws);
     const flood = setInterval(() => {
-      for (let i = 0; i < 2000 && ws.bufferedAmount < 1 << 22; i++) ws.ping(Buffer.alloc(125), undefined, () => {});
+      for (let i = 0; i < 2000 && ws.bufferedAmount < 1 << 22; i++)
+        ws.ping(Buffer.alloc(125), undefined, () => {});
     }, 1);
     await front.empty();
     clearInterval(flood);

@@ -11,7 +11,8 @@ const USED_SAN = /^(DNS|URI|email):/;
  */
 function deviceOf(certificate, from) {
   const device = from === 'cn' ? commonName(certificate) : alternativeName(certificate);
-  const isGood = device !== '' && Buffer.byteLength(device) <= MAX_DEVICE_BYTES && !/[\p{Cc}\uFFFD]/u.test(device);
+  const isGood =
+    device !== '' && Buffer.byteLength(device) <= MAX_DEVICE_BYTES && !/[\p{Cc}\uFFFD]/u.test(device);
   return isGood ? device : '';
 }
 

@@ -96,10 +96,9 @@ function check(options) {
     const remedy = /MISMATCH/.test(code ?? '')
       ? 'The key is not that of the certificate: give a pair'
       : 'Give PEM files, and the passphrase if the key has one';
-    throw new Error(
-      `The certificate or key for devices cannot be used (${code ?? message}). ${remedy}.`,
-      { cause: error }
-    );
+    throw new Error(`The certificate or key for devices cannot be used (${code ?? message}). ${remedy}.`, {
+      cause: error
+    });
   }
   const cert = /** @type {string | undefined} */ (options.cert);
   if (!cert) return;

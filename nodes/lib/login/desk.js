@@ -6,6 +6,7 @@
  * @typedef {string | null | undefined} Verdict the device id to let it in as; null: refused; undefined: nobody could tell, so it is
  *   not answered, and its connection ends by its time-out
  * @typedef {(login: Login) => Promise<Verdict>} Checker
+ * @typedef {(login: Login, source: { protocol: string, nodeId: string }) => Promise<Verdict>} FlowChecker
  */
 
 class LoginDesk {
@@ -20,6 +21,8 @@ class LoginDesk {
     this.checkers_ = new Map();
     /** @type {(() => void) | null} */
     this.endBell_ = null;
+    /** Of the login node, if the engine has one. @type {FlowChecker | null} */
+    this.flow = null;
   }
 
   /** @param {number} stage that listens with login 'ask' @param {Checker} check must not throw */
