@@ -37,7 +37,9 @@ function tlsProblems(values) {
     problems.push('SEGANET_DEVICE_TLS_CERT and SEGANET_DEVICE_TLS_KEY belong together: set both or none.');
   }
   if (isTls && !cert && login !== 'psk') {
-    problems.push(`SEGANET_DEVICE_TRANSPORT ${transport} needs SEGANET_DEVICE_TLS_CERT and SEGANET_DEVICE_TLS_KEY.`);
+    problems.push(
+      `SEGANET_DEVICE_TRANSPORT ${transport} needs SEGANET_DEVICE_TLS_CERT and SEGANET_DEVICE_TLS_KEY.`
+    );
   }
   if (!isTls && (needsCa || login === 'psk')) {
     problems.push(
@@ -57,7 +59,9 @@ function loginProblems({
   SEGANET_DEVICE_PSK_FILE: keys
 }) {
   if (login === 'passwords' && !passwords) {
-    return ['SEGANET_DEVICE_LOGIN passwords needs SEGANET_DEVICE_PASSWORD_FILE; make it with seganet-passwd.'];
+    return [
+      'SEGANET_DEVICE_LOGIN passwords needs SEGANET_DEVICE_PASSWORD_FILE; make it with seganet-passwd.'
+    ];
   }
   if (login === 'psk' && !keys) return ['SEGANET_DEVICE_LOGIN psk needs SEGANET_DEVICE_PSK_FILE.'];
   return [];

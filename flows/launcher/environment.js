@@ -17,7 +17,9 @@ function problemsTogether(values) {
   return [
     ...editorProblems(values),
     ...deviceProblems(values),
-    ...certificateProblems(values), ...sessionProblems(values)];
+    ...certificateProblems(values),
+    ...sessionProblems(values)
+  ];
 }
 
 /** @param {Values} values @returns {string[]} */

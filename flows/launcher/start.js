@@ -63,7 +63,8 @@ async function runNodeRed(env, isDemo) {
   watchStatuses(RED, (port) => {
     if (!isDemo) return;
     // The simulated devices know neither TLS nor passwords.
-    if (env.SEGANET_DEVICE_TRANSPORT === 'tcp' && env.SEGANET_DEVICE_LOGIN === 'none') startDemoFleet(env, port);
+    if (env.SEGANET_DEVICE_TRANSPORT === 'tcp' && env.SEGANET_DEVICE_LOGIN === 'none')
+      startDemoFleet(env, port);
     else say('demo fleet: not started, as devices need TLS, WebSocket or a login');
   });
   // Node-RED's own main program: it makes the HTTP server, reads the flow, and stops the nodes on a signal.

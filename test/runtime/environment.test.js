@@ -145,7 +145,11 @@ describe('a value that cannot be used is refused with a sentence that names the 
 describe('devices', () => {
   const file = __filename;
   const login = { SEGANET_DEVICE_LOGIN: 'passwords', SEGANET_DEVICE_PASSWORD_FILE: file };
-  const tls = { SEGANET_DEVICE_TRANSPORT: 'tls', SEGANET_DEVICE_TLS_CERT: file, SEGANET_DEVICE_TLS_KEY: file };
+  const tls = {
+    SEGANET_DEVICE_TRANSPORT: 'tls',
+    SEGANET_DEVICE_TLS_CERT: file,
+    SEGANET_DEVICE_TLS_KEY: file
+  };
 
   test.each([
     [{ SEGANET_DEVICE_HOST: '::' }, /would let everybody/],
@@ -165,7 +169,14 @@ describe('devices', () => {
   test.each([
     [{ SEGANET_DEVICE_HOST: '::', ...login }],
     [{ SEGANET_DEVICE_HOST: '::', SEGANET_DEVICE_ALLOW_ANONYMOUS: 'yes' }],
-    [{ SEGANET_DEVICE_HOST: '0.0.0.0', ...tls, SEGANET_DEVICE_LOGIN: 'certificate', SEGANET_DEVICE_TLS_CA: file }],
+    [
+      {
+        SEGANET_DEVICE_HOST: '0.0.0.0',
+        ...tls,
+        SEGANET_DEVICE_LOGIN: 'certificate',
+        SEGANET_DEVICE_TLS_CA: file
+      }
+    ],
     [{ SEGANET_DEVICE_LOGIN: 'psk', SEGANET_DEVICE_TRANSPORT: 'tls', SEGANET_DEVICE_PSK_FILE: file }]
   ])('%j is accepted', (env) => {
     expect(problems(env)).toBe('');
