@@ -143,6 +143,10 @@ Napi::Function EngineWrap::Define(Napi::Env env) {
        InstanceMethod<&EngineWrap::Push>("push"), InstanceMethod<&EngineWrap::Classify>("classify"),
        InstanceMethod<&EngineWrap::TakeMessages>("takeMessages"),
        InstanceMethod<&EngineWrap::TakeCompletions>("takeCompletions"),
+       InstanceMethod<&EngineWrap::Command>("command"),
+       InstanceMethod<&EngineWrap::TakeCommandResults>("takeCommandResults"),
+       InstanceMethod<&EngineWrap::TakeEvents>("takeEvents"),
+       InstanceMethod<&EngineWrap::Agents>("agents"),
        InstanceMethod<&EngineWrap::Flush>("flush"), InstanceMethod<&EngineWrap::SaveAll>("saveAll"),
        InstanceMethod<&EngineWrap::StopReading>("stopReading"),
        InstanceMethod<&EngineWrap::Stats>("stats"), InstanceMethod<&EngineWrap::Close>("close")});

@@ -31,6 +31,11 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   Napi::Value TakeMessages(const Napi::CallbackInfo& info);
   Napi::Value TakeCompletions(const Napi::CallbackInfo& info);
   void Flush(const Napi::CallbackInfo& info);
+  // engine_devices.cc
+  Napi::Value Command(const Napi::CallbackInfo& info);
+  Napi::Value TakeCommandResults(const Napi::CallbackInfo& info);
+  Napi::Value TakeEvents(const Napi::CallbackInfo& info);
+  Napi::Value Agents(const Napi::CallbackInfo& info);
   void SaveAll(const Napi::CallbackInfo& info);
   void StopReading(const Napi::CallbackInfo& info);
   Napi::Value Stats(const Napi::CallbackInfo& info);

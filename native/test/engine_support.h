@@ -67,6 +67,28 @@ class EngineTest : public testing::Test {
     return records;
   }
 
+  // The same record by record, as "device topic payload"; REQUIRES: batches of one.
+  std::vector<std::string> TakeRecords() {
+    std::vector<std::string> records;
+    uint64_t id = 0;
+    const auto lanes = engine_.LanesOf(0);
+    Outlet* outlet = sessions_.At(lanes.get());
+    while (lanes->Take(outlet, MonotonicUs(), [&](const Batch& batch) {
+      id = batch.id;
+      const std::string_view device = std::string_view(batch.bytes).substr(0, batch.device_bytes);
+      const std::string_view topic =
+          std::string_view(batch.bytes).substr(batch.device_bytes, batch.topic_bytes);
+      const std::string_view payload =
+          std::string_view(batch.bytes).substr(batch.device_bytes + batch.topic_bytes);
+      records.push_back(std::string(device) + " " + std::string(topic) + " " +
+                        std::string(payload));
+      return true;
+    })) {
+      EXPECT_TRUE(lanes->Release(outlet, id, MonotonicUs()));
+    }
+    return records;
+  }
+
   uint64_t Count(Counter c) { return Read(), counters_[static_cast<size_t>(c)]; }
   uint64_t Dropped(Drop reason) {
     Read();

@@ -16,11 +16,13 @@ constexpr size_t kBytesATurn = 16'384;
 
 }  // namespace
 
-Agent::Agent(AgentHost* host, uv_loop_t* loop, int fd, uint32_t stage, std::string device_id)
+Agent::Agent(AgentHost* host, uv_loop_t* loop, int fd, uint32_t stage, std::string device_id,
+             std::string address)
     : host_(host),
       fd_(fd),
       stage_(stage),
       device_id_(std::move(device_id)),
+      address_(std::move(address)),
       last_seen_us_(MonotonicUs()) {
   uv_poll_init(loop, &poll_, fd_);
   poll_.data = this;
@@ -56,7 +58,7 @@ void Agent::OnReadable() {
       Poll(0);
       return;
     }
-    std::span<uint8_t> buffer = host_->read_buffer();
+    std::span<uint8_t> buffer = host_->read_buffer(*this);
     buffer = buffer.first(std::min(buffer.size(), left));
     const ssize_t n = recv(fd_, buffer.data(), buffer.size(), 0);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -77,6 +79,11 @@ void Agent::OnReadable() {
 bool Agent::Feed(std::span<const uint8_t> bytes) {
   const CloseReason reason = session_->Feed(bytes);
   if (closing_) return false;
+  if (reason == CloseReason::kNone && !CountBuffered()) {
+    close_reason_ = CloseReason::kTooLarge;
+    Close(AgentEnd::kTooMuch);
+    return false;
+  }
   const bool sent = SendOutput();
   if (closing_) return false;
   if (reason != CloseReason::kNone) {
@@ -85,6 +92,12 @@ bool Agent::Feed(std::span<const uint8_t> bytes) {
     return false;
   }
   return sent;
+}
+
+bool Agent::CountBuffered() {
+  const size_t before = std::exchange(buffered_, session_->buffered_bytes());
+  return buffered_ == before ||
+         host_->OnBuffered(static_cast<int64_t>(buffered_) - static_cast<int64_t>(before));
 }
 
 bool Agent::SendOutput() {
@@ -134,6 +147,7 @@ void Agent::Close(AgentEnd end) {
   const std::string_view last = session_->output();
   if (!last.empty()) (void)!send(fd_, last.data(), last.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   host_->OnClosed(this, end);
+  if (buffered_ > 0) host_->OnBuffered(-static_cast<int64_t>(buffered_));
   const int fd = fd_;
   uv_close(reinterpret_cast<uv_handle_t*>(&poll_),
            [](uv_handle_t* handle) { delete static_cast<Agent*>(handle->data); });
@@ -144,6 +158,8 @@ bool Agent::OnConnect() {
   connected_ = host_->OnConnect(this, device_id_);
   return connected_;
 }
+
+bool Agent::MaySubscribe(std::string_view filter) { return host_->MaySubscribe(this, filter); }
 
 RecordAnswer Agent::OnRecord(const IncomingRecord& record) { return host_->OnRecord(this, record); }
 

@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/plan/permissions.h"
+#include "core/plan/plan.h"
 #include "core/runtime/agent_session.h"
 #include "core/runtime/receipt_rows.h"
 
@@ -27,14 +29,18 @@ class AgentHost {
 
   // Asked before each read. False: the agent is to stop polling until Agent::Resume.
   virtual bool MayRead(Agent* agent) = 0;
-  // Scratch memory for reads, shared by all agents of the worker.
-  virtual std::span<uint8_t> read_buffer() = 0;
+  // Scratch memory for the agent's next read, shared by all of the worker.
+  virtual std::span<uint8_t> read_buffer(const Agent& agent) = 0;
   virtual void OnRead(size_t bytes) = 0;
+  // It holds so many bytes more, or fewer, of packets that have not come in full. False: that is
+  // too much.
+  virtual bool OnBuffered(int64_t more) = 0;
   // The device may have more to read, which has to wait for the next turn of the loop.
   virtual void OnTurnUsedUp() = 0;
   // The device is accepted; false = no room for it.
   virtual bool OnConnect(Agent* agent, std::string_view device) = 0;
   virtual RecordAnswer OnRecord(Agent* agent, const IncomingRecord& record) = 0;
+  virtual bool MaySubscribe(Agent* agent, std::string_view filter) = 0;
   virtual void OnListening(Agent* agent) = 0;
   virtual void OnCommandAnswer(Agent* agent, uint64_t id, bool taken) = 0;
   // The last call about this agent, which is deleted afterwards.
@@ -44,7 +50,8 @@ class AgentHost {
 // Thread safety: owned by one worker. Deletes itself when its handle is closed.
 class Agent final : public ReceiptHolder, private AgentSessionOwner {
  public:
-  Agent(AgentHost* host, uv_loop_t* loop, int fd, uint32_t stage, std::string device_id);
+  Agent(AgentHost* host, uv_loop_t* loop, int fd, uint32_t stage, std::string device_id,
+        std::string address);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
@@ -73,17 +80,26 @@ class Agent final : public ReceiptHolder, private AgentSessionOwner {
   void OnTime(int64_t now_us);
 
   const std::string& device_id() const { return device_id_; }
+  const std::string& address() const { return address_; }
   uint32_t stage() const { return stage_; }
+  bool listening() const { return connected_ && session_->listening(); }
+  int64_t last_seen_us() const { return last_seen_us_; }
   CloseReason close_reason() const { return close_reason_; }
   bool connected() const { return connected_; }
   bool closing() const { return closing_; }
 
   Device* device = nullptr;  // set by the host in OnConnect
-  // Kept by the host, 0 = none: the class that the device is registered with; that of the latest
-  // record of this connection; that among whose agents it waits to be read.
+  // Kept by the host: how its source treats devices, and what it allows this one (null =
+  // everything).
+  const SourceSettings* source = nullptr;
+  std::unique_ptr<const DevicePermissions> permissions;
+  // The same, 0 = none: the class that the device is registered with; that of the latest record of
+  // this connection; that among whose agents it waits to be read, kPausedByRate for its rate.
   uint8_t registered_class = 0;
   uint8_t latest_class = 0;
   uint8_t paused = 0;
+  static constexpr uint8_t kPausedByRate = UINT8_MAX;
+  int64_t paused_until_us = 0;
 
  private:
   ~Agent() = default;
@@ -91,6 +107,7 @@ class Agent final : public ReceiptHolder, private AgentSessionOwner {
   // AgentSessionOwner
   bool OnConnect() override;
   RecordAnswer OnRecord(const IncomingRecord& record) override;
+  bool MaySubscribe(std::string_view filter) override;
   void OnListening() override { host_->OnListening(this); }
   void OnCommandAnswer(uint64_t id, bool taken) override {
     host_->OnCommandAnswer(this, id, taken);
@@ -100,16 +117,19 @@ class Agent final : public ReceiptHolder, private AgentSessionOwner {
   void OnReadable();
   bool Feed(std::span<const uint8_t> bytes);
   bool SendOutput();
+  bool CountBuffered();
 
   AgentHost* const host_;
   const int fd_;
   const uint32_t stage_;
   const std::string device_id_;
+  const std::string address_;
   std::unique_ptr<AgentSession> session_;
   uv_poll_t poll_;
   int64_t last_seen_us_;
   CloseReason close_reason_ = CloseReason::kNone;
-  int events_ = 0;  // what is polled for
+  int events_ = 0;       // what is polled for
+  size_t buffered_ = 0;  // as the host knows it
   bool connected_ = false;
   bool closing_ = false;
 };

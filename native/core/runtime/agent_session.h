@@ -18,6 +18,7 @@ enum class AgentEnd {
   kKeepAlive,  // silent for 1.5 times its keep-alive [MQTT-3.1.2-24]
   kTakenOver,  // a new connection of the same device [MQTT-3.1.4-2]
   kStopped,    // the listener or the engine ends
+  kTooMuch,    // its unfinished packet, and those of all other devices, are too much
 };
 
 // What a device has sent, before it is a record.
@@ -45,6 +46,7 @@ struct RecordAnswer {
 enum class CommandStart : uint8_t {
   kSent,          // its end is told by AgentSessionOwner::OnCommandAnswer
   kDone,          // nobody will tell: QoS 0, it is in the output
+  kOffline,       // it has no connection
   kNotListening,  // no subscription matches
   kBusy,          // too many are on their way
   kTooLarge,      // for the device
@@ -56,6 +58,8 @@ class AgentSessionOwner {
   // The device is accepted; false = no room for it.
   virtual bool OnConnect() = 0;
   virtual RecordAnswer OnRecord(const IncomingRecord& record) = 0;
+  // By the permissions of its source.
+  virtual bool MaySubscribe(std::string_view filter) = 0;
   // The device has subscribed to something, or observes it: commands may go.
   virtual void OnListening() = 0;
   // Command `id` was taken, or refused.
@@ -99,8 +103,16 @@ class AgentSession {
   // Puts what the protocol has to say about the end into the output.
   virtual void SayGoodbye(AgentEnd end) = 0;
 
-  // All that it holds beyond itself.
+  // The connection is over. True: the session outlives it, and so do commands that the device did
+  // not answer. Nothing else is called afterwards.
+  virtual bool Finish(AgentEnd end) {
+    (void)end;
+    return false;
+  }
+
+  // All that it holds beyond itself; of that, for what the device has not sent in full.
   virtual size_t memory_bytes() const = 0;
+  virtual size_t buffered_bytes() const { return 0; }
 };
 
 }  // namespace seganet

@@ -46,7 +46,13 @@ Status Engine::Start(const EngineOptions& options) {
                             &connections_,
                             &throttle_,
                             [this] { ResumeWorkers(); },
-                            [this](const std::vector<Completion>& all) { Complete(all); }};
+                            [this](const std::vector<Completion>& all) { Complete(all); },
+                            &events_,
+                            &commands_,
+                            &unfinished_};
+  const int64_t quarter = int64_t{options.memory_mib} * kMiB / 4;
+  unfinished_.SetLimit(quarter);
+  commands_.SetMostBytes(static_cast<size_t>(quarter));
   WorkerOptions worker_options;
   worker_options.max_packet_bytes = options.max_packet_bytes;
   // Devices come and go under new ids; the rows of those that left keep their sequence numbers for

@@ -18,7 +18,10 @@
 #include "core/queue/budget.h"
 #include "core/queue/lanes.h"
 #include "core/runtime/acceptor.h"
+#include "core/runtime/command_desk.h"
+#include "core/runtime/device_events.h"
 #include "core/runtime/engine_options.h"
+#include "core/runtime/memory_share.h"
 #include "core/runtime/store_desk.h"
 #include "core/runtime/worker.h"
 
@@ -66,6 +69,16 @@ class Engine : private ReceiptDesk {
 
   // Puts a record into a stage. `assign_seq`: the device's next number replaces record.seq.
   PushResult Push(uint32_t stage, const Record& record, bool assign_seq);
+
+  // Sends a command to a device; its ticket comes back in TakeCommandResults. `deadline_us` is set
+  // here. kFull: too many are on their way.
+  PushResult Command(seganet::Command command, int64_t timeout_us);
+  std::vector<CommandResult> TakeCommandResults() { return commands_.Take(); }
+
+  std::vector<DeviceEvent> TakeEvents() { return events_.Take(); }
+
+  // The first `limit` devices by id of those behind `after`. Waits for the workers.
+  std::vector<AgentInfo> Agents(const std::string& after, size_t limit);
 
   // What a priority stage of the plan answers; `current` when there is no such stage.
   uint8_t ClassOf(uint32_t stage, std::string_view device, std::string_view topic,
@@ -128,6 +141,9 @@ class Engine : private ReceiptDesk {
 
   Budget budget_{0};
   LatencyByClass latency_;
+  DeviceEvents events_{bell_};
+  CommandDesk commands_{bell_};
+  MemoryShare unfinished_;
   std::atomic<int64_t> devices_{0};
   std::atomic<int64_t> connections_{0};
   Throttle throttle_{&budget_};

@@ -29,6 +29,7 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   void OnTime(int64_t) override {}
   void SayGoodbye(AgentEnd) override {}
   size_t memory_bytes() const override { return session_.memory_bytes(); }
+  size_t buffered_bytes() const override { return session_.buffered_bytes(); }
 
  private:
   // mqtt::Handler

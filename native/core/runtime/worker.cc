@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
-#include <map>
 #include <utility>
 
 #include "core/record/frame.h"
@@ -32,9 +31,15 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
       devices_(options.max_devices, shared.devices),
       pipeline_(PipelineContext{options.index, shared.budget, &counters_, &messages_,
                                 shared.message_bell, shared.devices, options.linger_us}),
+      presence_(static_cast<uint32_t>(options.index), shared.events, &counters_,
+                [this](Device* device, std::string_view topic, std::string_view payload) {
+                  Emit(device, topic, payload);
+                }),
+      commands_(shared.commands),
       read_buffer_(kReadBufferBytes),
       tickets_(shared.complete) {
   receipt_rows_.Enroll(&tickets_);
+  commands_.Add(this);
 }
 
 Worker::~Worker() { Stop(); }
@@ -65,8 +70,11 @@ void Worker::OnStop() {
   pipeline_.Flush(0, SealReason::kFlush);
   // Devices whose records are safe learn it before their connection ends.
   ServeReceipts();
+  // Their records would be dropped, and nobody asks for events any more.
+  presence_.Mute();
   const std::vector<Agent*> agents(agents_.begin(), agents_.end());
   for (Agent* agent : agents) agent->Close(AgentEnd::kStopped);
+  commands_.AllGone();
   uv_close(Handle(&deadline_timer_), nullptr);
   uv_close(Handle(&sweep_timer_), nullptr);
   uv_close(Handle(&before_poll_), nullptr);
@@ -76,7 +84,8 @@ void Worker::Adopt(Handoff handoff) {
   const int fd = handoff.fd;
   auto task = [this, handoff = std::move(handoff)] {
     now_ = Now::Read();
-    auto* agent = new Agent(this, loop(), handoff.fd, handoff.stage, handoff.device);
+    auto* agent =
+        new Agent(this, loop(), handoff.fd, handoff.stage, handoff.device, handoff.address);
     agent->SetSession(std::make_unique<MqttAgentSession>(agent->owner(), mqtt_limits_));
     agents_.insert(agent);
     receipt_rows_.Enroll(agent);
@@ -94,15 +103,9 @@ void Worker::SetPlan(std::shared_ptr<const Plan> plan) {
   Call([this, &plan] {
     // Stage ids of records that push() took are those of the old plan.
     DrainWhatIsThere();
-    // Kept for the comparison: that which stays the same need not be looked up for every device.
-    std::map<uint32_t, std::shared_ptr<const DeviceClasses>> before;
-    for (const Agent* agent : agents_) {
-      before.try_emplace(agent->stage(), pipeline_.plan().DevicesOf(agent->stage()));
-    }
+    const std::shared_ptr<const Plan> before = pipeline_.shared_plan();
     pipeline_.SetPlan(std::move(plan));
-    for (Agent* agent : agents_) {
-      if (before[agent->stage()] != pipeline_.plan().DevicesOf(agent->stage())) Register(agent);
-    }
+    RegisterAll(*before);
   });
 }
 
@@ -199,7 +202,7 @@ void Worker::RunPushed(std::string_view frame) {
   counters_.Add(Counter::kRecordsPushed);
   // One that has its number already was received before, and returns from a message wire.
   if (record.flags & kFlagAssignSeq) counters_.Add(Counter::kRecordsReceived);
-  if (!record.device.empty() && !IdentifyPushed(&record)) {
+  if (!record.device.empty() && !IdentifyPushed(FrameStage(frame.data()), &record)) {
     counters_.Add(Drop::kTooManyDevices, record.record_class);
     if (AsksForSafety(FrameStage(frame.data()), record)) tickets_.Fail(record.ticket);
     return;
@@ -227,11 +230,14 @@ bool Worker::AsksForSafety(uint32_t id, const Record& record) const {
 }
 
 // Counts the device as present and numbers the record; false when there is no room for the device.
-bool Worker::IdentifyPushed(Record* record) {
+bool Worker::IdentifyPushed(uint32_t stage, Record* record) {
   Device* device = devices_.Get(record->device, now_.mono_us);
   if (device == nullptr) return false;
   devices_.Count(device, now_.mono_us);
-  if (record->flags & kFlagAssignSeq) record->seq = device->next_seq++;
+  if (record->flags & kFlagAssignSeq) {
+    record->seq = device->next_seq++;
+    CountRecord(device, stage, *record);
+  }
   record->flags &= static_cast<uint8_t>(~kFlagAssignSeq);
   return true;
 }
@@ -274,7 +280,7 @@ void Worker::Moderate() {
 }
 
 void Worker::ArmTimer() {
-  const int64_t deadline = pipeline_.NextDeadline();
+  const int64_t deadline = std::min(pipeline_.NextDeadline(), rate_pauses_.Next());
   if (deadline >= armed_us_) return;
   armed_us_ = deadline;
   const int64_t wait_us = std::max<int64_t>(0, deadline - MonotonicUs());
@@ -285,7 +291,9 @@ void Worker::ArmTimer() {
 
 void Worker::OnTime() {
   armed_us_ = kNever;
-  pipeline_.OnTime(MonotonicUs());
+  const int64_t now = MonotonicUs();
+  pipeline_.OnTime(now);
+  ResumeRated(now);
 }
 
 void Worker::Sweep() {
@@ -293,6 +301,7 @@ void Worker::Sweep() {
   const std::vector<Agent*> agents(agents_.begin(), agents_.end());
   for (Agent* agent : agents) agent->OnTime(now);
   devices_.Sweep(now);
+  commands_.Expire(now);
   // Nobody is left to do it when what made a class full has gone before the class was marked
   // (Throttle).
   if (shared_.throttle->Relax()) shared_.resume();

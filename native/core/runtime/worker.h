@@ -9,6 +9,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -20,10 +22,17 @@
 #include "core/queue/throttle.h"
 #include "core/runtime/acceptor.h"
 #include "core/runtime/agent.h"
+#include "core/runtime/command_desk.h"
+#include "core/runtime/command_table.h"
+#include "core/runtime/device_events.h"
 #include "core/runtime/device_table.h"
 #include "core/runtime/loop_thread.h"
+#include "core/runtime/memory_share.h"
+#include "core/runtime/presence.h"
 #include "core/runtime/pushed_tickets.h"
+#include "core/runtime/rate_pauses.h"
 #include "core/runtime/receipt_rows.h"
+#include "core/runtime/registry.h"
 
 namespace seganet {
 
@@ -47,11 +56,14 @@ struct WorkerShared {
   std::function<void()> resume;  // reads all devices again whose class may go on, on all workers
   // Tickets of pushed records that are safe.
   std::function<void(const std::vector<Completion>&)> complete;
+  DeviceEvents* events;
+  CommandDesk* commands;
+  MemoryShare* unfinished;  // of packets that have not come in full
 };
 
 // Thread safety: Push, TakeMessages from the engine's thread; Adopt, SetPlan, Flush, CloseStage,
-// StopReading and Resume from any.
-class Worker : public LoopThread, private AgentHost {
+// StopReading, Resume, Start of a command and Agents from any.
+class Worker : public LoopThread, private AgentHost, private CommandCarrier {
  public:
   Worker(const WorkerOptions& options, const WorkerShared& shared);
   ~Worker() override;
@@ -73,6 +85,12 @@ class Worker : public LoopThread, private AgentHost {
   // Records of devices of this worker are safe. Any thread, also after the end.
   void ReturnReceipts(std::vector<Receipt> receipts);
 
+  // REQUIRES: WorkerShared::commands opened it.
+  void StartCommand(Command command);
+
+  // ListAgents of this worker's devices.
+  std::vector<AgentInfo> Agents(const std::string& after, size_t limit);
+
   // Puts a record into the ring to this worker; false when it is full.
   bool Push(uint32_t stage, const Record& record, bool assign_seq);
 
@@ -92,14 +110,19 @@ class Worker : public LoopThread, private AgentHost {
 
   // AgentHost
   bool MayRead(Agent* agent) override;
-  std::span<uint8_t> read_buffer() override;
+  std::span<uint8_t> read_buffer(const Agent& agent) override;
   void OnRead(size_t bytes) override;
+  bool OnBuffered(int64_t more) override;
   void OnTurnUsedUp() override { unread_ = true; }
   bool OnConnect(Agent* agent, std::string_view device) override;
   RecordAnswer OnRecord(Agent* agent, const IncomingRecord& incoming) override;
-  void OnListening(Agent*) override {}
-  void OnCommandAnswer(Agent*, uint64_t, bool) override {}
+  bool MaySubscribe(Agent* agent, std::string_view filter) override;
+  void OnListening(Agent* agent) override;
+  void OnCommandAnswer(Agent* agent, uint64_t id, bool taken) override;
   void OnClosed(Agent* agent, AgentEnd end) override;
+
+  // CommandCarrier, for the agents
+  CommandStart SendCommand(uint64_t id, const Command& command) override;
 
   void ServePushes();
   void ServeReceipts();
@@ -107,7 +130,7 @@ class Worker : public LoopThread, private AgentHost {
   void DrainRing(size_t most);
   void DrainWhatIsThere();
   void RunPushed(std::string_view frame);
-  bool IdentifyPushed(Record* record);
+  bool IdentifyPushed(uint32_t stage, Record* record);
   bool AsksForSafety(uint32_t stage, const Record& record) const;
   void Sweep();
   void OnTime();
@@ -115,7 +138,12 @@ class Worker : public LoopThread, private AgentHost {
   void Moderate();
   void ResumeAgents();
   bool AllMustPause();
+  bool WaitsForToken(Agent* agent);
+  void ResumeRated(int64_t now_us);
   void Register(Agent* agent);
+  void RegisterAll(const Plan& before);
+  void Emit(Device* device, std::string_view topic, std::string_view payload);
+  void CountRecord(Device* device, uint32_t stage, const Record& record);
 
   const WorkerOptions options_;
   const WorkerShared shared_;
@@ -126,12 +154,15 @@ class Worker : public LoopThread, private AgentHost {
   ByteRing messages_;
   DeviceTable devices_;
   Pipeline pipeline_;
+  Presence presence_;
+  CommandTable commands_;
 
   std::vector<uint8_t> read_buffer_;
   ReceiptRows receipt_rows_;
   PushedTickets tickets_;
   std::unordered_set<Agent*> agents_;
   std::array<std::vector<Agent*>, kClasses + 1> paused_;  // by Agent::paused
+  RatePauses rate_pauses_;
   bool reading_ = true;
   std::mutex receipts_mutex_;
   std::vector<Receipt> receipts_;                // that came back
