@@ -27,6 +27,8 @@ function userProblem(user) {
  */
 function passwordProblem(password) {
   if (password.length === 0) return 'is empty';
+  // HMAC fills its key up with NULs (RFC 2104, 2), so scrypt takes such a password for the one without them.
+  if (password.at(-1) === 0) return 'ends with NUL';
   return password.length > MAX_PASSWORD_BYTES ? `has over ${MAX_PASSWORD_BYTES} bytes` : '';
 }
 

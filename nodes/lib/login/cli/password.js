@@ -53,10 +53,10 @@ async function readAll(stream) {
 /** On the terminal, without showing what is typed. @param {string} question @returns {Promise<string>} */
 function ask(question) {
   const { stdin, stderr } = process;
-  stderr.write(question);
+  // First: what is typed as soon as the question is there must not be shown.
   stdin.setRawMode(true);
+  stderr.write(question);
   stdin.setEncoding('utf8');
-  stdin.resume();
   return new Promise((resolve, reject) => {
     let typed = '';
     const end = () => {
@@ -66,13 +66,16 @@ function ask(question) {
       stderr.write('\n');
     };
     const onData = (/** @type {string} */ text) => {
-      for (const character of text) {
+      for (const [index, character] of [...text].entries()) {
         if (character === CTRL_C) {
           end();
           return reject(new Trouble('Stopped. Nothing is changed.', EXIT.USAGE));
         }
         if (character === '\r' || character === '\n' || character === CTRL_D) {
           end();
+          // What comes behind it in one go is for the next question.
+          const rest = [...text].slice(index + 1).join('');
+          if (rest) stdin.unshift(Buffer.from(rest));
           return resolve(typed);
         }
         if (character === BACKSPACE || character === DELETE) typed = [...typed].slice(0, -1).join('');
@@ -80,6 +83,7 @@ function ask(question) {
       }
     };
     stdin.on('data', onData);
+    stdin.resume();
   });
 }
 
