@@ -5,7 +5,7 @@ const { parsePermissions } = require('./lib/permissions');
 const { listenerParts, listenerSchema } = require('./lib/front/listener');
 const { join } = require('./lib/join');
 const { integer, text } = require('./lib/options');
-const { rate } = require('./lib/status');
+const status = require('./lib/status');
 
 /** Since version 2 devices without a login are refused on addresses that others can reach. */
 const VERSION = 2;
@@ -91,7 +91,7 @@ function shown(rates, stats, member) {
   if (trouble) return { fill: 'red', shape: 'ring', text: `waiting: ${trouble}` };
   if (!member.listening) return { fill: 'yellow', shape: 'ring', text: 'opening' };
   const { slowedFrom = 0 } = /** @type {typeof stats & { slowedFrom?: number }} */ (stats);
-  const figures = `${stats.devices} devices · ${rate(rates.recordsOut)}/s`;
+  const figures = `${stats.devices} devices · ${status.rate(rates.recordsOut)}/s`;
   // Others still come in.
   if (slowedFrom > 1) {
     return { fill: 'yellow', shape: 'ring', text: `slowed from class ${slowedFrom} · ${figures}` };
