@@ -149,7 +149,7 @@ class EngineHost {
     return byCloud ? '' : trouble;
   }
 
-  /** @returns {EngineStats & { workers: object[], uplinks: object[], log: object | null, waiting: number, unclaimed: number }} */
+  /** @returns {EngineStats & { workers: object[], uplinks: object[], log: object | null, fronts: object[], waiting: number, unclaimed: number }} */
   snapshot() {
     const { workers, inbox, pump_ } = this;
     return {
@@ -157,6 +157,9 @@ class EngineHost {
       workers,
       uplinks: this.uplinks.view(),
       log: this.log?.view() ?? null,
+      fronts: [...this.members_.values()].flatMap(({ id, frontState }) =>
+        frontState ? [{ nodeId: id, ...frontState }] : []
+      ),
       waiting: inbox.size,
       unclaimed: pump_.unclaimed
     };
