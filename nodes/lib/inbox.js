@@ -107,7 +107,8 @@ class Inbox {
    */
   close(reason) {
     const left = this.size;
-    for (const queue of this.waiting_.values()) for (const { done } of queue) done(failure(CODES.CLOSED, reason));
+    for (const queue of this.waiting_.values())
+      for (const { done } of queue) done(failure(CODES.CLOSED, reason));
     this.waiting_.clear();
     for (const done of this.tickets_.values()) done(failure(CODES.CLOSED, reason));
     this.tickets_.clear();

@@ -199,3 +199,5 @@ function listenSentence(host, port, code, message) {
 }
 
 exports.Member = Member;
+exports.listenStatus = listenStatus;
+exports.listenSentence = listenSentence;

@@ -239,7 +239,13 @@ class Source {
     this.counters.tooLarge++;
     this.tell_('tooLarge', `A message of ${size} bytes is over the engine's packet limit. It is not taken.`);
     if (qos === 0) return;
-    const slot = this.ledger_.publish({ qos: /** @type {1 | 2} */ (qos), id, dup: false, topic: '', payload: EMPTY });
+    const slot = this.ledger_.publish({
+      qos: /** @type {1 | 2} */ (qos),
+      id,
+      dup: false,
+      topic: '',
+      payload: EMPTY
+    });
     if (slot) this.ledger_.settle(slot, TOO_LARGE);
   }
 

@@ -9,6 +9,8 @@ const names = [
   'engine',
   'uplink-broker',
   'mqtt-devices',
+  'http-devices',
+  'mqtt-source',
   'ingest',
   'priority',
   'batch',
