@@ -225,7 +225,8 @@ describe('validators give reasons', () => {
     ['seganet-http-devices', 'login', 'none', /Everybody/, { host: '0.0.0.0' }],
     ['seganet-http-devices', 'tokenFile', '', /is missing/, { login: 'tokens' }],
     ['seganet-http-devices', 'corsOrigins', 'app.example.com', /must be origins/]
-  ])('%s %s %j', (type, name, value, reason, node) => {
+  ])('%s %s %j', (...row) => {
+    const [type, name, value, reason, node] = row;
     expect(verdict(type, name, value, node)).toMatch(reason);
   });
 
