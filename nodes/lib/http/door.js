@@ -153,10 +153,12 @@ class Door {
     linger(request, () => response.end());
   }
 
-  /** @param {NodeJS.ErrnoException} error @param {import('node:net').Socket & { _httpMessage?: unknown }} socket */
+  /** @param {NodeJS.ErrnoException} error @param {import('node:net').Socket & { _httpMessage?: { headersSent: boolean } }} socket */
   onBroken_({ code = '' }, socket) {
     this.broken++;
-    if (code === 'ECONNRESET' || !socket.writable || socket._httpMessage) return void socket.destroy();
+    if (code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent) {
+      return void socket.destroy();
+    }
     const status = BROKEN[code] ?? '400 Bad Request';
     socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () =>
       socket.destroy()
