@@ -1,6 +1,7 @@
 'use strict';
 
 const { BrokerLink } = require('./lib/broker-link');
+const { configOf, given } = require('./lib/config');
 const { integer, choice, text, parseOptions } = require('./lib/options');
 const { brokerAddress, tlsOptions, tlsFiles } = require('./lib/broker-options');
 const { parseGroups, parseSockets } = require('./lib/uplink/group-options');
@@ -80,23 +81,3 @@ module.exports = function (RED) {
     credentials: { username: { type: 'text' }, password: { type: 'password' } }
   });
 };
-
-/**
- * @param {Record<string, unknown> | undefined} credentials
- * @returns {Record<string, unknown>} those that are not empty, so that they win over the properties
- */
-function given(credentials) {
-  return Object.fromEntries(Object.entries(credentials ?? {}).filter(([, value]) => value));
-}
-
-/**
- * @param {import('node-red').NodeAPI} RED
- * @param {string} id
- * @returns {Record<string, any> | undefined} a node as it is in the flow file
- */
-function configOf(RED, id) {
-  /** @type {Record<string, any> | undefined} */
-  let found;
-  if (id) RED.nodes.eachNode((config) => void (config.id === id && (found = config)));
-  return found;
-}

@@ -49,6 +49,11 @@ class BrokerLink {
     });
   }
 
+  /** @returns {string} the broker's address */
+  get url() {
+    return /** @type {{ url: string }} */ (this.options_).url;
+  }
+
   /** @param {UplinkState} state on change, and once a second */
   follow_(state) {
     this.network_.follow(state);

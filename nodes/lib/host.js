@@ -64,6 +64,8 @@ class EngineHost {
     this.id = options.id;
     this.gatewayId = options.gatewayId;
     this.fastPath = options.fastPath;
+    /** Largest payload that the engine takes. */
+    this.maxPacketBytes = options.engine.maxPacketBytes;
     this.context_ = context;
     /** @type {Engine} */
     this.engine = new context.native.Engine(options.engine, () => this.onDoorbell_());

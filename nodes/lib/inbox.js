@@ -20,6 +20,15 @@ const TOO_LONG = 2;
 const CLOSED = 3;
 const NO_STAGE = 4;
 
+/** Codes of the errors that end a record, for those who have to answer a device. */
+const CODES = /** @type {const} */ ({
+  FULL: 'SEGANET_FULL',
+  TOO_LONG: 'SEGANET_TOO_LONG',
+  CLOSED: 'SEGANET_CLOSED',
+  NO_STAGE: 'SEGANET_NO_STAGE',
+  DROPPED: 'SEGANET_DROPPED'
+});
+
 class Inbox {
   /** @param {Pushes} engine */
   constructor(engine) {
@@ -62,7 +71,8 @@ class Inbox {
     item.args = { ...args, payload: Buffer.from(args.payload) };
     if (queue && queue.length >= LIMIT) {
       done(
-        new Error(
+        failure(
+          CODES.FULL,
           `The engine is full: ${LIMIT} messages wait already. Send less, or give the engine more memory.`
         )
       );
@@ -97,9 +107,10 @@ class Inbox {
    */
   close(reason) {
     const left = this.size;
-    for (const queue of this.waiting_.values()) for (const { done } of queue) done(new Error(reason));
+    for (const queue of this.waiting_.values())
+      for (const { done } of queue) done(failure(CODES.CLOSED, reason));
     this.waiting_.clear();
-    for (const done of this.tickets_.values()) done(new Error(reason));
+    for (const done of this.tickets_.values()) done(failure(CODES.CLOSED, reason));
     this.tickets_.clear();
     return left;
   }
@@ -114,7 +125,7 @@ class Inbox {
     const result = this.engine_.push(stage, deviceId, topic, payload, cls, flags, ts, seq, ticket);
     if (result === FULL || (result === NO_STAGE && this.waitForPlan)) return false;
     if (result === OK && ticket) this.tickets_.set(ticket, done);
-    else done(result === OK ? undefined : new Error(refusal(result)));
+    else done(result === OK ? undefined : refusal(result));
     return true;
   }
 
@@ -128,7 +139,10 @@ class Inbox {
     done?.(
       ok
         ? undefined
-        : new Error('The cloud refused the record or it was dropped: see the drops of the stats node.')
+        : failure(
+            CODES.DROPPED,
+            'The cloud refused the record or it was dropped: see the drops of the stats node.'
+          )
     );
   }
 
@@ -143,10 +157,22 @@ class Inbox {
 /** @param {number} result of push() */
 function refusal(result) {
   if (result === TOO_LONG)
-    return "The payload is larger than the engine's packet limit. Send less, or raise the limit.";
-  if (result === CLOSED) return 'The engine is closed.';
-  return 'The node is not part of the running plan. Deploy again.';
+    return failure(
+      CODES.TOO_LONG,
+      "The payload is larger than the engine's packet limit. Send less, or raise the limit."
+    );
+  if (result === CLOSED) return failure(CODES.CLOSED, 'The engine is closed.');
+  return failure(CODES.NO_STAGE, 'The node is not part of the running plan. Deploy again.');
+}
+
+/**
+ * @param {string} code
+ * @param {string} sentence
+ */
+function failure(code, sentence) {
+  return Object.assign(new Error(sentence), { code });
 }
 
 exports.Inbox = Inbox;
 exports.LIMIT = LIMIT;
+exports.CODES = CODES;

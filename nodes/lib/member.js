@@ -167,3 +167,5 @@ function shownRate(rates, _stats, member) {
 }
 
 exports.Member = Member;
+exports.listenStatus = listenStatus;
+exports.listenSentence = listenSentence;

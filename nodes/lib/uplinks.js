@@ -19,6 +19,13 @@ class Uplinks {
     this.numbers_ = new Map();
     /** @type {Set<BrokerLink>} */
     this.links_ = new Set();
+    /** @type {UplinkMember[]} of the present plan */
+    this.members_ = [];
+  }
+
+  /** @returns {{ name: string, url: string, topics: Topics }[]} where the records go, by uplink node */
+  targets() {
+    return this.members_.map(({ link, topics }) => ({ name: link.name, url: link.url, topics }));
   }
 
   /**
@@ -46,6 +53,7 @@ class Uplinks {
    * @param {UplinkMember[]} members
    */
   async reconcile(host, members) {
+    this.members_ = members;
     const wanted = byLink(members);
     const unused = [...this.links_].filter((link) => !wanted.has(link));
     this.links_ = new Set(wanted.keys());

@@ -221,9 +221,20 @@ describe('validators give reasons', () => {
     ['seganet-uplink', 'history', 'maybe', /from the list/],
     ['seganet-uplink', 'historySuffix', '/+', /nothing can be published/],
     ['seganet-unbatch', 'window', '0', /from 1 to/],
-    ['seganet-unbatch', 'historySuffix', '/#', /no topic ends/]
-  ])('%s %s %j', (type, name, value, reason) => {
-    expect(verdict(type, name, value)).toMatch(reason);
+    ['seganet-unbatch', 'historySuffix', '/#', /no topic ends/],
+    ['seganet-mqtt-source', 'url', 'mqtt://me:pw@broker', /must not hold a user name/],
+    ['seganet-mqtt-source', 'url', 'http://broker', /must be like mqtt/],
+    ['seganet-mqtt-source', 'topics', ' , ', /at least one topic filter/],
+    ['seganet-mqtt-source', 'topics', 'a/#/b', /"a\/#\/b" is no topic filter/],
+    ['seganet-mqtt-source', 'device', '', /is missing/, { deviceFrom: 'fixed' }],
+    ['seganet-mqtt-source', 'window', '0', /from 1 to 1000/],
+    ['seganet-http-devices', 'path', '/r/', /without slashes/],
+    ['seganet-http-devices', 'login', 'none', /Everybody/, { host: '0.0.0.0' }],
+    ['seganet-http-devices', 'tokenFile', '', /is missing/, { login: 'tokens' }],
+    ['seganet-http-devices', 'corsOrigins', 'app.example.com', /must be origins/]
+  ])('%s %s %j', (...row) => {
+    const [type, name, value, reason, node] = row;
+    expect(verdict(type, name, value, node)).toMatch(reason);
   });
 
   test('numbers of a flow file are as good as text', () => {

@@ -57,11 +57,13 @@ class Session {
   /**
    * @param {SessionOptions} options @param {SessionHandlers} handlers
    * @param {import('./dial').Native} [native] the addon; without it Node makes the sockets
+   * @param {typeof makeClient} [make] the MQTT client of a connection
    */
-  constructor(options, handlers, native) {
+  constructor(options, handlers, native, make = makeClient) {
     this.options = options;
     this.handlers = handlers;
     this.native = native;
+    this.makeClient = make;
     this.files = new TlsFiles(options.tlsFiles);
     this.backoff = new Backoff(options.reconnectMinMs, options.reconnectMaxMs);
     /** For a broker that refuses this client: only a person can help. */
@@ -214,7 +216,7 @@ class Session {
     const { options, handlers } = this;
     // What an old connection still says is not heard.
     const { onPuback, onPublish } = handlers;
-    const client = makeClient({
+    const client = this.makeClient({
       options,
       socket,
       context,

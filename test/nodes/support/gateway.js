@@ -10,6 +10,8 @@ const names = [
   'uplink-broker',
   'mqtt-devices',
   'login',
+  'http-devices',
+  'mqtt-source',
   'ingest',
   'priority',
   'batch',

@@ -1,0 +1,50 @@
+'use strict';
+// A token bucket for each device.
+
+const MAX_DEVICES = 10000;
+
+class Rates {
+  /**
+   * @param {number} rate records a second of one device, 0 = no limit
+   * @param {number} burst records at once, 0 = as many as in a second
+   */
+  constructor(rate, burst) {
+    this.rate_ = rate;
+    this.burst_ = Math.max(1, burst || rate);
+    /** The one that was asked for least lately first. @type {Map<string, { tokens: number, at: number }>} */
+    this.buckets_ = new Map();
+  }
+
+  /**
+   * All devices may send, or nothing is counted. More than there are tokens is lent, so that a large document can pass at all.
+   * @param {Map<string, number>} wanted records by device
+   * @param {number} now ms
+   * @returns {number} 0, or seconds until all may
+   */
+  take(wanted, now) {
+    if (this.rate_ === 0) return 0;
+    let waitS = 0;
+    for (const device of wanted.keys())
+      waitS = Math.max(waitS, (1 - this.bucket_(device, now).tokens) / this.rate_);
+    if (waitS > 0) return waitS;
+    for (const [device, count] of wanted) this.bucket_(device, now).tokens -= count;
+    return 0;
+  }
+
+  /** @param {string} device @param {number} now */
+  bucket_(device, now) {
+    const bucket = this.buckets_.get(device) ?? { tokens: this.burst_, at: now };
+    bucket.tokens = Math.min(this.burst_, bucket.tokens + ((now - bucket.at) / 1000) * this.rate_);
+    bucket.at = now;
+    this.buckets_.delete(device);
+    this.buckets_.set(device, bucket);
+    for (const oldest of this.buckets_.keys()) {
+      if (this.buckets_.size <= MAX_DEVICES) break;
+      this.buckets_.delete(oldest);
+    }
+    return bucket;
+  }
+}
+
+exports.Rates = Rates;
+exports.MAX_DEVICES = MAX_DEVICES;

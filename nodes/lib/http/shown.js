@@ -1,0 +1,23 @@
+'use strict';
+// What the canvas shows under an http devices node.
+
+const { rate } = require('../status');
+
+/**
+ * @param {{ port: number, trouble: string, connections: number }} door trouble: why it does not listen
+ * @param {import('../meter').StageRate} rates
+ * @param {import('../../../native/index.js').EngineStats} stats
+ * @param {import('../member').Member} member
+ * @returns {import('../status').Shown}
+ */
+function shown({ port, trouble, connections }, rates, stats, member) {
+  if (trouble) return { fill: 'red', shape: 'ring', text: trouble };
+  if (!port) return { fill: 'yellow', shape: 'ring', text: 'opening' };
+  const waits = member.host.waitsFor(stats);
+  if (waits) return { fill: 'red', shape: 'ring', text: `waiting: ${waits}` };
+  const figures = `${connections} connections · ${rate(rates.recordsIn)}/s`;
+  if (stats.slowed) return { fill: 'yellow', shape: 'ring', text: `full · ${figures}` };
+  return { fill: 'green', shape: 'dot', text: `${port} · ${figures}` };
+}
+
+exports.shown = shown;

@@ -1,0 +1,76 @@
+'use strict';
+
+const { join } = require('./lib/join');
+const { Door } = require('./lib/http/door');
+const { Intake } = require('./lib/http/intake');
+const { Opening } = require('./lib/http/opening');
+const { checkSettings, schema } = require('./lib/http/options');
+const { shown } = require('./lib/http/shown');
+const { serverTls } = require('./lib/http/tls');
+const { TokenFile } = require('./lib/http/tokens');
+
+/** @typedef {import('./lib/http/options').Settings} Settings */
+
+/** @param {import('node-red').NodeAPI} RED */
+module.exports = function (RED) {
+  /**
+   * @this {import('node-red').Node}
+   * @param {import('node-red').NodeDef} config
+   */
+  function HttpDevices(config) {
+    RED.nodes.createNode(this, config);
+    /** @type {Settings | null} */
+    let checked = null;
+    /** @type {import('./lib/http/door').Tls | null} */
+    let tls = null;
+    /** @type {Door | null} */
+    let door = null;
+    /** @type {Opening | null} */
+    let opening = null;
+    const member = join(RED, this, config, schema, (settings) => {
+      const warning = checkSettings(settings);
+      if (warning) this.warn(warning);
+      tls = serverTls(RED, this, settings.tls);
+      checked = settings;
+      return {
+        kind: 'source',
+        protocol: 'http',
+        settings: { protocol: 'pushed' },
+        shown: (rates, stats, joined) => {
+          const { port = 0, guests } = door ?? {};
+          const place = { port, trouble: opening?.trouble ?? '', connections: guests?.size ?? 0 };
+          return shown(place, rates, stats, joined);
+        }
+      };
+    });
+    if (!member || !checked) return;
+
+    const settings = /** @type {Settings} */ (checked);
+    const { host } = member;
+    const tokens =
+      settings.login === 'tokens' ? new TokenFile(settings.tokenFile, (text) => this.warn(text)) : null;
+    const engine = {
+      put: (/** @type {any} */ args, /** @type {any} */ done) => member.put(args, done, { delivery: true }),
+      hasRoom: () => !host.inbox.waits(member.stage),
+      maxPayloadBytes: host.maxPacketBytes
+    };
+    const intake = new Intake(settings, engine, tokens);
+    door = new Door(settings, intake, tls, (error) => this.error(error));
+    opening = new Opening(door, settings, (sentence) => this.error(sentence));
+    const opened = opening;
+    let secondOfFile = -1;
+    const unsubscribe = host.onBell(() => {
+      const second = Math.floor(performance.now() / 1000);
+      if (second !== secondOfFile) tokens?.refresh();
+      secondOfFile = second;
+      // Before the first plan there is no way for records.
+      opened.tick(Boolean(host.plan && member.route));
+    });
+    this.on('close', (/** @type {() => void} */ done) => {
+      unsubscribe();
+      void opened.close().finally(done);
+    });
+  }
+
+  RED.nodes.registerType('seganet-http-devices', HttpDevices);
+};

@@ -1,0 +1,81 @@
+'use strict';
+
+const { tlsFiles } = require('./lib/broker-options');
+const { configOf, given } = require('./lib/config');
+const { join } = require('./lib/join');
+const { schema, sourceOptions, sourceTls } = require('./lib/mqtt-source/options');
+const { findLoops } = require('./lib/mqtt-source/loops');
+const { Source } = require('./lib/mqtt-source/source');
+const { shown } = require('./lib/mqtt-source/shown');
+const parts = require('./lib/parts');
+
+/** @typedef {import('./lib/mqtt-source/options').SourceOptions} SourceOptions */
+
+/** @param {import('node-red').NodeAPI} RED */
+module.exports = function (RED) {
+  /**
+   * @this {import('node-red').Node}
+   * @param {import('node-red').NodeDef} config
+   */
+  function MqttSource(config) {
+    RED.nodes.createNode(this, config);
+    /** @type {SourceOptions | null} */
+    let options = null;
+    let url = '';
+    /** @type {Source | null} */
+    let source = null;
+    const member = join(RED, this, { ...config, ...given(this.credentials) }, schema, (settings, host) => {
+      const { tls } = settings;
+      const files = tlsFiles(configOf(RED, tls), (name) =>
+        RED.util.evaluateNodeProperty(name, 'env', this, {})
+      );
+      const checked = sourceOptions(settings, {
+        clientId: `${host.gatewayId}-source-${this.id}`,
+        maxPacketBytes: host.maxPacketBytes,
+        tls: sourceTls(tls, tls ? RED.nodes.getNode(tls) : null, files),
+        tlsFiles: files
+      });
+      if (checked.warning) this.warn(checked.warning);
+      options = checked.options;
+      url = settings.url;
+      return {
+        kind: 'source',
+        protocol: 'mqtt',
+        settings: { protocol: 'pushed' },
+        shown: (rates, stats, joined) => shown(source, rates, stats, joined)
+      };
+    });
+    if (!member || !options) return;
+
+    const reading = /** @type {SourceOptions} */ (options);
+    const { host } = member;
+    source = new Source(
+      reading,
+      {
+        put: (args, done, how) => member.put(args, done, how),
+        warn: (sentence) => this.warn(sentence)
+      },
+      parts.native()
+    );
+    const running = source;
+    /** @type {unknown} */
+    let plan = null;
+    const unsubscribe = host.onBell(() => {
+      running.tick();
+      if (!host.plan || host.plan === plan || !member.route) return;
+      // Before the first plan there is no way for records; each plan may have other uplinks.
+      if (!plan) running.start();
+      plan = host.plan;
+      for (const loop of findLoops({ url, filters: reading.filters }, host.uplinks.targets(), host.gatewayId))
+        this.warn(loop);
+    });
+    this.on('close', (/** @type {boolean} */ removed, /** @type {() => void} */ done) => {
+      unsubscribe();
+      void running.stop(removed).finally(done);
+    });
+  }
+
+  RED.nodes.registerType('seganet-mqtt-source', MqttSource, {
+    credentials: { username: { type: 'text' }, password: { type: 'password' } }
+  });
+};

@@ -1,0 +1,104 @@
+'use strict';
+// The mqtt source and http devices nodes in a flow, with an engine in memory: settings, the plan, status, the end.
+
+const { Broker, freePort, until: untilTrue } = require('../fixtures/broker');
+const gateway = require('./support/gateway');
+const { needs } = require('../tools');
+
+const { helper, tab, engine, broker, node, load, unload, until, errors, shown, engines } = gateway;
+const { test: withMosquitto } = needs('mosquitto', 'openssl');
+
+beforeAll(() => helper.startServer());
+afterEach(unload);
+afterAll(() => helper.stopServer());
+
+const cloud = node('cloud', 'uplink', { broker: 'broker', topic: 'gw/{gateway}/{class}' });
+const flow = (...nodes) => [tab, engine, broker, cloud, ...nodes];
+const tick = () => helper.getNode('engine').host.tick_();
+
+test('http devices: 200 when the cloud has the record, 503 while the engine is full', async () => {
+  const port = await freePort();
+  await load(flow(node('http', 'http-devices', { port: String(port) }, 'cloud')));
+  const [fake] = engines;
+  expect(fake.plan.stages.find(({ kind }) => kind === 'source')).toMatchObject({ protocol: 'pushed' });
+  const post = () => fetch(`http://127.0.0.1:${port}/r/pump/t`, { method: 'POST', body: '1' });
+  await until(() => helper.getNode('http').status.called || true);
+  tick();
+  const answer = await untilOpen(post);
+  expect([answer.status, fake.pushes.at(-1)]).toMatchObject([200, { deviceId: 'pump', topic: 'r/pump/t' }]);
+  fake.full = 1e9;
+  const waiting = post();
+  await until(() => helper.getNode('engine').host.inbox.size === 1);
+  expect((await post()).status).toBe(503);
+  fake.full = 0;
+  helper.getNode('engine').host.inbox.run();
+  fake.acknowledge();
+  expect((await waiting).status).toBe(200);
+
+  /** The listener opens behind the plan; the cloud acknowledges what comes. @param {() => Promise<Response>} ask */
+  async function untilOpen(ask) {
+    for (;;) {
+      const answering = ask().catch(() => null);
+      const timer = setInterval(() => fake.acknowledge(), 5);
+      const response = await answering;
+      clearInterval(timer);
+      if (response) return response;
+    }
+  }
+});
+
+test('http devices: a port in use is told once and tried again; anonymous elsewhere is refused', async () => {
+  const port = await freePort();
+  const other = require('node:http').createServer().listen(port, '127.0.0.1');
+  await load(
+    flow(
+      node('http', 'http-devices', { port: String(port) }, 'cloud'),
+      node('open', 'http-devices', { host: '0.0.0.0' })
+    )
+  );
+  await until(() => errors().length === 2);
+  expect(errors()).toEqual([
+    ['open', expect.stringMatching(/Everybody who reaches 0.0.0.0/)],
+    ['http', expect.stringMatching(/is used by another program/)]
+  ]);
+  tick();
+  expect(shown('http')).toMatchObject({ fill: 'red', text: `port ${port} in use` });
+  await new Promise((resolve) => other.close(resolve));
+});
+
+test('mqtt source: wrong settings stop only this node', async () => {
+  await load(
+    flow(
+      node('none', 'mqtt-source', { topics: '#' }),
+      node('wrong', 'mqtt-source', { url: 'mqtt://127.0.0.1:1', topics: 'a/#/b' })
+    )
+  );
+  expect(errors()).toEqual([
+    ['none', expect.stringMatching(/no broker/)],
+    ['wrong', expect.stringMatching(/a\/#\/b/)]
+  ]);
+});
+
+withMosquitto('mqtt source: PUBACK when the cloud has the record; a loop is told', async () => {
+  const local = await Broker.start();
+  const url = local.plainUrl;
+  const looped = { ...broker, url };
+  const source = node('source', 'mqtt-source', { url, topics: '#', deviceLevel: '1' }, 'cloud');
+  await load([tab, engine, looped, cloud, source]);
+  const warnings = () => helper.log().args.filter(([{ level }]) => level === helper.log().WARN).map(([{ msg }]) => String(msg)); // prettier-ignore
+  tick();
+  await until(() => warnings().some((text) => /may come back for ever/.test(text)));
+  const publisher = await require('mqtt').connectAsync(url);
+  const [fake] = engines;
+  await untilTrue(async () => {
+    await publisher.publishAsync('pump/t', '1', { qos: 1 });
+    return fake.held.length > 0;
+  });
+  expect(fake.held[0]).toMatchObject({ deviceId: 'pump', topic: 'pump/t' });
+  const acknowledged = () => /Received PUBACK from gw1-source-source/.test(local.readLog());
+  expect(acknowledged()).toBe(false);
+  fake.acknowledge();
+  await untilTrue(acknowledged);
+  await publisher.endAsync();
+  await local.remove();
+});
