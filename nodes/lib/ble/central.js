@@ -14,6 +14,7 @@ const MAX_SEEN = 5000;
 /** Between two attempts to connect to a device. */
 const RETRY_MIN_MS = 1000;
 const RETRY_MAX_MS = 60000;
+const LEAVE_MS = 500;
 /** A link that lasted so long was a good one. */
 const GOOD_LINK_MS = 10000;
 
@@ -92,11 +93,14 @@ class Central {
     return 'offline';
   }
 
-  /** Lets go of all devices. */
-  stop() {
+  /** Lets go of all devices. A serial port that is closed at once would never tell them. */
+  async stop() {
     this.stopped_ = true;
     clearInterval(this.timer_);
-    for (const link of this.links_.values()) link.close();
+    const links = [...this.links_.values()];
+    for (const link of links) link.close();
+    const left = Promise.all(links.filter(({ ready }) => ready).map(({ gone }) => gone));
+    await Promise.race([left, new Promise((resolve) => setTimeout(resolve, LEAVE_MS))]);
   }
 
   scan_() {
@@ -107,7 +111,8 @@ class Central {
 
   /** @param {any} peripheral */
   onDiscover_(peripheral) {
-    if (this.stopped_) return;
+    // A controller may still scan for the process before this one.
+    if (this.stopped_ || this.noble_.state !== 'poweredOn') return;
     if (!isWanted(this.settings_, peripheral)) {
       if (!this.seen_.has(peripheral.id)) this.remember_(peripheral);
       return;

@@ -3,14 +3,12 @@
 // SIGINT for itself, and needs a serial port driver that works on main threads only. Its end is no harm: BleProcess starts
 // another one.
 //
-// parent → child: { start: BleSettings }, { credit: n }, { write: { id, device, path, value } }, { stop: true }
+// parent → child: { start: BleSettings, patienceMs }, { credit: n }, { write: { id, device, path, value } }, { stop: true }
 // child → parent: { state, reason }, { records }, { view }, { linked: [device, on] }, { trouble: [device, reason] }, { answer: [id, result] }
 
 const { Central } = require('./central');
 const { Outbox } = require('./outbox');
 
-/** An adapter that is not on after so long is started anew, in another process. */
-const PATIENCE_MS = 10000;
 const VIEW_MS = 1000;
 
 /** @typedef {import('./settings').BleSettings} BleSettings */
@@ -29,8 +27,11 @@ function loadNoble({ adapter, baudRate }) {
   return adapter ? withBindings('hci', { deviceId: Number(adapter.slice(3)) }) : withBindings();
 }
 
-/** @param {BleSettings} settings */
-function run(settings) {
+/**
+ * @param {BleSettings} settings
+ * @param {number} patienceMs an adapter that is not on after so long is started anew, in another process
+ */
+function run(settings, patienceMs) {
   let noble;
   try {
     noble = loadNoble(settings);
@@ -46,12 +47,12 @@ function run(settings) {
     linked: (device, on) => tell({ linked: [device, on] }),
     trouble: (device, reason) => tell({ trouble: [device, reason] })
   });
-  let patience = setTimeout(end, PATIENCE_MS);
+  let patience = setTimeout(end, patienceMs);
   noble.on('stateChange', (/** @type {string} */ state) => {
     tell({ state, reason: '' });
     clearTimeout(patience);
     if (state === 'poweredOn') central.start();
-    else patience = setTimeout(end, PATIENCE_MS);
+    else patience = setTimeout(end, patienceMs);
   });
   let told = '';
   setInterval(() => {
@@ -67,16 +68,19 @@ function run(settings) {
       const { id, device, path, value } = message.write;
       void central.write(device, path, Buffer.from(value)).then((result) => tell({ answer: [id, result] }));
     }
-    if (message.stop) {
-      central.stop();
-      try {
-        noble.stop();
-      } catch {
-        // An adapter that never was there has nothing to stop.
-      }
-      end();
-    }
+    if (message.stop) void leave(noble, central);
   });
+}
+
+/** @param {any} noble @param {import("./central").Central} central */
+async function leave(noble, central) {
+  await central.stop();
+  try {
+    noble.stop();
+  } catch {
+    // An adapter that never was there has nothing to stop.
+  }
+  end();
 }
 
 /** Messages on their way are sent first. */
@@ -87,4 +91,4 @@ function end() {
 process.on('disconnect', () => process.exit(0));
 // The gateway says when to stop; a terminal's Ctrl-C reaches the whole group.
 process.on('SIGINT', () => {});
-process.once('message', (/** @type {{ start: BleSettings }} */ { start }) => run(start));
+process.once('message', (/** @type {any} */ { start, patienceMs }) => run(start, patienceMs));

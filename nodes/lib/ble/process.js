@@ -8,6 +8,8 @@ const { Backoff } = require('../uplink/backoff');
 
 const RESTART_MIN_MS = 1000;
 const RESTART_MAX_MS = 60000;
+/** An adapter that is not on after so long is started anew, in another process. */
+const PATIENCE_MS = 10000;
 const STOP_MS = 2000;
 const WRITE_MS = 10000;
 /** Of what a process that died said last. */
@@ -34,13 +36,14 @@ const TAIL_CHARACTERS = 2000;
 class BleProcess extends EventEmitter {
   /**
    * @param {BleSettings} settings
-   * @param {{ start?: () => import('node:child_process').ChildProcess, restartMinMs?: number }} [options]
+   * @param {{ start?: () => import('node:child_process').ChildProcess, restartMinMs?: number, patienceMs?: number }} [options]
    */
   constructor(settings, options = {}) {
     super();
     this.settings_ = settings;
     this.start_ = options.start ?? startChild;
     this.backoff_ = new Backoff(options.restartMinMs ?? RESTART_MIN_MS, RESTART_MAX_MS);
+    this.patienceMs_ = options.patienceMs ?? PATIENCE_MS;
     this.state = 'starting';
     /** @type {ProcessView} */
     this.view = noView();
@@ -66,7 +69,7 @@ class BleProcess extends EventEmitter {
     // A process that cannot be started has no exit.
     child.once('error', (error) => this.onEnd_(child, error.message));
     child.once('exit', (code) => this.onEnd_(child, code ? sentenceOf(tail) || `exit code ${code}` : ''));
-    child.send({ start: this.settings_ }, () => {});
+    child.send({ start: this.settings_, patienceMs: this.patienceMs_ }, () => {});
   }
 
   /** @param {FromChild} message @param {() => void} taken */
