@@ -1,6 +1,7 @@
 'use strict';
 
 const { claim } = require('./lib/ble/adapters');
+const { carryCommands } = require('./lib/ble/commands');
 const { BleProcess } = require('./lib/ble/process');
 const { reasonFor } = require('./lib/ble/reasons');
 const { schema, toSettings } = require('./lib/ble/settings');
@@ -59,7 +60,7 @@ module.exports = function (RED) {
     process.on('trouble', (device, reason) => {
       complaints.tell(`device ${device}`, `${device}: ${reason}. It is connected again when it is heard.`);
     });
-    carryCommands(member, process);
+    carryCommands(member.host, process);
     // join() closes the member; the radio ends meanwhile.
     this.on('close', (/** @type {() => void} */ done) => {
       process
@@ -71,31 +72,6 @@ module.exports = function (RED) {
 
   RED.nodes.registerType('seganet-ble-devices', BleDevices);
 };
-
-/**
- * Commands for devices that are connected now. They go to characteristics: cmd/{device}/{characteristic}, or
- * cmd/{device}/{service}/{characteristic}.
- * @param {import('./lib/member').Member} member
- * @param {BleProcess} radio
- */
-function carryCommands(member, radio) {
-  const { commands } =
-    /** @type {{ commands?: { carry(device: string, fn: (command: any) => Promise<any>): () => void } }} */ (
-      /** @type {unknown} */ (member.host)
-    );
-  if (!commands) return;
-  /** @type {Map<string, () => void>} */
-  const carried = new Map();
-  radio.on('linked', (device, on) => {
-    carried.get(device)?.();
-    carried.delete(device);
-    if (on)
-      carried.set(
-        device,
-        commands.carry(device, ({ rest, payload }) => radio.write(device, rest, payload))
-      );
-  });
-}
 
 /**
  * @param {BleProcess | undefined} radio
