@@ -33,7 +33,7 @@ function load() {
 }
 
 const addon = load();
-const { Engine, UplinkSource, StoreSource, openSocket, closeSocket, socketInfo } = addon;
+const { Engine, UplinkSource, StoreSource, openDeviceStream, openSocket, closeSocket, socketInfo } = addon;
 
 /** @param {number} fd @param {number} timeoutMs @returns {Promise<void>} */
 function waitConnect(fd, timeoutMs) {
@@ -48,11 +48,22 @@ module.exports = {
   Engine,
   UplinkSource,
   StoreSource,
+  openDeviceStream,
   openSocket,
   waitConnect,
   closeSocket,
   socketInfo,
   PushResult: Object.freeze({ OK: 0, FULL: 1, TOO_LONG: 2, CLOSED: 3, NO_STAGE: 4 }),
+  CommandEnd: Object.freeze({
+    TAKEN: 0,
+    OFFLINE: 1,
+    NOT_LISTENING: 2,
+    TIMEOUT: 3,
+    GONE: 4,
+    REFUSED: 5,
+    TOO_LARGE: 6,
+    BUSY: 7
+  }),
   Flag: Object.freeze({ QOS1: 1, RETAIN: 2, ENVELOPE: 4 }),
   SealReason: Object.freeze(['single', 'bytes', 'delay', 'flush', 'plan', 'hungry']),
   classNames: Object.freeze(['', 'critical', 'high', 'normal', 'bulk', '5', '6', '7', '8'])

@@ -13,7 +13,9 @@ const programs = {
   loadgen: ['loadgen/main.cc', 'loadgen/device.cc'],
   sink: ['sink/main.cc', 'sink/tally.cc'],
   bare: ['bare/main.cc'],
-  relay: ['relay/main.cc', 'relay/pair.cc']
+  relay: ['relay/main.cc', 'relay/pair.cc'],
+  coapgen: ['coapgen/main.cc'],
+  coapbare: ['coapbare/main.cc']
 };
 
 /** The C++ compiler's command, or '' when there is none. */
@@ -36,7 +38,7 @@ function newest(folder) {
 }
 
 /**
- * @param {'loadgen'|'sink'|'bare'|'relay'} name
+ * @param {'loadgen'|'sink'|'bare'|'relay'|'coapgen'|'coapbare'} name
  * @returns {string} path of the program
  */
 function build(name) {

@@ -7,21 +7,22 @@ const fs = require('node:fs');
 /**
  * @typedef {object} Sample
  * @property {boolean} alarm @property {number} intendedMs @property {number} arrivedMs @property {boolean} historical
- * @property {number} [class] 0 = not known @property {number} [bytes] of the payload
+ * @property {number} [class] 0 = not known @property {number} [bytes] of the payload @property {number} [device]
  */
 
 /** @param {string} file @returns {Sample[]} in order of arrival */
 function readSamples(file) {
   const lines = fs.readFileSync(file, 'utf8').split('\n').filter(Boolean);
   return lines.map((line) => {
-    const [kind, intended, arrived, lane, cls, bytes] = line.split(' ').map(Number);
+    const [kind, intended, arrived, lane, cls, bytes, device] = line.split(' ').map(Number);
     return {
       alarm: kind === 1,
       intendedMs: intended / 1000,
       arrivedMs: arrived / 1000,
       historical: lane === 1,
       class: cls,
-      bytes
+      bytes,
+      device
     };
   });
 }

@@ -19,6 +19,8 @@ const { Stage, sleep } = require('./stage');
  * @property {object[]} [flow] nodes beside those of flows/gateway.json
  * @property {Record<string, string | number>} [loadOptions] more options of loadgen
  * @property {{host: string, within: string[]}} [cloudAt] cloud and sink run elsewhere: their address, and what runs them there
+ * @property {number} [openFiles] that each process may have
+ * @property {number} [sampleEvery] one normal record of a device in so many is a sample
  * @property {number} [settleMs] the sink is done after so long at the latest
  * @property {(cloud: import('../../test/fixtures/cloud').Cloud, startMs: number,
  *             stage: Stage) => Promise<void>} [during] what happens to the cloud and the system under load

@@ -57,7 +57,7 @@ class Stage {
   constructor(profile) {
     this.profile = profile;
     this.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-run-'));
-    this.openFiles = profile.devices * 2 + 1024;
+    this.openFiles = profile.openFiles ?? profile.devices * 2 + 1024;
     this.sinkFile = path.join(this.folder, 'sink.json');
     this.samplesFile = path.join(this.folder, 'samples');
     /** @type {Child[]} */
@@ -79,6 +79,7 @@ class Stage {
       'skip-ms': warmup * 1000,
       out: this.sinkFile,
       samples: this.samplesFile,
+      'sample-every': this.profile.sampleEvery ?? '',
       'history-suffix': (this.profile.gatewayEnv.SEGANET_HISTORY ?? 'suffix') === 'suffix' ? '/history' : '',
       ...sinkOptions
     };

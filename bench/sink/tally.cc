@@ -148,9 +148,9 @@ void Tally::AddFirst(const Record& record, size_t bytes, const Delivery& deliver
   }
   if (options_.samples != nullptr &&
       (record.kind == kAlarm || record.seq % options_.sample_every == 0)) {
-    std::fprintf(options_.samples, "%u %lld %lld %u %d %zu\n", record.kind,
+    std::fprintf(options_.samples, "%u %lld %lld %u %d %zu %u\n", record.kind,
                  static_cast<long long>(record.intended_us), static_cast<long long>(now_us), lane,
-                 delivery.record_class, bytes);
+                 delivery.record_class, bytes, record.device);
   }
   size_t second = static_cast<size_t>((now_us - first_arrival_us_) / 1000000);
   if (second >= kMaxSeconds) return;

@@ -1,5 +1,6 @@
 #include <napi.h>
 
+#include "binding/device_stream.h"
 #include "binding/engine_wrap.h"
 #include "binding/socket_info.h"
 #include "binding/socket_open.h"
@@ -13,6 +14,8 @@ static Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("Engine", seganet::binding::EngineWrap::Define(env));
   exports.Set("UplinkSource", seganet::binding::SourceWrap::Define(env));
   exports.Set("StoreSource", seganet::binding::StoreWrap::Define(env));
+  exports.Set("openDeviceStream",
+              Napi::Function::New<seganet::binding::OpenDeviceStream>(env, "openDeviceStream"));
   env.SetInstanceData(new seganet::binding::ConnectWait::Table);
   exports.Set("openSocket", Napi::Function::New<seganet::binding::OpenSocket>(env, "openSocket"));
   exports.Set("waitConnect",

@@ -108,6 +108,26 @@ bool ReadEngineOptions(Napi::Env env, Napi::Value value, EngineOptions* options)
          ReadLogOptions(env, object, options) && ReadClassOptions(env, object, options);
 }
 
+bool ReadListenOptions(Napi::Env env, Napi::Object object, ListenSpec* spec) {
+  size_t transport = 0;
+  size_t login = 0;
+  uint32_t timeout_ms = 10'000;
+  uint32_t half_open = 1000;
+  if (!ReadString(env, object.Get("host"), "host", &spec->host) ||
+      !ReadInt<uint16_t>(env, object.Get("port"), "port", 0, 65'535, &spec->port) ||
+      !ReadChoice(env, object, "transport", {"tcp", "udp", "streams"}, &transport) ||
+      !ReadChoice(env, object, "login", {"open", "ask"}, &login) ||
+      !ReadOption(env, object, "connectTimeoutMs", 1u, 3'600'000u, &timeout_ms) ||
+      !ReadOption(env, object, "maxHalfOpen", 1u, 65'536u, &half_open)) {
+    return false;
+  }
+  spec->transport = static_cast<Transport>(transport);
+  spec->ask_login = login == 1;
+  spec->connect_timeout_us = int64_t{timeout_ms} * 1000;
+  spec->max_half_open = half_open;
+  return true;
+}
+
 }  // namespace
 
 Napi::Function EngineWrap::Define(Napi::Env env) {
@@ -117,10 +137,16 @@ Napi::Function EngineWrap::Define(Napi::Env env) {
        InstanceMethod<&EngineWrap::WorkerOf>("workerOf"),
        InstanceMethod<&EngineWrap::ApplyPlan>("applyPlan"),
        InstanceMethod<&EngineWrap::Listen>("listen"),
-       InstanceMethod<&EngineWrap::Unlisten>("unlisten"), InstanceMethod<&EngineWrap::Push>("push"),
-       InstanceMethod<&EngineWrap::Classify>("classify"),
+       InstanceMethod<&EngineWrap::Unlisten>("unlisten"),
+       InstanceMethod<&EngineWrap::TakeLogins>("takeLogins"),
+       InstanceMethod<&EngineWrap::AnswerLogin>("answerLogin"),
+       InstanceMethod<&EngineWrap::Push>("push"), InstanceMethod<&EngineWrap::Classify>("classify"),
        InstanceMethod<&EngineWrap::TakeMessages>("takeMessages"),
        InstanceMethod<&EngineWrap::TakeCompletions>("takeCompletions"),
+       InstanceMethod<&EngineWrap::Command>("command"),
+       InstanceMethod<&EngineWrap::TakeCommandResults>("takeCommandResults"),
+       InstanceMethod<&EngineWrap::TakeEvents>("takeEvents"),
+       InstanceMethod<&EngineWrap::Agents>("agents"),
        InstanceMethod<&EngineWrap::Flush>("flush"), InstanceMethod<&EngineWrap::SaveAll>("saveAll"),
        InstanceMethod<&EngineWrap::StopReading>("stopReading"),
        InstanceMethod<&EngineWrap::Stats>("stats"), InstanceMethod<&EngineWrap::Close>("close")});
@@ -211,18 +237,10 @@ Napi::Value EngineWrap::Listen(const Napi::CallbackInfo& info) {
     Napi::TypeError::New(env, "options must be an object").ThrowAsJavaScriptException();
     return env.Undefined();
   }
-  const auto options = info[1].As<Napi::Object>();
-  std::string host;
-  uint16_t port = 0;
-  uint32_t timeout_ms = 10'000;
-  if (!ReadString(env, options.Get("host"), "host", &host) ||
-      !ReadInt<uint16_t>(env, options.Get("port"), "port", 0, 65'535, &port) ||
-      !ReadOption(env, options, "connectTimeoutMs", 1u, 3'600'000u, &timeout_ms)) {
-    return env.Undefined();
-  }
+  ListenSpec spec;
+  if (!ReadListenOptions(env, info[1].As<Napi::Object>(), &spec)) return env.Undefined();
   uint16_t bound = 0;
-  const Status status =
-      handle_->engine.Listen(stage, host, port, int64_t{timeout_ms} * 1000, &bound);
+  const Status status = handle_->engine.Listen(stage, spec, &bound);
   if (!status.ok()) {
     Throw(env, status);
     return env.Undefined();

@@ -23,11 +23,19 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   void ApplyPlan(const Napi::CallbackInfo& info);
   Napi::Value Listen(const Napi::CallbackInfo& info);
   void Unlisten(const Napi::CallbackInfo& info);
+  // engine_logins.cc
+  Napi::Value TakeLogins(const Napi::CallbackInfo& info);
+  Napi::Value AnswerLogin(const Napi::CallbackInfo& info);
   Napi::Value Push(const Napi::CallbackInfo& info);
   Napi::Value Classify(const Napi::CallbackInfo& info);
   Napi::Value TakeMessages(const Napi::CallbackInfo& info);
   Napi::Value TakeCompletions(const Napi::CallbackInfo& info);
   void Flush(const Napi::CallbackInfo& info);
+  // engine_devices.cc
+  Napi::Value Command(const Napi::CallbackInfo& info);
+  Napi::Value TakeCommandResults(const Napi::CallbackInfo& info);
+  Napi::Value TakeEvents(const Napi::CallbackInfo& info);
+  Napi::Value Agents(const Napi::CallbackInfo& info);
   void SaveAll(const Napi::CallbackInfo& info);
   void StopReading(const Napi::CallbackInfo& info);
   Napi::Value Stats(const Napi::CallbackInfo& info);

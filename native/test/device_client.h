@@ -3,6 +3,7 @@
 #define SEGANET_TEST_DEVICE_CLIENT_H_
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -44,6 +45,13 @@ class DeviceClient {
     open_ = connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
     const int on = 1;
     setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  }
+  // On a socket that is connected already, and becomes the client's.
+  struct FromFd {
+    int fd;
+  };
+  explicit DeviceClient(FromFd socket) : fd_(socket.fd), open_(true) {
+    fcntl(fd_, F_SETFL, fcntl(fd_, F_GETFL) & ~O_NONBLOCK);
   }
   DeviceClient(DeviceClient&& other) noexcept
       : fd_(std::exchange(other.fd_, -1)), open_(other.open_), input_(std::move(other.input_)) {}

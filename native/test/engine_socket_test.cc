@@ -209,7 +209,8 @@ TEST_F(EngineSockets, ListenTellsWhatIsWrong) {
   const uint16_t port = Listen();
   uint16_t bound = 0;
   const auto listen = [&](uint32_t stage, const char* host, uint16_t at) {
-    return engine_.Listen(stage, host, at, 1'000'000, &bound);
+    return engine_.Listen(stage, {.host = host, .port = at, .connect_timeout_us = 1'000'000},
+                          &bound);
   };
   EXPECT_EQ(listen(kSource, "127.0.0.1", 0).message(), "stage 1 listens already");
   EXPECT_EQ(listen(kBatch, "127.0.0.1", 0).message(), "stage 3 is no source of the plan");
@@ -221,7 +222,7 @@ TEST_F(EngineSockets, ListenTellsWhatIsWrong) {
   options.workers = 1;
   ASSERT_TRUE(other.Start(options).ok());
   ASSERT_TRUE(other.ApplyPlan(UsualPlan()).ok());
-  ASSERT_TRUE(other.Listen(kSource, "127.0.0.1", port, 1'000'000, &bound).ok());
+  ASSERT_TRUE(other.Listen(kSource, {.host = "127.0.0.1", .port = port}, &bound).ok());
   EXPECT_EQ(listen(kSource, "127.0.0.1", port).error(), EADDRINUSE);
   EXPECT_EQ(listen(kSource, "192.0.2.1", 0).error(), EADDRNOTAVAIL);
   EXPECT_EQ(listen(kSource, "not a host", 0).error(), EADDRNOTAVAIL);

@@ -44,7 +44,9 @@ class EngineTest : public testing::Test {
 
   uint16_t Listen(int64_t connect_timeout_us = 10'000'000, uint16_t port = 0) {
     uint16_t bound = 0;
-    const Status status = engine_.Listen(kSource, "127.0.0.1", port, connect_timeout_us, &bound);
+    const Status status = engine_.Listen(
+        kSource, {.host = "127.0.0.1", .port = port, .connect_timeout_us = connect_timeout_us},
+        &bound);
     EXPECT_TRUE(status.ok()) << status.message();
     return bound;
   }
@@ -58,6 +60,28 @@ class EngineTest : public testing::Test {
     while (lanes->Take(outlet, MonotonicUs(), [&](const Batch& batch) {
       id = batch.id;
       records += batch.record_count;
+      return true;
+    })) {
+      EXPECT_TRUE(lanes->Release(outlet, id, MonotonicUs()));
+    }
+    return records;
+  }
+
+  // The same record by record, as "device topic payload"; REQUIRES: batches of one.
+  std::vector<std::string> TakeRecords() {
+    std::vector<std::string> records;
+    uint64_t id = 0;
+    const auto lanes = engine_.LanesOf(0);
+    Outlet* outlet = sessions_.At(lanes.get());
+    while (lanes->Take(outlet, MonotonicUs(), [&](const Batch& batch) {
+      id = batch.id;
+      const std::string_view device = std::string_view(batch.bytes).substr(0, batch.device_bytes);
+      const std::string_view topic =
+          std::string_view(batch.bytes).substr(batch.device_bytes, batch.topic_bytes);
+      const std::string_view payload =
+          std::string_view(batch.bytes).substr(batch.device_bytes + batch.topic_bytes);
+      records.push_back(std::string(device) + " " + std::string(topic) + " " +
+                        std::string(payload));
       return true;
     })) {
       EXPECT_TRUE(lanes->Release(outlet, id, MonotonicUs()));

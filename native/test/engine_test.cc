@@ -277,7 +277,7 @@ TEST_F(EnginePush, EverythingIsSafeAfterClose) {
   uint16_t port = 0;
   char frame[100];
   EXPECT_EQ(engine_.ApplyPlan({}).code(), Status::Code::kClosed);
-  EXPECT_EQ(engine_.Listen(kSource, "127.0.0.1", 0, 1, &port).code(), Status::Code::kClosed);
+  EXPECT_EQ(engine_.Listen(kSource, {.host = "127.0.0.1"}, &port).code(), Status::Code::kClosed);
   EXPECT_EQ(engine_.Push(kIngest, MakeRecord("d", "t", ""), true), PushResult::kClosed);
   EXPECT_EQ(engine_.TakeMessages(frame, sizeof frame), 0u);
   EXPECT_TRUE(engine_.TakeCompletions().empty());

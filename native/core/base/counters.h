@@ -37,7 +37,12 @@ namespace seganet {
   X(kRecordsRecovered, "recordsRecovered") /* found at the start */     \
   X(kRecordsReplayed, "recordsReplayed")   /* read back */              \
   X(kStoreFailures, "storeFailures")       /* chunks not written */     \
-  X(kSlowed, "slowed")                     /* times over budget */
+  X(kSlowed, "slowed")                     /* times over budget */      \
+  X(kHalfOpenEvicted, "halfOpenEvicted")   /* for newer ones */         \
+  X(kLoginsRefused, "loginsRefused")                                    \
+  X(kThrottled, "throttled")   /* over a device's rate */               \
+  X(kNotAllowed, "notAllowed") /* by permissions */                     \
+  X(kEventsLost, "eventsLost") /* Node-RED was too slow */
 
 enum class Counter : size_t {
 #define X(id, name) id,

@@ -64,6 +64,7 @@ class Pipeline {
   bool MessagesHigh() const;
   bool message_only() const { return plan_->message_only(); }
   const Plan& plan() const { return *plan_; }
+  std::shared_ptr<const Plan> shared_plan() const { return plan_; }
 
  private:
   class BatchStage;

@@ -4,12 +4,23 @@
 #include <string>
 #include <utility>
 
+#include "core/plan/permissions.h"
+
 namespace seganet {
 namespace {
 
 using ById = std::unordered_map<uint32_t, const StageSpec*>;
 
 std::string Name(const StageSpec& spec) { return "stage " + std::to_string(spec.id); }
+
+// [MQTT-3.3.2-2] A topic name has no wildcards.
+Status ValidateSource(const StageSpec& spec) {
+  if (spec.source.presence_topic.find_first_of(std::string_view("+#\0", 3)) != std::string::npos) {
+    return Status::InvalidArgument(Name(spec) + ": presence topic '" + spec.source.presence_topic +
+                                   "' has a wildcard");
+  }
+  return ValidatePermissions(spec.source.permissions);
+}
 
 Status ValidateStage(const StageSpec& spec, const ById& by_id) {
   for (uint32_t id : spec.next) {
@@ -40,7 +51,10 @@ Status ValidateStage(const StageSpec& spec, const ById& by_id) {
     }
     return ValidateRules(spec.rules);
   }
-  if (spec.kind == StageKind::kSource) return ValidateDeviceClasses(spec.devices);
+  if (spec.kind == StageKind::kSource) {
+    if (Status status = ValidateDeviceClasses(spec.devices); !status.ok()) return status;
+    return ValidateSource(spec);
+  }
   return spec.kind == StageKind::kBatch ? Validate(spec.batcher) : Status();
 }
 

@@ -16,6 +16,12 @@ struct Receipt {
   uint64_t slot = 0;   // of the agent's session; 0 = nobody waits
 };
 
+// What became of a record that was pushed with a ticket.
+struct Completion {
+  uint32_t ticket = 0;
+  bool ok = false;
+};
+
 // Takes the receipts of records that are safe back to their worker. Thread safety: any thread.
 class ReceiptDesk {
  public:

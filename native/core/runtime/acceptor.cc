@@ -1,17 +1,15 @@
 #include "core/runtime/acceptor.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <random>
-#include <span>
 #include <utility>
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/protocol/mqtt/connect_peek.h"
-#include "core/record/record.h"
 #include "core/runtime/listener.h"
 
 namespace seganet {
@@ -20,43 +18,26 @@ namespace {
 constexpr int kAcceptsATurn = 64;
 constexpr uint64_t kSweepMs = 250;
 
-// MQTT 3.1.1, 3.2.2.3: CONNACK, return code 2, "identifier rejected".
-constexpr std::string_view kIdentifierRejected("\x20\x02\x00\x02", 4);
-
-// [MQTT-3.1.3-6] A client without an id gets a unique one.
-std::string MadeUpId() {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::random_device random;
-  std::string id = "auto-";
-  for (int word = 0; word < 4; ++word) {
-    const uint32_t bits = random();
-    for (int shift = 0; shift < 32; shift += 4) id.push_back(kHex[(bits >> shift) & 15]);
+std::string AddressText(const sockaddr_storage& address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (address.ss_family == AF_INET6) {
+    const auto& six = reinterpret_cast<const sockaddr_in6&>(address);
+    inet_ntop(AF_INET6, &six.sin6_addr, text, sizeof text);
+    return "[" + std::string(text) + "]:" + std::to_string(ntohs(six.sin6_port));
   }
-  return id;
+  const auto& four = reinterpret_cast<const sockaddr_in&>(address);
+  inet_ntop(AF_INET, &four.sin_addr, text, sizeof text);
+  return std::string(text) + ":" + std::to_string(ntohs(four.sin_port));
 }
 
 }  // namespace
 
-struct Acceptor::Listener {
-  Acceptor* acceptor;
-  uint32_t stage;
-  int fd;
-  int64_t connect_timeout_us;
-  uv_poll_t poll;
-};
-
-struct Acceptor::HalfOpen {
-  Acceptor* acceptor;
-  uint32_t stage;
-  int fd;
-  int64_t deadline_us;
-  std::string bytes;
-  uv_poll_t poll;
-};
-
 Acceptor::Acceptor(const AcceptorOptions& options, std::atomic<int64_t>* connections,
-                   std::function<void(Handoff)> dispatch)
-    : options_(options), connections_(connections), dispatch_(std::move(dispatch)) {}
+                   LoginDesk* logins, std::function<void(Handoff)> dispatch)
+    : options_(options),
+      connections_(connections),
+      logins_(logins),
+      dispatch_(std::move(dispatch)) {}
 
 Acceptor::~Acceptor() { Stop(); }
 
@@ -75,15 +56,18 @@ void Acceptor::OnStop() {
   for (uint32_t stage : stages) CloseListener(stage);
 }
 
-void Acceptor::Listen(uint32_t stage, int fd, int64_t connect_timeout_us) {
-  const bool runs = Call([=, this] {
-    auto* listener = new Listener{this, stage, fd, connect_timeout_us, {}};
-    uv_poll_init(loop(), &listener->poll, fd);
-    listener->poll.data = listener;
-    Poll(listener);
+void Acceptor::Listen(uint32_t stage, int fd, const ListenSpec& spec,
+                      std::unique_ptr<Greeter> greeter) {
+  const bool runs = Call([&] {
+    auto* listener = new Listener{this, stage, fd, spec, std::move(greeter), {}, {}};
+    if (fd >= 0) {
+      uv_poll_init(loop(), &listener->poll, fd);
+      listener->poll.data = listener;
+      Poll(listener);
+    }
     listeners_[stage] = listener;
   });
-  if (!runs) close(fd);
+  if (!runs && fd >= 0) close(fd);
 }
 
 void Acceptor::Poll(Listener* listener) {
@@ -102,12 +86,12 @@ void Acceptor::CloseListener(uint32_t stage) {
   if (it == listeners_.end()) return;
   Listener* listener = it->second;
   listeners_.erase(it);
-  std::vector<HalfOpen*> its;
-  for (HalfOpen* connection : half_open_) {
-    if (connection->stage == stage) its.push_back(connection);
-  }
-  for (HalfOpen* connection : its) Close(connection);
+  while (!listener->half_open.empty()) Close(listener->half_open.front());
   const int fd = listener->fd;
+  if (fd < 0) {
+    delete listener;
+    return;
+  }
   uv_close(reinterpret_cast<uv_handle_t*>(&listener->poll),
            [](uv_handle_t* handle) { delete static_cast<Listener*>(handle->data); });
   close(fd);
@@ -115,9 +99,11 @@ void Acceptor::CloseListener(uint32_t stage) {
 
 void Acceptor::Accept(Listener* listener) {
   for (int i = 0; i < kAcceptsATurn; ++i) {
-    const int fd = accept(listener->fd, nullptr, nullptr);
+    sockaddr_storage address{};
+    socklen_t length = sizeof address;
+    const int fd = accept(listener->fd, reinterpret_cast<sockaddr*>(&address), &length);
     if (fd >= 0) {
-      Admit(*listener, fd);
+      Admit(listener, fd, {AddressText(address), {}});
       continue;
     }
     if (errno == EINTR || errno == ECONNABORTED) continue;
@@ -131,7 +117,18 @@ void Acceptor::Accept(Listener* listener) {
   }
 }
 
-void Acceptor::Admit(const Listener& listener, int fd) {
+bool Acceptor::Adopt(uint32_t stage, int fd, const StreamPeer& peer) {
+  bool adopted = false;
+  Call([&] {
+    const auto it = listeners_.find(stage);
+    if (it == listeners_.end()) return;
+    adopted = true;
+    Admit(it->second, fd, peer);
+  });
+  return adopted;
+}
+
+void Acceptor::Admit(Listener* listener, int fd, const StreamPeer& peer) {
   counters_.Add(Counter::kConnectionsAccepted);
   if (connections_->fetch_add(1, std::memory_order_relaxed) >=
       static_cast<int64_t>(options_.max_connections)) {
@@ -140,95 +137,36 @@ void Acceptor::Admit(const Listener& listener, int fd) {
     close(fd);
     return;
   }
+  // Whoever connects and says nothing makes room for those who come after: a flood of such
+  // connections cannot keep others out.
+  if (listener->half_open.size() >= listener->spec.max_half_open) {
+    counters_.Add(Counter::kHalfOpenEvicted);
+    Close(listener->half_open.front());
+  }
   PrepareSocket(fd);
-  auto* connection =
-      new HalfOpen{this, listener.stage, fd, MonotonicUs() + listener.connect_timeout_us, {}, {}};
-  half_open_.insert(connection);
+  auto* connection = new HalfOpen{
+      listener, fd, MonotonicUs() + listener->spec.connect_timeout_us, peer, {}, {}, 0, 0,
+      false,    {}};
+  connection->place = listener->half_open.insert(listener->half_open.end(), connection);
   uv_poll_init(loop(), &connection->poll, fd);
   connection->poll.data = connection;
-  uv_poll_start(&connection->poll, UV_READABLE, [](uv_poll_t* poll, int, int) {
-    auto* ready = static_cast<HalfOpen*>(poll->data);
-    ready->acceptor->Read(ready);
-  });
-}
-
-void Acceptor::Read(HalfOpen* connection) {
-  char buffer[4096];
-  const ssize_t n = recv(connection->fd, buffer, sizeof buffer, 0);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (n <= 0) {
-    counters_.Add(Counter::kConnectionsClosed);
-    Refuse(connection, CloseReason::kNone, {});
-    return;
-  }
-  connection->bytes.append(buffer, static_cast<size_t>(n));
-  const auto* bytes = reinterpret_cast<const uint8_t*>(connection->bytes.data());
-  const mqtt::ConnectPeek peek =
-      mqtt::PeekConnect({bytes, connection->bytes.size()}, options_.max_connect_bytes);
-  switch (peek.status) {
-    case mqtt::ConnectPeek::Status::kNeedMore:
-      return;
-    case mqtt::ConnectPeek::Status::kOk:
-      if (peek.client_id.size() > kMaxDeviceBytes) {
-        Refuse(connection, CloseReason::kRefused, kIdentifierRejected);
-      } else if (peek.client_id.empty() && peek.clean_session) {
-        HandOver(connection, MadeUpId());
-      } else {
-        HandOver(connection, std::string(peek.client_id));
-      }
-      return;
-    case mqtt::ConnectPeek::Status::kUnsupportedVersion:
-    case mqtt::ConnectPeek::Status::kNotConnect:
-    case mqtt::ConnectPeek::Status::kMalformed:
-      Refuse(connection, peek.reason, mqtt::RefusalFor(peek));
-      return;
-  }
-}
-
-void Acceptor::HandOver(HalfOpen* connection, std::string device) {
-  Handoff handoff{connection->fd, connection->stage, std::move(device),
-                  std::move(connection->bytes)};
-  Forget(connection);
-  dispatch_(std::move(handoff));
-}
-
-void Acceptor::Refuse(HalfOpen* connection, CloseReason reason, std::string_view answer) {
-  if (reason != CloseReason::kNone) {
-    counters_.Add(Counter::kProtocolErrors);
-    close_reasons_[static_cast<size_t>(reason)].Add();
-  }
-  // A fresh socket's send buffer takes these few bytes; if not, the device learns it from the
-  // close.
-  if (!answer.empty()) (void)!send(connection->fd, answer.data(), answer.size(), MSG_NOSIGNAL);
-  Close(connection);
-}
-
-void Acceptor::Close(HalfOpen* connection) {
-  const int fd = connection->fd;
-  Forget(connection);
-  close(fd);
-  connections_->fetch_sub(1, std::memory_order_relaxed);
-}
-
-// Ends the polling; the descriptor is the caller's.
-void Acceptor::Forget(HalfOpen* connection) {
-  half_open_.erase(connection);
-  uv_close(reinterpret_cast<uv_handle_t*>(&connection->poll),
-           [](uv_handle_t* handle) { delete static_cast<HalfOpen*>(handle->data); });
+  // A fresh socket's send buffer takes these few bytes.
+  const std::string greeting = listener->greeter->Greeting();
+  if (!greeting.empty()) (void)!send(fd, greeting.data(), greeting.size(), MSG_NOSIGNAL);
+  Poll(connection, UV_READABLE);
 }
 
 void Acceptor::Sweep() {
   const int64_t now = MonotonicUs();
-  std::vector<HalfOpen*> late;
-  for (HalfOpen* connection : half_open_) {
-    if (connection->deadline_us <= now) late.push_back(connection);
-  }
-  for (HalfOpen* connection : late) {
-    counters_.Add(Counter::kConnectTimeouts);
-    Refuse(connection, CloseReason::kNone, {});
-  }
   for (const auto& [stage, listener] : listeners_) {
-    if (!uv_is_active(reinterpret_cast<uv_handle_t*>(&listener->poll))) Poll(listener);
+    // All have the same time-out, so the oldest are over first.
+    while (!listener->half_open.empty() && listener->half_open.front()->deadline_us <= now) {
+      counters_.Add(Counter::kConnectTimeouts);
+      Refuse(listener->half_open.front(), CloseReason::kNone, {});
+    }
+    if (listener->fd >= 0 && !uv_is_active(reinterpret_cast<uv_handle_t*>(&listener->poll))) {
+      Poll(listener);
+    }
   }
   if (options_.on_sweep) options_.on_sweep();
 }

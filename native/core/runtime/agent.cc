@@ -16,13 +16,13 @@ constexpr size_t kBytesATurn = 16'384;
 
 }  // namespace
 
-Agent::Agent(AgentHost* host, uv_loop_t* loop, const mqtt::Limits& limits, int fd, uint32_t stage,
-             std::string device_id)
+Agent::Agent(AgentHost* host, uv_loop_t* loop, int fd, uint32_t stage, std::string device_id,
+             std::string address)
     : host_(host),
       fd_(fd),
       stage_(stage),
       device_id_(std::move(device_id)),
-      session_(this, limits),
+      address_(std::move(address)),
       last_seen_us_(MonotonicUs()) {
   uv_poll_init(loop, &poll_, fd_);
   poll_.data = this;
@@ -54,11 +54,11 @@ void Agent::OnReadable() {
   size_t left = kBytesATurn;
   while (left > 0) {
     // A device with too much unacknowledged is read again when some of it is safe.
-    if (session_.WantsPause() || !host_->MayRead(this)) {
+    if (session_->WantsPause() || !host_->MayRead(this)) {
       Poll(0);
       return;
     }
-    std::span<uint8_t> buffer = host_->read_buffer();
+    std::span<uint8_t> buffer = host_->read_buffer(*this);
     buffer = buffer.first(std::min(buffer.size(), left));
     const ssize_t n = recv(fd_, buffer.data(), buffer.size(), 0);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -77,8 +77,13 @@ void Agent::OnReadable() {
 
 // False: the connection is closed or waits to be writable.
 bool Agent::Feed(std::span<const uint8_t> bytes) {
-  const CloseReason reason = session_.Feed(bytes);
+  const CloseReason reason = session_->Feed(bytes);
   if (closing_) return false;
+  if (reason == CloseReason::kNone && !CountBuffered()) {
+    close_reason_ = CloseReason::kTooLarge;
+    Close(AgentEnd::kTooMuch);
+    return false;
+  }
   const bool sent = SendOutput();
   if (closing_) return false;
   if (reason != CloseReason::kNone) {
@@ -89,16 +94,22 @@ bool Agent::Feed(std::span<const uint8_t> bytes) {
   return sent;
 }
 
+bool Agent::CountBuffered() {
+  const size_t before = std::exchange(buffered_, session_->buffered_bytes());
+  return buffered_ == before ||
+         host_->OnBuffered(static_cast<int64_t>(buffered_) - static_cast<int64_t>(before));
+}
+
 bool Agent::SendOutput() {
-  const std::string_view output = session_.output();
+  const std::string_view output = session_->output();
   if (output.empty()) return true;
   const ssize_t n = send(fd_, output.data(), output.size(), MSG_NOSIGNAL);
   if (n < 0 && errno != EAGAIN && errno != EINTR) {
     Close(AgentEnd::kClosed);
     return false;
   }
-  if (n > 0) session_.ConsumeOutput(static_cast<size_t>(n));
-  if (session_.output().empty()) return true;
+  if (n > 0) session_->ConsumeOutput(static_cast<size_t>(n));
+  if (session_->output().empty()) return true;
   // A device that does not take its acknowledgements is not read: what it is owed stays bounded.
   Poll(UV_WRITABLE);
   return false;
@@ -106,7 +117,7 @@ bool Agent::SendOutput() {
 
 void Agent::Flush() {
   if (closing_ || !SendOutput() || paused) return;
-  if (events_ != UV_READABLE && !session_.WantsPause()) {
+  if (events_ != UV_READABLE && !session_->WantsPause()) {
     last_seen_us_ = MonotonicUs();
     Poll(UV_READABLE);
   }
@@ -115,40 +126,41 @@ void Agent::Flush() {
 void Agent::Resume() {
   if (closing_) return;
   last_seen_us_ = MonotonicUs();
-  Poll(session_.output().empty() ? UV_READABLE : UV_WRITABLE);
+  Poll(session_->output().empty() ? UV_READABLE : UV_WRITABLE);
 }
 
-void Agent::CheckKeepAlive(int64_t now_us) {
-  const int64_t keep_alive_us = int64_t{session_.keep_alive_s()} * 1'500'000;
-  if (keep_alive_us > 0 && events_ != 0 && now_us - last_seen_us_ > keep_alive_us) {
+void Agent::OnTime(int64_t now_us) {
+  const int64_t limit_us = session_->silence_limit_us();
+  if (limit_us > 0 && events_ != 0 && now_us - last_seen_us_ > limit_us) {
     Close(AgentEnd::kKeepAlive);
+    return;
   }
+  session_->OnTime(now_us);
+  if (!session_->output().empty()) Flush();
 }
 
 void Agent::Close(AgentEnd end) {
   if (closing_) return;
   closing_ = true;
+  session_->SayGoodbye(end);
+  // Best effort: a device that does not read does not hear it.
+  const std::string_view last = session_->output();
+  if (!last.empty()) (void)!send(fd_, last.data(), last.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   host_->OnClosed(this, end);
+  if (buffered_ > 0) host_->OnBuffered(-static_cast<int64_t>(buffered_));
   const int fd = fd_;
   uv_close(reinterpret_cast<uv_handle_t*>(&poll_),
            [](uv_handle_t* handle) { delete static_cast<Agent*>(handle->data); });
   close(fd);
 }
 
-mqtt::ConnectCode Agent::OnConnect(const mqtt::Connect&) {
-  if (!host_->OnConnect(this, device_id_)) return mqtt::ConnectCode::kServerUnavailable;
-  connected_ = true;
-  return mqtt::ConnectCode::kAccepted;
+bool Agent::OnConnect() {
+  connected_ = host_->OnConnect(this, device_id_);
+  return connected_;
 }
 
-void Agent::OnPublish(const mqtt::Publish& publish) {
-  const uint32_t copies = host_->OnRecord(this, publish);
-  if (publish.qos == 0) return;
-  if (copies == 0) {
-    session_.AcknowledgeSlot(publish.slot);
-  } else {
-    session_.ExpectAcknowledgements(publish.slot, static_cast<uint16_t>(copies));
-  }
-}
+bool Agent::MaySubscribe(std::string_view filter) { return host_->MaySubscribe(this, filter); }
+
+RecordAnswer Agent::OnRecord(const IncomingRecord& record) { return host_->OnRecord(this, record); }
 
 }  // namespace seganet

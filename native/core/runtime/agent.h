@@ -5,25 +5,22 @@
 #include <uv.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/clock.h"
-#include "core/protocol/mqtt/server_session.h"
+#include "core/plan/permissions.h"
+#include "core/plan/plan.h"
+#include "core/runtime/agent_session.h"
+#include "core/runtime/receipt_rows.h"
 
 namespace seganet {
 
 class Agent;
 struct Device;
-
-enum class AgentEnd {
-  kClosed,     // by the device, or the network
-  kProtocol,   // Agent::close_reason() tells
-  kKeepAlive,  // silent for 1.5 times its keep-alive [MQTT-3.1.2-24]
-  kTakenOver,  // a new connection with the same client id [MQTT-3.1.4-2]
-  kStopped,    // the listener or the engine ends
-};
 
 // The worker, as its agents see it.
 class AgentHost {
@@ -32,26 +29,38 @@ class AgentHost {
 
   // Asked before each read. False: the agent is to stop polling until Agent::Resume.
   virtual bool MayRead(Agent* agent) = 0;
-  // Scratch memory for reads, shared by all agents of the worker.
-  virtual std::span<uint8_t> read_buffer() = 0;
+  // Scratch memory for the agent's next read, shared by all of the worker.
+  virtual std::span<uint8_t> read_buffer(const Agent& agent) = 0;
   virtual void OnRead(size_t bytes) = 0;
+  // It holds so many bytes more, or fewer, of packets that have not come in full. False: that is
+  // too much.
+  virtual bool OnBuffered(int64_t more) = 0;
   // The device may have more to read, which has to wait for the next turn of the loop.
   virtual void OnTurnUsedUp() = 0;
   // The device is accepted; false = no room for it.
   virtual bool OnConnect(Agent* agent, std::string_view device) = 0;
-  // Returns how many acknowledgements of the record the host will bring (Agent::Acknowledge).
-  virtual uint32_t OnRecord(Agent* agent, const mqtt::Publish& publish) = 0;
+  virtual RecordAnswer OnRecord(Agent* agent, const IncomingRecord& record) = 0;
+  virtual bool MaySubscribe(Agent* agent, std::string_view filter) = 0;
+  virtual void OnListening(Agent* agent) = 0;
+  virtual void OnCommandAnswer(Agent* agent, uint64_t id, bool taken) = 0;
   // The last call about this agent, which is deleted afterwards.
   virtual void OnClosed(Agent* agent, AgentEnd end) = 0;
 };
 
 // Thread safety: owned by one worker. Deletes itself when its handle is closed.
-class Agent : private mqtt::Handler {
+class Agent final : public ReceiptHolder, private AgentSessionOwner {
  public:
-  Agent(AgentHost* host, uv_loop_t* loop, const mqtt::Limits& limits, int fd, uint32_t stage,
-        std::string device_id);
+  Agent(AgentHost* host, uv_loop_t* loop, int fd, uint32_t stage, std::string device_id,
+        std::string address);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
+
+  // What sessions are made for.
+  AgentSessionOwner* owner() { return this; }
+
+  // REQUIRES: before Start.
+  void SetSession(std::unique_ptr<AgentSession> session) { session_ = std::move(session); }
+  AgentSession& session() { return *session_; }
 
   // Works on what the acceptor has read, then reads on by itself. May end in OnClosed.
   void Start(std::string_view bytes);
@@ -59,55 +68,68 @@ class Agent : private mqtt::Handler {
   // Reads again after MayRead said no.
   void Resume();
 
-  // A copy of the record in `slot` is safe. The PUBACK leaves with the next Flush.
-  void Acknowledge(uint64_t slot) { session_.AcknowledgeSlot(slot); }
-
+  // ReceiptHolder
+  void Acknowledge(uint64_t slot) override { session_->Acknowledge(slot); }
   // Sends what waits to be sent.
-  void Flush();
+  void Flush() override;
 
   // Ends the connection.
   void Close(AgentEnd end);
 
-  // Closes it when the device has been silent for too long.
-  void CheckKeepAlive(int64_t now_us);
+  // To be called some times a second. Closes it when the device has been silent for too long.
+  void OnTime(int64_t now_us);
 
   const std::string& device_id() const { return device_id_; }
+  const std::string& address() const { return address_; }
   uint32_t stage() const { return stage_; }
+  bool listening() const { return connected_ && session_->listening(); }
+  int64_t last_seen_us() const { return last_seen_us_; }
   CloseReason close_reason() const { return close_reason_; }
   bool connected() const { return connected_; }
   bool closing() const { return closing_; }
 
   Device* device = nullptr;  // set by the host in OnConnect
-  // Kept by the host, 0 = none: the class that the device is registered with; that of the latest
-  // record of this connection; that among whose agents it waits to be read.
+  // Kept by the host: how its source treats devices, and what it allows this one (null =
+  // everything).
+  const SourceSettings* source = nullptr;
+  std::unique_ptr<const DevicePermissions> permissions;
+  // The same, 0 = none: the class that the device is registered with; that of the latest record of
+  // this connection; that among whose agents it waits to be read, kPausedByRate for its rate.
   uint8_t registered_class = 0;
   uint8_t latest_class = 0;
   uint8_t paused = 0;
-  uint32_t row = 0;  // in the host's table of agents
-  uint32_t life = 0;
-  bool dirty = false;  // kept by the host: has to be flushed
+  static constexpr uint8_t kPausedByRate = UINT8_MAX;
+  int64_t paused_until_us = 0;
 
  private:
-  ~Agent() override = default;
+  ~Agent() = default;
 
-  // mqtt::Handler
-  mqtt::ConnectCode OnConnect(const mqtt::Connect& connect) override;
-  void OnPublish(const mqtt::Publish& publish) override;
+  // AgentSessionOwner
+  bool OnConnect() override;
+  RecordAnswer OnRecord(const IncomingRecord& record) override;
+  bool MaySubscribe(std::string_view filter) override;
+  void OnListening() override { host_->OnListening(this); }
+  void OnCommandAnswer(uint64_t id, bool taken) override {
+    host_->OnCommandAnswer(this, id, taken);
+  }
 
   void Poll(int events);
   void OnReadable();
   bool Feed(std::span<const uint8_t> bytes);
   bool SendOutput();
+  bool CountBuffered();
 
   AgentHost* const host_;
   const int fd_;
   const uint32_t stage_;
   const std::string device_id_;
-  mqtt::ServerSession session_;
+  const std::string address_;
+  std::unique_ptr<AgentSession> session_;
   uv_poll_t poll_;
   int64_t last_seen_us_;
   CloseReason close_reason_ = CloseReason::kNone;
-  int events_ = 0;  // what is polled for
+  int events_ = 0;       // what is polled for
+  size_t buffered_ = 0;  // as the host knows it
   bool connected_ = false;
   bool closing_ = false;
 };

@@ -29,7 +29,7 @@ bool DeviceTable::EvictOne() {
     next_bucket_ = (next_bucket_ + 1) % devices_.bucket_count();
     for (auto it = devices_.begin(next_bucket_); it != devices_.end(next_bucket_); ++it) {
       Device* device = it->second.get();
-      if (device->agent != nullptr) continue;
+      if (device->agent != nullptr || device->observing) continue;
       ++seen;
       if (oldest == nullptr || device->last_seen_us < oldest->last_seen_us) oldest = device;
     }
@@ -60,7 +60,8 @@ void DeviceTable::Disconnected(Device* device) {
 
 void DeviceTable::Sweep(int64_t now_us) {
   for (auto& [id, device] : devices_) {
-    if (device->agent == nullptr && now_us - device->last_seen_us > kPushedUs) {
+    if (device->agent == nullptr && !device->observing &&
+        now_us - device->last_seen_us > kPushedUs) {
       Uncount(device.get());
     }
   }

@@ -10,6 +10,9 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/runtime/rate_meter.h"
+#include "core/runtime/token_bucket.h"
+
 namespace seganet {
 
 class Agent;
@@ -20,6 +23,17 @@ struct Device {
   int64_t last_seen_us = 0;
   Agent* agent = nullptr;  // its open connection
   bool counted = false;    // in the engine's number of devices
+  // Known over datagrams: it observes its commands. Such a row is not forgotten.
+  bool observing = false;
+  // What the register shows: of its latest connection or record.
+  uint8_t latest_class = 0;
+  uint32_t stage = 0;
+  uint64_t records = 0;
+  uint64_t bytes = 0;  // of payloads
+  RateMeter meter;
+  std::string address;
+  // Against SourceSettings::rate, over connections.
+  TokenBucket bucket;
 };
 
 // Thread safety: owned by one worker.
@@ -48,6 +62,16 @@ class DeviceTable {
   void Disconnected(Device* device);
 
   size_t size() const { return devices_.size(); }
+  // nullptr when it is not known.
+  Device* Find(std::string_view id) const {
+    const auto it = devices_.find(id);
+    return it == devices_.end() ? nullptr : it->second.get();
+  }
+  // Calls see(const Device&) for each.
+  template <typename See>
+  void ForEach(See&& see) const {
+    for (const auto& [id, device] : devices_) see(*device);
+  }
 
  private:
   struct Hash {

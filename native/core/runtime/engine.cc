@@ -1,8 +1,11 @@
 #include "core/runtime/engine.h"
 
+#include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "core/base/cpu.h"
 #include "core/base/jenkins.h"
@@ -16,7 +19,9 @@ constexpr int64_t kMiB = 1024 * 1024;
 }  // namespace
 
 Engine::Engine(Doorbell* bell)
-    : bell_(bell), plan_(std::make_shared<Plan>(std::vector<StageSpec>(), 0, nullptr, nullptr)) {}
+    : bell_(bell),
+      plan_(std::make_shared<Plan>(std::vector<StageSpec>(), 0, nullptr, nullptr)),
+      logins_(bell) {}
 
 Engine::~Engine() { Close(); }
 
@@ -35,8 +40,19 @@ Status Engine::Start(const EngineOptions& options) {
   selection_ = SelectionOf(options);
   store_.SetOptions({options.epoch, limits_.ttl_us});
   closed_ = false;
-  const WorkerShared shared{&budget_,      bell_,      &devices_,
-                            &connections_, &throttle_, [this] { ResumeWorkers(); }};
+  const WorkerShared shared{&budget_,
+                            bell_,
+                            &devices_,
+                            &connections_,
+                            &throttle_,
+                            [this] { ResumeWorkers(); },
+                            [this](const std::vector<Completion>& all) { Complete(all); },
+                            &events_,
+                            &commands_,
+                            &unfinished_};
+  const int64_t quarter = int64_t{options.memory_mib} * kMiB / 4;
+  unfinished_.SetLimit(quarter);
+  commands_.SetMostBytes(static_cast<size_t>(quarter));
   WorkerOptions worker_options;
   worker_options.max_packet_bytes = options.max_packet_bytes;
   // Devices come and go under new ids; the rows of those that left keep their sequence numbers for
@@ -60,10 +76,11 @@ Status Engine::Start(const EngineOptions& options) {
   acceptor_options.max_connections = options.max_devices;
   // One thread for the sweep, and the one that has the least to do.
   acceptor_options.on_sweep = [this] { Sweep(); };
-  acceptor_ = std::make_unique<Acceptor>(acceptor_options, &connections_, [this](Handoff handoff) {
-    const uint32_t owner = WorkerOf(handoff.device);
-    workers_[owner]->Adopt(std::move(handoff));
-  });
+  acceptor_ = std::make_unique<Acceptor>(acceptor_options, &connections_, &logins_,
+                                         [this](Handoff handoff) {
+                                           const uint32_t owner = WorkerOf(handoff.device);
+                                           workers_[owner]->Adopt(std::move(handoff));
+                                         });
   Status status = acceptor_->Start("seganet-accept", LoopThread::kUnpinned);
   if (!status.ok()) Close();
   return status;
@@ -89,8 +106,7 @@ Status Engine::ApplyPlan(std::vector<StageSpec> stages) {
   return {};
 }
 
-Status Engine::Listen(uint32_t stage, const std::string& host, uint16_t port,
-                      int64_t connect_timeout_us, uint16_t* bound_port) {
+Status Engine::Listen(uint32_t stage, const ListenSpec& spec, uint16_t* bound_port) {
   if (closed_) return Status::Closed("the engine is closed");
   const Stage* source = plan_->Find(stage);
   if (source == nullptr || source->spec.kind != StageKind::kSource) {
@@ -99,11 +115,47 @@ Status Engine::Listen(uint32_t stage, const std::string& host, uint16_t port,
   if (std::find(listening_.begin(), listening_.end(), stage) != listening_.end()) {
     return Status::InvalidArgument("stage " + std::to_string(stage) + " listens already");
   }
+  std::unique_ptr<Greeter> greeter = MakeGreeter(source->spec.source);
+  if (greeter == nullptr) {
+    return Status::InvalidArgument("the devices of stage " + std::to_string(stage) +
+                                   " do not connect");
+  }
   int fd = -1;
-  if (Status status = OpenListener(host, port, &fd, bound_port); !status.ok()) return status;
-  acceptor_->Listen(stage, fd, connect_timeout_us);
+  *bound_port = 0;
+  if (spec.transport == Transport::kTcp) {
+    Status status = OpenListener(spec.host, spec.port, &fd, bound_port);
+    if (!status.ok()) return status;
+  }
+  acceptor_->Listen(stage, fd, spec, std::move(greeter));
   listening_.push_back(stage);
   return {};
+}
+
+Status Engine::OpenStream(uint32_t stage, const StreamPeer& peer, int* fd) {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) {
+    return Status::System("no socket pair for the connection", errno);
+  }
+  for (int end : pair) {
+    fcntl(end, F_SETFL, fcntl(end, F_GETFL) | O_NONBLOCK);
+    fcntl(end, F_SETFD, FD_CLOEXEC);
+  }
+  if (!acceptor_->Adopt(stage, pair[1], peer)) {
+    close(pair[0]);
+    close(pair[1]);
+    return Status::System("stage " + std::to_string(stage) + " does not listen", ENOTCONN);
+  }
+  *fd = pair[0];
+  return {};
+}
+
+std::vector<LoginRequest> Engine::TakeLogins() {
+  bell_->Answer();
+  return logins_.Take();
+}
+
+bool Engine::AnswerLogin(uint64_t id, std::optional<std::string> device) {
+  return acceptor_->AnswerLogin(id, std::move(device));
 }
 
 void Engine::Unlisten(uint32_t stage) {
@@ -228,13 +280,15 @@ std::shared_ptr<Lanes> Engine::LanesOf(uint32_t number) {
 }
 
 void Engine::OnDone(const Batch& batch, bool delivered) {
-  if (batch.ticket != 0) {
-    {
-      const std::lock_guard<std::mutex> lock(completions_mutex_);
-      completions_.push_back({batch.ticket, delivered});
-    }
-    bell_->Ring();
+  if (batch.ticket != 0) Complete({{batch.ticket, delivered}});
+}
+
+void Engine::Complete(const std::vector<Completion>& completions) {
+  {
+    const std::lock_guard<std::mutex> lock(completions_mutex_);
+    completions_.insert(completions_.end(), completions.begin(), completions.end());
   }
+  bell_->Ring();
 }
 
 void Engine::Return(size_t worker, std::vector<Receipt> receipts) {

@@ -18,7 +18,10 @@
 #include "core/queue/budget.h"
 #include "core/queue/lanes.h"
 #include "core/runtime/acceptor.h"
+#include "core/runtime/command_desk.h"
+#include "core/runtime/device_events.h"
 #include "core/runtime/engine_options.h"
+#include "core/runtime/memory_share.h"
 #include "core/runtime/store_desk.h"
 #include "core/runtime/worker.h"
 
@@ -31,11 +34,6 @@ struct WorkerInfo {
   int tid;
   int cpu;             // -1 = not pinned
   std::string reason;  // why not
-};
-
-struct Completion {
-  uint32_t ticket;
-  bool ok;
 };
 
 // Thread safety: all members from the thread that made the engine, but where a comment says
@@ -54,14 +52,33 @@ class Engine : private ReceiptDesk {
   Status ApplyPlan(std::vector<StageSpec> stages);
 
   // Opens the listener of a source stage of the plan; the port that it got goes to `*bound_port`.
-  Status Listen(uint32_t stage, const std::string& host, uint16_t port, int64_t connect_timeout_us,
-                uint16_t* bound_port);
+  Status Listen(uint32_t stage, const ListenSpec& spec, uint16_t* bound_port);
 
   // Closes it and its devices' connections; returns when that is done.
   void Unlisten(uint32_t stage);
 
+  // A socket whose other end the acceptor serves like a device's connection to source stage
+  // `stage`. Any thread. The descriptor is the caller's.
+  Status OpenStream(uint32_t stage, const StreamPeer& peer, int* fd);
+
+  // Logins that wait for an answer, each once.
+  std::vector<LoginRequest> TakeLogins();
+  // False: nobody waits under this id any more. `device` = the id that it is let in as; nothing
+  // refuses it.
+  bool AnswerLogin(uint64_t id, std::optional<std::string> device);
+
   // Puts a record into a stage. `assign_seq`: the device's next number replaces record.seq.
   PushResult Push(uint32_t stage, const Record& record, bool assign_seq);
+
+  // Sends a command to a device; its ticket comes back in TakeCommandResults. `deadline_us` is set
+  // here. kFull: too many are on their way.
+  PushResult Command(seganet::Command command, int64_t timeout_us);
+  std::vector<CommandResult> TakeCommandResults() { return commands_.Take(); }
+
+  std::vector<DeviceEvent> TakeEvents() { return events_.Take(); }
+
+  // The first `limit` devices by id of those behind `after`. Waits for the workers.
+  std::vector<AgentInfo> Agents(const std::string& after, size_t limit);
 
   // What a priority stage of the plan answers; `current` when there is no such stage.
   uint8_t ClassOf(uint32_t stage, std::string_view device, std::string_view topic,
@@ -111,6 +128,7 @@ class Engine : private ReceiptDesk {
 
  private:
   void OnDone(const Batch& batch, bool delivered);
+  void Complete(const std::vector<Completion>& completions);
   void OnRoom();
   void Sweep();
   void ResumeWorkers();
@@ -123,6 +141,9 @@ class Engine : private ReceiptDesk {
 
   Budget budget_{0};
   LatencyByClass latency_;
+  DeviceEvents events_{bell_};
+  CommandDesk commands_{bell_};
+  MemoryShare unfinished_;
   std::atomic<int64_t> devices_{0};
   std::atomic<int64_t> connections_{0};
   Throttle throttle_{&budget_};
@@ -130,6 +151,7 @@ class Engine : private ReceiptDesk {
   std::shared_ptr<const Plan> plan_;
   std::vector<uint32_t> listening_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  LoginDesk logins_;
   std::unique_ptr<Acceptor> acceptor_;
   size_t next_ring_ = 0;  // TakeMessages begins with another worker each time
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
-#include <map>
 #include <utility>
 
 #include "core/record/frame.h"
+#include "core/runtime/mqtt_agent_session.h"
 
 namespace seganet {
 namespace {
@@ -25,13 +25,22 @@ uv_handle_t* Handle(auto* handle) { return reinterpret_cast<uv_handle_t*>(handle
 Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
     : options_(options),
       shared_(shared),
-      limits_{.max_packet_bytes = options.max_packet_bytes},
+      mqtt_limits_{.max_packet_bytes = options.max_packet_bytes},
       inbound_(options.ring_bytes),
       messages_(options.ring_bytes),
       devices_(options.max_devices, shared.devices),
       pipeline_(PipelineContext{options.index, shared.budget, &counters_, &messages_,
                                 shared.message_bell, shared.devices, options.linger_us}),
-      read_buffer_(kReadBufferBytes) {}
+      presence_(static_cast<uint32_t>(options.index), shared.events, &counters_,
+                [this](Device* device, std::string_view topic, std::string_view payload) {
+                  Emit(device, topic, payload);
+                }),
+      commands_(shared.commands),
+      read_buffer_(kReadBufferBytes),
+      tickets_(shared.complete) {
+  receipt_rows_.Enroll(&tickets_);
+  commands_.Add(this);
+}
 
 Worker::~Worker() { Stop(); }
 
@@ -61,8 +70,11 @@ void Worker::OnStop() {
   pipeline_.Flush(0, SealReason::kFlush);
   // Devices whose records are safe learn it before their connection ends.
   ServeReceipts();
+  // Their records would be dropped, and nobody asks for events any more.
+  presence_.Mute();
   const std::vector<Agent*> agents(agents_.begin(), agents_.end());
   for (Agent* agent : agents) agent->Close(AgentEnd::kStopped);
+  commands_.AllGone();
   uv_close(Handle(&deadline_timer_), nullptr);
   uv_close(Handle(&sweep_timer_), nullptr);
   uv_close(Handle(&before_poll_), nullptr);
@@ -72,9 +84,11 @@ void Worker::Adopt(Handoff handoff) {
   const int fd = handoff.fd;
   auto task = [this, handoff = std::move(handoff)] {
     now_ = Now::Read();
-    auto* agent = new Agent(this, loop(), limits_, handoff.fd, handoff.stage, handoff.device);
+    auto* agent =
+        new Agent(this, loop(), handoff.fd, handoff.stage, handoff.device, handoff.address);
+    agent->SetSession(std::make_unique<MqttAgentSession>(agent->owner(), mqtt_limits_));
     agents_.insert(agent);
-    Enroll(agent);
+    receipt_rows_.Enroll(agent);
     Register(agent);
     OnRead(handoff.bytes.size());
     agent->Start(handoff.bytes);
@@ -89,15 +103,9 @@ void Worker::SetPlan(std::shared_ptr<const Plan> plan) {
   Call([this, &plan] {
     // Stage ids of records that push() took are those of the old plan.
     DrainWhatIsThere();
-    // Kept for the comparison: that which stays the same need not be looked up for every device.
-    std::map<uint32_t, std::shared_ptr<const DeviceClasses>> before;
-    for (const Agent* agent : agents_) {
-      before.try_emplace(agent->stage(), pipeline_.plan().DevicesOf(agent->stage()));
-    }
+    const std::shared_ptr<const Plan> before = pipeline_.shared_plan();
     pipeline_.SetPlan(std::move(plan));
-    for (Agent* agent : agents_) {
-      if (before[agent->stage()] != pipeline_.plan().DevicesOf(agent->stage())) Register(agent);
-    }
+    RegisterAll(*before);
   });
 }
 
@@ -175,10 +183,14 @@ void Worker::DrainRing(size_t most) {
   now_ = Now::Read();
   for (size_t i = 0; i < most; ++i) {
     const std::string_view frame = inbound_.Front();
-    if (frame.data() == nullptr) return;
+    if (frame.data() == nullptr) {
+      tickets_.Flush();
+      return;
+    }
     RunPushed(frame);
     inbound_.Pop();
   }
+  tickets_.Flush();
   Wake();
 }
 
@@ -190,21 +202,42 @@ void Worker::RunPushed(std::string_view frame) {
   counters_.Add(Counter::kRecordsPushed);
   // One that has its number already was received before, and returns from a message wire.
   if (record.flags & kFlagAssignSeq) counters_.Add(Counter::kRecordsReceived);
-  if (!record.device.empty() && !IdentifyPushed(&record)) {
+  if (!record.device.empty() && !IdentifyPushed(FrameStage(frame.data()), &record)) {
     counters_.Add(Drop::kTooManyDevices, record.record_class);
+    if (AsksForSafety(FrameStage(frame.data()), record)) tickets_.Fail(record.ticket);
     return;
   }
   record.arrived_us = now_.mono_us;
   if (record.ts_ms == 0) record.ts_ms = now_.wall_ms;
-  pipeline_.Run(FrameStage(frame.data()), record);
+  const uint32_t stage = FrameStage(frame.data());
+  const uint32_t ticket = AsksForSafety(stage, record) ? std::exchange(record.ticket, 0) : 0;
+  if (ticket == 0) {
+    pipeline_.Run(stage, record);
+    return;
+  }
+  const bool waits = !options_.acknowledge_at_once;
+  const uint64_t slot = tickets_.Open(ticket);
+  if (waits) record.receipt = tickets_.ReceiptFor(slot);
+  const Passage passage = pipeline_.Run(stage, record);
+  tickets_.Expect(slot, waits ? passage.copies : 0);
+}
+
+// A ticket of an uplink stage goes with the record, and comes back when the cloud has it.
+bool Worker::AsksForSafety(uint32_t id, const Record& record) const {
+  if (record.ticket == 0) return false;
+  const Stage* stage = pipeline_.plan().Find(id);
+  return stage == nullptr || stage->spec.kind != StageKind::kUplink;
 }
 
 // Counts the device as present and numbers the record; false when there is no room for the device.
-bool Worker::IdentifyPushed(Record* record) {
+bool Worker::IdentifyPushed(uint32_t stage, Record* record) {
   Device* device = devices_.Get(record->device, now_.mono_us);
   if (device == nullptr) return false;
   devices_.Count(device, now_.mono_us);
-  if (record->flags & kFlagAssignSeq) record->seq = device->next_seq++;
+  if (record->flags & kFlagAssignSeq) {
+    record->seq = device->next_seq++;
+    CountRecord(device, stage, *record);
+  }
   record->flags &= static_cast<uint8_t>(~kFlagAssignSeq);
   return true;
 }
@@ -227,22 +260,9 @@ void Worker::ServeReceipts() {
     const std::lock_guard<std::mutex> lock(receipts_mutex_);
     served_receipts_.swap(receipts_);
   }
-  for (const Receipt& receipt : served_receipts_) {
-    const AgentRow& row = rows_[receipt.agent];
-    if (row.agent == nullptr || row.life != receipt.life) continue;  // the device has left
-    row.agent->Acknowledge(receipt.slot);
-    if (!row.agent->dirty) {
-      row.agent->dirty = true;
-      dirty_.push_back(row.agent);
-    }
-  }
+  // Closed agents live until the loop's turn ends.
+  receipt_rows_.Serve(served_receipts_);
   served_receipts_.clear();
-  // Closed agents live until the loop's turn ends, so a pointer stays good while this runs.
-  for (Agent* agent : dirty_) {
-    agent->dirty = false;
-    agent->Flush();
-  }
-  dirty_.clear();
 }
 
 // Interrupt moderation: a wake-up costs the kernel several times what a record costs us, so a
@@ -260,7 +280,7 @@ void Worker::Moderate() {
 }
 
 void Worker::ArmTimer() {
-  const int64_t deadline = pipeline_.NextDeadline();
+  const int64_t deadline = std::min(pipeline_.NextDeadline(), rate_pauses_.Next());
   if (deadline >= armed_us_) return;
   armed_us_ = deadline;
   const int64_t wait_us = std::max<int64_t>(0, deadline - MonotonicUs());
@@ -271,14 +291,17 @@ void Worker::ArmTimer() {
 
 void Worker::OnTime() {
   armed_us_ = kNever;
-  pipeline_.OnTime(MonotonicUs());
+  const int64_t now = MonotonicUs();
+  pipeline_.OnTime(now);
+  ResumeRated(now);
 }
 
 void Worker::Sweep() {
   const int64_t now = MonotonicUs();
   const std::vector<Agent*> agents(agents_.begin(), agents_.end());
-  for (Agent* agent : agents) agent->CheckKeepAlive(now);
+  for (Agent* agent : agents) agent->OnTime(now);
   devices_.Sweep(now);
+  commands_.Expire(now);
   // Nobody is left to do it when what made a class full has gone before the class was marked
   // (Throttle).
   if (shared_.throttle->Relax()) shared_.resume();

@@ -9,18 +9,30 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
 #include "core/base/clock.h"
 #include "core/base/counters.h"
 #include "core/plan/pipeline.h"
+#include "core/protocol/mqtt/server_session.h"
 #include "core/queue/byte_ring.h"
 #include "core/queue/throttle.h"
 #include "core/runtime/acceptor.h"
 #include "core/runtime/agent.h"
+#include "core/runtime/command_desk.h"
+#include "core/runtime/command_table.h"
+#include "core/runtime/device_events.h"
 #include "core/runtime/device_table.h"
 #include "core/runtime/loop_thread.h"
+#include "core/runtime/memory_share.h"
+#include "core/runtime/presence.h"
+#include "core/runtime/pushed_tickets.h"
+#include "core/runtime/rate_pauses.h"
+#include "core/runtime/receipt_rows.h"
+#include "core/runtime/registry.h"
 
 namespace seganet {
 
@@ -42,11 +54,16 @@ struct WorkerShared {
   std::atomic<int64_t>* connections;
   Throttle* throttle;
   std::function<void()> resume;  // reads all devices again whose class may go on, on all workers
+  // Tickets of pushed records that are safe.
+  std::function<void(const std::vector<Completion>&)> complete;
+  DeviceEvents* events;
+  CommandDesk* commands;
+  MemoryShare* unfinished;  // of packets that have not come in full
 };
 
 // Thread safety: Push, TakeMessages from the engine's thread; Adopt, SetPlan, Flush, CloseStage,
-// StopReading and Resume from any.
-class Worker : public LoopThread, private AgentHost {
+// StopReading, Resume, Start of a command and Agents from any.
+class Worker : public LoopThread, private AgentHost, private CommandCarrier {
  public:
   Worker(const WorkerOptions& options, const WorkerShared& shared);
   ~Worker() override;
@@ -68,6 +85,12 @@ class Worker : public LoopThread, private AgentHost {
   // Records of devices of this worker are safe. Any thread, also after the end.
   void ReturnReceipts(std::vector<Receipt> receipts);
 
+  // REQUIRES: WorkerShared::commands opened it.
+  void StartCommand(Command command);
+
+  // ListAgents of this worker's devices.
+  std::vector<AgentInfo> Agents(const std::string& after, size_t limit);
+
   // Puts a record into the ring to this worker; false when it is full.
   bool Push(uint32_t stage, const Record& record, bool assign_seq);
 
@@ -87,55 +110,63 @@ class Worker : public LoopThread, private AgentHost {
 
   // AgentHost
   bool MayRead(Agent* agent) override;
-  std::span<uint8_t> read_buffer() override;
+  std::span<uint8_t> read_buffer(const Agent& agent) override;
   void OnRead(size_t bytes) override;
+  bool OnBuffered(int64_t more) override;
   void OnTurnUsedUp() override { unread_ = true; }
   bool OnConnect(Agent* agent, std::string_view device) override;
-  uint32_t OnRecord(Agent* agent, const mqtt::Publish& publish) override;
+  RecordAnswer OnRecord(Agent* agent, const IncomingRecord& incoming) override;
+  bool MaySubscribe(Agent* agent, std::string_view filter) override;
+  void OnListening(Agent* agent) override;
+  void OnCommandAnswer(Agent* agent, uint64_t id, bool taken) override;
   void OnClosed(Agent* agent, AgentEnd end) override;
 
-  // A row of the table by which receipts find their agent. A row is used again under a new life.
-  struct AgentRow {
-    Agent* agent = nullptr;
-    uint32_t life = 0;
-  };
+  // CommandCarrier, for the agents
+  CommandStart SendCommand(uint64_t id, const Command& command) override;
 
   void ServePushes();
   void ServeReceipts();
-  void Enroll(Agent* agent);
   bool MessagesHigh();
   void DrainRing(size_t most);
   void DrainWhatIsThere();
   void RunPushed(std::string_view frame);
-  bool IdentifyPushed(Record* record);
+  bool IdentifyPushed(uint32_t stage, Record* record);
+  bool AsksForSafety(uint32_t stage, const Record& record) const;
   void Sweep();
   void OnTime();
   void ArmTimer();
   void Moderate();
   void ResumeAgents();
   bool AllMustPause();
+  bool WaitsForToken(Agent* agent);
+  void ResumeRated(int64_t now_us);
   void Register(Agent* agent);
+  void RegisterAll(const Plan& before);
+  void Emit(Device* device, std::string_view topic, std::string_view payload);
+  void CountRecord(Device* device, uint32_t stage, const Record& record);
 
   const WorkerOptions options_;
   const WorkerShared shared_;
-  const mqtt::Limits limits_;
+  const mqtt::Limits mqtt_limits_;
   CounterBlock counters_;
   CloseReasonCounters close_reasons_;
   ByteRing inbound_;
   ByteRing messages_;
   DeviceTable devices_;
   Pipeline pipeline_;
+  Presence presence_;
+  CommandTable commands_;
 
   std::vector<uint8_t> read_buffer_;
+  ReceiptRows receipt_rows_;
+  PushedTickets tickets_;
   std::unordered_set<Agent*> agents_;
-  std::vector<AgentRow> rows_;  // by Agent::row
-  std::vector<uint32_t> free_rows_;
   std::array<std::vector<Agent*>, kClasses + 1> paused_;  // by Agent::paused
+  RatePauses rate_pauses_;
   bool reading_ = true;
   std::mutex receipts_mutex_;
-  std::vector<Receipt> receipts_;         // that came back
-  std::vector<Receipt> served_receipts_;  // at hand; kept for its memory
-  std::vector<Agent*> dirty_;
+  std::vector<Receipt> receipts_;                // that came back
+  std::vector<Receipt> served_receipts_;         // at hand; kept for its memory
   std::atomic<bool> waits_for_messages_{false};  // read by TakeMessages
   Now now_;                                      // of the read or wake-up at hand
   uv_timer_t deadline_timer_;

@@ -1,5 +1,7 @@
 // Worker: its agents, which of them may be read, and what they bring.
 
+#include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "core/runtime/worker.h"
@@ -8,6 +10,29 @@ namespace seganet {
 namespace {
 
 constexpr size_t kMessageReadBytes = 4096;
+// What one read may bring of a device with a rate, a token: the smallest records have about so
+// many bytes, so that one read brings few more than a bucket has tokens for.
+constexpr size_t kReadBytesAToken = 8;
+constexpr size_t kLeastReadBytes = 64;
+
+TokenRate RateOf(const Agent& agent) { return {agent.source->rate, agent.source->burst}; }
+
+DeviceEnd EndOf(AgentEnd end) {
+  switch (end) {
+    case AgentEnd::kProtocol:
+    case AgentEnd::kTooMuch:
+      return DeviceEnd::kProtocol;
+    case AgentEnd::kKeepAlive:
+      return DeviceEnd::kKeepAlive;
+    case AgentEnd::kTakenOver:
+      return DeviceEnd::kTakenOver;
+    case AgentEnd::kStopped:
+      return DeviceEnd::kStopped;
+    case AgentEnd::kClosed:
+      break;
+  }
+  return DeviceEnd::kClosed;
+}
 
 }  // namespace
 
@@ -17,6 +42,7 @@ bool Worker::AllMustPause() { return !reading_ || MessagesHigh(); }
 // What a device sends next is likely to be of the class of what it sent last. Of one that sent
 // nothing yet the best is supposed: it may be an alarm.
 bool Worker::MayRead(Agent* agent) {
+  if (WaitsForToken(agent)) return false;
   uint8_t c = agent->latest_class;
   if (c == 0) c = agent->registered_class;
   if (c == 0) c = kCritical;
@@ -32,11 +58,38 @@ bool Worker::MayRead(Agent* agent) {
   return false;
 }
 
-std::span<uint8_t> Worker::read_buffer() {
+std::span<uint8_t> Worker::read_buffer(const Agent& agent) {
+  size_t bytes = read_buffer_.size();
   // Small packets grow many times as messages. Where those are all that becomes of a record, one
   // read must not make more of them than half a ring holds, because the packets are acknowledged.
-  return pipeline_.message_only() ? std::span(read_buffer_).first(kMessageReadBytes)
-                                  : std::span(read_buffer_);
+  if (pipeline_.message_only()) bytes = kMessageReadBytes;
+  if (const TokenRate rate = RateOf(agent); rate.limited()) {
+    const size_t tokens = rate.burst != 0 ? rate.burst : rate.per_s;
+    bytes = std::min(bytes, std::max(kLeastReadBytes, tokens * kReadBytesAToken));
+  }
+  return std::span(read_buffer_).first(bytes);
+}
+
+// A device over its rate is not read until it has a token again: TCP tells it to wait.
+bool Worker::WaitsForToken(Agent* agent) {
+  const TokenRate rate = RateOf(*agent);
+  if (!rate.limited() || agent->device == nullptr) return false;
+  const int64_t now = MonotonicUs();
+  const int64_t wait_us = agent->device->bucket.WaitUs(rate, now);
+  if (wait_us <= 0) return false;
+  if (agent->paused == 0) {
+    counters_.Add(Counter::kThrottled);
+    agent->paused = Agent::kPausedByRate;
+    agent->paused_until_us = now + wait_us;
+    rate_pauses_.Add(agent, agent->paused_until_us);
+  }
+  return true;
+}
+
+void Worker::ResumeRated(int64_t now_us) {
+  const std::vector<Agent*> over = rate_pauses_.Take(now_us);
+  for (Agent* agent : over) agent->paused = 0;
+  for (Agent* agent : over) agent->Resume();
 }
 
 void Worker::ResumeAgents() {
@@ -57,6 +110,8 @@ void Worker::OnRead(size_t bytes) {
   counters_.Add(Counter::kBytesReceived, bytes);
 }
 
+bool Worker::OnBuffered(int64_t more) { return shared_.unfinished->Add(more) || more < 0; }
+
 bool Worker::OnConnect(Agent* agent, std::string_view id) {
   Device* device = devices_.Get(id, now_.mono_us);
   if (device == nullptr) {
@@ -69,62 +124,126 @@ bool Worker::OnConnect(Agent* agent, std::string_view id) {
   }
   device->agent = agent;
   agent->device = device;
+  device->stage = agent->stage();
+  device->address = agent->address();
   devices_.Count(device, now_.mono_us);
   counters_.Add(Counter::kDevicesConnected);
+  presence_.Connected(device, *agent->source);
   return true;
 }
 
-uint32_t Worker::OnRecord(Agent* agent, const mqtt::Publish& publish) {
+RecordAnswer Worker::OnRecord(Agent* agent, const IncomingRecord& incoming) {
+  if (agent->permissions && !agent->permissions->MayPublish(incoming.topic)) {
+    counters_.Add(Counter::kNotAllowed);
+    return {.verdict = RecordAnswer::Verdict::kNotAllowed};
+  }
   Record record;
   record.device = agent->device->id;
-  record.topic = publish.topic;
-  record.payload = {reinterpret_cast<const char*>(publish.payload.data()), publish.payload.size()};
-  if (agent->registered_class != 0) record.record_class = agent->registered_class;
-  record.flags =
-      static_cast<uint8_t>((publish.qos > 0 ? kFlagQos1 : 0) | (publish.retain ? kFlagRetain : 0));
+  record.topic = incoming.topic;
+  record.payload = incoming.payload;
+  if (incoming.record_class != 0) {
+    record.record_class = incoming.record_class;
+  } else if (agent->registered_class != 0) {
+    record.record_class = agent->registered_class;
+  }
+  record.flags = incoming.flags;
   record.seq = agent->device->next_seq++;
   record.ts_ms = now_.wall_ms;
   record.arrived_us = now_.mono_us;
   agent->device->last_seen_us = now_.mono_us;
+  agent->device->bucket.Pay(RateOf(*agent), now_.mono_us);
   counters_.Add(Counter::kRecordsReceived);
-  if (!options_.acknowledge_at_once && publish.qos > 0) {
-    record.receipt = {agent->row, agent->life, publish.slot};
-  }
+  const bool waits = !options_.acknowledge_at_once && incoming.slot != 0;
+  if (waits) record.receipt = agent->ReceiptFor(incoming.slot);
   const Passage passage = pipeline_.Run(agent->stage(), record);
   agent->latest_class = passage.record_class;
-  return record.receipt.slot == 0 ? 0 : passage.copies;
+  record.record_class = passage.record_class;
+  CountRecord(agent->device, agent->stage(), record);
+  return {.copies = waits ? passage.copies : 0};
 }
 
-// Looks the device up in the register of its source: once a connection, and when that changes.
+// For the register.
+void Worker::CountRecord(Device* device, uint32_t stage, const Record& record) {
+  device->stage = stage;
+  device->latest_class = record.record_class;
+  device->meter.Add(now_.mono_us);
+  ++device->records;
+  device->bytes += record.payload.size();
+}
+
+// A record that the gateway makes for a device, at its source.
+void Worker::Emit(Device* device, std::string_view topic, std::string_view payload) {
+  const Now now = Now::Read();
+  Record record;
+  record.device = device->id;
+  record.topic = topic;
+  record.payload = payload;
+  record.flags = kFlagQos1;
+  const auto devices = pipeline_.plan().DevicesOf(device->stage);
+  const uint8_t registered = devices == nullptr ? 0 : devices->Of(device->id);
+  if (registered != 0) record.record_class = registered;
+  record.seq = device->next_seq++;
+  record.ts_ms = now.wall_ms;
+  record.arrived_us = now.mono_us;
+  counters_.Add(Counter::kRecordsReceived);
+  pipeline_.Run(device->stage, record);
+}
+
+// Looks the device up in the registers of its source: once a connection, and when those change.
 void Worker::Register(Agent* agent) {
-  const auto devices = pipeline_.plan().DevicesOf(agent->stage());
+  const Plan& plan = pipeline_.plan();
+  const auto devices = plan.DevicesOf(agent->stage());
   agent->registered_class = devices == nullptr ? 0 : devices->Of(agent->device_id());
+  agent->source = &plan.SettingsOf(agent->stage());
+  agent->permissions = DevicePermissions::Of(agent->source->permissions, agent->device_id());
 }
 
-void Worker::Enroll(Agent* agent) {
-  if (free_rows_.empty()) {
-    free_rows_.push_back(static_cast<uint32_t>(rows_.size()));
-    rows_.emplace_back();
+// What stays the same need not be looked up for every device.
+void Worker::RegisterAll(const Plan& before) {
+  const Plan& plan = pipeline_.plan();
+  std::unordered_map<uint32_t, bool> changed;  // by stage
+  for (Agent* agent : agents_) {
+    const uint32_t stage = agent->stage();
+    const auto [it, is_new] = changed.try_emplace(stage);
+    if (is_new) {
+      it->second = before.DevicesOf(stage) != plan.DevicesOf(stage) ||
+                   before.SettingsOf(stage).permissions != plan.SettingsOf(stage).permissions;
+    }
+    if (it->second) {
+      Register(agent);
+    } else {
+      agent->source = &plan.SettingsOf(stage);
+    }
   }
-  agent->row = free_rows_.back();
-  free_rows_.pop_back();
-  AgentRow& row = rows_[agent->row];
-  agent->life = ++row.life;
-  row.agent = agent;
 }
+
+bool Worker::MaySubscribe(Agent* agent, std::string_view filter) {
+  if (!agent->permissions || agent->permissions->MaySubscribe(filter)) return true;
+  counters_.Add(Counter::kNotAllowed);
+  return false;
+}
+
+void Worker::OnListening(Agent* agent) { presence_.Listening(*agent->device); }
 
 void Worker::OnClosed(Agent* agent, AgentEnd end) {
   agents_.erase(agent);
-  rows_[agent->row].agent = nullptr;
-  free_rows_.push_back(agent->row);
-  if (agent->paused != 0) std::erase(paused_[agent->paused], agent);
-  if (agent->device != nullptr && agent->device->agent == agent) {
-    devices_.Disconnected(agent->device);
+  receipt_rows_.Leave(agent);
+  if (agent->paused == Agent::kPausedByRate) {
+    rate_pauses_.Remove(agent, agent->paused_until_us);
+  } else if (agent->paused != 0) {
+    std::erase(paused_[agent->paused], agent);
+  }
+  Device* const device = agent->device;
+  const bool kept = agent->session().Finish(end);
+  if (device != nullptr && device->agent == agent) {
+    if (!kept) commands_.Gone(device->id);
+    devices_.Disconnected(device);
+    presence_.Disconnected(device, *agent->source, EndOf(end));
   }
   shared_.connections->fetch_sub(1, std::memory_order_relaxed);
   counters_.Add(Counter::kConnectionsClosed);
   if (end == AgentEnd::kKeepAlive) counters_.Add(Counter::kKeepAliveTimeouts);
-  if (end == AgentEnd::kProtocol) {
+  if (end == AgentEnd::kProtocol || end == AgentEnd::kTooMuch) {
     counters_.Add(Counter::kProtocolErrors);
     close_reasons_[static_cast<size_t>(agent->close_reason())].Add();
   }

@@ -9,11 +9,11 @@
 
 namespace seganet::mqtt {
 
-// The QoS 1 PUBLISH packets of one device that still owe it a PUBACK, in the order they arrived.
-// They may be acknowledged in any order; identifiers are released in the order of arrival
-// [MQTT-4.6.0-2], each as soon as all before it are done.
+// The PUBLISH packets of one device that it is still owed a PUBACK (QoS 1) or PUBREC (QoS 2) for,
+// in the order they arrived. They may be acknowledged in any order; identifiers are released in the
+// order of arrival [MQTT-4.6.0-2], [MQTT-4.6.0-3], each as soon as all before it are done.
 //
-// A slot is a count from 1 that never comes again, so a stale one is recognised. Four bytes are
+// A slot is a count from 1 that never comes again, so a stale one is recognised. Six bytes are
 // held for each waiting packet, in a ring that grows by doubling and is given back above
 // kKeptCapacity once it is empty.
 class AckQueue {
@@ -25,9 +25,9 @@ class AckQueue {
 
   // Returns the slot, 0 when kMaxPending are waiting. An identifier that is already waiting gets a
   // slot of its own: the sender counts on one PUBACK for each packet.
-  uint64_t Push(uint16_t packet_id) {
+  uint64_t Push(uint16_t packet_id, uint8_t qos = 1) {
     if (pending() == capacity_ && !Grow()) return 0;
-    ring_[tail_ & (capacity_ - 1)] = {packet_id, 1};
+    ring_[tail_ & (capacity_ - 1)] = {packet_id, 1, qos, 0};
     return tail_++;
   }
 
@@ -35,24 +35,33 @@ class AckQueue {
   // record that has to get safe. REQUIRES: waiting, n > 0.
   void Expect(uint64_t slot, uint16_t n) { ring_[slot & (capacity_ - 1)].missing = n; }
 
-  // Marks `slot` and calls release(packet_id) for each that may leave now. False when the slot is
-  // not waiting: never given out, or acknowledged before.
+  // What may leave.
+  struct Released {
+    uint16_t packet_id;
+    uint8_t qos;
+    uint8_t code;  // 0, or that of Refuse
+  };
+
+  // Marks `slot` and calls release(const Released&) for each that may leave now. False when the
+  // slot is not waiting: never given out, or acknowledged before.
   template <typename Release>
   bool Acknowledge(uint64_t slot, Release&& release) {
-    // A slot below head_ wraps around to a large distance.
-    if (slot - head_ >= tail_ - head_) return false;
-    Entry& entry = ring_[slot & (capacity_ - 1)];
-    if (entry.missing == 0) return false;
-    --entry.missing;
-    if (entry.missing > 0 || slot != head_) return true;
-    do {
-      release(ring_[head_ & (capacity_ - 1)].packet_id);
-      ++head_;
-    } while (head_ != tail_ && ring_[head_ & (capacity_ - 1)].missing == 0);
-    if (head_ == tail_ && capacity_ > kKeptCapacity) {
-      ring_.reset();
-      capacity_ = 0;
-    }
+    Entry* const entry = Waiting(slot);
+    if (entry == nullptr) return false;
+    --entry->missing;
+    if (entry->missing > 0 || slot != head_) return true;
+    ReleaseHead(release);
+    return true;
+  }
+
+  // The same with all that is missing, and with the code that is to be sent.
+  template <typename Release>
+  bool Refuse(uint64_t slot, uint8_t code, Release&& release) {
+    Entry* const entry = Waiting(slot);
+    if (entry == nullptr) return false;
+    entry->missing = 0;
+    entry->code = code;
+    if (slot == head_) ReleaseHead(release);
     return true;
   }
 
@@ -63,8 +72,30 @@ class AckQueue {
   struct Entry {
     uint16_t packet_id;
     uint16_t missing;  // acknowledgements
+    uint8_t qos;
+    uint8_t code;
   };
   static constexpr size_t kFirstCapacity = 16;
+
+  Entry* Waiting(uint64_t slot) {
+    // A slot below head_ wraps around to a large distance.
+    if (slot - head_ >= tail_ - head_) return nullptr;
+    Entry* const entry = &ring_[slot & (capacity_ - 1)];
+    return entry->missing == 0 ? nullptr : entry;
+  }
+
+  template <typename Release>
+  void ReleaseHead(Release&& release) {
+    do {
+      const Entry& entry = ring_[head_ & (capacity_ - 1)];
+      release(Released{entry.packet_id, entry.qos, entry.code});
+      ++head_;
+    } while (head_ != tail_ && ring_[head_ & (capacity_ - 1)].missing == 0);
+    if (head_ == tail_ && capacity_ > kKeptCapacity) {
+      ring_.reset();
+      capacity_ = 0;
+    }
+  }
 
   bool Grow() {
     if (pending() >= kMaxPending) return false;

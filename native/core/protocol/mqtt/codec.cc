@@ -11,8 +11,7 @@ constexpr uint8_t kRequiredFlags = 0x02;  // of SUBSCRIBE, UNSUBSCRIBE and PUBRE
 
 CloseReason CheckPublishFlags(uint8_t flags) {
   const uint8_t qos = (flags >> 1) & 3;
-  if (qos == 3) return CloseReason::kQos3;  // [MQTT-3.3.1-4]
-  if (qos == 2) return CloseReason::kProtocolError;
+  if (qos == 3) return CloseReason::kQos3;                                 // [MQTT-3.3.1-4]
   if (qos == 0 && (flags & kDupFlag) != 0) return CloseReason::kBadFlags;  // [MQTT-3.3.1-2]
   return CloseReason::kNone;
 }
@@ -21,34 +20,88 @@ CloseReason OrBadFlags(bool good, CloseReason reason) {
   return good ? reason : CloseReason::kBadFlags;
 }
 
-// REQUIRES: id is not 0. Four bytes at a time into the string: PUBACK is on the hot path.
-void AppendWithId(std::string* out, uint8_t first, uint16_t id) {
-  const char packet[4] = {static_cast<char>(first), 2, static_cast<char>(id >> 8),
-                          static_cast<char>(id & 0xFF)};
-  out->append(packet, sizeof(packet));
+constexpr uint8_t kReservedOptions = 0xC0;  // of a subscription
+
+Fault BadFilter(CloseReason reason) {
+  if (reason != CloseReason::kBadTopic) return reason;
+  return {reason, reason::kTopicFilterInvalid};
 }
 
-CloseReason ParseFilters(std::span<const uint8_t> body, bool with_qos, size_t max_topic_levels,
-                         size_t max_filters, uint16_t* packet_id, std::vector<Filter>* filters) {
+// 5: 3.8.3.1, and 3.8.3 of 3.1.1.
+Fault ReadOptions(Reader* reader, bool five, Filter* filter) {
+  uint8_t options = 0;
+  if (!reader->U8(&options)) return CloseReason::kMalformed;
+  if (!five) {
+    // [MQTT-3.8.3-4] Reserved bits of the requested QoS are 0 and it is 0, 1 or 2.
+    filter->qos = options;
+    return options > 2 ? CloseReason::kMalformed : CloseReason::kNone;
+  }
+  filter->qos = options & 3;
+  filter->no_local = (options & 0x04) != 0;
+  filter->retain_as_published = (options & 0x08) != 0;
+  filter->retain_handling = (options >> 4) & 3;
+  if ((options & kReservedOptions) != 0) return CloseReason::kMalformed;  // 5: [MQTT-3.8.3-5]
+  if (filter->qos == 3 || filter->retain_handling == 3) return CloseReason::kProtocolError;
+  // 5: [MQTT-3.8.3-4] A shared subscription is never local.
+  const bool shared = filter->filter.starts_with(kSharedPrefix);
+  return filter->no_local && shared ? CloseReason::kProtocolError : CloseReason::kNone;
+}
+
+Fault ParseFilters(std::span<const uint8_t> body, uint8_t level, PropertyPlace place,
+                   size_t max_topic_levels, size_t max_filters, FilterPacket* packet) {
   Reader reader(body);
-  if (!reader.U16(packet_id)) return CloseReason::kMalformed;
-  if (*packet_id == 0) return CloseReason::kBadPacketId;  // [MQTT-2.3.1-1]
-  // [MQTT-3.8.3-3], [MQTT-3.10.3-2] At least one filter.
-  if (reader.empty()) return CloseReason::kMalformed;
+  const bool five = level == kLevel5;
+  if (!reader.U16(&packet->packet_id)) return CloseReason::kMalformed;
+  if (packet->packet_id == 0) return CloseReason::kBadPacketId;  // [MQTT-2.3.1-1]
+  if (five) {
+    Properties properties;
+    const Fault fault = ReadProperties(&reader, place, &properties);
+    if (fault) return fault;
+    packet->subscription_identifier =
+        properties.Number(Property::kSubscriptionIdentifier).value_or(0);
+  }
+  // [MQTT-3.8.3-3], [MQTT-3.10.3-2] At least one filter; 5: its absence is a Protocol Error.
+  if (reader.empty()) return {CloseReason::kMalformed, reason::kProtocolError};
   while (!reader.empty()) {
-    if (filters->size() == max_filters) return CloseReason::kTooLarge;
+    if (packet->filters.size() == max_filters) {
+      return {CloseReason::kTooLarge, reason::kQuotaExceeded};
+    }
     Filter item;
     if (!reader.Text(&item.filter)) return CloseReason::kMalformed;
-    if (with_qos) {
-      // [MQTT-3.8.3-4] Reserved bits of the requested QoS are 0 and it is 0, 1 or 2.
-      if (!reader.U8(&item.qos) || item.qos > 2) return CloseReason::kMalformed;
+    if (place == PropertyPlace::kSubscribe) {
+      const Fault fault = ReadOptions(&reader, five, &item);
+      if (fault) return fault;
     }
     const CloseReason reason = CheckTopicFilter(item.filter, max_topic_levels);
-    if (reason != CloseReason::kNone) return reason;
-    filters->push_back(item);
+    if (reason != CloseReason::kNone) return BadFilter(reason);
+    packet->filters.push_back(item);
   }
-  return CloseReason::kNone;
+  return {};
 }
+
+// 5: what follows the packet identifier of an answer, all of which may be left out (3.4.2.1).
+Fault ReadAnswer(Reader* reader, uint8_t level, AnswerPacket* packet) {
+  if (!reader->U16(&packet->packet_id)) return CloseReason::kMalformed;
+  if (packet->packet_id == 0) return CloseReason::kBadPacketId;
+  if (level == kLevel5 && !reader->empty()) {
+    reader->U8(&packet->code);
+    Properties properties;
+    if (!reader->empty()) {
+      const Fault fault = ReadProperties(reader, PropertyPlace::kAnswer, &properties);
+      if (fault) return fault;
+    }
+  }
+  return reader->empty() ? CloseReason::kNone : CloseReason::kMalformed;
+}
+
+bool OneOf(uint8_t code, std::string_view codes) {
+  return codes.find(static_cast<char>(code)) != std::string_view::npos;
+}
+
+// 5: table 3-4, and table 3-10 as far as a client may send them.
+constexpr std::string_view kPubackCodes("\x00\x10\x80\x83\x87\x90\x91\x97\x99", 9);
+constexpr std::string_view kDisconnectCodes(
+    "\x00\x04\x80\x81\x82\x83\x90\x93\x94\x95\x96\x97\x98\x99", 14);
 
 }  // namespace
 
@@ -72,6 +125,10 @@ HeaderStatus DecodeFixedHeader(std::span<const uint8_t> bytes, FixedHeader* head
   return HeaderStatus::kMalformed;
 }
 
+bool ShortestLength(const FixedHeader& header) {
+  return header.size == 2 || header.remaining >= (uint32_t{1} << (7 * (header.size - 2)));
+}
+
 CloseReason CheckFirstByte(uint8_t first, uint8_t protocol_level) {
   uint8_t flags = first & 0x0F;
   switch (static_cast<PacketType>(first >> 4)) {
@@ -88,21 +145,24 @@ CloseReason CheckFirstByte(uint8_t first, uint8_t protocol_level) {
     case PacketType::kPingreq:
     case PacketType::kDisconnect:                         // [MQTT-3.14.1-1]
       return OrBadFlags(flags == 0, CloseReason::kNone);  // [MQTT-2.2.2-2]
-    case PacketType::kPubrec:
+    case PacketType::kPubrec:  // answers to QoS 2, which no device is sent
     case PacketType::kPubcomp:
       return OrBadFlags(flags == 0, CloseReason::kProtocolError);
     case PacketType::kPubrel:  // [MQTT-3.6.1-1]
-      return OrBadFlags(flags == kRequiredFlags, CloseReason::kProtocolError);
+      return OrBadFlags(flags == kRequiredFlags, CloseReason::kNone);
     case PacketType::kSubscribe:    // [MQTT-3.8.1-1]
     case PacketType::kUnsubscribe:  // [MQTT-3.10.1-1]
       if (protocol_level == kLevel31) flags &= static_cast<uint8_t>(~kDupFlag);
       return OrBadFlags(flags == kRequiredFlags, CloseReason::kNone);
+    case PacketType::kAuth:  // 5: 4.12 Only after an authentication method, which is refused.
+      if (protocol_level != kLevel5) return CloseReason::kMalformed;
+      return OrBadFlags(flags == 0, CloseReason::kProtocolError);
   }
-  return CloseReason::kMalformed;  // 2.2.1: types 0 and 15 are forbidden
+  return CloseReason::kMalformed;  // 2.2.1: types 0 and (3.x) 15 are forbidden
 }
 
-CloseReason ParsePublish(uint8_t flags, std::span<const uint8_t> body, size_t max_topic_levels,
-                         Publish* publish) {
+Fault ParsePublish(uint8_t flags, std::span<const uint8_t> body, uint8_t protocol_level,
+                   size_t max_topic_levels, Publish* publish) {
   Reader reader(body);
   publish->qos = (flags >> 1) & 3;
   publish->retain = (flags & kRetainFlag) != 0;
@@ -112,59 +172,64 @@ CloseReason ParsePublish(uint8_t flags, std::span<const uint8_t> body, size_t ma
     if (!reader.U16(&publish->packet_id)) return CloseReason::kMalformed;
     if (publish->packet_id == 0) return CloseReason::kBadPacketId;  // [MQTT-2.3.1-1]
   }
-  publish->payload = reader.rest();
+  if (protocol_level == kLevel5) {
+    const Fault fault = ReadProperties(&reader, PropertyPlace::kPublish, &publish->properties);
+    if (fault) return fault;
+    publish->payload = reader.rest();
+    if (publish->topic.empty()) {
+      // 5: 3.3.2.1 No topic and no alias is a Protocol Error.
+      if (publish->properties.Number(Property::kTopicAlias)) return {};
+      return {CloseReason::kBadTopic, reason::kProtocolError};
+    }
+  } else {
+    publish->payload = reader.rest();
+  }
   return CheckTopicName(publish->topic, max_topic_levels);
 }
 
-CloseReason ParseSubscribe(std::span<const uint8_t> body, size_t max_topic_levels,
-                           size_t max_filters, uint16_t* packet_id, std::vector<Filter>* filters) {
-  return ParseFilters(body, true, max_topic_levels, max_filters, packet_id, filters);
+Fault ParseSubscribe(std::span<const uint8_t> body, uint8_t protocol_level, size_t max_topic_levels,
+                     size_t max_filters, FilterPacket* packet) {
+  return ParseFilters(body, protocol_level, PropertyPlace::kSubscribe, max_topic_levels,
+                      max_filters, packet);
 }
 
-CloseReason ParseUnsubscribe(std::span<const uint8_t> body, size_t max_topic_levels,
-                             size_t max_filters, uint16_t* packet_id,
-                             std::vector<Filter>* filters) {
-  return ParseFilters(body, false, max_topic_levels, max_filters, packet_id, filters);
+Fault ParseUnsubscribe(std::span<const uint8_t> body, uint8_t protocol_level,
+                       size_t max_topic_levels, size_t max_filters, FilterPacket* packet) {
+  return ParseFilters(body, protocol_level, PropertyPlace::kUnsubscribe, max_topic_levels,
+                      max_filters, packet);
 }
 
-CloseReason ParsePuback(std::span<const uint8_t> body, uint16_t* packet_id) {
+Fault ParsePuback(std::span<const uint8_t> body, uint8_t protocol_level, AnswerPacket* packet) {
   Reader reader(body);
-  if (!reader.U16(packet_id) || !reader.empty()) return CloseReason::kMalformed;
-  return *packet_id == 0 ? CloseReason::kBadPacketId : CloseReason::kNone;
+  const Fault fault = ReadAnswer(&reader, protocol_level, packet);
+  if (fault) return fault;
+  return OneOf(packet->code, kPubackCodes) ? CloseReason::kNone : CloseReason::kProtocolError;
 }
 
-void AppendConnack(std::string* out, ConnectCode code) {
-  const char packet[4] = {0x20, 2, 0, static_cast<char>(code)};
-  out->append(packet, sizeof(packet));
+Fault ParsePubrel(std::span<const uint8_t> body, uint8_t protocol_level, AnswerPacket* packet) {
+  Reader reader(body);
+  const Fault fault = ReadAnswer(&reader, protocol_level, packet);
+  if (fault) return fault;
+  // 5: table 3-6
+  const bool known = packet->code == 0 || packet->code == reason::kPacketIdNotFound;
+  return known ? CloseReason::kNone : CloseReason::kProtocolError;
 }
 
-std::string_view VersionRefusal(uint8_t level) {
-  static constexpr char kRefusal5[] = {0x20, 3, 0, static_cast<char>(0x84), 0};
-  static constexpr char kRefusal311[] = {0x20, 2, 0, 1};
-  if (level == kLevel5) return {kRefusal5, sizeof(kRefusal5)};
-  return {kRefusal311, sizeof(kRefusal311)};
-}
-
-void AppendPuback(std::string* out, uint16_t packet_id) { AppendWithId(out, 0x40, packet_id); }
-
-void AppendSuback(std::string* out, uint16_t packet_id, std::string_view return_codes) {
-  out->push_back(static_cast<char>(0x90));
-  size_t remaining = 2 + return_codes.size();
-  do {  // 2.2.3
-    const size_t low = remaining & 0x7F;
-    remaining >>= 7;
-    out->push_back(static_cast<char>(remaining != 0 ? low | 0x80 : low));
-  } while (remaining != 0);
-  out->push_back(static_cast<char>(packet_id >> 8));
-  out->push_back(static_cast<char>(packet_id & 0xFF));
-  out->append(return_codes);
-}
-
-void AppendUnsuback(std::string* out, uint16_t packet_id) { AppendWithId(out, 0xB0, packet_id); }
-
-void AppendPingresp(std::string* out) {
-  const char packet[2] = {static_cast<char>(0xD0), 0};
-  out->append(packet, sizeof(packet));
+Fault ParseDisconnect(std::span<const uint8_t> body, uint8_t protocol_level,
+                      DisconnectPacket* packet) {
+  Reader reader(body);
+  if (protocol_level != kLevel5) {
+    return reader.empty() ? CloseReason::kNone : CloseReason::kMalformed;
+  }
+  Properties properties;
+  if (reader.U8(&packet->code) && !reader.empty()) {
+    const Fault fault = ReadProperties(&reader, PropertyPlace::kDisconnect, &properties);
+    if (fault) return fault;
+  }
+  if (!reader.empty()) return CloseReason::kMalformed;
+  if (!OneOf(packet->code, kDisconnectCodes)) return CloseReason::kProtocolError;
+  packet->session_expiry_s = properties.Number(Property::kSessionExpiry);
+  return {};
 }
 
 }  // namespace seganet::mqtt

@@ -10,15 +10,18 @@
 #include <vector>
 
 #include "core/protocol/close_reason.h"
+#include "core/protocol/mqtt/properties.h"
+#include "core/protocol/mqtt/reason_code.h"
 #include "core/protocol/mqtt/topic.h"
 
-// MQTT 3.1.1 (OASIS, 29 October 2014) and 3.1 packets, the server's side. Clauses in brackets are
-// those of 3.1.1. All views point into the bytes that were parsed.
+// MQTT 5.0 (OASIS, 7 March 2019), 3.1.1 (29 October 2014) and 3.1 packets, the server's side.
+// Clauses in brackets are those of 3.1.1, or of 5.0 where they say so ("5: …"). All views point
+// into the bytes that were parsed.
 namespace seganet::mqtt {
 
 inline constexpr uint8_t kLevel31 = 3;   // "MQIsdp"
 inline constexpr uint8_t kLevel311 = 4;  // "MQTT"
-inline constexpr uint8_t kLevel5 = 5;    // known only to be refused in its own words
+inline constexpr uint8_t kLevel5 = 5;    // "MQTT"
 
 enum class PacketType : uint8_t {
   kConnect = 1,
@@ -35,8 +38,10 @@ enum class PacketType : uint8_t {
   kPingreq,
   kPingresp,
   kDisconnect,
+  kAuth,  // 5
 };
 
+// The owner's answer to a CONNECT, as 3.1.1 has it; MQTT 5 gets ReasonCodeOf() it.
 enum class ConnectCode : uint8_t {
   kAccepted = 0,
   kUnacceptableVersion = 1,
@@ -57,6 +62,7 @@ struct FixedHeader {
 struct Will {
   std::string_view topic;
   std::span<const uint8_t> payload;
+  Properties properties;  // 5
   uint8_t qos = 0;
   bool retain = false;
 };
@@ -68,28 +74,71 @@ struct Connect {
   std::optional<std::span<const uint8_t>> password;
   uint16_t keep_alive_s = 0;  // 0 = no keep-alive
   uint8_t protocol_level = 0;
-  bool clean_session = false;
+  bool clean_session = false;        // 5: Clean Start
+  Properties properties;             // 5
+  uint32_t session_expiry_s = 0;     // 5: as asked for
+  uint32_t maximum_packet = 0;       // 5: what the device takes, 0 = any
+  uint16_t receive_maximum = 65535;  // of the device
 };
 
 struct Publish {
   std::string_view topic;
   std::span<const uint8_t> payload;
+  Properties properties;   // 5
   uint64_t slot = 0;       // for ServerSession::AcknowledgeSlot; 0 with QoS 0
   uint16_t packet_id = 0;  // 0 with QoS 0
-  uint8_t qos = 0;         // 0 or 1
+  uint8_t qos = 0;
   bool retain = false;
   bool dup = false;
+
+  // MQTT 5, each looked for when it is asked for.
+  std::optional<std::string_view> UserProperty(std::string_view name) const {
+    return properties.UserProperty(name);
+  }
+  std::optional<std::string_view> content_type() const {
+    return properties.Text(Property::kContentType);
+  }
+  std::optional<uint32_t> message_expiry_s() const {
+    return properties.Number(Property::kMessageExpiry);
+  }
+  // The device says that the payload is UTF-8, and it is.
+  bool payload_utf8() const { return properties.Number(Property::kPayloadFormat) == 1; }
 };
 
 struct Filter {
   std::string_view filter;
   uint8_t qos = 0;  // requested; 0 in an UNSUBSCRIBE
+  // 5: 3.8.3.1. No effect: a device gets neither what it published nor retained messages.
+  bool no_local = false;
+  bool retain_as_published = false;
+  uint8_t retain_handling = 0;
+};
+
+// A SUBSCRIBE or UNSUBSCRIBE.
+struct FilterPacket {
+  uint16_t packet_id = 0;
+  uint32_t subscription_identifier = 0;  // 5; 0 = none
+  std::vector<Filter> filters;
+};
+
+// A PUBACK or PUBREL.
+struct AnswerPacket {
+  uint16_t packet_id = 0;
+  uint8_t code = 0;  // 5
+};
+
+struct DisconnectPacket {
+  uint8_t code = 0;                          // 5
+  std::optional<uint32_t> session_expiry_s;  // 5
 };
 
 enum class HeaderStatus : uint8_t { kOk, kNeedMore, kMalformed };
 
 // Reads type, flags and Remaining Length (2.2). kNeedMore when `bytes` ends inside of it.
 HeaderStatus DecodeFixedHeader(std::span<const uint8_t> bytes, FixedHeader* header);
+
+// Whether the Remaining Length was written in as few bytes as possible: 5 [MQTT-1.5.5-1].
+bool ShortestLength(const FixedHeader& header);
 
 // Whether a client may send a packet that begins with this byte once it is connected: its type and
 // flags [MQTT-2.2.2-1], [MQTT-2.2.2-2]. 3.1 lets DUP be set in SUBSCRIBE and UNSUBSCRIBE.
@@ -99,27 +148,20 @@ CloseReason CheckFirstByte(uint8_t first, uint8_t protocol_level);
 // `level` = 0 when `body` is too short to tell.
 CloseReason ParseProtocol(std::span<const uint8_t> body, uint8_t* level);
 
-// Bodies are what follows the fixed header. Each returns kNone or the reason to close; on a reason
-// the output may be partly filled.
-CloseReason ParseConnect(std::span<const uint8_t> body, size_t max_topic_levels, Connect* connect);
-// REQUIRES: CheckFirstByte accepted the packet.
-CloseReason ParsePublish(uint8_t flags, std::span<const uint8_t> body, size_t max_topic_levels,
-                         Publish* publish);
-CloseReason ParseSubscribe(std::span<const uint8_t> body, size_t max_topic_levels,
-                           size_t max_filters, uint16_t* packet_id, std::vector<Filter>* filters);
-CloseReason ParseUnsubscribe(std::span<const uint8_t> body, size_t max_topic_levels,
-                             size_t max_filters, uint16_t* packet_id, std::vector<Filter>* filters);
-CloseReason ParsePuback(std::span<const uint8_t> body, uint16_t* packet_id);
-
-// Session Present is always 0: no session outlives its connection [MQTT-3.2.2-3].
-void AppendConnack(std::string* out, ConnectCode code);
-// What a client of an unsupported level gets: CONNACK 0x01 [MQTT-3.1.2-2], and for MQTT 5 its own
-// CONNACK with reason 0x84, which a 3.1.1 CONNACK would be no valid answer to.
-std::string_view VersionRefusal(uint8_t level);
-void AppendPuback(std::string* out, uint16_t packet_id);
-void AppendSuback(std::string* out, uint16_t packet_id, std::string_view return_codes);
-void AppendUnsuback(std::string* out, uint16_t packet_id);
-void AppendPingresp(std::string* out);
+// Bodies are what follows the fixed header. Each returns no fault or why to close; with a fault the
+// output may be partly filled, but Connect::protocol_level is right where it is not 0.
+Fault ParseConnect(std::span<const uint8_t> body, size_t max_topic_levels, Connect* connect);
+// REQUIRES: CheckFirstByte accepted the packet. 5: a topic that is left to an alias stays empty.
+Fault ParsePublish(uint8_t flags, std::span<const uint8_t> body, uint8_t protocol_level,
+                   size_t max_topic_levels, Publish* publish);
+Fault ParseSubscribe(std::span<const uint8_t> body, uint8_t protocol_level, size_t max_topic_levels,
+                     size_t max_filters, FilterPacket* packet);
+Fault ParseUnsubscribe(std::span<const uint8_t> body, uint8_t protocol_level,
+                       size_t max_topic_levels, size_t max_filters, FilterPacket* packet);
+Fault ParsePuback(std::span<const uint8_t> body, uint8_t protocol_level, AnswerPacket* packet);
+Fault ParsePubrel(std::span<const uint8_t> body, uint8_t protocol_level, AnswerPacket* packet);
+Fault ParseDisconnect(std::span<const uint8_t> body, uint8_t protocol_level,
+                      DisconnectPacket* packet);
 
 }  // namespace seganet::mqtt
 

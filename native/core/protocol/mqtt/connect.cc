@@ -20,7 +20,8 @@ CloseReason ReadProtocol(Reader* reader, uint8_t* level) {
   if (!reader->Text(&name) || !reader->U8(&value)) return CloseReason::kMalformed;
   *level = value;
   if (name == "MQTT") {
-    return value == kLevel311 ? CloseReason::kNone : CloseReason::kUnsupportedVersion;
+    const bool served = value == kLevel311 || value == kLevel5;
+    return served ? CloseReason::kNone : CloseReason::kUnsupportedVersion;
   }
   if (name == "MQIsdp") {
     return value == kLevel31 ? CloseReason::kNone : CloseReason::kUnsupportedVersion;
@@ -28,7 +29,7 @@ CloseReason ReadProtocol(Reader* reader, uint8_t* level) {
   return CloseReason::kMalformed;  // [MQTT-3.1.2-1]
 }
 
-bool FlagsAgree(uint8_t flags) {
+bool FlagsAgree(uint8_t flags, uint8_t level) {
   if ((flags & kReserved) != 0) return false;  // [MQTT-3.1.2-3]
   if ((flags & kWill) == 0) {
     // [MQTT-3.1.2-11], [MQTT-3.1.2-13], [MQTT-3.1.2-15] No will, no will QoS and retain.
@@ -36,25 +37,56 @@ bool FlagsAgree(uint8_t flags) {
   } else if ((flags & kWillQos) == kWillQos) {
     return false;  // [MQTT-3.1.2-14]
   }
-  // [MQTT-3.1.2-22] No password without a user name.
+  // [MQTT-3.1.2-22] No password without a user name; 5 has them apart (3.1.2.9).
+  if (level == kLevel5) return true;
   return (flags & kPassword) == 0 || (flags & kUserName) != 0;
 }
 
-CloseReason ReadWill(Reader* reader, uint8_t flags, size_t max_topic_levels, Will* will) {
+Fault ReadWill(Reader* reader, uint8_t flags, uint8_t level, size_t max_topic_levels, Will* will) {
+  if (level == kLevel5) {
+    const Fault fault = ReadProperties(reader, PropertyPlace::kWill, &will->properties);
+    if (fault) return fault;
+  }
   // [MQTT-3.1.2-9] Topic and message are both there.
   if (!reader->Text(&will->topic) || !reader->Binary(&will->payload)) {
     return CloseReason::kMalformed;
   }
   will->qos = static_cast<uint8_t>((flags & kWillQos) >> 3);
   will->retain = (flags & kWillRetain) != 0;
-  return CheckTopicName(will->topic, max_topic_levels);  // [MQTT-3.1.3-10]
+  const CloseReason reason = CheckTopicName(will->topic, max_topic_levels);  // [MQTT-3.1.3-10]
+  if (reason != CloseReason::kNone) return reason;
+  const std::string_view payload(reinterpret_cast<const char*>(will->payload.data()),
+                                 will->payload.size());
+  if (will->properties.Number(Property::kPayloadFormat) == 1 && !ValidUtf8Payload(payload)) {
+    return {CloseReason::kBadUtf8, reason::kPayloadFormatInvalid};
+  }
+  return {};
+}
+
+// 5: 3.1.2.11. Topic aliases are not sent, and no response information exists, so that what a
+// device says of them has no effect; nor has its wish for problem information, as no reason strings
+// are sent.
+Fault ReadConnectProperties(Reader* reader, Connect* connect) {
+  Properties& all = connect->properties;
+  const Fault fault = ReadProperties(reader, PropertyPlace::kConnect, &all);
+  if (fault) return fault;
+  connect->session_expiry_s = all.Number(Property::kSessionExpiry).value_or(0);
+  connect->maximum_packet = all.Number(Property::kMaximumPacketSize).value_or(0);
+  connect->receive_maximum =
+      static_cast<uint16_t>(all.Number(Property::kReceiveMaximum).value_or(65535));
+  // 5: 3.1.2.11.10 Data without a method is a Protocol Error.
+  const bool method = all.Text(Property::kAuthenticationMethod).has_value();
+  if (!method && all.Text(Property::kAuthenticationData)) {
+    return {CloseReason::kBadProperty, reason::kProtocolError};
+  }
+  return {};
 }
 
 // 3.1 lets a client that set the flags leave the strings out: the Remaining Length wins. 3.1.1 does
 // not [MQTT-3.1.2-19], [MQTT-3.1.2-21].
 bool LeftOut(const Reader& reader, uint8_t level) { return level == kLevel31 && reader.empty(); }
 
-CloseReason ReadCredentials(Reader* reader, uint8_t flags, Connect* connect) {
+Fault ReadCredentials(Reader* reader, uint8_t flags, Connect* connect) {
   if ((flags & kUserName) != 0 && !LeftOut(*reader, connect->protocol_level)) {
     std::string_view user_name;
     if (!reader->Text(&user_name)) return CloseReason::kMalformed;
@@ -66,7 +98,7 @@ CloseReason ReadCredentials(Reader* reader, uint8_t flags, Connect* connect) {
     if (!reader->Binary(&password)) return CloseReason::kMalformed;
     connect->password = password;
   }
-  return CloseReason::kNone;
+  return {};
 }
 
 }  // namespace
@@ -76,28 +108,37 @@ CloseReason ParseProtocol(std::span<const uint8_t> body, uint8_t* level) {
   return ReadProtocol(&reader, level);
 }
 
-CloseReason ParseConnect(std::span<const uint8_t> body, size_t max_topic_levels, Connect* connect) {
+Fault ParseConnect(std::span<const uint8_t> body, size_t max_topic_levels, Connect* connect) {
   Reader reader(body);
   // The level comes first: what follows may be laid out differently in another version.
-  CloseReason reason = ReadProtocol(&reader, &connect->protocol_level);
+  const CloseReason reason = ReadProtocol(&reader, &connect->protocol_level);
   if (reason != CloseReason::kNone) return reason;
   uint8_t flags = 0;
   if (!reader.U8(&flags)) return CloseReason::kMalformed;
-  if (!FlagsAgree(flags)) return CloseReason::kBadFlags;
+  if (!FlagsAgree(flags, connect->protocol_level)) return CloseReason::kBadFlags;
   connect->clean_session = (flags & kCleanSession) != 0;
   if (!reader.U16(&connect->keep_alive_s)) return CloseReason::kMalformed;
+  Fault fault;
+  if (connect->protocol_level == kLevel5) {
+    fault = ReadConnectProperties(&reader, connect);
+    if (fault) return fault;
+  }
   // [MQTT-3.1.3-1] Client identifier, will topic, will message, user name, password. The 23
   // characters that 3.1 limits the identifier to are not enforced, like in other brokers.
   if (!reader.Text(&connect->client_id)) return CloseReason::kMalformed;  // [MQTT-3.1.3-3]
   if (!ValidUtf8(connect->client_id)) return CloseReason::kBadUtf8;       // [MQTT-3.1.3-4]
   if ((flags & kWill) != 0) {
-    reason = ReadWill(&reader, flags, max_topic_levels, &connect->will.emplace());
-    if (reason != CloseReason::kNone) return reason;
+    fault = ReadWill(&reader, flags, connect->protocol_level, max_topic_levels,
+                     &connect->will.emplace());
+    if (fault) return fault;
   }
-  reason = ReadCredentials(&reader, flags, connect);
-  if (reason != CloseReason::kNone) return reason;
+  fault = ReadCredentials(&reader, flags, connect);
+  if (fault) return fault;
   // [MQTT-3.1.2-18], [MQTT-3.1.2-20] Nothing that the flags did not announce.
-  return reader.empty() ? CloseReason::kNone : CloseReason::kMalformed;
+  if (!reader.empty()) return CloseReason::kMalformed;
+  // 5: 4.12 Enhanced authentication is not offered. Last, so that it is said of a good packet only.
+  const bool method = connect->properties.Text(Property::kAuthenticationMethod).has_value();
+  return method ? CloseReason::kAuthMethod : CloseReason::kNone;
 }
 
 }  // namespace seganet::mqtt

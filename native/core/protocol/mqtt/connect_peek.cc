@@ -1,6 +1,7 @@
 #include "core/protocol/mqtt/connect_peek.h"
 
 #include "core/protocol/mqtt/codec.h"
+#include "core/protocol/mqtt/encode.h"
 
 namespace seganet::mqtt {
 namespace {
@@ -20,10 +21,11 @@ Status StatusOf(CloseReason reason) {
   }
 }
 
-ConnectPeek Ended(CloseReason reason) {
+ConnectPeek Ended(const Fault& fault) {
   ConnectPeek peek;
-  peek.status = StatusOf(reason);
-  peek.reason = reason;
+  peek.status = StatusOf(fault.reason);
+  peek.reason = fault.reason;
+  peek.reason_code = fault.code;
   return peek;
 }
 
@@ -57,20 +59,21 @@ ConnectPeek PeekConnect(std::span<const uint8_t> bytes, size_t max_bytes) {
   Connect connect;
   // Levels are limited by the ServerSession, which knows the limit; the will's topic has at most
   // one for each byte and one more.
-  const CloseReason reason =
-      ParseConnect(arrived.first(header.remaining), kMaxStringBytes + 1, &connect);
-  ConnectPeek peek = Ended(reason);
+  Fault fault = ParseConnect(arrived.first(header.remaining), kMaxStringBytes + 1, &connect);
+  if (connect.protocol_level == kLevel5 && !ShortestLength(header)) fault = CloseReason::kMalformed;
+  ConnectPeek peek = Ended(fault);
   peek.protocol_level = connect.protocol_level;
-  if (reason == CloseReason::kNone) {
+  if (!fault) {
     peek.client_id = connect.client_id;
+    peek.user_name = connect.user_name;
+    peek.password = connect.password;
     peek.clean_session = connect.clean_session;
   }
   return peek;
 }
 
-std::string_view RefusalFor(const ConnectPeek& peek) {
-  if (peek.status != Status::kUnsupportedVersion) return {};
-  return VersionRefusal(peek.protocol_level);
+std::string RefusalFor(const ConnectPeek& peek) {
+  return ConnectRefusal(peek.protocol_level, {peek.reason, peek.reason_code});
 }
 
 }  // namespace seganet::mqtt

@@ -3,10 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "core/protocol/close_reason.h"
+#include "core/protocol/mqtt/encode.h"  // LoginRefusal: for a CONNECT that is right
 
 namespace seganet::mqtt {
 
@@ -18,14 +21,17 @@ struct ConnectPeek {
     kOk,                  // a whole, valid CONNECT is there; bytes after it do not matter
     kUnsupportedVersion,  // send RefusalFor() and close
     kNotConnect,          // close
-    kMalformed,           // close; `reason` says more
+    kMalformed,           // send RefusalFor() and close; `reason` says more
   };
   Status status = Status::kNeedMore;
   CloseReason reason = CloseReason::kNone;  // the counter, for the last three
   std::string_view client_id;  // kOk: points into `bytes`. Empty: the server makes one up, and the
                                // ServerSession refuses it where that is not allowed.
-  bool clean_session = false;  // kOk
-  uint8_t protocol_level = 0;  // kOk, kUnsupportedVersion
+  std::optional<std::string_view> user_name;         // kOk: into `bytes`
+  std::optional<std::span<const uint8_t>> password;  // kOk: into `bytes`
+  bool clean_session = false;                        // kOk
+  uint8_t protocol_level = 0;  // kOk, kUnsupportedVersion; kMalformed: 0 when it is not known
+  uint8_t reason_code = 0;     // what an MQTT 5 device is told
 };
 
 // REQUIRES: bytes begins with the connection's first byte. A CONNECT of over max_bytes in all is
@@ -34,7 +40,7 @@ struct ConnectPeek {
 ConnectPeek PeekConnect(std::span<const uint8_t> bytes, size_t max_bytes);
 
 // The packet to send before the socket is closed; empty when nothing may be sent [MQTT-3.1.4-1].
-std::string_view RefusalFor(const ConnectPeek& peek);
+std::string RefusalFor(const ConnectPeek& peek);
 
 }  // namespace seganet::mqtt
 

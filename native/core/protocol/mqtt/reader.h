@@ -28,6 +28,35 @@ class Reader {
     return true;
   }
 
+  bool U32(uint32_t* value) {
+    if (bytes_.size() < 4) return false;
+    *value = uint32_t{bytes_[0]} << 24 | uint32_t{bytes_[1]} << 16 | uint32_t{bytes_[2]} << 8 |
+             bytes_[3];
+    bytes_ = bytes_.subspan(4);
+    return true;
+  }
+
+  // 5: 1.5.5, at most four bytes and as few as possible [MQTT-1.5.5-1]; false when it is not.
+  bool Variable(uint32_t* value) {
+    uint32_t sum = 0;
+    for (size_t i = 0; i < 4 && i < bytes_.size(); ++i) {
+      sum |= uint32_t{bytes_[i] & 0x7FU} << (7 * i);
+      if ((bytes_[i] & 0x80) != 0) continue;
+      if (i > 0 && bytes_[i] == 0) return false;
+      *value = sum;
+      bytes_ = bytes_.subspan(i + 1);
+      return true;
+    }
+    return false;
+  }
+
+  bool Take(size_t size, std::span<const uint8_t>* value) {
+    if (bytes_.size() < size) return false;
+    *value = bytes_.first(size);
+    bytes_ = bytes_.subspan(size);
+    return true;
+  }
+
   // A field with a 16-bit length before it.
   bool Binary(std::span<const uint8_t>* value) {
     if (bytes_.size() < 2) return false;

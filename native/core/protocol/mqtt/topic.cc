@@ -60,6 +60,15 @@ Scan ScanText(std::string_view text) {
 
 bool ValidUtf8(std::string_view text) { return ScanText(text).utf8; }
 
+bool ValidUtf8Payload(std::string_view text) {
+  while (!text.empty()) {
+    const size_t size = Utf8Length(text);
+    if (size == 0) return false;
+    text.remove_prefix(size);
+  }
+  return true;
+}
+
 CloseReason CheckTopicName(std::string_view topic, size_t max_levels) {
   // [MQTT-4.7.3-1] At least one character. [MQTT-4.7.3-3] At most 65,535 bytes.
   if (topic.empty() || topic.size() > kMaxStringBytes) return CloseReason::kBadTopic;

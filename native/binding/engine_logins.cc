@@ -1,0 +1,95 @@
+// Engine: logins, and connections that end in JavaScript.
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "binding/args.h"
+#include "binding/device_stream.h"
+#include "binding/engine_wrap.h"
+#include "core/record/record.h"
+
+namespace seganet::binding {
+namespace {
+
+constexpr double kMaxLogin = 9007199254740991;  // Number.MAX_SAFE_INTEGER
+constexpr size_t kMaxAddressBytes = 256;
+
+Napi::Value Text(Napi::Env env, const std::optional<std::string>& text) {
+  return text ? Napi::String::New(env, *text) : env.Null();
+}
+
+bool Fail(Napi::Env env, const char* message) {
+  Napi::TypeError::New(env, message).ThrowAsJavaScriptException();
+  return false;
+}
+
+bool ReadDevice(Napi::Env env, Napi::Value value, std::string* device) {
+  if (!ReadString(env, value, "device", device)) return false;
+  return (!device->empty() && device->size() <= kMaxDeviceBytes) ||
+         Fail(env, "device must be 1 to 256 bytes");
+}
+
+bool ReadPeer(Napi::Env env, Napi::Value value, StreamPeer* peer) {
+  if (!value.IsObject()) return Fail(env, "peer must be an object");
+  const auto object = value.As<Napi::Object>();
+  if (!ReadString(env, object.Get("address"), "address", &peer->address)) return false;
+  if (peer->address.size() > kMaxAddressBytes) {
+    return Fail(env, "address must be at most 256 bytes");
+  }
+  const Napi::Value device = object.Get("device");
+  if (device.IsEmpty()) return false;
+  return device.IsUndefined() || ReadDevice(env, device, &peer->device);
+}
+
+}  // namespace
+
+Napi::Value EngineWrap::TakeLogins(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  Napi::Array logins = Napi::Array::New(env);
+  for (const LoginRequest& request : handle_->engine.TakeLogins()) {
+    Napi::Object login = Napi::Object::New(env);
+    login.Set("id", Napi::Number::New(env, static_cast<double>(request.id)));
+    login.Set("stage", Napi::Number::New(env, request.stage));
+    login.Set("clientId", Napi::String::New(env, request.client_id));
+    login.Set("user", Text(env, request.user));
+    login.Set("password", request.password ? Napi::Buffer<char>::Copy(env, request.password->data(),
+                                                                      request.password->size())
+                                           : env.Null());
+    login.Set("address", Napi::String::New(env, request.address));
+    logins.Set(logins.Length(), login);
+  }
+  return logins;
+}
+
+Napi::Value EngineWrap::AnswerLogin(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  double id = 0;
+  std::optional<std::string> device;
+  if (!ReadNumber(env, info[0], "id", 1, kMaxLogin, &id)) return env.Undefined();
+  if (!info[1].IsNull() && !ReadDevice(env, info[1], &device.emplace())) return env.Undefined();
+  return Napi::Boolean::New(
+      env, handle_->engine.AnswerLogin(static_cast<uint64_t>(id), std::move(device)));
+}
+
+Napi::Value OpenDeviceStream(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  uint32_t token = 0;
+  uint32_t stage = 0;
+  StreamPeer peer;
+  if (!ReadInt<uint32_t>(env, info[0], "token", 0, UINT32_MAX, &token) ||
+      !ReadInt<uint32_t>(env, info[1], "stage", 1, UINT32_MAX, &stage) ||
+      !ReadPeer(env, info[2], &peer)) {
+    return env.Undefined();
+  }
+  const auto handle = FindEngine(token);
+  int fd = -1;
+  const Status status = handle ? handle->engine.OpenStream(stage, peer, &fd)
+                               : Status::System("the engine is closed", ENOTCONN);
+  if (!status.ok()) {
+    Throw(env, status);
+    return env.Undefined();
+  }
+  return Napi::Number::New(env, fd);
+}
+
+}  // namespace seganet::binding

@@ -1,0 +1,108 @@
+#include "core/plan/permissions.h"
+
+#include <algorithm>
+
+#include "core/record/record.h"
+#include "core/record/rules.h"
+
+namespace seganet {
+namespace {
+
+constexpr std::string_view kPlaceholder = "{device}";
+
+std::string Replaced(std::string_view filter, std::string_view device) {
+  std::string text(filter);
+  for (size_t at = text.find(kPlaceholder); at != std::string::npos;
+       at = text.find(kPlaceholder, at + device.size())) {
+    text.replace(at, kPlaceholder.size(), device);
+  }
+  return text;
+}
+
+// The filters that the device has. An id such as "#" must not make a wildcard of the placeholder,
+// nor one with a slash other levels: such a device has no filter with its id in it.
+std::vector<std::string> FiltersOf(const std::vector<std::string>& filters,
+                                   std::string_view device) {
+  const bool plain = device.find_first_of("+#/") == std::string_view::npos;
+  std::vector<std::string> its;
+  for (const std::string& filter : filters) {
+    if (filter.find(kPlaceholder) == std::string::npos) {
+      its.push_back(filter);
+    } else if (plain) {
+      its.push_back(Replaced(filter, device));
+    }
+  }
+  return its;
+}
+
+std::string_view NextLevel(std::string_view* rest, bool* more) {
+  const size_t slash = rest->find('/');
+  const std::string_view level = rest->substr(0, slash);
+  *more = slash != std::string_view::npos;
+  *rest = *more ? rest->substr(slash + 1) : std::string_view();
+  return level;
+}
+
+}  // namespace
+
+Status ValidatePermissions(const std::vector<Permission>& rows) {
+  if (rows.size() > kMaxPermissions) {
+    return Status::InvalidArgument("more than " + std::to_string(kMaxPermissions) + " permissions");
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const std::string which = "permission " + std::to_string(i + 1);
+    if (rows[i].device.empty() || rows[i].device.size() > kMaxDeviceBytes) {
+      return Status::InvalidArgument(which + ": device must be 1 to 256 bytes");
+    }
+    for (const auto* filters : {&rows[i].publish, &rows[i].subscribe}) {
+      if (filters->size() > kMaxPermissionFilters) {
+        return Status::InvalidArgument(which + ": more than " +
+                                       std::to_string(kMaxPermissionFilters) + " filters");
+      }
+      for (const std::string& filter : *filters) {
+        if (!ValidTopicFilter(Replaced(filter, "d"))) {
+          return Status::InvalidArgument(which + ": '" + filter + "' is not an MQTT topic filter");
+        }
+      }
+    }
+  }
+  return {};
+}
+
+bool FilterCovers(std::string_view allowed, std::string_view filter) {
+  bool more_allowed = true;
+  bool more_filter = true;
+  while (more_allowed) {
+    const std::string_view may = NextLevel(&allowed, &more_allowed);
+    if (may == "#") return true;
+    if (!more_filter) return false;
+    const std::string_view wants = NextLevel(&filter, &more_filter);
+    if (wants == "#" || (may != "+" && may != wants)) return false;
+  }
+  return !more_filter;
+}
+
+std::unique_ptr<const DevicePermissions> DevicePermissions::Of(const std::vector<Permission>& rows,
+                                                               std::string_view device) {
+  if (rows.empty()) return nullptr;
+  auto its = std::make_unique<DevicePermissions>();
+  for (const Permission& row : rows) {
+    if (!GlobMatches(row.device, device)) continue;
+    its->publish_ = FiltersOf(row.publish, device);
+    its->subscribe_ = FiltersOf(row.subscribe, device);
+    break;
+  }
+  return its;
+}
+
+bool DevicePermissions::MayPublish(std::string_view topic) const {
+  return std::any_of(publish_.begin(), publish_.end(),
+                     [&](const std::string& filter) { return TopicMatches(filter, topic); });
+}
+
+bool DevicePermissions::MaySubscribe(std::string_view filter) const {
+  return std::any_of(subscribe_.begin(), subscribe_.end(),
+                     [&](const std::string& allowed) { return FilterCovers(allowed, filter); });
+}
+
+}  // namespace seganet

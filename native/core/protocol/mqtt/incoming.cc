@@ -1,0 +1,39 @@
+#include "core/protocol/mqtt/incoming.h"
+
+#include <algorithm>
+
+namespace seganet::mqtt {
+
+size_t Incoming::IndexOf(uint16_t packet_id) const {
+  const auto at = std::lower_bound(
+      all_.begin(), all_.end(), packet_id,
+      [](const Entry& entry, uint16_t wanted) { return entry.packet_id < wanted; });
+  return static_cast<size_t>(at - all_.begin());
+}
+
+Incoming::State Incoming::Find(uint16_t packet_id) const {
+  const size_t i = IndexOf(packet_id);
+  if (i == all_.size() || all_[i].packet_id != packet_id) return State::kUnknown;
+  return all_[i].state;
+}
+
+void Incoming::Add(uint16_t packet_id) {
+  const auto at = static_cast<std::ptrdiff_t>(IndexOf(packet_id));
+  all_.insert(all_.begin() + at, {packet_id, State::kWaiting});
+}
+
+void Incoming::SetReceived(uint16_t packet_id) {
+  all_[IndexOf(packet_id)].state = State::kReceived;
+}
+
+void Incoming::Remove(uint16_t packet_id) {
+  all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(IndexOf(packet_id)));
+  if (all_.empty()) std::vector<Entry>().swap(all_);
+}
+
+void Incoming::RemoveWaiting() {
+  std::erase_if(all_, [](const Entry& entry) { return entry.state == State::kWaiting; });
+  all_.shrink_to_fit();
+}
+
+}  // namespace seganet::mqtt

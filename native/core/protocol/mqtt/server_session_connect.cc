@@ -1,0 +1,132 @@
+// The beginning and the end of a connection: CONNECT, DISCONNECT, and what outlives both.
+#include <algorithm>
+
+#include "core/protocol/mqtt/encode.h"
+#include "core/protocol/mqtt/server_session.h"
+
+namespace seganet::mqtt {
+
+Fault ServerSession::OnConnectPacket(const FixedHeader& header, std::span<const uint8_t> body) {
+  Connect connect;
+  Fault fault = ParseConnect(body, limits_.max_topic_levels, &connect);
+  if (connect.protocol_level == kLevel5 && !ShortestLength(header)) fault = CloseReason::kMalformed;
+  if (fault) {
+    output_.append(ConnectRefusal(connect.protocol_level, fault));
+    return fault;
+  }
+  protocol_level_ = connect.protocol_level;
+  keep_alive_s_ = connect.keep_alive_s;
+  // 5: [MQTT-3.2.2-21] The server's own takes the place of the device's. 3.x has no way to say so.
+  const uint16_t most = limits_.server_keep_alive_s;
+  if (five() && most != 0 && (keep_alive_s_ == 0 || keep_alive_s_ > most)) keep_alive_s_ = most;
+
+  ConnectCode code = ConnectCode::kIdentifierRejected;
+  std::unique_ptr<KeptSession> kept;
+  if (MayConnect(connect)) code = handler_->OnConnect(connect, &kept);
+  if (code != ConnectCode::kAccepted) {
+    output_.append(LoginRefusal(protocol_level_, code));
+    return CloseReason::kRefused;  // [MQTT-3.2.2-5]
+  }
+  Accept(connect, std::move(kept));
+  return {};
+}
+
+// [MQTT-3.1.3-7], [MQTT-3.1.3-8] Without an identifier there can only be a clean session, and
+// in 3.1 not even that. 5: [MQTT-3.1.3-6] It gets one in any case, and has to be told
+// [MQTT-3.2.2-16].
+bool ServerSession::MayConnect(const Connect& connect) const {
+  if (!connect.client_id.empty()) return true;
+  if (five()) return !assigned_id_.empty();
+  return connect.clean_session && protocol_level_ != kLevel31;
+}
+
+void ServerSession::Accept(const Connect& connect, std::unique_ptr<KeptSession> kept) {
+  // [MQTT-3.1.2-6], 5: [MQTT-3.1.2-4] A clean session has nothing of an earlier one.
+  if (connect.clean_session) kept.reset();
+  const bool present = kept != nullptr;
+  if (present) state_ = std::move(*kept);
+  if (five()) {
+    state_.expiry_s = std::min(connect.session_expiry_s, limits_.session_expiry_max_s);
+    may_expire_later_ = connect.session_expiry_s != 0;
+    device_receive_maximum_ = connect.receive_maximum;
+    device_maximum_packet_ = connect.maximum_packet;
+    AppendConnack5(&output_, present, reason::kSuccess, ConnackProperties(connect));
+  } else {
+    state_.expiry_s = connect.clean_session ? 0 : limits_.session_expiry_max_s;
+    // [MQTT-3.2.2-2], [MQTT-3.2.2-3]; the bit is reserved in 3.1.
+    AppendConnack(&output_, present && protocol_level_ != kLevel31, ConnectCode::kAccepted);
+  }
+  if (connect.will) KeepWill(*connect.will);
+  connected_ = true;
+  state_.outgoing.Restart();
+  SendWaiting();  // [MQTT-4.4.0-1]
+  if (!state_.subscriptions.empty()) handler_->OnSubscribed();
+}
+
+// 5: 3.2.2.3. What is left out is the default: QoS 2, retained messages, wildcards and subscription
+// identifiers are available.
+std::string ServerSession::ConnackProperties(const Connect& connect) const {
+  std::string all;
+  if (state_.expiry_s != connect.session_expiry_s) {
+    AppendProperty(&all, Property::kSessionExpiry, state_.expiry_s);
+  }
+  AppendProperty(&all, Property::kReceiveMaximum, limits_.receive_maximum);
+  AppendProperty(&all, Property::kMaximumPacketSize,
+                 static_cast<uint32_t>(std::min<size_t>(limits_.max_packet_bytes, 0xFFFFFFFF)));
+  AppendProperty(&all, Property::kTopicAliasMaximum, limits_.topic_alias_maximum);
+  AppendProperty(&all, Property::kSharedSubscriptionAvailable, uint8_t{0});
+  if (connect.client_id.empty()) {
+    AppendProperty(&all, Property::kAssignedClientIdentifier, std::string_view(assigned_id_));
+  }
+  if (keep_alive_s_ != connect.keep_alive_s) {
+    AppendProperty(&all, Property::kServerKeepAlive, keep_alive_s_);
+  }
+  return all;
+}
+
+void ServerSession::KeepWill(const Will& will) {
+  will_ = std::make_unique<StoredWill>();
+  std::string& bytes = will_->bytes;
+  const std::string_view properties = will.properties.bytes();
+  bytes.reserve(will.topic.size() + properties.size() + will.payload.size());
+  bytes.append(will.topic).append(properties);
+  bytes.append(will.payload.begin(), will.payload.end());
+  const std::string_view all = bytes;
+  const auto* payload =
+      reinterpret_cast<const uint8_t*>(bytes.data()) + will.topic.size() + properties.size();
+  will_->view = {all.substr(0, will.topic.size()),
+                 {payload, will.payload.size()},
+                 CheckedProperties(all.substr(will.topic.size(), properties.size())),
+                 will.qos,
+                 will.retain};
+}
+
+uint32_t ServerSession::will_delay_s() const {
+  if (!will_) return 0;
+  const uint32_t delay = will_->view.properties.Number(Property::kWillDelay).value_or(0);
+  return std::min(delay, state_.expiry_s);
+}
+
+Fault ServerSession::OnDisconnectPacket(std::span<const uint8_t> body) {
+  DisconnectPacket packet;
+  const Fault fault = ParseDisconnect(body, protocol_level_, &packet);
+  if (fault) return fault;
+  if (packet.session_expiry_s) {
+    // 5: 3.14.2.2.2 A session that was to end with its connection cannot be kept after all.
+    if (*packet.session_expiry_s != 0 && !may_expire_later_) return CloseReason::kProtocolError;
+    state_.expiry_s = std::min(*packet.session_expiry_s, limits_.session_expiry_max_s);
+  }
+  if (packet.code == reason::kSuccess) will_.reset();  // [MQTT-3.14.4-3]
+  handler_->OnDisconnect();
+  return CloseReason::kDisconnected;
+}
+
+std::unique_ptr<KeptSession> ServerSession::Keep() {
+  Close(CloseReason::kDisconnected);
+  if (!connected_ || state_.expiry_s == 0) return nullptr;
+  connected_ = false;
+  state_.incoming.RemoveWaiting();
+  return std::make_unique<KeptSession>(std::move(state_));
+}
+
+}  // namespace seganet::mqtt

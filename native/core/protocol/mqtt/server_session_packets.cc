@@ -1,0 +1,159 @@
+// What a connected device sends.
+#include <algorithm>
+
+#include "core/protocol/mqtt/encode.h"
+#include "core/protocol/mqtt/server_session.h"
+
+namespace seganet::mqtt {
+namespace {
+
+constexpr char kSubscribeFailure = static_cast<char>(0x80);
+
+std::string_view Text(std::span<const uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+Fault ServerSession::OnPacket(const FixedHeader& header, std::span<const uint8_t> body) {
+  switch (header.type) {
+    case PacketType::kPublish:
+      return OnPublishPacket(header.flags, body);
+    case PacketType::kConnect:
+      return OnConnectPacket(header, body);
+    case PacketType::kPuback:
+      return OnPubackPacket(body);
+    case PacketType::kPubrel:
+      return OnPubrelPacket(body);
+    case PacketType::kSubscribe:
+      return OnSubscribePacket(body);
+    case PacketType::kUnsubscribe:
+      return OnUnsubscribePacket(body);
+    case PacketType::kPingreq:
+      if (!body.empty()) return CloseReason::kMalformed;  // 3.12
+      AppendPingresp(&output_);                           // [MQTT-3.12.4-1]
+      return {};
+    case PacketType::kDisconnect:
+      return OnDisconnectPacket(body);
+    default:
+      return CloseReason::kMalformed;  // CheckFirstByte refused all others
+  }
+}
+
+Fault ServerSession::OnPublishPacket(uint8_t flags, std::span<const uint8_t> body) {
+  Publish publish;
+  const Fault fault =
+      ParsePublish(flags, body, protocol_level_, limits_.max_topic_levels, &publish);
+  if (fault) return fault;
+  bool good_payload = true;
+  if (!publish.properties.empty()) {
+    const std::optional<uint32_t> alias = publish.properties.Number(Property::kTopicAlias);
+    if (alias) {
+      const Fault bad = aliases_.Resolve(*alias, limits_.topic_alias_maximum,
+                                         limits_.max_alias_bytes, &publish.topic);
+      if (bad) return bad;
+    }
+    good_payload = !publish.payload_utf8() || ValidUtf8Payload(Text(publish.payload));
+  }
+  if (publish.qos != 0) return OnPublishToAnswer(&publish, good_payload);
+  // 5: 3.3.2.3.2 Without an answer to put it in, only the end of the connection can say it.
+  if (!good_payload) return {CloseReason::kBadUtf8, reason::kPayloadFormatInvalid};
+  handler_->OnPublish(publish);
+  return {};
+}
+
+// QoS 1 and 2.
+Fault ServerSession::OnPublishToAnswer(Publish* publish, bool good_payload) {
+  if (publish->qos == 2) {
+    const Incoming::State state = state_.incoming.Find(publish->packet_id);
+    if (state == Incoming::State::kWaiting) return {};  // its PUBREC is to come
+    if (!TakeQuota()) return CloseReason::kReceiveMaximum;
+    if (state == Incoming::State::kReceived) {  // [MQTT-4.3.3-2] Reported before: not again.
+      AppendAnswer(&output_, PacketType::kPubrec, publish->packet_id, reason::kSuccess);
+      return {};
+    }
+    state_.incoming.Add(publish->packet_id);
+  } else if (!TakeQuota()) {
+    return CloseReason::kReceiveMaximum;
+  }
+  publish->slot = acks_.Push(publish->packet_id, publish->qos);
+  if (publish->slot == 0) return CloseReason::kTooManyUnacknowledged;
+  if (good_payload) {
+    handler_->OnPublish(*publish);
+  } else {
+    RefuseSlot(publish->slot, reason::kPayloadFormatInvalid);
+    handler_->OnBadPayload();
+  }
+  return {};
+}
+
+Fault ServerSession::OnPubrelPacket(std::span<const uint8_t> body) {
+  AnswerPacket packet;
+  const Fault fault = ParsePubrel(body, protocol_level_, &packet);
+  if (fault) return fault;
+  uint8_t code = reason::kSuccess;
+  switch (state_.incoming.Find(packet.packet_id)) {
+    case Incoming::State::kReceived:
+      state_.incoming.Remove(packet.packet_id);
+      GiveQuotaBack();
+      break;
+    case Incoming::State::kWaiting:  // [MQTT-4.3.3-1] Not before the PUBREC.
+      return CloseReason::kProtocolError;
+    case Incoming::State::kUnknown:  // released before, and the PUBCOMP was lost
+      if (five()) code = reason::kPacketIdNotFound;
+      break;
+  }
+  AppendAnswer(&output_, PacketType::kPubcomp, packet.packet_id, code);  // [MQTT-4.3.3-2]
+  return {};
+}
+
+Fault ServerSession::OnSubscribePacket(std::span<const uint8_t> body) {
+  FilterPacket packet;
+  const Fault fault = ParseSubscribe(body, protocol_level_, limits_.max_topic_levels,
+                                     limits_.max_filters_per_packet, &packet);
+  if (fault) return fault;
+  // Collected before they are appended: the handler may add PUBACKs to the output meanwhile.
+  std::string codes;
+  for (const Filter& filter : packet.filters) {
+    codes.push_back(SubscribeCode(filter, packet.subscription_identifier));
+  }
+  // [MQTT-3.8.4-2], [MQTT-3.8.4-5]
+  AppendSuback(&output_, protocol_level_, packet.packet_id, codes);
+  handler_->OnSubscribed();
+  return {};
+}
+
+char ServerSession::SubscribeCode(const Filter& filter, uint32_t number) {
+  const uint8_t granted = std::min<uint8_t>(filter.qos, 1);
+  uint8_t refused = reason::kSuccess;
+  if (filter.filter.starts_with(kSharedPrefix)) {
+    refused = reason::kSharedNotSupported;
+  } else if (!handler_->OnSubscribe(filter)) {
+    refused = reason::kNotAuthorized;
+  } else if (!state_.subscriptions.Add(filter.filter, granted, number, limits_.max_subscriptions,
+                                       limits_.max_subscription_bytes)) {
+    refused = reason::kQuotaExceeded;
+  }
+  if (refused == reason::kSuccess) return static_cast<char>(granted);
+  if (five()) return static_cast<char>(refused);
+  // 3.1 has no return code for a refusal: the client is told that it is subscribed.
+  return protocol_level_ == kLevel31 ? static_cast<char>(granted) : kSubscribeFailure;
+}
+
+Fault ServerSession::OnUnsubscribePacket(std::span<const uint8_t> body) {
+  FilterPacket packet;
+  const Fault fault = ParseUnsubscribe(body, protocol_level_, limits_.max_topic_levels,
+                                       limits_.max_filters_per_packet, &packet);
+  if (fault) return fault;
+  std::string codes;
+  for (const Filter& filter : packet.filters) {
+    const bool existed = state_.subscriptions.Remove(filter.filter);
+    codes.push_back(static_cast<char>(existed ? reason::kSuccess : reason::kNoSubscriptionExisted));
+    handler_->OnUnsubscribe(filter);
+  }
+  // [MQTT-3.10.4-1], [MQTT-3.10.4-2] whatever it matched
+  AppendUnsuback(&output_, protocol_level_, packet.packet_id, codes);
+  return {};
+}
+
+}  // namespace seganet::mqtt

@@ -1,0 +1,120 @@
+// A protocol's server session, as the agent of a device sees it; and the agent, as the session
+// does.
+#ifndef SEGANET_CORE_RUNTIME_AGENT_SESSION_H_
+#define SEGANET_CORE_RUNTIME_AGENT_SESSION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "core/protocol/close_reason.h"
+
+namespace seganet {
+
+enum class AgentEnd {
+  kClosed,     // by the device, or the network
+  kProtocol,   // Agent::close_reason() tells
+  kKeepAlive,  // silent for 1.5 times its keep-alive [MQTT-3.1.2-24]
+  kTakenOver,  // a new connection of the same device [MQTT-3.1.4-2]
+  kStopped,    // the listener or the engine ends
+  kTooMuch,    // its unfinished packet, and those of all other devices, are too much
+};
+
+// What a device has sent, before it is a record.
+struct IncomingRecord {
+  std::string_view topic;
+  std::string_view payload;
+  uint8_t flags = 0;         // kFlag…
+  uint8_t record_class = 0;  // 0 = the device did not say
+  uint64_t slot = 0;         // for AgentSession::Acknowledge; 0 = no acknowledgement is owed
+};
+
+struct RecordAnswer {
+  enum class Verdict : uint8_t {
+    kTaken,
+    kFull,        // memory has no room for its class: only told to protocols that can say so
+    kTooFast,     // over the device's rate: the same
+    kNotAllowed,  // by the source's permissions
+  };
+  Verdict verdict = Verdict::kTaken;
+  // kTaken: how often Acknowledge will be called for it; 0 = it is as safe as it gets.
+  uint32_t copies = 0;
+  uint32_t retry_s = 0;  // kFull, kTooFast: when to try again
+};
+
+enum class CommandStart : uint8_t {
+  kSent,          // its end is told by AgentSessionOwner::OnCommandAnswer
+  kDone,          // nobody will tell: QoS 0, it is in the output
+  kOffline,       // it has no connection
+  kNotListening,  // no subscription matches
+  kBusy,          // too many are on their way
+  kTooLarge,      // for the device
+};
+
+// Implemented by the agent.
+class AgentSessionOwner {
+ public:
+  // The device is accepted; false = no room for it.
+  virtual bool OnConnect() = 0;
+  virtual RecordAnswer OnRecord(const IncomingRecord& record) = 0;
+  // By the permissions of its source.
+  virtual bool MaySubscribe(std::string_view filter) = 0;
+  // The device has subscribed to something, or observes it: commands may go.
+  virtual void OnListening() = 0;
+  // Command `id` was taken, or refused.
+  virtual void OnCommandAnswer(uint64_t id, bool taken) = 0;
+
+ protected:
+  ~AgentSessionOwner() = default;
+};
+
+// Thread safety: owned by one worker. Not to be fed or destroyed inside of a call to its owner.
+class AgentSession {
+ public:
+  virtual ~AgentSession() = default;
+
+  // Takes all bytes. Returns kNone, or why the connection must be closed once output() is sent.
+  [[nodiscard]] virtual CloseReason Feed(std::span<const uint8_t> bytes) = 0;
+
+  // Bytes to send; valid until the next call.
+  virtual std::string_view output() const = 0;
+  // REQUIRES: n <= output().size()
+  virtual void ConsumeOutput(size_t n) = 0;
+
+  // The device has too much outstanding: it is not to be read until this is false.
+  virtual bool WantsPause() const = 0;
+
+  // One copy of the record in `slot` is safe.
+  virtual void Acknowledge(uint64_t slot) = 0;
+
+  virtual CommandStart Command(uint64_t id, std::string_view topic, std::string_view payload,
+                               uint8_t qos) = 0;
+
+  // Some command could be sent now.
+  virtual bool listening() const = 0;
+
+  // The device may be silent for so long, µs; 0 = for ever.
+  virtual int64_t silence_limit_us() const = 0;
+
+  // Called some times a second: for time-outs of the protocol's own.
+  virtual void OnTime(int64_t now_us) = 0;
+
+  // Puts what the protocol has to say about the end into the output.
+  virtual void SayGoodbye(AgentEnd end) = 0;
+
+  // The connection is over. True: the session outlives it, and so do commands that the device did
+  // not answer. Nothing else is called afterwards.
+  virtual bool Finish(AgentEnd end) {
+    (void)end;
+    return false;
+  }
+
+  // All that it holds beyond itself; of that, for what the device has not sent in full.
+  virtual size_t memory_bytes() const = 0;
+  virtual size_t buffered_bytes() const { return 0; }
+};
+
+}  // namespace seganet
+
+#endif  // SEGANET_CORE_RUNTIME_AGENT_SESSION_H_

@@ -1,0 +1,39 @@
+#include "core/runtime/receipt_rows.h"
+
+namespace seganet {
+
+void ReceiptRows::Enroll(ReceiptHolder* holder) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<uint32_t>(rows_.size()));
+    rows_.emplace_back();
+  }
+  holder->row_ = free_.back();
+  free_.pop_back();
+  Row& row = rows_[holder->row_];
+  holder->life_ = ++row.life;
+  row.holder = holder;
+}
+
+void ReceiptRows::Leave(ReceiptHolder* holder) {
+  rows_[holder->row_].holder = nullptr;
+  free_.push_back(holder->row_);
+}
+
+void ReceiptRows::Serve(const std::vector<Receipt>& receipts) {
+  for (const Receipt& receipt : receipts) {
+    const Row& row = rows_[receipt.agent];
+    if (row.holder == nullptr || row.life != receipt.life) continue;  // it has left
+    row.holder->Acknowledge(receipt.slot);
+    if (!row.holder->dirty_) {
+      row.holder->dirty_ = true;
+      dirty_.push_back(row.holder);
+    }
+  }
+  for (ReceiptHolder* holder : dirty_) {
+    holder->dirty_ = false;
+    holder->Flush();
+  }
+  dirty_.clear();
+}
+
+}  // namespace seganet

@@ -1,0 +1,144 @@
+// Who may be a device: logins that wait for an answer, connections that prove it, and those that
+// never say it.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "test/engine_support.h"
+
+namespace seganet {
+namespace {
+
+using mqtt_test::Publish1;
+using test::DeviceClient;
+using test::Until;
+
+constexpr std::string_view kBadCredentials{"\x20\x02\0\x04", 4};
+
+class EngineLogin : public test::EngineTest {
+ protected:
+  uint16_t ListenWith(ListenSpec spec) {
+    uint16_t port = 0;
+    const Status status = engine_.Listen(kSource, spec, &port);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return port;
+  }
+  uint16_t ListenAsking(int64_t timeout_us = 10'000'000) {
+    return ListenWith({.connect_timeout_us = timeout_us, .ask_login = true});
+  }
+
+  LoginRequest NextLogin() {
+    std::vector<LoginRequest> logins;
+    EXPECT_TRUE(Until([&] { return !(logins = engine_.TakeLogins()).empty(); }));
+    EXPECT_EQ(logins.size(), 1u);
+    return logins.empty() ? LoginRequest{} : logins[0];
+  }
+
+  static std::string Connect(const std::string& id) {
+    mqtt_test::ConnectFields fields;
+    fields.payload = mqtt_test::Str(id);
+    return mqtt_test::ConnectPacket(fields);
+  }
+};
+
+TEST_F(EngineLogin, ADeviceWaitsUntilItIsLetInAndGetsTheIdThatItIsGiven) {
+  Start();
+  DeviceClient device(ListenAsking());
+  ASSERT_TRUE(device.Send(Connect("claims") + Publish1("t", 1, "1")));
+  const LoginRequest login = NextLogin();
+  EXPECT_EQ(login.client_id, "claims");
+  EXPECT_EQ(login.stage, kSource);
+  EXPECT_EQ(login.address.substr(0, 10), "127.0.0.1:");
+  EXPECT_EQ(engine_.devices(), 0);
+  EXPECT_TRUE(engine_.AnswerLogin(login.id, "proved"));
+  EXPECT_EQ(device.Receive(8), std::string(DeviceClient::kAccepted) + mqtt_test::Puback(1));
+  EXPECT_FALSE(engine_.AnswerLogin(login.id, "proved")) << "answered already";
+}
+
+TEST_F(EngineLogin, ARefusedDeviceIsToldAndClosed) {
+  Start();
+  DeviceClient device(ListenAsking());
+  ASSERT_TRUE(device.Send(Connect("d")));
+  EXPECT_TRUE(engine_.AnswerLogin(NextLogin().id, std::nullopt));
+  EXPECT_EQ(device.Receive(4), kBadCredentials);
+  EXPECT_TRUE(device.ClosedByPeer());
+  EXPECT_EQ(Count(Counter::kLoginsRefused), 1u);
+  EXPECT_EQ(Closed(CloseReason::kNotAllowed), 1u);
+}
+
+TEST_F(EngineLogin, ALoginWithoutAnAnswerEndsWithItsTime) {
+  Start();
+  DeviceClient device(ListenAsking(300'000));
+  ASSERT_TRUE(device.Send(Connect("d")));
+  const uint64_t id = NextLogin().id;
+  EXPECT_TRUE(device.ClosedByPeer());
+  EXPECT_EQ(Count(Counter::kConnectTimeouts), 1u);
+  EXPECT_FALSE(engine_.AnswerLogin(id, "d"));
+}
+
+TEST_F(EngineLogin, WhoLeavesWhileItWaitsIsForgotten) {
+  Start();
+  const uint16_t port = ListenAsking();
+  uint64_t id = 0;
+  {
+    DeviceClient device(port);
+    ASSERT_TRUE(device.Send(Connect("d")));
+    id = NextLogin().id;
+  }
+  EXPECT_TRUE(Until([this] { return Count(Counter::kConnectionsClosed) == 1; }));
+  EXPECT_FALSE(engine_.AnswerLogin(id, "d"));
+}
+
+TEST_F(EngineLogin, ConnectionsThatSayNothingMakeRoomForNewOnes) {
+  Start();
+  const uint16_t port = ListenWith({.max_half_open = 3});
+  std::vector<DeviceClient> silent;
+  for (int i = 0; i < 5; ++i) {
+    silent.emplace_back(port);
+    ASSERT_TRUE(Until(
+        [&] { return Count(Counter::kConnectionsAccepted) == static_cast<uint64_t>(i + 1); }));
+  }
+  EXPECT_EQ(Count(Counter::kHalfOpenEvicted), 2u);
+  EXPECT_TRUE(silent[0].ClosedByPeer());
+  EXPECT_TRUE(silent[1].ClosedByPeer());
+  EXPECT_TRUE(silent[2].Connect("late")) << "a younger one may still become a device";
+  EXPECT_TRUE(DeviceClient(port).Connect("new"));
+}
+
+TEST_F(EngineLogin, AStreamIsADeviceLikeAnyOther) {
+  Start();
+  ListenWith({.transport = Transport::kStreams});
+  int fd = -1;
+  ASSERT_TRUE(engine_.OpenStream(kSource, {"192.0.2.1:7", {}}, &fd).ok());
+  DeviceClient device{DeviceClient::FromFd{fd}};
+  ASSERT_TRUE(device.Connect("d"));
+  EXPECT_TRUE(device.Publish("t", "1"));
+  EXPECT_EQ(engine_.devices(), 1);
+  engine_.Unlisten(kSource);
+  EXPECT_TRUE(device.ClosedByPeer());
+}
+
+TEST_F(EngineLogin, WhoHasProvedWhoItIsIsNotAsked) {
+  Start();
+  ListenWith({.transport = Transport::kStreams, .ask_login = true});
+  int fd = -1;
+  ASSERT_TRUE(engine_.OpenStream(kSource, {"192.0.2.1:7", "by-certificate"}, &fd).ok());
+  DeviceClient device{DeviceClient::FromFd{fd}};
+  EXPECT_TRUE(device.Connect("claims-another"));
+  EXPECT_TRUE(engine_.TakeLogins().empty());
+}
+
+TEST_F(EngineLogin, AStreamNeedsAStageThatListens) {
+  Start();
+  int fd = -1;
+  EXPECT_EQ(engine_.OpenStream(kSource, {}, &fd).error(), ENOTCONN);
+  ListenWith({.transport = Transport::kStreams});
+  engine_.Close();
+  EXPECT_EQ(engine_.OpenStream(kSource, {}, &fd).error(), ENOTCONN);
+}
+
+}  // namespace
+}  // namespace seganet
