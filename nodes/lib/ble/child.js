@@ -48,8 +48,13 @@ function run(settings, patienceMs) {
     trouble: (device, reason) => tell({ trouble: [device, reason] })
   });
   let patience = setTimeout(end, patienceMs);
+  let known = '';
   noble.on('stateChange', (/** @type {string} */ state) => {
-    tell({ state, reason: '' });
+    // An adapter that is not there, or not allowed, is also said to be off a little later.
+    if (state !== 'poweredOff' || !['unsupported', 'unauthorized'].includes(known)) {
+      known = state;
+      tell({ state, reason: '' });
+    }
     clearTimeout(patience);
     if (state === 'poweredOn') central.start();
     else patience = setTimeout(end, patienceMs);
