@@ -12,6 +12,9 @@ const manifest = require('../../package.json');
 
 const { describe, test } = needs('chromium');
 const TYPES = Object.keys(manifest['node-red'].nodes);
+/** What the default flow does not use: its examples do. */
+const ELSEWHERE = ['seganet-ingest', 'seganet-unbatch', 'seganet-ble-devices', 'seganet-coap-observe'];
+const IN_FLOW = TYPES.filter((type) => !ELSEWHERE.includes(type));
 const CONFIG_TYPES = ['seganet-engine', 'seganet-uplink-broker'];
 
 /** @returns {string} the browser in the PATH */
@@ -57,8 +60,7 @@ describe('the editor', () => {
 
   test('opens and closes the dialog of every node of the flow', async () => {
     const nodes = (await nodesOf(editor.page)).filter(({ type }) => type.startsWith('seganet-'));
-    // All but ingest and unbatch, which the default flow does not use.
-    expect(new Set(nodes.map(({ type }) => type)).size).toBe(TYPES.length - 2);
+    expect(nodes.map(({ type }) => type)).toEqual(expect.arrayContaining(IN_FLOW));
     for (const node of nodes) {
       await openDialog(editor.page, node);
       const labels = await editor.page.$$eval('.red-ui-tray .form-row label', (found) =>
@@ -69,6 +71,36 @@ describe('the editor', () => {
       await closeDialog(editor.page, node, 'cancel');
     }
   }, 60000);
+
+  test.each(['13 - ble devices', '14 - coap observe'])(
+    'keeps each row of the lists in example %s',
+    async (name) => {
+      const { page } = editor;
+      const flow = require(`../../examples/${name}.json`);
+      const given = flow.find((/** @type {{ type: string }} */ { type }) => ELSEWHERE.includes(type));
+      await page.evaluate((nodes) => /** @type {any} */ (window).RED.nodes.import(nodes), flow);
+      await openDialog(page, { ...given, config: false });
+      const labels = await page.$$eval('.red-ui-tray .form-row label, .red-ui-tray option', (found) =>
+        found.map((each) => each.textContent?.trim())
+      );
+      expect(labels.filter((label) => /^[a-z-]+\.[a-z.-]+$/i.test(label ?? ''))).toEqual([]);
+      await closeDialog(page, { config: false }, 'ok');
+      const list = given.characteristics ? 'characteristics' : 'resources';
+      const kept = await page.evaluate(
+        ([id, key]) => {
+          const node = /** @type {any} */ (window).RED.nodes.node(id);
+          return { rows: node[key], valid: node.valid };
+        },
+        [given.id, list]
+      );
+      expect(kept).toEqual({ rows: given[list], valid: true });
+      await page.evaluate(
+        (tab) => /** @type {any} */ (window).RED.workspaces.delete({ id: tab }),
+        flow[0].id
+      );
+    },
+    60000
+  );
 
   test('changes no setting when a dialog is opened and closed with Done, not even one that is a ${variable}', async () => {
     const nodes = (await nodesOf(editor.page)).filter(({ type }) => type.startsWith('seganet-'));

@@ -47,6 +47,7 @@ class Link {
     this.ended = '';
     /** @type {Promise<string>} resolves with the reason when the device is gone */
     this.gone = new Promise((resolve) => {
+      this.resolveGone_ = resolve;
       peripheral.once('disconnect', (/** @type {unknown} */ reason) => resolve(`disconnected (${reason})`));
     });
     void this.gone.then((reason) => this.end_(reason));
@@ -215,6 +216,8 @@ class Link {
     if (peripheral.state === 'connecting') peripheral.cancelConnect();
     else if (peripheral.state === 'connected') peripheral.disconnect();
     this.end_('closed');
+    // A controller that hangs tells no end.
+    setTimeout(() => this.resolveGone_?.('no answer to the end of the link'), ANSWER_MS).unref();
   }
 
   /** @param {string} reason */

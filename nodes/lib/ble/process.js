@@ -189,6 +189,10 @@ function startChild() {
   return fork(path.join(__dirname, 'child.js'), [], {
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    // It listens to strangers: it need not know the gateway's settings and passwords.
+    env: Object.fromEntries(
+      Object.entries(process.env).filter(([name]) => !/^(SEGANET|NODE_RED)_/.test(name))
+    ),
     // Options of the gateway's own process, such as a debugger's port, are not for this one.
     execArgv: []
   });
