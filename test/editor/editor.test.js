@@ -94,10 +94,13 @@ describe('the editor', () => {
         [given.id, list]
       );
       expect(kept).toEqual({ rows: given[list], valid: true });
-      await page.evaluate(
-        (tab) => /** @type {any} */ (window).RED.workspaces.delete({ id: tab }),
-        flow[0].id
-      );
+      // As it was: later tests look at the default flow.
+      await page.evaluate((nodes) => {
+        const { RED } = /** @type {any} */ (window);
+        const [tab, ...others] = nodes;
+        RED.workspaces.delete(RED.nodes.workspace(tab.id));
+        for (const { id } of others) if (RED.nodes.node(id)) RED.nodes.remove(id);
+      }, flow);
     },
     60000
   );
