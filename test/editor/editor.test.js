@@ -8,13 +8,13 @@ const { needs } = require('../tools');
 const { cleanUp } = require('../runtime/process');
 const { openEditor, nodesOf, openDialog, closeDialog } = require('./editor');
 const { startDemo } = require('./gateway');
+const flow = require('../../flows/gateway.json');
 const manifest = require('../../package.json');
 
 const { describe, test } = needs('chromium');
 const TYPES = Object.keys(manifest['node-red'].nodes);
-/** What the default flow does not use: its examples do. */
-const ELSEWHERE = ['seganet-ingest', 'seganet-unbatch', 'seganet-ble-devices', 'seganet-coap-observe'];
-const IN_FLOW = TYPES.filter((type) => !ELSEWHERE.includes(type));
+/** Those that the default flow uses. */
+const inFlow = flow.map(({ type }) => type).filter((type) => TYPES.includes(type));
 const CONFIG_TYPES = ['seganet-engine', 'seganet-uplink-broker'];
 
 /** @returns {string} the browser in the PATH */
@@ -60,7 +60,7 @@ describe('the editor', () => {
 
   test('opens and closes the dialog of every node of the flow', async () => {
     const nodes = (await nodesOf(editor.page)).filter(({ type }) => type.startsWith('seganet-'));
-    expect(nodes.map(({ type }) => type)).toEqual(expect.arrayContaining(IN_FLOW));
+    expect(new Set(nodes.map(({ type }) => type))).toEqual(new Set(inFlow));
     for (const node of nodes) {
       await openDialog(editor.page, node);
       const labels = await editor.page.$$eval('.red-ui-tray .form-row label', (found) =>
@@ -76,9 +76,9 @@ describe('the editor', () => {
     'keeps each row of the lists in example %s',
     async (name) => {
       const { page } = editor;
-      const flow = require(`../../examples/${name}.json`);
-      const given = flow.find((/** @type {{ type: string }} */ { type }) => ELSEWHERE.includes(type));
-      await page.evaluate((nodes) => /** @type {any} */ (window).RED.nodes.import(nodes), flow);
+      const example = require(`../../examples/${name}.json`);
+      const given = example.find((/** @type {any} */ node) => node.characteristics || node.resources);
+      await page.evaluate((nodes) => /** @type {any} */ (window).RED.nodes.import(nodes), example);
       await openDialog(page, { ...given, config: false });
       const labels = await page.$$eval('.red-ui-tray .form-row label, .red-ui-tray option', (found) =>
         found.map((each) => each.textContent?.trim())
@@ -100,7 +100,7 @@ describe('the editor', () => {
         const [tab, ...others] = nodes;
         RED.workspaces.delete(RED.nodes.workspace(tab.id));
         for (const { id } of others) if (RED.nodes.node(id)) RED.nodes.remove(id);
-      }, flow);
+      }, example);
     },
     60000
   );

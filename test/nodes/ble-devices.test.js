@@ -146,3 +146,17 @@ test('commands go to devices while they are connected', async () => {
   // An engine without commands.
   carryCommands({}, radio);
 });
+
+test('a command of the engine is written by the radio, and waits while the device is away', async () => {
+  await load();
+  const [radio] = mockRadios;
+  const { commands } = helper.getNode('engine').host;
+  const statuses = [];
+  const topic = 'cmd/aa/180d/2a39';
+  const command = { device: 'aa', topic, payload: Buffer.from([1]), qos: 1 };
+  commands.send(command, (status) => statuses.push(status));
+  expect(radio.write).not.toHaveBeenCalled();
+  radio.emit('linked', 'aa', true);
+  await until(() => statuses.at(-1) === 'taken');
+  expect(radio.write.mock.calls).toEqual([['aa', '180d/2a39', Buffer.from([1])]]);
+});

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "core/record/frame.h"
+#include "core/runtime/coap_agent_session.h"
+#include "core/runtime/coap_words.h"
 #include "core/runtime/mqtt_agent_session.h"
 
 namespace seganet {
@@ -74,6 +76,7 @@ void Worker::OnStop() {
   presence_.Mute();
   const std::vector<Agent*> agents(agents_.begin(), agents_.end());
   for (Agent* agent : agents) agent->Close(AgentEnd::kStopped);
+  CloseEndpoints(0);
   commands_.AllGone();
   uv_close(Handle(&deadline_timer_), nullptr);
   uv_close(Handle(&sweep_timer_), nullptr);
@@ -86,7 +89,7 @@ void Worker::Adopt(Handoff handoff) {
     now_ = Now::Read();
     auto* agent =
         new Agent(this, loop(), handoff.fd, handoff.stage, handoff.device, handoff.address);
-    agent->SetSession(std::make_unique<MqttAgentSession>(agent->owner(), mqtt_limits_));
+    agent->SetSession(MakeSession(agent, handoff));
     agents_.insert(agent);
     receipt_rows_.Enroll(agent);
     Register(agent);
@@ -99,12 +102,23 @@ void Worker::Adopt(Handoff handoff) {
   }
 }
 
+std::unique_ptr<AgentSession> Worker::MakeSession(Agent* agent, const Handoff& handoff) {
+  const SourceSettings& source = pipeline_.plan().SettingsOf(handoff.stage);
+  if (source.protocol == Protocol::kCoap) {
+    const coap::Settings settings = CoapSettings(source, options_.max_packet_bytes);
+    return std::make_unique<CoapAgentSession>(agent->owner(), settings, CoapLimits(settings, 1),
+                                              handoff.device, handoff.answered);
+  }
+  return std::make_unique<MqttAgentSession>(agent->owner(), mqtt_limits_);
+}
+
 void Worker::SetPlan(std::shared_ptr<const Plan> plan) {
   Call([this, &plan] {
     // Stage ids of records that push() took are those of the old plan.
     DrainWhatIsThere();
     const std::shared_ptr<const Plan> before = pipeline_.shared_plan();
     pipeline_.SetPlan(std::move(plan));
+    ++plan_number_;
     RegisterAll(*before);
   });
 }
@@ -122,11 +136,15 @@ void Worker::CloseStage(uint32_t stage) {
     for (Agent* agent : agents) {
       if (agent->stage() == stage) agent->Close(AgentEnd::kStopped);
     }
+    CloseEndpoints(stage);
   });
 }
 
 void Worker::StopReading() {
-  Post([this] { reading_ = false; });
+  Post([this] {
+    reading_ = false;
+    for (const auto& [stage, endpoint] : endpoints_) endpoint->StopReading();
+  });
 }
 
 void Worker::Resume() {
