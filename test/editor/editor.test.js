@@ -72,6 +72,39 @@ describe('the editor', () => {
     }
   }, 60000);
 
+  test.each(['13 - ble devices', '14 - coap observe'])(
+    'keeps each row of the lists in example %s',
+    async (name) => {
+      const { page } = editor;
+      const example = require(`../../examples/${name}.json`);
+      const given = example.find((/** @type {any} */ node) => node.characteristics || node.resources);
+      await page.evaluate((nodes) => /** @type {any} */ (window).RED.nodes.import(nodes), example);
+      await openDialog(page, { ...given, config: false });
+      const labels = await page.$$eval('.red-ui-tray .form-row label, .red-ui-tray option', (found) =>
+        found.map((each) => each.textContent?.trim())
+      );
+      expect(labels.filter((label) => /^[a-z-]+\.[a-z.-]+$/i.test(label ?? ''))).toEqual([]);
+      await closeDialog(page, { config: false }, 'ok');
+      const list = given.characteristics ? 'characteristics' : 'resources';
+      const kept = await page.evaluate(
+        ([id, key]) => {
+          const node = /** @type {any} */ (window).RED.nodes.node(id);
+          return { rows: node[key], valid: node.valid };
+        },
+        [given.id, list]
+      );
+      expect(kept).toEqual({ rows: given[list], valid: true });
+      // As it was: later tests look at the default flow.
+      await page.evaluate((nodes) => {
+        const { RED } = /** @type {any} */ (window);
+        const [tab, ...others] = nodes;
+        RED.workspaces.delete(RED.nodes.workspace(tab.id));
+        for (const { id } of others) if (RED.nodes.node(id)) RED.nodes.remove(id);
+      }, example);
+    },
+    60000
+  );
+
   test('changes no setting when a dialog is opened and closed with Done, not even one that is a ${variable}', async () => {
     const nodes = (await nodesOf(editor.page)).filter(({ type }) => type.startsWith('seganet-'));
     for (const node of nodes) {

@@ -47,6 +47,9 @@ const unchecked = {
   tls: 'the editor checks it'
 };
 
+/** Properties that an editable list edits. */
+const lists = ['rules', 'devices', 'permissions', 'characteristics', 'resources'];
+
 describe.each(types)('%s', (type) => {
   const { html, keys, prefix, definition } = pages[type];
   const catalog = catalogOf(type);
@@ -68,8 +71,7 @@ describe.each(types)('%s', (type) => {
 
   test('each property can be edited, and no name is reserved', () => {
     for (const name of [...Object.keys(definition.defaults), ...Object.keys(definition.credentials ?? {})]) {
-      if (!['rules', 'devices', 'permissions'].includes(name))
-        expect(html).toContain(`id="${field}-${name}"`);
+      if (!lists.includes(name)) expect(html).toContain(`id="${field}-${name}"`);
       expect(name).not.toMatch(/^(.|id|type|wires|inputs|outputs|info|icon|valid|changed)$/);
     }
     const shared = Object.keys(definition.credentials ?? {}).filter((name) => name in definition.defaults);
@@ -231,7 +233,35 @@ describe('validators give reasons', () => {
     ['seganet-http-devices', 'path', '/r/', /without slashes/],
     ['seganet-http-devices', 'login', 'none', /Everybody/, { host: '0.0.0.0' }],
     ['seganet-http-devices', 'tokenFile', '', /is missing/, { login: 'tokens' }],
-    ['seganet-http-devices', 'corsOrigins', 'app.example.com', /must be origins/]
+    ['seganet-http-devices', 'corsOrigins', 'app.example.com', /must be origins/],
+    ['seganet-ble-devices', 'adapter', 'eth0', /must be hci0/],
+    ['seganet-ble-devices', 'services', '180d,heart', /heart is no UUID/],
+    ['seganet-ble-devices', 'minRssi', '-129', /from -128 to 20/],
+    ['seganet-ble-devices', 'match', 'a,'.repeat(100), /more than 100/],
+    ['seganet-ble-devices', 'topic', 'ble/{mac}', /unknown placeholder \{mac\}/],
+    ['seganet-ble-devices', 'deviceId', '{name', /brace/],
+    ['seganet-ble-devices', 'characteristics', [{ characteristic: 'x', mode: 'notify' }], /1 has no UUID/],
+    [
+      'seganet-ble-devices',
+      'characteristics',
+      [{ characteristic: '2a37', mode: 'x' }],
+      /subscribe, read or write/
+    ],
+    [
+      'seganet-coap-observe',
+      'resources',
+      [{ url: 'http://x/', mode: 'poll' }],
+      /1 needs an address such as coap/
+    ],
+    ['seganet-coap-observe', 'resources', [{ url: 'coap://x/', mode: 'poll', intervalS: '0' }], /1 to 86400/],
+    [
+      'seganet-coap-observe',
+      'resources',
+      [{ url: 'coap://x/', mode: 'poll', class: '9' }],
+      /class must be 1 to 8/
+    ],
+    ['seganet-coap-observe', 'timeoutS', '301', /from 1 to 300/],
+    ['seganet-coap-observe', 'topic', 'coap/+', /nothing can be published/]
   ])('%s %s %j', (...row) => {
     const [type, name, value, reason, node] = row;
     expect(verdict(type, name, value, node)).toMatch(reason);

@@ -16,6 +16,23 @@ describe('needs', () => {
     expect(needs('sh').test).toBe(global.test);
   });
 
+  const { test: withPython } = needs('python3');
+  withPython('a module of python is a tool', () => {
+    expect(haveTool('python:json')).toBe(true);
+    expect(haveTool('python:no_such_module')).toBe(false);
+  });
+
+  test('a python that is not there has no module', () => {
+    const before = process.env.SEGANET_PYTHON;
+    process.env.SEGANET_PYTHON = '/no/such/python';
+    try {
+      expect(haveTool('python:json')).toBe(false);
+    } finally {
+      if (before === undefined) delete process.env.SEGANET_PYTHON;
+      else process.env.SEGANET_PYTHON = before;
+    }
+  });
+
   test('without a tool tests are skipped, and their name says why', () => {
     delete process.env.SEGANET_REQUIRE_TOOLS;
     const skip = jest.spyOn(global.test, 'skip').mockImplementation(() => undefined);

@@ -1,0 +1,52 @@
+'use strict';
+// What keeps the radio from working: a few words for the canvas, and a sentence with a remedy.
+
+/** @type {Record<string, { shown: string, sentence: string }>} */
+const STATES = {
+  missing: {
+    shown: 'noble is not installed',
+    sentence:
+      'Bluetooth needs the package @stoprocent/noble, which could not be installed with the gateway. ' +
+      'Install it in the same folder: npm install @stoprocent/noble@2.8.0 (with npm 10 or older it needs g++, make and python3).'
+  },
+  broken: {
+    shown: 'noble does not load',
+    sentence:
+      'The package @stoprocent/noble does not load on this machine. Install it anew with npm rebuild @stoprocent/noble.'
+  },
+  unauthorized: {
+    shown: 'no permission for Bluetooth',
+    sentence:
+      'This user may not use the Bluetooth adapter. Allow it once: sudo setcap cap_net_raw+eip "$(readlink -f "$(which node)")", ' +
+      'or start the gateway as a service with AmbientCapabilities=CAP_NET_RAW.'
+  },
+  unsupported: {
+    shown: 'no Bluetooth adapter',
+    sentence:
+      'There is no Bluetooth Low Energy adapter that can be used. Plug one in, look at the adapter in the node (hci0, or a serial ' +
+      'port), and whether rfkill blocks it.'
+  },
+  poweredOff: {
+    shown: 'Bluetooth is off',
+    sentence:
+      'The Bluetooth adapter is off or gone. Turn it on with bluetoothctl power on, or rfkill unblock bluetooth; a serial dongle: plug it in.'
+  },
+  resetting: { shown: 'Bluetooth starts again', sentence: '' },
+  died: {
+    shown: 'Bluetooth process ended',
+    sentence: 'The process of the Bluetooth adapter ended and is started again.'
+  }
+};
+
+/**
+ * @param {string} state of BleProcess
+ * @param {string} [reason] of the system
+ * @returns {{ shown: string, sentence: string }} sentence '' where there is nothing to be done
+ */
+function reasonFor(state, reason = '') {
+  const known = STATES[state];
+  if (!known) return { shown: 'waiting for Bluetooth', sentence: '' };
+  return reason && known.sentence ? { ...known, sentence: `${known.sentence} (${reason})` } : known;
+}
+
+module.exports = { reasonFor };

@@ -1,0 +1,90 @@
+'use strict';
+
+const { claim } = require('./lib/ble/adapters');
+const { carryCommands } = require('./lib/ble/commands');
+const { BleProcess } = require('./lib/ble/process');
+const { reasonFor } = require('./lib/ble/reasons');
+const { schema, toSettings } = require('./lib/ble/settings');
+const { Complaints } = require('./lib/complaints');
+const { join } = require('./lib/join');
+const { toClass } = require('./lib/record');
+const { rate } = require('./lib/status');
+
+const NORMAL = 3;
+
+/** @param {import('node-red').NodeAPI} RED */
+module.exports = function (RED) {
+  /**
+   * @this {import('node-red').Node}
+   * @param {import('node-red').NodeDef} config
+   */
+  function BleDevices(config) {
+    RED.nodes.createNode(this, config);
+    /** @type {BleProcess | undefined} */
+    let radio;
+    /** @type {(() => void) | null} */
+    let release = null;
+    let cls = NORMAL;
+    /** @type {import('./lib/member').Member | null} */
+    const member = join(RED, this, config, schema, (values) => {
+      const settings = toSettings(values);
+      cls = toClass(values.class, NORMAL);
+      release = claim(settings.adapter, this.id);
+      if (!release) {
+        throw new Error(
+          'Another ble devices node uses this adapter. Choose another one, or put both into one node.'
+        );
+      }
+      radio = new BleProcess(settings);
+      return {
+        kind: 'source',
+        settings: { protocol: 'pushed' },
+        protocol: 'ble',
+        shown: () => shown(radio)
+      };
+    });
+    if (!member || !radio) return;
+
+    const process = radio;
+    const complaints = new Complaints((sentence) => this.warn(sentence));
+    process.on('record', ({ deviceId, topic, payload, ts }, taken) => {
+      member.put({ deviceId, topic, payload, cls, flags: 0, ts, seq: -1 }, (error) => {
+        taken();
+        if (error) complaints.tell('record', `A record of ${deviceId} was not taken: ${error.message}`);
+      });
+    });
+    process.on('state', ({ state, reason }) => {
+      const { sentence } = reasonFor(state, reason);
+      if (sentence) complaints.tell(state, sentence);
+    });
+    process.on('trouble', (device, reason) => {
+      complaints.tell(`device ${device}`, `${device}: ${reason}. It is connected again when it is heard.`);
+    });
+    carryCommands(member.host, process);
+    // join() closes the member; the radio ends meanwhile.
+    this.on('close', (/** @type {() => void} */ done) => {
+      process
+        .stop()
+        .then(() => release?.())
+        .finally(done);
+    });
+  }
+
+  RED.nodes.registerType('seganet-ble-devices', BleDevices);
+};
+
+/**
+ * @param {BleProcess | undefined} radio
+ * @returns {import('./lib/status').Shown}
+ */
+function shown(radio) {
+  if (!radio) return { fill: 'grey', shape: 'dot', text: '' };
+  if (radio.state !== 'poweredOn') {
+    const { shown: text, sentence } = reasonFor(radio.state);
+    return { fill: sentence ? 'red' : 'grey', shape: 'ring', text };
+  }
+  const { connected, seen, valuesDropped } = radio.view;
+  if (valuesDropped > 0)
+    return { fill: 'yellow', shape: 'ring', text: `${rate(valuesDropped)} values dropped` };
+  return { fill: 'green', shape: 'dot', text: `${connected} connected · ${rate(seen)} heard` };
+}

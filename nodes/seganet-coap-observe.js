@@ -1,0 +1,102 @@
+'use strict';
+
+const { Complaints } = require('./lib/complaints');
+const { join } = require('./lib/join');
+const { Peer } = require('./lib/observe/peer');
+const { Reader } = require('./lib/observe/reader');
+const { schema, toSettings } = require('./lib/observe/settings');
+const { Watch } = require('./lib/observe/watch');
+const { rate } = require('./lib/status');
+
+/** @typedef {import('./lib/observe/settings').Resource} Resource */
+
+/** @param {import('node-red').NodeAPI} RED */
+module.exports = function (RED) {
+  /**
+   * @this {import('node-red').Node}
+   * @param {import('node-red').NodeDef} config
+   */
+  function CoapObserve(config) {
+    RED.nodes.createNode(this, config);
+    /** @type {import('./lib/observe/settings').ObserveSettings | undefined} */
+    let settings;
+    /** @type {Watch[]} */
+    const watches = [];
+    const member = join(RED, this, config, schema, (values) => {
+      settings = toSettings(values);
+      return {
+        kind: 'source',
+        settings: { protocol: 'pushed' },
+        protocol: 'coap',
+        shown: (rates) => shown(watches, rates.recordsOut)
+      };
+    });
+    if (!member || !settings) return;
+
+    const { resources, resourceOf, ...options } = settings;
+    const complaints = new Complaints((sentence) => this.warn(sentence));
+    /** @param {Resource} resource @param {Buffer} payload @param {(error?: Error) => void} done */
+    const put = ({ deviceId, topic, cls }, payload, done) =>
+      member.put({ deviceId, topic, payload, cls, flags: 0, ts: Date.now(), seq: -1 }, done);
+
+    for (const resource of resources) {
+      const { target, mode, intervalS } = resource;
+      watches.push(
+        new Watch({
+          mode,
+          intervalS,
+          open: () => Peer.open(target, options),
+          value: (payload, done) =>
+            put(resource, payload, (error) => {
+              done();
+              if (error)
+                complaints.tell('record', `A record of ${target.url} was not taken: ${error.message}`);
+            }),
+          trouble: (reason) => complaints.tell(target.url, `${target.url}: ${reason}. It is asked again.`)
+        })
+      );
+    }
+
+    const reader = new Reader(options);
+    this.on('input', (msg, _send, done) => {
+      let resource;
+      try {
+        resource = resourceOf(/** @type {{ url?: unknown }} */ (msg).url);
+      } catch (error) {
+        return done(new Error(`msg.url ${/** @type {Error} */ (error).message}`));
+      }
+      const found = resource;
+      reader.read(found).then((payload) => put(found, payload, done), done);
+    });
+    this.on('close', () => {
+      for (const watch of watches) watch.stop();
+      reader.close();
+    });
+  }
+
+  RED.nodes.registerType('seganet-coap-observe', CoapObserve);
+};
+
+/**
+ * @param {Watch[]} watches
+ * @param {number} perSecond
+ * @returns {import('./lib/status').Shown}
+ */
+function shown(watches, perSecond) {
+  const failing = watches.filter(({ state }) => state === 'failing');
+  if (failing.length > 0) {
+    const text = `${failing.length} of ${watches.length} fail: ${failing[0].reason}`;
+    return { fill: failing.length === watches.length ? 'red' : 'yellow', shape: 'ring', text };
+  }
+  const count = (/** @type {string} */ state) => watches.filter((watch) => watch.state === state).length;
+  const parts = [
+    [count('observing'), 'observed'],
+    [count('polling'), 'read'],
+    [count('starting'), 'asked']
+  ].flatMap(([number, word]) => (number ? [`${number} ${word}`] : []));
+  return {
+    fill: watches.length > 0 ? 'green' : 'grey',
+    shape: 'dot',
+    text: [...parts, `${rate(perSecond)}/s`].join(' · ')
+  };
+}
