@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <string>
 #include <vector>
@@ -43,7 +44,9 @@ enum class Ack { kAtOnce, kAfterRead, kReversed };
 
 class Owner : public seganet::mqtt::Handler {
  public:
-  ConnectCode OnConnect(const Connect&) override { return ConnectCode::kAccepted; }
+  ConnectCode OnConnect(const Connect&, std::unique_ptr<seganet::mqtt::KeptSession>*) override {
+    return ConnectCode::kAccepted;
+  }
   void OnPublish(const Publish& publish) override {
     sum += publish.topic.size() + publish.payload.size() + publish.payload[0];
     if (publish.slot == 0) return;

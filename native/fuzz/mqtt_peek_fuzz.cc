@@ -24,7 +24,8 @@ void Check(bool good) {
 void CheckSame(const ConnectPeek& one, const ConnectPeek& other) {
   Check(one.status == other.status && one.reason == other.reason);
   Check(one.client_id == other.client_id && one.clean_session == other.clean_session);
-  Check(one.protocol_level == other.protocol_level);
+  Check(one.protocol_level == other.protocol_level && one.reason_code == other.reason_code);
+  Check(one.user_name == other.user_name && one.password.has_value() == other.password.has_value());
 }
 
 void CheckSessionAgrees(const ConnectPeek& peek, std::span<const uint8_t> bytes) {
@@ -32,6 +33,7 @@ void CheckSessionAgrees(const ConnectPeek& peek, std::span<const uint8_t> bytes)
   limits.max_packet_bytes = kMaxBytes;
   limits.max_topic_levels = 65536;
   seganet::mqtt_test::Recorder device(seganet::mqtt_test::Recorder::Ack::kAtOnce, limits);
+  device.session.SetAssignedId("auto-1");
   const CloseReason reason = device.Feed(bytes);
   const bool greeted = device.log.starts_with("\nconnect [" + std::string(peek.client_id) + "]");
   if (peek.status == Status::kOk) {

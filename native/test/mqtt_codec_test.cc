@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/protocol/mqtt/codec.h"
+#include "core/protocol/mqtt/encode.h"
 #include "test/mqtt_bytes.h"
 
 namespace seganet::mqtt {
@@ -189,7 +190,7 @@ TEST(MqttCodec, CountsTopicLevelsExactly) {
 TEST(MqttCodec, ParsesPublishWhereItLies) {
   const Bytes body = Str("a/b") + U16(0x1234) + "payload";
   Publish publish;
-  ASSERT_EQ(ParsePublish(0x0B, Span(body), kLevels, &publish), CloseReason::kNone);
+  ASSERT_EQ(ParsePublish(0x0B, Span(body), kLevel311, kLevels, &publish), CloseReason::kNone);
   EXPECT_EQ(publish.topic, "a/b");
   EXPECT_EQ(publish.topic.data(), body.data() + 2);
   EXPECT_EQ(publish.payload.data(), Span(body).data() + 7);
@@ -202,10 +203,10 @@ TEST(MqttCodec, ParsesPublishWhereItLies) {
 
 TEST(MqttCodec, EncodesTheServersPackets) {
   std::string out;
-  AppendConnack(&out, ConnectCode::kNotAuthorized);
+  AppendConnack(&out, false, ConnectCode::kNotAuthorized);
   AppendPuback(&out, 0xFF01);
-  AppendSuback(&out, 0x0102, Lit("\x00\x01\x80"));
-  AppendUnsuback(&out, 0x0203);
+  AppendSuback(&out, kLevel311, 0x0102, Lit("\x00\x01\x80"));
+  AppendUnsuback(&out, kLevel311, 0x0203, Lit("\x11"));
   AppendPingresp(&out);
   EXPECT_EQ(out, Lit("\x20\x02\x00\x05"
                      "\x40\x02\xFF\x01"
@@ -213,8 +214,58 @@ TEST(MqttCodec, EncodesTheServersPackets) {
                      "\xB0\x02\x02\x03"
                      "\xD0\x00"));
   out.clear();
-  AppendSuback(&out, 1, Bytes(126, '\0'));
+  AppendSuback(&out, kLevel311, 1, Bytes(126, '\0'));
   EXPECT_EQ(out, Lit("\x90\x80\x01\x00\x01") + Bytes(126, '\0'));
+}
+
+TEST(MqttCodec, EncodesTheServersPacketsOfMqtt5) {
+  std::string out;
+  AppendConnack5(&out, true, 0, Lit("\x2A\x00"));
+  AppendAnswer(&out, PacketType::kPuback, 0xFF01, 0x87);
+  AppendAnswer(&out, PacketType::kPubrec, 2, 0);
+  AppendAnswer(&out, PacketType::kPubcomp, 2, 0x92);
+  AppendSuback(&out, kLevel5, 0x0102, Lit("\x01\x97"));
+  AppendUnsuback(&out, kLevel5, 0x0203, Lit("\x00\x11"));
+  AppendDisconnect5(&out, 0x8B);
+  EXPECT_EQ(out, Lit("\x20\x05\x01\x00\x02\x2A\x00"
+                     "\x40\x03\xFF\x01\x87"
+                     "\x50\x02\x00\x02"
+                     "\x70\x03\x00\x02\x92"
+                     "\x90\x05\x01\x02\x00\x01\x97"
+                     "\xB0\x05\x02\x03\x00\x00\x11"
+                     "\xE0\x01\x8B"));
+}
+
+TEST(MqttCodec, EncodesAPublishToADeviceAndKnowsItsSize) {
+  const std::vector<uint32_t> numbers = {1, 300};
+  OutgoingPublish publish;
+  publish.topic = "cmd/d";
+  publish.payload = "on";
+  publish.subscription_identifiers = numbers;
+  publish.packet_id = 7;
+  publish.dup = true;
+  std::string out;
+  AppendPublish(&out, kLevel5, publish);
+  EXPECT_EQ(out, Lit("\x3A\x11\x00\x05"
+                     "cmd/d"
+                     "\x00\x07"
+                     "\x05\x0B\x01\x0B\xAC\x02"
+                     "on"));
+  EXPECT_EQ(PublishBytes(kLevel5, publish), out.size());
+  out.clear();
+  AppendPublish(&out, kLevel311, publish);
+  EXPECT_EQ(out, Lit("\x3A\x0B\x00\x05"
+                     "cmd/d"
+                     "\x00\x07on"));
+  EXPECT_EQ(PublishBytes(kLevel311, publish), out.size());
+  out.clear();
+  const Bytes large(200, 'x');
+  publish = {};
+  publish.topic = "t";
+  publish.payload = large;
+  AppendPublish(&out, kLevel311, publish);
+  EXPECT_EQ(out, Lit("\x30\xCB\x01\x00\x01t") + large);
+  EXPECT_EQ(PublishBytes(kLevel311, publish), out.size());
 }
 
 TEST(MqttCodec, EachReasonToCloseHasItsOwnName) {

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 #include "core/protocol/mqtt/connect_peek.h"
 #include "test/mqtt_bytes.h"
 
@@ -60,16 +63,77 @@ TEST(MqttPeek, LeavesAnEmptyIdentifierToTheSession) {
   EXPECT_TRUE(Peek(connect).client_id.empty());
 }
 
-TEST(MqttPeek, RefusesMqtt5InItsOwnWordsAsSoonAsTheLevelIsThere) {
-  // Receive Maximum 10 as a property: another layout than that of 3.1.1.
+TEST(MqttPeek, FindsIdentifierAndCredentialsOfMqtt5) {
+  // A will with properties lies before them, and there is a password without a user name.
   const Bytes connect =
-      Packet(0x10, Str("MQTT") + Lit("\x05\x02\x00\x3C") + Lit("\x03\x21\x00\x0A") + Str("dev-1"));
+      Packet(0x10, Str("MQTT") + Lit("\x05\x46\x00\x3C") + Lit("\x03\x21\x00\x0A") + Str("dev-1") +
+                       Lit("\x05\x18\x00\x00\x00\x05") + Str("w") + Str("gone") + Str("secret"));
+  for (size_t n = 0; n < connect.size(); ++n) {
+    ASSERT_EQ(Peek(std::string_view(connect).substr(0, n)).status, Status::kNeedMore) << n;
+  }
+  const ConnectPeek peek = Peek(connect);
+  ASSERT_EQ(peek.status, Status::kOk);
+  EXPECT_EQ(peek.protocol_level, 5);
+  EXPECT_EQ(peek.client_id, "dev-1");
+  EXPECT_TRUE(peek.clean_session);
+  EXPECT_FALSE(peek.user_name);
+  ASSERT_TRUE(peek.password);
+  EXPECT_EQ(Bytes(peek.password->begin(), peek.password->end()), "secret");
+}
+
+TEST(MqttPeek, ShowsTheCredentialsOf311) {
+  ConnectFields fields;
+  fields.flags = 0xC2;
+  fields.payload = Str("dev-1") + Str("user") + Str(Lit("p\0w"));
+  const Bytes connect = ConnectPacket(fields);
+  const ConnectPeek peek = Peek(connect);
+  ASSERT_EQ(peek.status, Status::kOk);
+  EXPECT_EQ(peek.user_name, "user");
+  ASSERT_TRUE(peek.password);
+  EXPECT_EQ(Bytes(peek.password->begin(), peek.password->end()), Lit("p\0w"));
+  EXPECT_FALSE(Peek(ConnectPacket()).user_name);
+  EXPECT_FALSE(Peek(ConnectPacket()).password);
+}
+
+TEST(MqttPeek, TellsAnMqtt5DeviceWhatIsWrongWithItsConnect) {
+  const auto refused = [](const Bytes& properties, const Bytes& payload, CloseReason reason,
+                          uint8_t code) {
+    const Bytes connect =
+        Packet(0x10, Str("MQTT") + Lit("\x05\x02\x00\x3C") + properties + payload);
+    const ConnectPeek peek = Peek(connect);
+    EXPECT_EQ(peek.status, Status::kMalformed);
+    EXPECT_EQ(peek.reason, reason) << Name(peek.reason);
+    EXPECT_EQ(RefusalFor(peek), Lit("\x20\x03\x00") + static_cast<char>(code) + Lit("\x00"));
+  };
+  refused(Lit("\x00"), Str("\xC3\x28"), CloseReason::kBadUtf8, 0x81);
+  refused(Lit("\x00"), Str("d") + "surplus", CloseReason::kMalformed, 0x81);
+  refused(Lit("\x03\x21\x00\x00"), Str("d"), CloseReason::kBadProperty, 0x82);
+  refused(Lit("\x02\x01\x00"), Str("d"), CloseReason::kBadProperty, 0x81);
+  refused(Lit("\x07\x15\x00\x04test"), Str("d"), CloseReason::kAuthMethod, 0x8C);
+}
+
+TEST(MqttPeek, RefusesALoginInTheWordsOfEachVersion) {
+  const std::vector<std::pair<ConnectCode, uint8_t>> codes = {
+      {ConnectCode::kIdentifierRejected, 0x85},
+      {ConnectCode::kServerUnavailable, 0x88},
+      {ConnectCode::kBadCredentials, 0x86},
+      {ConnectCode::kNotAuthorized, 0x87}};
+  for (const auto& [code, five] : codes) {
+    const Bytes three = Lit("\x20\x02\x00") + static_cast<char>(code);
+    EXPECT_EQ(LoginRefusal(3, code), three);
+    EXPECT_EQ(LoginRefusal(4, code), three);
+    EXPECT_EQ(LoginRefusal(5, code), Lit("\x20\x03\x00") + static_cast<char>(five) + Lit("\x00"));
+  }
+}
+
+TEST(MqttPeek, RefusesAHigherVersionInTheWordsOf5AsSoonAsTheLevelIsThere) {
+  const Bytes connect = Packet(0x10, Str("MQTT") + Lit("\x06\x02\x00\x3C\x00") + Str("dev-1"));
   for (size_t n = 0; n <= connect.size(); ++n) {
     const ConnectPeek peek = Peek(std::string_view(connect).substr(0, n));
     ASSERT_EQ(peek.status, n < 9 ? Status::kNeedMore : Status::kUnsupportedVersion) << n;
     if (n < 9) continue;
     EXPECT_EQ(peek.reason, CloseReason::kUnsupportedVersion);
-    EXPECT_EQ(peek.protocol_level, 5);
+    EXPECT_EQ(peek.protocol_level, 6);
     EXPECT_EQ(RefusalFor(peek), Lit("\x20\x03\x00\x84\x00"));
   }
 }
@@ -86,7 +150,6 @@ TEST(MqttPeek, RefusesOtherLevelsWithCode1) {
   };
   refuse("MQTT", 0);
   refuse("MQTT", 3);
-  refuse("MQTT", 6);
   refuse("MQTT", 0x84);  // a mosquitto bridge tries this first, then 4
   refuse("MQIsdp", 4);
 }

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/protocol/mqtt/server_session.h"
@@ -35,13 +37,35 @@ class Recorder : public mqtt::Handler {
     return reason;
   }
 
+  mqtt::SendResult Send(uint64_t id, std::string_view topic, std::string_view payload,
+                        uint8_t qos = 1) {
+    const mqtt::SendResult result = session.SendPublish(
+        id, topic, {reinterpret_cast<const uint8_t*>(payload.data()), payload.size()}, qos);
+    Drain();
+    return result;
+  }
+
+  // The output since the last call.
+  std::string TakeOutput() {
+    Drain();
+    return std::exchange(output, {});
+  }
+
+  bool Refuse(uint64_t slot, uint8_t code) {
+    const bool known = session.RefuseSlot(slot, code);
+    Drain();
+    return known;
+  }
+
   bool Acknowledge(uint64_t slot) {
     const bool known = session.AcknowledgeSlot(slot);
     Drain();
     return known;
   }
 
-  mqtt::ConnectCode OnConnect(const mqtt::Connect& connect) override {
+  mqtt::ConnectCode OnConnect(const mqtt::Connect& connect,
+                              std::unique_ptr<mqtt::KeptSession>* kept_session) override {
+    *kept_session = std::move(kept);
     Note("connect", connect.client_id);
     log += connect.clean_session ? " clean" : " unclean";
     log += " level " + std::to_string(connect.protocol_level);
@@ -77,13 +101,20 @@ class Recorder : public mqtt::Handler {
   }
 
   void OnUnsubscribe(const mqtt::Filter& filter) override { Note("unsubscribe", filter.filter); }
+  void OnSubscribed() override { ++subscribed; }
+  void OnCommandAnswer(uint64_t id, uint8_t code) override {
+    log += "\nanswer " + std::to_string(id) + " code " + std::to_string(code);
+  }
+  void OnBadPayload() override { log += "\nbad payload"; }
   void OnDisconnect() override { log += "disconnect\n"; }
 
   mqtt::ServerSession session;
   mqtt::ConnectCode connect_code = mqtt::ConnectCode::kAccepted;
+  std::unique_ptr<mqtt::KeptSession> kept;  // for the next CONNECT
   std::string log;
   std::string output;
-  std::vector<uint64_t> slots;  // of all QoS 1 publishes
+  size_t subscribed = 0;
+  std::vector<uint64_t> slots;  // of all QoS 1 and 2 publishes
   std::vector<uint16_t> ids;    // the same, their identifiers
   size_t publishes = 0;
   const char* last_topic = nullptr;

@@ -44,7 +44,7 @@ void ExpectClosed(const Bad& bad, const ConnectFields& connect = {}) {
 }
 
 TEST(MqttRefusal, ClosesOnEveryFirstByteThatADeviceMayNotSend) {
-  const Bytes allowed = Lit("\x30\x31\x32\x33\x3A\x3B\x40\x82\xA2\xC0\xE0");
+  const Bytes allowed = Lit("\x30\x31\x32\x33\x34\x35\x3A\x3B\x3C\x3D\x40\x62\x82\xA2\xC0\xE0");
   for (unsigned first = 0; first < 256; ++first) {
     if (allowed.find(static_cast<char>(first)) != Bytes::npos) continue;
     CloseReason reason = CloseReason::kBadFlags;
@@ -55,9 +55,8 @@ TEST(MqttRefusal, ClosesOnEveryFirstByteThatADeviceMayNotSend) {
     if (type == 2 || type == 9 || type == 11 || type == 13) {
       reason = CloseReason::kServerPacketFromClient;
     }
-    if (type == 3 && (flags & 6) == 4) reason = CloseReason::kProtocolError;
     if (type == 3 && (flags & 6) == 6) reason = CloseReason::kQos3;
-    if (first == 0x50 || first == 0x62 || first == 0x70) reason = CloseReason::kProtocolError;
+    if (first == 0x50 || first == 0x70) reason = CloseReason::kProtocolError;
     const Bytes byte(1, static_cast<char>(first));
     ExpectClosed({"with a body", byte + Lit("\x04\x00\x01\x00\x01"), reason});
     // The body is not waited for.
@@ -176,7 +175,7 @@ TEST(MqttRefusal, ClosesOnABadConnectWithoutAnswer) {
 TEST(MqttRefusal, RefusesAnUnsupportedVersionWithItsCode) {
   ConnectFields fields;
   Bytes output;
-  fields.level = 5;
+  fields.level = 6;
   EXPECT_EQ(ConnectReason(fields, &output), CloseReason::kUnsupportedVersion);
   EXPECT_EQ(output, Lit("\x20\x03\x00\x84\x00"));
   fields.level = 0x84;
