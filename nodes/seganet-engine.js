@@ -65,7 +65,8 @@ module.exports = function (RED) {
             maxPacketBytes: maxPacketKiB * 1024,
             log: acknowledge !== 'received'
           },
-          log: acknowledge === 'received' ? null : log
+          log: acknowledge === 'received' ? null : log,
+          directory
         },
         {
           native: parts.native(),

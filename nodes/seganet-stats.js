@@ -1,10 +1,16 @@
 'use strict';
 
 const { findHost, leaveInert } = require('./lib/join');
-const { integer, parseOptions } = require('./lib/options');
+const { integer, choice, parseOptions } = require('./lib/options');
 const { Meter } = require('./lib/meter');
 
-const schema = { intervalS: integer(1, 86400, 10) };
+/** Devices in one message. */
+const PAGE = 1000;
+
+const schema = {
+  intervalS: integer(1, 86400, 10),
+  agents: choice(/** @type {const} */ (['off', 'on']), 'off')
+};
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
@@ -31,9 +37,24 @@ module.exports = function (RED) {
       const { seconds, stages, counters } = meter.read(stats);
       const rates = { seconds, counters, stages: Object.fromEntries(stages) };
       this.send({ topic: 'stats', payload: { ...stats, rates } });
+      if (values.agents === 'on') sendAgents(this, host);
     }, values.intervalS * 1000);
     this.on('close', () => clearInterval(timer));
   }
 
   RED.nodes.registerType('seganet-stats', Stats);
 };
+
+/**
+ * A message for each thousand devices.
+ * @param {import('node-red').Node} node
+ * @param {import('./lib/host').EngineHost} host
+ */
+function sendAgents(node, host) {
+  for (let after = ''; ;) {
+    const { agents, next } = host.registry.page(after, PAGE);
+    node.send(/** @type {any} */ ({ topic: 'agents', payload: agents, after, next }));
+    if (next === null) return;
+    after = next;
+  }
+}

@@ -28,6 +28,8 @@ const schema = {
   userTimeoutMs: integer(0, 3600000, 10000),
   reconnectMinMs: integer(10, 600000, 500),
   reconnectMaxMs: integer(10, 3600000, 5000),
+  commands: choice(/** @type {const} */ (['off', 'on']), 'off'),
+  commandPrefix: text('cmd', /^[^$/+#\0][^+#\0]{0,255}(?<!\/)$/, 'a topic such as cmd, without + and #'),
   // Credentials are a part of the store; a flow file may carry them as properties instead, for ${NAME}.
   username: text(''),
   password: text('')
@@ -46,7 +48,8 @@ module.exports = function (RED) {
     this.link = null;
     const { values, problems } = parseOptions({ ...config, ...given(this.credentials) }, schema);
     if (problems.length > 0) return void this.error(problems.join(' '));
-    const { tls: tlsId, protocolVersion, backlogShare, reserve, username, password, ...options } = values;
+    const { tls: tlsId, protocolVersion, backlogShare, reserve, username, password, ...rest } = values;
+    const options = { ...rest, commands: rest.commands === 'on' };
     try {
       parseSockets(options, parseGroups(options.groups).length);
       const { url, warning } = brokerAddress(values.url);

@@ -201,6 +201,14 @@ function rules(value) {
   return JSON.stringify(list);
 }
 
+/** First levels of a topic [MQTT-4.7.1-1], [MQTT-4.7.2-1]. @type {Check} */
+function topicPrefix(value) {
+  if (!/^[^$/+#\0][^+#\0]{0,255}$/.test(value) || value.endsWith('/')) {
+    throw new Error(`must be a topic such as cmd, without + and #, not "${value}"`);
+  }
+  return value;
+}
+
 module.exports = {
   text,
   folder,
@@ -219,5 +227,6 @@ module.exports = {
   uplinkUrl,
   file,
   rules,
+  topicPrefix,
   isLoopback
 };

@@ -295,6 +295,18 @@ const VARIABLES = [
     help: 'Mark of records from the log: a user property (MQTT 5), the topic suffix /history, or none.'
   },
   {
+    name: 'SEGANET_COMMANDS',
+    initial: always('off'),
+    check: checks.oneOf('off', 'on'),
+    help: 'on: the cloud may send commands to devices (cmd/GATEWAY/DEVICE/…).'
+  },
+  {
+    name: 'SEGANET_COMMAND_PREFIX',
+    initial: always('cmd'),
+    check: checks.topicPrefix,
+    help: 'First levels of the topic of commands; reports go to PREFIX-report/….'
+  },
+  {
     name: 'SEGANET_EDITOR_PORT',
     initial: always('1880'),
     check: checks.portOrOff,

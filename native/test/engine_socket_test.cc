@@ -98,14 +98,14 @@ TEST_F(EngineSockets, WhoDoesNotConnectInTimeIsClosed) {
   EXPECT_EQ(engine_.devices(), 0);
 }
 
-TEST_F(EngineSockets, Mqtt5IsRefusedPolitely) {
+TEST_F(EngineSockets, AnUnknownVersionIsRefusedPolitely) {
   Start();
   DeviceClient device(Listen());
   mqtt_test::ConnectFields fields;
-  fields.level = 5;
+  fields.level = 6;
   fields.payload = std::string(1, '\0') + mqtt_test::Str("d");  // no properties
   ASSERT_TRUE(device.Send(mqtt_test::ConnectPacket(fields)));
-  EXPECT_NE(device.Receive(5), "");
+  EXPECT_NE(device.Receive(4), "");
   EXPECT_TRUE(device.ClosedByPeer());
   EXPECT_EQ(Closed(CloseReason::kUnsupportedVersion), 1u);
 }

@@ -1,19 +1,29 @@
 'use strict';
-// Read-only admin endpoints: what each wire carries, and the counters.
+// Read-only admin endpoints: what each wire carries, the counters, and the devices.
+
+const MAX_AGENTS = 10000;
+const DEFAULT_AGENTS = 100;
 
 /** @typedef {import('./host').EngineHost} EngineHost */
 
 /** @param {import('node-red').NodeAPI} RED */
 function addEndpoints(RED) {
   const mayRead = RED.auth.needsPermission('seganet.read');
-  /** @param {(host: EngineHost) => object} view */
+  /** @param {(host: EngineHost, query: Record<string, unknown>) => object} view throws a RangeError for a wrong query */
   const answer = (view) => {
     return (/** @type {any} */ request, /** @type {any} */ response) => {
       const node = /** @type {import('./join').EngineNode | null} */ (RED.nodes.getNode(request.params.id));
       if (node?.type !== 'seganet-engine') response.status(404).json({ error: 'There is no such engine.' });
       else if (!node.host || node.host.closing)
         response.status(503).json({ error: 'The engine does not run.' });
-      else response.json(view(node.host));
+      else {
+        try {
+          response.json(view(node.host, request.query));
+        } catch (error) {
+          if (!(error instanceof RangeError)) throw error;
+          response.status(400).json({ error: error.message });
+        }
+      }
     };
   };
   RED.httpAdmin.get('/seganet/engines/:id/plan', mayRead, answer(planView));
@@ -22,6 +32,7 @@ function addEndpoints(RED) {
     mayRead,
     answer((host) => host.snapshot())
   );
+  RED.httpAdmin.get('/seganet/engines/:id/agents', mayRead, answer(agentsView));
 }
 
 /**
@@ -40,4 +51,18 @@ function planView({ gatewayId: gateway, fastPath, plan }) {
   return { gateway, fastPath, stages };
 }
 
-module.exports = { addEndpoints, planView };
+/**
+ * @param {EngineHost} host
+ * @param {Record<string, unknown>} query
+ * @returns {{ agents: object[], next: string | null }}
+ */
+function agentsView(host, { after = '', limit = String(DEFAULT_AGENTS) }) {
+  const count = /^\d{1,5}$/.test(String(limit)) ? Number(limit) : 0;
+  if (count < 1 || count > MAX_AGENTS)
+    throw new RangeError(`limit must be a number from 1 to ${MAX_AGENTS}.`);
+  if (typeof after !== 'string' || Buffer.byteLength(after) > 256)
+    throw new RangeError('after must be a device id: up to 256 bytes.');
+  return host.registry.page(after, count);
+}
+
+module.exports = { addEndpoints, agentsView, planView };

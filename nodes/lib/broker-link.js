@@ -31,6 +31,10 @@ class BrokerLink {
     this.thread_ = null;
     /** @type {number} Engine.token that the thread is attached to */
     this.token_ = 0;
+    /** Why the broker refuses their session, said once. */
+    this.refusedCommands_ = '';
+    /** Ends the reports to the thread. */
+    this.stopReports_ = () => {};
     /** @type {Promise<unknown>} a thread that is stopping */
     this.stopping_ = Promise.resolve();
     this.closed_ = false;
@@ -49,6 +53,10 @@ class BrokerLink {
   follow_(state) {
     this.network_.follow(state);
     this.state = { ...state, network: this.network_.view };
+    const { commands } = state;
+    if (commands?.state !== 'refused' || commands.code === this.refusedCommands_) return;
+    this.refusedCommands_ = commands.code;
+    this.onProblem(`Commands of the cloud do not come: ${commands.reason}`);
   }
 
   /**
@@ -102,9 +110,9 @@ class BrokerLink {
     if (thread) {
       const waitMs = anyConnected(this.state) ? timeoutMs : 0;
       this.network_.stop();
-      this.stopping_ = Promise.resolve(thread.stop(waitMs)).catch((error) =>
-        this.onProblem(`The uplink thread did not stop cleanly: ${error.message}`)
-      );
+      this.stopping_ = Promise.resolve(thread.stop(waitMs))
+        .catch((error) => this.onProblem(`The uplink thread did not stop cleanly: ${error.message}`))
+        .finally(this.stopReports_);
       this.state = { state: 'stopped' };
     }
     return this.stopping_;
@@ -145,6 +153,10 @@ class BrokerLink {
       if (this.thread_ === thread) this.follow_(state);
     });
     thread.on('problem', ({ reason }) => this.onProblem(reason));
+    thread.on('command', (command) =>
+      host.commands.fromCloud(this.id, command, () => thread.answer(command.ack))
+    );
+    this.stopReports_ = host.commands.reportTo(this.id, (report) => thread.report(report));
     thread.setStages(stages);
     thread.attach(token, uplinkNumber);
   }

@@ -10,9 +10,12 @@
 const { compile } = require('./plan');
 const { Inbox } = require('./inbox');
 const { Pump } = require('./pump');
+const { Registry } = require('./registry');
 const { Meter } = require('./meter');
 const { Uplinks } = require('./uplinks');
 const { LogLink } = require('./log-link');
+const { Commands } = require('./commands');
+const { DeviceEvents } = require('./device-events');
 const { drain, isDelivered, isSafe, unsafeRecords, sum } = require('./drain');
 
 const TICK_MS = 1000;
@@ -38,6 +41,7 @@ const FRAME_BYTES = 256 * 1024;
  * @property {'auto' | 'off'} fastPath
  * @property {EngineOptions & { maxPacketBytes: number }} engine
  * @property {import('./parts').StoreOptions | null} log null where none is kept
+ * @property {string} directory of the log, and of what else is kept
  *
  * @typedef {object} HostContext what the host takes from its node and from Node-RED
  * @property {typeof import('../../native/index.js')} native
@@ -71,6 +75,16 @@ class EngineHost {
     /** @type {Map<number, import('./pump').Outlet>} */
     this.outlets_ = new Map();
     this.uplinks = new Uplinks();
+    this.commands = new Commands({
+      engine: this.engine,
+      directory: options.directory,
+      warn: (sentence) => context.warn(sentence)
+    });
+    this.registry = new Registry(this.engine, (stage) => this.nodeOf_(stage));
+    this.deviceEvents = new DeviceEvents(this.engine);
+    this.deviceEvents.follow(({ kind, device }) => {
+      if (kind !== 'disconnected') this.commands.wake(device);
+    });
     this.inbox = new Inbox(this.engine);
     this.pump_ = new Pump(
       (into) => this.engine.takeMessages(into),
@@ -137,7 +151,7 @@ class EngineHost {
     return byCloud ? '' : trouble;
   }
 
-  /** @returns {EngineStats & { workers: object[], uplinks: object[], log: object | null, waiting: number, unclaimed: number }} */
+  /** @returns {EngineStats & { workers: object[], uplinks: object[], log: object | null, commands: object, waiting: number, unclaimed: number }} */
   snapshot() {
     const { workers, inbox, pump_ } = this;
     return {
@@ -145,6 +159,7 @@ class EngineHost {
       workers,
       uplinks: this.uplinks.view(),
       log: this.log?.view() ?? null,
+      commands: this.commands.view(),
       waiting: inbox.size,
       unclaimed: pump_.unclaimed
     };
@@ -167,6 +182,7 @@ class EngineHost {
     this.inbox.waitForPlan = false;
     await this.empty_();
     await this.uplinks.stop(UPLINK_STOP_MS);
+    this.commands.close();
     clearInterval(this.timer_);
     this.inbox.run();
     await this.log?.stop(LOG_STOP_MS);
@@ -210,6 +226,18 @@ class EngineHost {
     }
   }
 
+  /**
+   * @param {number} stage
+   * @returns {{ id: string, name: string, protocol: string } | undefined}
+   */
+  nodeOf_(stage) {
+    for (const member of this.members_.values()) {
+      const { id, node, protocol } = member;
+      if (member.stage === stage) return { id, name: node.name ?? '', protocol };
+    }
+    return undefined;
+  }
+
   hold_() {
     this.pump_.paused = true;
     this.inbox.waitForPlan = true;
@@ -251,6 +279,9 @@ class EngineHost {
     if (this.closed_) return;
     this.inbox.run();
     this.pump_.run();
+    // Results before events: a device that came back in between is tried again.
+    this.commands.ring();
+    this.deviceEvents.take();
     for (const fn of this.bells_) fn();
   }
 

@@ -7,7 +7,9 @@
  * @typedef {new (options: any) => UplinkThread} UplinkThreadClass
  *
  * @typedef {object} UplinkThread one worker thread with the MQTT sessions of one broker
- * @property {(event: 'state' | 'problem', listener: (event: any) => void) => unknown} on
+ * @property {(event: 'state' | 'problem' | 'command', listener: (event: any) => void) => unknown} on
+ * @property {(ack: string) => unknown} answer a command is safe
+ * @property {(report: import('./commands/reports').Report) => unknown} report what became of one
  * @property {(stages: Record<number, import('./uplinks').Topics>) => unknown} setStages
  * @property {(token: number, uplink: number) => unknown} attach
  * @property {(timeoutMs: number) => Promise<unknown>} stop
@@ -25,6 +27,7 @@
  * @property {number} [redelivered]
  * @property {number} [failed]
  * @property {SessionState[]} [sessions] one for each group of classes, the most urgent first
+ * @property {{ state: string, code: string, reason: string } & Record<string, unknown>} [commands] of their session, where they are on
  * @property {NetworkView | null} [network] what is known of the interface that they leave by
  *
  * @typedef {object} SessionState

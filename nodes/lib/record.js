@@ -148,4 +148,14 @@ function toEnvelope(msg) {
   };
 }
 
-module.exports = { toRecord, toEnvelope, isBatch, toClass, toPayload, classNames, RecordError, FLAG };
+module.exports = {
+  toRecord,
+  toEnvelope,
+  isBatch,
+  toClass,
+  toDeviceId,
+  toPayload,
+  classNames,
+  RecordError,
+  FLAG
+};

@@ -27,7 +27,7 @@ function hostWith(kinds, log = null) {
     info: (sentence) => said.info.push(sentence)
   };
   replaceParts(parts);
-  const options = { id: 'e', gatewayId: 'gw', fastPath: 'auto', engine: { maxPacketBytes: 1024 }, log };
+  const options = { id: 'e', gatewayId: 'gw', fastPath: 'auto', engine: { maxPacketBytes: 1024 }, log, directory: '/nowhere' }; // prettier-ignore
   const host = new EngineHost(options, context);
   const nodes = kinds.map((kind, index) => ({
     id: `n${index}`,

@@ -11,38 +11,47 @@
 namespace seganet {
 
 // name in C++, name in JavaScript
-#define SEGANET_COUNTERS(X)                                             \
-  X(kConnectionsAccepted, "connectionsAccepted")                        \
-  X(kConnectionsRefused, "connectionsRefused") /* device limit */       \
-  X(kConnectTimeouts, "connectTimeouts")       /* no CONNECT in time */ \
-  X(kDevicesConnected, "devicesConnected")     /* ever, not now */      \
-  X(kTakeOvers, "takeOvers")                   /* same client id */     \
-  X(kKeepAliveTimeouts, "keepAliveTimeouts")                            \
-  X(kProtocolErrors, "protocolErrors") /* sum of reasons */             \
-  X(kConnectionsClosed, "connectionsClosed")                            \
-  X(kBytesReceived, "bytesReceived")                                    \
-  X(kReads, "reads")                                                    \
-  X(kRecordsReceived, "recordsReceived")   /* each once */              \
-  X(kRecordsPushed, "recordsPushed")       /* by JavaScript */          \
-  X(kRecordsQueued, "recordsQueued")       /* for an uplink */          \
-  X(kRecordsDelivered, "recordsDelivered") /* PUBACK of the cloud */    \
-  X(kBatchesSealed, "batchesSealed")                                    \
-  X(kBatchesDelivered, "batchesDelivered")                              \
-  X(kBatchesRedelivered, "batchesRedelivered") /* taken again */        \
-  X(kMessagesOut, "messagesOut")               /* to JavaScript */      \
-  X(kRecordsStored, "recordsStored")           /* written to disk */    \
-  X(kChunksStored, "chunksStored")                                      \
-  X(kBytesStored, "bytesStored")                                        \
-  X(kChunksFreed, "chunksFreed")                                        \
-  X(kRecordsRecovered, "recordsRecovered") /* found at the start */     \
-  X(kRecordsReplayed, "recordsReplayed")   /* read back */              \
-  X(kStoreFailures, "storeFailures")       /* chunks not written */     \
-  X(kSlowed, "slowed")                     /* times over budget */      \
-  X(kHalfOpenEvicted, "halfOpenEvicted")   /* for newer ones */         \
-  X(kLoginsRefused, "loginsRefused")                                    \
-  X(kThrottled, "throttled")   /* over a device's rate */               \
-  X(kNotAllowed, "notAllowed") /* by permissions */                     \
-  X(kEventsLost, "eventsLost") /* Node-RED was too slow */
+#define SEGANET_COUNTERS(X)                                              \
+  X(kConnectionsAccepted, "connectionsAccepted")                         \
+  X(kConnectionsRefused, "connectionsRefused") /* device limit */        \
+  X(kConnectTimeouts, "connectTimeouts")       /* no CONNECT in time */  \
+  X(kDevicesConnected, "devicesConnected")     /* ever, not now */       \
+  X(kTakeOvers, "takeOvers")                   /* same client id */      \
+  X(kKeepAliveTimeouts, "keepAliveTimeouts")                             \
+  X(kProtocolErrors, "protocolErrors") /* sum of reasons */              \
+  X(kConnectionsClosed, "connectionsClosed")                             \
+  X(kBytesReceived, "bytesReceived")                                     \
+  X(kReads, "reads")                                                     \
+  X(kRecordsReceived, "recordsReceived")   /* each once */               \
+  X(kRecordsPushed, "recordsPushed")       /* by JavaScript */           \
+  X(kRecordsQueued, "recordsQueued")       /* for an uplink */           \
+  X(kRecordsDelivered, "recordsDelivered") /* PUBACK of the cloud */     \
+  X(kBatchesSealed, "batchesSealed")                                     \
+  X(kBatchesDelivered, "batchesDelivered")                               \
+  X(kBatchesRedelivered, "batchesRedelivered") /* taken again */         \
+  X(kMessagesOut, "messagesOut")               /* to JavaScript */       \
+  X(kRecordsStored, "recordsStored")           /* written to disk */     \
+  X(kChunksStored, "chunksStored")                                       \
+  X(kBytesStored, "bytesStored")                                         \
+  X(kChunksFreed, "chunksFreed")                                         \
+  X(kRecordsRecovered, "recordsRecovered") /* found at the start */      \
+  X(kRecordsReplayed, "recordsReplayed")   /* read back */               \
+  X(kStoreFailures, "storeFailures")       /* chunks not written */      \
+  X(kSlowed, "slowed")                     /* times over budget */       \
+  X(kHalfOpenEvicted, "halfOpenEvicted")   /* for newer ones */          \
+  X(kLoginsRefused, "loginsRefused")                                     \
+  X(kThrottled, "throttled")               /* over a device's rate */    \
+  X(kNotAllowed, "notAllowed")             /* by permissions */          \
+  X(kEventsLost, "eventsLost")             /* Node-RED was too slow */   \
+  X(kDatagrams, "datagrams")               /* CoAP over UDP, received */ \
+  X(kDatagramsCrossed, "datagramsCrossed") /* to their worker */         \
+  X(kDatagramsLost, "datagramsLost")       /* no room for them */        \
+  X(kDatagramsMalformed, "datagramsMalformed")                           \
+  X(kDatagramsIgnored, "datagramsIgnored")     /* to a group, errors */  \
+  X(kDatagramsDuplicate, "datagramsDuplicate") /* sent again by them */  \
+  X(kDatagramsSentAgain, "datagramsSentAgain") /* by us */               \
+  X(kCoapRefused, "coapRefused")               /* 4.xx and 5.xx */       \
+  X(kCoapPeersLost, "coapPeersLost")           /* do not acknowledge */
 
 enum class Counter : size_t {
 #define X(id, name) id,

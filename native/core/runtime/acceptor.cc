@@ -145,8 +145,8 @@ void Acceptor::Admit(Listener* listener, int fd, const StreamPeer& peer) {
   }
   PrepareSocket(fd);
   auto* connection = new HalfOpen{
-      listener, fd, MonotonicUs() + listener->spec.connect_timeout_us, peer, {}, {}, 0, 0,
-      false,    {}};
+      listener, fd, MonotonicUs() + listener->spec.connect_timeout_us, peer, {}, {}, 0, 0, false,
+      0,        {}};
   connection->place = listener->half_open.insert(listener->half_open.end(), connection);
   uv_poll_init(loop(), &connection->poll, fd);
   connection->poll.data = connection;

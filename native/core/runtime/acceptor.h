@@ -29,6 +29,7 @@ struct Handoff {
   std::string bytes;        // read so far: the CONNECT and what came with it
   std::string address;      // of the far end, for people
   bool made_up_id = false;  // the device gave none
+  size_t answered = 0;      // CoAP: messages within so many of the first bytes have their answer
 };
 
 enum class Transport : uint8_t { kTcp, kUdp, kStreams };
@@ -98,6 +99,7 @@ class Acceptor : public LoopThread {
   // acceptor_half_open.cc
   void Poll(HalfOpen* connection, int events);
   void Read(HalfOpen* connection);
+  void Say(HalfOpen* connection, std::string_view answer);
   void Introduce(HalfOpen* connection, Introduction introduction);
   void AskLogin(HalfOpen* connection, Introduction introduction);
   void HandOver(HalfOpen* connection, std::string device);
@@ -137,6 +139,7 @@ struct Acceptor::HalfOpen {
   uint64_t login = 0;  // that it waits for
   uint8_t level = 0;
   bool made_up_id = false;
+  size_t answered = 0;  // Introduction::answered
   uv_poll_t poll;
 };
 

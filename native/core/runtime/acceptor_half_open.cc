@@ -39,17 +39,25 @@ void Acceptor::Read(HalfOpen* connection) {
     HandOver(connection, connection->peer.device);
     return;
   }
-  Introduction introduction = greeter.Listen(connection->bytes);
+  Introduction introduction = greeter.Listen(connection->bytes, connection->answered);
+  connection->answered = introduction.answered;
   switch (introduction.status) {
     case Introduction::Status::kNeedMore:
+      Say(connection, introduction.answer);
       return;
     case Introduction::Status::kRefused:
       Refuse(connection, introduction.reason, introduction.answer);
       return;
     case Introduction::Status::kDevice:
+      Say(connection, introduction.answer);
       Introduce(connection, std::move(introduction));
       return;
   }
+}
+
+// A fresh socket's send buffer takes these few bytes; if not, the device learns it from the close.
+void Acceptor::Say(HalfOpen* connection, std::string_view answer) {
+  if (!answer.empty()) (void)!send(connection->fd, answer.data(), answer.size(), MSG_NOSIGNAL);
 }
 
 void Acceptor::Introduce(HalfOpen* connection, Introduction introduction) {
@@ -98,7 +106,8 @@ void Acceptor::HandOver(HalfOpen* connection, std::string device) {
                   std::move(device),
                   std::move(connection->bytes),
                   std::move(connection->peer.address),
-                  connection->made_up_id};
+                  connection->made_up_id,
+                  connection->answered};
   Forget(connection);
   dispatch_(std::move(handoff));
 }
@@ -108,9 +117,7 @@ void Acceptor::Refuse(HalfOpen* connection, CloseReason reason, std::string_view
     counters_.Add(Counter::kProtocolErrors);
     close_reasons_[static_cast<size_t>(reason)].Add();
   }
-  // A fresh socket's send buffer takes these few bytes; if not, the device learns it from the
-  // close.
-  if (!answer.empty()) (void)!send(connection->fd, answer.data(), answer.size(), MSG_NOSIGNAL);
+  Say(connection, answer);
   Close(connection);
 }
 

@@ -46,6 +46,9 @@ class CommandTable {
     End(id, taken ? CommandEnd::kTaken : CommandEnd::kRefused);
   }
 
+  // Nobody will answer it.
+  void Lost(uint64_t id) { End(id, CommandEnd::kGone); }
+
   // Nobody will answer those of the device that are on their way.
   void Gone(std::string_view device);
 

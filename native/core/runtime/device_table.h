@@ -10,6 +10,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/plan/permissions.h"
 #include "core/runtime/rate_meter.h"
 #include "core/runtime/token_bucket.h"
 
@@ -34,6 +35,14 @@ struct Device {
   std::string address;
   // Against SourceSettings::rate, over connections.
   TokenBucket bucket;
+  // Over UDP, where there is no agent to keep it: what source stage `registered_at` of plan number
+  // `registered_in` says of it (Agent::registered_class, permissions), and whether it comes from
+  // the same far end as before.
+  uint32_t registered_in = 0;
+  uint32_t registered_at = 0;
+  uint8_t registered_class = 0;
+  uint32_t far_end_hash = 0;
+  std::unique_ptr<const DevicePermissions> permissions;
 };
 
 // Thread safety: owned by one worker.
@@ -66,6 +75,11 @@ class DeviceTable {
   Device* Find(std::string_view id) const {
     const auto it = devices_.find(id);
     return it == devices_.end() ? nullptr : it->second.get();
+  }
+  // Calls change(Device*) for each.
+  template <typename Change>
+  void Update(Change&& change) {
+    for (auto& [id, device] : devices_) change(device.get());
   }
   // Calls see(const Device&) for each.
   template <typename See>

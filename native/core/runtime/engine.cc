@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "core/base/cpu.h"
 #include "core/base/jenkins.h"
@@ -50,12 +51,16 @@ Status Engine::Start(const EngineOptions& options) {
                             &events_,
                             &commands_,
                             &unfinished_,
-                            &kept_};
+                            &kept_,
+                            [this](uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) {
+                              return workers_[worker]->TakeDatagrams(stage, std::move(datagrams));
+                            }};
   const int64_t quarter = int64_t{options.memory_mib} * kMiB / 4;
   unfinished_.SetLimit(quarter);
   kept_.SetLimit(quarter);
   commands_.SetMostBytes(static_cast<size_t>(quarter));
   WorkerOptions worker_options;
+  worker_options.workers = cpus.size();
   worker_options.max_packet_bytes = options.max_packet_bytes;
   // Devices come and go under new ids; the rows of those that left keep their sequence numbers for
   // a while.
@@ -118,7 +123,8 @@ Status Engine::Listen(uint32_t stage, const ListenSpec& spec, uint16_t* bound_po
   if (std::find(listening_.begin(), listening_.end(), stage) != listening_.end()) {
     return Status::InvalidArgument("stage " + std::to_string(stage) + " listens already");
   }
-  std::unique_ptr<Greeter> greeter = MakeGreeter(source->spec.source);
+  if (spec.transport == Transport::kUdp) return ListenDatagrams(*source, spec, bound_port);
+  std::unique_ptr<Greeter> greeter = MakeGreeter(source->spec.source, options_.max_packet_bytes);
   if (greeter == nullptr) {
     return Status::InvalidArgument("the devices of stage " + std::to_string(stage) +
                                    " do not connect");

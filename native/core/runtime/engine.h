@@ -127,6 +127,7 @@ class Engine : private ReceiptDesk {
                     std::array<uint64_t, kCloseReasonCount>* close_reasons);
 
  private:
+  Status ListenDatagrams(const Stage& source, const ListenSpec& spec, uint16_t* bound_port);
   void OnDone(const Batch& batch, bool delivered);
   void Complete(const std::vector<Completion>& completions);
   void OnRoom();

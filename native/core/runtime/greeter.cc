@@ -5,6 +5,8 @@
 
 #include "core/protocol/mqtt/connect_peek.h"
 #include "core/record/record.h"
+#include "core/runtime/coap_greeter.h"
+#include "core/runtime/coap_words.h"
 
 namespace seganet {
 namespace {
@@ -31,7 +33,7 @@ class MqttGreeter : public Greeter {
     return mqtt::LoginRefusal(level, mqtt::ConnectCode::kBadCredentials);
   }
 
-  Introduction Listen(std::string_view bytes) const override {
+  Introduction Listen(std::string_view bytes, size_t) const override {
     const std::span<const uint8_t> span(reinterpret_cast<const uint8_t*>(bytes.data()),
                                         bytes.size());
     const mqtt::ConnectPeek peek = mqtt::PeekConnect(span, kMaxConnectBytes);
@@ -67,7 +69,10 @@ class MqttGreeter : public Greeter {
 
 }  // namespace
 
-std::unique_ptr<Greeter> MakeGreeter(const SourceSettings& settings) {
+std::unique_ptr<Greeter> MakeGreeter(const SourceSettings& settings, size_t max_packet_bytes) {
+  if (settings.protocol == Protocol::kCoap) {
+    return std::make_unique<CoapGreeter>(CoapSettings(settings, max_packet_bytes));
+  }
   if (settings.protocol == Protocol::kMqtt) return std::make_unique<MqttGreeter>();
   return nullptr;
 }

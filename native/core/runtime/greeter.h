@@ -3,6 +3,7 @@
 #ifndef SEGANET_CORE_RUNTIME_GREETER_H_
 #define SEGANET_CORE_RUNTIME_GREETER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -24,9 +25,12 @@ struct Introduction {
   uint8_t level = 0;     // of the protocol
   std::optional<std::string> user;
   std::optional<std::string> password;
+  // Messages within so many of the first bytes have their answer.
+  size_t answered = 0;
+  // To be sent; kRefused: before the connection is closed. May be empty.
+  std::string answer;
   // kRefused
   CloseReason reason = CloseReason::kNone;
-  std::string answer;  // to be sent before the connection is closed; may be empty
 };
 
 // Thread safety: immutable.
@@ -35,15 +39,16 @@ class Greeter {
   virtual ~Greeter() = default;
   // Sent as soon as somebody connects.
   virtual std::string Greeting() const = 0;
-  // REQUIRES: bytes begins with the connection's first byte. Final but for kNeedMore.
-  virtual Introduction Listen(std::string_view bytes) const = 0;
+  // REQUIRES: bytes begins with the connection's first byte; `answered` is of the Introduction
+  // before, first 0. Final but for kNeedMore.
+  virtual Introduction Listen(std::string_view bytes, size_t answered) const = 0;
   // Somebody who has proved which device it is need not say it.
   virtual bool TrustsProof() const = 0;
   virtual std::string LoginRefusal(uint8_t level) const = 0;
 };
 
-// Null for sources whose devices do not connect.
-std::unique_ptr<Greeter> MakeGreeter(const SourceSettings& settings);
+// max_packet_bytes: of the engine. Null for sources whose devices do not connect.
+std::unique_ptr<Greeter> MakeGreeter(const SourceSettings& settings, size_t max_packet_bytes);
 
 }  // namespace seganet
 

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "core/record/frame.h"
+#include "core/runtime/coap_agent_session.h"
+#include "core/runtime/coap_words.h"
 #include "core/runtime/mqtt_agent_session.h"
 
 namespace seganet {
@@ -81,6 +83,7 @@ void Worker::OnStop() {
   wills_.Mute();
   const std::vector<Agent*> agents(agents_.begin(), agents_.end());
   for (Agent* agent : agents) agent->Close(AgentEnd::kStopped);
+  CloseEndpoints(0);
   commands_.AllGone();
   uv_close(Handle(&deadline_timer_), nullptr);
   uv_close(Handle(&sweep_timer_), nullptr);
@@ -107,8 +110,14 @@ void Worker::Adopt(Handoff handoff) {
 }
 
 std::unique_ptr<AgentSession> Worker::MakeSession(Agent* agent, const Handoff& handoff) {
+  const SourceSettings& source = agent->source();
+  if (source.protocol == Protocol::kCoap) {
+    const coap::Settings settings = CoapSettings(source, options_.max_packet_bytes);
+    return std::make_unique<CoapAgentSession>(agent->owner(), settings, CoapLimits(settings, 1),
+                                              handoff.device, handoff.answered);
+  }
   auto session = std::make_unique<MqttAgentSession>(
-      agent->owner(), MqttLimitsOf(agent->source(), options_.max_packet_bytes), &kept_, &wills_);
+      agent->owner(), MqttLimitsOf(source, options_.max_packet_bytes), &kept_, &wills_);
   if (handoff.made_up_id) session->SetAssignedId(handoff.device);
   return session;
 }
@@ -119,6 +128,7 @@ void Worker::SetPlan(std::shared_ptr<const Plan> plan) {
     DrainWhatIsThere();
     const std::shared_ptr<const Plan> before = pipeline_.shared_plan();
     pipeline_.SetPlan(std::move(plan));
+    ++plan_number_;
     RegisterAll(*before);
   });
 }
@@ -136,6 +146,7 @@ void Worker::CloseStage(uint32_t stage) {
     for (Agent* agent : agents) {
       if (agent->stage() == stage) agent->Close(AgentEnd::kStopped);
     }
+    CloseEndpoints(stage);
   });
 }
 
@@ -143,6 +154,7 @@ void Worker::StopReading() {
   Post([this] {
     reading_ = false;
     wills_.PublishAll();
+    for (const auto& [stage, endpoint] : endpoints_) endpoint->StopReading();
   });
 }
 

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "core/queue/throttle.h"
 #include "core/runtime/acceptor.h"
 #include "core/runtime/agent.h"
+#include "core/runtime/coap_endpoint.h"
 #include "core/runtime/command_desk.h"
 #include "core/runtime/command_table.h"
 #include "core/runtime/device_events.h"
@@ -39,6 +41,7 @@ namespace seganet {
 
 struct WorkerOptions {
   size_t index = 0;
+  size_t workers = 1;  // of the engine
   size_t max_packet_bytes = 262'144;
   size_t max_devices = 40'000;     // rows of the device table
   size_t max_kept = 10'000;        // MQTT sessions without a connection
@@ -62,11 +65,13 @@ struct WorkerShared {
   CommandDesk* commands;
   MemoryShare* unfinished;  // of packets that have not come in full
   MemoryShare* kept;        // of devices that are not connected: sessions and wills
+  // Datagrams for devices of another worker; false = they are lost.
+  std::function<bool(uint32_t worker, uint32_t stage, CrossedDatagrams)> cross;
 };
 
-// Thread safety: Push, TakeMessages from the engine's thread; Adopt, SetPlan, Flush, CloseStage,
-// StopReading, Resume, Start of a command and Agents from any.
-class Worker : public LoopThread, private AgentHost, private CommandCarrier {
+// Thread safety: Push, TakeMessages from the engine's thread; Adopt, OpenDatagrams, TakeDatagrams,
+// SetPlan, Flush, CloseStage, StopReading, Resume, Start of a command and Agents from any.
+class Worker : public LoopThread, private AgentHost, private CommandCarrier, private CoapHost {
  public:
   Worker(const WorkerOptions& options, const WorkerShared& shared);
   ~Worker() override;
@@ -74,10 +79,19 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier {
   // Takes over a device's connection.
   void Adopt(Handoff handoff);
 
+  // Takes over a UDP socket of source stage `stage`, whose devices speak CoAP. `seed` is secret and
+  // random.
+  void OpenDatagrams(uint32_t stage, int fd, uint64_t seed);
+
+  // Datagrams that came to another worker for devices of this one. False: they are more than it
+  // can work on, and lost.
+  bool TakeDatagrams(uint32_t stage, CrossedDatagrams datagrams);
+
   void SetPlan(std::shared_ptr<const Plan> plan);
   void Flush(uint32_t stage);
 
-  // Closes the connections that came through source stage `stage` and waits until that is done.
+  // Closes the connections and sockets that came through source stage `stage` and waits until that
+  // is done.
   void CloseStage(uint32_t stage);
 
   void StopReading();
@@ -125,9 +139,26 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier {
   void OnCommandAnswer(Agent* agent, uint64_t id, bool taken) override;
   void OnClosed(Agent* agent, AgentEnd end) override;
 
+  // CoapHost
+  void OnDatagrams(size_t datagrams, size_t bytes) override;
+  RecordAnswer OnDatagramRecord(CoapEndpoint* endpoint, const coap::Incoming& incoming) override;
+  bool MayObserve(CoapEndpoint* endpoint, std::string_view device) override;
+  void OnObserved(CoapEndpoint* endpoint, std::string_view device, bool on) override;
+  bool IsAt(CoapEndpoint* endpoint, std::string_view device) override;
+  void OnDatagramCommandAnswer(uint64_t id, uint8_t result) override;
+  uint32_t OwnerOf(std::string_view device) override;
+  void Cross(uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) override;
+
+  void CloseEndpoints(uint32_t stage);
+  Device* Locate(CoapEndpoint* endpoint, std::string_view id);
+  void Arrive(CoapEndpoint* endpoint, Device* device);
+  bool ObservesElsewhere(const CoapEndpoint* but, std::string_view device) const;
+  RecordAnswer Admit(Device* device, const SourceSettings& source, const coap::Incoming& incoming);
+  bool HasRoomFor(uint8_t record_class);
   // CommandCarrier, for the agents
   CommandStart SendCommand(uint64_t id, const Command& command) override;
 
+  std::unique_ptr<AgentSession> MakeSession(Agent* agent, const Handoff& handoff);
   void ServePushes();
   void ServeReceipts();
   bool MessagesHigh();
@@ -147,7 +178,6 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier {
   void Register(Agent* agent);
   void RegisterAll(const Plan& before);
   void Emit(const WillRecord& made);
-  std::unique_ptr<AgentSession> MakeSession(Agent* agent, const Handoff& handoff);
   void CountRecord(Device* device, uint32_t stage, const Record& record);
 
   const WorkerOptions options_;
@@ -169,6 +199,9 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier {
   std::unordered_set<Agent*> agents_;
   std::array<std::vector<Agent*>, kClasses + 1> paused_;  // by Agent::paused
   RatePauses rate_pauses_;
+  std::unordered_map<uint32_t, CoapEndpoint*> endpoints_;  // by stage
+  std::atomic<size_t> crossed_bytes_{0};                   // on their way from other workers
+  uint32_t plan_number_ = 1;                               // counts the plans
   bool reading_ = true;
   std::mutex receipts_mutex_;
   std::vector<Receipt> receipts_;                // that came back

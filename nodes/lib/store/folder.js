@@ -143,6 +143,8 @@ class Reserve {
 exports.Reserve = Reserve;
 exports.fileBytes = fileBytes;
 exports.identity = identity;
+exports.makeFolder = makeFolder;
 exports.prepareFolder = prepareFolder;
 exports.rewriteWal = rewriteWal;
 exports.setAside = setAside;
+exports.syncDirectory = syncDirectory;

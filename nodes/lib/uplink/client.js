@@ -11,28 +11,36 @@ const { secure } = require('./socket');
  * @property {import('node:tls').SecureContext | null} context null = not encrypted
  * @property {number} timeoutMs until the CONNACK
  * @property {(error: Error) => void} onError of the socket, or of TLS
- * @property {(id: number, reasonCode: number) => void} onPuback
+ * @property {(id: number, reasonCode: number) => void} [onPuback] gets the PUBACKs instead of mqtt.js
+ * @property {(packet: import('mqtt').IPublishPacket, done: () => void) => void} [onPublish] gets what the broker sends, the next when
+ *   done is called; its PUBACK is for the owner to send
  */
 
+/** mqtt.js goes on behind an error, and sends no PUBACK. */
+const NO_PUBACK = new Error('acknowledged by its owner');
+
 /** mqtt.js on a socket of ours, for one connection; connect() begins it. @param {ClientParts} parts @returns {MqttClient} */
-function makeClient({ options, socket, context, timeoutMs, onError, onPuback }) {
+function makeClient({ options, socket, context, timeoutMs, onError, onPuback, onPublish }) {
   const stream = context ? secure(socket, options, context) : socket;
   // mqtt.js swallows errors without a code.
   for (const each of new Set([socket, stream])) each.on('error', onError);
-  // mqtt.js reads its stream by pipe(), and gets everything but the PUBACKs.
-  stream.pipe = (destination) => {
-    const tap = new PubackTap(onPuback, (bytes) => destination.write(bytes));
-    stream.on('data', (bytes) => tap.read(bytes));
-    return destination;
-  };
-  return new MqttClient(() => stream, {
+  if (onPuback) {
+    // mqtt.js reads its stream by pipe(), and gets everything but the PUBACKs.
+    stream.pipe = (destination) => {
+      const tap = new PubackTap(onPuback, (bytes) => destination.write(bytes));
+      stream.on('data', (bytes) => tap.read(bytes));
+      return destination;
+    };
+  }
+  const client = new MqttClient(() => stream, {
     protocolVersion: options.protocolVersion,
     protocolId: 'MQTT',
     clientId: options.clientId,
     username: options.username,
     password: options.password,
     keepalive: options.keepalive,
-    clean: true,
+    clean: !options.kept,
+    ...(options.kept && options.protocolVersion === 5 && { properties: options.kept }),
     reconnectPeriod: 0,
     connectTimeout: timeoutMs,
     // A timer for each PUBACK would cost more than the PUBACK; see Session.alive().
@@ -40,6 +48,11 @@ function makeClient({ options, socket, context, timeoutMs, onError, onPuback }) 
     resubscribe: false,
     manualConnect: true
   });
+  if (onPublish) {
+    client.handleMessage = (packet, done) =>
+      onPublish(packet, () => done(packet.qos > 0 ? NO_PUBACK : undefined));
+  }
+  return client;
 }
 
 exports.makeClient = makeClient;

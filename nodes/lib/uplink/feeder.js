@@ -14,6 +14,7 @@ const { Taken, TRY_AGAIN } = require('./taken');
 /**
  * @typedef {object} Link what the broker granted
  * @property {number} protocolVersion 4 or 5
+ * @property {boolean} [sessionPresent] the broker kept the session of the last connection
  * @property {number} receiveMaximum
  * @property {number} maximumPacketSize 0 = no limit that it told
  * @property {number} maximumQos

@@ -38,6 +38,8 @@ const { badCharacter } = require('./topics');
  * @property {number} [retryMs] wait after a refused PUBLISH, default 1000
  * @property {number} [backlogRate] records of the backlog a second, default 5000, 0 = no limit
  * @property {number} [backlogShare] part of the window that the backlog may fill, 0..1, default 0.5; one packet always
+ * @property {boolean} [commands] the cloud may send commands, by a session of their own, default false
+ * @property {string} [commandPrefix] first levels of their topic, default cmd
  * @property {string} [nativePath] module with UplinkSource, default the engine's addon
  */
 
@@ -104,6 +106,15 @@ function checkTls(tls = {}) {
   return tls;
 }
 
+/** @param {string} prefix */
+function checkPrefix(prefix) {
+  // A $ topic [MQTT-4.7.2-1] is the broker's own.
+  const bad = /^[$/]|\/$/.test(prefix) ? 'must not begin with $ or /, or end with /' : badCharacter(prefix);
+  if (bad || prefix.length > 256)
+    throw new TypeError(`The prefix of commands '${prefix}' ${bad || 'is over 256 characters'}.`);
+  return prefix;
+}
+
 /**
  * Fills defaults. Throws TypeError with a sentence for the user.
  * @param {UplinkOptions} options @param {string} defaultNative
@@ -143,6 +154,8 @@ function checkOptions(options, defaultNative) {
     retryMs: number('retryMs', options.retryMs, 1000, 1, day),
     backlogRate: number('backlogRate', options.backlogRate, 5000, 0, 1e9),
     backlogShare: share('backlogShare', options.backlogShare, 0.5),
+    commands: options.commands === true,
+    commandPrefix: checkPrefix(options.commandPrefix || 'cmd'),
     nativePath: options.nativePath ?? defaultNative
   };
 }

@@ -12,14 +12,20 @@ const { TlsFiles } = require('./tls-files');
 /** @typedef {import('mqtt').MqttClient} MqttClient */
 /** @typedef {'connecting' | 'connected' | 'reconnecting' | 'disconnected' | 'refused' | 'stopped'} State */
 
-/** @typedef {import('./options').CheckedOptions & {socket?: import('./socket').GroupOptions}} SessionOptions of one group of classes */
+/**
+ * Properties of the CONNECT [MQTT 3.1.2.11] for a session that the broker keeps; MQTT 3.1.1 keeps it without them.
+ * @typedef {{sessionExpiryInterval: number, receiveMaximum: number}} Kept
+ */
+
+/** @typedef {import('./options').CheckedOptions & {socket?: import('./socket').GroupOptions, kept?: Kept}} SessionOptions of one group of classes */
 
 /**
  * @typedef {object} SessionHandlers
  * @property {(state: State, why: Reason | null) => void} onState
  * @property {(link: Link) => void} onConnected
  * @property {(byBroker: boolean) => void} onDisconnected byBroker: it closed the connection itself
- * @property {(id: number, reasonCode: number) => void} onPuback
+ * @property {(id: number, reasonCode: number) => void} [onPuback] for who writes PUBLISH packets; mqtt.js gets no PUBACK then
+ * @property {(packet: import('mqtt').IPublishPacket, done: () => void) => void} [onPublish] see ClientParts
  * @property {(code: string, reason: string) => void} [onProblem]
  */
 
@@ -44,8 +50,8 @@ const NOT_ACCEPTED = {
  * a new MqttClient, so no state of an old one can come back (mqtt.js also stops for good after a refused CONNECT, and knows
  * a fixed reconnect period only).
  *
- * Every connection starts a clean session. The uplink only publishes, and what is in flight is owned by the feeder: a session
- * kept by the broker would add nothing but the duty to match its memory, and stay behind when a gateway is gone.
+ * Every connection starts a clean session, but for commands (`kept`). The uplink only publishes, and what is in flight is owned by
+ * the feeder: a session kept by the broker would add nothing but the duty to match its memory, and stay behind when a gateway is gone.
  */
 class Session {
   /**
@@ -207,13 +213,15 @@ class Session {
   #open(socket, context, timeoutMs) {
     const { options, handlers } = this;
     // What an old connection still says is not heard.
+    const { onPuback, onPublish } = handlers;
     const client = makeClient({
       options,
       socket,
       context,
       timeoutMs,
       onError: (error) => this.#failed(client, error),
-      onPuback: (id, code) => client === this.client && handlers.onPuback(id, code)
+      onPuback: onPuback && ((id, code) => client === this.client && onPuback(id, code)),
+      onPublish: onPublish && ((packet, done) => client === this.client && onPublish(packet, done))
     });
     this.socket = socket;
     this.client = client;
@@ -255,6 +263,7 @@ class Session {
     this.why = null;
     this.handlers.onConnected({
       protocolVersion: this.options.protocolVersion,
+      sessionPresent: connack.sessionPresent === true,
       receiveMaximum: granted.receiveMaximum ?? MAX_RECEIVE_MAXIMUM,
       maximumPacketSize: granted.maximumPacketSize ?? 0,
       maximumQos: granted.maximumQoS ?? 2,

@@ -39,6 +39,10 @@ const GRACE_MS = 1000;
  *   sessions                    of each, the most urgent first: group (from 1), classes, clientId, state, code, reason, rttMs, oldestMs,
  *                               inflight, backlogInflight, published, acknowledged, batchBytes (m of its link), priority, dscp and
  *                               localAddress of its socket (-1 and '' = not known); empty while the thread does not run
+ *   commands                    of their session, where they are on: state, code, reason, clientId, received, acknowledged, open (handed
+ *                               over and not answered), redelivered, retained and ignored (acknowledged, given to nobody), reports,
+ *                               reportsWaiting, reportsDropped; of the present thread
+ * 'command' {device, rest, payload, qos, id?, expiryS?, responseTopic?, correlation?, ack}: one came; answer(ack) when it is safe.
  * 'problem' {code, reason, count}, at most once a second for a code: records that were refused, or wait for a topic.
  */
 class UplinkThread extends EventEmitter {
@@ -64,6 +68,8 @@ class UplinkThread extends EventEmitter {
     this.stopping = null;
     /** @type {NodeJS.Timeout | undefined} */
     this.restartTimer = undefined;
+    /** Threads so far. */
+    this.generation = 0;
     /** @type {Worker | null} */
     this.worker = null;
     /** @type {boolean | undefined} */
@@ -88,6 +94,16 @@ class UplinkThread extends EventEmitter {
     const checked = Object.fromEntries(Object.entries(stages).map(([id, stage]) => [id, checkStage(stage)]));
     Object.assign(this.stages, checked);
     this.#post({ type: 'stages', stages: this.stages });
+  }
+
+  /** The command is safe: the broker hears so. @param {string} ack of 'command'; '' = nobody waits for it */
+  answer(ack) {
+    if (ack !== '') this.#post({ type: 'answer', ack });
+  }
+
+  /** Tells the cloud what became of a command. @param {import('../commands/reports').Report} report */
+  report(report) {
+    this.#post({ type: 'report', report });
   }
 
   /**
@@ -119,7 +135,7 @@ class UplinkThread extends EventEmitter {
 
   #start() {
     const worker = new Worker(path.join(__dirname, 'worker.js'), {
-      workerData: { options: this.options },
+      workerData: { options: this.options, generation: ++this.generation },
       name: 'seganet-uplink'
     });
     this.worker = worker;
@@ -153,7 +169,8 @@ class UplinkThread extends EventEmitter {
       if (message.sessions.some((/** @type {any} */ { state }) => state === 'connected'))
         this.backoff.reset();
       this.emit('state', message);
-    } else if (type === 'problem') this.emit('problem', message);
+    } else if (type === 'command') this.emit('command', message.command);
+    else if (type === 'problem') this.emit('problem', message);
     else if (type === 'drained') this.#drained(message.id, true);
     else if (type === 'stopped') {
       this.stoppedInTime = message.inTime;

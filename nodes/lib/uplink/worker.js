@@ -2,9 +2,11 @@
 
 // Entry of the uplink thread: one broker, a session for each group of classes, one engine.
 // In:  {type: 'attach', token, uplink} · {type: 'stages', stages} · {type: 'drain', id} · {type: 'stop', timeoutMs}
-// Out: {type: 'state', …} · {type: 'problem', …} · {type: 'drained', id} · {type: 'stopped', inTime}
+//      {type: 'answer', ack} a command is safe · {type: 'report', report} what became of one
+// Out: {type: 'state', …} · {type: 'problem', …} · {type: 'drained', id} · {type: 'stopped', inTime} · {type: 'command', command}
 
 const { parentPort, workerData } = require('node:worker_threads');
+const { CommandSession } = require('./commands');
 const { Group } = require('./group');
 const { Pacer } = require('./pacer');
 const { overview } = require('./overview');
@@ -36,6 +38,17 @@ const pacer = new Pacer({ rate: options.backlogRate, share: options.backlogShare
 const groups = options.groups.map(
   (_, i) => new Group(i, { options, native, pacer, schedule, now, problem, onStatus: report })
 );
+const commands = options.commands
+  ? new CommandSession({
+      options,
+      native,
+      generation: workerData.generation,
+      handOver: (command) => port.postMessage({ type: 'command', command }),
+      problem,
+      onStatus: report,
+      now
+    })
+  : null;
 
 /** @param {string} code @param {string} reason */
 function problem(code, reason) {
@@ -44,7 +57,8 @@ function problem(code, reason) {
 }
 
 function report() {
-  port.postMessage({ type: 'state', ...overview(groups.map((group) => group.view())) });
+  const views = groups.map((group) => group.view());
+  port.postMessage({ type: 'state', ...overview(views), ...(commands && { commands: commands.view() }) });
 }
 
 /**
@@ -68,7 +82,8 @@ function finishWaits() {
   if (drains.length > 0 && groups.every(({ feeder }) => feeder.idle())) {
     for (const id of drains.splice(0)) port.postMessage({ type: 'drained', id });
   }
-  if (stopBy > 0 && (groups.every(({ isDone }) => isDone) || now() >= stopBy)) finish();
+  const isDone = () => groups.every((group) => group.isDone) && (commands?.isDone ?? true);
+  if (stopBy > 0 && (isDone() || now() >= stopBy)) finish();
 }
 
 function everySecond() {
@@ -82,7 +97,7 @@ function everySecond() {
 
 /** One after the other, so that not all are without a connection at once. */
 async function renewFiles() {
-  for (const { renewal } of groups) await renewal.check();
+  for (const { renewal } of [...groups, ...(commands ? [commands] : [])]) await renewal.check();
 }
 
 /** @param {number} token @param {number} uplink */
@@ -108,7 +123,7 @@ async function finish() {
   const inTime = groups.every(({ isDone }) => isDone);
   isStopped = true;
   for (const timer of timers) clearInterval(timer);
-  await Promise.all(groups.map((group) => group.stop()));
+  await Promise.all([...groups, ...(commands ? [commands] : [])].map((each) => each.stop()));
   for (const { status } of groups) status.end();
   report();
   port.postMessage({ type: 'stopped', inTime });
@@ -121,8 +136,11 @@ port.on('message', (message) => {
   else if (message.type === 'drain') {
     drains.push(message.id);
     schedule();
-  } else if (message.type === 'stop' && stopBy === 0) {
+  } else if (message.type === 'answer') commands?.answer(message.ack);
+  else if (message.type === 'report') commands?.report(message.report);
+  else if (message.type === 'stop' && stopBy === 0) {
     for (const { feeder } of groups) feeder.taking = false;
+    commands?.pause();
     stopBy = now() + message.timeoutMs;
     schedule();
   }
@@ -130,7 +148,10 @@ port.on('message', (message) => {
 
 const timers = [
   setInterval(everySecond, STATE_MS),
-  setInterval(() => groups.forEach((group) => group.checkHealth()), HEALTH_MS),
+  setInterval(() => {
+    for (const group of groups) group.checkHealth();
+    commands?.checkHealth();
+  }, HEALTH_MS),
   setInterval(renewFiles, FILES_MS),
   // Deadlines, and a drain whose last batch left without an acknowledgement of ours.
   setInterval(() => {
@@ -139,3 +160,4 @@ const timers = [
 ];
 
 for (const { session } of groups) session.start();
+commands?.start();

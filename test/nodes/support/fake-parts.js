@@ -32,7 +32,13 @@ class Engine {
       ports: new Map(),
       full: 0,
       refuseListen: null,
-      seq: 0
+      seq: 0,
+      /** Devices that take commands at once; the others are away. */
+      takers: new Set(),
+      commands: [],
+      results: [],
+      events: [],
+      known: []
     });
   }
   /** As the native one: later, and once for many. */
@@ -101,6 +107,27 @@ class Engine {
   classify(id, _deviceId, topic, cls) {
     return this.classOf(this.stage(id), { topic, cls });
   }
+  command(ticket, deviceId, topic, payload, qos) {
+    this.commands.push({ deviceId, topic, payload: String(payload), qos });
+    this.results.push(ticket, this.takers.has(deviceId) ? 0 : 1);
+    this.doorbell();
+    return OK;
+  }
+  takeCommandResults() {
+    return this.results.splice(0);
+  }
+  takeEvents() {
+    return this.events.splice(0);
+  }
+  /** A device is there, and listens. */
+  arrive(device) {
+    this.takers.add(device);
+    this.events.push({ kind: 'listening', device, stage: 1, worker: 0, reason: '', address: '' });
+    this.doorbell();
+  }
+  agents(after, limit) {
+    return this.known.filter(({ device }) => device > after).slice(0, limit);
+  }
   takeMessages(into) {
     const frame = this.frames.shift();
     return frame ? frame.copy(into) : 0;
@@ -152,12 +179,18 @@ class Engine {
 class UplinkThread extends EventEmitter {
   constructor(options) {
     super();
-    this.options = options;
+    Object.assign(this, { options, answers: [], reports: [] });
     this.number = threads.push(this);
     calls.push(`thread ${this.number}`);
   }
   setStages(stages) {
     this.stages = stages;
+  }
+  answer(ack) {
+    this.answers.push(ack);
+  }
+  report(report) {
+    this.reports.push(report);
   }
   attach(token, uplink) {
     calls.push(`attach ${this.number}`);

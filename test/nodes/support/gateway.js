@@ -15,7 +15,8 @@ const names = [
   'uplink',
   'tap',
   'stats',
-  'unbatch'
+  'unbatch',
+  'command'
 ];
 const junction = require('@node-red/nodes/core/common/05-junction.js');
 const modules = names.map((name) => require(`../../../nodes/seganet-${name}`));

@@ -1,0 +1,28 @@
+#ifndef SEGANET_CORE_PROTOCOL_COAP_BLOCK_H_
+#define SEGANET_CORE_PROTOCOL_COAP_BLOCK_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace seganet::coap {
+
+// The value of a Block1 or Block2 option (RFC 7959 2.2).
+struct Block {
+  static constexpr uint8_t kLargestExponent = 6;  // blocks of 1,024 bytes
+  static constexpr uint8_t kBert = 7;             // RFC 8323 6: several of 1,024 bytes in a message
+
+  uint32_t number = 0;  // 20 bits
+  bool more = false;
+  uint8_t exponent = kLargestExponent;  // SZX
+
+  static Block Of(uint32_t value) {
+    return {value >> 4, (value & 8) != 0, static_cast<uint8_t>(value & 7)};
+  }
+  uint32_t value() const { return number << 4 | (more ? 8u : 0u) | exponent; }
+  size_t size() const { return exponent == kBert ? 1024 : size_t{16} << exponent; }
+  size_t offset() const { return number * size(); }
+};
+
+}  // namespace seganet::coap
+
+#endif  // SEGANET_CORE_PROTOCOL_COAP_BLOCK_H_

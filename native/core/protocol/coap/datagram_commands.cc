@@ -1,0 +1,171 @@
+#include <algorithm>
+#include <utility>
+
+#include "core/protocol/coap/datagram_impl.h"
+#include "core/protocol/coap/replies.h"
+
+namespace seganet::coap {
+
+void DatagramImpl::OnDiscovery(const Asker& asker, int64_t now_us) {
+  Reply reply;
+  reply.code = kContent;
+  reply.content_format = kLinkFormat;
+  bool last = false;
+  RespondBody(asker, reply, Discovery(settings_), now_us, &last);
+}
+
+void DatagramImpl::RespondBody(const Asker& asker, Reply reply, std::string_view body,
+                               int64_t now_us, bool* last) {
+  const size_t room = RoomFor(asker);
+  const size_t overhead = EncodeDatagram(Type::kConfirmable, 0, asker.token, reply).size();
+  if (CarryBody(body, request_.block2, overhead, room, &reply)) {
+    *last = !reply.block2 || !reply.block2->more;
+    return Respond(asker, reply, now_us);
+  }
+  if (request_.block2 && request_.block2->offset() >= body.size()) {
+    return Respond(asker, ReplyTo(Refusal{kBadRequest, "There is no such block."}), now_us);
+  }
+  AskForEcho(asker);
+}
+
+void DatagramImpl::OnCommands(const Asker& asker, int64_t now_us) {
+  if (!handler_->MayObserve(request_.device)) {
+    const Refusal refusal{kForbidden, "This device may not have commands."};
+    return Respond(asker, ReplyTo(refusal), now_us);
+  }
+  const bool first = !request_.block2 || request_.block2->number == 0;
+  if (first && request_.observe == 0u && Register(asker, now_us)) return;
+  if (first && request_.observe == 1u) Deregister(request_.device, asker.peer, asker.token);
+  Represent(asker, now_us);
+}
+
+bool DatagramImpl::Register(const Asker& asker, int64_t now_us) {
+  Observer observer{asker.peer, asker.token, request_.topic, Block::kLargestExponent};
+  if (request_.block2) {
+    observer.exponent = std::min(request_.block2->exponent, Block::kLargestExponent);
+  }
+  if (!observers_.Add(request_.device, std::move(observer))) return false;
+  // No command comes with it: a registration that is renewed (RFC 7641 3.3.1) must not bring an old
+  // one again.
+  Reply reply;
+  reply.code = kContent;
+  reply.observe = NextObserve();
+  if (far_ends_.Touch(asker.peer).proved) {
+    Respond(asker, reply, now_us);
+  } else {
+    // Its ACK proves that the far end is where it says, before it is sent what others decide.
+    SendEmpty(asker);
+    if (!SendSeparate(asker, reply, request_.device, now_us)) {
+      observers_.Remove(request_.device, asker.peer, asker.token);
+      return true;
+    }
+  }
+  handler_->OnObserved(request_.device, true);
+  return true;
+}
+
+void DatagramImpl::Deregister(std::string_view device, const Peer& peer, std::string_view token) {
+  if (observers_.Remove(device, peer, token) && !Listens(device)) {
+    handler_->OnObserved(device, false);
+  }
+}
+
+void DatagramImpl::Represent(const Asker& asker, int64_t now_us) {
+  Command* command = commands_.Find(request_.device);
+  if (command == nullptr || (!request_.topic.empty() && request_.topic != command->topic)) {
+    return Respond(asker, ReplyTo(Refusal{kNotFound, "There was no command."}), now_us);
+  }
+  Reply reply;
+  reply.code = kContent;
+  reply.etag = command->etag;
+  bool last = false;
+  RespondBody(asker, reply, command->payload, now_us, &last);
+  // Only who was notified of it asks for a later block.
+  if (command->answered || !request_.block2 || request_.block2->number == 0) return;
+  if (last) {
+    End(command, kCommandTaken);
+  } else {
+    commands_.SetFetch(command, now_us + kMaxTransmitWaitUs);
+  }
+}
+
+CommandStart DatagramImpl::Start(uint64_t id, std::string_view device, std::string_view topic,
+                                 std::string_view payload, int64_t now_us) {
+  const std::vector<Observer>& all = observers_.Of(device);
+  const auto wants = [topic](const Observer& observer) { return observer.Wants(topic); };
+  if (std::none_of(all.begin(), all.end(), wants)) return CommandStart::kNotListening;
+  if (payload.size() > settings_.max_body_bytes || !IsLocation(topic)) {
+    return CommandStart::kTooLarge;
+  }
+  const Command* before = commands_.Find(device);
+  if (before != nullptr && !before->answered) return CommandStart::kBusy;
+  Command next{std::string(device), id, std::string(topic), std::string(payload),
+               static_cast<uint32_t>(secret_.Next())};
+  Command* command = commands_.Start(std::move(next));
+  if (command == nullptr) return CommandStart::kBusy;
+  bool fits = false;
+  for (const Observer& observer : all) {
+    if (!wants(observer)) continue;
+    bool queued = false;
+    fits = Notify(observer, command, &queued, now_us) || fits;
+    if (queued) ++command->waiting;
+  }
+  if (command->waiting > 0) return CommandStart::kSent;
+  commands_.Remove(device);
+  return fits ? CommandStart::kBusy : CommandStart::kTooLarge;
+}
+
+bool DatagramImpl::Notify(const Observer& observer, Command* command, bool* queued,
+                          int64_t now_us) {
+  Reply reply;
+  reply.code = kContent;
+  reply.etag = command->etag;
+  reply.observe = NextObserve();
+  if (observer.topic != command->topic) reply.location = command->topic;
+  const size_t overhead = EncodeDatagram(Type::kConfirmable, 0, observer.token, reply).size();
+  std::optional<Block> wanted;
+  if (observer.exponent < Block::kLargestExponent) wanted = Block{0, false, observer.exponent};
+  if (!CarryBody(command->payload, wanted, overhead, settings_.max_message_bytes, &reply)) {
+    return false;
+  }
+  Outgoing message;
+  message.id = far_ends_.NextId(&far_ends_.Touch(observer.peer));
+  message.bytes = EncodeDatagram(Type::kConfirmable, message.id, observer.token, reply);
+  message.device = command->device;
+  message.token = observer.token;
+  message.command = command->id;
+  message.in_blocks = reply.block2 && reply.block2->more;
+  *queued = outbox_.Push(observer.peer, std::move(message), now_us);
+  return true;
+}
+
+void DatagramImpl::OnTaken(const Outgoing& message, int64_t now_us) {
+  if (!message.command) return;
+  Command* command = commands_.Find(message.device);
+  if (command == nullptr || command->id != *message.command || command->answered) return;
+  --command->waiting;
+  if (message.in_blocks) {
+    // Taken when its last block was asked for.
+    commands_.SetFetch(command, now_us + kMaxTransmitWaitUs);
+  } else {
+    End(command, kCommandTaken);
+  }
+}
+
+// RFC 7641 4.5: who resets a notification, or does not acknowledge it, observes no longer.
+void DatagramImpl::OnFailed(const Peer& peer, const Outgoing& message, uint8_t result) {
+  if (message.device.empty()) return;
+  Deregister(message.device, peer, message.token);
+  if (!message.command) return;
+  Command* command = commands_.Find(message.device);
+  if (command == nullptr || command->id != *message.command || command->answered) return;
+  if (--command->waiting == 0 && command->fetch_us == Command::kNot) End(command, result);
+}
+
+void DatagramImpl::End(Command* command, uint8_t result) {
+  command->answered = true;
+  commands_.SetFetch(command, Command::kNot);
+  handler_->OnCommandAnswer(command->id, result);
+}
+
+}  // namespace seganet::coap

@@ -1,0 +1,148 @@
+#include "core/protocol/coap/datagram_server.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/protocol/coap/datagram_impl.h"
+
+namespace seganet::coap {
+
+DatagramImpl::DatagramImpl(DatagramHandler* handler, const Settings& settings, const Limits& limits,
+                           uint32_t worker, uint32_t workers, uint64_t seed)
+    : handler_(handler),
+      settings_(settings),
+      limits_(limits),
+      secret_(seed),
+      far_ends_(std::max<size_t>(limits.max_peers, 1), worker, workers, &secret_),
+      exchanges_(limits.max_exchanges),
+      uploads_(limits, settings.max_body_bytes),
+      outbox_(handler, limits, &secret_, &counters),
+      observers_(limits),
+      commands_(limits.max_command_bytes) {}
+
+void DatagramImpl::OnDatagram(const Peer& peer, std::span<const uint8_t> datagram, int64_t now_us) {
+  Message message;
+  switch (ParseDatagram(datagram, &message)) {
+    case ParseStatus::kOk:
+      OnMessage(peer, message, datagram.size(), now_us);
+      break;
+    case ParseStatus::kNoMessage:
+      ++counters.malformed;
+      break;
+    case ParseStatus::kMalformed:
+      ++counters.malformed;
+      Refuse(peer, message, now_us);
+      break;
+  }
+}
+
+// RFC 7252 4.2, 4.3: what cannot be processed is reset if it is confirmable, else ignored.
+void DatagramImpl::Refuse(const Peer& peer, const Message& message, int64_t now_us) {
+  if (message.type != Type::kConfirmable || !MayFail(peer, now_us)) return;
+  handler_->Send(peer, EmptyDatagram(Type::kReset, message.id));
+}
+
+void DatagramImpl::OnMessage(const Peer& peer, const Message& message, size_t bytes,
+                             int64_t now_us) {
+  const bool is_ask = message.type == Type::kConfirmable || message.type == Type::kNonConfirmable;
+  if (is_ask) {
+    if (message.code != kEmpty && ClassOf(message.code) == 0) {
+      OnRequest(peer, message, bytes, now_us);
+    } else {
+      // An Empty CON is a ping and gets its reset (RFC 7252 4.3). We ask for nothing, so a response
+      // is as unknown as a reserved class.
+      Refuse(peer, message, now_us);
+    }
+    return;
+  }
+  if (message.code != kEmpty) return;  // RFC 7252 4.2: a response to no request of ours
+  const std::optional<Outgoing> ours = outbox_.Take(peer, message.id, now_us);
+  if (!ours) return;
+  far_ends_.Touch(peer).proved = true;  // it knew our message id
+  if (message.type == Type::kAcknowledgement) {
+    OnTaken(*ours, now_us);
+  } else {
+    OnFailed(peer, *ours, kCommandRefused);
+  }
+}
+
+void DatagramImpl::OnTime(int64_t now_us) {
+  while (!separate_due_.empty() && separate_due_.front().at_us <= now_us) {
+    const auto found = pending_.find(separate_due_.front().slot);
+    separate_due_.pop_front();
+    if (found == pending_.end() || found->second.asker.type != Type::kConfirmable) continue;
+    found->second.acknowledged = true;
+    SendEmpty(found->second.asker);
+  }
+  while (!forget_due_.empty() && forget_due_.front().at_us <= now_us) {
+    pending_.erase(forget_due_.front().slot);
+    forget_due_.pop_front();
+  }
+  DropDone();
+  uploads_.OnTime(now_us);
+  std::vector<Outbox::Lost> lost;
+  outbox_.OnTime(now_us, &lost);
+  for (const auto& [peer, message] : lost) OnFailed(peer, message, kCommandLost);
+  for (const std::string& device : commands_.Overdue(now_us)) {
+    End(commands_.Find(device), kCommandLost);
+  }
+}
+
+// Slots that were answered need no time any more.
+void DatagramImpl::DropDone() {
+  const auto drop = [this](std::deque<Due>* due) {
+    while (!due->empty() && pending_.find(due->front().slot) == pending_.end()) due->pop_front();
+  };
+  drop(&separate_due_);
+  drop(&forget_due_);
+}
+
+int64_t DatagramImpl::NextDeadline() const {
+  constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+  return std::min({separate_due_.empty() ? kNever : separate_due_.front().at_us,
+                   forget_due_.empty() ? kNever : forget_due_.front().at_us, uploads_.deadline_us(),
+                   outbox_.deadline_us(), commands_.deadline_us()});
+}
+
+size_t DatagramImpl::memory_bytes() const {
+  constexpr size_t kPendingBytes = sizeof(Pending) + 32;
+  return pending_.size() * kPendingBytes +
+         (separate_due_.size() + forget_due_.size()) * sizeof(Due) + far_ends_.memory_bytes() +
+         exchanges_.memory_bytes() + uploads_.memory_bytes() + outbox_.memory_bytes() +
+         observers_.memory_bytes() + commands_.memory_bytes();
+}
+
+DatagramServer::DatagramServer(DatagramHandler* handler, const Settings& settings,
+                               const Limits& limits, uint32_t worker, uint32_t workers,
+                               uint64_t seed)
+    : impl_(std::make_unique<DatagramImpl>(handler, settings, limits, worker, workers, seed)) {}
+
+DatagramServer::~DatagramServer() = default;
+
+void DatagramServer::OnDatagram(const Peer& peer, std::span<const uint8_t> datagram, int64_t now_us,
+                                bool multicast) {
+  ++impl_->counters.datagrams;
+  if (multicast) {  // RFC 7252 8.2: a server may ignore it, and answers would be amplification
+    ++impl_->counters.multicast;
+    return;
+  }
+  impl_->OnDatagram(peer, datagram, now_us);
+}
+
+void DatagramServer::Acknowledge(uint64_t slot, int64_t now_us) {
+  impl_->Acknowledge(slot, now_us);
+}
+
+CommandStart DatagramServer::Command(uint64_t id, std::string_view device, std::string_view topic,
+                                     std::string_view payload, int64_t now_us) {
+  return impl_->Start(id, device, topic, payload, now_us);
+}
+
+int64_t DatagramServer::NextDeadline() const { return impl_->NextDeadline(); }
+void DatagramServer::OnTime(int64_t now_us) { impl_->OnTime(now_us); }
+bool DatagramServer::Listens(std::string_view device) const { return impl_->Listens(device); }
+size_t DatagramServer::unacknowledged() const { return impl_->unacknowledged(); }
+const DatagramCounters& DatagramServer::counters() const { return impl_->counters; }
+size_t DatagramServer::memory_bytes() const { return sizeof(DatagramImpl) + impl_->memory_bytes(); }
+
+}  // namespace seganet::coap

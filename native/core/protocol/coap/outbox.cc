@@ -1,0 +1,86 @@
+#include "core/protocol/coap/outbox.h"
+
+#include <limits>
+
+#include "core/protocol/coap/codes.h"
+
+namespace seganet::coap {
+
+Outbox::Outbox(DatagramHandler* handler, const Limits& limits, SecretNumbers* secret,
+               DatagramCounters* counters)
+    : handler_(handler),
+      max_queued_(limits.max_queued_per_peer),
+      secret_(secret),
+      counters_(counters),
+      queues_(0, PeerHash{static_cast<uint32_t>(secret->Next())}) {}
+
+size_t Outbox::BytesOf(const Outgoing& message) {
+  return sizeof(Outgoing) + message.bytes.size() + message.device.size();
+}
+
+bool Outbox::Push(const Peer& peer, Outgoing message, int64_t now_us) {
+  const auto [queue, added] = queues_.try_emplace(peer);
+  if (!added && queue->second.messages.size() >= max_queued_) return false;
+  bytes_ += BytesOf(message) + (added ? sizeof(Queues::value_type) : 0);
+  queue->second.messages.push_back(std::move(message));
+  if (added) SendFirst(queue, now_us);
+  return true;
+}
+
+void Outbox::SendFirst(Queues::iterator queue, int64_t now_us) {
+  Queue& q = queue->second;
+  q.sent_again = 0;
+  // RFC 7252 4.2: between ACK_TIMEOUT and ACK_TIMEOUT * ACK_RANDOM_FACTOR, 1.5.
+  q.timeout_us = kAckTimeoutUs + static_cast<int64_t>(secret_->Next() % (kAckTimeoutUs / 2));
+  q.deadline_us = now_us + q.timeout_us;
+  timers_.emplace(q.deadline_us, &*queue);
+  handler_->Send(queue->first, q.messages.front().bytes);
+}
+
+void Outbox::Remove(Queues::iterator queue) {
+  for (const Outgoing& message : queue->second.messages) bytes_ -= BytesOf(message);
+  bytes_ -= sizeof(Queues::value_type);
+  queues_.erase(queue);
+}
+
+std::optional<Outgoing> Outbox::Take(const Peer& peer, uint16_t id, int64_t now_us) {
+  const auto queue = queues_.find(peer);
+  if (queue == queues_.end() || queue->second.messages.front().id != id) return std::nullopt;
+  Queue& q = queue->second;
+  timers_.erase({q.deadline_us, &*queue});
+  Outgoing taken = std::move(q.messages.front());
+  bytes_ -= BytesOf(taken);
+  q.messages.pop_front();
+  if (q.messages.empty()) {
+    Remove(queue);
+  } else {
+    SendFirst(queue, now_us);
+  }
+  return taken;
+}
+
+void Outbox::OnTime(int64_t now_us, std::vector<Lost>* lost) {
+  while (deadline_us() <= now_us) {
+    const auto queue = queues_.find(timers_.begin()->second->first);
+    timers_.erase(timers_.begin());
+    Queue& q = queue->second;
+    if (q.sent_again == kMaxRetransmit) {
+      ++counters_->lost_peers;
+      for (const Outgoing& message : q.messages) lost->emplace_back(queue->first, message);
+      Remove(queue);
+      continue;
+    }
+    ++q.sent_again;
+    ++counters_->retransmitted;
+    q.timeout_us *= 2;
+    q.deadline_us = now_us + q.timeout_us;
+    timers_.emplace(q.deadline_us, &*queue);
+    handler_->Send(queue->first, q.messages.front().bytes);
+  }
+}
+
+int64_t Outbox::deadline_us() const {
+  return timers_.empty() ? std::numeric_limits<int64_t>::max() : timers_.begin()->first;
+}
+
+}  // namespace seganet::coap

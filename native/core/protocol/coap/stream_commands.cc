@@ -1,0 +1,132 @@
+#include <algorithm>
+#include <utility>
+
+#include "core/protocol/coap/replies.h"
+#include "core/protocol/coap/stream_impl.h"
+
+namespace seganet::coap {
+namespace {
+
+// Of the length, which grows with the body (RFC 8323 3.2).
+constexpr size_t kLengthBytes = 4;
+
+}  // namespace
+
+void StreamImpl::OnDiscovery(const Asker& asker) {
+  Reply reply;
+  reply.code = kContent;
+  reply.content_format = kLinkFormat;
+  RespondBody(asker, reply, Discovery(settings_));
+}
+
+// True when the answer has the end of the body.
+bool StreamImpl::RespondBody(const Asker& asker, Reply reply, std::string_view body) {
+  std::string head;
+  AppendReply(asker.token, reply, &head);
+  if (!CarryBody(body, request_.block2, head.size() + kLengthBytes, peer_max_bytes_, &reply)) {
+    Respond(asker, ReplyTo(Refusal{kBadRequest, "There is no such block, or no room for it."}));
+    return false;
+  }
+  const bool last = !reply.block2 || !reply.block2->more;
+  Respond(asker, std::move(reply));
+  return last;
+}
+
+void StreamImpl::OnCommands(const Asker& asker) {
+  if (!handler_->MayObserve(device_)) {
+    return Respond(asker, ReplyTo(Refusal{kForbidden, "This device may not have commands."}));
+  }
+  const bool first = !request_.block2 || request_.block2->number == 0;
+  if (first && request_.observe == 0u) {
+    Observer observer{{}, asker.token, request_.topic, Block::kLargestExponent};
+    if (request_.block2) {
+      observer.exponent = std::min(request_.block2->exponent, Block::kLargestExponent);
+    }
+    if (observers_.Add(device_, std::move(observer))) {
+      // Without a command: a registration that is renewed must not bring an old one again.
+      Reply reply;
+      reply.code = kContent;
+      reply.observe = observe_ = (observe_ + 1) & 0xFFFFFF;
+      Respond(asker, std::move(reply));
+      return handler_->OnObserved(device_, true);
+    }
+  }
+  if (first && request_.observe == 1u && observers_.Remove(device_, {}, asker.token) &&
+      !listening()) {
+    handler_->OnObserved(device_, false);
+  }
+  Represent(asker);
+}
+
+void StreamImpl::Represent(const Asker& asker) {
+  if (!latest_ || (!request_.topic.empty() && request_.topic != latest_->topic)) {
+    return Respond(asker, ReplyTo(Refusal{kNotFound, "There was no command."}));
+  }
+  Reply reply;
+  reply.code = kContent;
+  reply.etag = latest_->etag;
+  const bool last = RespondBody(asker, reply, latest_->payload);
+  if (!request_.block2 || request_.block2->number == 0) return;
+  for (InFlight& sent : in_flight_) {
+    if (sent.ping != 0) continue;
+    sent.since_us = -1;  // it goes on
+    if (last) return End(sent.id, kCommandTaken);
+  }
+}
+
+bool StreamImpl::Notify(const Observer& observer, const std::string& topic,
+                        std::string_view payload, uint32_t etag, std::string* out,
+                        bool* in_blocks) {
+  Reply reply;
+  reply.code = kContent;
+  reply.etag = etag;
+  reply.observe = observe_ = (observe_ + 1) & 0xFFFFFF;  // RFC 8323 7.1: order is the stream's
+  if (observer.topic != topic) reply.location = topic;
+  std::string head;
+  AppendReply(observer.token, reply, &head);
+  std::optional<Block> wanted;
+  if (observer.exponent < Block::kLargestExponent) wanted = Block{0, false, observer.exponent};
+  if (!CarryBody(payload, wanted, head.size() + kLengthBytes, peer_max_bytes_, &reply)) {
+    return false;
+  }
+  if (reply.block2 && reply.block2->more) {
+    if (!peer_takes_blocks_) return false;
+    *in_blocks = true;
+  }
+  AppendReply(observer.token, reply, out);
+  return true;
+}
+
+CommandStart StreamImpl::Start(uint64_t id, std::string_view topic, std::string_view payload) {
+  const std::vector<Observer>& all = observers_.Of(device_);
+  const auto wants = [topic](const Observer& observer) { return observer.Wants(topic); };
+  if (!IsOpen() || std::none_of(all.begin(), all.end(), wants)) return CommandStart::kNotListening;
+  if (payload.size() > settings_.max_body_bytes || !IsLocation(topic)) {
+    return CommandStart::kTooLarge;
+  }
+  const bool blocks_under_way = std::any_of(in_flight_.begin(), in_flight_.end(),
+                                            [](const InFlight& sent) { return sent.ping == 0; });
+  if (blocks_under_way || in_flight_.size() >= limits_.max_commands_in_flight) {
+    return CommandStart::kBusy;
+  }
+  Command command{device_, id, std::string(topic), std::string(payload), ++observe_};
+  std::string out;
+  bool in_blocks = false;
+  for (const Observer& observer : all) {
+    if (!wants(observer)) continue;
+    if (!Notify(observer, command.topic, payload, command.etag, &out, &in_blocks)) {
+      return CommandStart::kTooLarge;
+    }
+  }
+  latest_ = std::move(command);
+  output_.append(out);
+  InFlight sent{id, 0, -1};
+  if (!in_blocks) {
+    // RFC 8323 5.4.1: the Pong is to say that the notification was worked on.
+    sent.ping = SendPing(true);
+  }
+  in_flight_.push_back(sent);
+  return CommandStart::kSent;
+}
+
+}  // namespace seganet::coap

@@ -1,0 +1,115 @@
+#include <utility>
+
+#include "core/protocol/coap/replies.h"
+#include "core/protocol/coap/stream_impl.h"
+
+namespace seganet::coap {
+
+void StreamImpl::OnRequest(const Message& message) {
+  Refusal refusal = ParseRequest(message, settings_, &request_);
+  const Asker asker{std::string(message.token), request_.no_response};
+  if (refusal.code == kEmpty) refusal = CheckMethod(message.code, request_);
+  if (refusal.code == kEmpty && !request_.device.empty() && request_.device != device_) {
+    refusal = {kForbidden, "This connection is of another device."};
+  }
+  if (refusal.code == kEmpty && releasing_) {
+    refusal = {kUnavailable, "The gateway is about to stop."};
+  }
+  if (refusal.code != kEmpty) return Respond(asker, ReplyTo(refusal));
+  switch (request_.resource) {
+    case Resource::kRecords:
+      return OnRecords(asker, message);
+    case Resource::kCommands:
+      return OnCommands(asker);
+    case Resource::kDiscovery:
+      return OnDiscovery(asker);
+    case Resource::kNone:
+      break;
+  }
+}
+
+void StreamImpl::OnRecords(const Asker& asker, const Message& message) {
+  std::string_view payload = message.payload;
+  if (request_.block1 && !TakeBlock(asker, message, &payload)) return;
+  if (payload.size() > settings_.max_body_bytes) {
+    return Respond(asker, ReplyTo(Uploads::Step::kTooLarge, {}, settings_.max_body_bytes));
+  }
+  HandOver(asker, payload);
+}
+
+bool StreamImpl::TakeBlock(const Asker& asker, const Message& message, std::string_view* payload) {
+  const Block& block = *request_.block1;
+  Uploads::Step step = Uploads::Step::kTooLarge;
+  if (request_.size1.value_or(0) <= settings_.max_body_bytes) {
+    step = uploads_.Add(BodyKey(message), request_.device, block, message.payload, true, now_us_,
+                        &whole_);
+  }
+  if (step == Uploads::Step::kWhole) {
+    *payload = whole_;
+    return true;
+  }
+  Respond(asker, ReplyTo(step, block, settings_.max_body_bytes));
+  return false;
+}
+
+void StreamImpl::HandOver(const Asker& asker, std::string_view payload) {
+  const bool waits = (asker.no_response & 2) == 0;
+  Incoming record;
+  record.device = request_.device;
+  record.topic = request_.topic;
+  record.payload = payload;
+  record.record_class = request_.record_class;
+  record.slot = waits ? ++last_slot_ : 0;
+  in_hand_ = record.slot;
+  early_ = 0;
+  Answer answer{Verdict::kFull, 0, 1};
+  // The owner stops reading long before; one read may hold many requests.
+  if (pending_.size() < limits_.max_unacknowledged) answer = handler_->OnRecord(record);
+  in_hand_ = 0;
+  if (answer.verdict != Verdict::kTaken) {
+    Respond(asker, ReplyTo(answer));
+  } else if (waits && answer.copies <= early_) {
+    Finish(asker, request_.block1);
+  } else if (waits) {
+    pending_.emplace(record.slot, Pending{asker, request_.block1, answer.copies - early_});
+  }
+  whole_ = {};
+}
+
+bool StreamImpl::Acknowledge(uint64_t slot) {
+  if (close_reason_ != CloseReason::kNone) return false;
+  if (slot != 0 && slot == in_hand_) {
+    ++early_;
+    return true;
+  }
+  const auto found = pending_.find(slot);
+  if (found == pending_.end()) return false;
+  if (--found->second.missing > 0) return true;
+  Finish(found->second.asker, found->second.block1);
+  pending_.erase(found);
+  if (draining_ && pending_.empty()) close_reason_ = CloseReason::kDisconnected;
+  return true;
+}
+
+void StreamImpl::Finish(const Asker& asker, const std::optional<Block>& block1) {
+  Reply reply;
+  reply.code = kChanged;
+  if (block1) {
+    reply.block1 = block1;
+    reply.block1->more = false;
+  }
+  Respond(asker, std::move(reply));
+}
+
+void StreamImpl::Respond(const Asker& asker, Reply reply) {
+  // RFC 7967 2: bit c - 1 says that class c is not wanted.
+  if ((asker.no_response >> (ClassOf(reply.code) - 1) & 1) != 0) return;
+  const size_t before = output_.size();
+  AppendReply(asker.token, reply, &output_);
+  if (output_.size() - before <= peer_max_bytes_ || !reply.is_error()) return;
+  output_.resize(before);
+  reply.payload = {};
+  AppendReply(asker.token, reply, &output_);
+}
+
+}  // namespace seganet::coap

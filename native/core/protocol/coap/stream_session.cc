@@ -1,0 +1,148 @@
+#include "core/protocol/coap/stream_session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/protocol/coap/stream_impl.h"
+
+namespace seganet::coap {
+namespace {
+
+constexpr size_t kKeptBytes = 4096;  // of a buffer that is empty
+
+// The limits of one device apply to the one of a stream.
+Limits OfOne(Limits limits) {
+  limits.max_observers = limits.max_observers_per_device;
+  return limits;
+}
+
+}  // namespace
+
+StreamImpl::StreamImpl(Handler* handler, const Settings& settings, const Limits& limits,
+                       std::string device)
+    : handler_(handler),
+      settings_(settings),
+      limits_(OfOne(limits)),
+      device_(std::move(device)),
+      uploads_(limits, settings.max_body_bytes),
+      observers_(limits_) {}
+
+CloseReason StreamImpl::Feed(std::span<const uint8_t> bytes) {
+  if (!bytes.empty()) heard_ = true;
+  while (!bytes.empty() && IsOpen()) {
+    if (!partial_.empty()) {
+      if (!FinishPartial(&bytes)) break;
+      continue;
+    }
+    const StreamFrame frame = DecodeFrame(bytes);
+    if (!CheckFrame(frame)) break;
+    if (frame.status != StreamFrame::Status::kOk || bytes.size() < frame.total) {
+      partial_.assign(bytes.begin(), bytes.end());
+      break;
+    }
+    OnFrame(frame, bytes.subspan(frame.header, frame.total - frame.header));
+    bytes = bytes.subspan(frame.total);
+  }
+  return close_reason_;
+}
+
+// Adds to the message that is split over reads. True when it was whole and handled.
+bool StreamImpl::FinishPartial(std::span<const uint8_t>* bytes) {
+  for (;;) {
+    const StreamFrame frame = DecodeFrame(partial_);
+    if (!CheckFrame(frame)) return false;
+    if (frame.status == StreamFrame::Status::kOk && partial_.size() == frame.total) {
+      std::vector<uint8_t> whole = std::move(partial_);
+      partial_.clear();
+      OnFrame(DecodeFrame(whole), std::span<const uint8_t>(whole).subspan(frame.header));
+      whole.clear();
+      if (whole.capacity() <= kKeptBytes) partial_ = std::move(whole);
+      return true;
+    }
+    if (bytes->empty()) return false;
+    // Byte by byte until the length is known, so never into the next message.
+    const size_t wanted = frame.total == 0 ? 1 : frame.total - partial_.size();
+    const size_t n = std::min(wanted, bytes->size());
+    partial_.insert(partial_.end(), bytes->begin(), bytes->begin() + static_cast<ptrdiff_t>(n));
+    *bytes = bytes->subspan(n);
+  }
+}
+
+bool StreamImpl::CheckFrame(const StreamFrame& frame) {
+  if (frame.status == StreamFrame::Status::kMalformed) {
+    Close(CloseReason::kCoapMalformed, "The token is too long.");
+  } else if (frame.total > settings_.max_stream_message_bytes) {
+    Close(CloseReason::kTooLarge, "The message is larger than our Max-Message-Size.");
+  }
+  return close_reason_ == CloseReason::kNone;
+}
+
+void StreamImpl::OnFrame(const StreamFrame& frame, std::span<const uint8_t> body) {
+  mute_ = answered_bytes > 0;
+  answered_bytes -= std::min(answered_bytes, frame.total);
+  Message message;
+  message.code = frame.code;
+  message.token = frame.token;
+  if (!has_csm_ && frame.code != kCsm) {  // RFC 8323 5.3
+    return Close(CloseReason::kCoapSignal, "The first message has to be a CSM.");
+  }
+  if (!ParseBody(body, &message)) {
+    return Close(CloseReason::kCoapMalformed, "The options cannot be read.");
+  }
+  switch (ClassOf(frame.code)) {
+    case kSignalClass:
+      return OnSignal(message);
+    case 0:
+      // RFC 8323 3.4: an Empty message is ignored.
+      if (frame.code != kEmpty && !mute_) OnRequest(message);
+      return;
+    case 2:
+    case 4:
+    case 5:
+      return;  // a response: we asked for nothing
+    default:
+      return Close(CloseReason::kCoapMalformed, "The code is of a reserved class.");
+  }
+}
+
+void StreamImpl::ConsumeOutput(size_t n) {
+  output_sent_ += n;
+  if (output_sent_ < output_.size()) return;
+  output_sent_ = 0;
+  output_.clear();
+  if (output_.capacity() > kKeptBytes) output_.shrink_to_fit();
+}
+
+size_t StreamImpl::memory_bytes() const {
+  constexpr size_t kPendingBytes = sizeof(Pending) + 32;
+  const size_t latest = latest_ ? latest_->payload.size() + latest_->topic.size() : 0;
+  return partial_.capacity() + output_.capacity() + pending_.size() * kPendingBytes +
+         uploads_.memory_bytes() + observers_.memory_bytes() + latest +
+         in_flight_.size() * sizeof(InFlight);
+}
+
+StreamSession::StreamSession(Handler* handler, const Settings& settings, const Limits& limits,
+                             std::string device)
+    : impl_(std::make_unique<StreamImpl>(handler, settings, limits, std::move(device))) {}
+
+StreamSession::~StreamSession() = default;
+
+void StreamSession::SkipAnswered(size_t n) { impl_->answered_bytes = n; }
+CloseReason StreamSession::Feed(std::span<const uint8_t> bytes) { return impl_->Feed(bytes); }
+bool StreamSession::Acknowledge(uint64_t slot) { return impl_->Acknowledge(slot); }
+CommandStart StreamSession::Command(uint64_t id, std::string_view topic, std::string_view payload) {
+  return impl_->Start(id, topic, payload);
+}
+bool StreamSession::OnTime(int64_t now_us) { return impl_->OnTime(now_us); }
+void StreamSession::Release() { impl_->Release(); }
+std::string_view StreamSession::output() const { return impl_->output(); }
+void StreamSession::ConsumeOutput(size_t n) { impl_->ConsumeOutput(n); }
+bool StreamSession::WantsPause() const { return impl_->WantsPause(); }
+CloseReason StreamSession::close_reason() const { return impl_->close_reason(); }
+const std::string& StreamSession::device() const { return impl_->device(); }
+bool StreamSession::listening() const { return impl_->listening(); }
+size_t StreamSession::unacknowledged() const { return impl_->unacknowledged(); }
+size_t StreamSession::buffered_bytes() const { return impl_->buffered_bytes(); }
+size_t StreamSession::memory_bytes() const { return sizeof(StreamImpl) + impl_->memory_bytes(); }
+
+}  // namespace seganet::coap

@@ -1,0 +1,53 @@
+// A CoAP device's connection over TCP or TLS, for its agent.
+#ifndef SEGANET_CORE_RUNTIME_COAP_AGENT_SESSION_H_
+#define SEGANET_CORE_RUNTIME_COAP_AGENT_SESSION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/protocol/coap/stream_session.h"
+#include "core/runtime/agent_session.h"
+
+namespace seganet {
+
+class CoapAgentSession final : public AgentSession, private coap::Handler {
+ public:
+  // The acceptor has answered messages within the first `answered` bytes (coap::StreamPeek).
+  CoapAgentSession(AgentSessionOwner* owner, const coap::Settings& settings,
+                   const coap::Limits& limits, const std::string& device, size_t answered);
+
+  CloseReason Feed(std::span<const uint8_t> bytes) override;
+  std::string_view output() const override { return session_.output(); }
+  void ConsumeOutput(size_t n) override { session_.ConsumeOutput(n); }
+  bool WantsPause() const override { return session_.WantsPause(); }
+  void Acknowledge(uint64_t slot) override { session_.Acknowledge(slot); }
+  CommandStart Command(uint64_t id, std::string_view topic, std::string_view payload,
+                       uint8_t qos) override;
+  bool listening() const override { return session_.listening(); }
+  // The session finds out by itself, with a Ping; then its time is over at once.
+  int64_t silence_limit_us() const override { return silent_ ? 1 : 0; }
+  void OnTime(int64_t now_us) override;
+  void SayGoodbye(AgentEnd end) override;
+  size_t memory_bytes() const override { return session_.memory_bytes(); }
+  size_t buffered_bytes() const override { return session_.buffered_bytes(); }
+
+ private:
+  // coap::Handler
+  coap::Answer OnRecord(const coap::Incoming& incoming) override;
+  void OnCommandAnswer(uint64_t id, uint8_t result) override;
+  bool MayObserve(std::string_view device) override;
+  void OnObserved(std::string_view device, bool on) override;
+
+  AgentSessionOwner* const owner_;
+  const std::string command_path_;
+  coap::StreamSession session_;
+  bool connected_ = false;
+  bool silent_ = false;  // in spite of a Ping
+};
+
+}  // namespace seganet
+
+#endif  // SEGANET_CORE_RUNTIME_COAP_AGENT_SESSION_H_

@@ -1,0 +1,81 @@
+#include "core/runtime/coap_words.h"
+
+#include <algorithm>
+
+#include "core/record/rules.h"
+
+namespace seganet {
+namespace {
+
+constexpr std::string_view kCommands = "cmd/";
+
+coap::Verdict VerdictOf(RecordAnswer::Verdict verdict) {
+  switch (verdict) {
+    case RecordAnswer::Verdict::kTaken:
+      return coap::Verdict::kTaken;
+    case RecordAnswer::Verdict::kFull:
+      return coap::Verdict::kFull;
+    case RecordAnswer::Verdict::kTooFast:
+      return coap::Verdict::kTooFast;
+    case RecordAnswer::Verdict::kNotAllowed:
+      return coap::Verdict::kNotAllowed;
+  }
+  return coap::Verdict::kFull;
+}
+
+}  // namespace
+
+coap::Answer CoapAnswer(const RecordAnswer& answer) {
+  return {VerdictOf(answer.verdict), answer.copies, answer.retry_s};
+}
+
+CommandStart FromCoap(coap::CommandStart start) {
+  switch (start) {
+    case coap::CommandStart::kSent:
+      return CommandStart::kSent;
+    case coap::CommandStart::kNotListening:
+      return CommandStart::kNotListening;
+    case coap::CommandStart::kBusy:
+      return CommandStart::kBusy;
+    case coap::CommandStart::kTooLarge:
+      return CommandStart::kTooLarge;
+  }
+  return CommandStart::kBusy;
+}
+
+coap::Settings CoapSettings(const SourceSettings& source, size_t max_packet_bytes) {
+  coap::Settings settings;
+  settings.path = source.path;
+  settings.command_path = source.command_path;
+  settings.class_query = source.class_property;
+  settings.max_stream_message_bytes = max_packet_bytes;
+  settings.max_body_bytes = std::min<size_t>(source.max_body_bytes, max_packet_bytes);
+  return settings;
+}
+
+coap::Limits CoapLimits(const coap::Settings& settings, size_t devices) {
+  coap::Limits limits;
+  limits.max_peers = std::max(limits.max_peers, devices);
+  limits.max_observers = devices;
+  // One upload of each of two devices always fits.
+  limits.max_upload_bytes = std::max(limits.max_upload_bytes, 2 * settings.max_body_bytes);
+  return limits;
+}
+
+std::string CoapCommandTopic(std::string_view topic, std::string_view device,
+                             std::string_view command_path) {
+  std::string_view rest = topic;
+  if (!rest.starts_with(kCommands)) return std::string(topic);
+  rest.remove_prefix(kCommands.size());
+  if (!rest.starts_with(device)) return std::string(topic);
+  rest.remove_prefix(device.size());
+  if (!rest.empty() && rest.front() != '/') return std::string(topic);
+  return std::string(command_path) + "/" + std::string(device) + std::string(rest);
+}
+
+std::string CoapCommandFilter(std::string_view device) {
+  std::string filter = std::string(kCommands) + std::string(device) + "/#";
+  return ValidTopicFilter(filter) ? filter : "";
+}
+
+}  // namespace seganet

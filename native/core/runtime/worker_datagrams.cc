@@ -1,0 +1,236 @@
+// Worker: devices that speak CoAP over UDP.
+
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+
+#include "core/base/jenkins.h"
+#include "core/runtime/coap_words.h"
+#include "core/runtime/worker.h"
+
+namespace seganet {
+namespace {
+
+// Of datagrams on their way from other workers: a worker that cannot keep up loses what is over,
+// as its socket would.
+constexpr size_t kMaxCrossedBytes = 4u << 20;
+constexpr uint32_t kFullRetryS = 2;       // memory empties as fast as the uplink sends
+constexpr uint32_t kNoDeviceRetryS = 60;  // until some device has been silent for so long
+constexpr uint32_t kRowsAConnection = 4;  // WorkerOptions::max_devices
+
+size_t BytesOf(const CrossedDatagrams& datagrams) {
+  return datagrams.bytes.size() + datagrams.entries.size() * sizeof(CrossedDatagrams::Entry);
+}
+
+}  // namespace
+
+void Worker::OpenDatagrams(uint32_t stage, int fd, uint64_t seed) {
+  const bool runs = Call([=, this] {
+    CoapEndpointOptions options;
+    options.stage = stage;
+    options.worker = static_cast<uint32_t>(options_.index);
+    options.workers = static_cast<uint32_t>(options_.workers);
+    options.settings = CoapSettings(pipeline_.plan().SettingsOf(stage), options_.max_packet_bytes);
+    options.limits = CoapLimits(options.settings, options_.max_devices / kRowsAConnection);
+    options.seed = seed;
+    auto* endpoint = new CoapEndpoint(this, loop(), fd, &counters_, options);
+    receipt_rows_.Enroll(endpoint);
+    commands_.Add(endpoint);
+    endpoints_[stage] = endpoint;
+    if (!reading_) endpoint->StopReading();
+  });
+  if (!runs) close(fd);
+}
+
+// 0 = of all stages.
+void Worker::CloseEndpoints(uint32_t stage) {
+  for (auto it = endpoints_.begin(); it != endpoints_.end();) {
+    if (stage != 0 && it->first != stage) {
+      ++it;
+      continue;
+    }
+    CoapEndpoint* const endpoint = it->second;
+    devices_.Update([&](Device* device) {
+      if (!device->observing || !endpoint->Listens(device->id)) return;
+      device->observing = ObservesElsewhere(endpoint, device->id);
+      commands_.Gone(device->id);
+    });
+    commands_.Remove(endpoint);
+    receipt_rows_.Leave(endpoint);
+    endpoint->Close();
+    it = endpoints_.erase(it);
+  }
+}
+
+bool Worker::TakeDatagrams(uint32_t stage, CrossedDatagrams datagrams) {
+  const size_t bytes = BytesOf(datagrams);
+  if (crossed_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes > kMaxCrossedBytes) {
+    crossed_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+    return false;
+  }
+  const bool runs = Post([this, stage, bytes, datagrams = std::move(datagrams)] {
+    crossed_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+    const auto it = endpoints_.find(stage);
+    if (it != endpoints_.end() && reading_) it->second->OnCrossed(datagrams);
+  });
+  if (!runs) crossed_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  return runs;
+}
+
+void Worker::Cross(uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) {
+  const size_t count = datagrams.entries.size();
+  const bool taken = shared_.cross(worker, stage, std::move(datagrams));
+  counters_.Add(taken ? Counter::kDatagramsCrossed : Counter::kDatagramsLost, count);
+}
+
+uint32_t Worker::OwnerOf(std::string_view device) {
+  return WorkerFor(device, static_cast<uint32_t>(options_.workers));
+}
+
+void Worker::OnDatagrams(size_t datagrams, size_t bytes) {
+  now_ = Now::Read();
+  if (datagrams == 0) return;
+  counters_.Add(Counter::kReads);
+  counters_.Add(Counter::kDatagrams, datagrams);
+  counters_.Add(Counter::kBytesReceived, bytes);
+}
+
+// The device's row, as this source has it; nullptr when there is no room for it.
+Device* Worker::Locate(CoapEndpoint* endpoint, std::string_view id) {
+  Device* device = devices_.Get(id, now_.mono_us);
+  if (device == nullptr) return nullptr;
+  const uint32_t stage = endpoint->stage();
+  if (device->registered_in != plan_number_ || device->registered_at != stage) {
+    const Plan& plan = pipeline_.plan();
+    const auto registered = plan.DevicesOf(stage);
+    device->registered_class = registered == nullptr ? 0 : registered->Of(id);
+    device->permissions = DevicePermissions::Of(plan.SettingsOf(stage).permissions, id);
+    device->registered_in = plan_number_;
+    device->registered_at = stage;
+  }
+  return device;
+}
+
+// The device is here, at this far end.
+void Worker::Arrive(CoapEndpoint* endpoint, Device* device) {
+  if (!device->counted) counters_.Add(Counter::kDevicesConnected);
+  devices_.Count(device, now_.mono_us);
+  device->stage = endpoint->stage();
+  const coap::Peer* peer = endpoint->at_hand();
+  if (peer == nullptr) return;
+  const uint32_t hash = JenkinsHash(peer->text(), 0);
+  if (hash == device->far_end_hash && !device->address.empty()) return;
+  device->far_end_hash = hash;
+  device->address = FarEnd(*peer);
+}
+
+// A socket of datagrams is always read, because a device that is not answered sends again: what
+// has no room is refused instead, with the time after which to try again.
+RecordAnswer Worker::Admit(Device* device, const SourceSettings& source,
+                           const coap::Incoming& incoming) {
+  using Verdict = RecordAnswer::Verdict;
+  if (device->permissions && !device->permissions->MayPublish(incoming.topic)) {
+    counters_.Add(Counter::kNotAllowed);
+    return {.verdict = Verdict::kNotAllowed};
+  }
+  const TokenRate rate{source.rate, source.burst};
+  if (const int64_t wait_us = device->bucket.WaitUs(rate, now_.mono_us); wait_us > 0) {
+    counters_.Add(Counter::kThrottled);
+    return {.verdict = Verdict::kTooFast,
+            .retry_s = static_cast<uint32_t>((wait_us + 999'999) / 1'000'000)};
+  }
+  // Which class the record will end with: as MayRead has it, unless the device says it.
+  uint8_t c = incoming.record_class;
+  if (c == 0) c = device->latest_class;
+  if (c == 0) c = device->registered_class;
+  if (c == 0) c = kCritical;
+  if (!HasRoomFor(c)) return {.verdict = Verdict::kFull, .retry_s = kFullRetryS};
+  device->bucket.Pay(rate, now_.mono_us);
+  return {};
+}
+
+bool Worker::HasRoomFor(uint8_t record_class) {
+  if (AllMustPause()) return false;
+  const Throttle::Verdict verdict = shared_.throttle->MayGoOn(record_class);
+  if (verdict == Throttle::Verdict::kBegins) counters_.Add(Counter::kSlowed);
+  return verdict == Throttle::Verdict::kGoOn;
+}
+
+RecordAnswer Worker::OnDatagramRecord(CoapEndpoint* endpoint, const coap::Incoming& incoming) {
+  Device* device = Locate(endpoint, incoming.device);
+  if (device == nullptr) {
+    counters_.Add(Counter::kConnectionsRefused);
+    return {.verdict = RecordAnswer::Verdict::kFull, .retry_s = kNoDeviceRetryS};
+  }
+  const SourceSettings& source = pipeline_.plan().SettingsOf(endpoint->stage());
+  const RecordAnswer admitted = Admit(device, source, incoming);
+  if (admitted.verdict != RecordAnswer::Verdict::kNotAllowed) Arrive(endpoint, device);
+  if (admitted.verdict != RecordAnswer::Verdict::kTaken) return admitted;
+
+  Record record;
+  record.device = device->id;
+  record.topic = incoming.topic;
+  record.payload = incoming.payload;
+  if (incoming.record_class != 0) {
+    record.record_class = incoming.record_class;
+  } else if (device->registered_class != 0) {
+    record.record_class = device->registered_class;
+  }
+  record.flags = incoming.confirmable ? kFlagQos1 : 0;
+  record.seq = device->next_seq++;
+  record.ts_ms = now_.wall_ms;
+  record.arrived_us = now_.mono_us;
+  counters_.Add(Counter::kRecordsReceived);
+  const bool waits = !options_.acknowledge_at_once && incoming.slot != 0;
+  if (waits) record.receipt = endpoint->ReceiptFor(incoming.slot);
+  const Passage passage = pipeline_.Run(endpoint->stage(), record);
+  record.record_class = passage.record_class;
+  CountRecord(device, endpoint->stage(), record);
+  return {.copies = waits ? passage.copies : 0};
+}
+
+bool Worker::MayObserve(CoapEndpoint* endpoint, std::string_view id) {
+  const Device* device = Locate(endpoint, id);
+  if (device == nullptr) return false;
+  if (!device->permissions) return true;
+  const std::string filter = CoapCommandFilter(id);
+  if (!filter.empty() && device->permissions->MaySubscribe(filter)) return true;
+  counters_.Add(Counter::kNotAllowed);
+  return false;
+}
+
+void Worker::OnObserved(CoapEndpoint* endpoint, std::string_view id, bool on) {
+  Device* device = on ? devices_.Get(id, now_.mono_us) : devices_.Find(id);
+  if (device == nullptr) return;
+  if (on) {
+    Arrive(endpoint, device);
+    device->observing = true;
+    presence_.Listening(*device);
+    return;
+  }
+  device->observing = ObservesElsewhere(endpoint, id);
+  device->last_seen_us = now_.mono_us;
+}
+
+bool Worker::ObservesElsewhere(const CoapEndpoint* but, std::string_view device) const {
+  for (const auto& [stage, endpoint] : endpoints_) {
+    if (endpoint != but && endpoint->Listens(device)) return true;
+  }
+  return false;
+}
+
+bool Worker::IsAt(CoapEndpoint* endpoint, std::string_view id) {
+  const Device* device = devices_.Find(id);
+  return device != nullptr && device->counted && device->stage == endpoint->stage();
+}
+
+void Worker::OnDatagramCommandAnswer(uint64_t id, uint8_t result) {
+  if (result == coap::kCommandLost) {
+    commands_.Lost(id);
+  } else {
+    commands_.Answer(id, result == coap::kCommandTaken);
+  }
+}
+
+}  // namespace seganet

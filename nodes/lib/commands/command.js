@@ -1,0 +1,62 @@
+'use strict';
+// A command: a message from the cloud, or from a flow, to one device.
+
+/**
+ * What the cloud wants to hear about a command.
+ * @typedef {object} Origin
+ * @property {string} broker id of the broker node that it came from
+ * @property {string} rest the topic behind the device, '' = none
+ * @property {string} [responseTopic] MQTT 5: instead of the report topic
+ * @property {Buffer} [correlation] MQTT 5
+ *
+ * @typedef {object} Command
+ * @property {string} id for people and reports
+ * @property {string} device 1 to 256 bytes
+ * @property {string} topic as the device gets it
+ * @property {Buffer} payload
+ * @property {0 | 1} qos 0: for now only, it is not kept
+ * @property {number} expiresAt ms since 1970
+ * @property {Origin | null} origin null: a flow sent it
+ *
+ * @typedef {'taken' | 'queued' | 'expired' | 'refused' | 'timeout' | 'full'} Status what is reported; all but queued are the end
+ */
+
+/** Topics on the side of the devices. */
+const DEVICE_PREFIX = 'cmd';
+const MAX_DEVICE_BYTES = 256;
+const MAX_TOPIC_BYTES = 65535;
+const DEFAULT_EXPIRY_S = 86400;
+const MAX_EXPIRY_S = 0xffffffff;
+
+/**
+ * @param {string} device
+ * @param {string} rest
+ */
+function deviceTopic(device, rest) {
+  return rest === '' ? `${DEVICE_PREFIX}/${device}` : `${DEVICE_PREFIX}/${device}/${rest}`;
+}
+
+/**
+ * @param {Pick<Command, 'device' | 'topic'>} command
+ * @returns {string} the topic behind the device; the whole one where it is of another kind
+ */
+function restOf({ device, topic }) {
+  const head = deviceTopic(device, '');
+  if (topic === head) return '';
+  return topic.startsWith(`${head}/`) ? topic.slice(head.length + 1) : topic;
+}
+
+/**
+ * @param {Pick<Command, 'device' | 'topic'>} command
+ * @returns {string} why nobody can get it, '' when one can
+ */
+function commandProblem({ device, topic }) {
+  if (device === '' || Buffer.byteLength(device) > MAX_DEVICE_BYTES || device.includes('\0'))
+    return `The device id must have 1 to ${MAX_DEVICE_BYTES} bytes, without NUL.`;
+  // [MQTT-3.3.2-2] A topic name has no wildcards.
+  if (topic === '' || Buffer.byteLength(topic) > MAX_TOPIC_BYTES || /[+#\0]/.test(topic))
+    return `The topic of a command must have 1 to ${MAX_TOPIC_BYTES} bytes, without +, # and NUL.`;
+  return '';
+}
+
+module.exports = { DEFAULT_EXPIRY_S, MAX_EXPIRY_S, commandProblem, deviceTopic, restOf };

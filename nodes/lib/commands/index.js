@@ -1,0 +1,184 @@
+'use strict';
+// The commands of one engine, as its nodes and brokers see them: where they come from, who brings them, who hears what became
+// of them. `host.commands`.
+
+const { matchesGlob } = require('../glob');
+const { Carriers } = require('./carriers');
+const { DEFAULT_EXPIRY_S, commandProblem, deviceTopic, restOf } = require('./command');
+const { Desk } = require('./desk');
+const { NativeCarrier } = require('./native');
+const { Reports } = require('./reports');
+const { CommandStore } = require('./store');
+
+/** What a device has for its acknowledgement. */
+const TIMEOUT_MS = 10000;
+const TICK_MS = 1000;
+
+/**
+ * @typedef {import('./command').Command} Command
+ * @typedef {import('./command').Status} Status
+ *
+ * @typedef {object} CloudCommand as the uplink's thread hands it over
+ * @property {string} [id] chosen by the sender
+ * @property {string} device @property {string} rest
+ * @property {Uint8Array} payload @property {0 | 1} qos
+ * @property {number} [expiryS] MQTT 5
+ * @property {string} [responseTopic] @property {Uint8Array} [correlation]
+ *
+ * @typedef {object} CommandsParts
+ * @property {import('./native').CommandEngine} engine
+ * @property {string} directory of the log
+ * @property {(sentence: string) => void} warn
+ * @property {() => number} [now] ms since 1970
+ */
+
+class Commands {
+  /** @param {CommandsParts} parts */
+  constructor({ engine, directory, warn, now = Date.now }) {
+    this.now_ = now;
+    this.native_ = new NativeCarrier(engine, TIMEOUT_MS);
+    this.carriers_ = new Carriers(this.native_, (pattern) => this.wake(pattern));
+    this.store_ = new CommandStore(directory, warn);
+    this.reports_ = new Reports();
+    this.desk_ = new Desk({
+      attempt: (command, done) => this.carriers_.attempt(command, done),
+      shelf: this.store_,
+      now
+    });
+    this.lastId_ = 0;
+    this.tickedAt_ = -Infinity;
+    this.closed_ = false;
+    for (const { row, command } of this.store_.load()) {
+      this.desk_.restore(command, row, (status, reason) => this.tellCloud_(command, status, reason));
+    }
+  }
+
+  /**
+   * Brings commands to devices that JavaScript talks to: `const stop = host.commands.carry('aa:bb:*', write)`, and
+   * `stop.ready(device)` whenever such a device can be reached again.
+   * @param {string} pattern device id or glob
+   * @param {import('./carriers').Carrier} fn
+   * @returns {import('./carriers').Carrying}
+   */
+  carry(pattern, fn) {
+    return this.carriers_.carry(pattern, fn);
+  }
+
+  /**
+   * Hands commands of the cloud to a flow; what it gets counts as taken.
+   * @param {import('./carriers').Listener} listener
+   * @returns {() => void} ends it
+   */
+  listen(listener) {
+    return this.carriers_.listen(listener);
+  }
+
+  /**
+   * A command of a flow.
+   * @param {{ device: string, topic: string, payload: Buffer, qos: 0 | 1, expiryS?: number }} given topic: whole
+   * @param {import('./desk').Watch} watch
+   * @throws {Error} with a sentence
+   */
+  send({ device, topic, payload, qos, expiryS = DEFAULT_EXPIRY_S }, watch) {
+    const problem = commandProblem({ device, topic });
+    if (problem) throw new Error(problem);
+    if (this.closed_) return watch('closed', 'The engine stopped.');
+    const expiresAt = this.now_() + expiryS * 1000;
+    // The flow may go on to change its Buffer, which may be a part of a larger one.
+    const own = Buffer.from(payload);
+    this.desk_.submit({ id: this.id_(), device, topic, payload: own, qos, expiresAt, origin: null }, watch);
+  }
+
+  /**
+   * A command of the cloud.
+   * @param {string} broker id of the broker node
+   * @param {CloudCommand} given
+   * @param {() => void} safe it may be acknowledged; never called when the engine stops before that
+   */
+  fromCloud(broker, given, safe) {
+    const { device, rest, qos, responseTopic, correlation, expiryS = DEFAULT_EXPIRY_S } = given;
+    /** @type {Command} */
+    const command = {
+      id: given.id || this.id_(),
+      device,
+      topic: deviceTopic(device, rest),
+      payload: bytes(given.payload),
+      qos,
+      expiresAt: this.now_() + expiryS * 1000,
+      origin: { broker, rest, responseTopic, ...(correlation && { correlation: bytes(correlation) }) }
+    };
+    let isSafe = false;
+    /** @type {import('./desk').Watch} */
+    const watch = (status, reason) => {
+      this.tellCloud_(command, status, reason);
+      if (!isSafe && status !== 'closed') safe();
+      isSafe = true;
+    };
+    const problem = commandProblem(command);
+    if (problem) watch('refused', problem);
+    else if (!this.closed_) this.desk_.submit(command, watch);
+  }
+
+  /**
+   * The broker takes reports from now on; those that waited for it go first.
+   * @param {string} broker id of the broker node
+   * @param {import('./reports').Publish} publish
+   * @returns {() => void} ends it
+   */
+  reportTo(broker, publish) {
+    return this.reports_.open(broker, publish);
+  }
+
+  /** @param {string} pattern devices that may be there now: id or glob */
+  wake(pattern) {
+    if (this.desk_.wake(pattern)) return;
+    this.desk_.wakeAll((device) => matchesGlob(pattern, device));
+  }
+
+  /** Call it at each doorbell, and once a second. */
+  ring() {
+    this.native_.take();
+    if (this.now_() - this.tickedAt_ < TICK_MS) return;
+    this.tickedAt_ = this.now_();
+    this.desk_.tick();
+  }
+
+  /** What is kept stays on disk; what is not was not acknowledged, so the cloud has it. */
+  close() {
+    if (this.closed_) return;
+    this.closed_ = true;
+    this.store_.flush();
+    this.desk_.close();
+    this.store_.close();
+  }
+
+  view() {
+    return { ...this.desk_.view(), reportsDropped: this.reports_.dropped };
+  }
+
+  /**
+   * @param {Command} command
+   * @param {Status | 'closed'} status
+   * @param {string} reason
+   */
+  tellCloud_({ id, device, origin, topic }, status, reason) {
+    if (!origin || status === 'closed') return;
+    const { broker, rest = restOf({ device, topic }), responseTopic, correlation } = origin;
+    const ts = this.now_();
+    this.reports_.add(broker, { device, rest, responseTopic, correlation, body: { status, id, ts, reason } });
+  }
+
+  id_() {
+    return `${this.now_().toString(36)}-${(++this.lastId_).toString(36)}`;
+  }
+}
+
+/**
+ * A Buffer arrives from another thread as Uint8Array.
+ * @param {Uint8Array} array
+ */
+function bytes({ buffer, byteOffset, byteLength }) {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+exports.Commands = Commands;

@@ -1,0 +1,36 @@
+'use strict';
+
+// Topics of commands in the cloud: <prefix>/<gateway>/<device>/<rest>, and of what became of them: <prefix>-report/….
+
+/** @typedef {{prefix: string, gateway: string}} Names */
+
+/** @param {Names} names */
+function commandFilter({ prefix, gateway }) {
+  // The # stands for the level above it too [MQTT-4.7.1-2].
+  return `${prefix}/${gateway}/+/#`;
+}
+
+/** @param {string} topic @param {Names} names @returns {{device: string, rest: string} | null} null: it is none */
+function parseTopic(topic, { prefix, gateway }) {
+  const head = `${prefix}/${gateway}/`;
+  if (!topic.startsWith(head)) return null;
+  const slash = topic.indexOf('/', head.length);
+  const device = slash < 0 ? topic.slice(head.length) : topic.slice(head.length, slash);
+  if (device === '') return null;
+  return { device, rest: slash < 0 ? '' : topic.slice(slash + 1) };
+}
+
+/** @param {{device: string, rest: string}} command @param {Names} names */
+function reportTopic({ device, rest }, { prefix, gateway }) {
+  const head = `${prefix}-report/${gateway}/${device}`;
+  return rest === '' ? head : `${head}/${rest}`;
+}
+
+/** A topic that a sender names for its answer [MQTT-3.3.2-14]. @param {unknown} topic @returns {topic is string} */
+function isTopicName(topic) {
+  return (
+    typeof topic === 'string' && topic !== '' && Buffer.byteLength(topic) <= 65535 && !/[+#\0]/.test(topic)
+  );
+}
+
+module.exports = { commandFilter, isTopicName, parseTopic, reportTopic };

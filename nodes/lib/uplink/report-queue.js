@@ -1,0 +1,89 @@
+'use strict';
+
+const MAX_WAITING = 10000;
+const MAX_IN_FLIGHT = 16;
+/** Fixed header, topic length and packet identifier; properties are counted on their own. */
+const HEAD_BYTES = 16;
+
+/**
+ * @typedef {object} Report ready to be published
+ * @property {string} topic @property {string} payload @property {Uint8Array} [correlation]
+ */
+
+/** @typedef {{publish: (report: Report, qos: 0 | 1, done: (error?: Error | null) => void) => void, maxInFlight: number, maxBytes: number, qos: 0 | 1}} Way */
+
+/** Reports about commands: published with QoS 1, again by the next connection where it is not known whether the broker has them. */
+class ReportQueue {
+  /** @param {() => number} now ms, monotonic */
+  constructor(now) {
+    this.now = now;
+    /** @type {Report[]} */
+    this.waiting = [];
+    /** In the order of sending. @type {Map<Report, number>} since when */
+    this.inFlight = new Map();
+    /** @type {Way | null} */
+    this.way = null;
+    this.sent = 0;
+    this.dropped = 0;
+  }
+
+  get size() {
+    return this.waiting.length + this.inFlight.size;
+  }
+
+  /** Of the oldest that has no PUBACK, ms; -1 = there is none. */
+  oldestMs() {
+    const [since] = this.inFlight.values();
+    return since === undefined ? -1 : this.now() - since;
+  }
+
+  /** @param {Report} report */
+  add(report) {
+    this.waiting.push(report);
+    if (this.waiting.length > MAX_WAITING) {
+      this.waiting.shift();
+      this.dropped++;
+    }
+    this.#pump();
+  }
+
+  /** @param {Way} way */
+  connected(way) {
+    this.way = { ...way, maxInFlight: Math.min(way.maxInFlight, MAX_IN_FLIGHT) };
+    this.#pump();
+  }
+
+  disconnected() {
+    this.way = null;
+    this.waiting.unshift(...this.inFlight.keys());
+    this.inFlight.clear();
+  }
+
+  #pump() {
+    const { way } = this;
+    while (way && this.waiting.length > 0 && this.inFlight.size < way.maxInFlight) {
+      const report = /** @type {Report} */ (this.waiting.shift());
+      if (way.maxBytes > 0 && sizeOf(report) > way.maxBytes) {
+        this.dropped++;
+        continue;
+      }
+      this.inFlight.set(report, this.now());
+      way.publish(report, way.qos, (error) => {
+        // What an old connection still says is not heard.
+        if (this.way !== way) return;
+        this.inFlight.delete(report);
+        // The broker takes it never: it may not be allowed for us.
+        if (error) this.dropped++;
+        else this.sent++;
+        this.#pump();
+      });
+    }
+  }
+}
+
+/** @param {Report} report */
+function sizeOf({ topic, payload, correlation }) {
+  return HEAD_BYTES + Buffer.byteLength(topic) + Buffer.byteLength(payload) + (correlation?.length ?? 0);
+}
+
+exports.ReportQueue = ReportQueue;

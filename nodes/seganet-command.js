@@ -1,0 +1,97 @@
+'use strict';
+
+const { DEFAULT_EXPIRY_S, MAX_EXPIRY_S } = require('./lib/commands/command');
+const { toCommand, toMessage } = require('./lib/commands/message');
+const { findHost, leaveInert } = require('./lib/join');
+const { integer, choice, text, parseOptions } = require('./lib/options');
+const { Status } = require('./lib/status');
+
+const TICK_MS = 1000;
+
+const schema = {
+  take: choice(/** @type {const} */ (['away', 'all', 'none']), 'away'),
+  devices: text('*', /^[^\0]{1,256}$/, 'a device id or a pattern with * and ?'),
+  topicIs: choice(/** @type {const} */ (['rest', 'whole']), 'rest'),
+  expiryS: integer(1, MAX_EXPIRY_S, DEFAULT_EXPIRY_S),
+  wait: choice(/** @type {const} */ (['queued', 'taken']), 'queued')
+};
+
+/** @param {import('node-red').NodeAPI} RED */
+module.exports = function (RED) {
+  /**
+   * @this {import('node-red').Node}
+   * @param {import('node-red').NodeDef} config
+   */
+  function Command(config) {
+    RED.nodes.createNode(this, config);
+    const { values, problems } = parseOptions(config, schema);
+    if (problems.length > 0) return leaveInert(this, 'wrong setting', problems.join(' '));
+    const { engine } = /** @type {{ engine?: string }} */ (/** @type {unknown} */ (config));
+    const host = findHost(RED, this, engine);
+    if (!host) return;
+    const { take, devices: pattern, wait } = values;
+    const status = new Status(this);
+    const stop =
+      take === 'none'
+        ? () => {}
+        : host.commands.listen({
+            pattern,
+            all: take === 'all',
+            take: (command, origin) => this.send(toMessage(command, origin))
+          });
+    const show = () => status.set(shown(host.commands.view()));
+    const timer = setInterval(show, TICK_MS).unref();
+    show();
+
+    this.on('input', (msg, _send, done) => {
+      // A command that was queued still ends in another way; the message has one end.
+      let isDone = false;
+      const finish = (/** @type {Error | undefined} */ error = undefined) => {
+        if (!isDone) done(error);
+        isDone = true;
+      };
+      try {
+        host.commands.send(toCommand(msg, values), (told, reason) => {
+          if (told === 'taken' || (told === 'queued' && wait === 'queued')) finish();
+          else if (told !== 'queued') finish(failure(told, reason));
+        });
+      } catch (error) {
+        finish(/** @type {Error} */ (error));
+      }
+    });
+    this.on('close', () => {
+      stop();
+      clearInterval(timer);
+      status.close();
+    });
+  }
+
+  RED.nodes.registerType('seganet-command', Command);
+};
+
+/**
+ * @param {string} status
+ * @param {string} reason
+ */
+function failure(status, reason) {
+  /** @type {Record<string, string>} */
+  const sentences = {
+    refused: 'The command was refused.',
+    expired: 'The command expired before its device was there.',
+    timeout: 'The device did not acknowledge the command.',
+    full: 'The command cannot be kept.',
+    closed: 'The command was not sent.'
+  };
+  return Object.assign(new Error(`${sentences[status]} ${reason}`.trim()), {
+    code: `SEGANET_COMMAND_${status.toUpperCase()}`
+  });
+}
+
+/**
+ * @param {{ waiting: number, taken: number }} view of all commands of the engine
+ * @returns {import('./lib/status').Shown}
+ */
+function shown({ waiting, taken }) {
+  const line = `${taken} taken${waiting > 0 ? ` · ${waiting} waiting` : ''}`;
+  return { fill: waiting > 0 ? 'yellow' : 'green', shape: 'dot', text: line };
+}
