@@ -94,8 +94,9 @@ export interface SourceSettings {
   /** Records that a device may send at once, 0 = as many as in a second. Default 0. */
   burst?: number;
   /**
-   * Topic of the records that tell when a device connects or leaves, '' (default) = none; {device} stands for its id. Payload: JSON
-   * {"state":"connected"|"disconnected","protocol":…,"reason":…}. At most 1024 bytes.
+   * Topic of the records that tell when a device connects or leaves, '' (default) = none; {device} stands for its id (its + and # become _).
+   * Payload: JSON {"state":"connected"|"disconnected","protocol":…}, when disconnected with "reason" as in DeviceEvent. At most 1024
+   * bytes, no wildcards. When the engine ends nobody is told any more.
    */
   presenceTopic?: string;
   /**
@@ -103,7 +104,10 @@ export interface SourceSettings {
    * Default 'priority'. What is no class is ignored.
    */
   classProperty?: string;
-  /** The first row whose device (id or glob) matches says what a device may do; none matches: nothing. Without rows everything. At most 1024 rows of 64 filters each. */
+  /**
+   * The first row whose device (id or glob) matches says what a device may do; none matches: nothing. Without rows everything. At most 1024
+   * rows of 64 filters each. {device} in a filter stands for the id; for an id with a +, # or / such a filter allows nothing.
+   */
   permissions?: { device: string; publish: string[]; subscribe: string[] }[];
   /** MQTT 5: QoS 1 and 2 packets that a device may have unacknowledged. 1..65535, default 1024. */
   receiveMaximum?: number;
@@ -217,7 +221,10 @@ export declare const CommandEnd: Readonly<{
   NOT_LISTENING: 2;
   /** No acknowledgement in time; it may come to the device yet. */
   TIMEOUT: 3;
-  /** The connection ended first: nobody knows whether the device has it. */
+  /**
+   * The connection ended first, and its session with it: nobody knows whether the device has it. A command of a session that is kept is
+   * sent again on the next connection, and ends as TAKEN then, or as TIMEOUT.
+   */
   GONE: 4;
   /** The device said no. */
   REFUSED: 5;
@@ -359,7 +366,7 @@ export declare class Engine {
     payload: Uint8Array,
     qos: 0 | 1,
     timeoutMs: number
-  ): 0 | 1 | 2 | 3; // PushResult; 1 FULL: more than 65,536 are on their way
+  ): 0 | 1 | 2 | 3; // PushResult; 1 FULL: more than 65,536 are on their way or have a result that waits, or more bytes than a quarter of the memory
   /** What became of commands: [ticket, CommandEnd, …]. */
   takeCommandResults(): number[];
   /** What happened to devices, in order for each; at most 65,536 wait, more are counted as `eventsLost`: agents() tells the state. */

@@ -131,25 +131,27 @@ bool ReadListenOptions(Napi::Env env, Napi::Object object, ListenSpec* spec) {
 }  // namespace
 
 Napi::Function EngineWrap::Define(Napi::Env env) {
-  return DefineClass(
-      env, "Engine",
-      {InstanceMethod<&EngineWrap::Workers>("workers"),
-       InstanceMethod<&EngineWrap::WorkerOf>("workerOf"),
-       InstanceMethod<&EngineWrap::ApplyPlan>("applyPlan"),
-       InstanceMethod<&EngineWrap::Listen>("listen"),
-       InstanceMethod<&EngineWrap::Unlisten>("unlisten"),
-       InstanceMethod<&EngineWrap::TakeLogins>("takeLogins"),
-       InstanceMethod<&EngineWrap::AnswerLogin>("answerLogin"),
-       InstanceMethod<&EngineWrap::Push>("push"), InstanceMethod<&EngineWrap::Classify>("classify"),
-       InstanceMethod<&EngineWrap::TakeMessages>("takeMessages"),
-       InstanceMethod<&EngineWrap::TakeCompletions>("takeCompletions"),
-       InstanceMethod<&EngineWrap::Command>("command"),
-       InstanceMethod<&EngineWrap::TakeCommandResults>("takeCommandResults"),
-       InstanceMethod<&EngineWrap::TakeEvents>("takeEvents"),
-       InstanceMethod<&EngineWrap::Agents>("agents"),
-       InstanceMethod<&EngineWrap::Flush>("flush"), InstanceMethod<&EngineWrap::SaveAll>("saveAll"),
-       InstanceMethod<&EngineWrap::StopReading>("stopReading"),
-       InstanceMethod<&EngineWrap::Stats>("stats"), InstanceMethod<&EngineWrap::Close>("close")});
+  return DefineClass(env, "Engine",
+                     {InstanceMethod<&EngineWrap::Workers>("workers"),
+                      InstanceMethod<&EngineWrap::WorkerOf>("workerOf"),
+                      InstanceMethod<&EngineWrap::ApplyPlan>("applyPlan"),
+                      InstanceMethod<&EngineWrap::Listen>("listen"),
+                      InstanceMethod<&EngineWrap::Unlisten>("unlisten"),
+                      InstanceMethod<&EngineWrap::TakeLogins>("takeLogins"),
+                      InstanceMethod<&EngineWrap::AnswerLogin>("answerLogin"),
+                      InstanceMethod<&EngineWrap::Push>("push"),
+                      InstanceMethod<&EngineWrap::Classify>("classify"),
+                      InstanceMethod<&EngineWrap::TakeMessages>("takeMessages"),
+                      InstanceMethod<&EngineWrap::TakeCompletions>("takeCompletions"),
+                      InstanceMethod<&EngineWrap::Command>("command"),
+                      InstanceMethod<&EngineWrap::TakeCommandResults>("takeCommandResults"),
+                      InstanceMethod<&EngineWrap::TakeEvents>("takeEvents"),
+                      InstanceMethod<&EngineWrap::Agents>("agents"),
+                      InstanceMethod<&EngineWrap::Flush>("flush"),
+                      InstanceMethod<&EngineWrap::SaveAll>("saveAll"),
+                      InstanceMethod<&EngineWrap::StopReading>("stopReading"),
+                      InstanceMethod<&EngineWrap::Stats>("stats"),
+                      InstanceMethod<&EngineWrap::Close>("close")});
 }
 
 EngineWrap::EngineWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<EngineWrap>(info) {

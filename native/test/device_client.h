@@ -89,6 +89,19 @@ class DeviceClient {
     return bytes;
   }
 
+  // The next packet; what there is of it when the connection or patience ends.
+  std::string ReceivePacket() {
+    size_t size = 0;
+    size_t header = 1;
+    do {
+      while (input_.size() <= header) {
+        if (!Fill()) return Receive(input_.size());
+      }
+      size |= size_t{static_cast<uint8_t>(input_[header]) & 0x7Fu} << (7 * (header - 1));
+    } while ((static_cast<uint8_t>(input_[header++]) & 0x80) != 0 && header < 5);
+    return Receive(header + size);
+  }
+
   // True when the gateway closes the connection, whatever it sends before.
   bool ClosedByPeer() {
     while (Fill()) {

@@ -159,8 +159,6 @@ bool Agent::OnConnect() {
   return connected_;
 }
 
-bool Agent::MaySubscribe(std::string_view filter) { return host_->MaySubscribe(this, filter); }
-
 RecordAnswer Agent::OnRecord(const IncomingRecord& record) { return host_->OnRecord(this, record); }
 
 }  // namespace seganet

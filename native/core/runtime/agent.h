@@ -40,6 +40,7 @@ class AgentHost {
   // The device is accepted; false = no room for it.
   virtual bool OnConnect(Agent* agent, std::string_view device) = 0;
   virtual RecordAnswer OnRecord(Agent* agent, const IncomingRecord& record) = 0;
+  virtual bool MayPublish(Agent* agent, std::string_view topic) = 0;
   virtual bool MaySubscribe(Agent* agent, std::string_view filter) = 0;
   virtual void OnListening(Agent* agent) = 0;
   virtual void OnCommandAnswer(Agent* agent, uint64_t id, bool taken) = 0;
@@ -79,9 +80,10 @@ class Agent final : public ReceiptHolder, private AgentSessionOwner {
   // To be called some times a second. Closes it when the device has been silent for too long.
   void OnTime(int64_t now_us);
 
-  const std::string& device_id() const { return device_id_; }
+  const std::string& device_id() const override { return device_id_; }
   const std::string& address() const { return address_; }
-  uint32_t stage() const { return stage_; }
+  uint32_t stage() const override { return stage_; }
+  const SourceSettings& source() const override { return *settings; }
   bool listening() const { return connected_ && session_->listening(); }
   int64_t last_seen_us() const { return last_seen_us_; }
   CloseReason close_reason() const { return close_reason_; }
@@ -91,7 +93,7 @@ class Agent final : public ReceiptHolder, private AgentSessionOwner {
   Device* device = nullptr;  // set by the host in OnConnect
   // Kept by the host: how its source treats devices, and what it allows this one (null =
   // everything).
-  const SourceSettings* source = nullptr;
+  const SourceSettings* settings = nullptr;
   std::unique_ptr<const DevicePermissions> permissions;
   // The same, 0 = none: the class that the device is registered with; that of the latest record of
   // this connection; that among whose agents it waits to be read, kPausedByRate for its rate.
@@ -107,7 +109,8 @@ class Agent final : public ReceiptHolder, private AgentSessionOwner {
   // AgentSessionOwner
   bool OnConnect() override;
   RecordAnswer OnRecord(const IncomingRecord& record) override;
-  bool MaySubscribe(std::string_view filter) override;
+  bool MayPublish(std::string_view topic) override { return host_->MayPublish(this, topic); }
+  bool MaySubscribe(std::string_view filter) override { return host_->MaySubscribe(this, filter); }
   void OnListening() override { host_->OnListening(this); }
   void OnCommandAnswer(uint64_t id, bool taken) override {
     host_->OnCommandAnswer(this, id, taken);

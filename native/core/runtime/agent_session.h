@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
+#include "core/plan/plan.h"
 #include "core/protocol/close_reason.h"
 
 namespace seganet {
@@ -55,10 +57,16 @@ enum class CommandStart : uint8_t {
 // Implemented by the agent.
 class AgentSessionOwner {
  public:
+  virtual const std::string& device_id() const = 0;
+  // Of its source, and how that treats its devices.
+  virtual uint32_t stage() const = 0;
+  virtual const SourceSettings& source() const = 0;
+
   // The device is accepted; false = no room for it.
   virtual bool OnConnect() = 0;
   virtual RecordAnswer OnRecord(const IncomingRecord& record) = 0;
-  // By the permissions of its source.
+  // By the permissions of its source; a refusal is counted.
+  virtual bool MayPublish(std::string_view topic) = 0;
   virtual bool MaySubscribe(std::string_view filter) = 0;
   // The device has subscribed to something, or observes it: commands may go.
   virtual void OnListening() = 0;

@@ -51,11 +51,13 @@ Status Engine::Start(const EngineOptions& options) {
                             &events_,
                             &commands_,
                             &unfinished_,
+                            &kept_,
                             [this](uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) {
                               return workers_[worker]->TakeDatagrams(stage, std::move(datagrams));
                             }};
   const int64_t quarter = int64_t{options.memory_mib} * kMiB / 4;
   unfinished_.SetLimit(quarter);
+  kept_.SetLimit(quarter);
   commands_.SetMostBytes(static_cast<size_t>(quarter));
   WorkerOptions worker_options;
   worker_options.workers = cpus.size();
@@ -63,6 +65,7 @@ Status Engine::Start(const EngineOptions& options) {
   // Devices come and go under new ids; the rows of those that left keep their sequence numbers for
   // a while.
   worker_options.max_devices = size_t{options.max_devices} * 4;
+  worker_options.max_kept = options.max_devices;
   worker_options.wake_interval_us = options.wake_interval_us;
   worker_options.acknowledge_at_once = options.acknowledge == Acknowledge::kReceived;
   worker_options.linger_us = save_.linger_us;

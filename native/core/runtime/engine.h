@@ -145,6 +145,7 @@ class Engine : private ReceiptDesk {
   DeviceEvents events_{bell_};
   CommandDesk commands_{bell_};
   MemoryShare unfinished_;
+  MemoryShare kept_;
   std::atomic<int64_t> devices_{0};
   std::atomic<int64_t> connections_{0};
   Throttle throttle_{&budget_};

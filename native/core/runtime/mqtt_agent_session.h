@@ -5,17 +5,29 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
+#include "core/plan/plan.h"
 #include "core/protocol/mqtt/server_session.h"
 #include "core/runtime/agent_session.h"
+#include "core/runtime/kept_sessions.h"
+#include "core/runtime/wills.h"
 
 namespace seganet {
 
+// The protocol's limits for devices of a source.
+mqtt::Limits MqttLimitsOf(const SourceSettings& source, size_t max_packet_bytes);
+
 class MqttAgentSession : public AgentSession, private mqtt::Handler {
  public:
-  MqttAgentSession(AgentSessionOwner* owner, const mqtt::Limits& limits)
-      : owner_(owner), session_(this, limits) {}
+  // `kept` and `wills` are the worker's.
+  MqttAgentSession(AgentSessionOwner* owner, const mqtt::Limits& limits, KeptSessions* kept,
+                   Wills* wills)
+      : owner_(owner), limits_(limits), kept_(kept), wills_(wills), session_(this, limits) {}
+
+  // See mqtt::ServerSession::SetAssignedId.
+  void SetAssignedId(std::string id) { session_.SetAssignedId(std::move(id)); }
 
   CloseReason Feed(std::span<const uint8_t> bytes) override { return session_.Feed(bytes); }
   std::string_view output() const override { return session_.output(); }
@@ -24,10 +36,11 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   void Acknowledge(uint64_t slot) override { session_.AcknowledgeSlot(slot); }
   CommandStart Command(uint64_t id, std::string_view topic, std::string_view payload,
                        uint8_t qos) override;
-  bool listening() const override { return false; }
-  int64_t silence_limit_us() const override { return int64_t{session_.keep_alive_s()} * 1'500'000; }
+  bool listening() const override { return session_.listening(); }
+  int64_t silence_limit_us() const override;
   void OnTime(int64_t) override {}
-  void SayGoodbye(AgentEnd) override {}
+  void SayGoodbye(AgentEnd end) override;
+  bool Finish(AgentEnd end) override;
   size_t memory_bytes() const override { return session_.memory_bytes(); }
   size_t buffered_bytes() const override { return session_.buffered_bytes(); }
 
@@ -36,8 +49,21 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   mqtt::ConnectCode OnConnect(const mqtt::Connect& connect,
                               std::unique_ptr<mqtt::KeptSession>* kept) override;
   void OnPublish(const mqtt::Publish& publish) override;
+  bool OnSubscribe(const mqtt::Filter& filter) override {
+    return owner_->MaySubscribe(filter.filter);
+  }
+  void OnSubscribed() override { owner_->OnListening(); }
+  void OnCommandAnswer(uint64_t id, uint8_t code) override {
+    owner_->OnCommandAnswer(id, code < mqtt::reason::kUnspecified);
+  }
+
+  uint8_t ClassSaid(const mqtt::Properties& properties) const;
+  WillRecord RecordOf(const mqtt::Will& will) const;
 
   AgentSessionOwner* const owner_;
+  const mqtt::Limits limits_;
+  KeptSessions* const kept_;
+  Wills* const wills_;
   mqtt::ServerSession session_;
 };
 

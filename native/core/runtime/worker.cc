@@ -27,17 +27,23 @@ uv_handle_t* Handle(auto* handle) { return reinterpret_cast<uv_handle_t*>(handle
 Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
     : options_(options),
       shared_(shared),
-      mqtt_limits_{.max_packet_bytes = options.max_packet_bytes},
       inbound_(options.ring_bytes),
       messages_(options.ring_bytes),
       devices_(options.max_devices, shared.devices),
       pipeline_(PipelineContext{options.index, shared.budget, &counters_, &messages_,
                                 shared.message_bell, shared.devices, options.linger_us}),
-      presence_(static_cast<uint32_t>(options.index), shared.events, &counters_,
-                [this](Device* device, std::string_view topic, std::string_view payload) {
-                  Emit(device, topic, payload);
-                }),
+      presence_(
+          static_cast<uint32_t>(options.index), shared.events, &counters_,
+          [this](Device* device, std::string_view topic, std::string_view payload) {
+            Emit({device->id, device->stage, std::string(topic), std::string(payload), kFlagQos1});
+          }),
       commands_(shared.commands),
+      wills_(shared.kept, [this](const WillRecord& will) { Emit(will); }),
+      kept_(options.max_kept, shared.kept,
+            [this](const std::string& device) {
+              commands_.Gone(device);
+              wills_.SessionEnded(device);
+            }),
       read_buffer_(kReadBufferBytes),
       tickets_(shared.complete) {
   receipt_rows_.Enroll(&tickets_);
@@ -74,6 +80,7 @@ void Worker::OnStop() {
   ServeReceipts();
   // Their records would be dropped, and nobody asks for events any more.
   presence_.Mute();
+  wills_.Mute();
   const std::vector<Agent*> agents(agents_.begin(), agents_.end());
   for (Agent* agent : agents) agent->Close(AgentEnd::kStopped);
   CloseEndpoints(0);
@@ -89,10 +96,10 @@ void Worker::Adopt(Handoff handoff) {
     now_ = Now::Read();
     auto* agent =
         new Agent(this, loop(), handoff.fd, handoff.stage, handoff.device, handoff.address);
-    agent->SetSession(MakeSession(agent, handoff));
     agents_.insert(agent);
     receipt_rows_.Enroll(agent);
     Register(agent);
+    agent->SetSession(MakeSession(agent, handoff));
     OnRead(handoff.bytes.size());
     agent->Start(handoff.bytes);
   };
@@ -103,13 +110,16 @@ void Worker::Adopt(Handoff handoff) {
 }
 
 std::unique_ptr<AgentSession> Worker::MakeSession(Agent* agent, const Handoff& handoff) {
-  const SourceSettings& source = pipeline_.plan().SettingsOf(handoff.stage);
+  const SourceSettings& source = agent->source();
   if (source.protocol == Protocol::kCoap) {
     const coap::Settings settings = CoapSettings(source, options_.max_packet_bytes);
     return std::make_unique<CoapAgentSession>(agent->owner(), settings, CoapLimits(settings, 1),
                                               handoff.device, handoff.answered);
   }
-  return std::make_unique<MqttAgentSession>(agent->owner(), mqtt_limits_);
+  auto session = std::make_unique<MqttAgentSession>(
+      agent->owner(), MqttLimitsOf(source, options_.max_packet_bytes), &kept_, &wills_);
+  if (handoff.made_up_id) session->SetAssignedId(handoff.device);
+  return session;
 }
 
 void Worker::SetPlan(std::shared_ptr<const Plan> plan) {
@@ -143,6 +153,7 @@ void Worker::CloseStage(uint32_t stage) {
 void Worker::StopReading() {
   Post([this] {
     reading_ = false;
+    wills_.PublishAll();
     for (const auto& [stage, endpoint] : endpoints_) endpoint->StopReading();
   });
 }
@@ -320,6 +331,8 @@ void Worker::Sweep() {
   for (Agent* agent : agents) agent->OnTime(now);
   devices_.Sweep(now);
   commands_.Expire(now);
+  wills_.OnTime(now);
+  kept_.Expire(now);
   // Nobody is left to do it when what made a class full has gone before the class was marked
   // (Throttle).
   if (shared_.throttle->Relax()) shared_.resume();

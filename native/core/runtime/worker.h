@@ -18,7 +18,6 @@
 #include "core/base/clock.h"
 #include "core/base/counters.h"
 #include "core/plan/pipeline.h"
-#include "core/protocol/mqtt/server_session.h"
 #include "core/queue/byte_ring.h"
 #include "core/queue/throttle.h"
 #include "core/runtime/acceptor.h"
@@ -28,6 +27,7 @@
 #include "core/runtime/command_table.h"
 #include "core/runtime/device_events.h"
 #include "core/runtime/device_table.h"
+#include "core/runtime/kept_sessions.h"
 #include "core/runtime/loop_thread.h"
 #include "core/runtime/memory_share.h"
 #include "core/runtime/presence.h"
@@ -35,6 +35,7 @@
 #include "core/runtime/rate_pauses.h"
 #include "core/runtime/receipt_rows.h"
 #include "core/runtime/registry.h"
+#include "core/runtime/wills.h"
 
 namespace seganet {
 
@@ -43,6 +44,7 @@ struct WorkerOptions {
   size_t workers = 1;  // of the engine
   size_t max_packet_bytes = 262'144;
   size_t max_devices = 40'000;     // rows of the device table
+  size_t max_kept = 10'000;        // MQTT sessions without a connection
   size_t ring_bytes = 4u << 20;    // each direction
   int64_t wake_interval_us = 700;  // EngineOptions::wake_interval_us
   bool acknowledge_at_once = true;
@@ -62,6 +64,7 @@ struct WorkerShared {
   DeviceEvents* events;
   CommandDesk* commands;
   MemoryShare* unfinished;  // of packets that have not come in full
+  MemoryShare* kept;        // of devices that are not connected: sessions and wills
   // Datagrams for devices of another worker; false = they are lost.
   std::function<bool(uint32_t worker, uint32_t stage, CrossedDatagrams)> cross;
 };
@@ -130,6 +133,7 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   void OnTurnUsedUp() override { unread_ = true; }
   bool OnConnect(Agent* agent, std::string_view device) override;
   RecordAnswer OnRecord(Agent* agent, const IncomingRecord& incoming) override;
+  bool MayPublish(Agent* agent, std::string_view topic) override;
   bool MaySubscribe(Agent* agent, std::string_view filter) override;
   void OnListening(Agent* agent) override;
   void OnCommandAnswer(Agent* agent, uint64_t id, bool taken) override;
@@ -173,12 +177,11 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   void ResumeRated(int64_t now_us);
   void Register(Agent* agent);
   void RegisterAll(const Plan& before);
-  void Emit(Device* device, std::string_view topic, std::string_view payload);
+  void Emit(const WillRecord& made);
   void CountRecord(Device* device, uint32_t stage, const Record& record);
 
   const WorkerOptions options_;
   const WorkerShared shared_;
-  const mqtt::Limits mqtt_limits_;
   CounterBlock counters_;
   CloseReasonCounters close_reasons_;
   ByteRing inbound_;
@@ -187,6 +190,8 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   Pipeline pipeline_;
   Presence presence_;
   CommandTable commands_;
+  Wills wills_;
+  KeptSessions kept_;
 
   std::vector<uint8_t> read_buffer_;
   ReceiptRows receipt_rows_;

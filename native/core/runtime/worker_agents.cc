@@ -15,7 +15,7 @@ constexpr size_t kMessageReadBytes = 4096;
 constexpr size_t kReadBytesAToken = 8;
 constexpr size_t kLeastReadBytes = 64;
 
-TokenRate RateOf(const Agent& agent) { return {agent.source->rate, agent.source->burst}; }
+TokenRate RateOf(const Agent& agent) { return {agent.source().rate, agent.source().burst}; }
 
 DeviceEnd EndOf(AgentEnd end) {
   switch (end) {
@@ -128,13 +128,12 @@ bool Worker::OnConnect(Agent* agent, std::string_view id) {
   device->address = agent->address();
   devices_.Count(device, now_.mono_us);
   counters_.Add(Counter::kDevicesConnected);
-  presence_.Connected(device, *agent->source);
+  presence_.Connected(device, agent->source());
   return true;
 }
 
 RecordAnswer Worker::OnRecord(Agent* agent, const IncomingRecord& incoming) {
-  if (agent->permissions && !agent->permissions->MayPublish(incoming.topic)) {
-    counters_.Add(Counter::kNotAllowed);
+  if (!MayPublish(agent, incoming.topic)) {
     return {.verdict = RecordAnswer::Verdict::kNotAllowed};
   }
   Record record;
@@ -171,22 +170,30 @@ void Worker::CountRecord(Device* device, uint32_t stage, const Record& record) {
   device->bytes += record.payload.size();
 }
 
-// A record that the gateway makes for a device, at its source.
-void Worker::Emit(Device* device, std::string_view topic, std::string_view payload) {
+// A record that the gateway makes for a device, at its source: presence, or a will.
+void Worker::Emit(const WillRecord& made) {
   const Now now = Now::Read();
   Record record;
-  record.device = device->id;
-  record.topic = topic;
-  record.payload = payload;
-  record.flags = kFlagQos1;
-  const auto devices = pipeline_.plan().DevicesOf(device->stage);
-  const uint8_t registered = devices == nullptr ? 0 : devices->Of(device->id);
-  if (registered != 0) record.record_class = registered;
+  record.device = made.device;
+  record.topic = made.topic;
+  record.payload = made.payload;
+  record.flags = made.flags;
+  record.record_class = made.record_class;
+  if (record.record_class == 0) {
+    const auto devices = pipeline_.plan().DevicesOf(made.stage);
+    record.record_class = devices == nullptr ? 0 : devices->Of(made.device);
+    if (record.record_class == 0) record.record_class = kNormal;
+  }
+  counters_.Add(Counter::kRecordsReceived);
+  Device* device = devices_.Get(made.device, now.mono_us);
+  if (device == nullptr) {
+    counters_.Add(Drop::kTooManyDevices, record.record_class);
+    return;
+  }
   record.seq = device->next_seq++;
   record.ts_ms = now.wall_ms;
   record.arrived_us = now.mono_us;
-  counters_.Add(Counter::kRecordsReceived);
-  pipeline_.Run(device->stage, record);
+  pipeline_.Run(made.stage, record);
 }
 
 // Looks the device up in the registers of its source: once a connection, and when those change.
@@ -194,8 +201,8 @@ void Worker::Register(Agent* agent) {
   const Plan& plan = pipeline_.plan();
   const auto devices = plan.DevicesOf(agent->stage());
   agent->registered_class = devices == nullptr ? 0 : devices->Of(agent->device_id());
-  agent->source = &plan.SettingsOf(agent->stage());
-  agent->permissions = DevicePermissions::Of(agent->source->permissions, agent->device_id());
+  agent->settings = &plan.SettingsOf(agent->stage());
+  agent->permissions = DevicePermissions::Of(agent->source().permissions, agent->device_id());
 }
 
 // What stays the same need not be looked up for every device.
@@ -212,9 +219,15 @@ void Worker::RegisterAll(const Plan& before) {
     if (it->second) {
       Register(agent);
     } else {
-      agent->source = &plan.SettingsOf(stage);
+      agent->settings = &plan.SettingsOf(stage);
     }
   }
+}
+
+bool Worker::MayPublish(Agent* agent, std::string_view topic) {
+  if (!agent->permissions || agent->permissions->MayPublish(topic)) return true;
+  counters_.Add(Counter::kNotAllowed);
+  return false;
 }
 
 bool Worker::MaySubscribe(Agent* agent, std::string_view filter) {
@@ -238,7 +251,7 @@ void Worker::OnClosed(Agent* agent, AgentEnd end) {
   if (device != nullptr && device->agent == agent) {
     if (!kept) commands_.Gone(device->id);
     devices_.Disconnected(device);
-    presence_.Disconnected(device, *agent->source, EndOf(end));
+    presence_.Disconnected(device, agent->source(), EndOf(end));
   }
   shared_.connections->fetch_sub(1, std::memory_order_relaxed);
   counters_.Add(Counter::kConnectionsClosed);

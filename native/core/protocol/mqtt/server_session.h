@@ -151,6 +151,8 @@ class ServerSession {
   // most. `id` comes back in OnCommandAnswer when kSent.
   [[nodiscard]] SendResult SendPublish(uint64_t id, std::string_view topic,
                                        std::span<const uint8_t> payload, uint8_t qos);
+  // There is a subscription.
+  bool listening() const { return connected_ && !state_.subscriptions.empty(); }
   // A subscription matches.
   bool Listens(std::string_view topic) const {
     return open() && state_.subscriptions.Listens(topic);
