@@ -1,15 +1,31 @@
 'use strict';
 
 const { parseDevices } = require('./lib/device-classes');
+const { parsePermissions } = require('./lib/permissions');
+const { listenerParts, listenerSchema } = require('./lib/front/listener');
 const { join } = require('./lib/join');
 const { integer, text } = require('./lib/options');
-const { rate } = require('./lib/status');
+const status = require('./lib/status');
 
+/** Since version 2 devices without a login are refused on addresses that others can reach. */
+const VERSION = 2;
+const MAX_TOPIC_BYTES = 1024;
+
+const listed = (/** @type {unknown} */ value) => value;
 const schema = {
-  host: text('127.0.0.1', /^[0-9a-zA-Z.:-]+$/, 'a local address such as 127.0.0.1 or 0.0.0.0'),
-  port: integer(0, 65535, 1883),
-  devices: (/** @type {unknown} */ value) => value,
-  devicesJson: (/** @type {unknown} */ value) => value
+  version: integer(1, VERSION, 1),
+  ...listenerSchema({ transports: /** @type {const} */ (['tcp', 'tls', 'ws', 'wss']), port: 1883 }),
+  devices: listed,
+  devicesJson: listed,
+  permissions: listed,
+  permissionsJson: listed,
+  presenceTopic: text('', /^[^+#\0]+$/, 'a topic without + and #'),
+  classProperty: text('priority', /^[^\0]{1,128}$/, 'the name of a user property'),
+  rate: integer(0, 1000000, 0),
+  burst: integer(0, 1000000, 0),
+  receiveMaximum: integer(1, 65535, 1024),
+  keepAliveMaxS: integer(0, 65535, 0),
+  sessionExpiryMaxS: integer(0, 604800, 3600)
 };
 
 /** @param {import('node-red').NodeAPI} RED */
@@ -20,22 +36,62 @@ module.exports = function (RED) {
    */
   function MqttDevices(config) {
     RED.nodes.createNode(this, config);
-    join(RED, this, config, schema, ({ devices, devicesJson, ...listener }) => {
-      const registered = parseDevices(devices, devicesJson);
-      const settings = registered.length > 0 ? { devices: registered } : {};
-      return { kind: 'source', settings, listener, shown };
+    join(RED, this, config, schema, (values) => {
+      const registered = parseDevices(values.devices, values.devicesJson);
+      const permissions = parsePermissions(values.permissions, values.permissionsJson);
+      const { presenceTopic, rate, burst, receiveMaximum, keepAliveMaxS, sessionExpiryMaxS } = values;
+      if (Buffer.byteLength(presenceTopic) > MAX_TOPIC_BYTES) {
+        throw new RangeError(`The presence topic is over ${MAX_TOPIC_BYTES} bytes. Choose a shorter one.`);
+      }
+      const settings = {
+        ...(registered.length > 0 && { devices: registered }),
+        ...(permissions.length > 0 && { permissions }),
+        ...(presenceTopic && { presenceTopic }),
+        classProperty: values.classProperty,
+        rate,
+        burst,
+        receiveMaximum,
+        keepAliveMaxS,
+        sessionExpiryMaxS
+      };
+      const parts = listenerParts(
+        RED,
+        this,
+        migrated(values, (sentence) => this.warn(sentence)),
+        'mqtt'
+      );
+      return { kind: 'source', settings, ...parts, shown };
     });
   }
 
   RED.nodes.registerType('seganet-mqtt-devices', MqttDevices);
 };
 
+/**
+ * A node of an older flow goes on as it was: its devices must not stand outside after an update.
+ * @template {{ version: number, host: string, login: string, allowAnonymous: boolean }} T
+ * @param {T} values
+ * @param {(sentence: string) => void} warn
+ * @returns {T}
+ */
+function migrated(values, warn) {
+  if (values.version >= VERSION || values.login !== 'none') return values;
+  if (!/^(localhost|127\..*|::1)$/i.test(values.host)) {
+    warn(
+      `On ${values.host} everybody who reaches the port can be any device, as in the version that this flow was made with. ` +
+        'Open the node, choose a login or confirm that there is none, and deploy.'
+    );
+  }
+  return { ...values, allowAnonymous: true };
+}
+
 /** @type {NonNullable<import('./lib/member').Stage['shown']>} */
 function shown(rates, stats, member) {
   const trouble = member.host.waitsFor(stats);
   if (trouble) return { fill: 'red', shape: 'ring', text: `waiting: ${trouble}` };
+  if (!member.listening) return { fill: 'yellow', shape: 'ring', text: 'opening' };
   const { slowedFrom = 0 } = /** @type {typeof stats & { slowedFrom?: number }} */ (stats);
-  const figures = `${stats.devices} devices · ${rate(rates.recordsOut)}/s`;
+  const figures = `${stats.devices} devices · ${status.rate(rates.recordsOut)}/s`;
   // Others still come in.
   if (slowedFrom > 1) {
     return { fill: 'yellow', shape: 'ring', text: `slowed from class ${slowedFrom} · ${figures}` };

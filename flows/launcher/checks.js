@@ -9,6 +9,7 @@ const path = require('path');
 const { durationsByClass, numbersByClass, weightsByClass } = require('../../nodes/lib/by-class');
 const { CLASS_WORDS, classNames } = require('../../nodes/lib/classes');
 const { parseDevices } = require('../../nodes/lib/device-classes');
+const { parsePermissions } = require('../../nodes/lib/permissions');
 const { parseGroups } = require('../../nodes/lib/uplink/group-options');
 
 /** @typedef {(value: string) => string} Check */
@@ -109,6 +110,11 @@ function bySession(most) {
 /** The classes of registered devices, as JSON. @type {Check} */
 function deviceClasses(value) {
   return JSON.stringify(told(() => parseDevices([], value)));
+}
+
+/** What devices may do, as JSON. @type {Check} */
+function permissions(value) {
+  return JSON.stringify(told(() => parsePermissions([], value)));
 }
 
 /**
@@ -224,6 +230,7 @@ module.exports = {
   sessions,
   bySession,
   deviceClasses,
+  permissions,
   uplinkUrl,
   file,
   rules,

@@ -7,13 +7,19 @@ const fs = require('fs');
 const { parseGroups } = require('../../nodes/lib/uplink/group-options');
 const checks = require('./checks');
 const { ConfigError } = require('./config-error');
+const { deviceProblems } = require('./device-problems');
 const { VARIABLES } = require('./variables');
 
 /** @typedef {Record<string, string>} Values */
 
 /** Checks of values that only make sense together. @param {Values} values @returns {string[]} */
 function problemsTogether(values) {
-  return [...editorProblems(values), ...certificateProblems(values), ...sessionProblems(values)];
+  return [
+    ...editorProblems(values),
+    ...deviceProblems(values),
+    ...certificateProblems(values),
+    ...sessionProblems(values)
+  ];
 }
 
 /** @param {Values} values @returns {string[]} */

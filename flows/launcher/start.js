@@ -61,7 +61,11 @@ async function runNodeRed(env, isDemo) {
   if (problem) console.error(`warning: ${problem}`);
   const RED = require('node-red');
   watchStatuses(RED, (port) => {
-    if (isDemo) startDemoFleet(env, port);
+    if (!isDemo) return;
+    // The simulated devices know neither TLS nor passwords.
+    if (env.SEGANET_DEVICE_TRANSPORT === 'tcp' && env.SEGANET_DEVICE_LOGIN === 'none')
+      startDemoFleet(env, port);
+    else say('demo fleet: not started, as devices need TLS, WebSocket or a login');
   });
   // Node-RED's own main program: it makes the HTTP server, reads the flow, and stops the nodes on a signal.
   process.argv = [
@@ -91,9 +95,9 @@ async function main() {
   const env = applyEnvironment();
   stopWithParent();
   stopOnSignals(() => demo.stop(children.fleet));
-  if (!isLoopback(env.SEGANET_DEVICE_HOST)) {
+  if (!isLoopback(env.SEGANET_DEVICE_HOST) && env.SEGANET_DEVICE_LOGIN === 'none') {
     say(
-      `devices: ${env.SEGANET_DEVICE_HOST} is open to the network, and devices need no password; see docs/security.md`
+      `devices: ${env.SEGANET_DEVICE_HOST} is open to the network, and devices need no login; see docs/security.md`
     );
   }
   const isDemo = !env.SEGANET_UPLINK_URL;

@@ -16,6 +16,8 @@ const { Uplinks } = require('./uplinks');
 const { LogLink } = require('./log-link');
 const { Commands } = require('./commands');
 const { DeviceEvents } = require('./device-events');
+const { LoginDesk } = require('./login/desk');
+const parts = require('./parts');
 const { drain, isDelivered, isSafe, unsafeRecords, sum } = require('./drain');
 
 const TICK_MS = 1000;
@@ -25,6 +27,7 @@ const DRAIN_WITH_LOG_MS = 3000;
 const SAVE_MS = 10000;
 const UPLINK_STOP_MS = 2000;
 const LOG_STOP_MS = 2000;
+const FRONT_STOP_MS = 1000;
 const FRAME_BYTES = 256 * 1024;
 
 /**
@@ -99,6 +102,9 @@ class EngineHost {
     this.closed_ = false;
     /** @type {Set<() => void>} */
     this.bells_ = new Set();
+    this.logins = new LoginDesk(this.engine, (fn) => this.onBell(fn));
+    /** @type {import('./parts').FrontThread | null} */
+    this.front_ = null;
     this.onStarted_ = () => this.applyPlan_();
     this.onStopping_ = () => this.hold_();
     context.events.on('flows:started', this.onStarted_);
@@ -109,6 +115,12 @@ class EngineHost {
   /** @returns {number} names this engine to uplink threads */
   get token() {
     return this.engine.token;
+  }
+
+  /** The thread in which TLS and WebSocket of devices end; it runs from its first listener on. */
+  get front() {
+    this.front_ ??= new (parts.front().FrontThread)(this.engine.token);
+    return this.front_;
   }
 
   /**
@@ -151,7 +163,7 @@ class EngineHost {
     return byCloud ? '' : trouble;
   }
 
-  /** @returns {EngineStats & { workers: object[], uplinks: object[], log: object | null, commands: object, waiting: number, unclaimed: number }} */
+  /** @returns {EngineStats & { workers: object[], uplinks: object[], log: object | null, fronts: object[], commands: object, waiting: number, unclaimed: number }} */
   snapshot() {
     const { workers, inbox, pump_ } = this;
     return {
@@ -160,6 +172,9 @@ class EngineHost {
       uplinks: this.uplinks.view(),
       log: this.log?.view() ?? null,
       commands: this.commands.view(),
+      fronts: [...this.members_.values()].flatMap(({ id, frontState }) =>
+        frontState ? [{ nodeId: id, ...frontState }] : []
+      ),
       waiting: inbox.size,
       unclaimed: pump_.unclaimed
     };
@@ -177,6 +192,7 @@ class EngineHost {
   async close_() {
     this.context_.events.off('flows:started', this.onStarted_);
     this.context_.events.off('flows:stopping', this.onStopping_);
+    this.front_?.hold();
     this.engine.stopReading();
     this.pump_.paused = false;
     this.inbox.waitForPlan = false;
@@ -192,6 +208,7 @@ class EngineHost {
     this.pump_.close();
     this.closed_ = true;
     this.engine.close();
+    await this.front_?.stop(FRONT_STOP_MS);
     for (const member of this.members_.values()) member.wires.restore();
     this.tellLeft_(left, sum(stats.storedRecords));
   }
@@ -262,7 +279,7 @@ class EngineHost {
       this.context_.error(`The wires could not be turned into a plan (${reason}). The plan before goes on.`);
       return this.resume_();
     }
-    for (const member of members) member.listen(this.engine);
+    for (const member of members) member.listen();
     this.uplinks
       .reconcile(this, uplinks)
       .catch((error) => this.context_.error(`The uplink did not start: ${error.message}`));

@@ -2,10 +2,10 @@
 // A node as its engine sees it: stage, wires, route of the current plan, status.
 
 const { Wires } = require('./wires');
+const { Listening } = require('./listening');
 const { Status, shorten, rate } = require('./status');
 
 /**
- * @typedef {import('../../native/index.js').Engine} Engine
  * @typedef {import('../../native/index.js').EngineStats} EngineStats
  * @typedef {import('./plan').Kind} Kind
  * @typedef {import('./plan').Plan} Plan
@@ -15,13 +15,16 @@ const { Status, shorten, rate } = require('./status');
  * @typedef {import('./inbox').Done} Done
  * @typedef {import('./record').RecordArgs} RecordArgs
  *
- * @typedef {object} Stage what a node brings to the plan
+ * @typedef {Partial<import('./listening').ListenerParts>} ListenerParts
+ *
+ * @typedef {object} StageParts
  * @property {Kind} kind
  * @property {object} settings the stage's own fields of StageSpec
- * @property {import('../../native/index.js').ListenOptions} [listener]
  * @property {string} [protocol] what msg.source of its records says; default by kind
  * @property {Omit<import('./uplinks').UplinkMember, 'stage'>} [uplink]
  * @property {(rates: StageRate, stats: EngineStats, member: Member) => import('./status').Shown} [shown]
+ *
+ * @typedef {StageParts & ListenerParts} Stage what a node brings to the plan
  */
 
 const STILL = { recordsIn: 0, recordsOut: 0, batches: 0, copiesDropped: 0 };
@@ -40,19 +43,15 @@ class Member {
     this.stage = host.stageOf(node.id);
     this.uplink = stage.uplink;
     this.settings_ = stage.settings;
-    this.listener_ = stage.listener;
     this.protocol = stage.protocol ?? (stage.kind === 'source' ? 'mqtt' : 'ingest');
     this.shown_ = stage.shown ?? shownRate;
     this.wires = new Wires(node);
     this.status = new Status(node);
     /** @type {Route | null} */
     this.route = null;
-    /** True while this node's device listener is open. */
-    this.listening = false;
-    /** @type {number} the port that it listens on */
-    this.port = 0;
-    /** @type {string} why it does not */
-    this.refused_ = '';
+    const { listener, ...parts } = stage;
+    /** Of a node where devices connect. */
+    this.listening_ = listener ? new Listening(this, { listener, ...parts }) : null;
     host.register(this);
   }
 
@@ -79,24 +78,24 @@ class Member {
     };
   }
 
-  /**
-   * Opens the device listener, if this node has one. A refusal is said once, and tried again at each tick.
-   * @param {Engine} engine
-   */
-  listen(engine) {
-    if (!this.listener_ || this.listening) return;
-    const { host, port } = this.listener_;
-    try {
-      this.port = engine.listen(this.stage, this.listener_);
-      this.listening = true;
-      this.refused_ = '';
-    } catch (error) {
-      const { code = '', message } = /** @type {NodeJS.ErrnoException} */ (error);
-      const refused = listenStatus(port, code, message);
-      if (refused !== this.refused_) this.node.error(listenSentence(host, port, code, message));
-      this.refused_ = refused;
-      this.status.red(refused);
-    }
+  /** True while this node's device listener is open. */
+  get listening() {
+    return this.listening_?.open ?? false;
+  }
+
+  /** The port that it listens on. */
+  get port() {
+    return this.listening_?.port ?? 0;
+  }
+
+  /** @returns {import('./front/thread').FrontState | null} of a listener with TLS or WebSocket */
+  get frontState() {
+    return this.listening_?.state ?? null;
+  }
+
+  /** Opens the device listener, if this node has one. A refusal is said once, and tried again at each tick. */
+  listen() {
+    this.listening_?.start();
   }
 
   /**
@@ -134,7 +133,7 @@ class Member {
    * @param {Rates} rates
    */
   tick(stats, rates) {
-    if (this.refused_) return this.listen(this.host.engine);
+    if (this.listening_?.refused) return this.listen();
     if (this.host.inbox.waits(this.stage))
       return this.status.set({ fill: 'yellow', shape: 'ring', text: 'slowed' });
     const shown = this.shown_(rates.stages.get(this.stage) ?? STILL, stats, this);
@@ -146,15 +145,11 @@ class Member {
     return this.route && this.route.carriage !== 'none' ? ` · ${this.route.carriage}` : '';
   }
 
-  /** The node is closed. Devices stay connected when the engine closes too: they get what is acknowledged meanwhile. */
+  /** The node is closed. */
   async close() {
     this.status.close();
     this.host.deregister(this);
-    if (!this.listening) return;
-    // Node-RED calls the close handlers of all nodes in one go; after this turn it is known who else is closing.
-    await new Promise((resolve) => setImmediate(resolve));
-    if (!this.host.closing) this.host.engine.unlisten(this.stage);
-    this.listening = false;
+    await this.listening_?.close();
   }
 }
 
@@ -169,33 +164,6 @@ function shownRate(rates, _stats, member) {
     shape: dropped ? 'ring' : 'dot',
     text
   };
-}
-
-/**
- * @param {number} port
- * @param {string} code
- * @param {string} message
- */
-function listenStatus(port, code, message) {
-  if (code === 'EADDRINUSE') return `port ${port} in use`;
-  if (code === 'EACCES') return `port ${port} not allowed`;
-  if (code === 'EADDRNOTAVAIL') return 'no such local address';
-  return shorten(`port ${port}: ${code || message}`);
-}
-
-/**
- * @param {string} host
- * @param {number} port
- * @param {string} code
- * @param {string} message
- */
-function listenSentence(host, port, code, message) {
-  const what = `Devices cannot connect: ${host}:${port}`;
-  if (code === 'EADDRINUSE') return `${what} is used by another program. Stop it, or choose another port.`;
-  if (code === 'EACCES') return `${what} is not allowed for this user. Choose a port from 1024 on.`;
-  if (code === 'EADDRNOTAVAIL')
-    return `${what} is no address of this machine. Use 127.0.0.1, or 0.0.0.0 for all.`;
-  return `${what} could not be opened (${code || message}).`;
 }
 
 exports.Member = Member;

@@ -78,6 +78,20 @@ function text(fallback, pattern, shape) {
 }
 
 /**
+ * A box to tick; from the environment: yes or no.
+ * @param {boolean} fallback
+ * @returns {Parser<boolean>}
+ */
+function flag(fallback) {
+  return (value) => {
+    if (isBlank(value)) return fallback;
+    if (/^(true|yes|on|1)$/i.test(String(value).trim())) return true;
+    if (/^(false|no|off|0)$/i.test(String(value).trim())) return false;
+    throw new RangeError(`must be yes or no, not "${value}".`);
+  };
+}
+
+/**
  * Numbers for the classes from 1 on; zeros when nothing is given.
  * @param {number} max
  * @returns {Parser<number[]>} index = class
@@ -140,4 +154,4 @@ function parseOptions(config, schema) {
   return { values: /** @type {any} */ (values), problems };
 }
 
-module.exports = { integer, choice, text, numbers, durations, weights, parseOptions, isBlank };
+module.exports = { integer, choice, text, flag, numbers, durations, weights, parseOptions, isBlank };

@@ -68,9 +68,17 @@
  *
  * @typedef {object} Store
  * @property {new (options: StoreOptions) => StoreThread} StoreThread
+ *
+ * @typedef {object} FrontThread the worker thread with the TLS and WebSocket listeners of one engine
+ * @property {(stage: number, options: import('./front/server').FrontOptions, hooks: import('./front/thread').FrontHooks) =>
+ *   { opened: Promise<number>, close: () => void }} open
+ * @property {() => void} hold @property {(timeoutMs: number) => Promise<unknown>} stop
+ *
+ * @typedef {object} Front
+ * @property {new (token: number) => FrontThread} FrontThread
  */
 
-/** @type {{ native?: Native, uplink?: Uplink, store?: Store, net?: Net }} */
+/** @type {{ native?: Native, uplink?: Uplink, store?: Store, net?: Net, front?: Front }} */
 const replaced = {};
 
 /** @returns {Native} throws the loader's Error when the addon cannot be loaded */
@@ -93,15 +101,21 @@ function net() {
   return replaced.net ?? require('./net/index.js');
 }
 
+/** @returns {Front} */
+function front() {
+  return replaced.front ?? require('./front/index.js');
+}
+
 /**
  * For tests: puts other parts in place; without an argument the real ones are used again.
- * @param {{ native?: any, uplink?: any, store?: any, net?: any }} [parts]
+ * @param {{ native?: any, uplink?: any, store?: any, net?: any, front?: any }} [parts]
  */
 function replaceParts(parts = {}) {
   replaced.native = parts.native;
   replaced.uplink = parts.uplink;
   replaced.store = parts.store;
   replaced.net = parts.net;
+  replaced.front = parts.front;
 }
 
-module.exports = { native, uplink, store, net, replaceParts };
+module.exports = { native, uplink, store, net, front, replaceParts };

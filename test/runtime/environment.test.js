@@ -145,13 +145,54 @@ describe('a value that cannot be used is refused with a sentence that names the 
   });
 });
 
+describe('devices', () => {
+  const file = __filename;
+  const login = { SEGANET_DEVICE_LOGIN: 'passwords', SEGANET_DEVICE_PASSWORD_FILE: file };
+  const tls = {
+    SEGANET_DEVICE_TRANSPORT: 'tls',
+    SEGANET_DEVICE_TLS_CERT: file,
+    SEGANET_DEVICE_TLS_KEY: file
+  };
+
+  test.each([
+    [{ SEGANET_DEVICE_HOST: '::' }, /would let everybody/],
+    [{ SEGANET_DEVICE_HOST: '0.0.0.0', SEGANET_DEVICE_CLIENT_CERT: 'wanted', ...tls }, /would let everybody/],
+    [{ SEGANET_DEVICE_LOGIN: 'passwords' }, /needs SEGANET_DEVICE_PASSWORD_FILE/],
+    [{ SEGANET_DEVICE_LOGIN: 'psk', SEGANET_DEVICE_TRANSPORT: 'tls' }, /needs SEGANET_DEVICE_PSK_FILE/],
+    [{ SEGANET_DEVICE_TRANSPORT: 'wss' }, /needs SEGANET_DEVICE_TLS_CERT/],
+    [{ ...tls, SEGANET_DEVICE_TLS_KEY: '' }, /belong together/],
+    [{ ...tls, SEGANET_DEVICE_LOGIN: 'certificate' }, /SEGANET_DEVICE_TLS_CA/],
+    [{ SEGANET_DEVICE_CLIENT_CERT: 'required' }, /need TLS/],
+    [{ SEGANET_DEVICE_ALLOW_ANONYMOUS: 'perhaps' }, /must be no or yes/],
+    [{ SEGANET_DEVICE_PERMISSIONS: '[{"device":"a","publish":["a#"]}]' }, /topic filter "a#"/]
+  ])('%j is refused', (env, reason) => {
+    expect(problems(env)).toMatch(reason);
+  });
+
+  test.each([
+    [{ SEGANET_DEVICE_HOST: '::', ...login }],
+    [{ SEGANET_DEVICE_HOST: '::', SEGANET_DEVICE_ALLOW_ANONYMOUS: 'yes' }],
+    [
+      {
+        SEGANET_DEVICE_HOST: '0.0.0.0',
+        ...tls,
+        SEGANET_DEVICE_LOGIN: 'certificate',
+        SEGANET_DEVICE_TLS_CA: file
+      }
+    ],
+    [{ SEGANET_DEVICE_LOGIN: 'psk', SEGANET_DEVICE_TRANSPORT: 'tls', SEGANET_DEVICE_PSK_FILE: file }]
+  ])('%j is accepted', (env) => {
+    expect(problems(env)).toBe('');
+  });
+});
+
 describe('values that are accepted', () => {
   test.each([
     ['SEGANET_UPLINK_URL', 'mqtts://127.0.0.2:8883', 'mqtts://127.0.0.2:8883'],
     ['SEGANET_UPLINK_URL', 'mqtts://broker.example.org', 'mqtts://broker.example.org:8883'],
     ['SEGANET_UPLINK_URL', 'mqtt://[::1]', 'mqtt://[::1]:1883'],
     ['SEGANET_EDITOR_PORT', 'off', 'off'],
-    ['SEGANET_DEVICE_HOST', '::', '::'],
+    ['SEGANET_DEVICE_HOST', '::1', '::1'],
     ['SEGANET_CPUS', '1-3,5', '1-3,5'],
     ['SEGANET_LOG_TTL', '0,0,7d,1d', '0,0,7d,1d'],
     ['SEGANET_LOG_TTL', '0,0,10m', '0,0,10m'],

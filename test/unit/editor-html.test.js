@@ -68,7 +68,8 @@ describe.each(types)('%s', (type) => {
 
   test('each property can be edited, and no name is reserved', () => {
     for (const name of [...Object.keys(definition.defaults), ...Object.keys(definition.credentials ?? {})]) {
-      if (name !== 'rules' && name !== 'devices') expect(html).toContain(`id="${field}-${name}"`);
+      if (!['rules', 'devices', 'permissions'].includes(name))
+        expect(html).toContain(`id="${field}-${name}"`);
       expect(name).not.toMatch(/^(.|id|type|wires|inputs|outputs|info|icon|valid|changed)$/);
     }
     const shared = Object.keys(definition.credentials ?? {}).filter((name) => name in definition.defaults);

@@ -31,6 +31,8 @@ class Engine {
       open: 0,
       ports: new Map(),
       full: 0,
+      logins: [],
+      answers: [],
       refuseListen: null,
       seq: 0,
       /** Devices that take commands at once; the others are away. */
@@ -55,11 +57,20 @@ class Engine {
     calls.push('applyPlan');
     this.plan = structuredClone(plan);
   }
-  listen(stage, { port }) {
+  listen(stage, options) {
+    const { port } = options;
+    this.listened = options;
     if (this.refuseListen) throw Object.assign(new Error('refused'), { code: this.refuseListen });
     calls.push('listen');
     this.ports.set(stage, port);
     return port;
+  }
+  takeLogins() {
+    return this.logins.splice(0);
+  }
+  answerLogin(id, device) {
+    this.answers.push([id, device]);
+    return true;
   }
   unlisten(stage) {
     calls.push('unlisten');
@@ -221,14 +232,43 @@ class StoreThread extends EventEmitter {
   }
 }
 
+/** Listeners with TLS or WebSocket: what a test wants of them. */
+const fronts = [];
+
+class FrontThread {
+  constructor(token) {
+    this.token = token;
+  }
+  open(stage, options, hooks) {
+    calls.push('front.open');
+    const front = { stage, options, hooks, closed: false };
+    front.opened = new Promise((resolve, reject) => Object.assign(front, { resolve, reject }));
+    fronts.push(front);
+    return {
+      opened: front.opened,
+      close: () => {
+        calls.push('front.close');
+        front.closed = true;
+      }
+    };
+  }
+  hold() {
+    calls.push('front.hold');
+  }
+  async stop() {
+    calls.push('front.stop');
+  }
+}
+
 const parts = {
+  front: { FrontThread },
   native: { Engine },
   store: { StoreThread },
   uplink: { UplinkThread, validateTopicTemplate: (text) => (text.includes('#') ? 'must not hold #' : true) }
 };
 
 function reset() {
-  for (const list of [calls, engines, threads, stores]) list.length = 0;
+  for (const list of [calls, engines, threads, stores, fronts]) list.length = 0;
 }
 
-module.exports = { parts, calls, engines, threads, stores, reset };
+module.exports = { parts, calls, engines, threads, stores, fronts, reset };

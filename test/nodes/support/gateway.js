@@ -9,6 +9,7 @@ const names = [
   'engine',
   'uplink-broker',
   'mqtt-devices',
+  'login',
   'ingest',
   'priority',
   'batch',

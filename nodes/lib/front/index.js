@@ -1,0 +1,5 @@
+'use strict';
+
+const { FrontThread } = require('./thread');
+
+module.exports = { FrontThread };

@@ -1,0 +1,64 @@
+'use strict';
+
+const net = require('node:net');
+
+/** Failures that cost nothing: a mistake in a device's settings is no attack. */
+const FREE = 5;
+const FIRST_DELAY_MS = 250;
+const MAX_DELAY_MS = 4000;
+/** Without a failure for so long an address is forgotten. */
+const FORGET_MS = 600000;
+const MAX_ADDRESSES = 10000;
+
+/** Failed logins by address: who fails often waits before the next try is looked at. */
+class Attempts {
+  /** @param {() => number} [now] ms */
+  constructor(now = () => performance.now()) {
+    this.now_ = now;
+    /** Least recent first. @type {Map<string, { failures: number, at: number }>} */
+    this.byAddress_ = new Map();
+  }
+
+  /** @param {string} address such as 192.0.2.7:40312 @returns {number} ms to wait */
+  delay(address) {
+    const known = this.byAddress_.get(networkOf(address));
+    if (!known || known.failures < FREE || this.now_() - known.at > FORGET_MS) return 0;
+    return Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(known.failures - FREE, 10));
+  }
+
+  /** @param {string} address */
+  failed(address) {
+    const network = networkOf(address);
+    const known = this.byAddress_.get(network);
+    const now = this.now_();
+    const failures = known && now - known.at <= FORGET_MS ? known.failures + 1 : 1;
+    this.byAddress_.delete(network);
+    this.byAddress_.set(network, { failures, at: now });
+    if (this.byAddress_.size <= MAX_ADDRESSES) return;
+    const [oldest] = this.byAddress_.keys();
+    this.byAddress_.delete(oldest);
+  }
+
+  get size() {
+    return this.byAddress_.size;
+  }
+}
+
+/**
+ * Who has one IPv6 address has its whole /64.
+ * @param {string} address with a port
+ */
+function networkOf(address) {
+  const host = address
+    .replace(/:\d+$/, '')
+    .replace(/^\[|\]$/g, '')
+    .replace(/%.*$/, '');
+  if (!net.isIPv6(host)) return host;
+  const [head, tail = ''] = host.split('::');
+  const groups = head.split(':').filter(Boolean);
+  const rest = tail.split(':').filter(Boolean);
+  const missing = host.includes('::') ? 8 - groups.length - rest.length : 0;
+  return [...groups, ...Array(missing).fill('0'), ...rest].slice(0, 4).join(':');
+}
+
+module.exports = { Attempts, networkOf };

@@ -1,0 +1,90 @@
+'use strict';
+// Where a password comes from: a person, a pipe or a file.
+
+const fs = require('node:fs');
+const { Trouble } = require('../../cli/trouble');
+const { MAX_PASSWORD_BYTES, passwordProblem } = require('../password-file');
+const { EXIT } = require('./usage');
+
+const [CTRL_C, CTRL_D, BACKSPACE, DELETE] = ['\x03', '\x04', '\b', '\x7f'];
+
+/**
+ * @param {string} passwordFile '' = none
+ * @param {boolean} isNew then a person says it twice
+ * @returns {Promise<Buffer>}
+ */
+async function readPassword(passwordFile, isNew) {
+  const password = await find(passwordFile, isNew);
+  const problem = passwordProblem(password);
+  if (problem) throw new Trouble(`The password ${problem}.`, EXIT.USAGE);
+  return password;
+}
+
+/** @param {string} passwordFile @param {boolean} isNew */
+async function find(passwordFile, isNew) {
+  if (passwordFile) return firstLine(fs.readFileSync(passwordFile));
+  if (!process.stdin.isTTY) return firstLine(await readAll(process.stdin));
+  const password = await ask('Password: ');
+  if (isNew && (await ask('Again: ')) !== password) {
+    throw new Trouble('That was something else the second time. Nothing is changed.', EXIT.USAGE);
+  }
+  return Buffer.from(password);
+}
+
+/** @param {Buffer} bytes */
+function firstLine(bytes) {
+  const end = bytes.indexOf('\n');
+  const line = end < 0 ? bytes : bytes.subarray(0, end);
+  return line.at(-1) === 0x0d ? line.subarray(0, -1) : line;
+}
+
+/** @param {NodeJS.ReadStream} stream @returns {Promise<Buffer>} as much as can matter */
+async function readAll(stream) {
+  const chunks = [];
+  let bytes = 0;
+  for await (const chunk of stream) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > MAX_PASSWORD_BYTES + 2) break;
+  }
+  return Buffer.concat(chunks);
+}
+
+/** On the terminal, without showing what is typed. @param {string} question @returns {Promise<string>} */
+function ask(question) {
+  const { stdin, stderr } = process;
+  // First: what is typed as soon as the question is there must not be shown.
+  stdin.setRawMode(true);
+  stderr.write(question);
+  stdin.setEncoding('utf8');
+  return new Promise((resolve, reject) => {
+    let typed = '';
+    const end = () => {
+      stdin.off('data', onData);
+      stdin.setRawMode(false);
+      stdin.pause();
+      stderr.write('\n');
+    };
+    const onData = (/** @type {string} */ text) => {
+      for (const [index, character] of [...text].entries()) {
+        if (character === CTRL_C) {
+          end();
+          return reject(new Trouble('Stopped. Nothing is changed.', EXIT.USAGE));
+        }
+        if (character === '\r' || character === '\n' || character === CTRL_D) {
+          end();
+          // What comes behind it in one go is for the next question.
+          const rest = [...text].slice(index + 1).join('');
+          if (rest) stdin.unshift(Buffer.from(rest));
+          return resolve(typed);
+        }
+        if (character === BACKSPACE || character === DELETE) typed = [...typed].slice(0, -1).join('');
+        else typed += character;
+      }
+    };
+    stdin.on('data', onData);
+    stdin.resume();
+  });
+}
+
+exports.readPassword = readPassword;

@@ -1,0 +1,86 @@
+'use strict';
+// The command line of seganet-passwd.
+
+const { parseArgs } = require('node:util');
+const { Trouble } = require('../../cli/trouble');
+const { DEFAULT_COST, LIMITS } = require('../password-hash');
+
+const EXIT = { OK: 0, NO: 1, USAGE: 2, CANNOT: 3 };
+
+const HELP = `seganet-passwd <command> [options] <file> [<name>]
+
+Keeps the file of users and passwords with which devices log in to a SegaNet gateway. The gateway reads it again when it
+changes. Passwords are kept as scrypt hashes.
+
+commands
+  add FILE USER      adds a user, or gives it another password; makes the file (mode 600) where there is none
+                       --cost N          each step doubles what a guess costs, and a login: ${LIMITS.ln.join(' to ')}, default ${DEFAULT_COST.ln}
+  delete FILE USER   deletes a user
+  list FILE          lists the users, and the lines that cannot be used
+  check FILE USER    tells whether a password is the user's
+  token FILE NAME    makes a token for devices that post by HTTP, shows it this once, and keeps its SHA-256
+                       --devices GLOB    whose records it may bring, such as pump-*; default NAME
+
+  A password is asked for without showing it. Where there is no terminal it is read from standard input, up to the first line
+  break; --password-file PATH reads it from a file. There is no option for the password itself: others would see it in ps.
+
+  --help, --version
+
+exit codes
+  0  done; the password is right      1  the password is wrong, there is no such user, or a line is bad
+  2  wrong usage                      3  the file cannot be read or written`;
+
+/** @type {Record<string, { names: number, options: NonNullable<import('node:util').ParseArgsConfig['options']> }>} */
+const SPECS = {
+  add: { names: 1, options: { cost: { type: 'string' }, 'password-file': { type: 'string' } } },
+  delete: { names: 1, options: {} },
+  list: { names: 0, options: {} },
+  check: { names: 1, options: { 'password-file': { type: 'string' } } },
+  token: { names: 1, options: { devices: { type: 'string' } } }
+};
+
+/**
+ * @typedef {object} Input
+ * @property {string} command @property {string} file @property {string} name
+ * @property {number} cost @property {string} passwordFile @property {string} devices
+ */
+
+const NOTHING = { file: '', name: '', cost: DEFAULT_COST.ln, passwordFile: '', devices: '' };
+
+/** @param {string} message */
+const usage = (message) => new Trouble(`${message} See seganet-passwd --help.`, EXIT.USAGE);
+
+/** @param {string[]} args @param {NonNullable<import('node:util').ParseArgsConfig['options']>} options */
+function parse(args, options) {
+  try {
+    return parseArgs({ args, options, allowPositionals: true, strict: true });
+  } catch (error) {
+    throw usage(`${/** @type {Error} */ (error).message.split('. ')[0].replace(/\.$/, '')}.`);
+  }
+}
+
+/** @param {string[]} args @returns {Input} */
+function readArguments(args) {
+  if (args.length === 0) throw usage('A command is missing.');
+  if (args.includes('--help') || args.includes('-h') || args[0] === 'help')
+    return { ...NOTHING, command: 'help' };
+  if (args[0] === '--version') return { ...NOTHING, command: 'version' };
+  const [command, ...rest] = args;
+  if (!Object.hasOwn(SPECS, command)) throw usage(`There is no command '${command}'.`);
+  const { names, options } = SPECS[command];
+  const { values, positionals } = parse(rest, options);
+  if (positionals.length === 0) throw usage('The file is missing.');
+  if (positionals.length <= names) throw usage('The name is missing.');
+  // Not repeated in the message: it may be a password.
+  if (positionals.length > names + 1) throw usage('That is one argument too many.');
+  const [file, name = ''] = positionals;
+  const text = (/** @type {string} */ option) => String(values[option] ?? '');
+  const cost = values.cost === undefined ? DEFAULT_COST.ln : Number(values.cost);
+  const [least, most] = LIMITS.ln;
+  if (!Number.isInteger(cost) || cost < least || cost > most) {
+    throw usage(`--cost takes a whole number from ${least} to ${most}.`);
+  }
+  return { command, file, name, cost, passwordFile: text('password-file'), devices: text('devices') };
+}
+
+module.exports = { HELP, EXIT, readArguments, usage };

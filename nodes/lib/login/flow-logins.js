@@ -1,0 +1,112 @@
+'use strict';
+// Questions to a flow whether somebody may be a device, and its answers.
+
+const crypto = require('node:crypto');
+
+/** Questions that wait for the flow, at most; more are not asked, and end by the time-out of their connection. */
+const MAX_OPEN = 1000;
+const MAX_DEVICE_BYTES = 256;
+
+/**
+ * @typedef {import('../../../native/index.js').Login} Login
+ * @typedef {import('./desk').Verdict} Verdict
+ * @typedef {{ clientId: string, settle: (verdict: Verdict) => void }} Question
+ */
+
+class FlowLogins {
+  /**
+   * @param {(msg: object) => void} send
+   * @param {number} timeoutMs
+   */
+  constructor(send, timeoutMs) {
+    this.send_ = send;
+    this.timeoutMs_ = timeoutMs;
+    /** @type {Map<string, Question>} */
+    this.open_ = new Map();
+    this.allowed_ = 0;
+    this.refused_ = 0;
+    this.unanswered_ = 0;
+  }
+
+  /**
+   * @param {Login} login
+   * @param {{ protocol: string, nodeId: string }} source
+   * @returns {Promise<Verdict>}
+   */
+  ask({ clientId, user, password, address }, source) {
+    if (this.open_.size >= MAX_OPEN) return Promise.resolve(undefined);
+    // Not to be guessed: a message from elsewhere must not answer for the flow.
+    const loginId = crypto.randomUUID();
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        this.unanswered_++;
+        question.settle(null);
+      }, this.timeoutMs_);
+      /** @type {Question} */
+      const question = {
+        clientId,
+        settle: (verdict) => {
+          clearTimeout(timer);
+          this.open_.delete(loginId);
+          resolve(verdict);
+        }
+      };
+      this.open_.set(loginId, question);
+      this.send_({ topic: 'login', loginId, clientId, user, password: textOf(password), address, source });
+    });
+  }
+
+  /**
+   * @param {Record<string, unknown>} msg
+   * @returns {string} what is wrong with it, '' when it was an answer
+   */
+  answer({ loginId, allowed, deviceId }) {
+    const question = typeof loginId === 'string' ? this.open_.get(loginId) : undefined;
+    if (!question) {
+      return 'msg.loginId names no login that waits. Send the question on, with msg.allowed set, before its time-out.';
+    }
+    // Nothing but true is a yes: a flow that fails to say so must not let anybody in.
+    if (allowed !== true) {
+      this.refused_++;
+      question.settle(null);
+      return allowed === false ? '' : 'msg.allowed is neither true nor false: the device is refused.';
+    }
+    const device = deviceId ?? question.clientId;
+    if (typeof device !== 'string' || device === '' || Buffer.byteLength(device) > MAX_DEVICE_BYTES) {
+      this.refused_++;
+      question.settle(null);
+      return `msg.deviceId must be text of 1 to ${MAX_DEVICE_BYTES} bytes: the device is refused.`;
+    }
+    this.allowed_++;
+    question.settle(device);
+    return '';
+  }
+
+  /** @returns {import('../status').Shown} */
+  shown() {
+    const { allowed_: allowed, refused_: refused, unanswered_: unanswered } = this;
+    if (unanswered > 0) {
+      const text = `${allowed} let in · ${refused} refused · ${unanswered} not answered`;
+      return { fill: 'yellow', shape: 'ring', text };
+    }
+    return {
+      fill: allowed > 0 ? 'green' : 'grey',
+      shape: 'dot',
+      text: `${allowed} let in · ${refused} refused`
+    };
+  }
+
+  /** Who waits is not answered: the next node may still be asked, at the next try. */
+  close() {
+    for (const { settle } of [...this.open_.values()]) settle(undefined);
+  }
+}
+
+/** @param {Buffer | null} password @returns {string | Buffer | null} bytes where it is no text */
+function textOf(password) {
+  if (!password) return null;
+  const text = password.toString('utf8');
+  return Buffer.from(text).equals(password) ? text : password;
+}
+
+exports.FlowLogins = FlowLogins;

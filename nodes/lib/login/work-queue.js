@@ -1,0 +1,53 @@
+'use strict';
+
+/** Runs so many pieces of work at a time; of those that wait, each has a time after which it is not worth doing. */
+class WorkQueue {
+  /** @param {{ atOnce: number, maxWaiting: number, now?: () => number }} limits */
+  constructor({ atOnce, maxWaiting, now = () => performance.now() }) {
+    this.atOnce_ = atOnce;
+    this.maxWaiting_ = maxWaiting;
+    this.now_ = now;
+    this.running_ = 0;
+    /** @type {{ deadline: number, start: () => void, skip: () => void }[]} */
+    this.waiting_ = [];
+  }
+
+  /**
+   * @template T
+   * @param {() => Promise<T>} work
+   * @param {number} withinMs
+   * @returns {Promise<T | undefined>} undefined: it was not done, for lack of room or time
+   */
+  run(work, withinMs) {
+    if (this.waiting_.length >= this.maxWaiting_) return Promise.resolve(undefined);
+    return new Promise((resolve, reject) => {
+      const start = () => {
+        this.running_++;
+        work()
+          .then(resolve, reject)
+          .finally(() => {
+            this.running_--;
+            this.next_();
+          });
+      };
+      this.waiting_.push({ deadline: this.now_() + withinMs, start, skip: () => resolve(undefined) });
+      this.next_();
+    });
+  }
+
+  next_() {
+    while (this.running_ < this.atOnce_) {
+      const first = this.waiting_.shift();
+      if (!first) return;
+      if (first.deadline < this.now_()) first.skip();
+      else first.start();
+    }
+  }
+
+  /** Nothing that waits is done any more. */
+  close() {
+    for (const { skip } of this.waiting_.splice(0)) skip();
+  }
+}
+
+exports.WorkQueue = WorkQueue;

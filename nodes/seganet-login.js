@@ -1,0 +1,51 @@
+'use strict';
+
+const { FlowLogins } = require('./lib/login/flow-logins');
+const { findHost, leaveInert } = require('./lib/join');
+const { integer, parseOptions } = require('./lib/options');
+const { Status } = require('./lib/status');
+
+const TICK_MS = 1000;
+const schema = { timeoutMs: integer(100, 9000, 5000) };
+
+/** @param {import('node-red').NodeAPI} RED */
+module.exports = function (RED) {
+  /**
+   * @this {import('node-red').Node}
+   * @param {import('node-red').NodeDef} config
+   */
+  function Login(config) {
+    RED.nodes.createNode(this, config);
+    const { values, problems } = parseOptions(config, schema);
+    if (problems.length > 0) return leaveInert(this, 'wrong setting', problems.join(' '));
+    const { engine } = /** @type {{ engine?: string }} */ (/** @type {unknown} */ (config));
+    const host = findHost(RED, this, engine);
+    if (!host) return;
+    const { logins } = host;
+    if (logins.flow) {
+      return leaveInert(
+        this,
+        'one too many',
+        'This engine has a login node already. Wire to that one, or delete it.'
+      );
+    }
+
+    const questions = new FlowLogins((msg) => this.send(/** @type {any} */ (msg)), values.timeoutMs);
+    const ask = questions.ask.bind(questions);
+    logins.flow = ask;
+    const status = new Status(this);
+    const timer = setInterval(() => status.set(questions.shown()), TICK_MS);
+    this.on('input', (msg, _send, done) => {
+      const problem = questions.answer(/** @type {any} */ (msg));
+      done(problem ? new Error(problem) : undefined);
+    });
+    this.on('close', () => {
+      clearInterval(timer);
+      status.close();
+      questions.close();
+      if (logins.flow === ask) logins.flow = null;
+    });
+  }
+
+  RED.nodes.registerType('seganet-login', Login);
+};

@@ -1,0 +1,237 @@
+'use strict';
+// The mqtt devices node and the login node: settings, listeners, questions and answers.
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const tlsConfig = require('@node-red/nodes/core/network/05-tls.js');
+const {
+  helper,
+  tab,
+  engine,
+  node,
+  load,
+  unload,
+  until,
+  errors,
+  shown,
+  inbox,
+  engines,
+  fronts,
+  calls
+} = require('./support/gateway');
+
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-devices-'));
+beforeAll(() => helper.startServer());
+afterEach(unload);
+afterAll(() => {
+  fs.rmSync(folder, { recursive: true, force: true });
+  return helper.stopServer();
+});
+
+const devices = (properties) => node('devices', 'mqtt-devices', { version: 2, port: '1884', ...properties });
+const tls = {
+  id: 'tls',
+  type: 'tls-config',
+  certType: 'files',
+  cert: '/none/cert.pem',
+  key: '/none/key.pem'
+};
+const start = (properties, ...more) => load([tab, engine, devices(properties), ...more], {}, [tlsConfig]);
+const login = {
+  id: 7,
+  stage: 1,
+  clientId: 'c',
+  user: 'u',
+  password: Buffer.from('p'),
+  address: '192.0.2.1:9'
+};
+/** The TLS node of these tests says for itself that it has no files. */
+const complaints = () => errors().filter(([id]) => id !== 'tls');
+const source = () => engines[0].plan.stages.find(({ kind }) => kind === 'source');
+const warnings = () =>
+  helper
+    .log()
+    .args.map(([entry]) => entry)
+    .filter(({ level }) => level === helper.log().WARN)
+    .map(({ msg }) => String(msg));
+
+describe('who may connect without a login', () => {
+  test.each([
+    [{ host: '127.0.0.1' }],
+    [{ host: '::1' }],
+    [{ host: 'localhost' }],
+    [{ host: '0.0.0.0', allowAnonymous: true }],
+    [{ host: '0.0.0.0', allowAnonymous: 'yes' }],
+    [{ host: '0.0.0.0', login: 'flow' }],
+    [{ host: '0.0.0.0', transport: 'tls', tls: 'tls', clientCert: 'required' }]
+  ])('%j listens', async (properties) => {
+    await start(properties, tls);
+    expect(calls).toContain('listen');
+    expect(complaints()).toEqual([]);
+  });
+
+  test.each([
+    [{ host: '0.0.0.0' }, /On 0\.0\.0\.0 everybody .* Choose a login/],
+    [{ host: '::' }, /everybody/],
+    [{ host: '192.0.2.1', allowAnonymous: 'no' }, /everybody/],
+    [{ host: '0.0.0.0', transport: 'tls', tls: 'tls', clientCert: 'wanted' }, /everybody/],
+    [{ login: 'certificate' }, /need TLS/],
+    [{ login: 'psk', transport: 'tls' }, /No file of pre-shared keys/],
+    [{ clientCert: 'required' }, /need TLS/],
+    [{ login: 'passwords' }, /No file of passwords is named/],
+    [{ login: 'passwords', passwordFile: '/none/x' }, /\/none\/x cannot be read \(ENOENT\)/],
+    [{ login: 'maybe' }, /must be one of none, passwords/],
+    [{ transport: 'tls', tls: 'gone' }, /TLS node of the devices is missing/],
+    [{ wsPath: 'mqtt' }, /a path such as/],
+    [{ allowAnonymous: 'perhaps' }, /must be yes or no/],
+    [{ presenceTopic: 'a/#' }, /without \+ and #/],
+    [{ permissions: [{ device: '', publish: [] }] }, /Permission 1 names no device/],
+    [{ permissions: [{ device: 'a', publish: ['x#'] }] }, /topic filter "x#"/],
+    [{ permissionsJson: '{' }, /not JSON/],
+    [{ rate: '-1' }, /whole number/]
+  ])('%j is refused with a sentence', async (properties, reason) => {
+    await start(properties, tls);
+    expect(complaints()).toEqual([['devices', expect.stringMatching(reason)]]);
+    expect(calls).not.toContain('listen');
+  });
+
+  test('a node of an older flow goes on as it was, and says what to do', async () => {
+    await start({ version: undefined, host: '0.0.0.0' });
+    expect(calls).toContain('listen');
+    expect(warnings().at(-1)).toMatch(/as in the version that this flow was made with\. Open the node/);
+  });
+});
+
+test('settings reach the stage', async () => {
+  const permissions = [{ device: '*', publish: 'd/# e', subscribe: ['cmd/+/set'] }];
+  await start({ permissions, presenceTopic: 'p/{device}', rate: '5', burst: '10', keepAliveMaxS: '60', classProperty: 'c', receiveMaximum: '9', sessionExpiryMaxS: '0' }); // prettier-ignore
+  expect(source()).toMatchObject({
+    permissions: [{ device: '*', publish: ['d/#', 'e'], subscribe: ['cmd/+/set'] }],
+    presenceTopic: 'p/{device}',
+    rate: 5,
+    burst: 10,
+    keepAliveMaxS: 60,
+    classProperty: 'c',
+    receiveMaximum: 9,
+    sessionExpiryMaxS: 0
+  });
+  expect(engines[0].listened).toMatchObject({
+    host: '127.0.0.1',
+    port: 1884,
+    transport: 'tcp',
+    login: 'open'
+  });
+});
+
+describe('TLS and WebSocket', () => {
+  const secure = { transport: 'wss', tls: 'tls', wsOrigins: 'https://A.example https://b.example' };
+
+  test('the port is the front’s, the engine takes streams', async () => {
+    await start({ ...secure, clientCert: 'wanted', minTls: 'TLSv1.3' }, tls);
+    expect(engines[0].listened).toMatchObject({ port: 0, transport: 'streams', login: 'open' });
+    expect(fronts[0]).toMatchObject({
+      stage: 1,
+      options: {
+        transport: 'wss',
+        host: '127.0.0.1',
+        port: 1884,
+        minTls: 'TLSv1.3',
+        tlsFiles: { cert: '/none/cert.pem', key: '/none/key.pem' },
+        clientCert: 'wanted',
+        certIsLogin: true,
+        webSocket: {
+          path: '/mqtt',
+          origins: ['https://a.example', 'https://b.example'],
+          maxFrameBytes: 1 << 20
+        }
+      }
+    });
+    fronts[0].resolve(1884);
+    await until(() => shown('devices')?.text.startsWith('1884 ·'), 'status');
+  });
+
+  test('a refusal is said once, tried again each second, and given up with the node', async () => {
+    await start(secure, tls);
+    const refuse = () =>
+      fronts.at(-1).reject(new Error('The certificate for devices x cannot be read (ENOENT). Put it there.'));
+    refuse();
+    await until(() => shown('devices')?.text === 'certificate or key', 'status');
+    await until(() => fronts.length === 2, 'second try');
+    refuse();
+    await until(() => calls.filter((call) => call === 'unlisten').length === 2, 'unlisten');
+    expect(complaints()).toEqual([['devices', 'Devices cannot connect. The certificate for devices x cannot be read (ENOENT). Put it there.']]); // prettier-ignore
+  });
+
+  test('a thread that dies is followed by another', async () => {
+    await start(secure, tls);
+    fronts[0].resolve(1884);
+    await fronts[0].opened;
+    fronts[0].hooks.onLost(new Error('The thread ended unexpectedly (x).'));
+    await until(() => fronts.length === 2, 'second thread');
+    fronts[1].resolve(1884);
+    await until(() => shown('devices')?.text.startsWith('1884 ·'), 'status');
+  });
+
+  test('with the engine closes the front last: devices get what is acknowledged meanwhile', async () => {
+    await start(secure, tls);
+    fronts[0].resolve(1884);
+    await fronts[0].opened;
+    await unload();
+    expect(calls.filter((call) => /front|stopReading|engine.close|unlisten/.test(call))).toEqual([
+      'front.open',
+      'front.hold',
+      'stopReading',
+      'engine.close',
+      'front.stop'
+    ]);
+  });
+});
+
+describe('logins', () => {
+  test('without a login node nobody is let in by a flow', async () => {
+    await start({ login: 'flow' });
+    expect(engines[0].listened.login).toBe('ask');
+    engines[0].logins.push(login);
+    engines[0].doorbell();
+    await until(() => engines[0].answers.length === 1, 'answer');
+    expect(engines[0].answers).toEqual([[7, null]]);
+  });
+
+  test('a flow is asked, and its answer is taken', async () => {
+    await start({ login: 'flow' }, node('login', 'login', {}, 'ask'), node('ask', 'helper'));
+    const questions = inbox('ask');
+    engines[0].logins.push(login, { ...login, id: 8 });
+    engines[0].doorbell();
+    await until(() => questions.length === 2, 'questions');
+    expect(questions[0]).toMatchObject({ clientId: 'c', user: 'u', password: 'p', address: '192.0.2.1:9', source: { protocol: 'mqtt', nodeId: 'devices' } }); // prettier-ignore
+    helper.getNode('login').receive({ ...questions[1], allowed: false });
+    helper.getNode('login').receive({ ...questions[0], allowed: true, deviceId: 'pump' });
+    await until(() => engines[0].answers.length === 2, 'answers');
+    expect(engines[0].answers).toEqual([
+      [8, null],
+      [7, 'pump']
+    ]);
+  });
+
+  test('an engine has one login node', async () => {
+    await start({ login: 'flow' }, node('login', 'login'), node('second', 'login'));
+    expect(complaints()).toEqual([['second', expect.stringMatching(/has a login node already/)]]);
+  });
+
+  test('passwords are asked for, and the user is the device', async () => {
+    const { hashPassword } = require('../../nodes/lib/login/password-hash');
+    const file = path.join(folder, 'passwords');
+    fs.writeFileSync(file, `u:${await hashPassword(Buffer.from('p'), { ln: 10, r: 8, p: 1 })}\n`, {
+      mode: 0o600
+    });
+    await start({ login: 'passwords', passwordFile: file });
+    engines[0].logins.push(login, { ...login, id: 8, password: null });
+    engines[0].doorbell();
+    await until(() => engines[0].answers.length === 2, 'answers');
+    expect(engines[0].answers).toEqual([
+      [8, null],
+      [7, 'u']
+    ]);
+  });
+});
