@@ -2,14 +2,35 @@
 // Tests that need a tool which `npm install` does not bring are skipped out loud when it is missing, and
 // fail instead where SEGANET_REQUIRE_TOOLS=1 (CI) promises that it is there.
 
+const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 
 /** Where a tool may hide behind another name. @type {Record<string, string[]>} */
 const aliases = { 'c++': ['c++', 'g++', 'clang++'] };
 
-/** @param {string} name @returns {boolean} */
+/** The python with the packages of .ci/python, where that was run. @returns {string} */
+const python = () => process.env.SEGANET_PYTHON || 'python3';
+
+/** @type {Map<string, boolean>} */
+const modules = new Map();
+
+/** @param {string} module @returns {boolean} */
+function havePythonModule(module) {
+  const key = `${python()} ${module}`;
+  let found = modules.get(key);
+  if (found === undefined) {
+    // Found, not imported: that takes a second with bumble.
+    const look = 'import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)';
+    found = spawnSync(python(), ['-c', look, module], { stdio: 'ignore' }).status === 0;
+    modules.set(key, found);
+  }
+  return found;
+}
+
+/** @param {string} name A command, or `python:MODULE`. @returns {boolean} */
 function haveTool(name) {
+  if (name.startsWith('python:')) return havePythonModule(name.slice('python:'.length));
   // /usr/sbin: Debian puts mosquitto there, and it is not in a user's PATH.
   const folders = [...(process.env.PATH || '').split(path.delimiter), '/usr/sbin', '/usr/local/sbin'];
   return (aliases[name] || [name]).some((command) =>
@@ -25,7 +46,7 @@ function haveTool(name) {
 }
 
 /**
- * `const { describe, test } = needs('mosquitto');` shadows Jest's own.
+ * `const { describe, test } = needs('mosquitto', 'python:aiocoap');` shadows Jest's own.
  * @param {...string} tools
  */
 function needs(...tools) {
@@ -51,4 +72,4 @@ function needs(...tools) {
   return { describe: fail, test: fail, missing };
 }
 
-module.exports = { needs, haveTool };
+module.exports = { needs, haveTool, python };
