@@ -9,6 +9,7 @@ const names = [
   'engine',
   'uplink-broker',
   'mqtt-devices',
+  'coap-devices',
   'login',
   'ingest',
   'priority',
