@@ -31,12 +31,18 @@ class Owner : public AgentSessionOwner {
     slots.push_back(record.slot);
     return answer;
   }
+  const std::string& device_id() const override { return device; }
+  uint32_t stage() const override { return 1; }
+  const SourceSettings& source() const override { return settings; }
+  bool MayPublish(std::string_view) override { return true; }
   bool MaySubscribe(std::string_view) override { return true; }
   void OnListening() override { ++listening; }
   void OnCommandAnswer(uint64_t id, bool taken) override { commands.emplace_back(id, taken); }
 
   bool room = true;
   RecordAnswer answer;
+  std::string device = "d";
+  SourceSettings settings;
   int connects = 0, listening = 0;
   std::vector<std::string> topics, payloads;
   std::vector<int> classes, flags;

@@ -150,4 +150,4 @@ function listenSentence(host, port, code, message) {
 /** @param {string} message */
 const isSentence = (message) => /^[A-Z].*\.$/s.test(message);
 
-exports.Listening = Listening;
+module.exports = { Listening, listenStatus, listenSentence };

@@ -167,5 +167,3 @@ function shownRate(rates, _stats, member) {
 }
 
 exports.Member = Member;
-exports.listenStatus = listenStatus;
-exports.listenSentence = listenSentence;

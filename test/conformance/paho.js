@@ -33,7 +33,7 @@ function runOne(python, folder, file, name, port) {
   const options = { cwd: folder, encoding: /** @type {const} */ ('utf8'), timeout: TEST_MS };
   const { status, stdout, stderr, error } = spawnSync(
     python,
-    [file, `Test.${name}`, '-p', String(port)],
+    ['-c', driver(path.basename(file, '.py'), port), `Test.${name}`],
     options
   );
   const output = `${stdout}\n${stderr}`;

@@ -99,7 +99,7 @@ class CoapEndpoint final : public ReceiptHolder,
   const coap::Peer* at_hand() const { return at_hand_; }
 
  private:
-  ~CoapEndpoint() = default;
+  ~CoapEndpoint() override = default;
 
   // coap::DatagramHandler
   coap::Answer OnRecord(const coap::Incoming& incoming) override;

@@ -1,7 +1,7 @@
 'use strict';
 // Opens a door when there is a way for records, and tries again each second while the port is not free.
 
-const { listenSentence, listenStatus } = require('../member');
+const { listenSentence, listenStatus } = require('../listening');
 const { shorten } = require('../status');
 
 /** Requests that are open may end while the engine is emptied. */

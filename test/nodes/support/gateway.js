@@ -9,6 +9,7 @@ const names = [
   'engine',
   'uplink-broker',
   'mqtt-devices',
+  'coap-devices',
   'login',
   'http-devices',
   'mqtt-source',

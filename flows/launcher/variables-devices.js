@@ -1,0 +1,112 @@
+'use strict';
+
+// Environment variables of the device listener.
+
+const checks = require('./checks');
+
+/** @param {string} value */
+const always = (value) => () => value;
+
+/** @type {import('./variables').Variable[]} */
+const DEVICE_VARIABLES = [
+  {
+    name: 'SEGANET_DEVICE_HOST',
+    initial: always('127.0.0.1'),
+    check: checks.host,
+    help: 'Address on which devices connect.'
+  },
+  {
+    name: 'SEGANET_MQTT_PORT',
+    initial: always('1883'),
+    check: checks.integer(0, 65535),
+    help: 'Port on which devices connect with MQTT; 0 = any free one.'
+  },
+  {
+    name: 'SEGANET_DEVICE_TRANSPORT',
+    initial: always('tcp'),
+    check: checks.oneOf('tcp', 'tls', 'ws', 'wss'),
+    help: 'How devices connect: tcp, tls, ws or wss (WebSocket).'
+  },
+  {
+    name: 'SEGANET_DEVICE_TLS_CERT',
+    initial: always(''),
+    check: checks.file,
+    help: 'PEM file of the certificate that devices see (tls, wss).'
+  },
+  {
+    name: 'SEGANET_DEVICE_TLS_KEY',
+    initial: always(''),
+    check: checks.file,
+    help: 'PEM file of its key.'
+  },
+  {
+    name: 'SEGANET_DEVICE_TLS_CA',
+    initial: always(''),
+    check: checks.file,
+    help: "PEM file of the CA of devices' certificates."
+  },
+  {
+    name: 'SEGANET_DEVICE_TLS_MIN',
+    initial: always('TLSv1.2'),
+    check: checks.oneOf('TLSv1.2', 'TLSv1.3'),
+    help: 'Oldest TLS version of devices.'
+  },
+  {
+    name: 'SEGANET_DEVICE_LOGIN',
+    initial: always('none'),
+    check: checks.oneOf('none', 'passwords', 'certificate', 'psk', 'flow'),
+    help: 'How devices prove who they are: none, passwords, certificate, psk or flow.'
+  },
+  {
+    name: 'SEGANET_DEVICE_ALLOW_ANONYMOUS',
+    initial: always('no'),
+    check: checks.oneOf('no', 'yes'),
+    help: 'yes: no login is needed on an address other than loopback either.'
+  },
+  {
+    name: 'SEGANET_DEVICE_PASSWORD_FILE',
+    initial: always(''),
+    check: checks.file,
+    help: 'File of users and passwords, made by seganet-passwd.'
+  },
+  {
+    name: 'SEGANET_DEVICE_IDENTITY',
+    initial: always('user'),
+    check: checks.oneOf('user', 'clientId'),
+    help: 'passwords: the device id is the user name (user) or the client id (clientId).'
+  },
+  {
+    name: 'SEGANET_DEVICE_PSK_FILE',
+    initial: always(''),
+    check: checks.file,
+    help: 'psk: file of identity:hexkey lines.'
+  },
+  {
+    name: 'SEGANET_DEVICE_CLIENT_CERT',
+    initial: always('no'),
+    check: checks.oneOf('no', 'wanted', 'required'),
+    help: 'Certificates of devices beside another login.'
+  },
+  {
+    name: 'SEGANET_DEVICE_CERT_IDENTITY',
+    initial: always('cn'),
+    check: checks.oneOf('cn', 'san'),
+    help: 'Device id in a certificate: common name (cn) or first alternative name (san).'
+  },
+  {
+    name: 'SEGANET_DEVICE_PERMISSIONS',
+    shown: 'everything',
+    initial: always(''),
+    check: checks.permissions,
+    help: 'What devices may do, JSON: [{"device":"*","publish":["d/#"],"subscribe":["cmd/#"]}].'
+  },
+  {
+    name: 'SEGANET_DEVICE_RATE',
+    shown: 'no limit',
+    initial: always('0'),
+    check: checks.integer(0, 1000000),
+    help: 'Records a second that one device may send; a faster one is read more slowly.'
+  }
+];
+
+module.exports = { DEVICE_VARIABLES };

@@ -1,0 +1,105 @@
+'use strict';
+
+const { parseDevices } = require('./lib/device-classes');
+const { parsePermissions } = require('./lib/permissions');
+const { listenerParts, listenerSchema } = require('./lib/front/listener');
+const { join } = require('./lib/join');
+const { integer, text } = require('./lib/options');
+const status = require('./lib/status');
+
+const MAX_TOPIC_BYTES = 1024;
+const MAX_PATH_BYTES = 128;
+const COAP_PORT = 5683;
+const COAPS_PORT = 5684;
+
+const listed = (/** @type {unknown} */ value) => value;
+/** Segments as they are in a URI, without the bytes that end one there. */
+const path = (/** @type {string} */ fallback) =>
+  text(fallback, /^[^/?#\s\0+]+(\/[^/?#\s\0+]+)*$/, 'a path without / at its ends, such as r');
+const schema = {
+  ...listenerSchema({ transports: /** @type {const} */ (['udp', 'tcp', 'tls']), port: -1 }),
+  path: path('r'),
+  commandPath: path('cmd'),
+  maxBodyKiB: integer(1, 16384, 256),
+  devices: listed,
+  devicesJson: listed,
+  permissions: listed,
+  permissionsJson: listed,
+  presenceTopic: text('', /^[^+#\0]+$/, 'a topic without + and #'),
+  classProperty: text('c', /^[^\0&=]{1,128}$/, 'the name of a query parameter'),
+  rate: integer(0, 1000000, 0),
+  burst: integer(0, 1000000, 0)
+};
+
+/** @param {import('node-red').NodeAPI} RED */
+module.exports = function (RED) {
+  /**
+   * @this {import('node-red').Node}
+   * @param {import('node-red').NodeDef} config
+   */
+  function CoapDevices(config) {
+    RED.nodes.createNode(this, config);
+    join(RED, this, config, schema, (values) => {
+      const registered = parseDevices(values.devices, values.devicesJson);
+      const permissions = parsePermissions(values.permissions, values.permissionsJson);
+      check(values);
+      const { classProperty, commandPath, maxBodyKiB, presenceTopic, rate, burst } = values;
+      const settings = {
+        protocol: 'coap',
+        path: values.path,
+        commandPath,
+        maxBodyBytes: maxBodyKiB * 1024,
+        ...(registered.length > 0 && { devices: registered }),
+        ...(permissions.length > 0 && { permissions }),
+        ...(presenceTopic && { presenceTopic }),
+        classProperty,
+        rate,
+        burst
+      };
+      const port = values.port >= 0 ? values.port : values.transport === 'tls' ? COAPS_PORT : COAP_PORT;
+      return {
+        kind: 'source',
+        protocol: 'coap',
+        settings,
+        ...listenerParts(RED, this, { ...values, port }, 'coap'),
+        shown
+      };
+    });
+  }
+
+  RED.nodes.registerType('seganet-coap-devices', CoapDevices);
+};
+
+/**
+ * What a single property cannot tell.
+ * @param {{ path: string, commandPath: string, presenceTopic: string, login: string, transport: string }} values
+ * @throws {Error} with a sentence
+ */
+function check({ path: records, commandPath, presenceTopic, login }) {
+  for (const [name, value] of Object.entries({ path: records, commandPath })) {
+    if (Buffer.byteLength(value) > MAX_PATH_BYTES) {
+      throw new RangeError(`The property ${name} is over ${MAX_PATH_BYTES} bytes. Choose a shorter one.`);
+    }
+  }
+  if (records === commandPath || records === '.well-known' || commandPath === '.well-known') {
+    throw new RangeError('Records and commands need paths of their own, other than .well-known.');
+  }
+  if (Buffer.byteLength(presenceTopic) > MAX_TOPIC_BYTES) {
+    throw new RangeError(`The presence topic is over ${MAX_TOPIC_BYTES} bytes. Choose a shorter one.`);
+  }
+  if (!['none', 'certificate', 'psk'].includes(login)) {
+    throw new Error(
+      'CoAP devices have no user and password. Choose certificates or pre-shared keys over TLS.'
+    );
+  }
+}
+
+/** @type {NonNullable<import('./lib/member').Stage['shown']>} */
+function shown(rates, stats, member) {
+  const trouble = member.host.waitsFor(stats);
+  if (trouble) return { fill: 'red', shape: 'ring', text: `waiting: ${trouble}` };
+  if (!member.listening) return { fill: 'yellow', shape: 'ring', text: 'opening' };
+  const figures = `${stats.devices} devices · ${status.rate(rates.recordsOut)}/s`;
+  if (stats.slowed) return { fill: 'yellow', shape: 'ring', text: `slowed (memory) · ${figures}` };
+  return { fill: 'green', shape: 'dot', text: `${member.port} · ${figures}` };
+}

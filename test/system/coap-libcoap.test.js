@@ -1,0 +1,90 @@
+'use strict';
+// libcoap's client against the engine, over UDP and TCP (docs/coap.md, Interoperability).
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { Child } = require('../fixtures/child');
+const { CoapEngine } = require('../fixtures/coap-engine');
+const { needs } = require('../tools');
+
+const { describe } = needs('coap-client-notls');
+
+jest.setTimeout(30000);
+
+describe('libcoap', () => {
+  /** @type {CoapEngine} */
+  let engine;
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-test-'));
+  beforeEach(() => (engine = new CoapEngine({}, { acknowledge: 'safe' })));
+  afterEach(() => engine.close());
+  afterAll(() => fs.rmSync(folder, { recursive: true }));
+
+  /** @param {string[]} args @returns {Promise<string>} what it printed */
+  async function client(...args) {
+    const child = new Child('coap-client-notls', ['-B', '10', '-v', '6', ...args]);
+    await child.exited;
+    return child.output;
+  }
+
+  for (const [transport, scheme] of /** @type {const} */ ([
+    ['udp', 'coap'],
+    ['tcp', 'coap+tcp']
+  ])) {
+    test(`${transport}: a post is a record and is answered 2.04`, async () => {
+      const url = `${scheme}://127.0.0.1:${engine.listen(transport)}/r/pump-1/temp?c=high`;
+      expect(await client('-m', 'post', '-e', '21.5', url)).toMatch(/2\.04/);
+      expect(await engine.recordsOf('pump-1')).toMatchObject([
+        { topic: 'r/pump-1/temp', payload: Buffer.from('21.5'), priority: 2, qos: 1 }
+      ]);
+    });
+
+    test(`${transport}: 100,000 bytes are one record`, async () => {
+      const file = path.join(folder, 'body');
+      const body = Buffer.alloc(100000, 'seganet ');
+      fs.writeFileSync(file, body);
+      const url = `${scheme}://127.0.0.1:${engine.listen(transport)}/r/big/file`;
+      expect(await client('-m', 'put', '-b', '1024', '-f', file, url)).toMatch(/2\.04/);
+      const [record, ...others] = await engine.recordsOf('big');
+      expect(record.payload.equals(body)).toBe(true);
+      expect(others).toEqual([]);
+    });
+
+    test(`${transport}: a command is a notification, and taken`, async () => {
+      const port = engine.listen(transport);
+      const child = new Child('coap-client-notls', [
+        '-s',
+        '2',
+        '-B',
+        '10',
+        '-w',
+        `${scheme}://127.0.0.1:${port}/cmd/valve`
+      ]);
+      await engine.listening('valve');
+      expect(await engine.command('valve', 'cmd/valve/set', 'open')).toBe(0);
+      await child.until((output) => output.includes('open'));
+      await child.exited;
+    });
+
+    test(`${transport}: discovery, and refusals that say why`, async () => {
+      const base = `${scheme}://127.0.0.1:${engine.listen(transport)}`;
+      expect(await client(`${base}/.well-known/core`)).toContain('</r>');
+      if (transport === 'udp')
+        expect(await client('-m', 'post', '-e', '1', `${base}/nowhere`)).toMatch(/4\.04/);
+      if (transport === 'udp') expect(await client('-m', 'post', '-e', '1', `${base}/r`)).toMatch(/4\.00/);
+      expect(await client('-m', 'get', `${base}/r/d`)).toMatch(/4\.05/);
+    });
+  }
+
+  test('udp: a non-confirmable post arrives', async () => {
+    const url = `coap://127.0.0.1:${engine.listen('udp')}/r/non/t`;
+    await client('-N', '-m', 'post', '-e', '1', url);
+    expect(await engine.recordsOf('non')).toMatchObject([{ qos: 0 }]);
+  });
+
+  test('udp: lost datagrams are sent again, and are one record', async () => {
+    const url = `coap://127.0.0.1:${engine.listen('udp')}/r/lossy/t`;
+    expect(await client('-l', '1', '-m', 'post', '-e', '1', url)).toMatch(/2\.04/);
+    expect(await engine.recordsOf('lossy')).toHaveLength(1);
+  });
+});
