@@ -71,6 +71,7 @@ class Relay {
       const { OFFLINE, BUSY } = native.CommandEnd;
       const comesLater = results[i + 1] === BUSY || (results[i + 1] === OFFLINE && sent?.message.qos === 1);
       if (sent && comesLater) this.keep(sent.device, sent.message);
+      else if (sent && results[i + 1] === native.CommandEnd.TAKEN) this.flush(sent.device);
     }
   }
 
