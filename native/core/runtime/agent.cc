@@ -151,7 +151,7 @@ void Agent::Close(AgentEnd end) {
   const int fd = fd_;
   uv_close(reinterpret_cast<uv_handle_t*>(&poll_),
            [](uv_handle_t* handle) { delete static_cast<Agent*>(handle->data); });
-  close(fd);
+  host_->OnDescriptor(fd, end);
 }
 
 bool Agent::OnConnect() {

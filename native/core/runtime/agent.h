@@ -46,6 +46,8 @@ class AgentHost {
   virtual void OnCommandAnswer(Agent* agent, uint64_t id, bool taken) = 0;
   // The last call about this agent, which is deleted afterwards.
   virtual void OnClosed(Agent* agent, AgentEnd end) = 0;
+  // Its socket, which nothing polls any more, and which becomes the host's to close.
+  virtual void OnDescriptor(int fd, AgentEnd end) = 0;
 };
 
 // Thread safety: owned by one worker. Deletes itself when its handle is closed.

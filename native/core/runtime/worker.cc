@@ -83,6 +83,7 @@ void Worker::OnStop() {
   wills_.Mute();
   const std::vector<Agent*> agents(agents_.begin(), agents_.end());
   for (Agent* agent : agents) agent->Close(AgentEnd::kStopped);
+  farewells_.CloseAll();
   CloseEndpoints(0);
   commands_.AllGone();
   uv_close(Handle(&deadline_timer_), nullptr);
@@ -329,6 +330,7 @@ void Worker::Sweep() {
   const int64_t now = MonotonicUs();
   const std::vector<Agent*> agents(agents_.begin(), agents_.end());
   for (Agent* agent : agents) agent->OnTime(now);
+  farewells_.Sweep(now);
   devices_.Sweep(now);
   commands_.Expire(now);
   wills_.OnTime(now);

@@ -27,6 +27,7 @@
 #include "core/runtime/command_table.h"
 #include "core/runtime/device_events.h"
 #include "core/runtime/device_table.h"
+#include "core/runtime/farewells.h"
 #include "core/runtime/kept_sessions.h"
 #include "core/runtime/loop_thread.h"
 #include "core/runtime/memory_share.h"
@@ -138,6 +139,7 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   void OnListening(Agent* agent) override;
   void OnCommandAnswer(Agent* agent, uint64_t id, bool taken) override;
   void OnClosed(Agent* agent, AgentEnd end) override;
+  void OnDescriptor(int fd, AgentEnd end) override;
 
   // CoapHost
   void OnDatagrams(size_t datagrams, size_t bytes) override;
@@ -208,6 +210,7 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   std::vector<Receipt> served_receipts_;         // at hand; kept for its memory
   std::atomic<bool> waits_for_messages_{false};  // read by TakeMessages
   Now now_;                                      // of the read or wake-up at hand
+  Farewells farewells_;
   uv_timer_t deadline_timer_;
   uv_timer_t sweep_timer_;
   uv_prepare_t before_poll_;

@@ -1,4 +1,5 @@
 // Worker: its agents, which of them may be read, and what they bring.
+#include <unistd.h>
 
 #include <algorithm>
 #include <unordered_map>
@@ -259,6 +260,16 @@ void Worker::OnClosed(Agent* agent, AgentEnd end) {
   if (end == AgentEnd::kProtocol || end == AgentEnd::kTooMuch) {
     counters_.Add(Counter::kProtocolErrors);
     close_reasons_[static_cast<size_t>(agent->close_reason())].Add();
+  }
+}
+
+void Worker::OnDescriptor(int fd, AgentEnd end) {
+  const bool was_told =
+      end == AgentEnd::kProtocol || end == AgentEnd::kTooMuch || end == AgentEnd::kTakenOver;
+  if (was_told) {
+    farewells_.Take(loop(), fd, MonotonicUs());
+  } else {
+    close(fd);
   }
 }
 
