@@ -69,8 +69,8 @@ class Device : public Recorder {
  private:
   void Command(std::string_view topic, size_t size) {
     const std::vector<uint8_t> payload(size, 'c');
-    const auto result =
-        session.SendPublish(++commands_, topic, payload, commands_ % 4 == 0 ? 0 : 1);
+    ++commands_;
+    const auto result = session.SendPublish(commands_, topic, payload, commands_ % 4 == 0 ? 0 : 1);
     log += "\nsend " + std::to_string(static_cast<int>(result));
   }
 

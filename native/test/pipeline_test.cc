@@ -357,7 +357,8 @@ TEST_F(PipelineTest, CountersReconcile) {
   }
   pipeline_.Flush(0, SealReason::kFlush);
   uint64_t queued = 0, gone = 0;
-  for (auto& [number, lanes] : lanes_) {
+  for (const auto& entry : lanes_) {
+    const auto& lanes = entry.second;
     const auto count = [&](Counter c) {
       return lanes->counters().counters[static_cast<size_t>(c)].Get();
     };

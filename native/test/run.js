@@ -1,10 +1,10 @@
 'use strict';
 
-// Native tests: GoogleTest plain and under ASan/UBSan and TSan, then a short run of every fuzz target.
+// Native tests: GoogleTest plain, under ASan/UBSan (clang) and, what has threads, under TSan; then a short run of every fuzz target.
 //
 //   npm run test:native [-- --only=plain,asan,tsan,fuzz] [--fuzz-seconds=20]
 //
-// Needs cmake, ninja or make, GoogleTest and libuv with headers; clang for the fuzz targets
+// Needs cmake, ninja or make, GoogleTest and libuv with headers; clang for ASan and the fuzz targets
 // (Debian: cmake ninja-build libgtest-dev libuv1-dev pkg-config clang libclang-rt-dev).
 
 const fs = require('node:fs');
@@ -52,10 +52,19 @@ function build(name, definitions) {
 /** Under sanitizers compiling is what takes long: with -O2 -g nearly twice as long. */
 const LIGHT = '-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1 -DNDEBUG';
 
-/** @param {string} name @param {string} sanitizers */
-function unitTests(name, sanitizers) {
+/** One build for tests and fuzz targets. */
+const asan = () =>
+  build('asan', [
+    '-DCMAKE_CXX_COMPILER=clang++',
+    '-DSEGANET_FUZZ=ON',
+    '-DSEGANET_SANITIZE=address,undefined',
+    LIGHT
+  ]);
+
+/** @param {string} name @param {() => string} make returns the build folder */
+function unitTests(name, make) {
   console.log(`\n== core tests: ${name}`);
-  const out = build(name, [`-DSEGANET_SANITIZE=${sanitizers}`, ...(sanitizers ? [LIGHT] : [])]);
+  const out = make();
   // Address-space randomisation of new kernels is more than GCC 12's TSan can map.
   const wrap = name === 'tsan' && process.platform === 'linux' ? ['setarch', '-R'] : [];
   const [command, ...args] = [...wrap, path.join(out, 'core_test'), '--gtest_brief=1', '--gtest_shuffle'];
@@ -68,12 +77,7 @@ function unitTests(name, sanitizers) {
 async function fuzz() {
   const seconds = option('fuzz-seconds', '20');
   console.log(`\n== fuzz targets: ${seconds} s each`);
-  const out = build('fuzz', [
-    '-DCMAKE_CXX_COMPILER=clang++',
-    '-DSEGANET_FUZZ=ON',
-    '-DSEGANET_SANITIZE=address,undefined',
-    LIGHT
-  ]);
+  const out = asan();
   const names = fs
     .readdirSync(path.join(native, 'fuzz'))
     .filter((file) => file.endsWith('_fuzz.cc'))
@@ -104,9 +108,12 @@ async function fuzzOne(out, name, seconds) {
 }
 
 const steps = {
-  plain: () => unitTests('plain', ''),
-  asan: () => unitTests('asan', 'address,undefined'),
-  tsan: () => unitTests('tsan', 'thread'),
+  plain: () => unitTests('plain', () => build('plain', ['-DSEGANET_SANITIZE='])),
+  asan: () => unitTests('asan', asan),
+  tsan: () =>
+    unitTests('tsan', () =>
+      build('tsan', ['-DCMAKE_CXX_COMPILER=clang++', '-DSEGANET_SANITIZE=thread', LIGHT])
+    ),
   fuzz
 };
 const wanted = option('only', Object.keys(steps).join(',')).split(',');
