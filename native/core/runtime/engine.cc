@@ -16,6 +16,7 @@ namespace seganet {
 namespace {
 
 constexpr int64_t kMiB = 1024 * 1024;
+constexpr int64_t kLeastUnfinished = 16 * kMiB;  // of packets that are there in part
 
 }  // namespace
 
@@ -56,7 +57,9 @@ Status Engine::Start(const EngineOptions& options) {
                               return workers_[worker]->TakeDatagrams(stage, std::move(datagrams));
                             }};
   const int64_t quarter = int64_t{options.memory_mib} * kMiB / 4;
-  unfinished_.SetLimit(quarter);
+  // What a device has begun to send must be read to its end, also where memory is short: little of
+  // many devices never counts as too much.
+  unfinished_.SetLimit(std::max(quarter, kLeastUnfinished));
   kept_.SetLimit(quarter);
   commands_.SetMostBytes(static_cast<size_t>(quarter));
   WorkerOptions worker_options;
