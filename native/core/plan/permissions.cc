@@ -1,6 +1,7 @@
 #include "core/plan/permissions.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/record/record.h"
 #include "core/record/rules.h"
@@ -61,7 +62,9 @@ Status ValidatePermissions(const std::vector<Permission>& rows) {
       }
       for (const std::string& filter : *filters) {
         if (!ValidTopicFilter(Replaced(filter, "d"))) {
-          return Status::InvalidArgument(which + ": '" + filter + "' is not an MQTT topic filter");
+          std::string message = which;
+          message.append(": '").append(filter).append("' is not an MQTT topic filter");
+          return Status::InvalidArgument(std::move(message));
         }
       }
     }

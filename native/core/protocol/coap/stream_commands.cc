@@ -28,7 +28,7 @@ bool StreamImpl::RespondBody(const Asker& asker, Reply reply, std::string_view b
     return false;
   }
   const bool last = !reply.block2 || !reply.block2->more;
-  Respond(asker, std::move(reply));
+  Respond(asker, reply);
   return last;
 }
 
@@ -47,7 +47,7 @@ void StreamImpl::OnCommands(const Asker& asker) {
       Reply reply;
       reply.code = kContent;
       reply.observe = observe_ = (observe_ + 1) & 0xFFFFFF;
-      Respond(asker, std::move(reply));
+      Respond(asker, reply);
       return handler_->OnObserved(device_, true);
     }
   }

@@ -98,7 +98,7 @@ void StreamImpl::Finish(const Asker& asker, const std::optional<Block>& block1) 
     reply.block1 = block1;
     reply.block1->more = false;
   }
-  Respond(asker, std::move(reply));
+  Respond(asker, reply);
 }
 
 void StreamImpl::Respond(const Asker& asker, Reply reply) {
