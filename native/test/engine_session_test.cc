@@ -143,13 +143,15 @@ TEST_F(EngineSession, AnIdThatWasMadeUpIsTold) {
 
 TEST_F(EngineSession, UnfinishedPacketsOfAllDevicesAreBounded) {
   EngineOptions options;
-  options.memory_mib = 1;  // a quarter of it
+  options.memory_mib = 1;  // a quarter of it, but not less than 16 MiB
+  options.max_packet_bytes = 16'777'216;
   StartWith({}, options);
   const uint16_t port = Listen();
   DeviceClient first(port), second(port), third(port);
   ASSERT_TRUE(Accepted(LogIn(&first, {.id = "a", .level = 5})));
   ASSERT_TRUE(Accepted(LogIn(&second, {.id = "b", .level = 5})));
-  const std::string part = mqtt_test::Publish0("t", std::string(250'000, 'x')).substr(0, 200'000);
+  const std::string part =
+      mqtt_test::Publish0("t", std::string(10'000'000, 'x')).substr(0, 9'000'000);
   ASSERT_TRUE(first.Send(part));
   second.Send(part);
   const auto closed = [this] { return Closed(CloseReason::kTooLarge) > 0; };
