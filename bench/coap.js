@@ -14,7 +14,7 @@ const { Stage, sleep } = require('./lib/stage');
 const intro = `Usage: node bench/coap.js [options]
 
 Devices, each with a CoAP connection over TCP of its own, post requests of 109 B at random times (Poisson), as in the
-paper, for --seconds, at --rate requests a second in all; a request is answered 2.04 when its record is safe, which is in
+paper, for --seconds, at --requests a second in all; a request is answered 2.04 when its record is safe, which is in
 the cloud here. Beside it the same load against a server that answers 87 B at once and does nothing else: what the
 generator can do at most. 'per second' counts answers until the last intended sending.`;
 
@@ -96,8 +96,11 @@ async function gateway(profile, options) {
 
 async function main() {
   const { profile, out, own } = readOptions(intro, {
-    defaults: { systems: '', seconds: '30', rate: '15000', repeat: '1', warmup: '0' },
-    numbers: { window: ['64', 1, 60000, 'unanswered requests of a device, at most'] },
+    defaults: { systems: '', seconds: '30', repeat: '1', warmup: '0' },
+    numbers: {
+      requests: ['15000', 1, 1000000, 'requests a second, of all devices together'],
+      window: ['64', 1, 60000, 'unanswered requests of a device, at most']
+    },
     texts: { counts: ['1,10,100,500,1000', 'numbers of devices'] }
   });
   const counts = own.counts.split(',').map(Number);
@@ -106,7 +109,7 @@ async function main() {
   const rows = [];
   const runs = [];
   for (const devices of counts) {
-    const options = { devices, rate: profile.rate, seconds: profile.seconds, window: own.window };
+    const options = { devices, rate: own.requests, seconds: profile.seconds, window: own.window };
     const limit = await alone(profile, options);
     await sleep(1000);
     const { load, cores, verdict, arrived } = await gateway(profile, options);
@@ -133,7 +136,7 @@ async function main() {
   }
   const facts = {
     ...conditions(profile, 1),
-    load: `${profile.rate} requests/s in all, Poisson, ${profile.seconds} s, window ${own.window}; answered when the cloud has the record`
+    load: `${own.requests} requests/s in all, Poisson, ${profile.seconds} s, window ${own.window}; answered when the cloud has the record`
   };
   const titles = [
     'devices',
