@@ -187,7 +187,7 @@ export interface ListenOptions {
   connectTimeoutMs?: number;
   /** MQTT: 'open' (default) everybody is a device; 'ask': each login goes to takeLogins() and waits for answerLogin(). */
   login?: 'open' | 'ask';
-  /** Connections of this listener that are no device yet; one more ends the oldest of them. Default 1000, range 1..65536. */
+  /** Connections of this listener that are no device yet; one more, or one over maxDevices, ends the oldest of them. Default 8192, range 1..65536. */
   maxHalfOpen?: number;
 }
 

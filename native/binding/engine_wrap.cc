@@ -112,7 +112,7 @@ bool ReadListenOptions(Napi::Env env, Napi::Object object, ListenSpec* spec) {
   size_t transport = 0;
   size_t login = 0;
   uint32_t timeout_ms = 10'000;
-  uint32_t half_open = 1000;
+  uint32_t half_open = 8192;
   if (!ReadString(env, object.Get("host"), "host", &spec->host) ||
       !ReadInt<uint16_t>(env, object.Get("port"), "port", 0, 65'535, &spec->port) ||
       !ReadChoice(env, object, "transport", {"tcp", "udp", "streams"}, &transport) ||

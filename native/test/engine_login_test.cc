@@ -108,6 +108,21 @@ TEST_F(EngineLogin, ConnectionsThatSayNothingMakeRoomForNewOnes) {
   EXPECT_TRUE(DeviceClient(port).Connect("new"));
 }
 
+TEST_F(EngineLogin, SilentConnectionsDoNotKeepDevicesOutAtTheLimit) {
+  EngineOptions options;
+  options.max_devices = 3;
+  Start(options);
+  const uint16_t port = Listen();
+  DeviceClient first(port);
+  ASSERT_TRUE(first.Connect("a"));
+  DeviceClient silent(port), also_silent(port);
+  ASSERT_TRUE(Until([&] { return Count(Counter::kConnectionsAccepted) == 3; }));
+  DeviceClient second(port);
+  EXPECT_TRUE(second.Connect("b"));
+  EXPECT_TRUE(silent.ClosedByPeer());
+  EXPECT_TRUE(first.Publish("t", "1")) << "a device is never ended for a new one";
+}
+
 TEST_F(EngineLogin, AStreamIsADeviceLikeAnyOther) {
   Start();
   ListenWith({.transport = Transport::kStreams});

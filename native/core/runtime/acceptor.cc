@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr int kAcceptsATurn = 64;
 constexpr uint64_t kSweepMs = 250;
+constexpr int kNice = 5;
 
 std::string AddressText(const sockaddr_storage& address) {
   char text[INET6_ADDRSTRLEN] = "";
@@ -42,6 +44,10 @@ Acceptor::Acceptor(const AcceptorOptions& options, std::atomic<int64_t>* connect
 Acceptor::~Acceptor() { Stop(); }
 
 void Acceptor::OnStart() {
+#ifdef __linux__
+  // Where connections flood in, the devices that are there go first. It may only be asked for.
+  setpriority(PRIO_PROCESS, static_cast<id_t>(tid()), kNice);
+#endif
   uv_timer_init(loop(), &sweep_);
   sweep_.data = this;
   uv_timer_start(
@@ -130,18 +136,17 @@ bool Acceptor::Adopt(uint32_t stage, int fd, const StreamPeer& peer) {
 
 void Acceptor::Admit(Listener* listener, int fd, const StreamPeer& peer) {
   counters_.Add(Counter::kConnectionsAccepted);
+  // Whoever connects and says nothing makes room for those who come after: a flood of such
+  // connections cannot keep others out.
+  const bool is_full = connections_->load(std::memory_order_relaxed) >=
+                       static_cast<int64_t>(options_.max_connections);
+  if (is_full || listener->half_open.size() >= listener->spec.max_half_open) EvictOldest(listener);
   if (connections_->fetch_add(1, std::memory_order_relaxed) >=
       static_cast<int64_t>(options_.max_connections)) {
     connections_->fetch_sub(1, std::memory_order_relaxed);
     counters_.Add(Counter::kConnectionsRefused);
     close(fd);
     return;
-  }
-  // Whoever connects and says nothing makes room for those who come after: a flood of such
-  // connections cannot keep others out.
-  if (listener->half_open.size() >= listener->spec.max_half_open) {
-    counters_.Add(Counter::kHalfOpenEvicted);
-    Close(listener->half_open.front());
   }
   PrepareSocket(fd);
   auto* connection = new HalfOpen{
@@ -154,6 +159,12 @@ void Acceptor::Admit(Listener* listener, int fd, const StreamPeer& peer) {
   const std::string greeting = listener->greeter->Greeting();
   if (!greeting.empty()) (void)!send(fd, greeting.data(), greeting.size(), MSG_NOSIGNAL);
   Poll(connection, UV_READABLE);
+}
+
+void Acceptor::EvictOldest(Listener* listener) {
+  if (listener->half_open.empty()) return;
+  counters_.Add(Counter::kHalfOpenEvicted);
+  Close(listener->half_open.front());
 }
 
 void Acceptor::Sweep() {

@@ -41,7 +41,7 @@ struct ListenSpec {
   Transport transport = Transport::kTcp;
   int64_t connect_timeout_us = 10'000'000;
   bool ask_login = false;
-  size_t max_half_open = 1000;
+  size_t max_half_open = 8192;
 };
 
 // A connection whose TLS or WebSocket ends elsewhere.
@@ -93,6 +93,7 @@ class Acceptor : public LoopThread {
   void Poll(Listener* listener);
   void Accept(Listener* listener);
   void Admit(Listener* listener, int fd, const StreamPeer& peer);
+  void EvictOldest(Listener* listener);
   void CloseListener(uint32_t stage);
   void Sweep();
 
