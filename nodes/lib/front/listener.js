@@ -7,7 +7,9 @@ const { choice, flag, integer, text } = require('../options');
 const { secretsOf } = require('./tls-node');
 
 const HANDSHAKE_MS = 10000;
+/** Of TLS and WebSocket, whose handshakes cost; and plain ones, which cost a descriptor. */
 const MAX_HALF_OPEN = 1000;
+const MAX_SILENT = 8192;
 const MAX_CONNECTIONS = 20000;
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/i;
 /** RFC 7301, as registered; RFC 8323, 8.2 for CoAP. */
@@ -61,7 +63,7 @@ function listenerParts(RED, node, values, protocol) {
   const listener = {
     ...(hasFront ? { host: '', port: 0, transport: 'streams' } : { host, port, transport }),
     connectTimeoutMs: HANDSHAKE_MS,
-    maxHalfOpen: MAX_HALF_OPEN,
+    maxHalfOpen: MAX_SILENT,
     login: values.login === 'none' ? 'open' : 'ask'
   };
   const front = hasFront ? { front: frontOptions(RED, node, values, protocol, isTls) } : {};
