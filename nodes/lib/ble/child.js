@@ -8,8 +8,11 @@
 
 const { Central } = require('./central');
 const { Outbox } = require('./outbox');
+const { watchPort } = require('./port');
 
 const VIEW_MS = 1000;
+/** Adapters that are serial ports. */
+const SERIAL_PORT = /^(\/|COM)/;
 
 /** @typedef {import('./settings').BleSettings} BleSettings */
 
@@ -21,7 +24,7 @@ function tell(message) {
 /** @param {BleSettings} settings @returns {any} noble, not started */
 function loadNoble({ adapter, baudRate }) {
   const { withBindings } = require('@stoprocent/noble');
-  if (/^(\/|COM)/.test(adapter)) {
+  if (SERIAL_PORT.test(adapter)) {
     return withBindings('hci', { hciDriver: 'uart', bindParams: { uart: { port: adapter, baudRate } } });
   }
   return adapter ? withBindings('hci', { deviceId: Number(adapter.slice(3)) }) : withBindings();
@@ -59,6 +62,12 @@ function run(settings, patienceMs) {
     if (state === 'poweredOn') central.start();
     else patience = setTimeout(end, patienceMs);
   });
+  if (SERIAL_PORT.test(settings.adapter) && process.platform !== 'win32') {
+    watchPort(settings.adapter, () => {
+      tell({ state: 'poweredOff', reason: '' });
+      end();
+    });
+  }
   let told = '';
   setInterval(() => {
     const { advertisementsDropped, valuesDropped, size } = outbox;
