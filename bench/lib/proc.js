@@ -43,7 +43,7 @@ const groupPids = (group) => groupStats([group]).map(({ pid }) => pid);
 /**
  * A thread until now.
  * @typedef {object} Thread
- * @property {string} process name of its process @property {string} name
+ * @property {number} group of its process @property {string} process name of its process @property {string} name
  * @property {number} cpuSeconds user and system, to the nanosecond where the kernel has schedstat, else to its tick
  * @property {number} waitSeconds it could run and had no core
  * @property {number} voluntary context switches: it had nothing to do; as often it was woken
@@ -67,10 +67,11 @@ function parseStat(text) {
  */
 function readThreads(groups) {
   const found = /** @type {Threads} */ (new Map());
-  for (const { pid, comm } of groupStats(groups)) {
+  for (const { pid, comm, stat } of groupStats(groups)) {
+    const group = Number(stat[5 - 3]);
     for (const tid of entries(`/proc/${pid}/task`)) {
       try {
-        found.set(`${pid}/${tid}`, { process: comm, ...readThread(`/proc/${pid}/task/${tid}`) });
+        found.set(`${pid}/${tid}`, { group, process: comm, ...readThread(`/proc/${pid}/task/${tid}`) });
       } catch {
         // it ended meanwhile
       }

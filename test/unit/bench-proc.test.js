@@ -55,7 +55,7 @@ test('memory of the child holds what it filled', () => {
 });
 
 describe('threads between two readings', () => {
-  const thread = { process: 'p', name: 't', waitSeconds: 0, involuntary: 0, minorFaults: 0 };
+  const thread = { group: 1, process: 'p', name: 't', waitSeconds: 0, involuntary: 0, minorFaults: 0 };
 
   test('those of one name count together, a new one from its beginning', () => {
     const before = new Map([['1/1', { ...thread, cpuSeconds: 5, voluntary: 100 }]]);
