@@ -170,12 +170,12 @@ function targets(outcomes, key, devices) {
   return [
     ...value(
       `${key}, ${devices} silent devices: % of a core`,
-      '< 1',
+      '≤ 1',
       many.map(({ cores }) => cores * 100)
     ),
     ...value(
       `${key}: KB of resident memory a silent connection`,
-      '< 8',
+      '≤ 8',
       runs.map(({ counts }) => bytesEach(counts, devices, 'rss') / 1024)
     )
   ];
