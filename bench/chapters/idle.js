@@ -15,6 +15,7 @@ const COUNTS = [0, 1, 1000];
 const LONG = 10000;
 /** Garbage of the start is collected, slots are made, sessions are settled. */
 const SETTLE_MS = 4000;
+const QUICK_SETTLE_MS = 1000;
 const SECONDS = 15;
 /** Both ends of a connection may be in one process, and the rest. */
 const SPARE_FILES = 512;
@@ -39,6 +40,9 @@ function countsOf(plan) {
 }
 
 /** @param {import('../lib/chapter').Plan} plan */
+const settleMs = (plan) => (plan.quick ? QUICK_SETTLE_MS : SETTLE_MS);
+
+/** @param {import('../lib/chapter').Plan} plan */
 const secondsOf = (plan) => (plan.quick ? Math.min(SECONDS, plan.seconds) : SECONDS);
 
 /**
@@ -61,7 +65,7 @@ async function run(name, plan, signal) {
     for (const count of counts) {
       if (signal?.aborted) break;
       await fleet.grow(count);
-      await sleep(SETTLE_MS);
+      await sleep(settleMs(plan));
       const [before, beforeMs] = [readThreads(groups), performance.now()];
       await sleep(secondsOf(plan) * 1000);
       const threads = threadUse(before, readThreads(groups), (performance.now() - beforeMs) / 1000);
@@ -190,7 +194,7 @@ module.exports = {
     systemsOf(plan).map((name) => ({
       key: name,
       label: `${name}, silent devices`,
-      seconds: 8 + countsOf(plan).length * (secondsOf(plan) + SETTLE_MS / 1000),
+      seconds: 8 + countsOf(plan).length * (secondsOf(plan) + settleMs(plan) / 1000),
       run: ({ signal }) => run(name, plan, signal)
     })),
   lacking: (plan) => {

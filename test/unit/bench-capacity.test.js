@@ -4,6 +4,7 @@
 const { failure, isLowerBound, lastGood, limitOf, rates, startFrom } = require('../../bench/lib/staircase');
 const { coreCount, together } = require('../../bench/lib/staircase-run');
 const { report } = require('../../bench/chapters/capacity');
+const scaling = require('../../bench/chapters/scaling');
 
 /** @param {number} busy part of its one core @returns {import('../../bench/lib/staircase').Use} */
 const use = (busy, of = 1) => ({ cores: busy, of, busiest: { name: 't', cores: busy / of } });
@@ -145,4 +146,47 @@ describe('the report of capacity', () => {
   });
 
   test('of nothing is empty', () => expect(report([], /** @type {any} */ ({})).ratios).toEqual([]));
+});
+
+describe('scaling', () => {
+  test('takes one worker, two, four and so on up to the cores', () => {
+    expect(scaling.workerCounts(1)).toEqual([1]);
+    expect(scaling.workerCounts(2)).toEqual([1, 2]);
+    expect(scaling.workerCounts(6)).toEqual([1, 2, 4, 6]);
+  });
+
+  test('says plainly what does not help', () => {
+    expect(scaling.verdict('Pinning', [1.02, 0.99, 1.01])).toBe(
+      'Pinning does not help here: × 1.01 [0.99..1.02] of the messages a second.'
+    );
+    expect(scaling.verdict('Pinning', [1.4])).toMatch(/^Pinning helps here/);
+    expect(scaling.verdict('Pinning', [0.7])).toMatch(/^Pinning makes it slower here/);
+    expect(scaling.verdict('Pinning', [])).toBe('Pinning: not measured.');
+  });
+
+  test('calls a machine that is full the limit of the harness, though neither side fills it alone', () => {
+    const full = step(1000, { system: use(1.1, 2), harness: use(0.8, 2), p99Ms: 5000 });
+    full.harness = { cores: 0.8, of: 2, busiest: { name: 'loadgen', cores: 0.5 } };
+    expect(scaling.limitShared(step(900), full, 2)).toBe('harness');
+    const idle = step(1000, { system: use(0.4, 2), harness: use(0.4, 2), p99Ms: 5000 });
+    expect(scaling.limitShared(step(900), idle, 2)).toBe('neither');
+  });
+
+  test('compares variants of a round, and tells the harness', () => {
+    /** @param {string} key @param {number} rate */
+    const outcome = (key, rate) => ({
+      ...{ chapter: 'scaling', key, round: 0 },
+      result: { rate, good: step(rate), limit: 'harness', microseconds: 10, harnessShare: 0.4 }
+    });
+    const outcomes = [
+      outcome('1 worker, pinned', 1000),
+      outcome('1 worker, not pinned', 1000),
+      outcome('2 workers, pinned', 1010)
+    ];
+    const { markdown, ratios } = scaling.report(outcomes, /** @type {any} */ ({}));
+    expect(markdown).toContain('| 2 workers, pinned | ≥ 1010 | 10.0 | 0.50 | 40 | harness |');
+    expect(markdown).toContain('2 workers instead of one (pinned) does not help here');
+    expect(markdown).toContain('Pinning 2 workers: not measured.');
+    expect(ratios.map(({ median }) => median)).toEqual([1.01, 1, 1, 1]);
+  });
 });

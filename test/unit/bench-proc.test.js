@@ -6,18 +6,19 @@ const { lacking, parseCount } = require('../../bench/lib/instructions');
 const { parseRollup, readMemory } = require('../../bench/lib/memory');
 const { parseStat, readGroup, readThreads, threadUse } = require('../../bench/lib/proc');
 
-/** A thread called `busy` that works for 300 ms, and one called `idle` that sleeps. @type {Child} */
+/** A thread called `busy` that takes 300 ms of CPU, and one called `idle` that sleeps. @type {Child} */
 let child;
 
 const program = `
 const { Worker } = require('node:worker_threads');
 const fs = require('node:fs');
 const name = (text) => "require('node:fs').writeFileSync('/proc/thread-self/comm', '" + text + "');";
-const busy = "let n = 0; const end = Date.now() + 300; while (Date.now() < end) n += 1;";
-new Worker(name('busy') + busy + 'setInterval(() => {}, 1e6);', { eval: true }).on('online', () => {
+const busy = "const took = () => process.threadCpuUsage().user; while (took() < 3e5);";
+const done = "require('node:worker_threads').parentPort.postMessage('done');";
+new Worker(name('busy') + busy + done + 'setInterval(() => {}, 1e6);', { eval: true }).on('message', () => {
   new Worker(name('idle') + 'setInterval(() => {}, 1e6);', { eval: true }).on('online', () => {
     const kept = Buffer.alloc(20e6, 1);
-    setTimeout(() => console.log('ready', kept.length), 500);
+    setTimeout(() => console.log('ready', kept.length), 100);
   });
 });`;
 
@@ -31,7 +32,7 @@ test('threads are told by name: the one that worked and the one that slept', () 
   const use = threadUse(new Map(), readThreads([child.pid]), 1);
   const [busy, idle] = ['busy', 'idle'].map((name) => use.find((each) => each.name === name));
   expect(busy?.threads).toBe(1);
-  expect(busy?.cores).toBeGreaterThan(0.1);
+  expect(busy?.cores).toBeGreaterThan(0.25);
   expect(idle?.cores).toBeLessThan(/** @type {any} */ (busy).cores);
   expect(busy?.faultsPerSecond).toBeGreaterThan(0);
   expect(idle?.wakesPerSecond).toBeGreaterThan(0);
