@@ -13,6 +13,8 @@ const { readSamples } = require('./latency');
 const { Relay } = require('./relay');
 const { systems } = require('./systems');
 
+/** What an adapter's start() gets. @typedef {import('../systems').Context} Context */
+
 /** @param {number} ms */
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)));
 
