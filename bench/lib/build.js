@@ -22,14 +22,28 @@ function outFolder() {
   }
 }
 
-/** @type {Record<string, string[]>} */
+/**
+ * @typedef {object} Program
+ * @property {string[]} files to compile
+ * @property {string[]} [libraries] what the linker is given, such as -lssl
+ * @property {string} [debian] the package with the headers and libraries
+ */
+
+/** @type {Record<string, Program>} */
 const programs = {
-  loadgen: ['loadgen/main.cc', 'loadgen/device.cc'],
-  sink: ['sink/main.cc', 'sink/tally.cc'],
-  bare: ['bare/main.cc'],
-  relay: ['relay/main.cc', 'relay/pair.cc'],
-  coapgen: ['coapgen/main.cc'],
-  coapbare: ['coapbare/main.cc']
+  loadgen: { files: ['loadgen/main.cc', 'loadgen/device.cc'] },
+  sink: { files: ['sink/main.cc', 'sink/tally.cc'] },
+  bare: { files: ['bare/main.cc'] },
+  relay: { files: ['relay/main.cc', 'relay/pair.cc'] },
+  coapgen: { files: ['coapgen/main.cc'] },
+  coapbare: { files: ['coapbare/main.cc'] },
+  agents: {
+    files: ['agents/main.cc', 'agents/agent.cc'],
+    libraries: ['-lssl', '-lcrypto', '-pthread'],
+    debian: 'libssl-dev'
+  },
+  cpub: { files: ['cpub/main.cc'], libraries: ['-lssl', '-lcrypto'], debian: 'libssl-dev' },
+  sysbench: { files: ['sysbench/main.cc'], libraries: ['-pthread'] }
 };
 
 /** The C++ compiler's command, or '' when there is none. */
@@ -52,7 +66,7 @@ function newest(folder) {
 }
 
 /**
- * @param {'loadgen'|'sink'|'bare'|'relay'|'coapgen'|'coapbare'} name
+ * @param {string} name one of `programs`
  * @returns {string} path of the program
  */
 function build(name) {
@@ -66,7 +80,8 @@ function build(name) {
   // Two runs may build at the same time: the last rename wins, and both are whole.
   const partial = `${target}.${process.pid}`;
   const flags = ['-std=c++20', '-O2', '-g', '-Wall', '-Wextra', '-o', partial];
-  execFileSync(compiler, [...flags, ...programs[name].map((file) => path.join(root, file))], {
+  const { files, libraries = [] } = programs[name];
+  execFileSync(compiler, [...flags, ...files.map((file) => path.join(root, file)), ...libraries], {
     stdio: 'inherit'
   });
   fs.renameSync(partial, target);
