@@ -4,7 +4,7 @@
 const { adaptive, entries, oneWorker, paper, records, runnable } = require('../lib/entries');
 const { devicesFigure, latencyFigure } = require('../lib/figures');
 const { profiles } = require('../lib/profiles');
-const { caseOf, costTable, latencyMs, latencyTable, ratio } = require('../lib/side-by-side');
+const { caseOf, costTable, latencyMs, latencyTable, ratio, shortTable } = require('../lib/side-by-side');
 
 /** @typedef {import('../lib/chapter').Plan} Plan @typedef {import('../lib/chapter').Outcome} Outcome */
 
@@ -32,13 +32,32 @@ function targets(outcomes, devices) {
   const large = devices >= 1000;
   const pair = (/** @type {string} */ other) =>
     /** @type {[string, string]} */ ([`${load}/seganet`, `${load}/${other}`]);
-  const name = (/** @type {string} */ what, /** @type {string} */ other) => `${what}, adaptive / ${other}, ${load}`;
+  const name = (/** @type {string} */ what, /** @type {string} */ other) =>
+    `${what}, adaptive / ${other}, ${load}`;
   return [
-    ...ratio(name('CPU', 'Node-RED and mosquitto'), outcomes, pair('nodered'), cores, large ? '≤ 0.25' : undefined),
-    ...ratio(name('CPU', 'mosquitto bridge'), outcomes, pair('mosquitto-bridge'), cores, large ? '≤ 0.6' : undefined),
+    ...ratio(
+      name('CPU', 'Node-RED and mosquitto'),
+      outcomes,
+      pair('nodered'),
+      cores,
+      large ? '≤ 0.25' : undefined
+    ),
+    ...ratio(
+      name('CPU', 'mosquitto bridge'),
+      outcomes,
+      pair('mosquitto-bridge'),
+      cores,
+      large ? '≤ 0.6' : undefined
+    ),
     ...ratio(name('CPU', 'bare server'), outcomes, pair('bare'), cores, large ? '≤ 1.5' : undefined),
     ...ratio(name('p99 of class 1', 'Node-RED and mosquitto'), outcomes, pair('nodered'), p99(1)),
-    ...ratio(name('p99 of class 1', 'mosquitto bridge'), outcomes, pair('mosquitto-bridge'), p99(1), large ? '≤ 1' : undefined),
+    ...ratio(
+      name('p99 of class 1', 'mosquitto bridge'),
+      outcomes,
+      pair('mosquitto-bridge'),
+      p99(1),
+      large ? '≤ 1' : undefined
+    ),
     ...ratio(name('p99 of class 3', 'Node-RED and mosquitto'), outcomes, pair('nodered'), p99(3)),
     ...ratio(name('p99 of class 3', 'mosquitto bridge'), outcomes, pair('mosquitto-bridge'), p99(3), '≤ 1.5')
   ];
@@ -50,7 +69,9 @@ function placement(outcomes, devices) {
   const keys = /** @type {[string, string]} */ ([`${load}/seganet-1-core`, `${load}/seganet-1`]);
   const [found] = ratio('', outcomes, keys, p99(3));
   if (!found || found.median > 1.02) return [];
-  return [`${load}: a core of its own for the worker does not help (p99 on one core is ${found.median.toFixed(2)} of it).`];
+  return [
+    `${load}: a core of its own for the worker does not help (p99 on one core is ${found.median.toFixed(2)} of it).`
+  ];
 }
 
 /** @type {import('../lib/chapter').Chapter} */
@@ -61,7 +82,7 @@ module.exports = {
   cases: (plan) =>
     counts(plan).flatMap((devices) =>
       runnable(chosen(plan)).able.map((entry) =>
-        caseOf(plan, entry, loadName(devices), { devices, rate, payload, alarmEvery, sinkOptions: { histograms: 1 } })
+        caseOf(plan, entry, loadName(devices), { devices, rate, payload, alarmEvery })
       )
     ),
   lacking: (plan) => runnable(chosen(plan)).lacking,
@@ -79,6 +100,12 @@ module.exports = {
     return {
       heading: 'Side by side',
       markdown: parts.filter(Boolean).join('\n\n'),
+      summary: counts(plan)
+        .map(
+          (devices) =>
+            `${loadName(devices)} × ${rate} msg/s:\n\n${shortTable(outcomes, loadName(devices), all)}`
+        )
+        .join('\n\n'),
       ratios: counts(plan).flatMap((devices) => targets(outcomes, devices)),
       plots: [
         ...counts(plan).flatMap((devices) =>
@@ -90,7 +117,9 @@ module.exports = {
             )
           )
         ),
-        ...devicesFigure('peers-cpu', 'CPU', outcomes, counts(plan), loadName, all, cores, { yLabel: 'cores' })
+        ...devicesFigure('peers-cpu', 'CPU', outcomes, counts(plan), loadName, all, cores, {
+          yLabel: 'cores'
+        })
       ],
       warnings: counts(plan).flatMap((devices) => placement(outcomes, devices))
     };

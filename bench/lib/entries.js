@@ -46,7 +46,10 @@ function oneWorker(plan) {
  * @returns {Entry[]}
  */
 function entries(plan, own, peers) {
-  const every = [...own, ...adapters.filter(({ name }) => !own.some((each) => each.name === name)).map(entryOf)];
+  const every = [
+    ...own,
+    ...adapters.filter(({ name }) => !own.some((each) => each.name === name)).map(entryOf)
+  ];
   if (plan.systems.length === 0) {
     return every.filter(({ name }) => own.some((each) => each.name === name) || peers.includes(name));
   }

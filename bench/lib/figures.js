@@ -33,16 +33,22 @@ function distribution(results, cls) {
     });
   }
   let below = 0;
-  return [...counts]
-    .sort(([a], [b]) => a - b)
-    .map(([us, count]) => [us / 1000, (below += count) / all]);
+  return [...counts].sort(([a], [b]) => a - b).map(([us, count]) => [us / 1000, (below += count) / all]);
 }
 
-/** Drawn by bench/lib/plot.js. A figure that cannot be drawn is left out: the tables have it all. @param {'cdf' | 'lines'} kind @param {string} name @param {Series[]} series @param {object} options @returns {{name: string, svg: string}[]} */
+/**
+ * Drawn by bench/lib/plot.js. A figure that cannot be drawn is left out: the tables have it all.
+ * @param {'cdf' | 'lines'} kind @param {string} name @param {Series[]} series @param {object} options
+ * @returns {{name: string, svg: string}[]}
+ */
 function figure(kind, name, series, options) {
   const full = series.filter(({ points }) => points.length > 0);
   if (full.length === 0) return [];
-  return [{ name, svg: require('./plot')[kind](full, options) }];
+  try {
+    return [{ name, svg: require('./plot')[kind](full, options) }];
+  } catch {
+    return [];
+  }
 }
 
 /** @param {string} name of the file @param {string} title @param {Outcome[]} outcomes @param {string} load @param {Entry[]} entries @param {number} cls */

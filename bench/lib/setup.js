@@ -26,11 +26,17 @@ const mosquittoVersion = () => firstLine(sbin('mosquitto'), ['-h']).match(/versi
 /** @returns {string} '' when it loads, else why not */
 function addonProblem() {
   // In a process of its own: this one never runs the engine.
-  const { status, stderr } = spawnSync(process.execPath, ['-e', 'require(process.argv[1])', path.join(root, 'native')], {
-    encoding: 'utf8'
-  });
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ['-e', 'require(process.argv[1])', path.join(root, 'native')],
+    {
+      encoding: 'utf8'
+    }
+  );
   const lines = stderr.split('\n');
-  return status === 0 ? '' : (lines.find((line) => line.startsWith('Error: ')) ?? lines[0]).replace('Error: ', '');
+  return status === 0
+    ? ''
+    : (lines.find((line) => line.startsWith('Error: ')) ?? lines[0]).replace('Error: ', '');
 }
 
 /** @returns {string} '' when it is not installed */
@@ -90,20 +96,36 @@ function missingText(all) {
   return lines.length > 0 ? `The benchmark cannot run here. Missing:\n${lines.join('\n')}` : '';
 }
 
-/** The native tools. @param {(line: string) => void} say */
+/** Without these nothing can be measured. */
+const needed = ['loadgen', 'sink'];
+
+/**
+ * The native tools, before anything is timed.
+ * @param {(line: string) => void} say @returns {{name: string, why: string}[]} those that cannot be built, which only some systems need
+ */
 function buildTools(say) {
   const names = Object.keys(programs);
-  for (const [i, name] of names.entries()) {
+  return names.flatMap((name, i) => {
     say(`tools ${i + 1}/${names.length}: ${name} (in ${outFolder()})`);
-    build(/** @type {any} */ (name));
-  }
+    try {
+      build(/** @type {any} */ (name));
+      return [];
+    } catch (error) {
+      if (needed.includes(name)) throw error;
+      return [{ name, why: /** @type {Error} */ (error).message.split('\n')[0] }];
+    }
+  });
 }
 
 /** @returns {string} of the checkout or package */
 function ownVersion() {
   const { version } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8'));
   try {
-    const options = /** @type {const} */ ({ cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    const options = /** @type {const} */ ({
+      cwd: root,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore']
+    });
     // A package in somebody's repository is not of that commit.
     if (!fs.existsSync(path.join(root, '.git'))) return version;
     return `${version} (${execFileSync('git', ['describe', '--always', '--dirty'], options).trim()})`;
@@ -131,7 +153,10 @@ function conditions(plan) {
       ? `what is measured on ${gatewayCpus}; generator, cloud and sink on ${harnessCpus}`
       : 'not pinned: what is measured and the harness share all',
     length: `${plan.rounds} round(s), ${plan.seconds} s of load, the first ${plan.warmup} s of it not measured`,
-    'load average before': os.loadavg().map((value) => value.toFixed(2)).join(' '),
+    'load average before': os
+      .loadavg()
+      .map((value) => value.toFixed(2))
+      .join(' '),
     ...(Object.keys(plan.env).length > 0 ? { settings: JSON.stringify(plan.env) } : {})
   };
 }

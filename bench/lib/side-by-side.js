@@ -28,10 +28,11 @@ function caseOf(plan, entry, load, profile) {
     seconds: (rest.seconds ?? plan.seconds) + aroundS,
     run: async ({ signal }) => {
       const env = { ...gatewayEnv, ...entry.env };
-      const { samples, ...result } = await measure(entry.system ?? entry.name, {
+      const result = await measure(entry.system ?? entry.name, {
         ...loadOf(plan, { ...rest, gatewayEnv: env }),
         signal
       });
+      result.samples = []; // too many to keep for hours
       return result;
     }
   };
@@ -102,7 +103,12 @@ function costTable(outcomes, load, entries) {
   const rows = entries
     .map((entry) => ({ entry, results: resultsOf(outcomes, load, entry) }))
     .filter(({ results }) => results.length > 0)
-    .map(({ entry, results }) => [entry.label, ...cells(results, costs), byProcess(results), ...cells(results, faults)]);
+    .map(({ entry, results }) => [
+      entry.label,
+      ...cells(results, costs),
+      byProcess(results),
+      ...cells(results, faults)
+    ]);
   const titles = (/** @type {Columns} */ columns) => columns.map(([title]) => title);
   return rows.length > 0
     ? markdown(['system', ...titles(costs), 'cores by process', ...titles(faults)], rows)
@@ -131,6 +137,26 @@ function latencyTable(outcomes, load, entries) {
   return rows.length > 0 ? markdown(head, rows) : '';
 }
 
+/** @type {Columns} */
+const short = [
+  ...costs.slice(0, 1),
+  ['class 1 p50 ms', (result) => latencyMs(result, 1, 'p50'), 1],
+  ['p99', (result) => latencyMs(result, 1, 'p99'), 1],
+  ['class 3 p50 ms', (result) => latencyMs(result, 3, 'p50'), 1],
+  ['p99', (result) => latencyMs(result, 3, 'p99'), 1],
+  ...faults.slice(0, 1),
+  ...costs.filter(([title]) => title === 'records/publish')
+];
+
+/** For README.md. @param {Outcome[]} outcomes @param {string} load @param {Entry[]} entries @returns {string} */
+function shortTable(outcomes, load, entries) {
+  const rows = entries
+    .map((entry) => ({ entry, results: resultsOf(outcomes, load, entry) }))
+    .filter(({ results }) => results.length > 0)
+    .map(({ entry, results }) => [entry.label, ...cells(results, short)]);
+  return markdown(['system', ...short.map(([title]) => title)], rows);
+}
+
 /**
  * Pairs of the same round.
  * @param {string} name @param {Outcome[]} outcomes @param {[string, string]} keys upper and lower
@@ -139,11 +165,13 @@ function latencyTable(outcomes, load, entries) {
  */
 function ratio(name, outcomes, [upper, lower], value, target) {
   const runs = /** @type {any[]} */ (
-    outcomes.filter(({ result }) => result).map(({ key, round, result }) => ({ ...result, variant: key, round }))
+    outcomes
+      .filter(({ result }) => result)
+      .map(({ key, round, result }) => ({ ...result, variant: key, round }))
   );
   const found = ratios(runs, upper, lower, value);
   if (found.length === 0) return [];
   return [{ name, target, median: median(found), low: Math.min(...found), high: Math.max(...found) }];
 }
 
-module.exports = { caseOf, costTable, latencyTable, ratio, resultsOf, latencyMs, cpuUs };
+module.exports = { caseOf, costTable, latencyTable, shortTable, ratio, resultsOf, latencyMs, cpuUs };

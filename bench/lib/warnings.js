@@ -80,7 +80,9 @@ function doubts(result, cores) {
   }
   const sum = harness.reduce((/** @type {number} */ all, /** @type {any} */ each) => all + each.cores, 0);
   if (cores > 0 && sum > limits.harness * cores) {
-    found.push(`generator, cloud and sink together used over ${limits.harness * 100} % of their ${cores} core(s)`);
+    found.push(
+      `generator, cloud and sink together used over ${limits.harness * 100} % of their ${cores} core(s)`
+    );
   }
   if (machine?.steal > limits.steal) {
     found.push(`the hypervisor kept over ${percent(limits.steal)} of the time (steal)`);
