@@ -2,7 +2,7 @@
 // What a run took of the machine between two moments: the system under test by process, the harness beside it.
 
 const { machineTimes, machineUse } = require('./machine');
-const { readGroup, readThreads, threadUse } = require('./proc');
+const { readCpu, readGroup, readThreads, threadUse } = require('./proc');
 
 /** @typedef {ReturnType<typeof snapshot>} Snapshot */
 
@@ -13,7 +13,7 @@ function snapshot(stage) {
   return {
     ms: Date.now(),
     machine: machineTimes(),
-    system: system.map(({ pid }) => ({ cpuSeconds: readGroup(pid).cpuSeconds, threads: readThreads([pid]) })),
+    system: system.map(({ pid }) => ({ cpuSeconds: readCpu(pid), threads: readThreads([pid]) })),
     harness: [...stage.tools, ...(cloud ? [cloud] : [])].map(({ name, pid }) => ({
       name,
       cpuSeconds: readGroup(pid).cpuSeconds
