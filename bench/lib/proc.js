@@ -145,6 +145,25 @@ function threadUse(before, after, seconds) {
   return [...found.values()].sort((a, b) => b.cores - a.cores);
 }
 
+/**
+ * CPU time of a group to the nanosecond. The kernel tells a process's own sum in ticks of 10 ms, cut off: sixty-four
+ * processes that work 9 ms each would have done nothing. Its threads' times are exact, but those of threads that ended
+ * are only in the sum. Reads a small file a thread.
+ * @param {number} group @returns {number} seconds
+ */
+function readCpu(group) {
+  let seconds = 0;
+  for (const { pid, stat } of groupStats([group])) {
+    const ticks = (Number(stat[14 - 3]) + Number(stat[15 - 3])) / ticksPerSecond;
+    const exact = entries(`/proc/${pid}/task`).map((tid) => schedstat(`/proc/${pid}/task/${tid}`)[0] / 1e9);
+    seconds += Math.max(
+      ticks,
+      exact.reduce((sum, each) => sum + each, 0)
+    );
+  }
+  return seconds;
+}
+
 /** @param {number[]} groups */
 function readGroups(groups) {
   return groups.map(readGroup).reduce((a, b) => ({
@@ -192,6 +211,7 @@ function hardFileLimit() {
 module.exports = {
   writtenBytes,
   readGroup,
+  readCpu,
   readGroups,
   readThreads,
   threadUse,
