@@ -3,10 +3,24 @@
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
+const os = require('node:os');
 const path = require('node:path');
 
 const root = path.join(__dirname, '..');
-const out = path.join(root, '.build');
+
+/** Where the programs are: beside their sources, or in the user's cache where a package is not the user's to write. */
+function outFolder() {
+  const own = path.join(root, '.build');
+  try {
+    fs.mkdirSync(own, { recursive: true });
+    fs.accessSync(own, fs.constants.W_OK);
+    return own;
+  } catch {
+    const cache = process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache');
+    const { version } = JSON.parse(fs.readFileSync(path.join(root, '..', 'package.json'), 'utf8'));
+    return path.join(cache, 'seganet', `bench-${version}`);
+  }
+}
 
 /**
  * @typedef {object} Program
@@ -56,6 +70,7 @@ function newest(folder) {
  * @returns {string} path of the program
  */
 function build(name) {
+  const out = outFolder();
   const target = path.join(out, name);
   const sourceTime = Math.max(newest(path.join(root, name)), newest(path.join(root, 'common')));
   if (fs.existsSync(target) && fs.statSync(target).mtimeMs > sourceTime) return target;
@@ -73,4 +88,4 @@ function build(name) {
   return target;
 }
 
-module.exports = { build, findCompiler, programs };
+module.exports = { build, findCompiler, outFolder, programs };

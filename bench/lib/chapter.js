@@ -37,6 +37,7 @@ const path = require('node:path');
  * @property {string} heading @property {string} markdown @property {Ratio[]} ratios
  * @property {{name: string, svg: string}[]} plots name: of the file, without .svg
  * @property {string[]} warnings
+ * @property {string} [summary] Markdown for README.md in place of `markdown`; none = the ratios are enough
  *
  * @typedef {object} Chapter
  * @property {string} name @property {string} title @property {string} what one or two sentences

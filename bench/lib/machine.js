@@ -21,7 +21,9 @@ function machineTimes(text = readFile('/proc/stat')) {
   const ticks = (text.split('\n')[0].match(/\d+/g) ?? []).slice(0, 8).map(Number);
   const throttles = os
     .cpus()
-    .map((_, core) => Number(readFile(`/sys/devices/system/cpu/cpu${core}/thermal_throttle/core_throttle_count`)));
+    .map((_, core) =>
+      Number(readFile(`/sys/devices/system/cpu/cpu${core}/thermal_throttle/core_throttle_count`))
+    );
   return {
     total: ticks.reduce((sum, each) => sum + each, 0),
     steal: ticks[7] ?? 0,
@@ -41,7 +43,9 @@ function machineUse(before, after) {
 
 /** @returns {string[]} of the cores, each once; [] where the kernel has none, as in most virtual machines */
 function governors() {
-  const each = os.cpus().map((_, core) => readFile(`/sys/devices/system/cpu/cpu${core}/cpufreq/scaling_governor`));
+  const each = os
+    .cpus()
+    .map((_, core) => readFile(`/sys/devices/system/cpu/cpu${core}/cpufreq/scaling_governor`));
   return [...new Set(each)].filter(Boolean);
 }
 

@@ -4,6 +4,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { markdown, list } = require('./report');
+const { faultWarnings, runWarnings } = require('./warnings');
 
 /**
  * @typedef {import('./chapter').Chapter} Chapter @typedef {import('./chapter').Outcome} Outcome
@@ -25,8 +26,16 @@ const left = new Set(['samples', 'streams']);
 /** @param {string} folder @param {Results} results */
 function writeResults(folder, results) {
   fs.mkdirSync(folder, { recursive: true });
-  const text = JSON.stringify(results, (name, value) => (left.has(name) ? undefined : value), 1);
-  fs.writeFileSync(path.join(folder, 'results.json'), `${text}\n`);
+  const { outcomes, ...head } = results;
+  const lines = outcomes.map((each) =>
+    JSON.stringify(each, (name, value) => (left.has(name) ? undefined : value))
+  );
+  // A line for each run: to look at, and to compare two of them.
+  const text = `${JSON.stringify(head, null, 1).slice(0, -2)},\n "outcomes": [\n${lines.join(',\n')}\n ]\n}\n`;
+  // Whoever kills us while it is written still has the one before.
+  const file = path.join(folder, 'results.json');
+  fs.writeFileSync(`${file}.new`, text);
+  fs.renameSync(`${file}.new`, file);
 }
 
 /** @param {string} file @returns {Results} */
@@ -44,11 +53,13 @@ function sections({ outcomes, plan }, chapters) {
   const ran = chapters.filter(({ name }) => outcomes.some(({ chapter }) => chapter === name));
   return ran.map((chapter) => {
     const own = outcomes.filter((outcome) => outcome.chapter === chapter.name);
+    const doubts = [...runWarnings(own, plan), ...faultWarnings(own)];
     try {
-      return { name: chapter.name, ...chapter.report(own, plan) };
+      const section = chapter.report(own, plan);
+      return { name: chapter.name, ...section, warnings: [...section.warnings, ...doubts] };
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      const none = { markdown: '', ratios: [], plots: [], warnings: [`No report of this chapter: ${why}`] };
+      const why = `No report of this chapter: ${error instanceof Error ? error.message : error}`;
+      const none = { markdown: '', ratios: [], plots: [], warnings: [why, ...doubts] };
       return { name: chapter.name, heading: chapter.title, ...none };
     }
   });

@@ -27,7 +27,9 @@ function usage(before, after, names) {
   const parts = names.map((part, i) => {
     const [from, to] = [before.system[i], after.system[i]];
     const threads = threadUse(from.threads, to.threads, seconds);
-    const switches = threads.map(({ wakesPerSecond, preemptedPerSecond }) => wakesPerSecond + preemptedPerSecond);
+    const switches = threads.map(
+      ({ wakesPerSecond, preemptedPerSecond }) => wakesPerSecond + preemptedPerSecond
+    );
     return {
       part,
       cores: (to.cpuSeconds - from.cpuSeconds) / seconds,

@@ -66,17 +66,23 @@ function machineWarnings(plan, machine = {}) {
   return warnings;
 }
 
-/** @param {any} result of measure() or like it @returns {string[]} kinds of doubt, the same text for the same kind */
-function doubts(result) {
+/** @param {any} result of measure() or like it @param {number} cores of the harness; 0 = not pinned @returns {string[]} kinds of doubt, the same text for the same kind */
+function doubts(result, cores) {
   const { sent, harness = [], machine } = result;
   const found = [];
   if (sent?.sent > 0 && sent.late / sent.sent > limits.late) {
     found.push(`over ${percent(limits.late)} of the sends were late: distrust the latencies`);
   }
-  for (const { name, cores } of harness) {
-    if (cores > limits.harness) {
+  for (const { name, cores: used } of harness) {
+    if (used > limits.harness) {
       found.push(`${name} used over ${limits.harness * 100} % of its core: it may have been the limit`);
     }
+  }
+  const sum = harness.reduce((/** @type {number} */ all, /** @type {any} */ each) => all + each.cores, 0);
+  if (cores > 0 && sum > limits.harness * cores) {
+    found.push(
+      `generator, cloud and sink together used over ${limits.harness * 100} % of their ${cores} core(s)`
+    );
   }
   if (machine?.steal > limits.steal) {
     found.push(`the hypervisor kept over ${percent(limits.steal)} of the time (steal)`);
@@ -87,14 +93,15 @@ function doubts(result) {
 
 /**
  * Of the runs, one sentence a kind: how often, and where.
- * @param {Outcome[]} outcomes @returns {string[]}
+ * @param {Outcome[]} outcomes @param {Plan} plan @returns {string[]}
  */
-function runWarnings(outcomes) {
+function runWarnings(outcomes, plan) {
+  const cores = coresOf(plan.harnessCpus).size;
   const measured = outcomes.filter(({ result }) => result);
   /** @type {Map<string, string[]>} */
   const where = new Map();
   for (const { key, result } of measured) {
-    for (const doubt of doubts(result)) where.set(doubt, [...(where.get(doubt) ?? []), key]);
+    for (const doubt of doubts(result, cores)) where.set(doubt, [...(where.get(doubt) ?? []), key]);
   }
   return [...where].map(([doubt, keys]) => {
     const names = [...new Set(keys)];
