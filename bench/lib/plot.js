@@ -2,7 +2,7 @@
 // SVG plots for the report: on white and on a dark page, no fonts, no scripts, the same text for the same data.
 //
 //   lines([{ name: 'seganet', points: [[1000, 3.2], [2000, 3.4]] }], { title, xLabel, yLabel, xLog, yLog })
-//   cdf([{ name: 'seganet', points: sink.latencyUs.normal.buckets }], { title, xLabel })
+//   cdf([{ name: 'seganet', points: cumulate(sink.latencyUs.normal.buckets) }], { title, xLabel })
 //
 // Each line is named at its right end, outside of the plot, so that no name covers a line.
 
@@ -28,7 +28,9 @@ const longestName = 34;
 
 /** @param {string} text */
 const escape = (text) =>
-  text.replace(/[&<>"']/g, (found) => `&#${found.charCodeAt(0)};`).replace(/[\0-\x08\x0b\x0c\x0e-\x1f]/g, ' ');
+  text
+    .replace(/[&<>"']/g, (found) => `&#${found.charCodeAt(0)};`)
+    .replace(/[\0-\x08\x0b\x0c\x0e-\x1f]/g, ' ');
 
 /** @param {number} value */
 const px = (value) => String(Math.round(value * 10) / 10);
@@ -50,7 +52,11 @@ function draw(series, { title = '', xLabel = '', yLabel = '' }, form) {
   const y = form.y([top + plotHeight, top]);
   const shapes = series.map(({ points }, i) => {
     const pixels = points.map(([a, b]) => [x.at(a), y.at(b)]);
-    return { path: pathOf(pixels, form.steps), pixels: pixels.filter((pair) => pair.every(Number.isFinite)), i };
+    return {
+      path: pathOf(pixels, form.steps),
+      pixels: pixels.filter((pair) => pair.every(Number.isFinite)),
+      i
+    };
   });
   const drawn = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" font-family="system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif" font-size="12" fill="${ink}">`,
@@ -169,33 +175,36 @@ function lines(series, options = {}) {
   });
 }
 
-/** @param {[number, number][]} counts @returns {[number, number][]} value, fraction of all that are at most so large */
+/**
+ * The buckets of generator and sink, as cdf() takes them.
+ * @param {[number, number][]} counts value, how many @returns {[number, number][]} value, part of all that is at most so large
+ */
 function cumulate(counts) {
   const sorted = [...counts].sort((a, b) => a[0] - b[0]);
   const all = sorted.reduce((sum, [, count]) => sum + count, 0);
-  let sum = 0;
-  return sorted.map(([value, count]) => [value, (sum += count) / all]);
+  let below = 0;
+  return sorted.map(([value, count]) => [value, (below += count) / all]);
 }
 
 /**
- * Which part of all is at most so large. Points are [value, count], as in the buckets of generator and sink.
+ * Which part of all is at most so large. Points are [value, part], the parts from 0 to 1.
  * @param {Series[]} series
  * @param {Options & {tail?: boolean}} [options] tail false: all percents are equally wide; xLog true unless said
  */
 function cdf(series, options = {}) {
-  const { xLog = true, tail = true, yLabel = 'share that took at most so long' } = options;
-  const shares = series.map(({ name, points }) => ({ name, points: cumulate(points) }));
-  const most = Math.max(10, ...series.map(({ points }) => points.reduce((sum, [, count]) => sum + count, 0)));
-  // As many nines as the largest series has messages for.
-  const nines = Math.min(5, Math.max(2, Math.floor(Math.log10(most))));
+  const { xLog = true, tail = true, yLabel = 'part of all' } = options;
+  // As many nines as there are measured ones.
+  const most = values(series, 1).reduce((best, part) => (part < 1 ? Math.max(best, part) : best), 0);
+  const nines = Math.min(5, Math.max(2, Math.ceil(-Math.log10(1 - most) - 0.01)));
   return draw(
-    shares,
+    series,
     { ...options, yLabel },
     {
-      x: (pixels) => (xLog ? logScale(values(shares, 0), pixels) : linearScale(values(shares, 0), pixels)),
+      x: (pixels) => (xLog ? logScale(values(series, 0), pixels) : linearScale(values(series, 0), pixels)),
       y: (pixels) => (tail ? tailScale(nines, pixels) : percentScale(pixels)),
-      steps: true,
-      dots: false
+      // A few quantiles are no steps.
+      steps: series.every(({ points }) => points.length > 20),
+      dots: series.some(({ points }) => points.length <= 20)
     }
   );
 }
@@ -203,7 +212,10 @@ function cdf(series, options = {}) {
 /** @param {[number, number]} pixels */
 function percentScale(pixels) {
   const scale = linearScale([0, 1], pixels);
-  return { ...scale, ticks: scale.ticks.map(({ value }) => ({ value, text: `${Math.round(value * 100)} %` })) };
+  return {
+    ...scale,
+    ticks: scale.ticks.map(({ value }) => ({ value, text: `${Math.round(value * 100)} %` }))
+  };
 }
 
-module.exports = { cdf, lines };
+module.exports = { cdf, cumulate, lines };

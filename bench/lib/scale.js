@@ -15,7 +15,8 @@ function tickText(value) {
     [1e6, 'M'],
     [1e4, 'k']
   ])) {
-    if (size >= unit) return `${Number((value / Math.min(unit, name === 'k' ? 1e3 : unit)).toPrecision(6))}${name}`;
+    if (size >= unit)
+      return `${Number((value / Math.min(unit, name === 'k' ? 1e3 : unit)).toPrecision(6))}${name}`;
   }
   if (size >= 1000) return Number(value.toPrecision(6)).toLocaleString('en-US');
   return String(Number(value.toPrecision(6)));
@@ -66,15 +67,16 @@ function logScale(values, pixels) {
 }
 
 /**
- * Fractions, the tail stretched: each further nine is as long as the one before, so that p99.9 is as easy to read as
- * p90. 1 stands at the end.
+ * Parts of all from 0 to 1, the tail stretched: each further nine is as long as the one before, so that p99.9 is as easy
+ * to read as p90. All of them stand a little apart at the end: how many nines the worst one is worth nobody knows.
  * @param {number} nines how many the axis shows @param {[number, number]} pixels @returns {Scale}
  */
 function tailScale(nines, pixels) {
-  const line = between(0, nines, pixels);
-  const at = (/** @type {number} */ fraction) => line(Math.min(nines, -Math.log10(Math.max(1 - fraction, 1e-12))));
+  const line = between(0, nines + 0.4, pixels);
+  const at = (/** @type {number} */ part) =>
+    line(part >= 1 ? nines + 0.4 : Math.min(nines, -Math.log10(1 - part)));
   const percent = Array.from({ length: nines }, (_, i) => Number((100 - 100 / 10 ** (i + 1)).toPrecision(8)));
-  return { at, ticks: [0, 50, ...percent].map((p) => ({ value: p / 100, text: `${p} %` })) };
+  return { at, ticks: [0, 50, ...percent, 100].map((p) => ({ value: p / 100, text: `${p} %` })) };
 }
 
 /** @param {number[]} values @returns {[number, number]} of what is finite; 1 to 10 when nothing is */
