@@ -143,6 +143,9 @@ function report(outcomes) {
         })
     );
   for (const key of keys) {
+    if (runsOf(key).some(({ limit }) => limit === 'others')) {
+      warnings.add(`Programs that are not the benchmark's took the cores in a round of ${key}: distrust it.`);
+    }
     if (runsOf(key).some(({ rate }) => rate === 0))
       warnings.add(`Even the first step of ${key} failed in a round.`);
   }

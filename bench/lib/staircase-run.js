@@ -36,7 +36,8 @@ function together(uses, of) {
     cores: use.cores / use.threads
   }));
   const busiest = each.reduce((a, b) => (b.cores > a.cores ? b : a), { name: '', cores: 0 });
-  return { cores, of, busiest };
+  const wanted = Math.max(0, ...uses.map((use) => (use.cores + use.waiting) / use.threads));
+  return { cores, of, busiest, wanted };
 }
 
 /** Processes of both sides. @param {Stage} stage */
@@ -124,7 +125,9 @@ function join(sent, arrived, seen, stage, stepSeconds) {
 const busy = (uses) =>
   uses
     .filter(({ cores }) => cores >= 0.005)
-    .map(({ process, name, cores, wakesPerSecond }) => ({ process, name, cores, wakesPerSecond }));
+    .map(({ process, name, cores, waiting, wakesPerSecond }) => ({
+      ...{ process, name, cores, waiting, wakesPerSecond }
+    }));
 
 /**
  * @param {string} system @param {import('./measure').Profile} profile

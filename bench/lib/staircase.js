@@ -23,6 +23,7 @@ const FROM = 0.6;
  * @typedef {object} Use
  * @property {number} cores used @property {number} of cores that it may use
  * @property {{name: string, cores: number}} busiest its busiest thread: one thread cannot use more than a core
+ * @property {number} wanted cores that the thread used, or waited for, which wanted the most
  *
  * @typedef {object} Step
  * @property {number} rate messages a second, of all devices @property {number} meant messages of this step
@@ -32,7 +33,7 @@ const FROM = 0.6;
  * @property {boolean} [isBehind] seen while it ran: too little had arrived a second after its end
  * @property {Use} [system] @property {Use} [harness] absent where the step was not watched to its end
  *
- * @typedef {'system' | 'harness' | 'neither' | 'not reached'} Limit
+ * @typedef {'system' | 'harness' | 'others' | 'neither' | 'not reached'} Limit others: programs that are not ours
  */
 
 /** @param {number} from msg/s @param {number} growth of each step @param {number} count @returns {number[]} */
@@ -82,10 +83,14 @@ function limitOf(good, failed) {
   const [system, harness] = [load(failed.system) >= BUSY, load(failed.harness) >= BUSY];
   if (system && harness) return load(good?.system) >= load(good?.harness) ? 'system' : 'harness';
   if (system) return 'system';
-  return harness ? 'harness' : 'neither';
+  if (harness) return 'harness';
+  return isStarved(failed.system) || isStarved(failed.harness) ? 'others' : 'neither';
 }
 
+/** A thread was ready to run nearly all the time, and yet its side did not fill its cores. @param {Use | undefined} use */
+const isStarved = (use) => use !== undefined && use.wanted >= BUSY && load(use) < BUSY;
+
 /** @param {Limit} limit @returns {boolean} the system could do more than was found */
-const isLowerBound = (limit) => limit === 'harness' || limit === 'not reached';
+const isLowerBound = (limit) => ['harness', 'others', 'not reached'].includes(limit);
 
 module.exports = { rates, startFrom, failure, lastGood, limitOf, isLowerBound, load, LATE_MS, ARRIVED };

@@ -7,7 +7,10 @@ const { report } = require('../../bench/chapters/capacity');
 const scaling = require('../../bench/chapters/scaling');
 
 /** @param {number} busy part of its one core @returns {import('../../bench/lib/staircase').Use} */
-const use = (busy, of = 1) => ({ cores: busy, of, busiest: { name: 't', cores: busy / of } });
+const use = (busy, of = 1) => ({
+  ...{ cores: busy, of, wanted: busy / of },
+  busiest: { name: 't', cores: busy / of }
+});
 
 /** A good one. @param {number} rate @param {object} [more] @returns {import('../../bench/lib/staircase').Step} */
 const step = (rate, more) => {
@@ -81,13 +84,18 @@ describe('the limit is', () => {
     expect(limitOf(step(900), failed(0.5, 0.5))).toBe('neither');
     expect(isLowerBound('neither')).toBe(false);
   });
+  test('another program when a thread wants to run and gets no core', () => {
+    const starved = step(1000, { system: { ...use(0.3), wanted: 0.98 }, p99Ms: 5000 });
+    expect(limitOf(step(900), starved)).toBe('others');
+    expect(isLowerBound('others')).toBe(true);
+  });
   test('with both full, the one that was fuller before', () => {
     const both = failed(0.99, 0.99);
     expect(limitOf(step(900, { system: use(0.8), harness: use(0.6) }), both)).toBe('system');
     expect(limitOf(step(900, { system: use(0.6), harness: use(0.8) }), both)).toBe('harness');
   });
   test('one thread that is full, though cores are left', () => {
-    const single = { cores: 1.2, of: 4, busiest: { name: 'MainThread', cores: 0.97 } };
+    const single = { cores: 1.2, of: 4, busiest: { name: 'MainThread', cores: 0.97 }, wanted: 1 };
     expect(limitOf(step(900), step(1000, { system: single, p99Ms: 5000 }))).toBe('system');
   });
 });
@@ -97,9 +105,10 @@ describe('the use of processors', () => {
     const none = { waiting: 0, wakesPerSecond: 0, preemptedPerSecond: 0, faultsPerSecond: 0 };
     const uses = [
       { ...none, process: 'p', name: 'pool', threads: 4, cores: 1.2 },
-      { ...none, process: 'p', name: 'p', threads: 1, cores: 0.5 }
+      { ...none, process: 'p', name: 'p', threads: 1, cores: 0.5, waiting: 0.2 }
     ];
-    expect(together(uses, 2)).toEqual({ cores: 1.7, of: 2, busiest: { name: 'p', cores: 0.5 } });
+    const busiest = { name: 'p', cores: 0.5 };
+    expect(together(uses, 2)).toEqual({ cores: 1.7, of: 2, busiest, wanted: 0.7 });
   });
   test('is out of the cores of a list', () => expect(coreCount('0-2,5')).toBe(4));
 });
@@ -166,7 +175,7 @@ describe('scaling', () => {
 
   test('calls a machine that is full the limit of the harness, though neither side fills it alone', () => {
     const full = step(1000, { system: use(1.1, 2), harness: use(0.8, 2), p99Ms: 5000 });
-    full.harness = { cores: 0.8, of: 2, busiest: { name: 'loadgen', cores: 0.5 } };
+    full.harness = { cores: 0.8, of: 2, busiest: { name: 'loadgen', cores: 0.5 }, wanted: 0.6 };
     expect(scaling.limitShared(step(900), full, 2)).toBe('harness');
     const idle = step(1000, { system: use(0.4, 2), harness: use(0.4, 2), p99Ms: 5000 });
     expect(scaling.limitShared(step(900), idle, 2)).toBe('neither');
