@@ -17,7 +17,7 @@ const STEPS = 11;
 /** The neighbourhood: 2,000, 4,000 … 512,000 msg/s, two seconds each. */
 const COARSE = { from: 2000, growth: 2, steps: 9, seconds: 2 };
 const QUICK = { growth: 1.3, seconds: 2, steps: 6 };
-/** When its first step fails, a staircase begins again at half of it. */
+/** When its first step fails, a staircase begins again at half of it; when none fails, at its last one. */
 const TRIES = 3;
 const TARGETS = { nodered: '≥ 10', 'mosquitto-bridge': '≥ 4' };
 
@@ -55,8 +55,10 @@ async function run(name, plan, { previous, signal }) {
   for (let left = TRIES; ; left -= 1) {
     const all = await climb(name, profile, rates(from, growth, steps), seconds);
     const found = describe(all);
-    if (found.rate > 0 || left === 1 || signal?.aborted) return { ...found, steps: all, from };
-    from = Math.max(1, Math.round(from / 2));
+    const { rate, limit } = found;
+    const isOver = rate > 0 && limit !== 'not reached';
+    if (isOver || left === 1 || signal?.aborted) return { ...found, steps: all, from };
+    from = rate > 0 ? rate : Math.max(1, Math.round(from / 2));
   }
 }
 
@@ -102,10 +104,10 @@ function row(key, runs) {
 /** @param {string} key @param {Found[]} runs @param {Found[]} base @param {string} name @returns {string[]} */
 function doubts(key, runs, base, name) {
   const own = isBound(runs)
-    ? [`The harness was the limit of ${key}: its capacity is at least this, and so are its ratios.`]
+    ? [`${key} did not come to its own limit: its capacity is at least this, and so are its ratios.`]
     : [];
   const other = isBound(base)
-    ? [`The harness was the limit of ${name}: ratios to it are too high, it could do more.`]
+    ? [`${name} did not come to its own limit: it could do more, and ratios to it are too high.`]
     : [];
   return [...own, ...other];
 }

@@ -97,16 +97,23 @@ function limitShared(good, failed, cores) {
 }
 
 /**
- * @param {string} what such as 'A second worker' @param {number[]} found ratios of capacity, one a round
- * @returns {string} one sentence
+ * @typedef {{variant: string, round: number, rate: number, limit: import('../lib/staircase').Limit, microseconds?: number}} Value
+ * @param {string} what such as 'A second worker' @param {Value[]} values @param {string} key @param {string} base
+ * @returns {string} one sentence: by the messages a second, or by CPU a message where the gateway was not the limit
  */
-function verdict(what, found) {
+function verdict(what, values, key, base) {
+  const own = values.filter(({ variant }) => variant === key || variant === base);
+  const byCpu = own.some(({ limit }) => isLowerBound(limit));
+  const found = ratios(/** @type {any} */ (own), key, base, (each) =>
+    byCpu ? each.microseconds : each.rate
+  );
   if (found.length === 0) return `${what}: not measured.`;
-  const middle = median(found);
-  const range = `× ${spread(found, 2)} of the messages a second`;
-  if (middle > 1 + NOTICEABLE) return `${what} helps here: ${range}.`;
-  if (middle < 1 - NOTICEABLE) return `${what} makes it slower here: ${range}.`;
-  return `${what} does not help here: ${range}.`;
+  const gain = byCpu ? 1 / median(found) : median(found);
+  const range = `× ${spread(found, 2)} ${byCpu ? 'CPU a message' : 'of the messages a second'}`;
+  const where = byCpu ? 'here (the gateway was not the limit)' : 'here';
+  if (gain > 1 + NOTICEABLE) return `${what} helps ${where}: ${range}.`;
+  if (gain < 1 - NOTICEABLE) return `${what} costs more than it brings ${where}: ${range}.`;
+  return `${what} does not help ${where}: ${range}.`;
 }
 
 /** @param {import('../lib/chapter').Outcome[]} outcomes @returns {import('../lib/chapter').Section} */
@@ -157,12 +164,14 @@ function report(outcomes) {
     ...counts
       .filter((count) => count > 1)
       .map((count) =>
-        verdict(`${count} workers instead of one (pinned)`, between(keyOf(count, true), keyOf(1, true)))
+        verdict(`${count} workers instead of one (pinned)`, values, keyOf(count, true), keyOf(1, true))
       ),
     ...counts.map((count) =>
       verdict(
         `Pinning ${count} worker${count > 1 ? 's' : ''}`,
-        between(keyOf(count, true), keyOf(count, false))
+        values,
+        keyOf(count, true),
+        keyOf(count, false)
       )
     )
   ];

@@ -164,6 +164,13 @@ function readCpu(group) {
   return seconds;
 }
 
+/** CPU time of everything that runs on this machine, what its host took included. @returns {number} seconds of all cores */
+function machineSeconds() {
+  const line = fs.readFileSync('/proc/stat', 'utf8').split('\n', 1)[0];
+  const [user, nice, system, , , irq, softirq, steal] = line.split(/\s+/).slice(1).map(Number);
+  return (user + nice + system + irq + softirq + steal) / ticksPerSecond;
+}
+
 /** @param {number[]} groups */
 function readGroups(groups) {
   return groups.map(readGroup).reduce((a, b) => ({
@@ -215,6 +222,7 @@ module.exports = {
   readGroups,
   readThreads,
   threadUse,
+  machineSeconds,
   parseStat,
   groupPids,
   allowedCores,

@@ -2,7 +2,7 @@
 // Runs a staircase of load over a system, watches every process's CPU step by step, and ends it early when a step failed.
 
 const fs = require('node:fs');
-const { allowedCores, readThreads, threadUse } = require('./proc');
+const { allowedCores, machineSeconds, readThreads, threadUse } = require('./proc');
 const { Stage, sleep } = require('./stage');
 const { ARRIVED, LATE_MS } = require('./staircase');
 
@@ -36,8 +36,7 @@ function together(uses, of) {
     cores: use.cores / use.threads
   }));
   const busiest = each.reduce((a, b) => (b.cores > a.cores ? b : a), { name: '', cores: 0 });
-  const wanted = Math.max(0, ...uses.map((use) => (use.cores + use.waiting) / use.threads));
-  return { cores, of, busiest, wanted };
+  return { cores, of, busiest };
 }
 
 /** Processes of both sides. @param {Stage} stage */
@@ -47,14 +46,24 @@ function groupsOf(stage) {
   return { system, harness: [...stage.tools.map((tool) => tool.pid), ...cloud] };
 }
 
-/** @param {Stage} stage @returns {() => {system: import('./proc').ThreadUse[], harness: import('./proc').ThreadUse[]}} since now, or since it was called last */
+/**
+ * What each side did, and the cores that all others took.
+ * @param {Stage} stage
+ * @returns {() => {system: import('./proc').ThreadUse[], harness: import('./proc').ThreadUse[], others: number}} since now, or
+ *          since it was called last
+ */
 function laps(stage) {
   const read = () => {
     const groups = groupsOf(stage);
     const all = readThreads([...groups.system, ...groups.harness]);
     /** @param {number[]} own */
     const part = (own) => new Map([...all].filter(([, { group }]) => own.includes(group)));
-    return { atMs: performance.now(), system: part(groups.system), harness: part(groups.harness) };
+    return {
+      atMs: performance.now(),
+      machine: machineSeconds(),
+      system: part(groups.system),
+      harness: part(groups.harness)
+    };
   };
   let before = read();
   return () => {
@@ -64,8 +73,10 @@ function laps(stage) {
       system: threadUse(before.system, after.system, seconds),
       harness: threadUse(before.harness, after.harness, seconds)
     };
+    const ours = [...uses.system, ...uses.harness].reduce((sum, { cores }) => sum + cores, 0);
+    const others = Math.max(0, (after.machine - before.machine) / seconds - ours);
     before = after;
-    return uses;
+    return { ...uses, others };
   };
 }
 
@@ -77,7 +88,7 @@ function isBehind(stage, load, meant, last) {
 
 /**
  * @param {Stage} stage @param {import('./stage').Load} load @param {number[]} rates @param {number} stepSeconds
- * @returns {Promise<{system: any[], harness: any[], isBehind: boolean}[]>} of the steps that were seen to their end
+ * @returns {Promise<{system: any[], harness: any[], others: number, isBehind: boolean}[]>} of the steps that were seen to their end
  */
 async function watch(stage, load, rates, stepSeconds) {
   const seen = [];
@@ -116,6 +127,7 @@ function join(sent, arrived, seen, stage, stepSeconds) {
       isBehind: use.isBehind,
       system: together(use.system, coreCount(gatewayCpus)),
       harness: together(use.harness, coreCount(harnessCpus)),
+      others: use.others,
       threads: busy([...use.system, ...use.harness])
     };
   });

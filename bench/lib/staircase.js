@@ -15,6 +15,8 @@ const LATE = 0.01;
 const LATE_MS = 500;
 /** A core or a thread that is busy for so much of the time is what limits. */
 const BUSY = 0.9;
+/** Cores. The command itself, the kernel's own threads and a quiet system take less. */
+const OTHERS = 0.25;
 /** Where a staircase begins, of what was found before. */
 const FROM = 0.6;
 
@@ -23,7 +25,6 @@ const FROM = 0.6;
  * @typedef {object} Use
  * @property {number} cores used @property {number} of cores that it may use
  * @property {{name: string, cores: number}} busiest its busiest thread: one thread cannot use more than a core
- * @property {number} wanted cores that the thread used, or waited for, which wanted the most
  *
  * @typedef {object} Step
  * @property {number} rate messages a second, of all devices @property {number} meant messages of this step
@@ -32,6 +33,7 @@ const FROM = 0.6;
  * @property {number} p99Ms from the intended time to the sink; to the acknowledgement where nothing is forwarded
  * @property {boolean} [isBehind] seen while it ran: too little had arrived a second after its end
  * @property {Use} [system] @property {Use} [harness] absent where the step was not watched to its end
+ * @property {number} [others] cores that other programs took meanwhile
  *
  * @typedef {'system' | 'harness' | 'others' | 'neither' | 'not reached'} Limit others: programs that are not ours
  */
@@ -84,11 +86,8 @@ function limitOf(good, failed) {
   if (system && harness) return load(good?.system) >= load(good?.harness) ? 'system' : 'harness';
   if (system) return 'system';
   if (harness) return 'harness';
-  return isStarved(failed.system) || isStarved(failed.harness) ? 'others' : 'neither';
+  return (failed.others ?? 0) >= OTHERS ? 'others' : 'neither';
 }
-
-/** A thread was ready to run nearly all the time, and yet its side did not fill its cores. @param {Use | undefined} use */
-const isStarved = (use) => use !== undefined && use.wanted >= BUSY && load(use) < BUSY;
 
 /** @param {Limit} limit @returns {boolean} the system could do more than was found */
 const isLowerBound = (limit) => ['harness', 'others', 'not reached'].includes(limit);

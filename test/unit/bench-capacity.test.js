@@ -7,10 +7,7 @@ const { report } = require('../../bench/chapters/capacity');
 const scaling = require('../../bench/chapters/scaling');
 
 /** @param {number} busy part of its one core @returns {import('../../bench/lib/staircase').Use} */
-const use = (busy, of = 1) => ({
-  ...{ cores: busy, of, wanted: busy / of },
-  busiest: { name: 't', cores: busy / of }
-});
+const use = (busy, of = 1) => ({ cores: busy, of, busiest: { name: 't', cores: busy / of } });
 
 /** A good one. @param {number} rate @param {object} [more] @returns {import('../../bench/lib/staircase').Step} */
 const step = (rate, more) => {
@@ -84,9 +81,10 @@ describe('the limit is', () => {
     expect(limitOf(step(900), failed(0.5, 0.5))).toBe('neither');
     expect(isLowerBound('neither')).toBe(false);
   });
-  test('another program when a thread wants to run and gets no core', () => {
-    const starved = step(1000, { system: { ...use(0.3), wanted: 0.98 }, p99Ms: 5000 });
-    expect(limitOf(step(900), starved)).toBe('others');
+  test('another program when neither is full and much of the machine is used', () => {
+    const stolen = step(1000, { others: 1.2, p99Ms: 5000 });
+    expect(limitOf(step(900), stolen)).toBe('others');
+    expect(limitOf(step(900), { ...stolen, others: 0.1 })).toBe('neither');
     expect(isLowerBound('others')).toBe(true);
   });
   test('with both full, the one that was fuller before', () => {
@@ -95,7 +93,7 @@ describe('the limit is', () => {
     expect(limitOf(step(900, { system: use(0.6), harness: use(0.8) }), both)).toBe('harness');
   });
   test('one thread that is full, though cores are left', () => {
-    const single = { cores: 1.2, of: 4, busiest: { name: 'MainThread', cores: 0.97 }, wanted: 1 };
+    const single = { cores: 1.2, of: 4, busiest: { name: 'MainThread', cores: 0.97 } };
     expect(limitOf(step(900), step(1000, { system: single, p99Ms: 5000 }))).toBe('system');
   });
 });
@@ -108,7 +106,7 @@ describe('the use of processors', () => {
       { ...none, process: 'p', name: 'p', threads: 1, cores: 0.5, waiting: 0.2 }
     ];
     const busiest = { name: 'p', cores: 0.5 };
-    expect(together(uses, 2)).toEqual({ cores: 1.7, of: 2, busiest, wanted: 0.7 });
+    expect(together(uses, 2)).toEqual({ cores: 1.7, of: 2, busiest });
   });
   test('is out of the cores of a list', () => expect(coreCount('0-2,5')).toBe(4));
 });
@@ -135,7 +133,7 @@ describe('the report of capacity', () => {
         high: 12
       }
     ]);
-    expect(warnings).toEqual([expect.stringContaining('The harness was the limit of seganet-adaptive')]);
+    expect(warnings).toEqual([expect.stringContaining('seganet-adaptive did not come to its own limit')]);
   });
 
   test('does not say at least when the peer could do more too', () => {
@@ -165,17 +163,29 @@ describe('scaling', () => {
   });
 
   test('says plainly what does not help', () => {
-    expect(scaling.verdict('Pinning', [1.02, 0.99, 1.01])).toBe(
+    /** @param {number[]} found @param {any} limit @returns {any[]} */
+    const values = (found, limit) =>
+      found.flatMap((rate, round) => [
+        { variant: 'a', round, rate: 1000, limit, microseconds: 10 },
+        { variant: 'b', round, rate, limit, microseconds: 10 }
+      ]);
+    /** @param {number[]} found @param {any} [limit] */
+    const said = (found, limit = 'system') => scaling.verdict('Pinning', values(found, limit), 'b', 'a');
+    expect(said([1020, 990, 1010])).toBe(
       'Pinning does not help here: × 1.01 [0.99..1.02] of the messages a second.'
     );
-    expect(scaling.verdict('Pinning', [1.4])).toMatch(/^Pinning helps here/);
-    expect(scaling.verdict('Pinning', [0.7])).toMatch(/^Pinning makes it slower here/);
-    expect(scaling.verdict('Pinning', [])).toBe('Pinning: not measured.');
+    expect(said([1400])).toMatch(/^Pinning helps here/);
+    expect(said([700])).toMatch(/^Pinning costs more than it brings here/);
+    expect(said([])).toBe('Pinning: not measured.');
+    // Twice the messages say nothing where the gateway was not the limit.
+    expect(said([2000], 'harness')).toBe(
+      'Pinning does not help here (the gateway was not the limit): × 1.00 CPU a message.'
+    );
   });
 
   test('calls a machine that is full the limit of the harness, though neither side fills it alone', () => {
     const full = step(1000, { system: use(1.1, 2), harness: use(0.8, 2), p99Ms: 5000 });
-    full.harness = { cores: 0.8, of: 2, busiest: { name: 'loadgen', cores: 0.5 }, wanted: 0.6 };
+    full.harness = { cores: 0.8, of: 2, busiest: { name: 'loadgen', cores: 0.5 } };
     expect(scaling.limitShared(step(900), full, 2)).toBe('harness');
     const idle = step(1000, { system: use(0.4, 2), harness: use(0.4, 2), p99Ms: 5000 });
     expect(scaling.limitShared(step(900), idle, 2)).toBe('neither');
