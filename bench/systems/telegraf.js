@@ -38,7 +38,7 @@ function telegrafConfig({ localPort, cloud }, batch) {
   data_type = "string"
 
 [[outputs.mqtt]]
-  servers = [${text(`ssl://${cloud.host}:${cloud.tlsPort}`)}]
+  servers = [${text(`mqtts://${cloud.host}:${cloud.tlsPort}`)}]
   topic = ${batch ? '"telegraf/batch"' : text('{{ .Tag "topic" }}')}
   qos = 1
   keep_alive = 30
