@@ -1,6 +1,10 @@
 'use strict';
-// Telegraf beside a local mosquitto: inputs.mqtt_consumer → outputs.mqtt, topics and payloads unchanged. Its settings:
+// Telegraf beside a local mosquitto: inputs.mqtt_consumer → outputs.mqtt. Its settings:
 // https://docs.influxdata.com/telegraf/v1/input-plugins/mqtt_consumer/ and …/output-plugins/mqtt/
+//
+// Seen with 1.37.2: the output's topic template knows nothing of what mqtt_consumer brings ("can't evaluate field Tag in
+// type *metric.trackingMetric"), so original topics are not to be had, and the template serializer has no batches of it.
+// Payloads are: layout `field` publishes the one field as it is.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -39,17 +43,24 @@ function telegrafConfig({ localPort, cloud }, batch) {
 
 [[outputs.mqtt]]
   servers = [${text(`mqtts://${cloud.host}:${cloud.tlsPort}`)}]
-  topic = ${batch ? '"telegraf/batch"' : text('{{ .Tag "topic" }}')}
   qos = 1
   keep_alive = 30
   client_id = "telegraf-out"
-  layout = ${batch ? '"batch"' : '"non-batch"'}
   tls_ca = ${text(cloud.files.ca)}
   tls_min_version = "TLS13"
-  data_format = "template"
-  template = ${text('{{ .Field "value" }}')}
-${batch ? `  batch_template = ${text('{{ range . }}{{ .Field "value" }}\n{{ end }}')}\n` : ''}`;
+${batch ? batchLines : recordLines}`;
 }
+
+const recordLines = `  topic = "telegraf"
+  layout = "field"
+`;
+
+// Payloads are JSON, and stay it inside of the batch.
+const batchLines = `  topic = "telegraf/batch"
+  layout = "batch"
+  data_format = "json"
+  json_nested_fields_include = ["value"]
+`;
 
 /** @param {import('./index').Context} context @param {boolean} batch @returns {Promise<import('./index').System>} */
 async function start(context, batch) {
@@ -85,14 +96,14 @@ const adapters = [
   {
     name: 'telegraf',
     title: 'Telegraf and mosquitto',
-    what: 'A local mosquitto and Telegraf: mqtt_consumer → mqtt, a flush each 100 ms, original topics and payloads.',
+    what: 'A local mosquitto and Telegraf: mqtt_consumer → mqtt, a flush each 100 ms, each payload as it came.',
     lacking,
     start: (context) => start(context, false)
   },
   {
     name: 'telegraf-batch',
     title: 'Telegraf and mosquitto, batches',
-    what: 'The same; all that is flushed goes in one message, a line each.',
+    what: 'The same; all that is flushed goes in one message, a JSON array.',
     lacking,
     start: (context) => start(context, true)
   }
