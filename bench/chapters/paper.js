@@ -91,7 +91,7 @@ module.exports = {
       latencyTable(outcomes, loadName(devices), all)
     ]);
     const intro = [
-      `Each device sends a message each 100 ms, ${loadOptions?.payload} B, QoS 1, over TLS 1.3 to the cloud. The paper (on a Raspberry Pi 4) says ${said.cpu * 100} % less CPU,`,
+      `Each device sends a message each 100 ms, ${loadOptions?.payload} B, QoS 1, over TLS 1.3 to the cloud. The paper (on a Raspberry Pi 4) says ${(said.cpu * 100).toFixed(1)} % less CPU,`,
       `${said.latency} times better latency and p99 below ${need?.needMs} ms. Its baseline saturated its computer at 64 devices; where a baseline does not,`,
       'latency cannot be better by that factor: batches wait for company on purpose. So read both modes.'
     ].join(' ');

@@ -1,6 +1,7 @@
 'use strict';
 // What the chapters draw of runs.
 
+const { cdf, cumulate, lines } = require('./plot');
 const { latencyMs, resultsOf } = require('./side-by-side');
 const { median } = require('./report');
 
@@ -25,30 +26,20 @@ function distribution(results, cls) {
       counts.set(us, (counts.get(us) ?? 0) + count);
     }
   }
-  const all = [...counts.values()].reduce((total, each) => total + each, 0);
-  if (all === 0) {
-    return known.flatMap(([field, fraction]) => {
-      const values = results.flatMap((result) => latencyMs(result, cls, field) ?? []);
-      return values.length > 0 ? [/** @type {[number, number]} */ ([median(values), fraction])] : [];
-    });
-  }
-  let below = 0;
-  return [...counts].sort(([a], [b]) => a - b).map(([us, count]) => [us / 1000, (below += count) / all]);
+  if (counts.size > 0) return cumulate([...counts].map(([us, count]) => [us / 1000, count]));
+  return known.flatMap(([field, fraction]) => {
+    const values = results.flatMap((result) => latencyMs(result, cls, field) ?? []);
+    return values.length > 0 ? [/** @type {[number, number]} */ ([median(values), fraction])] : [];
+  });
 }
 
 /**
- * Drawn by bench/lib/plot.js. A figure that cannot be drawn is left out: the tables have it all.
- * @param {'cdf' | 'lines'} kind @param {string} name @param {Series[]} series @param {object} options
- * @returns {{name: string, svg: string}[]}
+ * @param {(series: Series[], options: object) => string} draw @param {string} name @param {Series[]} series @param {object} options
+ * @returns {{name: string, svg: string}[]} none when nothing was measured
  */
-function figure(kind, name, series, options) {
+function figure(draw, name, series, options) {
   const full = series.filter(({ points }) => points.length > 0);
-  if (full.length === 0) return [];
-  try {
-    return [{ name, svg: require('./plot')[kind](full, options) }];
-  } catch {
-    return [];
-  }
+  return full.length > 0 ? [{ name, svg: draw(full, options) }] : [];
 }
 
 /** @param {string} name of the file @param {string} title @param {Outcome[]} outcomes @param {string} load @param {Entry[]} entries @param {number} cls */
@@ -57,7 +48,7 @@ function latencyFigure(name, title, outcomes, load, entries, cls) {
     name: entry.label,
     points: distribution(resultsOf(outcomes, load, entry), cls)
   }));
-  return figure('cdf', name, series, { title, xLabel: 'ms', yLabel: 'part of the records', xLog: true });
+  return figure(cdf, name, series, { title, xLabel: 'ms', yLabel: 'part of the records', xLog: true });
 }
 
 /** Against the number of devices. @param {string} name @param {string} title @param {Outcome[]} outcomes @param {number[]} counts @param {(count: number) => string} loadOf @param {Entry[]} entries @param {(result: any) => number | undefined} value @param {{yLabel: string, yLog?: boolean}} options */
@@ -69,7 +60,7 @@ function devicesFigure(name, title, outcomes, counts, loadOf, entries, value, op
       return values.length > 0 ? [/** @type {[number, number]} */ ([count, median(values)])] : [];
     })
   }));
-  return figure('lines', name, series, { title, xLabel: 'devices', xLog: true, ...options });
+  return figure(lines, name, series, { title, xLabel: 'devices', xLog: true, ...options });
 }
 
 module.exports = { distribution, latencyFigure, devicesFigure };

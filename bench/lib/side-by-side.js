@@ -30,6 +30,7 @@ function caseOf(plan, entry, load, profile) {
       const env = { ...gatewayEnv, ...entry.env };
       const result = await measure(entry.system ?? entry.name, {
         ...loadOf(plan, { ...rest, gatewayEnv: env }),
+        sinkOptions: { histograms: 1 },
         signal
       });
       result.samples = []; // too many to keep for hours
