@@ -22,15 +22,16 @@ const dashes = ['', '7 3', '2 3']; // when the colours are used up
 
 const [left, top, bottom] = [88, 44, 58];
 const plotWidth = 540;
-const letter = 6.7; // pixels, about, of 12 px sans-serif
+const letterWidth = 6.7; // pixels, about, of 12 px sans-serif
 const rowHeight = 17;
 const longestName = 34;
 
-/** @param {string} text */
+/** XML has no place for control characters, not even escaped. @param {string} text */
 const escape = (text) =>
-  text
-    .replace(/[&<>"']/g, (found) => `&#${found.charCodeAt(0)};`)
-    .replace(/[\0-\x08\x0b\x0c\x0e-\x1f]/g, ' ');
+  [...text]
+    .map((letter) => (letter < ' ' ? ' ' : letter))
+    .join('')
+    .replace(/[&<>"']/g, (found) => `&#${found.charCodeAt(0)};`);
 
 /** @param {number} value */
 const px = (value) => String(Math.round(value * 10) / 10);
@@ -46,7 +47,7 @@ const short = (name) => (name.length > longestName ? `${name.slice(0, longestNam
 function draw(series, { title = '', xLabel = '', yLabel = '' }, form) {
   const plotHeight = Math.max(300, series.length * rowHeight + 10);
   const names = Math.max(...series.map(({ name }) => short(name).length), 6);
-  const width = Math.ceil(left + plotWidth + 50 + names * letter);
+  const width = Math.ceil(left + plotWidth + 50 + names * letterWidth);
   const height = top + plotHeight + bottom;
   const x = form.x([left, left + plotWidth]);
   const y = form.y([top + plotHeight, top]);
@@ -90,7 +91,7 @@ function grid(x, y, plotHeight) {
   for (const { value, text } of x.ticks) {
     const at = x.at(value);
     parts.push(`<path d="M${px(at)} ${top}V${base + 4}" stroke="${ink}" stroke-opacity="0.25"/>`);
-    const half = (text.length * letter) / 2;
+    const half = (text.length * letterWidth) / 2;
     if (at - half < free + 6) continue;
     free = at + half;
     parts.push(`<text x="${px(at)}" y="${base + 20}" text-anchor="middle">${text}</text>`);

@@ -44,6 +44,7 @@ size_t SplitJoined(std::string_view payload, Add add) {
   constexpr std::string_view kMetrics = "{\"metrics\":";
   if (payload.starts_with(kMetrics)) {
     payload.remove_prefix(kMetrics.size());
+    while (payload.ends_with('\n')) payload.remove_suffix(1);  // telegraf ends with a line feed
     if (payload.ends_with('}')) payload.remove_suffix(1);
   }
   size_t bad = 0;

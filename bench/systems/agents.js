@@ -1,22 +1,11 @@
 'use strict';
 // The baseline of the SegaNet paper (slides 7 to 9): what vendors' gateways do, an agent for each device.
 
-const fs = require('node:fs');
 const { Child } = require('../../test/fixtures/child');
 const { freePort } = require('../../test/fixtures/net');
 const { assemble } = require('../lib/assemble');
 const { build } = require('../lib/build');
-const { needsCompiler } = require('../lib/lacking');
-
-const header = ['/usr/include/openssl/ssl.h', '/usr/local/include/openssl/ssl.h'];
-
-/** Not a gateway's threads or files, but OpenSSL's headers. */
-function needsOpenssl() {
-  if (needsCompiler()) return needsCompiler();
-  // A compiler that looks elsewhere knows where.
-  const found = process.env.CPATH || process.env.CXX || header.some((file) => fs.existsSync(file));
-  return found ? '' : "OpenSSL's headers were not found. Debian: apt install libssl-dev.";
-}
+const { needsOpenssl } = require('../lib/lacking');
 
 /** @param {import('./index').Context} context @param {boolean} processes @returns {Promise<import('./index').System>} */
 async function start(context, processes) {
