@@ -12,7 +12,6 @@
 #include <memory>
 #include <vector>
 
-#include "../common/clock.h"
 #include "../common/options.h"
 #include "agent.h"
 #include "hand_over.h"
@@ -50,7 +49,11 @@ class Gateway {
  private:
   void Accept() {
     int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (fd < 0) return;
+    if (fd < 0) {
+      std::perror("agents: accept");
+      poll(nullptr, 0, 100);  // out of descriptors: no use in asking at once
+      return;
+    }
     int one = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     pending_[fd];
@@ -175,8 +178,6 @@ int Main(int argc, char** argv) {
                    {"window", "1024"},
                    {"processes", "0"}},
                   argc, argv);
-  // A device's connection, its session and the hand-over.
-  if (!RaiseFileLimit(4096)) std::fprintf(stderr, "agents: few open files: raise 'ulimit -Hn'\n");
   struct sigaction action {};
   action.sa_handler = [](int) { stopped = 1; };
   sigaction(SIGTERM, &action, nullptr);

@@ -6,11 +6,14 @@ const { freePort } = require('../../test/fixtures/net');
 const { assemble } = require('../lib/assemble');
 const { build } = require('../lib/build');
 const { needsOpenssl } = require('../lib/lacking');
+const { hardFileLimit } = require('../lib/proc');
 
 /** @param {import('./index').Context} context @param {boolean} processes @returns {Promise<import('./index').System>} */
 async function start(context, processes) {
   const port = await freePort();
   const { cloud } = context;
+  // Four for each device: its connection, the session, both ends of the hand-over. Others need one or two.
+  const openFiles = Math.min(hardFileLimit(), context.openFiles * 4);
   const flags = {
     port,
     'broker-host': cloud.host,
@@ -22,7 +25,7 @@ async function start(context, processes) {
   return assemble({
     port,
     parts: ['agents'],
-    launch: (started) => started(new Child(build('agents'), args, { ...context, name: 'agents' }))
+    launch: (started) => started(new Child(build('agents'), args, { ...context, openFiles, name: 'agents' }))
   });
 }
 

@@ -2,9 +2,10 @@
 // What the bench reads of processes, on a real child whose threads and work are known.
 
 const { Child } = require('../fixtures/child');
+const { eventually } = require('../fixtures/net');
 const { lacking, parseCount } = require('../../bench/lib/instructions');
 const { parseRollup, readMemory } = require('../../bench/lib/memory');
-const { parseStat, readGroup, readThreads, threadUse } = require('../../bench/lib/proc');
+const { parseStat, readCpu, readGroup, readThreads, threadUse } = require('../../bench/lib/proc');
 
 /** A thread called `busy` that takes 300 ms of CPU, and one called `idle` that sleeps. @type {Child} */
 let child;
@@ -41,6 +42,22 @@ test('threads are told by name: the one that worked and the one that slept', () 
 test('the threads together took what the group took', () => {
   const sum = [...readThreads([child.pid]).values()].reduce((all, { cpuSeconds }) => all + cpuSeconds, 0);
   expect(Math.abs(sum - readGroup(child.pid).cpuSeconds)).toBeLessThan(0.15);
+});
+
+test('many processes that work a little each are not taken for idle', async () => {
+  const work = 'n=0; while [ $n -lt 300 ]; do n=$((n+1)); done; sleep 60';
+  const many = new Child('sh', ['-c', `for i in $(seq 40); do sh -c '${work}' & done; echo started; wait`]);
+  try {
+    await many.until((output) => output.includes('started'));
+    await eventually(() => readGroup(many.pid).processes === 81); // each with its sleep
+    const exact = [...readThreads([many.pid]).values()].reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0);
+    expect(exact).toBeGreaterThan(0);
+    expect(readCpu(many.pid)).toBeGreaterThanOrEqual(exact - 1e-3);
+    expect(readCpu(many.pid)).toBeGreaterThanOrEqual(readGroup(many.pid).cpuSeconds);
+  } finally {
+    many.kill('SIGKILL');
+    await many.exited;
+  }
 });
 
 test('a group that is not there has no threads and no memory', () => {
