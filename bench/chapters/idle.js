@@ -10,7 +10,7 @@ const { markdown, median, spread } = require('../lib/report');
 const { SilentFleet } = require('../lib/silent');
 const { Stage, sleep } = require('../lib/stage');
 
-const SYSTEMS = ['seganet-adaptive', 'mosquitto-bridge', 'nodered', 'nanomq-bridge'];
+const SYSTEMS = ['seganet-adaptive', 'mosquitto-bridge', 'nodered', 'nanomq'];
 const COUNTS = [0, 1, 1000];
 const LONG = 10000;
 const AIM = 1000;
