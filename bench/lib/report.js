@@ -52,66 +52,10 @@ function spread(values, digits) {
   return low === high ? text : `${text} [${low}..${high}]`;
 }
 
-/** @typedef {import('./measure').Result & {round: number}} Run */
-
-/** @type {[string, (run: Run, runs: Run[]) => number | undefined, number][]} */
-const columns = [
-  ['cores', (run) => run.cores, 3],
-  ['ratio to nodered', (run, runs) => ratio(run, runs), 2],
-  ['CPU µs/msg', (run) => (run.cores * 1e6 * run.seconds) / run.sent.sent, 1],
-  ['RSS MB', (run) => run.rssMB, 0],
-  ['p50 ms', (run) => latency(run, 'normal', 'p50'), 2],
-  ['p99 ms', (run) => latency(run, 'normal', 'p99'), 2],
-  ['alarm p50 ms', (run) => latency(run, 'alarm', 'p50'), 2],
-  ['alarm p99 ms', (run) => latency(run, 'alarm', 'p99'), 2],
-  ['ack p99 ms', (run) => run.sent.ackUs.p99 / 1000, 2],
-  ['lost', (run) => run.verdict && run.verdict.lost, 0],
-  ['dup', (run) => (run.forwards ? run.arrived.duplicates : undefined), 0],
-  ['out of order', (run) => (run.forwards ? run.arrived.outOfOrder : undefined), 0],
-  [
-    'records/publish',
-    (run) => (run.arrived.publishes ? run.arrived.records / run.arrived.publishes : undefined),
-    1
-  ],
-  ['bad lines', (run) => (run.forwards ? badLines(run) : undefined), 0],
-  ['late sends', (run) => run.sent.late, 0]
-];
-
 /** Whatever arrived and is not as it must be. @param {import('./measure').Result} run @returns {number} */
 function badLines({ arrived }) {
   const { badLines: lines, badRecords, topicMismatches, badKeys, mixedEnvelopes } = arrived;
   return lines + badRecords + topicMismatches + badKeys + mixedEnvelopes;
-}
-
-/** @param {Run} run @param {'normal' | 'alarm'} kind @param {string} field */
-function latency(run, kind, field) {
-  const summary = run.arrived.latencyUs[kind];
-  return summary.count > 0 ? summary[field] / 1000 : undefined;
-}
-
-/** CPU relative to Node-RED's in the same round. @param {Run} run @param {Run[]} runs */
-function ratio(run, runs) {
-  const base = runs.find((other) => other.system === 'nodered' && other.round === run.round);
-  return base ? run.cores / base.cores : undefined;
-}
-
-/** @param {Run[]} runs @returns {string} Markdown */
-function table(runs) {
-  const names = [...new Set(runs.map((run) => run.system))];
-  const rows = names.map((name) => {
-    const own = runs.filter((run) => run.system === name);
-    return [
-      name,
-      ...columns.map(([, value, digits]) =>
-        spread(
-          own.map((run) => value(run, runs)),
-          digits
-        )
-      )
-    ];
-  });
-  const head = ['system', ...columns.map(([title]) => title)];
-  return markdown(head, rows);
 }
 
 /** @param {string[]} head @param {(string | number)[][]} rows */
@@ -137,4 +81,4 @@ function save(file, results) {
 const fixed = (value, digits = 0) =>
   value === undefined || !Number.isFinite(value) ? '–' : value.toFixed(digits);
 
-module.exports = { conditions, table, markdown, list, save, fixed, spread, median, badLines };
+module.exports = { conditions, markdown, list, save, fixed, spread, median, badLines };

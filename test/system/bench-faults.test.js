@@ -116,7 +116,7 @@ withBroker.describe('a system that is killed while the cloud is away', () => {
 
 withBroker.describe('the commands', () => {
   test('each tell their options', () => {
-    for (const command of ['run', 'outage', 'peers-loss', 'acknowledge', 'backlog-start', 'disk-full']) {
+    for (const command of ['outage', 'peers-loss', 'acknowledge', 'backlog-start', 'disk-full']) {
       expect(bench(`${command}.js`, ['--help'])).toMatch(/^Usage: node bench\/.*--devices .*--out /s);
     }
   });

@@ -30,6 +30,8 @@ const problems = new Map();
 const drains = [];
 /** Monotonic end of the wait for the last acknowledgements, 0 = not stopping. */
 let stopBy = 0;
+/** While something is waited for: deadlines, and a drain whose last batch left without an acknowledgement of ours. @type {NodeJS.Timeout | undefined} */
+let poll;
 let isStopped = false;
 
 const now = () => performance.now();
@@ -83,7 +85,19 @@ function finishWaits() {
     for (const id of drains.splice(0)) port.postMessage({ type: 'drained', id });
   }
   const isDone = () => groups.every((group) => group.isDone) && (commands?.isDone ?? true);
-  if (stopBy > 0 && (isDone() || now() >= stopBy)) finish();
+  if (stopBy > 0 && (isDone() || now() >= stopBy)) void finish();
+  else if (drains.length === 0 && stopBy === 0) stopPolling();
+}
+
+/** Only then: fifty wake-ups a second are most of what a silent gateway would take. */
+function startPolling() {
+  poll ??= setInterval(finishWaits, POLL_MS);
+  schedule();
+}
+
+function stopPolling() {
+  clearInterval(poll);
+  poll = undefined;
 }
 
 function everySecond() {
@@ -123,6 +137,7 @@ async function finish() {
   const inTime = groups.every(({ isDone }) => isDone);
   isStopped = true;
   for (const timer of timers) clearInterval(timer);
+  stopPolling();
   await Promise.all([...groups, ...(commands ? [commands] : [])].map((each) => each.stop()));
   for (const { status } of groups) status.end();
   report();
@@ -135,14 +150,14 @@ port.on('message', (message) => {
   else if (message.type === 'stages') setStages(message.stages);
   else if (message.type === 'drain') {
     drains.push(message.id);
-    schedule();
+    startPolling();
   } else if (message.type === 'answer') commands?.answer(message.ack);
   else if (message.type === 'report') commands?.report(message.report);
   else if (message.type === 'stop' && stopBy === 0) {
     for (const { feeder } of groups) feeder.taking = false;
     commands?.pause();
     stopBy = now() + message.timeoutMs;
-    schedule();
+    startPolling();
   }
 });
 
@@ -152,11 +167,7 @@ const timers = [
     for (const group of groups) group.checkHealth();
     commands?.checkHealth();
   }, HEALTH_MS),
-  setInterval(renewFiles, FILES_MS),
-  // Deadlines, and a drain whose last batch left without an acknowledgement of ours.
-  setInterval(() => {
-    if (drains.length > 0 || stopBy > 0) finishWaits();
-  }, POLL_MS)
+  setInterval(renewFiles, FILES_MS)
 ];
 
 for (const { session } of groups) session.start();

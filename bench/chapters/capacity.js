@@ -1,0 +1,202 @@
+'use strict';
+// How much a system can take: the load rises step by step until a step fails.
+
+const { adapters } = require('../systems');
+const { loadOf } = require('../lib/load');
+const { ratios } = require('../lib/pairs');
+const { markdown, median, spread } = require('../lib/report');
+const { isLowerBound, lastGood, limitOf, load, rates, startFrom } = require('../lib/staircase');
+const { climb } = require('../lib/staircase-run');
+
+const SYSTEMS = ['seganet-adaptive', 'seganet-records', 'nodered', 'mosquitto-bridge', 'bare'];
+const DEVICES = 256;
+const STEP_SECONDS = 4;
+const GROWTH = 1.15;
+/** From 0.6 of what was found to 2.4 times of that. */
+const STEPS = 11;
+/** The neighbourhood: 2,000, 4,000 … 512,000 msg/s, two seconds each. */
+const COARSE = { from: 2000, growth: 2, steps: 9, seconds: 2 };
+const QUICK = { growth: 1.3, seconds: 2, steps: 6 };
+/** When its first step fails, a staircase begins again at half of it; when none fails, at its last one. */
+const TRIES = 3;
+const TARGETS = { nodered: '≥ 10', 'mosquitto-bridge': '≥ 4' };
+
+/**
+ * @typedef {object} Found
+ * @property {number} rate msg/s of the last good step, 0 = even the first one failed @property {import('../lib/staircase').Limit} limit
+ * @property {string} why the first step that failed did @property {import('../lib/staircase').Step | undefined} good
+ * @property {import('../lib/staircase').Step | undefined} failed
+ */
+
+/** @param {import('../lib/staircase').Step[]} steps @returns {Found} */
+function describe(steps) {
+  const { rate, good, failed, why } = lastGood(steps);
+  return { rate, limit: limitOf(good, failed), why, good, failed };
+}
+
+/**
+ * @param {string} name of the system @param {import('../lib/chapter').Plan} plan
+ * @param {import('../lib/chapter').CaseContext} context
+ */
+async function run(name, plan, { previous, signal }) {
+  const profile = loadOf(plan, { devices: plan.sizes.devices ?? DEVICES });
+  const before = previous
+    .filter(({ key, result }) => key === name && result)
+    .map(({ result }) => result.rate);
+  let from = startFrom(before);
+  if (from === 0) {
+    const { from: low, growth, steps, seconds } = COARSE;
+    from =
+      startFrom([describe(await climb(name, profile, rates(low, growth, steps), seconds)).rate]) || low / 2;
+  }
+  const { growth, seconds, steps } = plan.quick
+    ? QUICK
+    : { growth: GROWTH, seconds: STEP_SECONDS, steps: STEPS };
+  for (let left = TRIES; ; left -= 1) {
+    const all = await climb(name, profile, rates(from, growth, steps), seconds);
+    const found = describe(all);
+    const { rate, limit } = found;
+    const isOver = rate > 0 && limit !== 'not reached';
+    if (isOver || left === 1 || signal?.aborted) return { ...found, steps: all, from };
+    from = rate > 0 ? rate : Math.max(1, Math.round(from / 2));
+  }
+}
+
+/** @param {{cores: number, of: number, busiest: {name: string, cores: number}} | undefined} use */
+const useCell = (use) =>
+  use
+    ? `${Math.round(load(use) * 100)} % (${use.cores.toFixed(2)} of ${use.of}; ${use.busiest.name} ${use.busiest.cores.toFixed(2)})`
+    : '–';
+
+/** Of the round whose rate is nearest to the median. @param {Found[]} runs @returns {Found} */
+function typical(runs) {
+  const middle = median(runs.map(({ rate }) => rate));
+  return runs.reduce((a, b) => (Math.abs(b.rate - middle) < Math.abs(a.rate - middle) ? b : a));
+}
+
+/** @param {Found[]} runs @returns {boolean} in most of them the harness was the limit */
+const isBound = (runs) => runs.filter(({ limit }) => isLowerBound(limit)).length * 2 > runs.length;
+
+/** @param {string} key @param {Found[]} runs */
+function row(key, runs) {
+  const { good, failed, why, limit } = typical(runs);
+  const limits = runs.map((each) => each.limit);
+  const same = limits.filter((each) => each === limit).length;
+  return [
+    key,
+    `${isBound(runs) ? '≥ ' : ''}${spread(
+      runs.map(({ rate }) => rate),
+      0
+    )}`,
+    good
+      ? spread(
+          runs.map((each) => each.good?.p99Ms),
+          0
+        )
+      : '–',
+    why || 'none failed',
+    `${limit}${runs.length > 1 ? ` (${same} of ${runs.length})` : ''}`,
+    useCell(failed?.system ?? good?.system),
+    useCell(failed?.harness ?? good?.harness)
+  ];
+}
+
+/** @param {string} key @param {Found[]} runs @param {Found[]} base @param {string} name @returns {string[]} */
+function doubts(key, runs, base, name) {
+  const own = isBound(runs)
+    ? [`${key} did not come to its own limit: its capacity is at least this, and so are its ratios.`]
+    : [];
+  const other = isBound(base)
+    ? [`${name} did not come to its own limit: it could do more, and ratios to it are too high.`]
+    : [];
+  return [...own, ...other];
+}
+
+/** @param {import('../lib/chapter').Outcome[]} outcomes @returns {import('../lib/chapter').Section} */
+function report(outcomes) {
+  const good = outcomes.filter(({ result }) => result);
+  const keys = SYSTEMS.filter((name) => good.some(({ key }) => key === name));
+  for (const { key } of good) if (!keys.includes(key)) keys.push(key);
+  /** @param {string} key @returns {Found[]} */
+  const runsOf = (key) => good.filter((outcome) => outcome.key === key).map(({ result }) => result);
+  const values = good.map(({ key, round, result }) => ({ variant: key, round, rate: result.rate }));
+  const warnings = new Set(/** @type {string[]} */ ([]));
+  const compared = keys
+    .filter((key) => key.startsWith('seganet'))
+    .flatMap((key) =>
+      Object.entries(TARGETS)
+        .filter(([name]) => keys.includes(name))
+        .flatMap(([name, target]) => {
+          const found = ratios(/** @type {any} */ (values), key, name, ({ rate }) => rate);
+          for (const doubt of doubts(key, runsOf(key), runsOf(name), name)) warnings.add(doubt);
+          const isFirst = key === 'seganet-adaptive';
+          const isMore = isBound(runsOf(key)) && !isBound(runsOf(name));
+          return found.length > 0
+            ? [
+                {
+                  name: `capacity, ${key} / ${name}${isMore ? ' (at least)' : ''}`,
+                  ...(isFirst ? { target } : {}),
+                  median: median(found),
+                  low: Math.min(...found),
+                  high: Math.max(...found)
+                }
+              ]
+            : [];
+        })
+    );
+  for (const key of keys) {
+    if (runsOf(key).some(({ limit }) => limit === 'others')) {
+      warnings.add(`Programs that are not the benchmark's took the cores in a round of ${key}: distrust it.`);
+    }
+    if (runsOf(key).some(({ rate }) => rate === 0))
+      warnings.add(`Even the first step of ${key} failed in a round.`);
+  }
+  const head = [
+    'system',
+    'msg/s',
+    'p99 ms then',
+    'the next step failed by',
+    'limit',
+    'system busy',
+    'harness busy'
+  ];
+  const text = [
+    markdown(
+      head,
+      keys.map((key) => row(key, runsOf(key)))
+    ),
+    'The highest rate of all devices together at which every message of a whole step was acknowledged and arrived, p99 below 1 s from the time at which the device meant to send (bare: to the acknowledgement). _busy_ is of the step that failed: the cores used of those it may use, or its busiest thread, which cannot use more than one.'
+  ];
+  return {
+    heading: 'Capacity',
+    markdown: text.join('\n\n'),
+    ratios: compared,
+    plots: [],
+    warnings: [...warnings]
+  };
+}
+
+/** @type {import('../lib/chapter').Chapter} */
+module.exports = {
+  name: 'capacity',
+  title: 'Capacity',
+  what: 'The highest rate that is sustained with p99 below 1 s and nothing lost, and what the limit was.',
+  cases: (plan) =>
+    wanted(plan)
+      .filter((name) => adapters.some((each) => each.name === name && !each.lacking()))
+      .map((name) => ({
+        key: name,
+        label: `${name}, rising load`,
+        seconds: plan.quick ? 45 : 50,
+        run: (context) => run(name, plan, context)
+      })),
+  lacking: (plan) =>
+    wanted(plan).flatMap((name) => {
+      const why = adapters.find((each) => each.name === name)?.lacking() ?? '';
+      return why ? [{ label: name, why }] : [];
+    }),
+  report
+};
+
+/** @param {import('../lib/chapter').Plan} plan */
+const wanted = (plan) => (plan.systems.length > 0 ? plan.systems : SYSTEMS);

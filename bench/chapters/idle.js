@@ -1,0 +1,271 @@
+'use strict';
+// What a system takes that has nothing to do: CPU, wake-ups, and memory for each connection that is silent.
+
+const { adapters } = require('../systems');
+const { loadOf } = require('../lib/load');
+const { readMemory } = require('../lib/memory');
+const { ratios } = require('../lib/pairs');
+const { readThreads, threadUse } = require('../lib/proc');
+const { markdown, median, spread } = require('../lib/report');
+const { SilentFleet } = require('../lib/silent');
+const { Stage, sleep } = require('../lib/stage');
+
+const SYSTEMS = ['seganet-adaptive', 'mosquitto-bridge', 'nodered', 'nanomq'];
+const COUNTS = [0, 1, 1000];
+const LONG = 10000;
+const AIM = 1000;
+/** Garbage of the start is collected, slots are made, sessions are settled. */
+const SETTLE_MS = 4000;
+const QUICK_SETTLE_MS = 500;
+const SECONDS = 15;
+/** Both ends of a connection may be in one process, and the rest. */
+const SPARE_FILES = 512;
+
+/**
+ * @typedef {object} Idle
+ * @property {number} devices @property {number} cores @property {number} wakesPerSecond of all threads
+ * @property {import('../lib/memory').Memory} memory @property {number} losses connections that the system closed
+ * @property {import('../lib/proc').ThreadUse[]} threads those that did anything
+ */
+
+/** @param {import('../lib/chapter').Plan} plan @returns {string[]} */
+function systemsOf(plan) {
+  const known = adapters.filter(({ lacking }) => !lacking()).map(({ name }) => name);
+  return (plan.systems.length > 0 ? plan.systems : SYSTEMS).filter((name) => known.includes(name));
+}
+
+/** @param {import('../lib/chapter').Plan} plan @returns {number[]} numbers of devices, ascending */
+function countsOf(plan) {
+  if (plan.sizes.devices) return [0, 1, plan.sizes.devices];
+  return plan.all && plan.openFiles >= LONG + SPARE_FILES ? [...COUNTS, LONG] : COUNTS;
+}
+
+/** @param {import('../lib/chapter').Plan} plan */
+const settleMs = (plan) => (plan.quick ? QUICK_SETTLE_MS : SETTLE_MS);
+
+/** @param {import('../lib/chapter').Plan} plan */
+const secondsOf = (plan) => (plan.quick ? Math.min(SECONDS, plan.seconds) : SECONDS);
+
+/**
+ * @param {string} name of the system @param {import('../lib/chapter').Plan} plan @param {AbortSignal} [signal]
+ * @returns {Promise<{counts: Idle[]}>}
+ */
+async function run(name, plan, signal) {
+  const counts = countsOf(plan);
+  const devices = Math.max(...counts);
+  const openFiles = Math.max(plan.openFiles, devices + SPARE_FILES);
+  const stage = new Stage({ ...loadOf(plan, {}), devices, openFiles });
+  /** @type {SilentFleet | undefined} */
+  let fleet;
+  try {
+    await stage.open();
+    const system = await stage.startSystem(name);
+    const groups = system.children.map((child) => child.pid);
+    fleet = new SilentFleet(system.port);
+    const results = [];
+    for (const count of counts) {
+      if (signal?.aborted) break;
+      await fleet.grow(count);
+      await sleep(settleMs(plan));
+      const [before, beforeMs] = [readThreads(groups), performance.now()];
+      await sleep(secondsOf(plan) * 1000);
+      const threads = threadUse(before, readThreads(groups), (performance.now() - beforeMs) / 1000);
+      /** @param {'cores' | 'wakesPerSecond'} field */
+      const sum = (field) => threads.reduce((all, thread) => all + thread[field], 0);
+      results.push({
+        devices: count,
+        cores: sum('cores'),
+        wakesPerSecond: sum('wakesPerSecond'),
+        memory: readMemory(groups),
+        losses: fleet.losses,
+        threads: threads.filter(({ wakesPerSecond }) => wakesPerSecond > 0)
+      });
+    }
+    return { counts: results };
+  } finally {
+    fleet?.close();
+    await stage.close();
+  }
+}
+
+/** Bytes of each connection beyond the first. @param {Idle[]} counts @param {number} devices @param {keyof import('../lib/memory').Memory} kind @returns {number} */
+function bytesEach(counts, devices, kind) {
+  const [one, many] = [1, devices].map((n) => counts.find((each) => each.devices === n));
+  if (!one || !many || devices < 2) return NaN;
+  return (many.memory[kind] - one.memory[kind]) / (devices - 1);
+}
+
+/** @param {import('../lib/chapter').Outcome[]} outcomes those of one system */
+const runsOf = (outcomes) => outcomes.flatMap(({ result }) => (result ? [result] : []));
+
+/** @param {import('../lib/chapter').Outcome[]} outcomes @param {string} key @param {number} devices */
+function row(outcomes, key, devices) {
+  const runs = runsOf(outcomes.filter((outcome) => outcome.key === key));
+  const own = runs.flatMap(({ counts }) =>
+    counts.filter((/** @type {Idle} */ each) => each.devices === devices)
+  );
+  /** @param {'rss' | 'pss' | 'privateDirty'} kind */
+  const each = (kind) => runs.map(({ counts }) => bytesEach(counts, devices, kind) / 1024);
+  return [
+    key,
+    devices,
+    spread(
+      own.map(({ cores }) => cores * 100),
+      3
+    ),
+    spread(
+      own.map(({ wakesPerSecond }) => wakesPerSecond),
+      1
+    ),
+    spread(
+      own.map(({ memory }) => memory.rss / 1e6),
+      1
+    ),
+    spread(
+      own.map(({ memory }) => memory.pss / 1e6),
+      1
+    ),
+    spread(each('rss'), 2),
+    spread(each('privateDirty'), 2)
+  ];
+}
+
+/** @param {import('../lib/chapter').Outcome[]} outcomes @param {string} key @param {number} devices */
+function threadRows(outcomes, key, devices) {
+  const runs = runsOf(outcomes.filter((outcome) => outcome.key === key));
+  const idles = runs.flatMap(({ counts }) =>
+    counts.filter((/** @type {Idle} */ each) => each.devices === devices)
+  );
+  /** @type {import('../lib/proc').ThreadUse[]} */
+  const all = idles.flatMap(({ threads }) => threads);
+  const names = [...new Set(all.map(({ name }) => name))];
+  return names
+    .map((name) => {
+      const own = all.filter((each) => each.name === name);
+      return { name, own, cores: median(own.map(({ cores }) => cores)) };
+    })
+    .filter(({ cores }) => cores >= 0.00001)
+    .sort((a, b) => b.cores - a.cores)
+    .map(({ name, own }) => [
+      key,
+      name,
+      spread(
+        own.map(({ cores }) => cores * 100),
+        3
+      ),
+      spread(
+        own.map(({ wakesPerSecond }) => wakesPerSecond),
+        1
+      )
+    ]);
+}
+
+/** @param {import('../lib/chapter').Outcome[]} outcomes @param {string} key @param {number} devices @returns {import('../lib/chapter').Ratio[]} */
+function targets(outcomes, key, devices) {
+  const runs = runsOf(outcomes.filter((outcome) => outcome.key === key));
+  /** @param {string} name @param {string} target @param {number[]} all @returns {import('../lib/chapter').Ratio[]} */
+  const value = (name, target, all) => {
+    const found = all.filter(Number.isFinite);
+    if (found.length === 0) return [];
+    return [{ name, target, median: median(found), low: Math.min(...found), high: Math.max(...found) }];
+  };
+  const many = runs.flatMap(({ counts }) =>
+    counts.filter((/** @type {Idle} */ each) => each.devices === devices)
+  );
+  return [
+    ...value(
+      `${key}, ${devices} silent devices: % of a core`,
+      '≤ 1',
+      many.map(({ cores }) => cores * 100)
+    ),
+    ...value(
+      `${key}: KB of resident memory a silent connection`,
+      '≤ 8',
+      runs.map(({ counts }) => bytesEach(counts, devices, 'rss') / 1024)
+    )
+  ];
+}
+
+/** @type {import('../lib/chapter').Chapter} */
+module.exports = {
+  name: 'idle',
+  title: 'Nothing to do',
+  what: 'CPU, wake-ups and memory with 0, 1 and 1,000 connected devices that say nothing.',
+  cases: (plan) =>
+    systemsOf(plan).map((name) => ({
+      key: name,
+      label: `${name}, silent devices`,
+      seconds: 8 + countsOf(plan).length * (secondsOf(plan) + settleMs(plan) / 1000),
+      run: ({ signal }) => run(name, plan, signal)
+    })),
+  lacking: (plan) => {
+    const wanted = plan.systems.length > 0 ? plan.systems : SYSTEMS;
+    const missing = wanted.flatMap((name) => {
+      const adapter = adapters.find((each) => each.name === name);
+      const why = adapter ? adapter.lacking() : '';
+      return why ? [{ label: name, why }] : [];
+    });
+    if (!plan.all || countsOf(plan).includes(LONG)) return missing;
+    const why = `each process needs ${LONG + SPARE_FILES} open files: raise 'ulimit -Hn'`;
+    return [...missing, { label: `${LONG} silent devices`, why }];
+  },
+  report: (outcomes) => {
+    const keys = [...new Set(outcomes.map(({ key }) => key))].sort((a, b) => rank(a) - rank(b));
+    const counts = runsOf(outcomes)[0]?.counts.map((/** @type {Idle} */ each) => each.devices) ?? [];
+    const most = Math.max(1, ...counts);
+    // The targets are those of 1,000.
+    const aimed = counts.includes(AIM) ? AIM : most;
+    const head = [
+      'system',
+      'devices',
+      '% of a core',
+      'wake-ups/s',
+      'RSS MB',
+      'PSS MB',
+      'RSS KB/conn.',
+      'private KB/conn.'
+    ];
+    const rows = keys.flatMap((key) => counts.map((/** @type {number} */ n) => row(outcomes, key, n)));
+    const threads = keys.flatMap((key) => threadRows(outcomes, key, most));
+    const losses = runsOf(outcomes)
+      .flatMap((result) => result.counts)
+      .filter((each) => each.losses > 0);
+    const text = [
+      markdown(head, rows),
+      `The same by thread, ${most} devices:`,
+      markdown(['system', 'thread', '% of a core', 'wake-ups/s'], threads),
+      'Memory a connection is what grew from the first connection to the last, divided by their number; that of the kernel for the socket is not in it. A wake-up is a voluntary context switch.'
+    ];
+    /** @type {{variant: string, round: number, cores: number}[]} */
+    const cores = outcomes.flatMap(({ key, round, result }) => {
+      const last = result?.counts.find((/** @type {Idle} */ each) => each.devices === aimed);
+      return last ? [{ variant: key, round, cores: last.cores }] : [];
+    });
+    const beside = ratios(/** @type {any} */ (cores), keys[0], 'mosquitto-bridge', (each) => each.cores);
+    return {
+      heading: 'Nothing to do',
+      markdown: text.join('\n\n'),
+      ratios: [
+        ...keys.filter((key) => key.startsWith('seganet')).flatMap((key) => targets(outcomes, key, aimed)),
+        ...(beside.length > 0 && keys[0] !== 'mosquitto-bridge'
+          ? [
+              {
+                name: `CPU with ${aimed} silent devices, ${keys[0]} / mosquitto-bridge`,
+                median: median(beside),
+                low: Math.min(...beside),
+                high: Math.max(...beside)
+              }
+            ]
+          : [])
+      ],
+      plots: [],
+      warnings:
+        losses.length > 0
+          ? ['Silent connections were closed by the system: memory a connection is too low.']
+          : []
+    };
+  }
+};
+
+/** @param {string} key @returns {number} */
+const rank = (key) => (SYSTEMS.includes(key) ? SYSTEMS.indexOf(key) : SYSTEMS.length);

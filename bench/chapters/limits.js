@@ -1,0 +1,125 @@
+'use strict';
+// What cannot be beaten on this machine: encryption, the kernel's network, and programs that do nothing else.
+
+const { haveTool } = require('../../test/tools');
+const { needsOpenssl } = require('../lib/lacking');
+const { bare, bareMaximum, crypto, kernel, publisher } = require('../lib/limits');
+const { markdown, spread } = require('../lib/report');
+const { ratio } = require('../lib/side-by-side');
+
+/** @typedef {import('../lib/chapter').Plan} Plan @typedef {import('../lib/limits').Step} Step */
+
+const single = { window: 1024 };
+const coalesced = { window: 1024, coalesce: 1 };
+const paced = { rate: 10000 };
+// What waits on a gateway's worker when it wakes: at 10,000 messages a second ten of them.
+const gathered = { ...coalesced, rate: 10000, 'tick-us': 1000 };
+
+/**
+ * @typedef {object} Limit
+ * @property {string} key @property {string} label @property {(plan: Plan) => number} seconds
+ * @property {(plan: Plan, signal: AbortSignal) => Promise<Step[]>} run
+ * @property {() => string} lacking
+ */
+
+const nothing = () => '';
+const openssl = () =>
+  haveTool('openssl') ? '' : 'The command openssl was not found. Debian: apt install openssl.';
+
+/** @param {string} key @param {string} what @param {Record<string, number>} options @returns {Limit} */
+const plain = (key, what, options) => ({
+  key,
+  label: what,
+  seconds: (plan) => plan.seconds - plan.warmup + 2,
+  run: (plan, signal) => publisher(plan, signal, what, options),
+  lacking: needsOpenssl
+});
+
+/** @type {Limit[]} */
+const limits = [
+  { key: 'crypto', label: 'openssl speed', seconds: () => 11, run: crypto, lacking: openssl },
+  { key: 'kernel', label: "the kernel's steps", seconds: () => 3, run: kernel, lacking: nothing },
+  plain('cpub', 'plain publisher, a write a message, at its most', single),
+  plain('cpub-coalesced', 'plain publisher, a write a half window of 1,024, at its most', coalesced),
+  plain('cpub-paced', 'plain publisher, a write a message, 10,000 msg/s', paced),
+  plain('cpub-gathered', 'plain publisher, a write a millisecond, 10,000 msg/s', gathered),
+  { key: 'bare', label: 'bare', seconds: (plan) => plan.seconds + 5, run: bare, lacking: nothing },
+  {
+    key: 'bare-most',
+    label: 'bare at its most',
+    seconds: (plan) => plan.seconds + 4,
+    run: bareMaximum,
+    lacking: nothing
+  }
+];
+
+const intro = [
+  'One core, nothing beside it: no gateway on this machine can take less for the same step. A message of 200 B needs at least to be read, to be',
+  'acknowledged and its share of a write; what a write shares over several messages, and of encryption with it, is what batches save.',
+  '`openssl speed -aead` makes records as TLS does. The plain publisher is C++ with one TLS 1.3 session and QoS 1.'
+].join(' ');
+
+/** @type {import('../lib/chapter').Chapter} */
+module.exports = {
+  name: 'limits',
+  title: 'Limits of this machine',
+  what: 'What encryption, the kernel and programs that do nothing else take here: no gateway can take less.',
+  cases: (plan) =>
+    limits
+      .filter(({ lacking }) => !lacking())
+      .map(({ key, label, seconds, run }) => ({
+        key,
+        label,
+        seconds: seconds(plan),
+        run: async ({ signal }) => ({ steps: await run(plan, signal) })
+      })),
+  lacking: () => limits.flatMap(({ label, lacking }) => (lacking() ? [{ label, why: lacking() }] : [])),
+  report: (outcomes) => {
+    const rows = limits.flatMap(({ key }) => {
+      const found = outcomes.filter((outcome) => outcome.key === key && outcome.result);
+      /** @type {Step[][]} */
+      const rounds = found.map(({ result }) => result.steps);
+      return (rounds[0] ?? []).map(({ what, note }, i) => {
+        const same = rounds.map((steps) => steps[i]);
+        return [
+          what,
+          spread(
+            same.map(({ us }) => us),
+            same[0].us < 10 ? 3 : 1
+          ),
+          spread(
+            same.map(({ us }) => 1e6 / us),
+            0
+          ),
+          spread(
+            same.map(({ perSecond }) => perSecond),
+            0
+          ),
+          note ?? ''
+        ];
+      });
+    });
+    /** @param {any} result */
+    const us = (result) => result.steps[0].us;
+    return {
+      heading: 'Limits of this machine',
+      markdown: `${intro}\n\n${markdown(['step', 'CPU µs', 'a second with a whole core', 'measured a second', ''], rows)}`,
+      ratios: [
+        ...ratio(
+          'CPU a message, plain publisher: a write a half window / a write a message',
+          outcomes,
+          ['cpub-coalesced', 'cpub'],
+          us
+        ),
+        ...ratio(
+          'CPU a message at 10,000 msg/s, plain publisher: a write a millisecond / a write a message',
+          outcomes,
+          ['cpub-gathered', 'cpub-paced'],
+          us
+        )
+      ],
+      plots: [],
+      warnings: []
+    };
+  }
+};

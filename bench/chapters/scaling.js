@@ -1,0 +1,246 @@
+'use strict';
+// What more workers and pinned ones bring at saturation. Nothing is kept off the gateway's cores here: gateway and harness
+// share the machine, and the harness's part is told.
+
+const { execFileSync } = require('node:child_process');
+const fs = require('node:fs');
+const { loadOf } = require('../lib/load');
+const { ratios } = require('../lib/pairs');
+const { allowedCores, groupPids } = require('../lib/proc');
+const { markdown, median, spread } = require('../lib/report');
+const { isLowerBound, lastGood, limitOf, rates, startFrom } = require('../lib/staircase');
+const { climb } = require('../lib/staircase-run');
+const { haveTool } = require('../../test/tools');
+
+const SYSTEM = 'seganet-adaptive';
+const DEVICES = 256;
+const STEP_SECONDS = 4;
+const GROWTH = 1.2;
+const STEPS = 8;
+const COARSE = { from: 4000, growth: 2, steps: 8, seconds: 2 };
+/** Ratios nearer to 1 than that are no difference on a shared machine. */
+const NOTICEABLE = 0.05;
+
+/** 1, 2, 4 … and all that there are. @param {number} cores @returns {number[]} */
+function workerCounts(cores) {
+  const counts = [];
+  for (let n = 1; n < cores; n *= 2) counts.push(n);
+  return [...counts, cores];
+}
+
+/** @param {number} workers @param {boolean} pinned */
+const keyOf = (workers, pinned) =>
+  `${workers} worker${workers > 1 ? 's' : ''}, ${pinned ? 'pinned' : 'not pinned'}`;
+
+/** The last cores first: the first one is Node-RED's and takes the interrupts. @param {number[]} cores @param {number} workers */
+const coresFor = (cores, workers) => cores.slice(-workers).join(',');
+
+/** The kernel may move the workers of this gateway between all cores again. @param {import('../lib/stage').Stage} stage @param {number[]} cores @returns {number} workers that were unpinned */
+function unpin(stage, cores) {
+  let count = 0;
+  for (const pid of groupPids(stage.system?.children[0].pid ?? 0)) {
+    for (const tid of fs.readdirSync(`/proc/${pid}/task`)) {
+      if (!fs.readFileSync(`/proc/${pid}/task/${tid}/comm`, 'utf8').startsWith('seganet-w')) continue;
+      execFileSync('taskset', ['-pc', cores.join(','), tid], { stdio: 'ignore' });
+      count += 1;
+    }
+  }
+  return count;
+}
+
+/**
+ * @param {{workers: number, pinned: boolean}} variant @param {import('../lib/chapter').Plan} plan
+ * @param {import('../lib/chapter').CaseContext} context
+ */
+async function run({ workers, pinned }, plan, { previous }) {
+  const cores = allowedCores();
+  const gatewayEnv = { SEGANET_WORKERS: String(workers), SEGANET_CPUS: coresFor(cores, workers) };
+  const shared = { gatewayCpus: undefined, harnessCpus: undefined };
+  const profile = { ...loadOf(plan, { devices: plan.sizes.devices ?? DEVICES, gatewayEnv }), ...shared };
+  /** @param {import('../lib/stage').Stage} stage */
+  const begin = (stage) => {
+    if (!pinned && unpin(stage, cores) !== workers) throw new Error('not every worker could be unpinned');
+  };
+  // All variants begin at the same: what was found before, by whichever.
+  let from = startFrom(previous.flatMap(({ result }) => (result ? [result.rate] : [])));
+  if (from === 0) {
+    const { from: low, growth, steps, seconds } = COARSE;
+    const coarse = lastGood(await climb(SYSTEM, profile, rates(low, growth, steps), seconds, begin));
+    from = startFrom([coarse.rate]) || low / 2;
+  }
+  const steps = await climb(
+    SYSTEM,
+    profile,
+    rates(from, GROWTH, STEPS),
+    plan.quick ? 2 : STEP_SECONDS,
+    begin
+  );
+  const { rate, good, failed, why } = lastGood(steps);
+  const used = good?.system?.cores ?? NaN;
+  const by = good?.harness?.cores ?? NaN;
+  return {
+    ...{ rate, why, good, failed, steps, limit: limitShared(good, failed, cores.length) },
+    microseconds: rate > 0 ? (used / rate) * 1e6 : undefined,
+    harnessShare: by / (used + by)
+  };
+}
+
+/**
+ * Where both share the cores, neither fills them alone: when nothing is left of them, the harness was in the way.
+ * @param {import('../lib/staircase').Step | undefined} good @param {import('../lib/staircase').Step | undefined} failed @param {number} cores
+ * @returns {import('../lib/staircase').Limit}
+ */
+function limitShared(good, failed, cores) {
+  const limit = limitOf(good, failed);
+  const all = (failed?.system?.cores ?? 0) + (failed?.harness?.cores ?? 0);
+  return limit === 'neither' && all >= 0.9 * cores ? 'harness' : limit;
+}
+
+/**
+ * @typedef {{variant: string, round: number, rate: number, limit: import('../lib/staircase').Limit, microseconds?: number}} Value
+ * @param {string} what such as 'A second worker' @param {Value[]} values @param {string} key @param {string} base
+ * @returns {string} one sentence: by the messages a second, or by CPU a message where the gateway was not the limit
+ */
+function verdict(what, values, key, base) {
+  const own = values.filter(({ variant }) => variant === key || variant === base);
+  const byCpu = own.some(({ limit }) => isLowerBound(limit));
+  const found = ratios(/** @type {any} */ (own), key, base, (each) =>
+    byCpu ? each.microseconds : each.rate
+  );
+  if (found.length === 0) return `${what}: not measured.`;
+  const gain = byCpu ? 1 / median(found) : median(found);
+  const range = `× ${spread(found, 2)} ${byCpu ? 'CPU a message' : 'of the messages a second'}`;
+  const where = byCpu ? 'here (the gateway was not the limit)' : 'here';
+  if (gain > 1 + NOTICEABLE) return `${what} helps ${where}: ${range}.`;
+  if (gain < 1 - NOTICEABLE) return `${what} costs more than it brings ${where}: ${range}.`;
+  return `${what} does not help ${where}: ${range}.`;
+}
+
+/** @param {import('../lib/chapter').Outcome[]} outcomes @returns {import('../lib/chapter').Section} */
+function report(outcomes) {
+  const good = outcomes.filter(({ result }) => result);
+  const keys = [...new Set(good.map(({ key }) => key))].sort((a, b) =>
+    a.localeCompare(b, 'en', { numeric: true })
+  );
+  const values = good.map(({ key, round, result }) => ({ variant: key, round, ...result }));
+  /** @param {string} key @param {string} base @param {(run: any) => number | undefined} [value] */
+  const between = (key, base, value = (each) => each.rate) =>
+    ratios(/** @type {any} */ (values), key, base, value);
+  const counts = [...new Set(keys.map((key) => parseInt(key, 10)))];
+  const rows = keys.map((key) => {
+    const runs = good.filter((outcome) => outcome.key === key).map(({ result }) => result);
+    const bounded = runs.filter(({ limit }) => isLowerBound(limit)).length * 2 > runs.length;
+    return [
+      key,
+      `${bounded ? '≥ ' : ''}${spread(
+        runs.map(({ rate }) => rate),
+        0
+      )}`,
+      spread(
+        runs.map(({ microseconds }) => microseconds),
+        1
+      ),
+      spread(
+        runs.map((each) => each.good?.system?.cores),
+        2
+      ),
+      spread(
+        runs.map(({ harnessShare }) => harnessShare * 100),
+        0
+      ),
+      runs.map(({ limit }) => limit).join(', ')
+    ];
+  });
+  const head = [
+    'workers',
+    'msg/s',
+    'CPU µs a message',
+    'cores of the gateway',
+    "harness's part of the CPU, %",
+    'limit'
+  ];
+  const most = Math.max(1, ...counts);
+  const sentences = [
+    ...counts
+      .filter((count) => count > 1)
+      .map((count) =>
+        verdict(`${count} workers instead of one (pinned)`, values, keyOf(count, true), keyOf(1, true))
+      ),
+    ...counts.map((count) =>
+      verdict(
+        `Pinning ${count} worker${count > 1 ? 's' : ''}`,
+        values,
+        keyOf(count, true),
+        keyOf(count, false)
+      )
+    )
+  ];
+  const bounded = good.some(({ result }) => isLowerBound(result.limit));
+  /** @param {string} name @param {number[]} found */
+  const ratio = (name, found) =>
+    found.length > 0
+      ? [{ name, median: median(found), low: Math.min(...found), high: Math.max(...found) }]
+      : [];
+  const cpu = (/** @type {any} */ each) => each.microseconds;
+  return {
+    heading: 'More workers, and pinned ones',
+    markdown: [
+      markdown(head, rows),
+      "Gateway, generator, cloud and sink share all cores of the machine here. CPU µs a message is the gateway's, at the last good step: it says what a variant costs, also where the harness leaves the gateway too little to show what it could do.",
+      ...(bounded
+        ? [
+            '**The harness was the limit in some of these runs: their msg/s say as much of it as of the gateway.**'
+          ]
+        : []),
+      ...sentences
+    ].join('\n\n'),
+    ratios:
+      counts.length > 0
+        ? [
+            ...(most > 1
+              ? [
+                  ...ratio(
+                    `messages a second, ${most} workers / 1 (pinned)`,
+                    between(keyOf(most, true), keyOf(1, true))
+                  ),
+                  ...ratio(
+                    `CPU a message, ${most} workers / 1 (pinned)`,
+                    between(keyOf(most, true), keyOf(1, true), cpu)
+                  )
+                ]
+              : []),
+            ...ratio('messages a second, 1 worker, pinned / not', between(keyOf(1, true), keyOf(1, false))),
+            ...ratio('CPU a message, 1 worker, pinned / not', between(keyOf(1, true), keyOf(1, false), cpu))
+          ]
+        : [],
+    plots: [],
+    warnings: bounded ? ['scaling: the harness competes with the gateway for its cores on this machine.'] : []
+  };
+}
+
+/** @type {import('../lib/chapter').Chapter & {verdict: typeof verdict, limitShared: typeof limitShared, workerCounts: typeof workerCounts}} */
+module.exports = {
+  name: 'scaling',
+  title: 'More workers, and pinned ones',
+  what: 'Capacity and CPU a message with 1, 2 … workers, pinned and not, all cores shared with the harness.',
+  cases: (plan) =>
+    workerCounts(allowedCores().length).flatMap((workers) =>
+      [true, false]
+        .filter((pinned) => pinned || haveTool('taskset'))
+        .map((pinned) => ({
+          key: keyOf(workers, pinned),
+          label: `scaling: ${keyOf(workers, pinned)}`,
+          seconds: plan.quick ? 30 : 45,
+          run: (/** @type {import('../lib/chapter').CaseContext} */ context) =>
+            run({ workers, pinned }, plan, context)
+        }))
+    ),
+  lacking: () =>
+    haveTool('taskset')
+      ? []
+      : [{ label: 'workers that are not pinned', why: 'taskset was not found (util-linux).' }],
+  report,
+  verdict,
+  limitShared,
+  workerCounts
+};

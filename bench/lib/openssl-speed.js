@@ -1,0 +1,50 @@
+'use strict';
+// What OpenSSL says of its own speed, on one core.
+
+const { execFile } = require('node:child_process');
+const { promisify } = require('node:util');
+
+const run = promisify(execFile);
+
+/**
+ * The machine-readable output of `openssl speed -mr`: +F:<id>:<name>:<bytes a second of each size>, after +H with the sizes.
+ * @param {string} text @returns {{bytes: number, perSecond: number}[]} bytes encrypted a second, by bytes a call
+ */
+function parseSpeed(text) {
+  const sizes = text.match(/^\+H:([\d:]+)$/m);
+  const speeds = text.match(/^\+F:\d+:[^:]*:([\d.:]+)$/m);
+  if (!sizes || !speeds) throw new Error(`openssl speed -mr said something else: ${text.slice(0, 200)}`);
+  const bytes = sizes[1].split(':').map(Number);
+  const perSecond = speeds[1].split(':').map(Number);
+  if (bytes.length !== perSecond.length) throw new Error('openssl speed -mr: not a speed for each size');
+  return bytes.map((each, i) => ({ bytes: each, perSecond: perSecond[i] }));
+}
+
+/**
+ * One after the other, a second each. -aead: with key schedule, nonce, header and tag as a TLS record has them.
+ * @param {string} cipher @param {number[]} sizes @param {{cpus?: string, signal?: AbortSignal}} options
+ */
+async function opensslSpeed(cipher, sizes, { cpus, signal }) {
+  const pinned = cpus ? ['taskset', '-c', cpus] : [];
+  const found = [];
+  for (const size of sizes) {
+    const speed = [
+      'openssl',
+      'speed',
+      '-mr',
+      '-aead',
+      '-seconds',
+      '1',
+      '-bytes',
+      String(size),
+      '-evp',
+      cipher
+    ];
+    const [command, ...args] = [...pinned, ...speed];
+    const { stdout } = await run(command, args, { signal });
+    found.push(...parseSpeed(stdout));
+  }
+  return found;
+}
+
+module.exports = { parseSpeed, opensslSpeed };

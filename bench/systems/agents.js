@@ -1,0 +1,48 @@
+'use strict';
+// The baseline of the SegaNet paper (slides 7 to 9): what vendors' gateways do, an agent for each device.
+
+const { Child } = require('../../test/fixtures/child');
+const { freePort } = require('../../test/fixtures/net');
+const { assemble } = require('../lib/assemble');
+const { build } = require('../lib/build');
+const { needsOpenssl } = require('../lib/lacking');
+const { hardFileLimit } = require('../lib/proc');
+
+/** @param {import('./index').Context} context @param {boolean} processes @returns {Promise<import('./index').System>} */
+async function start(context, processes) {
+  const port = await freePort();
+  const { cloud } = context;
+  // Four for each device: its connection, the session, both ends of the hand-over. Others need one or two.
+  const openFiles = Math.min(hardFileLimit(), context.openFiles * 4);
+  const flags = {
+    port,
+    'broker-host': cloud.host,
+    'broker-port': cloud.tlsPort,
+    ca: cloud.files.ca,
+    processes: Number(processes)
+  };
+  const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  return assemble({
+    port,
+    parts: ['agents'],
+    launch: (started) => started(new Child(build('agents'), args, { ...context, openFiles, name: 'agents' }))
+  });
+}
+
+/** @type {import('./index').Adapter[]} */
+module.exports = [
+  {
+    name: 'agents',
+    title: 'an agent per device (C++)',
+    what: 'A thread and a TLS session for each device, every message published singly: the paper’s baseline, well made.',
+    lacking: needsOpenssl,
+    start: (context) => start(context, false)
+  },
+  {
+    name: 'agents-processes',
+    title: 'a process per device (C++)',
+    what: 'The same with a process for each device.',
+    lacking: needsOpenssl,
+    start: (context) => start(context, true)
+  }
+];
