@@ -45,7 +45,8 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
               wills_.SessionEnded(device);
             }),
       read_buffer_(kReadBufferBytes),
-      tickets_(shared.complete) {
+      tickets_(shared.complete),
+      wheel_(MonotonicUs()) {
   receipt_rows_.Enroll(&tickets_);
   commands_.Add(this);
 }
@@ -67,6 +68,7 @@ void Worker::OnStart() {
   before_poll_.data = this;
   uv_prepare_start(&before_poll_, [](uv_prepare_t* handle) {
     auto* self = static_cast<Worker*>(handle->data);
+    self->clock_reads_ = 0;
     self->pipeline_.EndTurn(MonotonicUs());
     self->Moderate();
     self->ArmTimer();
@@ -102,6 +104,7 @@ void Worker::Adopt(Handoff handoff) {
     Register(agent);
     agent->SetSession(MakeSession(agent, handoff));
     OnRead(handoff.bytes.size());
+    wheel_.Add(agent, now_.mono_us);
     agent->Start(handoff.bytes);
   };
   if (!Post(std::move(task))) {
@@ -328,8 +331,7 @@ void Worker::OnTime() {
 
 void Worker::Sweep() {
   const int64_t now = MonotonicUs();
-  const std::vector<Agent*> agents(agents_.begin(), agents_.end());
-  for (Agent* agent : agents) agent->OnTime(now);
+  wheel_.Turn(now, [now](TimeWheel::Item* item) { return static_cast<Agent*>(item)->OnTime(now); });
   farewells_.Sweep(now);
   devices_.Sweep(now);
   commands_.Expire(now);
