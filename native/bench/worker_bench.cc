@@ -170,8 +170,9 @@ void Publish(Client* device, size_t n, std::string* buffer) {
     buffer->push_back(static_cast<char>(packet_id >> 8));
     buffer->push_back(static_cast<char>(packet_id & 0xFF));
     char head[64];
-    const int size = std::snprintf(head, sizeof head, "{\"n\":%u,\"k\":%d,\"t\":1763766000123,\"x\":\"",
-                                   number, alarm ? 1 : 0);
+    const int size =
+        std::snprintf(head, sizeof head, "{\"n\":%u,\"k\":%d,\"t\":1763766000123,\"x\":\"", number,
+                      alarm ? 1 : 0);
     buffer->append(head, static_cast<size_t>(size));
     buffer->append(kPayloadBytes - static_cast<size_t>(size) - 2, 'x').append("\"}");
   }
@@ -297,7 +298,8 @@ int main(int argc, char** argv) {
     for (int64_t now = start; now - start < static_cast<int64_t>(seconds * 1e6);
          now = MonotonicUs()) {
       const double due =
-          rate < 0 ? 1e18 : static_cast<double>(now - start) * rate / 1e6 - static_cast<double>(sent);
+          rate < 0 ? 1e18
+                   : static_cast<double>(now - start) * rate / 1e6 - static_cast<double>(sent);
       if (due < static_cast<double>(a_write)) {
         std::this_thread::sleep_for(std::chrono::microseconds(rate == 0 ? 50'000 : 300));
         continue;

@@ -26,8 +26,8 @@ const char* PlainEnd(const char* at, const char* end) {
     std::memcpy(halves, &special, sizeof halves);
     if ((halves[0] | halves[1]) == 0) continue;
     if constexpr (std::endian::native == std::endian::little) {
-      const int byte = halves[0] != 0 ? std::countr_zero(halves[0]) / 8
-                                      : 8 + std::countr_zero(halves[1]) / 8;
+      const int byte =
+          halves[0] != 0 ? std::countr_zero(halves[0]) / 8 : 8 + std::countr_zero(halves[1]) / 8;
       return at + byte;
     }
     break;

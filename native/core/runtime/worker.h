@@ -31,6 +31,7 @@
 #include "core/runtime/kept_sessions.h"
 #include "core/runtime/loop_thread.h"
 #include "core/runtime/memory_share.h"
+#include "core/runtime/moderation.h"
 #include "core/runtime/presence.h"
 #include "core/runtime/pushed_tickets.h"
 #include "core/runtime/rate_pauses.h"
@@ -200,7 +201,7 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   ReceiptRows receipt_rows_;
   PushedTickets tickets_;
   std::unordered_set<Agent*> agents_;
-  TimeWheel wheel_;  // of the agents
+  TimeWheel wheel_;                                       // of the agents
   std::array<std::vector<Agent*>, kClasses + 1> paused_;  // by Agent::paused
   RatePauses rate_pauses_;
   std::unordered_map<uint32_t, CoapEndpoint*> endpoints_;  // by stage
@@ -217,8 +218,8 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   uv_timer_t sweep_timer_;
   uv_prepare_t before_poll_;
   uint32_t clock_reads_ = 0;  // reads since now_ was read
-  bool unread_ = false;  // some device had more than its share of this turn
-  int64_t last_wake_us_ = 0;
+  bool unread_ = false;       // some device had more than its share of this turn
+  Moderation moderation_;
   int64_t armed_us_ = kNever;  // what deadline_timer_ is set to
 };
 

@@ -109,6 +109,7 @@ void Worker::ResumeAgents() {
 // What came with one wake-up was there when the first of it was read: the clock is looked at for
 // the first read of a turn, and now and then in a long one.
 int64_t Worker::OnRead(size_t bytes) {
+  moderation_.Count();
   if (clock_reads_++ % kReadsAClock == 0) now_ = Now::Read();
   counters_.Add(Counter::kReads);
   counters_.Add(Counter::kBytesReceived, bytes);
