@@ -18,7 +18,8 @@ export interface EngineOptions extends LogOptions, ClassOptions {
   /** Ring between the workers and Node-RED messages, MiB a worker. Default 4, range 4..1024. */
   messageRingMiB?: number;
   /**
-   * A worker with 32 devices or more wakes up at most once in this time, microseconds: more latency, far less CPU.
+   * A worker with 32 devices or more, of which two or more bring something in this time, wakes up at most once in it,
+   * microseconds: more latency, far less CPU.
    * Default 700, 0 = at once, range 0..100000.
    */
   wakeIntervalUs?: number;

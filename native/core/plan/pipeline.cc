@@ -62,11 +62,14 @@ void Pipeline::SetPlan(std::shared_ptr<const Plan> plan) {
     }
   }
   batchers_ = std::move(next);
+  entry_ = nullptr;
   plan_ = std::move(plan);
 }
 
 Passage Pipeline::Run(uint32_t id, const Record& record) {
-  const Stage* stage = plan_->Find(id);
+  // Most records enter where the one before did.
+  if (entry_ == nullptr || entry_->spec.id != id) entry_ = plan_->Find(id);
+  const Stage* stage = entry_;
   passage_ = {};
   if (stage == nullptr) {
     context_.counters->Add(Drop::kNoRoute, record.record_class);

@@ -86,6 +86,7 @@ class Pipeline {
 
   const PipelineContext context_;
   std::shared_ptr<const Plan> plan_;
+  const Stage* entry_ = nullptr;  // of plan_, of the latest record
   std::vector<std::unique_ptr<BatchStage>>
       batchers_;                // index as Plan::stages(), null for other kinds
   uint64_t next_envelope_ = 1;  // id of batch messages

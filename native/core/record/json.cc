@@ -1,11 +1,40 @@
 #include "core/record/json.h"
 
+#include <bit>
 #include <cstdint>
+#include <cstring>
 
 #include "core/base/utf8.h"
 
 namespace seganet {
 namespace {
+
+// Sixteen bytes at once, on any machine that has such registers.
+using Bytes16 = int8_t __attribute__((vector_size(16)));
+
+bool IsPlain(uint8_t c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; }
+
+// Where the run that begins at `at` ends of characters that mean nothing to JSON inside of a
+// string. Most of a payload is such runs.
+const char* PlainEnd(const char* at, const char* end) {
+  for (; end - at >= 16; at += 16) {
+    Bytes16 bytes;
+    std::memcpy(&bytes, at, sizeof bytes);
+    // As signed numbers those from 0x80 on are negative.
+    const auto special = (bytes < 0x20) | (bytes == '"') | (bytes == '\\');
+    uint64_t halves[2];
+    std::memcpy(halves, &special, sizeof halves);
+    if ((halves[0] | halves[1]) == 0) continue;
+    if constexpr (std::endian::native == std::endian::little) {
+      const int byte =
+          halves[0] != 0 ? std::countr_zero(halves[0]) / 8 : 8 + std::countr_zero(halves[1]) / 8;
+      return at + byte;
+    }
+    break;
+  }
+  while (at != end && IsPlain(static_cast<uint8_t>(*at))) ++at;
+  return at;
+}
 
 // Reads one JSON value without recursion: a bit a level tells whether that level is an object.
 class Scanner {
@@ -140,7 +169,9 @@ class Scanner {
 
   bool String() {
     ++at_;
-    while (at_ != end_) {
+    for (;;) {
+      at_ = PlainEnd(at_, end_);
+      if (at_ == end_) return false;
       const auto c = static_cast<uint8_t>(*at_);
       if (c == '"') {
         ++at_;
@@ -150,15 +181,12 @@ class Scanner {
       if (c == '\\') {
         ++at_;
         if (!Escape()) return false;
-      } else if (c < 0x80) {
-        ++at_;
       } else {
         const size_t n = Utf8Length(std::string_view(at_, static_cast<size_t>(end_ - at_)));
         if (n == 0) return false;
         at_ += n;
       }
     }
-    return false;
   }
 
   void SkipSpace() {
@@ -193,13 +221,12 @@ bool IsJson(std::string_view text, bool* has_newline) {
 void AppendJsonString(std::string_view text, std::string* out) {
   static constexpr char kHex[] = "0123456789abcdef";
   out->push_back('"');
+  const char* const end = text.data() + text.size();
   size_t plain = 0;  // start of the run that needs no escape
-  for (size_t i = 0; i < text.size();) {
+  for (size_t i = 0;;) {
+    i = static_cast<size_t>(PlainEnd(text.data() + i, end) - text.data());
+    if (i == text.size()) break;
     const auto c = static_cast<uint8_t>(text[i]);
-    if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') {
-      ++i;
-      continue;
-    }
     const size_t sequence = c < 0x80 ? 1 : Utf8Length(text.substr(i));
     if (c >= 0x80 && sequence > 0) {
       i += sequence;

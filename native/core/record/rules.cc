@@ -33,16 +33,19 @@ bool TopicMatches(std::string_view filter, std::string_view topic) {
   if (!topic.empty() && topic.front() == '$' && (filter.front() == '+' || filter.front() == '#')) {
     return false;
   }
-  bool more_filter = true;
-  bool more_topic = true;
-  std::string_view want;
-  std::string_view have;
-  while (NextLevel(&filter, &more_filter, &want)) {
-    if (want == "#") return true;
-    if (!NextLevel(&topic, &more_topic, &have)) return false;
-    if (want != "+" && want != have) return false;
+  // In one pass, for each record and rule. A wildcard is always a whole level.
+  size_t f = 0, t = 0;
+  for (; f < filter.size(); ++f) {
+    if (filter[f] == '#') return true;
+    if (filter[f] == '+') {
+      while (t < topic.size() && topic[t] != '/') ++t;
+    } else if (t < topic.size() && topic[t] == filter[f]) {
+      ++t;
+    } else {
+      return t == topic.size() && filter.substr(f) == "/#";  // the parent level
+    }
   }
-  return !more_topic;
+  return t == topic.size();
 }
 
 bool GlobMatches(std::string_view glob, std::string_view text) {

@@ -67,8 +67,7 @@ void Agent::OnReadable() {
       return;
     }
     const auto bytes = static_cast<size_t>(n);
-    host_->OnRead(bytes);
-    last_seen_us_ = MonotonicUs();
+    last_seen_us_ = host_->OnRead(bytes);
     if (!Feed(buffer.first(bytes)) || bytes < buffer.size()) return;
     left -= bytes;
   }
@@ -129,14 +128,17 @@ void Agent::Resume() {
   Poll(session_->output().empty() ? UV_READABLE : UV_WRITABLE);
 }
 
-void Agent::OnTime(int64_t now_us) {
+int64_t Agent::OnTime(int64_t now_us) {
   const int64_t limit_us = session_->silence_limit_us();
   if (limit_us > 0 && events_ != 0 && now_us - last_seen_us_ > limit_us) {
     Close(AgentEnd::kKeepAlive);
-    return;
+    return kNever;
   }
   session_->OnTime(now_us);
   if (!session_->output().empty()) Flush();
+  // The keep-alive is known from the CONNECT on.
+  if (!connected_ || session_->ticks()) return now_us;
+  return limit_us > 0 ? last_seen_us_ + limit_us + 1 : kNever;
 }
 
 void Agent::Close(AgentEnd end) {

@@ -16,6 +16,7 @@
 #include "core/plan/plan.h"
 #include "core/runtime/agent_session.h"
 #include "core/runtime/receipt_rows.h"
+#include "core/runtime/time_wheel.h"
 
 namespace seganet {
 
@@ -31,7 +32,8 @@ class AgentHost {
   virtual bool MayRead(Agent* agent) = 0;
   // Scratch memory for the agent's next read, shared by all of the worker.
   virtual std::span<uint8_t> read_buffer(const Agent& agent) = 0;
-  virtual void OnRead(size_t bytes) = 0;
+  // Returns when that was, CLOCK_MONOTONIC.
+  virtual int64_t OnRead(size_t bytes) = 0;
   // It holds so many bytes more, or fewer, of packets that have not come in full. False: that is
   // too much.
   virtual bool OnBuffered(int64_t more) = 0;
@@ -51,7 +53,7 @@ class AgentHost {
 };
 
 // Thread safety: owned by one worker. Deletes itself when its handle is closed.
-class Agent final : public ReceiptHolder, private AgentSessionOwner {
+class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentSessionOwner {
  public:
   Agent(AgentHost* host, uv_loop_t* loop, int fd, uint32_t stage, std::string device_id,
         std::string address);
@@ -79,8 +81,9 @@ class Agent final : public ReceiptHolder, private AgentSessionOwner {
   // Ends the connection.
   void Close(AgentEnd end);
 
-  // To be called some times a second. Closes it when the device has been silent for too long.
-  void OnTime(int64_t now_us);
+  // Closes it when the device has been silent for too long. Returns when it has to be called again,
+  // kNever = not at all.
+  int64_t OnTime(int64_t now_us);
 
   const std::string& device_id() const override { return device_id_; }
   const std::string& address() const { return address_; }

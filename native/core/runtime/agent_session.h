@@ -105,8 +105,9 @@ class AgentSession {
   // The device may be silent for so long, µs; 0 = for ever.
   virtual int64_t silence_limit_us() const = 0;
 
-  // Called some times a second: for time-outs of the protocol's own.
+  // Called some times a second where ticks(): for time-outs of the protocol's own.
   virtual void OnTime(int64_t now_us) = 0;
+  virtual bool ticks() const { return true; }
 
   // Puts what the protocol has to say about the end into the output.
   virtual void SayGoodbye(AgentEnd end) = 0;

@@ -1,9 +1,13 @@
 #include "core/runtime/device_table.h"
 
+#include <algorithm>
+
 namespace seganet {
 namespace {
 
 constexpr size_t kEvictionSample = 64;
+// A device that observes is looked at again after this.
+constexpr int64_t kObservingUs = 1'000'000;
 
 }  // namespace
 
@@ -42,6 +46,7 @@ bool DeviceTable::EvictOne() {
 
 void DeviceTable::Count(Device* device, int64_t now_us) {
   device->last_seen_us = now_us;
+  if (device->agent == nullptr) next_due_us_ = std::min(next_due_us_, now_us + kPushedUs);
   if (device->counted) return;
   device->counted = true;
   connected_->fetch_add(1, std::memory_order_relaxed);
@@ -59,11 +64,18 @@ void DeviceTable::Disconnected(Device* device) {
 }
 
 void DeviceTable::Sweep(int64_t now_us) {
+  if (now_us <= next_due_us_) return;
+  next_due_us_ = kNever;
   for (auto& [id, device] : devices_) {
-    if (device->agent == nullptr && !device->observing &&
-        now_us - device->last_seen_us > kPushedUs) {
+    if (device->agent != nullptr || !device->counted) continue;
+    int64_t due_us = device->last_seen_us + kPushedUs;
+    if (device->observing) {  // it may leave off at any time
+      due_us = std::max(due_us, now_us + kObservingUs);
+    } else if (due_us < now_us) {
       Uncount(device.get());
+      continue;
     }
+    next_due_us_ = std::min(next_due_us_, due_us);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/base/clock.h"
 #include "core/plan/permissions.h"
 #include "core/runtime/rate_meter.h"
 #include "core/runtime/token_bucket.h"
@@ -64,7 +65,7 @@ class DeviceTable {
   void Count(Device* device, int64_t now_us);
 
   // Devices without a connection stop counting when they were not seen for kPushedUs; to be called
-  // now and then.
+  // now and then. Walks the table only when one may be due.
   void Sweep(int64_t now_us);
 
   // The connection of `device` has ended.
@@ -98,6 +99,7 @@ class DeviceTable {
 
   const size_t limit_;
   std::atomic<int64_t>* const connected_;
+  int64_t next_due_us_ = kNever;  // no device stops counting before
   size_t next_bucket_ = 0;
   std::unordered_map<std::string, std::unique_ptr<Device>, Hash, std::equal_to<>> devices_;
 };

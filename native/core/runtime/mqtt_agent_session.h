@@ -39,6 +39,7 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   bool listening() const override { return session_.listening(); }
   int64_t silence_limit_us() const override;
   void OnTime(int64_t) override {}
+  bool ticks() const override { return false; }
   void SayGoodbye(AgentEnd end) override;
   bool Finish(AgentEnd end) override;
   size_t memory_bytes() const override { return session_.memory_bytes(); }

@@ -45,7 +45,9 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
               wills_.SessionEnded(device);
             }),
       read_buffer_(kReadBufferBytes),
-      tickets_(shared.complete) {
+      tickets_(shared.complete),
+      wheel_(MonotonicUs()),
+      moderation_(options.wake_interval_us) {
   receipt_rows_.Enroll(&tickets_);
   commands_.Add(this);
 }
@@ -67,6 +69,7 @@ void Worker::OnStart() {
   before_poll_.data = this;
   uv_prepare_start(&before_poll_, [](uv_prepare_t* handle) {
     auto* self = static_cast<Worker*>(handle->data);
+    self->clock_reads_ = 0;
     self->pipeline_.EndTurn(MonotonicUs());
     self->Moderate();
     self->ArmTimer();
@@ -102,6 +105,7 @@ void Worker::Adopt(Handoff handoff) {
     Register(agent);
     agent->SetSession(MakeSession(agent, handoff));
     OnRead(handoff.bytes.size());
+    wheel_.Add(agent, now_.mono_us);
     agent->Start(handoff.bytes);
   };
   if (!Post(std::move(task))) {
@@ -192,6 +196,7 @@ size_t Worker::TakeMessages(char* to, size_t capacity) {
 }
 
 void Worker::OnWake() {
+  moderation_.Count();
   ServeReceipts();
   ServePushes();
   ResumeAgents();
@@ -295,18 +300,13 @@ void Worker::ServeReceipts() {
   served_receipts_.clear();
 }
 
-// Interrupt moderation: a wake-up costs the kernel several times what a record costs us, so a
-// worker with many devices sleeps on a little, and one wake-up then serves all that became ready.
-// The first record after a quiet time is never delayed; with few devices none is.
+// With few devices no record is delayed.
 void Worker::Moderate() {
-  const int64_t now = MonotonicUs();
-  const int64_t early = last_wake_us_ + options_.wake_interval_us - now;
-  const bool unread = std::exchange(unread_, false);
-  last_wake_us_ = now;
-  if (unread || early <= 0 || agents_.size() < kModeratedDevices) return;
-  const timespec nap{0, early * 1000};
+  const bool may = !std::exchange(unread_, false) && agents_.size() >= kModeratedDevices;
+  const int64_t nap_us = moderation_.NapUs(MonotonicUs(), may);
+  if (nap_us == 0) return;
+  const timespec nap{0, nap_us * 1000};
   nanosleep(&nap, nullptr);
-  last_wake_us_ = now + early;
 }
 
 void Worker::ArmTimer() {
@@ -328,8 +328,7 @@ void Worker::OnTime() {
 
 void Worker::Sweep() {
   const int64_t now = MonotonicUs();
-  const std::vector<Agent*> agents(agents_.begin(), agents_.end());
-  for (Agent* agent : agents) agent->OnTime(now);
+  wheel_.Turn(now, [now](TimeWheel::Item* item) { return static_cast<Agent*>(item)->OnTime(now); });
   farewells_.Sweep(now);
   devices_.Sweep(now);
   commands_.Expire(now);

@@ -31,11 +31,13 @@
 #include "core/runtime/kept_sessions.h"
 #include "core/runtime/loop_thread.h"
 #include "core/runtime/memory_share.h"
+#include "core/runtime/moderation.h"
 #include "core/runtime/presence.h"
 #include "core/runtime/pushed_tickets.h"
 #include "core/runtime/rate_pauses.h"
 #include "core/runtime/receipt_rows.h"
 #include "core/runtime/registry.h"
+#include "core/runtime/time_wheel.h"
 #include "core/runtime/wills.h"
 
 namespace seganet {
@@ -129,7 +131,7 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   // AgentHost
   bool MayRead(Agent* agent) override;
   std::span<uint8_t> read_buffer(const Agent& agent) override;
-  void OnRead(size_t bytes) override;
+  int64_t OnRead(size_t bytes) override;
   bool OnBuffered(int64_t more) override;
   void OnTurnUsedUp() override { unread_ = true; }
   bool OnConnect(Agent* agent, std::string_view device) override;
@@ -199,6 +201,7 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   ReceiptRows receipt_rows_;
   PushedTickets tickets_;
   std::unordered_set<Agent*> agents_;
+  TimeWheel wheel_;                                       // of the agents
   std::array<std::vector<Agent*>, kClasses + 1> paused_;  // by Agent::paused
   RatePauses rate_pauses_;
   std::unordered_map<uint32_t, CoapEndpoint*> endpoints_;  // by stage
@@ -214,8 +217,9 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   uv_timer_t deadline_timer_;
   uv_timer_t sweep_timer_;
   uv_prepare_t before_poll_;
-  bool unread_ = false;  // some device had more than its share of this turn
-  int64_t last_wake_us_ = 0;
+  uint32_t clock_reads_ = 0;  // reads since now_ was read
+  bool unread_ = false;       // some device had more than its share of this turn
+  Moderation moderation_;
   int64_t armed_us_ = kNever;  // what deadline_timer_ is set to
 };
 

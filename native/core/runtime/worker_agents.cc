@@ -11,6 +11,7 @@ namespace seganet {
 namespace {
 
 constexpr size_t kMessageReadBytes = 4096;
+constexpr uint32_t kReadsAClock = 16;
 // What one read may bring of a device with a rate, a token: the smallest records have about so
 // many bytes, so that one read brings few more than a bucket has tokens for.
 constexpr size_t kReadBytesAToken = 8;
@@ -105,10 +106,14 @@ void Worker::ResumeAgents() {
   }
 }
 
-void Worker::OnRead(size_t bytes) {
-  now_ = Now::Read();
+// What came with one wake-up was there when the first of it was read: the clock is looked at for
+// the first read of a turn, and now and then in a long one.
+int64_t Worker::OnRead(size_t bytes) {
+  moderation_.Count();
+  if (clock_reads_++ % kReadsAClock == 0) now_ = Now::Read();
   counters_.Add(Counter::kReads);
   counters_.Add(Counter::kBytesReceived, bytes);
+  return now_.mono_us;
 }
 
 bool Worker::OnBuffered(int64_t more) { return shared_.unfinished->Add(more) || more < 0; }
@@ -241,6 +246,7 @@ void Worker::OnListening(Agent* agent) { presence_.Listening(*agent->device); }
 
 void Worker::OnClosed(Agent* agent, AgentEnd end) {
   agents_.erase(agent);
+  wheel_.Remove(agent);
   receipt_rows_.Leave(agent);
   if (agent->paused == Agent::kPausedByRate) {
     rate_pauses_.Remove(agent, agent->paused_until_us);

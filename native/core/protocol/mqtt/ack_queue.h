@@ -21,7 +21,7 @@ class AckQueue {
   // A client has 65,535 identifiers [MQTT-2.3.1-2]: who has more waiting breaks the protocol. One
   // more makes it a power of two, so that only growing has to ask.
   static constexpr size_t kMaxPending = 65536;
-  static constexpr size_t kKeptCapacity = 1024;
+  static constexpr size_t kKeptCapacity = 128;
 
   // Returns the slot, 0 when kMaxPending are waiting. An identifier that is already waiting gets a
   // slot of its own: the sender counts on one PUBACK for each packet.

@@ -10,7 +10,7 @@ namespace {
 // Buffers up to this size stay with their session, so that a device whose small packets are often
 // split does not allocate for each; larger ones are given back, so that 10,000 devices cost little.
 constexpr size_t kKeptPartialBytes = 1024;
-constexpr size_t kKeptOutputBytes = 4096;
+constexpr size_t kKeptOutputBytes = 1024;
 
 }  // namespace
 
