@@ -11,8 +11,8 @@ constexpr uint64_t kStrongest = 1024;
 // 0 = there is no such number.
 uint64_t ReadNumber(const std::string& file) {
   std::ifstream in(file);
-  uint64_t number = 0;
-  return in >> number ? number : 0;
+  int64_t number = 0;
+  return in >> number && number > 0 ? static_cast<uint64_t>(number) : 0;
 }
 
 // Of each worker's core; empty when one of them does not tell.

@@ -53,7 +53,7 @@ struct EngineOptions {
   std::array<uint32_t, kClasses + 1> queue_records{};
   bool drop_when_full = false;
   uint64_t epoch = 1;
-  bool rebalance = true;
+  bool rebalance = false;
   RebalanceOptions rebalancing;
 };
 

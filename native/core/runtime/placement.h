@@ -22,16 +22,15 @@ class Placement {
  public:
   static constexpr uint32_t kSlots = 1024;
 
-  static uint32_t SlotOf(std::string_view device) {
-    return JenkinsHash(device, kDeviceSeed) >> 22;
-  }
+  static uint32_t SlotOf(std::string_view device) { return JenkinsHash(device, kDeviceSeed) >> 22; }
 
   // Gives each worker a row of neighbouring slots, as many as its part of all capacities. With
   // equal capacities a slot goes to worker slot × workers >> 10. REQUIRES: 1 to 256 workers.
   void Assign(const std::vector<uint32_t>& capacities);
 
   uint32_t WorkerOf(std::string_view device) const { return Owner(SlotOf(device)); }
-  // Acquire: whoever finds a new owner finds the parcel that was posted to it before (SlotExchange).
+  // Acquire: whoever finds a new owner finds the parcel that was posted to it before
+  // (SlotExchange).
   uint32_t Owner(uint32_t slot) const { return owners_[slot].load(std::memory_order_acquire); }
   void Set(uint32_t slot, uint32_t worker) {
     owners_[slot].store(static_cast<uint8_t>(worker), std::memory_order_release);

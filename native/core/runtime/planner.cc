@@ -12,9 +12,7 @@ struct Candidate {
 
 }  // namespace
 
-Planner::Planner(const PlannerLimits& limits) : limits_(limits) {
-  rests_until_us_.fill(INT64_MIN);
-}
+Planner::Planner(const PlannerLimits& limits) : limits_(limits) { rests_until_us_.fill(INT64_MIN); }
 
 bool Planner::IsLasting(std::span<const WorkerLoad> workers, size_t most, size_t least) {
   const double high = workers[most].busy;

@@ -1,5 +1,5 @@
-// Slots that change their worker: what goes over, whom it goes to, and a worker's list of those that
-// are about to leave it.
+// Slots that change their worker: what goes over, whom it goes to, and a worker's list of those
+// that are about to leave it.
 #ifndef SEGANET_CORE_RUNTIME_SLOT_MOVES_H_
 #define SEGANET_CORE_RUNTIME_SLOT_MOVES_H_
 

@@ -96,8 +96,8 @@ void Worker::OnDatagrams(size_t datagrams, size_t bytes) {
   counters_.Add(Counter::kBytesReceived, bytes);
 }
 
-// The device's row, as this source has it; nullptr when there is no room for it, or when it is about
-// to come from another worker, or has just gone there.
+// The device's row, as this source has it; nullptr when there is no room for it, or when it is
+// about to come from another worker, or has just gone there.
 Device* Worker::Locate(CoapEndpoint* endpoint, std::string_view id) {
   Device* device = Owns(id) ? devices_.Get(id, now_.mono_us) : nullptr;
   if (device == nullptr) return nullptr;
@@ -162,7 +162,8 @@ RecordAnswer Worker::OnDatagramRecord(CoapEndpoint* endpoint, const coap::Incomi
   Device* device = Locate(endpoint, incoming.device);
   if (device == nullptr) {
     counters_.Add(Counter::kConnectionsRefused);
-    return {.verdict = RecordAnswer::Verdict::kFull, .retry_s = kNoDeviceRetryS};
+    const uint32_t retry_s = Owns(incoming.device) ? kNoDeviceRetryS : kFullRetryS;
+    return {.verdict = RecordAnswer::Verdict::kFull, .retry_s = retry_s};
   }
   const SourceSettings& source = pipeline_.plan().SettingsOf(endpoint->stage());
   const RecordAnswer admitted = Admit(device, source, incoming);

@@ -1,8 +1,9 @@
 // Worker: slots that leave it for another worker, and that come from one.
 //
 // A slot leaves as a whole, in one step, when nothing of its devices is on its way here: no record
-// that a device waits for, no command, nothing in the ring from JavaScript or to it, and every record
-// sealed into the lanes. Then the first record that runs at the other worker is sealed behind them.
+// that a device waits for, no command, nothing in the ring from JavaScript or to it, and every
+// record sealed into the lanes. Then the first record that runs at the other worker is sealed
+// behind them.
 
 #include <algorithm>
 #include <ctime>
@@ -14,8 +15,8 @@ namespace seganet {
 namespace {
 
 constexpr int64_t kMeasureUs = 1'000'000;
-// RFC 7252 4.8.2, EXCHANGE_LIFETIME: for so long a message may come twice, and the server that knows
-// it stays with the worker.
+// RFC 7252 4.8.2, EXCHANGE_LIFETIME: for so long a message may come twice, and the server that
+// knows it stays with the worker.
 constexpr int64_t kDatagramUs = 300'000'000;
 
 int64_t ThreadCpuUs() {
@@ -40,10 +41,11 @@ void Worker::MeasureLoad() {
   measured_cpu_us_ = cpu_us;
 }
 
+// A row may be made for it here: it is not about to come in a parcel.
 bool Worker::Owns(std::string_view device) const {
   return !shared_.exchange->active() ||
          (shared_.exchange->placement().WorkerOf(device) == options_.index &&
-          arriving_.load(std::memory_order_relaxed) == 0);
+          (arriving_.load(std::memory_order_relaxed) == 0 || devices_.Find(device) != nullptr));
 }
 
 void Worker::MoveSlots(std::vector<SlotMove> moves) {
@@ -161,9 +163,7 @@ bool Worker::HandOver(const SlotSet& slots, uint32_t to) {
     }
     each.agents.clear();
   }
-  const auto leaves = [&](std::string_view device) {
-    return leaving[Placement::SlotOf(device)];
-  };
+  const auto leaves = [&](std::string_view device) { return leaving[Placement::SlotOf(device)]; };
   parcel->devices = devices_.Take([&](const Device& device) { return leaving[device.slot]; });
   parcel->kept = kept_.TakeAll(leaves);
   parcel->wills = wills_.Take(leaves);
