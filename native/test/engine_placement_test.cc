@@ -171,7 +171,12 @@ uint64_t PublishUntil(const std::atomic<bool>& stop, std::vector<DeviceClient>* 
 
 TEST_F(EnginePlacement, ASkewedLoadGetsEvenWhileDevicesPublish) {
   constexpr size_t kDevices = 24, kThreads = 2, kPushed = 6;
-  Start(Quick(), Plan());
+  EngineOptions options = Quick();
+  // What is even is uneven again at once, so that devices go there and back.
+  options.rebalancing.limits.least_gap = 0;
+  options.rebalancing.limits.least_ratio = 1;
+  options.rebalancing.limits.rest_us = 0;
+  Start(options, Plan());
   const uint16_t port = Listen();
   std::vector<std::string> ids = IdsOf(0, kDevices + kPushed);
   const std::vector<std::string> pushed(ids.end() - kPushed, ids.end());
@@ -211,7 +216,8 @@ TEST_F(EnginePlacement, ASkewedLoadGetsEvenWhileDevicesPublish) {
     turn();
     if (pushes < 20'000) push();
     const auto spread = Spread(ids);
-    return HasFailure() || (spread[0] >= 8 && spread[1] >= 8);
+    const bool is_enough = engine_.rebalanced().moved >= 30;
+    return HasFailure() || (is_enough && spread[0] >= 8 && spread[1] >= 8);
   });
   // Beyond the moves.
   for (int i = 0; i < 50; ++i) {
@@ -235,7 +241,6 @@ TEST_F(EnginePlacement, ASkewedLoadGetsEvenWhileDevicesPublish) {
       << " of " << published << " and " << pushes * kPushed;
 
   EXPECT_TRUE(is_even) << Spread(ids)[0] << " to " << Spread(ids)[1];
-  EXPECT_GE(engine_.rebalanced().moved, 8u);
   batches.ExpectNoGaps();
   EXPECT_EQ(engine_.devices(), static_cast<int64_t>(kDevices + kPushed));
   EXPECT_EQ(Count(Counter::kConnectionsClosed), 0u);
@@ -308,7 +313,7 @@ TEST_F(EnginePlacement, WhatADeviceLeftBehindGoesWithIt) {
   EXPECT_EQ(publish, mqtt_test::Publish1("cmd/lamp", test::PacketId(publish), "on"));
 }
 
-TEST_F(EnginePlacement, ADeviceThatWaitsForTooLongStaysAndGoesLater) {
+TEST_F(EnginePlacement, ADeviceThatWaitsForTooLongStays) {
   Start(Quick());
   const uint16_t port = Listen();
   const std::vector<std::string> ids = IdsOf(0, 2);
@@ -320,31 +325,33 @@ TEST_F(EnginePlacement, ADeviceThatWaitsForTooLongStaysAndGoesLater) {
   // Nothing is acknowledged: the uplink takes nothing.
   unsigned sent = 0;
   ASSERT_TRUE(Until([&] {
-    for (int i = 0; i < 50; ++i) {
+    for (int i = 0; i < 20; ++i) {
       ++sent;
-      for (DeviceClient& device : devices) device.SendSome(mqtt_test::Publish1("t", sent, "1"));
+      for (DeviceClient& device : devices) {
+        EXPECT_TRUE(device.Send(mqtt_test::Publish1("t", sent, "1")));
+      }
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
     return engine_.rebalanced().undone > 0;
   }));
   EXPECT_EQ(engine_.rebalanced().moved, 0u);
   EXPECT_EQ(engine_.WorkerOf(ids[0]), 0u);
-  uint32_t taken = 0;
-  for (DeviceClient& device : devices) {
-    for (unsigned id = 1; id <= sent; ++id) {
-      std::string puback;
-      std::thread reader([&] { puback = device.Receive(4); });
-      // Whatever wakes the reader: batches are taken, sealed ones and open ones.
+  EXPECT_EQ(engine_.WorkerOf(ids[1]), 0u);
+  std::atomic<bool> stop{false};
+  std::thread uplink([&] {
+    while (!stop.load()) {
       engine_.Flush(0);
-      EXPECT_TRUE(Until([&] {
-        taken += DrainUplink();
-        return taken >= sent * 2 || engine_.budget().held() == 0;
-      }));
-      reader.join();
-      ASSERT_EQ(puback, mqtt_test::Puback(id));
+      DrainUplink();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
+  });
+  for (DeviceClient& device : devices) {
+    for (unsigned id = 1; id <= sent; ++id) EXPECT_EQ(device.Receive(4), mqtt_test::Puback(id));
   }
+  stop = true;
+  uplink.join();
   EXPECT_EQ(Count(Counter::kConnectionsClosed), 0u);
+  EXPECT_EQ(Count(Counter::kRecordsReceived), uint64_t{sent} * 2);
 }
 
 TEST_F(EnginePlacement, WhenItIsOffNothingMoves) {
