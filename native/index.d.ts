@@ -23,6 +23,11 @@ export interface EngineOptions extends LogOptions, ClassOptions {
    * Default 700, 0 = at once, range 0..100000.
    */
   wakeIntervalUs?: number;
+  /**
+   * 'live': devices of a worker that has lastingly more to do than another go there, connected ones too, up to 1 % of all each 5 s;
+   * 'off' (default): a device stays with the worker that its hash gave it. No effect with one worker.
+   */
+  rebalance?: 'off' | 'live';
 }
 
 /** How the classes share the way to the cloud, and what each may have. Arrays by class, [0] unused. */
@@ -74,6 +79,18 @@ export interface WorkerInfo {
   cpu: number;
   /** Why it is not pinned, empty when it is. */
   reason: string;
+  /** What its core can do, 1..1024, the strongest one in use being 1024; it has devices in proportion. */
+  capacity: number;
+}
+
+/** Which worker has how much to do, and what was done about it. */
+export interface PlacementStats {
+  /** Slots (of 1,024 that devices are hashed to) that went to another worker. */
+  moved: number;
+  /** Slots that were to go and stayed, because something of their devices was on its way for too long. */
+  undone: number;
+  /** By index of the worker: CPU time by time in the last second, 0..1; open connections of devices; slots. */
+  workers: { busy: number; connections: number; slots: number }[];
 }
 
 export interface Rule {
@@ -329,6 +346,7 @@ export interface EngineStats {
   protocolErrors: Record<string, number>;
   latency: LatencySummary[];
   stages: StageCounters[];
+  placement: PlacementStats;
 }
 
 export declare class Engine {

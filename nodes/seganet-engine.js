@@ -20,6 +20,7 @@ const schema = {
   maxPacketKiB: integer(1, 16384, 256),
   maxDevices: integer(1, 1000000, 10000),
   wakeIntervalUs: integer(0, 100000, 700),
+  rebalance: choice(/** @type {const} */ (['off', 'live']), 'off'),
   fastPath: choice(/** @type {const} */ (['auto', 'off']), 'auto'),
   acknowledge: choice(/** @type {const} */ (['safe', 'stored', 'received']), 'safe'),
   logDir: text(''),

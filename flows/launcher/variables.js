@@ -197,6 +197,12 @@ const VARIABLES = [
     help: 'Cores for the workers, such as 1-3,5.'
   },
   {
+    name: 'SEGANET_REBALANCE',
+    initial: always('off'),
+    check: checks.oneOf('off', 'live'),
+    help: 'live: devices of a worker that has lastingly more to do go to another one.'
+  },
+  {
     name: 'SEGANET_INFLIGHT',
     initial: always('32'),
     check: checks.integer(1, 1024),

@@ -89,6 +89,13 @@ bool ReadLogOptions(Napi::Env env, Napi::Object object, EngineOptions* options) 
   return true;
 }
 
+bool ReadRebalance(Napi::Env env, Napi::Object object, EngineOptions* options) {
+  auto rebalance = static_cast<size_t>(options->rebalance);
+  if (!ReadChoice(env, object, "rebalance", {"off", "live"}, &rebalance)) return false;
+  options->rebalance = rebalance == 1;
+  return true;
+}
+
 bool ReadEngineOptions(Napi::Env env, Napi::Value value, EngineOptions* options) {
   if (!value.IsObject()) {
     Napi::TypeError::New(env, "options must be an object").ThrowAsJavaScriptException();
@@ -105,7 +112,8 @@ bool ReadEngineOptions(Napi::Env env, Napi::Value value, EngineOptions* options)
          ReadOption(env, object, "maxDevices", 1u, 1'000'000u, &options->max_devices) &&
          ReadOption(env, object, "messageRingMiB", 4u, 1024u, &options->message_ring_mib) &&
          ReadOption(env, object, "wakeIntervalUs", 0u, 100'000u, &options->wake_interval_us) &&
-         ReadLogOptions(env, object, options) && ReadClassOptions(env, object, options);
+         ReadRebalance(env, object, options) && ReadLogOptions(env, object, options) &&
+         ReadClassOptions(env, object, options);
 }
 
 bool ReadListenOptions(Napi::Env env, Napi::Object object, ListenSpec* spec) {
@@ -213,6 +221,7 @@ Napi::Value EngineWrap::Workers(const Napi::CallbackInfo& info) {
     row.Set("tid", Napi::Number::New(env, worker.tid));
     row.Set("cpu", Napi::Number::New(env, worker.cpu));
     row.Set("reason", Napi::String::New(env, worker.reason));
+    row.Set("capacity", Napi::Number::New(env, worker.capacity));
     rows.Set(rows.Length(), row);
   }
   return rows;

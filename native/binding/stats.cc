@@ -55,6 +55,22 @@ Napi::Value Stages(Napi::Env env, const Plan& plan) {
   return rows;
 }
 
+Napi::Object Placed(Napi::Env env, const Engine& engine) {
+  Napi::Object placement = Napi::Object::New(env);
+  placement.Set("moved", Number(env, engine.rebalanced().moved));
+  placement.Set("undone", Number(env, engine.rebalanced().undone));
+  Napi::Array rows = Napi::Array::New(env);
+  for (const WorkerInfo& worker : engine.Workers()) {
+    Napi::Object row = Napi::Object::New(env);
+    row.Set("busy", Number(env, worker.busy));
+    row.Set("connections", Number(env, worker.agents));
+    row.Set("slots", Number(env, worker.slots));
+    rows.Set(rows.Length(), row);
+  }
+  placement.Set("workers", rows);
+  return placement;
+}
+
 }  // namespace
 
 Napi::Object ReadStats(Napi::Env env, Engine* engine) {
@@ -97,6 +113,7 @@ Napi::Object ReadStats(Napi::Env env, Engine* engine) {
   stats.Set("protocolErrors", errors);
   stats.Set("latency", Latency(env, engine->latency()));
   stats.Set("stages", Stages(env, *engine->plan()));
+  stats.Set("placement", Placed(env, *engine));
   return stats;
 }
 

@@ -47,52 +47,5 @@ TEST(Jenkins, EveryByteAndTheLengthCount) {
   }
 }
 
-// Pearson's chi-square of k bins has k - 1 degrees of freedom. The ids and the hash are fixed, so
-// the test is no game of luck: the bound only tells a hash that spreads like a random one from one
-// with a pattern on such ids. It is the 99.99 % quantile (a random hash would pass all 30 cases in
-// 99.7 of 100 worlds) by Wilson and Hilferty's approximation with z = 3.719.
-double Bound(double freedom) {
-  const double spread = 2 / (9 * freedom);
-  return freedom * std::pow(1 - spread + 3.719 * std::sqrt(spread), 3);
-}
-
-double ChiSquare(const std::vector<std::string>& ids, uint32_t workers) {
-  std::vector<double> counts(workers);
-  for (const std::string& id : ids) counts[WorkerFor(id, workers)] += 1;
-  const double expected = static_cast<double>(ids.size()) / workers;
-  double sum = 0;
-  for (double count : counts) sum += (count - expected) * (count - expected) / expected;
-  return sum;
-}
-
-TEST(Jenkins, SpreadsDevicesEvenlyOverWorkers) {
-  std::vector<std::string> numbered, addresses;
-  for (int i = 0; i < 10'000; ++i) {
-    numbered.push_back("device-" + std::to_string(i));
-    char address[18];
-    std::snprintf(address, sizeof address, "02:00:5e:00:%02x:%02x", i >> 8, i & 255);
-    addresses.push_back(address);
-  }
-  for (uint32_t workers = 2; workers <= 16; ++workers) {
-    const double bound = Bound(workers - 1);
-    EXPECT_LT(ChiSquare(numbered, workers), bound) << workers << " workers, numbered";
-    EXPECT_LT(ChiSquare(addresses, workers), bound) << workers << " workers, MAC addresses";
-  }
-}
-
-// These values are in the field: another one would move devices (and their order) on an update.
-TEST(Jenkins, WorkerForIsStable) {
-  EXPECT_EQ(WorkerFor("", 4), 3u);  // 0xdeadbeef is in the last quarter
-  EXPECT_EQ(WorkerFor("Four score and seven years ago", 16), 1u);
-  EXPECT_EQ(WorkerFor("Four score and seven years ago", 2), 0u);
-  for (uint32_t workers = 1; workers <= 64; ++workers) {
-    for (int i = 0; i < 100; ++i) {
-      const std::string id = std::to_string(i);
-      ASSERT_LT(WorkerFor(id, workers), workers);
-      ASSERT_EQ(WorkerFor(id, workers), WorkerFor(std::string(id), workers));
-    }
-  }
-}
-
 }  // namespace
 }  // namespace seganet

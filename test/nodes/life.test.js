@@ -53,6 +53,7 @@ describe('start', () => {
       memoryMiB: 16,
       maxDevices: 10000,
       wakeIntervalUs: 700,
+      rebalance: 'off',
       maxPacketBytes: 262144,
       acknowledge: 'safe',
       log: true,

@@ -15,12 +15,6 @@ uint32_t JenkinsHash(std::string_view key, uint32_t seed);
 // The seed with which device ids are hashed. Changing it moves every device to another worker.
 inline constexpr uint32_t kDeviceSeed = 0;
 
-// Index of the worker that owns `device`, 0 <= index < workers. Multiply-shift: no modulo bias.
-// REQUIRES: workers > 0.
-inline uint32_t WorkerFor(std::string_view device, uint32_t workers) {
-  return static_cast<uint32_t>((uint64_t{JenkinsHash(device, kDeviceSeed)} * workers) >> 32);
-}
-
 }  // namespace seganet
 
 #endif  // SEGANET_CORE_BASE_JENKINS_H_

@@ -28,6 +28,16 @@ Agent::Agent(AgentHost* host, uv_loop_t* loop, int fd, uint32_t stage, std::stri
   poll_.data = this;
 }
 
+Agent::Agent(AgentHost* host, uv_loop_t* loop, AgentParts parts)
+    : Agent(host, loop, parts.fd, parts.stage, std::move(parts.device_id),
+            std::move(parts.address)) {
+  session_ = std::move(parts.session);
+  last_seen_us_ = parts.last_seen_us;
+  buffered_ = parts.buffered;
+  latest_class = parts.latest_class;
+  connected_ = true;
+}
+
 void Agent::Start(std::string_view bytes) {
   if (Feed({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()})) Poll(UV_READABLE);
 }
@@ -154,6 +164,16 @@ void Agent::Close(AgentEnd end) {
   uv_close(reinterpret_cast<uv_handle_t*>(&poll_),
            [](uv_handle_t* handle) { delete static_cast<Agent*>(handle->data); });
   host_->OnDescriptor(fd, end);
+}
+
+AgentParts Agent::Leave() {
+  closing_ = true;
+  AgentParts parts{fd_,           stage_,    device_id_,  address_, std::move(session_),
+                   last_seen_us_, buffered_, latest_class};
+  // Takes the descriptor out of this loop's set at once.
+  uv_close(reinterpret_cast<uv_handle_t*>(&poll_),
+           [](uv_handle_t* handle) { delete static_cast<Agent*>(handle->data); });
+  return parts;
 }
 
 bool Agent::OnConnect() {

@@ -23,6 +23,18 @@ namespace seganet {
 class Agent;
 struct Device;
 
+// What of an agent goes with its device to another worker.
+struct AgentParts {
+  int fd = -1;
+  uint32_t stage = 0;
+  std::string device_id;
+  std::string address;
+  std::unique_ptr<AgentSession> session;
+  int64_t last_seen_us = 0;
+  size_t buffered = 0;
+  uint8_t latest_class = 0;
+};
+
 // The worker, as its agents see it.
 class AgentHost {
  public:
@@ -57,6 +69,8 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
  public:
   Agent(AgentHost* host, uv_loop_t* loop, int fd, uint32_t stage, std::string device_id,
         std::string address);
+  // Goes on with a connection that was another worker's: Resume follows. REQUIRES: connected.
+  Agent(AgentHost* host, uv_loop_t* loop, AgentParts parts);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
@@ -85,6 +99,10 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   // kNever = not at all.
   int64_t OnTime(int64_t now_us);
 
+  // Gives up the connection, which another worker goes on with; the agent is deleted. The host is
+  // not told. REQUIRES: connected, and nothing is unacknowledged.
+  AgentParts Leave();
+
   const std::string& device_id() const override { return device_id_; }
   const std::string& address() const { return address_; }
   uint32_t stage() const override { return stage_; }
@@ -106,6 +124,7 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   uint8_t latest_class = 0;
   uint8_t paused = 0;
   static constexpr uint8_t kPausedByRate = UINT8_MAX;
+  static constexpr uint8_t kPausedByMove = UINT8_MAX - 1;  // its slot is about to leave the worker
   int64_t paused_until_us = 0;
 
  private:

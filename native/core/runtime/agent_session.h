@@ -77,6 +77,9 @@ class AgentSessionOwner {
   ~AgentSessionOwner() = default;
 };
 
+class KeptSessions;
+class Wills;
+
 // Thread safety: owned by one worker. Not to be fed or destroyed inside of a call to its owner.
 class AgentSession {
  public:
@@ -95,6 +98,12 @@ class AgentSession {
 
   // One copy of the record in `slot` is safe.
   virtual void Acknowledge(uint64_t slot) = 0;
+
+  // Records that Acknowledge is still to be called for.
+  virtual size_t unacknowledged() const = 0;
+
+  // Goes on at another worker, with an agent and tables there. REQUIRES: unacknowledged() is 0.
+  virtual void MoveTo(AgentSessionOwner* owner, KeptSessions* kept, Wills* wills) = 0;
 
   virtual CommandStart Command(uint64_t id, std::string_view topic, std::string_view payload,
                                uint8_t qos) = 0;

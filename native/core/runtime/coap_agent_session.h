@@ -24,6 +24,8 @@ class CoapAgentSession final : public AgentSession, private coap::Handler {
   void ConsumeOutput(size_t n) override { session_.ConsumeOutput(n); }
   bool WantsPause() const override { return session_.WantsPause(); }
   void Acknowledge(uint64_t slot) override { session_.Acknowledge(slot); }
+  size_t unacknowledged() const override { return session_.unacknowledged(); }
+  void MoveTo(AgentSessionOwner* owner, KeptSessions*, Wills*) override { owner_ = owner; }
   CommandStart Command(uint64_t id, std::string_view topic, std::string_view payload,
                        uint8_t qos) override;
   bool listening() const override { return session_.listening(); }
@@ -41,7 +43,7 @@ class CoapAgentSession final : public AgentSession, private coap::Handler {
   bool MayObserve(std::string_view device) override;
   void OnObserved(std::string_view device, bool on) override;
 
-  AgentSessionOwner* const owner_;
+  AgentSessionOwner* owner_;
   const std::string command_path_;
   coap::StreamSession session_;
   bool connected_ = false;

@@ -30,8 +30,10 @@ class CommandCarrier {
 // Thread safety: owned by one worker.
 class CommandTable {
  public:
-  // `desk` gets the results, and outlives this.
-  explicit CommandTable(CommandDesk* desk) : desk_(desk) {}
+  // `desk` gets the results, and outlives this. Ids begin at `first_id`: a session that changes its
+  // worker may still hold some, which must mean nothing there.
+  explicit CommandTable(CommandDesk* desk, uint64_t first_id = 1)
+      : desk_(desk), next_id_(first_id) {}
 
   // They are asked in this order until one takes the command. REQUIRES: they outlive the table, or
   // Remove is called.
@@ -59,6 +61,11 @@ class CommandTable {
   void AllGone();
 
   size_t waiting() const { return waiting_.size(); }
+  // Calls see(device) for each device that has some on their way.
+  template <typename See>
+  void ForEachDevice(See&& see) const {
+    for (const auto& [device, ids] : by_device_) see(std::string_view(device));
+  }
 
  private:
   struct Waiting {
@@ -72,7 +79,7 @@ class CommandTable {
 
   CommandDesk* const desk_;
   std::vector<CommandCarrier*> carriers_;
-  uint64_t next_id_ = 1;
+  uint64_t next_id_;
   std::unordered_map<uint64_t, Waiting> waiting_;                        // by id
   std::multimap<int64_t, uint64_t> deadlines_;                           // ids by time
   std::map<std::string, std::vector<uint64_t>, std::less<>> by_device_;  // its ids, few

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/runtime/placement.h"
+
 namespace seganet {
 namespace {
 
@@ -20,8 +22,15 @@ Device* DeviceTable::Get(std::string_view id, int64_t now_us) {
   if (devices_.size() >= limit_ && !EvictOne()) return nullptr;
   auto device = std::make_unique<Device>();
   device->id = id;
+  device->slot = static_cast<uint16_t>(Placement::SlotOf(id));
   device->last_seen_us = now_us;
   return devices_.emplace(device->id, std::move(device)).first->second.get();
+}
+
+Device* DeviceTable::Put(std::unique_ptr<Device> device) {
+  if (devices_.size() >= limit_) EvictOne();
+  const std::string_view id = device->id;
+  return devices_.insert_or_assign(std::string(id), std::move(device)).first->second.get();
 }
 
 // Looks at a few buckets only, further on each time: a flood of new ids must not cost a walk

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "core/base/clock.h"
 #include "core/plan/permissions.h"
@@ -21,6 +23,7 @@ class Agent;
 
 struct Device {
   std::string id;
+  uint16_t slot = 0;  // Placement::SlotOf
   uint32_t next_seq = 0;
   int64_t last_seen_us = 0;
   Agent* agent = nullptr;  // its open connection
@@ -70,6 +73,23 @@ class DeviceTable {
 
   // The connection of `device` has ended.
   void Disconnected(Device* device);
+
+  // Takes the rows out for which leaves(const Device&) is true; they count as before.
+  template <typename Leaves>
+  std::vector<std::unique_ptr<Device>> Take(Leaves&& leaves) {
+    std::vector<std::unique_ptr<Device>> taken;
+    for (auto it = devices_.begin(); it != devices_.end();) {
+      if (!leaves(*it->second)) {
+        ++it;
+        continue;
+      }
+      taken.push_back(std::move(it->second));
+      it = devices_.erase(it);
+    }
+    return taken;
+  }
+  // A row of another table. A full one forgets a device as Get does, or grows beyond its limit.
+  Device* Put(std::unique_ptr<Device> device);
 
   size_t size() const { return devices_.size(); }
   // nullptr when it is not known.

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/base/cpu.h"
-#include "core/base/jenkins.h"
+#include "core/base/cpu_capacity.h"
 #include "core/runtime/listener.h"
 
 namespace seganet {
@@ -55,7 +55,8 @@ Status Engine::Start(const EngineOptions& options) {
                             &kept_,
                             [this](uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) {
                               return workers_[worker]->TakeDatagrams(stage, std::move(datagrams));
-                            }};
+                            },
+                            &exchange_};
   const int64_t quarter = int64_t{options.memory_mib} * kMiB / 4;
   // What a device has begun to send must be read to its end, also where memory is short: little of
   // many devices never counts as too much.
@@ -74,6 +75,7 @@ Status Engine::Start(const EngineOptions& options) {
   worker_options.linger_us = save_.linger_us;
   worker_options.ring_bytes =
       std::max<size_t>(options.message_ring_mib * kMiB, size_t{options.max_packet_bytes} * 4);
+  exchange_.Start(options, WorkerCapacities(cpus), &workers_);
   for (size_t i = 0; i < cpus.size(); ++i) {
     worker_options.index = i;
     workers_.push_back(std::make_unique<Worker>(worker_options, shared));
@@ -89,6 +91,7 @@ Status Engine::Start(const EngineOptions& options) {
   acceptor_options.on_sweep = [this] { Sweep(); };
   acceptor_ = std::make_unique<Acceptor>(acceptor_options, &connections_, &logins_,
                                          [this](Handoff handoff) {
+                                           const auto route = Route();
                                            const uint32_t owner = WorkerOf(handoff.device);
                                            workers_[owner]->Adopt(std::move(handoff));
                                          });
@@ -102,6 +105,7 @@ Status Engine::ApplyPlan(std::vector<StageSpec> stages) {
   if (Status status = ValidatePlan(stages); !status.ok()) return status;
   auto plan = std::make_shared<const Plan>(std::move(stages), workers_.size(), plan_.get(),
                                            [this](uint32_t uplink) { return LanesOf(uplink); });
+  const SlotExchange::Hold hold(&exchange_);
   for (const auto& worker : workers_) worker->SetPlan(plan);
   plan_ = plan;
   store_.SetPlan(*plan);
@@ -174,6 +178,7 @@ void Engine::Unlisten(uint32_t stage) {
   const auto it = std::find(listening_.begin(), listening_.end(), stage);
   if (closed_ || it == listening_.end()) return;
   listening_.erase(it);
+  const SlotExchange::Hold hold(&exchange_);
   acceptor_->Unlisten(stage);
   for (const auto& worker : workers_) worker->CloseStage(stage);
 }
@@ -190,6 +195,7 @@ PushResult Engine::Push(uint32_t stage, const Record& record, bool assign_seq) {
   // By the class that it has here: a stage on its way may make it more urgent, but memory kept for
   // class 1 is not for what only may become so.
   if (throttle_.MayGoOn(record.record_class) != Throttle::Verdict::kGoOn) return PushResult::kFull;
+  const auto route = Route();
   Worker& owner = *workers_[WorkerOf(record.device)];
   return owner.Push(stage, record, assign_seq) ? PushResult::kOk : PushResult::kFull;
 }
@@ -230,6 +236,7 @@ void Engine::Flush(uint32_t stage) {
 
 void Engine::StopReading() {
   if (closed_) return;
+  exchange_.HoldForEver();
   for (uint32_t stage : listening_) acceptor_->Unlisten(stage);
   for (const auto& worker : workers_) worker->StopReading();
 }
@@ -237,6 +244,7 @@ void Engine::StopReading() {
 void Engine::Close() {
   if (closed_) return;
   closed_ = true;
+  exchange_.HoldForEver();
   if (acceptor_) acceptor_->Stop();
   for (const auto& worker : workers_) worker->Stop();
   for (const auto& lanes : AllLanes()) lanes->Clear(Drop::kClosed);
@@ -318,16 +326,28 @@ void Engine::ResumeWorkers() {
 void Engine::Sweep() {
   const int64_t now = MonotonicUs();
   for (const auto& lanes : AllLanes()) lanes->Sweep(now);
+  exchange_.Tick(now);
 }
 
 uint32_t Engine::WorkerOf(std::string_view device) const {
-  return WorkerFor(device, static_cast<uint32_t>(workers_.size()));
+  return exchange_.placement().WorkerOf(device);
+}
+
+// To be held from WorkerOf until what it was asked for is in the worker's queue.
+std::unique_lock<std::mutex> Engine::Route() {
+  return exchange_.active() ? std::unique_lock(exchange_.routes()) : std::unique_lock<std::mutex>();
 }
 
 std::vector<WorkerInfo> Engine::Workers() const {
+  std::vector<uint32_t> slots(workers_.size());
+  for (uint32_t slot = 0; slot < Placement::kSlots && !slots.empty(); ++slot) {
+    ++slots[exchange_.placement().Owner(slot)];
+  }
   std::vector<WorkerInfo> infos;
   for (size_t i = 0; i < workers_.size(); ++i) {
-    infos.push_back({i, workers_[i]->tid(), workers_[i]->cpu(), workers_[i]->pin_error()});
+    const Worker& worker = *workers_[i];
+    infos.push_back({i, worker.tid(), worker.cpu(), worker.pin_error(), exchange_.capacity(i),
+                     slots[i], worker.busy(), worker.open_agents()});
   }
   return infos;
 }

@@ -22,6 +22,7 @@
 #include "core/runtime/device_events.h"
 #include "core/runtime/engine_options.h"
 #include "core/runtime/memory_share.h"
+#include "core/runtime/rebalancer.h"
 #include "core/runtime/store_desk.h"
 #include "core/runtime/worker.h"
 
@@ -34,6 +35,10 @@ struct WorkerInfo {
   int tid;
   int cpu;             // -1 = not pinned
   std::string reason;  // why not
+  uint32_t capacity;   // of its core, the strongest = 1024
+  uint32_t slots;      // that it owns, of Placement::kSlots
+  double busy;         // Worker::busy
+  uint64_t agents;     // Worker::open_agents
 };
 
 // Thread safety: all members from the thread that made the engine, but where a comment says
@@ -113,6 +118,7 @@ class Engine : private ReceiptDesk {
 
   uint32_t WorkerOf(std::string_view device) const;
   std::vector<WorkerInfo> Workers() const;
+  RebalanceCounts rebalanced() const { return exchange_.counts(); }
   const Budget& budget() const { return budget_; }
   const LatencyByClass& latency() const { return latency_; }
   int64_t devices() const { return devices_.load(std::memory_order_relaxed); }
@@ -133,6 +139,7 @@ class Engine : private ReceiptDesk {
   void OnRoom();
   void Sweep();
   void ResumeWorkers();
+  std::unique_lock<std::mutex> Route();
   void Return(size_t worker, std::vector<Receipt> receipts) override;
   std::vector<std::shared_ptr<Lanes>> AllLanes();
 
@@ -152,6 +159,7 @@ class Engine : private ReceiptDesk {
 
   std::shared_ptr<const Plan> plan_;
   std::vector<uint32_t> listening_;
+  Rebalancer exchange_;
   std::vector<std::unique_ptr<Worker>> workers_;
   LoginDesk logins_;
   std::unique_ptr<Acceptor> acceptor_;

@@ -20,6 +20,7 @@ PushResult Engine::Command(seganet::Command command, int64_t timeout_us) {
 }
 
 std::vector<AgentInfo> Engine::Agents(const std::string& after, size_t limit) {
+  const SlotExchange::Hold hold(&exchange_);
   std::vector<std::vector<AgentInfo>> lists;
   for (const auto& worker : workers_) lists.push_back(worker->Agents(after, limit));
   return MergeAgents(std::move(lists), limit);

@@ -10,6 +10,7 @@
 #include "core/queue/lanes_context.h"
 #include "core/queue/selection.h"
 #include "core/record/record.h"
+#include "core/runtime/planner.h"
 
 namespace seganet {
 
@@ -22,6 +23,14 @@ enum class Acknowledge : uint8_t {
 
 inline constexpr uint32_t kMaxAgingMs = 3'600'000;
 inline constexpr uint32_t kMaxRatePerS = 10'000'000;
+
+// How the load of the workers is evened out. Other values than these are for tests.
+struct RebalanceOptions {
+  int64_t period_us = 5'000'000;
+  PlannerLimits limits;
+  // Not 0: a worker's load is its records, of so many µs each, and not its CPU time.
+  double record_cost_us = 0;
+};
 
 // Defaults and ranges: native/index.d.ts, EngineOptions.
 struct EngineOptions {
@@ -44,6 +53,8 @@ struct EngineOptions {
   std::array<uint32_t, kClasses + 1> queue_records{};
   bool drop_when_full = false;
   uint64_t epoch = 1;
+  bool rebalance = false;
+  RebalanceOptions rebalancing;
 };
 
 Status ValidateOptions(const EngineOptions& options);

@@ -22,9 +22,19 @@ bool KeptSessions::Put(std::string_view device, uint32_t stage,
                        std::unique_ptr<mqtt::KeptSession> session, int64_t now_us) {
   if (session == nullptr || session->expiry_s == 0) return false;
   if (const auto old = sessions_.find(device); old != sessions_.end()) Remove(old);
-  const auto bytes = static_cast<int64_t>(session->memory_bytes() + device.size() * 2);
   const int64_t end_us =
       session->expiry_s == kNeverExpires ? kNever : now_us + int64_t{session->expiry_s} * 1'000'000;
+  return Keep(device, stage, std::move(session), end_us);
+}
+
+void KeptSessions::PutMoved(Moved moved) {
+  if (Keep(moved.device, moved.stage, std::move(moved.session), moved.end_us)) return;
+  ended_(moved.device);
+}
+
+bool KeptSessions::Keep(std::string_view device, uint32_t stage,
+                        std::unique_ptr<mqtt::KeptSession> session, int64_t end_us) {
+  const auto bytes = static_cast<int64_t>(session->memory_bytes() + device.size() * 2);
   while (sessions_.size() >= limit_ && !ends_.empty()) EndSoonest();
   bool fits = memory_->Add(bytes);
   while (!fits && !ends_.empty()) {

@@ -10,6 +10,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/protocol/mqtt/kept_session.h"
 #include "core/runtime/memory_share.h"
@@ -37,6 +39,30 @@ class KeptSessions {
   // this one may not.
   std::unique_ptr<mqtt::KeptSession> Take(std::string_view device, uint32_t stage, int64_t now_us);
 
+  // Of devices that go to another worker, which Puts them into its own: they end when they would
+  // have.
+  struct Moved {
+    std::string device;
+    uint32_t stage;
+    int64_t end_us;
+    std::unique_ptr<mqtt::KeptSession> session;
+  };
+  template <typename Leaves>
+  std::vector<Moved> TakeAll(Leaves&& leaves) {
+    std::vector<Moved> taken;
+    for (auto it = sessions_.begin(); it != sessions_.end();) {
+      const auto at = it++;
+      if (!leaves(std::string_view(at->first))) continue;
+      std::string device = at->first;
+      const uint32_t stage = at->second.stage;
+      const int64_t end_us = at->second.end->first;
+      taken.push_back({std::move(device), stage, end_us, Remove(at)});
+    }
+    return taken;
+  }
+  // Where there is no room for it, it ends.
+  void PutMoved(Moved moved);
+
   // The device begins anew.
   void Drop(std::string_view device);
 
@@ -54,6 +80,8 @@ class KeptSessions {
   };
   using Sessions = std::map<std::string, Kept, std::less<>>;
 
+  bool Keep(std::string_view device, uint32_t stage, std::unique_ptr<mqtt::KeptSession> session,
+            int64_t end_us);
   std::unique_ptr<mqtt::KeptSession> Remove(Sessions::iterator it);
   void End(Sessions::iterator it);
   void EndSoonest() { End(sessions_.find(ends_.begin()->second)); }

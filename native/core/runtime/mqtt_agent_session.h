@@ -34,6 +34,12 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   void ConsumeOutput(size_t n) override { session_.ConsumeOutput(n); }
   bool WantsPause() const override { return session_.WantsPause(); }
   void Acknowledge(uint64_t slot) override { session_.AcknowledgeSlot(slot); }
+  size_t unacknowledged() const override { return session_.unacknowledged(); }
+  void MoveTo(AgentSessionOwner* owner, KeptSessions* kept, Wills* wills) override {
+    owner_ = owner;
+    kept_ = kept;
+    wills_ = wills;
+  }
   CommandStart Command(uint64_t id, std::string_view topic, std::string_view payload,
                        uint8_t qos) override;
   bool listening() const override { return session_.listening(); }
@@ -61,10 +67,10 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   uint8_t ClassSaid(const mqtt::Properties& properties) const;
   WillRecord RecordOf(const mqtt::Will& will) const;
 
-  AgentSessionOwner* const owner_;
+  AgentSessionOwner* owner_;
   const mqtt::Limits limits_;
-  KeptSessions* const kept_;
-  Wills* const wills_;
+  KeptSessions* kept_;
+  Wills* wills_;
   mqtt::ServerSession session_;
 };
 

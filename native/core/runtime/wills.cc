@@ -14,18 +14,28 @@ Wills::~Wills() {
 void Wills::Ended(WillRecord will, uint32_t delay_s, int64_t now_us) {
   if (muted_) return;
   if (const auto old = waiting_.find(will.device); old != waiting_.end()) publish_(Remove(old));
-  const auto bytes = static_cast<int64_t>(sizeof(Waiting) + will.device.size() * 3 +
-                                          will.topic.size() + will.payload.size());
   if (delay_s == 0) {
     publish_(will);
-  } else if (!memory_->Add(bytes)) {
+  } else {
+    Wait(std::move(will), now_us + int64_t{delay_s} * 1'000'000);
+  }
+}
+
+void Wills::Wait(WillRecord will, int64_t due_us) {
+  const auto bytes = static_cast<int64_t>(sizeof(Waiting) + will.device.size() * 3 +
+                                          will.topic.size() + will.payload.size());
+  if (!memory_->Add(bytes)) {
     memory_->Add(-bytes);
     publish_(will);
-  } else {
-    const auto due = due_.emplace(now_us + int64_t{delay_s} * 1'000'000, will.device);
-    std::string device = will.device;
-    waiting_.emplace(std::move(device), Waiting{std::move(will), bytes, due});
+    return;
   }
+  const auto due = due_.emplace(due_us, will.device);
+  std::string device = will.device;
+  waiting_.emplace(std::move(device), Waiting{std::move(will), bytes, due});
+}
+
+void Wills::Put(Moved moved) {
+  if (!muted_) Wait(std::move(moved.will), moved.due_us);
 }
 
 void Wills::Cancel(std::string_view device) {

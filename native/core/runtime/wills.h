@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/runtime/memory_share.h"
 
@@ -53,6 +54,24 @@ class Wills {
   // From now on there are none.
   void Mute() { muted_ = true; }
 
+  // Of devices that go to another worker: it was not their end.
+  struct Moved {
+    WillRecord will;
+    int64_t due_us;
+  };
+  template <typename Leaves>
+  std::vector<Moved> Take(Leaves&& leaves) {
+    std::vector<Moved> taken;
+    for (auto it = waiting_.begin(); it != waiting_.end();) {
+      const auto at = it++;
+      if (!leaves(std::string_view(at->first))) continue;
+      const int64_t due_us = at->second.due->first;
+      taken.push_back({Remove(at), due_us});
+    }
+    return taken;
+  }
+  void Put(Moved moved);
+
   size_t waiting() const { return waiting_.size(); }
 
  private:
@@ -64,6 +83,7 @@ class Wills {
   using All = std::map<std::string, Waiting, std::less<>>;
 
   WillRecord Remove(All::iterator it);
+  void Wait(WillRecord will, int64_t due_us);
 
   MemoryShare* const memory_;
   const Publish publish_;

@@ -37,7 +37,7 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
           [this](Device* device, std::string_view topic, std::string_view payload) {
             Emit({device->id, device->stage, std::string(topic), std::string(payload), kFlagQos1});
           }),
-      commands_(shared.commands),
+      commands_(shared.commands, (uint64_t{options.index} << 48) + 1),
       wills_(shared.kept, [this](const WillRecord& will) { Emit(will); }),
       kept_(options.max_kept, shared.kept,
             [this](const std::string& device) {
@@ -70,6 +70,7 @@ void Worker::OnStart() {
   uv_prepare_start(&before_poll_, [](uv_prepare_t* handle) {
     auto* self = static_cast<Worker*>(handle->data);
     self->clock_reads_ = 0;
+    if (!self->moves_.empty()) self->TryMoves();
     self->pipeline_.EndTurn(MonotonicUs());
     self->Moderate();
     self->ArmTimer();
@@ -96,7 +97,9 @@ void Worker::OnStop() {
 
 void Worker::Adopt(Handoff handoff) {
   const int fd = handoff.fd;
+  adopting_.fetch_add(1, std::memory_order_relaxed);
   auto task = [this, handoff = std::move(handoff)] {
+    adopting_.fetch_sub(1, std::memory_order_relaxed);
     now_ = Now::Read();
     auto* agent =
         new Agent(this, loop(), handoff.fd, handoff.stage, handoff.device, handoff.address);
@@ -106,9 +109,11 @@ void Worker::Adopt(Handoff handoff) {
     agent->SetSession(MakeSession(agent, handoff));
     OnRead(handoff.bytes.size());
     wheel_.Add(agent, now_.mono_us);
+    if (!moves_.empty()) Freeze(agent);
     agent->Start(handoff.bytes);
   };
   if (!Post(std::move(task))) {
+    adopting_.fetch_sub(1, std::memory_order_relaxed);
     close(fd);
     shared_.connections->fetch_sub(1, std::memory_order_relaxed);
   }
@@ -222,6 +227,8 @@ void Worker::DrainRing(size_t most) {
       tickets_.Flush();
       return;
     }
+    // It may be of a device whose row is on its way here.
+    if (arriving_.load(std::memory_order_relaxed) != 0) break;
     RunPushed(frame);
     inbound_.Pop();
   }
@@ -328,6 +335,7 @@ void Worker::OnTime() {
 
 void Worker::Sweep() {
   const int64_t now = MonotonicUs();
+  MeasureLoad();
   wheel_.Turn(now, [now](TimeWheel::Item* item) { return static_cast<Agent*>(item)->OnTime(now); });
   farewells_.Sweep(now);
   devices_.Sweep(now);

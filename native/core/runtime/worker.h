@@ -38,6 +38,7 @@
 #include "core/runtime/receipt_rows.h"
 #include "core/runtime/registry.h"
 #include "core/runtime/time_wheel.h"
+#include "core/runtime/slot_moves.h"
 #include "core/runtime/wills.h"
 
 namespace seganet {
@@ -70,10 +71,12 @@ struct WorkerShared {
   MemoryShare* kept;        // of devices that are not connected: sessions and wills
   // Datagrams for devices of another worker; false = they are lost.
   std::function<bool(uint32_t worker, uint32_t stage, CrossedDatagrams)> cross;
+  SlotExchange* exchange;  // who owns which device
 };
 
 // Thread safety: Push, TakeMessages from the engine's thread; Adopt, OpenDatagrams, TakeDatagrams,
-// SetPlan, Flush, CloseStage, StopReading, Resume, Start of a command and Agents from any.
+// SetPlan, Flush, CloseStage, StopReading, Resume, Start of a command, Agents, MoveSlots, Arrive,
+// busy and connections from any.
 class Worker : public LoopThread, private AgentHost, private CommandCarrier, private CoapHost {
  public:
   Worker(const WorkerOptions& options, const WorkerShared& shared);
@@ -119,6 +122,16 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   // Size of the frame that is next, 0 = none.
   size_t NextMessageBytes() { return messages_.Front().size(); }
 
+  // Hands these slots over, each when nothing of its devices is on its way, or not at all:
+  // SlotExchange::Ended tells. REQUIRES: they are this worker's.
+  void MoveSlots(std::vector<SlotMove> moves);
+  // Takes over slots of another worker.
+  void Arrive(std::unique_ptr<SlotParcel> parcel);
+
+  // CPU time by time, 0..1, of the last second or so; open connections of devices.
+  double busy() const { return busy_.load(std::memory_order_relaxed); }
+  size_t open_agents() const { return open_agents_.load(std::memory_order_relaxed); }
+
   const CounterBlock& counters() const { return counters_; }
   const CloseReasonCounters& close_reasons() const { return close_reasons_; }
 
@@ -152,6 +165,18 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   void OnDatagramCommandAnswer(uint64_t id, uint8_t result) override;
   uint32_t OwnerOf(std::string_view device) override;
   void Cross(uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) override;
+
+  // worker_moves.cc
+  bool Owns(std::string_view device) const;
+  void Freeze(Agent* agent);
+  void Unpause(Agent* agent);
+  void TryMoves();
+  void EndMove(size_t index, bool moved);
+  bool IsQuiet(const SlotMoves::Leaving& leaving) const;
+  bool HandOver(const SlotSet& slots, uint32_t to);
+  SlotSet TiedSlots(const SlotSet& slots) const;
+  void Unpack(SlotParcel* parcel);
+  void MeasureLoad();
 
   void CloseEndpoints(uint32_t stage);
   Device* Locate(CoapEndpoint* endpoint, std::string_view id);
@@ -221,6 +246,13 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   bool unread_ = false;       // some device had more than its share of this turn
   Moderation moderation_;
   int64_t armed_us_ = kNever;  // what deadline_timer_ is set to
+  SlotMoves moves_;
+  std::atomic<uint32_t> adopting_{0};  // connections that were given to it and have no agent yet
+  std::atomic<uint32_t> arriving_{0};  // parcels on their way to it
+  std::atomic<double> busy_{0};
+  std::atomic<size_t> open_agents_{0};
+  int64_t measured_us_ = 0;
+  int64_t measured_cpu_us_ = 0;
 };
 
 }  // namespace seganet

@@ -44,6 +44,7 @@ bool Worker::AllMustPause() { return !reading_ || MessagesHigh(); }
 // What a device sends next is likely to be of the class of what it sent last. Of one that sent
 // nothing yet the best is supposed: it may be an alarm.
 bool Worker::MayRead(Agent* agent) {
+  if (agent->paused == Agent::kPausedByMove) return false;
   if (WaitsForToken(agent)) return false;
   uint8_t c = agent->latest_class;
   if (c == 0) c = agent->registered_class;
@@ -169,6 +170,7 @@ RecordAnswer Worker::OnRecord(Agent* agent, const IncomingRecord& incoming) {
 
 // For the register.
 void Worker::CountRecord(Device* device, uint32_t stage, const Record& record) {
+  if (shared_.exchange->active()) shared_.exchange->placement().Count(device->slot);
   device->stage = stage;
   device->latest_class = record.record_class;
   device->meter.Add(now_.mono_us);
@@ -248,11 +250,7 @@ void Worker::OnClosed(Agent* agent, AgentEnd end) {
   agents_.erase(agent);
   wheel_.Remove(agent);
   receipt_rows_.Leave(agent);
-  if (agent->paused == Agent::kPausedByRate) {
-    rate_pauses_.Remove(agent, agent->paused_until_us);
-  } else if (agent->paused != 0) {
-    std::erase(paused_[agent->paused], agent);
-  }
+  Unpause(agent);
   Device* const device = agent->device;
   const bool kept = agent->session().Finish(end);
   if (device != nullptr && device->agent == agent) {

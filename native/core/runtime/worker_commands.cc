@@ -9,7 +9,14 @@ namespace seganet {
 void Worker::StartCommand(Command command) {
   const uint32_t ticket = command.ticket;
   const size_t bytes = command.bytes();
-  if (!Post([this, command = std::move(command)] { commands_.Start(command); })) {
+  if (!Post([this, command = std::move(command)] {
+        // Its device went while it lay in the queue.
+        if (shared_.exchange->placement().WorkerOf(command.device) != options_.index) {
+          shared_.exchange->Forward(command);
+        } else {
+          commands_.Start(command);
+        }
+      })) {
     shared_.commands->End(ticket, CommandEnd::kGone, bytes);
   }
 }

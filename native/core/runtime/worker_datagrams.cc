@@ -85,7 +85,7 @@ void Worker::Cross(uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) 
 }
 
 uint32_t Worker::OwnerOf(std::string_view device) {
-  return WorkerFor(device, static_cast<uint32_t>(options_.workers));
+  return shared_.exchange->placement().WorkerOf(device);
 }
 
 void Worker::OnDatagrams(size_t datagrams, size_t bytes) {
@@ -96,9 +96,10 @@ void Worker::OnDatagrams(size_t datagrams, size_t bytes) {
   counters_.Add(Counter::kBytesReceived, bytes);
 }
 
-// The device's row, as this source has it; nullptr when there is no room for it.
+// The device's row, as this source has it; nullptr when there is no room for it, or when it is
+// about to come from another worker, or has just gone there.
 Device* Worker::Locate(CoapEndpoint* endpoint, std::string_view id) {
-  Device* device = devices_.Get(id, now_.mono_us);
+  Device* device = Owns(id) ? devices_.Get(id, now_.mono_us) : nullptr;
   if (device == nullptr) return nullptr;
   const uint32_t stage = endpoint->stage();
   if (device->registered_in != plan_number_ || device->registered_at != stage) {
@@ -161,7 +162,8 @@ RecordAnswer Worker::OnDatagramRecord(CoapEndpoint* endpoint, const coap::Incomi
   Device* device = Locate(endpoint, incoming.device);
   if (device == nullptr) {
     counters_.Add(Counter::kConnectionsRefused);
-    return {.verdict = RecordAnswer::Verdict::kFull, .retry_s = kNoDeviceRetryS};
+    const uint32_t retry_s = Owns(incoming.device) ? kNoDeviceRetryS : kFullRetryS;
+    return {.verdict = RecordAnswer::Verdict::kFull, .retry_s = retry_s};
   }
   const SourceSettings& source = pipeline_.plan().SettingsOf(endpoint->stage());
   const RecordAnswer admitted = Admit(device, source, incoming);
