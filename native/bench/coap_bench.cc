@@ -1,7 +1,9 @@
-// What one record over CoAP costs the protocol: read, handed over, answered once it is safe. 109 bytes a request over TCP,
-// as in the IoTivity Cloud paper. Build with -O2; prints ns and allocations a request, for one way a line.
+// What one record over CoAP costs the protocol: read, handed over, answered once it is safe. 109
+// bytes a request over TCP, as in the IoTivity Cloud paper. Build with -O2; prints ns and
+// allocations a request, for one way a line.
 //
-//   coap_bench [stream|datagram] [requests]     for valgrind --tool=callgrind: one way, few requests
+//   coap_bench [stream|datagram] [requests]     for valgrind --tool=callgrind: one way, few
+//   requests
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -59,9 +61,7 @@ class Stream final : public Owner<coap::Handler> {};
 std::string Device(size_t i) { return "dev-" + std::to_string(10000 + i); }
 
 // d/dev-10000/t and so much payload that the request over TCP has 109 bytes.
-coap_test::Options Options(size_t device) {
-  return coap_test::Path("d/" + Device(device) + "/t");
-}
+coap_test::Options Options(size_t device) { return coap_test::Path("d/" + Device(device) + "/t"); }
 const Bytes kPayload(87, 'x');
 
 void Check(bool good, const char* what) {
