@@ -134,9 +134,11 @@ class Device {
     body_.push_back('\xFF');
     constexpr size_t kHead = 2 + 1 + 4;  // lengths, code, token
     const size_t used = kHead + body_.size();
-    WritePayload(payload_, record,
-                 settings_.request_bytes > used ? settings_.request_bytes - used : 0);
-    body_ += payload_;
+    const size_t wanted = settings_.request_bytes > used ? settings_.request_bytes - used : 0;
+    const size_t before_payload = body_.size();
+    body_.resize(before_payload + std::max(wanted, kMaxFields));
+    char* const payload = body_.data() + before_payload;
+    body_.resize(static_cast<size_t>(WritePayload(payload, record, wanted) - body_.data()));
     char token[4];
     for (int i = 0; i < 4; ++i) token[i] = static_cast<char>(seq_ >> (8 * i));
     const size_t before = out_.size();
@@ -207,7 +209,7 @@ class Device {
   int epoll_ = -1;
   bool waits_ = false;
   uint32_t seq_ = 0;
-  std::string in_, out_, body_, payload_;
+  std::string in_, out_, body_;
   std::deque<int64_t> due_;
   std::deque<Flight> flights_;
 };

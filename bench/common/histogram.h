@@ -39,15 +39,28 @@ class Histogram {
     return max_;
   }
 
-  std::string Json() const {
-    return "{\"count\":" + std::to_string(count_) + ",\"p50\":" + std::to_string(Percentile(0.5)) +
-           ",\"p90\":" + std::to_string(Percentile(0.9)) +
-           ",\"p99\":" + std::to_string(Percentile(0.99)) +
-           ",\"p999\":" + std::to_string(Percentile(0.999)) + ",\"max\":" + std::to_string(max_) +
-           "}";
+  // `buckets` adds what it is made of, for sums and distributions: [[end of the bucket, count],…].
+  std::string Json(bool buckets = false) const {
+    std::string out =
+        "{\"count\":" + std::to_string(count_) + ",\"p50\":" + std::to_string(Percentile(0.5)) +
+        ",\"p90\":" + std::to_string(Percentile(0.9)) +
+        ",\"p99\":" + std::to_string(Percentile(0.99)) +
+        ",\"p999\":" + std::to_string(Percentile(0.999)) + ",\"max\":" + std::to_string(max_);
+    if (buckets) out += ",\"buckets\":" + Buckets();
+    return out + "}";
   }
 
  private:
+  std::string Buckets() const {
+    std::string out = "[";
+    for (size_t i = 0; i < counts_.size(); ++i) {
+      if (counts_[i] == 0) continue;
+      if (out.size() > 1) out += ",";
+      out += "[" + std::to_string(std::min(max_, End(i))) + "," + std::to_string(counts_[i]) + "]";
+    }
+    return out + "]";
+  }
+
   static constexpr size_t kSubBits = 7;
   static constexpr size_t kSub = size_t{1} << kSubBits;
   static constexpr size_t kOctaves = 36;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 // The little of MQTT 3.1.1 that the benchmark's ends need. It shares no code with the gateway on
 // purpose: the instrument must not have the bugs of what it measures.
@@ -60,15 +61,17 @@ inline void AppendPublish(std::string& out, std::string_view topic, std::string_
   out.append(payload);
 }
 
-// One SUBSCRIBE with two filters.
-inline void AppendSubscribe(std::string& out, uint16_t packet_id, std::string_view a,
-                            std::string_view b, uint8_t qos) {
-  AppendHeader(out, kSubscribe << 4 | 2, 2 + 2 + a.size() + 1 + 2 + b.size() + 1);
+// One SUBSCRIBE with all filters.
+inline void AppendSubscribe(std::string& out, uint16_t packet_id,
+                            const std::vector<std::string_view>& filters, uint8_t qos) {
+  size_t remaining = 2;
+  for (std::string_view filter : filters) remaining += 2 + filter.size() + 1;
+  AppendHeader(out, kSubscribe << 4 | 2, remaining);
   AppendU16(out, packet_id);
-  AppendString(out, a);
-  out.push_back(static_cast<char>(qos));
-  AppendString(out, b);
-  out.push_back(static_cast<char>(qos));
+  for (std::string_view filter : filters) {
+    AppendString(out, filter);
+    out.push_back(static_cast<char>(qos));
+  }
 }
 
 inline void AppendPuback(std::string& out, uint16_t packet_id) {

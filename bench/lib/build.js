@@ -1,21 +1,39 @@
 'use strict';
 // Compiles the benchmark's native programs when they are missing or older than their sources.
 
-const { execFileSync } = require('node:child_process');
+const { execFileSync, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
+const os = require('node:os');
 const path = require('node:path');
 
 const root = path.join(__dirname, '..');
-const out = path.join(root, '.build');
 
-/** @type {Record<string, string[]>} */
+/**
+ * @typedef {object} Program
+ * @property {string[]} files to compile; the program is also newer than every file beside them and in common/
+ * @property {string[]} [libraries] what the linker is given, such as -lssl
+ * @property {string} [debian] the package with the headers and libraries, for the message when they are missing
+ */
+
+/** @type {Record<string, Program>} */
 const programs = {
-  loadgen: ['loadgen/main.cc', 'loadgen/device.cc'],
-  sink: ['sink/main.cc', 'sink/tally.cc'],
-  bare: ['bare/main.cc'],
-  relay: ['relay/main.cc', 'relay/pair.cc'],
-  coapgen: ['coapgen/main.cc'],
-  coapbare: ['coapbare/main.cc']
+  loadgen: {
+    files: ['main.cc', 'load.cc', 'device.cc', 'schedule.cc', 'rate.cc', 'options.cc'].map(
+      (file) => `loadgen/${file}`
+    )
+  },
+  sink: { files: ['sink/main.cc', 'sink/tally.cc', 'sink/tally_json.cc'] },
+  bare: { files: ['bare/main.cc'] },
+  relay: { files: ['relay/main.cc', 'relay/pair.cc'] },
+  coapgen: { files: ['coapgen/main.cc'] },
+  coapbare: { files: ['coapbare/main.cc'] },
+  agents: {
+    files: ['agents/main.cc', 'agents/agent.cc'],
+    libraries: ['-lssl', '-lcrypto', '-pthread'],
+    debian: 'libssl-dev'
+  },
+  cpub: { files: ['cpub/main.cc'], libraries: ['-lssl', '-lcrypto'], debian: 'libssl-dev' },
+  sysbench: { files: ['sysbench/main.cc'], libraries: ['-pthread'] }
 };
 
 /** The C++ compiler's command, or '' when there is none. */
@@ -32,30 +50,69 @@ function findCompiler() {
   return '';
 }
 
+/**
+ * Where programs go: beside the sources, or in the user's cache when the package is not ours to write, as after `sudo npm install -g`.
+ * @param {NodeJS.ProcessEnv} [env] @param {string} [folder] of the sources
+ */
+function outFolder(env = process.env, folder = root) {
+  try {
+    const own = path.join(folder, '.build');
+    fs.mkdirSync(own, { recursive: true });
+    fs.accessSync(own, fs.constants.W_OK);
+    return own;
+  } catch {
+    const cache = env.XDG_CACHE_HOME || path.join(env.HOME || os.homedir(), '.cache');
+    // Files of a package carry no useful times, so each version has its own.
+    const { version } = JSON.parse(fs.readFileSync(path.join(root, '../package.json'), 'utf8'));
+    const shared = path.join(cache, 'seganet-bench', version);
+    fs.mkdirSync(shared, { recursive: true });
+    return shared;
+  }
+}
+
 /** @param {string} folder @returns {number} newest modification time of its files, ms */
 function newest(folder) {
   return Math.max(0, ...fs.readdirSync(folder).map((name) => fs.statSync(path.join(folder, name)).mtimeMs));
 }
 
 /**
- * @param {'loadgen'|'sink'|'bare'|'relay'|'coapgen'|'coapbare'} name
- * @returns {string} path of the program
+ * @param {string} name of the program @param {Program} program @param {string} folder of the sources @param {string} target
  */
-function build(name) {
-  const target = path.join(out, name);
-  const sourceTime = Math.max(newest(path.join(root, name)), newest(path.join(root, 'common')));
-  if (fs.existsSync(target) && fs.statSync(target).mtimeMs > sourceTime) return target;
+function compile(name, { files, libraries = [], debian }, folder, target) {
   const compiler = findCompiler();
   if (!compiler) throw new Error('No C++ compiler found. Install g++ (Debian: apt install g++) or set CXX.');
-  fs.mkdirSync(out, { recursive: true });
   // Two runs may build at the same time: the last rename wins, and both are whole.
   const partial = `${target}.${process.pid}`;
   const flags = ['-std=c++20', '-O2', '-g', '-Wall', '-Wextra', '-o', partial];
-  execFileSync(compiler, [...flags, ...programs[name].map((file) => path.join(root, file))], {
-    stdio: 'inherit'
-  });
-  fs.renameSync(partial, target);
+  const sources = files.map((file) => path.join(folder, file));
+  const { status, stderr } = spawnSync(compiler, [...flags, ...sources, ...libraries], { encoding: 'utf8' });
+  if (stderr) process.stderr.write(stderr);
+  if (status === 0) {
+    fs.renameSync(partial, target);
+    return;
+  }
+  fs.rmSync(partial, { force: true });
+  const missing = /cannot find -l|unable to find library|library not found|No such file or directory|file not found/.test(
+    stderr ?? ''
+  );
+  const remedy = debian && missing ? ` It needs ${debian} (Debian: apt install ${debian}).` : '';
+  throw new Error(`The benchmark's program ${name} could not be built.${remedy}\n${(stderr ?? '').slice(0, 2000)}`);
+}
+
+/**
+ * @param {string} name one of `programs`
+ * @param {{program?: Program, folder?: string}} [other] for tests: another program in another folder
+ * @returns {string} path of the program
+ */
+function build(name, { program = programs[name], folder = root } = {}) {
+  if (!program) throw new Error(`There is no program '${name}'.`);
+  const target = path.join(outFolder(process.env, folder), name);
+  const folders = new Set([...program.files.map((file) => path.dirname(file)), 'common']);
+  const sourceTime = Math.max(...[...folders].map((part) => newest(path.join(folder, part))));
+  if (!fs.existsSync(target) || fs.statSync(target).mtimeMs <= sourceTime) {
+    compile(name, program, folder, target);
+  }
   return target;
 }
 
-module.exports = { build, findCompiler, programs };
+module.exports = { build, findCompiler, outFolder, programs };

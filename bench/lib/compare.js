@@ -6,20 +6,37 @@
  * @typedef {{device: number, kind: number, next: number, missing: [number, number][]}} ArrivedStream
  */
 
+/** Kinds of records, as the generator's payloads number them ("k"): name and the class that the gateway's rules give. */
+const kinds = [
+  { name: 'normal', class: 3 },
+  { name: 'alarm', class: 1 },
+  { name: 'high', class: 2 },
+  { name: 'bulk', class: 4 }
+];
+
 /** @param {number} device @param {number} kind */
-const key = (device, kind) => device * 2 + kind;
+const key = (device, kind) => device * kinds.length + kind;
 
 /**
  * A record is lost when its device holds an acknowledgement and it did not arrive. One without an
  * acknowledgement was never promised.
  * @param {SentStream[]} sent @param {ArrivedStream[]} arrived
- * @returns {{lost: number, lostAlarms: number, missingUnacked: number, examples: string[]}}
+ * @returns {{lost: number, lostAlarms: number, lostByClass: Record<number, number>, missingUnacked: number, examples: string[]}}
  */
 function compareStreams(sent, arrived) {
   const byKey = new Map(arrived.map((stream) => [key(stream.device, stream.kind), stream]));
-  const result = { lost: 0, lostAlarms: 0, missingUnacked: 0, examples: /** @type {string[]} */ ([]) };
+  const result = {
+    lost: 0,
+    lostAlarms: 0,
+    /** Classes that lost nothing are in it too, when they were sent. @type {Record<number, number>} */
+    lostByClass: {},
+    missingUnacked: 0,
+    examples: /** @type {string[]} */ ([])
+  };
   for (const stream of sent) {
     const found = byKey.get(key(stream.device, stream.kind));
+    const kind = kinds[stream.kind];
+    if (stream.issued > 0) result.lostByClass[kind.class] ??= 0;
     const gaps = found ? [...found.missing] : [];
     const next = found ? found.next : 0;
     if (next < stream.issued) gaps.push([next, stream.issued - 1]);
@@ -31,9 +48,10 @@ function compareStreams(sent, arrived) {
           continue;
         }
         result.lost += 1;
-        if (stream.kind === 1) result.lostAlarms += 1;
+        result.lostByClass[kind.class] += 1;
+        if (kind.name === 'alarm') result.lostAlarms += 1;
         if (result.examples.length < 5) {
-          result.examples.push(`device ${stream.device} ${stream.kind ? 'alarm' : 'normal'} ${seq}`);
+          result.examples.push(`device ${stream.device} ${kind.name} ${seq}`);
         }
       }
     }
@@ -41,4 +59,4 @@ function compareStreams(sent, arrived) {
   return result;
 }
 
-module.exports = { compareStreams };
+module.exports = { compareStreams, kinds };

@@ -1,8 +1,10 @@
 'use strict';
 // One run: a cloud, a system between, load on one side, the sink on the other.
 
+const { setTimeout: delay } = require('node:timers/promises');
 const { readGroups } = require('./proc');
 const { Stage, sleep } = require('./stage');
+const { snapshot, usage } = require('./usage');
 
 /**
  * @typedef {object} Profile
@@ -24,6 +26,8 @@ const { Stage, sleep } = require('./stage');
  * @property {number} [settleMs] the sink is done after so long at the latest
  * @property {(cloud: import('../../test/fixtures/cloud').Cloud, startMs: number,
  *             stage: Stage) => Promise<void>} [during] what happens to the cloud and the system under load
+ * @property {Record<string, string | number>} [sinkOptions] more options of the sink
+ * @property {AbortSignal} [signal] ends the run early
  * @property {(stage: Stage) => any} [observe] once a second: more to keep beside the resident memory
  */
 
@@ -40,12 +44,15 @@ async function watch(stage, ended, startMs) {
   return samples;
 }
 
+/** @param {number} atMs @param {AbortSignal | undefined} signal rejects when it fires */
+const until = (atMs, signal) => delay(Math.max(0, atMs - Date.now()), undefined, { signal });
+
 /** @param {string} name of the system @param {Profile} profile */
 async function measure(name, profile) {
   const stage = new Stage(profile);
   const ended = { value: false };
   try {
-    await stage.open();
+    await stage.open(profile.sinkOptions);
     const system = await stage.startSystem(name);
     const load = await stage.startLoad(profile.loadOptions).started();
     const { startMs } = load;
@@ -53,18 +60,15 @@ async function measure(name, profile) {
     const cloud = /** @type {import('../../test/fixtures/cloud').Cloud} */ (stage.cloud);
     const event = profile.during ? profile.during(cloud, startMs, stage) : Promise.resolve();
     event.catch(() => {}); // awaited below
-    await sleep(startMs + profile.warmup * 1000 - Date.now());
-    const before = stage.cpu();
-    const beforeMs = Date.now();
-    await sleep(startMs + profile.seconds * 1000 - Date.now());
-    const after = stage.cpu();
-    const wallSeconds = (Date.now() - beforeMs) / 1000;
+    await until(startMs + profile.warmup * 1000, profile.signal);
+    const before = snapshot(stage);
+    await until(startMs + profile.seconds * 1000, profile.signal);
+    const { parts, ...used } = usage(before, snapshot(stage), system.parts);
     await event;
     const { acked } = await load.result();
     if (system.forwards) await stage.settle(acked, profile.quietMs, profile.settleMs);
     ended.value = true;
     const rss = await memory;
-    const parts = system.parts.map((part, i) => ({ part, cores: (after[i] - before[i]) / wallSeconds }));
     const { sent, ...rest } = await stage.finish();
     return {
       system: name,
@@ -72,6 +76,7 @@ async function measure(name, profile) {
       startMs,
       cores: parts.reduce((sum, part) => sum + part.cores, 0),
       parts,
+      ...used,
       rssMB: Math.max(...rss.map((sample) => sample.rssMB)),
       memory: rss,
       sent: sent[0],

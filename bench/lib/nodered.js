@@ -76,7 +76,7 @@ function writeNodeRed(folder, { uiPort, localPort, cloud, datatype, sessions }) 
     { id: 'out', type: 'mqtt out', z: 'tab', topic: '', qos: '1', retain: '', broker: 'cloud', wires: [] }
   ];
   fs.writeFileSync(path.join(folder, 'flows.json'), JSON.stringify(flow));
-  return [...nodeRedRuntime(), 'node_modules/node-red/red.js', '-s', path.join(folder, 'settings.js')];
+  return [...nodeRedRuntime(), require.resolve('node-red/red.js'), '-s', path.join(folder, 'settings.js')];
 }
 
 /** Node-RED 5 needs Node 22.9: an older one goes through the repository's launcher. */
@@ -91,7 +91,7 @@ function nodeRedRuntime() {
 
 /** @returns {string} */
 function nodeRedVersion() {
-  return JSON.parse(fs.readFileSync(path.join(root, 'node_modules/node-red/package.json'), 'utf8')).version;
+  return JSON.parse(fs.readFileSync(require.resolve('node-red/package.json'), 'utf8')).version;
 }
 
 module.exports = { writeNodeRed, nodeRedVersion };

@@ -8,10 +8,12 @@ const { Child } = require('../../test/fixtures/child');
 const { startCloud } = require('../../test/fixtures/cloud');
 const { build } = require('./build');
 const { compareStreams } = require('./compare');
-const { readGroup } = require('./proc');
+const { readCpu } = require('./proc');
 const { readSamples } = require('./latency');
 const { Relay } = require('./relay');
 const { systems } = require('./systems');
+
+/** What an adapter's start() gets. @typedef {import('../systems').Context} Context */
 
 /** @param {number} ms */
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)));
@@ -172,7 +174,7 @@ class Stage {
 
   /** CPU time of each part of the system until now, seconds. @returns {number[]} */
   cpu() {
-    return this.system ? this.system.children.map((child) => readGroup(child.pid).cpuSeconds) : [];
+    return this.system ? this.system.children.map((child) => readCpu(child.pid)) : [];
   }
 
   /** Ends the system and the sink, and joins what they say. */

@@ -1,48 +1,25 @@
 #ifndef SEGANET_BENCH_LOADGEN_DEVICE_H_
 #define SEGANET_BENCH_LOADGEN_DEVICE_H_
 
-#include <netinet/in.h>
-
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <vector>
 
-#include "../common/histogram.h"
 #include "../common/record.h"
+#include "counters.h"
+#include "flights.h"
+#include "options.h"
+#include "rate.h"
+#include "schedule.h"
 
 namespace bench {
 
-struct LoadOptions {
-  sockaddr_in gateway{};
-  uint32_t devices = 1000;
-  uint32_t first_device = 0;  // their numbers start here: a second generator is another fleet
-  double rate = 10;           // messages a second and device
-  double seconds = 20;        // of sending
-  double drain_seconds = 30;  // at most, after that, for the last acknowledgements
-  size_t payload_bytes = 200;
-  uint32_t alarm_every = 20;     // one message in so many is an alarm; 0 = none
-  std::string topic_kind = "t";  // last level of the topic of what is no alarm
-  size_t inflight = 64;          // unacknowledged messages a device, at most
-  int64_t late_us = 10000;       // a send this much after its intended time counts as late
-  int64_t lead_us = 300000;      // from the last connection to the first message
-  int64_t skip_us = 0;           // acknowledgement latency is not counted before
-  bool clean = true;             // a new session at each connection; false: the broker keeps it
-  uint16_t keepalive_s = 60;
-};
-
-struct LoadCounters {
-  uint64_t sent = 0;
-  uint64_t acked = 0;
-  uint64_t resent = 0;
-  uint64_t late = 0;
-  uint64_t connection_losses = 0;
-  uint64_t acks_out_of_order = 0;
-  uint64_t acks_unknown = 0;
-  uint64_t protocol_errors = 0;
-  Histogram ack_us;        // intended to acknowledged
-  Histogram puback_us[2];  // by kind: first written to acknowledged
-  Histogram send_lag_us;   // intended to written, whatever the reason
+// What all devices have in common.
+struct Fleet {
+  const LoadOptions& options;
+  const Rate& rate;
+  LoadCounters& counters;
+  std::vector<char> scratch;  // what one device writes at once
 };
 
 // One simulated device: its own TCP connection and MQTT session. Messages are never dropped: one
@@ -51,59 +28,67 @@ struct LoadCounters {
 // Thread safety: none; one thread owns all devices.
 class Device {
  public:
-  Device(uint32_t number, const LoadOptions& options, LoadCounters& counters);
+  Device(uint32_t number, Fleet& fleet);
 
   // Starts a connection. False: try again later.
   bool Connect(int epoll);
   // Epoll said so. False: the connection is gone; call Connect() after a while.
   bool OnEvents(uint32_t events);
-  // The device has one more message to send, at slot `due() * devices + number` of the schedule.
-  void AddDue() { ++due_; }
-  // Sends what is due and has room. False: the connection is gone.
+  // One more message is due. True when none was.
+  bool AddDue() { return due_++ == issued_; }
+  // Sends what is due and has room, in one write. False: the connection is gone.
   bool Pump();
+  // Pings when nothing was written for most of the keep-alive. False: the connection is gone.
+  bool Ping(int64_t now_us);
   void SetStart(int64_t start_us) { start_us_ = start_us; }
   // Says DISCONNECT and closes.
   void Finish();
 
   bool up() const { return state_ == State::kUp; }
-  bool settled() const { return issued_ == due_ && flights_.empty(); }
+  bool settled() const { return issued_ == due_ && flights_.size() == 0; }
   uint64_t unsent() const { return due_ - issued_; }
-  // {"device":0,"kind":0,"issued":200,"unacked":[[4,4]]} for both kinds.
+  // {"device":0,"kind":0,"issued":200,"unacked":[[4,4]]} for each kind.
   std::string StreamsJson() const;
 
  private:
   enum class State { kDown, kConnecting, kAwaitingConnack, kUp };
-  struct Flight {
-    Record record;
-    int64_t sent_us;  // when it was written first
-    uint16_t packet_id;
-    bool acked;
-  };
 
   bool Fail();
   bool Read();
-  bool Flush();
-  void Acknowledge(uint16_t packet_id);
-  void AppendPublish(const Flight& flight, bool dup);
-  int64_t IntendedUs(uint64_t index) const;
+  // What is in `in`; its bytes that are used. -1: not what a broker may say.
+  ssize_t OnBytes(std::string_view in);
+  bool OnConnack();
+  void Acknowledge(uint16_t packet_id, int64_t now_us);
+  bool Write(std::string_view bytes);
+  bool FlushRest();
+  char* WriteNext(char* out, int64_t now_us);
+  char* WritePublish(char* out, const Flight& flight, uint16_t packet_id, bool dup) const;
+  uint8_t NextKind() const;
+  size_t NextBytes() const;
 
   const uint32_t number_;
-  const LoadOptions& options_;
-  LoadCounters& counters_;
-  const std::string id_;
+  Fleet& fleet_;
   State state_ = State::kDown;
   int fd_ = -1;
-  int epoll_ = -1;
-  bool wants_write_ = false;
-  std::string in_;
-  std::string out_;  // bytes that the kernel did not take yet
-  std::deque<Flight> flights_;
+  std::string in_;    // the start of a packet
+  std::string rest_;  // bytes that the kernel did not take yet
+  Flights flights_;
+  Arrivals arrivals_;  // of the message to be sent next
   int64_t start_us_ = 0;
+  int64_t written_us_ = 0;  // last
   uint64_t due_ = 0;
   uint64_t issued_ = 0;
-  uint32_t seq_[2] = {0, 0};
-  uint16_t packet_id_ = 0;
+  uint32_t seq_[kKinds] = {};
 };
+
+// Room for the longest PUBLISH without its payload: fixed header, topic, packet identifier.
+inline constexpr size_t kMaxHead = 5 + 2 + 12 + 64 + 2;
+// What a device writes at once, but for its last message.
+inline constexpr size_t kMaxWrite = 1 << 16;
+
+inline size_t ScratchBytes(const LoadOptions& options) {
+  return kMaxWrite + kMaxHead + std::max(options.payload_max, kMaxFields);
+}
 
 }  // namespace bench
 

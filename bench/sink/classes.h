@@ -48,7 +48,7 @@ class Classes {
     return *counts;
   }
 
-  std::string Json() const {
+  std::string Json(bool buckets) const {
     std::string out = "{";
     for (size_t i = 1; i < counts_.size(); ++i) {
       if (!counts_[i]) continue;
@@ -58,8 +58,8 @@ class Classes {
                  ",\"unique\":" + std::to_string(c.unique) + ",\"bytes\":" +
                  std::to_string(c.bytes) + ",\"duplicates\":" + std::to_string(c.duplicates) +
                  ",\"outOfOrder\":" + std::to_string(c.out_of_order) + ",\"historical\":" +
-                 std::to_string(c.historical) + ",\"latencyUs\":" + c.latency[0].Json() +
-                 ",\"historicalLatencyUs\":" + c.latency[1].Json() + "}");
+                 std::to_string(c.historical) + ",\"latencyUs\":" + c.latency[0].Json(buckets) +
+                 ",\"historicalLatencyUs\":" + c.latency[1].Json(buckets) + "}");
     }
     return out + "}";
   }

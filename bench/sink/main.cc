@@ -12,8 +12,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "../common/clock.h"
 #include "../common/mqtt.h"
@@ -33,23 +36,23 @@ class Sink {
     if (fd_ >= 0) close(fd_);
   }
 
-  // Connects when there is no connection; waits up to `timeout_ms` for bytes and counts them.
-  void Step(int timeout_ms) {
+  // Connects when there is no connection; waits up to 100 ms for bytes and counts them. Returns the
+  // time.
+  int64_t Step() {
     if (fd_ < 0 && !Connect()) {
       poll(nullptr, 0, 50);
-      return;
+      return NowUs();
     }
-    pollfd wait{fd_, POLLIN, 0};
-    if (poll(&wait, 1, timeout_ms) <= 0) return;
-    static char buffer[1 << 18];
-    ssize_t got = recv(fd_, buffer, sizeof buffer, 0);
-    if (got <= 0) {
-      if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (in_.size() - held_ < kRead) in_.resize(held_ + kRead);
+    const ssize_t got = recv(fd_, in_.data() + held_, in_.size() - held_, 0);
+    const int64_t now_us = NowUs();
+    if (got > 0) {
+      held_ += static_cast<size_t>(got);
+      if (!Consume(now_us)) Disconnect();
+    } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
       Disconnect();
-      return;
     }
-    in_.append(buffer, static_cast<size_t>(got));
-    if (!Consume()) Disconnect();
+    return now_us;
   }
 
   const Tally& tally() const { return tally_; }
@@ -60,6 +63,8 @@ class Sink {
     fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int one = 1;
     setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    const timeval wait{0, 100000};
+    setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<uint16_t>(options_.Integer("port", 1, 65535)));
@@ -67,8 +72,7 @@ class Sink {
     std::string out;
     // Keep-alive 0: the sink only listens, and loopback has no half-open connections.
     mqtt::AppendConnect(out, options_.Text("client-id"), options_.Integer("clean", 0, 1) == 1, 0);
-    mqtt::AppendSubscribe(out, 1, options_.Text("envelopes"), options_.Text("records"),
-                          static_cast<uint8_t>(options_.Integer("qos", 0, 1)));
+    mqtt::AppendSubscribe(out, 1, Filters(), static_cast<uint8_t>(options_.Integer("qos", 0, 1)));
     if (connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 && Send(out)) {
       return true;
     }
@@ -80,7 +84,7 @@ class Sink {
   void Disconnect() {
     close(fd_);
     fd_ = -1;
-    in_.clear();
+    held_ = 0;
     ++connection_losses_;
   }
 
@@ -89,11 +93,10 @@ class Sink {
   }
 
   // Counts every whole packet in in_. False: the connection is of no more use.
-  bool Consume() {
+  bool Consume(int64_t now_us) {
     const std::string_view prefix = EnvelopePrefix();
-    const int64_t now_us = NowUs();
-    std::string out;
-    std::string_view rest = in_;
+    out_.clear();
+    std::string_view rest(in_.data(), held_);
     mqtt::Packet packet;
     while (true) {
       mqtt::Parsed parsed = mqtt::Parse(rest, &packet);
@@ -108,13 +111,15 @@ class Sink {
       } else if (packet.type == mqtt::kPublish) {
         mqtt::Publish publish;
         if (!mqtt::ParsePublish(packet, &publish)) return false;
-        if (publish.qos == 1) mqtt::AppendPuback(out, publish.packet_id);
+        if (publish.qos == 1) mqtt::AppendPuback(out_, publish.packet_id);
         tally_.AddPublish(publish.topic, publish.payload, publish.topic.starts_with(prefix),
                           publish.dup, now_us);
       }
     }
-    in_.erase(0, in_.size() - rest.size());
-    return out.empty() || Send(out);
+    // The start of a packet, if anything.
+    held_ = rest.size();
+    std::memmove(in_.data(), rest.data(), held_);
+    return out_.empty() || Send(out_);
   }
 
   std::string_view EnvelopePrefix() const {
@@ -122,10 +127,26 @@ class Sink {
     return filter.substr(0, filter.find_first_of("#+"));
   }
 
+  // That of the envelopes, and those of the records, which are divided by commas.
+  std::vector<std::string_view> Filters() const {
+    std::vector<std::string_view> filters = {options_.Text("envelopes")};
+    std::string_view rest = options_.Text("records");
+    while (!rest.empty()) {
+      const size_t end = std::min(rest.find(','), rest.size());
+      filters.push_back(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return filters;
+  }
+
+  static constexpr size_t kRead = 1 << 18;  // room for that much in each read
+
   const Options& options_;
   Tally tally_;
   int fd_ = -1;
-  std::string in_;
+  std::vector<char> in_;
+  size_t held_ = 0;  // bytes in it
+  std::string out_;
   uint64_t connection_losses_ = 0;
 };
 
@@ -136,8 +157,10 @@ int Main(int argc, char** argv) {
                    {"clean", "1"},
                    {"qos", "1"},
                    {"envelopes", "gw/#"},
-                   {"records", "d/#"},
+                   {"records", "d/#,telegraf/#"},
                    {"skip-ms", "0"},
+                   {"step-seconds", "0"},
+                   {"histograms", "0"},
                    {"history-suffix", ""},
                    {"samples", ""},
                    {"sample-every", "100"},
@@ -151,6 +174,8 @@ int Main(int argc, char** argv) {
 
   TallyOptions tally;
   tally.skip_us = options.Integer("skip-ms", 0, 3600000) * 1000;
+  tally.step_us = static_cast<int64_t>(options.Number("step-seconds", 0, 3600) * 1e6);
+  tally.histograms = options.Integer("histograms", 0, 1) == 1;
   tally.history_suffix = options.Text("history-suffix");
   tally.sample_every = static_cast<uint32_t>(options.Integer("sample-every", 1, 1e9));
   if (!options.Text("samples").empty()) {
@@ -163,10 +188,10 @@ int Main(int argc, char** argv) {
   Sink sink(options, tally);
   const int64_t end_us = NowUs() + options.Integer("max-seconds", 1, 36000) * 1000000;
   int64_t progress_us = NowUs();
-  while (!stopped && NowUs() < end_us) {
-    sink.Step(100);
-    if (NowUs() < progress_us) continue;
-    progress_us = NowUs() + 500000;
+  for (int64_t now_us = NowUs(); !stopped && now_us < end_us;) {
+    now_us = sink.Step();
+    if (now_us < progress_us) continue;
+    progress_us = now_us + 500000;
     std::printf("{\"event\":\"progress\",\"records\":%llu,\"unique\":%llu,\"historical\":%llu}\n",
                 static_cast<unsigned long long>(sink.tally().records()),
                 static_cast<unsigned long long>(sink.tally().unique()),

@@ -1,7 +1,6 @@
 #ifndef SEGANET_BENCH_SINK_TALLY_H_
 #define SEGANET_BENCH_SINK_TALLY_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -12,44 +11,10 @@
 #include "../common/record.h"
 #include "classes.h"
 #include "keys.h"
+#include "steps.h"
+#include "stream.h"
 
 namespace bench {
-
-// Order is promised per device, class and lane: live data overtakes the backlog on purpose.
-enum Lane : uint8_t { kLive = 0, kHistory = 1 };
-
-// What arrived of one stream (device and kind): the truth about loss, repetition and order.
-//
-// A record is out of order when it arrives for the first time after a later one of its stream and
-// lane did; one that arrives again is a duplicate, wherever it stands.
-class Stream {
- public:
-  enum class Arrival { kInOrder, kOutOfOrder, kDuplicate };
-
-  Arrival Add(uint32_t seq, Lane lane) {
-    size_t word = seq / 64;
-    if (word >= seen_.size()) seen_.resize(word + 1, 0);
-    uint64_t bit = uint64_t{1} << (seq % 64);
-    if ((seen_[word] & bit) != 0) return Arrival::kDuplicate;
-    seen_[word] |= bit;
-    ++unique_;
-    if (seq < next_[lane]) return Arrival::kOutOfOrder;
-    next_[lane] = seq + 1;
-    return Arrival::kInOrder;
-  }
-
-  // highest sequence that arrived + 1
-  uint32_t next() const { return std::max(next_[kLive], next_[kHistory]); }
-  uint32_t unique() const { return unique_; }
-  bool Has(uint32_t seq) const {
-    return seq / 64 < seen_.size() && (seen_[seq / 64] >> (seq % 64) & 1) != 0;
-  }
-
- private:
-  std::vector<uint64_t> seen_;
-  uint32_t next_[2] = {0, 0};
-  uint32_t unique_ = 0;
-};
 
 struct TallyOptions {
   int64_t skip_us = 0;  // latency is counted for records intended so long after the first one
@@ -57,15 +22,18 @@ struct TallyOptions {
   // Every alarm and some normal records: kind intended arrived lane class bytes (of the payload).
   std::FILE* samples = nullptr;
   uint32_t sample_every = 100;  // one normal record of a device in so many
+  int64_t step_us = 0;          // length of a step of the load; 0 = it has none
+  bool histograms = false;      // in the JSON
 };
 
 // Everything that the sink counts. Fed with whole PUBLISH packets.
 class Tally {
  public:
-  explicit Tally(const TallyOptions& options) : options_(options) {}
+  explicit Tally(const TallyOptions& options) : options_(options), steps_(options.step_us) {}
 
-  // `envelope`: an NDJSON batch; else one original payload. `redelivered`: the cloud's own
-  // repetition (DUP from the broker to the sink), which is no fault of the gateway.
+  // `envelope`: an NDJSON batch; else one original payload, or several joined (split.h).
+  // `redelivered`: the cloud's own repetition (DUP from the broker to the sink), which is no fault
+  // of the gateway.
   void AddPublish(std::string_view topic, std::string_view payload, bool envelope, bool redelivered,
                   int64_t now_us);
 
@@ -90,8 +58,10 @@ class Tally {
     bool mixed = false;
   };
 
+  void AddOwn(std::string_view topic, std::string_view payload, Delivery& delivery);
   void AddLine(std::string_view line, Delivery& delivery);
-  void AddRecord(std::string_view topic, std::string_view payload, const Delivery& delivery);
+  // An empty `topic`: the record has none of its own.
+  void AddRecord(std::string_view topic, std::string_view payload, Delivery delivery);
   void AddFirst(const Record& record, size_t bytes, const Delivery& delivery);
   std::string StreamsJson() const;
 
@@ -100,9 +70,10 @@ class Tally {
   int64_t first_arrival_us_ = 0;
   int64_t last_arrival_us_ = 0;
   int64_t last_historical_us_ = 0;
-  std::vector<Stream> streams_;  // device * 2 + kind
+  std::vector<Stream> streams_;  // device * kKinds + kind
   std::vector<uint64_t> arrivals_[2];
-  Histogram latency_[2][2];  // kind, lane
+  Histogram latency_[kKinds][2];  // kind, lane
+  Steps steps_;
   Histogram batch_records_;
   Histogram batch_bytes_;
   Classes classes_;
@@ -111,6 +82,7 @@ class Tally {
   uint64_t envelopes_ = 0;
   uint64_t single_envelopes_ = 0;
   uint64_t mixed_envelopes_ = 0;
+  uint64_t joined_ = 0;
   uint64_t keyless_envelopes_ = 0;
   uint64_t bad_keys_ = 0;
   uint64_t repeated_keys_ = 0;

@@ -1,0 +1,117 @@
+'use strict';
+// The gateway under loads of other kinds than the steady one: one line each, with what is needed and what was reached.
+
+const { adaptive, entries, runnable } = require('../lib/entries');
+const { profiles } = require('../lib/profiles');
+const { markdown, spread } = require('../lib/report');
+const { caseOf, latencyMs, resultsOf } = require('../lib/side-by-side');
+const { rulesOf } = require('../lib/traffic');
+const { sleep } = require('../lib/stage');
+
+/** @typedef {import('../lib/chapter').Plan} Plan @typedef {import('../lib/profiles').LoadProfile} LoadProfile */
+
+const names = ['heart', 'camera', 'burst', 'outage', 'poisson'];
+
+/** The topics of loadgen's shares. */
+const rules = rulesOf([1, 2, 3, 4].map((cls) => ({ class: cls, devices: 1, perSecond: 1 })));
+
+/** @param {NonNullable<LoadProfile['outage']>} outage @param {number} seconds of the load */
+function interrupt(outage, seconds) {
+  /** @param {import('../../test/fixtures/cloud').Cloud} cloud @param {number} startMs */
+  return async (cloud, startMs) => {
+    await sleep(startMs + outage.from * seconds * 1000 - Date.now());
+    await cloud.stop();
+    await sleep(startMs + (outage.from * seconds + outage.seconds) * 1000 - Date.now());
+    await cloud.start();
+  };
+}
+
+/** @param {LoadProfile} profile @param {Plan} plan @returns {Partial<import('../lib/measure').Profile>} */
+function loadOf({ devices, rate, payload, alarmEvery, inflight = 64, loadOptions = {}, outage }, plan) {
+  // Time before the outage, and after it for what had waited.
+  const seconds = outage ? Math.max(plan.seconds, outage.seconds * 2.5) : plan.seconds;
+  return {
+    ...{
+      devices: plan.sizes.devices ?? devices[0],
+      rate,
+      payload,
+      alarmEvery,
+      inflight,
+      loadOptions,
+      seconds
+    },
+    gatewayEnv: loadOptions.shares ? { SEGANET_RULES: rules } : {},
+    ...(outage ? { during: interrupt(outage, seconds) } : {})
+  };
+}
+
+/** @param {any} result @param {LoadProfile['need']} need @returns {number | undefined} ms */
+const reached = (result, need) => latencyMs(result, need?.ofClass ?? 1, 'p99');
+
+/** @param {LoadProfile} profile @param {any[]} results */
+function verdict({ need }, results) {
+  const lost = results.reduce((sum, { verdict: found }) => sum + found.lost, 0);
+  if (lost > 0) return `**no**: ${lost} lost`;
+  if (!need?.needMs) return 'yes';
+  const over = results.filter(
+    (result) => (reached(result, need) ?? Infinity) > /** @type {number} */ (need.needMs)
+  );
+  return over.length === 0 ? 'yes' : `**no** in ${over.length} of ${results.length} rounds`;
+}
+
+/** @param {LoadProfile} profile */
+const needed = ({ need }) =>
+  need ? `p99 of class ${need.ofClass} < ${need.needMs} ms, nothing lost` : 'nothing lost';
+
+/** @type {import('../lib/chapter').Chapter} */
+module.exports = {
+  name: 'profiles',
+  title: 'Loads of other kinds',
+  what: 'The gateway with heart monitors, cameras, bursts, an outage and random arrivals: what each needs, and what was reached.',
+  cases: (plan) =>
+    runnable(entries(plan, [adaptive], [])).able.flatMap((entry) =>
+      names.map((name) => caseOf(plan, entry, name, loadOf(profiles[name], plan)))
+    ),
+  lacking: (plan) => runnable(entries(plan, [adaptive], [])).lacking,
+  report: (outcomes, plan) => {
+    const rows = entries(plan, [adaptive], []).flatMap((entry) =>
+      names.flatMap((name) => {
+        const results = resultsOf(outcomes, name, entry);
+        if (results.length === 0) return [];
+        /** @param {(result: any) => number | undefined} value @param {number} digits */
+        const cell = (value, digits) => spread(results.map(value), digits);
+        return [
+          [
+            entry.label,
+            name,
+            profiles[name].what,
+            cell(({ cores }) => cores, 3),
+            cell((result) => latencyMs(result, 1, 'p99'), 1),
+            cell((result) => latencyMs(result, 3, 'p99'), 1),
+            cell(({ verdict: found }) => found?.lost, 0),
+            needed(profiles[name]),
+            verdict(profiles[name], results)
+          ]
+        ];
+      })
+    );
+    const head = [
+      'system',
+      'load',
+      'what',
+      'cores',
+      'class 1 p99 ms',
+      'class 3 p99 ms',
+      'lost',
+      'needed',
+      'reached'
+    ];
+    return {
+      heading: 'Loads of other kinds',
+      markdown: markdown(head, rows),
+      ratios: [],
+      plots: [],
+      warnings: []
+    };
+  }
+};

@@ -1,0 +1,141 @@
+#!/usr/bin/env node
+'use strict';
+// seganet-bench: every chapter of bench/chapters, round after round, and a report.  seganet-bench --help
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { killAll } = require('../test/fixtures/child');
+const { fail } = require('./lib/arguments');
+const { loadChapters } = require('./lib/chapter');
+const { runAll, turns } = require('./lib/interleave');
+const { readPlan } = require('./lib/plan');
+const { duration, Progress } = require('./lib/progress');
+const { readmeSection, replaceSection } = require('./lib/readme');
+const { readResults, reportText, sections, writeReport, writeResults } = require('./lib/results');
+const { buildTools, checks, conditions, missingText } = require('./lib/setup');
+const { machineWarnings } = require('./lib/warnings');
+
+/** @typedef {import('./lib/chapter').Chapter} Chapter @typedef {import('./lib/chapter').Plan} Plan */
+/** @typedef {import('./lib/results').Results} Results @typedef {import('./lib/interleave').Turn} Turn */
+
+const readme = path.join(__dirname, '..', 'README.md');
+
+/** @param {Results} results @param {Chapter[]} chapters @param {string} folder @param {boolean} intoReadme */
+function report(results, chapters, folder, intoReadme) {
+  const made = sections(results, chapters);
+  writeReport(folder, results, made);
+  if (intoReadme) {
+    fs.writeFileSync(readme, replaceSection(fs.readFileSync(readme, 'utf8'), readmeSection(results, made)));
+  }
+  console.log(reportText(results, made));
+}
+
+/** @param {Chapter[]} chosen @param {Plan} plan */
+function tell(chosen, plan) {
+  for (const { name, title, what, cases, lacking } of chosen) {
+    console.log(`${name}: ${title}. ${what}`);
+    for (const { key, seconds } of cases(plan)) console.log(`  ${key} (about ${duration(seconds)})`);
+    for (const { label, why } of lacking?.(plan) ?? []) console.log(`  cannot run here: ${label}. ${why}`);
+  }
+}
+
+/** Ctrl-C: ends what runs; a second one ends us. @param {AbortController} abort @returns {() => void} no longer */
+function endOnSignals(abort) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
+  const end = () => {
+    if (abort.signal.aborted) process.exit(130);
+    abort.abort();
+    process.stderr.write('\nEnding what runs; the report of what was measured follows. Again: at once.\n');
+    killAll();
+    // Whatever the case starts before it notices.
+    timer = setInterval(killAll, 200);
+  };
+  const signals = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
+  for (const signal of signals) process.on(signal, end);
+  return () => {
+    clearInterval(timer);
+    for (const signal of signals) process.off(signal, end);
+  };
+}
+
+/** @param {string} line of which the next one takes the place */
+function say(line) {
+  process.stderr.write(process.stderr.isTTY ? `\r\x1b[K${line}` : `${line}\n`);
+}
+
+/** @param {Turn[]} all @param {Plan} plan @param {AbortSignal} signal @param {(outcomes: Results['outcomes']) => void} keep */
+async function measureAll(all, plan, signal, keep) {
+  const progress = new Progress(all);
+  say(`${all.length} runs, about ${duration(progress.secondsLeft())}\n`.trimEnd());
+  if (process.stderr.isTTY) process.stderr.write('\n');
+  /** @type {Results['outcomes']} */
+  const kept = [];
+  try {
+    return await runAll(all, signal, {
+      started: (turn) => progress.started(turn),
+      ended: (outcome, turn) => {
+        kept.push(outcome);
+        progress.ended(outcome, turn);
+        keep(kept);
+      }
+    });
+  } finally {
+    progress.close();
+  }
+}
+
+async function main() {
+  const { plan, out, from, list, readme: intoReadme } = readPlan();
+  const chapters = loadChapters();
+  const unknown = plan.only.filter((name) => !chapters.some((chapter) => chapter.name === name));
+  if (unknown.length > 0) fail(`--only: there is no chapter ${unknown.join(', ')}. See --list.`);
+  if (from) return report(readResults(from), chapters, out || path.dirname(from), intoReadme);
+
+  const chosen = chapters.filter(({ name }) => plan.only.length === 0 || plan.only.includes(name));
+  if (list) return tell(chosen, plan);
+  const missing = missingText(checks());
+  if (missing) fail(missing);
+  const unbuilt = buildTools(say).map(({ name, why }) => `The tool ${name} could not be built: ${why}`);
+  say('');
+  const groups = chosen.map((chapter) => ({ chapter: chapter.name, cases: chapter.cases(plan) }));
+  const all = turns(groups, plan.rounds);
+  if (all.length === 0) fail('Nothing to run: no chapter has such a system. See --list.');
+  const date = new Date().toISOString();
+  const folder = path.resolve(out || `seganet-bench-${date.slice(0, 19).replaceAll(':', '')}`);
+  if (plan.quick) console.error('--quick: one short round. A look, no result.');
+
+  /** @type {Results} */
+  const results = {
+    format: 1,
+    command: ['seganet-bench', ...process.argv.slice(2)].join(' '),
+    date,
+    complete: false,
+    conditions: conditions(plan),
+    plan,
+    notRun: chosen.flatMap(({ name, lacking }) =>
+      (lacking?.(plan) ?? []).map((each) => ({ chapter: name, ...each }))
+    ),
+    warnings: [...machineWarnings(plan), ...unbuilt],
+    outcomes: []
+  };
+  for (const warning of results.warnings) console.error(`Warning: ${warning}`);
+  const abort = new AbortController();
+  const release = endOnSignals(abort);
+  // After each run: an hour's work is not lost with the machine.
+  const keep = (/** @type {Results['outcomes']} */ outcomes) =>
+    writeResults(folder, { ...results, outcomes });
+  results.outcomes = await measureAll(all, plan, abort.signal, keep);
+  results.complete = !abort.signal.aborted;
+  release();
+  writeResults(folder, results);
+  report(results, chapters, folder, intoReadme);
+  console.error(`Written to ${folder}: results.json, report.md and the plots.`);
+  // What a case forgot to end must not keep us.
+  process.exit(results.complete ? Number(results.outcomes.some(({ error }) => error)) : 130);
+}
+
+main().catch((error) => {
+  console.error(error instanceof Error ? error.message : error);
+  process.exit(1);
+});

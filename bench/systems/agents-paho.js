@@ -1,0 +1,37 @@
+'use strict';
+// The paper's baseline on Python, as vendors' device SDKs are (Azure's is built on paho-mqtt).
+
+const path = require('node:path');
+const { Child } = require('../../test/fixtures/child');
+const { freePort } = require('../../test/fixtures/net');
+const { python } = require('../../test/tools');
+const { assemble } = require('../lib/assemble');
+const { needsPython } = require('../lib/lacking');
+
+const program = path.join(__dirname, '../agents-paho/main.py');
+
+/** @type {import('./index').Adapter} */
+module.exports = {
+  name: 'agents-paho',
+  title: 'a process per device (Python, paho-mqtt)',
+  what: "A Python process with paho-mqtt and a TLS session for each device, every message published singly: as vendors' SDKs do.",
+  lacking: () =>
+    needsPython('paho', 'pip install paho-mqtt==2.1.0 into a venv, and SEGANET_PYTHON=VENV/bin/python.'),
+  start: async (context) => {
+    const port = await freePort();
+    const { cloud } = context;
+    const flags = {
+      port,
+      'broker-host': cloud.host,
+      'broker-port': cloud.tlsPort,
+      ca: cloud.files.ca
+    };
+    const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)]);
+    return assemble({
+      port,
+      parts: ['agents'],
+      launch: (started) =>
+        started(new Child(python(), [program, ...args], { ...context, name: 'agents-paho' }))
+    });
+  }
+};

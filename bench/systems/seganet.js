@@ -1,0 +1,67 @@
+'use strict';
+
+const { BenchGateway } = require('../lib/gateway');
+
+/** @typedef {import('./index').Context} Context @typedef {import('./index').System} System */
+
+/** @param {Context} context @param {Record<string, string>} env @returns {Promise<System>} */
+async function start(context, env) {
+  const { cloud, cpus, openFiles, statistics, flow } = context;
+  const gateway = new BenchGateway({ cloud, cpus, openFiles, statistics, flow, env });
+  try {
+    await gateway.start();
+    // Every client but the receivers is the gateway.
+    await cloud.waitForClient(/^(?!receiver|bench-)/, 20000);
+  } catch (error) {
+    await gateway.close();
+    throw error;
+  }
+  return {
+    port: gateway.port,
+    parts: ['gateway'],
+    forwards: true,
+    gateway,
+    stop: () => gateway.stop(),
+    kill: () => gateway.kill(),
+    restart: () => gateway.start(),
+    close: () => gateway.close(),
+    get children() {
+      return gateway.child ? [gateway.child] : [];
+    }
+  };
+}
+
+/**
+ * @param {string} name @param {string} title @param {string} what
+ * @param {Record<string, string>} own variables that make it what its name says: --env does not change them
+ * @returns {import('./index').Adapter}
+ */
+const variant = (name, title, what, own) => ({
+  name,
+  title,
+  what,
+  lacking: () => '',
+  start: (context) => start(context, { SEGANET_BATCH_MODE: 'envelope', ...context.gatewayEnv, ...own })
+});
+
+module.exports = [
+  variant('seganet', 'SegaNet Gateway', 'The gateway as it comes, batches as NDJSON envelopes.', {}),
+  variant(
+    'seganet-adaptive',
+    'SegaNet Gateway, adaptive batches',
+    'The gateway; a batch leaves when its session has room, and grows while there is none.',
+    { SEGANET_BATCH_FLUSH: 'adaptive' }
+  ),
+  variant(
+    'seganet-paper',
+    "SegaNet Gateway, the paper's limits",
+    'The gateway; a batch leaves at 1 KB or after 1 s, as the paper has it.',
+    { SEGANET_BATCH_FLUSH: 'limits' }
+  ),
+  variant(
+    'seganet-records',
+    'SegaNet Gateway, single records',
+    'The gateway with original topics and payloads: nothing changes for the cloud.',
+    { SEGANET_BATCH_MODE: 'records' }
+  )
+];
