@@ -24,7 +24,7 @@ Device::Device(uint32_t number, const Settings& settings, Totals& totals)
     : number_(number), settings_(settings), totals_(totals), path_(settings.path) {
   constexpr std::string_view kDevice = "{device}";
   const size_t at = path_.find(kDevice);
-  if (at != std::string::npos) path_.replace(at, kDevice.size(), DeviceId(number));
+  if (at != std::string::npos) path_.replace(at, kDevice.size(), DeviceId(settings.first + number));
 }
 
 Device::~Device() {
@@ -91,7 +91,7 @@ std::string Device::Unanswered() const {
 
 void Device::Post(int64_t intended_us) {
   Record record;
-  record.device = number_;
+  record.device = settings_.first + number_;
   record.seq = seq_;
   record.intended_us = intended_us;
   body_.clear();
@@ -199,7 +199,7 @@ void Device::Answered(std::string_view token, uint8_t code, size_t bytes) {
   const int64_t now_us = NowUs();
   totals_.answer_us.Add(now_us - flight->intended_us);
   totals_.round_us.Add(now_us - flight->sent_us);
-  ++(code == coap::kChanged ? totals_.answered : totals_.refused);
+  ++(code >> 5 == 2 ? totals_.answered : totals_.refused);  // 2.01 of what was not there yet
   flights_.erase(flight);
 }
 

@@ -16,7 +16,8 @@ namespace bench {
 struct Settings {
   sockaddr_in server{};
   uint32_t devices = 0;
-  double rate = 0;  // requests a second, of all devices together
+  uint32_t first = 0;  // number of the first one
+  double rate = 0;     // requests a second, of all devices together
   double seconds = 0;
   double drain_seconds = 0;
   size_t request_bytes = 0;
@@ -30,7 +31,7 @@ struct Settings {
 struct Totals {
   uint64_t sent = 0;
   uint64_t answered = 0;
-  uint64_t refused = 0;     // an answer that is no 2.04
+  uint64_t refused = 0;     // an answer that is no 2.xx
   uint64_t unknown = 0;     // an answer to nothing
   uint64_t sent_again = 0;  // over UDP: no answer in ACK_TIMEOUT
   uint64_t lost_connections = 0;

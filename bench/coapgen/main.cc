@@ -97,7 +97,7 @@ class Load {
         ",\"roundUs\":" + t.round_us.Json() + ",\"sendLagUs\":" + t.send_lag_us.Json() +
         ",\"cpuSeconds\":" + std::to_string(cpu_seconds_) + ",\"streams\":[";
     for (size_t i = 0; i < devices_.size(); ++i) {
-      out += (i > 0 ? ",{\"device\":" : "{\"device\":") + std::to_string(i) +
+      out += (i > 0 ? ",{\"device\":" : "{\"device\":") + std::to_string(settings_.first + i) +
              ",\"kind\":0,\"issued\":" + std::to_string(devices_[i]->issued()) + ",\"unacked\":[" +
              devices_[i]->Unanswered() + "]}";
     }
@@ -155,6 +155,7 @@ int Main(int argc, char** argv) {
   Options options({{"host", "127.0.0.1"},
                    {"port", "5683"},
                    {"devices", "100"},
+                   {"first", "0"},
                    {"rate", "15000"},
                    {"seconds", "30"},
                    {"drain", "20"},
@@ -175,6 +176,7 @@ int Main(int argc, char** argv) {
     return 2;
   }
   settings.devices = static_cast<uint32_t>(options.Integer("devices", 1, 20000));
+  settings.first = static_cast<uint32_t>(options.Integer("first", 0, 1e6));
   settings.rate = options.Number("rate", 1, 1e7);
   settings.seconds = options.Number("seconds", 0.1, 600);
   settings.drain_seconds = options.Number("drain", 0, 600);
