@@ -82,7 +82,7 @@ async function runSteps(plan, pid, port, steps, own = {}) {
 }
 
 /** @param {any} load without what is too long to keep */
-const short = ({ streams, ...load }) => load;
+const short = (load) => ({ ...load, streams: undefined });
 
 /**
  * @param {Plan} plan @param {import('./coap-servers').CoapServer} server @param {Transport} transport @param {Step[]} steps
