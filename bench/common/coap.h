@@ -5,10 +5,12 @@
 #include <string>
 #include <string_view>
 
-// As much of CoAP over TCP (RFC 8323, 3.2) as a load generator and a bare server need.
+// As much of CoAP (over TCP: RFC 8323, 3.2) as a load generator and a bare server need.
 namespace bench::coap {
 
+inline constexpr uint8_t kConfirmable = 0;  // type of a datagram
 inline constexpr uint8_t kPost = 0x02;
+inline constexpr uint8_t kPut = 0x03;
 inline constexpr uint8_t kChanged = 0x44;
 inline constexpr uint8_t kCsm = 0xE1;
 inline constexpr uint8_t kUriPath = 11;
@@ -60,6 +62,17 @@ inline void Append(std::string& out, uint8_t code, std::string_view token, std::
     out.push_back(static_cast<char>((length - 269) & 255));
   }
   out.push_back(static_cast<char>(code));
+  out.append(token);
+  out.append(body);
+}
+
+// Over UDP (RFC 7252 3).
+inline void AppendDatagram(std::string& out, uint8_t type, uint8_t code, uint16_t id,
+                           std::string_view token, std::string_view body) {
+  out.push_back(static_cast<char>(0x40 | type << 4 | static_cast<uint8_t>(token.size())));
+  out.push_back(static_cast<char>(code));
+  out.push_back(static_cast<char>(id >> 8));
+  out.push_back(static_cast<char>(id & 0xFF));
   out.append(token);
   out.append(body);
 }

@@ -1,10 +1,13 @@
 #ifndef SEGANET_BENCH_COMMON_OPTIONS_H_
 #define SEGANET_BENCH_COMMON_OPTIONS_H_
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace bench {
 
@@ -40,6 +43,19 @@ class Options {
       std::exit(2);
     }
     return value;
+  }
+
+  // Which of the words it is.
+  size_t Choice(const std::string& name, std::initializer_list<std::string_view> words) const {
+    const std::string& text = values_.at(name);
+    const auto found = std::find(words.begin(), words.end(), text);
+    if (found != words.end()) return static_cast<size_t>(found - words.begin());
+    std::fprintf(stderr, "--%s: '%s' is not known. It may be:", name.c_str(), text.c_str());
+    for (const std::string_view word : words) {
+      std::fprintf(stderr, " %.*s", static_cast<int>(word.size()), word.data());
+    }
+    std::fprintf(stderr, "\n");
+    std::exit(2);
   }
 
   int64_t Integer(const std::string& name, double min, double max) const {

@@ -25,7 +25,7 @@ const programs = {
   sink: { files: ['sink/main.cc', 'sink/tally.cc', 'sink/tally_json.cc'] },
   bare: { files: ['bare/main.cc'] },
   relay: { files: ['relay/main.cc', 'relay/pair.cc'] },
-  coapgen: { files: ['coapgen/main.cc'] },
+  coapgen: { files: ['coapgen/main.cc', 'coapgen/device.cc'] },
   coapbare: { files: ['coapbare/main.cc'] },
   agents: {
     files: ['agents/main.cc', 'agents/agent.cc'],

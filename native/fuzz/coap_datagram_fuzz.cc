@@ -48,7 +48,8 @@ class Fuzzed : public seganet::coap_test::Bench {
   void OnCommandAnswer(uint64_t id, uint8_t) override { Check(open.erase(id) == 1); }
 
   void Feed(std::string_view from, std::string_view datagram) {
-    route = seganet::coap::RouteDatagram(Span(datagram), Settings{});
+    ReadArrival(Span(datagram), Settings{}, &arrival);
+    route = RouteOf(arrival);
     in_hand = datagram.size();
     handed = 0;
     server.OnDatagram({from.data(), from.size()}, Span(datagram), now_us);
@@ -59,6 +60,7 @@ class Fuzzed : public seganet::coap_test::Bench {
     in_hand = 0;
   }
 
+  seganet::coap::Arrival arrival;
   Route route;
   std::set<uint64_t> open;  // commands
   size_t in_hand = 0;       // bytes of the datagram

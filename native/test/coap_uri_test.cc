@@ -35,6 +35,14 @@ coap::Refusal Parse(const Options& options, Request* request, const Settings& se
   return ParseRequest(message, settings, request);
 }
 
+// Of the datagram that was routed last.
+coap::Arrival arrival;
+
+Route RouteTo(const Bytes& datagram, const Settings& settings) {
+  ReadArrival(Span(datagram), settings, &arrival);
+  return RouteOf(arrival);
+}
+
 TEST(CoapUri, APathNamesResourceDeviceAndTopic) {
   struct {
     Bytes path;
@@ -159,19 +167,19 @@ TEST(CoapUri, CriticalOptionsThatAreNotKnownAreRefusedAndOthersIgnored) {
 
 TEST(CoapRoute, RequestsGoToTheDevicesWorkerAndAnswersToWhoAsked) {
   const Settings settings;
-  Route route = RouteDatagram(Span(Datagram(kCon, kPostCode, 1, "t", Path("r/dev/x"))), settings);
+  Route route = RouteTo(Datagram(kCon, kPostCode, 1, "t", Path("r/dev/x")), settings);
   EXPECT_EQ(route.kind, Route::Kind::kDevice);
   EXPECT_EQ(route.device, "dev");
-  route = RouteDatagram(Span(Datagram(kCon, 1, 1, "t", Path("cmd", {{15, "d=b"}}))), settings);
+  route = RouteTo(Datagram(kCon, 1, 1, "t", Path("cmd", {{15, "d=b"}})), settings);
   EXPECT_EQ(route.device, "b");
   for (const unsigned type : {kAck, kRst}) {
-    route = RouteDatagram(Span(Datagram(type, 0, 0xBEEF)), settings);
+    route = RouteTo(Datagram(type, 0, 0xBEEF), settings);
     EXPECT_EQ(route.kind, Route::Kind::kMessageId);
     EXPECT_EQ(route.message_id, 0xBEEF);
   }
   for (const Bytes& any : {Datagram(kCon, 0, 1), Datagram(kCon, 1, 1, "", Path(".well-known/core")),
                            Bytes("x"), Bytes(), Datagram(kCon, 0x45, 1, "", Path("r/dev"))}) {
-    EXPECT_EQ(RouteDatagram(Span(any), settings).kind, Route::Kind::kAny);
+    EXPECT_EQ(RouteTo(any, settings).kind, Route::Kind::kAny);
   }
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/protocol/coap/route.h"
 #include "core/runtime/coap_words.h"
 
 namespace seganet {
@@ -41,10 +40,11 @@ void CoapEndpoint::OnReadable() {
     size_t bytes = 0;
     for (const ReceivedDatagram& each : batch) bytes += each.bytes.size();
     host_->OnDatagrams(batch.size(), bytes);
+    now_us_ = MonotonicUs();
     for (const ReceivedDatagram& each : batch) {
-      const uint32_t owner = WorkerFor(each.bytes);
+      const uint32_t owner = WorkerFor(server_.Read(each.bytes));
       if (owner == options_.worker || each.multicast) {
-        Feed(each.peer, each.bytes, each.multicast);
+        OnRead(each.peer, each.multicast);
         continue;
       }
       CrossedDatagrams& crossing = crossing_[owner];
@@ -60,9 +60,8 @@ void CoapEndpoint::OnReadable() {
   Flush();
 }
 
-uint32_t CoapEndpoint::WorkerFor(std::span<const uint8_t> datagram) const {
+uint32_t CoapEndpoint::WorkerFor(const coap::Route& route) const {
   if (options_.workers == 1) return options_.worker;
-  const coap::Route route = coap::RouteDatagram(datagram, options_.settings);
   switch (route.kind) {
     case coap::Route::Kind::kDevice:
       return host_->OwnerOf(route.device);
@@ -77,17 +76,19 @@ uint32_t CoapEndpoint::WorkerFor(std::span<const uint8_t> datagram) const {
 void CoapEndpoint::OnCrossed(const CrossedDatagrams& datagrams) {
   if (closing_) return;
   host_->OnDatagrams(0, 0);  // counted where they were received
+  now_us_ = MonotonicUs();
   const auto* at = reinterpret_cast<const uint8_t*>(datagrams.bytes.data());
   for (const CrossedDatagrams::Entry& each : datagrams.entries) {
-    Feed(each.peer, {at, each.size}, false);
+    server_.Read({at, each.size});
+    OnRead(each.peer, false);
     at += each.size;
   }
   Flush();
 }
 
-void CoapEndpoint::Feed(const coap::Peer& peer, std::span<const uint8_t> bytes, bool multicast) {
+void CoapEndpoint::OnRead(const coap::Peer& peer, bool multicast) {
   at_hand_ = &peer;
-  server_.OnDatagram(peer, bytes, MonotonicUs(), multicast);
+  server_.OnRead(peer, now_us_, multicast);
   at_hand_ = nullptr;
 }
 
@@ -109,7 +110,12 @@ void CoapEndpoint::Send(const coap::Peer& peer, std::string_view datagram) {
   socket_.Send(peer, datagram);
 }
 
-void CoapEndpoint::Acknowledge(uint64_t slot) { server_.Acknowledge(slot, MonotonicUs()); }
+// Many come between two flushes, and one reading of the clock does for all of them.
+void CoapEndpoint::Acknowledge(uint64_t slot) {
+  if (!acknowledging_) now_us_ = MonotonicUs();
+  acknowledging_ = true;
+  server_.Acknowledge(slot, now_us_);
+}
 
 CommandStart CoapEndpoint::SendCommand(uint64_t id, const Command& command) {
   if (!server_.Listens(command.device)) {
@@ -124,6 +130,7 @@ CommandStart CoapEndpoint::SendCommand(uint64_t id, const Command& command) {
 }
 
 void CoapEndpoint::Flush() {
+  acknowledging_ = false;
   if (closing_) return;
   if (const size_t lost = socket_.Flush(); lost > 0) {
     counters_->Add(Counter::kDatagramsLost, lost);
@@ -148,14 +155,12 @@ void CoapEndpoint::Count() {
   add(Counter::kCoapPeersLost, now.lost_peers, &counted_.lost_peers);
 }
 
+// A deadline that moved on is looked at again when the timer is due: most records are safe long
+// before their empty acknowledgement would be.
 void CoapEndpoint::ArmTimer() {
   const int64_t deadline = server_.NextDeadline();
-  if (deadline == armed_us_) return;
+  if (deadline >= armed_us_) return;
   armed_us_ = deadline;
-  if (deadline == kNever) {
-    uv_timer_stop(&timer_);
-    return;
-  }
   const int64_t wait_us = std::max<int64_t>(0, deadline - MonotonicUs());
   uv_timer_start(
       &timer_, [](uv_timer_t* timer) { static_cast<CoapEndpoint*>(timer->data)->OnTime(); },

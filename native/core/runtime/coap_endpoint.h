@@ -109,8 +109,8 @@ class CoapEndpoint final : public ReceiptHolder,
   void Send(const coap::Peer& peer, std::string_view datagram) override;
 
   void OnReadable();
-  uint32_t WorkerFor(std::span<const uint8_t> datagram) const;
-  void Feed(const coap::Peer& peer, std::span<const uint8_t> bytes, bool multicast);
+  uint32_t WorkerFor(const coap::Route& route) const;
+  void OnRead(const coap::Peer& peer, bool multicast);
   void ArmTimer();
   void OnTime();
   void Count();
@@ -127,6 +127,8 @@ class CoapEndpoint final : public ReceiptHolder,
   uv_poll_t poll_;
   uv_timer_t timer_;
   int64_t armed_us_ = kNever;
+  int64_t now_us_ = 0;  // of the datagrams or acknowledgements at hand
+  bool acknowledging_ = false;
   int open_handles_ = 2;
   bool closing_ = false;
 };

@@ -17,7 +17,7 @@ void DatagramImpl::OnDiscovery(const Asker& asker, int64_t now_us) {
 void DatagramImpl::RespondBody(const Asker& asker, Reply reply, std::string_view body,
                                int64_t now_us, bool* last) {
   const size_t room = RoomFor(asker);
-  const size_t overhead = EncodeDatagram(Type::kConfirmable, 0, asker.token, reply).size();
+  const size_t overhead = EncodeDatagram(Type::kConfirmable, 0, asker.token.text(), reply).size();
   if (CarryBody(body, request_.block2, overhead, room, &reply)) {
     *last = !reply.block2 || !reply.block2->more;
     return Respond(asker, reply, now_us);
@@ -35,12 +35,13 @@ void DatagramImpl::OnCommands(const Asker& asker, int64_t now_us) {
   }
   const bool first = !request_.block2 || request_.block2->number == 0;
   if (first && request_.observe == 0u && Register(asker, now_us)) return;
-  if (first && request_.observe == 1u) Deregister(request_.device, asker.peer, asker.token);
+  if (first && request_.observe == 1u) Deregister(request_.device, asker.peer, asker.token.text());
   Represent(asker, now_us);
 }
 
 bool DatagramImpl::Register(const Asker& asker, int64_t now_us) {
-  Observer observer{asker.peer, asker.token, request_.topic, Block::kLargestExponent};
+  Observer observer{asker.peer, std::string(asker.token.text()), request_.topic,
+                    Block::kLargestExponent};
   if (request_.block2) {
     observer.exponent = std::min(request_.block2->exponent, Block::kLargestExponent);
   }
@@ -56,7 +57,7 @@ bool DatagramImpl::Register(const Asker& asker, int64_t now_us) {
     // Its ACK proves that the far end is where it says, before it is sent what others decide.
     SendEmpty(asker);
     if (!SendSeparate(asker, reply, request_.device, now_us)) {
-      observers_.Remove(request_.device, asker.peer, asker.token);
+      observers_.Remove(request_.device, asker.peer, asker.token.text());
       return true;
     }
   }

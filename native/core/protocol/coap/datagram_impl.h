@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "core/protocol/coap/commands.h"
@@ -20,6 +19,9 @@
 #include "core/protocol/coap/outbox.h"
 #include "core/protocol/coap/reply.h"
 #include "core/protocol/coap/request.h"
+#include "core/protocol/coap/route.h"
+#include "core/protocol/coap/slots.h"
+#include "core/protocol/coap/token.h"
 #include "core/protocol/coap/uploads.h"
 
 namespace seganet::coap {
@@ -31,7 +33,11 @@ class DatagramImpl {
   DatagramImpl(DatagramHandler* handler, const Settings& settings, const Limits& limits,
                uint32_t worker, uint32_t workers, uint64_t seed);
 
-  void OnDatagram(const Peer& peer, std::span<const uint8_t> datagram, int64_t now_us);
+  Route Read(std::span<const uint8_t> datagram) {
+    ReadArrival(datagram, settings_, &read_);
+    return RouteOf(read_);
+  }
+  void OnRead(const Peer& peer, int64_t now_us);
   void Acknowledge(uint64_t slot, int64_t now_us);
   CommandStart Start(uint64_t id, std::string_view device, std::string_view topic,
                      std::string_view payload, int64_t now_us);
@@ -50,7 +56,7 @@ class DatagramImpl {
     Peer peer;
     Type type = Type::kConfirmable;
     uint16_t id = 0;
-    std::string token;
+    Token token;
     size_t request_bytes = 0;
     uint64_t exchange = 0;  // 0 = the request is answered anew each time
     uint8_t no_response = 0;
@@ -67,9 +73,9 @@ class DatagramImpl {
     uint64_t slot;
   };
 
-  void OnMessage(const Peer& peer, const Message& message, size_t bytes, int64_t now_us);
-  void OnRequest(const Peer& peer, const Message& message, size_t bytes, int64_t now_us);
-  void Refuse(const Peer& peer, const Message& message, int64_t now_us);
+  void OnMessage(const Peer& peer, int64_t now_us);
+  void OnRequest(const Peer& peer, int64_t now_us);
+  void Refuse(const Peer& peer, int64_t now_us);
   // Sets the exchange; false for a duplicate, which is answered here.
   bool IsNew(const Message& message, Asker* asker, int64_t now_us);
 
@@ -83,8 +89,9 @@ class DatagramImpl {
 
   // Most bytes of a datagram to this far end now.
   size_t RoomFor(const Asker& asker);
+  bool HasRoomFor(size_t bytes, const Asker& asker);
   bool MayFail(const Peer& peer, int64_t now_us);
-  void Respond(const Asker& asker, Reply reply, int64_t now_us);
+  void Respond(const Asker& asker, const Reply& reply, int64_t now_us);
   void SendReply(const Asker& asker, const Reply& reply);
   void AskForEcho(const Asker& asker);
   // A CON of our own, with the asker's token.
@@ -117,16 +124,18 @@ class DatagramImpl {
   Observers observers_;
   Commands commands_;
 
-  std::unordered_map<uint64_t, Pending> pending_;  // by slot
-  uint64_t last_slot_ = 0;
-  // Slots in their order: when an empty ACK is due, and when the device does not wait any more.
+  Slots<Pending> pending_;
+  // Slots in their order: when an empty ACK is due; and of those that waited for so long, when the
+  // device does not wait any more.
   std::deque<Due> separate_due_;
   std::deque<Due> forget_due_;
   uint64_t in_hand_ = 0;  // the slot of the record that is being handed over
   uint32_t early_ = 0;    // its acknowledgements that came at once
   uint32_t observe_ = 1;  // the last sequence number (RFC 7641 3.4)
 
-  Request request_;  // the one that is handled; kept for its memory
+  Arrival read_;  // the datagram that is handled
+  const Message& message_ = read_.message;
+  const Request& request_ = read_.request;
   std::string whole_;
 };
 

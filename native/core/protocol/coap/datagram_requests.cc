@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "core/protocol/coap/datagram_impl.h"
@@ -6,12 +7,13 @@
 
 namespace seganet::coap {
 
-void DatagramImpl::OnRequest(const Peer& peer, const Message& message, size_t bytes,
-                             int64_t now_us) {
-  Asker asker{peer, message.type, message.id, std::string(message.token), bytes, 0, 0};
+void DatagramImpl::OnRequest(const Peer& peer, int64_t now_us) {
+  const Message& message = message_;
+  const size_t bytes = read_.bytes;
+  Asker asker{peer, message.type, message.id, Token(message.token), bytes, 0, 0};
   // RFC 7252 4.5: what is idempotent may be answered anew, so GET needs no memory.
   if (message.code != kGet && !IsNew(message, &asker, now_us)) return;
-  Refusal refusal = ParseRequest(message, settings_, &request_);
+  Refusal refusal = read_.refusal;
   asker.no_response = request_.no_response;
   if (request_.echo.size() == sizeof(uint64_t)) {
     FarEnd& end = far_ends_.Touch(peer);
@@ -39,20 +41,21 @@ void DatagramImpl::OnRequest(const Peer& peer, const Message& message, size_t by
 }
 
 bool DatagramImpl::IsNew(const Message& message, Asker* asker, int64_t now_us) {
-  std::string text(asker->peer.text());
-  text.push_back(static_cast<char>(message.id >> 8));
-  text.push_back(static_cast<char>(message.id & 0xFF));
-  asker->exchange = secret_.HashOf(text) | 1;  // 0 is none
-  const std::string* answer = exchanges_.Find(asker->exchange, now_us);
-  if (answer == nullptr) {
-    exchanges_.Add(asker->exchange, now_us);
+  char text[Peer::kMaxBytes + sizeof message.id];
+  const size_t size = asker->peer.text().copy(text, Peer::kMaxBytes);
+  std::memcpy(text + size, &message.id, sizeof message.id);
+  const uint64_t key = secret_.HashOf({text, size + sizeof message.id});
+  asker->exchange = exchanges_.Find(key, now_us);
+  if (asker->exchange == 0) {
+    asker->exchange = exchanges_.Add(key, now_us);
     return true;
   }
   ++counters.duplicates;
+  const std::string_view answer = exchanges_.AnswerTo(asker->exchange);
   // Without an answer yet the first one's is on its way. RFC 7252 4.5: a NON is ignored. What only
   // has the id of a longer request may not call for its answer.
-  const bool is_due = message.type == Type::kConfirmable && !answer->empty();
-  if (is_due && answer->size() <= RoomFor(*asker)) handler_->Send(asker->peer, *answer);
+  const bool is_due = message.type == Type::kConfirmable && !answer.empty();
+  if (is_due && HasRoomFor(answer.size(), *asker)) handler_->Send(asker->peer, answer);
   return false;
 }
 
@@ -89,23 +92,23 @@ void DatagramImpl::HandOver(const Asker& asker, std::string_view payload, int64_
   record.payload = payload;
   record.record_class = request_.record_class;
   record.confirmable = asker.type == Type::kConfirmable;
-  record.slot = waits ? ++last_slot_ : 0;
-  in_hand_ = record.slot;
-  early_ = 0;
   Answer answer{Verdict::kFull, 0, 1};
-  if (pending_.size() < limits_.max_unacknowledged) answer = handler_->OnRecord(record);
-  in_hand_ = 0;
-  if (answer.verdict != Verdict::kTaken) {
-    Respond(asker, ReplyTo(answer), now_us);
-  } else if (waits) {
-    Pending pending{asker, request_.block1, 0, false};
-    if (answer.copies <= early_) {
-      Finish(pending, now_us);
-    } else {
-      pending.missing = answer.copies - early_;
-      pending_.emplace(record.slot, std::move(pending));
-      separate_due_.push_back({now_us + kSeparateAfterUs, record.slot});
-      forget_due_.push_back({now_us + kExchangeLifetimeUs, record.slot});
+  if (pending_.size() < limits_.max_unacknowledged) {
+    record.slot = waits ? pending_.Add(Pending{asker, request_.block1, 0, false}) : 0;
+    in_hand_ = record.slot;
+    early_ = 0;
+    answer = handler_->OnRecord(record);
+    in_hand_ = 0;
+  }
+  if (answer.verdict == Verdict::kTaken && waits && answer.copies > early_) {
+    pending_.Find(record.slot)->missing = answer.copies - early_;
+    separate_due_.push_back({now_us + kSeparateAfterUs, record.slot});
+  } else {
+    pending_.Erase(record.slot);
+    if (answer.verdict != Verdict::kTaken) {
+      Respond(asker, ReplyTo(answer), now_us);
+    } else if (waits) {
+      Finish({asker, request_.block1, 0, false}, now_us);
     }
   }
   if (whole_.capacity() > settings_.max_message_bytes) whole_ = {};
@@ -116,10 +119,10 @@ void DatagramImpl::Acknowledge(uint64_t slot, int64_t now_us) {
     ++early_;
     return;
   }
-  const auto found = pending_.find(slot);
-  if (found == pending_.end() || --found->second.missing > 0) return;
-  Finish(found->second, now_us);
-  pending_.erase(found);
+  Pending* const found = pending_.Find(slot);
+  if (found == nullptr || --found->missing > 0) return;
+  Finish(*found, now_us);
+  pending_.Erase(slot);
   DropDone();
 }
 
@@ -140,6 +143,12 @@ size_t DatagramImpl::RoomFor(const Asker& asker) {
   return std::min(settings_.max_message_bytes, 3 * asker.request_bytes);  // RFC 9175 2.4
 }
 
+// An answer that is no longer than what is allowed to anybody needs no far end.
+bool DatagramImpl::HasRoomFor(size_t bytes, const Asker& asker) {
+  if (bytes <= std::min(settings_.max_message_bytes, 3 * asker.request_bytes)) return true;
+  return bytes <= RoomFor(asker);
+}
+
 bool DatagramImpl::MayFail(const Peer& peer, int64_t now_us) {
   if (limits_.max_errors_per_s == 0) return true;
   FarEnd& end = far_ends_.Touch(peer);
@@ -153,7 +162,7 @@ bool DatagramImpl::MayFail(const Peer& peer, int64_t now_us) {
   return true;
 }
 
-void DatagramImpl::Respond(const Asker& asker, Reply reply, int64_t now_us) {
+void DatagramImpl::Respond(const Asker& asker, const Reply& reply, int64_t now_us) {
   if (reply.is_error()) ++counters.refused;
   // 5.03 and 4.29 are no faults of the request: who sends too much is told each time.
   const bool is_fault = ClassOf(reply.code) == 4 && reply.code != kTooManyRequests;
@@ -166,13 +175,12 @@ void DatagramImpl::Respond(const Asker& asker, Reply reply, int64_t now_us) {
 void DatagramImpl::SendReply(const Asker& asker, const Reply& reply) {
   const bool piggybacked = asker.type == Type::kConfirmable;
   const Type type = piggybacked ? Type::kAcknowledgement : Type::kNonConfirmable;
-  const size_t room = RoomFor(asker);
   const uint16_t id = piggybacked ? asker.id : far_ends_.NextId(&far_ends_.Touch(asker.peer));
-  std::string bytes = EncodeDatagram(type, id, asker.token, reply);
-  if (bytes.size() > room) {  // only a sentence for people can be that long
+  std::string bytes = EncodeDatagram(type, id, asker.token.text(), reply);
+  if (!HasRoomFor(bytes.size(), asker)) {  // only a sentence for people can be that long
     Reply shorter = reply;
     shorter.payload = {};
-    bytes = EncodeDatagram(type, id, asker.token, shorter);
+    bytes = EncodeDatagram(type, id, asker.token.text(), shorter);
   }
   handler_->Send(asker.peer, bytes);
   if (asker.exchange != 0 && piggybacked) exchanges_.SetAnswer(asker.exchange, std::move(bytes));
@@ -189,9 +197,9 @@ bool DatagramImpl::SendSeparate(const Asker& asker, const Reply& reply, std::str
                                 int64_t now_us) {
   Outgoing message;
   message.id = far_ends_.NextId(&far_ends_.Touch(asker.peer));
-  message.bytes = EncodeDatagram(Type::kConfirmable, message.id, asker.token, reply);
+  message.bytes = EncodeDatagram(Type::kConfirmable, message.id, asker.token.text(), reply);
   message.device = device;
-  message.token = asker.token;
+  message.token = asker.token.text();
   return outbox_.Push(asker.peer, std::move(message), now_us);
 }
 

@@ -14,52 +14,50 @@ DatagramImpl::DatagramImpl(DatagramHandler* handler, const Settings& settings, c
       limits_(limits),
       secret_(seed),
       far_ends_(std::max<size_t>(limits.max_peers, 1), worker, workers, &secret_),
-      exchanges_(limits.max_exchanges),
+      exchanges_(std::max<size_t>(limits.max_exchanges, 1)),
       uploads_(limits, settings.max_body_bytes),
       outbox_(handler, limits, &secret_, &counters),
       observers_(limits),
       commands_(limits.max_command_bytes) {}
 
-void DatagramImpl::OnDatagram(const Peer& peer, std::span<const uint8_t> datagram, int64_t now_us) {
-  Message message;
-  switch (ParseDatagram(datagram, &message)) {
+void DatagramImpl::OnRead(const Peer& peer, int64_t now_us) {
+  switch (read_.status) {
     case ParseStatus::kOk:
-      OnMessage(peer, message, datagram.size(), now_us);
+      OnMessage(peer, now_us);
       break;
     case ParseStatus::kNoMessage:
       ++counters.malformed;
       break;
     case ParseStatus::kMalformed:
       ++counters.malformed;
-      Refuse(peer, message, now_us);
+      Refuse(peer, now_us);
       break;
   }
 }
 
 // RFC 7252 4.2, 4.3: what cannot be processed is reset if it is confirmable, else ignored.
-void DatagramImpl::Refuse(const Peer& peer, const Message& message, int64_t now_us) {
-  if (message.type != Type::kConfirmable || !MayFail(peer, now_us)) return;
-  handler_->Send(peer, EmptyDatagram(Type::kReset, message.id));
+void DatagramImpl::Refuse(const Peer& peer, int64_t now_us) {
+  if (message_.type != Type::kConfirmable || !MayFail(peer, now_us)) return;
+  handler_->Send(peer, EmptyDatagram(Type::kReset, message_.id));
 }
 
-void DatagramImpl::OnMessage(const Peer& peer, const Message& message, size_t bytes,
-                             int64_t now_us) {
-  const bool is_ask = message.type == Type::kConfirmable || message.type == Type::kNonConfirmable;
+void DatagramImpl::OnMessage(const Peer& peer, int64_t now_us) {
+  const bool is_ask = message_.type == Type::kConfirmable || message_.type == Type::kNonConfirmable;
   if (is_ask) {
-    if (message.code != kEmpty && ClassOf(message.code) == 0) {
-      OnRequest(peer, message, bytes, now_us);
+    if (read_.is_request()) {
+      OnRequest(peer, now_us);
     } else {
       // An Empty CON is a ping and gets its reset (RFC 7252 4.3). We ask for nothing, so a response
       // is as unknown as a reserved class.
-      Refuse(peer, message, now_us);
+      Refuse(peer, now_us);
     }
     return;
   }
-  if (message.code != kEmpty) return;  // RFC 7252 4.2: a response to no request of ours
-  const std::optional<Outgoing> ours = outbox_.Take(peer, message.id, now_us);
+  if (message_.code != kEmpty) return;  // RFC 7252 4.2: a response to no request of ours
+  const std::optional<Outgoing> ours = outbox_.Take(peer, message_.id, now_us);
   if (!ours) return;
   far_ends_.Touch(peer).proved = true;  // it knew our message id
-  if (message.type == Type::kAcknowledgement) {
+  if (message_.type == Type::kAcknowledgement) {
     OnTaken(*ours, now_us);
   } else {
     OnFailed(peer, *ours, kCommandRefused);
@@ -68,14 +66,17 @@ void DatagramImpl::OnMessage(const Peer& peer, const Message& message, size_t by
 
 void DatagramImpl::OnTime(int64_t now_us) {
   while (!separate_due_.empty() && separate_due_.front().at_us <= now_us) {
-    const auto found = pending_.find(separate_due_.front().slot);
+    const Due due = separate_due_.front();
     separate_due_.pop_front();
-    if (found == pending_.end() || found->second.asker.type != Type::kConfirmable) continue;
-    found->second.acknowledged = true;
-    SendEmpty(found->second.asker);
+    Pending* const found = pending_.Find(due.slot);
+    if (found == nullptr) continue;
+    forget_due_.push_back({due.at_us - kSeparateAfterUs + kExchangeLifetimeUs, due.slot});
+    if (found->asker.type != Type::kConfirmable) continue;
+    found->acknowledged = true;
+    SendEmpty(found->asker);
   }
   while (!forget_due_.empty() && forget_due_.front().at_us <= now_us) {
-    pending_.erase(forget_due_.front().slot);
+    pending_.Erase(forget_due_.front().slot);
     forget_due_.pop_front();
   }
   DropDone();
@@ -91,7 +92,7 @@ void DatagramImpl::OnTime(int64_t now_us) {
 // Slots that were answered need no time any more.
 void DatagramImpl::DropDone() {
   const auto drop = [this](std::deque<Due>* due) {
-    while (!due->empty() && pending_.find(due->front().slot) == pending_.end()) due->pop_front();
+    while (!due->empty() && pending_.Find(due->front().slot) == nullptr) due->pop_front();
   };
   drop(&separate_due_);
   drop(&forget_due_);
@@ -105,11 +106,9 @@ int64_t DatagramImpl::NextDeadline() const {
 }
 
 size_t DatagramImpl::memory_bytes() const {
-  constexpr size_t kPendingBytes = sizeof(Pending) + 32;
-  return pending_.size() * kPendingBytes +
-         (separate_due_.size() + forget_due_.size()) * sizeof(Due) + far_ends_.memory_bytes() +
-         exchanges_.memory_bytes() + uploads_.memory_bytes() + outbox_.memory_bytes() +
-         observers_.memory_bytes() + commands_.memory_bytes();
+  return pending_.memory_bytes() + (separate_due_.size() + forget_due_.size()) * sizeof(Due) +
+         far_ends_.memory_bytes() + exchanges_.memory_bytes() + uploads_.memory_bytes() +
+         outbox_.memory_bytes() + observers_.memory_bytes() + commands_.memory_bytes();
 }
 
 DatagramServer::DatagramServer(DatagramHandler* handler, const Settings& settings,
@@ -119,14 +118,15 @@ DatagramServer::DatagramServer(DatagramHandler* handler, const Settings& setting
 
 DatagramServer::~DatagramServer() = default;
 
-void DatagramServer::OnDatagram(const Peer& peer, std::span<const uint8_t> datagram, int64_t now_us,
-                                bool multicast) {
+Route DatagramServer::Read(std::span<const uint8_t> datagram) { return impl_->Read(datagram); }
+
+void DatagramServer::OnRead(const Peer& peer, int64_t now_us, bool multicast) {
   ++impl_->counters.datagrams;
   if (multicast) {  // RFC 7252 8.2: a server may ignore it, and answers would be amplification
     ++impl_->counters.multicast;
     return;
   }
-  impl_->OnDatagram(peer, datagram, now_us);
+  impl_->OnRead(peer, now_us);
 }
 
 void DatagramServer::Acknowledge(uint64_t slot, int64_t now_us) {

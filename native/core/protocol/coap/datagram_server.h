@@ -9,6 +9,7 @@
 
 #include "core/protocol/coap/handler.h"
 #include "core/protocol/coap/peer.h"
+#include "core/protocol/coap/route.h"
 #include "core/protocol/coap/settings.h"
 
 namespace seganet::coap {
@@ -53,9 +54,18 @@ class DatagramServer {
   DatagramServer(const DatagramServer&) = delete;
   DatagramServer& operator=(const DatagramServer&) = delete;
 
-  // multicast: it was sent to a group, and is ignored.
+  // Reads a datagram and says which worker's server it is for. The route ends with the next call.
+  Route Read(std::span<const uint8_t> datagram);
+
+  // Handles the datagram that was read last, whose bytes are still there. multicast: it was sent to
+  // a group, and is ignored.
+  void OnRead(const Peer& peer, int64_t now_us, bool multicast = false);
+
   void OnDatagram(const Peer& peer, std::span<const uint8_t> datagram, int64_t now_us,
-                  bool multicast = false);
+                  bool multicast = false) {
+    Read(datagram);
+    OnRead(peer, now_us, multicast);
+  }
 
   // One of the acknowledgements that OnRecord announced. A slot that is not known has no effect.
   void Acknowledge(uint64_t slot, int64_t now_us);

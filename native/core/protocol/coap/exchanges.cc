@@ -5,34 +5,62 @@
 #include "core/protocol/coap/codes.h"
 
 namespace seganet::coap {
+namespace {
+
+constexpr size_t kLeastEntries = 64;
+
+}  // namespace
 
 size_t Exchanges::OutsideBytes(const std::string& answer) {
   return answer.capacity() > std::string().capacity() ? answer.capacity() + 1 : 0;
 }
 
 void Exchanges::DropOldest() {
-  answer_bytes_ -= OutsideBytes(entries_.front().answer);
-  by_key_.erase(entries_.front().key);
-  entries_.pop_front();
+  std::string& answer = At(first_).answer;
+  if (const size_t outside = OutsideBytes(answer); outside > 0) {
+    answer_bytes_ -= outside;
+    answer = std::string();
+  }
   ++first_;
 }
 
-const std::string* Exchanges::Find(uint64_t key, int64_t now_us) {
-  while (!entries_.empty() && entries_.front().at_us + kExchangeLifetimeUs <= now_us) DropOldest();
-  const auto found = by_key_.find(key);
-  return found == by_key_.end() ? nullptr : &entries_[found->second - first_].answer;
+void Exchanges::Resize(size_t entries) {
+  std::vector<Entry> before(entries);
+  before.swap(ring_);
+  chains_.assign(entries, 0);
+  for (uint64_t number = first_; number < end_; ++number) {
+    Entry& entry = At(number);
+    entry = std::move(before[number & (before.size() - 1)]);
+    entry.older = std::exchange(ChainOf(entry.key), number);
+  }
 }
 
-void Exchanges::Add(uint64_t key, int64_t now_us) {
-  while (!entries_.empty() && entries_.size() >= max_) DropOldest();
-  entries_.push_back({key, now_us, {}});
-  by_key_.emplace(key, first_ + entries_.size() - 1);
+uint64_t Exchanges::Find(uint64_t key, int64_t now_us) {
+  while (first_ < end_ && At(first_).at_us + kExchangeLifetimeUs <= now_us) DropOldest();
+  if (first_ == end_) {
+    if (ring_.size() > kLeastEntries) Resize(0);
+    return 0;
+  }
+  uint64_t number = ChainOf(key);
+  while (number >= first_ && At(number).key != key) number = At(number).older;
+  return number >= first_ ? number : 0;
 }
 
-void Exchanges::SetAnswer(uint64_t key, std::string answer) {
-  const auto found = by_key_.find(key);
-  if (found == by_key_.end()) return;
-  std::string& kept = entries_[found->second - first_].answer;
+uint64_t Exchanges::Add(uint64_t key, int64_t now_us) {
+  while (first_ < end_ && size() >= max_) DropOldest();
+  if (size() == ring_.size()) Resize(ring_.empty() ? kLeastEntries : 2 * ring_.size());
+  const uint64_t number = end_++;
+  Entry& entry = At(number);
+  entry.key = key;
+  entry.at_us = now_us;
+  entry.answer.clear();
+  entry.older = std::exchange(ChainOf(key), number);
+  return number;
+}
+
+void Exchanges::SetAnswer(uint64_t number, std::string answer) {
+  if (number < first_) return;
+  std::string& kept = At(number).answer;
   answer_bytes_ -= OutsideBytes(kept);
   kept = std::move(answer);
   answer_bytes_ += OutsideBytes(kept);

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstddef>
+#include <cstring>
 
 namespace seganet::coap {
 namespace {
@@ -30,19 +31,25 @@ struct State {
   }
 };
 
+// REQUIRES: n <= 8.
+uint64_t Little(const char* bytes, size_t n) {
+  uint64_t word = 0;
+  if constexpr (std::endian::native == std::endian::little) {
+    std::memcpy(&word, bytes, n);
+  } else {
+    for (size_t i = 0; i < n; ++i) word |= uint64_t{static_cast<uint8_t>(bytes[i])} << (8 * i);
+  }
+  return word;
+}
+
 }  // namespace
 
 uint64_t KeyedHash(uint64_t key0, uint64_t key1, std::string_view bytes) {
   State s{key0 ^ 0x736f6d6570736575, key1 ^ 0x646f72616e646f6d, key0 ^ 0x6c7967656e657261,
           key1 ^ 0x7465646279746573};
-  uint64_t word = 0;  // little-endian; the last one ends with the length
   size_t i = 0;
-  for (; i < bytes.size(); ++i) {
-    word |= uint64_t{static_cast<uint8_t>(bytes[i])} << (8 * (i % 8));
-    if (i % 8 != 7) continue;
-    s.Word(word);
-    word = 0;
-  }
+  for (; bytes.size() - i >= 8; i += 8) s.Word(Little(bytes.data() + i, 8));
+  const uint64_t word = Little(bytes.data() + i, bytes.size() - i);  // ends with the length
   s.Word(word | uint64_t{bytes.size()} << 56);
   s.v2 ^= 0xFF;
   for (int round = 0; round < 4; ++round) s.Round();

@@ -40,6 +40,40 @@ class OptionReader {
   std::string_view value_;
 };
 
+// Here, because they run several times a message.
+inline bool OptionReader::Extend(uint32_t* nibble) {
+  if (*nibble == 13) {
+    if (at_ >= bytes_.size()) return false;
+    *nibble = 13u + bytes_[at_++];
+  } else if (*nibble == 14) {
+    if (bytes_.size() - at_ < 2) return false;
+    *nibble = 269u + (uint32_t{bytes_[at_]} << 8 | bytes_[at_ + 1]);
+    at_ += 2;
+  }
+  return true;
+}
+
+inline OptionReader::Step OptionReader::Next() {
+  if (at_ >= bytes_.size()) return Step::kEnd;
+  const size_t start = at_;
+  const uint8_t first = bytes_[at_++];
+  if (first == 0xFF) return Step::kPayload;
+  uint32_t delta = first >> 4;
+  uint32_t size = first & 0x0F;
+  if (delta == 15 || size == 15) return Step::kMalformed;
+  const bool whole =
+      (delta < 13 || Extend(&delta)) && (size < 13 || Extend(&size)) && bytes_.size() - at_ >= size;
+  if (!whole) {
+    at_ = start;  // so that position() is where whole options end
+    return Step::kShort;
+  }
+  number_ += delta;
+  if (number_ > 0xFFFF) return Step::kMalformed;
+  value_ = {reinterpret_cast<const char*>(bytes_.data()) + at_, size};
+  at_ += size;
+  return Step::kOption;
+}
+
 // An unsigned integer of 0 to 4 bytes (RFC 7252 3.2). REQUIRES: value.size() <= 4.
 uint32_t UintOf(std::string_view value);
 

@@ -20,7 +20,8 @@ bool SetNumber(const OptionReader& option, size_t max_bytes, std::optional<uint3
 
 class OptionTaker {
  public:
-  OptionTaker(const Settings& settings, Request* request) : uri_(settings), request_(request) {}
+  OptionTaker(const Settings& settings, Request* request)
+      : uri_(settings, request), request_(request) {}
 
   // kEmpty for an option that was taken or may be ignored.
   Refusal Take(const OptionReader& option);
@@ -28,7 +29,7 @@ class OptionTaker {
   Refusal Finish() {
     if (block1_) request_->block1 = Block::Of(*block1_);
     if (block2_) request_->block2 = Block::Of(*block2_);
-    return uri_.Resolve(request_);
+    return uri_.Resolve();
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/protocol/coap/block.h"
 #include "core/protocol/coap/message.h"
@@ -15,7 +16,7 @@ namespace seganet::coap {
 enum class Resource : uint8_t { kNone, kRecords, kCommands, kDiscovery };
 
 // What the options of a request say. Reused from request to request, so that strings keep their
-// memory.
+// memory: a record costs no allocation.
 struct Request {
   Resource resource = Resource::kNone;
   std::string device;  // '' where the resource has none
@@ -29,6 +30,10 @@ struct Request {
   std::optional<uint32_t> accept;
   std::string_view echo;    // points into the message; '' = none
   uint8_t no_response = 0;  // RFC 7967: bits of the classes that are not wanted
+
+  // Uri's, while the options are read: segments with '/' between them, and where each begins.
+  std::string path;
+  std::vector<uint32_t> starts;
 };
 
 // Why a request is not served: a code and a sentence for people. kEmpty = it is.

@@ -1,27 +1,25 @@
 #include "core/protocol/coap/route.h"
 
-#include <utility>
-
-#include "core/protocol/coap/message.h"
-#include "core/protocol/coap/request.h"
-
 namespace seganet::coap {
 
-Route RouteDatagram(std::span<const uint8_t> datagram, const Settings& settings) {
+void ReadArrival(std::span<const uint8_t> datagram, const Settings& settings, Arrival* arrival) {
+  arrival->bytes = datagram.size();
+  arrival->status = ParseDatagram(datagram, &arrival->message);
+  if (!arrival->is_request()) return;
+  arrival->refusal = ParseRequest(arrival->message, settings, &arrival->request);
+}
+
+Route RouteOf(const Arrival& arrival) {
   Route route;
-  Message message;
-  if (ParseDatagram(datagram, &message) != ParseStatus::kOk) return route;
+  if (arrival.status != ParseStatus::kOk) return route;
+  const Message& message = arrival.message;
   if (message.type == Type::kAcknowledgement || message.type == Type::kReset) {
     route.kind = Route::Kind::kMessageId;
     route.message_id = message.id;
-    return route;
+  } else if (arrival.is_request() && !arrival.request.device.empty()) {
+    route.kind = Route::Kind::kDevice;
+    route.device = arrival.request.device;
   }
-  if (message.code == kEmpty || ClassOf(message.code) != 0) return route;
-  Request request;
-  ParseRequest(message, settings, &request);
-  if (request.device.empty()) return route;
-  route.kind = Route::Kind::kDevice;
-  route.device = std::move(request.device);
   return route;
 }
 

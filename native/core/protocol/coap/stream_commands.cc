@@ -22,7 +22,7 @@ void StreamImpl::OnDiscovery(const Asker& asker) {
 // True when the answer has the end of the body.
 bool StreamImpl::RespondBody(const Asker& asker, Reply reply, std::string_view body) {
   std::string head;
-  AppendReply(asker.token, reply, &head);
+  AppendReply(asker.token.text(), reply, &head);
   if (!CarryBody(body, request_.block2, head.size() + kLengthBytes, peer_max_bytes_, &reply)) {
     Respond(asker, ReplyTo(Refusal{kBadRequest, "There is no such block, or no room for it."}));
     return false;
@@ -38,7 +38,7 @@ void StreamImpl::OnCommands(const Asker& asker) {
   }
   const bool first = !request_.block2 || request_.block2->number == 0;
   if (first && request_.observe == 0u) {
-    Observer observer{{}, asker.token, request_.topic, Block::kLargestExponent};
+    Observer observer{{}, std::string(asker.token.text()), request_.topic, Block::kLargestExponent};
     if (request_.block2) {
       observer.exponent = std::min(request_.block2->exponent, Block::kLargestExponent);
     }
@@ -51,7 +51,7 @@ void StreamImpl::OnCommands(const Asker& asker) {
       return handler_->OnObserved(device_, true);
     }
   }
-  if (first && request_.observe == 1u && observers_.Remove(device_, {}, asker.token) &&
+  if (first && request_.observe == 1u && observers_.Remove(device_, {}, asker.token.text()) &&
       !listening()) {
     handler_->OnObserved(device_, false);
   }

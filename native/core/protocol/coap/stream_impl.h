@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -17,7 +16,9 @@
 #include "core/protocol/coap/observers.h"
 #include "core/protocol/coap/reply.h"
 #include "core/protocol/coap/request.h"
+#include "core/protocol/coap/slots.h"
 #include "core/protocol/coap/stream_session.h"
+#include "core/protocol/coap/token.h"
 #include "core/protocol/coap/uploads.h"
 
 namespace seganet::coap {
@@ -51,7 +52,7 @@ class StreamImpl {
 
  private:
   struct Asker {
-    std::string token;
+    Token token;
     uint8_t no_response = 0;
   };
   // A record that is not safe yet.
@@ -85,7 +86,7 @@ class StreamImpl {
   bool TakeBlock(const Asker& asker, const Message& message, std::string_view* payload);
   void HandOver(const Asker& asker, std::string_view payload);
   void Finish(const Asker& asker, const std::optional<Block>& block1);
-  void Respond(const Asker& asker, Reply reply);
+  void Respond(const Asker& asker, const Reply& reply);
 
   void OnDiscovery(const Asker& asker);
   void OnCommands(const Asker& asker);
@@ -111,8 +112,7 @@ class StreamImpl {
   size_t output_sent_ = 0;
   std::vector<uint8_t> partial_;  // the beginning of a message
 
-  std::unordered_map<uint64_t, Pending> pending_;  // by slot
-  uint64_t last_slot_ = 0;
+  Slots<Pending> pending_;
   uint64_t in_hand_ = 0;  // the slot of the record that is being handed over
   uint32_t early_ = 0;    // its acknowledgements that came at once
   Uploads uploads_;

@@ -7,7 +7,7 @@ namespace seganet::coap {
 
 void StreamImpl::OnRequest(const Message& message) {
   Refusal refusal = ParseRequest(message, settings_, &request_);
-  const Asker asker{std::string(message.token), request_.no_response};
+  const Asker asker{Token(message.token), request_.no_response};
   if (refusal.code == kEmpty) refusal = CheckMethod(message.code, request_);
   if (refusal.code == kEmpty && !request_.device.empty() && request_.device != device_) {
     refusal = {kForbidden, "This connection is of another device."};
@@ -59,21 +59,27 @@ void StreamImpl::HandOver(const Asker& asker, std::string_view payload) {
   record.topic = request_.topic;
   record.payload = payload;
   record.record_class = request_.record_class;
-  record.slot = waits ? ++last_slot_ : 0;
-  in_hand_ = record.slot;
-  early_ = 0;
   Answer answer{Verdict::kFull, 0, 1};
   // The owner stops reading long before; one read may hold many requests.
-  if (pending_.size() < limits_.max_unacknowledged) answer = handler_->OnRecord(record);
-  in_hand_ = 0;
-  if (answer.verdict != Verdict::kTaken) {
-    Respond(asker, ReplyTo(answer));
-  } else if (waits && answer.copies <= early_) {
-    Finish(asker, request_.block1);
-  } else if (waits) {
-    pending_.emplace(record.slot, Pending{asker, request_.block1, answer.copies - early_});
+  if (pending_.size() < limits_.max_unacknowledged) {
+    record.slot = waits ? pending_.Add(Pending{asker, request_.block1, 0}) : 0;
+    in_hand_ = record.slot;
+    early_ = 0;
+    answer = handler_->OnRecord(record);
+    in_hand_ = 0;
   }
-  whole_ = {};
+  const bool is_open = answer.verdict == Verdict::kTaken && waits && answer.copies > early_;
+  if (is_open) {
+    pending_.Find(record.slot)->missing = answer.copies - early_;
+  } else {
+    pending_.Erase(record.slot);
+    if (answer.verdict != Verdict::kTaken) {
+      Respond(asker, ReplyTo(answer));
+    } else if (waits) {
+      Finish(asker, request_.block1);
+    }
+  }
+  if (whole_.capacity() > 0) whole_ = {};
 }
 
 bool StreamImpl::Acknowledge(uint64_t slot) {
@@ -82,11 +88,11 @@ bool StreamImpl::Acknowledge(uint64_t slot) {
     ++early_;
     return true;
   }
-  const auto found = pending_.find(slot);
-  if (found == pending_.end()) return false;
-  if (--found->second.missing > 0) return true;
-  Finish(found->second.asker, found->second.block1);
-  pending_.erase(found);
+  Pending* const found = pending_.Find(slot);
+  if (found == nullptr) return false;
+  if (--found->missing > 0) return true;
+  Finish(found->asker, found->block1);
+  pending_.Erase(slot);
   if (draining_ && pending_.empty()) close_reason_ = CloseReason::kDisconnected;
   return true;
 }
@@ -101,15 +107,16 @@ void StreamImpl::Finish(const Asker& asker, const std::optional<Block>& block1) 
   Respond(asker, reply);
 }
 
-void StreamImpl::Respond(const Asker& asker, Reply reply) {
+void StreamImpl::Respond(const Asker& asker, const Reply& reply) {
   // RFC 7967 2: bit c - 1 says that class c is not wanted.
   if ((asker.no_response >> (ClassOf(reply.code) - 1) & 1) != 0) return;
   const size_t before = output_.size();
-  AppendReply(asker.token, reply, &output_);
+  AppendReply(asker.token.text(), reply, &output_);
   if (output_.size() - before <= peer_max_bytes_ || !reply.is_error()) return;
   output_.resize(before);
-  reply.payload = {};
-  AppendReply(asker.token, reply, &output_);
+  Reply shorter = reply;
+  shorter.payload = {};
+  AppendReply(asker.token.text(), shorter, &output_);
 }
 
 }  // namespace seganet::coap

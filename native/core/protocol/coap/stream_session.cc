@@ -114,9 +114,8 @@ void StreamImpl::ConsumeOutput(size_t n) {
 }
 
 size_t StreamImpl::memory_bytes() const {
-  constexpr size_t kPendingBytes = sizeof(Pending) + 32;
   const size_t latest = latest_ ? latest_->payload.size() + latest_->topic.size() : 0;
-  return partial_.capacity() + output_.capacity() + pending_.size() * kPendingBytes +
+  return partial_.capacity() + output_.capacity() + pending_.memory_bytes() +
          uploads_.memory_bytes() + observers_.memory_bytes() + latest +
          in_flight_.size() * sizeof(InFlight);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/utf8.h"
+#include "core/record/class_name.h"
 #include "core/record/record.h"
 
 namespace seganet::coap {
@@ -12,8 +13,13 @@ namespace {
 // topic.
 bool IsText(std::string_view text) {
   for (size_t at = 0; at < text.size();) {
-    const size_t n = Utf8Length(text.substr(at));
-    if (n == 0 || text[at] == '\0') return false;
+    // Nearly all of it is ASCII.
+    if (const auto byte = static_cast<uint8_t>(text[at]); byte > 0 && byte < 0x80) {
+      ++at;
+      continue;
+    }
+    const size_t n = text[at] == 0 ? 0 : Utf8Length(text.substr(at));
+    if (n == 0) return false;
     at += n;
   }
   return true;
@@ -21,8 +27,9 @@ bool IsText(std::string_view text) {
 
 // A record's topic becomes one of MQTT, which may hold no wildcard [MQTT-3.3.2-2].
 bool IsTopic(std::string_view topic) {
+  const auto is_wildcard = [](char c) { return c == '+' || c == '#'; };
   return !topic.empty() && topic.size() <= kMaxTopicBytes &&
-         topic.find_first_of("+#") == std::string_view::npos;
+         std::none_of(topic.begin(), topic.end(), is_wildcard);
 }
 
 bool IsDevice(std::string_view device) {
@@ -31,23 +38,16 @@ bool IsDevice(std::string_view device) {
 
 }  // namespace
 
-uint8_t ClassOfText(std::string_view text) {
-  constexpr std::string_view kNames[] = {"critical", "high", "normal", "bulk"};
-  if (text.size() == 1 && ValidClass(text[0] - '0')) return static_cast<uint8_t>(text[0] - '0');
-  for (uint8_t i = 0; i < 4; ++i) {
-    if (text == kNames[i]) return static_cast<uint8_t>(i + 1);
-  }
-  return 0;
-}
-
 Refusal Uri::AddPath(std::string_view segment) {
   if (!IsText(segment)) return {kBadRequest, "The path is not valid UTF-8."};
   // RFC 7252 6.4: they are resolved before a request is made.
   if (segment == "." || segment == "..") return {kBadRequest, "The path may not have . or .."};
-  if (starts_.size() == kMaxSegments) return {kBadRequest, "The path has too many segments."};
-  if (!starts_.empty()) path_.push_back('/');
-  starts_.push_back(static_cast<uint32_t>(path_.size()));
-  path_.append(segment);
+  std::vector<uint32_t>& starts = request_->starts;
+  if (starts.size() == kMaxSegments) return {kBadRequest, "The path has too many segments."};
+  std::string& path = request_->path;
+  if (!starts.empty()) path.push_back('/');
+  starts.push_back(static_cast<uint32_t>(path.size()));
+  path.append(segment);
   return {};
 }
 
@@ -64,25 +64,29 @@ Refusal Uri::AddQuery(std::string_view query) {
     topic_ = value;
     has_topic_ = true;
   } else if (name == settings_.class_query) {
-    record_class_ = ClassOfText(value);
+    record_class_ = ParseClass(value);
   }
   return {};
 }
 
 size_t Uri::After(std::string_view prefix) const {
   const auto segments = static_cast<size_t>(std::count(prefix.begin(), prefix.end(), '/')) + 1;
-  if (starts_.size() < segments) return std::string_view::npos;
-  const size_t end =
-      starts_.size() == segments ? path_.size() : static_cast<size_t>(starts_[segments]) - 1;
-  return std::string_view(path_).substr(0, end) == prefix ? segments : std::string_view::npos;
+  const std::vector<uint32_t>& starts = request_->starts;
+  const std::string_view path = request_->path;
+  if (starts.size() < segments) return std::string_view::npos;
+  const size_t end = starts.size() == segments ? path.size() : size_t{starts[segments]} - 1;
+  return path.substr(0, end) == prefix ? segments : std::string_view::npos;
 }
 
-Refusal Uri::Resolve(Request* request) const {
+Refusal Uri::Resolve() {
+  Request* const request = request_;
+  const std::vector<uint32_t>& starts = request->starts;
+  const std::string_view path = request->path;
   request->resource = Resource::kNone;
   request->device.clear();
   request->topic.clear();
   request->record_class = record_class_;
-  if (path_ == ".well-known/core") {
+  if (path == ".well-known/core") {
     request->resource = Resource::kDiscovery;
     return {};
   }
@@ -97,23 +101,25 @@ Refusal Uri::Resolve(Request* request) const {
   if (segment == std::string_view::npos) return {kNotFound, "See /.well-known/core."};
 
   std::string_view device = device_;
-  if (!has_device_ && segment < starts_.size()) {
-    const size_t start = starts_[segment++];
-    const size_t end = segment < starts_.size() ? starts_[segment] - 1 : path_.size();
-    device = std::string_view(path_).substr(start, end - start);
+  if (!has_device_ && segment < starts.size()) {
+    const size_t start = starts[segment++];
+    const size_t end = segment < starts.size() ? starts[segment] - 1 : path.size();
+    device = path.substr(start, end - start);
   }
   if (!IsDevice(device)) return {kBadRequest, "The path has to name a device, of 1 to 256 bytes."};
   request->device = device;
   request->resource = resource;
 
-  const bool has_rest = segment < starts_.size();
+  const bool has_rest = segment < starts.size();
+  const bool needs_topic = resource == Resource::kRecords || has_rest;
   if (has_topic_ && resource == Resource::kRecords) {
     request->topic = topic_;
-  } else if (has_rest || resource == Resource::kRecords) {
+  } else if (needs_topic && !has_device_) {
+    request->topic.swap(request->path);  // it is all of the path
+  } else if (needs_topic) {
     request->topic.append(prefix).append("/").append(device);
-    if (has_rest) request->topic.append("/").append(path_, starts_[segment]);
+    if (has_rest) request->topic.append("/").append(path.substr(starts[segment]));
   }
-  const bool needs_topic = resource == Resource::kRecords || has_rest;
   if (needs_topic && !IsTopic(request->topic)) {
     return {kBadRequest, "The topic is empty or too long, or has + or #."};
   }
