@@ -173,15 +173,15 @@ const VARIABLES = [
   },
   {
     name: 'SEGANET_BATCH_FLUSH',
-    initial: always('limits'),
+    initial: always('adaptive'),
     check: checks.oneOf('limits', 'adaptive'),
-    help: 'limits (the three above), or adaptive: whenever the uplink has room, by SEGANET_BATCH_MS at the latest.'
+    help: 'adaptive: whenever the uplink has room, by SEGANET_BATCH_MS at the latest; or limits (the three above).'
   },
   {
     name: 'SEGANET_BATCH_GAP_MS',
     initial: always('5'),
     check: checks.integer(0, 1000),
-    help: 'adaptive: least time between two batches of a class; the first after a pause goes at once.'
+    help: 'adaptive: time between two batches of a class that is busy; the fewer records come, the less.'
   },
   {
     name: 'SEGANET_WORKERS',

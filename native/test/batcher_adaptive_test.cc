@@ -33,7 +33,25 @@ BatcherOptions Options() {
 
 class AdaptiveBatcher : public testing::Test {
  protected:
-  AdaptiveBatcher() { batcher_.SetAppetites({&appetite_}); }
+  AdaptiveBatcher() {
+    batcher_.SetAppetites({&appetite_});
+    MakeBusy(&batcher_);
+  }
+
+  // So many records of each class came until a gap ago that the gap is the whole one.
+  void MakeBusy(Batcher* batcher, int64_t per_s = kBusyRecordsPerS) {
+    const int64_t end_us = -kGapUs;
+    for (int64_t now = end_us - 2 * kRateWindowUs; now <= end_us; now += 1'000) {
+      for (int64_t i = 0; i < per_s / 1'000; ++i) {
+        for (uint8_t c = kHigh; c <= kBulk; ++c) batcher->Add(MakeRecord("d", "t", "1", c, now), 1);
+      }
+      batcher->EndTurn(now);
+    }
+    batcher->Flush(SealReason::kFlush);
+    sealed_.batches.clear();
+    appetite_.Hungry(kAllClasses);  // nobody waits any more
+    appetite_.Fed(kAllClasses);
+  }
 
   void Add(int64_t now_us, uint8_t record_class = kNormal, std::string_view payload = "1") {
     batcher_.Add(MakeRecord("d", "t", payload, record_class, now_us), 1);
@@ -74,6 +92,44 @@ TEST_F(AdaptiveBatcher, TheFirstOfAQuietClassWaitsForNobodyAndTheNextForTheGap) 
   Add(6'000 + kGapUs, kNormal);
   batcher_.EndTurn(6'000 + kGapUs);
   EXPECT_EQ(count(), 3u) << "quiet for a gap";
+}
+
+TEST_F(AdaptiveBatcher, TheGapIsTheShorterTheFewerRecordsCome) {
+  for (const int64_t per_s : {1'000, 2'000, 4'000, 5'000, 10'000}) {
+    Batcher batcher(Options(), &sealed_);
+    batcher.SetAppetites({&appetite_});
+    MakeBusy(&batcher, per_s);
+    appetite_.Hungry(kAllClasses);
+    for (int64_t now : {0, 1}) {
+      batcher.Add(MakeRecord("d", "t", "1", kNormal, now), 1);
+      batcher.EndTurn(now);
+    }
+    ASSERT_EQ(count(), 1u);
+    const int64_t whole = kGapUs * std::min(per_s, kBusyRecordsPerS) / kBusyRecordsPerS;
+    EXPECT_NEAR(static_cast<double>(batcher.NextDeadline()), static_cast<double>(whole),
+                kGapUs / 20)
+        << per_s;
+    sealed_.batches.clear();
+  }
+}
+
+TEST_F(AdaptiveBatcher, AfterAPauseThereIsNoGapUntilItIsKnownToBeBusyAgain) {
+  appetite_.Hungry(kAllClasses);
+  int64_t now = 60'000'000;
+  for (int i = 0; i < 3; ++i, now += 1'000) {
+    Add(now);
+    batcher_.EndTurn(now);
+    EXPECT_EQ(count(), static_cast<size_t>(i + 1));
+  }
+  for (; now < 60'000'000 + kRateWindowUs; now += 1'000) {
+    for (int i = 0; i < 5; ++i) Add(now);
+    batcher_.EndTurn(now);
+  }
+  Add(now);
+  batcher_.EndTurn(now);
+  Add(now + 1);
+  batcher_.EndTurn(now + 1);
+  EXPECT_GE(batcher_.NextDeadline(), now + kGapUs * 9 / 10 - 1'000);
 }
 
 TEST_F(AdaptiveBatcher, TheGapAlsoFollowsABatchThatWasFull) {

@@ -71,6 +71,7 @@ void Batcher::Add(const Record& record, uint32_t devices) {
   if (open.batch && (!wait || open.size + size > max_bytes)) {
     Seal(&open, wait ? SealReason::kBytes : SealReason::kFlush);
   }
+  ++open.counted;
   if (!open.batch) {
     open.batch = StartBatch(envelope ? BatchKind::kEnvelope : BatchKind::kRecords, record);
     open.size = 0;
@@ -102,7 +103,17 @@ int64_t Batcher::DeadlineOf(const Open& open) const {
 
 // When its gap ends and it leaves, as far as is known; kNever while no uplink wants it.
 int64_t Batcher::GapOf(const Open& open) const {
-  return adaptive() && !open.held ? open.before_us + options_.gap_us : kNever;
+  return adaptive() && !open.held ? open.before_us + open.gap_us : kNever;
+}
+
+// What comes after a pause finds a gap of nearly nothing: its window is as long as the pause.
+void Batcher::Pace(Open* open, int64_t now_us) const {
+  const int64_t window_us = now_us - open->counted_from_us;
+  if (window_us < kRateWindowUs) return;
+  const int64_t per_s = std::min(open->counted * 1'000'000 / window_us, kBusyRecordsPerS);
+  open->gap_us = int64_t{options_.gap_us} * per_s / kBusyRecordsPerS;
+  open->counted = 0;
+  open->counted_from_us = now_us;
 }
 
 int64_t Batcher::NextDeadline() const {
@@ -124,6 +135,7 @@ void Batcher::EndTurn(int64_t now_us) {
   if (!adaptive()) return;
   for (Open& open : open_) {
     if (!open.batch) continue;
+    Pace(&open, now_us);
     const uint8_t record_class = open.batch->record_class;
     bool wanted = IsWanted(record_class);
     if (!wanted) {

@@ -37,7 +37,8 @@ struct BatcherOptions {
   uint32_t max_bytes =
       1024;  // m: sealed before it would be larger (a larger record is a batch of its own)
   uint32_t max_delay_ms = 1000;  // t: sealed when its oldest record is this old
-  uint32_t gap_us = 5'000;  // kAdaptive: batches of a class leave so far apart, 0 = one a wake-up
+  uint32_t gap_us = 5'000;  // kAdaptive: batches of a class leave so far apart while it is busy,
+                            // the less the fewer records come; 0 = one a wake-up always
   uint8_t immediate_class = kCritical;  // classes up to this one never wait
 
   bool operator==(const BatcherOptions&) const = default;
@@ -46,6 +47,12 @@ struct BatcherOptions {
 inline constexpr uint32_t kMaxBatchBytes = 1024 * 1024;
 inline constexpr uint32_t kMaxDelayMs = 24 * 3600 * 1000;
 inline constexpr uint32_t kMaxGapUs = 1'000'000;
+
+// From so many records of a class a second the gap is the whole one: a batch of a few records saves
+// too little to be waited for.
+inline constexpr int64_t kBusyRecordsPerS = 5'000;
+// The rate is that of the last window of this length.
+inline constexpr int64_t kRateWindowUs = 50'000;
 
 Status Validate(const BatcherOptions& options);
 
@@ -103,6 +110,9 @@ class Batcher {
     bool held = false;  // no uplink wants it yet, so that the gap is not waited for
     // When the one before it left. The first record after a quiet time is not delayed.
     int64_t before_us = INT64_MIN / 2;
+    int64_t gap_us = 0;   // at the present rate
+    int64_t counted = 0;  // records since then
+    int64_t counted_from_us = INT64_MIN / 2;
   };
 
   bool adaptive() const { return options_.flush == BatchFlush::kAdaptive; }
@@ -111,6 +121,7 @@ class Batcher {
   bool IsWanted(uint8_t record_class) const;
   int64_t DeadlineOf(const Open& open) const;
   int64_t GapOf(const Open& open) const;
+  void Pace(Open* open, int64_t now_us) const;
   void Seal(Open* open, SealReason reason);
 
   const BatcherOptions options_;

@@ -192,6 +192,11 @@ class Feeder {
     return isAnyDue ? age : -1;
   }
 
+  /** There is more to send than there is room for: what makes room must not wait. */
+  get isWaiting() {
+    return this.isBlocked || this.isFull;
+  }
+
   /** Sends what there is room for, at most some ms. */
   pump() {
     const { suspect, link, quota, pulse } = this.sender;

@@ -15,7 +15,7 @@ const { Window } = require('./window');
  * @typedef {object} GroupParts
  * @property {CheckedOptions} options @property {Native} native
  * @property {import('./pacer').Pacer} pacer the rate of the backlog is one for the whole uplink
- * @property {() => void} schedule @property {() => number} now ms, monotonic
+ * @property {() => void} wake asks for a turn() of all groups @property {() => number} now ms, monotonic
  * @property {(code: string, reason: string) => void} problem
  * @property {() => void} onStatus the status of this group has changed
  */
@@ -39,6 +39,9 @@ class Group {
     this.isOnly = options.groups.length === 1;
     this.ackTimeoutMs = options.ackTimeoutMs;
     this.acknowledgedBefore = 0;
+    this.wake = parts.wake;
+    /** The next turn pumps. */
+    this.isPumpWanted = false;
     const socket = options.sockets[index];
     const isShared = this.classes.includes(MOST_URGENT) && this.classes.length > 1;
     this.feeder = new Feeder({
@@ -48,7 +51,7 @@ class Group {
         socket.notSentLowat > 0 ? SHORT_BYTES : LONG_BYTES
       ),
       pacer: parts.pacer,
-      schedule: parts.schedule,
+      schedule: () => this.schedule(),
       delay: (fn, ms) => setTimeout(fn, ms),
       now,
       problem: parts.problem,
@@ -62,13 +65,28 @@ class Group {
         onState: (state, reason) => this.status.set(state, reason),
         onConnected: (link) => this.#onConnected(link),
         onDisconnected: (byBroker) => this.feeder.disconnected(byBroker),
-        onPuback: (id, reasonCode) => this.feeder.sender.acknowledge(id, reasonCode),
+        onPuback: (id, reasonCode) => {
+          // Its turn ends as others do, also when there is nothing to send.
+          parts.wake();
+          this.feeder.sender.acknowledge(id, reasonCode);
+        },
         onProblem: parts.problem
       },
       native
     );
     const { session, feeder } = this;
     this.renewal = new Renewal({ files: session.files, session, feeder, problem: parts.problem });
+  }
+
+  schedule() {
+    this.isPumpWanted = true;
+    this.wake();
+  }
+
+  turn() {
+    if (!this.isPumpWanted) return;
+    this.isPumpWanted = false;
+    this.feeder.pump();
   }
 
   /** @param {import('./feeder').Link} link */

@@ -20,6 +20,8 @@ class Taken {
     this.slots = new Set();
     /** Those that are no backlog. */
     this.live = 0;
+    /** Records in all that were ever taken. */
+    this.records = 0;
     /** @type {Slot[]} */
     this.spare = [];
     this.order = 0;
@@ -51,6 +53,7 @@ class Taken {
     }
     slot.load(length, this.meta, ++this.order, this.now());
     if (!slot.isBacklog) this.live++;
+    this.records += slot.records;
     this.slots.add(slot);
     return slot;
   }

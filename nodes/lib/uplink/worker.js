@@ -8,6 +8,7 @@
 const { parentPort, workerData } = require('node:worker_threads');
 const { CommandSession } = require('./commands');
 const { Group } = require('./group');
+const { Moderation } = require('./moderation');
 const { Pacer } = require('./pacer');
 const { overview } = require('./overview');
 const { compileStage } = require('./stage');
@@ -35,10 +36,11 @@ let poll;
 let isStopped = false;
 
 const now = () => performance.now();
+const moderation = new Moderation({ now });
 const pacer = new Pacer({ rate: options.backlogRate, share: options.backlogShare, now });
 /** The most urgent first: in this order they are served. */
 const groups = options.groups.map(
-  (_, i) => new Group(i, { options, native, pacer, schedule, now, problem, onStatus: report })
+  (_, i) => new Group(i, { options, native, pacer, wake, now, problem, onStatus: report })
 );
 const commands = options.commands
   ? new CommandSession({
@@ -64,20 +66,35 @@ function report() {
 }
 
 /**
- * All that happens in one turn of the loop (a doorbell, many PUBACKs of one read) leads to one pump of each group, and so to one
- * write of each.
+ * All that happens in one turn of the loop (a doorbell, many PUBACKs of one read) leads to one turn of ours: one pump of each group
+ * that asked for it, and so one write of each.
  */
-function schedule() {
+function wake() {
   if (scheduled) return;
   scheduled = true;
   setImmediate(turn);
 }
 
+function pumpAll() {
+  for (const group of groups) group.schedule();
+}
+
 function turn() {
   scheduled = false;
   if (isStopped) return;
-  for (const { feeder } of groups) feeder.pump();
+  for (const group of groups) group.turn();
   if (drains.length > 0 || stopBy > 0) finishWaits();
+  else if (!scheduled) rest();
+}
+
+function rest() {
+  let records = 0;
+  let isWaiting = false;
+  for (const { feeder } of groups) {
+    records += feeder.taken.records;
+    isWaiting ||= feeder.isWaiting;
+  }
+  moderation.rest(records, isWaiting);
 }
 
 function finishWaits() {
@@ -92,7 +109,7 @@ function finishWaits() {
 /** Only then: fifty wake-ups a second are most of what a silent gateway would take. */
 function startPolling() {
   poll ??= setInterval(finishWaits, POLL_MS);
-  schedule();
+  pumpAll();
 }
 
 function stopPolling() {
@@ -106,7 +123,7 @@ function everySecond() {
   for (const [code, { reason, count }] of problems)
     port.postMessage({ type: 'problem', code, reason, count });
   problems.clear();
-  schedule();
+  pumpAll();
 }
 
 /** One after the other, so that not all are without a connection at once. */
