@@ -66,7 +66,7 @@ describe('the published package', () => {
     });
     const listed = run('--list');
     expect(listed).toMatchObject({ status: 0, stderr: '' });
-    expect(listed.stdout).toMatch(/^peers: .*\n  64 devices\/seganet /);
+    expect(listed.stdout).toMatch(/^peers: .*\n {2}64 devices\/seganet /);
     expect(run('--only', 'nothing')).toMatchObject({ status: 2, stdout: '' });
     const sources = fs.readdirSync(path.join(installed, 'bench', 'loadgen'));
     expect(sources).toContain('main.cc');
