@@ -92,11 +92,14 @@ function compile(name, { files, libraries = [], debian }, folder, target) {
     return;
   }
   fs.rmSync(partial, { force: true });
-  const missing = /cannot find -l|unable to find library|library not found|No such file or directory|file not found/.test(
-    stderr ?? ''
-  );
+  const missing =
+    /cannot find -l|unable to find library|library not found|No such file or directory|file not found/.test(
+      stderr ?? ''
+    );
   const remedy = debian && missing ? ` It needs ${debian} (Debian: apt install ${debian}).` : '';
-  throw new Error(`The benchmark's program ${name} could not be built.${remedy}\n${(stderr ?? '').slice(0, 2000)}`);
+  throw new Error(
+    `The benchmark's program ${name} could not be built.${remedy}\n${(stderr ?? '').slice(0, 2000)}`
+  );
 }
 
 /**
