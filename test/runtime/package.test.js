@@ -55,6 +55,24 @@ describe('the published package', () => {
     expect(run('plan', '--rate', '2')).toMatchObject({ status: 2, stdout: '' });
   });
 
+  test('brings the command seganet-bench, with its tools as sources', () => {
+    const command = path.join(folder, 'node_modules', '.bin', 'seganet-bench');
+    const run = (/** @type {string[]} */ ...args) =>
+      spawnSync(process.execPath, [command, ...args], { encoding: 'utf8', cwd: folder });
+    expect(run('--help')).toMatchObject({
+      status: 0,
+      stderr: '',
+      stdout: expect.stringContaining('--quick')
+    });
+    const listed = run('--list');
+    expect(listed).toMatchObject({ status: 0, stderr: '' });
+    expect(listed.stdout).toMatch(/^peers: .*\n {2}64 devices\/seganet /);
+    expect(run('--only', 'nothing')).toMatchObject({ status: 2, stdout: '' });
+    const sources = fs.readdirSync(path.join(installed, 'bench', 'loadgen'));
+    expect(sources).toContain('main.cc');
+    expect(fs.existsSync(path.join(installed, 'bench', '.build'))).toBe(false);
+  });
+
   test('names node files that it has, each with its dialog and help', () => {
     const { 'node-red': section } = JSON.parse(fs.readFileSync(path.join(installed, 'package.json'), 'utf8'));
     for (const [type, file] of Object.entries(section.nodes)) {
@@ -63,19 +81,23 @@ describe('the published package', () => {
     }
   });
 
-  test('brings no sources, tests, demo or development dependency', () => {
+  test('brings no sources of the engine, no tests, no development dependency', () => {
     const names = fs.readdirSync(installed).sort();
     expect(names).toEqual(
       [
         'CHANGELOG.md',
         'LICENSE',
         'README.md',
+        'bench',
         'docs',
         'examples',
+        'flows',
         'native',
         'node_modules',
         'nodes',
-        'package.json'
+        'package.json',
+        'settings.js',
+        'test' // what the benchmark shares with the tests
       ].filter((name) => name !== 'node_modules' || names.includes(name))
     );
     expect(fs.readdirSync(path.join(installed, 'native')).sort()).toEqual([
@@ -84,6 +106,7 @@ describe('the published package', () => {
       'prebuilds',
       'target.js'
     ]);
+    expect(fs.readdirSync(path.join(installed, 'test')).sort()).toEqual(['fixtures', 'tools.js']);
     expect(fs.existsSync(path.join(folder, 'node_modules', 'aedes'))).toBe(false);
     expect(fs.existsSync(path.join(folder, 'node_modules', 'node-red'))).toBe(false);
   });
