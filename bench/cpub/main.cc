@@ -150,7 +150,9 @@ class Publisher {
       record.device = static_cast<uint32_t>(device_);
       record.seq = static_cast<uint32_t>(sent_);
       record.intended_us = NowUs();
-      WritePayload(payload_, record, payload_bytes_);
+      payload_.resize(std::max(payload_bytes_, kMaxFields));
+      payload_.resize(static_cast<size_t>(WritePayload(payload_.data(), record, payload_bytes_) -
+                                          payload_.data()));
     }
     // 1 to 60,001: more than the window, so that an id is free again when its turn comes.
     mqtt::AppendPublish(out, topic_, payload_, static_cast<uint16_t>(sent_ % 60001 + 1), false);
