@@ -35,6 +35,30 @@ TEST_F(DeviceTableTest, CountsADeviceOnceAndForgetsItWhenItIsSilent) {
   EXPECT_EQ(connected_, 0);
 }
 
+TEST_F(DeviceTableTest, AnObserverCountsUntilItLeavesOff) {
+  DeviceTable table(10, &connected_);
+  Device* device = table.Get("a", 0);
+  table.Count(device, 0);
+  device->observing = true;
+  int64_t now = 2 * DeviceTable::kPushedUs;
+  table.Sweep(now);
+  EXPECT_EQ(connected_, 1);
+  device->observing = false;
+  for (int i = 0; i < 8; ++i) table.Sweep(now += kSecond / 4);
+  EXPECT_EQ(connected_, 0);
+}
+
+TEST_F(DeviceTableTest, OneThatStaysBehindIsFoundWhateverTheOthersDo) {
+  DeviceTable table(10, &connected_);
+  table.Count(table.Get("a", 0), 0);
+  Device* busy = table.Get("b", 0);
+  for (int64_t now = 0; now <= 2 * DeviceTable::kPushedUs; now += kSecond) {
+    table.Count(busy, now);
+    table.Sweep(now);
+    EXPECT_EQ(connected_, now > DeviceTable::kPushedUs ? 1 : 2) << now;
+  }
+}
+
 TEST_F(DeviceTableTest, ADeviceThatLeavesIsNoLongerCounted) {
   DeviceTable table(10, &connected_);
   Device* device = table.Get("a", 0);
