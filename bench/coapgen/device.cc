@@ -71,7 +71,7 @@ bool CoapDevice::Pump() {
     Post(start_us_ + arrivals_.at_us(), now_us);
     arrivals_.Next();
   }
-  return out_.empty() || Flush();
+  return Flush();
 }
 
 void CoapDevice::Post(int64_t intended_us, int64_t now_us) {
@@ -121,6 +121,7 @@ void CoapDevice::AppendRequest(uint32_t seq, const Flight& flight) {
 
 // A datagram that the kernel does not take is lost, as on any network.
 bool CoapDevice::Flush() {
+  if (out_.empty()) return true;
   if (fleet_.settings.udp) {
     (void)!send(fd_, out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     out_.clear();

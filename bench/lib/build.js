@@ -60,7 +60,7 @@ function findCompiler() {
 function outFolder(env = process.env, folder = root) {
   try {
     const own = path.join(folder, '.build');
-    fs.mkdirSync(own, { recursive: true });
+    if (!fs.existsSync(own)) fs.mkdirSync(own);
     fs.accessSync(own, fs.constants.W_OK);
     return own;
   } catch {
@@ -90,18 +90,24 @@ function compile(name, { files, together, libraries = [], debian }, folder, targ
   const sources = files.map((file) => path.join(folder, file));
   const input = together ? sources.map((file) => `#include ${JSON.stringify(file)}\n`).join('') : '';
   const given = together ? ['-x', 'c++', '-', '-x', 'none'] : sources;
-  const { status, stderr } = spawnSync(compiler, [...flags, ...given, ...libraries], { encoding: 'utf8', input });
+  const { status, stderr } = spawnSync(compiler, [...flags, ...given, ...libraries], {
+    encoding: 'utf8',
+    input
+  });
   if (stderr) process.stderr.write(stderr);
   if (status === 0) {
     fs.renameSync(partial, target);
     return;
   }
   fs.rmSync(partial, { force: true });
-  const missing = /cannot find -l|unable to find library|library not found|No such file or directory|file not found/.test(
-    stderr ?? ''
-  );
+  const missing =
+    /cannot find -l|unable to find library|library not found|No such file or directory|file not found/.test(
+      stderr ?? ''
+    );
   const remedy = debian && missing ? ` It needs ${debian} (Debian: apt install ${debian}).` : '';
-  throw new Error(`The benchmark's program ${name} could not be built.${remedy}\n${(stderr ?? '').slice(0, 2000)}`);
+  throw new Error(
+    `The benchmark's program ${name} could not be built.${remedy}\n${(stderr ?? '').slice(0, 2000)}`
+  );
 }
 
 /**
