@@ -127,7 +127,7 @@ const columns = [
   ['lost', ({ verdict }) => verdict?.lost, 0],
   [
     'sent again',
-    ({ steps: all }) => all.reduce((/** @type {number} */ n, /** @type {any} */ s) => n + s.sentAgain, 0),
+    ({ steps: all }) => all.reduce((/** @type {number} */ n, /** @type {any} */ s) => n + s.retransmitted, 0),
     0
   ]
 ];

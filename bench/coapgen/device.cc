@@ -14,208 +14,270 @@
 namespace bench {
 namespace {
 
-constexpr int64_t kAckTimeoutUs = 2'000'000;  // RFC 7252 4.8
-constexpr unsigned kDatagrams = 16;           // a read
-constexpr size_t kDatagramBytes = 1500;
+// RFC 7252, 4.8.
+constexpr uint32_t kAckTimeoutUs = 2000000;
+constexpr uint8_t kMaxRetransmit = 4;
+
+constexpr int64_t kLateUs = 10000;
 
 }  // namespace
 
-Device::Device(uint32_t number, const Settings& settings, Totals& totals)
-    : number_(number), settings_(settings), totals_(totals), path_(settings.path) {
-  constexpr std::string_view kDevice = "{device}";
-  const size_t at = path_.find(kDevice);
-  if (at != std::string::npos) path_.replace(at, kDevice.size(), DeviceId(settings.first + number));
+CoapDevice::CoapDevice(uint32_t number, const CoapFleet& fleet)
+    : number_(number),
+      fleet_(fleet),
+      arrivals_(fleet.rate, fleet.settings.load, number),
+      random_(Mix(fleet.settings.load.seed + number)),
+      id_(static_cast<uint16_t>(random_)) {
+  uint8_t last = 0;
+  for (const std::string& segment : fleet_.settings.path) {
+    const bool own = segment == "{id}";
+    coap::AppendOption(options_, &last, coap::kUriPath, own ? DeviceId(record_device()) : segment);
+  }
+  options_.push_back('\xFF');
 }
 
-Device::~Device() {
+CoapDevice::~CoapDevice() {
   if (fd_ >= 0) close(fd_);
 }
 
-bool Device::Connect(int epoll) {
-  epoll_ = epoll;
-  fd_ = socket(AF_INET, (settings_.udp ? SOCK_DGRAM : SOCK_STREAM) | SOCK_CLOEXEC, 0);
-  if (fd_ < 0 || connect(fd_, reinterpret_cast<const sockaddr*>(&settings_.server),
-                         sizeof settings_.server) != 0) {
+bool CoapDevice::Connect(int epoll) {
+  const Settings& settings = fleet_.settings;
+  fd_ = socket(AF_INET, (settings.udp ? SOCK_DGRAM : SOCK_STREAM) | SOCK_CLOEXEC, 0);
+  if (fd_ < 0 || connect(fd_, reinterpret_cast<const sockaddr*>(&settings.server),
+                         sizeof settings.server) != 0) {
     return false;
   }
+  if (!settings.udp) {
+    const int one = 1;
+    setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    // RFC 8323, 5.3: the first message is a CSM. An empty one has all defaults.
+    coap::Append(out_, coap::kCsm, {}, {});
+  }
   epoll_event event{};
-  event.events = EPOLLIN;
+  event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
   event.data.u32 = number_;
-  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, fd_, &event) != 0) return false;
-  if (settings_.udp) return true;
-  const int one = 1;
-  setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  // RFC 8323, 5.3: the first message is a CSM. An empty one has all defaults.
-  coap::Append(out_, coap::kCsm, {}, {});
-  return Flush();
+  return epoll_ctl(epoll, EPOLL_CTL_ADD, fd_, &event) == 0 && Flush();
 }
 
-bool Device::Pump() {
-  if (settings_.closed) {
-    for (int64_t now_us = NowUs(); flights_.size() < settings_.window && now_us < totals_.end_us;) {
-      Post(now_us);
+bool CoapDevice::Pump() {
+  const Settings& settings = fleet_.settings;
+  const int64_t now_us = NowUs();
+  if (settings.closed && (now_us < start_us_ || now_us >= end_us_)) return true;
+  while (flights_.size() < settings.window && (settings.closed || seq_ < due_)) {
+    if (settings.closed) {
+      Post(now_us, now_us);
+      continue;
     }
-  }
-  while (!due_.empty() && flights_.size() < settings_.window) {
-    Post(due_.front());
-    due_.pop_front();
+    Post(start_us_ + arrivals_.at_us(), now_us);
+    arrivals_.Next();
   }
   return Flush();
 }
 
-bool Device::OnEvents(uint32_t events) {
-  if ((events & EPOLLOUT) != 0 && !Flush()) return false;
-  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0) return true;
-  return (settings_.udp ? ReceiveDatagrams() : ReceiveStream()) && Pump();
+void CoapDevice::Post(int64_t intended_us, int64_t now_us) {
+  Totals& totals = fleet_.totals;
+  Flight flight{};
+  flight.intended_us = intended_us;
+  flight.sent_us = now_us;
+  flight.id = id_++;
+  // RFC 7252, 4.8.2: ACK_TIMEOUT to ACK_TIMEOUT * ACK_RANDOM_FACTOR (1.5).
+  random_ = Mix(random_);
+  flight.timeout_us = kAckTimeoutUs + static_cast<uint32_t>(random_ % (kAckTimeoutUs / 2));
+  flight.again_us = now_us + flight.timeout_us;
+  next_again_us_ = std::min(next_again_us_, flight.again_us);
+  const size_t before = out_.size();
+  AppendRequest(seq_, flight);
+  totals.request_bytes += out_.size() - before;
+  flights_.push_back(flight);
+  ++seq_;
+  totals.send_lag_us.Add(now_us - intended_us);
+  if (now_us - intended_us > kLateUs) ++totals.late;
+  ++totals.sent;
+  if (fleet_.settings.udp) Flush();
 }
 
-bool Device::OnTime(int64_t now_us) {
-  if (!settings_.udp) return true;
-  for (Flight& flight : flights_) {
-    if (flight.is_taken || now_us - flight.written_us < kAckTimeoutUs) continue;
-    flight.written_us = now_us;
-    ++totals_.sent_again;
-    (void)!send(fd_, flight.datagram.data(), flight.datagram.size(), MSG_DONTWAIT);
+void CoapDevice::AppendRequest(uint32_t seq, const Flight& flight) {
+  Record record;
+  record.device = record_device();
+  record.seq = seq;
+  record.intended_us = flight.intended_us;
+  const size_t wanted = fleet_.settings.request_bytes;
+  // Lengths, code and token; over UDP type, code, identifier and token.
+  const size_t used = (fleet_.settings.udp ? 8 : 7) + options_.size();
+  std::string body = options_;
+  body.resize(options_.size() + std::max(wanted > used ? wanted - used : 0, kMaxFields));
+  char* const payload = body.data() + options_.size();
+  const char* const end = WritePayload(payload, record, wanted > used ? wanted - used : 0);
+  body.resize(static_cast<size_t>(end - body.data()));
+  char token[4];
+  for (int i = 0; i < 4; ++i) token[i] = static_cast<char>(seq >> (8 * i));
+  if (fleet_.settings.udp) {
+    coap::AppendDatagram(out_, coap::kCon, fleet_.settings.method, flight.id, {token, 4});
+    out_ += body;
+  } else {
+    coap::Append(out_, fleet_.settings.method, {token, 4}, body);
+  }
+}
+
+// A datagram that the kernel does not take is lost, as on any network.
+bool CoapDevice::Flush() {
+  if (out_.empty()) return true;
+  if (fleet_.settings.udp) {
+    (void)!send(fd_, out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    out_.clear();
+    return true;
+  }
+  while (!out_.empty()) {
+    const ssize_t n = send(fd_, out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno == EAGAIN;
+    out_.erase(0, static_cast<size_t>(n));
   }
   return true;
 }
 
-std::string Device::Unanswered() const {
-  std::string text;
-  for (const Flight& flight : flights_) {
-    const std::string seq = std::to_string(flight.seq);
-    text += (text.empty() ? "[" : ",[") + seq + "," + seq + "]";
-  }
-  return text;
+bool CoapDevice::OnEvents(uint32_t events) {
+  if ((events & ~static_cast<uint32_t>(EPOLLOUT)) != 0 && !Read()) return false;
+  return Flush() && Pump();
 }
 
-void Device::Post(int64_t intended_us) {
-  Record record;
-  record.device = settings_.first + number_;
-  record.seq = seq_;
-  record.intended_us = intended_us;
-  body_.clear();
-  uint8_t last = 0;
-  std::string_view path = path_;
-  for (size_t slash = 0; slash != std::string_view::npos; path.remove_prefix(slash + 1)) {
-    slash = path.find('/');
-    coap::AppendOption(body_, &last, coap::kUriPath, path.substr(0, slash));
-    if (slash == std::string_view::npos) break;
+// Until the kernel has no more: an edge is not told twice.
+bool CoapDevice::Read() {
+  static char buffer[65536];
+  while (true) {
+    const ssize_t n = recv(fd_, buffer, sizeof buffer, MSG_DONTWAIT);
+    if (n < 0 && errno == EAGAIN) return true;
+    // Over UDP the server may come (back) later: ECONNREFUSED says only that it is not there.
+    if (n < 0 && (errno == EINTR || fleet_.settings.udp)) continue;
+    if (fleet_.settings.udp) {
+      OnDatagram({buffer, static_cast<size_t>(n)}, NowUs());
+      continue;
+    }
+    if (n <= 0 || !OnStream({buffer, static_cast<size_t>(n)}, NowUs())) return false;
+    if (static_cast<size_t>(n) < sizeof buffer) return true;
   }
-  body_.push_back('\xFF');
-  const size_t head = settings_.udp ? 4 + 4 : 2 + 1 + 4;  // with the token
-  const size_t used = head + body_.size();
-  const size_t wanted = settings_.request_bytes > used ? settings_.request_bytes - used : 0;
-  const size_t before_payload = body_.size();
-  body_.resize(before_payload + std::max(wanted, kMaxFields));
-  char* const payload = body_.data() + before_payload;
-  body_.resize(static_cast<size_t>(WritePayload(payload, record, wanted) - body_.data()));
-  char token[4];
-  for (int i = 0; i < 4; ++i) token[i] = static_cast<char>(seq_ >> (8 * i));
-  const int64_t now_us = NowUs();
-  Flight flight{seq_++, intended_us, now_us, now_us, {}, false};
-  if (settings_.udp) {
-    coap::AppendDatagram(flight.datagram, coap::kConfirmable, settings_.method,
-                         static_cast<uint16_t>(flight.seq), {token, 4}, body_);
-    totals_.request_bytes += flight.datagram.size();
-    (void)!send(fd_, flight.datagram.data(), flight.datagram.size(), MSG_DONTWAIT);
-  } else {
-    const size_t before = out_.size();
-    coap::Append(out_, settings_.method, {token, 4}, body_);
-    totals_.request_bytes += out_.size() - before;
-  }
-  flights_.push_back(std::move(flight));
-  totals_.send_lag_us.Add(now_us - intended_us);
-  ++totals_.sent;
 }
 
-bool Device::ReceiveStream() {
-  char buffer[65536];
-  const ssize_t n = recv(fd_, buffer, sizeof buffer, MSG_DONTWAIT);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-  if (n <= 0) return false;
-  in_.append(buffer, static_cast<size_t>(n));
-  size_t used = 0;
+bool CoapDevice::OnStream(std::string_view in, int64_t now_us) {
+  std::string joined;
+  if (!in_.empty()) in = joined = std::move(in_.append(in));
   coap::Message message;
-  for (;;) {
-    const coap::Parsed parsed = coap::Parse(std::string_view(in_).substr(used), &message);
+  while (true) {
+    const coap::Parsed parsed = coap::Parse(in, &message);
     if (parsed == coap::Parsed::kBad) return false;
     if (parsed == coap::Parsed::kMore) break;
-    used += message.size;
-    if (message.code >> 5 == 7) continue;  // signalling
-    Answered(message.token, message.code, message.size);
+    if (message.code >> 5 != 7) OnAnswer(message.token, message.code, message.size, now_us);
+    in.remove_prefix(message.size);
   }
-  in_.erase(0, used);
+  in_.assign(in);
   return true;
 }
 
-bool Device::ReceiveDatagrams() {
-  static char bytes[kDatagrams][kDatagramBytes];
-  mmsghdr messages[kDatagrams]{};
-  iovec vectors[kDatagrams];
-  for (unsigned i = 0; i < kDatagrams; ++i) {
-    vectors[i] = {bytes[i], kDatagramBytes};
-    messages[i].msg_hdr.msg_iov = &vectors[i];
-    messages[i].msg_hdr.msg_iovlen = 1;
+void CoapDevice::OnDatagram(std::string_view in, int64_t now_us) {
+  coap::Datagram message;
+  if (!coap::ParseDatagram(in, &message)) {
+    ++fleet_.totals.unknown;
+    return;
   }
-  const int n = recvmmsg(fd_, messages, kDatagrams, MSG_DONTWAIT, nullptr);
-  // ECONNREFUSED: nobody is there yet, or no more.
-  for (int i = 0; i < n; ++i) OnDatagram({bytes[i], messages[i].msg_len});
-  return true;
-}
-
-void Device::OnDatagram(std::string_view datagram) {
-  if (datagram.size() < 4) return;
-  const auto byte = [&datagram](size_t i) { return static_cast<uint8_t>(datagram[i]); };
-  const size_t token = byte(0) & 15;
-  const unsigned type = byte(0) >> 4 & 3;
-  const uint8_t code = byte(1);
-  if (type == coap::kConfirmable) {  // a separate answer wants an acknowledgement (RFC 7252 5.2.2)
-    const char empty[] = {0x60, 0, datagram[2], datagram[3]};
-    (void)!send(fd_, empty, sizeof empty, MSG_DONTWAIT);
-  }
-  if (code == 0) {
-    const unsigned id = byte(2) << 8 | byte(3);
-    for (Flight& flight : flights_) {
-      if ((flight.seq & 0xFFFF) == id) flight.is_taken = true;
+  const bool answers = message.type == coap::kAck || message.type == coap::kRst;
+  if (answers && message.code == 0) {
+    const size_t i = FindId(message.id);
+    if (i == flights_.size()) {
+      ++fleet_.totals.unknown;
+    } else if (message.type == coap::kRst) {
+      ++fleet_.totals.resets;
+      Done(i, false);
+    } else {
+      flights_[i].acked = true;
     }
-  } else if (datagram.size() >= 4 + token) {
-    Answered(datagram.substr(4, token), code, datagram.size());
+    return;
   }
+  OnAnswer(message.token, message.code, in.size(), now_us);
+  if (message.type != coap::kCon) return;
+  // RFC 7252, 5.2.2: a separate response is confirmed.
+  coap::AppendDatagram(out_, coap::kAck, 0, message.id, {});
+  Flush();
 }
 
-void Device::Answered(std::string_view token, uint8_t code, size_t bytes) {
-  totals_.response_bytes += bytes;
+void CoapDevice::OnAnswer(std::string_view token, uint8_t code, size_t bytes, int64_t now_us) {
+  Totals& totals = fleet_.totals;
   uint32_t seq = 0;
   for (size_t i = 0; i < token.size() && i < 4; ++i) {
     seq |= static_cast<uint32_t>(static_cast<uint8_t>(token[i])) << (8 * i);
   }
-  const auto flight = std::find_if(flights_.begin(), flights_.end(),
-                                   [seq](const Flight& each) { return each.seq == seq; });
-  if (flight == flights_.end()) {
-    ++totals_.unknown;
+  const uint32_t first = seq_ - static_cast<uint32_t>(flights_.size());
+  const size_t index = seq - first;
+  if (token.size() != 4 || index >= flights_.size() || flights_[index].done) {
+    ++totals.unknown;
     return;
   }
-  const int64_t now_us = NowUs();
-  totals_.answer_us.Add(now_us - flight->intended_us);
-  totals_.round_us.Add(now_us - flight->sent_us);
-  ++(code >> 5 == 2 ? totals_.answered : totals_.refused);  // 2.01 of what was not there yet
-  flights_.erase(flight);
+  totals.answer_us.Add(now_us - flights_[index].intended_us);
+  totals.round_us.Add(now_us - flights_[index].sent_us);
+  totals.response_bytes += bytes;
+  const bool good = code >> 5 == 2;
+  ++(good                   ? totals.answered
+     : code >> 5 == 4       ? totals.client_errors
+     : code == (5 << 5 | 3) ? totals.unavailable
+                            : totals.server_errors);
+  Done(index, good);
 }
 
-bool Device::Flush() {
-  const ssize_t n =
-      out_.empty() ? 0 : send(fd_, out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (n < 0 && errno != EAGAIN && errno != EINTR) return false;
-  if (n > 0) out_.erase(0, static_cast<size_t>(n));
-  if (out_.empty() == waits_) {
-    waits_ = !out_.empty();
-    epoll_event event{};
-    event.events = EPOLLIN | (waits_ ? static_cast<uint32_t>(EPOLLOUT) : 0u);
-    event.data.u32 = number_;
-    epoll_ctl(epoll_, EPOLL_CTL_MOD, fd_, &event);
+size_t CoapDevice::FindId(uint16_t id) const {
+  if (flights_.empty()) return 0;
+  const auto index = static_cast<uint16_t>(id - flights_.front().id);
+  return std::min<size_t>(index, flights_.size());
+}
+
+void CoapDevice::Done(size_t index, bool good) {
+  if (flights_[index].done) return;
+  flights_[index].done = true;
+  if (!good) {
+    const auto size = static_cast<uint32_t>(flights_.size());
+    failed_.push_back(seq_ - size + static_cast<uint32_t>(index));
   }
-  return true;
+  while (!flights_.empty() && flights_.front().done) flights_.pop_front();
+}
+
+void CoapDevice::Retransmit(int64_t now_us) {
+  if (!fleet_.settings.udp || now_us < next_again_us_) return;
+  next_again_us_ = kNever;
+  for (size_t i = 0; i < flights_.size(); ++i) {
+    Flight& flight = flights_[i];
+    if (flight.done) continue;
+    if (now_us >= flight.again_us) {
+      if (flight.retransmissions == kMaxRetransmit) {
+        ++fleet_.totals.timed_out;
+        flight.done = true;
+        failed_.push_back(seq_ - static_cast<uint32_t>(flights_.size() - i));
+        continue;
+      }
+      ++flight.retransmissions;
+      flight.timeout_us *= 2;
+      flight.again_us = now_us + flight.timeout_us;
+      // RFC 7252, 4.2: what was acknowledged is not sent again; its answer may still be lost.
+      if (!flight.acked) {
+        AppendRequest(seq_ - static_cast<uint32_t>(flights_.size() - i), flight);
+        Flush();
+        ++fleet_.totals.retransmitted;
+      }
+    }
+    next_again_us_ = std::min(next_again_us_, flight.again_us);
+  }
+  while (!flights_.empty() && flights_.front().done) flights_.pop_front();
+}
+
+std::string CoapDevice::StreamJson() const {
+  std::string out = "{\"device\":" + std::to_string(record_device()) +
+                    ",\"kind\":0,\"issued\":" + std::to_string(seq_) + ",\"unacked\":[";
+  std::vector<uint32_t> open = failed_;
+  for (size_t i = 0; i < flights_.size(); ++i) {
+    if (!flights_[i].done) open.push_back(seq_ - static_cast<uint32_t>(flights_.size() - i));
+  }
+  for (size_t i = 0; i < open.size(); ++i) {
+    const std::string seq = std::to_string(open[i]);
+    out += (i > 0 ? ",[" : "[") + seq + "," + seq + "]";
+  }
+  return out + "]}";
 }
 
 }  // namespace bench

@@ -1,96 +1,91 @@
 #ifndef SEGANET_BENCH_COAPGEN_DEVICE_H_
 #define SEGANET_BENCH_COAPGEN_DEVICE_H_
 
-#include <netinet/in.h>
-
 #include <cstdint>
 #include <deque>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "../common/coap.h"
-#include "../common/histogram.h"
+#include "../loadgen/schedule.h"
+#include "settings.h"
 
 namespace bench {
 
-struct Settings {
-  sockaddr_in server{};
-  uint32_t devices = 0;
-  uint32_t first = 0;  // number of the first one
-  double rate = 0;     // requests a second, of all devices together
-  double seconds = 0;
-  double drain_seconds = 0;
-  size_t request_bytes = 0;
-  size_t window = 0;  // unanswered requests of a device, at most; what is due beyond waits
-  bool udp = false;
-  bool closed = false;  // each device keeps `window` requests unanswered, whatever the rate
-  uint8_t method = coap::kPost;
-  std::string path;  // {device} is the device's id
-};
-
-struct Totals {
-  uint64_t sent = 0;
-  uint64_t answered = 0;
-  uint64_t refused = 0;     // an answer that is no 2.xx
-  uint64_t unknown = 0;     // an answer to nothing
-  uint64_t sent_again = 0;  // over UDP: no answer in ACK_TIMEOUT
-  uint64_t lost_connections = 0;
-  uint64_t request_bytes = 0;
-  uint64_t response_bytes = 0;
-  int64_t end_us = 0;     // of sending
-  Histogram answer_us;    // intended to answered
-  Histogram round_us;     // written to answered
-  Histogram send_lag_us;  // intended to written
-};
-
-// A device: a socket of its own, and what it waits for. False from any call: its connection is
-// lost.
-class Device {
+// One device: a TCP connection or a UDP socket of its own, and the requests that it waits for. Over
+// UDP they are confirmable (RFC 7252, 4.2): sent again after 2 to 3 s, then 4 to 6 s …, four times.
+//
+// Thread safety: none; one thread owns all devices.
+class CoapDevice {
  public:
-  Device(uint32_t number, const Settings& settings, Totals& totals);
-  ~Device();
+  CoapDevice(uint32_t number, const CoapFleet& fleet);
+  ~CoapDevice();
+  CoapDevice(const CoapDevice&) = delete;
+  CoapDevice& operator=(const CoapDevice&) = delete;
 
   bool Connect(int epoll);
-  void AddDue(int64_t intended_us) { due_.push_back(intended_us); }
-  // Posts what is due, or in the closed mode what the window has room for.
+  // When sending begins, and when a closed loop ends.
+  void SetTimes(int64_t start_us, int64_t end_us) {
+    start_us_ = start_us;
+    end_us_ = end_us;
+  }
+  // One more is due. True when none was.
+  bool AddDue() { return due_++ == seq_; }
+  // Posts what is due, in closed mode what has room. False: the connection is gone.
   bool Pump();
+  // Epoll said so. False: the connection is gone.
   bool OnEvents(uint32_t events);
-  // Over UDP: sends again what was not answered in time (RFC 7252 4.2).
-  bool OnTime(int64_t now_us);
+  // Sends again what waits for too long.
+  void Retransmit(int64_t now_us);
 
-  bool settled() const { return due_.empty() && flights_.empty(); }
-  uint64_t unsent() const { return due_.size(); }
-  uint32_t issued() const { return seq_; }
-  // Sequence numbers without an answer.
-  std::string Unanswered() const;
+  bool settled() const { return flights_.empty() && (fleet_.settings.closed || due_ == seq_); }
+  uint64_t unsent() const { return fleet_.settings.closed ? 0 : due_ - seq_; }
+  // {"device":0,"kind":0,"issued":20,"unacked":[[4,4]]}: what has no good answer.
+  std::string StreamJson() const;
 
  private:
+  // Its number among the devices of all generators.
+  uint32_t record_device() const { return fleet_.settings.first + number_; }
+
   struct Flight {
-    uint32_t seq;
     int64_t intended_us;
     int64_t sent_us;
-    int64_t written_us;     // the last time
-    std::string datagram;   // over UDP
-    bool is_taken = false;  // its empty acknowledgement came: the answer will be separate
+    int64_t again_us;  // UDP: when it goes again
+    uint32_t timeout_us;
+    uint16_t id;
+    uint8_t retransmissions;
+    bool acked;  // UDP: the server has it, the answer comes by itself
+    bool done;
   };
 
-  void Post(int64_t intended_us);
-  bool ReceiveStream();
-  bool ReceiveDatagrams();
-  void OnDatagram(std::string_view datagram);
-  void Answered(std::string_view token, uint8_t code, size_t bytes);
+  void Post(int64_t intended_us, int64_t now_us);
+  // The whole message into out_.
+  void AppendRequest(uint32_t seq, const Flight& flight);
   bool Flush();
+  bool Read();
+  bool OnStream(std::string_view in, int64_t now_us);
+  void OnDatagram(std::string_view in, int64_t now_us);
+  void OnAnswer(std::string_view token, uint8_t code, size_t bytes, int64_t now_us);
+  // The flight with this message identifier; its index, flights_.size() when there is none.
+  size_t FindId(uint16_t id) const;
+  void Done(size_t index, bool good);
 
   const uint32_t number_;
-  const Settings& settings_;
-  Totals& totals_;
+  const CoapFleet fleet_;
   int fd_ = -1;
-  int epoll_ = -1;
-  bool waits_ = false;
+  std::string options_;         // Uri-Path, and the marker of the payload
+  std::string in_;              // the start of a message
+  std::string out_;             // what is to be written
+  std::deque<Flight> flights_;  // the last one has sequence number seq_ - 1
+  std::vector<uint32_t> failed_;
+  Arrivals arrivals_;  // of the request to be posted next
+  int64_t start_us_ = kNever;
+  int64_t end_us_ = kNever;
+  int64_t next_again_us_ = kNever;
+  uint64_t random_;
+  uint64_t due_ = 0;
   uint32_t seq_ = 0;
-  std::string in_, out_, body_, path_;
-  std::deque<int64_t> due_;
-  std::deque<Flight> flights_;
+  uint16_t id_ = 0;
 };
 
 }  // namespace bench

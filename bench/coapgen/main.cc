@@ -1,37 +1,37 @@
-// CoAP over TCP or UDP, as in the IoTivity Cloud paper's test: devices, each with a connection of
-// its own, post at random times (a Poisson process each), whatever the server answers: open loop.
-// Or, with --mode closed, each keeps --window requests unanswered: what the server can do at most.
+// CoAP devices that post over TCP, as in the IoTivity Cloud paper's test, or over UDP. Open loop
+// (--mode open): at times that do not depend on the answers, a Poisson process each or evenly
+// spread. Closed loop: each device has --window requests open, which finds the server's maximum.
 //
 // Standard output: {"event":"start","us":…} when sending begins, the result as one JSON object at
 // the end. Exit code 1 when the devices could not connect.
 
-#include <arpa/inet.h>
 #include <signal.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <memory>
-#include <queue>
-#include <random>
 #include <vector>
 
 #include "../common/clock.h"
-#include "../common/options.h"
 #include "device.h"
+#include "settings.h"
 
 namespace bench {
 namespace {
 
 volatile sig_atomic_t stopped = 0;
 
-class Load {
+class CoapLoad {
  public:
-  explicit Load(const Settings& settings, uint64_t seed)
-      : settings_(settings), random_(seed), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
-    for (uint32_t i = 0; i < settings_.devices; ++i) {
-      devices_.push_back(std::make_unique<Device>(i, settings_, totals_));
+  explicit CoapLoad(const Settings& settings)
+      : settings_(settings),
+        rate_(settings_.load),
+        schedule_(rate_, settings_.load),
+        epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+    for (uint32_t i = 0; i < settings_.load.devices; ++i) {
+      devices_.push_back(std::make_unique<CoapDevice>(i, CoapFleet{settings_, rate_, totals_}));
     }
   }
 
@@ -44,166 +44,141 @@ class Load {
 
   void Run() {
     const int64_t start_us = NowUs() + 200'000;
-    totals_.end_us = start_us + std::llround(settings_.seconds * 1e6);
+    end_us_ = start_us + std::llround(settings_.load.seconds() * 1e6);
+    const int64_t last_us = end_us_ + std::llround(settings_.drain_seconds * 1e6);
+    for (auto& device : devices_) device->SetTimes(start_us, end_us_);
     std::printf("{\"event\":\"start\",\"us\":%lld}\n", static_cast<long long>(start_us));
     std::fflush(stdout);
-    Wait(start_us - NowUs());
-    const double cpu_seconds = CpuSeconds();
-    for (uint32_t i = 0; i < settings_.devices; ++i) {
-      if (!settings_.closed) {
-        Schedule(i, start_us);
-      } else if (!devices_[i]->Pump()) {
-        ++totals_.lost_connections;
-      }
+    while (!stopped && NowUs() < start_us) Wait(std::max<int64_t>(start_us - NowUs(), 0));
+    const double cpu_before = CpuSeconds();
+    if (settings_.closed) {
+      for (auto& device : devices_) Check(device->Pump());
     }
-    while (!stopped && (!times_.empty() || NowUs() < totals_.end_us || !Settled())) {
-      const int64_t now_us = NowUs();
-      if (now_us > totals_.end_us + std::llround(settings_.drain_seconds * 1e6)) break;
-      while (!times_.empty() && times_.top().first <= now_us) {
-        const auto [at_us, number] = times_.top();
-        times_.pop();
-        devices_[number]->AddDue(at_us);
-        if (!devices_[number]->Pump()) ++totals_.lost_connections;
-        Schedule(number, at_us);
-      }
-      Wait(times_.empty() ? 5000 : std::clamp<int64_t>(times_.top().first - NowUs(), 0, 5000));
-      SendAgain(now_us);
-      if (cpu_seconds_ == 0 && NowUs() >= totals_.end_us) {
+    for (int64_t now_us = NowUs(); !stopped && now_us < last_us; now_us = NowUs()) {
+      if (now_us >= end_us_ && Settled()) break;
+      SendDue(now_us - start_us);
+      Retransmit(now_us);
+      const int64_t next_us = schedule_.next_us();
+      const int64_t wait_us = next_us == kNever ? 5000 : start_us + next_us - NowUs();
+      Wait(std::clamp<int64_t>(wait_us, 0, 5000));
+      if (end_answered_ == 0 && NowUs() >= end_us_) {
         end_answered_ = totals_.answered;
-        cpu_seconds_ = CpuSeconds() - cpu_seconds;
+        cpu_seconds_ = CpuSeconds() - cpu_before;
       }
     }
-    if (cpu_seconds_ > 0) return;
-    end_answered_ = totals_.answered;
-    cpu_seconds_ = CpuSeconds() - cpu_seconds;
+    if (end_answered_ == 0) end_answered_ = totals_.answered;
   }
 
   std::string Json() const {
     uint64_t unsent = 0;
     for (const auto& device : devices_) unsent += device->unsent();
     const Totals& t = totals_;
-    const auto field = [](const char* name, uint64_t value) {
+    const auto field = [](const char* name, auto value) {
       return "\"" + std::string(name) + "\":" + std::to_string(value) + ",";
     };
     const auto mean = [](uint64_t sum, uint64_t n) { return n == 0 ? 0 : (sum + n / 2) / n; };
-    std::string out =
-        "{" + field("devices", devices_.size()) + field("sent", t.sent) +
-        field("answered", t.answered) + field("answeredInTime", end_answered_) +
-        field("refused", t.refused) + field("unsent", unsent) + field("unknown", t.unknown) +
-        field("sentAgain", t.sent_again) + field("connectionLosses", t.lost_connections) +
-        field("requestBytes", mean(t.request_bytes, t.sent)) +
-        field("responseBytes", mean(t.response_bytes, t.answered + t.refused)) +
-        "\"seconds\":" + std::to_string(settings_.seconds) + ",\"answerUs\":" + t.answer_us.Json() +
-        ",\"roundUs\":" + t.round_us.Json() + ",\"sendLagUs\":" + t.send_lag_us.Json() +
-        ",\"cpuSeconds\":" + std::to_string(cpu_seconds_) + ",\"streams\":[";
+    const uint64_t refused = t.client_errors + t.unavailable + t.server_errors;
+    const double seconds = settings_.load.seconds();
+    std::string out = "{" + field("devices", devices_.size()) + field("sent", t.sent) +
+                      field("answered", t.answered) + field("answeredInTime", end_answered_) +
+                      field("perSecond", static_cast<double>(end_answered_) / seconds) +
+                      field("refused", refused) + field("clientErrors", t.client_errors) +
+                      field("unavailable", t.unavailable) + field("serverErrors", t.server_errors) +
+                      field("timedOut", t.timed_out) + field("retransmitted", t.retransmitted) +
+                      field("resets", t.resets) + field("unsent", unsent) + field("late", t.late) +
+                      field("unknown", t.unknown) + field("connectionLosses", t.lost_connections) +
+                      field("requestBytes", mean(t.request_bytes, t.sent)) +
+                      field("responseBytes", mean(t.response_bytes, t.answered + refused)) +
+                      field("offered", rate_.messages() / seconds) + field("seconds", seconds) +
+                      "\"answerUs\":" + t.answer_us.Json() + ",\"roundUs\":" + t.round_us.Json() +
+                      ",\"sendLagUs\":" + t.send_lag_us.Json() + "," +
+                      field("cpuSeconds", cpu_seconds_) + field("wholeCpuSeconds", CpuSeconds()) +
+                      "\"streams\":[";
     for (size_t i = 0; i < devices_.size(); ++i) {
-      out += (i > 0 ? ",{\"device\":" : "{\"device\":") + std::to_string(settings_.first + i) +
-             ",\"kind\":0,\"issued\":" + std::to_string(devices_[i]->issued()) + ",\"unacked\":[" +
-             devices_[i]->Unanswered() + "]}";
+      if (i > 0) out += ",";
+      out += devices_[i]->StreamJson();
     }
     return out + "]}";
   }
 
  private:
-  // Knuth: the time to the next event is -ln(p) / λ.
-  void Schedule(uint32_t number, int64_t after_us) {
-    const double p = std::generate_canonical<double, 53>(random_);
-    const double gap_us = -std::log(1 - p) * 1e6 * settings_.devices / settings_.rate;
-    const int64_t at_us = after_us + std::llround(gap_us);
-    if (at_us < totals_.end_us) times_.emplace(at_us, number);
+  // No connection may be lost: else the run is over.
+  void Check(bool good) {
+    if (good) return;
+    ++totals_.lost_connections;
+    stopped = 1;
   }
 
-  void SendAgain(int64_t now_us) {
-    if (now_us < again_us_) return;
-    again_us_ = now_us + 500'000;
-    for (const auto& device : devices_) device->OnTime(now_us);
+  void SendDue(int64_t at_us) {
+    while (schedule_.next_us() <= at_us) {
+      const uint32_t number = schedule_.Take();
+      if (devices_[number]->AddDue()) due_.push_back(number);
+    }
+    for (uint32_t number : due_) Check(devices_[number]->Pump());
+    due_.clear();
+  }
+
+  void Retransmit(int64_t now_us) {
+    if (!settings_.udp || now_us < next_check_us_) return;
+    next_check_us_ = now_us + 50000;
+    for (auto& device : devices_) {
+      device->Retransmit(now_us);
+      Check(device->Pump());
+    }
   }
 
   bool Settled() const {
-    for (const auto& device : devices_) {
-      if (!device->settled()) return false;
-    }
-    return true;
+    return std::all_of(devices_.begin(), devices_.end(),
+                       [](const auto& device) { return device->settled(); });
   }
 
   void Wait(int64_t timeout_us) {
-    epoll_event events[256];
+    constexpr int kEvents = 1024;
+    epoll_event events[kEvents];
     const timespec timeout{timeout_us / 1000000, timeout_us % 1000000 * 1000};
-    const int n = epoll_pwait2(epoll_, events, 256, &timeout, nullptr);
+    const int n = epoll_pwait2(epoll_, events, kEvents, &timeout, nullptr);
     for (int i = 0; i < n; ++i) {
-      const uint32_t number = events[i].data.u32;
-      if (!devices_[number]->OnEvents(events[i].events)) {
-        ++totals_.lost_connections;
-        stopped = 1;  // none may be lost: the run is over
-      }
+      Check(devices_[events[i].data.u32]->OnEvents(events[i].events));
     }
   }
 
-  using Time = std::pair<int64_t, uint32_t>;
   const Settings settings_;
-  std::mt19937_64 random_;
+  const Rate rate_;
+  Schedule schedule_;
   const int epoll_;
   Totals totals_;
-  int64_t again_us_ = 0;
-  double cpu_seconds_ = 0;  // of sending
+  int64_t end_us_ = 0;
+  int64_t next_check_us_ = 0;
   uint64_t end_answered_ = 0;
-  std::vector<std::unique_ptr<Device>> devices_;
-  std::priority_queue<Time, std::vector<Time>, std::greater<>> times_;
+  double cpu_seconds_ = 0;     // until the end of sending
+  std::vector<uint32_t> due_;  // devices that something has become due of
+  std::vector<std::unique_ptr<CoapDevice>> devices_;
 };
 
 int Main(int argc, char** argv) {
-  Options options({{"host", "127.0.0.1"},
-                   {"port", "5683"},
-                   {"devices", "100"},
-                   {"first", "0"},
-                   {"rate", "15000"},
-                   {"seconds", "30"},
-                   {"drain", "20"},
-                   {"request-bytes", "109"},
-                   {"window", "64"},
-                   {"transport", "tcp"},
-                   {"mode", "open"},
-                   {"method", "post"},
-                   {"path", "d/{device}/t"},
-                   {"seed", "1"},
-                   {"out", ""}},
-                  argc, argv);
-  Settings settings;
-  settings.server.sin_family = AF_INET;
-  settings.server.sin_port = htons(static_cast<uint16_t>(options.Integer("port", 1, 65535)));
-  if (inet_pton(AF_INET, options.Text("host").c_str(), &settings.server.sin_addr) != 1) {
-    std::fprintf(stderr, "--host must be an IPv4 address\n");
-    return 2;
+  const Settings settings = ReadSettings(argc, argv);
+  if (!RaiseFileLimit(settings.load.devices + 64)) {
+    std::fprintf(stderr, "coapgen: %u devices need more open files: raise `ulimit -Hn`\n",
+                 settings.load.devices);
+    return 1;
   }
-  settings.devices = static_cast<uint32_t>(options.Integer("devices", 1, 20000));
-  settings.first = static_cast<uint32_t>(options.Integer("first", 0, 1e6));
-  settings.rate = options.Number("rate", 1, 1e7);
-  settings.seconds = options.Number("seconds", 0.1, 600);
-  settings.drain_seconds = options.Number("drain", 0, 600);
-  settings.request_bytes = static_cast<size_t>(options.Integer("request-bytes", 0, 60000));
-  settings.window = static_cast<size_t>(options.Integer("window", 1, 60000));
-  settings.udp = options.Choice("transport", {"tcp", "udp"}) == 1;
-  settings.closed = options.Choice("mode", {"open", "closed"}) == 1;
-  settings.method = options.Choice("method", {"post", "put"}) == 1 ? coap::kPut : coap::kPost;
-  settings.path = options.Text("path");
-  RaiseFileLimit(settings.devices + 64);
   struct sigaction action {};
   action.sa_handler = [](int) { stopped = 1; };
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
 
-  Load load(settings, static_cast<uint64_t>(options.Integer("seed", 0, 1e9)));
+  CoapLoad load(settings);
   if (!load.ConnectAll()) {
     std::perror("coapgen: not every device could connect");
     return 1;
   }
   load.Run();
   const std::string json = load.Json();
-  if (options.Text("out").empty()) {
+  if (settings.out.empty()) {
     std::puts(json.c_str());
     return 0;
   }
-  std::FILE* file = std::fopen(options.Text("out").c_str(), "w");
+  std::FILE* file = std::fopen(settings.out.c_str(), "w");
   if (file == nullptr || std::fwrite(json.data(), 1, json.size(), file) != json.size() ||
       std::fclose(file) != 0) {
     std::perror("coapgen: --out");

@@ -24,14 +24,14 @@ inline double CpuSeconds() {
          static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-// Raises the soft limit of open files to at least `wanted`. False when the hard limit is lower.
+// Raises the soft limit of open files to at least `wanted`. False when the hard limit is lower:
+// then to that.
 inline bool RaiseFileLimit(rlim_t wanted) {
   rlimit limit;
   getrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_cur >= wanted) return true;
-  if (limit.rlim_max < wanted) return false;
-  limit.rlim_cur = wanted;
-  return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+  limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+  return setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= wanted;
 }
 
 }  // namespace bench

@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-// As much of CoAP (over TCP: RFC 8323, 3.2) as a load generator and a bare server need.
+// As much of CoAP over TCP (RFC 8323, 3.2) and over UDP (RFC 7252, 3) as a load generator and a
+// bare server need.
 namespace bench::coap {
 
-inline constexpr uint8_t kConfirmable = 0;  // type of a datagram
 inline constexpr uint8_t kPost = 0x02;
 inline constexpr uint8_t kPut = 0x03;
 inline constexpr uint8_t kChanged = 0x44;
@@ -66,17 +66,6 @@ inline void Append(std::string& out, uint8_t code, std::string_view token, std::
   out.append(body);
 }
 
-// Over UDP (RFC 7252 3).
-inline void AppendDatagram(std::string& out, uint8_t type, uint8_t code, uint16_t id,
-                           std::string_view token, std::string_view body) {
-  out.push_back(static_cast<char>(0x40 | type << 4 | static_cast<uint8_t>(token.size())));
-  out.push_back(static_cast<char>(code));
-  out.push_back(static_cast<char>(id >> 8));
-  out.push_back(static_cast<char>(id & 0xFF));
-  out.append(token);
-  out.append(body);
-}
-
 // `last` = number of the option before. REQUIRES: value.size() < 269, a difference below 13.
 inline void AppendOption(std::string& out, uint8_t* last, uint8_t number, std::string_view value) {
   const auto delta = static_cast<uint8_t>(number - *last);
@@ -88,6 +77,37 @@ inline void AppendOption(std::string& out, uint8_t* last, uint8_t number, std::s
     out.push_back(static_cast<char>(value.size() - 13));
   }
   out.append(value);
+}
+
+enum Type : uint8_t { kCon = 0, kNon = 1, kAck = 2, kRst = 3 };
+
+// A message over UDP.
+struct Datagram {
+  uint8_t type = 0;
+  uint8_t code = 0;
+  uint16_t id = 0;
+  std::string_view token;
+};
+
+inline bool ParseDatagram(std::string_view in, Datagram* out) {
+  if (in.size() < 4) return false;
+  const auto byte = [&in](size_t i) { return static_cast<uint8_t>(in[i]); };
+  const size_t token = byte(0) & 15;
+  if (byte(0) >> 6 != 1 || token > 8 || in.size() < 4 + token) return false;
+  out->type = byte(0) >> 4 & 3;
+  out->code = byte(1);
+  out->id = static_cast<uint16_t>(byte(2) << 8 | byte(3));
+  out->token = in.substr(4, token);
+  return true;
+}
+
+inline void AppendDatagram(std::string& out, uint8_t type, uint8_t code, uint16_t id,
+                           std::string_view token) {
+  out.push_back(static_cast<char>(0x40 | type << 4 | static_cast<uint8_t>(token.size())));
+  out.push_back(static_cast<char>(code));
+  out.push_back(static_cast<char>(id >> 8));
+  out.push_back(static_cast<char>(id & 255));
+  out.append(token);
 }
 
 }  // namespace bench::coap

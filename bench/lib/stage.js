@@ -83,6 +83,7 @@ class Stage {
       samples: this.samplesFile,
       'sample-every': this.profile.sampleEvery ?? '',
       'history-suffix': (this.profile.gatewayEnv.SEGANET_HISTORY ?? 'suffix') === 'suffix' ? '/history' : '',
+      ...this.profile.sinkOptions,
       ...sinkOptions
     };
     const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== ''));

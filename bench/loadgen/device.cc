@@ -42,6 +42,9 @@ bool Device::Connect(int epoll) {
   // kernel.
   const int send_buffer = 32768;
   setsockopt(fd_, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
+  // What most devices have. BBR, when it is the machine's default, would pace each write by a
+  // timer.
+  setsockopt(fd_, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5);
   const sockaddr_in& gateway = fleet_.options.gateway;
   if (!BindSource(fd_, gateway, number_) ||
       (connect(fd_, reinterpret_cast<const sockaddr*>(&gateway), sizeof gateway) != 0 &&

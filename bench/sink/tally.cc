@@ -175,7 +175,8 @@ void Tally::AddFirst(const Record& record, size_t bytes, const Delivery& deliver
     last_historical_us_ = now_us;
   }
   steps_.Add(record.intended_us, now_us);
-  const bool counts_latency = record.intended_us >= first_intended_us_ + options_.skip_us;
+  const bool counts_latency =
+      options_.skip_us == 0 || record.intended_us >= first_intended_us_ + options_.skip_us;
   if (counts_latency) latency_[record.kind][lane].Add(now_us - record.intended_us);
   if (delivery.record_class >= 1 && delivery.record_class <= kClasses) {
     Classes::Counts& counts = classes_.of(delivery.record_class);

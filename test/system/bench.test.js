@@ -2,17 +2,16 @@
 // The instrument is checked before it is believed: planted faults must show up in its counts.
 
 const fs = require('node:fs');
-const net = require('node:net');
 const os = require('node:os');
 const path = require('node:path');
 const mqtt = require('mqtt');
-const packets = require('mqtt-packet');
 const { build } = require('../../bench/lib/build');
 const { compareStreams } = require('../../bench/lib/compare');
 const { readSamples } = require('../../bench/lib/latency');
 const { line: madeLine } = require('../../bench/lib/make-log');
 const { Child } = require('../fixtures/child');
 const { startCloud } = require('../fixtures/cloud');
+const { acknowledge, runLoad: run, serve } = require('../fixtures/load-server');
 const { eventually } = require('../fixtures/net');
 const { needs } = require('../tools');
 
@@ -245,46 +244,6 @@ test('a record that was not acknowledged is missing, not lost', () => {
 });
 
 describe('the load generator', () => {
-  /**
-   * A device server that `answer`s each PUBLISH.
-   * @param {(publish: packets.IPublishPacket, socket: net.Socket) => void} answer
-   */
-  async function serve(answer) {
-    /** @type {packets.IConnectPacket[]} */
-    const connects = [];
-    const server = net.createServer((socket) => {
-      const parser = packets.parser();
-      socket.on('data', (data) => parser.parse(data));
-      socket.on('error', () => {});
-      parser.on('packet', (packet) => {
-        if (packet.cmd === 'connect') {
-          connects.push(packet);
-          socket.write(packets.generate({ cmd: 'connack', returnCode: 0, sessionPresent: false }));
-        } else if (packet.cmd === 'publish') answer(packet, socket);
-      });
-    });
-    await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
-    return Object.assign(server, { connects });
-  }
-
-  /** @param {net.Server} server @param {Record<string, number | string>} options */
-  async function run(server, options) {
-    const { port } = /** @type {net.AddressInfo} */ (server.address());
-    const args = Object.entries({ port, ...options }).flatMap(([name, value]) => [
-      `--${name}`,
-      String(value)
-    ]);
-    const load = new Child(build('loadgen'), args);
-    expect((await load.exited).code).toBe(0);
-    server.close();
-    const lines = load.jsonLines();
-    return { ...lines.pop(), lines };
-  }
-
-  /** @param {net.Socket} socket @param {number | undefined} messageId */
-  const acknowledge = (socket, messageId) =>
-    !socket.destroyed && socket.write(packets.generate({ cmd: 'puback', messageId }));
-
   test('sends every message on time, evenly, with its intended time and size', async () => {
     /** @type {{topic: string, size: number, device: string, seq: number, us: number}[]} */
     const seen = [];

@@ -1,0 +1,79 @@
+#include "settings.h"
+
+#include <arpa/inet.h>
+
+#include "../common/coap.h"
+
+namespace bench {
+namespace {
+
+// One of two words, else the end.
+bool IsSecond(const Options& options, const char* name, const char* first, const char* second) {
+  const std::string& value = options.Text(name);
+  if (value != first && value != second) {
+    std::fprintf(stderr, "--%s must be %s or %s\n", name, first, second);
+    std::exit(2);
+  }
+  return value == second;
+}
+
+std::vector<std::string> Segments(const std::string& path) {
+  std::vector<std::string> segments;
+  for (size_t from = 0; from <= path.size();) {
+    const size_t end = std::min(path.find('/', from), path.size());
+    if (end > from) segments.push_back(path.substr(from, end - from));
+    from = end + 1;
+    if (!segments.empty() && segments.back().size() > 200) {
+      std::fprintf(stderr, "--path: a segment may have 200 bytes at most\n");
+      std::exit(2);
+    }
+  }
+  return segments;
+}
+
+}  // namespace
+
+Settings ReadSettings(int argc, char** argv) {
+  const Options options({{"host", "127.0.0.1"},
+                         {"port", "5683"},
+                         {"transport", "tcp"},
+                         {"mode", "open"},
+                         {"arrivals", "poisson"},
+                         {"path", "d/{id}/t"},
+                         {"method", "post"},
+                         {"devices", "100"},
+                         {"first", "0"},
+                         {"rate", "15000"},
+                         {"seconds", "30"},
+                         {"drain", "20"},
+                         {"request-bytes", "109"},
+                         {"window", "64"},
+                         {"seed", "1"},
+                         {"out", ""}},
+                        argc, argv);
+  Settings settings;
+  settings.server.sin_family = AF_INET;
+  settings.server.sin_port = htons(static_cast<uint16_t>(options.Integer("port", 1, 65535)));
+  if (inet_pton(AF_INET, options.Text("host").c_str(), &settings.server.sin_addr) != 1) {
+    std::fprintf(stderr, "--host must be an IPv4 address\n");
+    std::exit(2);
+  }
+  settings.udp = IsSecond(options, "transport", "tcp", "udp");
+  settings.closed = IsSecond(options, "mode", "open", "closed");
+  settings.method = IsSecond(options, "method", "post", "put") ? coap::kPut : coap::kPost;
+  settings.first = static_cast<uint32_t>(options.Integer("first", 0, 50000));
+  settings.path = Segments(options.Text("path"));
+  settings.load.poisson = IsSecond(options, "arrivals", "periodic", "poisson");
+  settings.load.devices = static_cast<uint32_t>(options.Integer("devices", 1, 20000));
+  settings.load.steps = {settings.closed ? 0 : options.Number("rate", 1, 1e7)};
+  settings.load.step_seconds = options.Number("seconds", 0.1, 600);
+  settings.load.seed = static_cast<uint64_t>(options.Integer("seed", 0, 1e15));
+  settings.drain_seconds = options.Number("drain", 0, 600);
+  settings.request_bytes =
+      static_cast<size_t>(options.Integer("request-bytes", 0, settings.udp ? 1400 : 60000));
+  settings.window = static_cast<size_t>(options.Integer("window", 1, 60000));
+  settings.out = options.Text("out");
+  return settings;
+}
+
+}  // namespace bench
