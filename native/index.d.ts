@@ -168,7 +168,7 @@ export type StageSpec = { id: number; next: number[]; messages: boolean } & (
        */
       flush?: 'limits' | 'adaptive';
       /**
-       * Adaptive: the time between two batches of a class on a worker unless m is reached, ms, from 5,000 records a second of that
+       * Adaptive: the time between two batches of a class on a worker unless m is reached, ms, from 3,000 records a second of that
        * class on; in proportion less where fewer come. The first after a pause leaves at the end of its wake-up. Default 5, 0..1000.
        */
       gapMs?: number;

@@ -27,7 +27,9 @@ describe('batching', () => {
   /** @param {Record<string, string>} env */
   async function start(env) {
     cloud = await startCloud();
-    gateway = await startGateway(cloud, { env: { SEGANET_BATCH_BYTES: String(maxBytes), ...env } });
+    gateway = await startGateway(cloud, {
+      env: { SEGANET_BATCH_FLUSH: 'limits', SEGANET_BATCH_BYTES: String(maxBytes), ...env }
+    });
     receiver = await receive(cloud);
   }
   afterEach(async () => {

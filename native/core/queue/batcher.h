@@ -50,7 +50,7 @@ inline constexpr uint32_t kMaxGapUs = 1'000'000;
 
 // From so many records of a class a second the gap is the whole one: a batch of a few records saves
 // too little to be waited for.
-inline constexpr int64_t kBusyRecordsPerS = 5'000;
+inline constexpr int64_t kBusyRecordsPerS = 3'000;
 // The rate is that of the last window of this length.
 inline constexpr int64_t kRateWindowUs = 50'000;
 

@@ -37,8 +37,8 @@
 #include "core/runtime/rate_pauses.h"
 #include "core/runtime/receipt_rows.h"
 #include "core/runtime/registry.h"
-#include "core/runtime/time_wheel.h"
 #include "core/runtime/slot_moves.h"
+#include "core/runtime/time_wheel.h"
 #include "core/runtime/wills.h"
 
 namespace seganet {

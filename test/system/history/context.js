@@ -21,6 +21,7 @@ const SMALL_DISK_MIB = 24;
 function environment({ gateway }) {
   return {
     SEGANET_ACKNOWLEDGE: gateway.acknowledge,
+    SEGANET_BATCH_FLUSH: 'limits',
     SEGANET_BATCH_MODE: gateway.batchMode,
     SEGANET_BATCH_DEVICES: String(gateway.batchDevices),
     SEGANET_BATCH_BYTES: String(gateway.batchBytes),
