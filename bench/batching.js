@@ -21,7 +21,7 @@ Bytes: those of the TLS stream; 'IP bytes' has the IP and TCP headers of every s
 /** @type {Record<string, Record<string, string>>} */
 const variants = {
   limits: { SEGANET_BATCH_FLUSH: 'limits' },
-  adaptive: { SEGANET_BATCH_FLUSH: 'adaptive', SEGANET_BATCH_GAP_MS: '5' }
+  adaptive: { SEGANET_BATCH_FLUSH: 'adaptive', SEGANET_BATCH_GAP_MS: '4' }
 };
 const names = Object.keys(variants);
 

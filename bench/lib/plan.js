@@ -14,8 +14,8 @@ case of every chapter once, another one first in each; figures are medians over 
 /** @type {import('./arguments').Numbers} */
 const numbers = {
   rounds: ['5', 1, 100, 'rounds'],
-  seconds: ['12', 1, 3600, 'length of each load, its warm-up included'],
-  warmup: ['2', 0, 60, 'seconds at its beginning that are not measured'],
+  seconds: ['14', 1, 3600, 'length of each load, its warm-up included'],
+  warmup: ['6', 0, 60, 'seconds at its beginning that are not measured'],
   devices: ['0', 0, 20000, 'only this many devices, where a chapter has a list of them; 0 = its own']
 };
 

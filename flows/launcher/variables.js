@@ -179,7 +179,7 @@ const VARIABLES = [
   },
   {
     name: 'SEGANET_BATCH_GAP_MS',
-    initial: always('5'),
+    initial: always('4'),
     check: checks.integer(0, 1000),
     help: 'adaptive: time between two batches of a class that is busy; the fewer records come, the less.'
   },

@@ -6,7 +6,7 @@ const { Worker } = require('node:worker_threads');
 const { Moderation } = require('../../nodes/lib/uplink/moderation');
 const { FeederBench } = require('../fixtures/feeder-bench');
 
-const BUSY_MS = 1.6;
+const BUSY_MS = 2;
 const TURN_MS = 0.1;
 
 class Thread {
@@ -44,11 +44,11 @@ class Thread {
   }
 }
 
-test('at 10,000 records a second there are at most 625 turns a second, and nothing waits longer than between two of them', () => {
+test('at 10,000 records a second there are at most 500 turns a second, and nothing waits longer than between two of them', () => {
   const thread = new Thread();
   thread.run({ ms: 200, everyMs: 0.3, recordsPerS: 10000 });
   const { perS, longest } = thread.run({ ms: 2000, everyMs: 0.3, recordsPerS: 10000 });
-  expect(perS).toBeGreaterThan(550);
+  expect(perS).toBeGreaterThan(440);
   expect(perS).toBeLessThanOrEqual(1000 / BUSY_MS + 1);
   expect(longest).toBeLessThanOrEqual(BUSY_MS);
 });
@@ -64,8 +64,8 @@ test('between a low rate and a high one turns move apart evenly', () => {
   const thread = new Thread();
   thread.run({ ms: 1000, everyMs: 0.2, recordsPerS: 4000 });
   const { perS } = thread.run({ ms: 1000, everyMs: 0.2, recordsPerS: 4000 });
-  expect(perS).toBeGreaterThan(1150);
-  expect(perS).toBeLessThan(1300);
+  expect(perS).toBeGreaterThan(920);
+  expect(perS).toBeLessThan(1050);
 });
 
 test('the first after a pause is not delayed, nor does a nap follow it', () => {

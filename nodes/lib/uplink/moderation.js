@@ -4,7 +4,7 @@
 const QUIET_RATE = 2000;
 /** From this many on turns begin so far apart; between the two it rises evenly. */
 const BUSY_RATE = 6000;
-const BUSY_MS = 1.6;
+const BUSY_MS = 2;
 /** The rate is that of the last so many ms, so what comes after a pause finds a quiet one. */
 const WINDOW_MS = 50;
 /** Shorter costs more than it saves. */
