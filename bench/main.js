@@ -11,7 +11,14 @@ const { runAll, turns } = require('./lib/interleave');
 const { readPlan } = require('./lib/plan');
 const { duration, Progress } = require('./lib/progress');
 const { readmeSection, replaceSection } = require('./lib/readme');
-const { readResults, reportText, sections, writeReport, writeResults } = require('./lib/results');
+const {
+  joinResults,
+  readResults,
+  reportText,
+  sections,
+  writeReport,
+  writeResults
+} = require('./lib/results');
 const { buildTools, checks, conditions, missingText } = require('./lib/setup');
 const { machineWarnings } = require('./lib/warnings');
 
@@ -90,7 +97,10 @@ async function main() {
   const chapters = loadChapters();
   const unknown = plan.only.filter((name) => !chapters.some((chapter) => chapter.name === name));
   if (unknown.length > 0) fail(`--only: there is no chapter ${unknown.join(', ')}. See --list.`);
-  if (from) return report(readResults(from), chapters, out || path.dirname(from), intoReadme);
+  if (from.length > 0) {
+    const joined = joinResults(from.map(readResults));
+    return report(joined, chapters, out || path.dirname(from[0]), intoReadme);
+  }
 
   const chosen = chapters.filter(({ name }) => plan.only.length === 0 || plan.only.includes(name));
   if (list) return tell(chosen, plan);

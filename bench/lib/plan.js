@@ -29,7 +29,10 @@ const texts = {
   ],
   env: ['', 'more variables for the gateway, such as SEGANET_BATCH_MS=100,SEGANET_WORKERS=1'],
   out: ['', 'folder for results.json, report.md and the plots; none = seganet-bench-DATE'],
-  from: ['', 'a results.json: write its report again, measure nothing']
+  from: [
+    '',
+    'results.json files, comma-separated, each with chapters of its own: write the report again, measure nothing'
+  ]
 };
 
 const flags = {
@@ -45,7 +48,7 @@ const filesWanted = 16384;
 /** @param {string} value @returns {string[]} */
 const names = (value) => value.split(',').filter(Boolean);
 
-/** @returns {{plan: import('./chapter').Plan, out: string, from: string, list: boolean, readme: boolean}} */
+/** @returns {{plan: import('./chapter').Plan, out: string, from: string[], list: boolean, readme: boolean}} */
 function readPlan() {
   const { number, text, flag } = readArguments(intro, { numbers, texts, flags });
   const quick = flag('quick');
@@ -66,7 +69,7 @@ function readPlan() {
     openFiles: Math.min(filesWanted, hardFileLimit()),
     ...pinning(text('pin'))
   };
-  return { plan, out: text('out'), from: text('from'), list: flag('list'), readme: flag('readme') };
+  return { plan, out: text('out'), from: names(text('from')), list: flag('list'), readme: flag('readme') };
 }
 
 module.exports = { readPlan };

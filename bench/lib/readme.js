@@ -1,7 +1,7 @@
 'use strict';
 // The performance section of README.md, between two markers.
 
-const { failures, ratioTable } = require('./results');
+const { failures, ratioTable, roundsText } = require('./results');
 const { list } = require('./report');
 
 const begin = '<!-- bench:begin -->';
@@ -30,11 +30,12 @@ function readmeSection(results, all) {
   const doubts = [...warnings, ...all.flatMap((section) => section.warnings)];
   const parts = [
     plan.quick || !complete ? '**A quick look or an unfinished run, no result.**' : '',
-    `Made by the command, on ${date.slice(0, 10)}; medians over ${plan.rounds} round(s) [lowest..highest], ratios of runs of the same round.`,
+    `Made by the command, on ${date.slice(0, 10)}; medians over the rounds [lowest..highest], ratios of runs of the same round.`,
     `\`\`\`sh\n${command}\n\`\`\``,
     list(conditions),
-    ...all.flatMap(({ heading, summary, markdown, ratios }) => [
+    ...all.flatMap(({ heading, rounds, summary, markdown, ratios }) => [
       `### ${heading}`,
+      roundsText({ rounds }),
       demoted(summary ?? (ratios.length > 0 ? '' : markdown)),
       ratios.length > 0 ? ratioTable(ratios) : ''
     ]),

@@ -8,7 +8,7 @@ const { faultWarnings, runWarnings } = require('./warnings');
 
 /**
  * @typedef {import('./chapter').Chapter} Chapter @typedef {import('./chapter').Outcome} Outcome
- * @typedef {import('./chapter').Section & {name: string}} NamedSection
+ * @typedef {import('./chapter').Section & {name: string, rounds: number}} NamedSection
  *
  * @typedef {object} Results
  * @property {1} format @property {string} command @property {string} date ISO 8601
@@ -18,6 +18,7 @@ const { faultWarnings, runWarnings } = require('./warnings');
  * @property {{chapter: string, label: string, why: string}[]} notRun
  * @property {string[]} warnings of the machine
  * @property {Outcome[]} outcomes
+ * @property {Results[]} [parts] what was joined, each with chapters of its own
  */
 
 /** What is too long to read, and is in no report. */
@@ -46,21 +47,46 @@ function readResults(file) {
 }
 
 /**
+ * One report of several runs, each of which had chapters of its own, and perhaps another number of rounds.
+ * @param {Results[]} parts at least one @returns {Results} @throws {Error} when two have the same chapter
+ */
+function joinResults(parts) {
+  if (parts.length === 1) return parts[0];
+  const names = parts.flatMap(({ outcomes }) => [...new Set(outcomes.map(({ chapter }) => chapter))]);
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice) throw new Error(`The chapter ${twice} is in two of the results: they cannot be joined.`);
+  const lengths = [...new Set(parts.map(({ conditions }) => conditions.length))];
+  return {
+    ...parts[0],
+    command: parts.map(({ command }) => command).join('\n'),
+    date: parts[parts.length - 1].date,
+    complete: parts.every(({ complete }) => complete),
+    conditions: { ...parts[0].conditions, length: lengths.join('; ') },
+    notRun: parts.flatMap(({ notRun }) => notRun),
+    warnings: [...new Set(parts.flatMap(({ warnings }) => warnings))],
+    outcomes: parts.flatMap(({ outcomes }) => outcomes),
+    parts
+  };
+}
+
+/**
  * The sections of the chapters that were run. A report that fails is a sentence in it, not the end of the others.
  * @param {Results} results @param {Chapter[]} chapters @returns {NamedSection[]}
  */
-function sections({ outcomes, plan }, chapters) {
+function sections({ outcomes, plan, parts }, chapters) {
+  if (parts) return parts.flatMap((part) => sections(part, chapters));
   const ran = chapters.filter(({ name }) => outcomes.some(({ chapter }) => chapter === name));
   return ran.map((chapter) => {
     const own = outcomes.filter((outcome) => outcome.chapter === chapter.name);
     const doubts = [...runWarnings(own, plan), ...faultWarnings(own)];
+    const rounds = new Set(own.map(({ round }) => round)).size;
     try {
       const section = chapter.report(own, plan);
-      return { name: chapter.name, ...section, warnings: [...section.warnings, ...doubts] };
+      return { name: chapter.name, rounds, ...section, warnings: [...section.warnings, ...doubts] };
     } catch (error) {
       const why = `No report of this chapter: ${error instanceof Error ? error.message : error}`;
       const none = { markdown: '', ratios: [], plots: [], warnings: [why, ...doubts] };
-      return { name: chapter.name, heading: chapter.title, ...none };
+      return { name: chapter.name, rounds, heading: chapter.title, ...none };
     }
   });
 }
@@ -98,11 +124,16 @@ const failures = (outcomes) =>
 /** @param {string[]} lines */
 const bullets = (lines) => lines.map((line) => `- ${line}`).join('\n');
 
+/** @param {{rounds: number}} section */
+const roundsText = ({ rounds }) =>
+  rounds === 1 ? '_One round: no range, no result to compare with._' : `_${rounds} rounds._`;
+
 /** @param {NamedSection} section @param {Results} results @returns {string[]} paragraphs */
 function chapterText(section, { notRun }) {
   const lacking = notRun.filter(({ chapter }) => chapter === section.name);
   return [
     `## ${section.heading}`,
+    roundsText(section),
     section.markdown,
     section.ratios.length > 0 ? ratioTable(section.ratios) : '',
     section.plots.map(({ name }) => `![${name}](${name}.svg)`).join('\n'),
@@ -114,12 +145,14 @@ function chapterText(section, { notRun }) {
 /** @param {Results} results @param {NamedSection[]} all @returns {string} report.md */
 function reportText(results, all) {
   const { plan, complete, conditions, command, date, warnings, outcomes } = results;
+  const fence = '```';
   const failed = failures(outcomes);
   const parts = [
     '# Benchmark',
     plan.quick ? '**This was a quick look (one short round), not a result.**' : '',
     complete ? '' : '**Ended early: only what was measured until then is here.**',
-    `\`${command}\`, ${date}. Medians over ${plan.rounds} round(s) [lowest..highest]; a ratio is of two runs of the same round.`,
+    `${fence}sh\n${command}\n${fence}`,
+    `${date}. Medians over the rounds [lowest..highest]; a ratio is of two runs of the same round.`,
     list(conditions),
     bullets(warnings.map((warning) => `**Warning**: ${warning}`)),
     ...all.flatMap((section) => chapterText(section, results)),
@@ -140,6 +173,8 @@ function writeReport(folder, results, all) {
 module.exports = {
   writeResults,
   readResults,
+  joinResults,
+  roundsText,
   sections,
   reportText,
   writeReport,

@@ -7,6 +7,7 @@ const { loadChapters } = require('../../bench/lib/chapter');
 const { begin, end, readmeSection, replaceSection } = require('../../bench/lib/readme');
 const {
   isMet,
+  joinResults,
   readResults,
   reportText,
   sections,
@@ -189,5 +190,36 @@ describe('the section of README.md', () => {
   test('the README has the markers', () => {
     const readme = fs.readFileSync(path.join(__dirname, '..', '..', 'README.md'), 'utf8');
     expect(replaceSection(readme, 'new')).toContain(`${begin}\nnew\n${end}`);
+  });
+});
+
+describe('results of several runs', () => {
+  test('are one report, each chapter with its own number of rounds', () => {
+    const peers = results();
+    const other = { ...results(), command: 'seganet-bench --only paper', warnings: ['noisy'] };
+    other.outcomes = other.outcomes
+      .filter(({ round }) => round === 0)
+      .map((outcome) => ({ ...outcome, chapter: 'other' }));
+    const both = [
+      ...loadChapters().filter(({ name }) => name === 'peers'),
+      /** @type {any} */ ({
+        ...{ name: 'other', title: 'Other', what: '', cases: () => [] },
+        report: () => ({ heading: 'Other', markdown: 'text', ratios: [], plots: [], warnings: [] })
+      })
+    ];
+    const joined = joinResults([peers, other]);
+    const made = sections(joined, both);
+    expect(made.map(({ name, rounds }) => [name, rounds])).toEqual([
+      ['peers', new Set(peers.outcomes.map(({ round }) => round)).size],
+      ['other', 1]
+    ]);
+    const text = reportText(joined, made);
+    expect(text).toContain(`${peers.command}\nseganet-bench --only paper`);
+    expect(text).toContain('One round');
+    expect(text).toContain('noisy');
+  });
+
+  test('with the same chapter in two of them cannot be joined', () => {
+    expect(() => joinResults([results(), results()])).toThrow('peers is in two of the results');
   });
 });
