@@ -61,17 +61,34 @@ const asan = () =>
     LIGHT
   ]);
 
-/** @param {string} name @param {() => string} make returns the build folder */
-function unitTests(name, make) {
+/** A part of the tests on each core: most of them wait. @param {string} name @param {() => string} make returns the build folder */
+async function unitTests(name, make) {
   console.log(`\n== core tests: ${name}`);
   const out = make();
   // Address-space randomisation of new kernels is more than GCC 12's TSan can map.
   const wrap = name === 'tsan' && process.platform === 'linux' ? ['setarch', '-R'] : [];
   const [command, ...args] = [...wrap, path.join(out, 'core_test'), '--gtest_brief=1', '--gtest_shuffle'];
-  run(command, args, {
-    UBSAN_OPTIONS: 'print_stacktrace=1:halt_on_error=1',
-    TSAN_OPTIONS: 'halt_on_error=1:second_deadlock_stack=1'
-  });
+  const shards = os.cpus().length;
+  await Promise.all(
+    Array.from({ length: shards }, (_, shard) =>
+      promisify(execFile)(command, args, {
+        env: {
+          ...process.env,
+          UBSAN_OPTIONS: 'print_stacktrace=1:halt_on_error=1',
+          TSAN_OPTIONS: 'halt_on_error=1:second_deadlock_stack=1',
+          GTEST_TOTAL_SHARDS: String(shards),
+          GTEST_SHARD_INDEX: String(shard)
+        },
+        maxBuffer: 1 << 28
+      }).then(
+        ({ stdout }) => process.stdout.write(stdout),
+        ({ stdout = '', stderr = '', message }) => {
+          console.error(`${stdout}${stderr}\n${name}: ${message}`);
+          process.exit(1);
+        }
+      )
+    )
+  );
 }
 
 async function fuzz() {

@@ -124,7 +124,7 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
 
   // Hands these slots over, each when nothing of its devices is on its way, or not at all:
   // SlotExchange::Ended tells. REQUIRES: they are this worker's.
-  void MoveSlots(std::vector<SlotMove> moves);
+  void MoveSlots(const std::vector<SlotMove>& moves);
   // Takes over slots of another worker.
   void Arrive(std::unique_ptr<SlotParcel> parcel);
 

@@ -48,7 +48,7 @@ bool Worker::Owns(std::string_view device) const {
           (arriving_.load(std::memory_order_relaxed) == 0 || devices_.Find(device) != nullptr));
 }
 
-void Worker::MoveSlots(std::vector<SlotMove> moves) {
+void Worker::MoveSlots(const std::vector<SlotMove>& moves) {
   auto task = [this, moves] {
     const int64_t now = MonotonicUs();
     SlotSet slots;
