@@ -64,7 +64,11 @@ describe.each([
       // What a killed run left on disk comes beside the live records of the next one, so the order is that of each run.
       /** @type {Record<string, number[]>} */
       const runs = {};
-      for (const { k, d, p } of arrived()) (runs[`${k.split('/')[1]} ${d}`] ??= []).push(p);
+      let key = '';
+      for (const { k, d, p } of receiver.records()) {
+        key = k ?? key; // an envelope has it in its first line
+        if (d.startsWith('dev')) (runs[`${key.split('/')[1]} ${d}`] ??= []).push(p);
+      }
       for (const numbers of Object.values(runs)) {
         const first = [...new Set(numbers)];
         expect(first).toEqual([...first].sort((left, right) => left - right));
