@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "../common/listen.h"
 #include "../common/options.h"
 #include "agent.h"
 #include "hand_over.h"
@@ -153,22 +154,6 @@ class Gateway {
   std::vector<pid_t> children_;
 };
 
-int Listen(const std::string& host, uint16_t port) {
-  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  int one = 1;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  inet_pton(AF_INET, host.c_str(), &address.sin_addr);
-  if (bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-      listen(fd, 4096) != 0) {
-    std::perror("agents: listen");
-    std::exit(1);
-  }
-  return fd;
-}
-
 int Main(int argc, char** argv) {
   Options options({{"host", "127.0.0.1"},
                    {"port", "1883"},
@@ -194,7 +179,7 @@ int Main(int argc, char** argv) {
     return 1;
   }
   int listener =
-      Listen(options.Text("host"), static_cast<uint16_t>(options.Integer("port", 1, 65535)));
+      Listen(options.Text("host"), static_cast<uint16_t>(options.Integer("port", 1, 65535)), 0);
   Gateway gateway(agent, context, options.Integer("processes", 0, 1) == 1, listener);
   gateway.Run();
   std::printf("{\"agents\":%zu}\n", gateway.agents());

@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "../common/clock.h"
+#include "../common/listen.h"
 #include "../common/mqtt.h"
 #include "../common/options.h"
 
@@ -51,22 +52,6 @@ ssize_t Answer(std::string_view in, std::string& out, uint64_t& publishes) {
   }
 }
 
-int Listen(const std::string& host, uint16_t port) {
-  int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  int one = 1;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  inet_pton(AF_INET, host.c_str(), &address.sin_addr);
-  if (bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-      listen(fd, 4096) != 0) {
-    std::perror("bare: listen");
-    std::exit(1);
-  }
-  return fd;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -79,7 +64,8 @@ int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
 
   int listener =
-      Listen(options.Text("host"), static_cast<uint16_t>(options.Integer("port", 1, 65535)));
+      bench::Listen(options.Text("host"), static_cast<uint16_t>(options.Integer("port", 1, 65535)),
+                    SOCK_NONBLOCK);
   int poll = epoll_create1(EPOLL_CLOEXEC);
   epoll_event event{};
   event.events = EPOLLIN;
