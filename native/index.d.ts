@@ -462,6 +462,8 @@ export declare class UplinkSource {
   hungry(): void;
   /** m of the session's link for adaptive batches. 1024..65536. */
   setBatchBytes(bytes: number): void;
+  /** Copies a batch that was taken and is not released, as take() does; -1 = there is none of this id. */
+  look(id: number, into: Uint8Array, meta: Float64Array): number;
   /**
    * Takes the best live batch, or the best of the backlog: its bytes go to `into`, its head to `meta` (length ≥ 16).
    * Returns the payload's length, -1 = nothing ready, or -(needed + 2) when `into` is too small (nothing is taken).
@@ -485,6 +487,92 @@ export declare class UplinkSource {
   /** Gives up the queue's end: batches taken and not released go back to the head of their lanes in order. */
   close(): void;
 }
+
+/** TLS of an UplinkWire. PEM, as text or bytes. */
+export interface UplinkTls {
+  /** Whom to trust; may hold many certificates. */
+  ca: string | Uint8Array;
+  cert?: string | Uint8Array;
+  key?: string | Uint8Array;
+  passphrase?: string;
+  minVersion: 'TLSv1.2' | 'TLSv1.3';
+  /** SNI. */
+  servername?: string;
+  alpn?: string[];
+}
+
+export interface UplinkWireHandlers {
+  /** It may be written to. With TLS: the chain of the certificate is good; whether it is the broker's is the caller's to check. */
+  onOpen(): void;
+  onBytes(bytes: Buffer): void;
+  /** [identifier, reason code, …] of PUBACKs; when it is given they do not come to onBytes. */
+  onPubacks?(pairs: Uint16Array): void;
+  /** The kernel has taken all that was written. */
+  onDrain(): void;
+  /** Nothing comes any more. '' = the far end has ended it in order; else codes as those of Node's TLS and system errors. */
+  onEnd(code: string, message: string): void;
+  /** The express path has ended, land() is due. Why: stage, records, topic, size, backlog, refusal, slow. */
+  onRough(why: string): void;
+}
+
+/** What the express path needs to know. */
+export interface ExpressSpec {
+  /** 0..3: the lowest is served first in each turn of the thread. */
+  order: number;
+  /** Packets in flight at most, 1..1024, and those of them for class 1 alone. */
+  window: number;
+  reserved: number;
+  isV5: boolean;
+  retainAvailable: boolean;
+  /** A larger packet ends the path, bytes. */
+  maxPacket: number;
+  /** Nothing but class 1 is begun while the kernel has not taken so many bytes. */
+  maxUnsent: number;
+  /** QoS 1. Topics by class (index 0 is unused), in parts: bytes, or what the record brings. */
+  stages: {
+    id: number;
+    topic: (Uint8Array | 'device' | 'topic')[][];
+    recordTopic: (Uint8Array | 'device' | 'topic')[][];
+    keyRaw: Uint8Array;
+    keyJson: Uint8Array;
+  }[];
+}
+
+/**
+ * The connection of a session to its broker, on a socket of openSocket(). While the express path is boarded the engine takes batches,
+ * writes PUBLISH packets and releases what the broker acknowledges without JavaScript.
+ */
+export declare class UplinkWire {
+  /** This process has an OpenSSL that the engine can use: Node exports it. */
+  static readonly hasTls: boolean;
+  /** Throws Error with `code` for keys and certificates that OpenSSL cannot use. */
+  static checkTls(tls: UplinkTls): void;
+  /** @param fd connected; the wire's from now on. tls null = plain */
+  constructor(fd: number, tls: UplinkTls | null, handlers: UplinkWireHandlers);
+  /** After onOpen. @returns whether the kernel has taken all; onDrain tells when it has. */
+  write(bytes: Uint8Array): boolean;
+  /** Whether onBytes is to be called. */
+  pause(paused: boolean): void;
+  /** Ends our direction when all is sent. */
+  finish(): void;
+  /** Nothing is called any more. Idempotent. */
+  close(): void;
+  /** certificate: DER of the far end, with TLS. null = closed. */
+  describe(): { fd: number; certificate?: Buffer; protocol?: string } | null;
+  /** REQUIRES: nothing that was taken from the source is in flight, and best() and take() of it are left alone until land(). */
+  board(source: UplinkSource, spec: ExpressSpec): void;
+  /** Ends the path. [identifier, batch id, bytes of the packet, ms since it was sent, …] of what is in flight, in the order of sending. */
+  land(): number[];
+  /**
+   * Of this boarding: [published, redelivered, acknowledged (packets), records, largest packet acknowledged, smoothed and least round trip in ms
+   * (0 = not known), ms since the last acknowledgement (-1 = none), packets in flight, age of the oldest in ms (-1 = none), whether a later
+   * one was acknowledged, whether there is no room].
+   */
+  numbers(into: Float64Array): void;
+}
+
+/** An uplink thread's turn is over: naps where the load wants it. records: that went in it. isWaiting: something waits for the next turn. */
+export declare function restUplink(records: number, isWaiting: boolean): void;
 
 /** The store thread's end of an engine that was made with `log`; one at a time. */
 export declare class StoreSource {
@@ -577,8 +665,9 @@ export interface UplinkSocketInfo {
   bytesAcked: number;
   /** Segments that were sent again. */
   retransmits: number;
+  localAddress: string;
 }
-/** Throws Error with `code` when it is no socket. */
+/** Throws Error with `code` when it is no socket. localAddress: '' = not known. */
 export declare function socketInfo(fd: number): UplinkSocketInfo;
 
 export declare const SealReason: readonly ['single', 'bytes', 'delay', 'flush', 'plan', 'hungry'];

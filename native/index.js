@@ -34,6 +34,7 @@ function load() {
 
 const addon = load();
 const { Engine, UplinkSource, StoreSource, openDeviceStream, openSocket, closeSocket, socketInfo } = addon;
+const { UplinkWire, restUplink } = addon;
 
 /** @param {number} fd @param {number} timeoutMs @returns {Promise<void>} */
 function waitConnect(fd, timeoutMs) {
@@ -47,6 +48,8 @@ function waitConnect(fd, timeoutMs) {
 module.exports = {
   Engine,
   UplinkSource,
+  UplinkWire,
+  restUplink,
   StoreSource,
   openDeviceStream,
   openSocket,

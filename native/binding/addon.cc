@@ -2,13 +2,16 @@
 
 #include "binding/device_stream.h"
 #include "binding/engine_wrap.h"
+#include "binding/environment.h"
 #include "binding/socket_info.h"
 #include "binding/socket_open.h"
 #include "binding/socket_wait.h"
 #include "binding/source_wrap.h"
 #include "binding/store_wrap.h"
+#include "binding/uplink_turns.h"
+#include "binding/uplink_wire.h"
 
-// No statics but the registry, and no instance data but the sockets that are waited for: the addon
+// No statics but the registry, and no instance data but the Environment: the addon
 // may be loaded by any number of environments.
 static Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("Engine", seganet::binding::EngineWrap::Define(env));
@@ -16,12 +19,14 @@ static Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("StoreSource", seganet::binding::StoreWrap::Define(env));
   exports.Set("openDeviceStream",
               Napi::Function::New<seganet::binding::OpenDeviceStream>(env, "openDeviceStream"));
-  env.SetInstanceData(new seganet::binding::ConnectWait::Table);
+  env.SetInstanceData(new seganet::binding::Environment);
   exports.Set("openSocket", Napi::Function::New<seganet::binding::OpenSocket>(env, "openSocket"));
   exports.Set("waitConnect",
               Napi::Function::New<seganet::binding::WaitConnect>(env, "waitConnect"));
   exports.Set("closeSocket",
               Napi::Function::New<seganet::binding::CloseSocket>(env, "closeSocket"));
+  exports.Set("UplinkWire", seganet::binding::UplinkWire::Define(env));
+  exports.Set("restUplink", Napi::Function::New<seganet::binding::RestUplink>(env, "restUplink"));
   exports.Set("socketInfo", Napi::Function::New<seganet::binding::SocketInfo>(env, "socketInfo"));
   return exports;
 }

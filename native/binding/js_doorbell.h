@@ -4,6 +4,7 @@
 
 #include <napi.h>
 
+#include <functional>
 #include <mutex>
 
 #include "core/base/doorbell.h"
@@ -19,17 +20,27 @@ class JsDoorbell : public Doorbell {
 
   void Open(Napi::Env env, Napi::Function callback);
 
+  // Who hears it instead of the JavaScript function, on the same thread; null = the function.
+  // REQUIRES: open. From the JavaScript thread.
+  void Divert(std::function<void()> native);
+
   // After this, rings go nowhere. Idempotent; called before the environment ends.
   void Disconnect();
 
  private:
   void Call() override;
 
-  static void CallBack(Napi::Env env, Napi::Function callback, void*, void*);
-  using Function = Napi::TypedThreadSafeFunction<void, void, &JsDoorbell::CallBack>;
+  // Lives as long as a call may be under way.
+  struct Ear {
+    std::function<void()> native;
+  };
+
+  static void CallBack(Napi::Env env, Napi::Function callback, Ear* ear, void*);
+  using Function = Napi::TypedThreadSafeFunction<Ear, void, &JsDoorbell::CallBack>;
 
   std::mutex mutex_;
   Function function_;
+  Ear* ear_ = nullptr;  // of function_
   bool open_ = false;  // guarded by mutex_
 };
 

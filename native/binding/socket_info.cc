@@ -2,6 +2,7 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <uv.h>
 #ifdef __linux__
 #include <linux/sockios.h>
 #include <linux/tcp.h>  // the libc's tcp_info ends before bytes_acked
@@ -37,10 +38,23 @@ int GetInt(int fd, int level, int number) {
   return getsockopt(fd, level, number, &value, &length) == 0 ? value : kUnknown;
 }
 
-int ReadDscp(int fd) {
-  sockaddr_storage local;
-  socklen_t length = sizeof(local);
-  if (getsockname(fd, reinterpret_cast<sockaddr*>(&local), &length) != 0) return kUnknown;
+// False: it is not known.
+bool ReadLocal(int fd, sockaddr_storage* local) {
+  socklen_t length = sizeof(*local);
+  return getsockname(fd, reinterpret_cast<sockaddr*>(local), &length) == 0;
+}
+
+std::string LocalAddress(const sockaddr_storage& local) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (local.ss_family == AF_INET) {
+    uv_ip4_name(reinterpret_cast<const sockaddr_in*>(&local), text, sizeof(text));
+  } else if (local.ss_family == AF_INET6) {
+    uv_ip6_name(reinterpret_cast<const sockaddr_in6*>(&local), text, sizeof(text));
+  }
+  return text;
+}
+
+int ReadDscp(int fd, const sockaddr_storage& local) {
   int octet = kUnknown;
   if (local.ss_family == AF_INET) octet = GetInt(fd, IPPROTO_IP, IP_TOS);
   if (local.ss_family == AF_INET6) octet = GetInt(fd, IPPROTO_IPV6, IPV6_TCLASS);
@@ -82,11 +96,13 @@ Napi::Value SocketInfo(const Napi::CallbackInfo& info) {
 #ifdef SO_PRIORITY
   figures.priority = GetInt(fd, SOL_SOCKET, SO_PRIORITY);
 #endif
-  figures.dscp = ReadDscp(fd);
+  sockaddr_storage local{};
+  if (ReadLocal(fd, &local)) figures.dscp = ReadDscp(fd, local);
   ReadTcp(fd, &figures);
   Napi::Object told = Napi::Object::New(env);
   told.Set("priority", figures.priority);
   told.Set("dscp", figures.dscp);
+  told.Set("localAddress", LocalAddress(local));
   told.Set("rttUs", figures.rtt_us);
   told.Set("unsentBytes", figures.unsent_bytes);
   told.Set("unackedBytes", figures.unacked_bytes);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "binding/args.h"
+#include "binding/environment.h"
 
 namespace seganet::binding {
 namespace {
@@ -45,7 +46,7 @@ void WaitConnect(const Napi::CallbackInfo& info) {
 }
 
 Status ConnectWait::Start(Napi::Env env, int fd, uint64_t timeout_ms, Napi::Function done) {
-  Table& table = *env.GetInstanceData<Table>();
+  auto& table = Environment::Of(env)->connect_waits;
   const std::string descriptor = "descriptor " + std::to_string(fd);
   if (table.contains(fd)) return Status::System(descriptor + " is waited for already", EEXIST);
   uv_loop_t* loop = nullptr;
@@ -67,7 +68,7 @@ Status ConnectWait::Start(Napi::Env env, int fd, uint64_t timeout_ms, Napi::Func
 }
 
 void ConnectWait::Cancel(Napi::Env env, int fd) {
-  const Table& table = *env.GetInstanceData<Table>();
+  const auto& table = Environment::Of(env)->connect_waits;
   if (const auto it = table.find(fd); it != table.end()) it->second->Finish(ECANCELED);
 }
 
@@ -96,13 +97,7 @@ void ConnectWait::Finish(int error) {
   if (error != 0) {
     reason = SystemError(env, std::string("connect ") + uv_err_name(-error), error).Value();
   }
-  napi_value exception = nullptr;
-  if (napi_make_callback(env_, nullptr, env.Global(), done, 1, &reason, nullptr) == napi_ok) {
-    return;
-  }
-  if (napi_get_and_clear_last_exception(env_, &exception) == napi_ok) {
-    napi_fatal_exception(env_, exception);
-  }
+  CallFromLoop(env, Napi::Function(env_, done), {reason});
 }
 
 // Nobody can close the descriptor after this.
@@ -116,7 +111,7 @@ void ConnectWait::OnEnvironmentEnd(napi_async_cleanup_hook_handle, void* self) {
 // The environment ends only when they are closed: the hook stays until then.
 void ConnectWait::CloseHandles() {
   is_over_ = true;
-  if (Table* table = Napi::Env(env_).GetInstanceData<Table>()) table->erase(fd_);
+  if (Environment* own = Environment::Of(env_)) own->connect_waits.erase(fd_);
   napi_delete_reference(env_, done_);
   const auto closed = [](uv_handle_t* handle) {
     auto* wait = static_cast<ConnectWait*>(handle->data);

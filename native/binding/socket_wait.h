@@ -6,8 +6,6 @@
 #include <napi.h>
 #include <uv.h>
 
-#include <unordered_map>
-
 #include "core/base/status.h"
 
 namespace seganet::binding {
@@ -21,9 +19,6 @@ void WaitConnect(const Napi::CallbackInfo& info);
 // Thread safety: the thread of its environment.
 class ConnectWait {
  public:
-  // By descriptor; the environment's instance data.
-  using Table = std::unordered_map<int, ConnectWait*>;
-
   // On failure nothing is left and `done` is not called.
   static Status Start(Napi::Env env, int fd, uint64_t timeout_ms, Napi::Function done);
 

@@ -88,7 +88,8 @@ Napi::Function SourceWrap::Define(Napi::Env env) {
        InstanceMethod<&SourceWrap::OldestMs>("oldestMs"),
        InstanceMethod<&SourceWrap::Hungry>("hungry"),
        InstanceMethod<&SourceWrap::SetBatchBytes>("setBatchBytes"),
-       InstanceMethod<&SourceWrap::Take>("take"), InstanceMethod<&SourceWrap::Release>("release"),
+       InstanceMethod<&SourceWrap::Take>("take"), InstanceMethod<&SourceWrap::Look>("look"),
+       InstanceMethod<&SourceWrap::Release>("release"),
        InstanceMethod<&SourceWrap::Close>("close")});
 }
 
@@ -136,8 +137,14 @@ SourceWrap::~SourceWrap() {
   CloseNow();
 }
 
+void SourceWrap::Carry(Rider* rider, std::function<void()> on_doorbell) {
+  rider_ = rider;
+  bell_.Divert(std::move(on_doorbell));
+}
+
 void SourceWrap::CloseNow() {
   if (!lanes_) return;
+  if (Rider* rider = std::exchange(rider_, nullptr)) rider->OnSourceClosed();
   lanes_->Detach(outlet_);
   lanes_.reset();
   bell_.Disconnect();
@@ -184,36 +191,61 @@ Napi::Value SourceWrap::Best(const Napi::CallbackInfo& info) {
                            lanes_->Best(outlet_, MonotonicUs(), ReadOnlyCritical(info[0])));
 }
 
-Napi::Value SourceWrap::Take(const Napi::CallbackInfo& info) {
+// Where a batch goes: bytes, and its head.
+struct Place {
+  uint8_t* bytes;
+  size_t capacity;
+  double* meta;
+};
+
+static bool ReadPlace(const Napi::CallbackInfo& info, size_t at, Place* place) {
   const Napi::Env env = info.Env();
   Napi::Uint8Array into;
-  if (!ReadBytes(env, info[0], "into", &into)) return env.Undefined();
-  if (!info[1].IsTypedArray() ||
-      info[1].As<Napi::TypedArray>().TypedArrayType() != napi_float64_array ||
-      info[1].As<Napi::TypedArray>().ElementLength() < kMetaLength) {
+  if (!ReadBytes(env, info[at], "into", &into)) return false;
+  if (!info[at + 1].IsTypedArray() ||
+      info[at + 1].As<Napi::TypedArray>().TypedArrayType() != napi_float64_array ||
+      info[at + 1].As<Napi::TypedArray>().ElementLength() < kMetaLength) {
     Napi::TypeError::New(env, "meta must be a Float64Array of at least 16")
         .ThrowAsJavaScriptException();
-    return env.Undefined();
+    return false;
   }
+  *place = {into.Data(), into.ByteLength(), info[at + 1].As<Napi::Float64Array>().Data()};
+  return true;
+}
+
+// Returns its length, or -(length) - 2 when there is no room for it and nothing was copied.
+static double CopyTo(const Place& place, const Batch& batch, const Now& now) {
+  const size_t size = batch.bytes.size();
+  if (size > place.capacity) return -static_cast<double>(size) - 2;
+  if (size > 0) std::memcpy(place.bytes, batch.bytes.data(), size);
+  WriteMeta(batch, now, place.meta);
+  return static_cast<double>(size);
+}
+
+Napi::Value SourceWrap::Take(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  Place place;
+  if (!ReadPlace(info, 0, &place)) return env.Undefined();
   if (!lanes_) return Napi::Number::New(env, -1);
   bell_.Answer();
-  uint8_t* const to = into.Data();
-  const size_t capacity = into.ByteLength();
-  double* const meta = info[1].As<Napi::Float64Array>().Data();
   double result = -1;
   const Now now = Now::Read();
-  const auto copy = [&](const Batch& batch) {
-    const size_t size = batch.bytes.size();
-    if (size > capacity) {
-      result = -static_cast<double>(size) - 2;
-      return false;
-    }
-    if (size > 0) std::memcpy(to, batch.bytes.data(), size);
-    WriteMeta(batch, now, meta);
-    result = static_cast<double>(size);
-    return true;
-  };
+  const auto copy = [&](const Batch& batch) { return (result = CopyTo(place, batch, now)) >= 0; };
   lanes_->Take(outlet_, now.mono_us, copy, info[2].ToBoolean().Value(), ReadOnlyCritical(info[3]));
+  return Napi::Number::New(env, result);
+}
+
+Napi::Value SourceWrap::Look(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  double id = 0;
+  Place place;
+  if (!ReadNumber(env, info[0], "id", 0, kMaxId, &id) || !ReadPlace(info, 1, &place)) {
+    return env.Undefined();
+  }
+  double result = -1;
+  const Now now = Now::Read();
+  const auto copy = [&](const Batch& batch) { result = CopyTo(place, batch, now); };
+  if (lanes_) lanes_->Look(outlet_, static_cast<uint64_t>(id), copy);
   return Napi::Number::New(env, result);
 }
 

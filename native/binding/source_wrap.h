@@ -4,6 +4,7 @@
 
 #include <napi.h>
 
+#include <functional>
 #include <memory>
 
 #include "binding/registry.h"
@@ -14,8 +15,22 @@ class SourceWrap : public Napi::ObjectWrap<SourceWrap> {
  public:
   static Napi::Function Define(Napi::Env env);
 
+  // Who serves the lanes in place of JavaScript.
+  struct Rider {
+    virtual ~Rider() = default;
+    // The source is closed: the lanes are not to be touched any more.
+    virtual void OnSourceClosed() = 0;
+  };
+
   explicit SourceWrap(const Napi::CallbackInfo& info);
   ~SourceWrap() override;
+
+  const std::shared_ptr<Lanes>& lanes() const { return lanes_; }  // null when closed
+  Outlet* outlet() const { return outlet_; }
+  void Answer() { bell_.Answer(); }
+
+  // `on_doorbell` hears the doorbell in place of JavaScript; null, null = JavaScript again.
+  void Carry(Rider* rider, std::function<void()> on_doorbell);
 
  private:
   void Connected(const Napi::CallbackInfo& info);
@@ -26,6 +41,7 @@ class SourceWrap : public Napi::ObjectWrap<SourceWrap> {
   void Hungry(const Napi::CallbackInfo& info);
   void SetBatchBytes(const Napi::CallbackInfo& info);
   Napi::Value Take(const Napi::CallbackInfo& info);
+  Napi::Value Look(const Napi::CallbackInfo& info);
   Napi::Value Release(const Napi::CallbackInfo& info);
   void Close(const Napi::CallbackInfo& info);
 
@@ -36,6 +52,7 @@ class SourceWrap : public Napi::ObjectWrap<SourceWrap> {
   std::shared_ptr<Lanes> lanes_;          // null when closed
   Outlet* outlet_ = nullptr;              // of the lanes, while they are not null
   JsDoorbell bell_;
+  Rider* rider_ = nullptr;
   bool hooked_ = false;
 };
 

@@ -88,6 +88,9 @@ class Lanes {
   bool Take(Outlet* outlet, int64_t now_us, const std::function<bool(const Batch&)>& copy,
             bool backlog = false, ClassMask of = kAllClasses);
 
+  // Shows a batch that was taken and is not acknowledged. False: no such batch is in flight.
+  bool Look(Outlet* outlet, uint64_t id, const std::function<void(const Batch&)>& show);
+
   // The cloud acknowledged batch `id`, but for `refusal`. False: no such batch is in flight.
   bool Release(Outlet* outlet, uint64_t id, int64_t now_us, const Refusal& refusal = {});
 

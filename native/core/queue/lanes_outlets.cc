@@ -105,6 +105,16 @@ bool Lanes::Take(Outlet* outlet, int64_t now_us, const std::function<bool(const 
   return taken;
 }
 
+bool Lanes::Look(Outlet* outlet, uint64_t id, const std::function<void(const Batch&)>& show) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const BatchPtr& batch : outlet->in_flight) {
+    if (batch->id != id) continue;
+    show(*batch);
+    return true;
+  }
+  return false;
+}
+
 bool Lanes::Release(Outlet* outlet, uint64_t id, int64_t now_us, const Refusal& refusal) {
   BatchPtr batch;
   const bool delivered = refusal.records.empty();

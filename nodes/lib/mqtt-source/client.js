@@ -2,7 +2,7 @@
 // mqtt.js for one connection of a source: it connects, subscribes and pings; PUBLISH and PUBREL are ours (tap.js).
 
 const { MqttClient } = require('mqtt');
-const { secure } = require('../uplink/socket');
+const { openStream } = require('../uplink/client');
 const { Tap } = require('./tap');
 
 /**
@@ -19,11 +19,10 @@ const { Tap } = require('./tap');
  * @param {Omit<import('./tap').TapHandlers, 'onOther'>} handlers
  * @returns {Reading}
  */
-function makeReading({ options, socket, context, timeoutMs, onError }, source, handlers) {
+function makeReading(parts, source, handlers) {
+  const { options, timeoutMs, onError } = parts;
   const { protocolVersion } = options;
-  const stream = context ? secure(socket, options, context) : socket;
-  // mqtt.js swallows errors without a code.
-  for (const each of new Set([socket, stream])) each.on('error', onError);
+  const stream = openStream({ ...parts, onPuback: undefined });
   /** @type {NodeJS.WritableStream | null} */
   let others = null;
   const tap = new Tap(protocolVersion, source.maxPacketBytes, {

@@ -2,13 +2,15 @@
 
 const { MqttClient } = require('mqtt');
 const { PubackTap } = require('./puback-tap');
-const { secure } = require('./socket');
+const { nameOf, secure } = require('./socket');
+const { WireStream } = require('./wire-stream');
 
 /**
  * @typedef {object} ClientParts
  * @property {import('./session').SessionOptions} options
- * @property {import('node:net').Socket} socket connected
- * @property {import('node:tls').SecureContext | null} context null = not encrypted
+ * @property {import('node:net').Socket} [socket] connected @property {number} [fd] the same as a descriptor, for a connection of the engine
+ * @property {import('./socket').Security} security
+ * @property {import('./dial').Native} [native] the addon
  * @property {number} timeoutMs until the CONNACK
  * @property {(error: Error) => void} onError of the socket, or of TLS
  * @property {(id: number, reasonCode: number) => void} [onPuback] gets the PUBACKs instead of mqtt.js
@@ -20,11 +22,10 @@ const { secure } = require('./socket');
 const NO_PUBACK = new Error('acknowledged by its owner');
 
 /** mqtt.js on a socket of ours, for one connection; connect() begins it. @param {ClientParts} parts @returns {MqttClient} */
-function makeClient({ options, socket, context, timeoutMs, onError, onPuback, onPublish }) {
-  const stream = context ? secure(socket, options, context) : socket;
-  // mqtt.js swallows errors without a code.
-  for (const each of new Set([socket, stream])) each.on('error', onError);
-  if (onPuback) {
+function makeClient(parts) {
+  const { options, timeoutMs, onPuback, onPublish } = parts;
+  const stream = openStream(parts);
+  if (onPuback && !(stream instanceof WireStream)) {
     // mqtt.js reads its stream by pipe(), and gets everything but the PUBACKs.
     stream.pipe = (destination) => {
       const tap = new PubackTap(onPuback, (bytes) => destination.write(bytes));
@@ -55,4 +56,20 @@ function makeClient({ options, socket, context, timeoutMs, onError, onPuback, on
   return client;
 }
 
-exports.makeClient = makeClient;
+/**
+ * The connection, with TLS on it where there is TLS. The engine's own reads PUBACKs for `onPuback`, Node's does not.
+ * @param {Pick<ClientParts, 'options' | 'socket' | 'fd' | 'security' | 'native' | 'onError' | 'onPuback'>} parts
+ */
+function openStream({ options, socket, fd = -1, security, native, onError, onPuback }) {
+  const { context, wire = null } = security;
+  const stream = socket
+    ? context
+      ? secure(socket, options, context)
+      : socket
+    : new WireStream({ native: /** @type {any} */ (native), fd, tls: wire, name: nameOf(options), onPuback });
+  // mqtt.js swallows errors without a code.
+  for (const each of new Set([socket ?? stream, stream])) each.on('error', onError);
+  return stream;
+}
+
+module.exports = { makeClient, openStream };

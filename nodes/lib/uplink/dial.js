@@ -4,7 +4,7 @@ const dns = require('node:dns');
 const net = require('node:net');
 
 /** @typedef {import('../../../native').UplinkSocketOptions} SocketOptions */
-/** @typedef {Partial<Pick<typeof import('../../../native'), 'openSocket' | 'waitConnect' | 'closeSocket'>>} Native */
+/** @typedef {Partial<Pick<typeof import('../../../native'), 'openSocket' | 'waitConnect' | 'closeSocket' | 'UplinkWire'>>} Native */
 
 /**
  * @typedef {object} DialOptions
@@ -12,10 +12,15 @@ const net = require('node:net');
  * @property {number} timeoutMs for all of it
  * @property {SocketOptions} socket
  * @property {Native} [native] without it, or where it lacks openSocket, Node makes the socket
+ * @property {boolean} [wantsDescriptor] of a socket that the addon made
  * @property {(host: string) => Promise<{address: string}[]>} [lookup]
  */
 
-/** @typedef {{socket: net.Socket, unknown: string[]}} Reached unknown: options that are not set */
+/**
+ * @typedef {object} Reached
+ * @property {net.Socket} [socket] @property {number} [fd] connected, the caller's from now on: one of the two
+ * @property {string[]} unknown options that are not set
+ */
 
 /** Of several addresses, one that there is no way to, or that is silent, tells least. */
 const NO_WAY = ['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ETIMEDOUT'];
@@ -44,7 +49,7 @@ class Dial {
       try {
         const reached = await this.#reach(address, patienceMs);
         // It may be cancelled before the caller has it.
-        this.end = () => reached.socket.destroy();
+        this.end = () => this.#close(reached);
         if (this.isCancelled) this.end();
         return reached;
       } catch (error) {
@@ -59,6 +64,12 @@ class Dial {
   cancel() {
     this.isCancelled = true;
     this.end();
+  }
+
+  /** @param {Reached} reached */
+  #close({ socket, fd }) {
+    socket?.destroy();
+    if (fd !== undefined) this.options.native?.closeSocket?.(fd);
   }
 
   /** Of the time for all of it; at least 1. */
@@ -105,9 +116,9 @@ class Dial {
       await native.waitConnect(fd, patienceMs);
       // Between the end of the wait and this line it may have been closed.
       if (this.isCancelled) throw failure('ECANCELED');
-      const socket = new net.Socket({ fd, readable: true, writable: true });
       isOpen = false;
-      return { socket, unknown };
+      if (this.options.wantsDescriptor) return { fd, unknown };
+      return { socket: new net.Socket({ fd, readable: true, writable: true }), unknown };
     } finally {
       close();
     }

@@ -1,6 +1,7 @@
 'use strict';
 
 const { AGAIN, NEW } = require('./slot');
+const { Express } = require('./express');
 const { Hunger } = require('./hunger');
 const { LinkRate } = require('./link-rate');
 const { Queues } = require('./queues');
@@ -19,6 +20,7 @@ const { Taken, TRY_AGAIN } = require('./taken');
  * @property {number} maximumPacketSize 0 = no limit that it told
  * @property {number} maximumQos
  * @property {boolean} retainAvailable
+ * @property {import('./wire-stream').WireStream} [wire] the connection, when the engine makes it
  */
 
 /**
@@ -31,6 +33,7 @@ const { Taken, TRY_AGAIN } = require('./taken');
  * @property {() => number} now ms, monotonic
  * @property {(code: string, reason: string) => void} problem a record was refused, or cannot be sent
  * @property {number} [retryMs] wait after a refusal that looks final, default 1000
+ * @property {number} [order] of the group, 0 (default) = the most urgent
  * @property {number} [turnMs] a pump gives the loop back after so long, default 4
  */
 
@@ -96,6 +99,14 @@ class Feeder {
 
     this.taken = new Taken(options.now);
     this.queues = new Queues();
+    this.express = new Express({
+      order: options.order ?? 0,
+      sender: this.sender,
+      window: this.window,
+      taken: this.taken,
+      unsent: this.output.limit,
+      now: this.now
+    });
   }
 
   /** @param {UplinkSource} source */
@@ -121,6 +132,7 @@ class Feeder {
 
   /** Forgets the engine; it gives un-released batches out again. Late acknowledgements find no batch. */
   detach() {
+    this.express.land(this.source);
     this.sender.abandon();
     this.taken.forget();
     this.queues.clear();
@@ -130,7 +142,9 @@ class Feeder {
 
   /** Adds or replaces stages. Earlier ones stay known: their batches may still be on the way. @param {Map<number, Stage>} stages */
   setStages(stages) {
+    this.express.land(this.source);
     for (const [id, stage] of stages) this.stages.set(id, stage);
+    this.express.setStages(this.stages);
     this.stageMissing = false;
     this.schedule();
   }
@@ -140,7 +154,31 @@ class Feeder {
     this.isPaused = false;
     this.sender.connected(link, write);
     this.rate.connected();
+    this.express.connected(link.wire ?? null, (why) => this.land(why));
     this.schedule();
+  }
+
+  /** What the express path has in flight is ours again, and what comes next too. @param {string} [why] */
+  land(why) {
+    this.express.land(this.source, why);
+    this.schedule();
+  }
+
+  /** Nothing new is sent until the next connection. */
+  pause() {
+    this.isPaused = true;
+    this.land();
+  }
+
+  /** Nothing new is taken, for good. */
+  stopTaking() {
+    this.taking = false;
+    this.land();
+  }
+
+  /** Packets in flight. */
+  get inflight() {
+    return this.window.inflight + this.express.open;
   }
 
   /** A chunk went to the kernel. @param {number[]} ids its QoS 0 packets */
@@ -162,6 +200,8 @@ class Feeder {
   /** @param {boolean} [byBroker] it closed the connection: no time-out of ours, no lost network */
   disconnected(byBroker = false) {
     if (!this.sender.link) return;
+    this.express.land(this.source);
+    this.express.connected(null, () => {});
     this.queues.clear();
     const isTooLarge = this.sender.disconnected(byBroker, this.taken);
     for (const slot of this.taken) if (slot.pending > 0) this.queues.add(slot);
@@ -176,7 +216,8 @@ class Feeder {
   /** True when no live batch is taken and none waits, for its rate either. The backlog is on disk and can wait. */
   idle() {
     const { source } = this;
-    if (this.taken.live > 0) return false;
+    this.express.look();
+    if (this.taken.live > 0 || this.express.open > 0) return false;
     return !source || (source.best() === 0 && (source.retryMs() < 0 || source.oldestMs() < 0));
   }
 
@@ -188,7 +229,7 @@ class Feeder {
   /** The same, but for batches that the engine does not give out yet: they wait for their rate, or their turn, not for the broker. */
   dueMs() {
     const age = this.oldestMs();
-    const isAnyDue = age < 0 || this.taken.oldestMs() >= 0 || this.source?.best() !== 0;
+    const isAnyDue = age < 0 || this.taken.oldestMs() >= 0 || this.express.open > 0 || this.source?.best() !== 0;
     return isAnyDue ? age : -1;
   }
 
@@ -199,11 +240,13 @@ class Feeder {
 
   /** Sends what there is room for, at most some ms. */
   pump() {
+    if (this.express.isAboard) return;
     const { suspect, link, quota, pulse } = this.sender;
     if (!link || this.isPaused || quota.waitMs > 0 || suspect.isOnTrial) {
       this.rate.limited(false);
       return;
     }
+    if (this.#board()) return;
     this.isBlocked = suspect.isAside;
     this.isFull = false;
     if (!suspect.isTime) this.#sendAll();
@@ -216,6 +259,24 @@ class Feeder {
     const isHeldByLink =
       this.isBlocked && !suspect.isAside && this.window.ceiling === Infinity && pulse.isQueueing;
     this.rate.limited(this.isFull || isHeldByLink);
+  }
+
+  /** @returns {boolean} true: the express path sends, or will when the last answers are here */
+  #board() {
+    const { express, source } = this;
+    if (!source || !this.taking || this.stageMissing || this.isBlocked || this.isFull || !express.isOpenFor) {
+      return false;
+    }
+    if (this.taken.size > 0 || this.window.inflight > 0) {
+      const isHeld = this.queues.isEmpty && express.mayHold();
+      // The last acknowledgement leads to the next pump.
+      this.isBlocked = isHeld;
+      return isHeld;
+    }
+    if (source.bestBacklog() !== 0) return false;
+    this.rate.limited(false);
+    express.board(source);
+    return true;
   }
 
   #sendAll() {

@@ -56,6 +56,7 @@ class Group {
       now,
       problem: parts.problem,
       retryMs: options.retryMs,
+      order: index,
       turnMs: index === 0 ? undefined : LESS_URGENT_TURN_MS
     });
     this.status = new Status(this.feeder, parts.onStatus);
@@ -138,7 +139,7 @@ class Group {
 
   /** Everything that was taken is acknowledged, or has gone back. */
   get isDone() {
-    return this.feeder.taken.size === 0;
+    return this.feeder.taken.size === 0 && !this.feeder.express.isAboard;
   }
 
   /** Gives the engine back what it has, and says DISCONNECT. @returns {Promise<void>} */
@@ -165,11 +166,11 @@ class Group {
   /** What the system says that the socket has; -1 and '' = not known. */
   #socket() {
     const unknown = { priority: -1, dscp: -1, localAddress: '' };
-    const info = this.status.state === 'connected' ? this.session.info() : null;
-    if (!info) return unknown;
+    const fd = this.status.state === 'connected' ? this.session.fd : null;
+    if (fd === null) return unknown;
     try {
-      const { priority, dscp } = this.native.socketInfo(info.fd);
-      return { priority, dscp, localAddress: info.localAddress };
+      const { priority, dscp, localAddress } = this.native.socketInfo(fd);
+      return { priority, dscp, localAddress };
     } catch {
       // It was closed just now, or this addon cannot tell.
       return unknown;

@@ -24,6 +24,8 @@ class Pulse {
     /** When this connection last moved. */
     this.progressAt = 0;
     this.patience = 1;
+    /** The oldest packet that the express path has in flight; isPassed: later ones were acknowledged. @type {{ageMs: number, isPassed: boolean} | null} */
+    this.flying = null;
   }
 
   connected() {
@@ -46,6 +48,7 @@ class Pulse {
   disconnected() {
     this.isUp = false;
     this.sampleId = 0;
+    this.flying = null;
   }
 
   /** A packet that will be acknowledged left. @param {number} id @param {number} now */
@@ -68,6 +71,15 @@ class Pulse {
     this.sampleId = 0;
   }
 
+  /** Packets of the express path were acknowledged. @param {number} rttMs 0 = not known @param {number} leastRttMs @param {number} agoMs the last of them */
+  flew(rttMs, leastRttMs, agoMs) {
+    this.movedAt = this.progressAt = this.now() - agoMs;
+    this.patience = 1;
+    if (rttMs === 0) return;
+    this.rttMs = rttMs;
+    this.leastRttMs = Math.min(this.leastRttMs, leastRttMs);
+  }
+
   /** QoS 0 is done when it is written: there is no other sign of life. */
   wrote() {
     this.progressAt = this.movedAt = this.now();
@@ -84,14 +96,19 @@ class Pulse {
    * for a dead link too. @param {number} timeoutMs
    */
   deadMs(timeoutMs) {
-    const { window } = this;
-    const id = this.isUp ? window.oldest() : 0;
-    if (id === 0) return 0;
-    const now = this.now();
-    const age = now - window.sentAt[id];
-    if (window.serial[id] < window.ackedSerial) return age > timeoutMs ? age : 0;
-    const silent = Math.min(age, now - this.progressAt);
+    const oldest = this.isUp ? (this.flying ?? this.#oldest()) : null;
+    if (!oldest) return 0;
+    const { ageMs, isPassed } = oldest;
+    if (isPassed) return ageMs > timeoutMs ? ageMs : 0;
+    const silent = Math.min(ageMs, this.now() - this.progressAt);
     return silent > timeoutMs * this.patience ? silent : 0;
+  }
+
+  #oldest() {
+    const { window } = this;
+    const id = window.oldest();
+    if (id === 0) return null;
+    return { ageMs: this.now() - window.sentAt[id], isPassed: window.serial[id] < window.ackedSerial };
   }
 
   /** The connection is given up for want of acknowledgements. */

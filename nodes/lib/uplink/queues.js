@@ -18,6 +18,10 @@ class Queues {
     return 0;
   }
 
+  get isEmpty() {
+    return this.best(this.live) === 0 && this.best(this.backlog) === 0;
+  }
+
   /** Idempotent. @param {Slot} slot */
   add(slot) {
     if (slot.queued) return;

@@ -45,9 +45,9 @@ class Renewal {
       return;
     }
     if (session.connected) {
-      feeder.isPaused = true;
+      feeder.pause();
       const until = performance.now() + DRAIN_MS;
-      while (session.connected && feeder.window.inflight > 0 && performance.now() < until) {
+      while (session.connected && feeder.inflight > 0 && performance.now() < until) {
         await new Promise((resolve) => setTimeout(resolve, STEP_MS));
       }
     }

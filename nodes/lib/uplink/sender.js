@@ -91,6 +91,11 @@ class Sender {
     return isTooLarge;
   }
 
+  /** Nothing is refused, suspected or waits to be sent again. */
+  get isCalm() {
+    return this.outside === 0 && this.quota.waitMs === 0 && !this.suspect.isAside && !this.suspect.isOnTrial;
+  }
+
   /** ms until all packets that the broker refuses for now will have been sent again, 0 = there are none. */
   get quotaWait() {
     return Math.max(0, this.quotaUntil - this.now());

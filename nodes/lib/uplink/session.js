@@ -4,8 +4,9 @@ const { Backoff } = require('./backoff');
 const { makeClient } = require('./client');
 const { Dial } = require('./dial');
 const { explain, explainConnected, explainDisconnect, movedTo } = require('./reasons');
-const { lacking, secureContext, socketOptions } = require('./socket');
+const { canWire, lacking, secureContext, socketOptions, wireSecurity } = require('./socket');
 const { TlsFiles } = require('./tls-files');
+const { WireStream } = require('./wire-stream');
 
 /** @typedef {import('./reasons').Reason} Reason */
 /** @typedef {import('./feeder').Link} Link */
@@ -56,7 +57,7 @@ const NOT_ACCEPTED = {
 class Session {
   /**
    * @param {SessionOptions} options @param {SessionHandlers} handlers
-   * @param {import('./dial').Native} [native] the addon; without it Node makes the sockets
+   * @param {import('./dial').Native} [native] the addon; without it Node makes the sockets, and TLS
    * @param {typeof makeClient} [make] the MQTT client of a connection
    */
   constructor(options, handlers, native, make = makeClient) {
@@ -97,11 +98,12 @@ class Session {
     /** @type {MqttClient} */ (this.client).stream.write(bytes, done);
   }
 
-  /** The present TCP connection; the descriptor is for looking only. @returns {{localAddress: string, fd: number} | null} */
-  info() {
-    const { socket } = this;
-    const fd = /** @type {any} */ (socket)?._handle?.fd;
-    return socket?.localAddress && fd >= 0 ? { localAddress: socket.localAddress, fd } : null;
+  /** The descriptor of the present TCP connection, for looking only. @returns {number | null} */
+  get fd() {
+    const { socket, client } = this;
+    const stream = client?.stream;
+    const fd = stream instanceof WireStream ? stream.fd : /** @type {any} */ (socket)?._handle?.fd;
+    return fd >= 0 ? fd : null;
   }
 
   /** Closes the connection hard, or ends the attempt to make one; the next follows. @param {Reason} why */
@@ -116,7 +118,7 @@ class Session {
   /** What a connection would fail with before it begins, null = nothing. @returns {Reason | null} */
   rehearse() {
     try {
-      this.#secureContext();
+      this.#security();
       return null;
     } catch (error) {
       return explain(error, this.options);
@@ -170,28 +172,29 @@ class Session {
     const { options, handlers } = this;
     handlers.onState(this.everConnected ? 'reconnecting' : 'connecting', this.why);
     this.why = null;
-    let context;
+    let security;
     try {
-      context = this.#secureContext();
+      security = this.#security();
     } catch (error) {
       this.why = explain(error, options);
       this.#tryAgain();
       return;
     }
-    this.#dial(context);
+    this.#dial(security);
   }
 
-  /** @param {import('node:tls').SecureContext | null} context null = not encrypted */
-  async #dial(context) {
+  /** @param {import('./socket').Security} security */
+  async #dial(security) {
     const { options, native } = this;
     const { host, port, connectTimeoutMs: timeoutMs } = options;
-    const dial = new Dial({ host, port, timeoutMs, socket: socketOptions(options), native });
+    const wantsDescriptor = this.isWired;
+    const dial = new Dial({ host, port, timeoutMs, socket: socketOptions(options), native, wantsDescriptor });
     this.dial = dial;
     try {
-      const { socket, unknown } = await dial.connect();
+      const reached = await dial.connect();
       if (dial !== this.dial) return;
-      if (unknown.length > 0) this.#sayLacking(unknown);
-      this.#open(socket, context, dial.leftMs());
+      if (reached.unknown.length > 0) this.#sayLacking(reached.unknown);
+      this.#open(reached, security, dial.leftMs());
       this.dial = null;
     } catch (error) {
       if (dial !== this.dial) return;
@@ -209,23 +212,25 @@ class Session {
   }
 
   /**
-   * @param {import('node:net').Socket} socket connected @param {import('node:tls').SecureContext | null} context
+   * @param {import('./dial').Reached} reached @param {import('./socket').Security} security
    * @param {number} timeoutMs until the CONNACK
    */
-  #open(socket, context, timeoutMs) {
-    const { options, handlers } = this;
+  #open({ socket, fd }, security, timeoutMs) {
+    const { options, handlers, native } = this;
     // What an old connection still says is not heard.
     const { onPuback, onPublish } = handlers;
     const client = this.makeClient({
       options,
       socket,
-      context,
+      fd,
+      security,
+      native,
       timeoutMs,
       onError: (error) => this.#failed(client, error),
       onPuback: onPuback && ((id, code) => client === this.client && onPuback(id, code)),
       onPublish: onPublish && ((packet, done) => client === this.client && onPublish(packet, done))
     });
-    this.socket = socket;
+    this.socket = socket ?? null;
     this.client = client;
     client.on('packetreceive', (packet) => {
       if (packet.cmd === 'connack') this.movedTo = movedTo(packet.properties?.serverReference);
@@ -239,8 +244,18 @@ class Session {
     client.connect();
   }
 
-  #secureContext() {
-    return this.options.secure ? secureContext(this.options, this.files.read()) : null;
+  /** The engine makes the connection, not Node. */
+  get isWired() {
+    return canWire(this.native, this.options.secure);
+  }
+
+  /** @returns {import('./socket').Security} */
+  #security() {
+    const { options, native } = this;
+    if (!options.secure) return {};
+    const files = this.files.read();
+    if (this.isWired) return { wire: wireSecurity(/** @type {any} */ (native), options, files) };
+    return { context: secureContext(options, files) };
   }
 
   /** @param {MqttClient} client @param {any} error */
@@ -269,7 +284,8 @@ class Session {
       receiveMaximum: granted.receiveMaximum ?? MAX_RECEIVE_MAXIMUM,
       maximumPacketSize: granted.maximumPacketSize ?? 0,
       maximumQos: granted.maximumQoS ?? 2,
-      retainAvailable: granted.retainAvailable !== false
+      retainAvailable: granted.retainAvailable !== false,
+      ...(client.stream instanceof WireStream && { wire: client.stream })
     });
     if (client === this.client && this.why === null) this.handlers.onState('connected', null);
   }

@@ -205,6 +205,13 @@ class Slot {
     return true;
   }
 
+  /** Its one packet is on the way already. */
+  fly() {
+    this.states[0] = SENT;
+    this.pending = 0;
+    this.next = 1;
+  }
+
   /** The connection is gone: everything that was on the way is sent again. */
   rewind() {
     for (let i = 0; i < this.count; i++) {

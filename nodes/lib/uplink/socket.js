@@ -7,6 +7,11 @@ const tls = require('node:tls');
 /** @typedef {import('../../../native').UplinkSocketOptions} SocketOptions */
 /** @typedef {Pick<SocketOptions, 'priority' | 'dscp' | 'notSentLowat' | 'sendBuffer'>} GroupOptions of the socket of a group of classes */
 
+/**
+ * How a connection is encrypted: by Node, or by the engine; neither = not at all.
+ * @typedef {{context?: tls.SecureContext, wire?: import('../../../native').UplinkTls}} Security
+ */
+
 /** A connection on which nothing is said is probed, so that its death is known before there is something to say. */
 const KEEP_ALIVE = { keepIdleS: 10, keepIntervalS: 3, keepCount: 3 };
 const WATCHES = ['userTimeoutMs', 'keepIdleS', 'keepIntervalS', 'keepCount'];
@@ -63,9 +68,44 @@ function secure(socket, { host, tls: own }, context) {
   });
 }
 
+/** What the broker's certificate must be for. @param {CheckedOptions} options */
+function nameOf({ host, tls: own }) {
+  return own.servername || host;
+}
+
+/** Whether the engine can make this connection. @param {Partial<Pick<typeof import('../../../native'), 'UplinkWire'>> | undefined} native @param {boolean} isSecure */
+function canWire(native, isSecure) {
+  return native?.UplinkWire !== undefined && (!isSecure || native.UplinkWire.hasTls);
+}
+
+/**
+ * For a connection of the engine. Throws what OpenSSL says about keys and certificates.
+ * @param {Pick<typeof import('../../../native'), 'UplinkWire'>} native
+ * @param {CheckedOptions} options @param {import('./tls-files').Contents} files they go before what is in the options
+ * @returns {import('../../../native').UplinkTls}
+ */
+function wireSecurity({ UplinkWire }, { host, tls: own, minTls }, files) {
+  const settings = {
+    ca: files.ca ?? own.ca ?? defaultCertificates(),
+    cert: files.cert ?? own.cert,
+    key: files.key ?? own.key,
+    passphrase: own.passphrase,
+    minVersion: /** @type {'TLSv1.2' | 'TLSv1.3'} */ (minTls),
+    servername: own.servername || (net.isIP(host) ? undefined : host),
+    alpn: own.ALPNProtocols
+  };
+  UplinkWire.checkTls(settings);
+  return settings;
+}
+
+/** Those that Node trusts, with those of NODE_EXTRA_CA_CERTS where it tells them. */
+function defaultCertificates() {
+  return (tls.getCACertificates?.('default') ?? tls.rootCertificates).join('\n');
+}
+
 /** A Buffer arrives in the thread as Uint8Array. @param {string | Uint8Array | undefined} pem */
 function plain(pem) {
   return typeof pem === 'string' || pem === undefined ? pem : Buffer.from(pem);
 }
 
-module.exports = { lacking, secure, secureContext, socketOptions };
+module.exports = { canWire, lacking, nameOf, secure, secureContext, socketOptions, wireSecurity };

@@ -52,6 +52,7 @@ class Status {
 
   /** Call it several times a second. */
   check() {
+    this.feeder.express.look();
     const isStalled = this.#findStalled();
     if (isStalled === this.isStalled) return;
     this.isStalled = isStalled;
@@ -66,6 +67,7 @@ class Status {
 
   view() {
     const { feeder, why } = this;
+    feeder.express.look();
     const { window, sender } = feeder;
     const shown = this.state === 'connected' ? this.#connection() : null;
     return {
@@ -74,7 +76,7 @@ class Status {
       reason: shown?.reason ?? why?.reason ?? '',
       rttMs: sender.pulse.rttMs,
       oldestMs: feeder.oldestMs(),
-      inflight: window.inflight,
+      inflight: feeder.inflight,
       backlogInflight: window.backlog,
       quotaWait: sender.quotaWait,
       published: sender.published,

@@ -58,6 +58,28 @@ class Taken {
     return slot;
   }
 
+  /**
+   * A batch of one packet that was taken by the express path, and is on its way. @param {UplinkSource} source @param {number} id
+   * @returns {Slot | null} null: the engine does not know it any more
+   */
+  adopt(source, id) {
+    const slot = this.spare.pop() ?? new Slot();
+    let length = source.look(id, slot.buffer, this.meta);
+    if (length < EMPTY) {
+      slot.grow(-length - 2);
+      length = source.look(id, slot.buffer, this.meta);
+    }
+    if (length < 0) {
+      this.spare.push(slot);
+      return null;
+    }
+    slot.load(length, this.meta, ++this.order, this.now());
+    slot.fly();
+    this.live++;
+    this.slots.add(slot);
+    return slot;
+  }
+
   /** Nothing of the batch is open any more. @param {UplinkSource} source @param {Slot} slot */
   release(source, slot) {
     this.slots.delete(slot);

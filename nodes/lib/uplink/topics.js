@@ -149,7 +149,9 @@ function topicIsValid(fields) {
 
 module.exports = {
   CLASS_NAMES,
+  DEVICE,
   MAX_TOPIC_BYTES,
+  TOPIC,
   badCharacter,
   compileTopic,
   topicBytes,

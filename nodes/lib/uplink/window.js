@@ -2,6 +2,8 @@
 
 /** @typedef {import('./slot').Slot} Slot */
 
+const NOBODY = { isBacklog: false, isUrgent: false };
+
 /**
  * The PUBLISH packets that are in flight: sent and not yet acknowledged.
  *
@@ -71,6 +73,11 @@ class Window {
     return Math.max(1, limit - Math.max(1, Math.floor(limit * /** @type {number} */ (this.reserve))));
   }
 
+  /** Places that only live records of class 1 may have. */
+  get reserved() {
+    return this.reserve === null ? 0 : this.limit - this.#placesOfOthers(this.limit);
+  }
+
   /** A refused packet waits for its next try. @param {Slot} slot */
   wait(slot) {
     this.waiting++;
@@ -104,6 +111,29 @@ class Window {
     this.sentAt[id] = now;
     this.serial[id] = ++this.lastSerial;
     return id;
+  }
+
+  /**
+   * A packet that is in flight already, of those the one that was sent next. REQUIRES: its identifier is free.
+   * @param {number} id @param {Slot | null} slot of one packet; null: its batch is no longer ours
+   * @param {number} size bytes @param {number} sentAt
+   */
+  adopt(id, slot, size, sentAt) {
+    const at = this.#placeOf(id);
+    // Whoever holds an identifier is not in the ring, and the order of those that are does not matter.
+    this.free[at] = this.free[this.firstFree];
+    this.free[this.firstFree] = id;
+    this.open(/** @type {Slot} */ (slot ?? NOBODY), 0, size, sentAt);
+    this.slots[id] = slot;
+  }
+
+  /** @param {number} id free */
+  #placeOf(id) {
+    for (let i = 0; i < this.configured - this.inflight; i++) {
+      const at = (this.firstFree + i) % this.configured;
+      if (this.free[at] === id) return at;
+    }
+    throw new Error(`identifier ${id} is in flight already`);
   }
 
   /** False for an identifier that is not in flight. @param {number} id */

@@ -8,7 +8,6 @@
 const { parentPort, workerData } = require('node:worker_threads');
 const { CommandSession } = require('./commands');
 const { Group } = require('./group');
-const { Moderation } = require('./moderation');
 const { Pacer } = require('./pacer');
 const { overview } = require('./overview');
 const { compileStage } = require('./stage');
@@ -34,9 +33,10 @@ let stopBy = 0;
 /** While something is waited for: deadlines, and a drain whose last batch left without an acknowledgement of ours. @type {NodeJS.Timeout | undefined} */
 let poll;
 let isStopped = false;
+/** Those that the moderation knows of. */
+let recordsBefore = 0;
 
 const now = () => performance.now();
-const moderation = new Moderation({ now });
 const pacer = new Pacer({ rate: options.backlogRate, share: options.backlogShare, now });
 /** The most urgent first: in this order they are served. */
 const groups = options.groups.map(
@@ -94,7 +94,8 @@ function rest() {
     records += feeder.taken.records;
     isWaiting ||= feeder.isWaiting;
   }
-  moderation.rest(records, isWaiting);
+  native.restUplink(records - recordsBefore, isWaiting);
+  recordsBefore = records;
 }
 
 function finishWaits() {
@@ -171,7 +172,7 @@ port.on('message', (message) => {
   } else if (message.type === 'answer') commands?.answer(message.ack);
   else if (message.type === 'report') commands?.report(message.report);
   else if (message.type === 'stop' && stopBy === 0) {
-    for (const { feeder } of groups) feeder.taking = false;
+    for (const { feeder } of groups) feeder.stopTaking();
     commands?.pause();
     stopBy = now() + message.timeoutMs;
     startPolling();

@@ -1,0 +1,132 @@
+#include "binding/uplink_options.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "binding/args.h"
+
+namespace seganet::binding {
+namespace {
+
+constexpr double kMaxPacketBytes = 268435460;  // [MQTT 2.2.3]
+constexpr int kMaxGroups = 4;
+
+bool Wrong(Napi::Env env, const std::string& message) {
+  Napi::TypeError::New(env, message).ThrowAsJavaScriptException();
+  return false;
+}
+
+// A string, or bytes; absent is empty.
+bool ReadText(Napi::Env env, Napi::Object from, const char* name, std::string* text) {
+  const Napi::Value value = from.Get(name);
+  if (value.IsEmpty()) return false;
+  if (value.IsUndefined() || value.IsNull()) return true;
+  if (value.IsString()) {
+    *text = value.As<Napi::String>().Utf8Value();
+    return true;
+  }
+  Napi::Uint8Array bytes;
+  if (!ReadBytes(env, value, name, &bytes)) return false;
+  text->assign(reinterpret_cast<const char*>(bytes.Data()), bytes.ByteLength());
+  return true;
+}
+
+// Bytes as they stand; 'device' and 'topic' are what the record brings.
+bool ReadPart(Napi::Env env, Napi::Value value, TopicPart* part) {
+  if (value.IsString()) {
+    const std::string kind = value.As<Napi::String>().Utf8Value();
+    if (kind != "device" && kind != "topic") return Wrong(env, "a part is 'device', 'topic' or bytes");
+    part->kind = kind == "device" ? TopicPart::Kind::kDevice : TopicPart::Kind::kTopic;
+    return true;
+  }
+  Napi::Uint8Array bytes;
+  if (!ReadBytes(env, value, "part", &bytes)) return false;
+  part->text.assign(reinterpret_cast<const char*>(bytes.Data()), bytes.ByteLength());
+  return true;
+}
+
+bool ReadTopic(Napi::Env env, Napi::Object from, const char* name,
+               std::array<std::vector<TopicPart>, kClasses + 1>* topic) {
+  const Napi::Value value = from.Get(name);
+  if (value.IsEmpty()) return false;
+  if (!value.IsArray() || value.As<Napi::Array>().Length() != topic->size()) {
+    return Wrong(env, std::string(name) + " must be an array of parts for each class, from 0");
+  }
+  const auto classes = value.As<Napi::Array>();
+  for (uint32_t c = kCritical; c <= kClasses; ++c) {
+    const Napi::Value parts = classes.Get(c);
+    if (!parts.IsArray()) return Wrong(env, std::string(name) + " must be an array of arrays");
+    const auto list = parts.As<Napi::Array>();
+    (*topic)[c].resize(list.Length());
+    for (uint32_t i = 0; i < list.Length(); ++i) {
+      if (!ReadPart(env, list.Get(i), &(*topic)[c][i])) return false;
+    }
+  }
+  return true;
+}
+
+bool ReadStage(Napi::Env env, Napi::Value value, UplinkStage* stage) {
+  if (!value.IsObject()) return Wrong(env, "a stage must be an object");
+  const auto from = value.As<Napi::Object>();
+  return ReadInt<uint32_t>(env, from.Get("id"), "id", 0, UINT32_MAX, &stage->id) &&
+         ReadTopic(env, from, "topic", &stage->topic) &&
+         ReadTopic(env, from, "recordTopic", &stage->record_topic) &&
+         ReadText(env, from, "keyRaw", &stage->key_raw) &&
+         ReadText(env, from, "keyJson", &stage->key_json);
+}
+
+}  // namespace
+
+bool ReadTlsOptions(Napi::Env env, Napi::Object from, TlsOptions* options) {
+  if (!ReadText(env, from, "ca", &options->ca) || !ReadText(env, from, "cert", &options->cert) ||
+      !ReadText(env, from, "key", &options->key) ||
+      !ReadText(env, from, "passphrase", &options->passphrase) ||
+      !ReadText(env, from, "servername", &options->server_name)) {
+    return false;
+  }
+  std::string version;
+  if (!ReadText(env, from, "minVersion", &version)) return false;
+  if (version != "TLSv1.2" && version != "TLSv1.3") {
+    return Wrong(env, "minVersion must be TLSv1.2 or TLSv1.3");
+  }
+  options->min_version = version == "TLSv1.3" ? 0x0304 : 0x0303;
+  const Napi::Value alpn = from.Get("alpn");
+  if (alpn.IsEmpty()) return false;
+  if (alpn.IsUndefined()) return true;
+  if (!alpn.IsArray()) return Wrong(env, "alpn must be an array of names");
+  const auto names = alpn.As<Napi::Array>();
+  for (uint32_t i = 0; i < names.Length(); ++i) {
+    std::string name;
+    if (!ReadString(env, names.Get(i), "alpn", &name)) return false;
+    options->alpn.push_back(std::move(name));
+  }
+  return true;
+}
+
+bool ReadExpressOptions(Napi::Env env, Napi::Object from, ExpressOptions* options, int* order) {
+  double max_packet = 0, max_unsent = 0;
+  if (!ReadInt<int>(env, from.Get("order"), "order", 0, kMaxGroups - 1, order) ||
+      !ReadInt<uint32_t>(env, from.Get("window"), "window", 1, Flights::kMaxWindow,
+                         &options->window) ||
+      !ReadInt<uint32_t>(env, from.Get("reserved"), "reserved", 0, Flights::kMaxWindow,
+                         &options->reserved) ||
+      !ReadNumber(env, from.Get("maxPacket"), "maxPacket", 1, kMaxPacketBytes, &max_packet) ||
+      !ReadNumber(env, from.Get("maxUnsent"), "maxUnsent", 1, kMaxPacketBytes, &max_unsent)) {
+    return false;
+  }
+  options->max_packet = static_cast<size_t>(max_packet);
+  options->max_unsent = static_cast<size_t>(max_unsent);
+  options->is_v5 = from.Get("isV5").ToBoolean().Value();
+  options->retain_available = from.Get("retainAvailable").ToBoolean().Value();
+  const Napi::Value stages = from.Get("stages");
+  if (!stages.IsArray()) return Wrong(env, "stages must be an array");
+  const auto list = stages.As<Napi::Array>();
+  options->stages.resize(list.Length());
+  for (uint32_t i = 0; i < list.Length(); ++i) {
+    if (!ReadStage(env, list.Get(i), &options->stages[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace seganet::binding

@@ -1,0 +1,18 @@
+// Reads what JavaScript says about an uplink's connection and its express path.
+#ifndef SEGANET_BINDING_UPLINK_OPTIONS_H_
+#define SEGANET_BINDING_UPLINK_OPTIONS_H_
+
+#include <napi.h>
+
+#include "core/uplink/express.h"
+#include "core/uplink/tls_client.h"
+
+namespace seganet::binding {
+
+// False: a TypeError or RangeError is pending.
+bool ReadTlsOptions(Napi::Env env, Napi::Object from, TlsOptions* options);
+bool ReadExpressOptions(Napi::Env env, Napi::Object from, ExpressOptions* options, int* order);
+
+}  // namespace seganet::binding
+
+#endif  // SEGANET_BINDING_UPLINK_OPTIONS_H_

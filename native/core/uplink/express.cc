@@ -1,0 +1,137 @@
+#include "core/uplink/express.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace seganet {
+namespace {
+
+constexpr uint8_t kFirstRefusal = 0x80;  // [MQTT 3.4.2.1]
+constexpr int kSmoothing = 8;
+// The clock is read again after so many packets.
+constexpr int kPacketsPerLook = 16;
+
+}  // namespace
+
+// What became of one look at the lanes.
+struct Express::Attempt {
+  Rough rough = Rough::kNone;
+  bool has_no_room = false;  // for a class that is not 1
+};
+
+Express::Express(std::shared_ptr<Lanes> lanes, Outlet* outlet, ExpressOptions options)
+    : lanes_(std::move(lanes)),
+      outlet_(outlet),
+      options_(std::move(options)),
+      flights_(options_.window, options_.reserved) {}
+
+const UplinkStage* Express::StageOf(uint32_t id) const {
+  const auto it = std::find_if(options_.stages.begin(), options_.stages.end(),
+                               [id](const UplinkStage& stage) { return stage.id == id; });
+  return it == options_.stages.end() ? nullptr : &*it;
+}
+
+Rough Express::Pump(size_t unsent, std::string* out) {
+  const size_t before = out->size();
+  int64_t now_us = MonotonicUs();
+  const int64_t until_us = now_us + kTurnUs;
+  has_more_ = false;
+  look_at_us_ = kNever;
+  for (int packets = 1;; ++packets) {
+    if (packets % kPacketsPerLook == 0 && (now_us = MonotonicUs()) > until_us) {
+      has_more_ = true;
+      return Rough::kNone;
+    }
+    if (flights_.Room(true) == 0) return Blocked(now_us);
+    const bool is_full = unsent + (out->size() - before) >= options_.max_unsent;
+    Attempt attempt;
+    if (TakeOne(kAllClasses, now_us, is_full, &attempt, out)) continue;
+    if (attempt.rough != Rough::kNone) return attempt.rough;
+    if (!attempt.has_no_room) return Idle(now_us);
+    // A class that got nothing for long goes before class 1, but has no part in what is kept for
+    // class 1.
+    if (!is_full && TakeOne(MaskOf(kCritical), now_us, is_full, &attempt, out)) continue;
+    return attempt.rough != Rough::kNone ? attempt.rough : Blocked(now_us);
+  }
+}
+
+bool Express::TakeOne(ClassMask of, int64_t now_us, bool is_full, Attempt* attempt,
+                      std::string* out) {
+  const auto write = [&](const Batch& batch) {
+    const bool is_urgent = batch.record_class == kCritical;
+    // Class 1 waits for its own bytes alone; those are not told apart here, so it does not wait.
+    if (flights_.Room(is_urgent) == 0 || (is_full && !is_urgent)) {
+      attempt->has_no_room = true;
+      return false;
+    }
+    const UplinkStage* stage = StageOf(batch.stage);
+    size_t size = 0;
+    if (!stage) {
+      attempt->rough = Rough::kStage;
+    } else if (batch.kind == BatchKind::kRecords) {
+      attempt->rough = Rough::kKind;
+    } else if (size = writer_.Prepare(batch, *stage, options_.is_v5, options_.retain_available);
+               size == 0) {
+      attempt->rough = Rough::kTopic;
+    } else if (size > options_.max_packet) {
+      attempt->rough = Rough::kSize;
+    }
+    if (attempt->rough != Rough::kNone) return false;
+    Flight flight;
+    flight.batch = batch.id;
+    flight.sent_us = now_us;
+    flight.bytes = static_cast<uint32_t>(size);
+    flight.is_urgent = is_urgent;
+    const uint16_t id = flights_.Open(flight);
+    if (sample_id_ == 0) sample_id_ = id;
+    writer_.Write(id, batch.redelivery, out);
+    ++(batch.redelivery ? numbers_.redelivered : numbers_.published);
+    numbers_.records += batch.record_count;
+    return true;
+  };
+  if (!lanes_->Take(outlet_, now_us, write, /*backlog=*/false, of)) return false;
+  Fed();
+  return true;
+}
+
+// Nothing live is ready.
+Rough Express::Idle(int64_t now_us) {
+  blocked_since_us_ = 0;
+  if (const int64_t wait_us = lanes_->RetryUs(outlet_, now_us); wait_us >= 0) {
+    look_at_us_ = now_us + std::max<int64_t>(wait_us, 1'000);
+  }
+  if (!is_hunger_told_) {
+    is_hunger_told_ = true;
+    lanes_->Hungry(outlet_, now_us);
+  }
+  return lanes_->BestBacklog(outlet_, now_us) != 0 ? Rough::kBacklog : Rough::kNone;
+}
+
+Rough Express::Blocked(int64_t now_us) {
+  if (blocked_since_us_ == 0) blocked_since_us_ = now_us;
+  return now_us - blocked_since_us_ > kSlowUs ? Rough::kSlow : Rough::kNone;
+}
+
+Rough Express::Acknowledge(uint16_t id, uint8_t reason_code, int64_t now_us) {
+  const Flight* flight = flights_.Find(id);
+  if (!flight) return Rough::kNone;
+  if (reason_code >= kFirstRefusal) return Rough::kRefusal;
+  numbers_.moved_us = now_us;
+  ++numbers_.acknowledged;
+  numbers_.largest_taken = std::max(numbers_.largest_taken, flight->bytes);
+  if (id == sample_id_) {
+    sample_id_ = 0;
+    const auto sample = static_cast<double>(now_us - flight->sent_us);
+    numbers_.rtt_us =
+        numbers_.rtt_us == 0 ? sample : numbers_.rtt_us + (sample - numbers_.rtt_us) / kSmoothing;
+    if (numbers_.least_rtt_us == 0 || sample < numbers_.least_rtt_us) {
+      numbers_.least_rtt_us = sample;
+    }
+  }
+  const uint64_t batch = flight->batch;
+  flights_.Close(id);
+  lanes_->Release(outlet_, batch, now_us);
+  return Rough::kNone;
+}
+
+}  // namespace seganet
