@@ -6,6 +6,7 @@
       "include_dirs": [".", "<!(node -p \"require('node-addon-api').include_dir\")"],
       "defines": [
         "NAPI_VERSION=9",
+        "SEGANET_ADDON",
         "NAPI_DISABLE_CPP_EXCEPTIONS",
         "NODE_API_NO_EXTERNAL_BUFFERS_ALLOWED",
         "NODE_ADDON_API_DISABLE_DEPRECATED",

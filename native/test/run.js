@@ -4,8 +4,8 @@
 //
 //   npm run test:native [-- --only=plain,asan,tsan,fuzz] [--fuzz-seconds=20]
 //
-// Needs cmake, ninja or make, GoogleTest and libuv with headers; clang for ASan and the fuzz targets
-// (Debian: cmake ninja-build libgtest-dev libuv1-dev pkg-config clang libclang-rt-dev).
+// Needs cmake, ninja or make, GoogleTest, libuv and OpenSSL 3 with headers; clang for ASan and the fuzz targets
+// (Debian: cmake ninja-build libgtest-dev libuv1-dev libssl-dev pkg-config clang libclang-rt-dev).
 
 const fs = require('node:fs');
 const os = require('node:os');

@@ -1,0 +1,106 @@
+// OpenSSL 3 as a guest. The core's tests link the system's. The addon links none: Node's executable
+// has it and exports its functions, Node's headers declare them. Some Nodes have none
+// (--without-ssl), and the addon's symbols are resolved when it is loaded (-z now), so there each
+// function is a weak symbol that may be absent: TlsContext::Available() tells.
+//
+// Only what OpenSSL 3.0 has may be used: the addon is built with one Node's headers and meets
+// others' executables.
+#ifndef SEGANET_CORE_UPLINK_OPENSSL_H_
+#define SEGANET_CORE_UPLINK_OPENSSL_H_
+
+// SEGANET_NO_OPENSSL: as if there were no headers.
+#if __has_include(<openssl/opensslv.h>) && !defined(SEGANET_NO_OPENSSL)
+#include <openssl/opensslv.h>
+#if defined(OPENSSL_VERSION_MAJOR) && OPENSSL_VERSION_MAJOR == 3
+#define SEGANET_OPENSSL 1
+#endif
+#endif
+
+#ifdef SEGANET_OPENSSL
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <openssl/x509_vfy.h>
+
+#include <memory>
+
+// Every function that core/uplink calls, those behind OpenSSL's macros too. One that is missing
+// here is found by test/unit/native-openssl.test.js.
+#define SEGANET_OPENSSL_FUNCTIONS(X)  \
+  X(BIO_ctrl)                         \
+  X(BIO_free)                         \
+  X(BIO_new)                          \
+  X(BIO_new_mem_buf)                  \
+  X(BIO_read_ex)                      \
+  X(BIO_s_mem)                        \
+  X(BIO_write_ex)                     \
+  X(CRYPTO_free)                      \
+  X(ERR_clear_error)                  \
+  X(ERR_error_string_n)               \
+  X(ERR_peek_error)                   \
+  X(ERR_peek_last_error)              \
+  X(ERR_reason_error_string)          \
+  X(EVP_PKEY_free)                    \
+  X(OpenSSL_version_num)              \
+  X(PEM_read_bio_PrivateKey)          \
+  X(PEM_read_bio_X509)                \
+  X(PEM_read_bio_X509_AUX)            \
+  X(SSL_CTX_ctrl)                     \
+  X(SSL_CTX_free)                     \
+  X(SSL_CTX_get_cert_store)           \
+  X(SSL_CTX_new)                      \
+  X(SSL_CTX_set_alpn_protos)          \
+  X(SSL_CTX_set_cert_verify_callback) \
+  X(SSL_CTX_set_cipher_list)          \
+  X(SSL_CTX_set_options)              \
+  X(SSL_CTX_set_verify)               \
+  X(SSL_CTX_use_PrivateKey)           \
+  X(SSL_CTX_use_certificate)          \
+  X(SSL_ctrl)                         \
+  X(SSL_do_handshake)                 \
+  X(SSL_free)                         \
+  X(SSL_get0_alpn_selected)           \
+  X(SSL_get0_peer_certificate)        \
+  X(SSL_get_error)                    \
+  X(SSL_get_verify_result)            \
+  X(SSL_get_version)                  \
+  X(SSL_new)                          \
+  X(SSL_read_ex)                      \
+  X(SSL_set_bio)                      \
+  X(SSL_set_connect_state)            \
+  X(SSL_shutdown)                     \
+  X(SSL_write_ex)                     \
+  X(TLS_client_method)                \
+  X(X509_STORE_CTX_get_error)         \
+  X(X509_STORE_CTX_get_ex_data)       \
+  X(X509_STORE_CTX_set_ex_data)       \
+  X(X509_STORE_CTX_set_verify_cb)     \
+  X(X509_STORE_add_cert)              \
+  X(X509_free)                        \
+  X(X509_verify_cert)                 \
+  X(X509_verify_cert_error_string)    \
+  X(i2d_X509)
+
+#ifdef SEGANET_ADDON
+#define SEGANET_OPENSSL_WEAK(name) extern "C" decltype(name) name __attribute__((weak));
+SEGANET_OPENSSL_FUNCTIONS(SEGANET_OPENSSL_WEAK)
+#undef SEGANET_OPENSSL_WEAK
+#endif
+
+namespace seganet {
+
+struct OpensslFree {
+  void operator()(BIO* bio) const { BIO_free(bio); }
+  void operator()(X509* certificate) const { X509_free(certificate); }
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+};
+template <typename T>
+using OpensslPtr = std::unique_ptr<T, OpensslFree>;
+
+}  // namespace seganet
+#endif  // SEGANET_OPENSSL
+
+#endif  // SEGANET_CORE_UPLINK_OPENSSL_H_

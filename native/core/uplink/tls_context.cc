@@ -1,0 +1,160 @@
+#include "core/uplink/tls_context.h"
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "core/uplink/openssl.h"
+
+#ifdef SEGANET_OPENSSL
+
+namespace seganet {
+namespace {
+
+int Passphrase(char* to, int size, int /*writing*/, void* given) {
+  const auto& passphrase = *static_cast<const std::string*>(given);
+  if (passphrase.size() > static_cast<size_t>(size)) return -1;
+  memcpy(to, passphrase.data(), passphrase.size());
+  return static_cast<int>(passphrase.size());
+}
+
+// Without it OpenSSL would ask the terminal.
+int NoPassphrase(char*, int, int, void*) { return 0; }
+
+OpensslPtr<BIO> Reader(const std::string& pem) {
+  return OpensslPtr<BIO>(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+}
+
+bool UseAuthorities(SSL_CTX* context, const std::string& pem) {
+  const OpensslPtr<BIO> reader = Reader(pem);
+  size_t count = 0;
+  while (const OpensslPtr<X509> certificate{
+      PEM_read_bio_X509_AUX(reader.get(), nullptr, NoPassphrase, nullptr)}) {
+    if (X509_STORE_add_cert(SSL_CTX_get_cert_store(context), certificate.get()) != 1) return false;
+    ++count;
+  }
+  return count > 0;
+}
+
+bool AtEndOfPem() {
+  const unsigned long error = ERR_peek_last_error();
+  return ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
+}
+
+bool UseCertificate(SSL_CTX* context, const std::string& pem) {
+  const OpensslPtr<BIO> reader = Reader(pem);
+  const OpensslPtr<X509> leaf(PEM_read_bio_X509_AUX(reader.get(), nullptr, NoPassphrase, nullptr));
+  if (leaf == nullptr || SSL_CTX_use_certificate(context, leaf.get()) != 1) return false;
+  while (X509* between = PEM_read_bio_X509(reader.get(), nullptr, NoPassphrase, nullptr)) {
+    if (SSL_CTX_add0_chain_cert(context, between) != 1) {
+      X509_free(between);
+      return false;
+    }
+  }
+  return AtEndOfPem();
+}
+
+bool UseKey(SSL_CTX* context, const std::string& pem, const std::string& passphrase) {
+  const OpensslPtr<BIO> reader = Reader(pem);
+  const OpensslPtr<EVP_PKEY> key(PEM_read_bio_PrivateKey(reader.get(), nullptr, Passphrase,
+                                                         const_cast<std::string*>(&passphrase)));
+  return key != nullptr && SSL_CTX_use_PrivateKey(context, key.get()) == 1;
+}
+
+int CountFault(int good, X509_STORE_CTX* store) {
+  if (good == 0) ++*static_cast<int*>(X509_STORE_CTX_get_ex_data(store, 0));
+  return 1;
+}
+
+// Looks on after a fault, since the last one is what Node tells (UNABLE_TO_VERIFY_LEAF_SIGNATURE
+// comes after UNABLE_TO_GET_ISSUER_CERT_LOCALLY). Any fault ends the handshake, with an alert.
+int Verify(X509_STORE_CTX* store, void* /*given*/) {
+  int faults = 0;
+  // 0 is set apart for the application.
+  if (X509_STORE_CTX_set_ex_data(store, 0, &faults) != 1) return 0;
+  X509_STORE_CTX_set_verify_cb(store, CountFault);
+  const int verified = X509_verify_cert(store);
+  X509_STORE_CTX_set_ex_data(store, 0, nullptr);
+  return verified == 1 && faults == 0 && X509_STORE_CTX_get_error(store) == X509_V_OK ? 1 : 0;
+}
+
+bool UseRules(SSL_CTX* context, const TlsOptions& options) {
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_set_cert_verify_callback(context, Verify, nullptr);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  const std::string& ciphers = options.ciphers;
+  return SSL_CTX_set_min_proto_version(context, options.min_version) == 1 &&
+         SSL_CTX_set_max_proto_version(context, 0) == 1 &&
+         SSL_CTX_set_cipher_list(context, ciphers.empty() ? kTlsCiphers : ciphers.c_str()) == 1;
+}
+
+// 1 byte of length before each name. False when a name has none, or more than 255 bytes.
+bool AlpnWire(const std::vector<std::string>& names, std::string* wire) {
+  for (const std::string& name : names) {
+    if (name.empty() || name.size() > 255) return false;
+    wire->push_back(static_cast<char>(name.size()));
+    wire->append(name);
+  }
+  return true;
+}
+
+TlsFailure OutOfRange(std::string message) { return {"ERR_OUT_OF_RANGE", std::move(message)}; }
+
+}  // namespace
+
+bool TlsContext::Available() {
+#ifdef SEGANET_ADDON
+#define SEGANET_OPENSSL_ABSENT(name) \
+  if (name == nullptr) return false;
+  SEGANET_OPENSSL_FUNCTIONS(SEGANET_OPENSSL_ABSENT)
+#undef SEGANET_OPENSSL_ABSENT
+#endif
+  return OpenSSL_version_num() >> 28 == OPENSSL_VERSION_MAJOR;
+}
+
+bool TlsContext::Make(const TlsOptions& options, std::shared_ptr<TlsContext>* out,
+                      TlsFailure* why) {
+  if (!Available()) {
+    *why = {"ERR_NO_CRYPTO", "This Node has no OpenSSL 3"};
+    return false;
+  }
+  for (const std::string* pem : {&options.ca, &options.cert, &options.key}) {
+    if (pem->size() <= kMaxPemBytes) continue;
+    *why = OutOfRange("A PEM file of more than 16 MiB");
+    return false;
+  }
+  std::string alpn;
+  if (!AlpnWire(options.alpn, &alpn)) {
+    *why = OutOfRange("An ALPN protocol has 1 to 255 bytes");
+    return false;
+  }
+  ERR_clear_error();
+  SSL_CTX* const raw = SSL_CTX_new(TLS_client_method());
+  // The context owns it from here.
+  const std::shared_ptr<TlsContext> made(new TlsContext(raw, options.server_name));
+  const bool good =
+      raw != nullptr && UseRules(raw, options) &&
+      (options.ca.empty() || UseAuthorities(raw, options.ca)) &&
+      (options.cert.empty() || UseCertificate(raw, options.cert)) &&
+      (options.key.empty() || UseKey(raw, options.key, options.passphrase)) &&
+      // The one function of OpenSSL where 0 is success.
+      (alpn.empty() || SSL_CTX_set_alpn_protos(raw, reinterpret_cast<const uint8_t*>(alpn.data()),
+                                               static_cast<unsigned>(alpn.size())) == 0);
+  if (!good) {
+    *why = TakeFileFailure();
+    return false;
+  }
+  ERR_clear_error();
+  *out = made;
+  return true;
+}
+
+TlsContext::TlsContext(ssl_ctx_st* raw, std::string server_name)
+    : raw_(raw), server_name_(std::move(server_name)) {}
+
+TlsContext::~TlsContext() { SSL_CTX_free(raw_); }
+
+}  // namespace seganet
+
+#endif  // SEGANET_OPENSSL
