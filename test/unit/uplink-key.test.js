@@ -54,6 +54,16 @@ test.each([
   expect(keysOf(bench)).toEqual(['g/1000/3/1']);
 });
 
+test('what an earlier batch left behind the payload is not looked at', () => {
+  const bench = new Bench();
+  bench.source.push({ kind: 1, payload: '{}' });
+  bench.connect().sent();
+  bench.ack();
+  bench.source.push({ kind: 1, payload: '{' });
+  bench.pump();
+  expect(bench.packets[0].payload.toString()).toBe('{"k":"g/1000/3/2",');
+});
+
 test('an envelope that a flow gave a topic of its own has it too; a record that looks like one does not', () => {
   const bench = new Bench();
   bench.source.push({ topic: 'mine', flags: 4, payload: '{"d":1}' });

@@ -65,6 +65,8 @@ test('byte by byte it reads the same', () => {
 test.each([
   ['a PUBACK without an identifier', [0x40, 0x00]],
   ['a PUBACK of one byte', [0x40, 0x01, 0x05]],
+  ['a PUBACK of one byte, its length in two', [0x40, 0x81, 0x00, 0x05]],
+  ['a PUBACK of nothing, its length in three', [0x40, 0x80, 0x80, 0x00]],
   ['a length of five bytes', [0x40, 0xff, 0xff, 0xff, 0xff, 0x01, 0x00]]
 ])('%s is left to mqtt.js', (_, bytes) => {
   const { tap, seen, rest } = collect();

@@ -50,16 +50,22 @@ class PubackTap {
 
   /** [MQTT 3.4.2] Identifier, and in MQTT 5 a reason code where it is not 0. @param {Buffer} bytes @param {number} at @param {number} end */
   #puback(bytes, at, end) {
-    let body = at + 1;
-    while (bytes[body++] & 0x80);
+    const body = bodyAt(bytes, at);
     const reasonCode = body + 2 < end ? bytes[body + 2] : 0;
     this.onPuback((bytes[body] << 8) | bytes[body + 1], reasonCode);
   }
 }
 
-/** @param {Buffer} bytes @param {number} at @param {number} end */
+/** One without an identifier is for mqtt.js to complain about. @param {Buffer} bytes @param {number} at @param {number} end */
 function isPuback(bytes, at, end) {
-  return bytes[at] >> 4 === PUBACK && end - at >= 4 && end - at <= MAX_PUBACK_BYTES;
+  return bytes[at] >> 4 === PUBACK && end - at <= MAX_PUBACK_BYTES && end - bodyAt(bytes, at) >= 2;
+}
+
+/** Behind the fixed header. REQUIRES: it is a packet, and its length is here. @param {Buffer} bytes @param {number} at */
+function bodyAt(bytes, at) {
+  let body = at + 1;
+  while (bytes[body++] & 0x80);
+  return body;
 }
 
 /**

@@ -87,7 +87,8 @@ class Publish {
     if (!slot.isEnvelope || payloadAt === payloadEnd || buffer[payloadAt] !== OPEN) return;
     let next = payloadAt + 1;
     while (next < payloadEnd && buffer[next] <= LAST_BLANK) next++;
-    this.fieldHasComma = buffer[next] !== CLOSE;
+    // Behind the end is what an earlier batch left.
+    this.fieldHasComma = next === payloadEnd || buffer[next] !== CLOSE;
     this.fieldLength = KEY_FIELD.length + keyBytes(stage.key.json, slot) + (this.fieldHasComma ? 2 : 1);
   }
 
