@@ -1,8 +1,8 @@
 #include "binding/socket_info.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <uv.h>
 #ifdef __linux__
 #include <linux/sockios.h>
 #include <linux/tcp.h>  // the libc's tcp_info ends before bytes_acked
@@ -47,9 +47,10 @@ bool ReadLocal(int fd, sockaddr_storage* local) {
 std::string LocalAddress(const sockaddr_storage& local) {
   char text[INET6_ADDRSTRLEN] = "";
   if (local.ss_family == AF_INET) {
-    uv_ip4_name(reinterpret_cast<const sockaddr_in*>(&local), text, sizeof(text));
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(&local)->sin_addr, text, sizeof(text));
   } else if (local.ss_family == AF_INET6) {
-    uv_ip6_name(reinterpret_cast<const sockaddr_in6*>(&local), text, sizeof(text));
+    inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(&local)->sin6_addr, text,
+              sizeof(text));
   }
   return text;
 }

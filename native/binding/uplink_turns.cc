@@ -15,7 +15,7 @@ UplinkTurns* UplinkTurns::Of(Napi::Env env) {
   return own->uplink_turns->is_over_ ? nullptr : own->uplink_turns;
 }
 
-UplinkTurns::UplinkTurns(Napi::Env env) : env_(env) {
+UplinkTurns::UplinkTurns(Napi::Env env) : env_(env), moderation_(MonotonicUs()) {
   uv_loop_t* loop = nullptr;
   napi_get_uv_event_loop(env, &loop);
   check_.data = timer_.data = this;

@@ -64,7 +64,7 @@ class UplinkTurns {
   bool is_wanted_ = false;
   bool is_over_ = false;
   uint64_t records_ = 0;
-  Moderation moderation_;
+  UplinkModeration moderation_;
 };
 
 // restUplink(records, isWaiting): JavaScript's own turn is over; `records` went since the last.

@@ -89,7 +89,10 @@ UplinkWire::UplinkWire(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Uplink
     if (!ReadTlsOptions(env, info[1].As<Napi::Object>(), &options)) return;
     std::shared_ptr<TlsContext> context;
     TlsFailure why;
-    if (!TlsContext::Make(options, &context, &why)) return ThrowFailure(env, why);
+    if (!TlsContext::Make(options, &context, &why)) {
+      ThrowFailure(env, why);
+      return;
+    }
     tls = std::make_unique<TlsClient>(std::move(context));
   }
   const auto handlers = info[2].As<Napi::Object>();
@@ -97,7 +100,10 @@ UplinkWire::UplinkWire(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Uplink
   uv_loop_t* loop = nullptr;
   napi_get_uv_event_loop(env, &loop);
   const Status status = Wire::Make(loop, fd, std::move(tls), this, &wire_);
-  if (!status.ok()) return Throw(env, status);
+  if (!status.ok()) {
+    Throw(env, status);
+    return;
+  }
   handlers_ = Napi::Persistent(handlers);
   Ref();
   napi_add_async_cleanup_hook(env, OnEnvironmentEnd, this, &hook_);

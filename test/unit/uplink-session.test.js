@@ -70,13 +70,13 @@ async function settles(count) {
 test('the socket has the options of its group, and info() tells where it is', async () => {
   const broker = await startBroker();
   const { session, seen } = makeSession({ url: broker.url }, { socket: { priority: 6, dscp: 46 } });
-  expect(session.info()).toBe(null);
+  expect(session.fd).toBe(null);
   await until(() => seen.connected === 1);
-  const info = /** @type {any} */ (session.info());
+  const info = /** @type {any} */ (session.fd);
   expect(info.localAddress).toBe('127.0.0.1');
   expect(native.socketInfo(info.fd)).toMatchObject({ priority: 6, dscp: 46 });
   await stop(session);
-  await until(() => session.info() === null);
+  await until(() => session.fd === null);
   expect(broker.goodbyes).toBe(1);
   expect(seen.problems).toEqual([]);
 });
@@ -90,7 +90,7 @@ withOpenssl('the same under TLS, which works on the handle itself', async () => 
     { socket: { priority: 6 } }
   );
   await until(() => seen.connected === 1);
-  const { fd } = /** @type {any} */ (session.info());
+  const { fd } = /** @type {any} */ (session.fd);
   expect(native.socketInfo(fd).priority).toBe(6);
   // A stream of JavaScript under TLS would double the cost of a packet.
   const { _handle } = /** @type {any} */ (session.client).stream;
