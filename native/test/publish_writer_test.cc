@@ -226,7 +226,7 @@ PublishVector AnyVector(test::Random* random) {
 
 TEST(PublishWriter, WritesWhatASlowWriterWrites) {
   test::Random random;
-  for (int round = 0; round < 5000; ++round) {
+  for (int round = 0; round < 2000; ++round) {
     const PublishVector v = AnyVector(&random);
     const std::string got = Written(v.batch, v.stage, v.is_v5, v.retain_available, v.id, v.dup);
     ASSERT_EQ(Difference(got, WrittenSlowly(v)), "") << "round " << round;

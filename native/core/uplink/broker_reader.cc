@@ -48,7 +48,7 @@ void BrokerReader::Read(std::span<const uint8_t> bytes, Sink* sink) {
   while (at < bytes.size()) {
     const uint64_t skipped = std::min<uint64_t>(skip_, bytes.size() - at);
     at += static_cast<size_t>(skipped);
-    if (skip_ != kForEver) skip_ -= skipped;
+    skip_ -= skipped;
     if (at == bytes.size()) break;
     const Packet packet = Look(bytes.subspan(at), kForEver);
     if (packet.bytes > 0 && !packet.is_puback) {
@@ -87,7 +87,7 @@ std::span<const uint8_t> BrokerReader::FinishHeld(std::span<const uint8_t> bytes
   }
   if (packet.bytes == 0) return bytes;
   if (!packet.is_puback) {
-    skip_ = packet.bytes == kForEver ? kForEver : packet.bytes - held_.size();
+    skip_ = packet.bytes - held_.size();
     HandOverHeld(sink);
     return bytes;
   }

@@ -41,6 +41,7 @@ class BrokerReader {
   void PassAll() { skip_ = kForEver; }
 
  private:
+  // More bytes than any connection brings.
   static constexpr uint64_t kForEver = std::numeric_limits<uint64_t>::max();
 
   std::span<const uint8_t> FinishHeld(std::span<const uint8_t> bytes, Sink* sink);

@@ -1,0 +1,163 @@
+// Any batch and stage: what PublishWriter writes is one PUBLISH of the size that it said, and reads
+// back as what went in. Input: one byte a choice, eight a number, texts as Input::Text() reads
+// them; what is left is the payload.
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/protocol/mqtt/codec.h"
+#include "core/uplink/publish_writer.h"
+
+namespace {
+
+using seganet::Batch, seganet::BatchKind, seganet::PublishWriter, seganet::TopicPart,
+    seganet::UplinkStage;
+namespace mqtt = seganet::mqtt;
+
+void Check(bool good) {
+  if (!good) std::abort();
+}
+
+class Input {
+ public:
+  Input(const uint8_t* data, size_t size) : at_(data), end_(data + size) {}
+  uint8_t Byte() { return at_ == end_ ? 0 : *at_++; }
+  bool Flag() { return Byte() % 2 == 1; }
+  uint64_t Number() {  // below 2^53
+    uint64_t value = 0;
+    for (int i = 0; i < 8; ++i) value = value << 8 | Byte();
+    return value & 0x1F'FFFF'FFFF'FFFF;
+  }
+  // ASCII: its length and its bytes; 255: a byte and how many times it is there.
+  std::string Text() {
+    const uint8_t length = Byte();
+    if (length == 255) {
+      const char c = Ascii();
+      const size_t high = Byte();
+      return std::string(high << 8 | Byte(), c);
+    }
+    std::string text(length, '\0');
+    for (char& c : text) c = Ascii();
+    return text;
+  }
+  std::string Rest() { return {at_, end_}; }
+
+ private:
+  char Ascii() { return static_cast<char>(Byte() & 0x7F); }
+
+  const uint8_t* at_;
+  const uint8_t* const end_;
+};
+
+// Of a stage, where it was checked.
+std::string CheckedText(Input* input) {
+  std::string text = input->Text();
+  for (char& c : text) {
+    if (c == '+' || c == '#' || c == '\0') c = 'x';
+  }
+  return text;
+}
+
+std::vector<TopicPart> ReadTopic(Input* input) {
+  std::vector<TopicPart> parts(input->Byte() % 5);
+  for (TopicPart& part : parts) {
+    part.kind = static_cast<TopicPart::Kind>(input->Byte() % 3);
+    if (part.kind == TopicPart::Kind::kText) part.text = CheckedText(input);
+  }
+  return parts;
+}
+
+size_t CountSlashes(std::string_view text) {
+  size_t count = 0;
+  for (const char c : text) count += c == '/';
+  return count;
+}
+
+struct Strings {
+  std::string device, topic, payload;
+};
+
+// A device adds no level to a topic.
+void CheckLevels(std::string_view written, const std::vector<TopicPart>& parts,
+                 const Strings& strings) {
+  size_t slashes = 0;
+  for (const TopicPart& part : parts) {
+    if (part.kind == TopicPart::Kind::kText) slashes += CountSlashes(part.text);
+    if (part.kind == TopicPart::Kind::kTopic) slashes += CountSlashes(strings.topic);
+  }
+  Check(CountSlashes(written) == slashes);
+}
+
+void CheckPayload(std::string_view written, std::string_view payload, std::string_view key_json) {
+  if (written == payload) return;
+  Check(payload.starts_with('{') && written.ends_with(payload.substr(1)));
+  const std::string_view before = written.substr(0, written.size() - payload.size() + 1);
+  Check(before.starts_with("{\"k\":\"" + std::string(key_json)));
+  Check(before.ends_with('"') || before.ends_with("\","));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  Input input(data, size);
+  Batch batch;
+  batch.kind = input.Flag() ? BatchKind::kEnvelope : BatchKind::kSingle;
+  const bool is_v5 = input.Flag(), retain_available = input.Flag(), dup = input.Flag();
+  batch.flags = input.Byte() % 8;
+  batch.record_class = static_cast<uint8_t>(1 + input.Byte() % seganet::kClasses);
+  const auto id = static_cast<uint16_t>(1 + input.Number() % 65'535);
+  batch.epoch = input.Number();
+  batch.sequence = input.Number();
+  UplinkStage stage;
+  stage.topic[batch.record_class] = ReadTopic(&input);
+  stage.record_topic[batch.record_class] = ReadTopic(&input);
+  stage.key_raw = CheckedText(&input);
+  stage.key_json = CheckedText(&input);
+  Strings strings;
+  if (batch.kind == BatchKind::kSingle) strings = {input.Text(), input.Text(), {}};
+  strings.payload = input.Rest();
+  batch.device_bytes = static_cast<uint32_t>(strings.device.size());
+  batch.topic_bytes = static_cast<uint32_t>(strings.topic.size());
+  batch.bytes = strings.device + strings.topic + strings.payload;
+
+  PublishWriter writer;
+  const size_t bytes = writer.Prepare(batch, stage, is_v5, retain_available);
+  if (bytes == 0) return 0;
+  std::string out = "before";
+  writer.Write(id, dup, &out);
+  Check(out.size() == 6 + bytes && out.starts_with("before"));
+
+  const auto* packet = reinterpret_cast<const uint8_t*>(out.data()) + 6;
+  mqtt::FixedHeader header;
+  Check(mqtt::DecodeFixedHeader({packet, bytes}, &header) == mqtt::HeaderStatus::kOk);
+  Check(header.total() == bytes && mqtt::ShortestLength(header));
+  Check(header.type == mqtt::PacketType::kPublish);
+  mqtt::Publish publish;
+  const mqtt::Fault fault =
+      mqtt::ParsePublish(header.flags, {packet + header.size, bytes - header.size},
+                         is_v5 ? mqtt::kLevel5 : mqtt::kLevel311, SIZE_MAX, &publish);
+  Check(!fault);
+  Check(publish.qos == 1 && publish.packet_id == id && publish.dup == dup);
+  Check(publish.retain == ((batch.flags & seganet::kFlagRetain) != 0 && retain_available));
+  const bool by_record = batch.kind == BatchKind::kSingle;
+  const auto& own = (by_record ? stage.record_topic : stage.topic)[batch.record_class];
+  bool is_empty = true;
+  for (const TopicPart& part : own) {
+    if (part.kind == TopicPart::Kind::kDevice) is_empty &= strings.device.empty();
+    if (part.kind == TopicPart::Kind::kTopic) is_empty &= strings.topic.empty();
+    if (part.kind == TopicPart::Kind::kText) is_empty &= part.text.empty();
+  }
+  CheckLevels(publish.topic, is_empty ? stage.topic[batch.record_class] : own, strings);
+  if (is_v5) Check(publish.UserProperty("seganet-key")->starts_with(stage.key_raw + "/"));
+  const bool is_envelope =
+      batch.kind == BatchKind::kEnvelope || (batch.flags & seganet::kFlagEnvelope) != 0;
+  const std::string_view payload(reinterpret_cast<const char*>(publish.payload.data()),
+                                 publish.payload.size());
+  const bool has_key = is_envelope && strings.payload.starts_with('{');
+  Check((payload.size() > strings.payload.size()) == has_key);
+  CheckPayload(payload, strings.payload, stage.key_json);
+  return 0;
+}
