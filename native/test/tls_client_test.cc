@@ -92,6 +92,14 @@ TEST_F(TlsClientTest, TheBrokerNeedNotSendItsAuthority) {
   EXPECT_EQ(client.state(), State::kOpen);
 }
 
+TEST_F(TlsClientTest, BeginsAgainWhenTheBrokerWantsAnotherGroup) {
+  Server server(broker_, {.groups = "P-384"});  // HelloRetryRequest (RFC 8446 4.1.4)
+  TlsClient client = Client();
+  client.Start();
+  Carry(&client, &server, 1);
+  EXPECT_EQ(client.state(), State::kOpen);
+}
+
 TEST_F(TlsClientTest, SaysTheNameOfTheServer) {
   options_.server_name = "broker.example";
   Server server(broker_);

@@ -19,6 +19,7 @@ struct Manners {
   std::string client_ca = {};  // PEM; not empty = the client must have a certificate of it
   std::string alpn = {};       // the one protocol that is spoken; empty = none is asked for
   std::string ciphers = {};    // of TLS 1.2
+  std::string groups = {};     // for the exchange of keys
 };
 
 // A broker's end of a TLS connection: OpenSSL itself, over memory.
@@ -29,6 +30,7 @@ class Server {
     SSL_CTX_set_min_proto_version(context_, manners_.min_version);
     SSL_CTX_set_max_proto_version(context_, manners_.max_version);
     if (!manners_.ciphers.empty()) SSL_CTX_set_cipher_list(context_, manners_.ciphers.c_str());
+    if (!manners_.groups.empty()) SSL_CTX_set1_groups_list(context_, manners_.groups.c_str());
     SSL_CTX_set_alpn_select_cb(context_, manners_.alpn.empty() ? nullptr : ChooseAlpn, this);
     Each(own.cert(), [this](X509* x509) { SSL_CTX_use_certificate(context_, x509); });
     Each(manners_.between, [this](X509* x509) { SSL_CTX_add1_chain_cert(context_, x509); });
