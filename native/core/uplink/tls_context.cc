@@ -33,12 +33,18 @@ bool UseAuthorities(SSL_CTX* context, const std::string& pem) {
     if (X509_STORE_add_cert(SSL_CTX_get_cert_store(context), certificate.get()) != 1) return false;
     ++count;
   }
+  if (count > 0) ERR_clear_error();
   return count > 0;
 }
 
+// After a read that gave nothing: there is no more.
 bool AtEndOfPem() {
   const unsigned long error = ERR_peek_last_error();
-  return ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
+  if (ERR_GET_LIB(error) != ERR_LIB_PEM || ERR_GET_REASON(error) != PEM_R_NO_START_LINE) {
+    return false;
+  }
+  ERR_clear_error();
+  return true;
 }
 
 bool UseCertificate(SSL_CTX* context, const std::string& pem) {
@@ -121,7 +127,7 @@ bool TlsContext::Make(const TlsOptions& options, std::shared_ptr<TlsContext>* ou
   }
   for (const std::string* pem : {&options.ca, &options.cert, &options.key}) {
     if (pem->size() <= kMaxPemBytes) continue;
-    *why = OutOfRange("A PEM file of more than 16 MiB");
+    *why = OutOfRange("A PEM file of more than 4 MiB");
     return false;
   }
   std::string alpn;

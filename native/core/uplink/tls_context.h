@@ -36,7 +36,7 @@ inline constexpr char kTlsCiphers[] =
 class TlsContext {
  public:
   // Of each PEM. Node's default list of authorities has about 0.2 MiB.
-  static constexpr size_t kMaxPemBytes = 16 << 20;
+  static constexpr size_t kMaxPemBytes = 4 << 20;
 
   // False where this Node has no OpenSSL 3, or was built without its headers. Then Make fails.
   static bool Available();
