@@ -10,6 +10,7 @@
 namespace seganet::binding {
 namespace {
 
+constexpr napi_type_tag kTag = {0x5e6a4e7a9b1c4d52, 0x8f3b21c67d904ae1};
 constexpr size_t kMetaLength = 16;
 constexpr double kMaxId = 9007199254740991.0;  // Number.MAX_SAFE_INTEGER
 
@@ -111,6 +112,7 @@ SourceWrap::SourceWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Source
     Throw(env, Status::Closed("no open engine has the token " + std::to_string(token)));
     return;
   }
+  info.This().As<Napi::Object>().TypeTag(&kTag);
   bell_.Open(env, info[2].As<Napi::Function>());
   std::shared_ptr<Lanes> lanes = handle_->engine.LanesOf(uplink);
   outlet_ = lanes->Attach(&bell_, classes);
@@ -135,6 +137,11 @@ void SourceWrap::OnEnvironmentEnd(void* self) {
 SourceWrap::~SourceWrap() {
   if (hooked_) napi_remove_env_cleanup_hook(Env(), OnEnvironmentEnd, this);
   CloseNow();
+}
+
+SourceWrap* SourceWrap::From(Napi::Value value) {
+  if (!value.IsObject() || !value.As<Napi::Object>().CheckTypeTag(&kTag)) return nullptr;
+  return Unwrap(value.As<Napi::Object>());
 }
 
 void SourceWrap::Carry(Rider* rider, std::function<void()> on_doorbell) {

@@ -15,6 +15,9 @@ class SourceWrap : public Napi::ObjectWrap<SourceWrap> {
  public:
   static Napi::Function Define(Napi::Env env);
 
+  // Null: it is no open or closed UplinkSource.
+  static SourceWrap* From(Napi::Value value);
+
   // Who serves the lanes in place of JavaScript.
   struct Rider {
     virtual ~Rider() = default;

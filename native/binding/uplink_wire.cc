@@ -164,11 +164,12 @@ Napi::Value UplinkWire::Describe(const Napi::CallbackInfo& info) {
 
 void UplinkWire::Board(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  if (!info[0].IsObject() || !info[1].IsObject()) {
-    Napi::TypeError::New(env, "board(source, options)").ThrowAsJavaScriptException();
+  SourceWrap* const source = SourceWrap::From(info[0]);
+  if (!source || !info[1].IsObject()) {
+    Napi::TypeError::New(env, "source must be an UplinkSource, and spec an object")
+        .ThrowAsJavaScriptException();
     return;
   }
-  SourceWrap* source = SourceWrap::Unwrap(info[0].As<Napi::Object>());
   ExpressOptions options;
   int order = 0;
   if (!ReadExpressOptions(env, info[1].As<Napi::Object>(), &options, &order)) return;

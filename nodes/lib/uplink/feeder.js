@@ -264,7 +264,7 @@ class Feeder {
   /** @returns {boolean} true: the express path sends, or will when the last answers are here */
   #board() {
     const { express, source } = this;
-    if (!source || !this.taking || this.stageMissing || this.isBlocked || this.isFull || !express.isOpenFor) {
+    if (!source?.look || !this.taking || this.stageMissing || this.isBlocked || this.isFull || !express.isOpenFor) {
       return false;
     }
     if (this.taken.size > 0 || this.window.inflight > 0) {
