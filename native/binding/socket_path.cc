@@ -22,8 +22,8 @@ bool ReadText(Napi::Env env, Napi::Object given, const char* name, size_t most, 
   if (!ReadString(env, value, name, text)) return false;
   // A NUL would end it early.
   if (!text->empty() && text->size() <= most && text->find('\0') == std::string::npos) return true;
-  Napi::TypeError::New(env, std::string(name) + " must have 1 to " + std::to_string(most) +
-                                " bytes, none of them 0")
+  Napi::TypeError::New(
+      env, std::string(name) + " must have 1 to " + std::to_string(most) + " bytes, none of them 0")
       .ThrowAsJavaScriptException();
   return false;
 }

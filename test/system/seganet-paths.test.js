@@ -235,6 +235,15 @@ describe('watch', () => {
     );
   });
 
+  test('auto waits for the first default route, and takes what comes', async () => {
+    for (const i of ['1', '2']) ip('-n', lab.gateway, 'route', 'del', 'default', 'dev', `p${i}`);
+    await lab.listen();
+    setTimeout(() => [1, 2].forEach((i) => lab.mainRoute(i)), 1000);
+    const { log } = await lab.watch('--paths', 'auto');
+    expect(log[0]).toMatchObject({ path: '', state: 'waiting', why: 'there is no default route yet' });
+    await until([BOTH[0], BOTH[1].replace(' backup', '')], 2000);
+  });
+
   test('SO_PRIORITY of a probe is 6, and it leaves by its own interface', async () => {
     const count =
       'table ip probes { chain out { type filter hook output priority 0; meta priority 6 tcp flags syn ip saddr 198.18.2.1 oifname p2 counter; }; }';

@@ -7,10 +7,10 @@ const { EXIT, Trouble } = require('../net/trouble');
 
 /** @typedef {{ paths: import('./border').Wanted[], stateDir: string }} Where */
 
-/** @param {Where} where @returns {Promise<{ prepared: import('./change').Prepared, refusals: string[] }>} refusals: why nothing should be changed */
-async function prepareAll({ paths: wanted, stateDir }) {
+/** @param {Where} where @param {boolean} [mayBeNone] a watch waits for the first @returns {Promise<{ prepared: import('./change').Prepared, refusals: string[] }>} refusals: why nothing should be changed */
+async function prepareAll({ paths: wanted, stateDir }, mayBeNone = false) {
   const seen = await view(wanted, stateDir);
-  if (seen.paths.length === 0) {
+  if (seen.paths.length === 0 && !mayBeNone) {
     throw new Trouble('There is no default route: name the paths with --paths.', EXIT.USAGE);
   }
   const prepared = prepare(seen);

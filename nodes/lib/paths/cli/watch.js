@@ -71,10 +71,11 @@ async function watch(options, output) {
     const ended = new Promise((resolve) =>
       ['SIGTERM', 'SIGINT'].forEach((name) => process.once(name, resolve))
     );
-    const { prepared, refusals } = await prepareAll(options);
+    const { prepared, refusals } = await prepareAll(options, true);
     refuse(refusals, options.force);
     for (const warning of warningsOf(prepared)) await output.note(`seganet-paths: Warning: ${warning}`);
     const log = logger(options.json, output);
+    if (prepared.paths.length === 0) log('', 'waiting', 'there is no default route yet');
     const { ask, isUrgent } = prober();
     if (broker && !isUrgent) {
       await output.note(
