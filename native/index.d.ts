@@ -630,6 +630,10 @@ export interface UplinkSocketOptions {
   notSentLowat?: number;
   /** Bytes, SO_SNDBUF; the system doubles it, and limits it (net.core.wmem_max). 0..2147483647, 0 = the system's. */
   sendBuffer?: number;
+  /** The interface that it leaves by, whatever the routes prefer (SO_BINDTODEVICE: Linux; needs CAP_NET_RAW before 5.7). 1..15 bytes. */
+  device?: string;
+  /** The address that it leaves from, of the family of the destination. */
+  localAddress?: string;
 }
 
 /**

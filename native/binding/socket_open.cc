@@ -13,6 +13,7 @@
 
 #include "binding/args.h"
 #include "binding/socket_options.h"
+#include "binding/socket_path.h"
 #include "binding/socket_wait.h"
 
 namespace seganet::binding {
@@ -73,7 +74,9 @@ Napi::Value OpenSocket(const Napi::CallbackInfo& info) {
     return env.Undefined();
   }
   SocketOptions options;
-  if (!options.Read(env, info[2].As<Napi::Object>())) return env.Undefined();
+  SocketPath way;
+  const Napi::Object given = info[2].As<Napi::Object>();
+  if (!options.Read(env, given) || !way.Read(env, given)) return env.Undefined();
 
   const int family = address.any.sa_family;
   const int fd = NewSocket(family);
@@ -83,6 +86,7 @@ Napi::Value OpenSocket(const Napi::CallbackInfo& info) {
   }
   std::vector<const char*> names;
   Status status = options.Apply(fd, family, &names);
+  if (status.ok()) status = way.Apply(fd, family);
   if (status.ok()) status = Connect(fd, address, text + " port " + std::to_string(port));
   if (!status.ok()) {
     close(fd);

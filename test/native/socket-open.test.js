@@ -265,3 +265,41 @@ test('wrong arguments are named, with their limits, and nothing is opened', () =
   }
   expect(fs.readdirSync('/proc/self/fd')).toHaveLength(before);
 });
+
+describe('the way that a socket leaves by', () => {
+  onLinux('is the interface and the address that it was told', async () => {
+    const { socket } = await connect({ device: 'lo', localAddress: '127.0.0.9' });
+    expect(socket.localAddress).toBe('127.0.0.9');
+    const { socket: six } = await connect({ device: 'lo', localAddress: '::1' }, '::1');
+    expect(six.localAddress).toBe('::1');
+  });
+
+  onLinux('is refused where the system has none such, and nothing stays open', () => {
+    const before = fs.readdirSync('/proc/self/fd').length;
+    for (const [options, code] of /** @type {[Options, string][]} */ ([
+      [{ device: 'no-such-dev0' }, 'ENODEV'],
+      [{ localAddress: '192.0.2.1' }, 'EADDRNOTAVAIL'],
+      [{ localAddress: '::1' }, 'EAFNOSUPPORT']
+    ])) {
+      expect(() => openSocket('127.0.0.1', port, options)).toThrow(expect.objectContaining({ code }));
+    }
+    expect(fs.readdirSync('/proc/self/fd')).toHaveLength(before);
+  });
+
+  test.each([
+    [{ device: '' }],
+    [{ device: 'a'.repeat(16) }],
+    [{ device: 'lo\0' }],
+    [{ device: 7 }],
+    [{ localAddress: '' }],
+    [{ localAddress: 'localhost' }],
+    [{ localAddress: '127.0.0.1\0' }],
+    [{ localAddress: null }],
+    [{ localAddress: '1'.repeat(1000) }]
+  ])('%j is a TypeError that names it', (options) => {
+    const [name] = Object.keys(options);
+    expect(() => openSocket('127.0.0.1', port, /** @type {any} */ (options))).toThrow(
+      expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(name) })
+    );
+  });
+});

@@ -55,6 +55,14 @@ describe('the published package', () => {
     expect(run('plan', '--rate', '2')).toMatchObject({ status: 2, stdout: '' });
   });
 
+  test('brings the command seganet-paths', () => {
+    const command = path.join(folder, 'node_modules', '.bin', 'seganet-paths');
+    const run = (/** @type {string[]} */ ...args) =>
+      spawnSync(process.execPath, [command, ...args], { encoding: 'utf8' });
+    expect(run('--help')).toMatchObject({ status: 0, stderr: '' });
+    expect(run('plan', '--paths', '-x')).toMatchObject({ status: 2, stdout: '' });
+  });
+
   test('brings the command seganet-bench, with its tools as sources', () => {
     const command = path.join(folder, 'node_modules', '.bin', 'seganet-bench');
     const run = (/** @type {string[]} */ ...args) =>

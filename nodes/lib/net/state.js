@@ -4,6 +4,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const { locked: lockedBy, makeDirectory: makeFolder, writeWhole } = require('../cli/state-folder');
 const { checkInterface, checkShare, checkScheme } = require('./border');
 const { EXIT, Trouble } = require('./trouble');
 
@@ -73,26 +74,7 @@ function readState(directory, name) {
 }
 
 /** @param {string} directory */
-function makeDirectory(directory) {
-  try {
-    fs.mkdirSync(directory, { recursive: true, mode: 0o755 });
-    fs.accessSync(directory, fs.constants.W_OK);
-  } catch (error) {
-    const { message } = /** @type {Error} */ (error);
-    throw new Trouble(
-      `The state cannot be kept in ${directory}: ${message}. Name another folder with --state-dir, or give the unit RuntimeDirectory=seganet-net.`,
-      EXIT.CANNOT
-    );
-  }
-}
-
-/** In one piece, or not at all. @param {string} file @param {string | Buffer} content */
-function writeWhole(file, content) {
-  const draft = `${file}.${process.pid}`;
-  fs.rmSync(draft, { force: true });
-  fs.writeFileSync(draft, content, { flag: 'wx', mode: 0o644 });
-  fs.renameSync(draft, file);
-}
+const makeDirectory = (directory) => makeFolder(directory, 'seganet-net');
 
 /** @param {string} directory @param {State} state */
 function writeState(directory, state) {
@@ -104,58 +86,12 @@ function removeState(directory, name) {
   fs.rmSync(fileOf(directory, name), { force: true });
 }
 
-/** @param {string} file @returns {string} '' when it is gone */
-function readText(file) {
-  try {
-    return fs.readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
-}
-
-/** @param {number} pid */
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM';
-  }
-}
-
-/** Whether it was there for the taking. A link appears with its content, unlike a file. @param {string} file */
-function takeLock(file) {
-  const draft = `${file}.${process.pid}`;
-  fs.writeFileSync(draft, String(process.pid));
-  try {
-    fs.linkSync(draft, file);
-    return true;
-  } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST') throw error;
-    return false;
-  } finally {
-    fs.rmSync(draft);
-  }
-}
-
 /** One at a time changes an interface. @template T @param {string} directory @param {string} name @param {() => Promise<T>} body @returns {Promise<T>} */
-async function locked(directory, name, body) {
-  const file = path.join(directory, `${name}.lock`);
-  while (!takeLock(file)) {
-    const owner = Number(readText(file));
-    if (owner > 0 && isAlive(owner)) {
-      throw new Trouble(
-        `Another seganet-net (process ${owner}) changes '${name}' now. Try again.`,
-        EXIT.CANNOT
-      );
-    }
-    fs.rmSync(file, { force: true });
-  }
-  try {
-    return await body();
-  } finally {
-    fs.rmSync(file, { force: true });
-  }
-}
+const locked = (directory, name, body) =>
+  lockedBy(
+    path.join(directory, `${name}.lock`),
+    (owner) => `Another seganet-net (process ${owner}) changes '${name}' now. Try again.`,
+    body
+  );
 
 module.exports = { DEFAULT_DIRECTORY, readState, writeState, removeState, makeDirectory, writeWhole, locked };

@@ -4,7 +4,7 @@ const { plural, size, table } = require('../../cli/output');
 const { commandOf } = require('../change');
 const { rateText } = require('../judge');
 
-/** @typedef {import('../schemes').Step} Step */
+/** @typedef {{ tool: string, args: string[], why: string }} Step */
 
 /** As a shell wants it. @param {string} word */
 const quote = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

@@ -1,7 +1,7 @@
 'use strict';
 // The command line of seganet-net.
 
-const { parseArgs } = require('node:util');
+const { readCommandLine } = require('../../cli/usage');
 const {
   DEFAULT_SHARE,
   MOST_SHARE,
@@ -13,8 +13,6 @@ const {
 } = require('../border');
 const { LIMITS } = require('../rate');
 const { DEFAULT_DIRECTORY } = require('../state');
-
-/** @typedef {import('node:util').ParseArgsConfig['options']} OptionSpecs */
 
 const OPTIONS = {
   interface: `  --interface NAME   the network interface; default: that of the default route`,
@@ -58,60 +56,22 @@ const EXITS = `exit codes
   0  done, or in order         1  not in order, refused, or failed and taken back
   2  wrong usage               3  cannot tell or cannot do: tc, rights or the interface are missing`;
 
-const HELP = `seganet-net <command> [options]
-
-Lets the gateway's urgent packets overtake the others where they wait: in the network interface that leads to the cloud.
-
-commands
-${Object.entries(COMMANDS)
-  .map(([name, { says }]) => `  ${name.padEnd(8)}${says}`)
-  .join('\n')}
-
-options
-${Object.values(OPTIONS).join('\n')}
-
-  --help, --version           seganet-net <command> --help: one command
-
-${EXITS}
-
-What it does and why: docs/network.md of the package.`;
-
-/** @param {string} command */
-function helpOf(command) {
-  const { says, more, options } = COMMANDS[command];
-  return `seganet-net ${command} [options]: ${says}.
-${more}
-
-${options.map((name) => OPTIONS[name]).join('\n')}
-
-${EXITS}`;
-}
-
-/** @param {string[]} args @param {Name[]} names @returns {Record<string, string | boolean | undefined>} */
-function parse(args, names) {
-  const isFlag = (/** @type {Name} */ name) => name === 'force' || name === 'json';
-  const specs = names.map((name) => [name, { type: isFlag(name) ? 'boolean' : 'string' }]);
-  const options = /** @type {OptionSpecs} */ (Object.fromEntries(specs));
-  try {
-    return /** @type {any} */ (parseArgs({ args, options, strict: true }).values);
-  } catch (error) {
-    throw usage(`${/** @type {Error} */ (error).message.split('. ')[0].replace(/\.$/, '')}.`);
-  }
-}
+const MANUAL = {
+  name: 'seganet-net',
+  purpose:
+    "Lets the gateway's urgent packets overtake the others where they wait: in the network interface that leads to the cloud.",
+  options: OPTIONS,
+  flags: ['force', 'json'],
+  commands: COMMANDS,
+  exits: EXITS,
+  documents: 'docs/network.md',
+  usage
+};
 
 /** @param {string[]} args of the command line @returns {{ command: string, text: string, options: import('../prepare').Options | null }} */
 function readArguments(args) {
-  if (args.length === 0) throw usage('A command is missing.');
-  const [command, ...rest] = args;
-  if (command === '--version')
-    return { command, text: require('../../../../package.json').version, options: null };
-  const isHelp = args.includes('--help') || args.includes('-h') || command === 'help';
-  const topic = Object.keys(COMMANDS).find(
-    (name) => name === command || (command === 'help' && name === rest[0])
-  );
-  if (isHelp) return { command: 'help', text: topic ? helpOf(topic) : HELP, options: null };
-  if (!topic) throw usage(`There is no command '${command}'.`);
-  const values = parse(rest, COMMANDS[topic].options);
+  const { command, text: shown, values } = readCommandLine(MANUAL, args);
+  if (!values) return { command, text: shown, options: null };
   const text = (/** @type {Name} */ name) => /** @type {string | undefined} */ (values[name]);
   const [name, rate] = [text('interface'), text('rate')];
   const directory = text('state-dir') ?? DEFAULT_DIRECTORY;
@@ -125,7 +85,7 @@ function readArguments(args) {
     force: values.force === true,
     json: values.json === true
   };
-  return { command: topic, text: '', options };
+  return { command, text: '', options };
 }
 
 module.exports = { readArguments };

@@ -1,0 +1,52 @@
+'use strict';
+
+const { shellLine, stepLines, stepsAsJson } = require('../../net/cli/show');
+const { endpointIdOf } = require('../numbers');
+const { WISHES } = require('../sysctls');
+
+/** @param {import('../choose').Path} path */
+function place({ name, interface: device, address, gateway, isDirect, exists, carrier }) {
+  if (!exists) return `there is no interface '${device || name}' now`;
+  const by =
+    gateway !== '' ? ` by ${gateway}` : isDirect ? ' direct' : ', no default route: local network only';
+  return [
+    device === name ? '' : `${device} `,
+    address === '' ? 'no IPv4 address' : `${address}${by}`,
+    carrier ? '' : ', link down'
+  ].join('');
+}
+
+/** @param {import('../choose').Path} path */
+const pathLine = (path) => `${path.name} (${path.role}): ${place(path)}`;
+
+/** What is no error, but should be known. @param {import('../change').Prepared} prepared @returns {string[]} */
+function warningsOf({ facts, paths, foreign }) {
+  const warnings = [];
+  if (facts.sysctls.enabled === null) {
+    warnings.push(
+      'This kernel has no MPTCP: only routes are made. Raspberry Pi OS has it since mid-2023 (apt-get full-upgrade).'
+    );
+  } else {
+    const missing = WISHES.filter(({ name }) => facts.sysctls[name] === null).map(
+      ({ name }) => `net.mptcp.${name}`
+    );
+    if (missing.length > 0) warnings.push(`This kernel does not have ${missing.join(', ')}: left out.`);
+    if (!facts.mptcp)
+      warnings.push("'ip' knows no MPTCP: only routes are made. Install a newer iproute2 (5.8 or later).");
+  }
+  for (const { id, address } of foreign) {
+    const ours = paths.find(({ slot }) => endpointIdOf(slot) === id);
+    warnings.push(
+      `The endpoint ${id} (${address}) is of somebody else: ${ours ? ours.name : address} has none of ours.`
+    );
+  }
+  if (paths.length === 1) warnings.push('There is one path only: nothing to go to when it dies.');
+  for (const { name, address, gateway, isDirect, prefix } of paths) {
+    if (address !== '' && gateway === '' && !isDirect && prefix < 32) {
+      warnings.push(`'${name}' has no default route: only its own network is reached by it.`);
+    }
+  }
+  return warnings;
+}
+
+module.exports = { pathLine, warningsOf, shellLine, stepLines, stepsAsJson };

@@ -1,0 +1,35 @@
+'use strict';
+
+const { needRights } = require('../../net/cli/rights');
+const { EXIT } = require('../../net/trouble');
+const { undo: undoAll } = require('../change');
+const { locked } = require('../state');
+const { removeStatus } = require('../status');
+const { WISHES } = require('../sysctls');
+const { stepLines, stepsAsJson } = require('./show');
+
+/** @param {import('./usage').Options} options @param {import('../../cli/output').Output} output @returns {Promise<number>} the exit code */
+async function undo(options, output) {
+  needRights('undo', 'routes and MPTCP endpoints');
+  const { done, left, unknown } = await locked(options.stateDir, async () => {
+    const undone = await undoAll(options.stateDir);
+    removeStatus(options.stateDir);
+    return undone;
+  });
+  if (options.json) {
+    output.line(JSON.stringify({ undone: done.length > 0, steps: stepsAsJson(done), left, unknown }));
+    return EXIT.OK;
+  }
+  for (const line of stepLines(done)) output.line(line);
+  for (const what of left) output.line(`Left alone: ${what}.`);
+  if (unknown) {
+    const names = WISHES.map(({ name }) => `net.mptcp.${name}`).join(', ');
+    await output.note(
+      `seganet-paths: Warning: the file of apply is gone, so ${names} and the limit of subflows are as they are now. A restart brings the kernel's own.`
+    );
+  }
+  output.line(done.length > 0 ? 'Everything of seganet-paths is gone.' : 'Nothing to undo.');
+  return EXIT.OK;
+}
+
+module.exports = { undo };

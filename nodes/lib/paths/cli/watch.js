@@ -1,0 +1,117 @@
+'use strict';
+
+const dns = require('node:dns/promises');
+const net = require('node:net');
+const { needRights } = require('../../net/cli/rights');
+const { EXIT } = require('../../net/trouble');
+const { change, view } = require('../change');
+const { Monitor } = require('../monitor');
+const { prepareAll, refuse } = require('../prepare');
+const { prober } = require('../probe');
+const { locked } = require('../state');
+const { removeStatus, writeStatus } = require('../status');
+const { Watcher } = require('../watcher');
+const { warningsOf } = require('./show');
+
+/** A name may come to mean another address. */
+const RESOLVE_MS = 60_000;
+
+/** The broker's IPv4 address; while no path answers the last one is kept. */
+class Resolver {
+  /** @param {string} host */
+  constructor(host) {
+    this.host_ = host;
+    this.address = net.isIPv4(host) ? host : '';
+    this.why = `${host} is looked up`;
+    this.askedAt_ = -Infinity;
+    this.isAsking_ = false;
+  }
+
+  /** @param {number} now */
+  refresh(now) {
+    const isDue = now - this.askedAt_ > (this.address === '' ? 1000 : RESOLVE_MS);
+    if (net.isIPv4(this.host_) || this.isAsking_ || !isDue) return;
+    this.askedAt_ = now;
+    this.isAsking_ = true;
+    dns
+      .lookup(this.host_, { family: 4 })
+      .then(({ address }) => (this.address = address))
+      .catch(({ code }) => (this.why = `${this.host_} is not known: ${code}`))
+      .finally(() => (this.isAsking_ = false));
+  }
+}
+
+/** @param {import('./usage').Options} options @param {() => number} now @param {(question: import('../probe').Question) => Promise<import('../probe').Answer>} ask */
+function asker({ broker, timeoutMs }, now, ask) {
+  if (!broker) return null;
+  const resolver = new Resolver(broker.host);
+  return async (/** @type {import('../choose').Path} */ path) => {
+    resolver.refresh(now());
+    if (resolver.address === '') return { ok: null, why: resolver.why };
+    const { interface: device, address } = path;
+    return ask({ host: resolver.address, port: broker.port, device, address, timeoutMs });
+  };
+}
+
+/** @param {boolean} json @param {import('../../cli/output').Output} output */
+const logger =
+  (json, output) => (/** @type {string} */ path, /** @type {string} */ state, /** @type {string} */ why) => {
+    const time = new Date().toISOString();
+    output.line(
+      json ? JSON.stringify({ time, path, state, why }) : `${path === '' ? 'paths' : path}: ${state}: ${why}`
+    );
+    void output.flush();
+  };
+
+/** @param {import('./usage').Options} options @param {import('../../cli/output').Output} output @returns {Promise<number>} the exit code, when it was told to end */
+async function watch(options, output) {
+  needRights('watch', 'routes and MPTCP endpoints');
+  const { stateDir, broker, everyMs, timeoutMs } = options;
+  return locked(stateDir, async () => {
+    const ended = new Promise((resolve) =>
+      ['SIGTERM', 'SIGINT'].forEach((name) => process.once(name, resolve))
+    );
+    const { prepared, refusals } = await prepareAll(options, true);
+    refuse(refusals, options.force);
+    for (const warning of warningsOf(prepared)) await output.note(`seganet-paths: Warning: ${warning}`);
+    const log = logger(options.json, output);
+    if (prepared.paths.length === 0) log('', 'waiting', 'there is no default route yet');
+    const { ask, isUrgent } = prober();
+    if (broker && !isUrgent) {
+      await output.note(
+        'seganet-paths: Warning: the native part cannot be loaded: probes wait as other packets do, so give --timeout 2000 on a full line.'
+      );
+    }
+    const now = () => performance.now();
+    const watcher = new Watcher(
+      {
+        view: () => view(options.paths, stateDir),
+        change: (of) => change(of, stateDir),
+        ask: asker(options, now, ask),
+        tell: (mptcp, paths) =>
+          writeStatus(stateDir, {
+            ...{ version: 1, pid: process.pid, updated: new Date().toISOString() },
+            ...{ broker: broker ? `${broker.host}:${broker.port}` : '', mptcp, paths }
+          }),
+        log,
+        now,
+        calendar: Date.now
+      },
+      { probes: broker !== null, everyMs, timeoutMs }
+    );
+    const monitor = new Monitor({
+      event: (event) => watcher.event(event),
+      started: () => void watcher.work(),
+      ended: (why) => log('', 'failed', why)
+    });
+    await watcher.start();
+    monitor.start();
+    await ended;
+    monitor.stop();
+    await watcher.stop();
+    removeStatus(stateDir);
+    return EXIT.OK;
+  });
+}
+
+module.exports = { watch };

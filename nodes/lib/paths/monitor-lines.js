@@ -1,0 +1,59 @@
+'use strict';
+// What `ip -o monitor link address route` says, a line an event. Only what changed is taken from it, not to what: that is looked up.
+
+/** @typedef {{ kind: 'link' | 'address' | 'route', device: string, isGone: boolean, carrier: boolean | null }} Event carrier: of a link, null = not said */
+
+/** No event is as long: what is, is dropped. */
+const MOST_LINE = 16_384;
+
+/** @param {string} line @returns {Event | null} null for what is no event of these */
+function parseLine(line) {
+  // Some versions label each line, some put -t's times before it.
+  const plain = line.replace(/^\s*(\[[^\]]{0,40}\]\s*)*/, '');
+  const isGone = /^Deleted\s/.test(plain);
+  const words = (isGone ? plain.slice(8) : plain).trim().split(/\s+/);
+  if (/^\d{1,10}:$/.test(words[0]) && words.length > 2) {
+    const device = words[1].replace(/[@:].*$/, '');
+    if (device === '') return null;
+    if (/^inet6?$/.test(words[2])) return { kind: 'address', device, isGone, carrier: null };
+    const flags = /^<([A-Z0-9_,-]*)>$/.exec(words[2])?.[1].split(',');
+    if (!flags) return null;
+    const state = words[words.indexOf('state') + 1];
+    const carrier =
+      flags.includes('UP') && flags.includes('LOWER_UP') && (state === 'UP' || state === 'UNKNOWN');
+    return { kind: 'link', device, isGone, carrier: isGone ? false : carrier };
+  }
+  const at = words.indexOf('dev');
+  const isRoute =
+    /^(default|local|broadcast|multicast|anycast|unreachable|blackhole|prohibit|[0-9a-f:.]+(\/\d+)?)$/.test(
+      words[0]
+    );
+  if (!isRoute || at < 1 || at + 1 >= words.length) return null;
+  return { kind: 'route', device: words[at + 1], isGone, carrier: null };
+}
+
+/** Lines of a stream, however it is cut. */
+class Lines {
+  constructor() {
+    this.rest_ = '';
+    this.isTooLong_ = false;
+  }
+
+  /** @param {string} chunk @returns {string[]} */
+  push(chunk) {
+    const parts = (this.rest_ + chunk).split('\n');
+    this.rest_ = /** @type {string} */ (parts.pop());
+    const lines = [];
+    for (const part of parts) {
+      if (!this.isTooLong_ && part.length <= MOST_LINE) lines.push(part);
+      this.isTooLong_ = false;
+    }
+    if (this.rest_.length > MOST_LINE) {
+      this.rest_ = '';
+      this.isTooLong_ = true;
+    }
+    return lines;
+  }
+}
+
+module.exports = { parseLine, Lines, MOST_LINE };

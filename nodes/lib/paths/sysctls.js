@@ -1,0 +1,60 @@
+'use strict';
+// The kernel's settings of MPTCP, of this network namespace: what they should be, and why. Not every kernel has all of them.
+
+const fs = require('node:fs');
+const path = require('node:path');
+
+const FOLDER = '/proc/sys/net/mptcp';
+
+/** `holds`: whether what is there will do, so that nothing is written. @typedef {{ name: string, value: number, why: string, holds: (now: number) => boolean }} Wish */
+/** @type {Wish[]} */
+const WISHES = [
+  {
+    name: 'enabled',
+    value: 1,
+    why: 'MPTCP sockets can be made',
+    holds: (now) => now === 1
+  },
+  {
+    name: 'stale_loss_cnt',
+    value: 1,
+    why: 'a silent path is left after one lost segment, not after four',
+    holds: (now) => now === 1
+  },
+  {
+    name: 'close_timeout',
+    value: 2,
+    why: 'a connection without any path fails after 2 s, not after 60 s',
+    holds: (now) => now <= 2
+  },
+  {
+    name: 'blackhole_timeout',
+    value: 0,
+    why: 'one lost handshake does not turn MPTCP off for an hour',
+    holds: (now) => now === 0
+  }
+];
+
+/** @typedef {Record<string, number | null>} Sysctls null: this kernel does not have it */
+
+/** @returns {Sysctls} */
+function readSysctls() {
+  return Object.fromEntries(WISHES.map(({ name }) => [name, readSysctl(name)]));
+}
+
+/** @param {string} name @returns {number | null} */
+function readSysctl(name) {
+  try {
+    const value = fs.readFileSync(path.join(FOLDER, name), 'utf8').trim();
+    return /^\d{1,10}$/.test(value) ? Number(value) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** @param {string} name @param {number} value */
+function writeSysctl(name, value) {
+  fs.writeFileSync(path.join(FOLDER, name), String(value));
+}
+
+module.exports = { WISHES, readSysctls, writeSysctl };

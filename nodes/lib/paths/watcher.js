@@ -1,0 +1,233 @@
+'use strict';
+// Keeps the paths healthy: hears of links, asks the broker by each path, and makes the network what it should be.
+
+const { prepare } = require('./change');
+const { Health, fatesOf } = require('./health');
+const { endpointIdOf } = require('./numbers');
+
+/** Events come in bursts. */
+const SETTLE_MS = 50;
+/** After a step that failed. */
+const AGAIN_MS = 1000;
+/** Somebody may take away what no event tells of: rules and endpoints. */
+const EVERY_MS = 10_000;
+const HEARTBEAT_MS = 5000;
+
+/** @typedef {import('./choose').Path} Path */
+/** @typedef {import('./change').View} View */
+/**
+ * isStale: it was not up since its endpoint was made. since: ms of the calendar.
+ * @typedef {{ path: Path, health: InstanceType<typeof Health>, isStale: boolean, isAsking: boolean, endpointId: number, said: string, since: number }} Watched
+ */
+/**
+ * @typedef {object} Parts everything that touches the world
+ * @property {() => Promise<View>} view @property {(prepared: import('./change').Prepared) => Promise<void>} change
+ * @property {((path: Path) => Promise<import('./probe').Answer>) | null} ask null = nobody to ask
+ * @property {(mptcp: boolean, paths: import('./status').PathStatus[]) => void} tell
+ * @property {(path: string, state: string, why: string) => void} log path '' = of all
+ * @property {() => number} now ms that do not go back @property {() => number} calendar ms since 1970
+ */
+
+class Watcher {
+  /** @param {Parts} parts @param {import('./health').Settings} settings */
+  constructor(parts, settings) {
+    this.parts_ = parts;
+    this.settings_ = settings;
+    /** By name. @type {Map<string, Watched>} */
+    this.paths_ = new Map();
+    this.hasMptcp_ = false;
+    this.isStopped_ = false;
+    /** @type {Promise<void> | null} */
+    this.working_ = null;
+    this.isWanted_ = false;
+    this.complaint_ = '';
+    /** @type {NodeJS.Timeout | undefined} */
+    this.settle_ = undefined;
+    /** @type {NodeJS.Timeout | undefined} */
+    this.tick_ = undefined;
+    /** @type {NodeJS.Timeout[]} */
+    this.intervals_ = [];
+  }
+
+  /** When the network is what it should be for the first time. */
+  async start() {
+    this.intervals_ = [
+      setInterval(() => this.work(), EVERY_MS),
+      setInterval(() => this.#tell(), HEARTBEAT_MS)
+    ];
+    await this.work();
+  }
+
+  /** When what was begun is done. */
+  async stop() {
+    this.isStopped_ = true;
+    clearTimeout(this.settle_);
+    clearTimeout(this.tick_);
+    this.intervals_.forEach((interval) => clearInterval(interval));
+    await this.working_;
+  }
+
+  /** @param {import('./monitor-lines').Event} event */
+  event({ kind, device, carrier }) {
+    const watched = [...this.paths_.values()].filter(({ path }) => path.interface === device);
+    // Routes of others come in thousands where a routing daemon runs.
+    if (kind === 'route' && watched.length === 0 && this.paths_.size > 0) return;
+    // Not to be waited for: what is under way by this path has to go by another now.
+    if (kind === 'link' && carrier === false && watched.length > 0) void this.work();
+    else this.#workIn(SETTLE_MS);
+  }
+
+  /** Looks, and makes it so; once more if it is asked for meanwhile. @returns {Promise<void>} never rejects */
+  work() {
+    this.isWanted_ = true;
+    this.working_ ??= this.#workAll().finally(() => {
+      this.working_ = null;
+    });
+    return this.working_;
+  }
+
+  /** @param {number} ms */
+  #workIn(ms) {
+    if (this.isStopped_) return;
+    this.settle_ ??= setTimeout(() => {
+      this.settle_ = undefined;
+      void this.work();
+    }, ms);
+  }
+
+  async #workAll() {
+    while (this.isWanted_ && !this.isStopped_) {
+      this.isWanted_ = false;
+      try {
+        await this.#workOnce();
+        this.#complain('');
+      } catch (error) {
+        // An interface may go between the look and the step: the next look knows.
+        this.#complain(/** @type {Error} */ (error).message);
+        this.#workIn(AGAIN_MS);
+      }
+    }
+    this.#tell();
+    this.#schedule();
+  }
+
+  async #workOnce() {
+    const seen = await this.parts_.view();
+    this.hasMptcp_ = seen.facts.mptcp;
+    this.#follow(seen.paths);
+    const list = [...this.paths_.values()];
+    const fates = new Map(
+      fatesOf(list.map(({ health: { state, isKnown }, isStale }) => ({ state, isKnown, isStale }))).map(
+        (fate, i) => [list[i].path.name, fate]
+      )
+    );
+    const prepared = prepare(seen, ({ name }) => fates.get(name) ?? 'kept');
+    await this.parts_.change(prepared);
+    for (const of of list) this.#done(of, fates.get(of.path.name) ?? 'kept', prepared);
+  }
+
+  /** @param {Path[]} paths as they are now */
+  #follow(paths) {
+    for (const name of this.paths_.keys()) {
+      if (!paths.some((path) => path.name === name)) this.paths_.delete(name);
+    }
+    const now = this.parts_.now();
+    for (const path of paths) {
+      let watched = this.paths_.get(path.name);
+      if (!watched) {
+        const health = new Health(this.settings_, now);
+        const since = this.parts_.calendar();
+        watched = { path, health, isStale: false, isAsking: false, endpointId: 0, said: '', since };
+        this.paths_.set(path.name, watched);
+      }
+      watched.path = path;
+      watched.health.link(path, now);
+      this.#note(watched);
+    }
+  }
+
+  /** @param {Watched} watched @param {import('./wish').Fate} fate @param {import('./change').Prepared} prepared */
+  #done(watched, fate, { facts, foreign }) {
+    const { path } = watched;
+    const id = endpointIdOf(path.slot);
+    const there = facts.endpoints.find((of) => of.id === id && !foreign.includes(of));
+    const of = foreign.find(({ address }) => address === path.address);
+    if (fate === 'gone') watched.endpointId = 0;
+    else if (fate === 'kept') watched.endpointId = there ? id : 0;
+    else {
+      watched.endpointId = of ? of.id : facts.mptcp ? id : 0;
+      watched.isStale = false;
+    }
+  }
+
+  /** One line for each change. @param {Watched} watched */
+  #note(watched) {
+    const { health, path } = watched;
+    if (health.state !== 'up' && health.isKnown) watched.isStale = true;
+    const said = `${health.state}: ${health.why}`;
+    if (said === watched.said) return;
+    const isSame = watched.said.startsWith(`${health.state}:`);
+    watched.said = said;
+    if (isSame && health.state === 'up') return;
+    if (!isSame) watched.since = this.parts_.calendar();
+    this.parts_.log(path.name, health.state, health.why);
+  }
+
+  /** @param {string} message '' = all is well again */
+  #complain(message) {
+    if (message === this.complaint_) return;
+    this.complaint_ = message;
+    this.parts_.log(
+      '',
+      message === '' ? 'done' : 'failed',
+      message === '' ? 'what failed has worked' : message
+    );
+  }
+
+  #tell() {
+    if (this.isStopped_) return;
+    const paths = [...this.paths_.values()].map(({ path, health, since, endpointId }) => ({
+      ...{ name: path.name, interface: path.interface, address: path.address, role: path.role },
+      ...{ state: health.state, why: health.why, since: new Date(since).toISOString(), endpointId }
+    }));
+    this.parts_.tell(this.hasMptcp_, paths);
+  }
+
+  /** The next probe. */
+  #schedule() {
+    clearTimeout(this.tick_);
+    const { ask } = this.parts_;
+    if (this.isStopped_ || !ask) return;
+    const next = Math.min(
+      ...[...this.paths_.values()].map(({ isAsking, health }) => (isAsking ? Infinity : health.nextProbeAt))
+    );
+    if (next === Infinity) return;
+    this.tick_ = setTimeout(() => this.#askDue(ask), Math.max(0, next - this.parts_.now()));
+  }
+
+  /** @param {NonNullable<Parts['ask']>} ask */
+  #askDue(ask) {
+    const now = this.parts_.now();
+    for (const watched of this.paths_.values()) {
+      if (!watched.isAsking && watched.health.nextProbeAt <= now) void this.#ask(watched, ask);
+    }
+    this.#schedule();
+  }
+
+  /** @param {Watched} watched @param {NonNullable<Parts['ask']>} ask */
+  async #ask(watched, ask) {
+    const { address } = watched.path;
+    const before = watched.health.state;
+    watched.isAsking = true;
+    const answer = await ask(watched.path);
+    watched.isAsking = false;
+    if (this.isStopped_) return;
+    // Of an address that it has no more it says nothing.
+    if (watched.path.address === address) watched.health.probed(answer, this.parts_.now());
+    this.#note(watched);
+    if (watched.health.state !== before) void this.work();
+    else this.#schedule();
+  }
+}
+
+module.exports = { Watcher };

@@ -1,0 +1,280 @@
+'use strict';
+// The watch without a network: what it does with what it hears.
+
+const { Monitor } = require('../../nodes/lib/paths/monitor');
+const { Watcher } = require('../../nodes/lib/paths/watcher');
+const { eventually } = require('../fixtures/net');
+
+const BASE = /** @type {const} */ ({ isUp: true, carrier: true, isLoopback: false, index: 2 });
+
+/** A network of two paths that does what it is told. */
+class World {
+  constructor() {
+    /** @type {any[]} */
+    this.interfaces = ['eth0', 'wwan0'].map((name, i) => ({
+      ...{ ...BASE, name, addresses: [{ address: `10.0.${i + 1}.1`, prefix: 24 }] }
+    }));
+    /** @type {any[]} */
+    this.endpoints = [];
+    /** @type {any[]} */
+    this.rules = [231, 232].map((_, i) => ({
+      ...{ preference: 27111 + i, source: `10.0.${i + 1}.1`, table: 27101 + i, protocol: 177, suppress: -1 }
+    }));
+    /** @type {Set<string>} */
+    this.dead = new Set();
+    /** @type {string[]} */
+    this.done = [];
+    /** @type {string[]} */
+    this.log = [];
+    /** @type {any} */
+    this.status = null;
+    this.failing = '';
+    this.views = 0;
+  }
+
+  facts() {
+    const sysctls = { enabled: 1, stale_loss_cnt: 1, close_timeout: 2, blackhole_timeout: 0 };
+    const limits = { subflows: 2, accepted: 0 };
+    const { interfaces, endpoints, rules } = this;
+    return {
+      interfaces,
+      endpoints: [...endpoints],
+      rules,
+      ...{ defaults: [], routes: [], mptcp: true, limits, sysctls }
+    };
+  }
+
+  /** @param {string[]} args */
+  #run(args) {
+    const line = args.join(' ');
+    if (this.failing !== '' && line.includes(this.failing)) throw new Error(`'ip ${line}' failed: no room.`);
+    if (args[1] !== 'endpoint') return;
+    this.done.push(line.replace('mptcp endpoint ', ''));
+    const id = Number(args[args.indexOf('id') + 1]);
+    if (args[2] === 'delete') this.endpoints = this.endpoints.filter((of) => of.id !== id);
+    else {
+      const [address, , device] = args.slice(3);
+      this.endpoints.push({
+        id,
+        address,
+        device,
+        subflow: true,
+        backup: args.includes('backup'),
+        more: false
+      });
+    }
+  }
+
+  /** @returns {any} */
+  parts() {
+    const { choosePaths } = require('../../nodes/lib/paths/choose');
+    const wanted = [
+      { target: 'eth0', role: 'active' },
+      { target: 'wwan0', role: 'backup' }
+    ];
+    return {
+      view: async () => {
+        this.views++;
+        const facts = this.facts();
+        return {
+          facts,
+          paths: choosePaths(/** @type {any} */ (wanted), /** @type {any} */ (facts), []),
+          old: null
+        };
+      },
+      change: async (/** @type {any} */ { steps }) => {
+        for (const { args } of steps) this.#run(args);
+      },
+      ask: async (/** @type {any} */ { name }) =>
+        this.dead.has(name)
+          ? new Promise((resolve) => setTimeout(() => resolve({ ok: false, why: 'silent' }), 700))
+          : { ok: true, why: 'answers' },
+      tell: (/** @type {boolean} */ mptcp, /** @type {any} */ paths) => (this.status = { mptcp, paths }),
+      log: (/** @type {string[]} */ ...line) => this.log.push(line.filter(Boolean).join(': ')),
+      now: () => Date.now(),
+      calendar: () => Date.now()
+    };
+  }
+}
+
+/** @type {World} */
+let world;
+/** @type {InstanceType<typeof Watcher>} */
+let watcher;
+beforeEach(() => {
+  jest.useFakeTimers({ now: 1e12 });
+  world = new World();
+  watcher = new Watcher(world.parts(), { probes: true, everyMs: 1000, timeoutMs: 700 });
+});
+afterEach(async () => {
+  await watcher.stop();
+  jest.useRealTimers();
+});
+const pass = (/** @type {number} */ ms) => jest.advanceTimersByTimeAsync(ms);
+
+async function begin() {
+  await watcher.start();
+  await pass(100);
+  world.done.length = 0;
+  world.log.length = 0;
+}
+
+test('each path gets its endpoint after its first answer', async () => {
+  await watcher.start();
+  expect(world.done).toEqual([]);
+  await pass(100);
+  expect(world.done.sort()).toEqual([
+    'add 10.0.1.1 dev eth0 id 231 subflow',
+    'add 10.0.2.1 dev wwan0 id 232 subflow backup'
+  ]);
+  expect(world.status).toMatchObject({
+    mptcp: true,
+    paths: [
+      {
+        name: 'eth0',
+        interface: 'eth0',
+        address: '10.0.1.1',
+        role: 'active',
+        state: 'up',
+        why: 'answers',
+        endpointId: 231
+      },
+      {
+        name: 'wwan0',
+        role: 'backup',
+        state: 'up',
+        endpointId: 232,
+        since: expect.stringMatching(/^\d{4}-.*Z$/)
+      }
+    ]
+  });
+});
+
+test('a silent path loses its endpoint within 3 s and has a new one after two answers', async () => {
+  await begin();
+  world.dead.add('eth0');
+  await pass(3000);
+  expect(world.done).toEqual(['delete id 231']);
+  expect(world.log).toEqual(['eth0: down: silent']);
+  expect(world.status.paths[0]).toMatchObject({ state: 'down', why: 'silent', endpointId: 0 });
+  await pass(20_000);
+  expect(world.log).toHaveLength(1);
+  world.dead.clear();
+  await pass(1500);
+  expect(world.done.slice(1)).toEqual(['add 10.0.1.1 dev eth0 id 231 subflow']);
+  expect(world.log.map((line) => line.split(':')[1])).toEqual([' down', ' probing', ' up']);
+});
+
+test('when all are dead the endpoints stay, and are made anew when their path is back', async () => {
+  await begin();
+  world.dead.add('eth0').add('wwan0');
+  await pass(60_000);
+  // The first to die was taken out while the other seemed alive, or neither.
+  expect(world.endpoints.length).toBeGreaterThan(0);
+  const before = world.done.length;
+  world.dead.clear();
+  await pass(3000);
+  expect(world.done.slice(before).filter((line) => line.startsWith('add'))).toHaveLength(2);
+  expect(world.endpoints).toHaveLength(2);
+});
+
+test('a lost link is answered at once; other interfaces are none of its business', async () => {
+  await begin();
+  const views = world.views;
+  watcher.event({ kind: 'route', device: 'docker0', isGone: false, carrier: null });
+  await pass(200);
+  expect(world.views).toBe(views);
+  world.interfaces[0] = { ...world.interfaces[0], carrier: false };
+  watcher.event({ kind: 'link', device: 'eth0', isGone: false, carrier: false });
+  await pass(0);
+  expect(world.done).toEqual(['delete id 231']);
+  expect(world.log).toEqual(['eth0: down: the link is down']);
+});
+
+test('an answer to the old address says nothing of the new one', async () => {
+  await begin();
+  world.dead.add('eth0');
+  await pass(1000);
+  world.interfaces[0] = { ...world.interfaces[0], addresses: [{ address: '10.0.1.77', prefix: 24 }] };
+  watcher.event({ kind: 'address', device: 'eth0', isGone: false, carrier: null });
+  world.dead.clear();
+  await pass(3000);
+  expect(world.log).toEqual(['eth0: probing: its address is 10.0.1.77 now', 'eth0: up: answers']);
+  expect(world.endpoints.map(({ id, address }) => `${id} ${address}`).sort()).toEqual([
+    '231 10.0.1.77',
+    '232 10.0.2.1'
+  ]);
+});
+
+test('a burst of events is one look', async () => {
+  await begin();
+  const views = world.views;
+  for (let i = 0; i < 100; i++)
+    watcher.event({ kind: 'address', device: 'eth0', isGone: false, carrier: null });
+  await pass(100);
+  expect(world.views - views).toBe(1);
+});
+
+test('a step that fails is said once and tried again, until it works', async () => {
+  await begin();
+  world.failing = 'delete';
+  world.dead.add('eth0');
+  await pass(10_000);
+  expect(world.log).toEqual([
+    'eth0: down: silent',
+    "failed: 'ip mptcp endpoint delete id 231' failed: no room."
+  ]);
+  world.failing = '';
+  await pass(1100);
+  expect(world.done).toEqual(['delete id 231']);
+  expect(world.log.at(-1)).toBe('done: what failed has worked');
+});
+
+test('what somebody took away comes back without an event', async () => {
+  await begin();
+  world.endpoints = [];
+  await pass(10_100);
+  expect(world.done).toHaveLength(2);
+});
+
+test('after stop nothing happens any more', async () => {
+  await begin();
+  world.dead.add('eth0');
+  await watcher.stop();
+  const { views } = world;
+  watcher.event({ kind: 'link', device: 'eth0', isGone: false, carrier: false });
+  await pass(60_000);
+  expect(world.views).toBe(views);
+  expect(jest.getTimerCount()).toBe(0);
+});
+
+test('ip monitor is started again when it ends, with longer and longer pauses, also where it is not installed', async () => {
+  jest.useRealTimers();
+  const seen = /** @type {string[]} */ ([]);
+  const on = {
+    event: (/** @type {any} */ { kind, device }) => seen.push(`${kind} ${device}`),
+    started: () => seen.push('started'),
+    ended: (/** @type {string} */ why) => seen.push(why.replace(/.*\((.*)\); again/, '$1, again'))
+  };
+  const line = 'default via 10.0.1.2 dev a0\\n3: a0: <UP,LOWER_UP> mtu 1500 state UP\\n';
+  const once = new Monitor(on, { tool: 'printf', args: [line] });
+  once.start();
+  await eventually(() => seen.length >= 8);
+  once.stop();
+  const cycle = ['started', 'route a0', 'link a0'];
+  expect(seen.slice(0, 8)).toEqual([
+    ...cycle,
+    'exit code 0, again in 200 ms',
+    ...cycle,
+    'exit code 0, again in 400 ms'
+  ]);
+  seen.length = 0;
+  const missing = new Monitor(on, { tool: 'no-such-tool' });
+  missing.start();
+  await eventually(() => seen.length >= 2);
+  missing.stop();
+  expect(seen).toEqual([
+    expect.stringContaining('ENOENT, again in 200'),
+    expect.stringContaining('again in 400')
+  ]);
+});
