@@ -68,7 +68,7 @@ function preface(own, base) {
     `The quota is for each ${periods} ms, the shortest period from 10 ms on in which it is the kernel's least of 1 ms: with every system a record`,
     'can wait for the rest of a period, or of several. Generator, cloud and sink are outside.',
     behind
-      ? `${base} falls behind without end: its latencies grow with the length of the run (here ${seconds - warmup} s are measured), so the factor of p99 says only that it does; compare what *came through*. At the end the quota is lifted: what waited arrives then, and would have been later otherwise.`
+      ? `${base} fell behind: while a system does, its latencies grow with the length of the run (here ${seconds - warmup} s are measured), so the factor of p99 says little more than that; compare what *came through*. At the end the quota is lifted: what waited arrives then, and would have been later otherwise.`
       : `${base} came through in at least one run, so it was not saturated as the paper's was: try a smaller --quota.`
   ].join(' ');
 }

@@ -151,7 +151,7 @@ describe('the report', () => {
     });
     expect(ratioOf(section, /^came through/)).toMatchObject({ median: 2 });
     expect(section.markdown).toContain('0.50 of the 0.040 cores that agents needs');
-    expect(section.markdown).toContain('agents falls behind without end');
+    expect(section.markdown).toContain('agents fell behind');
     expect(section.markdown).toMatch(/an agent per device \(C\+\+\) \| 0\.020 \| 0\.020 \| 50\.0 \| 320 \|/);
     expect(section.markdown).toContain('each 50 ms');
   });
@@ -159,7 +159,7 @@ describe('the report', () => {
   test('says so when the baseline came through all the same', () => {
     const { markdown } = chapter.report([...plain, ...limited(640)], plan);
     expect(markdown).toContain('was not saturated as the paper');
-    expect(markdown).not.toContain('falls behind without end');
+    expect(markdown).not.toContain('agents fell behind');
   });
 
   test('without such runs leaves the factor where nothing is saturated, and no table', () => {
