@@ -2,15 +2,22 @@
 // The experiment of the SegaNet paper: devices that publish each 100 ms, its gateway against one agent a device, each with a TLS
 // session of its own.
 
-const { adaptive, entries, paper, runnable } = require('../lib/entries');
+const { adaptive, entries, frugal, paper, runnable } = require('../lib/entries');
 const { devicesFigure, latencyFigure } = require('../lib/figures');
 const { profiles } = require('../lib/profiles');
+const { quotaRatios, quotaTable } = require('../lib/quota-table');
+const { lackingQuota, quotaCases, quotaLoad } = require('../lib/under-quota');
 const { caseOf, costTable, latencyMs, latencyTable, ratio } = require('../lib/side-by-side');
 
 /** @typedef {import('../lib/chapter').Plan} Plan @typedef {import('../lib/chapter').Outcome} Outcome */
 
 const { devices: allCounts, rate, payload, loadOptions, need } = profiles['seganet-paper'];
 const baselines = ['agents', 'agents-paho'];
+const own = [paper, frugal, adaptive];
+/** Those by which a quota may be measured: `--systems` adds the second. */
+const measures = ['agents', 'agents-processes', 'agents-paho'];
+/** More than the ordinary: what waits is to wait in the system, not in the generator. */
+const inflight = 1024;
 
 /** What the paper says of 64 devices: CPU 77.6 % less, latency 16.7 times better. */
 const said = { devices: 64, cpu: 0.776, latency: 16.7 };
@@ -28,7 +35,21 @@ function counts({ sizes, all }) {
 const loadName = (devices) => `${devices.toLocaleString('en')} device${devices === 1 ? '' : 's'}`;
 
 /** @param {Plan} plan */
-const chosen = (plan) => entries(plan, [paper, adaptive], baselines);
+const chosen = (plan) => entries(plan, own, baselines);
+
+/** The baselines of a plan. @param {Plan} plan */
+const bases = (plan) => runnable(chosen(plan)).able.filter(({ name }) => measures.includes(name));
+
+/** @param {Plan} plan @param {number} devices @returns {boolean} the runs under a quota have this number of devices */
+const isLimited = ({ sizes }, devices) => devices === (sizes.devices ?? said.devices);
+
+/** @param {Plan} plan @param {number} devices @returns {import('../lib/chapter').Case[]} none where there are no quotas */
+function limitedCases(plan, devices) {
+  if (!isLimited(plan, devices) || lackingQuota()) return [];
+  const ours = runnable(chosen(plan)).able.filter((entry) => own.includes(entry));
+  const profile = { devices, rate, payload, inflight, alarmEvery: 0, loadOptions };
+  return bases(plan).flatMap((base) => quotaCases(plan, base, ours, loadName(devices), profile));
+}
 
 /** @param {any} result */
 const cores = (result) => result.cores;
@@ -36,14 +57,18 @@ const cores = (result) => result.cores;
 /** @param {any} result */
 const p99 = (result) => latencyMs(result, 3, 'p99');
 
+/** @param {Outcome[]} outcomes @param {string} load @param {string} base */
+const isSaturated = (outcomes, load, base) =>
+  outcomes.some(({ key, result }) => result && key === `${quotaLoad(load, base)}/${base}`);
+
 /** @param {Outcome[]} outcomes @param {number} devices */
 function comparisons(outcomes, devices) {
   const load = loadName(devices);
   const like = devices === said.devices;
-  return [paper, adaptive].flatMap((own) =>
-    baselines.flatMap((base) => {
-      const label = `${own.label.replace('SegaNet, ', '')} / ${base}, ${load}`;
-      const pair = /** @type {[string, string]} */ ([`${load}/${own.name}`, `${load}/${base}`]);
+  return own.flatMap(({ name, label: title }) =>
+    measures.flatMap((base) => {
+      const label = `${title.replace('SegaNet, ', '')} / ${base}, ${load}`;
+      const pair = /** @type {[string, string]} */ ([`${load}/${name}`, `${load}/${base}`]);
       const better = /** @type {[string, string]} */ ([pair[1], pair[0]]);
       const reduced = ratio(`CPU saved, ${label}`, outcomes, pair, cores).map(
         ({ median, low, high, ...rest }) => ({
@@ -54,16 +79,9 @@ function comparisons(outcomes, devices) {
           high: 1 - low
         })
       );
-      return [
-        ...reduced,
-        ...ratio(
-          `p99 better by the factor, ${label}`,
-          outcomes,
-          better,
-          p99,
-          like ? `≥ ${said.latency}` : undefined
-        )
-      ];
+      // Nothing is saturated here: the paper's factor is for the runs under a quota, where there are some.
+      const target = like && !isSaturated(outcomes, load, base) ? `≥ ${said.latency}` : undefined;
+      return [...reduced, ...ratio(`p99 better by the factor, ${label}`, outcomes, better, p99, target)];
     })
   );
 }
@@ -74,31 +92,52 @@ module.exports = {
   title: "The paper's experiment",
   what: 'The gateway, with the limits of the SegaNet paper and adaptive, against an agent for each device (a thread, or a Python process), each with a TLS session of its own.',
   cases: (plan) =>
-    counts(plan).flatMap((devices) =>
-      runnable(chosen(plan))
+    counts(plan).flatMap((devices) => [
+      ...runnable(chosen(plan))
         .able.filter(({ name }) => devices <= (most[/** @type {keyof typeof most} */ (name)] ?? Infinity))
         .map((entry) =>
           caseOf(plan, entry, loadName(devices), { devices, rate, payload, alarmEvery: 0, loadOptions })
-        )
-    ),
-  lacking: (plan) => runnable(chosen(plan)).lacking,
+        ),
+      ...limitedCases(plan, devices)
+    ]),
+  lacking: (plan) => {
+    const why = bases(plan).length > 0 ? lackingQuota() : '';
+    return [
+      ...runnable(chosen(plan)).lacking,
+      ...(why ? [{ label: "the part under a baseline's quota", why }] : [])
+    ];
+  },
   report: (outcomes, plan) => {
     const all = chosen(plan);
     const each = counts(plan);
     const parts = each.flatMap((devices) => [
       `### ${loadName(devices)} × ${rate} msg/s`,
       costTable(outcomes, loadName(devices), all),
-      latencyTable(outcomes, loadName(devices), all)
+      latencyTable(outcomes, loadName(devices), all),
+      ...measures.map((base) => quotaTable(outcomes, loadName(devices), base, all))
     ]);
     const intro = [
       `Each device sends a message each 100 ms, ${loadOptions?.payload} B, QoS 1, over TLS 1.3 to the cloud. The paper (on a Raspberry Pi 4) says ${(said.cpu * 100).toFixed(1)} % less CPU,`,
       `${said.latency} times better latency and p99 below ${need?.needMs} ms. Its baseline saturated its computer at 64 devices; where a baseline does not,`,
-      'latency cannot be better by that factor: batches wait for company on purpose. So read both modes.'
+      'latency cannot be better by that factor: batches wait for company on purpose. So read all modes. Where quotas can be set, a',
+      "further part gives every system only a part of the CPU that a baseline needs, so that the baseline saturates as the paper's did",
+      `(which took four cores for ${said.devices * rate} messages a second, 6 ms for each: nearer to agents-paho than to agents). The frugal mode is for fleets without alarms: class 1 waits up to 50 ms in it.`
     ].join(' ');
     return {
       heading: "The paper's experiment",
       markdown: [intro, ...parts].filter(Boolean).join('\n\n'),
-      ratios: each.flatMap((devices) => comparisons(outcomes, devices)),
+      ratios: each.flatMap((devices) => [
+        ...comparisons(outcomes, devices),
+        ...measures.flatMap((base) =>
+          quotaRatios(
+            outcomes,
+            loadName(devices),
+            base,
+            own,
+            devices === said.devices ? `≥ ${said.latency}` : undefined
+          )
+        )
+      ]),
       plots: [
         ...devicesFigure('paper-cpu', 'CPU', outcomes, each, loadName, all, cores, { yLabel: 'cores' }),
         ...devicesFigure('paper-p99', 'Latency, p99', outcomes, each, loadName, all, p99, {

@@ -13,6 +13,7 @@ const path = require('node:path');
  * @property {string[]} systems only these; none = the chapter's own choice
  * @property {Record<string, number>} sizes other numbers of devices and so on, for tests: --devices
  * @property {Record<string, string>} env more variables of the gateway
+ * @property {number} [quota] chapter paper: part of its baseline's CPU that a system may have
  * @property {number} openFiles
  *
  * @typedef {object} Case

@@ -76,6 +76,14 @@ class CpuLimit {
     return limit;
   }
 
+  /**
+   * Whether there can be one.
+   * @param {string} [mountinfo] @throws {Error} as make() does
+   */
+  static probe(mountinfo) {
+    fs.rmdirSync(CpuLimit.make(10, mountinfo).folder);
+  }
+
   /** @param {number} cores such as 0.25; 0 = no limit */
   set(cores) {
     const quotaUs = Math.round(cores * this.periodUs);

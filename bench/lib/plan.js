@@ -4,6 +4,7 @@
 const { fail, readArguments } = require('./arguments');
 const { gatewayEnv, pinning } = require('./options');
 const { hardFileLimit } = require('./proc');
+const { SHARE } = require('./under-quota');
 
 const intro = `Usage: seganet-bench [options]        (in a checkout: npm run bench -- [options])
 
@@ -16,7 +17,13 @@ const numbers = {
   rounds: ['5', 1, 100, 'rounds'],
   seconds: ['14', 1, 3600, 'length of each load, its warm-up included'],
   warmup: ['6', 0, 60, 'seconds at its beginning that are not measured'],
-  devices: ['0', 0, 20000, 'only this many devices, where a chapter has a list of them; 0 = its own']
+  devices: ['0', 0, 20000, 'only this many devices, where a chapter has a list of them; 0 = its own'],
+  quota: [
+    String(SHARE),
+    0.05,
+    1,
+    'chapter paper: of the CPU that its baseline needs, the part that each system has in the runs under a quota'
+  ]
 };
 
 /** @type {import('./arguments').Texts} */
@@ -66,6 +73,7 @@ function readPlan() {
     systems: names(text('systems')),
     sizes: devices > 0 ? { devices } : {},
     env: gatewayEnv(text('env')),
+    quota: number('quota'),
     openFiles: Math.min(filesWanted, hardFileLimit()),
     ...pinning(text('pin'))
   };

@@ -55,8 +55,8 @@ module.exports = [
   variant(
     'seganet-paper',
     "SegaNet Gateway, the paper's limits",
-    'The gateway; a batch leaves at 1 KB or after 1 s, as the paper has it.',
-    { SEGANET_BATCH_FLUSH: 'limits' }
+    'The gateway; a batch leaves at 1 KB or after 1 s, as the paper has it, and workers wake up each 10 ms.',
+    { SEGANET_BATCH_FLUSH: 'limits', SEGANET_WAKE_US: '10000' }
   ),
   variant(
     'seganet-records',

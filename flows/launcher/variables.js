@@ -197,6 +197,12 @@ const VARIABLES = [
     help: 'Cores for the workers, such as 1-3,5.'
   },
   {
+    name: 'SEGANET_WAKE_US',
+    initial: always('1200'),
+    check: checks.integer(0, 100000),
+    help: 'A busy worker of 32 devices wakes up once in so many µs: less CPU, later records of every class.'
+  },
+  {
     name: 'SEGANET_REBALANCE',
     initial: always('off'),
     check: checks.oneOf('off', 'live'),

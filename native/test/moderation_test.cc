@@ -43,6 +43,18 @@ TEST(Moderation, ABusyWorkerWakesOnceAnInterval) {
   EXPECT_GT(naps, 400'000);
 }
 
+TEST(Moderation, AFewEventsInAPartOfALongIntervalAreNoLoad) {
+  constexpr int64_t kLong = 50'000;
+  Moderation moderation(kLong);
+  // Three events 12 ms apart, each 200 ms: fewer than two an interval.
+  int64_t naps = 0;
+  for (int64_t from_us = 1'000'000; from_us < 5'000'000; from_us += 200'000) {
+    naps += Naps(&moderation, from_us, 12'000, 3);
+  }
+  EXPECT_EQ(naps, 0);
+  EXPECT_GT(Naps(&moderation, 6'000'000, 1'500, 1000), 1'000'000);  // 640 a second: a nap serves 32
+}
+
 TEST(Moderation, WhatMayNotWaitDoesNot) {
   Moderation moderation(kInterval);
   Naps(&moderation, 1'000'000, 50, 10'000);

@@ -96,6 +96,7 @@ describe('a value that cannot be used is refused with a sentence that names the 
     ['SEGANET_SEND_BUFFER', '1 MiB', /from 0 to 67108864/],
     ['SEGANET_BATCH_FLUSH', 'now', /must be limits or adaptive/],
     ['SEGANET_BATCH_GAP_MS', '1001', /from 0 to 1000/],
+    ['SEGANET_WAKE_US', '100001', /from 0 to 100000/],
     ['SEGANET_CLASS_WEIGHTS', '8,4,1', /must be one to eight weights: 0 for class 1/],
     ['SEGANET_AGING_MS', '1h', /whole number/],
     ['SEGANET_CLASS_RATE', '0,0,0,0,0,0,0,0,1', /must be one to eight whole numbers/],

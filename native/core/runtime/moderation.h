@@ -3,6 +3,7 @@
 #ifndef SEGANET_CORE_RUNTIME_MODERATION_H_
 #define SEGANET_CORE_RUNTIME_MODERATION_H_
 
+#include <algorithm>
 #include <cstdint>
 
 namespace seganet {
@@ -17,7 +18,9 @@ class Moderation {
  public:
   // Events in one interval from which on naps pay.
   static constexpr int64_t kWorthwhile = 2;
-  static constexpr int64_t kWindowUs = 10'000;  // over which they are counted, at least
+  // Over which they are counted at least, or an interval where that is longer: one event in a part
+  // of a long interval says nothing of it.
+  static constexpr int64_t kWindowUs = 10'000;
 
   explicit Moderation(int64_t interval_us) : interval_us_(interval_us) {}
 
@@ -36,7 +39,7 @@ class Moderation {
  private:
   void Measure(int64_t now_us) {
     const int64_t passed_us = now_us - window_us_;
-    if (passed_us < kWindowUs) return;
+    if (passed_us < std::max(kWindowUs, interval_us_)) return;
     busy_ = events_ * interval_us_ >= kWorthwhile * passed_us;
     events_ = 0;
     window_us_ = now_us;
