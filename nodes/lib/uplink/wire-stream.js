@@ -74,8 +74,10 @@ class WireStream extends Duplex {
 
   /** @param {string} code '' = in order @param {string} message */
   #ended(code, message) {
-    if (code) this.destroy(Object.assign(new Error(message), { code }));
-    else this.push(null);
+    if (code) return void this.destroy(Object.assign(new Error(message), { code }));
+    // A write that the kernel has not taken is never done now: the end must not wait for it.
+    this.once('end', () => this.destroy());
+    this.push(null);
   }
 
   /** @override */
