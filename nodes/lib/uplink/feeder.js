@@ -104,8 +104,10 @@ class Feeder {
       sender: this.sender,
       window: this.window,
       taken: this.taken,
+      queues: this.queues,
       unsent: this.output.limit,
-      now: this.now
+      now: this.now,
+      lookIn: (ms) => this.delay(this.schedule, ms)
     });
   }
 
@@ -132,7 +134,7 @@ class Feeder {
 
   /** Forgets the engine; it gives un-released batches out again. Late acknowledgements find no batch. */
   detach() {
-    this.express.land(this.source);
+    this.#land();
     this.sender.abandon();
     this.taken.forget();
     this.queues.clear();
@@ -142,7 +144,7 @@ class Feeder {
 
   /** Adds or replaces stages. Earlier ones stay known: their batches may still be on the way. @param {Map<number, Stage>} stages */
   setStages(stages) {
-    this.express.land(this.source);
+    this.#land();
     for (const [id, stage] of stages) this.stages.set(id, stage);
     this.express.setStages(this.stages);
     this.stageMissing = false;
@@ -160,8 +162,15 @@ class Feeder {
 
   /** What the express path has in flight is ours again, and what comes next too. @param {string} [why] */
   land(why) {
-    this.express.land(this.source, why);
+    this.#land(why);
     this.schedule();
+  }
+
+  /** @param {string} [why] */
+  #land(why) {
+    // What the engine was told last was told by the express path.
+    this.hunger.fed();
+    this.express.land(this.source, why);
   }
 
   /** Nothing new is sent until the next connection. */
@@ -200,7 +209,7 @@ class Feeder {
   /** @param {boolean} [byBroker] it closed the connection: no time-out of ours, no lost network */
   disconnected(byBroker = false) {
     if (!this.sender.link) return;
-    this.express.land(this.source);
+    this.#land();
     this.express.connected(null, () => {});
     this.queues.clear();
     const isTooLarge = this.sender.disconnected(byBroker, this.taken);
@@ -229,7 +238,8 @@ class Feeder {
   /** The same, but for batches that the engine does not give out yet: they wait for their rate, or their turn, not for the broker. */
   dueMs() {
     const age = this.oldestMs();
-    const isAnyDue = age < 0 || this.taken.oldestMs() >= 0 || this.express.open > 0 || this.source?.best() !== 0;
+    const isAnyDue =
+      age < 0 || this.taken.oldestMs() >= 0 || this.express.open > 0 || this.source?.best() !== 0;
     return isAnyDue ? age : -1;
   }
 
@@ -264,18 +274,12 @@ class Feeder {
   /** @returns {boolean} true: the express path sends, or will when the last answers are here */
   #board() {
     const { express, source } = this;
-    if (!source?.look || !this.taking || this.stageMissing || this.isBlocked || this.isFull || !express.isOpenFor) {
-      return false;
-    }
-    if (this.taken.size > 0 || this.window.inflight > 0) {
-      const isHeld = this.queues.isEmpty && express.mayHold();
-      // The last acknowledgement leads to the next pump.
-      this.isBlocked = isHeld;
-      return isHeld;
-    }
-    if (source.bestBacklog() !== 0) return false;
+    const isAtLimit = this.isFull || (this.isBlocked && !express.isHeld);
+    if (!source?.look || !this.taking || this.stageMissing || isAtLimit) return false;
+    if (!express.tryBoard(source)) return false;
+    // The last acknowledgement leads to the next pump.
+    this.isBlocked = express.isHeld;
     this.rate.limited(false);
-    express.board(source);
     return true;
   }
 
