@@ -84,25 +84,27 @@ test('the socket has the options of its group, and its descriptor tells where it
   expect(seen.problems).toEqual([]);
 });
 
-withOpenssl.each([
+for (const [by, addon, kind] of [
   ['the engine', native, 'WireStream'],
   // A stream of JavaScript under TLS would double the cost of a packet.
   ['Node, where it brings the engine no OpenSSL: on the handle itself', withoutTls, 'TLSSocket']
-])('the same under TLS of %s', async (_, addon, kind) => {
-  const authority = new Authority();
-  cleanups.push(() => authority.remove());
-  const broker = await startBroker(authority.issue());
-  const { session, seen } = makeSession(
-    { url: broker.url, tls: { ca: authority.ca } },
-    { socket: { priority: 6 } },
-    addon
-  );
-  await until(() => seen.connected === 1);
-  expect(native.socketInfo(Number(session.fd)).priority).toBe(6);
-  const { stream } = /** @type {any} */ (session.client);
-  expect(stream.constructor.name).toBe(kind);
-  if (kind === 'TLSSocket') expect(stream._handle.fd).toBe(session.fd);
-});
+]) {
+  withOpenssl(`the same under TLS of ${by}`, async () => {
+    const authority = new Authority();
+    cleanups.push(() => authority.remove());
+    const broker = await startBroker(authority.issue());
+    const { session, seen } = makeSession(
+      { url: broker.url, tls: { ca: authority.ca } },
+      { socket: { priority: 6 } },
+      addon
+    );
+    await until(() => seen.connected === 1);
+    expect(native.socketInfo(Number(session.fd)).priority).toBe(6);
+    const { stream } = /** @type {any} */ (session.client);
+    expect(stream.constructor.name).toBe(kind);
+    if (kind === 'TLSSocket') expect(stream._handle.fd).toBe(session.fd);
+  });
+}
 
 test('where the addon has no sockets, Node makes them; what is not set is said once', async () => {
   const broker = await startBroker();
