@@ -34,7 +34,7 @@
  * @property {number} group from 1 @property {number[]} classes @property {string} clientId
  * @property {UplinkState['state']} state @property {string} code @property {string} reason
  * @property {number} rttMs @property {number} oldestMs @property {number} inflight @property {number} backlogInflight
- * @property {number} published @property {number} acknowledged @property {number} batchBytes
+ * @property {number} published @property {number} acknowledged @property {boolean} express @property {number} batchBytes
  * @property {number} priority @property {number} dscp @property {string} localAddress
  *
  * @typedef {object} NetworkView whether an interface sends urgent packets first

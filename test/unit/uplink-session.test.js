@@ -16,6 +16,10 @@ const { test: withOpenssl } = needs('openssl');
 
 jest.setTimeout(30000);
 
+/** What the addon is in a Node that exports no OpenSSL. */
+const withoutTls = { ...native, UplinkWire: class extends native.UplinkWire {} };
+Object.defineProperty(withoutTls.UplinkWire, 'hasTls', { value: false });
+
 /** @type {(() => unknown)[]} */
 const cleanups = [];
 afterEach(async () => {
@@ -67,35 +71,40 @@ async function settles(count) {
   );
 }
 
-test('the socket has the options of its group, and info() tells where it is', async () => {
+test('the socket has the options of its group, and its descriptor tells where it is', async () => {
   const broker = await startBroker();
   const { session, seen } = makeSession({ url: broker.url }, { socket: { priority: 6, dscp: 46 } });
   expect(session.fd).toBe(null);
   await until(() => seen.connected === 1);
-  const info = /** @type {any} */ (session.fd);
-  expect(info.localAddress).toBe('127.0.0.1');
-  expect(native.socketInfo(info.fd)).toMatchObject({ priority: 6, dscp: 46 });
+  const told = { priority: 6, dscp: 46, localAddress: '127.0.0.1' };
+  expect(native.socketInfo(Number(session.fd))).toMatchObject(told);
   await stop(session);
   await until(() => session.fd === null);
   expect(broker.goodbyes).toBe(1);
   expect(seen.problems).toEqual([]);
 });
 
-withOpenssl('the same under TLS, which works on the handle itself', async () => {
-  const authority = new Authority();
-  cleanups.push(() => authority.remove());
-  const broker = await startBroker(authority.issue());
-  const { session, seen } = makeSession(
-    { url: broker.url, tls: { ca: authority.ca } },
-    { socket: { priority: 6 } }
-  );
-  await until(() => seen.connected === 1);
-  const { fd } = /** @type {any} */ (session.fd);
-  expect(native.socketInfo(fd).priority).toBe(6);
+for (const [by, addon, kind] of [
+  ['the engine', native, 'WireStream'],
   // A stream of JavaScript under TLS would double the cost of a packet.
-  const { _handle } = /** @type {any} */ (session.client).stream;
-  expect([_handle.constructor.name, _handle.fd]).toEqual(['TLSWrap', fd]);
-});
+  ['Node, where it brings the engine no OpenSSL: on the handle itself', withoutTls, 'TLSSocket']
+]) {
+  withOpenssl(`the same under TLS of ${by}`, async () => {
+    const authority = new Authority();
+    cleanups.push(() => authority.remove());
+    const broker = await startBroker(authority.issue());
+    const { session, seen } = makeSession(
+      { url: broker.url, tls: { ca: authority.ca } },
+      { socket: { priority: 6 } },
+      addon
+    );
+    await until(() => seen.connected === 1);
+    expect(native.socketInfo(Number(session.fd)).priority).toBe(6);
+    const { stream } = /** @type {any} */ (session.client);
+    expect(stream.constructor.name).toBe(kind);
+    if (kind === 'TLSSocket') expect(stream._handle.fd).toBe(session.fd);
+  });
+}
 
 test('where the addon has no sockets, Node makes them; what is not set is said once', async () => {
   const broker = await startBroker();

@@ -59,7 +59,7 @@ class CommandSession {
       native
     );
     // Nothing of ours has to be waited for: what has no PUBACK comes again.
-    const feeder = /** @type {any} */ ({ isPaused: false, window: { inflight: 0 } });
+    const feeder = /** @type {any} */ ({ pause() {}, inflight: 0 });
     const { session } = this;
     this.renewal = new Renewal({ files: session.files, session, feeder, problem: parts.problem });
   }

@@ -116,9 +116,12 @@ class Dial {
       await native.waitConnect(fd, patienceMs);
       // Between the end of the wait and this line it may have been closed.
       if (this.isCancelled) throw failure('ECANCELED');
+      const { wantsDescriptor } = this.options;
+      const reached = wantsDescriptor
+        ? { fd }
+        : { socket: new net.Socket({ fd, readable: true, writable: true }) };
       isOpen = false;
-      if (this.options.wantsDescriptor) return { fd, unknown };
-      return { socket: new net.Socket({ fd, readable: true, writable: true }), unknown };
+      return { ...reached, unknown };
     } finally {
       close();
     }

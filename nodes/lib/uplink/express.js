@@ -28,6 +28,7 @@ const OTHER_REST_MS = 1000;
 const NEAR_MS = 20;
 /** For so long at most nothing is sent so that they come in. */
 const HOLD_MS = 100;
+const MOST_URGENT = 1;
 const MAX_PACKET_BYTES = 268435460; // [MQTT 2.2.3]
 
 /**
@@ -40,23 +41,27 @@ class Express {
    * @param {object} parts
    * @param {number} parts.order of the group, 0 = the most urgent
    * @param {import('./sender').Sender} parts.sender @param {import('./window').Window} parts.window
-   * @param {import('./feeder').Feeder['taken']} parts.taken @param {number} parts.unsent bytes that the kernel has not taken, at most
-   * @param {() => number} parts.now ms, monotonic
+   * @param {import('./feeder').Feeder['taken']} parts.taken @param {import('./queues').Queues} parts.queues
+   * @param {number} parts.unsent bytes that the kernel has not taken, at most
+   * @param {() => number} parts.now ms, monotonic @param {(ms: number) => void} parts.lookIn asks for another try
    */
-  constructor({ order, sender, window, taken, unsent, now }) {
+  constructor({ order, sender, window, taken, queues, unsent, now, lookIn }) {
     this.order = order;
     this.sender = sender;
     this.window = window;
     this.taken = taken;
+    this.queues = queues;
     this.unsent = Math.min(unsent, MAX_PACKET_BYTES);
     this.now = now;
+    this.lookIn = lookIn;
     /** The connection, when the engine makes it. @type {WireStream | null} */
     this.wire = null;
     this.isAboard = false;
+    /** Nothing is sent until what is in flight is acknowledged. */
+    this.isHeld = false;
+    this.heldSince = 0;
     /** Not before. */
     this.restUntil = 0;
-    this.heldSince = 0;
-    this.boardings = 0;
     /** As the engine has them; null = none of them can be carried. @type {object[] | null} */
     this.stages = [];
     this.numbers = new Float64Array(FIELDS);
@@ -75,9 +80,11 @@ class Express {
 
   /** @param {WireStream | null} wire @param {(why: string) => void} onRough */
   connected(wire, onRough) {
+    // An old connection that ends late is not this one.
+    if (this.wire) this.wire.onRough = () => {};
     this.wire = wire;
     this.restUntil = 0;
-    this.heldSince = 0;
+    this.isHeld = false;
     if (wire) wire.onRough = onRough;
   }
 
@@ -88,11 +95,12 @@ class Express {
     this.restUntil = 0;
   }
 
-  /** It could be boarded if nothing were in flight. */
+  /** It could be boarded if nothing were taken, and nothing in flight. */
   get isOpenFor() {
     const { sender, window } = this;
     return (
       this.wire !== null &&
+      !this.wire.isOver &&
       this.stages !== null &&
       this.stages.length > 0 &&
       this.now() >= this.restUntil &&
@@ -102,20 +110,40 @@ class Express {
     );
   }
 
-  /** Nothing more should be sent until what is in flight is acknowledged: it is not long until then. REQUIRES: isOpenFor */
-  mayHold() {
+  /**
+   * Boards when nothing of the feeder is on the way; holds it, when soon nothing will be.
+   * @param {UplinkSource} source @returns {boolean} true: the feeder sends nothing now
+   */
+  tryBoard(source) {
+    const wasHeld = this.isHeld;
+    this.isHeld = false;
+    if (!this.isOpenFor || source.bestBacklog() !== 0) return false;
+    if (this.taken.size === 0 && this.window.inflight === 0) {
+      this.#board(source);
+      return true;
+    }
+    // An alarm waits for nothing.
+    this.isHeld = this.queues.isEmpty && source.best() !== MOST_URGENT && this.#mayHold(wasHeld);
+    return this.isHeld;
+  }
+
+  /** It is not long until all is acknowledged. @param {boolean} wasHeld it was so before */
+  #mayHold(wasHeld) {
     const now = this.now();
     const { rttMs } = this.sender.pulse;
     if (rttMs === 0 || rttMs > NEAR_MS) return false;
-    if (this.heldSince === 0) this.heldSince = now;
-    if (now - this.heldSince < HOLD_MS) return true;
-    this.heldSince = 0;
+    if (!wasHeld) {
+      this.heldSince = now;
+      // An answer that does not come leads to no other try.
+      this.lookIn(HOLD_MS);
+    }
+    if (now - this.heldSince < HOLD_MS - 1) return true;
     this.restUntil = now + OTHER_REST_MS;
     return false;
   }
 
-  /** REQUIRES: isOpenFor, nothing is taken and nothing in flight. @param {UplinkSource} source */
-  board(source) {
+  /** @param {UplinkSource} source */
+  #board(source) {
     const { sender, window, stages } = this;
     const link = /** @type {import('./feeder').Link} */ (sender.link);
     const told = link.maximumPacketSize > 0 ? link.maximumPacketSize : sender.suspect.tooLarge - 1;
@@ -132,9 +160,7 @@ class Express {
     });
     this.counted.fill(0);
     this.numbers.fill(0);
-    this.heldSince = 0;
     this.isAboard = true;
-    this.boardings++;
   }
 
   /**

@@ -12,30 +12,8 @@ const { Taken, TRY_AGAIN } = require('./taken');
 /** @typedef {import('./stage').Stage} Stage */
 /** @typedef {import('../../../native').UplinkSource} UplinkSource */
 
-/**
- * @typedef {object} Link what the broker granted
- * @property {number} protocolVersion 4 or 5
- * @property {boolean} [sessionPresent] the broker kept the session of the last connection
- * @property {number} receiveMaximum
- * @property {number} maximumPacketSize 0 = no limit that it told
- * @property {number} maximumQos
- * @property {boolean} retainAvailable
- * @property {import('./wire-stream').WireStream} [wire] the connection, when the engine makes it
- */
-
-/**
- * @typedef {object} FeederOptions
- * @property {import('./window').Window} window
- * @property {import('./output').Output} output
- * @property {import('./pacer').Pacer} pacer
- * @property {() => void} schedule asks for a pump() later in this turn of the loop
- * @property {(fn: () => void, ms: number) => void} delay
- * @property {() => number} now ms, monotonic
- * @property {(code: string, reason: string) => void} problem a record was refused, or cannot be sent
- * @property {number} [retryMs] wait after a refusal that looks final, default 1000
- * @property {number} [order] of the group, 0 (default) = the most urgent
- * @property {number} [turnMs] a pump gives the loop back after so long, default 4
- */
+/** @typedef {import('./feeder-types').Link} Link */
+/** @typedef {import('./feeder-types').FeederOptions} FeederOptions */
 
 const TURN_MS = 4;
 const MOST_URGENT = 1;
@@ -104,8 +82,10 @@ class Feeder {
       sender: this.sender,
       window: this.window,
       taken: this.taken,
+      queues: this.queues,
       unsent: this.output.limit,
-      now: this.now
+      now: this.now,
+      lookIn: (ms) => this.delay(this.schedule, ms)
     });
   }
 
@@ -132,7 +112,7 @@ class Feeder {
 
   /** Forgets the engine; it gives un-released batches out again. Late acknowledgements find no batch. */
   detach() {
-    this.express.land(this.source);
+    this.#land();
     this.sender.abandon();
     this.taken.forget();
     this.queues.clear();
@@ -142,7 +122,7 @@ class Feeder {
 
   /** Adds or replaces stages. Earlier ones stay known: their batches may still be on the way. @param {Map<number, Stage>} stages */
   setStages(stages) {
-    this.express.land(this.source);
+    this.#land();
     for (const [id, stage] of stages) this.stages.set(id, stage);
     this.express.setStages(this.stages);
     this.stageMissing = false;
@@ -160,8 +140,15 @@ class Feeder {
 
   /** What the express path has in flight is ours again, and what comes next too. @param {string} [why] */
   land(why) {
-    this.express.land(this.source, why);
+    this.#land(why);
     this.schedule();
+  }
+
+  /** @param {string} [why] */
+  #land(why) {
+    // What the engine was told last was told by the express path.
+    this.hunger.fed();
+    this.express.land(this.source, why);
   }
 
   /** Nothing new is sent until the next connection. */
@@ -200,7 +187,7 @@ class Feeder {
   /** @param {boolean} [byBroker] it closed the connection: no time-out of ours, no lost network */
   disconnected(byBroker = false) {
     if (!this.sender.link) return;
-    this.express.land(this.source);
+    this.#land();
     this.express.connected(null, () => {});
     this.queues.clear();
     const isTooLarge = this.sender.disconnected(byBroker, this.taken);
@@ -229,7 +216,8 @@ class Feeder {
   /** The same, but for batches that the engine does not give out yet: they wait for their rate, or their turn, not for the broker. */
   dueMs() {
     const age = this.oldestMs();
-    const isAnyDue = age < 0 || this.taken.oldestMs() >= 0 || this.express.open > 0 || this.source?.best() !== 0;
+    const isAnyDue =
+      age < 0 || this.taken.oldestMs() >= 0 || this.express.open > 0 || this.source?.best() !== 0;
     return isAnyDue ? age : -1;
   }
 
@@ -264,18 +252,12 @@ class Feeder {
   /** @returns {boolean} true: the express path sends, or will when the last answers are here */
   #board() {
     const { express, source } = this;
-    if (!source?.look || !this.taking || this.stageMissing || this.isBlocked || this.isFull || !express.isOpenFor) {
-      return false;
-    }
-    if (this.taken.size > 0 || this.window.inflight > 0) {
-      const isHeld = this.queues.isEmpty && express.mayHold();
-      // The last acknowledgement leads to the next pump.
-      this.isBlocked = isHeld;
-      return isHeld;
-    }
-    if (source.bestBacklog() !== 0) return false;
+    const isAtLimit = this.isFull || (this.isBlocked && !express.isHeld);
+    if (!source?.look || !this.taking || this.stageMissing || isAtLimit) return false;
+    if (!express.tryBoard(source)) return false;
+    // The last acknowledgement leads to the next pump.
+    this.isBlocked = express.isHeld;
     this.rate.limited(false);
-    express.board(source);
     return true;
   }
 

@@ -86,6 +86,7 @@ function sessionOf(view, views) {
     rttMs: view.rttMs,
     oldestMs: view.oldestMs,
     inflight: view.inflight,
+    express: view.express,
     backlogInflight: view.backlogInflight,
     published: view.published,
     acknowledged: view.acknowledged,

@@ -27,6 +27,11 @@ const NETWORK = {
   ENOTCONN: (t) => `${t.host}:${t.port} closed the connection.`
 };
 
+const LOCKED = () =>
+  'The private key is locked, and the passphrase does not open it. Correct the passphrase in the TLS node.';
+const DAMAGED = () =>
+  'A certificate or key of the TLS node is damaged: its text is not as it was made. Put in the whole file again.';
+
 /** @type {Record<string, Sentence>} */
 const FILES = {
   ERR_OSSL_X509_KEY_VALUES_MISMATCH: () =>
@@ -35,8 +40,12 @@ const FILES = {
     'A certificate or key of the TLS node is not in PEM format. It begins with -----BEGIN.',
   ERR_OSSL_UNSUPPORTED: () =>
     'The private key of the TLS node is not in PEM format, or of a kind that is not supported here.',
-  ERR_OSSL_BAD_DECRYPT: () =>
-    'The private key is locked, and the passphrase does not open it. Correct the passphrase in the TLS node.'
+  ERR_OSSL_BAD_DECRYPT: LOCKED,
+  ERR_OSSL_CRYPTO_INTERRUPTED_OR_CANCELLED: LOCKED,
+  ERR_OSSL_PEM_BAD_BASE64_DECODE: DAMAGED,
+  ERR_OSSL_PEM_BAD_END_LINE: DAMAGED,
+  ERR_NO_CRYPTO: () =>
+    'This Node.js was built without TLS. Use a Node.js with it, or mqtt:// on a network that you trust.'
 };
 
 const UNTRUSTED = () =>
@@ -56,6 +65,8 @@ const TLS = {
   DEPTH_ZERO_SELF_SIGNED_CERT: () =>
     "The broker's certificate is self-signed and not trusted here. Add this certificate as the authority in the TLS node.",
   CERT_SIGNATURE_FAILURE: UNTRUSTED,
+  INVALID_PURPOSE: () =>
+    "The broker's certificate is not one for servers (its extended key usage). Issue one with serverAuth on the broker.",
   CERT_REVOKED: () => "The broker's certificate was revoked. Renew it on the broker."
 };
 
@@ -118,6 +129,7 @@ function explain(error, target) {
   }
   if (code === 'TLS_FILE') return { code, reason: error.message, refused: true };
   if (code in FILES) return { code, reason: FILES[code](target), refused: true };
+  if (/^ERR_OSSL_ASN1_/.test(code)) return { code, reason: DAMAGED(), refused: true };
   if (code in NETWORK) return { code, reason: NETWORK[code](target), refused: false };
   if (code in TLS) return { code, reason: TLS[code](target), refused: true };
   if (/ALERT_PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|VERSION_TOO_LOW/.test(code)) {

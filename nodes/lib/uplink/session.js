@@ -34,6 +34,8 @@ const MAX_RECEIVE_MAXIMUM = 65535;
 const STABLE_MS = 10000;
 /** A dead link does not hold the end up. */
 const CLOSE_MS = 500;
+/** How the broker's end of a connection looks where something was on its way to it. */
+const RESETS = ['ECONNRESET', 'EPIPE'];
 /** Ends of a connection that the broker made. */
 const BY_BROKER = ['CLOSED', 'ECONNRESET', 'EPIPE', 'DISCONNECT 149'];
 /** @type {Reason} */
@@ -262,7 +264,11 @@ class Session {
   #failed(client, error) {
     if (client !== this.client) return;
     // The first error is the cause, later ones follow from it.
-    this.why ??= this.connected ? explainConnected(error, this.options) : explain(error, this.options);
+    this.why ??= this.connected
+      ? explainConnected(error, this.options)
+      : RESETS.includes(error.code) && isEncrypted(client.stream)
+        ? { ...NOT_ACCEPTED }
+        : explain(error, this.options);
     if (this.movedTo) this.why.reason += this.movedTo;
     this.movedTo = '';
     // mqtt.js goes on after a malformed packet; a stream is not to be trusted after that.
@@ -323,6 +329,11 @@ class Session {
     this.hasSaidLacking = true;
     this.handlers.onProblem?.('SOCKET_OPTIONS', lacking(names));
   }
+}
+
+/** TLS stands, so that both ends know each other's kind. @param {any} stream */
+function isEncrypted(stream) {
+  return stream instanceof WireStream ? stream.isSecure && stream.isOpen : stream.authorized === true;
 }
 
 exports.Session = Session;

@@ -77,6 +77,7 @@ class Status {
       rttMs: sender.pulse.rttMs,
       oldestMs: feeder.oldestMs(),
       inflight: feeder.inflight,
+      express: feeder.express.isAboard,
       backlogInflight: window.backlog,
       quotaWait: sender.quotaWait,
       published: sender.published,

@@ -37,8 +37,8 @@ const GRACE_MS = 1000;
  *   published, acknowledged, redelivered   packets · refusals   PUBACKs that said no
  *   failed, deadLetters         packets that were given up, and the records in them
  *   sessions                    of each, the most urgent first: group (from 1), classes, clientId, state, code, reason, rttMs, oldestMs,
- *                               inflight, backlogInflight, published, acknowledged, batchBytes (m of its link), priority, dscp and
- *                               localAddress of its socket (-1 and '' = not known); empty while the thread does not run
+ *                               inflight, backlogInflight, express (the engine sends, without JavaScript), published, acknowledged,
+ *                               batchBytes (m of its link), priority, dscp and localAddress of its socket (-1 and '' = not known); empty while the thread does not run
  *   commands                    of their session, where they are on: state, code, reason, clientId, received, acknowledged, open (handed
  *                               over and not answered), redelivered, retained and ignored (acknowledged, given to nobody), reports,
  *                               reportsWaiting, reportsDropped; of the present thread

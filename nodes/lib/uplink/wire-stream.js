@@ -16,7 +16,10 @@ const tls = require('node:tls');
  * @property {(id: number, reasonCode: number) => void} [onPuback] gets the PUBACKs; they are not read from the stream then
  */
 
-/** The engine's connection to a broker, as a stream for mqtt.js. What is written waits until TLS stands and the certificate is the broker's. */
+/**
+ * The engine's connection to a broker, as a stream for mqtt.js. What is written waits until TLS stands and the certificate is the
+ * broker's, and goes in whole packets: the express path writes between them.
+ */
 class WireStream extends Duplex {
   /** Throws what OpenSSL says about the keys. @param {WireParts} parts */
   constructor({ native, fd, tls: settings, name, onPuback }) {
@@ -29,6 +32,8 @@ class WireStream extends Duplex {
     this.early = null;
     /** Of a write that the kernel has not taken as a whole. @type {((error?: Error | null) => void) | null} */
     this.done = null;
+    /** The connection has ended, though what came before may not be read yet. */
+    this.isOver = false;
     /** The express path has ended: the feeder goes on. @type {(why: string) => void} */
     this.onRough = () => {};
     /** @type {UplinkWire} */
@@ -48,11 +53,8 @@ class WireStream extends Duplex {
   }
 
   #opened() {
-    if (this.isSecure) {
-      const { certificate } = this.wire.describe() ?? {};
-      const wrong = certificate && tls.checkServerIdentity(this.name, legacy(certificate));
-      if (wrong) return void this.destroy(wrong);
-    }
+    const wrong = this.isSecure ? wrongIdentity(this.name, this.wire.describe()?.certificate) : null;
+    if (wrong) return void this.destroy(wrong);
     this.isOpen = true;
     const { early } = this;
     this.early = null;
@@ -74,6 +76,9 @@ class WireStream extends Duplex {
 
   /** @param {string} code '' = in order @param {string} message */
   #ended(code, message) {
+    this.isOver = true;
+    // Nothing goes on here, and what is in flight wants an owner.
+    this.onRough('closed');
     if (code) return void this.destroy(Object.assign(new Error(message), { code }));
     // A write that the kernel has not taken is never done now: the end must not wait for it.
     this.once('end', () => this.destroy());
@@ -94,6 +99,11 @@ class WireStream extends Duplex {
     else this.done = done;
   }
 
+  /** Several at once, one of mqtt.js's packets perhaps. @override @param {{chunk: Buffer}[]} chunks @param {(error?: Error | null) => void} done */
+  _writev(chunks, done) {
+    this._write(Buffer.concat(chunks.map(({ chunk }) => chunk)), 'buffer', done);
+  }
+
   /** @override @param {(error?: Error | null) => void} done */
   _final(done) {
     this.wire.finish();
@@ -102,14 +112,25 @@ class WireStream extends Duplex {
 
   /** @override @param {Error | null} error @param {(error?: Error | null) => void} done */
   _destroy(error, done) {
+    this.isOver = true;
+    this.onRough('closed');
     this.wire.close();
+    const waiting = this.early?.done ?? this.done;
+    this.early = this.done = null;
+    waiting?.(error ?? new Error('the connection is closed'));
     done(error);
   }
 }
 
-/** What tls.checkServerIdentity() reads. @param {Buffer} der */
-function legacy(der) {
-  return /** @type {import('node:tls').PeerCertificate} */ (new X509Certificate(der).toLegacyObject());
+/** @param {string} name @param {Buffer} [der] the certificate @returns {Error | undefined} why it is not for this name */
+function wrongIdentity(name, der) {
+  try {
+    const certificate = new X509Certificate(/** @type {Buffer} */ (der)).toLegacyObject();
+    // What is missing is missing in both.
+    return tls.checkServerIdentity(name, /** @type {import('node:tls').PeerCertificate} */ (certificate));
+  } catch (error) {
+    return /** @type {Error} */ (error);
+  }
 }
 
 /** @param {Uint16Array} pairs @param {(id: number, reasonCode: number) => void} onPuback */
