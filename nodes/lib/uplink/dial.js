@@ -131,9 +131,10 @@ class Dial {
       await native.waitConnect(fd, patienceMs);
       // Between the end of the wait and this line it may have been closed.
       if (this.isCancelled) throw failure('ECANCELED');
+      const { wantsDescriptor } = this.options;
+      const own = wantsDescriptor ? { fd } : { socket: new net.Socket({ fd, readable: true, writable: true }) };
       isOpen = false;
-      if (this.options.wantsDescriptor) return { fd, unknown, noMptcp };
-      return { socket: new net.Socket({ fd, readable: true, writable: true }), unknown, noMptcp };
+      return { ...own, unknown, noMptcp };
     } finally {
       close();
     }

@@ -3,11 +3,20 @@
 const { mayGo, names } = require('./path-view');
 
 /** @typedef {import('./paths').Paths} Paths @typedef {import('./paths').Way} Way */
-/** @typedef {import('../../../native').MptcpInfo} MptcpInfo */
+/** @typedef {import('../../../native').MptcpInfo} MptcpInfo @typedef {import('../../../native').Subflow} Subflow */
 /** @typedef {import('./reasons').Reason} Reason */
 
 /** As in <netinet/tcp.h>: established, and closed by the far end only. */
 const CARRYING = [1, 8];
+/** After so many time-outs a path will do on which nothing came back lately. */
+const DESPERATE = 4;
+/** MPTCP would wait for a path for a minute (net.mptcp.close_timeout), without a word. @type {Reason} */
+const GONE = {
+  code: 'PATHS_GONE',
+  reason: 'The connection has no path left. Connecting again.',
+  refused: false,
+  atOnce: true
+};
 /** A slow path is given more than the time-out: so many round trips. */
 const ROUND_TRIPS = 4;
 
@@ -26,8 +35,6 @@ class PathWatch {
     this.acked = -1;
     /** When something came back last, or there was nothing to come back. */
     this.heardAt = 0;
-    /** @type {Way[]} */
-    this.ways = [];
   }
 
   /**
@@ -35,43 +42,47 @@ class PathWatch {
    * @returns {(Reason & {isReturn?: boolean}) | null} why it is to be made anew; isReturn: in an orderly way
    */
   check(connection, info) {
-    const now = this.now();
     if (!connection || !info) {
       this.connection = null;
       return null;
     }
     const carrying = info.subflows.filter(({ state }) => CARRYING.includes(state));
+    const silentMs = this.#silentMs(connection, carrying);
+    const slowestMs = Math.max(0, ...carrying.map(({ rttUs }) => rttUs)) / 1000;
+    const isSilent = silentMs >= Math.max(this.lossMs, ROUND_TRIPS * slowestMs);
+    if (carrying.length === 0 && isSilent) return GONE;
+    const ways = this.paths.having(carrying.map(({ local }) => local));
+    const isDown = ways.length > 0 && ways.every((way) => this.paths.isDown(way));
+    return isSilent || isDown ? this.#lost(ways, isDown, silentMs) : this.#back(ways, info);
+  }
+
+  /** For how long the far end has confirmed nothing though there is something to confirm. @param {unknown} connection @param {Subflow[]} carrying */
+  #silentMs(connection, carrying) {
+    const now = this.now();
     const acked = carrying.reduce((sum, { bytesAcked }) => sum + bytesAcked, 0);
     const isWaiting = carrying.length === 0 || carrying.some(({ unacked }) => unacked > 0);
     if (connection !== this.connection || acked !== this.acked || !isWaiting) this.heardAt = now;
     this.connection = connection;
     this.acked = acked;
-    const ways = this.paths.having(carrying.map(({ local }) => local));
-    if (ways.length > 0) this.ways = ways;
-    const slowestMs = Math.max(0, ...carrying.map(({ rttUs }) => rttUs)) / 1000;
-    const silentMs = now - this.heardAt;
-    const isSilent = silentMs >= Math.max(this.lossMs, ROUND_TRIPS * slowestMs);
-    const isDown = this.ways.length > 0 && this.ways.every(({ name }) => this.paths.stateOf(name) === 'down');
-    if (isSilent || isDown) return this.#lost(isDown, silentMs);
-    return this.#back(info);
+    return now - this.heardAt;
   }
 
-  /** @param {boolean} isDown @param {number} silentMs @returns {Reason | null} */
-  #lost(isDown, silentMs) {
-    const [next] = this.paths.besides(this.ways);
+  /** @param {Way[]} ways @param {boolean} isDown @param {number} silentMs @returns {Reason | null} */
+  #lost(ways, isDown, silentMs) {
+    const [next] = this.paths.besides(ways, silentMs > DESPERATE * this.lossMs);
     if (!next) return null;
-    for (const { name } of this.ways) this.paths.failed(name);
+    for (const { name } of ways) this.paths.failed(name);
     const what = isDown ? 'is down' : `took nothing for ${(silentMs / 1000).toFixed(1)} s`;
-    const reason = `The path ${names(this.ways)} ${what}. Connecting by ${next.name}.`;
+    const reason = `The path ${names(ways)} ${what}. Connecting by ${next.name}.`;
     return { code: 'PATH_LOST', reason, refused: false, atOnce: true };
   }
 
-  /** From a backup path, where the kernel does not do it. @param {MptcpInfo} info @returns {(Reason & {isReturn: boolean}) | null} */
-  #back(info) {
-    if (this.ways.length === 0 || this.ways.some(({ role }) => role === 'active') || mayGo(info)) return null;
+  /** From a backup path, where the kernel does not do it. @param {Way[]} ways @param {MptcpInfo} info @returns {(Reason & {isReturn: boolean}) | null} */
+  #back(ways, info) {
+    if (ways.length === 0 || ways.some(({ role }) => role === 'active') || mayGo(info)) return null;
     const better = this.paths.steady();
     if (!better) return null;
-    const reason = `The path ${better.name} is up again. Connecting by it instead of ${names(this.ways)}.`;
+    const reason = `The path ${better.name} is up again. Connecting by it instead of ${names(ways)}.`;
     return { code: 'PATH_BACK', reason, refused: false, atOnce: true, isReturn: true };
   }
 }

@@ -14,7 +14,8 @@ const { readStatus } = require('../paths/status');
  * A way that a connection may be bound to.
  * @typedef {object} Way
  * @property {string} name as it was entered @property {Role} role
- * @property {string} device '' = no interface has the address now @property {string[]} addresses of the interface, or the one that was entered
+ * @property {string} device '' = there is no such interface now, or it has no link @property {string[]} addresses of the interface, the last known, or the one
+ *   that was entered
  */
 
 /** A path on which nothing came back is tried after the others for so long. */
@@ -70,7 +71,12 @@ class Paths {
 
   /** Nobody knows of anything against it. @param {Way} way */
   isLive(way) {
-    return exists(way) && this.stateOf(way.name) !== 'down' && !this.hasFailed(way.name);
+    return !this.isDown(way) && !this.hasFailed(way.name);
+  }
+
+  /** It is certain. @param {Way} way */
+  isDown(way) {
+    return !exists(way) || this.stateOf(way.name) === 'down';
   }
 
   /** @param {string} name @returns {'up' | 'down' | 'probing' | 'unknown'} */
@@ -99,11 +105,11 @@ class Paths {
     return this.all().filter((way) => way.addresses.some((address) => addresses.includes(address)));
   }
 
-  /** Where else a connection could go now. @param {Way[]} ways that it has */
-  besides(ways) {
+  /** Where else a connection could go now. @param {Way[]} ways that it has @param {boolean} [isDesperate] also where nothing came back lately */
+  besides(ways, isDesperate = false) {
     return this.inOrder().filter(
       (way) =>
-        this.isLive(way) &&
+        (isDesperate ? !this.isDown(way) : this.isLive(way)) &&
         this.stateOf(way.name) !== 'probing' &&
         !ways.some(({ name }) => name === way.name)
     );
@@ -133,12 +139,10 @@ class Paths {
       const has = found.find(({ name, addresses }) =>
         isAddress ? addresses.includes(target) : name === target
       );
-      return {
-        name: target,
-        role,
-        device: has?.name ?? '',
-        addresses: isAddress ? [target] : (has?.addresses ?? [])
-      };
+      // A connection has its address for longer than the interface.
+      const before = this.known.find(({ name }) => name === target)?.addresses ?? [];
+      const addresses = isAddress ? [target] : (has?.addresses ?? before);
+      return { name: target, role, device: has?.name ?? '', addresses };
     });
     for (const { name } of this.known) if (this.#answeredSince(name)) this.failures.delete(name);
   }
