@@ -1,5 +1,5 @@
-// By which way an uplink's socket leaves: a device, an address of this machine, or both; and whether
-// it may have several.
+// By which way an uplink's socket leaves: a device, an address of this machine, or both; and
+// whether it may have several.
 #ifndef SEGANET_BINDING_SOCKET_PATH_H_
 #define SEGANET_BINDING_SOCKET_PATH_H_
 
@@ -13,8 +13,8 @@ namespace seganet::binding {
 
 class SocketPath {
  public:
-  // `device`, `localAddress` and `mptcp` of the options, all optional. False: a TypeError that names the
-  // option is pending.
+  // `device`, `localAddress` and `mptcp` of the options, all optional. False: a TypeError that
+  // names the option is pending.
   bool Read(Napi::Env env, Napi::Object given);
 
   bool wants_mptcp() const { return wants_mptcp_; }

@@ -6,7 +6,7 @@ const { ip } = require('../fixtures/paths-lab');
 const { UplinkPathsLab } = require('../fixtures/uplink-paths-lab');
 const { needs } = require('../tools');
 
-const { describe, test } = needs(
+const { describe, test, missing } = needs(
   ...['ip', 'ss', 'nft', 'mosquitto', 'mptcpize', 'python3'],
   ...(process.getuid?.() === 0 ? [] : ['root']),
   ...(fs.existsSync('/proc/sys/net/mptcp/enabled') ? [] : ['a kernel with MPTCP'])
@@ -68,6 +68,17 @@ describe('MPTCP at both ends', () => {
     });
     nothingLost(await uplink.finish());
   });
+});
+
+const { test: withHaproxy } = needs('haproxy', 'openssl', ...missing);
+
+withHaproxy('MPTCP ends in front of a broker without it, TLS at the broker', async () => {
+  lab.paths('apply', '--paths', 'p1,p2');
+  const ca = await lab.startTerminator();
+  const tls = { ca, servername: 'cloud.example' };
+  const uplink = lab.startUplink({ url: `mqtts://${lab.broker}:8883`, tls, paths: 'p1,p2' });
+  await uplink.until((one) => one.transport === 'mptcp' && on('p1,p2')(one));
+  nothingLost(await uplink.finish());
 });
 
 describe('plain TCP, and it says why', () => {

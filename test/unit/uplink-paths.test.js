@@ -272,6 +272,23 @@ describe('a connection', () => {
     expect(watch.check(1, tcp(now))).toBe(null);
   });
 
+  test('with nothing to send leaves a path that another session has left, unless it has heard better since', () => {
+    const paths = machine.paths('eth0,wwan0');
+    const [idle, busy] = [watching(paths), watching(paths)];
+    idle.check(1, tcp({ unacked: 0 }));
+    busy.check(1, tcp({ unacked: 0 }));
+    machine.time = 100;
+    paths.failed('eth0');
+    machine.time = 500;
+    expect(idle.check(1, tcp({ unacked: 0 }))).toBe(null);
+    busy.check(1, tcp({ bytesAcked: 200 }));
+    machine.time = 700;
+    expect(busy.check(1, tcp({ bytesAcked: 200 }))).toBe(null);
+    expect(idle.check(1, tcp({ unacked: 0 }))?.reason).toBe(
+      'The path eth0 was left by another session. Connecting by wwan0.'
+    );
+  });
+
   test('that is new begins to count anew', () => {
     const watch = watching(machine.paths('eth0,wwan0'));
     watch.check(1, tcp());

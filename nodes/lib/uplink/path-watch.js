@@ -35,6 +35,8 @@ class PathWatch {
     this.acked = -1;
     /** When something came back last, or there was nothing to come back. */
     this.heardAt = 0;
+    /** When something came back last. */
+    this.confirmedAt = 0;
   }
 
   /**
@@ -53,7 +55,10 @@ class PathWatch {
     if (carrying.length === 0 && isSilent) return GONE;
     const ways = this.paths.having(carrying.map(({ local }) => local));
     const isDown = ways.length > 0 && ways.every((way) => this.paths.isDown(way));
-    return isSilent || isDown ? this.#lost(ways, isDown, silentMs) : this.#back(ways, info);
+    if (isSilent) return this.#lost(ways, silentMs, `took nothing for ${(silentMs / 1000).toFixed(1)} s`);
+    if (isDown) return this.#lost(ways, silentMs, 'is down');
+    if (this.#isSuspect(ways)) return this.#lost(ways, silentMs, 'was left by another session');
+    return this.#back(ways, info);
   }
 
   /** For how long the far end has confirmed nothing though there is something to confirm. @param {unknown} connection @param {Subflow[]} carrying */
@@ -61,18 +66,28 @@ class PathWatch {
     const now = this.now();
     const acked = carrying.reduce((sum, { bytesAcked }) => sum + bytesAcked, 0);
     const isWaiting = carrying.length === 0 || carrying.some(({ unacked }) => unacked > 0);
-    if (connection !== this.connection || acked !== this.acked || !isWaiting) this.heardAt = now;
+    const isNews = connection !== this.connection || acked !== this.acked;
+    if (isNews) this.confirmedAt = now;
+    if (isNews || !isWaiting) this.heardAt = now;
     this.connection = connection;
     this.acked = acked;
     return now - this.heardAt;
   }
 
-  /** @param {Way[]} ways @param {boolean} isDown @param {number} silentMs @returns {Reason | null} */
-  #lost(ways, isDown, silentMs) {
+  /** Another session has met silence there, and this one, which may have nothing to say, has not heard better since. @param {Way[]} ways */
+  #isSuspect(ways) {
+    const isLeft = (/** @type {Way} */ { name }) => {
+      const at = this.paths.failedAt(name);
+      return at > this.confirmedAt && this.now() - at > this.lossMs / 2;
+    };
+    return ways.length > 0 && ways.every(isLeft);
+  }
+
+  /** @param {Way[]} ways @param {number} silentMs @param {string} what of the path @returns {Reason | null} */
+  #lost(ways, silentMs, what) {
     const [next] = this.paths.besides(ways, silentMs > DESPERATE * this.lossMs);
     if (!next) return null;
     for (const { name } of ways) this.paths.failed(name);
-    const what = isDown ? 'is down' : `took nothing for ${(silentMs / 1000).toFixed(1)} s`;
     const reason = `The path ${names(ways)} ${what}. Connecting by ${next.name}.`;
     return { code: 'PATH_LOST', reason, refused: false, atOnce: true };
   }

@@ -86,8 +86,12 @@ class Paths {
 
   /** Lately, and no probe was answered since. @param {string} name */
   hasFailed(name) {
-    const at = this.failures.get(name);
-    return at !== undefined && this.now() - at < AVOID_MS;
+    return this.now() - this.failedAt(name) < AVOID_MS;
+  }
+
+  /** -Infinity = not since it worked. @param {string} name */
+  failedAt(name) {
+    return this.failures.get(name) ?? -Infinity;
   }
 
   /** Nothing came back on it. @param {string} name */
@@ -158,10 +162,8 @@ class Paths {
 
   /** The watch has seen it come up after our failure. @param {string} name */
   #answeredSince(name) {
-    const at = this.failures.get(name);
     const told = this.told.get(name);
-    if (at === undefined || told?.state !== 'up') return false;
-    return Date.now() - Date.parse(told.since) < this.now() - at;
+    return told?.state === 'up' && Date.now() - Date.parse(told.since) < this.now() - this.failedAt(name);
   }
 }
 
