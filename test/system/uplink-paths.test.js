@@ -51,6 +51,15 @@ describe('MPTCP at both ends', () => {
     expect(paths[1].bytesAcked).toBeGreaterThan(1000);
   });
 
+  test('a backup path has a subflow, and carries no payload', async () => {
+    lab.paths('apply', '--paths', 'p1,p2:backup');
+    await lab.startBroker({ mptcp: true });
+    const uplink = lab.startUplink({ paths: 'p1,p2:backup' });
+    await uplink.until((one) => on('p1,p2')(one) && one.paths[0].bytesAcked > 10_000);
+    expect(uplink.state.sessions[0].paths[1]).toMatchObject({ role: 'backup', subflows: 1, bytesSent: 0 });
+    nothingLost(await uplink.finish());
+  });
+
   test('a path that is dead when it connects costs a second, and later sessions nothing', async () => {
     await lab.startBroker({ mptcp: true });
     lab.swallow(1);
