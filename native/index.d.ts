@@ -637,19 +637,22 @@ export interface UplinkSocketOptions {
   device?: string;
   /** The address that it leaves from, of the family of the destination. */
   localAddress?: string;
+  /** true: MPTCP [RFC 8684] where this kernel has it: see `noMptcp` of openSocket(), and mptcpInfo(). */
+  mptcp?: boolean;
 }
 
 /**
  * Makes a TCP socket, sets the options, and begins to connect: `new net.Socket({fd, readable: true, writable: true})` when
  * waitConnect() says so. The descriptor is the caller's until then: closeSocket(). `unknown`: options that this system or this kind
- * of socket does not know; the others are set. Throws Error with `code` (ENETUNREACH, ECONNREFUSED …); nothing is open then.
+ * of socket does not know; the others are set. `noMptcp`: the code for which it is TCP though MPTCP was wanted (ENOPROTOOPT = switched off,
+ * EPROTONOSUPPORT, EINVAL = not in this kernel), else ''. Throws Error with `code` (ENETUNREACH, ECONNREFUSED …); nothing is open then.
  * @param address IPv4 or IPv6 @param port 1..65535
  */
 export declare function openSocket(
   address: string,
   port: number,
   options: UplinkSocketOptions
-): { fd: number; unknown: string[] };
+): { fd: number; unknown: string[]; noMptcp: string };
 /**
  * Resolves when the socket is connected; rejects with `code` ECONNREFUSED, ETIMEDOUT …, ECANCELED after closeSocket(), EEXIST when
  * somebody waits already. The descriptor stays open, unless the thread ends meanwhile. REQUIRES: no net.Socket owns it.
@@ -676,6 +679,35 @@ export interface UplinkSocketInfo {
 }
 /** Throws Error with `code` when it is no socket. localAddress: '' = not known. */
 export declare function socketInfo(fd: number): UplinkSocketInfo;
+
+/** -1 = not known here. */
+export interface Subflow {
+  /** '' = not known. */
+  local: string;
+  remote: string;
+  /** As in <netinet/tcp.h>: 1 = established. One that was deleted may stay listed, with 7. */
+  state: number;
+  /** Smoothed round trip. */
+  rttUs: number;
+  /** Segments that were sent again. */
+  retransmits: number;
+  bytesSent: number;
+  bytesAcked: number;
+  /** Segments on their way. */
+  unacked: number;
+}
+export interface MptcpInfo {
+  /**
+   * 'tcp': MPTCP was not asked for, or this system has none · 'fallback': it was, and the far end, or something on the way, does not speak it ·
+   * 'unknown': this kernel (before 5.16) does not tell. All but 'mptcp' have one subflow: the connection.
+   */
+  transport: 'mptcp' | 'fallback' | 'tcp' | 'unknown';
+  /** Of the connection, as `ip mptcp monitor` has it; 0 without MPTCP. */
+  token: number;
+  subflows: Subflow[];
+}
+/** Of a socket that is connected. Throws Error with `code` when it is no socket. */
+export declare function mptcpInfo(fd: number): MptcpInfo;
 
 export declare const SealReason: readonly ['single', 'bytes', 'delay', 'flush', 'plan', 'hungry'];
 /** Names of the classes; index = class. */

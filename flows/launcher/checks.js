@@ -11,6 +11,7 @@ const { CLASS_WORDS, classNames } = require('../../nodes/lib/classes');
 const { parseDevices } = require('../../nodes/lib/device-classes');
 const { parsePermissions } = require('../../nodes/lib/permissions');
 const { parseGroups } = require('../../nodes/lib/uplink/group-options');
+const { parsePaths } = require('../../nodes/lib/uplink/path-options');
 
 /** @typedef {(value: string) => string} Check */
 
@@ -95,6 +96,12 @@ function weights(value) {
 /** The classes of each session. @type {Check} */
 function sessions(value) {
   told(() => parseGroups(value));
+  return value;
+}
+
+/** The paths of the uplink. @type {Check} */
+function paths(value) {
+  told(() => parsePaths(value));
   return value;
 }
 
@@ -229,6 +236,7 @@ module.exports = {
   weights,
   sessions,
   bySession,
+  paths,
   deviceClasses,
   permissions,
   uplinkUrl,

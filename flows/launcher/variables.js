@@ -82,6 +82,13 @@ const VARIABLES = [
     help: 'MQTT version: 5, or 4 for MQTT 3.1.1.'
   },
   {
+    name: 'SEGANET_UPLINK_PATHS',
+    shown: 'none',
+    initial: always(''),
+    check: checks.paths,
+    help: 'Interfaces by which the cloud is reached, such as eth0,wwan0:backup; or auto.'
+  },
+  {
     name: 'SEGANET_UPLINK_TOPIC',
     initial: always('gw/{gateway}/{class}'),
     check: checks.text,

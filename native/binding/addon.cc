@@ -4,6 +4,7 @@
 #include "binding/engine_wrap.h"
 #include "binding/environment.h"
 #include "binding/socket_info.h"
+#include "binding/socket_mptcp.h"
 #include "binding/socket_open.h"
 #include "binding/socket_wait.h"
 #include "binding/source_wrap.h"
@@ -27,6 +28,7 @@ static Napi::Object Init(Napi::Env env, Napi::Object exports) {
               Napi::Function::New<seganet::binding::CloseSocket>(env, "closeSocket"));
   exports.Set("UplinkWire", seganet::binding::UplinkWire::Define(env));
   exports.Set("restUplink", Napi::Function::New<seganet::binding::RestUplink>(env, "restUplink"));
+  exports.Set("mptcpInfo", Napi::Function::New<seganet::binding::MptcpInfo>(env, "mptcpInfo"));
   exports.Set("socketInfo", Napi::Function::New<seganet::binding::SocketInfo>(env, "socketInfo"));
   return exports;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "binding/args.h"
+#include "binding/socket_mptcp.h"
 #include "binding/socket_options.h"
 #include "binding/socket_path.h"
 #include "binding/socket_wait.h"
@@ -36,11 +37,25 @@ bool ReadAddress(Napi::Env env, const std::string& text, int port, Address* addr
   return false;
 }
 
-// -1 with errno. Not inherited by children, and nobody waits in a call on it.
-int NewSocket(int family) {
+// What socket() says where there is no MPTCP: switched off (net.mptcp.enabled), or not in the
+// kernel, or not for this family.
+bool IsNoMptcp(int error) {
+  return error == ENOPROTOOPT || error == EPROTONOSUPPORT || error == EINVAL;
+}
+
+// -1 with errno. Not inherited by children, and nobody waits in a call on it. `no_mptcp`: the errno
+// for which it is one of TCP though MPTCP was wanted, 0 = none.
+int NewSocket(int family, bool wants_mptcp, int* no_mptcp) {
 #ifdef SOCK_CLOEXEC
-  return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
+  const int kind = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
+  if (wants_mptcp) {
+    const int fd = NewMptcpSocket(family, kind);
+    if (fd >= 0 || !IsNoMptcp(errno)) return fd;
+    *no_mptcp = errno;
+  }
+  return socket(family, kind, IPPROTO_TCP);
 #else
+  if (wants_mptcp) *no_mptcp = EPROTONOSUPPORT;
   const int fd = socket(family, SOCK_STREAM, IPPROTO_TCP);
   if (fd >= 0) {
     fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -79,7 +94,8 @@ Napi::Value OpenSocket(const Napi::CallbackInfo& info) {
   if (!options.Read(env, given) || !way.Read(env, given)) return env.Undefined();
 
   const int family = address.any.sa_family;
-  const int fd = NewSocket(family);
+  int no_mptcp = 0;
+  const int fd = NewSocket(family, way.wants_mptcp(), &no_mptcp);
   if (fd < 0) {
     Throw(env, Status::System("socket", errno));
     return env.Undefined();
@@ -98,6 +114,7 @@ Napi::Value OpenSocket(const Napi::CallbackInfo& info) {
   for (uint32_t i = 0; i < names.size(); ++i) unknown.Set(i, names[i]);
   opened.Set("fd", fd);
   opened.Set("unknown", unknown);
+  opened.Set("noMptcp", no_mptcp == 0 ? "" : uv_err_name(-no_mptcp));
   return opened;
 }
 

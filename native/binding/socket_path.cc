@@ -28,11 +28,24 @@ bool ReadText(Napi::Env env, Napi::Object given, const char* name, size_t most, 
   return false;
 }
 
+// False: a TypeError is pending.
+bool ReadFlag(Napi::Env env, Napi::Object given, const char* name, bool* flag) {
+  const Napi::Value value = given.Get(name);
+  if (value.IsEmpty()) return false;
+  if (value.IsUndefined()) return true;
+  *flag = value.IsBoolean() && value.ToBoolean();
+  if (value.IsBoolean()) return true;
+  Napi::TypeError::New(env, std::string(name) + " must be true or false")
+      .ThrowAsJavaScriptException();
+  return false;
+}
+
 }  // namespace
 
 bool SocketPath::Read(Napi::Env env, Napi::Object given) {
   if (!ReadText(env, given, "device", IFNAMSIZ - 1, &device_) ||
-      !ReadText(env, given, "localAddress", INET6_ADDRSTRLEN - 1, &local_address_)) {
+      !ReadText(env, given, "localAddress", INET6_ADDRSTRLEN - 1, &local_address_) ||
+      !ReadFlag(env, given, "mptcp", &wants_mptcp_)) {
     return false;
   }
   sockaddr_in v4{};

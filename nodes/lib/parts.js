@@ -36,6 +36,7 @@
  * @property {number} rttMs @property {number} oldestMs @property {number} inflight @property {number} backlogInflight
  * @property {number} published @property {number} acknowledged @property {boolean} express @property {number} batchBytes
  * @property {number} priority @property {number} dscp @property {string} localAddress
+ * @property {string} [transport] with paths: mptcp, fallback (to TCP), tcp @property {import('./uplink/path-view').PathView[]} [paths]
  *
  * @typedef {object} NetworkView whether an interface sends urgent packets first
  * @property {string} interface '' = not found @property {boolean} ok

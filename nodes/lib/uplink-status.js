@@ -54,17 +54,33 @@ function trouble({ state, code = '', reason = '', oldestMs = -1 }) {
 
 /**
  * With the median of each class from arrival to the cloud's PUBACK: connected · c1 2 · c3 430 ms. A backlog takes the room
- * of all but the most urgent.
+ * of all but the most urgent, and so does what there is to say of several paths.
  * @param {UplinkState} state
  * @param {EngineStats['latency']} latency
  * @param {number} backlog records
  */
-function connected({ rttMs = 0 }, latency, backlog) {
-  const rows = backlog > 0 ? latency.slice(0, 1) : latency;
+function connected({ rttMs = 0, code = '', sessions = [] }, latency, backlog) {
+  const note = ways(code, sessions);
+  const rows = backlog > 0 || note ? latency.slice(0, 1) : latency;
   const medians = rows.map((row) => `c${row.class} ${Math.ceil(row.p50)}`);
   if (medians.length === 0 && rttMs > 0) medians.push(String(Math.ceil(rttMs)));
-  const figures = medians.length > 0 ? ` · ${medians.join(' · ')} ms` : '';
-  return `connected${figures}${backlog > 0 ? ` · backlog ${rate(backlog)}` : ''}`;
+  const hasRoom = medians.length > 0 && !(backlog > 0 && note);
+  const figures = hasRoom ? ` · ${medians.join(' · ')} ms` : '';
+  return `connected${note}${figures}${backlog > 0 ? ` · backlog ${rate(backlog)}` : ''}`;
+}
+
+/**
+ * Of an uplink with several paths: why it has one only, or how many it has.
+ * @param {string} code @param {import('./parts').SessionState[]} sessions
+ * @returns {string} such as " · 1 of 2 paths"
+ */
+function ways(code, sessions) {
+  if (code === 'NO_MPTCP') return ' · fell back to TCP';
+  if (code === 'NO_MPTCP_HERE') return ' · TCP, no MPTCP here';
+  const all = sessions.flatMap(({ paths = [] }) => paths);
+  const count = new Set(all.map(({ name }) => name)).size;
+  const used = new Set(all.filter(({ subflows }) => subflows > 0).map(({ name }) => name)).size;
+  return count > 1 ? ` · ${used} of ${count} paths` : '';
 }
 
 /** @param {EngineStats} stats @returns {string} such as " · 12.3 k kept" */

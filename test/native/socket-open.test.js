@@ -8,7 +8,7 @@ const fs = require('node:fs');
 const net = require('node:net');
 const os = require('node:os');
 const path = require('node:path');
-const { openSocket, waitConnect, closeSocket, socketInfo } = require('../../native');
+const { openSocket, waitConnect, closeSocket, socketInfo, mptcpInfo } = require('../../native');
 const { needs } = require('../tools');
 const { runNode, until } = require('./addon');
 
@@ -17,6 +17,9 @@ const { runNode, until } = require('./addon');
 const { test: withSs } = needs('ss');
 const { test: withPython } = needs('python3');
 const { test: withCompiler } = needs('c++');
+const { test: withMptcp } = needs(
+  ...(fs.existsSync('/proc/sys/net/mptcp/enabled') ? [] : ['a kernel with MPTCP'])
+);
 const { test: onLinux } = needs(...(process.platform === 'linux' ? [] : ['Linux']));
 
 /** Listens at all addresses, and sends back what it gets. @type {net.Server} */
@@ -286,7 +289,28 @@ describe('the way that a socket leaves by', () => {
     expect(fs.readdirSync('/proc/self/fd')).toHaveLength(before);
   });
 
+  withMptcp('speaks MPTCP when it is told to, and mptcpInfo() knows that the far end does not', async () => {
+    const options = { mptcp: true, userTimeoutMs: 5000, device: 'lo', localAddress: '127.0.0.9' };
+    const { fd, noMptcp } = openSocket('127.0.0.1', port, options);
+    await waitConnect(fd, 5000);
+    expect([noMptcp, mptcpInfo(fd)]).toMatchObject([
+      '',
+      { transport: 'fallback', token: 0, subflows: [{ local: '127.0.0.9', remote: '127.0.0.1', state: 1 }] }
+    ]);
+    closeSocket(fd);
+    const { fd: plain, socket } = await connect({});
+    socket.write(Buffer.alloc(1000));
+    await once(socket, 'data');
+    await until(() => mptcpInfo(plain).subflows[0].bytesAcked > 1000, 'the acknowledgement');
+    const told = mptcpInfo(plain);
+    expect(told).toMatchObject({ transport: 'tcp', subflows: [{ unacked: 0, retransmits: 0 }] });
+    expect(told.subflows[0].bytesSent).toBe(1000);
+    expect(told.subflows[0].rttUs).toBeGreaterThan(0);
+  });
+
   test.each([
+    [{ mptcp: 1 }],
+    [{ mptcp: null }],
     [{ device: '' }],
     [{ device: 'a'.repeat(16) }],
     [{ device: 'lo\0' }],

@@ -91,6 +91,7 @@ describe('a value that cannot be used is refused with a sentence that names the 
     ['SEGANET_RESERVE', '101', /from 0 to 100/],
     ['SEGANET_UPLINK_PRIORITY', '7', /from 0 to 6 for each session, such as 6,0, not "7"/],
     ['SEGANET_UPLINK_PRIORITY', '6,0,0', /has 3 parts, but SEGANET_SESSIONS 1,2\/3,4 makes 2/],
+    ['SEGANET_UPLINK_PATHS', 'eth0:spare', /'active' or 'backup', not "spare"/],
     ['SEGANET_UPLINK_DSCP', '64', /from 0 to 63/],
     ['SEGANET_NOTSENT_LOWAT', '-1', /from 0 to 67108864/],
     ['SEGANET_SEND_BUFFER', '1 MiB', /from 0 to 67108864/],

@@ -210,6 +210,8 @@ describe('validators give reasons', () => {
     ['seganet-uplink-broker', 'groups', '3/1', /most urgent/],
     ['seganet-uplink-broker', 'reserve', '101', /from 0 to 100/],
     ['seganet-uplink-broker', 'priority', '7,0', /from 0 to 6/],
+    ['seganet-uplink-broker', 'paths', 'eth0:spare', /up to eight interfaces/],
+    ['seganet-uplink-broker', 'paths', 'a,b,c,d,e,f,g,h,i', /up to eight interfaces/],
     ['seganet-uplink-broker', 'dscp', 'EF', /from 0 to 63/],
     ['seganet-batch', 'flush', 'now', /from the list/],
     ['seganet-batch', 'gapMs', '1001', /from 0 to 1000/],

@@ -39,6 +39,34 @@ test.each([
   expect(uplinkShown(state, { ...stats, ...more }, true)).toMatchObject({ fill, text });
 });
 
+test.each([
+  [{ code: 'NO_MPTCP' }, {}, 'connected · fell back to TCP · c1 2 ms'],
+  [{ code: 'NO_MPTCP_HERE' }, backlog, 'connected · TCP, no MPTCP here · backlog 12.3 k'],
+  [{ sessions: [[1, 1]] }, {}, 'connected · 2 of 2 paths · c1 2 ms'],
+  [
+    {
+      sessions: [
+        [0, 1],
+        [0, 1]
+      ]
+    },
+    {},
+    'connected · 1 of 2 paths · c1 2 ms'
+  ],
+  [{ sessions: [[1]] }, {}, 'connected · c1 2 · c3 430 ms']
+])('of several paths %j with %j: %s', ({ code, sessions = [] }, more, text) => {
+  const told = sessions.map((each) => ({
+    state: 'connected',
+    paths: each.map((subflows, i) => ({ name: `p${i}`, subflows }))
+  }));
+  const state = /** @type {any} */ ({ state: 'connected', code, sessions: told });
+  expect(uplinkShown(state, { ...stats, latency: medians, ...more }, true)).toMatchObject({
+    fill: 'green',
+    text
+  });
+  expect(text.length).toBeLessThanOrEqual(48);
+});
+
 test('a long reason is cut, but not what is kept', () => {
   const state = {
     state: 'refused',

@@ -16,24 +16,27 @@ const usage = (message) => new Trouble(`${message} See seganet-paths --help.`, E
 /** The kernel's rule for names of interfaces [dev_valid_name], without what is an option or stands between paths. */
 const INTERFACE = /^(?!\.{1,2}$)(?!-)[!-$&-+.0-9;-~-]{1,15}$/;
 
-/** @param {string} text such as eth0,wwan0:backup @returns {Wanted[]} none = auto */
-function checkPaths(text) {
+/**
+ * @param {string} text such as eth0,wwan0:backup @param {string} [name] of the option @param {(message: string) => Error} [refusal]
+ * @returns {Wanted[]} none = auto
+ */
+function checkPaths(text, name = '--paths', refusal = usage) {
   if (text === 'auto') return [];
   const wanted = text.split(',').map((part) => {
     const [target, role = 'active', ...more] = part.trim().split(':');
     if (more.length > 0 || !(net.isIPv4(target) || INTERFACE.test(target))) {
-      throw usage(
-        `--paths takes auto or a list such as eth0,wwan0:backup of interfaces or IPv4 addresses, not ${quoted(part)}.`
+      throw refusal(
+        `${name} takes auto or a list such as eth0,wwan0:backup of interfaces or IPv4 addresses, not ${quoted(part)}.`
       );
     }
     if (role !== 'active' && role !== 'backup') {
-      throw usage(`A path is 'active' or 'backup', not ${quoted(role)}.`);
+      throw refusal(`A path is 'active' or 'backup', not ${quoted(role)}.`);
     }
     return { target, role: /** @type {Role} */ (role) };
   });
-  if (wanted.length > MOST_PATHS) throw usage(`--paths takes ${MOST_PATHS} paths at most.`);
+  if (wanted.length > MOST_PATHS) throw refusal(`${name} takes ${MOST_PATHS} paths at most.`);
   const twice = wanted.find(({ target }, i) => wanted.findIndex((of) => of.target === target) !== i);
-  if (twice) throw usage(`--paths names '${twice.target}' twice.`);
+  if (twice) throw refusal(`${name} names '${twice.target}' twice.`);
   return wanted;
 }
 

@@ -18,7 +18,7 @@ const { SLOTS } = require('./numbers');
 /** Those that cost by the byte, and others of their kind. */
 const METERED = /^(wwan|ppp|rmnet|usb)/;
 
-/** Interfaces with a default route, best first, and those that were there before. @param {Facts} facts @param {Known[]} known @returns {Wanted[]} */
+/** Interfaces with a default route, best first, and those that were there before. @param {{defaults: {device: string}[]}} facts @param {Known[]} known @returns {Wanted[]} */
 function automatic({ defaults }, known) {
   const names = [...defaults.map(({ device }) => device), ...known.map((of) => of.name)];
   return [...new Set(names)]
@@ -67,4 +67,4 @@ function place(target, facts, old) {
 const knownOf = (paths) =>
   paths.map(({ name, interface: device, slot, gateway }) => ({ name, interface: device, slot, gateway }));
 
-module.exports = { choosePaths, knownOf };
+module.exports = { automatic, choosePaths, knownOf };

@@ -3,6 +3,7 @@
 const { commandFilter, isTopicName, parseTopic, reportTopic } = require('./command-topics');
 const { Custody } = require('./custody');
 const { Renewal } = require('./renewal');
+const { keepPaths } = require('./path-keeper');
 const { ReportQueue } = require('./report-queue');
 const { Session } = require('./session');
 
@@ -17,6 +18,7 @@ const { Session } = require('./session');
  * @property {(command: object) => void} handOver to Node-RED's thread
  * @property {(code: string, reason: string) => void} problem
  * @property {() => void} onStatus
+ * @property {import('./paths').Paths | null} [paths] of the uplink
  * @property {() => number} now ms, monotonic
  */
 
@@ -48,7 +50,7 @@ class CommandSession {
     this.reports = new ReportQueue(now);
     const kept = { sessionExpiryInterval: SESSION_EXPIRY_S, receiveMaximum: RECEIVE_MAXIMUM };
     this.session = new Session(
-      { ...options, clientId: this.clientId, socket: options.sockets[0], kept },
+      { ...options, clientId: this.clientId, socket: options.sockets[0], kept, ways: parts.paths },
       {
         onState: (state, why) => this.#setState(state, why),
         onConnected: (link) => this.#onConnected(link),
@@ -61,6 +63,8 @@ class CommandSession {
     // Nothing of ours has to be waited for: what has no PUBACK comes again.
     const feeder = /** @type {any} */ ({ pause() {}, inflight: 0 });
     const { session } = this;
+    const { paths, problem } = parts;
+    this.keeper = keepPaths({ paths, session, native, lossMs: options.pathLossMs, now, problem });
     this.renewal = new Renewal({ files: session.files, session, feeder, problem: parts.problem });
   }
 
@@ -95,6 +99,7 @@ class CommandSession {
 
   /** Call it several times a second. */
   checkHealth() {
+    this.keeper?.check();
     const { ackTimeoutMs } = this.parts.options;
     const oldestMs = this.reports.oldestMs();
     if (oldestMs < ackTimeoutMs) return;

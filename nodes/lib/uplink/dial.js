@@ -2,6 +2,7 @@
 
 const dns = require('node:dns');
 const net = require('node:net');
+const { remembering, tries } = require('./path-dial');
 
 /** @typedef {import('../../../native').UplinkSocketOptions} SocketOptions */
 /** @typedef {Partial<Pick<typeof import('../../../native'), 'openSocket' | 'waitConnect' | 'closeSocket' | 'UplinkWire'>>} Native */
@@ -14,12 +15,15 @@ const net = require('node:net');
  * @property {Native} [native] without it, or where it lacks openSocket, Node makes the socket
  * @property {boolean} [wantsDescriptor] of a socket that the addon made
  * @property {(host: string) => Promise<{address: string}[]>} [lookup]
+ * @property {import('./paths').Paths} [paths] it is bound to one of them, and speaks MPTCP where it can
  */
 
 /**
  * @typedef {object} Reached
  * @property {net.Socket} [socket] @property {number} [fd] connected, the caller's from now on: one of the two
  * @property {string[]} unknown options that are not set
+ * @property {string} [noMptcp] the code for which it is TCP though MPTCP was wanted
+ * @property {import('./paths').Way | null} [way] that it is bound to
  */
 
 /** Of several addresses, one that there is no way to, or that is silent, tells least. */
@@ -43,11 +47,14 @@ class Dial {
   async connect() {
     const addresses = await this.#lookup();
     const failures = [];
-    for (const [i, { address }] of addresses.entries()) {
+    const { paths } = this.options;
+    const each = tries(addresses, paths, () => this.leftMs());
+    for (let next = each.next(null); !next.done; next = each.next(failures.at(-1) ?? null)) {
+      const { way } = next.value;
       if (this.isCancelled) throw failure('ECANCELED');
-      const patienceMs = Math.ceil(this.leftMs() / (addresses.length - i));
       try {
-        const reached = await this.#reach(address, patienceMs);
+        const reached = { ...(await this.#reach(next.value)), way };
+        if (way) paths?.worked(way.name);
         // It may be cancelled before the caller has it.
         this.end = () => this.#close(reached);
         if (this.isCancelled) this.end();
@@ -57,7 +64,11 @@ class Dial {
       }
     }
     if (this.isCancelled) throw failure('ECANCELED');
-    throw failures.find(({ code }) => !NO_WAY.includes(String(code))) ?? failures[0] ?? failure('ENOTFOUND');
+    throw (
+      failures.find(({ code }) => !NO_WAY.includes(String(code))) ??
+      failures[0] ??
+      failure(addresses.length > 0 ? 'ENETUNREACH' : 'ENOTFOUND')
+    );
   }
 
   /** Nothing of it is left afterwards: connect() rejects, or the socket that it gave is destroyed. */
@@ -78,7 +89,8 @@ class Dial {
   }
 
   #lookup() {
-    const { host, lookup = lookupAll } = this.options;
+    const { host, paths, lookup: ask = lookupAll } = this.options;
+    const lookup = paths ? remembering(ask, paths) : ask;
     /** @type {NodeJS.Timeout | undefined} */
     let timer;
     /** @type {Promise<{address: string}[]>} */
@@ -94,18 +106,21 @@ class Dial {
     });
   }
 
-  /** @param {string} address @param {number} patienceMs @returns {Promise<Reached>} */
-  #reach(address, patienceMs) {
+  /** @param {import('./path-dial').Try} one @returns {Promise<Reached>} */
+  #reach(one) {
     const { native } = this.options;
     return native?.openSocket
-      ? this.#reachNative(/** @type {Required<Native>} */ (native), address, patienceMs)
-      : this.#reachByNode(address, patienceMs);
+      ? this.#reachNative(/** @type {Required<Native>} */ (native), one)
+      : this.#reachByNode(one);
   }
 
-  /** @param {Required<Native>} native @param {string} address @param {number} patienceMs */
-  async #reachNative(native, address, patienceMs) {
-    const { port, socket: options } = this.options;
-    const { fd, unknown } = native.openSocket(address, port, options);
+  /** @param {Required<Native>} native @param {import('./path-dial').Try} one */
+  async #reachNative(native, { address, patienceMs, options: bound }) {
+    const { port, socket } = this.options;
+    const { fd, unknown: lacking, noMptcp } = native.openSocket(address, port, { ...socket, ...bound });
+    // MPTCP has none; PathWatch is quicker.
+    const unknown =
+      bound.mptcp && noMptcp === '' ? lacking.filter((name) => name !== 'userTimeoutMs') : lacking;
     let isOpen = true;
     const close = () => {
       if (isOpen) native.closeSocket(fd);
@@ -117,22 +132,22 @@ class Dial {
       // Between the end of the wait and this line it may have been closed.
       if (this.isCancelled) throw failure('ECANCELED');
       const { wantsDescriptor } = this.options;
-      const reached = wantsDescriptor
+      const own = wantsDescriptor
         ? { fd }
         : { socket: new net.Socket({ fd, readable: true, writable: true }) };
       isOpen = false;
-      return { ...reached, unknown };
+      return { ...own, unknown, noMptcp };
     } finally {
       close();
     }
   }
 
-  /** @param {string} address @param {number} patienceMs @returns {Promise<Reached>} */
-  #reachByNode(address, patienceMs) {
+  /** @param {import('./path-dial').Try} one @returns {Promise<Reached>} */
+  #reachByNode({ address, patienceMs, options: { localAddress, ...bound } }) {
     const { port, socket: options } = this.options;
-    const { noDelay, keepIdleS = 0, ...others } = options;
+    const { noDelay, keepIdleS = 0, ...others } = { ...options, ...bound };
     const keepAlive = { keepAlive: keepIdleS > 0, keepAliveInitialDelay: keepIdleS * 1000 };
-    const socket = net.connect({ host: address, port, noDelay, ...keepAlive });
+    const socket = net.connect({ host: address, port, noDelay, localAddress, ...keepAlive });
     // 0 is the system's, and so nothing that is missing.
     const unknown = Object.entries(others).flatMap(([name, value]) => (value ? [name] : []));
     return new Promise((resolve, reject) => {
@@ -149,7 +164,7 @@ class Dial {
         clearTimeout(timer);
         socket.off('error', fail);
         this.end = () => {};
-        resolve({ socket, unknown });
+        resolve({ socket, unknown, noMptcp: bound.mptcp ? 'EPROTONOSUPPORT' : '' });
       });
     });
   }

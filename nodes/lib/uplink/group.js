@@ -2,6 +2,7 @@
 
 const { Feeder } = require('./feeder');
 const { Output } = require('./output');
+const { keepPaths } = require('./path-keeper');
 const { Renewal } = require('./renewal');
 const { Session } = require('./session');
 const { Status } = require('./status');
@@ -17,6 +18,7 @@ const { Window } = require('./window');
  * @property {import('./pacer').Pacer} pacer the rate of the backlog is one for the whole uplink
  * @property {() => void} wake asks for a turn() of all groups @property {() => number} now ms, monotonic
  * @property {(code: string, reason: string) => void} problem
+ * @property {import('./paths').Paths | null} [paths] of the uplink
  * @property {() => void} onStatus the status of this group has changed
  */
 
@@ -61,7 +63,7 @@ class Group {
     });
     this.status = new Status(this.feeder, parts.onStatus);
     this.session = new Session(
-      { ...options, clientId: this.clientId, socket },
+      { ...options, clientId: this.clientId, socket, ways: parts.paths },
       {
         onState: (state, reason) => this.status.set(state, reason),
         onConnected: (link) => this.#onConnected(link),
@@ -76,6 +78,8 @@ class Group {
       native
     );
     const { session, feeder } = this;
+    const { paths, problem } = parts;
+    this.keeper = keepPaths({ paths, session, native, lossMs: options.pathLossMs, now, problem });
     this.renewal = new Renewal({ files: session.files, session, feeder, problem: parts.problem });
   }
 
@@ -126,6 +130,7 @@ class Group {
   /** Call it several times a second. */
   checkHealth() {
     this.status.check();
+    this.keeper?.check();
     const { pulse } = this.feeder.sender;
     const silentMs = pulse.deadMs(this.ackTimeoutMs);
     if (silentMs === 0) return;
@@ -152,14 +157,16 @@ class Group {
 
   /** What is told about this session. */
   view() {
+    const shown = this.status.view();
     return {
       group: this.index + 1,
       classes: this.classes,
       clientId: this.clientId,
       everConnected: this.session.everConnected,
       batchBytes: this.feeder.batchBytes,
-      ...this.status.view(),
-      ...this.#socket()
+      ...shown,
+      ...this.#socket(),
+      ...this.keeper?.view(shown)
     };
   }
 

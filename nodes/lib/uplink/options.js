@@ -1,6 +1,7 @@
 'use strict';
 
 const { clientIdsOf, parseGroups, parseSockets } = require('./group-options');
+const { parsePaths } = require('./path-options');
 const { badCharacter } = require('./topics');
 
 /**
@@ -40,19 +41,23 @@ const { badCharacter } = require('./topics');
  * @property {number} [backlogShare] part of the window that the backlog may fill, 0..1, default 0.5; one packet always
  * @property {boolean} [commands] the cloud may send commands, by a session of their own, default false
  * @property {string} [commandPrefix] first levels of their topic, default cmd
+ * @property {string} [paths] interfaces or addresses that it may leave by, such as 'eth0,wwan0:backup', or 'auto': MPTCP where both ends have it,
+ *   else the next one when one is dead. '' (default) = as the system's routes say
+ * @property {number} [pathLossMs] a path is dead when the far end has confirmed nothing for so long, default 1000
+ * @property {string} [pathsDir] where `seganet-paths watch` tells how they are, default as it has it
  * @property {string} [nativePath] module with UplinkSource, default the engine's addon
  */
 
 /** @typedef {{host: string, port: number, secure: boolean}} Address */
 
-/** @typedef {'url' | 'username' | 'password' | 'protocolVersion' | 'groups' | 'priority' | 'dscp' | 'notSentLowat' | 'sendBuffer'} Rewritten */
+/** @typedef {'url' | 'username' | 'password' | 'protocolVersion' | 'groups' | 'priority' | 'dscp' | 'notSentLowat' | 'sendBuffer' | 'paths'} Rewritten */
 
 /**
  * By session: classes, client ids, what the sockets get.
  * @typedef {{groups: number[][], clientIds: string[], sockets: import('./group-options').SocketPlan[]}} Groups
  */
 
-/** @typedef {Required<Omit<UplinkOptions, Rewritten>> & Address & Groups & {username?: string, password?: string, protocolVersion: 4 | 5}} CheckedOptions */
+/** @typedef {Required<Omit<UplinkOptions, Rewritten>> & Address & Groups & {username?: string, password?: string, protocolVersion: 4 | 5, paths: import('./path-options').Wanted[] | null}} CheckedOptions */
 
 /** @type {Record<string, boolean>} */
 const SCHEMES = { 'mqtts:': true, 'ssl:': true, 'tls:': true, 'mqtt:': false, 'tcp:': false };
@@ -151,6 +156,9 @@ function checkOptions(options, defaultNative) {
     connectTimeoutMs: number('connectTimeoutMs', options.connectTimeoutMs, 15000, 1, day),
     ackTimeoutMs: number('ackTimeoutMs', options.ackTimeoutMs, 15000, 1, day),
     userTimeoutMs: number('userTimeoutMs', options.userTimeoutMs, 10000, 0, day),
+    paths: parsePaths(options.paths),
+    pathLossMs: number('pathLossMs', options.pathLossMs, 1000, 100, day),
+    pathsDir: options.pathsDir ?? '',
     retryMs: number('retryMs', options.retryMs, 1000, 1, day),
     backlogRate: number('backlogRate', options.backlogRate, 5000, 0, 1e9),
     backlogShare: share('backlogShare', options.backlogShare, 0.5),

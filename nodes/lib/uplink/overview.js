@@ -46,7 +46,8 @@ function overview(views) {
 function reasonOf(view, views) {
   const { code, reason } = view;
   // What is true for all needs no list of classes.
-  if (reason === '' || !views.some((one) => one !== view && isWell(one))) return { code, reason };
+  if (reason === '' || view.isNote || !views.some((one) => one !== view && isWell(one)))
+    return { code, reason };
   return { code, reason: `${namesOf(view.classes)}: ${reason}${adviceOn(view, views)}` };
 }
 
@@ -93,7 +94,8 @@ function sessionOf(view, views) {
     batchBytes: view.batchBytes,
     priority: view.priority,
     dscp: view.dscp,
-    localAddress: view.localAddress
+    localAddress: view.localAddress,
+    ...(view.paths && { transport: view.transport, paths: view.paths })
   };
 }
 

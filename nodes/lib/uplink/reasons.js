@@ -5,6 +5,7 @@
  * @property {string} code short, for a status line: ECONNREFUSED, CONNACK 135 …
  * @property {string} reason a sentence with a remedy
  * @property {boolean} refused the broker, or our check of it, said no; waiting alone will not help
+ * @property {boolean} [atOnce] there is another way: no pause before the next attempt
  * @property {boolean} [slow] only a person can change that: it is tried again now and then
  */
 

@@ -18,7 +18,7 @@ const { WireStream } = require('./wire-stream');
  * @typedef {{sessionExpiryInterval: number, receiveMaximum: number}} Kept
  */
 
-/** @typedef {import('./options').CheckedOptions & {socket?: import('./socket').GroupOptions, kept?: Kept}} SessionOptions of one group of classes */
+/** @typedef {import('./options').CheckedOptions & {socket?: import('./socket').GroupOptions, kept?: Kept, ways?: import('./paths').Paths | null}} SessionOptions of one group of classes */
 
 /**
  * @typedef {object} SessionHandlers
@@ -89,6 +89,10 @@ class Session {
     /** @type {NodeJS.Timeout | undefined} */
     this.timer = undefined;
     this.hasSaidLacking = false;
+    /** Why the present connection is none of MPTCP, see openSocket(). */
+    this.noMptcp = '';
+    /** That it was bound to. @type {import('./paths').Way | null} */
+    this.way = null;
   }
 
   start() {
@@ -190,11 +194,15 @@ class Session {
     const { options, native } = this;
     const { host, port, connectTimeoutMs: timeoutMs } = options;
     const wantsDescriptor = this.isWired;
-    const dial = new Dial({ host, port, timeoutMs, socket: socketOptions(options), native, wantsDescriptor });
+    const paths = options.ways ?? undefined;
+    const socket = socketOptions(options);
+    const dial = new Dial({ host, port, timeoutMs, socket, native, wantsDescriptor, paths });
     this.dial = dial;
     try {
       const reached = await dial.connect();
       if (dial !== this.dial) return;
+      this.noMptcp = reached.noMptcp ?? '';
+      this.way = reached.way ?? null;
       if (reached.unknown.length > 0) this.#sayLacking(reached.unknown);
       this.#open(reached, security, dial.leftMs());
       this.dial = null;
@@ -301,7 +309,7 @@ class Session {
     if (client !== this.client || this.stopped) return;
     this.client = null;
     this.socket = null;
-    if (!this.connected) this.why ??= NOT_ACCEPTED;
+    if (!this.connected) this.#notAccepted();
     else {
       this.connected = false;
       // A connection that does not last is no reason to hurry.
@@ -312,10 +320,16 @@ class Session {
     this.#tryAgain();
   }
 
+  /** A path that carries a handshake may carry nothing more. */
+  #notAccepted() {
+    this.why ??= NOT_ACCEPTED;
+    if (this.way && this.why.code === 'NO_CONNACK') this.options.ways?.failed(this.way.name);
+  }
+
   /** REQUIRES: this.why says why not now. */
   #tryAgain() {
     const why = /** @type {Reason} */ (this.why);
-    const wait = this.isRenewing ? 0 : (why.slow ? this.slowBackoff : this.backoff).next();
+    const wait = this.isRenewing || why.atOnce ? 0 : (why.slow ? this.slowBackoff : this.backoff).next();
     const when = why.slow ? ` Trying again in ${Math.ceil(wait / 1000)} s.` : '';
     this.isRenewing = false;
     this.why = { ...why, reason: why.reason + when };

@@ -10,6 +10,8 @@ const { CommandSession } = require('./commands');
 const { Group } = require('./group');
 const { Pacer } = require('./pacer');
 const { overview } = require('./overview');
+const { Paths } = require('./paths');
+const { readStatus } = require('../paths/status');
 const { compileStage } = require('./stage');
 
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort);
@@ -38,14 +40,18 @@ let recordsBefore = 0;
 
 const now = () => performance.now();
 const pacer = new Pacer({ rate: options.backlogRate, share: options.backlogShare, now });
+/** One for all sessions. */
+const paths =
+  options.paths && new Paths(options.paths, { now, read: () => readStatus(options.pathsDir || undefined) });
 /** The most urgent first: in this order they are served. */
 const groups = options.groups.map(
-  (_, i) => new Group(i, { options, native, pacer, wake, now, problem, onStatus: report })
+  (_, i) => new Group(i, { options, native, pacer, paths, wake, now, problem, onStatus: report })
 );
 const commands = options.commands
   ? new CommandSession({
       options,
       native,
+      paths,
       generation: workerData.generation,
       handOver: (command) => port.postMessage({ type: 'command', command }),
       problem,

@@ -1,0 +1,77 @@
+'use strict';
+
+const { PathWatch } = require('./path-watch');
+const { pathsView, whyOne } = require('./path-view');
+
+/** @typedef {import('./paths').Paths} Paths */
+/** @typedef {import('../../../native').MptcpInfo} MptcpInfo */
+
+/**
+ * @typedef {object} KeeperParts
+ * @property {Paths | null} [paths] null = the uplink has none of its own
+ * @property {import('./session').Session} session @property {{mptcpInfo?: (fd: number) => MptcpInfo}} native
+ * @property {number} lossMs see PathWatch @property {() => number} [now]
+ * @property {(code: string, reason: string) => void} problem
+ */
+
+/** Looks after the paths of one session: makes a new connection where that is faster, and tells how they are. */
+class PathKeeper {
+  /** @param {KeeperParts & {paths: Paths}} parts */
+  constructor(parts) {
+    this.parts = parts;
+    this.watch = new PathWatch(parts);
+    /** Of the last warning; it is not repeated while it stays. */
+    this.said = '';
+  }
+
+  /** Call it several times a second. */
+  check() {
+    const { session, problem } = this.parts;
+    const info = this.#info();
+    const why = this.watch.check(session.client, info);
+    if (why) {
+      problem(why.code, why.reason);
+      if (why.isReturn) session.renew(why);
+      else session.kill(why);
+    } else if (info && session.connected) this.#tell(info);
+  }
+
+  /** What it adds to the view of its session. @param {{state: string, code: string}} shown */
+  view({ state, code }) {
+    const { session, paths } = this.parts;
+    const info = session.connected ? this.#info() : null;
+    const note = info && whyOne(info, session.noMptcp);
+    return {
+      transport: info?.transport ?? '',
+      paths: pathsView(paths, info),
+      // Nothing waits for it, so anything else that there is to say is more.
+      ...(note && state === 'connected' && code === '' && { ...note, isNote: true })
+    };
+  }
+
+  /** @param {MptcpInfo} info */
+  #tell(info) {
+    const note = whyOne(info, this.parts.session.noMptcp);
+    if (note && note.code !== this.said) this.parts.problem(note.code, note.reason);
+    this.said = note?.code ?? '';
+  }
+
+  #info() {
+    const { session, native } = this.parts;
+    const { fd } = session;
+    if (fd === null || !native.mptcpInfo) return null;
+    try {
+      return native.mptcpInfo(fd);
+    } catch {
+      // It was closed just now.
+      return null;
+    }
+  }
+}
+
+/** @param {KeeperParts} parts @returns {PathKeeper | null} */
+function keepPaths({ paths, ...parts }) {
+  return paths ? new PathKeeper({ paths, ...parts }) : null;
+}
+
+module.exports = { PathKeeper, keepPaths };

@@ -1,0 +1,145 @@
+'use strict';
+// An uplink with two paths, on real interfaces, towards a real broker with MPTCP and without.
+
+const fs = require('node:fs');
+const { ip } = require('../fixtures/paths-lab');
+const { UplinkPathsLab } = require('../fixtures/uplink-paths-lab');
+const { needs } = require('../tools');
+
+const { describe, test, missing } = needs(
+  ...['ip', 'ss', 'nft', 'mosquitto', 'mptcpize', 'python3'],
+  ...(process.getuid?.() === 0 ? [] : ['root']),
+  ...(fs.existsSync('/proc/sys/net/mptcp/enabled') ? [] : ['a kernel with MPTCP'])
+);
+
+jest.setTimeout(30000);
+
+/** @type {UplinkPathsLab} */
+let lab;
+beforeEach(() => {
+  lab = new UplinkPathsLab();
+});
+afterEach(() => lab.remove());
+
+const isUp = (/** @type {any} */ { state }) => state === 'connected';
+/** Names of the paths that a session has. */
+const used = (/** @type {any} */ { paths }) =>
+  paths.filter((/** @type {any} */ of) => of.subflows > 0).map((/** @type {any} */ of) => of.name);
+const on = (/** @type {string} */ names) => (/** @type {any} */ session) =>
+  isUp(session) && used(session).join() === names;
+const nothingLost = (/** @type {any} */ end) => {
+  expect(end).toMatchObject({ delivered: end.pushed, left: 0 });
+  expect(end.pushed).toBeGreaterThan(0);
+};
+
+describe('MPTCP at both ends', () => {
+  test('each session has a subflow on each path, and one connection survives the silence of the first', async () => {
+    lab.paths('apply', '--paths', 'p1,p2');
+    await lab.startBroker({ mptcp: true });
+    const uplink = lab.startUplink({ paths: 'p1,p2', groups: '1,2/3,4' });
+    await uplink.until((one) => one.transport === 'mptcp' && on('p1,p2')(one));
+    expect(uplink.state).toMatchObject({ state: 'connected', code: '', reason: '' });
+    lab.swallow(1);
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    const end = await uplink.finish();
+    nothingLost(end);
+    expect(end.longestGapMs).toBeLessThan(2000);
+    expect(uplink.history).toEqual(['connecting', 'connected', 'stopped']);
+    expect(uplink.problems).toEqual([]);
+    const [{ paths }] = uplink.states.findLast((each) => each.state === 'connected').sessions;
+    expect(paths[1]).toMatchObject({ name: 'p2', role: 'active', interface: 'p2', address: '198.18.2.1' });
+    expect(paths[1].bytesAcked).toBeGreaterThan(1000);
+  });
+
+  test('a backup path has a subflow, and carries no payload', async () => {
+    lab.paths('apply', '--paths', 'p1,p2:backup');
+    await lab.startBroker({ mptcp: true });
+    const uplink = lab.startUplink({ paths: 'p1,p2:backup' });
+    await uplink.until((one) => on('p1,p2')(one) && one.paths[0].bytesAcked > 10_000);
+    expect(uplink.state.sessions[0].paths[1]).toMatchObject({ role: 'backup', subflows: 1, bytesSent: 0 });
+    nothingLost(await uplink.finish());
+  });
+
+  test('a path that is dead when it connects costs a second, and later sessions nothing', async () => {
+    await lab.startBroker({ mptcp: true });
+    lab.swallow(1);
+    const began = Date.now();
+    const uplink = lab.startUplink({ paths: 'p1,p2:backup' });
+    await uplink.until(on('p2'));
+    expect(Date.now() - began).toBeLessThan(4000);
+    expect(uplink.state.sessions[0]).toMatchObject({
+      transport: 'mptcp',
+      localAddress: '198.18.2.1',
+      paths: [
+        { name: 'p1', role: 'active', state: 'down' },
+        { name: 'p2', role: 'backup' }
+      ]
+    });
+    nothingLost(await uplink.finish());
+  });
+});
+
+const { test: withHaproxy } = needs('haproxy', 'openssl', ...missing);
+
+withHaproxy('MPTCP ends in front of a broker without it, TLS at the broker', async () => {
+  lab.paths('apply', '--paths', 'p1,p2');
+  const ca = await lab.startTerminator();
+  const tls = { ca, servername: 'cloud.example' };
+  const uplink = lab.startUplink({ url: `mqtts://${lab.broker}:8883`, tls, paths: 'p1,p2' });
+  await uplink.until((one) => one.transport === 'mptcp' && on('p1,p2')(one));
+  nothingLost(await uplink.finish());
+});
+
+describe('plain TCP, and it says why', () => {
+  test('the broker does not speak MPTCP; the path falls silent: a new connection by the other in about a second, nothing lost', async () => {
+    await lab.startBroker({ mptcp: false });
+    const uplink = lab.startUplink({ paths: 'p1,p2', groups: '1,2/3,4' });
+    await uplink.until(on('p1'));
+    expect(uplink.state).toMatchObject({
+      state: 'connected',
+      code: 'NO_MPTCP',
+      reason: expect.stringMatching(/^Fell back to TCP: the broker does not speak MPTCP/)
+    });
+    lab.swallow(1);
+    await uplink.until(on('p2'), 4000);
+    expect(uplink.state.sessions[0].paths[0].state).toBe('down');
+    const end = await uplink.finish();
+    nothingLost(end);
+    process.stdout.write(`fail-over without MPTCP: longest gap ${Math.round(end.longestGapMs)} ms\n`);
+    expect(end.longestGapMs).toBeLessThan(4000);
+    expect(uplink.states.map(({ code }) => code)).toContain('PATH_LOST');
+    expect(uplink.problems).toContain('NO_MPTCP');
+  });
+
+  test('a middlebox takes the option away', async () => {
+    lab.strip();
+    await lab.startBroker({ mptcp: true });
+    const uplink = lab.startUplink({ paths: 'p1,p2' });
+    await uplink.until((one) => one.transport === 'fallback' && one.code === 'NO_MPTCP' && on('p1')(one));
+    nothingLost(await uplink.finish());
+  });
+
+  test('MPTCP is switched off on this machine', async () => {
+    lab.run('sh', '-c', 'echo 0 > /proc/sys/net/mptcp/enabled');
+    await lab.startBroker({ mptcp: false });
+    const uplink = lab.startUplink({ paths: '198.18.2.1,p1' });
+    await uplink.until((one) => one.transport === 'tcp' && on('198.18.2.1')(one));
+    expect(uplink.state).toMatchObject({
+      code: 'NO_MPTCP_HERE',
+      reason: expect.stringMatching(/switched off on this machine/)
+    });
+    nothingLost(await uplink.finish());
+  });
+
+  test('with nothing to send, what `seganet-paths watch` says is enough', async () => {
+    await lab.startBroker({ mptcp: false });
+    await lab.listen();
+    await lab.watch('--paths', 'p1,p2');
+    const uplink = lab.startUplink({ paths: 'p1,p2', everyMs: 0 });
+    await uplink.until((one) => on('p1')(one) && one.paths[0].state === 'up');
+    ip('-n', lab.gateway, 'link', 'set', 'p1', 'down');
+    await uplink.until(on('p2'), 3000);
+    expect(uplink.state.sessions[0].paths[0]).toMatchObject({ state: 'down', why: 'the link is down' });
+    await uplink.finish();
+  });
+});
