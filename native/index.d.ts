@@ -526,7 +526,7 @@ export interface ExpressSpec {
   retainAvailable: boolean;
   /** A larger packet ends the path, bytes. */
   maxPacket: number;
-  /** Nothing but class 1 is begun while the kernel has not taken so many bytes. */
+  /** Nothing but class 1 is begun while the kernel has not taken so many bytes; that waits for the window alone. */
   maxUnsent: number;
   /** QoS 1. Topics by class (index 0 is unused), in parts: bytes, or what the record brings. */
   stages: {
@@ -547,19 +547,22 @@ export declare class UplinkWire {
   static readonly hasTls: boolean;
   /** Throws Error with `code` for keys and certificates that OpenSSL cannot use. */
   static checkTls(tls: UplinkTls): void;
-  /** @param fd connected; the wire's from now on. tls null = plain */
+  /**
+   * @param fd connected; the wire's from now on, and closed by close() or the end of the thread. When it throws, fd is the caller's still.
+   * @param tls null = plain
+   */
   constructor(fd: number, tls: UplinkTls | null, handlers: UplinkWireHandlers);
   /** After onOpen. @returns whether the kernel has taken all; onDrain tells when it has. */
   write(bytes: Uint8Array): boolean;
-  /** Whether onBytes is to be called. */
+  /** Whether onBytes is to be called. What was read already still comes, and an end is not heard meanwhile. */
   pause(paused: boolean): void;
   /** Ends our direction when all is sent. */
   finish(): void;
-  /** Nothing is called any more. Idempotent. */
+  /** Nothing is called any more. Idempotent. What the express path has in flight is known to land() and numbers() still. */
   close(): void;
   /** certificate: DER of the far end, with TLS. null = closed. */
   describe(): { fd: number; certificate?: Buffer; protocol?: string } | null;
-  /** REQUIRES: nothing that was taken from the source is in flight, and best() and take() of it are left alone until land(). */
+  /** After onOpen. REQUIRES: nothing that was taken from the source is in flight, and best() and take() of it are left alone until land(). */
   board(source: UplinkSource, spec: ExpressSpec): void;
   /** Ends the path. [identifier, batch id, bytes of the packet, ms since it was sent, …] of what is in flight, in the order of sending. */
   land(): number[];

@@ -41,7 +41,7 @@ class JsDoorbell : public Doorbell {
   std::mutex mutex_;
   Function function_;
   Ear* ear_ = nullptr;  // of function_
-  bool open_ = false;  // guarded by mutex_
+  bool open_ = false;   // guarded by mutex_
 };
 
 }  // namespace seganet::binding

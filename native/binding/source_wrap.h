@@ -30,9 +30,11 @@ class SourceWrap : public Napi::ObjectWrap<SourceWrap> {
 
   const std::shared_ptr<Lanes>& lanes() const { return lanes_; }  // null when closed
   Outlet* outlet() const { return outlet_; }
+  bool is_carried() const { return rider_ != nullptr; }
   void Answer() { bell_.Answer(); }
 
-  // `on_doorbell` hears the doorbell in place of JavaScript; null, null = JavaScript again.
+  // `on_doorbell` hears the doorbell in place of JavaScript; null = JavaScript again. A `rider`
+  // that is not null is told of the end.
   void Carry(Rider* rider, std::function<void()> on_doorbell);
 
  private:

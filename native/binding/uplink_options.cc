@@ -13,6 +13,7 @@ constexpr double kMaxPacketBytes = 268435460;  // [MQTT 2.2.3]
 constexpr int kMaxGroups = 4;
 
 bool Wrong(Napi::Env env, const std::string& message) {
+  if (env.IsExceptionPending()) return false;  // of a getter, whose value is empty
   Napi::TypeError::New(env, message).ThrowAsJavaScriptException();
   return false;
 }
@@ -34,15 +35,24 @@ bool ReadText(Napi::Env env, Napi::Object from, const char* name, std::string* t
 
 // Bytes as they stand; 'device' and 'topic' are what the record brings.
 bool ReadPart(Napi::Env env, Napi::Value value, TopicPart* part) {
+  if (value.IsEmpty()) return false;
   if (value.IsString()) {
     const std::string kind = value.As<Napi::String>().Utf8Value();
-    if (kind != "device" && kind != "topic") return Wrong(env, "a part is 'device', 'topic' or bytes");
+    if (kind != "device" && kind != "topic")
+      return Wrong(env, "a part is 'device', 'topic' or bytes");
     part->kind = kind == "device" ? TopicPart::Kind::kDevice : TopicPart::Kind::kTopic;
     return true;
   }
   Napi::Uint8Array bytes;
   if (!ReadBytes(env, value, "part", &bytes)) return false;
   part->text.assign(reinterpret_cast<const char*>(bytes.Data()), bytes.ByteLength());
+  return true;
+}
+
+bool ReadBool(Napi::Object from, const char* name, bool* is) {
+  const Napi::Value value = from.Get(name);
+  if (value.IsEmpty()) return false;
+  *is = value.ToBoolean().Value();
   return true;
 }
 
@@ -117,8 +127,10 @@ bool ReadExpressOptions(Napi::Env env, Napi::Object from, ExpressOptions* option
   }
   options->max_packet = static_cast<size_t>(max_packet);
   options->max_unsent = static_cast<size_t>(max_unsent);
-  options->is_v5 = from.Get("isV5").ToBoolean().Value();
-  options->retain_available = from.Get("retainAvailable").ToBoolean().Value();
+  if (!ReadBool(from, "isV5", &options->is_v5) ||
+      !ReadBool(from, "retainAvailable", &options->retain_available)) {
+    return false;
+  }
   const Napi::Value stages = from.Get("stages");
   if (!stages.IsArray()) return Wrong(env, "stages must be an array");
   const auto list = stages.As<Napi::Array>();

@@ -44,9 +44,9 @@ void UplinkTurns::OnEnvironmentEnd(napi_async_cleanup_hook_handle, void* self) {
 }
 
 void UplinkTurns::Join(Member* member) {
-  const auto at =
-      std::find_if(members_.begin(), members_.end(),
-                   [member](const Member* other) { return other->order() > member->order(); });
+  const auto at = std::find_if(members_.begin(), members_.end(), [member](const Member* other) {
+    return other->order() > member->order();
+  });
   members_.insert(at, member);
   uv_check_start(&check_, OnCheck);
   Ask();
@@ -96,9 +96,7 @@ void UplinkTurns::SetTimer() {
   uv_timer_start(&timer_, OnTime, static_cast<uint64_t>((wait_us + 999) / 1000), 0);
 }
 
-void UplinkTurns::Rest(bool is_waiting) {
-  moderation_.Rest(MonotonicUs(), records_, is_waiting);
-}
+void UplinkTurns::Rest(bool is_waiting) { moderation_.Rest(MonotonicUs(), records_, is_waiting); }
 
 void RestUplink(const Napi::CallbackInfo& info) {
   uint32_t records = 0;

@@ -83,6 +83,15 @@ UplinkWire::UplinkWire(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Uplink
     Napi::TypeError::New(env, "handlers must be an object").ThrowAsJavaScriptException();
     return;
   }
+  const auto handlers = info[2].As<Napi::Object>();
+  const Napi::Value on_pubacks = handlers.Get("onPubacks");
+  if (on_pubacks.IsEmpty()) return;
+  taps_pubacks_ = on_pubacks.IsFunction();
+  // What is meant to be encrypted must not go out as it stands.
+  if (!info[1].IsNull() && !info[1].IsObject()) {
+    Napi::TypeError::New(env, "tls must be an object or null").ThrowAsJavaScriptException();
+    return;
+  }
   std::unique_ptr<TlsClient> tls;
   if (info[1].IsObject()) {
     TlsOptions options;
@@ -95,8 +104,6 @@ UplinkWire::UplinkWire(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Uplink
     }
     tls = std::make_unique<TlsClient>(std::move(context));
   }
-  const auto handlers = info[2].As<Napi::Object>();
-  taps_pubacks_ = handlers.Get("onPubacks").IsFunction();
   uv_loop_t* loop = nullptr;
   napi_get_uv_event_loop(env, &loop);
   const Status status = Wire::Make(loop, fd, std::move(tls), this, &wire_);
@@ -109,7 +116,7 @@ UplinkWire::UplinkWire(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Uplink
   napi_add_async_cleanup_hook(env, OnEnvironmentEnd, this, &hook_);
 }
 
-UplinkWire::~UplinkWire() = default;
+UplinkWire::~UplinkWire() { LeaveExpress(); }
 
 // The object is no more soon after, with its environment; the socket's handle needs the loop.
 void UplinkWire::OnEnvironmentEnd(napi_async_cleanup_hook_handle hook, void* self) {
@@ -119,8 +126,9 @@ void UplinkWire::OnEnvironmentEnd(napi_async_cleanup_hook_handle hook, void* sel
   std::exchange(wire->wire_, nullptr)->Close([hook] { napi_remove_async_cleanup_hook(hook); });
 }
 
+// What is in flight is kept for land(): JavaScript hears of a lost connection only then.
 void UplinkWire::CloseNow() {
-  LeaveExpress();
+  StopExpress();
   if (!wire_) return;
   const napi_async_cleanup_hook_handle hook = hook_;
   std::exchange(wire_, nullptr)->Close([hook] { napi_remove_async_cleanup_hook(hook); });
@@ -174,8 +182,9 @@ void UplinkWire::Board(const Napi::CallbackInfo& info) {
   int order = 0;
   if (!ReadExpressOptions(env, info[1].As<Napi::Object>(), &options, &order)) return;
   UplinkTurns* turns = UplinkTurns::Of(env);
-  if (!wire_ || express_ || !turns || !source->lanes()) {
-    Napi::Error::New(env, "no connection, no source, or on board already")
+  if (!wire_ || !wire_->is_open() || express_ || !turns || !source->lanes() ||
+      source->is_carried()) {
+    Napi::Error::New(env, "no open connection, no open source, or one is on board already")
         .ThrowAsJavaScriptException();
     return;
   }
@@ -190,12 +199,17 @@ void UplinkWire::Board(const Napi::CallbackInfo& info) {
   turns_->Join(this);
 }
 
+void UplinkWire::StopExpress() {
+  if (!turns_) return;
+  std::exchange(turns_, nullptr)->Leave(this);
+  // Still told when it closes.
+  if (source_) source_->Carry(this, nullptr);
+}
+
 void UplinkWire::LeaveExpress() {
-  if (!express_) return;
-  if (turns_) turns_->Leave(this);
-  if (source_) source_->Carry(nullptr, nullptr);
+  StopExpress();
+  if (source_) std::exchange(source_, nullptr)->Carry(nullptr, nullptr);
   express_.reset();
-  source_ = nullptr;
 }
 
 void UplinkWire::OnSourceClosed() {
@@ -251,7 +265,9 @@ void UplinkWire::Numbers(const Napi::CallbackInfo& info) {
 
 int64_t UplinkWire::next_turn_us() const {
   if (!express_) return kNever;
-  return express_->has_more() ? 0 : express_->look_at_us();
+  // The kernel has taken all at once, so nothing will tell that it has.
+  const bool has_room = express_->is_full() && wire_ && wire_->unsent() == 0;
+  return express_->has_more() || has_room ? 0 : express_->look_at_us();
 }
 
 void UplinkWire::Turn() {
@@ -286,7 +302,7 @@ void UplinkWire::OnOpen() {
 }
 
 void UplinkWire::OnDrained() {
-  if (express_) turns_->Ask();
+  if (turns_) turns_->Ask();
   const Napi::HandleScope scope(Env());
   Tell("onDrain", {});
 }
@@ -316,16 +332,19 @@ void UplinkWire::OnData(std::span<const uint8_t> bytes) {
     return;
   }
   reader_.Read(bytes, this);
-  if (express_) turns_->Ask();
+  if (turns_) turns_->Ask();
   if (rough_ == Rough::kNone && pubacks_.empty() && others_.empty()) return;
   const Napi::Env env = Env();
   const Napi::HandleScope scope(env);
+  // A handler may close this, and let go of it.
+  const Napi::Value self = Value();
   // First, so that JavaScript knows the packets that are acknowledged then.
   if (const Rough rough = std::exchange(rough_, Rough::kNone); rough != Rough::kNone) {
     TellRough(rough);
   }
   if (!pubacks_.empty()) {
     Napi::Uint16Array pairs = Napi::Uint16Array::New(env, pubacks_.size() * 2);
+    if (pairs.IsEmpty()) return;  // the environment ends
     for (size_t i = 0; i < pubacks_.size(); ++i) {
       pairs[2 * i] = pubacks_[i].first;
       pairs[2 * i + 1] = pubacks_[i].second;

@@ -59,6 +59,7 @@ class UplinkWire : public Napi::ObjectWrap<UplinkWire>,
 
   void Tell(const char* name, std::initializer_list<napi_value> args);
   void TellRough(Rough rough);
+  void StopExpress();
   void LeaveExpress();
   void CloseNow();
   static void OnEnvironmentEnd(napi_async_cleanup_hook_handle hook, void* self);
@@ -73,9 +74,9 @@ class UplinkWire : public Napi::ObjectWrap<UplinkWire>,
   std::string others_;
   Rough rough_ = Rough::kNone;  // what a PUBACK of this read has ended
 
-  std::unique_ptr<Express> express_;
-  SourceWrap* source_ = nullptr;  // of the express path
-  UplinkTurns* turns_ = nullptr;
+  std::unique_ptr<Express> express_;  // also when closed, until land()
+  SourceWrap* source_ = nullptr;      // of the express path
+  UplinkTurns* turns_ = nullptr;      // null: it goes no more
   int order_ = 0;
   std::string out_;
 };

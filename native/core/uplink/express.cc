@@ -33,12 +33,13 @@ const UplinkStage* Express::StageOf(uint32_t id) const {
 
 Rough Express::Pump(size_t unsent, std::string* out) {
   const size_t before = out->size();
-  int64_t now_us = MonotonicUs();
+  int64_t now_us = options_.clock();
   const int64_t until_us = now_us + kTurnUs;
   has_more_ = false;
+  is_full_ = false;
   look_at_us_ = kNever;
   for (int packets = 1;; ++packets) {
-    if (packets % kPacketsPerLook == 0 && (now_us = MonotonicUs()) > until_us) {
+    if (packets % kPacketsPerLook == 0 && (now_us = options_.clock()) > until_us) {
       has_more_ = true;
       return Rough::kNone;
     }
@@ -49,9 +50,11 @@ Rough Express::Pump(size_t unsent, std::string* out) {
     if (attempt.rough != Rough::kNone) return attempt.rough;
     if (!attempt.has_no_room) return Idle(now_us);
     // A class that got nothing for long goes before class 1, but has no part in what is kept for
-    // class 1.
-    if (!is_full && TakeOne(MaskOf(kCritical), now_us, is_full, &attempt, out)) continue;
-    return attempt.rough != Rough::kNone ? attempt.rough : Blocked(now_us);
+    // class 1; nor does that wait for the bytes of others.
+    if (TakeOne(MaskOf(kCritical), now_us, is_full, &attempt, out)) continue;
+    if (attempt.rough != Rough::kNone) return attempt.rough;
+    is_full_ = is_full && flights_.Room(false) > 0;
+    return Blocked(now_us);
   }
 }
 

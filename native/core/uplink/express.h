@@ -1,13 +1,14 @@
 // What a session of the uplink does while all is well: takes batches, writes PUBLISH packets, and
 // releases what the broker acknowledges, without JavaScript.
 //
-// It does the plain part of nodes/lib/uplink/feeder.js by the same rules, and nothing else. Whatever
-// wants judgement (a refusal, backlog, a packet too large, a link that is too slow) it leaves
-// untouched and says so; the feeder then takes over what is on its way, packet by packet.
+// It does the plain part of nodes/lib/uplink/feeder.js by the same rules, and nothing else.
+// Whatever wants judgement (a refusal, backlog, a packet too large, a link that is too slow) it
+// leaves untouched and says so; the feeder then takes over what is on its way, packet by packet.
 #ifndef SEGANET_CORE_UPLINK_EXPRESS_H_
 #define SEGANET_CORE_UPLINK_EXPRESS_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,8 +26,11 @@ struct ExpressOptions {
   bool is_v5 = false;
   bool retain_available = true;
   size_t max_packet = SIZE_MAX;  // bytes; a larger one is not its matter
-  size_t max_unsent = SIZE_MAX;  // bytes that the kernel has not taken, after which none is begun
-  std::vector<UplinkStage> stages;
+  // Bytes that the kernel has not taken, after which none is begun. Class 1 waits for the window
+  // alone: what the kernel has not taken of it is at most `window` packets.
+  size_t max_unsent = SIZE_MAX;
+  std::vector<UplinkStage> stages = {};
+  std::function<int64_t()> clock = MonotonicUs;
 };
 
 // Why the feeder has to go on.
@@ -43,14 +47,14 @@ enum class Rough : uint8_t {
 
 // Sums since it began.
 struct ExpressNumbers {
-  uint64_t published = 0;     // packets sent for the first time
-  uint64_t redelivered = 0;   // packets sent again
-  uint64_t acknowledged = 0;  // packets
-  uint64_t records = 0;       // taken
+  uint64_t published = 0;      // packets sent for the first time
+  uint64_t redelivered = 0;    // packets sent again
+  uint64_t acknowledged = 0;   // packets
+  uint64_t records = 0;        // taken
   uint32_t largest_taken = 0;  // bytes of a packet that was acknowledged
-  double rtt_us = 0;          // smoothed, 0 = not known
-  double least_rtt_us = 0;    // 0 = not known
-  int64_t moved_us = 0;       // when the broker last acknowledged something, 0 = never
+  double rtt_us = 0;           // smoothed, 0 = not known
+  double least_rtt_us = 0;     // 0 = not known
+  int64_t moved_us = 0;        // when the broker last acknowledged something, 0 = never
 };
 
 // Thread safety: one thread; the lanes are anybody's.
@@ -74,6 +78,9 @@ class Express {
   // The last Pump() ended for want of room in the window, or of the kernel: acknowledgements, or
   // the kernel, must lead to another.
   bool is_blocked() const { return blocked_since_us_ != 0; }
+  // It ended for want of the kernel, and the window has room: if what was appended goes at once,
+  // pump again.
+  bool is_full() const { return is_full_; }
   // The last Pump() ended because its time was up: there may be more.
   bool has_more() const { return has_more_; }
   // When to pump again though nothing rings, CLOCK_MONOTONIC; kNever = no need.
@@ -102,6 +109,7 @@ class Express {
   int64_t look_at_us_ = kNever;
   bool is_hunger_told_ = false;
   bool has_more_ = false;
+  bool is_full_ = false;
 };
 
 }  // namespace seganet

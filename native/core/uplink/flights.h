@@ -16,8 +16,8 @@ struct Flight {
   bool is_open = false;
 };
 
-// The rules are those of nodes/lib/uplink/window.js for packets that nobody has refused: where class
-// 1 shares the session, all others fill what its reserve leaves, one place at least.
+// The rules are those of nodes/lib/uplink/window.js for packets that nobody has refused: where
+// class 1 shares the session, all others fill what its reserve leaves, one place at least.
 class Flights {
  public:
   static constexpr uint32_t kMaxWindow = 1024;
@@ -59,7 +59,7 @@ class Flights {
   uint32_t open_ = 0;
   uint32_t others_ = 0;
   uint64_t last_serial_ = 0;
-  uint64_t closed_serial_ = 0;  // the highest that was acknowledged
+  uint64_t closed_serial_ = 0;   // the highest that was acknowledged
   std::vector<Flight> flights_;  // by identifier
   std::vector<uint16_t> free_;   // ring
   uint32_t first_free_ = 0;

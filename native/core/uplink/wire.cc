@@ -10,6 +10,8 @@ namespace seganet {
 namespace {
 
 constexpr size_t kReadBytes = 65536;
+// Then others of the loop have their turn.
+constexpr int kReadsATurn = 16;
 // A large write must not keep its memory for ever.
 constexpr size_t kKeptBytes = 262144;
 
@@ -22,6 +24,12 @@ constexpr int kSendFlags = 0;  // the socket has SO_NOSIGPIPE, or the process ig
 // As Node says it.
 const TlsFailure kBeforeTls{"ECONNRESET", "the far end closed the connection before TLS stood"};
 
+int ErrorOf(int fd) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
+}
+
 bool IsLater(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 }  // namespace
@@ -33,7 +41,6 @@ Status Wire::Make(uv_loop_t* loop, int fd, std::unique_ptr<TlsClient> tls, Liste
                   Wire** wire) {
   auto* made = new Wire(fd, std::move(tls), listener);
   if (const int error = uv_poll_init(loop, &made->poll_, fd); error != 0) {
-    close(fd);
     delete made;  // libuv holds nothing of it
     return Status::System("descriptor " + std::to_string(fd) + " cannot be waited for", -error);
   }
@@ -44,12 +51,18 @@ Status Wire::Make(uv_loop_t* loop, int fd, std::unique_ptr<TlsClient> tls, Liste
   return {};
 }
 
+bool Wire::IsBroken() const {
+  return error_ != 0 || (tls_ && tls_->state() == TlsClient::State::kFailed);
+}
+
 void Wire::Watch() {
+  if (is_over_) return;
   int events = 0;
   if (!is_paused_ || !is_open_) events |= UV_READABLE;
-  if (!is_open_ && !tls_) events |= UV_WRITABLE;  // to tell that it is open
-  if (unsent() > 0 || error_ != 0 || is_finishing_) events |= UV_WRITABLE;
-  if (events == watched_ || is_over_) return;
+  if (unsent() > 0) events |= UV_WRITABLE;
+  // To tell it from the loop.
+  if ((!is_open_ && !tls_) || is_drain_due_ || IsBroken()) events |= UV_WRITABLE;
+  if (events == watched_) return;
   watched_ = events;
   if (events == 0) {
     uv_poll_stop(&poll_);
@@ -60,23 +73,34 @@ void Wire::Watch() {
 
 void Wire::OnPoll(uv_poll_t* poll, int status, int events) {
   auto* wire = static_cast<Wire*>(poll->data);
-  // Read first: what was said before an end is heard. libuv tells an error alone as a status.
-  if (status < 0 && wire->error_ == 0) wire->error_ = -status;
-  if (!wire->tls_ && !wire->is_open_) {
-    wire->is_open_ = true;
-    wire->listener_->OnOpen();
-  }
-  if (!wire->is_over_ && (events & UV_READABLE || status < 0)) wire->ReadAll();
-  if (!wire->is_over_ && wire->error_ != 0) wire->Fail(wire->error_);
-  if (wire->is_over_) return;
-  const bool was_full = wire->unsent() > 0;
-  wire->Flush();
-  wire->Watch();
-  if (was_full && wire->unsent() == 0 && wire->is_open_) wire->listener_->OnDrained();
+  wire->OnEvents(status < 0, (events & UV_READABLE) != 0);
 }
 
-void Wire::ReadAll() {
-  while (!is_over_ && !is_paused_) {
+// `has_failed`: libuv tells so without saying why, and watches no more.
+void Wire::OnEvents(bool has_failed, bool is_readable) {
+  if (!tls_ && !is_open_) {
+    is_open_ = true;
+    listener_->OnOpen();
+  }
+  // First: what was said before an end is heard.
+  if (!is_over_ && (is_readable || has_failed)) ReadAll(has_failed);
+  if (!is_over_ && has_failed && error_ == 0) {
+    error_ = ErrorOf(fd_);
+    if (error_ == 0) error_ = EBADF;
+  }
+  if (!is_over_ && error_ != 0) Fail(error_);
+  if (!is_over_ && IsBroken()) Decrypt();
+  if (is_over_) return;
+  Flush();
+  const bool is_drained = is_drain_due_ && unsent() == 0 && !IsBroken();
+  if (is_drained) is_drain_due_ = false;
+  Watch();
+  if (is_drained) listener_->OnDrained();
+}
+
+void Wire::ReadAll(bool has_failed) {
+  for (int reads = 0; has_failed || reads < kReadsATurn; ++reads) {
+    if (is_over_ || (is_paused_ && is_open_)) return;
     const ssize_t count = recv(fd_, buffer_.data(), buffer_.size(), 0);
     if (count < 0) {
       if (errno == EINTR) continue;
@@ -91,8 +115,8 @@ void Wire::ReadAll() {
     } else {
       listener_->OnData({buffer_.data(), bytes});
     }
-    // There was no more when it was read.
-    if (bytes < buffer_.size()) return;
+    // There was no more when it was read; of what has failed, the reason comes last.
+    if (bytes < buffer_.size() && !has_failed) return;
   }
 }
 
@@ -112,7 +136,7 @@ void Wire::Decrypt() {
     Flush();  // the alert
     End(tls_->failure());
   } else if (tls_->state() == State::kEnded) {
-    End({});
+    End(is_open_ ? TlsFailure{} : kBeforeTls);
   }
 }
 
@@ -121,6 +145,8 @@ void Wire::Write(std::string_view bytes) {
   if (tls_) {
     tls_->Write(bytes);
   } else if (unsent() > 0) {
+    // While the kernel is never done, what it has taken must not stay.
+    if (sent_ >= unsent()) out_.erase(0, std::exchange(sent_, 0));
     out_.append(bytes);
   } else {
     // Most often the kernel takes all of it, and nothing is copied.
@@ -133,6 +159,7 @@ void Wire::Write(std::string_view bytes) {
     }
   }
   Flush();
+  if (unsent() > 0) is_drain_due_ = true;
   Watch();
 }
 
@@ -165,8 +192,8 @@ void Wire::Flush() {
     Sent(static_cast<size_t>(count));
   }
   if (error_ != 0) return;
-  if (is_finishing_) {
-    is_finishing_ = false;
+  if (is_finishing_ && !is_shut_) {
+    is_shut_ = true;
     shutdown(fd_, SHUT_WR);
   }
 }
@@ -189,7 +216,7 @@ void Wire::Fail(int error) {
   End({code, "uplink connection: " + code});
 }
 
-void Wire::End(TlsFailure why) {
+void Wire::End(const TlsFailure& why) {
   if (is_over_) return;
   is_over_ = true;
   uv_poll_stop(&poll_);

@@ -1,0 +1,35 @@
+'use strict';
+
+// A worker_threads Worker with a connection of the engine, and its express path aboard, as the uplink's thread has them.
+
+const { parentPort, workerData } = require('node:worker_threads');
+const { UplinkSource, UplinkWire, openSocket, waitConnect } = require('../../../native');
+
+const { token, port, spec, tellsAll } = workerData;
+
+async function run() {
+  const source = new UplinkSource(token, 0, () => {});
+  const { fd } = openSocket('127.0.0.1', port, {});
+  await waitConnect(fd, 5000);
+  const wire = new UplinkWire(fd, null, {
+    onOpen() {
+      source.connected(true);
+      if (!tellsAll) wire.board(source, spec);
+      parentPort?.postMessage('open');
+    },
+    onBytes() {},
+    // Without the express path all of them come here.
+    onPubacks() {},
+    onDrain() {},
+    onEnd() {},
+    onRough() {
+      wire.land();
+      wire.board(source, spec);
+    }
+  });
+  if (!tellsAll) return;
+  const publish = Buffer.from([0x32, 6, 0, 1, 0x74, 0, 9, 0x78]);
+  setInterval(() => wire.write(publish), 0);
+}
+
+void run();

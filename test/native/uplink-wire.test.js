@@ -1,0 +1,234 @@
+'use strict';
+
+// UplinkWire: who owns its descriptor, what close() leaves, and threads that end at any moment.
+
+const { once } = require('node:events');
+const fs = require('node:fs');
+const net = require('node:net');
+const { Worker } = require('node:worker_threads');
+const mqttPacket = require('mqtt-packet');
+const { Engine, UplinkSource, UplinkWire, openSocket, waitConnect, closeSocket } = require('../../native');
+const { stage, usualPlan, until } = require('./addon');
+
+const wireWorker = require.resolve('./children/wire-worker');
+
+/** @param {number} fd */
+const isOpen = (fd) => fs.existsSync(`/proc/self/fd/${fd}`);
+const byClass = Array.from({ length: 9 }, () => [Buffer.from('t')]);
+const spec = Object.freeze({
+  order: 0,
+  window: 16,
+  reserved: 0,
+  isV5: false,
+  retainAvailable: true,
+  maxPacket: 1 << 20,
+  maxUnsent: 65536,
+  stages: [
+    {
+      id: stage.uplink,
+      topic: byClass,
+      recordTopic: byClass,
+      keyRaw: Buffer.from('g'),
+      keyJson: Buffer.from('g')
+    }
+  ]
+});
+/** @returns {import('../../native').UplinkWireHandlers} */
+const handlers = () => ({
+  onOpen() {},
+  onBytes() {},
+  onPubacks() {},
+  onDrain() {},
+  onEnd() {},
+  onRough() {}
+});
+
+/** A broker that knows PUBLISH alone. */
+let acknowledges = true;
+/** @type {net.Server} */
+let server;
+let port = 0;
+beforeAll(async () => {
+  server = net.createServer((peer) => {
+    const parser = mqttPacket.parser({ protocolVersion: 4 });
+    parser.on('packet', ({ messageId = 0 }) => {
+      if (acknowledges) peer.write(Buffer.from([0x40, 2, messageId >> 8, messageId & 255]));
+    });
+    peer.on('data', (bytes) => parser.parse(bytes)).on('error', () => {});
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  ({ port } = /** @type {net.AddressInfo} */ (server.address()));
+});
+afterAll(() => server.close());
+
+async function connect() {
+  const { fd } = openSocket('127.0.0.1', port, {});
+  await waitConnect(fd, 5000);
+  return fd;
+}
+
+/** @param {Partial<import('../../native').UplinkWireHandlers>} [own] */
+async function openWire(own) {
+  const fd = await connect();
+  /** @type {UplinkWire} */
+  let wire;
+  await new Promise((resolve) => {
+    wire = new UplinkWire(fd, null, { ...handlers(), ...own, onOpen: () => resolve(undefined) });
+  });
+  return /** @type {any} */ (wire);
+}
+
+function makeEngine() {
+  const engine = new Engine({ workers: 1, memoryMiB: 16 }, () => {});
+  engine.applyPlan(usualPlan());
+  return engine;
+}
+
+/** An alarm, which waits for nobody. @param {Engine} engine */
+const alarm = (engine) => engine.push(stage.ingest, 'd', 't', Buffer.from('1'), 1, 0, 0, -1, 0) === 0;
+
+test('a constructor that throws leaves the descriptor to its caller', async () => {
+  const fd = await connect();
+  const thrower = Object.defineProperty(handlers(), 'onPubacks', {
+    get() {
+      throw new Error('of the getter');
+    }
+  });
+  const wrong = /** @type {any[][]} */ ([
+    [fd, null],
+    [fd, 'yes', handlers()],
+    [fd, undefined, handlers()],
+    [fd, { minVersion: 'TLSv1.1' }, handlers()],
+    [fd, { minVersion: 'TLSv1.2', ca: 'no certificate' }, handlers()],
+    [fd, null, thrower]
+  ]);
+  for (const args of wrong) {
+    expect(() => new UplinkWire(.../** @type {[any, any, any]} */ (args))).toThrow();
+    expect(isOpen(fd)).toBe(true);
+  }
+  closeSocket(fd);
+  const file = fs.openSync(__filename, 'r');
+  expect(() => new UplinkWire(file, null, handlers())).toThrow('cannot be waited for');
+  expect(isOpen(file)).toBe(true);
+  fs.closeSync(file);
+});
+
+test('close() closes the descriptor, also twice', async () => {
+  const wire = await openWire();
+  const { fd } = wire.describe();
+  wire.close();
+  wire.close();
+  expect(wire.describe()).toBe(null);
+  await until(() => !isOpen(fd), 'the descriptor');
+});
+
+test('what was in flight when it was closed can still be landed', async () => {
+  acknowledges = false;
+  const engine = makeEngine();
+  const source = new UplinkSource(engine.token, 0, () => {});
+  const wire = await openWire();
+  source.connected(true);
+  wire.board(source, spec);
+  expect(alarm(engine)).toBe(true);
+  const numbers = new Float64Array(12);
+  await until(() => {
+    wire.numbers(numbers);
+    return numbers[8] === 1;
+  }, 'a packet in flight');
+  wire.close();
+  wire.numbers(numbers);
+  expect([...numbers.subarray(0, 4)]).toEqual([1, 0, 0, 1]);
+  const [id, batch, bytes] = wire.land();
+  expect([id, bytes > 0]).toEqual([1, true]);
+  expect(source.look(batch, Buffer.alloc(65536), new Float64Array(16))).toBeGreaterThan(0);
+  expect(wire.land()).toEqual([]);
+  expect(source.release(batch)).toBe(true);
+  source.close();
+  engine.close();
+  acknowledges = true;
+});
+
+test('a source carries one, which a closed source ends', async () => {
+  const engine = makeEngine();
+  const source = new UplinkSource(engine.token, 0, () => {});
+  const [first, second] = [await openWire(), await openWire()];
+  first.board(source, spec);
+  expect(() => second.board(source, spec)).toThrow('on board already');
+  first.close();
+  expect(() => second.board(source, spec)).toThrow('on board already');
+  first.land();
+  second.board(source, spec);
+  source.close();
+  expect(second.land()).toEqual([]);
+  expect(() => second.board(source, spec)).toThrow('no open source');
+  second.close();
+  engine.close();
+});
+
+test('a getter that throws is heard, whatever it is of', async () => {
+  const engine = makeEngine();
+  const source = new UplinkSource(engine.token, 0, () => {});
+  const wire = await openWire();
+  /** @param {(copy: any) => any} place @param {string | number} key */
+  const spoilt = (place, key) => {
+    const copy = structuredClone(spec);
+    Object.defineProperty(place(copy), key, {
+      get() {
+        throw new Error('of the getter');
+      }
+    });
+    return copy;
+  };
+  const specs = [
+    ...Object.keys(spec).map((key) => spoilt((copy) => copy, key)),
+    ...Object.keys(spec.stages[0]).map((key) => spoilt((copy) => copy.stages[0], key)),
+    spoilt((copy) => copy.stages, 0),
+    spoilt((copy) => copy.stages[0].topic, 3),
+    spoilt((copy) => (copy.stages[0].topic[3] = [0]), 0)
+  ];
+  for (const wrong of specs) expect(() => wire.board(source, wrong)).toThrow('of the getter');
+  wire.close();
+  source.close();
+  engine.close();
+});
+
+test('boards only when it is open', async () => {
+  const engine = makeEngine();
+  const source = new UplinkSource(engine.token, 0, () => {});
+  const wire = new UplinkWire(await connect(), null, handlers());
+  expect(() => wire.board(source, spec)).toThrow('no open connection');
+  wire.close();
+  source.close();
+  engine.close();
+});
+
+test.each([false, true])(
+  'threads that are terminated at any moment lose nothing (all told to JavaScript: %p)',
+  async (tellsAll) => {
+    const engine = makeEngine();
+    const before = fs.readdirSync('/proc/self/fd').length;
+    let pushed = 0;
+    const traffic = setInterval(() => {
+      for (let i = 0; i < 20; i++) if (alarm(engine)) pushed++;
+    }, 1);
+    for (let i = 0; i < 25; i++) {
+      const worker = new Worker(wireWorker, { workerData: { token: engine.token, port, spec, tellsAll } });
+      await once(worker, 'message');
+      await new Promise((resolve) => setTimeout(resolve, i % 5));
+      await worker.terminate();
+    }
+    clearInterval(traffic);
+    const source = new UplinkSource(engine.token, 0, () => {});
+    const wire = await openWire({});
+    source.connected(true);
+    wire.board(source, spec);
+    await until(() => engine.stats().counters.recordsDelivered === pushed, 'all deliveries');
+    wire.close();
+    wire.land();
+    source.close();
+    engine.close();
+    await until(() => fs.readdirSync('/proc/self/fd').length <= before + 1, 'the descriptors');
+  },
+  60_000
+);
