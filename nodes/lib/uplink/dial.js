@@ -132,7 +132,9 @@ class Dial {
       // Between the end of the wait and this line it may have been closed.
       if (this.isCancelled) throw failure('ECANCELED');
       const { wantsDescriptor } = this.options;
-      const own = wantsDescriptor ? { fd } : { socket: new net.Socket({ fd, readable: true, writable: true }) };
+      const own = wantsDescriptor
+        ? { fd }
+        : { socket: new net.Socket({ fd, readable: true, writable: true }) };
       isOpen = false;
       return { ...own, unknown, noMptcp };
     } finally {
