@@ -3,11 +3,14 @@
 // The express path: the real engine and the real thread, a broker that does as it is told. What held with the feeder alone holds.
 
 const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
 const { Flag } = require('../../native');
 const { Authority } = require('../fixtures/authority');
 const { Broker, until } = require('../fixtures/broker');
 const { ExpressBench, stage } = require('../fixtures/express-bench');
 const { ScriptedBroker } = require('../fixtures/scripted-broker');
+const { StoreThread } = require('../../nodes/lib/store');
 const { needs } = require('../tools');
 
 const { test: withOpenssl } = needs('openssl');
@@ -278,6 +281,46 @@ withOpenssl('renewed certificates: aboard, drained, and aboard again; nothing co
   await delivered(bench);
   expect(dups(broker)).toEqual([]);
   expect(broker.goodbyes).toBe(1);
+});
+
+test('a broker that closes on a packet that is too large and tells no limit: the record is found, all others go', async () => {
+  const { broker, bench } = await startAboard({
+    manners: { closeAbove: 2000 },
+    options: { protocolVersion: 4 }
+  });
+  for (let i = 0; i < 5; i++) bench.push(3);
+  const large = bench.push(3, 'x'.repeat(3000));
+  const timer = setInterval(() => bench.push(4), 20);
+  cleanups.push(() => clearInterval(timer));
+  await until(() => bench.held >= 0 && bench.failed.length > 0, 40000, 'the dead letter');
+  clearInterval(timer);
+  await delivered(bench);
+  expect(bench.failed).toEqual([large]);
+  expect(broker.topics).toHaveLength(bench.sent - 1);
+});
+
+test('an outage that went to the log: it lands for the backlog, sends that too, and boards again', async () => {
+  const engine = { log: true, memoryMiB: 8 };
+  const { broker, bench } = await startAboard({ more: { engine } });
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-express-'));
+  const store = new StoreThread({ directory: folder });
+  cleanups.push(async () => {
+    await bench.stop(0);
+    await store.stop(1000);
+    fs.rmSync(folder, { recursive: true });
+  });
+  store.attach(bench.engine.token);
+  await broker.close();
+  await until(() => bench.last.state !== 'connected');
+  for (let i = 0; i < 20; i++) {
+    for (let j = 0; j < 100; j++) bench.push(3, 'x'.repeat(1000));
+    await pause(5);
+  }
+  await until(() => store.state.chunks > 0);
+  await broker.listen();
+  await until(() => bench.isAboard && bench.held === 0, 30000);
+  expect(broker.topics).toHaveLength(bench.sent);
+  expect(bench.failed).toEqual([]);
 });
 
 withMosquitto(
