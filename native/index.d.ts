@@ -20,7 +20,7 @@ export interface EngineOptions extends LogOptions, ClassOptions {
   /**
    * A worker with 32 devices or more, of which two or more bring something in this time, wakes up at most once in it,
    * microseconds: more latency, far less CPU.
-   * Default 1200, 0 = at once, range 0..100000.
+   * Default 800, 0 = at once, range 0..100000.
    */
   wakeIntervalUs?: number;
   /**

@@ -14,7 +14,7 @@ const schema = {
   maxDelayMs: integer(1, 3600000, 1000),
   // A node of an older flow has no such property: it keeps to its limits. New ones are adaptive (seganet-batch.html).
   flush: choice(/** @type {const} */ (['limits', 'adaptive']), 'limits'),
-  gapMs: integer(0, 1000, 4)
+  gapMs: integer(0, 1000, 2)
 };
 
 /** The engine's limit for a batch whose size follows the link. */

@@ -19,7 +19,7 @@ const schema = {
   memoryMiB: integer(1, 65536, 64),
   maxPacketKiB: integer(1, 16384, 256),
   maxDevices: integer(1, 1000000, 10000),
-  wakeIntervalUs: integer(0, 100000, 1200),
+  wakeIntervalUs: integer(0, 100000, 800),
   rebalance: choice(/** @type {const} */ (['off', 'live']), 'off'),
   fastPath: choice(/** @type {const} */ (['auto', 'off']), 'auto'),
   acknowledge: choice(/** @type {const} */ (['safe', 'stored', 'received']), 'safe'),

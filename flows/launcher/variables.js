@@ -186,7 +186,7 @@ const VARIABLES = [
   },
   {
     name: 'SEGANET_BATCH_GAP_MS',
-    initial: always('4'),
+    initial: always('2'),
     check: checks.integer(0, 1000),
     help: 'adaptive: time between two batches of a class that is busy; the fewer records come, the less.'
   },
@@ -205,7 +205,7 @@ const VARIABLES = [
   },
   {
     name: 'SEGANET_WAKE_US',
-    initial: always('1200'),
+    initial: always('800'),
     check: checks.integer(0, 100000),
     help: 'A busy worker of 32 devices wakes up once in so many µs: less CPU, later records of every class.'
   },

@@ -52,7 +52,7 @@ describe('start', () => {
       cpus: '',
       memoryMiB: 16,
       maxDevices: 10000,
-      wakeIntervalUs: 1200,
+      wakeIntervalUs: 800,
       rebalance: 'off',
       maxPacketBytes: 262144,
       acknowledge: 'safe',

@@ -40,7 +40,7 @@ struct EngineOptions {
   uint32_t max_packet_bytes = 262'144;
   uint32_t max_devices = 10'000;
   uint32_t message_ring_mib = 4;
-  uint32_t wake_interval_us = 1'200;
+  uint32_t wake_interval_us = 800;
   Acknowledge acknowledge = Acknowledge::kReceived;
   bool log = false;
   uint32_t linger_urgent_ms = 10;

@@ -20,7 +20,7 @@ class UplinkModeration {
   // apart; between the two it rises evenly.
   static constexpr int64_t kQuietRate = 2000;
   static constexpr int64_t kBusyRate = 6000;
-  static constexpr int64_t kBusyUs = 2000;
+  static constexpr int64_t kBusyUs = 1000;
   // The rate is that of the last so long, so what comes after a pause finds a quiet one.
   static constexpr int64_t kWindowUs = 50'000;
   // Shorter costs more than it saves.
