@@ -76,8 +76,12 @@ TEST(UplinkModeration, BetweenALowRateAndAHighOneTurnsMoveApartEvenly) {
   Thread thread;
   thread.Run({.ms = 1000, .every_us = 200, .records_per_s = 4000});
   const Seen seen = thread.Run({.ms = 1000, .every_us = 200, .records_per_s = 4000});
-  EXPECT_GT(seen.turns_per_s, 920);
-  EXPECT_LT(seen.turns_per_s, 1050);
+  const int64_t apart_us = UplinkModeration::kBusyUs / 2;
+  EXPECT_NEAR(static_cast<double>(thread.moderation.interval_us()), static_cast<double>(apart_us),
+              static_cast<double>(apart_us) / 10);
+  // What comes each 200 us is heard of at the end of the nap, or by the next.
+  EXPECT_GT(seen.turns_per_s, 900'000 / (apart_us + 200));
+  EXPECT_LT(seen.turns_per_s, 1'100'000 / apart_us);
 }
 
 TEST(UplinkModeration, TheFirstAfterAPauseIsNotDelayedNorDoesANapFollowIt) {

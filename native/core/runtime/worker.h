@@ -47,9 +47,9 @@ struct WorkerOptions {
   size_t index = 0;
   size_t workers = 1;  // of the engine
   size_t max_packet_bytes = 262'144;
-  size_t max_devices = 40'000;       // rows of the device table
-  size_t max_kept = 10'000;          // MQTT sessions without a connection
-  size_t ring_bytes = 4u << 20;      // each direction
+  size_t max_devices = 40'000;     // rows of the device table
+  size_t max_kept = 10'000;        // MQTT sessions without a connection
+  size_t ring_bytes = 4u << 20;    // each direction
   int64_t wake_interval_us = 800;  // EngineOptions::wake_interval_us
   bool acknowledge_at_once = true;
   std::array<int64_t, kClasses + 1> linger_us{};  // PipelineContext::linger_us
