@@ -37,6 +37,17 @@ TEST(Moderation, ThereAreNoNapsWhereTheyServeOneEvent) {
   EXPECT_EQ(Naps(&moderation, 1'000'000, 1500, 1000), 0);
 }
 
+TEST(Moderation, AFewDevicesThatSendTogetherAreNoLoad) {
+  Moderation moderation(800);
+  // 64 devices send each 100 ms, 11 of them in the same 10 ms; each message is three events.
+  int64_t naps = 0;
+  for (int64_t from_us = 1'000'000; from_us < 3'000'000; from_us += 100'000) {
+    naps += Naps(&moderation, from_us, 300, 33);
+    naps += Naps(&moderation, from_us + 10'000, 560, 159);
+  }
+  EXPECT_EQ(naps, 0);
+}
+
 TEST(Moderation, ABusyWorkerWakesOnceAnInterval) {
   Moderation moderation(kInterval);
   const int64_t naps = Naps(&moderation, 1'000'000, 50, 10'000);  // half a second

@@ -16,8 +16,9 @@ namespace seganet {
 // Thread safety: none. Times are of one monotonic clock, us.
 class Moderation {
  public:
-  // Events in one interval from which on naps pay.
-  static constexpr int64_t kWorthwhile = 2;
+  // Events in one interval from which on naps pay. A message is one to three of them, and a few
+  // devices that happen to send together are no load.
+  static constexpr int64_t kWorthwhile = 4;
   // Over which they are counted at least, or an interval where that is longer: one event in a part
   // of a long interval says nothing of it.
   static constexpr int64_t kWindowUs = 10'000;
