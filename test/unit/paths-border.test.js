@@ -95,6 +95,41 @@ describe('the command line', () => {
     [['undo', 'eth0']]
   ])('refuses %j', (args) => expect(code(() => readArguments(args, {}))).toBe(2));
 
+  test('quality: only advised, by limits that have defaults', () => {
+    expect(readArguments(['watch'], {}).options).toMatchObject({
+      autoBackup: false,
+      limits: {
+        ...{ belowPercent: 40, lossPercent: 20, rttMs: Infinity },
+        ...{ backupAfterMs: 10_000, activeAfterMs: 30_000 }
+      }
+    });
+    const args = ['--auto-backup', '--backup-below', '0', '--backup-loss', '100', '--backup-rtt', '250'];
+    const times = ['--backup-after', '1', '--active-after', '3600'];
+    expect(readArguments(['watch', ...args, ...times], {}).options).toMatchObject({
+      autoBackup: true,
+      limits: {
+        ...{ belowPercent: 0, lossPercent: 100, rttMs: 250 },
+        ...{ backupAfterMs: 1000, activeAfterMs: 3_600_000 }
+      }
+    });
+  });
+
+  test.each([
+    ['--backup-below', '91'],
+    ['--backup-below', '-1'],
+    ['--backup-below', '40%'],
+    ['--backup-loss', '101'],
+    ['--backup-rtt', '0'],
+    ['--backup-rtt', '60001'],
+    ['--backup-after', '0'],
+    ['--backup-after', '601'],
+    ['--active-after', '0.5'],
+    ['--active-after', '3601']
+  ])('refuses %s %s', (name, value) => {
+    expect(code(() => readArguments(['watch', name, value], {}))).toBe(2);
+    expect(code(() => readArguments(['apply', name, '10'], {}))).toBe(2);
+  });
+
   test('has help for each command', () => {
     for (const name of ['plan', 'apply', 'check', 'undo', 'watch']) {
       expect(readArguments([name, '--help']).text).toMatch(new RegExp(`^seganet-paths ${name} `));

@@ -152,6 +152,25 @@ test('an endpoint made anew is deleted first; a kept one is not touched', () => 
   expect(commands(there, () => 'kept')).toEqual([]);
 });
 
+test('another role is a flag of the endpoint, and its subflows live on; a kernel that cannot has it made anew', () => {
+  const there = after(commands(facts()));
+  const swapped = [
+    { target: 'eth0', role: 'backup' },
+    { target: 'wwan0', role: 'active' }
+  ];
+  expect(commands(there, undefined, swapped)).toEqual([
+    'ip mptcp endpoint change id 231 backup',
+    'ip mptcp endpoint change id 232 nobackup'
+  ]);
+  const [step] = stepsTo(there, choosePaths(/** @type {any} */ (swapped), there, []), () => 'there');
+  expect(step.otherwise?.map(({ args }) => args.slice(2).join(' '))).toEqual([
+    'delete id 231',
+    'add 10.0.1.1 dev eth0 id 231 subflow backup'
+  ]);
+  expect(commands(there, () => 'kept', swapped)).toEqual([]);
+  expect(commands(there, () => 'gone', swapped)).toHaveLength(2);
+});
+
 test('endpoints of somebody else are named and left alone', () => {
   const of = facts({
     endpoints: [{ id: 3, address: '10.0.1.1', device: 'eth0', subflow: true, backup: false, more: false }]

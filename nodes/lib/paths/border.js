@@ -60,11 +60,11 @@ function checkBroker(text) {
   return { host, port };
 }
 
-/** @param {string} name of the option @param {string} text @param {number} least @param {number} most */
-function checkMs(name, text, least, most) {
-  const ms = /^\d{1,6}$/.test(text) ? Number(text) : NaN;
-  if (ms >= least && ms <= most) return ms;
-  throw usage(`--${name} takes ${least} to ${most} milliseconds, not ${quoted(text)}.`);
+/** @param {string} name of the option @param {string} text @param {number} least @param {number} most @param {string} [unit] @returns {number} whole */
+function checkNumber(name, text, least, most, unit = 'milliseconds') {
+  const number = /^\d{1,6}$/.test(text) ? Number(text) : NaN;
+  if (number >= least && number <= most) return number;
+  throw usage(`--${name} takes ${least} to ${most} ${unit}, not ${quoted(text)}.`);
 }
 
-module.exports = { usage, checkPaths, checkBroker, checkMs };
+module.exports = { usage, checkPaths, checkBroker, checkNumber };

@@ -16,8 +16,8 @@ const { WISHES, writeSysctl } = require('./sysctls');
 
 const RIGHTS = 'Run it as root, or with AmbientCapabilities=CAP_NET_ADMIN.';
 
-/** @param {Step} step */
-async function runStep({ tool, args }) {
+/** @param {Step} step @returns {Promise<void>} */
+async function runStep({ tool, args, otherwise }) {
   const shown = [tool, ...args].join(' ');
   if (tool === 'sysctl') {
     const [, name, value] = /** @type {RegExpExecArray} */ (/^net\.mptcp\.(\w+)=(\d+)$/.exec(args[1]));
@@ -32,6 +32,7 @@ async function runStep({ tool, args }) {
   }
   const result = await run(tool, args);
   if (result.code === 0) return;
+  if (otherwise) return runSteps(otherwise);
   const why = complaint(result);
   const remedy = /not permitted|permission denied/i.test(why) ? ` ${RIGHTS}` : '';
   throw new Trouble(`'${shown}' failed: ${why}.${remedy}`, EXIT.NOT_OK);

@@ -6,8 +6,8 @@ const { isAlive, writeWhole } = require('../cli/state-folder');
 const { defaultDirectory, fileOf } = require('./state');
 
 /**
- * since: ISO time; endpointId: 0 = it has none now.
- * @typedef {{ name: string, interface: string, address: string, role: import('./border').Role, state: import('./health').Name, why: string, since: string, endpointId: number }} PathStatus
+ * role: as it was set; since: ISO time; endpointId: 0 = it has none now. Without quality: of a watch that is older than that.
+ * @typedef {{ name: string, interface: string, address: string, role: import('./border').Role, state: import('./health').Name, why: string, since: string, endpointId: number } & Partial<import('./judge').Told>} PathStatus
  */
 /** updated: ISO time, at least each 5 s. @typedef {{ version: 1, pid: number, updated: string, broker: string, mptcp: boolean, paths: PathStatus[] }} Status */
 

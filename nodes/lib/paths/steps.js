@@ -18,7 +18,10 @@ const { endpointOf, wish } = require('./wish');
 /** @typedef {import('./parse').Endpoint} Endpoint */
 /** @typedef {import('./choose').Path} Path */
 /** @typedef {import('./look').Facts} Facts */
-/** `sysctl` is not run: its file is written. @typedef {{ tool: 'ip' | 'sysctl', args: string[], why: string }} Step */
+/**
+ * `sysctl` is not run: its file is written. otherwise: what does the same where this step fails, in a harder way.
+ * @typedef {{ tool: 'ip' | 'sysctl', args: string[], why: string, otherwise?: Step[] }} Step
+ */
 
 /** @param {string} why @param {string[]} args @returns {Step} */
 const ip = (why, ...args) => ({ tool: 'ip', args, why });
@@ -143,24 +146,41 @@ function endpointSteps(facts, paths, fateOf) {
     const there = ours.find(({ id }) => id === endpointIdOf(path.slot));
     const wished = endpointOf(path);
     if (fate === 'kept') continue;
-    const stays = fate === 'there' && there !== undefined && same(there, wished);
-    if (there && !stays) steps.push(remove(there, `${path.name}: its subflows end now`));
+    if (fate === 'there' && there && same({ ...there, backup: wished.backup }, wished)) {
+      if (there.backup !== wished.backup) additions.push(changeRole(path, wished));
+      continue;
+    }
+    if (there) steps.push(remove(there, `${path.name}: its subflows end now`));
     if (
       fate === 'gone' ||
-      stays ||
       path.address === '' ||
       foreign.some(({ address, id }) => address === path.address || id === wished.id)
     )
       continue;
-    additions.push(
-      ip(`${path.name}: connections get a subflow here`, 'mptcp', 'endpoint', 'add', ...endpointWords(wished))
-    );
+    additions.push(add(path, wished));
   }
   return [...steps, ...additions];
 }
 
 /** @param {Endpoint} endpoint @param {string} why */
 const remove = ({ id }, why) => ip(why, 'mptcp', 'endpoint', 'delete', 'id', String(id));
+
+/** @param {Path} path @param {Endpoint} wished */
+const add = ({ name }, wished) =>
+  ip(`${name}: connections get a subflow here`, 'mptcp', 'endpoint', 'add', ...endpointWords(wished));
+
+/**
+ * Its subflows live on, and the far end is told by MP_PRIO [RFC 8684, 3.3.8]; of Linux and iproute2 5.17. Before, they end.
+ * @param {Path} path @param {Endpoint} wished @returns {Step}
+ */
+function changeRole(path, wished) {
+  const [why, flag] = wished.backup
+    ? ['carries nothing while another is up', 'backup']
+    : ['carries its share', 'nobackup'];
+  const words = ['mptcp', 'endpoint', 'change', 'id', String(wished.id), flag];
+  const otherwise = [remove(wished, `${path.name}: its subflows end now`), add(path, wished)];
+  return { ...ip(`${path.name}: ${why}`, ...words), otherwise };
+}
 
 /** @param {Facts} facts @param {number} paths @returns {Step[]} limits are raised, never lowered */
 function limitSteps({ mptcp, limits }, paths) {

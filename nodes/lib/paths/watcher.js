@@ -12,6 +12,7 @@ const AGAIN_MS = 1000;
 /** Somebody may take away what no event tells of: rules and endpoints. */
 const EVERY_MS = 10_000;
 const HEARTBEAT_MS = 5000;
+const JUDGE_MS = 1000;
 
 /** @typedef {import('./choose').Path} Path */
 /** @typedef {import('./change').View} View */
@@ -23,6 +24,7 @@ const HEARTBEAT_MS = 5000;
  * @typedef {object} Parts everything that touches the world
  * @property {() => Promise<View>} view @property {(prepared: import('./change').Prepared) => Promise<void>} change
  * @property {((path: Path) => Promise<import('./probe').Answer>) | null} ask null = nobody to ask
+ * @property {import('./judge').Judge} [judge] of their quality
  * @property {(mptcp: boolean, paths: import('./status').PathStatus[]) => void} tell
  * @property {(path: string, state: string, why: string) => void} log path '' = of all
  * @property {() => number} now ms that do not go back @property {() => number} calendar ms since 1970
@@ -53,7 +55,8 @@ class Watcher {
   async start() {
     this.intervals_ = [
       setInterval(() => this.work(), EVERY_MS),
-      setInterval(() => this.#tell(), HEARTBEAT_MS)
+      setInterval(() => this.#tell(), HEARTBEAT_MS),
+      setInterval(() => this.#judge(), JUDGE_MS)
     ];
     await this.work();
   }
@@ -65,6 +68,8 @@ class Watcher {
     clearTimeout(this.tick_);
     this.intervals_.forEach((interval) => clearInterval(interval));
     await this.working_;
+    // Without a watch nobody would make a path active again.
+    if (this.parts_.judge?.rest()) await this.#workOnce().catch(() => {});
   }
 
   /** @param {import('./monitor-lines').Event} event */
@@ -121,7 +126,9 @@ class Watcher {
         (fate, i) => [list[i].path.name, fate]
       )
     );
-    const prepared = prepare(seen, ({ name }) => fates.get(name) ?? 'kept');
+    const { judge } = this.parts_;
+    const paths = judge ? seen.paths.map((path) => ({ ...path, role: judge.roleOf(path) })) : seen.paths;
+    const prepared = prepare({ ...seen, paths }, ({ name }) => fates.get(name) ?? 'kept');
     await this.parts_.change(prepared);
     for (const of of list) this.#done(of, fates.get(of.path.name) ?? 'kept', prepared);
   }
@@ -188,9 +195,25 @@ class Watcher {
     if (this.isStopped_) return;
     const paths = [...this.paths_.values()].map(({ path, health, since, endpointId }) => ({
       ...{ name: path.name, interface: path.interface, address: path.address, role: path.role },
-      ...{ state: health.state, why: health.why, since: new Date(since).toISOString(), endpointId }
+      ...{ state: health.state, why: health.why, since: new Date(since).toISOString(), endpointId },
+      ...this.parts_.judge?.told(path, this.parts_.now())
     }));
     this.parts_.tell(this.hasMptcp_, paths);
+  }
+
+  /** Of their quality; a change of what is advised is a line, and is done where the user wants it so. */
+  #judge() {
+    const { judge, log, now } = this.parts_;
+    if (!judge) return;
+    const subjects = [...this.paths_.values()].map(({ path, health }) => ({ path, isUp: health.state === 'up' }));
+    const news = judge.judge(subjects, now());
+    for (const { name, role, why } of news) {
+      if (judge.acts) log(name, role, why);
+      else log(name, 'advice', `${role}: ${why}`);
+    }
+    if (news.length === 0) return;
+    if (judge.acts) void this.work();
+    else this.#tell();
   }
 
   /** The next probe. */
@@ -219,11 +242,18 @@ class Watcher {
     const { address } = watched.path;
     const before = watched.health.state;
     watched.isAsking = true;
+    const askedAt = this.parts_.now();
     const answer = await ask(watched.path);
     watched.isAsking = false;
     if (this.isStopped_) return;
+    const now = this.parts_.now();
     // Of an address that it has no more it says nothing.
-    if (watched.path.address === address) watched.health.probed(answer, this.parts_.now());
+    if (watched.path.address === address) {
+      const wasUp = before === 'up' && watched.health.state === 'up';
+      const probed = { ok: answer.ok, ms: now - askedAt, wasUp };
+      this.parts_.judge?.probed(watched.path.name, probed, now);
+      watched.health.probed(answer, now);
+    }
     this.#note(watched);
     if (watched.health.state !== before) void this.work();
     else this.#schedule();

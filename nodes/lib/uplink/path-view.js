@@ -35,7 +35,7 @@ function whyOne({ transport }, noMptcp) {
  * @param {Paths} paths @param {MptcpInfo | null} info null = it has no connection
  */
 function pathsView(paths, info) {
-  return paths.all().map(({ name, role, device, addresses }) => {
+  return paths.all().map(({ name, wanted, role, device, addresses }) => {
     const told = paths.told.get(name);
     const subflows = (info?.subflows ?? []).filter(
       ({ local, state }) => addresses.includes(local) && state === 1
@@ -48,12 +48,16 @@ function pathsView(paths, info) {
       );
     return {
       name,
-      role,
+      role: wanted,
+      actingRole: role,
       interface: device,
       address: subflows[0]?.local ?? told?.address ?? addresses[0] ?? '',
       state: stateOf(paths, name, device),
       why: told?.why ?? '',
       since: told?.since ?? '',
+      quality: told?.quality ?? null,
+      advice: told?.advice ?? role,
+      adviceWhy: told?.adviceWhy ?? '',
       subflows: subflows.length,
       rttMs: subflows.length > 0 ? Math.max(...subflows.map(({ rttUs }) => rttUs)) / 1000 : -1,
       retransmits: all('retransmits'),

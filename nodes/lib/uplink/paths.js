@@ -13,7 +13,8 @@ const { readStatus } = require('../paths/status');
 /**
  * A way that a connection may be bound to.
  * @typedef {object} Way
- * @property {string} name as it was entered @property {Role} role
+ * @property {string} name as it was entered @property {Role} wanted as it was entered, too
+ * @property {Role} role that it has now: the watch may have made an active one backup by its quality
  * @property {string} device '' = there is no such interface now, or it has no link @property {string[]} addresses of the interface, the last known, or the one
  *   that was entered
  */
@@ -146,7 +147,7 @@ class Paths {
       // A connection has its address for longer than the interface.
       const before = this.known.find(({ name }) => name === target)?.addresses ?? [];
       const addresses = isAddress ? [target] : (has?.addresses ?? before);
-      return { name: target, role, device: has?.name ?? '', addresses };
+      return { name: target, wanted: role, role: this.#acting(target, role), device: has?.name ?? '', addresses };
     });
     for (const { name } of this.known) if (this.#answeredSince(name)) this.failures.delete(name);
   }
@@ -158,6 +159,12 @@ class Paths {
     // One that has lost its route is remembered.
     const known = this.known.map(({ name }) => ({ name, interface: name, slot: 0, gateway: '' }));
     return automatic({ defaults: this.sources.defaults() }, known);
+  }
+
+  /** @param {string} name @param {Role} role @returns {Role} */
+  #acting(name, role) {
+    const told = this.told.get(name);
+    return told?.role === 'active' && told.actingRole === 'backup' ? 'backup' : role;
   }
 
   /** The watch has seen it come up after our failure. @param {string} name */

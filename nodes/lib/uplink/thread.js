@@ -39,9 +39,9 @@ const GRACE_MS = 1000;
  *   sessions                    of each, the most urgent first: group (from 1), classes, clientId, state, code, reason, rttMs, oldestMs,
  *                               inflight, backlogInflight, express (the engine sends, without JavaScript), published, acknowledged,
  *                               batchBytes (m of its link), priority, dscp and localAddress of its socket (-1 and '' = not known); with
- *                               paths: transport of mptcpInfo() ('' = no connection) and paths, each with name, role, interface, address,
- *                               state, why, since, subflows, rttMs, retransmits, bytesSent, bytesAcked of this session; empty while the
- *                               thread does not run
+ *                               paths: transport of mptcpInfo() ('' = no connection) and paths, each with name, role, actingRole, interface,
+ *                               address, state, why, since, quality, advice, adviceWhy (of the watch; quality null = it tells none), and
+ *                               subflows, rttMs, retransmits, bytesSent, bytesAcked of this session; empty while the thread does not run
  *   commands                    of their session, where they are on: state, code, reason, clientId, received, acknowledged, open (handed
  *                               over and not answered), redelivered, retained and ignored (acknowledged, given to nobody), reports,
  *                               reportsWaiting, reportsDropped; of the present thread

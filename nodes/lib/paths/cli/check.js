@@ -4,7 +4,7 @@ const { EXIT } = require('../../net/trouble');
 const { prepareAll } = require('../prepare');
 const { prepare } = require('../change');
 const { readStatus } = require('../status');
-const { pathLine, stepLines, stepsAsJson, warningsOf } = require('./show');
+const { pathLine, qualityLines, stepLines, stepsAsJson, warningsOf } = require('./show');
 
 /** While somebody watches, an endpoint is where its path is up. @param {import('../status').Status} status @returns {(path: import('../choose').Path) => import('../wish').Fate} */
 const fateIn = (status) => (path) => {
@@ -13,11 +13,23 @@ const fateIn = (status) => (path) => {
   return of.state === 'up' ? 'there' : of.endpointId === 0 ? 'gone' : 'kept';
 };
 
+/**
+ * What should be while somebody watches: paths in the role that they have by their quality.
+ * @param {import('../change').Prepared} prepared @param {import('../status').Status} status
+ */
+function prepareIn(prepared, status) {
+  const acting = (/** @type {import('../choose').Path} */ { name, role }) =>
+    status.paths.find((of) => of.name === name && of.role === role)?.actingRole ?? role;
+  const paths = prepared.paths.map((path) => ({ ...path, role: acting(path) }));
+  return prepare({ ...prepared, paths }, fateIn(status));
+}
+
 /** @param {import('./usage').Options} options @param {import('../../cli/output').Output} output @returns {Promise<number>} the exit code */
 async function check(options, output) {
   const status = readStatus(options.stateDir);
   const { prepared, refusals } = await prepareAll(options);
-  const { paths, steps } = status ? prepare(prepared, fateIn(status)) : prepared;
+  const { paths } = prepared;
+  const { steps } = status ? prepareIn(prepared, status) : prepared;
   const isUp = !status || status.paths.every(({ state }) => state === 'up');
   const ok = steps.length === 0 && refusals.length === 0 && isUp;
   const warnings = warningsOf(prepared);
@@ -29,7 +41,10 @@ async function check(options, output) {
   for (const path of paths) output.line(pathLine(path));
   for (const refusal of refusals) output.line(`Not ok: ${refusal}`);
   for (const warning of warnings) output.line(`Warning: ${warning}`);
-  for (const of of status?.paths ?? []) output.line(`${of.name}: ${of.state} since ${of.since}: ${of.why}`);
+  for (const of of status?.paths ?? []) {
+    output.line(`${of.name}: ${of.state} since ${of.since}: ${of.why}`);
+    for (const line of qualityLines(of)) output.line(`${of.name}: ${line}`);
+  }
   if (!status)
     output.line('Nobody watches: a path that dies in silence keeps its endpoint (seganet-paths watch).');
   if (steps.length > 0) output.line('Not ok: these differ from what apply makes:');

@@ -1,5 +1,6 @@
 'use strict';
 
+const { size } = require('../../cli/output');
 const { shellLine, stepLines, stepsAsJson } = require('../../net/cli/show');
 const { endpointIdOf } = require('../numbers');
 const { WISHES } = require('../sysctls');
@@ -18,6 +19,23 @@ function place({ name, interface: device, address, gateway, isDirect, exists, ca
 
 /** @param {import('../choose').Path} path */
 const pathLine = (path) => `${path.name} (${path.role}): ${place(path)}`;
+
+/** @param {import('../status').PathStatus} of @returns {string[]} what is known of its quality, and what follows */
+function qualityLines({ role, quality, actingRole, advice, adviceWhy }) {
+  if (!quality) return [];
+  const { signalDbm, linkPercent, rttMs, lossPercent, txBytesPerSecond: tx, rxBytesPerSecond: rx } = quality;
+  const known = [
+    signalDbm === null ? '' : `signal ${signalDbm} dBm, link quality ${linkPercent} %`,
+    rttMs === null ? '' : `round trip ${rttMs} ms`,
+    lossPercent === null ? '' : `${lossPercent} % of probes lost`,
+    tx === null || rx === null ? '' : `out ${size(tx)}/s, in ${size(rx)}/s`
+  ].filter(Boolean);
+  return [
+    ...(known.length > 0 ? [known.join(', ')] : []),
+    ...(actingRole !== role ? [`${actingRole} by its quality: ${adviceWhy}`] : []),
+    ...(advice !== actingRole ? [`advice: ${advice}, as ${adviceWhy} ('watch --auto-backup' does that)`] : [])
+  ];
+}
 
 /** What is no error, but should be known. @param {import('../change').Prepared} prepared @returns {string[]} */
 function warningsOf({ facts, paths, foreign }) {
@@ -49,4 +67,4 @@ function warningsOf({ facts, paths, foreign }) {
   return warnings;
 }
 
-module.exports = { pathLine, warningsOf, shellLine, stepLines, stepsAsJson };
+module.exports = { pathLine, qualityLines, warningsOf, shellLine, stepLines, stepsAsJson };

@@ -2,13 +2,15 @@
 // The command line of seganet-paths.
 
 const { readCommandLine } = require('../../cli/usage');
-const { checkBroker, checkMs, checkPaths, usage } = require('../border');
+const { checkBroker, checkNumber, checkPaths, usage } = require('../border');
 const { defaultDirectory } = require('../state');
 const { DEFAULTS } = require('../health');
+const advice = require('../advice').DEFAULTS;
 
 /**
  * @typedef {object} Options
  * @property {import('../border').Wanted[]} paths none = auto @property {import('../border').Broker | null} broker null = nothing is probed
+ * @property {boolean} autoBackup @property {import('../advice').Limits} limits of quality
  * @property {number} everyMs @property {number} timeoutMs @property {string} stateDir @property {boolean} force @property {boolean} json
  */
 
@@ -19,10 +21,23 @@ const OPTIONS = {
   broker: `  --broker ADDRESS   whom the probes ask: host:port, or a URL; default SEGANET_UPLINK_URL; without, only links are watched`,
   every: `  --every MS         from one probe of a healthy path to the next, 250 to 60000; default ${DEFAULTS.everyMs}`,
   timeout: `  --timeout MS       so long may an answer take, 100 to 10000; default ${DEFAULTS.timeoutMs}. Two in a row without: the path is down`,
+  'auto-backup': `  --auto-backup      a path of bad quality is backup until it is good again. Without, that is only advised`,
+  'backup-below': `  --backup-below PERCENT
+                     bad is Wi-Fi with less link quality, 0 to 90; default ${advice.belowPercent} (-82 dBm)`,
+  'backup-loss': `  --backup-loss PERCENT
+                     bad is when more of the probes get no answer, 0 to 100; default ${advice.lossPercent}`,
+  'backup-rtt': `  --backup-rtt MS    bad is a longer round trip, 1 to 60000; default: any will do`,
+  'backup-after': `  --backup-after SECONDS
+                     a path becomes backup when it was bad for so long, 1 to 600; default ${advice.backupAfterS}`,
+  'active-after': `  --active-after SECONDS
+                     and active again when it was good for so long, 1 to 3600; default ${advice.activeAfterS}`,
   force: `  --force            although NetworkManager, or somebody by hand, has made MPTCP endpoints: those are left alone`,
   'state-dir': `  --state-dir DIR    where it keeps what was there before, and its status; default ${defaultDirectory()}`,
   json: `  --json             JSON: one object; of watch, one for each line`
 };
+
+/** Of the watch only. */
+const QUALITY = ['auto-backup', 'backup-below', 'backup-loss', 'backup-rtt', 'backup-after', 'active-after'];
 
 const RIGHTS = 'Needs root or CAP_NET_ADMIN.';
 
@@ -31,7 +46,7 @@ const MANUAL = {
   purpose:
     'Gives each network interface routes and an MPTCP endpoint of its own, so that one connection to the broker uses all of them\nand survives the death of any.',
   options: OPTIONS,
-  flags: ['force', 'json'],
+  flags: ['auto-backup', 'force', 'json'],
   commands: {
     plan: {
       says: 'prints the commands that apply would run and why; changes nothing',
@@ -56,7 +71,7 @@ const MANUAL = {
     watch: {
       says: 'applies, and keeps it healthy until SIGTERM: probes each path, takes dead ones out, brings them back',
       more: `${RIGHTS} What was applied stays when it ends: 'undo' removes it.`,
-      options: ['paths', 'broker', 'every', 'timeout', 'state-dir', 'force', 'json']
+      options: ['paths', 'broker', 'every', 'timeout', ...QUALITY, 'state-dir', 'force', 'json']
     }
   },
   exits: `exit codes
@@ -65,6 +80,24 @@ const MANUAL = {
   documents: 'docs/paths.md',
   usage
 };
+
+/** @param {(name: string) => string | undefined} text @returns {import('../advice').Limits} */
+function readLimits(text) {
+  const number = (
+    /** @type {string} */ name,
+    /** @type {number} */ otherwise,
+    /** @type {number} */ least,
+    /** @type {number} */ most,
+    /** @type {string} */ unit
+  ) => checkNumber(name, text(name) ?? String(otherwise), least, most, unit);
+  return {
+    belowPercent: number('backup-below', advice.belowPercent, 0, 90, 'percent'),
+    lossPercent: number('backup-loss', advice.lossPercent, 0, 100, 'percent'),
+    rttMs: text('backup-rtt') === undefined ? Infinity : number('backup-rtt', 0, 1, 60000, 'milliseconds'),
+    backupAfterMs: number('backup-after', advice.backupAfterS, 1, 600, 'seconds') * 1000,
+    activeAfterMs: number('active-after', advice.activeAfterS, 1, 3600, 'seconds') * 1000
+  };
+}
 
 /** @param {string[]} args of the command line @param {NodeJS.ProcessEnv} [env] @returns {{ command: string, text: string, options: Options | null }} */
 function readArguments(args, env = process.env) {
@@ -77,8 +110,10 @@ function readArguments(args, env = process.env) {
   const options = {
     paths: checkPaths(text('paths') ?? (env.SEGANET_UPLINK_PATHS || 'auto')),
     broker: broker ? checkBroker(broker) : null,
-    everyMs: checkMs('every', text('every') ?? String(DEFAULTS.everyMs), 250, 60000),
-    timeoutMs: checkMs('timeout', text('timeout') ?? String(DEFAULTS.timeoutMs), 100, 10000),
+    autoBackup: values['auto-backup'] === true,
+    limits: readLimits(text),
+    everyMs: checkNumber('every', text('every') ?? String(DEFAULTS.everyMs), 250, 60000),
+    timeoutMs: checkNumber('timeout', text('timeout') ?? String(DEFAULTS.timeoutMs), 100, 10000),
     stateDir: directory,
     force: values.force === true,
     json: values.json === true

@@ -5,6 +5,7 @@ const net = require('node:net');
 const { needRights } = require('../../net/cli/rights');
 const { EXIT } = require('../../net/trouble');
 const { change, view } = require('../change');
+const { Judge } = require('../judge');
 const { Monitor } = require('../monitor');
 const { prepareAll, refuse } = require('../prepare');
 const { prober } = require('../probe');
@@ -66,7 +67,7 @@ const logger =
 /** @param {import('./usage').Options} options @param {import('../../cli/output').Output} output @returns {Promise<number>} the exit code, when it was told to end */
 async function watch(options, output) {
   needRights('watch', 'routes and MPTCP endpoints');
-  const { stateDir, broker, everyMs, timeoutMs } = options;
+  const { stateDir, broker, everyMs, timeoutMs, limits, autoBackup: acts } = options;
   return locked(stateDir, async () => {
     const ended = new Promise((resolve) =>
       ['SIGTERM', 'SIGINT'].forEach((name) => process.once(name, resolve))
@@ -88,6 +89,7 @@ async function watch(options, output) {
         view: () => view(options.paths, stateDir),
         change: (of) => change(of, stateDir),
         ask: asker(options, now, ask),
+        judge: new Judge({ limits, everyMs, acts }),
         tell: (mptcp, paths) =>
           writeStatus(stateDir, {
             ...{ version: 1, pid: process.pid, updated: new Date().toISOString() },
