@@ -93,6 +93,24 @@ describe('apply, check and undo', () => {
     ]);
     expect(lab.paths('undo').out).toContain('Left alone: net.mptcp.stale_loss_cnt is 3');
   });
+
+  test('another role is another flag of the endpoint; where ip cannot change that it is made anew', () => {
+    lab.paths('apply', ...PATHS);
+    const change = ['ip mptcp endpoint change id 231 backup', 'ip mptcp endpoint change id 232 nobackup'];
+    const { steps } = JSON.parse(lab.paths('plan', '--json', '--paths', 'p1:backup,p2').out);
+    expect(steps.map((/** @type {any} */ { command }) => command.join(' '))).toEqual(change);
+    expect(lab.paths('apply', '--paths', 'p1:backup,p2')).toMatchObject({ code: 0, err: '' });
+    const swapped = ['198.18.1.1 id 231 subflow backup dev p1', '198.18.2.1 id 232 subflow dev p2'];
+    expect(lab.endpoints()).toEqual(swapped);
+
+    const folder = path.join(lab.folder, 'bin');
+    fs.mkdirSync(folder);
+    const old = `for word; do [ "$word" = change ] && exit 255; done\nPATH=${process.env.PATH} exec ip "$@"`;
+    fs.writeFileSync(path.join(folder, 'ip'), `#!/bin/sh\n${old}\n`, { mode: 0o755 });
+    const env = { PATH: `${folder}:${process.env.PATH}` };
+    expect(lab.pathsWith({ env }, 'apply', ...PATHS)).toMatchObject({ code: 0, err: '' });
+    expect(lab.endpoints().sort()).toEqual(BOTH);
+  });
 });
 
 describe('what it does not do', () => {
@@ -233,6 +251,59 @@ describe('watch', () => {
     expect(log.find(({ state }) => state === 'down')?.why).toBe(
       '198.18.9.9 port 7000 did not answer in 700 ms'
     );
+  });
+
+  test('a path that loses every third probe becomes backup, carries no payload, and is active again after it has healed', async () => {
+    const ACTIVE = [BOTH[0], BOTH[1].replace(' backup', '')];
+    const DEMOTED = [BOTH[0].replace(' dev', ' backup dev'), ACTIVE[1]];
+    const payload =
+      'table ip payload { chain out { type filter hook output priority 0; oifname "p1" meta length > 200 counter; }; }';
+    fs.writeFileSync(path.join(lab.folder, 'rules'), payload);
+    lab.run('nft', '-f', path.join(lab.folder, 'rules'));
+    const carried = () =>
+      Number(/counter packets (\d+)/.exec(lab.run('nft', 'list', 'table', 'ip', 'payload'))?.[1]);
+    const receiver = await lab.listen();
+    const often = ['--every', '250', '--timeout', '300', '--backup-after', '1', '--active-after', '1'];
+    const { child, log } = await lab.watch('--paths', 'p1,p2', '--auto-backup', ...often);
+    const [sent, [told]] = await Promise.all([
+      lab.send(14),
+      once(receiver.stdout, 'data'),
+      (async () => {
+        await eventually(() => carried() > 50, { what: 'payload by p1' });
+        lab.loseThird(1);
+        await until(DEMOTED, 8000);
+        expect(lab.paths('check', '--paths', 'p1,p2').out).toMatch(
+          /p1: round trip .* ms, \d+ % of probes lost, out .*\/s, in .*\/s\np1: backup by its quality: \d+ % of its probes/
+        );
+        // What was on its way comes again by the same path.
+        let before = carried();
+        await eventually(() => before === (before = carried()), {
+          everyMs: 1000,
+          what: 'a second without payload by p1'
+        });
+        lab.heal();
+        await until(ACTIVE, 8000);
+        await eventually(() => carried() > before + 10, { what: 'payload by p1 again' });
+      })()
+    ]);
+    const { received } = JSON.parse(told);
+    expect(sent.error).toBe('');
+    expect(received).toBe(sent.sent);
+    expect(log.filter(({ path: name }) => name === 'p1').map(({ state }) => state)).toEqual([
+      ...['probing', 'up'],
+      ...['backup', 'active']
+    ]);
+    expect(lab.status().paths[0]).toMatchObject({
+      ...{ role: 'active', actingRole: 'active', advice: 'active', adviceWhy: 'it was good for 1 s' },
+      quality: {
+        signalDbm: null,
+        linkPercent: null,
+        rttMs: expect.any(Number),
+        lossPercent: expect.any(Number)
+      }
+    });
+    child.kill('SIGTERM');
+    await once(child, 'exit');
   });
 
   test('auto waits for the first default route, and takes what comes', async () => {

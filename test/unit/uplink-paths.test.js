@@ -120,7 +120,14 @@ describe('the order', () => {
     Object.assign(lo, { actingRole: 'active' });
     expect(names(paths.inOrder())).toEqual(['wwan0', 'eth0', 'lo']);
     expect(pathsView(paths, null)).toMatchObject([
-      { name: 'eth0', role: 'active', actingRole: 'backup', advice: 'backup', adviceWhy: 'it is far', quality },
+      {
+        name: 'eth0',
+        role: 'active',
+        actingRole: 'backup',
+        advice: 'backup',
+        adviceWhy: 'it is far',
+        quality
+      },
       { name: 'wwan0', role: 'active', actingRole: 'active', advice: 'active', adviceWhy: '', quality: null },
       { name: 'lo', role: 'backup', actingRole: 'backup' }
     ]);

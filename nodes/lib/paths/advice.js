@@ -91,7 +91,8 @@ class Advice {
     // One that is bad is not among the healthy: so another is.
     const isDue = path.isUp && (isActive ? complaint !== '' && isAnyHealthy : isGood || !isAnyHealthy);
     state.since = isDue ? (state.since ?? now) : null;
-    if (state.since === null || now - state.since < (isActive || !isGood ? backupAfterMs : activeAfterMs)) return;
+    if (state.since === null || now - state.since < (isActive || !isGood ? backupAfterMs : activeAfterMs))
+      return;
     state.role = isActive ? 'backup' : 'active';
     state.since = null;
     if (isActive) state.why = complaint;

@@ -43,7 +43,10 @@ class Judge {
 
   /** Each second. @param {Subject[]} subjects all paths @param {number} now @returns {{ name: string, role: Role, why: string }[]} of whom something else is advised now */
   judge(subjects, now) {
-    const seen = this.look_(subjects.map(({ path }) => path.interface), now);
+    const seen = this.look_(
+      subjects.map(({ path }) => path.interface),
+      now
+    );
     for (const { path } of subjects) {
       const nothing = { dbm: null, bytes: null };
       this.of_(path.name).seen({ device: path.interface, ...(seen.get(path.interface) ?? nothing) }, now);
@@ -69,7 +72,8 @@ class Judge {
 
   /** From now on all are as they were set. @returns {boolean} whether that is a change */
   rest() {
-    const isChange = this.acts && [...this.advised_.values()].some(({ role, why }) => role === 'backup' && why !== '');
+    const isChange =
+      this.acts && [...this.advised_.values()].some(({ role, why }) => role === 'backup' && why !== '');
     this.acts = false;
     return isChange;
   }

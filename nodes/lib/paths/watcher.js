@@ -205,7 +205,10 @@ class Watcher {
   #judge() {
     const { judge, log, now } = this.parts_;
     if (!judge) return;
-    const subjects = [...this.paths_.values()].map(({ path, health }) => ({ path, isUp: health.state === 'up' }));
+    const subjects = [...this.paths_.values()].map(({ path, health }) => ({
+      path,
+      isUp: health.state === 'up'
+    }));
     const news = judge.judge(subjects, now());
     for (const { name, role, why } of news) {
       if (judge.acts) log(name, role, why);

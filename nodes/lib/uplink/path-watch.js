@@ -97,7 +97,7 @@ class PathWatch {
     if (ways.length === 0 || ways.some(({ role }) => role === 'active') || mayGo(info)) return null;
     const better = this.paths.steady();
     if (!better) return null;
-    const reason = `The path ${better.name} is up again. Connecting by it instead of ${names(ways)}.`;
+    const reason = `The path ${better.name} is up, and to be preferred. Connecting by it instead of ${names(ways)}.`;
     return { code: 'PATH_BACK', reason, refused: false, atOnce: true, isReturn: true };
   }
 }

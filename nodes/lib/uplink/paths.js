@@ -147,7 +147,13 @@ class Paths {
       // A connection has its address for longer than the interface.
       const before = this.known.find(({ name }) => name === target)?.addresses ?? [];
       const addresses = isAddress ? [target] : (has?.addresses ?? before);
-      return { name: target, wanted: role, role: this.#acting(target, role), device: has?.name ?? '', addresses };
+      return {
+        name: target,
+        wanted: role,
+        role: this.#acting(target, role),
+        device: has?.name ?? '',
+        addresses
+      };
     });
     for (const { name } of this.known) if (this.#answeredSince(name)) this.failures.delete(name);
   }
