@@ -6,7 +6,6 @@ const native = require('../../native');
 const { Dial } = require('../../nodes/lib/uplink/dial');
 const { checkOptions } = require('../../nodes/lib/uplink/options');
 const { PathKeeper } = require('../../nodes/lib/uplink/path-keeper');
-const { pathsView } = require('../../nodes/lib/uplink/path-view');
 const { PathWatch } = require('../../nodes/lib/uplink/path-watch');
 const { parsePaths } = require('../../nodes/lib/uplink/path-options');
 const { remembering } = require('../../nodes/lib/uplink/path-dial');
@@ -109,35 +108,6 @@ describe('the order', () => {
     expect(names(paths.inOrder())).toEqual(['eth0', '192.0.2.1', 'wwan0']);
     machine.tell({ eth0: 'down', '192.0.2.1': 'down' });
     expect(names(paths.inOrder())).toEqual(['wwan0', 'eth0', '192.0.2.1']);
-  });
-
-  test('one that the watch has made backup by its quality is that here, too; one that is entered as backup stays it', () => {
-    const paths = machine.paths('eth0,wwan0,lo:backup');
-    const quality = { linkPercent: 30, signalDbm: -89 };
-    machine.tell({ eth0: 'up', wwan0: 'up', lo: 'up' });
-    const [eth0, , lo] = machine.status.paths;
-    Object.assign(eth0, { actingRole: 'backup', advice: 'backup', adviceWhy: 'it is far', quality });
-    Object.assign(lo, { actingRole: 'active' });
-    expect(names(paths.inOrder())).toEqual(['wwan0', 'eth0', 'lo']);
-    expect(pathsView(paths, null)).toMatchObject([
-      {
-        name: 'eth0',
-        role: 'active',
-        actingRole: 'backup',
-        advice: 'backup',
-        adviceWhy: 'it is far',
-        quality
-      },
-      { name: 'wwan0', role: 'active', actingRole: 'active', advice: 'active', adviceWhy: '', quality: null },
-      { name: 'lo', role: 'backup', actingRole: 'backup' }
-    ]);
-    Object.assign(eth0, { actingRole: 'active' });
-    machine.time += 1000;
-    expect(names(paths.inOrder())).toEqual(['eth0', 'wwan0', 'lo']);
-    // What the other list says of roles is not quality.
-    Object.assign(eth0, { role: 'backup', actingRole: 'backup' });
-    machine.time += 1000;
-    expect(names(paths.inOrder())).toEqual(['eth0', 'wwan0', 'lo']);
   });
 
   test('a failure is forgotten when the watch has seen the path come up since', () => {
@@ -373,16 +343,6 @@ describe('a connection', () => {
     machine.tell({ eth0: 'up', wwan0: 'up' }, 31_000);
     expect(watch.check(1, onBackup)).toMatchObject({ code: 'PATH_BACK', isReturn: true });
     expect(watch.check(1, { ...onBackup, transport: 'mptcp' })).toBe(null);
-  });
-
-  test('leaves a path that the watch has made backup by its quality for one that has been up for half a minute', () => {
-    const watch = watching(machine.paths('eth0,wwan0'));
-    machine.tell({ eth0: 'up', wwan0: 'up' }, 60_000);
-    expect(watch.check(1, tcp({ unacked: 0 }))).toBe(null);
-    Object.assign(machine.status.paths[0], { actingRole: 'backup' });
-    machine.time += 1000;
-    expect(watch.check(1, tcp({ unacked: 0 }))).toMatchObject({ code: 'PATH_BACK', isReturn: true });
-    expect(watch.check(2, tcp({ local: '198.51.100.1', unacked: 0 }))).toBe(null);
   });
 
   test('is told with each path; why it has one only is said once, and no reason hides another', () => {

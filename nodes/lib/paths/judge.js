@@ -30,7 +30,7 @@ class Judge {
     this.advice_ = new Advice(limits);
     this.everyMs_ = everyMs;
     this.look_ = look;
-    /** By name. @type {Map<string, Quality>} */
+    /** By name. @type {Map<string, InstanceType<typeof Quality>>} */
     this.qualities_ = new Map();
     /** By name. @type {Map<string, import('./advice').Advised>} */
     this.advised_ = new Map();

@@ -24,7 +24,7 @@ const JUDGE_MS = 1000;
  * @typedef {object} Parts everything that touches the world
  * @property {() => Promise<View>} view @property {(prepared: import('./change').Prepared) => Promise<void>} change
  * @property {((path: Path) => Promise<import('./probe').Answer>) | null} ask null = nobody to ask
- * @property {import('./judge').Judge} [judge] of their quality
+ * @property {InstanceType<typeof import('./judge').Judge>} [judge] of their quality
  * @property {(mptcp: boolean, paths: import('./status').PathStatus[]) => void} tell
  * @property {(path: string, state: string, why: string) => void} log path '' = of all
  * @property {() => number} now ms that do not go back @property {() => number} calendar ms since 1970
