@@ -9,7 +9,7 @@ const { PathsLab, ip } = require('../fixtures/paths-lab');
 const { needs } = require('../tools');
 
 const { describe, test } = needs(
-  ...['ip', 'nft', 'setpriv', 'python3'],
+  ...['ip', 'nft', 'nstat', 'setpriv', 'python3'],
   ...(process.getuid?.() === 0 ? [] : ['root']),
   ...(fs.existsSync('/proc/sys/net/mptcp/enabled') ? [] : ['a kernel with MPTCP'])
 );
@@ -263,10 +263,10 @@ describe('watch', () => {
     const carried = () =>
       Number(/counter packets (\d+)/.exec(lab.run('nft', 'list', 'table', 'ip', 'payload'))?.[1]);
     const receiver = await lab.listen();
-    const often = ['--every', '250', '--timeout', '300', '--backup-after', '1', '--active-after', '1'];
+    const often = ['--every', '250', '--backup-after', '1', '--active-after', '1'];
     const { child, log } = await lab.watch('--paths', 'p1,p2', '--auto-backup', ...often);
     const [sent, [told]] = await Promise.all([
-      lab.send(14),
+      lab.send(25),
       once(receiver.stdout, 'data'),
       (async () => {
         await eventually(() => carried() > 50, { what: 'payload by p1' });
@@ -284,11 +284,15 @@ describe('watch', () => {
         lab.heal();
         await until(ACTIVE, 8000);
         await eventually(() => carried() > before + 10, { what: 'payload by p1 again' });
+        lab.stopSending();
       })()
     ]);
     const { received } = JSON.parse(told);
     expect(sent.error).toBe('');
     expect(received).toBe(sent.sent);
+    // The broker was told twice, and nothing was joined anew.
+    expect(lab.run('nstat', '-asz', 'MPTcpExtMPPrioTx')).toMatch(/MPPrioTx +2 /);
+    expect(lab.run('nstat', '-asz', 'MPTcpExtMPJoinSynAckRx')).toMatch(/MPJoinSynAckRx +1 /);
     expect(log.filter(({ path: name }) => name === 'p1').map(({ state }) => state)).toEqual([
       ...['probing', 'up'],
       ...['backup', 'active']
