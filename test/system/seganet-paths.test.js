@@ -235,6 +235,27 @@ describe('watch', () => {
     );
   });
 
+  test('anybody may say that a path confirms nothing: it is asked at once, and left only if it does not answer', async () => {
+    await lab.listen();
+    const { child, log } = await lab.watch(...PATHS);
+    fs.chmodSync(lab.folder, 0o755);
+    const socket = path.join(lab.stateDir, /** @type {string} */ (files().find((name) => /^hint-\d+\.sock$/.test(name)))); // prettier-ignore
+    const say =
+      'import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.sendall(b"suspect p1\\n")';
+    const hint = () =>
+      lab.run('setpriv', '--reuid', '65534', '--clear-groups', 'python3', '-c', say, socket);
+    hint();
+    await new Promise((resolve) => setTimeout(resolve, 800));
+    expect(log.filter(({ state }) => state === 'down')).toEqual([]);
+    lab.swallow(1);
+    hint();
+    await until([BOTH[1]], 3000);
+    expect(log.find(({ state }) => state === 'down')?.why).toMatch(/did not answer in [1-4]\d\d ms$/);
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+    expect(files().filter((name) => !name.startsWith('state-'))).toEqual([]);
+  });
+
   test('auto waits for the first default route, and takes what comes', async () => {
     for (const i of ['1', '2']) ip('-n', lab.gateway, 'route', 'del', 'default', 'dev', `p${i}`);
     await lab.listen();
