@@ -242,8 +242,7 @@ describe('watch', () => {
     const socket = path.join(lab.stateDir, /** @type {string} */ (files().find((name) => /^hint-\d+\.sock$/.test(name)))); // prettier-ignore
     const say =
       'import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.sendall(b"suspect p1\\n")';
-    const hint = () =>
-      lab.run('setpriv', '--reuid', '65534', '--clear-groups', 'python3', '-c', say, socket);
+    const hint = () => lab.run('setpriv', '--reuid', '65534', '--clear-groups', 'python3', '-c', say, socket);
     hint();
     await new Promise((resolve) => setTimeout(resolve, 800));
     expect(log.filter(({ state }) => state === 'down')).toEqual([]);

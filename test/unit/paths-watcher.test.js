@@ -186,7 +186,7 @@ describe('a path of which somebody says that it confirms nothing', () => {
 
   test('keeps it if it answers', async () => {
     await begin();
-    await pass(500);
+    await pass(300);
     world.asked.length = 0;
     hint('eth0');
     await pass(400);

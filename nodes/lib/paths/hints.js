@@ -91,4 +91,12 @@ class HintListener {
   }
 }
 
-module.exports = { HintListener, HintReader, formatHint, parseHint, MOST_BYTES, MOST_CONNECTIONS, PATIENCE_MS };
+module.exports = {
+  HintListener,
+  HintReader,
+  formatHint,
+  parseHint,
+  MOST_BYTES,
+  MOST_CONNECTIONS,
+  PATIENCE_MS
+};

@@ -106,4 +106,13 @@ function locked(directory, body) {
   return folder.locked(fileOf(directory, 'lock'), busy, body);
 }
 
-module.exports = { defaultDirectory, fileOf, hintSocket, namespace, readState, writeState, removeState, locked };
+module.exports = {
+  defaultDirectory,
+  fileOf,
+  hintSocket,
+  namespace,
+  readState,
+  writeState,
+  removeState,
+  locked
+};

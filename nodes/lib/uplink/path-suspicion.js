@@ -1,7 +1,7 @@
 'use strict';
 
 /** @typedef {import('../../../native').Subflow} Subflow */
-/** When it has confirmed something last, or had nothing to confirm; retransmits: before that; seen: at the last look. @typedef {{acked: number, retransmits: number, seen: number, at: number}} Heard */
+/** When it has confirmed something last, or had nothing to confirm; retransmits: before that; seen: at the last look. @typedef {{acked: number, isWaiting: boolean, retransmits: number, seen: number, at: number}} Heard */
 
 /** Nothing is confirmed for so long, or for so many round trips, where they are longer. */
 const SILENT_MS = 250;
@@ -41,24 +41,25 @@ class PathSuspicion {
       const known = before.get(key);
       const heard = this.#hear(subflow, known);
       this.heard.set(key, heard);
-      if (heard.at === known?.at && this.#isSilent(subflow, heard)) silent.push(subflow);
-      else isQuiet ||= heard.at === known?.at;
+      if (heard.at !== known?.at) continue;
+      if (this.#isSilent(subflow, heard)) silent.push(subflow);
+      else isQuiet = true;
     }
     return { silent, isQuiet, isWaiting: subflows.some(({ unacked }) => unacked > 0) };
   }
 
   /** @param {Subflow} subflow @param {Heard | undefined} known @returns {Heard} */
   #hear({ unacked, bytesAcked: acked, retransmits: seen }, known) {
-    if (unacked > 0 && known?.acked === acked) return { ...known, seen };
+    const isWaiting = unacked > 0;
+    if (isWaiting && known?.isWaiting && known.acked === acked) return { ...known, seen };
     // What was sent again since the last look may be what is not confirmed yet.
-    const retransmits = unacked > 0 ? (known?.seen ?? seen) : seen;
-    return { acked, retransmits, seen, at: this.now() };
+    const retransmits = known?.seen ?? seen;
+    return { acked, isWaiting, retransmits, seen, at: this.now() };
   }
 
   /** @param {Subflow} subflow @param {Heard} heard */
   #isSilent({ rttUs }, { retransmits, seen, at }) {
-    const [leastMs, trips] =
-      seen > retransmits ? [AGAIN_MS, AGAIN_ROUND_TRIPS] : [SILENT_MS, ROUND_TRIPS];
+    const [leastMs, trips] = seen > retransmits ? [AGAIN_MS, AGAIN_ROUND_TRIPS] : [SILENT_MS, ROUND_TRIPS];
     return this.now() - at >= Math.max(leastMs, (trips * rttUs) / 1000);
   }
 }

@@ -46,10 +46,7 @@ class Resolver {
 function asker({ broker }, now, ask) {
   if (!broker) return null;
   const resolver = new Resolver(broker.host);
-  return async (
-    /** @type {import('../choose').Path} */ path,
-    /** @type {number} */ timeoutMs
-  ) => {
+  return async (/** @type {import('../choose').Path} */ path, /** @type {number} */ timeoutMs) => {
     resolver.refresh(now());
     if (resolver.address === '') return { ok: null, why: resolver.why };
     const { interface: device, address } = path;
