@@ -9,7 +9,7 @@ const { PathsLab, ip } = require('../fixtures/paths-lab');
 const { needs } = require('../tools');
 
 const { describe, test } = needs(
-  ...['ip', 'nft', 'nstat', 'setpriv', 'python3'],
+  ...['ip', 'nft', 'setpriv', 'python3'],
   ...(process.getuid?.() === 0 ? [] : ['root']),
   ...(fs.existsSync('/proc/sys/net/mptcp/enabled') ? [] : ['a kernel with MPTCP'])
 );
@@ -253,61 +253,24 @@ describe('watch', () => {
     );
   });
 
-  test('a path that loses every third probe becomes backup, carries no payload, and is active again after it has healed', async () => {
-    const ACTIVE = [BOTH[0], BOTH[1].replace(' backup', '')];
-    const DEMOTED = [BOTH[0].replace(' dev', ' backup dev'), ACTIVE[1]];
-    const payload =
-      'table ip payload { chain out { type filter hook output priority 0; oifname "p1" meta length > 200 counter; }; }';
-    fs.writeFileSync(path.join(lab.folder, 'rules'), payload);
-    lab.run('nft', '-f', path.join(lab.folder, 'rules'));
-    const carried = () =>
-      Number(/counter packets (\d+)/.exec(lab.run('nft', 'list', 'table', 'ip', 'payload'))?.[1]);
-    const receiver = await lab.listen();
-    const often = ['--every', '250', '--backup-after', '1', '--active-after', '1'];
-    const { child, log } = await lab.watch('--paths', 'p1,p2', '--auto-backup', ...often);
-    const [sent, [told]] = await Promise.all([
-      lab.send(25),
-      once(receiver.stdout, 'data'),
-      (async () => {
-        await eventually(() => carried() > 50, { what: 'payload by p1' });
-        lab.loseThird(1);
-        await until(DEMOTED, 8000);
-        expect(lab.paths('check', '--paths', 'p1,p2').out).toMatch(
-          /p1: round trip .* ms, \d+ % of probes lost, out .*\/s, in .*\/s\np1: backup by its quality: \d+ % of its probes/
-        );
-        // What was on its way comes again by the same path.
-        let before = carried();
-        await eventually(() => before === (before = carried()), {
-          everyMs: 1000,
-          what: 'a second without payload by p1'
-        });
-        lab.heal();
-        await until(ACTIVE, 8000);
-        await eventually(() => carried() > before + 10, { what: 'payload by p1 again' });
-        lab.stopSending();
-      })()
-    ]);
-    const { received } = JSON.parse(told);
-    expect(sent.error).toBe('');
-    expect(received).toBe(sent.sent);
-    // The broker was told twice, and nothing was joined anew.
-    expect(lab.run('nstat', '-asz', 'MPTcpExtMPPrioTx')).toMatch(/MPPrioTx +2 /);
-    expect(lab.run('nstat', '-asz', 'MPTcpExtMPJoinSynAckRx')).toMatch(/MPJoinSynAckRx +1 /);
-    expect(log.filter(({ path: name }) => name === 'p1').map(({ state }) => state)).toEqual([
-      ...['probing', 'up'],
-      ...['backup', 'active']
-    ]);
-    expect(lab.status().paths[0]).toMatchObject({
-      ...{ role: 'active', actingRole: 'active', advice: 'active', adviceWhy: 'it was good for 1 s' },
-      quality: {
-        signalDbm: null,
-        linkPercent: null,
-        rttMs: expect.any(Number),
-        lossPercent: expect.any(Number)
-      }
-    });
+  test('anybody may say that a path confirms nothing: it is asked at once, and left only if it does not answer', async () => {
+    await lab.listen();
+    const { child, log } = await lab.watch(...PATHS);
+    fs.chmodSync(lab.folder, 0o755);
+    const socket = path.join(lab.stateDir, /** @type {string} */ (files().find((name) => /^hint-\d+\.sock$/.test(name)))); // prettier-ignore
+    const say =
+      'import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.sendall(b"suspect p1\\n")';
+    const hint = () => lab.run('setpriv', '--reuid', '65534', '--clear-groups', 'python3', '-c', say, socket);
+    hint();
+    await new Promise((resolve) => setTimeout(resolve, 800));
+    expect(log.filter(({ state }) => state === 'down')).toEqual([]);
+    lab.swallow(1);
+    hint();
+    await until([BOTH[1]], 3000);
+    expect(log.find(({ state }) => state === 'down')?.why).toMatch(/did not answer in [1-4]\d\d ms$/);
     child.kill('SIGTERM');
     await once(child, 'exit');
+    expect(files().filter((name) => !name.startsWith('state-'))).toEqual([]);
   });
 
   test('auto waits for the first default route, and takes what comes', async () => {

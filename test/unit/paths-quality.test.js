@@ -7,8 +7,8 @@ const NOTHING = {
   ...{ signalDbm: null, linkPercent: null, rttMs: null, lossPercent: null },
   ...{ txBytesPerSecond: null, rxBytesPerSecond: null }
 };
-const good = (ms = 20) => ({ ok: true, ms, wasUp: true });
-const bad = { ok: false, ms: 700, wasUp: true };
+const good = (ms = 20) => ({ ok: true, ms, counts: true });
+const bad = { ok: false, ms: 700, counts: true };
 
 test.each([
   [-30, 100],
@@ -42,14 +42,14 @@ describe('probes', () => {
     const quality = new Quality(1000);
     for (let i = 1; i <= 10; i++) quality.probed(good(), i * 1000);
     for (let i = 11; i <= 12; i++) quality.probed(bad, i * 1000);
-    for (let i = 13; i <= 18; i++) quality.probed({ ...bad, wasUp: false }, i * 1000);
-    quality.probed({ ...good(), wasUp: false }, 19_000);
+    for (let i = 13; i <= 18; i++) quality.probed({ ...bad, counts: false }, i * 1000);
+    quality.probed({ ...good(), counts: false }, 19_000);
     expect(quality.figures(19_000).lossPercent).toBe(17);
   });
 
   test('that nobody could be asked say nothing', () => {
     const quality = new Quality(1000);
-    for (let i = 0; i < 9; i++) quality.probed({ ok: null, ms: 0, wasUp: true }, i);
+    for (let i = 0; i < 9; i++) quality.probed({ ok: null, ms: 0, counts: true }, i);
     expect(quality.figures(9)).toEqual(NOTHING);
   });
 

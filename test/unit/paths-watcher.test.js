@@ -1,107 +1,10 @@
 'use strict';
 // The watch without a network: what it does with what it hears.
 
-const { Judge } = require('../../nodes/lib/paths/judge');
 const { Monitor } = require('../../nodes/lib/paths/monitor');
 const { Watcher } = require('../../nodes/lib/paths/watcher');
 const { eventually } = require('../fixtures/net');
-
-const BASE = /** @type {const} */ ({ isUp: true, carrier: true, isLoopback: false, index: 2 });
-
-/** A network of two paths that does what it is told. */
-class World {
-  constructor() {
-    /** @type {any[]} */
-    this.interfaces = ['eth0', 'wwan0'].map((name, i) => ({
-      ...{ ...BASE, name, addresses: [{ address: `10.0.${i + 1}.1`, prefix: 24 }] }
-    }));
-    /** @type {any[]} */
-    this.endpoints = [];
-    /** @type {any[]} */
-    this.rules = [231, 232].map((_, i) => ({
-      ...{ preference: 27111 + i, source: `10.0.${i + 1}.1`, table: 27101 + i, protocol: 177, suppress: -1 }
-    }));
-    /** @type {Set<string>} */
-    this.dead = new Set();
-    /** @type {string[]} */
-    this.done = [];
-    /** @type {string[]} */
-    this.log = [];
-    /** @type {any} */
-    this.status = null;
-    /** dBm by interface. @type {Record<string, number>} */
-    this.signals = {};
-    this.roles = ['active', 'backup'];
-    this.failing = '';
-    this.views = 0;
-  }
-
-  facts() {
-    const sysctls = { enabled: 1, stale_loss_cnt: 1, close_timeout: 2, blackhole_timeout: 0 };
-    const limits = { subflows: 2, accepted: 0 };
-    const { interfaces, endpoints, rules } = this;
-    return {
-      interfaces,
-      endpoints: [...endpoints],
-      rules,
-      ...{ defaults: [], routes: [], mptcp: true, limits, sysctls }
-    };
-  }
-
-  /** @param {string[]} args */
-  #run(args) {
-    const line = args.join(' ');
-    if (this.failing !== '' && line.includes(this.failing)) throw new Error(`'ip ${line}' failed: no room.`);
-    if (args[1] !== 'endpoint') return;
-    this.done.push(line.replace('mptcp endpoint ', ''));
-    const id = Number(args[args.indexOf('id') + 1]);
-    if (args[2] === 'change') {
-      for (const of of this.endpoints) if (of.id === id) of.backup = args[5] === 'backup';
-    } else if (args[2] === 'delete') this.endpoints = this.endpoints.filter((of) => of.id !== id);
-    else {
-      const [address, , device] = args.slice(3);
-      this.endpoints.push({
-        id,
-        address,
-        device,
-        subflow: true,
-        backup: args.includes('backup'),
-        more: false
-      });
-    }
-  }
-
-  /** @returns {any} */
-  parts() {
-    const { choosePaths } = require('../../nodes/lib/paths/choose');
-    const wanted = [
-      { target: 'eth0', role: this.roles[0] },
-      { target: 'wwan0', role: this.roles[1] }
-    ];
-    return {
-      view: async () => {
-        this.views++;
-        const facts = this.facts();
-        return {
-          facts,
-          paths: choosePaths(/** @type {any} */ (wanted), /** @type {any} */ (facts), []),
-          old: null
-        };
-      },
-      change: async (/** @type {any} */ { steps }) => {
-        for (const { args } of steps) this.#run(args);
-      },
-      ask: async (/** @type {any} */ { name }) =>
-        this.dead.has(name)
-          ? new Promise((resolve) => setTimeout(() => resolve({ ok: false, why: 'silent' }), 700))
-          : { ok: true, why: 'answers' },
-      tell: (/** @type {boolean} */ mptcp, /** @type {any} */ paths) => (this.status = { mptcp, paths }),
-      log: (/** @type {string[]} */ ...line) => this.log.push(line.filter(Boolean).join(': ')),
-      now: () => Date.now(),
-      calendar: () => Date.now()
-    };
-  }
-}
+const { World } = require('../fixtures/paths-world');
 
 /** @type {World} */
 let world;
@@ -169,6 +72,88 @@ test('a silent path loses its endpoint within 3 s and has a new one after two an
   await pass(1500);
   expect(world.done.slice(1)).toEqual(['add 10.0.1.1 dev eth0 id 231 subflow']);
   expect(world.log.map((line) => line.split(':')[1])).toEqual([' down', ' probing', ' up']);
+});
+
+describe('a path of which somebody says that it confirms nothing', () => {
+  const hint = (/** @type {string} */ path) => watcher.suspect({ path, rttMs: 0 });
+
+  test('loses its endpoint in 350 ms if it does not answer twice', async () => {
+    await begin();
+    await pass(500);
+    world.dead.add('eth0');
+    hint('10.0.1.1');
+    await pass(340);
+    expect(world.done).toEqual([]);
+    await pass(20);
+    expect(world.done).toEqual(['delete id 231']);
+    expect(world.log).toEqual(['eth0: down: silent']);
+  });
+
+  test('keeps it if it answers', async () => {
+    await begin();
+    await pass(300);
+    world.asked.length = 0;
+    hint('eth0');
+    await pass(400);
+    expect(world.asked).toEqual(['eth0']);
+    expect([world.done, world.log]).toEqual([[], []]);
+  });
+
+  test('loses it sooner if a probe has been without an answer for long', async () => {
+    await begin();
+    world.dead.add('eth0');
+    await pass(1200);
+    hint('eth0');
+    await pass(210);
+    expect(world.done).toEqual(['delete id 231']);
+  });
+
+  test('a probe that was on its way then says nothing when it ends', async () => {
+    await begin();
+    world.dead.add('eth0');
+    await pass(1000);
+    hint('eth0');
+    world.dead.clear();
+    await pass(1000);
+    expect([world.done, world.log]).toEqual([[], []]);
+    world.dead.add('eth0');
+    await pass(3000);
+    expect(world.done).toEqual(['delete id 231']);
+  });
+
+  test('is not asked by a flood of hints more often than twice a second in the long run', async () => {
+    await begin();
+    world.asked.length = 0;
+    for (let i = 0; i < 2000; i++) {
+      hint('eth0');
+      await pass(10);
+    }
+    expect(world.asked.filter((name) => name === 'eth0').length).toBeLessThan(2 * 20 + 6);
+    expect(world.log).toEqual([]);
+  });
+
+  test('stays where there is no other, and so does one that nobody knows', async () => {
+    await begin();
+    world.dead.add('wwan0');
+    await pass(3000);
+    world.log.length = 0;
+    world.asked.length = 0;
+    hint('eth0');
+    hint('wwan0');
+    hint('usb0');
+    hint('constructor');
+    await pass(1);
+    expect(world.asked).toEqual([]);
+  });
+
+  test('after stop nothing is asked', async () => {
+    await begin();
+    await watcher.stop();
+    world.asked.length = 0;
+    hint('eth0');
+    await pass(5000);
+    expect(world.asked).toEqual([]);
+  });
 });
 
 test('when all are dead the endpoints stay, and are made anew when their path is back', async () => {
@@ -252,104 +237,6 @@ test('after stop nothing happens any more', async () => {
   await pass(60_000);
   expect(world.views).toBe(views);
   expect(jest.getTimerCount()).toBe(0);
-});
-
-describe('quality', () => {
-  const limits = {
-    ...{ belowPercent: 40, lossPercent: 20, rttMs: Infinity },
-    ...{ backupAfterMs: 3000, activeAfterMs: 5000 }
-  };
-  /** Two active paths, judged. @param {boolean} acts */
-  async function beginJudged(acts) {
-    world.roles = ['active', 'active'];
-    world.signals = { wwan0: -50 };
-    const look = (/** @type {string[]} */ names) =>
-      new Map(names.map((name) => [name, { dbm: world.signals[name] ?? null, bytes: null }]));
-    const judge = new Judge({ limits, everyMs: 1000, acts, look });
-    watcher = new Watcher({ ...world.parts(), judge }, { probes: true, everyMs: 1000, timeoutMs: 700 });
-    await begin();
-  }
-  test('is told, also where nothing is advised', async () => {
-    await beginJudged(false);
-    await pass(10_000);
-    expect(world.log).toEqual([]);
-    expect(world.status.paths[0]).toMatchObject({
-      ...{ role: 'active', actingRole: 'active', advice: 'active', adviceWhy: '' },
-      quality: {
-        ...{ signalDbm: null, linkPercent: null, rttMs: 0, lossPercent: 0 },
-        ...{ txBytesPerSecond: null, rxBytesPerSecond: null }
-      }
-    });
-    expect(world.status.paths[1].quality).toMatchObject({ signalDbm: -50, linkPercent: 86 });
-  });
-
-  test('a bad path is only advised to be backup, unless the user wants it done', async () => {
-    await beginJudged(false);
-    world.signals.wwan0 = -95;
-    await pass(15_000);
-    expect(world.done).toEqual([]);
-    expect(world.log).toEqual([expect.stringMatching(/^wwan0: advice: backup: its link quality of \d+ % /)]);
-    expect(world.status.paths[1]).toMatchObject({ actingRole: 'active', advice: 'backup' });
-  });
-
-  test('a bad path becomes backup without losing its subflows, and active when it is good again', async () => {
-    await beginJudged(true);
-    world.signals.wwan0 = -95;
-    await pass(15_000);
-    expect(world.done).toEqual(['change id 232 backup']);
-    expect(world.log).toEqual([expect.stringMatching(/^wwan0: backup: its link quality of \d+ % /)]);
-    expect(world.status.paths[1]).toMatchObject({ role: 'active', actingRole: 'backup', advice: 'backup' });
-    world.signals.wwan0 = -50;
-    await pass(15_000);
-    expect(world.done.slice(1)).toEqual(['change id 232 nobackup']);
-    expect(world.log.slice(1)).toEqual(['wwan0: active: it was good for 5 s']);
-    expect(world.status.paths[1]).toMatchObject({ actingRole: 'active', advice: 'active' });
-  });
-
-  test('an endpoint that is made anew has the role that its path has now', async () => {
-    await beginJudged(true);
-    world.signals.wwan0 = -95;
-    await pass(15_000);
-    world.dead.add('wwan0');
-    await pass(5000);
-    world.dead.clear();
-    await pass(3000);
-    expect(world.done.slice(1)).toEqual(['delete id 232', 'add 10.0.2.1 dev wwan0 id 232 subflow backup']);
-    expect(world.status.paths[1].adviceWhy).toMatch(/is below 40 %$/);
-  });
-
-  test('the only path left is active at once', async () => {
-    await beginJudged(true);
-    world.signals.wwan0 = -95;
-    await pass(15_000);
-    world.interfaces[0] = { ...world.interfaces[0], carrier: false };
-    watcher.event({ kind: 'link', device: 'eth0', isGone: false, carrier: false });
-    await pass(1100);
-    expect(world.done.slice(1)).toEqual(['delete id 231', 'change id 232 nobackup']);
-    expect(world.log.at(-1)).toBe('wwan0: active: no other active path is up');
-  });
-
-  test('when the watch ends its paths are as they were set', async () => {
-    await beginJudged(true);
-    world.signals.wwan0 = -95;
-    await pass(15_000);
-    await watcher.stop();
-    expect(world.done.slice(1)).toEqual(['change id 232 nobackup']);
-    expect(jest.getTimerCount()).toBe(0);
-  });
-
-  test('lost probes count as long as the path is up', async () => {
-    await beginJudged(true);
-    await pass(20_000);
-    const { ask } = world.parts();
-    let asked = 0;
-    const bad = async (/** @type {any} */ path) =>
-      path.name === 'eth0' && asked++ % 3 === 0 ? { ok: false, why: 'silent' } : ask(path);
-    Object.assign(/** @type {any} */ (watcher).parts_, { ask: bad });
-    await pass(20_000);
-    expect(world.done).toEqual(['change id 231 backup']);
-    expect(world.log).toEqual([expect.stringMatching(/^eth0: backup: \d+ % of its probes had no answer/)]);
-  });
 });
 
 test('ip monitor is started again when it ends, with longer and longer pauses, also where it is not installed', async () => {

@@ -9,7 +9,7 @@
  * @property {number | null} txBytesPerSecond @property {number | null} rxBytesPerSecond
  */
 /** @typedef {{ device: string, dbm: number | null, bytes: import('./counters').Bytes | null }} Seen of the interface */
-/** ms: until the answer; wasUp: the path, when it was sent. @typedef {{ ok: boolean | null, ms: number, wasUp: boolean }} Probed */
+/** ms: until the answer; counts: for loss, sent while the path was up, and not in haste. @typedef {{ ok: boolean | null, ms: number, counts: boolean }} Probed */
 
 /** The probes of so many periods are looked at: 20 s, with one each second. */
 const PERIODS = 20;
@@ -51,10 +51,10 @@ class Quality {
   }
 
   /** @param {Probed} probed @param {number} now */
-  probed({ ok, ms, wasUp }, now) {
+  probed({ ok, ms, counts }, now) {
     if (ok === null) return;
     // What is lost on a dead path is no quality of the living one, which it may be again.
-    if (wasUp) this.probes_ = this.probes_.concat({ at: now, ok }).slice(-MOST_PROBES);
+    if (counts) this.probes_ = this.probes_.concat({ at: now, ok }).slice(-MOST_PROBES);
     if (!ok) return;
     const old = this.answeredAt_ > now - this.windowMs_ ? this.rttMs_ : null;
     this.rttMs_ = old === null ? ms : old + (ms - old) * SMOOTHING;
