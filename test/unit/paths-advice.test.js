@@ -87,6 +87,12 @@ test('a moment of the other kind begins the time anew', () => {
   expect(bench.log).toEqual([]);
 });
 
+test('one that goes down and up again by its loss becomes backup all the same, so that it is no trouble when it is back', () => {
+  const bench = both().set('wlan0', { quality: { ...FIGURES, lossPercent: 40 } });
+  for (let i = 0; i < 11; i++) bench.set('wlan0', { isUp: i % 4 < 2 }).pass(1);
+  expect(bench.roles.wlan0).toBe('backup');
+});
+
 test('just above its limit it is not good yet: with the margin of each', () => {
   const margins = [
     [wifi(49), wifi(50)],

@@ -25,16 +25,16 @@ test('what was not looked at is not known', () => {
 });
 
 describe('probes', () => {
-  test('loss is the part of the last twenty periods, known after five', () => {
+  test('loss is the part of the last twenty periods, known after ten', () => {
     const quality = new Quality(1000);
     for (let i = 1; i < LEAST_PROBES; i++) quality.probed(bad, i * 1000);
-    expect(quality.figures(4000).lossPercent).toBe(null);
-    quality.probed(good(), 5000);
-    expect(quality.figures(5000).lossPercent).toBe(80);
-    for (let i = 6; i <= 20; i++) quality.probed(good(), i * 1000);
-    expect(quality.figures(20_000).lossPercent).toBe(20);
+    expect(quality.figures(9000).lossPercent).toBe(null);
+    quality.probed(good(), 10_000);
+    expect(quality.figures(10_000).lossPercent).toBe(90);
+    for (let i = 11; i <= 20; i++) quality.probed(good(), i * 1000);
+    expect(quality.figures(20_000).lossPercent).toBe(45);
     quality.probed(good(), 21_000);
-    expect(quality.figures(21_000).lossPercent).toBe(15);
+    expect(quality.figures(21_000).lossPercent).toBe(40);
     expect(quality.figures(21_000 + PERIODS * 1000).lossPercent).toBe(null);
   });
 

@@ -39,7 +39,7 @@ async function beginJudged(acts) {
 
 test('is told, also where nothing is advised', async () => {
   await beginJudged(false);
-  await pass(10_000);
+  await pass(15_000);
   expect(world.log).toEqual([]);
   expect(world.status.paths[0]).toMatchObject({
     ...{ role: 'active', actingRole: 'active', advice: 'active', adviceWhy: '' },

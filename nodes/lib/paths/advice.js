@@ -88,8 +88,8 @@ class Advice {
   decide_({ path, state, complaint, isGood }, isAnyHealthy, now) {
     const { backupAfterMs, activeAfterMs } = this.limits_;
     const isActive = state.role === 'active';
-    // One that is bad is not among the healthy: so another is.
-    const isDue = path.isUp && (isActive ? complaint !== '' && isAnyHealthy : isGood || !isAnyHealthy);
+    // One that is bad is not among the healthy: so another is. It may go down and up meanwhile, by what is bad of it.
+    const isDue = isActive ? complaint !== '' && isAnyHealthy : path.isUp && (isGood || !isAnyHealthy);
     state.since = isDue ? (state.since ?? now) : null;
     if (state.since === null || now - state.since < (isActive || !isGood ? backupAfterMs : activeAfterMs))
       return;

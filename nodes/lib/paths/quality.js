@@ -13,8 +13,8 @@
 
 /** The probes of so many periods are looked at: 20 s, with one each second. */
 const PERIODS = 20;
-/** Fewer say nothing of loss. */
-const LEAST_PROBES = 5;
+/** Fewer say nothing of loss: the two that a path dies by would be much of it. */
+const LEAST_PROBES = 10;
 /** Whatever sends them. */
 const MOST_PROBES = 200;
 /** Of signal and bytes. */
