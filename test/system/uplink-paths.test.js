@@ -51,6 +51,17 @@ describe('MPTCP at both ends', () => {
     expect(paths[1].bytesAcked).toBeGreaterThan(1000);
   });
 
+  test('each subflow has the congestion control that was chosen', async () => {
+    lab.paths('apply', '--paths', 'p1,p2');
+    await lab.startBroker({ mptcp: true });
+    const uplink = lab.startUplink({ paths: 'p1,p2', groups: 'all', congestion: 'reno' });
+    await uplink.until((one) => one.transport === 'mptcp' && on('p1,p2')(one));
+    const seen = lab.run('ss', '-tniH', 'state', 'established', 'dst', lab.broker);
+    expect([...seen.matchAll(/([a-z0-9_-]+) wscale:/g)].map(([, name]) => name)).toEqual(['reno', 'reno']);
+    expect(uplink.problems).toEqual([]);
+    nothingLost(await uplink.finish());
+  });
+
   test('a backup path has a subflow, and carries no payload', async () => {
     lab.paths('apply', '--paths', 'p1,p2:backup');
     await lab.startBroker({ mptcp: true });
