@@ -14,9 +14,9 @@ const INPUT = /^(power total|total power|total|system|board|input|pin\d*|vdd_in|
 /** A monitor of currents that somebody has put into one supply line, mostly the one to a small board. */
 const MONITOR = /^ina(209|219|220|226|230|231|238)$/;
 const FIELDS = [
-  { pattern: /^(energy\d+)_input$/, kind: 'energy', most: MAX_ENERGY },
-  { pattern: /^(power\d+)_average$/, kind: 'power', most: MAX_POWER },
-  { pattern: /^(power\d+)_input$/, kind: 'power', most: MAX_POWER }
+  { pattern: /^(energy(\d+))_input$/, kind: 'energy', most: MAX_ENERGY },
+  { pattern: /^(power(\d+))_average$/, kind: 'power', most: MAX_POWER },
+  { pattern: /^(power(\d+))_input$/, kind: 'power', most: MAX_POWER }
 ];
 
 /**
@@ -41,19 +41,21 @@ async function findHwmon(root) {
   return { source: `hwmon ${chip} ${label || field}`, channels: alike.map(({ channel }) => channel) };
 }
 
-/** @param {string} folder @returns {Promise<Found[]>} what can be read; of each number the best field only, energies first */
+/** @param {string} folder @returns {Promise<Found[]>} what can be read; of what has the same number and label once, the energy first */
 async function readChip(folder) {
   const [chip, names] = await Promise.all([line(path.join(folder, 'name')), list(folder)]);
   /** @type {Map<string, Found>} */
   const found = new Map();
   for (const { pattern, kind, most } of FIELDS) {
     for (const name of names) {
-      const [, field = ''] = pattern.exec(name) ?? [];
+      const [, field, index] = pattern.exec(name) ?? [];
+      if (field === undefined) continue;
       const file = path.join(folder, name);
-      if (field === '' || found.has(field) || Number.isNaN(await number(file, most))) continue;
       const label = await line(path.join(folder, `${field}_label`));
+      const key = `${index} ${label}`;
+      if (found.has(key) || Number.isNaN(await number(file, most))) continue;
       const channel = { file, kind: /** @type {Channel['kind']} */ (kind), most, range: 0 };
-      found.set(field, { chip, label, field, channel });
+      found.set(key, { chip, label, field, channel });
     }
   }
   return [...found.values()];
