@@ -68,9 +68,9 @@ bool HasCongestion(int fd, const std::string& name) {
   return std::string(present, strnlen(present, sizeof(present))) == name;
 }
 
-// An MPTCP socket takes any name while it has no subflow, and keeps the system's if that is none. To
-// be asked makes the first subflow, so that the second attempt is answered truly; those that join
-// later get what this one has.
+// An MPTCP socket takes any name while it has no subflow, and keeps the system's if that is none.
+// To be asked makes the first subflow, so that the second attempt is answered truly; those that
+// join later get what this one has.
 bool SetCongestion(int fd, const std::string& name) {
   if (kCongestion == kMissing) return false;
   for (int attempt = 0; attempt < 2; ++attempt) {

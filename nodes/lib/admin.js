@@ -35,11 +35,15 @@ function addEndpoints(RED, engines) {
     answer((host) => host.snapshot())
   );
   RED.httpAdmin.get('/seganet/engines/:id/agents', mayRead, answer(agentsView));
-  RED.httpAdmin.get('/seganet/metrics', mayRead, (/** @type {any} */ _request, /** @type {any} */ response) => {
-    // Not by send(), which puts the parameters of the type into an order of its own.
-    response.setHeader('Content-Type', CONTENT_TYPE);
-    response.end(metricsText([...engines].map(engineView)));
-  });
+  RED.httpAdmin.get(
+    '/seganet/metrics',
+    mayRead,
+    (/** @type {any} */ _request, /** @type {any} */ response) => {
+      // Not by send(), which puts the parameters of the type into an order of its own.
+      response.setHeader('Content-Type', CONTENT_TYPE);
+      response.end(metricsText([...engines].map(engineView)));
+    }
+  );
 }
 
 /**

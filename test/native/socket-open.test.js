@@ -222,14 +222,14 @@ const KINDS = /** @type {const} */ ([
 ]);
 
 describe.each(KINDS)('the congestion control of a socket of %s', (_, mptcp) => {
-  withSs('is the one that it was told, the system\'s where it was told none', async () => {
+  withSs("is the one that it was told, the system's where it was told none", async () => {
     const usual = congestionOf((await connect({ mptcp })).socket);
     expect(usual).toBe(fs.readFileSync('/proc/sys/net/ipv4/tcp_congestion_control', 'utf8').trim());
     const { socket, unknown } = await connect({ mptcp, congestion: 'reno' });
     expect([congestionOf(socket), unknown]).toEqual(['reno', []]);
   });
 
-  withSs('is the system\'s where there is none of that name: it is named, and the rest is set', async () => {
+  withSs("is the system's where there is none of that name: it is named, and the rest is set", async () => {
     const { fd, socket, unknown } = await connect({ mptcp, priority: 6, congestion: 'no-such_one1' });
     expect([unknown, socketInfo(fd).priority]).toEqual([['congestion'], 6]);
     expect(congestionOf(socket)).toBe(congestionOf((await connect({ mptcp })).socket));

@@ -1,7 +1,18 @@
 'use strict';
 // GET /seganet/metrics, and what the stats tell about energy.
 
-const { helper, tab, engine, broker, node, load, unload, until, engines, threads } = require('./support/gateway');
+const {
+  helper,
+  tab,
+  engine,
+  broker,
+  node,
+  load,
+  unload,
+  until,
+  engines,
+  threads
+} = require('./support/gateway');
 const { parts } = require('./support/fake-parts');
 const { replaceParts } = require('../../nodes/lib/parts');
 const { parseMetrics } = require('../fixtures/prometheus');
@@ -17,10 +28,17 @@ const scrape = async () => {
   return parseMetrics(text);
 };
 /** @param {Awaited<ReturnType<typeof scrape>>} families @param {string} name */
-const rows = (families, name) => (families.get(name)?.samples ?? []).map(({ labels, value }) => [labels.engine, value]);
+const rows = (families, name) =>
+  (families.get(name)?.samples ?? []).map(({ labels, value }) => [labels.engine, value]);
 
 test('all engines are in one answer, also one that cannot start', async () => {
-  await load([tab, { ...engine, name: 'a "b"\n' }, { ...engine, id: 'other', workers: 'many' }, broker, cloud]);
+  await load([
+    tab,
+    { ...engine, name: 'a "b"\n' },
+    { ...engine, id: 'other', workers: 'many' },
+    broker,
+    cloud
+  ]);
   const families = await scrape();
   expect(rows(families, 'seganet_engine_up')).toEqual([
     ['engine', 1],
@@ -55,7 +73,8 @@ test('what the machine takes is in the stats and in the metrics where it is know
   }
   await load([tab, engine, broker, cloud], {}, [() => replaceParts({ ...parts, energy: { EnergyWatch } })]);
   await until(() => threads.length === 1);
-  const stats = async () => (await helper.request().get('/seganet/engines/engine/stats').expect(200)).body.uplinks[0];
+  const stats = async () =>
+    (await helper.request().get('/seganet/engines/engine/stats').expect(200)).body.uplinks[0];
   threads[0].emit('state', { state: 'connected', bytesAcked: 5 });
   expect(await stats()).not.toHaveProperty('energy');
   expect((await scrape()).has('seganet_machine_power_watts')).toBe(false);

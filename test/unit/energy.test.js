@@ -48,7 +48,11 @@ beforeEach(() => {
 });
 afterEach(() => bench.remove());
 
-const rapl = (/** @type {string} */ name, /** @type {string | number} */ energy_uj, max_energy_range_uj = 262143328850) => ({
+const rapl = (
+  /** @type {string} */ name,
+  /** @type {string | number} */ energy_uj,
+  max_energy_range_uj = 262143328850
+) => ({
   name,
   energy_uj,
   max_energy_range_uj
@@ -57,8 +61,16 @@ const rapl = (/** @type {string} */ name, /** @type {string | number} */ energy_
 describe('the sensor', () => {
   test.each([
     ['nothing at all', {}, null],
-    ['a graphics card', { 'hwmon/hwmon0': { name: 'amdgpu', power1_average: 9e6, power1_label: 'PPT' } }, null],
-    ["ACPI's meter", { 'hwmon/hwmon3': { name: 'power_meter', power1_average: 90e6 } }, 'hwmon power_meter power1'],
+    [
+      'a graphics card',
+      { 'hwmon/hwmon0': { name: 'amdgpu', power1_average: 9e6, power1_label: 'PPT' } },
+      null
+    ],
+    [
+      "ACPI's meter",
+      { 'hwmon/hwmon3': { name: 'power_meter', power1_average: 90e6 } },
+      'hwmon power_meter power1'
+    ],
     [
       'the total of a supply among its outputs',
       {
@@ -69,7 +81,11 @@ describe('the sensor', () => {
       },
       'hwmon corsairpsu power total'
     ],
-    ['one monitor in a line', { 'hwmon/hwmon1': { name: 'ina226', power1_input: 4e6 } }, 'hwmon ina226 power1'],
+    [
+      'one monitor in a line',
+      { 'hwmon/hwmon1': { name: 'ina226', power1_input: 4e6 } },
+      'hwmon ina226 power1'
+    ],
     [
       'two monitors: nobody knows in which',
       {
@@ -100,7 +116,10 @@ describe('the sensor', () => {
     ],
     [
       'the supply before the platform',
-      { 'powercap/intel-rapl:1': rapl('psys', 6), 'hwmon/hwmon0': { name: 'x', power1_input: 1, power1_label: 'PIN' } },
+      {
+        'powercap/intel-rapl:1': rapl('psys', 6),
+        'hwmon/hwmon0': { name: 'x', power1_input: 1, power1_label: 'PIN' }
+      },
       'hwmon x PIN'
     ],
     [
@@ -108,19 +127,33 @@ describe('the sensor', () => {
       { 'powercap/intel-rapl:0': rapl('package-0', 5), 'powercap/intel-rapl:1': rapl('package-1', '') },
       null
     ],
-    ['a platform that cannot be read', { 'powercap/intel-rapl:0': rapl('package-0', 5), 'powercap/intel-rapl:1': rapl('psys', '?') }, 'rapl package-0']
+    [
+      'a platform that cannot be read',
+      { 'powercap/intel-rapl:0': rapl('package-0', 5), 'powercap/intel-rapl:1': rapl('psys', '?') },
+      'rapl package-0'
+    ]
   ])('%s', async (_, files, source) => {
     for (const [folder, each] of Object.entries(files)) bench.write(folder, each);
     expect((await bench.look())?.[0] ?? null).toBe(source);
   });
 
-  test.each(['', ' ', '-1', '1.5', '1e6', '0x10', 'NaN', '\0', '9'.repeat(21), '99999999999999', 'é', '1\n2'])(
-    'a power of %j is none',
-    async (power1_input) => {
-      bench.write('hwmon/hwmon0', { name: 'power_meter', power1_input });
-      expect(await bench.look()).toBe(null);
-    }
-  );
+  test.each([
+    '',
+    ' ',
+    '-1',
+    '1.5',
+    '1e6',
+    '0x10',
+    'NaN',
+    '\0',
+    '9'.repeat(21),
+    '99999999999999',
+    'é',
+    '1\n2'
+  ])('a power of %j is none', async (power1_input) => {
+    bench.write('hwmon/hwmon0', { name: 'power_meter', power1_input });
+    expect(await bench.look()).toBe(null);
+  });
 
   test('a folder where a file should be, and a file where a folder should be', async () => {
     bench.write('hwmon/hwmon0/power1_input', { x: 1 });
@@ -149,30 +182,35 @@ describe('joules', () => {
     expect(await bench.look()).toEqual(['rapl package-0', 130]);
   });
 
-  test.each([['x'], [0], [500e6]])('of a counter that went back with a range of %j are counted anew', async (range) => {
-    energy(900e6, range);
-    await bench.look();
-    energy(950e6, range);
-    await bench.look();
-    const { life } = /** @type {any} */ (bench.machine.taken);
-    energy(30e6, range);
-    expect(await bench.look()).toEqual(['rapl package-0', 0]);
-    expect(bench.machine.taken?.life).toBe(life + 1);
-  });
+  test.each([['x'], [0], [500e6]])(
+    'of a counter that went back with a range of %j are counted anew',
+    async (range) => {
+      energy(900e6, range);
+      await bench.look();
+      energy(950e6, range);
+      await bench.look();
+      const { life } = /** @type {any} */ (bench.machine.taken);
+      energy(30e6, range);
+      expect(await bench.look()).toEqual(['rapl package-0', 0]);
+      expect(bench.machine.taken?.life).toBe(life + 1);
+    }
+  );
 
   test('of several channels are their sum', async () => {
     for (const i of [0, 1]) bench.write(`powercap/intel-rapl:${i}`, rapl(`package-${i}`, 0));
     await bench.look();
     for (const i of [0, 1]) bench.write(`powercap/intel-rapl:${i}`, rapl(`package-${i}`, (i + 1) * 1e6));
     expect(await bench.look()).toEqual(['rapl package-0 + package-1', 3]);
-    for (const i of [3, 4]) bench.write(`hwmon/hwmon${i}`, { name: 'psu', power1_input: 10e6, power1_label: 'pin' });
+    for (const i of [3, 4])
+      bench.write(`hwmon/hwmon${i}`, { name: 'psu', power1_input: 10e6, power1_label: 'pin' });
     bench.machine = new Machine({ root: bench.root, now: () => bench.time });
     await bench.look();
     expect(await bench.look()).toEqual(['hwmon psu pin', 20]);
   });
 
   test('of a power are its mean by the time; over a gap they are counted anew', async () => {
-    const power = (/** @type {number} */ power1_average) => bench.write('hwmon/hwmon0', { name: 'power_meter', power1_average });
+    const power = (/** @type {number} */ power1_average) =>
+      bench.write('hwmon/hwmon0', { name: 'power_meter', power1_average });
     power(10e6);
     await bench.look();
     power(20e6);
@@ -268,8 +306,13 @@ describe('beside an uplink', () => {
     for (let s = 11; s < 200; s++) add(s, s * 50_000);
     expect(share.samples).toHaveLength(61);
     // Twice the power, half the bytes: after a minute nothing else is seen.
-    for (let s = 200; s <= 261; s++) add(s, 200 * 50_000 + (s - 200) * 25_000, { joules: 1000 + (s - 200) * 10 });
-    expect(add(262, 11_550_000, { joules: 1620 })).toEqual({ source: 'rapl psys', watts: 10, joulesPerMegabyte: 400 });
+    for (let s = 200; s <= 261; s++)
+      add(s, 200 * 50_000 + (s - 200) * 25_000, { joules: 1000 + (s - 200) * 10 });
+    expect(add(262, 11_550_000, { joules: 1620 })).toEqual({
+      source: 'rapl psys',
+      watts: 10,
+      joulesPerMegabyte: 400
+    });
   });
 
   test('an uplink that brings next to nothing has no share', () => {

@@ -105,7 +105,10 @@ test('what the engine counts is there, with its class and reason', () => {
   expect(of('seganet_log_state', { state: 'ready' })).toBe(1);
   expect(of('seganet_log_state', { state: 'full' })).toBe(0);
   expect(of('seganet_commands_total', { end: 'timeout' })).toBe(1);
-  expect(families.get('seganet_records_received_total')).toMatchObject({ type: 'counter', help: /each once/ });
+  expect(families.get('seganet_records_received_total')).toMatchObject({
+    type: 'counter',
+    help: /each once/
+  });
 });
 
 test('times are in seconds; a summary has quantiles and a count', () => {
@@ -133,7 +136,9 @@ test('each session tells of its connection, each path of its state, and each ses
   expect(of('seganet_path_state', { path: 'wwan0', state: 'up' })).toBe(0);
   expect(of('seganet_path_state', { path: 'wwan0', state: 'down' })).toBe(1);
   expect(of('seganet_path_info', { path: 'wwan0', role: 'backup' })).toBe(1);
-  expect(of('seganet_path_changed_timestamp_seconds', { path: 'eth0' })).toBe(Date.UTC(2026, 10, 22, 5) / 1000 + 0.5);
+  expect(of('seganet_path_changed_timestamp_seconds', { path: 'eth0' })).toBe(
+    Date.UTC(2026, 10, 22, 5) / 1000 + 0.5
+  );
   const mine = { path: 'eth0', session: '1' };
   expect(of('seganet_path_subflows', mine)).toBe(2);
   expect(of('seganet_path_rtt_seconds', mine)).toBe(0.0125);
@@ -144,10 +149,19 @@ test('each session tells of its connection, each path of its state, and each ses
 
 test('what is not known is left out, and never NaN', () => {
   const bare = { state: 'connecting', rttMs: 0, oldestMs: -1, connects: undefined, transport: '' };
-  const text = metricsText([engine({ stats: stats({ uplinks: [uplink({ sessions: [session(1, bare)] })] }) })]);
+  const text = metricsText([
+    engine({ stats: stats({ uplinks: [uplink({ sessions: [session(1, bare)] })] }) })
+  ]);
   const families = parseMetrics(text);
   expect(text).not.toMatch(/NaN|Inf|undefined|null/);
-  for (const name of ['session_puback_rtt_seconds', 'session_oldest_record_age_seconds', 'session_connects_total', 'session_transport', 'machine_power_watts', 'uplink_energy_joules_per_byte']) {
+  for (const name of [
+    'session_puback_rtt_seconds',
+    'session_oldest_record_age_seconds',
+    'session_connects_total',
+    'session_transport',
+    'machine_power_watts',
+    'uplink_energy_joules_per_byte'
+  ]) {
     expect([name, families.has(`seganet_${name}`)]).toEqual([name, false]);
   }
   expect(valueOf(families, 'seganet_path_subflows', { path: 'wwan0' })).toBe(0);
@@ -157,19 +171,29 @@ test('what is not known is left out, and never NaN', () => {
 
 test('energy is there where it is known, of the machine once', () => {
   const energy = { source: 'rapl psys', watts: 12.5, joulesPerMegabyte: 80 };
-  const uplinks = [uplink({ energy }), uplink({ broker: 'b2', energy: { ...energy, joulesPerMegabyte: null } })];
-  const families = read(engine({ stats: stats({ uplinks }) }), engine({ id: 'e2', stats: stats({ uplinks }) }));
+  const uplinks = [
+    uplink({ energy }),
+    uplink({ broker: 'b2', energy: { ...energy, joulesPerMegabyte: null } })
+  ];
+  const families = read(
+    engine({ stats: stats({ uplinks }) }),
+    engine({ id: 'e2', stats: stats({ uplinks }) })
+  );
   expect(families.get('seganet_machine_power_watts')?.samples).toHaveLength(1);
   expect(valueOf(families, 'seganet_machine_power_watts', { source: 'rapl psys' })).toBe(12.5);
-  expect(valueOf(families, 'seganet_uplink_energy_joules_per_byte', { engine: 'e2', uplink: 'broker-1' })).toBe(0.00008);
-  expect(valueOf(families, 'seganet_uplink_energy_joules_per_byte', { engine: 'e2', uplink: 'b2' })).toBe(undefined);
+  expect(
+    valueOf(families, 'seganet_uplink_energy_joules_per_byte', { engine: 'e2', uplink: 'broker-1' })
+  ).toBe(0.00008);
+  expect(valueOf(families, 'seganet_uplink_energy_joules_per_byte', { engine: 'e2', uplink: 'b2' })).toBe(
+    undefined
+  );
 });
 
 test('many engines with many uplinks are told apart, each family once', () => {
   const many = Array.from({ length: 50 }, (_, i) =>
     engine({
       id: `e${i}`,
-      stats: stats({ uplinks: Array.from({ length: 4 }, (_, k) => uplink({ broker: `b${k}` })) })
+      stats: stats({ uplinks: [0, 1, 2, 3].map((k) => uplink({ broker: `b${k}` })) })
     })
   );
   const families = read(...many, engine({ id: 'down', stats: null }));
@@ -226,8 +250,11 @@ describe('the writer', () => {
 
   test('has numbers of any size, and truth as 0 and 1', () => {
     const out = new Exposition();
-    for (const [i, value] of [0, -1.5, 1e21, 1e-9, 2 ** 53, true, false].entries()) out.gauge('a', '').add({ i }, value);
-    const values = parseMetrics(String(out)).get('a')?.samples.map(({ value }) => value);
+    for (const [i, value] of [0, -1.5, 1e21, 1e-9, 2 ** 53, true, false].entries())
+      out.gauge('a', '').add({ i }, value);
+    const values = parseMetrics(String(out))
+      .get('a')
+      ?.samples.map(({ value }) => value);
     expect(values).toEqual([0, -1.5, 1e21, 1e-9, 2 ** 53, 1, 0]);
   });
 });

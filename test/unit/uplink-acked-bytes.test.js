@@ -14,7 +14,10 @@ let parts;
 /** @type {AckedBytes} */
 let acked;
 beforeEach(() => {
-  parts = { session: { client: {}, fd: 7 }, native: { mptcpInfo: () => ({ subflows: parts.native.list }), list: [] } };
+  parts = {
+    session: { client: {}, fd: 7 },
+    native: { mptcpInfo: () => ({ subflows: parts.native.list }), list: [] }
+  };
   acked = new AckedBytes(parts);
 });
 /** @param {[number, number][]} list */

@@ -33,8 +33,12 @@ function addEngine(out, labels, stats) {
   addLatency(out, labels, stats.latency);
   for (const [worker, { busy, connections }] of (stats.placement?.workers ?? []).entries()) {
     const own = { ...labels, worker };
-    out.gauge('seganet_worker_busy_ratio', 'CPU time by time of a worker thread, in the last second.').add(own, busy);
-    out.gauge('seganet_worker_connections', 'Connections of devices on a worker thread.').add(own, connections);
+    out
+      .gauge('seganet_worker_busy_ratio', 'CPU time by time of a worker thread, in the last second.')
+      .add(own, busy);
+    out
+      .gauge('seganet_worker_connections', 'Connections of devices on a worker thread.')
+      .add(own, connections);
   }
   addLog(out, labels, stats.log);
   addCommands(out, labels, stats.commands);
@@ -46,7 +50,10 @@ function addRecords(out, labels, stats) {
     const family = out.gauge(`seganet_records_in_${name}`, help);
     for (const [of, count] of byClass(stats[field])) family.add({ ...labels, class: of }, count);
   }
-  const drops = out.counter('seganet_records_dropped_total', 'Records that were dropped, by class and reason.');
+  const drops = out.counter(
+    'seganet_records_dropped_total',
+    'Records that were dropped, by class and reason.'
+  );
   for (const [reason, counts] of Object.entries(stats.drops)) {
     for (const [of, count] of byClass(counts)) drops.add({ ...labels, class: of, reason }, count);
   }
@@ -74,19 +81,25 @@ function addLog(out, labels, log) {
   out.gauge('seganet_log_limit_bytes', 'What may wait in the log.').add(labels, log.limitBytes);
   out.gauge('seganet_log_file_bytes', 'Size of the files of the log.').add(labels, log.fileBytes);
   out.gauge('seganet_log_dead_letters', 'Records that the cloud will never take.').add(labels, log.dead);
-  out.gauge('seganet_log_quarantined_chunks', 'Damaged chunks that were put aside.').add(labels, log.quarantined);
+  out
+    .gauge('seganet_log_quarantined_chunks', 'Damaged chunks that were put aside.')
+    .add(labels, log.quarantined);
 }
 
 /** @param {Exposition} out @param {Labels} labels @param {any} commands */
 function addCommands(out, labels, commands) {
   const ends = out.counter('seganet_commands_total', 'Commands to devices, by what became of them.');
   for (const end of COMMAND_ENDS) ends.add({ ...labels, end }, commands?.[end]);
-  out.gauge('seganet_commands_waiting', 'Commands that wait for their devices.').add(labels, commands?.waiting);
+  out
+    .gauge('seganet_commands_waiting', 'Commands that wait for their devices.')
+    .add(labels, commands?.waiting);
 }
 
 /** Those of no class (index 0) only where there are some. @param {number[]} counts @returns {[number, number][]} */
 function byClass(counts) {
-  return counts.map((count, of) => /** @type {[number, number]} */ ([of, count])).filter(([of, count]) => of > 0 || count > 0);
+  return counts
+    .map((count, of) => /** @type {[number, number]} */ ([of, count]))
+    .filter(([of, count]) => of > 0 || count > 0);
 }
 
 /** @param {number} ms */

@@ -27,7 +27,10 @@ function metricsText(engines) {
     for (const { energy } of uplinks) {
       if (!energy) continue;
       out
-        .gauge('seganet_machine_power_watts', 'What the machine took in the last minute, as the sensor tells.')
+        .gauge(
+          'seganet_machine_power_watts',
+          'What the machine took in the last minute, as the sensor tells.'
+        )
         .add({ source: energy.source }, energy.watts);
     }
   }

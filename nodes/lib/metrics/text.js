@@ -66,7 +66,8 @@ function quoted(text) {
       ? `${characters.slice(0, MAX_LABEL - 1).join('')}…`
       : text;
   // Half a character of UTF-16 has no UTF-8, and parsers may end at a NUL.
-  return escape(short.toWellFormed().replace(CONTROLS, '\uFFFD')).replaceAll('"', '\\"');
+  const whole = Buffer.from(short).toString().replace(CONTROLS, '\uFFFD');
+  return escape(whole).replaceAll('"', '\\"');
 }
 
 /** @param {string} text */
@@ -105,4 +106,6 @@ class Exposition {
   }
 }
 
-module.exports = { CONTENT_TYPE, Exposition, Family };
+exports.CONTENT_TYPE = CONTENT_TYPE;
+exports.Exposition = Exposition;
+exports.Family = Family;

@@ -66,10 +66,16 @@ function addSession(out, uplink, session) {
     .counter('seganet_session_acknowledged_packets_total', 'PUBLISH packets acknowledged.')
     .add(labels, session.acknowledged);
   out
-    .counter('seganet_session_acked_bytes_total', 'Bytes that TCP has confirmed, those of TLS and MQTT included.')
+    .counter(
+      'seganet_session_acked_bytes_total',
+      'Bytes that TCP has confirmed, those of TLS and MQTT included.'
+    )
     .add(labels, session.bytesAcked);
   if (session.transport) {
-    const transport = out.gauge('seganet_session_transport', 'Transport of the session: 1 for the one that it has.');
+    const transport = out.gauge(
+      'seganet_session_transport',
+      'Transport of the session: 1 for the one that it has.'
+    );
     for (const each of TRANSPORTS) transport.add({ ...labels, transport: each }, session.transport === each);
   }
   for (const path of session.paths ?? []) addSubflows(out, { ...labels, path: path.name }, path);
@@ -90,9 +96,14 @@ function addPath(out, labels, path) {
 
 /** @param {Exposition} out @param {Labels} labels @param {PathView} path with what one session has on it */
 function addSubflows(out, labels, path) {
-  out.gauge('seganet_path_subflows', 'Established subflows of the session on the path.').add(labels, path.subflows);
   out
-    .gauge('seganet_path_rtt_seconds', 'Round trip of TCP on the path, smoothed; the longest of its subflows.')
+    .gauge('seganet_path_subflows', 'Established subflows of the session on the path.')
+    .add(labels, path.subflows);
+  out
+    .gauge(
+      'seganet_path_rtt_seconds',
+      'Round trip of TCP on the path, smoothed; the longest of its subflows.'
+    )
     .add(labels, known(path.rttMs) / 1000);
   const present = 'begins anew with each subflow.';
   out
