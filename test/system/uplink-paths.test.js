@@ -46,7 +46,12 @@ describe('MPTCP at both ends', () => {
     expect(end.longestGapMs).toBeLessThan(2000);
     expect(uplink.history).toEqual(['connecting', 'connected', 'stopped']);
     expect(uplink.problems).toEqual([]);
-    const [{ paths }] = uplink.states.findLast((each) => each.state === 'connected').sessions;
+    const [{ paths, bytesAcked, connects }] = uplink.states.findLast(
+      (each) => each.state === 'connected'
+    ).sessions;
+    expect([connects, bytesAcked >= paths[1].bytesAcked]).toEqual([1, true]);
+    // There is no watch: the uplink tells since when.
+    for (const { since } of paths) expect(Date.parse(since)).toBeGreaterThan(Date.now() - 30_000);
     expect(paths[1]).toMatchObject({ name: 'p2', role: 'active', interface: 'p2', address: '198.18.2.1' });
     expect(paths[1].bytesAcked).toBeGreaterThan(1000);
   });
