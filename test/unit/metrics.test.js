@@ -98,6 +98,7 @@ test('what the engine counts is there, with its class and reason', () => {
   expect(of('seganet_records_delivered_total')).toBe(990);
   expect(of('seganet_received_bytes_total')).toBe(300_000);
   expect(of('seganet_records_in_memory', { class: '3' })).toBe(7);
+  expect(of('seganet_records_on_disk', { class: '3' })).toBe(0);
   expect(of('seganet_records_dropped_total', { class: '3', reason: 'expired' })).toBe(2);
   expect(of('seganet_records_dropped_total', { class: '0', reason: 'noRoute' })).toBe(5);
   expect(of('seganet_records_dropped_total', { class: '0', reason: 'expired' })).toBe(undefined);

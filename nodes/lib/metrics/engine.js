@@ -12,9 +12,9 @@ const QUANTILES = /** @type {const} */ ([
   [0.99, 'p99']
 ]);
 const HELD = /** @type {const} */ ([
-  ['heldRecords', 'memory', 'Records in memory that the cloud has not acknowledged.'],
+  ['heldRecords', 'in_memory', 'Records in memory that the cloud has not acknowledged.'],
   ['unsavedRecords', 'unsaved', 'Of these, those that are batched and not on disk.'],
-  ['storedRecords', 'disk', 'Records on disk that the cloud has not acknowledged, in memory too or not.'],
+  ['storedRecords', 'on_disk', 'Records on disk that the cloud has not acknowledged, in memory too or not.'],
   ['backlogRecords', 'backlog', 'Of these, those that are not in memory.']
 ]);
 const LOG_STATES = ['opening', 'ready', 'full', 'failing', 'refused', 'stopped'];
@@ -47,7 +47,7 @@ function addEngine(out, labels, stats) {
 /** @param {Exposition} out @param {Labels} labels @param {Snapshot} stats */
 function addRecords(out, labels, stats) {
   for (const [field, name, help] of HELD) {
-    const family = out.gauge(`seganet_records_in_${name}`, help);
+    const family = out.gauge(`seganet_records_${name}`, help);
     for (const [of, count] of byClass(stats[field])) family.add({ ...labels, class: of }, count);
   }
   const drops = out.counter(
