@@ -39,12 +39,17 @@ const schema = {
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
+  /** @type {Set<import('./lib/join').EngineNode>} */
+  const engines = new Set();
+
   /**
    * @this {import('./lib/join').EngineNode}
    * @param {import('node-red').NodeDef} config
    */
   function Engine(config) {
     RED.nodes.createNode(this, config);
+    engines.add(this);
+    this.on('close', () => engines.delete(this));
     this.host = null;
     const { values, problems } = parseOptions(config, schema);
     if (problems.length > 0) return fail(this, 'wrong setting', problems.join(' '));
@@ -94,7 +99,7 @@ module.exports = function (RED) {
   }
 
   RED.nodes.registerType('seganet-engine', Engine);
-  addEndpoints(RED);
+  addEndpoints(RED, engines);
 };
 
 /**

@@ -1,18 +1,20 @@
 'use strict';
-// Read-only admin endpoints: what each wire carries, the counters, and the devices.
+// Read-only admin endpoints: what each wire carries, the counters, the devices, and the metrics of all engines.
+
+const { CONTENT_TYPE, metricsText } = require('./metrics');
 
 const MAX_AGENTS = 10000;
 const DEFAULT_AGENTS = 100;
 
-/** @typedef {import('./host').EngineHost} EngineHost */
+/** @typedef {import('./host').EngineHost} EngineHost @typedef {import('./join').EngineNode} EngineNode */
 
-/** @param {import('node-red').NodeAPI} RED */
-function addEndpoints(RED) {
+/** @param {import('node-red').NodeAPI} RED @param {Set<EngineNode>} engines those that are deployed, whether they run or not */
+function addEndpoints(RED, engines) {
   const mayRead = RED.auth.needsPermission('seganet.read');
   /** @param {(host: EngineHost, query: Record<string, unknown>) => object} view throws a RangeError for a wrong query */
   const answer = (view) => {
     return (/** @type {any} */ request, /** @type {any} */ response) => {
-      const node = /** @type {import('./join').EngineNode | null} */ (RED.nodes.getNode(request.params.id));
+      const node = /** @type {EngineNode | null} */ (RED.nodes.getNode(request.params.id));
       if (node?.type !== 'seganet-engine') response.status(404).json({ error: 'There is no such engine.' });
       else if (!node.host || node.host.closing)
         response.status(503).json({ error: 'The engine does not run.' });
@@ -33,6 +35,24 @@ function addEndpoints(RED) {
     answer((host) => host.snapshot())
   );
   RED.httpAdmin.get('/seganet/engines/:id/agents', mayRead, answer(agentsView));
+  RED.httpAdmin.get(
+    '/seganet/metrics',
+    mayRead,
+    (/** @type {any} */ _request, /** @type {any} */ response) => {
+      // Not by send(), which puts the parameters of the type into an order of its own.
+      response.setHeader('Content-Type', CONTENT_TYPE);
+      response.end(metricsText([...engines].map(engineView)));
+    }
+  );
+}
+
+/**
+ * @param {EngineNode} node
+ * @returns {import('./metrics').EngineView}
+ */
+function engineView({ id, name = '', host }) {
+  const runs = host && !host.closing;
+  return { id, name, gateway: host?.gatewayId ?? '', stats: runs ? host.snapshot() : null };
 }
 
 /**

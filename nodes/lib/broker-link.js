@@ -47,6 +47,7 @@ class BrokerLink {
       changed: (network) => (this.state = { ...this.state, network }),
       warn: (sentence) => this.onProblem(sentence)
     });
+    this.energy_ = new (parts.energy().EnergyWatch)();
   }
 
   /** @returns {string} the broker's address */
@@ -57,7 +58,8 @@ class BrokerLink {
   /** @param {UplinkState} state on change, and once a second */
   follow_(state) {
     this.network_.follow(state);
-    this.state = { ...state, network: this.network_.view };
+    const energy = this.energy_.follow(state.bytesAcked ?? 0);
+    this.state = { ...state, network: this.network_.view, ...(energy && { energy }) };
     const { commands } = state;
     if (commands?.state !== 'refused' || commands.code === this.refusedCommands_) return;
     this.refusedCommands_ = commands.code;
@@ -115,6 +117,7 @@ class BrokerLink {
     if (thread) {
       const waitMs = anyConnected(this.state) ? timeoutMs : 0;
       this.network_.stop();
+      this.energy_.stop();
       this.stopping_ = Promise.resolve(thread.stop(waitMs))
         .catch((error) => this.onProblem(`The uplink thread did not stop cleanly: ${error.message}`))
         .finally(this.stopReports_);

@@ -26,15 +26,19 @@
  * @property {number} [acknowledged]
  * @property {number} [redelivered]
  * @property {number} [failed]
+ * @property {number} [deadLetters] @property {number} [refusals] @property {number} [backlogInflight]
+ * @property {number} [connects] connections that the broker accepted @property {number} [bytesAcked] what TCP has confirmed of them
  * @property {SessionState[]} [sessions] one for each group of classes, the most urgent first
  * @property {{ state: string, code: string, reason: string } & Record<string, unknown>} [commands] of their session, where they are on
  * @property {NetworkView | null} [network] what is known of the interface that they leave by
+ * @property {import('./energy').EnergyView} [energy] where the machine has a sensor
  *
  * @typedef {object} SessionState
  * @property {number} group from 1 @property {number[]} classes @property {string} clientId
  * @property {UplinkState['state']} state @property {string} code @property {string} reason
  * @property {number} rttMs @property {number} oldestMs @property {number} inflight @property {number} backlogInflight
- * @property {number} published @property {number} acknowledged @property {boolean} express @property {number} batchBytes
+ * @property {number} published @property {number} acknowledged @property {number} connects @property {number} bytesAcked
+ * @property {boolean} express @property {number} batchBytes
  * @property {number} priority @property {number} dscp @property {string} localAddress
  * @property {string} [transport] with paths: mptcp, fallback (to TCP), tcp @property {import('./uplink/path-view').PathView[]} [paths]
  *
@@ -75,11 +79,14 @@
  *   { opened: Promise<number>, close: () => void }} open
  * @property {() => void} hold @property {(timeoutMs: number) => Promise<unknown>} stop
  *
+ * @typedef {object} Energy
+ * @property {new () => { follow(bytes: number): import('./energy').EnergyView | null, stop(): void }} EnergyWatch
+ *
  * @typedef {object} Front
  * @property {new (token: number) => FrontThread} FrontThread
  */
 
-/** @type {{ native?: Native, uplink?: Uplink, store?: Store, net?: Net, front?: Front }} */
+/** @type {{ native?: Native, uplink?: Uplink, store?: Store, net?: Net, front?: Front, energy?: Energy }} */
 const replaced = {};
 
 /** @returns {Native} throws the loader's Error when the addon cannot be loaded */
@@ -102,6 +109,11 @@ function net() {
   return replaced.net ?? require('./net/index.js');
 }
 
+/** @returns {Energy} */
+function energy() {
+  return replaced.energy ?? require('./energy/index.js');
+}
+
 /** @returns {Front} */
 function front() {
   return replaced.front ?? require('./front/index.js');
@@ -109,7 +121,7 @@ function front() {
 
 /**
  * For tests: puts other parts in place; without an argument the real ones are used again.
- * @param {{ native?: any, uplink?: any, store?: any, net?: any, front?: any }} [parts]
+ * @param {{ native?: any, uplink?: any, store?: any, net?: any, front?: any, energy?: any }} [parts]
  */
 function replaceParts(parts = {}) {
   replaced.native = parts.native;
@@ -117,6 +129,7 @@ function replaceParts(parts = {}) {
   replaced.store = parts.store;
   replaced.net = parts.net;
   replaced.front = parts.front;
+  replaced.energy = parts.energy;
 }
 
-module.exports = { native, uplink, store, net, front, replaceParts };
+module.exports = { native, uplink, store, net, front, energy, replaceParts };

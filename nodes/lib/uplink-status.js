@@ -66,7 +66,11 @@ function connected({ rttMs = 0, code = '', sessions = [] }, latency, backlog) {
   if (medians.length === 0 && rttMs > 0) medians.push(String(Math.ceil(rttMs)));
   const hasRoom = medians.length > 0 && !(backlog > 0 && note);
   const figures = hasRoom ? ` · ${medians.join(' · ')} ms` : '';
-  return `connected${note}${figures}${backlog > 0 ? ` · backlog ${rate(backlog)}` : ''}`;
+  const tail = backlog > 0 ? ` · backlog ${rate(backlog)}` : '';
+  const down = note && lost(sessions);
+  const texts = [`${note}${down}${figures}${tail}`, `${note}${down}${tail}`, `${note}${figures}${tail}`];
+  const text = texts.map((each) => `connected${each}`).find((each) => shorten(each) === each);
+  return text ?? shorten(`connected${note}`, tail);
 }
 
 /**
@@ -81,6 +85,13 @@ function ways(code, sessions) {
   const count = new Set(all.map(({ name }) => name)).size;
   const used = new Set(all.filter(({ subflows }) => subflows > 0).map(({ name }) => name)).size;
   return count > 1 ? ` · ${used} of ${count} paths` : '';
+}
+
+/** @param {import('./parts').SessionState[]} sessions @returns {string} the one path that is down, such as " · wwan0 down" */
+function lost(sessions) {
+  const down = sessions.flatMap(({ paths = [] }) => paths).filter(({ state }) => state === 'down');
+  const names = new Set(down.map(({ name }) => name));
+  return names.size === 1 ? ` · ${[...names][0]} down` : '';
 }
 
 /** @param {EngineStats} stats @returns {string} such as " · 12.3 k kept" */

@@ -47,9 +47,25 @@ describe('MPTCP at both ends', () => {
     expect(end.longestGapMs).toBeLessThan(2000);
     expect(uplink.history).toEqual(['connecting', 'connected', 'stopped']);
     expect(uplink.problems).toEqual([]);
-    const [{ paths }] = uplink.states.findLast((each) => each.state === 'connected').sessions;
+    const [{ paths, bytesAcked, connects }] = uplink.states.findLast(
+      (each) => each.state === 'connected'
+    ).sessions;
+    expect([connects, bytesAcked >= paths[1].bytesAcked]).toEqual([1, true]);
+    // There is no watch: the uplink tells since when.
+    for (const { since } of paths) expect(Date.parse(since)).toBeGreaterThan(Date.now() - 30_000);
     expect(paths[1]).toMatchObject({ name: 'p2', role: 'active', interface: 'p2', address: '198.18.2.1' });
     expect(paths[1].bytesAcked).toBeGreaterThan(1000);
+  });
+
+  test('each subflow has the congestion control that was chosen', async () => {
+    lab.paths('apply', '--paths', 'p1,p2');
+    await lab.startBroker({ mptcp: true });
+    const uplink = lab.startUplink({ paths: 'p1,p2', groups: 'all', congestion: 'reno' });
+    await uplink.until((one) => one.transport === 'mptcp' && on('p1,p2')(one));
+    const seen = lab.run('ss', '-tniH', 'state', 'established', 'dst', lab.broker);
+    expect([...seen.matchAll(/([a-z0-9_-]+) wscale:/g)].map(([, name]) => name)).toEqual(['reno', 'reno']);
+    expect(uplink.problems).toEqual([]);
+    nothingLost(await uplink.finish());
   });
 
   test('a backup path has a subflow, and carries no payload', async () => {

@@ -4,7 +4,10 @@
 
 const { overview } = require('../../nodes/lib/uplink/overview');
 
-const zeros = { inflight: 0, backlogInflight: 0, redelivered: 0, failed: 0, deadLetters: 0, refusals: 0 };
+const zeros = {
+  ...{ inflight: 0, backlogInflight: 0, redelivered: 0, failed: 0, deadLetters: 0, refusals: 0 },
+  ...{ connects: 1, bytesAcked: 1000 }
+};
 
 /** Sessions in these states, each as [state, code, reason]. */
 function of(...sessions) {

@@ -67,6 +67,28 @@ test.each([
   expect(text.length).toBeLessThanOrEqual(48);
 });
 
+test.each([
+  [['up', 'down'], {}, 'connected · 1 of 2 paths · eth0 down · c1 2 ms'],
+  [['up', 'down', 'down'], {}, 'connected · 1 of 3 paths · c1 2 ms'],
+  [['up', 'down'], backlog, 'connected · 1 of 2 paths · backlog 12.3 k']
+])('of paths %j the one that is down is named: %#', (states, more, text) => {
+  const paths = states.map((state, i) => ({ name: `eth${1 - i}`, state, subflows: state === 'up' ? 1 : 0 }));
+  const state = /** @type {any} */ ({ state: 'connected', sessions: [{ state: 'connected', paths }] });
+  expect(uplinkShown(state, { ...stats, latency: medians, ...more }, true).text).toBe(text);
+  expect(text.length).toBeLessThanOrEqual(48);
+});
+
+test('a path with a long name that is down takes the room of the figures', () => {
+  const paths = [
+    { name: 'eth0', state: 'up', subflows: 1 },
+    { name: 'enx00249b2b2b2b', state: 'down', subflows: 0 }
+  ];
+  const state = /** @type {any} */ ({ state: 'connected', sessions: [{ state: 'connected', paths }] });
+  expect(uplinkShown(state, { ...stats, latency: medians }, true).text).toBe(
+    'connected · 1 of 2 paths · enx00249b2b2b2b down'
+  );
+});
+
 test('a long reason is cut, but not what is kept', () => {
   const state = {
     state: 'refused',

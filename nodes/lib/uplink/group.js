@@ -1,5 +1,6 @@
 'use strict';
 
+const { AckedBytes } = require('./acked-bytes');
 const { Feeder } = require('./feeder');
 const { Output } = require('./output');
 const { keepPaths } = require('./path-keeper');
@@ -79,6 +80,7 @@ class Group {
     );
     const { session, feeder } = this;
     const { paths, problem } = parts;
+    this.acked = new AckedBytes({ session, native });
     this.keeper = keepPaths({ paths, session, native, lossMs: options.pathLossMs, now, problem });
     this.renewal = new Renewal({ files: session.files, session, feeder, problem: parts.problem });
   }
@@ -163,6 +165,8 @@ class Group {
       classes: this.classes,
       clientId: this.clientId,
       everConnected: this.session.everConnected,
+      connects: this.session.connects,
+      bytesAcked: this.acked.read(),
       batchBytes: this.feeder.batchBytes,
       ...shown,
       ...this.#socket(),

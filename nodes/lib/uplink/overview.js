@@ -17,7 +17,9 @@ const SUMS = /** @type {const} */ ([
   'redelivered',
   'failed',
   'deadLetters',
-  'refusals'
+  'refusals',
+  'connects',
+  'bytesAcked'
 ]);
 const ONE_SESSION =
   ' Another session of this gateway is connected: if the broker allows one client id only, choose one session ("Sessions: all") in the broker node.';
@@ -91,6 +93,8 @@ function sessionOf(view, views) {
     backlogInflight: view.backlogInflight,
     published: view.published,
     acknowledged: view.acknowledged,
+    connects: view.connects,
+    bytesAcked: view.bytesAcked,
     batchBytes: view.batchBytes,
     priority: view.priority,
     dscp: view.dscp,

@@ -37,8 +37,9 @@ function whyOne({ transport }, noMptcp) {
 function pathsView(paths, info) {
   return paths.all().map(({ name, wanted, role, device, addresses }) => {
     const told = paths.told.get(name);
+    const state = stateOf(paths, name, device);
     const subflows = (info?.subflows ?? []).filter(
-      ({ local, state }) => addresses.includes(local) && state === 1
+      (each) => addresses.includes(each.local) && each.state === 1
     );
     /** @param {'rttUs' | 'retransmits' | 'bytesSent' | 'bytesAcked'} figure */
     const all = (figure) =>
@@ -52,9 +53,9 @@ function pathsView(paths, info) {
       actingRole: role,
       interface: device,
       address: subflows[0]?.local ?? told?.address ?? addresses[0] ?? '',
-      state: stateOf(paths, name, device),
+      state,
       why: told?.why ?? '',
-      since: told?.since ?? '',
+      since: told?.since ?? paths.changes.since(name, state),
       quality: told?.quality ?? null,
       advice: told?.advice ?? role,
       adviceWhy: told?.adviceWhy ?? '',

@@ -5,6 +5,7 @@ const net = require('node:net');
 const os = require('node:os');
 const { automatic } = require('../paths/choose');
 const { readStatus } = require('../paths/status');
+const { PathChanges } = require('./path-changes');
 
 /** @typedef {import('../paths/border').Wanted} Wanted */
 /** @typedef {import('../paths/border').Role} Role */
@@ -56,6 +57,7 @@ class Paths {
     this.failures = new Map();
     /** Of the broker's name, for a time when the resolver is behind a path that is dead. @type {{address: string}[]} */
     this.addresses = [];
+    this.changes = new PathChanges();
   }
 
   /** All that were asked for, in that order. @returns {Way[]} */

@@ -81,6 +81,8 @@ class Session {
     this.connected = false;
     this.stopped = false;
     this.everConnected = false;
+    /** How often it was accepted. */
+    this.connects = 0;
     this.connectedAt = 0;
     /** Another server that a broker named with its refusal, as a sentence. */
     this.movedTo = '';
@@ -289,6 +291,7 @@ class Session {
     const granted = connack.properties ?? {};
     this.connected = true;
     this.everConnected = true;
+    this.connects++;
     this.connectedAt = performance.now();
     this.slowBackoff.reset();
     this.why = null;

@@ -15,9 +15,13 @@ const COUNTERS = /** @type {const} */ ([
   'redelivered',
   'failed',
   'deadLetters',
-  'refusals'
+  'refusals',
+  'connects',
+  'bytesAcked'
 ]);
-const NOTHING = { published: 0, acknowledged: 0, redelivered: 0, failed: 0, deadLetters: 0, refusals: 0 };
+const NOTHING = zeros(COUNTERS);
+/** Of each session. */
+const SESSION_COUNTERS = /** @type {const} */ (['published', 'acknowledged', 'connects', 'bytesAcked']);
 const IDLE = { rttMs: 0, oldestMs: -1, inflight: 0, backlogInflight: 0, quotaWait: 0, sessions: [] };
 const DEFAULT_NATIVE = path.join(__dirname, '../../../native');
 const RESTART_MIN_MS = 250;
@@ -36,9 +40,10 @@ const GRACE_MS = 1000;
  *   quotaWait                   ms until all that the broker refuses for now is sent again, 0 = there is none
  *   published, acknowledged, redelivered   packets · refusals   PUBACKs that said no
  *   failed, deadLetters         packets that were given up, and the records in them
+ *   connects, bytesAcked        connections that the broker accepted, and what TCP has confirmed of them, with that of TLS and MQTT
  *   sessions                    of each, the most urgent first: group (from 1), classes, clientId, state, code, reason, rttMs, oldestMs,
  *                               inflight, backlogInflight, express (the engine sends, without JavaScript), published, acknowledged,
- *                               batchBytes (m of its link), priority, dscp and localAddress of its socket (-1 and '' = not known); with
+ *                               connects, bytesAcked, batchBytes (m of its link), priority, dscp and localAddress of its socket (-1 and '' = not known); with
  *                               paths: transport of mptcpInfo() ('' = no connection) and paths, each with name, role, actingRole, interface,
  *                               address, state, why, since, quality, advice, adviceWhy (of the watch; quality null = it tells none), and
  *                               subflows, rttMs, retransmits, bytesSent, bytesAcked of this session; empty while the thread does not run
@@ -164,10 +169,10 @@ class UplinkThread extends EventEmitter {
         message[name] += this.past[name];
       }
       for (const [i, session] of message.sessions.entries()) {
-        const { published, acknowledged } = session;
-        this.presentSessions[i] = { published, acknowledged };
-        session.published += this.pastSessions[i].published;
-        session.acknowledged += this.pastSessions[i].acknowledged;
+        for (const name of SESSION_COUNTERS) {
+          this.presentSessions[i][name] = session[name];
+          session[name] += this.pastSessions[i][name];
+        }
       }
       if (message.sessions.some((/** @type {any} */ { state }) => state === 'connected'))
         this.backoff.reset();
@@ -182,7 +187,7 @@ class UplinkThread extends EventEmitter {
   }
 
   #noSessions() {
-    return this.options.groups.map(() => ({ published: 0, acknowledged: 0 }));
+    return this.options.groups.map(() => zeros(SESSION_COUNTERS));
   }
 
   /** @param {number} id @param {boolean} done */
@@ -199,9 +204,8 @@ class UplinkThread extends EventEmitter {
       this.past[name] += this.present[name];
       this.present[name] = 0;
     }
-    for (const [i, { published, acknowledged }] of this.presentSessions.entries()) {
-      this.pastSessions[i].published += published;
-      this.pastSessions[i].acknowledged += acknowledged;
+    for (const [i, session] of this.presentSessions.entries()) {
+      for (const name of SESSION_COUNTERS) this.pastSessions[i][name] += session[name];
     }
     this.presentSessions = this.#noSessions();
     if (this.stopping) return;
@@ -233,6 +237,11 @@ class UplinkThread extends EventEmitter {
     if (this.stoppedInTime === undefined) this.#emitEnd('stopped', '', '');
     return this.stoppedInTime ?? !worker;
   }
+}
+
+/** @template {string} Name @param {readonly Name[]} names @returns {Record<Name, number>} */
+function zeros(names) {
+  return /** @type {any} */ (Object.fromEntries(names.map((name) => [name, 0])));
 }
 
 exports.UplinkThread = UplinkThread;

@@ -1,0 +1,41 @@
+'use strict';
+// What the processor counts by itself (RAPL), in /sys/class/powercap (Linux, Documentation/power/powercap/powercap.rst). Since 2020 it is
+// readable for root only, unless an administrator says otherwise: another program could tell from it what is computed.
+
+const path = require('node:path');
+const { MAX_ENERGY, line, list, number } = require('./files');
+
+/** @typedef {import('./sensor').Sensor} Sensor @typedef {import('./sensor').Channel} Channel */
+
+/** Not the parts of a package (intel-rapl:0:0), which it includes, and not what counts the same another way (intel-rapl-mmio:0). */
+const DOMAIN = /^intel-rapl:\d+$/;
+
+/** The whole platform where it is counted, else all packages. @param {string} root @returns {Promise<Sensor[]>} the better first */
+async function findRapl(root) {
+  const folder = path.join(root, 'class/powercap');
+  const names = (await list(folder)).filter((name) => DOMAIN.test(name));
+  const domains = await Promise.all(names.map((name) => readDomain(path.join(folder, name))));
+  const psys = domains.filter(({ name }) => name === 'psys');
+  const packages = domains.filter(({ name }) => name.startsWith('package-'));
+  return [psys, packages].flatMap((some) => {
+    // A part of the packages would be taken for all of them.
+    if (some.length === 0 || !some.every(({ isReadable }) => isReadable)) return [];
+    const source = `rapl ${some.map(({ name }) => name).join(' + ')}`;
+    return [{ source, channels: some.map(({ channel }) => channel) }];
+  });
+}
+
+/** @param {string} folder */
+async function readDomain(folder) {
+  const file = path.join(folder, 'energy_uj');
+  const [name, now, range] = await Promise.all([
+    line(path.join(folder, 'name')),
+    number(file, MAX_ENERGY),
+    number(path.join(folder, 'max_energy_range_uj'), MAX_ENERGY)
+  ]);
+  /** @type {Channel} */
+  const channel = { file, kind: 'energy', most: MAX_ENERGY, range: range || 0 };
+  return { name, isReadable: !Number.isNaN(now), channel };
+}
+
+exports.findRapl = findRapl;

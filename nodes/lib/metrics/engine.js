@@ -1,0 +1,108 @@
+'use strict';
+// What there is to say about one engine but its uplinks.
+
+const { addCounters } = require('./counters');
+
+/** @typedef {import('./text').Exposition} Exposition @typedef {import('./text').Labels} Labels */
+/** @typedef {ReturnType<import('../host').EngineHost['snapshot']>} Snapshot */
+
+const QUANTILES = /** @type {const} */ ([
+  [0.5, 'p50'],
+  [0.9, 'p90'],
+  [0.99, 'p99']
+]);
+const HELD = /** @type {const} */ ([
+  ['heldRecords', 'in_memory', 'Records in memory that the cloud has not acknowledged.'],
+  ['unsavedRecords', 'unsaved', 'Of these, those that are batched and not on disk.'],
+  ['storedRecords', 'on_disk', 'Records on disk that the cloud has not acknowledged, in memory too or not.'],
+  ['backlogRecords', 'backlog', 'Of these, those that are not in memory.']
+]);
+const LOG_STATES = ['opening', 'ready', 'full', 'failing', 'refused', 'stopped'];
+const COMMAND_ENDS = /** @type {const} */ (['taken', 'refused', 'expired', 'timeout', 'full', 'queued']);
+
+/** @param {Exposition} out @param {Labels} labels of the engine @param {Snapshot} stats */
+function addEngine(out, labels, stats) {
+  out.gauge('seganet_devices', 'Devices with an open connection.').add(labels, stats.devices);
+  out.gauge('seganet_memory_held_bytes', 'Memory in use for records.').add(labels, stats.heldBytes);
+  out.gauge('seganet_memory_limit_bytes', 'Memory that records may use.').add(labels, stats.budgetBytes);
+  out
+    .gauge('seganet_slowed_from_class', 'Most urgent class whose devices are not read, 0 while all are.')
+    .add(labels, stats.slowedFrom);
+  addCounters(out, labels, stats.counters);
+  addRecords(out, labels, stats);
+  addLatency(out, labels, stats.latency);
+  for (const [worker, { busy, connections }] of (stats.placement?.workers ?? []).entries()) {
+    const own = { ...labels, worker };
+    out
+      .gauge('seganet_worker_busy_ratio', 'CPU time by time of a worker thread, in the last second.')
+      .add(own, busy);
+    out
+      .gauge('seganet_worker_connections', 'Connections of devices on a worker thread.')
+      .add(own, connections);
+  }
+  addLog(out, labels, stats.log);
+  addCommands(out, labels, stats.commands);
+}
+
+/** @param {Exposition} out @param {Labels} labels @param {Snapshot} stats */
+function addRecords(out, labels, stats) {
+  for (const [field, name, help] of HELD) {
+    const family = out.gauge(`seganet_records_${name}`, help);
+    for (const [of, count] of byClass(stats[field])) family.add({ ...labels, class: of }, count);
+  }
+  const drops = out.counter(
+    'seganet_records_dropped_total',
+    'Records that were dropped, by class and reason.'
+  );
+  for (const [reason, counts] of Object.entries(stats.drops)) {
+    for (const [of, count] of byClass(counts)) drops.add({ ...labels, class: of, reason }, count);
+  }
+}
+
+/** The engine has no sum of all times, so the summary has none. @param {Exposition} out @param {Labels} labels @param {Snapshot['latency']} rows */
+function addLatency(out, labels, rows) {
+  const help = 'From the reading of a record to its acknowledgement by the cloud, since the start.';
+  const summary = out.family('seganet_delivery_latency_seconds', 'summary', help);
+  const longest = out.gauge('seganet_delivery_latency_max_seconds', 'The longest of these times.');
+  for (const row of rows) {
+    const own = { ...labels, class: row.class };
+    for (const [quantile, field] of QUANTILES) summary.add({ ...own, quantile }, seconds(row[field]));
+    summary.add(own, row.count, '_count');
+    longest.add(own, seconds(row.max));
+  }
+}
+
+/** @param {Exposition} out @param {Labels} labels @param {any} log null where none is kept */
+function addLog(out, labels, log) {
+  if (!log) return;
+  const state = out.gauge('seganet_log_state', 'State of the log: 1 for the one that it is in.');
+  for (const each of LOG_STATES) state.add({ ...labels, state: each }, log.state === each);
+  out.gauge('seganet_log_bytes', 'What waits in the log.').add(labels, log.bytes);
+  out.gauge('seganet_log_limit_bytes', 'What may wait in the log.').add(labels, log.limitBytes);
+  out.gauge('seganet_log_file_bytes', 'Size of the files of the log.').add(labels, log.fileBytes);
+  out.gauge('seganet_log_dead_letters', 'Records that the cloud will never take.').add(labels, log.dead);
+  out
+    .gauge('seganet_log_quarantined_chunks', 'Damaged chunks that were put aside.')
+    .add(labels, log.quarantined);
+}
+
+/** @param {Exposition} out @param {Labels} labels @param {any} commands */
+function addCommands(out, labels, commands) {
+  const ends = out.counter('seganet_commands_total', 'Commands to devices, by what became of them.');
+  for (const end of COMMAND_ENDS) ends.add({ ...labels, end }, commands?.[end]);
+  out
+    .gauge('seganet_commands_waiting', 'Commands that wait for their devices.')
+    .add(labels, commands?.waiting);
+}
+
+/** Those of no class (index 0) only where there are some. @param {number[]} counts @returns {[number, number][]} */
+function byClass(counts) {
+  return counts
+    .map((count, of) => /** @type {[number, number]} */ ([of, count]))
+    .filter(([of, count]) => of > 0 || count > 0);
+}
+
+/** @param {number} ms */
+const seconds = (ms) => ms / 1000;
+
+exports.addEngine = addEngine;

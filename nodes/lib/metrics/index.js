@@ -1,0 +1,40 @@
+'use strict';
+// All that there is to say about the engines of this process, for Prometheus and its like.
+
+const { CONTENT_TYPE, Exposition } = require('./text');
+const { addEngine } = require('./engine');
+const { addUplink } = require('./uplink');
+const { version } = require('../../../package.json');
+
+/** @typedef {import('./engine').Snapshot} Snapshot */
+/** @typedef {import('./uplink').Uplink} Uplink */
+
+/** @typedef {{id: string, name: string, gateway: string, stats: Snapshot | null}} EngineView null = it does not run */
+
+/** @param {EngineView[]} engines @returns {string} */
+function metricsText(engines) {
+  const out = new Exposition();
+  out.gauge('seganet_build_info', 'Version of the gateway.').add({ version }, 1);
+  for (const { id, name, gateway, stats } of engines) {
+    const labels = { engine: id };
+    out.gauge('seganet_engine_info', 'Names of the engines.').add({ ...labels, name, gateway }, 1);
+    out.gauge('seganet_engine_up', 'Whether the engine runs.').add(labels, stats !== null);
+    if (!stats) continue;
+    addEngine(out, labels, stats);
+    const uplinks = /** @type {Uplink[]} */ (stats.uplinks);
+    for (const uplink of uplinks) addUplink(out, labels, uplink);
+    // The machine is one, whichever uplink looked.
+    for (const { energy } of uplinks) {
+      if (!energy) continue;
+      out
+        .gauge(
+          'seganet_machine_power_watts',
+          'What the machine took in the last minute, as the sensor tells.'
+        )
+        .add({ source: energy.source }, energy.watts);
+    }
+  }
+  return out.toString();
+}
+
+module.exports = { CONTENT_TYPE, metricsText };

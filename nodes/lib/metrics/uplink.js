@@ -1,0 +1,123 @@
+'use strict';
+// What there is to say about the uplinks of an engine: their sessions, and the paths by which these leave. Figures that are not known
+// (-1, or 0 for a round trip) are left out.
+
+/** @typedef {import('./text').Exposition} Exposition @typedef {import('./text').Labels} Labels */
+/** @typedef {import('../parts').UplinkState} UplinkState @typedef {import('../parts').SessionState} SessionState */
+/** @typedef {UplinkState & {broker: string, name: string}} Uplink */
+/** @typedef {import('../uplink/path-view').PathView} PathView */
+
+const PATH_STATES = ['up', 'down', 'probing', 'unknown'];
+const TRANSPORTS = ['mptcp', 'fallback', 'tcp', 'unknown'];
+
+/** @param {Exposition} out @param {Labels} engine @param {Uplink} uplink */
+function addUplink(out, engine, uplink) {
+  const labels = { ...engine, uplink: uplink.broker };
+  out.gauge('seganet_uplink_info', 'Names of the uplink brokers.').add({ ...labels, name: uplink.name }, 1);
+  out
+    .gauge('seganet_uplink_connected', 'Whether all sessions of the uplink take records.')
+    .add(labels, uplink.state === 'connected');
+  out
+    .counter('seganet_uplink_redelivered_packets_total', 'PUBLISH packets sent again.')
+    .add(labels, uplink.redelivered);
+  out
+    .counter('seganet_uplink_refused_packets_total', 'PUBACKs of the broker that said no.')
+    .add(labels, uplink.refusals);
+  out
+    .counter('seganet_uplink_failed_packets_total', 'PUBLISH packets that were given up.')
+    .add(labels, uplink.failed);
+  for (const session of uplink.sessions ?? []) addSession(out, labels, session);
+  const first = uplink.sessions?.[0]?.paths ?? [];
+  for (const path of first) addPath(out, { ...labels, path: path.name }, path);
+  const perByte = (uplink.energy?.joulesPerMegabyte ?? NaN) / 1e6;
+  out
+    .gauge(
+      'seganet_uplink_energy_joules_per_byte',
+      'What the whole machine took in the last minute, by the bytes that the broker confirmed: an estimate.'
+    )
+    .add(labels, perByte);
+}
+
+/** @param {Exposition} out @param {Labels} uplink @param {SessionState} session */
+function addSession(out, uplink, session) {
+  const labels = { ...uplink, session: session.group };
+  out
+    .gauge('seganet_session_info', 'Client ids and classes of the sessions.')
+    .add({ ...labels, client: session.clientId, classes: session.classes.join(' ') }, 1);
+  out
+    .gauge('seganet_session_connected', 'Whether the session takes records.')
+    .add(labels, session.state === 'connected');
+  out
+    .gauge('seganet_session_inflight_packets', 'PUBLISH packets that the broker has not acknowledged.')
+    .add(labels, session.inflight);
+  out
+    .gauge('seganet_session_oldest_record_age_seconds', 'Age of the oldest record that is not acknowledged.')
+    .add(labels, known(session.oldestMs) / 1000);
+  out
+    .gauge('seganet_session_puback_rtt_seconds', 'From a PUBLISH to its PUBACK, smoothed.')
+    .add(labels, session.rttMs > 0 ? session.rttMs / 1000 : NaN);
+  out
+    .counter('seganet_session_connects_total', 'Connections that the broker accepted.')
+    .add(labels, session.connects);
+  out
+    .counter('seganet_session_published_packets_total', 'PUBLISH packets sent.')
+    .add(labels, session.published);
+  out
+    .counter('seganet_session_acknowledged_packets_total', 'PUBLISH packets acknowledged.')
+    .add(labels, session.acknowledged);
+  out
+    .counter(
+      'seganet_session_acked_bytes_total',
+      'Bytes that TCP has confirmed, those of TLS and MQTT included.'
+    )
+    .add(labels, session.bytesAcked);
+  if (session.transport) {
+    const transport = out.gauge(
+      'seganet_session_transport',
+      'Transport of the session: 1 for the one that it has.'
+    );
+    for (const each of TRANSPORTS) transport.add({ ...labels, transport: each }, session.transport === each);
+  }
+  for (const path of session.paths ?? []) addSubflows(out, { ...labels, path: path.name }, path);
+}
+
+/** What is true for all sessions. @param {Exposition} out @param {Labels} labels @param {PathView} path */
+function addPath(out, labels, path) {
+  const { role, address } = path;
+  out
+    .gauge('seganet_path_info', 'Role, interface and address of the paths.')
+    .add({ ...labels, role, interface: path.interface, address }, 1);
+  const state = out.gauge('seganet_path_state', 'State of the path: 1 for the one that it is in.');
+  for (const each of PATH_STATES) state.add({ ...labels, state: each }, path.state === each);
+  out
+    .gauge('seganet_path_changed_timestamp_seconds', 'When the path came into this state, since 1970.')
+    .add(labels, Date.parse(path.since) / 1000);
+}
+
+/** @param {Exposition} out @param {Labels} labels @param {PathView} path with what one session has on it */
+function addSubflows(out, labels, path) {
+  out
+    .gauge('seganet_path_subflows', 'Established subflows of the session on the path.')
+    .add(labels, path.subflows);
+  out
+    .gauge(
+      'seganet_path_rtt_seconds',
+      'Round trip of TCP on the path, smoothed; the longest of its subflows.'
+    )
+    .add(labels, known(path.rttMs) / 1000);
+  const present = 'begins anew with each subflow.';
+  out
+    .counter('seganet_path_retransmits_total', `Segments that were sent again; ${present}`)
+    .add(labels, known(path.retransmits));
+  out
+    .counter('seganet_path_sent_bytes_total', `Bytes of payload that were sent; ${present}`)
+    .add(labels, known(path.bytesSent));
+  out
+    .counter('seganet_path_acked_bytes_total', `Bytes that the far end has confirmed; ${present}`)
+    .add(labels, known(path.bytesAcked));
+}
+
+/** @param {number} value @returns {number} NaN = it is not */
+const known = (value) => (value >= 0 ? value : NaN);
+
+exports.addUplink = addUplink;

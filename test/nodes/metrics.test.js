@@ -1,0 +1,93 @@
+'use strict';
+// GET /seganet/metrics, and what the stats tell about energy.
+
+const {
+  helper,
+  tab,
+  engine,
+  broker,
+  node,
+  load,
+  unload,
+  until,
+  engines,
+  threads
+} = require('./support/gateway');
+const { parts } = require('./support/fake-parts');
+const { replaceParts } = require('../../nodes/lib/parts');
+const { parseMetrics } = require('../fixtures/prometheus');
+
+beforeAll(() => helper.startServer());
+afterEach(() => unload());
+afterAll(() => helper.stopServer());
+
+const cloud = node('cloud', 'uplink', { broker: 'broker' });
+const scrape = async () => {
+  const { text, headers } = await helper.request().get('/seganet/metrics').expect(200);
+  expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+  return parseMetrics(text);
+};
+/** @param {Awaited<ReturnType<typeof scrape>>} families @param {string} name */
+const rows = (families, name) =>
+  (families.get(name)?.samples ?? []).map(({ labels, value }) => [labels.engine, value]);
+
+test('all engines are in one answer, also one that cannot start', async () => {
+  await load([
+    tab,
+    { ...engine, name: 'a "b"\n' },
+    { ...engine, id: 'other', workers: 'many' },
+    broker,
+    cloud
+  ]);
+  const families = await scrape();
+  expect(rows(families, 'seganet_engine_up')).toEqual([
+    ['engine', 1],
+    ['other', 0]
+  ]);
+  expect(families.get('seganet_engine_info')?.samples[0].labels).toEqual({
+    engine: 'engine',
+    name: 'a "b"\n',
+    gateway: 'gw1'
+  });
+});
+
+test('without an engine there is an answer, too, and one that is gone is not in it', async () => {
+  await load([tab, engine]);
+  await helper.clearFlows();
+  await until(() => engines.length === 1);
+  expect([...(await scrape()).keys()]).toEqual(['seganet_build_info']);
+});
+
+test('what the machine takes is in the stats and in the metrics where it is known, and nowhere else', async () => {
+  /** @type {any} */
+  let view = null;
+  const followed = [];
+  class EnergyWatch {
+    follow(bytes) {
+      followed.push(bytes);
+      return view;
+    }
+    stop() {
+      followed.push('stop');
+    }
+  }
+  await load([tab, engine, broker, cloud], {}, [() => replaceParts({ ...parts, energy: { EnergyWatch } })]);
+  await until(() => threads.length === 1);
+  const stats = async () =>
+    (await helper.request().get('/seganet/engines/engine/stats').expect(200)).body.uplinks[0];
+  threads[0].emit('state', { state: 'connected', bytesAcked: 5 });
+  expect(await stats()).not.toHaveProperty('energy');
+  expect((await scrape()).has('seganet_machine_power_watts')).toBe(false);
+  view = { source: 'rapl psys', watts: 7, joulesPerMegabyte: 50 };
+  threads[0].emit('state', { state: 'connected', bytesAcked: 6 });
+  expect((await stats()).energy).toEqual(view);
+  const families = await scrape();
+  expect(families.get('seganet_machine_power_watts')?.samples[0].value).toBe(7);
+  expect(rows(families, 'seganet_uplink_energy_joules_per_byte')).toEqual([['engine', 0.00005]]);
+  view = null;
+  threads[0].emit('state', { state: 'connected', bytesAcked: 7 });
+  expect(await stats()).not.toHaveProperty('energy');
+  expect(followed).toEqual([0, 5, 6, 7]);
+  await unload();
+  expect(followed.at(-1)).toBe('stop');
+});
