@@ -18,6 +18,11 @@ const path = (more) => ({
   state: 'up',
   why: '198.51.100.9 answers',
   since: '2026-11-22T05:00:00.500Z',
+  actingRole: 'active',
+  quality: {
+    ...{ signalDbm: -52, linkPercent: 83, rttMs: 12.5, lossPercent: 5 },
+    ...{ txBytesPerSecond: null, rxBytesPerSecond: null }
+  },
   subflows: 2,
   rttMs: 12.5,
   retransmits: 3,
@@ -27,6 +32,7 @@ const path = (more) => ({
 });
 const dead = path({
   ...{ name: 'wwan0', role: 'backup', interface: '', address: '', state: 'down', since: '' },
+  ...{ actingRole: 'backup', quality: null },
   ...{ subflows: 0, rttMs: -1, retransmits: -1, bytesSent: -1, bytesAcked: -1 }
 });
 /** @param {number} group @param {object} [more] */
@@ -110,6 +116,18 @@ test('what the engine counts is there, with its class and reason', () => {
     type: 'counter',
     help: /each once/
   });
+});
+
+test('what the watch knows of the quality of a path is there, what it does not know is not', () => {
+  const families = read(engine());
+  const of = (name, one) => valueOf(families, `seganet_path_${name}`, { path: one });
+  expect(of('backup', 'eth0')).toBe(0);
+  expect(of('backup', 'wwan0')).toBe(1);
+  expect(of('signal_dbm', 'eth0')).toBe(-52);
+  expect(of('link_quality_ratio', 'eth0')).toBe(0.83);
+  expect(of('probe_rtt_seconds', 'eth0')).toBe(0.0125);
+  expect(of('probe_loss_ratio', 'eth0')).toBe(0.05);
+  expect(of('probe_loss_ratio', 'wwan0')).toBe(undefined);
 });
 
 test('times are in seconds; a summary has quantiles and a count', () => {

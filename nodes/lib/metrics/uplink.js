@@ -92,6 +92,28 @@ function addPath(out, labels, path) {
   out
     .gauge('seganet_path_changed_timestamp_seconds', 'When the path came into this state, since 1970.')
     .add(labels, Date.parse(path.since) / 1000);
+  addQuality(out, labels, path);
+}
+
+/** What the watch has measured; a figure that is not known has no sample. @param {Exposition} out @param {Labels} labels @param {PathView} path */
+function addQuality(out, labels, { actingRole, quality }) {
+  out
+    .gauge(
+      'seganet_path_backup',
+      '1: the path carries nothing while another is up, by its role or by its quality.'
+    )
+    .add(labels, actingRole === 'backup');
+  if (!quality) return;
+  out.gauge('seganet_path_signal_dbm', 'Strength of the Wi-Fi signal.').add(labels, quality.signalDbm ?? NaN);
+  out
+    .gauge('seganet_path_link_quality_ratio', 'Quality of the Wi-Fi link by its signal, 0 to 1.')
+    .add(labels, (quality.linkPercent ?? NaN) / 100);
+  out
+    .gauge('seganet_path_probe_rtt_seconds', 'Round trip of the probes, smoothed.')
+    .add(labels, (quality.rttMs ?? NaN) / 1000);
+  out
+    .gauge('seganet_path_probe_loss_ratio', 'Part of the probes that had no answer, 0 to 1.')
+    .add(labels, (quality.lossPercent ?? NaN) / 100);
 }
 
 /** @param {Exposition} out @param {Labels} labels @param {PathView} path with what one session has on it */
