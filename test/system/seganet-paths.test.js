@@ -266,9 +266,11 @@ describe('watch', () => {
     hint();
     await until([BOTH[1]], 3000);
     expect(log.find(({ state }) => state === 'down')?.why).toMatch(/did not answer in [1-4]\d\d ms$/);
-    child.kill('SIGTERM');
+    child.kill('SIGKILL');
     await once(child, 'exit');
-    expect(files().filter((name) => !name.startsWith('state-'))).toEqual([]);
+    expect(files()).toContain(socket);
+    lab.paths('undo');
+    expect(files()).toEqual([]);
   });
 
   test('auto waits for the first default route, and takes what comes', async () => {
