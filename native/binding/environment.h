@@ -6,12 +6,15 @@
 
 #include <unordered_map>
 
+#include "binding/open_sockets.h"
+
 namespace seganet::binding {
 
 class ConnectWait;
 class UplinkTurns;
 
 struct Environment {
+  OpenSockets open_sockets;
   std::unordered_map<int, ConnectWait*> connect_waits;  // by descriptor
   UplinkTurns* uplink_turns = nullptr;                  // made when first needed; deletes itself
 

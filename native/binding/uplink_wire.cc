@@ -111,6 +111,7 @@ UplinkWire::UplinkWire(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Uplink
     Throw(env, status);
     return;
   }
+  Environment::Of(env)->open_sockets.Forget(fd);
   handlers_ = Napi::Persistent(handlers);
   Ref();
   napi_add_async_cleanup_hook(env, OnEnvironmentEnd, this, &hook_);
