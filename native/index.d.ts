@@ -488,7 +488,7 @@ export declare class UplinkSource {
   close(): void;
 }
 
-/** TLS of an UplinkWire. PEM, as text or bytes. */
+/** TLS of an UplinkWire. PEM, as text or bytes. A thread reads it anew when a byte of it is another than the last time. */
 export interface UplinkTls {
   /** Whom to trust; may hold many certificates. */
   ca: string | Uint8Array;

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "binding/open_sockets.h"
+#include "core/uplink/tls_cache.h"
 
 namespace seganet::binding {
 
@@ -15,6 +16,7 @@ class UplinkTurns;
 
 struct Environment {
   OpenSockets open_sockets;
+  TlsCache tls;  // of the connections to brokers
   std::unordered_map<int, ConnectWait*> connect_waits;  // by descriptor
   UplinkTurns* uplink_turns = nullptr;                  // made when first needed; deletes itself
 

@@ -42,10 +42,17 @@ double AgeMs(int64_t since_us, int64_t now_us) {
   return static_cast<double>(now_us - since_us) / 1000;
 }
 
-void ThrowFailure(Napi::Env env, const TlsFailure& why) {
+// Null: an exception is pending.
+std::shared_ptr<TlsContext> ReadContext(Napi::Env env, Napi::Object from) {
+  TlsOptions options;
+  if (!ReadTlsOptions(env, from, &options)) return nullptr;
+  std::shared_ptr<TlsContext> context;
+  TlsFailure why;
+  if (Environment::Of(env)->tls.Get(std::move(options), &context, &why)) return context;
   Napi::Error error = Napi::Error::New(env, why.message);
   error.Set("code", why.code);
   error.ThrowAsJavaScriptException();
+  return nullptr;
 }
 
 }  // namespace
@@ -68,11 +75,7 @@ void UplinkWire::CheckTls(const Napi::CallbackInfo& info) {
     Napi::TypeError::New(env, "tls must be an object").ThrowAsJavaScriptException();
     return;
   }
-  TlsOptions options;
-  if (!ReadTlsOptions(env, info[0].As<Napi::Object>(), &options)) return;
-  std::shared_ptr<TlsContext> context;
-  TlsFailure why;
-  if (!TlsContext::Make(options, &context, &why)) ThrowFailure(env, why);
+  ReadContext(env, info[0].As<Napi::Object>());
 }
 
 UplinkWire::UplinkWire(const Napi::CallbackInfo& info) : Napi::ObjectWrap<UplinkWire>(info) {
@@ -94,14 +97,8 @@ UplinkWire::UplinkWire(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Uplink
   }
   std::unique_ptr<TlsClient> tls;
   if (info[1].IsObject()) {
-    TlsOptions options;
-    if (!ReadTlsOptions(env, info[1].As<Napi::Object>(), &options)) return;
-    std::shared_ptr<TlsContext> context;
-    TlsFailure why;
-    if (!TlsContext::Make(options, &context, &why)) {
-      ThrowFailure(env, why);
-      return;
-    }
+    std::shared_ptr<TlsContext> context = ReadContext(env, info[1].As<Napi::Object>());
+    if (!context) return;
     tls = std::make_unique<TlsClient>(std::move(context));
   }
   uv_loop_t* loop = nullptr;
