@@ -1,23 +1,20 @@
 #include "core/uplink/tls_cache.h"
 
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "test/tls_certificates.h"
+#include "test/tls_fixture.h"
 
 namespace seganet {
 namespace {
 
 using tls_test::Identity;
 
-class TlsCacheTest : public testing::Test {
+class TlsCacheTest : public tls_test::TlsTest {
  protected:
   TlsCacheTest() {
     const Identity own = authority_.Issue({.name = "gateway"});
-    options_.ca = authority_.cert();
     options_.cert = own.cert();
     options_.key = own.EncryptedKey("open");
     options_.passphrase = "open";
@@ -30,8 +27,6 @@ class TlsCacheTest : public testing::Test {
     return context;
   }
 
-  const Identity authority_ = Identity::Authority();
-  TlsOptions options_;
   TlsCache cache_;
   TlsFailure why_;
 };
