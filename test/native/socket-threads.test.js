@@ -51,7 +51,8 @@ test.each(['opened', 'connected', 'wire', 'net.Socket', 'closed', 'closed net.So
     const before = countDescriptors();
     for (let round = 0; round < 3; round++) {
       const { worker, fds } = await start(how);
-      expect(fds.every(isOpen)).toBe(!how.startsWith('closed'));
+      // The number of a closed one may be the far end's of the next.
+      if (!how.startsWith('closed')) expect(fds.every(isOpen)).toBe(true);
       await worker.terminate();
     }
     await until(() => countDescriptors() <= before, 'the descriptors');
