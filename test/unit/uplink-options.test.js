@@ -36,6 +36,7 @@ test('strings from an editor are numbers, empty ones are defaults', () => {
 test.each([
   [{ inflight: 0 }, /inflight is 0; it must be a whole number from 1 to 1024/],
   [{ inflight: 'many' }, /inflight is many/],
+  [{ stateMs: 9 }, /stateMs is 9; it must be a whole number from 10 to 86400000/],
   [{ minTls: 'SSLv3' }, /minTls/],
   [{ protocolVersion: 3 }, /protocolVersion/],
   [{ gateway: 'a/#' }, /gateway id/]
