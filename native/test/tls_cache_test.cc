@@ -23,7 +23,8 @@ class TlsCacheTest : public tls_test::TlsTest {
   std::shared_ptr<TlsContext> Get(const TlsOptions& options) {
     std::shared_ptr<TlsContext> context;
     why_ = {};
-    EXPECT_EQ(cache_.Get(options, &context, &why_), why_.code.empty());
+    const bool made = cache_.Get(options, &context, &why_);
+    EXPECT_EQ(made, why_.code.empty());
     return context;
   }
 
