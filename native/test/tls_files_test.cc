@@ -70,7 +70,10 @@ TEST_F(TlsFiles, ALockedKey) {
     options_.key = locked;
     for (const char* wrong : {"", "shut"}) {
       options_.passphrase = wrong;
-      EXPECT_EQ(Code(), "ERR_OSSL_BAD_DECRYPT");
+      const std::string code = Code();
+      // One wrong passphrase in 256 ends in bytes that could be padding (RFC 5652 6.3), but in no
+      // key.
+      EXPECT_TRUE(code == "ERR_OSSL_BAD_DECRYPT" || code == "ERR_OSSL_UNSUPPORTED") << code;
     }
     options_.passphrase = std::string(5000, 'x');
     EXPECT_NE(Code(), "");
