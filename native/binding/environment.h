@@ -16,7 +16,7 @@ class UplinkTurns;
 
 struct Environment {
   OpenSockets open_sockets;
-  TlsCache tls;  // of the connections to brokers
+  TlsCache tls;                                         // of the connections to brokers
   std::unordered_map<int, ConnectWait*> connect_waits;  // by descriptor
   UplinkTurns* uplink_turns = nullptr;                  // made when first needed; deletes itself
 

@@ -18,7 +18,7 @@ void OpenSockets::Add(int fd) {
 }
 
 OpenSockets::Name OpenSockets::NameOf(int fd) {
-  struct stat about{};
+  struct stat about {};
   if (fstat(fd, &about) != 0 || about.st_ino == 0) return {};
   return {about.st_dev, about.st_ino};
 }

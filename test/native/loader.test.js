@@ -20,7 +20,8 @@ const PREBUILT = `prebuilds/${target}.node`;
 let folder;
 beforeEach(() => {
   folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-loader-'));
-  for (const name of ['index.js', 'target.js']) fs.copyFileSync(path.join(native, name), path.join(folder, name));
+  for (const name of ['index.js', 'target.js'])
+    fs.copyFileSync(path.join(native, name), path.join(folder, name));
 });
 afterEach(() => fs.rmSync(folder, { recursive: true }));
 
@@ -37,7 +38,8 @@ function put(name, kind) {
 function load(env) {
   const script = `require(${JSON.stringify(folder)});
     console.log(Object.keys(require.cache).find((file) => file.endsWith('.node')));`;
-  const { SEGANET_NATIVE: _, ...usual } = process.env;
+  const usual = { ...process.env };
+  delete usual.SEGANET_NATIVE;
   const { stdout, stderr } = spawnSync(process.execPath, ['-e', script], {
     env: { ...usual, ...env },
     encoding: 'utf8'

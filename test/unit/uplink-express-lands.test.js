@@ -60,7 +60,7 @@ test('QoS 0 never boards; a batch of single records lands', async () => {
   none.bench.push(3);
   await delivered(none.bench);
   await pause(1200);
-  expect(none.bench.states.some(({ sessions }) => sessions.some(({ express }) => express))).toBe(false);
+  expect(none.bench.states.some(({ sessions }) => sessions.some((session) => session.express))).toBe(false);
   const { broker, bench } = await startAboard();
   for (let i = 0; i < 3; i++) bench.batch(stage.singles);
   await until(() => broker.received.length === 3);
