@@ -488,7 +488,7 @@ export declare class UplinkSource {
   close(): void;
 }
 
-/** TLS of an UplinkWire. PEM, as text or bytes. */
+/** TLS of an UplinkWire. PEM, as text or bytes. A thread reads it anew when a byte of it is another than the last time. */
 export interface UplinkTls {
   /** Whom to trust; may hold many certificates. */
   ca: string | Uint8Array;
@@ -648,7 +648,8 @@ export interface UplinkSocketOptions {
 
 /**
  * Makes a TCP socket, sets the options, and begins to connect: `new net.Socket({fd, readable: true, writable: true})` when
- * waitConnect() says so. The descriptor is the caller's until then: closeSocket(). `unknown`: options that this system or this kind
+ * waitConnect() says so. The descriptor is the caller's until then: closeSocket(), or the end of this thread, which closes what is
+ * open still. `unknown`: options that this system or this kind
  * of socket does not know; the others are set. `noMptcp`: the code for which it is TCP though MPTCP was wanted (ENOPROTOOPT = switched off,
  * EPROTONOSUPPORT, EINVAL = not in this kernel), else ''. Throws Error with `code` (ENETUNREACH, ECONNREFUSED …); nothing is open then.
  * @param address IPv4 or IPv6 @param port 1..65535

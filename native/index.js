@@ -6,20 +6,24 @@ const fs = require('node:fs');
 const path = require('node:path');
 const target = require('./target');
 
-const candidates = [
-  ...(process.env.SEGANET_NATIVE ? [process.env.SEGANET_NATIVE] : []),
-  path.join(__dirname, 'build', 'Release', 'seganet.node'),
-  path.join(__dirname, 'prebuilds', `${target}.node`)
-];
+const { SEGANET_NATIVE } = process.env;
+const candidates = SEGANET_NATIVE
+  ? [path.resolve(SEGANET_NATIVE)]
+  : [
+      path.join(__dirname, 'build', 'Release', 'seganet.node'),
+      path.join(__dirname, 'prebuilds', `${target}.node`)
+    ];
 
+/** The first that is there, and no other: who has built an engine must hear that it does not load, not run an older one. */
 function load() {
   const tried = [];
   for (const file of candidates) {
     try {
       return require(file);
     } catch (error) {
-      const missing = !fs.existsSync(file);
-      tried.push(`  ${file}: ${missing ? 'not there' : /** @type {Error} */ (error).message}`);
+      const isThere = fs.existsSync(file);
+      tried.push(`  ${file}: ${isThere ? /** @type {Error} */ (error).message : 'not there'}`);
+      if (isThere) break;
     }
   }
   const error = new Error(
@@ -27,7 +31,8 @@ function load() {
       `Tried:\n${tried.join('\n')}\n` +
       'Possible solutions:\n' +
       '  - from a checkout: npm run build (needs g++ 11 or newer, make, python3)\n' +
-      '  - installed from npm: this platform has no prebuilt engine; supported are linux x64 and arm64\n'
+      '  - installed from npm: this platform has no prebuilt engine; supported are linux x64 and arm64\n' +
+      (SEGANET_NATIVE ? '  - SEGANET_NATIVE names the file: correct it, or leave it out\n' : '')
   );
   throw Object.assign(error, { code: 'ERR_SEGANET_NATIVE' });
 }

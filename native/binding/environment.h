@@ -6,12 +6,17 @@
 
 #include <unordered_map>
 
+#include "binding/open_sockets.h"
+#include "core/uplink/tls_cache.h"
+
 namespace seganet::binding {
 
 class ConnectWait;
 class UplinkTurns;
 
 struct Environment {
+  OpenSockets open_sockets;
+  TlsCache tls;                                         // of the connections to brokers
   std::unordered_map<int, ConnectWait*> connect_waits;  // by descriptor
   UplinkTurns* uplink_turns = nullptr;                  // made when first needed; deletes itself
 

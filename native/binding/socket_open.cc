@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "binding/args.h"
+#include "binding/environment.h"
 #include "binding/socket_mptcp.h"
 #include "binding/socket_options.h"
 #include "binding/socket_path.h"
@@ -109,6 +110,7 @@ Napi::Value OpenSocket(const Napi::CallbackInfo& info) {
     Throw(env, status);
     return env.Undefined();
   }
+  Environment::Of(env)->open_sockets.Add(fd);
   Napi::Object opened = Napi::Object::New(env);
   Napi::Array unknown = Napi::Array::New(env, names.size());
   for (uint32_t i = 0; i < names.size(); ++i) unknown.Set(i, names[i]);
@@ -130,6 +132,7 @@ void CloseSocket(const Napi::CallbackInfo& info) {
     return;
   }
   ConnectWait::Cancel(env, fd);
+  Environment::Of(env)->open_sockets.Forget(fd);
   close(fd);
 }
 

@@ -8,7 +8,7 @@
 namespace seganet::binding {
 
 // Begins to connect and returns {fd, unknown}: native/index.d.ts. The descriptor belongs to the
-// caller.
+// caller; what is left open when the thread ends is closed then (OpenSockets).
 Napi::Value OpenSocket(const Napi::CallbackInfo& info);
 
 // Ends a wait for it, too: that is rejected with ECANCELED.

@@ -100,10 +100,11 @@ void ConnectWait::Finish(int error) {
   CallFromLoop(env, Napi::Function(env_, done), {reason});
 }
 
-// Nobody can close the descriptor after this.
+// Nobody else can close the descriptor after this, where OpenSockets does not know it.
 void ConnectWait::OnEnvironmentEnd(napi_async_cleanup_hook_handle, void* self) {
   auto* wait = static_cast<ConnectWait*>(self);
   if (wait->is_over_) return;
+  if (Environment* own = Environment::Of(wait->env_)) own->open_sockets.Forget(wait->fd_);
   wait->CloseHandles();
   close(wait->fd_);
 }

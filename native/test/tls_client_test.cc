@@ -1,42 +1,20 @@
-// A connection that is made, used and ended; what is refused is in tls_refusal_test.cc.
-#include "core/uplink/tls_client.h"
-
-#include <gtest/gtest.h>
-
+// A connection that stands: what it carries, and how it ends.
+#include <random>
 #include <string>
 #include <vector>
 
-#include "test/tls_server.h"
+#include "test/tls_fixture.h"
 
 namespace seganet {
 namespace {
 
 using tls_test::Carry;
-using tls_test::Identity;
-using tls_test::Manners;
 using tls_test::ReadAll;
 using tls_test::Server;
 using tls_test::Span;
 using tls_test::Take;
-using State = TlsClient::State;
 
-constexpr int kTls13 = 0x0304;
-
-class TlsClientTest : public testing::Test {
- protected:
-  // Of a client that trusts `authority_`.
-  TlsClient Client() {
-    options_.ca = authority_.cert();
-    std::shared_ptr<TlsContext> context;
-    TlsFailure why;
-    EXPECT_TRUE(TlsContext::Make(options_, &context, &why)) << why.code << why.message;
-    return TlsClient(std::move(context));
-  }
-
-  const Identity authority_ = Identity::Authority();
-  const Identity broker_ = authority_.Issue();
-  TlsOptions options_;
-};
+class TlsClientTest : public tls_test::TlsTest {};
 
 // Of records that are on their way: type, then length without the head of 5.
 std::vector<std::pair<int, size_t>> Records(std::string_view bytes) {
@@ -47,135 +25,6 @@ std::vector<std::pair<int, size_t>> Records(std::string_view bytes) {
     bytes.remove_prefix(std::min(bytes.size(), 5 + records.back().second));
   }
   return records;
-}
-
-TEST_F(TlsClientTest, SpeaksTls13) {
-  Server server(broker_);
-  TlsClient client = Client();
-  EXPECT_TRUE(client.pending().empty());
-  client.Start();
-  EXPECT_EQ(client.state(), State::kHandshake);
-  EXPECT_TRUE(client.protocol().empty());
-  EXPECT_TRUE(client.PeerCertificate().empty());
-  Carry(&client, &server);
-  ASSERT_EQ(client.state(), State::kOpen);
-  EXPECT_EQ(client.protocol(), "TLSv1.3");
-  EXPECT_EQ(client.PeerCertificate(), broker_.Der());
-  EXPECT_TRUE(client.failure().code.empty());
-  client.Write("up");
-  server.Write("down");
-  EXPECT_EQ(Carry(&client, &server), "down");
-  EXPECT_EQ(server.heard, "up");
-}
-
-TEST_F(TlsClientTest, SpeaksTls12WhereThatIsAllowed) {
-  Server server(broker_, {.max_version = TLS1_2_VERSION});
-  TlsClient client = Client();
-  client.Start();
-  Carry(&client, &server);
-  ASSERT_EQ(client.state(), State::kOpen);
-  EXPECT_EQ(client.protocol(), "TLSv1.2");
-  EXPECT_EQ(client.PeerCertificate(), broker_.Der());
-  client.Write("up");
-  server.Write("down");
-  EXPECT_EQ(Carry(&client, &server), "down");
-  EXPECT_EQ(server.heard, "up");
-}
-
-TEST_F(TlsClientTest, TheBrokerNeedNotSendItsAuthority) {
-  const Identity between = authority_.Issue({.name = "Between", .authority = true});
-  Server server(between.Issue(), {.between = between.cert()});
-  options_.min_version = kTls13;
-  TlsClient client = Client();
-  client.Start();
-  Carry(&client, &server);
-  EXPECT_EQ(client.state(), State::kOpen);
-}
-
-TEST_F(TlsClientTest, BeginsAgainWhenTheBrokerWantsAnotherGroup) {
-  Server server(broker_, {.groups = "P-384"});  // HelloRetryRequest (RFC 8446 4.1.4)
-  TlsClient client = Client();
-  client.Start();
-  Carry(&client, &server, 1);
-  EXPECT_EQ(client.state(), State::kOpen);
-}
-
-TEST_F(TlsClientTest, SaysTheNameOfTheServer) {
-  options_.server_name = "broker.example";
-  Server server(broker_);
-  TlsClient client = Client();
-  client.Start();
-  Carry(&client, &server);
-  EXPECT_EQ(server.server_name(), "broker.example");
-  options_.server_name.clear();
-  Server nameless(broker_);
-  TlsClient quiet = Client();
-  quiet.Start();
-  Carry(&quiet, &nameless);
-  EXPECT_EQ(quiet.state(), State::kOpen);
-  EXPECT_EQ(nameless.server_name(), "");
-}
-
-TEST_F(TlsClientTest, AgreesOnAProtocol) {
-  options_.alpn = {"x-other", "mqtt"};
-  Server server(broker_, {.alpn = "mqtt"});
-  TlsClient client = Client();
-  client.Start();
-  Carry(&client, &server);
-  EXPECT_EQ(client.alpn(), "mqtt");
-  Server indifferent(broker_);
-  TlsClient other = Client();
-  other.Start();
-  Carry(&other, &indifferent);
-  EXPECT_EQ(other.state(), State::kOpen);
-  EXPECT_EQ(other.alpn(), "");
-}
-
-TEST_F(TlsClientTest, TakesTheCiphersThatAreGiven) {
-  options_.ciphers = "ECDHE-ECDSA-AES256-SHA384";
-  Server server(broker_, {.max_version = TLS1_2_VERSION});
-  TlsClient client = Client();
-  client.Start();
-  Carry(&client, &server);
-  EXPECT_EQ(client.state(), State::kOpen);
-  EXPECT_EQ(server.cipher(), "ECDHE-ECDSA-AES256-SHA384");
-}
-
-TEST_F(TlsClientTest, ShowsItsCertificateWhenItIsAsked) {
-  const Identity own = authority_.Issue({.name = "gateway"});
-  for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
-    for (const std::string& key :
-         {own.key(), own.EncryptedKey("open"), own.OldEncryptedKey("open")}) {
-      options_.cert = own.cert();
-      options_.key = key;
-      options_.passphrase = "open";
-      Server server(broker_, {.max_version = version, .client_ca = authority_.cert()});
-      TlsClient client = Client();
-      client.Start();
-      Carry(&client, &server);
-      EXPECT_EQ(client.state(), State::kOpen);
-      EXPECT_TRUE(server.open());
-      EXPECT_TRUE(server.client_has_certificate());
-    }
-  }
-  Server incurious(broker_);
-  TlsClient client = Client();
-  client.Start();
-  Carry(&client, &incurious);
-  EXPECT_EQ(client.state(), State::kOpen);
-  EXPECT_FALSE(incurious.client_has_certificate());
-}
-
-TEST_F(TlsClientTest, SendsWhatIsBetweenItsCertificateAndTheAuthority) {
-  const Identity between = authority_.Issue({.name = "Between", .authority = true});
-  const Identity own = between.Issue({.name = "gateway"});
-  options_.cert = own.cert() + between.cert();
-  options_.key = own.key();
-  Server server(broker_, {.client_ca = authority_.cert()});
-  TlsClient client = Client();
-  client.Start();
-  Carry(&client, &server);
-  EXPECT_TRUE(server.open());
 }
 
 TEST_F(TlsClientTest, BytesMayBeCutAnywhere) {
@@ -339,32 +188,6 @@ TEST_F(TlsClientTest, HalfARecordIsNotRead) {
   client.Receive(Span(sent));
   EXPECT_EQ(ReadAll(&client), "whole");
   EXPECT_EQ(client.state(), State::kOpen);
-}
-
-TEST_F(TlsClientTest, NothingHappensBeforeTheStart) {
-  TlsClient client = Client();
-  client.Receive(Span("x"));
-  client.Write("x");
-  client.Close();
-  EXPECT_EQ(ReadAll(&client), "");
-  EXPECT_TRUE(client.pending().empty());
-  EXPECT_TRUE(client.PeerCertificate().empty());
-  EXPECT_EQ(client.state(), State::kHandshake);
-}
-
-TEST_F(TlsClientTest, AContextServesManyConnectionsAndOutlivesItsMaker) {
-  options_.ca = authority_.cert();
-  std::shared_ptr<TlsContext> context;
-  TlsFailure why;
-  ASSERT_TRUE(TlsContext::Make(options_, &context, &why));
-  TlsClient first(context);
-  TlsClient second(std::move(context));
-  for (TlsClient* client : {&first, &second}) {
-    Server server(broker_);
-    client->Start();
-    Carry(client, &server);
-    EXPECT_EQ(client->state(), State::kOpen);
-  }
 }
 
 }  // namespace

@@ -1,32 +1,22 @@
-// Connections and files that are refused, with the codes that Node gives.
-#include <gtest/gtest.h>
-
+// Connections that are refused, with the codes that Node gives; files are in tls_files_test.cc.
 #include <string>
 
-#include "core/uplink/tls_client.h"
-#include "test/tls_server.h"
+#include "test/tls_fixture.h"
 
 namespace seganet {
 namespace {
 
 using tls_test::Carry;
+using tls_test::Context;
 using tls_test::Identity;
+using tls_test::kTls13;
 using tls_test::Manners;
 using tls_test::ReadAll;
 using tls_test::Server;
 using tls_test::Span;
 using tls_test::Take;
-using State = TlsClient::State;
 
-constexpr int kTls13 = 0x0304;
 constexpr long kDay = 86400;
-
-std::shared_ptr<TlsContext> Context(const TlsOptions& options) {
-  std::shared_ptr<TlsContext> context;
-  TlsFailure why;
-  EXPECT_TRUE(TlsContext::Make(options, &context, &why)) << why.code << why.message;
-  return context;
-}
 
 // How a connection fails. The broker hears about it too.
 TlsFailure Failure(const TlsOptions& options, const Identity& broker, const Manners& manners = {}) {
@@ -34,7 +24,7 @@ TlsFailure Failure(const TlsOptions& options, const Identity& broker, const Mann
   TlsClient client(Context(options));
   client.Start();
   Carry(&client, &server);
-  EXPECT_EQ(client.state(), State::kFailed);
+  EXPECT_EQ(client.state(), TlsClient::State::kFailed);
   client.Write("never");
   client.Close();
   EXPECT_TRUE(client.pending().empty());
@@ -42,30 +32,24 @@ TlsFailure Failure(const TlsOptions& options, const Identity& broker, const Mann
   return client.failure();
 }
 
-class TlsRefusal : public testing::Test {
+class TlsRefusal : public tls_test::TlsTest {
  protected:
-  TlsRefusal() { trusting_.ca = authority_.cert(); }
-
   // Of a broker that the client should not believe, in both versions.
   std::string Distrust(const Identity& broker, const std::string& between = "") {
     const TlsFailure older =
-        Failure(trusting_, broker, {.max_version = TLS1_2_VERSION, .between = between});
-    const TlsFailure failure = Failure(trusting_, broker, {.between = between});
+        Failure(options_, broker, {.max_version = TLS1_2_VERSION, .between = between});
+    const TlsFailure failure = Failure(options_, broker, {.between = between});
     EXPECT_EQ(older.code, failure.code);
     EXPECT_FALSE(failure.message.empty());
     return failure.code;
   }
-
-  const Identity authority_ = Identity::Authority();
-  const Identity broker_ = authority_.Issue();
-  TlsOptions trusting_;
 };
 
 TEST_F(TlsRefusal, ACertificateOutsideItsTime) {
   EXPECT_EQ(Distrust(authority_.Issue({.from_s = -3 * kDay, .to_s = -kDay})), "CERT_HAS_EXPIRED");
   EXPECT_EQ(Distrust(authority_.Issue({.from_s = kDay, .to_s = 3 * kDay})), "CERT_NOT_YET_VALID");
   const TlsFailure failure =
-      Failure(trusting_, authority_.Issue({.from_s = -3 * kDay, .to_s = -kDay}));
+      Failure(options_, authority_.Issue({.from_s = -3 * kDay, .to_s = -kDay}));
   EXPECT_EQ(failure.message, "certificate has expired");
 }
 
@@ -78,17 +62,17 @@ TEST_F(TlsRefusal, AnAuthorityThatIsNotTrusted) {
   EXPECT_EQ(Distrust(between.Issue(), between.cert()), "UNABLE_TO_GET_ISSUER_CERT_LOCALLY");
   const Identity namesake = Identity::Authority();
   EXPECT_EQ(Distrust(namesake.Issue()), "CERT_SIGNATURE_FAILURE");
-  trusting_.ca = between.cert();
+  options_.ca = between.cert();
   EXPECT_EQ(Distrust(between.Issue()), "UNABLE_TO_GET_ISSUER_CERT");
-  trusting_.ca.clear();
+  options_.ca.clear();
   EXPECT_EQ(Distrust(broker_), "UNABLE_TO_VERIFY_LEAF_SIGNATURE");
 }
 
 TEST_F(TlsRefusal, ASelfSignedBrokerIsBelievedWhenItIsItsOwnAuthority) {
   const Identity own = Identity::Own({});
-  trusting_.ca = authority_.cert() + own.cert();
+  options_.ca = authority_.cert() + own.cert();
   Server server(own);
-  TlsClient client(Context(trusting_));
+  TlsClient client = Client();
   client.Start();
   Carry(&client, &server);
   EXPECT_EQ(client.state(), State::kOpen);
@@ -109,7 +93,7 @@ TEST_F(TlsRefusal, EveryFaultCountsNotOnlyTheLast) {
 
 TEST_F(TlsRefusal, TheBrokerIsToldWhy) {
   Server server(Identity::Own({}));
-  TlsClient client(Context(trusting_));
+  TlsClient client = Client();
   client.Start();
   server.Receive(Take(&client));
   client.Receive(Span(server.Take()));
@@ -121,22 +105,22 @@ TEST_F(TlsRefusal, TheBrokerIsToldWhy) {
 }
 
 TEST_F(TlsRefusal, ABrokerThatIsTooOld) {
-  trusting_.min_version = kTls13;
-  const TlsFailure failure = Failure(trusting_, broker_, {.max_version = TLS1_2_VERSION});
+  options_.min_version = kTls13;
+  const TlsFailure failure = Failure(options_, broker_, {.max_version = TLS1_2_VERSION});
   EXPECT_EQ(failure.code, "ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION");
   EXPECT_NE(failure.message.find("tlsv1 alert protocol version"), std::string::npos);
-  trusting_.min_version = 0x0303;
+  options_.min_version = 0x0303;
   Manners ancient{.min_version = TLS1_VERSION, .max_version = TLS1_1_VERSION};
   ancient.ciphers = "ALL@SECLEVEL=0";
-  EXPECT_EQ(Failure(trusting_, broker_, ancient).code, "ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION");
+  EXPECT_EQ(Failure(options_, broker_, ancient).code, "ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION");
 }
 
 TEST_F(TlsRefusal, ABrokerThatChoosesAVersionThatWasNotOffered) {
-  trusting_.min_version = kTls13;
+  options_.min_version = kTls13;
   // A ServerHello of TLS 1.2.
   std::string hello("\x16\x03\x03\x00\x2a\x02\x00\x00\x26\x03\x03", 11);
   hello += std::string(32, 'r') + std::string("\x00\xc0\x2b\x00", 4);
-  TlsClient client(Context(trusting_));
+  TlsClient client = Client();
   client.Start();
   client.Receive(Span(hello));
   EXPECT_EQ(client.failure().code, "ERR_SSL_UNSUPPORTED_PROTOCOL");
@@ -145,19 +129,19 @@ TEST_F(TlsRefusal, ABrokerThatChoosesAVersionThatWasNotOffered) {
 TEST_F(TlsRefusal, ABrokerThatWantsACertificate) {
   Manners curious{.client_ca = authority_.cert()};
   // In TLS 1.3 the client is done before the broker has seen it.
-  EXPECT_EQ(Failure(trusting_, broker_, curious).code, "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED");
+  EXPECT_EQ(Failure(options_, broker_, curious).code, "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED");
   curious.max_version = TLS1_2_VERSION;
-  EXPECT_NE(Failure(trusting_, broker_, curious).code.find("ALERT_HANDSHAKE_FAILURE"),
+  EXPECT_NE(Failure(options_, broker_, curious).code.find("ALERT_HANDSHAKE_FAILURE"),
             std::string::npos);
   const Identity stranger = Identity::Authority("Another authority").Issue();
-  trusting_.cert = stranger.cert();
-  trusting_.key = stranger.key();
-  EXPECT_EQ(Failure(trusting_, broker_, curious).code, "ERR_SSL_TLSV1_ALERT_UNKNOWN_CA");
+  options_.cert = stranger.cert();
+  options_.key = stranger.key();
+  EXPECT_EQ(Failure(options_, broker_, curious).code, "ERR_SSL_TLSV1_ALERT_UNKNOWN_CA");
 }
 
 TEST_F(TlsRefusal, NoProtocolInCommon) {
-  trusting_.alpn = {"mqtt"};
-  EXPECT_NE(Failure(trusting_, broker_, {.alpn = "h2"}).code.find("ALERT_NO_APPLICATION_PROTOCOL"),
+  options_.alpn = {"mqtt"};
+  EXPECT_NE(Failure(options_, broker_, {.alpn = "h2"}).code.find("ALERT_NO_APPLICATION_PROTOCOL"),
             std::string::npos);
 }
 
@@ -166,7 +150,7 @@ TEST_F(TlsRefusal, APortThatDoesNotSpeakTls) {
        {std::string_view("HTTP/1.1 400 Bad Request\r\n\r\n"),
         std::string_view("\x20\x02\x00\x00", 4), std::string_view("SSH-2.0-OpenSSH_9.2\r\n"),
         std::string_view("\0\0\0\0\0\0\0\0", 8)}) {
-    TlsClient client(Context(trusting_));
+    TlsClient client = Client();
     client.Start();
     for (const char byte : answer) client.Receive(Span({&byte, 1}));
     if (answer.size() < 5) {
@@ -182,7 +166,7 @@ TEST_F(TlsRefusal, APortThatDoesNotSpeakTls) {
 }
 
 TEST_F(TlsRefusal, AnAlertHasItsName) {
-  TlsClient client(Context(trusting_));
+  TlsClient client = Client();
   client.Start();
   Take(&client);
   client.Receive(Span({"\x15\x03\x03\x00\x02\x02\x28", 7}));
@@ -192,7 +176,7 @@ TEST_F(TlsRefusal, AnAlertHasItsName) {
 }
 
 TEST_F(TlsRefusal, ABrokerThatSaysGoodbyeInTheHandshake) {
-  TlsClient client(Context(trusting_));
+  TlsClient client = Client();
   client.Start();
   client.Receive(Span({"\x15\x03\x03\x00\x02\x01\x00", 7}));
   EXPECT_EQ(client.state(), State::kEnded);
@@ -202,7 +186,7 @@ TEST_F(TlsRefusal, ABrokerThatSaysGoodbyeInTheHandshake) {
 
 TEST_F(TlsRefusal, ARecordThatWasTouched) {
   Server server(broker_);
-  TlsClient client(Context(trusting_));
+  TlsClient client = Client();
   client.Start();
   Carry(&client, &server);
   server.Write("good");
@@ -217,126 +201,6 @@ TEST_F(TlsRefusal, ARecordThatWasTouched) {
   Take(&client);
   client.Write("never");
   EXPECT_TRUE(client.pending().empty());
-}
-
-// What tls.createSecureContext of Node 24 says about the same files.
-class TlsFiles : public TlsRefusal {
- protected:
-  TlsFiles() {
-    options_.ca = authority_.cert();
-    options_.cert = own_.cert();
-    options_.key = own_.key();
-  }
-
-  std::string Code() {
-    std::shared_ptr<TlsContext> context;
-    why_ = {};
-    const bool made = TlsContext::Make(options_, &context, &why_);
-    EXPECT_EQ(made, why_.code.empty());
-    EXPECT_EQ(context != nullptr, why_.code.empty());
-    EXPECT_EQ(ERR_peek_error(), 0u);
-    return why_.code;
-  }
-
-  const Identity own_ = authority_.Issue({.name = "gateway"});
-  TlsOptions options_;
-  TlsFailure why_;
-};
-
-// As when a file was damaged, with the same length.
-std::string Damaged(std::string pem, const char* bytes) {
-  const size_t first = pem.find('\n') + 1;
-  return pem.replace(first, strlen(bytes), bytes);
-}
-
-TEST_F(TlsFiles, NoPem) {
-  EXPECT_EQ(Code(), "");
-  options_.cert = "this is no certificate";
-  EXPECT_EQ(Code(), "ERR_OSSL_PEM_NO_START_LINE");
-  EXPECT_EQ(why_.message, "error:0480006C:PEM routines::no start line");
-  options_.cert = own_.key();
-  EXPECT_EQ(Code(), "ERR_OSSL_PEM_NO_START_LINE");
-  options_.cert = own_.cert();
-  for (const std::string& key : {std::string("this is no key"), own_.cert()}) {
-    options_.key = key;
-    EXPECT_EQ(Code(), "ERR_OSSL_UNSUPPORTED");
-    EXPECT_EQ(why_.message, "error:1E08010C:DECODER routines::unsupported");
-  }
-}
-
-TEST_F(TlsFiles, ADamagedCertificate) {
-  options_.cert = Damaged(own_.cert(), "!!!!");
-  EXPECT_EQ(Code(), "ERR_OSSL_PEM_BAD_BASE64_DECODE");
-  options_.cert = Damaged(own_.cert(), "MIA");
-  EXPECT_EQ(Code().substr(0, 14), "ERR_OSSL_ASN1_");
-  options_.cert = own_.cert().substr(0, 200);
-  EXPECT_EQ(Code(), "ERR_OSSL_PEM_BAD_END_LINE");
-  options_.cert = own_.cert() + Damaged(authority_.cert(), "!!!!");
-  EXPECT_EQ(Code(), "ERR_OSSL_PEM_BAD_BASE64_DECODE");
-  options_.cert = own_.cert() + "and a remark\n";
-  EXPECT_EQ(Code(), "");
-}
-
-TEST_F(TlsFiles, ALockedKey) {
-  for (const std::string& locked : {own_.EncryptedKey("open"), own_.OldEncryptedKey("open")}) {
-    options_.key = locked;
-    for (const char* wrong : {"", "shut"}) {
-      options_.passphrase = wrong;
-      EXPECT_EQ(Code(), "ERR_OSSL_BAD_DECRYPT");
-    }
-    options_.passphrase = std::string(5000, 'x');
-    EXPECT_NE(Code(), "");
-    options_.passphrase = "open";
-    EXPECT_EQ(Code(), "");
-  }
-}
-
-TEST_F(TlsFiles, AKeyOfAnotherCertificate) {
-  options_.key = broker_.key();
-  EXPECT_EQ(Code(), "ERR_OSSL_X509_KEY_VALUES_MISMATCH");
-  EXPECT_EQ(why_.message, "error:05800074:x509 certificate routines::key values mismatch");
-}
-
-TEST_F(TlsFiles, OfTheAuthoritiesThoseBeforeADamagedOneAreTaken) {
-  options_.ca = authority_.cert() + Damaged(own_.cert(), "!!!!");
-  EXPECT_EQ(Code(), "");
-  options_.ca = authority_.cert() + authority_.cert() + "# a remark";
-  EXPECT_EQ(Code(), "");
-  options_.ca = "this is no certificate";
-  EXPECT_EQ(Code(), "ERR_OSSL_PEM_NO_START_LINE");
-  options_.ca = Damaged(authority_.cert(), "!!!!");
-  EXPECT_EQ(Code(), "ERR_OSSL_PEM_BAD_BASE64_DECODE");
-}
-
-TEST_F(TlsFiles, Limits) {
-  options_.alpn = {std::string(255, 'x')};
-  EXPECT_EQ(Code(), "");
-  for (const std::string& name : {std::string(), std::string(256, 'x')}) {
-    options_.alpn = {name};
-    EXPECT_EQ(Code(), "ERR_OUT_OF_RANGE");
-  }
-  options_.alpn.clear();
-  options_.ciphers = "no such cipher";
-  EXPECT_EQ(Code(), "ERR_SSL_NO_CIPHER_MATCH");
-  options_.ciphers.clear();
-  options_.ca.resize(TlsContext::kMaxPemBytes, '\n');
-  EXPECT_EQ(Code(), "");
-  options_.ca += '\n';
-  EXPECT_EQ(Code(), "ERR_OUT_OF_RANGE");
-}
-
-TEST_F(TlsFiles, AServerNameThatIsTooLong) {
-  options_.server_name = std::string(256, 'x');
-  TlsClient client(Context(options_));
-  client.Start();
-  EXPECT_EQ(client.state(), State::kFailed);
-  EXPECT_EQ(client.failure().code.substr(0, 8), "ERR_SSL_");
-  EXPECT_TRUE(client.pending().empty());
-}
-
-TEST(TlsFailureTest, AFaultThatNodeHasNoNameForIsUnspecified) {
-  EXPECT_EQ(CertificateFailure(X509_V_ERR_EE_KEY_TOO_SMALL).code, "UNSPECIFIED");
-  EXPECT_EQ(CertificateFailure(X509_V_ERR_CERT_REVOKED).code, "CERT_REVOKED");
 }
 
 }  // namespace

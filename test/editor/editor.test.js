@@ -39,7 +39,7 @@ describe('the editor', () => {
   afterAll(async () => {
     await editor?.browser.close();
     unlock();
-    cleanUp();
+    await cleanUp();
   });
 
   afterEach(() => expect(editor.errors).toEqual([]));

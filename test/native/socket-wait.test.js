@@ -36,7 +36,6 @@ beforeAll(async () => {
 });
 afterAll(() => {
   server.close();
-  // A worker that was terminated between two lines may leave a connected socket.
   for (const peer of peers) peer.destroy();
   return deaf.close();
 });

@@ -10,7 +10,7 @@ const { spawn } = require('child_process');
 
 const ROOT = path.join(__dirname, '..', '..');
 
-/** @type {(() => void)[]} */
+/** @type {(() => unknown)[]} */
 const cleanups = [];
 
 /**
@@ -63,7 +63,11 @@ function run(command, args, options = {}) {
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8').on('data', (chunk) => (result.output += chunk));
   }
-  cleanups.push(() => child.kill('SIGKILL'));
+  cleanups.push(() => {
+    child.kill('SIGKILL');
+    // It is over with its pipes, which its own children have too.
+    return result.ended.catch(() => {});
+  });
   return result;
 }
 
@@ -99,8 +103,8 @@ function accepts(port) {
 }
 
 /** Ends what was started and removes what was made: `afterEach(cleanUp)`. */
-function cleanUp() {
-  for (const cleanup of cleanups.splice(0).reverse()) cleanup();
+async function cleanUp() {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 }
 
 module.exports = {

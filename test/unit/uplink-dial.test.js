@@ -138,6 +138,20 @@ describe.each(BOTH)('sockets of %s', (_, made) => {
   });
 });
 
+test('what was handed over is not closed by cancel()', async () => {
+  const port = await listen();
+  const attempt = dial({ port, wantsDescriptor: true }, ['127.0.0.1']);
+  const fd = Number((await attempt.connect()).fd);
+  attempt.handOver();
+  attempt.cancel();
+  expect(socketInfo(fd).localAddress).toBe('127.0.0.1');
+  native.closeSocket(fd);
+  const other = dial({ port, wantsDescriptor: true }, ['127.0.0.1']);
+  const again = Number((await other.connect()).fd);
+  other.cancel();
+  expect(() => socketInfo(again)).toThrow(withCode('EBADF'));
+});
+
 test('the options are set', async () => {
   const port = await listen();
   const { socket, unknown } = await reach(

@@ -50,6 +50,7 @@ test.each([
   [{ inflight: 'many' }, /inflight is many/],
   [{ congestion: 'bbr2,cubic' }, /'bbr2,cubic' is no name of one.*such as cubic; empty/],
   [{ congestion: 'x'.repeat(16) }, /is no name of one/],
+  [{ stateMs: 9 }, /stateMs is 9; it must be a whole number from 10 to 86400000/],
   [{ minTls: 'SSLv3' }, /minTls/],
   [{ protocolVersion: 3 }, /protocolVersion/],
   [{ gateway: 'a/#' }, /gateway id/]

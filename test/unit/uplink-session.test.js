@@ -146,6 +146,25 @@ withOpenssl('attempts that TLS refuses leave no descriptor', async () => {
   await settles(before);
 });
 
+describe.each([
+  ['the engine', native],
+  ['Node', {}]
+])('where no MQTT client can be made, a connection of %s', (_, addon) => {
+  test('is closed by its stream, once', async () => {
+    const broker = await startBroker();
+    const before = countDescriptors();
+    const closeSocket = jest.fn(native.closeSocket);
+    const kept = { get receiveMaximum() { throw new Error('planned'); } }; // prettier-ignore
+    const own = { ...addon, ...('openSocket' in addon && { closeSocket }) };
+    const { session, seen } = makeSession({ url: broker.url }, { kept }, own);
+    await until(() => seen.states.filter((state) => state === 'disconnected').length > 20);
+    expect(closeSocket).not.toHaveBeenCalled();
+    expect(seen.connected).toBe(0);
+    await stop(session);
+    await settles(before);
+  });
+});
+
 test('a port that does not answer: the time-out, its sentence, and no descriptor', async () => {
   const deaf = await openDeaf();
   const before = countDescriptors();

@@ -26,6 +26,8 @@ struct TlsOptions {
   std::string ciphers;
   std::string server_name;        // SNI (RFC 6066 3); empty = none, as for an IP address
   std::vector<std::string> alpn;  // RFC 7301; empty = none
+
+  bool operator==(const TlsOptions&) const = default;
 };
 
 // What Node allows by default.

@@ -2,7 +2,6 @@
 // mqtt.js for one connection of a source: it connects, subscribes and pings; PUBLISH and PUBREL are ours (tap.js).
 
 const { MqttClient } = require('mqtt');
-const { openStream } = require('../uplink/client');
 const { Tap } = require('./tap');
 
 /**
@@ -20,9 +19,8 @@ const { Tap } = require('./tap');
  * @returns {Reading}
  */
 function makeReading(parts, source, handlers) {
-  const { options, timeoutMs, onError } = parts;
+  const { options, stream, timeoutMs, onError } = parts;
   const { protocolVersion } = options;
-  const stream = openStream({ ...parts, onPuback: undefined });
   /** @type {NodeJS.WritableStream | null} */
   let others = null;
   const tap = new Tap(protocolVersion, source.maxPacketBytes, {

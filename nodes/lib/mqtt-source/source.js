@@ -71,8 +71,7 @@ class Source {
       {
         onState: (state, why) => this.onState_(state, why),
         onConnected: (link) => this.onConnected_(link.sessionPresent === true),
-        onDisconnected: () => this.onDisconnected_(),
-        onPuback: () => {}
+        onDisconnected: () => this.onDisconnected_()
       },
       native,
       (parts) => this.open_(parts)

@@ -5,14 +5,24 @@ const { PubackTap } = require('./puback-tap');
 const { nameOf, secure } = require('./socket');
 const { WireStream } = require('./wire-stream');
 
+/** @typedef {import('node:net').Socket | WireStream} Stream */
+
 /**
- * @typedef {object} ClientParts
+ * @typedef {object} StreamParts
  * @property {import('./session').SessionOptions} options
  * @property {import('node:net').Socket} [socket] connected @property {number} [fd] the same as a descriptor, for a connection of the engine
  * @property {import('./socket').Security} security
  * @property {import('./dial').Native} [native] the addon
- * @property {number} timeoutMs until the CONNACK
  * @property {(error: Error) => void} onError of the socket, or of TLS
+ * @property {(id: number, reasonCode: number) => void} [onPuback] gets the PUBACKs that the engine reads; Node's socket has them still
+ */
+
+/**
+ * @typedef {object} ClientParts
+ * @property {import('./session').SessionOptions} options
+ * @property {Stream} stream of openStream(); its end is the caller's matter, also when no client can be made
+ * @property {number} timeoutMs until the CONNACK
+ * @property {(error: Error) => void} onError of the stream
  * @property {(id: number, reasonCode: number) => void} [onPuback] gets the PUBACKs instead of mqtt.js
  * @property {(packet: import('mqtt').IPublishPacket, done: () => void) => void} [onPublish] gets what the broker sends, the next when
  *   done is called; its PUBACK is for the owner to send
@@ -21,10 +31,8 @@ const { WireStream } = require('./wire-stream');
 /** mqtt.js goes on behind an error, and sends no PUBACK. */
 const NO_PUBACK = new Error('acknowledged by its owner');
 
-/** mqtt.js on a socket of ours, for one connection; connect() begins it. @param {ClientParts} parts @returns {MqttClient} */
-function makeClient(parts) {
-  const { options, timeoutMs, onPuback, onPublish } = parts;
-  const stream = openStream(parts);
+/** mqtt.js on a stream of ours, for one connection; connect() begins it. @param {ClientParts} parts @returns {MqttClient} */
+function makeClient({ options, stream, timeoutMs, onPuback, onPublish }) {
   if (onPuback && !(stream instanceof WireStream)) {
     // mqtt.js reads its stream by pipe(), and gets everything but the PUBACKs.
     stream.pipe = (destination) => {
@@ -57,8 +65,8 @@ function makeClient(parts) {
 }
 
 /**
- * The connection, with TLS on it where there is TLS. The engine's own reads PUBACKs for `onPuback`, Node's does not.
- * @param {Pick<ClientParts, 'options' | 'socket' | 'fd' | 'security' | 'native' | 'onError' | 'onPuback'>} parts
+ * The connection, with TLS on it where there is TLS. It is the stream's from now on; when this throws, the caller's still.
+ * @param {StreamParts} parts @returns {Stream}
  */
 function openStream({ options, socket, fd = -1, security, native, onError, onPuback }) {
   const { context, wire = null } = security;

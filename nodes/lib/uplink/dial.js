@@ -20,7 +20,7 @@ const { remembering, tries } = require('./path-dial');
 
 /**
  * @typedef {object} Reached
- * @property {net.Socket} [socket] @property {number} [fd] connected, the caller's from now on: one of the two
+ * @property {net.Socket} [socket] @property {number} [fd] connected: one of the two. cancel() closes it, until handOver()
  * @property {string[]} unknown options that are not set
  * @property {string} [noMptcp] the code for which it is TCP though MPTCP was wanted
  * @property {import('./paths').Way | null} [way] that it is bound to
@@ -71,10 +71,15 @@ class Dial {
     );
   }
 
-  /** Nothing of it is left afterwards: connect() rejects, or the socket that it gave is destroyed. */
+  /** Nothing of it is left afterwards: connect() rejects, or the socket that it gave is closed, if it is ours still. */
   cancel() {
     this.isCancelled = true;
     this.end();
+  }
+
+  /** What connect() gave has another owner, who closes it. */
+  handOver() {
+    this.end = () => {};
   }
 
   /** @param {Reached} reached */

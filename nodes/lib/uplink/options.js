@@ -47,6 +47,7 @@ const { badCharacter } = require('./topics');
  *   else the next one when one is dead. '' (default) = as the system's routes say
  * @property {number} [pathLossMs] a path is dead when the far end has confirmed nothing for so long, default 1000
  * @property {string} [pathsDir] where `seganet-paths watch` tells how they are, default as it has it
+ * @property {number} [stateMs] how often the state is told, besides each change, default 1000
  * @property {string} [nativePath] module with UplinkSource, default the engine's addon
  */
 
@@ -167,6 +168,7 @@ function checkOptions(options, defaultNative) {
     backlogShare: share('backlogShare', options.backlogShare, 0.5),
     commands: options.commands === true,
     commandPrefix: checkPrefix(options.commandPrefix || 'cmd'),
+    stateMs: number('stateMs', options.stateMs, 1000, 10, day),
     nativePath: options.nativePath ?? defaultNative
   };
 }

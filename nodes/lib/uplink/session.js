@@ -1,7 +1,7 @@
 'use strict';
 
 const { Backoff } = require('./backoff');
-const { makeClient } = require('./client');
+const { makeClient, openStream } = require('./client');
 const { Dial } = require('./dial');
 const { explain, explainConnected, explainDisconnect, movedTo } = require('./reasons');
 const { canWire, lacking, secureContext, socketOptions, wireSecurity } = require('./socket');
@@ -206,7 +206,7 @@ class Session {
       this.noMptcp = reached.noMptcp ?? '';
       this.way = reached.way ?? null;
       if (reached.unknown.length > 0) this.#sayLacking(reached.unknown);
-      this.#open(reached, security, dial.leftMs());
+      this.#open(dial, reached, security);
       this.dial = null;
     } catch (error) {
       if (dial !== this.dial) return;
@@ -223,26 +223,36 @@ class Session {
     dial?.cancel();
   }
 
-  /**
-   * @param {import('./dial').Reached} reached @param {import('./socket').Security} security
-   * @param {number} timeoutMs until the CONNACK
-   */
-  #open({ socket, fd }, security, timeoutMs) {
-    const { options, handlers, native } = this;
+  /** @param {Dial} dial @param {import('./dial').Reached} reached @param {import('./socket').Security} security */
+  #open(dial, { socket, fd }, security) {
+    const { options, native } = this;
+    /** @type {MqttClient} */
+    let client;
     // What an old connection still says is not heard.
-    const { onPuback, onPublish } = handlers;
-    const client = this.makeClient({
-      options,
-      socket,
-      fd,
-      security,
-      native,
-      timeoutMs,
-      onError: (error) => this.#failed(client, error),
-      onPuback: onPuback && ((id, code) => client === this.client && onPuback(id, code)),
-      onPublish: onPublish && ((packet, done) => client === this.client && onPublish(packet, done))
-    });
-    this.socket = socket ?? null;
+    const { onPuback: puback, onPublish: publish } = this.handlers;
+    /** @param {Error} error */
+    const onError = (error) => this.#failed(client, error);
+    /** @type {SessionHandlers['onPuback']} */
+    const onPuback = puback && ((id, code) => client === this.client && puback(id, code));
+    /** @type {SessionHandlers['onPublish']} */
+    const onPublish = publish && ((packet, done) => client === this.client && publish(packet, done));
+    const stream = openStream({ options, socket, fd, security, native, onError, onPuback });
+    // One of the two closes the descriptor: closed twice, it may be somebody else's.
+    dial.handOver();
+    try {
+      const timeoutMs = dial.leftMs();
+      client = this.makeClient({ options, stream, timeoutMs, onError, onPuback, onPublish });
+      this.#begin(client, socket ?? null);
+    } catch (error) {
+      this.client = this.socket = null;
+      stream.destroy();
+      throw error;
+    }
+  }
+
+  /** @param {MqttClient} client @param {import('node:net').Socket | null} socket */
+  #begin(client, socket) {
+    this.socket = socket;
     this.client = client;
     client.on('packetreceive', (packet) => {
       if (packet.cmd === 'connack') this.movedTo = movedTo(packet.properties?.serverReference);

@@ -32,7 +32,7 @@ const GRACE_MS = 1000;
 /**
  * The uplink thread of one broker, seen from Node-RED's thread. Records never come here: the thread pulls them from the engine.
  *
- * Events: 'state', on change and at 1 Hz, of all sessions of the uplink together:
+ * Events: 'state', on change and each `stateMs`, of all sessions of the uplink together:
  *   state (session.js, or 'stalled': the connection is up and nothing moves), code, reason   of the session that is worst off
  *   rttMs                       of the most urgent session
  *   oldestMs                    age of the oldest record that is not acknowledged, -1 = there is none

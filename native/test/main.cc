@@ -1,0 +1,25 @@
+// GoogleTest's own main, but where SEGANET_REQUIRE_TOOLS=1 (CI) promises all that a test may need a
+// test that is skipped has failed, as Jest's do (test/tools.js).
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string_view>
+
+namespace {
+
+class NoSkips : public testing::EmptyTestEventListener {
+  void OnTestEnd(const testing::TestInfo& test) override {
+    if (test.result()->Skipped()) ADD_FAILURE() << "SEGANET_REQUIRE_TOOLS=1 forbids to skip";
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  const char* const required = std::getenv("SEGANET_REQUIRE_TOOLS");
+  if (required != nullptr && std::string_view(required) == "1") {
+    testing::UnitTest::GetInstance()->listeners().Append(new NoSkips);  // GoogleTest deletes it
+  }
+  return RUN_ALL_TESTS();
+}
