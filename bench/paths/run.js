@@ -10,6 +10,7 @@ const { Stage, sleep } = require('../lib/stage');
 const { loadOptions, rulesOf } = require('../lib/traffic');
 const { gaps, goodput, zeroSeconds } = require('./arrivals');
 const { Observer } = require('./observer');
+const { pausesOf } = require('./pauses');
 
 /**
  * @typedef {import('./lab').PathsLab} PathsLab
@@ -28,6 +29,7 @@ const { Observer } = require('./observer');
  * @property {number} [drain] seconds in which the devices send what waits after it. Default 60; few for a load that saturates
  * @property {Record<string, string>} [env] of the gateway
  * @property {Event[]} [events]
+ * @property {string[]} [alsoAt] other addresses at which the broker listens
  * @property {string} [gatewayCpus] @property {string} [harnessCpus]
  */
 
@@ -71,6 +73,7 @@ function stageOf(lab, plan) {
     },
     cloudAt: {
       host: lab.broker,
+      alsoAt: plan.alsoAt,
       within: [...lab.inCloud, ...(mptcp ? ['mptcpize', 'run'] : [])],
       sinkWithin: lab.inCloud
     }
@@ -136,9 +139,16 @@ async function measurePaths(lab, plan) {
       sent: sent.reduce((sum, each) => sum + each.sent, 0),
       acked,
       lost: verdict?.lost ?? 0,
+      /** Also of what was not acknowledged. */
+      missing: (verdict?.lost ?? 0) + (verdict?.missingUnacked ?? 0),
       duplicated: arrived.duplicates,
       outOfOrder: arrived.outOfOrder,
       ...gaps(window, traffic),
+      pauses: pausesOf(
+        samples.map(({ arrivedMs }) => arrivedMs - startMs),
+        warmup * 1000,
+        seconds * 1000
+      ),
       zeroSeconds: zeroSeconds(window, startMs),
       goodput: goodput(window, startMs, seconds),
       connects,

@@ -1,0 +1,187 @@
+'use strict';
+// The gateway beside what everybody has, each through the same death of the first path.
+
+const { PathsLab } = require('../lab');
+const { measurePaths } = require('../run');
+const { markdown } = require('../../lib/report');
+const { longest, seconds } = require('../pauses');
+
+/**
+ * @typedef {import('../run').PathsResult} Result @typedef {import('../run').PathsPlan} Plan
+ * @typedef {import('../lab').Way} Way
+ * @typedef {{key: string, result?: Result, error?: string}} Outcome
+ *
+ * @typedef {object} Contender
+ * @property {string} name @property {string} title @property {string} what
+ * @property {Partial<Plan>} plan
+ * @property {boolean} [isOurs]
+ * @property {Way[]} ways of dying that it is run with
+ */
+
+/** One class, so that each system has one connection. A device never waits for acknowledgements: the load is the same for all. */
+const traffic = [{ class: 3, devices: 25, perSecond: 50, payload: 200, inflight: 1000 }];
+/** What the broker's machine has on each cable, for those who know two addresses of it. */
+const alsoAt = ['198.18.1.2', '198.18.2.2'];
+const SECONDS = 30;
+const DEAD_AT = 5;
+const BACK_AT = 20;
+
+/** @type {Way[]} */
+const ways = ['silent', 'gateway-link'];
+/** @type {Partial<Plan>} */
+const routes = { paths: '', watch: false, mptcp: false };
+
+/** @type {Contender[]} */
+const contenders = [
+  {
+    name: 'mptcp',
+    title: 'SegaNet Gateway, MPTCP',
+    what: 'paths p1,p2 with the watch; the broker speaks MPTCP',
+    plan: { mptcp: true },
+    isOurs: true,
+    ways
+  },
+  {
+    name: 'fail-over',
+    title: 'SegaNet Gateway, plain TCP',
+    what: 'paths p1,p2 with the watch; the broker does not speak MPTCP',
+    plan: { mptcp: false },
+    isOurs: true,
+    ways
+  },
+  {
+    name: 'mqttjs',
+    title: 'mqtt.js 5 as it comes',
+    what: 'one URL, keepalive 60 s, by the default route',
+    plan: { ...routes, system: 'mqttjs' },
+    ways: ['silent']
+  },
+  {
+    name: 'mqttjs-tuned',
+    title: 'mqtt.js 5, tuned',
+    what: 'one URL, keepalive 5 s, by the default route',
+    plan: { ...routes, system: 'mqttjs-tuned' },
+    ways
+  },
+  {
+    name: 'mqttjs-servers',
+    title: 'mqtt.js 5, two URLs',
+    what: 'the broker at an address on each path, keepalive 5 s',
+    plan: { ...routes, system: 'mqttjs-servers' },
+    ways
+  },
+  {
+    name: 'bridge',
+    title: 'mosquitto bridge, two addresses',
+    what: 'the broker at an address on each path, keepalive 5 s; acknowledges devices at once, keeps in memory',
+    plan: { ...routes, system: 'bridge-addresses' },
+    ways
+  },
+  {
+    name: 'nodered',
+    title: "Node-RED's MQTT nodes",
+    what: 'a local mosquitto, mqtt in → mqtt out, keepalive 60 s, by the default route; the mosquitto acknowledges devices at once',
+    plan: { ...routes, system: 'nodered' },
+    ways: ['silent']
+  }
+];
+
+/** @type {Record<string, string>} */
+const wayNames = { silent: 'p1 silent', 'gateway-link': 'link of p1 down' };
+
+/** @param {Contender} contender @param {Way} way */
+const keyOf = ({ name }, way) => `${way}/${name}`;
+
+/** @param {Contender} contender @param {Way} way @param {{gatewayCpus?: string, harnessCpus?: string}} [context] */
+async function race({ plan }, way, { gatewayCpus, harnessCpus } = {}) {
+  const lab = await PathsLab.open();
+  try {
+    return await measurePaths(lab, {
+      ...{ traffic, alsoAt, seconds: SECONDS, gatewayCpus, harnessCpus },
+      ...plan,
+      events: [
+        { at: DEAD_AT, what: wayNames[way], do: () => lab.cut(way, 1) },
+        { at: BACK_AT, what: 'p1 back', do: () => lab.heal(way, 1) }
+      ]
+    });
+  } finally {
+    await lab.close();
+  }
+}
+
+/** Each that ended well, in the order of the table. @param {Outcome[]} outcomes */
+const rounds = (outcomes) =>
+  ways.flatMap((way) =>
+    contenders.flatMap((contender) =>
+      outcomes.flatMap(({ key, result }) =>
+        result && key === keyOf(contender, way) ? [{ way, contender, result }] : []
+      )
+    )
+  );
+
+/** @typedef {ReturnType<typeof rounds>[number]} Round */
+
+/** @param {Round} round @returns {number} ms */
+const gapOf = ({ result }) => longest(result.pauses).ms;
+
+/** @type {[string, (round: Round) => string | number][]} */
+const columns = [
+  ['what happens', ({ way }) => wayNames[way]],
+  ['system', ({ contender }) => contender.title],
+  ['what it is', ({ contender }) => contender.what],
+  [
+    'longest gap s',
+    (round) => `${longest(round.result.pauses).atEnd ? '≥ ' : ''}${seconds(gapOf(round))}`
+  ],
+  ['slowest record s', ({ result }) => seconds(result.classes[3].max ?? NaN)],
+  ['records', ({ result }) => result.sent],
+  ['acknowledged and lost', ({ result }) => result.lost],
+  ['never arrived in all', ({ result }) => result.missing],
+  ['duplicates', ({ result }) => result.duplicated],
+  ['connects', ({ result }) => Object.values(result.connects).reduce((sum, each) => sum + each, 0)]
+];
+
+/** @param {Round[]} all @param {Way} way @returns {{line: string, target: string, measured: string, met: boolean}[]} */
+function verdictsOf(all, way) {
+  const here = all.filter((round) => round.way === way);
+  const ours = here.filter(({ contender }) => contender.isOurs);
+  const others = here.filter(({ contender }) => !contender.isOurs);
+  if (ours.length === 0 || others.length === 0) return [];
+  const best = Math.min(...others.map(gapOf));
+  return ours.map((round) => {
+    const { contender, result } = round;
+    return {
+      line: `${wayNames[way]}: ${contender.title} against the best of what everybody has`,
+      target: `gap < ${seconds(best)} s, 0 lost`,
+      measured: `${seconds(gapOf(round))} s, ${result.missing} lost`,
+      met: gapOf(round) < best && result.missing === 0
+    };
+  });
+}
+
+module.exports = {
+  name: 'comparison',
+  title: 'Against what everybody has',
+  what: `The first path dies at ${DEAD_AT} s and is back at ${BACK_AT} s of ${SECONDS} s; 50 records/s of 200 B of 25 devices, QoS 1, TLS 1.3.`,
+  /** @param {{quick?: boolean}} [options] quick: one way of dying */
+  runs: ({ quick = false } = {}) =>
+    ways.slice(0, quick ? 1 : ways.length).flatMap((way) =>
+      contenders
+        .filter((contender) => contender.ways.includes(way))
+        .map((contender) => ({
+          key: keyOf(contender, way),
+          label: `${contender.title}, ${wayNames[way]}`,
+          seconds: SECONDS + 10,
+          run: (/** @type {{gatewayCpus?: string, harnessCpus?: string} | undefined} */ context) =>
+            race(contender, way, context)
+        }))
+    ),
+  /** @param {Outcome[]} outcomes */
+  table: (outcomes) =>
+    markdown(
+      columns.map(([title]) => title),
+      rounds(outcomes).map((round) => columns.map(([, value]) => value(round)))
+    ),
+  /** @param {Outcome[]} outcomes */
+  verdicts: (outcomes) => ways.flatMap((way) => verdictsOf(rounds(outcomes), way))
+};

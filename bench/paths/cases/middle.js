@@ -1,0 +1,92 @@
+'use strict';
+// What is neither the death of one path nor health: the gateway has to say what it sees, and to lose nothing.
+
+const { markdown } = require('../../lib/report');
+const { pauseList, wentOnAfter, seconds } = require('../pauses');
+const { textAt, texts } = require('../shown');
+const { runTrouble, troubleOf, troubles } = require('../troubles');
+
+/**
+ * @typedef {import('../run').PathsResult} Result @typedef {import('../troubles').Trouble} Trouble
+ * @typedef {{key: string, result?: Result, error?: string}} Outcome
+ */
+
+/** CONNECTs of the session that needed most. @param {Result} result */
+const connectsOf = ({ connects }) => Math.max(0, ...Object.values(connects));
+
+/** From the moment when a path came back. @param {Result} result @returns {number} ms; NaN = none did */
+function wentOn({ marks, pauses }) {
+  const mark = marks.find(({ what }) => / back$/.test(what));
+  return mark ? wentOnAfter(pauses, mark.ms) : NaN;
+}
+
+/** @param {Trouble} trouble @param {Result} result @returns {string[]} what is not as it should be */
+function complaints({ expected, sameSession }, result) {
+  const shown = expected.map(({ at, text }) => ({ at, wanted: text, text: textAt(result.statuses, at * 1000) }));
+  const wrong = shown.filter(({ wanted, text }) =>
+    typeof wanted === 'string' ? text !== wanted : !wanted.test(text)
+  );
+  return [
+    ...wrong.map(({ at, text }) => `it shows '${text}' at ${at} s`),
+    ...(result.lost > 0 ? [`${result.lost} lost`] : []),
+    ...(sameSession && connectsOf(result) !== 1 ? [`${connectsOf(result)} connects`] : []),
+    ...(result.pauses.some(({ atEnd }) => atEnd) ? ['nothing arrived in the end'] : [])
+  ];
+}
+
+/** @type {[string, (trouble: Trouble, result: Result) => string | number][]} */
+const columns = [
+  ['what goes wrong', ({ label }) => label],
+  [
+    'the node shows (from second)',
+    (_, { statuses }) =>
+      texts(statuses)
+        .map(({ ms, text }) => `${text} (${seconds(ms, 1)})`)
+        .join(' → ')
+  ],
+  ['gaps s (from second)', (_, { pauses }) => pauseList(pauses)],
+  ['delivery after a path is back s', (_, result) => seconds(wentOn(result))],
+  ['connects of a session', (_, result) => connectsOf(result)],
+  ['records', (_, { sent }) => sent],
+  ['lost', (_, { lost }) => lost],
+  ['duplicates', (_, { duplicated }) => duplicated],
+  ['out of order', (_, { outOfOrder }) => outOfOrder]
+];
+
+/** Those that ended well, each with what it is of. @param {Outcome[]} outcomes @returns {[Trouble, Result][]} */
+const pairs = (outcomes) =>
+  outcomes.flatMap(({ key, result }) =>
+    result ? troubleOf(key, result).map((trouble) => /** @type {[Trouble, Result]} */ ([trouble, result])) : []
+  );
+
+module.exports = {
+  name: 'middle',
+  title: 'Other trouble',
+  what: 'Both paths dead, an address that changes, middleboxes, a broker without MPTCP; 50 records/s of 200 B in two sessions, paths p1,p2 with the watch.',
+  /** @param {{quick?: boolean}} options */
+  runs: (options) =>
+    troubles(options).map((trouble) => ({
+      key: trouble.key,
+      label: trouble.label,
+      seconds: trouble.seconds + 12,
+      run: (/** @type {{gatewayCpus?: string, harnessCpus?: string} | undefined} */ context) =>
+        runTrouble(trouble, { gatewayCpus: context?.gatewayCpus, harnessCpus: context?.harnessCpus })
+    })),
+  /** @param {Outcome[]} outcomes */
+  table: (outcomes) =>
+    markdown(
+      columns.map(([title]) => title),
+      pairs(outcomes).map((pair) => columns.map(([, value]) => value(...pair)))
+    ),
+  /** @param {Outcome[]} outcomes */
+  verdicts: (outcomes) =>
+    pairs(outcomes).map(([trouble, result]) => {
+      const wrong = complaints(trouble, result);
+      return {
+        line: trouble.label,
+        target: `its status, 0 lost, ${trouble.sameSession ? 'the same session' : 'delivery goes on'}`,
+        measured: wrong.join('; ') || `so it is; gaps ${pauseList(result.pauses)}`,
+        met: wrong.length === 0
+      };
+    })
+};
