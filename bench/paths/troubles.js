@@ -1,13 +1,11 @@
 'use strict';
 // What goes wrong between a gateway and its broker, one run each, with what the node should show and when.
 
-const { PathsLab } = require('./lab');
-const { measurePaths } = require('./run');
 const { run } = require('../lib/netns');
 
 /**
  * @typedef {import('./run').Event} Event
- * @typedef {import('./run').PathsResult} Result
+ * @typedef {import('./run').PathsResult} Result @typedef {import('./lab').PathsLab} PathsLab
  *
  * @typedef {object} Trouble
  * @property {string} key @property {string} label
@@ -126,22 +124,10 @@ function troubles({ quick = false } = {}) {
   ];
 }
 
-/** Which one a result is of. @param {string} key @param {Result} result @returns {Trouble[]} none when the plan has changed since */
-const troubleOf = (key, { seconds }) =>
-  [troubles(), troubles({ quick: true })]
-    .flat()
-    .filter((each) => each.key === key && each.seconds === seconds)
-    .slice(0, 1);
-
-/** @param {Trouble} trouble @param {{gatewayCpus?: string, harnessCpus?: string}} cpus */
-async function runTrouble({ seconds, mptcp = true, before, events }, cpus) {
-  const lab = await PathsLab.open();
-  try {
-    before?.(lab);
-    return await measurePaths(lab, { traffic, seconds, mptcp, events, ...cpus });
-  } finally {
-    await lab.close();
-  }
+/** @param {Trouble} trouble @param {import('./cases').Context} context */
+async function runTrouble({ seconds, mptcp = true, before, events }, { lab, measure }) {
+  before?.(lab);
+  return measure({ traffic, seconds, mptcp, events });
 }
 
-module.exports = { runTrouble, troubleOf, troubles };
+module.exports = { runTrouble, troubles };

@@ -1,15 +1,13 @@
 'use strict';
 // The gateway beside what everybody has, each through the same death of the first path.
 
-const { PathsLab } = require('../lab');
-const { measurePaths } = require('../run');
 const { markdown } = require('../../lib/report');
 const { longest, seconds } = require('../pauses');
 
 /**
  * @typedef {import('../run').PathsResult} Result @typedef {import('../run').PathsPlan} Plan
  * @typedef {import('../lab').Way} Way
- * @typedef {{key: string, result?: Result, error?: string}} Outcome
+ * @typedef {import('./index').Case} Case @typedef {import('./index').Outcome} Outcome @typedef {import('./index').Context} Context
  *
  * @typedef {object} Contender
  * @property {string} name @property {string} title @property {string} what
@@ -92,34 +90,28 @@ const wayNames = { silent: 'p1 silent', 'gateway-link': 'link of p1 down' };
 /** @param {Contender} contender @param {Way} way */
 const keyOf = ({ name }, way) => `${way}/${name}`;
 
-/** @param {Contender} contender @param {Way} way @param {{gatewayCpus?: string, harnessCpus?: string}} [context] */
-async function race({ plan }, way, { gatewayCpus, harnessCpus } = {}) {
-  const lab = await PathsLab.open();
-  try {
-    return await measurePaths(lab, {
-      ...{ traffic, alsoAt, seconds: SECONDS, gatewayCpus, harnessCpus },
-      ...plan,
-      events: [
-        { at: DEAD_AT, what: wayNames[way], do: () => lab.cut(way, 1) },
-        { at: BACK_AT, what: 'p1 back', do: () => lab.heal(way, 1) }
-      ]
-    });
-  } finally {
-    await lab.close();
-  }
-}
+/** @param {Contender} contender @param {Way} way @param {Context} context */
+const race = ({ plan }, way, { measure }) =>
+  measure({
+    ...{ traffic, alsoAt, seconds: SECONDS },
+    ...plan,
+    events: [
+      { at: DEAD_AT, what: wayNames[way], do: (lab) => lab.cut(way, 1) },
+      { at: BACK_AT, what: 'p1 back', do: (lab) => lab.heal(way, 1) }
+    ]
+  });
 
-/** Each that ended well, in the order of the table. @param {Outcome[]} outcomes */
-const rounds = (outcomes) =>
+/** In the order of the table. @param {Outcome[]} outcomes */
+const roundsOf = (outcomes) =>
   ways.flatMap((way) =>
     contenders.flatMap((contender) =>
       outcomes.flatMap(({ key, result }) =>
-        result && key === keyOf(contender, way) ? [{ way, contender, result }] : []
+        key === keyOf(contender, way) ? [{ way, contender, result: /** @type {Result} */ (result) }] : []
       )
     )
   );
 
-/** @typedef {ReturnType<typeof rounds>[number]} Round */
+/** @typedef {ReturnType<typeof roundsOf>[number]} Round */
 
 /** @param {Round} round @returns {number} ms */
 const gapOf = ({ result }) => longest(result.pauses).ms;
@@ -159,29 +151,35 @@ function verdictsOf(all, way) {
   });
 }
 
+/** @type {Case['runs']} */
+const runs = ({ quick }) =>
+  ways.slice(0, quick ? 1 : ways.length).flatMap((way) =>
+    contenders
+      .filter((contender) => contender.ways.includes(way))
+      .map((contender) => ({
+        key: keyOf(contender, way),
+        label: `${contender.title}, ${wayNames[way]}`,
+        seconds: SECONDS,
+        run: (context) => race(contender, way, context)
+      }))
+  );
+
+/** @type {Case['table']} */
+const table = (outcomes) =>
+  markdown(
+    columns.map(([title]) => title),
+    roundsOf(outcomes).map((round) => columns.map(([, value]) => value(round)))
+  );
+
+/** @type {Case['verdicts']} */
+const verdicts = (outcomes) => ways.flatMap((way) => verdictsOf(roundsOf(outcomes), way));
+
 module.exports = {
   name: 'comparison',
-  title: 'Against what everybody has',
-  what: `The first path dies at ${DEAD_AT} s and is back at ${BACK_AT} s of ${SECONDS} s; 50 records/s of 200 B of 25 devices, QoS 1, TLS 1.3.`,
-  /** @param {{quick?: boolean}} [options] quick: one way of dying */
-  runs: ({ quick = false } = {}) =>
-    ways.slice(0, quick ? 1 : ways.length).flatMap((way) =>
-      contenders
-        .filter((contender) => contender.ways.includes(way))
-        .map((contender) => ({
-          key: keyOf(contender, way),
-          label: `${contender.title}, ${wayNames[way]}`,
-          seconds: SECONDS + 10,
-          run: (/** @type {{gatewayCpus?: string, harnessCpus?: string} | undefined} */ context) =>
-            race(contender, way, context)
-        }))
-    ),
-  /** @param {Outcome[]} outcomes */
-  table: (outcomes) =>
-    markdown(
-      columns.map(([title]) => title),
-      rounds(outcomes).map((round) => columns.map(([, value]) => value(round)))
-    ),
-  /** @param {Outcome[]} outcomes */
-  verdicts: (outcomes) => ways.flatMap((way) => verdictsOf(rounds(outcomes), way))
+  title: `Beside what everybody has: the first path dies at ${DEAD_AT} s and is back at ${BACK_AT} s of ${SECONDS} s; 50 records/s of 200 B of 25 devices, QoS 1, TLS 1.3`,
+  what: 'the gateway, mqtt.js with one broker URL and with two, a mosquitto bridge, Node-RED: the same death',
+  runs,
+  table,
+  verdicts,
+  brief: (/** @type {Result} */ { pauses, missing }) => `gap ${seconds(longest(pauses).ms)} s, ${missing} never arrived`
 };

@@ -4,11 +4,11 @@
 const { markdown } = require('../../lib/report');
 const { pauseList, wentOnAfter, seconds } = require('../pauses');
 const { textAt, texts } = require('../shown');
-const { runTrouble, troubleOf, troubles } = require('../troubles');
+const { runTrouble, troubles } = require('../troubles');
 
 /**
  * @typedef {import('../run').PathsResult} Result @typedef {import('../troubles').Trouble} Trouble
- * @typedef {{key: string, result?: Result, error?: string}} Outcome
+ * @typedef {import('./index').Case} Case @typedef {import('./index').Outcome} Outcome
  */
 
 /** CONNECTs of the session that needed most. @param {Result} result */
@@ -53,40 +53,48 @@ const columns = [
   ['out of order', (_, { outOfOrder }) => outOfOrder]
 ];
 
-/** Those that ended well, each with what it is of. @param {Outcome[]} outcomes @returns {[Trouble, Result][]} */
-const pairs = (outcomes) =>
-  outcomes.flatMap(({ key, result }) =>
-    result ? troubleOf(key, result).map((trouble) => /** @type {[Trouble, Result]} */ ([trouble, result])) : []
+/** @param {Outcome[]} outcomes @param {{quick: boolean}} options @returns {[Trouble, Result][]} */
+const pairs = (outcomes, options) =>
+  troubles(options).flatMap((trouble) =>
+    outcomes
+      .filter(({ key }) => key === trouble.key)
+      .map(({ result }) => /** @type {[Trouble, Result]} */ ([trouble, result]))
   );
+
+/** @type {Case['runs']} */
+const runs = (options) =>
+  troubles(options).map((trouble) => ({
+    key: trouble.key,
+    label: trouble.label,
+    seconds: trouble.seconds,
+    run: (context) => runTrouble(trouble, context)
+  }));
+
+/** @type {Case['table']} */
+const table = (outcomes, options) =>
+  markdown(
+    columns.map(([title]) => title),
+    pairs(outcomes, options).map((pair) => columns.map(([, value]) => value(...pair)))
+  );
+
+/** @type {Case['verdicts']} */
+const verdicts = (outcomes, options) =>
+  pairs(outcomes, options).map(([trouble, result]) => {
+    const wrong = complaints(trouble, result);
+    return {
+      line: trouble.label,
+      target: `its status, 0 lost, ${trouble.sameSession ? 'the same session' : 'delivery goes on'}`,
+      measured: wrong.join('; ') || `so it is; gaps s (from second): ${pauseList(result.pauses)}`,
+      met: wrong.length === 0
+    };
+  });
 
 module.exports = {
   name: 'middle',
-  title: 'Other trouble',
-  what: 'Both paths dead, an address that changes, middleboxes, a broker without MPTCP; 50 records/s of 200 B in two sessions, paths p1,p2 with the watch.',
-  /** @param {{quick?: boolean}} options */
-  runs: (options) =>
-    troubles(options).map((trouble) => ({
-      key: trouble.key,
-      label: trouble.label,
-      seconds: trouble.seconds + 12,
-      run: (/** @type {{gatewayCpus?: string, harnessCpus?: string} | undefined} */ context) =>
-        runTrouble(trouble, { gatewayCpus: context?.gatewayCpus, harnessCpus: context?.harnessCpus })
-    })),
-  /** @param {Outcome[]} outcomes */
-  table: (outcomes) =>
-    markdown(
-      columns.map(([title]) => title),
-      pairs(outcomes).map((pair) => columns.map(([, value]) => value(...pair)))
-    ),
-  /** @param {Outcome[]} outcomes */
-  verdicts: (outcomes) =>
-    pairs(outcomes).map(([trouble, result]) => {
-      const wrong = complaints(trouble, result);
-      return {
-        line: trouble.label,
-        target: `its status, 0 lost, ${trouble.sameSession ? 'the same session' : 'delivery goes on'}`,
-        measured: wrong.join('; ') || `so it is; gaps ${pauseList(result.pauses)}`,
-        met: wrong.length === 0
-      };
-    })
+  title: 'Other trouble: 50 records/s of 200 B in two sessions, two active paths with the watch',
+  what: 'both paths dead, another address, middleboxes, a broker without MPTCP',
+  runs,
+  table,
+  verdicts,
+  brief: (/** @type {Result} */ { lost, pauses }) => `gaps ${pauseList(pauses)}; ${lost} lost`
 };
