@@ -633,6 +633,11 @@ export interface UplinkSocketOptions {
   notSentLowat?: number;
   /** Bytes, SO_SNDBUF; the system doubles it, and limits it (net.core.wmem_max). 0..2147483647, 0 = the system's. */
   sendBuffer?: number;
+  /**
+   * TCP_CONGESTION, of all subflows: 1..15 bytes of a-z, 0-9, _ and -, such as cubic. In `unknown` when the system does not have it, or does not
+   * grant it: without CAP_NET_ADMIN it has to be in net.ipv4.tcp_allowed_congestion_control.
+   */
+  congestion?: string;
   /** The interface that it leaves by, whatever the routes prefer (SO_BINDTODEVICE: Linux; needs CAP_NET_RAW before 5.7). 1..15 bytes. */
   device?: string;
   /** The address that it leaves from, of the family of the destination. */

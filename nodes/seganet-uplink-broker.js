@@ -5,6 +5,7 @@ const { configOf, given } = require('./lib/config');
 const { integer, choice, text, parseOptions } = require('./lib/options');
 const { brokerAddress, tlsOptions, tlsFiles } = require('./lib/broker-options');
 const { parseGroups, parseSockets } = require('./lib/uplink/group-options');
+const { parseCongestion } = require('./lib/uplink/congestion');
 const { parsePaths } = require('./lib/uplink/path-options');
 
 const STOP_MS = 2000;
@@ -29,6 +30,7 @@ const schema = {
   ackTimeoutMs: integer(1000, 3600000, 15000),
   userTimeoutMs: integer(0, 3600000, 10000),
   // Checked with the rest of the uplink's options.
+  congestion: text(''),
   paths: text(''),
   pathLossMs: integer(100, 3600000, 1000),
   reconnectMinMs: integer(10, 600000, 500),
@@ -57,6 +59,7 @@ module.exports = function (RED) {
     const options = { ...rest, commands: rest.commands === 'on' };
     try {
       parseSockets(options, parseGroups(options.groups).length);
+      parseCongestion(options.congestion);
       parsePaths(options.paths);
       const { url, warning } = brokerAddress(values.url);
       if (warning) this.warn(warning);

@@ -10,6 +10,7 @@ const { durationsByClass, numbersByClass, weightsByClass } = require('../../node
 const { CLASS_WORDS, classNames } = require('../../nodes/lib/classes');
 const { parseDevices } = require('../../nodes/lib/device-classes');
 const { parsePermissions } = require('../../nodes/lib/permissions');
+const { parseCongestion } = require('../../nodes/lib/uplink/congestion');
 const { parseGroups } = require('../../nodes/lib/uplink/group-options');
 const { parsePaths } = require('../../nodes/lib/uplink/path-options');
 
@@ -103,6 +104,11 @@ function sessions(value) {
 function paths(value) {
   told(() => parsePaths(value));
   return value;
+}
+
+/** The uplink's congestion control. @type {Check} */
+function congestion(value) {
+  return told(() => parseCongestion(value));
 }
 
 /** A number for each session; how many there may be is known with SEGANET_SESSIONS only. @param {number} most @returns {Check} */
@@ -237,6 +243,7 @@ module.exports = {
   sessions,
   bySession,
   paths,
+  congestion,
   deviceClasses,
   permissions,
   uplinkUrl,

@@ -89,6 +89,13 @@ const VARIABLES = [
     help: 'Interfaces by which the cloud is reached, such as eth0,wwan0:backup; or auto.'
   },
   {
+    name: 'SEGANET_UPLINK_CONGESTION',
+    shown: "the system's",
+    initial: always(''),
+    check: checks.congestion,
+    help: "TCP's congestion control towards the cloud: cubic adds paths up best, bbr bears loss."
+  },
+  {
     name: 'SEGANET_UPLINK_TOPIC',
     initial: always('gw/{gateway}/{class}'),
     check: checks.text,

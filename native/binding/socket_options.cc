@@ -4,8 +4,10 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstring>
 #include <string>
 
 #include "binding/args.h"
@@ -30,6 +32,11 @@ constexpr int kNotSentLowat = TCP_NOTSENT_LOWAT;
 #else
 constexpr int kNotSentLowat = kMissing;
 #endif
+#ifdef TCP_CONGESTION
+constexpr int kCongestion = TCP_CONGESTION;
+#else
+constexpr int kCongestion = kMissing;
+#endif
 #ifdef TCP_KEEPIDLE
 constexpr int kKeepIdle = TCP_KEEPIDLE;
 #else
@@ -48,6 +55,30 @@ int SetDscp(int fd, int family, int dscp) {
   if (family == AF_INET) return ipv4;
   // To an IPv4 address (::ffff:192.0.2.1) it sends by the option of IPv4: that one is a bonus.
   return SetInt(fd, IPPROTO_IPV6, IPV6_TCLASS, dscp << 2);
+}
+
+// With its terminating NUL (Linux, include/net/tcp.h: TCP_CA_NAME_MAX).
+constexpr size_t kCongestionNameMax = 16;
+
+// Also true where the system does not tell.
+bool HasCongestion(int fd, const std::string& name) {
+  char present[kCongestionNameMax] = {};
+  socklen_t length = sizeof(present);
+  if (getsockopt(fd, IPPROTO_TCP, kCongestion, present, &length) != 0) return true;
+  return std::string(present, strnlen(present, sizeof(present))) == name;
+}
+
+// An MPTCP socket takes any name while it has no subflow, and keeps the system's if that is none. To
+// be asked makes the first subflow, so that the second attempt is answered truly; those that join
+// later get what this one has.
+bool SetCongestion(int fd, const std::string& name) {
+  if (kCongestion == kMissing) return false;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto length = static_cast<socklen_t>(name.size());
+    if (setsockopt(fd, IPPROTO_TCP, kCongestion, name.data(), length) != 0) return false;
+    if (HasCongestion(fd, name)) return true;
+  }
+  return false;
 }
 
 // An MPTCP socket answers EOPNOTSUPP or ENOPROTOOPT for what it cannot do.
@@ -87,7 +118,24 @@ bool SocketOptions::Read(Napi::Env env, Napi::Object given) {
     }
     option.value = flag.ToBoolean() ? 1 : 0;
   }
-  return true;
+  return ReadCongestion(env, given);
+}
+
+bool SocketOptions::ReadCongestion(Napi::Env env, Napi::Object given) {
+  const Napi::Value value = given.Get("congestion");
+  if (value.IsEmpty()) return false;
+  if (value.IsUndefined()) return true;
+  if (!ReadString(env, value, "congestion", &congestion_)) return false;
+  const auto is_good = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  };
+  if (!congestion_.empty() && congestion_.size() < kCongestionNameMax &&
+      std::all_of(congestion_.begin(), congestion_.end(), is_good)) {
+    return true;
+  }
+  Napi::TypeError::New(env, "congestion must have 1 to 15 bytes of a-z, 0-9, _ and -")
+      .ThrowAsJavaScriptException();
+  return false;
 }
 
 Status SocketOptions::Apply(int fd, int family, std::vector<const char*>* unknown) const {
@@ -100,6 +148,8 @@ Status SocketOptions::Apply(int fd, int family, std::vector<const char*>* unknow
       return Status::System(std::string("socket option ") + option.name, error);
     }
   }
+  // What its user may not have (tcp_allowed_congestion_control) is no reason not to connect.
+  if (!congestion_.empty() && !SetCongestion(fd, congestion_)) unknown->push_back("congestion");
   return {};
 }
 

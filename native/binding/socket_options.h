@@ -4,6 +4,7 @@
 
 #include <napi.h>
 
+#include <string>
 #include <vector>
 
 #include "core/base/status.h"
@@ -18,7 +19,8 @@ class SocketOptions {
   bool Read(Napi::Env env, Napi::Object given);
 
   // Sets those that were given, and names in `unknown` those that this system, or this kind of
-  // socket, does not know. REQUIRES: fd is a new socket of `family`.
+  // socket, does not know, and a congestion control that it does not have or does not grant.
+  // REQUIRES: fd is a new socket of `family`.
   Status Apply(int fd, int family, std::vector<const char*>* unknown) const;
 
  private:
@@ -33,9 +35,11 @@ class SocketOptions {
     int value = -1;  // not given
   };
 
+  bool ReadCongestion(Napi::Env env, Napi::Object given);
   static int Set(int fd, int family, const Option& option);
 
   std::vector<Option> list_;  // in the order in which they are set
+  std::string congestion_;    // "" = not given
 };
 
 }  // namespace seganet::binding

@@ -195,12 +195,55 @@ withCompiler(
       unknown: ['keepIdleS', 'keepIntervalS', 'keepCount'],
       dscp: 46
     });
+    // TCP_CONGESTION, which its user may not have
+    expect(await run({ SHIM_ERROR: 'EPERM', SHIM_OPTIONS: '6/13' })).toEqual({
+      unknown: ['congestion'],
+      dscp: 46
+    });
     expect(await run({ SHIM_ERROR: 'EPERM', SHIM_OPTIONS: '1/12' })).toEqual({
       code: 'EPERM',
       message: 'socket option priority',
       left: 0
     });
     fs.rmSync(folder, { recursive: true });
+  }
+);
+
+/** The congestion control of a connection, as ss sees it; the way back has the same ports. @param {net.Socket} socket */
+function congestionOf({ localPort }) {
+  const seen = execFileSync('ss', ['-tniH', 'sport', '=', `:${localPort}`], { encoding: 'utf8' });
+  return /([a-z0-9_-]+) wscale:/.exec(seen)?.[1];
+}
+
+/** [what is set, whether MPTCP is wanted], of what each user of each Linux may have. */
+const KINDS = /** @type {const} */ ([
+  ['TCP', false],
+  ...(fs.existsSync('/proc/sys/net/mptcp/enabled') ? [['MPTCP', true]] : [])
+]);
+
+describe.each(KINDS)('the congestion control of a socket of %s', (_, mptcp) => {
+  withSs('is the one that it was told, the system\'s where it was told none', async () => {
+    const usual = congestionOf((await connect({ mptcp })).socket);
+    expect(usual).toBe(fs.readFileSync('/proc/sys/net/ipv4/tcp_congestion_control', 'utf8').trim());
+    const { socket, unknown } = await connect({ mptcp, congestion: 'reno' });
+    expect([congestionOf(socket), unknown]).toEqual(['reno', []]);
+  });
+
+  withSs('is the system\'s where there is none of that name: it is named, and the rest is set', async () => {
+    const { fd, socket, unknown } = await connect({ mptcp, priority: 6, congestion: 'no-such_one1' });
+    expect([unknown, socketInfo(fd).priority]).toEqual([['congestion'], 6]);
+    expect(congestionOf(socket)).toBe(congestionOf((await connect({ mptcp })).socket));
+  });
+});
+
+test.each(['', 'a'.repeat(16), 'Reno', 'reno ', 'reno\0', 'é', 7, null, {}])(
+  'congestion %j is a TypeError that names it',
+  (congestion) => {
+    const before = fs.readdirSync('/proc/self/fd').length;
+    expect(() => openSocket('127.0.0.1', port, /** @type {any} */ ({ congestion }))).toThrow(
+      expect.objectContaining({ name: 'TypeError', message: expect.stringMatching(/^congestion must /) })
+    );
+    expect(fs.readdirSync('/proc/self/fd')).toHaveLength(before);
   }
 );
 

@@ -71,7 +71,8 @@ describe('the uplink', () => {
       priority: '6,4',
       dscp: '46',
       notSentLowat: '0,8192,4096',
-      sendBuffer: ''
+      sendBuffer: '',
+      congestion: 'cubic'
     };
     await load(flowWith({ onBroker: { ...entered, reserve: '50' } }));
     await until(() => threads.length === 1);
@@ -89,6 +90,7 @@ describe('the uplink', () => {
     [{ groups: '3,4/1' }, /does not begin with the group of the most urgent class/],
     [{ groups: 'all', priority: '6,0' }, /there is one session/],
     [{ dscp: '64' }, /from 0 to 63/],
+    [{ congestion: 'a b' }, /congestion control 'a b' is no name of one/],
     [{ reserve: '101' }, /"reserve" must be a whole number from 0 to 100/]
   ])('%j is refused with a sentence', async (onBroker, sentence) => {
     await load(flowWith({ onBroker }));

@@ -212,6 +212,7 @@ describe('validators give reasons', () => {
     ['seganet-uplink-broker', 'priority', '7,0', /from 0 to 6/],
     ['seganet-uplink-broker', 'paths', 'eth0:spare', /up to eight interfaces/],
     ['seganet-uplink-broker', 'paths', 'a,b,c,d,e,f,g,h,i', /up to eight interfaces/],
+    ['seganet-uplink-broker', 'congestion', 'cubic;', /up to 15 of a-z/],
     ['seganet-uplink-broker', 'dscp', 'EF', /from 0 to 63/],
     ['seganet-batch', 'flush', 'now', /from the list/],
     ['seganet-batch', 'gapMs', '1001', /from 0 to 1000/],

@@ -2,6 +2,7 @@
 
 const { checkOptions, parseUrl } = require('../../nodes/lib/uplink/options');
 const { explain, explainDisconnect } = require('../../nodes/lib/uplink/reasons');
+const { lacking, socketOptions } = require('../../nodes/lib/uplink/socket');
 
 test.each([
   ['mqtts://broker.example.com', { host: 'broker.example.com', port: 8883, secure: true }],
@@ -11,6 +12,17 @@ test.each([
 
 test.each(['', 'broker.example.com', 'http://x', 'mqtts://'])('%j is refused with an example', (url) => {
   expect(() => parseUrl(url)).toThrow(/mqtts:\/\/broker\.example\.com:8883/);
+});
+
+test('the socket is told a congestion control only where one is chosen; one that it cannot have is explained', () => {
+  const rest = /** @type {any} */ ({ url: 'mqtts://x', gateway: 'g' });
+  expect(socketOptions(checkOptions(rest, 'native'))).not.toHaveProperty('congestion');
+  expect(socketOptions(checkOptions({ ...rest, congestion: ' bbr ' }, 'native'))).toMatchObject({
+    congestion: 'bbr'
+  });
+  expect(lacking(['congestion'])).toMatch(
+    /^This system cannot set congestion on .*stays the system's.*tcp_allowed_/s
+  );
 });
 
 test('strings from an editor are numbers, empty ones are defaults', () => {
@@ -36,6 +48,8 @@ test('strings from an editor are numbers, empty ones are defaults', () => {
 test.each([
   [{ inflight: 0 }, /inflight is 0; it must be a whole number from 1 to 1024/],
   [{ inflight: 'many' }, /inflight is many/],
+  [{ congestion: 'bbr2,cubic' }, /'bbr2,cubic' is no name of one.*such as cubic; empty/],
+  [{ congestion: 'x'.repeat(16) }, /is no name of one/],
   [{ minTls: 'SSLv3' }, /minTls/],
   [{ protocolVersion: 3 }, /protocolVersion/],
   [{ gateway: 'a/#' }, /gateway id/]

@@ -1,5 +1,6 @@
 'use strict';
 
+const { parseCongestion } = require('./congestion');
 const { clientIdsOf, parseGroups, parseSockets } = require('./group-options');
 const { parsePaths } = require('./path-options');
 const { badCharacter } = require('./topics');
@@ -41,6 +42,7 @@ const { badCharacter } = require('./topics');
  * @property {number} [backlogShare] part of the window that the backlog may fill, 0..1, default 0.5; one packet always
  * @property {boolean} [commands] the cloud may send commands, by a session of their own, default false
  * @property {string} [commandPrefix] first levels of their topic, default cmd
+ * @property {string} [congestion] control of all its sockets, such as cubic; '' (default) = the system's
  * @property {string} [paths] interfaces or addresses that it may leave by, such as 'eth0,wwan0:backup', or 'auto': MPTCP where both ends have it,
  *   else the next one when one is dead. '' (default) = as the system's routes say
  * @property {number} [pathLossMs] a path is dead when the far end has confirmed nothing for so long, default 1000
@@ -156,6 +158,7 @@ function checkOptions(options, defaultNative) {
     connectTimeoutMs: number('connectTimeoutMs', options.connectTimeoutMs, 15000, 1, day),
     ackTimeoutMs: number('ackTimeoutMs', options.ackTimeoutMs, 15000, 1, day),
     userTimeoutMs: number('userTimeoutMs', options.userTimeoutMs, 10000, 0, day),
+    congestion: parseCongestion(options.congestion),
     paths: parsePaths(options.paths),
     pathLossMs: number('pathLossMs', options.pathLossMs, 1000, 100, day),
     pathsDir: options.pathsDir ?? '',

@@ -16,13 +16,15 @@ const tls = require('node:tls');
 const KEEP_ALIVE = { keepIdleS: 10, keepIntervalS: 3, keepCount: 3 };
 const WATCHES = ['userTimeoutMs', 'keepIdleS', 'keepIntervalS', 'keepCount'];
 const MARKS = ['priority', 'dscp'];
+const CONGESTION =
+  "The congestion control stays the system's: sysctl net.ipv4.tcp_available_congestion_control tells which there are, and tcp_allowed_congestion_control which of them the gateway's user may have.";
 
 /**
  * Makes the kernel notice a dead link in seconds, and send what was written at once.
- * @param {{userTimeoutMs: number, socket?: GroupOptions}} options userTimeoutMs: 0 = the system's @returns {SocketOptions}
+ * @param {{userTimeoutMs: number, congestion?: string, socket?: GroupOptions}} options userTimeoutMs 0, congestion '': the system's @returns {SocketOptions}
  */
-function socketOptions({ userTimeoutMs, socket }) {
-  return { noDelay: true, ...KEEP_ALIVE, userTimeoutMs, ...socket };
+function socketOptions({ userTimeoutMs, congestion, socket }) {
+  return { noDelay: true, ...KEEP_ALIVE, userTimeoutMs, ...socket, ...(congestion && { congestion }) };
 }
 
 /** What it means that this system lacks these options. @param {string[]} names at least one */
@@ -32,7 +34,8 @@ function lacking(names) {
   return [
     `This system cannot set ${names.join(', ')} on the uplink's socket.`,
     some(WATCHES) ? 'A dead link is noticed by missing acknowledgements only.' : '',
-    some(MARKS) ? 'The network does not send urgent records first.' : ''
+    some(MARKS) ? 'The network does not send urgent records first.' : '',
+    some(['congestion']) ? CONGESTION : ''
   ]
     .filter(Boolean)
     .join(' ');

@@ -18,7 +18,8 @@ try {
     keepIntervalS: 1,
     keepCount: 1,
     notSentLowat: 1000,
-    sendBuffer: 65536
+    sendBuffer: 65536,
+    congestion: 'reno'
   });
   seen = { unknown, dscp: socketInfo(fd).dscp };
   closeSocket(fd);
