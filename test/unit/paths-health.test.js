@@ -53,6 +53,70 @@ test('silence is noticed within 3 s, at the worst moment, and not by one lost pr
   expect(other.health.state).toBe('up');
 });
 
+describe('when somebody who uses it hears nothing', () => {
+  test('it is asked at once and with little patience; two misses in a row are the end of it', () => {
+    const bench = new Bench();
+    bench.run(5000);
+    const { health } = bench;
+    expect(health.timeoutMs).toBe(700);
+    expect(health.suspect(0, 5100)).toBe(true);
+    expect(health).toMatchObject({ state: 'up', nextProbeAt: 5100, timeoutMs: 150 });
+    health.probed(bad, 5250);
+    expect(health).toMatchObject({ state: 'up', nextProbeAt: 5300, timeoutMs: 150 });
+    health.probed(bad, 5450);
+    expect(health).toMatchObject({ state: 'down', why: 'silent', timeoutMs: 700, nextProbeAt: 5750 });
+  });
+
+  test('one answer is enough to trust it again', () => {
+    const bench = new Bench();
+    bench.run(5000);
+    const { health } = bench;
+    health.suspect(0, 5100);
+    health.probed(bad, 5250);
+    health.probed(good, 5310, 10);
+    expect(health).toMatchObject({ state: 'up', nextProbeAt: 6310, timeoutMs: 700 });
+    health.probed(bad, 7010);
+    expect(health).toMatchObject({ state: 'up', nextProbeAt: 7310 });
+  });
+
+  test('a miss of before counts', () => {
+    const bench = new Bench();
+    bench.run(5000);
+    bench.health.probed(bad, 5700);
+    bench.health.suspect(0, 5701);
+    bench.health.probed(bad, 5851);
+    expect(bench.health.state).toBe('down');
+  });
+
+  test('it is as patient as its answers are slow', () => {
+    const bench = new Bench();
+    for (let now = 200; now < 20_000; now += 1000) bench.health.probed(good, now, 200);
+    bench.health.suspect(0, 20_000);
+    expect(bench.health.timeoutMs).toBe(600);
+  });
+
+  test('that nobody could be asked, a lost link and a new address end it', () => {
+    for (const end of [
+      (/** @type {any} */ health) => health.probed({ ok: null, why: 'no such name' }, 5200),
+      (/** @type {any} */ health) => health.link({ ...LINK, carrier: false }, 5200),
+      (/** @type {any} */ health) => health.link({ ...LINK, address: '10.0.1.77' }, 5200)
+    ]) {
+      const bench = new Bench();
+      bench.run(5000);
+      bench.health.suspect(0, 5100);
+      end(bench.health);
+      expect(bench.health.timeoutMs).toBe(700);
+    }
+  });
+
+  test('one that is not up, or is not probed, is asked no sooner', () => {
+    expect(new Bench().health.suspect(0, 1)).toBe(false);
+    const { health } = new Bench({ ...SETTINGS, probes: false });
+    expect(health.suspect(0, 1)).toBe(false);
+    expect(health.nextProbeAt).toBe(Infinity);
+  });
+});
+
 test('it comes back by two answers in a row', () => {
   const bench = new Bench();
   bench.run(40_000);

@@ -1,6 +1,8 @@
 'use strict';
 // One path's health: what its link and its probes say, with hysteresis. Pure: the clock is the caller's.
 
+const { Haste } = require('./haste');
+
 /** @typedef {'up' | 'down' | 'probing'} Name */
 /** @typedef {{ exists: boolean, carrier: boolean, address: string }} Link */
 /** @typedef {{ probes: boolean, everyMs: number, timeoutMs: number }} Settings */
@@ -9,6 +11,8 @@ const DEFAULTS = Object.freeze({ everyMs: 1000, timeoutMs: 700 });
 
 /** So soon after a probe without an answer comes the next one. */
 const RETRY_MS = 300;
+/** In haste. */
+const HASTY_RETRY_MS = 50;
 /** One lost segment is no dead path. */
 const MISSES = 2;
 /** A path that was up for less has flapped: it has to answer twice as often as the last time before it is up again. */
@@ -21,6 +25,7 @@ class Health {
   /** @param {Settings} settings @param {number} now ms, of any clock that does not go back */
   constructor(settings, now) {
     this.settings_ = settings;
+    this.haste_ = new Haste(settings, now);
     /** @type {Name} */
     this.state = 'probing';
     this.why = 'not tried yet';
@@ -57,6 +62,7 @@ class Health {
     this.hasLink_ = true;
     this.misses_ = 0;
     this.goods_ = 0;
+    this.haste_.end();
     if (!this.settings_.probes) {
       this.up_('the link is up', now);
       return;
@@ -70,9 +76,26 @@ class Health {
     this.nextProbeAt = now;
   }
 
-  /** @param {import('./probe').Answer} answer of a probe by the address that it has now @param {number} now */
-  probed({ ok, why }, now) {
+  /** What a probe may take that is sent now. */
+  get timeoutMs() {
+    return this.haste_.isOn ? this.haste_.timeoutMs : this.settings_.timeoutMs;
+  }
+
+  /**
+   * Somebody who uses it hears nothing: until it answers it is asked in haste. Two misses in a row mean that it is down, as ever.
+   * @param {number} rttMs that they know of, 0 = none @param {number} now @returns {boolean} whether it is to be asked now
+   */
+  suspect(rttMs, now) {
+    if (this.state !== 'up' || !this.settings_.probes || !this.haste_.begin(rttMs, now)) return false;
+    this.nextProbeAt = now;
+    return true;
+  }
+
+  /** @param {import('./probe').Answer} answer of a probe by the address that it has now @param {number} now @param {number} [tookMs] */
+  probed({ ok, why }, now, tookMs = 0) {
     if (!this.hasLink_) return;
+    if (ok) this.haste_.answered(tookMs);
+    if (ok !== false) this.haste_.end();
     if (ok === null) {
       // That says nothing of the path.
       if (this.state === 'probing') this.why = why;
@@ -97,7 +120,8 @@ class Health {
     this.misses_++;
     if (this.state !== 'down' && this.misses_ >= MISSES) this.down_(why, now);
     const isOld = this.state === 'down' && now - this.since > PATIENCE_MS;
-    this.nextProbeAt = now + (isOld ? this.settings_.everyMs : RETRY_MS);
+    const pauseMs = this.haste_.isOn ? HASTY_RETRY_MS : RETRY_MS;
+    this.nextProbeAt = now + (isOld ? this.settings_.everyMs : pauseMs);
   }
 
   /** @param {string} why @param {number} now */
@@ -115,6 +139,7 @@ class Health {
     this.isKnown = true;
     this.misses_ = 0;
     this.goods_ = 0;
+    this.haste_.end();
     if (this.state !== 'down' || this.why !== why) this.set_('down', why, now);
   }
 

@@ -16,13 +16,13 @@ const HEARTBEAT_MS = 5000;
 /** @typedef {import('./choose').Path} Path */
 /** @typedef {import('./change').View} View */
 /**
- * isStale: it was not up since its endpoint was made. since: ms of the calendar.
- * @typedef {{ path: Path, health: InstanceType<typeof Health>, isStale: boolean, isAsking: boolean, endpointId: number, said: string, since: number }} Watched
+ * isStale: it was not up since its endpoint was made. since: ms of the calendar. asked: the probe that counts; askedAt: when it was sent.
+ * @typedef {{ path: Path, health: InstanceType<typeof Health>, isStale: boolean, isAsking: boolean, asked: number, askedAt: number, endpointId: number, said: string, since: number }} Watched
  */
 /**
  * @typedef {object} Parts everything that touches the world
  * @property {() => Promise<View>} view @property {(prepared: import('./change').Prepared) => Promise<void>} change
- * @property {((path: Path) => Promise<import('./probe').Answer>) | null} ask null = nobody to ask
+ * @property {((path: Path, timeoutMs: number) => Promise<import('./probe').Answer>) | null} ask null = nobody to ask
  * @property {(mptcp: boolean, paths: import('./status').PathStatus[]) => void} tell
  * @property {(path: string, state: string, why: string) => void} log path '' = of all
  * @property {() => number} now ms that do not go back @property {() => number} calendar ms since 1970
@@ -137,7 +137,8 @@ class Watcher {
       if (!watched) {
         const health = new Health(this.settings_, now);
         const since = this.parts_.calendar();
-        watched = { path, health, isStale: false, isAsking: false, endpointId: 0, said: '', since };
+        const asking = { isAsking: false, asked: 0, askedAt: 0 };
+        watched = { path, health, isStale: false, ...asking, endpointId: 0, said: '', since };
         this.paths_.set(path.name, watched);
       }
       watched.path = path;
@@ -218,15 +219,49 @@ class Watcher {
   async #ask(watched, ask) {
     const { address } = watched.path;
     const before = watched.health.state;
+    const asked = ++watched.asked;
+    watched.askedAt = this.parts_.now();
     watched.isAsking = true;
-    const answer = await ask(watched.path);
+    const answer = await ask(watched.path, watched.health.timeoutMs);
+    // Another was sent in its place.
+    if (asked !== watched.asked) return;
     watched.isAsking = false;
     if (this.isStopped_) return;
+    const now = this.parts_.now();
     // Of an address that it has no more it says nothing.
-    if (watched.path.address === address) watched.health.probed(answer, this.parts_.now());
+    if (watched.path.address === address) watched.health.probed(answer, now, now - watched.askedAt);
+    this.#asked(watched, before);
+  }
+
+  /** @param {Watched} watched @param {import('./health').Name} before */
+  #asked(watched, before) {
     this.#note(watched);
     if (watched.health.state !== before) void this.work();
     else this.#schedule();
+  }
+
+  /** Somebody who uses a path hears nothing on it. Where there is no other, nothing is won by knowing sooner. @param {import('./hints').Hint} hint */
+  suspect({ path: named, rttMs }) {
+    const all = [...this.paths_.values()];
+    const watched = all.find(({ path }) => path.name === named || path.address === named);
+    const hasOther = all.some((other) => other !== watched && other.health.state === 'up');
+    if (this.isStopped_ || !watched || !hasOther) return;
+    const { health } = watched;
+    const before = health.state;
+    if (!health.suspect(rttMs, this.parts_.now())) return;
+    this.#overtake(watched);
+    this.#asked(watched, before);
+  }
+
+  /** A probe that is on its way does not count any more; if it has taken what one may take now, it is a miss. @param {Watched} watched */
+  #overtake(watched) {
+    const { isAsking, askedAt, health } = watched;
+    const now = this.parts_.now();
+    const tookMs = Math.round(now - askedAt);
+    watched.asked++;
+    watched.isAsking = false;
+    if (!isAsking || tookMs < health.timeoutMs) return;
+    health.probed({ ok: false, why: `the broker did not answer in ${tookMs} ms` }, now);
   }
 }
 
