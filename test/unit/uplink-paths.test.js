@@ -6,6 +6,7 @@ const native = require('../../native');
 const { Dial } = require('../../nodes/lib/uplink/dial');
 const { checkOptions } = require('../../nodes/lib/uplink/options');
 const { PathKeeper } = require('../../nodes/lib/uplink/path-keeper');
+const { SecondTry } = require('../../nodes/lib/uplink/path-second-try');
 const { PathWatch } = require('../../nodes/lib/uplink/path-watch');
 const { parsePaths } = require('../../nodes/lib/uplink/path-options');
 const { remembering } = require('../../nodes/lib/uplink/path-dial');
@@ -117,6 +118,20 @@ describe('the order', () => {
     expect(names(paths.inOrder())).toEqual(['wwan0', 'eth0']);
     machine.tell({ eth0: 'up' });
     expect(names(paths.inOrder())).toEqual(['eth0', 'wwan0']);
+  });
+
+  test('what failed is no worse for it when the watch, which asks, has it up still three seconds later', () => {
+    const paths = machine.paths('eth0,wwan0');
+    machine.tell({ eth0: 'up', wwan0: 'up' }, 60_000);
+    machine.status.broker = 'cloud:8883';
+    paths.failed('eth0');
+    machine.time += 3000;
+    expect(names(paths.inOrder())).toEqual(['wwan0', 'eth0']);
+    machine.time += 1000;
+    expect(names(paths.inOrder())).toEqual(['eth0', 'wwan0']);
+    machine.status.broker = ''; // it looks at links only
+    machine.time += 1000;
+    expect(names(paths.inOrder())).toEqual(['wwan0', 'eth0']);
   });
 
   test('auto is what the watch has, else what has a default route, mobile ones as backup', () => {
@@ -382,6 +397,52 @@ describe('a connection', () => {
     machine.time += 1500;
     keeper.check();
     expect(session.kill.mock.calls).toEqual([[expect.objectContaining({ code: 'PATH_LOST' })]]);
+  });
+});
+
+describe('a connection that is plain TCP after MPTCP', () => {
+  const slow = 3000;
+  /** @param {'mptcp' | 'fallback' | 'tcp'} transport */
+  const info = (transport) => ({ transport, token: 0, subflows: [] });
+
+  test('is made anew, once, when its handshake was so slow that the kernel left MPTCP out', () => {
+    const second = new SecondTry();
+    expect(second.check(info('mptcp'), 20)).toBe(null);
+    expect(second.check(info('fallback'), slow)).toMatchObject({ code: 'MPTCP_AGAIN', atOnce: true });
+    expect(second.check(info('fallback'), slow)).toBe(null);
+    second.check(info('mptcp'), 20);
+    expect(second.check(info('fallback'), slow)).not.toBe(null);
+  });
+
+  test.each(/** @type {[string, 'fallback' | 'tcp', number, boolean][]} */ ([
+    ['its handshake was quick: the far end has no MPTCP any more', 'fallback', 900, true],
+    ['none was of MPTCP before', 'fallback', slow, false],
+    ['this machine has none', 'tcp', slow, true]
+  ]))('is kept when %s', (_, transport, handshakeMs, hasSpoken) => {
+    const second = new SecondTry();
+    if (hasSpoken) second.check(info('mptcp'), 20);
+    expect(second.check(info(transport), handshakeMs)).toBe(null);
+  });
+
+  test('ends in an orderly way, with a word about why', () => {
+    const problem = jest.fn();
+    const session = /** @type {any} */ ({
+      ...{ client: {}, fd: 7, connected: true, noMptcp: '', handshakeMs: slow },
+      ...{ kill: jest.fn(), renew: jest.fn() }
+    });
+    let transport = 'mptcp';
+    const native_ = { mptcpInfo: () => /** @type {any} */ (info(/** @type {any} */ (transport))) };
+    const keeper = new PathKeeper({
+      ...{ paths: machine.paths('eth0,wwan0'), session, native: native_, lossMs: 1000 },
+      ...{ now: () => machine.time, problem }
+    });
+    keeper.check();
+    expect(problem).not.toHaveBeenCalled();
+    transport = 'fallback';
+    keeper.check();
+    expect(session.renew.mock.calls).toEqual([[expect.objectContaining({ code: 'MPTCP_AGAIN' })]]);
+    expect(problem.mock.calls).toEqual([['MPTCP_AGAIN', expect.stringMatching(/by MPTCP\.$/)]]);
+    expect(session.kill).not.toHaveBeenCalled();
   });
 });
 
