@@ -3,6 +3,7 @@
 
 const path = require('node:path');
 const { Child } = require('../../test/fixtures/child');
+const { eventually } = require('../../test/fixtures/net');
 const { run } = require('../lib/netns');
 
 const command = path.join(__dirname, '..', '..', 'nodes', 'lib', 'paths', 'cli.js');
@@ -33,12 +34,18 @@ class Watch {
     const watch = new Watch(child);
     const wanted = paths.split(',').length;
     try {
-      await child.until(() => watch.log.filter(({ state }) => state === 'up').length >= wanted);
+      // Not a check of the child's own: that is asked before the line is in the log.
+      await eventually(() => child.exit || watch.#up >= wanted, { what: `${wanted} paths that are up` });
+      if (child.exit) throw new Error('it ended at once');
     } catch (error) {
       await child.stop();
-      throw error;
+      throw new Error(`seganet-paths watch:\n${child.output}`, { cause: error });
     }
     return watch;
+  }
+
+  get #up() {
+    return this.log.filter(({ state }) => state === 'up').length;
   }
 
   async stop() {
