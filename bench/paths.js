@@ -123,7 +123,12 @@ function tell(options, outcomes) {
     console.log(`\n${each.title}\n\n${each.table(own, options)}`);
     verdicts.push(...each.verdicts(own, options));
   }
-  const rows = verdicts.map(({ line, target, measured, met }) => [line, target, measured, met ? 'yes' : 'NO']);
+  const rows = verdicts.map(({ line, target, measured, met }) => [
+    line,
+    target,
+    measured,
+    met ? 'yes' : 'NO'
+  ]);
   if (rows.length > 0) console.log(`\n${markdown(['', 'target', 'measured', 'met'], rows)}`);
   const failed = outcomes.filter(({ error }) => error);
   for (const { name, label } of failed) console.log(`\nFailed: ${name} ${label}`);

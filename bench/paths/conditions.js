@@ -29,7 +29,8 @@ function conditions({ rounds, quick, congestion, env, gatewayCpus, harnessCpus }
     machine: `${allowedCores().length} cores, Linux ${os.release()}, Node ${process.version}`,
     cables: `${PAPER.join(' and ')} Mbit/s in both directions (tbf, pfifo_fast of 100 packets); no delay but that of their queues`,
     congestion: `${congestion || system} of the uplink, ${system} of the broker`,
-    broker: 'mosquitto (TLS 1.3) under mptcpize, net.mptcp.stale_loss_cnt 1; where it says TCP, without mptcpize',
+    broker:
+      'mosquitto (TLS 1.3) under mptcpize, net.mptcp.stale_loss_cnt 1; where it says TCP, without mptcpize',
     watch: '`seganet-paths watch` with its defaults: a probe each second and path',
     gateway: more.length > 0 ? more.join(' ') : 'as it comes',
     rounds: `${rounds}${quick ? ', quick: nothing of this is a measurement' : ''}`,

@@ -53,6 +53,8 @@ class Observer {
       /** Payload by subflow, as the kernel counts it. @type {{ms: number, carried: Record<string, number>}[]} */
       carried: []
     };
+    /** The latest status as JSON. */
+    this.said = '';
     /** @type {NodeJS.Timeout | undefined} */
     this.timer = undefined;
     /** @type {Promise<void> | undefined} */
@@ -70,7 +72,8 @@ class Observer {
       const sessions = stats?.uplinks?.[0]?.sessions ?? [];
       const isWhole = (/** @type {any} */ { state, paths = [] }) =>
         state === 'connected' &&
-        paths.filter((/** @type {any} */ { subflows }) => subflows > 0).length >= Math.min(count, paths.length);
+        paths.filter((/** @type {any} */ { subflows }) => subflows > 0).length >=
+          Math.min(count, paths.length);
       if (sessions.length > 0 && sessions.every(isWhole)) return;
       await sleep(EVERY_MS);
     }
@@ -96,8 +99,9 @@ class Observer {
     const ms = Date.now() - startMs;
     this.seen.carried.push({ ms, carried: carriedOf(uplink) });
     const status = statusOf(uplink);
-    const { ms: _, ...last } = this.seen.statuses.at(-1) ?? { ms: 0 };
-    if (JSON.stringify(last) !== JSON.stringify(status)) this.seen.statuses.push({ ms, ...status });
+    const text = JSON.stringify(status);
+    if (text !== this.said) this.seen.statuses.push({ ms, ...status });
+    this.said = text;
   }
 
   async stop() {

@@ -153,9 +153,7 @@ async function measurePaths(lab, plan) {
       goodput: goodput(window, startMs, seconds),
       connects,
       ...observer.seen,
-      classes: Object.fromEntries(
-        traffic.map(({ class: cls }) => [cls, latencyOf([window], cls)])
-      ),
+      classes: Object.fromEntries(traffic.map(({ class: cls }) => [cls, latencyOf([window], cls)])),
       marks,
       watchLog,
       gateway: gatewayView,

@@ -43,12 +43,7 @@ function table(outcomes) {
     const { goodput, warmup, lost } = result;
     const measured = goodput.slice(warmup);
     const mean = measured.reduce((/** @type {number} */ sum, /** @type {number} */ each) => sum + each, 0);
-    return [
-      label,
-      ...[1, 3, 4].map((cls) => latency(result, cls)),
-      fixed(mean / measured.length, 1),
-      lost
-    ];
+    return [label, ...[1, 3, 4].map((cls) => latency(result, cls)), fixed(mean / measured.length, 1), lost];
   });
   return markdown(head, rows);
 }
