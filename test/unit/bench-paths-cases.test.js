@@ -30,16 +30,18 @@ describe('other trouble', () => {
 
   test('is as it should be when the node shows it, nothing is lost and the session is the same', () => {
     const verdicts = middle.verdicts([outcome('middle', 'address', well)], options);
-    expect(verdicts).toEqual([
-      expect.objectContaining({ line: "p1's address changes (DHCP)", met: true })
-    ]);
+    expect(verdicts).toEqual([expect.objectContaining({ line: "p1's address changes (DHCP)", met: true })]);
   });
 
   test.each([
     ['a wrong text', { statuses: [shows(0, '', 1)] }, "it shows 'connected · 1 of 2 paths' at 4.5 s"],
     ['a loss', { ...well, lost: 3 }, '3 lost'],
     ['a second session', { ...well, connects: { gw: 1, other: 2 } }, '2 connects'],
-    ['silence in the end', { ...well, pauses: [{ at: 1, ms: 900, atEnd: true }] }, 'nothing arrived in the end']
+    [
+      'silence in the end',
+      { ...well, pauses: [{ at: 1, ms: 900, atEnd: true }] },
+      'nothing arrived in the end'
+    ]
   ])('%s is told', (_, more, measured) => {
     const [verdict] = middle.verdicts([outcome('middle', 'address', more)], options);
     expect(verdict).toMatchObject({ met: false, measured: expect.stringContaining(measured) });
@@ -52,7 +54,9 @@ describe('other trouble', () => {
       pauses: [{ at: 8000, ms: 13500 }]
     };
     const text = middle.table([outcome('middle', 'strip', more)], options);
-    expect(text).toContain('| connected · fell back to TCP (0.0) | 13.50 (8.0) | 1.50 | 1 | 900 | 0 | 0 | 0 |');
+    expect(text).toContain(
+      '| connected · fell back to TCP (0.0) | 13.50 (8.0) | 1.50 | 1 | 900 | 0 | 0 | 0 |'
+    );
   });
 
   test('each run is short when it is quick', () => {
@@ -95,6 +99,8 @@ describe('the comparison', () => {
     expect(names).toEqual(['bridge-addresses', 'mqttjs', 'mqttjs-tuned', 'mqttjs-servers']);
     for (const name of names) expect(systems).not.toHaveProperty([name]);
     for (const { lacking } of own) expect(lacking()).toMatch(/^$|\.$/);
-    expect(comparison.runs(options).length).toBeGreaterThan(comparison.runs({ ...options, quick: true }).length);
+    expect(comparison.runs(options).length).toBeGreaterThan(
+      comparison.runs({ ...options, quick: true }).length
+    );
   });
 });

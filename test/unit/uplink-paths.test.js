@@ -2,11 +2,9 @@
 
 // By which path an uplink's sockets leave, and when a connection is given up for another: with a clock and a machine of our own.
 
-const native = require('../../native');
 const { Dial } = require('../../nodes/lib/uplink/dial');
 const { checkOptions } = require('../../nodes/lib/uplink/options');
 const { PathKeeper } = require('../../nodes/lib/uplink/path-keeper');
-const { SecondTry } = require('../../nodes/lib/uplink/path-second-try');
 const { PathWatch } = require('../../nodes/lib/uplink/path-watch');
 const { parsePaths } = require('../../nodes/lib/uplink/path-options');
 const { remembering } = require('../../nodes/lib/uplink/path-dial');
@@ -398,57 +396,4 @@ describe('a connection', () => {
     keeper.check();
     expect(session.kill.mock.calls).toEqual([[expect.objectContaining({ code: 'PATH_LOST' })]]);
   });
-});
-
-describe('a connection that is plain TCP after MPTCP', () => {
-  const slow = 3000;
-  /** @param {'mptcp' | 'fallback' | 'tcp'} transport */
-  const info = (transport) => ({ transport, token: 0, subflows: [] });
-
-  test('is made anew, once, when its handshake was so slow that the kernel left MPTCP out', () => {
-    const second = new SecondTry();
-    expect(second.check(info('mptcp'), 20)).toBe(null);
-    expect(second.check(info('fallback'), slow)).toMatchObject({ code: 'MPTCP_AGAIN', atOnce: true });
-    expect(second.check(info('fallback'), slow)).toBe(null);
-    second.check(info('mptcp'), 20);
-    expect(second.check(info('fallback'), slow)).not.toBe(null);
-  });
-
-  test.each(/** @type {[string, 'fallback' | 'tcp', number, boolean][]} */ ([
-    ['its handshake was quick: the far end has no MPTCP any more', 'fallback', 900, true],
-    ['none was of MPTCP before', 'fallback', slow, false],
-    ['this machine has none', 'tcp', slow, true]
-  ]))('is kept when %s', (_, transport, handshakeMs, hasSpoken) => {
-    const second = new SecondTry();
-    if (hasSpoken) second.check(info('mptcp'), 20);
-    expect(second.check(info(transport), handshakeMs)).toBe(null);
-  });
-
-  test('ends in an orderly way, with a word about why', () => {
-    const problem = jest.fn();
-    const session = /** @type {any} */ ({
-      ...{ client: {}, fd: 7, connected: true, noMptcp: '', handshakeMs: slow },
-      ...{ kill: jest.fn(), renew: jest.fn() }
-    });
-    let transport = 'mptcp';
-    const native_ = { mptcpInfo: () => /** @type {any} */ (info(/** @type {any} */ (transport))) };
-    const keeper = new PathKeeper({
-      ...{ paths: machine.paths('eth0,wwan0'), session, native: native_, lossMs: 1000 },
-      ...{ now: () => machine.time, problem }
-    });
-    keeper.check();
-    expect(problem).not.toHaveBeenCalled();
-    transport = 'fallback';
-    keeper.check();
-    expect(session.renew.mock.calls).toEqual([[expect.objectContaining({ code: 'MPTCP_AGAIN' })]]);
-    expect(problem.mock.calls).toEqual([['MPTCP_AGAIN', expect.stringMatching(/by MPTCP\.$/)]]);
-    expect(session.kill).not.toHaveBeenCalled();
-  });
-});
-
-test('mptcpInfo() takes descriptors of sockets only', () => {
-  for (const wrong of [undefined, null, '3', -1, 0.5, 2 ** 31]) {
-    expect(() => native.mptcpInfo(/** @type {any} */ (wrong))).toThrow(/^fd must be a whole number from 0/);
-  }
-  expect(() => native.mptcpInfo(1 << 30)).toThrow(expect.objectContaining({ code: 'EBADF' }));
 });

@@ -2,6 +2,7 @@
 // The gateway beside what everybody has, each through the same death of the first path.
 
 const { markdown } = require('../../lib/report');
+const { connectsInAll } = require('../judge');
 const { longest, seconds } = require('../pauses');
 
 /**
@@ -59,7 +60,7 @@ const contenders = [
     title: 'mqtt.js 5, tuned',
     what: 'one URL, keepalive 5 s, by the default route',
     plan: { ...routes, system: 'mqttjs-tuned' },
-    ways
+    ways: ['silent']
   },
   {
     name: 'mqttjs-servers',
@@ -73,7 +74,7 @@ const contenders = [
     title: 'mosquitto bridge, two addresses',
     what: 'the broker at an address on each path, keepalive 5 s; acknowledges devices at once, keeps in memory',
     plan: { ...routes, system: 'bridge-addresses' },
-    ways
+    ways: ['silent']
   },
   {
     name: 'nodered',
@@ -121,16 +122,13 @@ const columns = [
   ['what happens', ({ way }) => wayNames[way]],
   ['system', ({ contender }) => contender.title],
   ['what it is', ({ contender }) => contender.what],
-  [
-    'longest gap s',
-    (round) => `${longest(round.result.pauses).atEnd ? '≥ ' : ''}${seconds(gapOf(round))}`
-  ],
+  ['longest gap s', (round) => `${longest(round.result.pauses).atEnd ? '≥ ' : ''}${seconds(gapOf(round))}`],
   ['slowest record s', ({ result }) => seconds(result.classes[3].max ?? NaN)],
   ['records', ({ result }) => result.sent],
   ['acknowledged and lost', ({ result }) => result.lost],
   ['never arrived in all', ({ result }) => result.missing],
   ['duplicates', ({ result }) => result.duplicated],
-  ['connects', ({ result }) => Object.values(result.connects).reduce((sum, each) => sum + each, 0)]
+  ['connects of a session', ({ result }) => connectsInAll(result)]
 ];
 
 /** @param {Round[]} all @param {Way} way @returns {{line: string, target: string, measured: string, met: boolean}[]} */
@@ -181,5 +179,6 @@ module.exports = {
   runs,
   table,
   verdicts,
-  brief: (/** @type {Result} */ { pauses, missing }) => `gap ${seconds(longest(pauses).ms)} s, ${missing} never arrived`
+  brief: (/** @type {Result} */ { pauses, missing }) =>
+    `gap ${seconds(longest(pauses).ms)} s, ${missing} never arrived`
 };

@@ -2,6 +2,7 @@
 // What is neither the death of one path nor health: the gateway has to say what it sees, and to lose nothing.
 
 const { markdown } = require('../../lib/report');
+const { connectsInAll } = require('../judge');
 const { pauseList, wentOnAfter, seconds } = require('../pauses');
 const { textAt, texts } = require('../shown');
 const { runTrouble, troubles } = require('../troubles');
@@ -11,9 +12,6 @@ const { runTrouble, troubles } = require('../troubles');
  * @typedef {import('./index').Case} Case @typedef {import('./index').Outcome} Outcome
  */
 
-/** CONNECTs of the session that needed most. @param {Result} result */
-const connectsOf = ({ connects }) => Math.max(0, ...Object.values(connects));
-
 /** From the moment when a path came back. @param {Result} result @returns {number} ms; NaN = none did */
 function wentOn({ marks, pauses }) {
   const mark = marks.find(({ what }) => / back$/.test(what));
@@ -22,14 +20,18 @@ function wentOn({ marks, pauses }) {
 
 /** @param {Trouble} trouble @param {Result} result @returns {string[]} what is not as it should be */
 function complaints({ expected, sameSession }, result) {
-  const shown = expected.map(({ at, text }) => ({ at, wanted: text, text: textAt(result.statuses, at * 1000) }));
+  const shown = expected.map(({ at, text }) => ({
+    at,
+    wanted: text,
+    text: textAt(result.statuses, at * 1000)
+  }));
   const wrong = shown.filter(({ wanted, text }) =>
     typeof wanted === 'string' ? text !== wanted : !wanted.test(text)
   );
   return [
     ...wrong.map(({ at, text }) => `it shows '${text}' at ${at} s`),
     ...(result.lost > 0 ? [`${result.lost} lost`] : []),
-    ...(sameSession && connectsOf(result) !== 1 ? [`${connectsOf(result)} connects`] : []),
+    ...(sameSession && connectsInAll(result) !== 1 ? [`${connectsInAll(result)} connects`] : []),
     ...(result.pauses.some(({ atEnd }) => atEnd) ? ['nothing arrived in the end'] : [])
   ];
 }
@@ -46,7 +48,7 @@ const columns = [
   ],
   ['gaps s (from second)', (_, { pauses }) => pauseList(pauses)],
   ['delivery after a path is back s', (_, result) => seconds(wentOn(result))],
-  ['connects of a session', (_, result) => connectsOf(result)],
+  ['connects of a session', (_, result) => connectsInAll(result)],
   ['records', (_, { sent }) => sent],
   ['lost', (_, { lost }) => lost],
   ['duplicates', (_, { duplicated }) => duplicated],
