@@ -22,7 +22,7 @@ module.exports = {
       `listener ${port} 127.0.0.1`,
       'connection cloud',
       `addresses ${cloud.alsoAt.map((host) => `${host}:${cloud.tlsPort}`).join(' ')}`,
-      'round_robin true',
+      'round_robin false',
       'keepalive_interval 5',
       'restart_timeout 1',
       `bridge_cafile ${cloud.files.ca}`,
