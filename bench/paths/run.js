@@ -138,7 +138,7 @@ async function measurePaths(lab, plan) {
       lost: verdict?.lost ?? 0,
       duplicated: arrived.duplicates,
       outOfOrder: arrived.outOfOrder,
-      ...gaps(window, traffic),
+      ...gaps(window, traffic, startMs),
       zeroSeconds: zeroSeconds(window, startMs),
       goodput: goodput(window, startMs, seconds),
       connects,
