@@ -4,6 +4,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { once } = require('node:events');
+const { PathHints } = require('../../nodes/lib/uplink/path-hints');
 const { eventually } = require('../fixtures/net');
 const { PathsLab, ip } = require('../fixtures/paths-lab');
 const { needs } = require('../tools');
@@ -233,6 +234,23 @@ describe('watch', () => {
     expect(log.find(({ state }) => state === 'down')?.why).toBe(
       '198.18.9.9 port 7000 did not answer in 700 ms'
     );
+  });
+
+  test('a path of which the uplink says that it confirms nothing is asked at once, and left only if it does not answer', async () => {
+    await lab.listen();
+    const { child, log } = await lab.watch(...PATHS);
+    const socket = String(files().find((file) => file.startsWith('hint-')));
+    const hint = () => new PathHints({ file: path.join(lab.stateDir, socket) }).suspect('198.18.1.1', 0);
+    hint();
+    await new Promise((resolve) => setTimeout(resolve, 800));
+    expect(log.filter(({ state }) => state === 'down')).toEqual([]);
+    lab.swallow(1);
+    hint();
+    await until([BOTH[1]], 3000);
+    expect(log.find(({ state }) => state === 'down')?.why).toMatch(/did not answer in [1-4]\d\d ms$/);
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+    expect(files().filter((name) => !name.startsWith('state-'))).toEqual([]);
   });
 
   test('auto waits for the first default route, and takes what comes', async () => {

@@ -2,6 +2,7 @@
 // An uplink with two paths, on real interfaces, towards a real broker with MPTCP and without.
 
 const fs = require('node:fs');
+const { eventually } = require('../fixtures/net');
 const { ip } = require('../fixtures/paths-lab');
 const { UplinkPathsLab } = require('../fixtures/uplink-paths-lab');
 const { needs } = require('../tools');
@@ -58,6 +59,27 @@ describe('MPTCP at both ends', () => {
     await uplink.until((one) => on('p1,p2')(one) && one.paths[0].bytesAcked > 10_000);
     expect(uplink.state.sessions[0].paths[1]).toMatchObject({ role: 'backup', subflows: 1, bytesSent: 0 });
     nothingLost(await uplink.finish());
+  });
+
+  test('a backup path takes over when the main one loses what it is given, and nothing else: the uplink tells the watch', async () => {
+    await lab.startBroker({ mptcp: true });
+    const { log } = await lab.watch('--paths', 'p1,p2:backup');
+    const uplink = lab.startUplink({ paths: 'p1,p2:backup', groups: '1,2/3,4' });
+    await uplink.until((one) => on('p1,p2')(one) && one.paths[0].bytesAcked > 10_000);
+    const began = Date.now();
+    lab.swallow(1);
+    const { why } = await eventually(() => log.find(({ path, state }) => path === 'p1' && state === 'down'));
+    const tookMs = Date.now() - began;
+    // With its usual patience it has 700 ms.
+    expect(why).toMatch(/did not answer in ([1-4]\d\d) ms$/);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    const end = await uplink.finish();
+    nothingLost(end);
+    const gapMs = Math.round(end.longestGapMs);
+    process.stdout.write(`lossy on the way out, backup: left after ${tookMs} ms, longest gap ${gapMs} ms\n`);
+    expect(gapMs).toBeLessThan(3000);
+    expect(uplink.history).toEqual(['connecting', 'connected', 'stopped']);
+    expect(uplink.problems).toEqual([]);
   });
 
   test('a path that is dead when it connects costs a second, and later sessions nothing', async () => {

@@ -53,6 +53,58 @@ test('silence is noticed within 3 s, at the worst moment, and not by one lost pr
   expect(other.health.state).toBe('up');
 });
 
+describe('when somebody who uses it hears nothing', () => {
+  const used = () => {
+    const bench = new Bench();
+    bench.run(5000);
+    return bench.health;
+  };
+
+  test('it is asked twice at once, with little patience, and is down if neither is answered', () => {
+    const health = used();
+    expect(health).toMatchObject({ timeoutMs: 700, isHasty: false });
+    expect(health.suspect(0, 5100)).toBe(true);
+    expect(health).toMatchObject({ state: 'up', nextProbeAt: 5100, timeoutMs: 150, isHasty: true });
+    health.probed(bad, 5350);
+    expect(health).toMatchObject({ state: 'down', why: 'silent', nextProbeAt: 5650 });
+    expect(health).toMatchObject({ timeoutMs: 700, isHasty: false });
+  });
+
+  test('an answer is enough to trust it again', () => {
+    const health = used();
+    health.suspect(0, 5100);
+    health.probed(good, 5310, 10);
+    expect(health).toMatchObject({ state: 'up', nextProbeAt: 6310, timeoutMs: 700, isHasty: false });
+    health.probed(bad, 7010);
+    expect(health).toMatchObject({ state: 'up', nextProbeAt: 7310 });
+  });
+
+  test('it is as patient as its answers are slow', () => {
+    const health = used();
+    for (let now = 5200; now < 30_000; now += 1000) health.probed(good, now, 200);
+    health.suspect(0, 30_000);
+    expect(health.timeoutMs).toBeGreaterThan(550);
+  });
+
+  test.each([
+    ['that nobody could be asked', (health) => health.probed({ ok: null, why: 'no such name' }, 5200)],
+    ['a lost link', (health) => health.link({ ...LINK, carrier: false }, 5200)],
+    ['a new address', (health) => health.link({ ...LINK, address: '10.0.1.77' }, 5200)]
+  ])('%s ends it', (_, /** @type {(health: InstanceType<typeof Health>) => void} */ end) => {
+    const health = used();
+    health.suspect(0, 5100);
+    end(health);
+    expect(health.isHasty).toBe(false);
+  });
+
+  test('one that is not up, or is not probed, is asked no sooner', () => {
+    expect(new Bench().health.suspect(0, 1)).toBe(false);
+    const { health } = new Bench({ ...SETTINGS, probes: false });
+    expect(health.suspect(0, 1)).toBe(false);
+    expect(health.nextProbeAt).toBe(Infinity);
+  });
+});
+
 test('it comes back by two answers in a row', () => {
   const bench = new Bench();
   bench.run(40_000);

@@ -23,6 +23,8 @@ class World {
     /** @type {Set<string>} */
     this.dead = new Set();
     /** @type {string[]} */
+    this.asked = [];
+    /** @type {string[]} */
     this.done = [];
     /** @type {string[]} */
     this.log = [];
@@ -85,10 +87,12 @@ class World {
       change: async (/** @type {any} */ { steps }) => {
         for (const { args } of steps) this.#run(args);
       },
-      ask: async (/** @type {any} */ { name }) =>
-        this.dead.has(name)
-          ? new Promise((resolve) => setTimeout(() => resolve({ ok: false, why: 'silent' }), 700))
-          : { ok: true, why: 'answers' },
+      ask: async (/** @type {any} */ { name }, /** @type {number} */ timeoutMs) => {
+        this.asked.push(name);
+        return this.dead.has(name)
+          ? new Promise((resolve) => setTimeout(() => resolve({ ok: false, why: 'silent' }), timeoutMs))
+          : { ok: true, why: 'answers' };
+      },
       tell: (/** @type {boolean} */ mptcp, /** @type {any} */ paths) => (this.status = { mptcp, paths }),
       log: (/** @type {string[]} */ ...line) => this.log.push(line.filter(Boolean).join(': ')),
       now: () => Date.now(),
@@ -163,6 +167,92 @@ test('a silent path loses its endpoint within 3 s and has a new one after two an
   await pass(1500);
   expect(world.done.slice(1)).toEqual(['add 10.0.1.1 dev eth0 id 231 subflow']);
   expect(world.log.map((line) => line.split(':')[1])).toEqual([' down', ' probing', ' up']);
+});
+
+describe('a path of which somebody says that it confirms nothing', () => {
+  const hint = (/** @type {string} */ path) => watcher.suspect({ path, rttMs: 0 });
+
+  test('loses its endpoint in 250 ms if it does not answer twice', async () => {
+    await begin();
+    await pass(300);
+    world.dead.add('eth0');
+    world.asked.length = 0;
+    hint('10.0.1.1');
+    await pass(245);
+    expect(world.asked).toEqual(['eth0', 'eth0']);
+    expect(world.done).toEqual([]);
+    await pass(10);
+    expect(world.done).toEqual(['delete id 231']);
+    expect(world.log).toEqual(['eth0: down: silent']);
+  });
+
+  test('keeps it if it answers', async () => {
+    await begin();
+    await pass(300);
+    world.asked.length = 0;
+    hint('eth0');
+    await pass(400);
+    expect(world.asked).toEqual(['eth0']);
+    expect([world.done, world.log]).toEqual([[], []]);
+  });
+
+  test('keeps it if one probe of the two is lost', async () => {
+    await begin();
+    await pass(300);
+    world.dead.add('eth0');
+    hint('eth0');
+    await pass(50);
+    world.dead.clear();
+    await pass(5000);
+    expect([world.done, world.log]).toEqual([[], []]);
+  });
+
+  test('a probe that was on its way then says nothing when it ends', async () => {
+    await begin();
+    world.dead.add('eth0');
+    await pass(1000);
+    hint('eth0');
+    world.dead.clear();
+    await pass(1000);
+    expect([world.done, world.log]).toEqual([[], []]);
+    world.dead.add('eth0');
+    await pass(3000);
+    expect(world.done).toEqual(['delete id 231']);
+  });
+
+  test('is not asked by a flood of hints more often than twice a second in the long run', async () => {
+    await begin();
+    world.asked.length = 0;
+    for (let i = 0; i < 2000; i++) {
+      hint('eth0');
+      await pass(10);
+    }
+    expect(world.asked.filter((name) => name === 'eth0').length).toBeLessThanOrEqual(2 * 20 + 6);
+    expect(world.log).toEqual([]);
+  });
+
+  test('stays where there is no other, and so does one that nobody knows', async () => {
+    await begin();
+    world.dead.add('wwan0');
+    await pass(3000);
+    world.log.length = 0;
+    world.asked.length = 0;
+    hint('eth0');
+    hint('wwan0');
+    hint('usb0');
+    hint('constructor');
+    await pass(1);
+    expect(world.asked).toEqual([]);
+  });
+
+  test('after stop nothing is asked', async () => {
+    await begin();
+    await watcher.stop();
+    world.asked.length = 0;
+    hint('eth0');
+    await pass(5000);
+    expect(world.asked).toEqual([]);
+  });
 });
 
 test('when all are dead the endpoints stay, and are made anew when their path is back', async () => {

@@ -1,6 +1,8 @@
 'use strict';
 // One path's health: what its link and its probes say, with hysteresis. Pure: the clock is the caller's.
 
+const { Haste } = require('./haste');
+
 /** @typedef {'up' | 'down' | 'probing'} Name */
 /** @typedef {{ exists: boolean, carrier: boolean, address: string }} Link */
 /** @typedef {{ probes: boolean, everyMs: number, timeoutMs: number }} Settings */
@@ -21,6 +23,7 @@ class Health {
   /** @param {Settings} settings @param {number} now ms, of any clock that does not go back */
   constructor(settings, now) {
     this.settings_ = settings;
+    this.haste_ = new Haste(settings, now);
     /** @type {Name} */
     this.state = 'probing';
     this.why = 'not tried yet';
@@ -57,6 +60,7 @@ class Health {
     this.hasLink_ = true;
     this.misses_ = 0;
     this.goods_ = 0;
+    this.haste_.end();
     if (!this.settings_.probes) {
       this.up_('the link is up', now);
       return;
@@ -70,15 +74,38 @@ class Health {
     this.nextProbeAt = now;
   }
 
-  /** @param {import('./probe').Answer} answer of a probe by the address that it has now @param {number} now */
-  probed({ ok, why }, now) {
+  /** What a probe may take that is sent now. */
+  get timeoutMs() {
+    return this.haste_.isOn ? this.haste_.timeoutMs : this.settings_.timeoutMs;
+  }
+
+  /** The next probe is to be sent twice, and what comes of it is the answer to both. */
+  get isHasty() {
+    return this.haste_.isOn;
+  }
+
+  /**
+   * Somebody who uses it hears nothing: it is asked at once, in haste.
+   * @param {number} rttMs that they know of, 0 = none @param {number} now @returns {boolean} whether it is to be asked now
+   */
+  suspect(rttMs, now) {
+    if (this.state !== 'up' || !this.settings_.probes || !this.haste_.begin(rttMs, now)) return false;
+    this.nextProbeAt = now;
+    return true;
+  }
+
+  /** @param {import('./probe').Answer} answer of a probe by the address that it has now @param {number} now @param {number} [tookMs] */
+  probed({ ok, why }, now, tookMs = 0) {
     if (!this.hasLink_) return;
+    if (ok) this.haste_.answered(tookMs);
+    const sent = this.haste_.isOn ? 2 : 1;
+    this.haste_.end();
     if (ok === null) {
       // That says nothing of the path.
       if (this.state === 'probing') this.why = why;
       this.nextProbeAt = now + this.settings_.everyMs;
     } else if (ok) this.good_(why, now);
-    else this.miss_(why, now);
+    else this.miss_(why, now, sent);
   }
 
   /** @param {string} why @param {number} now */
@@ -91,10 +118,10 @@ class Health {
     this.nextProbeAt = now + (this.state === 'up' ? this.settings_.everyMs : RETRY_MS);
   }
 
-  /** @param {string} why @param {number} now */
-  miss_(why, now) {
+  /** @param {string} why @param {number} now @param {number} sent */
+  miss_(why, now, sent) {
     this.goods_ = 0;
-    this.misses_++;
+    this.misses_ += sent;
     if (this.state !== 'down' && this.misses_ >= MISSES) this.down_(why, now);
     const isOld = this.state === 'down' && now - this.since > PATIENCE_MS;
     this.nextProbeAt = now + (isOld ? this.settings_.everyMs : RETRY_MS);
@@ -115,6 +142,7 @@ class Health {
     this.isKnown = true;
     this.misses_ = 0;
     this.goods_ = 0;
+    this.haste_.end();
     if (this.state !== 'down' || this.why !== why) this.set_('down', why, now);
   }
 

@@ -35,6 +35,9 @@ function namespace() {
 /** @param {string} directory @param {'state' | 'status' | 'lock'} kind */
 const fileOf = (directory, kind) => path.join(directory, `${kind}-${namespace()}.json`);
 
+/** The socket at which the watch hears of paths that confirm nothing. @param {string} [directory] */
+const hintSocket = (directory = defaultDirectory()) => path.join(directory, `hint-${namespace()}.sock`);
+
 /** @param {unknown} value */
 const isCount = (value) => Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 32;
 
@@ -103,4 +106,13 @@ function locked(directory, body) {
   return folder.locked(fileOf(directory, 'lock'), busy, body);
 }
 
-module.exports = { defaultDirectory, fileOf, namespace, readState, writeState, removeState, locked };
+module.exports = {
+  defaultDirectory,
+  fileOf,
+  hintSocket,
+  namespace,
+  readState,
+  writeState,
+  removeState,
+  locked
+};

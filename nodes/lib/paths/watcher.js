@@ -4,6 +4,7 @@
 const { prepare } = require('./change');
 const { Health, fatesOf } = require('./health');
 const { endpointIdOf } = require('./numbers');
+const { askTwice } = require('./twice');
 
 /** Events come in bursts. */
 const SETTLE_MS = 50;
@@ -16,13 +17,13 @@ const HEARTBEAT_MS = 5000;
 /** @typedef {import('./choose').Path} Path */
 /** @typedef {import('./change').View} View */
 /**
- * isStale: it was not up since its endpoint was made. since: ms of the calendar.
- * @typedef {{ path: Path, health: InstanceType<typeof Health>, isStale: boolean, isAsking: boolean, endpointId: number, said: string, since: number }} Watched
+ * isStale: it was not up since its endpoint was made. since: ms of the calendar. asked: the probe that counts; askedAt: when it was sent.
+ * @typedef {{ path: Path, health: InstanceType<typeof Health>, isStale: boolean, isAsking: boolean, asked: number, askedAt: number, endpointId: number, said: string, since: number }} Watched
  */
 /**
  * @typedef {object} Parts everything that touches the world
  * @property {() => Promise<View>} view @property {(prepared: import('./change').Prepared) => Promise<void>} change
- * @property {((path: Path) => Promise<import('./probe').Answer>) | null} ask null = nobody to ask
+ * @property {((path: Path, timeoutMs: number) => Promise<import('./probe').Answer>) | null} ask null = nobody to ask
  * @property {(mptcp: boolean, paths: import('./status').PathStatus[]) => void} tell
  * @property {(path: string, state: string, why: string) => void} log path '' = of all
  * @property {() => number} now ms that do not go back @property {() => number} calendar ms since 1970
@@ -137,7 +138,8 @@ class Watcher {
       if (!watched) {
         const health = new Health(this.settings_, now);
         const since = this.parts_.calendar();
-        watched = { path, health, isStale: false, isAsking: false, endpointId: 0, said: '', since };
+        const asking = { isAsking: false, asked: 0, askedAt: 0 };
+        watched = { path, health, isStale: false, ...asking, endpointId: 0, said: '', since };
         this.paths_.set(path.name, watched);
       }
       watched.path = path;
@@ -218,15 +220,35 @@ class Watcher {
   async #ask(watched, ask) {
     const { address } = watched.path;
     const before = watched.health.state;
+    const asked = ++watched.asked;
+    watched.askedAt = this.parts_.now();
     watched.isAsking = true;
-    const answer = await ask(watched.path);
+    const { isHasty, timeoutMs } = watched.health;
+    const { path } = watched;
+    const answer = await (isHasty ? askTwice(() => ask(path, timeoutMs)) : ask(path, timeoutMs));
+    // Another was sent in its place.
+    if (asked !== watched.asked) return;
     watched.isAsking = false;
     if (this.isStopped_) return;
+    const now = this.parts_.now();
     // Of an address that it has no more it says nothing.
-    if (watched.path.address === address) watched.health.probed(answer, this.parts_.now());
+    if (watched.path.address === address) watched.health.probed(answer, now, now - watched.askedAt);
     this.#note(watched);
     if (watched.health.state !== before) void this.work();
     else this.#schedule();
+  }
+
+  /** Somebody who uses a path hears nothing on it. Where there is no other, nothing is won by knowing sooner. @param {import('./hints').Hint} hint */
+  suspect({ path: named, rttMs }) {
+    const all = [...this.paths_.values()];
+    const watched = all.find(({ path }) => path.name === named || path.address === named);
+    const hasOther = all.some((other) => other !== watched && other.health.state === 'up');
+    if (this.isStopped_ || !watched || !hasOther) return;
+    if (!watched.health.suspect(rttMs, this.parts_.now())) return;
+    // One that is on its way does not count any more.
+    watched.asked++;
+    watched.isAsking = false;
+    this.#schedule();
   }
 }
 

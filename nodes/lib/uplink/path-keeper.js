@@ -1,6 +1,7 @@
 'use strict';
 
-const { PathWatch } = require('./path-watch');
+const { PathSuspicion } = require('./path-suspicion');
+const { PathWatch, carrying } = require('./path-watch');
 const { pathsView, whyOne } = require('./path-view');
 
 /** @typedef {import('./paths').Paths} Paths */
@@ -14,12 +15,18 @@ const { pathsView, whyOne } = require('./path-view');
  * @property {(code: string, reason: string) => void} problem
  */
 
+/** While a path is quiet that has something to confirm, it is looked at so often. */
+const LOOK_MS = 60;
+
 /** Looks after the paths of one session: makes a new connection where that is faster, and tells how they are. */
 class PathKeeper {
   /** @param {KeeperParts & {paths: Paths}} parts */
   constructor(parts) {
     this.parts = parts;
     this.watch = new PathWatch(parts);
+    this.suspicion = new PathSuspicion(parts.now ?? (() => performance.now()));
+    /** The next look between two checks. @type {NodeJS.Timeout | undefined} */
+    this.nextLook = undefined;
     /** Of the last warning; it is not repeated while it stays. */
     this.said = '';
   }
@@ -34,6 +41,22 @@ class PathKeeper {
       if (why.isReturn) session.renew(why);
       else session.kill(why);
     } else if (info && session.connected) this.#tell(info);
+    this.#suspect(info, true);
+  }
+
+  /**
+   * Silence is noticed between two checks, too: a timer is armed while there is something to confirm, and again for as long as nothing is.
+   * @param {MptcpInfo | null} info @param {boolean} isCheck
+   */
+  #suspect(info, isCheck) {
+    const { session, paths } = this.parts;
+    const { silent, isWaiting, isQuiet } = this.suspicion.look(session.client, carrying(info));
+    for (const { local, rttUs } of silent) paths.suspect(local, rttUs / 1000);
+    if (!(isCheck ? isWaiting : isQuiet)) return;
+    this.nextLook ??= setTimeout(() => {
+      this.nextLook = undefined;
+      this.#suspect(this.#info(), false);
+    }, LOOK_MS).unref();
   }
 
   /** What it adds to the view of its session. @param {{state: string, code: string}} shown */

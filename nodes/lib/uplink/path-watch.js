@@ -20,6 +20,9 @@ const GONE = {
 /** A slow path is given more than the time-out: so many round trips. */
 const ROUND_TRIPS = 4;
 
+/** @param {MptcpInfo | null} info @returns {Subflow[]} */
+const carrying = (info) => info?.subflows.filter(({ state }) => CARRYING.includes(state)) ?? [];
+
 /**
  * Tells when a connection has lost all its paths while there is another: then a new connection by that one is faster than waiting. A
  * connection of MPTCP that has several paths is left to the kernel.
@@ -48,12 +51,12 @@ class PathWatch {
       this.connection = null;
       return null;
     }
-    const carrying = info.subflows.filter(({ state }) => CARRYING.includes(state));
-    const silentMs = this.#silentMs(connection, carrying);
-    const slowestMs = Math.max(0, ...carrying.map(({ rttUs }) => rttUs)) / 1000;
+    const subflows = carrying(info);
+    const silentMs = this.#silentMs(connection, subflows);
+    const slowestMs = Math.max(0, ...subflows.map(({ rttUs }) => rttUs)) / 1000;
     const isSilent = silentMs >= Math.max(this.lossMs, ROUND_TRIPS * slowestMs);
-    if (carrying.length === 0 && isSilent) return GONE;
-    const ways = this.paths.having(carrying.map(({ local }) => local));
+    if (subflows.length === 0 && isSilent) return GONE;
+    const ways = this.paths.having(subflows.map(({ local }) => local));
     const isDown = ways.length > 0 && ways.every((way) => this.paths.isDown(way));
     if (isSilent) return this.#lost(ways, silentMs, `took nothing for ${(silentMs / 1000).toFixed(1)} s`);
     if (isDown) return this.#lost(ways, silentMs, 'is down');
@@ -61,11 +64,11 @@ class PathWatch {
     return this.#back(ways, info);
   }
 
-  /** For how long the far end has confirmed nothing though there is something to confirm. @param {unknown} connection @param {Subflow[]} carrying */
-  #silentMs(connection, carrying) {
+  /** For how long the far end has confirmed nothing though there is something to confirm. @param {unknown} connection @param {Subflow[]} subflows */
+  #silentMs(connection, subflows) {
     const now = this.now();
-    const acked = carrying.reduce((sum, { bytesAcked }) => sum + bytesAcked, 0);
-    const isWaiting = carrying.length === 0 || carrying.some(({ unacked }) => unacked > 0);
+    const acked = subflows.reduce((sum, { bytesAcked }) => sum + bytesAcked, 0);
+    const isWaiting = subflows.length === 0 || subflows.some(({ unacked }) => unacked > 0);
     const isNews = connection !== this.connection || acked !== this.acked;
     if (isNews) this.confirmedAt = now;
     if (isNews || !isWaiting) this.heardAt = now;
@@ -103,3 +106,4 @@ class PathWatch {
 }
 
 exports.PathWatch = PathWatch;
+exports.carrying = carrying;

@@ -36,6 +36,7 @@ class Paths {
    * @param {() => number} [parts.now] ms, monotonic
    * @param {() => import('../paths/status').Status | null} [parts.read] @param {typeof os.networkInterfaces} [parts.interfaces]
    * @param {() => {device: string}[]} [parts.defaults] interfaces with a default route, best first
+   * @param {Pick<import('./path-hints').PathHints, 'suspect'>} [parts.hints]
    */
   constructor(wanted, parts = {}) {
     const { now = () => performance.now(), read = () => readStatus() } = parts;
@@ -44,6 +45,7 @@ class Paths {
     this.isAuto = wanted.length === 0;
     this.now = now;
     this.sources = { read, interfaces, defaults };
+    this.hints = parts.hints;
     this.readAt = -Infinity;
     /** @type {Way[]} */
     this.known = [];
@@ -97,6 +99,11 @@ class Paths {
   /** Nothing came back on it. @param {string} name */
   failed(name) {
     this.failures.set(name, this.now());
+  }
+
+  /** Nothing comes back to this address for now: the watch is to ask, as only its answer counts. @param {string} address @param {number} rttMs */
+  suspect(address, rttMs) {
+    this.hints?.suspect(address, rttMs);
   }
 
   /** @param {string} name */

@@ -10,7 +10,9 @@ const { CommandSession } = require('./commands');
 const { Group } = require('./group');
 const { Pacer } = require('./pacer');
 const { overview } = require('./overview');
+const { PathHints } = require('./path-hints');
 const { Paths } = require('./paths');
+const { hintSocket } = require('../paths/state');
 const { readStatus } = require('../paths/status');
 const { compileStage } = require('./stage');
 
@@ -42,7 +44,12 @@ const now = () => performance.now();
 const pacer = new Pacer({ rate: options.backlogRate, share: options.backlogShare, now });
 /** One for all sessions. */
 const paths =
-  options.paths && new Paths(options.paths, { now, read: () => readStatus(options.pathsDir || undefined) });
+  options.paths &&
+  new Paths(options.paths, {
+    now,
+    read: () => readStatus(options.pathsDir || undefined),
+    hints: new PathHints({ file: hintSocket(options.pathsDir || undefined), now })
+  });
 /** The most urgent first: in this order they are served. */
 const groups = options.groups.map(
   (_, i) => new Group(i, { options, native, pacer, paths, wake, now, problem, onStatus: report })

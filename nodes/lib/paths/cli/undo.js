@@ -1,9 +1,10 @@
 'use strict';
 
+const fs = require('node:fs');
 const { needRights } = require('../../net/cli/rights');
 const { EXIT } = require('../../net/trouble');
 const { undo: undoAll } = require('../change');
-const { locked } = require('../state');
+const { hintSocket, locked } = require('../state');
 const { removeStatus } = require('../status');
 const { WISHES } = require('../sysctls');
 const { stepLines, stepsAsJson } = require('./show');
@@ -14,6 +15,8 @@ async function undo(options, output) {
   const { done, left, unknown } = await locked(options.stateDir, async () => {
     const undone = await undoAll(options.stateDir);
     removeStatus(options.stateDir);
+    // Of a watch that was killed.
+    fs.rmSync(hintSocket(options.stateDir), { force: true });
     return undone;
   });
   if (options.json) {

@@ -5,10 +5,11 @@ const net = require('node:net');
 const { needRights } = require('../../net/cli/rights');
 const { EXIT } = require('../../net/trouble');
 const { change, view } = require('../change');
+const { HintListener } = require('../hints');
 const { Monitor } = require('../monitor');
 const { prepareAll, refuse } = require('../prepare');
 const { prober } = require('../probe');
-const { locked } = require('../state');
+const { hintSocket, locked } = require('../state');
 const { removeStatus, writeStatus } = require('../status');
 const { Watcher } = require('../watcher');
 const { warningsOf } = require('./show');
@@ -42,10 +43,10 @@ class Resolver {
 }
 
 /** @param {import('./usage').Options} options @param {() => number} now @param {(question: import('../probe').Question) => Promise<import('../probe').Answer>} ask */
-function asker({ broker, timeoutMs }, now, ask) {
+function asker({ broker }, now, ask) {
   if (!broker) return null;
   const resolver = new Resolver(broker.host);
-  return async (/** @type {import('../choose').Path} */ path) => {
+  return async (/** @type {import('../choose').Path} */ path, /** @type {number} */ timeoutMs) => {
     resolver.refresh(now());
     if (resolver.address === '') return { ok: null, why: resolver.why };
     const { interface: device, address } = path;
@@ -62,6 +63,21 @@ const logger =
     );
     void output.flush();
   };
+
+/** @param {string} directory @param {InstanceType<typeof Watcher>} watcher @param {import('../../cli/output').Output} output */
+async function hear(directory, watcher, output) {
+  const file = hintSocket(directory);
+  try {
+    const hints = new HintListener(file, (hint) => watcher.suspect(hint));
+    await hints.start();
+    return hints;
+  } catch (error) {
+    const { message } = /** @type {Error} */ (error);
+    const remedy = 'A silent path is noticed by its probes only; a shorter --state-dir may help.';
+    await output.note(`seganet-paths: Warning: ${file} cannot be listened at (${message}). ${remedy}`);
+    return null;
+  }
+}
 
 /** @param {import('./usage').Options} options @param {import('../../cli/output').Output} output @returns {Promise<number>} the exit code, when it was told to end */
 async function watch(options, output) {
@@ -106,7 +122,10 @@ async function watch(options, output) {
     });
     await watcher.start();
     monitor.start();
+    // Behind a full queue a probe in haste would find every path dead.
+    const hints = broker && isUrgent ? await hear(stateDir, watcher, output) : null;
     await ended;
+    await hints?.stop();
     monitor.stop();
     await watcher.stop();
     removeStatus(stateDir);

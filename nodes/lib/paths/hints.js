@@ -1,0 +1,102 @@
+'use strict';
+// Where a program that uses the paths tells the watch of one that confirms nothing, so that it is asked at once. Anybody on this machine may
+// say so: nothing follows but a probe before its time, and Haste limits those.
+
+const fs = require('node:fs');
+const net = require('node:net');
+
+/** path: its name, or its address; rttMs: what a round trip takes there, 0 = not known. @typedef {{ path: string, rttMs: number }} Hint */
+
+/** All that one connection may say, and for how long it may stay. */
+const MOST_BYTES = 256;
+const PATIENCE_MS = 1000;
+/** One more ends the oldest. */
+const MOST_CONNECTIONS = 16;
+
+/** @param {Hint} hint */
+const formatHint = ({ path, rttMs }) => `suspect ${path} ${Math.min(99_999, Math.round(rttMs))}\n`;
+
+/** @param {string} line @returns {Hint | null} null for what is none */
+function parseHint(line) {
+  const match = /^suspect ([!-~]{1,45})(?: (\d{1,5}))?$/.exec(line);
+  return match && { path: match[1], rttMs: Number(match[2] ?? 0) };
+}
+
+/** What one connection says, however it is cut. */
+class HintReader {
+  constructor() {
+    this.rest_ = '';
+    this.bytes_ = 0;
+  }
+
+  /** @param {string} chunk a character a byte @returns {{ hints: Hint[], isWrong: boolean }} isWrong: no more is to be heard */
+  push(chunk) {
+    this.bytes_ += chunk.length;
+    if (this.bytes_ > MOST_BYTES) return { hints: [], isWrong: true };
+    const lines = (this.rest_ + chunk).split('\n');
+    this.rest_ = /** @type {string} */ (lines.pop());
+    const hints = lines.map(parseHint);
+    return { hints: hints.filter((hint) => hint !== null), isWrong: hints.includes(null) };
+  }
+}
+
+class HintListener {
+  /** @param {string} file of the socket @param {(hint: Hint) => void} onHint */
+  constructor(file, onHint) {
+    this.file_ = file;
+    this.onHint_ = onHint;
+    /** The oldest first. @type {Set<net.Socket>} */
+    this.sockets_ = new Set();
+    this.server_ = net.createServer((socket) => this.#take(socket));
+  }
+
+  /** REQUIRES: the lock of its folder. @returns {Promise<void>} rejects with what the system says */
+  start() {
+    // Of a watch that was killed.
+    fs.rmSync(this.file_, { force: true });
+    return new Promise((resolve, reject) => {
+      this.server_.once('error', reject);
+      this.server_.listen({ path: this.file_, readableAll: true, writableAll: true }, () => {
+        this.server_.off('error', reject);
+        // It goes on with those that it has.
+        this.server_.on('error', () => {});
+        resolve();
+      });
+    });
+  }
+
+  /** Its file goes, too. @returns {Promise<void>} */
+  stop() {
+    for (const socket of this.sockets_) socket.destroy();
+    return new Promise((resolve) => this.server_.close(() => resolve()));
+  }
+
+  /** @param {net.Socket} socket */
+  #take(socket) {
+    const reader = new HintReader();
+    const [oldest] = this.sockets_;
+    if (this.sockets_.size >= MOST_CONNECTIONS) oldest.destroy();
+    this.sockets_.add(socket);
+    const over = setTimeout(() => socket.destroy(), PATIENCE_MS);
+    socket.on('error', () => {});
+    socket.once('close', () => {
+      clearTimeout(over);
+      this.sockets_.delete(socket);
+    });
+    socket.setEncoding('latin1').on('data', (chunk) => {
+      const { hints, isWrong } = reader.push(String(chunk));
+      for (const hint of hints) this.onHint_(hint);
+      if (isWrong) socket.destroy();
+    });
+  }
+}
+
+module.exports = {
+  HintListener,
+  HintReader,
+  formatHint,
+  parseHint,
+  MOST_BYTES,
+  MOST_CONNECTIONS,
+  PATIENCE_MS
+};
