@@ -3,12 +3,12 @@
 
 /** @typedef {{samples: import('../lib/latency').Sample[], fromMs: number, toMs: number}} Window of arrival, ms of the calendar */
 
-/** @param {number[]} times rising, ms @param {number} fromMs @param {number} toMs @returns {number} the longest time without one, its ends counted */
+/** The longest time without an arrival, its ends counted. @param {number[]} times rising, ms @param {number} fromMs @param {number} toMs */
 function longestGap(times, fromMs, toMs) {
-  let longest = 0;
+  let longest = { ms: 0, from: fromMs };
   let before = fromMs;
   for (const time of [...times, toMs]) {
-    longest = Math.max(longest, time - before);
+    if (time - before > longest.ms) longest = { ms: time - before, from: before };
     before = time;
   }
   return longest;
@@ -23,13 +23,17 @@ const timesOf = ({ samples, fromMs, toMs }, cls) =>
 
 /**
  * The longest time between two arrivals: of any class, and of each, as one class may hide that another one waits.
- * @param {Window} window @param {{class: number}[]} traffic
+ * @param {Window} window @param {{class: number}[]} traffic @param {number} startMs of the load
  */
-function gaps(window, traffic) {
+function gaps(window, traffic, startMs) {
   const { fromMs, toMs } = window;
-  const gap = (/** @type {number} */ cls) => longestGap(timesOf(window, cls), fromMs, toMs);
-  const gapMs = Object.fromEntries(traffic.map(({ class: cls }) => [cls, gap(cls)]));
-  return { longestGapMs: longestGap(timesOf(window), fromMs, toMs), gapMs };
+  const all = traffic.map(({ class: cls }) => ({ cls, gap: longestGap(timesOf(window, cls), fromMs, toMs) }));
+  return {
+    longestGapMs: longestGap(timesOf(window), fromMs, toMs).ms,
+    gapMs: Object.fromEntries(all.map(({ cls, gap }) => [cls, gap.ms])),
+    /** When that one began, since the start. */
+    gapAt: Object.fromEntries(all.map(({ cls, gap }) => [cls, gap.from - startMs]))
+  };
 }
 
 /** Whole seconds of the window in which nothing arrived, by their number since the start. @param {Window} window @param {number} startMs */

@@ -51,7 +51,9 @@ class Observer {
       /** What went out by each cable until then. @type {{at: number, p1: {tx: number}, p2: {tx: number}}[]} */
       bytes: [],
       /** Payload by subflow, as the kernel counts it. @type {{ms: number, carried: Record<string, number>}[]} */
-      carried: []
+      carried: [],
+      /** The longest time for which this process itself came to nothing, ms, and when: no gap is told more exactly than that. */
+      stall: { ms: 0, at: 0 }
     };
     /** The latest status as JSON. */
     this.said = '';
@@ -81,8 +83,12 @@ class Observer {
 
   /** @param {number} startMs of the load */
   start(startMs) {
+    let due = Date.now();
     const look = () => {
       const at = Date.now() - startMs;
+      const late = Date.now() - due;
+      if (late > this.seen.stall.ms) this.seen.stall = { ms: late, at };
+      due = Date.now() + EVERY_MS;
       const tx = (/** @type {1 | 2} */ i) => ({ tx: this.lab.counters(i).txBytes });
       this.seen.bytes.push({ at, p1: tx(1), p2: tx(2) });
       this.asking ??= this.#ask(startMs).finally(() => (this.asking = undefined));

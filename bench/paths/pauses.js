@@ -37,6 +37,10 @@ function wentOnAfter(pauses, ms) {
   return under.atEnd ? Infinity : under.at + under.ms - ms;
 }
 
+/** The longest that goes on, or begins, in the second after something happened. @param {Pause[]} pauses @param {number} ms since the start */
+const around = (pauses, ms) =>
+  longest(pauses.filter((each) => each.at <= ms + 1000 && each.at + each.ms > ms));
+
 /** @param {number} ms @param {number} [digits] */
 function seconds(ms, digits = 2) {
   if (Number.isNaN(ms)) return '–';
@@ -51,4 +55,4 @@ function pauseList(pauses, count = 4) {
   return texts.join(', ') || `< ${seconds(SHORTEST_MS)}`;
 }
 
-module.exports = { SHORTEST_MS, longest, pauseList, pausesOf, seconds, wentOnAfter };
+module.exports = { SHORTEST_MS, around, longest, pauseList, pausesOf, seconds, wentOnAfter };

@@ -143,7 +143,7 @@ async function measurePaths(lab, plan) {
       missing: (verdict?.lost ?? 0) + (verdict?.missingUnacked ?? 0),
       duplicated: arrived.duplicates,
       outOfOrder: arrived.outOfOrder,
-      ...gaps(window, traffic),
+      ...gaps(window, traffic, startMs),
       pauses: pausesOf(
         samples.map(({ arrivedMs }) => arrivedMs - startMs),
         warmup * 1000,

@@ -35,11 +35,12 @@ describe('the figures', () => {
   const window = { samples, fromMs: 1000, toMs: 4000 };
 
   test('a gap is of one class, as another may hide it, and lasts until the end of the load', () => {
-    expect(gaps(window, [{ class: 1 }, { class: 3 }])).toEqual({
+    expect(gaps(window, [{ class: 1 }, { class: 3 }], 500)).toEqual({
       longestGapMs: 1600,
-      gapMs: { 1: 1900, 3: 1700 }
+      gapMs: { 1: 1900, 3: 1700 },
+      gapAt: { 1: 600, 3: 900 }
     });
-    expect(gaps({ ...window, toMs: 9000 }, []).longestGapMs).toBe(5100);
+    expect(gaps({ ...window, toMs: 9000 }, [], 0).longestGapMs).toBe(5100);
     expect(gapOf({ gapMs: { 1: 5, 3: 70 } })).toBe(70);
   });
 

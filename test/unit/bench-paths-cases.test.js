@@ -90,7 +90,12 @@ describe('the comparison', () => {
     const more = { pauses: [{ at: 5000, ms: 25000, atEnd: true }], missing: 7, lost: 2 };
     const text = comparison.table([outcome('comparison', 'silent/nodered', more)], options);
     expect(text).toContain("| p1 silent | Node-RED's MQTT nodes |");
-    expect(text).toContain('| ≥ 25.00 | 0.01 | 900 | 2 | 7 | 0 | 1 |');
+    const noise = comparison.table(
+      [outcome('comparison', 'silent/mptcp', { pauses: [{ at: 9000, ms: 300 }] })],
+      options
+    );
+    expect(noise).toContain('| < 0.20 | 0.30 |');
+    expect(text).toContain('| ≥ 25.00 | ≥ 25.00 | 0.01 | 900 | 2 | 7 | 0 | 1 |');
   });
 
   test('each contender is a system that there is', () => {

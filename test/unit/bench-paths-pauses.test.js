@@ -1,6 +1,6 @@
 'use strict';
 
-const { longest, pauseList, pausesOf, seconds, wentOnAfter } = require('../../bench/paths/pauses');
+const { around, longest, pauseList, pausesOf, seconds, wentOnAfter } = require('../../bench/paths/pauses');
 
 describe('pauses of delivery', () => {
   test('begin and end with a record; short ones and what was before the window do not count', () => {
@@ -31,6 +31,17 @@ test('delivery goes on so long after something happened', () => {
   expect(wentOnAfter(pauses, 26000)).toBe(Infinity);
   expect(longest(pauses)).toBe(pauses[0]);
   expect(longest([]).ms).toBe(0);
+});
+
+test('a pause belongs to what happened when it goes on, or begins within a second', () => {
+  const pauses = [
+    { at: 1000, ms: 900 },
+    { at: 4900, ms: 300 },
+    { at: 5800, ms: 400 },
+    { at: 6100, ms: 2000 }
+  ];
+  expect(around(pauses, 5000)).toBe(pauses[2]);
+  expect(around(pauses, 3000).ms).toBe(0);
 });
 
 test('the longest few are listed in the order of time', () => {

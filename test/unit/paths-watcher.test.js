@@ -172,14 +172,16 @@ test('a silent path loses its endpoint within 3 s and has a new one after two an
 describe('a path of which somebody says that it confirms nothing', () => {
   const hint = (/** @type {string} */ path) => watcher.suspect({ path, rttMs: 0 });
 
-  test('loses its endpoint in 350 ms if it does not answer twice', async () => {
+  test('loses its endpoint in 250 ms if it does not answer twice', async () => {
     await begin();
-    await pass(500);
+    await pass(300);
     world.dead.add('eth0');
+    world.asked.length = 0;
     hint('10.0.1.1');
-    await pass(340);
+    await pass(245);
+    expect(world.asked).toEqual(['eth0', 'eth0']);
     expect(world.done).toEqual([]);
-    await pass(20);
+    await pass(10);
     expect(world.done).toEqual(['delete id 231']);
     expect(world.log).toEqual(['eth0: down: silent']);
   });
@@ -194,13 +196,15 @@ describe('a path of which somebody says that it confirms nothing', () => {
     expect([world.done, world.log]).toEqual([[], []]);
   });
 
-  test('loses it sooner if a probe has been without an answer for long', async () => {
+  test('keeps it if one probe of the two is lost', async () => {
     await begin();
+    await pass(300);
     world.dead.add('eth0');
-    await pass(1200);
     hint('eth0');
-    await pass(210);
-    expect(world.done).toEqual(['delete id 231']);
+    await pass(50);
+    world.dead.clear();
+    await pass(5000);
+    expect([world.done, world.log]).toEqual([[], []]);
   });
 
   test('a probe that was on its way then says nothing when it ends', async () => {
@@ -223,7 +227,7 @@ describe('a path of which somebody says that it confirms nothing', () => {
       hint('eth0');
       await pass(10);
     }
-    expect(world.asked.filter((name) => name === 'eth0').length).toBeLessThan(2 * 20 + 6);
+    expect(world.asked.filter((name) => name === 'eth0').length).toBeLessThanOrEqual(2 * 20 + 6);
     expect(world.log).toEqual([]);
   });
 

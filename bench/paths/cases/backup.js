@@ -52,7 +52,8 @@ function table(outcomes) {
     'seconds without',
     'lost',
     'CONNECTs of a session',
-    'on the main path again after, ms'
+    'on the main path again after, ms',
+    'the harness stood still, ms'
   ];
   const rows = outcomes.map(({ label, result }) => {
     const { wire, payload } = whileWell(result);
@@ -65,7 +66,8 @@ function table(outcomes) {
       zeroSeconds.length,
       lost,
       connectsInAll(result),
-      fixed(onMainAfter(result))
+      fixed(onMainAfter(result)),
+      fixed(result.stall.ms)
     ];
   });
   return markdown(head, rows);

@@ -3,7 +3,7 @@
 
 const { markdown } = require('../../lib/report');
 const { connectsInAll } = require('../judge');
-const { longest, seconds } = require('../pauses');
+const { around, longest, seconds, SHORTEST_MS } = require('../pauses');
 
 /**
  * @typedef {import('../run').PathsResult} Result @typedef {import('../run').PathsPlan} Plan
@@ -117,11 +117,18 @@ const roundsOf = (outcomes) =>
 /** @param {Round} round @returns {number} ms */
 const gapOf = ({ result }) => longest(result.pauses).ms;
 
+/** Whatever else the machine was busy with left out. @param {Result} result */
+function whenItDies({ pauses }) {
+  const { ms, atEnd } = around(pauses, DEAD_AT * 1000);
+  return ms === 0 ? `< ${seconds(SHORTEST_MS)}` : `${atEnd ? '≥ ' : ''}${seconds(ms)}`;
+}
+
 /** @type {[string, (round: Round) => string | number][]} */
 const columns = [
   ['what happens', ({ way }) => wayNames[way]],
   ['system', ({ contender }) => contender.title],
   ['what it is', ({ contender }) => contender.what],
+  ['gap when it dies s', ({ result }) => whenItDies(result)],
   ['longest gap s', (round) => `${longest(round.result.pauses).atEnd ? '≥ ' : ''}${seconds(gapOf(round))}`],
   ['slowest record s', ({ result }) => seconds(result.classes[3].max ?? NaN)],
   ['records', ({ result }) => result.sent],

@@ -24,7 +24,8 @@ function table(outcomes) {
     'duplicates',
     'CONNECTs of a session',
     'Mbit/s before / while dead / after',
-    'both carry again after, ms'
+    'both carry again after, ms',
+    'the harness stood still, ms'
   ];
   const rows = outcomes.map(({ label, result }) => {
     const { gapMs, zeroSeconds, lost, duplicated, death } = result;
@@ -42,7 +43,8 @@ function table(outcomes) {
       duplicated,
       connectsInAll(result),
       rates.join(' / '),
-      fixed(backAfter(result))
+      fixed(backAfter(result)),
+      fixed(result.stall.ms)
     ];
   });
   return markdown(head, rows);

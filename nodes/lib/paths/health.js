@@ -11,8 +11,6 @@ const DEFAULTS = Object.freeze({ everyMs: 1000, timeoutMs: 700 });
 
 /** So soon after a probe without an answer comes the next one. */
 const RETRY_MS = 300;
-/** In haste. */
-const HASTY_RETRY_MS = 50;
 /** One lost segment is no dead path. */
 const MISSES = 2;
 /** A path that was up for less has flapped: it has to answer twice as often as the last time before it is up again. */
@@ -81,8 +79,13 @@ class Health {
     return this.haste_.isOn ? this.haste_.timeoutMs : this.settings_.timeoutMs;
   }
 
+  /** The next probe is to be sent twice, and what comes of it is the answer to both. */
+  get isHasty() {
+    return this.haste_.isOn;
+  }
+
   /**
-   * Somebody who uses it hears nothing: until it answers it is asked in haste. Two misses in a row mean that it is down, as ever.
+   * Somebody who uses it hears nothing: it is asked at once, in haste.
    * @param {number} rttMs that they know of, 0 = none @param {number} now @returns {boolean} whether it is to be asked now
    */
   suspect(rttMs, now) {
@@ -95,13 +98,14 @@ class Health {
   probed({ ok, why }, now, tookMs = 0) {
     if (!this.hasLink_) return;
     if (ok) this.haste_.answered(tookMs);
-    if (ok !== false) this.haste_.end();
+    const sent = this.haste_.isOn ? 2 : 1;
+    this.haste_.end();
     if (ok === null) {
       // That says nothing of the path.
       if (this.state === 'probing') this.why = why;
       this.nextProbeAt = now + this.settings_.everyMs;
     } else if (ok) this.good_(why, now);
-    else this.miss_(why, now);
+    else this.miss_(why, now, sent);
   }
 
   /** @param {string} why @param {number} now */
@@ -114,14 +118,13 @@ class Health {
     this.nextProbeAt = now + (this.state === 'up' ? this.settings_.everyMs : RETRY_MS);
   }
 
-  /** @param {string} why @param {number} now */
-  miss_(why, now) {
+  /** @param {string} why @param {number} now @param {number} sent */
+  miss_(why, now, sent) {
     this.goods_ = 0;
-    this.misses_++;
+    this.misses_ += sent;
     if (this.state !== 'down' && this.misses_ >= MISSES) this.down_(why, now);
     const isOld = this.state === 'down' && now - this.since > PATIENCE_MS;
-    const pauseMs = this.haste_.isOn ? HASTY_RETRY_MS : RETRY_MS;
-    this.nextProbeAt = now + (isOld ? this.settings_.everyMs : pauseMs);
+    this.nextProbeAt = now + (isOld ? this.settings_.everyMs : RETRY_MS);
   }
 
   /** @param {string} why @param {number} now */

@@ -4,6 +4,7 @@
 const { prepare } = require('./change');
 const { Health, fatesOf } = require('./health');
 const { endpointIdOf } = require('./numbers');
+const { askTwice } = require('./twice');
 
 /** Events come in bursts. */
 const SETTLE_MS = 50;
@@ -222,7 +223,9 @@ class Watcher {
     const asked = ++watched.asked;
     watched.askedAt = this.parts_.now();
     watched.isAsking = true;
-    const answer = await ask(watched.path, watched.health.timeoutMs);
+    const { isHasty, timeoutMs } = watched.health;
+    const { path } = watched;
+    const answer = await (isHasty ? askTwice(() => ask(path, timeoutMs)) : ask(path, timeoutMs));
     // Another was sent in its place.
     if (asked !== watched.asked) return;
     watched.isAsking = false;
@@ -230,11 +233,6 @@ class Watcher {
     const now = this.parts_.now();
     // Of an address that it has no more it says nothing.
     if (watched.path.address === address) watched.health.probed(answer, now, now - watched.askedAt);
-    this.#asked(watched, before);
-  }
-
-  /** @param {Watched} watched @param {import('./health').Name} before */
-  #asked(watched, before) {
     this.#note(watched);
     if (watched.health.state !== before) void this.work();
     else this.#schedule();
@@ -246,22 +244,11 @@ class Watcher {
     const watched = all.find(({ path }) => path.name === named || path.address === named);
     const hasOther = all.some((other) => other !== watched && other.health.state === 'up');
     if (this.isStopped_ || !watched || !hasOther) return;
-    const { health } = watched;
-    const before = health.state;
-    if (!health.suspect(rttMs, this.parts_.now())) return;
-    this.#overtake(watched);
-    this.#asked(watched, before);
-  }
-
-  /** A probe that is on its way does not count any more; if it has taken what one may take now, it is a miss. @param {Watched} watched */
-  #overtake(watched) {
-    const { isAsking, askedAt, health } = watched;
-    const now = this.parts_.now();
-    const tookMs = Math.round(now - askedAt);
+    if (!watched.health.suspect(rttMs, this.parts_.now())) return;
+    // One that is on its way does not count any more.
     watched.asked++;
     watched.isAsking = false;
-    if (!isAsking || tookMs < health.timeoutMs) return;
-    health.probed({ ok: false, why: `the broker did not answer in ${tookMs} ms` }, now);
+    this.#schedule();
   }
 }
 
