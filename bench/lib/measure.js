@@ -21,7 +21,8 @@ const { snapshot, usage } = require('./usage');
  * @property {object[]} [flow] nodes beside those of flows/gateway.json
  * @property {Record<string, string | number>} [loadOptions] more options of loadgen
  * @property {Record<string, string | number>} [sinkOptions] more options of the sink
- * @property {{host: string, within: string[]}} [cloudAt] cloud and sink run elsewhere: their address, and what runs them there
+ * @property {{host: string, within: string[], alsoAt?: string[], sinkWithin?: string[]}} [cloudAt] cloud and sink run elsewhere: the cloud's address, and what
+ *           runs them there
  * @property {number} [openFiles] that each process may have
  * @property {number} [sampleEvery] one normal record of a device in so many is a sample
  * @property {number} [settleMs] the sink is done after so long at the latest

@@ -53,6 +53,21 @@ function runInside() {
 const run = (command, args) =>
   execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
+/** A process that keeps the cloud's namespace: nothing but loopback is in it. */
+async function holdCloud() {
+  const hold = 'ip link set lo up && echo ready && exec sleep infinity';
+  const holder = new Child('unshare', ['--net', '/bin/sh', '-c', hold], { name: "the cloud's namespace" });
+  await holder.until((output) => output.includes('ready'));
+  return holder;
+}
+
+/** Put before a command that is to run where `holder` is. @param {Child} holder */
+const within = (holder) => ['nsenter', `--net=/proc/${holder.pid}/ns/net`];
+
+/** The kernel's names of this process's namespace and of the holder's. @param {Child} holder */
+const namesOf = (holder) =>
+  [process.pid, holder.pid].map((pid) => fs.readlinkSync(`/proc/${pid}/ns/net`)).join(', ');
+
 class LinkedNetworks {
   /** @param {Child} holder a process that keeps the cloud's namespace */
   constructor(holder) {
@@ -62,15 +77,12 @@ class LinkedNetworks {
     this.here = '198.18.0.1'; // 198.18.0.0/15 is for benchmarks [RFC 2544]
     this.there = '198.18.0.2';
     /** Put before a command that is to run at the cloud. */
-    this.inCloud = ['nsenter', `--net=/proc/${holder.pid}/ns/net`];
+    this.inCloud = within(holder);
   }
 
   /** REQUIRES: isInside(). @param {string} congestion control of the gateway's connections; '' = the system's */
   static async open(congestion = '') {
-    const hold = 'ip link set lo up && echo ready && exec sleep infinity';
-    const holder = new Child('unshare', ['--net', '/bin/sh', '-c', hold], { name: "the cloud's namespace" });
-    await holder.until((output) => output.includes('ready'));
-    const network = new LinkedNetworks(holder);
+    const network = new LinkedNetworks(await holdCloud());
     network.#connect(congestion);
     return network;
   }
@@ -104,9 +116,8 @@ class LinkedNetworks {
     return named ?? fs.readFileSync('/proc/sys/net/ipv4/tcp_congestion_control', 'utf8').trim();
   }
 
-  /** The kernel's names of the two namespaces. */
   get names() {
-    return [process.pid, this.holder.pid].map((pid) => fs.readlinkSync(`/proc/${pid}/ns/net`)).join(', ');
+    return namesOf(this.holder);
   }
 
   async close() {
@@ -115,7 +126,36 @@ class LinkedNetworks {
 }
 
 /**
- * Runs `body` on two networks, and removes both afterwards, after an error and on SIGINT or SIGTERM too.
+ * Runs `body`, and `close` afterwards: after an error, which is told, and on SIGINT or SIGTERM too.
+ * @param {() => Promise<void>} close ends whatever `body` has started
+ * @param {() => Promise<void>} body
+ */
+async function closing(close, body) {
+  let isInterrupted = false;
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) {
+    process.on(signal, () => {
+      if (isInterrupted) return;
+      isInterrupted = true;
+      process.exitCode = signal === 'SIGINT' ? 130 : 143;
+      close()
+        .catch((error) => console.error(error))
+        .finally(() => process.exit());
+    });
+  }
+  try {
+    await body();
+  } catch (error) {
+    // What was interrupted fails, of course.
+    if (isInterrupted) return;
+    console.error(error);
+    process.exitCode = 1;
+  } finally {
+    if (!isInterrupted) await close();
+  }
+}
+
+/**
+ * Runs `body` on two networks, and removes both afterwards, as closing() does.
  * REQUIRES: isInside().
  * @param {string} congestion as in LinkedNetworks.open()
  * @param {() => Promise<void>} closeRest ends what `body` has started
@@ -123,28 +163,22 @@ class LinkedNetworks {
  */
 async function withNetworks(congestion, closeRest, body) {
   const network = await LinkedNetworks.open(congestion);
-  let isInterrupted = false;
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) {
-    process.on(signal, () => {
-      if (isInterrupted) return;
-      isInterrupted = true;
-      process.exitCode = signal === 'SIGINT' ? 130 : 143;
-      closeRest()
-        .then(() => network.close())
-        .catch((error) => console.error(error))
-        .finally(() => process.exit());
-    });
-  }
-  try {
-    await body(network);
-  } catch (error) {
-    // What was interrupted fails, of course.
-    if (isInterrupted) return;
-    console.error(error);
-    process.exitCode = 1;
-  } finally {
-    if (!isInterrupted) await network.close();
-  }
+  const close = async () => {
+    await closeRest();
+    await network.close();
+  };
+  await closing(close, () => body(network));
 }
 
-module.exports = { LinkedNetworks, isInside, obstacle, run, runInside, withNetworks };
+module.exports = {
+  LinkedNetworks,
+  closing,
+  holdCloud,
+  isInside,
+  namesOf,
+  obstacle,
+  run,
+  runInside,
+  within,
+  withNetworks
+};

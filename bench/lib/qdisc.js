@@ -10,25 +10,21 @@ const { run } = require('./netns');
 const table = 'seganet_bench';
 
 /**
- * A token bucket that holds two packets, and before it the three bands of pfifo_fast: priority 6 and 7, 0 and 4, the rest.
- * A larger bucket would let a whole batch through at once, and whatever is behind it would wait for that.
+ * A token bucket, and before it the three bands of pfifo_fast: priority 6 and 7, 0 and 4, the rest.
  * @param {string} dev @param {number} rate bit/s
+ * @param {object} [how]
+ * @param {number} [how.burst] bytes in the bucket. The default is two packets: a larger one would let a whole batch through at once, and
+ *        whatever is behind it would wait for that. At tens of Mbit/s so few run dry while the timer is late.
+ * @param {string[]} [how.within] runs a command where the interface is
  */
-function tbf(dev, rate) {
-  const [root, child] = [['root', 'handle', '1:'], 'parent 1:1 handle 10:'.split(' ')];
-  run('ip', ['link', 'set', dev, 'txqueuelen', '100']); // pfifo_fast takes it when it is made
-  run('tc', [
-    'qdisc',
-    'add',
-    'dev',
-    dev,
-    ...root,
-    'tbf',
-    'rate',
-    `${rate}bit`,
-    ...'burst 3028 latency 50ms'.split(' ')
-  ]);
-  run('tc', ['qdisc', 'add', 'dev', dev, ...child, 'pfifo_fast']);
+function tbf(dev, rate, { burst = 3028, within = [] } = {}) {
+  const there = (/** @type {string} */ line) => {
+    const [command, ...args] = [...within, ...line.split(' ')];
+    run(command, args);
+  };
+  there(`ip link set ${dev} txqueuelen 100`); // pfifo_fast takes it when it is made
+  there(`tc qdisc add dev ${dev} root handle 1: tbf rate ${rate}bit burst ${burst} latency 50ms`);
+  there(`tc qdisc add dev ${dev} parent 1:1 handle 10: pfifo_fast`);
 }
 
 const seganetNet = path.join(__dirname, '..', '..', 'nodes', 'lib', 'net', 'cli.js');
@@ -53,7 +49,7 @@ function htb(dev, rate) {
 }
 
 /** @type {Record<string, (dev: string, rate: number) => void>} */
-const shapes = { none: () => {}, 'tbf-pfifo_fast': tbf, htb };
+const shapes = { none: () => {}, 'tbf-pfifo_fast': (dev, rate) => tbf(dev, rate), htb };
 
 /**
  * Shapes the interface anew; all counters start at 0.
@@ -151,4 +147,4 @@ function bitsPerSecond(text) {
   return found ? Number(found[1]) * (factor[/** @type {'k'} */ (found[2]?.toLowerCase())] ?? 1) : NaN;
 }
 
-module.exports = { shape, shapes, readBands, difference, bitsPerSecond };
+module.exports = { shape, shapes, tbf, readBands, difference, bitsPerSecond };

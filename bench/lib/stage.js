@@ -87,14 +87,18 @@ class Stage {
       ...sinkOptions
     };
     const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== ''));
-    this.sink = new Child(build('sink'), flags(given), { name: 'sink', cpus, within: cloudAt?.within });
+    this.sink = new Child(build('sink'), flags(given), {
+      name: 'sink',
+      cpus,
+      within: cloudAt?.sinkWithin ?? cloudAt?.within
+    });
     this.tools.push(this.sink);
     await this.sink.until((output) => output.includes('"ready"'));
     return this;
   }
 
-  /** @param {string} name of the system */
-  async startSystem(name) {
+  /** @param {string} name of the system @param {typeof systems} [known] all systems by name */
+  async startSystem(name, known = systems) {
     const { profile, openFiles } = this;
     const cloud = /** @type {import('../../test/fixtures/cloud').Cloud} */ (this.cloud);
     const gatewayEnv = { ...profile.gatewayEnv };
@@ -103,7 +107,7 @@ class Stage {
       this.tools.push(this.relay.child);
       gatewayEnv.SEGANET_UPLINK_URL = this.relay.url;
     }
-    this.system = await systems[name]({
+    this.system = await known[name]({
       ...profile,
       gatewayEnv,
       cloud,

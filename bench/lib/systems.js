@@ -12,9 +12,12 @@ async function start(adapter, context) {
   return adapter.start(context);
 }
 
-/** @type {Record<string, (context: Context) => Promise<System>>} */
-const systems = Object.fromEntries(
-  adapters.map((adapter) => [adapter.name, (context) => start(adapter, context)])
-);
+/** @param {import('../systems').Adapter[]} list @returns {Record<string, (context: Context) => Promise<System>>} */
+const byName = (list) =>
+  Object.fromEntries(
+    list.map((adapter) => [adapter.name, (/** @type {Context} */ context) => start(adapter, context)])
+  );
 
-module.exports = { systems };
+const systems = byName(adapters);
+
+module.exports = { byName, systems };

@@ -8,6 +8,7 @@ const kinds = ['', 'alarm', 'high', 't', 'bulk', '5', '6', '7', '8'];
  * @property {number} class @property {number} devices
  * @property {number} perSecond records, all devices together
  * @property {number} [payload] bytes
+ * @property {number} [inflight] unacknowledged records of a device, at most: what is offered beyond waits at the device
  */
 
 /**
@@ -23,7 +24,7 @@ function rulesOf(traffic) {
  * Options of the generator. Each class has device numbers of its own.
  * @param {Traffic} traffic @returns {Record<string, string | number>}
  */
-function loadOptions({ class: cls, devices, perSecond, payload }) {
+function loadOptions({ class: cls, devices, perSecond, payload, inflight }) {
   return {
     devices,
     rate: perSecond / devices,
@@ -31,7 +32,7 @@ function loadOptions({ class: cls, devices, perSecond, payload }) {
     'alarm-every': cls === 1 ? 1 : 0,
     'topic-kind': cls === 1 ? 't' : kinds[cls],
     // An acknowledgement may take a second and more (it waits for the cloud or the log), and the load is an open loop.
-    inflight: Math.max(64, Math.ceil((perSecond / devices) * 5)),
+    inflight: inflight ?? Math.max(64, Math.ceil((perSecond / devices) * 5)),
     'lead-ms': 1000,
     ...(payload === undefined ? {} : { payload })
   };

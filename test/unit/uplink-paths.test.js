@@ -2,7 +2,6 @@
 
 // By which path an uplink's sockets leave, and when a connection is given up for another: with a clock and a machine of our own.
 
-const native = require('../../native');
 const { Dial } = require('../../nodes/lib/uplink/dial');
 const { checkOptions } = require('../../nodes/lib/uplink/options');
 const { PathKeeper } = require('../../nodes/lib/uplink/path-keeper');
@@ -117,6 +116,20 @@ describe('the order', () => {
     expect(names(paths.inOrder())).toEqual(['wwan0', 'eth0']);
     machine.tell({ eth0: 'up' });
     expect(names(paths.inOrder())).toEqual(['eth0', 'wwan0']);
+  });
+
+  test('what failed is no worse for it when the watch, which asks, has it up still three seconds later', () => {
+    const paths = machine.paths('eth0,wwan0');
+    machine.tell({ eth0: 'up', wwan0: 'up' }, 60_000);
+    machine.status.broker = 'cloud:8883';
+    paths.failed('eth0');
+    machine.time += 3000;
+    expect(names(paths.inOrder())).toEqual(['wwan0', 'eth0']);
+    machine.time += 1000;
+    expect(names(paths.inOrder())).toEqual(['eth0', 'wwan0']);
+    machine.status.broker = ''; // it looks at links only
+    machine.time += 1000;
+    expect(names(paths.inOrder())).toEqual(['wwan0', 'eth0']);
   });
 
   test('auto is what the watch has, else what has a default route, mobile ones as backup', () => {
@@ -383,11 +396,4 @@ describe('a connection', () => {
     keeper.check();
     expect(session.kill.mock.calls).toEqual([[expect.objectContaining({ code: 'PATH_LOST' })]]);
   });
-});
-
-test('mptcpInfo() takes descriptors of sockets only', () => {
-  for (const wrong of [undefined, null, '3', -1, 0.5, 2 ** 31]) {
-    expect(() => native.mptcpInfo(/** @type {any} */ (wrong))).toThrow(/^fd must be a whole number from 0/);
-  }
-  expect(() => native.mptcpInfo(1 << 30)).toThrow(expect.objectContaining({ code: 'EBADF' }));
 });

@@ -24,6 +24,7 @@ const { remembering, tries } = require('./path-dial');
  * @property {string[]} unknown options that are not set
  * @property {string} [noMptcp] the code for which it is TCP though MPTCP was wanted
  * @property {import('./paths').Way | null} [way] that it is bound to
+ * @property {number} [handshakeMs] how long it took to be answered, without the tries before it
  */
 
 /** Of several addresses, one that there is no way to, or that is silent, tells least. */
@@ -52,8 +53,10 @@ class Dial {
     for (let next = each.next(null); !next.done; next = each.next(failures.at(-1) ?? null)) {
       const { way } = next.value;
       if (this.isCancelled) throw failure('ECANCELED');
+      const beganAt = performance.now();
       try {
-        const reached = { ...(await this.#reach(next.value)), way };
+        const made = await this.#reach(next.value);
+        const reached = { ...made, way, handshakeMs: performance.now() - beganAt };
         if (way) paths?.worked(way.name);
         // It may be cancelled before the caller has it.
         this.end = () => this.#close(reached);

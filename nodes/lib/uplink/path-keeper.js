@@ -1,6 +1,7 @@
 'use strict';
 
 const { PathSuspicion } = require('./path-suspicion');
+const { SecondTry } = require('./path-second-try');
 const { PathWatch, carrying } = require('./path-watch');
 const { pathsView, whyOne } = require('./path-view');
 
@@ -24,6 +25,7 @@ class PathKeeper {
   constructor(parts) {
     this.parts = parts;
     this.watch = new PathWatch(parts);
+    this.secondTry = new SecondTry();
     this.suspicion = new PathSuspicion(parts.now ?? (() => performance.now()));
     /** The next look between two checks. @type {NodeJS.Timeout | undefined} */
     this.nextLook = undefined;
@@ -40,7 +42,7 @@ class PathKeeper {
       problem(why.code, why.reason);
       if (why.isReturn) session.renew(why);
       else session.kill(why);
-    } else if (info && session.connected) this.#tell(info);
+    } else if (info && session.connected) this.#connected(info);
     this.#suspect(info, true);
   }
 
@@ -70,6 +72,16 @@ class PathKeeper {
       // Nothing waits for it, so anything else that there is to say is more.
       ...(note && state === 'connected' && code === '' && { ...note, isNote: true })
     };
+  }
+
+  /** @param {MptcpInfo} info */
+  #connected(info) {
+    const { session, problem } = this.parts;
+    const why = this.secondTry.check(info, session.handshakeMs);
+    if (why) {
+      problem(why.code, why.reason);
+      session.renew(why);
+    } else this.#tell(info);
   }
 
   /** @param {MptcpInfo} info */

@@ -24,6 +24,8 @@ const { PathChanges } = require('./path-changes');
 const AVOID_MS = 30_000;
 /** How long what was read of the machine counts. */
 const FRESH_MS = 200;
+/** The watch needs less to see that a path is dead. */
+const SEEN_MS = 3000;
 /** A path of the first choice has to be up for so long before a connection goes back to it. */
 const STEADY_MS = 30_000;
 
@@ -51,6 +53,8 @@ class Paths {
     this.readAt = -Infinity;
     /** @type {Way[]} */
     this.known = [];
+    /** The watch probes, and does not only look at links. */
+    this.asks = false;
     /** By name, of the watch. @type {Map<string, PathStatus>} */
     this.told = new Map();
     /** When nothing came back on it, by name. @type {Map<string, number>} */
@@ -74,9 +78,14 @@ class Paths {
       .sort((a, b) => rank(a) - rank(b));
   }
 
-  /** Nobody knows of anything against it. @param {Way} way */
+  /** Nobody knows of anything against it, or it was something else than the path. @param {Way} way */
   isLive(way) {
-    return !this.isDown(way) && !this.hasFailed(way.name);
+    return !this.isDown(way) && (!this.hasFailed(way.name) || this.#isVouched(way.name));
+  }
+
+  /** The watch asks it, and has it up still: what failed there was not the path, but a middlebox or the broker. @param {string} name */
+  #isVouched(name) {
+    return this.asks && this.stateOf(name) === 'up' && this.now() - this.failedAt(name) > SEEN_MS;
   }
 
   /** It is certain. @param {Way} way */
@@ -143,6 +152,7 @@ class Paths {
     if (now - this.readAt < FRESH_MS) return;
     this.readAt = now;
     const status = this.sources.read();
+    this.asks = Boolean(status?.broker);
     this.told = new Map((status?.paths ?? []).map((path) => [path.name, path]));
     const found = Object.entries(this.sources.interfaces()).map(([name, list]) => ({
       name,

@@ -95,6 +95,8 @@ class Session {
     this.noMptcp = '';
     /** That it was bound to. @type {import('./paths').Way | null} */
     this.way = null;
+    /** How long its far end took to answer. */
+    this.handshakeMs = 0;
   }
 
   start() {
@@ -205,6 +207,7 @@ class Session {
       if (dial !== this.dial) return;
       this.noMptcp = reached.noMptcp ?? '';
       this.way = reached.way ?? null;
+      this.handshakeMs = reached.handshakeMs ?? 0;
       if (reached.unknown.length > 0) this.#sayLacking(reached.unknown);
       this.#open(dial, reached, security);
       this.dial = null;

@@ -1,0 +1,120 @@
+'use strict';
+// Looks ten times a second: at the counters of the cables, and at what the gateway says of its uplink.
+
+const { sleep } = require('../lib/stage');
+
+const EVERY_MS = 100;
+
+/**
+ * What may change without anything having happened is left out.
+ * @param {any} uplink of the admin API
+ */
+function statusOf({ state, code, reason, sessions }) {
+  const transports = new Set(sessions.map((/** @type {any} */ { transport }) => transport ?? ''));
+  return {
+    state,
+    code,
+    reason,
+    transport: [...transports].join(', '),
+    paths: (sessions[0]?.paths ?? []).map((/** @type {any} */ { name }, /** @type {number} */ i) => ({
+      name,
+      role: sessions[0].paths[i].role,
+      state: sessions[0].paths[i].state,
+      why: sessions[0].paths[i].why,
+      address: sessions[0].paths[i].address,
+      /** Of each session. */
+      subflows: sessions.map((/** @type {any} */ session) => session.paths?.[i]?.subflows ?? 0)
+    }))
+  };
+}
+
+/** Payload that the kernel has sent by each path, of all sessions, as the gateway tells it. @param {any} uplink @returns {Record<string, number>} */
+function carriedOf({ sessions }) {
+  /** @type {Record<string, number>} */
+  const carried = {};
+  for (const { paths = [] } of sessions) {
+    for (const { name, bytesSent } of paths) {
+      carried[name] = (carried[name] ?? 0) + Math.max(0, bytesSent);
+    }
+  }
+  return carried;
+}
+
+class Observer {
+  /** @param {import('./lab').PathsLab} lab @param {import('../lib/gateway').BenchGateway} [gateway] */
+  constructor(lab, gateway) {
+    this.lab = lab;
+    this.gateway = gateway;
+    this.seen = {
+      /** Only changes. @type {({ms: number} & ReturnType<typeof statusOf>)[]} */
+      statuses: [],
+      /** What went out by each cable until then. @type {{at: number, p1: {tx: number}, p2: {tx: number}}[]} */
+      bytes: [],
+      /** Payload by subflow, as the kernel counts it. @type {{ms: number, carried: Record<string, number>}[]} */
+      carried: [],
+      /** The longest time for which this process itself came to nothing, ms, and when: no gap is told more exactly than that. */
+      stall: { ms: 0, at: 0 }
+    };
+    /** The latest status as JSON. */
+    this.said = '';
+    /** @type {NodeJS.Timeout | undefined} */
+    this.timer = undefined;
+    /** @type {Promise<void> | undefined} */
+    this.asking = undefined;
+  }
+
+  /**
+   * Waits until each session has `count` paths, for 5 s at most: what is there then is measured.
+   * @param {number} count
+   */
+  async whole(count) {
+    const deadline = Date.now() + 5000;
+    while (this.gateway && Date.now() < deadline) {
+      const stats = await this.gateway.stats();
+      const sessions = stats?.uplinks?.[0]?.sessions ?? [];
+      const isWhole = (/** @type {any} */ { state, paths = [] }) =>
+        state === 'connected' &&
+        paths.filter((/** @type {any} */ { subflows }) => subflows > 0).length >=
+          Math.min(count, paths.length);
+      if (sessions.length > 0 && sessions.every(isWhole)) return;
+      await sleep(EVERY_MS);
+    }
+  }
+
+  /** @param {number} startMs of the load */
+  start(startMs) {
+    let due = Date.now();
+    const look = () => {
+      const at = Date.now() - startMs;
+      const late = Date.now() - due;
+      if (late > this.seen.stall.ms) this.seen.stall = { ms: late, at };
+      due = Date.now() + EVERY_MS;
+      const tx = (/** @type {1 | 2} */ i) => ({ tx: this.lab.counters(i).txBytes });
+      this.seen.bytes.push({ at, p1: tx(1), p2: tx(2) });
+      this.asking ??= this.#ask(startMs).finally(() => (this.asking = undefined));
+    };
+    look();
+    this.timer = setInterval(look, EVERY_MS);
+  }
+
+  /** @param {number} startMs */
+  async #ask(startMs) {
+    const stats = await this.gateway?.stats();
+    const uplink = stats?.uplinks?.[0];
+    if (!uplink) return;
+    const ms = Date.now() - startMs;
+    this.seen.carried.push({ ms, carried: carriedOf(uplink) });
+    const status = statusOf(uplink);
+    const text = JSON.stringify(status);
+    if (text !== this.said) this.seen.statuses.push({ ms, ...status });
+    this.said = text;
+  }
+
+  async stop() {
+    clearInterval(this.timer);
+    this.timer = undefined;
+    await this.asking;
+  }
+}
+
+module.exports = { Observer, statusOf, carriedOf };

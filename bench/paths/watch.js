@@ -1,0 +1,59 @@
+'use strict';
+// `seganet-paths watch`, as a user runs it beside the gateway.
+
+const path = require('node:path');
+const { Child } = require('../../test/fixtures/child');
+const { eventually } = require('../../test/fixtures/net');
+const { run } = require('../lib/netns');
+
+const command = path.join(__dirname, '..', '..', 'nodes', 'lib', 'paths', 'cli.js');
+
+/** @typedef {{ ms: number, path: string, state: string, why: string }} Line ms: of the calendar, when it came */
+
+class Watch {
+  /** @param {Child} child */
+  constructor(child) {
+    this.child = child;
+    /** @type {Line[]} */
+    this.log = [];
+    let rest = '';
+    child.process.stdout.on('data', (text) => {
+      const lines = (rest + text).split('\n');
+      rest = /** @type {string} */ (lines.pop());
+      for (const line of lines) {
+        const { path: of, state, why } = JSON.parse(line);
+        this.log.push({ ms: Date.now(), path: of, state, why });
+      }
+    });
+  }
+
+  /** @param {string} paths @param {string} broker @param {string[]} more arguments */
+  static async start(paths, broker, more = []) {
+    const args = [command, 'watch', '--json', '--paths', paths, '--broker', broker, ...more];
+    const child = new Child(process.execPath, args, { name: 'seganet-paths watch' });
+    const watch = new Watch(child);
+    const wanted = paths.split(',').length;
+    try {
+      // Not a check of the child's own: that is asked before the line is in the log.
+      await eventually(() => child.exit || watch.#up >= wanted, { what: `${wanted} paths that are up` });
+      if (child.exit) throw new Error('it ended at once');
+    } catch (error) {
+      await child.stop();
+      throw new Error(`seganet-paths watch:\n${child.output}`, { cause: error });
+    }
+    return watch;
+  }
+
+  get #up() {
+    return this.log.filter(({ state }) => state === 'up').length;
+  }
+
+  async stop() {
+    await this.child.stop();
+  }
+}
+
+/** Whatever the watch left as it should be goes. */
+const undo = () => run(process.execPath, [command, 'undo']);
+
+module.exports = { Watch, undo };
