@@ -37,9 +37,14 @@ afterAll(() => {
 const isOpen = (/** @type {number} */ fd) => fs.existsSync(`/proc/self/fd/${fd}`);
 const countDescriptors = () => fs.readdirSync('/proc/self/fd').length;
 
+/** @type {Worker[]} */
+const workers = [];
+afterEach(() => Promise.all(workers.splice(0).map((worker) => worker.terminate())));
+
 /** @param {string} how */
 async function start(how) {
   const worker = new Worker(leaver, { workerData: { port, count: COUNT, how } });
+  workers.push(worker);
   /** @type {[number[]]} */
   const [fds] = /** @type {any} */ (await once(worker, 'message'));
   return { worker, fds };
