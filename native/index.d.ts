@@ -714,6 +714,11 @@ export interface MptcpInfo {
 }
 /** Of a socket that is connected. Throws Error with `code` when it is no socket. */
 export declare function mptcpInfo(fd: number): MptcpInfo;
+/**
+ * Gives each subflow that there is now the connection's SO_PRIORITY. The kernel copies the options of an MPTCP socket to a new subflow, the
+ * priority before IP_TOS, and that changes the priority of the packets. Throws Error with `code` when `fd` is no socket.
+ */
+export declare function renewPriority(fd: number): void;
 
 export declare const SealReason: readonly ['single', 'bytes', 'delay', 'flush', 'plan', 'hungry'];
 /** Names of the classes; index = class. */

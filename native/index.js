@@ -39,7 +39,7 @@ function load() {
 
 const addon = load();
 const { Engine, UplinkSource, StoreSource, openDeviceStream, openSocket, closeSocket, socketInfo } = addon;
-const { UplinkWire, restUplink, mptcpInfo } = addon;
+const { UplinkWire, restUplink, mptcpInfo, renewPriority } = addon;
 
 /** @param {number} fd @param {number} timeoutMs @returns {Promise<void>} */
 function waitConnect(fd, timeoutMs) {
@@ -62,6 +62,7 @@ module.exports = {
   closeSocket,
   socketInfo,
   mptcpInfo,
+  renewPriority,
   PushResult: Object.freeze({ OK: 0, FULL: 1, TOO_LONG: 2, CLOSED: 3, NO_STAGE: 4 }),
   CommandEnd: Object.freeze({
     TAKEN: 0,

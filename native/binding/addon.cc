@@ -29,6 +29,8 @@ static Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("UplinkWire", seganet::binding::UplinkWire::Define(env));
   exports.Set("restUplink", Napi::Function::New<seganet::binding::RestUplink>(env, "restUplink"));
   exports.Set("mptcpInfo", Napi::Function::New<seganet::binding::MptcpInfo>(env, "mptcpInfo"));
+  exports.Set("renewPriority",
+              Napi::Function::New<seganet::binding::RenewPriority>(env, "renewPriority"));
   exports.Set("socketInfo", Napi::Function::New<seganet::binding::SocketInfo>(env, "socketInfo"));
   return exports;
 }

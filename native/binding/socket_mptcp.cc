@@ -229,4 +229,18 @@ Napi::Value MptcpInfo(const Napi::CallbackInfo& info) {
 #endif
 }
 
+void RenewPriority(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  int fd = -1;
+  if (!ReadInt(env, info[0], "fd", 0, INT_MAX, &fd)) return;
+#ifdef __linux__
+  int priority = 0;
+  socklen_t length = sizeof(priority);
+  if (getsockopt(fd, SOL_SOCKET, SO_PRIORITY, &priority, &length) != 0 ||
+      setsockopt(fd, SOL_SOCKET, SO_PRIORITY, &priority, length) != 0) {
+    Throw(env, Status::System("priority of descriptor " + std::to_string(fd), errno));
+  }
+#endif
+}
+
 }  // namespace seganet::binding

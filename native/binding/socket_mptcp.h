@@ -8,6 +8,9 @@ namespace seganet::binding {
 
 Napi::Value MptcpInfo(const Napi::CallbackInfo& info);
 
+// renewPriority(fd): all subflows that there are now get the connection's SO_PRIORITY.
+void RenewPriority(const Napi::CallbackInfo& info);
+
 // A socket that speaks MPTCP where it can, else -1 with errno. `kind` as for socket().
 int NewMptcpSocket(int family, int kind);
 

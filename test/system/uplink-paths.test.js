@@ -68,6 +68,18 @@ describe('MPTCP at both ends', () => {
     nothingLost(await uplink.finish());
   });
 
+  test('the packets of the urgent session have their priority on every path, with a DSCP beside', async () => {
+    lab.paths('apply', '--paths', 'p1,p2');
+    await lab.startBroker({ mptcp: true });
+    for (const path of ['p1', 'p2']) lab.countPriority(path, 6);
+    const uplink = lab.startUplink({ paths: 'p1,p2', groups: '1,2/3,4' });
+    await uplink.until((one) => one.transport === 'mptcp' && on('p1,p2')(one));
+    await eventually(() => lab.prioritized('p1') > 50, { what: 'urgent packets' });
+    lab.swallow(1);
+    await eventually(() => lab.prioritized('p2') > 20, { what: 'urgent packets by the other path' });
+    nothingLost(await uplink.finish());
+  });
+
   test('a backup path has a subflow, and carries no payload', async () => {
     lab.paths('apply', '--paths', 'p1,p2:backup');
     await lab.startBroker({ mptcp: true });

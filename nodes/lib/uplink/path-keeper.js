@@ -11,7 +11,7 @@ const { pathsView, whyOne } = require('./path-view');
 /**
  * @typedef {object} KeeperParts
  * @property {Paths | null} [paths] null = the uplink has none of its own
- * @property {import('./session').Session} session @property {{mptcpInfo?: (fd: number) => MptcpInfo}} native
+ * @property {import('./session').Session} session @property {{mptcpInfo?: (fd: number) => MptcpInfo, renewPriority?: (fd: number) => void}} native
  * @property {number} lossMs see PathWatch @property {() => number} [now]
  * @property {(code: string, reason: string) => void} problem
  */
@@ -29,6 +29,8 @@ class PathKeeper {
     this.suspicion = new PathSuspicion(parts.now ?? (() => performance.now()));
     /** The next look between two checks. @type {NodeJS.Timeout | undefined} */
     this.nextLook = undefined;
+    /** Which subflows of which connection have their priority. @type {{connection: unknown, subflows: string}} */
+    this.marked = { connection: null, subflows: '' };
     /** Of the last warning; it is not repeated while it stays. */
     this.said = '';
   }
@@ -91,12 +93,27 @@ class PathKeeper {
     this.said = note?.code ?? '';
   }
 
+  /** A subflow begins with the priority that its DSCP gives it, which is none. @param {number} fd @param {MptcpInfo} info */
+  #mark(fd, info) {
+    if (info.transport !== 'mptcp') return;
+    const { session, native } = this.parts;
+    const connection = session.client;
+    const subflows = carrying(info)
+      .map(({ local, remote }) => `${local} ${remote}`)
+      .join();
+    if (connection === this.marked.connection && subflows === this.marked.subflows) return;
+    this.marked = { connection, subflows };
+    native.renewPriority?.(fd);
+  }
+
   #info() {
     const { session, native } = this.parts;
     const { fd } = session;
     if (fd === null || !native.mptcpInfo) return null;
     try {
-      return native.mptcpInfo(fd);
+      const info = native.mptcpInfo(fd);
+      this.#mark(fd, info);
+      return info;
     } catch {
       // It was closed just now.
       return null;
