@@ -19,7 +19,7 @@ let info;
 let keeper;
 beforeEach(() => {
   renewPriority = jest.fn();
-  session = { client: {}, fd: 7, connected: true, noMptcp: '' };
+  session = { client: {}, fd: 7, connected: true, noMptcp: '', handshakeMs: 20 };
   info = { transport: 'mptcp', token: 1, subflows: [subflow] };
   keeper = new PathKeeper({
     ...{ session, native: { mptcpInfo: () => info, renewPriority }, lossMs: 1000, now: () => 0 },
