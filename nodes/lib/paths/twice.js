@@ -4,7 +4,7 @@
 /** @typedef {import('./probe').Answer} Answer */
 
 /** What is lost together by chance is mostly lost within less. */
-const PAUSE_MS = 100;
+const PAUSE_MS = 60;
 
 /** @param {() => Promise<Answer>} ask never rejects @returns {Promise<Answer>} the first that is one, else that of the second */
 async function askTwice(ask) {

@@ -16,7 +16,7 @@ const { pathsView, whyOne } = require('./path-view');
  * @property {(code: string, reason: string) => void} problem
  */
 
-/** While a path is quiet that has something to confirm, it is looked at so often. */
+/** While something is to be confirmed, paths are looked at so often. */
 const LOOK_MS = 60;
 
 /** Looks after the paths of one session: makes a new connection where that is faster, and tells how they are. */
@@ -45,21 +45,21 @@ class PathKeeper {
       if (why.isReturn) session.renew(why);
       else session.kill(why);
     } else if (info && session.connected) this.#connected(info);
-    this.#suspect(info, true);
+    this.#suspect(info);
   }
 
   /**
-   * Silence is noticed between two checks, too: a timer is armed while there is something to confirm, and again for as long as nothing is.
-   * @param {MptcpInfo | null} info @param {boolean} isCheck
+   * Silence is noticed between two checks, too: a timer is armed while there is something to confirm.
+   * @param {MptcpInfo | null} info
    */
-  #suspect(info, isCheck) {
+  #suspect(info) {
     const { session, paths } = this.parts;
-    const { silent, isWaiting, isQuiet } = this.suspicion.look(session.client, carrying(info));
+    const { silent, isWaiting } = this.suspicion.look(session.client, carrying(info));
     for (const { local, rttUs } of silent) paths.suspect(local, rttUs / 1000);
-    if (!(isCheck ? isWaiting : isQuiet)) return;
+    if (!isWaiting) return;
     this.nextLook ??= setTimeout(() => {
       this.nextLook = undefined;
-      this.#suspect(this.#info(), false);
+      this.#suspect(this.#info());
     }, LOOK_MS).unref();
   }
 

@@ -3,8 +3,8 @@
 /** @typedef {import('../../../native').Subflow} Subflow */
 /** When it has confirmed something last, or had nothing to confirm; retransmits: before that; seen: at the last look. @typedef {{acked: number, isWaiting: boolean, retransmits: number, seen: number, at: number}} Heard */
 
-/** Nothing is confirmed for so long, or for so many round trips, where they are longer. */
-const SILENT_MS = 250;
+/** Nothing is confirmed for so long, or for so many round trips, where they are longer. An acknowledgement may be delayed by 40 ms. */
+const SILENT_MS = 150;
 const ROUND_TRIPS = 4;
 /** The kernel has sent again, as it does after 200 ms and a round trip, and that helped nothing: longer than a delayed acknowledgement (40 ms). */
 const AGAIN_MS = 60;
@@ -26,8 +26,7 @@ class PathSuspicion {
 
   /**
    * @param {unknown} connection which it is @param {Subflow[]} subflows those that carry
-   * @returns {{silent: Subflow[], isWaiting: boolean, isQuiet: boolean}} isWaiting: something is not confirmed yet; isQuiet: on one of these nothing
-   *   came since the last look, and it is too early to say more
+   * @returns {{silent: Subflow[], isWaiting: boolean}} isWaiting: something is not confirmed yet
    */
   look(connection, subflows) {
     const before = connection === this.connection ? this.heard : new Map();
@@ -35,17 +34,14 @@ class PathSuspicion {
     this.heard = new Map();
     /** @type {Subflow[]} */
     const silent = [];
-    let isQuiet = false;
     for (const subflow of subflows) {
       const key = `${subflow.local} ${subflow.remote}`;
       const known = before.get(key);
       const heard = this.#hear(subflow, known);
       this.heard.set(key, heard);
-      if (heard.at !== known?.at) continue;
-      if (this.#isSilent(subflow, heard)) silent.push(subflow);
-      else isQuiet = true;
+      if (heard.at === known?.at && this.#isSilent(subflow, heard)) silent.push(subflow);
     }
-    return { silent, isQuiet, isWaiting: subflows.some(({ unacked }) => unacked > 0) };
+    return { silent, isWaiting: subflows.some(({ unacked }) => unacked > 0) };
   }
 
   /** @param {Subflow} subflow @param {Heard | undefined} known @returns {Heard} */
