@@ -25,6 +25,7 @@ TEST_F(LanesSaveRandomTest, ReceiptsComeOnceAndNotTooEarly) {
   std::map<uint64_t, std::vector<uint64_t>> tickets;
   std::vector<uint64_t> taken;  // ids; an id is its slot here
   int64_t row = 0;
+  size_t looked_at = 0;  // of the receipts
   for (int i = 0; i < 20'000; ++i) {
     switch (random.In(0, 7)) {
       case 0:
@@ -73,7 +74,9 @@ TEST_F(LanesSaveRandomTest, ReceiptsComeOnceAndNotTooEarly) {
           taken.clear();
         }
     }
-    for (const uint64_t slot : desk_.slots) ASSERT_TRUE(safe.contains(slot)) << slot;
+    for (; looked_at < desk_.slots.size(); ++looked_at) {
+      ASSERT_TRUE(safe.contains(desk_.slots[looked_at])) << desk_.slots[looked_at];
+    }
     if (i % 100 == 0) {
       const std::set<uint64_t> once(desk_.slots.begin(), desk_.slots.end());
       ASSERT_EQ(once.size(), desk_.slots.size());

@@ -15,7 +15,6 @@
 namespace seganet {
 namespace {
 
-constexpr int64_t kMiB = 1024 * 1024;
 constexpr int64_t kLeastUnfinished = 16 * kMiB;  // of packets that are there in part
 
 }  // namespace

@@ -5,7 +5,6 @@
 namespace seganet {
 namespace {
 
-constexpr int64_t kMiB = 1024 * 1024;
 constexpr int64_t kMaxWakeIntervalUs = 100'000;
 
 Status Range(const char* name, int64_t value, int64_t low, int64_t high) {

@@ -14,6 +14,8 @@
 
 namespace seganet {
 
+inline constexpr int64_t kMiB = 1024 * 1024;
+
 // When a device's PUBACK leaves.
 enum class Acknowledge : uint8_t {
   kReceived,  // at once
