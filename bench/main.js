@@ -80,6 +80,7 @@ async function measureAll(all, plan, signal, keep) {
   const kept = [];
   try {
     return await runAll(all, signal, {
+      mostSteal: plan.mostSteal,
       started: (turn) => progress.started(turn),
       ended: (outcome, turn) => {
         kept.push(outcome);

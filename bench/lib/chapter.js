@@ -14,6 +14,7 @@ const path = require('node:path');
  * @property {Record<string, number>} sizes other numbers of devices and so on, for tests: --devices
  * @property {Record<string, string>} env more variables of the gateway
  * @property {number} [quota] chapter paper: part of its baseline's CPU that a system may have
+ * @property {number} [mostSteal] part of the time that the hypervisor may keep until a run is done again
  * @property {number} openFiles
  *
  * @typedef {object} Case
@@ -28,7 +29,7 @@ const path = require('node:path');
  * @typedef {object} Outcome
  * @property {string} chapter @property {string} key @property {number} round
  * @property {any} [result] @property {string} [error] one of the two
- * @property {number} [seconds] that it took
+ * @property {number} [seconds] that it took @property {number} [again] how often it was done again, for steal time
  *
  * @typedef {object} Ratio of the same round; median and range over the rounds
  * @property {string} name @property {string} [target] such as '≤ 0.25' or '≥ 10'

@@ -17,6 +17,12 @@ const numbers = {
   rounds: ['5', 1, 100, 'rounds'],
   seconds: ['14', 1, 3600, 'length of each load, its warm-up included'],
   warmup: ['6', 0, 60, 'seconds at its beginning that are not measured'],
+  steal: [
+    '0.5',
+    0,
+    100,
+    'a run of which the hypervisor kept more of the time, in %, is done again, twice at most; 100 = never'
+  ],
   devices: ['0', 0, 20000, 'only this many devices, where a chapter has a list of them; 0 = its own'],
   quota: [
     String(SHARE),
@@ -74,6 +80,7 @@ function readPlan() {
     sizes: devices > 0 ? { devices } : {},
     env: gatewayEnv(text('env')),
     quota: number('quota'),
+    mostSteal: quick ? 1 : number('steal') / 100,
     openFiles: Math.min(filesWanted, hardFileLimit()),
     ...pinning(text('pin'))
   };

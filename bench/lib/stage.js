@@ -11,6 +11,7 @@ const { compareStreams } = require('./compare');
 const { readCpu } = require('./proc');
 const { readSamples } = require('./latency');
 const { Relay } = require('./relay');
+const { standAside } = require('./stand-aside');
 const { systems } = require('./systems');
 
 /** What an adapter's start() gets. @typedef {import('../systems').Context} Context */
@@ -68,11 +69,14 @@ class Stage {
     this.loads = [];
     /** What was promised without a generator. @type {import('./compare').SentStream[]} */
     this.made = [];
+    /** This process may use all cores again. */
+    this.comeBack = () => {};
   }
 
   /** The cloud and its sink. @param {Record<string, string | number>} [sinkOptions] */
   async open(sinkOptions = {}) {
     const { harnessCpus: cpus, warmup, cloudAt } = this.profile;
+    this.comeBack = standAside(cpus);
     this.cloud = await startCloud({ cpus, openFiles: this.openFiles, ...cloudAt });
     const options = {
       port: this.cloud.plainPort,
@@ -205,6 +209,7 @@ class Stage {
     if (this.system) await this.system.close();
     for (const tool of this.tools) await tool.stop();
     if (this.cloud) await this.cloud.close();
+    this.comeBack();
     fs.rmSync(this.folder, { recursive: true, force: true });
   }
 }

@@ -66,8 +66,8 @@ function machineWarnings(plan, machine = {}) {
   return warnings;
 }
 
-/** @param {any} result of measure() or like it @param {number} cores of the harness; 0 = not pinned @returns {string[]} kinds of doubt, the same text for the same kind */
-function doubts(result, cores) {
+/** @param {any} result of measure() or like it @param {number} cores of the harness; 0 = not pinned @param {number} mostSteal @returns {string[]} kinds of doubt, the same text for the same kind */
+function doubts(result, cores, mostSteal) {
   const { sent, harness = [], machine } = result;
   const found = [];
   if (sent?.sent > 0 && sent.late / sent.sent > limits.late) {
@@ -84,8 +84,8 @@ function doubts(result, cores) {
       `generator, cloud and sink together used over ${limits.harness * 100} % of their ${cores} core(s)`
     );
   }
-  if (machine?.steal > limits.steal) {
-    found.push(`the hypervisor kept over ${percent(limits.steal)} of the time (steal)`);
+  if (machine?.steal > mostSteal) {
+    found.push(`the hypervisor kept over ${percent(mostSteal)} of the time (steal)`);
   }
   if (machine?.throttled > 0) found.push('a core was throttled because it was hot');
   return found;
@@ -97,17 +97,22 @@ function doubts(result, cores) {
  */
 function runWarnings(outcomes, plan) {
   const cores = coresOf(plan.harnessCpus).size;
+  const mostSteal = Math.min(plan.mostSteal ?? limits.steal, limits.steal);
   const measured = outcomes.filter(({ result }) => result);
   /** @type {Map<string, string[]>} */
   const where = new Map();
   for (const { key, result } of measured) {
-    for (const doubt of doubts(result, cores)) where.set(doubt, [...(where.get(doubt) ?? []), key]);
+    for (const doubt of doubts(result, cores, mostSteal))
+      where.set(doubt, [...(where.get(doubt) ?? []), key]);
   }
-  return [...where].map(([doubt, keys]) => {
+  const repeated = measured.filter(({ again }) => again).length;
+  const told = `${repeated} of ${measured.length} runs were done again, as the hypervisor had kept over ${percent(mostSteal)} of the time.`;
+  const found = [...where].map(([doubt, keys]) => {
     const names = [...new Set(keys)];
     const shown = names.length > 6 ? [...names.slice(0, 6), '…'] : names;
     return `In ${keys.length} of ${measured.length} runs ${doubt} (${shown.join(', ')}).`;
   });
+  return repeated > 0 ? [told, ...found] : found;
 }
 
 /** @param {Outcome[]} outcomes @returns {string[]} whatever was lost, twice, swapped or broken */

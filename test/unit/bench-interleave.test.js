@@ -36,6 +36,22 @@ describe('rounds', () => {
     ]);
   });
 
+  test('a run that the hypervisor disturbed is done again, twice at most, and the least disturbed one counts', async () => {
+    /** @param {string} key @param {number[]} parts of its runs */
+    const steals = (key, ...parts) => {
+      let runs = 0;
+      return entry(key, () => ({ nth: runs, machine: { steal: parts[runs++] } }));
+    };
+    const cases = [steals('calm', 0.005), steals('once', 0.02, 0.001), steals('bad', 0.04, 0.02, 0.03, 0)];
+    const all = turns([{ chapter: 'x', cases }], 1);
+    const outcomes = await runAll(all, never, { mostSteal: 0.005 });
+    expect(outcomes.map(({ key, again, result }) => [key, again, result.nth])).toEqual([
+      ['calm', undefined, 0],
+      ['once', 1, 1],
+      ['bad', 2, 1]
+    ]);
+  });
+
   test('a case sees what its chapter measured before', async () => {
     /** @type {string[][]} */
     const seen = [];

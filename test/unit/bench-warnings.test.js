@@ -65,6 +65,23 @@ describe('warnings of runs', () => {
     expect(found[0]).toMatch(/^In 1 of 2 runs .* \(b\)\.$/);
   });
 
+  test('runs that were done again for steal time are told, and the limit is the one that was asked for', () => {
+    const strict = /** @type {any} */ ({ ...plan, mostSteal: 0.005 });
+    const still = { machine: { steal: 0.006, throttled: 0 } };
+    expect(
+      runWarnings(
+        [
+          { ...outcome({}), again: 1 },
+          { ...outcome(still, 'b'), again: 2 }
+        ],
+        strict
+      )
+    ).toEqual([
+      '2 of 2 runs were done again, as the hypervisor had kept over 0.50 % of the time.',
+      expect.stringMatching(/^In 2 of 2 runs the hypervisor kept over 0\.50 % .*\(a, b\)\.$/)
+    ]);
+  });
+
   test('a harness that fills its core together is told, where it has cores of its own', () => {
     const harness = ['loadgen', 'sink', 'cloud'].map((name) => ({ name, cores: 0.3 }));
     expect(runWarnings([outcome({ harness })], plan)[0]).toContain('together');
