@@ -1,41 +1,8 @@
 'use strict';
 
-const { startMosquitto } = require('../../test/fixtures/cloud');
-const { freePort } = require('../../test/fixtures/net');
-const { assemble, temporary } = require('../lib/assemble');
+const { startBridge } = require('../lib/bridge');
 const { needsMosquitto } = require('../lib/lacking');
-const { brokerLog, persistence } = require('../lib/local-broker');
-
-/**
- * @param {import('./index').Context} context @param {import('../lib/local-broker').Keeping} keeping
- * @returns {Promise<import('./index').System>}
- */
-async function start(context, keeping) {
-  const folder = temporary();
-  const port = await freePort();
-  const { cloud } = context;
-  const lines = [
-    ...brokerLog,
-    ...persistence(keeping, folder),
-    `listener ${port} 127.0.0.1`,
-    'connection cloud',
-    `address ${cloud.host}:${cloud.tlsPort}`,
-    `bridge_cafile ${cloud.files.ca}`,
-    'bridge_tls_version tlsv1.3',
-    'remote_clientid bridge',
-    'cleansession false',
-    'restart_timeout 1 5',
-    'notifications false',
-    'topic d/# out 1'
-  ];
-  return assemble({
-    port,
-    folder,
-    parts: ['mosquitto'],
-    launch: (started) => started(startMosquitto(folder, 'bridge', lines, context)),
-    ready: () => cloud.waitForClient(/^bridge$/)
-  });
-}
+const { persistence } = require('../lib/local-broker');
 
 /**
  * @param {string} name @param {string} title @param {string} what
@@ -46,7 +13,10 @@ const variant = (name, title, what, keeping) => ({
   title,
   what,
   lacking: needsMosquitto,
-  start: (context) => start(context, keeping)
+  start: (context) => {
+    const how = [`address ${context.cloud.host}:${context.cloud.tlsPort}`, 'restart_timeout 1 5'];
+    return startBridge(context, how, (folder) => persistence(keeping, folder));
+  }
 });
 
 module.exports = [
