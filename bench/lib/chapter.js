@@ -29,7 +29,7 @@ const path = require('node:path');
  * @typedef {object} Outcome
  * @property {string} chapter @property {string} key @property {number} round
  * @property {any} [result] @property {string} [error] one of the two
- * @property {number} [seconds] that it took @property {number} [again] how often it was done again, for steal time
+ * @property {number} [seconds] that it took @property {{times: number, faults: string[]}} [again] it was done again, for steal time; faults: of the runs that do not count
  *
  * @typedef {object} Ratio of the same round; median and range over the rounds
  * @property {string} name @property {string} [target] such as '≤ 0.25' or '≥ 10'

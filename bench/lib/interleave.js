@@ -4,6 +4,7 @@
 
 const { machineTimes, machineUse } = require('./machine');
 const { turned } = require('./pairs');
+const { faults } = require('./warnings');
 
 /** How often a run that the hypervisor disturbed is done again at most. */
 const MOST_AGAIN = 2;
@@ -46,7 +47,7 @@ async function runOne({ chapter, round, entry }, previous, signal) {
  * @param {Turn[]} all @param {AbortSignal} signal
  * @param {object} [options]
  * @param {number} [options.mostSteal] a run of which the hypervisor kept a larger part is done again, MOST_AGAIN times at most; the one that it
- *        disturbed least counts, whatever came out
+ *        disturbed least counts, whatever came out; what was lost or failed in the others is told, too
  * @param {(turn: Turn) => void} [options.started] @param {(outcome: Outcome, turn: Turn) => void} [options.ended]
  * @returns {Promise<Outcome[]>}
  */
@@ -58,19 +59,22 @@ async function runAll(all, signal, { mostSteal = Infinity, started = () => {}, e
     const previous = outcomes.filter((outcome) => outcome.chapter === turn.chapter);
     started(turn);
     let best = await runOne(turn, previous, signal);
-    let again = 0;
-    for (; again < MOST_AGAIN && best.steal > mostSteal && !signal.aborted; again += 1) {
+    /** @type {Outcome[]} */
+    const others = [];
+    while (others.length < MOST_AGAIN && best.steal > mostSteal && !signal.aborted) {
       const next = await runOne(turn, previous, signal);
-      if (next.steal < best.steal) best = next;
+      const isBetter = next.steal < best.steal;
+      others.push((isBetter ? best : next).outcome);
+      if (isBetter) best = next;
     }
     // Half a measurement is none, and not a failure either.
     if (signal.aborted) break;
     const { outcome } = best;
-    if (again > 0) outcome.again = again;
+    if (others.length > 0) outcome.again = { times: others.length, faults: others.flatMap(faults) };
     outcomes.push(outcome);
     ended(outcome, turn);
   }
   return outcomes;
 }
 
-module.exports = { turns, runAll, MOST_AGAIN };
+module.exports = { turns, runAll };

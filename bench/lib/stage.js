@@ -206,10 +206,10 @@ class Stage {
   }
 
   async close() {
+    this.comeBack();
     if (this.system) await this.system.close();
     for (const tool of this.tools) await tool.stop();
     if (this.cloud) await this.cloud.close();
-    this.comeBack();
     fs.rmSync(this.folder, { recursive: true, force: true });
   }
 }

@@ -1,6 +1,6 @@
 'use strict';
 // The command itself belongs to the harness: what it does while it waits (reading /proc, the progress of its tools) must not take the core of
-// what is measured. At 64 devices its half a millisecond now and then was a third of all that a p99 sees.
+// what is measured. At 64 devices it delayed some two wake-ups a second.
 
 const { execFileSync } = require('node:child_process');
 const { allowedCores } = require('./proc');

@@ -106,7 +106,7 @@ function runWarnings(outcomes, plan) {
       where.set(doubt, [...(where.get(doubt) ?? []), key]);
   }
   const repeated = measured.filter(({ again }) => again).length;
-  const told = `${repeated} of ${measured.length} runs were done again, as the hypervisor had kept over ${percent(mostSteal)} of the time.`;
+  const told = `${repeated} of ${measured.length} runs were done again, as the hypervisor had kept over ${percent(plan.mostSteal ?? 0)} of the time.`;
   const found = [...where].map(([doubt, keys]) => {
     const names = [...new Set(keys)];
     const shown = names.length > 6 ? [...names.slice(0, 6), '…'] : names;
@@ -115,21 +115,29 @@ function runWarnings(outcomes, plan) {
   return repeated > 0 ? [told, ...found] : found;
 }
 
-/** @param {Outcome[]} outcomes @returns {string[]} whatever was lost, twice, swapped or broken */
+/** @param {Outcome} outcome @returns {string[]} whatever was lost, twice, swapped or broken, or why it failed */
+function faults({ result, error }) {
+  if (error) return [error.split('\n')[0]];
+  const { verdict, arrived, cleanEnd } = result ?? {};
+  const found = [];
+  if (verdict?.lost > 0) {
+    const examples = verdict.examples?.length ? ` (${verdict.examples.join('; ')})` : '';
+    found.push(`${verdict.lost} of ${result.sent?.acked} acknowledged records were lost${examples}`);
+  }
+  if (arrived?.outOfOrder > 0) found.push(`${arrived.outOfOrder} records came out of order`);
+  if (arrived?.duplicates > 0) found.push(`${arrived.duplicates} records came twice`);
+  if (cleanEnd === false) found.push('the system did not end cleanly');
+  return found;
+}
+
+/** One that failed is told elsewhere. @param {Outcome[]} outcomes @returns {string[]} faults of the runs, and of those that were done again */
 function faultWarnings(outcomes) {
-  return outcomes.flatMap(({ key, round, result }) => {
-    if (!result) return [];
-    const { verdict, arrived, cleanEnd } = result;
-    const found = [];
-    if (verdict?.lost > 0) {
-      const examples = verdict.examples?.length ? ` (${verdict.examples.join('; ')})` : '';
-      found.push(`${verdict.lost} of ${result.sent?.acked} acknowledged records were lost${examples}`);
-    }
-    if (arrived?.outOfOrder > 0) found.push(`${arrived.outOfOrder} records came out of order`);
-    if (arrived?.duplicates > 0) found.push(`${arrived.duplicates} records came twice`);
-    if (cleanEnd === false) found.push('the system did not end cleanly');
-    return found.map((text) => `${key}, round ${round + 1}: ${text}.`);
+  return outcomes.flatMap((outcome) => {
+    const { key, round, result, again } = outcome;
+    const discarded = (again?.faults ?? []).map((text) => `${text}, in a run that was done again`);
+    const found = result ? faults(outcome) : [];
+    return [...found, ...discarded].map((text) => `${key}, round ${round + 1}: ${text}.`);
   });
 }
 
-module.exports = { machineWarnings, runWarnings, faultWarnings, coresOf, limits };
+module.exports = { machineWarnings, runWarnings, faultWarnings, faults, coresOf, limits };

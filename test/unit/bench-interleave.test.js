@@ -1,6 +1,7 @@
 'use strict';
 
 const { runAll, turns } = require('../../bench/lib/interleave');
+const { faultWarnings, faults } = require('../../bench/lib/warnings');
 const { Progress, duration } = require('../../bench/lib/progress');
 
 /** @param {string} key @param {() => any} [run] */
@@ -45,11 +46,26 @@ describe('rounds', () => {
     const cases = [steals('calm', 0.005), steals('once', 0.02, 0.001), steals('bad', 0.04, 0.02, 0.03, 0)];
     const all = turns([{ chapter: 'x', cases }], 1);
     const outcomes = await runAll(all, never, { mostSteal: 0.005 });
-    expect(outcomes.map(({ key, again, result }) => [key, again, result.nth])).toEqual([
+    expect(outcomes.map(({ key, again, result }) => [key, again?.times, result.nth])).toEqual([
       ['calm', undefined, 0],
       ['once', 1, 1],
       ['bad', 2, 1]
     ]);
+  });
+
+  test('what a run lost that does not count, or why it failed, is told all the same', async () => {
+    const parts = [1, 2, 0.001];
+    const entryOf = entry('a', () => {
+      const steal = /** @type {number} */ (parts.shift());
+      return { verdict: { lost: steal > 0.5 ? 3 * steal : 0 }, sent: { acked: 9 }, machine: { steal } };
+    });
+    const all = turns([{ chapter: 'x', cases: [entryOf] }], 1);
+    const [outcome] = await runAll(all, never, { mostSteal: 0.005 });
+    expect(faultWarnings([outcome])).toEqual([
+      'a, round 1: 6 of 9 acknowledged records were lost, in a run that was done again.',
+      'a, round 1: 3 of 9 acknowledged records were lost, in a run that was done again.'
+    ]);
+    expect(faults({ ...outcome, result: undefined, error: 'no room\nat once' })).toEqual(['no room']);
   });
 
   test('a case sees what its chapter measured before', async () => {

@@ -71,8 +71,8 @@ describe('warnings of runs', () => {
     expect(
       runWarnings(
         [
-          { ...outcome({}), again: 1 },
-          { ...outcome(still, 'b'), again: 2 }
+          { ...outcome({}), again: { times: 1, faults: [] } },
+          { ...outcome(still, 'b'), again: { times: 2, faults: [] } }
         ],
         strict
       )
