@@ -8,14 +8,15 @@ const fs = require('fs');
 const net = require('net');
 const path = require('path');
 const { parseDevices } = require('../../nodes/lib/device-classes');
-const { shown } = require('../../nodes/lib/options');
 const { parsePermissions } = require('../../nodes/lib/permissions');
 const { parseRules } = require('../../nodes/lib/rules');
+const { schema: engine } = require('../../nodes/lib/settings/engine');
 const { schema: devices } = require('../../nodes/lib/settings/mqtt-devices');
 const { parseCongestion } = require('../../nodes/lib/uplink/congestion');
 const { parseGroups } = require('../../nodes/lib/uplink/group-options');
 const { parsePaths } = require('../../nodes/lib/uplink/path-options');
 const { validateTopicTemplate } = require('../../nodes/lib/uplink/topics');
+const { shown } = require('../../nodes/lib/values');
 
 /** @typedef {(value: string) => string} Check */
 
@@ -47,6 +48,9 @@ function folder(value) {
   }
   return path.resolve(name);
 }
+
+/** @type {Check} */
+const logFolder = (value) => property(engine.logDir)(folder(value));
 
 /** @param {string} address */
 function isLoopback(address) {
@@ -201,6 +205,7 @@ module.exports = {
   text,
   property,
   folder,
+  logFolder,
   integer,
   portOrOff,
   host,
