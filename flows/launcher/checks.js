@@ -20,6 +20,8 @@ const { shown } = require('../../nodes/lib/values');
 
 /** @typedef {(value: string) => string} Check */
 
+const MAX_PATH = 1000;
+
 /** @type {Check} */
 const text = (value) => value;
 
@@ -46,6 +48,7 @@ function folder(value) {
   if (name.startsWith('~')) {
     throw new Error(`begins with ~, which only a shell replaces; write the whole path, not "${shown(name)}"`);
   }
+  if (name.length > MAX_PATH) throw new Error(`must be a path of at most ${MAX_PATH} characters`);
   return path.resolve(name);
 }
 
