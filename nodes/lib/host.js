@@ -260,6 +260,7 @@ class EngineHost {
   hold_() {
     this.pump_.paused = true;
     this.inbox.waitForPlan = true;
+    this.logins.hold();
   }
 
   applyPlan_() {
@@ -291,6 +292,7 @@ class EngineHost {
   resume_() {
     this.inbox.waitForPlan = false;
     this.pump_.paused = false;
+    this.logins.resume();
     this.onDoorbell_();
   }
 
