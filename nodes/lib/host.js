@@ -16,6 +16,7 @@ const { Uplinks } = require('./uplinks');
 const { LogLink } = require('./log-link');
 const { Commands } = require('./commands');
 const { DeviceEvents } = require('./device-events');
+const { onRuntimeEvent } = require('./runtime-events');
 const { LoginDesk } = require('./login/desk');
 const parts = require('./parts');
 const { drain, isDelivered, isSafe, unsafeRecords, sum } = require('./drain');
@@ -107,11 +108,17 @@ class EngineHost {
     this.logins = new LoginDesk(this.engine, (fn) => this.onBell(fn));
     /** @type {import('./parts').FrontThread | null} */
     this.front_ = null;
-    this.onStarted_ = () => this.applyPlan_();
-    this.onStopping_ = () => this.hold_();
-    context.events.on('flows:started', this.onStarted_);
-    context.events.on('flows:stopping', this.onStopping_);
+    this.unfollow_ = [
+      this.follow_('flows:started', () => this.applyPlan_()),
+      this.follow_('flows:stopping', () => this.hold_())
+    ];
     this.timer_ = setInterval(() => this.tick_(), TICK_MS).unref();
+  }
+
+  /** @param {string} event of Node-RED @param {() => void} listener */
+  follow_(event, listener) {
+    const { events, error } = this.context_;
+    return onRuntimeEvent(events, event, listener, error);
   }
 
   /** @returns {number} names this engine to uplink threads */
@@ -192,8 +199,7 @@ class EngineHost {
   }
 
   async close_() {
-    this.context_.events.off('flows:started', this.onStarted_);
-    this.context_.events.off('flows:stopping', this.onStopping_);
+    for (const unfollow of this.unfollow_) unfollow();
     this.front_?.hold();
     this.engine.stopReading();
     this.pump_.paused = false;
