@@ -162,6 +162,16 @@ describe('devices', () => {
     [{ SEGANET_DEVICE_HOST: '0.0.0.0', SEGANET_DEVICE_CLIENT_CERT: 'wanted', ...tls }, /would let everybody/],
     [{ SEGANET_DEVICE_LOGIN: 'passwords' }, /needs SEGANET_DEVICE_PASSWORD_FILE/],
     [{ SEGANET_DEVICE_LOGIN: 'psk', SEGANET_DEVICE_TRANSPORT: 'tls' }, /needs SEGANET_DEVICE_PSK_FILE/],
+    [
+      {
+        ...tls,
+        SEGANET_DEVICE_TLS_CA: file,
+        SEGANET_DEVICE_LOGIN: 'psk',
+        SEGANET_DEVICE_PSK_FILE: file,
+        SEGANET_DEVICE_CLIENT_CERT: 'required'
+      },
+      /psk cannot go with SEGANET_DEVICE_CLIENT_CERT required/
+    ],
     [{ SEGANET_DEVICE_TRANSPORT: 'wss' }, /needs SEGANET_DEVICE_TLS_CERT/],
     [{ ...tls, SEGANET_DEVICE_TLS_KEY: '' }, /belong together/],
     [{ ...tls, SEGANET_DEVICE_LOGIN: 'certificate' }, /SEGANET_DEVICE_TLS_CA/],
