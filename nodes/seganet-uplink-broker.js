@@ -2,7 +2,7 @@
 
 const { BrokerLink } = require('./lib/broker-link');
 const { configOf, given } = require('./lib/config');
-const { integer, choice, text, parseOptions } = require('./lib/options');
+const { integer, choice, secret, text, parseOptions } = require('./lib/options');
 const { brokerAddress, tlsOptions, tlsFiles } = require('./lib/broker-options');
 const { parseGroups, parseSockets } = require('./lib/uplink/group-options');
 const { parseCongestion } = require('./lib/uplink/congestion');
@@ -39,7 +39,7 @@ const schema = {
   commandPrefix: text('cmd', /^[^$/+#\0][^+#\0]{0,255}(?<!\/)$/, 'a topic such as cmd, without + and #'),
   // Credentials are a part of the store; a flow file may carry them as properties instead, for ${NAME}.
   username: text(''),
-  password: text('')
+  password: secret
 };
 
 /** @typedef {import('node-red').Node & { link?: BrokerLink | null }} BrokerNode */

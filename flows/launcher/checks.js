@@ -10,6 +10,7 @@ const { durationsByClass, numbersByClass, weightsByClass } = require('../../node
 const { CLASS_WORDS, classNames } = require('../../nodes/lib/classes');
 const { parseDevices } = require('../../nodes/lib/device-classes');
 const { parsePermissions } = require('../../nodes/lib/permissions');
+const { shownUrl } = require('../../nodes/lib/shown-url');
 const { parseCongestion } = require('../../nodes/lib/uplink/congestion');
 const { parseGroups } = require('../../nodes/lib/uplink/group-options');
 const { parsePaths } = require('../../nodes/lib/uplink/path-options');
@@ -151,7 +152,7 @@ function uplinkUrl(value) {
   try {
     url = new URL(value);
   } catch {
-    throw new Error(`must be a URL, ${example}, not "${value}"`);
+    throw new Error(`must be a URL, ${example}, not "${shownUrl(value)}"`);
   }
   if (url.protocol !== 'mqtts:' && url.protocol !== 'mqtt:') {
     throw new Error(`must start with mqtts://, ${example}, not with ${url.protocol}//`);

@@ -2,6 +2,7 @@
 // Reads a node's properties. A property may come from the dialog (string), from a flow file (number) or from the
 // environment (string), so each is parsed and checked here, once; a refusal is a sentence with a remedy.
 
+const { shownUrl } = require('./shown-url');
 const { numbersByClass, durationsByClass, weightsByClass } = require('./by-class');
 
 /**
@@ -72,10 +73,24 @@ function text(fallback, pattern, shape) {
   return (value) => {
     if (isBlank(value)) return fallback;
     const string = String(value).trim();
-    if (pattern && !pattern.test(string)) throw new RangeError(`must be ${shape}, not "${string}".`);
+    if (pattern && !pattern.test(string))
+      throw new RangeError(`must be ${shape}, not "${shownUrl(string)}".`);
     return string;
   };
 }
+
+/**
+ * A password: every character of it counts.
+ * @type {Parser<string> & { takesAll?: true }}
+ */
+const secret = Object.assign(
+  (/** @type {unknown} */ value) => {
+    const string = String(value ?? '');
+    // A variable that is not set; anything else that looks alike is a password.
+    return /^\$[{(][A-Za-z_]\w*[})]$/.test(string) ? '' : string;
+  },
+  { takesAll: /** @type {const} */ (true) }
+);
 
 /**
  * A box to tick; from the environment: yes or no.
@@ -143,7 +158,7 @@ function parseOptions(config, schema) {
   const problems = [];
   for (const [name, parse] of Object.entries(schema)) {
     try {
-      values[name] = parse(resolved(given[name]));
+      values[name] = parse('takesAll' in parse ? given[name] : resolved(given[name]));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       problems.push(
@@ -154,4 +169,4 @@ function parseOptions(config, schema) {
   return { values: /** @type {any} */ (values), problems };
 }
 
-module.exports = { integer, choice, text, flag, numbers, durations, weights, parseOptions, isBlank };
+module.exports = { integer, choice, text, secret, flag, numbers, durations, weights, parseOptions, isBlank };

@@ -2,7 +2,7 @@
 // Settings of an mqtt source node: what the session, the tap and the reading of its messages need.
 
 const { tlsOptions } = require('../broker-options');
-const { integer, choice, text } = require('../options');
+const { integer, choice, secret, text } = require('../options');
 const { toClass } = require('../record');
 const { parseUrl } = require('../uplink/options');
 const { parseFilters } = require('./filters');
@@ -18,7 +18,7 @@ const schema = {
   protocolVersion: choice(/** @type {const} */ (['5', '4']), '5'),
   clientId: text('', /^[^\0]{1,128}$/, 'up to 128 characters'),
   username: text(''),
-  password: text(''),
+  password: secret,
   topics: text(''),
   qos: integer(0, 2, 1),
   session: choice(/** @type {const} */ (['persistent', 'clean']), 'persistent'),
