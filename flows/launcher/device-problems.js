@@ -59,12 +59,19 @@ function tlsProblems(values) {
 /** @param {Values} values @returns {string[]} */
 function loginProblems({
   SEGANET_DEVICE_LOGIN: login,
+  SEGANET_DEVICE_CLIENT_CERT: certificates,
   SEGANET_DEVICE_PASSWORD_FILE: passwords,
   SEGANET_DEVICE_PSK_FILE: keys
 }) {
   if (login === 'passwords' && !passwords) {
     return [
       'SEGANET_DEVICE_LOGIN passwords needs SEGANET_DEVICE_PASSWORD_FILE; make it with seganet-passwd.'
+    ];
+  }
+  if (login === 'psk' && certificates === 'required') {
+    return [
+      'SEGANET_DEVICE_LOGIN psk cannot go with SEGANET_DEVICE_CLIENT_CERT required: TLS has no handshake with a pre-shared key and a ' +
+        'certificate. Set SEGANET_DEVICE_CLIENT_CERT to no or wanted.'
     ];
   }
   if (login === 'psk' && !keys) return ['SEGANET_DEVICE_LOGIN psk needs SEGANET_DEVICE_PSK_FILE.'];

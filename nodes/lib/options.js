@@ -81,6 +81,22 @@ function text(fallback, pattern, shape) {
 }
 
 /**
+ * A password: every character of it counts.
+ * @type {Parser<string> & { takesAll?: true }}
+ */
+const secret = Object.assign(
+  (/** @type {unknown} */ value) => {
+    if (value === undefined || value === null) return '';
+    // JSON may hold one of digits alone as a number.
+    if (!['string', 'number'].includes(typeof value)) throw new RangeError('must be text.');
+    const string = String(value);
+    // A variable that is not set; anything else that looks alike is a password.
+    return /^\$[{(][A-Za-z_]\w*[})]$/.test(string) ? '' : string;
+  },
+  { takesAll: /** @type {const} */ (true) }
+);
+
+/**
  * A box to tick; from the environment: yes or no.
  * @param {boolean} fallback
  * @returns {Parser<boolean>}
@@ -91,18 +107,6 @@ function flag(fallback) {
     if (/^(true|yes|on|1)$/i.test(asText(value).trim())) return true;
     if (/^(false|no|off|0)$/i.test(asText(value).trim())) return false;
     throw new RangeError(`must be yes or no, not "${shown(value)}".`);
-  };
-}
-
-/**
- * A secret, as it is: the spaces around it belong to it.
- * @returns {Parser<string>}
- */
-function secret() {
-  return (value) => {
-    if (value === undefined || value === null) return '';
-    if (typeof value !== 'string') throw new RangeError('must be text.');
-    return value;
   };
 }
 
@@ -172,7 +176,7 @@ function parseOptions(config, schema) {
   const problems = [];
   for (const [name, parse] of Object.entries(schema)) {
     try {
-      values[name] = parse(resolved(given[name]));
+      values[name] = parse('takesAll' in parse ? given[name] : resolved(given[name]));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       problems.push(

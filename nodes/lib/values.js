@@ -1,6 +1,8 @@
 'use strict';
 // Values that somebody entered, in sentences and as text.
 
+const { shownUrl } = require('./shown-url');
+
 /** Characters of a wrong value that a sentence repeats. */
 const MAX_SHOWN = 100;
 
@@ -11,9 +13,7 @@ const MAX_SHOWN = 100;
 function shown(value) {
   const written = typeof value === 'string' ? value : JSON.stringify(value);
   // A password that somebody wrote into an address stays out of logs.
-  const line = String(written ?? typeof value)
-    .replace(/\p{Cc}+/gu, ' ')
-    .replace(/:\/\/\S*@/g, '://…@');
+  const line = shownUrl(String(written ?? typeof value)).replace(/\p{Cc}+/gu, ' ');
   return line.length > MAX_SHOWN ? `${line.slice(0, MAX_SHOWN)}…` : line;
 }
 

@@ -91,6 +91,7 @@ describe('a value that cannot be used is refused with a sentence that names the 
     ['SEGANET_UPLINK_URL', 'broker', /must be a URL, for example mqtts:/],
     ['SEGANET_UPLINK_URL', 'https://broker', /must start with mqtts:\/\//],
     ['SEGANET_UPLINK_URL', 'mqtt://broker.example.org', /unencrypted to broker.example.org; write mqtts/],
+    ['SEGANET_UPLINK_URL', 'mqtts://h:0', /names port 0/],
     ['SEGANET_UPLINK_URL', 'mqtts://h:8883/path', /must end after the port/],
     ['SEGANET_UPLINK_CA', '/nowhere/ca.pem', /names \/nowhere\/ca.pem, which does not exist/],
     ['SEGANET_UPLINK_CA', '/', /which is not a file/],
@@ -205,6 +206,16 @@ describe('devices', () => {
     [{ SEGANET_DEVICE_HOST: '0.0.0.0', SEGANET_DEVICE_CLIENT_CERT: 'wanted', ...tls }, /would let everybody/],
     [{ SEGANET_DEVICE_LOGIN: 'passwords' }, /needs SEGANET_DEVICE_PASSWORD_FILE/],
     [{ SEGANET_DEVICE_LOGIN: 'psk', SEGANET_DEVICE_TRANSPORT: 'tls' }, /needs SEGANET_DEVICE_PSK_FILE/],
+    [
+      {
+        ...tls,
+        SEGANET_DEVICE_TLS_CA: file,
+        SEGANET_DEVICE_LOGIN: 'psk',
+        SEGANET_DEVICE_PSK_FILE: file,
+        SEGANET_DEVICE_CLIENT_CERT: 'required'
+      },
+      /psk cannot go with SEGANET_DEVICE_CLIENT_CERT required/
+    ],
     [{ SEGANET_DEVICE_TRANSPORT: 'wss' }, /needs SEGANET_DEVICE_TLS_CERT/],
     [{ ...tls, SEGANET_DEVICE_TLS_KEY: '' }, /belong together/],
     [{ ...tls, SEGANET_DEVICE_LOGIN: 'certificate' }, /SEGANET_DEVICE_TLS_CA/],

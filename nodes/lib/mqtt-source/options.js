@@ -17,7 +17,7 @@ const schema = {
   protocolVersion: choice(/** @type {const} */ (['5', '4']), '5'),
   clientId: text('', /^[^\0]{1,128}$/, 'up to 128 characters'),
   username: text(''),
-  password: secret(),
+  password: secret,
   topics: text(''),
   qos: integer(0, 2, 1),
   session: choice(/** @type {const} */ (['persistent', 'clean']), 'persistent'),

@@ -32,7 +32,7 @@ const schema = {
   commandPrefix: text('cmd', /^[^$/+#\0][^+#\0]{0,255}(?<!\/)$/, 'a topic such as cmd, without + and #'),
   // Credentials are a part of the store; a flow file may carry them as properties instead, for ${NAME}.
   username: text(''),
-  password: secret()
+  password: secret
 };
 
 exports.schema = schema;
