@@ -52,9 +52,8 @@ function claimBroker(RED, node, brokerId, host) {
   if (broker?.type !== 'seganet-uplink-broker') {
     throw new Error('No uplink broker is chosen, or it is disabled. Choose one in the node.');
   }
-  const { link } = broker;
-  if (!link)
-    throw new Error(`The uplink broker "${broker.name || brokerId}" has a wrong setting: see its own error.`);
+  const { link, failure } = broker;
+  if (!link) throw new Error(`The uplink broker "${broker.name || brokerId}" cannot be used: ${failure}`);
   if (!link.claim(host, node)) {
     throw new Error(
       `The uplink broker "${link.name}" serves another engine already, and a broker serves one. ` +

@@ -123,7 +123,7 @@ describe('devices', () => {
     expect(calls).toContain('unlisten');
     host.tick_();
     expect(errors()).toEqual([
-      ['devices', expect.stringMatching(/1885 is used by another program\. Stop it/)]
+      ['devices', expect.stringMatching(/1885 is used by another node or another program\. Stop it/)]
     ]);
     expect(shown('devices')).toEqual({
       fill: 'red',
@@ -316,7 +316,7 @@ describe('uplink', () => {
     await load([tab, engine, { ...broker, url: '' }, cloud]);
     expect(errors()).toEqual([
       ['broker', expect.stringMatching(/no address/)],
-      ['cloud', expect.stringMatching(/has a wrong setting/)]
+      ['cloud', expect.stringMatching(/cannot be used: .*no address/)]
     ]);
   });
 });
