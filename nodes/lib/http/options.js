@@ -2,6 +2,7 @@
 // Settings of an http devices node.
 
 const { choice, integer, text } = require('../options');
+const { parsePermissions, publishRule } = require('../permissions');
 const { toClass } = require('../record');
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/i;
@@ -9,6 +10,8 @@ const YES = /^(true|1|yes|on)$/i;
 
 /** @param {unknown} value */
 const flag = (value) => value === true || YES.test(String(value ?? ''));
+
+const listed = (/** @type {unknown} */ value) => value;
 
 const schema = {
   host: text('127.0.0.1', /^[0-9a-zA-Z.:-]+$/, 'a local address such as 127.0.0.1 or 0.0.0.0'),
@@ -21,6 +24,8 @@ const schema = {
   tls: text(''),
   login: choice(/** @type {const} */ (['none', 'tokens']), 'none'),
   tokenFile: text(''),
+  permissions: listed,
+  permissionsJson: listed,
   allowAnonymous: flag,
   class: (/** @type {unknown} */ value) => toClass(value, 0),
   rate: integer(0, 1000000, 0),
@@ -73,6 +78,22 @@ function checkSettings({
     : '';
 }
 
+/**
+ * @param {Pick<Settings, 'login' | 'path' | 'permissions' | 'permissionsJson'>} settings
+ * @returns {(device: string, topic: string) => boolean} whether the device may publish to the topic
+ * @throws {Error} with a sentence
+ */
+function topicRule({ login, path, permissions, permissionsJson }) {
+  const rows = parsePermissions(permissions, permissionsJson);
+  if (rows.length > 0) return publishRule(rows);
+  if (login === 'none') return () => true;
+  // A token proves a device, so without permissions the device has the topics of its own address.
+  return (device, topic) => {
+    const own = `${path}/${device}`;
+    return topic === own || topic.startsWith(`${own}/`);
+  };
+}
+
 /** @param {string} list with commas @returns {string[]} */
 function originsOf(list) {
   return list
@@ -81,4 +102,4 @@ function originsOf(list) {
     .filter(Boolean);
 }
 
-module.exports = { schema, checkSettings, originsOf };
+module.exports = { schema, checkSettings, originsOf, topicRule };
