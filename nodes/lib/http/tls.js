@@ -1,7 +1,7 @@
 'use strict';
 // The certificate of an http devices node, from a core tls-config node.
 
-const { tlsFiles, tlsOptions } = require('../broker-options');
+const { refusePfx, tlsFiles, tlsOptions } = require('../broker-options');
 const { configOf } = require('../config');
 
 /**
@@ -17,6 +17,7 @@ function serverTls(RED, node, id) {
   if (typeof tlsNode?.addTLSOptions !== 'function') {
     throw new Error('The TLS node of the listener is missing or disabled. Choose another one.');
   }
+  refusePfx(tlsNode);
   const files = tlsFiles(configOf(RED, id), (name) => RED.util.evaluateNodeProperty(name, 'env', node, {}));
   const { cert, key, passphrase } = /** @type {any} */ (tlsOptions(id, tlsNode, files));
   if (!(files?.cert || cert) || !(files?.key || key)) {
