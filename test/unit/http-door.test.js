@@ -2,6 +2,7 @@
 // The listener of an http devices node over real sockets: what is taken, what is refused, and what a client may hold.
 
 const net = require('node:net');
+const { once } = require('node:events');
 const { CODES } = require('../../nodes/lib/inbox');
 const { openDoor, raw } = require('../fixtures/http-bench');
 
@@ -359,6 +360,25 @@ describe('clients that hold on', () => {
     engine.waiting[0]();
     expect((await busy).status).toBe(200);
     for (const socket of idle) socket.destroy();
+  });
+
+  test('two connections of one address and port are two guests', async () => {
+    const { door } = await open({ host: '0.0.0.0', allowAnonymous: true });
+    const to = async (host, localPort) => {
+      const socket = net.connect({ port: door.port, host, localAddress: '127.0.0.9', localPort });
+      socket.on('error', () => {});
+      await once(socket, 'connect');
+      return socket;
+    };
+    const first = await to('127.0.0.1', 0);
+    const second = await to('127.0.0.2', first.localPort);
+    await until(() => door.guests.size === 2);
+    first.destroy();
+    await until(() => door.guests.size === 1);
+    second.write(`${HEAD}Content-Length: 1\r\n\r\n1`);
+    expect(String(await once(second, 'data'))).toMatch(/^HTTP\/1\.1 200/);
+    second.destroy();
+    await until(() => door.guests.size === 0);
   });
 
   test('bodies of all clients together have a budget', async () => {
