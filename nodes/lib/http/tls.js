@@ -3,6 +3,7 @@
 
 const { refusePfx, tlsFiles, tlsOptions } = require('../broker-options');
 const { configOf } = require('../config');
+const { tlsRules } = require('../front/tls-rules');
 
 /**
  * @param {import('node-red').NodeAPI} RED
@@ -25,7 +26,13 @@ function serverTls(RED, node, id) {
   }
   // Devices are told apart by tokens: an authority in the TLS node is for connections to others.
   return {
-    options: { cert, key, passphrase, minVersion: 'TLSv1.2' },
+    options: {
+      cert,
+      key,
+      passphrase,
+      minVersion: 'TLSv1.2',
+      ...tlsRules({ hasKeys: false, hasCertificate: true })
+    },
     ...(files?.cert && { files: { cert: files.cert, key: files.key } })
   };
 }
