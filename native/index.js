@@ -54,7 +54,7 @@ function load() {
 
 const addon = load();
 const { Engine, UplinkSource, StoreSource, openDeviceStream, openSocket, closeSocket, socketInfo } = addon;
-const { UplinkWire, restUplink, mptcpInfo, renewPriority } = addon;
+const { Permissions, UplinkWire, restUplink, mptcpInfo, renewPriority } = addon;
 
 /** @param {number} fd @param {number} timeoutMs @returns {Promise<void>} */
 function waitConnect(fd, timeoutMs) {
@@ -71,6 +71,7 @@ module.exports = {
   UplinkWire,
   restUplink,
   StoreSource,
+  Permissions,
   openDeviceStream,
   openSocket,
   waitConnect,
