@@ -6,6 +6,7 @@ const { integer, choice, text, parseOptions } = require('./lib/options');
 const { brokerAddress, tlsOptions, tlsFiles } = require('./lib/broker-options');
 const { parseGroups, parseSockets } = require('./lib/uplink/group-options');
 const { parseCongestion } = require('./lib/uplink/congestion');
+const { checkReconnect } = require('./lib/uplink/options');
 const { parsePaths } = require('./lib/uplink/path-options');
 
 const STOP_MS = 2000;
@@ -61,6 +62,7 @@ module.exports = function (RED) {
       parseSockets(options, parseGroups(options.groups).length);
       parseCongestion(options.congestion);
       parsePaths(options.paths);
+      checkReconnect(options.reconnectMinMs, options.reconnectMaxMs);
       const { url, warning } = brokerAddress(values.url);
       if (warning) this.warn(warning);
       const files = tlsFiles(configOf(RED, tlsId), (name) =>
