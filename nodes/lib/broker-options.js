@@ -1,6 +1,7 @@
 'use strict';
 // Checks what an uplink broker connects to.
 
+const { shownUrl } = require('./shown-url');
 const { NO_PORT } = require('./uplink/options');
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
@@ -17,7 +18,7 @@ function brokerAddress(url) {
   try {
     parsed = new URL(url);
   } catch {
-    throw new Error(`"${url}" is no address. ${example}`);
+    throw new Error(`"${shownUrl(url)}" is no address. ${example}`);
   }
   if (parsed.username || parsed.password) {
     throw new Error(
@@ -25,7 +26,7 @@ function brokerAddress(url) {
     );
   }
   if (!['mqtts:', 'mqtt:'].includes(parsed.protocol) || !parsed.hostname) {
-    throw new Error(`"${url}" is not an MQTT address. ${example}`);
+    throw new Error(`"${shownUrl(url)}" is not an MQTT address. ${example}`);
   }
   if (parsed.port === '0') throw new Error(NO_PORT);
   const open = parsed.protocol === 'mqtt:' && !LOOPBACK.test(parsed.hostname);
