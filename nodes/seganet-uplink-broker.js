@@ -1,6 +1,7 @@
 'use strict';
 
 const { BrokerLink } = require('./lib/broker-link');
+const { Complaints } = require('./lib/complaints');
 const { configOf, given } = require('./lib/config');
 const { parseOptions } = require('./lib/options');
 const { schema } = require('./lib/settings/broker');
@@ -48,7 +49,8 @@ module.exports = function (RED) {
         ...(username && { username }),
         ...(password && { password })
       });
-      link.onProblem = (sentence) => this.warn(sentence);
+      const complaints = new Complaints((sentence) => this.warn(sentence));
+      link.onProblem = (sentence, kind = sentence, count = 1) => complaints.tell(kind, sentence, count);
       this.link = link;
       this.on('close', (/** @type {() => void} */ done) => void link.close(STOP_MS).finally(done));
     } catch (error) {
