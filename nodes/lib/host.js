@@ -88,6 +88,8 @@ class EngineHost {
       directory: options.directory,
       warn: (sentence) => context.warn(sentence)
     });
+    // Until the flows that take commands are there.
+    this.commands.hold();
     this.registry = new Registry(this.engine, (stage) => this.nodeOf_(stage));
     this.deviceEvents = new DeviceEvents(this.engine);
     this.deviceEvents.follow(({ kind, device }) => {
@@ -280,6 +282,7 @@ class EngineHost {
     this.pump_.paused = true;
     this.inbox.waitForPlan = true;
     this.logins.hold();
+    this.commands.hold();
   }
 
   applyPlan_() {
@@ -312,6 +315,7 @@ class EngineHost {
     this.inbox.waitForPlan = false;
     this.pump_.paused = false;
     this.logins.resume();
+    this.commands.resume();
     this.onDoorbell_();
   }
 
