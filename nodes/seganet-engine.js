@@ -30,6 +30,12 @@ module.exports = function (RED) {
     const { acknowledge, whenFull } = values;
     const byClass = { ttlS, ratePerS, queueRecords };
     const directory = logDir || path.join(RED.settings.userDir || process.cwd(), 'seganet-log', this.id);
+    let native;
+    try {
+      native = parts.native();
+    } catch (error) {
+      return fail(this, 'engine not loaded', error instanceof Error ? error.message : String(error));
+    }
     const log = { directory, limitMiB: logMiB, classLimitMiB: logClassMiB, whenFull };
     try {
       this.host = new EngineHost(
@@ -47,7 +53,7 @@ module.exports = function (RED) {
           directory
         },
         {
-          native: parts.native(),
+          native,
           events: RED.events,
           getNode: (id) => /** @type {any} */ (RED.nodes.getNode(id)),
           warn: (sentence) => this.warn(sentence),
@@ -56,7 +62,10 @@ module.exports = function (RED) {
         }
       );
     } catch (error) {
-      return fail(this, 'engine not loaded', error instanceof Error ? error.message : String(error));
+      // What a single property cannot tell, the addon says by a TypeError or RangeError.
+      const isSetting = error instanceof TypeError || error instanceof RangeError;
+      const shown = isSetting ? 'wrong setting' : 'engine not started';
+      return fail(this, shown, error instanceof Error ? error.message : String(error));
     }
     const host = this.host;
     for (const { index, cpu, reason } of host.workers) {
