@@ -140,7 +140,7 @@ describe('messages into the engine', () => {
   const flow = [
     ...path,
     node('in', 'ingest', {}, 'cloud'),
-    node('named', 'ingest', { deviceId: 'pump', deviceIdType: 'str', class: '1' })
+    node('named', 'ingest', { deviceId: 'pump', deviceIdType: 'str', class: '1' }, 'cloud')
   ];
 
   test('an ingested message is done when the engine has it', async () => {

@@ -20,10 +20,19 @@ void ReceiptRows::Leave(ReceiptHolder* holder) {
 }
 
 void ReceiptRows::Serve(const std::vector<Receipt>& receipts) {
+  Visit(receipts, &ReceiptHolder::Acknowledge);
+}
+
+void ReceiptRows::Deny(const std::vector<Receipt>& receipts) {
+  Visit(receipts, &ReceiptHolder::Withhold);
+}
+
+void ReceiptRows::Visit(const std::vector<Receipt>& receipts,
+                        void (ReceiptHolder::*call)(uint64_t slot)) {
   for (const Receipt& receipt : receipts) {
     const Row& row = rows_[receipt.agent];
     if (row.holder == nullptr || row.life != receipt.life) continue;  // it has left
-    row.holder->Acknowledge(receipt.slot);
+    (row.holder->*call)(receipt.slot);
     if (!row.holder->dirty_) {
       row.holder->dirty_ = true;
       dirty_.push_back(row.holder);
