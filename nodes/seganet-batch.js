@@ -1,5 +1,6 @@
 'use strict';
 
+const { onInput } = require('./lib/input');
 const { join } = require('./lib/join');
 const { keyBytes } = require('./lib/key');
 const { integer, choice } = require('./lib/options');
@@ -35,18 +36,12 @@ module.exports = function (RED) {
     }));
     if (!member) return;
 
-    this.on('input', (msg, _send, done) => {
+    onInput(this, (msg, _send, done) => {
       if (msg.flush === true) {
         member.host.engine.flush(member.stage);
         return done();
       }
-      let record;
-      try {
-        record = toRecord(msg);
-      } catch (error) {
-        return done(/** @type {Error} */ (error));
-      }
-      member.put(record, done);
+      member.put(toRecord(msg), done);
     });
   }
 

@@ -1,5 +1,6 @@
 'use strict';
 
+const { onInput } = require('./lib/input');
 const { join } = require('./lib/join');
 const { choice, text } = require('./lib/options');
 const { toRecord, toClass } = require('./lib/record');
@@ -28,15 +29,9 @@ module.exports = function (RED) {
     });
     if (!member) return;
 
-    this.on('input', (msg, _send, done) => {
-      let record;
-      try {
-        record = toRecord(msg, { deviceId: deviceIdOf(msg), cls, seq: -1 });
-      } catch (error) {
-        return done(/** @type {Error} */ (error));
-      }
-      member.put(record, done);
-    });
+    onInput(this, (msg, _send, done) =>
+      member.put(toRecord(msg, { deviceId: deviceIdOf(msg), cls, seq: -1 }), done)
+    );
   }
 
   RED.nodes.registerType('seganet-ingest', Ingest);

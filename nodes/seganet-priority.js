@@ -1,5 +1,6 @@
 'use strict';
 
+const { onInput } = require('./lib/input');
 const { join } = require('./lib/join');
 const { toRecord, toClass } = require('./lib/record');
 const { parseRules } = require('./lib/rules');
@@ -24,14 +25,9 @@ module.exports = function (RED) {
     }));
     if (!member) return;
 
-    this.on('input', (msg, send, done) => {
-      let record;
-      try {
-        record = toRecord(msg);
-        record.cls = member.host.engine.classify(member.stage, record.deviceId, record.topic, record.cls);
-      } catch (error) {
-        return done(/** @type {Error} */ (error));
-      }
+    onInput(this, (msg, send, done) => {
+      const record = toRecord(msg);
+      record.cls = member.host.engine.classify(member.stage, record.deviceId, record.topic, record.cls);
       msg.priority = record.cls;
       send(msg);
       member.pass(record, done);

@@ -1,5 +1,6 @@
 'use strict';
 
+const { onInput } = require('./lib/input');
 const { join } = require('./lib/join');
 const { choice, text } = require('./lib/options');
 const { toRecord, toEnvelope, isBatch } = require('./lib/record');
@@ -49,15 +50,9 @@ module.exports = function (RED) {
     );
     if (!member) return;
 
-    this.on('input', (msg, _send, done) => {
-      let record;
-      try {
-        record = isBatch(msg) ? toEnvelope(msg) : toRecord(msg);
-      } catch (error) {
-        return done(/** @type {Error} */ (error));
-      }
-      member.put(record, done, { delivery: true });
-    });
+    onInput(this, (msg, _send, done) =>
+      member.put(isBatch(msg) ? toEnvelope(msg) : toRecord(msg), done, { delivery: true })
+    );
   }
 
   RED.nodes.registerType('seganet-uplink', Uplink);

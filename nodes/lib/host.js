@@ -9,6 +9,8 @@
 //   close()            deliver while there is time, write the rest to the log; then stop the uplinks, the log, the engine
 
 const { compile, logName } = require('./plan');
+const { Complaints } = require('./complaints');
+const { guard } = require('./guard');
 const { Inbox } = require('./inbox');
 const { Pump } = require('./pump');
 const { Registry } = require('./registry');
@@ -17,6 +19,7 @@ const { Uplinks } = require('./uplinks');
 const { LogLink } = require('./log-link');
 const { Commands } = require('./commands');
 const { DeviceEvents } = require('./device-events');
+const { onRuntimeEvent } = require('./runtime-events');
 const { LoginDesk } = require('./login/desk');
 const parts = require('./parts');
 const { drain, isDelivered, isSafe, unsafeRecords, sum } = require('./drain');
@@ -80,67 +83,91 @@ class EngineHost {
     this.closeTimeoutMs_ = context.closeTimeoutMs ?? CLOSE_TIMEOUT_MS;
     /** @type {Engine} */
     this.engine = new context.native.Engine(options.engine, () => this.onDoorbell_());
-    /** @type {LogLink | null} */
-    this.log = null;
+    this.workers = this.engine.workers();
+    this.acknowledge = options.engine.acknowledge ?? 'received';
+    this.log = options.log && new LogLink(options.log, context);
+    this.log?.start(this.engine.token);
+    /** @type {Map<string, Member>} by node id */
+    this.members_ = new Map();
+    /** @type {Map<string, number>} by node id; a node that is deployed anew keeps its stage */
+    this.stages_ = new Map();
+    /** @type {Map<number, import('./pump').Outlet>} */
+    this.outlets_ = new Map();
+    this.uplinks = new Uplinks();
+    this.commands = this.orEnd_(
+      () =>
+        new Commands({
+          engine: this.engine,
+          directory: options.directory,
+          warn: (sentence) => context.warn(sentence)
+        })
+    );
+    this.registry = new Registry(this.engine, (stage) => this.nodeOf_(stage));
+    this.deviceEvents = new DeviceEvents(this.engine);
+    this.deviceEvents.follow(({ kind, device }) => {
+      if (kind !== 'disconnected') this.commands.wake(device);
+    });
+    const complaints = new Complaints((sentence) => context.error(sentence));
+    /** Doorbell and timer have no caller: what fails there is said here, and the rest goes on. @param {Error} error */
+    this.onFault_ = ({ message, stack = message }) =>
+      complaints.tell(message, `A fault in the gateway, which goes on. Please report it: ${stack}`);
+    this.inbox = new Inbox(this.engine, this.onFault_);
+    this.pump_ = new Pump(
+      (into) => this.engine.takeMessages(into),
+      (stage) => this.outlets_.get(stage),
+      FRAME_BYTES,
+      this.onFault_
+    );
+    this.meter_ = new Meter();
+    /** @type {Plan | null} */
+    this.plan = null;
+    /** @type {Promise<void> | null} the end, once it has begun */
+    this.closing = null;
+    this.closed_ = false;
+    /** @type {Set<() => void>} */
+    this.bells_ = new Set([
+      () => this.inbox.run(),
+      () => this.pump_.run(),
+      // Results before events: a device that came back in between is tried again.
+      () => this.commands.ring(),
+      () => this.deviceEvents.take()
+    ]);
+    this.logins = new LoginDesk(this.engine, (fn) => this.onBell(fn));
+    /** @type {import('./parts').FrontThread | null} */
+    this.front_ = null;
+    /** Counts the deploys, begun or over. */
+    this.deploys_ = 0;
+    this.isHolding_ = false;
+    /** @type {NodeJS.Timeout | undefined} */
+    this.holdTimer_ = undefined;
+    this.unfollow_ = [
+      this.follow_('flows:started', () => this.onDeployed_()),
+      this.follow_('flows:stopping', () => this.hold_()),
+      this.follow_('runtime-event', (event) => this.onRuntime_(event))
+    ];
+    this.timer_ = setInterval(() => this.tick_(), TICK_MS).unref();
+  }
+
+  /** @param {string} event of Node-RED @param {(event: any) => void} listener */
+  follow_(event, listener) {
+    const { events, error } = this.context_;
+    return onRuntimeEvent(events, event, listener, error);
+  }
+
+  /**
+   * Threads, and the lock of the log, must not outlive an engine that does not start.
+   * @template T
+   * @param {() => T} make
+   * @returns {T}
+   */
+  orEnd_(make) {
     try {
-      this.workers = this.engine.workers();
-      this.acknowledge = options.engine.acknowledge ?? 'received';
-      this.log = options.log && new LogLink(options.log, context);
-      this.log?.start(this.engine.token);
-      /** @type {Map<string, Member>} by node id */
-      this.members_ = new Map();
-      /** @type {Map<string, number>} by node id; a node that is deployed anew keeps its stage */
-      this.stages_ = new Map();
-      /** @type {Map<number, import('./pump').Outlet>} */
-      this.outlets_ = new Map();
-      this.uplinks = new Uplinks();
-      this.commands = new Commands({
-        engine: this.engine,
-        directory: options.directory,
-        warn: (sentence) => context.warn(sentence)
-      });
-      this.registry = new Registry(this.engine, (stage) => this.nodeOf_(stage));
-      this.deviceEvents = new DeviceEvents(this.engine);
-      this.deviceEvents.follow(({ kind, device }) => {
-        if (kind !== 'disconnected') this.commands.wake(device);
-      });
-      this.inbox = new Inbox(this.engine);
-      this.pump_ = new Pump(
-        (into) => this.engine.takeMessages(into),
-        (stage) => this.outlets_.get(stage),
-        FRAME_BYTES
-      );
-      this.meter_ = new Meter();
-      /** @type {Plan | null} */
-      this.plan = null;
-      /** @type {Promise<void> | null} the end, once it has begun */
-      this.closing = null;
-      this.closed_ = false;
-      /** @type {Set<() => void>} */
-      this.bells_ = new Set();
-      this.logins = new LoginDesk(this.engine, (fn) => this.onBell(fn));
-      /** @type {import('./parts').FrontThread | null} */
-      this.front_ = null;
-      /** Counts the deploys, begun or over. */
-      this.deploys_ = 0;
-      this.isHolding_ = false;
-      /** @type {NodeJS.Timeout | undefined} */
-      this.holdTimer_ = undefined;
+      return make();
     } catch (error) {
-      // Threads and the lock of the log must not outlive an engine that does not start.
       void this.log?.stop(0);
       this.engine.close();
       throw error;
     }
-    this.onStarted_ = () => this.onDeployed_();
-    this.onStopping_ = () => this.hold_();
-    this.onRuntime_ = (/** @type {RuntimeEvent} */ event) => {
-      if (event?.id === 'runtime-state' && event.payload?.error) this.goOn_('The flows did not start');
-    };
-    context.events.on('flows:started', this.onStarted_);
-    context.events.on('flows:stopping', this.onStopping_);
-    context.events.on('runtime-event', this.onRuntime_);
-    this.timer_ = setInterval(() => this.tick_(), TICK_MS).unref();
   }
 
   /** @returns {number} names this engine to uplink threads */
@@ -166,7 +193,7 @@ class EngineHost {
 
   /**
    * For those who take something from the engine themselves, as its logins and events.
-   * @param {() => void} fn called at each doorbell, and once a second; it must not throw
+   * @param {() => void} fn called at each doorbell, and once a second
    * @returns {() => void} ends it
    */
   onBell(fn) {
@@ -226,9 +253,7 @@ class EngineHost {
   /** @param {boolean} isRemoved */
   async close_(isRemoved) {
     const until = performance.now() + this.closeTimeoutMs_ - END_MS;
-    this.context_.events.off('flows:started', this.onStarted_);
-    this.context_.events.off('flows:stopping', this.onStopping_);
-    this.context_.events.off('runtime-event', this.onRuntime_);
+    for (const unfollow of this.unfollow_) unfollow();
     clearTimeout(this.holdTimer_);
     this.front_?.hold();
     this.engine.stopReading();
@@ -310,6 +335,7 @@ class EngineHost {
     this.isHolding_ = true;
     this.pump_.paused = true;
     this.inbox.waitForPlan = true;
+    this.logins.hold();
     clearTimeout(this.holdTimer_);
     const goOn = () => this.goOn_('A deploy began long ago and has not ended');
     this.holdTimer_ = setTimeout(goOn, this.closeTimeoutMs_ + START_MS).unref();
@@ -326,6 +352,11 @@ class EngineHost {
     void parting.then(() => {
       if (deploy === this.deploys_) this.applyPlan_();
     });
+  }
+
+  /** @param {RuntimeEvent} event of Node-RED */
+  onRuntime_(event) {
+    if (event?.id === 'runtime-state' && event.payload?.error) this.goOn_('The flows did not start');
   }
 
   /**
@@ -377,17 +408,13 @@ class EngineHost {
   resume_() {
     this.inbox.waitForPlan = false;
     this.pump_.paused = false;
+    this.logins.resume();
     this.onDoorbell_();
   }
 
   onDoorbell_() {
     if (this.closed_) return;
-    this.inbox.run();
-    this.pump_.run();
-    // Results before events: a device that came back in between is tried again.
-    this.commands.ring();
-    this.deviceEvents.take();
-    for (const fn of this.bells_) fn();
+    for (const fn of this.bells_) guard(fn, this.onFault_);
   }
 
   tick_() {
@@ -395,7 +422,7 @@ class EngineHost {
     const rates = this.meter_.read(stats);
     this.onDoorbell_();
     this.log?.tick();
-    for (const member of this.members_.values()) member.tick(stats, rates);
+    for (const member of this.members_.values()) guard(() => member.tick(stats, rates), this.onFault_);
   }
 }
 

@@ -1,7 +1,7 @@
 'use strict';
 // Remembers which batches have arrived, so that a second copy can be told. Bounded: a number of keys for each lane of each
-// gateway's start, and a number of lanes; what was seen longest ago is forgotten first. What is forgotten passes again:
-// at least once stays at least once.
+// gateway's start, a number of lanes, and a number of keys in all; what was seen longest ago is forgotten first. What is
+// forgotten passes again: at least once stays at least once.
 
 /** @typedef {import('./key').Key} Key */
 
@@ -9,10 +9,13 @@ class KeyWindow {
   /**
    * @param {number} keys remembered for each lane
    * @param {number} lanes
+   * @param {number} [total] keys remembered in all lanes together
    */
-  constructor(keys, lanes) {
+  constructor(keys, lanes, total = keys * lanes) {
     this.keys_ = keys;
-    this.most_ = lanes;
+    this.mostLanes_ = lanes;
+    this.total_ = total;
+    this.size_ = 0;
     /** @type {Map<string, Map<string, number>>} by gateway/epoch/class: by sequence[.part], the records that came with it */
     this.lanes_ = new Map();
   }
@@ -20,6 +23,11 @@ class KeyWindow {
   /** @returns {number} lanes that are remembered */
   get lanes() {
     return this.lanes_.size;
+  }
+
+  /** @returns {number} keys that are remembered, in all lanes together */
+  get size() {
+    return this.size_;
   }
 
   /**
@@ -45,11 +53,32 @@ class KeyWindow {
     if (!lane) {
       lane = new Map();
       this.lanes_.set(laneOf(key), lane);
-      trim(this.lanes_, this.most_);
+      if (this.lanes_.size > this.mostLanes_) this.forgetLane_();
     }
-    lane.delete(partOf(key));
+    if (!lane.delete(partOf(key))) this.size_++;
     lane.set(partOf(key), count);
-    trim(lane, this.keys_);
+    if (lane.size > this.keys_) this.forgetKey_(lane);
+    if (this.size_ > this.total_) this.forgetOldest_();
+  }
+
+  forgetLane_() {
+    const [[name, lane]] = this.lanes_;
+    this.size_ -= lane.size;
+    this.lanes_.delete(name);
+  }
+
+  /** @param {Map<string, number>} lane */
+  forgetKey_(lane) {
+    const [oldest] = lane.keys();
+    lane.delete(oldest);
+    this.size_--;
+  }
+
+  /** The oldest key of the lane that was used longest ago. */
+  forgetOldest_() {
+    const [[name, lane]] = this.lanes_;
+    this.forgetKey_(lane);
+    if (lane.size === 0) this.lanes_.delete(name);
   }
 }
 
@@ -76,18 +105,6 @@ function refresh(map, name) {
   map.delete(name);
   map.set(name, value);
   return value;
-}
-
-/**
- * Forgets the oldest entries.
- * @param {Map<string, unknown>} map
- * @param {number} most
- */
-function trim(map, most) {
-  for (const name of map.keys()) {
-    if (map.size <= most) return;
-    map.delete(name);
-  }
 }
 
 exports.KeyWindow = KeyWindow;

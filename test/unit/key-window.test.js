@@ -88,6 +88,18 @@ describe('the window', () => {
     expect(window.has(key('a/e/3/1'), 1)).toBe(true);
   });
 
+  test('remembers a number of keys in all lanes together, and forgets those of the lane that was used longest ago', () => {
+    const window = new KeyWindow(10, 10, 12);
+    for (const gateway of ['a', 'b', 'c'])
+      for (let i = 0; i < 6; i++) window.add(key(`${gateway}/e/3/${i}`), 1);
+    expect([window.size, window.lanes]).toEqual([12, 2]);
+    window.add(key('c/e/3/6'), 1);
+    expect(window.size).toBe(12);
+    expect(window.has(key('b/e/3/0'), 1)).toBe(false);
+    expect(window.has(key('b/e/3/1'), 1)).toBe(true);
+    expect(window.has(key('a/e/3/5'), 1)).toBe(false);
+  });
+
   const seed = Number(process.env.SEED) || Date.now() % 2 ** 31;
 
   test(`remembers exactly the last N that arrived, as a plain list does (SEED=${seed})`, () => {
