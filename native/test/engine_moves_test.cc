@@ -245,8 +245,8 @@ TEST_F(EngineMoves, ADeviceWhoseRecordNothingTakesIsNotAcknowledged) {
   ASSERT_TRUE(device.Connect("d"));
   ASSERT_TRUE(device.Send(Publish1("t", 1, "1")));
   ASSERT_TRUE(Until([this] { return HeldRecords() == 1; }));
-  Apply({Spec(kSource, StageKind::kSource, {kOther}), Spec(kOther, StageKind::kPriority),
-         Uplink(0)});
+  Apply(
+      {Spec(kSource, StageKind::kSource, {kOther}), Spec(kOther, StageKind::kPriority), Uplink(0)});
   ASSERT_TRUE(device.Send(Publish1("t", 2, "2") + Publish1("t", 3, "3")));
   EXPECT_EQ(device.Receive(64), "") << "the connection ends";
   EXPECT_EQ(Dropped(Drop::kNoRoute), 1u) << "what came behind it was not read";

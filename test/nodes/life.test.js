@@ -316,8 +316,9 @@ describe('uplink', () => {
     await load([tab, engine, { ...broker, url: '' }, cloud]);
     expect(errors()).toEqual([
       ['broker', expect.stringMatching(/no address/)],
-      ['cloud', expect.stringMatching(/has a wrong setting/)]
+      ['cloud', expect.stringMatching(/has a wrong setting. The uplink broker has no address/)]
     ]);
+    await until(() => shown('cloud')?.text === 'broker: wrong setting', 'status');
   });
 });
 

@@ -18,8 +18,8 @@ bool IsOlder(const BatchPtr& a, const BatchPtr& b) { return a->id < b->id; }
 
 }  // namespace
 
-// The batch goes to other lanes. A chunk that is being written with it stays a chunk of these lanes,
-// without it: the other lanes write it again.
+// The batch goes to other lanes. A chunk that is being written with it stays a chunk of these
+// lanes, without it: the other lanes write it again.
 void Lanes::MoveOutLocked(Batch* batch, Leaving* leaving) {
   LeaveLog(batch);
   if (batch->saved != Saved::kUnderWay) return;
@@ -75,7 +75,8 @@ void Lanes::TakeIn(std::vector<BatchPtr> batches) {
     }
     for (uint8_t c = kCritical; c <= kClasses; ++c) {
       if (ready_[c].empty()) since_[c] = now;
-      for (auto [lane, more] : {std::pair(&ready_[c], &live[c]), std::pair(&backlog_[c], &stored[c])}) {
+      for (auto [lane, more] :
+           {std::pair(&ready_[c], &live[c]), std::pair(&backlog_[c], &stored[c])}) {
         Lane merged;
         std::merge(std::move_iterator(lane->begin()), std::move_iterator(lane->end()),
                    std::move_iterator(more->begin()), std::move_iterator(more->end()),
@@ -117,10 +118,9 @@ void Lanes::LeaveStoredLocked(Leaving* leaving) {
 void Lanes::GiveUpLocked(int64_t sealed_before_us, Leaving* leaving) {
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
     for (Lane* lane : {&ready_[c], &backlog_[c]}) {
-      const auto first =
-          std::stable_partition(lane->begin(), lane->end(), [sealed_before_us](const BatchPtr& b) {
-            return b->sealed_us >= sealed_before_us;
-          });
+      const auto first = std::stable_partition(
+          lane->begin(), lane->end(),
+          [sealed_before_us](const BatchPtr& b) { return b->sealed_us >= sealed_before_us; });
       for (auto it = first; it != lane->end(); ++it) {
         if ((*it)->backlog) backlog_bytes_[c] -= (*it)->bytes.size();
         leaving->withheld.Add(it->get());
