@@ -293,6 +293,8 @@ export declare const PushResult: Readonly<{
   CLOSED: 3;
   /** No stage with this id in the current plan. */
   NO_STAGE: 4;
+  /** The stage leads to no uplink and sends no messages: nothing takes the record. */
+  NO_ROUTE: 5;
 }>;
 
 /** push() flags, or-ed. */

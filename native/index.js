@@ -79,7 +79,7 @@ module.exports = {
   socketInfo,
   mptcpInfo,
   renewPriority,
-  PushResult: Object.freeze({ OK: 0, FULL: 1, TOO_LONG: 2, CLOSED: 3, NO_STAGE: 4 }),
+  PushResult: Object.freeze({ OK: 0, FULL: 1, TOO_LONG: 2, CLOSED: 3, NO_STAGE: 4, NO_ROUTE: 5 }),
   CommandEnd: Object.freeze({
     TAKEN: 0,
     OFFLINE: 1,
