@@ -55,6 +55,7 @@ module.exports = function (RED) {
         {
           native,
           events: RED.events,
+          closeTimeoutMs: /** @type {{ nodeCloseTimeout?: number }} */ (RED.settings).nodeCloseTimeout,
           getNode: (id) => /** @type {any} */ (RED.nodes.getNode(id)),
           warn: (sentence) => this.warn(sentence),
           error: (sentence) => this.error(sentence),
@@ -71,9 +72,9 @@ module.exports = function (RED) {
     for (const { index, cpu, reason } of host.workers) {
       if (cpu < 0) this.log(`Worker ${index} is not pinned to a core: ${reason}`);
     }
-    this.on('close', (/** @type {() => void} */ done) => {
+    this.on('close', (/** @type {boolean} */ removed, /** @type {() => void} */ done) => {
       host
-        .close()
+        .close(removed)
         .catch((error) => this.error(error))
         .finally(done);
     });

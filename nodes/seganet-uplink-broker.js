@@ -1,12 +1,14 @@
 'use strict';
 
 const { BrokerLink } = require('./lib/broker-link');
+const { Complaints } = require('./lib/complaints');
 const { configOf, given } = require('./lib/config');
 const { parseOptions } = require('./lib/options');
 const { schema } = require('./lib/settings/broker');
 const { brokerAddress, tlsOptions, tlsFiles } = require('./lib/broker-options');
 const { parseGroups, parseSockets } = require('./lib/uplink/group-options');
 const { parseCongestion } = require('./lib/uplink/congestion');
+const { checkReconnect } = require('./lib/uplink/options');
 const { parsePaths } = require('./lib/uplink/path-options');
 
 const STOP_MS = 2000;
@@ -30,6 +32,7 @@ module.exports = function (RED) {
       parseSockets(options, parseGroups(options.groups).length);
       parseCongestion(options.congestion);
       parsePaths(options.paths);
+      checkReconnect(options.reconnectMinMs, options.reconnectMaxMs);
       const { url, warning } = brokerAddress(values.url);
       if (warning) this.warn(warning);
       const files = tlsFiles(configOf(RED, tlsId), (name) =>
@@ -46,7 +49,8 @@ module.exports = function (RED) {
         ...(username && { username }),
         ...(password && { password })
       });
-      link.onProblem = (sentence) => this.warn(sentence);
+      const complaints = new Complaints((sentence) => this.warn(sentence));
+      link.onProblem = (sentence, kind = sentence, count = 1) => complaints.tell(kind, sentence, count);
       this.link = link;
       this.on('close', (/** @type {() => void} */ done) => void link.close(STOP_MS).finally(done));
     } catch (error) {
@@ -59,7 +63,11 @@ module.exports = function (RED) {
   });
 };
 
-/** A configuration node has no place on the canvas: its uplink nodes repeat the sentence. @param {BrokerNode} node @param {string} sentence */
+/**
+ * A config node has no status: the uplink nodes that use it repeat the sentence.
+ * @param {BrokerNode} node
+ * @param {string} sentence
+ */
 function fail(node, sentence) {
   node.failure = sentence;
   node.error(sentence);

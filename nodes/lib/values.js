@@ -12,8 +12,7 @@ const MAX_SHOWN = 100;
  */
 function shown(value) {
   const written = typeof value === 'string' ? value : JSON.stringify(value);
-  // A password that somebody wrote into an address stays out of logs.
-  const line = shownUrl(String(written ?? typeof value)).replace(/\p{Cc}+/gu, ' ');
+  const line = shownUrl(String(written ?? typeof value).replace(/\p{Cc}+/gu, ' '));
   return line.length > MAX_SHOWN ? `${line.slice(0, MAX_SHOWN)}…` : line;
 }
 

@@ -33,6 +33,7 @@ const MAX_OUTSIDE = 1000;
 class Sender {
   /** @param {import('./feeder').FeederOptions} options @param {SenderHandlers} handlers */
   constructor(options, handlers) {
+    const { retryMs = 1000 } = options;
     this.window = options.window;
     this.output = options.output;
     this.delay = options.delay;
@@ -40,10 +41,14 @@ class Sender {
     this.problem = options.problem;
     this.handlers = handlers;
     this.pulse = new Pulse(options.window, options.now);
-    this.refusals = new Refusals(options.window, options.retryMs ?? 1000);
+    this.refusals = new Refusals(options.window, retryMs);
     this.quota = new Quota(options.window, options.now);
     this.packet = new Publish();
-    this.suspect = new Suspect(options.now, (slot, packet) => this.#topicOf(slot, packet));
+    this.suspect = new Suspect({
+      now: options.now,
+      trialMs: retryMs,
+      topicOf: (slot, packet) => this.#topicOf(slot, packet)
+    });
     /** @type {Link | null} */
     this.link = null;
     /** The present one, or else that of before. @type {Link | null} */

@@ -25,7 +25,6 @@ const CONVICTED = 255;
 /** Trials that end in a close. Without a reason, and without a size that explains it, the network could be the cause. */
 const STRIKES = 3;
 const UNEXPLAINED_STRIKES = 5;
-const TRIAL_MS = 1000;
 const AT_ONCE_MS = 1000;
 /** The broker may have been given a lower limit meanwhile. */
 const FORGET_DROPS = 10;
@@ -54,11 +53,14 @@ const MAX_ASIDE = 1000;
 
 class Suspect {
   /**
-   * @param {() => number} now ms, monotonic
-   * @param {(slot: Slot, packet: number) => string | null} topicOf null: no device has a part in it
+   * @param {object} parts
+   * @param {() => number} parts.now ms, monotonic
+   * @param {number} parts.trialMs a connection has lived for this long before the first trial
+   * @param {(slot: Slot, packet: number) => string | null} parts.topicOf null: no device has a part in it
    */
-  constructor(now, topicOf) {
+  constructor({ now, trialMs, topicOf }) {
     this.now = now;
+    this.trialMs = trialMs;
     this.topicOf = topicOf;
     /** Largest packet that was ever acknowledged. */
     this.largestTaken = 0;
@@ -169,7 +171,7 @@ class Suspect {
 
   /** ms until the trial may begin. REQUIRES: isAside */
   waitMs() {
-    return Math.max(0, this.connectedAt + TRIAL_MS * 2 ** this.strikes - this.now());
+    return Math.max(0, this.connectedAt + this.trialMs * 2 ** this.strikes - this.now());
   }
 
   get isDue() {
