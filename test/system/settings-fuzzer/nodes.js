@@ -30,7 +30,13 @@ const OF_ANOTHER = /^(engine not|wrong setting)/;
 const BASE = [
   { id: 'tab', type: 'tab', label: 'fuzzer' },
   { id: 'e0', type: 'seganet-engine', name: 'engine', workers: '1', acknowledge: 'safe' },
-  { id: 'b0', type: 'seganet-uplink-broker', name: 'broker', url: 'mqtt://127.0.0.1:1' },
+  {
+    id: 'b0',
+    type: 'seganet-uplink-broker',
+    name: 'broker',
+    url: '${SEGANET_UPLINK_URL}',
+    protocolVersion: '4'
+  },
   {
     ...{
       id: 'canary',
