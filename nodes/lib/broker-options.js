@@ -2,6 +2,7 @@
 // Checks what an uplink broker connects to.
 
 const { shownUrl } = require('./shown-url');
+const { NO_PORT } = require('./uplink/options');
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
@@ -27,6 +28,7 @@ function brokerAddress(url) {
   if (!['mqtts:', 'mqtt:'].includes(parsed.protocol) || !parsed.hostname) {
     throw new Error(`"${shownUrl(url)}" is not an MQTT address. ${example}`);
   }
+  if (parsed.port === '0') throw new Error(NO_PORT);
   const open = parsed.protocol === 'mqtt:' && !LOOPBACK.test(parsed.hostname);
   const warning = open
     ? `The uplink to ${parsed.host} is not encrypted. Use mqtts:// outside of this machine.`

@@ -4,6 +4,7 @@
 const { isBlank } = require('./options');
 const { native } = require('./parts');
 const { filterProblem } = require('./rules');
+const { shown } = require('./values');
 
 /** @typedef {{ device: string, publish: string[], subscribe: string[] }} Permission */
 
@@ -76,7 +77,7 @@ function parseFilters(given, where) {
     throw new RangeError(`${where}: there are over ${MAX_FILTERS} topic filters.`);
   for (const filter of filters) {
     const problem = filterProblem(filter);
-    if (problem) throw new RangeError(`${where}: the topic filter "${filter}" ${problem}.`);
+    if (problem) throw new RangeError(`${where}: the topic filter "${shown(filter)}" ${problem}.`);
   }
   return filters;
 }

@@ -29,7 +29,8 @@ afterAll(() => {
   return helper.stopServer();
 });
 
-const devices = (properties) => node('devices', 'mqtt-devices', { version: 2, port: '1884', ...properties });
+const devices = (properties) =>
+  node('devices', 'mqtt-devices', { version: 2, port: '1884', ...properties }, 'sink');
 const tls = {
   id: 'tls',
   type: 'tls-config',
@@ -38,7 +39,8 @@ const tls = {
   key: '/none/key.pem'
 };
 const pfx = { id: 'bundle', type: 'tls-config', name: 'mine', certType: 'pfx', p12: '' };
-const start = (properties, ...more) => load([tab, engine, devices(properties), ...more], {}, [tlsConfig]);
+const start = (properties, ...more) =>
+  load([tab, engine, devices(properties), node('sink', 'helper'), ...more], {}, [tlsConfig]);
 const login = {
   id: 7,
   stage: 1,

@@ -4,6 +4,7 @@
 const net = require('node:net');
 const { once } = require('node:events');
 const { CODES } = require('../../nodes/lib/inbox');
+const { Opening } = require('../../nodes/lib/http/opening');
 const { openDoor, raw } = require('../fixtures/http-bench');
 
 /** @type {Awaited<ReturnType<typeof openDoor>>} */
@@ -16,6 +17,19 @@ afterEach(async () => {
 
 const NDJSON = { 'Content-Type': 'application/x-ndjson' };
 const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' };
+describe('the opening', () => {
+  test('looks at an open door and its files once a second, however often the bell rings', async () => {
+    bench = await openDoor();
+    const { door } = bench;
+    const looks = jest.spyOn(door, 'port', 'get');
+    const refreshed = jest.spyOn(door, 'refresh');
+    const opening = new Opening(door, { host: '127.0.0.1', port: 0 }, () => {});
+    for (let i = 0; i < 1000; i++) opening.tick(true);
+    expect(looks).toHaveBeenCalledTimes(1);
+    expect(refreshed).toHaveBeenCalledTimes(1);
+  });
+});
+
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 async function until(condition) {
   while (!condition()) await turn();

@@ -1,15 +1,10 @@
 'use strict';
 // Settings of an http devices node.
 
-const { choice, integer, text } = require('../options');
+const { choice, flag, integer, recordClass, text } = require('../options');
 const { parsePermissions, publishRule } = require('../permissions');
-const { toClass } = require('../record');
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/i;
-const YES = /^(true|1|yes|on)$/i;
-
-/** @param {unknown} value */
-const flag = (value) => value === true || YES.test(String(value ?? ''));
 
 const listed = (/** @type {unknown} */ value) => value;
 
@@ -26,8 +21,8 @@ const schema = {
   tokenFile: text(''),
   permissions: listed,
   permissionsJson: listed,
-  allowAnonymous: flag,
-  class: (/** @type {unknown} */ value) => toClass(value, 0),
+  allowAnonymous: flag(false),
+  class: recordClass(0),
   rate: integer(0, 1000000, 0),
   burst: integer(0, 1000000, 0),
   maxBodyKiB: integer(1, 65536, 1024),

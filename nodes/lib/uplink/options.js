@@ -39,7 +39,7 @@ const { badCharacter } = require('./topics');
  * @property {number} [connectTimeoutMs] default 15000
  * @property {number} [ackTimeoutMs] the connection is renewed when nothing is acknowledged for so long, default 15000
  * @property {number} [userTimeoutMs] TCP_USER_TIMEOUT, default 10000, 0 = the system's
- * @property {number} [retryMs] wait after a refused PUBLISH, default 1000
+ * @property {number} [retryMs] wait after a refused PUBLISH, and before the first trial of a record on which the broker closes, default 1000
  * @property {number} [backlogRate] records of the backlog a second, default 5000, 0 = no limit
  * @property {number} [backlogShare] part of the window that the backlog may fill, 0..1, default 0.5; one packet always
  * @property {boolean} [commands] the cloud may send commands, by a session of their own, default false
@@ -67,6 +67,9 @@ const { badCharacter } = require('./topics');
 /** @type {Record<string, boolean>} */
 const SCHEMES = { 'mqtts:': true, 'ssl:': true, 'tls:': true, 'mqtt:': false, 'tcp:': false };
 
+const NO_PORT =
+  'The port of the broker is 0. Enter its port, such as 8883, or leave it out for 8883 (mqtts) or 1883 (mqtt).';
+
 /** @param {string} text @returns {Address} */
 function parseUrl(text) {
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -75,6 +78,7 @@ function parseUrl(text) {
       `'${shownUrl(text)}' is not a broker's address. Enter one such as mqtts://broker.example.com:8883.`
     );
   }
+  if (url.port === '0') throw new TypeError(NO_PORT);
   const secure = SCHEMES[url.protocol];
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   return { host, port: Number(url.port) || (secure ? 8883 : 1883), secure };
@@ -138,6 +142,9 @@ function checkOptions(options, defaultNative) {
   const version = String(options.protocolVersion ?? '');
   const groups = parseGroups(options.groups);
   const clientId = options.clientId || gateway;
+  const reconnectMinMs = number('reconnectMinMs', options.reconnectMinMs, 500, 1, day);
+  const reconnectMaxMs = number('reconnectMaxMs', options.reconnectMaxMs, 5000, 1, day);
+  checkReconnect(reconnectMinMs, reconnectMaxMs);
   return {
     ...parseUrl(options.url),
     tls: checkTls(options.tls),
@@ -154,8 +161,8 @@ function checkOptions(options, defaultNative) {
     protocolVersion: oneOf('protocolVersion', version, '5', ['4', '5']) === '5' ? 5 : 4,
     keepalive: number('keepalive', options.keepalive, 30, 0, 65535),
     inflight: number('inflight', options.inflight, 32, 1, 1024),
-    reconnectMinMs: number('reconnectMinMs', options.reconnectMinMs, 500, 1, day),
-    reconnectMaxMs: number('reconnectMaxMs', options.reconnectMaxMs, 5000, 1, day),
+    reconnectMinMs,
+    reconnectMaxMs,
     refusedMinMs: number('refusedMinMs', options.refusedMinMs, 30000, 1, day),
     refusedMaxMs: number('refusedMaxMs', options.refusedMaxMs, 300000, 1, day),
     connectTimeoutMs: number('connectTimeoutMs', options.connectTimeoutMs, 15000, 1, day),
@@ -175,4 +182,12 @@ function checkOptions(options, defaultNative) {
   };
 }
 
-module.exports = { checkOptions, parseUrl };
+/** Throws TypeError with a sentence for the user. @param {number} minMs @param {number} maxMs */
+function checkReconnect(minMs, maxMs) {
+  if (maxMs >= minMs) return;
+  throw new TypeError(
+    `The longest wait before a reconnect (${maxMs} ms) is shorter than the shortest (${minMs} ms). Enter a longer one, or a smaller minimum.`
+  );
+}
+
+module.exports = { NO_PORT, checkOptions, checkReconnect, parseUrl };
