@@ -285,9 +285,10 @@ class Sender {
    * @param {Slot} slot @param {number} index @param {number} reasonCode
    */
   #refused(slot, index, reasonCode) {
+    if (slot.tries[index] === 0) slot.takenBefore[index] = this.refusals.takenCount;
     slot.tries[index] = Math.min(255, slot.tries[index] + 1);
     if (Quota.is(reasonCode)) return this.#exceeded(slot, index, reasonCode);
-    const wait = this.refusals.next(reasonCode, slot.tries[index]);
+    const wait = this.refusals.next(reasonCode, slot.tries[index], slot.takenBefore[index]);
     const code = `PUBACK_${reasonCode}`;
     const name = refusalName(reasonCode);
     if (wait < 0) {
@@ -295,6 +296,7 @@ class Sender {
       this.#bury(slot, index, code, reasonCode, reason);
       return;
     }
+    if (this.refusals.allRefused !== 0) this.problem('ALL_REFUSED', allRefused(name));
     if (!isFinal(reasonCode)) {
       this.quotaUntil = Math.max(this.quotaUntil, this.now() + wait);
       this.problem(
@@ -389,9 +391,15 @@ class Sender {
   }
 }
 
+/** @param {string} name of the reason */
+function allRefused(name) {
+  return `The broker refuses every record of this session (${name}). All are kept and tried again, each minute at last; none is given up. Check the rights of this client at the broker, and the topics of the uplink nodes.`;
+}
+
 /** @param {number} size @param {number} limit */
 function tooLarge(size, limit) {
   return `A record was refused: its packet has ${size} bytes and the broker takes ${limit}. Raise the broker's limit, or let the device send less at once.`;
 }
 
 exports.Sender = Sender;
+exports.allRefused = allRefused;
