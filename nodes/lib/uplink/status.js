@@ -2,7 +2,7 @@
 
 const { dueMs, oldestMs } = require('./ages');
 const { refusalName } = require('./reasons');
-const { allRefused } = require('./sender');
+const { allRefused } = require('./sentences');
 
 /** @typedef {import('./reasons').Reason} Reason */
 /** @typedef {import('./session').State} State */
@@ -93,6 +93,7 @@ class Status {
       published: sender.published,
       acknowledged: sender.acknowledged,
       redelivered: sender.redelivered,
+      unmatched: sender.unmatched,
       failed: sender.failed,
       deadLetters: sender.deadLetters,
       refusals: sender.refusals.count
