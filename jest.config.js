@@ -6,8 +6,7 @@ const SMOKE = ['gateway', 'commands', 'front-gateway', 'http-devices', 'coap-cli
 /** @type {import('jest').Config} */
 const common = {
   testEnvironment: 'node',
-  modulePathIgnorePatterns: ['<rootDir>/native/out/', '<rootDir>/native/build/'],
-  testTimeout: 30000
+  modulePathIgnorePatterns: ['<rootDir>/native/out/', '<rootDir>/native/build/']
 };
 const ignored = ['/node_modules/'];
 const smoke = SMOKE.map((name) => `<rootDir>/test/system/${name}.test.js`);
@@ -16,6 +15,8 @@ const smoke = SMOKE.map((name) => `<rootDir>/test/system/${name}.test.js`);
 module.exports = {
   // System tests start gateways and brokers of their own: more at once than cores only makes deadlines fail.
   maxWorkers: 2,
+  // Jest takes no notice of it in a project.
+  testTimeout: 30000,
   projects: [
     {
       ...common,

@@ -42,7 +42,10 @@ module.exports = function (RED) {
         shown: () => shown(radio)
       };
     });
-    if (!member || !radio) return;
+    if (!member || !radio) {
+      /** @type {(() => void) | null} */ (release)?.();
+      return;
+    }
 
     const process = radio;
     const complaints = new Complaints((sentence) => this.warn(sentence));

@@ -30,6 +30,12 @@ module.exports = function (RED) {
     const { acknowledge, whenFull } = values;
     const byClass = { ttlS, ratePerS, queueRecords };
     const directory = logDir || path.join(RED.settings.userDir || process.cwd(), 'seganet-log', this.id);
+    let native;
+    try {
+      native = parts.native();
+    } catch (error) {
+      return fail(this, 'engine not loaded', error instanceof Error ? error.message : String(error));
+    }
     const log = { directory, limitMiB: logMiB, classLimitMiB: logClassMiB, whenFull };
     try {
       this.host = new EngineHost(
@@ -47,8 +53,9 @@ module.exports = function (RED) {
           directory
         },
         {
-          native: parts.native(),
+          native,
           events: RED.events,
+          closeTimeoutMs: /** @type {{ nodeCloseTimeout?: number }} */ (RED.settings).nodeCloseTimeout,
           getNode: (id) => /** @type {any} */ (RED.nodes.getNode(id)),
           warn: (sentence) => this.warn(sentence),
           error: (sentence) => this.error(sentence),
@@ -56,15 +63,18 @@ module.exports = function (RED) {
         }
       );
     } catch (error) {
-      return fail(this, 'engine not loaded', error instanceof Error ? error.message : String(error));
+      // What a single property cannot tell, the addon says by a TypeError or RangeError.
+      const isSetting = error instanceof TypeError || error instanceof RangeError;
+      const shown = isSetting ? 'wrong setting' : 'engine not started';
+      return fail(this, shown, error instanceof Error ? error.message : String(error));
     }
     const host = this.host;
     for (const { index, cpu, reason } of host.workers) {
       if (cpu < 0) this.log(`Worker ${index} is not pinned to a core: ${reason}`);
     }
-    this.on('close', (/** @type {() => void} */ done) => {
+    this.on('close', (/** @type {boolean} */ removed, /** @type {() => void} */ done) => {
       host
-        .close()
+        .close(removed)
         .catch((error) => this.error(error))
         .finally(done);
     });

@@ -13,7 +13,7 @@ const { parsePaths } = require('./lib/uplink/path-options');
 
 const STOP_MS = 2000;
 
-/** @typedef {import('node-red').Node & { link?: BrokerLink | null }} BrokerNode */
+/** @typedef {import('node-red').Node & { link?: BrokerLink | null, failure?: string }} BrokerNode failure: why it has no link */
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
@@ -25,7 +25,7 @@ module.exports = function (RED) {
     RED.nodes.createNode(this, config);
     this.link = null;
     const { values, problems } = parseOptions({ ...config, ...given(this.credentials) }, schema);
-    if (problems.length > 0) return void this.error(problems.join(' '));
+    if (problems.length > 0) return fail(this, problems.join(' '));
     const { tls: tlsId, protocolVersion, backlogShare, reserve, username, password, ...rest } = values;
     const options = { ...rest, commands: rest.commands === 'on' };
     try {
@@ -54,7 +54,7 @@ module.exports = function (RED) {
       this.link = link;
       this.on('close', (/** @type {() => void} */ done) => void link.close(STOP_MS).finally(done));
     } catch (error) {
-      this.error(error instanceof Error ? error.message : String(error));
+      fail(this, error instanceof Error ? error.message : String(error));
     }
   }
 
@@ -62,3 +62,13 @@ module.exports = function (RED) {
     credentials: { username: { type: 'text' }, password: { type: 'password' } }
   });
 };
+
+/**
+ * A config node has no status: the uplink nodes that use it repeat the sentence.
+ * @param {BrokerNode} node
+ * @param {string} sentence
+ */
+function fail(node, sentence) {
+  node.failure = sentence;
+  node.error(sentence);
+}

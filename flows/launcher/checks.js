@@ -8,17 +8,20 @@ const fs = require('fs');
 const net = require('net');
 const path = require('path');
 const { parseDevices } = require('../../nodes/lib/device-classes');
-const { shown } = require('../../nodes/lib/options');
 const { parsePermissions } = require('../../nodes/lib/permissions');
 const { shownUrl } = require('../../nodes/lib/shown-url');
 const { parseRules } = require('../../nodes/lib/rules');
+const { schema: engine } = require('../../nodes/lib/settings/engine');
 const { schema: devices } = require('../../nodes/lib/settings/mqtt-devices');
 const { parseCongestion } = require('../../nodes/lib/uplink/congestion');
 const { parseGroups } = require('../../nodes/lib/uplink/group-options');
 const { parsePaths } = require('../../nodes/lib/uplink/path-options');
 const { validateTopicTemplate } = require('../../nodes/lib/uplink/topics');
+const { shown } = require('../../nodes/lib/values');
 
 /** @typedef {(value: string) => string} Check */
+
+const MAX_PATH = 1000;
 
 /** @type {Check} */
 const text = (value) => value;
@@ -46,8 +49,12 @@ function folder(value) {
   if (name.startsWith('~')) {
     throw new Error(`begins with ~, which only a shell replaces; write the whole path, not "${shown(name)}"`);
   }
+  if (name.length > MAX_PATH) throw new Error(`must be a path of at most ${MAX_PATH} characters`);
   return path.resolve(name);
 }
+
+/** @type {Check} */
+const logFolder = (value) => property(engine.logDir)(folder(value));
 
 /** @param {string} address */
 function isLoopback(address) {
@@ -202,6 +209,7 @@ module.exports = {
   text,
   property,
   folder,
+  logFolder,
   integer,
   portOrOff,
   host,

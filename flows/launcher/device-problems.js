@@ -47,7 +47,7 @@ function tlsProblems(values) {
   }
   if (!isTls && (needsCa || login === 'psk')) {
     problems.push(
-      'Certificates and pre-shared keys of devices need TLS: set SEGANET_DEVICE_TRANSPORT to tls or wss.'
+      'SEGANET_DEVICE_LOGIN certificate or psk and SEGANET_DEVICE_CLIENT_CERT need TLS: set SEGANET_DEVICE_TRANSPORT to tls or wss.'
     );
   }
   if (isTls && needsCa && !ca) {

@@ -251,7 +251,7 @@ const VARIABLES = [
     name: 'SEGANET_LOG_DIR',
     shown: 'in SEGANET_HOME',
     initial: always(''),
-    check: checks.folder,
+    check: checks.logFolder,
     help: 'Folder of the log, which keeps what the cloud has not acknowledged.'
   },
   {

@@ -2,7 +2,8 @@
 // Cores that workers are pinned to.
 
 const fs = require('node:fs');
-const { isBlank, shown } = require('./options');
+const { isBlank } = require('./options');
+const { asText, shown } = require('./values');
 
 const MAX_CHARACTERS = 1024;
 const SHAPE = /^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$/;
@@ -36,7 +37,7 @@ function allowedCpus() {
 function cpuList(allowed = allowedCpus) {
   return (value) => {
     if (isBlank(value)) return '';
-    const list = String(value).trim();
+    const list = asText(value).trim();
     const isList = list.length <= MAX_CHARACTERS && SHAPE.test(list);
     if (!isList || list.split(',').some((part) => expand(part).length === 0)) {
       throw new RangeError(`must be a list of cores such as 1-3,5, not "${shown(value)}".`);

@@ -2,18 +2,15 @@
 // Reads a node's properties. A property may come from the dialog (string), from a flow file (number) or from the
 // environment (string), so each is parsed and checked here, once; a refusal is a sentence with a remedy.
 
-const { shownUrl } = require('./shown-url');
 const { CLASS_WORDS, classOf } = require('./classes');
 const { numbersByClass, durationsByClass, weightsByClass } = require('./by-class');
+const { asText, shown } = require('./values');
 
 /**
  * Turns one property into its value. Throws a RangeError whose message completes "<label> …".
  * @template T
  * @typedef {(value: unknown) => T} Parser
  */
-
-/** Characters of a wrong value that a sentence repeats. */
-const MAX_SHOWN = 100;
 
 // Node-RED leaves ${NAME} as it is when the environment has no such variable.
 const UNSET = /^\$[{(][^})]+[})]$/;
@@ -35,16 +32,6 @@ function resolved(value) {
 }
 
 /**
- * @param {unknown} value
- * @returns {string} the value as a sentence can hold it: one line, not too long, and without what may be a password
- */
-function shown(value) {
-  const written = typeof value === 'string' ? value : JSON.stringify(value);
-  const line = shownUrl(String(written ?? value)).replace(/\p{Cc}+/gu, ' ');
-  return line.length > MAX_SHOWN ? `${line.slice(0, MAX_SHOWN)}…` : line;
-}
-
-/**
  * @param {number} min
  * @param {number} max
  * @param {number} fallback
@@ -54,7 +41,7 @@ function integer(min, max, fallback) {
   return (value) => {
     if (isBlank(value)) return fallback;
     const number =
-      typeof value === 'number' ? value : /^\s*-?\d+\s*$/.test(String(value)) ? Number(value) : NaN;
+      typeof value === 'number' ? value : /^\s*-?\d+\s*$/.test(asText(value)) ? Number(value) : NaN;
     if (!Number.isInteger(number) || number < min || number > max) {
       throw new RangeError(`must be a whole number from ${min} to ${max}, not "${shown(value)}".`);
     }
@@ -71,7 +58,7 @@ function integer(min, max, fallback) {
 function choice(values, fallback) {
   return (value) => {
     if (isBlank(value)) return fallback;
-    const found = values.find((candidate) => candidate === String(value).trim());
+    const found = values.find((candidate) => candidate === asText(value).trim());
     if (found === undefined)
       throw new RangeError(`must be one of ${values.join(', ')}, not "${shown(value)}".`);
     return found;
@@ -87,7 +74,7 @@ function choice(values, fallback) {
 function text(fallback, pattern, shape) {
   return (value) => {
     if (isBlank(value)) return fallback;
-    const string = String(value).trim();
+    const string = asText(value).trim();
     if (pattern && !pattern.test(string)) throw new RangeError(`must be ${shape}, not "${shown(string)}".`);
     return string;
   };
@@ -117,8 +104,8 @@ const secret = Object.assign(
 function flag(fallback) {
   return (value) => {
     if (isBlank(value)) return fallback;
-    if (/^(true|yes|on|1)$/i.test(String(value).trim())) return true;
-    if (/^(false|no|off|0)$/i.test(String(value).trim())) return false;
+    if (/^(true|yes|on|1)$/i.test(asText(value).trim())) return true;
+    if (/^(false|no|off|0)$/i.test(asText(value).trim())) return false;
     throw new RangeError(`must be yes or no, not "${shown(value)}".`);
   };
 }
@@ -211,6 +198,5 @@ module.exports = {
   durations,
   weights,
   parseOptions,
-  isBlank,
-  shown
+  isBlank
 };

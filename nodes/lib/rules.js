@@ -4,6 +4,7 @@
 const { CLASS_WORDS } = require('./classes');
 const { toClass } = require('./record');
 const { isBlank } = require('./options');
+const { shown } = require('./values');
 
 /** @typedef {import('../../native/index.js').Rule} Rule */
 
@@ -41,7 +42,7 @@ function parseRule(given, index, isStrict) {
   const rule = /** @type {Record<string, unknown>} */ (given);
   const unknown = Object.keys(rule).find((name) => !KEYS.includes(name));
   if (isStrict && unknown !== undefined) {
-    throw new RangeError(`${where} has the unknown key "${unknown}": use topic, device and class.`);
+    throw new RangeError(`${where} has the unknown key "${shown(unknown)}": use topic, device and class.`);
   }
   for (const name of ['topic', 'device']) {
     if (!isBlank(rule[name]) && typeof rule[name] !== 'string')
@@ -50,7 +51,7 @@ function parseRule(given, index, isStrict) {
   const topic = isBlank(rule.topic) ? '' : String(rule.topic);
   const device = isBlank(rule.device) ? '' : String(rule.device);
   const problem = topic && filterProblem(topic);
-  if (problem) throw new RangeError(`${where}: the topic filter "${topic}" ${problem}.`);
+  if (problem) throw new RangeError(`${where}: the topic filter "${shown(topic)}" ${problem}.`);
   if (Buffer.byteLength(device) > 256)
     throw new RangeError(`${where}: the device pattern is over 256 bytes.`);
   let cls;

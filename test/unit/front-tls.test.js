@@ -3,6 +3,7 @@
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');
+const net = require('node:net');
 const { once } = require('node:events');
 const { until } = require('../fixtures/front');
 const { FrontClients, closed, read } = require('../fixtures/front-clients');
@@ -87,6 +88,27 @@ describe('TLS', () => {
     expect(good.alpnProtocol).toBe('mqtt');
     await once(clients.tls(front), 'secureConnect');
   });
+});
+
+test('two connections of one address and port to two of ours both come in', async () => {
+  const front = await clients.start({ host: '0.0.0.0' });
+  const plain = async (host, localPort) => {
+    const socket = net.connect({ port: front.port, host, localAddress: '127.0.0.9', localPort });
+    await once(socket, 'connect');
+    return socket;
+  };
+  const first = await plain('127.0.0.1', 0);
+  const second = await plain('127.0.0.2', first.localPort);
+  await until(
+    () => front.front.state.halfOpen === 2,
+    () => JSON.stringify(front.front.state)
+  );
+  for (const socket of [first, second]) {
+    const secure = clients.tls(front, { socket, host: undefined, port: undefined, servername: 'localhost' });
+    await once(secure, 'secureConnect');
+    secure.write('hello');
+    expect(String((await once(secure, 'data'))[0])).toBe('hello');
+  }
 });
 
 describe('bad clients of TLS', () => {

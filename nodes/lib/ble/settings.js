@@ -4,6 +4,7 @@
 const { parseGlobs } = require('./globs');
 const { integer, choice, recordClass, text } = require('../options');
 const { checkTemplate } = require('../templates');
+const { asText } = require('../values');
 const { normalUuid, parseUuids } = require('./uuid');
 
 /**
@@ -46,12 +47,12 @@ const schema = {
     'hci0, or a serial port such as /dev/ttyUSB0'
   ),
   baudRate: integer(1200, 4000000, 1000000),
-  services: (/** @type {unknown} */ value) => parseUuids(String(value ?? '')),
-  match: (/** @type {unknown} */ value) => parseGlobs(String(value ?? '')),
+  services: (/** @type {unknown} */ value) => parseUuids(asText(value)),
+  match: (/** @type {unknown} */ value) => parseGlobs(asText(value)),
   minRssi: integer(ANY_RSSI, 20, ANY_RSSI),
   advertisements: choice(/** @type {const} */ (['changed', 'all', 'off']), 'changed'),
   everyS: integer(0, 86400, 0),
-  connect: (/** @type {unknown} */ value) => parseGlobs(String(value ?? '')),
+  connect: (/** @type {unknown} */ value) => parseGlobs(asText(value)),
   maxConnections: integer(1, 20, 5),
   characteristics: (/** @type {unknown} */ value) => value,
   rssiS: integer(0, 86400, 0),

@@ -5,6 +5,7 @@ const crypto = require('node:crypto');
 const tls = require('node:tls');
 const { WatchedFiles } = require('../watched-files');
 const { parseKeys } = require('./psk-file');
+const { tlsRules } = require('./tls-rules');
 
 const MAX_FILE_BYTES = 16 << 20;
 const NAMES = {
@@ -13,16 +14,6 @@ const NAMES = {
   key: 'private key for devices',
   psk: 'file of pre-shared keys'
 };
-const SUITES_1_3 = 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256';
-/** Pre-shared keys are bound to SHA-256 (RFC 8446, 4.2.11): with a suite of another hash OpenSSL leaves them unused. */
-const KEY_SUITES_1_3 = 'TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384';
-/** Forward secrecy first; the last two are all that some small devices have. */
-const PSK_SUITES = 'ECDHE-PSK-CHACHA20-POLY1305:PSK-AES128-GCM-SHA256:PSK-AES256-GCM-SHA384';
-/** As Node's own list, without what TLS 1.2 has beside AEAD and ephemeral keys. */
-const CERTIFICATE_SUITES =
-  'ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:' +
-  'ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305';
-
 /** @typedef {{ ca?: string, cert?: string, key?: string }} TlsFiles */
 /** @typedef {{ ca?: string | Buffer, cert?: string | Buffer, key?: string | Buffer, passphrase?: string }} TlsContents */
 
@@ -70,18 +61,9 @@ class Secrets {
 
   /** @param {TlsContents} given @returns {import('node:tls').SecureContextOptions} */
   #options({ ca, cert, key, passphrase }) {
-    // In the order of preference: a client that offers suites for keys has a key.
-    const suites = [
-      ...(this.hasKeys ? [KEY_SUITES_1_3, PSK_SUITES] : [SUITES_1_3]),
-      ...(cert ? [CERTIFICATE_SUITES] : [])
-    ];
-    const { SSL_OP_NO_RENEGOTIATION, SSL_OP_NO_TICKET } = crypto.constants;
     return {
       minVersion: this.minTls_,
-      ciphers: suites.join(':'),
-      // A client may ask for handshakes over and over in TLS 1.2: work for us, nothing for it.
-      // A resumed session does not ask for the identity again, and in TLS 1.3 it looks like a key that was used.
-      secureOptions: SSL_OP_NO_RENEGOTIATION | (this.hasKeys ? SSL_OP_NO_TICKET : 0),
+      ...tlsRules({ hasKeys: this.hasKeys, hasCertificate: Boolean(cert) }),
       ...(cert && { cert }),
       ...(key && { key, passphrase }),
       // Without one Node takes the authorities of the web for the authority of our devices.

@@ -3,6 +3,7 @@
 const { EventEmitter } = require('node:events');
 const net = require('node:net');
 const tls = require('node:tls');
+const { connectionName } = require('../connection-name');
 const { bridge } = require('./bridge');
 const { deviceOf } = require('./certificate-name');
 const { Gate } = require('./gate');
@@ -48,7 +49,7 @@ class FrontServer extends EventEmitter {
     this.options_ = options;
     this.openStream_ = openStream;
     this.gate_ = new Gate(options);
-    /** Of connections at the door, by the far end's address and port. @type {Map<string, import('./gate').Pass>} */
+    /** Of connections, by their names. @type {Map<string, import('./gate').Pass>} */
     this.passes_ = new Map();
     /** How often whom what kept out. @type {Map<string, number>} */
     this.refused_ = new Map();
@@ -155,7 +156,7 @@ class FrontServer extends EventEmitter {
       this.#count('full');
       return void socket.destroy();
     }
-    const name = addressOf(socket);
+    const name = connectionName(socket);
     this.passes_.set(name, pass);
     socket.once('close', () => {
       this.gate_.leave(pass);
@@ -200,10 +201,10 @@ class FrontServer extends EventEmitter {
    * @param {net.Socket} socket below it
    */
   #onOpen(stream, socket) {
-    const address = addressOf(socket);
-    const pass = this.passes_.get(address);
+    const pass = this.passes_.get(connectionName(socket));
     if (!pass || !this.gate_.opened(pass)) return void stream.destroy();
     const device = this.devices_.get(socket);
+    const address = addressOf(socket);
     try {
       bridge(stream, this.openStream_({ address, ...(device && { device }) }));
     } catch (error) {

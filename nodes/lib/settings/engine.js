@@ -19,7 +19,7 @@ const schema = {
   rebalance: choice(/** @type {const} */ (['off', 'live']), 'off'),
   fastPath: choice(/** @type {const} */ (['auto', 'off']), 'auto'),
   acknowledge: choice(/** @type {const} */ (['safe', 'stored', 'received']), 'safe'),
-  logDir: text(''),
+  logDir: text('', /^[^\0]{1,1024}$/, 'a path of at most 1024 characters'),
   logMiB: integer(1, MAX_LOG_MIB, 1024),
   logClassMiB: numbers(MAX_LOG_MIB),
   ttl: durations(),

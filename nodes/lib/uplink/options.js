@@ -9,11 +9,12 @@ const { badCharacter } = require('./topics');
 /**
  * @typedef {object} TlsOptions plain data, as tls.connect takes it
  * @property {string | Uint8Array} [ca] @property {string | Uint8Array} [cert] @property {string | Uint8Array} [key]
+ * @property {string | Uint8Array} [pfx] instead of cert and key, with authorities
  * @property {string} [passphrase] @property {string} [servername] @property {boolean} [rejectUnauthorized]
  * @property {string[]} [ALPNProtocols]
  */
 
-/** @typedef {{ca?: string, cert?: string, key?: string}} TlsFiles paths */
+/** @typedef {{ca?: string, cert?: string, key?: string, pfx?: string}} TlsFiles paths */
 
 /**
  * @typedef {object} UplinkOptions

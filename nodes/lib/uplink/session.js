@@ -278,7 +278,7 @@ class Session {
 
   /** The engine makes the connection, not Node. */
   get isWired() {
-    return canWire(this.native, this.options.secure);
+    return canWire(this.native, this.options);
   }
 
   /** @returns {import('./socket').Security} */
