@@ -571,7 +571,7 @@ export declare class UplinkWire {
   /**
    * Of this boarding: [published, redelivered, acknowledged (packets), records, largest packet acknowledged, smoothed and least round trip in ms
    * (0 = not known), ms since the last acknowledgement (-1 = none), packets in flight, age of the oldest in ms (-1 = none), whether a later
-   * one was acknowledged, whether there is no room].
+   * one was acknowledged, whether there is no room, packets that were acknowledged and that no client had subscribed to].
    */
   numbers(into: Float64Array): void;
 }
