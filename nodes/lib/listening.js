@@ -149,7 +149,8 @@ function listenStatus(port, code, message) {
  */
 function listenSentence(host, port, code, message) {
   const what = `Devices cannot connect: ${host}:${port}`;
-  if (code === 'EADDRINUSE') return `${what} is used by another program. Stop it, or choose another port.`;
+  if (code === 'EADDRINUSE')
+    return `${what} is used by another node or another program. Stop it, or choose another port.`;
   if (code === 'EACCES') return `${what} is not allowed for this user. Choose a port from 1024 on.`;
   if (code === 'EADDRNOTAVAIL')
     return `${what} is no address of this machine. Use 127.0.0.1, or 0.0.0.0 for all.`;

@@ -123,7 +123,7 @@ describe('devices', () => {
     expect(calls).toContain('unlisten');
     host.tick_();
     expect(errors()).toEqual([
-      ['devices', expect.stringMatching(/1885 is used by another program\. Stop it/)]
+      ['devices', expect.stringMatching(/1885 is used by another node or another program\. Stop it/)]
     ]);
     expect(shown('devices')).toEqual({
       fill: 'red',
