@@ -16,7 +16,7 @@ async function openEditor(url, { executablePath, dark = false, width = 1440, hei
   const page = await browser.newPage({ viewport: { width, height } });
   /** What went wrong in the page. @type {string[]} */
   const errors = [];
-  page.on('pageerror', (error) => errors.push(error.message));
+  page.on('pageerror', (error) => errors.push(error.stack ?? error.message));
   page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
   await page.goto(url);
   await page.waitForSelector('.red-ui-palette-node[data-palette-type="seganet-uplink"]');
