@@ -54,7 +54,7 @@ function load() {
 
 const addon = load();
 const { Engine, UplinkSource, StoreSource, openDeviceStream, openSocket, closeSocket, socketInfo } = addon;
-const { UplinkWire, restUplink, mptcpInfo, renewPriority } = addon;
+const { Permissions, UplinkWire, restUplink, mptcpInfo, renewPriority } = addon;
 
 /** @param {number} fd @param {number} timeoutMs @returns {Promise<void>} */
 function waitConnect(fd, timeoutMs) {
@@ -71,6 +71,7 @@ module.exports = {
   UplinkWire,
   restUplink,
   StoreSource,
+  Permissions,
   openDeviceStream,
   openSocket,
   waitConnect,
@@ -78,7 +79,7 @@ module.exports = {
   socketInfo,
   mptcpInfo,
   renewPriority,
-  PushResult: Object.freeze({ OK: 0, FULL: 1, TOO_LONG: 2, CLOSED: 3, NO_STAGE: 4 }),
+  PushResult: Object.freeze({ OK: 0, FULL: 1, TOO_LONG: 2, CLOSED: 3, NO_STAGE: 4, NO_ROUTE: 5 }),
   CommandEnd: Object.freeze({
     TAKEN: 0,
     OFFLINE: 1,

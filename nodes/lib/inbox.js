@@ -21,6 +21,11 @@ const FULL = 1;
 const TOO_LONG = 2;
 const CLOSED = 3;
 const NO_STAGE = 4;
+const NO_ROUTE = 5;
+/** Of a completion: the record is safe, or the cloud has it. */
+const OK_COMPLETION = 1;
+/** The same: nothing holds the record any more, and it was never safe. */
+const WITHHELD = 2;
 
 /** Codes of the errors that end a record, for those who have to answer a device. */
 const CODES = /** @type {const} */ ({
@@ -28,6 +33,8 @@ const CODES = /** @type {const} */ ({
   TOO_LONG: 'SEGANET_TOO_LONG',
   CLOSED: 'SEGANET_CLOSED',
   NO_STAGE: 'SEGANET_NO_STAGE',
+  /** Nothing takes the records of the node. */
+  NO_ROUTE: 'SEGANET_NO_ROUTE',
   REFUSED: 'SEGANET_REFUSED',
   DROPPED: 'SEGANET_DROPPED'
 });
@@ -93,7 +100,7 @@ class Inbox {
       pairs.length > 0;
       pairs = this.engine_.takeCompletions()
     ) {
-      for (let i = 0; i < pairs.length; i += 2) this.complete_(pairs[i], pairs[i + 1] === 1);
+      for (let i = 0; i < pairs.length; i += 2) this.complete_(pairs[i], pairs[i + 1]);
     }
     for (const [stage, queue] of this.waiting_) {
       let taken = 0;
@@ -142,14 +149,13 @@ class Inbox {
 
   /**
    * @param {number} ticket
-   * @param {boolean} ok
+   * @param {number} result of takeCompletions()
    */
-  complete_(ticket, ok) {
+  complete_(ticket, result) {
     const done = this.tickets_.get(ticket);
     if (!done) return;
     this.tickets_.delete(ticket);
-    const sentence = 'The cloud refused the record or it was dropped: see the drops of the stats node.';
-    this.end_(done, ok ? undefined : failure(CODES.DROPPED, sentence));
+    this.end_(done, result === OK_COMPLETION ? undefined : incompletion(result));
   }
 
   /**
@@ -175,8 +181,23 @@ function refusal(result) {
       CODES.TOO_LONG,
       "The payload is larger than the engine's packet limit. Send less, or raise the limit."
     );
+  if (result === NO_ROUTE) return failure(CODES.NO_ROUTE, 'Nothing takes the records of this node. Wire it.');
   if (result === CLOSED) return failure(CODES.CLOSED, 'The engine is closed.');
   return failure(CODES.NO_STAGE, 'The node is not part of the running plan. Deploy again.');
+}
+
+/** @param {number} result of takeCompletions(), not that of success */
+function incompletion(result) {
+  if (result === WITHHELD) {
+    return failure(
+      CODES.NO_ROUTE,
+      'Nothing takes the record any more: its uplink node left the flow, or Node-RED is too slow. Send it again.'
+    );
+  }
+  return failure(
+    CODES.DROPPED,
+    'The cloud refused the record or it was dropped: see the drops of the stats node.'
+  );
 }
 
 /**
@@ -190,3 +211,4 @@ function failure(code, sentence) {
 exports.Inbox = Inbox;
 exports.LIMIT = LIMIT;
 exports.CODES = CODES;
+exports.failure = failure;

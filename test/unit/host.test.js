@@ -22,6 +22,7 @@ function hostWith(kinds, log = null) {
     native: parts.native,
     events,
     getNode: () => null,
+    closeTimeoutMs: 24000,
     warn: (sentence) => said.warn.push(sentence),
     error: (sentence) => said.error.push(sentence),
     info: (sentence) => said.info.push(sentence)
@@ -34,6 +35,7 @@ function hostWith(kinds, log = null) {
     wires: [],
     updateWires() {},
     status() {},
+    error() {},
     send() {}
   }));
   const members = nodes.map((node, index) => new Member(host, node, { kind: kinds[index], settings: {} }));
@@ -228,9 +230,10 @@ describe('with a log', () => {
   });
 
   test('devices wait for a disk that fails only where the cloud does not help', () => {
-    const { host } = hostWith(['uplink'], log);
+    const { host, members } = hostWith(['uplink'], log);
     const link = { state: { state: 'connected' } };
-    host.uplinks.links_ = new Set([link]);
+    members[0].uplink = { link };
+    host.uplinks.links_ = new Map([[link, {}]]);
     const stats = { slowed: false };
     expect(host.waitsFor(stats)).toBe('');
     stores[0].emit('state', { state: 'failing', code: 'ENOSPC', reason: 'full' });
@@ -239,6 +242,9 @@ describe('with a log', () => {
     link.state = { state: 'stalled' };
     expect(host.waitsFor(stats)).toBe('disk full');
     link.state = { state: 'connected' };
+    members[0].uplink = undefined;
+    expect(host.waitsFor(stats)).toBe('disk full');
+    members[0].uplink = { link };
     host.acknowledge = 'stored';
     expect(host.waitsFor(stats)).toBe('disk full');
   });
