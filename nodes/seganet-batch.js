@@ -3,20 +3,9 @@
 const { onInput } = require('./lib/input');
 const { join } = require('./lib/join');
 const { keyBytes } = require('./lib/key');
-const { integer, choice } = require('./lib/options');
+const { schema } = require('./lib/settings/batch');
 const { toRecord } = require('./lib/record');
 const { rate } = require('./lib/status');
-
-const schema = {
-  mode: choice(/** @type {const} */ (['envelope', 'records', 'off']), 'envelope'),
-  format: choice(/** @type {const} */ (['ndjson']), 'ndjson'),
-  minDevices: integer(0, 1000000, 50),
-  maxBytes: integer(64, 1048576, 1024),
-  maxDelayMs: integer(1, 3600000, 1000),
-  // A node of an older flow has no such property: it keeps to its limits. New ones are adaptive (seganet-batch.html).
-  flush: choice(/** @type {const} */ (['limits', 'adaptive']), 'limits'),
-  gapMs: integer(0, 1000, 2)
-};
 
 /** The engine's limit for a batch whose size follows the link. */
 const ADAPTIVE_BYTES = 65536;

@@ -2,13 +2,13 @@
 
 const { onInput } = require('./lib/input');
 const { join } = require('./lib/join');
-const { choice, text } = require('./lib/options');
-const { toRecord, toClass } = require('./lib/record');
+const { choice, recordClass, text } = require('./lib/options');
+const { toRecord } = require('./lib/record');
 
 const schema = {
   deviceId: text('deviceId'),
   deviceIdType: choice(/** @type {const} */ (['msg', 'str', 'env']), 'msg'),
-  class: (/** @type {unknown} */ value) => toClass(value, 0)
+  class: recordClass(0)
 };
 
 /** @param {import('node-red').NodeAPI} RED */

@@ -2,13 +2,14 @@
 
 const { onInput } = require('./lib/input');
 const { join } = require('./lib/join');
-const { toRecord, toClass } = require('./lib/record');
+const { recordClass } = require('./lib/options');
+const { toRecord } = require('./lib/record');
 const { parseRules } = require('./lib/rules');
 
 const schema = {
   rules: (/** @type {unknown} */ value) => value,
   rulesJson: (/** @type {unknown} */ value) => value,
-  defaultClass: (/** @type {unknown} */ value) => toClass(value, 0)
+  defaultClass: recordClass(0)
 };
 
 /** @param {import('node-red').NodeAPI} RED */

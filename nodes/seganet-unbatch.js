@@ -49,7 +49,7 @@ module.exports = function (RED) {
       const { key, historical, envelope } = opened;
       const count = envelope ? envelope.count : 1;
       const damaged = envelope !== null && envelope.faults.length > 0;
-      if (key && seen.has(key, count)) {
+      if (key && seen.has(key, count, envelope !== null)) {
         duplicates += count;
         return done();
       }

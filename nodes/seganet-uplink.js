@@ -2,19 +2,10 @@
 
 const { onInput } = require('./lib/input');
 const { join } = require('./lib/join');
-const { choice, text } = require('./lib/options');
+const { schema } = require('./lib/settings/uplink');
 const { toRecord, toEnvelope, isBatch } = require('./lib/record');
 const { checkTemplate } = require('./lib/topics');
 const { uplinkShown, heldShown } = require('./lib/uplink-status');
-
-const schema = {
-  broker: text(''),
-  topic: text('gw/{gateway}/{class}'),
-  recordTopic: text('{topic}'),
-  qos: choice(/** @type {const} */ (['1', '0']), '1'),
-  history: choice(/** @type {const} */ (['property', 'suffix', 'none']), 'property'),
-  historySuffix: text('/history', /^[^+#{}\0]{1,256}$/, 'up to 256 characters without +, #, { and }')
-};
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {

@@ -9,6 +9,9 @@ const path = require('node:path');
 /** Where a tool may hide behind another name. @type {Record<string, string[]>} */
 const aliases = { 'c++': ['c++', 'g++', 'clang++'] };
 
+/** What a tool is of no use without: the certificates of the brokers in test/fixtures come from openssl. @type {Record<string, string[]>} */
+const besides = { mosquitto: ['openssl'] };
+
 /** The python with the packages of .ci/python, where that was run. @returns {string} */
 const python = () => process.env.SEGANET_PYTHON || 'python3';
 
@@ -83,7 +86,8 @@ function failing(why) {
  * @returns {{ describe: jest.Describe, test: jest.It, missing: string[] }}
  */
 function needs(...tools) {
-  const missing = tools.filter((tool) => !haveTool(tool));
+  const wanted = new Set(tools.flatMap((tool) => [tool, ...(besides[tool] ?? [])]));
+  const missing = [...wanted].filter((tool) => !haveTool(tool));
   if (missing.length === 0) return { describe: global.describe, test: global.test, missing };
   const why = `needs ${missing.join(', ')}, not installed`;
   if (process.env.SEGANET_REQUIRE_TOOLS === '1') {

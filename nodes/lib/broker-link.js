@@ -43,7 +43,7 @@ class BrokerLink {
     this.closed_ = false;
     /** @type {UplinkState} */
     this.state = { state: 'stopped' };
-    /** @type {(sentence: string) => void} */
+    /** kind: what counts as the same. @type {(sentence: string, kind?: string, count?: number) => void} */
     this.onProblem = () => {};
     this.network_ = new NetworkWatch({
       check: async (address) => parts.net().checkUplink(address),
@@ -174,7 +174,7 @@ class BrokerLink {
     thread.on('state', (state) => {
       if (this.thread_ === thread) this.follow_(state);
     });
-    thread.on('problem', ({ reason }) => this.onProblem(reason));
+    thread.on('problem', ({ reason, code, count }) => this.onProblem(reason, code, count));
     thread.on('command', (command) =>
       host.commands.fromCloud(this.id, command, () => thread.answer(command.ack))
     );

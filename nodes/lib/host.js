@@ -102,6 +102,8 @@ class EngineHost {
           warn: (sentence) => context.warn(sentence)
         })
     );
+    // Until the flows that take commands are there.
+    this.commands.hold();
     this.registry = new Registry(this.engine, (stage) => this.nodeOf_(stage));
     this.deviceEvents = new DeviceEvents(this.engine);
     this.deviceEvents.follow(({ kind, device }) => {
@@ -336,6 +338,7 @@ class EngineHost {
     this.pump_.paused = true;
     this.inbox.waitForPlan = true;
     this.logins.hold();
+    this.commands.hold();
     clearTimeout(this.holdTimer_);
     const goOn = () => this.goOn_('A deploy began long ago and has not ended');
     this.holdTimer_ = setTimeout(goOn, this.closeTimeoutMs_ + START_MS).unref();
@@ -410,6 +413,7 @@ class EngineHost {
     this.inbox.waitForPlan = false;
     this.pump_.paused = false;
     this.logins.resume();
+    this.commands.resume();
     this.onDoorbell_();
   }
 

@@ -5,6 +5,9 @@
 
 /** @typedef {import('./key').Key} Key */
 
+/** Pieces below it are looked for in their halves: an envelope cut into so many is of no use to anybody. */
+const MAX_PIECE = 1024;
+
 class KeyWindow {
   /**
    * @param {number} keys remembered for each lane
@@ -33,15 +36,53 @@ class KeyWindow {
   /**
    * @param {Key} key
    * @param {number} count records that came with it: a copy that holds more than the one before is no duplicate
+   * @param {boolean} [isPiece] a part is a piece of an envelope, and not a single record of a batch
    * @returns {boolean}
    */
-  has(key, count) {
+  has(key, count, isPiece = false) {
     const lane = this.lanes_.get(laneOf(key));
     if (!lane) return false;
     refresh(this.lanes_, laneOf(key));
     if (refresh(lane, partOf(key)) >= count) return true;
     // The whole batch came: so did each of its parts.
-    return key.part !== null && refresh(lane, String(key.sequence)) >= count;
+    if (key.part !== null && refresh(lane, String(key.sequence)) >= count) return true;
+    return (
+      isPiece &&
+      (this.hasLarger_(lane, key, count) || this.halves_(lane, key.sequence, key.part ?? 1) >= count)
+    );
+  }
+
+  /**
+   * A piece came of which this one was cut: the halves of piece n are 2n and 2n + 1, see docs/messages.md.
+   * @param {Map<string, number>} lane
+   * @param {Key} key
+   * @param {number} count
+   * @returns {boolean}
+   */
+  hasLarger_(lane, { sequence, part }, count) {
+    for (let piece = (part ?? 1) >> 1; piece > 1; piece >>= 1) {
+      if (refresh(lane, `${sequence}.${piece}`) >= count) return true;
+    }
+    return false;
+  }
+
+  /**
+   * Records of the pieces that this one was cut into, 0 when one of them is missing.
+   * @param {Map<string, number>} lane
+   * @param {number} sequence
+   * @param {number} piece
+   * @returns {number}
+   */
+  halves_(lane, sequence, piece) {
+    // Numbers beyond are none of ours, and each level has twice as many.
+    if (piece >= MAX_PIECE) return 0;
+    let sum = 0;
+    for (const half of [2 * piece, 2 * piece + 1]) {
+      const count = refresh(lane, `${sequence}.${half}`) ?? this.halves_(lane, sequence, half);
+      if (count === 0) return 0;
+      sum += count;
+    }
+    return sum;
   }
 
   /**

@@ -3,6 +3,7 @@
 
 const { types } = require('node:util');
 const { CLASS_WORDS, classNames, classOf } = require('./classes');
+const { shown } = require('./values');
 
 const NORMAL = 3;
 const MAX_DEVICE_BYTES = 256;
@@ -41,7 +42,7 @@ class RecordError extends Error {
 function toClass(value, fallback) {
   if (value === undefined || value === null || value === '') return fallback;
   const number = classOf(value);
-  if (number < 1) throw new RecordError(`The priority "${value}" is no class. Use ${CLASS_WORDS}.`);
+  if (number < 1) throw new RecordError(`The priority "${shown(value)}" is no class. Use ${CLASS_WORDS}.`);
   return number;
 }
 

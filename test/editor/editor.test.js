@@ -97,9 +97,9 @@ describe('the editor', () => {
       // As it was: later tests look at the default flow.
       await page.evaluate((nodes) => {
         const { RED } = /** @type {any} */ (window);
-        const [tab, ...others] = nodes;
-        RED.workspaces.delete(RED.nodes.workspace(tab.id));
-        for (const { id } of others) if (RED.nodes.node(id)) RED.nodes.remove(id);
+        const isTab = (/** @type {any} */ { type }) => type === 'tab';
+        for (const { id } of nodes.filter(isTab)) RED.workspaces.delete(RED.nodes.workspace(id));
+        for (const { id } of nodes) if (RED.nodes.node(id)) RED.nodes.remove(id);
       }, example);
     },
     60000

@@ -81,7 +81,7 @@ describe('start', () => {
     expect(errors()).toEqual([
       ['engine', 'The engine did not start: No addon for this platform. Try npm rebuild.']
     ]);
-    expect((await outcome('in', record)).message).toBe('engine not loaded');
+    expect((await outcome('in', record)).message).toBe('engine not started');
     await helper.request().get('/seganet/engines/engine/plan').expect(503);
   });
 

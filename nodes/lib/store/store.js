@@ -4,6 +4,7 @@ const { Keeper } = require('./keeper');
 const { Limits, Usage } = require('./limits');
 const { Pending } = require('./pending');
 const { Reader } = require('./reader');
+const { RowCheck } = require('./row-check');
 const { Intake, Transaction } = require('./transaction');
 
 /** @typedef {import('../../../native').StoreSource} StoreSource */
@@ -39,6 +40,7 @@ class Store {
     this.pending = new Pending();
     this.reader = new Reader({ pending: this.pending, now, problem });
     this.intake = new Intake();
+    this.rowCheck = new RowCheck(problem);
     this.keeper = new Keeper({
       ...{ options, rows, problem },
       adopt: (totals) => this.#adopt(totals),
@@ -132,6 +134,7 @@ class Store {
     if (this.isStopped) return;
     this.keeper.inspect(this.commits === this.commitsAtTick);
     this.commitsAtTick = this.commits;
+    this.#checkRows();
   }
 
   /**
@@ -165,6 +168,7 @@ class Store {
     if (this.isAnnounced || !this.keeper.database) return;
     this.isAnnounced = true;
     source.opened(this.rows[0], [...this.usage.records]);
+    this.rowCheck.start(this.rows[0]);
   }
 
   /** @param {StoreSource} source */
@@ -296,6 +300,18 @@ class Store {
   #fits() {
     const { full } = this;
     return !full || this.limits.check(this.usage, full.recordClass, full.cost) === 'fits';
+  }
+
+  #checkRows() {
+    const { database, isBroken } = this.keeper;
+    if (!database || isBroken) return;
+    try {
+      if (!this.rowCheck.step(database)) return;
+      this.#adopt(database.totals());
+      this.ring();
+    } catch (error) {
+      this.#fault(error);
+    }
   }
 
   /** @param {number} wait ms, -1 = until the doorbell rings */
