@@ -199,6 +199,22 @@ TEST(CoapRecord, AVerdictOfTheOwnerIsAnsweredWithWhenToComeAgain) {
   }
 }
 
+TEST(CoapRecord, AWithheldRecordIsAnswered503WithWhenToComeAgain) {
+  for (const bool late : {false, true}) {
+    Bench bench;
+    bench.answer.copies = 2;
+    EXPECT_TRUE(bench.Ask(Post(kCon, 1)).empty());
+    if (late) bench.Wait(3);  // an empty ACK left
+    bench.server.Withhold(bench.slots.back(), 9, bench.now_us);
+    const auto sent = bench.TakeSent();
+    ASSERT_EQ(sent.size(), 1u);
+    EXPECT_EQ(sent[0].dotted(), 503u);
+    EXPECT_EQ(sent[0].Number(14), 9u);
+    EXPECT_EQ(sent[0].type, late ? kCon : kAck);
+    EXPECT_TRUE(bench.Acknowledge(bench.slots.back()).empty()) << "it is answered";
+  }
+}
+
 TEST(CoapRecord, MoreRecordsThanMayWaitAreAnswered503) {
   Limits limits;
   limits.max_unacknowledged = 2;

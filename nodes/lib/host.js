@@ -350,6 +350,7 @@ class EngineHost {
     this.isHolding_ = false;
     clearTimeout(this.holdTimer_);
     if (this.closing) return;
+    for (const member of this.members_.values()) member.renew();
     const parting = this.uplinks.part(this.uplinkMembers_());
     if (!parting) return this.applyPlan_();
     void parting.then(() => {
