@@ -28,7 +28,14 @@
 
 namespace seganet {
 
-enum class PushResult { kOk = 0, kFull = 1, kTooLong = 2, kClosed = 3, kNoStage = 4 };
+enum class PushResult {
+  kOk = 0,
+  kFull = 1,
+  kTooLong = 2,
+  kClosed = 3,
+  kNoStage = 4,
+  kOddTopic = 5,  // IsOddTopic, of topic or device
+};
 
 struct WorkerInfo {
   size_t index;
