@@ -28,6 +28,11 @@ export interface EngineOptions extends LogOptions, ClassOptions {
    * 'off' (default): a device stays with the worker that its hash gave it. No effect with one worker.
    */
   rebalance?: 'off' | 'live';
+  /**
+   * Topics and device ids that begin with $ or have a character that MQTT lets a receiver refuse (5.0, 1.5.4): 'refuse' (default) refuses
+   * them from devices and push(), because a broker may end the connection at such a record; 'accept' takes them.
+   */
+  oddTopics?: 'refuse' | 'accept';
 }
 
 /** How the classes share the way to the cloud, and what each may have. Arrays by class, [0] unused. */
@@ -126,7 +131,7 @@ export interface SourceSettings {
    * The first row whose device (id or glob) matches says what a device may do; none matches: nothing. Without rows everything. At most 1024
    * rows of 64 filters each. {device} in a filter stands for the id; for an id with a +, # or / such a filter allows nothing.
    */
-  permissions?: { device: string; publish: string[]; subscribe: string[] }[];
+  permissions?: Permission[];
   /** MQTT 5: QoS 1 and 2 packets that a device may have unacknowledged. 1..65535, default 1024. */
   receiveMaximum?: number;
   /** MQTT 5. 0..1024, default 16. */
@@ -293,6 +298,10 @@ export declare const PushResult: Readonly<{
   CLOSED: 3;
   /** No stage with this id in the current plan. */
   NO_STAGE: 4;
+  /** The stage leads to no uplink and sends no messages: nothing takes the record. */
+  NO_ROUTE: 5;
+  /** The device id or topic begins with $ or has a control character: EngineOptions.oddTopics. */
+  ODD_TOPIC: 6;
 }>;
 
 /** push() flags, or-ed. */
@@ -577,13 +586,26 @@ export declare class UplinkWire {
 /** An uplink thread's turn is over: naps where the load wants it. records: that went in it. isWaiting: something waits for the next turn. */
 export declare function restUplink(records: number, isWaiting: boolean): void;
 
+/** What devices whose id matches may do (SourceSettings.permissions). */
+export type Permission = { device: string; publish: string[]; subscribe: string[] };
+
+/** The same permissions for a source that pushes its records: it asks before it pushes. */
+export declare class Permissions {
+  /** Throws TypeError that names the row. */
+  constructor(rows: Permission[]);
+  mayPublish(device: string, topic: string): boolean;
+}
+
 /** The store thread's end of an engine that was made with `log`; one at a time. */
 export declare class StoreSource {
   /** @param onDoorbell called on this thread when due(), frees() or wanted() have something new; coalesced. */
   constructor(token: number, onDoorbell: () => void);
   /** The log is open: rows up to maxRow are of earlier runs and hold so many records by class ([0] unused). Before anything else. */
   opened(maxRow: number, records: number[]): void;
-  /** Milliseconds until take() has something, -1 = nothing before the doorbell rings. */
+  /**
+   * Milliseconds until take() has something, -1 = nothing before the doorbell rings. Answers the doorbell, which does not ring
+   * again before that: call it in each turn before frees() and wanted().
+   */
   due(): number;
   /**
    * Seals the next due chunk. Returns its length, -1 = none is due, or -(needed + 2) when `into` is too small (call again).

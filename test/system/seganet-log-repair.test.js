@@ -116,6 +116,46 @@ describe('a damaged chunk', () => {
   });
 });
 
+describe('a file that was cut in half', () => {
+  /** Half of 40 chunks of several pages each. */
+  function cut() {
+    fill(1, 40, 20000);
+    log.close();
+    fs.truncateSync(log.file, Math.floor(fs.statSync(log.file).size / 2 / PAGE) * PAGE);
+  }
+  const kept = () => rows('chunk').length;
+
+  test('keeps the chunks that are left', () => {
+    cut();
+    expect(seganetLog('verify', log.directory)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/was cut short.*seganet-log repair/)
+    });
+    expect(seganetLog('repair', '--dry-run', log.directory)).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('are missing; zeros would be put in their place')
+    });
+    const { code, out } = seganetLog('repair', log.directory);
+    expect(out).toContain('are missing; zeros are in their place now');
+    expect(code).toBe(0);
+    expectSound();
+    log.db = log.open();
+    expect(kept()).toBeGreaterThanOrEqual(15);
+    expect(kept()).toBeLessThan(25);
+  });
+
+  test('is taken in, too, when the gateway has put it aside', () => {
+    cut();
+    fs.renameSync(log.file, `${log.file}.damaged-2026-01-01T00-00-00.000Z`);
+    const { code, out } = seganetLog('repair', log.directory);
+    expect(out).toMatch(/\d+ records taken into the log/);
+    expect(code).toBe(0);
+    expectSound();
+    log.db = log.open();
+    expect(kept()).toBeGreaterThanOrEqual(15);
+  });
+});
+
 test('sound batches come back from quarantine, once', () => {
   const damaged = sample('q2');
   damaged.body[damaged.body.indexOf('q2-one')] ^= 4;

@@ -125,6 +125,55 @@ describe('chunks', () => {
   });
 });
 
+describe('a flipped bit in the uplink node of a chunk', () => {
+  const TABLE_LEAF = 13;
+  const INDEX_LEAF = 10;
+
+  /** Flips a bit in the first name on a page of this type. @param {number} type */
+  function flipName(type) {
+    spoil((bytes) => {
+      for (let page = 4096; page < bytes.length; page += 4096) {
+        const at = bytes.indexOf('an-uplink-node', page);
+        if (bytes[page] !== type || at < 0 || at >= page + 4096) continue;
+        bytes[at + 3] ^= 1;
+        return;
+      }
+      throw new Error('there is no such name');
+    });
+  }
+
+  test.each([
+    ['its row', TABLE_LEAF],
+    ['the index', INDEX_LEAF]
+  ])('in %s is found, told and set right', async (_where, type) => {
+    await makeLog(70, { node: 'an-uplink-node' });
+    flipName(type);
+    const made = rig();
+    await until(() => made.events('opened').length === 1 && made.state === 'ready');
+    for (let i = 0; i < 3; i++) made.store.tick();
+    expect(made.problems).toMatchObject([
+      { code: 'ROW_DAMAGED', reason: expect.stringContaining('It is for an-uplink-node now') }
+    ]);
+    await made.stop();
+    const { integrity, chunks } = inspect(directory);
+    expect(integrity).toBe('ok');
+    expect(new Set(chunks.map(({ node }) => node))).toEqual(new Set(['an-uplink-node']));
+    const next = rig();
+    next.source.want('an-uplink-node', 3);
+    await until(() => next.events('missing').length === 1);
+    expect(next.events('loaded')).toHaveLength(70);
+  });
+
+  test('is not looked for again, and a sound log has none', async () => {
+    await makeLog(70, { node: 'an-uplink-node' });
+    const made = rig();
+    await until(() => made.events('opened').length === 1);
+    for (let i = 0; i < 3; i++) made.store.tick();
+    expect(made.problems).toEqual([]);
+    expect(made.store.rowCheck.after).toBe(70);
+  });
+});
+
 describe('the file', () => {
   /** What the store does with a file that is damaged as a whole. */
   async function expectSetAside(bytes = fs.readFileSync(log())) {

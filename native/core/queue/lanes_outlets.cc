@@ -26,7 +26,6 @@ Outlet* Lanes::Attach(Doorbell* doorbell, ClassMask classes) {
 
 // Puts a batch that was taken back to the head of its lane.
 void Lanes::RestoreLocked(BatchPtr batch) {
-  batch->redelivery = true;
   const uint8_t c = batch->record_class;
   if (!batch->backlog && ready_[c].empty()) since_[c] = context_.clock();
   if (batch->backlog) backlog_bytes_[c] += batch->bytes.size();
@@ -34,23 +33,32 @@ void Lanes::RestoreLocked(BatchPtr batch) {
 }
 
 void Lanes::Detach(Outlet* outlet) {
-  bool unwanted = false;
+  std::vector<BatchPtr> strays;
+  Leaving leaving;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     appetite_.Fed(outlet->classes);
     // Ids ascend in the order of sealing, so the highest goes back first.
     std::sort(outlet->in_flight.begin(), outlet->in_flight.end(),
               [](const BatchPtr& a, const BatchPtr& b) { return a->id > b->id; });
-    for (BatchPtr& batch : outlet->in_flight) RestoreLocked(std::move(batch));
+    for (BatchPtr& batch : outlet->in_flight) {
+      batch->redelivery = true;
+      if (ServesLocked(batch->stage)) {
+        RestoreLocked(std::move(batch));
+      } else {
+        MoveOutLocked(batch.get(), &leaving);
+        strays.push_back(std::move(batch));
+      }
+    }
     for (Outlet*& serving : serving_) {
       if (serving == outlet) serving = nullptr;
     }
     std::erase_if(outlets_, [outlet](const auto& own) { return own.get() == outlet; });
     RingHeldLocked(context_.clock());
-    unwanted = !wanted_ && outlets_.empty();
   }
+  Settle(&leaving);
   if (context_.save.log) context_.wake_log();
-  if (unwanted) Clear(Drop::kUplinkRemoved);
+  if (!strays.empty()) context_.on_strays(std::move(strays));
 }
 
 void Lanes::SetConnected(Outlet* outlet, bool connected, int64_t now_us) {

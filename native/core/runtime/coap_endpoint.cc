@@ -124,6 +124,10 @@ void CoapEndpoint::Acknowledge(uint64_t slot) {
   server_.Acknowledge(slot, now_us_);
 }
 
+void CoapEndpoint::Withhold(uint64_t slot) {
+  server_.Withhold(slot, kNotTakenRetryS, MonotonicUs());
+}
+
 CommandStart CoapEndpoint::SendCommand(uint64_t id, const Command& command) {
   // It may have been observed before the device proved itself elsewhere.
   if (host_->IsProven(command.device)) return CommandStart::kOffline;

@@ -26,6 +26,7 @@ const { subscribe, unsubscribe } = require('./subscription');
 /** Reason codes for MQTT 5 brokers [MQTT 3.4.2.1]: it is acknowledged either way. */
 const REFUSED = 0x83;
 const TOO_LARGE = 0x97;
+const TOPIC_NAME_INVALID = 0x90;
 const END_MS = 3000;
 const UNSUBSCRIBE_MS = 500;
 const WARN_EVERY_MS = 60000;
@@ -58,6 +59,7 @@ class Source {
     /** What the broker's session holds, as far as we know. @type {Set<string>} */
     this.subscribed_ = new Set();
     this.ending_ = false;
+    this.isHeld_ = false;
     /** @type {Map<string, number>} when a kind of trouble was told last */
     this.told_ = new Map();
     this.pingedAt_ = 0;
@@ -85,6 +87,15 @@ class Source {
 
   start() {
     this.session_.start();
+  }
+
+  /**
+   * While nothing takes the records nothing is read: the broker keeps its messages.
+   * @param {boolean} isHeld
+   */
+  hold(isHeld) {
+    this.isHeld_ = isHeld;
+    if (!isHeld) this.resume_();
   }
 
   /** Once a second: the broker hears from us also while we do not read its answers to pings. */
@@ -120,7 +131,8 @@ class Source {
       onPublish: (packet) => this.onPublish_(packet),
       onTooLarge: (size, head) => this.onTooLarge_(size, head),
       onPubrel: (id) => this.ledger_.pubrel(id),
-      hasRoom: () => !this.ending_ && this.ledger_.size + this.unanswered_ < this.options_.window
+      hasRoom: () =>
+        !this.ending_ && !this.isHeld_ && this.ledger_.size + this.unanswered_ < this.options_.window
     });
     this.reading_ = reading;
     // The broker may send before its SUBACK, right behind the CONNACK.
@@ -217,10 +229,14 @@ class Source {
       return;
     }
     if (error.code === CODES.TOO_LONG) counters.tooLarge++;
+    else if (error.code === CODES.REFUSED) counters.refused++;
     else counters.dropped++;
     this.tell_(error.code ?? '', error.message);
     if (!slot) return;
     if (error.code === CODES.TOO_LONG) this.ledger_.settle(slot, TOO_LARGE);
+    // The same message would be refused again.
+    else if (error.code === CODES.ODD_TOPIC) this.ledger_.settle(slot, TOPIC_NAME_INVALID);
+    else if (error.code === CODES.REFUSED) this.ledger_.settle(slot, REFUSED);
     // It was dropped as the engine's settings say, or is a dead letter: sending it again changes nothing.
     else if (error.code === CODES.DROPPED) this.ledger_.settle(slot);
     else this.notTaken_(slot);

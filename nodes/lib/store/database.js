@@ -69,6 +69,17 @@ class Database {
     return { usage, nodes, lastRow: Number(this.statements.lastRow.get()?.id ?? 0), ...this.aside() };
   }
 
+  /** @returns {{ node: string, records: number }[]} by uplink node, from the covering index */
+  holdings() {
+    /** @type {Map<string, number>} */
+    const records = new Map();
+    for (const row of this.statements.lanes.all()) {
+      const node = String(row.node);
+      records.set(node, (records.get(node) ?? 0) + Number(row.records));
+    }
+    return [...records].map(([node, count]) => ({ node, records: count }));
+  }
+
   /** Dead letters and quarantine: how many, how many bytes. */
   aside() {
     const [dead, quarantine] = [this.statements.deadSums.get(), this.statements.quarantineSums.get()];
@@ -110,6 +121,19 @@ class Database {
   deleteAbove(row) {
     const { chunksAbove, deadAbove } = this.statements;
     return Number(chunksAbove.run(row).changes) + Number(deadAbove.run(row).changes) > 0;
+  }
+
+  /** Writes the index anew, and node and class of a row. @param {number} row @param {string} node @param {number} recordClass */
+  setLane(row, node, recordClass) {
+    this.begin();
+    try {
+      this.db.exec('REINDEX chunk_lane');
+      this.statements.setLane.run(node, recordClass, row);
+      this.commit();
+    } catch (error) {
+      this.rollback();
+      throw error;
+    }
   }
 
   /** Pages that are free, and pages that are not. */
@@ -199,6 +223,14 @@ function prepare(db) {
       `SELECT id, records, ${COST_SQL} AS cost FROM chunk INDEXED BY chunk_lane ${laneWhere} ORDER BY id LIMIT 1`
     ),
     body: db.prepare('SELECT body FROM chunk WHERE id = ?'),
+    // Node and class stand in the row and in the index.
+    laneOfRows: db.prepare(
+      'SELECT id, node, class FROM chunk NOT INDEXED WHERE id > ? AND id <= ? ORDER BY id LIMIT ?'
+    ),
+    isInLane: db.prepare(`SELECT 1 FROM chunk INDEXED BY chunk_lane ${laneWhere} AND id = ?`),
+    laneInIndex: db.prepare('SELECT node, class FROM chunk INDEXED BY chunk_lane WHERE +id = ?'),
+    chunksOfNode: db.prepare('SELECT count(*) AS count FROM chunk INDEXED BY chunk_lane WHERE node = ?'),
+    setLane: db.prepare('UPDATE chunk SET node = ?, class = ? WHERE id = ?'),
     chunksAbove: db.prepare('DELETE FROM chunk WHERE id > ?'),
     deadAbove: db.prepare('DELETE FROM dead WHERE id > ?')
   };

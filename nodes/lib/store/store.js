@@ -4,6 +4,7 @@ const { Keeper } = require('./keeper');
 const { Limits, Usage } = require('./limits');
 const { Pending } = require('./pending');
 const { Reader } = require('./reader');
+const { RowCheck } = require('./row-check');
 const { Intake, Transaction } = require('./transaction');
 
 /** @typedef {import('../../../native').StoreSource} StoreSource */
@@ -39,6 +40,7 @@ class Store {
     this.pending = new Pending();
     this.reader = new Reader({ pending: this.pending, now, problem });
     this.intake = new Intake();
+    this.rowCheck = new RowCheck(problem);
     this.keeper = new Keeper({
       ...{ options, rows, problem },
       adopt: (totals) => this.#adopt(totals),
@@ -117,11 +119,22 @@ class Store {
     return { state: 'ready', code: '', reason: '' };
   }
 
+  /** @returns {{ node: string, records: number }[]} what is on disk, by uplink node; empty when it cannot be read */
+  holdings() {
+    try {
+      return this.keeper.database?.holdings() ?? [];
+    } catch (error) {
+      this.#fault(error);
+      return [];
+    }
+  }
+
   /** Once a second. */
   tick() {
     if (this.isStopped) return;
     this.keeper.inspect(this.commits === this.commitsAtTick);
     this.commitsAtTick = this.commits;
+    this.#checkRows();
   }
 
   /**
@@ -140,6 +153,9 @@ class Store {
     let wait = -1;
     if (source) {
       this.#announce(source);
+      // Answers the doorbell, which does not ring again before that: in every turn, also where nothing can be saved, because
+      // it rings for rows to delete and to read, too.
+      if (this.isAnnounced) source.due();
       if (!this.keeper.isBroken) this.#save(source);
       wait = sooner(this.#read(source), this.#nextSave(source));
     }
@@ -152,6 +168,7 @@ class Store {
     if (this.isAnnounced || !this.keeper.database) return;
     this.isAnnounced = true;
     source.opened(this.rows[0], [...this.usage.records]);
+    this.rowCheck.start(this.rows[0]);
   }
 
   /** @param {StoreSource} source */
@@ -283,6 +300,18 @@ class Store {
   #fits() {
     const { full } = this;
     return !full || this.limits.check(this.usage, full.recordClass, full.cost) === 'fits';
+  }
+
+  #checkRows() {
+    const { database, isBroken } = this.keeper;
+    if (!database || isBroken) return;
+    try {
+      if (!this.rowCheck.step(database)) return;
+      this.#adopt(database.totals());
+      this.ring();
+    } catch (error) {
+      this.#fault(error);
+    }
   }
 
   /** @param {number} wait ms, -1 = until the doorbell rings */

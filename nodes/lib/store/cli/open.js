@@ -6,6 +6,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
 const { APPLICATION_ID, FILE, USER_VERSION } = require('../schema');
+const { missingBytes } = require('./pad');
 const { loadSqlite, codeOf, CODES } = require('./sqlite');
 const { Trouble, EXIT } = require('./trouble');
 const { TABLES } = require('./walk');
@@ -55,6 +56,12 @@ function explain(error, file) {
           'If it was a log, move it away, so that the gateway can begin a new one; "sqlite3 FILE .recover" may still read it.'
       );
     case CODES.CORRUPT:
+      if (missingBytes(file) > 0) {
+        return new Trouble(
+          `${file} was cut short: its end is missing. Run seganet-log repair, which keeps what is left of it.`,
+          EXIT.DAMAGE
+        );
+      }
       return new Trouble(
         `The first pages of ${file} are damaged, so that nothing can be found in it. "sqlite3 FILE .recover" may still ` +
           'read it; its chunks have checksums of their own (docs/log-format.md).',

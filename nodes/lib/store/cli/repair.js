@@ -8,10 +8,11 @@ const { filesAside, takeIn } = require('./aside');
 const { checkRows, databaseFaults } = require('./check');
 const { createLog } = require('./create');
 const { openToRead, openToWrite } = require('./open');
-const { plural } = require('../../cli/output');
+const { missingBytes, pad } = require('./pad');
+const { plural, size } = require('../../cli/output');
 const { salvage } = require('./salvage');
 const { transaction, writer } = require('./rows');
-const { EXIT } = require('./trouble');
+const { EXIT, Trouble } = require('./trouble');
 const { faultLine, gapLine } = require('./verify');
 
 /** @typedef {import('./check').Checked} Checked */
@@ -102,12 +103,40 @@ function repairRows(file, output) {
 const counts = ({ saved, lost }) => `${plural(saved, 'record')} of damaged chunks saved, ${lost} lost`;
 
 /**
+ * Makes a file that was cut short as long as its header says. REQUIRES: no gateway uses it.
+ * @param {string} file @param {boolean} isDry @param {Output} output @returns {Promise<boolean>} false: it was not cut short
+ */
+async function lengthen(file, isDry, output) {
+  const missing = isDry ? missingBytes(file) : pad(file);
+  if (missing === 0) return false;
+  const how = isDry ? 'zeros would be put in their place' : 'zeros are in their place now';
+  await output.line(`${path.basename(file)}: the last ${size(missing)} are missing; ${how}`);
+  return true;
+}
+
+/**
+ * @param {string} file @param {boolean} isDry @param {Output} output
+ * @returns {Promise<import('node:sqlite').DatabaseSync | null>} null: it was cut short, and stays so
+ */
+async function openWhole(file, isDry, output) {
+  try {
+    return openToRead(file);
+  } catch (error) {
+    // A log in use is told apart from a damaged one before anything is written.
+    const isDamaged = error instanceof Trouble && error.exitCode === EXIT.DAMAGE;
+    if (!isDamaged || !(await lengthen(file, isDry, output))) throw error;
+    return isDry ? null : openToRead(file);
+  }
+}
+
+/**
  * The log itself.
  * @param {string} file @param {boolean} isDry @param {Output} output
  * @returns {Promise<boolean>} whether there was anything to repair
  */
 async function repairLog(file, isDry, output) {
-  const db = openToRead(file);
+  const db = await openWhole(file, isDry, output);
+  if (!db) return true;
   let isOpen = true;
   try {
     const { isMalformed, tally } = await survey(db, output);
@@ -143,7 +172,8 @@ async function repair({ directory, file }, options, output) {
   for (const aside of filesAside(directory)) {
     found = true;
     if (isDry) await output.line(`${path.basename(aside)}: what can be read would be taken into the log`);
-    else if (!(await takeIn(aside, file, output))) unread += 1;
+    await lengthen(aside, isDry, output);
+    if (!isDry && !(await takeIn(aside, file, output))) unread += 1;
   }
   if (!found) await output.line('nothing to repair');
   if (found && isDry) await output.line('Nothing was changed (--dry-run).');

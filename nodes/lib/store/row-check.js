@@ -1,0 +1,59 @@
+'use strict';
+
+const { readChunk } = require('./chunk');
+
+/** Rows looked at in one step. */
+const ROWS = 64;
+
+/**
+ * Compares what the rows of earlier runs say of themselves with what the index says, some rows a second. Uplink node and class
+ * have no checksum, and a row under a wrong one would wait for a node that does not exist. But they are there twice, and damage
+ * hits one of the two.
+ */
+class RowCheck {
+  /** @param {(code: string, reason: string) => void} problem */
+  constructor(problem) {
+    this.problem = problem;
+    this.after = 0;
+    this.upTo = 0;
+  }
+
+  /** Begins with the first row. @param {number} upTo the last row */
+  start(upTo) {
+    this.after = 0;
+    this.upTo = upTo;
+  }
+
+  /** Looks at the next rows. Throws as SQLite does. @param {import('./database').Database} database @returns {boolean} one was set right */
+  step(database) {
+    const { laneOfRows, isInLane } = database.statements;
+    const rows = this.after < this.upTo ? laneOfRows.all(this.after, this.upTo, ROWS) : [];
+    let isMended = false;
+    for (const row of rows) {
+      this.after = Number(row.id);
+      if (isInLane.get(row.node, row.class, row.id)) continue;
+      this.#mend(database, row);
+      isMended = true;
+    }
+    if (rows.length < ROWS) this.after = this.upTo;
+    return isMended;
+  }
+
+  /** @param {import('./database').Database} database @param {any} row */
+  #mend(database, row) {
+    const { laneInIndex, chunksOfNode, body } = database.statements;
+    const inIndex = laneInIndex.get(row.id);
+    const count = (/** @type {unknown} */ node) => Number(chunksOfNode.get(String(node))?.count ?? 0);
+    // The right node has other chunks, too.
+    const node = inIndex && count(inIndex.node) > count(row.node) ? inIndex.node : row.node;
+    const chunk = /** @type {Uint8Array | undefined} */ (body.get(row.id)?.body);
+    const recordClass = (chunk && readChunk(chunk).head?.class) ?? row.class;
+    database.setLane(Number(row.id), String(node), Number(recordClass));
+    this.problem(
+      'ROW_DAMAGED',
+      `A row of the log was damaged: it was for uplink node ${inIndex?.node ?? 'unknown'} by the index and for ${row.node} by itself. It is for ${node} now, and goes out after the next start at the latest. Look for disk errors (dmesg).`
+    );
+  }
+}
+
+exports.RowCheck = RowCheck;
