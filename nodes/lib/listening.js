@@ -42,7 +42,7 @@ class Listening {
 
   /** Opens it, if it is not. */
   start() {
-    const { member_: member, parts_: parts } = this;
+    const { parts_: parts } = this;
     if (this.open || this.isOpening_ || this.isClosed_) return;
     const { host } = parts.listener;
     if (!host || net.isIP(host)) return this.listen_(parts.listener);
