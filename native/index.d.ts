@@ -28,6 +28,11 @@ export interface EngineOptions extends LogOptions, ClassOptions {
    * 'off' (default): a device stays with the worker that its hash gave it. No effect with one worker.
    */
   rebalance?: 'off' | 'live';
+  /**
+   * Topics and device ids that begin with $ or have a character that MQTT lets a receiver refuse (5.0, 1.5.4): 'refuse' (default) refuses
+   * them from devices and push(), because a broker may end the connection at such a record; 'accept' takes them.
+   */
+  oddTopics?: 'refuse' | 'accept';
 }
 
 /** How the classes share the way to the cloud, and what each may have. Arrays by class, [0] unused. */
@@ -295,6 +300,8 @@ export declare const PushResult: Readonly<{
   NO_STAGE: 4;
   /** The stage leads to no uplink and sends no messages: nothing takes the record. */
   NO_ROUTE: 5;
+  /** The device id or topic begins with $ or has a control character: EngineOptions.oddTopics. */
+  ODD_TOPIC: 6;
 }>;
 
 /** push() flags, or-ed. */

@@ -8,11 +8,12 @@
 
 #include "core/record/record.h"
 #include "core/runtime/acceptor.h"
+#include "core/runtime/poll_handle.h"
 
 namespace seganet {
 
 void Acceptor::Poll(HalfOpen* connection, int events) {
-  uv_poll_start(&connection->poll, events, [](uv_poll_t* poll, int status, int ready) {
+  StartPoll(&connection->poll, events, [](uv_poll_t* poll, int status, int ready) {
     auto* half = static_cast<HalfOpen*>(poll->data);
     Acceptor* self = half->listener->acceptor;
     if (status < 0 || (ready & UV_READABLE) == 0) {
@@ -36,7 +37,7 @@ void Acceptor::Read(HalfOpen* connection) {
   connection->bytes.append(buffer, static_cast<size_t>(n));
   const Greeter& greeter = *connection->listener->greeter;
   if (!connection->peer.device.empty() && greeter.TrustsProof()) {
-    HandOver(connection, connection->peer.device);
+    HandOver(connection, connection->peer.device, true);
     return;
   }
   Introduction introduction = greeter.Listen(connection->bytes, connection->answered);
@@ -64,11 +65,11 @@ void Acceptor::Introduce(HalfOpen* connection, Introduction introduction) {
   connection->level = introduction.level;
   connection->made_up_id = introduction.made_up;
   if (!connection->peer.device.empty()) {
-    HandOver(connection, connection->peer.device);
+    HandOver(connection, connection->peer.device, true);
   } else if (connection->listener->spec.ask_login) {
     AskLogin(connection, std::move(introduction));
   } else {
-    HandOver(connection, std::move(introduction.device));
+    HandOver(connection, std::move(introduction.device), false);
   }
 }
 
@@ -90,7 +91,7 @@ bool Acceptor::AnswerLogin(uint64_t id, std::optional<std::string> device) {
     waits = true;
     HalfOpen* connection = it->second;
     if (device) {
-      HandOver(connection, std::move(*device));
+      HandOver(connection, std::move(*device), true);
     } else {
       counters_.Add(Counter::kLoginsRefused);
       const std::string answer = connection->listener->greeter->LoginRefusal(connection->level);
@@ -100,14 +101,15 @@ bool Acceptor::AnswerLogin(uint64_t id, std::optional<std::string> device) {
   return waits;
 }
 
-void Acceptor::HandOver(HalfOpen* connection, std::string device) {
+void Acceptor::HandOver(HalfOpen* connection, std::string device, bool proven) {
   Handoff handoff{connection->fd,
                   connection->listener->stage,
                   std::move(device),
                   std::move(connection->bytes),
                   std::move(connection->peer.address),
                   connection->made_up_id,
-                  connection->answered};
+                  connection->answered,
+                  proven};
   Forget(connection);
   dispatch_(std::move(handoff));
 }

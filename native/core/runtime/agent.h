@@ -33,6 +33,8 @@ struct AgentParts {
   int64_t last_seen_us = 0;
   size_t buffered = 0;
   uint8_t latest_class = 0;
+  bool proven = false;       // Agent::proven
+  Device* device = nullptr;  // its row, which goes with it
 };
 
 // The worker, as its agents see it.
@@ -51,11 +53,12 @@ class AgentHost {
   virtual bool OnBuffered(int64_t more) = 0;
   // The device may have more to read, which has to wait for the next turn of the loop.
   virtual void OnTurnUsedUp() = 0;
-  // The device is accepted; false = no room for it.
-  virtual bool OnConnect(Agent* agent, std::string_view device) = 0;
+  // Whether the device is accepted.
+  virtual Admission OnConnect(Agent* agent, std::string_view device) = 0;
   virtual RecordAnswer OnRecord(Agent* agent, const IncomingRecord& record) = 0;
   virtual bool MayPublish(Agent* agent, std::string_view topic) = 0;
   virtual bool MaySubscribe(Agent* agent, std::string_view filter) = 0;
+  virtual void OnTopicRefused() = 0;
   virtual void OnListening(Agent* agent) = 0;
   virtual void OnCommandAnswer(Agent* agent, uint64_t id, bool taken) = 0;
   // The last call about this agent, which is deleted afterwards.
@@ -67,8 +70,9 @@ class AgentHost {
 // Thread safety: owned by one worker. Deletes itself when its handle is closed.
 class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentSessionOwner {
  public:
+  // `proven`: the device has proved its id to the reception.
   Agent(AgentHost* host, uv_loop_t* loop, int fd, uint32_t stage, std::string device_id,
-        std::string address);
+        std::string address, bool proven);
   // Goes on with a connection that was another worker's: Resume follows. REQUIRES: connected.
   Agent(AgentHost* host, uv_loop_t* loop, AgentParts parts);
   Agent(const Agent&) = delete;
@@ -109,6 +113,7 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   const std::string& address() const { return address_; }
   uint32_t stage() const override { return stage_; }
   const SourceSettings& source() const override { return *settings; }
+  bool proven() const { return proven_; }
   bool listening() const { return connected_ && session_->listening(); }
   int64_t last_seen_us() const { return last_seen_us_; }
   CloseReason close_reason() const { return close_reason_; }
@@ -133,10 +138,11 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   ~Agent() = default;
 
   // AgentSessionOwner
-  bool OnConnect() override;
+  Admission OnConnect() override;
   RecordAnswer OnRecord(const IncomingRecord& record) override;
   bool MayPublish(std::string_view topic) override { return host_->MayPublish(this, topic); }
   bool MaySubscribe(std::string_view filter) override { return host_->MaySubscribe(this, filter); }
+  void OnTopicRefused() override { host_->OnTopicRefused(); }
   void OnListening() override { host_->OnListening(this); }
   void OnCommandAnswer(uint64_t id, bool taken) override {
     host_->OnCommandAnswer(this, id, taken);
@@ -153,6 +159,7 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   const uint32_t stage_;
   const std::string device_id_;
   const std::string address_;
+  const bool proven_;
   std::unique_ptr<AgentSession> session_;
   uv_poll_t poll_;
   int64_t last_seen_us_;

@@ -28,7 +28,15 @@
 
 namespace seganet {
 
-enum class PushResult { kOk = 0, kFull = 1, kTooLong = 2, kClosed = 3, kNoStage = 4, kNoRoute = 5 };
+enum class PushResult {
+  kOk = 0,
+  kFull = 1,
+  kTooLong = 2,
+  kClosed = 3,
+  kNoStage = 4,
+  kNoRoute = 5,
+  kOddTopic = 6,  // IsOddTopic, of topic or device
+};
 
 struct WorkerInfo {
   size_t index;

@@ -54,6 +54,7 @@ struct EngineOptions {
   std::array<uint32_t, kClasses + 1> rate_per_s{};
   std::array<uint32_t, kClasses + 1> queue_records{};
   bool drop_when_full = false;
+  bool odd_topics = false;
   uint64_t epoch = 1;
   bool rebalance = false;
   RebalanceOptions rebalancing;

@@ -17,7 +17,8 @@
 namespace seganet {
 
 // The protocol's limits for devices of a source.
-mqtt::Limits MqttLimitsOf(const SourceSettings& source, size_t max_packet_bytes);
+mqtt::Limits MqttLimitsOf(const SourceSettings& source, size_t max_packet_bytes,
+                          bool odd_topics = false);
 
 class MqttAgentSession : public AgentSession, private mqtt::Handler {
  public:
@@ -61,6 +62,9 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   void OnPublish(const mqtt::Publish& publish) override;
   bool OnSubscribe(const mqtt::Filter& filter) override {
     return owner_->MaySubscribe(filter.filter);
+  }
+  void OnRefusedPublish(uint8_t code) override {
+    if (code == mqtt::reason::kTopicNameInvalid) owner_->OnTopicRefused();
   }
   void OnSubscribed() override { owner_->OnListening(); }
   void OnCommandAnswer(uint64_t id, uint8_t code) override {

@@ -52,6 +52,7 @@ struct WorkerOptions {
   size_t ring_bytes = 4u << 20;    // each direction
   int64_t wake_interval_us = 800;  // EngineOptions::wake_interval_us
   bool acknowledge_at_once = true;
+  bool odd_topics = false;                        // EngineOptions::odd_topics
   std::array<int64_t, kClasses + 1> linger_us{};  // PipelineContext::linger_us
 };
 
@@ -86,8 +87,8 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   void Adopt(Handoff handoff);
 
   // Takes over a UDP socket of source stage `stage`, whose devices speak CoAP. `seed` is secret and
-  // random.
-  void OpenDatagrams(uint32_t stage, int fd, uint64_t seed);
+  // random. An error when the socket cannot be watched; it is closed then.
+  Status OpenDatagrams(uint32_t stage, int fd, uint64_t seed);
 
   // Datagrams that came to another worker for devices of this one. False: they are more than it
   // can work on, and lost.
@@ -149,10 +150,11 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   int64_t OnRead(size_t bytes) override;
   bool OnBuffered(int64_t more) override;
   void OnTurnUsedUp() override { unread_ = true; }
-  bool OnConnect(Agent* agent, std::string_view device) override;
+  Admission OnConnect(Agent* agent, std::string_view device) override;
   RecordAnswer OnRecord(Agent* agent, const IncomingRecord& incoming) override;
   bool MayPublish(Agent* agent, std::string_view topic) override;
   bool MaySubscribe(Agent* agent, std::string_view filter) override;
+  void OnTopicRefused() override { counters_.Add(Counter::kTopicsRefused); }
   void OnListening(Agent* agent) override;
   void OnCommandAnswer(Agent* agent, uint64_t id, bool taken) override;
   void OnClosed(Agent* agent, AgentEnd end) override;
@@ -164,6 +166,7 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   bool MayObserve(CoapEndpoint* endpoint, std::string_view device) override;
   void OnObserved(CoapEndpoint* endpoint, std::string_view device, bool on) override;
   bool IsAt(CoapEndpoint* endpoint, std::string_view device) override;
+  bool IsProven(std::string_view device) override;
   void OnDatagramCommandAnswer(uint64_t id, uint8_t result) override;
   uint32_t OwnerOf(std::string_view device) override;
   void Cross(uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) override;

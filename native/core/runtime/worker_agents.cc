@@ -120,12 +120,17 @@ int64_t Worker::OnRead(size_t bytes) {
 
 bool Worker::OnBuffered(int64_t more) { return shared_.unfinished->Add(more) || more < 0; }
 
-bool Worker::OnConnect(Agent* agent, std::string_view id) {
+Admission Worker::OnConnect(Agent* agent, std::string_view id) {
   Device* device = devices_.Get(id, now_.mono_us);
   if (device == nullptr) {
     counters_.Add(Counter::kConnectionsRefused);
-    return false;
+    return Admission::kNoRoom;
   }
+  if (device->proven_at != 0 && !agent->proven()) {
+    counters_.Add(Counter::kNotAllowed);
+    return Admission::kProven;
+  }
+  if (agent->proven()) device->proven_at = agent->stage();
   if (device->agent != nullptr) {
     counters_.Add(Counter::kTakeOvers);
     device->agent->Close(AgentEnd::kTakenOver);
@@ -137,7 +142,7 @@ bool Worker::OnConnect(Agent* agent, std::string_view id) {
   devices_.Count(device, now_.mono_us);
   counters_.Add(Counter::kDevicesConnected);
   presence_.Connected(device, agent->source());
-  return true;
+  return Admission::kAccepted;
 }
 
 RecordAnswer Worker::OnRecord(Agent* agent, const IncomingRecord& incoming) {

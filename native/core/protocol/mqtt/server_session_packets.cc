@@ -3,6 +3,7 @@
 
 #include "core/protocol/mqtt/encode.h"
 #include "core/protocol/mqtt/server_session.h"
+#include "core/record/odd_topic.h"
 
 namespace seganet::mqtt {
 namespace {
@@ -23,6 +24,10 @@ Fault ServerSession::OnPacket(const FixedHeader& header, std::span<const uint8_t
       return OnConnectPacket(header, body);
     case PacketType::kPuback:
       return OnPubackPacket(body);
+    case PacketType::kPubrec:
+      return OnPubrecPacket(body);
+    case PacketType::kPubcomp:
+      return OnPubcompPacket(body);
     case PacketType::kPubrel:
       return OnPubrelPacket(body);
     case PacketType::kSubscribe:
@@ -45,7 +50,7 @@ Fault ServerSession::OnPublishPacket(uint8_t flags, std::span<const uint8_t> bod
   const Fault fault =
       ParsePublish(flags, body, protocol_level_, limits_.max_topic_levels, &publish);
   if (fault) return fault;
-  bool good_payload = true;
+  uint8_t refusal = reason::kSuccess;
   if (!publish.properties.empty()) {
     const std::optional<uint32_t> alias = publish.properties.Number(Property::kTopicAlias);
     if (alias) {
@@ -53,17 +58,28 @@ Fault ServerSession::OnPublishPacket(uint8_t flags, std::span<const uint8_t> bod
                                          limits_.max_alias_bytes, &publish.topic);
       if (bad) return bad;
     }
-    good_payload = !publish.payload_utf8() || ValidUtf8Payload(Text(publish.payload));
+    if (publish.payload_utf8() && !ValidUtf8Payload(Text(publish.payload))) {
+      refusal = reason::kPayloadFormatInvalid;
+    }
   }
-  if (publish.qos != 0) return OnPublishToAnswer(&publish, good_payload);
+  if (!limits_.odd_topics && IsOddTopic(publish.topic)) {
+    // 3.x has no way to refuse a single PUBLISH.
+    if (!five()) return CloseReason::kBadTopic;
+    refusal = reason::kTopicNameInvalid;
+  }
+  if (publish.qos != 0) return OnPublishToAnswer(&publish, refusal);
+  if (refusal == reason::kSuccess) {
+    handler_->OnPublish(publish);
+    return {};
+  }
   // 5: 3.3.2.3.2 Without an answer to put it in, only the end of the connection can say it.
-  if (!good_payload) return {CloseReason::kBadUtf8, reason::kPayloadFormatInvalid};
-  handler_->OnPublish(publish);
+  if (refusal == reason::kPayloadFormatInvalid) return {CloseReason::kBadUtf8, refusal};
+  handler_->OnRefusedPublish(refusal);
   return {};
 }
 
 // QoS 1 and 2.
-Fault ServerSession::OnPublishToAnswer(Publish* publish, bool good_payload) {
+Fault ServerSession::OnPublishToAnswer(Publish* publish, uint8_t refusal) {
   if (publish->qos == 2) {
     const Incoming::State state = state_.incoming.Find(publish->packet_id);
     if (state == Incoming::State::kWaiting) return {};  // its PUBREC is to come
@@ -72,17 +88,21 @@ Fault ServerSession::OnPublishToAnswer(Publish* publish, bool good_payload) {
       AppendAnswer(&output_, PacketType::kPubrec, publish->packet_id, reason::kSuccess);
       return {};
     }
+    // 3.x has no Receive Maximum, and the identifiers need a bound all the same.
+    if (!five() && state_.incoming.size() >= limits_.receive_maximum) {
+      return CloseReason::kReceiveMaximum;
+    }
     state_.incoming.Add(publish->packet_id);
   } else if (!TakeQuota()) {
     return CloseReason::kReceiveMaximum;
   }
   publish->slot = acks_.Push(publish->packet_id, publish->qos);
   if (publish->slot == 0) return CloseReason::kTooManyUnacknowledged;
-  if (good_payload) {
+  if (refusal == reason::kSuccess) {
     handler_->OnPublish(*publish);
   } else {
-    RefuseSlot(publish->slot, reason::kPayloadFormatInvalid);
-    handler_->OnBadPayload();
+    RefuseSlot(publish->slot, refusal);
+    handler_->OnRefusedPublish(refusal);
   }
   return {};
 }
@@ -119,7 +139,10 @@ Fault ServerSession::OnSubscribePacket(std::span<const uint8_t> body) {
   }
   if (!open()) return {};  // by the handler
   // [MQTT-3.8.4-2], [MQTT-3.8.4-5]
-  AppendSuback(&output_, protocol_level_, packet.packet_id, codes);
+  std::string suback;
+  AppendSuback(&suback, protocol_level_, packet.packet_id, codes);
+  if (!FitsDevice(suback.size())) return CloseReason::kTooLarge;  // 5: [MQTT-3.1.2-24]
+  output_.append(suback);
   handler_->OnSubscribed();
   return {};
 }
@@ -154,7 +177,10 @@ Fault ServerSession::OnUnsubscribePacket(std::span<const uint8_t> body) {
   }
   if (!open()) return {};
   // [MQTT-3.10.4-1], [MQTT-3.10.4-2] whatever it matched
-  AppendUnsuback(&output_, protocol_level_, packet.packet_id, codes);
+  std::string unsuback;
+  AppendUnsuback(&unsuback, protocol_level_, packet.packet_id, codes);
+  if (!FitsDevice(unsuback.size())) return CloseReason::kTooLarge;  // 5: [MQTT-3.1.2-24]
+  output_.append(unsuback);
   return {};
 }
 
