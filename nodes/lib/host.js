@@ -29,6 +29,8 @@ const UPLINK_STOP_MS = 2000;
 const LOG_STOP_MS = 2000;
 const FRONT_STOP_MS = 1000;
 const FRAME_BYTES = 256 * 1024;
+/** The engine's default. */
+const MAX_DEVICES = 10000;
 
 /**
  * @typedef {import('../../native/index.js').Engine} Engine
@@ -66,6 +68,8 @@ class EngineHost {
     this.fastPath = options.fastPath;
     /** Largest payload that the engine takes. */
     this.maxPacketBytes = options.engine.maxPacketBytes;
+    /** Devices, and connections that are to become some. */
+    this.maxDevices = options.engine.maxDevices ?? MAX_DEVICES;
     this.context_ = context;
     /** @type {Engine} */
     this.engine = new context.native.Engine(options.engine, () => this.onDoorbell_());
