@@ -367,8 +367,11 @@ export declare class Engine {
   listen(stage: number, options: ListenOptions): number;
   /** Closes the listener and its devices' connections. Records already accepted go on. */
   unlisten(stage: number): void;
-  /** Logins that wait for an answer, each once. */
-  takeLogins(): Login[];
+  /**
+   * Logins that wait for an answer, oldest first, each once; none whose connection is gone.
+   * @param limit 1..10000; after so many there may be more, which do not ring again
+   */
+  takeLogins(limit: number): Login[];
   /**
    * @param device the id that it is let in as, 1 to 256 bytes; null refuses it (bad user name or password)
    * @returns false when nobody waits any more
@@ -388,8 +391,12 @@ export declare class Engine {
   ): 0 | 1 | 2 | 3; // PushResult; 1 FULL: more than 65,536 are on their way or have a result that waits, or more bytes than a quarter of the memory
   /** What became of commands: [ticket, CommandEnd, …]. */
   takeCommandResults(): number[];
-  /** What happened to devices, in order for each; at most 65,536 wait, more are counted as `eventsLost`: agents() tells the state. */
-  takeEvents(): DeviceEvent[];
+  /**
+   * What happened to devices, in order for each. One event of a kind waits for a device, the latest; 65,536 wait in all, more are
+   * counted as `eventsLost`: agents() tells the state.
+   * @param limit 1..65536; after so many there may be more, which do not ring again
+   */
+  takeEvents(limit: number): DeviceEvent[];
   /** Devices by id, those behind `after` ('' = from the first), at most `limit` (1..10000): known ones, connected or not. */
   agents(after: string, limit: number): AgentInfo[];
   /**

@@ -36,6 +36,7 @@ class Owner : public AgentSessionOwner {
   const SourceSettings& source() const override { return settings; }
   bool MayPublish(std::string_view) override { return true; }
   bool MaySubscribe(std::string_view) override { return true; }
+  void OnControl() override {}
   void OnListening() override { ++listening; }
   void OnCommandAnswer(uint64_t id, bool taken) override { commands.emplace_back(id, taken); }
 

@@ -52,6 +52,8 @@ const char* Name(CloseReason reason) {
       return "coapAborted";
     case CloseReason::kNotAllowed:
       return "notAllowed";
+    case CloseReason::kUnfinished:
+      return "unfinished";
     case CloseReason::kCount:
       break;
   }

@@ -20,7 +20,7 @@ enum class AgentEnd {
   kKeepAlive,  // silent for 1.5 times its keep-alive [MQTT-3.1.2-24]
   kTakenOver,  // a new connection of the same device [MQTT-3.1.4-2]
   kStopped,    // the listener or the engine ends
-  kTooMuch,    // its unfinished packet, and those of all other devices, are too much
+  kTooMuch,    // it waited too long for the rest of a packet, or longest when those were too much
 };
 
 // What a device has sent, before it is a record.
@@ -68,6 +68,8 @@ class AgentSessionOwner {
   // By the permissions of its source; a refusal is counted.
   virtual bool MayPublish(std::string_view topic) = 0;
   virtual bool MaySubscribe(std::string_view filter) = 0;
+  // The device sent something that is no record: it counts against its rate all the same.
+  virtual void OnControl() = 0;
   // The device has subscribed to something, or observes it: commands may go.
   virtual void OnListening() = 0;
   // Command `id` was taken, or refused.
@@ -131,6 +133,8 @@ class AgentSession {
   // All that it holds beyond itself; of that, for what the device has not sent in full.
   virtual size_t memory_bytes() const = 0;
   virtual size_t buffered_bytes() const { return 0; }
+  // What has come of the packet that is not complete.
+  virtual size_t partial_bytes() const { return 0; }
 };
 
 }  // namespace seganet

@@ -342,6 +342,7 @@ void Worker::Sweep() {
   commands_.Expire(now);
   wills_.OnTime(now);
   kept_.Expire(now);
+  SweepUnfinished(now);
   // Nobody is left to do it when what made a class full has gone before the class was marked
   // (Throttle).
   if (shared_.throttle->Relax()) shared_.resume();
