@@ -590,7 +590,10 @@ export declare class StoreSource {
   constructor(token: number, onDoorbell: () => void);
   /** The log is open: rows up to maxRow are of earlier runs and hold so many records by class ([0] unused). Before anything else. */
   opened(maxRow: number, records: number[]): void;
-  /** Milliseconds until take() has something, -1 = nothing before the doorbell rings. */
+  /**
+   * Milliseconds until take() has something, -1 = nothing before the doorbell rings. Answers the doorbell, which does not ring
+   * again before that: call it in each turn before frees() and wanted().
+   */
   due(): number;
   /**
    * Seals the next due chunk. Returns its length, -1 = none is due, or -(needed + 2) when `into` is too small (call again).

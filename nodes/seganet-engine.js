@@ -3,39 +3,11 @@
 const os = require('node:os');
 const path = require('node:path');
 const { EngineHost } = require('./lib/host');
-const { integer, choice, text, numbers, durations, weights, parseOptions } = require('./lib/options');
+const { parseOptions } = require('./lib/options');
+const { schema } = require('./lib/settings/engine');
 const { Status } = require('./lib/status');
 const { addEndpoints } = require('./lib/admin');
 const parts = require('./lib/parts');
-
-const MAX_LOG_MIB = 1048576;
-const MAX_RECORDS = 1e9;
-const MAX_RATE = 1e7;
-
-const schema = {
-  gatewayId: text('', /^[^/+#\0]{1,128}$/, 'up to 128 characters without /, + and #'),
-  workers: integer(0, 64, 0),
-  cpus: text('', /^\d+(-\d+)?(,\d+(-\d+)?)*$/, 'a list of cores such as 1-3,5'),
-  memoryMiB: integer(1, 65536, 64),
-  maxPacketKiB: integer(1, 16384, 256),
-  maxDevices: integer(1, 1000000, 10000),
-  wakeIntervalUs: integer(0, 100000, 800),
-  rebalance: choice(/** @type {const} */ (['off', 'live']), 'off'),
-  fastPath: choice(/** @type {const} */ (['auto', 'off']), 'auto'),
-  acknowledge: choice(/** @type {const} */ (['safe', 'stored', 'received']), 'safe'),
-  logDir: text(''),
-  logMiB: integer(1, MAX_LOG_MIB, 1024),
-  logClassMiB: numbers(MAX_LOG_MIB),
-  ttl: durations(),
-  weights: weights(),
-  agingMs: integer(0, 3600000, 5000),
-  classRate: numbers(MAX_RATE),
-  classQueue: numbers(MAX_RECORDS),
-  whenFull: choice(/** @type {const} */ (['slow', 'drop']), 'slow'),
-  patienceMs: integer(0, 60000, 1000),
-  lingerUrgentMs: integer(0, 1000, 10),
-  lingerMs: integer(0, 1000, 50)
-};
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {

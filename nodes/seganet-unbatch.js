@@ -1,6 +1,7 @@
 'use strict';
 
 const { KeyWindow } = require('./lib/key-window');
+const { onInput } = require('./lib/input');
 const { leaveInert } = require('./lib/join');
 const { integer, text, parseOptions } = require('./lib/options');
 const { Status, rate } = require('./lib/status');
@@ -43,13 +44,8 @@ module.exports = function (RED) {
       });
     }, TICK_MS).unref();
 
-    this.on('input', (/** @type {Record<string, any>} */ msg, send, done) => {
-      let opened;
-      try {
-        opened = open(msg, values.historySuffix);
-      } catch (error) {
-        return done(/** @type {Error} */ (error));
-      }
+    onInput(this, (msg, send, done) => {
+      const opened = open(msg, values.historySuffix);
       const { key, historical, envelope } = opened;
       const count = envelope ? envelope.count : 1;
       const damaged = envelope !== null && envelope.faults.length > 0;

@@ -1,19 +1,11 @@
 'use strict';
 
+const { onInput } = require('./lib/input');
 const { join } = require('./lib/join');
-const { choice, text } = require('./lib/options');
+const { schema } = require('./lib/settings/uplink');
 const { toRecord, toEnvelope, isBatch } = require('./lib/record');
 const { checkTemplate } = require('./lib/topics');
 const { uplinkShown } = require('./lib/uplink-status');
-
-const schema = {
-  broker: text(''),
-  topic: text('gw/{gateway}/{class}'),
-  recordTopic: text('{topic}'),
-  qos: choice(/** @type {const} */ (['1', '0']), '1'),
-  history: choice(/** @type {const} */ (['property', 'suffix', 'none']), 'property'),
-  historySuffix: text('/history', /^[^+#{}\0]{1,256}$/, 'up to 256 characters without +, #, { and }')
-};
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
@@ -37,15 +29,9 @@ module.exports = function (RED) {
     });
     if (!member) return;
 
-    this.on('input', (msg, _send, done) => {
-      let record;
-      try {
-        record = isBatch(msg) ? toEnvelope(msg) : toRecord(msg);
-      } catch (error) {
-        return done(/** @type {Error} */ (error));
-      }
-      member.put(record, done, { delivery: true });
-    });
+    onInput(this, (msg, _send, done) =>
+      member.put(isBatch(msg) ? toEnvelope(msg) : toRecord(msg), done, { delivery: true })
+    );
   }
 
   RED.nodes.registerType('seganet-uplink', Uplink);

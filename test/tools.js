@@ -46,30 +46,57 @@ function haveTool(name) {
 }
 
 /**
+ * One of Jest's functions under which tests are skipped or fail, with the members that it has.
+ * @param {(name: string, body?: any, timeout?: number) => void} one
+ * @param {(...table: any[]) => (name: string, body: any, timeout?: number) => void} each
+ */
+function standIn(one, each) {
+  const stub = Object.assign(one, { each });
+  return Object.assign(stub, { only: stub, skip: stub, failing: stub, concurrent: stub, todo: stub });
+}
+
+/** @param {jest.Describe | jest.It} original @param {string} why */
+function skipping(original, why) {
+  const renamed = (/** @type {string} */ name) => `${name} [skipped: ${why}]`;
+  const { skip } = /** @type {jest.It} */ (original);
+  return standIn(
+    (name, body, timeout) => skip(renamed(name), body ?? (() => {}), timeout),
+    (...table) => {
+      const each = /** @type {any} */ (skip.each)(...table);
+      return (name, body, timeout) => each(renamed(name), body, timeout);
+    }
+  );
+}
+
+/** @param {string} why */
+function failing(why) {
+  const fail = (/** @type {string} */ name) =>
+    global.test(`${name} [${why}]`, () => {
+      throw new Error(`${why}, and SEGANET_REQUIRE_TOOLS=1 forbids to skip`);
+    });
+  return standIn(fail, () => fail);
+}
+
+/**
  * `const { describe, test } = needs('mosquitto', 'python:aiocoap');` shadows Jest's own.
  * @param {...string} tools
+ * @returns {{ describe: jest.Describe, test: jest.It, missing: string[] }}
  */
 function needs(...tools) {
   const missing = tools.filter((tool) => !haveTool(tool));
   if (missing.length === 0) return { describe: global.describe, test: global.test, missing };
   const why = `needs ${missing.join(', ')}, not installed`;
-  if (process.env.SEGANET_REQUIRE_TOOLS !== '1') {
-    // Jest names skipped tests only when it runs a single file.
-    process.stderr.write(`skipped in ${path.basename(expect.getState().testPath ?? '')}: ${why}\n`);
-    return {
-      /** @param {string} name @param {() => void} body */
-      describe: (name, body) => global.describe.skip(`${name} [skipped: ${why}]`, body),
-      /** @param {string} name @param {jest.ProvidesCallback} body */
-      test: (name, body) => global.test.skip(`${name} [skipped: ${why}]`, body),
-      missing
-    };
+  if (process.env.SEGANET_REQUIRE_TOOLS === '1') {
+    const fail = /** @type {any} */ (failing(why));
+    return { describe: fail, test: fail, missing };
   }
-  /** @param {string} name */
-  const fail = (name) =>
-    global.test(`${name} [${why}]`, () => {
-      throw new Error(`${why}, and SEGANET_REQUIRE_TOOLS=1 forbids to skip`);
-    });
-  return { describe: fail, test: fail, missing };
+  // Jest names skipped tests only when it runs a single file.
+  process.stderr.write(`skipped in ${path.basename(expect.getState().testPath ?? '')}: ${why}\n`);
+  return {
+    describe: /** @type {any} */ (skipping(global.describe, why)),
+    test: /** @type {any} */ (skipping(global.test, why)),
+    missing
+  };
 }
 
 module.exports = { needs, haveTool, python };

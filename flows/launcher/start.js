@@ -17,7 +17,7 @@ const SETTINGS = path.join(__dirname, '..', '..', 'settings.js');
 
 const HELP = `Starts the gateway: npm start
 
-Configuration is by environment variables. An empty one counts as not set.
+Configuration is by environment variables. An empty one counts as not set, except SEGANET_UPLINK_URL.
 
 ${helpTable()}
 

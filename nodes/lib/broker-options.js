@@ -1,6 +1,8 @@
 'use strict';
 // Checks what an uplink broker connects to.
 
+const { shownUrl } = require('./shown-url');
+
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 /**
@@ -15,7 +17,7 @@ function brokerAddress(url) {
   try {
     parsed = new URL(url);
   } catch {
-    throw new Error(`"${url}" is no address. ${example}`);
+    throw new Error(`"${shownUrl(url)}" is no address. ${example}`);
   }
   if (parsed.username || parsed.password) {
     throw new Error(
@@ -23,7 +25,7 @@ function brokerAddress(url) {
     );
   }
   if (!['mqtts:', 'mqtt:'].includes(parsed.protocol) || !parsed.hostname) {
-    throw new Error(`"${url}" is not an MQTT address. ${example}`);
+    throw new Error(`"${shownUrl(url)}" is not an MQTT address. ${example}`);
   }
   const open = parsed.protocol === 'mqtt:' && !LOOPBACK.test(parsed.hostname);
   const warning = open

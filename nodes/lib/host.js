@@ -8,6 +8,8 @@
 //   close()            deliver while there is time, write the rest to the log; then stop the uplinks, the log, the engine
 
 const { compile } = require('./plan');
+const { Complaints } = require('./complaints');
+const { guard } = require('./guard');
 const { Inbox } = require('./inbox');
 const { Pump } = require('./pump');
 const { Registry } = require('./registry');
@@ -16,6 +18,7 @@ const { Uplinks } = require('./uplinks');
 const { LogLink } = require('./log-link');
 const { Commands } = require('./commands');
 const { DeviceEvents } = require('./device-events');
+const { onRuntimeEvent } = require('./runtime-events');
 const { LoginDesk } = require('./login/desk');
 const parts = require('./parts');
 const { drain, isDelivered, isSafe, unsafeRecords, sum } = require('./drain');
@@ -94,11 +97,16 @@ class EngineHost {
     this.deviceEvents.follow(({ kind, device }) => {
       if (kind !== 'disconnected') this.commands.wake(device);
     });
-    this.inbox = new Inbox(this.engine);
+    const complaints = new Complaints((sentence) => context.error(sentence));
+    /** Doorbell and timer have no caller: what fails there is said here, and the rest goes on. @param {Error} error */
+    this.onFault_ = ({ message, stack = message }) =>
+      complaints.tell(message, `A fault in the gateway, which goes on. Please report it: ${stack}`);
+    this.inbox = new Inbox(this.engine, this.onFault_);
     this.pump_ = new Pump(
       (into) => this.engine.takeMessages(into),
       (stage) => this.outlets_.get(stage),
-      FRAME_BYTES
+      FRAME_BYTES,
+      this.onFault_
     );
     this.meter_ = new Meter();
     /** @type {Plan | null} */
@@ -107,15 +115,27 @@ class EngineHost {
     this.closing = null;
     this.closed_ = false;
     /** @type {Set<() => void>} */
-    this.bells_ = new Set();
+    this.bells_ = new Set([
+      () => this.inbox.run(),
+      () => this.pump_.run(),
+      // Results before events: a device that came back in between is tried again.
+      () => this.commands.ring(),
+      () => this.deviceEvents.take()
+    ]);
     this.logins = new LoginDesk(this.engine, (fn) => this.onBell(fn));
     /** @type {import('./parts').FrontThread | null} */
     this.front_ = null;
-    this.onStarted_ = () => this.applyPlan_();
-    this.onStopping_ = () => this.hold_();
-    context.events.on('flows:started', this.onStarted_);
-    context.events.on('flows:stopping', this.onStopping_);
+    this.unfollow_ = [
+      this.follow_('flows:started', () => this.applyPlan_()),
+      this.follow_('flows:stopping', () => this.hold_())
+    ];
     this.timer_ = setInterval(() => this.tick_(), TICK_MS).unref();
+  }
+
+  /** @param {string} event of Node-RED @param {() => void} listener */
+  follow_(event, listener) {
+    const { events, error } = this.context_;
+    return onRuntimeEvent(events, event, listener, error);
   }
 
   /** @returns {number} names this engine to uplink threads */
@@ -141,7 +161,7 @@ class EngineHost {
 
   /**
    * For those who take something from the engine themselves, as its logins and events.
-   * @param {() => void} fn called at each doorbell, and once a second; it must not throw
+   * @param {() => void} fn called at each doorbell, and once a second
    * @returns {() => void} ends it
    */
   onBell(fn) {
@@ -196,8 +216,7 @@ class EngineHost {
   }
 
   async close_() {
-    this.context_.events.off('flows:started', this.onStarted_);
-    this.context_.events.off('flows:stopping', this.onStopping_);
+    for (const unfollow of this.unfollow_) unfollow();
     this.front_?.hold();
     this.engine.stopReading();
     this.pump_.paused = false;
@@ -302,19 +321,14 @@ class EngineHost {
 
   onDoorbell_() {
     if (this.closed_) return;
-    this.inbox.run();
-    this.pump_.run();
-    // Results before events: a device that came back in between is tried again.
-    this.commands.ring();
-    this.deviceEvents.take();
-    for (const fn of this.bells_) fn();
+    for (const fn of this.bells_) guard(fn, this.onFault_);
   }
 
   tick_() {
     const stats = this.engine.stats();
     const rates = this.meter_.read(stats);
     this.onDoorbell_();
-    for (const member of this.members_.values()) member.tick(stats, rates);
+    for (const member of this.members_.values()) guard(() => member.tick(stats, rates), this.onFault_);
   }
 }
 

@@ -2,6 +2,8 @@
 // Messages on their way into the engine. What the engine cannot take now waits here, in order, up to a limit for each
 // node; `done` of a message is called exactly once.
 
+const { asError, guard } = require('./guard');
+
 const LIMIT = 1000;
 
 /**
@@ -26,13 +28,18 @@ const CODES = /** @type {const} */ ({
   TOO_LONG: 'SEGANET_TOO_LONG',
   CLOSED: 'SEGANET_CLOSED',
   NO_STAGE: 'SEGANET_NO_STAGE',
+  REFUSED: 'SEGANET_REFUSED',
   DROPPED: 'SEGANET_DROPPED'
 });
 
 class Inbox {
-  /** @param {Pushes} engine */
-  constructor(engine) {
+  /**
+   * @param {Pushes} engine
+   * @param {(error: Error) => void} report for what a `done` throws: the record has its end, and others wait
+   */
+  constructor(engine, report) {
     this.engine_ = engine;
+    this.report_ = report;
     /** True until the first plan, and between two: a stage may not exist yet, so its records wait. */
     this.waitForPlan = true;
     /** @type {Map<number, Waiting[]>} by stage */
@@ -70,12 +77,8 @@ class Inbox {
     // The message goes on to other nodes, which may write into its payload while it waits here.
     item.args = { ...args, payload: Buffer.from(args.payload) };
     if (queue && queue.length >= LIMIT) {
-      done(
-        failure(
-          CODES.FULL,
-          `The engine is full: ${LIMIT} messages wait already. Send less, or give the engine more memory.`
-        )
-      );
+      const sentence = `The engine is full: ${LIMIT} messages wait already. Send less, or give the engine more memory.`;
+      this.end_(done, failure(CODES.FULL, sentence));
     } else if (queue) {
       queue.push(item);
     } else {
@@ -107,11 +110,11 @@ class Inbox {
    */
   close(reason) {
     const left = this.size;
-    for (const queue of this.waiting_.values())
-      for (const { done } of queue) done(failure(CODES.CLOSED, reason));
+    const open = [...this.waiting_.values()].flat().map(({ done }) => done);
+    open.push(...this.tickets_.values());
     this.waiting_.clear();
-    for (const done of this.tickets_.values()) done(failure(CODES.CLOSED, reason));
     this.tickets_.clear();
+    for (const done of open) this.end_(done, failure(CODES.CLOSED, reason));
     return left;
   }
 
@@ -122,10 +125,18 @@ class Inbox {
    */
   tryPush_(stage, { args, ticket, done }) {
     const { deviceId, topic, payload, cls, flags, ts, seq } = args;
-    const result = this.engine_.push(stage, deviceId, topic, payload, cls, flags, ts, seq, ticket);
+    let result;
+    try {
+      result = this.engine_.push(stage, deviceId, topic, payload, cls, flags, ts, seq, ticket);
+    } catch (error) {
+      // This record cannot enter, now or later; those behind it can.
+      const sentence = `The record of "${deviceId}" was refused: ${asError(error).message}.`;
+      this.end_(done, failure(CODES.REFUSED, sentence));
+      return true;
+    }
     if (result === FULL || (result === NO_STAGE && this.waitForPlan)) return false;
     if (result === OK && ticket) this.tickets_.set(ticket, done);
-    else done(result === OK ? undefined : refusal(result));
+    else this.end_(done, result === OK ? undefined : refusal(result));
     return true;
   }
 
@@ -135,15 +146,18 @@ class Inbox {
    */
   complete_(ticket, ok) {
     const done = this.tickets_.get(ticket);
+    if (!done) return;
     this.tickets_.delete(ticket);
-    done?.(
-      ok
-        ? undefined
-        : failure(
-            CODES.DROPPED,
-            'The cloud refused the record or it was dropped: see the drops of the stats node.'
-          )
-    );
+    const sentence = 'The cloud refused the record or it was dropped: see the drops of the stats node.';
+    this.end_(done, ok ? undefined : failure(CODES.DROPPED, sentence));
+  }
+
+  /**
+   * @param {Done} done
+   * @param {Error | undefined} error
+   */
+  end_(done, error) {
+    guard(() => done(error), this.report_);
   }
 
   /** @returns {number} 1..2^31-1, none that is in use */

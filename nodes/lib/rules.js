@@ -7,6 +7,7 @@ const { isBlank } = require('./options');
 
 /** @typedef {import('../../native/index.js').Rule} Rule */
 
+const KEYS = ['topic', 'device', 'class'];
 const MAX_RULES = 1000;
 
 /**
@@ -29,14 +30,19 @@ function filterProblem(filter) {
 /**
  * @param {unknown} given
  * @param {number} index
+ * @param {boolean} isStrict refuses unknown keys: those that somebody wrote are mistakes
  * @returns {Rule}
  */
-function parseRule(given, index) {
+function parseRule(given, index, isStrict) {
   const where = `Rule ${index + 1}`;
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw new RangeError(`${where} must be an object such as {"topic": "alarm/#", "class": 1}.`);
   }
   const rule = /** @type {Record<string, unknown>} */ (given);
+  const unknown = Object.keys(rule).find((name) => !KEYS.includes(name));
+  if (isStrict && unknown !== undefined) {
+    throw new RangeError(`${where} has the unknown key "${unknown}": use topic, device and class.`);
+  }
   for (const name of ['topic', 'device']) {
     if (!isBlank(rule[name]) && typeof rule[name] !== 'string')
       throw new RangeError(`${where}: "${name}" must be text.`);
@@ -64,7 +70,8 @@ function parseRule(given, index) {
  * @throws {RangeError} with a sentence
  */
 function parseRules(list, json) {
-  let rules = isBlank(json) ? (list ?? []) : json;
+  const isWritten = !isBlank(json);
+  let rules = isWritten ? json : (list ?? []);
   if (typeof rules === 'string') {
     try {
       rules = JSON.parse(rules);
@@ -78,7 +85,7 @@ function parseRules(list, json) {
     throw new RangeError('The rules must be a JSON array: [{"topic": "alarm/#", "class": 1}].');
   if (rules.length > MAX_RULES)
     throw new RangeError(`There are ${rules.length} rules; at most ${MAX_RULES} are allowed.`);
-  return rules.map(parseRule);
+  return rules.map((rule, index) => parseRule(rule, index, isWritten));
 }
 
 module.exports = { parseRules, filterProblem };

@@ -2,6 +2,7 @@
 // Takes an envelope apart: NDJSON as in docs/messages.md. Pure. It comes from a network, so each line is checked, and one
 // that is no record does not take the others with it.
 
+const { types } = require('node:util');
 const { CLASSES } = require('./classes');
 const { parseKey } = require('./key');
 
@@ -49,7 +50,7 @@ function readEnvelope(payload) {
     if (line.length === 0) continue;
     const index = envelope.count++;
     try {
-      const fields = /** @type {Record<string, unknown>} */ (line instanceof Uint8Array ? parse(line) : line);
+      const fields = /** @type {Record<string, unknown>} */ (types.isUint8Array(line) ? parse(line) : line);
       if (index === 0) envelope.key = parseKey(fields?.k);
       envelope.records.push({ index, ...recordOf(fields) });
     } catch (error) {
@@ -107,7 +108,7 @@ function first(value) {
  */
 function linesOf(payload) {
   const bytes = typeof payload === 'string' ? Buffer.from(payload, 'utf8') : payload;
-  if (!(bytes instanceof Uint8Array)) {
+  if (!types.isUint8Array(bytes)) {
     if (typeof bytes === 'object' && bytes !== null && !Array.isArray(bytes)) {
       return [/** @type {Record<string, unknown>} */ (bytes)];
     }

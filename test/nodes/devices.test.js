@@ -78,6 +78,7 @@ describe('who may connect without a login', () => {
     [{ host: '0.0.0.0', transport: 'tls', tls: 'tls', clientCert: 'wanted' }, /everybody/],
     [{ login: 'certificate' }, /need TLS/],
     [{ login: 'psk', transport: 'tls' }, /No file of pre-shared keys/],
+    [{ login: 'psk', transport: 'tls', pskFile: '/x', clientCert: 'required' }, /carries no certificate/],
     [{ clientCert: 'required' }, /need TLS/],
     [{ login: 'passwords' }, /No file of passwords is named/],
     [{ login: 'passwords', passwordFile: '/none/x' }, /\/none\/x cannot be read \(ENOENT\)/],

@@ -30,6 +30,7 @@ function register(type) {
       return text.replace(/__(\w+)__/g, (_whole, name) => String(values[name]));
     },
     nodes: { registerType: (name, definition) => (registered[name] = definition) },
+    events: { on: () => {} },
     utils: { validatePropertyExpression: (text) => /^[\w.[\]'"]+$/.test(text) }
   };
   vm.runInNewContext(script, { RED, $: () => noField, TextEncoder });

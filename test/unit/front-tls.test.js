@@ -259,7 +259,22 @@ describe('pre-shared keys', () => {
   test('where there are keys, nobody comes in with neither key nor certificate', async () => {
     const front = await clients.start({ pskFile: keyFile(`meter-1:${key.toString('hex')}\n`) });
     await closed(clients.tls(front).resume());
-    await front.refused('no certificate');
+    await front.refused('no key');
+  });
+
+  test('does not take an identity whose key was asked for and then not used', async () => {
+    const front = await clients.start({ pskFile: keyFile(`meter-1:${key.toString('hex')}\n`) });
+    // The key is bound to SHA-256: with this suite OpenSSL skips it, right or wrong, and the certificate of the listener serves.
+    front.front.tls_.setSecureContext({ ...clients.own, ciphers: 'TLS_AES_256_GCM_SHA384' });
+    const client = psk('meter-1', Buffer.alloc(16, 1), {
+      ciphers: 'TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256'
+    });
+    const socket = clients.tls(front, client);
+    await once(socket, 'secureConnect');
+    expect(socket.isSessionReused()).toBe(false);
+    await closed(socket.resume());
+    await front.refused('no key');
+    expect(front.peers).toEqual([]);
   });
 
   test('a key that is added is known without a restart, and a bad file changes nothing', async () => {

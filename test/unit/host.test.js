@@ -69,8 +69,29 @@ test('to close twice is to close once', async () => {
   expect(calls.filter((call) => call === 'engine.close')).toHaveLength(1);
 });
 
+test('what fails at the doorbell or in a tick is reported, and the rest goes on', () => {
+  const { host, members, events, said } = hostWith(['uplink']);
+  events.emit('flows:started');
+  const rung = jest.fn();
+  const fails = (/** @type {string} */ message) => () => {
+    throw new Error(message);
+  };
+  host.onBell(fails('a bell failed'));
+  host.onBell(rung);
+  members[0].tick = fails('a tick failed');
+  engines[0].takeEvents = fails('events failed');
+  expect(() => engines[0].ring()).not.toThrow();
+  jest.advanceTimersByTime(1000);
+  expect(rung).toHaveBeenCalledTimes(2);
+  expect(said.error).toEqual([
+    expect.stringMatching(/^A fault in the gateway, which goes on\. .*events failed/),
+    expect.stringContaining('a bell failed'),
+    expect.stringContaining('a tick failed')
+  ]);
+});
+
 test('after the end a late doorbell does nothing', async () => {
-  const { host } = hostWith([]);
+  const { host, said } = hostWith([]);
   const closed = host.close();
   await jest.advanceTimersByTimeAsync(100);
   await closed;
@@ -78,6 +99,7 @@ test('after the end a late doorbell does nothing', async () => {
     throw new Error('the engine is closed');
   };
   expect(() => engines[0].ring()).not.toThrow();
+  expect(said.error).toEqual([]);
 });
 
 test('records wait for the first plan', () => {

@@ -96,6 +96,21 @@ describe('full, slow', () => {
     expect(made.source.log.length).toBe(before);
   });
 
+  test('a log that was full at the start is read when the uplink wants it, while chunks wait', async () => {
+    const first = rig({ limitMiB: 1 });
+    const rows = await first.save(...chunks(FIT, { class: 3 }));
+    await first.stop();
+    const made = rig({ directory: first.directory, limitMiB: 1 });
+    made.source.push({ class: 3, bytes: 60 * KIB });
+    await until(() => made.state === 'full');
+    // The uplink is connected only now.
+    made.source.want('uplink', 3, 0, rows.at(-1));
+    await until(() => made.events('missing').length === 1);
+    expect(made.events('loaded').map(({ row }) => row)).toEqual(rows);
+    for (const row of rows) made.source.free(row);
+    await until(() => made.events('committed').length === 1 && made.state === 'ready');
+  });
+
   test('a chunk larger than the limit waits until the log is empty, not for ever', async () => {
     const made = rig({ limitMiB: 1 });
     await made.save({ class: 3 });

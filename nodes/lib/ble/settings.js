@@ -2,7 +2,7 @@
 // What a ble devices node is set to, checked.
 
 const { parseGlobs } = require('./globs');
-const { integer, choice, text } = require('../options');
+const { integer, choice, recordClass, text } = require('../options');
 const { checkTemplate } = require('../templates');
 const { normalUuid, parseUuids } = require('./uuid');
 
@@ -31,6 +31,7 @@ const { normalUuid, parseUuids } = require('./uuid');
  */
 
 const MAX_ROWS = 64;
+const NORMAL = 3;
 const MODES = /** @type {const} */ (['notify', 'read', 'write']);
 const DEVICE_WORDS = ['address', 'name'];
 const TOPIC_WORDS = ['device', 'address', 'name', 'kind'];
@@ -57,7 +58,7 @@ const schema = {
   payload: choice(/** @type {const} */ (['json', 'raw']), 'json'),
   deviceId: text('{address}'),
   topic: text('ble/{device}/{kind}'),
-  class: (/** @type {unknown} */ value) => value
+  class: recordClass(NORMAL)
 };
 
 const readInterval = integer(1, 86400, 60);

@@ -14,6 +14,8 @@ const NAMES = {
   psk: 'file of pre-shared keys'
 };
 const SUITES_1_3 = 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256';
+/** Pre-shared keys are bound to SHA-256 (RFC 8446, 4.2.11): with a suite of another hash OpenSSL leaves them unused. */
+const KEY_SUITES_1_3 = 'TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384';
 /** Forward secrecy first; the last two are all that some small devices have. */
 const PSK_SUITES = 'ECDHE-PSK-CHACHA20-POLY1305:PSK-AES128-GCM-SHA256:PSK-AES256-GCM-SHA384';
 /** As Node's own list, without what TLS 1.2 has beside AEAD and ephemeral keys. */
@@ -68,12 +70,18 @@ class Secrets {
 
   /** @param {TlsContents} given @returns {import('node:tls').SecureContextOptions} */
   #options({ ca, cert, key, passphrase }) {
-    const suites = [SUITES_1_3, ...(cert ? [CERTIFICATE_SUITES] : []), ...(this.hasKeys ? [PSK_SUITES] : [])];
+    // In the order of preference: a client that offers suites for keys has a key.
+    const suites = [
+      ...(this.hasKeys ? [KEY_SUITES_1_3, PSK_SUITES] : [SUITES_1_3]),
+      ...(cert ? [CERTIFICATE_SUITES] : [])
+    ];
+    const { SSL_OP_NO_RENEGOTIATION, SSL_OP_NO_TICKET } = crypto.constants;
     return {
       minVersion: this.minTls_,
       ciphers: suites.join(':'),
       // A client may ask for handshakes over and over in TLS 1.2: work for us, nothing for it.
-      secureOptions: crypto.constants.SSL_OP_NO_RENEGOTIATION,
+      // A resumed session does not ask for the identity again, and in TLS 1.3 it looks like a key that was used.
+      secureOptions: SSL_OP_NO_RENEGOTIATION | (this.hasKeys ? SSL_OP_NO_TICKET : 0),
       ...(cert && { cert }),
       ...(key && { key, passphrase }),
       // Without one Node takes the authorities of the web for the authority of our devices.

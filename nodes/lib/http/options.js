@@ -1,14 +1,9 @@
 'use strict';
 // Settings of an http devices node.
 
-const { choice, integer, text } = require('../options');
-const { toClass } = require('../record');
+const { choice, flag, integer, recordClass, text } = require('../options');
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/i;
-const YES = /^(true|1|yes|on)$/i;
-
-/** @param {unknown} value */
-const flag = (value) => value === true || YES.test(String(value ?? ''));
 
 const schema = {
   host: text('127.0.0.1', /^[0-9a-zA-Z.:-]+$/, 'a local address such as 127.0.0.1 or 0.0.0.0'),
@@ -21,8 +16,8 @@ const schema = {
   tls: text(''),
   login: choice(/** @type {const} */ (['none', 'tokens']), 'none'),
   tokenFile: text(''),
-  allowAnonymous: flag,
-  class: (/** @type {unknown} */ value) => toClass(value, 0),
+  allowAnonymous: flag(false),
+  class: recordClass(0),
   rate: integer(0, 1000000, 0),
   burst: integer(0, 1000000, 0),
   maxBodyKiB: integer(1, 65536, 1024),

@@ -217,10 +217,12 @@ class Source {
       return;
     }
     if (error.code === CODES.TOO_LONG) counters.tooLarge++;
+    else if (error.code === CODES.REFUSED) counters.refused++;
     else counters.dropped++;
     this.tell_(error.code ?? '', error.message);
     if (!slot) return;
     if (error.code === CODES.TOO_LONG) this.ledger_.settle(slot, TOO_LARGE);
+    else if (error.code === CODES.REFUSED) this.ledger_.settle(slot, REFUSED);
     // It was dropped as the engine's settings say, or is a dead letter: sending it again changes nothing.
     else if (error.code === CODES.DROPPED) this.ledger_.settle(slot);
     else this.notTaken_(slot);

@@ -140,6 +140,9 @@ class Store {
     let wait = -1;
     if (source) {
       this.#announce(source);
+      // Answers the doorbell, which does not ring again before that: in every turn, also where nothing can be saved, because
+      // it rings for rows to delete and to read, too.
+      if (this.isAnnounced) source.due();
       if (!this.keeper.isBroken) this.#save(source);
       wait = sooner(this.#read(source), this.#nextSave(source));
     }

@@ -1,5 +1,6 @@
 'use strict';
 
+const { shownUrl } = require('../shown-url');
 const { parseCongestion } = require('./congestion');
 const { clientIdsOf, parseGroups, parseSockets } = require('./group-options');
 const { parsePaths } = require('./path-options');
@@ -70,7 +71,7 @@ function parseUrl(text) {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !(url.protocol in SCHEMES) || !url.hostname) {
     throw new TypeError(
-      `'${text}' is not a broker's address. Enter one such as mqtts://broker.example.com:8883.`
+      `'${shownUrl(text)}' is not a broker's address. Enter one such as mqtts://broker.example.com:8883.`
     );
   }
   const secure = SCHEMES[url.protocol];
