@@ -9,7 +9,9 @@ const { colliding, ofOneWorker } = require('./ids');
 const packets = require('./packets');
 
 const { ports, seed, seconds } = JSON.parse(process.argv[2]);
-const random = seeded(seed);
+/** What is drawn for the plan does not depend on how fast anything is. */
+const plan = seeded(seed);
+const random = seeded(seed + 1);
 const AT_ONCE = 3;
 const MOST_SOCKETS = 1500;
 const endMs = Date.now() + seconds * 1000;
@@ -188,8 +190,8 @@ async function attack(kind) {
 async function main() {
   const names = Object.keys(attacks);
   while (Date.now() < endMs) {
-    untilMs = Date.now() + 800 + random.integer(2500);
-    const drawn = Array.from({ length: AT_ONCE }, () => names[random.integer(names.length)]);
+    untilMs = Date.now() + 800 + plan.integer(2500);
+    const drawn = Array.from({ length: AT_ONCE }, () => names[plan.integer(names.length)]);
     await Promise.all([...new Set(drawn)].map(attack));
     // Some stay until they are closed.
     for (const socket of sockets) if (random.integer(4) > 0) socket.destroy();
