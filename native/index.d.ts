@@ -107,7 +107,7 @@ export type BatchMode = 'envelope' | 'records' | 'off';
 export interface SourceSettings {
   /** What they speak. Default 'mqtt'; 'pushed': JavaScript brings their records with push(). */
   protocol?: 'mqtt' | 'coap' | 'pushed';
-  /** Records a second of one device, 0 = no limit (default). Above it an MQTT device is not read for a while, a CoAP one gets 4.29. Range 0..1000000. */
+  /** Records a second of one device, 0 = no limit (default); MQTT packets that bring nothing (SUBSCRIBE, PINGREQ …) count too. Above it an MQTT device is not read for a while, a CoAP one gets 4.29. Range 0..1000000. */
   rate?: number;
   /** Records that a device may send at once, 0 = as many as in a second. Default 0. */
   burst?: number;
