@@ -112,7 +112,7 @@ export type BatchMode = 'envelope' | 'records' | 'off';
 export interface SourceSettings {
   /** What they speak. Default 'mqtt'; 'pushed': JavaScript brings their records with push(). */
   protocol?: 'mqtt' | 'coap' | 'pushed';
-  /** Records a second of one device, 0 = no limit (default). Above it an MQTT device is not read for a while, a CoAP one gets 4.29. Range 0..1000000. */
+  /** Records a second of one device, 0 = no limit (default); MQTT packets that bring nothing (SUBSCRIBE, PINGREQ …) count too. Above it an MQTT device is not read for a while, a CoAP one gets 4.29. Range 0..1000000. */
   rate?: number;
   /** Records that a device may send at once, 0 = as many as in a second. Default 0. */
   burst?: number;
@@ -376,8 +376,11 @@ export declare class Engine {
   listen(stage: number, options: ListenOptions): number;
   /** Closes the listener and its devices' connections. Records already accepted go on. */
   unlisten(stage: number): void;
-  /** Logins that wait for an answer, each once. */
-  takeLogins(): Login[];
+  /**
+   * Logins that wait for an answer, oldest first, each once; none whose connection is gone.
+   * @param limit 1..10000; after so many there may be more, which do not ring again
+   */
+  takeLogins(limit: number): Login[];
   /**
    * @param device the id that it is let in as, 1 to 256 bytes; null refuses it (bad user name or password)
    * @returns false when nobody waits any more
@@ -397,8 +400,12 @@ export declare class Engine {
   ): 0 | 1 | 2 | 3; // PushResult; 1 FULL: more than 65,536 are on their way or have a result that waits, or more bytes than a quarter of the memory
   /** What became of commands: [ticket, CommandEnd, …]. */
   takeCommandResults(): number[];
-  /** What happened to devices, in order for each; at most 65,536 wait, more are counted as `eventsLost`: agents() tells the state. */
-  takeEvents(): DeviceEvent[];
+  /**
+   * What happened to devices, in order for each. One event of a kind waits for a device, the latest; 65,536 wait in all, more are
+   * counted as `eventsLost`: agents() tells the state.
+   * @param limit 1..65536; after so many there may be more, which do not ring again
+   */
+  takeEvents(limit: number): DeviceEvent[];
   /** Devices by id, those behind `after` ('' = from the first), at most `limit` (1..10000): known ones, connected or not. */
   agents(after: string, limit: number): AgentInfo[];
   /**

@@ -37,6 +37,7 @@ class Owner : public AgentSessionOwner {
   bool MayPublish(std::string_view) override { return true; }
   bool MaySubscribe(std::string_view) override { return true; }
   void OnTopicRefused() override {}
+  void OnControl() override {}
   void OnListening() override { ++listening; }
   void OnCommandAnswer(uint64_t id, bool taken) override { commands.emplace_back(id, taken); }
 

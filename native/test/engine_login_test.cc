@@ -94,6 +94,47 @@ TEST_F(EngineLogin, WhoLeavesWhileItWaitsIsForgotten) {
   EXPECT_FALSE(engine_.AnswerLogin(id, "d"));
 }
 
+TEST_F(EngineLogin, NoLoginWaitsForAConnectionThatIsGone) {
+  Start();
+  const uint16_t port = ListenWith({.ask_login = true, .max_half_open = 4});
+  std::vector<DeviceClient> open;
+  for (int i = 0; i < 100; ++i) {
+    DeviceClient device(port);
+    ASSERT_TRUE(device.Send(Connect("d" + std::to_string(i))));
+    if (i >= 96) open.push_back(std::move(device));
+  }
+  ASSERT_TRUE(Until([this] { return Count(Counter::kConnectionsAccepted) == 100; }));
+  ASSERT_TRUE(Until([this] {
+    return Count(Counter::kHalfOpenEvicted) + Count(Counter::kConnectionsClosed) == 96;
+  }));
+  std::vector<LoginRequest> logins;
+  ASSERT_TRUE(Until([&] {
+    for (LoginRequest& login : engine_.TakeLogins(3)) logins.push_back(std::move(login));
+    return !logins.empty() && logins.back().client_id == "d99";
+  }));
+  EXPECT_LE(logins.size(), 4u);
+}
+
+TEST_F(EngineLogin, HalfOpenConnectionsThatSendMuchMakeRoomForOthersThatDo) {
+  Start();
+  const uint16_t port = Listen();
+  // A CONNECT of 60,000 bytes without its end.
+  const std::string much = std::string("\x10\xE0\xD4\x03", 4) +
+                           std::string("\0\4MQTT\4\2\0\0", 10) + std::string(59'000, '\0');
+  DeviceClient small(port);
+  ASSERT_TRUE(small.Send(Connect("small").substr(0, 5)));
+  std::vector<DeviceClient> large;
+  for (int i = 0; i < 300; ++i) {
+    large.emplace_back(port);
+    ASSERT_TRUE(large.back().Send(much));
+  }
+  // 64 KiB each of 16 MiB.
+  ASSERT_TRUE(Until([this] { return Count(Counter::kHalfOpenEvicted) >= 300 - 256; }));
+  EXPECT_TRUE(large[0].ClosedByPeer());
+  ASSERT_TRUE(small.Send(Connect("small").substr(5)));
+  EXPECT_EQ(small.Receive(4), DeviceClient::kAccepted);
+}
+
 TEST_F(EngineLogin, ConnectionsThatSayNothingMakeRoomForNewOnes) {
   Start();
   const uint16_t port = ListenWith({.max_half_open = 3});

@@ -13,7 +13,7 @@ const { shorten } = require('./status');
  *
  * @typedef {object} ListenerParts what a node with a listener brings
  * @property {ListenOptions} listener
- * @property {FrontOptions} [front] TLS or WebSocket: the port is this one's, and listener's transport is 'streams'
+ * @property {Omit<FrontOptions, 'maxConnections'>} [front] TLS or WebSocket: the port is this one's, and listener's transport is 'streams'
  * @property {(login: import('../../native/index.js').Login, member: import('./member').Member) =>
  *   Promise<import('./login/desk').Verdict>} [checkLogin] where
  *   listener's login is 'ask'
@@ -75,9 +75,11 @@ class Listening {
     }
   }
 
-  /** @param {FrontOptions} options */
-  startFront_(options) {
+  /** @param {Omit<FrontOptions, 'maxConnections'>} parts */
+  startFront_(parts) {
     const { member_: member } = this;
+    // One that the engine has no room for need not come in.
+    const options = { ...parts, maxConnections: member.host.maxDevices };
     this.isOpening_ = true;
     const { opened, close } = member.host.front.open(member.stage, options, {
       onState: (state) => (this.state = state),

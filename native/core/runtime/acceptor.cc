@@ -157,9 +157,11 @@ void Acceptor::Admit(Listener* listener, int fd, const StreamPeer& peer) {
     return;
   }
   PrepareSocket(fd);
-  auto* connection = new HalfOpen{
-      listener, fd, MonotonicUs() + listener->spec.connect_timeout_us, peer, {}, {}, 0, 0, false,
-      0,        {}};
+  auto* connection = new HalfOpen{};
+  connection->listener = listener;
+  connection->fd = fd;
+  connection->deadline_us = MonotonicUs() + listener->spec.connect_timeout_us;
+  connection->peer = peer;
   connection->place = listener->half_open.insert(listener->half_open.end(), connection);
   const int error = InitPoll(loop(), &connection->poll, fd);
   connection->poll.data = connection;

@@ -11,6 +11,14 @@
 #include "core/runtime/poll_handle.h"
 
 namespace seganet {
+namespace {
+
+// So much of what it sent every connection may have read before it is a device: almost every
+// CONNECT is smaller. More of it is for some: of too many the one that began first is closed.
+constexpr size_t kFreeBytes = 4096;
+constexpr size_t kMostLargeBytes = 16u << 20;
+
+}  // namespace
 
 void Acceptor::Poll(HalfOpen* connection, int events) {
   StartPoll(&connection->poll, events, [](uv_poll_t* poll, int status, int ready) {
@@ -34,7 +42,7 @@ void Acceptor::Read(HalfOpen* connection) {
     Close(connection);
     return;
   }
-  connection->bytes.append(buffer, static_cast<size_t>(n));
+  if (!Hold(connection, {buffer, static_cast<size_t>(n)})) return;
   const Greeter& greeter = *connection->listener->greeter;
   if (!connection->peer.device.empty() && greeter.TrustsProof()) {
     HandOver(connection, connection->peer.device, true);
@@ -54,6 +62,23 @@ void Acceptor::Read(HalfOpen* connection) {
       Introduce(connection, std::move(introduction));
       return;
   }
+}
+
+// False: that was too much, and it is closed.
+bool Acceptor::Hold(HalfOpen* connection, std::string_view bytes) {
+  connection->bytes.append(bytes);
+  const size_t holds = connection->bytes.capacity();
+  if (holds <= kFreeBytes) return true;
+  if (connection->large == 0) connection->large_place = large_.insert(large_.end(), connection);
+  large_bytes_ += holds - connection->large;
+  connection->large = holds;
+  while (large_bytes_ > kMostLargeBytes) {
+    HalfOpen* const first = large_.front();
+    counters_.Add(Counter::kHalfOpenEvicted);
+    Close(first);
+    if (first == connection) return false;
+  }
+  return true;
 }
 
 // A fresh socket's send buffer takes these few bytes; if not, the device learns it from the close.
@@ -133,7 +158,14 @@ void Acceptor::Close(HalfOpen* connection) {
 // Ends the polling; the descriptor is the caller's.
 void Acceptor::Forget(HalfOpen* connection) {
   connection->listener->half_open.erase(connection->place);
-  if (connection->login != 0) asked_.erase(connection->login);
+  if (connection->login != 0) {
+    asked_.erase(connection->login);
+    logins_->Withdraw(connection->login);
+  }
+  if (connection->large != 0) {
+    large_.erase(connection->large_place);
+    large_bytes_ -= connection->large;
+  }
   uv_close(reinterpret_cast<uv_handle_t*>(&connection->poll),
            [](uv_handle_t* handle) { delete static_cast<HalfOpen*>(handle->data); });
 }

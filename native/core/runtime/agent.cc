@@ -41,10 +41,10 @@ Agent::Agent(AgentHost* host, uv_loop_t* loop, AgentParts parts)
             parts.proven) {
   session_ = std::move(parts.session);
   last_seen_us_ = parts.last_seen_us;
-  buffered_ = parts.buffered;
   latest_class = parts.latest_class;
   device = parts.device;
   connected_ = true;
+  host_->OnBuffered(this, session_->buffered_bytes(), true);
 }
 
 void Agent::Start(std::string_view bytes) {
@@ -96,13 +96,11 @@ void Agent::OnReadable() {
 
 // False: the connection is closed or waits to be writable.
 bool Agent::Feed(std::span<const uint8_t> bytes) {
+  const size_t before = session_->partial_bytes();
   const CloseReason reason = session_->Feed(bytes);
   if (closing_) return false;
-  if (reason == CloseReason::kNone && !CountBuffered()) {
-    close_reason_ = CloseReason::kTooLarge;
-    Close(AgentEnd::kTooMuch);
-    return false;
-  }
+  const bool is_new = session_->partial_bytes() < before + bytes.size();
+  host_->OnBuffered(this, session_->buffered_bytes(), is_new);
   const bool sent = SendOutput();
   if (closing_) return false;
   if (reason != CloseReason::kNone) {
@@ -111,12 +109,6 @@ bool Agent::Feed(std::span<const uint8_t> bytes) {
     return false;
   }
   return sent;
-}
-
-bool Agent::CountBuffered() {
-  const size_t before = std::exchange(buffered_, session_->buffered_bytes());
-  return buffered_ == before ||
-         host_->OnBuffered(static_cast<int64_t>(buffered_) - static_cast<int64_t>(before));
 }
 
 bool Agent::SendOutput() {
@@ -169,7 +161,6 @@ void Agent::Close(AgentEnd end) {
   const std::string_view last = session_->output();
   if (!last.empty()) (void)!send(fd_, last.data(), last.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   host_->OnClosed(this, end);
-  if (buffered_ > 0) host_->OnBuffered(-static_cast<int64_t>(buffered_));
   const int fd = fd_;
   uv_close(reinterpret_cast<uv_handle_t*>(&poll_),
            [](uv_handle_t* handle) { delete static_cast<Agent*>(handle->data); });
@@ -178,8 +169,9 @@ void Agent::Close(AgentEnd end) {
 
 AgentParts Agent::Leave() {
   closing_ = true;
-  AgentParts parts{fd_,           stage_,    device_id_,   address_, std::move(session_),
-                   last_seen_us_, buffered_, latest_class, proven_,  device};
+  host_->OnBuffered(this, 0, true);
+  AgentParts parts{fd_,           stage_,       device_id_, address_, std::move(session_),
+                   last_seen_us_, latest_class, proven_,    device};
   // Takes the descriptor out of this loop's set at once.
   uv_close(reinterpret_cast<uv_handle_t*>(&poll_),
            [](uv_handle_t* handle) { delete static_cast<Agent*>(handle->data); });

@@ -79,6 +79,8 @@ class AgentSessionOwner {
   virtual bool MaySubscribe(std::string_view filter) = 0;
   // A PUBLISH was refused for its topic (IsOddTopic); counted.
   virtual void OnTopicRefused() = 0;
+  // The device sent something that is no record: it counts against its rate all the same.
+  virtual void OnControl() = 0;
   // The device has subscribed to something, or observes it: commands may go.
   virtual void OnListening() = 0;
   // Command `id` was taken, or refused.
@@ -142,6 +144,8 @@ class AgentSession {
   // All that it holds beyond itself; of that, for what the device has not sent in full.
   virtual size_t memory_bytes() const = 0;
   virtual size_t buffered_bytes() const { return 0; }
+  // What has come of the packet that is not complete.
+  virtual size_t partial_bytes() const { return 0; }
 };
 
 }  // namespace seganet

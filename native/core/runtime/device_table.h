@@ -15,6 +15,7 @@
 #include "core/base/clock.h"
 #include "core/base/keyed_hash.h"
 #include "core/plan/permissions.h"
+#include "core/runtime/device_events.h"
 #include "core/runtime/rate_meter.h"
 #include "core/runtime/token_bucket.h"
 
@@ -41,6 +42,7 @@ struct Device {
   uint64_t bytes = 0;  // of payloads
   RateMeter meter;
   std::string address;
+  DeviceEventNumbers events{};
   // Against SourceSettings::rate, over connections.
   TokenBucket bucket;
   // Over UDP, where there is no agent to keep it: what source stage `registered_at` of plan number

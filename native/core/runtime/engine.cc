@@ -51,14 +51,14 @@ Status Engine::Start(const EngineOptions& options) {
                             &events_,
                             &commands_,
                             &unfinished_,
+                            [this] { EndUnfinished(); },
                             &kept_,
                             [this](uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) {
                               return workers_[worker]->TakeDatagrams(stage, std::move(datagrams));
                             },
                             &exchange_};
   const int64_t quarter = int64_t{options.memory_mib} * kMiB / 4;
-  // What a device has begun to send must be read to its end, also where memory is short: little of
-  // many devices never counts as too much.
+  // What a device has begun to send must be read to its end, also where memory is short.
   unfinished_.SetLimit(std::max(quarter, kLeastUnfinished));
   kept_.SetLimit(quarter);
   commands_.SetMostBytes(static_cast<size_t>(quarter));
@@ -73,6 +73,7 @@ Status Engine::Start(const EngineOptions& options) {
   worker_options.acknowledge_at_once = options.acknowledge == Acknowledge::kReceived;
   worker_options.odd_topics = options.odd_topics;
   worker_options.linger_us = save_.linger_us;
+  worker_options.unfinished_us = options.unfinished_us;
   worker_options.ring_bytes =
       std::max<size_t>(options.message_ring_mib * kMiB, size_t{options.max_packet_bytes} * 4);
   exchange_.Start(options, WorkerCapacities(cpus), &workers_);
@@ -155,9 +156,9 @@ Status Engine::OpenStream(uint32_t stage, const StreamPeer& peer, int* fd) {
   return {};
 }
 
-std::vector<LoginRequest> Engine::TakeLogins() {
+std::vector<LoginRequest> Engine::TakeLogins(size_t most) {
   bell_->Answer();
-  return logins_.Take();
+  return logins_.Take(most);
 }
 
 bool Engine::AnswerLogin(uint64_t id, std::optional<std::string> device) {
@@ -335,6 +336,14 @@ void Engine::Sweep() {
   const int64_t now = MonotonicUs();
   for (const auto& lanes : AllLanes()) lanes->Sweep(now);
   exchange_.Tick(now);
+}
+
+void Engine::EndUnfinished() {
+  const auto longest =
+      std::min_element(workers_.begin(), workers_.end(), [](const auto& one, const auto& other) {
+        return one->unfinished_since_us() < other->unfinished_since_us();
+      });
+  (*longest)->EndUnfinished();
 }
 
 uint32_t Engine::WorkerOf(std::string_view device) const {

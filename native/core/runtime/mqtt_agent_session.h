@@ -54,6 +54,7 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   bool Finish(AgentEnd end) override;
   size_t memory_bytes() const override { return session_.memory_bytes(); }
   size_t buffered_bytes() const override { return session_.buffered_bytes(); }
+  size_t partial_bytes() const override { return session_.partial_bytes(); }
 
  private:
   // mqtt::Handler
@@ -67,6 +68,7 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
     if (code == mqtt::reason::kTopicNameInvalid) owner_->OnTopicRefused();
   }
   void OnSubscribed() override { owner_->OnListening(); }
+  void OnControl() override { owner_->OnControl(); }
   void OnCommandAnswer(uint64_t id, uint8_t code) override {
     owner_->OnCommandAnswer(id, code < mqtt::reason::kUnspecified);
   }

@@ -365,6 +365,7 @@ void Worker::Sweep() {
   if (reading_) {
     for (const auto& [stage, endpoint] : endpoints_) endpoint->KeepReading();
   }
+  SweepUnfinished(now);
   // Nobody is left to do it when what made a class full has gone before the class was marked
   // (Throttle).
   if (shared_.throttle->Relax()) shared_.resume();

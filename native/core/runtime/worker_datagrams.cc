@@ -224,7 +224,7 @@ void Worker::OnObserved(CoapEndpoint* endpoint, std::string_view id, bool on) {
   if (on) {
     Arrive(endpoint, device);
     device->observing = true;
-    presence_.Listening(*device);
+    presence_.Listening(device);
     return;
   }
   device->observing = ObservesElsewhere(endpoint, id);

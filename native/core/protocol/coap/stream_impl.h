@@ -47,6 +47,7 @@ class StreamImpl {
   bool listening() const { return observers_.size() > 0; }
   size_t unacknowledged() const { return pending_.size(); }
   size_t buffered_bytes() const { return partial_.capacity(); }
+  size_t partial_bytes() const { return partial_.size(); }
   size_t memory_bytes() const;
 
   size_t answered_bytes = 0;  // of those to come

@@ -149,6 +149,7 @@ const std::string& StreamSession::device() const { return impl_->device(); }
 bool StreamSession::listening() const { return impl_->listening(); }
 size_t StreamSession::unacknowledged() const { return impl_->unacknowledged(); }
 size_t StreamSession::buffered_bytes() const { return impl_->buffered_bytes(); }
+size_t StreamSession::partial_bytes() const { return impl_->partial_bytes(); }
 size_t StreamSession::memory_bytes() const { return sizeof(StreamImpl) + impl_->memory_bytes(); }
 
 }  // namespace seganet::coap

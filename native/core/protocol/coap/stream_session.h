@@ -73,6 +73,7 @@ class StreamSession {
 
   // Memory for the message that is split over reads; and all that the session holds beyond itself.
   size_t buffered_bytes() const;
+  size_t partial_bytes() const;
   size_t memory_bytes() const;
 
  private:

@@ -93,8 +93,13 @@ class Handler {
     return true;
   }
   virtual void OnUnsubscribe(const Filter& filter) { (void)filter; }
-  // Commands may go: a SUBACK is in the output, or a session with subscriptions goes on.
+  // Commands may go: there is a subscription more and its SUBACK is in the output, or a session
+  // with subscriptions goes on.
   virtual void OnSubscribed() {}
+
+  // A packet that brings nothing and still costs: SUBSCRIBE, UNSUBSCRIBE, PINGREQ, a QoS 2 PUBLISH
+  // that was reported before, a PUBREL for nothing.
+  virtual void OnControl() {}
 
   // The device answered a QoS 1 SendPublish(). `code` is 0 when it took it; 3.x has no other. From
   // 0x80 on it is refused: by the device, or as too large (0x95) for the connection that it had to
@@ -200,6 +205,8 @@ class ServerSession {
 
   // Memory for the packet that is split over reads; and all that the session holds beyond itself.
   size_t buffered_bytes() const { return partial_.capacity(); }
+  // What has come of that packet.
+  size_t partial_bytes() const { return partial_.size(); }
   size_t memory_bytes() const;
 
  private:

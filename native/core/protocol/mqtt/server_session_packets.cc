@@ -31,12 +31,15 @@ Fault ServerSession::OnPacket(const FixedHeader& header, std::span<const uint8_t
     case PacketType::kPubrel:
       return OnPubrelPacket(body);
     case PacketType::kSubscribe:
+      handler_->OnControl();
       return OnSubscribePacket(body);
     case PacketType::kUnsubscribe:
+      handler_->OnControl();
       return OnUnsubscribePacket(body);
     case PacketType::kPingreq:
       if (!body.empty()) return CloseReason::kMalformed;  // 3.12
-      AppendPingresp(&output_);                           // [MQTT-3.12.4-1]
+      handler_->OnControl();
+      AppendPingresp(&output_);  // [MQTT-3.12.4-1]
       return {};
     case PacketType::kDisconnect:
       return OnDisconnectPacket(body);
@@ -82,6 +85,7 @@ Fault ServerSession::OnPublishPacket(uint8_t flags, std::span<const uint8_t> bod
 Fault ServerSession::OnPublishToAnswer(Publish* publish, uint8_t refusal) {
   if (publish->qos == 2) {
     const Incoming::State state = state_.incoming.Find(publish->packet_id);
+    if (state != Incoming::State::kUnknown) handler_->OnControl();
     if (state == Incoming::State::kWaiting) return {};  // its PUBREC is to come
     if (!TakeQuota()) return CloseReason::kReceiveMaximum;
     if (state == Incoming::State::kReceived) {  // [MQTT-4.3.3-2] Reported before: not again.
@@ -120,6 +124,7 @@ Fault ServerSession::OnPubrelPacket(std::span<const uint8_t> body) {
     case Incoming::State::kWaiting:  // [MQTT-4.3.3-1] Not before the PUBREC.
       return CloseReason::kProtocolError;
     case Incoming::State::kUnknown:  // released before, and the PUBCOMP was lost
+      handler_->OnControl();
       if (five()) code = reason::kPacketIdNotFound;
       break;
   }
@@ -134,6 +139,7 @@ Fault ServerSession::OnSubscribePacket(std::span<const uint8_t> body) {
   if (fault) return fault;
   // Collected before they are appended: the handler may add PUBACKs to the output meanwhile.
   std::string codes;
+  const size_t before = state_.subscriptions.size();
   for (const Filter& filter : packet.filters) {
     codes.push_back(SubscribeCode(filter, packet.subscription_identifier));
   }
@@ -143,7 +149,7 @@ Fault ServerSession::OnSubscribePacket(std::span<const uint8_t> body) {
   AppendSuback(&suback, protocol_level_, packet.packet_id, codes);
   if (!FitsDevice(suback.size())) return CloseReason::kTooLarge;  // 5: [MQTT-3.1.2-24]
   output_.append(suback);
-  handler_->OnSubscribed();
+  if (state_.subscriptions.size() > before) handler_->OnSubscribed();
   return {};
 }
 
