@@ -54,6 +54,7 @@ describe('start', () => {
       maxDevices: 10000,
       wakeIntervalUs: 800,
       rebalance: 'off',
+      oddTopics: 'refuse',
       maxPacketBytes: 262144,
       acknowledge: 'safe',
       log: true,
