@@ -1,7 +1,7 @@
 'use strict';
 
 const { cpuList } = require('../../nodes/lib/cpus');
-const { choice, flag, integer, recordClass, secret } = require('../../nodes/lib/options');
+const { choice, flag, integer, recordClass } = require('../../nodes/lib/options');
 const { asText, shown } = require('../../nodes/lib/values');
 
 describe('a value in a sentence', () => {
@@ -32,11 +32,6 @@ test('a class is read by number and by name in any case', () => {
   const parse = recordClass(3);
   expect([parse(''), parse('High'), parse('8'), parse(1)]).toEqual([3, 2, 8, 1]);
   expect(() => parse('9')).toThrow('must be a class: 1 to 8, or critical, high, normal or bulk, not "9".');
-});
-
-test('a secret keeps the spaces around it', () => {
-  expect(secret(' s ')).toBe(' s ');
-  expect(() => secret(5)).toThrow('must be text.');
 });
 
 describe('a list of cores', () => {
