@@ -33,7 +33,7 @@ enum class CloseReason : uint8_t {
   kCoapSignal,              // CoAP over TCP: no CSM first, or a critical option that is not known
   kCoapAborted,             // CoAP over TCP: the device sent Abort
   kNotAllowed,              // the login was refused
-  kUnfinished,              // a packet whose rest did not come, or the longest awaited of too many
+  kUnfinished,              // a packet whose rest did not come in time, or one of too many such
   kCount
 };
 inline constexpr size_t kCloseReasonCount = static_cast<size_t>(CloseReason::kCount);

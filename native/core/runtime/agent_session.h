@@ -20,7 +20,7 @@ enum class AgentEnd {
   kKeepAlive,  // silent for 1.5 times its keep-alive [MQTT-3.1.2-24]
   kTakenOver,  // a new connection of the same device [MQTT-3.1.4-2]
   kStopped,    // the listener or the engine ends
-  kTooMuch,    // it waited too long for the rest of a packet, or longest when those were too much
+  kTooMuch,    // the rest of its packet did not come in time, or such packets were too much
 };
 
 // What a device has sent, before it is a record.
