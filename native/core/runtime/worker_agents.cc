@@ -173,7 +173,9 @@ void Worker::SweepUnfinished(int64_t now_us) {
     const int64_t waited_us = now_us - agent->unfinished_us;
     const int64_t earned_us =
         static_cast<int64_t>(agent->unfinished) * 1'000'000 / kUnfinishedBytesPerS;
-    if (waited_us > std::max(options_.unfinished_us, earned_us)) over.push_back(agent);
+    const int64_t silent_us = now_us - agent->last_seen_us();
+    if (waited_us <= options_.unfinished_us) continue;
+    if (silent_us > options_.unfinished_us || waited_us > earned_us) over.push_back(agent);
   }
   for (Agent* agent : over) agent->CloseUnfinished();
 }
