@@ -120,8 +120,7 @@ bool ReadEngineOptions(Napi::Env env, Napi::Value value, EngineOptions* options)
          ReadOption(env, object, "messageRingMiB", 4u, 1024u, &options->message_ring_mib) &&
          ReadOption(env, object, "wakeIntervalUs", 0u, 100'000u, &options->wake_interval_us) &&
          ReadRebalance(env, object, options) && ReadOddTopics(env, object, options) &&
-         ReadLogOptions(env, object, options) &&
-         ReadClassOptions(env, object, options);
+         ReadLogOptions(env, object, options) && ReadClassOptions(env, object, options);
 }
 
 bool ReadListenOptions(Napi::Env env, Napi::Object object, ListenSpec* spec) {

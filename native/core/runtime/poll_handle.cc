@@ -12,8 +12,7 @@ int InitPoll(uv_loop_t* loop, uv_poll_t* poll, int fd) {
 }
 
 int StartPoll(uv_poll_t* poll, int events, uv_poll_cb on_event) {
-  const bool is_poll =
-      uv_handle_get_type(reinterpret_cast<const uv_handle_t*>(poll)) == UV_POLL;
+  const bool is_poll = uv_handle_get_type(reinterpret_cast<const uv_handle_t*>(poll)) == UV_POLL;
   return is_poll ? uv_poll_start(poll, events, on_event) : UV_EBADF;
 }
 
