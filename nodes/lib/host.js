@@ -35,6 +35,8 @@ const FRONT_STOP_MS = 1000;
 /** Of the time that Node-RED gives a node to close: for what comes after the records are safe, and for late timers. */
 const END_MS = UPLINK_STOP_MS + LOG_STOP_MS + FRONT_STOP_MS + 1500;
 const FRAME_BYTES = 256 * 1024;
+/** The engine's default. */
+const MAX_DEVICES = 10000;
 
 /**
  * @typedef {import('../../native/index.js').Engine} Engine
@@ -73,6 +75,8 @@ class EngineHost {
     this.fastPath = options.fastPath;
     /** Largest payload that the engine takes. */
     this.maxPacketBytes = options.engine.maxPacketBytes;
+    /** Devices, and connections that are to become some. */
+    this.maxDevices = options.engine.maxDevices ?? MAX_DEVICES;
     this.context_ = context;
     /** @type {Engine} */
     this.engine = new context.native.Engine(options.engine, () => this.onDoorbell_());
