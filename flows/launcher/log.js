@@ -3,6 +3,8 @@
 // What the gateway prints: Node-RED's warnings and errors and what its engines have to say, one line each, and nothing in
 // quiet times.
 
+const { inspect } = require('util');
+
 const ERROR = 20;
 const WARN = 30;
 
@@ -14,7 +16,7 @@ const NOISE = /^Projects disabled/;
  * @param {{ level: number, type?: string, name?: string, id?: string, msg: unknown }} entry
  */
 function logLine({ level, type, name, id, msg }) {
-  const text = msg instanceof Error ? msg.message : String(/** @type {any} */ (msg)?.message ?? msg);
+  const text = textOf(msg);
   if (NOISE.test(text)) return;
   if (level > WARN) {
     if (type === 'seganet-engine') say(`${name || 'engine'}: ${text}`);
@@ -22,6 +24,15 @@ function logLine({ level, type, name, id, msg }) {
   }
   const where = type ? ` [${type}:${name || id}]` : '';
   console.error(`${level <= ERROR ? 'error' : 'warning'}:${where} ${text}`);
+}
+
+/**
+ * @param {unknown} msg anything that a node logs, which may have no text form
+ * @returns {string}
+ */
+function textOf(msg) {
+  const said = /** @type {any} */ (msg)?.message ?? msg;
+  return typeof said === 'object' && said !== null ? inspect(said) : String(said);
 }
 
 /** @param {string} line */

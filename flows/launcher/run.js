@@ -25,6 +25,11 @@ function runHere(script, args) {
   require('module').runMain();
 }
 
+/** True for a limit of memory, which is meant for the script. @param {string} option of Node */
+function isLimit(option) {
+  return /^--max-/.test(option);
+}
+
 /**
  * Runs the script with another Node and ends as the script ends: same exit code or same signal.
  * @param {string} binary
@@ -42,8 +47,8 @@ function runWith(binary, script, args) {
   // start.js ends when this process is gone: a supervisor that kills the launcher must not leave a gateway behind.
   env.SEGANET_LAUNCHER_PID = String(process.pid);
 
-  // The options of this Node, such as limits of memory, are meant for the script.
-  var child = spawn(binary, process.execArgv.concat(script, args), { stdio: 'inherit', env: env });
+  var options = process.execArgv.filter(isLimit).concat(script, args);
+  var child = spawn(binary, options, { stdio: 'inherit', env: env });
   /** @type {Record<string, () => void>} */
   var forwards = {};
   SIGNALS.forEach(function (signal) {

@@ -1,8 +1,8 @@
 'use strict';
 // Checks what an uplink broker connects to.
 
-const { shownUrl } = require('./shown-url');
 const { NO_PORT } = require('./uplink/options');
+const { shown } = require('./values');
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
@@ -18,7 +18,7 @@ function brokerAddress(url) {
   try {
     parsed = new URL(url);
   } catch {
-    throw new Error(`"${shownUrl(url)}" is no address. ${example}`);
+    throw new Error(`"${shown(url)}" is no address. ${example}`);
   }
   if (parsed.username || parsed.password) {
     throw new Error(
@@ -26,7 +26,7 @@ function brokerAddress(url) {
     );
   }
   if (!['mqtts:', 'mqtt:'].includes(parsed.protocol) || !parsed.hostname) {
-    throw new Error(`"${shownUrl(url)}" is not an MQTT address. ${example}`);
+    throw new Error(`"${shown(url)}" is not an MQTT address. ${example}`);
   }
   if (parsed.port === '0') throw new Error(NO_PORT);
   const open = parsed.protocol === 'mqtt:' && !LOOPBACK.test(parsed.hostname);

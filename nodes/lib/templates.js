@@ -2,6 +2,8 @@
 // Device ids and topics that are made from what a device says of itself. What it says is not trusted: it becomes one level of a
 // topic, and nothing that a broker refuses.
 
+const { shown } = require('./values');
+
 const PLACEHOLDER = /\{(\w+)\}/g;
 /** [MQTT-3.3.2-2]: nothing is published to a topic with + or #; * and ? are of patterns; control characters: [MQTT-1.5.4-2]. */
 // eslint-disable-next-line no-control-regex
@@ -17,7 +19,7 @@ function checkTemplate(name, template, known) {
   for (const [whole, word] of template.matchAll(PLACEHOLDER)) {
     if (!known.includes(word)) {
       const words = known.map((each) => `{${each}}`).join(', ');
-      throw new RangeError(`"${name}" has an unknown placeholder ${whole}. Use ${words}.`);
+      throw new RangeError(`"${name}" has an unknown placeholder ${shown(whole)}. Use ${words}.`);
     }
   }
   if (/[{}]/.test(template.replaceAll(PLACEHOLDER, ''))) {

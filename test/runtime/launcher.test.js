@@ -191,6 +191,23 @@ describe('the script', () => {
     expect(output.trim()).toBe(`a ${path.dirname(process.execPath)}`);
   });
 
+  test('runs with the limits of memory that the launcher got', async () => {
+    const file = scriptOf('console.log(JSON.stringify(process.execArgv));');
+    const call = `require(${JSON.stringify(LAUNCHER)}).runWith(process.execPath, ${JSON.stringify(file)}, [])`;
+    const args = ['--max-semi-space-size=1', '--no-warnings', '-e', call];
+    const { output } = await run(process.execPath, args, { env: cleanEnvironment() }).ended;
+    expect(JSON.parse(output)).toEqual(['--max-semi-space-size=1']);
+  });
+
+  test('npm start, the image and the benchmark run the gateway with the same options', () => {
+    const read = (/** @type {string} */ name) => fs.readFileSync(path.join(ROOT, name), 'utf8');
+    const [, option] =
+      /exec node (--max-\S+) flows/.exec(JSON.parse(read('package.json')).scripts.start) ?? [];
+    for (const name of ['docker/Dockerfile', 'bench/lib/gateway.js', 'docs/operations.md']) {
+      expect([name, read(name).includes(option)]).toEqual([name, true]);
+    }
+  });
+
   test.each(/** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGHUP']))('is told of %s', async (signal) => {
     const file = scriptOf(
       `process.on('${signal}', () => { console.log('got it'); process.exit(0); });

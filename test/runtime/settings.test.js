@@ -216,7 +216,12 @@ test('the log is one line an entry and leaves out what is always said', () => {
   logLine({ level: 30, msg: 'Projects disabled : editorTheme.projects.enabled=false' });
   logLine({ level: 30, type: 'debug', id: 'x1', msg: 'careful' });
   logLine({ level: 20, msg: new Error('broken') });
-  expect(written.mock.calls).toEqual([['warning: [debug:x1] careful'], ['error: broken']]);
+  logLine({ level: 20, msg: Object.create(null) });
+  expect(written.mock.calls).toEqual([
+    ['warning: [debug:x1] careful'],
+    ['error: broken'],
+    ['error: [Object: null prototype] {}']
+  ]);
   written.mockRestore();
 });
 

@@ -71,6 +71,17 @@ test('one queue for several sessions is told once, with the remedy', async () =>
   expect(watch.view).toBeNull();
 });
 
+test('a queue that could not be looked at is said to be unknown, with the reason', async () => {
+  const reason = "'tc' is not installed. Install iproute2 (apt-get install iproute2).";
+  const { watch, said } = watchWith({ ...bad, kind: 'none', reason });
+  watch.follow({ state: 'connected', sessions: [session('10.0.0.1'), session('10.0.0.1')] });
+  await settle();
+  expect(said).toEqual([
+    `Whether urgent records wait behind others in the queue of the interface wwan0 is unknown: ${reason}`
+  ]);
+  watch.stop();
+});
+
 test.each([
   ['one session', bad, 1],
   ['an interface that is as it should be', { ...bad, ok: true }, 2],

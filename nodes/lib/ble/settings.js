@@ -4,7 +4,7 @@
 const { parseGlobs } = require('./globs');
 const { integer, choice, recordClass, text } = require('../options');
 const { checkTemplate } = require('../templates');
-const { asText } = require('../values');
+const { asText, shown } = require('../values');
 const { normalUuid, parseUuids } = require('./uuid');
 
 /**
@@ -79,9 +79,10 @@ function parseRow(given, index) {
   if (!characteristic) throw new RangeError(`${where} has no UUID: give one such as 2a37.`);
   const named = String(row.service ?? '').trim();
   const service = normalUuid(named);
-  if (named && !service) throw new RangeError(`${where}: its service "${named}" is no UUID such as 180d.`);
+  if (named && !service)
+    throw new RangeError(`${where}: its service "${shown(named)}" is no UUID such as 180d.`);
   const mode = MODES.find((each) => each === row.mode);
-  if (!mode) throw new RangeError(`${where} must be for ${MODES.join(', ')}, not for "${row.mode}".`);
+  if (!mode) throw new RangeError(`${where} must be for ${MODES.join(', ')}, not for "${shown(row.mode)}".`);
   let intervalS;
   try {
     intervalS = readInterval(row.intervalS);

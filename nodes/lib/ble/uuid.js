@@ -1,6 +1,8 @@
 'use strict';
 // UUIDs of Bluetooth as people write them (180D, 0x180d, 0000180d-0000-1000-8000-00805f9b34fb) and as noble gives them (180d, 18).
 
+const { shown } = require('../values');
+
 /** Core specification, volume 3, part B, 2.5.1: short ones stand for 0000xxxx and this. */
 const BASE = '00001000800000805f9b34fb';
 
@@ -30,7 +32,7 @@ function parseUuids(text) {
     throw new RangeError(`holds ${words.length} UUIDs; ${MAX_UUIDS} are allowed.`);
   return words.map((word) => {
     const uuid = normalUuid(word);
-    if (!uuid) throw new RangeError(`holds "${word.trim()}", which is no UUID such as 180d.`);
+    if (!uuid) throw new RangeError(`holds "${shown(word.trim())}", which is no UUID such as 180d.`);
     return uuid;
   });
 }

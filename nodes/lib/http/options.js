@@ -3,6 +3,7 @@
 
 const { choice, flag, integer, recordClass, text } = require('../options');
 const { parsePermissions, publishRule } = require('../permissions');
+const { shown } = require('../values');
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/i;
 
@@ -65,7 +66,9 @@ function checkSettings({
   }
   for (const origin of originsOf(corsOrigins)) {
     if (origin !== '*' && !/^https?:\/\/[^/\s]+$/.test(origin)) {
-      throw new Error(`"${origin}" is no origin of web pages. Enter one such as https://app.example.com.`);
+      throw new Error(
+        `"${shown(origin)}" is no origin of web pages. Enter one such as https://app.example.com.`
+      );
     }
   }
   return login === 'tokens' && !tls && !isLocal

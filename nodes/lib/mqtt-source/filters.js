@@ -1,6 +1,8 @@
 'use strict';
 // Topic filters of an mqtt source (MQTT 4.7, 4.8.2).
 
+const { shown } = require('../values');
+
 const MAX_FILTERS = 100;
 const MAX_FILTER_BYTES = 1024;
 
@@ -51,7 +53,7 @@ function parseFilters(text) {
   }
   for (const filter of filters) {
     const problem = filterProblem(filter);
-    if (problem) throw new Error(`The topic filter "${filter}" ${problem}.`);
+    if (problem) throw new Error(`The topic filter "${shown(filter)}" ${problem}.`);
   }
   return [...new Set(filters)];
 }

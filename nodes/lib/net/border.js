@@ -4,6 +4,7 @@
 const { LIMITS, parseRate } = require('./rate');
 const { SCHEMES } = require('./schemes');
 const { EXIT, Trouble } = require('./trouble');
+const { shownUrl } = require('../shown-url');
 
 const DEFAULT_SHARE = 10;
 const MOST_SHARE = 45;
@@ -12,7 +13,10 @@ const MOST_SHARE = 45;
 const usage = (message) => new Trouble(`${message} See seganet-net --help.`, EXIT.USAGE);
 
 /** For a message: on one line, not endless. @param {string} text */
-const quoted = (text) => JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
+const quoted = (text) => {
+  const plain = shownUrl(text);
+  return JSON.stringify(plain.length > 40 ? `${plain.slice(0, 40)}…` : plain);
+};
 
 /**
  * The kernel's rule [dev_valid_name: 1 to 15 bytes, no slash, colon or white space, not . or ..], without what is an option, a template or

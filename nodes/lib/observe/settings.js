@@ -5,6 +5,7 @@ const { integer, text } = require('../options');
 const { toClass } = require('../record');
 const { checkTemplate, fill } = require('../templates');
 const { parseCoapUrl } = require('./url');
+const { shown } = require('../values');
 
 /** Each has a socket. */
 const MAX_RESOURCES = 500;
@@ -60,7 +61,7 @@ function toSettings({ resources, confirmable, timeoutS, maxBodyKiB, deviceId, to
       throw new RangeError(`has a device id of no or over ${MAX_DEVICE_BYTES} bytes.`);
     }
     if (more.mode !== 'observe' && more.mode !== 'poll') {
-      throw new RangeError(`is for observe or poll, not for "${more.mode}".`);
+      throw new RangeError(`is for observe or poll, not for "${shown(more.mode)}".`);
     }
     return {
       target,

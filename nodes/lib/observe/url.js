@@ -2,7 +2,7 @@
 // Addresses of CoAP resources (RFC 7252, 6.1 and 6.4): coap://host[:port]/path[?query].
 
 const net = require('node:net');
-const { shownUrl } = require('../shown-url');
+const { shown } = require('../values');
 
 const DEFAULT_PORT = 5683;
 const MAX_CHARACTERS = 1024;
@@ -35,7 +35,7 @@ function parseCoapUrl(text) {
   try {
     url = new URL(given);
   } catch {
-    throw new RangeError(`${shape}, not "${shownUrl(given).slice(0, 80)}".`);
+    throw new RangeError(`${shape}, not "${shown(given)}".`);
   }
   if (!url.hostname) throw new RangeError(`${shape}: it names no host.`);
   if (url.username || url.password || url.hash) {
@@ -64,7 +64,7 @@ function decode(text) {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new RangeError(`holds "${text.slice(0, 80)}", where a % is not followed by two digits of UTF-8.`);
+    throw new RangeError(`holds "${shown(text)}", where a % is not followed by two digits of UTF-8.`);
   }
 }
 

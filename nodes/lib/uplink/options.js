@@ -1,10 +1,10 @@
 'use strict';
 
-const { shownUrl } = require('../shown-url');
 const { parseCongestion } = require('./congestion');
 const { clientIdsOf, parseGroups, parseSockets } = require('./group-options');
 const { parsePaths } = require('./path-options');
 const { badCharacter } = require('./topics');
+const { shown } = require('../values');
 
 /**
  * @typedef {object} TlsOptions plain data, as tls.connect takes it
@@ -75,7 +75,7 @@ function parseUrl(text) {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !(url.protocol in SCHEMES) || !url.hostname) {
     throw new TypeError(
-      `'${shownUrl(text)}' is not a broker's address. Enter one such as mqtts://broker.example.com:8883.`
+      `'${shown(text)}' is not a broker's address. Enter one such as mqtts://broker.example.com:8883.`
     );
   }
   if (url.port === '0') throw new TypeError(NO_PORT);

@@ -26,7 +26,8 @@ function faultsOf(output, entered) {
     const match = /** @type {RegExp} */ (pattern).exec(output);
     return match && !entered.includes(match[0].trim()) ? [`${what}: ${match[0].slice(0, 200)}`] : [];
   });
-  if (output.includes(SECRET)) found.push('a secret is repeated');
+  const line = output.split('\n').find((each) => each.includes(SECRET));
+  if (line) found.push(`a secret is repeated: ${line.slice(0, 300)}`);
   return found;
 }
 

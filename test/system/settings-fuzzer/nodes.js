@@ -23,14 +23,22 @@ const SILENT = ['seganet-stats'];
 /** What goes on outside: said on the canvas and by the launcher, not by a line of the node. */
 const OUTSIDE =
   /^(disconnected|reconnecting|connecting|refused|waiting|bluetooth|no adapter|\d+ of \d+ fail)/i;
+/** What they send are no records. */
+const NO_RECORDS = ['seganet-stats', 'seganet-login', 'seganet-command', 'seganet-unbatch'];
 /** They come from the engine or broker that the node names, which has said why. */
-const OF_ANOTHER = /^(engine not|wrong setting)/;
+const OF_ANOTHER = /^(engine not|wrong setting|broker: )/;
 
 /** The parts that each odd node leans on, and a way for a record that must always work. */
 const BASE = [
   { id: 'tab', type: 'tab', label: 'fuzzer' },
   { id: 'e0', type: 'seganet-engine', name: 'engine', workers: '1', acknowledge: 'safe' },
-  { id: 'b0', type: 'seganet-uplink-broker', name: 'broker', url: 'mqtt://127.0.0.1:1' },
+  {
+    id: 'b0',
+    type: 'seganet-uplink-broker',
+    name: 'broker',
+    url: '${SEGANET_UPLINK_URL}',
+    protocolVersion: '4'
+  },
   {
     ...{
       id: 'canary',
@@ -78,7 +86,14 @@ function drawNode(random, types, number) {
   const value = (/** @type {string} */ name) =>
     defaults[name].type ? oddVariable(random) : oddValue(random);
   const odd = Object.fromEntries(changed.map((name) => [name, value(name)]));
-  const place = isConfig ? {} : { z: 'tab', x: 1, y: 1, wires: Array.from({ length: outputs }, () => []) };
+  const place = isConfig
+    ? {}
+    : {
+        z: 'tab',
+        x: 1,
+        y: 1,
+        wires: Array.from({ length: outputs }, () => (NO_RECORDS.includes(type) ? [] : ['u0']))
+      };
   const node = { ...values, ...around, ...odd, id, type, name: nameOf(id), ...place };
   const user = { z: 'tab', id: `${id}u`, name: nameOf(`${id}u`), x: 1, y: 1 };
   const users = {
@@ -158,7 +173,8 @@ class Bench {
    */
   async round(nodes, type) {
     const child = /** @type {Child} */ (this.child);
-    const from = child.output.length;
+    // It is kept to a limit: positions in it do not last.
+    child.output = '';
     this.statuses.clear();
     const flows = [...BASE, ...nodes.map(({ changed, of, ...node }) => (void [changed, of], node))];
     const response = await fetch(`${this.url}flows`, {
@@ -174,7 +190,7 @@ class Bench {
     await eventually(() => child.exit || silent().length === 0, { timeoutMs: SETTLE_MS }).catch(() => {});
     if (child.exit)
       return [...findings, `the gateway ended: ${JSON.stringify(child.exit)} ${child.output.slice(-2000)}`];
-    const output = child.output.slice(from);
+    const { output } = child;
     for (const node of silent()) {
       findings.push(`${tell(node)} shows ${brief(this.statuses.get(node.id))} after ${SETTLE_MS} ms`);
     }
