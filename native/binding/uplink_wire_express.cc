@@ -8,7 +8,7 @@
 namespace seganet::binding {
 namespace {
 
-constexpr size_t kNumbers = 12;
+constexpr size_t kNumbers = 13;
 // A large turn must not keep its memory for ever.
 constexpr size_t kKeptBytes = 262144;
 
@@ -109,7 +109,7 @@ void UplinkWire::Numbers(const Napi::CallbackInfo& info) {
   if (!info[0].IsTypedArray() ||
       info[0].As<Napi::TypedArray>().TypedArrayType() != napi_float64_array ||
       info[0].As<Napi::TypedArray>().ElementLength() < kNumbers) {
-    Napi::TypeError::New(env, "into must be a Float64Array of at least 12")
+    Napi::TypeError::New(env, "into must be a Float64Array of at least 13")
         .ThrowAsJavaScriptException();
     return;
   }
@@ -131,6 +131,7 @@ void UplinkWire::Numbers(const Napi::CallbackInfo& info) {
   to[9] = oldest ? AgeMs(oldest->sent_us, now_us) : -1;
   to[10] = oldest && express_->flights().IsPassed(*oldest) ? 1 : 0;
   to[11] = express_->is_blocked() ? 1 : 0;
+  to[12] = static_cast<double>(numbers.unmatched);
 }
 
 int64_t UplinkWire::next_turn_us() const {

@@ -208,6 +208,16 @@ TEST_F(ExpressSendTest, AnAcknowledgementReleasesItsBatchOnce) {
   EXPECT_EQ(Ack(id, 0x87), Rough::kNone) << "nothing is on its way under it";
 }
 
+TEST_F(ExpressSendTest, CountsWhatNoClientHadSubscribedTo) {
+  PutMany(kNormal, 2);
+  Pump();
+  const auto [first, second] = std::pair(sent_.at(0).id, sent_.at(1).id);
+  EXPECT_EQ(Ack(first, 0x10), Rough::kNone);
+  Ack(second);
+  EXPECT_EQ(numbers().acknowledged, 2u);
+  EXPECT_EQ(numbers().unmatched, 1u);
+}
+
 TEST_F(ExpressSendTest, MeasuresOneRoundTripAtATime) {
   PutMany(kNormal, 2);
   Pump();

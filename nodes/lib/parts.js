@@ -25,6 +25,7 @@
  * @property {number} [published]
  * @property {number} [acknowledged]
  * @property {number} [redelivered]
+ * @property {number} [unmatched]
  * @property {number} [failed]
  * @property {number} [deadLetters] @property {number} [refusals] @property {number} [backlogInflight]
  * @property {number} [connects] connections that the broker accepted @property {number} [bytesAcked] what TCP has confirmed of them

@@ -131,7 +131,7 @@ test('what was in flight when it was closed can still be landed', async () => {
   source.connected(true);
   wire.board(source, spec);
   expect(alarm(engine)).toBe(true);
-  const numbers = new Float64Array(12);
+  const numbers = new Float64Array(13);
   await until(() => {
     wire.numbers(numbers);
     return numbers[8] === 1;

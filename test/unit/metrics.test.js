@@ -58,6 +58,7 @@ const uplink = (more) => ({
   name: 'cloud',
   state: 'connected',
   redelivered: 1,
+  unmatched: 0,
   refusals: 0,
   failed: 0,
   sessions: [session(1), session(2)],

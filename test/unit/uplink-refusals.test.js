@@ -4,7 +4,7 @@
 
 const { FeederBench: Bench, records } = require('../fixtures/feeder-bench');
 
-test('a refused record is tried five times, a second apart, and then given up', () => {
+test('a refused record is tried five times, a second apart, and then given up, as the broker takes others', () => {
   const bench = new Bench({ inflight: 2 });
   const id = bench.source.push({ topic: 'bad' });
   bench.connect();
@@ -12,14 +12,57 @@ test('a refused record is tried five times, a second apart, and then given up', 
     expect(bench.sent()).toEqual(['bad']);
     bench.ack(1, 0x87);
     expect(bench.sent()).toEqual([]);
+    if (i === 1) {
+      bench.source.push({ topic: 'good' });
+      bench.pump();
+      expect(bench.sent()).toEqual(['good']);
+      bench.ack();
+    }
     bench.later(1000);
   }
-  expect(bench.source.released).toEqual([
+  expect(bench.source.released).toMatchObject([
+    {},
     { id, refused: [0], code: 0x87, reason: expect.stringMatching(/5 times \(not authorized/) }
   ]);
   expect(bench.problems).toEqual(['PUBACK_135']);
   expect(bench.feeder.sender.failed).toBe(1);
 });
+
+test.each([0x87, 0x90, 0x95, 0x99])(
+  'while the broker refuses every record (reason code %i) none is given up, it is asked less, and all arrive once it takes them',
+  (code) => {
+    const bench = new Bench({ inflight: 32 });
+    for (let i = 0; i < 3000; i++) bench.source.push({ topic: `${i}` });
+    bench.connect();
+    let tries = 0;
+    for (let second = 0; second < 3600; second++) {
+      for (let sent = bench.sent(); sent.length > 0; sent = bench.sent()) {
+        tries += sent.length;
+        bench.ack(Infinity, code);
+      }
+      bench.later(1000);
+    }
+    expect(bench.source.released).toEqual([]);
+    expect(bench.feeder.sender).toMatchObject({ failed: 0, deadLetters: 0 });
+    expect(bench.feeder.sender.refusals.allRefused).toBe(code);
+    // The engine hears that the cloud takes nothing.
+    expect(bench.problems).toContain('ALL_REFUSED');
+    // What waits outside of the window is bounded.
+    expect(bench.source.taken.size).toBeLessThanOrEqual(1032);
+    expect(tries).toBeLessThan(1032 * 75);
+    const got = new Set();
+    for (let second = 0; second < 200 && bench.source.held > 0; second++) {
+      for (let sent = bench.sent(); sent.length > 0; sent = bench.sent()) {
+        for (const topic of sent) got.add(topic);
+        bench.ack();
+      }
+      bench.later(1000);
+    }
+    expect(got.size).toBe(3000);
+    expect(bench.source.released.filter((one) => one.refused)).toEqual([]);
+    expect(bench.feeder.sender.refusals.allRefused).toBe(0);
+  }
+);
 
 test.each([0x80, 0x83, 0x91, 0xff])(
   'a broker that refuses everything (reason code %i) fills the window, not the memory, and is asked less and less',
@@ -190,9 +233,11 @@ test('a refused envelope buries all its records', () => {
   bench.connect();
   for (let step = 0; step < 5; step++) {
     bench.sent();
-    bench.ack(1, 0x99).later(1000);
+    bench.answer(({ topic }) => (topic === 'good' ? 0 : 0x99));
+    bench.later(1000);
+    if (step === 0) bench.source.push({ topic: 'good' });
   }
-  expect(bench.source.released).toEqual([
+  expect(bench.source.released.filter((one) => one.refused)).toEqual([
     { id, refused: [0, 1, 2], code: 0x99, reason: expect.stringContaining('payload format invalid') }
   ]);
   expect(bench.feeder.sender).toMatchObject({ failed: 1, deadLetters: 3 });

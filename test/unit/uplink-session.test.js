@@ -5,7 +5,7 @@
 const fs = require('node:fs');
 const native = require('../../native');
 const { Authority } = require('../fixtures/authority');
-const { freePort, until } = require('../fixtures/broker');
+const { Broker, freePort, until } = require('../fixtures/broker');
 const { DeafListener } = require('../fixtures/deaf-listener');
 const { ScriptedBroker } = require('../fixtures/scripted-broker');
 const { checkOptions } = require('../../nodes/lib/uplink/options');
@@ -221,4 +221,24 @@ test.each([
   await until(() => seen.states.length === 3);
   await stop(session);
   await settles(before);
+});
+
+const { describe: withMosquitto } = needs('mosquitto');
+withMosquitto('two clients with one client id', () => {
+  test.each([4, 5])(
+    'MQTT version %i: they end each other’s connections, and a sentence names the id',
+    async (version) => {
+      const broker = await Broker.start();
+      cleanups.push(() => broker.remove());
+      const options = {
+        url: broker.plainUrl,
+        protocolVersion: version,
+        reconnectMinMs: 20,
+        reconnectMaxMs: 40
+      };
+      const both = [makeSession(options), makeSession(options)];
+      await until(() => both[0].seen.problems.length > 0);
+      expect(both[0].seen.problems[0][1]).toMatch(/nother client.*client id.*"gw"/);
+    }
+  );
 });

@@ -115,6 +115,30 @@ test('further records of the topic are given up without a connection more', asyn
   expect(broker.connections).toBe(connections);
 });
 
+test('a session that another client takes over is no reason to give a record up, and a sentence names the client id', async () => {
+  let taken = 0;
+  const broker = await ScriptedBroker.start({ close: () => (++taken <= 10 ? 0x8e : -1) });
+  cleanups.push(() => broker.close());
+  const bench = connect({ url: broker.url, clientId: 'twice' });
+  bench.push(3);
+  await isDelivered(bench);
+  const told = () => bench.problems.find(({ code }) => code === 'DISCONNECT 142');
+  await until(told, 5000);
+  expect(told().reason).toMatch(/Another client.*same client id.*"twice"/);
+  expect(bench.problems.some(({ code }) => code === 'SUSPECT')).toBe(false);
+});
+
+test('what no client has subscribed to is counted, and a sentence says so, on the express path too', async () => {
+  const broker = await ScriptedBroker.start({ puback: () => 0x10 });
+  cleanups.push(() => broker.close());
+  const bench = connect({ url: broker.url });
+  await until(() => bench.isAboard, 10000);
+  for (let i = 0; i < 20; i++) bench.push(3);
+  await isDelivered(bench);
+  await until(() => bench.last.unmatched === 20, 5000);
+  await until(() => bench.problems.some(({ code }) => code === 'PUBACK_16'), 5000);
+});
+
 test('a network that flaps makes no dead letter', async () => {
   const broker = await ScriptedBroker.start({ delayMs: 20 });
   cleanups.push(() => broker.close());

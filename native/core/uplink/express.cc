@@ -6,7 +6,9 @@
 namespace seganet {
 namespace {
 
-constexpr uint8_t kFirstRefusal = 0x80;  // [MQTT 3.4.2.1]
+// [MQTT 3.4.2.1]
+constexpr uint8_t kNoMatchingSubscribers = 0x10;
+constexpr uint8_t kFirstRefusal = 0x80;
 constexpr int kSmoothing = 8;
 // The clock is read again after so many packets.
 constexpr int kPacketsPerLook = 16;
@@ -121,6 +123,7 @@ Rough Express::Acknowledge(uint16_t id, uint8_t reason_code, int64_t now_us) {
   if (reason_code >= kFirstRefusal) return Rough::kRefusal;
   numbers_.moved_us = now_us;
   ++numbers_.acknowledged;
+  if (reason_code == kNoMatchingSubscribers) ++numbers_.unmatched;
   numbers_.largest_taken = std::max(numbers_.largest_taken, flight->bytes);
   if (id == sample_id_) {
     sample_id_ = 0;

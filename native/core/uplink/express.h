@@ -51,6 +51,7 @@ struct ExpressNumbers {
   uint64_t redelivered = 0;    // packets sent again
   uint64_t acknowledged = 0;   // packets
   uint64_t records = 0;        // taken
+  uint64_t unmatched = 0;      // of the acknowledged, those that no client had subscribed to
   uint32_t largest_taken = 0;  // bytes of a packet that was acknowledged
   double rtt_us = 0;           // smoothed, 0 = not known
   double least_rtt_us = 0;     // 0 = not known

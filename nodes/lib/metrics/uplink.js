@@ -21,6 +21,12 @@ function addUplink(out, engine, uplink) {
     .counter('seganet_uplink_redelivered_packets_total', 'PUBLISH packets sent again.')
     .add(labels, uplink.redelivered);
   out
+    .counter(
+      'seganet_uplink_unmatched_packets_total',
+      'PUBLISH packets that the broker took and that no client had subscribed to.'
+    )
+    .add(labels, uplink.unmatched);
+  out
     .counter('seganet_uplink_refused_packets_total', 'PUBACKs of the broker that said no.')
     .add(labels, uplink.refusals);
   out

@@ -18,7 +18,8 @@ const OPEN = 8;
 const OLDEST = 9;
 const PASSED = 10;
 const BLOCKED = 11;
-const FIELDS = 12;
+const UNMATCHED = 12;
+const FIELDS = 13;
 
 /** After it ended for this reason it is not tried again for so long, ms. */
 /** @type {Record<string, number>} */
@@ -194,6 +195,7 @@ class Express {
     sender.published += more(PUBLISHED);
     sender.redelivered += more(REDELIVERED);
     sender.acknowledged += acknowledged;
+    sender.countUnmatched(more(UNMATCHED));
     if (acknowledged > 0) {
       sender.suspect.taken(0, numbers[LARGEST]);
       sender.pulse.flew(numbers[RTT], numbers[LEAST_RTT], numbers[MOVED]);

@@ -26,4 +26,13 @@
  * @property {number} [turnMs] a pump gives the loop back after so long, default 4
  */
 
+/**
+ * @typedef {object} SenderHandlers
+ * @property {(slot: import('./slot').Slot) => void} settled nothing of the batch is open any more
+ * @property {(slot: import('./slot').Slot) => void} again the batch has something to send again
+ * @property {(bytes: number) => void} roomier a packet of so many bytes left the window
+ * @property {() => void} go what was held back may be sent
+ * @property {(id: number) => import('./stage').Stage | undefined} stageOf
+ */
+
 module.exports = {};

@@ -68,7 +68,10 @@ class Group {
       {
         onState: (state, reason) => this.status.set(state, reason),
         onConnected: (link) => this.#onConnected(link),
-        onDisconnected: (byBroker, code) => this.feeder.disconnected(byBroker, code),
+        onDisconnected: (byBroker, code) => {
+          this.feeder.disconnected(byBroker, code);
+          return this.feeder.sender.suspect.isWatching;
+        },
         onPuback: (id, reasonCode) => {
           // Its turn ends as others do, also when there is nothing to send.
           parts.wake();

@@ -15,6 +15,7 @@ const SUMS = /** @type {const} */ ([
   'published',
   'acknowledged',
   'redelivered',
+  'unmatched',
   'failed',
   'deadLetters',
   'refusals',
@@ -55,6 +56,7 @@ function reasonOf(view, views) {
 
 /** A broker that takes one session and not another may want one client id. @param {View} view @param {View[]} views */
 function adviceOn(view, views) {
+  if (view.code.startsWith('PUBACK')) return '';
   const isTurnedAway = view.state === 'refused' || (view.state === 'disconnected' && !view.everConnected);
   return isTurnedAway && views.some(isWell) ? ONE_SESSION : '';
 }

@@ -12,7 +12,9 @@ function isFinal(code) {
 }
 
 /**
- * What becomes of a record that the broker refuses. One that it will never take is tried five times and then given up. Any
+ * What becomes of a record that the broker refuses. One that it will never take is tried five times, and then given up if the broker took
+ * another one since the first try. While it takes none at all, the records are not the reason but the rights of this client:
+ * all are kept and tried again, later each time. Any
  * other (an error of its own, a code we do not know; for a quota see quota.js) is kept for ever and tried again, later each time; meanwhile the
  * broker is sent less: each refusal halves what may be in flight, each acknowledgement adds one.
  */
@@ -20,6 +22,10 @@ class Refusals {
   /** @param {import('./window').Window} window @param {number} retryMs between the tries of a record that is refused for good */
   constructor(window, retryMs) {
     this.window = window;
+    /** Packets that the broker took. */
+    this.takenCount = 0;
+    /** The reason code for which the broker takes nothing, 0 = it takes some. */
+    this.allRefused = 0;
     this.retryMs = retryMs;
     /** PUBACKs with a reason code of 0x80 or more. */
     this.count = 0;
@@ -33,11 +39,17 @@ class Refusals {
     this.code = code;
   }
 
-  /** @param {number} code @param {number} tries with this one @returns {number} ms until the next try, -1 = none */
-  next(code, tries) {
+  /**
+   * @param {number} code @param {number} tries with this one @param {number} since takenCount at its first refusal
+   * @returns {number} ms until the next try, -1 = none
+   */
+  next(code, tries, since) {
     if (isFinal(code)) {
       this.count++;
-      return tries >= MAX_TRIES ? -1 : this.retryMs;
+      if (tries < MAX_TRIES) return this.retryMs;
+      if (this.takenCount > since) return -1;
+      this.allRefused = code;
+      return Math.min(QUOTA_MAX_MS, this.retryMs * 2 ** Math.min(tries - MAX_TRIES, 6));
     }
     this.keep(code);
     const { window } = this;
@@ -48,6 +60,8 @@ class Refusals {
   /** The broker took a packet. */
   taken() {
     const { window } = this;
+    this.takenCount++;
+    this.allRefused = 0;
     if (window.ceiling === Infinity) return;
     window.ceiling++;
     if (window.ceiling >= window.limit) window.ceiling = Infinity;

@@ -4,25 +4,28 @@ const { SENT, DONE, AGAIN, LATER } = require('./slot');
 const { Publish } = require('./publish');
 const { Pulse } = require('./pulse');
 const { Quota } = require('./quota');
-const { MAX_TRIES, Refusals, isFinal } = require('./refusals');
+const { Refusals, isFinal } = require('./refusals');
 const { CONVICTED, Suspect } = require('./suspect');
-const { closeName, refusalName } = require('./reasons');
-const { readable } = require('./readable');
+const { refusalName } = require('./reasons');
+const {
+  UNMATCHED,
+  allRefused,
+  closesOn,
+  closesOnSize,
+  recordName,
+  refusedForGood,
+  suspected,
+  tooLarge
+} = require('./sentences');
 
 /** @typedef {import('./slot').Slot} Slot */
 /** @typedef {import('./stage').Stage} Stage */
 /** @typedef {import('./feeder').Link} Link */
 
-/**
- * @typedef {object} SenderHandlers
- * @property {(slot: Slot) => void} settled nothing of the batch is open any more
- * @property {(slot: Slot) => void} again the batch has something to send again
- * @property {(bytes: number) => void} roomier a packet of so many bytes left the window
- * @property {() => void} go what was held back may be sent
- * @property {(id: number) => Stage | undefined} stageOf
- */
+/** @typedef {import('./feeder-types').SenderHandlers} SenderHandlers */
 
 /** Reason codes of MQTT 5 for what we refuse ourselves. */
+const NO_MATCHING_SUBSCRIBERS = 0x10;
 const UNSPECIFIED_ERROR = 0x80;
 const TOPIC_NAME_INVALID = 0x90;
 const PACKET_TOO_LARGE = 0x95;
@@ -66,6 +69,8 @@ class Sender {
     this.published = 0;
     this.acknowledged = 0;
     this.redelivered = 0;
+    /** Of the acknowledged ones, those that no client had subscribed to. */
+    this.unmatched = 0;
     /** Packets that were given up, and records in them. */
     this.failed = 0;
     this.deadLetters = 0;
@@ -111,20 +116,13 @@ class Sender {
   /** @param {import('./suspect').Accused} accused */
   #name({ slot, packet, size }) {
     const record = this.#describe(slot, packet, size);
-    this.problem(
-      'SUSPECT',
-      `The broker closes the connection again and again when ${record} is sent (${closeName(this.closeCode)}). It stands aside, and the others go on; it becomes a dead letter when the broker closes the connection on it alone.`
-    );
+    this.problem('SUSPECT', suspected(record, this.closeCode));
   }
 
   /** For people. @param {Slot} slot @param {number} packet @param {number} size */
   #describe(slot, packet, size) {
     const isPrepared = this.#prepare(slot, packet);
-    const { buffer, deviceAt, deviceLength } = slot;
-    const device = buffer.toString('utf8', deviceAt, deviceAt + deviceLength);
-    const who = device === '' ? '' : ` of the device ${readable(device)}`;
-    const topic = isPrepared ? `topic ${readable(this.packet.topicText())}, ` : '';
-    return `a record${who} (${topic}${size} bytes)`;
+    return recordName(slot, isPrepared ? this.packet.topicText() : '', size);
   }
 
   /** @param {Slot} slot @param {number} packet */
@@ -201,14 +199,13 @@ class Sender {
   /** The broker closes the connection on it, and on nothing smaller. @param {Slot} slot @param {number} index @param {number} size */
   #buryTooLarge(slot, index, size) {
     const record = this.#describe(slot, index, size);
-    const reason = `A record was refused: its packet has ${size} bytes, and the broker closes the connection on it alone: ${record}. Raise the broker's packet limit, or let the device send less at once.`;
-    this.#bury(slot, index, 'PACKET_TOO_LARGE', PACKET_TOO_LARGE, reason);
+    this.#bury(slot, index, 'PACKET_TOO_LARGE', PACKET_TOO_LARGE, closesOnSize(record, size));
   }
 
   /** The broker closes the connection on it. @param {Slot} slot @param {number} index @param {number} size */
   #buryUnwanted(slot, index, size) {
     const record = this.#describe(slot, index, size);
-    const reason = `The broker closes the connection when ${record} is sent (${closeName(this.closeCode)}); it is a dead letter now. Check its topic, and what the broker allows.`;
+    const reason = closesOn(record, this.closeCode);
     this.#bury(slot, index, 'UNWANTED', this.closeCode || UNSPECIFIED_ERROR, reason);
   }
 
@@ -254,6 +251,13 @@ class Sender {
     this.#close(id, reasonCode);
   }
 
+  /** Packets that the broker took and that no client had subscribed to. @param {number} packets */
+  countUnmatched(packets) {
+    if (packets === 0) return;
+    this.unmatched += packets;
+    this.problem('PUBACK_16', UNMATCHED);
+  }
+
   /** A chunk went to the kernel; its QoS 0 packets are done. @param {number[]} ids */
   written(ids) {
     if (ids.length > 0 && this.suspect.isOnTrial) this.#resume(this.suspect.acquit());
@@ -273,6 +277,7 @@ class Sender {
     if (reasonCode >= 0x80) this.#refused(slot, index, reasonCode);
     else {
       this.acknowledged++;
+      if (reasonCode === NO_MATCHING_SUBSCRIBERS) this.countUnmatched(1);
       slot.states[index] = DONE;
       slot.open--;
     }
@@ -285,16 +290,17 @@ class Sender {
    * @param {Slot} slot @param {number} index @param {number} reasonCode
    */
   #refused(slot, index, reasonCode) {
+    if (slot.tries[index] === 0) slot.takenBefore[index] = this.refusals.takenCount;
     slot.tries[index] = Math.min(255, slot.tries[index] + 1);
     if (Quota.is(reasonCode)) return this.#exceeded(slot, index, reasonCode);
-    const wait = this.refusals.next(reasonCode, slot.tries[index]);
+    const wait = this.refusals.next(reasonCode, slot.tries[index], slot.takenBefore[index]);
     const code = `PUBACK_${reasonCode}`;
     const name = refusalName(reasonCode);
     if (wait < 0) {
-      const reason = `The broker refused a record ${MAX_TRIES} times (${name}); it is a dead letter now. Check the topic and the rights of this client at the broker.`;
-      this.#bury(slot, index, code, reasonCode, reason);
+      this.#bury(slot, index, code, reasonCode, refusedForGood(name));
       return;
     }
+    if (this.refusals.allRefused !== 0) this.problem('ALL_REFUSED', allRefused(name));
     if (!isFinal(reasonCode)) {
       this.quotaUntil = Math.max(this.quotaUntil, this.now() + wait);
       this.problem(
@@ -387,11 +393,6 @@ class Sender {
     }
     this.#resume(suspect.dismiss());
   }
-}
-
-/** @param {number} size @param {number} limit */
-function tooLarge(size, limit) {
-  return `A record was refused: its packet has ${size} bytes and the broker takes ${limit}. Raise the broker's limit, or let the device send less at once.`;
 }
 
 exports.Sender = Sender;

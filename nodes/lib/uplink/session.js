@@ -1,5 +1,6 @@
 'use strict';
 
+const { readable } = require('./readable');
 const { Backoff } = require('./backoff');
 const { makeClient, openStream } = require('./client');
 const { Dial } = require('./dial');
@@ -24,7 +25,7 @@ const { WireStream } = require('./wire-stream');
  * @typedef {object} SessionHandlers
  * @property {(state: State, why: Reason | null) => void} onState
  * @property {(link: Link) => void} onConnected
- * @property {(byBroker: boolean, code: number) => void} onDisconnected byBroker: it closed the connection itself, for no reason that is
+ * @property {(byBroker: boolean, code: number) => boolean | void} onDisconnected true: the reason is known. byBroker: it closed the connection itself, for no reason that is
  *   another than a packet; code: of its DISCONNECT for a packet, 0 = none
  * @property {(id: number, reasonCode: number) => void} [onPuback] for who writes PUBLISH packets; mqtt.js gets no PUBACK then
  * @property {(packet: import('mqtt').IPublishPacket, done: () => void) => void} [onPublish] see ClientParts
@@ -37,6 +38,9 @@ const STABLE_MS = 10000;
 const CLOSE_MS = 500;
 /** How the broker's end of a connection looks where something was on its way to it. */
 const RESETS = ['ECONNRESET', 'EPIPE'];
+/** Session taken over. */
+const TAKEN_OVER = 'DISCONNECT 142';
+const LOOP_CLOSES = 5;
 /** Ends of a connection that the broker made without a word. */
 const CLOSES = ['CLOSED', ...RESETS];
 /** @type {Reason} */
@@ -85,6 +89,8 @@ class Session {
     /** How often it was accepted. */
     this.connects = 0;
     this.connectedAt = 0;
+    /** Connections that were accepted and did not last, closed by the broker for no reason that is known. */
+    this.closesInARow = 0;
     /** Another server that a broker named with its refusal, as a sentence. */
     this.movedTo = '';
     /** What the current attempt failed with. @type {Reason | null} */
@@ -330,13 +336,30 @@ class Session {
     else {
       this.connected = false;
       // A connection that does not last is no reason to hurry.
-      if (performance.now() - this.connectedAt > STABLE_MS) this.backoff.reset();
+      if (performance.now() - this.connectedAt > STABLE_MS) {
+        this.backoff.reset();
+        this.closesInARow = 0;
+      }
       const code = packetCode(this.why);
-      const byBroker = this.why === null || CLOSES.includes(this.why.code) || code > 0;
-      this.handlers.onDisconnected(byBroker, code);
+      const isClosed = this.why === null || CLOSES.includes(this.why.code);
+      const isKnown = this.handlers.onDisconnected(isClosed || code > 0, code) === true;
+      this.#explainLoop(isClosed && !isKnown);
     }
     this.why ??= CLOSED;
     this.#tryAgain();
+  }
+
+  /** Two clients with one id end each other's connections for ever. @param {boolean} isUnexplained */
+  #explainLoop(isUnexplained) {
+    const { clientId } = this.options;
+    this.closesInARow = isUnexplained ? this.closesInARow + 1 : 0;
+    if (this.why?.code === TAKEN_OVER)
+      this.handlers.onProblem?.(TAKEN_OVER, `${this.why.reason} The id is ${readable(clientId)}.`);
+    else if (this.closesInARow >= LOOP_CLOSES)
+      this.handlers.onProblem?.(
+        'CLOSES',
+        `The broker accepts the connection and closes it soon, without a reason, again and again. If another client has the client id ${readable(clientId)}, give each gateway and each broker node its own; else look into the broker's log.`
+      );
   }
 
   /** A path that carries a handshake may carry nothing more. */

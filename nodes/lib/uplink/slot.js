@@ -36,6 +36,8 @@ class Slot {
     this.starts = new Uint32Array(64);
     this.states = new Uint8Array(64);
     this.tries = new Uint8Array(64);
+    /** How many packets the broker had taken when this one was first refused; of those with tries. */
+    this.takenBefore = new Float64Array(64);
     /** Connections in a row that the broker closed while the packet was in flight, as suspect.js counts them. */
     this.drops = new Uint8Array(64);
     /** /<epoch>/<class>/<sequence>, see keys.js. */
@@ -152,15 +154,17 @@ class Slot {
   }
 
   #widen() {
-    const { starts, states, tries, drops } = this;
+    const { starts, states, tries, takenBefore, drops } = this;
     const wider = starts.length * 2;
     this.starts = new Uint32Array(wider);
     this.states = new Uint8Array(wider);
     this.tries = new Uint8Array(wider);
+    this.takenBefore = new Float64Array(wider);
     this.drops = new Uint8Array(wider);
     this.starts.set(starts);
     this.states.set(states);
     this.tries.set(tries);
+    this.takenBefore.set(takenBefore);
     this.drops.set(drops);
   }
 
@@ -206,6 +210,7 @@ class Slot {
     if (this.count === this.states.length) this.#widen();
     this.states.copyWithin(packet + 1, packet, this.count);
     this.tries.copyWithin(packet + 1, packet, this.count);
+    this.takenBefore.copyWithin(packet + 1, packet, this.count);
     this.drops.copyWithin(packet + 1, packet, this.count);
     this.count++;
     this.pending++;

@@ -2,6 +2,7 @@
 
 const { dueMs, oldestMs } = require('./ages');
 const { refusalName } = require('./reasons');
+const { allRefused } = require('./sentences');
 
 /** @typedef {import('./reasons').Reason} Reason */
 /** @typedef {import('./session').State} State */
@@ -21,7 +22,13 @@ class Status {
     /** @type {Reason | null} */
     this.why = null;
     this.isStalled = false;
+    this.wasRefused = false;
     this.isStopping = false;
+  }
+
+  /** The broker takes nothing of what it is sent. */
+  get isRefused() {
+    return this.feeder.sender.refusals.allRefused !== 0;
   }
 
   /** @param {State} state @param {Reason | null} why */
@@ -47,7 +54,7 @@ class Status {
 
   /** The engine hears whether the cloud answers. */
   tellSource() {
-    const isUp = this.state === 'connected' && !this.isStalled && !this.isStopping;
+    const isUp = this.state === 'connected' && !this.isStalled && !this.isRefused && !this.isStopping;
     this.feeder.tell(isUp);
   }
 
@@ -55,8 +62,10 @@ class Status {
   check() {
     this.feeder.express.look();
     const isStalled = this.#findStalled();
-    if (isStalled === this.isStalled) return;
+    const { isRefused } = this;
+    if (isStalled === this.isStalled && isRefused === this.wasRefused) return;
     this.isStalled = isStalled;
+    this.wasRefused = isRefused;
     this.tellSource();
     this.onChange();
   }
@@ -84,6 +93,7 @@ class Status {
       published: sender.published,
       acknowledged: sender.acknowledged,
       redelivered: sender.redelivered,
+      unmatched: sender.unmatched,
       failed: sender.failed,
       deadLetters: sender.deadLetters,
       refusals: sender.refusals.count
@@ -93,6 +103,10 @@ class Status {
   /** What there is to say about a connection that is up. @returns {{state: Shown, code: string, reason: string} | null} */
   #connection() {
     const { quotaWait, refusals } = this.feeder.sender;
+    if (refusals.allRefused !== 0) {
+      const code = `PUBACK_${refusals.allRefused}`;
+      return { state: 'refused', code, reason: allRefused(refusalName(refusals.allRefused)) };
+    }
     const state = this.isStalled ? 'stalled' : 'connected';
     if (quotaWait > 0) {
       const when = `within ${Math.ceil(quotaWait / 1000)} s`;

@@ -13,6 +13,7 @@ const COUNTERS = /** @type {const} */ ([
   'published',
   'acknowledged',
   'redelivered',
+  'unmatched',
   'failed',
   'deadLetters',
   'refusals',
@@ -39,6 +40,7 @@ const GRACE_MS = 1000;
  *   inflight, backlogInflight   packets on their way or refused and waiting, and how many of them are backlog
  *   quotaWait                   ms until all that the broker refuses for now is sent again, 0 = there is none
  *   published, acknowledged, redelivered   packets · refusals   PUBACKs that said no
+ *   unmatched                   of the acknowledged, those that no client had subscribed to (MQTT 5, where the broker tells it)
  *   failed, deadLetters         packets that were given up, and the records in them
  *   connects, bytesAcked        connections that the broker accepted, and what TCP has confirmed of them, with that of TLS and MQTT
  *   sessions                    of each, the most urgent first: group (from 1), classes, clientId, state, code, reason, rttMs, oldestMs,
