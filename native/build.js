@@ -5,10 +5,13 @@
 // Runs on any Node that node-gyp runs on: the addon is Node-API and loads in newer ones too.
 
 const fs = require('node:fs');
+const os = require('node:os');
 const path = require('node:path');
 const { spawnSync } = require('node:child_process');
 const target = require('./target');
 
+/** Memory that the largest translation unit takes. */
+const COMPILER_BYTES = 400 * 2 ** 20;
 const output = path.join(__dirname, 'build', 'Release', 'seganet.node');
 
 /** @param {string} folder @returns {number} time of the newest file below it, ms */
@@ -37,12 +40,18 @@ function headers() {
   return fs.existsSync(path.join(folder, 'include', 'node', 'node_api.h')) ? folder : '';
 }
 
+/** Compilers at once: one for each core, but no more than fit into the memory of a small computer. */
+function parallelJobs() {
+  const cores = os.cpus().length || 1;
+  return Math.max(1, Math.min(cores, Math.floor(os.freemem() / COMPILER_BYTES)));
+}
+
 function build() {
   const gyp = require.resolve('node-gyp/bin/node-gyp.js');
   const env = { ...process.env };
   const nodedir = headers();
   if (nodedir) env.npm_package_config_node_gyp_nodedir = nodedir;
-  const jobs = process.env.JOBS || 'max';
+  const jobs = process.env.JOBS || String(parallelJobs());
   const done = spawnSync(process.execPath, [gyp, 'rebuild', '--release', '--jobs', jobs], {
     cwd: __dirname,
     env,
@@ -62,7 +71,7 @@ function build() {
 if (upToDate()) {
   console.log('native engine: up to date');
 } else {
-  console.log('native engine: building (about a minute) …');
+  console.log('native engine: building; this takes one to several minutes, depending on the computer …');
   build();
   console.log(`native engine: ${path.relative(process.cwd(), output)}`);
 }

@@ -28,6 +28,11 @@ export interface EngineOptions extends LogOptions, ClassOptions {
    * 'off' (default): a device stays with the worker that its hash gave it. No effect with one worker.
    */
   rebalance?: 'off' | 'live';
+  /**
+   * Topics and device ids that begin with $ or have a character that MQTT lets a receiver refuse (5.0, 1.5.4): 'refuse' (default) refuses
+   * them from devices and push(), because a broker may end the connection at such a record; 'accept' takes them.
+   */
+  oddTopics?: 'refuse' | 'accept';
 }
 
 /** How the classes share the way to the cloud, and what each may have. Arrays by class, [0] unused. */
@@ -107,7 +112,7 @@ export type BatchMode = 'envelope' | 'records' | 'off';
 export interface SourceSettings {
   /** What they speak. Default 'mqtt'; 'pushed': JavaScript brings their records with push(). */
   protocol?: 'mqtt' | 'coap' | 'pushed';
-  /** Records a second of one device, 0 = no limit (default). Above it an MQTT device is not read for a while, a CoAP one gets 4.29. Range 0..1000000. */
+  /** Records a second of one device, 0 = no limit (default); MQTT packets that bring nothing (SUBSCRIBE, PINGREQ …) count too. Above it an MQTT device is not read for a while, a CoAP one gets 4.29. Range 0..1000000. */
   rate?: number;
   /** Records that a device may send at once, 0 = as many as in a second. Default 0. */
   burst?: number;
@@ -295,6 +300,8 @@ export declare const PushResult: Readonly<{
   NO_STAGE: 4;
   /** The stage leads to no uplink and sends no messages: nothing takes the record. */
   NO_ROUTE: 5;
+  /** The device id or topic begins with $ or has a control character: EngineOptions.oddTopics. */
+  ODD_TOPIC: 6;
 }>;
 
 /** push() flags, or-ed. */
@@ -369,8 +376,11 @@ export declare class Engine {
   listen(stage: number, options: ListenOptions): number;
   /** Closes the listener and its devices' connections. Records already accepted go on. */
   unlisten(stage: number): void;
-  /** Logins that wait for an answer, each once. */
-  takeLogins(): Login[];
+  /**
+   * Logins that wait for an answer, oldest first, each once; none whose connection is gone.
+   * @param limit 1..10000; after so many there may be more, which do not ring again
+   */
+  takeLogins(limit: number): Login[];
   /**
    * @param device the id that it is let in as, 1 to 256 bytes; null refuses it (bad user name or password)
    * @returns false when nobody waits any more
@@ -390,8 +400,12 @@ export declare class Engine {
   ): 0 | 1 | 2 | 3; // PushResult; 1 FULL: more than 65,536 are on their way or have a result that waits, or more bytes than a quarter of the memory
   /** What became of commands: [ticket, CommandEnd, …]. */
   takeCommandResults(): number[];
-  /** What happened to devices, in order for each; at most 65,536 wait, more are counted as `eventsLost`: agents() tells the state. */
-  takeEvents(): DeviceEvent[];
+  /**
+   * What happened to devices, in order for each. One event of a kind waits for a device, the latest; 65,536 wait in all, more are
+   * counted as `eventsLost`: agents() tells the state.
+   * @param limit 1..65536; after so many there may be more, which do not ring again
+   */
+  takeEvents(limit: number): DeviceEvent[];
   /** Devices by id, those behind `after` ('' = from the first), at most `limit` (1..10000): known ones, connected or not. */
   agents(after: string, limit: number): AgentInfo[];
   /**

@@ -79,7 +79,15 @@ module.exports = {
   socketInfo,
   mptcpInfo,
   renewPriority,
-  PushResult: Object.freeze({ OK: 0, FULL: 1, TOO_LONG: 2, CLOSED: 3, NO_STAGE: 4, NO_ROUTE: 5 }),
+  PushResult: Object.freeze({
+    OK: 0,
+    FULL: 1,
+    TOO_LONG: 2,
+    CLOSED: 3,
+    NO_STAGE: 4,
+    NO_ROUTE: 5,
+    ODD_TOPIC: 6
+  }),
   CommandEnd: Object.freeze({
     TAKEN: 0,
     OFFLINE: 1,

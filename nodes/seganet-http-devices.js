@@ -27,6 +27,8 @@ module.exports = function (RED) {
     let door = null;
     /** @type {Opening | null} */
     let opening = null;
+    /** @type {TokenFile | null} */
+    let tokens = null;
     const member = join(RED, this, config, schema, (settings) => {
       const warning = checkSettings(settings);
       if (warning) this.warn(warning);
@@ -39,7 +41,8 @@ module.exports = function (RED) {
         settings: { protocol: 'pushed' },
         shown: (rates, stats, joined) => {
           const { port = 0, guests } = door ?? {};
-          const place = { port, trouble: opening?.trouble ?? '', connections: guests?.size ?? 0 };
+          const isLocked = tokens?.isEmpty ?? false;
+          const place = { port, trouble: opening?.trouble ?? '', connections: guests?.size ?? 0, isLocked };
           return shown(place, rates, stats, joined);
         }
       };
@@ -48,21 +51,22 @@ module.exports = function (RED) {
 
     const settings = /** @type {Settings} */ (checked);
     const { host } = member;
-    const tokens =
+    tokens =
       settings.login === 'tokens' ? new TokenFile(settings.tokenFile, (text) => this.warn(text)) : null;
+    const known = tokens;
     const engine = {
       put: (/** @type {any} */ args, /** @type {any} */ done) => member.put(args, done, { delivery: true }),
       hasRoom: () => !host.inbox.waits(member.stage),
       maxPayloadBytes: host.maxPacketBytes
     };
-    const intake = new Intake(settings, engine, tokens);
+    const intake = new Intake(settings, engine, known);
     door = new Door(settings, intake, tls, (error) => this.error(error));
     opening = new Opening(door, settings, (sentence) => this.error(sentence));
     const opened = opening;
     let secondOfFile = -1;
     const unsubscribe = host.onBell(() => {
       const second = Math.floor(performance.now() / 1000);
-      if (second !== secondOfFile) tokens?.refresh();
+      if (second !== secondOfFile) known?.refresh();
       secondOfFile = second;
       // Before the first plan there is no way for records.
       opened.tick(Boolean(host.plan && member.route));

@@ -7,6 +7,7 @@
 const fs = require('fs');
 const net = require('net');
 const path = require('path');
+const { brokerAddress } = require('../../nodes/lib/broker-options');
 const { parseDevices } = require('../../nodes/lib/device-classes');
 const { parsePermissions } = require('../../nodes/lib/permissions');
 const { shownUrl } = require('../../nodes/lib/shown-url');
@@ -78,7 +79,7 @@ const portOrOff = (value) => (value === 'off' ? value : integer(0, 65535)(value)
 
 /** An address or name to listen on. @type {Check} */
 function host(value) {
-  if (!net.isIP(value) && !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(value)) {
+  if (value.length > 253 || (!net.isIP(value) && !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(value))) {
     throw new Error(`must be an IP address or a host name, not "${shown(value)}"; for example 127.0.0.1`);
   }
   return value;
@@ -165,6 +166,8 @@ function uplinkUrl(value) {
       'must not hold a user name or password; set SEGANET_UPLINK_USERNAME and SEGANET_UPLINK_PASSWORD'
     );
   }
+  if (url.port === '0')
+    throw new Error(`names port 0, on which nothing listens; write it as mqtts://HOST:PORT, ${example}`);
   if (!url.hostname) throw new Error(`names no host; write it as mqtts://HOST:PORT, ${example}`);
   if ((url.pathname !== '' && url.pathname !== '/') || url.search || url.hash) {
     throw new Error(`must end after the port, ${example}`);
@@ -174,6 +177,7 @@ function uplinkUrl(value) {
       `would send records unencrypted to ${url.hostname}; write mqtts:// (mqtt:// is for loopback only)`
     );
   }
+  told(() => brokerAddress(value));
   const port = url.port || (url.protocol === 'mqtts:' ? '8883' : '1883');
   return `${url.protocol}//${url.hostname}:${port}`;
 }

@@ -42,7 +42,8 @@ function runWith(binary, script, args) {
   // start.js ends when this process is gone: a supervisor that kills the launcher must not leave a gateway behind.
   env.SEGANET_LAUNCHER_PID = String(process.pid);
 
-  var child = spawn(binary, [script].concat(args), { stdio: 'inherit', env: env });
+  // The options of this Node, such as limits of memory, are meant for the script.
+  var child = spawn(binary, process.execArgv.concat(script, args), { stdio: 'inherit', env: env });
   /** @type {Record<string, () => void>} */
   var forwards = {};
   SIGNALS.forEach(function (signal) {
@@ -110,4 +111,4 @@ if (require.main === module) {
   main(process.argv.slice(2));
 }
 
-module.exports = { isNewEnough: isNewEnough, runWith: runWith };
+module.exports = { isNewEnough: isNewEnough, runWith: runWith, main: main };

@@ -81,7 +81,7 @@ uint64_t RunStream(size_t requests) {
   for (size_t i = 0; i < kDevices; ++i) {
     owners.push_back(std::make_unique<Stream>());
     sessions.push_back(std::make_unique<coap::StreamSession>(owners.back().get(), settings,
-                                                             coap::Limits(), Device(i)));
+                                                             coap::Limits(), Device(i), 0));
     Check(sessions.back()->Feed(coap_test::Span(coap_test::Csm())) == CloseReason::kNone, "CSM");
     Bytes read;
     for (size_t k = 0; k < kWindow; ++k) {

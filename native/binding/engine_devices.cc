@@ -37,8 +37,12 @@ Napi::Value EngineWrap::TakeCommandResults(const Napi::CallbackInfo& info) {
 
 Napi::Value EngineWrap::TakeEvents(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
+  uint32_t limit = 0;
+  if (!ReadInt<uint32_t>(env, info[0], "limit", 1, DeviceEvents::kMost, &limit)) {
+    return env.Undefined();
+  }
   Napi::Array rows = Napi::Array::New(env);
-  for (const DeviceEvent& event : handle_->engine.TakeEvents()) {
+  for (const DeviceEvent& event : handle_->engine.TakeEvents(limit)) {
     // Thousands may wait: their handles must not.
     const Napi::HandleScope scope(env);
     Napi::Object row = Napi::Object::New(env);

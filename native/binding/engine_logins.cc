@@ -45,8 +45,11 @@ bool ReadPeer(Napi::Env env, Napi::Value value, StreamPeer* peer) {
 
 Napi::Value EngineWrap::TakeLogins(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
+  uint32_t limit = 0;
+  if (!ReadInt<uint32_t>(env, info[0], "limit", 1, 10'000, &limit)) return env.Undefined();
   Napi::Array logins = Napi::Array::New(env);
-  for (const LoginRequest& request : handle_->engine.TakeLogins()) {
+  for (const LoginRequest& request : handle_->engine.TakeLogins(limit)) {
+    const Napi::HandleScope scope(env);
     Napi::Object login = Napi::Object::New(env);
     login.Set("id", Napi::Number::New(env, static_cast<double>(request.id)));
     login.Set("stage", Napi::Number::New(env, request.stage));

@@ -89,6 +89,13 @@ bool ReadLogOptions(Napi::Env env, Napi::Object object, EngineOptions* options) 
   return true;
 }
 
+bool ReadOddTopics(Napi::Env env, Napi::Object object, EngineOptions* options) {
+  auto odd_topics = static_cast<size_t>(options->odd_topics);
+  if (!ReadChoice(env, object, "oddTopics", {"refuse", "accept"}, &odd_topics)) return false;
+  options->odd_topics = odd_topics == 1;
+  return true;
+}
+
 bool ReadRebalance(Napi::Env env, Napi::Object object, EngineOptions* options) {
   auto rebalance = static_cast<size_t>(options->rebalance);
   if (!ReadChoice(env, object, "rebalance", {"off", "live"}, &rebalance)) return false;
@@ -112,8 +119,8 @@ bool ReadEngineOptions(Napi::Env env, Napi::Value value, EngineOptions* options)
          ReadOption(env, object, "maxDevices", 1u, 1'000'000u, &options->max_devices) &&
          ReadOption(env, object, "messageRingMiB", 4u, 1024u, &options->message_ring_mib) &&
          ReadOption(env, object, "wakeIntervalUs", 0u, 100'000u, &options->wake_interval_us) &&
-         ReadRebalance(env, object, options) && ReadLogOptions(env, object, options) &&
-         ReadClassOptions(env, object, options);
+         ReadRebalance(env, object, options) && ReadOddTopics(env, object, options) &&
+         ReadLogOptions(env, object, options) && ReadClassOptions(env, object, options);
 }
 
 bool ReadListenOptions(Napi::Env env, Napi::Object object, ListenSpec* spec) {

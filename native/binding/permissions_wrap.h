@@ -1,4 +1,5 @@
-// JavaScript's Permissions (native/index.d.ts): the rules of mqtt and coap devices for sources that push their records.
+// JavaScript's Permissions (native/index.d.ts): the rules of mqtt and coap devices for sources that
+// push their records.
 #ifndef SEGANET_BINDING_PERMISSIONS_WRAP_H_
 #define SEGANET_BINDING_PERMISSIONS_WRAP_H_
 

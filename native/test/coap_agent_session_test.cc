@@ -22,7 +22,7 @@ constexpr unsigned kChanged = 0x44, kContent = 0x45, kForbidden = 0x83, kTooMany
 
 class Owner : public AgentSessionOwner {
  public:
-  bool OnConnect() override { return ++connects, room; }
+  Admission OnConnect() override { return ++connects, admission; }
   RecordAnswer OnRecord(const IncomingRecord& record) override {
     topics.emplace_back(record.topic);
     payloads.emplace_back(record.payload);
@@ -36,10 +36,12 @@ class Owner : public AgentSessionOwner {
   const SourceSettings& source() const override { return settings; }
   bool MayPublish(std::string_view) override { return true; }
   bool MaySubscribe(std::string_view) override { return true; }
+  void OnTopicRefused() override {}
+  void OnControl() override {}
   void OnListening() override { ++listening; }
   void OnCommandAnswer(uint64_t id, bool taken) override { commands.emplace_back(id, taken); }
 
-  bool room = true;
+  Admission admission = Admission::kAccepted;
   RecordAnswer answer;
   std::string device = "d";
   SourceSettings settings;
@@ -109,7 +111,7 @@ TEST_F(CoapAgentSessionTest, ThePostIsARecordAndTheFirstBytesAreTheLogin) {
 }
 
 TEST_F(CoapAgentSessionTest, WithoutRoomForTheDeviceTheConnectionEnds) {
-  owner_.room = false;
+  owner_.admission = Admission::kNoRoom;
   EXPECT_EQ(Feed(CoapSignal(test::kCoapCsm)), CloseReason::kRefused);
   EXPECT_TRUE(owner_.topics.empty());
   const auto release = Next();

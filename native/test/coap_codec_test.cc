@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/protocol/coap/keyed_hash.h"
+#include "core/base/keyed_hash.h"
 #include "core/protocol/coap/message.h"
 #include "core/protocol/coap/option_reader.h"
 #include "core/protocol/coap/reply.h"
@@ -146,9 +146,9 @@ TEST(CoapCodec, TheTotalOfAStreamMessageIsKnownBeforeItsToken) {
 
 TEST(CoapCodec, TheKeyedHashHasTheValuesOfItsPaper) {
   std::string input;
-  EXPECT_EQ(coap::KeyedHash(0x0706050403020100, 0x0f0e0d0c0b0a0908, input), 0x726fdb47dd0e0e31u);
+  EXPECT_EQ(KeyedHash(0x0706050403020100, 0x0f0e0d0c0b0a0908, input), 0x726fdb47dd0e0e31u);
   for (char c = 0; c < 15; ++c) input.push_back(c);
-  EXPECT_EQ(coap::KeyedHash(0x0706050403020100, 0x0f0e0d0c0b0a0908, input), 0xa129ca6149be45e5u);
+  EXPECT_EQ(KeyedHash(0x0706050403020100, 0x0f0e0d0c0b0a0908, input), 0xa129ca6149be45e5u);
 }
 
 // A body in blocks of any size comes out as it went in, and no message is over its limit.

@@ -1,6 +1,7 @@
 // Commands over UDP: observers, notifications that are acknowledged, sent again, lost and reset.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -327,6 +328,39 @@ TEST(CoapObserve, TooMuchThatWaitsForOneFarEndIsBusy) {
     EXPECT_EQ(bench.Command(i, device, "cmd/" + device, "x"),
               i < 3 ? CommandStart::kSent : CommandStart::kBusy);
   }
+}
+
+TEST(CoapObserve, AddressesThatProveNothingDisplaceNoObserverThatDid) {
+  Limits limits;
+  limits.max_observers = 8;
+  limits.max_observers_per_device = 2;
+  Bench bench({}, limits);
+  bench.Observe("cmd/dev", "real");  // acknowledges its registration
+  for (unsigned i = 0; i < 100; ++i) {
+    bench.Ask(Get(1000 + i, "s" + std::to_string(i),
+                  i % 2 == 0 ? "cmd/dev" : "cmd/d" + std::to_string(i), kRegister),
+              "spoofed-" + std::to_string(i));
+  }
+  bench.TakeLog();
+  ASSERT_EQ(bench.Command(7, "dev", "cmd/dev/set", "on"), CommandStart::kSent);
+  const auto sent = bench.TakeSent();
+  EXPECT_TRUE(std::any_of(sent.begin(), sent.end(), [](const Read& read) {
+    return read.token == "real" && read.payload == "on";
+  }));
+  // The table of those that proved nothing is full, and a device that comes now gets in.
+  bench.Ask(Get(5, "late", "cmd/late", kRegister), "late");
+  EXPECT_TRUE(bench.server.Listens("late"));
+}
+
+TEST(CoapObserve, WhoeverLosesItsPlaceToAnotherDeviceObservesNoLonger) {
+  Limits limits;
+  limits.max_observers = 1;
+  Bench bench({}, limits);
+  bench.Ask(Get(1, "t", "cmd/a", kRegister), "far-a");
+  EXPECT_EQ(bench.TakeLog(), "[a observes]");
+  bench.Ask(Get(1, "t", "cmd/b", kRegister), "far-b");
+  EXPECT_EQ(bench.TakeLog(), "[a left][b observes]");
+  EXPECT_FALSE(bench.server.Listens("a"));
 }
 
 }  // namespace

@@ -381,5 +381,32 @@ TEST(CoapStream, MemoryGrowsWithWhatArrivedAndNotWithWhatIsClaimed) {
   EXPECT_LT(bench.session.buffered_bytes(), 11'000u);
 }
 
+TEST(CoapStream, AnUploadThatIsUnderWayWhenTheConnectionIsNewGoesOn) {
+  StreamBench bench;
+  bench.Ask(Csm());
+  const auto block = [](unsigned number, bool more) {
+    return Frame(kPostCode, "t", Path("r/dev/temp", {{27, BlockValue(number, more, 0)}}),
+                 Bytes(16, 'x'));
+  };
+  EXPECT_EQ(bench.Ask(block(0, true)).at(0).dotted(), 231u);
+  EXPECT_TRUE(bench.session.OnTime(bench.now_us + 250'000));
+  EXPECT_EQ(bench.Ask(block(1, false)).at(0).dotted(), 204u);
+}
+
+TEST(CoapStream, CommandsToADeviceThatDoesNotReadAreBounded) {
+  Limits limits;
+  limits.max_output_bytes = 1000;
+  StreamBench bench({}, limits);
+  bench.Ask(Csm() + Frame(kGetCode, "w", {{6, ""}, {11, "cmd"}, {11, "dev"}}));
+  uint64_t id = 0;
+  while (bench.session.Command(++id, "cmd/dev/a", Bytes(100, 'x')) == CommandStart::kSent) {
+    ASSERT_LT(id, 100u);
+  }
+  EXPECT_LE(bench.session.output().size(), 1000u);
+  EXPECT_EQ(bench.session.Command(++id, "cmd/dev/a", "x"), CommandStart::kSent) << "it still fits";
+  bench.TakeSent();
+  EXPECT_EQ(bench.session.Command(++id, "cmd/dev/a", Bytes(900, 'x')), CommandStart::kSent);
+}
+
 }  // namespace
 }  // namespace seganet

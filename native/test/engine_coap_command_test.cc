@@ -215,5 +215,29 @@ TEST_F(EngineCoapCommand, TheRegisterKnowsDatagramDevices) {
   EXPECT_TRUE(listening);
 }
 
+TEST_F(EngineCoapCommand, AnIdThatIsProvedElsewhereIsNotServedOverDatagrams) {
+  constexpr uint32_t kMqtt = 9;
+  auto plan = Plan();
+  plan.push_back(test::Spec(kMqtt, StageKind::kSource, {kBatch}));
+  Start({}, plan);
+  CoapClient before(ListenCoap(Transport::kUdp));
+  ASSERT_EQ(before.Ask(Observation(&before, "/cmd/valve-1")), kContent);
+  uint16_t port = 0;
+  ASSERT_TRUE(engine_.Listen(kMqtt, {.ask_login = true}, &port).ok());
+  test::DeviceClient valve(port);
+  mqtt_test::ConnectFields fields;
+  fields.payload = mqtt_test::Str("valve-1");
+  ASSERT_TRUE(valve.Send(mqtt_test::ConnectPacket(fields)));
+  std::vector<LoginRequest> logins;
+  ASSERT_TRUE(Until([&] { return !(logins = engine_.TakeLogins()).empty(); }));
+  ASSERT_TRUE(engine_.AnswerLogin(logins[0].id, "valve-1"));
+  ASSERT_EQ(valve.Receive(4), test::DeviceClient::kAccepted);
+  EXPECT_EQ(Command(1, "valve-1", "cmd/valve-1/set"), CommandEnd::kNotListening)
+      << "not for who observed before";
+  EXPECT_EQ(before.Ask(Observation(&before, "/cmd/valve-1")), kForbidden);
+  EXPECT_EQ(before.Ask(before.Request(test::kCoapPost, "/r/valve-1/t")), kForbidden);
+  EXPECT_EQ(before.Ask(before.Request(test::kCoapPost, "/r/valve-2/t")), kChanged);
+}
+
 }  // namespace
 }  // namespace seganet

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "test/device_packets.h"
 #include "test/engine_support.h"
 
 namespace seganet {
@@ -14,6 +15,7 @@ namespace {
 
 using mqtt_test::Publish1;
 using test::DeviceClient;
+using test::LogIn;
 using test::Until;
 
 constexpr std::string_view kBadCredentials{"\x20\x02\0\x04", 4};
@@ -92,6 +94,47 @@ TEST_F(EngineLogin, WhoLeavesWhileItWaitsIsForgotten) {
   EXPECT_FALSE(engine_.AnswerLogin(id, "d"));
 }
 
+TEST_F(EngineLogin, NoLoginWaitsForAConnectionThatIsGone) {
+  Start();
+  const uint16_t port = ListenWith({.ask_login = true, .max_half_open = 4});
+  std::vector<DeviceClient> open;
+  for (int i = 0; i < 100; ++i) {
+    DeviceClient device(port);
+    ASSERT_TRUE(device.Send(Connect("d" + std::to_string(i))));
+    if (i >= 96) open.push_back(std::move(device));
+  }
+  ASSERT_TRUE(Until([this] { return Count(Counter::kConnectionsAccepted) == 100; }));
+  ASSERT_TRUE(Until([this] {
+    return Count(Counter::kHalfOpenEvicted) + Count(Counter::kConnectionsClosed) == 96;
+  }));
+  std::vector<LoginRequest> logins;
+  ASSERT_TRUE(Until([&] {
+    for (LoginRequest& login : engine_.TakeLogins(3)) logins.push_back(std::move(login));
+    return !logins.empty() && logins.back().client_id == "d99";
+  }));
+  EXPECT_LE(logins.size(), 4u);
+}
+
+TEST_F(EngineLogin, HalfOpenConnectionsThatSendMuchMakeRoomForOthersThatDo) {
+  Start();
+  const uint16_t port = Listen();
+  // A CONNECT of 60,000 bytes without its end.
+  const std::string much = std::string("\x10\xE0\xD4\x03", 4) +
+                           std::string("\0\4MQTT\4\2\0\0", 10) + std::string(59'000, '\0');
+  DeviceClient small(port);
+  ASSERT_TRUE(small.Send(Connect("small").substr(0, 5)));
+  std::vector<DeviceClient> large;
+  for (int i = 0; i < 300; ++i) {
+    large.emplace_back(port);
+    ASSERT_TRUE(large.back().Send(much));
+  }
+  // 64 KiB each of 16 MiB.
+  ASSERT_TRUE(Until([this] { return Count(Counter::kHalfOpenEvicted) >= 300 - 256; }));
+  EXPECT_TRUE(large[0].ClosedByPeer());
+  ASSERT_TRUE(small.Send(Connect("small").substr(5)));
+  EXPECT_EQ(small.Receive(4), DeviceClient::kAccepted);
+}
+
 TEST_F(EngineLogin, ConnectionsThatSayNothingMakeRoomForNewOnes) {
   Start();
   const uint16_t port = ListenWith({.max_half_open = 3});
@@ -153,6 +196,80 @@ TEST_F(EngineLogin, AStreamNeedsAStageThatListens) {
   ListenWith({.transport = Transport::kStreams});
   engine_.Close();
   EXPECT_EQ(engine_.OpenStream(kSource, {}, &fd).error(), ENOTCONN);
+}
+
+constexpr std::string_view kIdentifierRejected{"\x20\x02\0\x02", 4};
+
+class EngineProof : public EngineLogin {
+ protected:
+  static constexpr uint32_t kOpen = 9;
+
+  void SetUp() override {
+    auto plan = UsualPlan();
+    plan.push_back(test::Spec(kOpen, StageKind::kSource, {kBatch}));
+    Start({}, plan);
+    asking_ = ListenAsking();
+    const Status status = engine_.Listen(kOpen, {}, &open_);
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+  void Prove(DeviceClient* device, const std::string& id) {
+    ASSERT_TRUE(device->Send(Connect(id)));
+    ASSERT_TRUE(engine_.AnswerLogin(NextLogin().id, id));
+    ASSERT_EQ(device->Receive(4), DeviceClient::kAccepted);
+  }
+  std::string CommandTo(const std::string& id) {
+    EXPECT_EQ(engine_.Command({7, id, "cmd/key", "secret", 1, 0}, 10'000'000), PushResult::kOk);
+    std::vector<CommandResult> results;
+    EXPECT_TRUE(Until([&] { return !(results = engine_.TakeCommandResults()).empty(); }));
+    return results[0].end == CommandEnd::kOffline ? "offline" : "other";
+  }
+
+  uint16_t asking_ = 0;
+  uint16_t open_ = 0;
+};
+
+TEST_F(EngineProof, AConnectionThatProvedNothingTakesNoProvedDeviceOver) {
+  DeviceClient pump(asking_);
+  Prove(&pump, "pump-1");
+  ASSERT_EQ(test::Subscribe(&pump, "cmd/#"), 1);
+  DeviceClient stranger(open_);
+  ASSERT_TRUE(stranger.Send(Connect("pump-1")));
+  EXPECT_EQ(stranger.Receive(4), kIdentifierRejected);
+  EXPECT_TRUE(stranger.ClosedByPeer());
+  DeviceClient fifth(open_);
+  EXPECT_EQ(LogIn(&fifth, {.id = "pump-1", .level = 5}), mqtt_test::Lit("\x20\x03\x00\x85\x00"));
+  EXPECT_EQ(Count(Counter::kTakeOvers), 0u);
+  EXPECT_EQ(Count(Counter::kNotAllowed), 2u);
+  ASSERT_EQ(engine_.Command({7, "pump-1", "cmd/key", "secret", 1, 0}, 10'000'000), PushResult::kOk);
+  const std::string publish = pump.ReceivePacket();
+  EXPECT_EQ(publish, mqtt_test::Publish1("cmd/key", test::PacketId(publish), "secret"));
+}
+
+TEST_F(EngineProof, AnIdStaysProvedWhileItsDeviceIsAway) {
+  {
+    DeviceClient pump(asking_);
+    Prove(&pump, "pump-1");
+  }
+  ASSERT_TRUE(Until([this] { return engine_.devices() == 0; }));
+  DeviceClient stranger(open_);
+  ASSERT_TRUE(stranger.Send(Connect("pump-1")));
+  EXPECT_EQ(stranger.Receive(4), kIdentifierRejected);
+  EXPECT_EQ(CommandTo("pump-1"), "offline");
+  engine_.Unlisten(kSource);
+  DeviceClient later(open_);
+  EXPECT_TRUE(later.Connect("pump-1")) << "nothing protects an id whose listener is closed";
+}
+
+TEST_F(EngineProof, AProvedConnectionTakesOverOneThatProvedNothingAndAnotherProvedOne) {
+  DeviceClient stranger(open_);
+  ASSERT_TRUE(stranger.Connect("pump-1"));
+  DeviceClient pump(asking_);
+  Prove(&pump, "pump-1");
+  EXPECT_TRUE(stranger.ClosedByPeer());
+  DeviceClient again(asking_);
+  Prove(&again, "pump-1");
+  EXPECT_TRUE(pump.ClosedByPeer());
+  EXPECT_EQ(Count(Counter::kTakeOvers), 2u);
 }
 
 }  // namespace

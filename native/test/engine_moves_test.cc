@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
+#include "test/device_packets.h"
 #include "test/engine_support.h"
 
 namespace seganet {
@@ -251,6 +252,19 @@ TEST_F(EngineMoves, ADeviceWhoseRecordNothingTakesIsNotAcknowledged) {
   EXPECT_EQ(device.Receive(64), "") << "the connection ends";
   EXPECT_EQ(Dropped(Drop::kNoRoute), 1u) << "what came behind it was not read";
   EXPECT_EQ(Closed(CloseReason::kNotTaken), 1u);
+}
+
+TEST_F(EngineMoves, AnMqtt5DeviceLearnsThatNothingTakesItsRecord) {
+  StartWith(false);
+  DeviceClient device(Listen());
+  test::LogIn(&device, {.id = "d", .level = 5});
+  Apply(Deleted());
+  ASSERT_TRUE(device.Send(test::Publish5("t", 1, "1")));
+  const std::string packet = device.ReceivePacket();
+  ASSERT_GE(packet.size(), 3u);
+  EXPECT_EQ(packet[0], '\xE0') << "DISCONNECT";
+  EXPECT_EQ(packet[2], '\x98') << "administrative action";
+  EXPECT_TRUE(device.ClosedByPeer());
 }
 
 }  // namespace

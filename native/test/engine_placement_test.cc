@@ -383,5 +383,45 @@ TEST_F(EnginePlacement, WorkersTellWhatTheyHave) {
   }
 }
 
+// Rows without a connection give way in a full table, and those that come with their connection are
+// not among them.
+TEST_F(EnginePlacement, ConnectionsThatMoveToAFullTableStay) {
+  EngineOptions options = Quick();
+  options.max_devices = 16;  // 64 rows a worker: all are looked at for the oldest
+  Start(options);
+  const uint16_t port = Listen();
+  const std::vector<std::string> ids = IdsOf(0, 10);
+  std::vector<DeviceClient> devices;
+  std::vector<std::string> neighbours;
+  for (const std::string& id : ids) {
+    devices.emplace_back(port);
+    ASSERT_TRUE(devices.back().Connect(id));
+    neighbours.push_back(Neighbour(id));
+  }
+  std::vector<std::string> others;
+  for (int i = 0; others.size() < 200; ++i) {
+    std::string other = "other-" + std::to_string(i);
+    if (engine_.WorkerOf(other) == 1) others.push_back(std::move(other));
+  }
+  PushedLoad churn(&engine_, kIngest, others);
+  churn.Push();
+  ASSERT_TRUE(Until([this] {
+    engine_.Flush(0);
+    DrainUplink();
+    return Count(Counter::kRecordsReceived) >= 200;
+  }));
+  PushedLoad load(&engine_, kIngest, neighbours);
+  ASSERT_TRUE(Until([&] {
+    for (int i = 0; i < 40; ++i) load.Push();
+    DrainUplink();
+    return engine_.rebalanced().moved > 0;
+  }));
+  for (size_t i = 0; i < devices.size(); ++i) {
+    ASSERT_TRUE(devices[i].Send(mqtt_test::Publish0("t", "1"))) << ids[i];
+    ASSERT_TRUE(devices[i].Send("\xC0" + std::string(1, '\0')));
+    EXPECT_EQ(devices[i].Receive(2), std::string("\xD0\0", 2)) << ids[i];
+  }
+}
+
 }  // namespace
 }  // namespace seganet

@@ -38,11 +38,13 @@ TEST_F(EnginePresence, EventsTellWhoCameAndWhyTheyLeft) {
   const uint16_t port = Listen();
   DeviceClient old(port);
   ASSERT_TRUE(old.Connect("a"));
+  std::vector<DeviceEvent> events = Events(1);
   DeviceClient young(port);
   ASSERT_TRUE(young.Connect("a"));
+  for (DeviceEvent& event : Events(2)) events.push_back(std::move(event));
   ASSERT_TRUE(young.Send("\xF0"));  // AUTH is none of 3.1.1
   ASSERT_TRUE(young.Send(std::string_view("\0", 1)));
-  const std::vector<DeviceEvent> events = Events(4);
+  for (DeviceEvent& event : Events(1)) events.push_back(std::move(event));
   ASSERT_EQ(events.size(), 4u);
   EXPECT_EQ(events[0].kind, DeviceEventKind::kConnected);
   EXPECT_EQ(events[0].device, "a");
@@ -98,10 +100,63 @@ TEST_F(EnginePresence, APresenceTopicWithAWildcardIsNoPlan) {
 TEST_F(EnginePresence, EventsThatNobodyTakesAreBoundedAndCounted) {
   test::CountingBell bell;
   DeviceEvents events(&bell);
-  for (size_t i = 0; i < DeviceEvents::kMost; ++i) ASSERT_TRUE(events.Add({}));
-  EXPECT_FALSE(events.Add({}));
-  EXPECT_EQ(events.Take().size(), DeviceEvents::kMost);
-  EXPECT_TRUE(events.Add({}));
+  const auto add = [&events] {
+    DeviceEventNumbers none{};
+    return events.Add({}, &none);
+  };
+  for (size_t i = 0; i < DeviceEvents::kMost; ++i) ASSERT_TRUE(add());
+  EXPECT_FALSE(add());
+  EXPECT_EQ(events.Take(10).size(), 10u);
+  EXPECT_EQ(events.Take().size(), DeviceEvents::kMost - 10);
+  EXPECT_TRUE(add());
+}
+
+TEST_F(EnginePresence, OneEventOfAKindWaitsForADeviceAndTheLatestIsTheLast) {
+  test::CountingBell bell;
+  DeviceEvents events(&bell);
+  DeviceEventNumbers mine{}, other{};
+  const auto add = [&](DeviceEventKind kind, const char* address, DeviceEventNumbers* numbers) {
+    DeviceEvent event;
+    event.kind = kind;
+    event.address = address;
+    EXPECT_TRUE(events.Add(std::move(event), numbers));
+  };
+  const auto taken = [&](size_t most) {
+    std::string text;
+    for (const DeviceEvent& event : events.Take(most)) {
+      text += std::string(1, Name(event.kind)[0]) + event.address + " ";
+    }
+    return text;
+  };
+  for (int round = 0; round < 3; ++round) {
+    add(DeviceEventKind::kConnected, "1", &mine);
+    add(DeviceEventKind::kConnected, "x", &other);
+    for (int i = 0; i < 1000; ++i) add(DeviceEventKind::kListening, "1", &mine);
+    EXPECT_EQ(taken(1), "c1 ");
+    for (int i = 0; i < 1000; ++i) {
+      add(DeviceEventKind::kDisconnected, "2", &mine);
+      add(DeviceEventKind::kConnected, "3", &mine);
+    }
+    add(DeviceEventKind::kDisconnected, "4", &mine);
+    EXPECT_EQ(taken(100), "cx l1 c3 d4 ");
+    other = {};
+  }
+}
+
+TEST_F(EnginePresence, ASubscribeThatChangesNothingIsNoEvent) {
+  Start();
+  DeviceClient device(Listen());
+  ASSERT_TRUE(device.Connect("a"));
+  const std::string subscribe("\x82\x06\0\1\0\1a\0", 8);
+  std::vector<DeviceEvent> events;
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(device.Send(subscribe));
+    ASSERT_EQ(device.Receive(5).size(), 5u);
+    for (DeviceEvent& event : engine_.TakeEvents()) events.push_back(std::move(event));
+  }
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].kind, DeviceEventKind::kConnected);
+  EXPECT_EQ(events[1].kind, DeviceEventKind::kListening);
 }
 
 TEST_F(EnginePresence, TheRegisterPagesThroughTheDevicesOfAllWorkers) {

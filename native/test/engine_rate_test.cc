@@ -49,6 +49,21 @@ TEST_F(EngineRate, AreReadNoFasterAndLoseNothing) {
   EXPECT_LT(SendAll(&other, 20), 400'000) << "a bucket each";
 }
 
+TEST_F(EngineRate, CountsPacketsThatAreNoRecordsToo) {
+  StartWith(200, 20);
+  DeviceClient device(Listen());
+  ASSERT_TRUE(device.Connect("a"));
+  const std::string ping("\xC0\0", 2), subscribe("\x82\x06\0\1\0\1a\0", 8);
+  const std::string release("\x62\2\0\1", 4);
+  std::string all;
+  for (int i = 0; i < 40; ++i) all += ping + subscribe + release;
+  const int64_t start = MonotonicUs();
+  ASSERT_TRUE(device.Send(all));
+  EXPECT_EQ(device.Receive(size_t{40} * (2 + 5 + 4)).size(), size_t{40} * (2 + 5 + 4));
+  EXPECT_GT(MonotonicUs() - start, 300'000) << "100 beyond the burst at 200 a second";
+  EXPECT_GT(Count(Counter::kThrottled), 0u);
+}
+
 TEST_F(EngineRate, HaveTheSameBucketOnTheirNextConnection) {
   StartWith(8, 8);
   const uint16_t port = Listen();

@@ -146,7 +146,9 @@ TEST(MqttQos2, ARefusalNeedsNoFurtherCopies) {
 
 // All identifiers there are, in the worst order for a sorted list.
 TEST(MqttQos2, HoldsEveryIdentifierInBoundedMemory) {
-  Recorder device;
+  Limits limits;
+  limits.receive_maximum = 65535;
+  Recorder device(Recorder::Ack::kAtOnce, limits);
   ASSERT_EQ(device.Feed(ConnectPacket()), CloseReason::kNone);
   for (unsigned id = 65535; id > 0; id -= 5) {
     ASSERT_EQ(device.Feed(Publish2("a", id, "")), CloseReason::kNone);
@@ -156,6 +158,33 @@ TEST(MqttQos2, HoldsEveryIdentifierInBoundedMemory) {
     ASSERT_EQ(device.Feed(Pubrel(id)), CloseReason::kNone);
   }
   EXPECT_LE(device.session.memory_bytes(), 8192u);
+}
+
+TEST(MqttQos2, BoundsTheIdentifiersOfADeviceThatReleasesNone) {
+  Limits limits;
+  limits.receive_maximum = 3;
+  Recorder device(Recorder::Ack::kAtOnce, limits);
+  ASSERT_EQ(device.Feed(ConnectPacket() + Publish2("a", 1, "x") + Publish2("a", 2, "x") +
+                        Publish2("a", 3, "x") + Publish1("a", 4, "x")),
+            CloseReason::kNone);
+  ASSERT_EQ(device.Feed(Pubrel(2) + Publish2("a", 5, "x")), CloseReason::kNone);
+  ASSERT_EQ(device.Feed(Publish2("a", 5, "x", 0x3C)), CloseReason::kNone) << "it is known";
+  EXPECT_EQ(device.Feed(Publish2("a", 6, "x")), CloseReason::kReceiveMaximum);
+}
+
+TEST(MqttQos2, AnswersAPubrecThatBelongsToNothing) {
+  Recorder device;
+  ASSERT_EQ(device.Feed(ConnectPacket() + Pubrec(9) + Pubcomp(9)), CloseReason::kNone);
+  EXPECT_EQ(device.TakeOutput(), Lit("\x20\x02\x00\x00") + Pubrel(9));
+  Recorder five;
+  ASSERT_EQ(five.Feed(Connect5()), CloseReason::kNone);
+  five.TakeOutput();
+  ASSERT_EQ(five.Feed(Pubrec(9)), CloseReason::kNone);
+  EXPECT_EQ(five.TakeOutput(), Lit("\x62\x03\x00\x09\x92"));
+  ASSERT_EQ(five.Feed(Lit("\x70\x03\x00\x09\x92") + Lit("\x50\x03\x00\x09\x80")),
+            CloseReason::kNone);
+  EXPECT_EQ(five.TakeOutput(), "") << "a PUBREC that refuses is the end of it";
+  EXPECT_EQ(five.Feed(Lit("\x50\x03\x00\x09\x01")), CloseReason::kProtocolError);
 }
 
 }  // namespace

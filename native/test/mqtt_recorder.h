@@ -105,7 +105,7 @@ class Recorder : public mqtt::Handler {
   void OnCommandAnswer(uint64_t id, uint8_t code) override {
     log += "\nanswer " + std::to_string(id) + " code " + std::to_string(code);
   }
-  void OnBadPayload() override { log += "\nbad payload"; }
+  void OnRefusedPublish(uint8_t code) override { log += "\nrefused " + std::to_string(code); }
   void OnDisconnect() override { log += "disconnect\n"; }
 
   mqtt::ServerSession session;

@@ -20,6 +20,7 @@ using mqtt_test::MixedStream;
 using mqtt_test::Packet;
 using mqtt_test::Puback;
 using mqtt_test::Publish0;
+using mqtt_test::Publish1;
 using mqtt_test::Recorder;
 using mqtt_test::Str;
 using mqtt_test::U16;
@@ -182,6 +183,42 @@ TEST(MqttSession, AWholePublishIsSeenWhereItWasReceived) {
   ASSERT_EQ(device.Feed(bytes), CloseReason::kNone);
   EXPECT_EQ(device.last_topic, bytes.data() + bytes.find("where"));
   EXPECT_EQ(device.session.buffered_bytes(), 0u);
+}
+
+TEST(MqttSession, BitsThatMqtt31DoesNotUseMayBeSet) {
+  Bytes connect = ConnectPacket({"MQIsdp", 3, 0x02 | 0x01, 60, Str("dev-1")});
+  for (const uint8_t flags : {0x00, 0x02, 0x0F}) {
+    connect[0] = static_cast<char>(0x10 | flags);
+    Recorder device;
+    EXPECT_EQ(device.Feed(connect), CloseReason::kNone) << +flags;
+    EXPECT_EQ(device.Feed(Lit("\xC2\x00")), CloseReason::kNone) << "PINGREQ";
+  }
+  connect = ConnectPacket();
+  connect[0] = 0x12;
+  Recorder later;
+  EXPECT_EQ(later.Feed(connect), CloseReason::kBadFlags);
+  EXPECT_EQ(later.TakeOutput(), "");
+}
+
+TEST(MqttSession, AnOddTopicEndsTheConnectionUnlessItIsAllowed) {
+  for (const char* topic : {"$SYS/a", "$share/a/b", "$", "a\x01", "a\x7F", "\xC2\x80",
+                            "\xEF\xBF\xBF", "\xEF\xB7\x90", "\xF0\x9F\xBF\xBE"}) {
+    SCOPED_TRACE(topic);
+    for (const Bytes& publish : {Publish0(topic, "x"), Publish1(topic, 1, "x")}) {
+      Recorder device;
+      EXPECT_EQ(device.Feed(ConnectPacket() + publish), CloseReason::kBadTopic);
+      EXPECT_EQ(device.publishes, 0u);
+    }
+    Recorder will;
+    EXPECT_EQ(will.Feed(ConnectPacket({"MQTT", 4, 0x06, 60, Str("d") + Str(topic) + Str("gone")})),
+              CloseReason::kBadTopic);
+    EXPECT_EQ(will.log, "");
+    mqtt::Limits limits;
+    limits.odd_topics = true;
+    Recorder allowed(Recorder::Ack::kAtOnce, limits);
+    EXPECT_EQ(allowed.Feed(ConnectPacket() + Publish1(topic, 1, "x")), CloseReason::kNone);
+    EXPECT_EQ(allowed.publishes, 1u);
+  }
 }
 
 }  // namespace

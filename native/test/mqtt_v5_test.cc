@@ -164,7 +164,7 @@ TEST(MqttV5, APayloadThatIsNotTheUtf8ThatItClaimsIsRefused) {
                         Publish5(0x34, "a", 2, Lit("\x01\x01"), "\xC3")),
             CloseReason::kNone);
   EXPECT_EQ(device.TakeOutput(), Lit("\x40\x03\x00\x01\x99\x50\x03\x00\x02\x99"));
-  EXPECT_EQ(device.log, "\nbad payload\nbad payload");
+  EXPECT_EQ(device.log, "\nrefused 153\nrefused 153");
   ASSERT_EQ(device.Feed(Publish5(0x32, "a", 3, Lit("\x01\x01"), Lit("\0")) +
                         Publish5(0x32, "a", 4, Lit("\x01\x00"), "\xFF")),
             CloseReason::kNone)
@@ -335,6 +335,44 @@ TEST(MqttV5, SplitAtEveryByteIsTheSameAsWhole) {
   EXPECT_EQ(last, reason);
   EXPECT_EQ(bytes.log, whole.log);
   EXPECT_EQ(bytes.output, whole.output);
+}
+
+TEST(MqttV5, NoPacketIsLargerThanTheDeviceTakes) {
+  for (unsigned maximum = 1; maximum < 40; ++maximum) {
+    SCOPED_TRACE(maximum);
+    Recorder device;
+    const CloseReason reason =
+        device.Feed(Connect5(Lit("\x27\x00\x00\x00") + static_cast<char>(maximum)));
+    const Bytes output = device.TakeOutput();
+    EXPECT_LE(output.size(), maximum);
+    EXPECT_EQ(reason, output.empty() ? CloseReason::kTooLarge : CloseReason::kNone);
+    EXPECT_EQ(device.log.empty(), output.empty()) << "its earlier connection is not ended";
+  }
+  Recorder device;
+  ASSERT_EQ(device.Feed(Connect5(Lit("\x27\x00\x00\x00\x20"))), CloseReason::kNone);
+  device.TakeOutput();
+  Bytes filters;
+  for (int i = 0; i < 30; ++i) filters += Str("a") + '\0';
+  EXPECT_EQ(device.Feed(Packet(0x82, U16(1) + Lit("\0") + filters)), CloseReason::kTooLarge);
+  EXPECT_EQ(device.TakeOutput(), Lit("\xE0\x01\x95"));
+}
+
+TEST(MqttV5, AnOddTopicIsRefusedAndTheConnectionGoesOn) {
+  Recorder device;
+  ASSERT_EQ(device.Feed(Connect5()), CloseReason::kNone);
+  device.TakeOutput();
+  device.log.clear();
+  ASSERT_EQ(device.Feed(Publish5(0x30, "$SYS/a", 0, {}, "") + Publish5(0x32, "a\x01", 1, {}, "") +
+                        Publish5(0x34, "$share/a", 2, {}, "")),
+            CloseReason::kNone);
+  EXPECT_EQ(device.log, "\nrefused 144\nrefused 144\nrefused 144");
+  EXPECT_EQ(device.TakeOutput(), Lit("\x40\x03\x00\x01\x90\x50\x03\x00\x02\x90"));
+  EXPECT_EQ(device.publishes, 0u);
+  // By an alias, too.
+  ASSERT_EQ(device.Feed(Publish5(0x32, "$a", 3, Lit("\x23\x00\x01"), "") +
+                        Publish5(0x32, "", 4, Lit("\x23\x00\x01"), "")),
+            CloseReason::kNone);
+  EXPECT_EQ(device.TakeOutput(), Lit("\x40\x03\x00\x03\x90\x40\x03\x00\x04\x90"));
 }
 
 }  // namespace

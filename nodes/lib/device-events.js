@@ -1,17 +1,24 @@
 'use strict';
 // What happened to the engine's devices, for everybody who wants to know: the engine gives each event out once.
 
+const { onceATurn } = require('./once-a-turn');
+
+/** Of one turn: a flood of events leaves time for everything else of Node-RED. */
+const MAX_EVENTS = 256;
+
 /**
  * @typedef {import('../../native/index.js').DeviceEvent} DeviceEvent
  * @typedef {(event: DeviceEvent) => void} Follower must not throw
  */
 
 class DeviceEvents {
-  /** @param {{ takeEvents?: () => DeviceEvent[] }} engine */
+  /** @param {{ takeEvents?: (limit: number) => DeviceEvent[] }} engine */
   constructor(engine) {
     this.engine_ = engine;
     /** @type {Set<Follower>} */
     this.followers_ = new Set();
+    /** Call it when the engine's doorbell rang. */
+    this.take = onceATurn(() => this.takeSome_());
   }
 
   /**
@@ -23,11 +30,13 @@ class DeviceEvents {
     return () => void this.followers_.delete(follower);
   }
 
-  /** Call it when the engine's doorbell rang. */
-  take() {
-    for (const event of this.engine_.takeEvents?.() ?? []) {
+  /** @returns {boolean} there may be more */
+  takeSome_() {
+    const events = this.engine_.takeEvents?.(MAX_EVENTS) ?? [];
+    for (const event of events) {
       for (const follower of this.followers_) follower(event);
     }
+    return events.length > 0;
   }
 }
 

@@ -39,6 +39,8 @@ const CLOSE_TIMEOUT_MS = 15000;
 /** A deploy may take as long as its nodes may take to close, and this. */
 const START_MS = 15000;
 const FRAME_BYTES = 256 * 1024;
+/** The engine's default. */
+const MAX_DEVICES = 10000;
 
 /**
  * @typedef {import('../../native/index.js').Engine} Engine
@@ -79,6 +81,8 @@ class EngineHost {
     this.fastPath = options.fastPath;
     /** Largest payload that the engine takes. */
     this.maxPacketBytes = options.engine.maxPacketBytes;
+    /** Devices, and connections that are to become some. */
+    this.maxDevices = options.engine.maxDevices ?? MAX_DEVICES;
     this.context_ = context;
     this.closeTimeoutMs_ = context.closeTimeoutMs ?? CLOSE_TIMEOUT_MS;
     /** @type {Engine} */
@@ -350,6 +354,7 @@ class EngineHost {
     this.isHolding_ = false;
     clearTimeout(this.holdTimer_);
     if (this.closing) return;
+    for (const member of this.members_.values()) member.renew();
     const parting = this.uplinks.part(this.uplinkMembers_());
     if (!parting) return this.applyPlan_();
     void parting.then(() => {

@@ -22,6 +22,7 @@ const TOO_LONG = 2;
 const CLOSED = 3;
 const NO_STAGE = 4;
 const NO_ROUTE = 5;
+const ODD_TOPIC = 6;
 /** Of a completion: the record is safe, or the cloud has it. */
 const OK_COMPLETION = 1;
 /** The same: nothing holds the record any more, and it was never safe. */
@@ -35,6 +36,7 @@ const CODES = /** @type {const} */ ({
   NO_STAGE: 'SEGANET_NO_STAGE',
   /** Nothing takes the records of the node. */
   NO_ROUTE: 'SEGANET_NO_ROUTE',
+  ODD_TOPIC: 'SEGANET_ODD_TOPIC',
   REFUSED: 'SEGANET_REFUSED',
   DROPPED: 'SEGANET_DROPPED'
 });
@@ -181,6 +183,12 @@ function refusal(result) {
       CODES.TOO_LONG,
       "The payload is larger than the engine's packet limit. Send less, or raise the limit."
     );
+  if (result === ODD_TOPIC) {
+    return failure(
+      CODES.ODD_TOPIC,
+      'The topic or device id begins with $ or has a control character, which brokers refuse. Change it, or accept such topics in the engine.'
+    );
+  }
   if (result === NO_ROUTE) return failure(CODES.NO_ROUTE, 'Nothing takes the records of this node. Wire it.');
   if (result === CLOSED) return failure(CODES.CLOSED, 'The engine is closed.');
   return failure(CODES.NO_STAGE, 'The node is not part of the running plan. Deploy again.');

@@ -70,15 +70,17 @@ function findHost(RED, node, engineId) {
 function join(RED, node, config, schema, describe, standIn) {
   const { values, problems } = parseOptions(config, schema);
   const { engine } = /** @type {{ engine?: string }} */ (config);
-  /** @param {Trouble} trouble */
-  const fail = (trouble) => {
+  /** @param {Trouble} trouble @param {() => import('./member').Stage} [again] */
+  const fail = (trouble, again) => {
     const host = standIn && engineOf(RED, engine).host;
     if (!host) {
       leaveInert(node, trouble.shown, trouble.sentence);
       return null;
     }
     node.error(trouble.sentence);
-    return enroll(host, node, standIn(trouble, host));
+    const member = enroll(host, node, standIn(trouble, host));
+    member.again = again ?? null;
+    return member;
   };
   if (problems.length > 0) return fail({ shown: 'wrong setting', sentence: problems.join(' ') });
   const host = findHost(RED, node, engine);
@@ -87,7 +89,9 @@ function join(RED, node, config, schema, describe, standIn) {
     return enroll(host, node, describe(values, host));
   } catch (error) {
     const { shown = 'wrong setting' } = /** @type {{ shown?: string }} */ (error ?? {});
-    return fail({ shown, sentence: error instanceof Error ? error.message : String(error) });
+    const sentence = error instanceof Error ? error.message : String(error);
+    // Node-RED does not make a node again for a config node that comes later.
+    return fail({ shown, sentence }, () => describe(values, host));
   }
 }
 

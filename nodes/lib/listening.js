@@ -1,6 +1,9 @@
 'use strict';
 // The device listener of a node: opened with the first plan, tried again each second while it is refused.
 
+const dns = require('node:dns');
+const net = require('node:net');
+
 const { shorten } = require('./status');
 
 /**
@@ -10,7 +13,7 @@ const { shorten } = require('./status');
  *
  * @typedef {object} ListenerParts what a node with a listener brings
  * @property {ListenOptions} listener
- * @property {FrontOptions} [front] TLS or WebSocket: the port is this one's, and listener's transport is 'streams'
+ * @property {Omit<FrontOptions, 'maxConnections'>} [front] TLS or WebSocket: the port is this one's, and listener's transport is 'streams'
  * @property {(login: import('../../native/index.js').Login, member: import('./member').Member) =>
  *   Promise<import('./login/desk').Verdict>} [checkLogin] where
  *   listener's login is 'ask'
@@ -39,11 +42,30 @@ class Listening {
 
   /** Opens it, if it is not. */
   start() {
-    const { member_: member, parts_: parts } = this;
+    const { parts_: parts } = this;
     if (this.open || this.isOpening_ || this.isClosed_) return;
+    const { host } = parts.listener;
+    if (!host || net.isIP(host)) return this.listen_(parts.listener);
+    // The engine takes addresses only, because the look-up of a name would block Node-RED.
+    this.isOpening_ = true;
+    dns.promises.lookup(host).then(
+      ({ address }) => {
+        this.isOpening_ = false;
+        if (!this.isClosed_) this.listen_({ ...parts.listener, host: address });
+      },
+      (error) => {
+        this.isOpening_ = false;
+        if (!this.isClosed_) this.refuse_(Object.assign(new Error(error.message), { code: 'EADDRNOTAVAIL' }));
+      }
+    );
+  }
+
+  /** @param {ListenOptions} listener */
+  listen_(listener) {
+    const { member_: member, parts_: parts } = this;
     const { engine, logins } = member.host;
     try {
-      const port = engine.listen(member.stage, parts.listener);
+      const port = engine.listen(member.stage, listener);
       const { checkLogin } = parts;
       if (checkLogin) logins.serve(member.stage, (login) => checkLogin(login, member));
       if (parts.front) this.startFront_(parts.front);
@@ -53,9 +75,11 @@ class Listening {
     }
   }
 
-  /** @param {FrontOptions} options */
-  startFront_(options) {
+  /** @param {Omit<FrontOptions, 'maxConnections'>} parts */
+  startFront_(parts) {
     const { member_: member } = this;
+    // One that the engine has no room for need not come in.
+    const options = { ...parts, maxConnections: member.host.maxDevices };
     this.isOpening_ = true;
     const { opened, close } = member.host.front.open(member.stage, options, {
       onState: (state) => (this.state = state),
@@ -149,7 +173,8 @@ function listenStatus(port, code, message) {
  */
 function listenSentence(host, port, code, message) {
   const what = `Devices cannot connect: ${host}:${port}`;
-  if (code === 'EADDRINUSE') return `${what} is used by another program. Stop it, or choose another port.`;
+  if (code === 'EADDRINUSE')
+    return `${what} is used by another node or another program. Stop it, or choose another port.`;
   if (code === 'EACCES') return `${what} is not allowed for this user. Choose a port from 1024 on.`;
   if (code === 'EADDRNOTAVAIL')
     return `${what} is no address of this machine. Use 127.0.0.1, or 0.0.0.0 for all.`;

@@ -52,10 +52,26 @@ class Member {
     this.route = null;
     /** Why it is shut, said once. */
     this.said_ = '';
+    /** Of a stand-in: makes what the node should be, or throws. @type {(() => Stage) | null} */
+    this.again = null;
     const { listener, ...parts } = stage;
     /** Of a node where devices connect. */
     this.listening_ = listener ? new Listening(this, { listener, ...parts }) : null;
     host.register(this);
+  }
+
+  /** Before a plan: a stand-in becomes what the node should be, if that works by now. */
+  renew() {
+    if (!this.again) return;
+    try {
+      const { settings, uplink, shown } = this.again();
+      this.settings_ = settings;
+      this.uplink = uplink;
+      this.shown_ = shown ?? shownRate;
+      this.again = null;
+    } catch {
+      // It has been said.
+    }
   }
 
   /** @returns {import('./plan').PlanMember} */

@@ -160,6 +160,15 @@ function shutRoute(member, shut) {
 }
 
 /**
+ * A tap shows some records as messages; the others would be acknowledged and in nobody's hands.
+ * @param {PlanMember} member
+ */
+function onlyLooks({ kind, settings }) {
+  const { everyN = 0, perSecond = 0 } = /** @type {{ everyN?: number, perSecond?: number }} */ (settings);
+  return kind === 'tap' && (everyN > 1 || perSecond > 0);
+}
+
+/**
  * Follows a member's records over the wires between our nodes, whatever carries them.
  * @param {PlanMember} from
  * @param {Map<string, PlanMember>} members
@@ -179,7 +188,7 @@ function shutBy(from, members, behind, getNode) {
         continue;
       }
       const node = getNode(to);
-      if (!node?.inert) isTaken = true;
+      if (!node?.inert) isTaken ||= !onlyLooks(member);
       else if (MUST_TAKE.includes(node.type)) return shutByNode(node.name || to, node.inert);
     }
   }
@@ -207,7 +216,7 @@ function shutByNode(name, { shown, sentence }) {
 function noRoute({ wires }) {
   const isWired = (wires[0] ?? []).length > 0;
   const what = isWired
-    ? 'the nodes behind it are deleted, disabled or lead nowhere'
+    ? 'the nodes behind it are deleted or disabled, lead nowhere, or only look (tap)'
     : 'the node is wired to nothing';
   return {
     shown: `no route: ${isWired ? 'nothing takes records' : 'wired to nothing'}`,

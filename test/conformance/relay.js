@@ -34,7 +34,7 @@ class Relay {
   }
 
   run() {
-    for (const { kind, device } of this.engine.takeEvents()) {
+    for (const { kind, device } of this.engine.takeEvents(65536)) {
       if (!this.devices.has(device)) this.devices.set(device, []);
       if (kind === 'listening') this.flush(device);
     }

@@ -16,8 +16,16 @@ async function openEditor(url, { executablePath, dark = false, width = 1440, hei
   const page = await browser.newPage({ viewport: { width, height } });
   /** What went wrong in the page. @type {string[]} */
   const errors = [];
-  page.on('pageerror', (error) => errors.push(error.message));
+  page.on('pageerror', (error) => errors.push(error.stack ?? error.message));
   page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+  // Node-RED shows its first tip a second after its start. On a slow machine its sidebar is not there by then, and it throws.
+  await page.route('**/settings/user*', async (route) => {
+    if (route.request().method() !== 'GET') return route.continue();
+    const response = await route.fetch();
+    const { editor = {}, ...rest } = await response.json();
+    const json = { ...rest, editor: { ...editor, view: { ...editor.view, 'view-show-tips': false } } };
+    return route.fulfill({ response, json });
+  });
   await page.goto(url);
   await page.waitForSelector('.red-ui-palette-node[data-palette-type="seganet-uplink"]');
   await page.waitForSelector('.red-ui-flow-node-group');

@@ -337,7 +337,10 @@ test('payloads and names at their limits', () => {
   expect(push('', 't', Buffer.alloc(0))).toBe(PushResult.TOO_LONG);
   expect(push('d', 'x'.repeat(65_536), Buffer.alloc(0))).toBe(PushResult.TOO_LONG);
   expect(push('d', 't', Buffer.alloc(262_145))).toBe(PushResult.TOO_LONG);
-  expect(push('\ud800', 't\0', new Uint8Array(new SharedArrayBuffer(8), 3, 2))).toBe(PushResult.OK);
+  expect(push('d', 't\0', Buffer.alloc(0))).toBe(PushResult.ODD_TOPIC);
+  expect(push('d', '$SYS/x', Buffer.alloc(0))).toBe(PushResult.ODD_TOPIC);
+  expect(push('$d', 't', Buffer.alloc(0))).toBe(PushResult.ODD_TOPIC);
+  expect(push('\ud800', 't', new Uint8Array(new SharedArrayBuffer(8), 3, 2))).toBe(PushResult.OK);
   expect(push('d', 't', detached())).toBe(PushResult.OK);
   expect(engine.push(99, 'd', 't', Buffer.alloc(0), 0, 0, 0, -1, 0)).toBe(PushResult.NO_STAGE);
 });

@@ -13,6 +13,7 @@ const {
   errors,
   shown,
   engines,
+  threads,
   calls
 } = require('./support/gateway');
 
@@ -84,6 +85,17 @@ test('a source that leads to nothing says so', async () => {
   expect(calls).not.toContain('listen');
   await until(() => shown('devices')?.text === 'no route: wired to nothing', 'status');
   expect((await outcome('in', record)).message).toMatch(/the node is wired to nothing/);
+});
+
+test('an uplink node finds a broker that comes later', async () => {
+  await load(good.filter(({ id }) => id !== 'broker'));
+  await until(() => shown('cloud')?.text.startsWith('no broker'), 'status');
+  expect(await outcome('in', record)).toBeUndefined();
+  const before = helper.getNode('cloud');
+  await helper.setFlows(good, 'nodes');
+  await until(() => shown('cloud')?.fill === 'green', 'status');
+  expect(helper.getNode('cloud')).toBe(before);
+  expect(threads).toHaveLength(1);
 });
 
 test.each([

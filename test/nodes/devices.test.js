@@ -199,8 +199,10 @@ describe('logins', () => {
     expect(engines[0].listened.login).toBe('ask');
     engines[0].logins.push(login);
     engines[0].doorbell();
-    await until(() => engines[0].answers.length === 1, 'answer');
-    expect(engines[0].answers).toEqual([[7, null]]);
+    await until(() => engines[0].logins.length === 0, 'the question');
+    await new Promise((resolve) => setImmediate(resolve));
+    // A refusal is final for many clients: whoever is not answered tries again.
+    expect(engines[0].answers).toEqual([]);
   });
 
   test('a flow is asked, and its answer is taken', async () => {

@@ -54,6 +54,7 @@ describe('start', () => {
       maxDevices: 10000,
       wakeIntervalUs: 800,
       rebalance: 'off',
+      oddTopics: 'refuse',
       maxPacketBytes: 262144,
       acknowledge: 'safe',
       log: true,
@@ -123,7 +124,7 @@ describe('devices', () => {
     expect(calls).toContain('unlisten');
     host.tick_();
     expect(errors()).toEqual([
-      ['devices', expect.stringMatching(/1885 is used by another program\. Stop it/)]
+      ['devices', expect.stringMatching(/1885 is used by another node or another program\. Stop it/)]
     ]);
     expect(shown('devices')).toEqual({
       fill: 'red',

@@ -95,7 +95,7 @@ test('http devices: a port in use is told once and tried again; anonymous elsewh
   await until(() => errors().length === 2);
   expect(errors()).toEqual([
     ['open', expect.stringMatching(/Everybody who reaches 0.0.0.0/)],
-    ['http', expect.stringMatching(/is used by another program/)]
+    ['http', expect.stringMatching(/is used by another node or another program/)]
   ]);
   tick();
   expect(shown('http')).toMatchObject({ fill: 'red', text: `port ${port} in use` });

@@ -91,6 +91,7 @@ describe('a value that cannot be used is refused with a sentence that names the 
     ['SEGANET_UPLINK_URL', 'broker', /must be a URL, for example mqtts:/],
     ['SEGANET_UPLINK_URL', 'https://broker', /must start with mqtts:\/\//],
     ['SEGANET_UPLINK_URL', 'mqtt://broker.example.org', /unencrypted to broker.example.org; write mqtts/],
+    ['SEGANET_UPLINK_URL', 'mqtts://h:0', /names port 0/],
     ['SEGANET_UPLINK_URL', 'mqtts://h:8883/path', /must end after the port/],
     ['SEGANET_UPLINK_CA', '/nowhere/ca.pem', /names \/nowhere\/ca.pem, which does not exist/],
     ['SEGANET_UPLINK_CA', '/', /which is not a file/],

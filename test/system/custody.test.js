@@ -217,6 +217,55 @@ describe('with the log', () => {
     );
   });
 
+  test('requests of http devices get 503 with the reason meanwhile', async () => {
+    const web = await freePort();
+    const at = { z: 'tab', engine: 'e', x: 1, y: 1, wires: [['p']] };
+    const door = { id: 'h', type: 'seganet-http-devices', host: '127.0.0.1', port: String(web), ...at };
+    const post = async () => {
+      const url = `http://127.0.0.1:${web}/r/web1/t`;
+      const answer = await fetch(url, { method: 'POST', body: '1', signal: AbortSignal.timeout(10000) });
+      return { status: answer.status, text: await answer.text() };
+    };
+    await gateway.deploy([...flow(), door]);
+    await eventually(async () => (await post().catch(() => null))?.status === 200, PATIENCE);
+    await gateway.deploy([...change('ba', { minDevices: '-3' })(flow()), door]);
+    expect(await post()).toMatchObject({ status: 503, text: expect.stringMatching(/pack.* on their way/) });
+    await gateway.deploy([...flow(), door]);
+    expect(await post()).toMatchObject({ status: 200 });
+    await gateway.deploy(flow());
+  });
+
+  test('messages go on while the flows cannot start for want of a node type', async () => {
+    receiver.clear();
+    const code = {
+      id: 'f',
+      type: 'function',
+      z: 'tab',
+      func: 'return msg;',
+      outputs: 1,
+      x: 1,
+      y: 1,
+      wires: [['p']]
+    };
+    const byMessage = [...change('d', { wires: [['f']] })(flow()), code];
+    await gateway.deploy(byMessage);
+    const publisher = new Publisher('message');
+    const arrivesNow = async () => {
+      const before = receiver.arrivals.length;
+      await eventually(() => receiver.arrivals.length > before + 20, PATIENCE);
+    };
+    await arrivesNow();
+    const from = gateway.output.length;
+    const unknown = { id: 'zz', type: 'not-installed', z: 'tab', x: 1, y: 1, wires: [] };
+    await gateway.deploy([...byMessage, unknown]);
+    await arrivesNow();
+    expect(gateway.output.slice(from)).toMatch(/The flows did not start .* still run go on/);
+    await gateway.deploy(byMessage);
+    await arrivesNow();
+    await publisher.stop();
+    await gateway.deploy(flow());
+  });
+
   test('a deleted uplink node leaves its records on disk, and the log says so', async () => {
     receiver.clear();
     const publisher = new Publisher('backlog');

@@ -54,3 +54,19 @@ test('a device with its password over TLS: what is acknowledged is in the cloud 
   expect(receiver.records()).toHaveLength(1);
   await receiver.close();
 }, 60000);
+
+test('a device with its pre-shared key comes in beside a certificate of the listener, one that knows the identity alone does not', async () => {
+  const key = '00112233445566778899aabbccddeeff';
+  const keys = authority.file('keys');
+  fs.writeFileSync(keys, `meter-7:${key}\n`, { mode: 0o600 });
+  const receiver = await receive(cloud);
+  const env = { ...environment('tls'), SEGANET_DEVICE_LOGIN: 'psk', SEGANET_DEVICE_PSK_FILE: keys };
+  gateway = await startGateway(cloud, { env });
+  const publish = (secret) =>
+    run('mosquitto_pub', ['-h', 'localhost', '-p', String(gateway.port), '-i', 'c', '-q', '1', '-t', 'd/x/t', '-m', '21', '--psk', secret, '--psk-identity', 'meter-7']); // prettier-ignore
+  await expect(publish('deadbeefdeadbeefdeadbeefdeadbeef')).rejects.toThrow();
+  await publish(key);
+  await receiver.record(({ d }) => d === 'meter-7');
+  expect(receiver.records()).toHaveLength(1);
+  await receiver.close();
+}, 60000);

@@ -2,6 +2,7 @@
 
 const { PassThrough, Duplex } = require('node:stream');
 const { bridge } = require('../../nodes/lib/front/bridge');
+const { Held } = require('../../nodes/lib/front/held');
 const { Gate } = require('../../nodes/lib/front/gate');
 const { parseKeys } = require('../../nodes/lib/front/psk-file');
 const { deviceOf } = require('../../nodes/lib/front/certificate-name');
@@ -121,5 +122,25 @@ describe('the device in a certificate', () => {
     ['san', 'x', 'othername:<unsupported>, DNS:pump', 'pump']
   ])('by %s of %j, %j: %j', (from, cn, san, device) => {
     expect(deviceOf(/** @type {any} */ (certificate(cn, san)), from)).toBe(device);
+  });
+});
+
+describe('messages that are not complete', () => {
+  const holder = (name, ended) => ({ refuse: (reason) => ended.push(`${name} ${reason}`) });
+
+  test('end the connection that began first when they are too much, never one with little', () => {
+    const ended = [];
+    const held = new Held(100000);
+    const [a, b, c, small] = ['a', 'b', 'c', 'small'].map((name) => holder(name, ended));
+    held.set(small, 4096);
+    held.set(a, 5000);
+    held.set(b, 60000);
+    held.set(a, 40000);
+    expect([held.total, ended]).toEqual([100000, []]);
+    held.set(c, 4097);
+    expect([held.total, ended]).toEqual([64097, ['a unfinished']]);
+    held.set(b, 0);
+    held.set(c, 0);
+    expect(held.total).toBe(0);
   });
 });

@@ -2,6 +2,7 @@
 // The front with real WebSocket clients, and with those that do not play by the rules.
 
 const { EventEmitter, once } = require('node:events');
+const { Held } = require('../../nodes/lib/front/held');
 const { WebSocketStream } = require('../../nodes/lib/front/web-socket-stream');
 const { DEFAULTS } = require('../fixtures/front');
 const { FrontClients, closed, read } = require('../fixtures/front-clients');
@@ -53,6 +54,22 @@ describe('WebSocket', () => {
     expect(await received(ws)).toEqual(['bye', true]);
     expect((await closed(ws))[0]).toBe(1000);
     await front.empty();
+  });
+
+  test('a message before the engine has answered may hold a CONNECT of 64 KiB, and no more', async () => {
+    const front = await clients.start({ transport: 'ws', webSocket: { ...DEFAULTS.webSocket, maxFrameBytes: 1 << 20 } }, (socket) => socket.once('data', () => socket.write('ok'))); // prettier-ignore
+    const early = clients.ws(front);
+    await once(early, 'open');
+    early.send(Buffer.alloc(100000), { fin: false });
+    await closed(early);
+    const known = clients.ws(front);
+    await once(known, 'open');
+    known.send(Buffer.alloc(65000));
+    expect(await received(known)).toEqual(['ok', true]);
+    known.send(Buffer.alloc(500000), { fin: false });
+    known.ping('x');
+    expect(String((await once(known, 'pong'))[0])).toBe('x');
+    expect(front.front.state.refused).toEqual({ 'too much before the CONNECT': 1 });
   });
 
   test('a ping is answered', async () => {
@@ -163,7 +180,7 @@ describe('bad clients of WebSocket', () => {
   test('pings without end from one who reads no answer', async () => {
     const ws = Object.assign(new EventEmitter(), { OPEN: 1, readyState: 1, bufferedAmount: 0 });
     Object.assign(ws, { pong: jest.fn(), terminate: jest.fn() });
-    const stream = new WebSocketStream(/** @type {any} */ (ws), () => {});
+    const stream = new WebSocketStream(/** @type {any} */ (ws), () => {}, new Held());
     ws.emit('ping', Buffer.from('x'));
     expect(ws.pong).toHaveBeenCalledTimes(1);
     ws.bufferedAmount = (1 << 20) + 1;

@@ -172,6 +172,21 @@ describe('with a broker', () => {
     expect(source.counters.repeated).toBe(0);
   });
 
+  test.each(['4', '5'])(
+    'while it is held its broker keeps the messages (MQTT %s)',
+    async (protocolVersion) => {
+      const { engine, ready, source } = start({ topics: 'hold/#', protocolVersion });
+      await ready();
+      source.hold(true);
+      const published = burst('hold/x', 0, 20, 1);
+      await until(() => source.waits);
+      await published;
+      expect(engine.taken).toEqual([]);
+      source.hold(false);
+      await until(() => engine.taken.length === 20);
+    }
+  );
+
   test('retained messages: taken, or not even asked for', async () => {
     await publisher.publishAsync('ret/x', 'old', { qos: 1, retain: true });
     const taking = start({ topics: 'ret/#' });

@@ -8,8 +8,9 @@ const inert = { shown: 'wrong setting', sentence: 'The rule is wrong. Correct it
 
 /**
  * Compiles a drawing: { id: [kind of a member, or type of another node, ...targets] }; a type that begins with ! is inert.
+ * Settings: by id.
  */
-function compiled(drawing, fastPath = 'auto') {
+function compiled(drawing, fastPath = 'auto', settings = {}) {
   const nodes = new Map();
   const members = [];
   for (const [id, [what, ...targets]] of Object.entries(drawing)) {
@@ -17,7 +18,7 @@ function compiled(drawing, fastPath = 'auto') {
     const type = what.replace('!', 'seganet-');
     nodes.set(id, { type, wires, name: `${id} node`, ...(what.startsWith('!') && { inert }) });
     if (KINDS.includes(what)) {
-      members.push({ id, stage: members.length + 1, kind: what, settings: {}, wires });
+      members.push({ id, stage: members.length + 1, kind: what, settings: settings[id] ?? {}, wires });
     }
   }
   const { spec, routes } = compile(members, (id) => nodes.get(id), { fastPath });
@@ -76,12 +77,20 @@ describe.each(['auto', 'off'])('with the fast path %s', (fastPath) => {
     ['an inert stats node shuts nothing', { devices: ['source', 'cloud', 'look'], look: ['!stats'] }],
     ['a node of somebody else takes messages', { devices: ['source', 'code'], code: ['function'] }],
     ['a node of another engine takes messages', { devices: ['source', 'far'], far: ['seganet-batch'] }],
-    ['a tap hands on', { devices: ['source', 'look'], look: ['tap', 'code'], code: ['debug'] }]
+    ['a tap hands every record on', { devices: ['source', 'look'], look: ['tap', 'code'], code: ['debug'] }]
   ])('%s', (_case, drawing) => {
     const { routes } = compiled({ cloud: ['uplink'], ...drawing }, fastPath);
     expect(routes.get('devices').shut).toBeNull();
   });
 });
+
+test.each([{ everyN: 100 }, { perSecond: 1 }])(
+  'a source whose records a tap only shows is shut: %p',
+  (look) => {
+    const drawing = { devices: ['source', 'look'], look: ['tap', 'code'], code: ['debug'] };
+    expect(compiled(drawing, 'auto', { look }).routes.get('devices').shut).not.toBeNull();
+  }
+);
 
 test('only what brings records in is shut for want of a way', () => {
   const { routes } = compiled({ rank: ['priority'], in: ['ingest'], look: ['tap'] });

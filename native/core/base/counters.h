@@ -42,6 +42,7 @@ namespace seganet {
   X(kLoginsRefused, "loginsRefused")                                     \
   X(kThrottled, "throttled")               /* over a device's rate */    \
   X(kNotAllowed, "notAllowed")             /* by permissions */          \
+  X(kTopicsRefused, "topicsRefused")       /* IsOddTopic */              \
   X(kEventsLost, "eventsLost")             /* Node-RED was too slow */   \
   X(kDatagrams, "datagrams")               /* CoAP over UDP, received */ \
   X(kDatagramsCrossed, "datagramsCrossed") /* to their worker */         \

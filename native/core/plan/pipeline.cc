@@ -120,7 +120,7 @@ void Pipeline::RunStage(const Stage& stage, const Record& record) {
 void Pipeline::Forward(const Stage& stage, const Record& record) {
   CountersOf(stage).records_out.Add();
   if (stage.next.empty() && stage.spec.kind != StageKind::kTap) Ends(record);
-  if (stage.spec.messages) passage_.taken |= RecordMessage(stage, record);
+  if (stage.spec.messages && RecordMessage(stage, record)) passage_.taken |= stage.takes_messages;
   for (const Stage* next : stage.next) RunStage(*next, record);
 }
 

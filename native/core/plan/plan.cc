@@ -146,7 +146,10 @@ Plan::Plan(std::vector<StageSpec> specs, size_t workers, const Plan* before,
 bool Plan::FindTakers(Stage* stage, std::vector<bool>* seen) {
   if ((*seen)[stage->index]) return stage->takes;
   (*seen)[stage->index] = true;
-  stage->takes = stage->spec.kind == StageKind::kUplink || stage->spec.messages;
+  const StageSpec& spec = stage->spec;
+  const bool only_looks = spec.kind == StageKind::kTap && (spec.every_n > 1 || spec.per_second > 0);
+  stage->takes_messages = spec.messages && !only_looks;
+  stage->takes = spec.kind == StageKind::kUplink || stage->takes_messages;
   for (const Stage* next : stage->next) {
     // The stages are this plan's own.
     if (FindTakers(const_cast<Stage*>(next), seen)) stage->takes = true;

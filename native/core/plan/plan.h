@@ -104,7 +104,9 @@ struct Stage {
   StageSpec spec;
   size_t index = 0;  // in Plan::stages()
   std::vector<const Stage*> next;
-  // A record that is put in reaches an uplink or JavaScript.
+  // A record whose message JavaScript gets is in its hands. False for a tap that shows some only.
+  bool takes_messages = false;
+  // A record that is put in reaches an uplink, or a stage that takes messages.
   bool takes = false;
   std::shared_ptr<StageShared> shared;
   std::shared_ptr<Lanes> lanes;  // uplink

@@ -54,6 +54,8 @@ const char* Name(CloseReason reason) {
       return "notAllowed";
     case CloseReason::kNotTaken:
       return "notTaken";
+    case CloseReason::kUnfinished:
+      return "unfinished";
     case CloseReason::kCount:
       break;
   }

@@ -10,6 +10,9 @@
 
 namespace seganet {
 
+// Sums of the lengths in frames and batches must not wrap.
+static_assert(sizeof(size_t) == 8, "the engine needs a 64-bit platform");
+
 enum class FrameKind : uint8_t { kRecord = 0, kEnvelope = 1 };
 
 // In memory as declared; little endian on every platform that we build for. Behind it: device,

@@ -12,6 +12,7 @@
 
 #include "core/base/clock.h"
 #include "core/runtime/listener.h"
+#include "core/runtime/poll_handle.h"
 
 namespace seganet {
 namespace {
@@ -62,22 +63,29 @@ void Acceptor::OnStop() {
   for (uint32_t stage : stages) CloseListener(stage);
 }
 
-void Acceptor::Listen(uint32_t stage, int fd, const ListenSpec& spec,
-                      std::unique_ptr<Greeter> greeter) {
+Status Acceptor::Listen(uint32_t stage, int fd, const ListenSpec& spec,
+                        std::unique_ptr<Greeter> greeter) {
+  int error = UV_ECANCELED;  // the thread has ended
   const bool runs = Call([&] {
     auto* listener = new Listener{this, stage, fd, spec, std::move(greeter), {}, {}};
-    if (fd >= 0) {
-      uv_poll_init(loop(), &listener->poll, fd);
-      listener->poll.data = listener;
+    listeners_[stage] = listener;
+    error = fd < 0 ? 0 : InitPoll(loop(), &listener->poll, fd);
+    if (fd < 0) return;
+    listener->poll.data = listener;
+    if (error != 0) {
+      CloseListener(stage);
+    } else {
       Poll(listener);
     }
-    listeners_[stage] = listener;
   });
   if (!runs && fd >= 0) close(fd);
+  if (error == 0) return {};
+  return Status::System(std::string("cannot watch the port: ") + uv_strerror(error), -error);
 }
 
+// After an error libuv watches the socket no longer; Sweep() has it watched again.
 void Acceptor::Poll(Listener* listener) {
-  uv_poll_start(&listener->poll, UV_READABLE, [](uv_poll_t* poll, int, int) {
+  StartPoll(&listener->poll, UV_READABLE, [](uv_poll_t* poll, int, int) {
     auto* ready = static_cast<Listener*>(poll->data);
     ready->acceptor->Accept(ready);
   });
@@ -107,7 +115,7 @@ void Acceptor::Accept(Listener* listener) {
   for (int i = 0; i < kAcceptsATurn; ++i) {
     sockaddr_storage address{};
     socklen_t length = sizeof address;
-    const int fd = accept(listener->fd, reinterpret_cast<sockaddr*>(&address), &length);
+    const int fd = AcceptDevice(listener->fd, reinterpret_cast<sockaddr*>(&address), &length);
     if (fd >= 0) {
       Admit(listener, fd, {AddressText(address), {}});
       continue;
@@ -149,12 +157,19 @@ void Acceptor::Admit(Listener* listener, int fd, const StreamPeer& peer) {
     return;
   }
   PrepareSocket(fd);
-  auto* connection = new HalfOpen{
-      listener, fd, MonotonicUs() + listener->spec.connect_timeout_us, peer, {}, {}, 0, 0, false,
-      0,        {}};
+  auto* connection = new HalfOpen{};
+  connection->listener = listener;
+  connection->fd = fd;
+  connection->deadline_us = MonotonicUs() + listener->spec.connect_timeout_us;
+  connection->peer = peer;
   connection->place = listener->half_open.insert(listener->half_open.end(), connection);
-  uv_poll_init(loop(), &connection->poll, fd);
+  const int error = InitPoll(loop(), &connection->poll, fd);
   connection->poll.data = connection;
+  if (error != 0) {
+    counters_.Add(Counter::kConnectionsRefused);
+    Close(connection);
+    return;
+  }
   // A fresh socket's send buffer takes these few bytes.
   const std::string greeting = listener->greeter->Greeting();
   if (!greeting.empty()) (void)!send(fd, greeting.data(), greeting.size(), MSG_NOSIGNAL);

@@ -30,6 +30,7 @@ struct Handoff {
   std::string address;      // of the far end, for people
   bool made_up_id = false;  // the device gave none
   size_t answered = 0;      // CoAP: messages within so many of the first bytes have their answer
+  bool proven = false;      // by a login, a certificate or a key: `device` is no mere claim
 };
 
 enum class Transport : uint8_t { kTcp, kUdp, kStreams };
@@ -68,7 +69,8 @@ class Acceptor : public LoopThread {
 
   // Takes over a listening socket, -1 = only streams, for source stage `stage`, which must not
   // listen yet.
-  void Listen(uint32_t stage, int fd, const ListenSpec& spec, std::unique_ptr<Greeter> greeter);
+  // An error when its connections cannot be watched; the socket is closed then.
+  Status Listen(uint32_t stage, int fd, const ListenSpec& spec, std::unique_ptr<Greeter> greeter);
 
   // Closes the stage's listener and its half-open connections, and waits until that is done.
   void Unlisten(uint32_t stage);
@@ -103,8 +105,9 @@ class Acceptor : public LoopThread {
   void Say(HalfOpen* connection, std::string_view answer);
   void Introduce(HalfOpen* connection, Introduction introduction);
   void AskLogin(HalfOpen* connection, Introduction introduction);
-  void HandOver(HalfOpen* connection, std::string device);
+  void HandOver(HalfOpen* connection, std::string device, bool proven);
   void Refuse(HalfOpen* connection, CloseReason reason, std::string_view answer);
+  bool Hold(HalfOpen* connection, std::string_view bytes);
   void Forget(HalfOpen* connection);
   void Close(HalfOpen* connection);
 
@@ -114,6 +117,8 @@ class Acceptor : public LoopThread {
   const std::function<void(Handoff)> dispatch_;
   std::unordered_map<uint32_t, Listener*> listeners_;
   std::unordered_map<uint64_t, HalfOpen*> asked_;  // by id of the login
+  std::list<HalfOpen*> large_;                     // that hold over kFreeBytes, oldest first
+  size_t large_bytes_ = 0;                         // of those
   uint64_t last_login_ = 0;
   uv_timer_t sweep_;
   CounterBlock counters_;
@@ -137,7 +142,9 @@ struct Acceptor::HalfOpen {
   StreamPeer peer;
   std::list<HalfOpen*>::iterator place;  // in its listener's
   std::string bytes;
-  uint64_t login = 0;  // that it waits for
+  size_t large = 0;                            // of bytes, as counted in large_bytes_
+  std::list<HalfOpen*>::iterator large_place;  // when large is not 0
+  uint64_t login = 0;                          // that it waits for
   uint8_t level = 0;
   bool made_up_id = false;
   size_t answered = 0;  // Introduction::answered

@@ -8,11 +8,20 @@
 
 #include "core/record/record.h"
 #include "core/runtime/acceptor.h"
+#include "core/runtime/poll_handle.h"
 
 namespace seganet {
+namespace {
+
+// So much of what it sent every connection may have read before it is a device: almost every
+// CONNECT is smaller. More of it is for some: of too many the one that began first is closed.
+constexpr size_t kFreeBytes = 4096;
+constexpr size_t kMostLargeBytes = 16u << 20;
+
+}  // namespace
 
 void Acceptor::Poll(HalfOpen* connection, int events) {
-  uv_poll_start(&connection->poll, events, [](uv_poll_t* poll, int status, int ready) {
+  StartPoll(&connection->poll, events, [](uv_poll_t* poll, int status, int ready) {
     auto* half = static_cast<HalfOpen*>(poll->data);
     Acceptor* self = half->listener->acceptor;
     if (status < 0 || (ready & UV_READABLE) == 0) {
@@ -33,10 +42,10 @@ void Acceptor::Read(HalfOpen* connection) {
     Close(connection);
     return;
   }
-  connection->bytes.append(buffer, static_cast<size_t>(n));
+  if (!Hold(connection, {buffer, static_cast<size_t>(n)})) return;
   const Greeter& greeter = *connection->listener->greeter;
   if (!connection->peer.device.empty() && greeter.TrustsProof()) {
-    HandOver(connection, connection->peer.device);
+    HandOver(connection, connection->peer.device, true);
     return;
   }
   Introduction introduction = greeter.Listen(connection->bytes, connection->answered);
@@ -55,6 +64,23 @@ void Acceptor::Read(HalfOpen* connection) {
   }
 }
 
+// False: that was too much, and it is closed.
+bool Acceptor::Hold(HalfOpen* connection, std::string_view bytes) {
+  connection->bytes.append(bytes);
+  const size_t holds = connection->bytes.capacity();
+  if (holds <= kFreeBytes) return true;
+  if (connection->large == 0) connection->large_place = large_.insert(large_.end(), connection);
+  large_bytes_ += holds - connection->large;
+  connection->large = holds;
+  while (large_bytes_ > kMostLargeBytes) {
+    HalfOpen* const first = large_.front();
+    counters_.Add(Counter::kHalfOpenEvicted);
+    Close(first);
+    if (first == connection) return false;
+  }
+  return true;
+}
+
 // A fresh socket's send buffer takes these few bytes; if not, the device learns it from the close.
 void Acceptor::Say(HalfOpen* connection, std::string_view answer) {
   if (!answer.empty()) (void)!send(connection->fd, answer.data(), answer.size(), MSG_NOSIGNAL);
@@ -64,11 +90,11 @@ void Acceptor::Introduce(HalfOpen* connection, Introduction introduction) {
   connection->level = introduction.level;
   connection->made_up_id = introduction.made_up;
   if (!connection->peer.device.empty()) {
-    HandOver(connection, connection->peer.device);
+    HandOver(connection, connection->peer.device, true);
   } else if (connection->listener->spec.ask_login) {
     AskLogin(connection, std::move(introduction));
   } else {
-    HandOver(connection, std::move(introduction.device));
+    HandOver(connection, std::move(introduction.device), false);
   }
 }
 
@@ -90,7 +116,7 @@ bool Acceptor::AnswerLogin(uint64_t id, std::optional<std::string> device) {
     waits = true;
     HalfOpen* connection = it->second;
     if (device) {
-      HandOver(connection, std::move(*device));
+      HandOver(connection, std::move(*device), true);
     } else {
       counters_.Add(Counter::kLoginsRefused);
       const std::string answer = connection->listener->greeter->LoginRefusal(connection->level);
@@ -100,14 +126,15 @@ bool Acceptor::AnswerLogin(uint64_t id, std::optional<std::string> device) {
   return waits;
 }
 
-void Acceptor::HandOver(HalfOpen* connection, std::string device) {
+void Acceptor::HandOver(HalfOpen* connection, std::string device, bool proven) {
   Handoff handoff{connection->fd,
                   connection->listener->stage,
                   std::move(device),
                   std::move(connection->bytes),
                   std::move(connection->peer.address),
                   connection->made_up_id,
-                  connection->answered};
+                  connection->answered,
+                  proven};
   Forget(connection);
   dispatch_(std::move(handoff));
 }
@@ -131,7 +158,14 @@ void Acceptor::Close(HalfOpen* connection) {
 // Ends the polling; the descriptor is the caller's.
 void Acceptor::Forget(HalfOpen* connection) {
   connection->listener->half_open.erase(connection->place);
-  if (connection->login != 0) asked_.erase(connection->login);
+  if (connection->login != 0) {
+    asked_.erase(connection->login);
+    logins_->Withdraw(connection->login);
+  }
+  if (connection->large != 0) {
+    large_.erase(connection->large_place);
+    large_bytes_ -= connection->large;
+  }
   uv_close(reinterpret_cast<uv_handle_t*>(&connection->poll),
            [](uv_handle_t* handle) { delete static_cast<HalfOpen*>(handle->data); });
 }

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "core/runtime/poll_handle.h"
+
 namespace seganet {
 namespace {
 
@@ -22,25 +24,27 @@ AgentEnd EndOf(CloseReason reason) {
 }  // namespace
 
 Agent::Agent(AgentHost* host, uv_loop_t* loop, int fd, uint32_t stage, std::string device_id,
-             std::string address)
+             std::string address, bool proven)
     : host_(host),
       fd_(fd),
       stage_(stage),
       device_id_(std::move(device_id)),
       address_(std::move(address)),
+      proven_(proven),
       last_seen_us_(MonotonicUs()) {
-  uv_poll_init(loop, &poll_, fd_);
+  InitPoll(loop, &poll_, fd_);  // Poll() closes the connection if that failed
   poll_.data = this;
 }
 
 Agent::Agent(AgentHost* host, uv_loop_t* loop, AgentParts parts)
-    : Agent(host, loop, parts.fd, parts.stage, std::move(parts.device_id),
-            std::move(parts.address)) {
+    : Agent(host, loop, parts.fd, parts.stage, std::move(parts.device_id), std::move(parts.address),
+            parts.proven) {
   session_ = std::move(parts.session);
   last_seen_us_ = parts.last_seen_us;
-  buffered_ = parts.buffered;
   latest_class = parts.latest_class;
+  device = parts.device;
   connected_ = true;
+  host_->OnBuffered(this, session_->buffered_bytes(), true);
 }
 
 void Agent::Start(std::string_view bytes) {
@@ -53,7 +57,7 @@ void Agent::Poll(int events) {
     uv_poll_stop(&poll_);
     return;
   }
-  uv_poll_start(&poll_, events, [](uv_poll_t* poll, int status, int ready) {
+  const auto on_event = [](uv_poll_t* poll, int status, int ready) {
     auto* self = static_cast<Agent*>(poll->data);
     if (status < 0) {
       self->Close(AgentEnd::kClosed);
@@ -62,7 +66,8 @@ void Agent::Poll(int events) {
     } else {
       self->OnReadable();
     }
-  });
+  };
+  if (StartPoll(&poll_, events, on_event) != 0) Close(AgentEnd::kClosed);
 }
 
 void Agent::OnReadable() {
@@ -91,13 +96,11 @@ void Agent::OnReadable() {
 
 // False: the connection is closed or waits to be writable.
 bool Agent::Feed(std::span<const uint8_t> bytes) {
+  const size_t before = session_->partial_bytes();
   const CloseReason reason = session_->Feed(bytes);
   if (closing_) return false;
-  if (reason == CloseReason::kNone && !CountBuffered()) {
-    close_reason_ = CloseReason::kTooLarge;
-    Close(AgentEnd::kTooMuch);
-    return false;
-  }
+  const bool is_new = session_->partial_bytes() < before + bytes.size();
+  host_->OnBuffered(this, session_->buffered_bytes(), is_new);
   const bool sent = SendOutput();
   if (closing_) return false;
   if (reason != CloseReason::kNone) {
@@ -106,12 +109,6 @@ bool Agent::Feed(std::span<const uint8_t> bytes) {
     return false;
   }
   return sent;
-}
-
-bool Agent::CountBuffered() {
-  const size_t before = std::exchange(buffered_, session_->buffered_bytes());
-  return buffered_ == before ||
-         host_->OnBuffered(static_cast<int64_t>(buffered_) - static_cast<int64_t>(before));
 }
 
 bool Agent::SendOutput() {
@@ -164,7 +161,6 @@ void Agent::Close(AgentEnd end) {
   const std::string_view last = session_->output();
   if (!last.empty()) (void)!send(fd_, last.data(), last.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   host_->OnClosed(this, end);
-  if (buffered_ > 0) host_->OnBuffered(-static_cast<int64_t>(buffered_));
   const int fd = fd_;
   uv_close(reinterpret_cast<uv_handle_t*>(&poll_),
            [](uv_handle_t* handle) { delete static_cast<Agent*>(handle->data); });
@@ -173,17 +169,19 @@ void Agent::Close(AgentEnd end) {
 
 AgentParts Agent::Leave() {
   closing_ = true;
-  AgentParts parts{fd_,           stage_,    device_id_,  address_, std::move(session_),
-                   last_seen_us_, buffered_, latest_class};
+  host_->OnBuffered(this, 0, true);
+  AgentParts parts{fd_,           stage_,       device_id_, address_, std::move(session_),
+                   last_seen_us_, latest_class, proven_,    device};
   // Takes the descriptor out of this loop's set at once.
   uv_close(reinterpret_cast<uv_handle_t*>(&poll_),
            [](uv_handle_t* handle) { delete static_cast<Agent*>(handle->data); });
   return parts;
 }
 
-bool Agent::OnConnect() {
-  connected_ = host_->OnConnect(this, device_id_);
-  return connected_;
+Admission Agent::OnConnect() {
+  const Admission admission = host_->OnConnect(this, device_id_);
+  connected_ = admission == Admission::kAccepted;
+  return admission;
 }
 
 RecordAnswer Agent::OnRecord(const IncomingRecord& record) { return host_->OnRecord(this, record); }

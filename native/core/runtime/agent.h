@@ -5,6 +5,7 @@
 #include <uv.h>
 
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,8 +32,9 @@ struct AgentParts {
   std::string address;
   std::unique_ptr<AgentSession> session;
   int64_t last_seen_us = 0;
-  size_t buffered = 0;
   uint8_t latest_class = 0;
+  bool proven = false;       // Agent::proven
+  Device* device = nullptr;  // its row, which goes with it
 };
 
 // The worker, as its agents see it.
@@ -46,16 +48,18 @@ class AgentHost {
   virtual std::span<uint8_t> read_buffer(const Agent& agent) = 0;
   // Returns when that was, CLOCK_MONOTONIC.
   virtual int64_t OnRead(size_t bytes) = 0;
-  // It holds so many bytes more, or fewer, of packets that have not come in full. False: that is
-  // too much.
-  virtual bool OnBuffered(int64_t more) = 0;
+  // What it holds of a packet that has not come in full is `bytes` now; `is_new` when that is
+  // another packet than before.
+  virtual void OnBuffered(Agent* agent, size_t bytes, bool is_new) = 0;
   // The device may have more to read, which has to wait for the next turn of the loop.
   virtual void OnTurnUsedUp() = 0;
-  // The device is accepted; false = no room for it.
-  virtual bool OnConnect(Agent* agent, std::string_view device) = 0;
+  // Whether the device is accepted.
+  virtual Admission OnConnect(Agent* agent, std::string_view device) = 0;
   virtual RecordAnswer OnRecord(Agent* agent, const IncomingRecord& record) = 0;
   virtual bool MayPublish(Agent* agent, std::string_view topic) = 0;
   virtual bool MaySubscribe(Agent* agent, std::string_view filter) = 0;
+  virtual void OnTopicRefused() = 0;
+  virtual void OnControl(Agent* agent) = 0;
   virtual void OnListening(Agent* agent) = 0;
   virtual void OnCommandAnswer(Agent* agent, uint64_t id, bool taken) = 0;
   // The last call about this agent, which is deleted afterwards.
@@ -67,8 +71,9 @@ class AgentHost {
 // Thread safety: owned by one worker. Deletes itself when its handle is closed.
 class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentSessionOwner {
  public:
+  // `proven`: the device has proved its id to the reception.
   Agent(AgentHost* host, uv_loop_t* loop, int fd, uint32_t stage, std::string device_id,
-        std::string address);
+        std::string address, bool proven);
   // Goes on with a connection that was another worker's: Resume follows. REQUIRES: connected.
   Agent(AgentHost* host, uv_loop_t* loop, AgentParts parts);
   Agent(const Agent&) = delete;
@@ -96,6 +101,11 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
 
   // Ends the connection.
   void Close(AgentEnd end);
+  // Instead, when the rest of a packet does not come.
+  void CloseUnfinished() {
+    close_reason_ = CloseReason::kUnfinished;
+    Close(AgentEnd::kTooMuch);
+  }
 
   // Closes it when the device has been silent for too long. Returns when it has to be called again,
   // kNever = not at all.
@@ -109,11 +119,14 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   const std::string& address() const { return address_; }
   uint32_t stage() const override { return stage_; }
   const SourceSettings& source() const override { return *settings; }
+  bool proven() const { return proven_; }
   bool listening() const { return connected_ && session_->listening(); }
   int64_t last_seen_us() const { return last_seen_us_; }
   CloseReason close_reason() const { return close_reason_; }
   bool connected() const { return connected_; }
   bool closing() const { return closing_; }
+  // False: what it sends stays where it is.
+  bool is_read() const { return events_ != 0; }
 
   Device* device = nullptr;  // set by the host in OnConnect
   // Kept by the host: how its source treats devices, and what it allows this one (null =
@@ -128,15 +141,21 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   static constexpr uint8_t kPausedByRate = UINT8_MAX;
   static constexpr uint8_t kPausedByMove = UINT8_MAX - 1;  // its slot is about to leave the worker
   int64_t paused_until_us = 0;
+  // Kept by the host: what was counted for OnBuffered, since when, and the place in its list.
+  size_t unfinished = 0;
+  int64_t unfinished_us = 0;
+  std::list<Agent*>::iterator unfinished_place;
 
  private:
   ~Agent() = default;
 
   // AgentSessionOwner
-  bool OnConnect() override;
+  Admission OnConnect() override;
   RecordAnswer OnRecord(const IncomingRecord& record) override;
   bool MayPublish(std::string_view topic) override { return host_->MayPublish(this, topic); }
   bool MaySubscribe(std::string_view filter) override { return host_->MaySubscribe(this, filter); }
+  void OnTopicRefused() override { host_->OnTopicRefused(); }
+  void OnControl() override { host_->OnControl(this); }
   void OnListening() override { host_->OnListening(this); }
   void OnCommandAnswer(uint64_t id, bool taken) override {
     host_->OnCommandAnswer(this, id, taken);
@@ -146,19 +165,18 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   void OnReadable();
   bool Feed(std::span<const uint8_t> bytes);
   bool SendOutput();
-  bool CountBuffered();
 
   AgentHost* const host_;
   const int fd_;
   const uint32_t stage_;
   const std::string device_id_;
   const std::string address_;
+  const bool proven_;
   std::unique_ptr<AgentSession> session_;
   uv_poll_t poll_;
   int64_t last_seen_us_;
   CloseReason close_reason_ = CloseReason::kNone;
-  int events_ = 0;       // what is polled for
-  size_t buffered_ = 0;  // as the host knows it
+  int events_ = 0;  // what is polled for
   bool connected_ = false;
   bool closing_ = false;
 };

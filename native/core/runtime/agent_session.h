@@ -24,6 +24,13 @@ enum class AgentEnd {
   kNotTaken,   // nothing took its record, which it has to keep
 };
 
+// Whether a device may be served on its connection.
+enum class Admission : uint8_t {
+  kAccepted,
+  kNoRoom,  // the device table is full of devices that are connected
+  kProven,  // the id was proved at some listener, and this connection proved nothing
+};
+
 // What a device has sent, before it is a record.
 struct IncomingRecord {
   std::string_view topic;
@@ -64,12 +71,16 @@ class AgentSessionOwner {
   virtual uint32_t stage() const = 0;
   virtual const SourceSettings& source() const = 0;
 
-  // The device is accepted; false = no room for it.
-  virtual bool OnConnect() = 0;
+  // Whether the device is accepted; only then are the other calls allowed.
+  virtual Admission OnConnect() = 0;
   virtual RecordAnswer OnRecord(const IncomingRecord& record) = 0;
   // By the permissions of its source; a refusal is counted.
   virtual bool MayPublish(std::string_view topic) = 0;
   virtual bool MaySubscribe(std::string_view filter) = 0;
+  // A PUBLISH was refused for its topic (IsOddTopic); counted.
+  virtual void OnTopicRefused() = 0;
+  // The device sent something that is no record: it counts against its rate all the same.
+  virtual void OnControl() = 0;
   // The device has subscribed to something, or observes it: commands may go.
   virtual void OnListening() = 0;
   // Command `id` was taken, or refused.
@@ -133,6 +144,8 @@ class AgentSession {
   // All that it holds beyond itself; of that, for what the device has not sent in full.
   virtual size_t memory_bytes() const = 0;
   virtual size_t buffered_bytes() const { return 0; }
+  // What has come of the packet that is not complete.
+  virtual size_t partial_bytes() const { return 0; }
 };
 
 }  // namespace seganet

@@ -1,5 +1,6 @@
 #include "core/runtime/coap_agent_session.h"
 
+#include "core/base/clock.h"
 #include "core/record/record.h"
 #include "core/runtime/coap_words.h"
 
@@ -10,7 +11,7 @@ CoapAgentSession::CoapAgentSession(AgentSessionOwner* owner, const coap::Setting
                                    size_t answered)
     : owner_(owner),
       command_path_(settings.command_path),
-      session_(this, settings, limits, device) {
+      session_(this, settings, limits, device, MonotonicUs()) {
   session_.SkipAnswered(answered);
 }
 
@@ -18,7 +19,7 @@ CoapAgentSession::CoapAgentSession(AgentSessionOwner* owner, const coap::Setting
 CloseReason CoapAgentSession::Feed(std::span<const uint8_t> bytes) {
   if (!connected_) {
     connected_ = true;
-    if (!owner_->OnConnect()) {
+    if (owner_->OnConnect() != Admission::kAccepted) {
       session_.Release();
       return CloseReason::kRefused;
     }

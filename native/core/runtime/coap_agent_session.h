@@ -35,6 +35,7 @@ class CoapAgentSession final : public AgentSession, private coap::Handler {
   void SayGoodbye(AgentEnd end) override;
   size_t memory_bytes() const override { return session_.memory_bytes(); }
   size_t buffered_bytes() const override { return session_.buffered_bytes(); }
+  size_t partial_bytes() const override { return session_.partial_bytes(); }
 
  private:
   // coap::Handler

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/runtime/coap_words.h"
+#include "core/runtime/poll_handle.h"
 
 namespace seganet {
 namespace {
@@ -24,11 +25,17 @@ CoapEndpoint::CoapEndpoint(CoapHost* host, uv_loop_t* loop, int fd, CounterBlock
       server_(this, options.settings, options.limits, options.worker, options.workers,
               options.seed),
       crossing_(options.workers) {
-  uv_poll_init(loop, &poll_, fd);
+  error_ = InitPoll(loop, &poll_, fd);
   uv_timer_init(loop, &timer_);
   poll_.data = this;
   timer_.data = this;
-  uv_poll_start(&poll_, UV_READABLE, [](uv_poll_t* poll, int, int) {
+  Poll();
+}
+
+// After an error of the socket libuv watches it no longer; KeepReading() does it again. What the
+// socket has is read all the same, which takes the error off it.
+void CoapEndpoint::Poll() {
+  StartPoll(&poll_, UV_READABLE, [](uv_poll_t* poll, int, int) {
     static_cast<CoapEndpoint*>(poll->data)->OnReadable();
   });
 }
@@ -122,6 +129,8 @@ void CoapEndpoint::Withhold(uint64_t slot) {
 }
 
 CommandStart CoapEndpoint::SendCommand(uint64_t id, const Command& command) {
+  // It may have been observed before the device proved itself elsewhere.
+  if (host_->IsProven(command.device)) return CommandStart::kOffline;
   if (!server_.Listens(command.device)) {
     return host_->IsAt(this, command.device) ? CommandStart::kNotListening : CommandStart::kOffline;
   }

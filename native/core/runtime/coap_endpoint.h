@@ -42,6 +42,8 @@ class CoapHost {
   virtual void OnObserved(CoapEndpoint* endpoint, std::string_view device, bool on) = 0;
   // Records of the device came here last.
   virtual bool IsAt(CoapEndpoint* endpoint, std::string_view device) = 0;
+  // A connection proved that it is this device, so that its commands are not for datagrams.
+  virtual bool IsProven(std::string_view device) = 0;
   virtual void OnDatagramCommandAnswer(uint64_t id, uint8_t result) = 0;
   // The worker that owns the device.
   virtual uint32_t OwnerOf(std::string_view device) = 0;
@@ -78,7 +80,14 @@ class CoapEndpoint final : public ReceiptHolder,
   CoapEndpoint(const CoapEndpoint&) = delete;
   CoapEndpoint& operator=(const CoapEndpoint&) = delete;
 
+  // Of the socket's set-up: 0, or libuv's error; nothing is received then.
+  int error() const { return error_; }
+
   void StopReading() { uv_poll_stop(&poll_); }
+  // Watches the socket again if an error ended that. To be called some times a second.
+  void KeepReading() {
+    if (!uv_is_active(reinterpret_cast<uv_handle_t*>(&poll_))) Poll();
+  }
 
   // Datagrams of devices of this worker that came to another one.
   void OnCrossed(const CrossedDatagrams& datagrams);
@@ -112,6 +121,7 @@ class CoapEndpoint final : public ReceiptHolder,
   void OnObserved(std::string_view device, bool on) override;
   void Send(const coap::Peer& peer, std::string_view datagram) override;
 
+  void Poll();
   void OnReadable();
   uint32_t WorkerFor(const coap::Route& route) const;
   void OnRead(const coap::Peer& peer, bool multicast);
@@ -134,6 +144,7 @@ class CoapEndpoint final : public ReceiptHolder,
   int64_t now_us_ = 0;  // of the datagrams or acknowledgements at hand
   bool acknowledging_ = false;
   int open_handles_ = 2;
+  int error_ = 0;
   bool closing_ = false;
 };
 

@@ -1,6 +1,5 @@
 #include "core/runtime/coap_socket.h"
 
-#include <fcntl.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -12,6 +11,7 @@
 #include <memory>
 
 #include "core/runtime/coap_address.h"
+#include "core/runtime/listener.h"
 
 namespace seganet {
 namespace {
@@ -49,10 +49,8 @@ int sendmmsg(int fd, Message* messages, unsigned n, int flags) {
 
 // Bound to *address, whose port is set to the one that it got.
 int Bind(int family, sockaddr* address, socklen_t length, bool share) {
-  const int fd = socket(family, SOCK_DGRAM, 0);
+  const int fd = OpenSocket(family, SOCK_DGRAM);
   if (fd < 0) return -1;
-  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-  fcntl(fd, F_SETFD, FD_CLOEXEC);
   const int on = 1;
   if (share) setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
   setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &kReceiveBytes, sizeof kReceiveBytes);
@@ -98,7 +96,7 @@ Status OpenDatagramSockets(const std::string& host, uint16_t port, size_t count,
   const std::string where = host + ":" + std::to_string(port);
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV | AI_NUMERICHOST;
   addrinfo* found = nullptr;
   const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (error != 0) {

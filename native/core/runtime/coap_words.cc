@@ -45,13 +45,15 @@ CommandStart FromCoap(coap::CommandStart start) {
   return CommandStart::kBusy;
 }
 
-coap::Settings CoapSettings(const SourceSettings& source, size_t max_packet_bytes) {
+coap::Settings CoapSettings(const SourceSettings& source, size_t max_packet_bytes,
+                            bool odd_topics) {
   coap::Settings settings;
   settings.path = source.path;
   settings.command_path = source.command_path;
   settings.class_query = source.class_property;
   settings.max_stream_message_bytes = max_packet_bytes;
   settings.max_body_bytes = std::min<size_t>(source.max_body_bytes, max_packet_bytes);
+  settings.odd_topics = odd_topics;
   return settings;
 }
 

@@ -17,7 +17,8 @@ coap::Answer CoapAnswer(const RecordAnswer& answer);
 CommandStart FromCoap(coap::CommandStart start);
 
 // max_packet_bytes: of the engine. A record may not be longer, however it comes.
-coap::Settings CoapSettings(const SourceSettings& source, size_t max_packet_bytes);
+coap::Settings CoapSettings(const SourceSettings& source, size_t max_packet_bytes,
+                            bool odd_topics = false);
 
 // devices: at most so many are connected to the engine.
 coap::Limits CoapLimits(const coap::Settings& settings, size_t devices);

@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/base/keyed_hash.h"
 #include "core/plan/permissions.h"
+#include "core/runtime/device_events.h"
 #include "core/runtime/rate_meter.h"
 #include "core/runtime/token_bucket.h"
 
@@ -30,6 +32,9 @@ struct Device {
   bool counted = false;    // in the engine's number of devices
   // Known over datagrams: it observes its commands. Such a row is not forgotten.
   bool observing = false;
+  // The source stage where a connection proved that it is this device; 0 = none did since that
+  // stage was opened. Whoever proves nothing is not served under this id.
+  uint32_t proven_at = 0;
   // What the register shows: of its latest connection or record.
   uint8_t latest_class = 0;
   uint32_t stage = 0;
@@ -37,6 +42,7 @@ struct Device {
   uint64_t bytes = 0;  // of payloads
   RateMeter meter;
   std::string address;
+  DeviceEventNumbers events{};
   // Against SourceSettings::rate, over connections.
   TokenBucket bucket;
   // Over UDP, where there is no agent to keep it: what source stage `registered_at` of plan number
@@ -89,6 +95,7 @@ class DeviceTable {
     return taken;
   }
   // A row of another table. A full one forgets a device as Get does, or grows beyond its limit.
+  // REQUIRES: Device::agent is set where the device is connected, or the next Put may forget it.
   Device* Put(std::unique_ptr<Device> device);
 
   size_t size() const { return devices_.size(); }
@@ -109,11 +116,6 @@ class DeviceTable {
   }
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
-  };
-
   void Uncount(Device* device);
   bool EvictOne();
 
@@ -121,7 +123,8 @@ class DeviceTable {
   std::atomic<int64_t>* const connected_;
   int64_t next_due_us_ = kNever;  // no device stops counting before
   size_t next_bucket_ = 0;
-  std::unordered_map<std::string, std::unique_ptr<Device>, Hash, std::equal_to<>> devices_;
+  std::unordered_map<std::string, std::unique_ptr<Device>, KeyedStringHash, std::equal_to<>>
+      devices_;
 };
 
 }  // namespace seganet

@@ -1,6 +1,5 @@
 #include "core/runtime/engine.h"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 
 #include "core/base/cpu.h"
 #include "core/base/cpu_capacity.h"
+#include "core/record/odd_topic.h"
 #include "core/runtime/listener.h"
 
 namespace seganet {
@@ -51,14 +51,14 @@ Status Engine::Start(const EngineOptions& options) {
                             &events_,
                             &commands_,
                             &unfinished_,
+                            [this] { EndUnfinished(); },
                             &kept_,
                             [this](uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) {
                               return workers_[worker]->TakeDatagrams(stage, std::move(datagrams));
                             },
                             &exchange_};
   const int64_t quarter = int64_t{options.memory_mib} * kMiB / 4;
-  // What a device has begun to send must be read to its end, also where memory is short: little of
-  // many devices never counts as too much.
+  // What a device has begun to send must be read to its end, also where memory is short.
   unfinished_.SetLimit(std::max(quarter, kLeastUnfinished));
   kept_.SetLimit(quarter);
   commands_.SetMostBytes(static_cast<size_t>(quarter));
@@ -71,7 +71,9 @@ Status Engine::Start(const EngineOptions& options) {
   worker_options.max_kept = options.max_devices;
   worker_options.wake_interval_us = options.wake_interval_us;
   worker_options.acknowledge_at_once = options.acknowledge == Acknowledge::kReceived;
+  worker_options.odd_topics = options.odd_topics;
   worker_options.linger_us = save_.linger_us;
+  worker_options.unfinished_us = options.unfinished_us;
   worker_options.ring_bytes =
       std::max<size_t>(options.message_ring_mib * kMiB, size_t{options.max_packet_bytes} * 4);
   exchange_.Start(options, WorkerCapacities(cpus), &workers_);
@@ -123,7 +125,8 @@ Status Engine::Listen(uint32_t stage, const ListenSpec& spec, uint16_t* bound_po
     return Status::InvalidArgument("stage " + std::to_string(stage) + " listens already");
   }
   if (spec.transport == Transport::kUdp) return ListenDatagrams(*source, spec, bound_port);
-  std::unique_ptr<Greeter> greeter = MakeGreeter(source->spec.source, options_.max_packet_bytes);
+  std::unique_ptr<Greeter> greeter =
+      MakeGreeter(source->spec.source, options_.max_packet_bytes, options_.odd_topics);
   if (greeter == nullptr) {
     return Status::InvalidArgument("the devices of stage " + std::to_string(stage) +
                                    " do not connect");
@@ -134,20 +137,16 @@ Status Engine::Listen(uint32_t stage, const ListenSpec& spec, uint16_t* bound_po
     Status status = OpenListener(spec.host, spec.port, &fd, bound_port);
     if (!status.ok()) return status;
   }
-  acceptor_->Listen(stage, fd, spec, std::move(greeter));
+  if (Status status = acceptor_->Listen(stage, fd, spec, std::move(greeter)); !status.ok()) {
+    return status;
+  }
   listening_.push_back(stage);
   return {};
 }
 
 Status Engine::OpenStream(uint32_t stage, const StreamPeer& peer, int* fd) {
   int pair[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) {
-    return Status::System("no socket pair for the connection", errno);
-  }
-  for (int end : pair) {
-    fcntl(end, F_SETFL, fcntl(end, F_GETFL) | O_NONBLOCK);
-    fcntl(end, F_SETFD, FD_CLOEXEC);
-  }
+  if (!StreamPair(pair)) return Status::System("no socket pair for the connection", errno);
   if (!acceptor_->Adopt(stage, pair[1], peer)) {
     close(pair[0]);
     close(pair[1]);
@@ -157,9 +156,9 @@ Status Engine::OpenStream(uint32_t stage, const StreamPeer& peer, int* fd) {
   return {};
 }
 
-std::vector<LoginRequest> Engine::TakeLogins() {
+std::vector<LoginRequest> Engine::TakeLogins(size_t most) {
   bell_->Answer();
-  return logins_.Take();
+  return logins_.Take(most);
 }
 
 bool Engine::AnswerLogin(uint64_t id, std::optional<std::string> device) {
@@ -185,6 +184,9 @@ PushResult Engine::Push(uint32_t stage, const Record& record, bool assign_seq) {
   if (record.device.empty() != envelope || record.device.size() > kMaxDeviceBytes ||
       record.topic.size() > kMaxTopicBytes || record.payload.size() > options_.max_packet_bytes) {
     return PushResult::kTooLong;
+  }
+  if (!options_.odd_topics && (IsOddTopic(record.topic) || IsOddTopic(record.device))) {
+    return PushResult::kOddTopic;
   }
   // By the class that it has here: a stage on its way may make it more urgent, but memory kept for
   // class 1 is not for what only may become so.
@@ -334,6 +336,14 @@ void Engine::Sweep() {
   const int64_t now = MonotonicUs();
   for (const auto& lanes : AllLanes()) lanes->Sweep(now);
   exchange_.Tick(now);
+}
+
+void Engine::EndUnfinished() {
+  const auto longest =
+      std::min_element(workers_.begin(), workers_.end(), [](const auto& one, const auto& other) {
+        return one->unfinished_since_us() < other->unfinished_since_us();
+      });
+  (*longest)->EndUnfinished();
 }
 
 uint32_t Engine::WorkerOf(std::string_view device) const {

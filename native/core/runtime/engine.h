@@ -28,7 +28,15 @@
 
 namespace seganet {
 
-enum class PushResult { kOk = 0, kFull = 1, kTooLong = 2, kClosed = 3, kNoStage = 4, kNoRoute = 5 };
+enum class PushResult {
+  kOk = 0,
+  kFull = 1,
+  kTooLong = 2,
+  kClosed = 3,
+  kNoStage = 4,
+  kNoRoute = 5,
+  kOddTopic = 6,  // IsOddTopic, of topic or device
+};
 
 struct WorkerInfo {
   size_t index;
@@ -67,7 +75,7 @@ class Engine : private ReceiptDesk {
   Status OpenStream(uint32_t stage, const StreamPeer& peer, int* fd);
 
   // Logins that wait for an answer, each once.
-  std::vector<LoginRequest> TakeLogins();
+  std::vector<LoginRequest> TakeLogins(size_t most = SIZE_MAX);
   // False: nobody waits under this id any more. `device` = the id that it is let in as; nothing
   // refuses it.
   bool AnswerLogin(uint64_t id, std::optional<std::string> device);
@@ -80,7 +88,9 @@ class Engine : private ReceiptDesk {
   PushResult Command(seganet::Command command, int64_t timeout_us);
   std::vector<CommandResult> TakeCommandResults() { return commands_.Take(); }
 
-  std::vector<DeviceEvent> TakeEvents() { return events_.Take(); }
+  std::vector<DeviceEvent> TakeEvents(size_t most = DeviceEvents::kMost) {
+    return events_.Take(most);
+  }
 
   // The first `limit` devices by id of those behind `after`. Waits for the workers.
   std::vector<AgentInfo> Agents(const std::string& after, size_t limit);
@@ -139,6 +149,7 @@ class Engine : private ReceiptDesk {
   void OnRoom();
   void Sweep();
   void ResumeWorkers();
+  void EndUnfinished();
   std::unique_lock<std::mutex> Route();
   void Return(size_t worker, std::vector<Receipt> receipts) override;
   void Withhold(size_t worker, std::vector<Receipt> receipts) override;

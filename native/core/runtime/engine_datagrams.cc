@@ -20,9 +20,14 @@ Status Engine::ListenDatagrams(const Stage& source, const ListenSpec& spec, uint
   if (!status.ok()) return status;
   std::random_device random;
   const uint64_t seed = uint64_t{random()} << 32 | random();
-  for (size_t i = 0; i < fds.size(); ++i) workers_[i]->OpenDatagrams(stage, fds[i], seed);
+  for (size_t i = 0; i < fds.size(); ++i) {
+    // Each takes its socket over, whatever becomes of the others.
+    Status opened = workers_[i]->OpenDatagrams(stage, fds[i], seed);
+    if (!opened.ok()) status = opened;
+  }
   listening_.push_back(stage);
-  return {};
+  if (!status.ok()) Unlisten(stage);
+  return status;
 }
 
 }  // namespace seganet

@@ -54,7 +54,11 @@ struct EngineOptions {
   std::array<uint32_t, kClasses + 1> rate_per_s{};
   std::array<uint32_t, kClasses + 1> queue_records{};
   bool drop_when_full = false;
+  bool odd_topics = false;
   uint64_t epoch = 1;
+  // A packet of over 4 KiB may take this long to come, and longer only when it gets on. Other
+  // values are for tests.
+  int64_t unfinished_us = 30'000'000;
   bool rebalance = false;
   RebalanceOptions rebalancing;
 };

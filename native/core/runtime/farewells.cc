@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include "core/runtime/poll_handle.h"
+
 namespace seganet {
 
 void Farewells::Take(uv_loop_t* loop, int fd, int64_t now_us) {
@@ -14,9 +16,10 @@ void Farewells::Take(uv_loop_t* loop, int fd, int64_t now_us) {
   }
   auto* waiting = new Waiting{this, fd, now_us + kPatienceUs, 0, {}, {}};
   waiting->place = waiting_.insert(waiting_.end(), waiting);
-  uv_poll_init(loop, &waiting->poll, fd);
+  InitPoll(loop, &waiting->poll, fd);  // unwatched, its time runs out
   waiting->poll.data = waiting;
-  uv_poll_start(&waiting->poll, UV_READABLE, [](uv_poll_t* poll, int, int) {
+  // After an error libuv watches it no longer; the read tells which it is, or its time runs out.
+  StartPoll(&waiting->poll, UV_READABLE, [](uv_poll_t* poll, int, int) {
     auto* ready = static_cast<Waiting*>(poll->data);
     ready->owner->Read(ready);
   });

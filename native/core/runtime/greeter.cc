@@ -4,6 +4,7 @@
 #include <span>
 
 #include "core/protocol/mqtt/connect_peek.h"
+#include "core/record/odd_topic.h"
 #include "core/record/record.h"
 #include "core/runtime/coap_greeter.h"
 #include "core/runtime/coap_words.h"
@@ -27,6 +28,8 @@ std::string MadeUpId() {
 
 class MqttGreeter : public Greeter {
  public:
+  explicit MqttGreeter(bool odd_topics) : odd_topics_(odd_topics) {}
+
   std::string Greeting() const override { return {}; }
   bool TrustsProof() const override { return false; }
   std::string LoginRefusal(uint8_t level) const override {
@@ -45,7 +48,8 @@ class MqttGreeter : public Greeter {
       answer.answer = mqtt::RefusalFor(peek);
       return answer;
     }
-    if (peek.client_id.size() > kMaxDeviceBytes) {
+    const bool is_odd = !odd_topics_ && IsOddTopic(peek.client_id);
+    if (peek.client_id.size() > kMaxDeviceBytes || is_odd) {
       answer.status = Introduction::Status::kRefused;
       answer.reason = CloseReason::kRefused;
       answer.answer =
@@ -65,15 +69,19 @@ class MqttGreeter : public Greeter {
     answer.device = answer.made_up ? MadeUpId() : std::string(peek.client_id);
     return answer;
   }
+
+ private:
+  const bool odd_topics_;
 };
 
 }  // namespace
 
-std::unique_ptr<Greeter> MakeGreeter(const SourceSettings& settings, size_t max_packet_bytes) {
+std::unique_ptr<Greeter> MakeGreeter(const SourceSettings& settings, size_t max_packet_bytes,
+                                     bool odd_topics) {
   if (settings.protocol == Protocol::kCoap) {
-    return std::make_unique<CoapGreeter>(CoapSettings(settings, max_packet_bytes));
+    return std::make_unique<CoapGreeter>(CoapSettings(settings, max_packet_bytes, odd_topics));
   }
-  if (settings.protocol == Protocol::kMqtt) return std::make_unique<MqttGreeter>();
+  if (settings.protocol == Protocol::kMqtt) return std::make_unique<MqttGreeter>(odd_topics);
   return nullptr;
 }
 

@@ -47,8 +47,9 @@ class Greeter {
   virtual std::string LoginRefusal(uint8_t level) const = 0;
 };
 
-// max_packet_bytes: of the engine. Null for sources whose devices do not connect.
-std::unique_ptr<Greeter> MakeGreeter(const SourceSettings& settings, size_t max_packet_bytes);
+// max_packet_bytes, odd_topics: of the engine. Null for sources whose devices do not connect.
+std::unique_ptr<Greeter> MakeGreeter(const SourceSettings& settings, size_t max_packet_bytes,
+                                     bool odd_topics);
 
 }  // namespace seganet
 

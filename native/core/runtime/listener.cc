@@ -25,8 +25,18 @@ uint16_t PortOf(int fd) {
                    : reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 
+#ifndef __linux__
+// Not blocking, and not for child processes. Returns `fd`, which may be -1.
+int MakePrivate(int fd) {
+  if (fd < 0) return fd;
+  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+  fcntl(fd, F_SETFD, FD_CLOEXEC);
+  return fd;
+}
+#endif
+
 int Bind(const addrinfo& address) {
-  const int fd = socket(address.ai_family, SOCK_STREAM, 0);
+  const int fd = OpenSocket(address.ai_family, SOCK_STREAM);
   if (fd < 0) return -1;
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -39,9 +49,34 @@ int Bind(const addrinfo& address) {
 
 }  // namespace
 
+int AcceptDevice(int listener, sockaddr* address, socklen_t* length) {
+#ifdef __linux__
+  return accept4(listener, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+#else
+  return MakePrivate(accept(listener, address, length));
+#endif
+}
+
+bool StreamPair(int pair[2]) {
+#ifdef __linux__
+  return socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) == 0;
+#else
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) return false;
+  MakePrivate(pair[0]);
+  MakePrivate(pair[1]);
+  return true;
+#endif
+}
+
+int OpenSocket(int family, int type) {
+#ifdef __linux__
+  return socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+#else
+  return MakePrivate(socket(family, type, 0));
+#endif
+}
+
 void PrepareSocket(int fd) {
-  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-  fcntl(fd, F_SETFD, FD_CLOEXEC);
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   // Finds devices that vanished without a keep-alive of their own.
@@ -58,7 +93,7 @@ Status OpenListener(const std::string& host, uint16_t port, int* fd, uint16_t* b
   const std::string where = host + ":" + std::to_string(port);
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV | AI_NUMERICHOST;
   addrinfo* found = nullptr;
   const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (error != 0) {

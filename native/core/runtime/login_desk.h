@@ -2,7 +2,9 @@
 #ifndef SEGANET_CORE_RUNTIME_LOGIN_DESK_H_
 #define SEGANET_CORE_RUNTIME_LOGIN_DESK_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -22,7 +24,8 @@ struct LoginRequest {
   std::string address;
 };
 
-// As many wait as there are half-open connections, which have a limit.
+// As many wait as there are half-open connections, which have a limit: whoever asks withdraws what
+// nobody waits for any more.
 //
 // Thread safety: any thread.
 class LoginDesk {
@@ -32,23 +35,34 @@ class LoginDesk {
   void Ask(LoginRequest request) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      waiting_.push_back(std::move(request));
+      const uint64_t id = request.id;
+      waiting_.insert_or_assign(id, std::move(request));
     }
     bell_->Ring();
   }
 
-  // Each once.
-  std::vector<LoginRequest> Take() {
+  // No effect when it was taken.
+  void Withdraw(uint64_t id) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    waiting_.erase(id);
+  }
+
+  // Each once, the oldest first, at most `most`. The caller comes again for the rest: they do not
+  // ring again.
+  std::vector<LoginRequest> Take(size_t most) {
     std::vector<LoginRequest> taken;
     const std::lock_guard<std::mutex> lock(mutex_);
-    taken.swap(waiting_);
+    while (!waiting_.empty() && taken.size() < most) {
+      taken.push_back(std::move(waiting_.begin()->second));
+      waiting_.erase(waiting_.begin());
+    }
     return taken;
   }
 
  private:
   Doorbell* const bell_;
   std::mutex mutex_;
-  std::vector<LoginRequest> waiting_;
+  std::map<uint64_t, LoginRequest> waiting_;  // by id, which grow
 };
 
 }  // namespace seganet

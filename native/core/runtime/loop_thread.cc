@@ -1,6 +1,5 @@
 #include "core/runtime/loop_thread.h"
 
-#include <future>
 #include <utility>
 
 #include "core/base/cpu.h"
@@ -31,18 +30,36 @@ Status LoopThread::Start(const std::string& name, int cpu) {
   }
   cpu_ = cpu;
   running_ = true;
-  std::promise<void> started;
-  thread_ = std::thread([this, &started, name] {
-    NameThisThread(name.c_str());
-    tid_ = ThisThreadId();
-    pin_error_ = PinThisThread(cpu_);
-    OnStart();
-    started.set_value();
+  Beginning beginning{this, name, {}};
+  const auto body = [](void* argument) {
+    auto* begun = static_cast<Beginning*>(argument);
+    begun->self->Run(begun);
+  };
+  // Not std::thread, whose failure would end the process: a container may have a limit on threads.
+  if (const int error = uv_thread_create(&thread_, body, &beginning); error != 0) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      running_ = false;
+      tasks_.clear();
+    }
+    uv_close(reinterpret_cast<uv_handle_t*>(&async_), nullptr);
     uv_run(loop_, UV_RUN_DEFAULT);
     uv_loop_close(loop_);
-  });
-  started.get_future().wait();
+    return Status::System("cannot start the thread " + name + ": " + uv_strerror(error), -error);
+  }
+  started_ = true;
+  beginning.started.get_future().wait();
   return {};
+}
+
+void LoopThread::Run(Beginning* beginning) {
+  NameThisThread(beginning->name.c_str());
+  tid_ = ThisThreadId();
+  pin_error_ = PinThisThread(cpu_);
+  OnStart();
+  beginning->started.set_value();  // *beginning ends with this
+  uv_run(loop_, UV_RUN_DEFAULT);
+  uv_loop_close(loop_);
 }
 
 void LoopThread::RunTasks() {
@@ -83,7 +100,7 @@ bool LoopThread::Call(const std::function<void()>& task) {
 }
 
 void LoopThread::Stop() {
-  if (!thread_.joinable()) return;
+  if (!started_) return;
   {
     // In one step with the last task: nothing is posted behind it, so no Call waits for a thread
     // that has ended.
@@ -96,7 +113,8 @@ void LoopThread::Stop() {
     running_ = false;
     Wake();
   }
-  thread_.join();
+  uv_thread_join(&thread_);
+  started_ = false;
 }
 
 }  // namespace seganet

@@ -6,10 +6,10 @@
 
 #include <atomic>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "core/base/status.h"
@@ -63,6 +63,13 @@ class LoopThread {
   uv_loop_t* loop() { return loop_; }
 
  private:
+  // What the thread is given; ends when it runs.
+  struct Beginning {
+    LoopThread* self;
+    std::string name;
+    std::promise<void> started;
+  };
+  void Run(Beginning* beginning);
   void RunTasks();
 
   // By uv_loop_size(): the libuv that is loaded may be newer than the header (native/binding runs
@@ -70,7 +77,8 @@ class LoopThread {
   const std::unique_ptr<char[]> loop_memory_;
   uv_loop_t* const loop_;
   uv_async_t async_;
-  std::thread thread_;
+  uv_thread_t thread_;
+  bool started_ = false;  // and not joined
   std::atomic<bool> awake_{false};
   int cpu_ = -1;
   int tid_ = 0;

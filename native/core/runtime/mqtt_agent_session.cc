@@ -19,13 +19,14 @@ uint8_t FlagsOf(uint8_t qos, bool retain) {
 
 }  // namespace
 
-mqtt::Limits MqttLimitsOf(const SourceSettings& source, size_t max_packet_bytes) {
+mqtt::Limits MqttLimitsOf(const SourceSettings& source, size_t max_packet_bytes, bool odd_topics) {
   mqtt::Limits limits;
   limits.max_packet_bytes = max_packet_bytes;
   limits.receive_maximum = static_cast<uint16_t>(source.receive_maximum);
   limits.topic_alias_maximum = static_cast<uint16_t>(source.topic_alias_maximum);
   limits.server_keep_alive_s = static_cast<uint16_t>(source.keep_alive_max_s);
   limits.session_expiry_max_s = source.session_expiry_max_s;
+  limits.odd_topics = odd_topics;
   return limits;
 }
 
@@ -36,7 +37,14 @@ mqtt::ConnectCode MqttAgentSession::OnConnect(const mqtt::Connect& connect,
     return mqtt::ConnectCode::kNotAuthorized;
   }
   // Ends an older connection of the device, which may leave a session.
-  if (!owner_->OnConnect()) return mqtt::ConnectCode::kServerUnavailable;
+  switch (owner_->OnConnect()) {
+    case Admission::kAccepted:
+      break;
+    case Admission::kNoRoom:
+      return mqtt::ConnectCode::kServerUnavailable;
+    case Admission::kProven:
+      return mqtt::ConnectCode::kIdentifierRejected;
+  }
   const std::string& device = owner_->device_id();
   if (connect.clean_session) {
     kept_->Drop(device);

@@ -17,7 +17,8 @@
 namespace seganet {
 
 // The protocol's limits for devices of a source.
-mqtt::Limits MqttLimitsOf(const SourceSettings& source, size_t max_packet_bytes);
+mqtt::Limits MqttLimitsOf(const SourceSettings& source, size_t max_packet_bytes,
+                          bool odd_topics = false);
 
 class MqttAgentSession : public AgentSession, private mqtt::Handler {
  public:
@@ -53,6 +54,7 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   bool Finish(AgentEnd end) override;
   size_t memory_bytes() const override { return session_.memory_bytes(); }
   size_t buffered_bytes() const override { return session_.buffered_bytes(); }
+  size_t partial_bytes() const override { return session_.partial_bytes(); }
 
  private:
   // mqtt::Handler
@@ -62,7 +64,11 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   bool OnSubscribe(const mqtt::Filter& filter) override {
     return owner_->MaySubscribe(filter.filter);
   }
+  void OnRefusedPublish(uint8_t code) override {
+    if (code == mqtt::reason::kTopicNameInvalid) owner_->OnTopicRefused();
+  }
   void OnSubscribed() override { owner_->OnListening(); }
+  void OnControl() override { owner_->OnControl(); }
   void OnCommandAnswer(uint64_t id, uint8_t code) override {
     owner_->OnCommandAnswer(id, code < mqtt::reason::kUnspecified);
   }

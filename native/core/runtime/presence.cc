@@ -43,20 +43,21 @@ Presence::Presence(uint32_t worker, DeviceEvents* events, CounterBlock* counters
     : worker_(worker), events_(events), counters_(counters), emit_(std::move(emit)) {}
 
 void Presence::Connected(Device* device, const SourceSettings& source) {
-  Tell(*device, DeviceEventKind::kConnected, {});
+  Tell(device, DeviceEventKind::kConnected, {});
   Record(device, source, nullptr);
 }
 
 void Presence::Disconnected(Device* device, const SourceSettings& source, DeviceEnd end) {
-  Tell(*device, DeviceEventKind::kDisconnected, end);
+  Tell(device, DeviceEventKind::kDisconnected, end);
   Record(device, source, &end);
 }
 
-void Presence::Listening(const Device& device) { Tell(device, DeviceEventKind::kListening, {}); }
+void Presence::Listening(Device* device) { Tell(device, DeviceEventKind::kListening, {}); }
 
-void Presence::Tell(const Device& device, DeviceEventKind kind, DeviceEnd end) {
+void Presence::Tell(Device* device, DeviceEventKind kind, DeviceEnd end) {
   if (muted_) return;
-  if (!events_->Add({kind, end, device.stage, worker_, device.id, device.address})) {
+  if (!events_->Add({kind, end, device->stage, worker_, device->id, device->address},
+                    &device->events)) {
     counters_->Add(Counter::kEventsLost);
   }
 }

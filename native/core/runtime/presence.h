@@ -34,13 +34,13 @@ class Presence {
   // devices.
   void Connected(Device* device, const SourceSettings& source);
   void Disconnected(Device* device, const SourceSettings& source, DeviceEnd end);
-  void Listening(const Device& device);
+  void Listening(Device* device);
 
   // Nobody is left for what it tells.
   void Mute() { muted_ = true; }
 
  private:
-  void Tell(const Device& device, DeviceEventKind kind, DeviceEnd end);
+  void Tell(Device* device, DeviceEventKind kind, DeviceEnd end);
   void Record(Device* device, const SourceSettings& source, const DeviceEnd* end);
 
   const uint32_t worker_;

@@ -33,7 +33,7 @@ void ReceiptRows::Visit(const std::vector<Receipt>& receipts,
     const Row& row = rows_[receipt.agent];
     ReceiptHolder* const holder = row.holder;
     if (holder == nullptr || row.life != receipt.life) continue;  // it has left
-    (holder->*call)(receipt.slot);  // it may leave by that
+    (holder->*call)(receipt.slot);                                // it may leave by that
     if (!holder->dirty_) {
       holder->dirty_ = true;
       dirty_.push_back(holder);

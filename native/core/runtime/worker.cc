@@ -101,8 +101,8 @@ void Worker::Adopt(Handoff handoff) {
   auto task = [this, handoff = std::move(handoff)] {
     adopting_.fetch_sub(1, std::memory_order_relaxed);
     now_ = Now::Read();
-    auto* agent =
-        new Agent(this, loop(), handoff.fd, handoff.stage, handoff.device, handoff.address);
+    auto* agent = new Agent(this, loop(), handoff.fd, handoff.stage, handoff.device,
+                            handoff.address, handoff.proven);
     agents_.insert(agent);
     receipt_rows_.Enroll(agent);
     Register(agent);
@@ -122,12 +122,14 @@ void Worker::Adopt(Handoff handoff) {
 std::unique_ptr<AgentSession> Worker::MakeSession(Agent* agent, const Handoff& handoff) {
   const SourceSettings& source = agent->source();
   if (source.protocol == Protocol::kCoap) {
-    const coap::Settings settings = CoapSettings(source, options_.max_packet_bytes);
+    const coap::Settings settings =
+        CoapSettings(source, options_.max_packet_bytes, options_.odd_topics);
     return std::make_unique<CoapAgentSession>(agent->owner(), settings, CoapLimits(settings, 1),
                                               handoff.device, handoff.answered);
   }
   auto session = std::make_unique<MqttAgentSession>(
-      agent->owner(), MqttLimitsOf(source, options_.max_packet_bytes), &kept_, &wills_);
+      agent->owner(), MqttLimitsOf(source, options_.max_packet_bytes, options_.odd_topics), &kept_,
+      &wills_);
   if (handoff.made_up_id) session->SetAssignedId(handoff.device);
   return session;
 }
@@ -156,6 +158,9 @@ void Worker::CloseStage(uint32_t stage) {
     for (Agent* agent : agents) {
       if (agent->stage() == stage) agent->Close(AgentEnd::kStopped);
     }
+    devices_.Update([stage](Device* device) {
+      if (device->proven_at == stage) device->proven_at = 0;
+    });
     CloseEndpoints(stage);
   });
 }
@@ -357,6 +362,10 @@ void Worker::Sweep() {
   commands_.Expire(now);
   wills_.OnTime(now);
   kept_.Expire(now);
+  if (reading_) {
+    for (const auto& [stage, endpoint] : endpoints_) endpoint->KeepReading();
+  }
+  SweepUnfinished(now);
   // Nobody is left to do it when what made a class full has gone before the class was marked
   // (Throttle).
   if (shared_.throttle->Relax()) shared_.resume();

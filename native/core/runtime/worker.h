@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -52,6 +53,8 @@ struct WorkerOptions {
   size_t ring_bytes = 4u << 20;    // each direction
   int64_t wake_interval_us = 800;  // EngineOptions::wake_interval_us
   bool acknowledge_at_once = true;
+  bool odd_topics = false;                        // EngineOptions::odd_topics
+  int64_t unfinished_us = 30'000'000;             // EngineOptions::unfinished_us
   std::array<int64_t, kClasses + 1> linger_us{};  // PipelineContext::linger_us
 };
 
@@ -68,15 +71,17 @@ struct WorkerShared {
   DeviceEvents* events;
   CommandDesk* commands;
   MemoryShare* unfinished;  // of packets that have not come in full
-  MemoryShare* kept;        // of devices that are not connected: sessions and wills
+  // Closes the connection that has waited longest for the rest of a packet, on any worker.
+  std::function<void()> end_unfinished;
+  MemoryShare* kept;  // of devices that are not connected: sessions and wills
   // Datagrams for devices of another worker; false = they are lost.
   std::function<bool(uint32_t worker, uint32_t stage, CrossedDatagrams)> cross;
   SlotExchange* exchange;  // who owns which device
 };
 
 // Thread safety: Push, TakeMessages from the engine's thread; Adopt, OpenDatagrams, TakeDatagrams,
-// SetPlan, Flush, CloseStage, StopReading, Resume, Start of a command, Agents, MoveSlots, Arrive,
-// busy and connections from any.
+// SetPlan, Flush, CloseStage, StopReading, Resume, EndUnfinished, Start of a command, Agents,
+// MoveSlots, Arrive, busy and connections from any.
 class Worker : public LoopThread, private AgentHost, private CommandCarrier, private CoapHost {
  public:
   Worker(const WorkerOptions& options, const WorkerShared& shared);
@@ -86,8 +91,8 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   void Adopt(Handoff handoff);
 
   // Takes over a UDP socket of source stage `stage`, whose devices speak CoAP. `seed` is secret and
-  // random.
-  void OpenDatagrams(uint32_t stage, int fd, uint64_t seed);
+  // random. An error when the socket cannot be watched; it is closed then.
+  Status OpenDatagrams(uint32_t stage, int fd, uint64_t seed);
 
   // Datagrams that came to another worker for devices of this one. False: they are more than it
   // can work on, and lost.
@@ -104,6 +109,13 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
 
   // The budget has room again for some class.
   void Resume();
+
+  // Since when the first of its devices waits for the rest of a packet, kNever = none does.
+  int64_t unfinished_since_us() const {
+    return unfinished_since_us_.load(std::memory_order_relaxed);
+  }
+  // Closes the connection of that one, if such packets are still too much.
+  void EndUnfinished();
 
   // Records of devices of this worker are safe. Any thread, also after the end.
   void ReturnReceipts(std::vector<Receipt> receipts);
@@ -147,12 +159,14 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   bool MayRead(Agent* agent) override;
   std::span<uint8_t> read_buffer(const Agent& agent) override;
   int64_t OnRead(size_t bytes) override;
-  bool OnBuffered(int64_t more) override;
+  void OnBuffered(Agent* agent, size_t bytes, bool is_new) override;
   void OnTurnUsedUp() override { unread_ = true; }
-  bool OnConnect(Agent* agent, std::string_view device) override;
+  Admission OnConnect(Agent* agent, std::string_view device) override;
   RecordAnswer OnRecord(Agent* agent, const IncomingRecord& incoming) override;
   bool MayPublish(Agent* agent, std::string_view topic) override;
   bool MaySubscribe(Agent* agent, std::string_view filter) override;
+  void OnTopicRefused() override { counters_.Add(Counter::kTopicsRefused); }
+  void OnControl(Agent* agent) override;
   void OnListening(Agent* agent) override;
   void OnCommandAnswer(Agent* agent, uint64_t id, bool taken) override;
   void OnClosed(Agent* agent, AgentEnd end) override;
@@ -164,6 +178,7 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   bool MayObserve(CoapEndpoint* endpoint, std::string_view device) override;
   void OnObserved(CoapEndpoint* endpoint, std::string_view device, bool on) override;
   bool IsAt(CoapEndpoint* endpoint, std::string_view device) override;
+  bool IsProven(std::string_view device) override;
   void OnDatagramCommandAnswer(uint64_t id, uint8_t result) override;
   uint32_t OwnerOf(std::string_view device) override;
   void Cross(uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) override;
@@ -208,6 +223,8 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   void ResumeRated(int64_t now_us);
   void Register(Agent* agent);
   void RegisterAll(const Plan& before);
+  void ForgetUnfinished(Agent* agent);
+  void SweepUnfinished(int64_t now_us);
   void Emit(const WillRecord& made);
   void CountRecord(Device* device, uint32_t stage, const Record& record);
 
@@ -231,6 +248,8 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   TimeWheel wheel_;                                       // of the agents
   std::array<std::vector<Agent*>, kClasses + 1> paused_;  // by Agent::paused
   RatePauses rate_pauses_;
+  std::list<Agent*> unfinished_;  // with packets that have not come in full, oldest first
+  std::atomic<int64_t> unfinished_since_us_{kNever};
   std::unordered_map<uint32_t, CoapEndpoint*> endpoints_;  // by stage
   std::atomic<size_t> crossed_bytes_{0};                   // on their way from other workers
   uint32_t plan_number_ = 1;                               // counts the plans

@@ -17,6 +17,12 @@ constexpr uint32_t kReadsAClock = 16;
 constexpr size_t kReadBytesAToken = 8;
 constexpr size_t kLeastReadBytes = 64;
 
+// So much of a packet that has not come in full every connection may hold: a device whose packets
+// come in two pieces is never in the way of another.
+constexpr size_t kFreeUnfinished = 4096;
+// More than that has to come with some speed once WorkerOptions::unfinished_us is over.
+constexpr int64_t kUnfinishedBytesPerS = 256;
+
 TokenRate RateOf(const Agent& agent) { return {agent.source().rate, agent.source().burst}; }
 
 DeviceEnd EndOf(AgentEnd end) {
@@ -118,14 +124,58 @@ int64_t Worker::OnRead(size_t bytes) {
   return now_.mono_us;
 }
 
-bool Worker::OnBuffered(int64_t more) { return shared_.unfinished->Add(more) || more < 0; }
+void Worker::OnBuffered(Agent* agent, size_t bytes, bool is_new) {
+  if (bytes <= kFreeUnfinished) return ForgetUnfinished(agent);
+  if (is_new) ForgetUnfinished(agent);
+  if (agent->unfinished == 0) {
+    agent->unfinished_us = now_.mono_us;
+    agent->unfinished_place = unfinished_.insert(unfinished_.end(), agent);
+    unfinished_since_us_.store(unfinished_.front()->unfinished_us, std::memory_order_relaxed);
+  }
+  const auto before = static_cast<int64_t>(std::exchange(agent->unfinished, bytes));
+  const int64_t more = static_cast<int64_t>(bytes) - before;
+  if (!shared_.unfinished->Add(more) && more > 0) shared_.end_unfinished();
+}
 
-bool Worker::OnConnect(Agent* agent, std::string_view id) {
+void Worker::ForgetUnfinished(Agent* agent) {
+  if (agent->unfinished == 0) return;
+  shared_.unfinished->Add(-static_cast<int64_t>(std::exchange(agent->unfinished, 0)));
+  unfinished_.erase(agent->unfinished_place);
+  unfinished_since_us_.store(unfinished_.empty() ? kNever : unfinished_.front()->unfinished_us,
+                             std::memory_order_relaxed);
+}
+
+void Worker::EndUnfinished() {
+  Post([this] {
+    const bool too_much = shared_.unfinished->used() > shared_.unfinished->limit();
+    if (too_much && !unfinished_.empty()) unfinished_.front()->CloseUnfinished();
+  });
+}
+
+void Worker::SweepUnfinished(int64_t now_us) {
+  std::vector<Agent*> over;
+  for (Agent* agent : unfinished_) {
+    // It is not the device that is slow.
+    if (!agent->is_read()) agent->unfinished_us = now_us;
+    const int64_t waited_us = now_us - agent->unfinished_us;
+    const int64_t earned_us =
+        static_cast<int64_t>(agent->unfinished) * 1'000'000 / kUnfinishedBytesPerS;
+    if (waited_us > std::max(options_.unfinished_us, earned_us)) over.push_back(agent);
+  }
+  for (Agent* agent : over) agent->CloseUnfinished();
+}
+
+Admission Worker::OnConnect(Agent* agent, std::string_view id) {
   Device* device = devices_.Get(id, now_.mono_us);
   if (device == nullptr) {
     counters_.Add(Counter::kConnectionsRefused);
-    return false;
+    return Admission::kNoRoom;
   }
+  if (device->proven_at != 0 && !agent->proven()) {
+    counters_.Add(Counter::kNotAllowed);
+    return Admission::kProven;
+  }
+  if (agent->proven()) device->proven_at = agent->stage();
   if (device->agent != nullptr) {
     counters_.Add(Counter::kTakeOvers);
     device->agent->Close(AgentEnd::kTakenOver);
@@ -137,7 +187,7 @@ bool Worker::OnConnect(Agent* agent, std::string_view id) {
   devices_.Count(device, now_.mono_us);
   counters_.Add(Counter::kDevicesConnected);
   presence_.Connected(device, agent->source());
-  return true;
+  return Admission::kAccepted;
 }
 
 RecordAnswer Worker::OnRecord(Agent* agent, const IncomingRecord& incoming) {
@@ -246,13 +296,16 @@ bool Worker::MaySubscribe(Agent* agent, std::string_view filter) {
   return false;
 }
 
-void Worker::OnListening(Agent* agent) { presence_.Listening(*agent->device); }
+void Worker::OnControl(Agent* agent) { agent->device->bucket.Pay(RateOf(*agent), now_.mono_us); }
+
+void Worker::OnListening(Agent* agent) { presence_.Listening(agent->device); }
 
 void Worker::OnClosed(Agent* agent, AgentEnd end) {
   agents_.erase(agent);
   wheel_.Remove(agent);
   receipt_rows_.Leave(agent);
   Unpause(agent);
+  ForgetUnfinished(agent);
   Device* const device = agent->device;
   const bool kept = agent->session().Finish(end);
   if (device != nullptr && device->agent == agent) {

@@ -25,22 +25,31 @@ size_t BytesOf(const CrossedDatagrams& datagrams) {
 
 }  // namespace
 
-void Worker::OpenDatagrams(uint32_t stage, int fd, uint64_t seed) {
-  const bool runs = Call([=, this] {
+Status Worker::OpenDatagrams(uint32_t stage, int fd, uint64_t seed) {
+  int error = UV_ECANCELED;  // the thread has ended
+  const bool runs = Call([&] {
     CoapEndpointOptions options;
     options.stage = stage;
     options.worker = static_cast<uint32_t>(options_.index);
     options.workers = static_cast<uint32_t>(options_.workers);
-    options.settings = CoapSettings(pipeline_.plan().SettingsOf(stage), options_.max_packet_bytes);
+    options.settings = CoapSettings(pipeline_.plan().SettingsOf(stage), options_.max_packet_bytes,
+                                    options_.odd_topics);
     options.limits = CoapLimits(options.settings, options_.max_devices / kRowsAConnection);
     options.seed = seed;
     auto* endpoint = new CoapEndpoint(this, loop(), fd, &counters_, options);
+    error = endpoint->error();
+    if (error != 0) {
+      endpoint->Close();
+      return;
+    }
     receipt_rows_.Enroll(endpoint);
     commands_.Add(endpoint);
     endpoints_[stage] = endpoint;
     if (!reading_) endpoint->StopReading();
   });
   if (!runs) close(fd);
+  if (error == 0) return {};
+  return Status::System(std::string("cannot watch the port: ") + uv_strerror(error), -error);
 }
 
 // 0 = of all stages.
@@ -131,7 +140,9 @@ void Worker::Arrive(CoapEndpoint* endpoint, Device* device) {
 RecordAnswer Worker::Admit(Device* device, const SourceSettings& source,
                            const coap::Incoming& incoming) {
   using Verdict = RecordAnswer::Verdict;
-  if (device->permissions && !device->permissions->MayPublish(incoming.topic)) {
+  // A datagram proves nothing.
+  if (device->proven_at != 0 ||
+      (device->permissions && !device->permissions->MayPublish(incoming.topic))) {
     counters_.Add(Counter::kNotAllowed);
     return {.verdict = Verdict::kNotAllowed};
   }
@@ -198,9 +209,11 @@ RecordAnswer Worker::OnDatagramRecord(CoapEndpoint* endpoint, const coap::Incomi
 bool Worker::MayObserve(CoapEndpoint* endpoint, std::string_view id) {
   const Device* device = Locate(endpoint, id);
   if (device == nullptr) return false;
-  if (!device->permissions) return true;
-  const std::string filter = CoapCommandFilter(id);
-  if (!filter.empty() && device->permissions->MaySubscribe(filter)) return true;
+  if (device->proven_at == 0) {
+    if (!device->permissions) return true;
+    const std::string filter = CoapCommandFilter(id);
+    if (!filter.empty() && device->permissions->MaySubscribe(filter)) return true;
+  }
   counters_.Add(Counter::kNotAllowed);
   return false;
 }
@@ -211,7 +224,7 @@ void Worker::OnObserved(CoapEndpoint* endpoint, std::string_view id, bool on) {
   if (on) {
     Arrive(endpoint, device);
     device->observing = true;
-    presence_.Listening(*device);
+    presence_.Listening(device);
     return;
   }
   device->observing = ObservesElsewhere(endpoint, id);
@@ -228,6 +241,11 @@ bool Worker::ObservesElsewhere(const CoapEndpoint* but, std::string_view device)
 bool Worker::IsAt(CoapEndpoint* endpoint, std::string_view id) {
   const Device* device = devices_.Find(id);
   return device != nullptr && device->counted && device->stage == endpoint->stage();
+}
+
+bool Worker::IsProven(std::string_view id) {
+  const Device* device = devices_.Find(id);
+  return device != nullptr && device->proven_at != 0;
 }
 
 void Worker::OnDatagramCommandAnswer(uint64_t id, uint8_t result) {

@@ -189,23 +189,25 @@ void Worker::Arrive(std::unique_ptr<SlotParcel> parcel) {
 
 void Worker::Unpack(SlotParcel* parcel) {
   now_ = Now::Read();
+  // Before the rows: a full table forgets rows without a connection to take these in.
+  std::vector<Agent*> arrived;
+  for (AgentParts& parts : parcel->agents) {
+    auto* agent = new Agent(this, loop(), std::move(parts));
+    agent->device->agent = agent;
+    arrived.push_back(agent);
+  }
   for (std::unique_ptr<Device>& device : parcel->devices) {
     device->registered_in = 0;  // plans are numbered by each worker
     devices_.Put(std::move(device));
   }
   for (Wills::Moved& will : parcel->wills) wills_.Put(std::move(will));
   for (KeptSessions::Moved& kept : parcel->kept) kept_.PutMoved(std::move(kept));
-  std::vector<Agent*> arrived;
-  for (AgentParts& parts : parcel->agents) {
-    auto* agent = new Agent(this, loop(), std::move(parts));
+  for (Agent* agent : arrived) {
     agent->session().MoveTo(agent->owner(), &kept_, &wills_);
     agents_.insert(agent);
     receipt_rows_.Enroll(agent);
     wheel_.Add(agent, now_.mono_us);
     Register(agent);
-    agent->device = devices_.Find(agent->device_id());
-    agent->device->agent = agent;
-    arrived.push_back(agent);
   }
   for (Agent* agent : arrived) agent->Resume();
 }

@@ -10,7 +10,6 @@ const HANDSHAKE_MS = 10000;
 /** Of TLS and WebSocket, whose handshakes cost; and plain ones, which cost a descriptor. */
 const MAX_HALF_OPEN = 1000;
 const MAX_SILENT = 8192;
-const MAX_CONNECTIONS = 20000;
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/i;
 /** RFC 7301, as registered; RFC 8323, 8.2 for CoAP. */
 const ALPN = { mqtt: ['mqtt'], coap: ['coap'] };
@@ -63,7 +62,7 @@ function listenerParts(RED, node, values, protocol) {
   const listener = {
     ...(hasFront ? { host: '', port: 0, transport: 'streams' } : { host, port, transport }),
     connectTimeoutMs: HANDSHAKE_MS,
-    maxHalfOpen: MAX_SILENT,
+    maxHalfOpen: hasFront ? MAX_HALF_OPEN : MAX_SILENT,
     login: values.login === 'none' ? 'open' : 'ask'
   };
   const front = hasFront ? { front: frontOptions(RED, node, values, protocol, isTls) } : {};
@@ -108,7 +107,7 @@ function checkSafe({ host, login, clientCert, allowAnonymous, passwordFile, pskF
  * @param {ListenerValues} values
  * @param {'mqtt' | 'coap'} protocol
  * @param {boolean} isTls
- * @returns {import('./server').FrontOptions}
+ * @returns {Omit<import('./server').FrontOptions, 'maxConnections'>}
  */
 function frontOptions(RED, node, values, protocol, isTls) {
   const { transport, host, port, minTls, login, certIdentity, wsPath, wsOrigins, wsMaxKiB } = values;
@@ -134,7 +133,6 @@ function frontOptions(RED, node, values, protocol, isTls) {
         .filter(Boolean),
       maxFrameBytes: wsMaxKiB * 1024
     },
-    maxConnections: MAX_CONNECTIONS,
     maxHalfOpen: MAX_HALF_OPEN,
     handshakeTimeoutMs: HANDSHAKE_MS
   };

@@ -3,6 +3,7 @@
 
 const http = require('node:http');
 const { WebSocketServer } = require('ws');
+const { Held } = require('./held');
 const { WebSocketStream } = require('./web-socket-stream');
 
 const MAX_HEADER_BYTES = 8192;
@@ -24,6 +25,7 @@ class WebSocketDoor {
   constructor(options, onOpen, onRefused) {
     this.options_ = options;
     this.onRefused_ = onRefused;
+    const held = new Held();
     const { subprotocol, maxFrameBytes: maxPayload } = options;
     const webSockets = new WebSocketServer({
       noServer: true,
@@ -51,9 +53,12 @@ class WebSocketDoor {
       socket.on('error', () => {});
       const [status, reason] = this.check_(request);
       if (status !== 0) return this.refuse_(socket, status, reason);
-      webSockets.handleUpgrade(request, socket, head, (ws) =>
-        onOpen(new WebSocketStream(ws, onRefused), socket)
-      );
+      webSockets.handleUpgrade(request, socket, head, (ws) => {
+        const stream = new WebSocketStream(ws, onRefused, held);
+        // Before ws's own listener, which may tell of messages that these bytes complete.
+        socket.prependListener('data', (/** @type {Buffer} */ { length }) => stream.came(length));
+        onOpen(stream, socket);
+      });
     });
   }
 

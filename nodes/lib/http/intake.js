@@ -169,7 +169,7 @@ class Intake {
   /** @param {import('./job').Job} job @param {object} place of the first record that is not safe */
   notSafe_({ safe, pending, error }, place) {
     const code = /** @type {{ code?: string } | null} */ (error)?.code;
-    const status = code === CODES.TOO_LONG ? 413 : 503;
+    const status = code === CODES.TOO_LONG ? 413 : code === CODES.ODD_TOPIC ? 400 : 503;
     const why = error?.message ?? (pending ? 'The records are not safe yet.' : 'The engine is full.');
     return new Refusal(status, why, {
       headers: status === 503 ? retryAfter(5) : {},

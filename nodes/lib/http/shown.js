@@ -4,15 +4,17 @@
 const { rate } = require('../status');
 
 /**
- * @param {{ port: number, trouble: string, connections: number }} door trouble: why it does not listen
+ * @param {{ port: number, trouble: string, connections: number, isLocked: boolean }} door trouble: why it does not listen;
+ *   isLocked: no token is known, so every request is refused
  * @param {import('../meter').StageRate} rates
  * @param {import('../../../native/index.js').EngineStats} stats
  * @param {import('../member').Member} member
  * @returns {import('../status').Shown}
  */
-function shown({ port, trouble, connections }, rates, stats, member) {
+function shown({ port, trouble, connections, isLocked }, rates, stats, member) {
   if (trouble) return { fill: 'red', shape: 'ring', text: trouble };
   if (!port) return { fill: 'yellow', shape: 'ring', text: 'opening' };
+  if (isLocked) return { fill: 'red', shape: 'ring', text: 'no usable token in the token file' };
   const waits = member.host.waitsFor(stats);
   if (waits) return { fill: 'red', shape: 'ring', text: `waiting: ${waits}` };
   const figures = `${connections} connections · ${rate(rates.recordsIn)}/s`;

@@ -89,6 +89,11 @@ class TokenFile {
     }
   }
 
+  /** True while no request can have a token that is in the file. */
+  get isEmpty() {
+    return this.tokens_.size === 0;
+  }
+
   /** @param {string} sentence once */
   tell_(sentence) {
     if (sentence !== this.told_) this.warn_(sentence);

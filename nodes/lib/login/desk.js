@@ -10,6 +10,10 @@
  * @typedef {(login: Login, source: Source) => Promise<Verdict>} FlowChecker
  */
 
+const { onceATurn } = require('../once-a-turn');
+
+/** Of one turn: a flood of logins leaves time for everything else of Node-RED. */
+const MAX_LOGINS = 64;
 /** Logins that wait for the end of a deploy. */
 const MAX_HELD = 1000;
 
@@ -29,12 +33,13 @@ class LoginDesk {
     this.flow = null;
     /** While a deploy remakes the flow: who waits for its end. @type {(() => void)[] | null} */
     this.held_ = null;
+    this.run_ = onceATurn(() => this.takeSome_());
   }
 
   /** @param {number} stage that listens with login 'ask' @param {Checker} check must not throw */
   serve(stage, check) {
     this.checkers_.set(stage, check);
-    this.endBell_ ??= this.onBell_(() => this.run_());
+    this.endBell_ ??= this.onBell_(this.run_);
   }
 
   /** @param {number} stage */
@@ -67,12 +72,15 @@ class LoginDesk {
     return this.flow?.(login, source);
   }
 
-  run_() {
-    for (const login of this.engine_.takeLogins()) {
+  /** @returns {boolean} there may be more */
+  takeSome_() {
+    const logins = this.checkers_.size > 0 ? this.engine_.takeLogins(MAX_LOGINS) : [];
+    for (const login of logins) {
       const check = this.checkers_.get(login.stage);
       // A listener that is going away: its connections end with it.
-      if (check) this.answer_(login, check);
+      if (check) void this.answer_(login, check);
     }
+    return logins.length > 0;
   }
 
   /** @param {Login} login @param {Checker} check */

@@ -32,7 +32,14 @@ const COUNTERS = {
   halfOpenEvicted: ['half_open_evicted', 'Connections without a login that gave way to newer ones.'],
   loginsRefused: ['logins_refused', 'Logins of devices that were refused.'],
   throttled: ['throttled', 'Times that a device was over its rate.'],
-  notAllowed: ['not_allowed', 'Publishes, subscriptions and wills that the permissions refuse.'],
+  notAllowed: [
+    'not_allowed',
+    'Publishes, subscriptions and wills that the permissions refuse, and unproven connections under a proven id.'
+  ],
+  topicsRefused: [
+    'topics_refused',
+    'Publishes of MQTT 5 devices to a topic that begins with $ or has a control character.'
+  ],
   eventsLost: ['events_lost', 'Events of devices that Node-RED was too slow for.'],
   datagrams: ['datagrams_received', 'CoAP messages over UDP.'],
   datagramsCrossed: ['datagrams_crossed', 'Of these, passed on to the worker that owns the device.'],

@@ -26,6 +26,7 @@ const { subscribe, unsubscribe } = require('./subscription');
 /** Reason codes for MQTT 5 brokers [MQTT 3.4.2.1]: it is acknowledged either way. */
 const REFUSED = 0x83;
 const TOO_LARGE = 0x97;
+const TOPIC_NAME_INVALID = 0x90;
 const END_MS = 3000;
 const UNSUBSCRIBE_MS = 500;
 const WARN_EVERY_MS = 60000;
@@ -233,6 +234,8 @@ class Source {
     this.tell_(error.code ?? '', error.message);
     if (!slot) return;
     if (error.code === CODES.TOO_LONG) this.ledger_.settle(slot, TOO_LARGE);
+    // The same message would be refused again.
+    else if (error.code === CODES.ODD_TOPIC) this.ledger_.settle(slot, TOPIC_NAME_INVALID);
     else if (error.code === CODES.REFUSED) this.ledger_.settle(slot, REFUSED);
     // It was dropped as the engine's settings say, or is a dead letter: sending it again changes nothing.
     else if (error.code === CODES.DROPPED) this.ledger_.settle(slot);

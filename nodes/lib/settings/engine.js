@@ -17,6 +17,7 @@ const schema = {
   maxDevices: integer(1, 1000000, 10000),
   wakeIntervalUs: integer(0, 100000, 800),
   rebalance: choice(/** @type {const} */ (['off', 'live']), 'off'),
+  oddTopics: choice(/** @type {const} */ (['refuse', 'accept']), 'refuse'),
   fastPath: choice(/** @type {const} */ (['auto', 'off']), 'auto'),
   acknowledge: choice(/** @type {const} */ (['safe', 'stored', 'received']), 'safe'),
   logDir: text('', /^[^\0]{1,1024}$/, 'a path of at most 1024 characters'),

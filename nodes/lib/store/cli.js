@@ -2,6 +2,7 @@
 'use strict';
 // seganet-log: looks into the log of a gateway, and mends it. Everything it can do: seganet-log --help.
 
+const launcher = require('../../../flows/launcher/run');
 const { main } = require('../cli/main');
 const { explain, locate } = require('./cli/open');
 const { EXIT } = require('./cli/trouble');
@@ -23,12 +24,23 @@ async function run(args, output) {
     await output.line(command === 'help' ? HELP : require('../../../package.json').version);
     return EXIT.OK;
   }
+  if (!launcher.isNewEnough(process.versions.node)) return relaunch(args);
   const place = locate(directory, command === 'repair' || command === 'dead' ? 'write' : 'read');
   try {
     return await commands[command](place, options, output);
   } catch (error) {
     throw explain(error, place.file);
   }
+}
+
+/**
+ * Runs the command with the gateway's Node, as this one has no node:sqlite; that one's exit code is ours.
+ * @param {string[]} args
+ * @returns {Promise<number>} never settles
+ */
+function relaunch(args) {
+  launcher.main([__filename, ...args]);
+  return new Promise(() => {});
 }
 
 if (require.main === module) main('seganet-log', run, /^E[A-Z]+$|^ERR_SQLITE/);

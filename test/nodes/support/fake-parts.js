@@ -65,8 +65,8 @@ class Engine {
     this.ports.set(stage, port);
     return port;
   }
-  takeLogins() {
-    return this.logins.splice(0);
+  takeLogins(limit) {
+    return this.logins.splice(0, limit);
   }
   answerLogin(id, device) {
     this.answers.push([id, device]);
@@ -127,8 +127,8 @@ class Engine {
   takeCommandResults() {
     return this.results.splice(0);
   }
-  takeEvents() {
-    return this.events.splice(0);
+  takeEvents(limit) {
+    return this.events.splice(0, limit);
   }
   /** A device is there, and listens. */
   arrive(device) {

@@ -68,19 +68,16 @@ function makeFlow({ url, folder, version = 0 }) {
     make('seganet-engine', engine.id, { ...engine, workers: '1', gatewayId: `gw-${engine.id}` });
     make('seganet-uplink-broker', own('broker'), { url, clientId: `gw-${engine.id}`, groups: 'all' });
     make('seganet-batch', own('collect'), { wires: [[own('cloud')]], minDevices: '0', name: `v${version}` });
-    // Odd topics are the uplink's own tests: here every record goes out on a topic that all brokers take.
-    make('seganet-uplink', own('cloud'), { topic: 'b/{class}', recordTopic: 'r/{class}' });
+    make('seganet-uplink', own('cloud'));
     make('seganet-batch', own('dead-end'), { minDevices: '0', maxDelayMs: '50', wires: [['sink']] });
     for (const type of inputTypes()) {
       const isLast = (all[type].outputs ?? 0) === 0;
       const to = type === 'seganet-batch' ? own('cloud') : own('collect');
       const name = type.replace('seganet-', '');
-      const uplink = type === 'seganet-uplink' ? { topic: 'b/{class}', recordTopic: 'r/{class}' } : {};
       const isMessage = type === 'seganet-unbatch' || type === 'seganet-command' || type === 'seganet-login';
       make(type, own(name), {
         name: `v${version}`,
-        wires: isLast ? [] : [[isMessage ? 'sink' : to]],
-        ...uplink
+        wires: isLast ? [] : [[isMessage ? 'sink' : to]]
       });
       // The same by message wires.
       if (!isLast) make(type, own(`${name}-by-message`), { wires: [['sink', own('dead-end')]] });

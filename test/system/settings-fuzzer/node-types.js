@@ -8,22 +8,24 @@ const { root } = require('../../fixtures/gateway');
 
 /** @typedef {{ type: string, isConfig: boolean, outputs: number, defaults: Record<string, { value: unknown, type?: string }> }} NodeType */
 
+/** The rest of the editor: whatever is asked of it, it is there and does nothing. @type {any} */
+const anything = new Proxy(() => {}, {
+  get: (_of, name) =>
+    name === Symbol.iterator ? [][Symbol.iterator] : name === Symbol.toPrimitive ? () => '' : anything,
+  apply: () => anything
+});
+
 /** @param {string} type @returns {NodeType} */
 function readType(type) {
   const html = fs.readFileSync(path.join(root, 'nodes', `${type}.html`), 'utf8');
   /** @type {Record<string, any>} */
   const registered = {};
-  const RED = {
-    _: (/** @type {string} */ key) => key,
-    nodes: {
-      registerType: (/** @type {string} */ name, /** @type {object} */ definition) =>
-        (registered[name] = definition)
-    },
-    utils: { validatePropertyExpression: () => true }
-  };
-  const $ = () => ({ length: 0, val: () => undefined });
+  const registerType = (/** @type {string} */ name, /** @type {object} */ definition) =>
+    (registered[name] = definition);
+  const own = { _: (/** @type {string} */ key) => key, nodes: { registerType } };
+  const RED = new Proxy(own, { get: (of, name) => Reflect.get(of, name) ?? anything });
   for (const [, script] of html.matchAll(/<script type="text\/javascript">([\s\S]*?)<\/script>/g)) {
-    vm.runInNewContext(script, { RED, $, TextEncoder });
+    vm.runInNewContext(script, { RED, $: () => anything, TextEncoder });
   }
   const { category, outputs = 0, defaults } = registered[type];
   return { type, isConfig: category === 'config', outputs, defaults };

@@ -48,7 +48,10 @@ async function tryVariables(env, folder) {
   });
   try {
     const ready = child
-      .until((output) => /^devices: (?:MQTT listener on port (\d+)|(?!\S+ is open to|MQTT))/m.exec(output), START_MS)
+      .until(
+        (output) => /^devices: (?:MQTT listener on port (\d+)|(?!\S+ is open to|MQTT))/m.exec(output),
+        START_MS
+      )
       .catch(() => null);
     const [, port] = (await ready) ?? [];
     const entered = Object.values(env).join('\n');

@@ -40,18 +40,22 @@ void DatagramImpl::OnCommands(const Asker& asker, int64_t now_us) {
 }
 
 bool DatagramImpl::Register(const Asker& asker, int64_t now_us) {
+  const bool proved = far_ends_.Touch(asker.peer).proved;
   Observer observer{asker.peer, std::string(asker.token.text()), request_.topic,
-                    Block::kLargestExponent};
+                    Block::kLargestExponent, proved};
   if (request_.block2) {
     observer.exponent = std::min(request_.block2->exponent, Block::kLargestExponent);
   }
-  if (!observers_.Add(request_.device, std::move(observer))) return false;
+  std::string gone;
+  const bool added = observers_.Add(request_.device, std::move(observer), &gone);
+  if (!gone.empty()) handler_->OnObserved(gone, false);
+  if (!added) return false;
   // No command comes with it: a registration that is renewed (RFC 7641 3.3.1) must not bring an old
   // one again.
   Reply reply;
   reply.code = kContent;
   reply.observe = NextObserve();
-  if (far_ends_.Touch(asker.peer).proved) {
+  if (proved) {
     Respond(asker, reply, now_us);
   } else {
     // Its ACK proves that the far end is where it says, before it is sent what others decide.
@@ -140,7 +144,8 @@ bool DatagramImpl::Notify(const Observer& observer, Command* command, bool* queu
   return true;
 }
 
-void DatagramImpl::OnTaken(const Outgoing& message, int64_t now_us) {
+void DatagramImpl::OnTaken(const Peer& peer, const Outgoing& message, int64_t now_us) {
+  if (!message.device.empty()) observers_.Prove(message.device, peer, message.token);
   if (!message.command) return;
   Command* command = commands_.Find(message.device);
   if (command == nullptr || command->id != *message.command || command->answered) return;

@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/keyed_hash.h"
 #include "core/protocol/coap/commands.h"
 #include "core/protocol/coap/datagram_server.h"
 #include "core/protocol/coap/exchanges.h"
 #include "core/protocol/coap/far_ends.h"
-#include "core/protocol/coap/keyed_hash.h"
 #include "core/protocol/coap/message.h"
 #include "core/protocol/coap/observers.h"
 #include "core/protocol/coap/outbox.h"
@@ -110,7 +110,7 @@ class DatagramImpl {
                    bool* last);
   // False: it does not fit. *queued: it is on its way or waits.
   bool Notify(const Observer& observer, Command* command, bool* queued, int64_t now_us);
-  void OnTaken(const Outgoing& message, int64_t now_us);
+  void OnTaken(const Peer& peer, const Outgoing& message, int64_t now_us);
   void OnFailed(const Peer& peer, const Outgoing& message, uint8_t result);
   void End(Command* command, uint8_t result);
   uint32_t NextObserve() { return observe_ = (observe_ + 1) & 0xFFFFFF; }

@@ -9,7 +9,7 @@ namespace seganet::coap {
 
 void DatagramImpl::OnRequest(const Peer& peer, int64_t now_us) {
   const Message& message = message_;
-  const size_t bytes = read_.bytes;
+  const size_t bytes = read_.bytes.size();
   Asker asker{peer, message.type, message.id, Token(message.token), bytes, 0, 0};
   // RFC 7252 4.5: what is idempotent may be answered anew, so GET needs no memory.
   if (message.code != kGet && !IsNew(message, &asker, now_us)) return;
@@ -41,10 +41,11 @@ void DatagramImpl::OnRequest(const Peer& peer, int64_t now_us) {
 }
 
 bool DatagramImpl::IsNew(const Message& message, Asker* asker, int64_t now_us) {
-  char text[Peer::kMaxBytes + sizeof message.id];
-  const size_t size = asker->peer.text().copy(text, Peer::kMaxBytes);
-  std::memcpy(text + size, &message.id, sizeof message.id);
-  const uint64_t key = secret_.HashOf({text, size + sizeof message.id});
+  // RFC 7252 4.2: a retransmission has the same bytes. Others under the same id are a new request,
+  // for example of a device that was restarted and counts its ids from the beginning.
+  const std::string_view datagram(reinterpret_cast<const char*>(read_.bytes.data()),
+                                  read_.bytes.size());
+  const uint64_t key = secret_.HashOf(asker->peer.text(), datagram);
   asker->exchange = exchanges_.Find(key, now_us);
   if (asker->exchange == 0) {
     asker->exchange = exchanges_.Add(key, now_us);
@@ -52,8 +53,7 @@ bool DatagramImpl::IsNew(const Message& message, Asker* asker, int64_t now_us) {
   }
   ++counters.duplicates;
   const std::string_view answer = exchanges_.AnswerTo(asker->exchange);
-  // Without an answer yet the first one's is on its way. RFC 7252 4.5: a NON is ignored. What only
-  // has the id of a longer request may not call for its answer.
+  // Without an answer yet the first one's is on its way. RFC 7252 4.5: a NON is ignored.
   const bool is_due = message.type == Type::kConfirmable && !answer.empty();
   if (is_due && HasRoomFor(answer.size(), *asker)) handler_->Send(asker->peer, answer);
   return false;

@@ -58,7 +58,7 @@ void DatagramImpl::OnMessage(const Peer& peer, int64_t now_us) {
   if (!ours) return;
   far_ends_.Touch(peer).proved = true;  // it knew our message id
   if (message_.type == Type::kAcknowledgement) {
-    OnTaken(*ours, now_us);
+    OnTaken(peer, *ours, now_us);
   } else {
     OnFailed(peer, *ours, kCommandRefused);
   }

@@ -22,7 +22,7 @@ class Exchanges {
   // REQUIRES: max > 0.
   explicit Exchanges(size_t max) : max_(max) {}
 
-  // The number of a request that was there before, 0 for a new one. key: of far end and message id.
+  // The number of a request that was there before, 0 for a new one. key: of far end and datagram.
   uint64_t Find(uint64_t key, int64_t now_us);
 
   // Its number, never 0. REQUIRES: Find(key) was 0; now_us does not go back.

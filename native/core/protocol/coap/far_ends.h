@@ -6,7 +6,7 @@
 #include <list>
 #include <unordered_map>
 
-#include "core/protocol/coap/keyed_hash.h"
+#include "core/base/keyed_hash.h"
 #include "core/protocol/coap/peer.h"
 
 namespace seganet::coap {

@@ -1,45 +1,88 @@
 #include "core/protocol/coap/observers.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace seganet::coap {
 
-bool Observers::Add(std::string_view device, Observer observer) {
+bool Observers::Add(std::string_view device, Observer observer, std::string* gone) {
+  if (max_per_device_ == 0) return false;
+  for (const Observer& other : Of(device)) {
+    const bool same = other.token == observer.token && other.peer == observer.peer;
+    if (same && other.proved) observer.proved = true;
+  }
   Remove(device, observer.peer, observer.token);
   auto found = by_device_.find(device);
-  // A device that began anew must not be kept out by what is left of itself.
-  if (found != by_device_.end() && (found->second.size() >= max_per_device_ || count_ >= max_)) {
-    const Observer oldest = found->second.front();
-    Remove(device, oldest.peer, oldest.token);
-    found = by_device_.find(device);
+  if (found != by_device_.end()) {
+    const auto same = std::count_if(
+        found->second.begin(), found->second.end(),
+        [&observer](const Observer& other) { return other.proved == observer.proved; });
+    if (static_cast<size_t>(same) >= max_per_device_) DropOldest(found, observer.proved);
   }
-  if (count_ >= max_ || max_per_device_ == 0) return false;
+  if (count_ >= max_ && !unproved_.empty()) {
+    const std::string oldest = unproved_.begin()->second;
+    DropOldest(by_device_.find(oldest), false);
+    if (Of(oldest).empty() && oldest != device) *gone = oldest;
+  }
+  found = by_device_.find(device);
+  // A device that was restarted must not be kept out by what is left of itself.
+  if (count_ >= max_ && found != by_device_.end() && observer.proved) DropOldest(found, true);
+  if (count_ >= max_) return false;
+  found = by_device_.find(device);
   if (found == by_device_.end()) {
     found = by_device_.emplace(device, std::vector<Observer>()).first;
     bytes_ += BytesOf(device);
   }
+  observer.number = ++last_number_;
+  if (!observer.proved) unproved_.emplace(observer.number, device);
   bytes_ += BytesOf(observer);
   found->second.push_back(std::move(observer));
   ++count_;
   return true;
 }
 
+void Observers::Prove(std::string_view device, const Peer& peer, std::string_view token) {
+  const auto found = by_device_.find(device);
+  if (found == by_device_.end()) return;
+  for (Observer& observer : found->second) {
+    if (observer.proved || observer.token != token || !(observer.peer == peer)) continue;
+    const auto proved = std::count_if(found->second.begin(), found->second.end(),
+                                      [](const Observer& other) { return other.proved; });
+    observer.proved = true;
+    unproved_.erase(observer.number);
+    if (static_cast<size_t>(proved) >= max_per_device_) DropOldest(found, true);
+    return;
+  }
+}
+
 bool Observers::Remove(std::string_view device, const Peer& peer, std::string_view token) {
   const auto found = by_device_.find(device);
   if (found == by_device_.end()) return false;
-  std::vector<Observer>& all = found->second;
-  for (auto observer = all.begin(); observer != all.end(); ++observer) {
-    if (observer->token != token || !(observer->peer == peer)) continue;
-    bytes_ -= BytesOf(*observer);
-    all.erase(observer);
-    --count_;
-    if (all.empty()) {
-      bytes_ -= BytesOf(device);
-      by_device_.erase(found);
-    }
+  const std::vector<Observer>& all = found->second;
+  for (size_t at = 0; at < all.size(); ++at) {
+    if (all[at].token != token || !(all[at].peer == peer)) continue;
+    Erase(found, at);
     return true;
   }
   return false;
+}
+
+void Observers::DropOldest(Devices::iterator device, bool proved) {
+  const std::vector<Observer>& all = device->second;
+  for (size_t at = 0; at < all.size(); ++at) {
+    if (all[at].proved == proved) return Erase(device, at);
+  }
+}
+
+void Observers::Erase(Devices::iterator device, size_t at) {
+  std::vector<Observer>& all = device->second;
+  unproved_.erase(all[at].number);
+  bytes_ -= BytesOf(all[at]);
+  all.erase(all.begin() + static_cast<ptrdiff_t>(at));
+  --count_;
+  if (!all.empty()) return;
+  bytes_ -= BytesOf(device->first);
+  by_device_.erase(device);
 }
 
 const std::vector<Observer>& Observers::Of(std::string_view device) const {

@@ -21,6 +21,8 @@ struct Observer {
   std::string token;
   std::string topic;  // of the commands that it wants; '' = all of the device
   uint8_t exponent = Block::kLargestExponent;  // of the blocks that it asked for
+  bool proved = true;                          // the far end is where it says (FarEnd::proved)
+  uint64_t number = 0;                         // in the order of registration; set by Observers
 
   bool Wants(std::string_view command_topic) const {
     return topic.empty() || topic == command_topic;
@@ -33,8 +35,15 @@ class Observers {
   explicit Observers(const Limits& limits)
       : max_(limits.max_observers), max_per_device_(limits.max_observers_per_device) {}
 
-  // The same far end and token renews; a device's oldest gives way. False: there are too many.
-  bool Add(std::string_view device, Observer observer);
+  // The same far end and token renews. Where there is no room, the device's oldest gives way to it,
+  // or the oldest of all that has not proved itself; one that has proved itself gives way only to
+  // another such one of its device. So whoever sends under addresses of others cannot take the
+  // place of an observer that is there. False: there are too many.
+  // `*gone` is set to the device that lost its only observer by this, if there is one.
+  bool Add(std::string_view device, Observer observer, std::string* gone);
+
+  // It has proved itself.
+  void Prove(std::string_view device, const Peer& peer, std::string_view token);
 
   // False when there was none.
   bool Remove(std::string_view device, const Peer& peer, std::string_view token);
@@ -46,6 +55,10 @@ class Observers {
   size_t memory_bytes() const { return bytes_; }
 
  private:
+  using Devices = std::map<std::string, std::vector<Observer>, std::less<>>;
+
+  void Erase(Devices::iterator device, size_t at);
+  void DropOldest(Devices::iterator device, bool proved);
   static size_t BytesOf(const Observer& observer) {
     return sizeof(Observer) + observer.topic.size();
   }
@@ -54,7 +67,9 @@ class Observers {
 
   const size_t max_;
   const size_t max_per_device_;
-  std::map<std::string, std::vector<Observer>, std::less<>> by_device_;  // none is empty
+  Devices by_device_;                         // none is empty; the oldest in front
+  std::map<uint64_t, std::string> unproved_;  // devices by number of the observer
+  uint64_t last_number_ = 0;
   size_t count_ = 0;
   size_t bytes_ = 0;
 };

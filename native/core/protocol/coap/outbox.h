@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/keyed_hash.h"
 #include "core/protocol/coap/datagram_server.h"
-#include "core/protocol/coap/keyed_hash.h"
 
 namespace seganet::coap {
 

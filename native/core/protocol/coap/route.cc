@@ -3,7 +3,7 @@
 namespace seganet::coap {
 
 void ReadArrival(std::span<const uint8_t> datagram, const Settings& settings, Arrival* arrival) {
-  arrival->bytes = datagram.size();
+  arrival->bytes = datagram;
   arrival->status = ParseDatagram(datagram, &arrival->message);
   if (!arrival->is_request()) return;
   arrival->refusal = ParseRequest(arrival->message, settings, &arrival->request);

@@ -15,8 +15,8 @@ namespace seganet::coap {
 // A datagram as it was read: once, for its way and for the server. Its memory is used again.
 struct Arrival {
   ParseStatus status = ParseStatus::kNoMessage;
-  size_t bytes = 0;
-  Message message;  // where the datagram lies
+  std::span<const uint8_t> bytes;  // of the whole datagram
+  Message message;                 // where the datagram lies
   // Of a request (is_request()).
   Request request;
   Refusal refusal;

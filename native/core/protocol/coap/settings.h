@@ -20,6 +20,8 @@ struct Settings {
   size_t max_stream_message_bytes = 262144;
   // Largest record that comes block by block (RFC 7959).
   size_t max_body_bytes = 262144;
+  // Topics and devices that IsOddTopic() names are taken.
+  bool odd_topics = false;
 };
 
 // Each is a bound on memory or work. A DatagramServer has them for all its devices, a StreamSession
@@ -50,7 +52,8 @@ struct Limits {
   // Resets and answers of the kind 4.xx to what cannot be read or served, a second and far end;
   // above it there is silence.
   uint32_t max_errors_per_s = 32;
-  // A stream whose device does not read this much of our output is not read from.
+  // A stream whose device does not read this much of our output is not read from, and is sent no
+  // command.
   size_t max_output_bytes = 65536;
   // A stream on which nothing came for so long is sent a Ping; silence for as long again ends it.
   uint32_t idle_ping_s = 120;

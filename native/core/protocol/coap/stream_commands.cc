@@ -42,7 +42,8 @@ void StreamImpl::OnCommands(const Asker& asker) {
     if (request_.block2) {
       observer.exponent = std::min(request_.block2->exponent, Block::kLargestExponent);
     }
-    if (observers_.Add(device_, std::move(observer))) {
+    std::string gone;  // there is one device
+    if (observers_.Add(device_, std::move(observer), &gone)) {
       // Without a command: a registration that is renewed must not bring an old one again.
       Reply reply;
       reply.code = kContent;
@@ -118,6 +119,9 @@ CommandStart StreamImpl::Start(uint64_t id, std::string_view topic, std::string_
       return CommandStart::kTooLarge;
     }
   }
+  // As for MQTT: a single large one may go when nothing waits.
+  const size_t waiting = output().size();
+  if (waiting != 0 && waiting + out.size() > limits_.max_output_bytes) return CommandStart::kBusy;
   latest_ = std::move(command);
   output_.append(out);
   InFlight sent{id, 0, -1};

@@ -27,7 +27,8 @@ namespace seganet::coap {
 // records; stream_commands.cc: discovery, commands and observers.
 class StreamImpl {
  public:
-  StreamImpl(Handler* handler, const Settings& settings, const Limits& limits, std::string device);
+  StreamImpl(Handler* handler, const Settings& settings, const Limits& limits, std::string device,
+             int64_t now_us);
 
   CloseReason Feed(std::span<const uint8_t> bytes);
   bool Acknowledge(uint64_t slot);
@@ -46,6 +47,7 @@ class StreamImpl {
   bool listening() const { return observers_.size() > 0; }
   size_t unacknowledged() const { return pending_.size(); }
   size_t buffered_bytes() const { return partial_.capacity(); }
+  size_t partial_bytes() const { return partial_.size(); }
   size_t memory_bytes() const;
 
   size_t answered_bytes = 0;  // of those to come
@@ -122,7 +124,7 @@ class StreamImpl {
   uint64_t pings_ = 0;
   uint32_t observe_ = 0;
 
-  int64_t now_us_ = 0;  // of the last OnTime()
+  int64_t now_us_;  // of the last OnTime(), or the beginning
   int64_t heard_us_ = -1;
   bool heard_ = true;  // something came since OnTime()
   bool pinged_ = false;

@@ -49,7 +49,7 @@ std::string DeviceOf(const StreamFrame& frame, std::span<const uint8_t> arrived,
 void AnswerBefore(std::span<const uint8_t> bytes, const Settings& settings, size_t answered,
                   StreamPeek* peek) {
   NoHandler nobody;
-  StreamSession session(&nobody, settings, Limits{}, {});
+  StreamSession session(&nobody, settings, Limits{}, {}, 0);
   session.SkipAnswered(answered);
   peek->reason = session.Feed(bytes);
   peek->answer = session.output();

@@ -19,13 +19,14 @@ Limits OfOne(Limits limits) {
 }  // namespace
 
 StreamImpl::StreamImpl(Handler* handler, const Settings& settings, const Limits& limits,
-                       std::string device)
+                       std::string device, int64_t now_us)
     : handler_(handler),
       settings_(settings),
       limits_(OfOne(limits)),
       device_(std::move(device)),
       uploads_(limits, settings.max_body_bytes),
-      observers_(limits_) {}
+      observers_(limits_),
+      now_us_(now_us) {}
 
 CloseReason StreamImpl::Feed(std::span<const uint8_t> bytes) {
   if (!bytes.empty()) heard_ = true;
@@ -107,7 +108,13 @@ void StreamImpl::OnFrame(const StreamFrame& frame, std::span<const uint8_t> body
 
 void StreamImpl::ConsumeOutput(size_t n) {
   output_sent_ += n;
-  if (output_sent_ < output_.size()) return;
+  if (output_sent_ < output_.size()) {
+    // Moves each byte once at most on average, and keeps the string near what is unsent.
+    if (output_sent_ <= output_.size() / 2) return;
+    output_.erase(0, output_sent_);
+    output_sent_ = 0;
+    return;
+  }
   output_sent_ = 0;
   output_.clear();
   if (output_.capacity() > kKeptBytes) output_.shrink_to_fit();
@@ -121,8 +128,8 @@ size_t StreamImpl::memory_bytes() const {
 }
 
 StreamSession::StreamSession(Handler* handler, const Settings& settings, const Limits& limits,
-                             std::string device)
-    : impl_(std::make_unique<StreamImpl>(handler, settings, limits, std::move(device))) {}
+                             std::string device, int64_t now_us)
+    : impl_(std::make_unique<StreamImpl>(handler, settings, limits, std::move(device), now_us)) {}
 
 StreamSession::~StreamSession() = default;
 
@@ -142,6 +149,7 @@ const std::string& StreamSession::device() const { return impl_->device(); }
 bool StreamSession::listening() const { return impl_->listening(); }
 size_t StreamSession::unacknowledged() const { return impl_->unacknowledged(); }
 size_t StreamSession::buffered_bytes() const { return impl_->buffered_bytes(); }
+size_t StreamSession::partial_bytes() const { return impl_->partial_bytes(); }
 size_t StreamSession::memory_bytes() const { return sizeof(StreamImpl) + impl_->memory_bytes(); }
 
 }  // namespace seganet::coap

@@ -27,10 +27,10 @@ class StreamSession {
  public:
   using CommandStart = coap::CommandStart;
 
-  // Requests that name another device get 4.03.
+  // Requests that name another device get 4.03. now_us: as for OnTime.
   // REQUIRES: handler outlives the session.
   StreamSession(Handler* handler, const Settings& settings, const Limits& limits,
-                std::string device);
+                std::string device, int64_t now_us);
   ~StreamSession();
   StreamSession(const StreamSession&) = delete;
   StreamSession& operator=(const StreamSession&) = delete;
@@ -73,6 +73,7 @@ class StreamSession {
 
   // Memory for the message that is split over reads; and all that the session holds beyond itself.
   size_t buffered_bytes() const;
+  size_t partial_bytes() const;
   size_t memory_bytes() const;
 
  private:

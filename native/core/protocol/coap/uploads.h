@@ -8,6 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/base/keyed_hash.h"
 #include "core/protocol/coap/block.h"
 #include "core/protocol/coap/settings.h"
 
@@ -59,7 +60,7 @@ class Uploads {
   const Limits limits_;
   const size_t max_body_bytes_;
   Bodies bodies_;  // the one that was silent longest in front
-  std::unordered_map<std::string, Bodies::iterator> by_key_;
+  std::unordered_map<std::string, Bodies::iterator, KeyedStringHash> by_key_;
   size_t bytes_ = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include "core/base/utf8.h"
 #include "core/record/class_name.h"
+#include "core/record/odd_topic.h"
 #include "core/record/record.h"
 
 namespace seganet::coap {
@@ -106,6 +107,9 @@ Refusal Uri::Resolve() {
     const size_t end = segment < starts.size() ? starts[segment] - 1 : path.size();
     device = path.substr(start, end - start);
   }
+  if (!settings_.odd_topics && IsOddTopic(device)) {
+    return {kBadRequest, "The device begins with $ or has a control character."};
+  }
   if (!IsDevice(device)) return {kBadRequest, "The path has to name a device, of 1 to 256 bytes."};
   request->device = device;
   request->resource = resource;
@@ -122,6 +126,9 @@ Refusal Uri::Resolve() {
   }
   if (needs_topic && !IsTopic(request->topic)) {
     return {kBadRequest, "The topic is empty or too long, or has + or #."};
+  }
+  if (needs_topic && !settings_.odd_topics && IsOddTopic(request->topic)) {
+    return {kBadRequest, "The topic begins with $ or has a control character."};
   }
   return {};
 }

@@ -7,7 +7,8 @@ namespace {
 
 constexpr uint8_t kRetainFlag = 0x01;
 constexpr uint8_t kDupFlag = 0x08;
-constexpr uint8_t kRequiredFlags = 0x02;  // of SUBSCRIBE, UNSUBSCRIBE and PUBREL
+constexpr uint8_t kUnused31 = kDupFlag | kRetainFlag;  // 3.1, where the QoS bits are used
+constexpr uint8_t kRequiredFlags = 0x02;               // of SUBSCRIBE, UNSUBSCRIBE and PUBREL
 
 CloseReason CheckPublishFlags(uint8_t flags) {
   const uint8_t qos = (flags >> 1) & 3;
@@ -130,7 +131,10 @@ bool ShortestLength(const FixedHeader& header) {
 }
 
 CloseReason CheckFirstByte(uint8_t first, uint8_t protocol_level) {
-  uint8_t flags = first & 0x0F;
+  const uint8_t flags = first & 0x0F;
+  const bool is_31 = protocol_level == kLevel31;
+  // Of packets that are QoS 1 in 3.1 (3.1: 2.1): the other bits are not looked at.
+  const uint8_t required = is_31 ? flags & static_cast<uint8_t>(~kUnused31) : flags;
   switch (static_cast<PacketType>(first >> 4)) {
     case PacketType::kPublish:
       return CheckPublishFlags(flags);
@@ -142,18 +146,15 @@ CloseReason CheckFirstByte(uint8_t first, uint8_t protocol_level) {
     case PacketType::kPingresp:
       return CloseReason::kServerPacketFromClient;
     case PacketType::kPuback:
-    case PacketType::kPingreq:
-    case PacketType::kDisconnect:                         // [MQTT-3.14.1-1]
-      return OrBadFlags(flags == 0, CloseReason::kNone);  // [MQTT-2.2.2-2]
-    case PacketType::kPubrec:  // answers to QoS 2, which no device is sent
+    case PacketType::kPubrec:
     case PacketType::kPubcomp:
-      return OrBadFlags(flags == 0, CloseReason::kProtocolError);
-    case PacketType::kPubrel:  // [MQTT-3.6.1-1]
-      return OrBadFlags(flags == kRequiredFlags, CloseReason::kNone);
-    case PacketType::kSubscribe:    // [MQTT-3.8.1-1]
-    case PacketType::kUnsubscribe:  // [MQTT-3.10.1-1]
-      if (protocol_level == kLevel31) flags &= static_cast<uint8_t>(~kDupFlag);
-      return OrBadFlags(flags == kRequiredFlags, CloseReason::kNone);
+    case PacketType::kPingreq:
+    case PacketType::kDisconnect:                                  // [MQTT-3.14.1-1]
+      return OrBadFlags(is_31 || flags == 0, CloseReason::kNone);  // [MQTT-2.2.2-2]
+    case PacketType::kPubrel:                                      // [MQTT-3.6.1-1]
+    case PacketType::kSubscribe:                                   // [MQTT-3.8.1-1]
+    case PacketType::kUnsubscribe:                                 // [MQTT-3.10.1-1]
+      return OrBadFlags(required == kRequiredFlags, CloseReason::kNone);
     case PacketType::kAuth:  // 5: 4.12 Only after an authentication method, which is refused.
       if (protocol_level != kLevel5) return CloseReason::kMalformed;
       return OrBadFlags(flags == 0, CloseReason::kProtocolError);

@@ -121,7 +121,7 @@ struct FilterPacket {
   std::vector<Filter> filters;
 };
 
-// A PUBACK or PUBREL.
+// A PUBACK, PUBREC, PUBREL or PUBCOMP.
 struct AnswerPacket {
   uint16_t packet_id = 0;
   uint8_t code = 0;  // 5
@@ -141,7 +141,7 @@ HeaderStatus DecodeFixedHeader(std::span<const uint8_t> bytes, FixedHeader* head
 bool ShortestLength(const FixedHeader& header);
 
 // Whether a client may send a packet that begins with this byte once it is connected: its type and
-// flags [MQTT-2.2.2-1], [MQTT-2.2.2-2]. 3.1 lets DUP be set in SUBSCRIBE and UNSUBSCRIBE.
+// flags [MQTT-2.2.2-1], [MQTT-2.2.2-2]. 3.1 has bits that it does not use, which may be set.
 CloseReason CheckFirstByte(uint8_t first, uint8_t protocol_level);
 
 // Reads the protocol name and level that a CONNECT's body begins with. kMalformed with
@@ -158,7 +158,9 @@ Fault ParseSubscribe(std::span<const uint8_t> body, uint8_t protocol_level, size
                      size_t max_filters, FilterPacket* packet);
 Fault ParseUnsubscribe(std::span<const uint8_t> body, uint8_t protocol_level,
                        size_t max_topic_levels, size_t max_filters, FilterPacket* packet);
+// Also of a PUBREC, which has the same codes.
 Fault ParsePuback(std::span<const uint8_t> body, uint8_t protocol_level, AnswerPacket* packet);
+// Also of a PUBCOMP.
 Fault ParsePubrel(std::span<const uint8_t> body, uint8_t protocol_level, AnswerPacket* packet);
 Fault ParseDisconnect(std::span<const uint8_t> body, uint8_t protocol_level,
                       DisconnectPacket* packet);

@@ -30,7 +30,8 @@ CloseReason ReadProtocol(Reader* reader, uint8_t* level) {
 }
 
 bool FlagsAgree(uint8_t flags, uint8_t level) {
-  if ((flags & kReserved) != 0) return false;  // [MQTT-3.1.2-3]
+  // [MQTT-3.1.2-3]; 3.1 does not use the bit.
+  if ((flags & kReserved) != 0 && level != kLevel31) return false;
   if ((flags & kWill) == 0) {
     // [MQTT-3.1.2-11], [MQTT-3.1.2-13], [MQTT-3.1.2-15] No will, no will QoS and retain.
     if ((flags & (kWillQos | kWillRetain)) != 0) return false;

@@ -21,6 +21,9 @@ Status StatusOf(CloseReason reason) {
   }
 }
 
+// [MQTT-2.2.2-2]; 3.1 does not use these bits.
+bool MayHaveFlags(uint8_t flags, uint8_t level) { return flags == 0 || level == kLevel31; }
+
 ConnectPeek Ended(const Fault& fault) {
   ConnectPeek peek;
   peek.status = StatusOf(fault.reason);
@@ -36,7 +39,6 @@ ConnectPeek PeekConnect(std::span<const uint8_t> bytes, size_t max_bytes) {
   if (bytes[0] >> 4 != static_cast<uint8_t>(PacketType::kConnect)) {
     return Ended(CloseReason::kNotConnect);  // [MQTT-3.1.0-1]
   }
-  if ((bytes[0] & 0x0F) != 0) return Ended(CloseReason::kBadFlags);  // [MQTT-2.2.2-2]
   FixedHeader header;
   const HeaderStatus status = DecodeFixedHeader(bytes, &header);
   if (status == HeaderStatus::kMalformed) return Ended(CloseReason::kMalformed);
@@ -48,6 +50,7 @@ ConnectPeek PeekConnect(std::span<const uint8_t> bytes, size_t max_bytes) {
     // Not all of it is there, but the version may be. level 0 with kMalformed: not yet.
     uint8_t level = 0;
     const CloseReason reason = ParseProtocol(arrived, &level);
+    if (level != 0 && !MayHaveFlags(header.flags, level)) return Ended(CloseReason::kBadFlags);
     if (reason == CloseReason::kNone || (reason == CloseReason::kMalformed && level == 0)) {
       return {};
     }
@@ -60,6 +63,7 @@ ConnectPeek PeekConnect(std::span<const uint8_t> bytes, size_t max_bytes) {
   // Levels are limited by the ServerSession, which knows the limit; the will's topic has at most
   // one for each byte and one more.
   Fault fault = ParseConnect(arrived.first(header.remaining), kMaxStringBytes + 1, &connect);
+  if (!MayHaveFlags(header.flags, connect.protocol_level)) return Ended(CloseReason::kBadFlags);
   if (connect.protocol_level == kLevel5 && !ShortestLength(header)) fault = CloseReason::kMalformed;
   ConnectPeek peek = Ended(fault);
   peek.protocol_level = connect.protocol_level;

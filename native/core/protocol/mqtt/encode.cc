@@ -119,7 +119,8 @@ std::string LoginRefusal(uint8_t level, ConnectCode code) {
 // Four bytes at a time into the string: PUBACK is on the hot path, and a length that the compiler
 // knows is twice as fast.
 void AppendAnswer(std::string* out, PacketType type, uint16_t packet_id, uint8_t code) {
-  const char packet[4] = {FirstByte(type), static_cast<char>(code == 0 ? 2 : 3),
+  const uint8_t flags = type == PacketType::kPubrel ? kQos1 : 0;  // [MQTT-3.6.1-1]
+  const char packet[4] = {FirstByte(type, flags), static_cast<char>(code == 0 ? 2 : 3),
                           static_cast<char>(packet_id >> 8), static_cast<char>(packet_id & 0xFF)};
   out->append(packet, sizeof(packet));
   if (code != 0) out->push_back(static_cast<char>(code));

@@ -4,7 +4,7 @@
 
 namespace seganet::mqtt {
 
-bool Outgoing::InUse(uint16_t packet_id) const {
+bool Outgoing::Has(uint16_t packet_id) const {
   return std::any_of(all_.begin(), all_.end(),
                      [&](const Item& item) { return item.packet_id == packet_id; });
 }
@@ -12,7 +12,7 @@ bool Outgoing::InUse(uint16_t packet_id) const {
 uint16_t Outgoing::Add(uint64_t id, std::string_view topic, std::span<const uint8_t> payload) {
   do {  // [MQTT-2.3.1-2], [MQTT-2.3.1-4] One that is not in use, and never 0.
     ++last_packet_id_;
-  } while (last_packet_id_ == 0 || InUse(last_packet_id_));
+  } while (last_packet_id_ == 0 || Has(last_packet_id_));
   content_bytes_ += topic.size() + payload.size();
   all_.push_back(
       {id, last_packet_id_, true, std::string(topic), std::string(payload.begin(), payload.end())});

@@ -33,6 +33,9 @@ class Outgoing {
   // A new connection: all are unsent.
   void Restart();
 
+  // The packet identifier is one of them.
+  bool Has(uint16_t packet_id) const;
+
   bool empty() const { return all_.empty(); }
   size_t size() const { return all_.size(); }
   size_t unsent() const;
@@ -42,8 +45,6 @@ class Outgoing {
   std::vector<uint64_t> ids() const;
 
  private:
-  bool InUse(uint16_t packet_id) const;
-
   std::vector<Item> all_;
   size_t content_bytes_ = 0;
   uint16_t last_packet_id_ = 0;

@@ -99,8 +99,6 @@ ServerSession::Frame ServerSession::FrameOf(std::span<const uint8_t> bytes) cons
     frame.fault = CheckFirstByte(first, protocol_level_);
   } else if (first >> 4 != static_cast<uint8_t>(PacketType::kConnect)) {
     frame.fault = CloseReason::kNotConnect;  // [MQTT-3.1.0-1]
-  } else if ((first & 0x0F) != 0) {
-    frame.fault = CloseReason::kBadFlags;  // [MQTT-2.2.2-2]
   }
   if (frame.fault) return frame;
   switch (DecodeFixedHeader(bytes, &frame.header)) {

@@ -34,7 +34,7 @@ struct Limits {
   // The same for output that the device does not read. SendPublish() stops there too.
   size_t max_output_bytes = 65536;
   // 5: QoS 1 and 2 PUBLISH packets that a device may have on their way, 1..65,535; more is
-  // kReceiveMaximum.
+  // kReceiveMaximum. 3.x: those of QoS 2 without their PUBREL, whose identifiers are remembered.
   uint16_t receive_maximum = 1024;
   // 5: topic aliases of a device, and the bytes of their topics in all; more is kTooLarge.
   uint16_t topic_alias_maximum = 16;
@@ -52,6 +52,8 @@ struct Limits {
   // one may be larger.
   size_t max_kept_commands = 32;
   size_t max_command_bytes = 262144;
+  // Topics that IsOddTopic() names are taken.
+  bool odd_topics = false;
 };
 
 // What became of a PUBLISH to the device.
@@ -91,8 +93,13 @@ class Handler {
     return true;
   }
   virtual void OnUnsubscribe(const Filter& filter) { (void)filter; }
-  // Commands may go: a SUBACK is in the output, or a session with subscriptions goes on.
+  // Commands may go: there is a subscription more and its SUBACK is in the output, or a session
+  // with subscriptions goes on.
   virtual void OnSubscribed() {}
+
+  // A packet that brings nothing and still costs: SUBSCRIBE, UNSUBSCRIBE, PINGREQ, a QoS 2 PUBLISH
+  // that was reported before, a PUBREL for nothing.
+  virtual void OnControl() {}
 
   // The device answered a QoS 1 SendPublish(). `code` is 0 when it took it; 3.x has no other. From
   // 0x80 on it is refused: by the device, or as too large (0x95) for the connection that it had to
@@ -102,8 +109,9 @@ class Handler {
     (void)code;
   }
 
-  // 5: a QoS 1 or 2 PUBLISH was refused, as its payload is not the UTF-8 that it claims (0x99).
-  virtual void OnBadPayload() {}
+  // 5: a PUBLISH was refused, and the connection goes on. `code` is 0x99 when its payload is not
+  // the UTF-8 that it claims, 0x90 for an odd topic. With QoS 0 the device does not learn it.
+  virtual void OnRefusedPublish(uint8_t code) { (void)code; }
 
   // A DISCONNECT came: the session ended as agreed. will() tells whether there still is one (5:
   // any code but 0).
@@ -197,6 +205,8 @@ class ServerSession {
 
   // Memory for the packet that is split over reads; and all that the session holds beyond itself.
   size_t buffered_bytes() const { return partial_.capacity(); }
+  // What has come of that packet.
+  size_t partial_bytes() const { return partial_.size(); }
   size_t memory_bytes() const;
 
  private:
@@ -218,8 +228,10 @@ class ServerSession {
   Fault OnPacket(const FixedHeader& header, std::span<const uint8_t> body);
   Fault OnConnectPacket(const FixedHeader& header, std::span<const uint8_t> body);
   Fault OnPublishPacket(uint8_t flags, std::span<const uint8_t> body);
-  Fault OnPublishToAnswer(Publish* publish, bool good_payload);
+  Fault OnPublishToAnswer(Publish* publish, uint8_t refusal);
   Fault OnPubackPacket(std::span<const uint8_t> body);
+  Fault OnPubrecPacket(std::span<const uint8_t> body);
+  Fault OnPubcompPacket(std::span<const uint8_t> body);
   Fault OnPubrelPacket(std::span<const uint8_t> body);
   Fault OnSubscribePacket(std::span<const uint8_t> body);
   Fault OnUnsubscribePacket(std::span<const uint8_t> body);
@@ -227,7 +239,11 @@ class ServerSession {
 
   bool MayConnect(const Connect& connect) const;
   void Accept(const Connect& connect, std::unique_ptr<KeptSession> kept);
+  uint32_t ExpiryFor(const Connect& connect) const;
   std::string ConnackProperties(const Connect& connect) const;
+  bool FitsDevice(size_t bytes) const {
+    return device_maximum_packet_ == 0 || bytes <= device_maximum_packet_;
+  }
   void KeepWill(const Will& will);
   void Release(const AckQueue::Released& released);
   char SubscribeCode(const Filter& filter, uint32_t number);

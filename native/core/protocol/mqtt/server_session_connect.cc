@@ -3,12 +3,18 @@
 
 #include "core/protocol/mqtt/encode.h"
 #include "core/protocol/mqtt/server_session.h"
+#include "core/record/odd_topic.h"
 
 namespace seganet::mqtt {
 
 Fault ServerSession::OnConnectPacket(const FixedHeader& header, std::span<const uint8_t> body) {
   Connect connect;
   Fault fault = ParseConnect(body, limits_.max_topic_levels, &connect);
+  // [MQTT-2.2.2-2]; 3.1 does not use these bits. No answer, as before the packet was whole.
+  if (header.flags != 0 && connect.protocol_level != kLevel31) return CloseReason::kBadFlags;
+  if (!fault && connect.will && !limits_.odd_topics && IsOddTopic(connect.will->topic)) {
+    fault = CloseReason::kBadTopic;
+  }
   if (connect.protocol_level == kLevel5 && !ShortestLength(header)) fault = CloseReason::kMalformed;
   if (fault) {
     output_.append(ConnectRefusal(connect.protocol_level, fault));
@@ -19,6 +25,15 @@ Fault ServerSession::OnConnectPacket(const FixedHeader& header, std::span<const 
   // 5: [MQTT-3.2.2-21] The server's own takes the place of the device's. 3.x has no way to say so.
   const uint16_t most = limits_.server_keep_alive_s;
   if (five() && most != 0 && (keep_alive_s_ == 0 || keep_alive_s_ > most)) keep_alive_s_ = most;
+
+  if (five()) {
+    device_maximum_packet_ = connect.maximum_packet;
+    // 5: [MQTT-3.1.2-24] A CONNACK that is too large may not be sent, and there is no connection
+    // without one.
+    std::string connack;
+    AppendConnack5(&connack, false, reason::kSuccess, ConnackProperties(connect));
+    if (!FitsDevice(connack.size())) return CloseReason::kTooLarge;
+  }
 
   ConnectCode code = ConnectCode::kIdentifierRejected;
   std::unique_ptr<KeptSession> kept;
@@ -46,10 +61,9 @@ void ServerSession::Accept(const Connect& connect, std::unique_ptr<KeptSession> 
   const bool present = kept != nullptr;
   if (present) state_ = std::move(*kept);
   if (five()) {
-    state_.expiry_s = std::min(connect.session_expiry_s, limits_.session_expiry_max_s);
+    state_.expiry_s = ExpiryFor(connect);
     may_expire_later_ = connect.session_expiry_s != 0;
     device_receive_maximum_ = connect.receive_maximum;
-    device_maximum_packet_ = connect.maximum_packet;
     AppendConnack5(&output_, present, reason::kSuccess, ConnackProperties(connect));
   } else {
     state_.expiry_s = connect.clean_session ? 0 : limits_.session_expiry_max_s;
@@ -63,12 +77,17 @@ void ServerSession::Accept(const Connect& connect, std::unique_ptr<KeptSession> 
   if (open() && !state_.subscriptions.empty()) handler_->OnSubscribed();
 }
 
+uint32_t ServerSession::ExpiryFor(const Connect& connect) const {
+  return std::min(connect.session_expiry_s, limits_.session_expiry_max_s);
+}
+
 // 5: 3.2.2.3. What is left out is the default: QoS 2, retained messages, wildcards and subscription
 // identifiers are available.
 std::string ServerSession::ConnackProperties(const Connect& connect) const {
   std::string all;
-  if (state_.expiry_s != connect.session_expiry_s) {
-    AppendProperty(&all, Property::kSessionExpiry, state_.expiry_s);
+  const uint32_t expiry_s = ExpiryFor(connect);
+  if (expiry_s != connect.session_expiry_s) {
+    AppendProperty(&all, Property::kSessionExpiry, expiry_s);
   }
   AppendProperty(&all, Property::kReceiveMaximum, limits_.receive_maximum);
   AppendProperty(&all, Property::kMaximumPacketSize,

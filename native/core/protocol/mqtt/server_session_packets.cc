@@ -3,6 +3,7 @@
 
 #include "core/protocol/mqtt/encode.h"
 #include "core/protocol/mqtt/server_session.h"
+#include "core/record/odd_topic.h"
 
 namespace seganet::mqtt {
 namespace {
@@ -23,15 +24,22 @@ Fault ServerSession::OnPacket(const FixedHeader& header, std::span<const uint8_t
       return OnConnectPacket(header, body);
     case PacketType::kPuback:
       return OnPubackPacket(body);
+    case PacketType::kPubrec:
+      return OnPubrecPacket(body);
+    case PacketType::kPubcomp:
+      return OnPubcompPacket(body);
     case PacketType::kPubrel:
       return OnPubrelPacket(body);
     case PacketType::kSubscribe:
+      handler_->OnControl();
       return OnSubscribePacket(body);
     case PacketType::kUnsubscribe:
+      handler_->OnControl();
       return OnUnsubscribePacket(body);
     case PacketType::kPingreq:
       if (!body.empty()) return CloseReason::kMalformed;  // 3.12
-      AppendPingresp(&output_);                           // [MQTT-3.12.4-1]
+      handler_->OnControl();
+      AppendPingresp(&output_);  // [MQTT-3.12.4-1]
       return {};
     case PacketType::kDisconnect:
       return OnDisconnectPacket(body);
@@ -45,7 +53,7 @@ Fault ServerSession::OnPublishPacket(uint8_t flags, std::span<const uint8_t> bod
   const Fault fault =
       ParsePublish(flags, body, protocol_level_, limits_.max_topic_levels, &publish);
   if (fault) return fault;
-  bool good_payload = true;
+  uint8_t refusal = reason::kSuccess;
   if (!publish.properties.empty()) {
     const std::optional<uint32_t> alias = publish.properties.Number(Property::kTopicAlias);
     if (alias) {
@@ -53,24 +61,40 @@ Fault ServerSession::OnPublishPacket(uint8_t flags, std::span<const uint8_t> bod
                                          limits_.max_alias_bytes, &publish.topic);
       if (bad) return bad;
     }
-    good_payload = !publish.payload_utf8() || ValidUtf8Payload(Text(publish.payload));
+    if (publish.payload_utf8() && !ValidUtf8Payload(Text(publish.payload))) {
+      refusal = reason::kPayloadFormatInvalid;
+    }
   }
-  if (publish.qos != 0) return OnPublishToAnswer(&publish, good_payload);
+  if (!limits_.odd_topics && IsOddTopic(publish.topic)) {
+    // 3.x has no way to refuse a single PUBLISH.
+    if (!five()) return CloseReason::kBadTopic;
+    refusal = reason::kTopicNameInvalid;
+  }
+  if (publish.qos != 0) return OnPublishToAnswer(&publish, refusal);
+  if (refusal == reason::kSuccess) {
+    handler_->OnPublish(publish);
+    return {};
+  }
   // 5: 3.3.2.3.2 Without an answer to put it in, only the end of the connection can say it.
-  if (!good_payload) return {CloseReason::kBadUtf8, reason::kPayloadFormatInvalid};
-  handler_->OnPublish(publish);
+  if (refusal == reason::kPayloadFormatInvalid) return {CloseReason::kBadUtf8, refusal};
+  handler_->OnRefusedPublish(refusal);
   return {};
 }
 
 // QoS 1 and 2.
-Fault ServerSession::OnPublishToAnswer(Publish* publish, bool good_payload) {
+Fault ServerSession::OnPublishToAnswer(Publish* publish, uint8_t refusal) {
   if (publish->qos == 2) {
     const Incoming::State state = state_.incoming.Find(publish->packet_id);
+    if (state != Incoming::State::kUnknown) handler_->OnControl();
     if (state == Incoming::State::kWaiting) return {};  // its PUBREC is to come
     if (!TakeQuota()) return CloseReason::kReceiveMaximum;
     if (state == Incoming::State::kReceived) {  // [MQTT-4.3.3-2] Reported before: not again.
       AppendAnswer(&output_, PacketType::kPubrec, publish->packet_id, reason::kSuccess);
       return {};
+    }
+    // 3.x has no Receive Maximum, and the identifiers need a bound all the same.
+    if (!five() && state_.incoming.size() >= limits_.receive_maximum) {
+      return CloseReason::kReceiveMaximum;
     }
     state_.incoming.Add(publish->packet_id);
   } else if (!TakeQuota()) {
@@ -78,11 +102,11 @@ Fault ServerSession::OnPublishToAnswer(Publish* publish, bool good_payload) {
   }
   publish->slot = acks_.Push(publish->packet_id, publish->qos);
   if (publish->slot == 0) return CloseReason::kTooManyUnacknowledged;
-  if (good_payload) {
+  if (refusal == reason::kSuccess) {
     handler_->OnPublish(*publish);
   } else {
-    RefuseSlot(publish->slot, reason::kPayloadFormatInvalid);
-    handler_->OnBadPayload();
+    RefuseSlot(publish->slot, refusal);
+    handler_->OnRefusedPublish(refusal);
   }
   return {};
 }
@@ -100,6 +124,7 @@ Fault ServerSession::OnPubrelPacket(std::span<const uint8_t> body) {
     case Incoming::State::kWaiting:  // [MQTT-4.3.3-1] Not before the PUBREC.
       return CloseReason::kProtocolError;
     case Incoming::State::kUnknown:  // released before, and the PUBCOMP was lost
+      handler_->OnControl();
       if (five()) code = reason::kPacketIdNotFound;
       break;
   }
@@ -114,13 +139,17 @@ Fault ServerSession::OnSubscribePacket(std::span<const uint8_t> body) {
   if (fault) return fault;
   // Collected before they are appended: the handler may add PUBACKs to the output meanwhile.
   std::string codes;
+  const size_t before = state_.subscriptions.size();
   for (const Filter& filter : packet.filters) {
     codes.push_back(SubscribeCode(filter, packet.subscription_identifier));
   }
   if (!open()) return {};  // by the handler
   // [MQTT-3.8.4-2], [MQTT-3.8.4-5]
-  AppendSuback(&output_, protocol_level_, packet.packet_id, codes);
-  handler_->OnSubscribed();
+  std::string suback;
+  AppendSuback(&suback, protocol_level_, packet.packet_id, codes);
+  if (!FitsDevice(suback.size())) return CloseReason::kTooLarge;  // 5: [MQTT-3.1.2-24]
+  output_.append(suback);
+  if (state_.subscriptions.size() > before) handler_->OnSubscribed();
   return {};
 }
 
@@ -154,7 +183,10 @@ Fault ServerSession::OnUnsubscribePacket(std::span<const uint8_t> body) {
   }
   if (!open()) return {};
   // [MQTT-3.10.4-1], [MQTT-3.10.4-2] whatever it matched
-  AppendUnsuback(&output_, protocol_level_, packet.packet_id, codes);
+  std::string unsuback;
+  AppendUnsuback(&unsuback, protocol_level_, packet.packet_id, codes);
+  if (!FitsDevice(unsuback.size())) return CloseReason::kTooLarge;  // 5: [MQTT-3.1.2-24]
+  output_.append(unsuback);
   return {};
 }
 

@@ -19,7 +19,7 @@ bool ServerSession::Fits(const OutgoingPublish& publish) const {
   const size_t bytes = PublishBytes(protocol_level_, publish);
   if (bytes > kMaxRemainingLength) return false;
   // 5: [MQTT-3.1.2-24] Never more than the device takes.
-  return device_maximum_packet_ == 0 || bytes <= device_maximum_packet_;
+  return FitsDevice(bytes);
 }
 
 SendResult ServerSession::SendPublish(uint64_t id, std::string_view topic,
@@ -89,6 +89,28 @@ Fault ServerSession::OnPubackPacket(std::span<const uint8_t> body) {
   SendWaiting();
   handler_->OnCommandAnswer(*id, packet.code);
   return {};
+}
+
+// No device is sent QoS 2, so the identifier is one of an earlier server's, or of a client that
+// confuses it with QoS 1: only the latter is a fault. 4.3.3: a PUBREC is answered with PUBREL,
+// which ends it; 5: 3.6.2.1 the code says that the identifier is not known.
+Fault ServerSession::OnPubrecPacket(std::span<const uint8_t> body) {
+  AnswerPacket packet;
+  const Fault fault = ParsePuback(body, protocol_level_, &packet);  // the codes are the same
+  if (fault) return fault;
+  if (state_.outgoing.Has(packet.packet_id)) return CloseReason::kProtocolError;
+  if (packet.code >= reason::kUnspecified) return {};  // 5: 4.3.3 It is over.
+  AppendAnswer(&output_, PacketType::kPubrel, packet.packet_id,
+               five() ? reason::kPacketIdNotFound : reason::kSuccess);
+  return {};
+}
+
+// The answer to such a PUBREL.
+Fault ServerSession::OnPubcompPacket(std::span<const uint8_t> body) {
+  AnswerPacket packet;
+  const Fault fault = ParsePubrel(body, protocol_level_, &packet);  // the codes are the same
+  if (fault) return fault;
+  return state_.outgoing.Has(packet.packet_id) ? CloseReason::kProtocolError : CloseReason::kNone;
 }
 
 }  // namespace seganet::mqtt

@@ -1,10 +1,11 @@
-#include "core/protocol/coap/keyed_hash.h"
+#include "core/base/keyed_hash.h"
 
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <random>
 
-namespace seganet::coap {
+namespace seganet {
 namespace {
 
 struct State {
@@ -56,6 +57,12 @@ uint64_t KeyedHash(uint64_t key0, uint64_t key1, std::string_view bytes) {
   return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 
+KeyedStringHash::KeyedStringHash() {
+  std::random_device random;
+  key0_ = uint64_t{random()} << 32 | random();
+  key1_ = uint64_t{random()} << 32 | random();
+}
+
 uint64_t SecretNumbers::Next() {
   ++count_;
   char bytes[8];
@@ -63,4 +70,4 @@ uint64_t SecretNumbers::Next() {
   return KeyedHash(secret_, 2, {bytes, sizeof bytes});
 }
 
-}  // namespace seganet::coap
+}  // namespace seganet

@@ -1,0 +1,83 @@
+'use strict';
+// The tests themselves on a machine that has only what `npm install` brings: they pass or are skipped by name.
+
+const { spawnSync } = require('node:child_process');
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { bare, HIDDEN } = require('../fixtures/bare');
+const { needs } = require('../tools');
+
+const root = path.join(__dirname, '..', '..');
+const jestCommand = path.join(root, 'node_modules', 'jest', 'bin', 'jest.js');
+const isRoot = process.getuid?.() === 0;
+const { test } = needs('unshare', 'mount', ...(isRoot ? [] : ['root']));
+
+/** @param {string[]} args of Jest */
+function runBare(...args) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-bare-'));
+  try {
+    const file = path.join(folder, 'results.json');
+    const env = { ...process.env, SEGANET_PYTHON: '/nowhere/python3', SEGANET_REQUIRE_TOOLS: '0' };
+    const options = ['--json', `--outputFile=${file}`, '--maxWorkers=1', '--forceExit', ...args];
+    const [command, given] = bare([process.execPath, jestCommand, ...options]);
+    const how = {
+      cwd: root,
+      env,
+      encoding: /** @type {const} */ ('utf8'),
+      maxBuffer: 1 << 27,
+      timeout: 250000
+    };
+    const { stderr } = spawnSync(command, given, how);
+    if (!fs.existsSync(file)) throw new Error(stderr.slice(-4000));
+    const { testResults: suites, ...sums } = JSON.parse(fs.readFileSync(file, 'utf8'));
+    const failed = suites.filter((/** @type {any} */ { status }) => status === 'failed');
+    const failures = failed.map(
+      (/** @type {any} */ { name, message }) => `${path.relative(root, name)}: ${message}`
+    );
+    return { failures, stderr, sums };
+  } finally {
+    fs.rmSync(folder, { recursive: true });
+  }
+}
+
+/** @returns {string[]} tests that need a tool */
+function suitesWithNeeds() {
+  return fs
+    .readdirSync(path.join(root, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.js'))
+    .map((name) => path.join('test', name))
+    .filter((name) => /\bneeds\(/.test(fs.readFileSync(path.join(root, name), 'utf8')));
+}
+
+test('no tool that is hidden can be found', () => {
+  const look = HIDDEN.map((tool) => `command -v ${tool}`).join(';');
+  const [command, args] = bare(['sh', '-c', `${look}; command -v sh`]);
+  expect(spawnSync(command, args, { encoding: 'utf8' }).stdout.trim()).toMatch(/^\S*\/sh$/);
+});
+
+test('every suite that needs a tool loads without it, and says what it lacks', () => {
+  const suites = suitesWithNeeds();
+  expect(suites.length).toBeGreaterThan(40);
+  const { failures, stderr } = runBare('--testNamePattern', '^no test has this name$', ...suites);
+  expect(failures).toEqual([]);
+  for (const tool of ['chromium', 'mosquitto', 'openssl', 'python:aiocoap', 'ip'])
+    expect(stderr).toMatch(new RegExp(`skipped in \\S+: needs [^\\n]*${tool}[^\\n]*, not installed`));
+}, 300000);
+
+test('suites with tests that need a tool and tests that need none pass', () => {
+  const { failures, sums } = runBare(
+    ...[
+      'unit/tools',
+      'unit/uplink-express-ends',
+      'unit/uplink-session',
+      'unit/passwd',
+      'nodes/sources',
+      'native/socket-open'
+    ],
+    ...['editor/editor', 'system/mqtt-source', 'system/mqtt-clients', 'system/bench-relay']
+  );
+  expect(failures).toEqual([]);
+  expect(sums.numPassedTests).toBeGreaterThan(20);
+  expect(sums.numPendingTests).toBeGreaterThan(20);
+}, 300000);

@@ -1,0 +1,15 @@
+'use strict';
+// The short form of test/system/flooder/run.js.
+
+const { needs } = require('../tools');
+const { flood } = require('./flooder/flood');
+
+const { test } = needs('mosquitto', 'openssl');
+
+const seed = Number(process.env.SEGANET_TEST_SEED) || Math.floor(Math.random() * 2 ** 31);
+
+test(`hostile devices end no honest one's connection, lose no record and leave time to the main thread (SEGANET_TEST_SEED=${seed})`, async () => {
+  const { findings, ...summary } = await flood({ seconds: 20, seed });
+  if (findings.length > 0) console.log(JSON.stringify(summary, null, 1));
+  expect(findings).toEqual([]);
+}, 240000);
