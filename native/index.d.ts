@@ -432,7 +432,7 @@ export declare class Engine {
    * -(needed) when the next frame is larger than `into`.
    */
   takeMessages(into: Uint8Array): number;
-  /** Tickets whose records are acknowledged by the cloud, or safe, or that failed: [ticket, ok(1|0), …]. */
+  /** Tickets that end, as [ticket, result, …]: 1 its record is safe, or acknowledged by the cloud; 0 it was dropped; 2 nothing holds it and it was never safe. */
   takeCompletions(): number[];
   /** Seals the open batches of a batch stage now; 0 = of all. */
   flush(stage: number): void;

@@ -33,10 +33,10 @@ module.exports = function (RED) {
         };
       },
       // Records wait, and the log keeps them, as for a broker that does not answer.
-      (trouble, host) => ({
+      (wrong, host) => ({
         kind: 'uplink',
         settings: { uplink: host.uplinks.numberWithout(this.id) },
-        shown: (_rates, stats) => heldShown(trouble.shown, stats, host.uplinks.size === 0)
+        shown: (_rates, stats) => heldShown(wrong.shown, stats, host.uplinks.size === 0)
       })
     );
     if (!member) return;

@@ -230,6 +230,12 @@ const VARIABLES = [
     help: 'live: devices of a worker that has lastingly more to do go to another one.'
   },
   {
+    name: 'SEGANET_ODD_TOPICS',
+    initial: always('refuse'),
+    check: checks.property(engine.oddTopics),
+    help: 'accept: take topics and device ids that begin with $ or have a control character.'
+  },
+  {
     name: 'SEGANET_INFLIGHT',
     initial: always('32'),
     check: checks.property(broker.inflight),

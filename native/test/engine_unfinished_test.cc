@@ -33,13 +33,13 @@ class EngineUnfinished : public test::EngineTest {
     return Until([&] { return Count(Counter::kBytesReceived) >= before + bytes; });
   }
 
-  std::vector<DeviceClient> Stall(uint16_t port, int n) {
+  std::vector<DeviceClient> Stall(uint16_t port, int n, const std::string& prefix = "stalled-") {
     std::vector<DeviceClient> stalled;
     const std::string bytes = WithoutEnd(Largest());
     const uint64_t before = Count(Counter::kBytesReceived);
     for (int i = 0; i < n; ++i) {
       stalled.emplace_back(port);
-      EXPECT_TRUE(stalled.back().Connect("stalled-" + std::to_string(i)));
+      EXPECT_TRUE(stalled.back().Connect(prefix + std::to_string(i)));
       EXPECT_TRUE(stalled.back().Send(bytes));
       EXPECT_TRUE(HasRead(before, bytes.size() * static_cast<size_t>(i + 1)));
     }
@@ -65,8 +65,28 @@ TEST_F(EngineUnfinished, StalledOnesNeverEndDevicesWhosePacketComesInTwoPieces) 
   EXPECT_EQ(Closed(CloseReason::kUnfinished), 0u);
 }
 
+TEST_F(EngineUnfinished, ABurstOfLargeOnesDoesNotEndASmallOneThatBeganBefore) {
+  EngineOptions options;
+  options.workers = 1;
+  Start(options);
+  const uint16_t port = Listen();
+  DeviceClient honest(port);
+  const std::vector<DeviceClient> first = Stall(port, 60);
+  ASSERT_TRUE(honest.Connect("honest"));
+  const std::string packet = Publish1("t", 7, std::string(40'000, 'x'));
+  const uint64_t before = Count(Counter::kBytesReceived);
+  ASSERT_TRUE(honest.Send(packet.substr(0, 20'000)));
+  ASSERT_TRUE(HasRead(before, 20'000));
+  const std::vector<DeviceClient> more = Stall(port, 200, "more-");
+  EXPECT_GE(Closed(CloseReason::kUnfinished), 190u);
+  ASSERT_TRUE(honest.Send(packet.substr(20'000)));
+  EXPECT_EQ(honest.Receive(4), Puback(7));
+}
+
 TEST_F(EngineUnfinished, WhenTheyAreTooMuchTheOneThatWaitedLongestIsClosed) {
-  Start();
+  EngineOptions options;
+  options.workers = 1;
+  Start(options);
   const uint16_t port = Listen();
   std::vector<DeviceClient> stalled = Stall(port, 64);
   for (int i = 0; i < 3; ++i) {

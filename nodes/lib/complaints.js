@@ -40,7 +40,8 @@ class Complaints {
     const quietMs = goesOn ? Math.min(MOST_QUIET_MS, before.quietMs * 2) : QUIET_MS;
     this.kinds_.set(kind, { saidAt: now, lastAt: now, quietMs, kept: 0 });
     const kept = (before?.kept ?? 0) + count - 1;
-    this.say_(kept > 0 ? `${sentence} (And ${kept} more times since the last message about it.)` : sentence);
+    const since = before ? `And ${kept} more times since the last message about it.` : `${count} times.`;
+    this.say_(kept > 0 ? `${sentence} (${since})` : sentence);
   }
 }
 

@@ -19,7 +19,7 @@ const { Uplinks } = require('./uplinks');
 const { LogLink } = require('./log-link');
 const { Commands } = require('./commands');
 const { DeviceEvents } = require('./device-events');
-const { onRuntimeEvent } = require('./runtime-events');
+const { Deploys } = require('./deploys');
 const { LoginDesk } = require('./login/desk');
 const parts = require('./parts');
 const { drain, isDelivered, isSafe, unsafeRecords, sum } = require('./drain');
@@ -34,10 +34,6 @@ const LOG_STOP_MS = 2000;
 const FRONT_STOP_MS = 1000;
 /** Of the time that Node-RED gives a node to close: for what comes after the records are safe, and for late timers. */
 const END_MS = UPLINK_STOP_MS + LOG_STOP_MS + FRONT_STOP_MS + 1500;
-/** Node-RED's own default for nodeCloseTimeout. */
-const CLOSE_TIMEOUT_MS = 15000;
-/** A deploy may take as long as its nodes may take to close, and this. */
-const START_MS = 15000;
 const FRAME_BYTES = 256 * 1024;
 /** The engine's default. */
 const MAX_DEVICES = 10000;
@@ -49,8 +45,6 @@ const MAX_DEVICES = 10000;
  * @typedef {import('./member').Member} Member
  * @typedef {import('./plan').Plan} Plan
  * @typedef {import('./meter').Rates} Rates
- *
- * @typedef {{ id?: string, payload?: { error?: string } }} RuntimeEvent
  *
  * @typedef {object} HostOptions
  * @property {string} id of the engine node
@@ -84,7 +78,6 @@ class EngineHost {
     /** Devices, and connections that are to become some. */
     this.maxDevices = options.engine.maxDevices ?? MAX_DEVICES;
     this.context_ = context;
-    this.closeTimeoutMs_ = context.closeTimeoutMs ?? CLOSE_TIMEOUT_MS;
     /** @type {Engine} */
     this.engine = new context.native.Engine(options.engine, () => this.onDoorbell_());
     this.workers = this.engine.workers();
@@ -141,23 +134,12 @@ class EngineHost {
     this.logins = new LoginDesk(this.engine, (fn) => this.onBell(fn));
     /** @type {import('./parts').FrontThread | null} */
     this.front_ = null;
-    /** Counts the deploys, begun or over. */
-    this.deploys_ = 0;
-    this.isHolding_ = false;
-    /** @type {NodeJS.Timeout | undefined} */
-    this.holdTimer_ = undefined;
-    this.unfollow_ = [
-      this.follow_('flows:started', () => this.onDeployed_()),
-      this.follow_('flows:stopping', () => this.hold_()),
-      this.follow_('runtime-event', (event) => this.onRuntime_(event))
-    ];
+    this.deploys_ = new Deploys(context, {
+      begin: () => this.hold_(),
+      prepare: () => this.prepare_(),
+      apply: () => this.applyPlan_()
+    });
     this.timer_ = setInterval(() => this.tick_(), TICK_MS).unref();
-  }
-
-  /** @param {string} event of Node-RED @param {(event: any) => void} listener */
-  follow_(event, listener) {
-    const { events, error } = this.context_;
-    return onRuntimeEvent(events, event, listener, error);
   }
 
   /**
@@ -258,9 +240,8 @@ class EngineHost {
 
   /** @param {boolean} isRemoved */
   async close_(isRemoved) {
-    const until = performance.now() + this.closeTimeoutMs_ - END_MS;
-    for (const unfollow of this.unfollow_) unfollow();
-    clearTimeout(this.holdTimer_);
+    const until = performance.now() + this.deploys_.closeTimeoutMs - END_MS;
+    this.deploys_.close();
     this.front_?.hold();
     this.engine.stopReading();
     this.pump_.paused = false;
@@ -337,46 +318,15 @@ class EngineHost {
 
   /** A deploy begins. */
   hold_() {
-    this.deploys_++;
-    this.isHolding_ = true;
     this.pump_.paused = true;
     this.inbox.waitForPlan = true;
     this.logins.hold();
-    this.commands.hold();
-    clearTimeout(this.holdTimer_);
-    const goOn = () => this.goOn_('A deploy began long ago and has not ended');
-    this.holdTimer_ = setTimeout(goOn, this.closeTimeoutMs_ + START_MS).unref();
   }
 
-  /** A deploy is over. */
-  onDeployed_() {
-    const deploy = ++this.deploys_;
-    this.isHolding_ = false;
-    clearTimeout(this.holdTimer_);
-    if (this.closing) return;
+  /** @returns {Promise<unknown> | null} what has to end before the next plan */
+  prepare_() {
     for (const member of this.members_.values()) member.renew();
-    const parting = this.uplinks.part(this.uplinkMembers_());
-    if (!parting) return this.applyPlan_();
-    void parting.then(() => {
-      if (deploy === this.deploys_) this.applyPlan_();
-    });
-  }
-
-  /** @param {RuntimeEvent} event of Node-RED */
-  onRuntime_(event) {
-    if (event?.id === 'runtime-state' && event.payload?.error) this.goOn_('The flows did not start');
-  }
-
-  /**
-   * A deploy does not end as it should, so that some nodes are closed and no others are made: what is left goes on.
-   * @param {string} why the beginning of a sentence
-   */
-  goOn_(why) {
-    if (!this.isHolding_ || this.closing) return;
-    this.context_.warn(
-      `${why} (see the log of Node-RED: node types may be missing). The nodes of this engine that still run go on; deploy again.`
-    );
-    this.onDeployed_();
+    return this.uplinks.part(this.uplinkMembers_());
   }
 
   uplinkMembers_() {

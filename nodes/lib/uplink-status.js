@@ -34,13 +34,13 @@ function uplinkShown(state, stats, alone) {
 
 /**
  * Of an uplink node whose settings are wrong: its records wait.
- * @param {string} trouble
+ * @param {string} why
  * @param {EngineStats} stats
  * @param {boolean} alone see uplinkShown
  * @returns {Shown}
  */
-function heldShown(trouble, stats, alone) {
-  return { fill: 'red', shape: 'ring', text: shorten(trouble, alone ? waiting(stats) : '') };
+function heldShown(why, stats, alone) {
+  return { fill: 'red', shape: 'ring', text: shorten(why, alone ? waiting(stats) : '') };
 }
 
 /**

@@ -36,5 +36,8 @@ describe('every example', () => {
 
   test.each(names)('runs as imported: %s', (name) => expect(ends.get(name)).toBe(''));
 
+  test('a device to whom there is no route is a red node that says so', () =>
+    expect(ends.get('no route')).toBe(''));
+
   test('and Node-RED ends in an orderly way', () => expect(ends.get('the end of Node-RED')).toBe(''));
 });

@@ -25,6 +25,7 @@ test.each([
   ['cloud', /is no address/],
   ['http://cloud', /not an MQTT address/],
   ['mqtts://', /address/],
+  ['mqtts://cloud:0', /port of the broker is 0/],
   ['mqtts://user:secret@cloud', /user name or password/]
 ])('%p is refused', (url, reason) => {
   expect(() => brokerAddress(url)).toThrow(reason);

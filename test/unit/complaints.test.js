@@ -42,7 +42,7 @@ test('keeps kinds apart, counts what came at once, and remembers a bounded numbe
   const made = make();
   made.complaints.tell('a', 'A.', 3);
   made.complaints.tell('b', 'B.');
-  expect(made.said).toEqual(['A. (And 2 more times since the last message about it.)', 'B.']);
+  expect(made.said).toEqual(['A. (3 times.)', 'B.']);
   for (let i = 0; i < 100; i++) made.complaints.tell(`kind ${i}`, 'C.');
   made.complaints.tell('a', 'A again.');
   expect(made.said.at(-1)).toBe('A again.');

@@ -208,3 +208,13 @@ test('a callback that throws is reported, and neither records nor acknowledgemen
   expect(ends).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
   expect(report.mock.calls.map(([{ message }]) => message)).toEqual(Array(2).fill('a fault of the caller'));
 });
+
+test('a record with an odd topic ends with a sentence that names the remedy', () => {
+  const done = jest.fn();
+  new Inbox(engineThat(() => 6)).put(1, args('$SYS/x'), done);
+  const [error] = done.mock.calls[0];
+  expect(error.code).toBe('SEGANET_ODD_TOPIC');
+  expect(error.message).toMatch(
+    /begins with \$ or has a control character.*accept such topics in the engine/
+  );
+});

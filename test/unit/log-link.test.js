@@ -134,37 +134,37 @@ describe('records of uplink nodes that the flow does not have', () => {
   }
 
   test('are told once for each plan, with their number, their node and what to do', async () => {
-    const parts = started();
-    parts.store.held = [
+    const made = started();
+    made.store.held = [
       { node: 'u1', records: 5 },
       { node: 'gone', records: 50 }
     ];
-    parts.store.emit('state', ready);
-    parts.log.expect(['u1']);
-    parts.log.tick();
-    expect(parts.said).toEqual([]);
-    await look(parts, ['u1']);
-    for (let i = 0; i < 3; i++) await parts.log.tick();
-    expect(parts.said).toEqual([
+    made.store.emit('state', ready);
+    made.log.expect(['u1']);
+    made.log.tick();
+    expect(made.said).toEqual([]);
+    await look(made, ['u1']);
+    for (let i = 0; i < 3; i++) await made.log.tick();
+    expect(made.said).toEqual([
       expect.stringMatching(
         /^warn: 50 records in the log belong to uplink nodes that are not in the flow .*: gone \(50\).*Put the nodes back.*seganet-log dump \/log --node ID/
       )
     ]);
-    await look(parts, ['u1']);
-    expect(parts.said).toHaveLength(2);
-    await look(parts, ['u1', 'gone']);
-    expect(parts.said).toHaveLength(2);
+    await look(made, ['u1']);
+    expect(made.said).toHaveLength(2);
+    await look(made, ['u1', 'gone']);
+    expect(made.said).toHaveLength(2);
   });
 
   test('are looked for once the log is open', async () => {
-    const parts = started();
-    parts.store.held = [{ node: 'gone', records: 1 }];
-    parts.store.emit('state', failing);
-    await look(parts, []);
-    expect(parts.said).toHaveLength(1);
-    parts.store.emit('state', ready);
-    parts.log.tick();
+    const made = started();
+    made.store.held = [{ node: 'gone', records: 1 }];
+    made.store.emit('state', failing);
+    await look(made, []);
+    expect(made.said).toHaveLength(1);
+    made.store.emit('state', ready);
+    made.log.tick();
     await Promise.resolve();
-    expect(parts.said.at(-1)).toMatch(/gone \(1\)/);
+    expect(made.said.at(-1)).toMatch(/gone \(1\)/);
   });
 });

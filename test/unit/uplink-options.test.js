@@ -14,6 +14,14 @@ test.each(['', 'broker.example.com', 'http://x', 'mqtts://'])('%j is refused wit
   expect(() => parseUrl(url)).toThrow(/mqtts:\/\/broker\.example\.com:8883/);
 });
 
+test('port 0 is refused, and so is a longest wait that is shorter than the shortest', () => {
+  expect(() => parseUrl('mqtt://cloud:0')).toThrow(/port of the broker is 0/);
+  const rest = /** @type {any} */ ({ url: 'mqtts://x', gateway: 'g' });
+  expect(() => checkOptions({ ...rest, reconnectMinMs: 9000 }, 'native')).toThrow(
+    /\(5000 ms\) is shorter than .*\(9000 ms\)/
+  );
+});
+
 test('the socket is told a congestion control only where one is chosen; one that it cannot have is explained', () => {
   const rest = /** @type {any} */ ({ url: 'mqtts://x', gateway: 'g' });
   expect(socketOptions(checkOptions(rest, 'native'))).not.toHaveProperty('congestion');

@@ -243,6 +243,37 @@ test('a refused envelope buries all its records', () => {
   expect(bench.feeder.sender).toMatchObject({ failed: 1, deadLetters: 3 });
 });
 
+test('a broker that refuses a record and closes the connection: the others go first on the next one, and it is given up', () => {
+  const bench = new Bench({ inflight: 4 });
+  const id = bench.source.push({ topic: 'bad' });
+  for (let i = 0; i < 20; i++) bench.source.push({ topic: `${i}` });
+  const got = new Set();
+  for (let connection = 0; connection < 10; connection++) {
+    bench.ids = [];
+    bench.connect();
+    for (let step = 0; step < 60; step++) {
+      bench.sent();
+      let isOver = false;
+      for (const messageId of bench.ids.splice(0)) {
+        const { topic } = bench.byId.get(messageId);
+        isOver = topic === 'bad';
+        bench.feeder.sender.acknowledge(messageId, isOver ? 0x87 : 0);
+        if (isOver) break;
+        got.add(topic);
+      }
+      if (isOver) {
+        bench.feeder.disconnected(true);
+        bench.later(3000);
+        break;
+      }
+      bench.later(100);
+    }
+  }
+  expect(got.size).toBe(20);
+  expect(bench.source.released.filter((one) => one.refused)).toMatchObject([{ id, code: 0x87 }]);
+  expect(bench.source.held).toBe(0);
+});
+
 test('another engine: what the old one had refused does not come back', () => {
   const bench = new Bench({ inflight: 2 });
   bench.source.push({ topic: 'old' });

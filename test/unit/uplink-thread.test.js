@@ -208,8 +208,9 @@ withBroker('uplink thread', () => {
     await until(() => bench.engine.held.size === 0);
     expect(bench.engine.refused).toHaveLength(1);
     expect(bench.engine.delivered).toHaveLength(1);
-    await until(() => bench.problems.length > 0);
-    expect(bench.problems[0].reason).toMatch(/refused a record 5 times \(not authorized/);
+    const told = () => bench.problems.find(({ code }) => code === 'PUBACK_135');
+    await until(told);
+    expect(told().reason).toMatch(/refused a record 5 times \(not authorized/);
     expect(bench.states.at(-1).failed).toBe(1);
   });
 

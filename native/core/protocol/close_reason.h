@@ -34,7 +34,7 @@ enum class CloseReason : uint8_t {
   kCoapAborted,             // CoAP over TCP: the device sent Abort
   kNotAllowed,              // the login was refused
   kNotTaken,                // nothing takes its record, which must not be acknowledged
-  kUnfinished,              // a packet whose rest did not come, or the longest awaited of too many
+  kUnfinished,              // a packet whose rest did not come in time, or one of too many such
   kCount
 };
 inline constexpr size_t kCloseReasonCount = static_cast<size_t>(CloseReason::kCount);

@@ -20,7 +20,7 @@ enum class AgentEnd {
   kKeepAlive,  // silent for 1.5 times its keep-alive [MQTT-3.1.2-24]
   kTakenOver,  // a new connection of the same device [MQTT-3.1.4-2]
   kStopped,    // the listener or the engine ends
-  kTooMuch,    // its unfinished packet, and those of all other devices, are too much
+  kTooMuch,    // the rest of its packet did not come in time, or such packets were too much
   kNotTaken,   // nothing took its record, which it has to keep
 };
 

@@ -339,11 +339,11 @@ void Engine::Sweep() {
 }
 
 void Engine::EndUnfinished() {
-  const auto longest =
-      std::min_element(workers_.begin(), workers_.end(), [](const auto& one, const auto& other) {
-        return one->unfinished_since_us() < other->unfinished_since_us();
+  const auto most =
+      std::max_element(workers_.begin(), workers_.end(), [](const auto& one, const auto& other) {
+        return one->unfinished_bytes() < other->unfinished_bytes();
       });
-  (*longest)->EndUnfinished();
+  (*most)->EndUnfinished();
 }
 
 uint32_t Engine::WorkerOf(std::string_view device) const {

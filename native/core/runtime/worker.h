@@ -71,7 +71,7 @@ struct WorkerShared {
   DeviceEvents* events;
   CommandDesk* commands;
   MemoryShare* unfinished;  // of packets that have not come in full
-  // Closes the connection that has waited longest for the rest of a packet, on any worker.
+  // Closes a connection that waits for the rest of a packet, on the worker that holds most of such.
   std::function<void()> end_unfinished;
   MemoryShare* kept;  // of devices that are not connected: sessions and wills
   // Datagrams for devices of another worker; false = they are lost.
@@ -110,11 +110,9 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   // The budget has room again for some class.
   void Resume();
 
-  // Since when the first of its devices waits for the rest of a packet, kNever = none does.
-  int64_t unfinished_since_us() const {
-    return unfinished_since_us_.load(std::memory_order_relaxed);
-  }
-  // Closes the connection of that one, if such packets are still too much.
+  // What its devices hold of packets that have not come in full.
+  int64_t unfinished_bytes() const { return unfinished_bytes_.load(std::memory_order_relaxed); }
+  // Closes the connection that holds most of that for longest, if it is still too much in all.
   void EndUnfinished();
 
   // Records of devices of this worker are safe. Any thread, also after the end.
@@ -249,7 +247,7 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   std::array<std::vector<Agent*>, kClasses + 1> paused_;  // by Agent::paused
   RatePauses rate_pauses_;
   std::list<Agent*> unfinished_;  // with packets that have not come in full, oldest first
-  std::atomic<int64_t> unfinished_since_us_{kNever};
+  std::atomic<int64_t> unfinished_bytes_{0};
   std::unordered_map<uint32_t, CoapEndpoint*> endpoints_;  // by stage
   std::atomic<size_t> crossed_bytes_{0};                   // on their way from other workers
   uint32_t plan_number_ = 1;                               // counts the plans

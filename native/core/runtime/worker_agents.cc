@@ -22,6 +22,7 @@ constexpr size_t kLeastReadBytes = 64;
 constexpr size_t kFreeUnfinished = 4096;
 // More than that has to come with some speed once WorkerOptions::unfinished_us is over.
 constexpr int64_t kUnfinishedBytesPerS = 256;
+constexpr size_t kUnfinishedLooks = 64;
 
 TokenRate RateOf(const Agent& agent) { return {agent.source().rate, agent.source().burst}; }
 
@@ -130,25 +131,38 @@ void Worker::OnBuffered(Agent* agent, size_t bytes, bool is_new) {
   if (agent->unfinished == 0) {
     agent->unfinished_us = now_.mono_us;
     agent->unfinished_place = unfinished_.insert(unfinished_.end(), agent);
-    unfinished_since_us_.store(unfinished_.front()->unfinished_us, std::memory_order_relaxed);
   }
   const auto before = static_cast<int64_t>(std::exchange(agent->unfinished, bytes));
   const int64_t more = static_cast<int64_t>(bytes) - before;
+  unfinished_bytes_.fetch_add(more, std::memory_order_relaxed);
   if (!shared_.unfinished->Add(more) && more > 0) shared_.end_unfinished();
 }
 
 void Worker::ForgetUnfinished(Agent* agent) {
   if (agent->unfinished == 0) return;
-  shared_.unfinished->Add(-static_cast<int64_t>(std::exchange(agent->unfinished, 0)));
+  const auto bytes = static_cast<int64_t>(std::exchange(agent->unfinished, 0));
+  shared_.unfinished->Add(-bytes);
+  unfinished_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   unfinished_.erase(agent->unfinished_place);
-  unfinished_since_us_.store(unfinished_.empty() ? kNever : unfinished_.front()->unfinished_us,
-                             std::memory_order_relaxed);
 }
 
 void Worker::EndUnfinished() {
   Post([this] {
-    const bool too_much = shared_.unfinished->used() > shared_.unfinished->limit();
-    if (too_much && !unfinished_.empty()) unfinished_.front()->CloseUnfinished();
+    if (shared_.unfinished->used() <= shared_.unfinished->limit() || unfinished_.empty()) return;
+    // Bytes times time, so that a small packet on a slow link outlasts a burst of large ones that
+    // begin after it. The oldest decide: who is young costs little yet.
+    const int64_t now = MonotonicUs();
+    const auto cost = [now](const Agent* agent) {
+      return static_cast<double>(agent->unfinished) *
+             static_cast<double>(now - agent->unfinished_us);
+    };
+    Agent* dearest = nullptr;
+    size_t looked = 0;
+    for (Agent* agent : unfinished_) {
+      if (++looked > kUnfinishedLooks) break;
+      if (dearest == nullptr || cost(agent) > cost(dearest)) dearest = agent;
+    }
+    dearest->CloseUnfinished();
   });
 }
 
@@ -160,7 +174,9 @@ void Worker::SweepUnfinished(int64_t now_us) {
     const int64_t waited_us = now_us - agent->unfinished_us;
     const int64_t earned_us =
         static_cast<int64_t>(agent->unfinished) * 1'000'000 / kUnfinishedBytesPerS;
-    if (waited_us > std::max(options_.unfinished_us, earned_us)) over.push_back(agent);
+    const int64_t silent_us = now_us - agent->last_seen_us();
+    if (waited_us <= options_.unfinished_us) continue;
+    if (silent_us > options_.unfinished_us || waited_us > earned_us) over.push_back(agent);
   }
   for (Agent* agent : over) agent->CloseUnfinished();
 }

@@ -70,7 +70,8 @@ class Group {
         onConnected: (link) => this.#onConnected(link),
         onDisconnected: (byBroker, code) => {
           this.feeder.disconnected(byBroker, code);
-          return this.feeder.sender.suspect.isWatching;
+          // A record that the broker does not take is told by itself.
+          return !this.feeder.sender.isCalm;
         },
         onPuback: (id, reasonCode) => {
           // Its turn ends as others do, also when there is nothing to send.

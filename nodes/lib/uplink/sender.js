@@ -1,6 +1,7 @@
 'use strict';
 
 const { SENT, DONE, AGAIN, LATER } = require('./slot');
+const { Outside } = require('./outside');
 const { Publish } = require('./publish');
 const { Pulse } = require('./pulse');
 const { Quota } = require('./quota');
@@ -29,8 +30,6 @@ const NO_MATCHING_SUBSCRIBERS = 0x10;
 const UNSPECIFIED_ERROR = 0x80;
 const TOPIC_NAME_INVALID = 0x90;
 const PACKET_TOO_LARGE = 0x95;
-/** Packets that look refused for good and wait for their next try outside of the window, at most: they hold memory. */
-const MAX_OUTSIDE = 1000;
 
 /** What becomes of one packet: cut or given up where it cannot go, written, acknowledged, refused, sent again. */
 class Sender {
@@ -63,7 +62,7 @@ class Sender {
     this.life = 0;
 
     /** Of the packets that wait for their next try, those that hold no place in the window. */
-    this.outside = 0;
+    this.outside = new Outside({ delay: options.delay, retryMs, again: handlers.again });
     /** When all packets that are refused for now will have been sent again. */
     this.quotaUntil = 0;
     this.published = 0;
@@ -84,6 +83,7 @@ class Sender {
     this.pulse.connected();
     // A broker that tells its limit needs no guess.
     this.#resume(this.suspect.connected(link.maximumPacketSize > 0));
+    this.outside.connected();
     this.#awaitTrial();
   }
 
@@ -100,7 +100,7 @@ class Sender {
     for (const accused of suspect.accused.slice(before)) this.#name(accused);
     this.link = null;
     this.life++;
-    this.outside = 0;
+    this.outside.disconnected();
     this.quotaUntil = 0;
     this.quota.disconnected();
     this.pulse.disconnected();
@@ -139,7 +139,7 @@ class Sender {
 
   /** Nothing is refused, suspected or waits to be sent again. */
   get isCalm() {
-    return this.outside === 0 && this.quota.waitMs === 0 && !this.suspect.isWatching;
+    return this.outside.count === 0 && this.quota.waitMs === 0 && !this.suspect.isWatching;
   }
 
   /** ms until all packets that the broker refuses for now will have been sent again, 0 = there are none. */
@@ -150,7 +150,7 @@ class Sender {
   /** The batches are no longer ours. */
   abandon() {
     this.life++;
-    this.outside = 0;
+    this.outside.abandon();
     this.window.abandon();
     this.suspect.clear();
   }
@@ -308,16 +308,17 @@ class Sender {
         `The broker refuses records for now (${name}). They are kept and sent again, later each time.`
       );
     }
+    if (isFinal(reasonCode) && !this.outside.isFull) {
+      this.outside.add(slot, index, wait);
+      return;
+    }
     slot.states[index] = LATER;
-    const isOutside = isFinal(reasonCode) && this.outside < MAX_OUTSIDE;
-    if (isOutside) this.outside++;
-    else this.window.wait(slot);
+    this.window.wait(slot);
     const { order } = slot;
     const { life } = this;
     this.delay(() => {
       if (this.life !== life || slot.order !== order || slot.states[index] !== LATER) return;
-      if (isOutside) this.outside--;
-      else this.window.endWait(slot);
+      this.window.endWait(slot);
       slot.sendAgain(index);
       this.handlers.again(slot);
     }, wait);

@@ -11,6 +11,7 @@ const SENT = 1; // in flight
 const DONE = 2; // acknowledged, or refused for good
 const AGAIN = 3; // was sent, must be sent again
 const LATER = 4; // was refused, waits for its next try
+const REFUSED = 6; // was refused and looks refused for good, waits for its next try, over connections too
 const ASIDE = 5; // is suspected to break the connection, waits for its trial
 
 /** Of `drops`: it is not counted any more. */
@@ -295,3 +296,4 @@ exports.DONE = DONE;
 exports.AGAIN = AGAIN;
 exports.LATER = LATER;
 exports.ASIDE = ASIDE;
+exports.REFUSED = REFUSED;

@@ -214,6 +214,29 @@ async function runOne(nodeRed, name) {
   }
 }
 
+/** The namespace has no route but to itself, as a machine that starts before its network. @param {NodeRed} nodeRed */
+async function withoutRoute(nodeRed) {
+  const resources = [{ url: 'coap://192.0.2.7/x', mode: 'observe', intervalS: '60', device: '', class: '' }];
+  await nodeRed.deploy([
+    { id: 'tab', type: 'tab', label: 'no route' },
+    { id: 'engine', type: 'seganet-engine', workers: '1', acknowledge: 'received' },
+    {
+      id: 'far',
+      type: 'seganet-coap-observe',
+      z: 'tab',
+      x: 0,
+      y: 0,
+      engine: 'engine',
+      resources,
+      wires: [['show']]
+    },
+    { id: 'show', type: 'debug', z: 'tab', x: 0, y: 0, wires: [] }
+  ]);
+  await eventually(() => /no route to it/.test(nodeRed.statuses.get('far')?.text ?? ''), {
+    what: 'the status names the reason'
+  });
+}
+
 async function main() {
   // A namespace begins with its loopback down.
   execFileSync('ip', ['link', 'set', 'lo', 'up']);
@@ -223,6 +246,8 @@ async function main() {
     if (!name.endsWith('.json') || (only && !only.includes(name.slice(0, 2)))) continue;
     console.log(JSON.stringify({ example: name, error: await runOne(nodeRed, name) }));
   }
+  const error = await withoutRoute(nodeRed).then(() => '', String);
+  console.log(JSON.stringify({ example: 'no route', error }));
   const { code } = await nodeRed.stop();
   console.log(
     JSON.stringify({ example: 'the end of Node-RED', error: code === 0 ? '' : `exit code ${code}` })

