@@ -10,7 +10,6 @@ const path = require('path');
 const { brokerAddress } = require('../../nodes/lib/broker-options');
 const { parseDevices } = require('../../nodes/lib/device-classes');
 const { parsePermissions } = require('../../nodes/lib/permissions');
-const { shownUrl } = require('../../nodes/lib/shown-url');
 const { parseRules } = require('../../nodes/lib/rules');
 const { schema: engine } = require('../../nodes/lib/settings/engine');
 const { schema: devices } = require('../../nodes/lib/settings/mqtt-devices');
@@ -50,6 +49,7 @@ function folder(value) {
   if (name.startsWith('~')) {
     throw new Error(`begins with ~, which only a shell replaces; write the whole path, not "${shown(name)}"`);
   }
+  if (/:\/\/|\p{Cc}/u.test(name)) throw new Error(`must be a path, not "${shown(name)}"`);
   if (name.length > MAX_PATH) throw new Error(`must be a path of at most ${MAX_PATH} characters`);
   return path.resolve(name);
 }
@@ -155,7 +155,7 @@ function uplinkUrl(value) {
   try {
     url = new URL(value);
   } catch {
-    throw new Error(`must be a URL, ${example}, not "${shownUrl(value)}"`);
+    throw new Error(`must be a URL, ${example}, not "${shown(value)}"`);
   }
   if (url.protocol !== 'mqtts:' && url.protocol !== 'mqtt:') {
     throw new Error(`must start with mqtts://, ${example}, not with ${url.protocol}//`);
@@ -174,7 +174,7 @@ function uplinkUrl(value) {
   }
   if (url.protocol === 'mqtt:' && !isLoopback(url.hostname)) {
     throw new Error(
-      `would send records unencrypted to ${url.hostname}; write mqtts:// (mqtt:// is for loopback only)`
+      `would send records unencrypted to ${shown(url.hostname)}; write mqtts:// (mqtt:// is for loopback only)`
     );
   }
   told(() => brokerAddress(value));
