@@ -10,6 +10,7 @@
 
 #include "core/base/cpu.h"
 #include "core/base/cpu_capacity.h"
+#include "core/queue/make_room.h"
 #include "core/runtime/listener.h"
 
 namespace seganet {
@@ -293,6 +294,7 @@ std::shared_ptr<Lanes> Engine::LanesOf(uint32_t number) {
     }
     context.on_due = [this](int64_t due_us) { store_.WakeAt(due_us); };
     context.wake_log = [this] { store_.Wake(); };
+    context.on_full = [this](uint8_t record_class) { MakeRoom(AllLanes(), budget_, record_class); };
     lanes = std::make_shared<Lanes>(std::move(context));
   }
   return lanes;
