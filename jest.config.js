@@ -1,12 +1,34 @@
 'use strict';
 
+/** System suites that tell in a minute that the product works: `npm test` runs them, too. */
+const SMOKE = ['gateway', 'commands', 'front-gateway', 'http-devices', 'coap-clients'];
+
+/** @type {import('jest').Config} */
+const common = {
+  testEnvironment: 'node',
+  modulePathIgnorePatterns: ['<rootDir>/native/out/', '<rootDir>/native/build/']
+};
+const ignored = ['/node_modules/'];
+const smoke = SMOKE.map((name) => `<rootDir>/test/system/${name}.test.js`);
+
 /** @type {import('jest').Config} */
 module.exports = {
-  testEnvironment: 'node',
-  testMatch: ['<rootDir>/test/**/*.test.js'],
-  testPathIgnorePatterns: ['/node_modules/'],
-  modulePathIgnorePatterns: ['<rootDir>/native/out/', '<rootDir>/native/build/'],
-  testTimeout: 30000,
   // System tests start gateways and brokers of their own: more at once than cores only makes deadlines fail.
-  maxWorkers: 2
+  maxWorkers: 2,
+  // Jest takes no notice of it in a project.
+  testTimeout: 30000,
+  projects: [
+    {
+      ...common,
+      displayName: 'quick',
+      testMatch: ['<rootDir>/test/{unit,native,nodes,runtime,editor}/**/*.test.js', ...smoke],
+      testPathIgnorePatterns: ignored
+    },
+    {
+      ...common,
+      displayName: 'system',
+      testMatch: ['<rootDir>/test/system/**/*.test.js'],
+      testPathIgnorePatterns: [...ignored, ...smoke]
+    }
+  ]
 };

@@ -8,6 +8,9 @@ const { prepareHome } = require('./flows/launcher/home');
 const { logLine } = require('./flows/launcher/log');
 const { guardRequests } = require('./flows/launcher/loopback-guard');
 
+// All files are the gateway's own, also those that Node-RED writes: the flow, its secrets, its log.
+process.umask(0o077);
+
 const env = applyEnvironment();
 const home = prepareHome(env.SEGANET_HOME);
 const editor = env.SEGANET_EDITOR_PORT !== 'off';
@@ -19,7 +22,9 @@ const noHttp = { httpAdminRoot: false, httpNodeRoot: false, disableEditor: true 
 const http = {
   uiHost: env.SEGANET_EDITOR_HOST,
   uiPort: Number(env.SEGANET_EDITOR_PORT),
-  ...(password ? authenticated(env.SEGANET_ADMIN_USER, password) : { httpAdminMiddleware: guardRequests })
+  ...(password
+    ? authenticated(env.SEGANET_ADMIN_USER, password)
+    : { httpAdminMiddleware: guardRequests, httpNodeMiddleware: guardRequests })
 };
 
 /**

@@ -126,7 +126,7 @@ export interface SourceSettings {
    * The first row whose device (id or glob) matches says what a device may do; none matches: nothing. Without rows everything. At most 1024
    * rows of 64 filters each. {device} in a filter stands for the id; for an id with a +, # or / such a filter allows nothing.
    */
-  permissions?: { device: string; publish: string[]; subscribe: string[] }[];
+  permissions?: Permission[];
   /** MQTT 5: QoS 1 and 2 packets that a device may have unacknowledged. 1..65535, default 1024. */
   receiveMaximum?: number;
   /** MQTT 5. 0..1024, default 16. */
@@ -293,6 +293,8 @@ export declare const PushResult: Readonly<{
   CLOSED: 3;
   /** No stage with this id in the current plan. */
   NO_STAGE: 4;
+  /** The stage leads to no uplink and sends no messages: nothing takes the record. */
+  NO_ROUTE: 5;
 }>;
 
 /** push() flags, or-ed. */
@@ -576,6 +578,16 @@ export declare class UplinkWire {
 
 /** An uplink thread's turn is over: naps where the load wants it. records: that went in it. isWaiting: something waits for the next turn. */
 export declare function restUplink(records: number, isWaiting: boolean): void;
+
+/** What devices whose id matches may do (SourceSettings.permissions). */
+export type Permission = { device: string; publish: string[]; subscribe: string[] };
+
+/** The same permissions for a source that pushes its records: it asks before it pushes. */
+export declare class Permissions {
+  /** Throws TypeError that names the row. */
+  constructor(rows: Permission[]);
+  mayPublish(device: string, topic: string): boolean;
+}
 
 /** The store thread's end of an engine that was made with `log`; one at a time. */
 export declare class StoreSource {

@@ -14,6 +14,21 @@ const candidates = SEGANET_NATIVE
       path.join(__dirname, 'prebuilds', `${target}.node`)
     ];
 
+/** @returns {string} what an installed package holds; in a checkout there may be none */
+function prebuilt() {
+  /** @type {string[]} */
+  let names = [];
+  try {
+    names = fs.readdirSync(path.join(__dirname, 'prebuilds')).filter((name) => name.endsWith('.node'));
+  } catch {
+    // Without the folder there is none.
+  }
+  const platforms = names.map((name) => name.slice(0, -'.node'.length)).join(', ');
+  return platforms
+    ? `this package has an engine for ${platforms}; on other platforms install from a checkout`
+    : 'this package has no prebuilt engine; install from a checkout';
+}
+
 /** The first that is there, and no other: who has built an engine must hear that it does not load, not run an older one. */
 function load() {
   const tried = [];
@@ -31,7 +46,7 @@ function load() {
       `Tried:\n${tried.join('\n')}\n` +
       'Possible solutions:\n' +
       '  - from a checkout: npm run build (needs g++ 11 or newer, make, python3)\n' +
-      '  - installed from npm: this platform has no prebuilt engine; supported are linux x64 and arm64\n' +
+      `  - installed from npm: ${prebuilt()}\n` +
       (SEGANET_NATIVE ? '  - SEGANET_NATIVE names the file: correct it, or leave it out\n' : '')
   );
   throw Object.assign(error, { code: 'ERR_SEGANET_NATIVE' });
@@ -39,7 +54,7 @@ function load() {
 
 const addon = load();
 const { Engine, UplinkSource, StoreSource, openDeviceStream, openSocket, closeSocket, socketInfo } = addon;
-const { UplinkWire, restUplink, mptcpInfo, renewPriority } = addon;
+const { Permissions, UplinkWire, restUplink, mptcpInfo, renewPriority } = addon;
 
 /** @param {number} fd @param {number} timeoutMs @returns {Promise<void>} */
 function waitConnect(fd, timeoutMs) {
@@ -56,6 +71,7 @@ module.exports = {
   UplinkWire,
   restUplink,
   StoreSource,
+  Permissions,
   openDeviceStream,
   openSocket,
   waitConnect,
@@ -63,7 +79,7 @@ module.exports = {
   socketInfo,
   mptcpInfo,
   renewPriority,
-  PushResult: Object.freeze({ OK: 0, FULL: 1, TOO_LONG: 2, CLOSED: 3, NO_STAGE: 4 }),
+  PushResult: Object.freeze({ OK: 0, FULL: 1, TOO_LONG: 2, CLOSED: 3, NO_STAGE: 4, NO_ROUTE: 5 }),
   CommandEnd: Object.freeze({
     TAKEN: 0,
     OFFLINE: 1,

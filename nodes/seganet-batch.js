@@ -1,21 +1,11 @@
 'use strict';
 
+const { onInput } = require('./lib/input');
 const { join } = require('./lib/join');
 const { keyBytes } = require('./lib/key');
-const { integer, choice } = require('./lib/options');
+const { schema } = require('./lib/settings/batch');
 const { toRecord } = require('./lib/record');
 const { rate } = require('./lib/status');
-
-const schema = {
-  mode: choice(/** @type {const} */ (['envelope', 'records', 'off']), 'envelope'),
-  format: choice(/** @type {const} */ (['ndjson']), 'ndjson'),
-  minDevices: integer(0, 1000000, 50),
-  maxBytes: integer(64, 1048576, 1024),
-  maxDelayMs: integer(1, 3600000, 1000),
-  // A node of an older flow has no such property: it keeps to its limits. New ones are adaptive (seganet-batch.html).
-  flush: choice(/** @type {const} */ (['limits', 'adaptive']), 'limits'),
-  gapMs: integer(0, 1000, 2)
-};
 
 /** The engine's limit for a batch whose size follows the link. */
 const ADAPTIVE_BYTES = 65536;
@@ -35,18 +25,12 @@ module.exports = function (RED) {
     }));
     if (!member) return;
 
-    this.on('input', (msg, _send, done) => {
+    onInput(this, (msg, _send, done) => {
       if (msg.flush === true) {
         member.host.engine.flush(member.stage);
         return done();
       }
-      let record;
-      try {
-        record = toRecord(msg);
-      } catch (error) {
-        return done(/** @type {Error} */ (error));
-      }
-      member.put(record, done);
+      member.put(toRecord(msg), done);
     });
   }
 

@@ -7,7 +7,6 @@ const { reasonFor } = require('./lib/ble/reasons');
 const { schema, toSettings } = require('./lib/ble/settings');
 const { Complaints } = require('./lib/complaints');
 const { join } = require('./lib/join');
-const { toClass } = require('./lib/record');
 const { rate } = require('./lib/status');
 
 const NORMAL = 3;
@@ -28,7 +27,7 @@ module.exports = function (RED) {
     /** @type {import('./lib/member').Member | null} */
     const member = join(RED, this, config, schema, (values) => {
       const settings = toSettings(values);
-      cls = toClass(values.class, NORMAL);
+      cls = values.class;
       release = claim(settings.adapter, this.id);
       if (!release) {
         throw new Error(
@@ -43,7 +42,10 @@ module.exports = function (RED) {
         shown: () => shown(radio)
       };
     });
-    if (!member || !radio) return;
+    if (!member || !radio) {
+      /** @type {(() => void) | null} */ (release)?.();
+      return;
+    }
 
     const process = radio;
     const complaints = new Complaints((sentence) => this.warn(sentence));

@@ -1,6 +1,8 @@
 'use strict';
 
 const { Complaints } = require('./lib/complaints');
+const { asError } = require('./lib/guard');
+const { onInput } = require('./lib/input');
 const { join } = require('./lib/join');
 const { Peer } = require('./lib/observe/peer');
 const { Reader } = require('./lib/observe/reader');
@@ -58,12 +60,12 @@ module.exports = function (RED) {
     }
 
     const reader = new Reader(options);
-    this.on('input', (msg, _send, done) => {
+    onInput(this, ({ url }, _send, done) => {
       let resource;
       try {
-        resource = resourceOf(/** @type {{ url?: unknown }} */ (msg).url);
+        resource = resourceOf(url);
       } catch (error) {
-        return done(new Error(`msg.url ${/** @type {Error} */ (error).message}`));
+        return done(new Error(`msg.url ${asError(error).message}`));
       }
       const found = resource;
       reader.read(found).then((payload) => put(found, payload, done), done);

@@ -2,6 +2,7 @@
 
 const { DEFAULT_EXPIRY_S, MAX_EXPIRY_S } = require('./lib/commands/command');
 const { toCommand, toMessage } = require('./lib/commands/message');
+const { onInput } = require('./lib/input');
 const { findHost, leaveInert } = require('./lib/join');
 const { integer, choice, text, parseOptions } = require('./lib/options');
 const { Status } = require('./lib/status');
@@ -43,22 +44,13 @@ module.exports = function (RED) {
     const timer = setInterval(show, TICK_MS).unref();
     show();
 
-    this.on('input', (msg, _send, done) => {
-      // A command that was queued still ends in another way; the message has one end.
-      let isDone = false;
-      const finish = (/** @type {Error | undefined} */ error = undefined) => {
-        if (!isDone) done(error);
-        isDone = true;
-      };
-      try {
-        host.commands.send(toCommand(msg, values), (told, reason) => {
-          if (told === 'taken' || (told === 'queued' && wait === 'queued')) finish();
-          else if (told !== 'queued') finish(failure(told, reason));
-        });
-      } catch (error) {
-        finish(/** @type {Error} */ (error));
-      }
-    });
+    // A command that was queued still ends in another way; its message has the first end alone.
+    onInput(this, (msg, _send, done) =>
+      host.commands.send(toCommand(msg, values), (told, reason) => {
+        if (told === 'taken' || (told === 'queued' && wait === 'queued')) done();
+        else if (told !== 'queued') done(failure(told, reason));
+      })
+    );
     this.on('close', () => {
       stop();
       clearInterval(timer);

@@ -3,39 +3,11 @@
 const os = require('node:os');
 const path = require('node:path');
 const { EngineHost } = require('./lib/host');
-const { integer, choice, text, numbers, durations, weights, parseOptions } = require('./lib/options');
+const { parseOptions } = require('./lib/options');
+const { schema } = require('./lib/settings/engine');
 const { Status } = require('./lib/status');
 const { addEndpoints } = require('./lib/admin');
 const parts = require('./lib/parts');
-
-const MAX_LOG_MIB = 1048576;
-const MAX_RECORDS = 1e9;
-const MAX_RATE = 1e7;
-
-const schema = {
-  gatewayId: text('', /^[^/+#\0]{1,128}$/, 'up to 128 characters without /, + and #'),
-  workers: integer(0, 64, 0),
-  cpus: text('', /^\d+(-\d+)?(,\d+(-\d+)?)*$/, 'a list of cores such as 1-3,5'),
-  memoryMiB: integer(1, 65536, 64),
-  maxPacketKiB: integer(1, 16384, 256),
-  maxDevices: integer(1, 1000000, 10000),
-  wakeIntervalUs: integer(0, 100000, 800),
-  rebalance: choice(/** @type {const} */ (['off', 'live']), 'off'),
-  fastPath: choice(/** @type {const} */ (['auto', 'off']), 'auto'),
-  acknowledge: choice(/** @type {const} */ (['safe', 'stored', 'received']), 'safe'),
-  logDir: text(''),
-  logMiB: integer(1, MAX_LOG_MIB, 1024),
-  logClassMiB: numbers(MAX_LOG_MIB),
-  ttl: durations(),
-  weights: weights(),
-  agingMs: integer(0, 3600000, 5000),
-  classRate: numbers(MAX_RATE),
-  classQueue: numbers(MAX_RECORDS),
-  whenFull: choice(/** @type {const} */ (['slow', 'drop']), 'slow'),
-  patienceMs: integer(0, 60000, 1000),
-  lingerUrgentMs: integer(0, 1000, 10),
-  lingerMs: integer(0, 1000, 50)
-};
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
@@ -58,6 +30,12 @@ module.exports = function (RED) {
     const { acknowledge, whenFull } = values;
     const byClass = { ttlS, ratePerS, queueRecords };
     const directory = logDir || path.join(RED.settings.userDir || process.cwd(), 'seganet-log', this.id);
+    let native;
+    try {
+      native = parts.native();
+    } catch (error) {
+      return fail(this, 'engine not loaded', error instanceof Error ? error.message : String(error));
+    }
     const log = { directory, limitMiB: logMiB, classLimitMiB: logClassMiB, whenFull };
     try {
       this.host = new EngineHost(
@@ -75,8 +53,9 @@ module.exports = function (RED) {
           directory
         },
         {
-          native: parts.native(),
+          native,
           events: RED.events,
+          closeTimeoutMs: /** @type {{ nodeCloseTimeout?: number }} */ (RED.settings).nodeCloseTimeout,
           getNode: (id) => /** @type {any} */ (RED.nodes.getNode(id)),
           warn: (sentence) => this.warn(sentence),
           error: (sentence) => this.error(sentence),
@@ -84,15 +63,18 @@ module.exports = function (RED) {
         }
       );
     } catch (error) {
-      return fail(this, 'engine not loaded', error instanceof Error ? error.message : String(error));
+      // What a single property cannot tell, the addon says by a TypeError or RangeError.
+      const isSetting = error instanceof TypeError || error instanceof RangeError;
+      const shown = isSetting ? 'wrong setting' : 'engine not started';
+      return fail(this, shown, error instanceof Error ? error.message : String(error));
     }
     const host = this.host;
     for (const { index, cpu, reason } of host.workers) {
       if (cpu < 0) this.log(`Worker ${index} is not pinned to a core: ${reason}`);
     }
-    this.on('close', (/** @type {() => void} */ done) => {
+    this.on('close', (/** @type {boolean} */ removed, /** @type {() => void} */ done) => {
       host
-        .close()
+        .close(removed)
         .catch((error) => this.error(error))
         .finally(done);
     });

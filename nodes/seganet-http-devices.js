@@ -4,7 +4,7 @@ const { join } = require('./lib/join');
 const { Door } = require('./lib/http/door');
 const { Intake } = require('./lib/http/intake');
 const { Opening } = require('./lib/http/opening');
-const { checkSettings, schema } = require('./lib/http/options');
+const { checkSettings, schema, topicRule } = require('./lib/http/options');
 const { shown } = require('./lib/http/shown');
 const { serverTls } = require('./lib/http/tls');
 const { TokenFile } = require('./lib/http/tokens');
@@ -30,6 +30,7 @@ module.exports = function (RED) {
     const member = join(RED, this, config, schema, (settings) => {
       const warning = checkSettings(settings);
       if (warning) this.warn(warning);
+      topicRule(settings);
       tls = serverTls(RED, this, settings.tls);
       checked = settings;
       return {

@@ -1,13 +1,14 @@
 'use strict';
 
+const { onInput } = require('./lib/input');
 const { join } = require('./lib/join');
-const { choice, text } = require('./lib/options');
-const { toRecord, toClass } = require('./lib/record');
+const { choice, recordClass, text } = require('./lib/options');
+const { toRecord } = require('./lib/record');
 
 const schema = {
   deviceId: text('deviceId'),
   deviceIdType: choice(/** @type {const} */ (['msg', 'str', 'env']), 'msg'),
-  class: (/** @type {unknown} */ value) => toClass(value, 0)
+  class: recordClass(0)
 };
 
 /** @param {import('node-red').NodeAPI} RED */
@@ -28,15 +29,9 @@ module.exports = function (RED) {
     });
     if (!member) return;
 
-    this.on('input', (msg, _send, done) => {
-      let record;
-      try {
-        record = toRecord(msg, { deviceId: deviceIdOf(msg), cls, seq: -1 });
-      } catch (error) {
-        return done(/** @type {Error} */ (error));
-      }
-      member.put(record, done);
-    });
+    onInput(this, (msg, _send, done) =>
+      member.put(toRecord(msg, { deviceId: deviceIdOf(msg), cls, seq: -1 }), done)
+    );
   }
 
   RED.nodes.registerType('seganet-ingest', Ingest);

@@ -1,6 +1,7 @@
 'use strict';
 
 const { FlowLogins } = require('./lib/login/flow-logins');
+const { onInput } = require('./lib/input');
 const { findHost, leaveInert } = require('./lib/join');
 const { integer, parseOptions } = require('./lib/options');
 const { Status } = require('./lib/status');
@@ -35,8 +36,8 @@ module.exports = function (RED) {
     logins.flow = ask;
     const status = new Status(this);
     const timer = setInterval(() => status.set(questions.shown()), TICK_MS);
-    this.on('input', (msg, _send, done) => {
-      const problem = questions.answer(/** @type {any} */ (msg));
+    onInput(this, (msg, _send, done) => {
+      const problem = questions.answer(msg);
       done(problem ? new Error(problem) : undefined);
     });
     this.on('close', () => {

@@ -60,12 +60,16 @@ module.exports = function (RED) {
     const running = source;
     /** @type {unknown} */
     let plan = null;
+    let isStarted = false;
     const unsubscribe = host.onBell(() => {
       running.tick();
       if (!host.plan || host.plan === plan || !member.route) return;
-      // Before the first plan there is no way for records; each plan may have other uplinks.
-      if (!plan) running.start();
       plan = host.plan;
+      // Before the first plan there is no way for records; each plan may have other uplinks.
+      const isShut = member.route.shut !== null;
+      running.hold(isShut);
+      if (!isStarted && !isShut) running.start();
+      isStarted ||= !isShut;
       for (const loop of findLoops({ url, filters: reading.filters }, host.uplinks.targets(), host.gatewayId))
         this.warn(loop);
     });

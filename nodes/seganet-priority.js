@@ -1,13 +1,15 @@
 'use strict';
 
+const { onInput } = require('./lib/input');
 const { join } = require('./lib/join');
-const { toRecord, toClass } = require('./lib/record');
+const { recordClass } = require('./lib/options');
+const { toRecord } = require('./lib/record');
 const { parseRules } = require('./lib/rules');
 
 const schema = {
   rules: (/** @type {unknown} */ value) => value,
   rulesJson: (/** @type {unknown} */ value) => value,
-  defaultClass: (/** @type {unknown} */ value) => toClass(value, 0)
+  defaultClass: recordClass(0)
 };
 
 /** @param {import('node-red').NodeAPI} RED */
@@ -24,14 +26,9 @@ module.exports = function (RED) {
     }));
     if (!member) return;
 
-    this.on('input', (msg, send, done) => {
-      let record;
-      try {
-        record = toRecord(msg);
-        record.cls = member.host.engine.classify(member.stage, record.deviceId, record.topic, record.cls);
-      } catch (error) {
-        return done(/** @type {Error} */ (error));
-      }
+    onInput(this, (msg, send, done) => {
+      const record = toRecord(msg);
+      record.cls = member.host.engine.classify(member.stage, record.deviceId, record.topic, record.cls);
       msg.priority = record.cls;
       send(msg);
       member.pass(record, done);

@@ -1,5 +1,6 @@
 'use strict';
 
+const { onInput } = require('./lib/input');
 const { join } = require('./lib/join');
 const { integer } = require('./lib/options');
 const { toRecord } = require('./lib/record');
@@ -22,19 +23,14 @@ module.exports = function (RED) {
     });
     if (!member) return;
 
-    this.on('input', (msg, send, done) => {
+    onInput(this, (msg, send, done) => {
       if (!sampler.pass()) return done();
       // A batch, or a message without a device, may be looked at as well; only a record can go on natively.
       if (!member.route?.next.length) {
         send(msg);
         return done();
       }
-      let record;
-      try {
-        record = toRecord(msg);
-      } catch (error) {
-        return done(/** @type {Error} */ (error));
-      }
+      const record = toRecord(msg);
       send(msg);
       member.pass(record, done);
     });

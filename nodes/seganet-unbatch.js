@@ -1,12 +1,15 @@
 'use strict';
 
 const { KeyWindow } = require('./lib/key-window');
+const { onInput } = require('./lib/input');
 const { leaveInert } = require('./lib/join');
 const { integer, text, parseOptions } = require('./lib/options');
 const { Status, rate } = require('./lib/status');
 const { open, faultSentence } = require('./lib/unbatch');
 
 const TICK_MS = 1000;
+/** Some 250 bytes each: a publisher that makes up gateways cannot fill the memory. */
+const MAX_KEYS = 250000;
 
 const schema = {
   window: integer(1, 1000000, 10000),
@@ -24,7 +27,7 @@ module.exports = function (RED) {
     RED.nodes.createNode(this, config);
     const { values, problems } = parseOptions(config, schema);
     if (problems.length > 0) return leaveInert(this, 'wrong setting', problems.join(' '));
-    const seen = new KeyWindow(values.window, values.lanes);
+    const seen = new KeyWindow(values.window, values.lanes, Math.max(MAX_KEYS, values.window));
     const status = new Status(this);
     let records = 0;
     let duplicates = 0;
@@ -41,17 +44,12 @@ module.exports = function (RED) {
       });
     }, TICK_MS).unref();
 
-    this.on('input', (/** @type {Record<string, any>} */ msg, send, done) => {
-      let opened;
-      try {
-        opened = open(msg, values.historySuffix);
-      } catch (error) {
-        return done(/** @type {Error} */ (error));
-      }
+    onInput(this, (msg, send, done) => {
+      const opened = open(msg, values.historySuffix);
       const { key, historical, envelope } = opened;
       const count = envelope ? envelope.count : 1;
       const damaged = envelope !== null && envelope.faults.length > 0;
-      if (key && seen.has(key, count)) {
+      if (key && seen.has(key, count, envelope !== null)) {
         duplicates += count;
         return done();
       }

@@ -1,19 +1,11 @@
 'use strict';
 
+const { onInput } = require('./lib/input');
 const { join } = require('./lib/join');
-const { choice, text } = require('./lib/options');
+const { schema } = require('./lib/settings/uplink');
 const { toRecord, toEnvelope, isBatch } = require('./lib/record');
 const { checkTemplate } = require('./lib/topics');
-const { uplinkShown } = require('./lib/uplink-status');
-
-const schema = {
-  broker: text(''),
-  topic: text('gw/{gateway}/{class}'),
-  recordTopic: text('{topic}'),
-  qos: choice(/** @type {const} */ (['1', '0']), '1'),
-  history: choice(/** @type {const} */ (['property', 'suffix', 'none']), 'property'),
-  historySuffix: text('/history', /^[^+#{}\0]{1,256}$/, 'up to 256 characters without +, #, { and }')
-};
+const { uplinkShown, heldShown } = require('./lib/uplink-status');
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
@@ -23,29 +15,35 @@ module.exports = function (RED) {
    */
   function Uplink(config) {
     RED.nodes.createNode(this, config);
-    const member = join(RED, this, config, schema, (values, host) => {
-      const { broker, qos, ...topics } = values;
-      checkTemplate('topic', topics.topic);
-      checkTemplate('recordTopic', topics.recordTopic);
-      const link = claimBroker(RED, this, broker, host);
-      return {
+    const member = join(
+      RED,
+      this,
+      config,
+      schema,
+      (values, host) => {
+        const { broker, qos, ...topics } = values;
+        checkTemplate('topic', topics.topic);
+        checkTemplate('recordTopic', topics.recordTopic);
+        const link = claimBroker(RED, this, broker, host);
+        return {
+          kind: 'uplink',
+          settings: { uplink: host.uplinks.numberOf(link.id) },
+          uplink: { link, topics: { ...topics, qos: qos === '0' ? 0 : 1 } },
+          shown: (_rates, stats) => uplinkShown(link.state, stats, host.uplinks.size === 1)
+        };
+      },
+      // Records wait, and the log keeps them, as for a broker that does not answer.
+      (trouble, host) => ({
         kind: 'uplink',
-        settings: { uplink: host.uplinks.numberOf(link.id) },
-        uplink: { link, topics: { ...topics, qos: qos === '0' ? 0 : 1 } },
-        shown: (_rates, stats) => uplinkShown(link.state, stats, host.uplinks.size === 1)
-      };
-    });
+        settings: { uplink: host.uplinks.numberWithout(this.id) },
+        shown: (_rates, stats) => heldShown(trouble.shown, stats, host.uplinks.size === 0)
+      })
+    );
     if (!member) return;
 
-    this.on('input', (msg, _send, done) => {
-      let record;
-      try {
-        record = isBatch(msg) ? toEnvelope(msg) : toRecord(msg);
-      } catch (error) {
-        return done(/** @type {Error} */ (error));
-      }
-      member.put(record, done, { delivery: true });
-    });
+    onInput(this, (msg, _send, done) =>
+      member.put(isBatch(msg) ? toEnvelope(msg) : toRecord(msg), done, { delivery: true })
+    );
   }
 
   RED.nodes.registerType('seganet-uplink', Uplink);
@@ -64,17 +62,28 @@ function claimBroker(RED, node, brokerId, host) {
     brokerId ? RED.nodes.getNode(brokerId) : null
   );
   if (broker?.type !== 'seganet-uplink-broker') {
-    throw new Error('No uplink broker is chosen, or it is disabled. Choose one in the node.');
+    throw trouble('no broker', 'No uplink broker is chosen, or it is disabled. Choose one in the node.');
   }
-  const { link } = broker;
-  if (!link)
-    throw new Error(`The uplink broker "${broker.name || brokerId}" has a wrong setting: see its own error.`);
+  const { link, failure } = broker;
+  if (!link) {
+    const name = broker.name || brokerId;
+    throw trouble('broker: wrong setting', `The uplink broker "${name}" has a wrong setting. ${failure}`);
+  }
   if (!link.claim(host, node)) {
-    throw new Error(
+    throw trouble(
+      'broker in use',
       `The uplink broker "${link.name}" serves another engine already, and a broker serves one. ` +
         'Make a second broker node for this engine.'
     );
   }
   node.on('close', () => link.release(node));
   return link;
+}
+
+/**
+ * @param {string} shown for the canvas
+ * @param {string} sentence
+ */
+function trouble(shown, sentence) {
+  return Object.assign(new Error(sentence), { shown });
 }

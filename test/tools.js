@@ -9,6 +9,9 @@ const path = require('node:path');
 /** Where a tool may hide behind another name. @type {Record<string, string[]>} */
 const aliases = { 'c++': ['c++', 'g++', 'clang++'] };
 
+/** What a tool is of no use without: the certificates of the brokers in test/fixtures come from openssl. @type {Record<string, string[]>} */
+const besides = { mosquitto: ['openssl'] };
+
 /** The python with the packages of .ci/python, where that was run. @returns {string} */
 const python = () => process.env.SEGANET_PYTHON || 'python3';
 
@@ -46,30 +49,58 @@ function haveTool(name) {
 }
 
 /**
- * `const { describe, test } = needs('mosquitto', 'python:aiocoap');` shadows Jest's own.
- * @param {...string} tools
+ * One of Jest's functions under which tests are skipped or fail, with the members that it has.
+ * @param {(name: string, body?: any, timeout?: number) => void} one
+ * @param {(...table: any[]) => (name: string, body: any, timeout?: number) => void} each
  */
-function needs(...tools) {
-  const missing = tools.filter((tool) => !haveTool(tool));
-  if (missing.length === 0) return { describe: global.describe, test: global.test, missing };
-  const why = `needs ${missing.join(', ')}, not installed`;
-  if (process.env.SEGANET_REQUIRE_TOOLS !== '1') {
-    // Jest names skipped tests only when it runs a single file.
-    process.stderr.write(`skipped in ${path.basename(expect.getState().testPath ?? '')}: ${why}\n`);
-    return {
-      /** @param {string} name @param {() => void} body */
-      describe: (name, body) => global.describe.skip(`${name} [skipped: ${why}]`, body),
-      /** @param {string} name @param {jest.ProvidesCallback} body */
-      test: (name, body) => global.test.skip(`${name} [skipped: ${why}]`, body),
-      missing
-    };
-  }
-  /** @param {string} name */
-  const fail = (name) =>
+function standIn(one, each) {
+  const stub = Object.assign(one, { each });
+  return Object.assign(stub, { only: stub, skip: stub, failing: stub, concurrent: stub, todo: stub });
+}
+
+/** @param {jest.Describe | jest.It} original @param {string} why */
+function skipping(original, why) {
+  const renamed = (/** @type {string} */ name) => `${name} [skipped: ${why}]`;
+  const { skip } = /** @type {jest.It} */ (original);
+  return standIn(
+    (name, body, timeout) => skip(renamed(name), body ?? (() => {}), timeout),
+    (...table) => {
+      const each = /** @type {any} */ (skip.each)(...table);
+      return (name, body, timeout) => each(renamed(name), body, timeout);
+    }
+  );
+}
+
+/** @param {string} why */
+function failing(why) {
+  const fail = (/** @type {string} */ name) =>
     global.test(`${name} [${why}]`, () => {
       throw new Error(`${why}, and SEGANET_REQUIRE_TOOLS=1 forbids to skip`);
     });
-  return { describe: fail, test: fail, missing };
+  return standIn(fail, () => fail);
+}
+
+/**
+ * `const { describe, test } = needs('mosquitto', 'python:aiocoap');` shadows Jest's own.
+ * @param {...string} tools
+ * @returns {{ describe: jest.Describe, test: jest.It, missing: string[] }}
+ */
+function needs(...tools) {
+  const wanted = new Set(tools.flatMap((tool) => [tool, ...(besides[tool] ?? [])]));
+  const missing = [...wanted].filter((tool) => !haveTool(tool));
+  if (missing.length === 0) return { describe: global.describe, test: global.test, missing };
+  const why = `needs ${missing.join(', ')}, not installed`;
+  if (process.env.SEGANET_REQUIRE_TOOLS === '1') {
+    const fail = /** @type {any} */ (failing(why));
+    return { describe: fail, test: fail, missing };
+  }
+  // Jest names skipped tests only when it runs a single file.
+  process.stderr.write(`skipped in ${path.basename(expect.getState().testPath ?? '')}: ${why}\n`);
+  return {
+    describe: /** @type {any} */ (skipping(global.describe, why)),
+    test: /** @type {any} */ (skipping(global.test, why)),
+    missing
+  };
 }
 
 module.exports = { needs, haveTool, python };

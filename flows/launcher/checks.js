@@ -1,26 +1,60 @@
 'use strict';
 
 // Checks of single values. Each takes the text of an environment variable and returns the text to use;
-// it throws an Error whose message is the rest of a sentence that starts with the variable's name.
+// it throws an Error whose message is the rest of a sentence that starts with the variable's name. What a node checks is
+// checked by the node's own function, so that the two cannot differ.
 
 const fs = require('fs');
 const net = require('net');
 const path = require('path');
-const { durationsByClass, numbersByClass, weightsByClass } = require('../../nodes/lib/by-class');
-const { CLASS_WORDS, classNames } = require('../../nodes/lib/classes');
 const { parseDevices } = require('../../nodes/lib/device-classes');
 const { parsePermissions } = require('../../nodes/lib/permissions');
+const { shownUrl } = require('../../nodes/lib/shown-url');
+const { parseRules } = require('../../nodes/lib/rules');
+const { schema: engine } = require('../../nodes/lib/settings/engine');
+const { schema: devices } = require('../../nodes/lib/settings/mqtt-devices');
 const { parseCongestion } = require('../../nodes/lib/uplink/congestion');
 const { parseGroups } = require('../../nodes/lib/uplink/group-options');
 const { parsePaths } = require('../../nodes/lib/uplink/path-options');
+const { validateTopicTemplate } = require('../../nodes/lib/uplink/topics');
+const { shown } = require('../../nodes/lib/values');
 
 /** @typedef {(value: string) => string} Check */
+
+const MAX_PATH = 1000;
 
 /** @type {Check} */
 const text = (value) => value;
 
+/**
+ * A value that is a property of a node, as in flows/gateway.json.
+ * @param {import('../../nodes/lib/options').Parser<any>} parse of the node
+ * @returns {Check}
+ */
+function property(parse) {
+  return (value) => {
+    try {
+      const parsed = parse(value);
+      if (typeof parsed === 'boolean') return parsed ? 'yes' : 'no';
+      return typeof parsed === 'object' ? value.trim() : String(parsed);
+    } catch (error) {
+      throw new Error(/** @type {Error} */ (error).message.replace(/\.$/, ''), { cause: error });
+    }
+  };
+}
+
+/** The name of a file or folder as an absolute path. @type {Check} */
+function folder(value) {
+  const name = value.trim();
+  if (name.startsWith('~')) {
+    throw new Error(`begins with ~, which only a shell replaces; write the whole path, not "${shown(name)}"`);
+  }
+  if (name.length > MAX_PATH) throw new Error(`must be a path of at most ${MAX_PATH} characters`);
+  return path.resolve(name);
+}
+
 /** @type {Check} */
-const folder = (value) => path.resolve(value);
+const logFolder = (value) => property(engine.logDir)(folder(value));
 
 /** @param {string} address */
 function isLoopback(address) {
@@ -33,17 +67,9 @@ function integer(least, most) {
   return (value) => {
     const number = Number(value);
     if (!/^\d+$/.test(value) || number < least || number > most) {
-      throw new Error(`must be a whole number from ${least} to ${most}, not "${value}"`);
+      throw new Error(`must be a whole number from ${least} to ${most}, not "${shown(value)}"`);
     }
     return String(number);
-  };
-}
-
-/** @param {string[]} words @returns {Check} */
-function oneOf(...words) {
-  return (value) => {
-    if (!words.includes(value)) throw new Error(`must be ${words.join(' or ')}, not "${value}"`);
-    return value;
   };
 }
 
@@ -53,44 +79,19 @@ const portOrOff = (value) => (value === 'off' ? value : integer(0, 65535)(value)
 /** An address or name to listen on. @type {Check} */
 function host(value) {
   if (!net.isIP(value) && !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(value)) {
-    throw new Error(`must be an IP address or a host name, not "${value}"; for example 127.0.0.1`);
+    throw new Error(`must be an IP address or a host name, not "${shown(value)}"; for example 127.0.0.1`);
   }
   return value;
 }
+
+/** @type {Check} */
+const deviceHost = (value) => property(devices.host)(host(value));
 
 /** Becomes an MQTT client id and a level of a topic, so it must not look like several levels or a filter. @type {Check} */
 function gatewayId(value) {
-  if (/[+#/\s\0]/.test(value) || Buffer.byteLength(value) > 128) {
-    throw new Error(`must have at most 128 bytes and no space, "/", "+" or "#", not "${value}"`);
+  if (/[+#/\s\p{Cc}]/u.test(value) || Buffer.byteLength(value) > 128) {
+    throw new Error(`must have at most 128 bytes and no space, "/", "+" or "#", not "${shown(value)}"`);
   }
-  return value;
-}
-
-/** A list of cores such as 1-3,5. @type {Check} */
-function cpuList(value) {
-  if (!/^\d+(-\d+)?(,\d+(-\d+)?)*$/.test(value)) {
-    throw new Error(`must be a list of cores such as 1-3,5, not "${value}"`);
-  }
-  return value;
-}
-
-/** Times by class. @type {Check} */
-function durations(value) {
-  durationsByClass(value);
-  return value;
-}
-
-/** Numbers by class. @param {number} most @returns {Check} */
-function numbers(most) {
-  return (value) => {
-    numbersByClass(value, most);
-    return value;
-  };
-}
-
-/** Weights by class. @type {Check} */
-function weights(value) {
-  weightsByClass(value);
   return value;
 }
 
@@ -116,7 +117,9 @@ function bySession(most) {
   return (value) => {
     const isGood = (/** @type {string} */ part) => /^\s*\d*\s*$/.test(part) && Number(part) <= most;
     if (value.split(',').every(isGood)) return value;
-    throw new Error(`must be a whole number from 0 to ${most} for each session, such as 6,0, not "${value}"`);
+    throw new Error(
+      `must be a whole number from 0 to ${most} for each session, such as 6,0, not "${shown(value)}"`
+    );
   };
 }
 
@@ -151,7 +154,7 @@ function uplinkUrl(value) {
   try {
     url = new URL(value);
   } catch {
-    throw new Error(`must be a URL, ${example}, not "${value}"`);
+    throw new Error(`must be a URL, ${example}, not "${shownUrl(value)}"`);
   }
   if (url.protocol !== 'mqtts:' && url.protocol !== 'mqtt:') {
     throw new Error(`must start with mqtts://, ${example}, not with ${url.protocol}//`);
@@ -177,7 +180,7 @@ function uplinkUrl(value) {
 
 /** A file that can be read; the result is its absolute path. @type {Check} */
 function file(value) {
-  const name = path.resolve(value);
+  const name = folder(value);
   try {
     fs.accessSync(name, fs.constants.R_OK);
     if (!fs.statSync(name).isFile()) throw new Error('not a file');
@@ -189,57 +192,29 @@ function file(value) {
   return name;
 }
 
-/** A number, or a name as it is in the list: what JSON says is not guessed at. @param {unknown} value */
-const isClass = (value) =>
-  (typeof value === 'number' && value > 0 && value in classNames) ||
-  (typeof value === 'string' && value !== '' && classNames.includes(/** @type {any} */ (value)));
-
 /** The priority node's rules as JSON. @type {Check} */
 function rules(value) {
-  const example = 'for example [{"topic":"d/+/alarm","class":1}]';
-  /** @type {unknown} */
-  let list;
-  try {
-    list = JSON.parse(value);
-  } catch (error) {
-    throw new Error(`is not JSON (${/** @type {Error} */ (error).message}); ${example}`, { cause: error });
-  }
-  if (!Array.isArray(list)) throw new Error(`must be a JSON array, ${example}`);
-  list.forEach((rule, index) => {
-    const where = `rule ${index + 1}`;
-    if (rule === null || typeof rule !== 'object') throw new Error(`${where} must be an object, ${example}`);
-    if (!isClass(rule.class)) throw new Error(`${where} needs a "class": ${CLASS_WORDS}; ${example}`);
-    for (const [key, content] of Object.entries(rule)) {
-      if (key === 'class') continue;
-      if (key !== 'topic' && key !== 'device')
-        throw new Error(`${where} has an unknown key "${key}"; ${example}`);
-      if (typeof content !== 'string' || !content)
-        throw new Error(`${where}: "${key}" must be text; ${example}`);
-    }
-  });
-  return JSON.stringify(list);
+  told(() => parseRules([], value));
+  return value.trim();
 }
 
-/** First levels of a topic [MQTT-4.7.1-1], [MQTT-4.7.2-1]. @type {Check} */
-function topicPrefix(value) {
-  if (!/^[^$/+#\0][^+#\0]{0,255}$/.test(value) || value.endsWith('/')) {
-    throw new Error(`must be a topic such as cmd, without + and #, not "${value}"`);
-  }
-  return value;
+/** The topic of an uplink node. @type {Check} */
+function topicTemplate(value) {
+  const problem = validateTopicTemplate(value.trim());
+  if (problem !== true) throw new Error(`cannot be used: ${problem.replace(/\.$/, '')}`);
+  return value.trim();
 }
 
 module.exports = {
   text,
+  property,
   folder,
+  logFolder,
   integer,
-  oneOf,
   portOrOff,
   host,
+  deviceHost,
   gatewayId,
-  cpuList,
-  durations,
-  numbers,
-  weights,
   sessions,
   bySession,
   paths,
@@ -249,6 +224,6 @@ module.exports = {
   uplinkUrl,
   file,
   rules,
-  topicPrefix,
+  topicTemplate,
   isLoopback
 };

@@ -2,13 +2,17 @@
 
 // Settings of the devices' listener that only make sense together.
 
+const fs = require('fs');
+const { Secrets } = require('../../nodes/lib/front/secrets');
+const { parsePasswords } = require('../../nodes/lib/login/password-file');
 const { isLoopback } = require('./checks');
 
 /** @typedef {Record<string, string>} Values */
 
 /** @param {Values} values @returns {string[]} */
 function deviceProblems(values) {
-  return [...openProblems(values), ...tlsProblems(values), ...loginProblems(values)];
+  const problems = [...openProblems(values), ...tlsProblems(values), ...loginProblems(values)];
+  return problems.length > 0 ? problems : fileProblems(values);
 }
 
 /** @param {Values} values @returns {string[]} */
@@ -43,7 +47,7 @@ function tlsProblems(values) {
   }
   if (!isTls && (needsCa || login === 'psk')) {
     problems.push(
-      'Certificates and pre-shared keys of devices need TLS: set SEGANET_DEVICE_TRANSPORT to tls or wss.'
+      'SEGANET_DEVICE_LOGIN certificate or psk and SEGANET_DEVICE_CLIENT_CERT need TLS: set SEGANET_DEVICE_TRANSPORT to tls or wss.'
     );
   }
   if (isTls && needsCa && !ca) {
@@ -55,6 +59,7 @@ function tlsProblems(values) {
 /** @param {Values} values @returns {string[]} */
 function loginProblems({
   SEGANET_DEVICE_LOGIN: login,
+  SEGANET_DEVICE_CLIENT_CERT: certificates,
   SEGANET_DEVICE_PASSWORD_FILE: passwords,
   SEGANET_DEVICE_PSK_FILE: keys
 }) {
@@ -63,8 +68,47 @@ function loginProblems({
       'SEGANET_DEVICE_LOGIN passwords needs SEGANET_DEVICE_PASSWORD_FILE; make it with seganet-passwd.'
     ];
   }
+  if (login === 'psk' && certificates === 'required') {
+    return [
+      'SEGANET_DEVICE_LOGIN psk cannot go with SEGANET_DEVICE_CLIENT_CERT required: TLS has no handshake with a pre-shared key and a ' +
+        'certificate. Set SEGANET_DEVICE_CLIENT_CERT to no or wanted.'
+    ];
+  }
   if (login === 'psk' && !keys) return ['SEGANET_DEVICE_LOGIN psk needs SEGANET_DEVICE_PSK_FILE.'];
   return [];
+}
+
+/** What the listener itself will say of the files. @param {Values} values @returns {string[]} */
+function fileProblems(values) {
+  const { SEGANET_DEVICE_TRANSPORT: transport, SEGANET_DEVICE_LOGIN: login } = values;
+  const { SEGANET_DEVICE_TLS_CERT: cert, SEGANET_DEVICE_TLS_KEY: key, SEGANET_DEVICE_TLS_CA: ca } = values;
+  const problems = [];
+  if (transport === 'tls' || transport === 'wss') {
+    const tlsFiles = Object.fromEntries(Object.entries({ ca, cert, key }).filter(([, file]) => file));
+    const secrets = new Secrets({
+      tlsFiles,
+      pskFile: login === 'psk' ? values.SEGANET_DEVICE_PSK_FILE : '',
+      minTls: /** @type {'TLSv1.2' | 'TLSv1.3'} */ (values.SEGANET_DEVICE_TLS_MIN),
+      asksCertificate: login === 'certificate' || values.SEGANET_DEVICE_CLIENT_CERT !== 'no'
+    });
+    const names = [...Object.keys(tlsFiles).map((name) => `SEGANET_DEVICE_TLS_${name.toUpperCase()}`)];
+    if (login === 'psk') names.push('SEGANET_DEVICE_PSK_FILE');
+    try {
+      secrets.read();
+    } catch (error) {
+      problems.push(`${names.join(', ')} cannot be used: ${/** @type {Error} */ (error).message}`);
+    }
+  }
+  if (login === 'passwords') {
+    const { users } = parsePasswords(fs.readFileSync(values.SEGANET_DEVICE_PASSWORD_FILE, 'utf8'));
+    if (users.size === 0) {
+      problems.push(
+        `SEGANET_DEVICE_PASSWORD_FILE names ${values.SEGANET_DEVICE_PASSWORD_FILE}, which holds no user: no device could log in. ` +
+          'Add users with seganet-passwd.'
+      );
+    }
+  }
+  return problems;
 }
 
 exports.deviceProblems = deviceProblems;

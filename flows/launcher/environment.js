@@ -8,9 +8,13 @@ const { parseGroups } = require('../../nodes/lib/uplink/group-options');
 const checks = require('./checks');
 const { ConfigError } = require('./config-error');
 const { deviceProblems } = require('./device-problems');
+const { unknownNames } = require('./unknown-names');
 const { VARIABLES } = require('./variables');
 
 /** @typedef {Record<string, string>} Values */
+
+/** Node-RED would look such a value up a second time. */
+const REFERENCE = /^\$(\{[^}]+\}|\([^)]+\))$/;
 
 /** Checks of values that only make sense together. @param {Values} values @returns {string[]} */
 function problemsTogether(values) {
@@ -98,7 +102,8 @@ function certificateProblem(name, file) {
 }
 
 /**
- * The values of all variables: what is set, else the default. An empty value counts as not set.
+ * The values of all variables: what is set, else the default. An empty value counts as not set, except where the
+ * variable says otherwise.
  * @param {NodeJS.ProcessEnv} env
  * @returns {Values}
  * @throws {ConfigError} with one sentence for every variable that cannot be used
@@ -107,11 +112,21 @@ function readEnvironment(env) {
   /** @type {Values} */
   const values = {};
   /** @type {string[]} */
-  const problems = [];
-  for (const { name, initial, check } of VARIABLES) {
+  const problems = unknownNames(
+    env,
+    VARIABLES.map(({ name }) => name)
+  );
+  for (const { name, initial, check, ifEmpty } of VARIABLES) {
     const set = env[name];
     try {
-      values[name] = set ? check(set) : initial();
+      if (set !== undefined && set.trim() === '') {
+        if (ifEmpty) throw new Error(ifEmpty);
+        values[name] = initial();
+      } else if (set !== undefined && REFERENCE.test(set.trim())) {
+        throw new Error(
+          'holds a reference to another variable that nothing has replaced; write the value itself'
+        );
+      } else values[name] = set === undefined ? initial() : check(set);
     } catch (error) {
       problems.push(`${name} ${/** @type {Error} */ (error).message}.`);
       values[name] = initial();
@@ -125,7 +140,10 @@ function readEnvironment(env) {
 /** Checks the environment and writes the defaults into it, so that every `${SEGANET_…}` of the flow resolves. */
 function applyEnvironment(env = process.env) {
   const values = readEnvironment(env);
-  Object.assign(env, values);
+  for (const { name, ifEmpty } of VARIABLES) {
+    // What must not be empty stays unset: it is read again by settings.js.
+    if (values[name] || !ifEmpty) env[name] = values[name];
+  }
   return values;
 }
 

@@ -5,6 +5,7 @@
 const crypto = require('crypto');
 const fs = require('fs');
 const path = require('path');
+const { replaceFile } = require('../../nodes/lib/replace-file');
 const { ConfigError } = require('./config-error');
 
 const SHIPPED_FLOW = path.join(__dirname, '..', 'gateway.json');
@@ -87,7 +88,7 @@ function makePrivate(folder) {
 
 /** The secret that encrypts Node-RED's credentials; made at the first start. @param {string} file */
 function readSecret(file) {
-  if (!fs.existsSync(file)) writePrivate(file, crypto.randomBytes(32).toString('hex') + '\n');
+  if (!fs.existsSync(file)) replaceFile(file, crypto.randomBytes(32).toString('hex') + '\n');
   if (fs.statSync(file).mode & 0o077) fs.chmodSync(file, 0o600);
   const secret = fs.readFileSync(file, 'utf8').trim();
   if (!/^[0-9a-f]{64}$/.test(secret)) {
@@ -96,19 +97,6 @@ function readSecret(file) {
     ]);
   }
   return secret;
-}
-
-/** Writes through a rename, so that a power cut leaves the old file or the new one. @param {string} file @param {string} content */
-function writePrivate(file, content) {
-  const temporary = `${file}.${process.pid}.tmp`;
-  const handle = fs.openSync(temporary, 'w', 0o600);
-  try {
-    fs.writeSync(handle, content);
-    fs.fsyncSync(handle);
-  } finally {
-    fs.closeSync(handle);
-  }
-  fs.renameSync(temporary, file);
 }
 
 /** @param {string} content */
@@ -124,13 +112,17 @@ const digest = (content) => crypto.createHash('sha256').update(content).digest('
 function updateFlow(folder, flowFile, shippedFlow) {
   const record = path.join(folder, 'gateway.shipped');
   const shipped = fs.readFileSync(shippedFlow, 'utf8');
+  /** Digests of flows that were shipped. @type {string[]} */
+  const own = [digest(shipped)];
   if (fs.existsSync(flowFile)) {
-    const copied = fs.existsSync(record) ? fs.readFileSync(record, 'utf8').trim() : '';
+    const copied = fs.existsSync(record) ? fs.readFileSync(record, 'utf8').split('\n') : [];
     const current = digest(fs.readFileSync(flowFile, 'utf8'));
-    if (current !== copied || current === digest(shipped)) return;
+    if (!copied.includes(current) || current === own[0]) return;
+    own.push(current);
   }
-  writePrivate(flowFile, shipped);
-  writePrivate(record, digest(shipped) + '\n');
+  // First, with the flow of before: a power cut between the two must not make it look like the user's own.
+  replaceFile(record, `${own.join('\n')}\n`);
+  replaceFile(flowFile, shipped);
 }
 
 /**
@@ -153,7 +145,7 @@ function writeCredentials(file, secret, shippedFlow) {
     vector
   );
   const sealed = cipher.update(JSON.stringify(credentials), 'utf8', 'base64') + cipher.final('base64');
-  writePrivate(file, JSON.stringify({ $: vector.toString('hex') + sealed }) + '\n');
+  replaceFile(file, JSON.stringify({ $: vector.toString('hex') + sealed }) + '\n');
 }
 
-module.exports = { prepareHome, logProblem, writePrivate };
+module.exports = { prepareHome, logProblem };

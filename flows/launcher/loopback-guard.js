@@ -1,6 +1,6 @@
 'use strict';
 
-// Keeps web pages away from an editor without a password. Only this machine can connect to it, but so can a browser on
+// Keeps web pages away from an editor, and from URLs of "http in" nodes, without a password. Only this machine can connect to it, but so can a browser on
 // this machine on behalf of any page: a page whose name is made to resolve to 127.0.0.1 (DNS rebinding), or a page that
 // opens the editor's WebSocket, to which browsers apply no same-origin rule. Both give themselves away by the names
 // they send.
@@ -27,7 +27,7 @@ function nameOf(url) {
 }
 
 /**
- * Express middleware for the admin API.
+ * Express middleware for the admin API and "http in" nodes.
  * @param {import('http').IncomingMessage} request
  * @param {import('http').ServerResponse} response
  * @param {() => void} next
@@ -35,7 +35,7 @@ function nameOf(url) {
 function guardRequests(request, response, next) {
   if (isOwnRequest(request)) return next();
   response.writeHead(403, { 'content-type': 'text/plain' });
-  response.end('This editor has no password and answers only to http://127.0.0.1 or http://localhost.\n');
+  response.end('This gateway has no password and answers only to http://127.0.0.1 or http://localhost.\n');
 }
 
 /** The same for WebSockets, which do not pass through Express. @param {import('http').Server} server */

@@ -7,6 +7,7 @@ const { applyEnvironment, helpTable } = require('./environment');
 const { ConfigError, EXIT_CONFIG } = require('./config-error');
 const { stopOnSignals, stopWithParent } = require('./stop');
 const { watchEditor, watchStatuses } = require('./watch');
+const { checkFlow, watchStart } = require('./started');
 const { guardUpgrades } = require('./loopback-guard');
 const { isLoopback } = require('./checks');
 const { logProblem } = require('./home');
@@ -17,7 +18,7 @@ const SETTINGS = path.join(__dirname, '..', '..', 'settings.js');
 
 const HELP = `Starts the gateway: npm start
 
-Configuration is by environment variables. An empty one counts as not set.
+Configuration is by environment variables. An empty one counts as not set, except SEGANET_UPLINK_URL.
 
 ${helpTable()}
 
@@ -54,12 +55,14 @@ function startDemoFleet(env, port) {
   );
 }
 
-/** @param {Values} env @param {boolean} isDemo */
-async function runNodeRed(env, isDemo) {
-  const settings = require(SETTINGS);
+/** @param {Values} env @param {any} settings of Node-RED @param {boolean} isDemo */
+async function runNodeRed(env, settings, isDemo) {
   const problem = logProblem(env);
   if (problem) console.error(`warning: ${problem}`);
+  const hasEditor = settings.httpAdminRoot !== false;
+  checkFlow(settings.flowFile, hasEditor);
   const RED = require('node-red');
+  watchStart(RED, { flowFile: settings.flowFile, hasEditor });
   watchStatuses(RED, (port) => {
     if (!isDemo) return;
     // The simulated devices know neither TLS nor passwords.
@@ -79,7 +82,7 @@ async function runNodeRed(env, isDemo) {
   require(process.argv[1]);
   // It makes its server after a promise, and listens only when the nodes are loaded.
   await new Promise((resolve) => setImmediate(resolve));
-  if (settings.httpAdminRoot === false) return;
+  if (!hasEditor) return;
   const server = /** @type {import('http').Server} */ (RED.server);
   watchEditor(server);
   if (!settings.adminAuth) guardUpgrades(server);
@@ -100,9 +103,11 @@ async function main() {
       `devices: ${env.SEGANET_DEVICE_HOST} is open to the network, and devices need no login; see docs/security.md`
     );
   }
+  // Makes SEGANET_HOME, which the demo needs, too.
+  const settings = require(SETTINGS);
   const isDemo = !env.SEGANET_UPLINK_URL;
   if (isDemo) await startDemoCloud(env);
-  await runNodeRed(env, isDemo);
+  await runNodeRed(env, settings, isDemo);
 }
 
 main().catch((error) => {
@@ -110,6 +115,9 @@ main().catch((error) => {
     console.error(error.message);
     process.exit(EXIT_CONFIG);
   }
-  console.error(`The gateway cannot start: ${error.message}`);
+  // Node's list of files that required a missing one tells a user nothing.
+  const [reason] = error.message.split('\n');
+  const remedy = error.code === 'MODULE_NOT_FOUND' ? '. Run "npm install" in the folder of the gateway.' : '';
+  console.error(`The gateway cannot start: ${reason}${remedy}`);
   process.exit(1);
 });

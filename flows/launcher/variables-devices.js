@@ -2,6 +2,7 @@
 
 // Environment variables of the device listener.
 
+const { schema: devices } = require('../../nodes/lib/settings/mqtt-devices');
 const checks = require('./checks');
 
 /** @param {string} value */
@@ -12,19 +13,19 @@ const DEVICE_VARIABLES = [
   {
     name: 'SEGANET_DEVICE_HOST',
     initial: always('127.0.0.1'),
-    check: checks.host,
+    check: checks.deviceHost,
     help: 'Address on which devices connect.'
   },
   {
     name: 'SEGANET_MQTT_PORT',
     initial: always('1883'),
-    check: checks.integer(0, 65535),
+    check: checks.property(devices.port),
     help: 'Port on which devices connect with MQTT; 0 = any free one.'
   },
   {
     name: 'SEGANET_DEVICE_TRANSPORT',
     initial: always('tcp'),
-    check: checks.oneOf('tcp', 'tls', 'ws', 'wss'),
+    check: checks.property(devices.transport),
     help: 'How devices connect: tcp, tls, ws or wss (WebSocket).'
   },
   {
@@ -48,19 +49,19 @@ const DEVICE_VARIABLES = [
   {
     name: 'SEGANET_DEVICE_TLS_MIN',
     initial: always('TLSv1.2'),
-    check: checks.oneOf('TLSv1.2', 'TLSv1.3'),
+    check: checks.property(devices.minTls),
     help: 'Oldest TLS version of devices.'
   },
   {
     name: 'SEGANET_DEVICE_LOGIN',
     initial: always('none'),
-    check: checks.oneOf('none', 'passwords', 'certificate', 'psk', 'flow'),
+    check: checks.property(devices.login),
     help: 'How devices prove who they are: none, passwords, certificate, psk or flow.'
   },
   {
     name: 'SEGANET_DEVICE_ALLOW_ANONYMOUS',
     initial: always('no'),
-    check: checks.oneOf('no', 'yes'),
+    check: checks.property(devices.allowAnonymous),
     help: 'yes: no login is needed on an address other than loopback either.'
   },
   {
@@ -72,7 +73,7 @@ const DEVICE_VARIABLES = [
   {
     name: 'SEGANET_DEVICE_IDENTITY',
     initial: always('user'),
-    check: checks.oneOf('user', 'clientId'),
+    check: checks.property(devices.identity),
     help: 'passwords: the device id is the user name (user) or the client id (clientId).'
   },
   {
@@ -84,13 +85,13 @@ const DEVICE_VARIABLES = [
   {
     name: 'SEGANET_DEVICE_CLIENT_CERT',
     initial: always('no'),
-    check: checks.oneOf('no', 'wanted', 'required'),
+    check: checks.property(devices.clientCert),
     help: 'Certificates of devices beside another login.'
   },
   {
     name: 'SEGANET_DEVICE_CERT_IDENTITY',
     initial: always('cn'),
-    check: checks.oneOf('cn', 'san'),
+    check: checks.property(devices.certIdentity),
     help: 'Device id in a certificate: common name (cn) or first alternative name (san).'
   },
   {
@@ -104,7 +105,7 @@ const DEVICE_VARIABLES = [
     name: 'SEGANET_DEVICE_RATE',
     shown: 'no limit',
     initial: always('0'),
-    check: checks.integer(0, 1000000),
+    check: checks.property(devices.rate),
     help: 'Records a second that one device may send; a faster one is read more slowly.'
   }
 ];

@@ -4,6 +4,10 @@
 
 const os = require('os');
 const path = require('path');
+const { schema: batch } = require('../../nodes/lib/settings/batch');
+const { schema: broker } = require('../../nodes/lib/settings/broker');
+const { schema: engine } = require('../../nodes/lib/settings/engine');
+const { schema: uplink } = require('../../nodes/lib/settings/uplink');
 const checks = require('./checks');
 const { DEVICE_VARIABLES } = require('./variables-devices');
 
@@ -13,6 +17,7 @@ const { DEVICE_VARIABLES } = require('./variables-devices');
  * @property {string} [shown] how the default is written in the table, where it is not the value itself
  * @property {() => string} initial the default
  * @property {checks.Check} check
+ * @property {string} [ifEmpty] why an empty value is refused; without it an empty value counts as not set
  * @property {string} help
  */
 
@@ -42,6 +47,8 @@ const VARIABLES = [
     shown: 'demo cloud',
     initial: always(''),
     check: checks.uplinkUrl,
+    ifEmpty:
+      'is empty: name the cloud broker, for example mqtts://broker.example.org:8883, or unset it for the demo',
     help: 'Cloud broker, mqtts://HOST:PORT. Unset: a demo cloud and a simulated fleet.'
   },
   {
@@ -78,7 +85,7 @@ const VARIABLES = [
   {
     name: 'SEGANET_UPLINK_PROTOCOL',
     initial: always('5'),
-    check: checks.oneOf('5', '4'),
+    check: checks.property(broker.protocolVersion),
     help: 'MQTT version: 5, or 4 for MQTT 3.1.1.'
   },
   {
@@ -98,7 +105,7 @@ const VARIABLES = [
   {
     name: 'SEGANET_UPLINK_TOPIC',
     initial: always('gw/{gateway}/{class}'),
-    check: checks.text,
+    check: checks.topicTemplate,
     help: 'Topic of a batch; also {device} and {topic}.'
   },
   {
@@ -110,7 +117,7 @@ const VARIABLES = [
   {
     name: 'SEGANET_RESERVE',
     initial: always('25'),
-    check: checks.integer(0, 100),
+    check: checks.property(broker.reserve),
     help: 'Percent of SEGANET_INFLIGHT that only class 1 may fill.'
   },
   {
@@ -158,168 +165,168 @@ const VARIABLES = [
   {
     name: 'SEGANET_BATCH_MODE',
     initial: always('envelope'),
-    check: checks.oneOf('envelope', 'records', 'off'),
+    check: checks.property(batch.mode),
     help: 'envelope (many records a PUBLISH), records (one each) or off.'
   },
   {
     name: 'SEGANET_BATCH_FORMAT',
     initial: always('ndjson'),
-    check: checks.oneOf('ndjson'),
+    check: checks.property(batch.format),
     help: 'Format of an envelope.'
   },
   {
     name: 'SEGANET_BATCH_DEVICES',
     initial: always('50'),
-    check: checks.integer(0, 1e6),
+    check: checks.property(batch.minDevices),
     help: 'Batch only from this many connected devices on; 0 = always.'
   },
   {
     name: 'SEGANET_BATCH_BYTES',
     initial: always('1024'),
-    check: checks.integer(64, 1048576),
+    check: checks.property(batch.maxBytes),
     help: 'A batch is sealed before it exceeds this many payload bytes.'
   },
   {
     name: 'SEGANET_BATCH_MS',
     initial: always('1000'),
-    check: checks.integer(1, 3600000),
+    check: checks.property(batch.maxDelayMs),
     help: 'A batch is sealed when its oldest record is this old.'
   },
   {
     name: 'SEGANET_BATCH_FLUSH',
     initial: always('adaptive'),
-    check: checks.oneOf('limits', 'adaptive'),
+    check: checks.property(batch.flush),
     help: 'adaptive: whenever the uplink has room, by SEGANET_BATCH_MS at the latest; or limits (the three above).'
   },
   {
     name: 'SEGANET_BATCH_GAP_MS',
     initial: always('2'),
-    check: checks.integer(0, 1000),
+    check: checks.property(batch.gapMs),
     help: 'adaptive: time between two batches of a class that is busy; the fewer records come, the less.'
   },
   {
     name: 'SEGANET_WORKERS',
     initial: always('0'),
-    check: checks.integer(0, 64),
+    check: checks.property(engine.workers),
     help: 'Worker threads; 0 = one for each allowed core but the first.'
   },
   {
     name: 'SEGANET_CPUS',
     shown: 'all but the first',
     initial: always(''),
-    check: checks.cpuList,
+    check: checks.property(engine.cpus),
     help: 'Cores for the workers, such as 1-3,5.'
   },
   {
     name: 'SEGANET_WAKE_US',
     initial: always('800'),
-    check: checks.integer(0, 100000),
+    check: checks.property(engine.wakeIntervalUs),
     help: 'A busy worker of 32 devices wakes up once in so many µs: less CPU, later records of every class.'
   },
   {
     name: 'SEGANET_REBALANCE',
     initial: always('off'),
-    check: checks.oneOf('off', 'live'),
+    check: checks.property(engine.rebalance),
     help: 'live: devices of a worker that has lastingly more to do go to another one.'
   },
   {
     name: 'SEGANET_INFLIGHT',
     initial: always('32'),
-    check: checks.integer(1, 1024),
+    check: checks.property(broker.inflight),
     help: 'PUBLISH packets sent to the cloud and not yet acknowledged, at most.'
   },
   {
     name: 'SEGANET_MEMORY_MIB',
     initial: always('64'),
-    check: checks.integer(1, 65536),
+    check: checks.property(engine.memoryMiB),
     help: 'Memory for records; see SEGANET_WHEN_FULL.'
   },
   {
     name: 'SEGANET_ACKNOWLEDGE',
     initial: always('safe'),
-    check: checks.oneOf('safe', 'stored', 'received'),
+    check: checks.property(engine.acknowledge),
     help: 'Devices hear when a record is on disk or in the cloud (safe), on disk (stored), or at once (received).'
   },
   {
     name: 'SEGANET_LOG_DIR',
     shown: 'in SEGANET_HOME',
     initial: always(''),
-    check: checks.folder,
+    check: checks.logFolder,
     help: 'Folder of the log, which keeps what the cloud has not acknowledged.'
   },
   {
     name: 'SEGANET_LOG_MIB',
     initial: always('1024'),
-    check: checks.integer(1, 1048576),
+    check: checks.property(engine.logMiB),
     help: 'How much may wait in the log.'
   },
   {
     name: 'SEGANET_LOG_TTL',
     shown: 'for ever',
     initial: always(''),
-    check: checks.durations,
+    check: checks.property(engine.ttl),
     help: 'How long records wait, live or in the log, for classes 1, 2 …: 0,0,7d,1d (s, m, h, d; 0 = for ever).'
   },
   {
     name: 'SEGANET_CLASS_WEIGHTS',
     initial: always('0,8,4,1'),
-    check: checks.weights,
+    check: checks.property(engine.weights),
     help: 'Shares of classes 2, 3 … when several wait; 0 for class 1, which goes first.'
   },
   {
     name: 'SEGANET_AGING_MS',
     initial: always('5000'),
-    check: checks.integer(0, 3600000),
+    check: checks.property(engine.agingMs),
     help: 'A class that got nothing for so long gets one batch before class 1; 0 = never.'
   },
   {
     name: 'SEGANET_CLASS_RATE',
     shown: 'no limit',
     initial: always(''),
-    check: checks.numbers(1e7),
+    check: checks.property(engine.classRate),
     help: 'Records a second to the cloud, for classes 1, 2 …: 0,0,0,100 (0 = no limit).'
   },
   {
     name: 'SEGANET_CLASS_QUEUE',
     shown: 'no limit',
     initial: always(''),
-    check: checks.numbers(1e9),
+    check: checks.property(engine.classQueue),
     help: 'Records in memory, for classes 1, 2 …: 0,0,0,5000; beyond: SEGANET_WHEN_FULL.'
   },
   {
     name: 'SEGANET_WHEN_FULL',
     initial: always('slow'),
-    check: checks.oneOf('slow', 'drop'),
+    check: checks.property(engine.whenFull),
     help: 'Memory, log or a queue full: slow lets devices wait, drop gives up the lowest class, oldest first.'
   },
   {
     name: 'SEGANET_BACKLOG_RATE',
     initial: always('5000'),
-    check: checks.integer(0, 10000000),
+    check: checks.property(broker.backlogRate),
     help: 'Records of the log sent a second after an outage, at most; 0 = no limit.'
   },
   {
     name: 'SEGANET_BACKLOG_SHARE',
     initial: always('50'),
-    check: checks.integer(1, 100),
+    check: checks.property(broker.backlogShare),
     help: 'Percent of SEGANET_INFLIGHT that they may take.'
   },
   {
     name: 'SEGANET_HISTORY',
     initial: always('property'),
-    check: checks.oneOf('property', 'suffix', 'none'),
+    check: checks.property(uplink.history),
     help: 'Mark of records from the log: a user property (MQTT 5), the topic suffix /history, or none.'
   },
   {
     name: 'SEGANET_COMMANDS',
     initial: always('off'),
-    check: checks.oneOf('off', 'on'),
+    check: checks.property(broker.commands),
     help: 'on: the cloud may send commands to devices (cmd/GATEWAY/DEVICE/…).'
   },
   {
     name: 'SEGANET_COMMAND_PREFIX',
     initial: always('cmd'),
-    check: checks.topicPrefix,
+    check: checks.property(broker.commandPrefix),
     help: 'First levels of the topic of commands; reports go to PREFIX-report/….'
   },
   {

@@ -3,9 +3,10 @@
 // Says on the console what is up, from what the runtime itself reports: a line for the editor when it listens, for each
 // device listener and each uplink when its node says so, and again when that changes.
 
+const { onRuntimeEvent } = require('../../nodes/lib/runtime-events');
 const { say } = require('./log');
 
-/** @typedef {{ id: string, status: { fill?: string, text?: string } }} NodeStatus */
+/** @typedef {{ id: string, status?: { fill?: string, text?: string } }} NodeStatus without a status for a removed node */
 
 const KINDS = /** @type {Record<string, string>} */ ({
   'seganet-mqtt-devices': 'devices',
@@ -53,22 +54,23 @@ function watchStatuses(RED, onListening) {
   /** @type {Map<string, string>} what was said last, by node */
   const said = new Map();
   let listening = false;
-  RED.events.on('node-status', (/** @type {NodeStatus} */ { id, status }) => {
+  const follow = (/** @type {NodeStatus} */ { id, status }) => {
     const kind = KINDS[RED.nodes.getNode(id)?.type];
-    const { fill, text = '' } = status;
+    const { fill, text = '' } = status ?? {};
     // Yellow is on its way to something else. A red one is said again when its reason changes.
     if (!kind || (fill !== 'green' && fill !== 'red')) return;
-    const state = fill === 'red' ? withoutFigures(text) : fill;
+    const port = kind === 'devices' && fill === 'green' ? Number(/^\d+/.exec(text)?.[0]) : 0;
+    const state = fill === 'red' ? withoutFigures(text) : `${fill} ${port}`;
     if (said.get(id) === state) return;
     said.set(id, state);
-    const port = kind === 'devices' && fill === 'green' ? Number(/^\d+/.exec(text)?.[0]) : 0;
     const words = (fill === 'red' && reasonOf(RED, id)) || withoutFigures(text);
     say(port ? `devices: MQTT listener on port ${port}` : `${kind}: ${words}`);
     if (port && !listening) {
       listening = true;
       onListening(port);
     }
-  });
+  };
+  onRuntimeEvent(RED.events, 'node-status', follow, (sentence) => console.error(`error: ${sentence}`));
 }
 
 module.exports = { watchEditor, watchStatuses, withoutFigures };

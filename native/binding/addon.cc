@@ -3,6 +3,7 @@
 #include "binding/device_stream.h"
 #include "binding/engine_wrap.h"
 #include "binding/environment.h"
+#include "binding/permissions_wrap.h"
 #include "binding/socket_info.h"
 #include "binding/socket_mptcp.h"
 #include "binding/socket_open.h"
@@ -18,6 +19,7 @@ static Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("Engine", seganet::binding::EngineWrap::Define(env));
   exports.Set("UplinkSource", seganet::binding::SourceWrap::Define(env));
   exports.Set("StoreSource", seganet::binding::StoreWrap::Define(env));
+  exports.Set("Permissions", seganet::binding::PermissionsWrap::Define(env));
   exports.Set("openDeviceStream",
               Napi::Function::New<seganet::binding::OpenDeviceStream>(env, "openDeviceStream"));
   env.SetInstanceData(new seganet::binding::Environment);

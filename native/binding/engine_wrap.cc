@@ -327,7 +327,9 @@ Napi::Value EngineWrap::TakeCompletions(const Napi::CallbackInfo& info) {
   Napi::Array flat = Napi::Array::New(env);
   for (const Completion& completion : handle_->engine.TakeCompletions()) {
     flat.Set(flat.Length(), Napi::Number::New(env, completion.ticket));
-    flat.Set(flat.Length(), Napi::Number::New(env, completion.ok ? 1 : 0));
+    flat.Set(flat.Length(), Napi::Number::New(env, completion.ok         ? 1
+                                                   : completion.withheld ? 2
+                                                                         : 0));
   }
   return flat;
 }

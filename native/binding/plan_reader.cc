@@ -106,22 +106,7 @@ bool ReadFilters(Napi::Env env, Napi::Value value, const char* name,
 bool ReadPermissions(Napi::Env env, Napi::Object object, std::vector<Permission>* permissions) {
   const Napi::Value value = object.Get("permissions");
   if (value.IsEmpty()) return false;
-  if (value.IsUndefined()) return true;
-  Napi::Array rows;
-  if (!ReadArray(env, value, "permissions", &rows)) return false;
-  if (rows.Length() > kMaxPermissions) return Fail(env, "permissions: more than 1024");
-  for (uint32_t i = 0; i < rows.Length(); ++i) {
-    Napi::Object row;
-    Permission permission;
-    if (!ReadObject(env, rows.Get(i), "permission", &row) ||
-        !ReadString(env, row.Get("device"), "device", &permission.device) ||
-        !ReadFilters(env, row.Get("publish"), "publish", &permission.publish) ||
-        !ReadFilters(env, row.Get("subscribe"), "subscribe", &permission.subscribe)) {
-      return false;
-    }
-    permissions->push_back(std::move(permission));
-  }
-  return true;
+  return value.IsUndefined() || ReadPermissionRows(env, value, permissions);
 }
 
 bool ReadProtocol(Napi::Env env, Napi::Object object, Protocol* protocol) {
@@ -253,6 +238,24 @@ bool ReadStage(Napi::Env env, Napi::Value value, StageSpec* spec) {
 }
 
 }  // namespace
+
+bool ReadPermissionRows(Napi::Env env, Napi::Value value, std::vector<Permission>* permissions) {
+  Napi::Array rows;
+  if (!ReadArray(env, value, "permissions", &rows)) return false;
+  if (rows.Length() > kMaxPermissions) return Fail(env, "permissions: more than 1024");
+  for (uint32_t i = 0; i < rows.Length(); ++i) {
+    Napi::Object row;
+    Permission permission;
+    if (!ReadObject(env, rows.Get(i), "permission", &row) ||
+        !ReadString(env, row.Get("device"), "device", &permission.device) ||
+        !ReadFilters(env, row.Get("publish"), "publish", &permission.publish) ||
+        !ReadFilters(env, row.Get("subscribe"), "subscribe", &permission.subscribe)) {
+      return false;
+    }
+    permissions->push_back(std::move(permission));
+  }
+  return true;
+}
 
 bool ReadPlan(Napi::Env env, Napi::Value value, std::vector<StageSpec>* stages) {
   Napi::Object plan;

@@ -10,7 +10,9 @@
 
 namespace seganet::binding {
 
-// False: a JavaScript exception is pending that names what is wrong.
+// Both return false when a JavaScript exception is pending that names what is wrong.
+bool ReadPermissionRows(Napi::Env env, Napi::Value value, std::vector<Permission>* permissions);
+
 bool ReadPlan(Napi::Env env, Napi::Value value, std::vector<StageSpec>* stages);
 
 }  // namespace seganet::binding

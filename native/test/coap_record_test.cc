@@ -183,8 +183,10 @@ TEST(CoapRecord, AVerdictOfTheOwnerIsAnsweredWithWhenToComeAgain) {
     Verdict verdict;
     unsigned code;
     unsigned max_age;
-  } const cases[] = {
-      {Verdict::kFull, 503, 9}, {Verdict::kTooFast, 429, 9}, {Verdict::kNotAllowed, 403, ~0u}};
+  } const cases[] = {{Verdict::kFull, 503, 9},
+                     {Verdict::kTooFast, 429, 9},
+                     {Verdict::kNotAllowed, 403, ~0u},
+                     {Verdict::kNotTaken, 503, 9}};
   unsigned id = 1;
   for (const auto& c : cases) {
     Bench bench;

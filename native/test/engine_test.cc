@@ -238,21 +238,6 @@ TEST_F(EnginePush, IsFullAboveTheBudgetAndRecovers) {
   EXPECT_EQ(AllDropped(), 0u);
 }
 
-TEST_F(EnginePush, AnUplinkThatLeavesThePlanIsCleared) {
-  Start({}, {UplinkStage(kUplink, 0), UplinkStage(9, 1)});
-  PushMany(10, kUplink);
-  PushMany(10, 9);
-  ASSERT_TRUE(test::Until([this] { return Count(Counter::kRecordsQueued) == 20; }));
-  const auto other = engine_.LanesOf(1);
-  sessions_.At(other.get());
-  Apply({});
-  EXPECT_EQ(Dropped(Drop::kUplinkRemoved), 10u) << "the other one has its consumer";
-  sessions_.Leave(other.get());
-  Apply({});
-  EXPECT_EQ(Dropped(Drop::kUplinkRemoved), 20u);
-  EXPECT_EQ(HeldRecords(), 0);
-}
-
 TEST_F(EnginePush, ABadPlanChangesNothing) {
   Start();
   EXPECT_EQ(engine_.ApplyPlan({Spec(1, StageKind::kSource, {99})}).code(),

@@ -63,10 +63,11 @@ TEST_F(EngineTickets, WhereRecordsAreAcknowledgedAtOnceTicketsAreToo) {
   EXPECT_EQ(NextCompletions()[0].ticket, 9u);
 }
 
-TEST_F(EngineTickets, ATicketOfARecordThatGoesNowhereComesBack) {
-  StartWith(Acknowledge::kSafe, To({}));
-  ASSERT_EQ(PushWith(9), PushResult::kOk);
-  EXPECT_EQ(NextCompletions()[0].ticket, 9u);
+TEST_F(EngineTickets, APushToAStageThatLeadsNowhereIsRefused) {
+  StartWith(Acknowledge::kSafe, {Spec(kIngest, StageKind::kIngest, {kMessages}),
+                                 Spec(kMessages, StageKind::kPriority)});
+  EXPECT_EQ(PushWith(9), PushResult::kNoRoute);
+  EXPECT_TRUE(engine_.TakeCompletions().empty());
 }
 
 TEST_F(EngineTickets, ARecordWithTwoWaysIsSafeWhenBothCopiesAre) {

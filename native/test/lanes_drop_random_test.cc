@@ -195,7 +195,8 @@ class LanesDropRandomTest : public testing::Test, public ReceiptDesk {
     uint64_t delivered = 0, dropped = 0;
     std::array<int64_t, kClasses + 1> unsaved{};
     for (const auto& lanes : lanes_) {
-      delivered += lanes->counters().counters[static_cast<size_t>(Counter::kRecordsDelivered)].Get();
+      delivered +=
+          lanes->counters().counters[static_cast<size_t>(Counter::kRecordsDelivered)].Get();
       dropped += DroppedBy(lanes->counters());
       const auto of_lanes = lanes->Unsaved();
       for (uint8_t c = kCritical; c <= kClasses; ++c) unsaved[c] += of_lanes[c];

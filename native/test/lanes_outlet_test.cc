@@ -102,15 +102,6 @@ TEST_F(LanesOutletTest, ADetachReturnsWhatThatOneTook) {
   EXPECT_EQ(TakeAt(rest_), "normal");
 }
 
-TEST_F(LanesOutletTest, UnwantedLanesAreClearedWhenTheLastOneLeaves) {
-  Push(kHigh);
-  lanes_->SetWanted(false);
-  lanes_->Detach(urgent_);
-  EXPECT_EQ(AllDropped(), 0u);
-  lanes_->Detach(rest_);
-  EXPECT_EQ(Dropped(Drop::kUplinkRemoved, kHigh), 1u);
-}
-
 TEST_F(LanesOutletTest, TheOldestOfASessionIsOfItsClasses) {
   EXPECT_EQ(lanes_->OldestUs(rest_, Now()), -1);
   Push(kBulk);

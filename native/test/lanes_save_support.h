@@ -26,7 +26,11 @@ class Desk : public ReceiptDesk {
   void Return(size_t, std::vector<Receipt> receipts) override {
     for (const Receipt& receipt : receipts) slots.push_back(receipt.slot);
   }
+  void Withhold(size_t, std::vector<Receipt> receipts) override {
+    for (const Receipt& receipt : receipts) withheld.push_back(receipt.slot);
+  }
   std::vector<uint64_t> slots;
+  std::vector<uint64_t> withheld;
 };
 
 class LanesWithLog : public testing::Test {

@@ -173,20 +173,6 @@ TEST_F(LanesTest, DetachReturnsWhatWasInFlightInOrder) {
   EXPECT_EQ(Count(Counter::kBatchesRedelivered), 3u);
 }
 
-TEST_F(LanesTest, LanesThatNobodyWantsAreClearedWhenTheirConsumerLeaves) {
-  lanes_.Push(Make(kNormal));
-  lanes_.Push(Make(kNormal));
-  EXPECT_EQ(Take(), "x");
-  lanes_.SetWanted(false);
-  EXPECT_EQ(lanes_.Best(outlet(), 0), kNormal);
-  sessions_.Leave(&lanes_);
-  EXPECT_EQ(Count(Drop::kUplinkRemoved, kNormal), 2u);
-  lanes_.Push(Make(kHigh));
-  lanes_.SetWanted(false);
-  EXPECT_EQ(Count(Drop::kUplinkRemoved, kHigh), 1u);
-  EXPECT_EQ(budget_.held(), 0);
-}
-
 TEST_F(LanesTest, ClearCountsWhatWaitsAndWhatIsOut) {
   lanes_.Push(Make(kCritical));
   lanes_.Push(Make(kBulk));

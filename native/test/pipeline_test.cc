@@ -37,9 +37,9 @@ class PipelineTest : public testing::Test {
     pipeline_.SetPlan(plan_);
   }
 
-  void Run(uint32_t stage, std::string_view payload = "1", uint8_t record_class = kNormal,
-           int64_t now_us = 0) {
-    pipeline_.Run(stage, MakeRecord("d", "t", payload, record_class, now_us));
+  Passage Run(uint32_t stage, std::string_view payload = "1", uint8_t record_class = kNormal,
+              int64_t now_us = 0) {
+    return pipeline_.Run(stage, MakeRecord("d", "t", payload, record_class, now_us));
   }
 
   // Takes and acknowledges all that waits for an uplink.
@@ -202,6 +202,35 @@ TEST_F(PipelineTest, AStageThatLosesItsMessagesSealsForThemFirst) {
   Apply({BatchStage(1, {})});
   pipeline_.Flush(0, SealReason::kFlush);
   EXPECT_EQ(Messages().size() + Dropped(Drop::kNoRoute), 1u);
+}
+
+TEST_F(PipelineTest, ARecordIsTakenWhenOneOfItsWaysTakesIt) {
+  Apply({Spec(1, StageKind::kSource, {2, 3}), Spec(2, StageKind::kPriority), UplinkStage(3)});
+  EXPECT_TRUE(Run(1).taken);
+  EXPECT_EQ(Dropped(Drop::kNoRoute), 0u) << "a way that leads nowhere loses nothing then";
+  Apply({Spec(1, StageKind::kSource, {2}), Spec(2, StageKind::kPriority)});
+  EXPECT_FALSE(Run(1).taken);
+  EXPECT_EQ(Dropped(Drop::kNoRoute), 1u);
+  Apply({Spec(1, StageKind::kSource, {}, true)});
+  EXPECT_TRUE(Run(1).taken) << "a message is handed on";
+}
+
+TEST_F(PipelineTest, ARecordThatATapLeavesOutIsTaken) {
+  StageSpec tap = Spec(2, StageKind::kTap, {}, true);
+  tap.every_n = 100;
+  Apply({Spec(1, StageKind::kSource, {2}), tap});
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(Run(1).taken);
+  tap.messages = false;
+  Apply({Spec(1, StageKind::kSource, {2}), tap});
+  EXPECT_FALSE(Run(1).taken) << "nothing is behind the tap";
+}
+
+TEST_F(PipelineTest, ARecordThatHasNoRoomAsAMessageIsNotTaken) {
+  Apply({Spec(1, StageKind::kSource, {}, true)});
+  while (Run(1, std::string(1000, 'x')).taken) {
+  }
+  EXPECT_EQ(Dropped(Drop::kMessageRingFull), 1u);
+  EXPECT_EQ(Dropped(Drop::kNoRoute), 0u);
 }
 
 TEST_F(PipelineTest, TellsTheClassThatARecordEndedWith) {

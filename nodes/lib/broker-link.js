@@ -37,10 +37,13 @@ class BrokerLink {
     this.stopReports_ = () => {};
     /** @type {Promise<unknown>} a thread that is stopping */
     this.stopping_ = Promise.resolve();
+    this.isStopping_ = false;
+    /** @type {UplinkStages | null} of the latest plan, null = it has no use for the thread */
+    this.wanted_ = null;
     this.closed_ = false;
     /** @type {UplinkState} */
     this.state = { state: 'stopped' };
-    /** @type {(sentence: string) => void} */
+    /** kind: what counts as the same. @type {(sentence: string, kind?: string, count?: number) => void} */
     this.onProblem = () => {};
     this.network_ = new NetworkWatch({
       check: async (address) => parts.net().checkUplink(address),
@@ -101,9 +104,17 @@ class BrokerLink {
   async serve(host, uplinkNumber, stages) {
     const token = host.token;
     if (this.thread_ && this.token_ !== token) this.stop(0);
+    this.wanted_ = stages;
     await this.stopping_;
-    if (host.closing || this.closed_) return;
-    if (!this.thread_) this.start_(host, uplinkNumber, token, stages);
+    // Deploys may have followed meanwhile: the latest counts.
+    if (host.closing || this.closed_ || !this.wanted_) return;
+    if (this.thread_) this.thread_.setStages(this.wanted_);
+    else this.start_(host, uplinkNumber, token, this.wanted_);
+  }
+
+  /** True while a thread runs, or ends. */
+  get isBusy() {
+    return this.thread_ !== null || this.isStopping_;
   }
 
   /**
@@ -114,12 +125,15 @@ class BrokerLink {
   stop(timeoutMs) {
     const thread = this.thread_;
     this.thread_ = null;
+    this.wanted_ = null;
     if (thread) {
+      this.isStopping_ = true;
       const waitMs = anyConnected(this.state) ? timeoutMs : 0;
       this.network_.stop();
       this.energy_.stop();
       this.stopping_ = Promise.resolve(thread.stop(waitMs))
         .catch((error) => this.onProblem(`The uplink thread did not stop cleanly: ${error.message}`))
+        .finally(() => (this.isStopping_ = false))
         .finally(this.stopReports_);
       this.state = { state: 'stopped' };
     }
@@ -160,7 +174,7 @@ class BrokerLink {
     thread.on('state', (state) => {
       if (this.thread_ === thread) this.follow_(state);
     });
-    thread.on('problem', ({ reason }) => this.onProblem(reason));
+    thread.on('problem', ({ reason, code, count }) => this.onProblem(reason, code, count));
     thread.on('command', (command) =>
       host.commands.fromCloud(this.id, command, () => thread.answer(command.ack))
     );

@@ -1,6 +1,9 @@
 'use strict';
 // Checks what an uplink broker connects to.
 
+const { shownUrl } = require('./shown-url');
+const { NO_PORT } = require('./uplink/options');
+
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 /**
@@ -15,7 +18,7 @@ function brokerAddress(url) {
   try {
     parsed = new URL(url);
   } catch {
-    throw new Error(`"${url}" is no address. ${example}`);
+    throw new Error(`"${shownUrl(url)}" is no address. ${example}`);
   }
   if (parsed.username || parsed.password) {
     throw new Error(
@@ -23,8 +26,9 @@ function brokerAddress(url) {
     );
   }
   if (!['mqtts:', 'mqtt:'].includes(parsed.protocol) || !parsed.hostname) {
-    throw new Error(`"${url}" is not an MQTT address. ${example}`);
+    throw new Error(`"${shownUrl(url)}" is not an MQTT address. ${example}`);
   }
+  if (parsed.port === '0') throw new Error(NO_PORT);
   const open = parsed.protocol === 'mqtt:' && !LOOPBACK.test(parsed.hostname);
   const warning = open
     ? `The uplink to ${parsed.host} is not encrypted. Use mqtts:// outside of this machine.`
@@ -54,18 +58,22 @@ function tlsOptions(id, node, files) {
   return node.addTLSOptions({});
 }
 
+/** Properties of a core tls-config node that name a file, by the node's type. @type {Record<string, Record<string, string>>} */
+const PROPERTIES = { files: { ca: 'ca', cert: 'cert', key: 'key' }, pfx: { pfx: 'p12' } };
+
 /**
  * The local files of a core tls-config node. It reads them once and keeps no paths, so they are taken from its configuration.
  * @param {Record<string, any> | undefined} config of the tls-config node, as in the flow file
  * @param {(name: string) => unknown} variable value of an environment variable
- * @returns {{ ca?: string, cert?: string, key?: string } | undefined} undefined when it uses none
+ * @returns {{ ca?: string, cert?: string, key?: string, pfx?: string } | undefined} undefined when it uses none
  */
 function tlsFiles(config, variable) {
-  if (!config || (config.certType ?? 'files') !== 'files') return undefined;
+  const type = config?.certType || 'files';
+  if (!config || !Object.hasOwn(PROPERTIES, type)) return undefined;
   /** @type {Record<string, string>} */
   const files = {};
-  for (const name of ['ca', 'cert', 'key']) {
-    const text = String(config[name] ?? '').trim();
+  for (const [name, property] of Object.entries(PROPERTIES[type])) {
+    const text = String(config[property] ?? '').trim();
     // What Node-RED replaces in a property: ${NAME} or $(NAME), alone.
     const [, reference] = /^\$[{(](\S+)[})]$/.exec(text) ?? [];
     const file = reference ? String(variable(reference) ?? '').trim() : text;
@@ -75,4 +83,16 @@ function tlsFiles(config, variable) {
   return isPair && Object.keys(files).length > 0 ? files : undefined;
 }
 
-module.exports = { brokerAddress, tlsOptions, tlsFiles };
+/**
+ * For listeners of devices, which look at the certificate that they show.
+ * @param {any} node core tls-config node
+ * @throws {Error} with a sentence
+ */
+function refusePfx(node) {
+  if (node?.certType !== 'pfx') return;
+  throw new Error(
+    `The TLS node "${node.name || node.id}" holds a PFX file, which listeners of devices do not take. Give it a certificate and a private key as PEM files.`
+  );
+}
+
+module.exports = { brokerAddress, tlsOptions, tlsFiles, refusePfx };

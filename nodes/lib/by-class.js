@@ -3,6 +3,7 @@
 // out: they have 0.
 
 const { CLASSES, zeroByClass } = require('./classes');
+const { asText, shown } = require('./values');
 
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86400 };
 const MAX_SECONDS = 36500 * SECONDS.d;
@@ -18,12 +19,12 @@ const MAX_WEIGHT = 1000;
  * @throws {RangeError} whose message completes "<label> …", without the full stop
  */
 function byClass(value, example, read, what) {
-  const text = String(value ?? '').trim();
+  const text = (Array.isArray(value) ? value.map(asText).join(',') : asText(value)).trim();
   if (text === '') return zeroByClass();
   const parts = text.split(',').map((part, index) => read(part.trim(), index + 1));
   if (parts.length > CLASSES || parts.some(Number.isNaN)) {
     throw new RangeError(
-      `must be one to eight ${what}, for the classes from 1 on, such as ${example}, not "${text}"`
+      `must be one to eight ${what}, for the classes from 1 on, such as ${example}, not "${shown(text)}"`
     );
   }
   return Object.assign(zeroByClass(), [0, ...parts]);
@@ -59,7 +60,8 @@ function durationsByClass(value) {
  * @returns {number[]} weights by class
  */
 function weightsByClass(value) {
-  if (String(value ?? '').trim() === '') return [...DEFAULT_WEIGHTS];
+  if (value === undefined || value === null || (typeof value === 'string' && value.trim() === ''))
+    return [...DEFAULT_WEIGHTS];
   const read = (/** @type {string} */ part, /** @type {number} */ recordClass) => {
     const weight = /^\d+$/.test(part) ? Number(part) : NaN;
     const fits = recordClass === 1 ? weight === 0 : weight >= 1 && weight <= MAX_WEIGHT;

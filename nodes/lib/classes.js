@@ -11,6 +11,7 @@ const CLASS_WORDS = `1 to ${CLASSES}, or critical, high, normal or bulk`;
  * @returns {number} 1..8, 0 for what is no class
  */
 function classOf(value) {
+  if (typeof value === 'object') return 0;
   const word = String(value).trim().toLowerCase();
   if (/^\d$/.test(word) && Number(word) <= CLASSES) return Number(word);
   return Math.max(0, classNames.indexOf(/** @type {any} */ (word)));

@@ -1,9 +1,13 @@
 'use strict';
 
 const QUIET_MS = 60000;
+const MOST_QUIET_MS = 3600000;
 const MAX_KINDS = 100;
 
-/** Says what went wrong, but the same thing once a minute at most, and how often it was. */
+/**
+ * Says what went wrong, with how often it did since the last time: at once, then once a minute, and ever more rarely while it
+ * goes on, down to once an hour. What has stopped for as long as it was last kept quiet is news again.
+ */
 class Complaints {
   /**
    * @param {(sentence: string) => void} say
@@ -12,25 +16,31 @@ class Complaints {
   constructor(say, now = () => performance.now()) {
     this.say_ = say;
     this.now_ = now;
-    /** @type {Map<string, { at: number, kept: number }>} */
+    /** @type {Map<string, { saidAt: number, lastAt: number, quietMs: number, kept: number }>} */
     this.kinds_ = new Map();
   }
 
   /**
    * @param {string} kind what counts as the same
    * @param {string} sentence
+   * @param {number} [count] how often it went wrong
    */
-  tell(kind, sentence) {
+  tell(kind, sentence, count = 1) {
+    const now = this.now_();
     const before = this.kinds_.get(kind);
-    if (before && this.now_() - before.at < QUIET_MS) {
-      before.kept++;
+    if (before && now - before.saidAt < before.quietMs) {
+      before.kept += count;
+      before.lastAt = now;
       return;
     }
     this.kinds_.delete(kind);
     const [oldest] = this.kinds_.keys();
     if (this.kinds_.size >= MAX_KINDS && oldest !== undefined) this.kinds_.delete(oldest);
-    this.kinds_.set(kind, { at: this.now_(), kept: 0 });
-    this.say_(before?.kept ? `${sentence} (And ${before.kept} times since the last word on it.)` : sentence);
+    const goesOn = before !== undefined && now - before.lastAt < before.quietMs;
+    const quietMs = goesOn ? Math.min(MOST_QUIET_MS, before.quietMs * 2) : QUIET_MS;
+    this.kinds_.set(kind, { saidAt: now, lastAt: now, quietMs, kept: 0 });
+    const kept = (before?.kept ?? 0) + count - 1;
+    this.say_(kept > 0 ? `${sentence} (And ${kept} more times since the last message about it.)` : sentence);
   }
 }
 

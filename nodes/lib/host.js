@@ -3,11 +3,14 @@
 // node's constructor, closed by its close handler.
 //
 //   constructor        members register, the plan is not known yet; what they push waits in the inbox; the log opens meanwhile
-//   'flows:started'    compile the live wires, apply, restore and open listeners, attach uplinks
-//   'flows:stopping'   a deploy begins: messages and unknown stages wait until the next 'flows:started'
+//   'flows:started'    compile the live wires, close what must not take records, apply, open listeners, attach uplinks
+//   'flows:stopping'   a deploy begins: messages and unknown stages wait until the next 'flows:started', or until it is
+//                      known that none comes
 //   close()            deliver while there is time, write the rest to the log; then stop the uplinks, the log, the engine
 
-const { compile } = require('./plan');
+const { compile, logName } = require('./plan');
+const { Complaints } = require('./complaints');
+const { guard } = require('./guard');
 const { Inbox } = require('./inbox');
 const { Pump } = require('./pump');
 const { Registry } = require('./registry');
@@ -16,6 +19,7 @@ const { Uplinks } = require('./uplinks');
 const { LogLink } = require('./log-link');
 const { Commands } = require('./commands');
 const { DeviceEvents } = require('./device-events');
+const { onRuntimeEvent } = require('./runtime-events');
 const { LoginDesk } = require('./login/desk');
 const parts = require('./parts');
 const { drain, isDelivered, isSafe, unsafeRecords, sum } = require('./drain');
@@ -28,6 +32,12 @@ const SAVE_MS = 10000;
 const UPLINK_STOP_MS = 2000;
 const LOG_STOP_MS = 2000;
 const FRONT_STOP_MS = 1000;
+/** Of the time that Node-RED gives a node to close: for what comes after the records are safe, and for late timers. */
+const END_MS = UPLINK_STOP_MS + LOG_STOP_MS + FRONT_STOP_MS + 1500;
+/** Node-RED's own default for nodeCloseTimeout. */
+const CLOSE_TIMEOUT_MS = 15000;
+/** A deploy may take as long as its nodes may take to close, and this. */
+const START_MS = 15000;
 const FRAME_BYTES = 256 * 1024;
 
 /**
@@ -37,6 +47,8 @@ const FRAME_BYTES = 256 * 1024;
  * @typedef {import('./member').Member} Member
  * @typedef {import('./plan').Plan} Plan
  * @typedef {import('./meter').Rates} Rates
+ *
+ * @typedef {{ id?: string, payload?: { error?: string } }} RuntimeEvent
  *
  * @typedef {object} HostOptions
  * @property {string} id of the engine node
@@ -50,6 +62,7 @@ const FRAME_BYTES = 256 * 1024;
  * @property {typeof import('../../native/index.js')} native
  * @property {import('node:events').EventEmitter} events RED.events
  * @property {import('./plan').GetNode} getNode RED.nodes.getNode
+ * @property {number} [closeTimeoutMs] after so long Node-RED no longer waits for a node to close
  * @property {(sentence: string) => void} warn
  * @property {(sentence: string) => void} error
  * @property {(sentence: string) => void} info
@@ -67,6 +80,7 @@ class EngineHost {
     /** Largest payload that the engine takes. */
     this.maxPacketBytes = options.engine.maxPacketBytes;
     this.context_ = context;
+    this.closeTimeoutMs_ = context.closeTimeoutMs ?? CLOSE_TIMEOUT_MS;
     /** @type {Engine} */
     this.engine = new context.native.Engine(options.engine, () => this.onDoorbell_());
     this.workers = this.engine.workers();
@@ -80,21 +94,31 @@ class EngineHost {
     /** @type {Map<number, import('./pump').Outlet>} */
     this.outlets_ = new Map();
     this.uplinks = new Uplinks();
-    this.commands = new Commands({
-      engine: this.engine,
-      directory: options.directory,
-      warn: (sentence) => context.warn(sentence)
-    });
+    this.commands = this.orEnd_(
+      () =>
+        new Commands({
+          engine: this.engine,
+          directory: options.directory,
+          warn: (sentence) => context.warn(sentence)
+        })
+    );
+    // Until the flows that take commands are there.
+    this.commands.hold();
     this.registry = new Registry(this.engine, (stage) => this.nodeOf_(stage));
     this.deviceEvents = new DeviceEvents(this.engine);
     this.deviceEvents.follow(({ kind, device }) => {
       if (kind !== 'disconnected') this.commands.wake(device);
     });
-    this.inbox = new Inbox(this.engine);
+    const complaints = new Complaints((sentence) => context.error(sentence));
+    /** Doorbell and timer have no caller: what fails there is said here, and the rest goes on. @param {Error} error */
+    this.onFault_ = ({ message, stack = message }) =>
+      complaints.tell(message, `A fault in the gateway, which goes on. Please report it: ${stack}`);
+    this.inbox = new Inbox(this.engine, this.onFault_);
     this.pump_ = new Pump(
       (into) => this.engine.takeMessages(into),
       (stage) => this.outlets_.get(stage),
-      FRAME_BYTES
+      FRAME_BYTES,
+      this.onFault_
     );
     this.meter_ = new Meter();
     /** @type {Plan | null} */
@@ -103,15 +127,49 @@ class EngineHost {
     this.closing = null;
     this.closed_ = false;
     /** @type {Set<() => void>} */
-    this.bells_ = new Set();
+    this.bells_ = new Set([
+      () => this.inbox.run(),
+      () => this.pump_.run(),
+      // Results before events: a device that came back in between is tried again.
+      () => this.commands.ring(),
+      () => this.deviceEvents.take()
+    ]);
     this.logins = new LoginDesk(this.engine, (fn) => this.onBell(fn));
     /** @type {import('./parts').FrontThread | null} */
     this.front_ = null;
-    this.onStarted_ = () => this.applyPlan_();
-    this.onStopping_ = () => this.hold_();
-    context.events.on('flows:started', this.onStarted_);
-    context.events.on('flows:stopping', this.onStopping_);
+    /** Counts the deploys, begun or over. */
+    this.deploys_ = 0;
+    this.isHolding_ = false;
+    /** @type {NodeJS.Timeout | undefined} */
+    this.holdTimer_ = undefined;
+    this.unfollow_ = [
+      this.follow_('flows:started', () => this.onDeployed_()),
+      this.follow_('flows:stopping', () => this.hold_()),
+      this.follow_('runtime-event', (event) => this.onRuntime_(event))
+    ];
     this.timer_ = setInterval(() => this.tick_(), TICK_MS).unref();
+  }
+
+  /** @param {string} event of Node-RED @param {(event: any) => void} listener */
+  follow_(event, listener) {
+    const { events, error } = this.context_;
+    return onRuntimeEvent(events, event, listener, error);
+  }
+
+  /**
+   * Threads, and the lock of the log, must not outlive an engine that does not start.
+   * @template T
+   * @param {() => T} make
+   * @returns {T}
+   */
+  orEnd_(make) {
+    try {
+      return make();
+    } catch (error) {
+      void this.log?.stop(0);
+      this.engine.close();
+      throw error;
+    }
   }
 
   /** @returns {number} names this engine to uplink threads */
@@ -137,7 +195,7 @@ class EngineHost {
 
   /**
    * For those who take something from the engine themselves, as its logins and events.
-   * @param {() => void} fn called at each doorbell, and once a second; it must not throw
+   * @param {() => void} fn called at each doorbell, and once a second
    * @returns {() => void} ends it
    */
   onBell(fn) {
@@ -161,8 +219,10 @@ class EngineHost {
    */
   waitsFor(stats) {
     const trouble = this.log?.trouble() ?? '';
+    const members = [...this.members_.values()];
+    const isServed = members.every(({ kind, uplink }) => kind !== 'uplink' || uplink);
     const byCloud = this.acknowledge !== 'stored' && !stats.slowed && this.uplinks.allConnected;
-    return byCloud ? '' : trouble;
+    return byCloud && isServed ? '' : trouble;
   }
 
   /** @returns {EngineStats & { workers: object[], uplinks: object[], log: object | null, commands: object, fronts: object[], waiting: number, unclaimed: number }} */
@@ -184,21 +244,24 @@ class EngineHost {
 
   /**
    * Drains and closes the engine. Idempotent.
+   * @param {boolean} [isRemoved] its node leaves the flow
    * @returns {Promise<void>}
    */
-  close() {
-    this.closing ??= this.close_();
+  close(isRemoved = false) {
+    this.closing ??= this.close_(isRemoved);
     return this.closing;
   }
 
-  async close_() {
-    this.context_.events.off('flows:started', this.onStarted_);
-    this.context_.events.off('flows:stopping', this.onStopping_);
+  /** @param {boolean} isRemoved */
+  async close_(isRemoved) {
+    const until = performance.now() + this.closeTimeoutMs_ - END_MS;
+    for (const unfollow of this.unfollow_) unfollow();
+    clearTimeout(this.holdTimer_);
     this.front_?.hold();
     this.engine.stopReading();
     this.pump_.paused = false;
     this.inbox.waitForPlan = false;
-    await this.empty_();
+    await this.empty_(until);
     await this.uplinks.stop(UPLINK_STOP_MS);
     this.commands.close();
     clearInterval(this.timer_);
@@ -212,24 +275,29 @@ class EngineHost {
     this.engine.close();
     await this.front_?.stop(FRONT_STOP_MS);
     for (const member of this.members_.values()) member.wires.restore();
-    this.tellLeft_(left, sum(stats.storedRecords));
+    this.tellLeft_(left, sum(stats.storedRecords), isRemoved);
   }
 
-  /** Delivers what is held while an uplink takes it; the rest goes to the log, where there is one. */
-  async empty_() {
-    if (!this.log) return drain(this, isDelivered, { timeoutMs: DRAIN_MS });
+  /**
+   * Delivers what is held while an uplink takes it; the rest goes to the log, where there is one.
+   * @param {number} until ms of performance.now()
+   */
+  async empty_(until) {
+    const atMost = (/** @type {number} */ ms) => Math.max(0, Math.min(ms, until - performance.now()));
+    if (!this.log) return drain(this, isDelivered, { timeoutMs: atMost(DRAIN_MS) });
     const goesOn = () => this.uplinks.anyConnected;
-    if (await drain(this, isDelivered, { timeoutMs: DRAIN_WITH_LOG_MS, goesOn })) return true;
+    if (await drain(this, isDelivered, { timeoutMs: atMost(DRAIN_WITH_LOG_MS), goesOn })) return true;
     this.engine.saveAll();
     // Twice: batches that were open are sealed by their workers, and unsaved only then.
-    return drain(this, isSafe, { timeoutMs: SAVE_MS, readings: 2 });
+    return drain(this, isSafe, { timeoutMs: atMost(SAVE_MS), readings: 2 });
   }
 
   /**
    * @param {number} lost records
    * @param {number} kept records
+   * @param {boolean} isRemoved
    */
-  tellLeft_(lost, kept) {
+  tellLeft_(lost, kept, isRemoved) {
     const keeps = kept > 0 ? `Kept on disk for the next start: ${kept}.` : '';
     if (lost > 0) {
       const why = this.log
@@ -238,7 +306,13 @@ class EngineHost {
       this.context_.warn(
         `Records that were not delivered when the engine stopped, and are dropped: ${lost}. ${why} ${keeps}`.trim()
       );
-    } else if (keeps) {
+    }
+    if (isRemoved && keeps) {
+      const directory = this.log?.view().directory ?? '';
+      this.context_.warn(
+        `The engine node was deleted or disabled while ${kept} records waited for the cloud. They stay on disk in ${directory}, and go out when this engine node and its uplink nodes are back (undo the deletion, or enable them).`
+      );
+    } else if (lost === 0 && keeps) {
       this.context_.info(
         `Records that wait for the cloud: ${kept}. They are on disk and go out after the next start.`
       );
@@ -257,25 +331,71 @@ class EngineHost {
     return undefined;
   }
 
+  /** A deploy begins. */
   hold_() {
+    this.deploys_++;
+    this.isHolding_ = true;
     this.pump_.paused = true;
     this.inbox.waitForPlan = true;
+    this.logins.hold();
+    this.commands.hold();
+    clearTimeout(this.holdTimer_);
+    const goOn = () => this.goOn_('A deploy began long ago and has not ended');
+    this.holdTimer_ = setTimeout(goOn, this.closeTimeoutMs_ + START_MS).unref();
+  }
+
+  /** A deploy is over. */
+  onDeployed_() {
+    const deploy = ++this.deploys_;
+    this.isHolding_ = false;
+    clearTimeout(this.holdTimer_);
+    if (this.closing) return;
+    const parting = this.uplinks.part(this.uplinkMembers_());
+    if (!parting) return this.applyPlan_();
+    void parting.then(() => {
+      if (deploy === this.deploys_) this.applyPlan_();
+    });
+  }
+
+  /** @param {RuntimeEvent} event of Node-RED */
+  onRuntime_(event) {
+    if (event?.id === 'runtime-state' && event.payload?.error) this.goOn_('The flows did not start');
+  }
+
+  /**
+   * A deploy does not end as it should, so that some nodes are closed and no others are made: what is left goes on.
+   * @param {string} why the beginning of a sentence
+   */
+  goOn_(why) {
+    if (!this.isHolding_ || this.closing) return;
+    this.context_.warn(
+      `${why} (see the log of Node-RED: node types may be missing). The nodes of this engine that still run go on; deploy again.`
+    );
+    this.onDeployed_();
+  }
+
+  uplinkMembers_() {
+    const members = [...this.members_.values()];
+    return members.flatMap(({ stage, uplink }) => (uplink ? [{ stage, ...uplink }] : []));
   }
 
   applyPlan_() {
     if (this.closing) return;
     const members = [...this.members_.values()];
-    const uplinks = members.flatMap(({ stage, uplink }) => (uplink ? [{ stage, ...uplink }] : []));
+    const uplinks = this.uplinkMembers_();
     try {
       const plan = compile(
         members.map((member) => member.planMember()),
         this.context_.getNode,
         { fastPath: this.fastPath }
       );
+      // Before the plan: in it their records would have no way.
+      for (const member of members) if (plan.routes.get(member.id)?.shut) member.shut();
       this.uplinks.announce(this, uplinks);
       this.engine.applyPlan(plan.spec);
       this.plan = plan;
       this.outlets_ = new Map(members.map((member) => [member.stage, member.follow(plan)]));
+      this.log?.expect(members.filter(({ kind }) => kind === 'uplink').map(({ id }) => logName(id)));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.context_.error(`The wires could not be turned into a plan (${reason}). The plan before goes on.`);
@@ -291,24 +411,22 @@ class EngineHost {
   resume_() {
     this.inbox.waitForPlan = false;
     this.pump_.paused = false;
+    this.logins.resume();
+    this.commands.resume();
     this.onDoorbell_();
   }
 
   onDoorbell_() {
     if (this.closed_) return;
-    this.inbox.run();
-    this.pump_.run();
-    // Results before events: a device that came back in between is tried again.
-    this.commands.ring();
-    this.deviceEvents.take();
-    for (const fn of this.bells_) fn();
+    for (const fn of this.bells_) guard(fn, this.onFault_);
   }
 
   tick_() {
     const stats = this.engine.stats();
     const rates = this.meter_.read(stats);
     this.onDoorbell_();
-    for (const member of this.members_.values()) member.tick(stats, rates);
+    this.log?.tick();
+    for (const member of this.members_.values()) guard(() => member.tick(stats, rates), this.onFault_);
   }
 }
 

@@ -2,6 +2,8 @@
 // Messages on their way into the engine. What the engine cannot take now waits here, in order, up to a limit for each
 // node; `done` of a message is called exactly once.
 
+const { asError, guard } = require('./guard');
+
 const LIMIT = 1000;
 
 /**
@@ -19,6 +21,11 @@ const FULL = 1;
 const TOO_LONG = 2;
 const CLOSED = 3;
 const NO_STAGE = 4;
+const NO_ROUTE = 5;
+/** Of a completion: the record is safe, or the cloud has it. */
+const OK_COMPLETION = 1;
+/** The same: nothing holds the record any more, and it was never safe. */
+const WITHHELD = 2;
 
 /** Codes of the errors that end a record, for those who have to answer a device. */
 const CODES = /** @type {const} */ ({
@@ -26,13 +33,20 @@ const CODES = /** @type {const} */ ({
   TOO_LONG: 'SEGANET_TOO_LONG',
   CLOSED: 'SEGANET_CLOSED',
   NO_STAGE: 'SEGANET_NO_STAGE',
+  /** Nothing takes the records of the node. */
+  NO_ROUTE: 'SEGANET_NO_ROUTE',
+  REFUSED: 'SEGANET_REFUSED',
   DROPPED: 'SEGANET_DROPPED'
 });
 
 class Inbox {
-  /** @param {Pushes} engine */
-  constructor(engine) {
+  /**
+   * @param {Pushes} engine
+   * @param {(error: Error) => void} report for what a `done` throws: the record has its end, and others wait
+   */
+  constructor(engine, report) {
     this.engine_ = engine;
+    this.report_ = report;
     /** True until the first plan, and between two: a stage may not exist yet, so its records wait. */
     this.waitForPlan = true;
     /** @type {Map<number, Waiting[]>} by stage */
@@ -70,12 +84,8 @@ class Inbox {
     // The message goes on to other nodes, which may write into its payload while it waits here.
     item.args = { ...args, payload: Buffer.from(args.payload) };
     if (queue && queue.length >= LIMIT) {
-      done(
-        failure(
-          CODES.FULL,
-          `The engine is full: ${LIMIT} messages wait already. Send less, or give the engine more memory.`
-        )
-      );
+      const sentence = `The engine is full: ${LIMIT} messages wait already. Send less, or give the engine more memory.`;
+      this.end_(done, failure(CODES.FULL, sentence));
     } else if (queue) {
       queue.push(item);
     } else {
@@ -90,7 +100,7 @@ class Inbox {
       pairs.length > 0;
       pairs = this.engine_.takeCompletions()
     ) {
-      for (let i = 0; i < pairs.length; i += 2) this.complete_(pairs[i], pairs[i + 1] === 1);
+      for (let i = 0; i < pairs.length; i += 2) this.complete_(pairs[i], pairs[i + 1]);
     }
     for (const [stage, queue] of this.waiting_) {
       let taken = 0;
@@ -107,11 +117,11 @@ class Inbox {
    */
   close(reason) {
     const left = this.size;
-    for (const queue of this.waiting_.values())
-      for (const { done } of queue) done(failure(CODES.CLOSED, reason));
+    const open = [...this.waiting_.values()].flat().map(({ done }) => done);
+    open.push(...this.tickets_.values());
     this.waiting_.clear();
-    for (const done of this.tickets_.values()) done(failure(CODES.CLOSED, reason));
     this.tickets_.clear();
+    for (const done of open) this.end_(done, failure(CODES.CLOSED, reason));
     return left;
   }
 
@@ -122,28 +132,38 @@ class Inbox {
    */
   tryPush_(stage, { args, ticket, done }) {
     const { deviceId, topic, payload, cls, flags, ts, seq } = args;
-    const result = this.engine_.push(stage, deviceId, topic, payload, cls, flags, ts, seq, ticket);
+    let result;
+    try {
+      result = this.engine_.push(stage, deviceId, topic, payload, cls, flags, ts, seq, ticket);
+    } catch (error) {
+      // This record cannot enter, now or later; those behind it can.
+      const sentence = `The record of "${deviceId}" was refused: ${asError(error).message}.`;
+      this.end_(done, failure(CODES.REFUSED, sentence));
+      return true;
+    }
     if (result === FULL || (result === NO_STAGE && this.waitForPlan)) return false;
     if (result === OK && ticket) this.tickets_.set(ticket, done);
-    else done(result === OK ? undefined : refusal(result));
+    else this.end_(done, result === OK ? undefined : refusal(result));
     return true;
   }
 
   /**
    * @param {number} ticket
-   * @param {boolean} ok
+   * @param {number} result of takeCompletions()
    */
-  complete_(ticket, ok) {
+  complete_(ticket, result) {
     const done = this.tickets_.get(ticket);
+    if (!done) return;
     this.tickets_.delete(ticket);
-    done?.(
-      ok
-        ? undefined
-        : failure(
-            CODES.DROPPED,
-            'The cloud refused the record or it was dropped: see the drops of the stats node.'
-          )
-    );
+    this.end_(done, result === OK_COMPLETION ? undefined : incompletion(result));
+  }
+
+  /**
+   * @param {Done} done
+   * @param {Error | undefined} error
+   */
+  end_(done, error) {
+    guard(() => done(error), this.report_);
   }
 
   /** @returns {number} 1..2^31-1, none that is in use */
@@ -161,8 +181,23 @@ function refusal(result) {
       CODES.TOO_LONG,
       "The payload is larger than the engine's packet limit. Send less, or raise the limit."
     );
+  if (result === NO_ROUTE) return failure(CODES.NO_ROUTE, 'Nothing takes the records of this node. Wire it.');
   if (result === CLOSED) return failure(CODES.CLOSED, 'The engine is closed.');
   return failure(CODES.NO_STAGE, 'The node is not part of the running plan. Deploy again.');
+}
+
+/** @param {number} result of takeCompletions(), not that of success */
+function incompletion(result) {
+  if (result === WITHHELD) {
+    return failure(
+      CODES.NO_ROUTE,
+      'Nothing takes the record any more: its uplink node left the flow, or Node-RED is too slow. Send it again.'
+    );
+  }
+  return failure(
+    CODES.DROPPED,
+    'The cloud refused the record or it was dropped: see the drops of the stats node.'
+  );
 }
 
 /**
@@ -176,3 +211,4 @@ function failure(code, sentence) {
 exports.Inbox = Inbox;
 exports.LIMIT = LIMIT;
 exports.CODES = CODES;
+exports.failure = failure;

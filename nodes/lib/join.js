@@ -7,7 +7,8 @@ const { Status } = require('./status');
 
 /**
  * @typedef {import('./host').EngineHost} EngineHost
- * @typedef {import('node-red').Node} Node
+ * @typedef {import('./plan').Trouble} Trouble
+ * @typedef {import('node-red').Node & { inert?: Trouble }} Node inert: why it cannot work, where it cannot
  * @typedef {Node & { host?: EngineHost | null, failure?: string }} EngineNode
  */
 
@@ -17,9 +18,29 @@ const { Status } = require('./status');
  * @param {string} sentence with a remedy; '' when another node has said it already
  */
 function leaveInert(node, shown, sentence) {
+  // The plan reads it: no device may be acknowledged for what ends here.
+  node.inert = { shown, sentence };
   new Status(node).red(shown);
   if (sentence) node.error(sentence);
   node.on('input', (_msg, _send, done) => done(new Error(sentence || shown)));
+}
+
+/**
+ * @param {import('node-red').NodeAPI} RED
+ * @param {string | undefined} engineId
+ * @returns {{ host: EngineHost | null, trouble: Trouble }} trouble: why there is none
+ */
+function engineOf(RED, engineId) {
+  const engineNode = /** @type {EngineNode | null} */ (engineId ? RED.nodes.getNode(engineId) : null);
+  if (!engineNode || engineNode.type !== 'seganet-engine') {
+    const sentence = 'No engine is chosen, or it is disabled. Choose one in the node.';
+    return { host: null, trouble: { shown: 'no engine', sentence } };
+  }
+  // The engine node itself has said why.
+  return {
+    host: engineNode.host ?? null,
+    trouble: { shown: engineNode.failure ?? 'engine not started', sentence: '' }
+  };
 }
 
 /**
@@ -29,16 +50,9 @@ function leaveInert(node, shown, sentence) {
  * @returns {EngineHost | null} null when there is none; the node is inert then
  */
 function findHost(RED, node, engineId) {
-  const engineNode = /** @type {EngineNode | null} */ (engineId ? RED.nodes.getNode(engineId) : null);
-  if (!engineNode || engineNode.type !== 'seganet-engine') {
-    leaveInert(node, 'no engine', 'No engine is chosen, or it is disabled. Choose one in the node.');
-    return null;
-  }
-  if (!engineNode.host) {
-    leaveInert(node, engineNode.failure ?? 'engine not started', '');
-    return null;
-  }
-  return engineNode.host;
+  const { host, trouble } = engineOf(RED, engineId);
+  if (!host) leaveInert(node, trouble.shown, trouble.sentence);
+  return host;
 }
 
 /**
@@ -48,27 +62,45 @@ function findHost(RED, node, engineId) {
  * @param {object} config
  * @param {S} schema of the node's own properties
  * @param {(values: { [K in keyof S]: ReturnType<S[K]> }, host: EngineHost) => import('./member').Stage} describe
- *   may throw an Error with a sentence
+ *   may throw an Error with a sentence, and with `shown` for the canvas
+ * @param {(trouble: Trouble, host: EngineHost) => import('./member').Stage} [standIn] what the node is to the engine while
+ *   its settings are wrong; without one it is inert then
  * @returns {Member | null} null when the node cannot work; it is inert then
  */
-function join(RED, node, config, schema, describe) {
+function join(RED, node, config, schema, describe, standIn) {
   const { values, problems } = parseOptions(config, schema);
-  if (problems.length > 0) {
-    leaveInert(node, 'wrong setting', problems.join(' '));
-    return null;
-  }
-  const host = findHost(RED, node, /** @type {{ engine?: string }} */ (config).engine);
+  const { engine } = /** @type {{ engine?: string }} */ (config);
+  /** @param {Trouble} trouble */
+  const fail = (trouble) => {
+    const host = standIn && engineOf(RED, engine).host;
+    if (!host) {
+      leaveInert(node, trouble.shown, trouble.sentence);
+      return null;
+    }
+    node.error(trouble.sentence);
+    return enroll(host, node, standIn(trouble, host));
+  };
+  if (problems.length > 0) return fail({ shown: 'wrong setting', sentence: problems.join(' ') });
+  const host = findHost(RED, node, engine);
   if (!host) return null;
-  let member;
   try {
-    member = new Member(host, node, describe(values, host));
+    return enroll(host, node, describe(values, host));
   } catch (error) {
-    leaveInert(node, 'wrong setting', error instanceof Error ? error.message : String(error));
-    return null;
+    const { shown = 'wrong setting' } = /** @type {{ shown?: string }} */ (error ?? {});
+    return fail({ shown, sentence: error instanceof Error ? error.message : String(error) });
   }
-  const joined = member;
-  node.on('close', (/** @type {() => void} */ done) => void joined.close().finally(done));
-  return joined;
+}
+
+/**
+ * @param {EngineHost} host
+ * @param {Node} node
+ * @param {import('./member').Stage} stage
+ * @returns {Member}
+ */
+function enroll(host, node, stage) {
+  const member = new Member(host, node, stage);
+  node.on('close', (/** @type {() => void} */ done) => void member.close().finally(done));
+  return member;
 }
 
 module.exports = { join, findHost, leaveInert };

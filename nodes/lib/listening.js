@@ -63,9 +63,11 @@ class Listening {
       onLost: (error) => this.lose_(error)
     });
     this.closeFront_ = close;
+    // It may have been shut meanwhile.
+    const isThis = () => this.closeFront_ === close;
     opened.then(
-      (port) => this.opened_(port),
-      (error) => this.lose_(error)
+      (port) => isThis() && this.opened_(port),
+      (error) => isThis() && this.lose_(error)
     );
   }
 
@@ -96,6 +98,14 @@ class Listening {
     if (refused !== this.refused) member.node.error(listenSentence(host, port, code, message));
     this.refused = refused;
     member.status.red(refused);
+  }
+
+  /** Closes it until the next start(). Devices lose their connections. */
+  shut() {
+    if (this.open || this.isOpening_) this.unlisten_();
+    this.open = false;
+    this.isOpening_ = false;
+    this.refused = '';
   }
 
   unlisten_() {

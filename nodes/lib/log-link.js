@@ -11,6 +11,9 @@ const parts = require('./parts');
  */
 
 const SAY_AGAIN_MS = 60000;
+const MOST_NAMED = 5;
+/** What a node had in memory when it left is on disk by then. */
+const LOOK_AFTER_MS = 2000;
 
 class LogLink {
   /**
@@ -29,6 +32,10 @@ class LogLink {
     /** @type {Map<string, { at: number, unsaid: number }>} what was said, and how often it happened since */
     this.said_ = new Map();
     this.troubled_ = false;
+    /** @type {Set<string>} names of the uplink nodes of the plan */
+    this.names_ = new Set();
+    /** When to look for records of others, ms of now(). */
+    this.lookAt_ = Infinity;
   }
 
   /**
@@ -47,6 +54,35 @@ class LogLink {
       const reason = `The log did not start: ${error instanceof Error ? error.message : error}`;
       this.follow_({ state: 'refused', code: 'START', reason });
     }
+  }
+
+  /**
+   * A plan holds. Records of uplink nodes that it does not have are told of once.
+   * @param {string[]} names of its uplink nodes
+   */
+  expect(names) {
+    this.names_ = new Set(names);
+    this.lookAt_ = this.now_() + LOOK_AFTER_MS;
+  }
+
+  /** Once a second. */
+  tick() {
+    if (this.now_() < this.lookAt_ || !['ready', 'full'].includes(this.state.state)) return;
+    this.lookAt_ = Infinity;
+    this.thread_?.holdings().then((holdings) => this.tellStrangers_(holdings));
+  }
+
+  /** @param {import('./parts').Holding[]} holdings */
+  tellStrangers_(holdings) {
+    const strangers = holdings.filter(({ node }) => !this.names_.has(node));
+    if (strangers.length === 0) return;
+    const list = strangers.slice(0, MOST_NAMED).map(({ node, records }) => `${node} (${records})`);
+    if (strangers.length > MOST_NAMED) list.push(`and ${strangers.length - MOST_NAMED} others`);
+    const count = strangers.reduce((all, { records }) => all + records, 0);
+    const { directory } = this.options_;
+    this.voice_.warn(
+      `${count} records in the log belong to uplink nodes that are not in the flow (deleted or disabled): ${list.join(', ')}. They stay on disk and do not go out. Put the nodes back with these ids (undo the deletion, import the former flow, or enable them), or stop the gateway and take the records out with "seganet-log dump ${directory} --node ID".`
+    );
   }
 
   /** @returns {StoreState & { directory: string }} for the stats node and the admin API */

@@ -1,6 +1,7 @@
 'use strict';
 // A node as its engine sees it: stage, wires, route of the current plan, status.
 
+const { CODES, failure } = require('./inbox');
 const { Wires } = require('./wires');
 const { Listening } = require('./listening');
 const { Status, shorten, rate } = require('./status');
@@ -49,6 +50,8 @@ class Member {
     this.status = new Status(node);
     /** @type {Route | null} */
     this.route = null;
+    /** Why it is shut, said once. */
+    this.said_ = '';
     const { listener, ...parts } = stage;
     /** Of a node where devices connect. */
     this.listening_ = listener ? new Listening(this, { listener, ...parts }) : null;
@@ -69,6 +72,9 @@ class Member {
   follow(plan) {
     const route = /** @type {Route} */ (plan.routes.get(this.id));
     this.route = route;
+    const sentence = route.shut?.sentence ?? '';
+    if (sentence && sentence !== this.said_) this.node.error(sentence);
+    this.said_ = sentence;
     this.wires.apply(route.jsWires, route.nativeWires);
     const [origin] = route.origins.length === 1 ? route.origins : [];
     const protocol = (origin && plan.routes.get(origin)?.protocol) || 'ingest';
@@ -93,9 +99,24 @@ class Member {
     return this.listening_?.state ?? null;
   }
 
-  /** Opens the device listener, if this node has one. A refusal is said once, and tried again at each tick. */
+  /**
+   * Opens the device listener, if this node has one and may take records. A refusal is said once, and tried again at each
+   * tick.
+   */
   listen() {
-    this.listening_?.start();
+    if (!this.route?.shut) this.listening_?.start();
+  }
+
+  /** Before a plan in which this node must not take records. */
+  shut() {
+    this.listening_?.shut();
+  }
+
+  /** @param {Done} done @returns {boolean} true: `done` has failed, because this node must not take records */
+  refuses_(done) {
+    const { shut } = this.route ?? {};
+    if (shut) done(failure(CODES.NO_ROUTE, shut.sentence));
+    return Boolean(shut);
   }
 
   /**
@@ -105,6 +126,7 @@ class Member {
    * @param {{ delivery?: boolean }} [options]
    */
   put(args, done, options) {
+    if (this.refuses_(done)) return;
     this.host.inbox.put(this.stage, args, done, options);
   }
 
@@ -114,6 +136,7 @@ class Member {
    * @param {Done} done
    */
   pass(args, done) {
+    if (this.refuses_(done)) return;
     const next = this.route?.next ?? [];
     let open = next.length;
     /** @type {Error | undefined} */
@@ -133,6 +156,7 @@ class Member {
    * @param {Rates} rates
    */
   tick(stats, rates) {
+    if (this.route?.shut) return this.status.red(this.route.shut.shown);
     if (this.listening_?.refused) return this.listen();
     if (this.host.inbox.waits(this.stage))
       return this.status.set({ fill: 'yellow', shape: 'ring', text: 'slowed' });

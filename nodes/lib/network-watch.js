@@ -3,6 +3,8 @@
 // each minute, because an administrator, or a modem that comes back, may change it. Told once; nothing else depends on it.
 
 const EVERY_MS = 60000;
+/** The kind of a queue that could not be looked at, or that is not there. */
+const UNKNOWN = 'none';
 
 /**
  * @typedef {import('./parts').NetworkView} NetworkView
@@ -76,8 +78,11 @@ class NetworkWatch {
     const matters = view && !view.ok && view.interface && view.interface !== 'lo' && this.sessions_ > 1;
     if (!matters || this.warned_) return;
     this.warned_ = true;
+    const wait = `records wait behind others in the queue of the interface ${view.interface}`;
+    const why = view.reason.replace(/\.$/, '');
+    if (view.kind === UNKNOWN) return this.warn_(`Whether urgent ${wait} is unknown: ${why}.`);
     this.warn_(
-      `Urgent records wait behind others in the queue of the interface ${view.interface}: ${view.reason.replace(/\.$/, '')}. ` +
+      `Urgent ${wait}: ${why}. ` +
         `"seganet-net plan --interface ${view.interface}" shows what would let them go first.`
     );
   }

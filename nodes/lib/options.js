@@ -2,7 +2,9 @@
 // Reads a node's properties. A property may come from the dialog (string), from a flow file (number) or from the
 // environment (string), so each is parsed and checked here, once; a refusal is a sentence with a remedy.
 
+const { CLASS_WORDS, classOf } = require('./classes');
 const { numbersByClass, durationsByClass, weightsByClass } = require('./by-class');
+const { asText, shown } = require('./values');
 
 /**
  * Turns one property into its value. Throws a RangeError whose message completes "<label> …".
@@ -39,9 +41,9 @@ function integer(min, max, fallback) {
   return (value) => {
     if (isBlank(value)) return fallback;
     const number =
-      typeof value === 'number' ? value : /^\s*-?\d+\s*$/.test(String(value)) ? Number(value) : NaN;
+      typeof value === 'number' ? value : /^\s*-?\d+\s*$/.test(asText(value)) ? Number(value) : NaN;
     if (!Number.isInteger(number) || number < min || number > max) {
-      throw new RangeError(`must be a whole number from ${min} to ${max}, not "${value}".`);
+      throw new RangeError(`must be a whole number from ${min} to ${max}, not "${shown(value)}".`);
     }
     return number;
   };
@@ -56,8 +58,9 @@ function integer(min, max, fallback) {
 function choice(values, fallback) {
   return (value) => {
     if (isBlank(value)) return fallback;
-    const found = values.find((candidate) => candidate === String(value).trim());
-    if (found === undefined) throw new RangeError(`must be one of ${values.join(', ')}, not "${value}".`);
+    const found = values.find((candidate) => candidate === asText(value).trim());
+    if (found === undefined)
+      throw new RangeError(`must be one of ${values.join(', ')}, not "${shown(value)}".`);
     return found;
   };
 }
@@ -71,11 +74,27 @@ function choice(values, fallback) {
 function text(fallback, pattern, shape) {
   return (value) => {
     if (isBlank(value)) return fallback;
-    const string = String(value).trim();
-    if (pattern && !pattern.test(string)) throw new RangeError(`must be ${shape}, not "${string}".`);
+    const string = asText(value).trim();
+    if (pattern && !pattern.test(string)) throw new RangeError(`must be ${shape}, not "${shown(string)}".`);
     return string;
   };
 }
+
+/**
+ * A password: every character of it counts.
+ * @type {Parser<string> & { takesAll?: true }}
+ */
+const secret = Object.assign(
+  (/** @type {unknown} */ value) => {
+    if (value === undefined || value === null) return '';
+    // JSON may hold one of digits alone as a number.
+    if (!['string', 'number'].includes(typeof value)) throw new RangeError('must be text.');
+    const string = String(value);
+    // A variable that is not set; anything else that looks alike is a password.
+    return /^\$[{(][A-Za-z_]\w*[})]$/.test(string) ? '' : string;
+  },
+  { takesAll: /** @type {const} */ (true) }
+);
 
 /**
  * A box to tick; from the environment: yes or no.
@@ -85,9 +104,23 @@ function text(fallback, pattern, shape) {
 function flag(fallback) {
   return (value) => {
     if (isBlank(value)) return fallback;
-    if (/^(true|yes|on|1)$/i.test(String(value).trim())) return true;
-    if (/^(false|no|off|0)$/i.test(String(value).trim())) return false;
-    throw new RangeError(`must be yes or no, not "${value}".`);
+    if (/^(true|yes|on|1)$/i.test(asText(value).trim())) return true;
+    if (/^(false|no|off|0)$/i.test(asText(value).trim())) return false;
+    throw new RangeError(`must be yes or no, not "${shown(value)}".`);
+  };
+}
+
+/**
+ * A class of records, by its number or name.
+ * @param {number} fallback 0 = none is chosen
+ * @returns {Parser<number>}
+ */
+function recordClass(fallback) {
+  return (value) => {
+    if (isBlank(value)) return fallback;
+    const number = classOf(value);
+    if (number < 1) throw new RangeError(`must be a class: ${CLASS_WORDS}, not "${shown(value)}".`);
+    return number;
   };
 }
 
@@ -143,7 +176,7 @@ function parseOptions(config, schema) {
   const problems = [];
   for (const [name, parse] of Object.entries(schema)) {
     try {
-      values[name] = parse(resolved(given[name]));
+      values[name] = parse('takesAll' in parse ? given[name] : resolved(given[name]));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       problems.push(
@@ -154,4 +187,16 @@ function parseOptions(config, schema) {
   return { values: /** @type {any} */ (values), problems };
 }
 
-module.exports = { integer, choice, text, flag, numbers, durations, weights, parseOptions, isBlank };
+module.exports = {
+  integer,
+  choice,
+  text,
+  flag,
+  secret,
+  recordClass,
+  numbers,
+  durations,
+  weights,
+  parseOptions,
+  isBlank
+};

@@ -61,7 +61,10 @@
  * @typedef {object} StoreThread the worker thread with the database of one engine's log
  * @property {(event: 'state' | 'problem', listener: (event: any) => void) => unknown} on
  * @property {(token: number) => unknown} attach
+ * @property {() => Promise<Holding[]>} holdings what is on disk, by uplink node
  * @property {(timeoutMs: number) => Promise<boolean>} stop
+ *
+ * @typedef {{ node: string, records: number }} Holding node: logName of an uplink node
  *
  * @typedef {object} StoreState
  * @property {'opening' | 'ready' | 'full' | 'failing' | 'refused' | 'stopped'} state

@@ -2,7 +2,9 @@
 // Checks the permissions of a node where devices connect: what a device may publish and subscribe to, from its list or from JSON text.
 
 const { isBlank } = require('./options');
+const { native } = require('./parts');
 const { filterProblem } = require('./rules');
+const { shown } = require('./values');
 
 /** @typedef {{ device: string, publish: string[], subscribe: string[] }} Permission */
 
@@ -75,9 +77,20 @@ function parseFilters(given, where) {
     throw new RangeError(`${where}: there are over ${MAX_FILTERS} topic filters.`);
   for (const filter of filters) {
     const problem = filterProblem(filter);
-    if (problem) throw new RangeError(`${where}: the topic filter "${filter}" ${problem}.`);
+    if (problem) throw new RangeError(`${where}: the topic filter "${shown(filter)}" ${problem}.`);
   }
   return filters;
 }
 
-exports.parsePermissions = parsePermissions;
+/**
+ * For records that do not come by a socket of the engine, which asks by itself.
+ * @param {Permission[]} permissions not empty
+ * @returns {(device: string, topic: string) => boolean} whether the device may publish to the topic
+ */
+function publishRule(permissions) {
+  const { Permissions } = native();
+  const rules = new Permissions(permissions);
+  return (device, topic) => rules.mayPublish(device, topic);
+}
+
+module.exports = { parsePermissions, publishRule };

@@ -3,6 +3,9 @@
 //
 // A wire between two nodes of the same engine is carried natively; every other wire carries messages. Junctions are
 // looked through. A wire that closes a loop is carried as messages, because native stages hand on at once.
+//
+// A record may be acknowledged only if something takes it. A node of ours that must take records and cannot (it is inert)
+// shuts every node whose records can get to it, and a source that leads to nothing is shut, too: a shut node takes nothing.
 
 const crypto = require('node:crypto');
 
@@ -25,6 +28,8 @@ const crypto = require('node:crypto');
  * @property {'native' | 'message'} carriage
  * @property {string} reason why it is not native, else ''
  *
+ * @typedef {{ shown: string, sentence: string }} Trouble for the canvas, and for the log with a remedy
+ *
  * @typedef {object} Route what the plan says about one member
  * @property {string} id
  * @property {number} stage
@@ -36,8 +41,10 @@ const crypto = require('node:crypto');
  * @property {string[][]} jsWires wires that carry messages, by output
  * @property {WireView[]} wires
  * @property {string[]} origins ids of the sources and ingests that reach it natively (its own, if it is one)
+ * @property {Trouble | null} shut why it must not take records, null = it may
  *
- * @typedef {(id: string) => { type: string, wires?: string[][] } | null | undefined} GetNode live nodes only
+ * @typedef {(id: string) => { type: string, wires?: string[][], name?: string, inert?: Trouble } | null | undefined} GetNode
+ *   live nodes only
  * @typedef {{ spec: PlanSpec, routes: Map<string, Route> }} Plan
  */
 
@@ -45,6 +52,8 @@ const crypto = require('node:crypto');
 const MAX_NAME_BYTES = 64;
 
 const NATIVE_TARGETS = ['priority', 'batch', 'uplink', 'tap'];
+/** Records that come to one of these while it is inert would be lost; others only look at them, or have none to lose. */
+const MUST_TAKE = ['seganet-priority', 'seganet-batch', 'seganet-uplink', 'seganet-ingest'];
 
 /**
  * @param {Kind} from
@@ -133,7 +142,77 @@ function routeOf(member, reasonFor, behind, members) {
   const carriage = next.length ? (js.length ? 'both' : 'native') : js.length ? 'message' : 'none';
   const jsWires = member.wires.length ? [[...new Set(js)], ...others] : [];
   const { id, stage, kind, protocol } = member;
-  return { id, stage, kind, protocol, carriage, next, nativeWires, jsWires, wires, origins: [] };
+  return { id, stage, kind, protocol, carriage, next, nativeWires, jsWires, wires, origins: [], shut: null };
+}
+
+/**
+ * @param {PlanMember} member
+ * @param {Trouble} shut
+ * @returns {Route} without a way out
+ */
+function shutRoute(member, shut) {
+  const { id, stage, kind, protocol, wires } = member;
+  const jsWires = wires.map(() => []);
+  return {
+    ...{ id, stage, kind, protocol, carriage: 'none', next: [], nativeWires: wires.flat(), jsWires },
+    ...{ wires: [], origins: [], shut }
+  };
+}
+
+/**
+ * Follows a member's records over the wires between our nodes, whatever carries them.
+ * @param {PlanMember} from
+ * @param {Map<string, PlanMember>} members
+ * @param {(wire: string) => string[]} behind
+ * @param {GetNode} getNode
+ * @returns {Trouble | null} why it must not take records
+ */
+function shutBy(from, members, behind, getNode) {
+  const seen = new Set([from]);
+  let isTaken = false;
+  for (const member of seen) {
+    isTaken ||= member.kind === 'uplink';
+    for (const to of (member.wires[0] ?? []).flatMap(behind)) {
+      const next = members.get(to);
+      if (next) {
+        seen.add(next);
+        continue;
+      }
+      const node = getNode(to);
+      if (!node?.inert) isTaken = true;
+      else if (MUST_TAKE.includes(node.type)) return shutByNode(node.name || to, node.inert);
+    }
+  }
+  const isOrigin = from.kind === 'source' || from.kind === 'ingest';
+  return isTaken || !isOrigin ? null : noRoute(from);
+}
+
+/**
+ * @param {string} name
+ * @param {Trouble} trouble
+ * @returns {Trouble}
+ */
+function shutByNode(name, { shown, sentence }) {
+  const why = sentence ? `${shown}: ${sentence}` : `${shown}.`;
+  return {
+    shown: `→ ${name}: ${shown}`,
+    sentence: `No records are taken, because the node "${name}" on their way cannot take them (${why.replace(/\.$/, '')}). Correct that node and deploy.`
+  };
+}
+
+/**
+ * @param {PlanMember} member
+ * @returns {Trouble}
+ */
+function noRoute({ wires }) {
+  const isWired = (wires[0] ?? []).length > 0;
+  const what = isWired
+    ? 'the nodes behind it are deleted, disabled or lead nowhere'
+    : 'the node is wired to nothing';
+  return {
+    shown: `no route: ${isWired ? 'nothing takes records' : 'wired to nothing'}`,
+    sentence: `No records are taken, because nothing would take them: ${what}. Wire it to an uplink node, or to another node that takes records, and deploy.`
+  };
 }
 
 /**
@@ -185,6 +264,12 @@ function compile(list, getNode, options) {
     const target = members.get(to);
     return target ? veto(from.kind, target.kind) : 'not a node of this engine';
   };
+  /** @type {Map<string, Trouble>} */
+  const shut = new Map();
+  for (const member of ordered) {
+    const trouble = shutBy(member, members, behind, getNode);
+    if (trouble) shut.set(member.id, trouble);
+  }
   const edges = new Map(
     ordered.map((from) => {
       const targets = (from.wires[0] ?? []).flatMap(behind);
@@ -196,7 +281,13 @@ function compile(list, getNode, options) {
   const reasonFor = (from, to) =>
     staticReason(from, to) || (closers.has(`${from.id} ${to}`) ? 'closes a loop' : '');
 
-  const routes = new Map(ordered.map((member) => [member.id, routeOf(member, reasonFor, behind, members)]));
+  const routes = new Map(
+    ordered.map((member) => {
+      const trouble = shut.get(member.id);
+      const route = trouble ? shutRoute(member, trouble) : routeOf(member, reasonFor, behind, members);
+      return [member.id, route];
+    })
+  );
   traceOrigins(routes);
   const stages = ordered.map((member) => {
     const { next, jsWires } = /** @type {Route} */ (routes.get(member.id));

@@ -1,6 +1,7 @@
 'use strict';
 // Brings the engine's messages to their nodes, a little at a time so that Node-RED's loop stays free.
 
+const { guard } = require('./guard');
 const { frameLength, frameStage, frameMessage } = require('./frame');
 
 const MAX_MESSAGES = 1000;
@@ -16,8 +17,10 @@ class Pump {
    * @param {(into: Buffer) => number} take writes frames; bytes written, 0 = none left, -(needed) = `into` is too small
    * @param {(stage: number) => Outlet | undefined} outletOf
    * @param {number} bufferBytes to begin with
+   * @param {(error: Error) => void} report for what a node's send() throws: the messages behind it go on
    */
-  constructor(take, outletOf, bufferBytes) {
+  constructor(take, outletOf, bufferBytes, report) {
+    this.report_ = report;
     this.take_ = take;
     this.outletOf_ = outletOf;
     this.buffer_ = Buffer.allocUnsafe(bufferBytes);
@@ -65,7 +68,7 @@ class Pump {
     const at = this.at_;
     this.at_ = at + frameLength(this.buffer_, at, this.end_);
     const outlet = this.outletOf_(frameStage(this.buffer_, at));
-    if (outlet) outlet.send(frameMessage(this.buffer_, at, outlet.origin));
+    if (outlet) guard(() => outlet.send(frameMessage(this.buffer_, at, outlet.origin)), this.report_);
     else this.unclaimed++;
   }
 }

@@ -1,11 +1,15 @@
 'use strict';
 // A message becomes what Engine.push() takes. Everything a flow may get wrong is refused here, in a sentence.
 
+const { types } = require('node:util');
 const { CLASS_WORDS, classNames, classOf } = require('./classes');
+const { shown } = require('./values');
 
 const NORMAL = 3;
 const MAX_DEVICE_BYTES = 256;
 const MAX_TOPIC_BYTES = 65535;
+/** The last moment that a Date knows (ECMA-262, 21.4.1.1); the engine takes none behind it. */
+const MAX_TIME_MS = 8.64e15;
 const FLAG = { QOS1: 1, RETAIN: 2, ENVELOPE: 4 };
 
 /**
@@ -38,7 +42,7 @@ class RecordError extends Error {
 function toClass(value, fallback) {
   if (value === undefined || value === null || value === '') return fallback;
   const number = classOf(value);
-  if (number < 1) throw new RecordError(`The priority "${value}" is no class. Use ${CLASS_WORDS}.`);
+  if (number < 1) throw new RecordError(`The priority "${shown(value)}" is no class. Use ${CLASS_WORDS}.`);
   return number;
 }
 
@@ -47,8 +51,9 @@ function toClass(value, fallback) {
  * @returns {Buffer} a Buffer as it is, a string as UTF-8, anything else as JSON
  */
 function toPayload(payload) {
-  if (Buffer.isBuffer(payload)) return payload;
-  if (payload instanceof Uint8Array) {
+  // `instanceof` is also true for a Proxy of a Buffer, and false for what the sandbox of a function node made.
+  if (types.isUint8Array(payload)) {
+    if (Buffer.isBuffer(payload)) return payload;
     return Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   }
   if (typeof payload === 'string') return Buffer.from(payload, 'utf8');
@@ -90,10 +95,14 @@ function toTopic(value) {
   return topic;
 }
 
-/** @param {unknown} value */
+/**
+ * @param {unknown} value ms since the epoch, or a Date
+ * @returns {number} whole ms; 0, which means now, for what is no time that a Date can hold
+ */
 function toTimestamp(value) {
-  const ms = value instanceof Date ? value.getTime() : value;
-  return typeof ms === 'number' && Number.isFinite(ms) && ms > 0 ? ms : 0;
+  const ms = types.isDate(value) ? value.getTime() : value;
+  const whole = typeof ms === 'number' ? Math.round(ms) : 0;
+  return whole >= 1 && whole <= MAX_TIME_MS ? whole : 0;
 }
 
 /**
@@ -116,6 +125,7 @@ function isBatch({ batch }) {
  * @param {Record<string, any>} msg
  * @param {{ deviceId?: unknown, cls?: number, seq?: number }} [given] what the node chooses; class 0 = the message's
  * @returns {RecordArgs}
+ * @throws {RecordError}, or whatever a getter of the message throws
  */
 function toRecord(msg, given = {}) {
   if (isBatch(msg)) {

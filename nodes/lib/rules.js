@@ -4,9 +4,11 @@
 const { CLASS_WORDS } = require('./classes');
 const { toClass } = require('./record');
 const { isBlank } = require('./options');
+const { shown } = require('./values');
 
 /** @typedef {import('../../native/index.js').Rule} Rule */
 
+const KEYS = ['topic', 'device', 'class'];
 const MAX_RULES = 1000;
 
 /**
@@ -29,14 +31,19 @@ function filterProblem(filter) {
 /**
  * @param {unknown} given
  * @param {number} index
+ * @param {boolean} isStrict refuses unknown keys: those that somebody wrote are mistakes
  * @returns {Rule}
  */
-function parseRule(given, index) {
+function parseRule(given, index, isStrict) {
   const where = `Rule ${index + 1}`;
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw new RangeError(`${where} must be an object such as {"topic": "alarm/#", "class": 1}.`);
   }
   const rule = /** @type {Record<string, unknown>} */ (given);
+  const unknown = Object.keys(rule).find((name) => !KEYS.includes(name));
+  if (isStrict && unknown !== undefined) {
+    throw new RangeError(`${where} has the unknown key "${shown(unknown)}": use topic, device and class.`);
+  }
   for (const name of ['topic', 'device']) {
     if (!isBlank(rule[name]) && typeof rule[name] !== 'string')
       throw new RangeError(`${where}: "${name}" must be text.`);
@@ -44,7 +51,7 @@ function parseRule(given, index) {
   const topic = isBlank(rule.topic) ? '' : String(rule.topic);
   const device = isBlank(rule.device) ? '' : String(rule.device);
   const problem = topic && filterProblem(topic);
-  if (problem) throw new RangeError(`${where}: the topic filter "${topic}" ${problem}.`);
+  if (problem) throw new RangeError(`${where}: the topic filter "${shown(topic)}" ${problem}.`);
   if (Buffer.byteLength(device) > 256)
     throw new RangeError(`${where}: the device pattern is over 256 bytes.`);
   let cls;
@@ -64,7 +71,8 @@ function parseRule(given, index) {
  * @throws {RangeError} with a sentence
  */
 function parseRules(list, json) {
-  let rules = isBlank(json) ? (list ?? []) : json;
+  const isWritten = !isBlank(json);
+  let rules = isWritten ? json : (list ?? []);
   if (typeof rules === 'string') {
     try {
       rules = JSON.parse(rules);
@@ -78,7 +86,7 @@ function parseRules(list, json) {
     throw new RangeError('The rules must be a JSON array: [{"topic": "alarm/#", "class": 1}].');
   if (rules.length > MAX_RULES)
     throw new RangeError(`There are ${rules.length} rules; at most ${MAX_RULES} are allowed.`);
-  return rules.map(parseRule);
+  return rules.map((rule, index) => parseRule(rule, index, isWritten));
 }
 
 module.exports = { parseRules, filterProblem };

@@ -33,6 +33,17 @@ function uplinkShown(state, stats, alone) {
 }
 
 /**
+ * Of an uplink node whose settings are wrong: its records wait.
+ * @param {string} trouble
+ * @param {EngineStats} stats
+ * @param {boolean} alone see uplinkShown
+ * @returns {Shown}
+ */
+function heldShown(trouble, stats, alone) {
+  return { fill: 'red', shape: 'ring', text: shorten(trouble, alone ? waiting(stats) : '') };
+}
+
+/**
  * Some classes have a session and others have not.
  * @param {import('./parts').SessionState} session one that has not
  * @param {string} tail
@@ -102,3 +113,4 @@ function waiting({ heldRecords, storedRecords }) {
 }
 
 exports.uplinkShown = uplinkShown;
+exports.heldShown = heldShown;

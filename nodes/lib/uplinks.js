@@ -13,12 +13,15 @@ const { anyConnected } = require('./sessions');
  * @typedef {{ stage: number, link: BrokerLink, topics: Topics }} UplinkMember
  */
 
+/** For the acknowledgements that are on their way to a thread that loses an uplink node. */
+const PART_MS = 1000;
+
 class Uplinks {
   constructor() {
     /** @type {Map<string, number>} by broker node id; a broker that is deployed anew keeps its queue */
     this.numbers_ = new Map();
-    /** @type {Set<BrokerLink>} */
-    this.links_ = new Set();
+    /** @type {Map<BrokerLink, UplinkStages>} with the stages of the present plan */
+    this.links_ = new Map();
     /** @type {UplinkMember[]} of the present plan */
     this.members_ = [];
   }
@@ -39,6 +42,30 @@ class Uplinks {
   }
 
   /**
+   * @param {string} nodeId of an uplink node that has no broker
+   * @returns {number} of a queue that nobody serves
+   */
+  numberWithout(nodeId) {
+    return this.numberOf(`no broker: ${nodeId}`);
+  }
+
+  /**
+   * Before a plan: ends the threads that lose an uplink node by it. What they had taken returns to the engine, so that it
+   * goes, in order, where the plan says.
+   * @param {UplinkMember[]} members of the plan
+   * @returns {Promise<unknown> | null} null: there is nothing to wait for
+   */
+  part(members) {
+    const wanted = byLink(members);
+    const parting = [...this.links_].filter(([link, stages]) => {
+      const goesOn = wanted.get(link) ?? {};
+      return link.isBusy && Object.keys(stages).some((stage) => !(stage in goesOn));
+    });
+    if (parting.length === 0) return null;
+    return Promise.all(parting.map(([link]) => link.stop(PART_MS)));
+  }
+
+  /**
    * Before a plan: threads that run learn the topics of their nodes.
    * @param {EngineHost} host
    * @param {UplinkMember[]} members
@@ -55,8 +82,8 @@ class Uplinks {
   async reconcile(host, members) {
     this.members_ = members;
     const wanted = byLink(members);
-    const unused = [...this.links_].filter((link) => !wanted.has(link));
-    this.links_ = new Set(wanted.keys());
+    const unused = [...this.links_.keys()].filter((link) => !wanted.has(link));
+    this.links_ = wanted;
     await Promise.all([
       ...unused.map((link) => link.stop(0)),
       ...[...wanted].map(([link, stages]) => link.serve(host, this.numberOf(link.id), stages))
@@ -65,17 +92,17 @@ class Uplinks {
 
   /** @param {number} timeoutMs */
   async stop(timeoutMs) {
-    await Promise.all([...this.links_].map((link) => link.stop(timeoutMs)));
+    await Promise.all([...this.links_.keys()].map((link) => link.stop(timeoutMs)));
   }
 
   /** @returns {boolean} true while a broker in use takes records, be it of some classes */
   get anyConnected() {
-    return [...this.links_].some(({ state }) => anyConnected(state));
+    return [...this.links_.keys()].some(({ state }) => anyConnected(state));
   }
 
   /** @returns {boolean} true while each of them does */
   get allConnected() {
-    return [...this.links_].every(({ state }) => state.state === 'connected');
+    return [...this.links_.keys()].every(({ state }) => state.state === 'connected');
   }
 
   /** @returns {number} brokers in use */
@@ -85,7 +112,7 @@ class Uplinks {
 
   /** @returns {object[]} what the stats node and the admin API show */
   view() {
-    return [...this.links_].map((link) => ({ broker: link.id, name: link.name, ...link.state }));
+    return [...this.links_.keys()].map((link) => ({ broker: link.id, name: link.name, ...link.state }));
   }
 }
 

@@ -97,9 +97,9 @@ describe('the editor', () => {
       // As it was: later tests look at the default flow.
       await page.evaluate((nodes) => {
         const { RED } = /** @type {any} */ (window);
-        const [tab, ...others] = nodes;
-        RED.workspaces.delete(RED.nodes.workspace(tab.id));
-        for (const { id } of others) if (RED.nodes.node(id)) RED.nodes.remove(id);
+        const isTab = (/** @type {any} */ { type }) => type === 'tab';
+        for (const { id } of nodes.filter(isTab)) RED.workspaces.delete(RED.nodes.workspace(id));
+        for (const { id } of nodes) if (RED.nodes.node(id)) RED.nodes.remove(id);
       }, example);
     },
     60000
@@ -163,6 +163,61 @@ describe('the editor', () => {
     await page.click('.seganet-sockets summary');
     expect(await page.isVisible('#node-config-input-dscp')).toBe(true);
     await closeDialog(page, broker, 'cancel');
+  }, 60000);
+
+  test('shows what comes from the environment in the lists of a device node, and hides no row for it', async () => {
+    const { page } = editor;
+    const listener = (await nodesOf(page)).find(({ type }) => type === 'seganet-mqtt-devices');
+    if (!listener) throw new Error('The flow has no mqtt devices node.');
+    const given = flow.find(({ id }) => id === listener.id);
+    await openDialog(page, listener);
+    for (const name of ['transport', 'minTls', 'login', 'identity', 'clientCert', 'certIdentity']) {
+      expect([name, await page.inputValue(`#node-input-${name}`)]).toEqual([
+        name,
+        /** @type {any} */ (given)[name]
+      ]);
+    }
+    for (const name of ['minTls', 'wsPath', 'passwordFile', 'pskFile', 'clientCert', 'certIdentity']) {
+      expect([name, await page.isVisible(`#node-input-${name}`)]).toEqual([name, true]);
+    }
+    await closeDialog(page, listener, 'cancel');
+  }, 60000);
+
+  test('gives a new node the only engine and the only broker, and asks where there are two engines', async () => {
+    const { page } = editor;
+    /** Drags nodes of all types that need an engine into the flow. @returns what they took */
+    const drag = () =>
+      page.evaluate(() => {
+        const { RED } = /** @type {any} */ (window);
+        const types = RED.nodes.registry
+          .getNodeTypes()
+          .filter((/** @type {string} */ type) => /^seganet-/.test(type));
+        return types.flatMap((/** @type {string} */ type) => {
+          const { defaults, category } = RED.nodes.getType(type);
+          if (!defaults.engine || category === 'config') return [];
+          const { node } = RED.view.createNode(type, 100, 100);
+          const added = RED.nodes.add(node, { source: 'palette' });
+          RED.editor.validateNode(added);
+          const { engine, broker = '', validationErrors = [] } = added;
+          RED.nodes.remove(node.id);
+          const asked = validationErrors.filter((/** @type {string} */ each) => /engine/i.test(each)).length;
+          return [{ type, engine, broker, asked }];
+        });
+      });
+    const nodes = await nodesOf(page);
+    const idOf = (/** @type {string} */ type) => nodes.find((node) => node.type === type)?.id;
+    const alone = await drag();
+    expect(alone.length).toBeGreaterThan(10);
+    for (const { type, ...taken } of alone) {
+      const broker = type === 'seganet-uplink' ? idOf('seganet-uplink-broker') : '';
+      expect([type, taken]).toEqual([type, { engine: idOf('seganet-engine'), broker, asked: 0 }]);
+    }
+    await page.evaluate(() => {
+      const { RED } = /** @type {any} */ (window);
+      RED.nodes.import([{ id: 'second-engine', type: 'seganet-engine' }], { addFlow: false });
+    });
+    for (const { type, engine, asked } of await drag()) expect([type, engine, asked]).toEqual([type, '', 1]);
+    await page.evaluate(() => /** @type {any} */ (window).RED.nodes.remove('second-engine'));
   }, 60000);
 
   test('keeps the registered devices that were entered', async () => {

@@ -77,6 +77,16 @@ test('SEGANET_NATIVE is the one that is loaded, or it says why not', () => {
   expect(stderr).toContain('SEGANET_NATIVE names the file');
 });
 
+test('the platforms that are named are those that the package holds, and no others', () => {
+  expect(load().stderr).toContain('installed from npm: this package has no prebuilt engine');
+  put('prebuilds/sunos-sparc.node', 'damaged');
+  put('prebuilds/linux-mips.node', 'damaged');
+  const { stderr } = load();
+  expect(stderr).toContain('this package has an engine for linux-mips, sunos-sparc;');
+  expect(stderr).toContain('install from a checkout');
+  expect(stderr).not.toMatch(/arm64/);
+});
+
 test('nothing is there: both places are named', () => {
   const { stderr } = load();
   expect(stderr).toContain(`${BUILD}: not there`);

@@ -4,6 +4,7 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { CommandStore } = require('../../nodes/lib/commands/store');
 const { helper, tab, engine, broker, node, load, unload, inbox, until, errors, shown, engines, threads } =
   require('./support/gateway'); // prettier-ignore
 
@@ -214,4 +215,23 @@ test('the devices are listed by the admin API, and by the stats node', async () 
   const agents = out.find(({ topic }) => topic === 'agents');
   expect(agents).toMatchObject({ after: '', next: null });
   expect(agents.payload.length).toBeGreaterThanOrEqual(3);
+});
+
+test('commands that an earlier run kept reach a flow that stands behind its command node, none before the flow is there', async () => {
+  const store = new CommandStore(folder, () => {});
+  for (const id of ['1', '2']) {
+    const kept = {
+      id,
+      device: `d${id}`,
+      topic: `cmd/d${id}/x`,
+      qos: 1,
+      payload: Buffer.from('p'),
+      expiresAt: Date.now() + 60000
+    };
+    await new Promise((resolve) => store.add({ ...kept, origin: { broker: 'broker', rest: 'x' } }, resolve));
+  }
+  store.close();
+  const { out } = await start({ take: 'all' });
+  await until(() => out.length === 2);
+  expect(out.map(({ command }) => command.id)).toEqual(['1', '2']);
 });

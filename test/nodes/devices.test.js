@@ -29,7 +29,8 @@ afterAll(() => {
   return helper.stopServer();
 });
 
-const devices = (properties) => node('devices', 'mqtt-devices', { version: 2, port: '1884', ...properties });
+const devices = (properties) =>
+  node('devices', 'mqtt-devices', { version: 2, port: '1884', ...properties }, 'sink');
 const tls = {
   id: 'tls',
   type: 'tls-config',
@@ -37,7 +38,9 @@ const tls = {
   cert: '/none/cert.pem',
   key: '/none/key.pem'
 };
-const start = (properties, ...more) => load([tab, engine, devices(properties), ...more], {}, [tlsConfig]);
+const pfx = { id: 'bundle', type: 'tls-config', name: 'mine', certType: 'pfx', p12: '' };
+const start = (properties, ...more) =>
+  load([tab, engine, devices(properties), node('sink', 'helper'), ...more], {}, [tlsConfig]);
 const login = {
   id: 7,
   stage: 1,
@@ -78,10 +81,12 @@ describe('who may connect without a login', () => {
     [{ host: '0.0.0.0', transport: 'tls', tls: 'tls', clientCert: 'wanted' }, /everybody/],
     [{ login: 'certificate' }, /need TLS/],
     [{ login: 'psk', transport: 'tls' }, /No file of pre-shared keys/],
+    [{ login: 'psk', transport: 'tls', pskFile: '/x', clientCert: 'required' }, /carries no certificate/],
     [{ clientCert: 'required' }, /need TLS/],
     [{ login: 'passwords' }, /No file of passwords is named/],
     [{ login: 'passwords', passwordFile: '/none/x' }, /\/none\/x cannot be read \(ENOENT\)/],
     [{ login: 'maybe' }, /must be one of none, passwords/],
+    [{ transport: 'tls', tls: 'bundle' }, /holds a PFX file, which listeners of devices do not take/],
     [{ transport: 'tls', tls: 'gone' }, /TLS node of the devices is missing/],
     [{ wsPath: 'mqtt' }, /a path such as/],
     [{ allowAnonymous: 'perhaps' }, /must be yes or no/],
@@ -91,7 +96,7 @@ describe('who may connect without a login', () => {
     [{ permissionsJson: '{' }, /not JSON/],
     [{ rate: '-1' }, /whole number/]
   ])('%j is refused with a sentence', async (properties, reason) => {
-    await start(properties, tls);
+    await start(properties, tls, pfx);
     expect(complaints()).toEqual([['devices', expect.stringMatching(reason)]]);
     expect(calls).not.toContain('listen');
   });

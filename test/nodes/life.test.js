@@ -81,7 +81,7 @@ describe('start', () => {
     expect(errors()).toEqual([
       ['engine', 'The engine did not start: No addon for this platform. Try npm rebuild.']
     ]);
-    expect((await outcome('in', record)).message).toBe('engine not loaded');
+    expect((await outcome('in', record)).message).toBe('engine not started');
     await helper.request().get('/seganet/engines/engine/plan').expect(503);
   });
 
@@ -140,7 +140,7 @@ describe('messages into the engine', () => {
   const flow = [
     ...path,
     node('in', 'ingest', {}, 'cloud'),
-    node('named', 'ingest', { deviceId: 'pump', deviceIdType: 'str', class: '1' })
+    node('named', 'ingest', { deviceId: 'pump', deviceIdType: 'str', class: '1' }, 'cloud')
   ];
 
   test('an ingested message is done when the engine has it', async () => {
@@ -316,8 +316,9 @@ describe('uplink', () => {
     await load([tab, engine, { ...broker, url: '' }, cloud]);
     expect(errors()).toEqual([
       ['broker', expect.stringMatching(/no address/)],
-      ['cloud', expect.stringMatching(/has a wrong setting/)]
+      ['cloud', expect.stringMatching(/has a wrong setting. The uplink broker has no address/)]
     ]);
+    await until(() => shown('cloud')?.text === 'broker: wrong setting', 'status');
   });
 });
 

@@ -1,12 +1,16 @@
 'use strict';
 // The mqtt source and http devices nodes in a flow, with an engine in memory: settings, the plan, status, the end.
 
+const tls = require('node:tls');
+const tlsConfig = require('@node-red/nodes/core/network/05-tls.js');
+const { Authority } = require('../fixtures/authority');
 const { Broker, freePort, until: untilTrue } = require('../fixtures/broker');
 const gateway = require('./support/gateway');
 const { needs } = require('../tools');
 
 const { helper, tab, engine, broker, node, load, unload, until, errors, shown, engines } = gateway;
 const { test: withMosquitto } = needs('mosquitto', 'openssl');
+const { test: withOpenssl } = needs('openssl');
 
 beforeAll(() => helper.startServer());
 afterEach(unload);
@@ -44,6 +48,38 @@ test('http devices: 200 when the cloud has the record, 503 while the engine is f
       clearInterval(timer);
       if (response) return response;
     }
+  }
+});
+
+withOpenssl('http devices: the suites of TLS 1.2 are those of the other listeners', async () => {
+  const authority = new Authority();
+  try {
+    const { certFile, keyFile } = authority.issue();
+    const port = await freePort();
+    const own = { id: 'tls', type: 'tls-config', certType: 'files', cert: certFile, key: keyFile };
+    await load(flow(node('http', 'http-devices', { port: String(port), tls: 'tls' }, 'cloud'), own), {}, [
+      tlsConfig
+    ]);
+    const connect = (options) =>
+      new Promise((resolve) => {
+        const socket = tls.connect({ port, host: '127.0.0.1', ca: authority.ca, ...options }, () => {
+          resolve(socket.getCipher().name);
+          socket.destroy();
+        });
+        socket.once('error', ({ code }) => resolve(code));
+      });
+    const by12 = (ciphers) => connect({ maxVersion: 'TLSv1.2', ciphers });
+    let suite;
+    do {
+      tick();
+      suite = await by12('ECDHE-ECDSA-AES256-SHA384:ECDHE-ECDSA-AES128-GCM-SHA256');
+    } while (suite === 'ECONNREFUSED');
+    expect(suite).toBe('ECDHE-ECDSA-AES128-GCM-SHA256');
+    expect(await by12('ECDHE-ECDSA-AES256-SHA384')).toMatch(/HANDSHAKE_FAILURE/);
+    expect(await by12('ECDHE-ECDSA-AES128-SHA:@SECLEVEL=0')).toMatch(/HANDSHAKE_FAILURE/);
+    expect(await connect({ minVersion: 'TLSv1.3' })).toBe('TLS_AES_256_GCM_SHA384');
+  } finally {
+    authority.remove();
   }
 });
 

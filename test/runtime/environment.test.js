@@ -1,8 +1,10 @@
 'use strict';
 
 const fs = require('fs');
+const os = require('os');
 const path = require('path');
 const selfsigned = require('selfsigned');
+const { hashPassword } = require('../../nodes/lib/login/password-hash');
 const { VARIABLES } = require('../../flows/launcher/variables');
 const { readEnvironment, applyEnvironment, helpTable } = require('../../flows/launcher/environment');
 const { ROOT, run, temporaryFolder, cleanEnvironment, cleanUp } = require('./process');
@@ -49,6 +51,15 @@ describe('the table', () => {
     for (const { name } of VARIABLES) expect(readme).toContain(`| \`${name}\``);
   });
 
+  test('names of the launcher, the loader and the tests are known, and the demo is for an unset URL alone', () => {
+    expect(problems({ SEGANET_CACHE: '/x', SEGANET_NATIVE: '/y', SEGANET_TEST_ANY: '1' })).toBe('');
+    /** @type {NodeJS.ProcessEnv} */
+    const env = {};
+    applyEnvironment(env);
+    expect('SEGANET_UPLINK_URL' in env).toBe(false);
+    expect(() => applyEnvironment(env)).not.toThrow();
+  });
+
   test('an empty variable counts as not set', () => {
     expect(readEnvironment({ SEGANET_MQTT_PORT: '' }).SEGANET_MQTT_PORT).toBe('1883');
   });
@@ -71,8 +82,8 @@ describe('a value that cannot be used is refused with a sentence that names the 
     ['SEGANET_MQTT_PORT', '-1', /whole number/],
     ['SEGANET_MQTT_PORT', '1e3', /whole number/],
     ['SEGANET_BATCH_MS', '5 s', /whole number from 1 to 3600000, not "5 s"/],
-    ['SEGANET_BATCH_MODE', 'zip', /must be envelope or records or off, not "zip"/],
-    ['SEGANET_BATCH_FORMAT', 'cbor', /must be ndjson/],
+    ['SEGANET_BATCH_MODE', 'zip', /must be one of envelope, records, off, not "zip"/],
+    ['SEGANET_BATCH_FORMAT', 'cbor', /must be one of ndjson/],
     ['SEGANET_EDITOR_PORT', 'on', /whole number/],
     ['SEGANET_DEVICE_HOST', 'a b', /IP address or a host name/],
     ['SEGANET_GATEWAY_ID', 'a/b', /no space, "\/"/],
@@ -83,10 +94,10 @@ describe('a value that cannot be used is refused with a sentence that names the 
     ['SEGANET_UPLINK_URL', 'mqtts://h:8883/path', /must end after the port/],
     ['SEGANET_UPLINK_CA', '/nowhere/ca.pem', /names \/nowhere\/ca.pem, which does not exist/],
     ['SEGANET_UPLINK_CA', '/', /which is not a file/],
-    ['SEGANET_ACKNOWLEDGE', 'maybe', /must be safe or stored or received/],
+    ['SEGANET_ACKNOWLEDGE', 'maybe', /must be one of safe, stored, received/],
     ['SEGANET_LOG_MIB', '0', /from 1 to 1048576/],
     ['SEGANET_LOG_TTL', '7w', /must be one to eight times .* such as 0,0,7d,1d, not "7w"/],
-    ['SEGANET_WHEN_FULL', 'panic', /must be slow or drop/],
+    ['SEGANET_WHEN_FULL', 'panic', /must be one of slow, drop/],
     ['SEGANET_SESSIONS', '1,2/2', /cannot be used: Sessions '1,2\/2' names class 2 twice/],
     ['SEGANET_RESERVE', '101', /from 0 to 100/],
     ['SEGANET_UPLINK_PRIORITY', '7', /from 0 to 6 for each session, such as 6,0, not "7"/],
@@ -96,7 +107,7 @@ describe('a value that cannot be used is refused with a sentence that names the 
     ['SEGANET_UPLINK_DSCP', '64', /from 0 to 63/],
     ['SEGANET_NOTSENT_LOWAT', '-1', /from 0 to 67108864/],
     ['SEGANET_SEND_BUFFER', '1 MiB', /from 0 to 67108864/],
-    ['SEGANET_BATCH_FLUSH', 'now', /must be limits or adaptive/],
+    ['SEGANET_BATCH_FLUSH', 'now', /must be one of limits, adaptive/],
     ['SEGANET_BATCH_GAP_MS', '1001', /from 0 to 1000/],
     ['SEGANET_WAKE_US', '100001', /from 0 to 100000/],
     ['SEGANET_CLASS_WEIGHTS', '8,4,1', /must be one to eight weights: 0 for class 1/],
@@ -107,16 +118,33 @@ describe('a value that cannot be used is refused with a sentence that names the 
     ['SEGANET_DEVICE_CLASSES', '{', /cannot be used: The registered devices are not JSON/],
     ['SEGANET_BACKLOG_SHARE', '101', /from 1 to 100/],
     ['SEGANET_BACKLOG_RATE', '-1', /whole number/],
-    ['SEGANET_COMMANDS', 'yes', /must be off or on/],
+    ['SEGANET_COMMANDS', 'yes', /must be one of off, on/],
     ['SEGANET_COMMAND_PREFIX', 'cmd/#', /must be a topic such as cmd/],
     ['SEGANET_COMMAND_PREFIX', 'cmd/', /must be a topic such as cmd/],
-    ['SEGANET_HISTORY', 'yes', /must be property or suffix or none/],
-    ['SEGANET_RULES', '[', /is not JSON/],
-    ['SEGANET_RULES', '{}', /must be a JSON array/],
-    ['SEGANET_RULES', '[null]', /rule 1 must be an object/],
-    ['SEGANET_RULES', '[{"topic":"a","class":1},{"topic":"a","class":9}]', /rule 2 needs a "class"/],
-    ['SEGANET_RULES', '[{"topik":"a","class":1}]', /rule 1 has an unknown key "topik"/],
-    ['SEGANET_RULES', '[{"topic":7,"class":1}]', /"topic" must be text/]
+    ['SEGANET_HISTORY', 'yes', /must be one of property, suffix, none/],
+    ['SEGANET_RULES', '[', /cannot be used: The rules are not JSON/],
+    ['SEGANET_RULES', '{}', /The rules must be a JSON array/],
+    ['SEGANET_RULES', '[null]', /Rule 1 must be an object/],
+    [
+      'SEGANET_RULES',
+      '[{"topic":"a","class":1},{"topic":"a","class":9}]',
+      /Rule 2: The priority "9" is no class/
+    ],
+    ['SEGANET_RULES', '[{"topik":"a","class":1}]', /Rule 1 has the unknown key "topik"/],
+    ['SEGANET_RULES', '[{"topic":7,"class":1}]', /"topic" must be text/],
+    ['SEGANET_RULES', '[{"topic":"a/#/b","class":1}]', /may have # only as its last level/],
+    ['SEGANET_UPLINK_TOPIC', 'a/{foo}', /unknown placeholder \{foo\}/],
+    ['SEGANET_UPLINK_TOPIC', 'a/#', /The topic 'a\/#'/],
+    ['SEGANET_CPUS', '3-1', /list of cores such as 1-3,5, not "3-1"/],
+    ['SEGANET_CPUS', '1023', /names core 1023, which this process may not use\. It may use the cores \d/],
+    ['SEGANET_HOME', '~/gateway', /begins with ~, which only a shell replaces/],
+    ['SEGANET_UPLINK_CA', '~/ca.pem', /begins with ~/],
+    ['SEGANET_UPLINK_URL', '', /is empty: name the cloud broker, .* or unset it for the demo/],
+    ['SEGANET_UPLINK_URL', ' ', /is empty/],
+    ['SEGANET_GATEWAY_ID', '${SITE}', /reference to another variable that nothing has replaced/],
+    ['SEGANET_DEVICE_HOST', 'fe80::1%eth0', /local address such as 127.0.0.1/],
+    ['SEGANET_MQTT_PROT', '1883', /is no variable of the gateway. Did you mean SEGANET_MQTT_PORT\?/],
+    ['SEGANET_SOMETHING_ELSE', 'x', /is no variable of the gateway\. Correct its name or unset it/]
   ])('%s=%s', (name, value, sentence) => {
     const message = problems({ [name]: value });
     expect(message.startsWith(`${name} `)).toBe(true);
@@ -149,12 +177,27 @@ describe('a value that cannot be used is refused with a sentence that names the 
 });
 
 describe('devices', () => {
-  const file = __filename;
-  const login = { SEGANET_DEVICE_LOGIN: 'passwords', SEGANET_DEVICE_PASSWORD_FILE: file };
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-test-'));
+  const file = path.join(folder, 'nothing');
+  const [cert, key, psk, passwords] = ['cert', 'key', 'psk', 'passwords'].map((name) =>
+    path.join(folder, name)
+  );
+  beforeAll(async () => {
+    const pair = await selfsigned.generate(null, { keyType: 'ec', algorithm: 'sha256' });
+    const other = await selfsigned.generate(null, { keyType: 'ec', algorithm: 'sha256' });
+    fs.writeFileSync(file, 'nothing');
+    fs.writeFileSync(cert, pair.cert);
+    fs.writeFileSync(key, pair.private);
+    fs.writeFileSync(path.join(folder, 'other'), other.private);
+    fs.writeFileSync(psk, 'dev:00112233445566778899aabbccddeeff');
+    fs.writeFileSync(passwords, `dev:${await hashPassword(Buffer.from('secret'))}`);
+  });
+  afterAll(() => fs.rmSync(folder, { recursive: true }));
+  const login = { SEGANET_DEVICE_LOGIN: 'passwords', SEGANET_DEVICE_PASSWORD_FILE: passwords };
   const tls = {
     SEGANET_DEVICE_TRANSPORT: 'tls',
-    SEGANET_DEVICE_TLS_CERT: file,
-    SEGANET_DEVICE_TLS_KEY: file
+    SEGANET_DEVICE_TLS_CERT: cert,
+    SEGANET_DEVICE_TLS_KEY: key
   };
 
   test.each([
@@ -162,11 +205,34 @@ describe('devices', () => {
     [{ SEGANET_DEVICE_HOST: '0.0.0.0', SEGANET_DEVICE_CLIENT_CERT: 'wanted', ...tls }, /would let everybody/],
     [{ SEGANET_DEVICE_LOGIN: 'passwords' }, /needs SEGANET_DEVICE_PASSWORD_FILE/],
     [{ SEGANET_DEVICE_LOGIN: 'psk', SEGANET_DEVICE_TRANSPORT: 'tls' }, /needs SEGANET_DEVICE_PSK_FILE/],
+    [
+      {
+        ...tls,
+        SEGANET_DEVICE_TLS_CA: file,
+        SEGANET_DEVICE_LOGIN: 'psk',
+        SEGANET_DEVICE_PSK_FILE: file,
+        SEGANET_DEVICE_CLIENT_CERT: 'required'
+      },
+      /psk cannot go with SEGANET_DEVICE_CLIENT_CERT required/
+    ],
     [{ SEGANET_DEVICE_TRANSPORT: 'wss' }, /needs SEGANET_DEVICE_TLS_CERT/],
     [{ ...tls, SEGANET_DEVICE_TLS_KEY: '' }, /belong together/],
     [{ ...tls, SEGANET_DEVICE_LOGIN: 'certificate' }, /SEGANET_DEVICE_TLS_CA/],
     [{ SEGANET_DEVICE_CLIENT_CERT: 'required' }, /need TLS/],
-    [{ SEGANET_DEVICE_ALLOW_ANONYMOUS: 'perhaps' }, /must be no or yes/],
+    [
+      { ...tls, SEGANET_DEVICE_TLS_KEY: path.join(folder, 'other') },
+      /^SEGANET_DEVICE_TLS_CERT, SEGANET_DEVICE_TLS_KEY cannot be used: .*The key is not that of the certificate/
+    ],
+    [{ ...tls, SEGANET_DEVICE_TLS_CERT: file }, /SEGANET_DEVICE_TLS_KEY cannot be used: .* Give PEM files/],
+    [
+      { SEGANET_DEVICE_LOGIN: 'psk', SEGANET_DEVICE_TRANSPORT: 'tls', SEGANET_DEVICE_PSK_FILE: file },
+      /^SEGANET_DEVICE_PSK_FILE cannot be used: Line 1/
+    ],
+    [
+      { SEGANET_DEVICE_LOGIN: 'passwords', SEGANET_DEVICE_PASSWORD_FILE: file },
+      /^SEGANET_DEVICE_PASSWORD_FILE names .* which holds no user: no device could log in/
+    ],
+    [{ SEGANET_DEVICE_ALLOW_ANONYMOUS: 'perhaps' }, /must be yes or no/],
     [{ SEGANET_DEVICE_PERMISSIONS: '[{"device":"a","publish":["a#"]}]' }, /topic filter "a#"/]
   ])('%j is refused', (env, reason) => {
     expect(problems(env)).toMatch(reason);
@@ -180,10 +246,10 @@ describe('devices', () => {
         SEGANET_DEVICE_HOST: '0.0.0.0',
         ...tls,
         SEGANET_DEVICE_LOGIN: 'certificate',
-        SEGANET_DEVICE_TLS_CA: file
+        SEGANET_DEVICE_TLS_CA: cert
       }
     ],
-    [{ SEGANET_DEVICE_LOGIN: 'psk', SEGANET_DEVICE_TRANSPORT: 'tls', SEGANET_DEVICE_PSK_FILE: file }]
+    [{ SEGANET_DEVICE_LOGIN: 'psk', SEGANET_DEVICE_TRANSPORT: 'tls', SEGANET_DEVICE_PSK_FILE: psk }]
   ])('%j is accepted', (env) => {
     expect(problems(env)).toBe('');
   });
@@ -196,7 +262,7 @@ describe('values that are accepted', () => {
     ['SEGANET_UPLINK_URL', 'mqtt://[::1]', 'mqtt://[::1]:1883'],
     ['SEGANET_EDITOR_PORT', 'off', 'off'],
     ['SEGANET_DEVICE_HOST', '::1', '::1'],
-    ['SEGANET_CPUS', '1-3,5', '1-3,5'],
+    ['SEGANET_CPUS', '0', '0'],
     ['SEGANET_LOG_TTL', '0,0,7d,1d', '0,0,7d,1d'],
     ['SEGANET_LOG_TTL', '0,0,10m', '0,0,10m'],
     ['SEGANET_SESSIONS', 'all', 'all'],
@@ -206,8 +272,9 @@ describe('values that are accepted', () => {
     ['SEGANET_UPLINK_CONGESTION', ' cubic', 'cubic'],
     ['SEGANET_CLASS_WEIGHTS', '0,5,5', '0,5,5'],
     ['SEGANET_DEVICE_CLASSES', '[{"device":"pump-*", "class":"high"}]', '[{"device":"pump-*","class":2}]'],
+    ['SEGANET_DEVICE_ALLOW_ANONYMOUS', 'true', 'yes'],
     ['SEGANET_LOG_DIR', '/var/lib/../log', '/var/log'],
-    ['SEGANET_RULES', ' [ {"device":"pump-*", "class":"high"} ] ', '[{"device":"pump-*","class":"high"}]']
+    ['SEGANET_RULES', ' [ {"device":"pump-*", "class":"High"} ] ', '[ {"device":"pump-*", "class":"High"} ]']
   ])('%s=%s', (name, value, expected) => {
     expect(readEnvironment({ [name]: value })[name]).toBe(expected);
   });

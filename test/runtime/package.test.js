@@ -1,18 +1,15 @@
 'use strict';
-// The published package: packed, installed without scripts, loaded. It must bring its binary and nothing that only the
-// repository needs.
+// The published package: packed, installed without scripts and without a network into the user folder of a Node-RED, loaded,
+// run. It must bring its binary and nothing that only the repository needs.
 
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { execFileSync, spawnSync } = require('node:child_process');
+const { freePort } = require('../fixtures/net');
+const { NodeRed, installPalette } = require('../fixtures/palette');
 
-const root = path.join(__dirname, '..', '..');
 jest.setTimeout(180000);
-
-/** @param {string[]} args @param {string} cwd */
-const npm = (args, cwd) =>
-  execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
 describe('the published package', () => {
   /** @type {string} */
@@ -20,15 +17,12 @@ describe('the published package', () => {
   /** @type {string} */
   let installed;
 
-  beforeAll(() => {
-    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-pack-'));
-    npm(['pack', '--pack-destination', folder], root);
-    const [tarball] = fs.readdirSync(folder);
-    fs.writeFileSync(path.join(folder, 'package.json'), '{"private":true}');
-    npm(['install', '--ignore-scripts', '--no-audit', '--no-fund', path.join(folder, tarball)], folder);
+  beforeAll(async () => {
+    const place = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-pack-'));
+    folder = await installPalette(place);
     installed = path.join(folder, 'node_modules', '@seganet', 'node-red-gateway');
   });
-  afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
+  afterAll(() => fs.rmSync(path.dirname(folder), { recursive: true, force: true }));
 
   test('loads its engine without an install script', () => {
     const script = `const { Engine } = require(${JSON.stringify(installed)});
@@ -36,6 +30,82 @@ describe('the published package', () => {
       console.log(engine.workers().length);
       engine.close();`;
     expect(execFileSync(process.execPath, ['-e', script], { encoding: 'utf8' }).trim()).toBe('1');
+  });
+
+  test('moves records in a Node-RED that has nothing else: from a message through batch and uplink to a listener', async () => {
+    const port = String(await freePort());
+    const place = { z: 'tab', x: 0, y: 0 };
+    const nodeRed = await NodeRed.start(folder);
+    try {
+      await nodeRed.deploy([
+        { id: 'tab', type: 'tab', label: 'palette' },
+        { id: 'gateway', type: 'seganet-engine', workers: '1' },
+        {
+          id: 'broker',
+          type: 'seganet-uplink-broker',
+          url: `mqtt://127.0.0.1:${port}`,
+          protocolVersion: '5'
+        },
+        {
+          ...place,
+          id: 'in',
+          type: 'inject',
+          props: [{ p: 'payload', v: '{"mark":1}', vt: 'json' }],
+          wires: [['ingest']]
+        },
+        {
+          ...place,
+          id: 'ingest',
+          type: 'seganet-ingest',
+          engine: 'gateway',
+          deviceId: 'd',
+          deviceIdType: 'str',
+          wires: [['batch']]
+        },
+        {
+          ...place,
+          id: 'batch',
+          type: 'seganet-batch',
+          engine: 'gateway',
+          minDevices: '0',
+          wires: [['uplink']]
+        },
+        { ...place, id: 'uplink', type: 'seganet-uplink', engine: 'gateway', broker: 'broker', wires: [] },
+        { id: 'other', type: 'seganet-engine', workers: '1', acknowledge: 'received' },
+        {
+          ...place,
+          id: 'cloud',
+          type: 'seganet-mqtt-devices',
+          engine: 'other',
+          host: '127.0.0.1',
+          port,
+          version: 2,
+          wires: [['text']]
+        },
+        {
+          ...place,
+          id: 'text',
+          type: 'function',
+          func: 'msg.payload = msg.payload.toString(); return msg;',
+          outputs: 1,
+          wires: [['show']]
+        },
+        {
+          ...place,
+          id: 'show',
+          type: 'debug',
+          name: 'arrived',
+          active: true,
+          tosidebar: true,
+          complete: 'payload',
+          wires: []
+        }
+      ]);
+      await nodeRed.inject('in');
+      await nodeRed.shows('arrived', /"mark":1/);
+    } finally {
+      expect(await nodeRed.stop()).toMatchObject({ code: 0 });
+    }
   });
 
   test('brings the command seganet-log, for the Node that is there', () => {

@@ -1,12 +1,14 @@
 'use strict';
 
 const fs = require('fs');
+const http = require('http');
 const path = require('path');
 const { prepareHome, logProblem } = require('../../flows/launcher/home');
 const { isOwnRequest } = require('../../flows/launcher/loopback-guard');
 const { logLine } = require('../../flows/launcher/log');
 const { withoutFigures } = require('../../flows/launcher/watch');
-const { ROOT, run, temporaryFolder, cleanEnvironment, cleanUp } = require('./process');
+const { freePort } = require('../fixtures/net');
+const { ROOT, accepts, run, temporaryFolder, cleanEnvironment, cleanUp, until } = require('./process');
 
 afterEach(cleanUp);
 
@@ -82,6 +84,19 @@ describe('the flow', () => {
     }
   });
 
+  test('is updated again after a power cut between the two files that an update writes', () => {
+    const { shipped, home, flowFile } = copied();
+    fs.writeFileSync(shipped, '[ ]');
+    prepareHome(home, shipped);
+    // The record is written, the flow is not.
+    fs.writeFileSync(flowFile, '[]');
+    prepareHome(home, shipped);
+    expect(read(flowFile)).toBe('[ ]');
+    fs.writeFileSync(shipped, '[  ]');
+    prepareHome(home, shipped);
+    expect(read(flowFile)).toBe('[  ]');
+  });
+
   test('that the user has changed stays, whatever is shipped', () => {
     const { shipped, home, flowFile } = copied();
     fs.writeFileSync(flowFile, '[{"mine":1}]');
@@ -137,6 +152,42 @@ describe('settings.js', () => {
     expect(settings.httpNodeAuth).toEqual({ user: 'admin', pass: hash });
   });
 });
+
+test('node-red -s settings.js writes private files, and "http in" nodes answer to no page of another name', async () => {
+  const home = temporaryFolder();
+  const flow = [
+    { id: 'tab', type: 'tab', label: 'own' },
+    { id: 'in', z: 'tab', type: 'http in', url: '/hello', method: 'get', x: 1, y: 1, wires: [['out']] },
+    { id: 'out', z: 'tab', type: 'http response', statusCode: '200', x: 2, y: 1, wires: [] }
+  ];
+  const flowFile = path.join(home, 'gateway.json');
+  fs.writeFileSync(flowFile, JSON.stringify(flow), { mode: 0o644 });
+  const port = await freePort();
+  const env = cleanEnvironment({ SEGANET_HOME: home, SEGANET_EDITOR_PORT: String(port) });
+  const before = process.umask(0o022);
+  run(process.execPath, ['node_modules/node-red/red.js', '-s', 'settings.js'], { env });
+  process.umask(before);
+  await until(() => accepts(port), { what: 'the editor' });
+  const ask = (host) =>
+    new Promise((resolve, reject) => {
+      const request = http.get({ port, host: '127.0.0.1', path: '/hello', headers: { host } }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      request.once('error', reject);
+    });
+  await until(async () => (await ask(`localhost:${port}`)) === 200, { what: 'the flow' });
+  expect(await ask('evil.example')).toBe(403);
+  const changed = [{ ...flow[0], label: 'changed' }, flow[1], flow[2]];
+  const deployed = await fetch(`http://127.0.0.1:${port}/flows`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(changed)
+  });
+  expect(deployed.status).toBe(204);
+  await until(() => read(flowFile).includes('changed'), { what: 'the flow on disk' });
+  expect(modeOf(flowFile)).toBe(0o600);
+}, 60000);
 
 describe('an editor without a password answers', () => {
   /** @param {import('http').IncomingHttpHeaders} headers */

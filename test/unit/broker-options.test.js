@@ -70,6 +70,7 @@ describe('local files of a TLS node', () => {
     expect(files({ certType: 'files', ca: '${CA}', cert: '${EMPTY}', key: '$(NOT_SET)' })).toEqual({
       ca: '/etc/ca.pem'
     });
+    expect(files({ certType: 'pfx', p12: '/a/own.p12', ca: '/a/ca.pem' })).toEqual({ pfx: '/a/own.p12' });
     expect(files({ cert: 'c.pem', key: 'k.pem' })).toEqual({ cert: 'c.pem', key: 'k.pem' });
   });
 
@@ -77,6 +78,7 @@ describe('local files of a TLS node', () => {
     undefined,
     {},
     { certType: 'pfx', ca: 'x' },
+    { certType: 'pfx', p12: '' },
     { certType: 'env', ca: 'x' },
     { cert: 'c.pem' },
     { ca: '${EMPTY}' }

@@ -3,8 +3,12 @@
 const { isFresher } = require('../../nodes/lib/observe/freshness');
 const { parseDatagram } = require('../../nodes/lib/observe/datagram');
 const { schema, toSettings } = require('../../nodes/lib/observe/settings');
+const { Peer } = require('../../nodes/lib/observe/peer');
+const { Reader } = require('../../nodes/lib/observe/reader');
 const { parseCoapUrl } = require('../../nodes/lib/observe/url');
 const { Watch } = require('../../nodes/lib/observe/watch');
+const { Wire } = require('../../nodes/lib/observe/wire');
+const { until } = require('../fixtures/broker');
 const { parseOptions } = require('../../nodes/lib/options');
 
 describe('an address', () => {
@@ -295,4 +299,59 @@ describe('a watch', () => {
     expect(link.ask).not.toHaveBeenCalled();
     expect(link.close).toHaveBeenCalled();
   });
+});
+
+describe('an address that the system cannot send to', () => {
+  // Datagrams to all need a permission that the socket does not have; without any route it is ENETUNREACH.
+  const everybody = '255.255.255.255';
+
+  test('fails to open, with the code of the system', async () => {
+    await expect(Wire.open(everybody, 5683)).rejects.toMatchObject({
+      code: expect.stringMatching(/^(EACCES|ENETUNREACH)$/)
+    });
+  });
+
+  test('fails a reading with a sentence', async () => {
+    const { resourceOf } = toSettings(parseOptions({}, schema).values);
+    const reader = new Reader({ confirmable: true, timeoutMs: 1000, maxBodyBytes: 1000 });
+    await expect(reader.read(resourceOf(`coap://${everybody}/x`))).rejects.toThrow(
+      /^coap:\/\/255\.255\.255\.255\/x could not be read: .*(EACCES|ENETUNREACH)/
+    );
+  });
+
+  test('is tried again, and the state names the reason', async () => {
+    const target = parseCoapUrl(`coap://${everybody}/x`);
+    const failed = jest.fn();
+    const watch = new Watch({
+      mode: 'observe',
+      intervalS: 60,
+      open: () => Peer.open(target, { confirmable: true, timeoutMs: 1000, maxBodyBytes: 1000 }),
+      value: () => {},
+      trouble: failed
+    });
+    await until(() => failed.mock.calls.length > 0);
+    watch.stop();
+    expect(watch.state).toBe('failing');
+    expect(watch.reason).toMatch(/^(EACCES|no route to it)$/);
+  });
+});
+
+test('a link that throws is one more failure of its resource', async () => {
+  const failed = jest.fn();
+  const link = {
+    ask() {
+      throw new Error('no such option');
+    },
+    close() {}
+  };
+  const watch = new Watch({
+    mode: 'poll',
+    intervalS: 60,
+    open: async () => link,
+    value: () => {},
+    trouble: failed
+  });
+  await until(() => failed.mock.calls.length > 0);
+  watch.stop();
+  expect(failed.mock.calls).toEqual([['no such option']]);
 });

@@ -20,7 +20,7 @@ function makeDesk(limits) {
     made.attempts.push(at);
     if (made.auto) at.done(made.auto);
   };
-  const desk = new Desk({ attempt, shelf, now: () => made.time, limits });
+  const desk = new Desk({ attempt, shelf, now: () => made.time, wall: () => made.time, limits });
   return Object.assign(made, {
     desk,
     send: (device, id, more = {}) =>
@@ -228,7 +228,7 @@ test('what an earlier run kept goes out first, and ends', () => {
 test('an attempt that throws is a refusal, and the next command goes', () => {
   const told = [];
   const attempts = [() => { throw new Error('no'); }, (done) => done({ end: 'taken' })]; // prettier-ignore
-  const desk = new Desk({ attempt: (_command, done) => attempts.shift()(done), shelf: { add() {}, remove() {} }, now: () => 0 }); // prettier-ignore
+  const desk = new Desk({ attempt: (_command, done) => attempts.shift()(done), shelf: { add() {}, remove() {} }, now: () => 0, wall: () => 0 }); // prettier-ignore
   for (const id of ['1', '2']) {
     const command = {
       id,

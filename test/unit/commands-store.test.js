@@ -170,3 +170,37 @@ test('what was told to be kept is there after a kill -9', async () => {
     fs.rmSync(folder, { recursive: true });
   }
 });
+
+test('a file that is in use at the start is read once it is free, each command once', async () => {
+  const first = open();
+  await add(first, command('1'));
+  const second = open();
+  expect(second.load()).toEqual([]);
+  expect(said).toHaveLength(1);
+  expect(second.load()).toEqual([]);
+  first.close();
+  await add(second, command('2'));
+  expect(second.load()).toEqual([{ row: 1, command: command('1') }]);
+  expect(second.load()).toEqual([]);
+  expect(said).toHaveLength(1);
+});
+
+test('a damaged file in a folder that allows no new names is said once, and ends nothing', async () => {
+  const first = open();
+  await add(first, command('1'));
+  first.close();
+  fs.writeFileSync(file(), 'damaged');
+  const rename = jest.spyOn(fs, 'renameSync').mockImplementation(() => {
+    throw Object.assign(new Error('EROFS: read-only file system, rename'), { code: 'EROFS' });
+  });
+  try {
+    const store = open();
+    expect(store.load()).toEqual([]);
+    await expect(add(store, command('2'))).rejects.toThrow();
+    expect(store.load()).toEqual([]);
+    store.close();
+    expect(said).toEqual([expect.stringMatching(/commands\.db cannot be .* refused meanwhile/)]);
+  } finally {
+    rename.mockRestore();
+  }
+});

@@ -57,7 +57,13 @@ afterEach(() => {
 
 function start() {
   const { engine, folder } = made;
-  const commands = new Commands({ engine, directory: folder, warn() {}, now: () => made.time });
+  const commands = new Commands({
+    engine,
+    directory: folder,
+    warn() {},
+    now: () => made.now ?? made.time,
+    wall: () => made.time
+  });
   commands.reportTo('b1', ({ body, ...where }) => made.reports.push({ ...where, ...body }));
   return commands;
 }
@@ -295,4 +301,45 @@ test.each([
   ['*a*a*a*a*a*a*b', 'a'.repeat(256), false]
 ])('glob %j, %j: %s', (pattern, text, expected) => {
   expect(matchesGlob(pattern, text)).toBe(expected);
+});
+
+test.each([-3600000, 3600000])(
+  'a wall clock that is set by %i ms changes nothing for a command that waits',
+  (step) => {
+    made.now = 5000;
+    made.commands.ring();
+    made.engine.ends.d = null;
+    come('d', 'x', { id: 'waits', expiryS: 60 });
+    made.time += step;
+    for (let s = 0; s < 3; s++) {
+      made.now += 1000;
+      made.commands.ring();
+    }
+    expect(made.commands.view()).toMatchObject({ expired: 0, timeout: 0, waiting: 1 });
+    // It was kept, for it took longer than the patience of a second.
+    return new Promise((resolve) => setImmediate(resolve)).then(() => {
+      expect(made.safe).toEqual(['waits']);
+      made.engine.ends.d = undefined;
+      made.now += 15000;
+      made.commands.ring();
+      made.now += 60000;
+      made.commands.ring();
+      expect(made.commands.view()).toMatchObject({ expired: 1, waiting: 0 });
+    });
+  }
+);
+
+test('while the flows are held, commands of the cloud wait, also for a flow that comes later; those of flows do not', () => {
+  const taken = [];
+  made.engine.ends.d = END.TAKEN;
+  made.commands.hold();
+  come('d', 'x', { id: '1' });
+  made.commands.listen({ pattern: '*', all: true, take: ({ id }) => taken.push(id) });
+  pass(5000);
+  expect(taken).toEqual([]);
+  expect(made.engine.sent).toEqual([]);
+  made.commands.send({ device: 'e', topic: 'cmd/e/y', payload: Buffer.from('y'), qos: 1 }, () => {});
+  expect(made.engine.sent.map(({ device }) => device)).toEqual(['e']);
+  made.commands.resume();
+  expect(taken).toEqual(['1']);
 });

@@ -3,6 +3,7 @@
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');
+const net = require('node:net');
 const { once } = require('node:events');
 const { until } = require('../fixtures/front');
 const { FrontClients, closed, read } = require('../fixtures/front-clients');
@@ -87,6 +88,27 @@ describe('TLS', () => {
     expect(good.alpnProtocol).toBe('mqtt');
     await once(clients.tls(front), 'secureConnect');
   });
+});
+
+test('two connections of one address and port to two of ours both come in', async () => {
+  const front = await clients.start({ host: '0.0.0.0' });
+  const plain = async (host, localPort) => {
+    const socket = net.connect({ port: front.port, host, localAddress: '127.0.0.9', localPort });
+    await once(socket, 'connect');
+    return socket;
+  };
+  const first = await plain('127.0.0.1', 0);
+  const second = await plain('127.0.0.2', first.localPort);
+  await until(
+    () => front.front.state.halfOpen === 2,
+    () => JSON.stringify(front.front.state)
+  );
+  for (const socket of [first, second]) {
+    const secure = clients.tls(front, { socket, host: undefined, port: undefined, servername: 'localhost' });
+    await once(secure, 'secureConnect');
+    secure.write('hello');
+    expect(String((await once(secure, 'data'))[0])).toBe('hello');
+  }
 });
 
 describe('bad clients of TLS', () => {
@@ -259,7 +281,22 @@ describe('pre-shared keys', () => {
   test('where there are keys, nobody comes in with neither key nor certificate', async () => {
     const front = await clients.start({ pskFile: keyFile(`meter-1:${key.toString('hex')}\n`) });
     await closed(clients.tls(front).resume());
-    await front.refused('no certificate');
+    await front.refused('no key');
+  });
+
+  test('does not take an identity whose key was asked for and then not used', async () => {
+    const front = await clients.start({ pskFile: keyFile(`meter-1:${key.toString('hex')}\n`) });
+    // The key is bound to SHA-256: with this suite OpenSSL skips it, right or wrong, and the certificate of the listener serves.
+    front.front.tls_.setSecureContext({ ...clients.own, ciphers: 'TLS_AES_256_GCM_SHA384' });
+    const client = psk('meter-1', Buffer.alloc(16, 1), {
+      ciphers: 'TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256'
+    });
+    const socket = clients.tls(front, client);
+    await once(socket, 'secureConnect');
+    expect(socket.isSessionReused()).toBe(false);
+    await closed(socket.resume());
+    await front.refused('no key');
+    expect(front.peers).toEqual([]);
   });
 
   test('a key that is added is known without a restart, and a bad file changes nothing', async () => {

@@ -22,6 +22,7 @@ function hostWith(kinds, log = null) {
     native: parts.native,
     events,
     getNode: () => null,
+    closeTimeoutMs: 24000,
     warn: (sentence) => said.warn.push(sentence),
     error: (sentence) => said.error.push(sentence),
     info: (sentence) => said.info.push(sentence)
@@ -34,6 +35,7 @@ function hostWith(kinds, log = null) {
     wires: [],
     updateWires() {},
     status() {},
+    error() {},
     send() {}
   }));
   const members = nodes.map((node, index) => new Member(host, node, { kind: kinds[index], settings: {} }));
@@ -69,8 +71,29 @@ test('to close twice is to close once', async () => {
   expect(calls.filter((call) => call === 'engine.close')).toHaveLength(1);
 });
 
+test('what fails at the doorbell or in a tick is reported, and the rest goes on', () => {
+  const { host, members, events, said } = hostWith(['uplink']);
+  events.emit('flows:started');
+  const rung = jest.fn();
+  const fails = (/** @type {string} */ message) => () => {
+    throw new Error(message);
+  };
+  host.onBell(fails('a bell failed'));
+  host.onBell(rung);
+  members[0].tick = fails('a tick failed');
+  engines[0].takeEvents = fails('events failed');
+  expect(() => engines[0].ring()).not.toThrow();
+  jest.advanceTimersByTime(1000);
+  expect(rung).toHaveBeenCalledTimes(2);
+  expect(said.error).toEqual([
+    expect.stringMatching(/^A fault in the gateway, which goes on\. .*events failed/),
+    expect.stringContaining('a bell failed'),
+    expect.stringContaining('a tick failed')
+  ]);
+});
+
 test('after the end a late doorbell does nothing', async () => {
-  const { host } = hostWith([]);
+  const { host, said } = hostWith([]);
   const closed = host.close();
   await jest.advanceTimersByTimeAsync(100);
   await closed;
@@ -78,6 +101,7 @@ test('after the end a late doorbell does nothing', async () => {
     throw new Error('the engine is closed');
   };
   expect(() => engines[0].ring()).not.toThrow();
+  expect(said.error).toEqual([]);
 });
 
 test('records wait for the first plan', () => {
@@ -206,9 +230,10 @@ describe('with a log', () => {
   });
 
   test('devices wait for a disk that fails only where the cloud does not help', () => {
-    const { host } = hostWith(['uplink'], log);
+    const { host, members } = hostWith(['uplink'], log);
     const link = { state: { state: 'connected' } };
-    host.uplinks.links_ = new Set([link]);
+    members[0].uplink = { link };
+    host.uplinks.links_ = new Map([[link, {}]]);
     const stats = { slowed: false };
     expect(host.waitsFor(stats)).toBe('');
     stores[0].emit('state', { state: 'failing', code: 'ENOSPC', reason: 'full' });
@@ -217,6 +242,9 @@ describe('with a log', () => {
     link.state = { state: 'stalled' };
     expect(host.waitsFor(stats)).toBe('disk full');
     link.state = { state: 'connected' };
+    members[0].uplink = undefined;
+    expect(host.waitsFor(stats)).toBe('disk full');
+    members[0].uplink = { link };
     host.acknowledge = 'stored';
     expect(host.waitsFor(stats)).toBe('disk full');
   });

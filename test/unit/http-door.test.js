@@ -2,7 +2,9 @@
 // The listener of an http devices node over real sockets: what is taken, what is refused, and what a client may hold.
 
 const net = require('node:net');
+const { once } = require('node:events');
 const { CODES } = require('../../nodes/lib/inbox');
+const { Opening } = require('../../nodes/lib/http/opening');
 const { openDoor, raw } = require('../fixtures/http-bench');
 
 /** @type {Awaited<ReturnType<typeof openDoor>>} */
@@ -15,6 +17,19 @@ afterEach(async () => {
 
 const NDJSON = { 'Content-Type': 'application/x-ndjson' };
 const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' };
+describe('the opening', () => {
+  test('looks at an open door and its files once a second, however often the bell rings', async () => {
+    bench = await openDoor();
+    const { door } = bench;
+    const looks = jest.spyOn(door, 'port', 'get');
+    const refreshed = jest.spyOn(door, 'refresh');
+    const opening = new Opening(door, { host: '127.0.0.1', port: 0 }, () => {});
+    for (let i = 0; i < 1000; i++) opening.tick(true);
+    expect(looks).toHaveBeenCalledTimes(1);
+    expect(refreshed).toHaveBeenCalledTimes(1);
+  });
+});
+
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 async function until(condition) {
   while (!condition()) await turn();
@@ -85,6 +100,14 @@ describe('refused, and nothing of it taken', () => {
     ['a device id of 257 bytes', `/r/${'x'.repeat(257)}`, '1', {}, 400],
     ['an unknown class', '/r/a?c=9', '1', {}, 400],
     ['a time that is none', '/r/a?ts=soon', '1', {}, 400],
+    ['a part of a millisecond', '/r/a?ts=1.5', '1', {}, 400],
+    [
+      'a part of a millisecond in a list',
+      '/r',
+      '[{"deviceId":"a","ts":1e12,"payload":1},{"deviceId":"a","ts":0.5,"payload":1}]',
+      JSON_TYPE,
+      400
+    ],
     ['a payload over the packet limit', '/r/a', 'x'.repeat(10001), {}, 413],
     ['a body over the limit', '/r/a', 'x'.repeat(20000), {}, 413],
     ['a compressed body', '/r/a', '1', { 'Content-Encoding': 'gzip' }, 415],
@@ -160,6 +183,20 @@ describe('what is not safe', () => {
     for (const done of engine.waiting.slice(1)) done();
   });
 
+  test('keeps its place for others when the engine throws, and takes the request again', async () => {
+    const { post, engine, intake, errors } = await open();
+    const put = engine.put;
+    engine.put = () => {
+      throw new TypeError('not taken');
+    };
+    const key = { 'Idempotency-Key': 'k' };
+    expect((await post('/r/a', '1', key)).status).toBe(500);
+    expect(intake.pending_).toBe(0);
+    expect(errors.splice(0).map(({ message }) => message)).toEqual(['not taken']);
+    engine.put = put;
+    expect(await post('/r/a', '1', key)).toMatchObject({ status: 200, body: { accepted: 1 } });
+  });
+
   test('a record that was dropped: 503; one over the packet limit of the engine: 413', async () => {
     const { post, engine } = await open();
     engine.put = (_args, done) => done(Object.assign(new Error('dropped'), { code: CODES.DROPPED }));
@@ -194,6 +231,61 @@ describe('what is not safe', () => {
     expect((await Promise.all(both)).map(({ status }) => status)).toEqual([200, 200]);
     expect(engine.taken).toHaveLength(1);
   });
+});
+
+describe('topics', () => {
+  const tokens = { find: () => ({ name: 'n', allows: () => true }) };
+  const asDevice = (post, target, body = '1', type = {}) =>
+    post(target, body, type).then(({ status }) => status);
+
+  test('a device with a token has the topics of its own address alone', async () => {
+    const { post, engine } = await open({ login: 'tokens', tokenFile: '/x' }, { tokens });
+    for (const [target, status] of [
+      ['/r/cam-1', 200],
+      ['/r/cam-1/a/b', 200],
+      ['/r/cam-1?t=r/cam-1/x', 200],
+      ['/r/cam%2F1/x', 200],
+      ['/r/cam-1/x?t=r/pump-7/alarm', 403],
+      ['/r/cam-1/x?t=$SYS/broker/x', 403],
+      ['/r/cam-1/x?t=r/cam-10', 403],
+      ['/r/cam-1?t=', 403]
+    ]) {
+      expect([target, await asDevice(post, target)]).toEqual([target, status]);
+    }
+    const list = '[{"deviceId":"a","payload":1},{"deviceId":"a","topic":"r/b","payload":1}]';
+    expect(await asDevice(post, '/r', list, JSON_TYPE)).toBe(403);
+    expect(engine.taken.map(({ topic }) => topic)).toEqual([
+      'r/cam-1',
+      'r/cam-1/a/b',
+      'r/cam-1/x',
+      'r/cam/1/x'
+    ]);
+  });
+
+  test.each([['tokens'], ['none']])(
+    'with permissions it has the topics of its row (login %s)',
+    async (login) => {
+      const permissionsJson = JSON.stringify([
+        { device: 'cam-*', publish: ['d/{device}/#', 'shared/+'] },
+        { device: 'lamp', publish: [] }
+      ]);
+      const { post } = await open(
+        { login, tokenFile: '/x', permissionsJson },
+        { tokens: login === 'tokens' ? tokens : null }
+      );
+      for (const [target, status] of [
+        ['/r/cam-1?t=d/cam-1/x', 200],
+        ['/r/cam-1?t=shared/x', 200],
+        ['/r/cam-1?t=shared/x/y', 403],
+        ['/r/cam-1', 403],
+        ['/r/cam-2?t=d/cam-1/x', 403],
+        ['/r/lamp', 403],
+        ['/r/pump', 403]
+      ]) {
+        expect([target, await asDevice(post, target)]).toEqual([target, status]);
+      }
+    }
+  );
 });
 
 test('a device over its rate gets 429 and when to come back; others do not', async () => {
@@ -282,6 +374,25 @@ describe('clients that hold on', () => {
     engine.waiting[0]();
     expect((await busy).status).toBe(200);
     for (const socket of idle) socket.destroy();
+  });
+
+  test('two connections of one address and port are two guests', async () => {
+    const { door } = await open({ host: '0.0.0.0', allowAnonymous: true });
+    const to = async (host, localPort) => {
+      const socket = net.connect({ port: door.port, host, localAddress: '127.0.0.9', localPort });
+      socket.on('error', () => {});
+      await once(socket, 'connect');
+      return socket;
+    };
+    const first = await to('127.0.0.1', 0);
+    const second = await to('127.0.0.2', first.localPort);
+    await until(() => door.guests.size === 2);
+    first.destroy();
+    await until(() => door.guests.size === 1);
+    second.write(`${HEAD}Content-Length: 1\r\n\r\n1`);
+    expect(String(await once(second, 'data'))).toMatch(/^HTTP\/1\.1 200/);
+    second.destroy();
+    await until(() => door.guests.size === 0);
   });
 
   test('bodies of all clients together have a budget', async () => {

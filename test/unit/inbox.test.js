@@ -31,7 +31,9 @@ function engineThat(answer) {
 
 /** An inbox whose engine has its plan. */
 function inboxOf(engine) {
-  const inbox = new Inbox(engine);
+  const inbox = new Inbox(engine, (error) => {
+    throw error;
+  });
   inbox.waitForPlan = false;
   return inbox;
 }
@@ -148,4 +150,61 @@ test('at the end all open messages fail, once, and those that waited are counted
   expect(inbox.close('The end.')).toBe(1);
   expect(inbox.close('The end.')).toBe(0);
   expect(done.mock.calls.map(([error]) => error.message)).toEqual(['The end.', 'The end.']);
+});
+
+describe('a record that the engine refuses by an error', () => {
+  const refuses =
+    (/** @type {string} */ bad) => (/** @type {number} */ _stage, /** @type {string} */ topic) => {
+      if (topic === bad) throw new TypeError('tsMs must be a whole number');
+      return 0;
+    };
+
+  test('fails once, with the device and the reason, and is no error of the caller', () => {
+    const done = jest.fn();
+    inboxOf(engineThat(refuses('bad'))).put(1, args('bad'), done);
+    expect(done.mock.calls).toEqual([[expect.any(Error)]]);
+    expect(done.mock.calls[0][0]).toMatchObject({
+      code: 'SEGANET_REFUSED',
+      message: 'The record of "d" was refused: tsMs must be a whole number.'
+    });
+  });
+
+  test('does not hold up those that wait behind it, and none enters twice', () => {
+    const engine = engineThat(() => 1);
+    const inbox = inboxOf(engine);
+    const done = jest.fn();
+    for (const topic of ['a', 'bad', 'c']) inbox.put(1, args(topic), (error) => done(topic, error?.message));
+    engine.answer = refuses('bad');
+    inbox.run();
+    inbox.run();
+    expect(engine.taken.map(({ topic }) => topic)).toEqual(['a', 'c']);
+    expect(done.mock.calls.map(([topic, message]) => [topic, message === undefined])).toEqual([
+      ['a', true],
+      ['bad', false],
+      ['c', true]
+    ]);
+    expect(inbox.size).toBe(0);
+  });
+});
+
+test('a callback that throws is reported, and neither records nor acknowledgements behind it are held up', () => {
+  const engine = engineThat(() => 1);
+  const report = jest.fn();
+  const inbox = new Inbox(engine, report);
+  const ends = [];
+  for (const topic of ['a', 'b', 'c']) {
+    const end = () => {
+      ends.push(topic);
+      if (topic === 'b') throw new Error('a fault of the caller');
+    };
+    inbox.put(1, args(topic), end);
+    inbox.put(2, args(topic), end, { delivery: true });
+  }
+  engine.answer = () => 0;
+  inbox.run();
+  engine.completions.push(...engine.taken.flatMap(({ ticket }) => (ticket ? [ticket, 1] : [])));
+  inbox.run();
+  expect(engine.taken.map(({ topic }) => topic)).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
+  expect(ends).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
+  expect(report.mock.calls.map(([{ message }]) => message)).toEqual(Array(2).fill('a fault of the caller'));
 });

@@ -63,6 +63,34 @@ describe('the window', () => {
     expect(window.has(key('g/e/3/1.3'), 1)).toBe(true);
   });
 
+  test('knows the pieces of an envelope: a half of a piece that came, and a piece whose halves came', () => {
+    const window = new KeyWindow(100, 10);
+    window.add(key('g/e/3/1.2'), 8);
+    for (const text of ['g/e/3/1.2', 'g/e/3/1.4', 'g/e/3/1.5', 'g/e/3/1.11'])
+      expect(window.has(key(text), 2, true)).toBe(true);
+    for (const text of ['g/e/3/1', 'g/e/3/1.3', 'g/e/3/1.6'])
+      expect(window.has(key(text), 2, true)).toBe(false);
+    window.add(key('g/e/3/1.6'), 4);
+    expect(window.has(key('g/e/3/1'), 16, true)).toBe(false);
+    window.add(key('g/e/3/1.14'), 2);
+    window.add(key('g/e/3/1.15'), 2);
+    for (const [part, count] of [
+      ['.7', 4],
+      ['.3', 8],
+      ['', 16]
+    ])
+      expect(window.has(key(`g/e/3/1${part}`), Number(count), true)).toBe(true);
+    expect(window.has(key('g/e/3/1'), 17, true)).toBe(false);
+  });
+
+  test('takes no single record of a batch for a piece of another', () => {
+    const window = new KeyWindow(100, 10);
+    window.add(key('g/e/3/1.2'), 1);
+    window.add(key('g/e/3/1.3'), 1);
+    for (const text of ['g/e/3/1.4', 'g/e/3/1.1', 'g/e/3/1.6', 'g/e/3/1'])
+      expect(window.has(key(text), 1)).toBe(false);
+  });
+
   test('keeps gateways, starts and classes apart', () => {
     const window = new KeyWindow(10, 10);
     window.add(key('g/e/3/1'), 1);
@@ -86,6 +114,18 @@ describe('the window', () => {
     expect(window.lanes).toBe(2);
     expect(window.has(key('b/e/3/1'), 1)).toBe(false);
     expect(window.has(key('a/e/3/1'), 1)).toBe(true);
+  });
+
+  test('remembers a number of keys in all lanes together, and forgets those of the lane that was used longest ago', () => {
+    const window = new KeyWindow(10, 10, 12);
+    for (const gateway of ['a', 'b', 'c'])
+      for (let i = 0; i < 6; i++) window.add(key(`${gateway}/e/3/${i}`), 1);
+    expect([window.size, window.lanes]).toEqual([12, 2]);
+    window.add(key('c/e/3/6'), 1);
+    expect(window.size).toBe(12);
+    expect(window.has(key('b/e/3/0'), 1)).toBe(false);
+    expect(window.has(key('b/e/3/1'), 1)).toBe(true);
+    expect(window.has(key('a/e/3/5'), 1)).toBe(false);
   });
 
   const seed = Number(process.env.SEED) || Date.now() % 2 ** 31;

@@ -124,3 +124,47 @@ test('at the end it stays known why nothing was written', async () => {
   expect(log.view()).toMatchObject({ directory: '/log', state: 'stopped' });
   expect(log.reason()).toBe(': The disk is full. Make room');
 });
+
+describe('records of uplink nodes that the flow does not have', () => {
+  async function look({ log, clock }, names) {
+    log.expect(names);
+    clock.ms += 3000;
+    log.tick();
+    await Promise.resolve();
+  }
+
+  test('are told once for each plan, with their number, their node and what to do', async () => {
+    const parts = started();
+    parts.store.held = [
+      { node: 'u1', records: 5 },
+      { node: 'gone', records: 50 }
+    ];
+    parts.store.emit('state', ready);
+    parts.log.expect(['u1']);
+    parts.log.tick();
+    expect(parts.said).toEqual([]);
+    await look(parts, ['u1']);
+    for (let i = 0; i < 3; i++) await parts.log.tick();
+    expect(parts.said).toEqual([
+      expect.stringMatching(
+        /^warn: 50 records in the log belong to uplink nodes that are not in the flow .*: gone \(50\).*Put the nodes back.*seganet-log dump \/log --node ID/
+      )
+    ]);
+    await look(parts, ['u1']);
+    expect(parts.said).toHaveLength(2);
+    await look(parts, ['u1', 'gone']);
+    expect(parts.said).toHaveLength(2);
+  });
+
+  test('are looked for once the log is open', async () => {
+    const parts = started();
+    parts.store.held = [{ node: 'gone', records: 1 }];
+    parts.store.emit('state', failing);
+    await look(parts, []);
+    expect(parts.said).toHaveLength(1);
+    parts.store.emit('state', ready);
+    parts.log.tick();
+    await Promise.resolve();
+    expect(parts.said.at(-1)).toMatch(/gone \(1\)/);
+  });
+});

@@ -4,6 +4,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { Attempts, networkOf } = require('../../nodes/lib/login/attempts');
+const { byPasswords } = require('../../nodes/lib/login/checkers');
 const { LoginDesk } = require('../../nodes/lib/login/desk');
 const { FlowLogins } = require('../../nodes/lib/login/flow-logins');
 const { parseHash, hashPassword, matches } = require('../../nodes/lib/login/password-hash');
@@ -111,7 +112,7 @@ describe('failed attempts', () => {
 describe('the queue of checks', () => {
   test('so many at a time, so many waiting, and nothing whose time is over', async () => {
     let now = 0;
-    const queue = new WorkQueue({ atOnce: 2, maxWaiting: 3, now: () => now });
+    const queue = new WorkQueue({ atOnce: () => 2, maxWaiting: 3, now: () => now });
     const started = [];
     const ends = [];
     const run = (name) =>
@@ -223,6 +224,34 @@ describe('the verifier', () => {
     expect(slept).toEqual([250, 500]);
   });
 
+  test('keeps an honest device waiting for two checks at most while one address guesses', async () => {
+    const { verifier, verify } = await make([['a', 'one'], ['b', 'two']]); // prettier-ignore
+    let checked = 0;
+    const guesses = Array.from({ length: 200 }, (_, i) =>
+      verify('a', `guess ${i}`, '192.0.2.1:1').then((isRight) => (checked += isRight === false ? 1 : 0))
+    );
+    await turn();
+    expect(await verify('b', 'two', '198.51.100.1:9')).toBe(true);
+    expect(checked).toBeLessThanOrEqual(8);
+    verifier.close();
+    await Promise.all(guesses);
+  });
+
+  test('has tries of an address that failed often wait one after the other, those over its time unanswered', async () => {
+    let now = 0;
+    const { verifier, verify } = await make([['a', 'one']], {
+      now: () => now,
+      sleep: async (ms) => void (now += ms)
+    });
+    const answers = await Promise.all(Array.from({ length: 300 }, (_, i) => verify('a', `guess ${i}`)));
+    const refused = answers.filter((isRight) => isRight === false).length;
+    // Five or six for nothing, then 250 + 500 + 1,000 + 2,000 + 4,000 ms of the eight seconds.
+    expect(refused).toBeGreaterThan(5);
+    expect(refused).toBeLessThan(14);
+    expect(answers.filter((isRight) => isRight === undefined)).toHaveLength(300 - refused);
+    expect(verifier.addresses_.size).toBe(0);
+  });
+
   test('a file that is gone or bad keeps the users; who may read it too is told', async () => {
     const { verifier, verify, file, warnings } = await make([['a', 'one']]);
     fs.unlinkSync(file);
@@ -276,6 +305,40 @@ describe('the desk', () => {
     expect(await ask(...logins)).toEqual([[10, 'device-c'], [20, null], [30, null]]); // prettier-ignore
   });
 
+  test('a verdict that the engine does not take for a device id is a refusal, and nothing is thrown', async () => {
+    const { desk, engine, ask } = make();
+    engine.answerLogin = (id, device) => {
+      if (device === '') throw new TypeError('device must be 1 to 256 bytes');
+      engine.answers.push([id, device]);
+    };
+    desk.serve(1, async () => '');
+    expect(await ask(login)).toEqual([[1, null]]);
+  });
+
+  test('passwords with the client id as device refuse a device without a client id', async () => {
+    const file = path.join(folder, 'client-ids');
+    fs.writeFileSync(file, `a:${await hashPassword(Buffer.from('pw'), CHEAP)}\n`, { mode: 0o600 });
+    const { checkLogin, endLogins } = byPasswords(file, 'clientId', () => {});
+    const right = { ...login, user: 'a', password: Buffer.from('pw') };
+    expect(await checkLogin(right)).toBe('c');
+    expect(await checkLogin({ ...right, clientId: '' })).toBeNull();
+    endLogins();
+  });
+
+  test('questions to the login node wait for the end of a deploy, and have no answer where there is no login node', async () => {
+    const { desk, ask } = make();
+    const source = { protocol: 'mqtt', nodeId: 'n' };
+    desk.serve(1, (each) => desk.ask(each, source));
+    expect(await ask(login)).toEqual([]);
+    desk.flow = async () => 'before';
+    desk.hold();
+    desk.flow = null;
+    expect(await ask(login)).toEqual([]);
+    desk.flow = async ({ clientId }) => `after-${clientId}`;
+    desk.resume();
+    expect(await ask()).toEqual([[1, 'after-c']]);
+  });
+
   test('without listeners that ask, it takes nothing', async () => {
     const { desk, ask, bells } = make();
     desk.serve(1, async () => 'd');
@@ -325,6 +388,15 @@ describe('questions to a flow', () => {
     const { questions } = make(5);
     expect(await questions.ask(login, source)).toBeNull();
     expect(questions.shown().text).toBe('0 let in · 0 refused · 1 not answered');
+  });
+
+  test('the status is yellow for a minute after a question without an answer', async () => {
+    let now = 0;
+    const questions = new FlowLogins(() => {}, 5, () => now); // prettier-ignore
+    await questions.ask(login, source);
+    expect(questions.shown().fill).toBe('yellow');
+    now = 60001;
+    expect(questions.shown()).toMatchObject({ fill: 'grey', text: '0 let in · 0 refused · 1 not answered' });
   });
 
   test('questions are bounded, and a node that goes leaves them unanswered', async () => {

@@ -5,6 +5,7 @@ const {
   integer,
   choice,
   text,
+  secret,
   numbers,
   durations,
   weights,
@@ -23,6 +24,21 @@ test('strings, numbers and surrounding blanks are read', () => {
     problems: []
   });
   expect(parseOptions({ port: 80 }, schema).values.port).toBe(80);
+});
+
+test.each([
+  [' two words ', ' two words '],
+  ['  ', '  '],
+  ['${p@ss}', '${p@ss}'],
+  ['$(a b)', '$(a b)'],
+  ['a${NAME}', 'a${NAME}'],
+  [12345, '12345'],
+  ['${NOT_SET}', ''],
+  ['$(NOT_SET)', ''],
+  ['', ''],
+  [undefined, '']
+])('the password %p is %p', (given, password) => {
+  expect(parseOptions({ given }, { given: secret })).toEqual({ values: { given: password }, problems: [] });
 });
 
 test.each([undefined, null, '', '  ', '${NOT_SET}', '$(NOT_SET)'])('%p means the default', (blank) => {

@@ -44,7 +44,7 @@ test('a user is added, checked, changed, listed and deleted', () => {
   expect(passwd(['list', file]).stdout).toBe('pump-2\n');
   expect(passwd(['delete', file, 'pump-1'])).toMatchObject({
     status: 1,
-    stderr: expect.stringMatching(/no user pump-1/)
+    stderr: expect.stringMatching(/no user or token pump-1/)
   });
 });
 
@@ -84,6 +84,61 @@ test('a token is shown once and kept as its hash', () => {
   expect(read()).toBe(`line-1:$sha256$${hash}:pump-*\n`);
 });
 
+describe('a name with several lines', () => {
+  const { TokenFile } = require('../../nodes/lib/http/tokens');
+  const token = (name, ...more) => passwd(['token', ...more, file, name]).stdout.trim();
+  const globsOf = (secret) => {
+    const tokens = new TokenFile(file, () => {});
+    expect(tokens.refresh()).toBe(true);
+    const bearer = tokens.find(`Bearer ${secret}`);
+    return ['pump-1', 'valve-1', 'lamp'].filter((device) => bearer?.allows(device));
+  };
+
+  test('a token that is renewed or deleted is void for all devices that it had', () => {
+    const old = token('plant', '--devices', 'pump-*');
+    fs.appendFileSync(file, `# more\n${read().trim().replace('pump-*', 'valve-*')}\n`);
+    const other = token('lamp');
+    expect(globsOf(old)).toEqual(['pump-1', 'valve-1']);
+    expect(passwd(['list', file])).toEqual({
+      status: 0,
+      stdout: 'plant pump-* valve-*\nlamp lamp\n',
+      stderr: ''
+    });
+
+    const renewed = passwd(['token', file, 'plant']);
+    expect(renewed.stderr).toMatch(/The token before is void/);
+    expect([globsOf(old), globsOf(renewed.stdout.trim())]).toEqual([[], ['pump-1', 'valve-1']]);
+    const narrower = token('plant', '--devices', 'valve-*');
+    expect([globsOf(renewed.stdout.trim()), globsOf(narrower)]).toEqual([[], ['valve-1']]);
+
+    expect(passwd(['delete', file, 'plant']).status).toBe(0);
+    expect([globsOf(narrower), globsOf(other)]).toEqual([[], ['lamp']]);
+    expect(read()).toMatch(/^# more\nlamp:/);
+  });
+
+  test('a user that is there twice is gone when it is deleted, and has one password when it is changed', () => {
+    add('a', 'old');
+    const line = read();
+    add('a', 'new');
+    fs.appendFileSync(file, line);
+    expect(passwd(['delete', file, 'a']).status).toBe(0);
+    expect([check('a', 'new'), check('a', 'old')]).toEqual([1, 1]);
+    fs.writeFileSync(file, line + line);
+    add('a', 'third');
+    expect(read().match(/^a:/gm)).toHaveLength(1);
+  });
+
+  test('list names the bad line of a token file, for which none of it is used', () => {
+    token('a');
+    fs.appendFileSync(file, 'b:$sha256$12:x\n');
+    expect(passwd(['list', file])).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/Line 2 is not like/)
+    });
+  });
+});
+
 /** In this process: what is wrong with the arguments needs no other. */
 async function refusal(args) {
   const error = await run(args, null).catch((trouble) => trouble);
@@ -101,7 +156,8 @@ test.each([
   [['add', 'FILE', 'é'.repeat(129)], /over 256 bytes/],
   [['add', '--cost', '9', 'FILE', 'u'], /--cost takes/],
   [['add', '--password', 'x', 'FILE', 'u'], /Unknown option/],
-  [['token', '--devices', 'x'.repeat(257), 'FILE', 'u'], /--devices/]
+  [['token', '--devices', 'x'.repeat(257), 'FILE', 'u'], /--devices/],
+  [['token', 'FILE', 'a b'], /no space/]
 ])('%j is wrong usage', async (args, reason) => {
   const [status, message] = await refusal(args.map((each) => (each === 'FILE' ? file : each)));
   expect([status, message]).toEqual([2, expect.stringMatching(reason)]);

@@ -9,7 +9,14 @@ function pumpOf(frames, outlets) {
     const bytes = Buffer.concat(frames.splice(0, 2));
     return bytes.copy(into);
   };
-  return new Pump(take, (stage) => outlets.get(stage), 4096);
+  return new Pump(
+    take,
+    (stage) => outlets.get(stage),
+    4096,
+    (error) => {
+      throw error;
+    }
+  );
 }
 
 const frame = (stage, topic) => writeFrame({ stage, topic });
@@ -31,6 +38,32 @@ test('a message whose node is gone is counted', () => {
   const pump = pumpOf([frame(5, 'a')], new Map());
   pump.run();
   expect(pump.unclaimed).toBe(1);
+});
+
+test('a node whose send() throws is reported, and holds up no other', () => {
+  const seen = [];
+  const outlets = new Map([
+    [
+      1,
+      {
+        send: () => {
+          throw new Error('a hook failed');
+        },
+        origin: undefined
+      }
+    ],
+    [2, { send: ({ topic }) => seen.push(topic), origin: undefined }]
+  ]);
+  const frames = [frame(1, 'a'), frame(2, 'b')];
+  const report = jest.fn();
+  new Pump(
+    (into) => Buffer.concat(frames.splice(0)).copy(into),
+    (stage) => outlets.get(stage),
+    4096,
+    report
+  ).run();
+  expect(seen).toEqual(['b']);
+  expect(report.mock.calls).toEqual([[expect.objectContaining({ message: 'a hook failed' })]]);
 });
 
 test('after 1,000 messages the loop is free for a turn', async () => {
@@ -73,6 +106,11 @@ test('a frame larger than the buffer gets a larger buffer', () => {
     return bytes;
   };
   const outlets = new Map([[1, { send: ({ topic }) => seen.push(topic.length), origin: undefined }]]);
-  new Pump(take, (stage) => outlets.get(stage), 4096).run();
+  new Pump(
+    take,
+    (stage) => outlets.get(stage),
+    4096,
+    () => {}
+  ).run();
   expect(seen).toEqual([9000]);
 });

@@ -1,5 +1,6 @@
 'use strict';
 
+const vm = require('node:vm');
 const { toRecord, toEnvelope, isBatch, toClass } = require('../../nodes/lib/record');
 
 const plain = { deviceId: 'd1', topic: 'a/b', payload: 'x' };
@@ -61,10 +62,41 @@ test('qos and retain are kept', () => {
 });
 
 test('a time is a number of ms or a Date, anything else is now', () => {
-  expect(toRecord({ ...plain, ts: 12.5 }).ts).toBe(12.5);
+  expect(toRecord({ ...plain, ts: 12.5 }).ts).toBe(13);
+  expect(toRecord({ ...plain, ts: 8.64e15 }).ts).toBe(8.64e15);
   expect(toRecord({ ...plain, ts: new Date(7) }).ts).toBe(7);
   for (const ts of [NaN, Infinity, -1, '2026', new Date(NaN), null])
     expect(toRecord({ ...plain, ts }).ts).toBe(0);
+});
+
+test.each([0.4, -0.4, 8.64e15 + 2, 2 ** 60, 1e300, 5n, Symbol('t')])(
+  'a time of %p, which no Date can hold as whole ms, is now',
+  (ts) => {
+    expect(toRecord({ ...plain, ts }).ts).toBe(0);
+    expect(toEnvelope({ ...plain, batch: { firstTs: ts } }).ts).toBe(0);
+  }
+);
+
+test('the time of a batch is rounded to whole ms', () => {
+  expect(toEnvelope({ ...plain, batch: { firstTs: 1763712000123.456 } }).ts).toBe(1763712000123);
+});
+
+describe('what the sandbox of a function node made', () => {
+  const sandbox = vm.createContext({});
+  const make = (/** @type {string} */ code) => vm.runInContext(code, sandbox);
+
+  test('is a time if it is a Date', () => {
+    expect(toRecord({ ...plain, ts: make('new Date(7)') }).ts).toBe(7);
+  });
+
+  test('is a payload of bytes if it is a Uint8Array', () => {
+    const { payload } = toRecord({ ...plain, payload: make('new Uint8Array([65, 66])') });
+    expect([Buffer.isBuffer(payload), payload.toString()]).toEqual([true, 'AB']);
+  });
+});
+
+test('a Proxy of a buffer, whose bytes native code cannot reach, is refused', () => {
+  expect(() => toRecord({ ...plain, payload: new Proxy(Buffer.from('x'), {}) })).toThrow(/no JSON form/);
 });
 
 test('a record keeps the number that it has, unless the node makes a new one', () => {

@@ -35,6 +35,16 @@ test('an envelope is taken apart', () => {
   ]);
 });
 
+test('takes a payload of 11 MiB, and refuses text that is almost base64', () => {
+  const large = Buffer.alloc(11 << 20, 1);
+  const { records, faults } = readEnvelope(ndjson(line({ p: undefined, b: large.toString('base64') })));
+  expect(faults).toEqual([]);
+  expect(large.equals(records[0].payload)).toBe(true);
+  for (const b of ['A', 'AA', 'AAA', 'A===', '====', '==', 'AA=A', 'AAA=AAAA', 'AA-_', 'AAAA\n']) {
+    expect([b, readEnvelope(ndjson(line({ p: undefined, b }))).records]).toEqual([b, []]);
+  }
+});
+
 test('a string, a byte array, the last line without its end, and empty lines are as good', () => {
   const { records } = readEnvelope(keyed);
   expect(readEnvelope(new Uint8Array(Buffer.from(keyed))).records).toEqual(records);

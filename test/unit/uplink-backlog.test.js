@@ -2,6 +2,7 @@
 
 // Live before backlog; the backlog gets a share of the window and a rate, and is marked.
 
+const { isIdle } = require('../../nodes/lib/uplink/ages');
 const { FeederBench: Bench, records } = require('../fixtures/feeder-bench');
 const { Pacer } = require('../../nodes/lib/uplink/pacer');
 const { checkStage } = require('../../nodes/lib/uplink/stage');
@@ -182,13 +183,13 @@ test('an end with backlog waits for live only; a stop takes no more', () => {
   const bench = new Bench();
   fill(bench, 40);
   bench.connect().sent();
-  expect(bench.feeder.idle()).toBe(true);
+  expect(isIdle(bench.feeder)).toBe(true);
   bench.source.push({ topic: 'live' });
-  expect(bench.feeder.idle()).toBe(false);
+  expect(isIdle(bench.feeder)).toBe(false);
   bench.pump().sent();
-  expect(bench.feeder.idle()).toBe(false);
+  expect(isIdle(bench.feeder)).toBe(false);
   bench.feeder.taking = false;
   bench.ack();
-  expect(bench.feeder.idle()).toBe(true);
+  expect(isIdle(bench.feeder)).toBe(true);
   expect(bench.feeder.taken.size).toBe(0);
 });

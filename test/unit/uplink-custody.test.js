@@ -109,3 +109,29 @@ test.each(['', '+', 'a/#', 'a\0', 'x'.repeat(65536), undefined, 7])(
     expect(isTopicName(topic)).toBe(false);
   }
 );
+
+test('a command under an identifier that the broker has freed is new, though an earlier one was the same', () => {
+  const sent = [];
+  const custody = new Custody((bytes) => sent.push(bytes.toString('hex')));
+  const packet = (dup) => ({
+    messageId: 1,
+    topic: 'cmd/gw/d/relay',
+    payload: Buffer.from('toggle'),
+    qos: 1,
+    dup
+  });
+  custody.connected(false);
+  custody.enter(packet(false), '1.1');
+  custody.pinged();
+  custody.answer('1.1');
+  custody.pingAnswered();
+  custody.connected(true);
+  // The PUBACK was written behind the PINGREQ: it may be lost.
+  expect(custody.enter(packet(true), '1.2')).toBe(false);
+  custody.pinged();
+  custody.pingAnswered();
+  custody.connected(true);
+  expect(custody.enter(packet(true), '1.3')).toBe(true);
+  custody.answer('1.3');
+  expect(sent).toHaveLength(3);
+});

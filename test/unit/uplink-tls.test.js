@@ -203,6 +203,39 @@ for (const [by, addon] of [
       await until(() => right.state === 'connected');
     });
 
+    test('a PFX file gives the certificate and the authority, and is read again when it changes', async () => {
+      const broker = await startBroker({ ...good, ca: authority.ca, requestCert: true });
+      const serials = [];
+      broker.server.on('secureConnection', (socket) =>
+        serials.push(socket.getPeerCertificate().serialNumber)
+      );
+      const pfx = authority.pfx(good, 'open');
+      const bench = startUplink(broker.url, { tlsFiles: { pfx }, tls: { passphrase: 'open' } });
+      await until(() => bench.state === 'connected');
+      bench.engine.push({ topic: 't' });
+      await until(() => bench.engine.held.size === 0);
+      fs.renameSync(authority.pfx(authority.issue(), 'open'), pfx);
+      await until(() => serials.length === 2);
+      expect(serials[0]).not.toBe(serials[1]);
+      // As the node holds it that has no file, for example.
+      const held = startUplink(broker.url, { tls: { pfx: fs.readFileSync(pfx), passphrase: 'open' } });
+      await until(() => held.state === 'connected');
+    });
+
+    test.each([
+      [
+        'a wrong passphrase',
+        () => authority.pfx(good, 'open'),
+        /PFX file .* Correct the passphrase in the TLS node/
+      ],
+      ['another file', () => good.certFile, /PFX file .* Give a PKCS #12 file/],
+      ['no file', () => '/none.p12', /PFX file \/none\.p12 cannot be read \(ENOENT\)/]
+    ])('a PFX file that cannot be used: %s', async (_, file, sentence) => {
+      const broker = await startBroker({ ...good, ca: authority.ca });
+      const bench = startUplink(broker.url, { tlsFiles: { pfx: file() }, tls: { passphrase: 'shut' } });
+      expect((await refusal(bench)).reason).toMatch(sentence);
+    });
+
     test('renewed certificates are used within 10 s, by an orderly reconnect; half-written ones are not', async () => {
       const broker = await startBroker({ ...good, ca: authority.ca, requestCert: true });
       const serials = [];

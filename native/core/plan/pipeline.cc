@@ -71,10 +71,10 @@ Passage Pipeline::Run(uint32_t id, const Record& record) {
   if (entry_ == nullptr || entry_->spec.id != id) entry_ = plan_->Find(id);
   const Stage* stage = entry_;
   passage_ = {};
-  if (stage == nullptr) {
+  ring_was_full_ = false;
+  if (stage != nullptr) RunStage(*stage, record);
+  if (!passage_.taken && !ring_was_full_) {
     context_.counters->Add(Drop::kNoRoute, record.record_class);
-  } else {
-    RunStage(*stage, record);
   }
   if (passage_.record_class == 0) passage_.record_class = record.record_class;
   return passage_;
@@ -101,7 +101,12 @@ void Pipeline::RunStage(const Stage& stage, const Record& record) {
       break;
     }
     case StageKind::kTap:
-      if (Sampled(stage, record)) Forward(stage, record);
+      // What a tap does not let through is left out on purpose.
+      if (Sampled(stage, record)) {
+        Forward(stage, record);
+      } else {
+        passage_.taken |= stage.takes;
+      }
       break;
     case StageKind::kBatch:
       RunBatch(stage, record);
@@ -115,11 +120,7 @@ void Pipeline::RunStage(const Stage& stage, const Record& record) {
 void Pipeline::Forward(const Stage& stage, const Record& record) {
   CountersOf(stage).records_out.Add();
   if (stage.next.empty() && stage.spec.kind != StageKind::kTap) Ends(record);
-  if (stage.spec.messages) {
-    RecordMessage(stage, record);
-  } else if (stage.next.empty() && stage.spec.kind != StageKind::kTap) {
-    context_.counters->Add(Drop::kNoRoute, record.record_class);
-  }
+  if (stage.spec.messages) passage_.taken |= RecordMessage(stage, record);
   for (const Stage* next : stage.next) RunStage(*next, record);
 }
 
@@ -128,11 +129,9 @@ void Pipeline::RunBatch(const Stage& stage, const Record& record) {
   const bool envelope = stage.spec.batcher.mode == BatchMode::kEnvelope;
   // In the other modes a batch is a matter of the uplink's wire; as messages its records go out one
   // by one.
-  if (stage.spec.messages && !envelope) RecordMessage(stage, record);
-  if (stage.next.empty() && !(stage.spec.messages && envelope)) {
-    if (!stage.spec.messages) context_.counters->Add(Drop::kNoRoute, record.record_class);
-    return;
-  }
+  if (stage.spec.messages && !envelope) passage_.taken |= RecordMessage(stage, record);
+  if (stage.next.empty() && !(stage.spec.messages && envelope)) return;
+  passage_.taken = true;
   context_.budget->AddRecords(record.record_class, static_cast<int64_t>(stage.next.size()));
   passage_.copies += static_cast<uint32_t>(stage.next.size());
   const int64_t devices = context_.devices->load(std::memory_order_relaxed);
@@ -169,6 +168,7 @@ void Pipeline::PushSingle(const Stage& stage, const Record& record) {
   batch->worker = static_cast<uint32_t>(context_.worker);
   context_.budget->AddRecords(record.record_class, 1);
   ++passage_.copies;
+  passage_.taken = true;
   Ends(record);
   stage.lanes->Push(std::move(batch));
 }
@@ -188,20 +188,23 @@ bool Pipeline::Sampled(const Stage& stage, const Record& record) {
 
 void Pipeline::MessageDropped(const Stage& stage, uint8_t record_class, uint32_t records) {
   CountersOf(stage).copies_dropped.Add(records);
-  if (stage.next.empty()) context_.counters->Add(Drop::kMessageRingFull, record_class, records);
+  if (!stage.next.empty()) return;
+  context_.counters->Add(Drop::kMessageRingFull, record_class, records);
+  ring_was_full_ = true;
 }
 
-void Pipeline::RecordMessage(const Stage& stage, const Record& record) {
+bool Pipeline::RecordMessage(const Stage& stage, const Record& record) {
   const size_t bytes = FrameBytes(record.device.size(), record.topic.size(), record.payload.size());
   char* to = context_.messages->Reserve(bytes);
   if (to == nullptr) {
     MessageDropped(stage, record.record_class, 1);
-    return;
+    return false;
   }
   WriteRecordFrame(record, stage.spec.id, to);
   context_.messages->Commit();
   context_.counters->Add(Counter::kMessagesOut);
   context_.message_bell->Ring();
+  return true;
 }
 
 void Pipeline::EnvelopeMessage(const Stage& stage, const Batch& batch) {

@@ -33,6 +33,9 @@ struct Passage {
   // The class that it ended with; the most urgent, where its ways give it several. Taps do not
   // count: they only look.
   uint8_t record_class = 0;
+  // Some stage stores, sends or hands on the record. A record that none takes may not be
+  // acknowledged.
+  bool taken = false;
 };
 
 // Thread safety: owned by one worker.
@@ -47,7 +50,8 @@ class Pipeline {
   // where the old plan sent them.
   void SetPlan(std::shared_ptr<const Plan> plan);
 
-  // Puts a record into stage `id`. A stage that the plan does not have is counted as "no route".
+  // Puts a record into stage `id`. A record that no stage takes is counted: as "no route", or as
+  // "message ring full" where messages are all that becomes of it.
   Passage Run(uint32_t id, const Record& record);
 
   // The worker has put in all that came with one wake-up.
@@ -73,7 +77,8 @@ class Pipeline {
   void RunStage(const Stage& stage, const Record& record);
   void RunBatch(const Stage& stage, const Record& record);
   void Forward(const Stage& stage, const Record& record);
-  void RecordMessage(const Stage& stage, const Record& record);
+  // False when JavaScript does not get it.
+  bool RecordMessage(const Stage& stage, const Record& record);
   void EnvelopeMessage(const Stage& stage, const Batch& batch);
   void MessageDropped(const Stage& stage, uint8_t record_class, uint32_t records);
   void OnBatch(const Stage& stage, BatchPtr batch);
@@ -91,6 +96,7 @@ class Pipeline {
       batchers_;                // index as Plan::stages(), null for other kinds
   uint64_t next_envelope_ = 1;  // id of batch messages
   Passage passage_;             // of the record at hand
+  bool ring_was_full_ = false;  // the same: it had to become a message, and is counted
 };
 
 }  // namespace seganet

@@ -138,6 +138,20 @@ Plan::Plan(std::vector<StageSpec> specs, size_t workers, const Plan* before,
   for (Stage& stage : stages_) {
     for (uint32_t id : stage.spec.next) stage.next.push_back(by_id_.at(id));
   }
+  std::vector<bool> seen(stages_.size());
+  for (Stage& stage : stages_) FindTakers(&stage, &seen);
+}
+
+// Sets `takes` of a stage and of those behind it. REQUIRES: no circles.
+bool Plan::FindTakers(Stage* stage, std::vector<bool>* seen) {
+  if ((*seen)[stage->index]) return stage->takes;
+  (*seen)[stage->index] = true;
+  stage->takes = stage->spec.kind == StageKind::kUplink || stage->spec.messages;
+  for (const Stage* next : stage->next) {
+    // The stages are this plan's own.
+    if (FindTakers(const_cast<Stage*>(next), seen)) stage->takes = true;
+  }
+  return stage->takes;
 }
 
 const Stage* Plan::Find(uint32_t id) const {

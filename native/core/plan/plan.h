@@ -104,6 +104,8 @@ struct Stage {
   StageSpec spec;
   size_t index = 0;  // in Plan::stages()
   std::vector<const Stage*> next;
+  // A record that is put in reaches an uplink or JavaScript.
+  bool takes = false;
   std::shared_ptr<StageShared> shared;
   std::shared_ptr<Lanes> lanes;  // uplink
   // Source: spec.devices, which moves here; null when there are none. The same object as long as
@@ -137,6 +139,8 @@ class Plan {
   bool message_only() const { return message_only_; }
 
  private:
+  static bool FindTakers(Stage* stage, std::vector<bool>* seen);
+
   std::vector<Stage> stages_;
   std::unordered_map<uint32_t, const Stage*> by_id_;
   bool message_only_ = false;

@@ -52,6 +52,8 @@ const char* Name(CloseReason reason) {
       return "coapAborted";
     case CloseReason::kNotAllowed:
       return "notAllowed";
+    case CloseReason::kNotTaken:
+      return "notTaken";
     case CloseReason::kCount:
       break;
   }

@@ -33,6 +33,7 @@ enum class CloseReason : uint8_t {
   kCoapSignal,              // CoAP over TCP: no CSM first, or a critical option that is not known
   kCoapAborted,             // CoAP over TCP: the device sent Abort
   kNotAllowed,              // the login was refused
+  kNotTaken,                // nothing takes its record, which must not be acknowledged
   kCount
 };
 inline constexpr size_t kCloseReasonCount = static_cast<size_t>(CloseReason::kCount);

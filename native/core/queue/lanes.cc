@@ -47,15 +47,6 @@ void Lanes::Push(BatchPtr batch) {
   if (context_.save.drop_when_full && context_.budget->overflows(kClasses)) context_.on_full(c);
 }
 
-void Lanes::SetWanted(bool wanted) {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    wanted_ = wanted;
-    if (wanted || !outlets_.empty()) return;
-  }
-  Clear(Drop::kUplinkRemoved);
-}
-
 void Lanes::Clear(Drop reason) {
   Leaving leaving;
   {
@@ -97,7 +88,10 @@ void Lanes::DropLocked(BatchPtr batch, Drop reason, Leaving* leaving) {
 
 void Lanes::Settle(Leaving* leaving) {
   for (const BatchPtr& batch : leaving->gone) context_.on_done(*batch, false);
-  if (context_.receipts != nullptr) leaving->receipts.ReturnTo(context_.receipts);
+  if (context_.receipts != nullptr) {
+    leaving->receipts.ReturnTo(context_.receipts);
+    leaving->withheld.WithholdAt(context_.receipts);
+  }
   bool freed = false;
   for (const auto& [chunk, place] : leaving->over) freed |= context_.ledger->Done(chunk, place);
   if (freed || leaving->read_on) context_.wake_log();

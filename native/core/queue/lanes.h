@@ -10,6 +10,7 @@
 //   lanes_limits.cc   age, numbers and memory
 //   lanes_save.cc     what is written, and when
 //   lanes_stored.cc   what became of it
+//   lanes_moves.cc    batches of uplink nodes that a new plan gives to other lanes
 //
 // A batch crosses from a worker to the uplink's thread here, under a mutex: that is once a batch,
 // not once a record.
@@ -25,6 +26,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -52,10 +55,6 @@ class Lanes {
   // Drops everything that waits or is in flight, counted with `reason`; what is on disk stays
   // there.
   void Clear(Drop reason);
-
-  // Whether some uplink of the plan uses these lanes. Those that nobody wants are cleared ("uplink
-  // removed") as soon as no outlet is attached.
-  void SetWanted(bool wanted);
 
   // Keeps the limits of age also where nothing moves. To be called now and then.
   void Sweep(int64_t now_us);
@@ -109,6 +108,16 @@ class Lanes {
 
   // m of its link. REQUIRES: kMinBatchBytes <= bytes <= kMaxAdaptiveBytes.
   void SetBatchBytes(Outlet* outlet, uint32_t bytes);
+
+  // --- Uplink nodes that come and go (lanes_moves.cc) ---
+
+  // Takes out what waits of stages that these lanes do not serve any more, in order. What is in
+  // flight stays: it is delivered, or a stray when its outlet is detached (LanesContext). Until the
+  // first call these lanes serve every stage. For leftovers: the stages that other lanes serve.
+  std::vector<BatchPtr> SetStages(std::set<uint32_t> stages);
+
+  // Takes over batches of other lanes of the engine. Each comes before all that is younger.
+  void TakeIn(std::vector<BatchPtr> batches);
 
   // --- The log's end (lanes_save.cc) ---
 
@@ -186,7 +195,14 @@ class Lanes {
   uint8_t PickLocked(Outlet* outlet, ClassMask of, int64_t now_us) const;
   uint8_t PickBacklogLocked(Outlet* outlet, int64_t now_us) const;
   void RingHeldLocked(int64_t now_us);
-  void RestoreLocked(BatchPtr batch, Leaving* leaving);
+  void RestoreLocked(BatchPtr batch);
+  bool ServesLocked(uint32_t stage) const {
+    return !stages_ || stages_->contains(stage) != context_.leftovers;
+  }
+  void TakeStraysLocked(Lane* lane, std::vector<BatchPtr>* strays, Leaving* leaving);
+  void MoveOutLocked(Batch* batch, Leaving* leaving);
+  void LeaveStoredLocked(Leaving* leaving);
+  void GiveUpLocked(int64_t sealed_before_us, Leaving* leaving);
   void Bury(BatchPtr batch, const Refusal& refusal);
 
   void TidyLocked(ClassMask classes, int64_t now_us, Leaving* leaving);
@@ -232,7 +248,7 @@ class Lanes {
   std::map<uint32_t, std::string> nodes_;
   ClassMask unread_ = 0;  // classes that had no room for backlog when the log asked
   bool save_all_ = false;
-  bool wanted_ = true;
+  std::optional<std::set<uint32_t>> stages_;  // of SetStages
   std::atomic<ClassMask> hurried_{0};
   CounterBlock counters_;  // written under the mutex
 };

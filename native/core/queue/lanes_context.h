@@ -50,6 +50,9 @@ struct ClassLimits {
 // of an engine. The backlog does not count.
 using LatencyByClass = std::array<Histogram, kClasses + 1>;
 
+// How long batches without an uplink node may take to get to disk.
+inline constexpr int64_t kLeftoverUs = 5'000'000;
+
 // All outlive the lanes. Only `budget`, `latency`, `sequence`, `on_done` and `on_room` are needed
 // always; those of the log only where there is one.
 struct LanesContext {
@@ -74,6 +77,13 @@ struct LanesContext {
   // Told that a session has nothing to send while batchers hold records back (Appetite). Called
   // without the mutex; may be empty.
   std::function<void()> on_hungry;
+  // Takes batches that were in flight, and whose stage left these lanes meanwhile. Called without
+  // the mutex; needed where SetStages is called.
+  std::function<void(std::vector<BatchPtr>)> on_strays;
+  // These lanes are for what belongs to no uplink node any more. It leaves memory as soon as it is
+  // on disk; what is not within kLeftoverUs, or cannot be because there is no log, is dropped
+  // ("uplink removed") and not acknowledged.
+  bool leftovers = false;
   SavePolicy save;
   ClassLimits limits;
   SelectionOptions selection;

@@ -36,6 +36,11 @@ class ReturningReceipts {
     by_worker_.clear();
   }
 
+  void WithholdAt(ReceiptDesk* desk) {
+    for (auto& [worker, receipts] : by_worker_) desk->Withhold(worker, std::move(receipts));
+    by_worker_.clear();
+  }
+
  private:
   std::vector<std::pair<uint32_t, std::vector<Receipt>>> by_worker_;
 };
@@ -43,6 +48,7 @@ class ReturningReceipts {
 struct Lanes::Leaving {
   std::vector<BatchPtr> gone;  // for good, and not delivered
   ReturningReceipts receipts;
+  ReturningReceipts withheld;                     // of what is gone and was never safe
   std::vector<std::pair<uint64_t, size_t>> over;  // places of chunks that are done
   bool room = false;                              // memory has become free
   bool read_on = false;                           // there is room for more of the backlog

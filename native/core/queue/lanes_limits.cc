@@ -170,6 +170,7 @@ void Lanes::Sweep(int64_t now_us) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     TidyLocked(kAllClasses, now_us, &leaving);
+    if (context_.leftovers) GiveUpLocked(now_us - kLeftoverUs, &leaving);
     // Time alone may have ended it: nothing else rings then.
     RingHeldLocked(now_us);
     for (uint8_t c = kCritical; c <= kClasses; ++c) {

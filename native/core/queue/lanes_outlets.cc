@@ -24,14 +24,8 @@ Outlet* Lanes::Attach(Doorbell* doorbell, ClassMask classes) {
   return outlet;
 }
 
-// Puts a batch that was taken back to the head of its lane, unless it was dropped meanwhile.
-void Lanes::RestoreLocked(BatchPtr batch, Leaving* leaving) {
-  if (batch->given_up) {
-    leaving->Gone(std::move(batch), context_.budget);
-    return;
-  }
-  batch->redelivery = true;
-  batch->pinned = true;
+// Puts a batch that was taken back to the head of its lane.
+void Lanes::RestoreLocked(BatchPtr batch) {
   const uint8_t c = batch->record_class;
   if (batch->saved == Saved::kGivenUp && !batch->backlog) {
     batch->saved = Saved::kNo;
@@ -43,7 +37,7 @@ void Lanes::RestoreLocked(BatchPtr batch, Leaving* leaving) {
 }
 
 void Lanes::Detach(Outlet* outlet) {
-  bool unwanted = false;
+  std::vector<BatchPtr> strays;
   Leaving leaving;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -51,17 +45,27 @@ void Lanes::Detach(Outlet* outlet) {
     // Ids ascend in the order of sealing, so the highest goes back first.
     std::sort(outlet->in_flight.begin(), outlet->in_flight.end(),
               [](const BatchPtr& a, const BatchPtr& b) { return a->id > b->id; });
-    for (BatchPtr& batch : outlet->in_flight) RestoreLocked(std::move(batch), &leaving);
+    for (BatchPtr& batch : outlet->in_flight) {
+      batch->redelivery = true;
+      batch->pinned = true;
+      if (batch->given_up) {
+        leaving.Gone(std::move(batch), context_.budget);
+      } else if (ServesLocked(batch->stage)) {
+        RestoreLocked(std::move(batch));
+      } else {
+        MoveOutLocked(batch.get(), &leaving);
+        strays.push_back(std::move(batch));
+      }
+    }
     for (Outlet*& serving : serving_) {
       if (serving == outlet) serving = nullptr;
     }
     std::erase_if(outlets_, [outlet](const auto& own) { return own.get() == outlet; });
     RingHeldLocked(context_.clock());
-    unwanted = !wanted_ && outlets_.empty();
   }
   Settle(&leaving);
   if (context_.save.log) context_.wake_log();
-  if (unwanted) Clear(Drop::kUplinkRemoved);
+  if (!strays.empty()) context_.on_strays(std::move(strays));
 }
 
 void Lanes::SetConnected(Outlet* outlet, bool connected, int64_t now_us) {

@@ -58,6 +58,7 @@ void Lanes::Committed(uint64_t ticket) {
     }
     TidyLocked(classes, context_.clock(), &leaving);
     SpillCrowd(&leaving);
+    if (context_.leftovers) LeaveStoredLocked(&leaving);
     RingHeldLocked(context_.clock());
     for (const auto& outlet : outlets_) {
       if (context_.save.disk_first && (outlet->classes & classes)) outlet->bell->Ring();

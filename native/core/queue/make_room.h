@@ -1,5 +1,5 @@
-// The policy for a full memory where the user chose to drop: among all uplinks of an engine the least
-// urgent batches go first, and of those the oldest.
+// The policy for a full memory where the user chose to drop: among all uplinks of an engine the
+// least urgent batches go first, and of those the oldest.
 #ifndef SEGANET_CORE_QUEUE_MAKE_ROOM_H_
 #define SEGANET_CORE_QUEUE_MAKE_ROOM_H_
 

@@ -20,13 +20,18 @@ struct Receipt {
 struct Completion {
   uint32_t ticket = 0;
   bool ok = false;
+  // Not ok, because nothing took it: its sender has to keep it.
+  bool withheld = false;
 };
 
-// Takes the receipts of records that are safe back to their worker. Thread safety: any thread.
+// Takes receipts back to their worker. Thread safety: any thread.
 class ReceiptDesk {
  public:
   virtual ~ReceiptDesk() = default;
+  // Of records that are safe.
   virtual void Return(size_t worker, std::vector<Receipt> receipts) = 0;
+  // Of records that are gone and were never safe: they must not be acknowledged.
+  virtual void Withhold(size_t worker, std::vector<Receipt> receipts) = 0;
 };
 
 }  // namespace seganet

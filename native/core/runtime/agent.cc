@@ -14,6 +14,11 @@ namespace {
 // each of the others, and a turn is over soon enough for keep-alives and receipts.
 constexpr size_t kBytesATurn = 16'384;
 
+AgentEnd EndOf(CloseReason reason) {
+  if (reason == CloseReason::kDisconnected) return AgentEnd::kClosed;
+  return reason == CloseReason::kNotTaken ? AgentEnd::kNotTaken : AgentEnd::kProtocol;
+}
+
 }  // namespace
 
 Agent::Agent(AgentHost* host, uv_loop_t* loop, int fd, uint32_t stage, std::string device_id,
@@ -97,7 +102,7 @@ bool Agent::Feed(std::span<const uint8_t> bytes) {
   if (closing_) return false;
   if (reason != CloseReason::kNone) {
     close_reason_ = reason;
-    Close(reason == CloseReason::kDisconnected ? AgentEnd::kClosed : AgentEnd::kProtocol);
+    Close(EndOf(reason));
     return false;
   }
   return sent;

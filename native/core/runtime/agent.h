@@ -89,6 +89,8 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
 
   // ReceiptHolder
   void Acknowledge(uint64_t slot) override { session_->Acknowledge(slot); }
+  // The end of the connection is what every protocol's device understands: it sends again.
+  void Withhold(uint64_t) override { Close(AgentEnd::kNotTaken); }
   // Sends what waits to be sent.
   void Flush() override;
 

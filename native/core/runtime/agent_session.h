@@ -21,6 +21,7 @@ enum class AgentEnd {
   kTakenOver,  // a new connection of the same device [MQTT-3.1.4-2]
   kStopped,    // the listener or the engine ends
   kTooMuch,    // its unfinished packet, and those of all other devices, are too much
+  kNotTaken,   // nothing took its record, which it has to keep
 };
 
 // What a device has sent, before it is a record.
@@ -38,11 +39,12 @@ struct RecordAnswer {
     kFull,        // memory has no room for its class: only told to protocols that can say so
     kTooFast,     // over the device's rate: the same
     kNotAllowed,  // by the source's permissions
+    kNotTaken,    // nothing stores it, sends it or hands it on
   };
   Verdict verdict = Verdict::kTaken;
   // kTaken: how often Acknowledge will be called for it; 0 = it is as safe as it gets.
   uint32_t copies = 0;
-  uint32_t retry_s = 0;  // kFull, kTooFast: when to try again
+  uint32_t retry_s = 0;  // kFull, kTooFast, kNotTaken: when to try again
 };
 
 enum class CommandStart : uint8_t {

@@ -61,7 +61,7 @@ void CoapAgentSession::OnTime(int64_t now_us) {
 }
 
 void CoapAgentSession::SayGoodbye(AgentEnd end) {
-  if (end == AgentEnd::kStopped) session_.Release();
+  if (end == AgentEnd::kStopped || end == AgentEnd::kNotTaken) session_.Release();
 }
 
 }  // namespace seganet

@@ -117,6 +117,10 @@ void CoapEndpoint::Acknowledge(uint64_t slot) {
   server_.Acknowledge(slot, now_us_);
 }
 
+void CoapEndpoint::Withhold(uint64_t slot) {
+  server_.Withhold(slot, kNotTakenRetryS, MonotonicUs());
+}
+
 CommandStart CoapEndpoint::SendCommand(uint64_t id, const Command& command) {
   if (!server_.Listens(command.device)) {
     return host_->IsAt(this, command.device) ? CommandStart::kNotListening : CommandStart::kOffline;

@@ -51,6 +51,9 @@ class CoapHost {
   ~CoapHost() = default;
 };
 
+// When a record that nothing takes may be sent again: until then somebody may have mended the flow.
+inline constexpr uint32_t kNotTakenRetryS = 60;
+
 struct CoapEndpointOptions {
   uint32_t stage = 0;
   uint32_t worker = 0;
@@ -82,6 +85,7 @@ class CoapEndpoint final : public ReceiptHolder,
 
   // ReceiptHolder
   void Acknowledge(uint64_t slot) override;
+  void Withhold(uint64_t slot) override;
   // Sends what waits to be sent.
   void Flush() override;
 

@@ -19,6 +19,8 @@ coap::Verdict VerdictOf(RecordAnswer::Verdict verdict) {
       return coap::Verdict::kTooFast;
     case RecordAnswer::Verdict::kNotAllowed:
       return coap::Verdict::kNotAllowed;
+    case RecordAnswer::Verdict::kNotTaken:
+      return coap::Verdict::kNotTaken;
   }
   return coap::Verdict::kFull;
 }

@@ -106,18 +106,11 @@ Status Engine::ApplyPlan(std::vector<StageSpec> stages) {
   auto plan = std::make_shared<const Plan>(std::move(stages), workers_.size(), plan_.get(),
                                            [this](uint32_t uplink) { return LanesOf(uplink); });
   const SlotExchange::Hold hold(&exchange_);
+  // Before any batch waits at a new stage: the log keeps it under the stage's name.
+  store_.SetPlan(*plan);
   for (const auto& worker : workers_) worker->SetPlan(plan);
   plan_ = plan;
-  store_.SetPlan(*plan);
-  // Lanes that nothing feeds and nobody serves would be held for ever.
-  // The (empty) lanes themselves stay: their counters belong to the engine's sums.
-  const std::lock_guard<std::mutex> lock(lanes_mutex_);
-  for (const auto& entry : lanes_) {
-    const std::shared_ptr<Lanes>& lanes = entry.second;
-    const bool used = std::any_of(plan->stages().begin(), plan->stages().end(),
-                                  [&lanes](const Stage& stage) { return stage.lanes == lanes; });
-    lanes->SetWanted(used);
-  }
+  FindHomes(*plan);
   return {};
 }
 
@@ -185,7 +178,9 @@ void Engine::Unlisten(uint32_t stage) {
 
 PushResult Engine::Push(uint32_t stage, const Record& record, bool assign_seq) {
   if (closed_) return PushResult::kClosed;
-  if (plan_->Find(stage) == nullptr) return PushResult::kNoStage;
+  const Stage* found = plan_->Find(stage);
+  if (found == nullptr) return PushResult::kNoStage;
+  if (!found->takes) return PushResult::kNoRoute;
   // An envelope is of no one device.
   const bool envelope = (record.flags & kFlagEnvelope) != 0;
   if (record.device.empty() != envelope || record.device.size() > kMaxDeviceBytes ||
@@ -267,6 +262,7 @@ std::vector<std::shared_ptr<Lanes>> Engine::AllLanes() {
   std::vector<std::shared_ptr<Lanes>> all;
   const std::lock_guard<std::mutex> lock(lanes_mutex_);
   for (const auto& [number, lanes] : lanes_) all.push_back(lanes);
+  if (leftovers_) all.push_back(leftovers_);
   return all;
 }
 
@@ -274,30 +270,38 @@ std::shared_ptr<Lanes> Engine::LanesOf(uint32_t number) {
   const std::lock_guard<std::mutex> lock(lanes_mutex_);
   std::shared_ptr<Lanes>& lanes = lanes_[number];
   if (!lanes) {
-    LanesContext context;
-    context.budget = &budget_;
-    context.latency = &latency_;
-    context.sequence = &sequence_;
-    context.receipts = this;
-    context.on_done = [this](const Batch& batch, bool delivered) { OnDone(batch, delivered); };
-    context.on_room = [this] { OnRoom(); };
-    context.on_hungry = [this] {
-      for (const auto& worker : workers_) worker->Nudge();
-    };
-    context.save = save_;
-    context.limits = limits_;
-    context.selection = selection_;
-    context.epoch = options_.epoch;
-    if (save_.log) {
-      context.ledger = store_.ledger();
-      context.dead_letters = store_.dead_letters();
-    }
-    context.on_due = [this](int64_t due_us) { store_.WakeAt(due_us); };
-    context.wake_log = [this] { store_.Wake(); };
-    context.on_full = [this](uint8_t record_class) { MakeRoom(AllLanes(), budget_, record_class); };
-    lanes = std::make_shared<Lanes>(std::move(context));
+    lanes = std::make_shared<Lanes>(ContextOfLanes());
   }
   return lanes;
+}
+
+LanesContext Engine::ContextOfLanes() {
+  LanesContext context;
+  context.budget = &budget_;
+  context.latency = &latency_;
+  context.sequence = &sequence_;
+  context.receipts = this;
+  context.on_done = [this](const Batch& batch, bool delivered) { OnDone(batch, delivered); };
+  context.on_room = [this] { OnRoom(); };
+  context.on_hungry = [this] {
+    for (const auto& worker : workers_) worker->Nudge();
+  };
+  context.on_strays = [this](std::vector<BatchPtr> strays) {
+    const std::lock_guard<std::mutex> lock(homes_mutex_);
+    BringHome(std::move(strays));
+  };
+  context.save = save_;
+  context.limits = limits_;
+  context.selection = selection_;
+  context.epoch = options_.epoch;
+  if (save_.log) {
+    context.ledger = store_.ledger();
+    context.dead_letters = store_.dead_letters();
+  }
+  context.on_due = [this](int64_t due_us) { store_.WakeAt(due_us); };
+  context.wake_log = [this] { store_.Wake(); };
+  context.on_full = [this](uint8_t record_class) { MakeRoom(AllLanes(), budget_, record_class); };
+  return context;
 }
 
 void Engine::OnDone(const Batch& batch, bool delivered) {
@@ -314,6 +318,10 @@ void Engine::Complete(const std::vector<Completion>& completions) {
 
 void Engine::Return(size_t worker, std::vector<Receipt> receipts) {
   if (worker < workers_.size()) workers_[worker]->ReturnReceipts(std::move(receipts));
+}
+
+void Engine::Withhold(size_t worker, std::vector<Receipt> receipts) {
+  if (worker < workers_.size()) workers_[worker]->WithholdReceipts(std::move(receipts));
 }
 
 void Engine::OnRoom() {

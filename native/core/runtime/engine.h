@@ -28,7 +28,7 @@
 
 namespace seganet {
 
-enum class PushResult { kOk = 0, kFull = 1, kTooLong = 2, kClosed = 3, kNoStage = 4 };
+enum class PushResult { kOk = 0, kFull = 1, kTooLong = 2, kClosed = 3, kNoStage = 4, kNoRoute = 5 };
 
 struct WorkerInfo {
   size_t index;
@@ -141,6 +141,10 @@ class Engine : private ReceiptDesk {
   void ResumeWorkers();
   std::unique_lock<std::mutex> Route();
   void Return(size_t worker, std::vector<Receipt> receipts) override;
+  void Withhold(size_t worker, std::vector<Receipt> receipts) override;
+  LanesContext ContextOfLanes();
+  void FindHomes(const Plan& plan);
+  void BringHome(std::vector<BatchPtr> strays);
   std::vector<std::shared_ptr<Lanes>> AllLanes();
 
   Doorbell* const bell_;
@@ -173,6 +177,12 @@ class Engine : private ReceiptDesk {
 
   std::mutex lanes_mutex_;
   std::map<uint32_t, std::shared_ptr<Lanes>> lanes_;
+  std::shared_ptr<Lanes> leftovers_;  // of stages that left the plan; guarded by lanes_mutex_
+
+  // Where the batches of each uplink stage of the plan belong. Guards moves between lanes, too;
+  // taken before their mutexes.
+  std::mutex homes_mutex_;
+  std::map<uint32_t, std::shared_ptr<Lanes>> homes_;
 
   std::mutex completions_mutex_;
   std::vector<Completion> completions_;

@@ -60,7 +60,11 @@ void MqttAgentSession::OnPublish(const mqtt::Publish& publish) {
   record.slot = publish.slot;
   const RecordAnswer answer = owner_->OnRecord(record);
   if (publish.qos == 0) return;
-  if (answer.verdict != RecordAnswer::Verdict::kTaken) {
+  if (answer.verdict == RecordAnswer::Verdict::kNotTaken) {
+    // A PUBACK that says so would end the record for most clients, and 3.x has none.
+    not_taken_ = true;
+    session_.Disconnect(mqtt::reason::kAdministrative);
+  } else if (answer.verdict != RecordAnswer::Verdict::kTaken) {
     session_.RefuseSlot(publish.slot, answer.verdict == RecordAnswer::Verdict::kNotAllowed
                                           ? mqtt::reason::kNotAuthorized
                                           : mqtt::reason::kQuotaExceeded);
@@ -120,6 +124,9 @@ void MqttAgentSession::SayGoodbye(AgentEnd end) {
       return;
     case AgentEnd::kTooMuch:
       session_.Disconnect(mqtt::reason::kQuotaExceeded);
+      return;
+    case AgentEnd::kNotTaken:
+      session_.Disconnect(mqtt::reason::kAdministrative);
       return;
   }
 }

@@ -29,7 +29,10 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   // See mqtt::ServerSession::SetAssignedId.
   void SetAssignedId(std::string id) { session_.SetAssignedId(std::move(id)); }
 
-  CloseReason Feed(std::span<const uint8_t> bytes) override { return session_.Feed(bytes); }
+  CloseReason Feed(std::span<const uint8_t> bytes) override {
+    const CloseReason reason = session_.Feed(bytes);
+    return not_taken_ ? CloseReason::kNotTaken : reason;
+  }
   std::string_view output() const override { return session_.output(); }
   void ConsumeOutput(size_t n) override { session_.ConsumeOutput(n); }
   bool WantsPause() const override { return session_.WantsPause(); }
@@ -72,6 +75,7 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   KeptSessions* kept_;
   Wills* wills_;
   mqtt::ServerSession session_;
+  bool not_taken_ = false;  // a record; the connection ends
 };
 
 }  // namespace seganet

@@ -24,6 +24,13 @@ void PushedTickets::Acknowledge(uint64_t slot) {
   waiting_.erase(it);
 }
 
+void PushedTickets::Withhold(uint64_t slot) {
+  const auto it = waiting_.find(slot);
+  if (it == waiting_.end()) return;
+  over_.push_back({.ticket = it->second.ticket, .withheld = true});
+  waiting_.erase(it);
+}
+
 void PushedTickets::Flush() {
   if (over_.empty()) return;
   done_(over_);

@@ -28,10 +28,11 @@ class PushedTickets : public ReceiptHolder {
   void Expect(uint64_t slot, uint32_t copies);
 
   // The record did not get in.
-  void Fail(uint32_t ticket) { over_.push_back({ticket, false}); }
+  void Fail(uint32_t ticket) { over_.push_back({ticket}); }
 
   // ReceiptHolder
   void Acknowledge(uint64_t slot) override;
+  void Withhold(uint64_t slot) override;
   // Tells of the tickets that are over.
   void Flush() override;
 

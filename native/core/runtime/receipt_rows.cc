@@ -20,13 +20,23 @@ void ReceiptRows::Leave(ReceiptHolder* holder) {
 }
 
 void ReceiptRows::Serve(const std::vector<Receipt>& receipts) {
+  Visit(receipts, &ReceiptHolder::Acknowledge);
+}
+
+void ReceiptRows::Deny(const std::vector<Receipt>& receipts) {
+  Visit(receipts, &ReceiptHolder::Withhold);
+}
+
+void ReceiptRows::Visit(const std::vector<Receipt>& receipts,
+                        void (ReceiptHolder::*call)(uint64_t slot)) {
   for (const Receipt& receipt : receipts) {
     const Row& row = rows_[receipt.agent];
-    if (row.holder == nullptr || row.life != receipt.life) continue;  // it has left
-    row.holder->Acknowledge(receipt.slot);
-    if (!row.holder->dirty_) {
-      row.holder->dirty_ = true;
-      dirty_.push_back(row.holder);
+    ReceiptHolder* const holder = row.holder;
+    if (holder == nullptr || row.life != receipt.life) continue;  // it has left
+    (holder->*call)(receipt.slot);                                // it may leave by that
+    if (!holder->dirty_) {
+      holder->dirty_ = true;
+      dirty_.push_back(holder);
     }
   }
   for (ReceiptHolder* holder : dirty_) {

@@ -14,6 +14,8 @@ class ReceiptHolder {
  public:
   // One copy of the record in `slot` is safe. What follows from it leaves with the next Flush.
   virtual void Acknowledge(uint64_t slot) = 0;
+  // The record in `slot` is gone and was never safe: the sender must not get its acknowledgement.
+  virtual void Withhold(uint64_t slot) = 0;
   virtual void Flush() = 0;
 
   // REQUIRES: enrolled.
@@ -40,8 +42,12 @@ class ReceiptRows {
 
   // Acknowledges them all; each holder is flushed once, however many of its records are safe.
   void Serve(const std::vector<Receipt>& receipts);
+  // Withholds them all.
+  void Deny(const std::vector<Receipt>& receipts);
 
  private:
+  void Visit(const std::vector<Receipt>& receipts, void (ReceiptHolder::*call)(uint64_t slot));
+
   struct Row {
     ReceiptHolder* holder = nullptr;
     uint32_t life = 0;

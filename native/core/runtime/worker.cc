@@ -261,7 +261,11 @@ void Worker::RunPushed(std::string_view frame) {
   const uint64_t slot = tickets_.Open(ticket);
   if (waits) record.receipt = tickets_.ReceiptFor(slot);
   const Passage passage = pipeline_.Run(stage, record);
-  tickets_.Expect(slot, waits ? passage.copies : 0);
+  if (passage.taken) {
+    tickets_.Expect(slot, waits ? passage.copies : 0);
+  } else {
+    tickets_.Withhold(slot);
+  }
 }
 
 // A ticket of an uplink stage goes with the record, and comes back when the cloud has it.
@@ -296,15 +300,26 @@ void Worker::ReturnReceipts(std::vector<Receipt> receipts) {
   Nudge();
 }
 
+void Worker::WithholdReceipts(std::vector<Receipt> receipts) {
+  {
+    const std::lock_guard<std::mutex> lock(receipts_mutex_);
+    withheld_receipts_.insert(withheld_receipts_.end(), receipts.begin(), receipts.end());
+  }
+  Nudge();
+}
+
 // One write for each device, whatever number of its records is safe.
 void Worker::ServeReceipts() {
+  std::vector<Receipt> withheld;
   {
     const std::lock_guard<std::mutex> lock(receipts_mutex_);
     served_receipts_.swap(receipts_);
+    withheld.swap(withheld_receipts_);
   }
   // Closed agents live until the loop's turn ends.
   receipt_rows_.Serve(served_receipts_);
   served_receipts_.clear();
+  receipt_rows_.Deny(withheld);
 }
 
 // With few devices no record is delayed.

@@ -107,6 +107,8 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
 
   // Records of devices of this worker are safe. Any thread, also after the end.
   void ReturnReceipts(std::vector<Receipt> receipts);
+  // Records of its devices are gone and were never safe. Any thread, also after the end.
+  void WithholdReceipts(std::vector<Receipt> receipts);
 
   // REQUIRES: WorkerShared::commands opened it.
   void StartCommand(Command command);
@@ -236,6 +238,7 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   std::mutex receipts_mutex_;
   std::vector<Receipt> receipts_;                // that came back
   std::vector<Receipt> served_receipts_;         // at hand; kept for its memory
+  std::vector<Receipt> withheld_receipts_;       // guarded as receipts_
   std::atomic<bool> waits_for_messages_{false};  // read by TakeMessages
   Now now_;                                      // of the read or wake-up at hand
   Farewells farewells_;

@@ -29,6 +29,7 @@ DeviceEnd EndOf(AgentEnd end) {
     case AgentEnd::kTakenOver:
       return DeviceEnd::kTakenOver;
     case AgentEnd::kStopped:
+    case AgentEnd::kNotTaken:
       return DeviceEnd::kStopped;
     case AgentEnd::kClosed:
       break;
@@ -165,6 +166,7 @@ RecordAnswer Worker::OnRecord(Agent* agent, const IncomingRecord& incoming) {
   agent->latest_class = passage.record_class;
   record.record_class = passage.record_class;
   CountRecord(agent->device, agent->stage(), record);
+  if (!passage.taken) return {.verdict = RecordAnswer::Verdict::kNotTaken};
   return {.copies = waits ? passage.copies : 0};
 }
 
@@ -261,6 +263,9 @@ void Worker::OnClosed(Agent* agent, AgentEnd end) {
   shared_.connections->fetch_sub(1, std::memory_order_relaxed);
   counters_.Add(Counter::kConnectionsClosed);
   if (end == AgentEnd::kKeepAlive) counters_.Add(Counter::kKeepAliveTimeouts);
+  if (end == AgentEnd::kNotTaken) {
+    close_reasons_[static_cast<size_t>(CloseReason::kNotTaken)].Add();
+  }
   if (end == AgentEnd::kProtocol || end == AgentEnd::kTooMuch) {
     counters_.Add(Counter::kProtocolErrors);
     close_reasons_[static_cast<size_t>(agent->close_reason())].Add();
@@ -268,8 +273,8 @@ void Worker::OnClosed(Agent* agent, AgentEnd end) {
 }
 
 void Worker::OnDescriptor(int fd, AgentEnd end) {
-  const bool was_told =
-      end == AgentEnd::kProtocol || end == AgentEnd::kTooMuch || end == AgentEnd::kTakenOver;
+  const bool was_told = end == AgentEnd::kProtocol || end == AgentEnd::kTooMuch ||
+                        end == AgentEnd::kTakenOver || end == AgentEnd::kNotTaken;
   if (was_told) {
     farewells_.Take(loop(), fd, MonotonicUs());
   } else {

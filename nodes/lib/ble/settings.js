@@ -2,8 +2,9 @@
 // What a ble devices node is set to, checked.
 
 const { parseGlobs } = require('./globs');
-const { integer, choice, text } = require('../options');
+const { integer, choice, recordClass, text } = require('../options');
 const { checkTemplate } = require('../templates');
+const { asText } = require('../values');
 const { normalUuid, parseUuids } = require('./uuid');
 
 /**
@@ -31,6 +32,7 @@ const { normalUuid, parseUuids } = require('./uuid');
  */
 
 const MAX_ROWS = 64;
+const NORMAL = 3;
 const MODES = /** @type {const} */ (['notify', 'read', 'write']);
 const DEVICE_WORDS = ['address', 'name'];
 const TOPIC_WORDS = ['device', 'address', 'name', 'kind'];
@@ -45,19 +47,19 @@ const schema = {
     'hci0, or a serial port such as /dev/ttyUSB0'
   ),
   baudRate: integer(1200, 4000000, 1000000),
-  services: (/** @type {unknown} */ value) => parseUuids(String(value ?? '')),
-  match: (/** @type {unknown} */ value) => parseGlobs(String(value ?? '')),
+  services: (/** @type {unknown} */ value) => parseUuids(asText(value)),
+  match: (/** @type {unknown} */ value) => parseGlobs(asText(value)),
   minRssi: integer(ANY_RSSI, 20, ANY_RSSI),
   advertisements: choice(/** @type {const} */ (['changed', 'all', 'off']), 'changed'),
   everyS: integer(0, 86400, 0),
-  connect: (/** @type {unknown} */ value) => parseGlobs(String(value ?? '')),
+  connect: (/** @type {unknown} */ value) => parseGlobs(asText(value)),
   maxConnections: integer(1, 20, 5),
   characteristics: (/** @type {unknown} */ value) => value,
   rssiS: integer(0, 86400, 0),
   payload: choice(/** @type {const} */ (['json', 'raw']), 'json'),
   deviceId: text('{address}'),
   topic: text('ble/{device}/{kind}'),
-  class: (/** @type {unknown} */ value) => value
+  class: recordClass(NORMAL)
 };
 
 const readInterval = integer(1, 86400, 60);

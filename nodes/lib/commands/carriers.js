@@ -41,6 +41,18 @@ class Carriers {
     this.byGlob_ = [];
     /** @type {Set<Listener>} */
     this.listeners_ = new Set();
+    this.isHeld_ = false;
+  }
+
+  /** Commands of the cloud wait until resume(): the flows are not complete, and a flow that takes them may not be there yet. */
+  hold() {
+    this.isHeld_ = true;
+  }
+
+  resume() {
+    if (!this.isHeld_) return;
+    this.isHeld_ = false;
+    this.wake_('*');
   }
 
   /**
@@ -76,7 +88,8 @@ class Carriers {
    * @param {(outcome: import('./desk').Outcome) => void} done called once, perhaps at once
    */
   attempt(command, done) {
-    const { device } = command;
+    const { device, origin } = command;
+    if (this.isHeld_ && origin) return done({ end: 'busy', reason: 'The flows are being started.' });
     if (this.give_(command, true)) return done({ end: 'taken' });
     const byEngine = () =>
       this.native_.send(command, (outcome) => {

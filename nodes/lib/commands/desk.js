@@ -25,12 +25,13 @@
  * @typedef {object} DeskParts
  * @property {(command: Command, done: (outcome: Outcome) => void) => void} attempt calls done once, perhaps at once
  * @property {Shelf} shelf
- * @property {() => number} now ms since 1970
+ * @property {() => number} now ms, monotonic
+ * @property {() => number} wall ms since 1970
  * @property {Partial<typeof LIMITS>} [limits]
  *
  * @typedef {object} Entry
  * @property {Command} command @property {Watch} watch
- * @property {number} at when it came @property {number} row 0 = it is not on disk
+ * @property {number} at when it came @property {number} expiresAt by the monotonic clock @property {number} row 0 = it is not on disk
  * @property {boolean} storing @property {boolean} ended @property {number} attempts that timed out
  *
  * @typedef {object} Queue of one device
@@ -60,10 +61,11 @@ const ENTRY_BYTES = 256;
 
 class Desk {
   /** @param {DeskParts} parts */
-  constructor({ attempt, shelf, now, limits = {} }) {
+  constructor({ attempt, shelf, now, wall, limits = {} }) {
     this.attempt_ = attempt;
     this.shelf_ = shelf;
     this.now_ = now;
+    this.wall_ = wall;
     this.limits = { ...LIMITS, ...limits };
     /** @type {Map<string, Queue>} by device */
     this.queues_ = new Map();
@@ -80,7 +82,7 @@ class Desk {
    */
   submit(command, watch) {
     const full = this.fullFor_(command);
-    if (command.expiresAt <= this.now_()) this.tell_(watch, 'expired', 'It came after its time.');
+    if (command.expiresAt <= this.wall_()) this.tell_(watch, 'expired', 'It came after its time.');
     else if (full) this.tell_(watch, 'full', full);
     else this.enter_(command, watch, 0);
   }
@@ -122,7 +124,7 @@ class Desk {
     let sweeps = this.limits.sweepsPerTick;
     for (const queue of [...this.queues_.values()]) {
       for (const entry of [...queue.entries]) {
-        if (entry !== queue.busy && entry.command.expiresAt <= now) this.finish_(queue, entry, 'expired', '');
+        if (entry !== queue.busy && entry.expiresAt <= now) this.finish_(queue, entry, 'expired', '');
         else if (now - entry.at >= this.limits.patienceMs)
           this.keep_(queue, entry, 'The device takes its time.');
       }
@@ -192,7 +194,10 @@ class Desk {
    */
   enter_(command, watch, row) {
     const queue = this.queueOf_(command.device);
-    const entry = { command, watch, at: this.now_(), row, storing: false, ended: false, attempts: 0 };
+    const at = this.now_();
+    // The wall clock may be set while it waits.
+    const expiresAt = at + command.expiresAt - this.wall_();
+    const entry = { command, watch, at, expiresAt, row, storing: false, ended: false, attempts: 0 };
     queue.entries.push(entry);
     this.size++;
     this.bytes += costOf(command);

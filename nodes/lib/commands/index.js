@@ -29,13 +29,15 @@ const TICK_MS = 1000;
  * @property {import('./native').CommandEngine} engine
  * @property {string} directory of the log
  * @property {(sentence: string) => void} warn
- * @property {() => number} [now] ms since 1970
+ * @property {() => number} [now] ms, monotonic
+ * @property {() => number} [wall] ms since 1970
  */
 
 class Commands {
   /** @param {CommandsParts} parts */
-  constructor({ engine, directory, warn, now = Date.now }) {
+  constructor({ engine, directory, warn, now = () => performance.now(), wall = Date.now }) {
     this.now_ = now;
+    this.wall_ = wall;
     this.native_ = new NativeCarrier(engine, TIMEOUT_MS);
     this.carriers_ = new Carriers(this.native_, (pattern) => this.wake(pattern));
     this.store_ = new CommandStore(directory, warn);
@@ -43,14 +45,29 @@ class Commands {
     this.desk_ = new Desk({
       attempt: (command, done) => this.carriers_.attempt(command, done),
       shelf: this.store_,
-      now
+      now,
+      wall
     });
     this.lastId_ = 0;
     this.tickedAt_ = -Infinity;
     this.closed_ = false;
+    this.restore_();
+  }
+
+  /** What an earlier run kept; later, when the file cannot be read now. */
+  restore_() {
     for (const { row, command } of this.store_.load()) {
       this.desk_.restore(command, row, (status, reason) => this.tellCloud_(command, status, reason));
     }
+  }
+
+  /** Commands of the cloud wait until resume(): call it while the flows are stopped, or not complete. */
+  hold() {
+    this.carriers_.hold();
+  }
+
+  resume() {
+    this.carriers_.resume();
   }
 
   /**
@@ -83,7 +100,7 @@ class Commands {
     const problem = commandProblem({ device, topic });
     if (problem) throw new Error(problem);
     if (this.closed_) return watch('closed', 'The engine stopped.');
-    const expiresAt = this.now_() + expiryS * 1000;
+    const expiresAt = this.wall_() + expiryS * 1000;
     // The flow may go on to change its Buffer, which may be a part of a larger one.
     const own = Buffer.from(payload);
     this.desk_.submit({ id: this.id_(), device, topic, payload: own, qos, expiresAt, origin: null }, watch);
@@ -104,7 +121,7 @@ class Commands {
       topic: deviceTopic(device, rest),
       payload: bytes(given.payload),
       qos,
-      expiresAt: this.now_() + expiryS * 1000,
+      expiresAt: this.wall_() + expiryS * 1000,
       origin: { broker, rest, responseTopic, ...(correlation && { correlation: bytes(correlation) }) }
     };
     let isSafe = false;
@@ -140,6 +157,7 @@ class Commands {
     this.native_.take();
     if (this.now_() - this.tickedAt_ < TICK_MS) return;
     this.tickedAt_ = this.now_();
+    this.restore_();
     this.desk_.tick();
   }
 
@@ -164,12 +182,12 @@ class Commands {
   tellCloud_({ id, device, origin, topic }, status, reason) {
     if (!origin || status === 'closed') return;
     const { broker, rest = restOf({ device, topic }), responseTopic, correlation } = origin;
-    const ts = this.now_();
+    const ts = this.wall_();
     this.reports_.add(broker, { device, rest, responseTopic, correlation, body: { status, id, ts, reason } });
   }
 
   id_() {
-    return `${this.now_().toString(36)}-${(++this.lastId_).toString(36)}`;
+    return `${this.wall_().toString(36)}-${(++this.lastId_).toString(36)}`;
   }
 }
 

@@ -38,6 +38,10 @@ class CommandStore {
     /** @type {DatabaseSync | null} */
     this.db_ = null;
     this.lastRow_ = 0;
+    /** What earlier runs kept was read, or cannot be read at all. */
+    this.isRead_ = false;
+    /** It, until load() takes it. @type {{ row: number, command: Command }[]} */
+    this.found_ = [];
     /** @type {Addition[]} */
     this.adding_ = [];
     /** @type {number[]} */
@@ -49,17 +53,18 @@ class CommandStore {
   }
 
   /**
-   * What earlier runs kept, in its order. A file that cannot be used is said, and nothing of it is deleted.
+   * What earlier runs kept, in its order, each once. A file that cannot be used is said, and nothing of it is deleted; one that another program
+   * holds, or that the disk cannot give now, is read by a later call.
    * @returns {{ row: number, command: Command }[]}
    */
   load() {
     try {
-      if (!fs.existsSync(this.file_)) return [];
-      return this.open_().prepare('SELECT * FROM command ORDER BY row').all().map(fromRow);
+      if (!this.isRead_ && fs.existsSync(this.file_)) this.open_();
+      this.isRead_ = true;
     } catch (error) {
       this.failed_(error);
-      return [];
     }
+    return this.found_.splice(0);
   }
 
   /**
@@ -101,7 +106,15 @@ class CommandStore {
 
   close() {
     this.flush();
-    this.db_?.close();
+    this.closeDatabase_();
+  }
+
+  closeDatabase_() {
+    try {
+      this.db_?.close();
+    } catch {
+      // It is gone in any case.
+    }
     this.db_ = null;
   }
 
@@ -141,6 +154,9 @@ class CommandStore {
       const { row } = db.prepare('SELECT ifnull(max(row), 0) AS row FROM command').get() ?? {};
       // Never a number again that may still have to be removed.
       this.lastRow_ = Math.max(this.lastRow_, Number(row));
+      // Before this run adds to it.
+      if (!this.isRead_) this.found_ = db.prepare('SELECT * FROM command ORDER BY row').all().map(fromRow);
+      this.isRead_ = true;
     } catch (error) {
       db.close();
       throw error;
@@ -157,16 +173,10 @@ class CommandStore {
    */
   failed_(error) {
     const what = `The commands in ${this.file_} cannot be ${this.db_ ? 'written' : 'opened'} (${error?.message}).`;
-    try {
-      this.db_?.close();
-    } catch {
-      // It is gone in any case.
-    }
-    this.db_ = null;
-    if (isDamage(error)) {
-      this.warn_(
-        `${what} The file is put aside as ${path.basename(this.setAside_())}, and a new one begins.`
-      );
+    this.closeDatabase_();
+    const aside = isDamage(error) ? this.setAside_() : '';
+    if (aside !== '') {
+      this.warn_(`${what} The file is put aside as ${aside}, and a new one begins.`);
     } else if (this.now_() - this.saidAt_ >= SAY_AGAIN_MS) {
       this.saidAt_ = this.now_();
       this.warn_(`${what} Commands for devices that are away are refused meanwhile.`);
@@ -174,12 +184,19 @@ class CommandStore {
     return error instanceof Error ? error : new Error(String(error));
   }
 
+  /** @returns {string} its new name, '' where the folder allows none */
   setAside_() {
+    // There is nothing in it that a later try could read.
+    this.isRead_ = true;
     const name = `${this.file_}.damaged-${new Date().toISOString().replaceAll(':', '-')}`;
-    for (const suffix of ['-wal', '-journal', ''])
-      if (fs.existsSync(this.file_ + suffix)) fs.renameSync(this.file_ + suffix, name + suffix);
-    syncDirectory(this.directory_);
-    return name;
+    try {
+      for (const suffix of ['-wal', '-journal', ''])
+        if (fs.existsSync(this.file_ + suffix)) fs.renameSync(this.file_ + suffix, name + suffix);
+      syncDirectory(this.directory_);
+    } catch {
+      return '';
+    }
+    return path.basename(name);
   }
 }
 

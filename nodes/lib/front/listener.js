@@ -87,6 +87,12 @@ function checkSafe({ host, login, clientCert, allowAnonymous, passwordFile, pskF
       'No file of pre-shared keys is named. Write identity:hexkey lines into one, and name it.'
     );
   }
+  if (login === 'psk' && clientCert === 'required') {
+    throw new Error(
+      'A connection with a pre-shared key carries no certificate (TLS has no handshake with both), so no device could connect. Choose the ' +
+        'certificates "no" or "wanted" beside pre-shared keys, or the login "certificate".'
+    );
+  }
   const isOpen = login === 'none' && clientCert !== 'required';
   if (isOpen && !LOOPBACK.test(host) && !allowAnonymous) {
     throw new Error(

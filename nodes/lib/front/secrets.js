@@ -5,6 +5,7 @@ const crypto = require('node:crypto');
 const tls = require('node:tls');
 const { WatchedFiles } = require('../watched-files');
 const { parseKeys } = require('./psk-file');
+const { tlsRules } = require('./tls-rules');
 
 const MAX_FILE_BYTES = 16 << 20;
 const NAMES = {
@@ -13,14 +14,6 @@ const NAMES = {
   key: 'private key for devices',
   psk: 'file of pre-shared keys'
 };
-const SUITES_1_3 = 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256';
-/** Forward secrecy first; the last two are all that some small devices have. */
-const PSK_SUITES = 'ECDHE-PSK-CHACHA20-POLY1305:PSK-AES128-GCM-SHA256:PSK-AES256-GCM-SHA384';
-/** As Node's own list, without what TLS 1.2 has beside AEAD and ephemeral keys. */
-const CERTIFICATE_SUITES =
-  'ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:' +
-  'ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305';
-
 /** @typedef {{ ca?: string, cert?: string, key?: string }} TlsFiles */
 /** @typedef {{ ca?: string | Buffer, cert?: string | Buffer, key?: string | Buffer, passphrase?: string }} TlsContents */
 
@@ -68,12 +61,9 @@ class Secrets {
 
   /** @param {TlsContents} given @returns {import('node:tls').SecureContextOptions} */
   #options({ ca, cert, key, passphrase }) {
-    const suites = [SUITES_1_3, ...(cert ? [CERTIFICATE_SUITES] : []), ...(this.hasKeys ? [PSK_SUITES] : [])];
     return {
       minVersion: this.minTls_,
-      ciphers: suites.join(':'),
-      // A client may ask for handshakes over and over in TLS 1.2: work for us, nothing for it.
-      secureOptions: crypto.constants.SSL_OP_NO_RENEGOTIATION,
+      ...tlsRules({ hasKeys: this.hasKeys, hasCertificate: Boolean(cert) }),
       ...(cert && { cert }),
       ...(key && { key, passphrase }),
       // Without one Node takes the authorities of the web for the authority of our devices.

@@ -3,6 +3,7 @@
 const { EventEmitter } = require('node:events');
 const net = require('node:net');
 const tls = require('node:tls');
+const { connectionName } = require('../connection-name');
 const { bridge } = require('./bridge');
 const { deviceOf } = require('./certificate-name');
 const { Gate } = require('./gate');
@@ -48,7 +49,7 @@ class FrontServer extends EventEmitter {
     this.options_ = options;
     this.openStream_ = openStream;
     this.gate_ = new Gate(options);
-    /** Of connections at the door, by the far end's address and port. @type {Map<string, import('./gate').Pass>} */
+    /** Of connections, by their names. @type {Map<string, import('./gate').Pass>} */
     this.passes_ = new Map();
     /** How often whom what kept out. @type {Map<string, number>} */
     this.refused_ = new Map();
@@ -69,7 +70,7 @@ class FrontServer extends EventEmitter {
     this.tls_ = null;
     /** What its handshake has proved. @type {WeakMap<import('node:stream').Duplex, string>} */
     this.devices_ = new WeakMap();
-    /** @type {WeakMap<import('node:stream').Duplex, string>} */
+    /** Identities whose key OpenSSL asked for: not proven before the handshake is done. @type {WeakMap<import('node:stream').Duplex, string>} */
     this.identities_ = new WeakMap();
   }
 
@@ -155,7 +156,7 @@ class FrontServer extends EventEmitter {
       this.#count('full');
       return void socket.destroy();
     }
-    const name = addressOf(socket);
+    const name = connectionName(socket);
     this.passes_.set(name, pass);
     socket.once('close', () => {
       this.gate_.leave(pass);
@@ -181,13 +182,13 @@ class FrontServer extends EventEmitter {
   /** @param {tls.TLSSocket} socket @returns {{ device?: string, refusal?: string }} */
   #whoIs(socket) {
     const { clientCert, certIdentity, certIsLogin, pskFile } = this.options_;
-    const identity = this.identities_.get(socket);
-    if (identity) return { device: identity };
+    const asked = this.identities_.get(socket);
+    // A handshake with a key has no certificates (RFC 8446, 4.3.2), so a key cannot stand in for one that is required.
+    if (asked !== undefined && usedKey(socket) && clientCert !== 'required') return { device: asked };
     const certificate = clientCert === 'no' ? undefined : socket.getPeerX509Certificate();
     if (!certificate) {
-      // Where there are keys only, whoever has none did not get here; where both may be, one is needed.
-      const isNeeded = clientCert === 'required' || Boolean(pskFile);
-      return isNeeded ? { refusal: 'no certificate' } : {};
+      if (pskFile && clientCert !== 'required') return { refusal: 'no key' };
+      return clientCert === 'required' ? { refusal: 'no certificate' } : {};
     }
     if (!socket.authorized) return { refusal: String(socket.authorizationError ?? 'certificate') };
     if (!certIsLogin) return {};
@@ -200,10 +201,10 @@ class FrontServer extends EventEmitter {
    * @param {net.Socket} socket below it
    */
   #onOpen(stream, socket) {
-    const address = addressOf(socket);
-    const pass = this.passes_.get(address);
+    const pass = this.passes_.get(connectionName(socket));
     if (!pass || !this.gate_.opened(pass)) return void stream.destroy();
     const device = this.devices_.get(socket);
+    const address = addressOf(socket);
     try {
       bridge(stream, this.openStream_({ address, ...(device && { device }) }));
     } catch (error) {
@@ -217,6 +218,18 @@ class FrontServer extends EventEmitter {
     const known = this.refused_.size < MAX_REASONS || this.refused_.has(reason) ? reason : 'other';
     this.refused_.set(known, (this.refused_.get(known) ?? 0) + 1);
   }
+}
+
+/**
+ * True if the finished handshake proved the pre-shared key. OpenSSL asks for the key of an identity also where it then leaves the key
+ * unused, such as for a TLS 1.3 suite with another hash. In TLS 1.3 a key that is used counts as a resumed session, and its binder was
+ * checked; listeners with keys resume nothing else (see Secrets).
+ * @param {tls.TLSSocket} socket
+ */
+function usedKey(socket) {
+  return socket.getProtocol() === 'TLSv1.3'
+    ? socket.isSessionReused()
+    : /(^|-)PSK-/.test(socket.getCipher()?.name ?? '');
 }
 
 /** @param {net.Socket} socket */

@@ -1,7 +1,7 @@
 'use strict';
 // The tls-config node of a listener, and what it stands for there.
 
-const { tlsFiles } = require('../broker-options');
+const { refusePfx, tlsFiles } = require('../broker-options');
 
 /** @typedef {import('./secrets').TlsContents} TlsContents */
 /** @typedef {import('./secrets').TlsFiles} TlsFiles */
@@ -20,6 +20,7 @@ function secretsOf(RED, node, id) {
   if (typeof tlsNode?.addTLSOptions !== 'function') {
     throw new Error('The TLS node of the devices is missing or disabled. Choose another one in the node.');
   }
+  refusePfx(tlsNode);
   /** @type {Record<string, any> | undefined} */
   let config;
   RED.nodes.eachNode((each) => void (each.id === id && (config = each)));

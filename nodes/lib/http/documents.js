@@ -16,6 +16,7 @@ const NORMAL = 3;
  * @property {number} maxPayloadBytes of a record
  * @property {number} class of a record that has none, 0 = normal
  * @property {(device: string) => boolean} allows
+ * @property {(device: string, topic: string) => boolean} mayPublish
  *
  * @typedef {object} Document
  * @property {import('../record').RecordArgs[]} records
@@ -139,6 +140,9 @@ function listed(item, route, limits) {
  */
 function recordOf(fields, limits) {
   if (!limits.allows(fields.deviceId)) throw new Refusal(403, 'The token is not for this device.');
+  if (!limits.mayPublish(fields.deviceId, fields.topic)) {
+    throw new Refusal(403, 'The device may not publish to this topic: see the permissions of the node.');
+  }
   if (fields.payload.length > limits.maxPayloadBytes) {
     throw new Refusal(413, `The payload of a record may have ${limits.maxPayloadBytes} bytes.`);
   }

@@ -38,10 +38,10 @@ function toClassOrRefuse(value) {
 /** @param {unknown} value @returns {number} 0 = now */
 function toTime(value) {
   if (value === undefined || value === null) return 0;
-  if (typeof value !== 'number' || !(value > 0) || value > MAX_TIME_MS) {
-    throw new Refusal(400, 'The time "ts" must be a number of milliseconds since 1970.');
+  if (!Number.isInteger(value) || Number(value) <= 0 || Number(value) > MAX_TIME_MS) {
+    throw new Refusal(400, 'The time "ts" must be a whole number of milliseconds since 1970.');
   }
-  return value;
+  return Number(value);
 }
 
 module.exports = { toDevice, toTopic, toClassOrRefuse, toTime };

@@ -1,11 +1,13 @@
 'use strict';
 // The connections of a listener: at most so many, and one more ends the oldest that asks for nothing.
 
+const { connectionName } = require('../connection-name');
+
 class Guests {
   /** @param {number} max */
   constructor(max) {
     this.max_ = max;
-    /** By address and port of the far end; the oldest first. @type {Map<string, { socket: import('node:net').Socket, requests: number }>} */
+    /** By the names of their connections; the oldest first. @type {Map<string, { socket: import('node:net').Socket, requests: number }>} */
     this.guests_ = new Map();
     this.turnedAway = 0;
   }
@@ -16,14 +18,17 @@ class Guests {
 
   /** @param {import('node:net').Socket} socket the TCP one, also under TLS */
   add(socket) {
-    const name = nameOf(socket);
+    const name = connectionName(socket);
     if (this.guests_.size >= this.max_ && !this.endIdle_()) {
       this.turnedAway++;
       socket.destroy();
       return;
     }
-    this.guests_.set(name, { socket, requests: 0 });
-    socket.once('close', () => this.guests_.delete(name));
+    const guest = { socket, requests: 0 };
+    this.guests_.set(name, guest);
+    socket.once('close', () => {
+      if (this.guests_.get(name) === guest) this.guests_.delete(name);
+    });
   }
 
   /**
@@ -31,7 +36,7 @@ class Guests {
    * @param {number} change of its open requests
    */
   count(socket, change) {
-    const guest = this.guests_.get(nameOf(socket));
+    const guest = this.guests_.get(connectionName(socket));
     if (guest) guest.requests += change;
   }
 
@@ -50,11 +55,6 @@ class Guests {
   endAll() {
     for (const { socket } of this.guests_.values()) socket.destroy();
   }
-}
-
-/** @param {import('node:net').Socket} socket */
-function nameOf({ remoteAddress, remotePort }) {
-  return `${remoteAddress} ${remotePort}`;
 }
 
 exports.Guests = Guests;

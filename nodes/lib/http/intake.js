@@ -4,7 +4,7 @@
 const { CODES } = require('../inbox');
 const { Bodies } = require('./body');
 const { kindOf, readDocument } = require('./documents');
-const { originsOf } = require('./options');
+const { originsOf, topicRule } = require('./options');
 const { Once } = require('./once');
 const { Rates } = require('./rates');
 const { Refusal, retryAfter } = require('./refusal');
@@ -37,6 +37,7 @@ class Intake {
     this.tokens_ = tokens;
     this.now_ = now;
     this.origins_ = originsOf(settings.corsOrigins);
+    this.mayPublish_ = topicRule(settings);
     const limit = settings.maxBodyKiB * 1024;
     this.bodies_ = new Bodies(limit, Math.max(MIN_BUDGET_BYTES, 4 * limit));
     this.rates_ = new Rates(settings.rate, settings.burst);
@@ -94,7 +95,8 @@ class Intake {
       const document = readDocument(kind, body, route, {
         maxPayloadBytes: this.engine_.maxPayloadBytes,
         class: this.settings_.class,
-        allows: bearer.allows
+        allows: bearer.allows,
+        mayPublish: this.mayPublish_
       });
       const key = headers['idempotency-key'];
       const once = Array.isArray(key) ? key[0] : key;
@@ -148,11 +150,20 @@ class Intake {
   /** @param {import('../record').RecordArgs} args @param {import('../inbox').Done} done */
   put_(args, done) {
     this.pending_++;
-    this.engine_.put(args, (error) => {
+    let isOpen = true;
+    const settle = (/** @type {Error | undefined} */ error) => {
+      if (!isOpen) return;
+      isOpen = false;
       this.pending_--;
       if (!error) this.accepted++;
       done(error);
-    });
+    };
+    try {
+      this.engine_.put(args, settle);
+    } catch (error) {
+      settle(/** @type {Error} */ (error));
+      throw error;
+    }
   }
 
   /** @param {import('./job').Job} job @param {object} place of the first record that is not safe */

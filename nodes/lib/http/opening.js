@@ -6,6 +6,7 @@ const { shorten } = require('../status');
 
 /** Requests that are open may end while the engine is emptied. */
 const CLOSE_MS = 5000;
+const CHECK_MS = 1000;
 
 class Opening {
   /**
@@ -20,6 +21,8 @@ class Opening {
     /** Why it is not open, for the canvas. */
     this.trouble = '';
     this.isTrying_ = false;
+    /** When the open door was looked at last; 0 = it is not open. */
+    this.checkedAt_ = 0;
     this.isClosed_ = false;
     /** @type {Promise<void>} */
     this.tried_ = Promise.resolve();
@@ -27,10 +30,12 @@ class Opening {
 
   /** At each bell: cheap when it is open. @param {boolean} isWanted */
   tick(isWanted) {
-    if (this.door_.port) {
-      this.door_
-        .refresh(performance.now())
-        .catch((error) => this.tell_('certificate not read', error.message));
+    const now = performance.now();
+    // Each look asks the system for the socket's name; there may be thousands of bells a second.
+    if (this.checkedAt_ > 0 && now - this.checkedAt_ < CHECK_MS) return;
+    this.checkedAt_ = this.door_.port ? now : 0;
+    if (this.checkedAt_ > 0) {
+      this.door_.refresh(now).catch((error) => this.tell_('certificate not read', error.message));
     } else if (isWanted && !this.isTrying_ && !this.isClosed_) {
       this.isTrying_ = true;
       this.tried_ = this.try_().finally(() => setTimeout(() => (this.isTrying_ = false), 1000).unref());

@@ -1,14 +1,12 @@
 'use strict';
 // Settings of an http devices node.
 
-const { choice, integer, text } = require('../options');
-const { toClass } = require('../record');
+const { choice, flag, integer, recordClass, text } = require('../options');
+const { parsePermissions, publishRule } = require('../permissions');
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/i;
-const YES = /^(true|1|yes|on)$/i;
 
-/** @param {unknown} value */
-const flag = (value) => value === true || YES.test(String(value ?? ''));
+const listed = (/** @type {unknown} */ value) => value;
 
 const schema = {
   host: text('127.0.0.1', /^[0-9a-zA-Z.:-]+$/, 'a local address such as 127.0.0.1 or 0.0.0.0'),
@@ -21,8 +19,10 @@ const schema = {
   tls: text(''),
   login: choice(/** @type {const} */ (['none', 'tokens']), 'none'),
   tokenFile: text(''),
-  allowAnonymous: flag,
-  class: (/** @type {unknown} */ value) => toClass(value, 0),
+  permissions: listed,
+  permissionsJson: listed,
+  allowAnonymous: flag(false),
+  class: recordClass(0),
   rate: integer(0, 1000000, 0),
   burst: integer(0, 1000000, 0),
   maxBodyKiB: integer(1, 65536, 1024),
@@ -73,6 +73,22 @@ function checkSettings({
     : '';
 }
 
+/**
+ * @param {Pick<Settings, 'login' | 'path' | 'permissions' | 'permissionsJson'>} settings
+ * @returns {(device: string, topic: string) => boolean} whether the device may publish to the topic
+ * @throws {Error} with a sentence
+ */
+function topicRule({ login, path, permissions, permissionsJson }) {
+  const rows = parsePermissions(permissions, permissionsJson);
+  if (rows.length > 0) return publishRule(rows);
+  if (login === 'none') return () => true;
+  // A token proves a device, so without permissions the device has the topics of its own address.
+  return (device, topic) => {
+    const own = `${path}/${device}`;
+    return topic === own || topic.startsWith(`${own}/`);
+  };
+}
+
 /** @param {string} list with commas @returns {string[]} */
 function originsOf(list) {
   return list
@@ -81,4 +97,4 @@ function originsOf(list) {
     .filter(Boolean);
 }
 
-module.exports = { schema, checkSettings, originsOf };
+module.exports = { schema, checkSettings, originsOf, topicRule };

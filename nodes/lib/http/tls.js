@@ -1,8 +1,9 @@
 'use strict';
 // The certificate of an http devices node, from a core tls-config node.
 
-const { tlsFiles, tlsOptions } = require('../broker-options');
+const { refusePfx, tlsFiles, tlsOptions } = require('../broker-options');
 const { configOf } = require('../config');
+const { tlsRules } = require('../front/tls-rules');
 
 /**
  * @param {import('node-red').NodeAPI} RED
@@ -17,6 +18,7 @@ function serverTls(RED, node, id) {
   if (typeof tlsNode?.addTLSOptions !== 'function') {
     throw new Error('The TLS node of the listener is missing or disabled. Choose another one.');
   }
+  refusePfx(tlsNode);
   const files = tlsFiles(configOf(RED, id), (name) => RED.util.evaluateNodeProperty(name, 'env', node, {}));
   const { cert, key, passphrase } = /** @type {any} */ (tlsOptions(id, tlsNode, files));
   if (!(files?.cert || cert) || !(files?.key || key)) {
@@ -24,7 +26,13 @@ function serverTls(RED, node, id) {
   }
   // Devices are told apart by tokens: an authority in the TLS node is for connections to others.
   return {
-    options: { cert, key, passphrase, minVersion: 'TLSv1.2' },
+    options: {
+      cert,
+      key,
+      passphrase,
+      minVersion: 'TLSv1.2',
+      ...tlsRules({ hasKeys: false, hasCertificate: true })
+    },
     ...(files?.cert && { files: { cert: files.cert, key: files.key } })
   };
 }

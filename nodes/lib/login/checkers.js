@@ -18,7 +18,8 @@ function byPasswords(file, identity, warn) {
     async checkLogin({ clientId, user, password, address }) {
       const isRight = await verifier.verify(user, password, address);
       if (isRight === undefined) return undefined;
-      return isRight ? (identity === 'user' ? user : clientId) : null;
+      // MQTT 3.1.1 with clean session 0 may come without a client id: then it is no device.
+      return isRight ? (identity === 'user' ? user : clientId) || null : null;
     },
     endLogins: () => verifier.close()
   };
@@ -28,9 +29,7 @@ function byPasswords(file, identity, warn) {
 function byFlow() {
   return {
     async checkLogin(login, member) {
-      const { flow } = member.host.logins;
-      // Without a login node nobody can say yes.
-      return flow ? flow(login, { protocol: member.protocol, nodeId: member.id }) : null;
+      return member.host.logins.ask(login, { protocol: member.protocol, nodeId: member.id });
     }
   };
 }

@@ -6,8 +6,12 @@
  * @typedef {string | null | undefined} Verdict the device id to let it in as; null: refused; undefined: nobody could tell, so it is
  *   not answered, and its connection ends by its time-out
  * @typedef {(login: Login) => Promise<Verdict>} Checker
- * @typedef {(login: Login, source: { protocol: string, nodeId: string }) => Promise<Verdict>} FlowChecker
+ * @typedef {{ protocol: string, nodeId: string }} Source
+ * @typedef {(login: Login, source: Source) => Promise<Verdict>} FlowChecker
  */
+
+/** Logins that wait for the end of a deploy. */
+const MAX_HELD = 1000;
 
 class LoginDesk {
   /**
@@ -23,6 +27,8 @@ class LoginDesk {
     this.endBell_ = null;
     /** Of the login node, if the engine has one. @type {FlowChecker | null} */
     this.flow = null;
+    /** While a deploy remakes the flow: who waits for its end. @type {(() => void)[] | null} */
+    this.held_ = null;
   }
 
   /** @param {number} stage that listens with login 'ask' @param {Checker} check must not throw */
@@ -39,6 +45,28 @@ class LoginDesk {
     this.endBell_ = null;
   }
 
+  /** A deploy begins: until resume() the login node, and the nodes behind it, may be missing. */
+  hold() {
+    this.held_ ??= [];
+  }
+
+  resume() {
+    const held = this.held_ ?? [];
+    this.held_ = null;
+    for (const go of held) go();
+  }
+
+  /**
+   * Asks the login node. Without one nobody can tell: a device that is refused may give up, one that is not answered tries again.
+   * @param {Login} login @param {Source} source @returns {Promise<Verdict>}
+   */
+  async ask(login, source) {
+    const { held_: held } = this;
+    if (held && held.length >= MAX_HELD) return undefined;
+    if (held) await new Promise((resolve) => held.push(() => resolve(undefined)));
+    return this.flow?.(login, source);
+  }
+
   run_() {
     for (const login of this.engine_.takeLogins()) {
       const check = this.checkers_.get(login.stage);
@@ -50,8 +78,14 @@ class LoginDesk {
   /** @param {Login} login @param {Checker} check */
   async answer_(login, check) {
     const verdict = await check(login).catch(() => null);
-    // Nobody is told before the next turn whether the engine still runs.
-    if (verdict !== undefined && this.checkers_.size > 0) this.engine_.answerLogin(login.id, verdict);
+    // The engine may have been closed meanwhile; then no listener is left.
+    if (verdict === undefined || this.checkers_.size === 0) return;
+    try {
+      this.engine_.answerLogin(login.id, verdict);
+    } catch {
+      // What the engine does not take for a device id is none.
+      this.engine_.answerLogin(login.id, null);
+    }
   }
 }
 

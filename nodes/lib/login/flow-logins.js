@@ -6,6 +6,8 @@ const crypto = require('node:crypto');
 /** Questions that wait for the flow, at most; more are not asked, and end by the time-out of their connection. */
 const MAX_OPEN = 1000;
 const MAX_DEVICE_BYTES = 256;
+/** For so long the canvas shows that a question was not answered. */
+const SHOWN_MS = 60000;
 
 /**
  * @typedef {import('../../../native/index.js').Login} Login
@@ -17,8 +19,9 @@ class FlowLogins {
   /**
    * @param {(msg: object) => void} send
    * @param {number} timeoutMs
+   * @param {() => number} [now] ms
    */
-  constructor(send, timeoutMs) {
+  constructor(send, timeoutMs, now = () => performance.now()) {
     this.send_ = send;
     this.timeoutMs_ = timeoutMs;
     /** @type {Map<string, Question>} */
@@ -26,6 +29,8 @@ class FlowLogins {
     this.allowed_ = 0;
     this.refused_ = 0;
     this.unanswered_ = 0;
+    this.now_ = now;
+    this.unansweredAt_ = -Infinity;
   }
 
   /**
@@ -40,6 +45,7 @@ class FlowLogins {
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
         this.unanswered_++;
+        this.unansweredAt_ = this.now_();
         question.settle(null);
       }, this.timeoutMs_);
       /** @type {Question} */
@@ -85,15 +91,10 @@ class FlowLogins {
   /** @returns {import('../status').Shown} */
   shown() {
     const { allowed_: allowed, refused_: refused, unanswered_: unanswered } = this;
-    if (unanswered > 0) {
-      const text = `${allowed} let in · ${refused} refused · ${unanswered} not answered`;
-      return { fill: 'yellow', shape: 'ring', text };
-    }
-    return {
-      fill: allowed > 0 ? 'green' : 'grey',
-      shape: 'dot',
-      text: `${allowed} let in · ${refused} refused`
-    };
+    const tail = unanswered > 0 ? ` · ${unanswered} not answered` : '';
+    const text = `${allowed} let in · ${refused} refused${tail}`;
+    if (this.now_() - this.unansweredAt_ < SHOWN_MS) return { fill: 'yellow', shape: 'ring', text };
+    return { fill: allowed > 0 ? 'green' : 'grey', shape: 'dot', text };
   }
 
   /** Who waits is not answered: the next node may still be asked, at the next try. */

@@ -1,8 +1,13 @@
 'use strict';
 
-/** Runs so many pieces of work at a time; of those that wait, each has a time after which it is not worth doing. */
+/** Runs some pieces of work at a time, in their order; of those that wait, each has a time after which it is not worth doing. */
 class WorkQueue {
-  /** @param {{ atOnce: number, maxWaiting: number, now?: () => number }} limits */
+  /**
+   * @param {object} limits
+   * @param {() => number} limits.atOnce asked before each piece
+   * @param {number} limits.maxWaiting
+   * @param {() => number} [limits.now] ms
+   */
   constructor({ atOnce, maxWaiting, now = () => performance.now() }) {
     this.atOnce_ = atOnce;
     this.maxWaiting_ = maxWaiting;
@@ -24,11 +29,11 @@ class WorkQueue {
       const start = () => {
         this.running_++;
         work()
-          .then(resolve, reject)
           .finally(() => {
             this.running_--;
             this.next_();
-          });
+          })
+          .then(resolve, reject);
       };
       this.waiting_.push({ deadline: this.now_() + withinMs, start, skip: () => resolve(undefined) });
       this.next_();
@@ -36,12 +41,17 @@ class WorkQueue {
   }
 
   next_() {
-    while (this.running_ < this.atOnce_) {
+    while (this.running_ < this.atOnce_()) {
       const first = this.waiting_.shift();
       if (!first) return;
       if (first.deadline < this.now_()) first.skip();
       else first.start();
     }
+  }
+
+  /** Nothing runs, nothing waits. */
+  get isIdle() {
+    return this.running_ === 0 && this.waiting_.length === 0;
   }
 
   /** Nothing that waits is done any more. */

@@ -2,8 +2,7 @@
 // Settings of an mqtt source node: what the session, the tap and the reading of its messages need.
 
 const { tlsOptions } = require('../broker-options');
-const { integer, choice, text } = require('../options');
-const { toClass } = require('../record');
+const { integer, choice, recordClass, secret, text } = require('../options');
 const { parseUrl } = require('../uplink/options');
 const { parseFilters } = require('./filters');
 
@@ -18,7 +17,7 @@ const schema = {
   protocolVersion: choice(/** @type {const} */ (['5', '4']), '5'),
   clientId: text('', /^[^\0]{1,128}$/, 'up to 128 characters'),
   username: text(''),
-  password: text(''),
+  password: secret,
   topics: text(''),
   qos: integer(0, 2, 1),
   session: choice(/** @type {const} */ (['persistent', 'clean']), 'persistent'),
@@ -28,7 +27,7 @@ const schema = {
   deviceLevel: integer(1, 128, 2),
   device: text('', /^[^\0]{1,256}$/, 'up to 256 characters'),
   classProperty: text('priority', /^[^\0]{1,256}$/, 'up to 256 characters'),
-  class: (/** @type {unknown} */ value) => toClass(value, 0),
+  class: recordClass(0),
   window: integer(1, 1000, 100),
   keepalive: integer(5, 65535, 30),
   reconnectMinMs: integer(10, 600000, 500),

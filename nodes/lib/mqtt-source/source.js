@@ -58,6 +58,7 @@ class Source {
     /** What the broker's session holds, as far as we know. @type {Set<string>} */
     this.subscribed_ = new Set();
     this.ending_ = false;
+    this.isHeld_ = false;
     /** @type {Map<string, number>} when a kind of trouble was told last */
     this.told_ = new Map();
     this.pingedAt_ = 0;
@@ -85,6 +86,15 @@ class Source {
 
   start() {
     this.session_.start();
+  }
+
+  /**
+   * While nothing takes the records nothing is read: the broker keeps its messages.
+   * @param {boolean} isHeld
+   */
+  hold(isHeld) {
+    this.isHeld_ = isHeld;
+    if (!isHeld) this.resume_();
   }
 
   /** Once a second: the broker hears from us also while we do not read its answers to pings. */
@@ -120,7 +130,8 @@ class Source {
       onPublish: (packet) => this.onPublish_(packet),
       onTooLarge: (size, head) => this.onTooLarge_(size, head),
       onPubrel: (id) => this.ledger_.pubrel(id),
-      hasRoom: () => !this.ending_ && this.ledger_.size + this.unanswered_ < this.options_.window
+      hasRoom: () =>
+        !this.ending_ && !this.isHeld_ && this.ledger_.size + this.unanswered_ < this.options_.window
     });
     this.reading_ = reading;
     // The broker may send before its SUBACK, right behind the CONNACK.
@@ -217,10 +228,12 @@ class Source {
       return;
     }
     if (error.code === CODES.TOO_LONG) counters.tooLarge++;
+    else if (error.code === CODES.REFUSED) counters.refused++;
     else counters.dropped++;
     this.tell_(error.code ?? '', error.message);
     if (!slot) return;
     if (error.code === CODES.TOO_LONG) this.ledger_.settle(slot, TOO_LARGE);
+    else if (error.code === CODES.REFUSED) this.ledger_.settle(slot, REFUSED);
     // It was dropped as the engine's settings say, or is a dead letter: sending it again changes nothing.
     else if (error.code === CODES.DROPPED) this.ledger_.settle(slot);
     else this.notTaken_(slot);

@@ -3,7 +3,7 @@
 
 const crypto = require('node:crypto');
 const { Agent } = require('coap');
-const { Wire } = require('./wire');
+const { Wire, reasonOf } = require('./wire');
 
 const DEFAULT_MAX_AGE_S = 60;
 
@@ -55,7 +55,7 @@ class Peer {
     /** Of the body that comes in blocks. */
     this.etag_ = '';
     this.block_ = -1;
-    wire.on('refused', (code) => this.fail_(code, 'nobody listens there'));
+    wire.on('refused', (code) => this.fail_(code, reasonOf(code)));
     wire.accept = (datagram) => this.accept_(datagram);
   }
 

@@ -2,6 +2,7 @@
 // Addresses of CoAP resources (RFC 7252, 6.1 and 6.4): coap://host[:port]/path[?query].
 
 const net = require('node:net');
+const { shownUrl } = require('../shown-url');
 
 const DEFAULT_PORT = 5683;
 const MAX_CHARACTERS = 1024;
@@ -34,7 +35,7 @@ function parseCoapUrl(text) {
   try {
     url = new URL(given);
   } catch {
-    throw new RangeError(`${shape}, not "${given.slice(0, 80)}".`);
+    throw new RangeError(`${shape}, not "${shownUrl(given).slice(0, 80)}".`);
   }
   if (!url.hostname) throw new RangeError(`${shape}: it names no host.`);
   if (url.username || url.password || url.hash) {

@@ -1,8 +1,10 @@
 'use strict';
 // One resource of a device, for as long as the node lives: registered, or read in an interval; again after each failure.
 
+const { asError } = require('../guard');
 const { Backoff } = require('../uplink/backoff');
 const { isFresher } = require('./freshness');
+const { reasonOf } = require('./wire');
 
 const RETRY_MIN_MS = 1000;
 const RETRY_MAX_MS = 60000;
@@ -65,7 +67,7 @@ class Watch {
     this.waiting_ = 0;
     this.begunAt_ = 0;
     this.stopped_ = false;
-    void this.ask_();
+    this.begin_();
   }
 
   stop() {
@@ -73,6 +75,11 @@ class Watch {
     clearTimeout(this.timer_);
     this.link_?.close();
     this.link_ = null;
+  }
+
+  /** What goes wrong here is one more failure of the resource. */
+  begin_() {
+    this.ask_().catch((error) => this.fail_(error.message));
   }
 
   /** @returns {Promise<void>} */
@@ -84,8 +91,8 @@ class Watch {
     try {
       this.link_ ??= await this.options_.open();
     } catch (error) {
-      const { code = '', message } = /** @type {NodeJS.ErrnoException} */ (error);
-      return this.fail_(code === 'ENOTFOUND' ? 'no such host' : code || message);
+      const { code, message } = asError(error);
+      return this.fail_(code ? reasonOf(code) : message);
     }
     const link = this.link_;
     if (this.stopped_) return link.close();
@@ -171,7 +178,7 @@ class Watch {
   /** @param {number} ms */
   later_(ms) {
     clearTimeout(this.timer_);
-    if (!this.stopped_) this.timer_ = setTimeout(() => void this.ask_(), ms);
+    if (!this.stopped_) this.timer_ = setTimeout(() => this.begin_(), ms);
   }
 }
 

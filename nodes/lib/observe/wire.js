@@ -14,6 +14,14 @@ const { parseDatagram } = require('./datagram');
 const LIFETIME_MS = 247000;
 const MAX_REMEMBERED = 128;
 
+/** Words for the canvas. @type {Record<string, string>} */
+const REASONS = {
+  ECONNREFUSED: 'nobody listens there',
+  ENOTFOUND: 'no such host',
+  ENETUNREACH: 'no route to it',
+  EHOSTUNREACH: 'no route to it'
+};
+
 /**
  * @typedef {object} WireEvents
  * @property {[Buffer, import('node:dgram').RemoteInfo]} message
@@ -31,8 +39,11 @@ class Wire extends EventEmitter {
     const socket = dgram.createSocket(family === 6 ? 'udp6' : 'udp4');
     try {
       await new Promise((resolve, reject) => {
-        socket.once('error', reject);
-        socket.connect(port, address, () => resolve(undefined));
+        socket.on('error', reject);
+        // Where the system has no route, this callback has its error, and no 'error' event follows.
+        const connected = (/** @type {Error | undefined} */ error) =>
+          error ? reject(error) : resolve(undefined);
+        socket.connect(port, address, /** @type {() => void} */ (connected));
       });
     } catch (error) {
       socket.close();
@@ -54,9 +65,7 @@ class Wire extends EventEmitter {
     this.closed_ = false;
     socket.removeAllListeners('error');
     socket.on('message', (bytes, from) => this.receive_(bytes, from));
-    socket.on('error', (error) =>
-      this.emit('refused', /** @type {NodeJS.ErrnoException} */ (error).code ?? '')
-    );
+    socket.on('error', (error) => this.emit('refused', codeOf(error)));
   }
 
   /** As of dgram.Socket, with the address that is known already. */
@@ -71,8 +80,7 @@ class Wire extends EventEmitter {
     if (this.closed_) return done(null, 0);
     this.socket_.send(bytes, offset, length, (error) => {
       // What could not be sent is lost, as anything on a network may be; a refusal comes by 'refused'.
-      if (error && !this.closed_)
-        this.emit('refused', /** @type {NodeJS.ErrnoException} */ (error).code ?? '');
+      if (error && !this.closed_) this.emit('refused', codeOf(error));
       done(null, length);
     });
   }
@@ -129,4 +137,15 @@ class Wire extends EventEmitter {
   }
 }
 
+/** @param {NodeJS.ErrnoException} error */
+function codeOf({ code = '' }) {
+  return code;
+}
+
+/** @param {string} code of the system @returns {string} what it means for an address */
+function reasonOf(code) {
+  return REASONS[code] ?? code;
+}
+
 exports.Wire = Wire;
+exports.reasonOf = reasonOf;

@@ -4,6 +4,7 @@
 const net = require('node:net');
 const { quoted } = require('../net/border');
 const { EXIT, Trouble } = require('../net/trouble');
+const { shownUrl } = require('../shown-url');
 const { MOST_PATHS } = require('./numbers');
 
 /** @typedef {'active' | 'backup'} Role */
@@ -46,7 +47,7 @@ const PORTS = { 'mqtt:': 1883, 'tcp:': 1883, 'mqtts:': 8883, 'ssl:': 8883, 'ws:'
 /** @param {string} text host:port, or the URL of the broker @returns {Broker} */
 function checkBroker(text) {
   const wrong = () =>
-    usage(`--broker takes host:port or a URL such as mqtts://cloud.example, not ${quoted(text)}.`);
+    usage(`--broker takes host:port or a URL such as mqtts://cloud.example, not ${quoted(shownUrl(text))}.`);
   let url;
   try {
     url = new URL(/^[a-z]+:\/\//i.test(text) ? text : `tcp://${text}`);

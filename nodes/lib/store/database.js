@@ -69,6 +69,17 @@ class Database {
     return { usage, nodes, lastRow: Number(this.statements.lastRow.get()?.id ?? 0), ...this.aside() };
   }
 
+  /** @returns {{ node: string, records: number }[]} by uplink node, from the covering index */
+  holdings() {
+    /** @type {Map<string, number>} */
+    const records = new Map();
+    for (const row of this.statements.lanes.all()) {
+      const node = String(row.node);
+      records.set(node, (records.get(node) ?? 0) + Number(row.records));
+    }
+    return [...records].map(([node, count]) => ({ node, records: count }));
+  }
+
   /** Dead letters and quarantine: how many, how many bytes. */
   aside() {
     const [dead, quarantine] = [this.statements.deadSums.get(), this.statements.quarantineSums.get()];

@@ -119,6 +119,16 @@ class Store {
     return { state: 'ready', code: '', reason: '' };
   }
 
+  /** @returns {{ node: string, records: number }[]} what is on disk, by uplink node; empty when it cannot be read */
+  holdings() {
+    try {
+      return this.keeper.database?.holdings() ?? [];
+    } catch (error) {
+      this.#fault(error);
+      return [];
+    }
+  }
+
   /** Once a second. */
   tick() {
     if (this.isStopped) return;

@@ -56,6 +56,8 @@ class StoreThread extends EventEmitter {
     };
     /** Counters of threads that are gone. */
     this.past = { commits: 0, bytesWritten: 0, deadRemoved: 0 };
+    /** Those who wait for holdings(). @type {((holdings: { node: string, records: number }[]) => void)[]} */
+    this.asked = [];
     /** @type {Promise<boolean> | null} */
     this.stopping = null;
     /** @type {NodeJS.Timeout | undefined} */
@@ -71,6 +73,16 @@ class StoreThread extends EventEmitter {
   attach(token) {
     this.token = token;
     this.worker?.postMessage({ type: 'attach', token });
+  }
+
+  /**
+   * What is on disk, by uplink node; empty when the database is not open. Never rejects.
+   * @returns {Promise<{ node: string, records: number }[]>}
+   */
+  holdings() {
+    if (!this.worker || this.stopping) return Promise.resolve([]);
+    this.worker.postMessage({ type: 'holdings' });
+    return new Promise((resolve) => this.asked.push(resolve));
   }
 
   /**
@@ -103,6 +115,7 @@ class StoreThread extends EventEmitter {
       if (message.state === 'ready') this.backoff.reset();
       this.#tell(message);
     } else if (type === 'problem') this.emit('problem', message);
+    else if (type === 'holdings') this.asked.shift()?.(message.holdings);
     else if (type === 'stopped') this.stoppedInTime = message.inTime;
   }
 
@@ -114,6 +127,7 @@ class StoreThread extends EventEmitter {
 
   /** The thread died. What it had not committed, the engine gives to the next one. @param {Worker} worker @param {string} cause */
   #onExit(worker, cause) {
+    for (const resolve of this.asked.splice(0)) resolve([]);
     if (this.worker !== worker) return;
     this.worker = null;
     for (const name of COUNTERS) this.past[name] = this.state[name];

@@ -1,8 +1,8 @@
 'use strict';
 
 // Entry of the store thread: one folder, one engine.
-// In:  {type: 'attach', token} · {type: 'stop', timeoutMs}
-// Out: {type: 'state', …} · {type: 'problem', …} · {type: 'stopped', inTime}
+// In:  {type: 'attach', token} · {type: 'holdings'} · {type: 'stop', timeoutMs}
+// Out: {type: 'state', …} · {type: 'problem', …} · {type: 'holdings', holdings} · {type: 'stopped', inTime}
 
 const fs = require('node:fs');
 const { parentPort, workerData } = require('node:worker_threads');
@@ -111,6 +111,7 @@ function stop(timeoutMs) {
 
 port.on('message', (message) => {
   if (message.type === 'attach') attach(message.token);
+  else if (message.type === 'holdings') port.postMessage({ type: 'holdings', holdings: store.holdings() });
   else if (message.type === 'stop' && !store.stopping) stop(message.timeoutMs);
 });
 

@@ -147,6 +147,10 @@ class CommandSession {
   #onConnected(link) {
     const client = /** @type {import('mqtt').MqttClient} */ (this.session.client);
     this.custody.connected(link.sessionPresent === true);
+    client.on('packetsend', ({ cmd }) => cmd === 'pingreq' && this.custody.pinged());
+    client.on('packetreceive', ({ cmd }) => {
+      if (cmd === 'pingresp' && client === this.session.client) this.custody.pingAnswered();
+    });
     this.#subscribe(client);
     this.reports.connected({
       maxInFlight: link.receiveMaximum,

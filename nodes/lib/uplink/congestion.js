@@ -1,6 +1,8 @@
 'use strict';
 // The congestion control of an uplink's sockets, as it is entered.
 
+const { shown } = require('../values');
+
 /** As the kernel names them, such as cubic and bbr; 15 bytes (TCP_CA_NAME_MAX). */
 const NAME = /^[a-z0-9_-]{1,15}$/;
 
@@ -9,7 +11,7 @@ function parseCongestion(text) {
   const entered = String(text ?? '').trim();
   if (entered === '' || NAME.test(entered)) return entered;
   throw new TypeError(
-    `The congestion control '${entered}' is no name of one. Enter one that this machine has (sysctl net.ipv4.tcp_available_congestion_control), such as cubic; empty = the system's.`
+    `The congestion control '${shown(entered)}' is no name of one. Enter one that this machine has (sysctl net.ipv4.tcp_available_congestion_control), such as cubic; empty = the system's.`
   );
 }
 

@@ -24,6 +24,10 @@ class Custody {
     this.open = new Map();
     /** What the broker may send again, the oldest first. @type {Map<string, Debt>} by key */
     this.known = new Map();
+    /** PUBACKs of the present connection that the broker may not have read. @type {Debt[]} */
+    this.unread = [];
+    /** Of these, the ones that were written before the last PINGREQ. */
+    this.beforePing = 0;
     this.acknowledged = 0;
     this.redelivered = 0;
   }
@@ -31,8 +35,26 @@ class Custody {
   /** @param {boolean} sessionPresent false: the broker has forgotten its identifiers */
   connected(sessionPresent) {
     this.order = [];
+    this.unread = [];
+    this.beforePing = 0;
     if (sessionPresent) return;
     this.known.clear();
+  }
+
+  /** A PINGREQ is written. */
+  pinged() {
+    this.beforePing = this.unread.length;
+  }
+
+  /** Its PINGRESP came: what was written before it was read, so its identifiers are free and name other commands from now on. */
+  pingAnswered() {
+    for (const debt of this.unread.splice(0, this.beforePing)) this.#forget(debt);
+    this.beforePing = 0;
+  }
+
+  /** @param {Debt} debt */
+  #forget(debt) {
+    if (this.known.get(debt.key) === debt) this.known.delete(debt.key);
   }
 
   /**
@@ -79,10 +101,15 @@ class Custody {
     while (this.order[count]?.isAnswered) count++;
     if (count === 0) return;
     const bytes = Buffer.alloc(4 * count);
-    for (const [i, { messageId }] of this.order.splice(0, count).entries()) {
+    const debts = this.order.splice(0, count);
+    for (const [i, { messageId }] of debts.entries()) {
       // [MQTT 3.4] Without a reason code: success, in 3.1.1 and 5.
       bytes.set([PUBACK, 2, messageId >> 8, messageId & 0xff], 4 * i);
     }
+    this.unread.push(...debts);
+    // Without pings: what is remembered is bounded too.
+    const over = this.unread.splice(0, Math.max(0, this.unread.length - MAX_DONE));
+    this.beforePing = Math.max(0, this.beforePing - over.length);
     this.acknowledged += count;
     this.write(bytes);
   }

@@ -146,7 +146,7 @@ class Express {
   #board(source) {
     const { sender, window, stages } = this;
     const link = /** @type {import('./feeder').Link} */ (sender.link);
-    const told = link.maximumPacketSize > 0 ? link.maximumPacketSize : sender.suspect.tooLarge - 1;
+    const told = link.maximumPacketSize > 0 ? link.maximumPacketSize : sender.suspect.limit - 1;
     const { wire } = /** @type {WireStream} */ (this.wire);
     wire.board(source, {
       order: this.order,
@@ -195,7 +195,7 @@ class Express {
     sender.redelivered += more(REDELIVERED);
     sender.acknowledged += acknowledged;
     if (acknowledged > 0) {
-      sender.suspect.taken(numbers[LARGEST]);
+      sender.suspect.taken(0, numbers[LARGEST]);
       sender.pulse.flew(numbers[RTT], numbers[LEAST_RTT], numbers[MOVED]);
     }
     sender.pulse.flying =

@@ -21,7 +21,7 @@
  * @property {(fn: () => void, ms: number) => void} delay
  * @property {() => number} now ms, monotonic
  * @property {(code: string, reason: string) => void} problem a record was refused, or cannot be sent
- * @property {number} [retryMs] wait after a refusal that looks final, default 1000
+ * @property {number} [retryMs] wait after a refusal that looks final, and before the first trial of a suspect, default 1000
  * @property {number} [order] of the group, 0 (default) = the most urgent
  * @property {number} [turnMs] a pump gives the loop back after so long, default 4
  */

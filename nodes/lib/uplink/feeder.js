@@ -6,6 +6,7 @@ const { Hunger } = require('./hunger');
 const { LinkRate } = require('./link-rate');
 const { Queues } = require('./queues');
 const { Sender } = require('./sender');
+const { Suspect } = require('./suspect');
 const { Taken, TRY_AGAIN } = require('./taken');
 
 /** @typedef {import('./slot').Slot} Slot */
@@ -53,7 +54,8 @@ class Feeder {
         this.rate.acknowledged(bytes);
         if (this.isBlocked) this.schedule();
       },
-      go: () => this.schedule()
+      go: () => this.schedule(),
+      stageOf: (id) => this.stages.get(id)
     });
 
     /** @type {UplinkSource | null} */
@@ -74,6 +76,8 @@ class Feeder {
     this.batchBytes = this.rate.bytes;
     /** A timer will pump when the backlog may go on. */
     this.isPacing = false;
+    /** Its next packet goes when nothing is in flight, see suspect.js; nothing else is sent until then. @type {Slot | null} */
+    this.lone = null;
 
     this.taken = new Taken(options.now);
     this.queues = new Queues();
@@ -115,7 +119,7 @@ class Feeder {
     this.#land();
     this.sender.abandon();
     this.taken.forget();
-    this.queues.clear();
+    this.#clearQueues();
     this.source?.close();
     this.source = null;
   }
@@ -184,41 +188,28 @@ class Feeder {
     this.source?.setBatchBytes(bytes);
   }
 
-  /** @param {boolean} [byBroker] it closed the connection: no time-out of ours, no lost network */
-  disconnected(byBroker = false) {
+  /**
+   * @param {boolean} [byBroker] it closed the connection, and a packet may be the reason: no time-out of ours, no lost network
+   * @param {number} [code] reason of its DISCONNECT, 0 = none
+   */
+  disconnected(byBroker = false, code = 0) {
     if (!this.sender.link) return;
     this.#land();
     this.express.connected(null, () => {});
-    this.queues.clear();
-    const isTooLarge = this.sender.disconnected(byBroker, this.taken);
+    this.#clearQueues();
+    const isConvicted = this.sender.disconnected(this.taken, byBroker, code);
     for (const slot of this.taken) if (slot.pending > 0) this.queues.add(slot);
-    if (isTooLarge) this.sender.convict();
+    if (isConvicted) this.sender.convict();
+  }
+
+  #clearQueues() {
+    this.queues.clear();
+    this.lone = null;
   }
 
   needsQos1() {
     for (const stage of this.stages.values()) if (stage.qos > 0) return true;
     return false;
-  }
-
-  /** True when no live batch is taken and none waits, for its rate either. The backlog is on disk and can wait. */
-  idle() {
-    const { source } = this;
-    this.express.look();
-    if (this.taken.live > 0 || this.express.open > 0) return false;
-    return !source || (source.best() === 0 && (source.retryMs() < 0 || source.oldestMs() < 0));
-  }
-
-  /** Age of the oldest batch without an acknowledgement, ms; -1 = none. */
-  oldestMs() {
-    return Math.max(this.source ? this.source.oldestMs() : -1, this.taken.oldestMs());
-  }
-
-  /** The same, but for batches that the engine does not give out yet: they wait for their rate, or their turn, not for the broker. */
-  dueMs() {
-    const age = this.oldestMs();
-    const isAnyDue =
-      age < 0 || this.taken.oldestMs() >= 0 || this.express.open > 0 || this.source?.best() !== 0;
-    return isAnyDue ? age : -1;
   }
 
   /** There is more to send than there is room for: what makes room must not wait. */
@@ -235,17 +226,17 @@ class Feeder {
       return;
     }
     if (this.#board()) return;
+    if (suspect.isFull) this.sender.acquitAll();
     this.isBlocked = suspect.isAside;
     this.isFull = false;
     if (!suspect.isTime) this.#sendAll();
     // Alone on its way: when others were taken here for a while, or when there are no others.
-    if (suspect.isDue && this.window.inflight === 0 && this.window.room > 0) {
-      this.sender.try(this.stages.get(suspect.slot?.stage ?? 0));
-    }
+    if (suspect.isDue && this.window.inflight === 0 && this.window.room > 0) this.sender.try();
     this.output.flush();
+    const isSearching = suspect.isAside || suspect.aloneId !== 0 || this.lone !== null;
     // A full window alone may be one that is small for a long way: then larger batches do no harm.
     const isHeldByLink =
-      this.isBlocked && !suspect.isAside && this.window.ceiling === Infinity && pulse.isQueueing;
+      this.isBlocked && !isSearching && this.window.ceiling === Infinity && pulse.isQueueing;
     this.rate.limited(this.isFull || isHeldByLink);
   }
 
@@ -263,12 +254,22 @@ class Feeder {
 
   #sendAll() {
     const until = this.now() + this.turnMs;
+    if (this.lone && !this.#sendLone(this.lone)) return;
     while (this.#sendNext()) {
       if (this.now() > until) {
         this.schedule();
         return;
       }
     }
+  }
+
+  /** @param {Slot} slot @returns {boolean} false when there is nothing that may go now */
+  #sendLone(slot) {
+    this.isBlocked = this.window.inflight > 0;
+    if (this.isBlocked) return false;
+    this.lone = null;
+    const queue = (slot.isBacklog ? this.queues.backlog : this.queues.live)[slot.class];
+    return queue.length === 0 || this.#sendFirstOf(queue);
   }
 
   /** @returns {boolean} false when there is nothing that may go now */
@@ -293,13 +294,16 @@ class Feeder {
    * @returns {boolean} false when there is nothing that may go now
    */
   #takeReserved() {
+    const { aloneId, isFull } = this.sender.suspect;
+    if (aloneId !== 0 || isFull) return false;
     if (this.window.roomFor(true) <= 0 || this.output.isFull(true)) return false;
     return this.source?.best(true) === MOST_URGENT && this.#take(false, true);
   }
 
   /** Room in the window, and in the stream. @param {boolean} isUrgent for a live batch of class 1 */
   #hasRoom(isUrgent) {
-    if (this.window.roomFor(isUrgent) <= 0) this.isBlocked = true;
+    const { aloneId, isFull } = this.sender.suspect;
+    if (aloneId !== 0 || isFull || this.window.roomFor(isUrgent) <= 0) this.isBlocked = true;
     else if (this.output.isFull(isUrgent)) this.isFull = true;
     else return true;
     return false;
@@ -370,6 +374,11 @@ class Feeder {
     while (slot.next < slot.count && this.#hasRoom(slot.isUrgent)) {
       if (slot.isBacklog && this.#roomForBacklog() <= 0) break;
       const state = slot.states[slot.next];
+      if (state === AGAIN && this.window.inflight > 0 && Suspect.goesAlone(slot, slot.next)) {
+        this.lone = slot;
+        this.isBlocked = true;
+        return false;
+      }
       // A packet that was cut leaves its first half in its place.
       if ((state === NEW || state === AGAIN) && !this.sender.send(slot, slot.next, stage)) continue;
       slot.next++;

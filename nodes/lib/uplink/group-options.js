@@ -3,6 +3,7 @@
 // The classes of an uplink in groups, each with an MQTT session of its own: how they are entered, and what their sockets get.
 
 const { CLASSES } = require('./queues');
+const { shown } = require('../values');
 
 /**
  * What a group's socket gets. @typedef {object} SocketPlan
@@ -63,14 +64,14 @@ function parseGroups(value) {
 /** @param {string} name @param {string} entered */
 function classOf(name, entered) {
   const number = name.trim() === '' ? NaN : Number(name);
-  if (!ALL.includes(number)) throw wrong(entered, `has '${name.trim()}' where a class is expected`);
+  if (!ALL.includes(number)) throw wrong(entered, `has '${shown(name.trim())}' where a class is expected`);
   return number;
 }
 
 /** @param {string} entered @param {string} fault */
 function wrong(entered, fault) {
   return new TypeError(
-    `Sessions '${entered}' ${fault}. Enter the classes 1 to ${CLASSES} once each, the groups divided by /, most urgent first: ${DEFAULT_GROUPS}, or all for one session.`
+    `Sessions '${shown(entered)}' ${fault}. Enter the classes 1 to ${CLASSES} once each, the groups divided by /, most urgent first: ${DEFAULT_GROUPS}, or all for one session.`
   );
 }
 
@@ -97,7 +98,7 @@ function parseList(name, entered, { max, of }, count) {
   const values = entered.split(',').map((value) => value.trim());
   if (values.length > count) {
     throw new TypeError(
-      `${name} is ${entered}; there ${count === 1 ? 'is one session' : `are ${count} sessions`}, so it must have ${count} at most.`
+      `${name} is ${shown(entered)}; there ${count === 1 ? 'is one session' : `are ${count} sessions`}, so it must have ${count} at most.`
     );
   }
   return Array.from({ length: count }, (_, i) => {
@@ -105,7 +106,7 @@ function parseList(name, entered, { max, of }, count) {
     if (value === '') return of(i, count);
     const number = Number(value);
     if (!Number.isInteger(number) || number < 0 || number > max) {
-      throw new TypeError(`${name} is ${entered}; each must be a whole number from 0 to ${max}.`);
+      throw new TypeError(`${name} is ${shown(entered)}; each must be a whole number from 0 to ${max}.`);
     }
     return number;
   });

@@ -68,7 +68,7 @@ class Group {
       {
         onState: (state, reason) => this.status.set(state, reason),
         onConnected: (link) => this.#onConnected(link),
-        onDisconnected: (byBroker) => this.feeder.disconnected(byBroker),
+        onDisconnected: (byBroker, code) => this.feeder.disconnected(byBroker, code),
         onPuback: (id, reasonCode) => {
           // Its turn ends as others do, also when there is nothing to send.
           parts.wake();

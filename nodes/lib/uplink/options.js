@@ -1,5 +1,6 @@
 'use strict';
 
+const { shownUrl } = require('../shown-url');
 const { parseCongestion } = require('./congestion');
 const { clientIdsOf, parseGroups, parseSockets } = require('./group-options');
 const { parsePaths } = require('./path-options');
@@ -8,11 +9,12 @@ const { badCharacter } = require('./topics');
 /**
  * @typedef {object} TlsOptions plain data, as tls.connect takes it
  * @property {string | Uint8Array} [ca] @property {string | Uint8Array} [cert] @property {string | Uint8Array} [key]
+ * @property {string | Uint8Array} [pfx] instead of cert and key, with authorities
  * @property {string} [passphrase] @property {string} [servername] @property {boolean} [rejectUnauthorized]
  * @property {string[]} [ALPNProtocols]
  */
 
-/** @typedef {{ca?: string, cert?: string, key?: string}} TlsFiles paths */
+/** @typedef {{ca?: string, cert?: string, key?: string, pfx?: string}} TlsFiles paths */
 
 /**
  * @typedef {object} UplinkOptions
@@ -37,7 +39,7 @@ const { badCharacter } = require('./topics');
  * @property {number} [connectTimeoutMs] default 15000
  * @property {number} [ackTimeoutMs] the connection is renewed when nothing is acknowledged for so long, default 15000
  * @property {number} [userTimeoutMs] TCP_USER_TIMEOUT, default 10000, 0 = the system's
- * @property {number} [retryMs] wait after a refused PUBLISH, default 1000
+ * @property {number} [retryMs] wait after a refused PUBLISH, and before the first trial of a record on which the broker closes, default 1000
  * @property {number} [backlogRate] records of the backlog a second, default 5000, 0 = no limit
  * @property {number} [backlogShare] part of the window that the backlog may fill, 0..1, default 0.5; one packet always
  * @property {boolean} [commands] the cloud may send commands, by a session of their own, default false
@@ -65,14 +67,18 @@ const { badCharacter } = require('./topics');
 /** @type {Record<string, boolean>} */
 const SCHEMES = { 'mqtts:': true, 'ssl:': true, 'tls:': true, 'mqtt:': false, 'tcp:': false };
 
+const NO_PORT =
+  'The port of the broker is 0. Enter its port, such as 8883, or leave it out for 8883 (mqtts) or 1883 (mqtt).';
+
 /** @param {string} text @returns {Address} */
 function parseUrl(text) {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !(url.protocol in SCHEMES) || !url.hostname) {
     throw new TypeError(
-      `'${text}' is not a broker's address. Enter one such as mqtts://broker.example.com:8883.`
+      `'${shownUrl(text)}' is not a broker's address. Enter one such as mqtts://broker.example.com:8883.`
     );
   }
+  if (url.port === '0') throw new TypeError(NO_PORT);
   const secure = SCHEMES[url.protocol];
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   return { host, port: Number(url.port) || (secure ? 8883 : 1883), secure };
@@ -136,6 +142,9 @@ function checkOptions(options, defaultNative) {
   const version = String(options.protocolVersion ?? '');
   const groups = parseGroups(options.groups);
   const clientId = options.clientId || gateway;
+  const reconnectMinMs = number('reconnectMinMs', options.reconnectMinMs, 500, 1, day);
+  const reconnectMaxMs = number('reconnectMaxMs', options.reconnectMaxMs, 5000, 1, day);
+  checkReconnect(reconnectMinMs, reconnectMaxMs);
   return {
     ...parseUrl(options.url),
     tls: checkTls(options.tls),
@@ -152,8 +161,8 @@ function checkOptions(options, defaultNative) {
     protocolVersion: oneOf('protocolVersion', version, '5', ['4', '5']) === '5' ? 5 : 4,
     keepalive: number('keepalive', options.keepalive, 30, 0, 65535),
     inflight: number('inflight', options.inflight, 32, 1, 1024),
-    reconnectMinMs: number('reconnectMinMs', options.reconnectMinMs, 500, 1, day),
-    reconnectMaxMs: number('reconnectMaxMs', options.reconnectMaxMs, 5000, 1, day),
+    reconnectMinMs,
+    reconnectMaxMs,
     refusedMinMs: number('refusedMinMs', options.refusedMinMs, 30000, 1, day),
     refusedMaxMs: number('refusedMaxMs', options.refusedMaxMs, 300000, 1, day),
     connectTimeoutMs: number('connectTimeoutMs', options.connectTimeoutMs, 15000, 1, day),
@@ -173,4 +182,12 @@ function checkOptions(options, defaultNative) {
   };
 }
 
-module.exports = { checkOptions, parseUrl };
+/** Throws TypeError with a sentence for the user. @param {number} minMs @param {number} maxMs */
+function checkReconnect(minMs, maxMs) {
+  if (maxMs >= minMs) return;
+  throw new TypeError(
+    `The longest wait before a reconnect (${maxMs} ms) is shorter than the shortest (${minMs} ms). Enter a longer one, or a smaller minimum.`
+  );
+}
+
+module.exports = { NO_PORT, checkOptions, checkReconnect, parseUrl };

@@ -79,6 +79,23 @@ class Publish {
     return true;
   }
 
+  /** The topic, for people. REQUIRES: prepare() */
+  topicText() {
+    return this.#topicBytes().toString();
+  }
+
+  /** The topic, as a key of tables; null where no device has a part in it. REQUIRES: prepare() */
+  deviceTopic() {
+    return this.topic.some((part) => typeof part === 'symbol') ? this.#topicBytes().toString('latin1') : null;
+  }
+
+  #topicBytes() {
+    const bytes = Buffer.allocUnsafe(this.topicLength);
+    const at = writeTopic(this.topic, this.slot, bytes, 0);
+    copyBytes(this.suffix, this.suffix.length, bytes, at);
+    return bytes;
+  }
+
   /** The key as the first field of an envelope's first line. */
   #measureField() {
     const { slot, stage } = this;

@@ -106,9 +106,12 @@ const CONNACK = {
 
 /** @type {Record<number, string>} */
 const DISCONNECT = {
+  0x81: 'The broker calls a packet malformed: perhaps it does not like a topic.',
+  0x82: 'The broker says that a packet breaks the protocol: perhaps it does not like a topic.',
   0x8b: 'The broker is shutting down.',
   0x8d: 'The broker heard nothing from us for too long.',
   0x8e: 'Another client connected with the same client id. Give each gateway its own.',
+  0x90: 'The broker does not like a topic.',
   0x93: 'The broker says that too many packets are in flight. Lower the window in the broker node.',
   0x95: 'The broker says that a packet is too large. Lower the bytes of the batches.',
   0x97: "The broker's quota for this client is used up.",
@@ -198,6 +201,31 @@ function explainDisconnect(reasonCode = 0) {
   return { code: `DISCONNECT ${reasonCode}`, reason, refused: false };
 }
 
+/** The reason of a DISCONNECT that names a packet, or '' where there was none. @param {number} code */
+function closeName(code) {
+  if (code === 0) return 'the broker gives no reason';
+  return `reason code ${hex(code)}: ${REFUSALS[code] ?? PACKETS[code] ?? 'unknown'}`;
+}
+
+/** @param {number} code */
+function hex(code) {
+  return `0x${code.toString(16).toUpperCase()}`;
+}
+
+/**
+ * Reason codes of a DISCONNECT that are about a packet of ours, beside those of REFUSALS: the same packet may lead to the same again.
+ * @type {Record<number, string>}
+ */
+const PACKETS = { 0x81: 'malformed packet', 0x82: 'protocol error' };
+/** Those of REFUSALS. */
+const PACKET_CODES = [0x81, 0x82, 0x87, 0x90, 0x95, 0x99];
+
+/** What a DISCONNECT was for, 0 = for no packet. @param {Reason | null} why @returns {number} */
+function packetCode(why) {
+  const code = Number(/^DISCONNECT (\d+)$/.exec(why?.code ?? '')?.[1] ?? 0);
+  return PACKET_CODES.includes(code) ? code : 0;
+}
+
 /** @type {Record<number, string>} */
 const REFUSALS = {
   0x80: 'unspecified error',
@@ -215,4 +243,12 @@ function refusalName(code) {
   return REFUSALS[code] ?? `reason code ${code}`;
 }
 
-module.exports = { explain, explainConnected, explainDisconnect, movedTo, refusalName };
+module.exports = {
+  closeName,
+  explain,
+  explainConnected,
+  explainDisconnect,
+  movedTo,
+  packetCode,
+  refusalName
+};

@@ -1,12 +1,13 @@
 'use strict';
 
-const { SENT, DONE, AGAIN, LATER, ASIDE } = require('./slot');
+const { SENT, DONE, AGAIN, LATER } = require('./slot');
 const { Publish } = require('./publish');
 const { Pulse } = require('./pulse');
 const { Quota } = require('./quota');
 const { MAX_TRIES, Refusals, isFinal } = require('./refusals');
-const { Suspect } = require('./suspect');
-const { refusalName } = require('./reasons');
+const { CONVICTED, Suspect } = require('./suspect');
+const { closeName, refusalName } = require('./reasons');
+const { readable } = require('./readable');
 
 /** @typedef {import('./slot').Slot} Slot */
 /** @typedef {import('./stage').Stage} Stage */
@@ -18,9 +19,11 @@ const { refusalName } = require('./reasons');
  * @property {(slot: Slot) => void} again the batch has something to send again
  * @property {(bytes: number) => void} roomier a packet of so many bytes left the window
  * @property {() => void} go what was held back may be sent
+ * @property {(id: number) => Stage | undefined} stageOf
  */
 
 /** Reason codes of MQTT 5 for what we refuse ourselves. */
+const UNSPECIFIED_ERROR = 0x80;
 const TOPIC_NAME_INVALID = 0x90;
 const PACKET_TOO_LARGE = 0x95;
 /** Packets that look refused for good and wait for their next try outside of the window, at most: they hold memory. */
@@ -30,6 +33,7 @@ const MAX_OUTSIDE = 1000;
 class Sender {
   /** @param {import('./feeder').FeederOptions} options @param {SenderHandlers} handlers */
   constructor(options, handlers) {
+    const { retryMs = 1000 } = options;
     this.window = options.window;
     this.output = options.output;
     this.delay = options.delay;
@@ -37,13 +41,21 @@ class Sender {
     this.problem = options.problem;
     this.handlers = handlers;
     this.pulse = new Pulse(options.window, options.now);
-    this.refusals = new Refusals(options.window, options.retryMs ?? 1000);
+    this.refusals = new Refusals(options.window, retryMs);
     this.quota = new Quota(options.window, options.now);
-    this.suspect = new Suspect(options.now);
     this.packet = new Publish();
+    this.suspect = new Suspect({
+      now: options.now,
+      trialMs: retryMs,
+      topicOf: (slot, packet) => this.#topicOf(slot, packet)
+    });
     /** @type {Link | null} */
     this.link = null;
+    /** The present one, or else that of before. @type {Link | null} */
+    this.lastLink = null;
     this.isAwaiting = false;
+    /** Of the DISCONNECT that ended the last connection, 0 = none. */
+    this.closeCode = 0;
     /** Rises with every connection that is lost, and when the batches are no longer ours: timers of before do nothing. */
     this.life = 0;
 
@@ -61,20 +73,26 @@ class Sender {
 
   /** @param {Link} link @param {import('./output').Write} write */
   connected(link, write) {
-    this.link = link;
+    this.link = this.lastLink = link;
     this.window.setLimit(link.receiveMaximum);
     this.output.open(write);
     this.pulse.connected();
-    this.suspect.connected();
     // A broker that tells its limit needs no guess.
-    if (link.maximumPacketSize > 0) this.#acquit();
-    else this.#awaitTrial();
+    this.#resume(this.suspect.connected(link.maximumPacketSize > 0));
+    this.#awaitTrial();
   }
 
-  /** @param {boolean} byBroker @param {Iterable<Slot>} taken @returns {boolean} true: the suspect is too large, see convict() */
-  disconnected(byBroker, taken) {
+  /**
+   * @param {Iterable<Slot>} taken
+   * @param {boolean} byBroker see dropped() of suspect.js @param {number} code of its DISCONNECT, 0 = none
+   * @returns {boolean} true: a suspect is convicted, see convict()
+   */
+  disconnected(taken, byBroker, code) {
     const { suspect } = this;
-    const isTooLarge = this.link?.maximumPacketSize === 0 && suspect.dropped(this.window, byBroker);
+    const before = suspect.accused.length;
+    const isConvicted = suspect.dropped(this.window, taken, byBroker, code);
+    this.closeCode = code;
+    for (const accused of suspect.accused.slice(before)) this.#name(accused);
     this.link = null;
     this.life++;
     this.outside = 0;
@@ -83,17 +101,47 @@ class Sender {
     this.pulse.disconnected();
     this.output.close();
     this.window.reset();
-    for (const slot of taken) {
-      slot.rewind();
-      const isSuspect = suspect.isAside && suspect.slot === slot && suspect.order === slot.order;
-      if (isSuspect && slot.states[suspect.packet] !== ASIDE) slot.putAside(suspect.packet);
+    for (const slot of taken) slot.rewind();
+    for (const { slot, order, packet } of suspect.accused) {
+      if (slot.order === order && slot.states[packet] === AGAIN) slot.putAside(packet);
     }
-    return isTooLarge;
+    return isConvicted;
+  }
+
+  /** @param {import('./suspect').Accused} accused */
+  #name({ slot, packet, size }) {
+    const record = this.#describe(slot, packet, size);
+    this.problem(
+      'SUSPECT',
+      `The broker closes the connection again and again when ${record} is sent (${closeName(this.closeCode)}). It stands aside, and the others go on; it becomes a dead letter when the broker closes the connection on it alone.`
+    );
+  }
+
+  /** For people. @param {Slot} slot @param {number} packet @param {number} size */
+  #describe(slot, packet, size) {
+    const isPrepared = this.#prepare(slot, packet);
+    const { buffer, deviceAt, deviceLength } = slot;
+    const device = buffer.toString('utf8', deviceAt, deviceAt + deviceLength);
+    const who = device === '' ? '' : ` of the device ${readable(device)}`;
+    const topic = isPrepared ? `topic ${readable(this.packet.topicText())}, ` : '';
+    return `a record${who} (${topic}${size} bytes)`;
+  }
+
+  /** @param {Slot} slot @param {number} packet */
+  #prepare(slot, packet) {
+    const stage = this.handlers.stageOf(slot.stage);
+    const { lastLink } = this;
+    return stage !== undefined && lastLink !== null && this.packet.prepare(slot, packet, stage, lastLink);
+  }
+
+  /** @param {Slot} slot @param {number} packet @returns {string | null} */
+  #topicOf(slot, packet) {
+    return this.#prepare(slot, packet) ? this.packet.deviceTopic() : null;
   }
 
   /** Nothing is refused, suspected or waits to be sent again. */
   get isCalm() {
-    return this.outside === 0 && this.quota.waitMs === 0 && !this.suspect.isAside && !this.suspect.isOnTrial;
+    return this.outside === 0 && this.quota.waitMs === 0 && !this.suspect.isWatching;
   }
 
   /** ms until all packets that the broker refuses for now will have been sent again, 0 = there are none. */
@@ -121,20 +169,47 @@ class Sender {
     }
     // [MQTT-3.2.2-15] Not more than the broker's Maximum Packet Size.
     const told = link.maximumPacketSize;
-    if (told > 0 ? packet.size > told : suspect.isTooLarge(packet.size)) {
-      if (slot.split(index)) return false;
+    const { size } = packet;
+    const topic = suspect.needsTopics ? packet.deviceTopic() : null;
+    const isOverTold = told > 0 && size > told;
+    const proof = isOverTold ? 'size' : suspect.proofOf(size, topic);
+    if (proof !== '') {
+      if (this.#cut(slot, index)) return false;
       slot.pending--;
-      const reason = told > 0 ? tooLarge(packet.size, told) : tooLargeByProof(packet.size);
-      this.#bury(slot, index, 'PACKET_TOO_LARGE', PACKET_TOO_LARGE, reason);
+      if (isOverTold) this.#bury(slot, index, 'PACKET_TOO_LARGE', PACKET_TOO_LARGE, tooLarge(size, told));
+      else if (proof === 'size') this.#buryTooLarge(slot, index, size);
+      else this.#buryUnwanted(slot, index, size);
       return true;
     }
-    if (told === 0 && suspect.minds(packet.size)) {
-      suspect.hold(slot, index, packet.size);
-      this.#awaitTrial();
+    if (suspect.minds(size, topic)) {
+      suspect.hold(slot, index, size, topic);
+      if (suspect.isFull) this.handlers.go();
+      else this.#awaitTrial();
       return true;
     }
     this.#write(slot, index, stage);
     return true;
+  }
+
+  /** @param {Slot} slot @param {number} index */
+  #cut(slot, index) {
+    if (!slot.split(index)) return false;
+    this.suspect.wasCut(slot, index);
+    return true;
+  }
+
+  /** The broker closes the connection on it, and on nothing smaller. @param {Slot} slot @param {number} index @param {number} size */
+  #buryTooLarge(slot, index, size) {
+    const record = this.#describe(slot, index, size);
+    const reason = `A record was refused: its packet has ${size} bytes, and the broker closes the connection on it alone: ${record}. Raise the broker's packet limit, or let the device send less at once.`;
+    this.#bury(slot, index, 'PACKET_TOO_LARGE', PACKET_TOO_LARGE, reason);
+  }
+
+  /** The broker closes the connection on it. @param {Slot} slot @param {number} index @param {number} size */
+  #buryUnwanted(slot, index, size) {
+    const record = this.#describe(slot, index, size);
+    const reason = `The broker closes the connection when ${record} is sent (${closeName(this.closeCode)}); it is a dead letter now. Check its topic, and what the broker allows.`;
+    this.#bury(slot, index, 'UNWANTED', this.closeCode || UNSPECIFIED_ERROR, reason);
   }
 
   /** The packet is prepared. @param {Slot} slot @param {number} index pending @param {Stage} stage */
@@ -145,6 +220,7 @@ class Sender {
     slot.pending--;
     slot.states[index] = SENT;
     const id = this.window.open(slot, index, packet.size, now);
+    if (stage.qos && Suspect.goesAlone(slot, index)) this.suspect.wentAlone(id);
     const out = output.reserve(packet.size);
     output.filled(packet.write(out, output.end, stage.qos ? id : 0, isAgain), slot.isUrgent);
     if (stage.qos) this.pulse.sent(id, now);
@@ -168,18 +244,19 @@ class Sender {
     if (!this.window.isOpen(id)) return;
     const isTaken = reasonCode < 0x80;
     this.pulse.acknowledged(id, isTaken);
-    this.suspect.taken(this.window.sizes[id]);
+    this.suspect.taken(id, this.window.sizes[id]);
     if (isTaken) {
       this.refusals.taken();
       this.quota.taken();
     }
     // Alone on its way, so this was its answer.
-    if (this.suspect.isOnTrial) this.#acquit();
+    if (this.suspect.isOnTrial) this.#resume(this.suspect.acquit());
     this.#close(id, reasonCode);
   }
 
   /** A chunk went to the kernel; its QoS 0 packets are done. @param {number[]} ids */
   written(ids) {
+    if (ids.length > 0 && this.suspect.isOnTrial) this.#resume(this.suspect.acquit());
     for (const id of ids) if (this.window.isOpen(id)) this.#close(id, 0);
     if (ids.length > 0) this.pulse.wrote();
   }
@@ -267,45 +344,54 @@ class Sender {
     }, suspect.waitMs());
   }
 
-  /** The suspect goes alone. REQUIRES: it stands aside, nothing is in flight. @param {Stage | undefined} stage of its batch */
-  try(stage) {
+  /** The suspect goes alone. REQUIRES: it stands aside, nothing is in flight. */
+  try() {
     const { suspect, packet, link } = this;
-    const slot = /** @type {Slot} */ (suspect.slot);
-    if (!stage || !link || !packet.prepare(slot, suspect.packet, stage, link)) return;
-    slot.sendAgain(suspect.packet);
+    const { slot, packet: index } = /** @type {import('./suspect').Accused} */ (suspect.first);
+    if (!link || !this.#prepare(slot, index)) return;
+    if (link.maximumPacketSize > 0 && packet.size > link.maximumPacketSize) {
+      this.#resume(suspect.dismiss());
+      return;
+    }
+    slot.sendAgain(index);
     suspect.tried();
-    this.#write(slot, suspect.packet, stage);
+    this.#write(slot, index, packet.stage);
   }
 
-  /** Nothing is suspected any more; what stood aside goes on. */
-  #acquit() {
-    for (const slot of this.suspect.clear()) if (slot.resume()) this.handlers.again(slot);
+  /** Nothing is suspected any more. */
+  acquitAll() {
+    this.#resume(this.suspect.clear());
   }
 
-  /** The suspect is too large: it is cut, or it is a dead letter. REQUIRES: disconnected() said so. */
+  /** What stood aside goes on. @param {import('./suspect').Aside[]} aside */
+  #resume(aside) {
+    for (const { slot, order, packet } of aside) {
+      if (slot.order === order && slot.resume(packet)) this.handlers.again(slot);
+    }
+    this.#awaitTrial();
+  }
+
+  /** The suspect is cut, or it is a dead letter. REQUIRES: disconnected() said so. */
   convict() {
     const { suspect } = this;
-    const slot = /** @type {Slot} */ (suspect.slot);
-    const { packet, size } = suspect;
+    const { slot, packet, size } = /** @type {import('./suspect').Accused} */ (suspect.first);
     slot.sendAgain(packet);
-    if (slot.split(packet)) this.handlers.again(slot);
+    slot.drops[packet] = CONVICTED;
+    if (this.#cut(slot, packet)) this.handlers.again(slot);
     else {
+      const isNamed = this.closeCode > 0 && this.closeCode !== PACKET_TOO_LARGE;
       slot.pending--;
-      this.#bury(slot, packet, 'PACKET_TOO_LARGE', PACKET_TOO_LARGE, tooLargeByProof(size));
+      if (size >= suspect.limit && !isNamed) this.#buryTooLarge(slot, packet, size);
+      else this.#buryUnwanted(slot, packet, size);
       if (slot.open === 0) this.handlers.settled(slot);
     }
-    this.#acquit();
+    this.#resume(suspect.dismiss());
   }
 }
 
 /** @param {number} size @param {number} limit */
 function tooLarge(size, limit) {
   return `A record was refused: its packet has ${size} bytes and the broker takes ${limit}. Raise the broker's limit, or let the device send less at once.`;
-}
-
-/** @param {number} size */
-function tooLargeByProof(size) {
-  return `A record was refused: its packet has ${size} bytes, and the broker closes the connection on it alone. Raise the broker's packet limit.`;
 }
 
 exports.Sender = Sender;

@@ -3,7 +3,7 @@
 const { Backoff } = require('./backoff');
 const { makeClient, openStream } = require('./client');
 const { Dial } = require('./dial');
-const { explain, explainConnected, explainDisconnect, movedTo } = require('./reasons');
+const { explain, explainConnected, explainDisconnect, movedTo, packetCode } = require('./reasons');
 const { canWire, lacking, secureContext, socketOptions, wireSecurity } = require('./socket');
 const { TlsFiles } = require('./tls-files');
 const { WireStream } = require('./wire-stream');
@@ -24,7 +24,8 @@ const { WireStream } = require('./wire-stream');
  * @typedef {object} SessionHandlers
  * @property {(state: State, why: Reason | null) => void} onState
  * @property {(link: Link) => void} onConnected
- * @property {(byBroker: boolean) => void} onDisconnected byBroker: it closed the connection itself
+ * @property {(byBroker: boolean, code: number) => void} onDisconnected byBroker: it closed the connection itself, for no reason that is
+ *   another than a packet; code: of its DISCONNECT for a packet, 0 = none
  * @property {(id: number, reasonCode: number) => void} [onPuback] for who writes PUBLISH packets; mqtt.js gets no PUBACK then
  * @property {(packet: import('mqtt').IPublishPacket, done: () => void) => void} [onPublish] see ClientParts
  * @property {(code: string, reason: string) => void} [onProblem]
@@ -36,8 +37,8 @@ const STABLE_MS = 10000;
 const CLOSE_MS = 500;
 /** How the broker's end of a connection looks where something was on its way to it. */
 const RESETS = ['ECONNRESET', 'EPIPE'];
-/** Ends of a connection that the broker made. */
-const BY_BROKER = ['CLOSED', 'ECONNRESET', 'EPIPE', 'DISCONNECT 149'];
+/** Ends of a connection that the broker made without a word. */
+const CLOSES = ['CLOSED', ...RESETS];
 /** @type {Reason} */
 const CLOSED = { code: 'CLOSED', reason: 'The broker closed the connection.', refused: false };
 /** @type {Reason} */
@@ -271,7 +272,7 @@ class Session {
 
   /** The engine makes the connection, not Node. */
   get isWired() {
-    return canWire(this.native, this.options.secure);
+    return canWire(this.native, this.options);
   }
 
   /** @returns {import('./socket').Security} */
@@ -330,7 +331,9 @@ class Session {
       this.connected = false;
       // A connection that does not last is no reason to hurry.
       if (performance.now() - this.connectedAt > STABLE_MS) this.backoff.reset();
-      this.handlers.onDisconnected(this.why === null || BY_BROKER.includes(this.why.code));
+      const code = packetCode(this.why);
+      const byBroker = this.why === null || CLOSES.includes(this.why.code) || code > 0;
+      this.handlers.onDisconnected(byBroker, code);
     }
     this.why ??= CLOSED;
     this.#tryAgain();

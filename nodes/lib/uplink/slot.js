@@ -13,6 +13,8 @@ const AGAIN = 3; // was sent, must be sent again
 const LATER = 4; // was refused, waits for its next try
 const ASIDE = 5; // is suspected to break the connection, waits for its trial
 
+/** Of `drops`: it is not counted any more. */
+const MAX_DROPS = 255;
 const INITIAL_BYTES = 4096;
 const KEPT_BYTES = 65536;
 const ENVELOPE_KIND = 1;
@@ -34,6 +36,8 @@ class Slot {
     this.starts = new Uint32Array(64);
     this.states = new Uint8Array(64);
     this.tries = new Uint8Array(64);
+    /** Connections in a row that the broker closed while the packet was in flight, as suspect.js counts them. */
+    this.drops = new Uint8Array(64);
     /** /<epoch>/<class>/<sequence>, see keys.js. */
     this.tail = Buffer.allocUnsafeSlow(MAX_TAIL_BYTES);
     this.tailLength = 0;
@@ -123,6 +127,7 @@ class Slot {
     const first = meta[9] ? AGAIN : NEW;
     for (let i = 0; i < this.count; i++) this.states[i] = first;
     this.tries.fill(0, 0, this.count);
+    this.drops.fill(0, 0, this.count);
     this.pending = this.count;
     this.open = this.count;
     this.next = 0;
@@ -147,14 +152,16 @@ class Slot {
   }
 
   #widen() {
-    const { starts, states, tries } = this;
+    const { starts, states, tries, drops } = this;
     const wider = starts.length * 2;
     this.starts = new Uint32Array(wider);
     this.states = new Uint8Array(wider);
     this.tries = new Uint8Array(wider);
+    this.drops = new Uint8Array(wider);
     this.starts.set(starts);
     this.states.set(states);
     this.tries.set(tries);
+    this.drops.set(drops);
   }
 
   /** u8 flags, u8 device length - 1, u16 topic length, u32 payload length, device, topic, payload. @param {number} at */
@@ -199,6 +206,7 @@ class Slot {
     if (this.count === this.states.length) this.#widen();
     this.states.copyWithin(packet + 1, packet, this.count);
     this.tries.copyWithin(packet + 1, packet, this.count);
+    this.drops.copyWithin(packet + 1, packet, this.count);
     this.count++;
     this.pending++;
     this.open++;
@@ -219,6 +227,18 @@ class Slot {
     }
   }
 
+  /**
+   * The connection ended, see suspect.js. Call it before rewind().
+   * @param {number} weight 0 = the packets in flight are not the reason
+   */
+  countDrop(weight) {
+    const { states, drops } = this;
+    for (let i = 0; i < this.count; i++) {
+      if (drops[i] === MAX_DROPS || states[i] === ASIDE || states[i] === DONE) continue;
+      drops[i] = states[i] === SENT && weight > 0 ? Math.min(MAX_DROPS - 1, drops[i] + weight) : 0;
+    }
+  }
+
   /** @param {number} packet */
   sendAgain(packet) {
     this.states[packet] = AGAIN;
@@ -226,11 +246,11 @@ class Slot {
     if (packet < this.next) this.next = packet;
   }
 
-  /** What stood aside is sent. @returns {boolean} false when nothing did */
-  resume() {
-    const before = this.pending;
-    for (let i = 0; i < this.count; i++) if (this.states[i] === ASIDE) this.sendAgain(i);
-    return this.pending > before;
+  /** A packet that stood aside is sent. @param {number} packet @returns {boolean} false when it did not stand aside */
+  resume(packet) {
+    if (this.states[packet] !== ASIDE) return false;
+    this.sendAgain(packet);
+    return true;
   }
 
   /** REQUIRES: the packet is pending. @param {number} packet */

@@ -46,13 +46,31 @@ function lacking(names) {
  * @param {CheckedOptions} options @param {import('./tls-files').Contents} files they go before what is in the options
  */
 function secureContext({ tls: own, minTls }, files) {
+  const pfx = files.pfx ?? plain(own.pfx);
+  const common = { passphrase: own.passphrase, minVersion: /** @type {tls.SecureVersion} */ (minTls) };
+  if (pfx) return pfxContext({ ...common, pfx });
   return tls.createSecureContext({
+    ...common,
     ca: files.ca ?? plain(own.ca),
     cert: files.cert ?? plain(own.cert),
-    key: files.key ?? plain(own.key),
-    passphrase: own.passphrase,
-    minVersion: /** @type {tls.SecureVersion} */ (minTls)
+    key: files.key ?? plain(own.key)
   });
+}
+
+/** The authorities in the file count beside those that Node trusts. @param {tls.SecureContextOptions} options */
+function pfxContext(options) {
+  try {
+    return tls.createSecureContext(options);
+  } catch (error) {
+    const { message } = /** @type {Error} */ (error);
+    const remedy = /mac verify/i.test(message)
+      ? 'Correct the passphrase in the TLS node'
+      : /unsupported/i.test(message)
+        ? 'Its encryption is outdated: export it again, with AES-256'
+        : 'Give a PKCS #12 file with the certificate and its key';
+    const reason = `The PFX file of the TLS node cannot be used (${message}). ${remedy}; records are kept meanwhile.`;
+    throw Object.assign(new Error(reason, { cause: error }), { code: 'TLS_FILE' });
+  }
 }
 
 /**
@@ -76,9 +94,14 @@ function nameOf({ host, tls: own }) {
   return own.servername || host;
 }
 
-/** Whether the engine can make this connection. @param {Partial<Pick<typeof import('../../../native'), 'UplinkWire'>> | undefined} native @param {boolean} isSecure */
-function canWire(native, isSecure) {
-  return native?.UplinkWire !== undefined && (!isSecure || native.UplinkWire.hasTls);
+/**
+ * Whether the engine can make this connection. It reads PEM, not PFX.
+ * @param {Partial<Pick<typeof import('../../../native'), 'UplinkWire'>> | undefined} native
+ * @param {Pick<CheckedOptions, 'secure' | 'tls' | 'tlsFiles'>} options
+ */
+function canWire(native, { secure: isSecure, tls: own, tlsFiles }) {
+  if (native?.UplinkWire === undefined) return false;
+  return !isSecure || (native.UplinkWire.hasTls && !own.pfx && !tlsFiles.pfx);
 }
 
 /**

@@ -1,5 +1,6 @@
 'use strict';
 
+const { dueMs, oldestMs } = require('./ages');
 const { refusalName } = require('./reasons');
 
 /** @typedef {import('./reasons').Reason} Reason */
@@ -62,7 +63,7 @@ class Status {
 
   #findStalled() {
     const { feeder } = this;
-    return this.state === 'connected' && feeder.sender.pulse.isStalled(feeder.dueMs());
+    return this.state === 'connected' && feeder.sender.pulse.isStalled(dueMs(feeder));
   }
 
   view() {
@@ -75,7 +76,7 @@ class Status {
       code: shown?.code ?? why?.code ?? '',
       reason: shown?.reason ?? why?.reason ?? '',
       rttMs: sender.pulse.rttMs,
-      oldestMs: feeder.oldestMs(),
+      oldestMs: oldestMs(feeder),
       inflight: feeder.inflight,
       express: feeder.express.isAboard,
       backlogInflight: window.backlog,
@@ -99,7 +100,7 @@ class Status {
       return { state, code: `PUBACK_${refusals.code}`, reason };
     }
     if (!this.isStalled) return null;
-    const age = Math.round(this.feeder.oldestMs() / 1000);
+    const age = Math.round(oldestMs(this.feeder) / 1000);
     const reason = `The connection is up, but the broker acknowledges nothing: the oldest record has waited for ${age} s. Check the broker and the network.`;
     return { state, code: 'STALLED', reason };
   }

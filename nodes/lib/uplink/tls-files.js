@@ -2,11 +2,16 @@
 
 const fs = require('node:fs');
 
-/** @typedef {{ca?: Buffer, cert?: Buffer, key?: Buffer}} Contents */
+/** @typedef {{ca?: Buffer, cert?: Buffer, key?: Buffer, pfx?: Buffer}} Contents */
 /** @typedef {keyof Contents} Role */
 
-const ROLES = /** @type {const} */ (['ca', 'cert', 'key']);
-const NAMES = { ca: "authority's certificate", cert: 'certificate of this gateway', key: 'private key' };
+const ROLES = /** @type {const} */ (['ca', 'cert', 'key', 'pfx']);
+const NAMES = {
+  ca: "authority's certificate",
+  cert: 'certificate of this gateway',
+  key: 'private key',
+  pfx: 'PFX file'
+};
 /** @type {Record<string, string>} */
 const REMEDIES = {
   ENOENT: 'There is no such file. Put it there, or correct the path',

@@ -3,6 +3,7 @@
 // Topic templates. A template is compiled once to parts; on the hot path a topic is written as bytes, never as a string.
 
 const { classNames: CLASS_NAMES } = require('../classes');
+const { shown } = require('../values');
 
 const PLACEHOLDERS = ['gateway', 'class', 'device', 'topic'];
 const MAX_TOPIC_BYTES = 65535;
@@ -42,13 +43,14 @@ function validateTopicTemplate(template) {
   }
   const literal = template.replace(/\{[^{}]*\}/g, '');
   const bad = badCharacter(literal);
-  if (bad) return `The topic '${template}' ${bad}.`;
+  const topic = shown(template);
+  if (bad) return `The topic '${topic}' ${bad}.`;
   for (const [whole, name] of template.matchAll(/\{([^{}]*)\}/g)) {
     if (!PLACEHOLDERS.includes(name)) {
-      return `The topic '${template}' has the unknown placeholder ${whole}. Known are ${PLACEHOLDERS.map((p) => `{${p}}`).join(', ')}.`;
+      return `The topic '${topic}' has the unknown placeholder ${shown(whole)}. Known are ${PLACEHOLDERS.map((p) => `{${p}}`).join(', ')}.`;
     }
   }
-  if (/[{}]/.test(literal)) return `The topic '${template}' has a brace without its partner.`;
+  if (/[{}]/.test(literal)) return `The topic '${topic}' has a brace without its partner.`;
   if (Buffer.byteLength(template) > MAX_TOPIC_BYTES)
     return `The topic is longer than ${MAX_TOPIC_BYTES} bytes.`;
   return true;

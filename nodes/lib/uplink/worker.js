@@ -6,6 +6,7 @@
 // Out: {type: 'state', …} · {type: 'problem', …} · {type: 'drained', id} · {type: 'stopped', inTime} · {type: 'command', command}
 
 const { parentPort, workerData } = require('node:worker_threads');
+const { isIdle } = require('./ages');
 const { CommandSession } = require('./commands');
 const { Group } = require('./group');
 const { Pacer } = require('./pacer');
@@ -112,7 +113,7 @@ function rest() {
 }
 
 function finishWaits() {
-  if (drains.length > 0 && groups.every(({ feeder }) => feeder.idle())) {
+  if (drains.length > 0 && groups.every(({ feeder }) => isIdle(feeder))) {
     for (const id of drains.splice(0)) port.postMessage({ type: 'drained', id });
   }
   const isDone = () => groups.every((group) => group.isDone) && (commands?.isDone ?? true);

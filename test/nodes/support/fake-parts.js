@@ -225,6 +225,10 @@ class StoreThread extends EventEmitter {
     this.token = token;
     this.emit('state', { state: 'ready', code: '', reason: '', chunks: 0 });
   }
+  /** What a test says is on disk. */
+  async holdings() {
+    return this.held ?? [];
+  }
   async stop() {
     calls.push('store.stop');
     this.emit('state', { state: 'stopped', code: '', reason: '' });

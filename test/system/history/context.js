@@ -28,7 +28,8 @@ function environment({ gateway }) {
     SEGANET_BATCH_MS: String(gateway.batchMs),
     SEGANET_INFLIGHT: String(gateway.inflight),
     SEGANET_MEMORY_MIB: String(gateway.memoryMiB),
-    SEGANET_LOG_MIB: String(gateway.logMiB)
+    SEGANET_LOG_MIB: String(gateway.logMiB),
+    SEGANET_WHEN_FULL: gateway.whenFull
   };
 }
 

@@ -42,7 +42,8 @@
  * @property {number} chunkRecords records of a chunk, at most
  * @property {number} rssLimitBytes 0 = not checked
  * @property {number} diskLimitBytes 0 = not checked
- * @property {string[]} allowedDrops reasons of drops that this run may have
+ * @property {string[]} allowedDrops reasons of drops that this run may have, and that explain a missing record
+ * @property {string[]} harmlessDrops reasons that it may have, for records without an acknowledgement
  * @property {number} slackMs how long a PUBLISH may be on its way after a refusal was written
  * @property {boolean} settled whether the end was quiet: everything had time to arrive
  *

@@ -62,9 +62,10 @@ function checkLimits(history, settings, findings) {
  * @param {History} history @param {Settings} settings @param {import('./checker').Findings} findings
  */
 function checkCounters(history, settings, findings) {
+  const isAllowed = new Set([...settings.allowedDrops, ...settings.harmlessDrops]);
   for (const { drops } of history.stats) {
     for (const [reason, byClass] of Object.entries(drops || {})) {
-      if (sum(/** @type {number[]} */ (byClass)) === 0 || settings.allowedDrops.includes(reason)) continue;
+      if (sum(/** @type {number[]} */ (byClass)) === 0 || isAllowed.has(reason)) continue;
       findings.add(
         'dropped',
         `the gateway counted drops for the reason ${reason}: ${JSON.stringify(byClass)}`

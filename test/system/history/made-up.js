@@ -18,6 +18,7 @@ const settings = {
   rssLimitBytes: 200e6,
   diskLimitBytes: 50e6,
   allowedDrops: ['deadLetter'],
+  harmlessDrops: [],
   slackMs: 100,
   settled: true
 };

@@ -2,7 +2,7 @@
 // The command line of run.js.
 
 const { parseArgs } = require('node:util');
-const { KINDS } = require('./schedule');
+const { KINDS, PEOPLE } = require('./schedule');
 const { systems } = require('./systems');
 
 const INTRO = `Usage: node flows/launcher/run.js test/system/history/run.js [options]
@@ -15,14 +15,15 @@ was valid; 1: one was not, and its files are kept; 2: wrong options.`;
 const MODES = {
   mixed: { kinds: KINDS, runs: 20 },
   'power-cut': { kinds: ['power-cut'], runs: 50 },
-  'write-failures': { kinds: ['write-failures'], runs: 60 }
+  'write-failures': { kinds: ['write-failures'], runs: 60 },
+  deploys: { kinds: PEOPLE, runs: 300 }
 };
 
 /** name → default, what. @type {Record<string, [string, string]>} */
 const options = {
   runs: [
     '',
-    'how many, each with its own seed (20; 50 in mode power-cut; 60 in mode write-failures, with several failures each)'
+    'how many, each with its own seed (20; 50 in mode power-cut; 60 in mode write-failures, with several failures each; 300 in mode deploys)'
   ],
   seed: [
     '1',

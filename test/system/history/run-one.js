@@ -6,8 +6,7 @@ const path = require('node:path');
 const { check } = require('./checker');
 const { Context } = require('./context');
 const { readDeadLetters } = require('./dead-letters');
-const { gateway } = require('./faults/gateway');
-const { uplink } = require('./faults/uplink');
+const { faults } = require('./faults');
 const { payloadOf } = require('./payload');
 const { Progress } = require('./progress');
 
@@ -15,8 +14,6 @@ const { Progress } = require('./progress');
 
 /** A fault with such a length lasts as long as the run. */
 const FOR_GOOD = 1e6;
-
-const faults = { ...uplink, ...gateway };
 
 /** No progress for so long, and nothing more is expected. A CONNECT without an answer is given up after 10 s. */
 const QUIET_MS = 13000;
@@ -50,7 +47,7 @@ async function haveFaults(context) {
  * @returns {Promise<boolean>} whether the end is quiet: nothing is on its way
  */
 async function settle(context) {
-  const { history, fleet, system, isOurs } = context;
+  const { history, fleet, schedule, system, isOurs } = context;
   const progress = new Progress(history);
   const start = performance.now();
   let moved = start;
@@ -63,7 +60,10 @@ async function settle(context) {
     last = state;
     const stats = isOurs ? await context.sampler?.look() : null;
     const held = stats ? total(stats.heldRecords) + total(stats.backlogRecords) : NaN;
-    const dead = [...history.stats, stats].reduce((sum, each) => sum + total(each?.drops?.deadLetter), 0);
+    const dead = [...history.stats, stats].reduce(
+      (sum, each) => schedule.allowedDrops.reduce((most, reason) => most + total(each?.drops?.[reason]), sum),
+      0
+    );
     const isEmpty = isOurs ? held === 0 : true;
     if (owed <= dead && fleet.unacked === 0 && isEmpty && (isOurs || now - moved > 500)) return true;
     const patience = isOurs ? QUIET_MS : QUIET_PEER_MS;
@@ -100,6 +100,7 @@ function settingsOf({ schedule, history }, settled) {
     rssLimitBytes: first ? first.rssBytes + (memoryMiB << 20) + (160 << 20) : 0,
     diskLimitBytes: (logMiB << 20) + (16 << 20),
     allowedDrops: schedule.allowedDrops,
+    harmlessDrops: schedule.harmlessDrops,
     slackMs: 250,
     settled
   };

@@ -2,6 +2,7 @@
 // What happens in a run, drawn from its seed: the load, the gateway's settings, and which faults when and for how long.
 
 const { seeded } = require('../../fixtures/random');
+const { EDITS } = require('./edits');
 
 /**
  * @typedef {{kind: string, at: number, for: number, [detail: string]: any}} Fault times in ms after the start of the load
@@ -9,9 +10,10 @@ const { seeded } = require('../../fixtures/random');
  * @typedef {object} Schedule
  * @property {number} seed @property {string} kind the run's main fault @property {number} seconds of load
  * @property {number} devices @property {number} rate @property {import('./payload').Shape} shape
- * @property {{acknowledge: string, batchMode: string, batchDevices: number, batchBytes: number, batchMs: number, inflight: number, memoryMiB: number, logMiB: number}} gateway
+ * @property {{acknowledge: string, batchMode: string, batchDevices: number, batchBytes: number, batchMs: number, inflight: number, memoryMiB: number, logMiB: number, whenFull: string}} gateway
  * @property {Fault[]} faults
- * @property {string[]} allowedDrops
+ * @property {string[]} allowedDrops reasons that explain a missing record
+ * @property {string[]} harmlessDrops reasons under which only records without an acknowledgement may be dropped
  */
 
 /** What the link and the broker do. */
@@ -40,10 +42,14 @@ const GATEWAY = [
   'clock',
   'write-failures',
   'disk-full',
-  'power-cut'
+  'power-cut',
+  'full-log',
+  'drop-kill'
 ];
+/** A person who edits the flow. */
+const PEOPLE = ['edits'];
 
-const KINDS = ['none', ...UPLINK, ...GATEWAY];
+const KINDS = ['none', ...UPLINK, ...GATEWAY, ...PEOPLE];
 
 /** Under these the gateway must write to its log: they stand behind the faults of the gateway. */
 const OUTAGES = ['broker-kill', 'broker-stop', 'blackhole', 'connack'];
@@ -135,17 +141,59 @@ const details = {
     restart: chance(60)
   }),
   'disk-full': ({ between, chance }) => ({ for: between(800, 2000), restart: chance(40) }),
-  'power-cut': ({ between }) => ({ pauseMs: between(0, 300) })
+  'power-cut': ({ between }) => ({ pauseMs: between(0, 300) }),
+  'full-log': ({ between, pick }) => ({ how: pick(['kill', 'term']), awayMs: between(500, 2500) }),
+  'drop-kill': ({ between, chance }) => ({ for: between(2000, 4000), restart: chance(80) }),
+  edits: ({ between, chance, pick }) => ({
+    at: 400,
+    steps: Array.from({ length: between(2, 6) }, () => ({
+      edit: pick(Object.keys(EDITS)),
+      isFresh: chance(60),
+      deploy: pick(['full', 'nodes', 'flows']),
+      gapMs: chance(30) ? 0 : between(50, 1200),
+      kill: chance(8)
+    })),
+    last: pick(['full', 'nodes', 'flows'])
+  })
 };
 
 /** How often, in percent, an outage stands behind a fault of the gateway, where it is not 65. @type {Record<string, number>} */
-const covered = { 'kill-in-outage': 100, 'write-failures': 100, 'disk-full': 85, 'power-cut': 85 };
-
-/** What some faults need around them, or the run would show nothing. @type {Record<string, Partial<Schedule['gateway']> & {shape?: any}>} */
-const needed = {
-  'packet-size': { shape: { maxPad: 700, bigEvery: 60, bigPad: 1500 } },
-  'disk-full': { logMiB: 1024 }
+const covered = {
+  edits: 40,
+  'full-log': 0,
+  'drop-kill': 0,
+  'kill-in-outage': 100,
+  'write-failures': 100,
+  'disk-full': 85,
+  'power-cut': 85
 };
+
+/**
+ * What some faults need around them, or the run would show nothing.
+ * @type {Record<string, {gateway?: Partial<Schedule['gateway']>, shape?: object, rate?: number}>}
+ */
+const needed = {
+  'full-log': {
+    gateway: { logMiB: 1, inflight: 32, batchMs: 20 },
+    shape: { minPad: 600, maxPad: 900 },
+    rate: 1500
+  },
+  'drop-kill': {
+    gateway: { logMiB: 1, memoryMiB: 1, whenFull: 'drop', inflight: 32 },
+    shape: { minPad: 600, maxPad: 900 },
+    rate: 1500
+  },
+  'packet-size': { shape: { maxPad: 700, bigEvery: 60, bigPad: 1500 } }
+};
+
+/** @type {Record<string, string[]>} */
+const allowed = {
+  refuse: ['deadLetter'],
+  'packet-size': ['deadLetter'],
+  'drop-kill': ['logFull', 'memoryFull']
+};
+/** @type {Record<string, string[]>} */
+const harmless = { edits: ['uplinkRemoved', 'noRoute', 'closed'] };
 
 /**
  * @param {number} seed
@@ -175,10 +223,12 @@ function drawSchedule(seed, { seconds, kinds }) {
     batchMs: pick([20, 100, 1000]),
     inflight: pick([1, 8, 32, 32]),
     memoryMiB: pick([1, 64, 64]),
-    logMiB: 1024
+    logMiB: 1024,
+    whenFull: 'slow',
+    ...needed[kind]?.gateway
   };
   const faults = [{ kind, at: between(400, Math.round(ms * 0.45)), for: 0, ...details[kind](draw, ms) }];
-  if (GATEWAY.includes(kind) && chance(covered[kind] ?? 65)) {
+  if ((GATEWAY.includes(kind) || PEOPLE.includes(kind)) && chance(covered[kind] ?? 65)) {
     const outage = pick(OUTAGES);
     const at = Math.max(0, faults[0].at - between(200, 1000));
     // It lasts beyond the fault, so that the gateway has to live on its log.
@@ -193,12 +243,13 @@ function drawSchedule(seed, { seconds, kinds }) {
     kind,
     seconds,
     devices: between(20, 50),
-    rate: pick([200, 400, 800, 1500]),
+    rate: needed[kind]?.rate ?? pick([200, 400, 800, 1500]),
     shape,
     gateway,
     faults,
-    allowedDrops: kind === 'refuse' || kind === 'packet-size' ? ['deadLetter'] : []
+    allowedDrops: allowed[kind] ?? [],
+    harmlessDrops: harmless[kind] ?? []
   };
 }
 
-module.exports = { drawSchedule, KINDS, UPLINK, GATEWAY };
+module.exports = { drawSchedule, KINDS, UPLINK, GATEWAY, PEOPLE };

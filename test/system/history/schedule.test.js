@@ -1,7 +1,10 @@
 'use strict';
 
-const { gateway } = require('./faults/gateway');
-const { uplink } = require('./faults/uplink');
+const fs = require('node:fs');
+const path = require('node:path');
+const { root } = require('../../fixtures/gateway');
+const { EDITS } = require('./edits');
+const { faults: known } = require('./faults');
 const { KINDS, drawSchedule } = require('./schedule');
 
 const options = { seconds: 4, kinds: KINDS };
@@ -24,7 +27,6 @@ test('a row of seeds has every kind of fault equally often', () => {
 });
 
 test('every kind can be done, and lies within the load', () => {
-  const known = { ...uplink, ...gateway };
   for (let seed = 0; seed < 300; seed += 1) {
     for (const fault of drawSchedule(seed, options).faults) {
       expect(known[fault.kind]).toBeInstanceOf(Function);
@@ -42,5 +44,15 @@ test('a kill in an outage is in an outage, from before to after', () => {
     const [kill, outage] = faults;
     expect(outage.at).toBeLessThan(kill.at);
     expect(outage.at + outage.for).toBeGreaterThan(kill.at);
+  }
+});
+
+test('every edit changes the shipped flow, and leaves a flow whose ids are unique', () => {
+  const shipped = JSON.parse(fs.readFileSync(path.join(root, 'flows', 'gateway.json'), 'utf8'));
+  for (const [name, { apply }] of Object.entries(EDITS)) {
+    const next = apply(shipped);
+    expect([name, next]).not.toEqual([name, shipped]);
+    expect(new Set(next.map(({ id }) => id)).size).toBe(next.length);
+    expect(() => apply(next)).not.toThrow();
   }
 });

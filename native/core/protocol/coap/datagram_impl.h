@@ -39,6 +39,7 @@ class DatagramImpl {
   }
   void OnRead(const Peer& peer, int64_t now_us);
   void Acknowledge(uint64_t slot, int64_t now_us);
+  void Withhold(uint64_t slot, uint32_t retry_s, int64_t now_us);
   CommandStart Start(uint64_t id, std::string_view device, std::string_view topic,
                      std::string_view payload, int64_t now_us);
   int64_t NextDeadline() const;
@@ -85,6 +86,7 @@ class DatagramImpl {
                  int64_t now_us);
   void HandOver(const Asker& asker, std::string_view payload, int64_t now_us);
   void Finish(const Pending& pending, int64_t now_us);
+  void AnswerLate(const Pending& pending, const Reply& reply, int64_t now_us);
   void DropDone();
 
   // Most bytes of a datagram to this far end now.

@@ -126,6 +126,14 @@ void DatagramImpl::Acknowledge(uint64_t slot, int64_t now_us) {
   DropDone();
 }
 
+void DatagramImpl::Withhold(uint64_t slot, uint32_t retry_s, int64_t now_us) {
+  Pending* const found = pending_.Find(slot);
+  if (found == nullptr) return;
+  AnswerLate(*found, ReplyTo(Answer{Verdict::kNotTaken, 0, retry_s}), now_us);
+  pending_.Erase(slot);
+  DropDone();
+}
+
 void DatagramImpl::Finish(const Pending& pending, int64_t now_us) {
   Reply reply;
   reply.code = kChanged;
@@ -133,9 +141,14 @@ void DatagramImpl::Finish(const Pending& pending, int64_t now_us) {
     reply.block1 = pending.block1;
     reply.block1->more = false;
   }
+  AnswerLate(pending, reply, now_us);
+}
+
+void DatagramImpl::AnswerLate(const Pending& pending, const Reply& reply, int64_t now_us) {
   if (!pending.acknowledged) return Respond(pending.asker, reply, now_us);
   // The empty ACK was all that RFC 7967 wants for a response that is not welcome.
-  if ((pending.asker.no_response & 2) == 0) SendSeparate(pending.asker, reply, {}, now_us);
+  const bool is_welcome = (pending.asker.no_response >> (ClassOf(reply.code) - 1) & 1) == 0;
+  if (is_welcome) SendSeparate(pending.asker, reply, {}, now_us);
 }
 
 size_t DatagramImpl::RoomFor(const Asker& asker) {

@@ -133,6 +133,10 @@ void DatagramServer::Acknowledge(uint64_t slot, int64_t now_us) {
   impl_->Acknowledge(slot, now_us);
 }
 
+void DatagramServer::Withhold(uint64_t slot, uint32_t retry_s, int64_t now_us) {
+  impl_->Withhold(slot, retry_s, now_us);
+}
+
 CommandStart DatagramServer::Command(uint64_t id, std::string_view device, std::string_view topic,
                                      std::string_view payload, int64_t now_us) {
   return impl_->Start(id, device, topic, payload, now_us);

@@ -70,6 +70,10 @@ class DatagramServer {
   // One of the acknowledgements that OnRecord announced. A slot that is not known has no effect.
   void Acknowledge(uint64_t slot, int64_t now_us);
 
+  // The record in `slot` is gone and was never safe: 5.03 instead of its 2.04. No effect when it is
+  // answered.
+  void Withhold(uint64_t slot, uint32_t retry_s, int64_t now_us);
+
   // Notifies the observers of the device. topic is /{command_path}/{device}/rest without its first
   // '/', or any other, which only observers of /{command_path}/{device} get.
   CommandStart Command(uint64_t id, std::string_view device, std::string_view topic,

@@ -21,13 +21,14 @@ enum class Verdict : uint8_t {
   kFull,        // 5.03 with Max-Age
   kTooFast,     // 4.29 with Max-Age
   kNotAllowed,  // 4.03
+  kNotTaken,    // 5.03 with Max-Age
 };
 
 struct Answer {
   Verdict verdict = Verdict::kTaken;
   // kTaken: how often Acknowledge() will be called with the slot; 0 = it is safe already.
   uint32_t copies = 0;
-  // kFull, kTooFast: when to try again, s.
+  // kFull, kTooFast, kNotTaken: when to try again, s.
   uint32_t retry_s = 1;
 };
 

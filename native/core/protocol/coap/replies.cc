@@ -37,6 +37,9 @@ Reply ReplyTo(const Answer& answer) {
       break;
     case Verdict::kNotAllowed:
       return Error(kForbidden, "This device may not send to this topic.");
+    case Verdict::kNotTaken:
+      reply = Error(kUnavailable, "Nothing in the gateway takes the record.");
+      break;
   }
   reply.max_age = answer.retry_s;
   return reply;

@@ -1,8 +1,8 @@
 'use strict';
-// Changes a file of `name:…` lines and leaves its other lines, comments included, as they are.
+// Changes a file of `name:…` lines and leaves its other lines, comments included, as they are. A name may have several lines.
 
 const fs = require('node:fs');
-const path = require('node:path');
+const { replaceFile } = require('../../replace-file');
 
 /** @param {string} file @returns {string[]} none where there is no file */
 function readLines(file) {
@@ -14,47 +14,33 @@ function readLines(file) {
   }
 }
 
-/** @param {string[]} lines @param {string} name @returns {number} -1 = it is not there */
-function indexOfName(lines, name) {
-  return lines.findIndex((line) => line.startsWith(`${name}:`));
+/** @param {string} name @returns {(line: string) => boolean} */
+function isOf(name) {
+  return (line) => line.startsWith(`${name}:`);
+}
+
+/** @param {string} file @param {string} name @returns {string[]} */
+function linesOf(file, name) {
+  return readLines(file).filter(isOf(name));
 }
 
 /**
- * Whoever reads meanwhile finds the file of before or the new one.
+ * Puts lines in the place of all that the name has, at the end where it has none. No lines: deletes the name.
  * @param {string} file
+ * @param {string} name
  * @param {string[]} lines
+ * @returns {number} lines that it had
  */
-function writeLines(file, lines) {
-  // A link stays one: what it points to is replaced.
-  const target = fs.existsSync(file) ? fs.realpathSync(file) : path.resolve(file);
-  const before = fs.existsSync(target) ? fs.statSync(target) : null;
-  const temporary = `${target}.${process.pid}.new`;
-  const mode = before ? before.mode & 0o777 : 0o600;
-  const text = lines.filter((line, i) => line !== '' || i > 0).map((line) => `${line}\n`);
-  const fd = fs.openSync(temporary, 'wx', mode);
-  try {
-    fs.writeSync(fd, text.join(''));
-    // The umask may have taken bits away that the file had.
-    fs.fchmodSync(fd, mode);
-    if (before && process.getuid?.() === 0) fs.fchownSync(fd, before.uid, before.gid);
-    fs.fsyncSync(fd);
-    fs.renameSync(temporary, target);
-  } catch (error) {
-    fs.rmSync(temporary, { force: true });
-    throw error;
-  } finally {
-    fs.closeSync(fd);
-  }
+function putLines(file, name, lines) {
+  const before = readLines(file);
+  const at = before.findIndex(isOf(name));
+  const others = before.filter((line) => !isOf(name)(line));
+  // Everything before the first of them is another's.
+  others.splice(at < 0 ? others.length : at, 0, ...lines);
+  const mode = fs.existsSync(file) ? fs.statSync(file).mode & 0o777 : 0o600;
+  const text = others.filter((line, i) => line !== '' || i > 0).map((line) => `${line}\n`);
+  replaceFile(file, text.join(''), mode);
+  return before.length - others.length + lines.length;
 }
 
-/** @param {string} file @param {string} name @param {string} line */
-function putLine(file, name, line) {
-  const lines = readLines(file);
-  const at = indexOfName(lines, name);
-  if (at < 0) lines.push(line);
-  else lines[at] = line;
-  writeLines(file, lines);
-  return at >= 0;
-}
-
-module.exports = { readLines, writeLines, putLine, indexOfName };
+module.exports = { linesOf, putLines };

@@ -3,8 +3,8 @@
 // cannot be guessed back.
 
 const crypto = require('node:crypto');
-const { userProblem } = require('../password-file');
-const { putLine } = require('./lines');
+const { parseTokens } = require('../../http/tokens');
+const { linesOf, putLines } = require('./lines');
 const { EXIT, usage } = require('./usage');
 
 const TOKEN_BYTES = 32;
@@ -12,18 +12,51 @@ const MAX_GLOB_BYTES = 256;
 
 /** @param {import('./usage').Input} input @param {import('../../cli/output').Output} output */
 async function token({ file, name, devices }, output) {
-  const problem = userProblem(name);
-  if (problem) throw usage(`The name ${problem}.`);
-  const glob = devices || name;
-  if (Buffer.byteLength(glob) > MAX_GLOB_BYTES || /\p{Cc}/u.test(glob)) {
+  // As in a line of the file.
+  if (!/^[^:\s#][^:\s]{0,127}$/.test(name)) {
+    throw usage('The name must have 1 to 128 characters, no colon and no space, and not begin with #.');
+  }
+  if (Buffer.byteLength(devices) > MAX_GLOB_BYTES || /\p{Cc}/u.test(devices)) {
     throw usage(`--devices takes a device id or a pattern of at most ${MAX_GLOB_BYTES} bytes.`);
   }
   const secret = crypto.randomBytes(TOKEN_BYTES).toString('base64url');
   const hash = crypto.createHash('sha256').update(secret).digest('hex');
-  const wasThere = putLine(file, name, `${name}:$sha256$${hash}:${glob}`);
-  await output.note(`${wasThere ? 'The token before is void. ' : ''}It is not shown again:`);
+  const globs = devices ? [devices] : globsOf(file, name);
+  const before = putLines(
+    file,
+    name,
+    globs.map((glob) => `${name}:$sha256$${hash}:${glob}`)
+  );
+  await output.note(`${before > 0 ? 'The token before is void. ' : ''}It is not shown again:`);
   await output.line(secret);
   return EXIT.OK;
 }
 
-exports.token = token;
+/** A token that is renewed is for the devices of the one before. @param {string} file @param {string} name @returns {string[]} */
+function globsOf(file, name) {
+  const globs = linesOf(file, name).map(
+    (line) => /:\$sha256\$[0-9a-f]{64}:(.+)$/i.exec(line.trim())?.[1] ?? ''
+  );
+  const known = [...new Set(globs.filter(Boolean))];
+  return known.length > 0 ? known : [name];
+}
+
+/** @param {string} text of a file of passwords or tokens */
+function hasTokens(text) {
+  return /^[^#:\n]+:\$sha256\$/m.test(text);
+}
+
+/** @param {string} text @param {import('../../cli/output').Output} output */
+async function listTokens(text, output) {
+  try {
+    for (const { name, globs } of parseTokens(text).values()) await output.line([name, ...globs].join(' '));
+    return EXIT.OK;
+  } catch (error) {
+    await output.note(
+      `${/** @type {Error} */ (error).message} A file with such a line is not used: correct it.`
+    );
+    return EXIT.NO;
+  }
+}
+
+module.exports = { token, hasTokens, listTokens };

@@ -15,11 +15,13 @@ changes. Passwords are kept as scrypt hashes.
 commands
   add FILE USER      adds a user, or gives it another password; makes the file (mode 600) where there is none
                        --cost N          each step doubles what a guess costs, and a login: ${LIMITS.ln.join(' to ')}, default ${DEFAULT_COST.ln}
-  delete FILE USER   deletes a user
-  list FILE          lists the users, and the lines that cannot be used
+  delete FILE NAME   deletes a user, or a token with all its lines
+  list FILE          lists the users, or the tokens and their devices, and the lines that cannot be used
   check FILE USER    tells whether a password is the user's
-  token FILE NAME    makes a token for devices that post by HTTP, shows it this once, and keeps its SHA-256
-                       --devices GLOB    whose records it may bring, such as pump-*; default NAME
+  token FILE NAME    makes a token for devices that post by HTTP, shows it this once, and keeps its SHA-256; the token
+                     that NAME had before is void
+                       --devices GLOB    whose records it may bring, such as pump-*; default those of the token
+                                         before, else NAME
 
   A password is asked for without showing it. Where there is no terminal it is read from standard input, up to the first line
   break; --password-file PATH reads it from a file. There is no option for the password itself: others would see it in ps.

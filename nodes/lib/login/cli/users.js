@@ -5,8 +5,9 @@ const { plural } = require('../../cli/output');
 const { Trouble } = require('../../cli/trouble');
 const { parsePasswords, userProblem } = require('../password-file');
 const { DEFAULT_COST, hashPassword, matches, nobody } = require('../password-hash');
-const { indexOfName, putLine, readLines, writeLines } = require('./lines');
+const { linesOf, putLines } = require('./lines');
 const { readPassword } = require('./password');
+const { hasTokens, listTokens } = require('./token');
 const { EXIT, usage } = require('./usage');
 
 /** @typedef {import('./usage').Input} Input */
@@ -18,25 +19,25 @@ async function add({ file, name, cost, passwordFile }, output) {
   if (problem) throw usage(`The user name ${problem}.`);
   const password = await readPassword(passwordFile, true);
   const hash = await hashPassword(password, { ...DEFAULT_COST, ln: cost });
-  const wasThere = putLine(file, name, `${name}:${hash}`);
+  const wasThere = putLines(file, name, [`${name}:${hash}`]) > 0;
   await output.note(wasThere ? `${name} has the new password.` : `${name} is added.`);
   return EXIT.OK;
 }
 
 /** @param {Input} input @param {Output} output */
 async function remove({ file, name }, output) {
-  const lines = readLines(file);
-  const at = indexOfName(lines, name);
-  if (at < 0) throw new Trouble(`There is no user ${name} in ${file}.`, EXIT.NO);
-  lines.splice(at, 1);
-  writeLines(file, lines);
+  if (linesOf(file, name).length === 0)
+    throw new Trouble(`There is no user or token ${name} in ${file}.`, EXIT.NO);
+  putLines(file, name, []);
   await output.note(`${name} is deleted. Where it is connected it stays so until it connects again.`);
   return EXIT.OK;
 }
 
 /** @param {Input} input @param {Output} output */
 async function list({ file }, output) {
-  const { users, problems } = parsePasswords(fs.readFileSync(file, 'utf8'));
+  const text = fs.readFileSync(file, 'utf8');
+  if (hasTokens(text)) return listTokens(text, output);
+  const { users, problems } = parsePasswords(text);
   for (const user of users.keys()) await output.line(user);
   for (const problem of problems) await output.note(problem);
   if (problems.length > 0) await output.note(`${plural(problems.length, 'line')} cannot be used.`);

@@ -5,6 +5,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { Child } = require('../../../fixtures/child');
 const { root } = require('../../../fixtures/gateway');
+const { waitForPort } = require('../../../fixtures/net');
 const { ProcessSystem } = require('./process');
 
 const SHIPPED = path.join(root, 'flows', 'gateway.json');
@@ -87,20 +88,44 @@ class GatewaySystem extends ProcessSystem {
     }
   }
 
+  /** Waits until the editor's interface answers; devices may find no listener yet. */
+  async answers(timeoutMs = 30000) {
+    const { children } = this;
+    await waitForPort(this.editorPort, '127.0.0.1', timeoutMs, () => children.some(({ exit }) => exit));
+  }
+
+  /** @returns {Promise<any[]>} the flow that runs */
+  async flow() {
+    return /** @type {any[]} */ (await (await this.#fetch('/flows')).json());
+  }
+
   /**
    * Deploys as the editor does.
+   * @param {'full' | 'flows' | 'nodes' | 'reload'} type @param {any[]} flow
+   * @returns {Promise<number>} HTTP status, 0 = no answer
+   */
+  async deployFlow(type, flow) {
+    try {
+      const headers = { 'content-type': 'application/json', 'Node-RED-Deployment-Type': type };
+      const answer = await this.#fetch('/flows', { method: 'POST', headers, body: JSON.stringify(flow) });
+      return answer.status;
+    } catch {
+      return 0;
+    }
+  }
+
+  /**
    * @param {'full' | 'flows' | 'nodes' | 'reload'} type @param {string} changed id of the node that gets another name
    * @returns {Promise<number>} HTTP status, 0 = no answer
    */
   async deploy(type, changed) {
     try {
-      const flow = /** @type {any[]} */ (await (await this.#fetch('/flows')).json());
-      const next = flow.map((node) =>
-        node.id === changed ? { ...node, name: `changed ${Math.random()}` } : node
+      const rename = (/** @type {any} */ node) => ({ ...node, name: `changed ${Math.random()}` });
+      const flow = await this.flow();
+      return await this.deployFlow(
+        type,
+        flow.map((node) => (node.id === changed ? rename(node) : node))
       );
-      const headers = { 'content-type': 'application/json', 'Node-RED-Deployment-Type': type };
-      const answer = await this.#fetch('/flows', { method: 'POST', headers, body: JSON.stringify(next) });
-      return answer.status;
     } catch {
       return 0;
     }

@@ -1,0 +1,94 @@
+'use strict';
+
+// What came of the start. Without an editor nobody can mend a flow while it runs, so a gateway that can serve no device
+// ends with an exit code that a supervisor understands. With an editor it stays, and the log and the canvas say why.
+
+const fs = require('fs');
+const { onRuntimeEvent } = require('../../nodes/lib/runtime-events');
+const { ConfigError, EXIT_CONFIG } = require('./config-error');
+
+/** @typedef {{ id: string, payload?: { error?: string, types?: string[], modules?: { module: string }[] } }} RuntimeEvent */
+
+/**
+ * Node-RED starts without any node when it cannot read its flow.
+ * @param {string} file
+ * @returns {string} a sentence, '' when the file holds a flow
+ */
+function flowProblem(file) {
+  const remedy =
+    'Restore it from a backup (Node-RED keeps the one before it as .gateway.json.backup), or remove it to get the shipped flow.';
+  try {
+    if (Array.isArray(JSON.parse(fs.readFileSync(file, 'utf8')))) return '';
+    return `The flow ${file} is not a list of nodes. ${remedy}`;
+  } catch (error) {
+    return `The flow ${file} cannot be read (${/** @type {Error} */ (error).message}). ${remedy}`;
+  }
+}
+
+/**
+ * @param {string} file
+ * @param {boolean} hasEditor
+ * @throws {ConfigError} when it cannot be read and there is no editor
+ */
+function checkFlow(file, hasEditor) {
+  const problem = flowProblem(file);
+  if (problem && !hasEditor) throw new ConfigError([problem]);
+  if (problem) console.error(`error: ${problem}`);
+}
+
+/**
+ * @param {any} RED
+ * @returns {any[]} the engines of the flow that are not disabled, as they are after the start
+ */
+function enginesOf(RED) {
+  /** @type {any[]} */
+  const engines = [];
+  RED.nodes.eachNode((/** @type {{ id: string, type: string, d?: boolean }} */ { id, type, d }) => {
+    if (type === 'seganet-engine' && !d) engines.push(RED.nodes.getNode(id));
+  });
+  return engines;
+}
+
+/**
+ * Call before Node-RED starts.
+ * @param {any} RED the node-red module
+ * @param {{ flowFile: string, hasEditor: boolean }} options
+ */
+function watchStart(RED, { flowFile, hasEditor }) {
+  const report = (/** @type {string} */ sentence) => console.error(`error: ${sentence}`);
+  /** @param {string} sentence @param {number} code */
+  const fail = (sentence, code) => {
+    report(sentence);
+    if (!hasEditor) process.exit(code);
+  };
+  const follow = (/** @type {RuntimeEvent} */ { id, payload }) => {
+    if (id !== 'runtime-state' || !payload) return;
+    const { error, types = [], modules = [] } = payload;
+    if (error !== 'missing-types' && error !== 'missing-modules') return;
+    const missing = error === 'missing-types' ? types : modules.map(({ module }) => module);
+    fail(
+      `Nothing was started: the flow ${flowFile} needs ${missing.join(', ')}, which is not installed. ` +
+        'Install the package that brings it into SEGANET_HOME, or remove its nodes from the flow.',
+      EXIT_CONFIG
+    );
+  };
+  const check = () => {
+    stop();
+    const engines = enginesOf(RED);
+    if (engines.length === 0 || engines.some((engine) => engine?.host)) return;
+    const isSetting = engines.every((engine) => engine?.failure === 'wrong setting');
+    if (!hasEditor) fail('No engine runs, so no device can be served: ending.', isSetting ? EXIT_CONFIG : 1);
+  };
+  onRuntimeEvent(RED.events, 'runtime-event', follow, report);
+  const stop = onRuntimeEvent(RED.events, 'flows:started', check, report);
+  if (hasEditor) return;
+  // The last thing that ran has ended, and nobody has asked for that.
+  process.on('beforeExit', () => {
+    report(
+      `Nothing in the flow ${flowFile} keeps the gateway running: it has no engine that is enabled. Ending.`
+    );
+    process.exit(EXIT_CONFIG);
+  });
+}
+
+module.exports = { checkFlow, watchStart };

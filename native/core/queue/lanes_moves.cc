@@ -1,0 +1,138 @@
+// Lanes: batches of uplink nodes that a new plan gives to other lanes, or to none.
+//
+// A deploy may give an uplink node another broker, or remove the node. What waits of it goes to the
+// lanes that serve it now; what nothing serves goes to the lanes for leftovers, which save it. Ids
+// ascend over all lanes of an engine, so merging by id keeps the order of each stage.
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "core/queue/lanes.h"
+#include "core/queue/lanes_leaving.h"
+
+namespace seganet {
+namespace {
+
+bool IsOlder(const BatchPtr& a, const BatchPtr& b) { return a->id < b->id; }
+
+}  // namespace
+
+// The batch goes to other lanes. A chunk that is being written with it stays a chunk of these
+// lanes, without it: the other lanes write it again.
+void Lanes::MoveOutLocked(Batch* batch, Leaving* leaving) {
+  LeaveLog(batch);
+  if (batch->saved != Saved::kUnderWay) return;
+  leaving->Over(*batch);
+  batch->saved = Saved::kNo;
+  batch->chunk = 0;
+}
+
+void Lanes::TakeStraysLocked(Lane* lane, std::vector<BatchPtr>* strays, Leaving* leaving) {
+  const auto first = std::stable_partition(
+      lane->begin(), lane->end(), [this](const BatchPtr& b) { return ServesLocked(b->stage); });
+  for (auto it = first; it != lane->end(); ++it) {
+    if ((*it)->backlog) backlog_bytes_[(*it)->record_class] -= (*it)->bytes.size();
+    MoveOutLocked(it->get(), leaving);
+  }
+  std::move(first, lane->end(), std::back_inserter(*strays));
+  lane->erase(first, lane->end());
+}
+
+std::vector<BatchPtr> Lanes::SetStages(std::set<uint32_t> stages) {
+  std::vector<BatchPtr> strays;
+  Leaving leaving;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stages_ = std::move(stages);
+    for (uint8_t c = kCritical; c <= kClasses; ++c) {
+      TakeStraysLocked(&ready_[c], &strays, &leaving);
+      TakeStraysLocked(&backlog_[c], &strays, &leaving);
+    }
+    RingHeldLocked(context_.clock());
+  }
+  Settle(&leaving);
+  return strays;
+}
+
+void Lanes::TakeIn(std::vector<BatchPtr> batches) {
+  std::sort(batches.begin(), batches.end(), IsOlder);
+  Leaving leaving;
+  int64_t due = kNever;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const int64_t now = context_.clock();
+    std::array<Lane, kClasses + 1> live;
+    std::array<Lane, kClasses + 1> stored;
+    for (BatchPtr& batch : batches) {
+      const uint8_t c = batch->record_class;
+      if (context_.leftovers) batch->sealed_us = now;
+      if (batch->on_disk()) {
+        JoinLog(batch.get());
+      } else if (context_.save.log && !batch->backlog) {
+        batch->saved = Saved::kNo;
+        unsaved_[c].Insert(batch.get());
+      }
+      if (batch->backlog) backlog_bytes_[c] += batch->bytes.size();
+      (batch->backlog ? stored : live)[c].push_back(std::move(batch));
+    }
+    for (uint8_t c = kCritical; c <= kClasses; ++c) {
+      if (ready_[c].empty()) since_[c] = now;
+      stay_below_[c] = 0;  // older ones may come between
+      for (auto [lane, more] :
+           {std::pair(&ready_[c], &live[c]), std::pair(&backlog_[c], &stored[c])}) {
+        Lane merged;
+        std::merge(std::move_iterator(lane->begin()), std::move_iterator(lane->end()),
+                   std::move_iterator(more->begin()), std::move_iterator(more->end()),
+                   std::back_inserter(merged), IsOlder);
+        *lane = std::move(merged);
+      }
+      due = std::min(due, DueLocked(c, now));
+    }
+    if (context_.leftovers) {
+      LeaveStoredLocked(&leaving);
+      if (!context_.save.log) GiveUpLocked(kNever, &leaving);
+    }
+    RingHeldLocked(now);
+    for (const auto& outlet : outlets_) {
+      appetite_.Fed(outlet->classes);
+      outlet->bell->Ring();
+    }
+  }
+  if (due != kNever) context_.on_due(due);
+  Settle(&leaving);
+}
+
+// What is on disk leaves memory.
+void Lanes::LeaveStoredLocked(Leaving* leaving) {
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    for (Lane* lane : {&ready_[c], &backlog_[c]}) {
+      const auto first = std::stable_partition(lane->begin(), lane->end(),
+                                               [](const BatchPtr& b) { return !b->on_disk(); });
+      for (auto it = first; it != lane->end(); ++it) {
+        if ((*it)->backlog) backlog_bytes_[c] -= (*it)->bytes.size();
+        LetGoLocked(std::move(*it), Drop::kUplinkRemoved, leaving);
+      }
+      lane->erase(first, lane->end());
+    }
+  }
+}
+
+// Drops what came before `sealed_before_us` and is not on disk. It was never safe.
+void Lanes::GiveUpLocked(int64_t sealed_before_us, Leaving* leaving) {
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    for (Lane* lane : {&ready_[c], &backlog_[c]}) {
+      const auto first = std::stable_partition(
+          lane->begin(), lane->end(),
+          [sealed_before_us](const BatchPtr& b) { return b->sealed_us >= sealed_before_us; });
+      for (auto it = first; it != lane->end(); ++it) {
+        if ((*it)->backlog) backlog_bytes_[c] -= (*it)->bytes.size();
+        leaving->withheld.Add(it->get());
+        LetGoLocked(std::move(*it), Drop::kUplinkRemoved, leaving);
+      }
+      lane->erase(first, lane->end());
+    }
+  }
+}
+
+}  // namespace seganet

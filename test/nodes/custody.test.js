@@ -1,0 +1,116 @@
+'use strict';
+// Nodes on the records' way that cannot take them: what their sources do meanwhile, and when the node is repaired.
+
+const {
+  helper,
+  tab,
+  engine,
+  broker,
+  node,
+  load,
+  unload,
+  until,
+  errors,
+  shown,
+  engines,
+  calls
+} = require('./support/gateway');
+
+beforeAll(() => helper.startServer());
+afterEach(unload);
+afterAll(() => helper.stopServer());
+
+const record = { deviceId: 'd1', topic: 't', payload: 'x' };
+const devices = node('devices', 'mqtt-devices', { port: '1884' }, 'rank');
+const ingest = node('in', 'ingest', {}, 'rank');
+const pack = node('pack', 'batch', {}, 'cloud');
+const cloud = node('cloud', 'uplink', { broker: 'broker' });
+const rank = (properties = {}) => node('rank', 'priority', { name: 'ranks', ...properties }, 'pack');
+const good = [tab, engine, broker, devices, ingest, rank(), pack, cloud];
+const bad = good.map((each) => (each.id === 'rank' ? rank({ rulesJson: '{' }) : each));
+
+/** Resolves with the error that the node's message ended in, undefined when it was done. */
+function outcome(id, msg) {
+  const target = helper.getNode(id);
+  return new Promise((resolve) => {
+    target._complete = (_msg, error) => resolve(error);
+    target.receive(msg);
+  });
+}
+
+const stageOf = (id) => {
+  const { host } = helper.getNode('engine');
+  return engines[0].plan.stages.find((stage) => stage.id === host.stageOf(id));
+};
+
+test('a source whose records would come to a node with a wrong setting does not listen', async () => {
+  await load(bad);
+  expect(calls).not.toContain('listen');
+  await until(() => shown('devices')?.text === '→ ranks: wrong setting', 'status');
+  expect(shown('devices').fill).toBe('red');
+  expect(errors()).toContainEqual([
+    'devices',
+    expect.stringMatching(/No records are taken, because the node "ranks" on their way cannot take them/)
+  ]);
+  expect((await outcome('in', record)).message).toMatch(/"ranks" on their way cannot take them/);
+});
+
+test('it closes before a plan with such a node, and opens when the node is repaired', async () => {
+  await load(good);
+  expect(calls).toContain('listen');
+  calls.length = 0;
+  await helper.setFlows(bad, 'nodes');
+  expect(calls.filter((call) => /listen|applyPlan/.test(call))).toEqual(['unlisten', 'applyPlan']);
+  expect(stageOf('devices')).toMatchObject({ next: [], messages: false });
+  calls.length = 0;
+  await helper.setFlows(good, 'nodes');
+  expect(calls.filter((call) => /listen|applyPlan/.test(call))).toEqual(['applyPlan', 'listen']);
+  expect(await outcome('in', record)).toBeUndefined();
+  await until(() => shown('devices')?.fill === 'green', 'status');
+});
+
+test('other sources of the engine go on', async () => {
+  const other = [
+    node('out', 'mqtt-devices', { port: '1885' }, 'cloud'),
+    node('direct', 'ingest', {}, 'cloud')
+  ];
+  await load([...bad, ...other]);
+  expect([...engines[0].ports.values()]).toEqual([1885]);
+  expect(await outcome('direct', record)).toBeUndefined();
+});
+
+test('a source that leads to nothing says so', async () => {
+  await load([tab, engine, node('devices', 'mqtt-devices', { port: '1884' }), node('in', 'ingest')]);
+  expect(calls).not.toContain('listen');
+  await until(() => shown('devices')?.text === 'no route: wired to nothing', 'status');
+  expect((await outcome('in', record)).message).toMatch(/the node is wired to nothing/);
+});
+
+test.each([
+  ['its topic is wrong', { topic: 'a/#' }, {}, /must not hold #/, 'wrong setting'],
+  [
+    'its broker has a wrong address',
+    {},
+    { url: 'http://x' },
+    /has a wrong setting.*not an MQTT address/,
+    'broker: wrong setting'
+  ],
+  ['its broker is gone', { broker: 'gone' }, {}, /No uplink broker is chosen/, 'no broker']
+])('an uplink node takes records to keep while %s', async (_why, properties, address, sentence, text) => {
+  const wrong = good.map((each) => {
+    if (each.id === 'cloud') return { ...each, ...properties };
+    return each.id === 'broker' ? { ...each, ...address } : each;
+  });
+  await load(wrong);
+  expect(calls).toContain('listen');
+  expect(errors()).toContainEqual(['cloud', expect.stringMatching(sentence)]);
+  expect(await outcome('in', record)).toBeUndefined();
+  expect(engines[0].held).toHaveLength(1);
+  expect(stageOf('cloud')).toMatchObject({ kind: 'uplink', name: 'cloud' });
+  await until(() => shown('cloud')?.text.startsWith(text), 'status');
+  expect(shown('cloud').fill).toBe('red');
+  const { uplink } = stageOf('cloud');
+  await helper.setFlows(good, 'nodes');
+  expect(stageOf('cloud').uplink).not.toBe(uplink);
+  await until(() => shown('cloud')?.fill === 'green', 'status');
+});

@@ -1,0 +1,98 @@
+'use strict';
+
+// How a start ends that cannot serve any device. Supervisors see the exit code only.
+
+const fs = require('fs');
+const path = require('path');
+const { ROOT, run, temporaryFolder, cleanEnvironment, cleanUp } = require('./process');
+
+afterEach(cleanUp);
+
+const shipped = () => JSON.parse(fs.readFileSync(path.join(ROOT, 'flows', 'gateway.json'), 'utf8'));
+
+/** The shipped flow with another engine. @param {object} more */
+const withEngine = (more) =>
+  JSON.stringify(
+    shipped().map((/** @type {any} */ node) => (node.type === 'seganet-engine' ? { ...node, ...more } : node))
+  );
+
+/** @param {Record<string, string>} env @param {string} [flow] */
+function start(env, flow) {
+  const home = temporaryFolder();
+  if (flow) fs.writeFileSync(path.join(home, 'gateway.json'), flow);
+  return run(process.execPath, ['flows/launcher/start.js'], {
+    env: cleanEnvironment({
+      SEGANET_HOME: home,
+      SEGANET_MQTT_PORT: '0',
+      SEGANET_EDITOR_PORT: 'off',
+      SEGANET_UPLINK_URL: 'mqtts://127.0.0.1:1',
+      ...env
+    })
+  });
+}
+
+/** @type {[string, number, RegExp, Record<string, string>, string?][]} */
+const CASES = [
+  [
+    'the addon is missing',
+    1,
+    /engine cannot be loaded .*No engine runs/s,
+    { SEGANET_NATIVE: '/nowhere.node' }
+  ],
+  [
+    'the addon is another binary',
+    1,
+    /engine cannot be loaded .*No engine runs/s,
+    { SEGANET_NATIVE: '/bin/true' }
+  ],
+  [
+    'a variable names a core that is not there',
+    78,
+    /^SEGANET_CPUS names core 1023/,
+    { SEGANET_CPUS: '1023' }
+  ],
+  ['the flow names a core that is not there', 78, /"cpus" names core 1023/, {}, withEngine({ cpus: '1023' })],
+  ['the flow is no JSON', 78, /^The flow \S+gateway.json cannot be read \(.*\)\. Restore it/, {}, '[{'],
+  ['the flow is no list', 78, /^The flow \S+gateway.json is not a list of nodes\./, {}, '{}'],
+  ['the flow is empty', 78, /Nothing in the flow .* keeps the gateway running/, {}, '[]'],
+  ['the engine is disabled', 78, /it has no engine that is enabled/, {}, withEngine({ d: true })],
+  [
+    'the flow needs a node that is not installed',
+    78,
+    /Nothing was started: the flow \S+ needs no-such-node, which is not installed/,
+    {},
+    JSON.stringify([...shipped(), { id: 'n', type: 'no-such-node', z: 'seganet-tab', wires: [] }])
+  ],
+  ['SEGANET_HOME is a file', 78, /^SEGANET_HOME .* cannot be used/, { SEGANET_HOME: __filename }]
+];
+
+describe('without an editor', () => {
+  test.each(CASES)(
+    '%s: ends with code %i and a sentence',
+    async (...[, code, sentence, env, flow = '']) => {
+      const ended = await start(env, flow).ended;
+      expect(ended).toMatchObject({ code, signal: null });
+      expect(ended.output).toMatch(sentence);
+      expect(ended.output).not.toMatch(/^\s+at /m);
+    },
+    60000
+  );
+});
+
+describe('with an editor', () => {
+  test('the process stays when no engine runs, and the log says why', async () => {
+    const gateway = start({ SEGANET_NATIVE: '/nowhere.node', SEGANET_EDITOR_PORT: '0' });
+    await gateway.says(/editor: http/);
+    await gateway.says(/The engine did not start: The native engine cannot be loaded/);
+    const [, editor] = await gateway.says(/editor: (\S+)/);
+    expect((await fetch(`${editor}flows`)).status).toBe(200);
+    gateway.child.kill('SIGTERM');
+    expect(await gateway.ended).toMatchObject({ code: 0 });
+  }, 60000);
+
+  test('a flow that cannot be read is named, and the editor opens', async () => {
+    const gateway = start({ SEGANET_EDITOR_PORT: '0' }, '[{');
+    await gateway.says(/^error: The flow \S+ cannot be read/m);
+    await gateway.says(/editor: http/);
+  }, 60000);
+});

@@ -1,0 +1,50 @@
+'use strict';
+// The container image without a container engine: a folder gets what the last stage of the Dockerfile copies, and its CMD
+// starts there. A file that the image lacks is missing here, too.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { pack, unpack } = require('../fixtures/packed');
+const { ROOT, run, temporaryFolder, cleanEnvironment, cleanUp } = require('./process');
+
+afterEach(cleanUp);
+
+/** @returns {{ copies: [string, string][], command: string[] }} of the last stage */
+function lastStage() {
+  const text = fs.readFileSync(path.join(ROOT, 'docker', 'Dockerfile'), 'utf8');
+  const lines = text.slice(text.lastIndexOf('\nFROM ')).split('\n');
+  const copies = lines
+    .filter((line) => /^(COPY|ADD)\b/.test(line))
+    .map((line) => {
+      const found = /^COPY --from=build (\S+) (\S+)$/.exec(line);
+      if (!found) throw new Error(`The test cannot do what the Dockerfile says: ${line}`);
+      return /** @type {[string, string]} */ ([found[1], found[2]]);
+    });
+  const command = lines.flatMap((line) => (line.startsWith('CMD ') ? JSON.parse(line.slice(4)) : []));
+  return { copies, command };
+}
+
+/** What the build stage has at a place. @param {string} from @param {string} to */
+function copy(from, to) {
+  if (from === '/image') return unpack(pack(temporaryFolder()), to);
+  if (from === '/gateway/node_modules') return fs.symlinkSync(path.join(ROOT, 'node_modules'), to);
+  throw new Error(`The test does not know what the build stage has at ${from}.`);
+}
+
+test('the image has every file that the gateway needs: records reach the cloud of its demo', async () => {
+  const { copies, command } = lastStage();
+  const gateway = temporaryFolder();
+  for (const [from, to] of copies) copy(from, path.join(gateway, to));
+  const [node, ...args] = command;
+  expect(node).toBe('node');
+  const env = cleanEnvironment({
+    NODE_ENV: 'production',
+    SEGANET_HOME: path.join(temporaryFolder(), 'data'),
+    SEGANET_MQTT_PORT: '0',
+    SEGANET_EDITOR_PORT: 'off'
+  });
+  const { child, says, ended } = run(process.execPath, args, { cwd: gateway, env });
+  await says(/demo cloud: the first record/, 60000);
+  child.kill('SIGTERM');
+  expect(await ended).toMatchObject({ code: 0 });
+}, 180000);

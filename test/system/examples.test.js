@@ -1,0 +1,40 @@
+'use strict';
+// Every example of the Import dialog, as imported, in a Node-RED that has this palette from the packed tarball and nothing else.
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { Child } = require('../fixtures/child');
+const { root } = require('../fixtures/packed');
+const { installPalette } = require('../fixtures/palette');
+const { needs } = require('../tools');
+
+// Examples have the usual ports, which may be taken on this machine: a network of its own has none but theirs.
+const isRoot = process.getuid?.() === 0;
+const { describe } = needs('unshare', 'ip', 'mosquitto', ...(isRoot ? [] : ['root']));
+
+describe('every example', () => {
+  /** @type {Map<string, string>} what is wrong with it, by example */
+  const ends = new Map();
+  const names = fs.readdirSync(path.join(root, 'examples')).filter((name) => name.endsWith('.json'));
+  /** @type {string} */
+  let folder;
+
+  beforeAll(async () => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-examples-'));
+    const userDir = await installPalette(folder);
+    const driver = path.join(__dirname, 'examples', 'driver.js');
+    const run = new Child('unshare', ['--net', process.execPath, driver, userDir], { cwd: root });
+    await run.exited;
+    for (const line of run.output.split('\n').filter((each) => each.startsWith('{'))) {
+      const { example, error } = JSON.parse(line);
+      ends.set(example, error);
+    }
+    if (ends.size === 0) throw new Error(run.output);
+  }, 600000);
+  afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
+
+  test.each(names)('runs as imported: %s', (name) => expect(ends.get(name)).toBe(''));
+
+  test('and Node-RED ends in an orderly way', () => expect(ends.get('the end of Node-RED')).toBe(''));
+});

@@ -1,0 +1,236 @@
+'use strict';
+// Runs every example as imported. To be started in a network namespace of its own, as examples have fixed ports:
+// the user folder with the palette is the argument; each line on stdout is { example, error }.
+
+const { execFileSync } = require('node:child_process');
+const fs = require('node:fs');
+const path = require('node:path');
+const coap = require('coap');
+const mqtt = require('mqtt');
+const { startMosquitto } = require('../../fixtures/cloud');
+const { eventually, waitForPort } = require('../../fixtures/net');
+const { NodeRed } = require('../../fixtures/palette');
+
+const CLOUD = 'arrived in the cloud';
+const [userDir] = process.argv.slice(2);
+const folder = path.join(userDir, 'node_modules', '@seganet', 'node-red-gateway', 'examples');
+
+/** @typedef {{ nodeRed: NodeRed, flow: any[], idOf: (type: string, name?: string) => string }} Context */
+
+/**
+ * A device, connected until the example has ended.
+ * @param {object} [options] of mqtt.js
+ * @returns {Promise<mqtt.MqttClient>}
+ */
+async function device(options = {}) {
+  await waitForPort(1883);
+  const client = mqtt.connect('mqtt://127.0.0.1:1883', {
+    clientId: 'pump-7',
+    reconnectPeriod: 200,
+    ...options
+  });
+  client.on('error', () => {});
+  devices.push(client);
+  await eventually(() => client.connected, { timeoutMs: 20000, what: 'the device is connected' });
+  return client;
+}
+/** @type {mqtt.MqttClient[]} */
+const devices = [];
+
+/** @param {string} topic @param {string} payload @param {object} [options] */
+async function publish(topic, payload, options) {
+  const client = await device(options);
+  await client.publishAsync(topic, payload, { qos: 1 });
+  return client;
+}
+
+/** @type {Record<string, (context: Context) => Promise<unknown>>} */
+const examples = {
+  '01': async ({ nodeRed }) => {
+    await publish('alarm/fire', '{"mark":1}');
+    await nodeRed.shows(CLOUD, /"?mark/);
+  },
+  '02': async ({ nodeRed }) => {
+    const client = await publish('t/x', '{"mark":2}');
+    await nodeRed.shows(CLOUD, /mark/);
+    // The tap lets one in a hundred pass.
+    for (let i = 0; i < 200; i++) client.publish('t/x', '{"mark":2}', { qos: 1 });
+    await nodeRed.shows('samples', /t\/x/);
+  },
+  '03': async ({ nodeRed }) => {
+    await publish('t/x', '{"value":212,"unit":"F"}');
+    await nodeRed.shows(CLOUD, /100.*unit.*C/s);
+  },
+  '04': async ({ nodeRed, idOf }) => {
+    await nodeRed.inject(idOf('inject', 'alarm'));
+    await nodeRed.shows(CLOUD, /fire/);
+    await nodeRed.inject(idOf('inject', 'temperature'));
+    await nodeRed.shows(CLOUD, /room-1/);
+  },
+  '05': async ({ nodeRed, idOf }) => {
+    const client = await device();
+    for (const mark of [1, 2, 3]) await client.publishAsync('t/x', `{"mark":${mark}}`, { qos: 0 });
+    await nodeRed.inject(idOf('inject', 'flush'));
+    await nodeRed.shows(CLOUD, /mark/);
+    await nodeRed.shows('delivered', /./);
+    await eventually(() => /mark/.test(fs.readFileSync(path.join(userDir, 'records.ndjson'), 'utf8')));
+  },
+  '06': async ({ nodeRed }) => {
+    await nodeRed.shows('counters', /counters/, 30000);
+    await nodeRed.shows(CLOUD, /counters/, 30000);
+  },
+  '07': async ({ nodeRed }) => {
+    await nodeRed.shows('live', /room/, 30000);
+  },
+  '08': async ({ nodeRed }) => {
+    await publish('alarm/fire', '{"mark":8}');
+    await nodeRed.shows(CLOUD, /mark/);
+    await nodeRed.shows('sessions and network', /sessions/, 30000);
+  },
+  '09': async ({ nodeRed, flow }) => {
+    // The step of its comment: the node is red until the file is there, and says so.
+    const command = path.join(userDir, 'node_modules', '.bin', 'seganet-passwd');
+    const password = path.join(userDir, 'first-line');
+    fs.writeFileSync(password, 'secret-1\n', { mode: 0o600 });
+    execFileSync(
+      process.execPath,
+      [command, 'add', 'seganet-passwords', 'pump-1', '--password-file', password],
+      {
+        cwd: userDir
+      }
+    );
+    await nodeRed.deploy(flow);
+    await publish('d/pump-1/t', '{"mark":9}', { username: 'pump-1', password: 'secret-1' });
+    await nodeRed.shows(CLOUD, /mark/);
+  },
+  10: async ({ nodeRed }) => {
+    await eventually(
+      () =>
+        new Promise((resolve) => {
+          const request = coap.request({
+            host: '127.0.0.1',
+            port: 5683,
+            pathname: '/r/pump-1/temperature',
+            method: 'POST'
+          });
+          request.on('response', ({ code }) => resolve(code === '2.04'));
+          request.on('error', () => resolve(false));
+          request.end('{"mark":10}');
+        }),
+      { timeoutMs: 20000, everyMs: 200, what: 'the CoAP device gets 2.04' }
+    );
+    await nodeRed.shows(CLOUD, /mark/);
+  },
+  11: async ({ nodeRed }) => {
+    await waitForPort(8080);
+    const { status } = await fetch('http://127.0.0.1:8080/r/pump-1/temperature', {
+      method: 'POST',
+      body: '{"mark":11}'
+    });
+    if (status !== 200) throw new Error(`the request got ${status}`);
+    await nodeRed.shows(CLOUD, /mark/);
+  },
+  12: async ({ nodeRed }) => {
+    // The one that reads from a broker needs one.
+    const broker = startMosquitto(userDir, 'local', ['listener 1883 127.0.0.1']);
+    try {
+      await waitForPort(1883);
+      const client = await device({ clientId: 'press' });
+      const text = () => nodeRed.shown.some(({ msg }) => /mark/.test(msg));
+      await eventually(
+        async () => {
+          await client.publishAsync('machines/press-4/pressure', '{"mark":12}', { qos: 1 });
+          return text();
+        },
+        { timeoutMs: 30000, everyMs: 500, what: 'what the broker has arrives in the cloud' }
+      );
+    } finally {
+      await broker.stop();
+    }
+  },
+  13: async ({ nodeRed, idOf }) => {
+    // Without an adapter it says so, and goes on.
+    const id = idOf('seganet-ble-devices');
+    const status = await eventually(() => nodeRed.statuses.get(id)?.text, {
+      timeoutMs: 30000,
+      what: 'a status'
+    });
+    if (/wrong setting|engine/.test(status)) throw new Error(`the status is "${status}"`);
+  },
+  14: async ({ nodeRed, idOf }) => {
+    const server = coap.createServer((/** @type {any} */ request, /** @type {any} */ response) => {
+      if (request.headers.Observe === 0) return response.write(`{"mark":"${request.url}"}`);
+      response.end(`{"mark":"${request.url}"}`);
+    });
+    await new Promise((resolve) => server.listen(5683, '127.0.0.1', () => resolve(undefined)));
+    try {
+      await nodeRed.shows(CLOUD, /temperature/, 40000);
+      await nodeRed.inject(idOf('inject'));
+      await nodeRed.shows(CLOUD, /humidity/);
+    } finally {
+      server.close();
+    }
+  },
+  15: async ({ nodeRed, idOf }) => {
+    const client = await publish('t/x', '{"mark":15}');
+    await nodeRed.shows(CLOUD, /mark/);
+    /** @type {string[]} */
+    const got = [];
+    client.on('message', (topic) => got.push(topic));
+    await client.subscribeAsync('cmd/pump-7/#', { qos: 1 });
+    await nodeRed.inject(idOf('inject'));
+    await eventually(() => got.includes('cmd/pump-7/valve'), { what: 'the device gets its command' });
+    await nodeRed.shows('what became of it', /./);
+  },
+  16: async ({ nodeRed }) => {
+    await publish('d/pump-1/t', '{"mark":16}', { username: 'pump-1', password: 'secret-1' });
+    await nodeRed.shows(CLOUD, /mark/);
+  }
+};
+
+/** @param {NodeRed} nodeRed @param {string} name @returns {Promise<string>} what is wrong, '' when it ran */
+async function runOne(nodeRed, name) {
+  const flow = JSON.parse(fs.readFileSync(path.join(folder, name), 'utf8'));
+  const idOf = (/** @type {string} */ type, /** @type {string | undefined} */ wanted) => {
+    const found = flow.find(
+      (/** @type {any} */ each) => each.type === type && (!wanted || each.name === wanted)
+    );
+    if (!found) throw new Error(`the example has no ${type} node ${wanted ?? ''}`);
+    return found.id;
+  };
+  const run = examples[name.slice(0, 2)];
+  if (!run) return 'the test does not know it: add it';
+  try {
+    await nodeRed.deploy(flow);
+    await run({ nodeRed, flow, idOf });
+    const red = () =>
+      [...nodeRed.statuses].filter(([, { text = '' }]) => /wrong setting|no engine|not loaded/.test(text));
+    await eventually(() => red().length === 0, { what: 'no red node' }).catch(() => {});
+    return red().length > 0 ? `red nodes: ${JSON.stringify(red())}` : '';
+  } catch (error) {
+    return String(/** @type {Error} */ (error).message);
+  } finally {
+    for (const client of devices.splice(0)) client.end(true);
+  }
+}
+
+async function main() {
+  // A namespace begins with its loopback down.
+  execFileSync('ip', ['link', 'set', 'lo', 'up']);
+  const only = process.env.EXAMPLES_ONLY?.split(',');
+  const nodeRed = await NodeRed.start(userDir);
+  for (const name of fs.readdirSync(folder).sort()) {
+    if (!name.endsWith('.json') || (only && !only.includes(name.slice(0, 2)))) continue;
+    console.log(JSON.stringify({ example: name, error: await runOne(nodeRed, name) }));
+  }
+  const { code } = await nodeRed.stop();
+  console.log(
+    JSON.stringify({ example: 'the end of Node-RED', error: code === 0 ? '' : `exit code ${code}` })
+  );
+  process.exit(0);
+}
+
+main().catch((error) => {
+  console.log(JSON.stringify({ example: 'the start of Node-RED', error: String(error.stack) }));
+  process.exit(1);
+});

@@ -1,0 +1,67 @@
+'use strict';
+// A person edits the flow while devices publish: each step deploys an edit, the last one the flow as it was.
+
+const { eventually } = require('../../../fixtures/net');
+const { EDITS } = require('../edits');
+
+/** @typedef {import('../context').Context} Context */
+/** @typedef {import('../schedule').Fault} Fault */
+
+/** How long devices may wait for an acknowledgement after a deploy: an engine that ends first delivers what it can. */
+const SERVED_MS = 20000;
+
+/** @param {Context} context @param {string} deploy @param {any[]} flow @param {string} what */
+async function post(context, deploy, flow, what) {
+  const status = await context.system.deployFlow(deploy, flow);
+  if (status < 200 || status > 299)
+    context.problem('deploy', `POST /flows (${deploy}, ${what}) answered ${status}`);
+}
+
+/** Devices get acknowledgements for what they send from now on. @param {Context} context @param {string} what */
+async function served(context, what) {
+  const { devices } = context.history;
+  const from = devices.length;
+  try {
+    await eventually(() => devices.slice(from).some(({ type }) => type === 'ack'), {
+      timeoutMs: SERVED_MS,
+      what
+    });
+  } catch {
+    context.problem('unserved', `no device got an acknowledgement within ${SERVED_MS} ms after: ${what}`);
+  }
+}
+
+/** @param {Context} context @param {Fault} fault */
+async function edits(context, fault) {
+  const { system } = context;
+  const whole = /** @type {any[]} */ (await system.flow());
+  let flow = whole;
+  /** Edits since the flow was whole. @type {string[]} */
+  let since = [];
+  for (const { edit, isFresh, deploy, gapMs, kill } of fault.steps) {
+    if (isFresh) since = [];
+    flow = EDITS[edit].apply(isFresh ? whole : flow);
+    since.push(edit);
+    const what = `${since.join(', then ')} (${deploy})`;
+    context.history.faults.push({ kind: `edit: ${what}`, time: context.clock(), until: context.clock() });
+    await context.ending();
+    await post(context, deploy, flow, what);
+    // The engine may be another one: what it had sent may be sent again.
+    context.crashed();
+    if (since.every((each) => EDITS[each].serves)) await served(context, what);
+    await context.wait(gapMs);
+    if (kill) {
+      await context.ending();
+      await system.kill();
+      context.crashed();
+      system.start();
+      await system.answers();
+    }
+  }
+  await context.ending();
+  await post(context, fault.last, whole, 'the flow as it was');
+  context.crashed();
+  await served(context, `the flow as it was (${fault.last})`);
+}
+
+module.exports = { edits };

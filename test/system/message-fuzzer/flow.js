@@ -1,0 +1,96 @@
+'use strict';
+// A flow with every node that has an input, read from what the nodes register in the editor: a new node is in it by itself.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const vm = require('node:vm');
+const manifest = require('../../../package.json');
+
+const root = path.join(__dirname, '..', '..', '..');
+
+/**
+ * @typedef {{ defaults: Record<string, { value: unknown, type?: string }>, category: string, inputs?: number, outputs?: number }} Definition
+ * @typedef {{ id: string, type: string, [name: string]: any }} FlowNode
+ */
+
+/** @returns {Record<string, Definition>} by type */
+function definitions() {
+  /** @type {Record<string, Definition>} */
+  const found = {};
+  const RED = {
+    _: () => '',
+    nodes: {
+      registerType: (/** @type {string} */ type, /** @type {Definition} */ each) => (found[type] = each)
+    },
+    events: { on: () => {} },
+    utils: {}
+  };
+  for (const file of Object.values(manifest['node-red'].nodes)) {
+    const html = fs.readFileSync(path.join(root, file.replace(/js$/, 'html')), 'utf8');
+    for (const [, script] of html.matchAll(/<script type="text\/javascript">([\s\S]*?)<\/script>/g))
+      vm.runInNewContext(script, { RED, $: () => ({}), TextEncoder });
+  }
+  return found;
+}
+
+/** @param {Definition} definition @returns {Record<string, unknown>} settings of a node as it comes from the palette */
+function settingsOf({ defaults }) {
+  return Object.fromEntries(Object.entries(defaults).map(([name, { value }]) => [name, value]));
+}
+
+/** @returns {string[]} types that messages can be sent to */
+function inputTypes() {
+  return Object.entries(definitions()).flatMap(([type, { inputs = 0 }]) => (inputs > 0 ? [type] : []));
+}
+
+/**
+ * Two engines: one whose log keeps what it has taken, one without a log that is soon full.
+ * @param {{ url: string, folder: string, version?: number }} options version changes what a deploy sees
+ * @returns {FlowNode[]}
+ */
+function makeFlow({ url, folder, version = 0 }) {
+  const all = definitions();
+  /** @type {FlowNode[]} */
+  const flow = [{ id: 'tab', type: 'tab', label: 'fuzz' }];
+  const engines = [
+    { id: 'kept', acknowledge: 'safe', memoryMiB: '8', logDir: path.join(folder, 'log'), logMiB: '64' },
+    { id: 'small', acknowledge: 'received', memoryMiB: '1' }
+  ];
+  for (const engine of engines) {
+    const own = (/** @type {string} */ name) => `${engine.id}-${name}`;
+    const make = (/** @type {string} */ type, /** @type {string} */ id, /** @type {object} */ more = {}) => {
+      const settings = settingsOf(all[type]);
+      if ('engine' in settings) settings.engine = engine.id;
+      if ('broker' in settings) settings.broker = own('broker');
+      const place = all[type].category === 'config' ? {} : { z: 'tab', x: 0, y: 0, wires: [] };
+      flow.push({ id, type, ...place, ...settings, ...more });
+    };
+    make('seganet-engine', engine.id, { ...engine, workers: '1', gatewayId: `gw-${engine.id}` });
+    make('seganet-uplink-broker', own('broker'), { url, clientId: `gw-${engine.id}`, groups: 'all' });
+    make('seganet-batch', own('collect'), { wires: [[own('cloud')]], minDevices: '0', name: `v${version}` });
+    // Odd topics are the uplink's own tests: here every record goes out on a topic that all brokers take.
+    make('seganet-uplink', own('cloud'), { topic: 'b/{class}', recordTopic: 'r/{class}' });
+    make('seganet-batch', own('dead-end'), { minDevices: '0', maxDelayMs: '50', wires: [['sink']] });
+    for (const type of inputTypes()) {
+      const isLast = (all[type].outputs ?? 0) === 0;
+      const to = type === 'seganet-batch' ? own('cloud') : own('collect');
+      const name = type.replace('seganet-', '');
+      const uplink = type === 'seganet-uplink' ? { topic: 'b/{class}', recordTopic: 'r/{class}' } : {};
+      const isMessage = type === 'seganet-unbatch' || type === 'seganet-command' || type === 'seganet-login';
+      make(type, own(name), {
+        name: `v${version}`,
+        wires: isLast ? [] : [[isMessage ? 'sink' : to]],
+        ...uplink
+      });
+      // The same by message wires.
+      if (!isLast) make(type, own(`${name}-by-message`), { wires: [['sink', own('dead-end')]] });
+    }
+  }
+  flow.push({ id: 'catch', type: 'catch', z: 'tab', x: 0, y: 0, scope: null, wires: [['sink']] });
+  const scope = flow.filter(({ type }) => type.startsWith('seganet-')).map(({ id }) => id);
+  flow.push({ id: 'complete', type: 'complete', z: 'tab', x: 0, y: 0, scope, wires: [['sink']] });
+  flow.push({ id: 'sink', type: 'fuzz-sink', z: 'tab', x: 0, y: 0, wires: [], name: `v${version}` });
+  return flow;
+}
+
+module.exports = { makeFlow, inputTypes };

@@ -1,0 +1,33 @@
+'use strict';
+// What no setting may make the gateway print.
+
+const { SECRET } = require('./values');
+
+/** Traces of a fault of ours, not of the user's. */
+const FAULTS = [
+  [/^\s+at .*:\d+:\d+\)?$/m, 'a stack trace'],
+  [/uncaught|unhandled/i, 'an uncaught exception'],
+  [
+    /Cannot read propert|is not a function|is not iterable|Cannot destructure|Cannot convert/,
+    "JavaScript's own words"
+  ],
+  [/\[object Object\]/, 'an object where a value should be'],
+  [/was not handled \(/, 'a listener that threw'],
+  [/AddressSanitizer|SIGSEGV|FATAL ERROR/, 'a crash']
+];
+
+/**
+ * @param {string} output
+ * @param {string} entered what the settings themselves hold may be repeated
+ * @returns {string[]} what is wrong with it
+ */
+function faultsOf(output, entered) {
+  const found = FAULTS.flatMap(([pattern, what]) => {
+    const match = /** @type {RegExp} */ (pattern).exec(output);
+    return match && !entered.includes(match[0].trim()) ? [`${what}: ${match[0].slice(0, 200)}`] : [];
+  });
+  if (output.includes(SECRET)) found.push('a secret is repeated');
+  return found;
+}
+
+exports.faultsOf = faultsOf;
