@@ -43,6 +43,8 @@ class LanesDropRandomTest : public testing::Test, public ReceiptDesk {
     for (const Receipt& receipt : receipts) acknowledged_.insert(receipt.slot);
   }
 
+  void Withhold(size_t, std::vector<Receipt>) override {}
+
   void Build() {
     for (size_t i = 0; i < kUplinks; ++i) {
       LanesContext context =
