@@ -624,13 +624,13 @@ export declare class StoreSource {
   committed(ticket: number, row: number): void;
   /** It is not, and the log holds nothing of it: it is given out again. */
   failed(ticket: number): void;
-  /** The log is full and lets it go: counted as `logFull`, its devices are acknowledged. */
+  /** The log is full and lets it go: counted as `logFull`, its devices are acknowledged; but what is in flight stays, unsaved. */
   dropped(ticket: number): void;
   /** Rows that may be deleted, as many as `into` holds; returns how many. They are handed over until freed(). */
   frees(into: Float64Array): number;
   /** All that were handed over are deleted. */
   freed(): void;
-  /** A row was deleted to make room: what of it is not in memory is counted as `logFull`. */
+  /** A row was deleted to make room: what was not done of it is counted as `logFull`, and leaves memory unless it is in flight. */
   removed(row: number, recordClass: RecordClass, records: number): void;
   /** The log was set aside as damaged and begins anew: what is in memory is given out again, the rest is counted as `corrupt`. */
   lost(): void;

@@ -14,6 +14,7 @@
 
 #include "core/base/clock.h"
 #include "core/queue/lanes.h"
+#include "core/queue/make_room.h"
 #include "test/support.h"
 
 namespace seganet::test {
@@ -44,6 +45,7 @@ class LanesWithLog : public testing::Test {
     context.dead_letters = &dead_letters_;
     context.on_due = [this](int64_t due) { told_ = std::min(told_, due); };
     context.wake_log = [this] { ++wakes_; };
+    context.on_full = [this](uint8_t c) { MakeRoom({lanes_}, budget_, c); };
     context.clock = [this] { return Now(); };
     context.epoch = 7;
     context.save.log = true;
@@ -52,7 +54,7 @@ class LanesWithLog : public testing::Test {
   }
 
   Lanes& Use(LanesContext context) {
-    lanes_ = std::make_unique<Lanes>(std::move(context));
+    lanes_ = std::make_shared<Lanes>(std::move(context));
     lanes_->SetNodes({{1, "one"}, {2, "two"}});
     outlet_ = lanes_->Attach(&bell_);
     return *lanes_;
@@ -145,7 +147,7 @@ class LanesWithLog : public testing::Test {
   int64_t told_ = kNever;
   int wakes_ = 0;
   CountingBell bell_;
-  std::unique_ptr<Lanes> lanes_;
+  std::shared_ptr<Lanes> lanes_;
   Outlet* outlet_ = nullptr;
 };
 

@@ -282,5 +282,52 @@ TEST_F(LanesSaveTest, ALogThatBeginsAnewGetsAllThatMemoryHolds) {
   EXPECT_EQ(ledger_.sums().stored[kNormal], 2);
 }
 
+// Each failed chunk of many that wait costs a walk over itself, not over all that is unsaved.
+TEST_F(LanesSaveTest, AFailedChunkGoesBackToTheFrontWithoutAWalkOverAllThatIsUnsaved) {
+  budget_.SetLimit(int64_t{1} << 32);
+  Use(Context());
+  constexpr int kMany = 20'000;
+  for (int i = 0; i < kMany; ++i) Push(kNormal, "x", i % 2 == 0 ? 1 : 2);
+  const int64_t later = MonotonicUs() + 60 * kMs;
+  std::vector<uint64_t> tickets;
+  for (int i = 0; i < 20; ++i) tickets.push_back(Seal(later));
+  const uint64_t before = lanes_->UnsavedSteps();
+  for (const uint64_t ticket : tickets) {
+    lanes_->Failed(ticket);
+    ledger_.Failed(ticket);
+  }
+  EXPECT_LE(lanes_->UnsavedSteps() - before, 20 * 20 * kChunkRecords / 2);
+  EXPECT_EQ(lanes_->Unsaved()[kNormal], kMany);
+  int64_t row = 0;
+  std::vector<uint64_t> last(3);
+  while (const uint64_t ticket = Seal(later)) {
+    ChunkHead head;
+    std::vector<ChunkEntry> entries;
+    ASSERT_EQ(ReadChunk(chunk_.bytes, &head, &entries), ChunkError::kNone);
+    for (const ChunkEntry& entry : entries) {
+      uint64_t& of_node = last[chunk_.node == "one" ? 1 : 2];
+      ASSERT_GT(entry.sequence, of_node);
+      of_node = entry.sequence;
+    }
+    Commit(ticket, ++row);
+  }
+  EXPECT_EQ(lanes_->Unsaved()[kNormal], 0);
+}
+
+TEST_F(LanesSaveTest, AfterALostLogAllIsPutInOrderInOneWalk) {
+  budget_.SetLimit(int64_t{1} << 32);
+  Use(Context());
+  constexpr uint64_t kMany = 20'000;
+  for (uint64_t i = 0; i < kMany; ++i) Push(kNormal, "x");
+  int64_t row = 0;
+  while (const uint64_t ticket = Seal(MonotonicUs() + 60 * kMs)) Commit(ticket, ++row);
+  for (uint64_t i = 0; i < kMany; ++i) Push(kNormal, "x");
+  ledger_.Lost();
+  const uint64_t before = lanes_->UnsavedSteps();
+  lanes_->Unsave();
+  EXPECT_LE(lanes_->UnsavedSteps() - before, 2 * kMany);
+  EXPECT_EQ(lanes_->Unsaved()[kNormal], static_cast<int64_t>(2 * kMany));
+}
+
 }  // namespace
 }  // namespace seganet

@@ -79,7 +79,7 @@ TEST_F(LedgerTest, ARowThatIsNotWhatWasWrittenIsGone) {
   ledger_.Spilled(ticket, 0);
   ledger_.Wants("n", kNormal, &wanted_);
   EXPECT_FALSE(ledger_.Loaded(wanted_, 5, {2}, &ticket_, &needed_));
-  EXPECT_EQ(ledger_.Corrupt(wanted_, 5, 4), 2) << "the other batch is still in memory";
+  EXPECT_EQ(ledger_.Corrupt(wanted_, 5, 4).lost, 2) << "the other batch is still in memory";
   EXPECT_EQ(stored(), 0);
   EXPECT_EQ(backlog(), 0);
   EXPECT_FALSE(ledger_.Wants("n", kNormal, &wanted_));
@@ -99,13 +99,29 @@ TEST_F(LedgerTest, ALogThatBeginsAnewHasLostWhatMemoryDoesNotHold) {
   EXPECT_EQ(stored(), 4);
 }
 
+// A full log may remove a row that the engine has just freed.
+TEST_F(LedgerTest, ARowThatIsFreeAlreadyLosesNothingWhenItIsRemoved) {
+  ledger_.Open(10, {0, 0, 0, 3, 0});
+  ASSERT_TRUE(ledger_.Wants("n", kNormal, &wanted_));
+  ASSERT_TRUE(ledger_.Loaded(wanted_, 4, {3}, &ticket_, &needed_));
+  ASSERT_TRUE(ledger_.Done(ticket_, 0));
+  const uint64_t ticket = Store(11, {2});
+  ASSERT_TRUE(ledger_.Done(ticket, 0));
+  EXPECT_EQ(ledger_.Removed(4, kNormal, 3).lost, 0);
+  EXPECT_EQ(ledger_.Removed(11, kNormal, 2).lost, 0);
+  ledger_.TakeFrees(9);
+  EXPECT_EQ(ledger_.Removed(4, kNormal, 3).lost, 0) << "it is being deleted";
+  EXPECT_EQ(stored(), 0);
+  EXPECT_EQ(backlog(), 0);
+}
+
 TEST_F(LedgerTest, ADamagedRowOfAnEarlierRunIsNotWantedAgain) {
   ledger_.Open(10, {0, 0, 0, 7, 0});
   ledger_.Wants("n", kNormal, &wanted_);
-  EXPECT_EQ(ledger_.Corrupt(wanted_, 4, 3), 3);
+  EXPECT_EQ(ledger_.Corrupt(wanted_, 4, 3).lost, 3);
   ledger_.Wants("n", kNormal, &wanted_);
   EXPECT_EQ(wanted_.after, 4);
-  EXPECT_EQ(ledger_.Removed(6, kNormal, 4), 4);
+  EXPECT_EQ(ledger_.Removed(6, kNormal, 4).lost, 4);
   EXPECT_EQ(backlog(), 0);
 }
 

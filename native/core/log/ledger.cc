@@ -156,14 +156,14 @@ bool Ledger::Loaded(const WantedRow& wanted, int64_t row, const std::vector<uint
   return true;
 }
 
-int64_t Ledger::Corrupt(const WantedRow& wanted, int64_t row, int64_t records) {
+GoneRow Ledger::Corrupt(const WantedRow& wanted, int64_t row, int64_t records) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Shelf& shelf = ShelfOf(wanted.node, wanted.record_class);
   if (!by_row_.contains(row)) shelf.read_to = std::max(shelf.read_to, row);
   return GoneLocked(row, wanted.record_class, records);
 }
 
-int64_t Ledger::Missing(const WantedRow& wanted) {
+GoneRow Ledger::Missing(const WantedRow& wanted) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Shelf& shelf = ShelfOf(wanted.node, wanted.record_class);
   const auto it = shelf.spilled.find(wanted.up_to);
@@ -171,23 +171,30 @@ int64_t Ledger::Missing(const WantedRow& wanted) {
     return GoneLocked(wanted.up_to, wanted.record_class, 0);
   }
   shelf.exhausted = true;
-  return 0;
+  return {};
 }
 
-int64_t Ledger::Removed(int64_t row, uint8_t record_class, int64_t records) {
+GoneRow Ledger::Removed(int64_t row, uint8_t record_class, int64_t records) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (!by_row_.contains(row) && IsFreeLocked(row)) return {};
   return GoneLocked(row, record_class, records);
 }
 
-// The row is no more. What of it memory holds goes on without it.
-int64_t Ledger::GoneLocked(int64_t row, uint8_t record_class, int64_t records) {
+// All of the row is done, and it may be deleted, or was.
+bool Ledger::IsFreeLocked(int64_t row) const {
+  return row > max_row_ || std::find(frees_.begin(), frees_.end(), row) != frees_.end() ||
+         std::find(handed_.begin(), handed_.end(), row) != handed_.end();
+}
+
+GoneRow Ledger::GoneLocked(int64_t row, uint8_t record_class, int64_t records) {
   const auto known = by_row_.find(row);
   if (known == by_row_.end()) {
     sums_.stored[record_class] -= records;
     sums_.backlog[record_class] -= records;
-    return records;
+    return {records, 0};
   }
-  const Chunk& chunk = chunks_[known->second];
+  const uint64_t ticket = known->second;
+  const Chunk& chunk = chunks_[ticket];
   int64_t lost = 0;
   for (size_t i = 0; i < chunk.places.size(); ++i) {
     if (chunk.places[i] == Place::kDone) continue;
@@ -196,9 +203,9 @@ int64_t Ledger::GoneLocked(int64_t row, uint8_t record_class, int64_t records) {
   }
   sums_.backlog[chunk.record_class] -= lost;
   ShelfOf(chunk.node, chunk.record_class).spilled.erase(row);
-  chunks_.erase(known->second);
+  chunks_.erase(ticket);
   by_row_.erase(known);
-  return lost;
+  return {lost, ticket};
 }
 
 std::array<int64_t, kClasses + 1> Ledger::Lost() {

@@ -31,6 +31,12 @@ struct LedgerSums {
   std::array<int64_t, kClasses + 1> backlog{};  // of these, not in memory
 };
 
+// A chunk whose row is gone before all of it was done.
+struct GoneRow {
+  int64_t lost = 0;     // records that memory does not hold
+  uint64_t ticket = 0;  // memory may hold others under this one; 0 = it does not
+};
+
 // Thread safety: any member from any thread.
 class Ledger {
  public:
@@ -69,15 +75,14 @@ class Ledger {
   bool Loaded(const WantedRow& wanted, int64_t row, const std::vector<uint32_t>& records,
               uint64_t* ticket, std::vector<bool>* needed);
 
-  // The wanted row is damaged: it counts as gone. `records` as its row says. Returns how many
-  // records are lost by that.
-  int64_t Corrupt(const WantedRow& wanted, int64_t row, int64_t records);
+  // The wanted row is damaged: it counts as gone. `records` as its row says.
+  GoneRow Corrupt(const WantedRow& wanted, int64_t row, int64_t records);
 
-  // There is no row to want. Returns how many records are lost by that.
-  int64_t Missing(const WantedRow& wanted);
+  // There is no row to want.
+  GoneRow Missing(const WantedRow& wanted);
 
-  // A row was removed to make room. Returns how many records are lost by that.
-  int64_t Removed(int64_t row, uint8_t record_class, int64_t records);
+  // A row was removed to make room.
+  GoneRow Removed(int64_t row, uint8_t record_class, int64_t records);
 
   // The log has begun anew: nothing that was written is there any more. Returns how many records
   // are lost by that, by class: those that memory does not hold.
@@ -104,7 +109,8 @@ class Ledger {
 
   Shelf& ShelfOf(const std::string& node, uint8_t record_class);
   bool Free(uint64_t ticket, const Chunk& chunk);
-  int64_t GoneLocked(int64_t row, uint8_t record_class, int64_t records);
+  bool IsFreeLocked(int64_t row) const;
+  GoneRow GoneLocked(int64_t row, uint8_t record_class, int64_t records);
 
   std::mutex mutex_;
   uint64_t next_ticket_ = 1;

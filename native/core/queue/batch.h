@@ -21,8 +21,14 @@ enum class BatchKind : uint8_t {
 
 enum class SealReason : uint8_t { kSingle, kBytes, kDelay, kFlush, kPlan, kHungry };
 
-// Whether a batch is on disk (queue/unsaved.h).
-enum class Saved : uint8_t { kNo, kUnderWay, kYes };
+// Whether a batch is on disk.
+enum class Saved : uint8_t {
+  kNo,        // it has to be written (queue/unsaved.h)
+  kUnderWay,  // it is in a chunk that is being written
+  kYes,       // it is in a committed chunk
+  kGivenUp,   // it is not, and is not written while it is where it is: the log refused it, or lost
+              // it
+};
 
 struct Batch {
   uint64_t id = 0;        // set by Lanes; ascends in the order of sealing, or of loading
@@ -34,6 +40,10 @@ struct Batch {
   uint8_t flags = 0;  // kFlag…; of the record for kSingle
   bool redelivery = false;
   bool backlog = false;  // came back from the log
+  // Is not spilled: the log may have been read beyond it, so it would come back behind newer ones.
+  bool pinned = false;
+  // Counted as dropped, because its row was removed while it was in flight. It may still arrive.
+  bool given_up = false;
   Saved saved = Saved::kNo;
   uint16_t place = 0;   // its entry in the chunk
   uint32_t worker = 0;  // that sealed it, and that its receipts go back to
@@ -50,11 +60,14 @@ struct Batch {
   int64_t sealed_us = 0;  // when it came to the lanes
   std::vector<Receipt> receipts;
   std::string bytes;
-  // Neighbours in the list of unsaved batches.
+  // Neighbors in the list of unsaved batches.
   Batch* before = nullptr;
   Batch* after = nullptr;
 
   bool on_disk() const { return saved == Saved::kYes && chunk != 0; }
+
+  // Memory holds it until it ends. The log does not keep tickets.
+  bool stays() const { return pinned || ticket != 0; }
 
   // What it counts in the memory budget. Does not change while it waits: what is taken is given
   // back.

@@ -51,9 +51,12 @@ class Budget {
   bool full(uint8_t record_class) const {
     if (dropping_) return high();
     const int64_t limit = class_limit_[record_class];
-    return (limit > 0 && records(record_class) >= limit) ||
-           held() > Percent(FullPercent(record_class));
+    return (limit > 0 && records(record_class) >= limit) || overflows(record_class);
   }
+
+  // Memory has no room for the class: what waits of it goes where the user chose to drop. Those
+  // that are less urgent go earlier, as they would wait earlier.
+  bool overflows(uint8_t record_class) const { return held() > Percent(FullPercent(record_class)); }
 
   // They may go on: below three quarters of its limit, and memory 15 points lower.
   bool relaxed(uint8_t record_class) const {

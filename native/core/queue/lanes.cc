@@ -34,7 +34,6 @@ void Lanes::Push(BatchPtr batch) {
     ready_[c].push_back(std::move(batch));
     TidyLocked(MaskOf(c), now, &leaving);
     LimitRecords(c, &leaving);
-    if (context_.save.drop_when_full) MakeRoom(c, &leaving);
     RingHeldLocked(now);
     due = DueLocked(c, now);
     if (Outlet* outlet = serving_[c]; outlet != nullptr) {
@@ -45,6 +44,7 @@ void Lanes::Push(BatchPtr batch) {
   }
   if (due != kNever) context_.on_due(due);
   Settle(&leaving);
+  if (context_.save.drop_when_full && context_.budget->overflows(kClasses)) context_.on_full(c);
 }
 
 void Lanes::Clear(Drop reason) {
@@ -74,13 +74,14 @@ void Lanes::LetGoLocked(BatchPtr batch, Drop reason, Leaving* leaving) {
     DropLocked(std::move(batch), reason, leaving);
     return;
   }
+  LeaveLog(batch.get());
   leaving->Gone(std::move(batch), context_.budget);
 }
 
 // A batch ends here, also on disk.
 void Lanes::DropLocked(BatchPtr batch, Drop reason, Leaving* leaving) {
   LeaveLog(batch.get());
-  counters_.Add(reason, batch->record_class, batch->record_count);
+  if (!batch->given_up) counters_.Add(reason, batch->record_class, batch->record_count);
   leaving->Over(*batch);
   leaving->Gone(std::move(batch), context_.budget);
 }

@@ -8,7 +8,8 @@
 //   lanes_outlets.cc  the sessions' end
 //   lanes_turns.cc    which class goes next, and which is held
 //   lanes_limits.cc   age, numbers and memory
-//   lanes_save.cc     the log's end
+//   lanes_save.cc     what is written, and when
+//   lanes_stored.cc   what became of it
 //   lanes_moves.cc    batches of uplink nodes that a new plan gives to other lanes
 //
 // A batch crosses from a worker to the uplink's thread here, under a mutex: that is once a batch,
@@ -28,6 +29,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/base/counters.h"
@@ -134,12 +136,18 @@ class Lanes {
   // What became of the chunk `ticket`.
   void Committed(uint64_t ticket);
   void Failed(uint64_t ticket);
-  // The log has no room for it and the user wants that it goes.
+  // The log has no room for it, and the user wants that it goes. What is in flight stays, unsaved
+  // and without a receipt; it is written when it comes back.
   void Discard(uint64_t ticket);
 
-  // The log has begun anew: what it held of these lanes, and memory still does, is written again.
+  // The log removed a committed chunk to make room: what memory holds of it goes, too. What is in
+  // flight is counted as dropped, because its device was told that it is safe, and may still
+  // arrive.
+  void Removed(uint64_t ticket);
+
+  // The log lost a committed chunk, or all of them (0): what memory holds of it is written again.
   // The backlog is not; it has to reach the cloud from memory.
-  void Unsave();
+  void Unsave(uint64_t ticket = 0);
 
   // Whether the log should be read for this class.
   bool WantsBacklog(uint8_t record_class);
@@ -153,7 +161,20 @@ class Lanes {
   }
   bool hurried() const { return hurried_classes() != 0; }
 
+  // Records that are not on disk, by class.
   std::array<int64_t, kClasses + 1> Unsaved();
+  // Work that keeping them in order took (UnsavedBatches::steps).
+  uint64_t UnsavedSteps();
+
+  // --- When memory is full and the user chose to drop (lanes_limits.cc, make_room.h) ---
+
+  // Spills what the log has of this class, while the budget has no room for the class.
+  void SpillFull(uint8_t record_class);
+  // Id of the batch of this class that GiveUpFirst would drop, kNoBatch = none.
+  uint64_t FirstToGo(uint8_t record_class);
+  // Drops it. False: there is none.
+  bool GiveUpFirst(uint8_t record_class);
+  static constexpr uint64_t kNoBatch = UINT64_MAX;
 
  private:
   using Lane = std::deque<BatchPtr>;
@@ -186,16 +207,21 @@ class Lanes {
 
   void TidyLocked(ClassMask classes, int64_t now_us, Leaving* leaving);
   bool Expired(const Lane& lane, int64_t now_us) const;
-  bool SpillFirst(Lane* lane, int64_t older_than_us, Leaving* leaving);
-  bool LetGoFirst(Lane* lane, std::ptrdiff_t keep, Drop reason, Leaving* leaving);
+  void Spill(uint8_t record_class, const std::function<bool(const Batch&)>& may_go,
+             Leaving* leaving);
+  std::function<bool(const Batch&)> Overflow(uint8_t record_class) const;
   void SpillCrowd(Leaving* leaving);
+  Lane::iterator NextToGo(uint8_t record_class);
   void LimitRecords(uint8_t record_class, Leaving* leaving);
-  void MakeRoom(uint8_t record_class, Leaving* leaving);
 
   bool HurriedLocked(uint8_t record_class, int64_t now_us);
   int64_t DueLocked(uint8_t record_class, int64_t now_us);
   std::string NodeOf(uint32_t stage) const;
+  bool HasRoomToRead(uint8_t record_class) const;
+  void JoinLog(Batch* batch);
   void LeaveLog(Batch* batch);
+  void UnsaveLocked(const std::vector<Batch*>& batches);
+  static Lane::iterator Find(Lane* lane, const Batch* batch);
 
   const LanesContext context_;
   Appetite appetite_;
@@ -210,8 +236,15 @@ class Lanes {
   std::array<RateLimit, kClasses + 1> rates_;
   std::vector<std::unique_ptr<Outlet>> outlets_;
   std::array<Outlet*, kClasses + 1> serving_{};  // by class; null = nobody
-  std::array<UnsavedList, kClasses + 1> unsaved_;
-  std::map<uint64_t, std::vector<Batch*>> saving_;  // by ticket; null = has left meanwhile
+  std::array<UnsavedBatches, kClasses + 1> unsaved_;
+  // What memory holds of chunks, by ticket and place; null = has left meanwhile.
+  std::map<uint64_t, std::vector<Batch*>> saving_;
+  struct Stored {
+    std::vector<Batch*> batches;
+    size_t left = 0;  // that are not null
+  };
+  std::unordered_map<uint64_t, Stored> stored_;
+  std::array<uint64_t, kClasses + 1> stay_below_{};  // live batches with lower ids stay in memory
   std::map<uint32_t, std::string> nodes_;
   ClassMask unread_ = 0;  // classes that had no room for backlog when the log asked
   bool save_all_ = false;

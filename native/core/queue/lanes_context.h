@@ -71,6 +71,9 @@ struct LanesContext {
   std::function<void(const Batch&, bool delivered)> on_done;
   // Told that memory has become free. Called without the mutex.
   std::function<void()> on_room;
+  // Makes room among all lanes of the engine for a batch of the class that came in and found memory
+  // full; needed where save.drop_when_full is set. Called without the mutex.
+  std::function<void(uint8_t record_class)> on_full;
   // Told that a session has nothing to send while batchers hold records back (Appetite). Called
   // without the mutex; may be empty.
   std::function<void()> on_hungry;

@@ -60,7 +60,9 @@ struct Lanes::Leaving {
   void Gone(BatchPtr batch, Budget* budget) {
     receipts.Add(batch.get());
     budget->GiveBytes(batch->Cost());
-    budget->AddRecords(batch->record_class, -int64_t{batch->record_count});
+    if (!batch->given_up) {
+      budget->AddRecords(batch->record_class, -int64_t{batch->record_count});
+    }
     gone.push_back(std::move(batch));
   }
 };

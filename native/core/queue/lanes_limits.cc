@@ -2,10 +2,11 @@
 //
 // What the log has leaves memory without being lost: it is spilled, and is backlog from then on.
 // The order of a device's records within a class holds in both lanes, because a lane is spilled
-// from its head on: what stays is newer than all that went. But batches that were in flight before,
-// and came back to the head when their session ended, are never spilled: the log may have been
-// read, and delivered, beyond them meanwhile. Memory holds them as it did while they were in
-// flight, also where it is full; they are at most what the windows of the sessions hold.
+// from its head on: what goes is older than all that follows. Two kinds of batches stay, and those
+// behind them are spilled all the same, because live batches are sent before the backlog:
+//   pinned   They were in flight before: the log may have been read, and delivered, beyond them
+//            meanwhile. They are at most what the windows of the sessions hold.
+//   tickets  They came from a flow that waits for their completion, which the log does not keep.
 
 #include <algorithm>
 #include <utility>
@@ -38,72 +39,129 @@ void Lanes::TidyLocked(ClassMask classes, int64_t now_us, Leaving* leaving) {
         leaving->read_on |= lane == &backlog_[c];
       }
     }
-    while (SpillFirst(&ready_[c], now_us - kStaleUs, leaving)) {
+    const int64_t too_old = now_us - kStaleUs;
+    Spill(
+        c, [too_old](const Batch& batch) { return batch.oldest_us < too_old; }, leaving);
+  }
+}
+
+// Lets go of the live batches of a class that may leave memory, the oldest first, up to the first
+// one that `may_go` does not let go or that is not on disk.
+void Lanes::Spill(uint8_t record_class, const std::function<bool(const Batch&)>& may_go,
+                  Leaving* leaving) {
+  Lane& lane = ready_[record_class];
+  uint64_t& stay_below = stay_below_[record_class];
+  auto it = lane.begin();
+  if (it != lane.end() && (*it)->id < stay_below) {
+    it = std::lower_bound(lane.begin(), lane.end(), stay_below,
+                          [](const BatchPtr& b, uint64_t id) { return b->id < id; });
+  }
+  auto kept = it;
+  for (; it != lane.end(); ++it) {
+    Batch* batch = it->get();
+    if (!batch->stays()) {
+      if (!batch->on_disk() || !may_go(*batch)) break;
+      stay_below = batch->id + 1;
+      LeaveLog(batch);
+      if (context_.ledger->Spilled(batch->chunk, batch->place)) {
+        context_.budget->GiveBytes(batch->Cost());
+        context_.budget->AddRecords(record_class, -int64_t{batch->record_count});
+        leaving->room = true;
+        it->reset();
+        continue;
+      }
+      // The log has lost its row. It is written again, behind newer ones.
+      batch->pinned = true;
+      UnsaveLocked({batch});
     }
+    stay_below = batch->id + 1;
+    if (kept != it) *kept = std::move(*it);
+    ++kept;
   }
-}
-
-// Lets go of the first batch of a lane that was never in flight, if the log has it and it came in
-// before `older_than_us`. False: nothing went.
-bool Lanes::SpillFirst(Lane* lane, int64_t older_than_us, Leaving* leaving) {
-  const auto first = std::find_if(lane->begin(), lane->end(),
-                                  [](const BatchPtr& batch) { return !batch->redelivery; });
-  // A message that waits for its completion is not read back: its ticket is known here only.
-  if (first == lane->end() || !(*first)->on_disk() || (*first)->ticket != 0 ||
-      (*first)->oldest_us >= older_than_us) {
-    return false;
-  }
-  if (!context_.ledger->Spilled((*first)->chunk, (*first)->place)) {
-    // It is not written again: it would come back behind newer ones that are on disk.
-    (*first)->chunk = 0;
-    return false;
-  }
-  const BatchPtr batch = std::move(*first);
-  lane->erase(first);
-  context_.budget->GiveBytes(batch->Cost());
-  context_.budget->AddRecords(batch->record_class, -int64_t{batch->record_count});
-  leaving->room = true;
-  return true;
-}
-
-// Lets go of the first batch of a lane but those that must not be spilled, and the last `keep`.
-// False: nothing went.
-bool Lanes::LetGoFirst(Lane* lane, std::ptrdiff_t keep, Drop reason, Leaving* leaving) {
-  const auto first = std::find_if(lane->begin(), lane->end(), [](const BatchPtr& batch) {
-    return !batch->redelivery || !batch->on_disk();
-  });
-  if (lane->end() - first <= keep) return false;
-  LetGoLocked(std::move(*first), reason, leaving);
-  lane->erase(first);
-  return true;
+  lane.erase(kept, it);
 }
 
 // The oldest leave first and the newest stay: they are what the cloud wants first.
 void Lanes::SpillCrowd(Leaving* leaving) {
   for (uint8_t c = kClasses; c >= kCritical; --c) {
-    while (context_.budget->crowded(c) && SpillFirst(&ready_[c], kNever, leaving)) {
-    }
+    Spill(
+        c, [this, c](const Batch&) { return context_.budget->crowded(c); }, leaving);
   }
+}
+
+// The batch of a live lane that is dropped first where something has to be: the oldest, but those
+// that were sent already, and are on disk, after all others. REQUIRES: the lane is not empty.
+Lanes::Lane::iterator Lanes::NextToGo(uint8_t record_class) {
+  Lane& lane = ready_[record_class];
+  const auto it = std::find_if(lane.begin(), lane.end(), [](const BatchPtr& batch) {
+    return !batch->pinned || !batch->on_disk();
+  });
+  return it == lane.end() ? lane.begin() : it;
 }
 
 // The limit of a class. The batch that came in last stays in any case, so that a class whose
-// records are in flight, or wait for another uplink, does not lose all that comes.
+// records are in flight, or wait for another uplink, does not lose all that comes; and what was
+// sent already stays.
 void Lanes::LimitRecords(uint8_t record_class, Leaving* leaving) {
   Lane& lane = ready_[record_class];
+  const auto over = [&](const Batch&) { return context_.budget->over(record_class); };
   while (context_.budget->over(record_class)) {
-    if (SpillFirst(&lane, kNever, leaving)) continue;
-    if (!context_.save.drop_when_full) return;
-    if (!LetGoFirst(&lane, 1, Drop::kQueueFull, leaving)) return;
+    Spill(record_class, over, leaving);
+    if (!context_.save.drop_when_full || !context_.budget->over(record_class) || lane.empty()) {
+      return;
+    }
+    const auto next = NextToGo(record_class);
+    if (next == lane.end() - 1 || ((*next)->pinned && (*next)->on_disk())) return;
+    DropLocked(std::move(*next), Drop::kQueueFull, leaving);
+    lane.erase(next);
   }
 }
 
-// The user chose to drop when memory is full: the least urgent first, and of those the oldest, but
-// nothing more urgent than what comes in.
-void Lanes::MakeRoom(uint8_t record_class, Leaving* leaving) {
-  for (uint8_t c = kClasses; c >= record_class && context_.budget->high();) {
-    if (SpillFirst(&ready_[c], kNever, leaving)) continue;
-    if (!LetGoFirst(&ready_[c], 0, Drop::kMemoryFull, leaving)) --c;
+std::function<bool(const Batch&)> Lanes::Overflow(uint8_t record_class) const {
+  return [this, record_class](const Batch&) { return context_.budget->overflows(record_class); };
+}
+
+void Lanes::SpillFull(uint8_t record_class) {
+  Leaving leaving;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Spill(record_class, Overflow(record_class), &leaving);
+    // What was read last goes first, so that the rest stays in order.
+    Lane& backlog = backlog_[record_class];
+    while (!backlog.empty() && context_.budget->overflows(record_class)) {
+      Batch* last = backlog.back().get();
+      if (last->pinned || !last->on_disk()) break;
+      if (!context_.ledger->Spilled(last->chunk, last->place)) break;
+      LeaveLog(last);
+      backlog_bytes_[record_class] -= last->bytes.size();
+      leaving.Gone(std::move(backlog.back()), context_.budget);
+      backlog.pop_back();
+      unread_ |= MaskOf(record_class);
+    }
   }
+  Settle(&leaving);
+}
+
+uint64_t Lanes::FirstToGo(uint8_t record_class) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return ready_[record_class].empty() ? kNoBatch : (*NextToGo(record_class))->id;
+}
+
+bool Lanes::GiveUpFirst(uint8_t record_class) {
+  Leaving leaving;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Lane& lane = ready_[record_class];
+    if (lane.empty()) return false;
+    const auto next = NextToGo(record_class);
+    DropLocked(std::move(*next), Drop::kMemoryFull, &leaving);
+    lane.erase(next);
+    // What was behind it may be on disk.
+    Spill(record_class, Overflow(record_class), &leaving);
+    RingHeldLocked(context_.clock());
+  }
+  Settle(&leaving);
+  return true;
 }
 
 void Lanes::Sweep(int64_t now_us) {
@@ -117,7 +175,7 @@ void Lanes::Sweep(int64_t now_us) {
     RingHeldLocked(now_us);
     for (uint8_t c = kCritical; c <= kClasses; ++c) {
       due = std::min(due, DueLocked(c, now_us));
-      if ((unread_ & MaskOf(c)) && !context_.budget->half_full(c)) leaving.read_on = true;
+      if ((unread_ & MaskOf(c)) && HasRoomToRead(c)) leaving.read_on = true;
     }
     if (leaving.read_on) unread_ = 0;
   }

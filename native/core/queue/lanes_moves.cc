@@ -67,7 +67,10 @@ void Lanes::TakeIn(std::vector<BatchPtr> batches) {
     for (BatchPtr& batch : batches) {
       const uint8_t c = batch->record_class;
       if (context_.leftovers) batch->sealed_us = now;
-      if (context_.save.log && !batch->backlog && batch->saved == Saved::kNo) {
+      if (batch->on_disk()) {
+        JoinLog(batch.get());
+      } else if (context_.save.log && !batch->backlog) {
+        batch->saved = Saved::kNo;
         unsaved_[c].Insert(batch.get());
       }
       if (batch->backlog) backlog_bytes_[c] += batch->bytes.size();
@@ -75,6 +78,7 @@ void Lanes::TakeIn(std::vector<BatchPtr> batches) {
     }
     for (uint8_t c = kCritical; c <= kClasses; ++c) {
       if (ready_[c].empty()) since_[c] = now;
+      stay_below_[c] = 0;  // older ones may come between
       for (auto [lane, more] :
            {std::pair(&ready_[c], &live[c]), std::pair(&backlog_[c], &stored[c])}) {
         Lane merged;

@@ -27,6 +27,10 @@ Outlet* Lanes::Attach(Doorbell* doorbell, ClassMask classes) {
 // Puts a batch that was taken back to the head of its lane.
 void Lanes::RestoreLocked(BatchPtr batch) {
   const uint8_t c = batch->record_class;
+  if (batch->saved == Saved::kGivenUp && !batch->backlog) {
+    batch->saved = Saved::kNo;
+    unsaved_[c].Insert(batch.get());
+  }
   if (!batch->backlog && ready_[c].empty()) since_[c] = context_.clock();
   if (batch->backlog) backlog_bytes_[c] += batch->bytes.size();
   (batch->backlog ? backlog_ : ready_)[c].push_front(std::move(batch));
@@ -43,7 +47,10 @@ void Lanes::Detach(Outlet* outlet) {
               [](const BatchPtr& a, const BatchPtr& b) { return a->id > b->id; });
     for (BatchPtr& batch : outlet->in_flight) {
       batch->redelivery = true;
-      if (ServesLocked(batch->stage)) {
+      batch->pinned = true;
+      if (batch->given_up) {
+        leaving.Gone(std::move(batch), context_.budget);
+      } else if (ServesLocked(batch->stage)) {
         RestoreLocked(std::move(batch));
       } else {
         MoveOutLocked(batch.get(), &leaving);
@@ -139,14 +146,16 @@ bool Lanes::Release(Outlet* outlet, uint64_t id, int64_t now_us, const Refusal& 
     const auto refused =
         static_cast<uint32_t>(std::min<size_t>(refusal.records.size(), batch->record_count));
     if (delivered) counters_.Add(Counter::kBatchesDelivered);
-    counters_.Add(Counter::kRecordsDelivered, batch->record_count - refused);
-    const Drop reason = context_.dead_letters != nullptr ? Drop::kDeadLetter : Drop::kRefused;
-    if (refused > 0) counters_.Add(reason, batch->record_class, refused);
+    if (!batch->given_up) {  // else its records are counted already
+      counters_.Add(Counter::kRecordsDelivered, batch->record_count - refused);
+      const Drop reason = context_.dead_letters != nullptr ? Drop::kDeadLetter : Drop::kRefused;
+      if (refused > 0) counters_.Add(reason, batch->record_class, refused);
+      context_.budget->AddRecords(batch->record_class, -int64_t{batch->record_count});
+    }
   }
   if (delivered && !batch->backlog) {
     (*context_.latency)[batch->record_class].Add(now_us - batch->oldest_us);
   }
-  context_.budget->AddRecords(batch->record_class, -int64_t{batch->record_count});
   context_.on_done(*batch, delivered);
   if (!delivered && context_.dead_letters != nullptr) {
     // Its bytes stay in the budget, and its device waits, until it is on disk.

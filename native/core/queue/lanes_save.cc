@@ -1,4 +1,4 @@
-// Lanes: which batches are written to disk, when, and what leaves memory for it.
+// Lanes: which batches are written to disk, and when.
 
 #include <algorithm>
 #include <utility>
@@ -39,7 +39,7 @@ bool Lanes::HurriedLocked(uint8_t record_class, int64_t now_us) {
 // When the first batch of a class has to be written, kNever = there is none.
 int64_t Lanes::DueLocked(uint8_t record_class, int64_t now_us) {
   const bool hurried = HurriedLocked(record_class, now_us);
-  const UnsavedList& unsaved = unsaved_[record_class];
+  const UnsavedBatches& unsaved = unsaved_[record_class];
   const Batch* first = unsaved.first();
   if (first == nullptr) return kNever;
   if (!hurried) return first->sealed_us + context_.save.patience_us;
@@ -68,14 +68,13 @@ bool Lanes::Seal(int64_t now_us, SealedChunk* chunk) {
   while (c <= kClasses && DueLocked(c, now_us) > now_us) ++c;
   if (c > kClasses) return false;
 
-  UnsavedList& unsaved = unsaved_[c];
+  UnsavedBatches& unsaved = unsaved_[c];
   chunk->node = NodeOf(unsaved.first()->stage);
   ChunkWriter writer(c, context_.epoch);
   std::vector<Batch*> batches;
   std::vector<uint32_t> records;
   int64_t first_ts = INT64_MAX, last_ts = 0;
   for (Batch* batch = unsaved.first(); batch != nullptr; batch = batch->after) {
-    if (NodeOf(batch->stage) != chunk->node) continue;
     const ChunkEntry entry = EntryOf(*batch);
     const bool full = writer.size() + ChunkBytes(entry) > kChunkBytes ||
                       writer.records() + batch->record_count > kChunkRecords;
@@ -102,137 +101,6 @@ bool Lanes::Seal(int64_t now_us, SealedChunk* chunk) {
   }
   saving_[chunk->ticket] = std::move(batches);
   return true;
-}
-
-// The batch leaves memory: it need not be written any more, or told about.
-void Lanes::LeaveLog(Batch* batch) {
-  if (!context_.save.log || batch->backlog) return;
-  if (batch->saved == Saved::kNo) {
-    unsaved_[batch->record_class].Remove(batch);
-  } else if (batch->saved == Saved::kUnderWay) {
-    const auto it = saving_.find(batch->chunk);
-    if (it != saving_.end()) it->second[batch->place] = nullptr;
-  }
-}
-
-void Lanes::Committed(uint64_t ticket) {
-  Leaving leaving;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto it = saving_.find(ticket);
-    if (it == saving_.end()) return;
-    ClassMask classes = 0;
-    for (Batch* batch : it->second) {
-      if (batch == nullptr) continue;
-      batch->saved = Saved::kYes;
-      leaving.receipts.Add(batch);
-      classes |= MaskOf(batch->record_class);
-    }
-    saving_.erase(it);
-    TidyLocked(classes, context_.clock(), &leaving);
-    SpillCrowd(&leaving);
-    if (context_.leftovers) LeaveStoredLocked(&leaving);
-    RingHeldLocked(context_.clock());
-    for (const auto& outlet : outlets_) {
-      if (context_.save.disk_first && (outlet->classes & classes)) outlet->bell->Ring();
-    }
-  }
-  Settle(&leaving);
-}
-
-void Lanes::Failed(uint64_t ticket) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const auto it = saving_.find(ticket);
-  if (it == saving_.end()) return;
-  for (Batch* batch : it->second) {
-    if (batch == nullptr) continue;
-    batch->saved = Saved::kNo;
-    batch->chunk = 0;
-    unsaved_[batch->record_class].Insert(batch);
-  }
-  saving_.erase(it);
-}
-
-void Lanes::Discard(uint64_t ticket) {
-  Leaving leaving;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto it = saving_.find(ticket);
-    if (it == saving_.end()) return;
-    const std::vector<Batch*> batches = std::move(it->second);
-    saving_.erase(it);
-    for (Batch* batch : batches) {
-      if (batch == nullptr) continue;
-      batch->saved = Saved::kYes;
-      batch->chunk = 0;
-      leaving.receipts.Add(batch);
-      Lane& lane = ready_[batch->record_class];
-      const auto found =
-          std::lower_bound(lane.begin(), lane.end(), batch->id,
-                           [](const BatchPtr& b, uint64_t id) { return b->id < id; });
-      // One that is in flight may yet arrive.
-      if (found == lane.end() || found->get() != batch) continue;
-      LetGoLocked(std::move(*found), Drop::kLogFull, &leaving);
-      lane.erase(found);
-    }
-    RingHeldLocked(context_.clock());
-  }
-  Settle(&leaving);
-}
-
-void Lanes::Unsave() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const auto unsave = [this](Lane* lane) {
-    for (BatchPtr& batch : *lane) {
-      if (batch->backlog || batch->saved != Saved::kYes || batch->chunk == 0) continue;
-      batch->saved = Saved::kNo;
-      batch->chunk = 0;
-      unsaved_[batch->record_class].Insert(batch.get());
-    }
-  };
-  for (const auto& outlet : outlets_) unsave(&outlet->in_flight);
-  for (uint8_t c = kCritical; c <= kClasses; ++c) unsave(&ready_[c]);
-}
-
-bool Lanes::WantsBacklog(uint8_t record_class) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const Outlet* outlet = serving_[record_class];
-  if (outlet == nullptr || !outlet->connected) return false;
-  if (backlog_bytes_[record_class] >= kReadAheadBytes) return false;
-  // What is read counts against the limit of the class, where live records go first.
-  const bool room = !context_.budget->half_full(record_class);
-  if (!room) unread_ |= MaskOf(record_class);
-  return room;
-}
-
-void Lanes::PushBacklog(std::vector<BatchPtr> batches) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  for (BatchPtr& batch : batches) {
-    batch->id = context_.sequence->fetch_add(1, std::memory_order_relaxed) + 1;
-    batch->backlog = true;
-    batch->saved = Saved::kYes;
-    context_.budget->TakeBytes(batch->Cost());
-    context_.budget->AddRecords(batch->record_class, batch->record_count);
-    counters_.Add(Counter::kRecordsReplayed, batch->record_count);
-    const uint8_t c = batch->record_class;
-    backlog_bytes_[c] += batch->bytes.size();
-    backlog_[c].push_back(std::move(batch));
-    if (serving_[c] != nullptr) serving_[c]->bell->Ring();
-  }
-}
-
-std::array<int64_t, kClasses + 1> Lanes::Unsaved() {
-  std::array<int64_t, kClasses + 1> records{};
-  const std::lock_guard<std::mutex> lock(mutex_);
-  for (uint8_t c = kCritical; c <= kClasses; ++c) {
-    records[c] = static_cast<int64_t>(unsaved_[c].records());
-  }
-  for (const auto& [ticket, batches] : saving_) {
-    for (const Batch* batch : batches) {
-      if (batch != nullptr) records[batch->record_class] += batch->record_count;
-    }
-  }
-  return records;
 }
 
 }  // namespace seganet

@@ -9,6 +9,7 @@
 
 #include "core/base/cpu.h"
 #include "core/base/cpu_capacity.h"
+#include "core/queue/make_room.h"
 #include "core/record/odd_topic.h"
 #include "core/runtime/listener.h"
 
@@ -301,6 +302,7 @@ LanesContext Engine::ContextOfLanes() {
   }
   context.on_due = [this](int64_t due_us) { store_.WakeAt(due_us); };
   context.wake_log = [this] { store_.Wake(); };
+  context.on_full = [this](uint8_t record_class) { MakeRoom(AllLanes(), budget_, record_class); };
   return context;
 }
 

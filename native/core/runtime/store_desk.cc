@@ -176,8 +176,10 @@ void StoreDesk::Dropped(uint64_t ticket) {
 void StoreDesk::Freed() { counters_.Add(Counter::kChunksFreed, ledger_.Freed()); }
 
 void StoreDesk::Removed(int64_t row, uint8_t record_class, int64_t records) {
-  const int64_t lost = ledger_.Removed(row, record_class, records);
-  counters_.Add(Drop::kLogFull, record_class, static_cast<uint64_t>(lost));
+  const GoneRow gone = ledger_.Removed(row, record_class, records);
+  counters_.Add(Drop::kLogFull, record_class, static_cast<uint64_t>(gone.lost));
+  if (gone.ticket == 0) return;
+  for (const std::shared_ptr<Lanes>& lanes : all_lanes_()) lanes->Removed(gone.ticket);
 }
 
 void StoreDesk::Lost() {
@@ -226,8 +228,7 @@ LoadResult StoreDesk::Loaded(int64_t row, int64_t records, std::string_view body
     sound = ledger_.Loaded(wanted_, row, counts, &ticket, &needed);
   }
   if (!sound) {
-    const int64_t lost = ledger_.Corrupt(wanted_, row, records);
-    counters_.Add(Drop::kCorrupt, wanted_.record_class, static_cast<uint64_t>(lost));
+    Damaged(ledger_.Corrupt(wanted_, row, records));
     return LoadResult::kCorrupt;
   }
   Route route;
@@ -258,9 +259,12 @@ LoadResult StoreDesk::Loaded(int64_t row, int64_t records, std::string_view body
   return LoadResult::kOk;
 }
 
-void StoreDesk::Missing() {
-  const int64_t lost = ledger_.Missing(wanted_);
-  counters_.Add(Drop::kCorrupt, wanted_.record_class, static_cast<uint64_t>(lost));
+void StoreDesk::Missing() { Damaged(ledger_.Missing(wanted_)); }
+
+void StoreDesk::Damaged(const GoneRow& gone) {
+  counters_.Add(Drop::kCorrupt, wanted_.record_class, static_cast<uint64_t>(gone.lost));
+  if (gone.ticket == 0) return;
+  for (const std::shared_ptr<Lanes>& lanes : all_lanes_()) lanes->Unsave(gone.ticket);
 }
 
 }  // namespace seganet

@@ -108,6 +108,8 @@ class StoreDesk {
   bool NextDeadLetter();
   bool NextChunk(int64_t now_us);
   void Buried(Pending* pending);
+  // The wanted row is gone: its records count as lost, but for those that memory holds.
+  void Damaged(const GoneRow& gone);
   bool Expired(const ChunkEntry& entry, const ChunkHead& head, int64_t now_us,
                int64_t wall_ms) const;
 
