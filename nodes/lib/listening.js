@@ -36,6 +36,8 @@ class Listening {
     this.state = null;
     this.isOpening_ = false;
     this.isClosed_ = false;
+    /** Counts what ends an opening: a look-up that comes back later is void. */
+    this.turn_ = 0;
     /** Ends the front's listener. */
     this.closeFront_ = () => {};
   }
@@ -48,15 +50,16 @@ class Listening {
     if (!host || net.isIP(host)) return this.listen_(parts.listener);
     // The engine takes addresses only, because the look-up of a name would block Node-RED.
     this.isOpening_ = true;
+    const { turn_: turn } = this;
+    const isWanted = () => {
+      if (turn !== this.turn_) return false;
+      this.isOpening_ = false;
+      return !this.isClosed_;
+    };
     dns.promises.lookup(host).then(
-      ({ address }) => {
-        this.isOpening_ = false;
-        if (!this.isClosed_) this.listen_({ ...parts.listener, host: address });
-      },
-      (error) => {
-        this.isOpening_ = false;
-        if (!this.isClosed_) this.refuse_(Object.assign(new Error(error.message), { code: 'EADDRNOTAVAIL' }));
-      }
+      ({ address }) => isWanted() && this.listen_({ ...parts.listener, host: address }),
+      (error) =>
+        isWanted() && this.refuse_(Object.assign(new Error(error.message), { code: 'EADDRNOTAVAIL' }))
     );
   }
 
@@ -126,6 +129,7 @@ class Listening {
 
   /** Closes it until the next start(). Devices lose their connections. */
   shut() {
+    this.turn_++;
     if (this.open || this.isOpening_) this.unlisten_();
     this.open = false;
     this.isOpening_ = false;

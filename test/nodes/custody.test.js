@@ -1,6 +1,7 @@
 'use strict';
 // Nodes on the records' way that cannot take them: what their sources do meanwhile, and when the node is repaired.
 
+const dns = require('node:dns');
 const {
   helper,
   tab,
@@ -68,6 +69,25 @@ test('it closes before a plan with such a node, and opens when the node is repai
   expect(calls.filter((call) => /listen|applyPlan/.test(call))).toEqual(['applyPlan', 'listen']);
   expect(await outcome('in', record)).toBeUndefined();
   await until(() => shown('devices')?.fill === 'green', 'status');
+});
+
+test('a source that is shut while the name of its host is looked up does not listen afterwards', async () => {
+  let found = () => {};
+  const lookup = jest
+    .spyOn(dns.promises, 'lookup')
+    .mockImplementation(() => new Promise((resolve) => (found = () => resolve({ address: '127.0.0.1' }))));
+  const named = (/** @type {any[]} */ flow) =>
+    flow.map((each) => (each.id === 'devices' ? { ...each, host: 'localhost' } : each));
+  await load(named(good));
+  const late = found;
+  await helper.setFlows(named(bad), 'nodes');
+  late();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(calls).not.toContain('listen');
+  await helper.setFlows(named(good), 'nodes');
+  found();
+  await until(() => calls.includes('listen'), 'listen');
+  lookup.mockRestore();
 });
 
 test('other sources of the engine go on', async () => {
