@@ -154,7 +154,7 @@ TEST_F(EngineSession, UnfinishedPacketsOfAllDevicesAreBounded) {
       mqtt_test::Publish0("t", std::string(10'000'000, 'x')).substr(0, 9'000'000);
   ASSERT_TRUE(first.Send(part));
   second.Send(part);
-  const auto closed = [this] { return Closed(CloseReason::kTooLarge) > 0; };
+  const auto closed = [this] { return Closed(CloseReason::kUnfinished) > 0; };
   ASSERT_TRUE(Until(closed));
   ASSERT_TRUE(Until([this] { return engine_.devices() == 1; }));
   ASSERT_TRUE(Accepted(LogIn(&third, {.id = "c"})));

@@ -56,8 +56,6 @@ TEST(MqttV5Refusal, ABadPacketEndsTheConnectionWithItsReason) {
       {"auth", Packet(0xF0, ""), CloseReason::kProtocolError, 0x82},
       {"auth with flags", Lit("\xF1\x00"), CloseReason::kBadFlags, 0x81},
       {"connack", Lit("\x20"), CloseReason::kServerPacketFromClient, 0x82},
-      {"pubrec", mqtt_test::Pubrec(1), CloseReason::kProtocolError, 0x82},
-      {"pubcomp", mqtt_test::Pubcomp(1), CloseReason::kProtocolError, 0x82},
       {"pubrel flags", Lit("\x60\x02\x00\x01"), CloseReason::kBadFlags, 0x81},
       {"qos 3", Lit("\x36"), CloseReason::kQos3, 0x81},
       {"dup with qos 0", Lit("\x38"), CloseReason::kBadFlags, 0x81},

@@ -81,6 +81,11 @@ function withSecondBroker(flow) {
   return [...flow, { ...first, id: SECOND_BROKER, name: 'second', clientId: 'gw-history-second' }];
 }
 
+/** @param {Flow} flow with its uplink node @returns {FlowNode} another one of the same settings */
+const copyOfUplink = (flow) => ({ ...flow.find(({ id }) => id === UPLINK), id: 'seganet-uplink-copy' });
+
+const COPY = 'copy the uplink and delete the first';
+
 /** @type {Record<string, Edit>} */
 const EDITS = {
   ...Object.fromEntries(
@@ -116,11 +121,10 @@ const EDITS = {
     apply: (flow) => change(withSecondBroker(flow), UPLINK, { broker: SECOND_BROKER }),
     serves: true
   },
-  'copy the uplink and delete the first': {
+  [COPY]: {
     apply: (flow) => {
-      const first = flow.find(({ id }) => id === UPLINK);
-      if (!first) return flow;
-      const copy = { ...first, id: 'seganet-uplink-copy' };
+      if (!flow.some(({ id }) => id === UPLINK)) return flow;
+      const copy = copyOfUplink(flow);
       return [...change(remove(flow, UPLINK), 'seganet-batch-1', { wires: [[copy.id]] }), copy];
     },
     serves: true
@@ -151,4 +155,4 @@ const EDITS = {
   }
 };
 
-module.exports = { EDITS };
+module.exports = { COPY, EDITS, copyOfUplink };

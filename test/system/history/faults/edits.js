@@ -2,7 +2,7 @@
 // A person edits the flow while devices publish: each step deploys an edit, the last one the flow as it was.
 
 const { eventually } = require('../../../fixtures/net');
-const { EDITS } = require('../edits');
+const { COPY, EDITS, copyOfUplink } = require('../edits');
 
 /** @typedef {import('../context').Context} Context */
 /** @typedef {import('../schedule').Fault} Fault */
@@ -59,7 +59,11 @@ async function edits(context, fault) {
     }
   }
   await context.ending();
-  await post(context, fault.last, whole, 'the flow as it was');
+  // What the log keeps for the copy goes out only while the copy is there.
+  const end = fault.steps.some((/** @type {{ edit: string }} */ { edit }) => edit === COPY)
+    ? [...whole, copyOfUplink(whole)]
+    : whole;
+  await post(context, fault.last, end, 'the flow as it was');
   context.crashed();
   await served(context, `the flow as it was (${fault.last})`);
 }
