@@ -31,6 +31,9 @@ async function served(context, what) {
   }
 }
 
+/** @param {any[]} flow */
+const isWithoutEngine = (flow) => !flow.some(({ type }) => type === 'seganet-engine');
+
 /** @param {Context} context @param {Fault} fault */
 async function edits(context, fault) {
   const { system } = context;
@@ -38,9 +41,13 @@ async function edits(context, fault) {
   let flow = whole;
   /** Edits since the flow was whole. @type {string[]} */
   let since = [];
+  /** Of a new engine node that no full deploy has followed Node-RED makes no node again that refers to it. */
+  let isOrphaned = false;
   for (const { edit, isFresh, deploy, gapMs, kill } of fault.steps) {
     if (isFresh) since = [];
+    const before = flow;
     flow = EDITS[edit].apply(isFresh ? whole : flow);
+    isOrphaned = deploy !== 'full' && (isOrphaned || isWithoutEngine(before));
     since.push(edit);
     const what = `${since.join(', then ')} (${deploy})`;
     context.history.faults.push({ kind: `edit: ${what}`, time: context.clock(), until: context.clock() });
@@ -48,7 +55,7 @@ async function edits(context, fault) {
     await post(context, deploy, flow, what);
     // The engine may be another one: what it had sent may be sent again.
     context.crashed();
-    if (since.every((each) => EDITS[each].serves)) await served(context, what);
+    if (!isOrphaned && since.every((each) => EDITS[each].serves)) await served(context, what);
     await context.wait(gapMs);
     if (kill) {
       await context.ending();
@@ -56,6 +63,7 @@ async function edits(context, fault) {
       context.crashed();
       system.start();
       await system.answers();
+      isOrphaned = false;
     }
   }
   await context.ending();
@@ -63,9 +71,10 @@ async function edits(context, fault) {
   const end = fault.steps.some((/** @type {{ edit: string }} */ { edit }) => edit === COPY)
     ? [...whole, copyOfUplink(whole)]
     : whole;
-  await post(context, fault.last, end, 'the flow as it was');
+  const last = isOrphaned || isWithoutEngine(flow) ? 'full' : fault.last;
+  await post(context, last, end, 'the flow as it was');
   context.crashed();
-  await served(context, `the flow as it was (${fault.last})`);
+  await served(context, `the flow as it was (${last})`);
 }
 
 module.exports = { edits };
