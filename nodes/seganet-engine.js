@@ -3,7 +3,9 @@
 const os = require('node:os');
 const path = require('node:path');
 const { EngineHost } = require('./lib/host');
+const { NO_ENGINE } = require('./lib/join');
 const { parseOptions } = require('./lib/options');
+const { onRuntimeEvent } = require('./lib/runtime-events');
 const { schema } = require('./lib/settings/engine');
 const { Status } = require('./lib/status');
 const { addEndpoints } = require('./lib/admin');
@@ -69,10 +71,13 @@ module.exports = function (RED) {
       return fail(this, shown, error instanceof Error ? error.message : String(error));
     }
     const host = this.host;
+    const report = (/** @type {string} */ sentence) => this.error(sentence);
     for (const { index, cpu, reason } of host.workers) {
       if (cpu < 0) this.log(`Worker ${index} is not pinned to a core: ${reason}`);
     }
+    const stopWatch = onRuntimeEvent(RED.events, 'flows:started', () => tellOrphans(RED, this), report);
     this.on('close', (/** @type {boolean} */ removed, /** @type {() => void} */ done) => {
+      stopWatch();
       host
         .close(removed)
         .catch((error) => this.error(error))
@@ -83,6 +88,23 @@ module.exports = function (RED) {
   RED.nodes.registerType('seganet-engine', Engine);
   addEndpoints(RED, engines);
 };
+
+/**
+ * Node-RED makes no node again because a node that it refers to was added: it stays as it was without an engine.
+ * @param {import('node-red').NodeAPI} RED
+ * @param {import('node-red').Node} engine
+ */
+function tellOrphans(RED, engine) {
+  let orphans = 0;
+  RED.nodes.eachNode((/** @type {any} */ config) => {
+    const node = /** @type {import('./lib/join').EngineNode | null} */ (RED.nodes.getNode(config.id));
+    if (config.engine === engine.id && node?.inert?.shown === NO_ENGINE) orphans++;
+  });
+  if (orphans === 0) return;
+  engine.warn(
+    `${orphans} nodes were made before this engine and do not see it: they take no records. Deploy once with "Full", or restart the flows.`
+  );
+}
 
 /**
  * @param {import('./lib/join').EngineNode} node

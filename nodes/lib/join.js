@@ -5,6 +5,9 @@ const { parseOptions } = require('./options');
 const { Member } = require('./member');
 const { Status } = require('./status');
 
+/** Of a node whose engine does not exist, for the canvas. */
+const NO_ENGINE = 'no engine';
+
 /**
  * @typedef {import('./host').EngineHost} EngineHost
  * @typedef {import('./plan').Trouble} Trouble
@@ -34,7 +37,7 @@ function engineOf(RED, engineId) {
   const engineNode = /** @type {EngineNode | null} */ (engineId ? RED.nodes.getNode(engineId) : null);
   if (!engineNode || engineNode.type !== 'seganet-engine') {
     const sentence = 'No engine is chosen, or it is disabled. Choose one in the node.';
-    return { host: null, trouble: { shown: 'no engine', sentence } };
+    return { host: null, trouble: { shown: NO_ENGINE, sentence } };
   }
   // The engine node itself has said why.
   return {
@@ -107,4 +110,4 @@ function enroll(host, node, stage) {
   return member;
 }
 
-module.exports = { join, findHost, leaveInert };
+module.exports = { join, findHost, leaveInert, NO_ENGINE };

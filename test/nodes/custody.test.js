@@ -12,6 +12,7 @@ const {
   unload,
   until,
   errors,
+  warnings,
   shown,
   engines,
   threads,
@@ -145,4 +146,14 @@ test.each([
   await helper.setFlows(good, 'nodes');
   expect(stageOf('cloud').uplink).not.toBe(uplink);
   await until(() => shown('cloud')?.fill === 'green', 'status');
+});
+
+test('an engine that is deployed behind its nodes says that they do not see it, and how they will', async () => {
+  await load(good.filter(({ id }) => id !== 'engine'));
+  await helper.setFlows(good, 'nodes');
+  const said = () => warnings().filter(([id]) => id === 'engine');
+  await until(() => said().length > 0, 'the warning');
+  expect(said()).toEqual([['engine', expect.stringMatching(/^5 nodes were made before.*"Full"/)]]);
+  await helper.setFlows(good, 'full');
+  expect(said()).toHaveLength(1);
 });

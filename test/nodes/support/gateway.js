@@ -84,9 +84,20 @@ function shown(id) {
 
 /** Errors that nodes logged, as [node id, text]. */
 function errors() {
-  const spy = helper.log();
-  const entries = spy.args.map(([entry]) => entry).filter(({ level }) => level === spy.ERROR);
-  return entries.map(({ id, msg }) => [id, String(msg.message ?? msg)]);
+  return said(helper.log().ERROR);
+}
+
+/** @returns {[string, string][]} node id and sentence of each warning since the flow was loaded */
+function warnings() {
+  return said(helper.log().WARN);
+}
+
+/** @param {number} wanted level of the log @returns {[string, string][]} */
+function said(wanted) {
+  const entries = helper.log().args.map(([entry]) => entry);
+  return entries
+    .filter(({ level }) => level === wanted)
+    .map(({ id, msg }) => [id, String(msg.message ?? msg)]);
 }
 
 module.exports = {
@@ -102,6 +113,7 @@ module.exports = {
   inbox,
   until,
   errors,
+  warnings,
   shown,
   ...fake
 };
