@@ -299,7 +299,7 @@ class EngineHost {
       );
     } else if (lost === 0 && keeps) {
       this.context_.info(
-        `Records that wait for the cloud: ${kept}. They are on disk and go out after the next start.`
+        `Records that wait for the cloud: ${kept}. They are on disk and go out when their uplink nodes run again.`
       );
     }
   }
