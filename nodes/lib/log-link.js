@@ -57,7 +57,7 @@ class LogLink {
   }
 
   /**
-   * A plan holds. Records of uplink nodes that it does not have are told of once.
+   * A plan holds. Records of uplink nodes that it does not have are reported once.
    * @param {string[]} names of its uplink nodes
    */
   expect(names) {

@@ -133,7 +133,7 @@ describe('records of uplink nodes that the flow does not have', () => {
     await Promise.resolve();
   }
 
-  test('are told once for each plan, with their number, their node and what to do', async () => {
+  test('are reported once for each plan, with their number, their node and what to do', async () => {
     const made = started();
     made.store.held = [
       { node: 'u1', records: 5 },

@@ -190,7 +190,7 @@ describe('the verifier', () => {
     expect(verifier.addresses_.size).toBe(0);
   });
 
-  test('a file that is gone or bad keeps the users; who may read it too is told', async () => {
+  test('a file that is gone or bad keeps the users; it warns where others may read it', async () => {
     const { verifier, verify, file, warnings } = await make([['a', 'one']]);
     fs.unlinkSync(file);
     await verifier.refresh();

@@ -51,7 +51,7 @@ async function expectIsolated(bench, topic, to, code = /^UNWANTED$/) {
   expect(bench.failed).toEqual([]);
   expect(bench.last).toMatchObject({ deadLetters: 1, failed: 1 });
   const told = () => bench.problems.find((problem) => code.test(problem.code));
-  await until(told, 5000, 'the problem is told');
+  await until(told, 5000, 'the problem');
   const { reason } = told();
   if (told().code === 'UNWANTED')
     expect(reason).toMatch(

@@ -141,7 +141,7 @@ class Lanes {
   void Discard(uint64_t ticket);
 
   // The log removed a committed chunk to make room: what memory holds of it goes, too. What is in
-  // flight is counted as dropped, because its device was told that it is safe, and may still
+  // flight is counted as dropped, because its device has an acknowledgement, and may still
   // arrive.
   void Removed(uint64_t ticket);
 

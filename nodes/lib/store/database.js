@@ -123,7 +123,7 @@ class Database {
     return Number(chunksAbove.run(row).changes) + Number(deadAbove.run(row).changes) > 0;
   }
 
-  /** Writes the index anew, and node and class of a row. @param {number} row @param {string} node @param {number} recordClass */
+  /** Rewrites the index, and the node and class of a row. @param {number} row @param {string} node @param {number} recordClass */
   setLane(row, node, recordClass) {
     this.begin();
     try {

@@ -70,7 +70,7 @@ class Group {
         onConnected: (link) => this.#onConnected(link),
         onDisconnected: (byBroker, code) => {
           this.feeder.disconnected(byBroker, code);
-          // A record that the broker does not take is told by itself.
+          // The warning about a record that the broker refuses names that record.
           return !this.feeder.sender.isCalm;
         },
         onPuback: (id, reasonCode) => {

@@ -122,7 +122,7 @@ async function openWhole(file, isDry, output) {
   try {
     return openToRead(file);
   } catch (error) {
-    // A log in use is told apart from a damaged one before anything is written.
+    // Distinguishes a log in use from a damaged one before anything is written.
     const isDamaged = error instanceof Trouble && error.exitCode === EXIT.DAMAGE;
     if (!isDamaged || !(await lengthen(file, isDry, output))) throw error;
     return isDry ? null : openToRead(file);
