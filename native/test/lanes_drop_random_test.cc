@@ -82,7 +82,8 @@ class LanesDropRandomTest : public testing::Test, public ReceiptDesk {
   }
 
   void Push(size_t uplink, uint8_t record_class, size_t bytes) {
-    Record record = test::MakeRecord("d", "t", std::string(bytes, 'x'), record_class, now_us_);
+    const std::string payload(bytes, 'x');  // the record refers to it
+    Record record = test::MakeRecord("d", "t", payload, record_class, now_us_);
     const uint64_t sequence = sequence_.load() + 1;
     record.receipt = {0, 1, sequence};
     pushed_[sequence] = record_class;

@@ -67,6 +67,11 @@ class Fleet {
     clearInterval(this.timer);
   }
 
+  /** One record of each class. */
+  nudge() {
+    for (const recordClass of [1, 2, 3, 4]) this.devices[0].publish(recordClass);
+  }
+
   get unacked() {
     return this.devices.reduce((total, { unacked }) => total + unacked.size, 0);
   }

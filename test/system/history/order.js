@@ -32,22 +32,25 @@ function checkOrder(history, settings, findings) {
     if (list) list.push(refusal);
     else refusalsOf.set(name, [refusal]);
   }
-  /** First deliveries of a lane, in order. @type {Map<string, {seen: Set<number>, firsts: Arrival[], last: Arrival | null}>} */
+  /** First deliveries of a lane, in order. @type {Map<string, {firsts: Arrival[], last: Arrival | null}>} */
   const lanes = new Map();
+  /** Delivered in any lane: what comes again in the other one, as its device sent it again, is no first delivery. */
+  const delivered = new Set();
   let excused = 0;
   for (const arrival of history.arrivals) {
     const laneName = `${streamOf(arrival)} ${arrival.historical ? 'historical' : 'live'}`;
     let lane = lanes.get(laneName);
     if (!lane) {
-      lane = { seen: new Set(), firsts: [], last: null };
+      lane = { firsts: [], last: null };
       lanes.set(laneName, lane);
     }
-    if (lane.seen.has(arrival.n)) continue;
-    lane.seen.add(arrival.n);
+    const name = nameOf(arrival);
+    if (delivered.has(name)) continue;
+    delivered.add(name);
     const { last, firsts } = lane;
     if (!last || last.n < arrival.n) lane.last = arrival;
     else {
-      const refusals = refusalsOf.get(nameOf(arrival)) || [];
+      const refusals = refusalsOf.get(name) || [];
       // Only what was refused is worth the look back, so the whole stays linear.
       const overtakers = refusals.length > 0 ? firsts.filter(({ n }) => n > arrival.n) : [last];
       const guilty = overtakers.filter((later) => !isExcused(refusals, later, settings.slackMs));

@@ -19,6 +19,7 @@ const FOR_GOOD = 1e6;
 const QUIET_MS = 13000;
 const QUIET_PEER_MS = 3000;
 const LONGEST_MS = 60000;
+const NUDGE_MS = 2500;
 /** A line of an envelope without its payload: {"d":"dev-000","t":"d/dev-000/c1","ts":…,"s":0,"c":1,"p":} and a line feed. */
 const LINE_BYTES = 71;
 
@@ -52,7 +53,13 @@ async function settle(context) {
   const start = performance.now();
   let moved = start;
   let last = '';
+  let nudged = start;
   for (;;) {
+    // What the broker refuses is given up only when it takes something else meanwhile.
+    if (schedule.allowedDrops.includes('deadLetter') && performance.now() - nudged > NUDGE_MS) {
+      nudged = performance.now();
+      fleet.nudge();
+    }
     const owed = progress.look();
     const state = `${owed} ${fleet.unacked} ${history.arrivals.length}`;
     const now = performance.now();
