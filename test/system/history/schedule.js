@@ -113,8 +113,7 @@ const details = {
   'odd-topic': ({ between, pick }) => ({
     for: between(500, 2500),
     topic: pick(ODD_TOPICS),
-    records: between(1, 4),
-    class: between(1, 4)
+    records: between(1, 4)
   }),
   kill: ({ between, chance }) => ({
     times: chance(30) ? 2 : 1,

@@ -6,6 +6,9 @@ const { Device } = require('../device');
 const { hashOf, payloadOf } = require('../payload');
 const { ODD } = require('../reading');
 
+/** The class of a record that no rule is about. */
+const UNRANKED = 3;
+
 /** @typedef {import('../context').Context} Context */
 /** @typedef {import('../schedule').Fault} Fault */
 
@@ -29,7 +32,7 @@ async function oddTopic(context, fault) {
   context.closing.push({ close: () => device.stop() });
   device.connect();
   await eventually(() => device.isConnected, { timeoutMs: 15000, what: 'the device with the odd topic' });
-  for (let i = 0; i < fault.records; i += 1) device.publish(fault.class);
+  for (let i = 0; i < fault.records; i += 1) device.publish(UNRANKED);
   await context.wait(fault.for);
   // Where the gateway refuses the topic the device would try for as long as it lives.
   device.stop();
