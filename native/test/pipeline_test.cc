@@ -194,6 +194,18 @@ TEST_F(PipelineTest, AChangedStageSealsItsOpenBatchAndFollowsTheOldWires) {
 }
 
 // Records that wait to become a message when the stage's only wire goes away.
+TEST_F(PipelineTest, ARecordOnAnotherWayComesBehindThoseOfTheOpenBatch) {
+  const StageSpec batch = BatchStage(2, {3});
+  Apply({Spec(1, StageKind::kSource, {2}), batch, UplinkStage(3)});
+  Run(1, "first");
+  Apply({Spec(1, StageKind::kSource, {3}), batch, UplinkStage(3)});
+  Run(1, "second");
+  const std::vector<Batch> batches = Drain(0);
+  ASSERT_EQ(batches.size(), 2u);
+  EXPECT_EQ(batches[0].reason, SealReason::kPlan);
+  EXPECT_EQ(batches[1].bytes.find("second"), batches[1].bytes.size() - 6);
+}
+
 TEST_F(PipelineTest, AStageThatLosesItsMessagesSealsForThemFirst) {
   StageSpec batch = BatchStage(1, {});
   batch.messages = true;

@@ -41,12 +41,28 @@ Pipeline::Pipeline(const PipelineContext& context)
 
 Pipeline::~Pipeline() = default;
 
+namespace {
+
+// True if each stage of `before` hands its records to the same stages in `plan`.
+bool SameWays(const Plan& before, const Plan& plan) {
+  const auto is_same = [&plan](const Stage& stage) {
+    const Stage* other = plan.Find(stage.spec.id);
+    return other != nullptr && other->spec.kind == stage.spec.kind &&
+           other->spec.next == stage.spec.next;
+  };
+  return std::all_of(before.stages().begin(), before.stages().end(), is_same);
+}
+
+}  // namespace
+
 void Pipeline::SetPlan(std::shared_ptr<const Plan> plan) {
   std::vector<std::unique_ptr<BatchStage>> next(plan->stages().size());
+  // On another way, later records of a device could overtake those of an open batch.
+  const bool same_ways = SameWays(*plan_, *plan);
   for (std::unique_ptr<BatchStage>& old : batchers_) {
     if (!old) continue;
     const Stage* stage = plan->Find(old->stage().spec.id);
-    if (stage != nullptr && stage->spec.kind == StageKind::kBatch &&
+    if (same_ways && stage != nullptr && stage->spec.kind == StageKind::kBatch &&
         stage->spec.batcher == old->stage().spec.batcher &&
         stage->spec.next == old->stage().spec.next &&
         stage->spec.messages == old->stage().spec.messages) {
