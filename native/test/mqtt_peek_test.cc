@@ -168,8 +168,7 @@ TEST(MqttPeek, KnowsWhatIsNotMqttFromTheFirstByte) {
   }
   EXPECT_EQ(Peek("GET / HTTP/1.1\r\n").status, Status::kNotConnect);
   // The beginning of a TLS handshake: no MQTT 3.1, so its flags may not be set.
-  EXPECT_EQ(Peek(Lit("\x16\x03\x01\x02\x00")).reason,
-            CloseReason::kMalformed);  // a TLS ClientHello
+  EXPECT_EQ(Peek(Lit("\x16\x03\x01\x02\x00")).reason, CloseReason::kBadFlags);
 }
 
 TEST(MqttPeek, RefusesATooLargeConnectByItsHeader) {
