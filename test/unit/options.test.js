@@ -47,14 +47,18 @@ test.each([undefined, null, '', '  ', '${NOT_SET}', '$(NOT_SET)'])('%p means the
   expect(problems).toEqual([]);
 });
 
-test.each(['-1', '65536', '1.5', '0x10', '1e3', 'NaN', true, [], {}])(
-  'port %p is refused with the range',
-  (port) => {
-    const { problems } = parseOptions({ port }, schema);
-    expect(problems).toHaveLength(1);
-    expect(problems[0]).toMatch(/^"port" must be a whole number from 0 to 65535, not ".*"\. Correct it/);
-  }
-);
+test.each(['-1', '65536', '1.5', '0x10', '1e3', 'NaN', true])('port %p is refused with the range', (port) => {
+  const { problems } = parseOptions({ port }, schema);
+  expect(problems).toHaveLength(1);
+  expect(problems[0]).toMatch(/^"port" must be a whole number from 0 to 65535, not ".*"\. Correct it/);
+});
+
+test.each([[[]], [{}]])('port %p is refused, as it is no single value', (port) => {
+  const { problems } = parseOptions({ port }, schema);
+  expect(problems).toEqual([
+    expect.stringMatching(/^"port" must be a single value, not (\[\]|\{\})\. Correct it/)
+  ]);
+});
 
 test('the ends of the range are in it', () => {
   expect(parseOptions({ port: '0' }, schema).values.port).toBe(0);
