@@ -1,6 +1,7 @@
 'use strict';
-
 // Why the log does not work, for the user: a code, a sentence with a remedy, and what that means for what comes next.
+
+const { shown } = require('../values');
 
 /**
  * @typedef {object} Reason
@@ -111,6 +112,10 @@ function other(error, directory, code) {
   }
   if (code === 'EACCES' || code === 'EPERM') {
     const reason = `The gateway may not write to the log's folder ${directory}. Give its user the right to, or choose another folder.`;
+    return { code, reason, kind: 'refused' };
+  }
+  if (code === 'ENAMETOOLONG') {
+    const reason = `The name of the log's folder is too long for the file system: ${shown(directory)}. Choose a shorter one.`;
     return { code, reason, kind: 'refused' };
   }
   if (code === 'MOVED') {
