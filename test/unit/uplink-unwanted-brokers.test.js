@@ -18,7 +18,8 @@ afterEach(async () => {
 
 /** @param {object} options of UplinkThread */
 function connect(options) {
-  const bench = new ExpressBench({ reconnectMaxMs: 100, retryMs: 100, ...options });
+  const engine = { oddTopics: 'accept' };
+  const bench = new ExpressBench({ reconnectMaxMs: 100, retryMs: 100, ...options }, { engine });
   cleanups.push(() => bench.stop(0));
   return bench;
 }
