@@ -8,7 +8,7 @@
 namespace seganet {
 namespace {
 
-struct State {
+struct SipState {
   uint64_t v0, v1, v2, v3;
 
   void Round() {
@@ -46,8 +46,8 @@ uint64_t Little(const char* bytes, size_t n) {
 }  // namespace
 
 uint64_t KeyedHash(uint64_t key0, uint64_t key1, std::string_view bytes) {
-  State s{key0 ^ 0x736f6d6570736575, key1 ^ 0x646f72616e646f6d, key0 ^ 0x6c7967656e657261,
-          key1 ^ 0x7465646279746573};
+  SipState s{key0 ^ 0x736f6d6570736575, key1 ^ 0x646f72616e646f6d, key0 ^ 0x6c7967656e657261,
+             key1 ^ 0x7465646279746573};
   size_t i = 0;
   for (; bytes.size() - i >= 8; i += 8) s.Word(Little(bytes.data() + i, 8));
   const uint64_t word = Little(bytes.data() + i, bytes.size() - i);  // ends with the length

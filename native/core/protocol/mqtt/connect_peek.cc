@@ -50,10 +50,9 @@ ConnectPeek PeekConnect(std::span<const uint8_t> bytes, size_t max_bytes) {
     // Not all of it is there, but the version may be. level 0 with kMalformed: not yet.
     uint8_t level = 0;
     const CloseReason reason = ParseProtocol(arrived, &level);
-    if (level != 0 && !MayHaveFlags(header.flags, level)) return Ended(CloseReason::kBadFlags);
-    if (reason == CloseReason::kNone || (reason == CloseReason::kMalformed && level == 0)) {
-      return {};
-    }
+    if (reason == CloseReason::kMalformed && level == 0) return {};
+    if (!MayHaveFlags(header.flags, level)) return Ended(CloseReason::kBadFlags);
+    if (reason == CloseReason::kNone) return {};
     ConnectPeek peek = Ended(reason);
     peek.protocol_level = level;
     return peek;
