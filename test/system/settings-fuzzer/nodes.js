@@ -144,9 +144,10 @@ class Bench {
     this.home = fs.mkdtempSync(path.join(this.folder, 'home-'));
     fs.writeFileSync(path.join(this.home, 'gateway.json'), JSON.stringify(BASE));
     const clean = Object.entries(process.env).filter(([name]) => !name.startsWith('SEGANET_'));
-    this.child = new Child(process.execPath, ['flows/launcher/start.js'], {
+    this.child = new Child(process.execPath, [path.join(root, 'flows', 'launcher', 'start.js')], {
       name: 'gateway',
-      cwd: root,
+      // Folders of odd names are made below it.
+      cwd: this.home,
       env: {
         ...Object.fromEntries(clean),
         SEGANET_HOME: this.home,
