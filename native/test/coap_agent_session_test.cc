@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/record/record.h"
+#include "core/runtime/coap_settings.h"
 #include "core/runtime/coap_words.h"
 #include "test/coap_stream_bytes.h"
 

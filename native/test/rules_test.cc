@@ -126,6 +126,16 @@ TEST(Glob, MatchesTheWholeText) {
   EXPECT_TRUE(GlobMatches("*-7", "pump-7"));
   EXPECT_FALSE(GlobMatches("*-7", "pump-70"));
   EXPECT_TRUE(GlobMatches("p?mp", "pump"));
+  // ? is a code point, as in nodes/lib/glob.js.
+  EXPECT_TRUE(GlobMatches("?1", "é1"));
+  EXPECT_FALSE(GlobMatches("??1", "é1"));
+  EXPECT_TRUE(GlobMatches("*?", "😀"));
+  EXPECT_FALSE(GlobMatches("*??", "😀"));
+  EXPECT_FALSE(GlobMatches("*??z*", "éz"));
+  EXPECT_TRUE(GlobMatches("é*", "éa"));
+  EXPECT_TRUE(GlobMatches("?a",
+                          "\xC3"
+                          "a"));
   EXPECT_FALSE(GlobMatches("p?mp", "pmp"));
   EXPECT_TRUE(GlobMatches("a*b*c", "a-b-b-c"));
   EXPECT_FALSE(GlobMatches("[ab]", "a"));

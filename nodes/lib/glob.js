@@ -1,12 +1,15 @@
 'use strict';
-// Device globs as the engine has them: * is any run of characters, ? is one.
+// Device globs, the same as in the engine (GlobMatches in native/core/record/rules.cc): * matches any run of characters, ?
+// matches one character (a Unicode code point).
 
 /**
- * At most length(pattern) * length(text) steps, whatever the pattern: it comes from a person.
- * @param {string} pattern
- * @param {string} text matched as a whole
+ * True if the glob matches the whole text. Takes at most length(glob) * length(id) steps, whatever the glob.
+ * @param {string} glob
+ * @param {string} id
  */
-function matchesGlob(pattern, text) {
+function matchesGlob(glob, id) {
+  const pattern = [...glob];
+  const text = [...id];
   let p = 0;
   let t = 0;
   let star = -1;

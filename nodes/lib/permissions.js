@@ -2,7 +2,6 @@
 // Checks the permissions of a node where devices connect: what a device may publish and subscribe to, from its list or from JSON text.
 
 const { isBlank } = require('./options');
-const { native } = require('./parts');
 const { filterProblem } = require('./rules');
 const { shown } = require('./values');
 
@@ -88,7 +87,8 @@ function parseFilters(given, where) {
  * @returns {(device: string, topic: string) => boolean} whether the device may publish to the topic
  */
 function publishRule(permissions) {
-  const { Permissions } = native();
+  // Loaded here, so that settings can be checked where the addon cannot be loaded.
+  const { Permissions } = require('../../native');
   const rules = new Permissions(permissions);
   return (device, topic) => rules.mayPublish(device, topic);
 }

@@ -297,8 +297,17 @@ test.each([
   ['a*c', 'abcd', false],
   ['?', '', false],
   ['a?c', 'abc', true],
+  // ? is a code point, as in native/test/record/rules_test.cc.
+  ['?1', 'é1', true],
+  ['??1', 'é1', false],
+  ['*?', '😀', true],
+  ['*??', '😀', false],
+  ['*??z*', 'éz', false],
+  ['a.c', 'abc', false],
+  ['a', 'A', false],
   ['**b*', 'aab', true],
-  ['*a*a*a*a*a*a*b', 'a'.repeat(256), false]
+  ['*a*a*a*a*a*a*b', 'a'.repeat(256), false],
+  [`${'a*'.repeat(100)}b`, 'a'.repeat(256), false]
 ])('glob %j, %j: %s', (pattern, text, expected) => {
   expect(matchesGlob(pattern, text)).toBe(expected);
 });

@@ -5,7 +5,6 @@ const crypto = require('node:crypto');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { globMatches } = require('../../nodes/lib/http/glob');
 const { checkSettings, schema } = require('../../nodes/lib/http/options');
 const { Rates, MAX_DEVICES } = require('../../nodes/lib/http/rates');
 const { TokenFile, parseTokens } = require('../../nodes/lib/http/tokens');
@@ -25,21 +24,6 @@ function write(name, text, mode = 0o600) {
   const tokens = new TokenFile(file, (sentence) => told.push(sentence));
   return { file, told, tokens, ok: tokens.refresh() };
 }
-
-test.each([
-  ['pump-*', 'pump-1', true],
-  ['pump-?', 'pump-12', false],
-  ['*', '', true],
-  ['a*b*c', 'a-x-b-y-bc', true],
-  ['a*b', 'acbd', false],
-  ['?', 'é', true],
-  ['a.c', 'abc', false],
-  ['a', 'A', false]
-])('%s matches %j: %s', (glob, device, verdict) => expect(globMatches(glob, device)).toBe(verdict));
-
-test('a pattern of many stars costs no more than its length times that of the text', () => {
-  expect(globMatches(`${'a*'.repeat(100)}b`, 'a'.repeat(256))).toBe(false);
-});
 
 test('a token is for the devices of its lines, comments are passed over', () => {
   const { tokens, ok } = write('ok', `# fleet\n\nfleet:$sha256$${hash('s3cret')}:pump-*\r\nfleet:$sha256$${hash('s3cret')}:a:b\n`); // prettier-ignore

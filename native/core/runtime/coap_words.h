@@ -2,26 +2,16 @@
 #ifndef SEGANET_CORE_RUNTIME_COAP_WORDS_H_
 #define SEGANET_CORE_RUNTIME_COAP_WORDS_H_
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 
-#include "core/plan/plan.h"
 #include "core/protocol/coap/handler.h"
-#include "core/protocol/coap/settings.h"
 #include "core/runtime/agent_session.h"
 
 namespace seganet {
 
 coap::Answer CoapAnswer(const RecordAnswer& answer);
 CommandStart FromCoap(coap::CommandStart start);
-
-// max_packet_bytes: of the engine. A record may not be longer, however it comes.
-coap::Settings CoapSettings(const SourceSettings& source, size_t max_packet_bytes,
-                            bool odd_topics = false);
-
-// devices: at most so many are connected to the engine.
-coap::Limits CoapLimits(const coap::Settings& settings, size_t devices);
 
 // Commands come as cmd/{device}/rest whatever the protocol; over CoAP that is
 // {command_path}/{device}/rest. Other topics stay as they are.

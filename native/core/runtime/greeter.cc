@@ -7,7 +7,7 @@
 #include "core/record/odd_topic.h"
 #include "core/record/record.h"
 #include "core/runtime/coap_greeter.h"
-#include "core/runtime/coap_words.h"
+#include "core/runtime/coap_settings.h"
 
 namespace seganet {
 namespace {

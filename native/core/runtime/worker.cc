@@ -9,7 +9,7 @@
 
 #include "core/record/frame.h"
 #include "core/runtime/coap_agent_session.h"
-#include "core/runtime/coap_words.h"
+#include "core/runtime/coap_settings.h"
 #include "core/runtime/mqtt_agent_session.h"
 
 namespace seganet {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/jenkins.h"
+#include "core/runtime/coap_settings.h"
 #include "core/runtime/coap_words.h"
 #include "core/runtime/worker.h"
 

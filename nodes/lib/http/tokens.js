@@ -7,7 +7,7 @@
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');
-const { globMatches } = require('./glob');
+const { matchesGlob } = require('../glob');
 
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 const MAX_LINES = 20000;
@@ -112,7 +112,7 @@ class TokenFile {
     if (!found) return null;
     return {
       name: found.name,
-      allows: (device) => found.globs.some((glob) => globMatches(glob, device))
+      allows: (device) => found.globs.some((glob) => matchesGlob(glob, device))
     };
   }
 }

@@ -1,22 +1,16 @@
 'use strict';
 // What is let in: names and numbers that end up in commands run as root.
 
+const { quoted } = require('./quoted');
 const { LIMITS, parseRate } = require('./rate');
 const { SCHEMES } = require('./schemes');
 const { EXIT, Trouble } = require('./trouble');
-const { shownUrl } = require('../shown-url');
 
 const DEFAULT_SHARE = 10;
 const MOST_SHARE = 45;
 
 /** @param {string} message */
 const usage = (message) => new Trouble(`${message} See seganet-net --help.`, EXIT.USAGE);
-
-/** For a message: on one line, not endless. @param {string} text */
-const quoted = (text) => {
-  const plain = shownUrl(text);
-  return JSON.stringify(plain.length > 40 ? `${plain.slice(0, 40)}…` : plain);
-};
 
 /**
  * The kernel's rule [dev_valid_name: 1 to 15 bytes, no slash, colon or white space, not . or ..], without what is an option, a template or
@@ -54,7 +48,6 @@ module.exports = {
   DEFAULT_SHARE,
   MOST_SHARE,
   usage,
-  quoted,
   checkInterface,
   checkRate,
   checkShare,

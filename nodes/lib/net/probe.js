@@ -8,24 +8,11 @@ const path = require('node:path');
 const zlib = require('node:zlib');
 const { PARTS, PART_NAMES, readKernelFiles, readTrial, unknownCapabilities } = require('./capabilities');
 const { classifierObject } = require('./classifier');
+const { CAPABILITY, hasCapability, mayChangeNetwork } = require('./rights');
 const { run } = require('./run');
 
 /** @typedef {import('./capabilities').Capabilities} Capabilities */
 /** @typedef {{ capabilities: Capabilities, how: string }} Probed `how` it was found out, in words */
-
-// [capabilities(7)]
-const CAP_DAC_OVERRIDE = 1n;
-const CAP_NET_ADMIN = 12n;
-const CAP_SYS_ADMIN = 21n;
-const CAP_BPF = 39n;
-
-/** @param {...bigint} bits @returns {boolean} whether this process has one of them */
-function hasCapability(...bits) {
-  const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(readText('/proc/self/status'))?.[1] ?? '0';
-  return bits.some((bit) => (BigInt(`0x${effective}`) >> bit) & 1n);
-}
-
-const mayChangeNetwork = () => hasCapability(CAP_NET_ADMIN);
 
 /** @param {string} file */
 function readText(file) {
@@ -52,7 +39,7 @@ function kernelFiles() {
 
 /** How this process may make a network namespace; null = not at all. @returns {Promise<string[] | null>} arguments of unshare */
 async function namespaceArguments() {
-  const ways = hasCapability(CAP_SYS_ADMIN) ? [['--net']] : [['--user', '--map-root-user', '--net']];
+  const ways = hasCapability(CAPABILITY.SYS_ADMIN) ? [['--net']] : [['--user', '--map-root-user', '--net']];
   for (const way of ways) {
     const { code } = await run('unshare', [...way, '--', 'tc', 'qdisc', 'show', 'dev', 'lo']).catch(() => ({
       code: 1
@@ -94,8 +81,10 @@ function restrict(capabilities) {
   // Without the right to change anything this is a plan of what root will do.
   if (!mayChangeNetwork()) return capabilities;
   // CAP_NET_ADMIN alone loads no eBPF, and tc wants to make folders in /sys/fs/bpf for it, which is root's.
-  const mayWrite = process.geteuid?.() === 0 || hasCapability(CAP_DAC_OVERRIDE);
-  return mayWrite && hasCapability(CAP_BPF, CAP_SYS_ADMIN) ? capabilities : { ...capabilities, bpf: 'no' };
+  const mayWrite = process.geteuid?.() === 0 || hasCapability(CAPABILITY.DAC_OVERRIDE);
+  return mayWrite && hasCapability(CAPABILITY.BPF, CAPABILITY.SYS_ADMIN)
+    ? capabilities
+    : { ...capabilities, bpf: 'no' };
 }
 
-module.exports = { probe, mayChangeNetwork };
+module.exports = { probe };

@@ -2,7 +2,7 @@
 // What is let in: names, addresses and numbers that end up in commands run with CAP_NET_ADMIN.
 
 const net = require('node:net');
-const { quoted } = require('../net/border');
+const { quoted } = require('../net/quoted');
 const { EXIT, Trouble } = require('../net/trouble');
 const { shownUrl } = require('../shown-url');
 const { MOST_PATHS } = require('./numbers');

@@ -8,7 +8,7 @@ const { look } = require('../look');
 const { prepare } = require('../prepare');
 const { makeDirectory, locked, writeWhole } = require('../state');
 const { EXIT } = require('../trouble');
-const { needRights } = require('./rights');
+const { needRights } = require('../rights');
 const { stepLines, stepsAsJson, summary } = require('./show');
 
 /** @param {import('../prepare').Options} options @param {import('../../cli/output').Output} output @returns {Promise<number>} the exit code */

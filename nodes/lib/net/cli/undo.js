@@ -6,7 +6,7 @@ const { comesBack } = require('../restore');
 const { locked, makeDirectory } = require('../state');
 const { EXIT } = require('../trouble');
 const { undoChange } = require('../undo');
-const { needRights } = require('./rights');
+const { needRights } = require('../rights');
 const { stepLines, stepsAsJson } = require('./show');
 
 /** @param {import('../prepare').Options} options @param {import('../../cli/output').Output} output @returns {Promise<number>} the exit code */

@@ -1,6 +1,6 @@
 'use strict';
 
-const { needRights } = require('../../net/cli/rights');
+const { needRights } = require('../../net/rights');
 const { EXIT } = require('../../net/trouble');
 const { change } = require('../change');
 const { prepareAll, refuse } = require('../prepare');

@@ -1,7 +1,7 @@
 'use strict';
 
 const fs = require('node:fs');
-const { needRights } = require('../../net/cli/rights');
+const { needRights } = require('../../net/rights');
 const { EXIT } = require('../../net/trouble');
 const { undo: undoAll } = require('../change');
 const { hintSocket, locked } = require('../state');

@@ -2,7 +2,7 @@
 
 const dns = require('node:dns/promises');
 const net = require('node:net');
-const { needRights } = require('../../net/cli/rights');
+const { needRights } = require('../../net/rights');
 const { EXIT } = require('../../net/trouble');
 const { change, view } = require('../change');
 const { HintListener } = require('../hints');
