@@ -4,13 +4,13 @@
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
-const { loadOf } = require('../lib/load');
-const { ratios } = require('../lib/pairs');
-const { allowedCores, groupPids } = require('../lib/proc');
-const { markdown, median, spread } = require('../lib/report');
-const { isLowerBound, lastGood, limitOf, rates, startFrom } = require('../lib/staircase');
-const { climb } = require('../lib/staircase-run');
-const { haveTool } = require('../../test/tools');
+const { loadOf } = require('../runs/load');
+const { ratios } = require('../report/pairs');
+const { allowedCores, groupPids } = require('../harness/proc');
+const { markdown, median, spread } = require('../report/report');
+const { isLowerBound, lastGood, limitOf, rates, startFrom } = require('../runs/staircase');
+const { climb } = require('../runs/staircase-run');
+const { haveTool } = require('../harness/tools');
 
 const SYSTEM = 'seganet-adaptive';
 const DEVICES = 256;
@@ -35,7 +35,7 @@ const keyOf = (workers, pinned) =>
 /** The last cores first: the first one is Node-RED's and takes the interrupts. @param {number[]} cores @param {number} workers */
 const coresFor = (cores, workers) => cores.slice(-workers).join(',');
 
-/** The kernel may move the workers of this gateway between all cores again. @param {import('../lib/stage').Stage} stage @param {number[]} cores @returns {number} workers that were unpinned */
+/** The kernel may move the workers of this gateway between all cores again. @param {import('../runs/stage').Stage} stage @param {number[]} cores @returns {number} workers that were unpinned */
 function unpin(stage, cores) {
   let count = 0;
   for (const pid of groupPids(stage.system?.children[0].pid ?? 0)) {
@@ -49,15 +49,15 @@ function unpin(stage, cores) {
 }
 
 /**
- * @param {{workers: number, pinned: boolean}} variant @param {import('../lib/chapter').Plan} plan
- * @param {import('../lib/chapter').CaseContext} context
+ * @param {{workers: number, pinned: boolean}} variant @param {import('../options/chapter').Plan} plan
+ * @param {import('../options/chapter').CaseContext} context
  */
 async function run({ workers, pinned }, plan, { previous }) {
   const cores = allowedCores();
   const gatewayEnv = { SEGANET_WORKERS: String(workers), SEGANET_CPUS: coresFor(cores, workers) };
   const shared = { gatewayCpus: undefined, harnessCpus: undefined };
   const profile = { ...loadOf(plan, { devices: plan.sizes.devices ?? DEVICES, gatewayEnv }), ...shared };
-  /** @param {import('../lib/stage').Stage} stage */
+  /** @param {import('../runs/stage').Stage} stage */
   const begin = (stage) => {
     if (!pinned && unpin(stage, cores) !== workers) throw new Error('not every worker could be unpinned');
   };
@@ -87,8 +87,8 @@ async function run({ workers, pinned }, plan, { previous }) {
 
 /**
  * Where both share the cores, neither fills them alone: when nothing is left of them, the harness was in the way.
- * @param {import('../lib/staircase').Step | undefined} good @param {import('../lib/staircase').Step | undefined} failed @param {number} cores
- * @returns {import('../lib/staircase').Limit}
+ * @param {import('../runs/staircase').Step | undefined} good @param {import('../runs/staircase').Step | undefined} failed @param {number} cores
+ * @returns {import('../runs/staircase').Limit}
  */
 function limitShared(good, failed, cores) {
   const limit = limitOf(good, failed);
@@ -97,7 +97,7 @@ function limitShared(good, failed, cores) {
 }
 
 /**
- * @typedef {{variant: string, round: number, rate: number, limit: import('../lib/staircase').Limit, microseconds?: number}} Value
+ * @typedef {{variant: string, round: number, rate: number, limit: import('../runs/staircase').Limit, microseconds?: number}} Value
  * @param {string} what such as 'A second worker' @param {Value[]} values @param {string} key @param {string} base
  * @returns {string} one sentence: by the messages a second, or by CPU a message where the gateway was not the limit
  */
@@ -116,7 +116,7 @@ function verdict(what, values, key, base) {
   return `${what} does not help ${where}: ${range}.`;
 }
 
-/** @param {import('../lib/chapter').Outcome[]} outcomes @returns {import('../lib/chapter').Section} */
+/** @param {import('../options/chapter').Outcome[]} outcomes @returns {import('../options/chapter').Section} */
 function report(outcomes) {
   const good = outcomes.filter(({ result }) => result);
   const keys = [...new Set(good.map(({ key }) => key))].sort((a, b) =>
@@ -218,7 +218,7 @@ function report(outcomes) {
   };
 }
 
-/** @type {import('../lib/chapter').Chapter & {verdict: typeof verdict, limitShared: typeof limitShared, workerCounts: typeof workerCounts}} */
+/** @type {import('../options/chapter').Chapter & {verdict: typeof verdict, limitShared: typeof limitShared, workerCounts: typeof workerCounts}} */
 module.exports = {
   name: 'scaling',
   title: 'More workers, and pinned ones',
@@ -231,7 +231,7 @@ module.exports = {
           key: keyOf(workers, pinned),
           label: `scaling: ${keyOf(workers, pinned)}`,
           seconds: plan.quick ? 30 : 45,
-          run: (/** @type {import('../lib/chapter').CaseContext} */ context) =>
+          run: (/** @type {import('../options/chapter').CaseContext} */ context) =>
             run({ workers, pinned }, plan, context)
         }))
     ),

@@ -1,7 +1,7 @@
 'use strict';
 // What the sink's samples say of delivery: gaps, seconds without any, goodput.
 
-/** @typedef {{samples: import('../lib/latency').Sample[], fromMs: number, toMs: number}} Window of arrival, ms of the calendar */
+/** @typedef {{samples: import('../stats/latency').Sample[], fromMs: number, toMs: number}} Window of arrival, ms of the calendar */
 
 /** The longest time without an arrival, its ends counted. @param {number[]} times rising, ms @param {number} fromMs @param {number} toMs */
 function longestGap(times, fromMs, toMs) {

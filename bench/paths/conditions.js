@@ -1,10 +1,10 @@
 'use strict';
-// What bench/paths.js needs, and what it says of where it ran.
+// What bench/questions/paths.js needs, and what it says of where it ran.
 
 const fs = require('node:fs');
 const os = require('node:os');
-const { haveTool } = require('../../test/tools');
-const { allowedCores } = require('../lib/proc');
+const { haveTool } = require('../harness/tools');
+const { allowedCores } = require('../harness/proc');
 const { PAPER } = require('./lab');
 
 /** @returns {string} what is missing beside what lib/netns.js needs; '' = nothing */

@@ -9,7 +9,7 @@ const BULK_BYTES = 8192;
 /**
  * Offers more than both cables carry, for ever. What is beyond waits at the devices: each has few records in flight, a mebibyte in all, which
  * is sent in a fraction of the second after which the log would get it, also by one cable alone.
- * @param {number[]} [classes] that share it @returns {import('../lib/traffic').Traffic[]}
+ * @param {number[]} [classes] that share it @returns {import('../harness/traffic').Traffic[]}
  */
 function saturating(classes = [3]) {
   const bits = 1.2 * PAPER.reduce((sum, mbit) => sum + mbit * 1e6, 0);
@@ -23,7 +23,7 @@ function saturating(classes = [3]) {
   }));
 }
 
-/** A record of 200 B each 20 ms. @param {number} cls @returns {import('../lib/traffic').Traffic} */
+/** A record of 200 B each 20 ms. @param {number} cls @returns {import('../harness/traffic').Traffic} */
 const steady = (cls) => ({ class: cls, devices: 5, perSecond: 50, payload: 200 });
 
 /** Seconds in which the devices may still send after a load that saturates: then what waits there is forgotten. */

@@ -1,7 +1,7 @@
 'use strict';
 // Looks ten times a second: at the counters of the cables, and at what the gateway says of its uplink.
 
-const { sleep } = require('../lib/stage');
+const { sleep } = require('../runs/stage');
 
 const EVERY_MS = 100;
 
@@ -41,7 +41,7 @@ function carriedOf({ sessions }) {
 }
 
 class Observer {
-  /** @param {import('./lab').PathsLab} lab @param {import('../lib/gateway').BenchGateway} [gateway] */
+  /** @param {import('./lab').PathsLab} lab @param {import('../harness/bench-gateway').BenchGateway} [gateway] */
   constructor(lab, gateway) {
     this.lab = lab;
     this.gateway = gateway;

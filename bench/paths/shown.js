@@ -1,7 +1,7 @@
 'use strict';
 // What the canvas showed under the uplink node during a run.
 
-const { uplinkShown } = require('../../nodes/lib/uplink-status');
+const { uplinkShown } = require('../../nodes/lib/engine/uplink-status');
 
 /** @typedef {import('./run').PathsResult['statuses'][number]} Status */
 

@@ -1,7 +1,7 @@
 'use strict';
 // What goes wrong between a gateway and its broker, one run each, with what the node should show and when.
 
-const { run } = require('../lib/netns');
+const { run } = require('../harness/netns');
 
 /**
  * @typedef {import('./run').Event} Event

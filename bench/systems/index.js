@@ -7,7 +7,7 @@ const path = require('node:path');
 
 /**
  * @typedef {object} Context
- * @property {import('../../test/fixtures/cloud').Cloud} cloud
+ * @property {import('../harness/cloud').Cloud} cloud
  * @property {string | undefined} cpus cores of the measured system
  * @property {number} openFiles
  * @property {string} datatype of Node-RED's mqtt in node
@@ -17,10 +17,10 @@ const path = require('node:path');
  *
  * @typedef {object} System
  * @property {number} port where devices connect
- * @property {import('../../test/fixtures/child').Child[]} children every process group whose cost counts, as of now
+ * @property {import('../harness/child').Child[]} children every process group whose cost counts, as of now
  * @property {string[]} parts their names
  * @property {boolean} forwards
- * @property {import('../lib/gateway').BenchGateway} [gateway] of SegaNet
+ * @property {import('../harness/bench-gateway').BenchGateway} [gateway] of SegaNet
  * @property {() => Promise<boolean>} stop true = all ended with 0 after SIGTERM
  * @property {() => Promise<void>} kill kill -9 of all at once, like a reset button
  * @property {() => Promise<number>} restart on the same port and folder; ms until devices can connect

@@ -1,7 +1,7 @@
 'use strict';
 // What two paths carry, beside what each carries alone: Ben(M) of the paper, (G − Cmax) / (C1 + C2 − Cmax); 1 = all that the second one adds.
 
-const { fixed, markdown, median } = require('../../lib/report');
+const { fixed, markdown, median } = require('../../report/report');
 const { saturating, DRAIN_S } = require('../loads');
 
 /** What the paper got on its two testbeds. */

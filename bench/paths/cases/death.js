@@ -1,7 +1,7 @@
 'use strict';
 // Each path dies in three ways and comes back, both active and both full: bulk saturates them, class 1 sends a record each 20 ms.
 
-const { fixed, markdown } = require('../../lib/report');
+const { fixed, markdown } = require('../../report/report');
 const { deaths, deathLabel, measureDeath, rateBetween } = require('../deaths');
 const { backAfter, connectsInAll, gapOf, worst } = require('../judge');
 

@@ -1,7 +1,7 @@
 'use strict';
 // What is neither the death of one path nor health: the gateway has to say what it sees, and to lose nothing.
 
-const { markdown } = require('../../lib/report');
+const { markdown } = require('../../report/report');
 const { connectsInAll } = require('../judge');
 const { pauseList, wentOnAfter, seconds } = require('../pauses');
 const { textAt, texts } = require('../shown');

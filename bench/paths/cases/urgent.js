@@ -1,7 +1,7 @@
 'use strict';
 // Class 1 while bulk of the same gateway fills both paths, beside class 1 alone.
 
-const { fixed, markdown, median } = require('../../lib/report');
+const { fixed, markdown, median } = require('../../report/report');
 const { saturating, steady, DRAIN_S } = require('../loads');
 
 /** The limits of "Priority that reaches the wire", as docs/priority.md has them for one link: over class 3's p99, and over an idle link's. */

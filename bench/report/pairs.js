@@ -1,0 +1,61 @@
+'use strict';
+// Variants that were run in turn, round after round: their medians, and how the others differ from the first, in
+// pairs of the same round, so that what the machine does meanwhile weighs on both.
+
+const { median, spread, fixed } = require('./report');
+
+/**
+ * @typedef {import('../runs/measure').Result & {variant: string, round: number}} VariantRun
+ * @typedef {[string, (run: any) => number | undefined, number][]} Columns title, value, digits
+ */
+
+/**
+ * The order of a round: another one first in each.
+ * @template T
+ * @param {T[]} all @param {number} round @returns {T[]}
+ */
+function turned(all, round) {
+  const turn = round % all.length;
+  return [...all.slice(turn), ...all.slice(0, turn)];
+}
+
+/** @param {VariantRun[]} runs @param {string} variant @param {Columns} columns @returns {string[]} median [range] */
+function medians(runs, variant, columns) {
+  const own = runs.filter((run) => run.variant === variant);
+  return columns.map(([, value, digits]) =>
+    spread(
+      own.map((run) => value(run)),
+      digits
+    )
+  );
+}
+
+/**
+ * value / base value of each round, for the rounds that have both.
+ * @param {VariantRun[]} runs @param {string} variant @param {string} base @param {(run: any) => number | undefined} value
+ * @returns {number[]}
+ */
+function ratios(runs, variant, base, value) {
+  return runs
+    .filter((run) => run.variant === variant)
+    .map((run) => {
+      const other = runs.find((each) => each.variant === base && each.round === run.round);
+      return (value(run) ?? NaN) / ((other && value(other)) || NaN);
+    })
+    .filter(Number.isFinite);
+}
+
+/** @param {VariantRun[]} runs @param {string} variant @param {string} base @param {Columns} columns @returns {string[]} */
+const ratioCells = (runs, variant, base, columns) =>
+  columns.map(([, value]) => spread(ratios(runs, variant, base, value), 2));
+
+/** In percent, each pair after the median: `+3.1 (-1.0 +3.1 +5.2)`. @param {number[]} found @returns {string} */
+function percentCell(found) {
+  if (found.length === 0) return '–';
+  /** @param {number} ratio */
+  const percent = (ratio) => `${ratio < 1 ? '' : '+'}${fixed((ratio - 1) * 100, 1)}`;
+  const all = found.length > 1 ? ` (${found.map(percent).join(' ')})` : '';
+  return percent(median(found)) + all;
+}
+
+module.exports = { turned, medians, ratios, ratioCells, percentCell };
