@@ -475,7 +475,7 @@ export declare class UplinkSource {
   /** Milliseconds until a class that waits for its rate alone, or is held, is to be looked at, -1 = none. Nothing may ring then. */
   retryMs(): number;
   /** The session is up, has room, and best() is 0: open adaptive batches are sealed as soon as they may be. */
-  hungry(): void;
+  demand(): void;
   /** m of the session's link for adaptive batches. 1024..65536. */
   setBatchBytes(bytes: number): void;
   /** Copies a batch that was taken and is not released, as take() does; -1 = there is none of this id. */
@@ -504,7 +504,7 @@ export declare class UplinkSource {
   close(): void;
 }
 
-/** TLS of an UplinkWire. PEM, as text or bytes. A thread reads it anew when a byte of it is another than the last time. */
+/** TLS of an UplinkConnection. PEM, as text or bytes. A thread reads it anew when a byte of it is another than the last time. */
 export interface UplinkTls {
   /** Whom to trust; may hold many certificates. */
   ca: string | Uint8Array;
@@ -527,8 +527,8 @@ export interface UplinkWireHandlers {
   onDrain(): void;
   /** Nothing comes any more. '' = the far end has ended it in order; else codes as those of Node's TLS and system errors. */
   onEnd(code: string, message: string): void;
-  /** The express path has ended, land() is due. Why: stage, records, topic, size, backlog, refusal, slow. */
-  onRough(why: string): void;
+  /** The express path has ended, leave() is due. Why: stage, records, topic, size, backlog, refusal, slow. */
+  onLeave(why: string): void;
 }
 
 /** What the express path needs to know. */
@@ -558,7 +558,7 @@ export interface ExpressSpec {
  * The connection of a session to its broker, on a socket of openSocket(). While the express path is boarded the engine takes batches,
  * writes PUBLISH packets and releases what the broker acknowledges without JavaScript.
  */
-export declare class UplinkWire {
+export declare class UplinkConnection {
   /** This process has an OpenSSL that the engine can use: Node exports it. */
   static readonly hasTls: boolean;
   /** Throws Error with `code` for keys and certificates that OpenSSL cannot use. */
@@ -574,14 +574,14 @@ export declare class UplinkWire {
   pause(paused: boolean): void;
   /** Ends our direction when all is sent. */
   finish(): void;
-  /** Nothing is called any more. Idempotent. What the express path has in flight is known to land() and numbers() still. */
+  /** Nothing is called any more. Idempotent. What the express path has in flight is known to leave() and numbers() still. */
   close(): void;
   /** certificate: DER of the far end, with TLS. null = closed. */
   describe(): { fd: number; certificate?: Buffer; protocol?: string } | null;
-  /** After onOpen. REQUIRES: nothing that was taken from the source is in flight, and best() and take() of it are left alone until land(). */
-  board(source: UplinkSource, spec: ExpressSpec): void;
+  /** After onOpen. REQUIRES: nothing that was taken from the source is in flight, and best() and take() of it are left alone until leave(). */
+  enter(source: UplinkSource, spec: ExpressSpec): void;
   /** Ends the path. [identifier, batch id, bytes of the packet, ms since it was sent, …] of what is in flight, in the order of sending. */
-  land(): number[];
+  leave(): number[];
   /**
    * Of this boarding: [published, redelivered, acknowledged (packets), records, largest packet acknowledged, smoothed and least round trip in ms
    * (0 = not known), ms since the last acknowledgement (-1 = none), packets in flight, age of the oldest in ms (-1 = none), whether a later
@@ -749,6 +749,6 @@ export declare function mptcpInfo(fd: number): MptcpInfo;
  */
 export declare function renewPriority(fd: number): void;
 
-export declare const SealReason: readonly ['single', 'bytes', 'delay', 'flush', 'plan', 'hungry'];
+export declare const SealReason: readonly ['single', 'bytes', 'delay', 'flush', 'plan', 'demand'];
 /** Names of the classes; index = class. */
 export declare const classNames: readonly ['', 'critical', 'high', 'normal', 'bulk', '5', '6', '7', '8'];

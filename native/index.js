@@ -54,7 +54,7 @@ function load() {
 
 const addon = load();
 const { Engine, UplinkSource, StoreSource, openDeviceStream, openSocket, closeSocket, socketInfo } = addon;
-const { Permissions, UplinkWire, restUplink, mptcpInfo, renewPriority } = addon;
+const { Permissions, UplinkConnection, restUplink, mptcpInfo, renewPriority } = addon;
 
 /** @param {number} fd @param {number} timeoutMs @returns {Promise<void>} */
 function waitConnect(fd, timeoutMs) {
@@ -68,7 +68,7 @@ function waitConnect(fd, timeoutMs) {
 module.exports = {
   Engine,
   UplinkSource,
-  UplinkWire,
+  UplinkConnection,
   restUplink,
   StoreSource,
   Permissions,
@@ -99,6 +99,6 @@ module.exports = {
     BUSY: 7
   }),
   Flag: Object.freeze({ QOS1: 1, RETAIN: 2, ENVELOPE: 4 }),
-  SealReason: Object.freeze(['single', 'bytes', 'delay', 'flush', 'plan', 'hungry']),
+  SealReason: Object.freeze(['single', 'bytes', 'delay', 'flush', 'plan', 'demand']),
   classNames: Object.freeze(['', 'critical', 'high', 'normal', 'bulk', '5', '6', '7', '8'])
 };

@@ -1,9 +1,9 @@
 'use strict';
 
 const { join } = require('./lib/engine/join');
-const { Door } = require('./lib/sources/http/http-server');
-const { Intake } = require('./lib/sources/http/request-handler');
-const { Opening } = require('./lib/sources/http/port-opener');
+const { HttpServer } = require('./lib/sources/http/http-server');
+const { RequestHandler } = require('./lib/sources/http/request-handler');
+const { PortOpener } = require('./lib/sources/http/port-opener');
 const { checkSettings, schema, topicRule } = require('./lib/sources/http/http-options');
 const { shown } = require('./lib/sources/http/http-status');
 const { serverTls } = require('./lib/sources/http/http-tls');
@@ -23,10 +23,10 @@ module.exports = function (RED) {
     let checked = null;
     /** @type {import('./lib/sources/http/http-server').Tls | null} */
     let tls = null;
-    /** @type {Door | null} */
-    let door = null;
-    /** @type {Opening | null} */
-    let opening = null;
+    /** @type {HttpServer | null} */
+    let server = null;
+    /** @type {PortOpener | null} */
+    let opener = null;
     /** @type {TokenFile | null} */
     let tokens = null;
     const member = join(RED, this, config, schema, (settings) => {
@@ -40,9 +40,14 @@ module.exports = function (RED) {
         protocol: 'http',
         settings: { protocol: 'pushed' },
         shown: (rates, stats, joined) => {
-          const { port = 0, guests } = door ?? {};
+          const { port = 0, connections } = server ?? {};
           const isLocked = tokens?.isEmpty ?? false;
-          const place = { port, trouble: opening?.trouble ?? '', connections: guests?.size ?? 0, isLocked };
+          const place = {
+            port,
+            trouble: opener?.trouble ?? '',
+            connections: connections?.size ?? 0,
+            isLocked
+          };
           return shown(place, rates, stats, joined);
         }
       };
@@ -59,10 +64,10 @@ module.exports = function (RED) {
       hasRoom: () => !host.inbox.waits(member.stage),
       maxPayloadBytes: host.maxPacketBytes
     };
-    const intake = new Intake(settings, engine, known);
-    door = new Door(settings, intake, tls, (error) => this.error(error));
-    opening = new Opening(door, settings, (sentence) => this.error(sentence));
-    const opened = opening;
+    const requests = new RequestHandler(settings, engine, known);
+    server = new HttpServer(settings, requests, tls, (error) => this.error(error));
+    opener = new PortOpener(server, settings, (sentence) => this.error(sentence));
+    const opened = opener;
     let secondOfFile = -1;
     const unsubscribe = host.onBell(() => {
       const second = Math.floor(performance.now() / 1000);

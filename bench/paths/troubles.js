@@ -7,7 +7,7 @@ const { run } = require('../harness/netns');
  * @typedef {import('./run').Event} Event
  * @typedef {import('./run').PathsResult} Result @typedef {import('./lab').PathsLab} PathsLab
  *
- * @typedef {object} Trouble
+ * @typedef {object} CliError
  * @property {string} key @property {string} label
  * @property {number} seconds of load
  * @property {boolean} [mptcp] the broker speaks it; default true
@@ -52,7 +52,7 @@ const forgotten = (at) => [
   }
 ];
 
-/** @param {{quick?: boolean}} options @returns {Trouble[]} */
+/** @param {{quick?: boolean}} options @returns {CliError[]} */
 function troubles({ quick = false } = {}) {
   const outage = quick ? 20 : 60;
   return [
@@ -124,7 +124,7 @@ function troubles({ quick = false } = {}) {
   ];
 }
 
-/** @param {Trouble} trouble @param {import('./cases').Context} context */
+/** @param {CliError} trouble @param {import('./cases').Context} context */
 async function runTrouble({ seconds, mptcp = true, before, events }, { lab, measure }) {
   before?.(lab);
   return measure({ traffic, seconds, mptcp, events });

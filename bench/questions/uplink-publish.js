@@ -11,7 +11,7 @@ const { Broker } = require('../harness/broker');
 const { Feeder } = require('../../nodes/lib/uplink/sending/feeder');
 const { Output } = require('../../nodes/lib/uplink/sending/output');
 const { Session } = require('../../nodes/lib/uplink/session/session');
-const { Window } = require('../../nodes/lib/uplink/sending/in-flight-window');
+const { InFlightWindow } = require('../../nodes/lib/uplink/sending/in-flight-window');
 const { checkOptions } = require('../../nodes/lib/settings/uplink-options');
 const { Pacer } = require('../../nodes/lib/uplink/sending/pacer');
 const { checkStage, compileStage } = require('../../nodes/lib/uplink/sending/uplink-stage');
@@ -70,7 +70,7 @@ async function measureFeeder(broker, batch, perSecond) {
   };
   const output = new Output((ids) => feeder.written(ids), options.sockets[0].notSentLowat);
   const feeder = new Feeder({
-    window: new Window(INFLIGHT),
+    window: new InFlightWindow(INFLIGHT),
     output,
     pacer: new Pacer({ rate: 0, share: 0.5, now: () => performance.now() }),
     schedule,

@@ -3,7 +3,7 @@
 // Settings of the devices' listener that only make sense together.
 
 const fs = require('fs');
-const { Secrets } = require('../../nodes/lib/tls/tls-secrets');
+const { TlsSecrets } = require('../../nodes/lib/tls/tls-secrets');
 const { parsePasswords } = require('../../nodes/lib/login/password-file');
 const { isLoopback } = require('./checks');
 
@@ -85,7 +85,7 @@ function fileProblems(values) {
   const problems = [];
   if (transport === 'tls' || transport === 'wss') {
     const tlsFiles = Object.fromEntries(Object.entries({ ca, cert, key }).filter(([, file]) => file));
-    const secrets = new Secrets({
+    const secrets = new TlsSecrets({
       tlsFiles,
       pskFile: login === 'psk' ? values.SEGANET_DEVICE_PSK_FILE : '',
       minTls: /** @type {'TLSv1.2' | 'TLSv1.3'} */ (values.SEGANET_DEVICE_TLS_MIN),

@@ -103,7 +103,7 @@ class Cloud {
       batches.fetch_add(ids.size(), std::memory_order_relaxed);
       for (uint64_t id : ids) lanes_->Release(outlet, id, now);
       ids.clear();
-      lanes_->Hungry(outlet, now);
+      lanes_->RaiseDemand(outlet, now);
       bell_.Await();
     }
     lanes_->Detach(outlet);

@@ -28,7 +28,7 @@ static Napi::Object Init(Napi::Env env, Napi::Object exports) {
               Napi::Function::New<seganet::binding::WaitConnect>(env, "waitConnect"));
   exports.Set("closeSocket",
               Napi::Function::New<seganet::binding::CloseSocket>(env, "closeSocket"));
-  exports.Set("UplinkWire", seganet::binding::UplinkWire::Define(env));
+  exports.Set("UplinkConnection", seganet::binding::UplinkConnection::Define(env));
   exports.Set("restUplink", Napi::Function::New<seganet::binding::RestUplink>(env, "restUplink"));
   exports.Set("mptcpInfo", Napi::Function::New<seganet::binding::MptcpInfo>(env, "mptcpInfo"));
   exports.Set("renewPriority",

@@ -8,21 +8,21 @@ namespace {
 
 // The one mutable static of the addon: environments of one process share nothing else that they
 // could meet in.
-struct Registry {
+struct EngineRegistry {
   std::mutex mutex;
   uint32_t next_token = 1;
   std::unordered_map<uint32_t, std::weak_ptr<EngineHandle>> engines;
 };
 
-Registry& Shared() {
-  static Registry registry;
+EngineRegistry& Shared() {
+  static EngineRegistry registry;
   return registry;
 }
 
 }  // namespace
 
 uint32_t RegisterEngine(const std::shared_ptr<EngineHandle>& handle) {
-  Registry& registry = Shared();
+  EngineRegistry& registry = Shared();
   const std::lock_guard<std::mutex> lock(registry.mutex);
   const uint32_t token = registry.next_token++;
   registry.engines[token] = handle;
@@ -30,13 +30,13 @@ uint32_t RegisterEngine(const std::shared_ptr<EngineHandle>& handle) {
 }
 
 void ForgetEngine(uint32_t token) {
-  Registry& registry = Shared();
+  EngineRegistry& registry = Shared();
   const std::lock_guard<std::mutex> lock(registry.mutex);
   registry.engines.erase(token);
 }
 
 std::shared_ptr<EngineHandle> FindEngine(uint32_t token) {
-  Registry& registry = Shared();
+  EngineRegistry& registry = Shared();
   const std::lock_guard<std::mutex> lock(registry.mutex);
   const auto it = registry.engines.find(token);
   return it == registry.engines.end() ? nullptr : it->second.lock();

@@ -87,7 +87,7 @@ Napi::Function SourceWrap::Define(Napi::Env env) {
        InstanceMethod<&SourceWrap::BestBacklog>("bestBacklog"),
        InstanceMethod<&SourceWrap::RetryMs>("retryMs"),
        InstanceMethod<&SourceWrap::OldestMs>("oldestMs"),
-       InstanceMethod<&SourceWrap::Hungry>("hungry"),
+       InstanceMethod<&SourceWrap::RaiseDemand>("demand"),
        InstanceMethod<&SourceWrap::SetBatchBytes>("setBatchBytes"),
        InstanceMethod<&SourceWrap::Take>("take"), InstanceMethod<&SourceWrap::Look>("look"),
        InstanceMethod<&SourceWrap::Release>("release"),
@@ -171,8 +171,8 @@ Napi::Value SourceWrap::RetryMs(const Napi::CallbackInfo& info) {
                            wait_us < 0 ? -1 : static_cast<double>((wait_us + 999) / 1000));
 }
 
-void SourceWrap::Hungry(const Napi::CallbackInfo&) {
-  if (lanes_) lanes_->Hungry(outlet_, MonotonicUs());
+void SourceWrap::RaiseDemand(const Napi::CallbackInfo&) {
+  if (lanes_) lanes_->RaiseDemand(outlet_, MonotonicUs());
 }
 
 void SourceWrap::SetBatchBytes(const Napi::CallbackInfo& info) {

@@ -40,7 +40,7 @@ class StoreWrap : public Napi::ObjectWrap<StoreWrap> {
   void CloseNow();
 
   std::shared_ptr<EngineHandle> handle_;
-  StoreDesk* desk_ = nullptr;  // null when closed
+  StoreQueue* desk_ = nullptr;  // null when closed
   JsDoorbell bell_;
   bool hooked_ = false;
 };

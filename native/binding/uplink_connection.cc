@@ -24,19 +24,21 @@ std::shared_ptr<TlsContext> ReadContext(Napi::Env env, Napi::Object from) {
 
 }  // namespace
 
-Napi::Function UplinkWire::Define(Napi::Env env) {
-  return DefineClass(
-      env, "UplinkWire",
-      {InstanceMethod<&UplinkWire::Write>("write"), InstanceMethod<&UplinkWire::Pause>("pause"),
-       InstanceMethod<&UplinkWire::Finish>("finish"), InstanceMethod<&UplinkWire::Close>("close"),
-       InstanceMethod<&UplinkWire::Describe>("describe"),
-       InstanceMethod<&UplinkWire::Board>("board"), InstanceMethod<&UplinkWire::Land>("land"),
-       InstanceMethod<&UplinkWire::Numbers>("numbers"),
-       StaticMethod<&UplinkWire::CheckTls>("checkTls"),
-       StaticValue("hasTls", Napi::Boolean::New(env, TlsContext::Available()))});
+Napi::Function UplinkConnection::Define(Napi::Env env) {
+  return DefineClass(env, "UplinkConnection",
+                     {InstanceMethod<&UplinkConnection::Write>("write"),
+                      InstanceMethod<&UplinkConnection::Pause>("pause"),
+                      InstanceMethod<&UplinkConnection::Finish>("finish"),
+                      InstanceMethod<&UplinkConnection::Close>("close"),
+                      InstanceMethod<&UplinkConnection::Describe>("describe"),
+                      InstanceMethod<&UplinkConnection::Enter>("enter"),
+                      InstanceMethod<&UplinkConnection::Leave>("leave"),
+                      InstanceMethod<&UplinkConnection::Numbers>("numbers"),
+                      StaticMethod<&UplinkConnection::CheckTls>("checkTls"),
+                      StaticValue("hasTls", Napi::Boolean::New(env, TlsContext::Available()))});
 }
 
-void UplinkWire::CheckTls(const Napi::CallbackInfo& info) {
+void UplinkConnection::CheckTls(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   if (!info[0].IsObject()) {
     Napi::TypeError::New(env, "tls must be an object").ThrowAsJavaScriptException();
@@ -45,7 +47,8 @@ void UplinkWire::CheckTls(const Napi::CallbackInfo& info) {
   ReadContext(env, info[0].As<Napi::Object>());
 }
 
-UplinkWire::UplinkWire(const Napi::CallbackInfo& info) : Napi::ObjectWrap<UplinkWire>(info) {
+UplinkConnection::UplinkConnection(const Napi::CallbackInfo& info)
+    : Napi::ObjectWrap<UplinkConnection>(info) {
   const Napi::Env env = info.Env();
   int fd = -1;
   if (!ReadInt(env, info[0], "fd", 0, INT_MAX, &fd)) return;
@@ -70,7 +73,7 @@ UplinkWire::UplinkWire(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Uplink
   }
   uv_loop_t* loop = nullptr;
   napi_get_uv_event_loop(env, &loop);
-  const Status status = Wire::Make(loop, fd, std::move(tls), this, &wire_);
+  const Status status = Connection::Make(loop, fd, std::move(tls), this, &connection_);
   if (!status.ok()) {
     Throw(env, status);
     return;
@@ -81,51 +84,53 @@ UplinkWire::UplinkWire(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Uplink
   napi_add_async_cleanup_hook(env, OnEnvironmentEnd, this, &hook_);
 }
 
-UplinkWire::~UplinkWire() { LeaveExpress(); }
+UplinkConnection::~UplinkConnection() { LeaveExpress(); }
 
 // The object is no more soon after, with its environment; the socket's handle needs the loop.
-void UplinkWire::OnEnvironmentEnd(napi_async_cleanup_hook_handle hook, void* self) {
-  auto* wire = static_cast<UplinkWire*>(self);
-  wire->LeaveExpress();
-  if (!wire->wire_) return;
-  std::exchange(wire->wire_, nullptr)->Close([hook] { napi_remove_async_cleanup_hook(hook); });
+void UplinkConnection::OnEnvironmentEnd(napi_async_cleanup_hook_handle hook, void* self) {
+  auto* connection = static_cast<UplinkConnection*>(self);
+  connection->LeaveExpress();
+  if (!connection->connection_) return;
+  std::exchange(connection->connection_, nullptr)->Close([hook] {
+    napi_remove_async_cleanup_hook(hook);
+  });
 }
 
 // What is in flight is kept for land(): JavaScript hears of a lost connection only then.
-void UplinkWire::CloseNow() {
+void UplinkConnection::CloseNow() {
   StopExpress();
-  if (!wire_) return;
+  if (!connection_) return;
   const napi_async_cleanup_hook_handle hook = hook_;
-  std::exchange(wire_, nullptr)->Close([hook] { napi_remove_async_cleanup_hook(hook); });
+  std::exchange(connection_, nullptr)->Close([hook] { napi_remove_async_cleanup_hook(hook); });
   handlers_.Reset();
   Unref();
 }
 
-void UplinkWire::Close(const Napi::CallbackInfo&) { CloseNow(); }
+void UplinkConnection::Close(const Napi::CallbackInfo&) { CloseNow(); }
 
-Napi::Value UplinkWire::Write(const Napi::CallbackInfo& info) {
+Napi::Value UplinkConnection::Write(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   Napi::Uint8Array bytes;
   if (!ReadBytes(env, info[0], "bytes", &bytes)) return env.Undefined();
-  if (!wire_) return Napi::Boolean::New(env, true);
-  wire_->Write({reinterpret_cast<const char*>(bytes.Data()), bytes.ByteLength()});
-  return Napi::Boolean::New(env, wire_->unsent() == 0);
+  if (!connection_) return Napi::Boolean::New(env, true);
+  connection_->Write({reinterpret_cast<const char*>(bytes.Data()), bytes.ByteLength()});
+  return Napi::Boolean::New(env, connection_->unsent() == 0);
 }
 
-void UplinkWire::Pause(const Napi::CallbackInfo& info) {
-  if (wire_) wire_->Pause(info[0].ToBoolean().Value());
+void UplinkConnection::Pause(const Napi::CallbackInfo& info) {
+  if (connection_) connection_->Pause(info[0].ToBoolean().Value());
 }
 
-void UplinkWire::Finish(const Napi::CallbackInfo&) {
-  if (wire_) wire_->Finish();
+void UplinkConnection::Finish(const Napi::CallbackInfo&) {
+  if (connection_) connection_->Finish();
 }
 
-Napi::Value UplinkWire::Describe(const Napi::CallbackInfo& info) {
+Napi::Value UplinkConnection::Describe(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  if (!wire_) return env.Null();
+  if (!connection_) return env.Null();
   Napi::Object about = Napi::Object::New(env);
-  about.Set("fd", wire_->fd());
-  if (const TlsClient* tls = wire_->tls()) {
+  about.Set("fd", connection_->fd());
+  if (const TlsClient* tls = connection_->tls()) {
     const std::string der = tls->PeerCertificate();
     about.Set("certificate", Napi::Buffer<char>::Copy(env, der.data(), der.size()));
     about.Set("protocol", tls->protocol());
@@ -133,32 +138,32 @@ Napi::Value UplinkWire::Describe(const Napi::CallbackInfo& info) {
   return about;
 }
 
-void UplinkWire::Tell(const char* name, std::initializer_list<napi_value> args) {
+void UplinkConnection::Tell(const char* name, std::initializer_list<napi_value> args) {
   if (handlers_.IsEmpty()) return;
   CallFromLoop(Env(), handlers_.Get(name).As<Napi::Function>(), args);
 }
 
-void UplinkWire::OnOpen() {
+void UplinkConnection::OnOpen() {
   const Napi::HandleScope scope(Env());
   Tell("onOpen", {});
 }
 
-void UplinkWire::OnDrained() {
+void UplinkConnection::OnDrained() {
   if (turns_) turns_->Ask();
   const Napi::HandleScope scope(Env());
   Tell("onDrain", {});
 }
 
-void UplinkWire::OnEnd(const TlsFailure& why) {
+void UplinkConnection::OnEnd(const TlsFailure& why) {
   const Napi::HandleScope scope(Env());
   Tell("onEnd", {Napi::String::New(Env(), why.code), Napi::String::New(Env(), why.message)});
 }
 
-void UplinkWire::OnOther(std::span<const uint8_t> bytes) {
+void UplinkConnection::OnOther(std::span<const uint8_t> bytes) {
   others_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-void UplinkWire::OnData(std::span<const uint8_t> bytes) {
+void UplinkConnection::OnData(std::span<const uint8_t> bytes) {
   if (!taps_pubacks_) {
     const Napi::HandleScope scope(Env());
     Tell("onBytes", {Napi::Buffer<uint8_t>::Copy(Env(), bytes.data(), bytes.size())});
@@ -166,14 +171,15 @@ void UplinkWire::OnData(std::span<const uint8_t> bytes) {
   }
   reader_.Read(bytes, this);
   if (turns_) turns_->Ask();
-  if (rough_ == Rough::kNone && pubacks_.empty() && others_.empty()) return;
+  if (leave_reason_ == LeaveReason::kNone && pubacks_.empty() && others_.empty()) return;
   const Napi::Env env = Env();
   const Napi::HandleScope scope(env);
   // A handler may close this, and let go of it.
   const Napi::Value self = Value();
   // First, so that JavaScript knows the packets that are acknowledged then.
-  if (const Rough rough = std::exchange(rough_, Rough::kNone); rough != Rough::kNone) {
-    TellRough(rough);
+  if (const LeaveReason reason = std::exchange(leave_reason_, LeaveReason::kNone);
+      reason != LeaveReason::kNone) {
+    TellLeave(reason);
   }
   if (!pubacks_.empty()) {
     Napi::Uint16Array pairs = Napi::Uint16Array::New(env, pubacks_.size() * 2);

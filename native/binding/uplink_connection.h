@@ -1,5 +1,5 @@
-// JavaScript's UplinkWire (native/index.d.ts): the connection of a session of the uplink, and its
-// express path.
+// JavaScript's UplinkConnection (native/index.d.ts): the connection of a session of the uplink, and
+// its express path.
 #ifndef SEGANET_BINDING_UPLINK_CONNECTION_H_
 #define SEGANET_BINDING_UPLINK_CONNECTION_H_
 
@@ -19,16 +19,16 @@
 namespace seganet::binding {
 
 // It stays alive (a reference to itself) until it is closed, or its environment ends.
-class UplinkWire : public Napi::ObjectWrap<UplinkWire>,
-                   private Wire::Listener,
-                   private BrokerReader::Sink,
-                   private UplinkTurns::Member,
-                   private SourceWrap::Rider {
+class UplinkConnection : public Napi::ObjectWrap<UplinkConnection>,
+                         private Connection::Listener,
+                         private BrokerReader::Sink,
+                         private UplinkTurns::Member,
+                         private SourceWrap::Rider {
  public:
   static Napi::Function Define(Napi::Env env);
 
-  explicit UplinkWire(const Napi::CallbackInfo& info);
-  ~UplinkWire() override;
+  explicit UplinkConnection(const Napi::CallbackInfo& info);
+  ~UplinkConnection() override;
 
  private:
   // Of JavaScript.
@@ -38,8 +38,8 @@ class UplinkWire : public Napi::ObjectWrap<UplinkWire>,
   void Finish(const Napi::CallbackInfo& info);
   void Close(const Napi::CallbackInfo& info);
   Napi::Value Describe(const Napi::CallbackInfo& info);
-  void Board(const Napi::CallbackInfo& info);
-  Napi::Value Land(const Napi::CallbackInfo& info);
+  void Enter(const Napi::CallbackInfo& info);
+  Napi::Value Leave(const Napi::CallbackInfo& info);
   void Numbers(const Napi::CallbackInfo& info);
 
   void OnOpen() override;
@@ -58,7 +58,7 @@ class UplinkWire : public Napi::ObjectWrap<UplinkWire>,
   void OnSourceClosed() override;
 
   void Tell(const char* name, std::initializer_list<napi_value> args);
-  void TellRough(Rough rough);
+  void TellLeave(LeaveReason reason);
   void StopExpress();
   void LeaveExpress();
   void CloseNow();
@@ -66,13 +66,13 @@ class UplinkWire : public Napi::ObjectWrap<UplinkWire>,
 
   Napi::ObjectReference handlers_;
   napi_async_cleanup_hook_handle hook_ = nullptr;
-  Wire* wire_ = nullptr;  // null when closed
+  Connection* connection_ = nullptr;  // null when closed
   bool taps_pubacks_ = false;
   BrokerReader reader_;
   // Of one read, for JavaScript.
   std::vector<std::pair<uint16_t, uint8_t>> pubacks_;
   std::string others_;
-  Rough rough_ = Rough::kNone;  // what a PUBACK of this read has ended
+  LeaveReason leave_reason_ = LeaveReason::kNone;  // what a PUBACK of this read has ended
 
   std::unique_ptr<Express> express_;  // also when closed, until land()
   SourceWrap* source_ = nullptr;      // of the express path

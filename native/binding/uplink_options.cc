@@ -117,9 +117,9 @@ bool ReadTlsOptions(Napi::Env env, Napi::Object from, TlsOptions* options) {
 bool ReadExpressOptions(Napi::Env env, Napi::Object from, ExpressOptions* options, int* order) {
   double max_packet = 0, max_unsent = 0;
   if (!ReadInt<int>(env, from.Get("order"), "order", 0, kMaxGroups - 1, order) ||
-      !ReadInt<uint32_t>(env, from.Get("window"), "window", 1, Flights::kMaxWindow,
+      !ReadInt<uint32_t>(env, from.Get("window"), "window", 1, InFlightWindow::kMaxWindow,
                          &options->window) ||
-      !ReadInt<uint32_t>(env, from.Get("reserved"), "reserved", 0, Flights::kMaxWindow,
+      !ReadInt<uint32_t>(env, from.Get("reserved"), "reserved", 0, InFlightWindow::kMaxWindow,
                          &options->reserved) ||
       !ReadNumber(env, from.Get("maxPacket"), "maxPacket", 1, kMaxPacketBytes, &max_packet) ||
       !ReadNumber(env, from.Get("maxUnsent"), "maxUnsent", 1, kMaxPacketBytes, &max_unsent)) {

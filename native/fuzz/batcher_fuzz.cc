@@ -14,8 +14,8 @@
 
 namespace {
 
-using seganet::Appetite, seganet::Batch, seganet::BatchFlush, seganet::BatchKind,
-    seganet::BatchMode, seganet::BatchPtr;
+using seganet::Demand, seganet::Batch, seganet::BatchFlush, seganet::BatchKind, seganet::BatchMode,
+    seganet::BatchPtr;
 
 void Check(bool law) {
   if (!law) std::abort();
@@ -82,19 +82,19 @@ class Model : public seganet::Batcher::Sink {
 // After a turn each open class is either wanted by somebody, and its gap not over, or waits at
 // every uplink. Whoever is told that somebody waits was asked about that class.
 void CheckHeld(const Model& model, const seganet::BatcherOptions& options,
-               std::array<Appetite, 2>* appetites) {
+               std::array<Demand, 2>* demands) {
   for (uint8_t c = seganet::kCritical; c <= seganet::kClasses; ++c) {
     if (!model.holds(c)) continue;
     Check(options.mode != BatchMode::kOff && c > options.immediate_class);
-    if ((*appetites)[0].IsHungry(c) || (*appetites)[1].IsHungry(c)) {
+    if ((*demands)[0].IsRaised(c) || (*demands)[1].IsRaised(c)) {
       Check(options.gap_us > 0);
       continue;
     }
-    for (Appetite& appetite : *appetites) {
-      Check(appetite.Hungry(seganet::MaskOf(c)));
-      appetite.Fed(seganet::MaskOf(c));
+    for (Demand& demand : *demands) {
+      Check(demand.Raise(seganet::MaskOf(c)));
+      demand.Withdraw(seganet::MaskOf(c));
       // As a batcher does that is woken and finds it fed again.
-      appetite.Wait(seganet::MaskOf(c));
+      demand.Wait(seganet::MaskOf(c));
     }
   }
 }
@@ -115,8 +115,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Check(seganet::Validate(options).ok());
   Model model(options);
   seganet::Batcher batcher(options, &model);
-  std::array<Appetite, 2> appetites;
-  batcher.SetAppetites({&appetites[0], &appetites[1]});
+  std::array<Demand, 2> demands;
+  batcher.SetDemands({&demands[0], &demands[1]});
   int64_t now = 0;
   uint64_t added = 0;
   while (!input.empty()) {
@@ -128,14 +128,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     } else if (call % 16 == 1) {
       batcher.OnTime(now);
       Check(batcher.NextDeadline() > now);
-      if (options.flush == BatchFlush::kAdaptive) CheckHeld(model, options, &appetites);
+      if (options.flush == BatchFlush::kAdaptive) CheckHeld(model, options, &demands);
     } else if (call % 16 == 2) {
       const uint8_t what = input.Byte();
-      Appetite& appetite = appetites[what % 2];
+      Demand& demand = demands[what % 2];
       const seganet::ClassMask classes = input.Byte() & seganet::kAllClasses;
-      if (what % 3 == 0) appetite.Hungry(classes);
-      if (what % 3 == 1) appetite.Fed(classes);
-      if (what % 3 == 2) appetite.SetBatchBytes(classes, seganet::kMinBatchBytes + what * 4u);
+      if (what % 3 == 0) demand.Raise(classes);
+      if (what % 3 == 1) demand.Withdraw(classes);
+      if (what % 3 == 2) demand.SetBatchBytes(classes, seganet::kMinBatchBytes + what * 4u);
     } else {
       seganet::Record record;
       const std::string payload(input.Byte(), static_cast<char>(input.Byte()));

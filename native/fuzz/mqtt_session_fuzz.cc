@@ -1,7 +1,7 @@
 // Any bytes from a device, while commands go to it: nothing crashes, and neither events nor output
 // depend on how the bytes were cut into reads. What the connection left behind is then taken up by
 // another that gets the same bytes. The last two bytes of an input choose how it is run, so that
-// the inputs are streams as they are on the wire and the peek's fuzzer can share them.
+// the inputs are streams as they are on the connection and the peek's fuzzer can share them.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

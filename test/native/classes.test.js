@@ -101,9 +101,9 @@ test('records in memory expire', async () => {
 
 test('a session that is hungry, and the size of its batches', () => {
   const source = new UplinkSource(start().token, 0, ignore);
-  source.hungry();
+  source.demand();
   source.connected(true);
-  source.hungry();
+  source.demand();
   source.setBatchBytes(1024);
   source.setBatchBytes(65_536);
   for (const bytes of [1023, 65_537, '1024', undefined]) {
@@ -111,7 +111,7 @@ test('a session that is hungry, and the size of its batches', () => {
     expect(() => source.setBatchBytes(bytes)).toThrow(/^bytes must be a whole number from 1024 to 65536/);
   }
   source.close();
-  source.hungry();
+  source.demand();
   source.setBatchBytes(1024);
   expect(source.retryMs()).toBe(-1);
 });

@@ -1,13 +1,20 @@
 'use strict';
 
-// UplinkWire: who owns its descriptor, what close() leaves, and threads that end at any moment.
+// UplinkConnection: who owns its descriptor, what close() leaves, and threads that end at any moment.
 
 const { once } = require('node:events');
 const fs = require('node:fs');
 const net = require('node:net');
 const { Worker } = require('node:worker_threads');
 const mqttPacket = require('mqtt-packet');
-const { Engine, UplinkSource, UplinkWire, openSocket, waitConnect, closeSocket } = require('../../native');
+const {
+  Engine,
+  UplinkSource,
+  UplinkConnection,
+  openSocket,
+  waitConnect,
+  closeSocket
+} = require('../../native');
 const { stage, usualPlan, until } = require('./addon');
 
 const wireWorker = require.resolve('./children/wire-worker');
@@ -40,7 +47,7 @@ const handlers = () => ({
   onPubacks() {},
   onDrain() {},
   onEnd() {},
-  onRough() {}
+  onLeave() {}
 });
 
 /** A broker that knows PUBLISH alone. */
@@ -71,10 +78,10 @@ async function connect() {
 /** @param {Partial<import('../../native').UplinkWireHandlers>} [own] */
 async function openWire(own) {
   const fd = await connect();
-  /** @type {UplinkWire} */
+  /** @type {UplinkConnection} */
   let wire;
   await new Promise((resolve) => {
-    wire = new UplinkWire(fd, null, { ...handlers(), ...own, onOpen: () => resolve(undefined) });
+    wire = new UplinkConnection(fd, null, { ...handlers(), ...own, onOpen: () => resolve(undefined) });
   });
   return /** @type {any} */ (wire);
 }
@@ -104,12 +111,12 @@ test('a constructor that throws leaves the descriptor to its caller', async () =
     [fd, null, thrower]
   ]);
   for (const args of wrong) {
-    expect(() => new UplinkWire(.../** @type {[any, any, any]} */ (args))).toThrow();
+    expect(() => new UplinkConnection(.../** @type {[any, any, any]} */ (args))).toThrow();
     expect(isOpen(fd)).toBe(true);
   }
   closeSocket(fd);
   const file = fs.openSync(__filename, 'r');
-  expect(() => new UplinkWire(file, null, handlers())).toThrow('cannot be waited for');
+  expect(() => new UplinkConnection(file, null, handlers())).toThrow('cannot be waited for');
   expect(isOpen(file)).toBe(true);
   fs.closeSync(file);
 });
@@ -129,7 +136,7 @@ test('what was in flight when it was closed can still be landed', async () => {
   const source = new UplinkSource(engine.token, 0, () => {});
   const wire = await openWire();
   source.connected(true);
-  wire.board(source, spec);
+  wire.enter(source, spec);
   expect(alarm(engine)).toBe(true);
   const numbers = new Float64Array(13);
   await until(() => {
@@ -139,10 +146,10 @@ test('what was in flight when it was closed can still be landed', async () => {
   wire.close();
   wire.numbers(numbers);
   expect([...numbers.subarray(0, 4)]).toEqual([1, 0, 0, 1]);
-  const [id, batch, bytes] = wire.land();
+  const [id, batch, bytes] = wire.leave();
   expect([id, bytes > 0]).toEqual([1, true]);
   expect(source.look(batch, Buffer.alloc(65536), new Float64Array(16))).toBeGreaterThan(0);
-  expect(wire.land()).toEqual([]);
+  expect(wire.leave()).toEqual([]);
   expect(source.release(batch)).toBe(true);
   source.close();
   engine.close();
@@ -153,15 +160,15 @@ test('a source carries one, which a closed source ends', async () => {
   const engine = makeEngine();
   const source = new UplinkSource(engine.token, 0, () => {});
   const [first, second] = [await openWire(), await openWire()];
-  first.board(source, spec);
-  expect(() => second.board(source, spec)).toThrow('on board already');
+  first.enter(source, spec);
+  expect(() => second.enter(source, spec)).toThrow('on board already');
   first.close();
-  expect(() => second.board(source, spec)).toThrow('on board already');
-  first.land();
-  second.board(source, spec);
+  expect(() => second.enter(source, spec)).toThrow('on board already');
+  first.leave();
+  second.enter(source, spec);
   source.close();
-  expect(second.land()).toEqual([]);
-  expect(() => second.board(source, spec)).toThrow('no open source');
+  expect(second.leave()).toEqual([]);
+  expect(() => second.enter(source, spec)).toThrow('no open source');
   second.close();
   engine.close();
 });
@@ -187,7 +194,7 @@ test('a getter that throws is heard, whatever it is of', async () => {
     spoilt((copy) => copy.stages[0].topic, 3),
     spoilt((copy) => (copy.stages[0].topic[3] = [0]), 0)
   ];
-  for (const wrong of specs) expect(() => wire.board(source, wrong)).toThrow('of the getter');
+  for (const wrong of specs) expect(() => wire.enter(source, wrong)).toThrow('of the getter');
   wire.close();
   source.close();
   engine.close();
@@ -196,8 +203,8 @@ test('a getter that throws is heard, whatever it is of', async () => {
 test('boards only when it is open', async () => {
   const engine = makeEngine();
   const source = new UplinkSource(engine.token, 0, () => {});
-  const wire = new UplinkWire(await connect(), null, handlers());
-  expect(() => wire.board(source, spec)).toThrow('no open connection');
+  const wire = new UplinkConnection(await connect(), null, handlers());
+  expect(() => wire.enter(source, spec)).toThrow('no open connection');
   wire.close();
   source.close();
   engine.close();
@@ -222,10 +229,10 @@ test.each([false, true])(
     const source = new UplinkSource(engine.token, 0, () => {});
     const wire = await openWire({});
     source.connected(true);
-    wire.board(source, spec);
+    wire.enter(source, spec);
     await until(() => engine.stats().counters.recordsDelivered === pushed, 'all deliveries');
     wire.close();
-    wire.land();
+    wire.leave();
     source.close();
     engine.close();
     await until(() => fs.readdirSync('/proc/self/fd').length <= before + 1, 'the descriptors');

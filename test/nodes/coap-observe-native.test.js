@@ -2,7 +2,7 @@
 // What is observed goes through the real engine: as messages, with their origin.
 
 const coap = require('coap');
-const { replaceParts } = require('../../nodes/lib/engine/modules');
+const { replaceModules } = require('../../nodes/lib/engine/modules');
 const native = require('../../native');
 const observe = require('../../nodes/seganet-coap-observe');
 const { helper, tab, engine, node, load, unload, inbox, until, parts } = require('./support/gateway');
@@ -10,7 +10,7 @@ const { helper, tab, engine, node, load, unload, inbox, until, parts } = require
 beforeAll(() => helper.startServer());
 afterEach(async () => {
   await helper.unload();
-  replaceParts();
+  replaceModules();
 });
 afterAll(() => helper.stopServer());
 
@@ -33,7 +33,7 @@ test('1,000 notifications of a device are 1,000 messages, in order', async () =>
     ),
     node('out', 'helper')
   ];
-  await load(flow, {}, [observe, () => replaceParts({ ...parts, native })]);
+  await load(flow, {}, [observe, () => replaceModules({ ...parts, native })]);
   const messages = inbox('out');
   await until(() => observers.length === 1 && messages.length === 1);
   for (let count = 1; count <= 1000; count++) {

@@ -16,7 +16,7 @@ const {
   calls
 } = require('./support/gateway');
 const { zeroByClass } = require('../../nodes/lib/base/classes');
-const { replaceParts } = require('../../nodes/lib/engine/modules');
+const { replaceModules } = require('../../nodes/lib/engine/modules');
 
 beforeAll(() => helper.startServer());
 afterEach(async () => {
@@ -78,7 +78,7 @@ describe('start', () => {
         }
       }
     };
-    await load([tab, engine, node('in', 'ingest')], {}, [() => replaceParts({ native })]);
+    await load([tab, engine, node('in', 'ingest')], {}, [() => replaceModules({ native })]);
     expect(errors()).toEqual([
       ['engine', 'The engine did not start: No addon for this platform. Try npm rebuild.']
     ]);

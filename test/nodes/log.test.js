@@ -20,7 +20,7 @@ const {
   calls,
   parts
 } = require('./support/gateway');
-const { replaceParts } = require('../../nodes/lib/engine/modules');
+const { replaceModules } = require('../../nodes/lib/engine/modules');
 
 beforeAll(() => helper.startServer());
 afterEach(async () => {
@@ -191,7 +191,7 @@ describe("certificates from the TLS node's files", () => {
             throw new TypeError('The certificate is not verified. Verify it.');
           }
         };
-        replaceParts({ ...parts, uplink: { ...parts.uplink, UplinkThread } });
+        replaceModules({ ...parts, uplink: { ...parts.uplink, UplinkThread } });
       }
     ]);
     await until(() => errors().length > 0);

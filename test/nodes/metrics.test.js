@@ -14,7 +14,7 @@ const {
   threads
 } = require('./support/gateway');
 const { parts } = require('./support/fake-parts');
-const { replaceParts } = require('../../nodes/lib/engine/modules');
+const { replaceModules } = require('../../nodes/lib/engine/modules');
 const { parseMetrics } = require('../fixtures/gateway/prometheus');
 
 beforeAll(() => helper.startServer());
@@ -71,7 +71,7 @@ test('what the machine takes is in the stats and in the metrics where it is know
       followed.push('stop');
     }
   }
-  await load([tab, engine, broker, cloud], {}, [() => replaceParts({ ...parts, energy: { EnergyWatch } })]);
+  await load([tab, engine, broker, cloud], {}, [() => replaceModules({ ...parts, energy: { EnergyWatch } })]);
   await until(() => threads.length === 1);
   const stats = async () =>
     (await helper.request().get('/seganet/engines/engine/stats').expect(200)).body.uplinks[0];

@@ -3,7 +3,7 @@
 
 const { EventEmitter } = require('node:events');
 const { helper, tab, engine, broker, node, load, inbox, until, errors, parts } = require('./support/gateway');
-const { replaceParts } = require('../../nodes/lib/engine/modules');
+const { replaceModules } = require('../../nodes/lib/engine/modules');
 
 // `npm install` builds it: where it cannot be loaded, these tests fail and say why.
 const native = require('../../native');
@@ -39,7 +39,7 @@ beforeAll(() => helper.startServer());
 beforeEach(() => (lines = []));
 afterEach(async () => {
   await helper.unload();
-  replaceParts();
+  replaceModules();
 });
 afterAll(() => helper.stopServer());
 
@@ -58,7 +58,7 @@ const path = (fastPath, middle) => [
 
 /** Sends 200 records of four devices, every tenth an alarm; returns what reached the uplink. */
 async function run(fastPath, middle) {
-  const real = () => replaceParts({ native, uplink: { ...parts.uplink, UplinkThread: Puller } });
+  const real = () => replaceModules({ native, uplink: { ...parts.uplink, UplinkThread: Puller } });
   await load(path(fastPath, middle), {}, [real]);
   const through = helper.getNode('middle');
   through.on('input', (msg) => through.send(msg));
@@ -112,7 +112,7 @@ describe('with the native engine (needs npm run build)', () => {
   });
 
   test('debug beside a native wire sees each record', async () => {
-    const real = () => replaceParts({ native, uplink: { ...parts.uplink, UplinkThread: Puller } });
+    const real = () => replaceModules({ native, uplink: { ...parts.uplink, UplinkThread: Puller } });
     const flow = path('auto', 'batch').map((item) =>
       item.id === 'rank' ? { ...item, wires: [['batch', 'middle']] } : item
     );

@@ -16,7 +16,7 @@ const {
   threads
 } = require('./support/gateway');
 const { parts } = require('./support/fake-parts');
-const { replaceParts } = require('../../nodes/lib/engine/modules');
+const { replaceModules } = require('../../nodes/lib/engine/modules');
 
 beforeAll(() => helper.startServer());
 afterEach(() => unload());
@@ -102,7 +102,7 @@ describe('the uplink', () => {
     const view = { interface: 'eth0', ok: false, kind: 'fq_codel', reason: 'One queue.', bands: [] };
     const asked = [];
     await load(flowWith({}), {}, [
-      () => replaceParts({ ...parts, net: { checkUplink: async (address) => (asked.push(address), view) } })
+      () => replaceModules({ ...parts, net: { checkUplink: async (address) => (asked.push(address), view) } })
     ]);
     await until(() => threads.length === 1);
     const sessions = [

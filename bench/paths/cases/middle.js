@@ -8,7 +8,7 @@ const { textAt, texts } = require('../shown');
 const { runTrouble, troubles } = require('../troubles');
 
 /**
- * @typedef {import('../run').PathsResult} Result @typedef {import('../troubles').Trouble} Trouble
+ * @typedef {import('../run').PathsResult} Result @typedef {import('../troubles').CliError} CliError
  * @typedef {import('./index').Case} Case @typedef {import('./index').Outcome} Outcome
  */
 
@@ -18,7 +18,7 @@ function wentOn({ marks, pauses }) {
   return mark ? wentOnAfter(pauses, mark.ms) : NaN;
 }
 
-/** @param {Trouble} trouble @param {Result} result @returns {string[]} what is not as it should be */
+/** @param {CliError} trouble @param {Result} result @returns {string[]} what is not as it should be */
 function complaints({ expected, sameSession }, result) {
   const shown = expected.map(({ at, text }) => ({
     at,
@@ -36,7 +36,7 @@ function complaints({ expected, sameSession }, result) {
   ];
 }
 
-/** @type {[string, (trouble: Trouble, result: Result) => string | number][]} */
+/** @type {[string, (trouble: CliError, result: Result) => string | number][]} */
 const columns = [
   ['what goes wrong', ({ label }) => label],
   [
@@ -55,12 +55,12 @@ const columns = [
   ['out of order', (_, { outOfOrder }) => outOfOrder]
 ];
 
-/** @param {Outcome[]} outcomes @param {{quick: boolean}} options @returns {[Trouble, Result][]} */
+/** @param {Outcome[]} outcomes @param {{quick: boolean}} options @returns {[CliError, Result][]} */
 const pairs = (outcomes, options) =>
   troubles(options).flatMap((trouble) =>
     outcomes
       .filter(({ key }) => key === trouble.key)
-      .map(({ result }) => /** @type {[Trouble, Result]} */ ([trouble, result]))
+      .map(({ result }) => /** @type {[CliError, Result]} */ ([trouble, result]))
   );
 
 /** @type {Case['runs']} */

@@ -32,7 +32,7 @@ class CommandTable {
  public:
   // `desk` gets the results, and outlives this. Ids begin at `first_id`: a session that changes its
   // worker may still hold some, which must mean nothing there.
-  explicit CommandTable(CommandDesk* desk, uint64_t first_id = 1)
+  explicit CommandTable(PendingCommands* desk, uint64_t first_id = 1)
       : desk_(desk), next_id_(first_id) {}
 
   // They are asked in this order until one takes the command. REQUIRES: they outlive the table, or
@@ -77,7 +77,7 @@ class CommandTable {
   CommandStart Carry(uint64_t id, const Command& command);
   void End(uint64_t id, CommandEnd end);
 
-  CommandDesk* const desk_;
+  PendingCommands* const desk_;
   std::vector<CommandCarrier*> carriers_;
   uint64_t next_id_;
   std::unordered_map<uint64_t, Waiting> waiting_;                        // by id

@@ -2,7 +2,7 @@
 
 namespace seganet {
 
-bool CommandDesk::Open(const Command& command) {
+bool PendingCommands::Open(const Command& command) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (open_ >= kMost) return false;
   if (bytes_ > 0 && bytes_ + command.bytes() > most_bytes_) return false;
@@ -11,7 +11,7 @@ bool CommandDesk::Open(const Command& command) {
   return true;
 }
 
-void CommandDesk::End(uint32_t ticket, CommandEnd end, size_t bytes) {
+void PendingCommands::End(uint32_t ticket, CommandEnd end, size_t bytes) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     bytes_ -= bytes;
@@ -20,7 +20,7 @@ void CommandDesk::End(uint32_t ticket, CommandEnd end, size_t bytes) {
   bell_->Ring();
 }
 
-std::vector<CommandResult> CommandDesk::Take() {
+std::vector<CommandResult> PendingCommands::Take() {
   bell_->Answer();
   std::vector<CommandResult> taken;
   const std::lock_guard<std::mutex> lock(mutex_);

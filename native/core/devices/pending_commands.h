@@ -45,12 +45,12 @@ struct CommandResult {
 // their results can become too many.
 //
 // Thread safety: any thread; SetMostBytes before the others.
-class CommandDesk {
+class PendingCommands {
  public:
   static constexpr size_t kMost = 65'536;
 
   // `bell` rings when results wait; it outlives this.
-  explicit CommandDesk(Doorbell* bell) : bell_(bell) {}
+  explicit PendingCommands(Doorbell* bell) : bell_(bell) {}
 
   // Of all commands on their way, at most. One alone may be larger.
   void SetMostBytes(size_t bytes) { most_bytes_ = bytes; }

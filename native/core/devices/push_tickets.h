@@ -14,11 +14,11 @@
 namespace seganet {
 
 // Thread safety: owned by one worker.
-class PushedTickets : public ReceiptHolder {
+class PushTickets : public ReceiptHolder {
  public:
   using Done = std::function<void(const std::vector<Completion>&)>;
 
-  explicit PushedTickets(Done done) : done_(std::move(done)) {}
+  explicit PushTickets(Done done) : done_(std::move(done)) {}
 
   // Returns the slot for the record's receipt.
   uint64_t Open(uint32_t ticket);

@@ -2,7 +2,7 @@
 
 namespace seganet {
 
-void ReceiptRows::Enroll(ReceiptHolder* holder) {
+void ReceiptTable::Enroll(ReceiptHolder* holder) {
   if (free_.empty()) {
     free_.push_back(static_cast<uint32_t>(rows_.size()));
     rows_.emplace_back();
@@ -14,21 +14,21 @@ void ReceiptRows::Enroll(ReceiptHolder* holder) {
   row.holder = holder;
 }
 
-void ReceiptRows::Leave(ReceiptHolder* holder) {
+void ReceiptTable::Leave(ReceiptHolder* holder) {
   rows_[holder->row_].holder = nullptr;
   free_.push_back(holder->row_);
 }
 
-void ReceiptRows::Serve(const std::vector<Receipt>& receipts) {
+void ReceiptTable::Serve(const std::vector<Receipt>& receipts) {
   Visit(receipts, &ReceiptHolder::Acknowledge);
 }
 
-void ReceiptRows::Deny(const std::vector<Receipt>& receipts) {
+void ReceiptTable::Deny(const std::vector<Receipt>& receipts) {
   Visit(receipts, &ReceiptHolder::Withhold);
 }
 
-void ReceiptRows::Visit(const std::vector<Receipt>& receipts,
-                        void (ReceiptHolder::*call)(uint64_t slot)) {
+void ReceiptTable::Visit(const std::vector<Receipt>& receipts,
+                         void (ReceiptHolder::*call)(uint64_t slot)) {
   for (const Receipt& receipt : receipts) {
     const Row& row = rows_[receipt.agent];
     ReceiptHolder* const holder = row.holder;

@@ -25,7 +25,7 @@ class ReceiptHolder {
   ~ReceiptHolder() = default;
 
  private:
-  friend class ReceiptRows;
+  friend class ReceiptTable;
   uint32_t row_ = 0;
   uint32_t life_ = 0;
   bool dirty_ = false;
@@ -34,7 +34,7 @@ class ReceiptHolder {
 // A row is used again under a new life, so that late receipts of one that has left find nobody.
 //
 // Thread safety: owned by one worker.
-class ReceiptRows {
+class ReceiptTable {
  public:
   void Enroll(ReceiptHolder* holder);
   // REQUIRES: enrolled. The holder lives until Serve, if that is running, is over.

@@ -20,7 +20,7 @@ namespace seganet {
 class TimeWheel {
  public:
   static constexpr int64_t kTickUs = 250'000;
-  static constexpr size_t kSlots = 64;  // once around: 16 s
+  static constexpr size_t kBuckets = 64;  // once around: 16 s
 
   // What is put into a wheel derives from it.
   class Item {
@@ -41,20 +41,20 @@ class TimeWheel {
   void Add(Item* item, int64_t due_us) {
     if (due_us == kNever) return;
     const int64_t ticks = (due_us + kTickUs - 1) / kTickUs - tick_;
-    const int64_t ahead = std::clamp<int64_t>(ticks, 1, kSlots - 1);
-    Put(item, static_cast<uint32_t>(static_cast<size_t>(tick_ + ahead) % kSlots));
+    const int64_t ahead = std::clamp<int64_t>(ticks, 1, kBuckets - 1);
+    Put(item, static_cast<uint32_t>(static_cast<size_t>(tick_ + ahead) % kBuckets));
   }
 
   // No effect when it is not in.
   void Remove(Item* item) {
     if (item->slot_ == Item::kOut) return;
-    std::vector<Item*>& slot = slots_[item->slot_];
+    std::vector<Item*>& bucket = buckets_[item->slot_];
     if (item->slot_ == kTurning) {
-      slot[item->index_] = nullptr;
+      bucket[item->index_] = nullptr;
     } else {
-      slot[item->index_] = slot.back();
-      slot[item->index_]->index_ = item->index_;
-      slot.pop_back();
+      bucket[item->index_] = bucket.back();
+      bucket[item->index_]->index_ = item->index_;
+      bucket.pop_back();
     }
     item->slot_ = Item::kOut;
   }
@@ -64,12 +64,12 @@ class TimeWheel {
   template <typename Look>
   void Turn(int64_t now_us, Look&& look) {
     const int64_t now = now_us / kTickUs;
-    // After a long sleep each slot once is all of it.
-    tick_ = std::max(tick_, now - static_cast<int64_t>(kSlots));
+    // After a long sleep each bucket once is all of it.
+    tick_ = std::max(tick_, now - static_cast<int64_t>(kBuckets));
     while (tick_ < now) {
       ++tick_;
-      std::vector<Item*>& turning = slots_[kTurning];
-      turning.swap(slots_[static_cast<size_t>(tick_) % kSlots]);
+      std::vector<Item*>& turning = buckets_[kTurning];
+      turning.swap(buckets_[static_cast<size_t>(tick_) % kBuckets]);
       for (uint32_t i = 0; i < turning.size(); ++i) turning[i]->slot_ = kTurning;
       for (uint32_t i = 0; i < turning.size(); ++i) {
         Item* const item = turning[i];
@@ -84,16 +84,16 @@ class TimeWheel {
   }
 
  private:
-  static constexpr uint32_t kTurning = kSlots;
+  static constexpr uint32_t kTurning = kBuckets;
 
-  void Put(Item* item, uint32_t slot) {
-    item->slot_ = slot;
-    item->index_ = static_cast<uint32_t>(slots_[slot].size());
-    slots_[slot].push_back(item);
+  void Put(Item* item, uint32_t bucket) {
+    item->slot_ = bucket;
+    item->index_ = static_cast<uint32_t>(buckets_[bucket].size());
+    buckets_[bucket].push_back(item);
   }
 
   int64_t tick_;  // the last that was turned
-  std::array<std::vector<Item*>, kSlots + 1> slots_;
+  std::array<std::vector<Item*>, kBuckets + 1> buckets_;
 };
 
 }  // namespace seganet

@@ -14,7 +14,7 @@ namespace seganet {
 // never waits.
 //
 // Thread safety: none. Times are of one monotonic clock, us.
-class Moderation {
+class WakeupModeration {
  public:
   // Events in one interval from which on naps pay. A message is one to three of them, and a few
   // devices that happen to send together are no load.
@@ -23,7 +23,7 @@ class Moderation {
   // of a long interval says nothing of it.
   static constexpr int64_t kWindowUs = 10'000;
 
-  explicit Moderation(int64_t interval_us) : interval_us_(interval_us) {}
+  explicit WakeupModeration(int64_t interval_us) : interval_us_(interval_us) {}
 
   // Something had become ready: a device, or what another thread brought.
   void Count() { ++events_; }

@@ -12,9 +12,11 @@ struct Candidate {
 
 }  // namespace
 
-Planner::Planner(const PlannerLimits& limits) : limits_(limits) { rests_until_us_.fill(INT64_MIN); }
+MovePlanner::MovePlanner(const MoveLimits& limits) : limits_(limits) {
+  rests_until_us_.fill(INT64_MIN);
+}
 
-bool Planner::IsLasting(std::span<const WorkerLoad> workers, size_t most, size_t least) {
+bool MovePlanner::IsLasting(std::span<const WorkerLoad> workers, size_t most, size_t least) {
   const double high = workers[most].busy;
   const double low = workers[least].busy;
   const bool is_uneven = high - low > limits_.least_gap && high > limits_.least_ratio * low;
@@ -29,8 +31,8 @@ bool Planner::IsLasting(std::span<const WorkerLoad> workers, size_t most, size_t
   return periods_ >= limits_.lasting_periods;
 }
 
-std::vector<SlotMove> Planner::Plan(int64_t now_us, std::span<const WorkerLoad> workers,
-                                    std::span<const SlotLoad> slots) {
+std::vector<SlotMove> MovePlanner::Plan(int64_t now_us, std::span<const WorkerLoad> workers,
+                                        std::span<const SlotLoad> slots) {
   if (workers.size() < 2) return {};
   const auto by_load = [](const WorkerLoad& a, const WorkerLoad& b) { return a.busy < b.busy; };
   const auto [low, high] = std::minmax_element(workers.begin(), workers.end(), by_load);

@@ -28,7 +28,7 @@ struct SlotMove {
   uint32_t to;
 };
 
-struct PlannerLimits {
+struct MoveLimits {
   // The most loaded worker has so much more to do than the least loaded one, in cores and as a
   // ratio, for so many periods in a row.
   double least_gap = 0.25;
@@ -39,9 +39,9 @@ struct PlannerLimits {
 };
 
 // Thread safety: owned by one thread.
-class Planner {
+class MovePlanner {
  public:
-  explicit Planner(const PlannerLimits& limits);
+  explicit MovePlanner(const MoveLimits& limits);
 
   // To be called once a period. Moves are from the most to the least loaded worker, and each makes
   // the larger of the two loads smaller: one device that is all of a worker's load stays where it
@@ -53,7 +53,7 @@ class Planner {
  private:
   bool IsLasting(std::span<const WorkerLoad> workers, size_t most, size_t least);
 
-  const PlannerLimits limits_;
+  const MoveLimits limits_;
   size_t hot_ = SIZE_MAX;  // the most loaded worker of the periods that are counted
   uint32_t periods_ = 0;
   std::array<int64_t, Placement::kSlots> rests_until_us_{};

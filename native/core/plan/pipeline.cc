@@ -21,9 +21,9 @@ class Pipeline::BatchStage : public Batcher::Sink {
   // Batches go on under the new plan's stage, which has the same options.
   void MoveTo(const Stage* stage) {
     stage_ = stage;
-    std::vector<Appetite*> uplinks;
-    for (const Stage* uplink : stage->next) uplinks.push_back(uplink->lanes->appetite());
-    batcher_.SetAppetites(std::move(uplinks));
+    std::vector<Demand*> uplinks;
+    for (const Stage* uplink : stage->next) uplinks.push_back(uplink->lanes->demand());
+    batcher_.SetDemands(std::move(uplinks));
   }
 
   const Stage& stage() const { return *stage_; }

@@ -19,7 +19,7 @@ enum class BatchKind : uint8_t {
   kRecords = 2,   // bytes = entries (record/encoder.h), each published on its own
 };
 
-enum class SealReason : uint8_t { kSingle, kBytes, kDelay, kFlush, kPlan, kHungry };
+enum class SealReason : uint8_t { kSingle, kBytes, kDelay, kFlush, kPlan, kDemand };
 
 // Whether a batch is on disk.
 enum class Saved : uint8_t {

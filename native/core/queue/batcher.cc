@@ -45,7 +45,7 @@ bool Batcher::Batching(uint32_t devices) {
 size_t Batcher::MaxBytes(uint8_t record_class) const {
   size_t bytes = options_.max_bytes;
   if (!adaptive()) return bytes;
-  for (const Appetite* uplink : uplinks_) {
+  for (const Demand* uplink : uplinks_) {
     bytes = std::min<size_t>(bytes, uplink->BatchBytes(record_class));
   }
   return bytes;
@@ -126,8 +126,8 @@ int64_t Batcher::NextDeadline() const {
 }
 
 bool Batcher::IsWanted(uint8_t record_class) const {
-  return uplinks_.empty() || std::any_of(uplinks_.begin(), uplinks_.end(), [&](const Appetite* a) {
-           return a->IsHungry(record_class);
+  return uplinks_.empty() || std::any_of(uplinks_.begin(), uplinks_.end(), [&](const Demand* a) {
+           return a->IsRaised(record_class);
          });
 }
 
@@ -139,12 +139,12 @@ void Batcher::EndTurn(int64_t now_us) {
     const uint8_t record_class = open.batch->record_class;
     bool wanted = IsWanted(record_class);
     if (!wanted) {
-      for (Appetite* uplink : uplinks_) uplink->Wait(MaskOf(record_class));
-      wanted = IsWanted(record_class);  // see Appetite: one of the two sees the other
+      for (Demand* uplink : uplinks_) uplink->Wait(MaskOf(record_class));
+      wanted = IsWanted(record_class);  // see Demand: one of the two sees the other
     }
     open.held = !wanted;
     if (GapOf(open) > now_us) continue;
-    Seal(&open, SealReason::kHungry);
+    Seal(&open, SealReason::kDemand);
     open.before_us = now_us;
   }
 }

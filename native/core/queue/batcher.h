@@ -74,14 +74,14 @@ class Batcher {
   // Where the batches go, for kAdaptive: any of these seals when it is hungry, and m is that of the
   // smallest. Without any the batches are messages, and somebody is always hungry. They outlive the
   // batcher, or the next call.
-  void SetAppetites(std::vector<Appetite*> uplinks) { uplinks_ = std::move(uplinks); }
+  void SetDemands(std::vector<Demand*> uplinks) { uplinks_ = std::move(uplinks); }
 
   // `devices` is the number of connected devices, which decides whether to batch at all.
   void Add(const Record& record, uint32_t devices);
 
   // All that came with one wake-up was added: asks the uplinks once for each open class, not once
   // a record. What they do not want yet waits, and whoever becomes hungry has to have this called
-  // again (Appetite::Hungry).
+  // again (Demand::Raise).
   void EndTurn(int64_t now_us);
 
   // Seals what is due, and ends the turn. To be called at NextDeadline() or later.
@@ -129,7 +129,7 @@ class Batcher {
   bool batching_ = false;
   const std::array<int64_t, kClasses + 1>* longest_us_ = nullptr;
   ClassMask hasty_ = 0;
-  std::vector<Appetite*> uplinks_;
+  std::vector<Demand*> uplinks_;
   std::string encoded_;                  // the record at hand; kept for its memory
   std::array<Open, kClasses + 1> open_;  // index = class
 };

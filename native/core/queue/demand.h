@@ -3,7 +3,7 @@
 //
 // A session that is up, has room in its window and finds nothing ready is hungry: the batchers that
 // hold records of its classes seal them. While it is not, batches grow. A batcher that holds some
-// back says so with Wait(), and the consumer that becomes hungry learns from Hungry() that there is
+// back says so with Wait(), and the consumer that becomes hungry learns from Raise() that there is
 // somebody to wake: nobody is woken for nothing.
 #ifndef SEGANET_CORE_QUEUE_DEMAND_H_
 #define SEGANET_CORE_QUEUE_DEMAND_H_
@@ -27,27 +27,27 @@ using ClassMask = uint32_t;
 inline constexpr ClassMask kAllClasses = ((ClassMask{1} << (kClasses + 1)) - 1) & ~ClassMask{1};
 constexpr ClassMask MaskOf(uint8_t record_class) { return ClassMask{1} << record_class; }
 
-// Thread safety: any member from any thread. A batcher does Wait() and then asks IsHungry() again;
+// Thread safety: any member from any thread. A batcher does Wait() and then asks IsRaised() again;
 // the consumer sets its mark and then looks for waiting ones: in sequential consistency one of the
 // two sees the other, so no batch waits for a session that waits for it. Who is woken asks anew:
-// another batcher may have fed the session first, and then its next Hungry() tells.
-class Appetite {
+// another batcher may have fed the session first, and then its next Raise() tells.
+class Demand {
  public:
-  Appetite() { SetBatchBytes(kAllClasses, kFirstBatchBytes); }
+  Demand() { SetBatchBytes(kAllClasses, kFirstBatchBytes); }
 
   // The session of these classes has room and nothing to send. True: a batcher waits for one of
   // them.
-  bool Hungry(ClassMask classes) {
-    hungry_.fetch_or(classes);
+  bool Raise(ClassMask classes) {
+    raised_.fetch_or(classes);
     return (waiting_.load() & classes) != 0 && (waiting_.fetch_and(~classes) & classes) != 0;
   }
 
   // It has something now, or has gone.
-  void Fed(ClassMask classes) {
-    if (hungry_.load(std::memory_order_relaxed) & classes) hungry_.fetch_and(~classes);
+  void Withdraw(ClassMask classes) {
+    if (raised_.load(std::memory_order_relaxed) & classes) raised_.fetch_and(~classes);
   }
 
-  bool IsHungry(uint8_t record_class) const { return (hungry_.load() & MaskOf(record_class)) != 0; }
+  bool IsRaised(uint8_t record_class) const { return (raised_.load() & MaskOf(record_class)) != 0; }
 
   // A batcher holds records of these classes back until their session is hungry.
   void Wait(ClassMask classes) {
@@ -65,7 +65,7 @@ class Appetite {
   }
 
  private:
-  std::atomic<ClassMask> hungry_{0};
+  std::atomic<ClassMask> raised_{0};
   std::atomic<ClassMask> waiting_{0};
   std::array<std::atomic<uint32_t>, kClasses + 1> batch_bytes_{};
 };

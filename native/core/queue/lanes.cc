@@ -37,7 +37,7 @@ void Lanes::Push(BatchPtr batch) {
     RingHeldLocked(now);
     due = DueLocked(c, now);
     if (Outlet* outlet = serving_[c]; outlet != nullptr) {
-      appetite_.Fed(outlet->classes);
+      demand_.Withdraw(outlet->classes);
       // Under the mutex, so that Detach never leaves a ring on its way to a bell that is gone.
       outlet->bell->Ring();
     }

@@ -62,7 +62,7 @@ class Lanes {
   const CounterBlock& counters() const { return counters_; }
 
   // What the sessions could send, for the batchers.
-  Appetite* appetite() { return &appetite_; }
+  Demand* demand() { return &demand_; }
 
   // --- The sessions' end (lanes_outlets.cc) ---
 
@@ -104,7 +104,7 @@ class Lanes {
 
   // The session is up, has room, and found nothing live: what batchers hold of its classes may
   // come.
-  void Hungry(Outlet* outlet, int64_t now_us);
+  void RaiseDemand(Outlet* outlet, int64_t now_us);
 
   // m of its link. REQUIRES: kMinBatchBytes <= bytes <= kMaxAdaptiveBytes.
   void SetBatchBytes(Outlet* outlet, uint32_t bytes);
@@ -224,7 +224,7 @@ class Lanes {
   static Lane::iterator Find(Lane* lane, const Batch* batch);
 
   const LanesContext context_;
-  Appetite appetite_;
+  Demand demand_;
 
   std::mutex mutex_;
   std::array<Lane, kClasses + 1> ready_;

@@ -59,7 +59,7 @@ struct LanesContext {
   Budget* budget = nullptr;
   LatencyByClass* latency = nullptr;
   std::atomic<uint64_t>* sequence = nullptr;  // last id that was given out; ids ascend in an engine
-  ReceiptDesk* receipts = nullptr;
+  ReceiptSink* receipts = nullptr;
   Ledger* ledger = nullptr;
   DeadLetters* dead_letters = nullptr;
   std::function<int64_t()> clock = MonotonicUs;
@@ -74,7 +74,7 @@ struct LanesContext {
   // Makes room among all lanes of the engine for a batch of the class that came in and found memory
   // full; needed where save.drop_when_full is set. Called without the mutex.
   std::function<void(uint8_t record_class)> on_full;
-  // Told that a session has nothing to send while batchers hold records back (Appetite). Called
+  // Told that a session has nothing to send while batchers hold records back (Demand). Called
   // without the mutex; may be empty.
   std::function<void()> on_hungry;
   // Takes batches that were in flight, and whose stage left these lanes meanwhile. Called without

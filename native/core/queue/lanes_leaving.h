@@ -31,12 +31,12 @@ class ReturningReceipts {
 
   void Forget() { by_worker_.clear(); }
 
-  void ReturnTo(ReceiptDesk* desk) {
+  void ReturnTo(ReceiptSink* desk) {
     for (auto& [worker, receipts] : by_worker_) desk->Return(worker, std::move(receipts));
     by_worker_.clear();
   }
 
-  void WithholdAt(ReceiptDesk* desk) {
+  void WithholdAt(ReceiptSink* desk) {
     for (auto& [worker, receipts] : by_worker_) desk->Withhold(worker, std::move(receipts));
     by_worker_.clear();
   }

@@ -95,7 +95,7 @@ void Lanes::TakeIn(std::vector<BatchPtr> batches) {
     }
     RingHeldLocked(now);
     for (const auto& outlet : outlets_) {
-      appetite_.Fed(outlet->classes);
+      demand_.Withdraw(outlet->classes);
       outlet->bell->Ring();
     }
   }

@@ -41,7 +41,7 @@ void Lanes::Detach(Outlet* outlet) {
   Leaving leaving;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    appetite_.Fed(outlet->classes);
+    demand_.Withdraw(outlet->classes);
     // Ids ascend in the order of sealing, so the highest goes back first.
     std::sort(outlet->in_flight.begin(), outlet->in_flight.end(),
               [](const BatchPtr& a, const BatchPtr& b) { return a->id > b->id; });
@@ -74,7 +74,7 @@ void Lanes::SetConnected(Outlet* outlet, bool connected, int64_t now_us) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (outlet->connected != connected) outlet->connected_us = now_us;
     outlet->connected = connected;
-    if (!connected) appetite_.Fed(outlet->classes);
+    if (!connected) demand_.Withdraw(outlet->classes);
     TidyLocked(outlet->classes, now_us, &leaving);
     RingHeldLocked(now_us);
     for (uint8_t c = kCritical; c <= kClasses; ++c) HurriedLocked(c, now_us);
@@ -192,7 +192,7 @@ int64_t Lanes::OldestUs(Outlet* outlet, int64_t now_us) {
   return oldest > now_us ? -1 : now_us - oldest;
 }
 
-void Lanes::Hungry(Outlet* outlet, int64_t now_us) {
+void Lanes::RaiseDemand(Outlet* outlet, int64_t now_us) {
   bool wake = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -203,13 +203,13 @@ void Lanes::Hungry(Outlet* outlet, int64_t now_us) {
       // What waits for its rate or the disk does not leave sooner when more of it waits.
       if (!ready_[c].empty()) empty &= ~MaskOf(c);
     }
-    wake = appetite_.Hungry(empty);
+    wake = demand_.Raise(empty);
   }
   if (wake && context_.on_hungry) context_.on_hungry();
 }
 
 void Lanes::SetBatchBytes(Outlet* outlet, uint32_t bytes) {
-  appetite_.SetBatchBytes(outlet->classes, bytes);
+  demand_.SetBatchBytes(outlet->classes, bytes);
 }
 
 }  // namespace seganet

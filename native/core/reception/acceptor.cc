@@ -36,7 +36,7 @@ std::string AddressText(const sockaddr_storage& address) {
 }  // namespace
 
 Acceptor::Acceptor(const AcceptorOptions& options, std::atomic<int64_t>* connections,
-                   LoginDesk* logins, std::function<void(Handoff)> dispatch)
+                   PendingLogins* logins, std::function<void(Handoff)> dispatch)
     : options_(options),
       connections_(connections),
       logins_(logins),
@@ -64,10 +64,10 @@ void Acceptor::OnStop() {
 }
 
 Status Acceptor::Listen(uint32_t stage, int fd, const ListenSpec& spec,
-                        std::unique_ptr<Greeter> greeter) {
+                        std::unique_ptr<Handshake> handshake) {
   int error = UV_ECANCELED;  // the thread has ended
   const bool runs = Call([&] {
-    auto* listener = new Listener{this, stage, fd, spec, std::move(greeter), {}, {}};
+    auto* listener = new Listener{this, stage, fd, spec, std::move(handshake), {}, {}};
     listeners_[stage] = listener;
     error = fd < 0 ? 0 : InitPoll(loop(), &listener->poll, fd);
     if (fd < 0) return;
@@ -171,7 +171,7 @@ void Acceptor::Admit(Listener* listener, int fd, const StreamPeer& peer) {
     return;
   }
   // A fresh socket's send buffer takes these few bytes.
-  const std::string greeting = listener->greeter->Greeting();
+  const std::string greeting = listener->handshake->InitialBytes();
   if (!greeting.empty()) (void)!send(fd, greeting.data(), greeting.size(), MSG_NOSIGNAL);
   Poll(connection, UV_READABLE);
 }

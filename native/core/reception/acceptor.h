@@ -63,14 +63,15 @@ class Acceptor : public LoopThread {
  public:
   // `dispatch` runs on the acceptor's thread and takes over the socket. `connections` counts
   // sockets that are open anywhere in the engine. `logins` outlives the acceptor.
-  Acceptor(const AcceptorOptions& options, std::atomic<int64_t>* connections, LoginDesk* logins,
+  Acceptor(const AcceptorOptions& options, std::atomic<int64_t>* connections, PendingLogins* logins,
            std::function<void(Handoff)> dispatch);
   ~Acceptor() override;
 
   // Takes over a listening socket, -1 = only streams, for source stage `stage`, which must not
   // listen yet.
   // An error when its connections cannot be watched; the socket is closed then.
-  Status Listen(uint32_t stage, int fd, const ListenSpec& spec, std::unique_ptr<Greeter> greeter);
+  Status Listen(uint32_t stage, int fd, const ListenSpec& spec,
+                std::unique_ptr<Handshake> handshake);
 
   // Closes the stage's listener and its half-open connections, and waits until that is done.
   void Unlisten(uint32_t stage);
@@ -113,7 +114,7 @@ class Acceptor : public LoopThread {
 
   const AcceptorOptions options_;
   std::atomic<int64_t>* const connections_;
-  LoginDesk* const logins_;
+  PendingLogins* const logins_;
   const std::function<void(Handoff)> dispatch_;
   std::unordered_map<uint32_t, Listener*> listeners_;
   std::unordered_map<uint64_t, HalfOpen*> asked_;  // by id of the login
@@ -130,7 +131,7 @@ struct Acceptor::Listener {
   uint32_t stage;
   int fd;  // -1 = only streams
   ListenSpec spec;
-  std::unique_ptr<Greeter> greeter;
+  std::unique_ptr<Handshake> handshake;
   std::list<HalfOpen*> half_open;  // oldest first
   uv_poll_t poll;
 };

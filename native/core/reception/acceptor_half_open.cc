@@ -43,12 +43,12 @@ void Acceptor::Read(HalfOpen* connection) {
     return;
   }
   if (!Hold(connection, {buffer, static_cast<size_t>(n)})) return;
-  const Greeter& greeter = *connection->listener->greeter;
-  if (!connection->peer.device.empty() && greeter.TrustsProof()) {
+  const Handshake& handshake = *connection->listener->handshake;
+  if (!connection->peer.device.empty() && handshake.TrustsProof()) {
     HandOver(connection, connection->peer.device, true);
     return;
   }
-  Introduction introduction = greeter.Listen(connection->bytes, connection->answered);
+  Introduction introduction = handshake.Listen(connection->bytes, connection->answered);
   connection->answered = introduction.answered;
   switch (introduction.status) {
     case Introduction::Status::kNeedMore:
@@ -119,7 +119,7 @@ bool Acceptor::AnswerLogin(uint64_t id, std::optional<std::string> device) {
       HandOver(connection, std::move(*device), true);
     } else {
       counters_.Add(Counter::kLoginsRefused);
-      const std::string answer = connection->listener->greeter->LoginRefusal(connection->level);
+      const std::string answer = connection->listener->handshake->LoginRefusal(connection->level);
       Refuse(connection, CloseReason::kNotAllowed, answer);
     }
   });

@@ -16,9 +16,9 @@ constexpr std::string_view kNotAllowed = "\xC0\xE5\xFFnot allowed";
 
 }  // namespace
 
-std::string CoapGreeter::Greeting() const { return coap::Greeting(settings_); }
+std::string CoapHandshake::InitialBytes() const { return coap::InitialBytes(settings_); }
 
-Introduction CoapGreeter::Listen(std::string_view bytes, size_t answered) const {
+Introduction CoapHandshake::Listen(std::string_view bytes, size_t answered) const {
   const std::span<const uint8_t> span(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
   coap::StreamPeek peek = coap::PeekStream(span, settings_, kMaxIntroductionBytes, answered);
   Introduction introduction;
@@ -39,6 +39,6 @@ Introduction CoapGreeter::Listen(std::string_view bytes, size_t answered) const 
   return introduction;
 }
 
-std::string CoapGreeter::LoginRefusal(uint8_t) const { return std::string(kNotAllowed); }
+std::string CoapHandshake::LoginRefusal(uint8_t) const { return std::string(kNotAllowed); }
 
 }  // namespace seganet

@@ -13,11 +13,11 @@
 namespace seganet {
 
 // A connection is the device that its first request names.
-class CoapGreeter : public Greeter {
+class CoapHandshake : public Handshake {
  public:
-  explicit CoapGreeter(coap::Settings settings) : settings_(std::move(settings)) {}
+  explicit CoapHandshake(coap::Settings settings) : settings_(std::move(settings)) {}
 
-  std::string Greeting() const override;
+  std::string InitialBytes() const override;
   Introduction Listen(std::string_view bytes, size_t answered) const override;
   // Its requests are for the device that it has proved to be, or refused.
   bool TrustsProof() const override { return true; }

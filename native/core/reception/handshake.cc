@@ -26,11 +26,11 @@ std::string MadeUpId() {
   return id;
 }
 
-class MqttGreeter : public Greeter {
+class MqttHandshake : public Handshake {
  public:
-  explicit MqttGreeter(bool odd_topics) : odd_topics_(odd_topics) {}
+  explicit MqttHandshake(bool odd_topics) : odd_topics_(odd_topics) {}
 
-  std::string Greeting() const override { return {}; }
+  std::string InitialBytes() const override { return {}; }
   bool TrustsProof() const override { return false; }
   std::string LoginRefusal(uint8_t level) const override {
     return mqtt::LoginRefusal(level, mqtt::ConnectCode::kBadCredentials);
@@ -76,12 +76,12 @@ class MqttGreeter : public Greeter {
 
 }  // namespace
 
-std::unique_ptr<Greeter> MakeGreeter(const SourceSettings& settings, size_t max_packet_bytes,
-                                     bool odd_topics) {
+std::unique_ptr<Handshake> MakeHandshake(const SourceSettings& settings, size_t max_packet_bytes,
+                                         bool odd_topics) {
   if (settings.protocol == Protocol::kCoap) {
-    return std::make_unique<CoapGreeter>(CoapSettings(settings, max_packet_bytes, odd_topics));
+    return std::make_unique<CoapHandshake>(CoapSettings(settings, max_packet_bytes, odd_topics));
   }
-  if (settings.protocol == Protocol::kMqtt) return std::make_unique<MqttGreeter>(odd_topics);
+  if (settings.protocol == Protocol::kMqtt) return std::make_unique<MqttHandshake>(odd_topics);
   return nullptr;
 }
 

@@ -34,11 +34,11 @@ struct Introduction {
 };
 
 // Thread safety: immutable.
-class Greeter {
+class Handshake {
  public:
-  virtual ~Greeter() = default;
+  virtual ~Handshake() = default;
   // Sent as soon as somebody connects.
-  virtual std::string Greeting() const = 0;
+  virtual std::string InitialBytes() const = 0;
   // REQUIRES: bytes begins with the connection's first byte; `answered` is of the Introduction
   // before, first 0. Final but for kNeedMore.
   virtual Introduction Listen(std::string_view bytes, size_t answered) const = 0;
@@ -48,8 +48,8 @@ class Greeter {
 };
 
 // max_packet_bytes, odd_topics: of the engine. Null for sources whose devices do not connect.
-std::unique_ptr<Greeter> MakeGreeter(const SourceSettings& settings, size_t max_packet_bytes,
-                                     bool odd_topics);
+std::unique_ptr<Handshake> MakeHandshake(const SourceSettings& settings, size_t max_packet_bytes,
+                                         bool odd_topics);
 
 }  // namespace seganet
 

@@ -9,7 +9,7 @@
 
 namespace seganet {
 
-void Farewells::Take(uv_loop_t* loop, int fd, int64_t now_us) {
+void LingeringClose::Take(uv_loop_t* loop, int fd, int64_t now_us) {
   if (waiting_.size() >= kMaxWaiting || shutdown(fd, SHUT_WR) != 0) {
     close(fd);
     return;
@@ -25,7 +25,7 @@ void Farewells::Take(uv_loop_t* loop, int fd, int64_t now_us) {
   });
 }
 
-void Farewells::Read(Waiting* waiting) {
+void LingeringClose::Read(Waiting* waiting) {
   char buffer[4096];
   const ssize_t n = recv(waiting->fd, buffer, sizeof buffer, 0);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -33,7 +33,7 @@ void Farewells::Read(Waiting* waiting) {
   if (n <= 0 || waiting->bytes > kMaxBytes) Close(waiting);
 }
 
-void Farewells::Close(Waiting* waiting) {
+void LingeringClose::Close(Waiting* waiting) {
   waiting_.erase(waiting->place);
   const int fd = waiting->fd;
   uv_close(reinterpret_cast<uv_handle_t*>(&waiting->poll),
@@ -41,11 +41,11 @@ void Farewells::Close(Waiting* waiting) {
   close(fd);
 }
 
-void Farewells::Sweep(int64_t now_us) {
+void LingeringClose::Sweep(int64_t now_us) {
   while (!waiting_.empty() && waiting_.front()->deadline_us <= now_us) Close(waiting_.front());
 }
 
-void Farewells::CloseAll() {
+void LingeringClose::CloseAll() {
   while (!waiting_.empty()) Close(waiting_.front());
 }
 

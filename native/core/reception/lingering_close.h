@@ -15,7 +15,7 @@ namespace seganet {
 // thrown away until the device closes too, for a second and 64 KiB at most.
 //
 // Thread safety: owned by one worker.
-class Farewells {
+class LingeringClose {
  public:
   static constexpr int64_t kPatienceUs = 1'000'000;
   static constexpr size_t kMaxBytes = 65'536;
@@ -30,7 +30,7 @@ class Farewells {
 
  private:
   struct Waiting {
-    Farewells* owner;
+    LingeringClose* owner;
     int fd;
     int64_t deadline_us;
     size_t bytes;

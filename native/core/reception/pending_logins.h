@@ -28,9 +28,9 @@ struct LoginRequest {
 // nobody waits for any more.
 //
 // Thread safety: any thread.
-class LoginDesk {
+class PendingLogins {
  public:
-  explicit LoginDesk(Doorbell* bell) : bell_(bell) {}
+  explicit PendingLogins(Doorbell* bell) : bell_(bell) {}
 
   void Ask(LoginRequest request) {
     {

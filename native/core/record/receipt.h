@@ -25,9 +25,9 @@ struct Completion {
 };
 
 // Takes receipts back to their worker. Thread safety: any thread.
-class ReceiptDesk {
+class ReceiptSink {
  public:
-  virtual ~ReceiptDesk() = default;
+  virtual ~ReceiptSink() = default;
   // Of records that are safe.
   virtual void Return(size_t worker, std::vector<Receipt> receipts) = 0;
   // Of records that are gone and were never safe: they must not be acknowledged.

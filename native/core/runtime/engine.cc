@@ -126,9 +126,9 @@ Status Engine::Listen(uint32_t stage, const ListenSpec& spec, uint16_t* bound_po
     return Status::InvalidArgument("stage " + std::to_string(stage) + " listens already");
   }
   if (spec.transport == Transport::kUdp) return ListenDatagrams(*source, spec, bound_port);
-  std::unique_ptr<Greeter> greeter =
-      MakeGreeter(source->spec.source, options_.max_packet_bytes, options_.odd_topics);
-  if (greeter == nullptr) {
+  std::unique_ptr<Handshake> handshake =
+      MakeHandshake(source->spec.source, options_.max_packet_bytes, options_.odd_topics);
+  if (handshake == nullptr) {
     return Status::InvalidArgument("the devices of stage " + std::to_string(stage) +
                                    " do not connect");
   }
@@ -138,7 +138,7 @@ Status Engine::Listen(uint32_t stage, const ListenSpec& spec, uint16_t* bound_po
     Status status = OpenListener(spec.host, spec.port, &fd, bound_port);
     if (!status.ok()) return status;
   }
-  if (Status status = acceptor_->Listen(stage, fd, spec, std::move(greeter)); !status.ok()) {
+  if (Status status = acceptor_->Listen(stage, fd, spec, std::move(handshake)); !status.ok()) {
     return status;
   }
   listening_.push_back(stage);

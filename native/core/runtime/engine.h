@@ -51,7 +51,7 @@ struct WorkerInfo {
 
 // Thread safety: all members from the thread that made the engine, but where a comment says
 // otherwise.
-class Engine : private ReceiptDesk {
+class Engine : private ReceiptSink {
  public:
   // `bell` rings when messages or completions wait; it outlives the engine.
   explicit Engine(Doorbell* bell);
@@ -121,7 +121,7 @@ class Engine : private ReceiptDesk {
   std::shared_ptr<Lanes> LanesOf(uint32_t number);
 
   // What the store thread serves.
-  StoreDesk& store() { return store_; }
+  StoreQueue& store() { return store_; }
   const EngineOptions& options() const { return options_; }
   // Records neither on disk nor acknowledged by the cloud, by class.
   std::array<int64_t, kClasses + 1> Unsaved();
@@ -165,7 +165,7 @@ class Engine : private ReceiptDesk {
   Budget budget_{0};
   LatencyByClass latency_;
   DeviceEvents events_{bell_};
-  CommandDesk commands_{bell_};
+  PendingCommands commands_{bell_};
   MemoryShare unfinished_;
   MemoryShare kept_;
   std::atomic<int64_t> devices_{0};
@@ -176,7 +176,7 @@ class Engine : private ReceiptDesk {
   std::vector<uint32_t> listening_;
   Rebalancer exchange_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  LoginDesk logins_;
+  PendingLogins logins_;
   std::unique_ptr<Acceptor> acceptor_;
   size_t next_ring_ = 0;  // TakeMessages begins with another worker each time
 
@@ -184,7 +184,7 @@ class Engine : private ReceiptDesk {
   SavePolicy save_;
   ClassLimits limits_;
   SelectionOptions selection_;
-  StoreDesk store_{&budget_, this, [this] { return AllLanes(); }};
+  StoreQueue store_{&budget_, this, [this] { return AllLanes(); }};
 
   std::mutex lanes_mutex_;
   std::map<uint32_t, std::shared_ptr<Lanes>> lanes_;

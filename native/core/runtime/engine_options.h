@@ -29,7 +29,7 @@ inline constexpr uint32_t kMaxRatePerS = 10'000'000;
 // How the load of the workers is evened out. Other values than these are for tests.
 struct RebalanceOptions {
   int64_t period_us = 5'000'000;
-  PlannerLimits limits;
+  MoveLimits limits;
   // Not 0: a worker's load is its records, of so many µs each, and not its CPU time.
   double record_cost_us = 0;
 };

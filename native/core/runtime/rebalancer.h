@@ -50,7 +50,7 @@ class Rebalancer : public SlotExchange {
   const std::vector<std::unique_ptr<Worker>>* workers_ = nullptr;
   std::vector<uint32_t> capacities_;
   RebalanceOptions options_;
-  std::optional<Planner> planner_;
+  std::optional<MovePlanner> planner_;
   int64_t next_us_ = 0;
   std::vector<uint32_t> records_before_;
   std::atomic<uint32_t> under_way_{0};

@@ -10,16 +10,16 @@ constexpr uint64_t kDeadTicket = uint64_t{1} << 52;  // tickets are numbers of J
 
 }  // namespace
 
-void StoreDesk::WakeAt(int64_t due_us) {
+void StoreQueue::WakeAt(int64_t due_us) {
   if (due_us < told_due_us_.load(std::memory_order_acquire)) Wake();
 }
 
-void StoreDesk::Wake() {
+void StoreQueue::Wake() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (doorbell_ != nullptr) doorbell_->Ring();
 }
 
-void StoreDesk::SetPlan(const Plan& plan) {
+void StoreQueue::SetPlan(const Plan& plan) {
   std::map<std::string, Route> routes;
   std::map<std::shared_ptr<Lanes>, std::map<uint32_t, std::string>> names;
   for (const Stage& stage : plan.stages()) {
@@ -35,7 +35,7 @@ void StoreDesk::SetPlan(const Plan& plan) {
   Wake();
 }
 
-bool StoreDesk::Attach(Doorbell* doorbell) {
+bool StoreQueue::Attach(Doorbell* doorbell) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (doorbell_ != nullptr) return false;
   doorbell_ = doorbell;
@@ -43,7 +43,7 @@ bool StoreDesk::Attach(Doorbell* doorbell) {
   return true;
 }
 
-void StoreDesk::Detach() {
+void StoreQueue::Detach() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     doorbell_ = nullptr;
@@ -54,14 +54,14 @@ void StoreDesk::Detach() {
   ledger_.Returned();
 }
 
-void StoreDesk::Opened(int64_t max_row, const std::array<int64_t, kClasses + 1>& records) {
+void StoreQueue::Opened(int64_t max_row, const std::array<int64_t, kClasses + 1>& records) {
   if (!ledger_.Open(max_row, records)) return;
   for (const int64_t n : records) {
     counters_.Add(Counter::kRecordsRecovered, static_cast<uint64_t>(n));
   }
 }
 
-int64_t StoreDesk::Due(int64_t now_us) {
+int64_t StoreQueue::Due(int64_t now_us) {
   // Batches that come in while this looks ring.
   told_due_us_.store(kNever, std::memory_order_release);
   int64_t due = has_task_ || !dead_letters_.empty() ? 0 : kNever;
@@ -72,14 +72,14 @@ int64_t StoreDesk::Due(int64_t now_us) {
   return due;
 }
 
-const StoreTask* StoreDesk::Next(int64_t now_us) {
+const StoreTask* StoreQueue::Next(int64_t now_us) {
   if (!has_task_) has_task_ = NextDeadLetter() || NextChunk(now_us);
   return has_task_ ? &task_ : nullptr;
 }
 
-void StoreDesk::Taken() { has_task_ = false; }
+void StoreQueue::Taken() { has_task_ = false; }
 
-bool StoreDesk::NextDeadLetter() {
+bool StoreQueue::NextDeadLetter() {
   DeadLetter letter;
   if (!dead_letters_.Pop(&letter)) return false;
   const Batch& batch = *letter.batch;
@@ -108,7 +108,7 @@ bool StoreDesk::NextDeadLetter() {
   return true;
 }
 
-bool StoreDesk::NextChunk(int64_t now_us) {
+bool StoreQueue::NextChunk(int64_t now_us) {
   for (const std::shared_ptr<Lanes>& lanes : all_lanes_()) {
     task_ = {};
     if (!lanes->Seal(now_us, &task_.chunk)) continue;
@@ -121,7 +121,7 @@ bool StoreDesk::NextChunk(int64_t now_us) {
   return false;
 }
 
-void StoreDesk::Committed(uint64_t ticket, int64_t row) {
+void StoreQueue::Committed(uint64_t ticket, int64_t row) {
   const auto it = pending_.find(ticket);
   if (it == pending_.end()) return;
   Pending pending = std::move(it->second);
@@ -138,14 +138,14 @@ void StoreDesk::Committed(uint64_t ticket, int64_t row) {
 }
 
 // A dead letter is on disk: its records are somebody's to look at, and nobody's to wait for.
-void StoreDesk::Buried(Pending* pending) {
+void StoreQueue::Buried(Pending* pending) {
   Batch& batch = *pending->letter.batch;
   if (batch.chunk != 0) ledger_.Done(batch.chunk, batch.place);
   budget_->GiveBytes(batch.Cost());
   if (!batch.receipts.empty()) receipts_->Return(batch.worker, std::move(batch.receipts));
 }
 
-void StoreDesk::Failed(uint64_t ticket) {
+void StoreQueue::Failed(uint64_t ticket) {
   const auto it = pending_.find(ticket);
   if (it == pending_.end()) return;
   Pending pending = std::move(it->second);
@@ -160,7 +160,7 @@ void StoreDesk::Failed(uint64_t ticket) {
   ledger_.Failed(ticket);
 }
 
-void StoreDesk::Dropped(uint64_t ticket) {
+void StoreQueue::Dropped(uint64_t ticket) {
   const auto it = pending_.find(ticket);
   if (it == pending_.end()) return;
   Pending pending = std::move(it->second);
@@ -173,16 +173,16 @@ void StoreDesk::Dropped(uint64_t ticket) {
   ledger_.Failed(ticket);
 }
 
-void StoreDesk::Freed() { counters_.Add(Counter::kChunksFreed, ledger_.Freed()); }
+void StoreQueue::Freed() { counters_.Add(Counter::kChunksFreed, ledger_.Freed()); }
 
-void StoreDesk::Removed(int64_t row, uint8_t record_class, int64_t records) {
+void StoreQueue::Removed(int64_t row, uint8_t record_class, int64_t records) {
   const GoneRow gone = ledger_.Removed(row, record_class, records);
   counters_.Add(Drop::kLogFull, record_class, static_cast<uint64_t>(gone.lost));
   if (gone.ticket == 0) return;
   for (const std::shared_ptr<Lanes>& lanes : all_lanes_()) lanes->Removed(gone.ticket);
 }
 
-void StoreDesk::Lost() {
+void StoreQueue::Lost() {
   const std::array<int64_t, kClasses + 1> lost = ledger_.Lost();
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
     counters_.Add(Drop::kCorrupt, c, static_cast<uint64_t>(lost[c]));
@@ -191,7 +191,7 @@ void StoreDesk::Lost() {
   Wake();
 }
 
-bool StoreDesk::Wanted(WantedRow* wanted) {
+bool StoreQueue::Wanted(WantedRow* wanted) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
     for (const auto& [node, route] : routes_) {
@@ -203,8 +203,8 @@ bool StoreDesk::Wanted(WantedRow* wanted) {
   return false;
 }
 
-bool StoreDesk::Expired(const ChunkEntry& entry, const ChunkHead& head, int64_t now_us,
-                        int64_t wall_ms) const {
+bool StoreQueue::Expired(const ChunkEntry& entry, const ChunkHead& head, int64_t now_us,
+                         int64_t wall_ms) const {
   const int64_t ttl_us = options_.ttl_us[head.record_class];
   if (ttl_us == 0) return false;
   // Within a run the clock that nobody sets tells the age.
@@ -214,8 +214,8 @@ bool StoreDesk::Expired(const ChunkEntry& entry, const ChunkHead& head, int64_t 
   return age_us > ttl_us;
 }
 
-LoadResult StoreDesk::Loaded(int64_t row, int64_t records, std::string_view body, int64_t now_us,
-                             int64_t wall_ms) {
+LoadResult StoreQueue::Loaded(int64_t row, int64_t records, std::string_view body, int64_t now_us,
+                              int64_t wall_ms) {
   ChunkHead head;
   std::vector<ChunkEntry> entries;
   std::vector<uint32_t> counts;
@@ -259,9 +259,9 @@ LoadResult StoreDesk::Loaded(int64_t row, int64_t records, std::string_view body
   return LoadResult::kOk;
 }
 
-void StoreDesk::Missing() { Damaged(ledger_.Missing(wanted_)); }
+void StoreQueue::Missing() { Damaged(ledger_.Missing(wanted_)); }
 
-void StoreDesk::Damaged(const GoneRow& gone) {
+void StoreQueue::Damaged(const GoneRow& gone) {
   counters_.Add(Drop::kCorrupt, wanted_.record_class, static_cast<uint64_t>(gone.lost));
   if (gone.ticket == 0) return;
   for (const std::shared_ptr<Lanes>& lanes : all_lanes_()) lanes->Unsave(gone.ticket);

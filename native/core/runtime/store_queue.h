@@ -24,7 +24,7 @@
 
 namespace seganet {
 
-struct StoreDeskOptions {
+struct StoreQueueOptions {
   uint64_t epoch = 0;
   std::array<int64_t, kClasses + 1> ttl_us{};  // 0 = records of the log do not grow too old
 };
@@ -40,15 +40,15 @@ struct StoreTask {
 enum class LoadResult { kOk, kCorrupt };
 
 // Thread safety: WakeAt, Wake, SetPlan and sums from any thread; the others from the store thread.
-class StoreDesk {
+class StoreQueue {
  public:
   using AllLanes = std::function<std::vector<std::shared_ptr<Lanes>>()>;
 
-  StoreDesk(Budget* budget, ReceiptDesk* receipts, AllLanes all_lanes)
+  StoreQueue(Budget* budget, ReceiptSink* receipts, AllLanes all_lanes)
       : budget_(budget), receipts_(receipts), all_lanes_(std::move(all_lanes)) {}
 
   // Before the first use.
-  void SetOptions(const StoreDeskOptions& options) { options_ = options; }
+  void SetOptions(const StoreQueueOptions& options) { options_ = options; }
 
   Ledger* ledger() { return &ledger_; }
   DeadLetters* dead_letters() { return &dead_letters_; }
@@ -114,9 +114,9 @@ class StoreDesk {
                int64_t wall_ms) const;
 
   Budget* const budget_;
-  ReceiptDesk* const receipts_;
+  ReceiptSink* const receipts_;
   const AllLanes all_lanes_;
-  StoreDeskOptions options_;
+  StoreQueueOptions options_;
   Ledger ledger_;
   DeadLetters dead_letters_;
 

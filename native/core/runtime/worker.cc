@@ -87,7 +87,7 @@ void Worker::OnStop() {
   wills_.Mute();
   const std::vector<Agent*> agents(agents_.begin(), agents_.end());
   for (Agent* agent : agents) agent->Close(AgentEnd::kStopped);
-  farewells_.CloseAll();
+  lingering_.CloseAll();
   CloseEndpoints(0);
   commands_.AllGone();
   uv_close(Handle(&deadline_timer_), nullptr);
@@ -357,7 +357,7 @@ void Worker::Sweep() {
   const int64_t now = MonotonicUs();
   MeasureLoad();
   wheel_.Turn(now, [now](TimeWheel::Item* item) { return static_cast<Agent*>(item)->OnTime(now); });
-  farewells_.Sweep(now);
+  lingering_.Sweep(now);
   devices_.Sweep(now);
   commands_.Expire(now);
   wills_.OnTime(now);

@@ -69,7 +69,7 @@ struct WorkerShared {
   // Tickets of pushed records that are safe.
   std::function<void(const std::vector<Completion>&)> complete;
   DeviceEvents* events;
-  CommandDesk* commands;
+  PendingCommands* commands;
   MemoryShare* unfinished;  // of packets that have not come in full
   // Closes a connection that waits for the rest of a packet, on the worker that holds most of such.
   std::function<void()> end_unfinished;
@@ -240,8 +240,8 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   KeptSessions kept_;
 
   std::vector<uint8_t> read_buffer_;
-  ReceiptRows receipt_rows_;
-  PushedTickets tickets_;
+  ReceiptTable receipt_rows_;
+  PushTickets tickets_;
   std::unordered_set<Agent*> agents_;
   TimeWheel wheel_;                                       // of the agents
   std::array<std::vector<Agent*>, kClasses + 1> paused_;  // by Agent::paused
@@ -258,13 +258,13 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   std::vector<Receipt> withheld_receipts_;       // guarded as receipts_
   std::atomic<bool> waits_for_messages_{false};  // read by TakeMessages
   Now now_;                                      // of the read or wake-up at hand
-  Farewells farewells_;
+  LingeringClose lingering_;
   uv_timer_t deadline_timer_;
   uv_timer_t sweep_timer_;
   uv_prepare_t before_poll_;
   uint32_t clock_reads_ = 0;  // reads since now_ was read
   bool unread_ = false;       // some device had more than its share of this turn
-  Moderation moderation_;
+  WakeupModeration moderation_;
   int64_t armed_us_ = kNever;  // what deadline_timer_ is set to
   SlotMoves moves_;
   std::atomic<uint32_t> adopting_{0};  // connections that were given to it and have no agent yet

@@ -345,7 +345,7 @@ void Worker::OnDescriptor(int fd, AgentEnd end) {
   const bool was_told = end == AgentEnd::kProtocol || end == AgentEnd::kTooMuch ||
                         end == AgentEnd::kTakenOver || end == AgentEnd::kNotTaken;
   if (was_told) {
-    farewells_.Take(loop(), fd, MonotonicUs());
+    lingering_.Take(loop(), fd, MonotonicUs());
   } else {
     close(fd);
   }

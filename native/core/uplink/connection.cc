@@ -34,12 +34,12 @@ bool IsLater(int error) { return error == EAGAIN || error == EWOULDBLOCK || erro
 
 }  // namespace
 
-Wire::Wire(int fd, std::unique_ptr<TlsClient> tls, Listener* listener)
+Connection::Connection(int fd, std::unique_ptr<TlsClient> tls, Listener* listener)
     : fd_(fd), tls_(std::move(tls)), listener_(listener), buffer_(kReadBytes) {}
 
-Status Wire::Make(uv_loop_t* loop, int fd, std::unique_ptr<TlsClient> tls, Listener* listener,
-                  Wire** wire) {
-  auto* made = new Wire(fd, std::move(tls), listener);
+Status Connection::Make(uv_loop_t* loop, int fd, std::unique_ptr<TlsClient> tls, Listener* listener,
+                        Connection** connection) {
+  auto* made = new Connection(fd, std::move(tls), listener);
   if (const int error = uv_poll_init(loop, &made->poll_, fd); error != 0) {
     delete made;  // libuv holds nothing of it
     return Status::System("descriptor " + std::to_string(fd) + " cannot be waited for", -error);
@@ -47,15 +47,15 @@ Status Wire::Make(uv_loop_t* loop, int fd, std::unique_ptr<TlsClient> tls, Liste
   made->poll_.data = made;
   if (made->tls_) made->tls_->Start();
   made->Watch();
-  *wire = made;
+  *connection = made;
   return {};
 }
 
-bool Wire::IsBroken() const {
+bool Connection::IsBroken() const {
   return error_ != 0 || (tls_ && tls_->state() == TlsClient::State::kFailed);
 }
 
-void Wire::Watch() {
+void Connection::Watch() {
   if (is_over_) return;
   int events = 0;
   if (!is_paused_ || !is_open_) events |= UV_READABLE;
@@ -71,13 +71,13 @@ void Wire::Watch() {
   }
 }
 
-void Wire::OnPoll(uv_poll_t* poll, int status, int events) {
-  auto* wire = static_cast<Wire*>(poll->data);
-  wire->OnEvents(status < 0, (events & UV_READABLE) != 0);
+void Connection::OnPoll(uv_poll_t* poll, int status, int events) {
+  auto* connection = static_cast<Connection*>(poll->data);
+  connection->OnEvents(status < 0, (events & UV_READABLE) != 0);
 }
 
 // `has_failed`: libuv tells so without saying why, and watches no more.
-void Wire::OnEvents(bool has_failed, bool is_readable) {
+void Connection::OnEvents(bool has_failed, bool is_readable) {
   if (!tls_ && !is_open_) {
     is_open_ = true;
     listener_->OnOpen();
@@ -98,7 +98,7 @@ void Wire::OnEvents(bool has_failed, bool is_readable) {
   if (is_drained) listener_->OnDrained();
 }
 
-void Wire::ReadAll(bool has_failed) {
+void Connection::ReadAll(bool has_failed) {
   for (int reads = 0; has_failed || reads < kReadsATurn; ++reads) {
     if (is_over_ || (is_paused_ && is_open_)) return;
     const ssize_t count = recv(fd_, buffer_.data(), buffer_.size(), 0);
@@ -120,7 +120,7 @@ void Wire::ReadAll(bool has_failed) {
   }
 }
 
-void Wire::Decrypt() {
+void Connection::Decrypt() {
   using State = TlsClient::State;
   if (!is_open_ && tls_->state() == State::kOpen) {
     is_open_ = true;
@@ -140,7 +140,7 @@ void Wire::Decrypt() {
   }
 }
 
-void Wire::Write(std::string_view bytes) {
+void Connection::Write(std::string_view bytes) {
   if (is_over_ || error_ != 0 || is_finishing_) return;
   if (tls_) {
     tls_->Write(bytes);
@@ -163,11 +163,11 @@ void Wire::Write(std::string_view bytes) {
   Watch();
 }
 
-std::string_view Wire::ToSend() const {
+std::string_view Connection::ToSend() const {
   return tls_ ? tls_->pending() : std::string_view(out_).substr(sent_);
 }
 
-void Wire::Sent(size_t bytes) {
+void Connection::Sent(size_t bytes) {
   if (tls_) return tls_->Sent(bytes);
   sent_ += bytes;
   if (sent_ < out_.size()) return;
@@ -179,7 +179,7 @@ void Wire::Sent(size_t bytes) {
   }
 }
 
-void Wire::Flush() {
+void Connection::Flush() {
   while (error_ == 0 && unsent() > 0) {
     const std::string_view bytes = ToSend();
     const ssize_t count = send(fd_, bytes.data(), bytes.size(), kSendFlags);
@@ -198,12 +198,12 @@ void Wire::Flush() {
   }
 }
 
-void Wire::Pause(bool is_paused) {
+void Connection::Pause(bool is_paused) {
   is_paused_ = is_paused;
   Watch();
 }
 
-void Wire::Finish() {
+void Connection::Finish() {
   if (is_over_ || is_finishing_) return;
   if (tls_) tls_->Close();
   is_finishing_ = true;
@@ -211,27 +211,27 @@ void Wire::Finish() {
   Watch();
 }
 
-void Wire::Fail(int error) {
+void Connection::Fail(int error) {
   const std::string code = uv_err_name(-error);
   End({code, "uplink connection: " + code});
 }
 
-void Wire::End(const TlsFailure& why) {
+void Connection::End(const TlsFailure& why) {
   if (is_over_) return;
   is_over_ = true;
   uv_poll_stop(&poll_);
   listener_->OnEnd(why);
 }
 
-void Wire::Close(std::function<void()> closed) {
+void Connection::Close(std::function<void()> closed) {
   if (is_closed_) return;
   is_closed_ = is_over_ = true;
   closed_ = std::move(closed);
   uv_close(reinterpret_cast<uv_handle_t*>(&poll_), [](uv_handle_t* handle) {
-    auto* wire = static_cast<Wire*>(handle->data);
-    close(wire->fd_);
-    const std::function<void()> tell = std::move(wire->closed_);
-    delete wire;
+    auto* connection = static_cast<Connection*>(handle->data);
+    close(connection->fd_);
+    const std::function<void()> tell = std::move(connection->closed_);
+    delete connection;
     if (tell) tell();
   });
 }

@@ -18,9 +18,9 @@
 namespace seganet {
 
 // Thread safety: the loop's thread.
-class Wire {
+class Connection {
  public:
-  // Each may close the wire.
+  // Each may close the connection.
   struct Listener {
     virtual ~Listener() = default;
     // TLS stands (at once without TLS): Write() may be called. Who the far end is is not checked,
@@ -36,7 +36,7 @@ class Wire {
   // Owns the connected descriptor from now on; when it fails that is still the caller's. `tls` null
   // = plain. Nothing is called from inside of it.
   static Status Make(uv_loop_t* loop, int fd, std::unique_ptr<TlsClient> tls, Listener* listener,
-                     Wire** wire);
+                     Connection** connection);
 
   // REQUIRES: is_open(). An error comes to OnEnd(). Nothing happens after Finish().
   void Write(std::string_view bytes);
@@ -60,8 +60,8 @@ class Wire {
   const TlsClient* tls() const { return tls_.get(); }
 
  private:
-  Wire(int fd, std::unique_ptr<TlsClient> tls, Listener* listener);
-  ~Wire() = default;
+  Connection(int fd, std::unique_ptr<TlsClient> tls, Listener* listener);
+  ~Connection() = default;
 
   static void OnPoll(uv_poll_t* poll, int status, int events);
   void OnEvents(bool has_failed, bool is_readable);

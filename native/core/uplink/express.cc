@@ -17,7 +17,7 @@ constexpr int kPacketsPerLook = 16;
 
 // What became of one look at the lanes.
 struct Express::Attempt {
-  Rough rough = Rough::kNone;
+  LeaveReason reason = LeaveReason::kNone;
   bool has_no_room = false;  // for a class that is not 1
 };
 
@@ -25,7 +25,7 @@ Express::Express(std::shared_ptr<Lanes> lanes, Outlet* outlet, ExpressOptions op
     : lanes_(std::move(lanes)),
       outlet_(outlet),
       options_(std::move(options)),
-      flights_(options_.window, options_.reserved) {}
+      window_(options_.window, options_.reserved) {}
 
 const UplinkStage* Express::StageOf(uint32_t id) const {
   const auto it = std::find_if(options_.stages.begin(), options_.stages.end(),
@@ -33,7 +33,7 @@ const UplinkStage* Express::StageOf(uint32_t id) const {
   return it == options_.stages.end() ? nullptr : &*it;
 }
 
-Rough Express::Pump(size_t unsent, std::string* out) {
+LeaveReason Express::Pump(size_t unsent, std::string* out) {
   const size_t before = out->size();
   int64_t now_us = options_.clock();
   const int64_t until_us = now_us + kTurnUs;
@@ -43,19 +43,19 @@ Rough Express::Pump(size_t unsent, std::string* out) {
   for (int packets = 1;; ++packets) {
     if (packets % kPacketsPerLook == 0 && (now_us = options_.clock()) > until_us) {
       has_more_ = true;
-      return Rough::kNone;
+      return LeaveReason::kNone;
     }
-    if (flights_.Room(true) == 0) return Blocked(now_us);
+    if (window_.Room(true) == 0) return Blocked(now_us);
     const bool is_full = unsent + (out->size() - before) >= options_.max_unsent;
     Attempt attempt;
     if (TakeOne(kAllClasses, now_us, is_full, &attempt, out)) continue;
-    if (attempt.rough != Rough::kNone) return attempt.rough;
+    if (attempt.reason != LeaveReason::kNone) return attempt.reason;
     if (!attempt.has_no_room) return Idle(now_us);
     // A class that got nothing for long goes before class 1, but has no part in what is kept for
     // class 1; nor does that wait for the bytes of others.
     if (TakeOne(MaskOf(kCritical), now_us, is_full, &attempt, out)) continue;
-    if (attempt.rough != Rough::kNone) return attempt.rough;
-    is_full_ = is_full && flights_.Room(false) > 0;
+    if (attempt.reason != LeaveReason::kNone) return attempt.reason;
+    is_full_ = is_full && window_.Room(false) > 0;
     return Blocked(now_us);
   }
 }
@@ -65,29 +65,29 @@ bool Express::TakeOne(ClassMask of, int64_t now_us, bool is_full, Attempt* attem
   const auto write = [&](const Batch& batch) {
     const bool is_urgent = batch.record_class == kCritical;
     // Class 1 waits for its own bytes alone; those are not told apart here, so it does not wait.
-    if (flights_.Room(is_urgent) == 0 || (is_full && !is_urgent)) {
+    if (window_.Room(is_urgent) == 0 || (is_full && !is_urgent)) {
       attempt->has_no_room = true;
       return false;
     }
     const UplinkStage* stage = StageOf(batch.stage);
     size_t size = 0;
     if (!stage) {
-      attempt->rough = Rough::kStage;
+      attempt->reason = LeaveReason::kStage;
     } else if (batch.kind == BatchKind::kRecords) {
-      attempt->rough = Rough::kKind;
+      attempt->reason = LeaveReason::kKind;
     } else if (size = writer_.Prepare(batch, *stage, options_.is_v5, options_.retain_available);
                size == 0) {
-      attempt->rough = Rough::kTopic;
+      attempt->reason = LeaveReason::kTopic;
     } else if (size > options_.max_packet) {
-      attempt->rough = Rough::kSize;
+      attempt->reason = LeaveReason::kSize;
     }
-    if (attempt->rough != Rough::kNone) return false;
+    if (attempt->reason != LeaveReason::kNone) return false;
     Flight flight;
     flight.batch = batch.id;
     flight.sent_us = now_us;
     flight.bytes = static_cast<uint32_t>(size);
     flight.is_urgent = is_urgent;
-    const uint16_t id = flights_.Open(flight);
+    const uint16_t id = window_.Open(flight);
     if (sample_id_ == 0) sample_id_ = id;
     writer_.Write(id, batch.redelivery, out);
     ++(batch.redelivery ? numbers_.redelivered : numbers_.published);
@@ -95,32 +95,32 @@ bool Express::TakeOne(ClassMask of, int64_t now_us, bool is_full, Attempt* attem
     return true;
   };
   if (!lanes_->Take(outlet_, now_us, write, /*backlog=*/false, of)) return false;
-  Fed();
+  WithdrawDemand();
   return true;
 }
 
 // Nothing live is ready.
-Rough Express::Idle(int64_t now_us) {
+LeaveReason Express::Idle(int64_t now_us) {
   blocked_since_us_ = 0;
   if (const int64_t wait_us = lanes_->RetryUs(outlet_, now_us); wait_us >= 0) {
     look_at_us_ = now_us + std::max<int64_t>(wait_us, 1'000);
   }
-  if (!is_hunger_told_) {
-    is_hunger_told_ = true;
-    lanes_->Hungry(outlet_, now_us);
+  if (!is_demand_raised_) {
+    is_demand_raised_ = true;
+    lanes_->RaiseDemand(outlet_, now_us);
   }
-  return lanes_->BestBacklog(outlet_, now_us) != 0 ? Rough::kBacklog : Rough::kNone;
+  return lanes_->BestBacklog(outlet_, now_us) != 0 ? LeaveReason::kBacklog : LeaveReason::kNone;
 }
 
-Rough Express::Blocked(int64_t now_us) {
+LeaveReason Express::Blocked(int64_t now_us) {
   if (blocked_since_us_ == 0) blocked_since_us_ = now_us;
-  return now_us - blocked_since_us_ > kSlowUs ? Rough::kSlow : Rough::kNone;
+  return now_us - blocked_since_us_ > kSlowUs ? LeaveReason::kSlow : LeaveReason::kNone;
 }
 
-Rough Express::Acknowledge(uint16_t id, uint8_t reason_code, int64_t now_us) {
-  const Flight* flight = flights_.Find(id);
-  if (!flight) return Rough::kNone;
-  if (reason_code >= kFirstRefusal) return Rough::kRefusal;
+LeaveReason Express::Acknowledge(uint16_t id, uint8_t reason_code, int64_t now_us) {
+  const Flight* flight = window_.Find(id);
+  if (!flight) return LeaveReason::kNone;
+  if (reason_code >= kFirstRefusal) return LeaveReason::kRefusal;
   numbers_.moved_us = now_us;
   ++numbers_.acknowledged;
   if (reason_code == kNoMatchingSubscribers) ++numbers_.unmatched;
@@ -135,9 +135,9 @@ Rough Express::Acknowledge(uint16_t id, uint8_t reason_code, int64_t now_us) {
     }
   }
   const uint64_t batch = flight->batch;
-  flights_.Close(id);
+  window_.Close(id);
   lanes_->Release(outlet_, batch, now_us);
-  return Rough::kNone;
+  return LeaveReason::kNone;
 }
 
 }  // namespace seganet

@@ -21,7 +21,7 @@
 namespace seganet {
 
 struct ExpressOptions {
-  uint32_t window = 1;    // packets in flight at most, 1..Flights::kMaxWindow
+  uint32_t window = 1;    // packets in flight at most, 1..InFlightWindow::kMaxWindow
   uint32_t reserved = 0;  // of them for class 1 alone
   bool is_v5 = false;
   bool retain_available = true;
@@ -34,7 +34,7 @@ struct ExpressOptions {
 };
 
 // Why the feeder has to go on.
-enum class Rough : uint8_t {
+enum class LeaveReason : uint8_t {
   kNone,
   kStage,    // a batch waits at a stage that is not known, or not carried
   kKind,     // a batch of single records
@@ -71,10 +71,10 @@ class Express {
 
   // Takes what there is room for, and appends its packets to `out`. `unsent`: bytes that the kernel
   // has not taken. What is appended is to be sent whatever it returns.
-  Rough Pump(size_t unsent, std::string* out);
+  LeaveReason Pump(size_t unsent, std::string* out);
 
   // A PUBACK. One that refuses is kRefusal: the packet is still in flight, for the feeder to judge.
-  Rough Acknowledge(uint16_t id, uint8_t reason_code, int64_t now_us);
+  LeaveReason Acknowledge(uint16_t id, uint8_t reason_code, int64_t now_us);
 
   // The last Pump() ended for want of room in the window, or of the kernel: acknowledgements, or
   // the kernel, must lead to another.
@@ -87,28 +87,28 @@ class Express {
   // When to pump again though nothing rings, CLOCK_MONOTONIC; kNever = no need.
   int64_t look_at_us() const { return look_at_us_; }
   // Something new may have come.
-  void Fed() { is_hunger_told_ = false; }
+  void WithdrawDemand() { is_demand_raised_ = false; }
 
   const ExpressNumbers& numbers() const { return numbers_; }
-  const Flights& flights() const { return flights_; }
+  const InFlightWindow& window() const { return window_; }
 
  private:
   struct Attempt;
   bool TakeOne(ClassMask of, int64_t now_us, bool is_full, Attempt* attempt, std::string* out);
-  Rough Idle(int64_t now_us);
-  Rough Blocked(int64_t now_us);
+  LeaveReason Idle(int64_t now_us);
+  LeaveReason Blocked(int64_t now_us);
   const UplinkStage* StageOf(uint32_t id) const;
 
   const std::shared_ptr<Lanes> lanes_;
   Outlet* const outlet_;
   const ExpressOptions options_;
-  Flights flights_;
+  InFlightWindow window_;
   PublishWriter writer_;
   ExpressNumbers numbers_;
   uint16_t sample_id_ = 0;  // the packet whose round trip is measured, 0 = none
   int64_t blocked_since_us_ = 0;
   int64_t look_at_us_ = kNever;
-  bool is_hunger_told_ = false;
+  bool is_demand_raised_ = false;
   bool has_more_ = false;
   bool is_full_ = false;
 };

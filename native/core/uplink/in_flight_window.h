@@ -19,13 +19,13 @@ struct Flight {
 // The rules are those of nodes/lib/uplink/sending/in-flight-window.js for packets that nobody has
 // refused: where class 1 shares the session, all others fill what its reserve leaves, one place at
 // least.
-class Flights {
+class InFlightWindow {
  public:
   static constexpr uint32_t kMaxWindow = 1024;
 
   // `window` packets at most, of them `reserved` for class 1 alone. REQUIRES: 1 <= window <=
   // kMaxWindow.
-  Flights(uint32_t window, uint32_t reserved);
+  InFlightWindow(uint32_t window, uint32_t reserved);
 
   // Places for a packet that is of class 1, or is not.
   uint32_t Room(bool is_urgent) const;

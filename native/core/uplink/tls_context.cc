@@ -96,11 +96,11 @@ bool UseRules(SSL_CTX* context, const TlsOptions& options) {
 }
 
 // 1 byte of length before each name. False when a name has none, or more than 255 bytes.
-bool AlpnWire(const std::vector<std::string>& names, std::string* wire) {
+bool AlpnWire(const std::vector<std::string>& names, std::string* connection) {
   for (const std::string& name : names) {
     if (name.empty() || name.size() > 255) return false;
-    wire->push_back(static_cast<char>(name.size()));
-    wire->append(name);
+    connection->push_back(static_cast<char>(name.size()));
+    connection->append(name);
   }
   return true;
 }

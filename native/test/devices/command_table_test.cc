@@ -39,7 +39,7 @@ class CommandTableTest : public testing::Test {
   using Ends = std::vector<std::pair<uint32_t, CommandEnd>>;
 
   test::CountingBell bell_;
-  CommandDesk desk_{&bell_};
+  PendingCommands desk_{&bell_};
   CommandTable table_{&desk_};
   FakeCarrier first_, second_;
 };
@@ -123,7 +123,7 @@ TEST_F(CommandTableTest, ADeviceThatIsGoneEndsItsOwn) {
 
 TEST_F(CommandTableTest, TheDeskBoundsCommandsUntilTheirResultsAreTaken) {
   const Command command{1, "d", "t", "", 1, 0};
-  for (size_t i = 0; i < CommandDesk::kMost; ++i) ASSERT_TRUE(desk_.Open(command));
+  for (size_t i = 0; i < PendingCommands::kMost; ++i) ASSERT_TRUE(desk_.Open(command));
   EXPECT_FALSE(desk_.Open(command));
   desk_.End(1, CommandEnd::kTaken, command.bytes());
   EXPECT_FALSE(desk_.Open(command));

@@ -44,7 +44,7 @@ class SlowSession {
         return true;
       });
       if (!taken) {
-        lanes_->Hungry(outlet, MonotonicUs());
+        lanes_->RaiseDemand(outlet, MonotonicUs());
         std::this_thread::sleep_for(std::chrono::microseconds(100));
         continue;
       }
@@ -118,7 +118,7 @@ TEST_F(EngineAdaptive, UnderLightLoadARecordWaitsForTheGap) {
   session.Stop();
   ASSERT_EQ(session.batches().size(), 5u);
   for (const Batch& batch : session.batches()) {
-    EXPECT_EQ(batch.reason, SealReason::kHungry);
+    EXPECT_EQ(batch.reason, SealReason::kDemand);
     EXPECT_EQ(batch.record_count, 1u);
   }
 }

@@ -47,7 +47,7 @@ class EngineLog : public test::EngineTest {
 
   // Seals what is due by then and keeps it; false = nothing.
   bool Save(bool commit = true, int64_t later_us = 100'000) {
-    StoreDesk& store = engine_.store();
+    StoreQueue& store = engine_.store();
     const StoreTask* task = store.Next(MonotonicUs() + later_us);
     if (task == nullptr) return false;
     const SealedChunk chunk = task->chunk;
@@ -66,7 +66,7 @@ class EngineLog : public test::EngineTest {
 
   // The next row that the engine wants and that is not of the class that the tests use does not
   // exist.
-  static bool WantedOfNormal(StoreDesk* store, WantedRow* wanted) {
+  static bool WantedOfNormal(StoreQueue* store, WantedRow* wanted) {
     while (store->Wanted(wanted)) {
       if (wanted->record_class == kNormal) return true;
       store->Missing();
@@ -239,7 +239,7 @@ TEST_F(EngineLog, ASecondRunDeliversWhatTheFirstOneKept) {
   options.epoch = 2;
   ASSERT_TRUE(second.Start(options).ok());
   ASSERT_TRUE(second.ApplyPlan(Direct()).ok());
-  StoreDesk& store = second.store();
+  StoreQueue& store = second.store();
   test::CountingBell bell;
   ASSERT_TRUE(store.Attach(&bell));
   store.Opened(rows_.back().id, {0, 0, 0, 2, 0});
@@ -293,7 +293,7 @@ TEST_F(EngineLog, OldRecordsOfTheLogExpireAndDamagedOnesAreCounted) {
   options.epoch = 2;
   ASSERT_TRUE(second.Start(options).ok());
   ASSERT_TRUE(second.ApplyPlan(Direct()).ok());
-  StoreDesk& store = second.store();
+  StoreQueue& store = second.store();
   test::CountingBell bell;
   ASSERT_TRUE(store.Attach(&bell));
   store.Opened(2, {0, 0, 0, 2, 0});

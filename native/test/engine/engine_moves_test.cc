@@ -83,7 +83,7 @@ class EngineMoves : public test::EngineTest {
   // Commits all that is due; returns the records.
   uint32_t SaveAll() {
     uint32_t records = 0;
-    StoreDesk& store = engine_.store();
+    StoreQueue& store = engine_.store();
     while (const StoreTask* task = store.Next(MonotonicUs())) {
       const SealedChunk chunk = task->chunk;
       store.Taken();
@@ -153,7 +153,7 @@ TEST_F(EngineMoves, AChunkThatIsBeingWrittenIsWrittenAgainForTheNewLanes) {
   StartWith(true);
   const auto device = SendThree();
   engine_.SaveAll();
-  StoreDesk& store = engine_.store();
+  StoreQueue& store = engine_.store();
   const StoreTask* task = store.Next(MonotonicUs());
   ASSERT_NE(task, nullptr);
   const uint64_t ticket = task->chunk.ticket;

@@ -10,7 +10,7 @@ namespace seganet {
 namespace {
 
 constexpr int64_t kTick = TimeWheel::kTickUs;
-constexpr int64_t kAround = kTick * static_cast<int64_t>(TimeWheel::kSlots);
+constexpr int64_t kAround = kTick * static_cast<int64_t>(TimeWheel::kBuckets);
 
 struct Thing : TimeWheel::Item {
   int64_t due_us = 0;
@@ -85,7 +85,7 @@ TEST(TimeWheel, ALongSleepLosesNone) {
   TimeWheel wheel(0);
   std::vector<Thing> things(200);
   for (size_t i = 0; i < things.size(); ++i) {
-    wheel.Add(&things[i], static_cast<int64_t>(i % TimeWheel::kSlots) * kTick);
+    wheel.Add(&things[i], static_cast<int64_t>(i % TimeWheel::kBuckets) * kTick);
   }
   wheel.Turn(100 * kAround, [](TimeWheel::Item* item) {
     ++Of(item)->looks;

@@ -9,7 +9,7 @@ constexpr int64_t kInterval = 700;
 
 // A worker that is woken for each event, `apart_us` from one to the next; returns how long it naps
 // in all.
-int64_t Naps(Moderation* moderation, int64_t from_us, int64_t apart_us, int events) {
+int64_t Naps(WakeupModeration* moderation, int64_t from_us, int64_t apart_us, int events) {
   int64_t naps = 0;
   int64_t awake_us = from_us;
   for (int i = 0; i < events; ++i) {
@@ -23,8 +23,8 @@ int64_t Naps(Moderation* moderation, int64_t from_us, int64_t apart_us, int even
   return naps;
 }
 
-TEST(Moderation, TheFirstEventAfterAQuietTimeNeverWaits) {
-  Moderation moderation(kInterval);
+TEST(WakeupModeration, TheFirstEventAfterAQuietTimeNeverWaits) {
+  WakeupModeration moderation(kInterval);
   moderation.Count();
   EXPECT_EQ(moderation.NapUs(1'000'000, true), 0);
   EXPECT_GT(Naps(&moderation, 1'000'000, 50, 2000), 0);
@@ -32,13 +32,13 @@ TEST(Moderation, TheFirstEventAfterAQuietTimeNeverWaits) {
   EXPECT_EQ(moderation.NapUs(5'000'000, true), 0);
 }
 
-TEST(Moderation, ThereAreNoNapsWhereTheyServeOneEvent) {
-  Moderation moderation(kInterval);
+TEST(WakeupModeration, ThereAreNoNapsWhereTheyServeOneEvent) {
+  WakeupModeration moderation(kInterval);
   EXPECT_EQ(Naps(&moderation, 1'000'000, 1500, 1000), 0);
 }
 
-TEST(Moderation, AFewDevicesThatSendTogetherAreNoLoad) {
-  Moderation moderation(800);
+TEST(WakeupModeration, AFewDevicesThatSendTogetherAreNoLoad) {
+  WakeupModeration moderation(800);
   // 64 devices send each 100 ms, 11 of them in the same 10 ms; each message is three events.
   int64_t naps = 0;
   for (int64_t from_us = 1'000'000; from_us < 3'000'000; from_us += 100'000) {
@@ -48,15 +48,15 @@ TEST(Moderation, AFewDevicesThatSendTogetherAreNoLoad) {
   EXPECT_EQ(naps, 0);
 }
 
-TEST(Moderation, ABusyWorkerWakesOnceAnInterval) {
-  Moderation moderation(kInterval);
+TEST(WakeupModeration, ABusyWorkerWakesOnceAnInterval) {
+  WakeupModeration moderation(kInterval);
   const int64_t naps = Naps(&moderation, 1'000'000, 50, 10'000);  // half a second
   EXPECT_GT(naps, 400'000);
 }
 
-TEST(Moderation, AFewEventsInAPartOfALongIntervalAreNoLoad) {
+TEST(WakeupModeration, AFewEventsInAPartOfALongIntervalAreNoLoad) {
   constexpr int64_t kLong = 50'000;
-  Moderation moderation(kLong);
+  WakeupModeration moderation(kLong);
   // Three events 12 ms apart, each 200 ms: fewer than two an interval.
   int64_t naps = 0;
   for (int64_t from_us = 1'000'000; from_us < 5'000'000; from_us += 200'000) {
@@ -66,14 +66,14 @@ TEST(Moderation, AFewEventsInAPartOfALongIntervalAreNoLoad) {
   EXPECT_GT(Naps(&moderation, 6'000'000, 1'500, 1000), 1'000'000);  // 640 a second: a nap serves 32
 }
 
-TEST(Moderation, WhatMayNotWaitDoesNot) {
-  Moderation moderation(kInterval);
+TEST(WakeupModeration, WhatMayNotWaitDoesNot) {
+  WakeupModeration moderation(kInterval);
   Naps(&moderation, 1'000'000, 50, 10'000);
   EXPECT_EQ(moderation.NapUs(1'500'100, false), 0);
 }
 
-TEST(Moderation, AnIntervalOfNothingTurnsItOff) {
-  Moderation moderation(0);
+TEST(WakeupModeration, AnIntervalOfNothingTurnsItOff) {
+  WakeupModeration moderation(0);
   EXPECT_EQ(Naps(&moderation, 1'000'000, 10, 10'000), 0);
 }
 

@@ -67,8 +67,8 @@ class PlannerTest : public testing::Test {
 
   std::vector<uint32_t> capacities_;
   std::vector<SlotLoad> slots_{Placement::kSlots};
-  PlannerLimits limits_;
-  std::optional<Planner> planner_{limits_};
+  MoveLimits limits_;
+  std::optional<MovePlanner> planner_{limits_};
   int64_t now_us_ = 0;
 };
 

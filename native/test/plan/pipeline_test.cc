@@ -286,7 +286,7 @@ TEST_F(PipelineTest, AnAdaptiveBatchWaitsForTheUplinkOfTheCurrentPlan) {
   const auto hungry = [this](uint32_t uplink) {
     Lanes* lanes = lanes_[uplink].get();
     lanes->SetConnected(sessions_.At(lanes), true, 500'000);
-    lanes->Hungry(sessions_.At(lanes), 500'000);
+    lanes->RaiseDemand(sessions_.At(lanes), 500'000);
   };
   hungry(0);
   pipeline_.EndTurn(500'000);
@@ -295,7 +295,7 @@ TEST_F(PipelineTest, AnAdaptiveBatchWaitsForTheUplinkOfTheCurrentPlan) {
   pipeline_.EndTurn(500'000);
   const std::vector<Batch> batches = Drain(1);
   ASSERT_EQ(batches.size(), 1u);
-  EXPECT_EQ(batches[0].reason, SealReason::kHungry);
+  EXPECT_EQ(batches[0].reason, SealReason::kDemand);
 }
 
 TEST_F(PipelineTest, AFullMessageRingCostsCopiesOrRecords) {

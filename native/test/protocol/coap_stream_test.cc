@@ -45,7 +45,7 @@ Bytes Observe(std::string_view token, std::string_view path, const Bytes& value 
 TEST(CoapStream, TheGreetingTellsOurLimitAndThatBlocksAreTaken) {
   Settings settings;
   settings.max_stream_message_bytes = 65536;
-  EXPECT_EQ(coap::Greeting(settings), Lit("\x50\xe1\x23\x01\x00\x00\x20"));
+  EXPECT_EQ(coap::InitialBytes(settings), Lit("\x50\xe1\x23\x01\x00\x00\x20"));
 }
 
 TEST(CoapStream, RecordsAreAnsweredByTheirTokensInTheOrderOfSafety) {

@@ -34,7 +34,7 @@ BatcherOptions Options() {
 class AdaptiveBatcher : public testing::Test {
  protected:
   AdaptiveBatcher() {
-    batcher_.SetAppetites({&appetite_});
+    batcher_.SetDemands({&demand_});
     MakeBusy(&batcher_);
   }
 
@@ -49,8 +49,8 @@ class AdaptiveBatcher : public testing::Test {
     }
     batcher->Flush(SealReason::kFlush);
     sealed_.batches.clear();
-    appetite_.Hungry(kAllClasses);  // nobody waits any more
-    appetite_.Fed(kAllClasses);
+    demand_.Raise(kAllClasses);  // nobody waits any more
+    demand_.Withdraw(kAllClasses);
   }
 
   void Add(int64_t now_us, uint8_t record_class = kNormal, std::string_view payload = "1") {
@@ -59,7 +59,7 @@ class AdaptiveBatcher : public testing::Test {
   size_t count() const { return sealed_.batches.size(); }
   const Batch& last() const { return *sealed_.batches.back(); }
 
-  Appetite appetite_;
+  Demand demand_;
   BatchList sealed_;
   Batcher batcher_{Options(), &sealed_};
 };
@@ -73,11 +73,11 @@ TEST(AdaptiveBatcherOptions, HaveAGapOfOneSecondAtMost) {
 }
 
 TEST_F(AdaptiveBatcher, TheFirstOfAQuietClassWaitsForNobodyAndTheNextForTheGap) {
-  appetite_.Hungry(kAllClasses);
+  demand_.Raise(kAllClasses);
   Add(1'000);
   batcher_.EndTurn(1'000);
   ASSERT_EQ(count(), 1u);
-  EXPECT_EQ(last().reason, SealReason::kHungry);
+  EXPECT_EQ(last().reason, SealReason::kDemand);
   Add(2'000);
   batcher_.EndTurn(2'000);
   EXPECT_EQ(batcher_.NextDeadline(), 1'000 + kGapUs);
@@ -87,7 +87,7 @@ TEST_F(AdaptiveBatcher, TheFirstOfAQuietClassWaitsForNobodyAndTheNextForTheGap) 
   batcher_.OnTime(6'000);
   ASSERT_EQ(count(), 2u);
   EXPECT_EQ(last().record_count, 2u);
-  EXPECT_EQ(last().reason, SealReason::kHungry);
+  EXPECT_EQ(last().reason, SealReason::kDemand);
   EXPECT_EQ(batcher_.NextDeadline(), kNever);
   Add(6'000 + kGapUs, kNormal);
   batcher_.EndTurn(6'000 + kGapUs);
@@ -97,9 +97,9 @@ TEST_F(AdaptiveBatcher, TheFirstOfAQuietClassWaitsForNobodyAndTheNextForTheGap) 
 TEST_F(AdaptiveBatcher, TheGapIsTheShorterTheFewerRecordsCome) {
   for (const int64_t per_s : {1'000, 2'000, 3'000, 10'000}) {
     Batcher batcher(Options(), &sealed_);
-    batcher.SetAppetites({&appetite_});
+    batcher.SetDemands({&demand_});
     MakeBusy(&batcher, per_s);
-    appetite_.Hungry(kAllClasses);
+    demand_.Raise(kAllClasses);
     for (int64_t now : {0, 1}) {
       batcher.Add(MakeRecord("d", "t", "1", kNormal, now), 1);
       batcher.EndTurn(now);
@@ -114,7 +114,7 @@ TEST_F(AdaptiveBatcher, TheGapIsTheShorterTheFewerRecordsCome) {
 }
 
 TEST_F(AdaptiveBatcher, AfterAPauseThereIsNoGapUntilItIsKnownToBeBusyAgain) {
-  appetite_.Hungry(kAllClasses);
+  demand_.Raise(kAllClasses);
   int64_t now = 60'000'000;
   for (int i = 0; i < 3; ++i, now += 1'000) {
     Add(now);
@@ -133,8 +133,8 @@ TEST_F(AdaptiveBatcher, AfterAPauseThereIsNoGapUntilItIsKnownToBeBusyAgain) {
 }
 
 TEST_F(AdaptiveBatcher, TheGapAlsoFollowsABatchThatWasFull) {
-  appetite_.Hungry(kAllClasses);
-  appetite_.SetBatchBytes(kAllClasses, kMinBatchBytes);
+  demand_.Raise(kAllClasses);
+  demand_.SetBatchBytes(kAllClasses, kMinBatchBytes);
   Add(0, kNormal, "\"" + std::string(kMinBatchBytes, 'x') + "\"");
   ASSERT_EQ(count(), 1u);
   Add(1'000);
@@ -161,7 +161,7 @@ TEST_F(AdaptiveBatcher, ABusySessionLetsBatchesGrowUntilT) {
 TEST_F(AdaptiveBatcher, ABatchGrowsToTheLinksMAndFollowsIt) {
   const std::string payload = "\"" + std::string(400, 'x') + "\"";
   for (uint32_t m : {4096u, kMinBatchBytes, 8192u}) {
-    appetite_.SetBatchBytes(kAllClasses, m);
+    demand_.SetBatchBytes(kAllClasses, m);
     const size_t before = count();
     for (int i = 0; count() == before; ++i) {
       ASSERT_LT(i, 30);
@@ -176,7 +176,7 @@ TEST_F(AdaptiveBatcher, ABatchGrowsToTheLinksMAndFollowsIt) {
 
 TEST_F(AdaptiveBatcher, AnOpenBatchThatIsTooLargeForASmallerMLeavesWithTheNextRecord) {
   for (int i = 0; i < 4; ++i) Add(0, kNormal, "\"" + std::string(400, 'x') + "\"");
-  appetite_.SetBatchBytes(kAllClasses, kMinBatchBytes);
+  demand_.SetBatchBytes(kAllClasses, kMinBatchBytes);
   batcher_.EndTurn(0);
   EXPECT_EQ(count(), 0u);
   Add(0);
@@ -189,20 +189,20 @@ TEST_F(AdaptiveBatcher, ItsOwnMIsTheMost) {
   BatcherOptions options = Options();
   options.max_bytes = 300;
   Batcher batcher(options, &sealed_);
-  batcher.SetAppetites({&appetite_});
+  batcher.SetDemands({&demand_});
   for (int i = 0; i < 20; ++i) batcher.Add(MakeRecord("d", "t", "1"), 1);
   ASSERT_GT(count(), 2u);
   for (const BatchPtr& batch : sealed_.batches) EXPECT_LE(batch->bytes.size(), 300u);
 }
 
 TEST_F(AdaptiveBatcher, WhoeverBecomesHungryIsToldThatThereIsSomebodyToWake) {
-  EXPECT_FALSE(appetite_.Hungry(kAllClasses)) << "nothing is held back";
-  appetite_.Fed(kAllClasses);
+  EXPECT_FALSE(demand_.Raise(kAllClasses)) << "nothing is held back";
+  demand_.Withdraw(kAllClasses);
   Add(0, kNormal);
   batcher_.EndTurn(0);
-  EXPECT_FALSE(appetite_.Hungry(MaskOf(kBulk))) << "of another class";
-  EXPECT_TRUE(appetite_.Hungry(MaskOf(kNormal)));
-  EXPECT_FALSE(appetite_.Hungry(MaskOf(kNormal))) << "woken already";
+  EXPECT_FALSE(demand_.Raise(MaskOf(kBulk))) << "of another class";
+  EXPECT_TRUE(demand_.Raise(MaskOf(kNormal)));
+  EXPECT_FALSE(demand_.Raise(MaskOf(kNormal))) << "woken already";
   batcher_.EndTurn(1'000);
   EXPECT_EQ(count(), 1u);
 }
@@ -211,69 +211,69 @@ TEST_F(AdaptiveBatcher, WhatIsOlderThanTheGapLeavesAsSoonAsTheSessionIsHungry) {
   Add(0);
   batcher_.EndTurn(50'000);
   EXPECT_EQ(count(), 0u);
-  EXPECT_TRUE(appetite_.Hungry(kAllClasses));
+  EXPECT_TRUE(demand_.Raise(kAllClasses));
   batcher_.EndTurn(50'001);
   ASSERT_EQ(count(), 1u);
-  EXPECT_EQ(last().reason, SealReason::kHungry);
+  EXPECT_EQ(last().reason, SealReason::kDemand);
 }
 
 TEST_F(AdaptiveBatcher, AnotherBatcherMayHaveFedTheSessionFirst) {
   Add(0);
   batcher_.EndTurn(10'000);
-  EXPECT_TRUE(appetite_.Hungry(kAllClasses));
-  appetite_.Fed(kAllClasses);
+  EXPECT_TRUE(demand_.Raise(kAllClasses));
+  demand_.Withdraw(kAllClasses);
   batcher_.EndTurn(10'001);
   EXPECT_EQ(count(), 0u);
-  EXPECT_TRUE(appetite_.Hungry(kAllClasses)) << "it waits again";
+  EXPECT_TRUE(demand_.Raise(kAllClasses)) << "it waits again";
 }
 
 TEST_F(AdaptiveBatcher, EachClassAsksItsOwnSession) {
-  appetite_.Hungry(MaskOf(kHigh));
+  demand_.Raise(MaskOf(kHigh));
   Add(0, kBulk);
   Add(0, kHigh);
   Add(0, kNormal);
   batcher_.OnTime(kGapUs);
   ASSERT_EQ(count(), 1u);
   EXPECT_EQ(last().record_class, kHigh);
-  EXPECT_TRUE(appetite_.Hungry(MaskOf(kBulk)));
+  EXPECT_TRUE(demand_.Raise(MaskOf(kBulk)));
   batcher_.EndTurn(kGapUs);
   ASSERT_EQ(count(), 2u);
   EXPECT_EQ(last().record_class, kBulk);
   EXPECT_EQ(batcher_.NextDeadline(), kDelayUs);
 }
 
-// Sealing one class feeds the session: the next one of its classes waits for its next appetite.
+// Sealing one class feeds the session: the next one of its classes waits for its next demand.
 TEST_F(AdaptiveBatcher, ASessionOfSeveralClassesGetsTheMostUrgentFirst) {
   class Lane : public BatchList {
    public:
-    explicit Lane(Appetite* appetite) : appetite_(appetite) {}
+    explicit Lane(Demand* demand) : demand_(demand) {}
     void OnBatch(BatchPtr batch) override {
       BatchList::OnBatch(std::move(batch));
-      appetite_->Fed(kAllClasses);
+      demand_->Withdraw(kAllClasses);
     }
-    Appetite* const appetite_;
-  } lane(&appetite_);
+    Demand* const demand_;
+  } lane(&demand_);
   Batcher batcher(Options(), &lane);
-  batcher.SetAppetites({&appetite_});
-  appetite_.Hungry(kAllClasses);
+  batcher.SetDemands({&demand_});
+  demand_.Raise(kAllClasses);
   for (uint8_t c : {kBulk, kNormal, kHigh}) batcher.Add(MakeRecord("d", "t", "1", c), 1);
   for (uint8_t c : {kHigh, kNormal, kBulk}) {
     batcher.EndTurn(kGapUs);
     ASSERT_EQ(lane.batches.back()->record_class, c);
-    EXPECT_EQ(appetite_.Hungry(kAllClasses), c != kBulk);
+    EXPECT_EQ(demand_.Raise(kAllClasses), c != kBulk);
   }
 }
 
 TEST_F(AdaptiveBatcher, OfSeveralUplinksAnyHungryOneSealsAndTheSmallestMCounts) {
-  Appetite second;
-  batcher_.SetAppetites({&appetite_, &second});
+  Demand second;
+  batcher_.SetDemands({&demand_, &second});
   Add(0);
   batcher_.EndTurn(kGapUs);
   EXPECT_EQ(count(), 0u);
-  EXPECT_TRUE(second.Hungry(kAllClasses));
+  EXPECT_TRUE(second.Raise(kAllClasses));
   batcher_.EndTurn(kGapUs);
   EXPECT_EQ(count(), 1u);
-  appetite_.SetBatchBytes(MaskOf(kNormal), 8192);
+  demand_.SetBatchBytes(MaskOf(kNormal), 8192);
   second.SetBatchBytes(MaskOf(kNormal), kMinBatchBytes);
   for (int i = 0; i < 5; ++i) Add(0, kNormal, "\"" + std::string(400, 'x') + "\"");
   ASSERT_GT(count(), 1u);
@@ -281,7 +281,7 @@ TEST_F(AdaptiveBatcher, OfSeveralUplinksAnyHungryOneSealsAndTheSmallestMCounts) 
 }
 
 TEST_F(AdaptiveBatcher, MessagesAloneAreAlwaysWanted) {
-  batcher_.SetAppetites({});
+  batcher_.SetDemands({});
   for (int i = 0; i < 2; ++i) {
     Add(i);
     batcher_.EndTurn(i);
@@ -296,8 +296,8 @@ TEST_F(AdaptiveBatcher, WithoutAGapAWakeUpsRecordsLeaveTogether) {
   BatcherOptions options = Options();
   options.gap_us = 0;
   Batcher batcher(options, &sealed_);
-  batcher.SetAppetites({&appetite_});
-  appetite_.Hungry(kAllClasses);
+  batcher.SetDemands({&demand_});
+  demand_.Raise(kAllClasses);
   for (int i = 0; i < 7; ++i) batcher.Add(MakeRecord("d", "t", "1", kNormal, 10 + i), 1);
   EXPECT_EQ(count(), 0u);
   batcher.EndTurn(20);
@@ -327,15 +327,15 @@ TEST_F(AdaptiveBatcher, HasteComesBeforeT) {
 // within the largest m there was, and nothing waits without the session knowing.
 TEST_F(AdaptiveBatcher, KeepsItsPromisesOnRandomTraffic) {
   test::Random random;
-  appetite_.SetBatchBytes(kAllClasses, 4096);
+  demand_.SetBatchBytes(kAllClasses, 4096);
   std::map<uint8_t, std::string> expected, got;
   int64_t now = 0;
   for (int i = 0; i < 20'000; ++i) {
     now += random.In<int64_t>(0, 2'000);
     const uint8_t c = random.In<uint8_t>(kCritical, kBulk);
-    if (random.OneIn(10)) appetite_.SetBatchBytes(MaskOf(c), random.In<uint32_t>(1024, 4096));
-    if (random.OneIn(10)) appetite_.Hungry(MaskOf(c));
-    if (random.OneIn(10)) appetite_.Fed(MaskOf(c));
+    if (random.OneIn(10)) demand_.SetBatchBytes(MaskOf(c), random.In<uint32_t>(1024, 4096));
+    if (random.OneIn(10)) demand_.Raise(MaskOf(c));
+    if (random.OneIn(10)) demand_.Withdraw(MaskOf(c));
     const std::string payload = random.Text(random.In<size_t>(1, 200), "1234");
     const Record record = MakeRecord("d", "t", payload, c, now);
     AppendNdjson(record, &expected[c]);
@@ -349,9 +349,9 @@ TEST_F(AdaptiveBatcher, KeepsItsPromisesOnRandomTraffic) {
     }
     sealed_.batches.clear();
     for (uint8_t held = kHigh; held <= kBulk; ++held) {
-      if (appetite_.IsHungry(held) || got[held].size() == expected[held].size()) continue;
-      ASSERT_TRUE(appetite_.Hungry(MaskOf(held)));
-      appetite_.Fed(MaskOf(held));
+      if (demand_.IsRaised(held) || got[held].size() == expected[held].size()) continue;
+      ASSERT_TRUE(demand_.Raise(MaskOf(held)));
+      demand_.Withdraw(MaskOf(held));
       batcher_.EndTurn(now);
     }
   }

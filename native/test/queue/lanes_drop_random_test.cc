@@ -24,7 +24,7 @@ constexpr int64_t kMs = 1000;
 constexpr size_t kUplinks = 2;
 
 // What the tests know of each record, by the sequence of its batch.
-class LanesDropRandomTest : public testing::Test, public ReceiptDesk {
+class LanesDropRandomTest : public testing::Test, public ReceiptSink {
  protected:
   struct Row {
     std::string node;
@@ -242,7 +242,7 @@ class LanesDropRandomTest : public testing::Test, public ReceiptDesk {
   LatencyByClass latency_;
   std::atomic<uint64_t> sequence_{0};
   std::vector<std::shared_ptr<Lanes>> lanes_;
-  StoreDesk desk_{&budget_, this, [this] { return lanes_; }};
+  StoreQueue desk_{&budget_, this, [this] { return lanes_; }};
   test::CountingBell store_bell_;
   std::array<Session, kUplinks> sessions_;
   int64_t last_row_ = 0;

@@ -100,7 +100,7 @@ class LanesLimitsRandomTest : public test::LanesWithLog {
     Commit(chunk_.ticket, row_);
   }
 
-  // As StoreDesk::Loaded.
+  // As StoreQueue::Loaded.
   void Read(uint8_t c) {
     WantedRow wanted;
     if (!lanes_->WantsBacklog(c) || !ledger_.Wants("one", c, &wanted)) return;

@@ -23,7 +23,7 @@ class LanesOutletTest : public test::LanesWithLog {
  protected:
   void SetUp() override {
     LanesContext context = Context();
-    context.on_hungry = [this] { ++hungry_; };
+    context.on_hungry = [this] { ++raised_; };
     Open(std::move(context));
   }
 
@@ -55,7 +55,7 @@ class LanesOutletTest : public test::LanesWithLog {
   Outlet* urgent_ = nullptr;
   Outlet* rest_ = nullptr;
   uint64_t id_ = 0;
-  int hungry_ = 0;
+  int raised_ = 0;
 };
 
 TEST_F(LanesOutletTest, AClassIsServedOnce) {
@@ -153,34 +153,34 @@ TEST_F(LanesOutletTest, ClassesThatNobodyServesCountAsDown) {
 }
 
 TEST_F(LanesOutletTest, AHungrySessionAsksForItsClassesUntilSomethingComes) {
-  Appetite* appetite = lanes_->appetite();
-  lanes_->Hungry(rest_, Now());
-  EXPECT_FALSE(appetite->IsHungry(kBulk)) << "it is down";
+  Demand* demand = lanes_->demand();
+  lanes_->RaiseDemand(rest_, Now());
+  EXPECT_FALSE(demand->IsRaised(kBulk)) << "it is down";
   ConnectBoth(true, true);
-  appetite->Wait(MaskOf(kNormal));
-  lanes_->Hungry(rest_, Now());
-  EXPECT_EQ(hungry_, 1);
-  EXPECT_TRUE(appetite->IsHungry(kNormal));
-  EXPECT_FALSE(appetite->IsHungry(kHigh));
-  lanes_->Hungry(rest_, Now());
-  EXPECT_EQ(hungry_, 1) << "nobody waits any more";
+  demand->Wait(MaskOf(kNormal));
+  lanes_->RaiseDemand(rest_, Now());
+  EXPECT_EQ(raised_, 1);
+  EXPECT_TRUE(demand->IsRaised(kNormal));
+  EXPECT_FALSE(demand->IsRaised(kHigh));
+  lanes_->RaiseDemand(rest_, Now());
+  EXPECT_EQ(raised_, 1) << "nobody waits any more";
   Push(kBulk);
-  EXPECT_FALSE(appetite->IsHungry(kNormal)) << "it has something to send";
-  lanes_->Hungry(rest_, Now());
-  EXPECT_FALSE(appetite->IsHungry(kNormal)) << "which came before it said so";
+  EXPECT_FALSE(demand->IsRaised(kNormal)) << "it has something to send";
+  lanes_->RaiseDemand(rest_, Now());
+  EXPECT_FALSE(demand->IsRaised(kNormal)) << "which came before it said so";
   TakeAt(rest_);
-  lanes_->Hungry(rest_, Now());
-  lanes_->Hungry(urgent_, Now());
+  lanes_->RaiseDemand(rest_, Now());
+  lanes_->RaiseDemand(urgent_, Now());
   lanes_->SetConnected(rest_, false, Now());
-  EXPECT_FALSE(appetite->IsHungry(kNormal));
+  EXPECT_FALSE(demand->IsRaised(kNormal));
   lanes_->Detach(urgent_);
-  EXPECT_FALSE(appetite->IsHungry(kHigh));
+  EXPECT_FALSE(demand->IsRaised(kHigh));
 }
 
 TEST_F(LanesOutletTest, TheSizeOfBatchesIsThatOfTheLinkOfTheirClass) {
   lanes_->SetBatchBytes(rest_, 4096);
-  EXPECT_EQ(lanes_->appetite()->BatchBytes(kBulk), 4096u);
-  EXPECT_EQ(lanes_->appetite()->BatchBytes(kCritical), kFirstBatchBytes);
+  EXPECT_EQ(lanes_->demand()->BatchBytes(kBulk), 4096u);
+  EXPECT_EQ(lanes_->demand()->BatchBytes(kCritical), kFirstBatchBytes);
 }
 
 // Producers, two sessions that come and go, one that looks on, the sweep: for TSan, and for the
@@ -215,7 +215,7 @@ TEST_F(LanesOutletTest, SumsAgreeAfterConcurrentUse) {
         bell->Answer();
         lanes_->Take(outlet, MonotonicUs(),
                      [&](const Batch& batch) { return (id = batch.id) != 0; });
-        if (id == 0) lanes_->Hungry(outlet, MonotonicUs());
+        if (id == 0) lanes_->RaiseDemand(outlet, MonotonicUs());
         if (id == 0 || i % 7 == 0) continue;  // every seventh is left to Detach
         ASSERT_TRUE(lanes_->Release(outlet, id, MonotonicUs()));
         ++released;
@@ -228,7 +228,7 @@ TEST_F(LanesOutletTest, SumsAgreeAfterConcurrentUse) {
   while (producing > 0) {
     lanes_->Sweep(MonotonicUs());
     lanes_->hurried(kBulk);
-    lanes_->appetite()->IsHungry(kBulk);
+    lanes_->demand()->IsRaised(kBulk);
     std::this_thread::yield();
   }
   for (std::thread& thread : producers) thread.join();

@@ -247,8 +247,8 @@ TEST_F(LanesTurnsTest, ASessionThatTakesNothingHoldsNobodyForLong) {
 TEST_F(LanesTurnsTest, WhileOneIsHeldItsSessionIsNotHungry) {
   HoldTheRest();
   EXPECT_GT(lanes_->RetryUs(rest_, Now()), 0);
-  lanes_->Hungry(rest_, Now());
-  EXPECT_FALSE(lanes_->appetite()->IsHungry(kBulk));
+  lanes_->RaiseDemand(rest_, Now());
+  EXPECT_FALSE(lanes_->demand()->IsRaised(kBulk));
 }
 
 TEST_F(LanesTurnsTest, AClassThatGotNothingForLongIsServedOnceBeforeClassOne) {

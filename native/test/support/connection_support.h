@@ -1,4 +1,4 @@
-// A Wire on a loop of its own, and the far end of its connection as a test plays it.
+// A Connection on a loop of its own, and the far end of its connection as a test plays it.
 #ifndef SEGANET_TEST_SUPPORT_CONNECTION_SUPPORT_H_
 #define SEGANET_TEST_SUPPORT_CONNECTION_SUPPORT_H_
 
@@ -51,7 +51,7 @@ inline std::array<int, 2> TcpPair() {
   return {ours, theirs};
 }
 
-class WireTest : public testing::Test, protected Wire::Listener {
+class WireTest : public testing::Test, protected Connection::Listener {
  protected:
   WireTest() { uv_loop_init(&loop_); }
   ~WireTest() override {
@@ -65,7 +65,7 @@ class WireTest : public testing::Test, protected Wire::Listener {
   void Open(std::array<int, 2> pair, std::unique_ptr<TlsClient> tls = nullptr) {
     theirs_ = pair[1];
     fcntl(theirs_, F_SETFL, O_NONBLOCK);
-    const Status status = Wire::Make(&loop_, pair[0], std::move(tls), this, &wire_);
+    const Status status = Connection::Make(&loop_, pair[0], std::move(tls), this, &connection_);
     ASSERT_TRUE(status.ok()) << status.message();
     fd_ = pair[0];
   }
@@ -115,8 +115,8 @@ class WireTest : public testing::Test, protected Wire::Listener {
   }
 
   void CloseWire() {
-    if (wire_ == nullptr) return;
-    std::exchange(wire_, nullptr)->Close([this] { ++closed_; });
+    if (connection_ == nullptr) return;
+    std::exchange(connection_, nullptr)->Close([this] { ++closed_; });
   }
   // Descriptors are given out lowest first.
   bool IsClosed() const { return fcntl(fd_, F_GETFD) == -1 && errno == EBADF; }
@@ -141,7 +141,7 @@ class WireTest : public testing::Test, protected Wire::Listener {
   }
 
   uv_loop_t loop_{};
-  Wire* wire_ = nullptr;
+  Connection* connection_ = nullptr;
   int fd_ = -1;
   int theirs_ = -1;
   bool has_heard_end_ = false;

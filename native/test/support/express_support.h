@@ -82,9 +82,9 @@ class ExpressTest : public LanesWithLog {
     Use(std::move(context));
     shared_ = std::shared_ptr<Lanes>(std::move(lanes_));
     shared_->SetConnected(outlet_, true, Now());
-    Board({});
+    Enter({});
   }
-  void Board(ExpressOptions options) {
+  void Enter(ExpressOptions options) {
     if (options.window == 1) options.window = 8;
     BoardAsItIs(std::move(options));
   }
@@ -113,11 +113,11 @@ class ExpressTest : public LanesWithLog {
     for (int i = 0; i < count; ++i) Put(record_class, std::to_string(i));
   }
 
-  Rough Pump(size_t unsent = 0) {
+  LeaveReason Pump(size_t unsent = 0) {
     std::string out;
-    const Rough rough = express_->Pump(unsent, &out);
+    const LeaveReason reason = express_->Pump(unsent, &out);
     sent_ = ReadPublishes(out);
-    return rough;
+    return reason;
   }
   // Classes in the order of sending.
   std::string Classes() {
@@ -125,7 +125,7 @@ class ExpressTest : public LanesWithLog {
     for (const SentPublish& packet : sent_) classes += packet.topic;
     return classes;
   }
-  Rough Ack(uint16_t id, uint8_t code = 0) { return express_->Acknowledge(id, code, Now()); }
+  LeaveReason Ack(uint16_t id, uint8_t code = 0) { return express_->Acknowledge(id, code, Now()); }
   uint8_t Best() { return shared_->Best(outlet_, Now()); }
   uint64_t Delivered() {
     return shared_->counters().counters[static_cast<size_t>(Counter::kBatchesDelivered)].Get();

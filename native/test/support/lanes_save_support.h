@@ -21,7 +21,7 @@ namespace seganet::test {
 
 inline constexpr int64_t kMs = 1000;
 
-class Desk : public ReceiptDesk {
+class Desk : public ReceiptSink {
  public:
   void Return(size_t, std::vector<Receipt> receipts) override {
     for (const Receipt& receipt : receipts) slots.push_back(receipt.slot);

@@ -30,18 +30,18 @@ class WirePlainTest : public test::WireTest {
 TEST_F(WirePlainTest, TellsThatItIsOpenFromTheLoop) {
   Open(test::LocalPair());
   EXPECT_EQ(opens_, 0);
-  EXPECT_FALSE(wire_->is_open());
+  EXPECT_FALSE(connection_->is_open());
   RunIdle();
   EXPECT_EQ(opens_, 1);
-  EXPECT_TRUE(wire_->is_open());
-  EXPECT_EQ(wire_->fd(), fd_);
-  EXPECT_EQ(wire_->tls(), nullptr);
+  EXPECT_TRUE(connection_->is_open());
+  EXPECT_EQ(connection_->fd(), fd_);
+  EXPECT_EQ(connection_->tls(), nullptr);
 }
 
 TEST_F(WirePlainTest, CarriesBytesBothWays) {
   OpenPlain();
-  wire_->Write("up");
-  EXPECT_EQ(wire_->unsent(), 0u) << "the kernel takes it at once";
+  connection_->Write("up");
+  EXPECT_EQ(connection_->unsent(), 0u) << "the kernel takes it at once";
   EXPECT_EQ(Hear(), "up");
   Say("down");
   EXPECT_TRUE(RunUntil([&] { return heard_ == "down"; }));
@@ -51,23 +51,23 @@ TEST_F(WirePlainTest, CarriesBytesBothWays) {
 TEST_F(WirePlainTest, MoreThanTheKernelTakesFollows) {
   OpenNarrow();
   const std::string all = Pattern(10'000'000);
-  wire_->Write(all);
-  EXPECT_GT(wire_->unsent(), 9'000'000u);
+  connection_->Write(all);
+  EXPECT_GT(connection_->unsent(), 9'000'000u);
   RunIdle();
   EXPECT_EQ(drains_, 0);
   ExpectThatItComes(all);
-  EXPECT_EQ(wire_->unsent(), 0u);
+  EXPECT_EQ(connection_->unsent(), 0u);
   RunIdle();
   EXPECT_EQ(drains_, 1);
 }
 
 TEST_F(WirePlainTest, WhatAWriteLeftAndALaterOneSentIsToldToo) {
   OpenNarrow();
-  wire_->Write(Pattern(100'000));
-  ASSERT_GT(wire_->unsent(), 0u);
-  for (size_t heard = 0; wire_->unsent() > 0;) {
+  connection_->Write(Pattern(100'000));
+  ASSERT_GT(connection_->unsent(), 0u);
+  for (size_t heard = 0; connection_->unsent() > 0;) {
     heard += Hear().size();
-    wire_->Write("x");
+    connection_->Write("x");
     ASSERT_LT(heard, 1'000'000u);
   }
   EXPECT_EQ(drains_, 0);
@@ -78,14 +78,14 @@ TEST_F(WirePlainTest, WhatAWriteLeftAndALaterOneSentIsToldToo) {
 TEST_F(WirePlainTest, WhatTheKernelHasTakenDoesNotStayWhileItIsNeverDone) {
   OpenNarrow();
   std::string all = Pattern(300'000), got;
-  wire_->Write(all);
+  connection_->Write(all);
   for (int i = 0; i < 500; ++i) {
     got += Hear(8192);
     uv_run(&loop_, UV_RUN_NOWAIT);
     const std::string more(8192, static_cast<char>(i));
     all += more;
-    wire_->Write(more);
-    ASSERT_GT(wire_->unsent(), 0u);
+    connection_->Write(more);
+    ASSERT_GT(connection_->unsent(), 0u);
   }
   far_end_ = [&] { got += Hear(); };
   EXPECT_TRUE(RunUntil([&] { return drains_ > 0; }));
@@ -95,19 +95,19 @@ TEST_F(WirePlainTest, WhatTheKernelHasTakenDoesNotStayWhileItIsNeverDone) {
 
 TEST_F(WirePlainTest, WhilePausedNothingIsRead) {
   OpenPlain();
-  wire_->Pause(true);
+  connection_->Pause(true);
   Say("later");
   RunIdle();
   EXPECT_EQ(heard_, "");
-  wire_->Write("goes");
+  connection_->Write("goes");
   EXPECT_EQ(Hear(), "goes");
-  wire_->Pause(false);
+  connection_->Pause(false);
   EXPECT_TRUE(RunUntil([&] { return heard_ == "later"; }));
 }
 
 TEST_F(WirePlainTest, APauseFromInsideEndsTheReading) {
   OpenPlain();
-  on_data_ = [&] { wire_->Pause(true); };
+  on_data_ = [&] { connection_->Pause(true); };
   far_end_ = [&] { send(theirs_, "0123456789", 10, MSG_NOSIGNAL); };
   EXPECT_TRUE(RunUntil([&] { return !heard_.empty(); }));
   const size_t heard = heard_.size();
@@ -118,15 +118,15 @@ TEST_F(WirePlainTest, APauseFromInsideEndsTheReading) {
 TEST_F(WirePlainTest, FinishEndsOurDirectionWhenAllIsSent) {
   OpenNarrow();
   const std::string all = Pattern(500'000);
-  wire_->Write(all);
-  wire_->Finish();
-  wire_->Finish();
-  wire_->Write("nothing more");
+  connection_->Write(all);
+  connection_->Finish();
+  connection_->Finish();
+  connection_->Write("nothing more");
   EXPECT_FALSE(has_heard_end_);
   ExpectThatItComes(all);
   EXPECT_EQ(Hear(), "");
   EXPECT_TRUE(has_heard_end_);
-  wire_->Write("nor now");
+  connection_->Write("nor now");
   Say("still heard");
   EXPECT_TRUE(RunUntil([&] { return heard_ == "still heard"; }));
   EXPECT_EQ(ends_, 0);
@@ -139,8 +139,8 @@ TEST_F(WirePlainTest, WhatCameWithTheEndIsHeardBeforeIt) {
   EXPECT_TRUE(RunUntil([&] { return ends_ == 1; }));
   EXPECT_EQ(heard_, "last words");
   EXPECT_EQ(why_.code, "");
-  EXPECT_FALSE(wire_->is_open());
-  wire_->Write("nobody hears it");
+  EXPECT_FALSE(connection_->is_open());
+  connection_->Write("nobody hears it");
   RunIdle();
   EXPECT_EQ(ends_, 1);
 }
@@ -165,15 +165,15 @@ TEST_F(WirePlainTest, WhatCameBeforeAResetIsHeard) {
 TEST_F(WirePlainTest, AResetWhilePausedHasItsCodeToo) {
   for (const bool is_writing : {false, true}) {
     OpenPlain(true);
-    wire_->Pause(true);
-    if (is_writing) wire_->Write(Pattern(20'000'000));
+    connection_->Pause(true);
+    if (is_writing) connection_->Write(Pattern(20'000'000));
     Say("unread");
     RunIdle();
     Reset();
     RunIdle();
     if (!is_writing) {
       EXPECT_EQ(ends_, 0);
-      wire_->Pause(false);
+      connection_->Pause(false);
     }
     EXPECT_TRUE(RunUntil([&] { return ends_ == 1; }));
     EXPECT_EQ(why_.code, "ECONNRESET") << is_writing;
@@ -184,10 +184,10 @@ TEST_F(WirePlainTest, AResetWhilePausedHasItsCodeToo) {
 
 TEST_F(WirePlainTest, AWriteIntoAConnectionThatEndedFailsFromTheLoop) {
   OpenPlain();
-  wire_->Pause(true);  // so that the end is not heard
+  connection_->Pause(true);  // so that the end is not heard
   Hang();
-  wire_->Write("a");
-  wire_->Write("b");
+  connection_->Write("a");
+  connection_->Write("b");
   EXPECT_EQ(ends_, 0);
   EXPECT_TRUE(RunUntil([&] { return ends_ == 1; }));
   EXPECT_EQ(why_.code, "EPIPE");
@@ -211,7 +211,7 @@ TEST_F(WirePlainTest, MayBeClosedFromEachCallback) {
     closed_ = 0;
     if (callback != &on_open_) {
       RunIdle();
-      wire_->Write(Pattern(1'000'000));
+      connection_->Write(Pattern(1'000'000));
       far_end_ = [this] { Hear(); };
       Say("data");
     }
@@ -229,7 +229,7 @@ TEST_F(WirePlainTest, MayBeClosedFromEachCallback) {
 TEST_F(WirePlainTest, AfterCloseNothingIsTold) {
   OpenPlain();
   Say("unheard");
-  wire_->Write(Pattern(1'000'000));
+  connection_->Write(Pattern(1'000'000));
   CloseWire();
   EXPECT_FALSE(IsClosed()) << "the loop still watches it";
   EXPECT_TRUE(RunUntil([&] { return closed_ == 1; }));
@@ -241,17 +241,18 @@ TEST_F(WirePlainTest, AfterCloseNothingIsTold) {
 TEST_F(WirePlainTest, WhatCannotBeWaitedForIsStillTheCallers) {
   FILE* const file = tmpfile();
   ASSERT_NE(file, nullptr);
-  Wire* wire = nullptr;
-  const Status status = Wire::Make(&loop_, fileno(file), nullptr, this, &wire);
+  Connection* connection = nullptr;
+  const Status status = Connection::Make(&loop_, fileno(file), nullptr, this, &connection);
   EXPECT_FALSE(status.ok());
   EXPECT_NE(status.error(), 0);
-  EXPECT_EQ(wire, nullptr);
+  EXPECT_EQ(connection, nullptr);
   EXPECT_NE(fcntl(fileno(file), F_GETFD), -1);
   fclose(file);
 
   OpenPlain();
-  EXPECT_FALSE(Wire::Make(&loop_, fd_, nullptr, this, &wire).ok()) << "it is somebody else's";
-  wire_->Write("alive");
+  EXPECT_FALSE(Connection::Make(&loop_, fd_, nullptr, this, &connection).ok())
+      << "it is somebody else's";
+  connection_->Write("alive");
   EXPECT_EQ(Hear(), "alive");
 }
 

@@ -67,9 +67,9 @@ class WireTlsTest : public test::WireTest {
 TEST_F(WireTlsTest, CarriesBytesBothWays) {
   for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
     OpenTls({.max_version = version});
-    EXPECT_EQ(wire_->tls()->PeerCertificate(), Broker().Der());
-    wire_->Write("up");
-    EXPECT_EQ(wire_->unsent(), 0u);
+    EXPECT_EQ(connection_->tls()->PeerCertificate(), Broker().Der());
+    connection_->Write("up");
+    EXPECT_EQ(connection_->unsent(), 0u);
     server_->Write("down");
     EXPECT_TRUE(RunUntil([&] { return heard_ == "down" && server_->heard == "up"; }));
     CloseWire();
@@ -80,7 +80,7 @@ TEST_F(WireTlsTest, CarriesBytesBothWays) {
 }
 
 TEST_F(WireTlsTest, MayBeWrittenToFromOnOpen) {
-  on_open_ = [this] { wire_->Write("at once"); };
+  on_open_ = [this] { connection_->Write("at once"); };
   Begin();
   EXPECT_TRUE(RunUntil([&] { return server_->heard == "at once"; }));
 }
@@ -91,8 +91,8 @@ TEST_F(WireTlsTest, MoreThanTheKernelTakesFollows) {
   const int bytes = 4096;
   setsockopt(fd_, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
   const std::string all = Pattern(10'000'000);
-  wire_->Write(all);
-  EXPECT_GT(wire_->unsent(), 1'000'000u);
+  connection_->Write(all);
+  EXPECT_GT(connection_->unsent(), 1'000'000u);
   EXPECT_TRUE(RunUntil([&] { return server_->heard.size() >= all.size(); }));
   EXPECT_TRUE(server_->heard == all);
   EXPECT_TRUE(RunUntil([&] { return drains_ == 1; }));
@@ -102,20 +102,20 @@ TEST_F(WireTlsTest, WhileTlsIsMadeAPauseIsNone) {
   server_ = std::make_unique<Server>(Broker());
   far_end_ = [this] { Serve(); };
   Open(test::TcpPair(), Client());
-  wire_->Pause(true);
+  connection_->Pause(true);
   EXPECT_TRUE(RunUntil([this] { return opens_ == 1 && server_->open(); }));
   server_->Write("later");
   RunIdle();
   EXPECT_EQ(heard_, "");
-  wire_->Pause(false);
+  connection_->Pause(false);
   EXPECT_TRUE(RunUntil([this] { return heard_ == "later"; }));
 }
 
 TEST_F(WireTlsTest, FinishSaysSoInTlsToo) {
   OpenTls();
-  wire_->Write("last");
-  wire_->Finish();
-  wire_->Write("nothing more");
+  connection_->Write("last");
+  connection_->Finish();
+  connection_->Write("nothing more");
   EXPECT_TRUE(RunUntil([this] { return server_->closed_by_client() && has_heard_end_; }));
   EXPECT_EQ(server_->heard, "last");
   server_->Write("still heard");
@@ -218,7 +218,7 @@ TEST_F(WireTlsTest, MayBeClosedAtAnyMoment) {
     const bool is_secure = random.OneIn(2);
     server_ = std::make_unique<Server>(Broker());
     Open(test::TcpPair(), is_secure ? Client() : nullptr);
-    for (int turn = 0; turn < 40 && wire_ != nullptr; ++turn) {
+    for (int turn = 0; turn < 40 && connection_ != nullptr; ++turn) {
       if (theirs_ >= 0 && random.OneIn(2)) {
         if (is_secure) {
           if (server_->open()) server_->Write(Pattern(random.In<size_t>(1, 100'000)));
@@ -230,9 +230,10 @@ TEST_F(WireTlsTest, MayBeClosedAtAnyMoment) {
       }
       if (random.OneIn(60)) Hang();
       if (random.OneIn(60)) Reset();
-      if (wire_->is_open() && random.OneIn(2)) wire_->Write(Pattern(random.In<size_t>(1, 400'000)));
-      if (random.OneIn(20)) wire_->Pause(random.OneIn(2));
-      if (random.OneIn(40)) wire_->Finish();
+      if (connection_->is_open() && random.OneIn(2))
+        connection_->Write(Pattern(random.In<size_t>(1, 400'000)));
+      if (random.OneIn(20)) connection_->Pause(random.OneIn(2));
+      if (random.OneIn(40)) connection_->Finish();
       uv_run(&loop_, UV_RUN_NOWAIT);
       if (random.OneIn(40)) CloseWire();
     }

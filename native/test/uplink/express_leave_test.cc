@@ -19,15 +19,15 @@ class ExpressRoughTest : public test::ExpressTest {
       return true;
     });
     EXPECT_TRUE(taken);
-    EXPECT_EQ(express_->flights().open(), 0u);
+    EXPECT_EQ(express_->window().open(), 0u);
     EXPECT_EQ(numbers().records, 0u);
   }
 };
 
 TEST_F(ExpressRoughTest, AStageThatIsNotKnown) {
   Put(MakeBatch(kNormal, "here", 9));
-  EXPECT_EQ(Pump(), Rough::kStage);
-  EXPECT_EQ(Pump(), Rough::kStage) << "as often as it is asked";
+  EXPECT_EQ(Pump(), LeaveReason::kStage);
+  EXPECT_EQ(Pump(), LeaveReason::kStage) << "as often as it is asked";
   EXPECT_TRUE(sent_.empty());
   ExpectUntouched("here");
 }
@@ -36,7 +36,7 @@ TEST_F(ExpressRoughTest, ABatchOfRecords) {
   BatchPtr batch = MakeBatch(kNormal, "here");
   batch->kind = BatchKind::kRecords;
   Put(std::move(batch));
-  EXPECT_EQ(Pump(), Rough::kKind);
+  EXPECT_EQ(Pump(), LeaveReason::kKind);
   ExpectUntouched("here");
 }
 
@@ -44,9 +44,9 @@ TEST_F(ExpressRoughTest, ATopicThatCannotStandInAPublish) {
   UplinkStage stage = test::StageByClass(1);
   stage.topic[kNormal].clear();
   stage.record_topic[kNormal].clear();
-  Board({.stages = {stage}});
+  Enter({.stages = {stage}});
   Put(kNormal, "here");
-  EXPECT_EQ(Pump(), Rough::kTopic);
+  EXPECT_EQ(Pump(), LeaveReason::kTopic);
   ExpectUntouched("here");
 }
 
@@ -57,14 +57,14 @@ TEST_F(ExpressRoughTest, APacketThatIsTooLarge) {
   const size_t size = out.size();
   shared_->Detach(outlet_);
   outlet_ = shared_->Attach(&bell_);
-  Board({.max_packet = size});
-  EXPECT_EQ(Pump(), Rough::kNone) << "just as large as it may be";
+  Enter({.max_packet = size});
+  EXPECT_EQ(Pump(), LeaveReason::kNone) << "just as large as it may be";
   EXPECT_EQ(sent_.size(), 1u);
   Put(kNormal, "here!");
-  EXPECT_EQ(Pump(), Rough::kSize);
+  EXPECT_EQ(Pump(), LeaveReason::kSize);
   EXPECT_TRUE(sent_.empty());
-  EXPECT_EQ(express_->flights().open(), 1u);
-  Board({.max_packet = size});
+  EXPECT_EQ(express_->window().open(), 1u);
+  Enter({.max_packet = size});
   ExpectUntouched("here!");
 }
 
@@ -72,26 +72,26 @@ TEST_F(ExpressRoughTest, WhatCameBeforeItIsSent) {
   Put(kHigh);
   Put(MakeBatch(kNormal, "here", 9));
   Put(kBulk);
-  EXPECT_EQ(Pump(), Rough::kStage);
+  EXPECT_EQ(Pump(), LeaveReason::kStage);
   EXPECT_EQ(Classes(), "2");
-  EXPECT_EQ(express_->flights().open(), 1u);
+  EXPECT_EQ(express_->window().open(), 1u);
 }
 
 TEST_F(ExpressRoughTest, ForClass1BehindAnOverdueOneToo) {
-  Board({.window = 2, .reserved = 1});
+  Enter({.window = 2, .reserved = 1});
   PutMany(kNormal, 5);
   Pump();
   now_us_ += kDefaultAgingUs;
   Put(MakeBatch(kCritical, "alarm", 9));
-  EXPECT_EQ(Pump(), Rough::kStage);
+  EXPECT_EQ(Pump(), LeaveReason::kStage);
 }
 
 TEST_F(ExpressRoughTest, ABatchThatFindsNoRoomIsNotLookedAt) {
-  Board({.window = 2, .reserved = 1});
+  Enter({.window = 2, .reserved = 1});
   Put(kNormal);
   Pump();
   Put(MakeBatch(kNormal, "here", 9));
-  EXPECT_EQ(Pump(), Rough::kNone);
+  EXPECT_EQ(Pump(), LeaveReason::kNone);
   EXPECT_TRUE(express_->is_blocked());
 }
 
@@ -101,7 +101,7 @@ TEST_F(ExpressRoughTest, BacklogOnceNothingLiveIsReady) {
   old.push_back(MakeBatch(kNormal, "old"));
   shared_->PushBacklog(std::move(old));
   Put(kNormal, "live");
-  EXPECT_EQ(Pump(), Rough::kBacklog);
+  EXPECT_EQ(Pump(), LeaveReason::kBacklog);
   ASSERT_EQ(sent_.size(), 1u);
   EXPECT_EQ(sent_[0].payload, "live");
   EXPECT_EQ(shared_->BestBacklog(outlet_, Now()), kNormal);
@@ -111,9 +111,9 @@ TEST_F(ExpressRoughTest, ARefusalLeavesThePacketInFlight) {
   Put(kNormal, "here");
   Pump();
   const uint16_t id = sent_.at(0).id;
-  EXPECT_EQ(Ack(id, 0x87), Rough::kRefusal);
-  ASSERT_NE(express_->flights().Find(id), nullptr);
-  const uint64_t batch = express_->flights().Find(id)->batch;
+  EXPECT_EQ(Ack(id, 0x87), LeaveReason::kRefusal);
+  ASSERT_NE(express_->window().Find(id), nullptr);
+  const uint64_t batch = express_->window().Find(id)->batch;
   EXPECT_EQ(done_, 0);
   EXPECT_EQ(numbers().acknowledged, 0u);
   EXPECT_EQ(numbers().moved_us, 0);
@@ -129,39 +129,39 @@ TEST_F(ExpressRoughTest, EveryCodeFrom128OnRefuses) {
     Put(kNormal);
     Pump();
     EXPECT_EQ(Ack(sent_.at(0).id, static_cast<uint8_t>(code)),
-              code < 0x80 ? Rough::kNone : Rough::kRefusal);
+              code < 0x80 ? LeaveReason::kNone : LeaveReason::kRefusal);
   }
 }
 
 TEST_F(ExpressRoughTest, NoRoomForLong) {
-  Board({.window = 2});
+  Enter({.window = 2});
   PutMany(kNormal, 5);
-  EXPECT_EQ(Pump(), Rough::kNone);
+  EXPECT_EQ(Pump(), LeaveReason::kNone);
   now_us_ += Express::kSlowUs;
-  EXPECT_EQ(Pump(), Rough::kNone);
+  EXPECT_EQ(Pump(), LeaveReason::kNone);
   now_us_ += 1;
-  EXPECT_EQ(Pump(), Rough::kSlow);
+  EXPECT_EQ(Pump(), LeaveReason::kSlow);
   ASSERT_TRUE(sent_.empty());
 }
 
 TEST_F(ExpressRoughTest, APauseWithoutAnythingToSendIsNotSlow) {
-  Board({.window = 2});
+  Enter({.window = 2});
   PutMany(kNormal, 3);
   Pump();
-  for (const auto& entry : express_->flights().List()) Ack(entry.id);
+  for (const auto& entry : express_->window().List()) Ack(entry.id);
   now_us_ += Express::kSlowUs - 1;
-  EXPECT_EQ(Pump(), Rough::kNone);
+  EXPECT_EQ(Pump(), LeaveReason::kNone);
   EXPECT_FALSE(express_->is_blocked());
   PutMany(kNormal, 3);
   now_us_ += Express::kSlowUs;
-  EXPECT_EQ(Pump(), Rough::kNone);
+  EXPECT_EQ(Pump(), LeaveReason::kNone);
   EXPECT_TRUE(express_->is_blocked());
 }
 
 TEST_F(ExpressRoughTest, LookShowsWhatIsInFlightAlone) {
   Put(kNormal);
   Pump();
-  const uint64_t batch = express_->flights().Oldest()->batch;
+  const uint64_t batch = express_->window().Oldest()->batch;
   const auto look = [&](Outlet* outlet, uint64_t id) {
     return shared_->Look(outlet, id, [](const Batch&) {});
   };

@@ -42,19 +42,19 @@ class ExpressRandomTest : public test::ExpressTest {
     const auto at =
         std::next(on_the_way_.begin(), random->In<ptrdiff_t>(0, std::ssize(on_the_way_) - 1));
     if (may_refuse && random->OneIn(10)) {
-      ASSERT_EQ(Ack(at->first, 0x97), Rough::kRefusal);
+      ASSERT_EQ(Ack(at->first, 0x97), LeaveReason::kRefusal);
       return;
     }
     const auto [c, number] = at->second;
-    ASSERT_EQ(Ack(at->first), Rough::kNone);
+    ASSERT_EQ(Ack(at->first), LeaveReason::kNone);
     ASSERT_TRUE(released_[c].insert(number).second);
     on_the_way_.erase(at);
   }
 
   // The feeder takes over what is on its way, and all of it is there.
-  void Land() {
-    ASSERT_EQ(express_->flights().List().size(), on_the_way_.size());
-    for (const auto& [id, flight] : express_->flights().List()) {
+  void Leave() {
+    ASSERT_EQ(express_->window().List().size(), on_the_way_.size());
+    for (const auto& [id, flight] : express_->window().List()) {
       const auto at = on_the_way_.find(id);
       ASSERT_NE(at, on_the_way_.end());
       const auto [c, number] = at->second;
@@ -67,9 +67,9 @@ class ExpressRandomTest : public test::ExpressTest {
 
   // Lands, and either the feeder sends what is on its way to the end, or the session is lost.
   void BoardAnew(Random* random) {
-    ASSERT_NO_FATAL_FAILURE(Land());
+    ASSERT_NO_FATAL_FAILURE(Leave());
     if (random->OneIn(2)) {
-      for (const auto& [id, flight] : express_->flights().List()) {
+      for (const auto& [id, flight] : express_->window().List()) {
         ASSERT_TRUE(shared_->Release(outlet_, flight.batch, Now()));
         const auto [c, number] = on_the_way_.at(id);
         released_[c].insert(number);
@@ -149,7 +149,7 @@ TEST_F(ExpressRandomTest, TheLanesAreAnybodys) {
     Hear(sent_);
     is_good = !HasFatalFailure();
     for (const SentPublish& packet : sent_) {
-      is_good &= Ack(packet.id) == Rough::kNone;
+      is_good &= Ack(packet.id) == LeaveReason::kNone;
       on_the_way_.erase(packet.id);
     }
     acknowledged += static_cast<int>(sent_.size());

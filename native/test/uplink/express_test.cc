@@ -10,7 +10,7 @@ class ExpressSendTest : public test::ExpressTest {};
 
 TEST_F(ExpressSendTest, SendsWhatWaitsInTheOrderOfClasses) {
   for (const uint8_t c : {kBulk, kNormal, kHigh, kCritical}) Put(c);
-  EXPECT_EQ(Pump(), Rough::kNone);
+  EXPECT_EQ(Pump(), LeaveReason::kNone);
   EXPECT_EQ(Classes(), "1234");
   EXPECT_EQ(numbers().published, 4u);
   EXPECT_EQ(numbers().records, 4u);
@@ -22,30 +22,30 @@ TEST_F(ExpressSendTest, SendsWhatWaitsInTheOrderOfClasses) {
 TEST_F(ExpressSendTest, AppendsToWhatIsThere) {
   Put(kNormal);
   std::string out = "before";
-  EXPECT_EQ(express_->Pump(0, &out), Rough::kNone);
+  EXPECT_EQ(express_->Pump(0, &out), LeaveReason::kNone);
   EXPECT_EQ(out.substr(0, 6), "before");
   EXPECT_EQ(test::ReadPublishes(out.substr(6)).size(), 1u);
 }
 
 TEST_F(ExpressSendTest, AFullWindowEndsThePumpAndAnAcknowledgementOpensIt) {
-  Board({.window = 2});
+  Enter({.window = 2});
   PutMany(kNormal, 3);
-  EXPECT_EQ(Pump(), Rough::kNone);
+  EXPECT_EQ(Pump(), LeaveReason::kNone);
   EXPECT_EQ(sent_.size(), 2u);
   EXPECT_TRUE(express_->is_blocked());
   EXPECT_FALSE(express_->is_full());
   const uint16_t first = sent_[0].id;
-  EXPECT_EQ(Ack(first), Rough::kNone);
-  EXPECT_EQ(Pump(), Rough::kNone);
+  EXPECT_EQ(Ack(first), LeaveReason::kNone);
+  EXPECT_EQ(Pump(), LeaveReason::kNone);
   ASSERT_EQ(sent_.size(), 1u);
   EXPECT_EQ(sent_[0].payload, "2");
   Ack(sent_[0].id);
-  EXPECT_EQ(Pump(), Rough::kNone);
+  EXPECT_EQ(Pump(), LeaveReason::kNone);
   EXPECT_FALSE(express_->is_blocked());
 }
 
 TEST_F(ExpressSendTest, WhatIsReservedIsForClass1Alone) {
-  Board({.window = 4, .reserved = 1});
+  Enter({.window = 4, .reserved = 1});
   PutMany(kNormal, 10);
   Pump();
   EXPECT_EQ(Classes(), "333");
@@ -72,7 +72,7 @@ TEST_F(ExpressSendTest, AWindowOfOneServesAllClasses) {
 }
 
 TEST_F(ExpressSendTest, AClassThatGotNothingForLongGoesBeforeClass1Once) {
-  Board({.window = 4, .reserved = 1});
+  Enter({.window = 4, .reserved = 1});
   PutMany(kNormal, 10);
   now_us_ += kDefaultAgingUs;
   PutMany(kCritical, 10);
@@ -81,7 +81,7 @@ TEST_F(ExpressSendTest, AClassThatGotNothingForLongGoesBeforeClass1Once) {
 }
 
 TEST_F(ExpressSendTest, WhileTheOthersFillTheirPlacesClass1GoesOnWhoeverIsOverdue) {
-  Board({.window = 4, .reserved = 1});
+  Enter({.window = 4, .reserved = 1});
   PutMany(kNormal, 10);
   Pump();
   now_us_ += kDefaultAgingUs;
@@ -91,10 +91,10 @@ TEST_F(ExpressSendTest, WhileTheOthersFillTheirPlacesClass1GoesOnWhoeverIsOverdu
 }
 
 TEST_F(ExpressSendTest, OthersWaitForTheKernelAndClass1DoesNot) {
-  Board({.max_unsent = 1000});
+  Enter({.max_unsent = 1000});
   PutMany(kNormal, 2);
   now_us_ += kDefaultAgingUs;  // so that they go first
-  EXPECT_EQ(Pump(1000), Rough::kNone);
+  EXPECT_EQ(Pump(1000), LeaveReason::kNone);
   EXPECT_TRUE(sent_.empty());
   EXPECT_TRUE(express_->is_blocked());
   EXPECT_TRUE(express_->is_full());
@@ -107,7 +107,7 @@ TEST_F(ExpressSendTest, OthersWaitForTheKernelAndClass1DoesNot) {
 }
 
 TEST_F(ExpressSendTest, WhatItAppendsCountsForTheKernelToo) {
-  Board({.max_unsent = 250});
+  Enter({.max_unsent = 250});
   for (int i = 0; i < 5; ++i) Put(kNormal, std::string(100, 'x'));
   Pump();
   EXPECT_EQ(sent_.size(), 3u) << "the first two have less than 250 bytes";
@@ -117,7 +117,7 @@ TEST_F(ExpressSendTest, WhatItAppendsCountsForTheKernelToo) {
 }
 
 TEST_F(ExpressSendTest, ItIsNotFullWhenTheWindowHasNoRoomEither) {
-  Board({.window = 2, .max_unsent = 1});
+  Enter({.window = 2, .max_unsent = 1});
   PutMany(kNormal, 5);
   Pump();
   EXPECT_TRUE(express_->is_full());
@@ -128,7 +128,7 @@ TEST_F(ExpressSendTest, ItIsNotFullWhenTheWindowHasNoRoomEither) {
 }
 
 TEST_F(ExpressSendTest, ATurnEndsWhenItsTimeIsUp) {
-  Board({.window = 100});
+  Enter({.window = 100});
   PutMany(kNormal, 100);
   tick_us_ = Express::kTurnUs * 2 / 3;
   Pump();
@@ -144,13 +144,13 @@ TEST_F(ExpressSendTest, ATurnEndsWhenItsTimeIsUp) {
 
 TEST_F(ExpressSendTest, HungerIsToldOnceUntilItIsFed) {
   const auto pump_hungry = [this] {
-    shared_->appetite()->Wait(kAllClasses);
+    shared_->demand()->Wait(kAllClasses);
     Pump();
     return woken_;
   };
   EXPECT_EQ(pump_hungry(), 1);
   EXPECT_EQ(pump_hungry(), 1);
-  express_->Fed();
+  express_->WithdrawDemand();
   EXPECT_EQ(pump_hungry(), 2);
   Put(kNormal);
   EXPECT_EQ(pump_hungry(), 3) << "what it takes feeds it too";
@@ -160,9 +160,9 @@ TEST_F(ExpressSendTest, SaysWhenAClassThatWaitsForItsRateIsDue) {
   LanesContext context = PlainContext();
   context.limits.rate_per_s[kNormal] = 100;
   Open(std::move(context));
-  Board({.window = 100});
+  Enter({.window = 100});
   PutMany(kNormal, 30);
-  EXPECT_EQ(Pump(), Rough::kNone);
+  EXPECT_EQ(Pump(), LeaveReason::kNone);
   EXPECT_LT(sent_.size(), 10u);
   EXPECT_FALSE(express_->is_blocked());
   for (int i = 0; i < 3; ++i) {
@@ -170,7 +170,7 @@ TEST_F(ExpressSendTest, SaysWhenAClassThatWaitsForItsRateIsDue) {
     ASSERT_GE(wait_us, 1 * kMs);
     ASSERT_LE(wait_us, 10 * kMs);
     now_us_ += wait_us;
-    EXPECT_EQ(Pump(), Rough::kNone);
+    EXPECT_EQ(Pump(), LeaveReason::kNone);
     EXPECT_EQ(sent_.size(), 1u);
   }
 }
@@ -184,7 +184,7 @@ TEST_F(ExpressSendTest, WhatWasSentBeforeIsMarked) {
   shared_->Detach(outlet_);
   outlet_ = shared_->Attach(&bell_);
   Put(kNormal, "second");
-  Board({});
+  Enter({});
   Pump();
   ASSERT_EQ(sent_.size(), 2u);
   EXPECT_TRUE(sent_[0].is_dup);
@@ -198,21 +198,21 @@ TEST_F(ExpressSendTest, AnAcknowledgementReleasesItsBatchOnce) {
   Put(kNormal);
   Pump();
   const uint16_t id = sent_.at(0).id;
-  for (const uint16_t wrong : {0, id + 1, 65535}) EXPECT_EQ(Ack(wrong), Rough::kNone);
+  for (const uint16_t wrong : {0, id + 1, 65535}) EXPECT_EQ(Ack(wrong), LeaveReason::kNone);
   EXPECT_EQ(done_, 0);
   Ack(id);
   Ack(id);
   EXPECT_EQ(done_, 1);
   EXPECT_EQ(Delivered(), 1u);
   EXPECT_EQ(numbers().acknowledged, 1u);
-  EXPECT_EQ(Ack(id, 0x87), Rough::kNone) << "nothing is on its way under it";
+  EXPECT_EQ(Ack(id, 0x87), LeaveReason::kNone) << "nothing is on its way under it";
 }
 
 TEST_F(ExpressSendTest, CountsWhatNoClientHadSubscribedTo) {
   PutMany(kNormal, 2);
   Pump();
   const auto [first, second] = std::pair(sent_.at(0).id, sent_.at(1).id);
-  EXPECT_EQ(Ack(first, 0x10), Rough::kNone);
+  EXPECT_EQ(Ack(first, 0x10), LeaveReason::kNone);
   Ack(second);
   EXPECT_EQ(numbers().acknowledged, 2u);
   EXPECT_EQ(numbers().unmatched, 1u);

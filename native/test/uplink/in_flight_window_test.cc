@@ -20,14 +20,14 @@ Flight Of(bool is_urgent, uint64_t batch = 1) {
   return flight;
 }
 
-int Fill(Flights* flights, bool is_urgent) {
+int Fill(InFlightWindow* flights, bool is_urgent) {
   int count = 0;
   for (; flights->Room(is_urgent) > 0; ++count) flights->Open(Of(is_urgent));
   return count;
 }
 
 TEST(FlightsTest, IdentifiersRotate) {
-  Flights flights(3, 0);
+  InFlightWindow flights(3, 0);
   std::vector<uint16_t> ids;
   for (int i = 0; i < 7; ++i) {
     ids.push_back(flights.Open(Of(false)));
@@ -37,7 +37,7 @@ TEST(FlightsTest, IdentifiersRotate) {
 }
 
 TEST(FlightsTest, AnIdentifierIsNeverGivenOutTwice) {
-  Flights flights(2, 0);
+  InFlightWindow flights(2, 0);
   EXPECT_EQ(flights.Open(Of(false)), 1);
   EXPECT_EQ(flights.Open(Of(false)), 2);
   EXPECT_EQ(flights.Room(true), 0u);
@@ -47,7 +47,7 @@ TEST(FlightsTest, AnIdentifierIsNeverGivenOutTwice) {
 }
 
 TEST(FlightsTest, FindsOnlyWhatIsOnItsWay) {
-  Flights flights(2, 0);
+  InFlightWindow flights(2, 0);
   const uint16_t id = flights.Open(Of(true, 77));
   ASSERT_NE(flights.Find(id), nullptr);
   EXPECT_EQ(flights.Find(id)->batch, 77u);
@@ -69,20 +69,20 @@ TEST(FlightsTest, TheOthersFillWhatTheReserveLeaves) {
                                                                   {2, 1, 1},
                                                                   {1, 0, 1},
                                                                   {1024, 0, 1024}}) {
-    Flights flights(window, reserved);
+    InFlightWindow flights(window, reserved);
     EXPECT_EQ(Fill(&flights, false), others) << window << " " << reserved;
     EXPECT_EQ(Fill(&flights, true), static_cast<int>(window) - others);
   }
 }
 
 TEST(FlightsTest, Class1MayFillAll) {
-  Flights flights(4, 1);
+  InFlightWindow flights(4, 1);
   EXPECT_EQ(Fill(&flights, true), 4);
   EXPECT_EQ(flights.Room(false), 0u);
 }
 
 TEST(FlightsTest, AWindowOfOneHasNoReserve) {
-  Flights flights(1, 1);
+  InFlightWindow flights(1, 1);
   const uint16_t id = flights.Open(Of(false));
   EXPECT_EQ(flights.Room(true), 0u);
   flights.Close(id);
@@ -91,7 +91,7 @@ TEST(FlightsTest, AWindowOfOneHasNoReserve) {
 }
 
 TEST(FlightsTest, AnAcknowledgementOfClass1MakesNoPlaceForOthers) {
-  Flights flights(4, 1);
+  InFlightWindow flights(4, 1);
   Fill(&flights, false);
   const uint16_t alarm = flights.Open(Of(true));
   flights.Close(alarm);
@@ -103,7 +103,7 @@ TEST(FlightsTest, AnAcknowledgementOfClass1MakesNoPlaceForOthers) {
 }
 
 TEST(FlightsTest, TheOldestIsTheOneSentFirstWhateverItsIdentifier) {
-  Flights flights(3, 0);
+  InFlightWindow flights(3, 0);
   EXPECT_EQ(flights.Oldest(), nullptr);
   const uint16_t a = flights.Open(Of(false, 10));
   flights.Open(Of(false, 11));
@@ -115,7 +115,7 @@ TEST(FlightsTest, TheOldestIsTheOneSentFirstWhateverItsIdentifier) {
 }
 
 TEST(FlightsTest, OneIsPassedWhenALaterOneWasAcknowledged) {
-  Flights flights(3, 0);
+  InFlightWindow flights(3, 0);
   const uint16_t a = flights.Open(Of(false)), b = flights.Open(Of(true)),
                  c = flights.Open(Of(false));
   flights.Close(a);
@@ -125,7 +125,7 @@ TEST(FlightsTest, OneIsPassedWhenALaterOneWasAcknowledged) {
   EXPECT_FALSE(flights.IsPassed(*flights.Find(flights.Open(Of(false)))));
 }
 
-// Flights that are kept in the order of sending and looked for from the front.
+// InFlightWindow that are kept in the order of sending and looked for from the front.
 struct SlowFlights {
   uint32_t Room(bool is_urgent) const {
     const auto all = static_cast<uint32_t>(list.size());
@@ -135,11 +135,11 @@ struct SlowFlights {
     return is_urgent ? window - all : std::min(window - all, places - std::min(places, others));
   }
   uint32_t window, reserved;
-  std::vector<Flights::Entry> list;
+  std::vector<InFlightWindow::Entry> list;
   uint64_t acknowledged = 0;
 };
 
-void ExpectSame(const Flights& flights, const SlowFlights& slow) {
+void ExpectSame(const InFlightWindow& flights, const SlowFlights& slow) {
   ASSERT_EQ(flights.open(), slow.list.size());
   for (const bool is_urgent : {false, true}) {
     ASSERT_EQ(flights.Room(is_urgent), slow.Room(is_urgent));
@@ -163,7 +163,7 @@ TEST(FlightsTest, DoesWhatASlowModelDoes) {
   for (int round = 0; round < 40; ++round) {
     const auto window = random.In<uint32_t>(1, random.OneIn(4) ? 60 : 6);
     SlowFlights slow{window, random.In<uint32_t>(0, window + 1), {}};
-    Flights flights(slow.window, slow.reserved);
+    InFlightWindow flights(slow.window, slow.reserved);
     for (uint64_t step = 1; step <= 400; ++step) {
       const bool is_urgent = random.OneIn(3);
       if (flights.Room(is_urgent) > 0 && random.OneIn(2)) {

@@ -59,7 +59,7 @@ const LIMITS = {
 /** What a command costs beyond its texts. */
 const ENTRY_BYTES = 256;
 
-class Desk {
+class CommandQueues {
   /** @param {DeskParts} parts */
   constructor({ attempt, shelf, now, wall, limits = {} }) {
     this.attempt_ = attempt;
@@ -315,4 +315,4 @@ function costOf({ device, topic, payload }) {
   return ENTRY_BYTES + device.length + topic.length + payload.length;
 }
 
-exports.Desk = Desk;
+exports.CommandQueues = CommandQueues;

@@ -5,7 +5,7 @@
 const { matchesGlob } = require('../base/glob');
 const { Carriers } = require('./command-carriers');
 const { DEFAULT_EXPIRY_S, commandProblem, deviceTopic, restOf } = require('./command');
-const { Desk } = require('./command-queues');
+const { CommandQueues } = require('./command-queues');
 const { NativeCarrier } = require('./native-carrier');
 const { Reports } = require('./command-reports');
 const { CommandStore } = require('./command-store');
@@ -42,7 +42,7 @@ class Commands {
     this.carriers_ = new Carriers(this.native_, (pattern) => this.wake(pattern));
     this.store_ = new CommandStore(directory, warn);
     this.reports_ = new Reports();
-    this.desk_ = new Desk({
+    this.desk_ = new CommandQueues({
       attempt: (command, done) => this.carriers_.attempt(command, done),
       shelf: this.store_,
       now,

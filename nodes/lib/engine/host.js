@@ -20,7 +20,7 @@ const { LogLink } = require('./log-link');
 const { Commands } = require('../commands');
 const { DeviceEvents } = require('./device-events');
 const { Deploys } = require('./deploys');
-const { LoginDesk } = require('../login/login-dispatcher');
+const { LoginDispatcher } = require('../login/login-dispatcher');
 const parts = require('./modules');
 const { drain, isDelivered, isSafe, unsafeRecords, sum } = require('./drain');
 
@@ -131,8 +131,8 @@ class EngineHost {
       () => this.commands.ring(),
       () => this.deviceEvents.take()
     ]);
-    this.logins = new LoginDesk(this.engine, (fn) => this.onBell(fn));
-    /** @type {import('./modules').FrontThread | null} */
+    this.logins = new LoginDispatcher(this.engine, (fn) => this.onBell(fn));
+    /** @type {import('./modules').TlsThread | null} */
     this.front_ = null;
     this.deploys_ = new Deploys(context, {
       begin: () => this.hold_(),
@@ -165,7 +165,7 @@ class EngineHost {
 
   /** The thread in which TLS and WebSocket of devices end; it runs from its first listener on. */
   get front() {
-    this.front_ ??= new (parts.front().FrontThread)(this.engine.token);
+    this.front_ ??= new (parts.front().TlsThread)(this.engine.token);
     return this.front_;
   }
 

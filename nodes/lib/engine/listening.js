@@ -8,12 +8,12 @@ const { shorten } = require('../base/status');
 
 /**
  * @typedef {import('../../../native/index.js').ListenOptions} ListenOptions
- * @typedef {import('../tls/tls-server').FrontOptions} FrontOptions
+ * @typedef {import('../tls/tls-server').TlsListenerOptions} TlsListenerOptions
  * @typedef {import('../tls/tls-thread').FrontState} FrontState
  *
  * @typedef {object} ListenerParts what a node with a listener brings
  * @property {ListenOptions} listener
- * @property {Omit<FrontOptions, 'maxConnections'>} [front] TLS or WebSocket: the port is this one's, and listener's transport is 'streams'
+ * @property {Omit<TlsListenerOptions, 'maxConnections'>} [front] TLS or WebSocket: the port is this one's, and listener's transport is 'streams'
  * @property {(login: import('../../../native/index.js').Login, member: import('./member').Member) =>
  *   Promise<import('../login/login-dispatcher').Verdict>} [checkLogin] where
  *   listener's login is 'ask'
@@ -78,7 +78,7 @@ class Listening {
     }
   }
 
-  /** @param {Omit<FrontOptions, 'maxConnections'>} parts */
+  /** @param {Omit<TlsListenerOptions, 'maxConnections'>} parts */
   startFront_(parts) {
     const { member_: member } = this;
     // One that the engine has no room for need not come in.

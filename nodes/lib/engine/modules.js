@@ -78,8 +78,8 @@
  * @typedef {object} Store
  * @property {new (options: StoreOptions) => StoreThread} StoreThread
  *
- * @typedef {object} FrontThread the worker thread with the TLS and WebSocket listeners of one engine
- * @property {(stage: number, options: import('../tls/tls-server').FrontOptions, hooks: import('../tls/tls-thread').FrontHooks) =>
+ * @typedef {object} TlsThread the worker thread with the TLS and WebSocket listeners of one engine
+ * @property {(stage: number, options: import('../tls/tls-server').TlsListenerOptions, hooks: import('../tls/tls-thread').TlsHooks) =>
  *   { opened: Promise<number>, close: () => void }} open
  * @property {() => void} hold @property {(timeoutMs: number) => Promise<unknown>} stop
  *
@@ -87,7 +87,7 @@
  * @property {new () => { follow(bytes: number): import('../energy').EnergyView | null, stop(): void }} EnergyWatch
  *
  * @typedef {object} Front
- * @property {new (token: number) => FrontThread} FrontThread
+ * @property {new (token: number) => TlsThread} TlsThread
  */
 
 /** @type {{ native?: Native, uplink?: Uplink, store?: Store, net?: Net, front?: Front, energy?: Energy }} */
@@ -127,7 +127,7 @@ function front() {
  * For tests: puts other parts in place; without an argument the real ones are used again.
  * @param {{ native?: any, uplink?: any, store?: any, net?: any, front?: any, energy?: any }} [parts]
  */
-function replaceParts(parts = {}) {
+function replaceModules(parts = {}) {
   replaced.native = parts.native;
   replaced.uplink = parts.uplink;
   replaced.store = parts.store;
@@ -136,4 +136,4 @@ function replaceParts(parts = {}) {
   replaced.energy = parts.energy;
 }
 
-module.exports = { native, uplink, store, net, front, energy, replaceParts };
+module.exports = { native, uplink, store, net, front, energy, replaceModules };

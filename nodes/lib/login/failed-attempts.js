@@ -11,7 +11,7 @@ const FORGET_MS = 600000;
 const MAX_ADDRESSES = 10000;
 
 /** Failed logins by address: who fails often waits before the next try is looked at. */
-class Attempts {
+class FailedAttempts {
   /** @param {() => number} [now] ms */
   constructor(now = () => performance.now()) {
     this.now_ = now;
@@ -61,4 +61,4 @@ function networkOf(address) {
   return [...groups, ...Array(missing).fill('0'), ...rest].slice(0, 4).join(':');
 }
 
-module.exports = { Attempts, networkOf };
+module.exports = { FailedAttempts, networkOf };

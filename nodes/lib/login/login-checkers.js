@@ -1,7 +1,7 @@
 'use strict';
 // How a listener finds out who somebody is. Each is a checkLogin of a stage.
 
-const { Verifier } = require('./password-verifier');
+const { PasswordVerifier } = require('./password-verifier');
 
 /** @typedef {import('../engine/listening').ListenerParts} ListenerParts */
 
@@ -13,7 +13,7 @@ const { Verifier } = require('./password-verifier');
  * @throws {Error} with a sentence when the file cannot be read
  */
 function byPasswords(file, identity, warn) {
-  const verifier = new Verifier(file, { warn });
+  const verifier = new PasswordVerifier(file, { warn });
   return {
     async checkLogin({ clientId, user, password, address }) {
       const isRight = await verifier.verify(user, password, address);

@@ -17,7 +17,7 @@ const MAX_LOGINS = 64;
 /** Logins that wait for the end of a deploy. */
 const MAX_HELD = 1000;
 
-class LoginDesk {
+class LoginDispatcher {
   /**
    * @param {Pick<import('../../../native/index.js').Engine, 'takeLogins' | 'answerLogin'>} engine
    * @param {(fn: () => void) => () => void} onBell
@@ -97,4 +97,4 @@ class LoginDesk {
   }
 }
 
-exports.LoginDesk = LoginDesk;
+exports.LoginDispatcher = LoginDispatcher;

@@ -3,7 +3,7 @@
 const crypto = require('node:crypto');
 const fs = require('node:fs');
 const { WatchedFiles } = require('../base/watched-files');
-const { Attempts, networkOf } = require('./failed-attempts');
+const { FailedAttempts, networkOf } = require('./failed-attempts');
 const { MAX_FILE_BYTES, parsePasswords, passwordProblem, userProblem } = require('./password-file');
 const { matches, nobody } = require('./password-hash');
 const { WorkQueue } = require('./work-queue');
@@ -25,7 +25,7 @@ const OTHERS = 0o077;
  * user costs as much as a known one. Addresses take turns: as few checks of each are under way as run at a time, so whoever guesses
  * from one delays the others by no more than those.
  */
-class Verifier {
+class PasswordVerifier {
   /**
    * Throws Error with a sentence when the file cannot be read.
    * @param {string} file
@@ -40,7 +40,7 @@ class Verifier {
     this.warn_ = warn;
     this.withinMs_ = withinMs;
     this.sleep_ = sleep;
-    this.attempts_ = new Attempts(now);
+    this.attempts_ = new FailedAttempts(now);
     this.now_ = now;
     this.queue_ = new WorkQueue({ atOnce: () => AT_ONCE, maxWaiting: MAX_WAITING, now });
     /** Of addresses that have a try under way. @type {Map<string, WorkQueue>} */
@@ -169,4 +169,4 @@ function wait(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }
 
-exports.Verifier = Verifier;
+exports.PasswordVerifier = PasswordVerifier;

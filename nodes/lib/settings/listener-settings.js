@@ -107,7 +107,7 @@ function checkSafe({ host, login, clientCert, allowAnonymous, passwordFile, pskF
  * @param {ListenerValues} values
  * @param {'mqtt' | 'coap'} protocol
  * @param {boolean} isTls
- * @returns {Omit<import('../tls/tls-server').FrontOptions, 'maxConnections'>}
+ * @returns {Omit<import('../tls/tls-server').TlsListenerOptions, 'maxConnections'>}
  */
 function frontOptions(RED, node, values, protocol, isTls) {
   const { transport, host, port, minTls, login, certIdentity, wsPath, wsOrigins, wsMaxKiB } = values;

@@ -34,7 +34,7 @@ const ASIDE_MS = 60000;
  * descriptor), and at the start, a new one takes the WAL that it finds; it is written over itself and synced first, see
  * rewriteWal.
  */
-class Keeper {
+class LogRecovery {
   /**
    * @param {object} context
    * @param {import('./log-options').CheckedOptions} context.options
@@ -254,4 +254,4 @@ function connect(directory) {
   }
 }
 
-exports.Keeper = Keeper;
+exports.LogRecovery = LogRecovery;

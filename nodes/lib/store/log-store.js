@@ -1,6 +1,6 @@
 'use strict';
 
-const { Keeper } = require('./log-recovery');
+const { LogRecovery } = require('./log-recovery');
 const { Limits, Usage } = require('./log-limits');
 const { Pending } = require('./pending-removals');
 const { Reader } = require('./log-reader');
@@ -25,7 +25,7 @@ class Store {
   /**
    * @param {object} context
    * @param {import('./log-options').CheckedOptions} context.options
-   * @param {Float64Array} context.rows see Keeper
+   * @param {Float64Array} context.rows see LogRecovery
    * @param {() => void} context.changed the condition is another one
    * @param {(code: string, reason: string) => void} context.problem
    * @param {() => number} [context.now] monotonic ms
@@ -41,7 +41,7 @@ class Store {
     this.reader = new Reader({ pending: this.pending, now, problem });
     this.intake = new Intake();
     this.rowCheck = new RowCheck(problem);
-    this.keeper = new Keeper({
+    this.recovery = new LogRecovery({
       ...{ options, rows, problem },
       adopt: (totals) => this.#adopt(totals),
       lost: () => this.#lost(),
@@ -77,7 +77,7 @@ class Store {
   }
 
   start() {
-    this.keeper.start();
+    this.recovery.start();
   }
 
   /** Takes from this source from now on; one attached before is closed. @param {StoreSource} source */
@@ -108,7 +108,7 @@ class Store {
 
   /** @returns {{state: string, code: string, reason: string}} */
   get condition() {
-    const { why, isBroken } = this.keeper;
+    const { why, isBroken } = this.recovery;
     if (this.isStopped) return { state: 'stopped', code: '', reason: '' };
     if (why) {
       const state = why.kind === 'refused' ? 'refused' : 'failing';
@@ -122,7 +122,7 @@ class Store {
   /** @returns {{ node: string, records: number }[]} what is on disk, by uplink node; empty when it cannot be read */
   holdings() {
     try {
-      return this.keeper.database?.holdings() ?? [];
+      return this.recovery.database?.holdings() ?? [];
     } catch (error) {
       this.#fault(error);
       return [];
@@ -132,7 +132,7 @@ class Store {
   /** Once a second. */
   tick() {
     if (this.isStopped) return;
-    this.keeper.inspect(this.commits === this.commitsAtTick);
+    this.recovery.inspect(this.commits === this.commitsAtTick);
     this.commitsAtTick = this.commits;
     this.#checkRows();
   }
@@ -156,7 +156,7 @@ class Store {
       // Answers the doorbell, which does not ring again before that: in every turn, also where nothing can be saved, because
       // it rings for rows to delete and to read, too.
       if (this.isAnnounced) source.due();
-      if (!this.keeper.isBroken) this.#save(source);
+      if (!this.recovery.isBroken) this.#save(source);
       wait = sooner(this.#read(source), this.#nextSave(source));
     }
     if (this.stopping && this.#mayStop()) return this.#finish();
@@ -165,7 +165,7 @@ class Store {
 
   /** @param {StoreSource} source */
   #announce(source) {
-    if (this.isAnnounced || !this.keeper.database) return;
+    if (this.isAnnounced || !this.recovery.database) return;
     this.isAnnounced = true;
     source.opened(this.rows[0], [...this.usage.records]);
     this.rowCheck.start(this.rows[0]);
@@ -173,7 +173,7 @@ class Store {
 
   /** @param {StoreSource} source */
   #save(source) {
-    const database = /** @type {Database} */ (this.keeper.database);
+    const database = /** @type {Database} */ (this.recovery.database);
     this.pending.collect(source, this.now());
     const takes = this.#mayTake() && source.due() === 0;
     const wait = this.pending.wait(this.now());
@@ -208,7 +208,7 @@ class Store {
 
   /** Only now it is true. @param {Transaction} tx @param {StoreSource} source */
   #committed(tx, source) {
-    this.keeper.good();
+    this.recovery.good();
     this.usage = tx.usage;
     this.dead = tx.dead;
     this.quarantine = tx.quarantine;
@@ -262,14 +262,14 @@ class Store {
 
   /** @param {StoreSource} source @returns {number} ms to the next turn, -1 = none needed */
   #read(source) {
-    const { database } = this.keeper;
+    const { database } = this.recovery;
     if (!database || !this.isAnnounced) return -1;
     try {
       const isMore = this.reader.serve(source, database, () => this.#mayTake() && source.due() === 0);
       return isMore ? Math.max(0, this.reader.waitUntil - this.now()) : -1;
     } catch (error) {
       // The index itself, without which nothing can be found: that is no matter of one chunk.
-      this.keeper.damages++;
+      this.recovery.damages++;
       this.#fault(error);
       return -1;
     }
@@ -278,22 +278,22 @@ class Store {
   /** @param {any} error */
   #fault(error) {
     if (error.row !== undefined) this.pending.stuck.add(error.row);
-    this.keeper.fault(error);
+    this.recovery.fault(error);
     this.changed();
   }
 
   /** @param {StoreSource} source @returns {number} ms, -1 = nothing to save is known */
   #nextSave(source) {
-    if (this.keeper.isBroken || !this.isAnnounced) return -1;
+    if (this.recovery.isBroken || !this.isAnnounced) return -1;
     const now = this.now();
-    const mayTake = this.#mayTake() || (!this.keeper.isDry && this.full?.limit === 'class');
+    const mayTake = this.#mayTake() || (!this.recovery.isDry && this.full?.limit === 'class');
     const due = mayTake ? source.due() : -1;
     const probe = this.full?.limit === 'class' ? Math.max(0, this.probeAt - now) : 0;
     return sooner(due < 0 ? due : Math.max(due, probe), this.pending.wait(now));
   }
 
   #mayTake() {
-    if (this.keeper.isBroken || this.keeper.isDry) return false;
+    if (this.recovery.isBroken || this.recovery.isDry) return false;
     return this.#fits() || (this.full?.limit === 'class' && this.now() >= this.probeAt);
   }
 
@@ -303,7 +303,7 @@ class Store {
   }
 
   #checkRows() {
-    const { database, isBroken } = this.keeper;
+    const { database, isBroken } = this.recovery;
     if (!database || isBroken) return;
     try {
       if (!this.rowCheck.step(database)) return;
@@ -363,7 +363,7 @@ class Store {
     clearTimeout(this.timer);
     clearTimeout(this.stopping?.timer);
     this.detach();
-    this.keeper.close();
+    this.recovery.close();
     this.stopping?.done(inTime);
   }
 

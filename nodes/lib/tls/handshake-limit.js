@@ -13,7 +13,7 @@
  * @property {NodeJS.Timeout | null} timer null once it is open
  */
 
-class Gate {
+class HandshakeLimit {
   /** @param {GateLimits} limits */
   constructor(limits) {
     this.limits_ = limits;
@@ -78,4 +78,4 @@ class Gate {
   }
 }
 
-exports.Gate = Gate;
+exports.HandshakeLimit = HandshakeLimit;

@@ -1,5 +1,5 @@
 'use strict';
 
-const { FrontThread } = require('./tls-thread');
+const { TlsThread } = require('./tls-thread');
 
-module.exports = { FrontThread };
+module.exports = { TlsThread };

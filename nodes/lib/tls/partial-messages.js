@@ -7,7 +7,7 @@ const MAX_BYTES = 16 << 20;
 /** @typedef {{ refuse: (reason: string) => void }} Holder */
 
 /** What the connections of a listener hold of messages that are not complete. When it is too much, the one that began first ends. */
-class Held {
+class PartialMessages {
   /** @param {number} [maxBytes] beyond what is free */
   constructor(maxBytes = MAX_BYTES) {
     this.maxBytes_ = maxBytes;
@@ -34,4 +34,4 @@ class Held {
   }
 }
 
-exports.Held = Held;
+exports.PartialMessages = PartialMessages;

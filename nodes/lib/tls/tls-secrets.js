@@ -17,7 +17,7 @@ const NAMES = {
 /** @typedef {{ ca?: string, cert?: string, key?: string }} TlsFiles */
 /** @typedef {{ ca?: string | Buffer, cert?: string | Buffer, key?: string | Buffer, passphrase?: string }} TlsContents */
 
-class Secrets {
+class TlsSecrets {
   /**
    * @param {object} options
    * @param {TlsContents} [options.tls] as contents
@@ -99,4 +99,4 @@ function check(options) {
   );
 }
 
-exports.Secrets = Secrets;
+exports.TlsSecrets = TlsSecrets;

@@ -6,15 +6,15 @@ const tls = require('node:tls');
 const { connectionName } = require('../base/connection-name');
 const { bridge } = require('./stream-bridge');
 const { deviceOf } = require('./certificate-name');
-const { Gate } = require('./handshake-limit');
-const { Secrets } = require('./tls-secrets');
-const { WebSocketDoor } = require('./web-socket-endpoint');
+const { HandshakeLimit } = require('./handshake-limit');
+const { TlsSecrets } = require('./tls-secrets');
+const { WebSocketEndpoint } = require('./web-socket-endpoint');
 
 const KEEP_ALIVE_MS = 60000;
 const MAX_REASONS = 64;
 
 /**
- * @typedef {object} FrontOptions can be cloned into another thread
+ * @typedef {object} TlsListenerOptions can be cloned into another thread
  * @property {'tls' | 'ws' | 'wss'} transport
  * @property {string} host
  * @property {number} port 0 = any free one
@@ -39,16 +39,16 @@ const MAX_REASONS = 64;
  *
  * Events: 'problem' (sentence): files that were replaced cannot be used; what was read before stays in use.
  */
-class FrontServer extends EventEmitter {
+class TlsServer extends EventEmitter {
   /**
-   * @param {FrontOptions} options
+   * @param {TlsListenerOptions} options
    * @param {(peer: StreamPeer) => import('node:stream').Duplex} openStream the engine's end; may throw
    */
   constructor(options, openStream) {
     super();
     this.options_ = options;
     this.openStream_ = openStream;
-    this.gate_ = new Gate(options);
+    this.gate_ = new HandshakeLimit(options);
     /** Of connections, by their names. @type {Map<string, import('./handshake-limit').Pass>} */
     this.passes_ = new Map();
     /** How often whom what kept out. @type {Map<string, number>} */
@@ -60,12 +60,12 @@ class FrontServer extends EventEmitter {
     this.webSockets_ =
       transport === 'tls'
         ? null
-        : new WebSocketDoor(
+        : new WebSocketEndpoint(
             webSocket,
             (stream, socket) => this.#onOpen(stream, /** @type {net.Socket} */ (socket)),
             (reason) => this.#count(reason)
           );
-    this.secrets_ = transport === 'ws' ? null : new Secrets({ ...options, asksCertificate: options.clientCert !== 'no' }); // prettier-ignore
+    this.secrets_ = transport === 'ws' ? null : new TlsSecrets({ ...options, asksCertificate: options.clientCert !== 'no' }); // prettier-ignore
     /** @type {tls.Server | null} */
     this.tls_ = null;
     /** What its handshake has proved. @type {WeakMap<import('node:stream').Duplex, string>} */
@@ -115,7 +115,7 @@ class FrontServer extends EventEmitter {
     }
   }
 
-  /** @param {Secrets} secrets */
+  /** @param {TlsSecrets} secrets */
   #makeTls(secrets) {
     const { clientCert, handshakeTimeoutMs, alpn } = this.options_;
     const server = tls.createServer(
@@ -223,7 +223,7 @@ class FrontServer extends EventEmitter {
 /**
  * True if the finished handshake proved the pre-shared key. OpenSSL asks for the key of an identity also where it then leaves the key
  * unused, such as for a TLS 1.3 suite with another hash. In TLS 1.3 a key that is used counts as a resumed session, and its binder was
- * checked; listeners with keys resume nothing else (see Secrets).
+ * checked; listeners with keys resume nothing else (see TlsSecrets).
  * @param {tls.TLSSocket} socket
  */
 function usedKey(socket) {
@@ -245,4 +245,4 @@ function codeOf(error) {
   return code ?? message;
 }
 
-exports.FrontServer = FrontServer;
+exports.TlsServer = TlsServer;

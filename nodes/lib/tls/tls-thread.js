@@ -6,16 +6,16 @@ const { Worker } = require('node:worker_threads');
 const DEFAULT_NATIVE = path.join(__dirname, '../../../native');
 
 /**
- * @typedef {import('./tls-server').FrontOptions} FrontOptions
+ * @typedef {import('./tls-server').TlsListenerOptions} TlsListenerOptions
  * @typedef {{ open: number, halfOpen: number, accepted: number, refused: Record<string, number> }} FrontState
  *
- * @typedef {object} FrontHooks
+ * @typedef {object} TlsHooks
  * @property {(state: FrontState) => void} onState at most once a second
  * @property {(sentence: string) => void} onProblem
  * @property {(error: Error) => void} onLost the thread died, and the listener with it
  *
  * @typedef {object} Opened
- * @property {FrontHooks} hooks
+ * @property {TlsHooks} hooks
  * @property {(port: number) => void} resolve
  * @property {(error: Error) => void} reject
  */
@@ -24,7 +24,7 @@ const DEFAULT_NATIVE = path.join(__dirname, '../../../native');
  * The thread in which TLS and WebSocket of an engine's devices end. It runs from the first listener on; who lost a listener
  * because the thread died opens it again, and so starts another thread.
  */
-class FrontThread {
+class TlsThread {
   /** @param {number} token Engine.token @param {string} [nativePath] */
   constructor(token, nativePath = DEFAULT_NATIVE) {
     this.workerData_ = { token, nativePath };
@@ -38,8 +38,8 @@ class FrontThread {
 
   /**
    * @param {number} stage which listens already
-   * @param {FrontOptions} options
-   * @param {FrontHooks} hooks
+   * @param {TlsListenerOptions} options
+   * @param {TlsHooks} hooks
    * @returns {{ opened: Promise<number>, close: () => void }} the port; rejects with the system's code, or a sentence
    */
   open(stage, options, hooks) {
@@ -114,4 +114,4 @@ class FrontThread {
   }
 }
 
-exports.FrontThread = FrontThread;
+exports.TlsThread = TlsThread;

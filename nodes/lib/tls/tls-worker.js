@@ -6,7 +6,7 @@
 
 const net = require('node:net');
 const { parentPort, workerData } = require('node:worker_threads');
-const { FrontServer } = require('./tls-server');
+const { TlsServer } = require('./tls-server');
 
 const STATE_MS = 1000;
 const FILES_MS = 5000;
@@ -15,7 +15,7 @@ const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPor
 /** @type {typeof import('../../../native/index.js')} */
 const native = require(workerData.nativePath);
 
-/** @type {Map<number, FrontServer>} */
+/** @type {Map<number, TlsServer>} */
 const servers = new Map();
 /** What was told of each, to tell changes only. @type {Map<number, string>} */
 const told = new Map();
@@ -33,9 +33,9 @@ function opener(stage) {
   };
 }
 
-/** @param {number} id @param {number} stage @param {import('./tls-server').FrontOptions} options */
+/** @param {number} id @param {number} stage @param {import('./tls-server').TlsListenerOptions} options */
 async function open(id, stage, options) {
-  const server = new FrontServer(options, opener(stage));
+  const server = new TlsServer(options, opener(stage));
   servers.set(id, server);
   server.on('problem', (reason) => port.postMessage({ type: 'problem', id, reason }));
   try {

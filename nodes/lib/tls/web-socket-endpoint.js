@@ -3,7 +3,7 @@
 
 const http = require('node:http');
 const { WebSocketServer } = require('ws');
-const { Held } = require('./partial-messages');
+const { PartialMessages } = require('./partial-messages');
 const { WebSocketStream } = require('./web-socket-stream');
 
 const MAX_HEADER_BYTES = 8192;
@@ -16,7 +16,7 @@ const MAX_HEADER_BYTES = 8192;
  * @property {number} maxFrameBytes of a message, all its frames together
  */
 
-class WebSocketDoor {
+class WebSocketEndpoint {
   /**
    * @param {WebSocketOptions} options
    * @param {(stream: WebSocketStream, socket: import('node:stream').Duplex) => void} onOpen
@@ -25,7 +25,7 @@ class WebSocketDoor {
   constructor(options, onOpen, onRefused) {
     this.options_ = options;
     this.onRefused_ = onRefused;
-    const held = new Held();
+    const held = new PartialMessages();
     const { subprotocol, maxFrameBytes: maxPayload } = options;
     const webSockets = new WebSocketServer({
       noServer: true,
@@ -37,7 +37,7 @@ class WebSocketDoor {
       handleProtocols: () => subprotocol
     });
     webSockets.on('wsClientError', (_error, socket) => this.refuse_(socket, 400, 'handshake'));
-    // Time is the gate's business, for all handshakes together.
+    // Time is the handshakes's business, for all handshakes together.
     this.http_ = http.createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
       onRefused('no WebSocket');
       request.resume();
@@ -88,4 +88,4 @@ class WebSocketDoor {
   }
 }
 
-exports.WebSocketDoor = WebSocketDoor;
+exports.WebSocketEndpoint = WebSocketEndpoint;

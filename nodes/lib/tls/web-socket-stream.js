@@ -21,7 +21,7 @@ class WebSocketStream extends Duplex {
   /**
    * @param {import('ws').WebSocket} ws made with autoPong: false
    * @param {(reason: string) => void} onRefused
-   * @param {import('./partial-messages').Held} held of all WebSockets of the listener
+   * @param {import('./partial-messages').PartialMessages} held of all WebSockets of the listener
    */
   constructor(ws, onRefused, held) {
     super();

@@ -7,7 +7,7 @@ const { keepPaths } = require('./paths/path-keeper');
 const { Renewal } = require('./session/renewal');
 const { Session } = require('./session/session');
 const { Status } = require('./sending/uplink-state');
-const { Window } = require('./sending/in-flight-window');
+const { InFlightWindow } = require('./sending/in-flight-window');
 
 /** @typedef {import('../settings/uplink-options').CheckedOptions} CheckedOptions */
 /** @typedef {typeof import('../../../native')} Native */
@@ -48,7 +48,7 @@ class Group {
     const socket = options.sockets[index];
     const isShared = this.classes.includes(MOST_URGENT) && this.classes.length > 1;
     this.feeder = new Feeder({
-      window: new Window(options.inflight, isShared ? options.reserve : null),
+      window: new InFlightWindow(options.inflight, isShared ? options.reserve : null),
       output: new Output(
         (ids) => this.feeder.written(ids),
         socket.notSentLowat > 0 ? SHORT_BYTES : LONG_BYTES
@@ -137,10 +137,10 @@ class Group {
   checkHealth() {
     this.status.check();
     this.keeper?.check();
-    const { pulse } = this.feeder.sender;
-    const silentMs = pulse.deadMs(this.ackTimeoutMs);
+    const { liveness } = this.feeder.sender;
+    const silentMs = liveness.deadMs(this.ackTimeoutMs);
     if (silentMs === 0) return;
-    pulse.gaveUp();
+    liveness.gaveUp();
     this.session.kill({
       code: 'ACK_TIMEOUT',
       reason: `The broker acknowledged nothing for ${Math.round(silentMs / 1000)} s. Connecting again.`,
@@ -150,7 +150,7 @@ class Group {
 
   /** Everything that was taken is acknowledged, or has gone back. */
   get isDone() {
-    return this.feeder.taken.size === 0 && !this.feeder.express.isAboard;
+    return this.feeder.taken.size === 0 && !this.feeder.express.isActive;
   }
 
   /** Gives the engine back what it has, and says DISCONNECT. @returns {Promise<void>} */

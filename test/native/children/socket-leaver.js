@@ -5,10 +5,10 @@
 
 const net = require('node:net');
 const { parentPort, workerData } = require('node:worker_threads');
-const { UplinkWire, openSocket, waitConnect, closeSocket } = require('../../../native');
+const { UplinkConnection, openSocket, waitConnect, closeSocket } = require('../../../native');
 
 const { port, count, how } = workerData;
-const noHandlers = { onOpen() {}, onBytes() {}, onDrain() {}, onEnd() {}, onRough() {} };
+const noHandlers = { onOpen() {}, onBytes() {}, onDrain() {}, onEnd() {}, onLeave() {} };
 const kept = [];
 
 async function main() {
@@ -19,7 +19,7 @@ async function main() {
     if (how === 'opened') continue;
     await waitConnect(fd, 5000);
     if (how === 'closed') closeSocket(fd);
-    else if (how === 'wire') kept.push(new UplinkWire(fd, null, noHandlers));
+    else if (how === 'wire') kept.push(new UplinkConnection(fd, null, noHandlers));
     else if (how === 'net.Socket') kept.push(new net.Socket({ fd, readable: true, writable: true }));
     else if (how === 'closed net.Socket') {
       const socket = new net.Socket({ fd, readable: true, writable: true });

@@ -3,7 +3,7 @@
 // A worker_threads Worker with a connection of the engine, and its express path aboard, as the uplink's thread has them.
 
 const { parentPort, workerData } = require('node:worker_threads');
-const { UplinkSource, UplinkWire, openSocket, waitConnect } = require('../../../native');
+const { UplinkSource, UplinkConnection, openSocket, waitConnect } = require('../../../native');
 
 const { token, port, spec, tellsAll } = workerData;
 
@@ -11,10 +11,10 @@ async function run() {
   const source = new UplinkSource(token, 0, () => {});
   const { fd } = openSocket('127.0.0.1', port, {});
   await waitConnect(fd, 5000);
-  const wire = new UplinkWire(fd, null, {
+  const wire = new UplinkConnection(fd, null, {
     onOpen() {
       source.connected(true);
-      if (!tellsAll) wire.board(source, spec);
+      if (!tellsAll) wire.enter(source, spec);
       parentPort?.postMessage('open');
     },
     onBytes() {},
@@ -22,9 +22,9 @@ async function run() {
     onPubacks() {},
     onDrain() {},
     onEnd() {},
-    onRough() {
-      wire.land();
-      wire.board(source, spec);
+    onLeave() {
+      wire.leave();
+      wire.enter(source, spec);
     }
   });
   if (!tellsAll) return;

@@ -239,7 +239,7 @@ class StoreThread extends EventEmitter {
 /** Listeners with TLS or WebSocket: what a test wants of them. */
 const fronts = [];
 
-class FrontThread {
+class TlsThread {
   constructor(token) {
     this.token = token;
   }
@@ -265,7 +265,7 @@ class FrontThread {
 }
 
 const parts = {
-  front: { FrontThread },
+  front: { TlsThread },
   native: { Engine },
   store: { StoreThread },
   uplink: { UplinkThread, validateTopicTemplate: (text) => (text.includes('#') ? 'must not hold #' : true) }

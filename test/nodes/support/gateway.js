@@ -2,7 +2,7 @@
 // Loads seganet nodes into the test helper, with the parts in memory.
 
 const helper = require('node-red-node-test-helper');
-const { replaceParts } = require('../../../nodes/lib/engine/modules');
+const { replaceModules } = require('../../../nodes/lib/engine/modules');
 const fake = require('./fake-parts');
 
 const names = [
@@ -46,7 +46,7 @@ function node(id, type, properties = {}, ...wires) {
 
 async function load(flow, credentials = {}, more = []) {
   fake.reset();
-  replaceParts(fake.parts);
+  replaceModules(fake.parts);
   const ready = new Promise((resolve) => helper._events.once('flows:started', resolve));
   await helper.load([...modules, ...more], flow, credentials);
   await ready;
@@ -56,7 +56,7 @@ async function load(flow, credentials = {}, more = []) {
 async function unload() {
   for (const { held } of fake.engines) held.length = 0;
   await helper.unload();
-  replaceParts();
+  replaceModules();
 }
 
 /** Collects what arrives at a helper node. */

@@ -42,7 +42,7 @@ class FakeEngine {
 let made;
 beforeEach(() => {
   made = {
-    folder: fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-desk-')),
+    folder: fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-queues-')),
     time: 1e12,
     reports: [],
     safe: []

@@ -5,7 +5,7 @@ const { EventEmitter } = require('node:events');
 const { BrokerLink } = require('../../../nodes/lib/engine/broker-link');
 const { EngineHost } = require('../../../nodes/lib/engine/host');
 const { Member } = require('../../../nodes/lib/engine/member');
-const { replaceParts } = require('../../../nodes/lib/engine/modules');
+const { replaceModules } = require('../../../nodes/lib/engine/modules');
 const { parts, calls, engines, stores, threads, reset } = require('../../nodes/support/fake-parts');
 
 const log = { directory: '/log', limitMiB: 1, classLimitMiB: new Array(9).fill(0), whenFull: 'slow' };
@@ -14,12 +14,12 @@ const args = { deviceId: 'd', topic: '', payload: Buffer.alloc(1), cls: 3, flags
 
 beforeEach(() => {
   reset();
-  replaceParts(parts);
+  replaceModules(parts);
   jest.useFakeTimers();
 });
 afterEach(() => {
   jest.useRealTimers();
-  replaceParts();
+  replaceModules();
 });
 
 function start({ closeTimeoutMs = undefined, Host = EngineHost, native = parts.native } = {}) {
@@ -184,7 +184,7 @@ test('an engine that cannot be set up leaves no threads', () => {
       }
     }));
     const { EngineHost: Host } = require('../../../nodes/lib/engine/host');
-    require('../../../nodes/lib/engine/modules').replaceParts(parts);
+    require('../../../nodes/lib/engine/modules').replaceModules(parts);
     expect(() => start({ Host })).toThrow('EROFS');
   });
   expect(calls).toContain('store.stop');

@@ -3,7 +3,7 @@
 const { EventEmitter } = require('node:events');
 const { EngineHost } = require('../../../nodes/lib/engine/host');
 const { Member } = require('../../../nodes/lib/engine/member');
-const { replaceParts } = require('../../../nodes/lib/engine/modules');
+const { replaceModules } = require('../../../nodes/lib/engine/modules');
 const { parts, calls, engines, stores, reset } = require('../../nodes/support/fake-parts');
 
 beforeEach(() => {
@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   jest.useRealTimers();
-  replaceParts();
+  replaceModules();
 });
 
 function hostWith(kinds, log = null) {
@@ -27,7 +27,7 @@ function hostWith(kinds, log = null) {
     error: (sentence) => said.error.push(sentence),
     info: (sentence) => said.info.push(sentence)
   };
-  replaceParts(parts);
+  replaceModules(parts);
   const options = { id: 'e', gatewayId: 'gw', fastPath: 'auto', engine: { maxPacketBytes: 1024 }, log, directory: '/nowhere' }; // prettier-ignore
   const host = new EngineHost(options, context);
   const nodes = kinds.map((kind, index) => ({

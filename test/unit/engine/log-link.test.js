@@ -1,14 +1,14 @@
 'use strict';
 
 const { LogLink } = require('../../../nodes/lib/engine/log-link');
-const { replaceParts } = require('../../../nodes/lib/engine/modules');
+const { replaceModules } = require('../../../nodes/lib/engine/modules');
 const { parts, stores, reset } = require('../../nodes/support/fake-parts');
 
 beforeEach(reset);
-afterEach(() => replaceParts());
+afterEach(() => replaceModules());
 
 function started(options = {}, store = parts.store) {
-  replaceParts({ ...parts, store });
+  replaceModules({ ...parts, store });
   const said = [];
   const voice = Object.fromEntries(
     ['warn', 'error', 'info'].map((level) => [level, (sentence) => said.push(`${level}: ${sentence}`)])

@@ -4,7 +4,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { byPasswords } = require('../../../nodes/lib/login/login-checkers');
-const { LoginDesk } = require('../../../nodes/lib/login/login-dispatcher');
+const { LoginDispatcher } = require('../../../nodes/lib/login/login-dispatcher');
 const { FlowLogins } = require('../../../nodes/lib/login/flow-logins');
 const { parseHash, hashPassword, matches } = require('../../../nodes/lib/login/password-hash');
 const { parsePasswords } = require('../../../nodes/lib/login/password-file');
@@ -74,7 +74,7 @@ describe('the file of passwords', () => {
   });
 });
 
-describe('the desk', () => {
+describe('the dispatcher', () => {
   const login = { id: 1, stage: 1, clientId: 'c', user: null, password: null, address: 'x:1' };
 
   function make() {
@@ -85,33 +85,33 @@ describe('the desk', () => {
       takeLogins: (limit) => engine.logins.splice(0, limit),
       answerLogin: (...answer) => engine.answers.push(answer)
     };
-    const desk = new LoginDesk(engine, (fn) => (bells.add(fn), () => bells.delete(fn)));
+    const dispatcher = new LoginDispatcher(engine, (fn) => (bells.add(fn), () => bells.delete(fn)));
     const ask = async (...logins) => {
       engine.logins.push(...logins);
       bells.forEach((fn) => fn());
       await turn();
       return engine.answers.splice(0);
     };
-    return { desk, engine, ask, bells };
+    return { dispatcher, engine, ask, bells };
   }
 
   test('each login goes to the checker of its listener; one that fails is a no, one that cannot tell says nothing', async () => {
-    const { desk, ask } = make();
-    desk.serve(1, async ({ clientId }) => `device-${clientId}`);
-    desk.serve(2, async () => null);
-    desk.serve(3, async () => Promise.reject(new Error('broken')));
-    desk.serve(4, async () => undefined);
+    const { dispatcher, ask } = make();
+    dispatcher.serve(1, async ({ clientId }) => `device-${clientId}`);
+    dispatcher.serve(2, async () => null);
+    dispatcher.serve(3, async () => Promise.reject(new Error('broken')));
+    dispatcher.serve(4, async () => undefined);
     const logins = [1, 2, 3, 4, 5].map((stage) => ({ ...login, id: stage * 10, stage }));
     expect(await ask(...logins)).toEqual([[10, 'device-c'], [20, null], [30, null]]); // prettier-ignore
   });
 
   test('a verdict that the engine does not take for a device id is a refusal, and nothing is thrown', async () => {
-    const { desk, engine, ask } = make();
+    const { dispatcher, engine, ask } = make();
     engine.answerLogin = (id, device) => {
       if (device === '') throw new TypeError('device must be 1 to 256 bytes');
       engine.answers.push([id, device]);
     };
-    desk.serve(1, async () => '');
+    dispatcher.serve(1, async () => '');
     expect(await ask(login)).toEqual([[1, null]]);
   });
 
@@ -126,22 +126,22 @@ describe('the desk', () => {
   });
 
   test('questions to the login node wait for the end of a deploy, and have no answer where there is no login node', async () => {
-    const { desk, ask } = make();
+    const { dispatcher, ask } = make();
     const source = { protocol: 'mqtt', nodeId: 'n' };
-    desk.serve(1, (each) => desk.ask(each, source));
+    dispatcher.serve(1, (each) => dispatcher.ask(each, source));
     expect(await ask(login)).toEqual([]);
-    desk.flow = async () => 'before';
-    desk.hold();
-    desk.flow = null;
+    dispatcher.flow = async () => 'before';
+    dispatcher.hold();
+    dispatcher.flow = null;
     expect(await ask(login)).toEqual([]);
-    desk.flow = async ({ clientId }) => `after-${clientId}`;
-    desk.resume();
+    dispatcher.flow = async ({ clientId }) => `after-${clientId}`;
+    dispatcher.resume();
     expect(await ask()).toEqual([[1, 'after-c']]);
   });
 
   test('takes some logins in a turn, and the rest in the next ones however often the bell rings', async () => {
-    const { desk, engine, bells } = make();
-    desk.serve(1, async () => 'd');
+    const { dispatcher, engine, bells } = make();
+    dispatcher.serve(1, async () => 'd');
     const taken = jest.spyOn(engine, 'takeLogins');
     engine.logins = Array.from({ length: 1000 }, (_, id) => ({ ...login, id }));
     for (let i = 0; i < 100; i++) bells.forEach((fn) => fn());
@@ -151,9 +151,9 @@ describe('the desk', () => {
   });
 
   test('without listeners that ask, it takes nothing', async () => {
-    const { desk, ask, bells } = make();
-    desk.serve(1, async () => 'd');
-    desk.leave(1);
+    const { dispatcher, ask, bells } = make();
+    dispatcher.serve(1, async () => 'd');
+    dispatcher.leave(1);
     expect(bells.size).toBe(0);
     expect(await ask(login)).toEqual([]);
   });

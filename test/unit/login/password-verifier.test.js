@@ -4,9 +4,9 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { Attempts, networkOf } = require('../../../nodes/lib/login/failed-attempts');
+const { FailedAttempts, networkOf } = require('../../../nodes/lib/login/failed-attempts');
 const { hashPassword } = require('../../../nodes/lib/login/password-hash');
-const { Verifier } = require('../../../nodes/lib/login/password-verifier');
+const { PasswordVerifier } = require('../../../nodes/lib/login/password-verifier');
 const { WorkQueue } = require('../../../nodes/lib/login/work-queue');
 
 const CHEAP = { ln: 10, r: 8, p: 1 };
@@ -18,7 +18,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 describe('failed attempts', () => {
   test('an address that fails often waits longer and longer, others do not, and it is forgotten in the end', () => {
     let now = 0;
-    const attempts = new Attempts(() => now);
+    const attempts = new FailedAttempts(() => now);
     const delays = [];
     for (let i = 0; i < 12; i++) {
       delays.push(attempts.delay('192.0.2.1:4000'));
@@ -31,7 +31,7 @@ describe('failed attempts', () => {
   });
 
   test('the table is bounded: the address that failed least recently goes', () => {
-    const attempts = new Attempts(() => 0);
+    const attempts = new FailedAttempts(() => 0);
     for (let i = 0; i < 10010; i++) attempts.failed(`10.0.${i >> 8}.${i & 255}:1`);
     expect(attempts.size).toBe(10000);
   });
@@ -87,7 +87,7 @@ describe('the verifier', () => {
     await write(lines);
     const warnings = [];
     const slept = [];
-    const verifier = new Verifier(file, {
+    const verifier = new PasswordVerifier(file, {
       warn: (sentence) => warnings.push(sentence),
       sleep: async (ms) => void slept.push(ms),
       ...options
@@ -206,7 +206,7 @@ describe('the verifier', () => {
   });
 
   test('without a file it says so', () => {
-    expect(() => new Verifier(path.join(folder, 'none'), { warn: () => {} })).toThrow(
+    expect(() => new PasswordVerifier(path.join(folder, 'none'), { warn: () => {} })).toThrow(
       /file of passwords .*ENOENT.*Put it there/
     );
   });

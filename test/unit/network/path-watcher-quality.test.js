@@ -1,7 +1,7 @@
 'use strict';
 // What the watch does with the quality of its paths, without a network.
 
-const { Judge } = require('../../../nodes/lib/network/paths/quality-watch');
+const { QualityWatch } = require('../../../nodes/lib/network/paths/quality-watch');
 const { Watcher } = require('../../../nodes/lib/network/paths/path-watcher');
 const { World } = require('../../fixtures/network/paths-world');
 
@@ -29,8 +29,8 @@ async function beginJudged(acts) {
   world.signals = { wwan0: -50 };
   const look = (/** @type {string[]} */ names) =>
     new Map(names.map((name) => [name, { dbm: world.signals[name] ?? null, bytes: null }]));
-  const judge = new Judge({ limits, everyMs: 1000, acts, look });
-  watcher = new Watcher({ ...world.parts(), judge }, { probes: true, everyMs: 1000, timeoutMs: 700 });
+  const qualityWatch = new QualityWatch({ limits, everyMs: 1000, acts, look });
+  watcher = new Watcher({ ...world.parts(), qualityWatch }, { probes: true, everyMs: 1000, timeoutMs: 700 });
   await watcher.start();
   await pass(100);
   world.done.length = 0;
@@ -119,7 +119,7 @@ test('lost probes count as long as the path is up', async () => {
   expect(world.log).toEqual([expect.stringMatching(/^eth0: backup: \d+ % of its probes had no answer/)]);
 });
 
-test('probes in haste are no measure of loss', async () => {
+test('probes in fastProbe are no measure of loss', async () => {
   await beginJudged(true);
   await pass(20_000);
   const { ask } = world.parts();

@@ -14,7 +14,7 @@ const {
   MOST_BYTES,
   MOST_CONNECTIONS
 } = require('../../../nodes/lib/network/paths/probe-hints');
-const { Haste } = require('../../../nodes/lib/network/paths/fast-probe');
+const { FastProbe } = require('../../../nodes/lib/network/paths/fast-probe');
 const { PathHints } = require('../../../nodes/lib/uplink/paths/path-hints');
 const { eventually } = require('../../../bench/harness/net');
 const { seeded } = require('../../fixtures/gateway/random');
@@ -88,14 +88,14 @@ describe('what a connection says', () => {
   });
 });
 
-describe('haste', () => {
+describe('fastProbe', () => {
   const settings = { everyMs: 1000, timeoutMs: 700 };
   /** @param {number[]} answers ms @param {number} [rttMs] of the hint */
   const patience = (answers, rttMs = 0) => {
-    const haste = new Haste(settings, 0);
-    for (const ms of answers) haste.answered(ms);
-    haste.begin(rttMs, 0);
-    return haste.timeoutMs;
+    const fastProbe = new FastProbe(settings, 0);
+    for (const ms of answers) fastProbe.answered(ms);
+    fastProbe.begin(rttMs, 0);
+    return fastProbe.timeoutMs;
   };
 
   test('has as much patience as answers have taken before: three times, or more where they vary', () => {
@@ -111,13 +111,13 @@ describe('haste', () => {
   });
 
   test('comes five times in a row, and in the long run as often as other probes', () => {
-    const haste = new Haste(settings, 0);
+    const fastProbe = new FastProbe(settings, 0);
     let begun = 0;
     const hurry = (/** @type {number} */ now) => {
-      if (!haste.begin(0, now)) return;
+      if (!fastProbe.begin(0, now)) return;
       begun++;
-      expect(haste.begin(0, now)).toBe(false);
-      haste.end();
+      expect(fastProbe.begin(0, now)).toBe(false);
+      fastProbe.end();
     };
     for (let now = 0; now < 100; now++) hurry(now);
     expect(begun).toBe(5);

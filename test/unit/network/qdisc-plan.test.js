@@ -17,7 +17,7 @@ const all = /** @type {const} */ ({
 });
 
 /** @param {Record<string, any>} [change] @returns {any} */
-const wish = ({ capabilities = {}, ...change } = {}) => ({
+const desired = ({ capabilities = {}, ...change } = {}) => ({
   ...{ interface: 'eth0', rate: 2e6, share: 10, mtu: 1500, object: '/run/seganet-net/classifier.o' },
   ...change,
   capabilities: { ...all, ...capabilities }
@@ -46,7 +46,7 @@ const commands = (scheme, of) =>
 
 describe('htb', () => {
   test('has three classes whose own rates are the whole line, and may borrow all of it', () => {
-    const classes = commands('htb', wish()).filter((line) => line.startsWith('tc class'));
+    const classes = commands('htb', desired()).filter((line) => line.startsWith('tc class'));
     expect(classes.map((line) => / htb (rate .*?) burst/.exec(line)?.[1])).toEqual([
       'rate 2mbit ceil 2mbit',
       'rate 1600kbit ceil 2mbit prio 0 quantum 1514',
@@ -61,7 +61,7 @@ describe('htb', () => {
     [31310000, 33],
     [1e11, 45]
   ])('shares %d bit/s at %d percent without losing any', (rate, share) => {
-    const rates = makePlan('htb', wish({ rate, share }), facts())
+    const rates = makePlan('htb', desired({ rate, share }), facts())
       .steps.filter(({ args }) => args.includes('prio') && args[0] === 'class')
       .map(({ args }) => args[args.indexOf('rate') + 1]);
     const { parseRate } = require('../../../nodes/lib/network/qdisc/link-bitrate');
@@ -70,22 +70,22 @@ describe('htb', () => {
   });
 
   test('begins with single packets instead of GSO', () => {
-    expect(commands('htb', wish())[0]).toBe('ip link set dev eth0 gso_max_segs 1');
+    expect(commands('htb', desired())[0]).toBe('ip link set dev eth0 gso_max_segs 1');
   });
 
   test('has fq_codel in the lower bands, slow enough for the line (not run here: the kernel has none)', () => {
-    const leaves = commands('htb', wish()).filter((line) => / handle [123]0: /.test(line));
+    const leaves = commands('htb', desired()).filter((line) => / handle [123]0: /.test(line));
     expect(leaves).toEqual([
       'tc qdisc add dev eth0 parent 1:10 handle 10: pfifo limit 100',
       'tc qdisc add dev eth0 parent 1:20 handle 20: fq_codel target 10ms',
       'tc qdisc add dev eth0 parent 1:30 handle 30: fq_codel target 10ms'
     ]);
-    expect(commands('htb', wish({ rate: 1e8 })).join('\n')).toContain('fq_codel target 5ms');
+    expect(commands('htb', desired({ rate: 1e8 })).join('\n')).toContain('fq_codel target 5ms');
   });
 
   test('else has short queues there', () => {
     const lines = (/** @type {number} */ rate) =>
-      commands('htb', wish({ rate, capabilities: { fq_codel: 'no' } })).filter((line) =>
+      commands('htb', desired({ rate, capabilities: { fq_codel: 'no' } })).filter((line) =>
         / handle 20: /.test(line)
       );
     expect(lines(2e6)[0]).toContain('pfifo limit 17');
@@ -94,7 +94,7 @@ describe('htb', () => {
   });
 
   test('sees DSCP in IPv4 and IPv6', () => {
-    const lines = commands('htb', wish()).filter((line) => line.includes(' u32 match ip'));
+    const lines = commands('htb', desired()).filter((line) => line.includes(' u32 match ip'));
     expect(lines).toHaveLength(8);
     expect(lines[0]).toMatch(/protocol ip prio 10 u32 match ip dsfield 0xb8 0xfc flowid 1:10$/);
     expect(lines[1]).toMatch(/protocol ipv6 prio 11 u32 match ip6 priority 0xb8 0xfc flowid 1:10$/);
@@ -102,7 +102,7 @@ describe('htb', () => {
 
   test('sees SO_PRIORITY by meta (not run here: the kernel has none), else by bpf, else not, and says so', () => {
     const last = (/** @type {any} */ capabilities) => {
-      const { steps, warnings } = makePlan('htb', wish({ capabilities }), facts());
+      const { steps, warnings } = makePlan('htb', desired({ capabilities }), facts());
       return {
         line: steps.at(-1)?.args.join(' '),
         said: warnings.some((text) => text.includes('only DSCP'))
@@ -123,7 +123,7 @@ describe('htb', () => {
     for (const mtu of [576, 1500, 9000, 65536]) {
       for (const rate of [8000, 1e11]) {
         for (const scheme of ['htb', 'tbf-prio']) {
-          for (const line of commands(scheme, wish({ mtu, rate }))) {
+          for (const line of commands(scheme, desired({ mtu, rate }))) {
             const burst = / burst (\d+)b/.exec(line)?.[1];
             if (burst) expect(Number(burst)).toBeGreaterThan(mtu);
           }
@@ -134,18 +134,18 @@ describe('htb', () => {
 });
 
 test('tbf-prio is tbf with prio inside (not run here: the kernel has no prio)', () => {
-  expect(commands('tbf-prio', wish({ capabilities: { fq_codel: 'no', u32: 'no' } }))).toEqual([
+  expect(commands('tbf-prio', desired({ capabilities: { fq_codel: 'no', u32: 'no' } }))).toEqual([
     'tc qdisc add dev eth0 root handle 1: tbf rate 2mbit burst 3200b latency 50ms',
     'tc qdisc add dev eth0 parent 1:1 handle 2: prio bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1',
     'tc qdisc add dev eth0 parent 2:1 handle 10: pfifo limit 100',
     'tc qdisc add dev eth0 parent 2:2 handle 20: pfifo limit 17',
     'tc qdisc add dev eth0 parent 2:3 handle 30: pfifo limit 17'
   ]);
-  expect(commands('tbf-prio', wish()).at(-1)).toMatch(/parent 2: .* ip6 priority 0x04 0xfc flowid 2:3$/);
+  expect(commands('tbf-prio', desired()).at(-1)).toMatch(/parent 2: .* ip6 priority 0x04 0xfc flowid 2:3$/);
 });
 
 test('tbf-pfifo_fast sets the length of the bands before it makes them', () => {
-  expect(commands('tbf-pfifo_fast', wish())).toEqual([
+  expect(commands('tbf-pfifo_fast', desired())).toEqual([
     'ip link set dev eth0 txqueuelen 17',
     'tc qdisc add dev eth0 root handle 1: tbf rate 2mbit burst 3200b latency 50ms',
     'tc qdisc add dev eth0 parent 1:1 handle 2: pfifo_fast'
@@ -153,13 +153,13 @@ test('tbf-pfifo_fast sets the length of the bands before it makes them', () => {
 });
 
 test('prio and pfifo_fast do not shape (prio not run here: the kernel has none)', () => {
-  expect(commands('prio', wish({ rate: 0, capabilities: { fq_codel: 'no', u32: 'no' } }))).toEqual([
+  expect(commands('prio', desired({ rate: 0, capabilities: { fq_codel: 'no', u32: 'no' } }))).toEqual([
     'tc qdisc add dev eth0 root handle 1: prio bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1'
   ]);
-  expect(commands('prio', wish({ rate: 0 }))[2]).toBe(
+  expect(commands('prio', desired({ rate: 0 }))[2]).toBe(
     'tc qdisc add dev eth0 parent 1:2 handle 20: fq_codel target 5ms'
   );
-  expect(commands('pfifo_fast', wish({ rate: 0 }))).toEqual([
+  expect(commands('pfifo_fast', desired({ rate: 0 }))).toEqual([
     'tc qdisc add dev eth0 root handle 1: pfifo_fast'
   ]);
 });
@@ -170,7 +170,7 @@ test('the bands of SO_PRIORITY are those of pfifo_fast', () => {
 
 describe('auto', () => {
   /** @param {any} capabilities @param {number} [rate] */
-  const chosen = (capabilities, rate = 2e6) => makePlan('auto', wish({ rate, capabilities }), facts());
+  const chosen = (capabilities, rate = 2e6) => makePlan('auto', desired({ rate, capabilities }), facts());
 
   test('takes the best that the kernel has, and names what it lacks', () => {
     expect(chosen({}).scheme).toBe('htb');
@@ -199,10 +199,12 @@ describe('auto', () => {
 });
 
 test('a scheme that is asked for is taken, or refused with the reason', () => {
-  expect(makePlan('tbf-pfifo_fast', wish(), facts()).scheme).toBe('tbf-pfifo_fast');
-  expect(() => makePlan('htb', wish({ rate: 0 }), facts())).toThrow(/htb cannot be used: it needs --rate/);
-  expect(() => makePlan('prio', wish(), facts())).toThrow(/prio cannot be used: it does not shape/);
-  expect(() => makePlan('tbf-prio', wish({ capabilities: { prio: 'no' } }), facts())).toThrow(/has no prio/);
+  expect(makePlan('tbf-pfifo_fast', desired(), facts()).scheme).toBe('tbf-pfifo_fast');
+  expect(() => makePlan('htb', desired({ rate: 0 }), facts())).toThrow(/htb cannot be used: it needs --rate/);
+  expect(() => makePlan('prio', desired(), facts())).toThrow(/prio cannot be used: it does not shape/);
+  expect(() => makePlan('tbf-prio', desired({ capabilities: { prio: 'no' } }), facts())).toThrow(
+    /has no prio/
+  );
 });
 
 describe('warnings', () => {
@@ -210,21 +212,21 @@ describe('warnings', () => {
   const said = (scheme, of, at = facts()) => makePlan(scheme, of, at).warnings.join('\n');
 
   test('without a rate, that the queue may be elsewhere', () => {
-    expect(said('auto', wish({ rate: 0 }))).toMatch(/No --rate: .*slightly below that of the uplink/);
-    expect(said('auto', wish())).toBe('');
+    expect(said('auto', desired({ rate: 0 }))).toMatch(/No --rate: .*slightly below that of the uplink/);
+    expect(said('auto', desired())).toBe('');
     const vlan = facts();
     vlan.link.kind = 'vlan';
-    expect(said('auto', wish({ rate: 0 }), vlan)).toContain('never makes packets wait by itself');
+    expect(said('auto', desired({ rate: 0 }), vlan)).toContain('never makes packets wait by itself');
   });
 
   test('that a root takes the place of mq, and that strict bands starve', () => {
-    expect(said('htb', wish(), facts('mq'))).toContain('4 transmit queues (mq)');
-    expect(said('tbf-pfifo_fast', wish())).toMatch(/starves the others.*\n.*not at DSCP/);
+    expect(said('htb', desired(), facts('mq'))).toContain('4 transmit queues (mq)');
+    expect(said('tbf-pfifo_fast', desired())).toMatch(/starves the others.*\n.*not at DSCP/);
   });
 });
 
 test('a printed command can be put into a shell, whatever the interface is called', () => {
-  const { steps } = makePlan('pfifo_fast', wish({ rate: 0, interface: "a;'$b" }), facts());
+  const { steps } = makePlan('pfifo_fast', desired({ rate: 0, interface: "a;'$b" }), facts());
   const [, line] = stepLines(steps);
   const printed = execFileSync('sh', ['-c', line.replace(/^tc /, 'printf "%s\\n" ')], { encoding: 'utf8' });
   expect(printed.split('\n').slice(0, -1)).toEqual(steps[0].args);

@@ -7,7 +7,7 @@ const { Peer } = require('../../../nodes/lib/sources/observe/coap-peer');
 const { Reader } = require('../../../nodes/lib/sources/observe/resource-reader');
 const { parseCoapUrl } = require('../../../nodes/lib/sources/observe/coap-url');
 const { Watch } = require('../../../nodes/lib/sources/observe/resource-watch');
-const { Wire } = require('../../../nodes/lib/sources/observe/coap-socket');
+const { CoapSocket } = require('../../../nodes/lib/sources/observe/coap-socket');
 const { until } = require('../../../bench/harness/broker');
 const { parseOptions } = require('../../../nodes/lib/base/options');
 
@@ -306,7 +306,7 @@ describe('an address that the system cannot send to', () => {
   const everybody = '255.255.255.255';
 
   test('fails to open, with the code of the system', async () => {
-    await expect(Wire.open(everybody, 5683)).rejects.toMatchObject({
+    await expect(CoapSocket.open(everybody, 5683)).rejects.toMatchObject({
       code: expect.stringMatching(/^(EACCES|ENETUNREACH)$/)
     });
   });

@@ -2,29 +2,29 @@
 // The listener of an http devices node over real sockets: what is taken, what is refused, and what a client may hold.
 
 const net = require('node:net');
-const { once } = require('node:events');
+const { idempotencyKeys } = require('node:events');
 const { CODES } = require('../../../nodes/lib/engine/inbox');
-const { Opening } = require('../../../nodes/lib/sources/http/port-opener');
+const { PortOpener } = require('../../../nodes/lib/sources/http/port-opener');
 const { openDoor, raw } = require('../../fixtures/devices/http-bench');
 
 /** @type {Awaited<ReturnType<typeof openDoor>>} */
 let bench;
 const open = async (...given) => (bench = await openDoor(...given));
 afterEach(async () => {
-  await bench.door.close(0);
+  await bench.server.close(0);
   expect(bench.errors).toEqual([]);
 });
 
 const NDJSON = { 'Content-Type': 'application/x-ndjson' };
 const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' };
-describe('the opening', () => {
-  test('looks at an open door and its files once a second, however often the bell rings', async () => {
+describe('the opener', () => {
+  test('looks at an open server and its files idempotencyKeys a second, however often the bell rings', async () => {
     bench = await openDoor();
-    const { door } = bench;
-    const looks = jest.spyOn(door, 'port', 'get');
-    const refreshed = jest.spyOn(door, 'refresh');
-    const opening = new Opening(door, { host: '127.0.0.1', port: 0 }, () => {});
-    for (let i = 0; i < 1000; i++) opening.tick(true);
+    const { server } = bench;
+    const looks = jest.spyOn(server, 'port', 'get');
+    const refreshed = jest.spyOn(server, 'refresh');
+    const opener = new PortOpener(server, { host: '127.0.0.1', port: 0 }, () => {});
+    for (let i = 0; i < 1000; i++) opener.tick(true);
     expect(looks).toHaveBeenCalledTimes(1);
     expect(refreshed).toHaveBeenCalledTimes(1);
   });
@@ -131,11 +131,11 @@ describe('refused, and nothing of it taken', () => {
     ['an Idempotency-Key with a space', '/r/a', '1', { 'Idempotency-Key': 'a b' }, 400],
     ['a web page', '/r/a', '1', { Origin: 'http://evil.example' }, 403]
   ])('%s', async (_name, target, body, headers, status) => {
-    const { post, engine, intake } = await open({ maxBodyKiB: 16 });
+    const { post, engine, requests } = await open({ maxBodyKiB: 16 });
     const answer = await post(target, body, headers);
     expect([answer.status, typeof answer.body.error]).toEqual([status, 'string']);
     expect(engine.taken).toEqual([]);
-    expect(intake.refused).toEqual({ [status]: 1 });
+    expect(requests.refused).toEqual({ [status]: 1 });
   });
 
   test.each(['GET', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])('%s', async (method) => {
@@ -184,14 +184,14 @@ describe('what is not safe', () => {
   });
 
   test('keeps its place for others when the engine throws, and takes the request again', async () => {
-    const { post, engine, intake, errors } = await open();
+    const { post, engine, requests, errors } = await open();
     const put = engine.put;
     engine.put = () => {
       throw new TypeError('not taken');
     };
     const key = { 'Idempotency-Key': 'k' };
     expect((await post('/r/a', '1', key)).status).toBe(500);
-    expect(intake.pending_).toBe(0);
+    expect(requests.pending_).toBe(0);
     expect(errors.splice(0).map(({ message }) => message)).toEqual(['not taken']);
     engine.put = put;
     expect(await post('/r/a', '1', key)).toMatchObject({ status: 200, body: { accepted: 1 } });
@@ -262,8 +262,8 @@ describe('clients that hold on', () => {
     ['never ends its header', HEAD],
     ['never ends its body', `${HEAD}Content-Length: 10\r\n\r\n12`]
   ])('one that %s is closed', async (_name, bytes) => {
-    const { door, engine } = await open({ headerTimeoutS: 1, bodyTimeoutS: 1 });
-    const { text, isClosed } = await raw(door.port, bytes);
+    const { server, engine } = await open({ headerTimeoutS: 1, bodyTimeoutS: 1 });
+    const { text, isClosed } = await raw(server.port, bytes);
     expect(isClosed).toBe(true);
     expect(text === '' || text.startsWith('HTTP/1.1 408')).toBe(true);
     expect(engine.taken).toEqual([]);
@@ -279,96 +279,96 @@ describe('clients that hold on', () => {
     ['no host', 'POST /r/a HTTP/1.1\r\nContent-Length: 0\r\n\r\n', 400],
     ['a line feed in a header', 'POST /r/a HTTP/1.1\r\nHost: x\r\nA: b\nc\r\n\r\n', 400]
   ])('%s', async (_name, bytes, status) => {
-    const { door, engine } = await open();
-    const { text, isClosed } = await raw(door.port, bytes);
+    const { server, engine } = await open();
+    const { text, isClosed } = await raw(server.port, bytes);
     expect([isClosed, text.slice(0, 12)]).toEqual([true, `HTTP/1.1 ${status}`]);
     expect(engine.taken).toEqual([]);
   });
 
   test('chunks over the limit: 413, and the client can read it', async () => {
-    const { door } = await open({ maxBodyKiB: 1 });
+    const { server } = await open({ maxBodyKiB: 1 });
     const chunk = `400\r\n${'x'.repeat(1024)}\r\n`;
     const { text } = await raw(
-      door.port,
+      server.port,
       `${HEAD}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(50)}0\r\n\r\n`
     );
     expect(text).toMatch(/^HTTP\/1.1 413 /);
   });
 
   test('who asks before it sends a body that is too large sends nothing', async () => {
-    const { door } = await open({ maxBodyKiB: 1 });
+    const { server } = await open({ maxBodyKiB: 1 });
     const { text } = await raw(
-      door.port,
+      server.port,
       `${HEAD}Content-Length: 9999\r\nExpect: 100-continue\r\n\r\n`,
       2000
     );
     expect(text).toMatch(/^HTTP\/1.1 413 /);
-    const small = await raw(door.port, `${HEAD}Content-Length: 1\r\nExpect: 100-continue\r\n\r\n1`, 300);
+    const small = await raw(server.port, `${HEAD}Content-Length: 1\r\nExpect: 100-continue\r\n\r\n1`, 300);
     expect(small.text).toMatch(/^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200/);
   });
 
   test('one connection too many ends the oldest that asks for nothing; a busy one stays', async () => {
-    const { door, engine, url } = await open({ maxConnections: 3 });
+    const { server, engine, url } = await open({ maxConnections: 3 });
     engine.isSafeAtOnce = false;
     const busy = fetch(`${url}/r/a`, { method: 'POST', body: '1' });
     await until(() => engine.waiting.length === 1);
-    const idle = Array.from({ length: 20 }, () => net.connect(door.port, '127.0.0.1'));
+    const idle = Array.from({ length: 20 }, () => net.connect(server.port, '127.0.0.1'));
     for (const socket of idle) socket.on('error', () => {}).on('data', () => {});
-    await until(() => door.guests.turnedAway === 18);
-    expect(door.guests.size).toBe(3);
+    await until(() => server.connections.turnedAway === 18);
+    expect(server.connections.size).toBe(3);
     engine.waiting[0]();
     expect((await busy).status).toBe(200);
     for (const socket of idle) socket.destroy();
   });
 
-  test('two connections of one address and port are two guests', async () => {
-    const { door } = await open({ host: '0.0.0.0', allowAnonymous: true });
+  test('two connections of one address and port are two connections', async () => {
+    const { server } = await open({ host: '0.0.0.0', allowAnonymous: true });
     const to = async (host, localPort) => {
-      const socket = net.connect({ port: door.port, host, localAddress: '127.0.0.9', localPort });
+      const socket = net.connect({ port: server.port, host, localAddress: '127.0.0.9', localPort });
       socket.on('error', () => {});
-      await once(socket, 'connect');
+      await idempotencyKeys(socket, 'connect');
       return socket;
     };
     const first = await to('127.0.0.1', 0);
     const second = await to('127.0.0.2', first.localPort);
-    await until(() => door.guests.size === 2);
+    await until(() => server.connections.size === 2);
     first.destroy();
-    await until(() => door.guests.size === 1);
+    await until(() => server.connections.size === 1);
     second.write(`${HEAD}Content-Length: 1\r\n\r\n1`);
-    expect(String(await once(second, 'data'))).toMatch(/^HTTP\/1\.1 200/);
+    expect(String(await idempotencyKeys(second, 'data'))).toMatch(/^HTTP\/1\.1 200/);
     second.destroy();
-    await until(() => door.guests.size === 0);
+    await until(() => server.connections.size === 0);
   });
 
   test('bodies of all clients together have a budget', async () => {
-    const { door, intake } = await open({ maxBodyKiB: 1024 });
-    intake.bodies_.free_ = 1000;
+    const { server, requests } = await open({ maxBodyKiB: 1024 });
+    requests.bodies_.free_ = 1000;
     const half = `${HEAD}Content-Length: 900\r\n\r\n${'x'.repeat(600)}`;
-    const first = raw(door.port, half, 500);
-    await until(() => intake.bodies_.free_ === 400);
+    const first = raw(server.port, half, 500);
+    await until(() => requests.bodies_.free_ === 400);
     const { text } = await raw(
-      door.port,
+      server.port,
       `${HEAD}Content-Length: 600\r\nConnection: close\r\n\r\n${'x'.repeat(600)}`
     );
     expect(text).toMatch(/^HTTP\/1.1 503 [^]*Retry-After: 1/);
     await first;
-    await until(() => intake.bodies_.free_ === 1000);
+    await until(() => requests.bodies_.free_ === 1000);
   });
 
   test('one that goes in the middle leaves nothing behind', async () => {
-    const { door, intake, engine } = await open();
-    await raw(door.port, `${HEAD}Content-Length: 10\r\n\r\n123`, 50);
-    await until(() => intake.refused[400] === 1);
-    expect([engine.taken, door.guests.size]).toEqual([[], 0]);
+    const { server, requests, engine } = await open();
+    await raw(server.port, `${HEAD}Content-Length: 10\r\n\r\n123`, 50);
+    await until(() => requests.refused[400] === 1);
+    expect([engine.taken, server.connections.size]).toEqual([[], 0]);
   });
 });
 
 test('at the end open requests are answered, and new ones are not taken', async () => {
-  const { door, engine, post, url } = await open();
+  const { server, engine, post, url } = await open();
   engine.isSafeAtOnce = false;
   const answer = post('/r/a', '1');
   await until(() => engine.waiting.length === 1);
-  const closed = door.close(5000);
+  const closed = server.close(5000);
   await expect(fetch(`${url}/r/a`, { method: 'POST' })).rejects.toThrow();
   engine.waiting[0]();
   expect((await answer).status).toBe(200);

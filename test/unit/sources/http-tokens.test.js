@@ -6,7 +6,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { checkSettings, schema } = require('../../../nodes/lib/sources/http/http-options');
-const { Rates, MAX_DEVICES } = require('../../../nodes/lib/sources/http/request-rates');
+const { RequestRates, MAX_DEVICES } = require('../../../nodes/lib/sources/http/request-rates');
 const { TokenFile, parseTokens } = require('../../../nodes/lib/login/token-file');
 const { parseOptions } = require('../../../nodes/lib/base/options');
 const { openDoor } = require('../../fixtures/devices/http-bench');
@@ -61,7 +61,7 @@ test.each([
   expect(() => parseTokens(`# first\n${line}`)).toThrow(/^Line [23]\b(?!.*s3cret)/);
 });
 
-test('a changed file is used at once; a wrong or missing one changes nothing, and is told once', () => {
+test('a changed file is used at idempotencyKeys; a wrong or missing one changes nothing, and is told idempotencyKeys', () => {
   const { file, tokens, told } = write('changing', `n:$sha256$${hash('one')}:*`);
   fs.writeFileSync(file, `n:$sha256$${hash('two')}:*\n# longer`);
   tokens.refresh();
@@ -80,7 +80,7 @@ test('a file that others may read is told', () => {
 
 test('over HTTP: 401 without a token, 403 for a device of others, also in a list', async () => {
   const { tokens } = write('http', `n:$sha256$${hash('s3cret')}:pump-*`);
-  const { door, post, engine } = await openDoor({ login: 'tokens' }, { tokens });
+  const { server, post, engine } = await openDoor({ login: 'tokens' }, { tokens });
   const mine = { Authorization: 'Bearer s3cret', 'Content-Type': 'application/x-ndjson' };
   const none = await post('/r/pump-1', '1');
   expect([none.status, none.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="seganet"']);
@@ -89,17 +89,17 @@ test('over HTTP: 401 without a token, 403 for a device of others, also in a list
   expect(await post('/r', list, mine)).toMatchObject({ status: 403, body: { line: 2, accepted: 0 } });
   expect(engine.taken).toEqual([]);
   expect((await post('/r/pump-1', '{"payload":1}', mine)).status).toBe(200);
-  await door.close(0);
+  await server.close(0);
 });
 
 test('rates remember a bounded number of devices', () => {
-  const rates = new Rates(1, 1);
+  const rates = new RequestRates(1, 1);
   for (let i = 0; i < MAX_DEVICES + 5; i++) rates.take(new Map([[`d${i}`, 1]]), 0);
   expect(rates.buckets_.size).toBe(MAX_DEVICES);
 });
 
 test('a list larger than the burst passes, and is paid for later', () => {
-  const rates = new Rates(10, 5);
+  const rates = new RequestRates(10, 5);
   expect(rates.take(new Map([['a', 25]]), 0)).toBe(0);
   expect(rates.take(new Map([['b', 1], ['a', 1]]), 0)).toBeCloseTo(2.1); // prettier-ignore
   expect(rates.take(new Map([['a', 1]]), 2101)).toBe(0);

@@ -7,7 +7,7 @@ const { openDoor } = require('../../fixtures/devices/http-bench');
 let bench;
 const open = async (...given) => (bench = await openDoor(...given));
 afterEach(async () => {
-  await bench.door.close(0);
+  await bench.server.close(0);
   expect(bench.errors).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 'use strict';
 // What a broker sends to a source: PUBLISH and PUBREL are ours, all else is mqtt.js's; nothing malformed gets through.
 
-const { Tap } = require('../../../nodes/lib/sources/mqtt-source/publish-tap');
+const { PublishTap } = require('../../../nodes/lib/sources/mqtt-source/publish-tap');
 
 /** @param {number} head @param {number[] | Buffer} body */
 const packet = (head, body) =>
@@ -21,7 +21,7 @@ const publish = (head, topic, ...rest) => packet(head, Buffer.concat([text(topic
 /** Reads all in pieces of `size`. */
 function read(bytes, { version = 4, max = 1000, size = bytes.length, hasRoom = () => true } = {}) {
   const seen = { packets: [], large: [], released: [], others: [] };
-  const tap = new Tap(version, max, {
+  const tap = new PublishTap(version, max, {
     onPublish: ({ payload, ...rest }) => seen.packets.push({ ...rest, payload: String(payload) }),
     onTooLarge: (bytesOf, head) => seen.large.push([bytesOf, head]),
     onPubrel: (id) => seen.released.push(id),

@@ -2,53 +2,53 @@
 
 const { PassThrough, Duplex } = require('node:stream');
 const { bridge } = require('../../../nodes/lib/tls/stream-bridge');
-const { Held } = require('../../../nodes/lib/tls/partial-messages');
-const { Gate } = require('../../../nodes/lib/tls/handshake-limit');
+const { PartialMessages } = require('../../../nodes/lib/tls/partial-messages');
+const { HandshakeLimit } = require('../../../nodes/lib/tls/handshake-limit');
 const { parseKeys } = require('../../../nodes/lib/tls/psk-file');
 const { deviceOf } = require('../../../nodes/lib/tls/certificate-name');
 
-describe('the gate', () => {
+describe('the handshakes', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
   const limits = { maxConnections: 4, maxHalfOpen: 2, handshakeTimeoutMs: 1000 };
   function make() {
     const ended = [];
-    const gate = new Gate(limits);
-    return { gate, ended, enter: (name) => gate.enter((reason) => ended.push([name, reason])) };
+    const handshakes = new HandshakeLimit(limits);
+    return { handshakes, ended, enter: (name) => handshakes.enter((reason) => ended.push([name, reason])) };
   }
 
   test('the oldest at the door makes room, those inside never do', () => {
-    const { gate, ended, enter } = make();
-    gate.opened(enter('inside'));
+    const { handshakes, ended, enter } = make();
+    handshakes.opened(enter('inside'));
     for (const name of ['a', 'b', 'c']) enter(name);
     expect(ended).toEqual([['a', 'evicted']]);
-    expect([gate.open, gate.halfOpen]).toEqual([1, 2]);
+    expect([handshakes.open, handshakes.halfOpen]).toEqual([1, 2]);
   });
 
   test('no more than so many in all', () => {
-    const { gate, enter } = make();
-    for (let i = 0; i < 4; i++) gate.opened(enter(i));
+    const { handshakes, enter } = make();
+    for (let i = 0; i < 4; i++) handshakes.opened(enter(i));
     expect(enter('e')).toBeNull();
-    expect(gate.open).toBe(4);
+    expect(handshakes.open).toBe(4);
   });
 
   test('who is not through in time is ended, and does not come in afterwards', () => {
-    const { gate, ended, enter } = make();
+    const { handshakes, ended, enter } = make();
     const [slow, quick] = [enter('slow'), enter('quick')];
-    expect(gate.opened(quick)).toBe(true);
+    expect(handshakes.opened(quick)).toBe(true);
     jest.advanceTimersByTime(1000);
     expect(ended).toEqual([['slow', 'time-out']]);
-    expect(gate.opened(slow)).toBe(false);
-    expect([gate.open, gate.halfOpen]).toEqual([1, 0]);
+    expect(handshakes.opened(slow)).toBe(false);
+    expect([handshakes.open, handshakes.halfOpen]).toEqual([1, 0]);
   });
 
   test('the end takes all with it, and leaving twice is nothing', () => {
-    const { gate, ended, enter } = make();
+    const { handshakes, ended, enter } = make();
     const pass = enter('a');
-    gate.opened(enter('b'));
-    gate.endAll('closed');
-    gate.leave(pass);
+    handshakes.opened(enter('b'));
+    handshakes.endAll('closed');
+    handshakes.leave(pass);
     expect(ended).toEqual([['a', 'closed'], ['b', 'closed']]); // prettier-ignore
     expect(jest.getTimerCount()).toBe(0);
   });
@@ -130,7 +130,7 @@ describe('messages that are not complete', () => {
 
   test('end the connection that began first when they are too much, never one with little', () => {
     const ended = [];
-    const held = new Held(100000);
+    const held = new PartialMessages(100000);
     const [a, b, c, small] = ['a', 'b', 'c', 'small'].map((name) => holder(name, ended));
     held.set(small, 4096);
     held.set(a, 5000);

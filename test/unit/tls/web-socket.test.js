@@ -2,7 +2,7 @@
 // The front with real WebSocket clients, and with those that do not play by the rules.
 
 const { EventEmitter, once } = require('node:events');
-const { Held } = require('../../../nodes/lib/tls/partial-messages');
+const { PartialMessages } = require('../../../nodes/lib/tls/partial-messages');
 const { WebSocketStream } = require('../../../nodes/lib/tls/web-socket-stream');
 const { DEFAULTS } = require('../../fixtures/devices/tls-listener');
 const { FrontClients, closed, read } = require('../../fixtures/devices/tls-clients');
@@ -180,7 +180,7 @@ describe('bad clients of WebSocket', () => {
   test('pings without end from one who reads no answer', async () => {
     const ws = Object.assign(new EventEmitter(), { OPEN: 1, readyState: 1, bufferedAmount: 0 });
     Object.assign(ws, { pong: jest.fn(), terminate: jest.fn() });
-    const stream = new WebSocketStream(/** @type {any} */ (ws), () => {}, new Held());
+    const stream = new WebSocketStream(/** @type {any} */ (ws), () => {}, new PartialMessages());
     ws.emit('ping', Buffer.from('x'));
     expect(ws.pong).toHaveBeenCalledTimes(1);
     ws.bufferedAmount = (1 << 20) + 1;

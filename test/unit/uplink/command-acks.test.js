@@ -2,7 +2,7 @@
 
 // What is owed to the broker: PUBACKs in order, redelivery told from news, and bounded memory.
 
-const { Custody } = require('../../../nodes/lib/uplink/commands/command-acks');
+const { CommandAcks } = require('../../../nodes/lib/uplink/commands/command-acks');
 const {
   commandFilter,
   isTopicName,
@@ -12,7 +12,7 @@ const {
 
 function make() {
   const sent = [];
-  const custody = new Custody((bytes) => {
+  const commandAcks = new CommandAcks((bytes) => {
     for (let at = 0; at < bytes.length; at += 4) sent.push(bytes.readUInt16BE(at + 2));
   });
   const packet = (messageId, more = {}) =>
@@ -24,32 +24,32 @@ function make() {
       dup: false,
       ...more
     });
-  return { custody, sent, packet };
+  return { commandAcks, sent, packet };
 }
 
 test('a packet that nobody was asked about is acknowledged at once, but not before those ahead of it', () => {
-  const { custody, sent, packet } = make();
-  custody.enter(packet(1), 'a');
-  custody.enter(packet(2), '');
+  const { commandAcks, sent, packet } = make();
+  commandAcks.enter(packet(1), 'a');
+  commandAcks.enter(packet(2), '');
   expect(sent).toEqual([]);
-  custody.answer('a');
+  commandAcks.answer('a');
   expect(sent).toEqual([1, 2]);
-  custody.enter(packet(3), '');
+  commandAcks.enter(packet(3), '');
   expect(sent).toEqual([1, 2, 3]);
 });
 
 test('after a lost connection nothing is acknowledged that did not come again', () => {
-  const { custody, sent, packet } = make();
-  for (const id of [1, 2]) custody.enter(packet(id), String(id));
-  custody.connected(true);
-  custody.answer('1');
+  const { commandAcks, sent, packet } = make();
+  for (const id of [1, 2]) commandAcks.enter(packet(id), String(id));
+  commandAcks.connected(true);
+  commandAcks.answer('1');
   expect(sent).toEqual([]);
-  expect(custody.enter(packet(1, { dup: true }), 'x')).toBe(false);
-  expect(custody.enter(packet(2, { dup: true }), 'y')).toBe(false);
+  expect(commandAcks.enter(packet(1, { dup: true }), 'x')).toBe(false);
+  expect(commandAcks.enter(packet(2, { dup: true }), 'y')).toBe(false);
   expect(sent).toEqual([1]);
-  custody.answer('2');
+  commandAcks.answer('2');
   expect(sent).toEqual([1, 2]);
-  expect(custody.open.size).toBe(0);
+  expect(commandAcks.open.size).toBe(0);
 });
 
 test.each([
@@ -57,27 +57,27 @@ test.each([
   ['with another payload', { dup: true, payload: Buffer.from('q') }],
   ['with another topic', { dup: true, topic: 'cmd/g/e' }]
 ])('the same identifier %s is a new command', (_name, more) => {
-  const { custody, packet } = make();
-  custody.enter(packet(1), 'a');
-  custody.connected(true);
-  expect(custody.enter(packet(1, more), 'b')).toBe(true);
+  const { commandAcks, packet } = make();
+  commandAcks.enter(packet(1), 'a');
+  commandAcks.connected(true);
+  expect(commandAcks.enter(packet(1, more), 'b')).toBe(true);
 });
 
 test('a broker that forgot the session does not know what it sent', () => {
-  const { custody, packet } = make();
-  custody.enter(packet(1), 'a');
-  custody.connected(false);
-  expect(custody.enter(packet(1, { dup: true }), 'b')).toBe(true);
+  const { commandAcks, packet } = make();
+  commandAcks.enter(packet(1), 'a');
+  commandAcks.connected(false);
+  expect(commandAcks.enter(packet(1, { dup: true }), 'b')).toBe(true);
 });
 
 test('what is remembered is bounded, and what is open is not forgotten first', () => {
-  const { custody, packet } = make();
-  custody.enter(packet(1), 'open');
-  for (let id = 2; id < 5000; id++) custody.enter(packet(id), '');
-  expect(custody.known.size).toBe(1024);
-  custody.connected(true);
-  expect(custody.enter(packet(1, { dup: true }), 'again')).toBe(false);
-  expect(custody.enter(packet(2, { dup: true }), 'long ago')).toBe(true);
+  const { commandAcks, packet } = make();
+  commandAcks.enter(packet(1), 'open');
+  for (let id = 2; id < 5000; id++) commandAcks.enter(packet(id), '');
+  expect(commandAcks.known.size).toBe(1024);
+  commandAcks.connected(true);
+  expect(commandAcks.enter(packet(1, { dup: true }), 'again')).toBe(false);
+  expect(commandAcks.enter(packet(2, { dup: true }), 'long ago')).toBe(true);
 });
 
 const names = { prefix: 'site/cmd', gateway: 'gw1' };
@@ -112,7 +112,7 @@ test.each(['', '+', 'a/#', 'a\0', 'x'.repeat(65536), undefined, 7])(
 
 test('a command under an identifier that the broker has freed is new, though an earlier one was the same', () => {
   const sent = [];
-  const custody = new Custody((bytes) => sent.push(bytes.toString('hex')));
+  const commandAcks = new CommandAcks((bytes) => sent.push(bytes.toString('hex')));
   const packet = (dup) => ({
     messageId: 1,
     topic: 'cmd/gw/d/relay',
@@ -120,18 +120,18 @@ test('a command under an identifier that the broker has freed is new, though an 
     qos: 1,
     dup
   });
-  custody.connected(false);
-  custody.enter(packet(false), '1.1');
-  custody.pinged();
-  custody.answer('1.1');
-  custody.pingAnswered();
-  custody.connected(true);
+  commandAcks.connected(false);
+  commandAcks.enter(packet(false), '1.1');
+  commandAcks.pinged();
+  commandAcks.answer('1.1');
+  commandAcks.pingAnswered();
+  commandAcks.connected(true);
   // The PUBACK was written behind the PINGREQ: it may be lost.
-  expect(custody.enter(packet(true), '1.2')).toBe(false);
-  custody.pinged();
-  custody.pingAnswered();
-  custody.connected(true);
-  expect(custody.enter(packet(true), '1.3')).toBe(true);
-  custody.answer('1.3');
+  expect(commandAcks.enter(packet(true), '1.2')).toBe(false);
+  commandAcks.pinged();
+  commandAcks.pingAnswered();
+  commandAcks.connected(true);
+  expect(commandAcks.enter(packet(true), '1.3')).toBe(true);
+  commandAcks.answer('1.3');
   expect(sent).toHaveLength(3);
 });

@@ -1,6 +1,6 @@
 'use strict';
 
-// The engine's connections (UplinkWire) as streams: real TCP and TLS servers of Node on loopback, every kind of end.
+// The engine's connections (UplinkConnection) as streams: real TCP and TLS servers of Node on loopback, every kind of end.
 
 const fs = require('node:fs');
 const net = require('node:net');
@@ -13,7 +13,7 @@ const native = require('../../../native');
 const { Authority } = require('../../fixtures/devices/authority');
 const { until } = require('../../../bench/harness/broker');
 const { Dial } = require('../../../nodes/lib/uplink/session/dial');
-const { WireStream } = require('../../../nodes/lib/uplink/session/connection-stream');
+const { ConnectionStream } = require('../../../nodes/lib/uplink/session/connection-stream');
 const { needs } = require('../../../bench/harness/tools');
 
 const { describe: withOpenssl } = needs('openssl');
@@ -58,12 +58,12 @@ async function listen(serve, options = null) {
 async function connect(port, security = null, name = 'localhost') {
   const dial = { host: '127.0.0.1', port, timeoutMs: 5000, socket: {}, native, wantsDescriptor: true };
   const { fd } = await new Dial(dial).connect();
-  const stream = new WireStream({ native, fd: Number(fd), tls: security, name });
+  const stream = new ConnectionStream({ native, fd: Number(fd), tls: security, name });
   cleanups.push(() => stream.destroy());
   return stream;
 }
 
-/** How it ends: the error's code, or 'in order'. @param {WireStream} stream */
+/** How it ends: the error's code, or 'in order'. @param {ConnectionStream} stream */
 function endOf(stream) {
   let code = 'in order';
   stream.on('error', (error) => (code = /** @type {any} */ (error).code ?? error.message));
@@ -161,7 +161,7 @@ function everyKind(server, client) {
       }
       stream.destroy();
       stream.destroy();
-      expect([stream.fd, stream.wire.write(Buffer.from('x')), stream.wire.land()]).toEqual([null, true, []]);
+      expect([stream.fd, stream.wire.write(Buffer.from('x')), stream.wire.leave()]).toEqual([null, true, []]);
     }
     await settles(before + 2);
   });
@@ -230,7 +230,7 @@ withOpenssl('TLS', () => {
     });
     const { fd } = await dial.connect();
     const bad = { ...security(), cert: 'no PEM', key: 'no PEM' };
-    expect(() => new WireStream({ native, fd: Number(fd), tls: bad, name: 'x' })).toThrow();
+    expect(() => new ConnectionStream({ native, fd: Number(fd), tls: bad, name: 'x' })).toThrow();
     expect(native.socketInfo(Number(fd)).localAddress).toBe('127.0.0.1');
     dial.cancel();
     await settles(before + 1);

@@ -32,7 +32,7 @@ test('a connection cut in the middle: what was in flight comes again as a duplic
   );
   await until(() => bench.last.acknowledged === 30);
   expect(bench.last).toMatchObject({ published: 30, redelivered: 6, inflight: 0 });
-  await until(() => bench.isAboard);
+  await until(() => bench.isActive);
 });
 
 test('cut at any moment, over and over: nothing lost, first arrivals in order', async () => {
@@ -77,7 +77,7 @@ withOpenssl('renewed certificates: aboard, drained, and aboard again; nothing co
   fs.copyFileSync(next.keyFile, own.keyFile);
   fs.copyFileSync(next.certFile, own.certFile);
   await until(() => broker.connections === 2, 15000);
-  await until(() => bench.isAboard);
+  await until(() => bench.isActive);
   clearInterval(timer);
   await delivered(bench);
   expect(dups(broker)).toEqual([]);
@@ -94,7 +94,7 @@ withMosquitto(
     const timer = setInterval(() => [1, 3, 4].forEach((cls) => bench.push(cls)), 2);
     cleanups.push(() => clearInterval(timer));
     for (let round = 0; round < 2; round++) {
-      await until(() => bench.isAboard, 15000);
+      await until(() => bench.isActive, 15000);
       await pause(200);
       await broker.kill();
       await broker.start();

@@ -9,12 +9,12 @@ function begin(options) {
   const boarded = [];
   const wire = {
     isOver: false,
-    onRough: () => {},
+    onLeave: () => {},
     wire: { board: (_, spec) => boarded.push(spec), land: () => [], numbers: (into) => into.fill(0) }
   };
   const bench = new FeederBench({ wire, ...options });
   bench.source.look = () => -1;
-  bench.feeder.sender.pulse.rttMs = 4;
+  bench.feeder.sender.liveness.rttMs = 4;
   return { bench, wire, boarded, express: bench.feeder.express };
 }
 
@@ -80,7 +80,7 @@ test.each([
 
 test('a long way is never waited for', () => {
   const { bench } = beginBusy();
-  bench.feeder.sender.pulse.rttMs = 40;
+  bench.feeder.sender.liveness.rttMs = 40;
   bench.source.push({ topic: 'second' });
   bench.pump();
   expect(bench.packets).toHaveLength(2);
@@ -89,11 +89,11 @@ test('a long way is never waited for', () => {
 test('after landing the engine hears again that this session has room', () => {
   const { bench, wire, express } = begin();
   bench.feeder.tell(true);
-  bench.feeder.hunger.isTold = true;
+  bench.feeder.demand.isTold = true;
   bench.connect();
-  expect(express.isAboard).toBe(true);
-  wire.onRough('backlog');
-  expect(express.isAboard).toBe(false);
+  expect(express.isActive).toBe(true);
+  wire.onLeave('backlog');
+  expect(express.isActive).toBe(false);
   bench.pump();
   expect(bench.source.hungers).toBe(1);
 });
@@ -101,9 +101,9 @@ test('after landing the engine hears again that this session has room', () => {
 test('an old connection that ends late does not land the new one', () => {
   const { bench, wire, express } = begin();
   bench.connect();
-  const late = wire.onRough;
+  const late = wire.onLeave;
   bench.feeder.disconnected(true);
-  expect(wire.onRough).not.toBe(late);
+  expect(wire.onLeave).not.toBe(late);
   bench.connect();
-  expect(express.isAboard).toBe(true);
+  expect(express.isActive).toBe(true);
 });

@@ -27,7 +27,7 @@ test.each([0x80, 0x97, 0x87])(
     expect(broker.received).toHaveLength(21);
     await until(() => bench.last.acknowledged === 20);
     expect(bench.last).toMatchObject({ published: 20, redelivered: 1, refusals: 1 });
-    expect(bench.isAboard).toBe(false);
+    expect(bench.isActive).toBe(false);
   }
 );
 
@@ -40,7 +40,7 @@ test('a record larger than the Maximum Packet Size lands, and is given up alone'
   expect(bench.failed).toEqual([large]);
   expect(broker.received).toHaveLength(2);
   await until(() => bench.problems.some(({ code }) => code === 'PACKET_TOO_LARGE'));
-  await until(() => bench.isAboard);
+  await until(() => bench.isActive);
 });
 
 test('new stages while packets are in flight: they are acknowledged, not sent twice', async () => {
@@ -51,7 +51,7 @@ test('new stages while packets are in flight: they are acknowledged, not sent tw
   await delivered(bench);
   expect(broker.received).toHaveLength(10);
   await until(() => bench.last.acknowledged === 10);
-  await until(() => bench.isAboard);
+  await until(() => bench.isActive);
 });
 
 test('QoS 0 never boards; a batch of single records lands', async () => {
@@ -64,7 +64,7 @@ test('QoS 0 never boards; a batch of single records lands', async () => {
   const { broker, bench } = await startAboard();
   for (let i = 0; i < 3; i++) bench.batch(stage.singles);
   await until(() => broker.received.length === 3);
-  await until(() => !bench.isAboard);
+  await until(() => !bench.isActive);
 });
 
 test('a broker that closes on a packet that is too large and tells no limit: the record is found, all others go', async () => {
@@ -102,7 +102,7 @@ test('an outage that went to the log: it lands for the backlog, sends that too, 
   }
   await until(() => store.state.chunks > 0);
   await broker.listen();
-  await until(() => bench.isAboard && bench.held === 0, 30000);
+  await until(() => bench.isActive && bench.held === 0, 30000);
   expect(broker.topics).toHaveLength(bench.sent);
   expect(bench.failed).toEqual([]);
 });

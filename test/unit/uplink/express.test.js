@@ -23,17 +23,17 @@ test('it boards when nothing is on the way, and what it sends is counted', async
   await until(() => bench.last.acknowledged === 200);
   expect(bench.last).toMatchObject({ published: 200, redelivered: 0, inflight: 0, state: 'connected' });
   expect(bench.last.rttMs).toBeGreaterThan(0);
-  expect(bench.isAboard).toBe(true);
+  expect(bench.isActive).toBe(true);
 });
 
 test('it boards again under a load that never pauses', async () => {
   const { broker, bench } = await start();
   const timer = setInterval(() => bench.push(3), 1);
   cleanups.push(() => clearInterval(timer));
-  await until(() => bench.isAboard);
+  await until(() => bench.isActive);
   bench.setStages({ topic: 'other/{class}' });
   await pause(50);
-  await until(() => bench.isAboard);
+  await until(() => bench.isActive);
   clearInterval(timer);
   await delivered(bench);
   expect(dups(broker)).toEqual([]);
@@ -47,14 +47,14 @@ test.each([4, 5])('MQTT version %i: its packets are those of the feeder', async 
       options: { protocolVersion, ...(nativePath && { nativePath }) }
     });
     await until(() => bench.last?.state === 'connected');
-    if (!nativePath) await until(() => bench.isAboard);
+    if (!nativePath) await until(() => bench.isActive);
     for (let i = 1; i <= 8; i++) bench.push(i, `payload ${i}`, i % 2 ? Flag.RETAIN : 0);
     await delivered(bench);
     for (const payload of ['{"v":1}', '{}', '{ }', '']) bench.push(2, payload, Flag.ENVELOPE);
     await delivered(bench);
     bench.batch(stage.ingest);
     await until(() => broker.received.length === 13);
-    expect(bench.isAboard).toBe(!nativePath);
+    expect(bench.isActive).toBe(!nativePath);
     seen.push(
       broker.received.map(({ topic, payload, retain, qos, dup, properties }) => ({
         ...{ topic, retain, qos, dup, properties: JSON.stringify(properties ?? {}) },
@@ -99,7 +99,7 @@ test('pings go on while it is aboard, with records and without', async () => {
   for (const { broker, bench } of [busy, quiet]) {
     bench.push(3);
     await delivered(bench);
-    expect(bench.isAboard).toBe(true);
+    expect(bench.isActive).toBe(true);
     expect([broker.connections, dups(broker)]).toEqual([1, []]);
   }
 });

@@ -1,12 +1,12 @@
 'use strict';
 
-const { Window } = require('../../../nodes/lib/uplink/sending/in-flight-window');
+const { InFlightWindow } = require('../../../nodes/lib/uplink/sending/in-flight-window');
 const { Backoff } = require('../../../nodes/lib/base/backoff');
 
 const slot = /** @type {any} */ ({});
 
 test("room is the smaller of our window and the broker's Receive Maximum", () => {
-  const window = new Window(32);
+  const window = new InFlightWindow(32);
   expect(window.room).toBe(32);
   window.setLimit(5);
   expect(window.room).toBe(5);
@@ -15,7 +15,7 @@ test("room is the smaller of our window and the broker's Receive Maximum", () =>
 });
 
 test('an identifier is never given out twice, and every one is used in turn', () => {
-  const window = new Window(4);
+  const window = new InFlightWindow(4);
   const open = new Set();
   const seen = new Set();
   for (let i = 0; i < 100; i++) {
@@ -35,7 +35,7 @@ test('an identifier is never given out twice, and every one is used in turn', ()
 });
 
 test('the oldest packet is the one sent first, whatever its identifier', () => {
-  const window = new Window(3);
+  const window = new InFlightWindow(3);
   const [a, b] = [window.open(slot, 0, 10, 0), window.open(slot, 0, 10, 0)];
   expect(window.oldest()).toBe(a);
   window.close(a);
@@ -45,7 +45,7 @@ test('the oldest packet is the one sent first, whatever its identifier', () => {
 });
 
 test('an abandoned packet keeps its identifier until it is acknowledged', () => {
-  const window = new Window(2);
+  const window = new InFlightWindow(2);
   const id = window.open(slot, 0, 10, 0);
   window.abandon();
   expect(window.room).toBe(1);

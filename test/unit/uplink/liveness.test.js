@@ -11,9 +11,9 @@ test('a connection is stalled when nothing was acknowledged for the time-out', (
   bench.connect().sent();
   bench.later(15000).ack(1);
   bench.later(10000);
-  expect(bench.feeder.sender.pulse.deadMs(20000)).toBe(0);
+  expect(bench.feeder.sender.liveness.deadMs(20000)).toBe(0);
   bench.later(11000);
-  expect(bench.feeder.sender.pulse.deadMs(20000)).toBeGreaterThan(20000);
+  expect(bench.feeder.sender.liveness.deadMs(20000)).toBeGreaterThan(20000);
 });
 
 test('a connection is stalled when one packet was left out while later ones are acknowledged', () => {
@@ -24,13 +24,13 @@ test('a connection is stalled when one packet was left out while later ones are 
   bench.ids.shift();
   bench.ack(1);
   bench.later(1500);
-  expect(bench.feeder.sender.pulse.deadMs(20000)).toBeGreaterThan(20000);
+  expect(bench.feeder.sender.liveness.deadMs(20000)).toBeGreaterThan(20000);
 });
 
 test('an idle connection is never stalled', () => {
   const bench = new Bench();
   bench.connect().later(1e6);
-  expect(bench.feeder.sender.pulse.deadMs(20000)).toBe(0);
+  expect(bench.feeder.sender.liveness.deadMs(20000)).toBe(0);
 });
 
 test('that the kernel takes what is written is no sign of life', () => {
@@ -41,23 +41,23 @@ test('that the kernel takes what is written is no sign of life', () => {
     bench.later(1000);
     for (const done of bench.writes.splice(0)) done();
   }
-  expect(bench.feeder.sender.pulse.deadMs(15000)).toBeGreaterThan(15000);
+  expect(bench.feeder.sender.liveness.deadMs(15000)).toBeGreaterThan(15000);
 });
 
 test('a time-out that did not help is longer the next time, up to eight times, until something is acknowledged', () => {
   const bench = new Bench();
   bench.source.push({ topic: 'slow' });
-  const { pulse } = bench.feeder.sender;
+  const { liveness } = bench.feeder.sender;
   const patience = [];
   for (let round = 0; round < 6; round++) {
     bench.connect();
     let waited = 0;
-    while (pulse.deadMs(1000) === 0) {
+    while (liveness.deadMs(1000) === 0) {
       bench.later(100);
       waited += 100;
     }
     patience.push(waited);
-    pulse.gaveUp();
+    liveness.gaveUp();
     bench.feeder.disconnected();
   }
   expect(patience).toEqual([1100, 2100, 4100, 8100, 8100, 8100]);
@@ -66,7 +66,7 @@ test('a time-out that did not help is longer the next time, up to eight times, u
   bench.ack();
   bench.source.push({ topic: 'next' });
   bench.pump().later(1100);
-  expect(pulse.deadMs(1000)).toBe(1100);
+  expect(liveness.deadMs(1000)).toBe(1100);
 });
 
 /** The status of a bench, as the worker keeps it. */
@@ -127,8 +127,8 @@ test('a broker that hangs and accepts the next connection is stalled still', () 
   bench.connect();
   status.set('connected', null);
   bench.later(16000);
-  expect(bench.feeder.sender.pulse.deadMs(15000)).toBe(16000);
-  bench.feeder.sender.pulse.gaveUp();
+  expect(bench.feeder.sender.liveness.deadMs(15000)).toBe(16000);
+  bench.feeder.sender.liveness.gaveUp();
   bench.feeder.disconnected();
   status.set('disconnected', { code: 'ACK_TIMEOUT', reason: 'x', refused: false });
   bench.connect();

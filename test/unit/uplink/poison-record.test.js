@@ -116,12 +116,12 @@ test('one that is taken in the end goes on as if nothing had been, and what stoo
   const cloud = new Cloud(bench, limit(1000));
   for (let i = 0; i < 3; i++) bench.source.push({ topic: `large${i}`, payload: 'x'.repeat(2000) });
   cloud.run(3000, load);
-  expect(bench.feeder.sender.suspect.strikes).toBeGreaterThan(0);
+  expect(bench.feeder.sender.poison.strikes).toBeGreaterThan(0);
   cloud.rule = () => 'take';
   cloud.run(20000, load).run(500);
   expect(bench.source.released.filter((one) => one.refused)).toEqual([]);
   expect(bench.source.held).toBe(0);
-  expect(bench.feeder.sender.suspect.largestTaken).toBeGreaterThan(2000);
+  expect(bench.feeder.sender.poison.largestTaken).toBeGreaterThan(2000);
 });
 
 test('a broker whose limit is lowered later is understood too', () => {
@@ -146,7 +146,7 @@ test('no size is suspected of a broker that tells its limit', () => {
   bench.source.push({ topic: 'larger', payload: 'x'.repeat(3000) });
   cloud.run(500, load);
   expect(cloud.got).toContain('larger');
-  expect(bench.feeder.sender.suspect.limit).toBe(Infinity);
+  expect(bench.feeder.sender.poison.limit).toBe(Infinity);
 });
 
 process.stdout.write(`seed ${seed}\n`);

@@ -1,7 +1,7 @@
 'use strict';
 
 const mqttPacket = require('mqtt-packet');
-const { PubackTap } = require('../../../nodes/lib/uplink/session/puback-reader');
+const { PubackReader } = require('../../../nodes/lib/uplink/session/puback-reader');
 
 const make = (packet, protocolVersion = 5) => mqttPacket.generate(packet, { protocolVersion });
 const connack = make({
@@ -30,7 +30,7 @@ const acks = [
 
 function collect() {
   const seen = { acks: [], others: [] };
-  const tap = new PubackTap(
+  const tap = new PubackReader(
     (id, code) => seen.acks.push([id, code]),
     (bytes) => seen.others.push(Buffer.from(bytes))
   );

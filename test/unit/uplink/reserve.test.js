@@ -3,7 +3,7 @@
 // The part of the window that is kept for live records of class 1 where it shares the session.
 
 const { FeederBench: Bench } = require('../../fixtures/uplink/feeder-bench');
-const { Window } = require('../../../nodes/lib/uplink/sending/in-flight-window');
+const { InFlightWindow } = require('../../../nodes/lib/uplink/sending/in-flight-window');
 
 const fill = (bench, count, batch) => {
   for (let i = 0; i < count; i++) bench.source.push({ topic: `${batch.class}.${i}`, ...batch });
@@ -94,7 +94,7 @@ test('seeded: the others never have more than their places, whatever happens', (
   process.stdout.write(`seed ${seed}\n`);
   let state = seed;
   const random = (n) => ((state = (Math.imul(state, 1103515245) + 12345) >>> 0) >>> 8) % n;
-  const window = new Window(9, 0.3);
+  const window = new InFlightWindow(9, 0.3);
   const slot = (isUrgent) => /** @type {any} */ ({ isUrgent, isBacklog: false });
   const open = [];
   for (let step = 0; step < 5000; step++) {

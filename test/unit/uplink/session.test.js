@@ -17,8 +17,8 @@ const { test: withOpenssl } = needs('openssl');
 jest.setTimeout(30000);
 
 /** What the addon is in a Node that exports no OpenSSL. */
-const withoutTls = { ...native, UplinkWire: class extends native.UplinkWire {} };
-Object.defineProperty(withoutTls.UplinkWire, 'hasTls', { value: false });
+const withoutTls = { ...native, UplinkConnection: class extends native.UplinkConnection {} };
+Object.defineProperty(withoutTls.UplinkConnection, 'hasTls', { value: false });
 
 /** @type {(() => unknown)[]} */
 const cleanups = [];
@@ -85,7 +85,7 @@ test('the socket has the options of its group, and its descriptor tells where it
 });
 
 for (const [by, addon, kind] of [
-  ['the engine', native, 'WireStream'],
+  ['the engine', native, 'ConnectionStream'],
   // A stream of JavaScript under TLS would double the cost of a packet.
   ['Node, where it brings the engine no OpenSSL: on the handle itself', withoutTls, 'TLSSocket']
 ]) {

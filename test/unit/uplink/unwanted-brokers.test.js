@@ -44,7 +44,7 @@ const isDelivered = (bench) => until(() => bench.held === 0, 20000, 'all is deli
 
 async function expectIsolated(bench, topic, to, code = /^UNWANTED$/) {
   const stopPushing = keepPushing(bench);
-  await until(() => bench.isAboard, 10000, 'the express path is boarded');
+  await until(() => bench.isActive, 10000, 'the express path is boarded');
   push(bench, topic, to);
   await isDead(bench);
   stopPushing();
@@ -133,7 +133,7 @@ test('what no client has subscribed to is counted, and a sentence says so, on th
   const broker = await ScriptedBroker.start({ puback: () => 0x10 });
   cleanups.push(() => broker.close());
   const bench = connect({ url: broker.url });
-  await until(() => bench.isAboard, 10000);
+  await until(() => bench.isActive, 10000);
   for (let i = 0; i < 20; i++) bench.push(3);
   await isDelivered(bench);
   await until(() => bench.last.unmatched === 20, 5000);

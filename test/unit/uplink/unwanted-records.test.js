@@ -40,14 +40,14 @@ test.each([
   }
 );
 
-test('others are sent while a suspect waits for its trials', () => {
+test('others are sent while a poison waits for its trials', () => {
   const bench = make();
   const load = trickle(bench);
   const cloud = new Cloud(bench, closes('close')).run(1000, load);
   bench.source.push({ topic: 'bad' });
   cloud.run(5000, load);
   expect(dead(bench)).toEqual([]);
-  expect(bench.feeder.sender.suspect.isWatching).toBe(true);
+  expect(bench.feeder.sender.poison.isWatching).toBe(true);
   const before = new Set(cloud.got).size;
   cloud.run(5000, load);
   expect(new Set(cloud.got).size - before).toBeGreaterThan(70);
@@ -176,8 +176,8 @@ test('what stands aside is bounded: with more of it nothing is suspected any mor
   bench.source.push({ topic: 'bad' });
   cloud.run(3000, load);
   for (let i = 0; i < 2500; i++) bench.source.push({ topic: 'bad' });
-  const { suspect } = bench.feeder.sender;
-  const each = () => expect(suspect.accused.length + suspect.alike.length).toBeLessThanOrEqual(1000);
+  const { poison } = bench.feeder.sender;
+  const each = () => expect(poison.accused.length + poison.alike.length).toBeLessThanOrEqual(1000);
   cloud.run(1000, { each });
   cloud.rule = () => 'take';
   cloud.run(20000, load).run(500);

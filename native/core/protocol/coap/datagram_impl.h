@@ -126,9 +126,9 @@ class DatagramImpl {
   Observers observers_;
   Commands commands_;
 
-  Slots<Pending> pending_;
-  // Slots in their order: when an empty ACK is due; and of those that waited for so long, when the
-  // device does not wait any more.
+  HandleTable<Pending> pending_;
+  // HandleTable in their order: when an empty ACK is due; and of those that waited for so long,
+  // when the device does not wait any more.
   std::deque<Due> separate_due_;
   std::deque<Due> forget_due_;
   uint64_t in_hand_ = 0;  // the slot of the record that is being handed over

@@ -89,7 +89,7 @@ void DatagramImpl::OnTime(int64_t now_us) {
   }
 }
 
-// Slots that were answered need no time any more.
+// HandleTable that were answered need no time any more.
 void DatagramImpl::DropDone() {
   const auto drop = [this](std::deque<Due>* due) {
     while (!due->empty() && pending_.Find(due->front().slot) == nullptr) due->pop_front();

@@ -14,7 +14,7 @@ namespace seganet::coap {
 //
 // Thread safety: none.
 template <typename T>
-class Slots {
+class HandleTable {
  public:
   // The number, never 0. References to other values end here. REQUIRES: size() < 2^24.
   uint64_t Add(T value) {

@@ -114,7 +114,7 @@ class StreamImpl {
   size_t output_sent_ = 0;
   std::vector<uint8_t> partial_;  // the beginning of a message
 
-  Slots<Pending> pending_;
+  HandleTable<Pending> pending_;
   uint64_t in_hand_ = 0;  // the slot of the record that is being handed over
   uint32_t early_ = 0;    // its acknowledgements that came at once
   Uploads uploads_;

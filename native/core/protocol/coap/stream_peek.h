@@ -12,7 +12,7 @@
 namespace seganet::coap {
 
 // Our CSM (RFC 8323 5.3). The acceptor sends it at once; a StreamSession does not send it again.
-std::string Greeting(const Settings& settings);
+std::string InitialBytes(const Settings& settings);
 
 // What an acceptor learns from the first bytes of a connection. It hands the socket and these same
 // bytes to the worker that owns the device, whose StreamSession parses them again.

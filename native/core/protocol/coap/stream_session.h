@@ -17,7 +17,7 @@ namespace seganet::coap {
 class StreamImpl;
 
 // The server's end of one device's CoAP connection over TCP or TLS (RFC 8323): bytes in, events and
-// bytes out. No socket, no clock, no thread. Our CSM is the acceptor's to send: Greeting().
+// bytes out. No socket, no clock, no thread. Our CSM is the acceptor's to send: InitialBytes().
 //
 // The owner closes the socket when Feed() returns a reason, after sending output(). kDisconnected:
 // the device sent Release.

@@ -15,7 +15,7 @@ std::string TokenOf(uint64_t ping) {
 
 }  // namespace
 
-std::string Greeting(const Settings& settings) {
+std::string InitialBytes(const Settings& settings) {
   std::string body;
   OptionWriter writer(&body);
   writer.AddUint(kMaxMessageSize, static_cast<uint32_t>(settings.max_stream_message_bytes));

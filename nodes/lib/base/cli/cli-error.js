@@ -1,7 +1,7 @@
 'use strict';
 
 /** What ends a command: a sentence with a remedy, and the exit code. */
-class Trouble extends Error {
+class CliError extends Error {
   /** @param {string} message @param {number} exitCode */
   constructor(message, exitCode) {
     super(message);
@@ -9,4 +9,4 @@ class Trouble extends Error {
   }
 }
 
-exports.Trouble = Trouble;
+exports.CliError = CliError;

@@ -1,7 +1,7 @@
 'use strict';
 
 const { Output } = require('./cli-output');
-const { Trouble } = require('./cli-error');
+const { CliError } = require('./cli-error');
 
 /** Where nobody can tell: a tool, a right or a file is missing. */
 const CANNOT = 3;
@@ -17,7 +17,7 @@ async function main(name, run, systems = /^E[A-Z]+$/) {
   const output = new Output();
   process.exitCode = await run(process.argv.slice(2), output).catch(async (error) => {
     const { message, code } = /** @type {NodeJS.ErrnoException} */ (error);
-    const isOurs = error instanceof Trouble;
+    const isOurs = error instanceof CliError;
     if (!isOurs && !(typeof code === 'string' && systems.test(code))) throw error;
     await output.note(`${name}: ${message}`);
     return isOurs ? error.exitCode : CANNOT;

@@ -2,7 +2,7 @@
 // Files in which a command keeps what it did: whole or not at all, and written by one process at a time.
 
 const fs = require('node:fs');
-const { Trouble } = require('./cli-error');
+const { CliError } = require('./cli-error');
 
 /** The exit code where nobody can tell or do. */
 const CANNOT = 3;
@@ -14,7 +14,7 @@ function makeDirectory(directory, command) {
     fs.accessSync(directory, fs.constants.W_OK);
   } catch (error) {
     const { message } = /** @type {Error} */ (error);
-    throw new Trouble(
+    throw new CliError(
       `The state cannot be kept in ${directory}: ${message}. Name another folder with --state-dir, or give the unit RuntimeDirectory=${command}.`,
       CANNOT
     );
@@ -72,7 +72,7 @@ async function locked(file, busy, body) {
   while (!takeLock(file)) {
     const owner = Number(readText(file));
     // Its own number: of an earlier life, in a container that was started again.
-    if (owner > 0 && owner !== process.pid && isAlive(owner)) throw new Trouble(busy(owner), CANNOT);
+    if (owner > 0 && owner !== process.pid && isAlive(owner)) throw new CliError(busy(owner), CANNOT);
     fs.rmSync(file, { force: true });
   }
   try {

@@ -2,7 +2,7 @@
 // Where a password comes from: a person, a pipe or a file.
 
 const fs = require('node:fs');
-const { Trouble } = require('../../base/cli/cli-error');
+const { CliError } = require('../../base/cli/cli-error');
 const { MAX_PASSWORD_BYTES, passwordProblem } = require('../password-file');
 const { EXIT } = require('./usage');
 
@@ -16,7 +16,7 @@ const [CTRL_C, CTRL_D, BACKSPACE, DELETE] = ['\x03', '\x04', '\b', '\x7f'];
 async function readPassword(passwordFile, isNew) {
   const password = await find(passwordFile, isNew);
   const problem = passwordProblem(password);
-  if (problem) throw new Trouble(`The password ${problem}.`, EXIT.USAGE);
+  if (problem) throw new CliError(`The password ${problem}.`, EXIT.USAGE);
   return password;
 }
 
@@ -26,7 +26,7 @@ async function find(passwordFile, isNew) {
   if (!process.stdin.isTTY) return firstLine(await readAll(process.stdin));
   const password = await ask('Password: ');
   if (isNew && (await ask('Again: ')) !== password) {
-    throw new Trouble('That was something else the second time. Nothing is changed.', EXIT.USAGE);
+    throw new CliError('That was something else the second time. Nothing is changed.', EXIT.USAGE);
   }
   return Buffer.from(password);
 }
@@ -69,7 +69,7 @@ function ask(question) {
       for (const [index, character] of [...text].entries()) {
         if (character === CTRL_C) {
           end();
-          return reject(new Trouble('Stopped. Nothing is changed.', EXIT.USAGE));
+          return reject(new CliError('Stopped. Nothing is changed.', EXIT.USAGE));
         }
         if (character === '\r' || character === '\n' || character === CTRL_D) {
           end();

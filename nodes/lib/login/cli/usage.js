@@ -2,7 +2,7 @@
 // The command line of seganet-passwd.
 
 const { parseArgs } = require('node:util');
-const { Trouble } = require('../../base/cli/cli-error');
+const { CliError } = require('../../base/cli/cli-error');
 const { DEFAULT_COST, LIMITS } = require('../password-hash');
 
 const EXIT = { OK: 0, NO: 1, USAGE: 2, CANNOT: 3 };
@@ -50,7 +50,7 @@ const SPECS = {
 const NOTHING = { file: '', name: '', cost: DEFAULT_COST.ln, passwordFile: '', devices: '' };
 
 /** @param {string} message */
-const usage = (message) => new Trouble(`${message} See seganet-passwd --help.`, EXIT.USAGE);
+const usage = (message) => new CliError(`${message} See seganet-passwd --help.`, EXIT.USAGE);
 
 /** @param {string[]} args @param {NonNullable<import('node:util').ParseArgsConfig['options']>} options */
 function parse(args, options) {

@@ -2,7 +2,7 @@
 
 const fs = require('node:fs');
 const { plural } = require('../../base/cli/cli-output');
-const { Trouble } = require('../../base/cli/cli-error');
+const { CliError } = require('../../base/cli/cli-error');
 const { parsePasswords, userProblem } = require('../password-file');
 const { DEFAULT_COST, hashPassword, matches, nobody } = require('../password-hash');
 const { linesOf, putLines } = require('./lines');
@@ -27,7 +27,7 @@ async function add({ file, name, cost, passwordFile }, output) {
 /** @param {Input} input @param {Output} output */
 async function remove({ file, name }, output) {
   if (linesOf(file, name).length === 0)
-    throw new Trouble(`There is no user or token ${name} in ${file}.`, EXIT.NO);
+    throw new CliError(`There is no user or token ${name} in ${file}.`, EXIT.NO);
   putLines(file, name, []);
   await output.note(`${name} is deleted. Where it is connected it stays so until it connects again.`);
   return EXIT.OK;

@@ -2,7 +2,7 @@
 // What this process may do to the network.
 
 const fs = require('node:fs');
-const { EXIT, Trouble } = require('./network-error');
+const { EXIT, CliError } = require('./network-error');
 
 /** Bits of the effective set [capabilities(7)]. */
 const CAPABILITY = { DAC_OVERRIDE: 1n, NET_ADMIN: 12n, SYS_ADMIN: 21n, BPF: 39n };
@@ -29,11 +29,11 @@ const mayChangeNetwork = () => hasCapability(CAPABILITY.NET_ADMIN);
 /**
  * @param {string} command
  * @param {string} [what] it changes
- * @throws {Trouble} when this process has no right to
+ * @throws {CliError} when this process has no right to
  */
 function needRights(command, what = 'a network interface') {
   if (mayChangeNetwork()) return;
-  throw new Trouble(
+  throw new CliError(
     `${command} changes ${what}, which needs root or CAP_NET_ADMIN. Run it with sudo, or from a systemd unit with AmbientCapabilities=CAP_NET_ADMIN.`,
     EXIT.CANNOT
   );

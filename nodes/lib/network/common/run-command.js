@@ -2,7 +2,7 @@
 // Runs tc and ip: never through a shell, never without an end.
 
 const { execFile } = require('node:child_process');
-const { EXIT, Trouble } = require('./network-error');
+const { EXIT, CliError } = require('./network-error');
 
 const TIMEOUT_MS = 10_000;
 const MOST_OUTPUT = 4 << 20;
@@ -18,7 +18,7 @@ const PACKAGES = { tc: 'iproute2', ip: 'iproute2', unshare: 'util-linux' };
 /**
  * @param {string} tool @param {string[]} args
  * @param {{ input?: string, timeoutMs?: number }} [options]
- * @returns {Promise<Result>} also when it failed. Rejects with Trouble where it is not there or does not come to an end
+ * @returns {Promise<Result>} also when it failed. Rejects with CliError where it is not there or does not come to an end
  */
 function run(tool, args, { input, timeoutMs = TIMEOUT_MS } = {}) {
   return new Promise((resolve, reject) => {
@@ -35,10 +35,10 @@ function run(tool, args, { input, timeoutMs = TIMEOUT_MS } = {}) {
       else if (typeof error.code === 'number') resolve({ code: error.code, stdout, stderr });
       else if (/** @type {any} */ (error).code === 'ENOENT') {
         const from = PACKAGES[tool] ? ` Install ${PACKAGES[tool]} (apt-get install ${PACKAGES[tool]}).` : '';
-        reject(new Trouble(`'${tool}' is not installed.${from}`, EXIT.CANNOT));
+        reject(new CliError(`'${tool}' is not installed.${from}`, EXIT.CANNOT));
       } else if (error.killed) {
-        reject(new Trouble(`'${tool}' did not come to an end within ${timeoutMs} ms.`, EXIT.CANNOT));
-      } else reject(new Trouble(`'${tool}' cannot be run: ${error.message}`, EXIT.CANNOT));
+        reject(new CliError(`'${tool}' did not come to an end within ${timeoutMs} ms.`, EXIT.CANNOT));
+      } else reject(new CliError(`'${tool}' cannot be run: ${error.message}`, EXIT.CANNOT));
     });
     // It may be gone before it has read everything.
     child.stdin?.on('error', () => {});

@@ -58,7 +58,7 @@ function routesOf({ interface: device, address, prefix, gateway, isDirect, slot,
 }
 
 /** @param {Path[]} paths @returns {Wished} */
-const wish = (paths) => ({ rules: paths.flatMap(rulesOf), routes: paths.flatMap(routesOf) });
+const desired = (paths) => ({ rules: paths.flatMap(rulesOf), routes: paths.flatMap(routesOf) });
 
 /** @param {Path} path @returns {import('./ip-output').Endpoint} */
 const endpointOf = ({ address, interface: device, role, slot }) => ({
@@ -70,4 +70,4 @@ const endpointOf = ({ address, interface: device, role, slot }) => ({
   more: false
 });
 
-module.exports = { wish, endpointOf, networkOf };
+module.exports = { desired, endpointOf, networkOf };

@@ -1,5 +1,5 @@
 'use strict';
-// When a path is asked in haste, since somebody who uses it hears nothing: how often that may be, and how long an answer may take then. Pure: the clock
+// When a path is asked in fastProbe, since somebody who uses it hears nothing: how often that may be, and how long an answer may take then. Pure: the clock
 // is the caller's.
 
 /** Nothing is called silent sooner: the machine at either end may be busy for so long. */
@@ -9,7 +9,7 @@ const ROUND_TRIPS = 3;
 /** So many times in a row; in the long run no more often than it is asked anyway. */
 const MOST_IN_A_ROW = 5;
 
-class Haste {
+class FastProbe {
   /** @param {{ everyMs: number, timeoutMs: number }} settings of probes @param {number} now ms */
   constructor({ everyMs, timeoutMs }, now) {
     this.everyMs_ = everyMs;
@@ -59,4 +59,4 @@ class Haste {
   }
 }
 
-module.exports = { Haste };
+module.exports = { FastProbe };

@@ -2,7 +2,7 @@
 // The network as it is now. Needs no rights.
 
 const { complaint, run } = require('../common/run-command');
-const { EXIT, Trouble } = require('../common/network-error');
+const { EXIT, CliError } = require('../common/network-error');
 const { MAIN_TABLE, PROTOCOL } = require('./path-numbers');
 const { parseEndpoints, parseInterfaces, parseLimits, parseRoutes, parseRules } = require('./ip-output');
 const { readSysctls } = require('./sysctls');
@@ -19,7 +19,7 @@ const { readSysctls } = require('./sysctls');
 async function ask(...args) {
   const result = await run('ip', args);
   if (result.code === 0) return result.stdout;
-  throw new Trouble(`'ip ${args.join(' ')}' failed: ${complaint(result)}.`, EXIT.CANNOT);
+  throw new CliError(`'ip ${args.join(' ')}' failed: ${complaint(result)}.`, EXIT.CANNOT);
 }
 
 /** @returns {Promise<Facts>} */
@@ -38,7 +38,7 @@ async function look() {
   ]);
   const found = parseInterfaces(interfaces);
   if (found.length === 0) {
-    throw new Trouble(
+    throw new CliError(
       "'ip' does not print JSON: it is that of BusyBox, or too old. Install iproute2 (apt-get install iproute2).",
       EXIT.CANNOT
     );

@@ -1,7 +1,7 @@
 'use strict';
 // One path's health: what its link and its probes say, with hysteresis. Pure: the clock is the caller's.
 
-const { Haste } = require('./fast-probe');
+const { FastProbe } = require('./fast-probe');
 
 /** @typedef {'up' | 'down' | 'probing'} Name */
 /** @typedef {{ exists: boolean, carrier: boolean, address: string }} Link */
@@ -23,7 +23,7 @@ class Health {
   /** @param {Settings} settings @param {number} now ms, of any clock that does not go back */
   constructor(settings, now) {
     this.settings_ = settings;
-    this.haste_ = new Haste(settings, now);
+    this.haste_ = new FastProbe(settings, now);
     /** @type {Name} */
     this.state = 'probing';
     this.why = 'not tried yet';
@@ -85,7 +85,7 @@ class Health {
   }
 
   /**
-   * Somebody who uses it hears nothing: it is asked at once, in haste.
+   * Somebody who uses it hears nothing: it is asked at once, in fastProbe.
    * @param {number} rttMs that they know of, 0 = none @param {number} now @returns {boolean} whether it is to be asked now
    */
   suspect(rttMs, now) {

@@ -9,7 +9,7 @@
  * @property {number | null} txBytesPerSecond @property {number | null} rxBytesPerSecond
  */
 /** @typedef {{ device: string, dbm: number | null, bytes: import('./byte-counters').Bytes | null }} Seen of the interface */
-/** ms: until the answer; counts: for loss, sent while the path was up, and not in haste. @typedef {{ ok: boolean | null, ms: number, counts: boolean }} Probed */
+/** ms: until the answer; counts: for loss, sent while the path was up, and not in fastProbe. @typedef {{ ok: boolean | null, ms: number, counts: boolean }} Probed */
 
 /** The probes of so many periods are looked at: 20 s, with one each second. */
 const PERIODS = 20;

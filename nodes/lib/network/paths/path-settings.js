@@ -3,7 +3,7 @@
 
 const net = require('node:net');
 const { quoted } = require('../common/quoted');
-const { EXIT, Trouble } = require('../common/network-error');
+const { EXIT, CliError } = require('../common/network-error');
 const { shownUrl } = require('../../base/shown-url');
 const { MOST_PATHS } = require('./path-numbers');
 
@@ -12,7 +12,7 @@ const { MOST_PATHS } = require('./path-numbers');
 /** @typedef {{ host: string, port: number }} Broker */
 
 /** @param {string} message */
-const usage = (message) => new Trouble(`${message} See seganet-paths --help.`, EXIT.USAGE);
+const usage = (message) => new CliError(`${message} See seganet-paths --help.`, EXIT.USAGE);
 
 /** The kernel's rule for names of interfaces [dev_valid_name], without what is an option or stands between paths. */
 const INTERFACE = /^(?!\.{1,2}$)(?!-)[!-$&-+.0-9;-~-]{1,15}$/;

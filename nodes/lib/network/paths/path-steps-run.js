@@ -2,7 +2,7 @@
 // Runs steps, and keeps what undo needs.
 
 const { complaint, run } = require('../common/run-command');
-const { EXIT, Trouble } = require('../common/network-error');
+const { EXIT, CliError } = require('../common/network-error');
 const { choosePaths, knownOf } = require('./path-selection');
 const { look } = require('./inspect-paths');
 const { readState, removeState, writeState } = require('./paths-state');
@@ -26,7 +26,7 @@ async function runStep({ tool, args, otherwise }) {
     } catch (error) {
       const { message, code } = /** @type {NodeJS.ErrnoException} */ (error);
       const remedy = code === 'EROFS' ? 'In a container /proc/sys is read-only: set it on the host.' : RIGHTS;
-      throw new Trouble(`'${shown}' failed: ${message}. ${remedy}`, EXIT.NOT_OK);
+      throw new CliError(`'${shown}' failed: ${message}. ${remedy}`, EXIT.NOT_OK);
     }
     return;
   }
@@ -35,7 +35,7 @@ async function runStep({ tool, args, otherwise }) {
   if (otherwise) return runSteps(otherwise);
   const why = complaint(result);
   const remedy = /not permitted|permission denied/i.test(why) ? ` ${RIGHTS}` : '';
-  throw new Trouble(`'${shown}' failed: ${why}.${remedy}`, EXIT.NOT_OK);
+  throw new CliError(`'${shown}' failed: ${why}.${remedy}`, EXIT.NOT_OK);
 }
 
 /** @param {Step[]} steps */

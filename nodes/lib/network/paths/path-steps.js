@@ -11,7 +11,7 @@ const {
   tableOf
 } = require('./path-numbers');
 const { WISHES } = require('./sysctls');
-const { endpointOf, wish } = require('./desired-state');
+const { endpointOf, desired } = require('./desired-state');
 
 /** @typedef {import('./ip-output').Rule} Rule */
 /** @typedef {import('./ip-output').Route} Route */
@@ -93,7 +93,7 @@ function foreignEndpoints(facts, paths) {
 
 /** Rules and routes. @param {Facts} facts @param {Path[]} paths @returns {Step[]} */
 function routeSteps(facts, paths) {
-  const wished = wish(paths);
+  const wished = desired(paths);
   // A path between two addresses keeps its rule: by that its endpoint is known as ours.
   const waiting = paths.filter(({ address }) => address === '').map(({ slot }) => slot);
   const rules = facts.rules.filter(isOurRule);

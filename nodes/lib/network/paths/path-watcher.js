@@ -25,7 +25,7 @@ const JUDGE_MS = 1000;
  * @typedef {object} Parts everything that touches the world
  * @property {() => Promise<View>} view @property {(prepared: import('./path-steps-run').Prepared) => Promise<void>} change
  * @property {((path: Path, timeoutMs: number) => Promise<import('./path-probe').Answer>) | null} ask null = nobody to ask
- * @property {InstanceType<typeof import('./quality-watch').Judge>} [judge] of their quality
+ * @property {InstanceType<typeof import('./quality-watch').QualityWatch>} [qualityWatch] of their quality
  * @property {(mptcp: boolean, paths: import('./paths-status-file').PathStatus[]) => void} tell
  * @property {(path: string, state: string, why: string) => void} log path '' = of all
  * @property {() => number} now ms that do not go back @property {() => number} calendar ms since 1970
@@ -57,7 +57,7 @@ class Watcher {
     this.intervals_ = [
       setInterval(() => this.work(), EVERY_MS),
       setInterval(() => this.#tell(), HEARTBEAT_MS),
-      setInterval(() => this.#judge(), JUDGE_MS)
+      setInterval(() => this.#qualityWatch(), JUDGE_MS)
     ];
     await this.work();
   }
@@ -70,7 +70,7 @@ class Watcher {
     this.intervals_.forEach((interval) => clearInterval(interval));
     await this.working_;
     // Without a watch nobody would make a path active again.
-    if (this.parts_.judge?.rest()) await this.#workOnce().catch(() => {});
+    if (this.parts_.qualityWatch?.rest()) await this.#workOnce().catch(() => {});
   }
 
   /** @param {import('./monitor-lines').Event} event */
@@ -127,8 +127,10 @@ class Watcher {
         (fate, i) => [list[i].path.name, fate]
       )
     );
-    const { judge } = this.parts_;
-    const paths = judge ? seen.paths.map((path) => ({ ...path, role: judge.roleOf(path) })) : seen.paths;
+    const { qualityWatch } = this.parts_;
+    const paths = qualityWatch
+      ? seen.paths.map((path) => ({ ...path, role: qualityWatch.roleOf(path) }))
+      : seen.paths;
     const prepared = prepare({ ...seen, paths }, ({ name }) => fates.get(name) ?? 'kept');
     await this.parts_.change(prepared);
     for (const of of list) this.#done(of, fates.get(of.path.name) ?? 'kept', prepared);
@@ -198,26 +200,26 @@ class Watcher {
     const paths = [...this.paths_.values()].map(({ path, health, since, endpointId }) => ({
       ...{ name: path.name, interface: path.interface, address: path.address, role: path.role },
       ...{ state: health.state, why: health.why, since: new Date(since).toISOString(), endpointId },
-      ...this.parts_.judge?.told(path, this.parts_.now())
+      ...this.parts_.qualityWatch?.told(path, this.parts_.now())
     }));
     this.parts_.tell(this.hasMptcp_, paths);
   }
 
   /** Of their quality; a change of what is advised is a line, and is done where the user wants it so. */
-  #judge() {
-    const { judge, log, now } = this.parts_;
-    if (!judge) return;
+  #qualityWatch() {
+    const { qualityWatch, log, now } = this.parts_;
+    if (!qualityWatch) return;
     const subjects = [...this.paths_.values()].map(({ path, health }) => ({
       path,
       isUp: health.state === 'up'
     }));
-    const news = judge.judge(subjects, now());
+    const news = qualityWatch.qualityWatch(subjects, now());
     for (const { name, role, why } of news) {
-      if (judge.acts) log(name, role, why);
+      if (qualityWatch.acts) log(name, role, why);
       else log(name, 'advice', `${role}: ${why}`);
     }
     if (news.length === 0) return;
-    if (judge.acts) void this.work();
+    if (qualityWatch.acts) void this.work();
     else this.#tell();
   }
 
@@ -261,7 +263,7 @@ class Watcher {
     if (watched.path.address === address) {
       const tookMs = now - watched.askedAt;
       const counts = !isHasty && before === 'up' && watched.health.state === 'up';
-      this.parts_.judge?.probed(path.name, { ok: answer.ok, ms: tookMs, counts }, now);
+      this.parts_.qualityWatch?.probed(path.name, { ok: answer.ok, ms: tookMs, counts }, now);
       watched.health.probed(answer, now, tookMs);
     }
     this.#note(watched);

@@ -5,7 +5,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const folder = require('../../base/cli/state-folder');
-const { EXIT, Trouble } = require('../common/network-error');
+const { EXIT, CliError } = require('../common/network-error');
 const { SLOTS } = require('./path-numbers');
 const { WISHES } = require('./sysctls');
 
@@ -60,7 +60,7 @@ function isState(value) {
     sysctls !== null &&
     typeof sysctls === 'object' &&
     Object.entries(sysctls).every(
-      ([name, change]) => WISHES.some((wish) => wish.name === name) && isChange(change)
+      ([name, change]) => WISHES.some((desired) => desired.name === name) && isChange(change)
     )
   );
 }
@@ -74,7 +74,7 @@ function readState(directory) {
   } catch (error) {
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES') return null;
-    throw new Trouble(`${file} cannot be read: ${message}`, EXIT.CANNOT);
+    throw new CliError(`${file} cannot be read: ${message}`, EXIT.CANNOT);
   }
   try {
     const value = JSON.parse(text);
@@ -82,7 +82,7 @@ function readState(directory) {
   } catch {
     // Said below.
   }
-  throw new Trouble(
+  throw new CliError(
     `${file} is not what 'seganet-paths apply' writes. Remove it; 'seganet-paths undo' works without it, but for settings of the kernel.`,
     EXIT.CANNOT
   );

@@ -3,7 +3,7 @@
 
 const { prepare, view } = require('./path-steps-run');
 const { managedInterfaces, standAside } = require('./network-manager');
-const { EXIT, Trouble } = require('../common/network-error');
+const { EXIT, CliError } = require('../common/network-error');
 
 /** @typedef {{ paths: import('./path-settings').Wanted[], stateDir: string }} Where */
 
@@ -11,7 +11,7 @@ const { EXIT, Trouble } = require('../common/network-error');
 async function prepareAll({ paths: wanted, stateDir }, mayBeNone = false) {
   const seen = await view(wanted, stateDir);
   if (seen.paths.length === 0 && !mayBeNone) {
-    throw new Trouble('There is no default route: name the paths with --paths.', EXIT.USAGE);
+    throw new CliError('There is no default route: name the paths with --paths.', EXIT.USAGE);
   }
   const prepared = prepare(seen);
   const refusals = [];
@@ -30,7 +30,7 @@ async function prepareAll({ paths: wanted, stateDir }, mayBeNone = false) {
 
 /** @param {string[]} refusals @param {boolean} force */
 function refuse(refusals, force) {
-  if (refusals.length > 0 && !force) throw new Trouble(refusals.join(' '), EXIT.NOT_OK);
+  if (refusals.length > 0 && !force) throw new CliError(refusals.join(' '), EXIT.NOT_OK);
 }
 
 module.exports = { prepareAll, refuse };

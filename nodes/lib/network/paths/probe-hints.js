@@ -1,6 +1,6 @@
 'use strict';
 // Where a program that uses the paths tells the watch of one that confirms nothing, so that it is asked at once. Anybody on this machine may
-// say so: nothing follows but a probe before its time, and Haste limits those.
+// say so: nothing follows but a probe before its time, and FastProbe limits those.
 
 const fs = require('node:fs');
 const net = require('node:net');

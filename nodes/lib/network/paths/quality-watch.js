@@ -23,7 +23,7 @@ function looker() {
   };
 }
 
-class Judge {
+class QualityWatch {
   /** @param {{ limits: import('./role-advice').Limits, everyMs: number, acts: boolean, look?: Look }} settings acts: what is advised is done */
   constructor({ limits, everyMs, acts, look = looker() }) {
     this.acts = acts;
@@ -42,7 +42,7 @@ class Judge {
   }
 
   /** Each second. @param {Subject[]} subjects all paths @param {number} now @returns {{ name: string, role: Role, why: string }[]} of whom something else is advised now */
-  judge(subjects, now) {
+  qualityWatch(subjects, now) {
     const seen = this.look_(
       subjects.map(({ path }) => path.interface),
       now
@@ -58,7 +58,7 @@ class Judge {
     const judged = subjects.map(({ path: { name, role }, isUp }) => {
       return { name, role, isUp, quality: this.of_(name).figures(now) };
     });
-    this.advised_ = this.advice_.judge(judged, now);
+    this.advised_ = this.advice_.qualityWatch(judged, now);
     return judged.flatMap(({ name, role }) => {
       const advised = /** @type {import('./role-advice').Advised} */ (this.advised_.get(name));
       return advised.role === (before.get(name)?.role ?? role) ? [] : [{ name, ...advised }];
@@ -93,4 +93,4 @@ class Judge {
   }
 }
 
-module.exports = { Judge };
+module.exports = { QualityWatch };

@@ -6,8 +6,8 @@ const path = require('node:path');
 
 const FOLDER = '/proc/sys/net/mptcp';
 
-/** `holds`: whether what is there will do, so that nothing is written. @typedef {{ name: string, value: number, why: string, holds: (now: number) => boolean }} Wish */
-/** @type {Wish[]} */
+/** `holds`: whether what is there will do, so that nothing is written. @typedef {{ name: string, value: number, why: string, holds: (now: number) => boolean }} DesiredState */
+/** @type {DesiredState[]} */
 const WISHES = [
   {
     name: 'enabled',

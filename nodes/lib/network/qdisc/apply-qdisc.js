@@ -7,10 +7,10 @@ const { look } = require('./inspect-qdisc');
 const { beforeOf, comesBack, linkSteps, rootSteps } = require('./restore-qdisc');
 const { SCHEMES } = require('./schemes');
 const { removeState, writeState } = require('./qdisc-state');
-const { EXIT, Trouble } = require('../common/network-error');
+const { EXIT, CliError } = require('../common/network-error');
 
 /** @typedef {import('./schemes').Step} Step */
-/** @typedef {import('./schemes').Wish} Wish */
+/** @typedef {import('./schemes').DesiredState} DesiredState */
 /** @typedef {import('./qdisc-state').State} State */
 /** @typedef {import('./inspect-qdisc').Facts} Facts */
 
@@ -23,21 +23,21 @@ function refuseForeign(facts, state, force) {
     ? `The queue of '${name}' was changed since apply`
     : `Somebody has given '${name}' the queue '${root.kind} ${root.handle}'`;
   const remedy = "'seganet-net check' tells whether it will do; --force replaces it.";
-  throw new Trouble(`${what}. ${remedy}`, EXIT.NOT_OK);
+  throw new CliError(`${what}. ${remedy}`, EXIT.NOT_OK);
 }
 
 /**
  * @typedef {object} Change
- * @property {Facts} facts @property {string} scheme @property {Step[]} steps @property {Wish} wish
+ * @property {Facts} facts @property {string} scheme @property {Step[]} steps @property {DesiredState} desired
  * @property {string} directory of the state @property {boolean} force
  */
 /** @typedef {{ changed: boolean, facts: Facts, state: State, lost: string }} Applied lost: what undo cannot bring back, or '' */
 
 /** @param {Change} change @returns {Promise<Applied>} */
-async function applyChange({ facts, scheme, steps, wish, directory, force }) {
+async function applyChange({ facts, scheme, steps, desired, directory, force }) {
   const { name, index } = facts.link;
   const old = stateOf(directory, facts);
-  const made = { scheme, rate: wish.rate, share: wish.share };
+  const made = { scheme, rate: desired.rate, share: desired.share };
   refuseForeign(facts, old, force);
   const ours = isOurs(old, facts);
   const isSame = old && JSON.stringify(old.made) === JSON.stringify(made);
@@ -63,7 +63,7 @@ async function applyChange({ facts, scheme, steps, wish, directory, force }) {
     throw await rollBack(/** @type {Error} */ (error), {
       facts,
       old: ours ? old : null,
-      wish,
+      desired,
       directory,
       before
     });
@@ -84,18 +84,18 @@ async function applyChange({ facts, scheme, steps, wish, directory, force }) {
 const linkOf = ({ txqueuelen, gsoMaxSegs }) => ({ txqueuelen, gsoMaxSegs });
 
 /**
- * @param {Error} error @param {{ facts: Facts, old: State | null, wish: Wish, directory: string, before: import('./qdisc-state').Before }} was
- * @returns {Promise<InstanceType<typeof Trouble>>} what to say
+ * @param {Error} error @param {{ facts: Facts, old: State | null, desired: DesiredState, directory: string, before: import('./qdisc-state').Before }} was
+ * @returns {Promise<InstanceType<typeof CliError>>} what to say
  */
-async function rollBack(error, { facts, old, wish, directory, before }) {
+async function rollBack(error, { facts, old, desired, directory, before }) {
   const { name } = facts.link;
-  const exitCode = error instanceof Trouble ? error.exitCode : EXIT.CANNOT;
+  const exitCode = error instanceof CliError ? error.exitCode : EXIT.CANNOT;
   try {
     const now = await look(name);
     await runAll([...clearRoot(now), ...linkSteps(name, old ? old.before : beforeOf(facts), now.link)]);
     // Our own earlier set-up comes back as it was made; of what was there by hand, what can be made anew.
     if (old?.status === 'applied') {
-      await runAll(SCHEMES[old.made.scheme].steps({ ...wish, ...old.made }));
+      await runAll(SCHEMES[old.made.scheme].steps({ ...desired, ...old.made }));
       writeState(directory, old);
     } else {
       await runAll(rootSteps(name, before));
@@ -103,10 +103,10 @@ async function rollBack(error, { facts, old, wish, directory, before }) {
     }
   } catch (second) {
     const message = `${error.message} It could not be undone: ${/** @type {Error} */ (second).message}`;
-    return new Trouble(`${message} 'seganet-net undo --interface ${name}' tries again.`, EXIT.NOT_OK);
+    return new CliError(`${message} 'seganet-net undo --interface ${name}' tries again.`, EXIT.NOT_OK);
   }
   const gone = old || comesBack(before) ? '' : `, but for '${before.kind}', which is lost`;
-  return new Trouble(`${error.message} Everything is as it was before${gone}.`, exitCode);
+  return new CliError(`${error.message} Everything is as it was before${gone}.`, exitCode);
 }
 
 module.exports = { applyChange };

@@ -3,7 +3,7 @@
 
 const { parseClasses, parseDefaultRoute, parseFilters, parseLink, parseQdiscs } = require('./tc-output');
 const { complaint, run } = require('../common/run-command');
-const { EXIT, Trouble } = require('../common/network-error');
+const { EXIT, CliError } = require('../common/network-error');
 
 const WITH_CLASSES = new Set(['htb', 'prio']);
 
@@ -16,13 +16,13 @@ async function look(name, timeoutMs) {
     run('tc', ['-j', '-s', 'qdisc', 'show', 'dev', name], { timeoutMs })
   ]);
   if (ip.code !== 0 && /does not exist|Cannot find device/.test(ip.stderr)) {
-    throw new Trouble(`There is no interface '${name}'. 'ip link' lists those that there are.`, EXIT.CANNOT);
+    throw new CliError(`There is no interface '${name}'. 'ip link' lists those that there are.`, EXIT.CANNOT);
   }
   demand(name, ip, qdisc);
   const link = parseLink(ip.stdout);
   if (!link || !qdisc.stdout.trim().startsWith('[')) {
     const remedy = 'They are those of BusyBox, or too old: install iproute2 (apt-get install iproute2).';
-    throw new Trouble(`'ip' and 'tc' do not print JSON. ${remedy}`, EXIT.CANNOT);
+    throw new CliError(`'ip' and 'tc' do not print JSON. ${remedy}`, EXIT.CANNOT);
   }
   const qdiscs = parseQdiscs(qdisc.stdout);
   // The uplink asks again and again: most interfaces have nothing more to show.
@@ -38,7 +38,7 @@ async function look(name, timeoutMs) {
 /** @param {string} name @param {...import('../common/run-command').Result} results */
 function demand(name, ...results) {
   const failed = results.find(({ code }) => code !== 0);
-  if (failed) throw new Trouble(`The interface '${name}' cannot be read: ${complaint(failed)}`, EXIT.CANNOT);
+  if (failed) throw new CliError(`The interface '${name}' cannot be read: ${complaint(failed)}`, EXIT.CANNOT);
 }
 
 /** @returns {Promise<string>} the interface of the default route, of IPv6 where IPv4 has none */
@@ -48,7 +48,7 @@ async function defaultInterface() {
     const name = code === 0 ? parseDefaultRoute(stdout) : '';
     if (name !== '') return name;
   }
-  throw new Trouble('There is no default route: name the interface with --interface.', EXIT.USAGE);
+  throw new CliError('There is no default route: name the interface with --interface.', EXIT.USAGE);
 }
 
 module.exports = { look, defaultInterface };

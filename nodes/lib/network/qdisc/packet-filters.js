@@ -4,14 +4,14 @@
 const { BANDS, MAJOR } = require('./bands');
 
 /** @typedef {import('./schemes').Step} Step */
-/** @typedef {import('./schemes').Wish} Wish */
+/** @typedef {import('./schemes').DesiredState} DesiredState */
 
 /**
- * @param {Wish} wish @param {string} parent a qdisc @param {(band: number) => string} flowOf
+ * @param {DesiredState} desired @param {string} parent a qdisc @param {(band: number) => string} flowOf
  * @param {number} pref the lower, the earlier it is asked @returns {Step[]}
  */
-function dscpFilters(wish, parent, flowOf, pref) {
-  const { interface: name, capabilities } = wish;
+function dscpFilters(desired, parent, flowOf, pref) {
+  const { interface: name, capabilities } = desired;
   if (capabilities.u32 === 'no') return [];
   return BANDS.flatMap((band, i) =>
     band.dscp.flatMap(({ value, name: dscp }) =>
@@ -31,9 +31,9 @@ function dscpFilters(wish, parent, flowOf, pref) {
   );
 }
 
-/** @param {Wish} wish @param {string} parent @param {(band: number) => string} flowOf @returns {Step[]} */
-function priorityFilters(wish, parent, flowOf) {
-  const { interface: name, capabilities, object } = wish;
+/** @param {DesiredState} desired @param {string} parent @param {(band: number) => string} flowOf @returns {Step[]} */
+function priorityFilters(desired, parent, flowOf) {
+  const { interface: name, capabilities, object } = desired;
   const filter = (/** @type {number} */ pref) => [
     ...['filter', 'add', 'dev', name, 'parent', parent, 'protocol', 'all', 'prio', String(pref)]
   ];
@@ -53,7 +53,7 @@ function priorityFilters(wish, parent, flowOf) {
   return [{ tool: 'tc', args, why }];
 }
 
-/** @param {Wish} wish @returns {Step} */
+/** @param {DesiredState} desired @returns {Step} */
 const arpFilter = ({ interface: name }) => ({
   tool: 'tc',
   args: [

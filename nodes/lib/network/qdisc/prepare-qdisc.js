@@ -8,7 +8,7 @@ const { probe } = require('./kernel-probe');
 const { usage } = require('./qdisc-options');
 
 /** @typedef {{ interface: string, rate: number, share: number, scheme: string, stateDir: string, force: boolean, json: boolean }} Options interface '' = of the default route, rate 0 = not shaped */
-/** @typedef {{ facts: import('./inspect-qdisc').Facts, plan: import('./qdisc-plan').Plan, wish: import('./schemes').Wish, how: string }} Prepared */
+/** @typedef {{ facts: import('./inspect-qdisc').Facts, plan: import('./qdisc-plan').Plan, desired: import('./schemes').DesiredState, how: string }} Prepared */
 
 /** @param {Options} options @returns {Promise<string>} */
 const interfaceOf = async (options) => options.interface || (await defaultInterface());
@@ -22,7 +22,7 @@ async function prepare(options) {
   const facts = await look(name);
   if (facts.link.isLoopback) throw usage(`'${name}' is loopback: nothing waits there.`);
   const { capabilities, how } = await probe();
-  const wish = {
+  const desired = {
     interface: name,
     rate: options.rate,
     share: options.share,
@@ -30,7 +30,7 @@ async function prepare(options) {
     object: objectFile(options.stateDir, name),
     capabilities
   };
-  return { facts, plan: makePlan(options.scheme, wish, facts), wish, how };
+  return { facts, plan: makePlan(options.scheme, desired, facts), desired, how };
 }
 
 module.exports = { prepare, interfaceOf, objectFile };

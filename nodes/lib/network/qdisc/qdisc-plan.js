@@ -1,11 +1,11 @@
 'use strict';
 // Which scheme, what it takes, and what to know about it.
 
-const { EXIT, Trouble } = require('../common/network-error');
+const { EXIT, CliError } = require('../common/network-error');
 const { SCHEMES } = require('./schemes');
 
 /** @typedef {import('./schemes').Step} Step */
-/** @typedef {import('./schemes').Wish} Wish */
+/** @typedef {import('./schemes').DesiredState} DesiredState */
 /** @typedef {import('./inspect-qdisc').Facts} Facts */
 /**
  * @typedef {object} Plan
@@ -30,32 +30,32 @@ function misfit(name, shapes) {
   return shapes ? 'it does not shape: leave --rate out' : 'it needs --rate';
 }
 
-/** @param {string} wanted a scheme or auto @param {Wish} wish @returns {{ scheme: string, skipped: Plan['skipped'] }} */
-function choose(wanted, wish) {
-  const shapes = wish.rate > 0;
+/** @param {string} wanted a scheme or auto @param {DesiredState} desired @returns {{ scheme: string, skipped: Plan['skipped'] }} */
+function choose(wanted, desired) {
+  const shapes = desired.rate > 0;
   if (wanted !== 'auto') {
     const wrong = misfit(wanted, shapes);
-    if (wrong !== '') throw new Trouble(`The scheme ${wanted} cannot be used: ${wrong}.`, EXIT.USAGE);
-    const why = missing(wanted, wish.capabilities);
-    if (why !== '') throw new Trouble(`The scheme ${wanted} cannot be used: ${why}.`, EXIT.CANNOT);
+    if (wrong !== '') throw new CliError(`The scheme ${wanted} cannot be used: ${wrong}.`, EXIT.USAGE);
+    const why = missing(wanted, desired.capabilities);
+    if (why !== '') throw new CliError(`The scheme ${wanted} cannot be used: ${why}.`, EXIT.CANNOT);
     return { scheme: wanted, skipped: [] };
   }
   const skipped = [];
   for (const name of Object.keys(SCHEMES)) {
     if (misfit(name, shapes) !== '') continue;
-    const why = missing(name, wish.capabilities);
+    const why = missing(name, desired.capabilities);
     if (why === '') return { scheme: name, skipped };
     skipped.push({ scheme: name, why });
   }
-  throw new Trouble(
+  throw new CliError(
     'This kernel can limit no rate: it has neither htb nor tbf. Without --rate, bands still work where this interface is the bottleneck.',
     EXIT.CANNOT
   );
 }
 
-/** @param {string} scheme @param {Wish} wish @param {Facts} facts @returns {string[]} */
-function warningsOf(scheme, wish, { link, qdiscs }) {
-  const { capabilities, rate } = wish;
+/** @param {string} scheme @param {DesiredState} desired @param {Facts} facts @returns {string[]} */
+function warningsOf(scheme, desired, { link, qdiscs }) {
+  const { capabilities, rate } = desired;
   const warnings = [];
   if (rate === 0) {
     warnings.push(
@@ -89,13 +89,13 @@ function warningsOf(scheme, wish, { link, qdiscs }) {
   return warnings;
 }
 
-/** @param {string} wanted a scheme or auto @param {Wish} wish @param {Facts} facts @returns {Plan} */
-function makePlan(wanted, wish, facts) {
-  const { scheme, skipped } = choose(wanted, wish);
+/** @param {string} wanted a scheme or auto @param {DesiredState} desired @param {Facts} facts @returns {Plan} */
+function makePlan(wanted, desired, facts) {
+  const { scheme, skipped } = choose(wanted, desired);
   return {
     scheme,
-    steps: SCHEMES[scheme].steps(wish),
-    warnings: warningsOf(scheme, wish, facts),
+    steps: SCHEMES[scheme].steps(desired),
+    warnings: warningsOf(scheme, desired, facts),
     skipped
   };
 }

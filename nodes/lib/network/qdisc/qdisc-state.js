@@ -6,7 +6,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { locked: lockedBy, makeDirectory: makeFolder, writeWhole } = require('../../base/cli/state-folder');
 const { checkInterface, checkShare, checkScheme } = require('./qdisc-options');
-const { EXIT, Trouble } = require('../common/network-error');
+const { EXIT, CliError } = require('../common/network-error');
 
 /** @typedef {{ scheme: string, rate: number, share: number }} Made */
 /** @typedef {{ txqueuelen: number, gsoMaxSegs: number }} LinkSettings */
@@ -59,7 +59,7 @@ function readState(directory, name) {
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
     // A folder that others may not read: whoever may change anything can read it.
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES') return null;
-    throw new Trouble(`${file} cannot be read: ${message}`, EXIT.CANNOT);
+    throw new CliError(`${file} cannot be read: ${message}`, EXIT.CANNOT);
   }
   try {
     const state = toState(JSON.parse(text), name);
@@ -67,7 +67,7 @@ function readState(directory, name) {
   } catch {
     // Said below.
   }
-  throw new Trouble(
+  throw new CliError(
     `${file} is not what 'seganet-net apply' writes. Remove it; 'tc qdisc del dev ${name} root' gives the interface its default queue.`,
     EXIT.CANNOT
   );

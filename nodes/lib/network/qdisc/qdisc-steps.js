@@ -5,7 +5,7 @@ const { fingerprint } = require('./verdict');
 const { removeRoot } = require('./restore-qdisc');
 const { complaint, run } = require('../common/run-command');
 const { readState } = require('./qdisc-state');
-const { EXIT, Trouble } = require('../common/network-error');
+const { EXIT, CliError } = require('../common/network-error');
 
 /** @typedef {import('./schemes').Step} Step */
 /** @typedef {import('./qdisc-state').State} State */
@@ -23,7 +23,7 @@ async function runAll(steps) {
     const remedy = /not permitted|permission denied/i.test(why)
       ? ' The rights of this process do not reach tc: run it as root, or with AmbientCapabilities=CAP_NET_ADMIN.'
       : '';
-    throw new Trouble(`'${commandOf(step)}' failed: ${why}.${remedy}`, EXIT.NOT_OK);
+    throw new CliError(`'${commandOf(step)}' failed: ${why}.${remedy}`, EXIT.NOT_OK);
   }
 }
 

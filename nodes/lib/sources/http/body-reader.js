@@ -1,12 +1,12 @@
 'use strict';
 // Reads request bodies within a limit for each, and a budget for all that are in memory.
 
-const { Refusal, retryAfter } = require('./http-refusal');
+const { HttpRefusal, retryAfter } = require('./http-refusal');
 
 /** @param {number} limit */
-const tooLarge = (limit) => new Refusal(413, `The body may have ${limit} bytes. Send several requests.`);
+const tooLarge = (limit) => new HttpRefusal(413, `The body may have ${limit} bytes. Send several requests.`);
 
-class Bodies {
+class BodyReader {
   /**
    * @param {number} limit bytes of a body
    * @param {number} budget bytes of all
@@ -19,25 +19,25 @@ class Bodies {
   /**
    * Before anything is read.
    * @param {import('node:http').IncomingMessage} request
-   * @throws {Refusal}
+   * @throws {HttpRefusal}
    */
   check({ headers }) {
     const length = Number(headers['content-length'] ?? 0);
     if (length > this.limit) throw tooLarge(this.limit);
     if (length > this.free_) throw this.full_();
     if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
-      throw new Refusal(415, 'The body must not be compressed.');
+      throw new HttpRefusal(415, 'The body must not be compressed.');
     }
   }
 
   full_() {
-    return new Refusal(503, 'Too much is being received. Try again.', { headers: retryAfter(1) });
+    return new HttpRefusal(503, 'Too much is being received. Try again.', { headers: retryAfter(1) });
   }
 
   /**
    * @param {import('node:http').IncomingMessage} request
-   * @returns {Promise<{ body: Buffer, release: () => void }>} release: its memory is free again; once
-   * @throws {Refusal}
+   * @returns {Promise<{ body: Buffer, release: () => void }>} release: its memory is free again; idempotencyKeys
+   * @throws {HttpRefusal}
    */
   async read(request) {
     /** @type {Buffer[]} */
@@ -50,7 +50,7 @@ class Bodies {
       isHeld = false;
     };
     const body = new Promise((resolve, reject) => {
-      /** @param {Refusal} refusal */
+      /** @param {HttpRefusal} refusal */
       const fail = (refusal) => {
         if (isWhole) return;
         request.off('data', take);
@@ -70,11 +70,11 @@ class Bodies {
         isWhole = true;
         resolve(Buffer.concat(chunks));
       });
-      request.once('error', () => fail(new Refusal(400, 'The request ended too early.')));
-      request.once('close', () => fail(new Refusal(400, 'The request ended too early.')));
+      request.once('error', () => fail(new HttpRefusal(400, 'The request ended too early.')));
+      request.once('close', () => fail(new HttpRefusal(400, 'The request ended too early.')));
     });
     return { body: await body, release };
   }
 }
 
-exports.Bodies = Bodies;
+exports.BodyReader = BodyReader;

@@ -4,7 +4,7 @@
 
 const { FLAG } = require('../../base/record');
 const { toClassOrRefuse, toDevice, toTime, toTopic } = require('./record-fields');
-const { Refusal } = require('./http-refusal');
+const { HttpRefusal } = require('./http-refusal');
 
 const NDJSON = ['application/x-ndjson', 'application/ndjson', 'application/jsonl'];
 const JSON_TYPE = 'application/json';
@@ -28,13 +28,13 @@ const NORMAL = 3;
  * @param {import('./http-route').Route} route
  * @param {string} type media type, lower case
  * @returns {'one' | 'lines' | 'array'}
- * @throws {Refusal} 415
+ * @throws {HttpRefusal} 415
  */
 function kindOf(route, type) {
   if (NDJSON.includes(type)) return 'lines';
   if (type === JSON_TYPE && (route.batch || route.device === '')) return 'array';
   if (route.device !== '' && !route.batch) return 'one';
-  throw new Refusal(
+  throw new HttpRefusal(
     415,
     'A list of records is application/x-ndjson or application/json; one record is posted to the address of its device.'
   );
@@ -46,7 +46,7 @@ function kindOf(route, type) {
  * @param {import('./http-route').Route} route
  * @param {Limits} limits
  * @returns {Document}
- * @throws {Refusal}
+ * @throws {HttpRefusal}
  */
 function readDocument(kind, body, route, limits) {
   if (kind === 'one') {
@@ -76,7 +76,7 @@ function readLines(text, route, limits) {
 /** @param {string} text @param {import('./http-route').Route} route @param {Limits} limits @returns {Document} */
 function readArray(text, route, limits) {
   const items = parse(text);
-  if (!Array.isArray(items)) throw new Refusal(400, 'The body must be a JSON array of records.');
+  if (!Array.isArray(items)) throw new HttpRefusal(400, 'The body must be a JSON array of records.');
   limitCount(items.length);
   const records = items.map((item, index) => at({ record: index + 1 }, () => listed(item, route, limits)));
   return filled({ records, place: (index) => ({ record: index + 1 }) });
@@ -84,13 +84,14 @@ function readArray(text, route, limits) {
 
 /** @param {Document} document */
 function filled(document) {
-  if (document.records.length === 0) throw new Refusal(400, 'The body holds no record.');
+  if (document.records.length === 0) throw new HttpRefusal(400, 'The body holds no record.');
   return document;
 }
 
 /** @param {number} count */
 function limitCount(count) {
-  if (count > MAX_RECORDS) throw new Refusal(413, `A request may hold ${MAX_RECORDS} records. Send several.`);
+  if (count > MAX_RECORDS)
+    throw new HttpRefusal(413, `A request may hold ${MAX_RECORDS} records. Send several.`);
 }
 
 /**
@@ -103,22 +104,22 @@ function at(place, read) {
   try {
     return read();
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof HttpRefusal)) throw error;
     const where = place.line ? `Line ${place.line}` : `Record ${place.record}`;
-    throw new Refusal(error.status, `${where}: ${error.message}`, { body: { ...place, accepted: 0 } });
+    throw new HttpRefusal(error.status, `${where}: ${error.message}`, { body: { ...place, accepted: 0 } });
   }
 }
 
 /** @param {unknown} item @param {import('./http-route').Route} route @param {Limits} limits */
 function listed(item, route, limits) {
   if (typeof item !== 'object' || item === null || Array.isArray(item)) {
-    throw new Refusal(400, 'A record is an object such as {"deviceId": "pump-1", "payload": 21.5}.');
+    throw new HttpRefusal(400, 'A record is an object such as {"deviceId": "pump-1", "payload": 21.5}.');
   }
   const { deviceId, topic, payload, class: cls, ts } = /** @type {Record<string, unknown>} */ (item);
-  if (payload === undefined) throw new Refusal(400, 'The record has no "payload".');
+  if (payload === undefined) throw new HttpRefusal(400, 'The record has no "payload".');
   const device = toDevice(deviceId ?? route.device);
   if (route.device !== '' && device !== route.device) {
-    throw new Refusal(400, 'The record is of another device than the address.');
+    throw new HttpRefusal(400, 'The record is of another device than the address.');
   }
   const own = route.topic || `${route.path}/${device}`;
   return recordOf(
@@ -139,12 +140,12 @@ function listed(item, route, limits) {
  * @returns {import('../../base/record').RecordArgs}
  */
 function recordOf(fields, limits) {
-  if (!limits.allows(fields.deviceId)) throw new Refusal(403, 'The token is not for this device.');
+  if (!limits.allows(fields.deviceId)) throw new HttpRefusal(403, 'The token is not for this device.');
   if (!limits.mayPublish(fields.deviceId, fields.topic)) {
-    throw new Refusal(403, 'The device may not publish to this topic: see the permissions of the node.');
+    throw new HttpRefusal(403, 'The device may not publish to this topic: see the permissions of the node.');
   }
   if (fields.payload.length > limits.maxPayloadBytes) {
-    throw new Refusal(413, `The payload of a record may have ${limits.maxPayloadBytes} bytes.`);
+    throw new HttpRefusal(413, `The payload of a record may have ${limits.maxPayloadBytes} bytes.`);
   }
   return { ...fields, cls: fields.cls || limits.class || NORMAL, flags: FLAG.QOS1, seq: -1 };
 }
@@ -154,7 +155,7 @@ function decode(body) {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body);
   } catch {
-    throw new Refusal(400, 'The body is not UTF-8.');
+    throw new HttpRefusal(400, 'The body is not UTF-8.');
   }
 }
 
@@ -164,7 +165,7 @@ function parse(text) {
     return JSON.parse(text);
   } catch {
     // The parser's own sentence quotes the input.
-    throw new Refusal(400, 'This is not JSON.');
+    throw new HttpRefusal(400, 'This is not JSON.');
   }
 }
 

@@ -3,7 +3,7 @@
 
 const { connectionName } = require('../../base/connection-name');
 
-class Guests {
+class Connections {
   /** @param {number} max */
   constructor(max) {
     this.max_ = max;
@@ -57,4 +57,4 @@ class Guests {
   }
 }
 
-exports.Guests = Guests;
+exports.Connections = Connections;

@@ -1,7 +1,7 @@
 'use strict';
 
 /** Why a request is refused; the sentence goes into the answer's body. */
-class Refusal extends Error {
+class HttpRefusal extends Error {
   /**
    * @param {number} status
    * @param {string} sentence
@@ -18,5 +18,5 @@ class Refusal extends Error {
 /** @param {number} seconds */
 const retryAfter = (seconds) => ({ 'Retry-After': String(Math.max(1, Math.ceil(seconds))) });
 
-exports.Refusal = Refusal;
+exports.HttpRefusal = HttpRefusal;
 exports.retryAfter = retryAfter;

@@ -1,7 +1,7 @@
 'use strict';
 // What the address of a request says: /{path}, /{path}/{device} or /{path}/{device}/{topic…}?c=class&t=topic&ts=ms&batch=1
 
-const { Refusal } = require('./http-refusal');
+const { HttpRefusal } = require('./http-refusal');
 const { toClassOrRefuse, toDevice, toTime, toTopic } = require('./record-fields');
 
 /**
@@ -18,16 +18,16 @@ const { toClassOrRefuse, toDevice, toTime, toTopic } = require('./record-fields'
  * @param {string} target of the request line
  * @param {string} path of the node, without slashes around it
  * @returns {Route}
- * @throws {Refusal}
+ * @throws {HttpRefusal}
  */
 function parseTarget(target, path) {
   const [pathname, query = ''] = split(target, '?');
-  if (!pathname.startsWith('/')) throw new Refusal(400, 'The address is no path.');
+  if (!pathname.startsWith('/')) throw new HttpRefusal(400, 'The address is no path.');
   const parts = pathname.slice(1).split('/').map(decode);
   const base = path.split('/');
-  if (base.some((part, index) => parts[index] !== part)) throw new Refusal(404, 'Nothing is here.');
+  if (base.some((part, index) => parts[index] !== part)) throw new HttpRefusal(404, 'Nothing is here.');
   const [device = '', ...rest] = parts.slice(base.length);
-  if (device === '' && rest.length > 0) throw new Refusal(404, 'The address names no device.');
+  if (device === '' && rest.length > 0) throw new HttpRefusal(404, 'The address names no device.');
   const given = new URLSearchParams(query);
   const asSent = device === '' ? '' : [...base, device, ...rest].join('/');
   return {
@@ -51,7 +51,7 @@ function decode(part) {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw new Refusal(400, 'The address is not valid: a % that is followed by no UTF-8.');
+    throw new HttpRefusal(400, 'The address is not valid: a % that is followed by no UTF-8.');
   }
 }
 

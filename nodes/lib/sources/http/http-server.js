@@ -4,7 +4,7 @@
 const http = require('node:http');
 const https = require('node:https');
 const { TlsFiles } = require('../../base/tls-files');
-const { Guests } = require('./connections');
+const { Connections } = require('./connections');
 
 const MAX_HEADER_BYTES = 16384;
 const MAX_HEADERS = 64;
@@ -28,19 +28,19 @@ const BROKEN = {
  * @property {import('../../settings/uplink-options').TlsFiles} [files] read again when they change
  */
 
-class Door {
+class HttpServer {
   /**
    * @param {import('./http-options').Settings} settings
-   * @param {import('./request-handler').Intake} intake
+   * @param {import('./request-handler').RequestHandler} requests
    * @param {Tls | null} tls
    * @param {(error: Error) => void} onError what is no fault of a client
    */
-  constructor(settings, intake, tls, onError) {
+  constructor(settings, requests, tls, onError) {
     this.settings_ = settings;
-    this.intake_ = intake;
+    this.intake_ = requests;
     this.tls_ = tls;
     this.onError_ = onError;
-    this.guests = new Guests(settings.maxConnections);
+    this.connections = new Connections(settings.maxConnections);
     this.files_ = tls?.files ? new TlsFiles(tls.files) : null;
     this.filesAt_ = 0;
     this.broken = 0;
@@ -88,7 +88,7 @@ class Door {
         })
       : http.createServer(options);
     server.maxHeadersCount = MAX_HEADERS;
-    server.on('connection', (socket) => this.guests.add(socket));
+    server.on('connection', (socket) => this.connections.add(socket));
     server.on('request', (request, response) => this.serve_(request, response));
     server.on('checkContinue', (request, response) =>
       this.serve_(request, response, () => response.writeContinue())
@@ -118,7 +118,7 @@ class Door {
     if (!server) return;
     const closed = new Promise((resolve) => server.close(() => resolve(undefined)));
     server.closeIdleConnections();
-    const timer = setTimeout(() => this.guests.endAll(), timeoutMs);
+    const timer = setTimeout(() => this.connections.endAll(), timeoutMs);
     await closed;
     clearTimeout(timer);
   }
@@ -126,8 +126,8 @@ class Door {
   /** @param {Request} request @param {Response} response @param {() => void} [goOn] */
   async serve_(request, response, goOn) {
     const { socket } = request;
-    this.guests.count(socket, 1);
-    response.once('close', () => this.guests.count(socket, -1));
+    this.connections.count(socket, 1);
+    response.once('close', () => this.connections.count(socket, -1));
     response.on('error', () => {});
     try {
       this.send_(request, response, await this.intake_.answer(request, goOn));
@@ -169,7 +169,7 @@ class Door {
 /**
  * Reads on for a moment: a connection that is closed with bytes unread is reset, and the client may never see why.
  * @param {Request} request
- * @param {() => void} end called once
+ * @param {() => void} end called idempotencyKeys
  */
 function linger(request, end) {
   let left = LINGER_BYTES;
@@ -185,4 +185,4 @@ function linger(request, end) {
   request.resume();
 }
 
-exports.Door = Door;
+exports.HttpServer = HttpServer;

@@ -4,7 +4,7 @@
 const { rate } = require('../../base/status');
 
 /**
- * @param {{ port: number, trouble: string, connections: number, isLocked: boolean }} door trouble: why it does not listen;
+ * @param {{ port: number, trouble: string, connections: number, isLocked: boolean }} server trouble: why it does not listen;
  *   isLocked: no token is known, so every request is refused
  * @param {import('../../engine/meter').StageRate} rates
  * @param {import('../../../../native/index.js').EngineStats} stats
@@ -13,7 +13,7 @@ const { rate } = require('../../base/status');
  */
 function shown({ port, trouble, connections, isLocked }, rates, stats, member) {
   if (trouble) return { fill: 'red', shape: 'ring', text: trouble };
-  if (!port) return { fill: 'yellow', shape: 'ring', text: 'opening' };
+  if (!port) return { fill: 'yellow', shape: 'ring', text: 'opener' };
   if (isLocked) return { fill: 'red', shape: 'ring', text: 'no usable token in the token file' };
   const waits = member.host.waitsFor(stats);
   if (waits) return { fill: 'red', shape: 'ring', text: `waiting: ${waits}` };

@@ -1,5 +1,5 @@
 'use strict';
-// Opens a door when there is a way for records, and tries again each second while the port is not free.
+// Opens a server when there is a way for records, and tries again each second while the port is not free.
 
 const { listenSentence, listenStatus } = require('../../engine/listening');
 const { shorten } = require('../../base/status');
@@ -8,20 +8,20 @@ const { shorten } = require('../../base/status');
 const CLOSE_MS = 5000;
 const CHECK_MS = 1000;
 
-class Opening {
+class PortOpener {
   /**
-   * @param {import('./http-server').Door} door
+   * @param {import('./http-server').HttpServer} server
    * @param {{ host: string, port: number }} place
    * @param {(sentence: string) => void} error
    */
-  constructor(door, place, error) {
-    this.door_ = door;
+  constructor(server, place, error) {
+    this.door_ = server;
     this.place_ = place;
     this.error_ = error;
     /** Why it is not open, for the canvas. */
     this.trouble = '';
     this.isTrying_ = false;
-    /** When the open door was looked at last; 0 = it is not open. */
+    /** When the open server was looked at last; 0 = it is not open. */
     this.checkedAt_ = 0;
     this.isClosed_ = false;
     /** @type {Promise<void>} */
@@ -56,7 +56,7 @@ class Opening {
     }
   }
 
-  /** @param {string} shown @param {string} sentence told once */
+  /** @param {string} shown @param {string} sentence told idempotencyKeys */
   tell_(shown, sentence) {
     if (shown !== this.trouble) this.error_(sentence);
     this.trouble = shorten(shown);
@@ -69,4 +69,4 @@ class Opening {
   }
 }
 
-exports.Opening = Opening;
+exports.PortOpener = PortOpener;

@@ -2,7 +2,7 @@
 // The fields of a record, as a request gives them.
 
 const { CLASS_WORDS, classOf } = require('../../base/classes');
-const { Refusal } = require('./http-refusal');
+const { HttpRefusal } = require('./http-refusal');
 
 const MAX_DEVICE_BYTES = 256;
 const MAX_TOPIC_BYTES = 65535;
@@ -11,18 +11,18 @@ const MAX_TIME_MS = 8.64e15;
 
 /** @param {unknown} value */
 function toDevice(value) {
-  if (typeof value !== 'string' || value === '') throw new Refusal(400, 'The device id is missing.');
+  if (typeof value !== 'string' || value === '') throw new HttpRefusal(400, 'The device id is missing.');
   if (Buffer.byteLength(value) > MAX_DEVICE_BYTES || value.includes('\0')) {
-    throw new Refusal(400, `The device id is over ${MAX_DEVICE_BYTES} bytes or holds NUL.`);
+    throw new HttpRefusal(400, `The device id is over ${MAX_DEVICE_BYTES} bytes or holds NUL.`);
   }
   return value;
 }
 
 /** [MQTT-3.3.2-2] @param {unknown} value */
 function toTopic(value) {
-  if (typeof value !== 'string') throw new Refusal(400, 'The topic must be text.');
+  if (typeof value !== 'string') throw new HttpRefusal(400, 'The topic must be text.');
   if (Buffer.byteLength(value) > MAX_TOPIC_BYTES || /[+#\0]/.test(value)) {
-    throw new Refusal(400, `The topic is over ${MAX_TOPIC_BYTES} bytes or holds +, # or NUL.`);
+    throw new HttpRefusal(400, `The topic is over ${MAX_TOPIC_BYTES} bytes or holds +, # or NUL.`);
   }
   return value;
 }
@@ -31,7 +31,7 @@ function toTopic(value) {
 function toClassOrRefuse(value) {
   if (value === undefined || value === null || value === '') return 0;
   const cls = typeof value === 'object' ? 0 : classOf(value);
-  if (!cls) throw new Refusal(400, `The class must be ${CLASS_WORDS}.`);
+  if (!cls) throw new HttpRefusal(400, `The class must be ${CLASS_WORDS}.`);
   return cls;
 }
 
@@ -39,7 +39,7 @@ function toClassOrRefuse(value) {
 function toTime(value) {
   if (value === undefined || value === null) return 0;
   if (!Number.isInteger(value) || Number(value) <= 0 || Number(value) > MAX_TIME_MS) {
-    throw new Refusal(400, 'The time "ts" must be a whole number of milliseconds since 1970.');
+    throw new HttpRefusal(400, 'The time "ts" must be a whole number of milliseconds since 1970.');
   }
   return Number(value);
 }

@@ -2,12 +2,12 @@
 // One request, from its first line to its answer. 200 only when every record is safe.
 
 const { CODES } = require('../../engine/inbox');
-const { Bodies } = require('./body-reader');
+const { BodyReader } = require('./body-reader');
 const { kindOf, readDocument } = require('./body-records');
 const { originsOf, topicRule } = require('./http-options');
-const { Once } = require('./idempotency-keys');
-const { Rates } = require('./request-rates');
-const { Refusal, retryAfter } = require('./http-refusal');
+const { IdempotencyKeys } = require('./idempotency-keys');
+const { RequestRates } = require('./request-rates');
+const { HttpRefusal, retryAfter } = require('./http-refusal');
 const { parseTarget } = require('./http-route');
 
 const MIN_BUDGET_BYTES = 16 * 1024 * 1024;
@@ -24,7 +24,7 @@ const EVERYBODY = { name: '', allows: () => true };
  * @property {number} maxPayloadBytes
  */
 
-class Intake {
+class RequestHandler {
   /**
    * @param {import('./http-options').Settings} settings
    * @param {Engine} engine
@@ -39,9 +39,9 @@ class Intake {
     this.origins_ = originsOf(settings.corsOrigins);
     this.mayPublish_ = topicRule(settings);
     const limit = settings.maxBodyKiB * 1024;
-    this.bodies_ = new Bodies(limit, Math.max(MIN_BUDGET_BYTES, 4 * limit));
-    this.rates_ = new Rates(settings.rate, settings.burst);
-    this.once_ = new Once(now);
+    this.bodies_ = new BodyReader(limit, Math.max(MIN_BUDGET_BYTES, 4 * limit));
+    this.rates_ = new RequestRates(settings.rate, settings.burst);
+    this.once_ = new IdempotencyKeys(now);
     this.pending_ = 0;
     /** Refused requests by status. @type {Record<number, number>} */
     this.refused = {};
@@ -62,7 +62,7 @@ class Intake {
       const accepted = await this.take_(request, cors, goOn);
       return { status: 200, headers: { ...cors }, body: { accepted } };
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof HttpRefusal)) throw error;
       this.refused[error.status] = (this.refused[error.status] ?? 0) + 1;
       return { status: error.status, headers: { ...cors, ...error.headers }, body: error.body };
     }
@@ -77,14 +77,14 @@ class Intake {
     const { method, headers, url = '' } = request;
     // A web page can post to an address of this machine, but not without saying where it is from.
     if (headers.origin !== undefined && !cors) {
-      throw new Refusal(403, 'Web pages may not send records here: see the allowed origins of the node.');
+      throw new HttpRefusal(403, 'Web pages may not send records here: see the allowed origins of the node.');
     }
     const route = parseTarget(url, this.settings_.path);
     if (method !== 'POST')
-      throw new Refusal(405, 'Records are sent with POST.', { headers: { Allow: 'POST' } });
+      throw new HttpRefusal(405, 'Records are sent with POST.', { headers: { Allow: 'POST' } });
     const bearer = this.bearer_(headers.authorization);
     if (route.device && !bearer.allows(route.device))
-      throw new Refusal(403, 'The token is not for this device.');
+      throw new HttpRefusal(403, 'The token is not for this device.');
     const [type] = (headers['content-type'] ?? '').toLowerCase().split(';');
     const kind = kindOf(route, type.trim());
     this.checkRoom_();
@@ -99,10 +99,16 @@ class Intake {
         mayPublish: this.mayPublish_
       });
       const key = headers['idempotency-key'];
-      const once = Array.isArray(key) ? key[0] : key;
-      const job = this.once_.job(once, bearer.name, url, body, document.records.length);
-      await this.run_(job, document);
-      return job.safe;
+      const idempotencyKeys = Array.isArray(key) ? key[0] : key;
+      const submission = this.once_.submission(
+        idempotencyKeys,
+        bearer.name,
+        url,
+        body,
+        document.records.length
+      );
+      await this.run_(submission, document);
+      return submission.safe;
     } finally {
       release();
     }
@@ -113,38 +119,38 @@ class Intake {
     const bearer = this.tokens_ ? this.tokens_.find(authorization) : EVERYBODY;
     if (bearer) return bearer;
     const headers = { 'WWW-Authenticate': 'Bearer realm="seganet"' };
-    throw new Refusal(401, 'A token is needed: Authorization: Bearer …', { headers });
+    throw new HttpRefusal(401, 'A token is needed: Authorization: Bearer …', { headers });
   }
 
   checkRoom_() {
-    if (this.ending) throw new Refusal(503, 'The gateway is stopping.', { headers: retryAfter(5) });
+    if (this.ending) throw new HttpRefusal(503, 'The gateway is stopping.', { headers: retryAfter(5) });
     if (this.engine_.hasRoom() && this.pending_ < MAX_PENDING) return;
-    throw new Refusal(503, 'The engine is full.', { headers: retryAfter(2), body: { accepted: 0 } });
+    throw new HttpRefusal(503, 'The engine is full.', { headers: retryAfter(2), body: { accepted: 0 } });
   }
 
   /**
-   * @param {import('./submission').Job} job
+   * @param {import('./submission').Submission} submission
    * @param {import('./body-records').Document} document
    */
-  async run_(job, { records, place }) {
+  async run_(submission, { records, place }) {
     /** @type {Map<string, number>} */
     const wanted = new Map();
-    for (const index of job.open) {
+    for (const index of submission.open) {
       const { deviceId } = records[index];
       wanted.set(deviceId, (wanted.get(deviceId) ?? 0) + 1);
     }
     const waitS = this.rates_.take(wanted, this.now_());
     if (waitS > 0) {
-      const more = { headers: retryAfter(waitS), body: { accepted: job.safe } };
-      throw new Refusal(429, 'The device sends too fast.', more);
+      const more = { headers: retryAfter(waitS), body: { accepted: submission.safe } };
+      throw new HttpRefusal(429, 'The device sends too fast.', more);
     }
-    job.run(
+    submission.run(
       records,
       (args, done) => this.put_(args, done),
       () => this.engine_.hasRoom() && this.pending_ < MAX_PENDING
     );
-    await job.settled(this.settings_.safeTimeoutS * 1000);
-    if (!job.isDone) throw this.notSafe_(job, place(job.firstOpen));
+    await submission.settled(this.settings_.safeTimeoutS * 1000);
+    if (!submission.isDone) throw this.notSafe_(submission, place(submission.firstOpen));
   }
 
   /** @param {import('../../base/record').RecordArgs} args @param {import('../../engine/inbox').Done} done */
@@ -166,12 +172,12 @@ class Intake {
     }
   }
 
-  /** @param {import('./submission').Job} job @param {object} place of the first record that is not safe */
+  /** @param {import('./submission').Submission} submission @param {object} place of the first record that is not safe */
   notSafe_({ safe, pending, error }, place) {
     const code = /** @type {{ code?: string } | null} */ (error)?.code;
     const status = code === CODES.TOO_LONG ? 413 : code === CODES.ODD_TOPIC ? 400 : 503;
     const why = error?.message ?? (pending ? 'The records are not safe yet.' : 'The engine is full.');
-    return new Refusal(status, why, {
+    return new HttpRefusal(status, why, {
       headers: status === 503 ? retryAfter(5) : {},
       body: { ...place, accepted: safe, ...(pending > 0 && { pending }) }
     });
@@ -190,4 +196,4 @@ class Intake {
   }
 }
 
-exports.Intake = Intake;
+exports.RequestHandler = RequestHandler;

@@ -1,5 +1,5 @@
 'use strict';
-// The records of one request on their way to safety. With an Idempotency-Key a repeated request goes on with the same job: what is in
+// The records of one request on their way to safety. With an Idempotency-Key a repeated request goes on with the same submission: what is in
 // the engine is not put in again.
 
 const NEW = 0;
@@ -7,7 +7,7 @@ const PENDING = 1;
 const SAFE = 2;
 const FAILED = 3;
 
-class Job {
+class Submission {
   /** @param {number} total records */
   constructor(total) {
     this.total = total;
@@ -76,4 +76,4 @@ class Job {
   }
 }
 
-exports.Job = Job;
+exports.Submission = Submission;

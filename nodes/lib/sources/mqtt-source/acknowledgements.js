@@ -17,20 +17,20 @@ const MAX_ORPHANS = 65535;
 /**
  * @typedef {Pick<import('./packet-reader').Publish, 'qos' | 'id' | 'dup' | 'topic' | 'payload'>} Asked
  *
- * @typedef {object} Slot the place of one packet
+ * @typedef {object} Acknowledgement the place of one packet
  * @property {number} qos @property {number} id
  * @property {string} print of topic and payload
  * @property {boolean} settled
  * @property {number} code 0, or the reason code that MQTT 5 brokers are told
  */
 
-class Ledger {
+class Acknowledgements {
   /** @param {number} protocolVersion 4 or 5 */
   constructor(protocolVersion) {
     this.protocolVersion_ = protocolVersion;
-    /** In the order of their packets. @type {Slot[]} */
+    /** In the order of their packets. @type {Acknowledgement[]} */
     this.slots_ = [];
-    /** Of earlier connections, by identifier. @type {Map<number, Slot>} */
+    /** Of earlier connections, by identifier. @type {Map<number, Acknowledgement>} */
     this.orphans_ = new Map();
     /** QoS 2: PUBREC is sent, PUBREL has not come. @type {Set<number>} */
     this.received_ = new Set();
@@ -66,7 +66,7 @@ class Ledger {
 
   /**
    * @param {Asked} packet of QoS 1 or 2
-   * @returns {Slot | null} its place, towards settle(); null when its record was handed over before
+   * @returns {Acknowledgement | null} its place, towards settle(); null when its record was handed over before
    */
   publish(packet) {
     const { qos, id, dup } = packet;
@@ -96,7 +96,7 @@ class Ledger {
 
   /**
    * The record of a place is safe, or will never be one.
-   * @param {Slot} slot
+   * @param {Acknowledgement} slot
    * @param {number} [code] reason code for MQTT 5
    */
   settle(slot, code = 0) {
@@ -107,7 +107,7 @@ class Ledger {
 
   /**
    * The record of a place is lost, and its message is to come again: it will count as a new one.
-   * @param {Slot} slot
+   * @param {Acknowledgement} slot
    */
   abandon(slot) {
     slot.print = '';
@@ -136,7 +136,7 @@ class Ledger {
   /** For its owner: there is room again. */
   onReleased() {}
 
-  /** @param {Slot} slot */
+  /** @param {Acknowledgement} slot */
   answer_({ qos, id, code }) {
     if (qos === 1) return this.packet_(PUBACK, id, code);
     if (code < 0x80) this.received_.add(id);
@@ -164,4 +164,4 @@ function printOf({ topic, payload }) {
   return `${payload.length} ${zlib.crc32(payload)} ${topic}`;
 }
 
-exports.Ledger = Ledger;
+exports.Acknowledgements = Acknowledgements;

@@ -8,7 +8,7 @@ const { CODES } = require('../../engine/inbox');
 const { Session } = require('../../uplink/session/session');
 const { makeReading } = require('./source-client');
 const { matches, plainFilter } = require('./topic-filters');
-const { Ledger } = require('./acknowledgements');
+const { Acknowledgements } = require('./acknowledgements');
 const { toRecordArgs } = require('./message-record');
 const { subscribe, unsubscribe } = require('./subscription');
 
@@ -50,7 +50,7 @@ class Source {
     this.handlers_ = handlers;
     this.now_ = handlers.now ?? (() => performance.now());
     this.filters_ = options.filters.map(plainFilter);
-    this.ledger_ = new Ledger(options.session.protocolVersion);
+    this.ledger_ = new Acknowledgements(options.session.protocolVersion);
     this.ledger_.onReleased = () => this.resume_();
     /** QoS 0 messages that the engine has no room for yet. */
     this.unanswered_ = 0;
@@ -175,15 +175,15 @@ class Source {
 
   /** @param {Publish} packet */
   onPublish_(packet) {
-    const { ledger_: ledger, counters } = this;
-    const slot = packet.qos > 0 ? ledger.publish(packet) : undefined;
+    const { ledger_: acknowledgements, counters } = this;
+    const slot = packet.qos > 0 ? acknowledgements.publish(packet) : undefined;
     if (slot === null) {
       counters.repeated++;
       return;
     }
     counters.received++;
     /** @param {number} [code] */
-    const settle = (code) => slot && ledger.settle(slot, code);
+    const settle = (code) => slot && acknowledgements.settle(slot, code);
     if (packet.retain && !this.options_.takeRetained) {
       counters.ignored++;
       return settle();
@@ -209,14 +209,14 @@ class Source {
 
   /**
    * @param {import('../../base/record').RecordArgs} args
-   * @param {import('./acknowledgements').Slot} [slot] for QoS 1 and 2
+   * @param {import('./acknowledgements').Acknowledgement} [slot] for QoS 1 and 2
    */
   put_(args, slot) {
     if (!slot) this.unanswered_++;
     this.handlers_.put(args, (error) => this.onDone_(slot, error), { delivery: slot !== undefined });
   }
 
-  /** @param {import('./acknowledgements').Slot | undefined} slot @param {(Error & { code?: string }) | undefined} error */
+  /** @param {import('./acknowledgements').Acknowledgement | undefined} slot @param {(Error & { code?: string }) | undefined} error */
   onDone_(slot, error) {
     const { counters } = this;
     if (!slot) {
@@ -243,7 +243,7 @@ class Source {
   }
 
   /** A record never got into the engine: the broker keeps its message, and sends it again on a new connection. */
-  notTaken_(/** @type {import('./acknowledgements').Slot} */ slot) {
+  notTaken_(/** @type {import('./acknowledgements').Acknowledgement} */ slot) {
     this.ledger_.abandon(slot);
     if (this.ending_) return;
     this.session_.kill(NOT_TAKEN);

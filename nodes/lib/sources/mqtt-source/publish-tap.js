@@ -2,7 +2,7 @@
 // Takes PUBLISH and PUBREL out of what a broker sends; all other packets are left for mqtt.js, whole and in order.
 //
 // mqtt.js answers a PUBLISH before it looks at the next one, and one of QoS 2 (in 3.1.1) before anybody has seen it. A record is
-// safe after some milliseconds, and many have to wait for that side by side, so their answers are ours (ledger.js).
+// safe after some milliseconds, and many have to wait for that side by side, so their answers are ours (acknowledgements.js).
 
 const { MalformedError, parsePublish, parsePubrel } = require('./packet-reader');
 
@@ -19,7 +19,7 @@ const EMPTY = Buffer.alloc(0);
  * @property {() => boolean} hasRoom false = the next PUBLISH waits, and all that is behind it; then resume()
  */
 
-class Tap {
+class PublishTap {
   /**
    * @param {number} protocolVersion 4 or 5
    * @param {number} maxBytes of a packet
@@ -127,4 +127,4 @@ function lengthOf(bytes, at) {
   }
 }
 
-exports.Tap = Tap;
+exports.PublishTap = PublishTap;

@@ -2,7 +2,7 @@
 // mqtt.js for one connection of a source: it connects, subscribes and pings; PUBLISH and PUBREL are ours (tap.js).
 
 const { MqttClient } = require('mqtt');
-const { Tap } = require('./publish-tap');
+const { PublishTap } = require('./publish-tap');
 
 /**
  * @typedef {object} Reading one connection's bytes
@@ -23,7 +23,7 @@ function makeReading(parts, source, handlers) {
   const { protocolVersion } = options;
   /** @type {NodeJS.WritableStream | null} */
   let others = null;
-  const tap = new Tap(protocolVersion, source.maxPacketBytes, {
+  const tap = new PublishTap(protocolVersion, source.maxPacketBytes, {
     ...handlers,
     onOther: (bytes) => void others?.write(bytes)
   });

@@ -3,7 +3,7 @@
 
 const crypto = require('node:crypto');
 const { Agent } = require('coap');
-const { Wire, reasonOf } = require('./coap-socket');
+const { CoapSocket, reasonOf } = require('./coap-socket');
 
 const DEFAULT_MAX_AGE_S = 60;
 
@@ -29,11 +29,11 @@ class Peer {
    * @returns {Promise<Peer>}
    */
   static async open(target, options) {
-    return new Peer(await Wire.open(target.host, target.port), target, options);
+    return new Peer(await CoapSocket.open(target.host, target.port), target, options);
   }
 
   /**
-   * @param {Wire} wire
+   * @param {CoapSocket} wire
    * @param {CoapUrl} target
    * @param {{ maxBodyBytes: number, confirmable: boolean, timeoutMs: number }} options
    */

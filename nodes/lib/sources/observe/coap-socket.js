@@ -30,8 +30,8 @@ const REASONS = {
  */
 
 /** @extends {EventEmitter<WireEvents>} */
-class Wire extends EventEmitter {
-  /** @param {string} host @param {number} port @returns {Promise<Wire>} */
+class CoapSocket extends EventEmitter {
+  /** @param {string} host @param {number} port @returns {Promise<CoapSocket>} */
   static async open(host, port) {
     const { address, family } = net.isIP(host)
       ? { address: host, family: net.isIP(host) }
@@ -49,7 +49,7 @@ class Wire extends EventEmitter {
       socket.close();
       throw error;
     }
-    return new Wire(socket, family === 6 ? 'udp6' : 'udp4');
+    return new CoapSocket(socket, family === 6 ? 'udp6' : 'udp4');
   }
 
   /** @param {dgram.Socket} socket connected @param {'udp4' | 'udp6'} type */
@@ -147,5 +147,5 @@ function reasonOf(code) {
   return REASONS[code] ?? code;
 }
 
-exports.Wire = Wire;
+exports.CoapSocket = CoapSocket;
 exports.reasonOf = reasonOf;

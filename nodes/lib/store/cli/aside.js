@@ -11,7 +11,7 @@ const { openToRead, openToWrite } = require('./open');
 const { plural } = require('../../base/cli/cli-output');
 const { transaction, writer } = require('./rows');
 const { SALVAGED } = require('./salvage');
-const { Trouble } = require('./log-error');
+const { CliError } = require('./log-error');
 
 const COMPANIONS = ['-wal', '-shm', '-journal'];
 
@@ -44,7 +44,7 @@ async function takeIn(aside, file, output) {
   try {
     from = openToRead(aside);
   } catch (error) {
-    if (!(error instanceof Trouble)) throw error;
+    if (!(error instanceof CliError)) throw error;
     await output.note(`seganet-log: ${error.message}`);
     return false;
   }

@@ -6,7 +6,7 @@ const { classNames } = require('../../base/classes');
 const { isDamage } = require('./sqlite');
 const { size, plural, time, table } = require('../../base/cli/cli-output');
 const { openToRead } = require('./open');
-const { EXIT, Trouble } = require('./log-error');
+const { EXIT, CliError } = require('./log-error');
 
 /** @typedef {import('./open').Place} Place */
 /** @typedef {{ chunks: number, records: number, bytes: number, oldest: number, newest: number }} Sums */
@@ -134,7 +134,7 @@ async function inspect(place, options, output) {
     return EXIT.OK;
   } catch (error) {
     if (!isDamage(error)) throw error;
-    throw new Trouble(`${place.file} is damaged. Run: seganet-log verify ${place.directory}`, EXIT.DAMAGE);
+    throw new CliError(`${place.file} is damaged. Run: seganet-log verify ${place.directory}`, EXIT.DAMAGE);
   } finally {
     db.close();
   }

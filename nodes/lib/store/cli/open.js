@@ -8,14 +8,14 @@ const { pathToFileURL } = require('node:url');
 const { APPLICATION_ID, FILE, USER_VERSION } = require('../log-schema');
 const { missingBytes } = require('./pad');
 const { loadSqlite, codeOf, CODES } = require('./sqlite');
-const { Trouble, EXIT } = require('./log-error');
+const { CliError, EXIT } = require('./log-error');
 const { TABLES } = require('./walk');
 
 /** @typedef {import('node:sqlite').DatabaseSync} DatabaseSync */
 /** @typedef {{ directory: string, file: string }} Place */
 
 /** @param {string} message */
-const cannot = (message) => new Trouble(message, EXIT.CANNOT);
+const cannot = (message) => new CliError(message, EXIT.CANNOT);
 
 /** @param {string} directory */
 const hasAside = (directory) =>
@@ -57,12 +57,12 @@ function explain(error, file) {
       );
     case CODES.CORRUPT:
       if (missingBytes(file) > 0) {
-        return new Trouble(
+        return new CliError(
           `${file} was cut short: its end is missing. Run seganet-log repair, which keeps what is left of it.`,
           EXIT.DAMAGE
         );
       }
-      return new Trouble(
+      return new CliError(
         `The first pages of ${file} are damaged, so that nothing can be found in it. "sqlite3 FILE .recover" may still ` +
           'read it; its chunks have checksums of their own (docs/log-format.md).',
         EXIT.DAMAGE
@@ -81,7 +81,7 @@ function explain(error, file) {
       return error;
     default:
       // SQLITE_ERROR is what a damaged schema gives: no such column, an unknown format.
-      return new Trouble(
+      return new CliError(
         `SQLite cannot work with ${file}: ${/** @type {Error} */ (error).message}. Look for disk errors (dmesg); ` +
           '"sqlite3 FILE .recover" may still read it.',
         codeOf(error) === CODES.ERROR ? EXIT.DAMAGE : EXIT.CANNOT
@@ -134,7 +134,7 @@ function checkTables(db, file) {
   const names = db.prepare('SELECT name FROM sqlite_schema').all();
   for (const table of [...TABLES, 'chunk_lane']) {
     if (names.some(({ name }) => name === table)) continue;
-    throw new Trouble(
+    throw new CliError(
       `${file} is a log without its table or index '${table}'. Another program must have changed it: restore it from a backup.`,
       EXIT.DAMAGE
     );

@@ -12,7 +12,7 @@ const { missingBytes, pad } = require('./pad');
 const { plural, size } = require('../../base/cli/cli-output');
 const { salvage } = require('./salvage');
 const { transaction, writer } = require('./rows');
-const { EXIT, Trouble } = require('./log-error');
+const { EXIT, CliError } = require('./log-error');
 const { faultLine, gapLine } = require('./verify');
 
 /** @typedef {import('./check').Checked} Checked */
@@ -123,7 +123,7 @@ async function openWhole(file, isDry, output) {
     return openToRead(file);
   } catch (error) {
     // Distinguishes a log in use from a damaged one before anything is written.
-    const isDamaged = error instanceof Trouble && error.exitCode === EXIT.DAMAGE;
+    const isDamaged = error instanceof CliError && error.exitCode === EXIT.DAMAGE;
     if (!isDamaged || !(await lengthen(file, isDry, output))) throw error;
     return isDry ? null : openToRead(file);
   }

@@ -6,7 +6,7 @@ const path = require('node:path');
 const { copyAll } = require('./copy');
 const { createLog, syncDirectory } = require('./create');
 const { writer } = require('./rows');
-const { EXIT, Trouble } = require('./log-error');
+const { EXIT, CliError } = require('./log-error');
 
 /** @typedef {import('node:sqlite').DatabaseSync} DatabaseSync */
 
@@ -50,7 +50,7 @@ function salvage(from, file, output) {
   const { ino } = fs.statSync(file);
   const fresh = `${file}.repair`;
   if (fs.existsSync(fresh)) {
-    throw new Trouble(
+    throw new CliError(
       `Another repair is writing ${fresh}, or one was interrupted: then remove that file and run the command again.`,
       EXIT.CANNOT
     );
@@ -61,7 +61,7 @@ function salvage(from, file, output) {
   });
   if (fs.statSync(file).ino !== ino) {
     fs.rmSync(fresh);
-    throw new Trouble(`Another process has replaced ${file} meanwhile. Run verify.`, EXIT.CANNOT);
+    throw new CliError(`Another process has replaced ${file} meanwhile. Run verify.`, EXIT.CANNOT);
   }
   return swap(file, fresh);
 }

@@ -1,7 +1,7 @@
 'use strict';
 // node:sqlite for the command, and what its error codes mean.
 
-const { Trouble, EXIT } = require('./log-error');
+const { CliError, EXIT } = require('./log-error');
 
 /** @returns {typeof import('node:sqlite')} */
 function loadSqlite() {
@@ -9,7 +9,7 @@ function loadSqlite() {
     return require('../sqlite');
   } catch (error) {
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ERR_UNKNOWN_BUILTIN_MODULE') throw error;
-    throw new Trouble(
+    throw new CliError(
       `This Node (${process.version}) has no node:sqlite. Run the command with Node 22.16 or newer, as the gateway does.`,
       EXIT.CANNOT
     );

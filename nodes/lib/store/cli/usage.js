@@ -3,7 +3,7 @@
 
 const { parseArgs } = require('node:util');
 const { CLASS_WORDS, classOf } = require('../../base/classes');
-const { EXIT, Trouble } = require('./log-error');
+const { EXIT, CliError } = require('./log-error');
 const { TABLES } = require('./walk');
 
 /** @typedef {import('node:util').ParseArgsConfig['options']} OptionSpecs */
@@ -61,7 +61,7 @@ const SPECS = {
 };
 
 /** @param {string} message */
-const usage = (message) => new Trouble(`${message} See seganet-log --help.`, EXIT.USAGE);
+const usage = (message) => new CliError(`${message} See seganet-log --help.`, EXIT.USAGE);
 
 /** @param {unknown} value @param {string} name @returns {number} */
 function whole(value, name) {

@@ -14,7 +14,7 @@ const PUBACK = 0x40;
  * PUBACKs of a session that the broker keeps: each is sent when its command is safe, in the order of the PUBLISH packets
  * [MQTT-4.6.0-2], and what the broker sends again after a lost connection is known while it is in memory.
  */
-class Custody {
+class CommandAcks {
   /** @param {(bytes: Buffer) => void} write to the present connection */
   constructor(write) {
     this.write = write;
@@ -121,4 +121,4 @@ function keyOf({ messageId, topic, payload }) {
   return `${messageId} ${hash}`;
 }
 
-exports.Custody = Custody;
+exports.CommandAcks = CommandAcks;

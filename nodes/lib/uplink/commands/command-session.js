@@ -1,7 +1,7 @@
 'use strict';
 
 const { commandFilter, isTopicName, parseTopic, reportTopic } = require('./command-topics');
-const { Custody } = require('./command-acks');
+const { CommandAcks } = require('./command-acks');
 const { Renewal } = require('../session/renewal');
 const { keepPaths } = require('../paths/path-keeper');
 const { ReportQueue } = require('./report-queue');
@@ -46,7 +46,9 @@ class CommandSession {
     this.ignored = 0;
     /** Of a packet that is not read yet. @type {(() => void) | null} */
     this.resume = null;
-    this.custody = new Custody((bytes) => this.session.connected && this.session.write(bytes, () => {}));
+    this.commandAcks = new CommandAcks(
+      (bytes) => this.session.connected && this.session.write(bytes, () => {})
+    );
     this.reports = new ReportQueue(now);
     const kept = { sessionExpiryInterval: SESSION_EXPIRY_S, receiveMaximum: RECEIVE_MAXIMUM };
     this.session = new Session(
@@ -74,7 +76,7 @@ class CommandSession {
 
   /** @param {string} id */
   answer(id) {
-    this.custody.answer(id);
+    this.commandAcks.answer(id);
     this.#readOn();
   }
 
@@ -118,16 +120,16 @@ class CommandSession {
   }
 
   view() {
-    const { state, why, clientId, received, retained, ignored, custody, reports } = this;
+    const { state, why, clientId, received, retained, ignored, commandAcks, reports } = this;
     return {
       state,
       code: why?.code ?? '',
       reason: why?.reason ?? '',
       clientId,
       received,
-      acknowledged: custody.acknowledged,
-      open: custody.open.size,
-      redelivered: custody.redelivered,
+      acknowledged: commandAcks.acknowledged,
+      open: commandAcks.open.size,
+      redelivered: commandAcks.redelivered,
       retained,
       ignored,
       reports: reports.sent,
@@ -146,10 +148,10 @@ class CommandSession {
   /** @param {import('../sending/feeder').Link} link */
   #onConnected(link) {
     const client = /** @type {import('mqtt').MqttClient} */ (this.session.client);
-    this.custody.connected(link.sessionPresent === true);
-    client.on('packetsend', ({ cmd }) => cmd === 'pingreq' && this.custody.pinged());
+    this.commandAcks.connected(link.sessionPresent === true);
+    client.on('packetsend', ({ cmd }) => cmd === 'pingreq' && this.commandAcks.pinged());
     client.on('packetreceive', ({ cmd }) => {
-      if (cmd === 'pingresp' && client === this.session.client) this.custody.pingAnswered();
+      if (cmd === 'pingresp' && client === this.session.client) this.commandAcks.pingAnswered();
     });
     this.#subscribe(client);
     this.reports.connected({
@@ -200,18 +202,18 @@ class CommandSession {
     const isAcknowledged = packet.qos > 0;
     const command = this.#read(packet);
     const id = command ? `${this.parts.generation}.${++this.lastId}` : '';
-    const isNew = isAcknowledged ? this.custody.enter(packet, id) : true;
+    const isNew = isAcknowledged ? this.commandAcks.enter(packet, id) : true;
     if (command && isNew) {
       this.received++;
       this.parts.handOver({ ...command, ack: isAcknowledged ? id : '' });
     }
-    if (this.custody.open.size < RECEIVE_MAXIMUM) done();
+    if (this.commandAcks.open.size < RECEIVE_MAXIMUM) done();
     else this.resume = done;
   }
 
   /** MQTT 3.1.1 has no Receive Maximum: reading stops. */
   #readOn() {
-    if (!this.resume || this.custody.open.size >= RECEIVE_MAXIMUM) return;
+    if (!this.resume || this.commandAcks.open.size >= RECEIVE_MAXIMUM) return;
     const { resume } = this;
     this.resume = null;
     resume();

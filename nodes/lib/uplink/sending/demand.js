@@ -4,7 +4,7 @@
  * What a session that has room and nothing to send tells the engine: once, until something has come. Batches that wait for nothing
  * but their class's rate ring no doorbell when their time has come, so a timer looks for them.
  */
-class Hunger {
+class Demand {
   /** @param {{delay: (fn: () => void, ms: number) => void, now: () => number, schedule: () => void}} parts */
   constructor({ delay, now, schedule }) {
     this.delay = delay;
@@ -26,7 +26,7 @@ class Hunger {
     if (wait >= 0) this.#lookIn(Math.max(1, wait));
     if (!isUp || this.isTold) return;
     this.isTold = true;
-    source.hungry();
+    source.demand();
   }
 
   /** @param {number} ms */
@@ -42,4 +42,4 @@ class Hunger {
   }
 }
 
-exports.Hunger = Hunger;
+exports.Demand = Demand;

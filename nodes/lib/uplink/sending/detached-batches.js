@@ -2,7 +2,7 @@
 
 const { REFUSED } = require('./taken-batch');
 
-/** @typedef {import('./taken-batch').Slot} Slot */
+/** @typedef {import('./taken-batch').TakenBatch} TakenBatch */
 
 /** They hold memory. */
 const MAX_OUTSIDE = 1000;
@@ -11,12 +11,12 @@ const MAX_OUTSIDE = 1000;
  * Packets that look refused for good and wait for their next try outside of the window. They wait over a lost connection too: a broker may close
  * the connection when it refuses, and then the others go first on the next one.
  */
-class Outside {
+class DetachedBatches {
   /**
    * @param {object} parts
    * @param {(fn: () => void, ms: number) => void} parts.delay
    * @param {number} parts.retryMs between a new connection and the tries that came while there was none
-   * @param {(slot: Slot) => void} parts.again a packet of the batch is to be sent
+   * @param {(batch: TakenBatch) => void} parts.again a packet of the batch is to be sent
    */
   constructor({ delay, retryMs, again }) {
     this.delay = delay;
@@ -24,7 +24,7 @@ class Outside {
     this.again = again;
     this.count = 0;
     this.isConnected = false;
-    /** Those whose try came while there was no connection. @type {{slot: Slot, index: number}[]} */
+    /** Those whose try came while there was no connection. @type {{batch: TakenBatch, index: number}[]} */
     this.parked = [];
     /** Rises when the batches are no longer ours. */
     this.generation = 0;
@@ -34,11 +34,11 @@ class Outside {
     return this.count >= MAX_OUTSIDE;
   }
 
-  /** @param {Slot} slot @param {number} index of a packet that was in flight @param {number} waitMs */
-  add(slot, index, waitMs) {
-    slot.states[index] = REFUSED;
+  /** @param {TakenBatch} batch @param {number} index of a packet that was in flight @param {number} waitMs */
+  add(batch, index, waitMs) {
+    batch.states[index] = REFUSED;
     this.count++;
-    this.#later(() => this.#try(slot, index), waitMs);
+    this.#later(() => this.#try(batch, index), waitMs);
   }
 
   connected() {
@@ -46,7 +46,7 @@ class Outside {
     const parked = this.parked.splice(0);
     if (parked.length === 0) return;
     this.#later(() => {
-      for (const { slot, index } of parked) this.#try(slot, index);
+      for (const { batch, index } of parked) this.#try(batch, index);
     }, this.retryMs);
   }
 
@@ -67,16 +67,16 @@ class Outside {
     this.delay(() => generation === this.generation && fn(), ms);
   }
 
-  /** @param {Slot} slot @param {number} index */
-  #try(slot, index) {
+  /** @param {TakenBatch} batch @param {number} index */
+  #try(batch, index) {
     if (!this.isConnected) {
-      this.parked.push({ slot, index });
+      this.parked.push({ batch, index });
       return;
     }
     this.count--;
-    slot.sendAgain(index);
-    this.again(slot);
+    batch.sendAgain(index);
+    this.again(batch);
   }
 }
 
-exports.Outside = Outside;
+exports.DetachedBatches = DetachedBatches;

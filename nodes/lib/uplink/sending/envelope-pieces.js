@@ -6,7 +6,7 @@ const CLOSE = 0x7d; // }
 
 /**
  * A run of lines of an envelope that fits into a packet.
- * @typedef {object} Part
+ * @typedef {object} Piece
  * @property {number} first line @property {number} end line after its last
  * @property {number} from byte @property {number} to byte after its last
  * @property {number} number place in the tree of halves: the whole has 1, the halves of n have 2n and 2n + 1. -1 = not cut
@@ -15,9 +15,9 @@ const CLOSE = 0x7d; // }
 
 /**
  * An envelope as the one part that it is. Lines that are not each an object cannot be cut: they count as one line.
- * @param {Buffer} bytes @param {number} from @param {number} to @returns {Part[]}
+ * @param {Buffer} bytes @param {number} from @param {number} to @returns {Piece[]}
  */
-function readParts(bytes, from, to) {
+function readPieces(bytes, from, to) {
   let lines = 0;
   for (let at = from; at < to;) {
     const end = lineEnd(bytes, at, to);
@@ -35,7 +35,7 @@ function readParts(bytes, from, to) {
 /**
  * Cuts a part into two with half of its lines each, whatever they weigh. So a number means the same lines whenever the batch is
  * sent again, under another Maximum Packet Size too: a receiver that knows a key has all that it stands for.
- * @param {Buffer} bytes @param {Part} part @returns {[Part, Part] | null} null for a single line
+ * @param {Buffer} bytes @param {Piece} part @returns {[Piece, Piece] | null} null for a single line
  */
 function cut(bytes, part) {
   if (part.end - part.first < 2) return null;
@@ -55,4 +55,4 @@ function lineEnd(bytes, at, to) {
   return newline < 0 || newline >= to ? to : newline + 1;
 }
 
-module.exports = { cut, readParts };
+module.exports = { cut, readPieces };

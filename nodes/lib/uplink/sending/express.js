@@ -4,9 +4,9 @@ const { DEVICE, TOPIC } = require('../../base/topic-template');
 
 /** @typedef {import('../../../../native').UplinkSource} UplinkSource */
 /** @typedef {import('./uplink-stage').Stage} Stage */
-/** @typedef {import('../session/connection-stream').WireStream} WireStream */
+/** @typedef {import('../session/connection-stream').ConnectionStream} ConnectionStream */
 
-/** What the engine tells, see UplinkWire.numbers(). */
+/** What the engine tells, see UplinkConnection.numbers(). */
 const PUBLISHED = 0;
 const REDELIVERED = 1;
 const ACKNOWLEDGED = 2;
@@ -34,15 +34,15 @@ const MAX_PACKET_BYTES = 268435460; // [MQTT 2.2.3]
 
 /**
  * The express path of a session: while all is well the engine takes, sends and releases batches itself, and no JavaScript runs
- * for a record. The feeder boards it when nothing of its own is on the way, and lands for everything that wants judgement: what is in
+ * for a record. The feeder enters it when nothing of its own is in flight, and leaves it for everything that wants judgement: what is in
  * flight then becomes the feeder's, packet by packet.
  */
 class Express {
   /**
    * @param {object} parts
    * @param {number} parts.order of the group, 0 = the most urgent
-   * @param {import('./sender').Sender} parts.sender @param {import('./in-flight-window').Window} parts.window
-   * @param {import('./feeder').Feeder['taken']} parts.taken @param {import('./send-queues').Queues} parts.queues
+   * @param {import('./sender').Sender} parts.sender @param {import('./in-flight-window').InFlightWindow} parts.window
+   * @param {import('./feeder').Feeder['taken']} parts.taken @param {import('./send-queues').SendQueues} parts.queues
    * @param {number} parts.unsent bytes that the kernel has not taken, at most
    * @param {() => number} parts.now ms, monotonic @param {(ms: number) => void} parts.lookIn asks for another try
    */
@@ -55,9 +55,9 @@ class Express {
     this.unsent = Math.min(unsent, MAX_PACKET_BYTES);
     this.now = now;
     this.lookIn = lookIn;
-    /** The connection, when the engine makes it. @type {WireStream | null} */
+    /** The connection, when the engine makes it. @type {ConnectionStream | null} */
     this.wire = null;
-    this.isAboard = false;
+    this.isActive = false;
     /** Nothing is sent until what is in flight is acknowledged. */
     this.isHeld = false;
     this.heldSince = 0;
@@ -72,21 +72,21 @@ class Express {
 
   /** Packets in flight. */
   get open() {
-    return this.isAboard ? this.numbers[OPEN] : 0;
+    return this.isActive ? this.numbers[OPEN] : 0;
   }
 
   get isBlocked() {
-    return this.isAboard && this.numbers[BLOCKED] === 1;
+    return this.isActive && this.numbers[BLOCKED] === 1;
   }
 
-  /** @param {WireStream | null} wire @param {(why: string) => void} onRough */
-  connected(wire, onRough) {
+  /** @param {ConnectionStream | null} wire @param {(why: string) => void} onLeave */
+  connected(wire, onLeave) {
     // An old connection that ends late is not this one.
-    if (this.wire) this.wire.onRough = () => {};
+    if (this.wire) this.wire.onLeave = () => {};
     this.wire = wire;
     this.restUntil = 0;
     this.isHeld = false;
-    if (wire) wire.onRough = onRough;
+    if (wire) wire.onLeave = onLeave;
   }
 
   /** What QoS 0 has sent is done when it is written: the feeder's matter. @param {Map<number, Stage>} stages */
@@ -96,7 +96,7 @@ class Express {
     this.restUntil = 0;
   }
 
-  /** It could be boarded if nothing were taken, and nothing in flight. */
+  /** It could be entered if nothing were taken, and nothing in flight. */
   get isOpenFor() {
     const { sender, window } = this;
     return (
@@ -120,7 +120,7 @@ class Express {
     this.isHeld = false;
     if (!this.isOpenFor || source.bestBacklog() !== 0) return false;
     if (this.taken.size === 0 && this.window.inflight === 0) {
-      this.#board(source);
+      this.#enter(source);
       return true;
     }
     // An alarm waits for nothing.
@@ -131,7 +131,7 @@ class Express {
   /** It is not long until all is acknowledged. @param {boolean} wasHeld it was so before */
   #mayHold(wasHeld) {
     const now = this.now();
-    const { rttMs } = this.sender.pulse;
+    const { rttMs } = this.sender.liveness;
     if (rttMs === 0 || rttMs > NEAR_MS) return false;
     if (!wasHeld) {
       this.heldSince = now;
@@ -144,12 +144,12 @@ class Express {
   }
 
   /** @param {UplinkSource} source */
-  #board(source) {
+  #enter(source) {
     const { sender, window, stages } = this;
     const link = /** @type {import('./feeder').Link} */ (sender.link);
-    const told = link.maximumPacketSize > 0 ? link.maximumPacketSize : sender.suspect.limit - 1;
-    const { wire } = /** @type {WireStream} */ (this.wire);
-    wire.board(source, {
+    const told = link.maximumPacketSize > 0 ? link.maximumPacketSize : sender.poison.limit - 1;
+    const { wire } = /** @type {ConnectionStream} */ (this.wire);
+    wire.enter(source, {
       order: this.order,
       window: window.limit,
       reserved: window.reserved,
@@ -161,33 +161,33 @@ class Express {
     });
     this.counted.fill(0);
     this.numbers.fill(0);
-    this.isAboard = true;
+    this.isActive = true;
   }
 
   /**
    * The feeder goes on, with what is in flight as if it had sent it. Idempotent.
-   * @param {UplinkSource | null} source null: the batches are no longer ours @param {string} [why] of UplinkWire's onRough
+   * @param {UplinkSource | null} source null: the batches are no longer ours @param {string} [why] of UplinkConnection's onLeave
    */
-  land(source, why = '') {
-    if (!this.isAboard) return;
+  leave(source, why = '') {
+    if (!this.isActive) return;
     this.look();
-    this.isAboard = false;
+    this.isActive = false;
     this.restUntil = this.now() + (REST_MS[why] ?? OTHER_REST_MS);
-    const { wire } = /** @type {WireStream} */ (this.wire);
-    const flights = wire.land();
+    const { wire } = /** @type {ConnectionStream} */ (this.wire);
+    const flights = wire.leave();
     for (let i = 0; i < flights.length; i += 4) {
-      const [id, batch, bytes, ageMs] = flights.slice(i, i + 4);
-      const slot = source ? this.taken.adopt(source, batch) : null;
-      this.window.adopt(id, slot, bytes, this.now() - ageMs);
+      const [id, number, bytes, ageMs] = flights.slice(i, i + 4);
+      const batch = source ? this.taken.adopt(source, number) : null;
+      this.window.adopt(id, batch, bytes, this.now() - ageMs);
     }
-    this.sender.pulse.flying = null;
+    this.sender.liveness.flying = null;
   }
 
   /** Brings the sender's numbers up to date. */
   look() {
-    if (!this.isAboard) return;
+    if (!this.isActive) return;
     const { numbers, counted, sender } = this;
-    const { wire } = /** @type {WireStream} */ (this.wire);
+    const { wire } = /** @type {ConnectionStream} */ (this.wire);
     wire.numbers(numbers);
     /** @param {number} field */
     const more = (field) => numbers[field] - counted[field];
@@ -197,10 +197,10 @@ class Express {
     sender.acknowledged += acknowledged;
     sender.countUnmatched(more(UNMATCHED));
     if (acknowledged > 0) {
-      sender.suspect.taken(0, numbers[LARGEST]);
-      sender.pulse.flew(numbers[RTT], numbers[LEAST_RTT], numbers[MOVED]);
+      sender.poison.taken(0, numbers[LARGEST]);
+      sender.liveness.flew(numbers[RTT], numbers[LEAST_RTT], numbers[MOVED]);
     }
-    sender.pulse.flying =
+    sender.liveness.flying =
       numbers[OPEN] > 0 ? { ageMs: numbers[OLDEST], isPassed: numbers[PASSED] === 1 } : null;
     counted.set(numbers);
   }

@@ -2,14 +2,14 @@
 
 const { AGAIN, NEW } = require('./taken-batch');
 const { Express } = require('./express');
-const { Hunger } = require('./demand');
+const { Demand } = require('./demand');
 const { LinkRate } = require('./link-rate');
-const { Queues } = require('./send-queues');
+const { SendQueues } = require('./send-queues');
 const { Sender } = require('./sender');
-const { Suspect } = require('./poison-record');
-const { Taken, TRY_AGAIN } = require('./taken-batches');
+const { PoisonRecord } = require('./poison-record');
+const { TakenBatches, TRY_AGAIN } = require('./taken-batches');
 
-/** @typedef {import('./taken-batch').Slot} Slot */
+/** @typedef {import('./taken-batch').TakenBatch} TakenBatch */
 /** @typedef {import('./uplink-stage').Stage} Stage */
 /** @typedef {import('../../../../native').UplinkSource} UplinkSource */
 
@@ -42,12 +42,12 @@ class Feeder {
     this.now = options.now;
     this.problem = options.problem;
     this.turnMs = options.turnMs ?? TURN_MS;
-    this.hunger = new Hunger(options);
+    this.demand = new Demand(options);
     this.rate = new LinkRate(options.now);
     this.sender = new Sender(options, {
-      settled: (slot) => this.#release(slot),
-      again: (slot) => {
-        this.queues.add(slot);
+      settled: (batch) => this.#release(batch),
+      again: (batch) => {
+        this.queues.add(batch);
         this.schedule();
       },
       roomier: (bytes) => {
@@ -76,11 +76,11 @@ class Feeder {
     this.batchBytes = this.rate.bytes;
     /** A timer will pump when the backlog may go on. */
     this.isPacing = false;
-    /** Its next packet goes when nothing is in flight, see suspect.js; nothing else is sent until then. @type {Slot | null} */
+    /** Its next packet goes when nothing is in flight, see poison.js; nothing else is sent until then. @type {TakenBatch | null} */
     this.lone = null;
 
-    this.taken = new Taken(options.now);
-    this.queues = new Queues();
+    this.taken = new TakenBatches(options.now);
+    this.queues = new SendQueues();
     this.express = new Express({
       order: options.order ?? 0,
       sender: this.sender,
@@ -102,7 +102,7 @@ class Feeder {
 
   /** The engine has something new. */
   doorbell() {
-    this.hunger.fed();
+    this.demand.fed();
     this.schedule();
   }
 
@@ -116,7 +116,7 @@ class Feeder {
 
   /** Forgets the engine; it gives un-released batches out again. Late acknowledgements find no batch. */
   detach() {
-    this.#land();
+    this.#leave();
     this.sender.abandon();
     this.taken.forget();
     this.#clearQueues();
@@ -126,7 +126,7 @@ class Feeder {
 
   /** Adds or replaces stages. Earlier ones stay known: their batches may still be on the way. @param {Map<number, Stage>} stages */
   setStages(stages) {
-    this.#land();
+    this.#leave();
     for (const [id, stage] of stages) this.stages.set(id, stage);
     this.express.setStages(this.stages);
     this.stageMissing = false;
@@ -138,33 +138,33 @@ class Feeder {
     this.isPaused = false;
     this.sender.connected(link, write);
     this.rate.connected();
-    this.express.connected(link.wire ?? null, (why) => this.land(why));
+    this.express.connected(link.wire ?? null, (why) => this.leave(why));
     this.schedule();
   }
 
   /** What the express path has in flight is ours again, and what comes next too. @param {string} [why] */
-  land(why) {
-    this.#land(why);
+  leave(why) {
+    this.#leave(why);
     this.schedule();
   }
 
   /** @param {string} [why] */
-  #land(why) {
+  #leave(why) {
     // What the engine was told last was told by the express path.
-    this.hunger.fed();
-    this.express.land(this.source, why);
+    this.demand.fed();
+    this.express.leave(this.source, why);
   }
 
   /** Nothing new is sent until the next connection. */
   pause() {
     this.isPaused = true;
-    this.land();
+    this.leave();
   }
 
   /** Nothing new is taken, for good. */
   stopTaking() {
     this.taking = false;
-    this.land();
+    this.leave();
   }
 
   /** Packets in flight. */
@@ -194,11 +194,11 @@ class Feeder {
    */
   disconnected(byBroker = false, code = 0) {
     if (!this.sender.link) return;
-    this.#land();
+    this.#leave();
     this.express.connected(null, () => {});
     this.#clearQueues();
     const isConvicted = this.sender.disconnected(this.taken, byBroker, code);
-    for (const slot of this.taken) if (slot.pending > 0) this.queues.add(slot);
+    for (const batch of this.taken) if (batch.pending > 0) this.queues.add(batch);
     if (isConvicted) this.sender.convict();
   }
 
@@ -219,29 +219,29 @@ class Feeder {
 
   /** Sends what there is room for, at most some ms. */
   pump() {
-    if (this.express.isAboard) return;
-    const { suspect, link, quota, pulse } = this.sender;
-    if (!link || this.isPaused || quota.waitMs > 0 || suspect.isOnTrial) {
+    if (this.express.isActive) return;
+    const { poison, link, quota, liveness } = this.sender;
+    if (!link || this.isPaused || quota.waitMs > 0 || poison.isOnTrial) {
       this.rate.limited(false);
       return;
     }
-    if (this.#board()) return;
-    if (suspect.isFull) this.sender.acquitAll();
-    this.isBlocked = suspect.isAside;
+    if (this.#enter()) return;
+    if (poison.isFull) this.sender.acquitAll();
+    this.isBlocked = poison.isAside;
     this.isFull = false;
-    if (!suspect.isTime) this.#sendAll();
+    if (!poison.isTime) this.#sendAll();
     // Alone on its way: when others were taken here for a while, or when there are no others.
-    if (suspect.isDue && this.window.inflight === 0 && this.window.room > 0) this.sender.try();
+    if (poison.isDue && this.window.inflight === 0 && this.window.room > 0) this.sender.try();
     this.output.flush();
-    const isSearching = suspect.isAside || suspect.aloneId !== 0 || this.lone !== null;
+    const isSearching = poison.isAside || poison.aloneId !== 0 || this.lone !== null;
     // A full window alone may be one that is small for a long way: then larger batches do no harm.
     const isHeldByLink =
-      this.isBlocked && !isSearching && this.window.ceiling === Infinity && pulse.isQueueing;
+      this.isBlocked && !isSearching && this.window.ceiling === Infinity && liveness.isQueueing;
     this.rate.limited(this.isFull || isHeldByLink);
   }
 
   /** @returns {boolean} true: the express path sends, or will when the last answers are here */
-  #board() {
+  #enter() {
     const { express, source } = this;
     const isAtLimit = this.isFull || (this.isBlocked && !express.isHeld);
     if (!source?.look || !this.taking || this.stageMissing || isAtLimit) return false;
@@ -263,12 +263,12 @@ class Feeder {
     }
   }
 
-  /** @param {Slot} slot @returns {boolean} false when there is nothing that may go now */
-  #sendLone(slot) {
+  /** @param {TakenBatch} batch @returns {boolean} false when there is nothing that may go now */
+  #sendLone(batch) {
     this.isBlocked = this.window.inflight > 0;
     if (this.isBlocked) return false;
     this.lone = null;
-    const queue = (slot.isBacklog ? this.queues.backlog : this.queues.live)[slot.class];
+    const queue = (batch.isBacklog ? this.queues.backlog : this.queues.live)[batch.class];
     return queue.length === 0 || this.#sendFirstOf(queue);
   }
 
@@ -294,7 +294,7 @@ class Feeder {
    * @returns {boolean} false when there is nothing that may go now
    */
   #takeReserved() {
-    const { aloneId, isFull } = this.sender.suspect;
+    const { aloneId, isFull } = this.sender.poison;
     if (aloneId !== 0 || isFull) return false;
     if (this.window.roomFor(true) <= 0 || this.output.isFull(true)) return false;
     return this.source?.best(true) === MOST_URGENT && this.#take(false, true);
@@ -302,7 +302,7 @@ class Feeder {
 
   /** Room in the window, and in the stream. @param {boolean} isUrgent for a live batch of class 1 */
   #hasRoom(isUrgent) {
-    const { aloneId, isFull } = this.sender.suspect;
+    const { aloneId, isFull } = this.sender.poison;
     if (aloneId !== 0 || isFull || this.window.roomFor(isUrgent) <= 0) this.isBlocked = true;
     else if (this.output.isFull(isUrgent)) this.isFull = true;
     else return true;
@@ -315,7 +315,7 @@ class Feeder {
     if (!this.#hasRoom(false)) return false;
     const source = /** @type {UplinkSource} */ (this.source);
     // However much backlog there is: it leaves room for what is live.
-    if (mayTake) this.hunger.empty(source, this.isUp);
+    if (mayTake) this.demand.empty(source, this.isUp);
     const begun = queues.best(queues.backlog);
     const ready = mayTake ? source.bestBacklog() : 0;
     if (begun === 0 && ready === 0) return false;
@@ -343,57 +343,57 @@ class Feeder {
 
   /** @param {boolean} backlog @param {boolean} [isUrgent] class 1 or nothing @returns {boolean} false when there is nothing that may go now */
   #take(backlog, isUrgent = false) {
-    const slot = this.taken.take(/** @type {UplinkSource} */ (this.source), backlog, isUrgent);
-    if (typeof slot === 'string') {
-      if (slot === TRY_AGAIN) this.schedule();
+    const batch = this.taken.take(/** @type {UplinkSource} */ (this.source), backlog, isUrgent);
+    if (typeof batch === 'string') {
+      if (batch === TRY_AGAIN) this.schedule();
       return false;
     }
-    if (slot.isBacklog) this.pacer.spend(slot.records);
-    else this.hunger.fed();
-    if (slot.open === 0) {
-      this.#release(slot);
+    if (batch.isBacklog) this.pacer.spend(batch.records);
+    else this.demand.fed();
+    if (batch.open === 0) {
+      this.#release(batch);
       return true;
     }
-    this.queues.add(slot);
+    this.queues.add(batch);
     // At once, for it is its class's turn: the next turn may be that of a more urgent one. No other of its class was begun.
-    return this.#sendFirstOf((slot.isBacklog ? this.queues.backlog : this.queues.live)[slot.class]);
+    return this.#sendFirstOf((batch.isBacklog ? this.queues.backlog : this.queues.live)[batch.class]);
   }
 
-  /** @param {Slot[]} queue @returns {boolean} false when its stage is not known yet */
+  /** @param {TakenBatch[]} queue @returns {boolean} false when its stage is not known yet */
   #sendFirstOf(queue) {
-    const slot = queue[0];
-    const stage = this.stages.get(slot.stage);
+    const batch = queue[0];
+    const stage = this.stages.get(batch.stage);
     if (!stage) {
       this.stageMissing = true;
       this.problem(
         'NO_STAGE',
-        `A batch waits: the topic of its uplink node (stage ${slot.stage}) is not known yet.`
+        `A batch waits: the topic of its uplink node (stage ${batch.stage}) is not known yet.`
       );
       return false;
     }
-    while (slot.next < slot.count && this.#hasRoom(slot.isUrgent)) {
-      if (slot.isBacklog && this.#roomForBacklog() <= 0) break;
-      const state = slot.states[slot.next];
-      if (state === AGAIN && this.window.inflight > 0 && Suspect.goesAlone(slot, slot.next)) {
-        this.lone = slot;
+    while (batch.next < batch.count && this.#hasRoom(batch.isUrgent)) {
+      if (batch.isBacklog && this.#roomForBacklog() <= 0) break;
+      const state = batch.states[batch.next];
+      if (state === AGAIN && this.window.inflight > 0 && PoisonRecord.goesAlone(batch, batch.next)) {
+        this.lone = batch;
         this.isBlocked = true;
         return false;
       }
       // A packet that was cut leaves its first half in its place.
-      if ((state === NEW || state === AGAIN) && !this.sender.send(slot, slot.next, stage)) continue;
-      slot.next++;
+      if ((state === NEW || state === AGAIN) && !this.sender.send(batch, batch.next, stage)) continue;
+      batch.next++;
     }
-    if (slot.pending === 0) {
+    if (batch.pending === 0) {
       queue.shift();
-      slot.queued = false;
-      if (slot.open === 0) this.#release(slot);
+      batch.queued = false;
+      if (batch.open === 0) this.#release(batch);
     }
     return true;
   }
 
-  /** @param {Slot} slot */
-  #release(slot) {
-    this.taken.release(/** @type {UplinkSource} */ (this.source), slot);
+  /** @param {TakenBatch} batch */
+  #release(batch) {
+    this.taken.release(/** @type {UplinkSource} */ (this.source), batch);
   }
 }
 

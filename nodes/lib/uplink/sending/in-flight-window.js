@@ -1,6 +1,6 @@
 'use strict';
 
-/** @typedef {import('./taken-batch').Slot} Slot */
+/** @typedef {import('./taken-batch').TakenBatch} TakenBatch */
 
 const NOBODY = { isBacklog: false, isUrgent: false };
 
@@ -13,7 +13,7 @@ const NOBODY = { isBacklog: false, isUrgent: false };
  * Where class 1 shares the session, live records of it have a reserve: all others (its backlog too) fill what is left at most, so
  * that an alarm finds a place however slowly the broker answers. One place is for the others always, and a window of one has no reserve.
  */
-class Window {
+class InFlightWindow {
   /**
    * @param {number} configured packets in flight at most, 1..1024
    * @param {number | null} [reserve] part that only live records of class 1 may fill, 0..1, one place at least; null = none
@@ -32,8 +32,8 @@ class Window {
     /** Those in flight and those waiting that are not live records of class 1. */
     this.others = 0;
     this.othersWaiting = 0;
-    /** @type {(Slot | null)[]} */
-    this.slots = new Array(configured + 1).fill(null);
+    /** @type {(TakenBatch | null)[]} */
+    this.batches = new Array(configured + 1).fill(null);
     this.packets = new Uint32Array(configured + 1);
     this.sizes = new Uint32Array(configured + 1);
     this.isBacklog = new Uint8Array(configured + 1);
@@ -78,35 +78,35 @@ class Window {
     return this.reserve === null ? 0 : this.limit - this.#placesOfOthers(this.limit);
   }
 
-  /** A refused packet waits for its next try. @param {Slot} slot */
-  wait(slot) {
+  /** A refused packet waits for its next try. @param {TakenBatch} batch */
+  wait(batch) {
     this.waiting++;
-    if (slot.isBacklog) this.backlog++;
-    if (!slot.isUrgent) this.othersWaiting++;
+    if (batch.isBacklog) this.backlog++;
+    if (!batch.isUrgent) this.othersWaiting++;
   }
 
-  /** Its next try has come. @param {Slot} slot */
-  endWait(slot) {
+  /** Its next try has come. @param {TakenBatch} batch */
+  endWait(batch) {
     this.waiting--;
-    if (slot.isBacklog) this.backlog--;
-    if (!slot.isUrgent) this.othersWaiting--;
+    if (batch.isBacklog) this.backlog--;
+    if (!batch.isUrgent) this.othersWaiting--;
   }
 
   /**
    * Takes a packet identifier. Identifiers rotate, which keeps a broker's log readable. REQUIRES: room > 0.
-   * @param {Slot} slot @param {number} packet index in the slot @param {number} size bytes @param {number} now
+   * @param {TakenBatch} batch @param {number} packet index in the batch @param {number} size bytes @param {number} now
    */
-  open(slot, packet, size, now) {
+  open(batch, packet, size, now) {
     const id = this.free[this.firstFree];
     this.firstFree = (this.firstFree + 1) % this.configured;
     this.inflight++;
     this.busy[id] = 1;
-    this.slots[id] = slot;
+    this.batches[id] = batch;
     this.packets[id] = packet;
     this.sizes[id] = size;
-    this.isBacklog[id] = slot.isBacklog ? 1 : 0;
+    this.isBacklog[id] = batch.isBacklog ? 1 : 0;
     this.backlog += this.isBacklog[id];
-    this.isOther[id] = slot.isUrgent ? 0 : 1;
+    this.isOther[id] = batch.isUrgent ? 0 : 1;
     this.others += this.isOther[id];
     this.sentAt[id] = now;
     this.serial[id] = ++this.lastSerial;
@@ -115,16 +115,16 @@ class Window {
 
   /**
    * A packet that is in flight already, of those the one that was sent next. REQUIRES: its identifier is free.
-   * @param {number} id @param {Slot | null} slot of one packet; null: its batch is no longer ours
+   * @param {number} id @param {TakenBatch | null} batch of one packet; null: its batch is no longer ours
    * @param {number} size bytes @param {number} sentAt
    */
-  adopt(id, slot, size, sentAt) {
+  adopt(id, batch, size, sentAt) {
     const at = this.#placeOf(id);
     // Whoever holds an identifier is not in the ring, and the order of those that are does not matter.
     this.free[at] = this.free[this.firstFree];
     this.free[this.firstFree] = id;
-    this.open(/** @type {Slot} */ (slot ?? NOBODY), 0, size, sentAt);
-    this.slots[id] = slot;
+    this.open(/** @type {TakenBatch} */ (batch ?? NOBODY), 0, size, sentAt);
+    this.batches[id] = batch;
   }
 
   /** @param {number} id free */
@@ -145,7 +145,7 @@ class Window {
   close(id) {
     if (this.serial[id] > this.ackedSerial) this.ackedSerial = this.serial[id];
     this.busy[id] = 0;
-    this.slots[id] = null;
+    this.batches[id] = null;
     this.inflight--;
     this.backlog -= this.isBacklog[id];
     this.others -= this.isOther[id];
@@ -154,7 +154,7 @@ class Window {
 
   /** The batches are no longer ours, but their packets are still on the way: an identifier is free when it is acknowledged. */
   abandon() {
-    this.slots.fill(null);
+    this.batches.fill(null);
     this.isBacklog.fill(0);
     this.waiting = 0;
     this.othersWaiting = 0;
@@ -163,7 +163,7 @@ class Window {
 
   /** The connection is gone, and with it every identifier. */
   reset() {
-    this.slots.fill(null);
+    this.batches.fill(null);
     this.busy.fill(0);
     this.isBacklog.fill(0);
     this.isOther.fill(0);
@@ -198,4 +198,4 @@ class Window {
   }
 }
 
-exports.Window = Window;
+exports.InFlightWindow = InFlightWindow;

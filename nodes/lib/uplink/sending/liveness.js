@@ -8,8 +8,8 @@ const MAX_PATIENCE = 8;
 const QUEUEING = 2;
 
 /** What the acknowledgements tell about the connection: how long they take, and whether any come. */
-class Pulse {
-  /** @param {import('./in-flight-window').Window} window @param {() => number} now ms, monotonic */
+class Liveness {
+  /** @param {import('./in-flight-window').InFlightWindow} window @param {() => number} now ms, monotonic */
   constructor(window, now) {
     this.window = window;
     this.now = now;
@@ -117,4 +117,4 @@ class Pulse {
   }
 }
 
-exports.Pulse = Pulse;
+exports.Liveness = Liveness;

@@ -6,18 +6,18 @@
 //
 // Only proof makes a dead letter, and an outage cannot give it:
 // - A packet that was in flight at two connections in a row that the broker closed is sent alone: nothing else is in flight with it. When the
-//   broker closes the connection on it alone twice more, it is a suspect. A DISCONNECT that names a packet as its reason counts as two closes.
-// - A packet is also a suspect when it is larger than anything that this broker took, and the largest in flight at two connections in a
+//   broker closes the connection on it alone twice more, it is a poison. A DISCONNECT that names a packet as its reason counts as two closes.
+// - A packet is also a poison when it is larger than anything that this broker took, and the largest in flight at two connections in a
 //   row that the broker closed right after it was sent.
-// - A suspect stands aside, and with it what is as large or has the same topic, while all others are sent. It goes again alone: on a
+// - A poison stands aside, and with it what is as large or has the same topic, while all others are sent. It goes again alone: on a
 //   connection that has lived for one second, then two, four …, and on which the broker took other packets.
-// - When the broker closes these connections too, each at once and only while the suspect was alone on its way, the suspect is
+// - When the broker closes these connections too, each at once and only while the poison was alone on its way, the poison is
 //   convicted. A connection that ends at any other moment, or in any other way (a time-out, a dead network), starts the count again; a
 //   broker that takes nothing never lets it begin.
 // - What is as large, or has the same topic, then needs one such close of its own; after two convictions it is given up without a try, for
 //   ten minutes. A topic that no device has a part in is never convicted: it is the gateway's own, and all its records would follow.
 
-/** Closes, as one without a reason counts, from which on a packet goes alone, and from which on one that went alone is a suspect. */
+/** Closes, as one without a reason counts, from which on a packet goes alone, and from which on one that went alone is a poison. */
 const ALONE = 2;
 const ACCUSED = 4;
 /** A packet that was cut out of a convicted one. */
@@ -38,12 +38,12 @@ const MAX_TOPICS = 100;
 /** They hold memory. With more of them nothing is suspected any more, and all starts again. */
 const MAX_ASIDE = 1000;
 
-/** @typedef {import('./taken-batch').Slot} Slot */
-/** @typedef {import('./in-flight-window').Window} Window */
+/** @typedef {import('./taken-batch').TakenBatch} TakenBatch */
+/** @typedef {import('./in-flight-window').InFlightWindow} InFlightWindow */
 
 /**
  * @typedef {object} Aside a packet that stands aside
- * @property {Slot} slot @property {number} order of the batch @property {number} packet @property {number} size bytes
+ * @property {TakenBatch} batch @property {number} order of the batch @property {number} packet @property {number} size bytes
  * @property {string | null} topic as topicText() of Publish has it
  */
 
@@ -51,12 +51,12 @@ const MAX_ASIDE = 1000;
 
 /** @typedef {{at: number, count: number, size: number, topic: string | null}} Proof size: of the smallest packet that was convicted; topic: of the last */
 
-class Suspect {
+class PoisonRecord {
   /**
    * @param {object} parts
    * @param {() => number} parts.now ms, monotonic
    * @param {number} parts.trialMs a connection has lived for this long before the first trial
-   * @param {(slot: Slot, packet: number) => string | null} parts.topicOf null: no device has a part in it
+   * @param {(batch: TakenBatch, packet: number) => string | null} parts.topicOf null: no device has a part in it
    */
   constructor({ now, trialMs, topicOf }) {
     this.now = now;
@@ -88,7 +88,7 @@ class Suspect {
     this.takenHere = 0;
   }
 
-  /** The suspect whose turn it is. @returns {Accused | undefined} */
+  /** The poison whose turn it is. @returns {Accused | undefined} */
   get first() {
     return this.accused[0];
   }
@@ -139,15 +139,15 @@ class Suspect {
     return proof !== null && proof.count >= PROOFS && size >= proof.size && this.now() - proof.at < PROOF_MS;
   }
 
-  /** True for a packet that must be the only one in flight. @param {Slot} slot @param {number} packet */
-  static goesAlone(slot, packet) {
-    return slot.drops[packet] >= ALONE;
+  /** True for a packet that must be the only one in flight. @param {TakenBatch} batch @param {number} packet */
+  static goesAlone(batch, packet) {
+    return batch.drops[packet] >= ALONE;
   }
 
-  /** @param {Slot} slot @param {number} packet pending @param {number} size @param {string | null} topic */
-  hold(slot, packet, size, topic) {
-    slot.putAside(packet);
-    const aside = { slot, order: slot.order, packet, size, topic };
+  /** @param {TakenBatch} batch @param {number} packet pending @param {number} size @param {string | null} topic */
+  hold(batch, packet, size, topic) {
+    batch.putAside(packet);
+    const aside = { batch, order: batch.order, packet, size, topic };
     if (this.accused.length > 0) this.alike.push(aside);
     else this.#begin({ ...aside, bySize: false });
   }
@@ -183,7 +183,7 @@ class Suspect {
     return this.isDue && this.takenHere > 0;
   }
 
-  /** The suspect is sent, alone. REQUIRES: isAside */
+  /** The poison is sent, alone. REQUIRES: isAside */
   tried() {
     this.isProof = this.isTime;
     this.isOnTrial = true;
@@ -205,14 +205,14 @@ class Suspect {
     if (this.tooLarge && size >= this.tooLarge.size) this.tooLarge = null;
   }
 
-  /** The first suspect was answered. @returns {Aside[]} all that are sent with the others again */
+  /** The first poison was answered. @returns {Aside[]} all that are sent with the others again */
   acquit() {
     const { topic } = /** @type {Accused} */ (this.first);
     if (topic !== null) this.topics.delete(topic);
     return this.dismiss();
   }
 
-  /** The first suspect is none any more. @returns {Aside[]} it, and those that stood aside for it or another */
+  /** The first poison is none any more. @returns {Aside[]} it, and those that stood aside for it or another */
   dismiss() {
     this.isOnTrial = false;
     this.strikes = 0;
@@ -228,18 +228,18 @@ class Suspect {
     return [...freed, ...rest];
   }
 
-  /** A packet became two. @param {Slot} slot @param {number} packet */
-  wasCut(slot, packet) {
+  /** A packet became two. @param {TakenBatch} batch @param {number} packet */
+  wasCut(batch, packet) {
     for (const each of [...this.accused, ...this.alike]) {
-      if (each.slot === slot && each.order === slot.order && each.packet > packet) each.packet++;
+      if (each.batch === batch && each.order === batch.order && each.packet > packet) each.packet++;
     }
   }
 
   /**
    * The connection ended. Call it before the window forgets what was in flight.
-   * @param {Window} window @param {Iterable<Slot>} taken all batches @param {boolean} byBroker it closed the connection, for no reason that
+   * @param {InFlightWindow} window @param {Iterable<TakenBatch>} taken all batches @param {boolean} byBroker it closed the connection, for no reason that
    *   is another than a packet: no time-out, no lost network @param {number} code reason of its DISCONNECT, 0 = none
-   * @returns {boolean} true: the first suspect is convicted
+   * @returns {boolean} true: the first poison is convicted
    */
   dropped(window, taken, byBroker, code) {
     const { aloneId } = this;
@@ -247,7 +247,7 @@ class Suspect {
     if (this.isOnTrial) return this.#judge(byBroker, code);
     this.strikes = 0;
     const weight = byBroker ? (code > 0 ? 2 : 1) : 0;
-    for (const slot of taken) slot.countDrop(weight);
+    for (const batch of taken) batch.countDrop(weight);
     if (byBroker) this.#accuse(window, aloneId, code);
     return false;
   }
@@ -270,9 +270,9 @@ class Suspect {
 
   /** Strikes. What was proven before, however long ago, needs no second proof, but the fact itself. @param {Accused} accused */
   #needed(accused) {
-    const { slot, packet, size, topic } = accused;
+    const { batch, packet, size, topic } = accused;
     const isKnown = size >= this.limit || (topic !== null && this.topics.has(topic));
-    if (isKnown || slot.drops[packet] === CONVICTED) return 1;
+    if (isKnown || batch.drops[packet] === CONVICTED) return 1;
     return this.isExplained || this.#maySize(accused) ? STRIKES : UNEXPLAINED_STRIKES;
   }
 
@@ -301,41 +301,41 @@ class Suspect {
     return { at: this.now(), count, size: Math.min(before?.size ?? size, size), topic };
   }
 
-  /** @param {Window} window @param {number} aloneId @param {number} code */
+  /** @param {InFlightWindow} window @param {number} aloneId @param {number} code */
   #accuse(window, aloneId, code) {
     if (code === 0 || code === PACKET_TOO_LARGE) this.#accuseLargest(window);
     if (aloneId === 0 || !window.isOpen(aloneId) || !this.#wasAtOnce(window, aloneId)) return;
-    const slot = window.slots[aloneId];
+    const batch = window.batches[aloneId];
     const packet = window.packets[aloneId];
-    if (slot && slot.drops[packet] >= ACCUSED) this.#add(slot, packet, window.sizes[aloneId], false);
+    if (batch && batch.drops[packet] >= ACCUSED) this.#add(batch, packet, window.sizes[aloneId], false);
   }
 
-  /** @param {Window} window @param {number} id */
+  /** @param {InFlightWindow} window @param {number} id */
   #wasAtOnce(window, id) {
     return this.now() - window.sentAt[id] <= AT_ONCE_MS;
   }
 
-  /** @param {Window} window */
+  /** @param {InFlightWindow} window */
   #accuseLargest(window) {
     const id = this.isLimitTold ? 0 : window.largest();
-    const slot = id === 0 ? null : window.slots[id];
+    const batch = id === 0 ? null : window.batches[id];
     const size = window.sizes[id];
-    if (!slot || size < SMALLEST_LIMIT || !this.#wasAtOnce(window, id)) return;
+    if (!batch || size < SMALLEST_LIMIT || !this.#wasAtOnce(window, id)) return;
     if (size <= this.largestTaken) {
       if (++this.ignored >= FORGET_DROPS) this.largestTaken = 0;
       return;
     }
     const packet = window.packets[id];
-    if (slot.drops[packet] >= ALONE) this.#add(slot, packet, size, true);
+    if (batch.drops[packet] >= ALONE) this.#add(batch, packet, size, true);
   }
 
-  /** @param {Slot} slot @param {number} packet @param {number} size @param {boolean} bySize */
-  #add(slot, packet, size, bySize) {
+  /** @param {TakenBatch} batch @param {number} packet @param {number} size @param {boolean} bySize */
+  #add(batch, packet, size, bySize) {
     const isKnown = this.accused.some(
-      (each) => each.slot === slot && each.order === slot.order && each.packet === packet
+      (each) => each.batch === batch && each.order === batch.order && each.packet === packet
     );
     if (isKnown) return;
-    this.#begin({ slot, order: slot.order, packet, size, topic: this.topicOf(slot, packet), bySize });
+    this.#begin({ batch, order: batch.order, packet, size, topic: this.topicOf(batch, packet), bySize });
   }
 
   /** @param {Accused} accused */
@@ -347,4 +347,4 @@ class Suspect {
   }
 }
 
-module.exports = { CONVICTED, Suspect };
+module.exports = { CONVICTED, PoisonRecord };

@@ -38,7 +38,7 @@ function refusedForGood(name) {
   return `The broker refused a record ${MAX_TRIES} times (${name}); it is a dead letter now. Check the topic and the rights of this client at the broker.`;
 }
 
-/** @param {import('./taken-batch').Slot} slot located @param {string} topic '' = not known @param {number} size bytes of its packet */
+/** @param {import('./taken-batch').TakenBatch} batch located @param {string} topic '' = not known @param {number} size bytes of its packet */
 function recordName({ buffer, deviceAt, deviceLength }, topic, size) {
   const device = buffer.toString('utf8', deviceAt, deviceAt + deviceLength);
   const who = device === '' ? '' : ` of the device ${readable(device)}`;

@@ -3,8 +3,8 @@
 const { copyBytes, keyBytes, writeKey } = require('./record-keys');
 const { MAX_TOPIC_BYTES, topicBytes, topicIsValid, writeTopic } = require('../../base/topic-template');
 
-/** @typedef {import('./taken-batch').Slot} Slot */
-/** @typedef {import('../../base/topic-template').Part} Part */
+/** @typedef {import('./taken-batch').TakenBatch} TakenBatch */
+/** @typedef {import('../../base/topic-template').Part} Piece */
 
 /** @typedef {import('./uplink-stage').Stage} Stage */
 
@@ -38,41 +38,41 @@ class Publish {
     /** Bytes of the key's field in the first line, 0 = there is none. */
     this.fieldLength = 0;
     this.fieldHasComma = false;
-    /** @type {Part[]} */
+    /** @type {Piece[]} */
     this.topic = [];
     /** @type {Buffer} */
     this.suffix = NONE;
     this.isHistory = false;
-    /** @type {Slot} */
-    this.slot = /** @type {any} */ (null);
+    /** @type {TakenBatch} */
+    this.batch = /** @type {any} */ (null);
     /** @type {Stage} */
     this.stage = /** @type {any} */ (null);
   }
 
   /**
-   * @param {Slot} slot @param {number} packet @param {Stage} stage @param {import('./feeder').Link} link
+   * @param {TakenBatch} batch @param {number} packet @param {Stage} stage @param {import('./feeder').Link} link
    * @returns {boolean} false when its topic cannot stand in a PUBLISH
    */
-  prepare(slot, packet, stage, link) {
-    slot.locate(packet);
-    this.slot = slot;
+  prepare(batch, packet, stage, link) {
+    batch.locate(packet);
+    this.batch = batch;
     this.stage = stage;
     this.isV5 = link.protocolVersion === 5;
-    this.retain = (slot.flags & RETAIN_FLAG) !== 0 && link.retainAvailable;
-    this.topic = (slot.kind === ENVELOPE_KIND ? stage.topic : stage.recordTopic).parts[slot.class];
-    this.topicLength = topicBytes(this.topic, slot);
+    this.retain = (batch.flags & RETAIN_FLAG) !== 0 && link.retainAvailable;
+    this.topic = (batch.kind === ENVELOPE_KIND ? stage.topic : stage.recordTopic).parts[batch.class];
+    this.topicLength = topicBytes(this.topic, batch);
     if (this.topicLength === 0) {
       // A record without a topic of its own goes where envelopes go.
-      this.topic = stage.topic.parts[slot.class];
-      this.topicLength = topicBytes(this.topic, slot);
+      this.topic = stage.topic.parts[batch.class];
+      this.topicLength = topicBytes(this.topic, batch);
     }
-    if (this.topicLength === 0 || !topicIsValid(slot)) return false;
-    this.suffix = slot.isBacklog && stage.history === 'suffix' ? stage.historySuffix : NONE;
+    if (this.topicLength === 0 || !topicIsValid(batch)) return false;
+    this.suffix = batch.isBacklog && stage.history === 'suffix' ? stage.historySuffix : NONE;
     this.topicLength += this.suffix.length;
     if (this.topicLength > MAX_TOPIC_BYTES) return false;
     this.#measureField();
     this.#measureProperties();
-    const payload = slot.payloadEnd - slot.payloadAt + this.fieldLength;
+    const payload = batch.payloadEnd - batch.payloadAt + this.fieldLength;
     this.remaining = 2 + this.topicLength + (stage.qos ? 2 : 0) + payload;
     if (this.isV5) this.remaining += lengthBytes(this.propertiesLength) + this.propertiesLength;
     this.size = 1 + lengthBytes(this.remaining) + this.remaining;
@@ -91,29 +91,29 @@ class Publish {
 
   #topicBytes() {
     const bytes = Buffer.allocUnsafe(this.topicLength);
-    const at = writeTopic(this.topic, this.slot, bytes, 0);
+    const at = writeTopic(this.topic, this.batch, bytes, 0);
     copyBytes(this.suffix, this.suffix.length, bytes, at);
     return bytes;
   }
 
   /** The key as the first field of an envelope's first line. */
   #measureField() {
-    const { slot, stage } = this;
+    const { batch, stage } = this;
     this.fieldLength = 0;
-    const { buffer, payloadAt, payloadEnd } = slot;
-    if (!slot.isEnvelope || payloadAt === payloadEnd || buffer[payloadAt] !== OPEN) return;
+    const { buffer, payloadAt, payloadEnd } = batch;
+    if (!batch.isEnvelope || payloadAt === payloadEnd || buffer[payloadAt] !== OPEN) return;
     let next = payloadAt + 1;
     while (next < payloadEnd && buffer[next] <= LAST_BLANK) next++;
     // Behind the end is what an earlier batch left.
     this.fieldHasComma = next === payloadEnd || buffer[next] !== CLOSE;
-    this.fieldLength = KEY_FIELD.length + keyBytes(stage.key.json, slot) + (this.fieldHasComma ? 2 : 1);
+    this.fieldLength = KEY_FIELD.length + keyBytes(stage.key.json, batch) + (this.fieldHasComma ? 2 : 1);
   }
 
   #measureProperties() {
-    const { slot, stage } = this;
+    const { batch, stage } = this;
     if (!this.isV5) return;
-    this.keyLength = keyBytes(stage.key.raw, slot);
-    this.isHistory = slot.isBacklog && stage.history === 'property';
+    this.keyLength = keyBytes(stage.key.raw, batch);
+    this.isHistory = batch.isBacklog && stage.history === 'property';
     this.propertiesLength =
       KEY_PROPERTY.length + 2 + this.keyLength + (this.isHistory ? HISTORY_PROPERTY.length : 0);
   }
@@ -124,27 +124,27 @@ class Publish {
    * @returns {number} where the packet ends
    */
   write(out, at, id, dup) {
-    const { slot, suffix } = this;
+    const { batch, suffix } = this;
     const qos = id ? 1 : 0;
     // [MQTT-3.3.1-2] DUP is 0 for QoS 0.
     out[at++] = 0x30 | (dup && qos ? 0x08 : 0) | (qos << 1) | (this.retain ? 1 : 0);
     at = writeLength(this.remaining, out, at);
     out[at++] = this.topicLength >>> 8;
     out[at++] = this.topicLength & 0xff;
-    at = writeTopic(this.topic, slot, out, at);
+    at = writeTopic(this.topic, batch, out, at);
     at = copyBytes(suffix, suffix.length, out, at);
     if (qos) {
       out[at++] = id >>> 8;
       out[at++] = id & 0xff;
     }
     if (this.isV5) at = this.#writeProperties(out, at);
-    let from = slot.payloadAt;
+    let from = batch.payloadAt;
     if (this.fieldLength > 0) {
       at = this.#writeField(out, at);
       from++;
     }
-    slot.buffer.copy(out, at, from, slot.payloadEnd);
-    return at + slot.payloadEnd - from;
+    batch.buffer.copy(out, at, from, batch.payloadEnd);
+    return at + batch.payloadEnd - from;
   }
 
   /** @param {Buffer} out @param {number} at */
@@ -153,7 +153,7 @@ class Publish {
     at = copyBytes(KEY_PROPERTY, KEY_PROPERTY.length, out, at);
     out[at++] = this.keyLength >>> 8;
     out[at++] = this.keyLength & 0xff;
-    at = writeKey(this.stage.key.raw, this.slot, out, at);
+    at = writeKey(this.stage.key.raw, this.batch, out, at);
     return this.isHistory ? copyBytes(HISTORY_PROPERTY, HISTORY_PROPERTY.length, out, at) : at;
   }
 
@@ -161,7 +161,7 @@ class Publish {
   #writeField(out, at) {
     out[at++] = OPEN;
     at = copyBytes(KEY_FIELD, KEY_FIELD.length, out, at);
-    at = writeKey(this.stage.key.json, this.slot, out, at);
+    at = writeKey(this.stage.key.json, this.batch, out, at);
     out[at++] = QUOTE;
     if (this.fieldHasComma) out[at++] = COMMA;
     return at;

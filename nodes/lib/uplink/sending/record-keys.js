@@ -1,7 +1,7 @@
 'use strict';
 
 // The de-duplication key of a batch, <gateway>/<epoch>/<class>/<sequence>: the same bytes whenever the batch is sent again. The
-// gateway is the uplink node's; the rest is the batch's and kept in its slot (`tail`).
+// gateway is the uplink node's; the rest is the batch's and kept in its batch (`tail`).
 
 const MAX_TAIL_BYTES = 48;
 const SLASH = 0x2f;
@@ -63,23 +63,23 @@ function copyBytes(from, length, out, at) {
 }
 
 /**
- * Bytes of the key of one packet. @param {Buffer} prefix @param {import('./taken-batch').Slot} slot located
+ * Bytes of the key of one packet. @param {Buffer} prefix @param {import('./taken-batch').TakenBatch} batch located
  */
-function keyBytes(prefix, slot) {
-  const { number } = slot;
-  return prefix.length + slot.tailLength + (number < 0 ? 0 : 1 + digits(number));
+function keyBytes(prefix, batch) {
+  const { number } = batch;
+  return prefix.length + batch.tailLength + (number < 0 ? 0 : 1 + digits(number));
 }
 
 /**
- * Writes the key of one packet. @param {Buffer} prefix @param {import('./taken-batch').Slot} slot located
+ * Writes the key of one packet. @param {Buffer} prefix @param {import('./taken-batch').TakenBatch} batch located
  * @param {Buffer} out @param {number} at @returns {number} where it ends
  */
-function writeKey(prefix, slot, out, at) {
+function writeKey(prefix, batch, out, at) {
   at = copyBytes(prefix, prefix.length, out, at);
-  at = copyBytes(slot.tail, slot.tailLength, out, at);
-  if (slot.number < 0) return at;
+  at = copyBytes(batch.tail, batch.tailLength, out, at);
+  if (batch.number < 0) return at;
   out[at++] = DOT;
-  return writeNumber(slot.number, out, at);
+  return writeNumber(batch.number, out, at);
 }
 
 module.exports = { MAX_TAIL_BYTES, copyBytes, keyBytes, keyPrefix, writeKey, writeTail };

@@ -19,7 +19,7 @@ function isFinal(code) {
  * broker is sent less: each refusal halves what may be in flight, each acknowledgement adds one.
  */
 class Refusals {
-  /** @param {import('./in-flight-window').Window} window @param {number} retryMs between the tries of a record that is refused for good */
+  /** @param {import('./in-flight-window').InFlightWindow} window @param {number} retryMs between the tries of a record that is refused for good */
   constructor(window, retryMs) {
     this.window = window;
     /** Packets that the broker took. */

@@ -2,17 +2,17 @@
 
 const { CLASSES } = require('../../base/classes');
 
-/** @typedef {import('./taken-batch').Slot} Slot */
+/** @typedef {import('./taken-batch').TakenBatch} TakenBatch */
 
 /** Batches with something to send: by class, in the order they were taken. Live ones and backlog have their own. */
-class Queues {
+class SendQueues {
   constructor() {
-    const lanes = () => Array.from({ length: CLASSES + 1 }, () => /** @type {Slot[]} */ ([]));
+    const lanes = () => Array.from({ length: CLASSES + 1 }, () => /** @type {TakenBatch[]} */ ([]));
     this.live = lanes();
     this.backlog = lanes();
   }
 
-  /** Most urgent class with a batch begun, 0 = none. @param {Slot[][]} lanes */
+  /** Most urgent class with a batch begun, 0 = none. @param {TakenBatch[][]} lanes */
   best(lanes) {
     for (let c = 1; c <= CLASSES; c++) if (lanes[c].length > 0) return c;
     return 0;
@@ -22,23 +22,23 @@ class Queues {
     return this.best(this.live) === 0 && this.best(this.backlog) === 0;
   }
 
-  /** Idempotent. @param {Slot} slot */
-  add(slot) {
-    if (slot.queued) return;
-    const queue = (slot.isBacklog ? this.backlog : this.live)[slot.class];
+  /** Idempotent. @param {TakenBatch} batch */
+  add(batch) {
+    if (batch.queued) return;
+    const queue = (batch.isBacklog ? this.backlog : this.live)[batch.class];
     let at = queue.length;
-    while (at > 0 && queue[at - 1].order > slot.order) at--;
-    queue.splice(at, 0, slot);
-    slot.queued = true;
+    while (at > 0 && queue[at - 1].order > batch.order) at--;
+    queue.splice(at, 0, batch);
+    batch.queued = true;
   }
 
   clear() {
     for (const queue of [...this.live, ...this.backlog]) {
-      for (const slot of queue) slot.queued = false;
+      for (const batch of queue) batch.queued = false;
       queue.length = 0;
     }
   }
 }
 
 exports.CLASSES = CLASSES;
-exports.Queues = Queues;
+exports.SendQueues = SendQueues;

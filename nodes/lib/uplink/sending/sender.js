@@ -1,12 +1,12 @@
 'use strict';
 
 const { SENT, DONE, AGAIN, LATER } = require('./taken-batch');
-const { Outside } = require('./detached-batches');
+const { DetachedBatches } = require('./detached-batches');
 const { Publish } = require('./publish-packet');
-const { Pulse } = require('./liveness');
+const { Liveness } = require('./liveness');
 const { Quota } = require('./broker-quota');
 const { Refusals, isFinal } = require('./refusals');
-const { CONVICTED, Suspect } = require('./poison-record');
+const { CONVICTED, PoisonRecord } = require('./poison-record');
 const { refusalName } = require('../session/reason-codes');
 const {
   UNMATCHED,
@@ -19,7 +19,7 @@ const {
   tooLarge
 } = require('./problem-sentences');
 
-/** @typedef {import('./taken-batch').Slot} Slot */
+/** @typedef {import('./taken-batch').TakenBatch} TakenBatch */
 /** @typedef {import('./uplink-stage').Stage} Stage */
 /** @typedef {import('./feeder').Link} Link */
 
@@ -42,14 +42,14 @@ class Sender {
     this.now = options.now;
     this.problem = options.problem;
     this.handlers = handlers;
-    this.pulse = new Pulse(options.window, options.now);
+    this.liveness = new Liveness(options.window, options.now);
     this.refusals = new Refusals(options.window, retryMs);
     this.quota = new Quota(options.window, options.now);
     this.packet = new Publish();
-    this.suspect = new Suspect({
+    this.poison = new PoisonRecord({
       now: options.now,
       trialMs: retryMs,
-      topicOf: (slot, packet) => this.#topicOf(slot, packet)
+      topicOf: (batch, packet) => this.#topicOf(batch, packet)
     });
     /** @type {Link | null} */
     this.link = null;
@@ -62,7 +62,7 @@ class Sender {
     this.life = 0;
 
     /** Of the packets that wait for their next try, those that hold no place in the window. */
-    this.outside = new Outside({ delay: options.delay, retryMs, again: handlers.again });
+    this.outside = new DetachedBatches({ delay: options.delay, retryMs, again: handlers.again });
     /** When all packets that are refused for now will have been sent again. */
     this.quotaUntil = 0;
     this.published = 0;
@@ -80,66 +80,66 @@ class Sender {
     this.link = this.lastLink = link;
     this.window.setLimit(link.receiveMaximum);
     this.output.open(write);
-    this.pulse.connected();
+    this.liveness.connected();
     // A broker that tells its limit needs no guess.
-    this.#resume(this.suspect.connected(link.maximumPacketSize > 0));
+    this.#resume(this.poison.connected(link.maximumPacketSize > 0));
     this.outside.connected();
     this.#awaitTrial();
   }
 
   /**
-   * @param {Iterable<Slot>} taken
-   * @param {boolean} byBroker see dropped() of suspect.js @param {number} code of its DISCONNECT, 0 = none
-   * @returns {boolean} true: a suspect is convicted, see convict()
+   * @param {Iterable<TakenBatch>} taken
+   * @param {boolean} byBroker see dropped() of poison.js @param {number} code of its DISCONNECT, 0 = none
+   * @returns {boolean} true: a poison is convicted, see convict()
    */
   disconnected(taken, byBroker, code) {
-    const { suspect } = this;
-    const before = suspect.accused.length;
-    const isConvicted = suspect.dropped(this.window, taken, byBroker, code);
+    const { poison } = this;
+    const before = poison.accused.length;
+    const isConvicted = poison.dropped(this.window, taken, byBroker, code);
     this.closeCode = code;
-    for (const accused of suspect.accused.slice(before)) this.#name(accused);
+    for (const accused of poison.accused.slice(before)) this.#name(accused);
     this.link = null;
     this.life++;
     this.outside.disconnected();
     this.quotaUntil = 0;
     this.quota.disconnected();
-    this.pulse.disconnected();
+    this.liveness.disconnected();
     this.output.close();
     this.window.reset();
-    for (const slot of taken) slot.rewind();
-    for (const { slot, order, packet } of suspect.accused) {
-      if (slot.order === order && slot.states[packet] === AGAIN) slot.putAside(packet);
+    for (const batch of taken) batch.rewind();
+    for (const { batch, order, packet } of poison.accused) {
+      if (batch.order === order && batch.states[packet] === AGAIN) batch.putAside(packet);
     }
     return isConvicted;
   }
 
   /** @param {import('./poison-record').Accused} accused */
-  #name({ slot, packet, size }) {
-    const record = this.#describe(slot, packet, size);
+  #name({ batch, packet, size }) {
+    const record = this.#describe(batch, packet, size);
     this.problem('SUSPECT', suspected(record, this.closeCode));
   }
 
-  /** For people. @param {Slot} slot @param {number} packet @param {number} size */
-  #describe(slot, packet, size) {
-    const isPrepared = this.#prepare(slot, packet);
-    return recordName(slot, isPrepared ? this.packet.topicText() : '', size);
+  /** For people. @param {TakenBatch} batch @param {number} packet @param {number} size */
+  #describe(batch, packet, size) {
+    const isPrepared = this.#prepare(batch, packet);
+    return recordName(batch, isPrepared ? this.packet.topicText() : '', size);
   }
 
-  /** @param {Slot} slot @param {number} packet */
-  #prepare(slot, packet) {
-    const stage = this.handlers.stageOf(slot.stage);
+  /** @param {TakenBatch} batch @param {number} packet */
+  #prepare(batch, packet) {
+    const stage = this.handlers.stageOf(batch.stage);
     const { lastLink } = this;
-    return stage !== undefined && lastLink !== null && this.packet.prepare(slot, packet, stage, lastLink);
+    return stage !== undefined && lastLink !== null && this.packet.prepare(batch, packet, stage, lastLink);
   }
 
-  /** @param {Slot} slot @param {number} packet @returns {string | null} */
-  #topicOf(slot, packet) {
-    return this.#prepare(slot, packet) ? this.packet.deviceTopic() : null;
+  /** @param {TakenBatch} batch @param {number} packet @returns {string | null} */
+  #topicOf(batch, packet) {
+    return this.#prepare(batch, packet) ? this.packet.deviceTopic() : null;
   }
 
   /** Nothing is refused, suspected or waits to be sent again. */
   get isCalm() {
-    return this.outside.count === 0 && this.quota.waitMs === 0 && !this.suspect.isWatching;
+    return this.outside.count === 0 && this.quota.waitMs === 0 && !this.poison.isWatching;
   }
 
   /** ms until all packets that the broker refuses for now will have been sent again, 0 = there are none. */
@@ -152,75 +152,75 @@ class Sender {
     this.life++;
     this.outside.abandon();
     this.window.abandon();
-    this.suspect.clear();
+    this.poison.clear();
   }
 
-  /** @param {Slot} slot @param {number} index pending @param {Stage} stage @returns {boolean} false: it was cut into two, send again */
-  send(slot, index, stage) {
+  /** @param {TakenBatch} batch @param {number} index pending @param {Stage} stage @returns {boolean} false: it was cut into two, send again */
+  send(batch, index, stage) {
     const link = /** @type {Link} */ (this.link);
-    const { packet, suspect } = this;
-    if (!packet.prepare(slot, index, stage, link)) {
+    const { packet, poison } = this;
+    if (!packet.prepare(batch, index, stage, link)) {
       const reason = 'A record was refused: its topic is empty, too long or has + # or NUL in it.';
-      slot.pending--;
-      this.#bury(slot, index, 'BAD_TOPIC', TOPIC_NAME_INVALID, reason);
+      batch.pending--;
+      this.#bury(batch, index, 'BAD_TOPIC', TOPIC_NAME_INVALID, reason);
       return true;
     }
     // [MQTT-3.2.2-15] Not more than the broker's Maximum Packet Size.
     const told = link.maximumPacketSize;
     const { size } = packet;
-    const topic = suspect.needsTopics ? packet.deviceTopic() : null;
+    const topic = poison.needsTopics ? packet.deviceTopic() : null;
     const isOverTold = told > 0 && size > told;
-    const proof = isOverTold ? 'size' : suspect.proofOf(size, topic);
+    const proof = isOverTold ? 'size' : poison.proofOf(size, topic);
     if (proof !== '') {
-      if (this.#cut(slot, index)) return false;
-      slot.pending--;
-      if (isOverTold) this.#bury(slot, index, 'PACKET_TOO_LARGE', PACKET_TOO_LARGE, tooLarge(size, told));
-      else if (proof === 'size') this.#buryTooLarge(slot, index, size);
-      else this.#buryUnwanted(slot, index, size);
+      if (this.#cut(batch, index)) return false;
+      batch.pending--;
+      if (isOverTold) this.#bury(batch, index, 'PACKET_TOO_LARGE', PACKET_TOO_LARGE, tooLarge(size, told));
+      else if (proof === 'size') this.#buryTooLarge(batch, index, size);
+      else this.#buryUnwanted(batch, index, size);
       return true;
     }
-    if (suspect.minds(size, topic)) {
-      suspect.hold(slot, index, size, topic);
-      if (suspect.isFull) this.handlers.go();
+    if (poison.minds(size, topic)) {
+      poison.hold(batch, index, size, topic);
+      if (poison.isFull) this.handlers.go();
       else this.#awaitTrial();
       return true;
     }
-    this.#write(slot, index, stage);
+    this.#write(batch, index, stage);
     return true;
   }
 
-  /** @param {Slot} slot @param {number} index */
-  #cut(slot, index) {
-    if (!slot.split(index)) return false;
-    this.suspect.wasCut(slot, index);
+  /** @param {TakenBatch} batch @param {number} index */
+  #cut(batch, index) {
+    if (!batch.split(index)) return false;
+    this.poison.wasCut(batch, index);
     return true;
   }
 
-  /** The broker closes the connection on it, and on nothing smaller. @param {Slot} slot @param {number} index @param {number} size */
-  #buryTooLarge(slot, index, size) {
-    const record = this.#describe(slot, index, size);
-    this.#bury(slot, index, 'PACKET_TOO_LARGE', PACKET_TOO_LARGE, closesOnSize(record, size));
+  /** The broker closes the connection on it, and on nothing smaller. @param {TakenBatch} batch @param {number} index @param {number} size */
+  #buryTooLarge(batch, index, size) {
+    const record = this.#describe(batch, index, size);
+    this.#bury(batch, index, 'PACKET_TOO_LARGE', PACKET_TOO_LARGE, closesOnSize(record, size));
   }
 
-  /** The broker closes the connection on it. @param {Slot} slot @param {number} index @param {number} size */
-  #buryUnwanted(slot, index, size) {
-    const record = this.#describe(slot, index, size);
+  /** The broker closes the connection on it. @param {TakenBatch} batch @param {number} index @param {number} size */
+  #buryUnwanted(batch, index, size) {
+    const record = this.#describe(batch, index, size);
     const reason = closesOn(record, this.closeCode);
-    this.#bury(slot, index, 'UNWANTED', this.closeCode || UNSPECIFIED_ERROR, reason);
+    this.#bury(batch, index, 'UNWANTED', this.closeCode || UNSPECIFIED_ERROR, reason);
   }
 
-  /** The packet is prepared. @param {Slot} slot @param {number} index pending @param {Stage} stage */
-  #write(slot, index, stage) {
+  /** The packet is prepared. @param {TakenBatch} batch @param {number} index pending @param {Stage} stage */
+  #write(batch, index, stage) {
     const { output, packet } = this;
     const now = this.now();
-    const isAgain = slot.states[index] === AGAIN;
-    slot.pending--;
-    slot.states[index] = SENT;
-    const id = this.window.open(slot, index, packet.size, now);
-    if (stage.qos && Suspect.goesAlone(slot, index)) this.suspect.wentAlone(id);
+    const isAgain = batch.states[index] === AGAIN;
+    batch.pending--;
+    batch.states[index] = SENT;
+    const id = this.window.open(batch, index, packet.size, now);
+    if (stage.qos && PoisonRecord.goesAlone(batch, index)) this.poison.wentAlone(id);
     const out = output.reserve(packet.size);
-    output.filled(packet.write(out, output.end, stage.qos ? id : 0, isAgain), slot.isUrgent);
-    if (stage.qos) this.pulse.sent(id, now);
+    output.filled(packet.write(out, output.end, stage.qos ? id : 0, isAgain), batch.isUrgent);
+    if (stage.qos) this.liveness.sent(id, now);
     else output.doneWhenWritten(id);
     if (isAgain) this.redelivered++;
     else this.published++;
@@ -228,26 +228,26 @@ class Sender {
 
   /**
    * Gives the records of a packet up. The caller settles the batch when nothing of it is open.
-   * @param {Slot} slot @param {number} index @param {string} problem @param {number} code @param {string} reason
+   * @param {TakenBatch} batch @param {number} index @param {string} problem @param {number} code @param {string} reason
    */
-  #bury(slot, index, problem, code, reason) {
+  #bury(batch, index, problem, code, reason) {
     this.problem(problem, reason);
     this.failed++;
-    this.deadLetters += slot.bury(index, code, reason);
+    this.deadLetters += batch.bury(index, code, reason);
   }
 
   /** A PUBACK. @param {number} id packet identifier @param {number} reasonCode 0 in MQTT 3.1.1 */
   acknowledge(id, reasonCode) {
     if (!this.window.isOpen(id)) return;
     const isTaken = reasonCode < 0x80;
-    this.pulse.acknowledged(id, isTaken);
-    this.suspect.taken(id, this.window.sizes[id]);
+    this.liveness.acknowledged(id, isTaken);
+    this.poison.taken(id, this.window.sizes[id]);
     if (isTaken) {
       this.refusals.taken();
       this.quota.taken();
     }
     // Alone on its way, so this was its answer.
-    if (this.suspect.isOnTrial) this.#resume(this.suspect.acquit());
+    if (this.poison.isOnTrial) this.#resume(this.poison.acquit());
     this.#close(id, reasonCode);
   }
 
@@ -260,44 +260,44 @@ class Sender {
 
   /** A chunk went to the kernel; its QoS 0 packets are done. @param {number[]} ids */
   written(ids) {
-    if (ids.length > 0 && this.suspect.isOnTrial) this.#resume(this.suspect.acquit());
+    if (ids.length > 0 && this.poison.isOnTrial) this.#resume(this.poison.acquit());
     for (const id of ids) if (this.window.isOpen(id)) this.#close(id, 0);
-    if (ids.length > 0) this.pulse.wrote();
+    if (ids.length > 0) this.liveness.wrote();
   }
 
   /** @param {number} id open @param {number} reasonCode */
   #close(id, reasonCode) {
     const { window } = this;
-    const slot = window.slots[id];
+    const batch = window.batches[id];
     const index = window.packets[id];
     const size = window.sizes[id];
     window.close(id);
     this.handlers.roomier(size);
-    if (!slot) return;
-    if (reasonCode >= 0x80) this.#refused(slot, index, reasonCode);
+    if (!batch) return;
+    if (reasonCode >= 0x80) this.#refused(batch, index, reasonCode);
     else {
       this.acknowledged++;
       if (reasonCode === NO_MATCHING_SUBSCRIBERS) this.countUnmatched(1);
-      slot.states[index] = DONE;
-      slot.open--;
+      batch.states[index] = DONE;
+      batch.open--;
     }
-    if (slot.open === 0) this.handlers.settled(slot);
+    if (batch.open === 0) this.handlers.settled(batch);
   }
 
   /**
    * Sends a refused packet again after a while. Until then one that is kept holds its place in the window, so that a broker that
    * refuses everything slows us down instead of filling the memory; one that will be given up soon does not.
-   * @param {Slot} slot @param {number} index @param {number} reasonCode
+   * @param {TakenBatch} batch @param {number} index @param {number} reasonCode
    */
-  #refused(slot, index, reasonCode) {
-    if (slot.tries[index] === 0) slot.takenBefore[index] = this.refusals.takenCount;
-    slot.tries[index] = Math.min(255, slot.tries[index] + 1);
-    if (Quota.is(reasonCode)) return this.#exceeded(slot, index, reasonCode);
-    const wait = this.refusals.next(reasonCode, slot.tries[index], slot.takenBefore[index]);
+  #refused(batch, index, reasonCode) {
+    if (batch.tries[index] === 0) batch.takenBefore[index] = this.refusals.takenCount;
+    batch.tries[index] = Math.min(255, batch.tries[index] + 1);
+    if (Quota.is(reasonCode)) return this.#exceeded(batch, index, reasonCode);
+    const wait = this.refusals.next(reasonCode, batch.tries[index], batch.takenBefore[index]);
     const code = `PUBACK_${reasonCode}`;
     const name = refusalName(reasonCode);
     if (wait < 0) {
-      this.#bury(slot, index, code, reasonCode, refusedForGood(name));
+      this.#bury(batch, index, code, reasonCode, refusedForGood(name));
       return;
     }
     if (this.refusals.allRefused !== 0) this.problem('ALL_REFUSED', allRefused(name));
@@ -309,23 +309,23 @@ class Sender {
       );
     }
     if (isFinal(reasonCode) && !this.outside.isFull) {
-      this.outside.add(slot, index, wait);
+      this.outside.add(batch, index, wait);
       return;
     }
-    slot.states[index] = LATER;
-    this.window.wait(slot);
-    const { order } = slot;
+    batch.states[index] = LATER;
+    this.window.wait(batch);
+    const { order } = batch;
     const { life } = this;
     this.delay(() => {
-      if (this.life !== life || slot.order !== order || slot.states[index] !== LATER) return;
-      this.window.endWait(slot);
-      slot.sendAgain(index);
-      this.handlers.again(slot);
+      if (this.life !== life || batch.order !== order || batch.states[index] !== LATER) return;
+      this.window.endWait(batch);
+      batch.sendAgain(index);
+      this.handlers.again(batch);
     }, wait);
   }
 
-  /** @param {Slot} slot @param {number} index @param {number} reasonCode */
-  #exceeded(slot, index, reasonCode) {
+  /** @param {TakenBatch} batch @param {number} index @param {number} reasonCode */
+  #exceeded(batch, index, reasonCode) {
     const wait = this.quota.exceeded();
     this.refusals.keep(reasonCode);
     this.quotaUntil = Math.max(this.quotaUntil, this.now() + wait);
@@ -333,66 +333,66 @@ class Sender {
       `PUBACK_${reasonCode}`,
       `The broker refuses records for now (${refusalName(reasonCode)}). They are kept and sent again, later each time.`
     );
-    slot.sendAgain(index);
-    this.handlers.again(slot);
+    batch.sendAgain(index);
+    this.handlers.again(batch);
     this.delay(() => this.handlers.go(), wait);
   }
 
   /** Wakes the pump when the trial is due. */
   #awaitTrial() {
-    const { suspect } = this;
-    if (!suspect.isAside || this.isAwaiting) return;
+    const { poison } = this;
+    if (!poison.isAside || this.isAwaiting) return;
     this.isAwaiting = true;
     this.delay(() => {
       this.isAwaiting = false;
       // Another connection began meanwhile.
-      if (suspect.waitMs() > 0) this.#awaitTrial();
+      if (poison.waitMs() > 0) this.#awaitTrial();
       else this.handlers.go();
-    }, suspect.waitMs());
+    }, poison.waitMs());
   }
 
-  /** The suspect goes alone. REQUIRES: it stands aside, nothing is in flight. */
+  /** The poison goes alone. REQUIRES: it stands aside, nothing is in flight. */
   try() {
-    const { suspect, packet, link } = this;
-    const { slot, packet: index } = /** @type {import('./poison-record').Accused} */ (suspect.first);
-    if (!link || !this.#prepare(slot, index)) return;
+    const { poison, packet, link } = this;
+    const { batch, packet: index } = /** @type {import('./poison-record').Accused} */ (poison.first);
+    if (!link || !this.#prepare(batch, index)) return;
     if (link.maximumPacketSize > 0 && packet.size > link.maximumPacketSize) {
-      this.#resume(suspect.dismiss());
+      this.#resume(poison.dismiss());
       return;
     }
-    slot.sendAgain(index);
-    suspect.tried();
-    this.#write(slot, index, packet.stage);
+    batch.sendAgain(index);
+    poison.tried();
+    this.#write(batch, index, packet.stage);
   }
 
   /** Nothing is suspected any more. */
   acquitAll() {
-    this.#resume(this.suspect.clear());
+    this.#resume(this.poison.clear());
   }
 
   /** What stood aside goes on. @param {import('./poison-record').Aside[]} aside */
   #resume(aside) {
-    for (const { slot, order, packet } of aside) {
-      if (slot.order === order && slot.resume(packet)) this.handlers.again(slot);
+    for (const { batch, order, packet } of aside) {
+      if (batch.order === order && batch.resume(packet)) this.handlers.again(batch);
     }
     this.#awaitTrial();
   }
 
-  /** The suspect is cut, or it is a dead letter. REQUIRES: disconnected() said so. */
+  /** The poison is cut, or it is a dead letter. REQUIRES: disconnected() said so. */
   convict() {
-    const { suspect } = this;
-    const { slot, packet, size } = /** @type {import('./poison-record').Accused} */ (suspect.first);
-    slot.sendAgain(packet);
-    slot.drops[packet] = CONVICTED;
-    if (this.#cut(slot, packet)) this.handlers.again(slot);
+    const { poison } = this;
+    const { batch, packet, size } = /** @type {import('./poison-record').Accused} */ (poison.first);
+    batch.sendAgain(packet);
+    batch.drops[packet] = CONVICTED;
+    if (this.#cut(batch, packet)) this.handlers.again(batch);
     else {
       const isNamed = this.closeCode > 0 && this.closeCode !== PACKET_TOO_LARGE;
-      slot.pending--;
-      if (size >= suspect.limit && !isNamed) this.#buryTooLarge(slot, packet, size);
-      else this.#buryUnwanted(slot, packet, size);
-      if (slot.open === 0) this.handlers.settled(slot);
+      batch.pending--;
+      if (size >= poison.limit && !isNamed) this.#buryTooLarge(batch, packet, size);
+      else this.#buryUnwanted(batch, packet, size);
+      if (batch.open === 0) this.handlers.settled(batch);
     }
-    this.#resume(suspect.dismiss());
+    this.#resume(poison.dismiss());
   }
 }
 

@@ -1,9 +1,9 @@
 'use strict';
 
-const { cut, readParts } = require('./envelope-pieces');
+const { cut, readPieces } = require('./envelope-pieces');
 const { MAX_TAIL_BYTES, writeTail } = require('./record-keys');
 
-/** @typedef {import('./envelope-pieces').Part} Part */
+/** @typedef {import('./envelope-pieces').Piece} Piece */
 
 /** Where a packet of a batch stands. */
 const NEW = 0; // not sent yet
@@ -31,7 +31,7 @@ const MOST_URGENT = 1;
  * A batch becomes one packet or more: one for each record of a batch of records, one for a single record or an envelope, and as
  * many as needed for an envelope that was cut. locate(i) points the fields flags … payloadEnd and `number` at packet i.
  */
-class Slot {
+class TakenBatch {
   constructor() {
     this.buffer = Buffer.allocUnsafeSlow(INITIAL_BYTES);
     this.starts = new Uint32Array(64);
@@ -39,7 +39,7 @@ class Slot {
     this.tries = new Uint8Array(64);
     /** How many packets the broker had taken when this one was first refused; of those with tries. */
     this.takenBefore = new Float64Array(64);
-    /** Connections in a row that the broker closed while the packet was in flight, as suspect.js counts them. */
+    /** Connections in a row that the broker closed while the packet was in flight, as poison.js counts them. */
     this.drops = new Uint8Array(64);
     /** /<epoch>/<class>/<sequence>, see keys.js. */
     this.tail = Buffer.allocUnsafeSlow(MAX_TAIL_BYTES);
@@ -64,7 +64,7 @@ class Slot {
     /** No packet before this one is pending. */
     this.next = 0;
     this.queued = false;
-    /** What an envelope was cut into; null = it is whole. @type {Part[] | null} */
+    /** What an envelope was cut into; null = it is whole. @type {Piece[] | null} */
     this.parts = null;
 
     /** Records that the cloud will never take, and why. @type {number[] | null} */
@@ -201,7 +201,7 @@ class Slot {
    */
   split(packet) {
     if (!this.isEnvelope) return false;
-    this.parts ??= readParts(this.buffer, this.payloadAt, this.payloadEnd);
+    this.parts ??= readPieces(this.buffer, this.payloadAt, this.payloadEnd);
     const halves = cut(this.buffer, this.parts[packet]);
     if (!halves) {
       if (this.parts.length === 1) this.parts = null;
@@ -234,7 +234,7 @@ class Slot {
   }
 
   /**
-   * The connection ended, see suspect.js. Call it before rewind().
+   * The connection ended, see poison.js. Call it before rewind().
    * @param {number} weight 0 = the packets in flight are not the reason
    */
   countDrop(weight) {
@@ -289,7 +289,7 @@ class Slot {
   }
 }
 
-exports.Slot = Slot;
+exports.TakenBatch = TakenBatch;
 exports.NEW = NEW;
 exports.SENT = SENT;
 exports.DONE = DONE;

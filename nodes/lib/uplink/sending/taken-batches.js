@@ -1,6 +1,6 @@
 'use strict';
 
-const { Slot } = require('./taken-batch');
+const { TakenBatch } = require('./taken-batch');
 
 /** @typedef {import('../../../../native').UplinkSource} UplinkSource */
 
@@ -12,95 +12,95 @@ const NOTHING = 'nothing';
 const TRY_AGAIN = 'again';
 
 /** The batches that were taken from the engine and not released, in the order they were taken. */
-class Taken {
+class TakenBatches {
   /** @param {() => number} now ms, monotonic */
   constructor(now) {
     this.now = now;
-    /** @type {Set<Slot>} */
-    this.slots = new Set();
+    /** @type {Set<TakenBatch>} */
+    this.batches = new Set();
     /** Those that are no backlog. */
     this.live = 0;
     /** Records in all that were ever taken. */
     this.records = 0;
-    /** @type {Slot[]} */
+    /** @type {TakenBatch[]} */
     this.spare = [];
     this.order = 0;
     this.meta = new Float64Array(META_FIELDS);
   }
 
   get size() {
-    return this.slots.size;
+    return this.batches.size;
   }
 
   [Symbol.iterator]() {
-    return this.slots.values();
+    return this.batches.values();
   }
 
   /**
    * @param {UplinkSource} source @param {boolean} backlog @param {boolean} isUrgent class 1 or nothing
-   * @returns {Slot | typeof NOTHING | typeof TRY_AGAIN} again: a more urgent and larger batch came meanwhile
+   * @returns {TakenBatch | typeof NOTHING | typeof TRY_AGAIN} again: a more urgent and larger batch came meanwhile
    */
   take(source, backlog, isUrgent) {
-    const slot = this.spare.pop() ?? new Slot();
-    let length = source.take(slot.buffer, this.meta, backlog, isUrgent);
+    const batch = this.spare.pop() ?? new TakenBatch();
+    let length = source.take(batch.buffer, this.meta, backlog, isUrgent);
     if (length < EMPTY) {
-      slot.grow(-length - 2);
-      length = source.take(slot.buffer, this.meta, backlog, isUrgent);
+      batch.grow(-length - 2);
+      length = source.take(batch.buffer, this.meta, backlog, isUrgent);
     }
     if (length < 0) {
-      this.spare.push(slot);
+      this.spare.push(batch);
       return length < EMPTY ? TRY_AGAIN : NOTHING;
     }
-    slot.load(length, this.meta, ++this.order, this.now());
-    if (!slot.isBacklog) this.live++;
-    this.records += slot.records;
-    this.slots.add(slot);
-    return slot;
+    batch.load(length, this.meta, ++this.order, this.now());
+    if (!batch.isBacklog) this.live++;
+    this.records += batch.records;
+    this.batches.add(batch);
+    return batch;
   }
 
   /**
    * A batch of one packet that was taken by the express path, and is on its way. @param {UplinkSource} source @param {number} id
-   * @returns {Slot | null} null: the engine does not know it any more
+   * @returns {TakenBatch | null} null: the engine does not know it any more
    */
   adopt(source, id) {
-    const slot = this.spare.pop() ?? new Slot();
-    let length = source.look(id, slot.buffer, this.meta);
+    const batch = this.spare.pop() ?? new TakenBatch();
+    let length = source.look(id, batch.buffer, this.meta);
     if (length < EMPTY) {
-      slot.grow(-length - 2);
-      length = source.look(id, slot.buffer, this.meta);
+      batch.grow(-length - 2);
+      length = source.look(id, batch.buffer, this.meta);
     }
     if (length < 0) {
-      this.spare.push(slot);
+      this.spare.push(batch);
       return null;
     }
-    slot.load(length, this.meta, ++this.order, this.now());
-    slot.fly();
+    batch.load(length, this.meta, ++this.order, this.now());
+    batch.fly();
     this.live++;
-    this.slots.add(slot);
-    return slot;
+    this.batches.add(batch);
+    return batch;
   }
 
-  /** Nothing of the batch is open any more. @param {UplinkSource} source @param {Slot} slot */
-  release(source, slot) {
-    this.slots.delete(slot);
-    if (!slot.isBacklog) this.live--;
-    if (slot.dead) source.release(slot.id, slot.dead, slot.deadCode, slot.deadReason);
-    else source.release(slot.id);
-    slot.shrink();
-    if (this.spare.length < SPARE_SLOTS) this.spare.push(slot);
+  /** Nothing of the batch is open any more. @param {UplinkSource} source @param {TakenBatch} batch */
+  release(source, batch) {
+    this.batches.delete(batch);
+    if (!batch.isBacklog) this.live--;
+    if (batch.dead) source.release(batch.id, batch.dead, batch.deadCode, batch.deadReason);
+    else source.release(batch.id);
+    batch.shrink();
+    if (this.spare.length < SPARE_SLOTS) this.spare.push(batch);
   }
 
   /** The engine gives them out again. */
   forget() {
-    this.slots.clear();
+    this.batches.clear();
     this.live = 0;
   }
 
   /** How long ago the oldest was taken, ms; -1 = there is none. */
   oldestMs() {
-    for (const slot of this.slots) return this.now() - slot.takenAt;
+    for (const batch of this.batches) return this.now() - batch.takenAt;
     return -1;
   }
 }
 
-module.exports = { Taken, TRY_AGAIN };
+module.exports = { TakenBatches, TRY_AGAIN };

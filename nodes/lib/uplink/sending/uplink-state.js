@@ -72,7 +72,7 @@ class Status {
 
   #findStalled() {
     const { feeder } = this;
-    return this.state === 'connected' && feeder.sender.pulse.isStalled(dueMs(feeder));
+    return this.state === 'connected' && feeder.sender.liveness.isStalled(dueMs(feeder));
   }
 
   view() {
@@ -84,10 +84,10 @@ class Status {
       state: shown?.state ?? this.state,
       code: shown?.code ?? why?.code ?? '',
       reason: shown?.reason ?? why?.reason ?? '',
-      rttMs: sender.pulse.rttMs,
+      rttMs: sender.liveness.rttMs,
       oldestMs: oldestMs(feeder),
       inflight: feeder.inflight,
-      express: feeder.express.isAboard,
+      express: feeder.express.isActive,
       backlogInflight: window.backlog,
       quotaWait: sender.quotaWait,
       published: sender.published,

@@ -96,21 +96,21 @@ function nameOf({ host, tls: own }) {
 
 /**
  * Whether the engine can make this connection. It reads PEM, not PFX.
- * @param {Partial<Pick<typeof import('../../../../native'), 'UplinkWire'>> | undefined} native
+ * @param {Partial<Pick<typeof import('../../../../native'), 'UplinkConnection'>> | undefined} native
  * @param {Pick<CheckedOptions, 'secure' | 'tls' | 'tlsFiles'>} options
  */
 function canWire(native, { secure: isSecure, tls: own, tlsFiles }) {
-  if (native?.UplinkWire === undefined) return false;
-  return !isSecure || (native.UplinkWire.hasTls && !own.pfx && !tlsFiles.pfx);
+  if (native?.UplinkConnection === undefined) return false;
+  return !isSecure || (native.UplinkConnection.hasTls && !own.pfx && !tlsFiles.pfx);
 }
 
 /**
  * For a connection of the engine. Throws what OpenSSL says about keys and certificates.
- * @param {Pick<typeof import('../../../../native'), 'UplinkWire'>} native
+ * @param {Pick<typeof import('../../../../native'), 'UplinkConnection'>} native
  * @param {CheckedOptions} options @param {import('../../base/tls-files').Contents} files they go before what is in the options
  * @returns {import('../../../../native').UplinkTls}
  */
-function wireSecurity({ UplinkWire }, { host, tls: own, minTls }, files) {
+function wireSecurity({ UplinkConnection }, { host, tls: own, minTls }, files) {
   const settings = {
     ca: files.ca ?? own.ca ?? defaultCertificates(),
     cert: files.cert ?? own.cert,
@@ -120,7 +120,7 @@ function wireSecurity({ UplinkWire }, { host, tls: own, minTls }, files) {
     servername: own.servername || (net.isIP(host) ? undefined : host),
     alpn: own.ALPNProtocols
   };
-  UplinkWire.checkTls(settings);
+  UplinkConnection.checkTls(settings);
   return settings;
 }
 

@@ -5,11 +5,11 @@ const { Duplex } = require('node:stream');
 const tls = require('node:tls');
 
 /** @typedef {import('../../../../native').UplinkTls} UplinkTls */
-/** @typedef {import('../../../../native').UplinkWire} UplinkWire */
+/** @typedef {import('../../../../native').UplinkConnection} UplinkConnection */
 
 /**
  * @typedef {object} WireParts
- * @property {Pick<typeof import('../../../../native'), 'UplinkWire'>} native
+ * @property {Pick<typeof import('../../../../native'), 'UplinkConnection'>} native
  * @property {number} fd connected; the stream's from now on
  * @property {UplinkTls | null} tls null = not encrypted
  * @property {string} name what the certificate must be for
@@ -20,7 +20,7 @@ const tls = require('node:tls');
  * The engine's connection to a broker, as a stream for mqtt.js. What is written waits until TLS stands and the certificate is the
  * broker's, and goes in whole packets: the express path writes between them.
  */
-class WireStream extends Duplex {
+class ConnectionStream extends Duplex {
   /** Throws what OpenSSL says about the keys. @param {WireParts} parts */
   constructor({ native, fd, tls: settings, name, onPuback }) {
     super({ allowHalfOpen: false });
@@ -35,15 +35,15 @@ class WireStream extends Duplex {
     /** The connection has ended, though what came before may not be read yet. */
     this.isOver = false;
     /** The express path has ended: the feeder goes on. @type {(why: string) => void} */
-    this.onRough = () => {};
-    /** @type {UplinkWire} */
-    this.wire = new native.UplinkWire(fd, settings, {
+    this.onLeave = () => {};
+    /** @type {UplinkConnection} */
+    this.wire = new native.UplinkConnection(fd, settings, {
       onOpen: () => this.#opened(),
       onBytes: (bytes) => this.#came(bytes),
       onPubacks: onPuback && ((pairs) => tellEach(pairs, onPuback)),
       onDrain: () => this.#drained(),
       onEnd: (code, message) => this.#ended(code, message),
-      onRough: (why) => this.onRough(why)
+      onLeave: (why) => this.onLeave(why)
     });
   }
 
@@ -78,7 +78,7 @@ class WireStream extends Duplex {
   #ended(code, message) {
     this.isOver = true;
     // Nothing goes on here, and what is in flight wants an owner.
-    this.onRough('closed');
+    this.onLeave('closed');
     if (code) return void this.destroy(Object.assign(new Error(message), { code }));
     // A write that the kernel has not taken is never done now: the end must not wait for it.
     this.once('end', () => this.destroy());
@@ -113,7 +113,7 @@ class WireStream extends Duplex {
   /** @override @param {Error | null} error @param {(error?: Error | null) => void} done */
   _destroy(error, done) {
     this.isOver = true;
-    this.onRough('closed');
+    this.onLeave('closed');
     this.wire.close();
     const waiting = this.early?.done ?? this.done;
     this.early = this.done = null;
@@ -138,4 +138,4 @@ function tellEach(pairs, onPuback) {
   for (let i = 0; i < pairs.length; i += 2) onPuback(pairs[i], pairs[i + 1]);
 }
 
-exports.WireStream = WireStream;
+exports.ConnectionStream = ConnectionStream;

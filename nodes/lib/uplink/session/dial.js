@@ -5,7 +5,7 @@ const net = require('node:net');
 const { remembering, tries } = require('../paths/path-dial');
 
 /** @typedef {import('../../../../native').UplinkSocketOptions} SocketOptions */
-/** @typedef {Partial<Pick<typeof import('../../../../native'), 'openSocket' | 'waitConnect' | 'closeSocket' | 'UplinkWire'>>} Native */
+/** @typedef {Partial<Pick<typeof import('../../../../native'), 'openSocket' | 'waitConnect' | 'closeSocket' | 'UplinkConnection'>>} Native */
 
 /**
  * @typedef {object} DialOptions

@@ -1,11 +1,11 @@
 'use strict';
 
 const { MqttClient } = require('mqtt');
-const { PubackTap } = require('./puback-reader');
+const { PubackReader } = require('./puback-reader');
 const { nameOf, secure } = require('./connection-options');
-const { WireStream } = require('./connection-stream');
+const { ConnectionStream } = require('./connection-stream');
 
-/** @typedef {import('node:net').Socket | WireStream} Stream */
+/** @typedef {import('node:net').Socket | ConnectionStream} Stream */
 
 /**
  * @typedef {object} StreamParts
@@ -33,10 +33,10 @@ const NO_PUBACK = new Error('acknowledged by its owner');
 
 /** mqtt.js on a stream of ours, for one connection; connect() begins it. @param {ClientParts} parts @returns {MqttClient} */
 function makeClient({ options, stream, timeoutMs, onPuback, onPublish }) {
-  if (onPuback && !(stream instanceof WireStream)) {
+  if (onPuback && !(stream instanceof ConnectionStream)) {
     // mqtt.js reads its stream by pipe(), and gets everything but the PUBACKs.
     stream.pipe = (destination) => {
-      const tap = new PubackTap(onPuback, (bytes) => destination.write(bytes));
+      const tap = new PubackReader(onPuback, (bytes) => destination.write(bytes));
       stream.on('data', (bytes) => tap.read(bytes));
       return destination;
     };
@@ -74,7 +74,13 @@ function openStream({ options, socket, fd = -1, security, native, onError, onPub
     ? context
       ? secure(socket, options, context)
       : socket
-    : new WireStream({ native: /** @type {any} */ (native), fd, tls: wire, name: nameOf(options), onPuback });
+    : new ConnectionStream({
+        native: /** @type {any} */ (native),
+        fd,
+        tls: wire,
+        name: nameOf(options),
+        onPuback
+      });
   // mqtt.js swallows errors without a code.
   for (const each of new Set([socket ?? stream, stream])) each.on('error', onError);
   return stream;

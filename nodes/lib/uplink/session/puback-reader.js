@@ -12,7 +12,7 @@ const EMPTY = Buffer.alloc(0);
  * mqtt.js takes a PUBACK through a pipe, a list of buffers, a parser, a queue and a turn of nextTick: more than all the rest
  * that the thread does for a PUBLISH (bench/questions/uplink-publish.js).
  */
-class PubackTap {
+class PubackReader {
   /** @param {(id: number, reasonCode: number) => void} onPuback @param {(bytes: Buffer) => void} onOther */
   constructor(onPuback, onOther) {
     this.onPuback = onPuback;
@@ -84,4 +84,4 @@ function packetEnd(bytes, at) {
   return Infinity;
 }
 
-exports.PubackTap = PubackTap;
+exports.PubackReader = PubackReader;

@@ -7,7 +7,7 @@ const { Dial } = require('./dial');
 const { explain, explainConnected, explainDisconnect, movedTo, packetCode } = require('./reason-codes');
 const { canWire, lacking, secureContext, socketOptions, wireSecurity } = require('./connection-options');
 const { TlsFiles } = require('../../base/tls-files');
-const { WireStream } = require('./connection-stream');
+const { ConnectionStream } = require('./connection-stream');
 
 /** @typedef {import('./reason-codes').Reason} Reason */
 /** @typedef {import('../sending/feeder').Link} Link */
@@ -119,7 +119,7 @@ class Session {
   get fd() {
     const { socket, client } = this;
     const stream = client?.stream;
-    const fd = stream instanceof WireStream ? stream.fd : /** @type {any} */ (socket)?._handle?.fd;
+    const fd = stream instanceof ConnectionStream ? stream.fd : /** @type {any} */ (socket)?._handle?.fd;
     return fd >= 0 ? fd : null;
   }
 
@@ -322,7 +322,7 @@ class Session {
       maximumPacketSize: granted.maximumPacketSize ?? 0,
       maximumQos: granted.maximumQoS ?? 2,
       retainAvailable: granted.retainAvailable !== false,
-      ...(client.stream instanceof WireStream && { wire: client.stream })
+      ...(client.stream instanceof ConnectionStream && { wire: client.stream })
     });
     if (client === this.client && this.why === null) this.handlers.onState('connected', null);
   }
@@ -389,7 +389,7 @@ class Session {
 
 /** TLS stands, so that both ends know each other's kind. @param {any} stream */
 function isEncrypted(stream) {
-  return stream instanceof WireStream ? stream.isSecure && stream.isOpen : stream.authorized === true;
+  return stream instanceof ConnectionStream ? stream.isSecure && stream.isOpen : stream.authorized === true;
 }
 
 exports.Session = Session;

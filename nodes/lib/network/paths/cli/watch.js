@@ -6,7 +6,7 @@ const { needRights } = require('../../common/rights');
 const { EXIT } = require('../../common/network-error');
 const { change, view } = require('../path-steps-run');
 const { HintListener } = require('../probe-hints');
-const { Judge } = require('../quality-watch');
+const { QualityWatch } = require('../quality-watch');
 const { Monitor } = require('../route-monitor');
 const { prepareAll, refuse } = require('../prepare-paths');
 const { prober } = require('../path-probe');
@@ -105,7 +105,7 @@ async function watch(options, output) {
         view: () => view(options.paths, stateDir),
         change: (of) => change(of, stateDir),
         ask: asker(options, now, ask),
-        judge: new Judge({ limits, everyMs, acts }),
+        qualityWatch: new QualityWatch({ limits, everyMs, acts }),
         tell: (mptcp, paths) =>
           writeStatus(stateDir, {
             ...{ version: 1, pid: process.pid, updated: new Date().toISOString() },
@@ -124,7 +124,7 @@ async function watch(options, output) {
     });
     await watcher.start();
     monitor.start();
-    // Behind a full queue a probe in haste would find every path dead.
+    // Behind a full queue a probe in fastProbe would find every path dead.
     const hints = broker && isUrgent ? await hear(stateDir, watcher, output) : null;
     await ended;
     await hints?.stop();

@@ -15,27 +15,27 @@ const { stepLines, stepsAsJson, summary } = require('./show');
 async function apply(options, output) {
   needRights('apply');
   const prepared = await prepare(options);
-  const { plan, wish } = prepared;
+  const { plan, desired } = prepared;
   const { scheme, steps, warnings } = plan;
   const { name } = prepared.facts.link;
   const directory = options.stateDir;
   makeDirectory(directory);
   const applied = await locked(directory, name, async () => {
     // Also for the way back to an earlier set-up.
-    writeWhole(wish.object, classifierObject());
+    writeWhole(desired.object, classifierObject());
     try {
       // Again: another may have changed it before the lock was had.
       const facts = await look(name);
-      return await applyChange({ facts, scheme, steps, wish, directory, force: options.force });
+      return await applyChange({ facts, scheme, steps, desired, directory, force: options.force });
     } finally {
-      fs.rmSync(wish.object, { force: true });
+      fs.rmSync(desired.object, { force: true });
     }
   });
   const verdict = checkChange(applied.facts, directory);
   if (applied.lost !== '') warnings.push(`undo cannot make '${applied.lost}' again: note how it was made.`);
   if (options.json) {
     const { changed } = applied;
-    const made = { scheme, rate: wish.rate, share: wish.share };
+    const made = { scheme, rate: desired.rate, share: desired.share };
     output.line(
       JSON.stringify({
         interface: name,
@@ -49,7 +49,7 @@ async function apply(options, output) {
     return verdict.ok ? EXIT.OK : EXIT.NOT_OK;
   }
   for (const warning of warnings) await output.note(`seganet-net: Warning: ${warning}`);
-  const made = summary({ ...wish, scheme });
+  const made = summary({ ...desired, scheme });
   if (applied.changed) {
     for (const line of stepLines(steps)) output.line(line);
     output.line(`${name}: set up as ${made}.`);

@@ -18,7 +18,7 @@ function linkAfter(steps, link) {
 
 /** @param {import('../prepare-qdisc').Options} options @param {import('../../../base/cli/cli-output').Output} output @returns {Promise<number>} the exit code */
 async function plan(options, output) {
-  const { facts, plan: made, wish, how } = await prepare(options);
+  const { facts, plan: made, desired, how } = await prepare(options);
   const name = facts.link.name;
   const before = beforeOf(facts);
   const undo = [
@@ -35,7 +35,7 @@ async function plan(options, output) {
   }
   const { scheme, steps, skipped } = made;
   if (options.json) {
-    const { rate, share, capabilities } = wish;
+    const { rate, share, capabilities } = desired;
     output.line(
       JSON.stringify({
         interface: name,
@@ -45,13 +45,13 @@ async function plan(options, output) {
     );
     return EXIT.OK;
   }
-  output.line(`# ${name}: ${summary({ ...wish, scheme })}`);
+  output.line(`# ${name}: ${summary({ ...desired, scheme })}`);
   output.line(`# What this kernel has was found out ${how}.`);
   for (const { scheme: better, why } of skipped) output.line(`# Not ${better}: ${why}.`);
   for (const warning of warnings) output.line(`# Warning: ${warning}`);
   output.line('');
-  if (steps.some(({ args }) => args.includes(wish.object))) {
-    output.line(`# apply writes ${wish.object} for a moment: an eBPF program that reads SO_PRIORITY`);
+  if (steps.some(({ args }) => args.includes(desired.object))) {
+    output.line(`# apply writes ${desired.object} for a moment: an eBPF program that reads SO_PRIORITY`);
   }
   for (const line of stepLines(steps)) output.line(line);
   output.line('');
