@@ -10,7 +10,7 @@ const { loadChapters } = require('./options/chapter');
 const { runAll, turns } = require('./report/interleave');
 const { readPlan } = require('./runs/benchmark-plan');
 const { duration, Progress } = require('./report/progress');
-const { readmeSection, replaceSection } = require('./report/results-page');
+const { replaceSection, resultsSection } = require('./report/results-page');
 const {
   joinResults,
   readResults,
@@ -25,14 +25,15 @@ const { machineWarnings } = require('./report/warnings');
 /** @typedef {import('./options/chapter').Chapter} Chapter @typedef {import('./options/chapter').Plan} Plan */
 /** @typedef {import('./report/results').Results} Results @typedef {import('./report/interleave').Turn} Turn */
 
-const readme = path.join(__dirname, '..', 'README.md');
+/** The page of results that is kept in the repository. */
+const page = path.join(__dirname, 'RESULTS.md');
 
-/** @param {Results} results @param {Chapter[]} chapters @param {string} folder @param {boolean} intoReadme */
-function report(results, chapters, folder, intoReadme) {
+/** @param {Results} results @param {Chapter[]} chapters @param {string} folder @param {boolean} intoPage */
+function report(results, chapters, folder, intoPage) {
   const made = sections(results, chapters);
   writeReport(folder, results, made);
-  if (intoReadme) {
-    fs.writeFileSync(readme, replaceSection(fs.readFileSync(readme, 'utf8'), readmeSection(results, made)));
+  if (intoPage) {
+    fs.writeFileSync(page, replaceSection(fs.readFileSync(page, 'utf8'), resultsSection(results, made)));
   }
   console.log(reportText(results, made));
 }
@@ -94,13 +95,13 @@ async function measureAll(all, plan, signal, keep) {
 }
 
 async function main() {
-  const { plan, out, from, list, readme: intoReadme } = readPlan();
+  const { plan, out, from, list, results: intoPage } = readPlan();
   const chapters = loadChapters();
   const unknown = plan.only.filter((name) => !chapters.some((chapter) => chapter.name === name));
   if (unknown.length > 0) fail(`--only: there is no chapter ${unknown.join(', ')}. See --list.`);
   if (from.length > 0) {
     const joined = joinResults(from.map(readResults));
-    return report(joined, chapters, out || path.dirname(from[0]), intoReadme);
+    return report(joined, chapters, out || path.dirname(from[0]), intoPage);
   }
 
   const chosen = chapters.filter(({ name }) => plan.only.length === 0 || plan.only.includes(name));
@@ -140,7 +141,7 @@ async function main() {
   results.complete = !abort.signal.aborted;
   release();
   writeResults(folder, results);
-  report(results, chapters, folder, intoReadme);
+  report(results, chapters, folder, intoPage);
   console.error(`Written to ${folder}: results.json, report.md and the plots.`);
   // What a case forgot to end must not keep us.
   process.exit(results.complete ? Number(results.outcomes.some(({ error }) => error)) : 130);

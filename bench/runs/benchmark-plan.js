@@ -52,7 +52,7 @@ const flags = {
   quick: 'one round of 5 s: a quick look, no result',
   all: 'the long lists too: every number of devices',
   list: 'tell the chapters and their cases, run nothing',
-  readme: 'write the section of README.md too'
+  results: 'write the section of bench/RESULTS.md too'
 };
 
 /** Descriptors that a run of 1,000 devices takes, both ends and the rest. */
@@ -61,8 +61,11 @@ const filesWanted = 16384;
 /** @param {string} value @returns {string[]} */
 const names = (value) => value.split(',').filter(Boolean);
 
-/** @returns {{plan: import('../options/chapter').Plan, out: string, from: string[], list: boolean, readme: boolean}} */
+/** @returns {{plan: import('../options/chapter').Plan, out: string, from: string[], list: boolean, results: boolean}} */
 function readPlan() {
+  if (process.argv.includes('--readme')) {
+    fail('--readme is now --results: the measured figures are in bench/RESULTS.md, no longer in README.md.');
+  }
   const { number, text, flag } = readArguments(intro, { numbers, texts, flags });
   const quick = flag('quick');
   const seconds = quick ? Math.min(5, number('seconds')) : number('seconds');
@@ -84,7 +87,7 @@ function readPlan() {
     openFiles: Math.min(filesWanted, hardFileLimit()),
     ...pinning(text('pin'))
   };
-  return { plan, out: text('out'), from: names(text('from')), list: flag('list'), readme: flag('readme') };
+  return { plan, out: text('out'), from: names(text('from')), list: flag('list'), results: flag('results') };
 }
 
 module.exports = { readPlan };

@@ -1,10 +1,11 @@
 'use strict';
 
+const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { loadChapters } = require('../../../bench/options/chapter');
-const { begin, end, readmeSection, replaceSection } = require('../../../bench/report/results-page');
+const { begin, end, replaceSection, resultsSection } = require('../../../bench/report/results-page');
 const {
   isMet,
   joinResults,
@@ -155,26 +156,26 @@ describe('the report', () => {
   });
 });
 
-describe('the section of README.md', () => {
+describe('the section of bench/RESULTS.md', () => {
   const text = `# X\n\n${begin}\nold\n${end}\n\nrest\n`;
 
-  test('takes the place of the old one, and only that', () => {
+  test('replaces the old one and nothing else', () => {
     const once = replaceSection(text, '\nnew\n\n');
     expect(once).toBe(`# X\n\n${begin}\nnew\n${end}\n\nrest\n`);
     expect(replaceSection(once, 'new')).toBe(once);
   });
 
   test.each([
-    ['none', '# X'],
+    ['no', '# X'],
     ['one', `${begin}\n`],
     ['swapped', `${end}\n${begin}\n`],
-    ['twice', text + text]
-  ])('markers that are %s are refused', (_, bad) => {
+    ['repeated', text + text]
+  ])('is refused by a page with %s markers', (_, bad) => {
     expect(() => replaceSection(bad, 'new')).toThrow('once each');
   });
 
-  test('has the table, the ratios, the machine, the date and the command; headings below those of the README', () => {
-    const made = readmeSection(results(), sections(results(), chapters));
+  test('has the table, the ratios, the machine, the date, the command, and headings of level 3 and below', () => {
+    const made = resultsSection(results(), sections(results(), chapters));
     for (const part of [
       'a made-up one',
       '2026-01-02',
@@ -187,9 +188,21 @@ describe('the section of README.md', () => {
     expect(made).not.toMatch(/^##? /m);
   });
 
-  test('the README has the markers', () => {
-    const readme = fs.readFileSync(path.join(__dirname, '../../../README.md'), 'utf8');
-    expect(replaceSection(readme, 'new')).toContain(`${begin}\nnew\n${end}`);
+  test('has its markers in the page', () => {
+    const page = fs.readFileSync(path.join(__dirname, '..', '..', '..', 'bench', 'RESULTS.md'), 'utf8');
+    expect(replaceSection(page, 'new')).toContain(`${begin}\nnew\n${end}`);
+  });
+
+  test('is written by --results; --readme, its former name, says so', () => {
+    const main = path.join(__dirname, '..', '..', '..', 'bench', 'main.js');
+    const start = (/** @type {string} */ option) =>
+      spawnSync(process.execPath, [main, option], { encoding: 'utf8' });
+    expect(start('--help').stdout).toContain('--results');
+    expect(start('--readme')).toMatchObject({
+      status: 2,
+      stdout: '',
+      stderr: expect.stringContaining('--results')
+    });
   });
 });
 
