@@ -12,22 +12,23 @@ const { Worker, isMainThread, parentPort, workerData } = require('node:worker_th
 const TEST_MS = 60000;
 const SUITES = { '3.1.1': 'client_test.py', '5.0': 'client_test5.py' };
 
-const PROPERTIES = 'a record carries no MQTT 5 properties on';
+const PROPERTIES = 'a record does not carry MQTT 5 properties';
 
 /** Why a test cannot pass at a listener of devices, which is no broker. @type {Record<string, string>} */
 const NOT_PROMISED = {
   test_retained_message: 'no retained messages between devices',
   test_retained_messages: 'no retained messages between devices',
   test_shared_subscriptions: 'no shared subscriptions: a command has one device',
-  test_overlapping_subscriptions: 'it wants QoS 2 to the device; commands go with QoS 1 at most',
-  test_will_message: `${PROPERTIES} (the will itself comes)`,
+  test_overlapping_subscriptions: 'it expects QoS 2 to the device; commands use QoS 1 at most',
+  test_will_message: `${PROPERTIES} (the will itself arrives)`,
   test_user_properties: PROPERTIES,
   test_payload_format: PROPERTIES,
   test_request_response: PROPERTIES,
   test_publication_expiry: PROPERTIES,
   test_subscribe_options: 'no-local: commands do not come from devices; no retained messages',
-  test_subscribe_failure: 'it wants 0x80; MQTT 5 has 0x87, not authorized, and that is said',
-  test_server_topic_alias: 'aliases towards the device are not used (a server may)'
+  test_subscribe_failure: 'it expects 0x80; the gateway answers 0x87, not authorized, which MQTT 5 defines',
+  test_server_topic_alias:
+    'the gateway does not use aliases toward the device (they are optional for a server)'
 };
 
 /** Settings that a test wants of the server. @type {Record<string, object>} */
