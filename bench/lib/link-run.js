@@ -1,5 +1,5 @@
 'use strict';
-// One run over the shaped link: a gateway, devices of several classes, and what went where in a window of time.
+// One run over the shaped link: a gateway, devices of several classes, and the traffic in a time window.
 
 const { Stage, sleep } = require('./stage');
 const { difference, readBands, shape } = require('./qdisc');
@@ -15,13 +15,13 @@ const { loadOptions, rulesOf } = require('./traffic');
  * @property {number} payload bytes
  * @property {Record<string, string>} env of the gateway
  * @property {string | undefined} gatewayCpus @property {string | undefined} harnessCpus
- * @property {boolean} [drain] wait until everything has arrived, so that losses are known; default true
+ * @property {boolean} [drain] wait for all records to arrive, so that losses are known; default true
  */
 
 /** @type {Set<Stage>} */
 const open = new Set();
 
-/** Ends what runs. */
+/** Ends all running stages. */
 async function closeStages() {
   await Promise.all([...open].map((stage) => stage.close()));
 }

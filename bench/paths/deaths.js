@@ -1,5 +1,5 @@
 'use strict';
-// The schedule of a path's death, and what was carried meanwhile.
+// The schedule of a path's death, and the throughput meanwhile.
 
 const { saturating, steady, DRAIN_S } = require('./loads');
 
@@ -40,7 +40,7 @@ function measureDeath(measure, { way, cable, diesAt, backAt, seconds, warmup }, 
   });
 }
 
-/** Mbit/s of payload, mean of whole seconds. @param {{goodput: number[]}} result @param {number} from @param {number} to seconds */
+/** Returns the mean Mbit/s of payload over whole seconds. @param {{goodput: number[]}} result @param {number} from @param {number} to seconds */
 function rateBetween({ goodput }, from, to) {
   const some = goodput.slice(from, to);
   return some.reduce((sum, each) => sum + each, 0) / some.length;
