@@ -46,7 +46,10 @@ function counting(profile, volume) {
   return { during, written };
 }
 
-/** @typedef {import('./lib/measure').Result & {mode: string, round: number, written: ReturnType<typeof counting>['written']}} Run */
+/**
+ * @typedef {import('./lib/measure').Result &
+ *           {mode: string, round: number, written: ReturnType<typeof counting>['written']}} Run
+ */
 
 /** @param {Run} run @param {'normal' | 'alarm'} kind @param {'p50' | 'p99'} field ms */
 const latency = (run, kind, field) =>

@@ -45,7 +45,10 @@ const latency = (kind, field) => (run) => {
   const summary = run.arrived.latencyUs[kind];
   return summary.count ? summary[field] / 1000 : undefined;
 };
-/** @param {'up' | 'down'} way @param {'bytes' | 'records' | 'segments' | 'ipBytes'} field @returns {(run: Run) => number} */
+/**
+ * @param {'up' | 'down'} way @param {'bytes' | 'records' | 'segments' | 'ipBytes'} field
+ * @returns {(run: Run) => number}
+ */
 const each = (way, field) => (run) => run.traffic[way][field] / run.arrived.unique;
 
 /** @type {[string, (run: Run) => number | undefined, number][]} */

@@ -18,7 +18,10 @@ node share the gateway's cores with the data path.`;
 
 /** @typedef {import('./lib/pairs').VariantRun & {answers: number[], blocks: number}} Run */
 
-/** @param {'normal' | 'alarm'} kind @param {'p50' | 'p99' | 'max'} field @returns {(run: Run) => number | undefined} ms */
+/**
+ * @param {'normal' | 'alarm'} kind @param {'p50' | 'p99' | 'max'} field
+ * @returns {(run: Run) => number | undefined} ms
+ */
 const latency = (kind, field) => (run) => {
   const summary = run.arrived.latencyUs[kind];
   return summary.count ? summary[field] / 1000 : undefined;

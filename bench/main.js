@@ -46,7 +46,11 @@ function tell(chosen, plan) {
   }
 }
 
-/** Ctrl-C ends the running case; a second one ends this process. @param {AbortController} abort @returns {() => void} removes the handlers */
+/**
+ * Ctrl-C ends the running case; a second one ends this process.
+ * @param {AbortController} abort
+ * @returns {() => void} removes the handlers
+ */
 function endOnSignals(abort) {
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
@@ -73,7 +77,10 @@ function say(line) {
   process.stderr.write(process.stderr.isTTY ? `\r\x1b[K${line}` : `${line}\n`);
 }
 
-/** @param {Turn[]} all @param {Plan} plan @param {AbortSignal} signal @param {(outcomes: Results['outcomes']) => void} keep */
+/**
+ * @param {Turn[]} all @param {Plan} plan @param {AbortSignal} signal
+ * @param {(outcomes: Results['outcomes']) => void} keep
+ */
 async function measureAll(all, plan, signal, keep) {
   const progress = new Progress(all);
   say(`${all.length} runs, about ${duration(progress.secondsLeft())}\n`.trimEnd());

@@ -74,7 +74,10 @@ const counts = [
   ['clean exit', ({ cleanEnd }) => (cleanEnd ? 'yes' : 'NO')]
 ];
 
-/** Returns the records waiting at devices and gateway, and the seconds they take with half of the capacity free. @param {Run} run */
+/**
+ * Returns the records waiting at devices and gateway, and the seconds they take with half of the capacity free.
+ * @param {Run} run
+ */
 function owedAtFall({ owed, capacity }) {
   return `${owed} (${fixed(owed / (capacity * (1 - LOW)), 1)})`;
 }

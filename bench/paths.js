@@ -71,7 +71,11 @@ async function inLab(options, run, labOptions) {
   }
 }
 
-/** Returns the context of a case's run. @param {Options} options @param {PathsLab} lab @returns {import('./paths/cases').Context} */
+/**
+ * Returns the context of a case's run.
+ * @param {Options} options @param {PathsLab} lab
+ * @returns {import('./paths/cases').Context}
+ */
 const contextOf = (options, lab) => ({
   lab,
   options,

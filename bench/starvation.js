@@ -13,7 +13,9 @@ const { wireBytes } = require('./lib/traffic');
 
 const others = [2, 3, 4];
 
-/** The engine's default: a class waits at most this long behind class 1 for one batch, which has at least one record. */
+/**
+ * The engine's default: a class waits at most this long behind class 1 for one batch, which has at least one record.
+ */
 const agingS = 5;
 
 const intro = `Usage: node bench/starvation.js [options]
@@ -48,7 +50,10 @@ function read() {
 
 /** @typedef {ReturnType<typeof read>} Options @typedef {import('./lib/traffic').Traffic} Traffic */
 
-/** @param {Options} options @param {string} qdisc @param {Traffic[]} traffic @param {number} seconds @param {number} warmup */
+/**
+ * @param {Options} options @param {string} qdisc @param {Traffic[]} traffic @param {number} seconds
+ * @param {number} warmup
+ */
 const plan = (options, qdisc, traffic, seconds, warmup) => ({
   qdisc,
   rate: options.rate,
@@ -63,7 +68,8 @@ const plan = (options, qdisc, traffic, seconds, warmup) => ({
 
 /**
  * Returns the records per second that the link carries of one class alone.
- * @param {import('./lib/netns').LinkedNetworks} network @param {Options} options @param {string} qdisc @param {number} cls
+ * @param {import('./lib/netns').LinkedNetworks} network @param {Options} options @param {string} qdisc
+ * @param {number} cls
  */
 async function capacity(network, options, qdisc, cls) {
   const perSecond = (1.5 * options.rate) / 8 / wireBytes(options.number('payload'));

@@ -69,8 +69,8 @@ void Agent::OpenSession() {
     char answer[64];
     int got = session_.Write(connect) ? 0 : -1;
     while (got == 0) got = session_.Read(answer, sizeof answer);
-    // A broker's first packet is the CONNACK [MQTT-3.2.0-1]. It is alone, because the agent has sent
-    // no request yet.
+    // A broker's first packet is the CONNACK [MQTT-3.2.0-1]. It is alone, because the agent has
+    // sent no request yet.
     if (got == 4 && answer[0] == 0x20 && answer[3] == 0) {
       backoff_us_ = 0;
       written_us_ = NowUs();

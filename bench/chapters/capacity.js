@@ -17,13 +17,16 @@ const STEPS = 11;
 /** The first, coarse search: 2,000, 4,000 … 512,000 msg/s, two seconds each. */
 const COARSE = { from: 2000, growth: 2, steps: 9, seconds: 2 };
 const QUICK = { growth: 1.3, seconds: 2, steps: 6 };
-/** A staircase whose first step fails starts again at half of it; one without a failed step starts again at its last. */
+/**
+ * A staircase whose first step fails starts again at half of it; one without a failed step starts again at its last.
+ */
 const TRIES = 3;
 const TARGETS = { nodered: '≥ 10', 'mosquitto-bridge': '≥ 4' };
 
 /**
  * @typedef {object} Found
- * @property {number} rate msg/s of the last good step, 0 = the first one failed @property {import('../lib/staircase').Limit} limit
+ * @property {number} rate msg/s of the last good step, 0 = the first one failed
+ * @property {import('../lib/staircase').Limit} limit
  * @property {string} why the first failed step failed @property {import('../lib/staircase').Step | undefined} good
  * @property {import('../lib/staircase').Step | undefined} failed
  */

@@ -40,7 +40,11 @@ const connections = (plan) => plan.sizes.devices ?? 500;
 /** @param {Plan} plan @param {string} name */
 const isChosen = ({ systems }, name) => systems.length === 0 || systems.includes(name);
 
-/** The capacity first, then latency at a fraction of it. @param {Plan} plan @param {Transport} transport @returns {Step[]} */
+/**
+ * The capacity first, then latency at a fraction of it.
+ * @param {Plan} plan @param {Transport} transport
+ * @returns {Step[]}
+ */
 function steps(plan, transport) {
   const devices = connections(plan);
   const common = { devices, transport, 'request-bytes': requestBytes };

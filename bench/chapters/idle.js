@@ -88,7 +88,11 @@ async function run(name, plan, signal) {
   }
 }
 
-/** Returns the bytes of each connection beyond the first. @param {Idle[]} counts @param {number} devices @param {keyof import('../lib/memory').Memory} kind @returns {number} */
+/**
+ * Returns the bytes of each connection beyond the first.
+ * @param {Idle[]} counts @param {number} devices @param {keyof import('../lib/memory').Memory} kind
+ * @returns {number}
+ */
 function bytesEach(counts, devices, kind) {
   const [one, many] = [1, devices].map((n) => counts.find((each) => each.devices === n));
   if (!one || !many || devices < 2) return NaN;
@@ -160,7 +164,10 @@ function threadRows(outcomes, key, devices) {
     ]);
 }
 
-/** @param {import('../lib/chapter').Outcome[]} outcomes @param {string} key @param {number} devices @returns {import('../lib/chapter').Ratio[]} */
+/**
+ * @param {import('../lib/chapter').Outcome[]} outcomes @param {string} key @param {number} devices
+ * @returns {import('../lib/chapter').Ratio[]}
+ */
 function targets(outcomes, key, devices) {
   const runs = runsOf(outcomes.filter((outcome) => outcome.key === key));
   /** @param {string} name @param {string} target @param {number[]} all @returns {import('../lib/chapter').Ratio[]} */

@@ -1,6 +1,6 @@
 'use strict';
-// The experiment of the SegaNet paper: devices that publish every 100 ms, its gateway against one agent per device, each
-// agent with its own TLS session.
+// The experiment of the SegaNet paper: devices that publish every 100 ms, its gateway against one agent per device,
+// each agent with its own TLS session.
 
 const { adaptive, entries, frugal, paper, runnable } = require('../lib/entries');
 const { devicesFigure, latencyFigure } = require('../lib/figures');
@@ -40,10 +40,16 @@ const chosen = (plan) => entries(plan, own, baselines);
 /** Returns the baselines of a plan. @param {Plan} plan */
 const bases = (plan) => runnable(chosen(plan)).able.filter(({ name }) => measures.includes(name));
 
-/** @param {Plan} plan @param {number} devices @returns {boolean} true if the runs under a quota have this number of devices */
+/**
+ * @param {Plan} plan @param {number} devices
+ * @returns {boolean} true if the runs under a quota have this number of devices
+ */
 const isLimited = ({ sizes }, devices) => devices === (sizes.devices ?? said.devices);
 
-/** @param {Plan} plan @param {number} devices @returns {import('../lib/chapter').Case[]} empty if quotas are unavailable */
+/**
+ * @param {Plan} plan @param {number} devices
+ * @returns {import('../lib/chapter').Case[]} empty if quotas are unavailable
+ */
 function limitedCases(plan, devices) {
   if (!isLimited(plan, devices) || lackingQuota()) return [];
   const ours = runnable(chosen(plan)).able.filter((entry) => own.includes(entry));

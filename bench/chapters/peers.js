@@ -26,7 +26,10 @@ const cores = (result) => result.cores;
 /** @param {number} cls @returns {(result: any) => number | undefined} */
 const p99 = (cls) => (result) => latencyMs(result, cls, 'p99');
 
-/** Returns the ratios for a number of devices, with their targets. @param {Outcome[]} outcomes @param {number} devices */
+/**
+ * Returns the ratios for a number of devices, with their targets.
+ * @param {Outcome[]} outcomes @param {number} devices
+ */
 function targets(outcomes, devices) {
   const load = loadName(devices);
   const large = devices >= 1000;
@@ -63,7 +66,10 @@ function targets(outcomes, devices) {
   ];
 }
 
-/** Warns if a second core for the gateway's own threads does not help. @param {Outcome[]} outcomes @param {number} devices */
+/**
+ * Warns if a second core for the gateway's own threads does not help.
+ * @param {Outcome[]} outcomes @param {number} devices
+ */
 function placement(outcomes, devices) {
   const load = loadName(devices);
   const keys = /** @type {[string, string]} */ ([`${load}/seganet-1-core`, `${load}/seganet-1`]);

@@ -1,6 +1,6 @@
 'use strict';
-// Measures the effect of more workers, and of pinning them, at saturation. Gateway and harness share all cores here, and
-// the report has the harness's share.
+// Measures the effect of more workers, and of pinning them, at saturation. Gateway and harness share all cores here,
+// and the report has the harness's share.
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -32,10 +32,17 @@ function workerCounts(cores) {
 const keyOf = (workers, pinned) =>
   `${workers} worker${workers > 1 ? 's' : ''}, ${pinned ? 'pinned' : 'not pinned'}`;
 
-/** Returns the last cores: the first one runs Node-RED and takes the interrupts. @param {number[]} cores @param {number} workers */
+/**
+ * Returns the last cores: the first one runs Node-RED and takes the interrupts.
+ * @param {number[]} cores @param {number} workers
+ */
 const coresFor = (cores, workers) => cores.slice(-workers).join(',');
 
-/** Lets the kernel move the workers of this gateway between all cores again. @param {import('../lib/stage').Stage} stage @param {number[]} cores @returns {number} workers that were unpinned */
+/**
+ * Lets the kernel move the workers of this gateway between all cores again.
+ * @param {import('../lib/stage').Stage} stage @param {number[]} cores
+ * @returns {number} workers that were unpinned
+ */
 function unpin(stage, cores) {
   let count = 0;
   for (const pid of groupPids(stage.system?.children[0].pid ?? 0)) {
@@ -88,7 +95,8 @@ async function run({ workers, pinned }, plan, { previous }) {
 /**
  * Returns the limit where gateway and harness share the cores. Neither fills them alone, so if both together use all of
  * them, the harness was the limit.
- * @param {import('../lib/staircase').Step | undefined} good @param {import('../lib/staircase').Step | undefined} failed @param {number} cores
+ * @param {import('../lib/staircase').Step | undefined} good @param {import('../lib/staircase').Step | undefined} failed
+ * @param {number} cores
  * @returns {import('../lib/staircase').Limit}
  */
 function limitShared(good, failed, cores) {
@@ -98,7 +106,8 @@ function limitShared(good, failed, cores) {
 }
 
 /**
- * @typedef {{variant: string, round: number, rate: number, limit: import('../lib/staircase').Limit, microseconds?: number}} Value
+ * @typedef {{variant: string, round: number, rate: number, limit: import('../lib/staircase').Limit,
+ *            microseconds?: number}} Value
  * @param {string} what such as 'A second worker' @param {Value[]} values @param {string} key @param {string} base
  * @returns {string} one sentence about messages per second, or about CPU per message if the gateway was not the limit
  */
@@ -110,7 +119,7 @@ function verdict(what, values, key, base) {
   );
   if (found.length === 0) return `${what}: not measured.`;
   const gain = byCpu ? 1 / median(found) : median(found);
-  const range = `× ${spread(found, 2)} ${byCpu ? 'CPU per message' : 'messages per second'}`;
+  const range = `× ${spread(found, 2)} ${byCpu ? 'in CPU per message' : 'in messages per second'}`;
   const where = byCpu ? 'here (the gateway was not the limit)' : 'here';
   if (gain > 1 + NOTICEABLE) return `${what} helps ${where}: ${range}.`;
   if (gain < 1 - NOTICEABLE) return `${what} costs more than it brings ${where}: ${range}.`;
@@ -219,7 +228,10 @@ function report(outcomes) {
   };
 }
 
-/** @type {import('../lib/chapter').Chapter & {verdict: typeof verdict, limitShared: typeof limitShared, workerCounts: typeof workerCounts}} */
+/**
+ * @type {import('../lib/chapter').Chapter &
+ *        {verdict: typeof verdict, limitShared: typeof limitShared, workerCounts: typeof workerCounts}}
+ */
 module.exports = {
   name: 'scaling',
   title: 'Scaling',

@@ -31,7 +31,8 @@ class CoapDevice {
   }
   // Adds a due request. Returns true if none was due before.
   bool AddDue() { return due_++ == seq_; }
-  // Posts due requests, or in closed mode fills the window. Returns false if the connection is lost.
+  // Posts due requests, or in closed mode fills the window. Returns false if the connection is
+  // lost.
   bool Pump();
   // Handles epoll events. Returns false if the connection is lost.
   bool OnEvents(uint32_t events);

@@ -22,7 +22,7 @@ struct Settings {
   bool closed = false;  // each device keeps `window` requests open, at any rate
   double drain_seconds = 20;
   size_t request_bytes = 109;
-  size_t window = 64;  // most unanswered requests of a device; further due requests wait
+  size_t window = 64;             // most unanswered requests of a device; further due requests wait
   std::vector<std::string> path;  // segments; {id} is the device's name
   std::string out;
 };

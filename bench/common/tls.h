@@ -62,8 +62,8 @@ class Session {
     return false;
   }
 
-  // Writes all data in as few TLS records (16 KiB each) as possible. Returns false if the session is
-  // lost.
+  // Writes all data in as few TLS records (16 KiB each) as possible. Returns false if the session
+  // is lost.
   bool Write(std::string_view data) {
     ERR_clear_error();
     return SSL_write(ssl_, data.data(), static_cast<int>(data.size())) ==

@@ -5,7 +5,8 @@
 // --coalesce 0: one write (a TLS record) per message. 1: one write for all messages that may be
 // sent, once half of the window is free, or with --rate once per --tick-us. --device N stamps the
 // payloads as loadgen's device N, so that the sink can detect loss and order. Exit code 1: the
-// session broke, or messages were not acknowledged within --drain seconds; it still prints the JSON.
+// session broke, or messages were not acknowledged within --drain seconds. It prints the JSON even
+// then.
 
 #include <poll.h>
 #include <signal.h>

@@ -7,7 +7,8 @@ const { assemble, temporary } = require('./assemble');
 const { brokerLog } = require('./local-broker');
 
 /**
- * @param {import('../systems').Context} context @param {string[]} how configuration of the connection, with its addresses
+ * @param {import('../systems').Context} context
+ * @param {string[]} how configuration of the connection, with its addresses
  * @param {(folder: string) => string[]} [own] configuration of the broker itself
  * @returns {Promise<import('../systems').System>}
  */

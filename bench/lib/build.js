@@ -88,7 +88,8 @@ function newest(folder) {
 }
 
 /**
- * @param {string} name of the program @param {Program} program @param {string} folder of the sources @param {string} target
+ * @param {string} name of the program @param {Program} program @param {string} folder of the sources
+ * @param {string} target
  */
 function compile(name, { files, together, libraries = [], debian }, folder, target) {
   const compiler = findCompiler();

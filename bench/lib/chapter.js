@@ -7,7 +7,8 @@ const path = require('node:path');
 /**
  * @typedef {object} Plan the options of the command
  * @property {number} rounds @property {number} seconds of load, warm-up included @property {number} warmup seconds
- * @property {string} [gatewayCpus] cores of the measured system @property {string} [harnessCpus] of generator, cloud and sink
+ * @property {string} [gatewayCpus] cores of the measured system
+ * @property {string} [harnessCpus] of generator, cloud and sink
  * @property {boolean} quick one short round, not a result @property {boolean} all includes the long lists
  * @property {string[]} only names of chapters; empty = all
  * @property {string[]} systems names of systems; empty = the chapter's own choice
@@ -30,7 +31,8 @@ const path = require('node:path');
  * @property {string} chapter @property {string} key @property {number} round
  * @property {any} [result] @property {string} [error] one of the two is set
  * @property {number} [seconds] duration
- * @property {{times: number, faults: string[]}} [again] repetitions because of steal time; faults: of the discarded runs
+ * @property {{times: number, faults: string[]}} [again] repetitions because of steal time; faults: of the discarded
+ *          runs
  *
  * @typedef {object} Ratio of the same round; median and range over the rounds
  * @property {string} name @property {string} [target] such as '≤ 0.25' or '≥ 10'
@@ -46,7 +48,8 @@ const path = require('node:path');
  * @property {string} name @property {string} title @property {string} what one or two sentences
  * @property {(plan: Plan) => Case[]} cases
  * @property {(outcomes: Outcome[], plan: Plan) => Section} report pure: can be repeated from results.json
- * @property {(plan: Plan) => {label: string, why: string}[]} [lacking] cases that cannot run here, and their requirements
+ * @property {(plan: Plan) => {label: string, why: string}[]} [lacking] cases that cannot run here, and their
+ *          requirements
  *
  * @typedef {object} Adapter a system to measure, bench/systems/NAME.js
  * @property {string} name @property {string} title @property {string} what

@@ -85,7 +85,8 @@ async function runSteps(plan, pid, port, steps, own = {}) {
 const short = (load) => ({ ...load, streams: undefined });
 
 /**
- * @param {Plan} plan @param {import('./coap-servers').CoapServer} server @param {Transport} transport @param {Step[]} steps
+ * @param {Plan} plan @param {import('./coap-servers').CoapServer} server @param {Transport} transport
+ * @param {Step[]} steps
  */
 async function runServer(plan, server, transport, steps) {
   const options = { cpus: oneCore(plan.gatewayCpus), openFiles: plan.openFiles };
@@ -97,7 +98,10 @@ async function runServer(plan, server, transport, steps) {
   }
 }
 
-/** @param {Plan} plan @param {Transport} transport @param {Record<string, string>} env @param {Step[]} steps @param {AbortSignal} [signal] */
+/**
+ * @param {Plan} plan @param {Transport} transport @param {Record<string, string>} env @param {Step[]} steps
+ * @param {AbortSignal} [signal]
+ */
 async function runGateway(plan, transport, env, steps, signal) {
   const port = await freePort();
   const profile = loadOf(plan, { gatewayEnv: { SEGANET_WORKERS: '1', ...env } });

@@ -21,7 +21,8 @@ const key = (device, kind) => device * kinds.length + kind;
  * Counts lost records. A record is lost if its device has an acknowledgement and it did not arrive. The gateway never
  * promised delivery of an unacknowledged record.
  * @param {SentStream[]} sent @param {ArrivedStream[]} arrived
- * @returns {{lost: number, lostAlarms: number, lostByClass: Record<number, number>, missingUnacked: number, examples: string[]}}
+ * @returns {{lost: number, lostAlarms: number, lostByClass: Record<number, number>, missingUnacked: number,
+ *            examples: string[]}}
  */
 function compareStreams(sent, arrived) {
   const byKey = new Map(arrived.map((stream) => [key(stream.device, stream.kind), stream]));

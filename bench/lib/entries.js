@@ -22,7 +22,10 @@ const paper = {
   system: 'seganet',
   env: limits
 };
-/** The paper's m holds one or two of its messages of 100 to 1,000 B. This larger m is for fleets without alarms. @type {Entry} */
+/**
+ * The paper's m holds one or two of its messages of 100 to 1,000 B. This larger m is for fleets without alarms.
+ * @type {Entry}
+ */
 const frugal = {
   name: 'seganet-frugal',
   label: 'SegaNet, frugal (m = 16 KB, wakes every 50 ms)',

@@ -17,7 +17,11 @@ const known = [
   ['max', 1]
 ];
 
-/** Pools all rounds. @param {any[]} results @param {number} cls @returns {[number, number][]} ms, fraction of the records up to it */
+/**
+ * Pools all rounds.
+ * @param {any[]} results @param {number} cls
+ * @returns {[number, number][]} ms, fraction of the records up to it
+ */
 function distribution(results, cls) {
   /** @type {Map<number, number>} */
   const counts = new Map();
@@ -34,7 +38,8 @@ function distribution(results, cls) {
 }
 
 /**
- * @param {(series: Series[], options: object) => string} draw @param {string} name @param {Series[]} series @param {object} options
+ * @param {(series: Series[], options: object) => string} draw @param {string} name @param {Series[]} series
+ * @param {object} options
  * @returns {{name: string, svg: string}[]} empty if there are no results
  */
 function figure(draw, name, series, options) {
@@ -42,7 +47,10 @@ function figure(draw, name, series, options) {
   return full.length > 0 ? [{ name, svg: draw(full, options) }] : [];
 }
 
-/** @param {string} name of the file @param {string} title @param {Outcome[]} outcomes @param {string} load @param {Entry[]} entries @param {number} cls */
+/**
+ * @param {string} name of the file @param {string} title @param {Outcome[]} outcomes @param {string} load
+ * @param {Entry[]} entries @param {number} cls
+ */
 function latencyFigure(name, title, outcomes, load, entries, cls) {
   const series = entries.map((entry) => ({
     name: entry.label,
@@ -51,7 +59,12 @@ function latencyFigure(name, title, outcomes, load, entries, cls) {
   return figure(cdf, name, series, { title, xLabel: 'ms', yLabel: 'fraction of the records', xLog: true });
 }
 
-/** Plots a value against the number of devices. @param {string} name @param {string} title @param {Outcome[]} outcomes @param {number[]} counts @param {(count: number) => string} loadOf @param {Entry[]} entries @param {(result: any) => number | undefined} value @param {{yLabel: string, yLog?: boolean}} options */
+/**
+ * Plots a value against the number of devices.
+ * @param {string} name @param {string} title @param {Outcome[]} outcomes @param {number[]} counts
+ * @param {(count: number) => string} loadOf @param {Entry[]} entries @param {(result: any) => number | undefined} value
+ * @param {{yLabel: string, yLog?: boolean}} options
+ */
 function devicesFigure(name, title, outcomes, counts, loadOf, entries, value, options) {
   const series = entries.map((entry) => ({
     name: entry.label,

@@ -36,7 +36,10 @@ class BenchGateway {
     if (options.flow) this.#writeFlow(options.flow);
   }
 
-  /** Writes the flow file. The launcher does not change an existing one, because it may be the user's. @param {object[]} more */
+  /**
+   * Writes the flow file. The launcher does not change an existing one, because it may be the user's.
+   * @param {object[]} more
+   */
   #writeFlow(more) {
     const shipped = JSON.parse(fs.readFileSync(path.join(root, 'flows/gateway.json'), 'utf8'));
     fs.writeFileSync(path.join(this.home, 'gateway.json'), JSON.stringify([...shipped, ...more]), {

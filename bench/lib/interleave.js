@@ -1,6 +1,6 @@
 'use strict';
-// Runs the cases in rounds. Each round runs every case once and begins with a different one, so no case always finds the
-// machine warm or cold. The cases of a chapter stay together, so compared runs are minutes apart.
+// Runs the cases in rounds. Each round runs every case once and begins with a different one, so no case always finds
+// the machine warm or cold. The cases of a chapter stay together, so compared runs are minutes apart.
 
 const { machineTimes, machineUse } = require('./machine');
 const { turned } = require('./pairs');
@@ -46,8 +46,8 @@ async function runOne({ chapter, round, entry }, previous, signal) {
  * Runs all turns. A failed case does not stop the others. When `signal` fires, waits for the running case to clean up.
  * @param {Turn[]} all @param {AbortSignal} signal
  * @param {object} [options]
- * @param {number} [options.mostSteal] a run with more steal time is repeated, at most MOST_AGAIN times. The run with the
- *        least steal time counts, whatever its result; faults of the others are reported, too
+ * @param {number} [options.mostSteal] a run with more steal time is repeated, at most MOST_AGAIN times. The run with
+ *          the least steal time counts, whatever its result; faults of the others are reported, too
  * @param {(turn: Turn) => void} [options.started] @param {(outcome: Outcome, turn: Turn) => void} [options.ended]
  * @returns {Promise<Outcome[]>}
  */

@@ -27,7 +27,10 @@ function readSamples(file) {
   });
 }
 
-/** @param {number[]} values @param {number} fraction @returns {number | undefined} the smallest value that a `fraction` of all does not exceed */
+/**
+ * @param {number[]} values @param {number} fraction
+ * @returns {number | undefined} the smallest value that a `fraction` of all does not exceed
+ */
 function percentile(values, fraction) {
   if (values.length === 0) return undefined;
   const sorted = [...values].sort((a, b) => a - b);

@@ -15,12 +15,18 @@ const run = promisify(execFile);
 
 /** @typedef {import('./chapter').Plan} Plan */
 
-/** A step: µs of CPU, and the measured rate if there is one. @typedef {{what: string, us: number, perSecond?: number, note?: string}} Step */
+/**
+ * A step: µs of CPU, and the measured rate if there is one.
+ * @typedef {{what: string, us: number, perSecond?: number, note?: string}} Step
+ */
 
 const ciphers = ['aes-128-gcm', 'aes-256-gcm', 'chacha20-poly1305'];
 const sizes = [256, 1024, 16384];
 
-/** @param {string[]} command @param {Plan} plan @param {AbortSignal} signal @returns {Promise<any>} the JSON that the command prints */
+/**
+ * @param {string[]} command @param {Plan} plan @param {AbortSignal} signal
+ * @returns {Promise<any>} the JSON that the command prints
+ */
 async function native(command, { gatewayCpus }, signal) {
   const [file, ...args] = gatewayCpus ? ['taskset', '-c', gatewayCpus, ...command] : command;
   return JSON.parse((await run(file, args, { signal })).stdout);

@@ -27,7 +27,11 @@ function parseRollup(text) {
   return /** @type {Memory} */ (Object.fromEntries(values));
 }
 
-/** Walks through all mappings, which takes milliseconds: do not call it during a measurement. @param {number[]} groups @returns {Memory} */
+/**
+ * Walks through all mappings, which takes milliseconds: do not call it during a measurement.
+ * @param {number[]} groups
+ * @returns {Memory}
+ */
 function readMemory(groups) {
   const sum = { rss: 0, pss: 0, privateDirty: 0 };
   for (const pid of groups.flatMap(groupPids)) {

@@ -1,8 +1,8 @@
 'use strict';
-// Two network namespaces with a link (veth) between them. The command itself runs in the gateway's namespace, so devices,
-// gateway and admin API use its loopback; the cloud and its sink run in the other. The namespaces have no names: the
-// kernel removes them and the link when their last process ends, for whatever reason. The machine's own namespace stays
-// unchanged.
+// Two network namespaces with a link (veth) between them. The command itself runs in the gateway's namespace, so
+// devices, gateway and admin API use its loopback; the cloud and its sink run in the other. The namespaces have no
+// names: the kernel removes them and the link when their last process ends, for whatever reason. The machine's own
+// namespace stays unchanged.
 
 const { execFileSync, spawn } = require('node:child_process');
 const fs = require('node:fs');

@@ -8,8 +8,8 @@ const { root } = require('../../test/fixtures/gateway');
 /**
  * @param {string} folder user folder of this Node-RED
  * @param {{uiPort: number, localPort: number, cloud: import('../../test/fixtures/cloud').Cloud, datatype: string,
- *          sessions: boolean}} options sessions: persistent on both sides, so that the local broker keeps messages while
- *          Node-RED is down
+ *          sessions: boolean}} options sessions: persistent on both sides, so that the local broker keeps messages
+ *          while Node-RED is down
  * @returns {string[]} the command
  */
 function writeNodeRed(folder, { uiPort, localPort, cloud, datatype, sessions }) {

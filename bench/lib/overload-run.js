@@ -10,17 +10,18 @@ const { describeOverload } = require('./overload-summary');
  * The limit of the gateway's resources.
  * @typedef {object} Shortage
  * @property {Partial<import('./measure').Profile>} profile overrides for the stage
- * @property {string} title @property {(short: Record<string, number>, ms: number) => number} felt effect of the limit, in
- *           units of `title`
- * @property {string} told description @property {(capacity: any) => string} doubt why another limit was reached first; ''
- *           = this limit was reached
+ * @property {string} title
+ * @property {(short: Record<string, number>, ms: number) => number} felt effect of the limit, in units of `title`
+ * @property {string} told description
+ * @property {(capacity: any) => string} doubt why another limit was reached first; '' = this limit was reached
  * @property {(stage: Stage) => Promise<void> | void} begin
  * @property {() => Promise<void> | void} lift removes the limit, so that the end does not take long
  * @property {() => Record<string, number>} stat counters, in the units of their names
  * @property {() => Promise<void>} remove
  *
  * @typedef {object} Plan
- * @property {number} devices of class 3 @property {number} alarmDevices @property {number} alarmRate msg/s of all of them
+ * @property {number} devices of class 3 @property {number} alarmDevices
+ * @property {number} alarmRate msg/s of all of them
  * @property {number} before seconds @property {number} seconds of overload @property {number} after seconds
  * @property {boolean} leave the devices of the surge disconnect at its end, with their unsent records
  * @property {number} boundMs see describeOverload
@@ -32,7 +33,10 @@ const LOW = 0.5; // fraction of the capacity that is offered before and after th
 
 const SKIP = 2; // seconds until the arrivals are steady
 
-/** @param {number[]} perSecond arrivals @returns {number} arrivals of a steady second; the last second may be incomplete */
+/**
+ * @param {number[]} perSecond arrivals
+ * @returns {number} arrivals of a steady second; the last second may be incomplete
+ */
 const steady = (perSecond) => Math.round(median(perSecond.slice(SKIP, -1)));
 
 /** @param {Stage} stage @returns {() => number} cores that the system has used since this call */
@@ -96,14 +100,21 @@ async function watch(stage, ended) {
   return samples;
 }
 
-/** Returns dropped records by reason, over all classes, without reasons that did not occur. @param {any} stats @returns {Record<string, number>} */
+/**
+ * Returns dropped records by reason, over all classes, without reasons that did not occur.
+ * @param {any} stats
+ * @returns {Record<string, number>}
+ */
 function dropsOf(stats) {
   const rows = Object.entries(/** @type {Record<string, number[]>} */ (stats?.drops ?? {}));
   const sums = rows.map(([reason, counts]) => [reason, sum(counts)]);
   return Object.fromEntries(sums.filter(([, count]) => count));
 }
 
-/** Returns the records that the devices should have sent by a time and have not. @param {import('./stage').Load} load @param {number} perSecond @param {number} atMs */
+/**
+ * Returns the records that the devices should have sent by a time and have not.
+ * @param {import('./stage').Load} load @param {number} perSecond @param {number} atMs
+ */
 function unsentAt(load, perSecond, atMs) {
   const last = load
     .progress()
@@ -145,7 +156,10 @@ async function startLoads(stage, plan, capacity, load) {
   return { alarms, even, surge, perSecond };
 }
 
-/** Returns the records that wait at the devices and in the gateway. @param {Awaited<ReturnType<typeof startLoads>>} loads @param {boolean} leave @param {number} atMs @param {any} stats */
+/**
+ * Returns the records that wait at the devices and in the gateway.
+ * @param {Awaited<ReturnType<typeof startLoads>>} loads @param {boolean} leave @param {number} atMs @param {any} stats
+ */
 function owedAt({ even, surge, perSecond }, leave, atMs, stats) {
   const atDevices = unsentAt(even, perSecond.low, atMs) + (leave ? 0 : unsentAt(surge, perSecond.high, atMs));
   return atDevices + (sum(stats?.heldRecords) ?? 0) + (sum(stats?.backlogRecords) ?? 0);

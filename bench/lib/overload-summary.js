@@ -50,8 +50,8 @@ function recoverySecond(p99s, boundMs) {
 
 /**
  * @param {Sample[]} samples every record
- * @param {{fromMs: number, surgeMs: number, fallMs: number, endMs: number}} times the load is even from `fromMs`, too high
- *        from `surgeMs`, low again from `fallMs`
+ * @param {{fromMs: number, surgeMs: number, fallMs: number, endMs: number}} times the load is even from `fromMs`, too
+ *          high from `surgeMs`, low again from `fallMs`
  * @param {number} leastBoundMs the bound is this or twice the p99 of a second before the overload, whichever is more
  */
 function describeOverload(samples, { fromMs, surgeMs, fallMs, endMs }, leastBoundMs) {

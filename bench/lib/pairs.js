@@ -32,7 +32,8 @@ function medians(runs, variant, columns) {
 
 /**
  * Returns value / base value of each round that has both.
- * @param {VariantRun[]} runs @param {string} variant @param {string} base @param {(run: any) => number | undefined} value
+ * @param {VariantRun[]} runs @param {string} variant @param {string} base
+ * @param {(run: any) => number | undefined} value
  * @returns {number[]}
  */
 function ratios(runs, variant, base, value) {
@@ -45,11 +46,18 @@ function ratios(runs, variant, base, value) {
     .filter(Number.isFinite);
 }
 
-/** @param {VariantRun[]} runs @param {string} variant @param {string} base @param {Columns} columns @returns {string[]} */
+/**
+ * @param {VariantRun[]} runs @param {string} variant @param {string} base @param {Columns} columns
+ * @returns {string[]}
+ */
 const ratioCells = (runs, variant, base, columns) =>
   columns.map(([, value]) => spread(ratios(runs, variant, base, value), 2));
 
-/** Formats ratios as changes in percent, the median first: `+3.1 (-1.0 +3.1 +5.2)`. @param {number[]} found @returns {string} */
+/**
+ * Formats ratios as changes in percent, the median first: `+3.1 (-1.0 +3.1 +5.2)`.
+ * @param {number[]} found
+ * @returns {string}
+ */
 function percentCell(found) {
   if (found.length === 0) return '–';
   /** @param {number} ratio */

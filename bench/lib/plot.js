@@ -100,7 +100,10 @@ function grid(x, y, plotHeight) {
   return [...parts, `<path d="M${left} ${top}V${base}H${right}" fill="none" stroke="${ink}"/>`];
 }
 
-/** Returns the path, interrupted at values off the axes and without points too close to be told apart. @param {number[][]} pixels @param {boolean} steps */
+/**
+ * Returns the path, interrupted at values off the axes and without points too close to be told apart.
+ * @param {number[][]} pixels @param {boolean} steps
+ */
 function pathOf(pixels, steps) {
   let path = '';
   /** @type {number[] | undefined} */

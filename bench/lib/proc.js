@@ -56,7 +56,11 @@ const groupPids = (group) => groupStats([group]).map(({ pid }) => pid);
  * @typedef {Map<string, Thread>} Threads 'pid/tid' → thread
  */
 
-/** Returns comm of proc(5), then the fields from 3 (state) on. @param {string} text @returns {{comm: string, stat: string[]}} */
+/**
+ * Returns comm of proc(5), then the fields from 3 (state) on.
+ * @param {string} text
+ * @returns {{comm: string, stat: string[]}}
+ */
 function parseStat(text) {
   // The command may contain spaces and parentheses, so it ends at the last one.
   const [from, to] = [text.indexOf('('), text.lastIndexOf(')')];
@@ -64,7 +68,8 @@ function parseStat(text) {
 }
 
 /**
- * Reads three small files per thread. A thread that has ended is missing, but its process's sum still includes its time.
+ * Reads three small files per thread. A thread that has ended is missing, but its process's sum still includes its
+ * time.
  * @param {number[]} groups @returns {Threads}
  */
 function readThreads(groups) {
@@ -109,7 +114,11 @@ function readThread(folder) {
   };
 }
 
-/** Returns the nanoseconds on a core and in the run queue; 0 if the kernel does not count them. @param {string} folder @returns {number[]} */
+/**
+ * Returns the nanoseconds on a core and in the run queue; 0 if the kernel does not count them.
+ * @param {string} folder
+ * @returns {number[]}
+ */
 function schedstat(folder) {
   try {
     return fs.readFileSync(`${folder}/schedstat`, 'utf8').split(' ').map(Number);
@@ -119,7 +128,8 @@ function schedstat(folder) {
 }
 
 /**
- * Returns the difference of two readings, with threads of one name together (V8's helpers, libuv's pool), busiest first.
+ * Returns the difference of two readings, with threads of one name together (V8's helpers, libuv's pool), busiest
+ * first.
  * @typedef {{process: string, name: string, threads: number, cores: number, waiting: number, wakesPerSecond: number,
  *            preemptedPerSecond: number, faultsPerSecond: number}} ThreadUse cores: 1 = a whole core all the time
  * @param {Threads} before @param {Threads} after @param {number} seconds @returns {ThreadUse[]}
@@ -166,7 +176,10 @@ function readCpu(group) {
   return seconds;
 }
 
-/** Returns the CPU time of all processes on this machine, including steal time. @returns {number} seconds of all cores */
+/**
+ * Returns the CPU time of all processes on this machine, including steal time.
+ * @returns {number} seconds of all cores
+ */
 function machineSeconds() {
   const line = fs.readFileSync('/proc/stat', 'utf8').split('\n', 1)[0];
   const [user, nice, system, , , irq, softirq, steal] = line.split(/\s+/).slice(1).map(Number);

@@ -1,6 +1,6 @@
 'use strict';
-// Named loads: the devices' messages, and the requirement of such an application. `loadOptions` has additional options of
-// loadgen (bench/loadgen).
+// Named loads: the devices' messages, and the requirement of such an application. `loadOptions` has additional options
+// of loadgen (bench/loadgen).
 
 /**
  * @typedef {object} LoadProfile
@@ -10,7 +10,8 @@
  * @property {number} alarmEvery @property {number} [inflight]
  * @property {Record<string, string | number>} [loadOptions]
  * @property {{needMs?: number, ofClass?: number}} [need] required upper bound of the p99 of a class
- * @property {{from: number, seconds: number}} [outage] the cloud is down: from this fraction of the load on, for `seconds`
+ * @property {{from: number, seconds: number}} [outage] the cloud is down: from this fraction of the load on, for
+ *          `seconds`
  */
 
 /** @type {Record<string, LoadProfile>} */

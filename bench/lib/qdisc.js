@@ -13,8 +13,9 @@ const table = 'seganet_bench';
  * Sets up a token bucket with the three bands of pfifo_fast: priority 6 and 7, 0 and 4, the others.
  * @param {string} dev @param {number} rate bit/s
  * @param {object} [how]
- * @param {number} [how.burst] bytes in the bucket. The default is two packets: a larger bucket would pass a whole batch at
- *        once, and later packets would wait for it. At tens of Mbit/s such a small bucket runs empty when the timer is late.
+ * @param {number} [how.burst] bytes in the bucket. The default is two packets: a larger bucket would pass a whole batch
+ *          at once, and later packets would wait for it. At tens of Mbit/s such a small bucket runs empty when the
+ *          timer is late.
  * @param {string[]} [how.within] prefix of a command that runs in the namespace of the interface
  */
 function tbf(dev, rate, { burst = 3028, within = [] } = {}) {
@@ -66,7 +67,10 @@ function shape(dev, kind, rate) {
   if (haveTool('nft')) countMarks(dev);
 }
 
-/** Counts packets by the socket's priority, in the bands of pfifo_fast, under any queueing discipline. @param {string} dev */
+/**
+ * Counts packets by the socket's priority, in the bands of pfifo_fast, under any queueing discipline.
+ * @param {string} dev
+ */
 function countMarks(dev) {
   const rules = `
     table netdev ${table} {}
@@ -93,8 +97,8 @@ const tcJson = (...args) => JSON.parse(run('tc', ['-s', '-j', ...args]).trim() |
 /** @typedef {Record<string, {packets: number, bytes: number, dropped?: number}>} Bands */
 
 /**
- * Returns the packets sent so far: in total; by priority (band0, band1, band2, and ef over all bands) if nft is installed;
- * and by class of htb.
+ * Returns the packets sent so far: in total; by priority (band0, band1, band2, and ef over all bands) if nft is
+ * installed; and by class of htb.
  * @param {string} dev @returns {Bands}
  */
 function readBands(dev) {

@@ -31,7 +31,10 @@ const columns = [
 /** @param {any} result */
 const p99 = (result) => latencyMs(result, 3, 'p99');
 
-/** @param {Outcome[]} outcomes @param {string} load @param {string} base @param {Entry[]} entries @returns {string} Markdown, '' without results */
+/**
+ * @param {Outcome[]} outcomes @param {string} load @param {string} base @param {Entry[]} entries
+ * @returns {string} Markdown, '' without results
+ */
 function quotaTable(outcomes, load, base, entries) {
   const under = quotaLoad(load, base);
   const rows = entries.flatMap((entry) => {
@@ -74,7 +77,8 @@ function preface(own, base) {
 }
 
 /**
- * @param {Outcome[]} outcomes @param {string} load @param {string} base @param {Entry[]} own the gateway's @param {string} [target] of the factor
+ * @param {Outcome[]} outcomes @param {string} load @param {string} base @param {Entry[]} own the gateway's
+ * @param {string} [target] of the factor
  * @returns {import('./chapter').Ratio[]}
  */
 function quotaRatios(outcomes, load, base, own, target) {

@@ -41,7 +41,10 @@ function median(values) {
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Formats the median, with the range if values differ. @param {(number | undefined)[]} values @param {number} digits */
+/**
+ * Formats the median, with the range if values differ.
+ * @param {(number | undefined)[]} values @param {number} digits
+ */
 function spread(values, digits) {
   const known = /** @type {number[]} */ (
     values.filter((value) => value !== undefined && !Number.isNaN(value))

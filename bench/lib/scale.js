@@ -22,7 +22,10 @@ function tickText(value) {
   return String(Number(value.toPrecision(6)));
 }
 
-/** Returns the step of 1, 2 or 5 times a power of ten that makes at most `most` ticks. @param {number} span @param {number} most */
+/**
+ * Returns the step of 1, 2 or 5 times a power of ten that makes at most `most` ticks.
+ * @param {number} span @param {number} most
+ */
 function niceStep(span, most) {
   const power = 10 ** Math.floor(Math.log10(span / most));
   return power * /** @type {number} */ ([1, 2, 5, 10].find((step) => span / (step * power) <= most));
@@ -67,8 +70,8 @@ function logScale(values, pixels) {
 }
 
 /**
- * Returns an axis of fractions from 0 to 1 with a stretched tail: each further nine takes the same length, so p99.9 is as
- * easy to read as p90. The value 1 is placed slightly beyond, because its number of nines is unknown.
+ * Returns an axis of fractions from 0 to 1 with a stretched tail: each further nine takes the same length, so p99.9 is
+ * as easy to read as p90. The value 1 is placed slightly beyond, because its number of nines is unknown.
  * @param {number} nines number of nines on the axis @param {[number, number]} pixels @returns {Scale}
  */
 function tailScale(nines, pixels) {

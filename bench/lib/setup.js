@@ -13,7 +13,10 @@ const { allowedCores, hardFileLimit } = require('./proc');
 
 const root = path.join(__dirname, '..', '..');
 
-/** @param {string} file @param {string[]} args @returns {string} first line of its output, '' if the command is missing */
+/**
+ * @param {string} file @param {string[]} args
+ * @returns {string} first line of its output, '' if the command is missing
+ */
 function firstLine(file, args) {
   // mosquitto -h prints its version and ends with 3
   const { stdout, error } = spawnSync(file, args, { encoding: 'utf8' });

@@ -7,8 +7,9 @@ const { arrivalsOf, windows } = require('./by-class');
 const weights = [0, 0, 8, 4, 1, 1, 1, 1, 1];
 
 /**
- * Returns the minimum of records per second by class: the share of the rest by weight, whichever session serves the class
- * and whatever the link's queue guarantees that session; at least one batch in each aging time, which goes before class 1.
+ * Returns the minimum of records per second by class: the share of the rest by weight, whichever session serves the
+ * class and whatever the link's queue guarantees that session; at least one batch in each aging time, which goes before
+ * class 1.
  * @param {number[]} classes waiting classes, without class 1
  * @param {number} left records per second that class 1 leaves
  * @param {number} [overdue] records per second of a class that gets only one batch in each aging time

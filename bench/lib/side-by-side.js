@@ -88,7 +88,11 @@ const cells = (results, columns) =>
 const resultsOf = (outcomes, load, { name }) =>
   outcomes.filter(({ key, result }) => key === `${load}/${name}` && result).map(({ result }) => result);
 
-/** Formats the cores of each process of the system: `mosquitto 0.31 + node-red 0.63`. @param {any[]} results @returns {string} */
+/**
+ * Formats the cores of each process of the system: `mosquitto 0.31 + node-red 0.63`.
+ * @param {any[]} results
+ * @returns {string}
+ */
 function byProcess(results) {
   const names = results[0].parts.map((/** @type {any} */ { part }) => part);
   return names
@@ -99,7 +103,10 @@ function byProcess(results) {
     .join(' + ');
 }
 
-/** @param {Outcome[]} outcomes @param {string} load @param {Entry[]} entries @returns {string} Markdown, '' without results */
+/**
+ * @param {Outcome[]} outcomes @param {string} load @param {Entry[]} entries
+ * @returns {string} Markdown, '' without results
+ */
 function costTable(outcomes, load, entries) {
   const rows = entries
     .map((entry) => ({ entry, results: resultsOf(outcomes, load, entry) }))
@@ -118,7 +125,11 @@ function costTable(outcomes, load, entries) {
 
 const quantiles = ['p50', 'p90', 'p99', 'p999', 'max'];
 
-/** Returns the latency table by class, in ms. @param {Outcome[]} outcomes @param {string} load @param {Entry[]} entries @returns {string} */
+/**
+ * Returns the latency table by class, in ms.
+ * @param {Outcome[]} outcomes @param {string} load @param {Entry[]} entries
+ * @returns {string}
+ */
 function latencyTable(outcomes, load, entries) {
   const rows = entries.flatMap((entry) => {
     const results = resultsOf(outcomes, load, entry);
@@ -149,7 +160,11 @@ const short = [
   ...costs.filter(([title]) => title === 'records/publish')
 ];
 
-/** Returns the table for the published results. @param {Outcome[]} outcomes @param {string} load @param {Entry[]} entries @returns {string} */
+/**
+ * Returns the table for the published results.
+ * @param {Outcome[]} outcomes @param {string} load @param {Entry[]} entries
+ * @returns {string}
+ */
 function shortTable(outcomes, load, entries) {
   const rows = entries
     .map((entry) => ({ entry, results: resultsOf(outcomes, load, entry) }))

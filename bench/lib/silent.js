@@ -16,7 +16,10 @@ function connectPacket(id) {
   return Buffer.concat([Buffer.from([0x10, header.length + payload.length]), header, payload]);
 }
 
-/** @param {number} port @param {string} id at most 64 characters @returns {Promise<net.Socket>} resolves on a CONNACK with code 0 */
+/**
+ * @param {number} port @param {string} id at most 64 characters
+ * @returns {Promise<net.Socket>} resolves on a CONNACK with code 0
+ */
 function connect(port, id) {
   return new Promise((resolve, reject) => {
     const socket = net.connect(port, '127.0.0.1');

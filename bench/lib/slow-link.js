@@ -1,5 +1,6 @@
 'use strict';
-// Gives the gateway a slow link to the cloud: two network namespaces and a shaped link. REQUIRES: isInside() of netns.js.
+// Gives the gateway a slow link to the cloud: two network namespaces and a shaped link. REQUIRES: isInside() of
+// netns.js.
 
 const { LinkedNetworks } = require('./netns');
 const { readBands, shape } = require('./qdisc');
@@ -41,7 +42,10 @@ class SlowLink {
     return ((linkBytes * 8) / ((this.rate * ms) / 1000)) * 100;
   }
 
-  /** Returns a warning if the link was not what limited the capacity. @param {{short: Record<string, number>, ms: number}} found */
+  /**
+   * Returns a warning if the link was not what limited the capacity.
+   * @param {{short: Record<string, number>, ms: number}} found
+   */
   doubt({ short, ms }) {
     const used = this.felt(short, ms);
     return used < 90

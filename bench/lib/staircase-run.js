@@ -49,8 +49,8 @@ function groupsOf(stage) {
 /**
  * Measures the CPU use of each side, and of all other programs.
  * @param {Stage} stage
- * @returns {() => {system: import('./proc').ThreadUse[], harness: import('./proc').ThreadUse[], others: number}} returns the
- *          use since the previous call
+ * @returns {() => {system: import('./proc').ThreadUse[], harness: import('./proc').ThreadUse[], others: number}}
+ *          returns the use since the previous call
  */
 function laps(stage) {
   const read = () => {
@@ -92,7 +92,8 @@ function isBehind(stage, load, meant, last) {
 
 /**
  * @param {Stage} stage @param {import('./stage').Load} load @param {number[]} rates @param {number} stepSeconds
- * @returns {Promise<{system: any[], harness: any[], others: number, isBehind: boolean}[]>} the steps that ran to their end
+ * @returns {Promise<{system: any[], harness: any[], others: number, isBehind: boolean}[]>} the steps that ran to their
+ *          end
  */
 async function watch(stage, load, rates, stepSeconds) {
   const seen = [];
@@ -114,7 +115,11 @@ async function watch(stage, load, rates, stepSeconds) {
   return seen;
 }
 
-/** @param {any} sent of the generator @param {any} arrived of the sink @param {any[]} seen @param {Stage} stage @param {number} stepSeconds @returns {Step[]} */
+/**
+ * @param {any} sent of the generator @param {any} arrived of the sink @param {any[]} seen @param {Stage} stage
+ * @param {number} stepSeconds
+ * @returns {Step[]}
+ */
 function join(sent, arrived, seen, stage, stepSeconds) {
   const { gatewayCpus, harnessCpus } = stage.profile;
   const forwards = stage.system?.forwards;

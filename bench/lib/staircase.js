@@ -7,7 +7,10 @@ const { median } = require('./report');
 const P99_MS = 1000;
 /** The fraction of a step's messages that must be sent and arrive in time. */
 const ARRIVED = 0.97;
-/** Fraction that must be sent: the devices' periods do not match the steps exactly, so the rest may fall into the next step. */
+/**
+ * Fraction that must be sent: the devices' periods do not match the steps exactly, so the rest may fall into the next
+ * step.
+ */
 const SENT = 0.995;
 /** Fraction of the sends that may be late; see LATE_MS. */
 const LATE = 0.01;
@@ -27,7 +30,8 @@ const FROM = 0.6;
  *
  * @typedef {object} Step
  * @property {number} rate messages per second of all devices @property {number} meant messages of this step
- * @property {number} sent @property {number} acked @property {number} late sent more than LATE_MS after the intended time
+ * @property {number} sent @property {number} acked
+ * @property {number} late sent more than LATE_MS after the intended time
  * @property {number} [arrived] at the sink, each counted once; absent if the system forwards nothing
  * @property {number} p99Ms from the intended time to the sink, or to the acknowledgement if the system forwards nothing
  * @property {boolean} [isBehind] too few messages had arrived a second after the end of the step
@@ -41,7 +45,10 @@ const FROM = 0.6;
 const rates = (from, growth, count) =>
   Array.from({ length: count }, (_, i) => Math.max(1, Math.round(from * growth ** i)));
 
-/** @param {number[]} found rates of the rounds before @returns {number} first rate of the next staircase; 0 = unknown */
+/**
+ * @param {number[]} found rates of the rounds before
+ * @returns {number} first rate of the next staircase; 0 = unknown
+ */
 function startFrom(found) {
   const good = found.filter((rate) => rate > 0);
   return good.length > 0 ? Math.round(FROM * median(good)) : 0;
@@ -61,8 +68,8 @@ function failure(step) {
 
 /**
  * @param {Step[]} steps in order
- * @returns {{rate: number, good: Step | undefined, failed: Step | undefined, why: string}} rate: of the last step before the
- *          first failed one, 0 if the first step failed
+ * @returns {{rate: number, good: Step | undefined, failed: Step | undefined, why: string}} rate: of the last step
+ *          before the first failed one, 0 if the first step failed
  */
 function lastGood(steps) {
   const at = steps.findIndex((step) => failure(step) !== '');
@@ -71,12 +78,16 @@ function lastGood(steps) {
   return { rate: good?.rate ?? 0, good, failed, why: failed ? failure(failed) : '' };
 }
 
-/** Returns the use of all cores, or of the busiest thread if that is higher. @param {Use | undefined} use @returns {number} 1 = full */
+/**
+ * Returns the use of all cores, or of the busiest thread if that is higher.
+ * @param {Use | undefined} use
+ * @returns {number} 1 = full
+ */
 const load = (use) => (use ? Math.max(use.cores / use.of, use.busiest.cores) : 0);
 
 /**
- * Returns the limit, from the first failed step. If both sides were full there, it is the side that was fuller in the last
- * good step, because an overload fills both.
+ * Returns the limit, from the first failed step. If both sides were full there, it is the side that was fuller in the
+ * last good step, because an overload fills both.
  * @param {Step | undefined} good @param {Step | undefined} failed @returns {Limit}
  */
 function limitOf(good, failed) {

@@ -1,11 +1,14 @@
 'use strict';
-// Moves the command itself to the harness's cores, so that its work while it waits (reading /proc, progress of its tools)
-// does not disturb the measured system. At 64 devices it delayed about two wake-ups per second.
+// Moves the command itself to the harness's cores, so that its work while it waits (reading /proc, progress of its
+// tools) does not disturb the measured system. At 64 devices it delayed about two wake-ups per second.
 
 const { execFileSync } = require('node:child_process');
 const { allowedCores } = require('./proc');
 
-/** Moves all threads of this process, and future children without their own core list. @param {string} cpus a core list */
+/**
+ * Moves all threads of this process, and future children without their own core list.
+ * @param {string} cpus a core list
+ */
 function moveTo(cpus) {
   execFileSync('taskset', ['--all-tasks', '--pid', '--cpu-list', cpus, String(process.pid)], {
     stdio: 'ignore'

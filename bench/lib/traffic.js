@@ -31,7 +31,8 @@ function loadOptions({ class: cls, devices, perSecond, payload, inflight }) {
     'first-device': cls * 1000,
     'alarm-every': cls === 1 ? 1 : 0,
     'topic-kind': cls === 1 ? 't' : kinds[cls],
-    // The load is an open loop, and an acknowledgement may take over a second, because it waits for the cloud or the log.
+    // The load is an open loop, and an acknowledgement may take over a second, because it waits for the cloud or the
+    // log.
     inflight: inflight ?? Math.max(64, Math.ceil((perSecond / devices) * 5)),
     'lead-ms': 1000,
     ...(payload === undefined ? {} : { payload })
@@ -39,8 +40,8 @@ function loadOptions({ class: cls, devices, perSecond, payload, inflight }) {
 }
 
 /**
- * Returns the measured bytes on the network of a record in an envelope of 1 KiB: its line and its share of MQTT, TLS, TCP
- * and IP.
+ * Returns the measured bytes on the network of a record in an envelope of 1 KiB: its line and its share of MQTT, TLS,
+ * TCP and IP.
  * @param {number} payload
  */
 const wireBytes = (payload) => Math.round((payload + 85) * 1.2);

@@ -9,7 +9,11 @@ const { measure } = require('./measure');
 const { median } = require('./report');
 const { SlowCpu } = require('./slow-cpu');
 
-/** @typedef {import('./chapter').Plan} Plan @typedef {import('./chapter').Outcome} Outcome @typedef {import('./side-by-side').Entry} Entry */
+/**
+ * @typedef {import('./chapter').Plan} Plan
+ * @typedef {import('./chapter').Outcome} Outcome
+ * @typedef {import('./side-by-side').Entry} Entry
+ */
 
 /**
  * The quota of a run, and its effect in the measured window.
@@ -23,11 +27,13 @@ const { SlowCpu } = require('./slow-cpu');
 /** Fraction of the baseline's need that every system gets. */
 const SHARE = 0.5;
 /**
- * A system that never sleeps uses less CPU per message, because one wake-up finds several: half of its CPU without a quota
- * may suffice. So its need is measured with this fraction of that CPU, with which it is always busy.
+ * A system that never sleeps uses less CPU per message, because one wake-up finds several: half of its CPU without a
+ * quota may suffice. So its need is measured with this fraction of that CPU, with which it is always busy.
  */
 const CALIBRATION = 0.25;
-/** The system stops for the rest of a period after its quota is used up, so periods must be short beside the latencies. */
+/**
+ * The system stops for the rest of a period after its quota is used up, so periods must be short beside the latencies.
+ */
 const SHORTEST_MS = 10;
 /** The kernel's longest period, and its smallest quota [Documentation/scheduler/sched-bwc.rst]. */
 const LONGEST_MS = 1000;
@@ -56,7 +62,11 @@ const quotaLoad = (load, base) => `${load}, quota of ${base}`;
 /** @param {string} load @param {string} base */
 const calibrationKey = (load, base) => `${quotaLoad(load, base)}/calibration`;
 
-/** Returns the fraction of the intended messages that arrived in the measured window. @param {any} result of measureWithin() @returns {number} 0..1 */
+/**
+ * Returns the fraction of the intended messages that arrived in the measured window.
+ * @param {any} result of measureWithin()
+ * @returns {number} 0..1
+ */
 function delivered({ arrived, sent, seconds, warmup }) {
   const inTime = arrived.arrivalsPerSecond.slice(warmup, seconds);
   const came = inTime.reduce((/** @type {number} */ sum, /** @type {number} */ each) => sum + each, 0);
@@ -70,7 +80,11 @@ const needOf = (result) => result.cores / Math.min(1, delivered(result));
 const resultsAt = (outcomes, key) =>
   outcomes.filter((each) => each.key === key && each.result).map(({ result }) => result);
 
-/** Returns a quarter of the baseline's median CPU without a quota so far. @param {Outcome[]} previous @param {string} load @param {string} base @returns {Given} */
+/**
+ * Returns a quarter of the baseline's median CPU without a quota so far.
+ * @param {Outcome[]} previous @param {string} load @param {string} base
+ * @returns {Given}
+ */
 function calibrationQuota(previous, load, base) {
   const taken = resultsAt(previous, `${load}/${base}`).map(({ cores }) => cores);
   if (taken.length === 0) throw new Error(`A quota for ${base} needs an earlier run of it without a quota.`);
@@ -139,7 +153,10 @@ async function measureWithin(system, profile, { cores, of }) {
  */
 function quotaCases(plan, base, others, load, profile) {
   const share = plan.quota ?? SHARE;
-  /** @param {Entry} entry @param {string} key @param {string} label @param {(context: import('./chapter').CaseContext) => Given} choose */
+  /**
+   * @param {Entry} entry @param {string} key @param {string} label
+   * @param {(context: import('./chapter').CaseContext) => Given} choose
+   */
   const caseOf = (entry, key, label, choose) => ({
     key,
     label,

@@ -1,6 +1,6 @@
 'use strict';
-// A small separate file system for the log: a tmpfs, or ext4 on a loop device, whose block device counts every byte that
-// reaches it, including the file system's own journal. Needs root.
+// A small separate file system for the log: a tmpfs, or ext4 on a loop device, whose block device counts every byte
+// that reaches it, including the file system's own journal. Needs root.
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');

@@ -68,7 +68,11 @@ function machineWarnings(plan, machine = {}) {
   return warnings;
 }
 
-/** @param {any} result of measure() or like it @param {number} cores of the harness; 0 = not pinned @param {number} mostSteal @returns {string[]} doubts; the same kind has the same text */
+/**
+ * @param {any} result of measure() or like it @param {number} cores of the harness; 0 = not pinned
+ * @param {number} mostSteal
+ * @returns {string[]} doubts; the same kind has the same text
+ */
 function doubts(result, cores, mostSteal) {
   const { sent, harness = [], machine } = result;
   const found = [];
@@ -132,7 +136,11 @@ function faults({ result, error }) {
   return found;
 }
 
-/** Failed runs are reported elsewhere. @param {Outcome[]} outcomes @returns {string[]} faults of the runs, and of discarded runs */
+/**
+ * Failed runs are reported elsewhere.
+ * @param {Outcome[]} outcomes
+ * @returns {string[]} faults of the runs, and of discarded runs
+ */
 function faultWarnings(outcomes) {
   return outcomes.flatMap((outcome) => {
     const { key, round, result, again } = outcome;

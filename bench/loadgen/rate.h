@@ -11,8 +11,9 @@ namespace bench {
 
 // The intended messages per second of all devices over time: steps with bursts.
 //
-// Time is measured in messages: At(n) is the time at which n messages are due. A periodic load has a
-// message at each integer n; a Poisson process of unit rate, mapped through At(), follows the steps.
+// Time is measured in messages: At(n) is the time at which n messages are due. A periodic load has
+// a message at each integer n; a Poisson process of unit rate, mapped through At(), follows the
+// steps.
 class Rate {
  public:
   explicit Rate(const LoadOptions& options);

@@ -1,9 +1,15 @@
 'use strict';
 // Evaluates the delivery in the sink's samples: gaps, seconds without arrivals, goodput.
 
-/** @typedef {{samples: import('../lib/latency').Sample[], fromMs: number, toMs: number}} Window of arrival, ms since 1970 */
+/**
+ * @typedef {{samples: import('../lib/latency').Sample[], fromMs: number, toMs: number}} Window of arrival, ms since
+ *        1970
+ */
 
-/** Returns the longest time without an arrival, including the ends of the window. @param {number[]} times rising, ms @param {number} fromMs @param {number} toMs */
+/**
+ * Returns the longest time without an arrival, including the ends of the window.
+ * @param {number[]} times rising, ms @param {number} fromMs @param {number} toMs
+ */
 function longestGap(times, fromMs, toMs) {
   let longest = { ms: 0, from: fromMs };
   let before = fromMs;
@@ -37,7 +43,10 @@ function gaps(window, traffic, startMs) {
   };
 }
 
-/** Returns the whole seconds of the window without an arrival, numbered from the start. @param {Window} window @param {number} startMs */
+/**
+ * Returns the whole seconds of the window without an arrival, numbered from the start.
+ * @param {Window} window @param {number} startMs
+ */
 function zeroSeconds(window, startMs) {
   const seen = new Set(timesOf(window).map((ms) => Math.floor((ms - startMs) / 1000)));
   const first = Math.ceil((window.fromMs - startMs) / 1000);
@@ -46,7 +55,10 @@ function zeroSeconds(window, startMs) {
   return all.filter((second) => !seen.has(second));
 }
 
-/** Returns the Mbit/s of payload that arrived in each second. @param {Pick<Window, 'samples'>} window @param {number} startMs @param {number} seconds */
+/**
+ * Returns the Mbit/s of payload that arrived in each second.
+ * @param {Pick<Window, 'samples'>} window @param {number} startMs @param {number} seconds
+ */
 function goodput({ samples }, startMs, seconds) {
   const bytes = Array.from({ length: Math.floor(seconds) }, () => 0);
   for (const { arrivedMs, bytes: size = 0 } of samples) {

@@ -19,7 +19,8 @@ function lacking() {
 }
 
 /**
- * @param {{rounds: number, quick: boolean, congestion: string, env: Record<string, string>, gatewayCpus?: string, harnessCpus?: string}} options
+ * @param {{rounds: number, quick: boolean, congestion: string, env: Record<string, string>, gatewayCpus?: string,
+ *          harnessCpus?: string}} options
  * @returns {Record<string, string>}
  */
 function conditions({ rounds, quick, congestion, env, gatewayCpus, harnessCpus }) {

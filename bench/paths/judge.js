@@ -3,7 +3,10 @@
 
 const { PAPER } = require('./lab');
 
-/** @typedef {{at: number, p1: {tx: number}, p2: {tx: number}}} Sample at: ms since the start of the load; tx: bytes since the start of the interface */
+/**
+ * @typedef {{at: number, p1: {tx: number}, p2: {tx: number}}} Sample at: ms since the start of the load; tx: bytes
+ *        since the start of the interface
+ */
 /** @typedef {Pick<import('./run').PathsResult, 'bytes' | 'marks' | 'connects' | 'gapMs'>} Result */
 
 /** A path counts as carrying if it carries this fraction of its rate for this time. */
@@ -19,7 +22,10 @@ const gapOf = ({ gapMs }) => worst(Object.values(gapMs));
 /** Returns the most connects of one session; 0 = none connected. @param {Pick<Result, 'connects'>} result */
 const connectsInAll = ({ connects }) => Math.max(0, ...Object.values(connects));
 
-/** Returns the bytes on a link between two times. @param {Sample[]} bytes @param {1 | 2} i @param {number} fromMs @param {number} toMs */
+/**
+ * Returns the bytes on a link between two times.
+ * @param {Sample[]} bytes @param {1 | 2} i @param {number} fromMs @param {number} toMs
+ */
 function sentBetween(bytes, i, fromMs, toMs) {
   const key = /** @type {'p1' | 'p2'} */ (`p${i}`);
   const window = bytes.filter(({ at }) => at >= fromMs && at <= toMs);
@@ -28,7 +34,10 @@ function sentBetween(bytes, i, fromMs, toMs) {
   return { bytes: to[key].tx - from[key].tx, ms: to.at - from.at };
 }
 
-/** Returns the fraction of its rate that a link carried in STRETCH_MS from `fromMs` on. @param {Sample[]} bytes @param {1 | 2} i @param {number} fromMs */
+/**
+ * Returns the fraction of its rate that a link carried in STRETCH_MS from `fromMs` on.
+ * @param {Sample[]} bytes @param {1 | 2} i @param {number} fromMs
+ */
 function partFrom(bytes, i, fromMs) {
   const sent = sentBetween(bytes, i, fromMs, fromMs + STRETCH_MS);
   return sent.ms < STRETCH_MS / 2 ? 0 : (sent.bytes * 8) / 1000 / sent.ms / PAPER[i - 1];

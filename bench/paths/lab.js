@@ -68,8 +68,8 @@ class PathsLab {
 
   /** @param {number[]} mbit @param {number} staleLosses */
   #connect(mbit, staleLosses) {
-    // IPv6 neighbor discovery would be sent with priority 7. A new address must survive the removal of the old one, as it
-    // does under systemd. Metrics of one run must not help the next.
+    // IPv6 neighbor discovery would be sent with priority 7. A new address must survive the removal of the old one, as
+    // it does under systemd. Metrics of one run must not help the next.
     const settings = [
       'net/ipv6/conf/default/disable_ipv6=1',
       'net/ipv4/conf/default/rp_filter=0',
@@ -137,7 +137,10 @@ class PathsLab {
     if (way === 'silent') swallow([]);
   }
 
-  /** Restores the link, with the address and the default route that a DHCP client would restore. @param {Way} way @param {Cable} i */
+  /**
+   * Restores the link, with the address and the default route that a DHCP client would restore.
+   * @param {Way} way @param {Cable} i
+   */
   heal(way, i) {
     if (way === 'gateway-link') this.#here(`ip link set p${i} up`);
     if (way === 'peer-link') this.#atCloud(`ip link set p${i} up`);

@@ -28,7 +28,11 @@ function statusOf({ state, code, reason, sessions }) {
   };
 }
 
-/** Returns the payload that the kernel has sent on each path, for all sessions, as reported by the gateway. @param {any} uplink @returns {Record<string, number>} */
+/**
+ * Returns the payload that the kernel has sent on each path, for all sessions, as reported by the gateway.
+ * @param {any} uplink
+ * @returns {Record<string, number>}
+ */
 function carriedOf({ sessions }) {
   /** @type {Record<string, number>} */
   const carried = {};

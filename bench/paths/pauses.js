@@ -4,7 +4,10 @@
 /** Shorter pauses come from the load's period and from batches. */
 const SHORTEST_MS = 200;
 
-/** @typedef {{at: number, ms: number, atEnd?: boolean}} Pause at: ms since the start; atEnd: it lasted to the end of the load */
+/**
+ * @typedef {{at: number, ms: number, atEnd?: boolean}} Pause at: ms since the start; atEnd: it lasted to the end of the
+ *        load
+ */
 
 /**
  * @param {number[]} arrivals rising, ms since the start @param {number} fromMs earlier arrivals do not count
@@ -37,7 +40,10 @@ function wentOnAfter(pauses, ms) {
   return under.atEnd ? Infinity : under.at + under.ms - ms;
 }
 
-/** Returns the longest pause that continues, or begins, within one second after an event. @param {Pause[]} pauses @param {number} ms since the start */
+/**
+ * Returns the longest pause that continues, or begins, within one second after an event.
+ * @param {Pause[]} pauses @param {number} ms since the start
+ */
 const around = (pauses, ms) =>
   longest(pauses.filter((each) => each.at <= ms + 1000 && each.at + each.ms > ms));
 

@@ -26,7 +26,8 @@ const { pausesOf } = require('./pauses');
  * @property {string} [system] of bench/systems or bench/paths/systems. Default seganet
  * @property {number} seconds of load @property {number} [warmup] seconds of it that do not count
  * @property {import('../lib/traffic').Traffic[]} traffic
- * @property {number} [drain] seconds for which devices send waiting records afterwards. Default 60; few for a saturating load
+ * @property {number} [drain] seconds for which devices send waiting records afterwards. Default 60; few for a
+ *          saturating load
  * @property {Record<string, string>} [env] of the gateway
  * @property {Event[]} [events]
  * @property {string[]} [alsoAt] additional addresses of the broker
@@ -80,7 +81,10 @@ function stageOf(lab, plan) {
   });
 }
 
-/** @param {PathsLab} lab @param {Stage} stage @param {Event[]} events @param {number} startMs @param {{ms: number, what: string}[]} marks */
+/**
+ * @param {PathsLab} lab @param {Stage} stage @param {Event[]} events @param {number} startMs
+ * @param {{ms: number, what: string}[]} marks
+ */
 async function happen(lab, stage, events, startMs, marks) {
   for (const { at, what, do: act } of [...events].sort((a, b) => a.at - b.at)) {
     await sleep(startMs + at * 1000 - Date.now());
@@ -89,7 +93,10 @@ async function happen(lab, stage, events, startMs, marks) {
   }
 }
 
-/** Returns the CONNECTs that the broker accepted, by client id, without those of the harness. @param {import('../../test/fixtures/cloud').Cloud} cloud */
+/**
+ * Returns the CONNECTs that the broker accepted, by client id, without those of the harness.
+ * @param {import('../../test/fixtures/cloud').Cloud} cloud
+ */
 function connectsOf(cloud) {
   /** @type {Record<string, number>} */
   const connects = {};

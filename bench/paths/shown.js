@@ -21,7 +21,11 @@ function textOf({ state, code, reason, paths }) {
   return uplinkShown(/** @type {any} */ ({ state, code, reason, sessions }), still, true).text;
 }
 
-/** Returns the texts in order, without repetitions. @param {Status[]} statuses @returns {{ms: number, text: string}[]} */
+/**
+ * Returns the texts in order, without repetitions.
+ * @param {Status[]} statuses
+ * @returns {{ms: number, text: string}[]}
+ */
 function texts(statuses) {
   const all = statuses.map((status) => ({ ms: status.ms, text: textOf(status) }));
   return all.filter(({ text }, i) => text !== all[i - 1]?.text);

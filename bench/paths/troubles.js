@@ -17,7 +17,10 @@ const { run } = require('../lib/netns');
  * @property {boolean} [sameSession] the MQTT session must survive
  */
 
-/** Two classes, so that there are two sessions. Devices do not wait for acknowledgements, so the load is always the same. */
+/**
+ * Two classes, so that there are two sessions. Devices do not wait for acknowledgements, so the load is always the
+ * same.
+ */
 const traffic = [
   { class: 1, devices: 10, perSecond: 25, payload: 200, inflight: 1000 },
   { class: 3, devices: 15, perSecond: 25, payload: 200, inflight: 1000 }
@@ -33,7 +36,11 @@ const silent = (at, i) => ({ at, what: `p${i} silent`, do: (lab) => lab.cut('sil
 /** @param {number} at @param {1 | 2} i @returns {Event} */
 const back = (at, i) => ({ at, what: `p${i} back`, do: (lab) => lab.heal('silent', i) });
 
-/** A firewall that has lost its connection table resets packets of unknown connections for 0.1 s. @param {number} at @returns {Event[]} */
+/**
+ * A firewall that has lost its connection table resets packets of unknown connections for 0.1 s.
+ * @param {number} at
+ * @returns {Event[]}
+ */
 const forgotten = (at) => [
   {
     at,

@@ -32,8 +32,8 @@ class Tally {
   explicit Tally(const TallyOptions& options) : options_(options), steps_(options.step_us) {}
 
   // Counts a PUBLISH. `envelope`: an NDJSON batch; else one original payload, or several joined
-  // (split.h). `redelivered`: the cloud's own redelivery (DUP from the broker to the sink), which is
-  // not a fault of the gateway.
+  // (split.h). `redelivered`: the cloud's own redelivery (DUP from the broker to the sink), which
+  // is not a fault of the gateway.
   void AddPublish(std::string_view topic, std::string_view payload, bool envelope, bool redelivered,
                   int64_t now_us);
 
@@ -41,7 +41,8 @@ class Tally {
   uint64_t unique() const { return unique_; }
   uint64_t historical() const { return historical_; }
 
-  // Returns a JSON object; `streams` adds the missing sequences of each stream as [from, to] ranges.
+  // Returns a JSON object. `streams` adds the missing sequences of each stream as [from, to]
+  // ranges.
   std::string Json(bool streams) const;
 
  private:

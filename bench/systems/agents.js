@@ -8,7 +8,10 @@ const { build } = require('../lib/build');
 const { needsOpenssl } = require('../lib/lacking');
 const { hardFileLimit } = require('../lib/proc');
 
-/** @param {import('./index').Context} context @param {boolean} processes @returns {Promise<import('./index').System>} */
+/**
+ * @param {import('./index').Context} context @param {boolean} processes
+ * @returns {Promise<import('./index').System>}
+ */
 async function start(context, processes) {
   const port = await freePort();
   const { cloud } = context;

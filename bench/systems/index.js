@@ -1,6 +1,6 @@
 'use strict';
-// The systems to compare: each file of this folder is one, or several that differ in a setting. README.md explains how to
-// add one.
+// The systems to compare: each file of this folder is one, or several that differ in a setting. README.md explains how
+// to add one.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -23,7 +23,8 @@ const path = require('node:path');
  * @property {import('../lib/gateway').BenchGateway} [gateway] of SegaNet
  * @property {() => Promise<boolean>} stop resolves to true if all processes exited with 0 after SIGTERM
  * @property {() => Promise<void>} kill sends kill -9 to all processes at once, like a reset button
- * @property {() => Promise<number>} restart starts again on the same port and folder; resolves to the ms until devices can connect
+ * @property {() => Promise<number>} restart starts again on the same port and folder; resolves to the ms until devices
+ *          can connect
  * @property {() => Promise<void>} close kills the remaining processes and removes their files
  *
  * @typedef {object} Adapter

@@ -15,8 +15,8 @@ const { needsCommand, needsMosquitto } = require('../lib/lacking');
 const { startLocalBroker } = require('../lib/local-broker');
 
 /**
- * Returns the configuration file. Limits are wide, so that the benchmark measures the work and not the defaults of 1,000
- * undelivered messages or a flush every 10 s.
+ * Returns the configuration file. Limits are wide, so that the benchmark measures the work and not the defaults of
+ * 1,000 undelivered messages or a flush every 10 s.
  * @param {{localPort: number, cloud: {host: string, tlsPort: number, files: {ca: string}}}} ends @param {boolean} batch
  */
 function telegrafConfig({ localPort, cloud }, batch) {

@@ -237,7 +237,7 @@ onLink.describe('on two networks', () => {
     start('priority.js', [...short, '--env', 'SEGANET_BATCH_MODE=nonsense']);
     const names = await namespaces();
     expect(await child.exited).toMatchObject({ code: 1 });
-    expect(child.output).toMatch(/the gateway did not get ready:\s.*SEGANET_BATCH_MODE/s);
+    expect(child.output).toMatch(/the gateway did not become ready:\s.*SEGANET_BATCH_MODE/s);
     expect(inside(names)).toEqual([]);
     expect(fs.readdirSync(folder)).toEqual([]);
   });

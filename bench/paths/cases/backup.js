@@ -32,7 +32,10 @@ function whileDead({ bytes, marks }) {
   return backup / (main + backup);
 }
 
-/** Returns the ms from the main path's return until it carries at least half of its rate, and the backup below 1 %. @param {any} result */
+/**
+ * Returns the ms from the main path's return until it carries at least half of its rate, and the backup below 1 %.
+ * @param {any} result
+ */
 function onMainAfter({ bytes, marks }) {
   const back = marks[1].ms;
   const found = bytes.find(

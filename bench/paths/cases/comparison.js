@@ -8,7 +8,8 @@ const { around, longest, seconds, SHORTEST_MS } = require('../pauses');
 /**
  * @typedef {import('../run').PathsResult} Result @typedef {import('../run').PathsPlan} Plan
  * @typedef {import('../lab').Way} Way
- * @typedef {import('./index').Case} Case @typedef {import('./index').Outcome} Outcome @typedef {import('./index').Context} Context
+ * @typedef {import('./index').Case} Case @typedef {import('./index').Outcome} Outcome
+ * @typedef {import('./index').Context} Context
  *
  * @typedef {object} Contender
  * @property {string} name @property {string} title @property {string} what
@@ -17,7 +18,10 @@ const { around, longest, seconds, SHORTEST_MS } = require('../pauses');
  * @property {Way[]} ways in which the path dies
  */
 
-/** One class, so that each system has one connection. Devices do not wait for acknowledgements, so the load is the same for all. */
+/**
+ * One class, so that each system has one connection. Devices do not wait for acknowledgements, so the load is the same
+ * for all.
+ */
 const traffic = [{ class: 3, devices: 25, perSecond: 50, payload: 200, inflight: 1000 }];
 /** The broker's addresses on the two links, for systems that use two addresses. */
 const alsoAt = ['198.18.1.2', '198.18.2.2'];

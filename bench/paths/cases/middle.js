@@ -12,7 +12,11 @@ const { runTrouble, troubles } = require('../troubles');
  * @typedef {import('./index').Case} Case @typedef {import('./index').Outcome} Outcome
  */
 
-/** Returns the time from the return of a path to the next arrival. @param {Result} result @returns {number} ms; NaN = no path returned */
+/**
+ * Returns the time from the return of a path to the next arrival.
+ * @param {Result} result
+ * @returns {number} ms; NaN = no path returned
+ */
 function wentOn({ marks, pauses }) {
   const mark = marks.find(({ what }) => / back$/.test(what));
   return mark ? wentOnAfter(pauses, mark.ms) : NaN;

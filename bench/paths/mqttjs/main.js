@@ -1,8 +1,10 @@
 'use strict';
-// A common alternative: a program with mqtt.js. Devices publish to it as to any gateway (MQTT 3.1.1, QoS 1). It publishes
-// each message separately with an mqtt.js client, and acknowledges a device, in the order of its messages, once the broker
-// has acknowledged. It does not change mqtt.js: waiting messages are in its memory, and it decides when to reconnect.
-// node main.js OPTIONS: JSON with `port`, where devices connect on 127.0.0.1, and `client`, the options of mqtt.connect().
+// A common alternative: a program with mqtt.js. Devices publish to it as to any gateway (MQTT 3.1.1, QoS 1). It
+// publishes each message separately with an mqtt.js client, and acknowledges a device, in the order of its messages,
+// once the broker has acknowledged. It does not change mqtt.js: waiting messages are in its memory, and it decides when
+// to reconnect.
+//   node main.js OPTIONS
+// OPTIONS is JSON with `port`, where devices connect on 127.0.0.1, and `client`, the options of mqtt.connect().
 // Ends on SIGTERM. The number of waiting messages per device is not limited here, because the generator limits it.
 
 const net = require('node:net');

@@ -44,7 +44,8 @@ async function start(context, options) {
 }
 
 /**
- * @param {string} name @param {string} title @param {string} what @param {(cloud: Cloud) => object} options of mqtt.connect()
+ * @param {string} name @param {string} title @param {string} what
+ * @param {(cloud: Cloud) => object} options of mqtt.connect()
  * @returns {import('../../systems').Adapter}
  */
 const variant = (name, title, what, options) => ({
