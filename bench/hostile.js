@@ -60,7 +60,7 @@ const plain = [
 function tables(runs, names) {
   const all = [...compared, ...plain];
   const first = markdown(
-    ['beside them', ...all.map(([title]) => title)],
+    ['attack', ...all.map(([title]) => title)],
     names.map((name) => [name, ...medians(runs, name, all)])
   );
   const rows = names

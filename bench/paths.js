@@ -23,7 +23,7 @@ Devices → gateway → two shaped links → mosquitto (TLS 1.3) → sink; gatew
 (needs root). Cases:
 ${all.map(({ name, what }) => `  ${name.padEnd(12)} ${what}`).join('\n')}`;
 
-/** Seconds of a run beside its load: start and stop of a gateway, a broker and a watch. */
+/** Seconds of a run besides its load: start and stop of a gateway, a broker and a watch. */
 const AROUND_S = 12;
 
 function read() {

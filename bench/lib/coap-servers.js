@@ -30,7 +30,7 @@ const servers = [
     label: 'aiocoap (Python)',
     transports: ['tcp', 'udp'],
     lacking: () =>
-      needsPython('aiocoap', 'pip install aiocoap; SEGANET_PYTHON names the python that has it.'),
+      needsPython('aiocoap', 'Run pip install aiocoap and set SEGANET_PYTHON to the Python that has it.'),
     command: (port, transport) => [python(), path.join(folder, 'aiocoap-server.py'), String(port), transport],
     ready: saysReady
   },

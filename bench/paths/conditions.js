@@ -28,7 +28,7 @@ function conditions({ rounds, quick, congestion, env, gatewayCpus, harnessCpus }
   const more = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   return {
     machine: `${allowedCores().length} cores, Linux ${os.release()}, Node ${process.version}`,
-    cables: `${PAPER.join(' and ')} Mbit/s in both directions (tbf, pfifo_fast of 100 packets); no delay except that of their queues`,
+    links: `${PAPER.join(' and ')} Mbit/s in both directions (tbf, pfifo_fast of 100 packets); no delay except that of their queues`,
     congestion: `${congestion || system} of the uplink, ${system} of the broker`,
     broker:
       'mosquitto (TLS 1.3) under mptcpize, net.mptcp.stale_loss_cnt 1; without mptcpize for runs marked TCP',

@@ -16,7 +16,7 @@ module.exports = {
   title: 'a process per device (Python, paho-mqtt)',
   what: "A Python process with paho-mqtt and a TLS session per device; publishes each message separately, like vendors' SDKs.",
   lacking: () =>
-    needsPython('paho', 'pip install paho-mqtt==2.1.0 into a venv, and SEGANET_PYTHON=VENV/bin/python.'),
+    needsPython('paho', 'Run pip install paho-mqtt==2.1.0 in a venv and set SEGANET_PYTHON=VENV/bin/python.'),
   start: async (context) => {
     const port = await freePort();
     const { cloud } = context;

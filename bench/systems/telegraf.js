@@ -88,7 +88,7 @@ const lacking = () =>
   needsMosquitto() ||
   needsCommand(
     'telegraf',
-    'Get it from https://docs.influxdata.com/telegraf/v1/install/, or with Go: go install github.com/influxdata/telegraf/cmd/telegraf@latest.'
+    'Get it from https://docs.influxdata.com/telegraf/v1/install/, or use Go: go install github.com/influxdata/telegraf/cmd/telegraf@latest.'
   );
 
 /** @type {import('./index').Adapter[]} */
