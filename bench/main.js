@@ -4,13 +4,13 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { killAll } = require('../test/fixtures/child');
-const { fail } = require('./lib/arguments');
-const { loadChapters } = require('./lib/chapter');
-const { runAll, turns } = require('./lib/interleave');
-const { readPlan } = require('./lib/plan');
-const { duration, Progress } = require('./lib/progress');
-const { readmeSection, replaceSection } = require('./lib/readme');
+const { killAll } = require('./harness/child');
+const { fail } = require('./harness/arguments');
+const { loadChapters } = require('./options/chapter');
+const { runAll, turns } = require('./report/interleave');
+const { readPlan } = require('./runs/benchmark-plan');
+const { duration, Progress } = require('./report/progress');
+const { readmeSection, replaceSection } = require('./report/results-page');
 const {
   joinResults,
   readResults,
@@ -18,12 +18,12 @@ const {
   sections,
   writeReport,
   writeResults
-} = require('./lib/results');
-const { buildTools, checks, conditions, missingText } = require('./lib/setup');
-const { machineWarnings } = require('./lib/warnings');
+} = require('./report/results');
+const { buildTools, checks, conditions, missingText } = require('./runs/setup');
+const { machineWarnings } = require('./report/warnings');
 
-/** @typedef {import('./lib/chapter').Chapter} Chapter @typedef {import('./lib/chapter').Plan} Plan */
-/** @typedef {import('./lib/results').Results} Results @typedef {import('./lib/interleave').Turn} Turn */
+/** @typedef {import('./options/chapter').Chapter} Chapter @typedef {import('./options/chapter').Plan} Plan */
+/** @typedef {import('./report/results').Results} Results @typedef {import('./report/interleave').Turn} Turn */
 
 const readme = path.join(__dirname, '..', 'README.md');
 

@@ -428,7 +428,7 @@ export declare class Engine {
   /** What a priority stage would answer; used where a wire carries messages. */
   classify(stage: number, deviceId: string, topic: string, recordClass: number): RecordClass;
   /**
-   * Copies waiting messages as frames (nodes/lib/frame.js) into `into`; returns bytes written, 0 = none left, or
+   * Copies waiting messages as frames (nodes/lib/base/frame.js) into `into`; returns bytes written, 0 = none left, or
    * -(needed) when the next frame is larger than `into`.
    */
   takeMessages(into: Uint8Array): number;

@@ -1,11 +1,11 @@
 'use strict';
 
-const { onInput } = require('./lib/input');
-const { join } = require('./lib/join');
-const { keyBytes } = require('./lib/key');
+const { onInput } = require('./lib/base/message-input');
+const { join } = require('./lib/engine/join');
+const { keyBytes } = require('./lib/unbatch/record-key');
 const { schema } = require('./lib/settings/batch');
-const { toRecord } = require('./lib/record');
-const { rate } = require('./lib/status');
+const { toRecord } = require('./lib/base/record');
+const { rate } = require('./lib/base/status');
 
 /** The engine's limit for a batch whose size follows the link. */
 const ADAPTIVE_BYTES = 65536;
@@ -58,7 +58,7 @@ function withoutKey({ mode, maxBytes }, gatewayId) {
   return mode === 'envelope' ? Math.max(1, maxBytes - keyBytes(gatewayId)) : maxBytes;
 }
 
-/** @type {NonNullable<import('./lib/member').Stage['shown']>} */
+/** @type {NonNullable<import('./lib/engine/member').Stage['shown']>} */
 function shown(rates, _stats, member) {
   const text = `${rate(rates.recordsIn)}/s in ${rate(rates.batches)} batches/s${member.carriage()}`;
   return { fill: rates.recordsIn > 0 ? 'green' : 'grey', shape: 'dot', text };

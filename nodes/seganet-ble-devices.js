@@ -1,13 +1,13 @@
 'use strict';
 
-const { claim } = require('./lib/ble/adapters');
-const { carryCommands } = require('./lib/ble/commands');
-const { BleProcess } = require('./lib/ble/process');
-const { reasonFor } = require('./lib/ble/reasons');
-const { schema, toSettings } = require('./lib/ble/settings');
-const { Complaints } = require('./lib/complaints');
-const { join } = require('./lib/join');
-const { rate } = require('./lib/status');
+const { claim } = require('./lib/sources/ble/adapters');
+const { carryCommands } = require('./lib/sources/ble/ble-commands');
+const { BleProcess } = require('./lib/sources/ble/ble-process');
+const { reasonFor } = require('./lib/sources/ble/ble-reasons');
+const { schema, toSettings } = require('./lib/sources/ble/ble-settings');
+const { Complaints } = require('./lib/base/complaints');
+const { join } = require('./lib/engine/join');
+const { rate } = require('./lib/base/status');
 
 const NORMAL = 3;
 
@@ -24,7 +24,7 @@ module.exports = function (RED) {
     /** @type {(() => void) | null} */
     let release = null;
     let cls = NORMAL;
-    /** @type {import('./lib/member').Member | null} */
+    /** @type {import('./lib/engine/member').Member | null} */
     const member = join(RED, this, config, schema, (values) => {
       const settings = toSettings(values);
       cls = values.class;
@@ -77,7 +77,7 @@ module.exports = function (RED) {
 
 /**
  * @param {BleProcess | undefined} radio
- * @returns {import('./lib/status').Shown}
+ * @returns {import('./lib/base/status').Shown}
  */
 function shown(radio) {
   if (!radio) return { fill: 'grey', shape: 'dot', text: '' };

@@ -1,11 +1,11 @@
 'use strict';
 
-const { parseDevices } = require('./lib/device-classes');
-const { parsePermissions } = require('./lib/permissions');
-const { listenerParts, listenerSchema } = require('./lib/front/listener');
-const { join } = require('./lib/join');
-const { integer, text } = require('./lib/options');
-const status = require('./lib/status');
+const { parseDevices } = require('./lib/settings/device-classes');
+const { parsePermissions } = require('./lib/settings/permissions');
+const { listenerParts, listenerSchema } = require('./lib/settings/listener-settings');
+const { join } = require('./lib/engine/join');
+const { integer, text } = require('./lib/base/options');
+const status = require('./lib/base/status');
 
 const MAX_TOPIC_BYTES = 1024;
 const MAX_PATH_BYTES = 128;
@@ -94,7 +94,7 @@ function check({ path: records, commandPath, presenceTopic, login }) {
   }
 }
 
-/** @type {NonNullable<import('./lib/member').Stage['shown']>} */
+/** @type {NonNullable<import('./lib/engine/member').Stage['shown']>} */
 function shown(rates, stats, member) {
   const trouble = member.host.waitsFor(stats);
   if (trouble) return { fill: 'red', shape: 'ring', text: `waiting: ${trouble}` };

@@ -1,16 +1,16 @@
 'use strict';
 
-const { Complaints } = require('./lib/complaints');
-const { asError } = require('./lib/guard');
-const { onInput } = require('./lib/input');
-const { join } = require('./lib/join');
-const { Peer } = require('./lib/observe/peer');
-const { Reader } = require('./lib/observe/reader');
-const { schema, toSettings } = require('./lib/observe/settings');
-const { Watch } = require('./lib/observe/watch');
-const { rate } = require('./lib/status');
+const { Complaints } = require('./lib/base/complaints');
+const { asError } = require('./lib/base/guard');
+const { onInput } = require('./lib/base/message-input');
+const { join } = require('./lib/engine/join');
+const { Peer } = require('./lib/sources/observe/coap-peer');
+const { Reader } = require('./lib/sources/observe/resource-reader');
+const { schema, toSettings } = require('./lib/sources/observe/observe-settings');
+const { Watch } = require('./lib/sources/observe/resource-watch');
+const { rate } = require('./lib/base/status');
 
-/** @typedef {import('./lib/observe/settings').Resource} Resource */
+/** @typedef {import('./lib/sources/observe/observe-settings').Resource} Resource */
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
@@ -20,7 +20,7 @@ module.exports = function (RED) {
    */
   function CoapObserve(config) {
     RED.nodes.createNode(this, config);
-    /** @type {import('./lib/observe/settings').ObserveSettings | undefined} */
+    /** @type {import('./lib/sources/observe/observe-settings').ObserveSettings | undefined} */
     let settings;
     /** @type {Watch[]} */
     const watches = [];
@@ -82,7 +82,7 @@ module.exports = function (RED) {
 /**
  * @param {Watch[]} watches
  * @param {number} perSecond
- * @returns {import('./lib/status').Shown}
+ * @returns {import('./lib/base/status').Shown}
  */
 function shown(watches, perSecond) {
   const failing = watches.filter(({ state }) => state === 'failing');

@@ -1,11 +1,11 @@
 'use strict';
 
 const { DEFAULT_EXPIRY_S, MAX_EXPIRY_S } = require('./lib/commands/command');
-const { toCommand, toMessage } = require('./lib/commands/message');
-const { onInput } = require('./lib/input');
-const { findHost, leaveInert } = require('./lib/join');
-const { integer, choice, text, parseOptions } = require('./lib/options');
-const { Status } = require('./lib/status');
+const { toCommand, toMessage } = require('./lib/commands/command-message');
+const { onInput } = require('./lib/base/message-input');
+const { findHost, leaveInert } = require('./lib/engine/join');
+const { integer, choice, text, parseOptions } = require('./lib/base/options');
+const { Status } = require('./lib/base/status');
 
 const TICK_MS = 1000;
 
@@ -81,7 +81,7 @@ function failure(status, reason) {
 
 /**
  * @param {{ waiting: number, taken: number }} view of all commands of the engine
- * @returns {import('./lib/status').Shown}
+ * @returns {import('./lib/base/status').Shown}
  */
 function shown({ waiting, taken }) {
   const line = `${taken} taken${waiting > 0 ? ` · ${waiting} waiting` : ''}`;

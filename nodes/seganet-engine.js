@@ -2,22 +2,22 @@
 
 const os = require('node:os');
 const path = require('node:path');
-const { EngineHost } = require('./lib/host');
-const { NO_ENGINE } = require('./lib/join');
-const { parseOptions } = require('./lib/options');
-const { onRuntimeEvent } = require('./lib/runtime-events');
+const { EngineHost } = require('./lib/engine/host');
+const { NO_ENGINE } = require('./lib/engine/join');
+const { parseOptions } = require('./lib/base/options');
+const { onRuntimeEvent } = require('./lib/base/runtime-events');
 const { schema } = require('./lib/settings/engine');
-const { Status } = require('./lib/status');
-const { addEndpoints } = require('./lib/admin');
-const parts = require('./lib/parts');
+const { Status } = require('./lib/base/status');
+const { addEndpoints } = require('./lib/engine/admin');
+const parts = require('./lib/engine/modules');
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
-  /** @type {Set<import('./lib/join').EngineNode>} */
+  /** @type {Set<import('./lib/engine/join').EngineNode>} */
   const engines = new Set();
 
   /**
-   * @this {import('./lib/join').EngineNode}
+   * @this {import('./lib/engine/join').EngineNode}
    * @param {import('node-red').NodeDef} config
    */
   function Engine(config) {
@@ -97,7 +97,7 @@ module.exports = function (RED) {
 function tellOrphans(RED, engine) {
   let orphans = 0;
   RED.nodes.eachNode((/** @type {any} */ config) => {
-    const node = /** @type {import('./lib/join').EngineNode | null} */ (RED.nodes.getNode(config.id));
+    const node = /** @type {import('./lib/engine/join').EngineNode | null} */ (RED.nodes.getNode(config.id));
     if (config.engine === engine.id && node?.inert?.shown === NO_ENGINE) orphans++;
   });
   if (orphans === 0) return;
@@ -107,7 +107,7 @@ function tellOrphans(RED, engine) {
 }
 
 /**
- * @param {import('./lib/join').EngineNode} node
+ * @param {import('./lib/engine/join').EngineNode} node
  * @param {string} shown
  * @param {string} sentence
  */

@@ -1,15 +1,15 @@
 'use strict';
 
-const { join } = require('./lib/join');
-const { Door } = require('./lib/http/door');
-const { Intake } = require('./lib/http/intake');
-const { Opening } = require('./lib/http/opening');
-const { checkSettings, schema, topicRule } = require('./lib/http/options');
-const { shown } = require('./lib/http/shown');
-const { serverTls } = require('./lib/http/tls');
-const { TokenFile } = require('./lib/http/tokens');
+const { join } = require('./lib/engine/join');
+const { Door } = require('./lib/sources/http/http-server');
+const { Intake } = require('./lib/sources/http/request-handler');
+const { Opening } = require('./lib/sources/http/port-opener');
+const { checkSettings, schema, topicRule } = require('./lib/sources/http/http-options');
+const { shown } = require('./lib/sources/http/http-status');
+const { serverTls } = require('./lib/sources/http/http-tls');
+const { TokenFile } = require('./lib/login/token-file');
 
-/** @typedef {import('./lib/http/options').Settings} Settings */
+/** @typedef {import('./lib/sources/http/http-options').Settings} Settings */
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
@@ -21,7 +21,7 @@ module.exports = function (RED) {
     RED.nodes.createNode(this, config);
     /** @type {Settings | null} */
     let checked = null;
-    /** @type {import('./lib/http/door').Tls | null} */
+    /** @type {import('./lib/sources/http/http-server').Tls | null} */
     let tls = null;
     /** @type {Door | null} */
     let door = null;

@@ -1,9 +1,9 @@
 'use strict';
 
-const { onInput } = require('./lib/input');
-const { join } = require('./lib/join');
-const { choice, recordClass, text } = require('./lib/options');
-const { toRecord } = require('./lib/record');
+const { onInput } = require('./lib/base/message-input');
+const { join } = require('./lib/engine/join');
+const { choice, recordClass, text } = require('./lib/base/options');
+const { toRecord } = require('./lib/base/record');
 
 const schema = {
   deviceId: text('deviceId'),

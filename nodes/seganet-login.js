@@ -1,10 +1,10 @@
 'use strict';
 
 const { FlowLogins } = require('./lib/login/flow-logins');
-const { onInput } = require('./lib/input');
-const { findHost, leaveInert } = require('./lib/join');
-const { integer, parseOptions } = require('./lib/options');
-const { Status } = require('./lib/status');
+const { onInput } = require('./lib/base/message-input');
+const { findHost, leaveInert } = require('./lib/engine/join');
+const { integer, parseOptions } = require('./lib/base/options');
+const { Status } = require('./lib/base/status');
 
 const TICK_MS = 1000;
 const schema = { timeoutMs: integer(100, 9000, 5000) };

@@ -1,11 +1,11 @@
 'use strict';
 
-const { parseDevices } = require('./lib/device-classes');
-const { parsePermissions } = require('./lib/permissions');
-const { listenerParts } = require('./lib/front/listener');
-const { join } = require('./lib/join');
+const { parseDevices } = require('./lib/settings/device-classes');
+const { parsePermissions } = require('./lib/settings/permissions');
+const { listenerParts } = require('./lib/settings/listener-settings');
+const { join } = require('./lib/engine/join');
 const { schema, VERSION } = require('./lib/settings/mqtt-devices');
-const status = require('./lib/status');
+const status = require('./lib/base/status');
 
 const MAX_TOPIC_BYTES = 1024;
 
@@ -66,7 +66,7 @@ function migrated(values, warn) {
   return { ...values, allowAnonymous: true };
 }
 
-/** @type {NonNullable<import('./lib/member').Stage['shown']>} */
+/** @type {NonNullable<import('./lib/engine/member').Stage['shown']>} */
 function shown(rates, stats, member) {
   const trouble = member.host.waitsFor(stats);
   if (trouble) return { fill: 'red', shape: 'ring', text: `waiting: ${trouble}` };

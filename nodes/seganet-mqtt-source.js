@@ -1,15 +1,15 @@
 'use strict';
 
-const { tlsFiles } = require('./lib/broker-options');
-const { configOf, given } = require('./lib/config');
-const { join } = require('./lib/join');
-const { schema, sourceOptions, sourceTls } = require('./lib/mqtt-source/options');
-const { findLoops } = require('./lib/mqtt-source/loops');
-const { Source } = require('./lib/mqtt-source/source');
-const { shown } = require('./lib/mqtt-source/shown');
-const parts = require('./lib/parts');
+const { tlsFiles } = require('./lib/settings/broker-options');
+const { configOf, given } = require('./lib/base/node-config');
+const { join } = require('./lib/engine/join');
+const { schema, sourceOptions, sourceTls } = require('./lib/sources/mqtt-source/mqtt-source-options');
+const { findLoops } = require('./lib/sources/mqtt-source/loop-check');
+const { Source } = require('./lib/sources/mqtt-source/mqtt-source');
+const { shown } = require('./lib/sources/mqtt-source/mqtt-source-status');
+const parts = require('./lib/engine/modules');
 
-/** @typedef {import('./lib/mqtt-source/options').SourceOptions} SourceOptions */
+/** @typedef {import('./lib/sources/mqtt-source/mqtt-source-options').SourceOptions} SourceOptions */
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {

@@ -1,10 +1,10 @@
 'use strict';
 
-const { onInput } = require('./lib/input');
-const { join } = require('./lib/join');
-const { recordClass } = require('./lib/options');
-const { toRecord } = require('./lib/record');
-const { parseRules } = require('./lib/rules');
+const { onInput } = require('./lib/base/message-input');
+const { join } = require('./lib/engine/join');
+const { recordClass } = require('./lib/base/options');
+const { toRecord } = require('./lib/base/record');
+const { parseRules } = require('./lib/settings/rules');
 
 const schema = {
   rules: (/** @type {unknown} */ value) => value,

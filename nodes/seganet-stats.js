@@ -1,8 +1,8 @@
 'use strict';
 
-const { findHost, leaveInert } = require('./lib/join');
-const { integer, choice, parseOptions } = require('./lib/options');
-const { Meter } = require('./lib/meter');
+const { findHost, leaveInert } = require('./lib/engine/join');
+const { integer, choice, parseOptions } = require('./lib/base/options');
+const { Meter } = require('./lib/engine/meter');
 
 /** Devices in one message. */
 const PAGE = 1000;
@@ -48,7 +48,7 @@ module.exports = function (RED) {
 /**
  * A message for each thousand devices.
  * @param {import('node-red').Node} node
- * @param {import('./lib/host').EngineHost} host
+ * @param {import('./lib/engine/host').EngineHost} host
  */
 function sendAgents(node, host) {
   for (let after = ''; ;) {

@@ -1,10 +1,10 @@
 'use strict';
 
-const { onInput } = require('./lib/input');
-const { join } = require('./lib/join');
-const { integer } = require('./lib/options');
-const { toRecord } = require('./lib/record');
-const { Sampler } = require('./lib/sampler');
+const { onInput } = require('./lib/base/message-input');
+const { join } = require('./lib/engine/join');
+const { integer } = require('./lib/base/options');
+const { toRecord } = require('./lib/base/record');
+const { Sampler } = require('./lib/base/sampler');
 
 const schema = { everyN: integer(0, 1000000, 100), perSecond: integer(0, 100000, 10) };
 

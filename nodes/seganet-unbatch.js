@@ -1,11 +1,11 @@
 'use strict';
 
-const { KeyWindow } = require('./lib/key-window');
-const { onInput } = require('./lib/input');
-const { leaveInert } = require('./lib/join');
-const { integer, text, parseOptions } = require('./lib/options');
-const { Status, rate } = require('./lib/status');
-const { open, faultSentence } = require('./lib/unbatch');
+const { KeyWindow } = require('./lib/unbatch/key-window');
+const { onInput } = require('./lib/base/message-input');
+const { leaveInert } = require('./lib/engine/join');
+const { integer, text, parseOptions } = require('./lib/base/options');
+const { Status, rate } = require('./lib/base/status');
+const { open, faultSentence } = require('./lib/unbatch/unbatch');
 
 const TICK_MS = 1000;
 /** Some 250 bytes each: a publisher that makes up gateways cannot fill the memory. */

@@ -1,15 +1,15 @@
 'use strict';
 
-const { BrokerLink } = require('./lib/broker-link');
-const { Complaints } = require('./lib/complaints');
-const { configOf, given } = require('./lib/config');
-const { parseOptions } = require('./lib/options');
+const { BrokerLink } = require('./lib/engine/broker-link');
+const { Complaints } = require('./lib/base/complaints');
+const { configOf, given } = require('./lib/base/node-config');
+const { parseOptions } = require('./lib/base/options');
 const { schema } = require('./lib/settings/broker');
-const { brokerAddress, tlsOptions, tlsFiles } = require('./lib/broker-options');
-const { parseGroups, parseSockets } = require('./lib/uplink/group-options');
-const { parseCongestion } = require('./lib/uplink/congestion');
-const { checkReconnect } = require('./lib/uplink/options');
-const { parsePaths } = require('./lib/uplink/path-options');
+const { brokerAddress, tlsOptions, tlsFiles } = require('./lib/settings/broker-options');
+const { parseGroups, parseSockets } = require('./lib/settings/group-options');
+const { parseCongestion } = require('./lib/settings/congestion');
+const { checkReconnect } = require('./lib/settings/uplink-options');
+const { parsePaths } = require('./lib/settings/path-options');
 
 const STOP_MS = 2000;
 

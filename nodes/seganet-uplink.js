@@ -1,11 +1,11 @@
 'use strict';
 
-const { onInput } = require('./lib/input');
-const { join } = require('./lib/join');
+const { onInput } = require('./lib/base/message-input');
+const { join } = require('./lib/engine/join');
 const { schema } = require('./lib/settings/uplink');
-const { toRecord, toEnvelope, isBatch } = require('./lib/record');
-const { checkTemplate } = require('./lib/topics');
-const { uplinkShown, heldShown } = require('./lib/uplink-status');
+const { toRecord, toEnvelope, isBatch } = require('./lib/base/record');
+const { checkTemplate } = require('./lib/engine/check-template');
+const { uplinkShown, heldShown } = require('./lib/engine/uplink-status');
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
@@ -53,8 +53,8 @@ module.exports = function (RED) {
  * @param {import('node-red').NodeAPI} RED
  * @param {import('node-red').Node} node
  * @param {string} brokerId
- * @param {import('./lib/host').EngineHost} host
- * @returns {import('./lib/broker-link').BrokerLink}
+ * @param {import('./lib/engine/host').EngineHost} host
+ * @returns {import('./lib/engine/broker-link').BrokerLink}
  * @throws {Error} with a sentence
  */
 function claimBroker(RED, node, brokerId, host) {

@@ -2,11 +2,11 @@
 // Finds the capacity of a system: the load rises step by step until a step fails.
 
 const { adapters } = require('../systems');
-const { loadOf } = require('../lib/load');
-const { ratios } = require('../lib/pairs');
-const { markdown, median, spread } = require('../lib/report');
-const { isLowerBound, lastGood, limitOf, load, rates, startFrom } = require('../lib/staircase');
-const { climb } = require('../lib/staircase-run');
+const { loadOf } = require('../runs/load');
+const { ratios } = require('../report/pairs');
+const { markdown, median, spread } = require('../report/report');
+const { isLowerBound, lastGood, limitOf, load, rates, startFrom } = require('../runs/staircase');
+const { climb } = require('../runs/staircase-run');
 
 const SYSTEMS = ['seganet-adaptive', 'seganet-records', 'nodered', 'mosquitto-bridge', 'bare'];
 const DEVICES = 256;
@@ -26,20 +26,20 @@ const TARGETS = { nodered: '≥ 10', 'mosquitto-bridge': '≥ 4' };
 /**
  * @typedef {object} Found
  * @property {number} rate msg/s of the last good step, 0 = the first one failed
- * @property {import('../lib/staircase').Limit} limit
- * @property {string} why the first failed step failed @property {import('../lib/staircase').Step | undefined} good
- * @property {import('../lib/staircase').Step | undefined} failed
+ * @property {import('../runs/staircase').Limit} limit
+ * @property {string} why the first failed step failed @property {import('../runs/staircase').Step | undefined} good
+ * @property {import('../runs/staircase').Step | undefined} failed
  */
 
-/** @param {import('../lib/staircase').Step[]} steps @returns {Found} */
+/** @param {import('../runs/staircase').Step[]} steps @returns {Found} */
 function describe(steps) {
   const { rate, good, failed, why } = lastGood(steps);
   return { rate, limit: limitOf(good, failed), why, good, failed };
 }
 
 /**
- * @param {string} name of the system @param {import('../lib/chapter').Plan} plan
- * @param {import('../lib/chapter').CaseContext} context
+ * @param {string} name of the system @param {import('../options/chapter').Plan} plan
+ * @param {import('../options/chapter').CaseContext} context
  */
 async function run(name, plan, { previous, signal }) {
   const profile = loadOf(plan, { devices: plan.sizes.devices ?? DEVICES });
@@ -115,7 +115,7 @@ function doubts(key, runs, base, name) {
   return [...own, ...other];
 }
 
-/** @param {import('../lib/chapter').Outcome[]} outcomes @returns {import('../lib/chapter').Section} */
+/** @param {import('../options/chapter').Outcome[]} outcomes @returns {import('../options/chapter').Section} */
 function report(outcomes) {
   const good = outcomes.filter(({ result }) => result);
   const keys = SYSTEMS.filter((name) => good.some(({ key }) => key === name));
@@ -179,7 +179,7 @@ function report(outcomes) {
   };
 }
 
-/** @type {import('../lib/chapter').Chapter} */
+/** @type {import('../options/chapter').Chapter} */
 module.exports = {
   name: 'capacity',
   title: 'Capacity',
@@ -201,5 +201,5 @@ module.exports = {
   report
 };
 
-/** @param {import('../lib/chapter').Plan} plan */
+/** @param {import('../options/chapter').Plan} plan */
 const wanted = (plan) => (plan.systems.length > 0 ? plan.systems : SYSTEMS);

@@ -1,16 +1,16 @@
 'use strict';
 // CoAP from many connections: the capacity of one worker beside other servers, and the IoTivity Cloud paper's test.
 
-const { runGateway, runServer } = require('../lib/coap-run');
-const { servers } = require('../lib/coap-servers');
-const { markdown, spread } = require('../lib/report');
-const { ratio } = require('../lib/side-by-side');
-const { limits } = require('../lib/warnings');
+const { runGateway, runServer } = require('../runs/coap-run');
+const { servers } = require('../runs/coap-servers');
+const { markdown, spread } = require('../report/report');
+const { ratio } = require('../runs/side-by-side');
+const { limits } = require('../report/warnings');
 
 /**
- * @typedef {import('../lib/chapter').Plan} Plan @typedef {import('../lib/chapter').Outcome} Outcome
- * @typedef {import('../lib/chapter').Case} Case @typedef {import('../lib/coap-servers').Transport} Transport
- * @typedef {import('../lib/coap-run').Step} Step
+ * @typedef {import('../options/chapter').Plan} Plan @typedef {import('../options/chapter').Outcome} Outcome
+ * @typedef {import('../options/chapter').Case} Case @typedef {import('../runs/coap-servers').Transport} Transport
+ * @typedef {import('../runs/coap-run').Step} Step
  */
 
 /** The paper's sizes: 109 B per request, 500 connections, 15,000 requests per second. */
@@ -68,7 +68,7 @@ function cases(plan, transport) {
   const own = gateways.map(({ name, label, env }) => ({
     name,
     label,
-    /** @param {import('../lib/chapter').CaseContext} context */
+    /** @param {import('../options/chapter').CaseContext} context */
     run: ({ signal }) => runGateway(plan, transport, env, steps(plan, transport), signal)
   }));
   const others = servers
@@ -243,7 +243,7 @@ function warnings(outcomes) {
   });
 }
 
-/** @type {import('../lib/chapter').Chapter} */
+/** @type {import('../options/chapter').Chapter} */
 module.exports = {
   name: 'coap',
   title: 'CoAP',

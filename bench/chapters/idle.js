@@ -2,13 +2,13 @@
 // Measures an idle system: CPU, wake-ups, and memory per silent connection.
 
 const { adapters } = require('../systems');
-const { loadOf } = require('../lib/load');
-const { readMemory } = require('../lib/memory');
-const { ratios } = require('../lib/pairs');
-const { readThreads, threadUse } = require('../lib/proc');
-const { markdown, median, spread } = require('../lib/report');
-const { SilentFleet } = require('../lib/silent');
-const { Stage, sleep } = require('../lib/stage');
+const { loadOf } = require('../runs/load');
+const { readMemory } = require('../harness/memory');
+const { ratios } = require('../report/pairs');
+const { readThreads, threadUse } = require('../harness/proc');
+const { markdown, median, spread } = require('../report/report');
+const { SilentFleet } = require('../harness/silent');
+const { Stage, sleep } = require('../runs/stage');
 
 const SYSTEMS = ['seganet-adaptive', 'mosquitto-bridge', 'nodered', 'nanomq'];
 const COUNTS = [0, 1, 1000];
@@ -24,30 +24,30 @@ const SPARE_FILES = 512;
 /**
  * @typedef {object} Idle
  * @property {number} devices @property {number} cores @property {number} wakesPerSecond of all threads
- * @property {import('../lib/memory').Memory} memory @property {number} losses connections that the system closed
- * @property {import('../lib/proc').ThreadUse[]} threads those that woke up
+ * @property {import('../harness/memory').Memory} memory @property {number} losses connections that the system closed
+ * @property {import('../harness/proc').ThreadUse[]} threads those that woke up
  */
 
-/** @param {import('../lib/chapter').Plan} plan @returns {string[]} */
+/** @param {import('../options/chapter').Plan} plan @returns {string[]} */
 function systemsOf(plan) {
   const known = adapters.filter(({ lacking }) => !lacking()).map(({ name }) => name);
   return (plan.systems.length > 0 ? plan.systems : SYSTEMS).filter((name) => known.includes(name));
 }
 
-/** @param {import('../lib/chapter').Plan} plan @returns {number[]} numbers of devices, ascending */
+/** @param {import('../options/chapter').Plan} plan @returns {number[]} numbers of devices, ascending */
 function countsOf(plan) {
   if (plan.sizes.devices) return [0, 1, plan.sizes.devices];
   return plan.all && plan.openFiles >= LONG + SPARE_FILES ? [...COUNTS, LONG] : COUNTS;
 }
 
-/** @param {import('../lib/chapter').Plan} plan */
+/** @param {import('../options/chapter').Plan} plan */
 const settleMs = (plan) => (plan.quick ? QUICK_SETTLE_MS : SETTLE_MS);
 
-/** @param {import('../lib/chapter').Plan} plan */
+/** @param {import('../options/chapter').Plan} plan */
 const secondsOf = (plan) => (plan.quick ? Math.min(SECONDS, plan.seconds) : SECONDS);
 
 /**
- * @param {string} name of the system @param {import('../lib/chapter').Plan} plan @param {AbortSignal} [signal]
+ * @param {string} name of the system @param {import('../options/chapter').Plan} plan @param {AbortSignal} [signal]
  * @returns {Promise<{counts: Idle[]}>}
  */
 async function run(name, plan, signal) {
@@ -90,7 +90,7 @@ async function run(name, plan, signal) {
 
 /**
  * Returns the bytes of each connection beyond the first.
- * @param {Idle[]} counts @param {number} devices @param {keyof import('../lib/memory').Memory} kind
+ * @param {Idle[]} counts @param {number} devices @param {keyof import('../harness/memory').Memory} kind
  * @returns {number}
  */
 function bytesEach(counts, devices, kind) {
@@ -99,10 +99,10 @@ function bytesEach(counts, devices, kind) {
   return (many.memory[kind] - one.memory[kind]) / (devices - 1);
 }
 
-/** @param {import('../lib/chapter').Outcome[]} outcomes of one system */
+/** @param {import('../options/chapter').Outcome[]} outcomes of one system */
 const runsOf = (outcomes) => outcomes.flatMap(({ result }) => (result ? [result] : []));
 
-/** @param {import('../lib/chapter').Outcome[]} outcomes @param {string} key @param {number} devices */
+/** @param {import('../options/chapter').Outcome[]} outcomes @param {string} key @param {number} devices */
 function row(outcomes, key, devices) {
   const runs = runsOf(outcomes.filter((outcome) => outcome.key === key));
   const own = runs.flatMap(({ counts }) =>
@@ -134,13 +134,13 @@ function row(outcomes, key, devices) {
   ];
 }
 
-/** @param {import('../lib/chapter').Outcome[]} outcomes @param {string} key @param {number} devices */
+/** @param {import('../options/chapter').Outcome[]} outcomes @param {string} key @param {number} devices */
 function threadRows(outcomes, key, devices) {
   const runs = runsOf(outcomes.filter((outcome) => outcome.key === key));
   const idles = runs.flatMap(({ counts }) =>
     counts.filter((/** @type {Idle} */ each) => each.devices === devices)
   );
-  /** @type {import('../lib/proc').ThreadUse[]} */
+  /** @type {import('../harness/proc').ThreadUse[]} */
   const all = idles.flatMap(({ threads }) => threads);
   const names = [...new Set(all.map(({ name }) => name))];
   return names
@@ -165,12 +165,12 @@ function threadRows(outcomes, key, devices) {
 }
 
 /**
- * @param {import('../lib/chapter').Outcome[]} outcomes @param {string} key @param {number} devices
- * @returns {import('../lib/chapter').Ratio[]}
+ * @param {import('../options/chapter').Outcome[]} outcomes @param {string} key @param {number} devices
+ * @returns {import('../options/chapter').Ratio[]}
  */
 function targets(outcomes, key, devices) {
   const runs = runsOf(outcomes.filter((outcome) => outcome.key === key));
-  /** @param {string} name @param {string} target @param {number[]} all @returns {import('../lib/chapter').Ratio[]} */
+  /** @param {string} name @param {string} target @param {number[]} all @returns {import('../options/chapter').Ratio[]} */
   const value = (name, target, all) => {
     const found = all.filter(Number.isFinite);
     if (found.length === 0) return [];
@@ -193,7 +193,7 @@ function targets(outcomes, key, devices) {
   ];
 }
 
-/** @type {import('../lib/chapter').Chapter} */
+/** @type {import('../options/chapter').Chapter} */
 module.exports = {
   name: 'idle',
   title: 'Idle',

@@ -1,13 +1,13 @@
 'use strict';
 // Lower bounds of this machine: encryption, the kernel's network, and programs that do nothing else.
 
-const { haveTool } = require('../../test/tools');
-const { needsOpenssl } = require('../lib/lacking');
-const { bare, bareMaximum, crypto, kernel, publisher } = require('../lib/limits');
-const { markdown, spread } = require('../lib/report');
-const { ratio } = require('../lib/side-by-side');
+const { haveTool } = require('../harness/tools');
+const { needsOpenssl } = require('../harness/lacking');
+const { bare, bareMaximum, crypto, kernel, publisher } = require('../runs/limits');
+const { markdown, spread } = require('../report/report');
+const { ratio } = require('../runs/side-by-side');
 
-/** @typedef {import('../lib/chapter').Plan} Plan @typedef {import('../lib/limits').Step} Step */
+/** @typedef {import('../options/chapter').Plan} Plan @typedef {import('../runs/limits').Step} Step */
 
 const single = { window: 1024 };
 const coalesced = { window: 1024, coalesce: 1 };
@@ -59,7 +59,7 @@ const intro = [
   '`openssl speed -aead` makes records as TLS does. The plain publisher is a C++ program with one TLS 1.3 session and QoS 1.'
 ].join(' ');
 
-/** @type {import('../lib/chapter').Chapter} */
+/** @type {import('../options/chapter').Chapter} */
 module.exports = {
   name: 'limits',
   title: 'Limits of this machine',

@@ -2,14 +2,14 @@
 // The experiment of the SegaNet paper: devices that publish every 100 ms, its gateway against one agent per device,
 // each agent with its own TLS session.
 
-const { adaptive, entries, frugal, paper, runnable } = require('../lib/entries');
-const { devicesFigure, latencyFigure } = require('../lib/figures');
-const { profiles } = require('../lib/profiles');
-const { quotaRatios, quotaTable } = require('../lib/quota-table');
-const { lackingQuota, quotaCases, quotaLoad } = require('../lib/under-quota');
-const { caseOf, costTable, latencyMs, latencyTable, ratio } = require('../lib/side-by-side');
+const { adaptive, entries, frugal, paper, runnable } = require('../options/entries');
+const { devicesFigure, latencyFigure } = require('../runs/figures');
+const { profiles } = require('../options/profiles');
+const { quotaRatios, quotaTable } = require('../runs/quota-table');
+const { lackingQuota, quotaCases, quotaLoad } = require('../runs/under-quota');
+const { caseOf, costTable, latencyMs, latencyTable, ratio } = require('../runs/side-by-side');
 
-/** @typedef {import('../lib/chapter').Plan} Plan @typedef {import('../lib/chapter').Outcome} Outcome */
+/** @typedef {import('../options/chapter').Plan} Plan @typedef {import('../options/chapter').Outcome} Outcome */
 
 const { devices: allCounts, rate, payload, loadOptions, need } = profiles['seganet-paper'];
 const baselines = ['agents', 'agents-paho'];
@@ -48,7 +48,7 @@ const isLimited = ({ sizes }, devices) => devices === (sizes.devices ?? said.dev
 
 /**
  * @param {Plan} plan @param {number} devices
- * @returns {import('../lib/chapter').Case[]} empty if quotas are unavailable
+ * @returns {import('../options/chapter').Case[]} empty if quotas are unavailable
  */
 function limitedCases(plan, devices) {
   if (!isLimited(plan, devices) || lackingQuota()) return [];
@@ -92,7 +92,7 @@ function comparisons(outcomes, devices) {
   );
 }
 
-/** @type {import('../lib/chapter').Chapter} */
+/** @type {import('../options/chapter').Chapter} */
 module.exports = {
   name: 'paper',
   title: "The paper's experiment",

@@ -1,12 +1,12 @@
 'use strict';
 // Systems side by side: the same devices, the same cloud, the same cores.
 
-const { adaptive, entries, oneWorker, paper, records, runnable } = require('../lib/entries');
-const { devicesFigure, latencyFigure } = require('../lib/figures');
-const { profiles } = require('../lib/profiles');
-const { caseOf, costTable, latencyMs, latencyTable, ratio, shortTable } = require('../lib/side-by-side');
+const { adaptive, entries, oneWorker, paper, records, runnable } = require('../options/entries');
+const { devicesFigure, latencyFigure } = require('../runs/figures');
+const { profiles } = require('../options/profiles');
+const { caseOf, costTable, latencyMs, latencyTable, ratio, shortTable } = require('../runs/side-by-side');
 
-/** @typedef {import('../lib/chapter').Plan} Plan @typedef {import('../lib/chapter').Outcome} Outcome */
+/** @typedef {import('../options/chapter').Plan} Plan @typedef {import('../options/chapter').Outcome} Outcome */
 
 const { rate, payload, alarmEvery } = profiles.farm;
 const peers = ['nodered', 'mosquitto-bridge', 'bare'];
@@ -80,7 +80,7 @@ function placement(outcomes, devices) {
   ];
 }
 
-/** @type {import('../lib/chapter').Chapter} */
+/** @type {import('../options/chapter').Chapter} */
 module.exports = {
   name: 'peers',
   title: 'Side by side',

@@ -1,14 +1,14 @@
 'use strict';
 // The gateway under other loads than the steady one: one line each, with the requirement and the result.
 
-const { adaptive, entries, runnable } = require('../lib/entries');
-const { profiles } = require('../lib/profiles');
-const { markdown, spread } = require('../lib/report');
-const { caseOf, latencyMs, resultsOf } = require('../lib/side-by-side');
-const { rulesOf } = require('../lib/traffic');
-const { sleep } = require('../lib/stage');
+const { adaptive, entries, runnable } = require('../options/entries');
+const { profiles } = require('../options/profiles');
+const { markdown, spread } = require('../report/report');
+const { caseOf, latencyMs, resultsOf } = require('../runs/side-by-side');
+const { rulesOf } = require('../harness/traffic');
+const { sleep } = require('../runs/stage');
 
-/** @typedef {import('../lib/chapter').Plan} Plan @typedef {import('../lib/profiles').LoadProfile} LoadProfile */
+/** @typedef {import('../options/chapter').Plan} Plan @typedef {import('../options/profiles').LoadProfile} LoadProfile */
 
 const names = ['heart', 'camera', 'burst', 'outage', 'poisson'];
 
@@ -17,7 +17,7 @@ const rules = rulesOf([1, 2, 3, 4].map((cls) => ({ class: cls, devices: 1, perSe
 
 /** @param {NonNullable<LoadProfile['outage']>} outage @param {number} seconds of the load */
 function interrupt(outage, seconds) {
-  /** @param {import('../../test/fixtures/cloud').Cloud} cloud @param {number} startMs */
+  /** @param {import('../harness/cloud').Cloud} cloud @param {number} startMs */
   return async (cloud, startMs) => {
     await sleep(startMs + outage.from * seconds * 1000 - Date.now());
     await cloud.stop();
@@ -26,7 +26,7 @@ function interrupt(outage, seconds) {
   };
 }
 
-/** @param {LoadProfile} profile @param {Plan} plan @returns {Partial<import('../lib/measure').Profile>} */
+/** @param {LoadProfile} profile @param {Plan} plan @returns {Partial<import('../runs/measure').Profile>} */
 function loadOf({ devices, rate, payload, alarmEvery, inflight = 64, loadOptions = {}, outage }, plan) {
   // Time before the outage, and after it for waiting records.
   const seconds = outage ? Math.max(plan.seconds, outage.seconds * 2.5) : plan.seconds;
@@ -63,7 +63,7 @@ function verdict({ need }, results) {
 const needed = ({ need }) =>
   need ? `p99 of class ${need.ofClass} < ${need.needMs} ms, nothing lost` : 'nothing lost';
 
-/** @type {import('../lib/chapter').Chapter} */
+/** @type {import('../options/chapter').Chapter} */
 module.exports = {
   name: 'profiles',
   title: 'Other loads',

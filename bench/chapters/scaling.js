@@ -4,13 +4,13 @@
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
-const { loadOf } = require('../lib/load');
-const { ratios } = require('../lib/pairs');
-const { allowedCores, groupPids } = require('../lib/proc');
-const { markdown, median, spread } = require('../lib/report');
-const { isLowerBound, lastGood, limitOf, rates, startFrom } = require('../lib/staircase');
-const { climb } = require('../lib/staircase-run');
-const { haveTool } = require('../../test/tools');
+const { loadOf } = require('../runs/load');
+const { ratios } = require('../report/pairs');
+const { allowedCores, groupPids } = require('../harness/proc');
+const { markdown, median, spread } = require('../report/report');
+const { isLowerBound, lastGood, limitOf, rates, startFrom } = require('../runs/staircase');
+const { climb } = require('../runs/staircase-run');
+const { haveTool } = require('../harness/tools');
 
 const SYSTEM = 'seganet-adaptive';
 const DEVICES = 256;
@@ -40,7 +40,7 @@ const coresFor = (cores, workers) => cores.slice(-workers).join(',');
 
 /**
  * Lets the kernel move the workers of this gateway between all cores again.
- * @param {import('../lib/stage').Stage} stage @param {number[]} cores
+ * @param {import('../runs/stage').Stage} stage @param {number[]} cores
  * @returns {number} workers that were unpinned
  */
 function unpin(stage, cores) {
@@ -56,15 +56,15 @@ function unpin(stage, cores) {
 }
 
 /**
- * @param {{workers: number, pinned: boolean}} variant @param {import('../lib/chapter').Plan} plan
- * @param {import('../lib/chapter').CaseContext} context
+ * @param {{workers: number, pinned: boolean}} variant @param {import('../options/chapter').Plan} plan
+ * @param {import('../options/chapter').CaseContext} context
  */
 async function run({ workers, pinned }, plan, { previous }) {
   const cores = allowedCores();
   const gatewayEnv = { SEGANET_WORKERS: String(workers), SEGANET_CPUS: coresFor(cores, workers) };
   const shared = { gatewayCpus: undefined, harnessCpus: undefined };
   const profile = { ...loadOf(plan, { devices: plan.sizes.devices ?? DEVICES, gatewayEnv }), ...shared };
-  /** @param {import('../lib/stage').Stage} stage */
+  /** @param {import('../runs/stage').Stage} stage */
   const begin = (stage) => {
     if (!pinned && unpin(stage, cores) !== workers) throw new Error('not every worker could be unpinned');
   };
@@ -95,9 +95,9 @@ async function run({ workers, pinned }, plan, { previous }) {
 /**
  * Returns the limit where gateway and harness share the cores. Neither fills them alone, so if both together use all of
  * them, the harness was the limit.
- * @param {import('../lib/staircase').Step | undefined} good @param {import('../lib/staircase').Step | undefined} failed
+ * @param {import('../runs/staircase').Step | undefined} good @param {import('../runs/staircase').Step | undefined} failed
  * @param {number} cores
- * @returns {import('../lib/staircase').Limit}
+ * @returns {import('../runs/staircase').Limit}
  */
 function limitShared(good, failed, cores) {
   const limit = limitOf(good, failed);
@@ -106,7 +106,7 @@ function limitShared(good, failed, cores) {
 }
 
 /**
- * @typedef {{variant: string, round: number, rate: number, limit: import('../lib/staircase').Limit,
+ * @typedef {{variant: string, round: number, rate: number, limit: import('../runs/staircase').Limit,
  *            microseconds?: number}} Value
  * @param {string} what such as 'A second worker' @param {Value[]} values @param {string} key @param {string} base
  * @returns {string} one sentence about messages per second, or about CPU per message if the gateway was not the limit
@@ -126,7 +126,7 @@ function verdict(what, values, key, base) {
   return `${what} does not help ${where}: ${range}.`;
 }
 
-/** @param {import('../lib/chapter').Outcome[]} outcomes @returns {import('../lib/chapter').Section} */
+/** @param {import('../options/chapter').Outcome[]} outcomes @returns {import('../options/chapter').Section} */
 function report(outcomes) {
   const good = outcomes.filter(({ result }) => result);
   const keys = [...new Set(good.map(({ key }) => key))].sort((a, b) =>
@@ -229,7 +229,7 @@ function report(outcomes) {
 }
 
 /**
- * @type {import('../lib/chapter').Chapter &
+ * @type {import('../options/chapter').Chapter &
  *        {verdict: typeof verdict, limitShared: typeof limitShared, workerCounts: typeof workerCounts}}
  */
 module.exports = {
@@ -244,7 +244,7 @@ module.exports = {
           key: keyOf(workers, pinned),
           label: `scaling: ${keyOf(workers, pinned)}`,
           seconds: plan.quick ? 30 : 45,
-          run: (/** @type {import('../lib/chapter').CaseContext} */ context) =>
+          run: (/** @type {import('../options/chapter').CaseContext} */ context) =>
             run({ workers, pinned }, plan, context)
         }))
     ),

@@ -2,7 +2,7 @@
 // Evaluates the delivery in the sink's samples: gaps, seconds without arrivals, goodput.
 
 /**
- * @typedef {{samples: import('../lib/latency').Sample[], fromMs: number, toMs: number}} Window of arrival, ms since
+ * @typedef {{samples: import('../stats/latency').Sample[], fromMs: number, toMs: number}} Window of arrival, ms since
  *        1970
  */
 

@@ -1,13 +1,13 @@
 'use strict';
-// The requirements of bench/paths.js, and the conditions that it prints.
+// The requirements of bench/questions/paths.js, and the conditions that it prints.
 
 const fs = require('node:fs');
 const os = require('node:os');
-const { haveTool } = require('../../test/tools');
-const { allowedCores } = require('../lib/proc');
+const { haveTool } = require('../harness/tools');
+const { allowedCores } = require('../harness/proc');
 const { PAPER } = require('./lab');
 
-/** @returns {string} what is missing besides the requirements of lib/netns.js; '' = nothing */
+/** @returns {string} what is missing besides the requirements of harness/netns.js; '' = nothing */
 function lacking() {
   if (!fs.existsSync('/proc/sys/net/mptcp/enabled')) {
     return 'This kernel has no MPTCP (CONFIG_MPTCP; Linux 5.6 or later, Raspberry Pi OS since mid-2023).';

@@ -4,8 +4,8 @@
 // everything with its last process.
 
 const fs = require('node:fs');
-const { holdCloud, namesOf, run, within } = require('../lib/netns');
-const { tbf } = require('../lib/qdisc');
+const { holdCloud, namesOf, run, within } = require('../harness/netns');
+const { tbf } = require('../harness/qdisc');
 const { Watch, undo } = require('./watch');
 
 /** Mbit/s of the paper's two paths. */
@@ -34,7 +34,7 @@ function hideRun() {
 }
 
 class PathsLab {
-  /** @param {import('../../test/fixtures/child').Child} holder a process that holds the cloud's namespace */
+  /** @param {import('../harness/child').Child} holder a process that holds the cloud's namespace */
   constructor(holder) {
     this.holder = holder;
     /** The broker's address, behind both links. */

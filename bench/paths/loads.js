@@ -10,7 +10,7 @@ const BULK_BYTES = 8192;
  * Returns a load that permanently exceeds the capacity of both links. Excess records wait at the devices: each has few
  * records in flight, one mebibyte in all. Even one link sends that in less than the second after which it would go to
  * the log.
- * @param {number[]} [classes] that share the load @returns {import('../lib/traffic').Traffic[]}
+ * @param {number[]} [classes] that share the load @returns {import('../harness/traffic').Traffic[]}
  */
 function saturating(classes = [3]) {
   const bits = 1.2 * PAPER.reduce((sum, mbit) => sum + mbit * 1e6, 0);
@@ -27,7 +27,7 @@ function saturating(classes = [3]) {
 /**
  * Returns a load of one record of 200 B every 20 ms.
  * @param {number} cls
- * @returns {import('../lib/traffic').Traffic}
+ * @returns {import('../harness/traffic').Traffic}
  */
 const steady = (cls) => ({ class: cls, devices: 5, perSecond: 50, payload: 200 });
 

@@ -1,7 +1,7 @@
 'use strict';
 // Reads the counters of the links and the gateway's uplink status ten times per second.
 
-const { sleep } = require('../lib/stage');
+const { sleep } = require('../runs/stage');
 
 const EVERY_MS = 100;
 
@@ -45,7 +45,7 @@ function carriedOf({ sessions }) {
 }
 
 class Observer {
-  /** @param {import('./lab').PathsLab} lab @param {import('../lib/gateway').BenchGateway} [gateway] */
+  /** @param {import('./lab').PathsLab} lab @param {import('../harness/bench-gateway').BenchGateway} [gateway] */
   constructor(lab, gateway) {
     this.lab = lab;
     this.gateway = gateway;

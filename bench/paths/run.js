@@ -4,10 +4,10 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { load } = require('../systems');
-const { latencyOf } = require('../lib/by-class');
-const { systems, byName } = require('../lib/systems');
-const { Stage, sleep } = require('../lib/stage');
-const { loadOptions, rulesOf } = require('../lib/traffic');
+const { latencyOf } = require('../stats/by-class');
+const { systems, byName } = require('../options/systems');
+const { Stage, sleep } = require('../runs/stage');
+const { loadOptions, rulesOf } = require('../harness/traffic');
 const { gaps, goodput, zeroSeconds } = require('./arrivals');
 const { Observer } = require('./observer');
 const { pausesOf } = require('./pauses');
@@ -25,7 +25,7 @@ const { pausesOf } = require('./pauses');
  * @property {boolean} [watch] runs `seganet-paths watch`. Default: if there are paths
  * @property {string} [system] of bench/systems or bench/paths/systems. Default seganet
  * @property {number} seconds of load @property {number} [warmup] seconds of it that do not count
- * @property {import('../lib/traffic').Traffic[]} traffic
+ * @property {import('../harness/traffic').Traffic[]} traffic
  * @property {number} [drain] seconds for which devices send waiting records afterwards. Default 60; few for a
  *          saturating load
  * @property {Record<string, string>} [env] of the gateway
@@ -95,7 +95,7 @@ async function happen(lab, stage, events, startMs, marks) {
 
 /**
  * Returns the CONNECTs that the broker accepted, by client id, without those of the harness.
- * @param {import('../../test/fixtures/cloud').Cloud} cloud
+ * @param {import('../harness/cloud').Cloud} cloud
  */
 function connectsOf(cloud) {
   /** @type {Record<string, number>} */
@@ -116,7 +116,7 @@ async function measurePaths(lab, plan) {
   let observer;
   try {
     await stage.open({ 'sample-every': 1 });
-    const cloud = /** @type {import('../../test/fixtures/cloud').Cloud} */ (stage.cloud);
+    const cloud = /** @type {import('../harness/cloud').Cloud} */ (stage.cloud);
     if (paths && plan.watch !== false) await lab.watch(paths, cloud.tlsPort);
     const { gateway } = await stage.startSystem(system, allSystems());
     observer = new Observer(lab, gateway);

@@ -1,7 +1,7 @@
 'use strict';
 // The status texts of the uplink node during a run, as the canvas shows them.
 
-const { uplinkShown } = require('../../nodes/lib/uplink-status');
+const { uplinkShown } = require('../../nodes/lib/engine/uplink-status');
 
 /** @typedef {import('./run').PathsResult['statuses'][number]} Status */
 

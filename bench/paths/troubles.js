@@ -1,7 +1,7 @@
 'use strict';
 // Failures between a gateway and its broker, one run each, with the status texts that the node should show.
 
-const { run } = require('../lib/netns');
+const { run } = require('../harness/netns');
 
 /**
  * @typedef {import('./run').Event} Event

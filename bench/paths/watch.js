@@ -2,11 +2,11 @@
 // Runs `seganet-paths watch` beside the gateway, like a user.
 
 const path = require('node:path');
-const { Child } = require('../../test/fixtures/child');
-const { eventually } = require('../../test/fixtures/net');
-const { run } = require('../lib/netns');
+const { Child } = require('../harness/child');
+const { eventually } = require('../harness/net');
+const { run } = require('../harness/netns');
 
-const command = path.join(__dirname, '..', '..', 'nodes', 'lib', 'paths', 'cli.js');
+const command = path.join(__dirname, '../../nodes/lib/network/paths/cli/seganet-paths.js');
 
 /** @typedef {{ ms: number, path: string, state: string, why: string }} Line ms: since 1970, when it arrived */
 

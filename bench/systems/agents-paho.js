@@ -2,11 +2,11 @@
 // The paper's baseline in Python, like vendors' device SDKs (Azure's is built on paho-mqtt).
 
 const path = require('node:path');
-const { Child } = require('../../test/fixtures/child');
-const { freePort } = require('../../test/fixtures/net');
-const { python } = require('../../test/tools');
-const { assemble } = require('../lib/assemble');
-const { needsPython } = require('../lib/lacking');
+const { Child } = require('../harness/child');
+const { freePort } = require('../harness/net');
+const { python } = require('../harness/tools');
+const { assemble } = require('../harness/assemble');
+const { needsPython } = require('../harness/lacking');
 
 const program = path.join(__dirname, '../agents-paho/main.py');
 

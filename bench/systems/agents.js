@@ -1,12 +1,12 @@
 'use strict';
 // The baseline of the SegaNet paper (slides 7 to 9): an agent per device, as in vendors' gateways.
 
-const { Child } = require('../../test/fixtures/child');
-const { freePort } = require('../../test/fixtures/net');
-const { assemble } = require('../lib/assemble');
-const { build } = require('../lib/build');
-const { needsOpenssl } = require('../lib/lacking');
-const { hardFileLimit } = require('../lib/proc');
+const { Child } = require('../harness/child');
+const { freePort } = require('../harness/net');
+const { assemble } = require('../harness/assemble');
+const { build } = require('../harness/build');
+const { needsOpenssl } = require('../harness/lacking');
+const { hardFileLimit } = require('../harness/proc');
 
 /**
  * @param {import('./index').Context} context @param {boolean} processes

@@ -1,10 +1,10 @@
 'use strict';
 
-const { Child } = require('../../test/fixtures/child');
-const { freePort } = require('../../test/fixtures/net');
-const { assemble } = require('../lib/assemble');
-const { build } = require('../lib/build');
-const { needsCompiler } = require('../lib/lacking');
+const { Child } = require('../harness/child');
+const { freePort } = require('../harness/net');
+const { assemble } = require('../harness/assemble');
+const { build } = require('../harness/build');
+const { needsCompiler } = require('../harness/lacking');
 
 /** @type {import('./index').Adapter} */
 module.exports = {

@@ -7,7 +7,7 @@ const path = require('node:path');
 
 /**
  * @typedef {object} Context
- * @property {import('../../test/fixtures/cloud').Cloud} cloud
+ * @property {import('../harness/cloud').Cloud} cloud
  * @property {string | undefined} cpus cores of the measured system
  * @property {number} openFiles
  * @property {string} datatype of Node-RED's mqtt in node
@@ -17,10 +17,10 @@ const path = require('node:path');
  *
  * @typedef {object} System
  * @property {number} port where devices connect
- * @property {import('../../test/fixtures/child').Child[]} children every process group whose cost counts at present
+ * @property {import('../harness/child').Child[]} children every process group whose cost counts at present
  * @property {string[]} parts their names
  * @property {boolean} forwards
- * @property {import('../lib/gateway').BenchGateway} [gateway] of SegaNet
+ * @property {import('../harness/bench-gateway').BenchGateway} [gateway] of SegaNet
  * @property {() => Promise<boolean>} stop resolves to true if all processes exited with 0 after SIGTERM
  * @property {() => Promise<void>} kill sends kill -9 to all processes at once, like a reset button
  * @property {() => Promise<number>} restart starts again on the same port and folder; resolves to the ms until devices

@@ -1,12 +1,12 @@
 'use strict';
 
-const { startBridge } = require('../lib/bridge');
-const { needsMosquitto } = require('../lib/lacking');
-const { persistence } = require('../lib/local-broker');
+const { startBridge } = require('../harness/bridge');
+const { needsMosquitto } = require('../harness/lacking');
+const { persistence } = require('../harness/local-broker');
 
 /**
  * @param {string} name @param {string} title @param {string} what
- * @param {import('../lib/local-broker').Keeping} keeping @returns {import('./index').Adapter}
+ * @param {import('../harness/local-broker').Keeping} keeping @returns {import('./index').Adapter}
  */
 const variant = (name, title, what, keeping) => ({
   name,

@@ -3,10 +3,10 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { Child } = require('../../test/fixtures/child');
-const { freePort } = require('../../test/fixtures/net');
-const { assemble, temporary } = require('../lib/assemble');
-const { needsCommand } = require('../lib/lacking');
+const { Child } = require('../harness/child');
+const { freePort } = require('../harness/net');
+const { assemble, temporary } = require('../harness/assemble');
+const { needsCommand } = require('../harness/lacking');
 
 /**
  * Returns the configuration file. An empty remote_topic keeps the message's topic.

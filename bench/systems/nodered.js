@@ -1,15 +1,15 @@
 'use strict';
 
-const { Child } = require('../../test/fixtures/child');
-const { root } = require('../../test/fixtures/gateway');
-const { freePort } = require('../../test/fixtures/net');
-const { assemble, temporary } = require('../lib/assemble');
-const { needsMosquitto } = require('../lib/lacking');
-const { startLocalBroker } = require('../lib/local-broker');
-const { writeNodeRed } = require('../lib/nodered');
+const { Child } = require('../harness/child');
+const { root } = require('../harness/gateway');
+const { freePort } = require('../harness/net');
+const { assemble, temporary } = require('../harness/assemble');
+const { needsMosquitto } = require('../harness/lacking');
+const { startLocalBroker } = require('../harness/local-broker');
+const { writeNodeRed } = require('../harness/nodered');
 
 /**
- * @param {import('./index').Context} context @param {import('../lib/local-broker').Keeping} keeping
+ * @param {import('./index').Context} context @param {import('../harness/local-broker').Keeping} keeping
  * @returns {Promise<import('./index').System>}
  */
 async function start(context, keeping) {

@@ -1,6 +1,6 @@
 'use strict';
 
-const { BenchGateway } = require('../lib/gateway');
+const { BenchGateway } = require('../harness/bench-gateway');
 
 /** @typedef {import('./index').Context} Context @typedef {import('./index').System} System */
 

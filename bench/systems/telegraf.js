@@ -8,11 +8,11 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { Child } = require('../../test/fixtures/child');
-const { freePort } = require('../../test/fixtures/net');
-const { assemble, temporary } = require('../lib/assemble');
-const { needsCommand, needsMosquitto } = require('../lib/lacking');
-const { startLocalBroker } = require('../lib/local-broker');
+const { Child } = require('../harness/child');
+const { freePort } = require('../harness/net');
+const { assemble, temporary } = require('../harness/assemble');
+const { needsCommand, needsMosquitto } = require('../harness/lacking');
+const { startLocalBroker } = require('../harness/local-broker');
 
 /**
  * Returns the configuration file. Limits are wide, so that the benchmark measures the work and not the defaults of

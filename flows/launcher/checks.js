@@ -7,17 +7,17 @@
 const fs = require('fs');
 const net = require('net');
 const path = require('path');
-const { brokerAddress } = require('../../nodes/lib/broker-options');
-const { parseDevices } = require('../../nodes/lib/device-classes');
-const { parsePermissions } = require('../../nodes/lib/permissions');
-const { parseRules } = require('../../nodes/lib/rules');
+const { brokerAddress } = require('../../nodes/lib/settings/broker-options');
+const { parseDevices } = require('../../nodes/lib/settings/device-classes');
+const { parsePermissions } = require('../../nodes/lib/settings/permissions');
+const { parseRules } = require('../../nodes/lib/settings/rules');
 const { schema: engine } = require('../../nodes/lib/settings/engine');
 const { schema: devices } = require('../../nodes/lib/settings/mqtt-devices');
-const { parseCongestion } = require('../../nodes/lib/uplink/congestion');
-const { parseGroups } = require('../../nodes/lib/uplink/group-options');
-const { parsePaths } = require('../../nodes/lib/uplink/path-options');
-const { validateTopicTemplate } = require('../../nodes/lib/uplink/topics');
-const { shown } = require('../../nodes/lib/values');
+const { parseCongestion } = require('../../nodes/lib/settings/congestion');
+const { parseGroups } = require('../../nodes/lib/settings/group-options');
+const { parsePaths } = require('../../nodes/lib/settings/path-options');
+const { validateTopicTemplate } = require('../../nodes/lib/base/topic-template');
+const { shown } = require('../../nodes/lib/base/values');
 
 /** @typedef {(value: string) => string} Check */
 
@@ -28,7 +28,7 @@ const text = (value) => value;
 
 /**
  * A value that is a property of a node, as in flows/gateway.json.
- * @param {import('../../nodes/lib/options').Parser<any>} parse of the node
+ * @param {import('../../nodes/lib/base/options').Parser<any>} parse of the node
  * @returns {Check}
  */
 function property(parse) {

@@ -3,7 +3,7 @@
 // Settings of the devices' listener that only make sense together.
 
 const fs = require('fs');
-const { Secrets } = require('../../nodes/lib/front/secrets');
+const { Secrets } = require('../../nodes/lib/tls/tls-secrets');
 const { parsePasswords } = require('../../nodes/lib/login/password-file');
 const { isLoopback } = require('./checks');
 

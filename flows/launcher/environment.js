@@ -4,7 +4,7 @@
 
 const crypto = require('crypto');
 const fs = require('fs');
-const { parseGroups } = require('../../nodes/lib/uplink/group-options');
+const { parseGroups } = require('../../nodes/lib/settings/group-options');
 const checks = require('./checks');
 const { ConfigError } = require('./config-error');
 const { deviceProblems } = require('./device-problems');

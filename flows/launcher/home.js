@@ -5,7 +5,7 @@
 const crypto = require('crypto');
 const fs = require('fs');
 const path = require('path');
-const { replaceFile } = require('../../nodes/lib/replace-file');
+const { replaceFile } = require('../../nodes/lib/base/replace-file');
 const { ConfigError } = require('./config-error');
 
 const SHIPPED_FLOW = path.join(__dirname, '..', 'gateway.json');

@@ -4,7 +4,7 @@
 // ends with an exit code that a supervisor understands. With an editor it stays, and the log and the canvas say why.
 
 const fs = require('fs');
-const { onRuntimeEvent } = require('../../nodes/lib/runtime-events');
+const { onRuntimeEvent } = require('../../nodes/lib/base/runtime-events');
 const { ConfigError, EXIT_CONFIG } = require('./config-error');
 
 /** @typedef {{ id: string, payload?: { error?: string, types?: string[], modules?: { module: string }[] } }} RuntimeEvent */

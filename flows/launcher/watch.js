@@ -3,7 +3,7 @@
 // Says on the console what is up, from what the runtime itself reports: a line for the editor when it listens, for each
 // device listener and each uplink when its node says so, and again when that changes.
 
-const { onRuntimeEvent } = require('../../nodes/lib/runtime-events');
+const { onRuntimeEvent } = require('../../nodes/lib/base/runtime-events');
 const { say } = require('./log');
 
 /** @typedef {{ id: string, status?: { fill?: string, text?: string } }} NodeStatus without a status for a removed node */

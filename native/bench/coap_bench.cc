@@ -15,7 +15,7 @@
 
 #include "core/protocol/coap/datagram_server.h"
 #include "core/protocol/coap/stream_session.h"
-#include "test/coap_bytes.h"
+#include "test/support/coap_bytes.h"
 
 namespace {
 uint64_t allocations = 0;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/protocol/mqtt/server_session.h"
-#include "test/mqtt_bytes.h"
+#include "test/support/mqtt_bytes.h"
 
 namespace {
 uint64_t allocations = 0;

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/runtime/engine.h"
-#include "test/device_client.h"
-#include "test/plan_support.h"
+#include "test/support/device_client.h"
+#include "test/support/plan_support.h"
 
 namespace {
 

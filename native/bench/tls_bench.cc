@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/uplink/tls_client.h"
-#include "test/tls_server.h"
+#include "test/support/tls_server.h"
 
 namespace {
 

@@ -30,7 +30,7 @@
 
 #include "core/base/clock.h"
 #include "core/runtime/engine.h"
-#include "test/mqtt_bytes.h"
+#include "test/support/mqtt_bytes.h"
 
 namespace {
 std::atomic<uint64_t> allocations{0};

@@ -2,16 +2,16 @@
 
 #include "binding/device_stream.h"
 #include "binding/engine_wrap.h"
-#include "binding/environment.h"
+#include "binding/node/environment.h"
 #include "binding/permissions_wrap.h"
-#include "binding/socket_info.h"
-#include "binding/socket_mptcp.h"
-#include "binding/socket_open.h"
-#include "binding/socket_wait.h"
+#include "binding/socket/socket_info.h"
+#include "binding/socket/socket_mptcp.h"
+#include "binding/socket/socket_open.h"
+#include "binding/socket/socket_wait.h"
 #include "binding/source_wrap.h"
 #include "binding/store_wrap.h"
+#include "binding/uplink_connection.h"
 #include "binding/uplink_turns.h"
-#include "binding/uplink_wire.h"
 
 // No statics but the registry, and no instance data but the Environment: the addon
 // may be loaded by any number of environments.

@@ -2,8 +2,8 @@
 #include <string>
 #include <utility>
 
-#include "binding/args.h"
 #include "binding/engine_wrap.h"
+#include "binding/node/args.h"
 
 namespace seganet::binding {
 

@@ -3,9 +3,9 @@
 #include <string>
 #include <utility>
 
-#include "binding/args.h"
 #include "binding/device_stream.h"
 #include "binding/engine_wrap.h"
+#include "binding/node/args.h"
 #include "core/record/record.h"
 
 namespace seganet::binding {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "binding/args.h"
+#include "binding/node/args.h"
 #include "binding/plan_reader.h"
 #include "binding/stats.h"
 #include "core/base/clock.h"

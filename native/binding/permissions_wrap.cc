@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "binding/args.h"
+#include "binding/node/args.h"
 #include "binding/plan_reader.h"
 
 namespace seganet::binding {

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "binding/args.h"
+#include "binding/node/args.h"
 
 namespace seganet::binding {
 namespace {

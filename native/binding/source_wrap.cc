@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "binding/args.h"
+#include "binding/node/args.h"
 #include "core/base/clock.h"
 
 namespace seganet::binding {

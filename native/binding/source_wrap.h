@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-#include "binding/registry.h"
+#include "binding/engine_registry.h"
 
 namespace seganet::binding {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "binding/args.h"
+#include "binding/node/args.h"
 #include "core/base/clock.h"
 
 namespace seganet::binding {

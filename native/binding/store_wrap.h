@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "binding/registry.h"
+#include "binding/engine_registry.h"
 
 namespace seganet::binding {
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "binding/args.h"
+#include "binding/node/args.h"
 
 namespace seganet::binding {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "binding/args.h"
-#include "binding/environment.h"
+#include "binding/node/args.h"
+#include "binding/node/environment.h"
 #include "core/base/clock.h"
 
 namespace seganet::binding {

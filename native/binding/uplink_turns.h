@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/uplink/moderation.h"
+#include "core/uplink/uplink_moderation.h"
 
 namespace seganet::binding {
 

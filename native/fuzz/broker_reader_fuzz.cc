@@ -7,7 +7,7 @@
 #include <span>
 
 #include "core/uplink/broker_reader.h"
-#include "test/slow_broker_reader.h"
+#include "test/support/slow_broker_reader.h"
 
 namespace {
 

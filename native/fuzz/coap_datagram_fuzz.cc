@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "core/protocol/coap/route.h"
-#include "test/coap_bench.h"
+#include "test/support/coap_bench.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/protocol/coap/stream_peek.h"
-#include "test/coap_bench.h"
+#include "test/support/coap_bench.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/protocol/mqtt/connect_peek.h"
-#include "test/mqtt_recorder.h"
+#include "test/support/mqtt_recorder.h"
 
 namespace {
 

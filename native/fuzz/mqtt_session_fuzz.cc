@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/protocol/mqtt/server_session.h"
-#include "test/mqtt_bytes.h"
-#include "test/mqtt_recorder.h"
+#include "test/support/mqtt_bytes.h"
+#include "test/support/mqtt_recorder.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "core/uplink/tls_client.h"
-#include "test/tls_server.h"
+#include "test/support/tls_server.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 // lacks is what the listener does not promise: retained messages, shared subscriptions, QoS 2 to devices.
 
 const native = require('../../native');
-const { frameLength, frameMessage } = require('../../nodes/lib/frame');
+const { frameLength, frameMessage } = require('../../nodes/lib/base/frame');
 
 const SOURCE = 1;
 const FRAME_BYTES = 1 << 20;

@@ -3,8 +3,8 @@
 // The editor as a user sees it: our nodes in a real browser, against a running gateway.
 
 const path = require('path');
-const { lockInterfaces } = require('../fixtures/interfaces-lock');
-const { needs } = require('../tools');
+const { lockInterfaces } = require('../fixtures/network/interfaces-lock');
+const { needs } = require('../../bench/harness/tools');
 const { cleanUp } = require('../runtime/process');
 const { openEditor, nodesOf, openDialog, closeDialog } = require('./editor');
 const { startDemo } = require('./gateway');

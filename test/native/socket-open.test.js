@@ -9,7 +9,7 @@ const net = require('node:net');
 const os = require('node:os');
 const path = require('node:path');
 const { openSocket, waitConnect, closeSocket, socketInfo, mptcpInfo } = require('../../native');
-const { needs } = require('../tools');
+const { needs } = require('../../bench/harness/tools');
 const { runNode, until } = require('./addon');
 
 /** @typedef {import('../../native').UplinkSocketOptions} Options */
@@ -178,7 +178,7 @@ withCompiler(
       '-fPIC',
       '-o',
       library,
-      path.join(__dirname, '../fixtures/socket-shim.cc')
+      path.join(__dirname, '../fixtures/uplink/socket-shim.cc')
     ]);
     const child = require.resolve('./children/socket-options');
     const run = async (/** @type {Record<string, string>} */ env) => {

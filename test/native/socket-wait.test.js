@@ -7,8 +7,8 @@ const fs = require('node:fs');
 const net = require('node:net');
 const { Worker } = require('node:worker_threads');
 const { openSocket, waitConnect, closeSocket } = require('../../native');
-const { DeafListener } = require('../fixtures/deaf-listener');
-const { freePort } = require('../fixtures/broker');
+const { DeafListener } = require('../fixtures/uplink/deaf-listener');
+const { freePort } = require('../../bench/harness/broker');
 const { until, runNode } = require('./addon');
 const { names } = require('./children/socket-exit-at');
 

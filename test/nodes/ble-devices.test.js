@@ -5,7 +5,7 @@ const { EventEmitter } = require('node:events');
 
 /** @type {any[]} */
 const mockRadios = [];
-jest.mock('../../nodes/lib/ble/process', () => ({
+jest.mock('../../nodes/lib/sources/ble/ble-process', () => ({
   BleProcess: class extends require('node:events').EventEmitter {
     constructor(settings) {
       super();
@@ -17,7 +17,7 @@ jest.mock('../../nodes/lib/ble/process', () => ({
   }
 }));
 
-const { carryCommands } = require('../../nodes/lib/ble/commands');
+const { carryCommands } = require('../../nodes/lib/sources/ble/ble-commands');
 const ble = require('../../nodes/seganet-ble-devices');
 const gateway = require('./support/gateway');
 const { helper, tab, engine, broker, node, unload, until, errors, shown, engines } = gateway;

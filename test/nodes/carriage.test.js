@@ -15,7 +15,7 @@ const {
   calls
 } = require('./support/gateway');
 
-const { keyBytes } = require('../../nodes/lib/key');
+const { keyBytes } = require('../../nodes/lib/unbatch/record-key');
 
 beforeAll(() => helper.startServer());
 afterEach(unload);

@@ -2,7 +2,7 @@
 // What is observed goes through the real engine: as messages, with their origin.
 
 const coap = require('coap');
-const { replaceParts } = require('../../nodes/lib/parts');
+const { replaceParts } = require('../../nodes/lib/engine/modules');
 const native = require('../../native');
 const observe = require('../../nodes/seganet-coap-observe');
 const { helper, tab, engine, node, load, unload, inbox, until, parts } = require('./support/gateway');

@@ -4,7 +4,7 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { CommandStore } = require('../../nodes/lib/commands/store');
+const { CommandStore } = require('../../nodes/lib/commands/command-store');
 const { helper, tab, engine, broker, node, load, unload, inbox, until, errors, shown, engines, threads } =
   require('./support/gateway'); // prettier-ignore
 

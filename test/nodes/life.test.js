@@ -15,8 +15,8 @@ const {
   threads,
   calls
 } = require('./support/gateway');
-const { zeroByClass } = require('../../nodes/lib/classes');
-const { replaceParts } = require('../../nodes/lib/parts');
+const { zeroByClass } = require('../../nodes/lib/base/classes');
+const { replaceParts } = require('../../nodes/lib/engine/modules');
 
 beforeAll(() => helper.startServer());
 afterEach(async () => {

@@ -20,7 +20,7 @@ const {
   calls,
   parts
 } = require('./support/gateway');
-const { replaceParts } = require('../../nodes/lib/parts');
+const { replaceParts } = require('../../nodes/lib/engine/modules');
 
 beforeAll(() => helper.startServer());
 afterEach(async () => {

@@ -14,8 +14,8 @@ const {
   threads
 } = require('./support/gateway');
 const { parts } = require('./support/fake-parts');
-const { replaceParts } = require('../../nodes/lib/parts');
-const { parseMetrics } = require('../fixtures/prometheus');
+const { replaceParts } = require('../../nodes/lib/engine/modules');
+const { parseMetrics } = require('../fixtures/gateway/prometheus');
 
 beforeAll(() => helper.startServer());
 afterEach(() => unload());

@@ -3,7 +3,7 @@
 
 const { EventEmitter } = require('node:events');
 const { helper, tab, engine, broker, node, load, inbox, until, errors, parts } = require('./support/gateway');
-const { replaceParts } = require('../../nodes/lib/parts');
+const { replaceParts } = require('../../nodes/lib/engine/modules');
 
 // `npm install` builds it: where it cannot be loaded, these tests fail and say why.
 const native = require('../../native');

@@ -16,7 +16,7 @@ const {
   threads
 } = require('./support/gateway');
 const { parts } = require('./support/fake-parts');
-const { replaceParts } = require('../../nodes/lib/parts');
+const { replaceParts } = require('../../nodes/lib/engine/modules');
 
 beforeAll(() => helper.startServer());
 afterEach(() => unload());

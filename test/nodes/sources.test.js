@@ -3,10 +3,10 @@
 
 const tls = require('node:tls');
 const tlsConfig = require('@node-red/nodes/core/network/05-tls.js');
-const { Authority } = require('../fixtures/authority');
-const { Broker, freePort, until: untilTrue } = require('../fixtures/broker');
+const { Authority } = require('../fixtures/devices/authority');
+const { Broker, freePort, until: untilTrue } = require('../../bench/harness/broker');
 const gateway = require('./support/gateway');
-const { needs } = require('../tools');
+const { needs } = require('../../bench/harness/tools');
 
 const { helper, tab, engine, broker, node, load, unload, until, errors, shown, engines } = gateway;
 const { test: withMosquitto } = needs('mosquitto', 'openssl');

@@ -4,7 +4,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { pack, unpack } = require('../fixtures/packed');
+const { pack, unpack } = require('../fixtures/gateway/packed');
 const { ROOT, run, temporaryFolder, cleanEnvironment, cleanUp } = require('./process');
 
 afterEach(cleanUp);

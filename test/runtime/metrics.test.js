@@ -3,7 +3,7 @@
 // What Prometheus meets: a gateway that runs, its metrics, and the login in front of them.
 
 const path = require('path');
-const { parseMetrics } = require('../fixtures/prometheus');
+const { parseMetrics } = require('../fixtures/gateway/prometheus');
 const { run, until, temporaryFolder, cleanEnvironment, cleanUp } = require('./process');
 
 afterEach(cleanUp);

@@ -6,8 +6,8 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { execFileSync, spawnSync } = require('node:child_process');
-const { freePort } = require('../fixtures/net');
-const { NodeRed, installPalette } = require('../fixtures/palette');
+const { freePort } = require('../../bench/harness/net');
+const { NodeRed, installPalette } = require('../fixtures/gateway/palette');
 
 jest.setTimeout(180000);
 
@@ -133,24 +133,6 @@ describe('the published package', () => {
     expect(run('plan', '--paths', '-x')).toMatchObject({ status: 2, stdout: '' });
   });
 
-  test('brings the command seganet-bench, with its tools as sources', () => {
-    const command = path.join(folder, 'node_modules', '.bin', 'seganet-bench');
-    const run = (/** @type {string[]} */ ...args) =>
-      spawnSync(process.execPath, [command, ...args], { encoding: 'utf8', cwd: folder });
-    expect(run('--help')).toMatchObject({
-      status: 0,
-      stderr: '',
-      stdout: expect.stringContaining('--quick')
-    });
-    const listed = run('--list');
-    expect(listed).toMatchObject({ status: 0, stderr: '' });
-    expect(listed.stdout).toMatch(/^peers: .*\n {2}64 devices\/seganet /);
-    expect(run('--only', 'nothing')).toMatchObject({ status: 2, stdout: '' });
-    const sources = fs.readdirSync(path.join(installed, 'bench', 'loadgen'));
-    expect(sources).toContain('main.cc');
-    expect(fs.existsSync(path.join(installed, 'bench', '.build'))).toBe(false);
-  });
-
   test('names node files that it has, each with its dialog and help', () => {
     const { 'node-red': section } = JSON.parse(fs.readFileSync(path.join(installed, 'package.json'), 'utf8'));
     for (const [type, file] of Object.entries(section.nodes)) {
@@ -159,14 +141,13 @@ describe('the published package', () => {
     }
   });
 
-  test('brings no sources of the engine, no tests, no development dependency', () => {
+  test('brings no sources of the engine, no tests, no benchmarks, no development dependency', () => {
     const names = fs.readdirSync(installed).sort();
     expect(names).toEqual(
       [
         'CHANGELOG.md',
         'LICENSE',
         'README.md',
-        'bench',
         'docs',
         'examples',
         'flows',
@@ -184,7 +165,6 @@ describe('the published package', () => {
       'prebuilds',
       'target.js'
     ]);
-    expect(fs.readdirSync(path.join(installed, 'test')).sort()).toEqual(['fixtures', 'tools.js']);
     expect(fs.existsSync(path.join(folder, 'node_modules', 'aedes'))).toBe(false);
     expect(fs.existsSync(path.join(folder, 'node_modules', 'node-red'))).toBe(false);
   });

@@ -7,7 +7,7 @@ const { prepareHome, logProblem } = require('../../flows/launcher/home');
 const { isOwnRequest } = require('../../flows/launcher/loopback-guard');
 const { logLine } = require('../../flows/launcher/log');
 const { withoutFigures } = require('../../flows/launcher/watch');
-const { freePort } = require('../fixtures/net');
+const { freePort } = require('../../bench/harness/net');
 const { ROOT, accepts, run, temporaryFolder, cleanEnvironment, cleanUp, until } = require('./process');
 
 afterEach(cleanUp);

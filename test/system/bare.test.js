@@ -5,8 +5,8 @@ const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { bare, HIDDEN } = require('../fixtures/bare');
-const { needs } = require('../tools');
+const { bare, HIDDEN } = require('../fixtures/gateway/bare');
+const { needs } = require('../../bench/harness/tools');
 
 const root = path.join(__dirname, '..', '..');
 const jestCommand = path.join(root, 'node_modules', 'jest', 'bin', 'jest.js');

@@ -1,12 +1,12 @@
 'use strict';
 // The radio's process with a virtual controller behind a serial port: real noble, real packets.
 
-const { BleProcess } = require('../../nodes/lib/ble/process');
-const { schema, toSettings } = require('../../nodes/lib/ble/settings');
-const { parseOptions } = require('../../nodes/lib/options');
-const { startBleBench } = require('../fixtures/ble-bench');
-const { eventually } = require('../fixtures/net');
-const { needs } = require('../tools');
+const { BleProcess } = require('../../nodes/lib/sources/ble/ble-process');
+const { schema, toSettings } = require('../../nodes/lib/sources/ble/ble-settings');
+const { parseOptions } = require('../../nodes/lib/base/options');
+const { startBleBench } = require('../fixtures/devices/ble-bench');
+const { eventually } = require('../../bench/harness/net');
+const { needs } = require('../../bench/harness/tools');
 
 const { describe } = needs('python:bumble');
 
@@ -15,7 +15,7 @@ jest.setTimeout(60000);
 const HEART = 'f0:f1:f2:f3:f4:f5';
 const CLIMATE = 'e0:e1:e2:e3:e4:e5';
 
-/** @param {object} config @returns {import('../../nodes/lib/ble/settings').BleSettings} */
+/** @param {object} config @returns {import('../../nodes/lib/sources/ble/ble-settings').BleSettings} */
 function settingsOf(config) {
   const { values, problems } = parseOptions(config, schema);
   expect(problems).toEqual([]);
@@ -23,7 +23,7 @@ function settingsOf(config) {
 }
 
 describe('ble', () => {
-  /** @type {import('../fixtures/ble-bench').BleBench} */
+  /** @type {import('../fixtures/devices/ble-bench').BleBench} */
   let bench;
   /** @type {BleProcess} */
   let radio;
@@ -157,7 +157,7 @@ describe('ble', () => {
 });
 
 describe('a dongle', () => {
-  /** @type {import('../fixtures/ble-bench').BleBench} */
+  /** @type {import('../fixtures/devices/ble-bench').BleBench} */
   let bench;
   /** @type {BleProcess} */
   let radio;

@@ -3,9 +3,9 @@
 
 const path = require('node:path');
 const coap = require('coap');
-const { Child } = require('../fixtures/child');
-const { CoapEngine } = require('../fixtures/coap-engine');
-const { needs, python } = require('../tools');
+const { Child } = require('../../bench/harness/child');
+const { CoapEngine } = require('../fixtures/devices/coap-engine');
+const { needs, python } = require('../../bench/harness/tools');
 
 const aio = needs('python:aiocoap');
 
@@ -19,7 +19,7 @@ afterEach(() => engine.close());
 aio.describe('aiocoap', () => {
   /** @param {object[]} steps */
   const device = (...steps) =>
-    new Child(python(), [path.join(__dirname, '../fixtures/coap-device.py'), JSON.stringify(steps)]);
+    new Child(python(), [path.join(__dirname, '../fixtures/devices/coap-device.py'), JSON.stringify(steps)]);
   /** @param {Child} child @returns {Promise<Record<string, string>[]>} */
   async function lines(child) {
     await child.exited;

@@ -4,9 +4,9 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { Child } = require('../fixtures/child');
-const { CoapEngine } = require('../fixtures/coap-engine');
-const { needs } = require('../tools');
+const { Child } = require('../../bench/harness/child');
+const { CoapEngine } = require('../fixtures/devices/coap-engine');
+const { needs } = require('../../bench/harness/tools');
 
 const { describe } = needs('coap-client-notls');
 

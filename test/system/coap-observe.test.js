@@ -4,15 +4,15 @@
 const dgram = require('node:dgram');
 // The library's own codec writes what a device sends.
 const { generate, parse } = require('coap-packet');
-const { Peer } = require('../../nodes/lib/observe/peer');
-const { Reader } = require('../../nodes/lib/observe/reader');
-const { schema, toSettings } = require('../../nodes/lib/observe/settings');
-const { Watch } = require('../../nodes/lib/observe/watch');
-const { parseOptions } = require('../../nodes/lib/options');
-const { Child } = require('../fixtures/child');
-const { startSensor, freeUdpPort } = require('../fixtures/coap-sensor');
-const { eventually } = require('../fixtures/net');
-const { needs } = require('../tools');
+const { Peer } = require('../../nodes/lib/sources/observe/coap-peer');
+const { Reader } = require('../../nodes/lib/sources/observe/resource-reader');
+const { schema, toSettings } = require('../../nodes/lib/sources/observe/observe-settings');
+const { Watch } = require('../../nodes/lib/sources/observe/resource-watch');
+const { parseOptions } = require('../../nodes/lib/base/options');
+const { Child } = require('../../bench/harness/child');
+const { startSensor, freeUdpPort } = require('../fixtures/devices/coap-sensor');
+const { eventually } = require('../../bench/harness/net');
+const { needs } = require('../../bench/harness/tools');
 
 jest.setTimeout(30000);
 

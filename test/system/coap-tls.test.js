@@ -2,11 +2,11 @@
 // libcoap's client over TLS into the real engine (docs/coap.md, Interoperability).
 
 const fs = require('node:fs');
-const { Authority } = require('../fixtures/authority');
-const { Child } = require('../fixtures/child');
-const { FrontBench } = require('../fixtures/front-bench');
-const { until } = require('../fixtures/front');
-const { needs } = require('../tools');
+const { Authority } = require('../fixtures/devices/authority');
+const { Child } = require('../../bench/harness/child');
+const { FrontBench } = require('../fixtures/devices/tls-bench');
+const { until } = require('../fixtures/devices/tls-listener');
+const { needs } = require('../../bench/harness/tools');
 
 const { describe } = needs('coap-client-openssl', 'openssl');
 

@@ -5,11 +5,11 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const mqtt = require('mqtt');
-const { startCloud } = require('../fixtures/cloud');
-const { connectDevice } = require('../fixtures/device');
-const { startGateway } = require('../fixtures/gateway');
-const { eventually, freePort } = require('../fixtures/net');
-const { needs } = require('../tools');
+const { startCloud } = require('../../bench/harness/cloud');
+const { connectDevice } = require('../fixtures/devices/device');
+const { startGateway } = require('../../bench/harness/gateway');
+const { eventually, freePort } = require('../../bench/harness/net');
+const { needs } = require('../../bench/harness/tools');
 
 const { describe } = needs('mosquitto');
 
@@ -19,9 +19,9 @@ const FLEET = 1000;
 const GATEWAY = 'gw-cmd-test';
 
 describe('commands', () => {
-  /** @type {import('../fixtures/cloud').Cloud} */
+  /** @type {import('../../bench/harness/cloud').Cloud} */
   let cloud;
-  /** @type {import('../fixtures/gateway').Gateway} */
+  /** @type {import('../../bench/harness/gateway').Gateway} */
   let gateway;
   /** @type {mqtt.MqttClient} */
   let operator;

@@ -4,10 +4,10 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { Child } = require('../fixtures/child');
-const { root } = require('../fixtures/packed');
-const { installPalette } = require('../fixtures/palette');
-const { needs } = require('../tools');
+const { Child } = require('../../bench/harness/child');
+const { root } = require('../fixtures/gateway/packed');
+const { installPalette } = require('../fixtures/gateway/palette');
+const { needs } = require('../../bench/harness/tools');
 
 // Examples have the usual ports, which may be taken on this machine: a network of its own has none but theirs.
 const isRoot = process.getuid?.() === 0;

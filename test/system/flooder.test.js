@@ -1,7 +1,7 @@
 'use strict';
 // The short form of test/system/flooder/run.js.
 
-const { needs } = require('../tools');
+const { needs } = require('../../bench/harness/tools');
 const { flood } = require('./flooder/flood');
 
 const { test } = needs('mosquitto', 'openssl');

@@ -1,12 +1,12 @@
 'use strict';
 // The paper's thresholds, seen from the cloud: n devices, m bytes, t milliseconds, and class 1 beside them.
 
-const { classNames } = require('../../nodes/lib/classes');
-const { startCloud } = require('../fixtures/cloud');
-const { connectDevices, receive } = require('../fixtures/device');
-const { startGateway } = require('../fixtures/gateway');
-const { eventually } = require('../fixtures/net');
-const { needs } = require('../tools');
+const { classNames } = require('../../nodes/lib/base/classes');
+const { startCloud } = require('../../bench/harness/cloud');
+const { connectDevices, receive } = require('../fixtures/devices/device');
+const { startGateway } = require('../../bench/harness/gateway');
+const { eventually } = require('../../bench/harness/net');
+const { needs } = require('../../bench/harness/tools');
 
 const { describe } = needs('mosquitto');
 
@@ -15,11 +15,11 @@ jest.setTimeout(60000);
 const maxBytes = 1024;
 
 describe('batching', () => {
-  /** @type {import('../fixtures/cloud').Cloud} */
+  /** @type {import('../../bench/harness/cloud').Cloud} */
   let cloud;
-  /** @type {import('../fixtures/gateway').Gateway} */
+  /** @type {import('../../bench/harness/gateway').Gateway} */
   let gateway;
-  /** @type {import('../fixtures/device').Receiver} */
+  /** @type {import('../fixtures/devices/device').Receiver} */
   let receiver;
   /** @type {import('mqtt').MqttClient[]} */
   let devices = [];

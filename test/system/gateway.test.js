@@ -5,21 +5,21 @@ const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { Child } = require('../fixtures/child');
-const { startCloud } = require('../fixtures/cloud');
-const { connectDevice, connectDevices, parseEnvelope, receive } = require('../fixtures/device');
-const { startGateway } = require('../fixtures/gateway');
-const { eventually } = require('../fixtures/net');
-const { needs } = require('../tools');
+const { Child } = require('../../bench/harness/child');
+const { startCloud } = require('../../bench/harness/cloud');
+const { connectDevice, connectDevices, parseEnvelope, receive } = require('../fixtures/devices/device');
+const { startGateway } = require('../../bench/harness/gateway');
+const { eventually } = require('../../bench/harness/net');
+const { needs } = require('../../bench/harness/tools');
 
 const { describe } = needs('mosquitto', 'mosquitto_pub', 'mosquitto_sub');
 
 jest.setTimeout(60000);
 
 describe('envelopes', () => {
-  /** @type {import('../fixtures/cloud').Cloud} */
+  /** @type {import('../../bench/harness/cloud').Cloud} */
   let cloud;
-  /** @type {import('../fixtures/gateway').Gateway} */
+  /** @type {import('../../bench/harness/gateway').Gateway} */
   let gateway;
   /** @type {Child} */
   let subscriber;

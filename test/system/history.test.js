@@ -6,9 +6,9 @@ const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { Child } = require('../fixtures/child');
-const { root } = require('../fixtures/gateway');
-const { needs } = require('../tools');
+const { Child } = require('../../bench/harness/child');
+const { root } = require('../../bench/harness/gateway');
+const { needs } = require('../../bench/harness/tools');
 const { isInside, mayUnshare } = require('./history/namespace');
 const { KINDS } = require('./history/schedule');
 

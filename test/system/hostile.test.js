@@ -3,12 +3,12 @@
 
 const net = require('node:net');
 const packets = require('mqtt-packet');
-const { startCloud } = require('../fixtures/cloud');
-const { connectDevice, receive } = require('../fixtures/device');
-const { startGateway } = require('../fixtures/gateway');
-const { eventually } = require('../fixtures/net');
-const { seeded } = require('../fixtures/random');
-const { needs } = require('../tools');
+const { startCloud } = require('../../bench/harness/cloud');
+const { connectDevice, receive } = require('../fixtures/devices/device');
+const { startGateway } = require('../../bench/harness/gateway');
+const { eventually } = require('../../bench/harness/net');
+const { seeded } = require('../fixtures/gateway/random');
+const { needs } = require('../../bench/harness/tools');
 
 const { describe } = needs('mosquitto');
 
@@ -32,11 +32,11 @@ const publishPacket = (topic, payload, messageId) =>
 const connack = Buffer.from([0x20, 2, 0, 0]);
 
 describe('hostile devices', () => {
-  /** @type {import('../fixtures/cloud').Cloud} */
+  /** @type {import('../../bench/harness/cloud').Cloud} */
   let cloud;
-  /** @type {import('../fixtures/gateway').Gateway} */
+  /** @type {import('../../bench/harness/gateway').Gateway} */
   let gateway;
-  /** @type {import('../fixtures/device').Receiver} */
+  /** @type {import('../fixtures/devices/device').Receiver} */
   let receiver;
   /** @type {import('mqtt').MqttClient} */
   let canary;

@@ -2,12 +2,12 @@
 // Devices post to a real gateway that is killed; the cloud gets what they were told is safe.
 
 const { execFileSync } = require('node:child_process');
-const { startCloud } = require('../fixtures/cloud');
-const { receive } = require('../fixtures/device');
-const { homeWith } = require('../fixtures/flow-home');
-const { startGateway } = require('../fixtures/gateway');
-const { eventually, freePort, waitForPort } = require('../fixtures/net');
-const { needs } = require('../tools');
+const { startCloud } = require('../../bench/harness/cloud');
+const { receive } = require('../fixtures/devices/device');
+const { homeWith } = require('../fixtures/gateway/flow-home');
+const { startGateway } = require('../../bench/harness/gateway');
+const { eventually, freePort, waitForPort } = require('../../bench/harness/net');
+const { needs } = require('../../bench/harness/tools');
 
 const { test } = needs('mosquitto', 'openssl', 'curl');
 

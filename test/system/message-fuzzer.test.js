@@ -1,7 +1,7 @@
 'use strict';
 // The short form of test/system/message-fuzzer/run.js.
 
-const { needs } = require('../tools');
+const { needs } = require('../../bench/harness/tools');
 const { fuzz } = require('./message-fuzzer/run');
 
 const { test } = needs('mosquitto', 'openssl');

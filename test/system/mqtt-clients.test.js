@@ -3,13 +3,13 @@
 
 const path = require('node:path');
 const { Engine, CommandEnd } = require('../../native');
-const { Child } = require('../fixtures/child');
+const { Child } = require('../../bench/harness/child');
 const { stage, usualPlan, until } = require('../native/addon');
-const { needs, python } = require('../tools');
+const { needs, python } = require('../../bench/harness/tools');
 
 jest.setTimeout(30000);
 
-const script = path.join(__dirname, '../fixtures/mqtt-device.py');
+const script = path.join(__dirname, '../fixtures/devices/mqtt-device.py');
 
 /** @type {InstanceType<typeof Engine>} */
 let engine;

@@ -2,13 +2,13 @@
 // A broker that is there already, a gateway that is killed while it reads from it, and the cloud.
 
 const mqtt = require('mqtt');
-const { Broker } = require('../fixtures/broker');
-const { startCloud } = require('../fixtures/cloud');
-const { receive } = require('../fixtures/device');
-const { homeWith } = require('../fixtures/flow-home');
-const { startGateway } = require('../fixtures/gateway');
-const { eventually } = require('../fixtures/net');
-const { needs } = require('../tools');
+const { Broker } = require('../../bench/harness/broker');
+const { startCloud } = require('../../bench/harness/cloud');
+const { receive } = require('../fixtures/devices/device');
+const { homeWith } = require('../fixtures/gateway/flow-home');
+const { startGateway } = require('../../bench/harness/gateway');
+const { eventually } = require('../../bench/harness/net');
+const { needs } = require('../../bench/harness/tools');
 
 const { describe } = needs('mosquitto', 'openssl');
 

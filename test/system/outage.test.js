@@ -1,17 +1,17 @@
 'use strict';
 // The cloud goes away under load and comes back; the gateway ends under load. Generator and sink of the
-// benchmark do the counting (test/system/bench.test.js checks them).
+// benchmark do the counting (test/system/bench/bench.test.js checks them).
 
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { build } = require('../../bench/lib/build');
-const { compareStreams } = require('../../bench/lib/compare');
-const { measure, sleep } = require('../../bench/lib/measure');
-const { Child } = require('../fixtures/child');
-const { startCloud } = require('../fixtures/cloud');
-const { startGateway } = require('../fixtures/gateway');
-const { needs } = require('../tools');
+const { build } = require('../../bench/harness/build');
+const { compareStreams } = require('../../bench/harness/compare');
+const { measure, sleep } = require('../../bench/runs/measure');
+const { Child } = require('../../bench/harness/child');
+const { startCloud } = require('../../bench/harness/cloud');
+const { startGateway } = require('../../bench/harness/gateway');
+const { needs } = require('../../bench/harness/tools');
 
 const { describe } = needs('mosquitto', 'c++');
 
@@ -36,7 +36,7 @@ const profile = {
 /** @param {number} fromSecond @param {number} seconds @param {NodeJS.Signals} [signal] */
 const outage =
   (fromSecond, seconds, signal = 'SIGTERM') =>
-  /** @param {import('../fixtures/cloud').Cloud} cloud @param {number} startMs */
+  /** @param {import('../../bench/harness/cloud').Cloud} cloud @param {number} startMs */
   async (cloud, startMs) => {
     await sleep(startMs + fromSecond * 1000 - Date.now());
     await cloud.stop(signal);
@@ -44,7 +44,7 @@ const outage =
     await cloud.start();
   };
 
-/** What must hold whatever happened to the cloud. @param {import('../../bench/lib/measure').Result} result */
+/** What must hold whatever happened to the cloud. @param {import('../../bench/runs/measure').Result} result */
 function expectNothingLost({ sent, arrived, verdict, cleanEnd }) {
   expect(verdict).toMatchObject({ lost: 0, missingUnacked: 0 });
   expect(arrived).toMatchObject({ outOfOrder: 0, badLines: 0, badRecords: 0, mixedEnvelopes: 0 });

@@ -1,12 +1,12 @@
 'use strict';
 
 const fs = require('node:fs');
-const { allowedCores } = require('../../bench/lib/proc');
-const { startCloud } = require('../fixtures/cloud');
-const { connectDevices, receive } = require('../fixtures/device');
-const { startGateway } = require('../fixtures/gateway');
-const { eventually } = require('../fixtures/net');
-const { needs } = require('../tools');
+const { allowedCores } = require('../../bench/harness/proc');
+const { startCloud } = require('../../bench/harness/cloud');
+const { connectDevices, receive } = require('../fixtures/devices/device');
+const { startGateway } = require('../../bench/harness/gateway');
+const { eventually } = require('../../bench/harness/net');
+const { needs } = require('../../bench/harness/tools');
 
 const { describe } = needs('mosquitto', 'taskset');
 
@@ -42,9 +42,9 @@ function workersOf(group) {
 }
 
 describe('workers', () => {
-  /** @type {import('../fixtures/cloud').Cloud} */
+  /** @type {import('../../bench/harness/cloud').Cloud} */
   let cloud;
-  /** @type {import('../fixtures/gateway').Gateway | undefined} */
+  /** @type {import('../../bench/harness/gateway').Gateway | undefined} */
   let gateway;
   beforeAll(async () => {
     cloud = await startCloud();

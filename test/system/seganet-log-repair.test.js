@@ -3,10 +3,10 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { seganetLog } = require('../fixtures/log-command');
-const { LogDatabase, sample, TS } = require('../fixtures/log-database');
-const { seeded } = require('../fixtures/random');
-const { readChunk } = require('../../nodes/lib/store/chunk');
+const { seganetLog } = require('../fixtures/store/log-command');
+const { LogDatabase, sample, TS } = require('../fixtures/store/log-database');
+const { seeded } = require('../fixtures/gateway/random');
+const { readChunk } = require('../../nodes/lib/store/log-chunk');
 
 const PAGE = 4096;
 /** Of the test with random damage. */

@@ -6,10 +6,10 @@ const os = require('node:os');
 const path = require('node:path');
 const { once } = require('node:events');
 const { spawnSync } = require('node:child_process');
-const { seganetLog, startSeganetLog, script } = require('../fixtures/log-command');
-const { LogDatabase, sample, TS } = require('../fixtures/log-database');
+const { seganetLog, startSeganetLog, script } = require('../fixtures/store/log-command');
+const { LogDatabase, sample, TS } = require('../fixtures/store/log-database');
 const { loadSqlite } = require('../../nodes/lib/store/cli/sqlite');
-const { APPLICATION_ID } = require('../../nodes/lib/store/schema');
+const { APPLICATION_ID } = require('../../nodes/lib/store/log-schema');
 
 const commands = [['inspect'], ['verify'], ['dump'], ['repair'], ['dead'], ['dead', '--requeue']];
 
@@ -253,7 +253,7 @@ describe('dump', () => {
 
   test('keeps every digit of a number', () => {
     const chunk = sample('a');
-    const { writeChunk } = require('../../nodes/lib/store/chunk');
+    const { writeChunk } = require('../../nodes/lib/store/log-chunk');
     const line = '{"d":"a\\",\\"p\\":","t":"t","ts":1,"s":2,"c":3,"p":{"n":12345678901234567890.10}}\n';
     chunk.body = writeChunk(3, 1n, [
       { sequence: 1n, kind: 1, records: 1, bytes: Buffer.from(line) },

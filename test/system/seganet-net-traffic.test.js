@@ -1,8 +1,8 @@
 'use strict';
 // What the bands do to packets: which one takes a mark, and who waits when the line is full.
 
-const { Lab } = require('../fixtures/net-lab');
-const { needs } = require('../tools');
+const { Lab } = require('../../bench/harness/net-lab');
+const { needs } = require('../../bench/harness/tools');
 
 // Making a network needs root.
 const { describe, test } = needs(

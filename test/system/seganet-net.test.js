@@ -3,8 +3,8 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { Lab } = require('../fixtures/net-lab');
-const { needs } = require('../tools');
+const { Lab } = require('../../bench/harness/net-lab');
+const { needs } = require('../../bench/harness/tools');
 
 // Making a network needs root.
 const { describe, test } = needs(

@@ -4,9 +4,9 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { once } = require('node:events');
-const { eventually } = require('../fixtures/net');
-const { PathsLab } = require('../fixtures/paths-lab');
-const { needs } = require('../tools');
+const { eventually } = require('../../bench/harness/net');
+const { PathsLab } = require('../fixtures/network/paths-lab');
+const { needs } = require('../../bench/harness/tools');
 
 const { test } = needs(
   ...['ip', 'nft', 'nstat', 'python3'],

@@ -4,10 +4,10 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { once } = require('node:events');
-const { PathHints } = require('../../nodes/lib/uplink/path-hints');
-const { eventually } = require('../fixtures/net');
-const { PathsLab, ip } = require('../fixtures/paths-lab');
-const { needs } = require('../tools');
+const { PathHints } = require('../../nodes/lib/uplink/paths/path-hints');
+const { eventually } = require('../../bench/harness/net');
+const { PathsLab, ip } = require('../fixtures/network/paths-lab');
+const { needs } = require('../../bench/harness/tools');
 
 const { describe, test } = needs(
   ...['ip', 'nft', 'setpriv', 'python3'],

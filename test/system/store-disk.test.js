@@ -6,10 +6,10 @@
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
-const { Child } = require('../fixtures/child');
-const { Promises } = require('../fixtures/power-cut');
-const { Rig, inspect, temporaryFolder, until } = require('../fixtures/store-files');
-const { needs } = require('../tools');
+const { Child } = require('../../bench/harness/child');
+const { Promises } = require('../fixtures/store/power-cut');
+const { Rig, inspect, temporaryFolder, until } = require('../fixtures/store/store-files');
+const { needs } = require('../../bench/harness/tools');
 
 const FAULTS = Number(process.env.STORE_FAULTS ?? 12);
 const { test: withMount } = needs('mount', ...(process.getuid?.() === 0 ? [] : ['root']));
@@ -173,7 +173,7 @@ withFiu(`${FAULTS} writes and syncs that libfiu fails: all that was reported is 
     [
       '-x',
       process.execPath,
-      path.join(__dirname, '../fixtures/store-child.js'),
+      path.join(__dirname, '../fixtures/store/store-child.js'),
       path.join(directory, 'log'),
       '{"retryMinMs":20,"retryMaxMs":100}'
     ],

@@ -6,19 +6,19 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { Child } = require('../fixtures/child');
-const { ShimControl, compileShim } = require('../fixtures/disk-shim');
-const { cutPower } = require('../fixtures/power-cut');
-const { Rig, until } = require('../fixtures/store-files');
-const { needs } = require('../tools');
+const { Child } = require('../../bench/harness/child');
+const { ShimControl, compileShim } = require('../fixtures/store/disk-shim');
+const { cutPower } = require('../fixtures/store/power-cut');
+const { Rig, until } = require('../fixtures/store/store-files');
+const { needs } = require('../../bench/harness/tools');
 
 const { describe: withShim } = needs('cc');
 
 const FAULTS = Number(process.env.STORE_FAULTS ?? 50);
 const CUTS = Number(process.env.STORE_CUTS ?? 150);
 const SEED = Number(process.env.STORE_SEED ?? Date.now() % 100000);
-const MUTANTS = path.join(__dirname, '../fixtures/store-mutants.js');
-const CHILD = path.join(__dirname, '../fixtures/store-child.js');
+const MUTANTS = path.join(__dirname, '../fixtures/store/store-mutants.js');
+const CHILD = path.join(__dirname, '../fixtures/store/store-child.js');
 
 jest.setTimeout(20000 + FAULTS * 100 + CUTS * 300);
 

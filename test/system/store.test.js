@@ -5,17 +5,17 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { StoreThread } = require('../../nodes/lib/store');
-const { Child } = require('../fixtures/child');
-const { StoreEngine } = require('../fixtures/memory-store-native');
-const { Promises } = require('../fixtures/power-cut');
-const { seeded } = require('../fixtures/random');
-const { Rig, inspect, temporaryFolder, until } = require('../fixtures/store-files');
+const { Child } = require('../../bench/harness/child');
+const { StoreEngine } = require('../fixtures/store/memory-store-native');
+const { Promises } = require('../fixtures/store/power-cut');
+const { seeded } = require('../fixtures/gateway/random');
+const { Rig, inspect, temporaryFolder, until } = require('../fixtures/store/store-files');
 const { DatabaseSync } = require('../../nodes/lib/store/sqlite');
 
 const KILLS = Number(process.env.STORE_KILLS ?? 8);
 const SEED = Number(process.env.STORE_SEED ?? Date.now() % 100000);
-const CHILD = path.join(__dirname, '../fixtures/store-child.js');
-const NATIVE = path.join(__dirname, '../fixtures/memory-store-native.js');
+const CHILD = path.join(__dirname, '../fixtures/store/store-child.js');
+const NATIVE = path.join(__dirname, '../fixtures/store/memory-store-native.js');
 
 jest.setTimeout(30000 + KILLS * 3000);
 

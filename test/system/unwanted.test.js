@@ -4,12 +4,12 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { until } = require('../fixtures/broker');
-const { Child } = require('../fixtures/child');
-const { connectDevice } = require('../fixtures/device');
-const { gatewayCommand, root } = require('../fixtures/gateway');
-const { freePort, waitForPort } = require('../fixtures/net');
-const { ScriptedBroker } = require('../fixtures/scripted-broker');
+const { until } = require('../../bench/harness/broker');
+const { Child } = require('../../bench/harness/child');
+const { connectDevice } = require('../fixtures/devices/device');
+const { gatewayCommand, root } = require('../../bench/harness/gateway');
+const { freePort, waitForPort } = require('../../bench/harness/net');
+const { ScriptedBroker } = require('../fixtures/uplink/scripted-broker');
 
 jest.setTimeout(120000);
 

@@ -2,10 +2,10 @@
 // An uplink with two paths, on real interfaces, towards a real broker with MPTCP and without.
 
 const fs = require('node:fs');
-const { eventually } = require('../fixtures/net');
-const { ip } = require('../fixtures/paths-lab');
-const { UplinkPathsLab } = require('../fixtures/uplink-paths-lab');
-const { needs } = require('../tools');
+const { eventually } = require('../../bench/harness/net');
+const { ip } = require('../fixtures/network/paths-lab');
+const { UplinkPathsLab } = require('../fixtures/uplink/uplink-paths-lab');
+const { needs } = require('../../bench/harness/tools');
 
 const { describe, test, missing } = needs(
   ...['ip', 'ss', 'nft', 'mosquitto', 'mptcpize', 'python3'],

@@ -2,7 +2,7 @@
 // Compares the throughput of two paths with that of each alone: Ben(M) of the paper, (G − Cmax) / (C1 + C2 − Cmax);
 // 1 = the full rate of the second path.
 
-const { fixed, markdown, median } = require('../../lib/report');
+const { fixed, markdown, median } = require('../../report/report');
 const { saturating, DRAIN_S } = require('../loads');
 
 /** The paper's results on its two testbeds. */

@@ -1,7 +1,7 @@
 'use strict';
 // The second path as backup: its traffic while the first path is healthy, dead, and back.
 
-const { fixed, markdown } = require('../../lib/report');
+const { fixed, markdown } = require('../../report/report');
 const { deaths, deathLabel, measureDeath } = require('../deaths');
 const { connectsInAll, gapOf, partFrom, sentBetween, worst } = require('../judge');
 

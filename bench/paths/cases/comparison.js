@@ -1,7 +1,7 @@
 'use strict';
 // The gateway and common alternatives, each with the same death of the first path.
 
-const { markdown } = require('../../lib/report');
+const { markdown } = require('../../report/report');
 const { connectsInAll } = require('../judge');
 const { around, longest, seconds, SHORTEST_MS } = require('../pauses');
 

@@ -2,7 +2,7 @@
 // Each path dies in three ways and returns. Both are active and full: bulk saturates them, and class 1 sends a record
 // every 20 ms.
 
-const { fixed, markdown } = require('../../lib/report');
+const { fixed, markdown } = require('../../report/report');
 const { deaths, deathLabel, measureDeath, rateBetween } = require('../deaths');
 const { backAfter, connectsInAll, gapOf, worst } = require('../judge');
 

@@ -1,5 +1,5 @@
 'use strict';
-// The cases of bench/paths.js: each file of this folder is one.
+// The cases of bench/questions/paths.js: each file of this folder is one.
 
 const fs = require('node:fs');
 const path = require('node:path');

@@ -1,7 +1,7 @@
 'use strict';
 // Failures other than the death of one path: the gateway must show the correct status and lose no record.
 
-const { markdown } = require('../../lib/report');
+const { markdown } = require('../../report/report');
 const { connectsInAll } = require('../judge');
 const { pauseList, wentOnAfter, seconds } = require('../pauses');
 const { textAt, texts } = require('../shown');

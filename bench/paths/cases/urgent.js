@@ -1,7 +1,7 @@
 'use strict';
 // Class 1 while bulk of the same gateway fills both paths, compared with class 1 alone.
 
-const { fixed, markdown, median } = require('../../lib/report');
+const { fixed, markdown, median } = require('../../report/report');
 const { saturating, steady, DRAIN_S } = require('../loads');
 
 /** The targets of one link (docs/priority.md): p99 of class 1 compared with class 3, and with an idle link. */

@@ -1,8 +1,8 @@
 'use strict';
 // mosquitto's bridge with two addresses of the broker, one through each path.
 
-const { startBridge } = require('../../lib/bridge');
-const { needsMosquitto } = require('../../lib/lacking');
+const { startBridge } = require('../../harness/bridge');
+const { needsMosquitto } = require('../../harness/lacking');
 
 /** @type {import('../../systems').Adapter} */
 module.exports = {

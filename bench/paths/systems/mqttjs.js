@@ -3,14 +3,14 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { Child } = require('../../../test/fixtures/child');
-const { freePort } = require('../../../test/fixtures/net');
-const { assemble } = require('../../lib/assemble');
+const { Child } = require('../../harness/child');
+const { freePort } = require('../../harness/net');
+const { assemble } = require('../../harness/assemble');
 
 const program = path.join(__dirname, '..', 'mqttjs', 'main.js');
 const clientId = 'mqttjs';
 
-/** @typedef {import('../../../test/fixtures/cloud').Cloud} Cloud */
+/** @typedef {import('../../harness/cloud').Cloud} Cloud */
 
 /** One address of the broker, over the system's routes. @param {Cloud} cloud */
 const one = ({ host, tlsPort: port }) => ({ protocol: 'mqtts', host, port });

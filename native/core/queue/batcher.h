@@ -12,8 +12,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/status.h"
-#include "core/queue/appetite.h"
 #include "core/queue/batch.h"
+#include "core/queue/demand.h"
 #include "core/record/record.h"
 
 namespace seganet {

@@ -34,8 +34,8 @@
 
 #include "core/base/counters.h"
 #include "core/base/doorbell.h"
-#include "core/queue/appetite.h"
 #include "core/queue/batch.h"
+#include "core/queue/demand.h"
 #include "core/queue/lanes_context.h"
 #include "core/queue/outlet.h"
 #include "core/queue/rate_limit.h"

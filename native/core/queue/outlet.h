@@ -7,8 +7,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/doorbell.h"
-#include "core/queue/appetite.h"
 #include "core/queue/batch.h"
+#include "core/queue/demand.h"
 #include "core/queue/selection.h"
 
 namespace seganet {

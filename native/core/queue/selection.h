@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/queue/appetite.h"
+#include "core/queue/demand.h"
 #include "core/record/record.h"
 
 namespace seganet {

@@ -7,8 +7,8 @@
 #include <bit>
 #include <cstdint>
 
-#include "core/queue/appetite.h"
 #include "core/queue/budget.h"
+#include "core/queue/demand.h"
 
 namespace seganet {
 

@@ -1,5 +1,5 @@
 // Frames: how a record or batch crosses a ring, between JavaScript and a worker in either
-// direction. The layout is read by nodes/lib/frame.js as well.
+// direction. The layout is read by nodes/lib/base/frame.js as well.
 #ifndef SEGANET_CORE_RECORD_FRAME_H_
 #define SEGANET_CORE_RECORD_FRAME_H_
 

@@ -48,19 +48,40 @@ bool TopicMatches(std::string_view filter, std::string_view topic) {
   return t == topic.size();
 }
 
+namespace {
+
+// Bytes of the character at `at`: a UTF-8 code point, or one byte of what is no valid UTF-8.
+size_t CharacterBytes(std::string_view text, size_t at) {
+  const auto lead = static_cast<unsigned char>(text[at]);
+  const size_t bytes = lead < 0xC2 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 1;
+  if (bytes > text.size() - at) return 1;
+  for (size_t i = 1; i < bytes; ++i) {
+    if ((static_cast<unsigned char>(text[at + i]) & 0xC0) != 0x80) return 1;
+  }
+  return bytes;
+}
+
+}  // namespace
+
 bool GlobMatches(std::string_view glob, std::string_view text) {
   size_t g = 0, t = 0;
-  size_t star = std::string_view::npos;  // where to go back to: the last * …
-  size_t resume = 0;                     // … and the text that it has not yet swallowed
+  size_t star = std::string_view::npos;  // where the last * stands …
+  size_t resume = 0;                     // … and the text after what it has swallowed
   while (t < text.size()) {
+    const size_t character = CharacterBytes(text, t);
     if (g < glob.size() && glob[g] == '*') {
       star = g++;
       resume = t;
-    } else if (g < glob.size() && (glob[g] == '?' || glob[g] == text[t])) {
-      ++g, ++t;
+    } else if (g < glob.size() && glob[g] == '?') {
+      ++g;
+      t += character;
+    } else if (g < glob.size() && glob.substr(g, character) == text.substr(t, character)) {
+      g += character;
+      t += character;
     } else if (star != std::string_view::npos) {
       g = star + 1;
-      t = ++resume;
+      resume += CharacterBytes(text, resume);
+      t = resume;
     } else {
       return false;
     }

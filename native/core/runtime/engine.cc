@@ -10,8 +10,8 @@
 #include "core/base/cpu.h"
 #include "core/base/cpu_capacity.h"
 #include "core/queue/make_room.h"
+#include "core/reception/listener.h"
 #include "core/record/odd_topic.h"
-#include "core/runtime/listener.h"
 
 namespace seganet {
 namespace {

@@ -14,16 +14,16 @@
 
 #include "core/base/doorbell.h"
 #include "core/base/status.h"
+#include "core/devices/device_events.h"
+#include "core/devices/pending_commands.h"
+#include "core/loop/memory_share.h"
 #include "core/plan/plan.h"
 #include "core/queue/budget.h"
 #include "core/queue/lanes.h"
-#include "core/runtime/acceptor.h"
-#include "core/runtime/command_desk.h"
-#include "core/runtime/device_events.h"
+#include "core/reception/acceptor.h"
 #include "core/runtime/engine_options.h"
-#include "core/runtime/memory_share.h"
 #include "core/runtime/rebalancer.h"
-#include "core/runtime/store_desk.h"
+#include "core/runtime/store_queue.h"
 #include "core/runtime/worker.h"
 
 namespace seganet {

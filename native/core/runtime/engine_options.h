@@ -7,10 +7,10 @@
 #include <string>
 
 #include "core/base/status.h"
+#include "core/placement/move_planner.h"
 #include "core/queue/lanes_context.h"
 #include "core/queue/selection.h"
 #include "core/record/record.h"
-#include "core/runtime/planner.h"
 
 namespace seganet {
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/placement/move_planner.h"
 #include "core/runtime/engine_options.h"
-#include "core/runtime/planner.h"
 #include "core/runtime/slot_moves.h"
 
 namespace seganet {

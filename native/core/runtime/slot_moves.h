@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "core/runtime/agent.h"
-#include "core/runtime/command_desk.h"
-#include "core/runtime/device_table.h"
-#include "core/runtime/kept_sessions.h"
-#include "core/runtime/placement.h"
-#include "core/runtime/planner.h"
-#include "core/runtime/wills.h"
+#include "core/devices/agent.h"
+#include "core/devices/device_table.h"
+#include "core/devices/kept_sessions.h"
+#include "core/devices/pending_commands.h"
+#include "core/devices/wills.h"
+#include "core/placement/move_planner.h"
+#include "core/placement/placement.h"
 
 namespace seganet {
 

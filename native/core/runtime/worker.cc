@@ -7,10 +7,10 @@
 #include <ctime>
 #include <utility>
 
+#include "core/devices/coap_agent_session.h"
+#include "core/devices/mqtt_agent_session.h"
+#include "core/reception/coap_listener_settings.h"
 #include "core/record/frame.h"
-#include "core/runtime/coap_agent_session.h"
-#include "core/runtime/coap_words.h"
-#include "core/runtime/mqtt_agent_session.h"
 
 namespace seganet {
 namespace {

@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "core/base/jenkins.h"
-#include "core/runtime/coap_words.h"
+#include "core/devices/coap_convert.h"
+#include "core/reception/coap_listener_settings.h"
 #include "core/runtime/worker.h"
 
 namespace seganet {

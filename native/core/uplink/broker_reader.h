@@ -1,5 +1,5 @@
 // Reads the PUBACKs out of what a broker sends; everything else is left as it was. Does what
-// nodes/lib/uplink/puback-tap.js does.
+// nodes/lib/uplink/session/puback-reader.js does.
 #ifndef SEGANET_CORE_UPLINK_BROKER_READER_H_
 #define SEGANET_CORE_UPLINK_BROKER_READER_H_
 

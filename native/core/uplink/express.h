@@ -1,7 +1,7 @@
 // What a session of the uplink does while all is well: takes batches, writes PUBLISH packets, and
 // releases what the broker acknowledges, without JavaScript.
 //
-// It does the plain part of nodes/lib/uplink/feeder.js by the same rules, and nothing else.
+// It does the plain part of nodes/lib/uplink/sending/feeder.js by the same rules, and nothing else.
 // Whatever wants judgement (a refusal, backlog, a packet too large, a link that is too slow) it
 // leaves untouched and says so; the feeder then takes over what is on its way, packet by packet.
 #ifndef SEGANET_CORE_UPLINK_EXPRESS_H_
@@ -15,7 +15,7 @@
 
 #include "core/base/clock.h"
 #include "core/queue/lanes.h"
-#include "core/uplink/flights.h"
+#include "core/uplink/in_flight_window.h"
 #include "core/uplink/publish_writer.h"
 
 namespace seganet {

@@ -28,7 +28,7 @@
 #include <memory>
 
 // Every function that core/uplink calls, those behind OpenSSL's macros too. One that is missing
-// here is found by test/unit/native-openssl.test.js.
+// here is found by test/unit/native/native-openssl.test.js.
 #define SEGANET_OPENSSL_FUNCTIONS(X)  \
   X(BIO_ctrl)                         \
   X(BIO_free)                         \

@@ -1,6 +1,6 @@
-// Writes live batches as MQTT PUBLISH packets, the same bytes as nodes/lib/uplink/publish.js: what
-// one of the two sent, the other may send again. native/test/golden/publish-vectors.txt holds both
-// to it.
+// Writes live batches as MQTT PUBLISH packets, the same bytes as
+// nodes/lib/uplink/sending/publish-packet.js: what one of the two sent, the other may send again.
+// native/test/golden/publish-vectors.txt holds both to it.
 #ifndef SEGANET_CORE_UPLINK_PUBLISH_WRITER_H_
 #define SEGANET_CORE_UPLINK_PUBLISH_WRITER_H_
 
@@ -15,7 +15,7 @@
 
 namespace seganet {
 
-// A piece of a topic that nodes/lib/uplink/topics.js compiled.
+// A piece of a topic that nodes/lib/base/topic-template.js compiled.
 struct TopicPart {
   enum class Kind : uint8_t {
     kText,    // `text` as it stands

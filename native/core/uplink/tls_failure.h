@@ -1,5 +1,5 @@
 // Why a TLS connection or its files are no good, in the words of Node's TLSSocket and
-// tls.createSecureContext: nodes/lib/uplink/reasons.js explains by these codes.
+// tls.createSecureContext: nodes/lib/uplink/session/reason-codes.js explains by these codes.
 #ifndef SEGANET_CORE_UPLINK_TLS_FAILURE_H_
 #define SEGANET_CORE_UPLINK_TLS_FAILURE_H_
 

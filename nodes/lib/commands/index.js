@@ -2,13 +2,13 @@
 // The commands of one engine, as its nodes and brokers see them: where they come from, who brings them, who hears what became
 // of them. `host.commands`.
 
-const { matchesGlob } = require('../glob');
-const { Carriers } = require('./carriers');
+const { matchesGlob } = require('../base/glob');
+const { Carriers } = require('./command-carriers');
 const { DEFAULT_EXPIRY_S, commandProblem, deviceTopic, restOf } = require('./command');
-const { Desk } = require('./desk');
-const { NativeCarrier } = require('./native');
-const { Reports } = require('./reports');
-const { CommandStore } = require('./store');
+const { Desk } = require('./command-queues');
+const { NativeCarrier } = require('./native-carrier');
+const { Reports } = require('./command-reports');
+const { CommandStore } = require('./command-store');
 
 /** What a device has for its acknowledgement. */
 const TIMEOUT_MS = 10000;
@@ -26,7 +26,7 @@ const TICK_MS = 1000;
  * @property {string} [responseTopic] @property {Uint8Array} [correlation]
  *
  * @typedef {object} CommandsParts
- * @property {import('./native').CommandEngine} engine
+ * @property {import('./native-carrier').CommandEngine} engine
  * @property {string} directory of the log
  * @property {(sentence: string) => void} warn
  * @property {() => number} [now] ms, monotonic
@@ -74,8 +74,8 @@ class Commands {
    * Brings commands to devices that JavaScript talks to: `const stop = host.commands.carry('aa:bb:*', write)`, and
    * `stop.ready(device)` whenever such a device can be reached again.
    * @param {string} pattern device id or glob
-   * @param {import('./carriers').Carrier} fn
-   * @returns {import('./carriers').Carrying}
+   * @param {import('./command-carriers').Carrier} fn
+   * @returns {import('./command-carriers').Carrying}
    */
   carry(pattern, fn) {
     return this.carriers_.carry(pattern, fn);
@@ -83,7 +83,7 @@ class Commands {
 
   /**
    * Hands commands of the cloud to a flow; what it gets counts as taken.
-   * @param {import('./carriers').Listener} listener
+   * @param {import('./command-carriers').Listener} listener
    * @returns {() => void} ends it
    */
   listen(listener) {
@@ -93,7 +93,7 @@ class Commands {
   /**
    * A command of a flow.
    * @param {{ device: string, topic: string, payload: Buffer, qos: 0 | 1, expiryS?: number }} given topic: whole
-   * @param {import('./desk').Watch} watch
+   * @param {import('./command-queues').Watch} watch
    * @throws {Error} with a sentence
    */
   send({ device, topic, payload, qos, expiryS = DEFAULT_EXPIRY_S }, watch) {
@@ -125,7 +125,7 @@ class Commands {
       origin: { broker, rest, responseTopic, ...(correlation && { correlation: bytes(correlation) }) }
     };
     let isSafe = false;
-    /** @type {import('./desk').Watch} */
+    /** @type {import('./command-queues').Watch} */
     const watch = (status, reason) => {
       this.tellCloud_(command, status, reason);
       if (!isSafe && status !== 'closed') safe();
@@ -139,7 +139,7 @@ class Commands {
   /**
    * The broker takes reports from now on; those that waited for it go first.
    * @param {string} broker id of the broker node
-   * @param {import('./reports').Publish} publish
+   * @param {import('./command-reports').Publish} publish
    * @returns {() => void} ends it
    */
   reportTo(broker, publish) {

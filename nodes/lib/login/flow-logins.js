@@ -11,7 +11,7 @@ const SHOWN_MS = 60000;
 
 /**
  * @typedef {import('../../../native/index.js').Login} Login
- * @typedef {import('./desk').Verdict} Verdict
+ * @typedef {import('./login-dispatcher').Verdict} Verdict
  * @typedef {{ clientId: string, settle: (verdict: Verdict) => void }} Question
  */
 
@@ -88,7 +88,7 @@ class FlowLogins {
     return '';
   }
 
-  /** @returns {import('../status').Shown} */
+  /** @returns {import('../base/status').Shown} */
   shown() {
     const { allowed_: allowed, refused_: refused, unanswered_: unanswered } = this;
     const tail = unanswered > 0 ? ` · ${unanswered} not answered` : '';

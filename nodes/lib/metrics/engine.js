@@ -4,7 +4,7 @@
 const { addCounters } = require('./counters');
 
 /** @typedef {import('./text').Exposition} Exposition @typedef {import('./text').Labels} Labels */
-/** @typedef {ReturnType<import('../host').EngineHost['snapshot']>} Snapshot */
+/** @typedef {ReturnType<import('../engine/host').EngineHost['snapshot']>} Snapshot */
 
 const QUANTILES = /** @type {const} */ ([
   [0.5, 'p50'],

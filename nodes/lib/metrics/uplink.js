@@ -3,9 +3,9 @@
 // (-1, or 0 for a round trip) are left out.
 
 /** @typedef {import('./text').Exposition} Exposition @typedef {import('./text').Labels} Labels */
-/** @typedef {import('../parts').UplinkState} UplinkState @typedef {import('../parts').SessionState} SessionState */
+/** @typedef {import('../engine/modules').UplinkState} UplinkState @typedef {import('../engine/modules').SessionState} SessionState */
 /** @typedef {UplinkState & {broker: string, name: string}} Uplink */
-/** @typedef {import('../uplink/path-view').PathView} PathView */
+/** @typedef {import('../uplink/paths/path-view').PathView} PathView */
 
 const PATH_STATES = ['up', 'down', 'probing', 'unknown'];
 const TRANSPORTS = ['mptcp', 'fallback', 'tcp', 'unknown'];

@@ -1,7 +1,7 @@
 'use strict';
 // Settings of a batch node.
 
-const { integer, choice } = require('../options');
+const { integer, choice } = require('../base/options');
 
 const schema = {
   mode: choice(/** @type {const} */ (['envelope', 'records', 'off']), 'envelope'),

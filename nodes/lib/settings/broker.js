@@ -1,7 +1,7 @@
 'use strict';
 // Settings of an uplink broker node.
 
-const { integer, choice, secret, text } = require('../options');
+const { integer, choice, secret, text } = require('../base/options');
 
 const schema = {
   url: text('', /^\S+$/, 'an address such as mqtts://host:8883'),

@@ -1,8 +1,8 @@
 'use strict';
 // Settings of an engine node.
 
-const { cpuList } = require('../cpus');
-const { integer, choice, text, numbers, durations, weights } = require('../options');
+const { cpuList } = require('../base/cpus');
+const { integer, choice, text, numbers, durations, weights } = require('../base/options');
 
 const MAX_LOG_MIB = 1048576;
 const MAX_RECORDS = 1e9;

@@ -1,8 +1,8 @@
 'use strict';
 // Settings of an mqtt devices node.
 
-const { listenerSchema } = require('../front/listener');
-const { integer, text } = require('../options');
+const { listenerSchema } = require('./listener-settings');
+const { integer, text } = require('../base/options');
 
 /** Since version 2 devices without a login are refused on addresses that others can reach. */
 const VERSION = 2;

@@ -1,7 +1,7 @@
 'use strict';
 // Settings of an uplink node.
 
-const { choice, text } = require('../options');
+const { choice, text } = require('../base/options');
 
 const schema = {
   broker: text(''),

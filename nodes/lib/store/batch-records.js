@@ -1,7 +1,7 @@
 'use strict';
 // A batch as the records that it is made of: kind 0 is one, kind 1 lines of NDJSON, kind 2 entries (docs/log-format.md).
 
-const { asBuffer } = require('./chunk');
+const { asBuffer } = require('./log-chunk');
 
 const KIND = /** @type {const} */ ({ SINGLE: 0, ENVELOPE: 1, RECORDS: 2 });
 const RECORD_HEAD_BYTES = 8;

@@ -1,5 +1,5 @@
 'use strict';
 
-const { StoreThread } = require('./thread');
+const { StoreThread } = require('./store-thread');
 
 module.exports = { StoreThread };

@@ -1,6 +1,6 @@
 'use strict';
 
-const { readChunk } = require('./chunk');
+const { readChunk } = require('./log-chunk');
 
 /** Rows looked at in one step. */
 const ROWS = 64;
@@ -24,7 +24,7 @@ class RowCheck {
     this.upTo = upTo;
   }
 
-  /** Looks at the next rows. Throws as SQLite does. @param {import('./database').Database} database @returns {boolean} one was set right */
+  /** Looks at the next rows. Throws as SQLite does. @param {import('./log-database').Database} database @returns {boolean} one was set right */
   step(database) {
     const { laneOfRows, isInLane } = database.statements;
     const rows = this.after < this.upTo ? laneOfRows.all(this.after, this.upTo, ROWS) : [];
@@ -39,7 +39,7 @@ class RowCheck {
     return isMended;
   }
 
-  /** @param {import('./database').Database} database @param {any} row */
+  /** @param {import('./log-database').Database} database @param {any} row */
   #mend(database, row) {
     const { laneInIndex, chunksOfNode, body } = database.statements;
     const inIndex = laneInIndex.get(row.id);

@@ -1,6 +1,6 @@
 'use strict';
 
-const { UplinkThread } = require('./thread');
-const { validateTopicTemplate } = require('./topics');
+const { UplinkThread } = require('./uplink-thread');
+const { validateTopicTemplate } = require('../base/topic-template');
 
 module.exports = { UplinkThread, validateTopicTemplate };

@@ -2,7 +2,7 @@
 // Loads seganet nodes into the test helper, with the parts in memory.
 
 const helper = require('node-red-node-test-helper');
-const { replaceParts } = require('../../../nodes/lib/parts');
+const { replaceParts } = require('../../../nodes/lib/engine/modules');
 const fake = require('./fake-parts');
 
 const names = [

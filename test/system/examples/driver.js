@@ -7,9 +7,9 @@ const fs = require('node:fs');
 const path = require('node:path');
 const coap = require('coap');
 const mqtt = require('mqtt');
-const { startMosquitto } = require('../../fixtures/cloud');
-const { eventually, waitForPort } = require('../../fixtures/net');
-const { NodeRed } = require('../../fixtures/palette');
+const { startMosquitto } = require('../../../bench/harness/cloud');
+const { eventually, waitForPort } = require('../../../bench/harness/net');
+const { NodeRed } = require('../../fixtures/gateway/palette');
 
 const CLOUD = 'arrived in the cloud';
 const [userDir] = process.argv.slice(2);

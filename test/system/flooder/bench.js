@@ -4,13 +4,13 @@
 const fs = require('node:fs');
 const http = require('node:http');
 const path = require('node:path');
-const { readGroup } = require('../../../bench/lib/proc');
-const { startCloud } = require('../../fixtures/cloud');
-const { parseEnvelope } = require('../../fixtures/device');
-const { homeWith } = require('../../fixtures/flow-home');
-const { startGateway } = require('../../fixtures/gateway');
-const { freePort, waitForPort } = require('../../fixtures/net');
-const { parseMetrics } = require('../../fixtures/prometheus');
+const { readGroup } = require('../../../bench/harness/proc');
+const { startCloud } = require('../../../bench/harness/cloud');
+const { parseEnvelope } = require('../../fixtures/devices/device');
+const { homeWith } = require('../../fixtures/gateway/flow-home');
+const { startGateway } = require('../../../bench/harness/gateway');
+const { freePort, waitForPort } = require('../../../bench/harness/net');
+const { parseMetrics } = require('../../fixtures/gateway/prometheus');
 const mqtt = require('mqtt');
 
 const HASH = `$scrypt$ln=14,r=8,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
@@ -63,7 +63,7 @@ class Bench {
   async receive_() {
     /** Numbers of records that arrived, by honest device. @type {Map<string, Set<number>>} */
     this.arrived = new Map();
-    const { plainPort } = /** @type {import('../../fixtures/cloud').Cloud} */ (this.cloud);
+    const { plainPort } = /** @type {import('../../../bench/harness/cloud').Cloud} */ (this.cloud);
     this.receiver_ = await mqtt.connectAsync(`mqtt://127.0.0.1:${plainPort}`, {
       clientId: `receiver-${process.pid}`
     });

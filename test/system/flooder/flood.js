@@ -3,9 +3,9 @@
 
 const os = require('node:os');
 const path = require('node:path');
-const { percentile } = require('../../../bench/lib/latency');
-const { Child } = require('../../fixtures/child');
-const { eventually } = require('../../fixtures/net');
+const { percentile } = require('../../../bench/stats/latency');
+const { Child } = require('../../../bench/harness/child');
+const { eventually } = require('../../../bench/harness/net');
 const { Bench } = require('./bench');
 const { Honest, coapDevice, httpDevice, mqttDevice, splitDevice } = require('./honest');
 
@@ -25,7 +25,7 @@ const pause = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(
 
 /** Honest devices of every kind. @param {Bench} bench @param {Honest} honest */
 async function populate({ gateway, ports = {} }, honest) {
-  const url = /** @type {import('../../fixtures/gateway').Gateway} */ (gateway).url;
+  const url = /** @type {import('../../../bench/harness/gateway').Gateway} */ (gateway).url;
   for (let i = 0; i < 4; i++) {
     honest.start(`honest-mqtt-${i}`, await mqttDevice(url, `honest-mqtt-${i}`, i & 1 ? 5 : 4));
     honest.start(`honest-coap-${i}`, await coapDevice(ports.coap, `honest-coap-${i}`));

@@ -1,7 +1,7 @@
 'use strict';
 // The checker is checked before it is believed: it must find every planted fault, and nothing in a valid history.
 
-const { seeded } = require('../../fixtures/random');
+const { seeded } = require('../../fixtures/gateway/random');
 const { check } = require('./checker');
 const { nameOf } = require('./history');
 const { madeUp, settings } = require('./made-up');
@@ -197,6 +197,13 @@ describe(`mutants of a valid history (seed ${seed}; SEGANET_TEST_SEED=${seed} re
 });
 
 describe('not a violation', () => {
+  test('backlogs of two uplink nodes that arrive beside each other', () => {
+    const history = madeUp(seed);
+    swapTwo(history, seeded(seed).integer, true);
+    expect(verdictOf(history, { oneBacklog: false })).toMatchObject({ valid: true, swapped: 0 });
+    expect(verdictOf(history)).toMatchObject({ valid: false });
+  });
+
   /** @returns {History} two records of one device, both delivered in order */
   const two = () => {
     const history = madeUp(1);

@@ -1,8 +1,8 @@
 'use strict';
 // The cloud's broker: a mosquitto that remembers nothing, so every restart has forgotten the gateway's session.
 
-const { startMosquitto } = require('../../fixtures/cloud');
-const { waitForPort } = require('../../fixtures/net');
+const { startMosquitto } = require('../../../bench/harness/cloud');
+const { waitForPort } = require('../../../bench/harness/net');
 
 class CloudBroker {
   /** @param {string} folder @param {number} port */
@@ -10,7 +10,7 @@ class CloudBroker {
     this.folder = folder;
     this.port = port;
     this.output = '';
-    /** @type {import('../../fixtures/child').Child | undefined} */
+    /** @type {import('../../../bench/harness/child').Child | undefined} */
     this.child = undefined;
   }
 

@@ -3,7 +3,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { eventually } = require('../../fixtures/net');
+const { eventually } = require('../../../bench/harness/net');
 const { CloudBroker } = require('./cloud');
 const { Fleet } = require('./fleet');
 const { Image, SmallDisk } = require('./image');

@@ -1,8 +1,8 @@
 'use strict';
 // Devices that publish at a rate, each record once and again until it is acknowledged.
 
-const { eventually } = require('../../fixtures/net');
-const { seeded } = require('../../fixtures/random');
+const { eventually } = require('../../../bench/harness/net');
+const { seeded } = require('../../fixtures/gateway/random');
 const { Device } = require('./device');
 const { hashOf, payloadOf } = require('./payload');
 

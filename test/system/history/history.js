@@ -45,6 +45,7 @@
  * @property {string[]} allowedDrops reasons of drops that this run may have, and that explain a missing record
  * @property {string[]} harmlessDrops reasons that it may have, for records without an acknowledgement
  * @property {number} slackMs how long a PUBLISH may be on its way after a refusal was written
+ * @property {boolean} oneBacklog false when two uplink nodes had a backlog: each is sent in order, beside the other
  * @property {boolean} settled whether the end was quiet: everything had time to arrive
  *
  * @typedef {{what: string, text: string, history: string[]}} Violation

@@ -2,7 +2,7 @@
 // A valid history out of a seed: what a faultless gateway would leave behind after a lost connection and a crash in an outage. The
 // tests of the checker plant their faults in it.
 
-const { seeded } = require('../../fixtures/random');
+const { seeded } = require('../../fixtures/gateway/random');
 
 /**
  * @typedef {import('./history').History} History
@@ -20,6 +20,7 @@ const settings = {
   allowedDrops: ['deadLetter'],
   harmlessDrops: [],
   slackMs: 100,
+  oneBacklog: true,
   settled: true
 };
 

@@ -2,7 +2,7 @@
 // Packets are dropped, and disks are mounted, in namespaces of our own: nothing of it is seen outside, and nothing stays behind.
 
 const { spawnSync } = require('node:child_process');
-const { haveTool } = require('../../tools');
+const { haveTool } = require('../../../bench/harness/tools');
 
 const INSIDE = 'SEGANET_HISTORY_INSIDE';
 

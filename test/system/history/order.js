@@ -47,6 +47,7 @@ function checkOrder(history, settings, findings) {
     const name = nameOf(arrival);
     if (delivered.has(name)) continue;
     delivered.add(name);
+    if (arrival.historical && !settings.oneBacklog) continue;
     const { last, firsts } = lane;
     if (!last || last.n < arrival.n) lane.last = arrival;
     else {

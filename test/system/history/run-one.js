@@ -6,6 +6,7 @@ const path = require('node:path');
 const { check } = require('./checker');
 const { Context } = require('./context');
 const { readDeadLetters } = require('./dead-letters');
+const { COPY } = require('./edits');
 const { faults } = require('./faults');
 const { payloadOf } = require('./payload');
 const { Progress } = require('./progress');
@@ -109,6 +110,7 @@ function settingsOf({ schedule, history }, settled) {
     allowedDrops: schedule.allowedDrops,
     harmlessDrops: schedule.harmlessDrops,
     slackMs: 250,
+    oneBacklog: !schedule.faults.some(({ steps }) => steps?.some(({ edit }) => edit === COPY)),
     settled
   };
 }

@@ -1,7 +1,7 @@
 'use strict';
 // What happens in a run, drawn from its seed: the load, the gateway's settings, and which faults when and for how long.
 
-const { seeded } = require('../../fixtures/random');
+const { seeded } = require('../../fixtures/gateway/random');
 const { EDITS } = require('./edits');
 
 /**

@@ -2,7 +2,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { root } = require('../../fixtures/gateway');
+const { root } = require('../../../bench/harness/gateway');
 const { EDITS } = require('./edits');
 const { faults: known } = require('./faults');
 const { KINDS, drawSchedule } = require('./schedule');

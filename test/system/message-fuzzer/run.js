@@ -8,8 +8,8 @@ const os = require('node:os');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 const mqtt = require('mqtt');
-const { Broker, until } = require('../../fixtures/broker');
-const { seeded } = require('../../fixtures/random');
+const { Broker, until } = require('../../../bench/harness/broker');
+const { seeded } = require('../../fixtures/gateway/random');
 
 const HELP = `node flows/launcher/run.js test/system/message-fuzzer/run.js [--seconds N] [--seed N]
 

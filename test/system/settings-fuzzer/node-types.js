@@ -4,7 +4,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const vm = require('node:vm');
-const { root } = require('../../fixtures/gateway');
+const { root } = require('../../../bench/harness/gateway');
 
 /** @typedef {{ type: string, isConfig: boolean, outputs: number, defaults: Record<string, { value: unknown, type?: string }> }} NodeType */
 

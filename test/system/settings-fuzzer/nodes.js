@@ -7,9 +7,9 @@ const path = require('node:path');
 const { Aedes } = require('aedes');
 const mqtt = require('mqtt');
 const WebSocket = require('ws');
-const { Child } = require('../../fixtures/child');
-const { root } = require('../../fixtures/gateway');
-const { eventually } = require('../../fixtures/net');
+const { Child } = require('../../../bench/harness/child');
+const { root } = require('../../../bench/harness/gateway');
+const { eventually } = require('../../../bench/harness/net');
 const { faultsOf } = require('./judge');
 const { brief, oddValue, oddVariable, pick } = require('./values');
 

@@ -5,8 +5,8 @@ const fs = require('node:fs');
 const path = require('node:path');
 const mqtt = require('mqtt');
 const { VARIABLES } = require('../../../flows/launcher/variables');
-const { Child } = require('../../fixtures/child');
-const { root } = require('../../fixtures/gateway');
+const { Child } = require('../../../bench/harness/child');
+const { root } = require('../../../bench/harness/gateway');
 const { faultsOf } = require('./judge');
 const { brief, oddVariable, pick } = require('./values');
 

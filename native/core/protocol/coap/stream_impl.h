@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "core/protocol/coap/commands.h"
+#include "core/protocol/coap/handle_table.h"
 #include "core/protocol/coap/message.h"
 #include "core/protocol/coap/observers.h"
 #include "core/protocol/coap/reply.h"
 #include "core/protocol/coap/request.h"
-#include "core/protocol/coap/slots.h"
 #include "core/protocol/coap/stream_session.h"
 #include "core/protocol/coap/token.h"
 #include "core/protocol/coap/uploads.h"

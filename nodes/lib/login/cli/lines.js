@@ -2,7 +2,7 @@
 // Changes a file of `name:…` lines and leaves its other lines, comments included, as they are. A name may have several lines.
 
 const fs = require('node:fs');
-const { replaceFile } = require('../../replace-file');
+const { replaceFile } = require('../../base/replace-file');
 
 /** @param {string} file @returns {string[]} none where there is no file */
 function readLines(file) {

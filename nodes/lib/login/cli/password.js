@@ -2,7 +2,7 @@
 // Where a password comes from: a person, a pipe or a file.
 
 const fs = require('node:fs');
-const { Trouble } = require('../../cli/trouble');
+const { Trouble } = require('../../base/cli/cli-error');
 const { MAX_PASSWORD_BYTES, passwordProblem } = require('../password-file');
 const { EXIT } = require('./usage');
 

@@ -3,14 +3,14 @@
 // cannot be guessed back.
 
 const crypto = require('node:crypto');
-const { parseTokens } = require('../../http/tokens');
+const { parseTokens } = require('../token-file');
 const { linesOf, putLines } = require('./lines');
 const { EXIT, usage } = require('./usage');
 
 const TOKEN_BYTES = 32;
 const MAX_GLOB_BYTES = 256;
 
-/** @param {import('./usage').Input} input @param {import('../../cli/output').Output} output */
+/** @param {import('./usage').Input} input @param {import('../../base/cli/cli-output').Output} output */
 async function token({ file, name, devices }, output) {
   // As in a line of the file.
   if (!/^[^:\s#][^:\s]{0,127}$/.test(name)) {
@@ -46,7 +46,7 @@ function hasTokens(text) {
   return /^[^#:\n]+:\$sha256\$/m.test(text);
 }
 
-/** @param {string} text @param {import('../../cli/output').Output} output */
+/** @param {string} text @param {import('../../base/cli/cli-output').Output} output */
 async function listTokens(text, output) {
   try {
     for (const { name, globs } of parseTokens(text).values()) await output.line([name, ...globs].join(' '));

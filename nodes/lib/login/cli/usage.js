@@ -2,7 +2,7 @@
 // The command line of seganet-passwd.
 
 const { parseArgs } = require('node:util');
-const { Trouble } = require('../../cli/trouble');
+const { Trouble } = require('../../base/cli/cli-error');
 const { DEFAULT_COST, LIMITS } = require('../password-hash');
 
 const EXIT = { OK: 0, NO: 1, USAGE: 2, CANNOT: 3 };

@@ -1,8 +1,8 @@
 'use strict';
 
 const fs = require('node:fs');
-const { plural } = require('../../cli/output');
-const { Trouble } = require('../../cli/trouble');
+const { plural } = require('../../base/cli/cli-output');
+const { Trouble } = require('../../base/cli/cli-error');
 const { parsePasswords, userProblem } = require('../password-file');
 const { DEFAULT_COST, hashPassword, matches, nobody } = require('../password-hash');
 const { linesOf, putLines } = require('./lines');
@@ -11,7 +11,7 @@ const { hasTokens, listTokens } = require('./token');
 const { EXIT, usage } = require('./usage');
 
 /** @typedef {import('./usage').Input} Input */
-/** @typedef {import('../../cli/output').Output} Output */
+/** @typedef {import('../../base/cli/cli-output').Output} Output */
 
 /** @param {Input} input @param {Output} output */
 async function add({ file, name, cost, passwordFile }, output) {

@@ -4,14 +4,14 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { FILE } = require('../schema');
+const { FILE } = require('../log-schema');
 const { copyAll } = require('./copy');
 const { syncDirectory } = require('./create');
 const { openToRead, openToWrite } = require('./open');
-const { plural } = require('../../cli/output');
+const { plural } = require('../../base/cli/cli-output');
 const { transaction, writer } = require('./rows');
 const { SALVAGED } = require('./salvage');
-const { Trouble } = require('./trouble');
+const { Trouble } = require('./log-error');
 
 const COMPANIONS = ['-wal', '-shm', '-journal'];
 
@@ -36,7 +36,7 @@ function markDone(file) {
 }
 
 /**
- * @param {string} aside @param {string} file the log @param {import('../../cli/output').Output} output
+ * @param {string} aside @param {string} file the log @param {import('../../base/cli/cli-output').Output} output
  * @returns {Promise<boolean>} false: it cannot be read
  */
 async function takeIn(aside, file, output) {

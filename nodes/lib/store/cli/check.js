@@ -2,7 +2,7 @@
 // What verify and repair look for: faults of the database, rows that cannot be read, chunks that are not what they were.
 
 const { mend } = require('./mend');
-const { plural, size } = require('../../cli/output');
+const { plural, size } = require('../../base/cli/cli-output');
 const { isDamage } = require('./sqlite');
 const { Walk } = require('./walk');
 
@@ -46,7 +46,7 @@ function faultOf(table, row, mended) {
 }
 
 /**
- * @param {DatabaseSync} db @param {Table} table @param {import('../../cli/output').Output} output shows progress
+ * @param {DatabaseSync} db @param {Table} table @param {import('../../base/cli/cli-output').Output} output shows progress
  * @param {(row: Row) => boolean} [wanted] rows that it says no to are not looked at
  * @returns {Generator<Checked | { gap: import('./walk').Gap }>}
  */

@@ -33,7 +33,7 @@ function copyRow(to, checked, table) {
 
 /**
  * REQUIRES: within a transaction of `to`.
- * @param {DatabaseSync} from @param {Writer} to @param {import('../../cli/output').Output} output
+ * @param {DatabaseSync} from @param {Writer} to @param {import('../../base/cli/cli-output').Output} output
  * @returns {Tally}
  */
 function copyAll(from, to, output) {

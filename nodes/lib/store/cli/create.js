@@ -1,7 +1,7 @@
 'use strict';
 
 const fs = require('node:fs');
-const { APPLICATION_ID, SCHEMA, USER_VERSION } = require('../schema');
+const { APPLICATION_ID, SCHEMA, USER_VERSION } = require('../log-schema');
 const { rollBack } = require('./rows');
 const { loadSqlite } = require('./sqlite');
 

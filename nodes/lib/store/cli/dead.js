@@ -3,12 +3,12 @@
 
 const { checkRows } = require('./check');
 const { openToRead, openToWrite } = require('./open');
-const { plural, table, time } = require('../../cli/output');
+const { plural, table, time } = require('../../base/cli/cli-output');
 const { transaction, writer } = require('./rows');
-const { EXIT } = require('./trouble');
+const { EXIT } = require('./log-error');
 const { faultLine } = require('./verify');
 
-/** @typedef {import('../../cli/output').Output} Output */
+/** @typedef {import('../../base/cli/cli-output').Output} Output */
 /** @typedef {import('./walk').Row} Row */
 /**
  * @typedef {object} Options

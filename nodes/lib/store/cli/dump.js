@@ -1,13 +1,13 @@
 'use strict';
 
 const { KIND, batchKey, splitEntries, splitLines, splitSingle } = require('../batch-records');
-const { readChunk } = require('../chunk');
+const { readChunk } = require('../log-chunk');
 const { checkRows } = require('./check');
 const { openToRead } = require('./open');
-const { EXIT } = require('./trouble');
+const { EXIT } = require('./log-error');
 const { faultLine, gapLine } = require('./verify');
 
-/** @typedef {import('../chunk').Entry} Entry */
+/** @typedef {import('../log-chunk').Entry} Entry */
 
 const NOTHING = Buffer.alloc(0);
 const RETAIN_FLAG = 2; // Flag.RETAIN of the engine
@@ -100,7 +100,7 @@ function* lines(row, body, table) {
 /**
  * @param {import('./open').Place} place
  * @param {{ table: import('./walk').Table, class: number, node?: string, limit: number }} options class 0 = all
- * @param {import('../../cli/output').Output} output
+ * @param {import('../../base/cli/cli-output').Output} output
  * @returns {Promise<number>} the exit code
  */
 async function dump(place, options, output) {

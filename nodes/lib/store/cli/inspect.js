@@ -2,11 +2,11 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { classNames } = require('../../classes');
+const { classNames } = require('../../base/classes');
 const { isDamage } = require('./sqlite');
-const { size, plural, time, table } = require('../../cli/output');
+const { size, plural, time, table } = require('../../base/cli/cli-output');
 const { openToRead } = require('./open');
-const { EXIT, Trouble } = require('./trouble');
+const { EXIT, Trouble } = require('./log-error');
 
 /** @typedef {import('./open').Place} Place */
 /** @typedef {{ chunks: number, records: number, bytes: number, oldest: number, newest: number }} Sums */
@@ -122,7 +122,7 @@ function lines(sums) {
 }
 
 /**
- * @param {Place} place @param {{ json?: boolean }} options @param {import('../../cli/output').Output} output
+ * @param {Place} place @param {{ json?: boolean }} options @param {import('../../base/cli/cli-output').Output} output
  * @returns {Promise<number>} the exit code
  */
 async function inspect(place, options, output) {

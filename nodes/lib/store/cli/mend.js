@@ -1,11 +1,11 @@
 'use strict';
 // Takes a damaged chunk apart: the batches that are sound, and the bytes that remain.
 
-const { CLASSES } = require('../../classes');
-const chunks = require('../chunk');
+const { CLASSES } = require('../../base/classes');
+const chunks = require('../log-chunk');
 const { HEAD_BYTES, ENTRY_BYTES } = chunks;
 
-/** @typedef {import('../chunk').Entry} Entry */
+/** @typedef {import('../log-chunk').Entry} Entry */
 /** @typedef {import('./walk').Row} Row */
 /**
  * @typedef {object} Mended
@@ -44,7 +44,7 @@ function search(bytes, from, limit, most) {
   return [];
 }
 
-/** @param {Buffer} bytes @param {import('../chunk').Reading} reading @returns {Entry[]} */
+/** @param {Buffer} bytes @param {import('../log-chunk').Reading} reading @returns {Entry[]} */
 function soundEntries(bytes, { head, entries }) {
   const limit = head ? Math.min(HEAD_BYTES + head.bytes, bytes.length) : bytes.length;
   let at = HEAD_BYTES;

@@ -5,10 +5,10 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
-const { APPLICATION_ID, FILE, USER_VERSION } = require('../schema');
+const { APPLICATION_ID, FILE, USER_VERSION } = require('../log-schema');
 const { missingBytes } = require('./pad');
 const { loadSqlite, codeOf, CODES } = require('./sqlite');
-const { Trouble, EXIT } = require('./trouble');
+const { Trouble, EXIT } = require('./log-error');
 const { TABLES } = require('./walk');
 
 /** @typedef {import('node:sqlite').DatabaseSync} DatabaseSync */

@@ -9,14 +9,14 @@ const { checkRows, databaseFaults } = require('./check');
 const { createLog } = require('./create');
 const { openToRead, openToWrite } = require('./open');
 const { missingBytes, pad } = require('./pad');
-const { plural, size } = require('../../cli/output');
+const { plural, size } = require('../../base/cli/cli-output');
 const { salvage } = require('./salvage');
 const { transaction, writer } = require('./rows');
-const { EXIT, Trouble } = require('./trouble');
+const { EXIT, Trouble } = require('./log-error');
 const { faultLine, gapLine } = require('./verify');
 
 /** @typedef {import('./check').Checked} Checked */
-/** @typedef {import('../../cli/output').Output} Output */
+/** @typedef {import('../../base/cli/cli-output').Output} Output */
 
 /** @typedef {{ saved: number, lost: number, faults: number }} Tally saved, lost: records of damaged chunks */
 

@@ -6,7 +6,7 @@ const path = require('node:path');
 const { copyAll } = require('./copy');
 const { createLog, syncDirectory } = require('./create');
 const { writer } = require('./rows');
-const { EXIT, Trouble } = require('./trouble');
+const { EXIT, Trouble } = require('./log-error');
 
 /** @typedef {import('node:sqlite').DatabaseSync} DatabaseSync */
 
@@ -43,7 +43,7 @@ function swap(file, fresh) {
 
 /**
  * REQUIRES: `from` holds a read transaction on `file`, which keeps gateways out until the new file is in its place.
- * @param {DatabaseSync} from @param {string} file @param {import('../../cli/output').Output} output
+ * @param {DatabaseSync} from @param {string} file @param {import('../../base/cli/cli-output').Output} output
  * @returns {string} where the old database is now
  */
 function salvage(from, file, output) {

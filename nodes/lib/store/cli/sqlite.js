@@ -1,7 +1,7 @@
 'use strict';
 // node:sqlite for the command, and what its error codes mean.
 
-const { Trouble, EXIT } = require('./trouble');
+const { Trouble, EXIT } = require('./log-error');
 
 /** @returns {typeof import('node:sqlite')} */
 function loadSqlite() {

@@ -2,8 +2,8 @@
 // The command line of seganet-log.
 
 const { parseArgs } = require('node:util');
-const { CLASS_WORDS, classOf } = require('../../classes');
-const { EXIT, Trouble } = require('./trouble');
+const { CLASS_WORDS, classOf } = require('../../base/classes');
+const { EXIT, Trouble } = require('./log-error');
 const { TABLES } = require('./walk');
 
 /** @typedef {import('node:util').ParseArgsConfig['options']} OptionSpecs */

@@ -4,8 +4,8 @@ const path = require('node:path');
 const { filesAside } = require('./aside');
 const { checkRows, databaseFaults } = require('./check');
 const { openToRead } = require('./open');
-const { plural } = require('../../cli/output');
-const { EXIT } = require('./trouble');
+const { plural } = require('../../base/cli/cli-output');
+const { EXIT } = require('./log-error');
 
 /** @param {import('./walk').Gap} gap @param {string} table */
 function gapLine({ after, before, known }, table) {
@@ -25,7 +25,7 @@ function faultLine({ row, mended, fault }, table) {
 }
 
 /**
- * @param {import('./open').Place} place @param {{}} _options @param {import('../../cli/output').Output} output
+ * @param {import('./open').Place} place @param {{}} _options @param {import('../../base/cli/cli-output').Output} output
  * @returns {Promise<number>} the exit code
  */
 async function verify(place, _options, output) {

@@ -1,7 +1,7 @@
 'use strict';
 // A person edits the flow while devices publish: each step deploys an edit, the last one the flow as it was.
 
-const { eventually } = require('../../../fixtures/net');
+const { eventually } = require('../../../../bench/harness/net');
 const { COPY, EDITS, copyOfUplink } = require('../edits');
 
 /** @typedef {import('../context').Context} Context */

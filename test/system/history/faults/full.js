@@ -1,7 +1,7 @@
 'use strict';
 // A log at its limit, with the gateway ended in the middle.
 
-const { eventually } = require('../../../fixtures/net');
+const { eventually } = require('../../../../bench/harness/net');
 
 /** @typedef {import('../context').Context} Context */
 /** @typedef {import('../schedule').Fault} Fault */

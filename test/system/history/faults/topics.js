@@ -1,7 +1,7 @@
 'use strict';
 // A device publishes under a topic that the cloud's broker does not bear: it closes the connection that brings it.
 
-const { eventually } = require('../../../fixtures/net');
+const { eventually } = require('../../../../bench/harness/net');
 const { Device } = require('../device');
 const { hashOf, payloadOf } = require('../payload');
 const { ODD } = require('../reading');

@@ -5,7 +5,7 @@ const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { findCompiler } = require('../../../../bench/lib/build');
+const { findCompiler } = require('../../../../bench/harness/build');
 
 const BLOCK = 4096;
 const FOREVER = 0xffffffff;

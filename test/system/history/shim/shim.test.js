@@ -5,7 +5,7 @@ const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { needs } = require('../../../tools');
+const { needs } = require('../../../../bench/harness/tools');
 const { ClockShim, IoShim, FOREVER } = require('.');
 
 const { describe } = needs('c++');

@@ -1,7 +1,7 @@
 'use strict';
 // mosquitto as a store-and-forward gateway: its bridge to the cloud, with persistence. It shows whether the checker sees real losses.
 
-const { startMosquitto } = require('../../../fixtures/cloud');
+const { startMosquitto } = require('../../../../bench/harness/cloud');
 const { ProcessSystem } = require('./process');
 
 class BridgeSystem extends ProcessSystem {

@@ -3,9 +3,9 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { Child } = require('../../../fixtures/child');
-const { root } = require('../../../fixtures/gateway');
-const { waitForPort } = require('../../../fixtures/net');
+const { Child } = require('../../../../bench/harness/child');
+const { root } = require('../../../../bench/harness/gateway');
+const { waitForPort } = require('../../../../bench/harness/net');
 const { ProcessSystem } = require('./process');
 
 const SHIPPED = path.join(root, 'flows', 'gateway.json');

@@ -3,10 +3,10 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { Child } = require('../../../fixtures/child');
-const { startMosquitto } = require('../../../fixtures/cloud');
-const { root } = require('../../../fixtures/gateway');
-const { waitForPort } = require('../../../fixtures/net');
+const { Child } = require('../../../../bench/harness/child');
+const { startMosquitto } = require('../../../../bench/harness/cloud');
+const { root } = require('../../../../bench/harness/gateway');
+const { waitForPort } = require('../../../../bench/harness/net');
 const { ProcessSystem } = require('./process');
 
 /** @param {string} id @param {number} port */

@@ -1,10 +1,10 @@
 'use strict';
 // A system under test that is one process, or several that stand and fall together.
 
-const { readGroups } = require('../../../../bench/lib/proc');
-const { waitForPort } = require('../../../fixtures/net');
+const { readGroups } = require('../../../../bench/harness/proc');
+const { waitForPort } = require('../../../../bench/harness/net');
 
-/** @typedef {import('../../../fixtures/child').Child} Child */
+/** @typedef {import('../../../../bench/harness/child').Child} Child */
 
 class ProcessSystem {
   /** @param {{home: string, devicePort: number, uplinkPort: number}} place */

@@ -1,0 +1,115 @@
+#include "binding/socket/socket_info.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#ifdef __linux__
+#include <linux/sockios.h>
+#include <linux/tcp.h>  // the libc's tcp_info ends before bytes_acked
+#include <sys/ioctl.h>
+#endif
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstddef>
+#include <string>
+
+#include "binding/node/args.h"
+
+namespace seganet::binding {
+namespace {
+
+constexpr int kUnknown = -1;
+
+struct Figures {
+  int priority = kUnknown;
+  int dscp = kUnknown;
+  double rtt_us = kUnknown;
+  double unsent_bytes = kUnknown;
+  double unacked_bytes = kUnknown;
+  double bytes_acked = kUnknown;
+  double retransmits = kUnknown;
+};
+
+int GetInt(int fd, int level, int number) {
+  int value = 0;
+  socklen_t length = sizeof(value);
+  return getsockopt(fd, level, number, &value, &length) == 0 ? value : kUnknown;
+}
+
+// False: it is not known.
+bool ReadLocal(int fd, sockaddr_storage* local) {
+  socklen_t length = sizeof(*local);
+  return getsockname(fd, reinterpret_cast<sockaddr*>(local), &length) == 0;
+}
+
+std::string LocalAddress(const sockaddr_storage& local) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (local.ss_family == AF_INET) {
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(&local)->sin_addr, text, sizeof(text));
+  } else if (local.ss_family == AF_INET6) {
+    inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(&local)->sin6_addr, text,
+              sizeof(text));
+  }
+  return text;
+}
+
+int ReadDscp(int fd, const sockaddr_storage& local) {
+  int octet = kUnknown;
+  if (local.ss_family == AF_INET) octet = GetInt(fd, IPPROTO_IP, IP_TOS);
+  if (local.ss_family == AF_INET6) octet = GetInt(fd, IPPROTO_IPV6, IPV6_TCLASS);
+  return octet < 0 ? kUnknown : octet >> 2;
+}
+
+#ifdef __linux__
+void ReadTcp(int fd, Figures* figures) {
+  tcp_info tcp{};
+  socklen_t length = sizeof(tcp);
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &tcp, &length) != 0) return;
+  figures->rtt_us = tcp.tcpi_rtt;
+  figures->retransmits = tcp.tcpi_total_retrans;
+  // An older kernel knows less than our header.
+  if (length >= offsetof(tcp_info, tcpi_bytes_received)) {
+    figures->bytes_acked = static_cast<double>(tcp.tcpi_bytes_acked);
+  }
+  int unsent = 0;
+  int queued = 0;  // sent and unsent
+  if (ioctl(fd, SIOCOUTQNSD, &unsent) != 0 || ioctl(fd, SIOCOUTQ, &queued) != 0) return;
+  figures->unsent_bytes = unsent;
+  figures->unacked_bytes = std::max(0, queued - unsent);
+}
+#else
+void ReadTcp(int, Figures*) {}
+#endif
+
+}  // namespace
+
+Napi::Value SocketInfo(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  int fd = -1;
+  if (!ReadInt(env, info[0], "fd", 0, INT_MAX, &fd)) return env.Undefined();
+  if (GetInt(fd, SOL_SOCKET, SO_TYPE) == kUnknown) {
+    Throw(env, Status::System("information about descriptor " + std::to_string(fd), errno));
+    return env.Undefined();
+  }
+  Figures figures;
+#ifdef SO_PRIORITY
+  figures.priority = GetInt(fd, SOL_SOCKET, SO_PRIORITY);
+#endif
+  sockaddr_storage local{};
+  if (ReadLocal(fd, &local)) figures.dscp = ReadDscp(fd, local);
+  ReadTcp(fd, &figures);
+  Napi::Object told = Napi::Object::New(env);
+  told.Set("priority", figures.priority);
+  told.Set("dscp", figures.dscp);
+  told.Set("localAddress", LocalAddress(local));
+  told.Set("rttUs", figures.rtt_us);
+  told.Set("unsentBytes", figures.unsent_bytes);
+  told.Set("unackedBytes", figures.unacked_bytes);
+  told.Set("bytesAcked", figures.bytes_acked);
+  told.Set("retransmits", figures.retransmits);
+  return told;
+}
+
+}  // namespace seganet::binding

@@ -1,0 +1,47 @@
+// What an uplink's socket is told before it connects: by name, as native/index.d.ts has them.
+#ifndef SEGANET_BINDING_SOCKET_SOCKET_OPTIONS_H_
+#define SEGANET_BINDING_SOCKET_SOCKET_OPTIONS_H_
+
+#include <napi.h>
+
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+
+namespace seganet::binding {
+
+class SocketOptions {
+ public:
+  SocketOptions();
+
+  // All are read before one is set. False: a TypeError that names the option is pending.
+  bool Read(Napi::Env env, Napi::Object given);
+
+  // Sets those that were given, and names in `unknown` those that this system, or this kind of
+  // socket, does not know, and a congestion control that it does not have or does not grant.
+  // REQUIRES: fd is a new socket of `family`.
+  Status Apply(int fd, int family, std::vector<const char*>* unknown) const;
+
+ private:
+  enum class Kind { kNumber, kFlag, kDscp, kKeepAlive, kZeroIsDefault };
+  struct Option {
+    const char* name;
+    Kind kind;
+    int level;
+    int number;
+    int low;
+    int high;
+    int value = -1;  // not given
+  };
+
+  bool ReadCongestion(Napi::Env env, Napi::Object given);
+  static int Set(int fd, int family, const Option& option);
+
+  std::vector<Option> list_;  // in the order in which they are set
+  std::string congestion_;    // "" = not given
+};
+
+}  // namespace seganet::binding
+
+#endif  // SEGANET_BINDING_SOCKET_SOCKET_OPTIONS_H_

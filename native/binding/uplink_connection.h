@@ -1,0 +1,86 @@
+// JavaScript's UplinkWire (native/index.d.ts): the connection of a session of the uplink, and its
+// express path.
+#ifndef SEGANET_BINDING_UPLINK_CONNECTION_H_
+#define SEGANET_BINDING_UPLINK_CONNECTION_H_
+
+#include <napi.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "binding/source_wrap.h"
+#include "binding/uplink_turns.h"
+#include "core/uplink/broker_reader.h"
+#include "core/uplink/connection.h"
+#include "core/uplink/express.h"
+
+namespace seganet::binding {
+
+// It stays alive (a reference to itself) until it is closed, or its environment ends.
+class UplinkWire : public Napi::ObjectWrap<UplinkWire>,
+                   private Wire::Listener,
+                   private BrokerReader::Sink,
+                   private UplinkTurns::Member,
+                   private SourceWrap::Rider {
+ public:
+  static Napi::Function Define(Napi::Env env);
+
+  explicit UplinkWire(const Napi::CallbackInfo& info);
+  ~UplinkWire() override;
+
+ private:
+  // Of JavaScript.
+  static void CheckTls(const Napi::CallbackInfo& info);
+  Napi::Value Write(const Napi::CallbackInfo& info);
+  void Pause(const Napi::CallbackInfo& info);
+  void Finish(const Napi::CallbackInfo& info);
+  void Close(const Napi::CallbackInfo& info);
+  Napi::Value Describe(const Napi::CallbackInfo& info);
+  void Board(const Napi::CallbackInfo& info);
+  Napi::Value Land(const Napi::CallbackInfo& info);
+  void Numbers(const Napi::CallbackInfo& info);
+
+  void OnOpen() override;
+  void OnData(std::span<const uint8_t> bytes) override;
+  void OnDrained() override;
+  void OnEnd(const TlsFailure& why) override;
+
+  void OnPuback(uint16_t id, uint8_t reason_code) override;
+  void OnOther(std::span<const uint8_t> bytes) override;
+
+  void Turn() override;
+  int order() const override { return order_; }
+  bool is_waiting() const override { return express_ && express_->is_blocked(); }
+  int64_t next_turn_us() const override;
+
+  void OnSourceClosed() override;
+
+  void Tell(const char* name, std::initializer_list<napi_value> args);
+  void TellRough(Rough rough);
+  void StopExpress();
+  void LeaveExpress();
+  void CloseNow();
+  static void OnEnvironmentEnd(napi_async_cleanup_hook_handle hook, void* self);
+
+  Napi::ObjectReference handlers_;
+  napi_async_cleanup_hook_handle hook_ = nullptr;
+  Wire* wire_ = nullptr;  // null when closed
+  bool taps_pubacks_ = false;
+  BrokerReader reader_;
+  // Of one read, for JavaScript.
+  std::vector<std::pair<uint16_t, uint8_t>> pubacks_;
+  std::string others_;
+  Rough rough_ = Rough::kNone;  // what a PUBACK of this read has ended
+
+  std::unique_ptr<Express> express_;  // also when closed, until land()
+  SourceWrap* source_ = nullptr;      // of the express path
+  UplinkTurns* turns_ = nullptr;      // null: it goes no more
+  int order_ = 0;
+  std::string out_;
+};
+
+}  // namespace seganet::binding
+
+#endif  // SEGANET_BINDING_UPLINK_CONNECTION_H_

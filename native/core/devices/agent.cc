@@ -1,0 +1,189 @@
+#include "core/devices/agent.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "core/loop/poll_handle.h"
+
+namespace seganet {
+namespace {
+
+// Read of one device a wake-up. With every device of a worker busy, a record waits for so much of
+// each of the others, and a turn is over soon enough for keep-alives and receipts.
+constexpr size_t kBytesATurn = 16'384;
+
+AgentEnd EndOf(CloseReason reason) {
+  if (reason == CloseReason::kDisconnected) return AgentEnd::kClosed;
+  return reason == CloseReason::kNotTaken ? AgentEnd::kNotTaken : AgentEnd::kProtocol;
+}
+
+}  // namespace
+
+Agent::Agent(AgentHost* host, uv_loop_t* loop, int fd, uint32_t stage, std::string device_id,
+             std::string address, bool proven)
+    : host_(host),
+      fd_(fd),
+      stage_(stage),
+      device_id_(std::move(device_id)),
+      address_(std::move(address)),
+      proven_(proven),
+      last_seen_us_(MonotonicUs()) {
+  InitPoll(loop, &poll_, fd_);  // Poll() closes the connection if that failed
+  poll_.data = this;
+}
+
+Agent::Agent(AgentHost* host, uv_loop_t* loop, AgentParts parts)
+    : Agent(host, loop, parts.fd, parts.stage, std::move(parts.device_id), std::move(parts.address),
+            parts.proven) {
+  session_ = std::move(parts.session);
+  last_seen_us_ = parts.last_seen_us;
+  latest_class = parts.latest_class;
+  device = parts.device;
+  connected_ = true;
+  host_->OnBuffered(this, session_->buffered_bytes(), true);
+}
+
+void Agent::Start(std::string_view bytes) {
+  if (Feed({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()})) Poll(UV_READABLE);
+}
+
+void Agent::Poll(int events) {
+  events_ = events;
+  if (events == 0) {
+    uv_poll_stop(&poll_);
+    return;
+  }
+  const auto on_event = [](uv_poll_t* poll, int status, int ready) {
+    auto* self = static_cast<Agent*>(poll->data);
+    if (status < 0) {
+      self->Close(AgentEnd::kClosed);
+    } else if (ready & UV_WRITABLE) {
+      if (self->SendOutput()) self->Poll(UV_READABLE);
+    } else {
+      self->OnReadable();
+    }
+  };
+  if (StartPoll(&poll_, events, on_event) != 0) Close(AgentEnd::kClosed);
+}
+
+void Agent::OnReadable() {
+  size_t left = kBytesATurn;
+  while (left > 0) {
+    // A device with too much unacknowledged is read again when some of it is safe.
+    if (session_->WantsPause() || !host_->MayRead(this)) {
+      Poll(0);
+      return;
+    }
+    std::span<uint8_t> buffer = host_->read_buffer(*this);
+    buffer = buffer.first(std::min(buffer.size(), left));
+    const ssize_t n = recv(fd_, buffer.data(), buffer.size(), 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n <= 0) {
+      Close(AgentEnd::kClosed);
+      return;
+    }
+    const auto bytes = static_cast<size_t>(n);
+    last_seen_us_ = host_->OnRead(bytes);
+    if (!Feed(buffer.first(bytes)) || bytes < buffer.size()) return;
+    left -= bytes;
+  }
+  host_->OnTurnUsedUp();
+}
+
+// False: the connection is closed or waits to be writable.
+bool Agent::Feed(std::span<const uint8_t> bytes) {
+  const size_t before = session_->partial_bytes();
+  const CloseReason reason = session_->Feed(bytes);
+  if (closing_) return false;
+  const bool is_new = session_->partial_bytes() < before + bytes.size();
+  host_->OnBuffered(this, session_->buffered_bytes(), is_new);
+  const bool sent = SendOutput();
+  if (closing_) return false;
+  if (reason != CloseReason::kNone) {
+    close_reason_ = reason;
+    Close(EndOf(reason));
+    return false;
+  }
+  return sent;
+}
+
+bool Agent::SendOutput() {
+  const std::string_view output = session_->output();
+  if (output.empty()) return true;
+  const ssize_t n = send(fd_, output.data(), output.size(), MSG_NOSIGNAL);
+  if (n < 0 && errno != EAGAIN && errno != EINTR) {
+    Close(AgentEnd::kClosed);
+    return false;
+  }
+  if (n > 0) session_->ConsumeOutput(static_cast<size_t>(n));
+  if (session_->output().empty()) return true;
+  // A device that does not take its acknowledgements is not read: what it is owed stays bounded.
+  Poll(UV_WRITABLE);
+  return false;
+}
+
+void Agent::Flush() {
+  if (closing_ || !SendOutput() || paused) return;
+  if (events_ != UV_READABLE && !session_->WantsPause()) {
+    last_seen_us_ = MonotonicUs();
+    Poll(UV_READABLE);
+  }
+}
+
+void Agent::Resume() {
+  if (closing_) return;
+  last_seen_us_ = MonotonicUs();
+  Poll(session_->output().empty() ? UV_READABLE : UV_WRITABLE);
+}
+
+int64_t Agent::OnTime(int64_t now_us) {
+  const int64_t limit_us = session_->silence_limit_us();
+  if (limit_us > 0 && events_ != 0 && now_us - last_seen_us_ > limit_us) {
+    Close(AgentEnd::kKeepAlive);
+    return kNever;
+  }
+  session_->OnTime(now_us);
+  if (!session_->output().empty()) Flush();
+  // The keep-alive is known from the CONNECT on.
+  if (!connected_ || session_->ticks()) return now_us;
+  return limit_us > 0 ? last_seen_us_ + limit_us + 1 : kNever;
+}
+
+void Agent::Close(AgentEnd end) {
+  if (closing_) return;
+  closing_ = true;
+  session_->SayGoodbye(end);
+  // Best effort: a device that does not read does not hear it.
+  const std::string_view last = session_->output();
+  if (!last.empty()) (void)!send(fd_, last.data(), last.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  host_->OnClosed(this, end);
+  const int fd = fd_;
+  uv_close(reinterpret_cast<uv_handle_t*>(&poll_),
+           [](uv_handle_t* handle) { delete static_cast<Agent*>(handle->data); });
+  host_->OnDescriptor(fd, end);
+}
+
+AgentParts Agent::Leave() {
+  closing_ = true;
+  host_->OnBuffered(this, 0, true);
+  AgentParts parts{fd_,           stage_,       device_id_, address_, std::move(session_),
+                   last_seen_us_, latest_class, proven_,    device};
+  // Takes the descriptor out of this loop's set at once.
+  uv_close(reinterpret_cast<uv_handle_t*>(&poll_),
+           [](uv_handle_t* handle) { delete static_cast<Agent*>(handle->data); });
+  return parts;
+}
+
+Admission Agent::OnConnect() {
+  const Admission admission = host_->OnConnect(this, device_id_);
+  connected_ = admission == Admission::kAccepted;
+  return admission;
+}
+
+RecordAnswer Agent::OnRecord(const IncomingRecord& record) { return host_->OnRecord(this, record); }
+
+}  // namespace seganet

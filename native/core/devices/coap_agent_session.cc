@@ -1,0 +1,68 @@
+#include "core/devices/coap_agent_session.h"
+
+#include "core/base/clock.h"
+#include "core/devices/coap_convert.h"
+#include "core/record/record.h"
+
+namespace seganet {
+
+CoapAgentSession::CoapAgentSession(AgentSessionOwner* owner, const coap::Settings& settings,
+                                   const coap::Limits& limits, const std::string& device,
+                                   size_t answered)
+    : owner_(owner),
+      command_path_(settings.command_path),
+      session_(this, settings, limits, device, MonotonicUs()) {
+  session_.SkipAnswered(answered);
+}
+
+// RFC 8323 has no CONNECT: the first request that named a device was it.
+CloseReason CoapAgentSession::Feed(std::span<const uint8_t> bytes) {
+  if (!connected_) {
+    connected_ = true;
+    if (owner_->OnConnect() != Admission::kAccepted) {
+      session_.Release();
+      return CloseReason::kRefused;
+    }
+  }
+  return session_.Feed(bytes);
+}
+
+coap::Answer CoapAgentSession::OnRecord(const coap::Incoming& incoming) {
+  IncomingRecord record;
+  record.topic = incoming.topic;
+  record.payload = incoming.payload;
+  record.flags = incoming.confirmable ? kFlagQos1 : 0;
+  record.record_class = incoming.record_class;
+  record.slot = incoming.slot;
+  const RecordAnswer answer = owner_->OnRecord(record);
+  return CoapAnswer(answer);
+}
+
+CommandStart CoapAgentSession::Command(uint64_t id, std::string_view topic,
+                                       std::string_view payload, uint8_t) {
+  return FromCoap(
+      session_.Command(id, CoapCommandTopic(topic, session_.device(), command_path_), payload));
+}
+
+void CoapAgentSession::OnCommandAnswer(uint64_t id, uint8_t result) {
+  // Nobody knows what became of one that is lost: its time runs out, or its connection ends.
+  if (result != coap::kCommandLost) owner_->OnCommandAnswer(id, result == coap::kCommandTaken);
+}
+
+bool CoapAgentSession::MayObserve(std::string_view device) {
+  return owner_->MaySubscribe(CoapCommandFilter(device));
+}
+
+void CoapAgentSession::OnObserved(std::string_view, bool on) {
+  if (on) owner_->OnListening();
+}
+
+void CoapAgentSession::OnTime(int64_t now_us) {
+  if (!session_.OnTime(now_us)) silent_ = true;
+}
+
+void CoapAgentSession::SayGoodbye(AgentEnd end) {
+  if (end == AgentEnd::kStopped || end == AgentEnd::kNotTaken) session_.Release();
+}
+
+}  // namespace seganet

@@ -1,0 +1,56 @@
+// A CoAP device's connection over TCP or TLS, for its agent.
+#ifndef SEGANET_CORE_DEVICES_COAP_AGENT_SESSION_H_
+#define SEGANET_CORE_DEVICES_COAP_AGENT_SESSION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/devices/agent_session.h"
+#include "core/protocol/coap/stream_session.h"
+
+namespace seganet {
+
+class CoapAgentSession final : public AgentSession, private coap::Handler {
+ public:
+  // The acceptor has answered messages within the first `answered` bytes (coap::StreamPeek).
+  CoapAgentSession(AgentSessionOwner* owner, const coap::Settings& settings,
+                   const coap::Limits& limits, const std::string& device, size_t answered);
+
+  CloseReason Feed(std::span<const uint8_t> bytes) override;
+  std::string_view output() const override { return session_.output(); }
+  void ConsumeOutput(size_t n) override { session_.ConsumeOutput(n); }
+  bool WantsPause() const override { return session_.WantsPause(); }
+  void Acknowledge(uint64_t slot) override { session_.Acknowledge(slot); }
+  size_t unacknowledged() const override { return session_.unacknowledged(); }
+  void MoveTo(AgentSessionOwner* owner, KeptSessions*, Wills*) override { owner_ = owner; }
+  CommandStart Command(uint64_t id, std::string_view topic, std::string_view payload,
+                       uint8_t qos) override;
+  bool listening() const override { return session_.listening(); }
+  // The session finds out by itself, with a Ping; then its time is over at once.
+  int64_t silence_limit_us() const override { return silent_ ? 1 : 0; }
+  void OnTime(int64_t now_us) override;
+  void SayGoodbye(AgentEnd end) override;
+  size_t memory_bytes() const override { return session_.memory_bytes(); }
+  size_t buffered_bytes() const override { return session_.buffered_bytes(); }
+  size_t partial_bytes() const override { return session_.partial_bytes(); }
+
+ private:
+  // coap::Handler
+  coap::Answer OnRecord(const coap::Incoming& incoming) override;
+  void OnCommandAnswer(uint64_t id, uint8_t result) override;
+  bool MayObserve(std::string_view device) override;
+  void OnObserved(std::string_view device, bool on) override;
+
+  AgentSessionOwner* owner_;
+  const std::string command_path_;
+  coap::StreamSession session_;
+  bool connected_ = false;
+  bool silent_ = false;  // in spite of a Ping
+};
+
+}  // namespace seganet
+
+#endif  // SEGANET_CORE_DEVICES_COAP_AGENT_SESSION_H_

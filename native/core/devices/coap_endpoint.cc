@@ -1,0 +1,205 @@
+#include "core/devices/coap_endpoint.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/devices/coap_convert.h"
+#include "core/loop/poll_handle.h"
+
+namespace seganet {
+namespace {
+
+// Batches a wake-up: a flood leaves the worker's connections and receipts their turn.
+constexpr int kBatchesATurn = 8;
+
+uv_handle_t* Handle(auto* handle) { return reinterpret_cast<uv_handle_t*>(handle); }
+
+}  // namespace
+
+CoapEndpoint::CoapEndpoint(CoapHost* host, uv_loop_t* loop, int fd, CounterBlock* counters,
+                           const CoapEndpointOptions& options)
+    : host_(host),
+      counters_(counters),
+      options_(options),
+      socket_(fd),
+      server_(this, options.settings, options.limits, options.worker, options.workers,
+              options.seed),
+      crossing_(options.workers) {
+  error_ = InitPoll(loop, &poll_, fd);
+  uv_timer_init(loop, &timer_);
+  poll_.data = this;
+  timer_.data = this;
+  Poll();
+}
+
+// After an error of the socket libuv watches it no longer; KeepReading() does it again. What the
+// socket has is read all the same, which takes the error off it.
+void CoapEndpoint::Poll() {
+  StartPoll(&poll_, UV_READABLE, [](uv_poll_t* poll, int, int) {
+    static_cast<CoapEndpoint*>(poll->data)->OnReadable();
+  });
+}
+
+void CoapEndpoint::OnReadable() {
+  for (int turn = 0; turn < kBatchesATurn; ++turn) {
+    const std::span<const ReceivedDatagram> batch = socket_.Receive();
+    if (batch.empty()) break;
+    size_t bytes = 0;
+    for (const ReceivedDatagram& each : batch) bytes += each.bytes.size();
+    host_->OnDatagrams(batch.size(), bytes);
+    now_us_ = MonotonicUs();
+    for (const ReceivedDatagram& each : batch) {
+      const uint32_t owner = WorkerFor(server_.Read(each.bytes));
+      if (owner == options_.worker || each.multicast) {
+        OnRead(each.peer, each.multicast);
+        continue;
+      }
+      CrossedDatagrams& crossing = crossing_[owner];
+      crossing.entries.push_back({each.peer, static_cast<uint32_t>(each.bytes.size())});
+      crossing.bytes.append(reinterpret_cast<const char*>(each.bytes.data()), each.bytes.size());
+    }
+    if (batch.size() < CoapSocket::kBatch) break;
+  }
+  for (uint32_t worker = 0; worker < crossing_.size(); ++worker) {
+    if (crossing_[worker].entries.empty()) continue;
+    host_->Cross(worker, options_.stage, std::exchange(crossing_[worker], {}));
+  }
+  Flush();
+}
+
+uint32_t CoapEndpoint::WorkerFor(const coap::Route& route) const {
+  if (options_.workers == 1) return options_.worker;
+  switch (route.kind) {
+    case coap::Route::Kind::kDevice:
+      return host_->OwnerOf(route.device);
+    case coap::Route::Kind::kMessageId:
+      return route.message_id % options_.workers;
+    case coap::Route::Kind::kAny:
+      break;
+  }
+  return options_.worker;
+}
+
+void CoapEndpoint::OnCrossed(const CrossedDatagrams& datagrams) {
+  if (closing_) return;
+  host_->OnDatagrams(0, 0);  // counted where they were received
+  now_us_ = MonotonicUs();
+  const auto* at = reinterpret_cast<const uint8_t*>(datagrams.bytes.data());
+  for (const CrossedDatagrams::Entry& each : datagrams.entries) {
+    server_.Read({at, each.size});
+    OnRead(each.peer, false);
+    at += each.size;
+  }
+  Flush();
+}
+
+void CoapEndpoint::OnRead(const coap::Peer& peer, bool multicast) {
+  at_hand_ = &peer;
+  server_.OnRead(peer, now_us_, multicast);
+  at_hand_ = nullptr;
+}
+
+coap::Answer CoapEndpoint::OnRecord(const coap::Incoming& incoming) {
+  return CoapAnswer(host_->OnDatagramRecord(this, incoming));
+}
+
+void CoapEndpoint::OnCommandAnswer(uint64_t id, uint8_t result) {
+  host_->OnDatagramCommandAnswer(id, result);
+}
+
+bool CoapEndpoint::MayObserve(std::string_view device) { return host_->MayObserve(this, device); }
+
+void CoapEndpoint::OnObserved(std::string_view device, bool on) {
+  host_->OnObserved(this, device, on);
+}
+
+void CoapEndpoint::Send(const coap::Peer& peer, std::string_view datagram) {
+  socket_.Send(peer, datagram);
+}
+
+// Many come between two flushes, and one reading of the clock does for all of them.
+void CoapEndpoint::Acknowledge(uint64_t slot) {
+  if (!acknowledging_) now_us_ = MonotonicUs();
+  acknowledging_ = true;
+  server_.Acknowledge(slot, now_us_);
+}
+
+void CoapEndpoint::Withhold(uint64_t slot) {
+  server_.Withhold(slot, kNotTakenRetryS, MonotonicUs());
+}
+
+CommandStart CoapEndpoint::SendCommand(uint64_t id, const Command& command) {
+  // It may have been observed before the device proved itself elsewhere.
+  if (host_->IsProven(command.device)) return CommandStart::kOffline;
+  if (!server_.Listens(command.device)) {
+    return host_->IsAt(this, command.device) ? CommandStart::kNotListening : CommandStart::kOffline;
+  }
+  const std::string topic =
+      CoapCommandTopic(command.topic, command.device, options_.settings.command_path);
+  const coap::CommandStart start =
+      server_.Command(id, command.device, topic, command.payload, MonotonicUs());
+  Flush();
+  return FromCoap(start);
+}
+
+void CoapEndpoint::Flush() {
+  acknowledging_ = false;
+  if (closing_) return;
+  if (const size_t lost = socket_.Flush(); lost > 0) {
+    counters_->Add(Counter::kDatagramsLost, lost);
+  }
+  Count();
+  ArmTimer();
+}
+
+void CoapEndpoint::Count() {
+  const coap::DatagramCounters& now = server_.counters();
+  const auto add = [this](Counter counter, uint64_t value, uint64_t* counted) {
+    if (value == *counted) return;
+    counters_->Add(counter, value - *counted);
+    *counted = value;
+  };
+  add(Counter::kDatagramsMalformed, now.malformed, &counted_.malformed);
+  add(Counter::kDatagramsDuplicate, now.duplicates, &counted_.duplicates);
+  add(Counter::kCoapRefused, now.refused, &counted_.refused);
+  add(Counter::kDatagramsIgnored, now.multicast, &counted_.multicast);
+  add(Counter::kDatagramsIgnored, now.silenced, &counted_.silenced);
+  add(Counter::kDatagramsSentAgain, now.retransmitted, &counted_.retransmitted);
+  add(Counter::kCoapPeersLost, now.lost_peers, &counted_.lost_peers);
+}
+
+// A deadline that moved on is looked at again when the timer is due: most records are safe long
+// before their empty acknowledgement would be.
+void CoapEndpoint::ArmTimer() {
+  const int64_t deadline = server_.NextDeadline();
+  if (deadline >= armed_us_) return;
+  armed_us_ = deadline;
+  const int64_t wait_us = std::max<int64_t>(0, deadline - MonotonicUs());
+  uv_timer_start(
+      &timer_, [](uv_timer_t* timer) { static_cast<CoapEndpoint*>(timer->data)->OnTime(); },
+      static_cast<uint64_t>(wait_us + 999) / 1000, 0);
+}
+
+void CoapEndpoint::OnTime() {
+  armed_us_ = kNever;
+  server_.OnTime(MonotonicUs());
+  Flush();
+}
+
+void CoapEndpoint::Close() {
+  if (closing_) return;
+  Flush();
+  closing_ = true;
+  const auto closed = [](uv_handle_t* handle) {
+    static_cast<CoapEndpoint*>(handle->data)->HandleClosed();
+  };
+  uv_close(Handle(&poll_), closed);
+  uv_close(Handle(&timer_), closed);
+  socket_.Close();
+}
+
+void CoapEndpoint::HandleClosed() {
+  if (--open_handles_ == 0) delete this;
+}
+
+}  // namespace seganet

@@ -1,0 +1,79 @@
+#include "core/devices/command_table.h"
+
+#include <utility>
+
+namespace seganet {
+namespace {
+
+CommandEnd EndOf(CommandStart start) {
+  switch (start) {
+    case CommandStart::kSent:
+    case CommandStart::kDone:
+      return CommandEnd::kTaken;
+    case CommandStart::kOffline:
+      return CommandEnd::kOffline;
+    case CommandStart::kNotListening:
+      return CommandEnd::kNotListening;
+    case CommandStart::kBusy:
+      return CommandEnd::kBusy;
+    case CommandStart::kTooLarge:
+      return CommandEnd::kTooLarge;
+  }
+  return CommandEnd::kOffline;
+}
+
+}  // namespace
+
+void CommandTable::Start(const Command& command) {
+  const uint64_t id = next_id_++;
+  // It waits before it is sent: its answer may come at once, and its connection may end.
+  waiting_.emplace(id, Waiting{command.ticket, command.bytes(), command.device,
+                               deadlines_.emplace(command.deadline_us, id)});
+  by_device_[command.device].push_back(id);
+  const CommandStart start = Carry(id, command);
+  if (start != CommandStart::kSent) End(id, EndOf(start));
+}
+
+// A device may be known to several: over TCP and UDP. One that listens is better than one that does
+// not, which is better than none.
+CommandStart CommandTable::Carry(uint64_t id, const Command& command) {
+  CommandStart best = CommandStart::kOffline;
+  for (CommandCarrier* carrier : carriers_) {
+    const CommandStart start = carrier->SendCommand(id, command);
+    if (start == CommandStart::kOffline) continue;
+    best = start;
+    if (start != CommandStart::kNotListening) break;
+  }
+  return best;
+}
+
+void CommandTable::End(uint64_t id, CommandEnd end) {
+  const auto it = waiting_.find(id);
+  if (it == waiting_.end()) return;
+  const Waiting waiting = std::move(it->second);
+  waiting_.erase(it);
+  deadlines_.erase(waiting.deadline);
+  const auto of_device = by_device_.find(waiting.device);
+  std::erase(of_device->second, id);
+  if (of_device->second.empty()) by_device_.erase(of_device);
+  desk_->End(waiting.ticket, end, waiting.bytes);
+}
+
+void CommandTable::Gone(std::string_view device) {
+  const auto it = by_device_.find(device);
+  if (it == by_device_.end()) return;
+  const std::vector<uint64_t> ids = it->second;
+  for (uint64_t id : ids) End(id, CommandEnd::kGone);
+}
+
+void CommandTable::Expire(int64_t now_us) {
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now_us) {
+    End(deadlines_.begin()->second, CommandEnd::kTimeout);
+  }
+}
+
+void CommandTable::AllGone() {
+  while (!waiting_.empty()) End(waiting_.begin()->first, CommandEnd::kGone);
+}
+
+}  // namespace seganet

@@ -1,0 +1,132 @@
+// The devices that a worker owns: sequence numbers, who is connected, and how many count as
+// connected.
+#ifndef SEGANET_CORE_DEVICES_DEVICE_TABLE_H_
+#define SEGANET_CORE_DEVICES_DEVICE_TABLE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/keyed_hash.h"
+#include "core/devices/device_events.h"
+#include "core/loop/rate_meter.h"
+#include "core/loop/token_bucket.h"
+#include "core/plan/permissions.h"
+
+namespace seganet {
+
+class Agent;
+
+struct Device {
+  std::string id;
+  uint16_t slot = 0;  // Placement::SlotOf
+  uint32_t next_seq = 0;
+  int64_t last_seen_us = 0;
+  Agent* agent = nullptr;  // its open connection
+  bool counted = false;    // in the engine's number of devices
+  // Known over datagrams: it observes its commands. Such a row is not forgotten.
+  bool observing = false;
+  // The source stage where a connection proved that it is this device; 0 = none did since that
+  // stage was opened. Whoever proves nothing is not served under this id.
+  uint32_t proven_at = 0;
+  // What the register shows: of its latest connection or record.
+  uint8_t latest_class = 0;
+  uint32_t stage = 0;
+  uint64_t records = 0;
+  uint64_t bytes = 0;  // of payloads
+  RateMeter meter;
+  std::string address;
+  DeviceEventNumbers events{};
+  // Against SourceSettings::rate, over connections.
+  TokenBucket bucket;
+  // Over UDP, where there is no agent to keep it: what source stage `registered_at` of plan number
+  // `registered_in` says of it (Agent::registered_class, permissions), and whether it comes from
+  // the same far end as before.
+  uint32_t registered_in = 0;
+  uint32_t registered_at = 0;
+  uint8_t registered_class = 0;
+  uint32_t far_end_hash = 0;
+  std::unique_ptr<const DevicePermissions> permissions;
+};
+
+// Thread safety: owned by one worker.
+class DeviceTable {
+ public:
+  // A device that only push() knows counts as connected for this long after its last record.
+  static constexpr int64_t kPushedUs = 60'000'000;
+
+  // `connected` is the engine's number of devices (the paper's n).
+  DeviceTable(size_t limit, std::atomic<int64_t>* connected)
+      : limit_(limit), connected_(connected) {}
+  ~DeviceTable();
+
+  // The device's row, made when it is new. A full table forgets a device that is not connected, the
+  // longest absent of a sample; nullptr when all are connected.
+  Device* Get(std::string_view id, int64_t now_us);
+
+  // Marks a device as present: it counts from now on.
+  void Count(Device* device, int64_t now_us);
+
+  // Devices without a connection stop counting when they were not seen for kPushedUs; to be called
+  // now and then. Walks the table only when one may be due.
+  void Sweep(int64_t now_us);
+
+  // The connection of `device` has ended.
+  void Disconnected(Device* device);
+
+  // Takes the rows out for which leaves(const Device&) is true; they count as before.
+  template <typename Leaves>
+  std::vector<std::unique_ptr<Device>> Take(Leaves&& leaves) {
+    std::vector<std::unique_ptr<Device>> taken;
+    for (auto it = devices_.begin(); it != devices_.end();) {
+      if (!leaves(*it->second)) {
+        ++it;
+        continue;
+      }
+      taken.push_back(std::move(it->second));
+      it = devices_.erase(it);
+    }
+    return taken;
+  }
+  // A row of another table. A full one forgets a device as Get does, or grows beyond its limit.
+  // REQUIRES: Device::agent is set where the device is connected, or the next Put may forget it.
+  Device* Put(std::unique_ptr<Device> device);
+
+  size_t size() const { return devices_.size(); }
+  // nullptr when it is not known.
+  Device* Find(std::string_view id) const {
+    const auto it = devices_.find(id);
+    return it == devices_.end() ? nullptr : it->second.get();
+  }
+  // Calls change(Device*) for each.
+  template <typename Change>
+  void Update(Change&& change) {
+    for (auto& [id, device] : devices_) change(device.get());
+  }
+  // Calls see(const Device&) for each.
+  template <typename See>
+  void ForEach(See&& see) const {
+    for (const auto& [id, device] : devices_) see(*device);
+  }
+
+ private:
+  void Uncount(Device* device);
+  bool EvictOne();
+
+  const size_t limit_;
+  std::atomic<int64_t>* const connected_;
+  int64_t next_due_us_ = kNever;  // no device stops counting before
+  size_t next_bucket_ = 0;
+  std::unordered_map<std::string, std::unique_ptr<Device>, KeyedStringHash, std::equal_to<>>
+      devices_;
+};
+
+}  // namespace seganet
+
+#endif  // SEGANET_CORE_DEVICES_DEVICE_TABLE_H_

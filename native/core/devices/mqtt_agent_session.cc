@@ -1,0 +1,168 @@
+#include "core/devices/mqtt_agent_session.h"
+
+#include <utility>
+
+#include "core/base/clock.h"
+#include "core/record/class_name.h"
+#include "core/record/record.h"
+
+namespace seganet {
+namespace {
+
+std::string_view Text(std::span<const uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+uint8_t FlagsOf(uint8_t qos, bool retain) {
+  return static_cast<uint8_t>((qos > 0 ? kFlagQos1 : 0) | (retain ? kFlagRetain : 0));
+}
+
+}  // namespace
+
+mqtt::Limits MqttLimitsOf(const SourceSettings& source, size_t max_packet_bytes, bool odd_topics) {
+  mqtt::Limits limits;
+  limits.max_packet_bytes = max_packet_bytes;
+  limits.receive_maximum = static_cast<uint16_t>(source.receive_maximum);
+  limits.topic_alias_maximum = static_cast<uint16_t>(source.topic_alias_maximum);
+  limits.server_keep_alive_s = static_cast<uint16_t>(source.keep_alive_max_s);
+  limits.session_expiry_max_s = source.session_expiry_max_s;
+  limits.odd_topics = odd_topics;
+  return limits;
+}
+
+mqtt::ConnectCode MqttAgentSession::OnConnect(const mqtt::Connect& connect,
+                                              std::unique_ptr<mqtt::KeptSession>* kept) {
+  // Better now than when nobody is there to be told.
+  if (connect.will && !owner_->MayPublish(connect.will->topic)) {
+    return mqtt::ConnectCode::kNotAuthorized;
+  }
+  // Ends an older connection of the device, which may leave a session.
+  switch (owner_->OnConnect()) {
+    case Admission::kAccepted:
+      break;
+    case Admission::kNoRoom:
+      return mqtt::ConnectCode::kServerUnavailable;
+    case Admission::kProven:
+      return mqtt::ConnectCode::kIdentifierRejected;
+  }
+  const std::string& device = owner_->device_id();
+  if (connect.clean_session) {
+    kept_->Drop(device);
+  } else {
+    *kept = kept_->Take(device, owner_->stage(), MonotonicUs());
+  }
+  if (*kept != nullptr) {
+    wills_->Cancel(device);
+  } else {
+    wills_->SessionEnded(device);
+  }
+  return mqtt::ConnectCode::kAccepted;
+}
+
+void MqttAgentSession::OnPublish(const mqtt::Publish& publish) {
+  IncomingRecord record;
+  record.topic = publish.topic;
+  record.payload = Text(publish.payload);
+  record.flags = FlagsOf(publish.qos, publish.retain);
+  record.record_class = ClassSaid(publish.properties);
+  record.slot = publish.slot;
+  const RecordAnswer answer = owner_->OnRecord(record);
+  if (publish.qos == 0) return;
+  if (answer.verdict == RecordAnswer::Verdict::kNotTaken) {
+    // A PUBACK that says so would end the record for most clients, and 3.x has none.
+    not_taken_ = true;
+    session_.Disconnect(mqtt::reason::kAdministrative);
+  } else if (answer.verdict != RecordAnswer::Verdict::kTaken) {
+    session_.RefuseSlot(publish.slot, answer.verdict == RecordAnswer::Verdict::kNotAllowed
+                                          ? mqtt::reason::kNotAuthorized
+                                          : mqtt::reason::kQuotaExceeded);
+  } else if (answer.copies == 0) {
+    session_.AcknowledgeSlot(publish.slot);
+  } else {
+    session_.ExpectAcknowledgements(publish.slot, static_cast<uint16_t>(answer.copies));
+  }
+}
+
+uint8_t MqttAgentSession::ClassSaid(const mqtt::Properties& properties) const {
+  const std::string& name = owner_->source().class_property;
+  if (properties.empty() || name.empty()) return 0;
+  const auto value = properties.UserProperty(name);
+  return value ? ParseClass(*value) : 0;
+}
+
+CommandStart MqttAgentSession::Command(uint64_t id, std::string_view topic,
+                                       std::string_view payload, uint8_t qos) {
+  const std::span bytes(reinterpret_cast<const uint8_t*>(payload.data()), payload.size());
+  switch (session_.SendPublish(id, topic, bytes, qos)) {
+    case mqtt::SendResult::kSent:
+      return CommandStart::kSent;
+    case mqtt::SendResult::kDone:
+      return CommandStart::kDone;
+    case mqtt::SendResult::kNoSubscription:
+      return CommandStart::kNotListening;
+    case mqtt::SendResult::kWindowFull:
+      return CommandStart::kBusy;
+    case mqtt::SendResult::kTooLarge:
+      return CommandStart::kTooLarge;
+  }
+  return CommandStart::kNotListening;
+}
+
+// [MQTT-3.1.2-24] 1.5 times the keep-alive. MQTT 5 devices were told of a shorter one than theirs.
+int64_t MqttAgentSession::silence_limit_us() const {
+  int64_t seconds = session_.keep_alive_s();
+  const int64_t most = limits_.server_keep_alive_s;
+  if (most != 0 && (seconds == 0 || seconds > most)) seconds = most;
+  return seconds * 1'500'000;
+}
+
+void MqttAgentSession::SayGoodbye(AgentEnd end) {
+  switch (end) {
+    case AgentEnd::kClosed:
+    case AgentEnd::kProtocol:
+      return;
+    case AgentEnd::kKeepAlive:
+      session_.Disconnect(mqtt::reason::kKeepAliveTimeout);
+      return;
+    case AgentEnd::kTakenOver:
+      session_.Disconnect(mqtt::reason::kTakenOver);
+      return;
+    case AgentEnd::kStopped:
+      session_.Disconnect(mqtt::reason::kShuttingDown);
+      return;
+    case AgentEnd::kTooMuch:
+      session_.Disconnect(mqtt::reason::kQuotaExceeded);
+      return;
+    case AgentEnd::kNotTaken:
+      session_.Disconnect(mqtt::reason::kAdministrative);
+      return;
+  }
+}
+
+bool MqttAgentSession::Finish(AgentEnd) {
+  const int64_t now = MonotonicUs();
+  const mqtt::Will* will = session_.will();
+  WillRecord record;
+  uint32_t delay_s = 0;
+  if (will != nullptr) {
+    record = RecordOf(*will);
+    delay_s = session_.will_delay_s();
+  }
+  const bool kept = kept_->Put(owner_->device_id(), owner_->stage(), session_.Keep(), now);
+  // 5: 3.1.3.2.2 With the session's end at the latest.
+  if (will != nullptr) wills_->Ended(std::move(record), kept ? delay_s : 0, now);
+  return kept;
+}
+
+WillRecord MqttAgentSession::RecordOf(const mqtt::Will& will) const {
+  WillRecord record;
+  record.device = owner_->device_id();
+  record.stage = owner_->stage();
+  record.topic = will.topic;
+  record.payload = Text(will.payload);
+  record.flags = FlagsOf(will.qos, will.retain);
+  record.record_class = ClassSaid(will.properties);
+  return record;
+}
+
+}  // namespace seganet

@@ -1,0 +1,89 @@
+// An MQTT device's session, for its agent.
+#ifndef SEGANET_CORE_DEVICES_MQTT_AGENT_SESSION_H_
+#define SEGANET_CORE_DEVICES_MQTT_AGENT_SESSION_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/devices/agent_session.h"
+#include "core/devices/kept_sessions.h"
+#include "core/devices/wills.h"
+#include "core/plan/plan.h"
+#include "core/protocol/mqtt/server_session.h"
+
+namespace seganet {
+
+// The protocol's limits for devices of a source.
+mqtt::Limits MqttLimitsOf(const SourceSettings& source, size_t max_packet_bytes,
+                          bool odd_topics = false);
+
+class MqttAgentSession : public AgentSession, private mqtt::Handler {
+ public:
+  // `kept` and `wills` are the worker's.
+  MqttAgentSession(AgentSessionOwner* owner, const mqtt::Limits& limits, KeptSessions* kept,
+                   Wills* wills)
+      : owner_(owner), limits_(limits), kept_(kept), wills_(wills), session_(this, limits) {}
+
+  // See mqtt::ServerSession::SetAssignedId.
+  void SetAssignedId(std::string id) { session_.SetAssignedId(std::move(id)); }
+
+  CloseReason Feed(std::span<const uint8_t> bytes) override {
+    const CloseReason reason = session_.Feed(bytes);
+    return not_taken_ ? CloseReason::kNotTaken : reason;
+  }
+  std::string_view output() const override { return session_.output(); }
+  void ConsumeOutput(size_t n) override { session_.ConsumeOutput(n); }
+  bool WantsPause() const override { return session_.WantsPause(); }
+  void Acknowledge(uint64_t slot) override { session_.AcknowledgeSlot(slot); }
+  size_t unacknowledged() const override { return session_.unacknowledged(); }
+  void MoveTo(AgentSessionOwner* owner, KeptSessions* kept, Wills* wills) override {
+    owner_ = owner;
+    kept_ = kept;
+    wills_ = wills;
+  }
+  CommandStart Command(uint64_t id, std::string_view topic, std::string_view payload,
+                       uint8_t qos) override;
+  bool listening() const override { return session_.listening(); }
+  int64_t silence_limit_us() const override;
+  void OnTime(int64_t) override {}
+  bool ticks() const override { return false; }
+  void SayGoodbye(AgentEnd end) override;
+  bool Finish(AgentEnd end) override;
+  size_t memory_bytes() const override { return session_.memory_bytes(); }
+  size_t buffered_bytes() const override { return session_.buffered_bytes(); }
+  size_t partial_bytes() const override { return session_.partial_bytes(); }
+
+ private:
+  // mqtt::Handler
+  mqtt::ConnectCode OnConnect(const mqtt::Connect& connect,
+                              std::unique_ptr<mqtt::KeptSession>* kept) override;
+  void OnPublish(const mqtt::Publish& publish) override;
+  bool OnSubscribe(const mqtt::Filter& filter) override {
+    return owner_->MaySubscribe(filter.filter);
+  }
+  void OnRefusedPublish(uint8_t code) override {
+    if (code == mqtt::reason::kTopicNameInvalid) owner_->OnTopicRefused();
+  }
+  void OnSubscribed() override { owner_->OnListening(); }
+  void OnControl() override { owner_->OnControl(); }
+  void OnCommandAnswer(uint64_t id, uint8_t code) override {
+    owner_->OnCommandAnswer(id, code < mqtt::reason::kUnspecified);
+  }
+
+  uint8_t ClassSaid(const mqtt::Properties& properties) const;
+  WillRecord RecordOf(const mqtt::Will& will) const;
+
+  AgentSessionOwner* owner_;
+  const mqtt::Limits limits_;
+  KeptSessions* kept_;
+  Wills* wills_;
+  mqtt::ServerSession session_;
+  bool not_taken_ = false;  // a record; the connection ends
+};
+
+}  // namespace seganet
+
+#endif  // SEGANET_CORE_DEVICES_MQTT_AGENT_SESSION_H_

@@ -1,0 +1,200 @@
+#include "core/reception/acceptor.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/loop/poll_handle.h"
+#include "core/reception/listener.h"
+
+namespace seganet {
+namespace {
+
+constexpr int kAcceptsATurn = 64;
+constexpr uint64_t kSweepMs = 250;
+constexpr int kNice = 5;
+
+std::string AddressText(const sockaddr_storage& address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (address.ss_family == AF_INET6) {
+    const auto& six = reinterpret_cast<const sockaddr_in6&>(address);
+    inet_ntop(AF_INET6, &six.sin6_addr, text, sizeof text);
+    return "[" + std::string(text) + "]:" + std::to_string(ntohs(six.sin6_port));
+  }
+  const auto& four = reinterpret_cast<const sockaddr_in&>(address);
+  inet_ntop(AF_INET, &four.sin_addr, text, sizeof text);
+  return std::string(text) + ":" + std::to_string(ntohs(four.sin_port));
+}
+
+}  // namespace
+
+Acceptor::Acceptor(const AcceptorOptions& options, std::atomic<int64_t>* connections,
+                   LoginDesk* logins, std::function<void(Handoff)> dispatch)
+    : options_(options),
+      connections_(connections),
+      logins_(logins),
+      dispatch_(std::move(dispatch)) {}
+
+Acceptor::~Acceptor() { Stop(); }
+
+void Acceptor::OnStart() {
+#ifdef __linux__
+  // Where connections flood in, the devices that are there go first. It may only be asked for.
+  setpriority(PRIO_PROCESS, static_cast<id_t>(tid()), kNice);
+#endif
+  uv_timer_init(loop(), &sweep_);
+  sweep_.data = this;
+  uv_timer_start(
+      &sweep_, [](uv_timer_t* timer) { static_cast<Acceptor*>(timer->data)->Sweep(); }, kSweepMs,
+      kSweepMs);
+}
+
+void Acceptor::OnStop() {
+  uv_close(reinterpret_cast<uv_handle_t*>(&sweep_), nullptr);
+  std::vector<uint32_t> stages;
+  for (const auto& [stage, listener] : listeners_) stages.push_back(stage);
+  for (uint32_t stage : stages) CloseListener(stage);
+}
+
+Status Acceptor::Listen(uint32_t stage, int fd, const ListenSpec& spec,
+                        std::unique_ptr<Greeter> greeter) {
+  int error = UV_ECANCELED;  // the thread has ended
+  const bool runs = Call([&] {
+    auto* listener = new Listener{this, stage, fd, spec, std::move(greeter), {}, {}};
+    listeners_[stage] = listener;
+    error = fd < 0 ? 0 : InitPoll(loop(), &listener->poll, fd);
+    if (fd < 0) return;
+    listener->poll.data = listener;
+    if (error != 0) {
+      CloseListener(stage);
+    } else {
+      Poll(listener);
+    }
+  });
+  if (!runs && fd >= 0) close(fd);
+  if (error == 0) return {};
+  return Status::System(std::string("cannot watch the port: ") + uv_strerror(error), -error);
+}
+
+// After an error libuv watches the socket no longer; Sweep() has it watched again.
+void Acceptor::Poll(Listener* listener) {
+  StartPoll(&listener->poll, UV_READABLE, [](uv_poll_t* poll, int, int) {
+    auto* ready = static_cast<Listener*>(poll->data);
+    ready->acceptor->Accept(ready);
+  });
+}
+
+void Acceptor::Unlisten(uint32_t stage) {
+  Call([this, stage] { CloseListener(stage); });
+}
+
+void Acceptor::CloseListener(uint32_t stage) {
+  const auto it = listeners_.find(stage);
+  if (it == listeners_.end()) return;
+  Listener* listener = it->second;
+  listeners_.erase(it);
+  while (!listener->half_open.empty()) Close(listener->half_open.front());
+  const int fd = listener->fd;
+  if (fd < 0) {
+    delete listener;
+    return;
+  }
+  uv_close(reinterpret_cast<uv_handle_t*>(&listener->poll),
+           [](uv_handle_t* handle) { delete static_cast<Listener*>(handle->data); });
+  close(fd);
+}
+
+void Acceptor::Accept(Listener* listener) {
+  for (int i = 0; i < kAcceptsATurn; ++i) {
+    sockaddr_storage address{};
+    socklen_t length = sizeof address;
+    const int fd = AcceptDevice(listener->fd, reinterpret_cast<sockaddr*>(&address), &length);
+    if (fd >= 0) {
+      Admit(listener, fd, {AddressText(address), {}});
+      continue;
+    }
+    if (errno == EINTR || errno == ECONNABORTED) continue;
+    if (errno != EAGAIN) {
+      // Out of descriptors or memory (EMFILE, ENFILE, ENOBUFS, ENOMEM): the connection stays in the
+      // backlog. Polling would spin on it; the sweep looks again.
+      counters_.Add(Counter::kConnectionsRefused);
+      uv_poll_stop(&listener->poll);
+    }
+    return;
+  }
+}
+
+bool Acceptor::Adopt(uint32_t stage, int fd, const StreamPeer& peer) {
+  bool adopted = false;
+  Call([&] {
+    const auto it = listeners_.find(stage);
+    if (it == listeners_.end()) return;
+    adopted = true;
+    Admit(it->second, fd, peer);
+  });
+  return adopted;
+}
+
+void Acceptor::Admit(Listener* listener, int fd, const StreamPeer& peer) {
+  counters_.Add(Counter::kConnectionsAccepted);
+  // Whoever connects and says nothing makes room for those who come after: a flood of such
+  // connections cannot keep others out.
+  const bool is_full = connections_->load(std::memory_order_relaxed) >=
+                       static_cast<int64_t>(options_.max_connections);
+  if (is_full || listener->half_open.size() >= listener->spec.max_half_open) EvictOldest(listener);
+  if (connections_->fetch_add(1, std::memory_order_relaxed) >=
+      static_cast<int64_t>(options_.max_connections)) {
+    connections_->fetch_sub(1, std::memory_order_relaxed);
+    counters_.Add(Counter::kConnectionsRefused);
+    close(fd);
+    return;
+  }
+  PrepareSocket(fd);
+  auto* connection = new HalfOpen{};
+  connection->listener = listener;
+  connection->fd = fd;
+  connection->deadline_us = MonotonicUs() + listener->spec.connect_timeout_us;
+  connection->peer = peer;
+  connection->place = listener->half_open.insert(listener->half_open.end(), connection);
+  const int error = InitPoll(loop(), &connection->poll, fd);
+  connection->poll.data = connection;
+  if (error != 0) {
+    counters_.Add(Counter::kConnectionsRefused);
+    Close(connection);
+    return;
+  }
+  // A fresh socket's send buffer takes these few bytes.
+  const std::string greeting = listener->greeter->Greeting();
+  if (!greeting.empty()) (void)!send(fd, greeting.data(), greeting.size(), MSG_NOSIGNAL);
+  Poll(connection, UV_READABLE);
+}
+
+void Acceptor::EvictOldest(Listener* listener) {
+  if (listener->half_open.empty()) return;
+  counters_.Add(Counter::kHalfOpenEvicted);
+  Close(listener->half_open.front());
+}
+
+void Acceptor::Sweep() {
+  const int64_t now = MonotonicUs();
+  for (const auto& [stage, listener] : listeners_) {
+    // All have the same time-out, so the oldest are over first.
+    while (!listener->half_open.empty() && listener->half_open.front()->deadline_us <= now) {
+      counters_.Add(Counter::kConnectTimeouts);
+      Refuse(listener->half_open.front(), CloseReason::kNone, {});
+    }
+    if (listener->fd >= 0 && !uv_is_active(reinterpret_cast<uv_handle_t*>(&listener->poll))) {
+      Poll(listener);
+    }
+  }
+  if (options_.on_sweep) options_.on_sweep();
+}
+
+}  // namespace seganet

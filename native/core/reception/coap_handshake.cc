@@ -1,0 +1,44 @@
+#include "core/reception/coap_handshake.h"
+
+#include <span>
+
+#include "core/protocol/coap/stream_peek.h"
+
+namespace seganet {
+namespace {
+
+// A CSM, some Pings, a look at /.well-known/core and the options of a request. All of it is read
+// again with each piece that comes, so it is little.
+constexpr size_t kMaxIntroductionBytes = 8192;
+
+// 7.05 Abort with a diagnostic payload (RFC 8323 5.6): length 12, no token.
+constexpr std::string_view kNotAllowed = "\xC0\xE5\xFFnot allowed";
+
+}  // namespace
+
+std::string CoapGreeter::Greeting() const { return coap::Greeting(settings_); }
+
+Introduction CoapGreeter::Listen(std::string_view bytes, size_t answered) const {
+  const std::span<const uint8_t> span(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+  coap::StreamPeek peek = coap::PeekStream(span, settings_, kMaxIntroductionBytes, answered);
+  Introduction introduction;
+  introduction.answered = peek.answered;
+  introduction.answer = std::move(peek.answer);
+  switch (peek.status) {
+    case coap::StreamPeek::Status::kNeedMore:
+      break;
+    case coap::StreamPeek::Status::kOk:
+      introduction.status = Introduction::Status::kDevice;
+      introduction.device = std::move(peek.device);
+      break;
+    case coap::StreamPeek::Status::kRefuse:
+      introduction.status = Introduction::Status::kRefused;
+      introduction.reason = peek.reason;
+      break;
+  }
+  return introduction;
+}
+
+std::string CoapGreeter::LoginRefusal(uint8_t) const { return std::string(kNotAllowed); }
+
+}  // namespace seganet

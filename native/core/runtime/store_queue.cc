@@ -1,0 +1,270 @@
+#include "core/runtime/store_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace seganet {
+namespace {
+
+constexpr uint64_t kDeadTicket = uint64_t{1} << 52;  // tickets are numbers of JavaScript
+
+}  // namespace
+
+void StoreDesk::WakeAt(int64_t due_us) {
+  if (due_us < told_due_us_.load(std::memory_order_acquire)) Wake();
+}
+
+void StoreDesk::Wake() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (doorbell_ != nullptr) doorbell_->Ring();
+}
+
+void StoreDesk::SetPlan(const Plan& plan) {
+  std::map<std::string, Route> routes;
+  std::map<std::shared_ptr<Lanes>, std::map<uint32_t, std::string>> names;
+  for (const Stage& stage : plan.stages()) {
+    if (stage.spec.kind != StageKind::kUplink || stage.spec.name.empty()) continue;
+    routes[stage.spec.name] = {stage.spec.id, stage.lanes};
+    names[stage.lanes][stage.spec.id] = stage.spec.name;
+  }
+  for (auto& [lanes, nodes] : names) lanes->SetNodes(std::move(nodes));
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    routes_ = std::move(routes);
+  }
+  Wake();
+}
+
+bool StoreDesk::Attach(Doorbell* doorbell) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (doorbell_ != nullptr) return false;
+  doorbell_ = doorbell;
+  doorbell_->Ring();
+  return true;
+}
+
+void StoreDesk::Detach() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    doorbell_ = nullptr;
+  }
+  told_due_us_.store(kNever, std::memory_order_release);
+  has_task_ = false;
+  while (!pending_.empty()) Failed(pending_.begin()->first);
+  ledger_.Returned();
+}
+
+void StoreDesk::Opened(int64_t max_row, const std::array<int64_t, kClasses + 1>& records) {
+  if (!ledger_.Open(max_row, records)) return;
+  for (const int64_t n : records) {
+    counters_.Add(Counter::kRecordsRecovered, static_cast<uint64_t>(n));
+  }
+}
+
+int64_t StoreDesk::Due(int64_t now_us) {
+  // Batches that come in while this looks ring.
+  told_due_us_.store(kNever, std::memory_order_release);
+  int64_t due = has_task_ || !dead_letters_.empty() ? 0 : kNever;
+  for (const std::shared_ptr<Lanes>& lanes : all_lanes_()) {
+    due = std::min(due, lanes->NextSave(now_us));
+  }
+  told_due_us_.store(due, std::memory_order_release);
+  return due;
+}
+
+const StoreTask* StoreDesk::Next(int64_t now_us) {
+  if (!has_task_) has_task_ = NextDeadLetter() || NextChunk(now_us);
+  return has_task_ ? &task_ : nullptr;
+}
+
+void StoreDesk::Taken() { has_task_ = false; }
+
+bool StoreDesk::NextDeadLetter() {
+  DeadLetter letter;
+  if (!dead_letters_.Pop(&letter)) return false;
+  const Batch& batch = *letter.batch;
+  SealedChunk chunk;
+  chunk.ticket = kDeadTicket | next_dead_ticket_++;
+  chunk.node = "stage-" + std::to_string(batch.stage);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [node, route] : routes_) {
+      if (route.stage == batch.stage) chunk.node = node;
+    }
+  }
+  chunk.record_class = batch.record_class;
+  chunk.batches = 1;
+  chunk.records = batch.record_count;
+  chunk.first_ts_ms = batch.first_ts_ms;
+  chunk.last_ts_ms = batch.last_ts_ms;
+  ChunkWriter writer(batch.record_class, batch.epoch);
+  writer.Add(EntryOf(batch));
+  writer.Finish(&chunk.bytes);
+  task_ = {std::move(chunk), true, letter.code, letter.reason};
+  Pending& pending = pending_[task_.chunk.ticket];
+  pending.records = task_.chunk.records;
+  pending.bytes = task_.chunk.bytes.size();
+  pending.letter = std::move(letter);
+  return true;
+}
+
+bool StoreDesk::NextChunk(int64_t now_us) {
+  for (const std::shared_ptr<Lanes>& lanes : all_lanes_()) {
+    task_ = {};
+    if (!lanes->Seal(now_us, &task_.chunk)) continue;
+    Pending& pending = pending_[task_.chunk.ticket];
+    pending.lanes = lanes;
+    pending.records = task_.chunk.records;
+    pending.bytes = task_.chunk.bytes.size();
+    return true;
+  }
+  return false;
+}
+
+void StoreDesk::Committed(uint64_t ticket, int64_t row) {
+  const auto it = pending_.find(ticket);
+  if (it == pending_.end()) return;
+  Pending pending = std::move(it->second);
+  pending_.erase(it);
+  counters_.Add(Counter::kBytesStored, pending.bytes);
+  if (pending.lanes == nullptr) {
+    Buried(&pending);
+    return;
+  }
+  counters_.Add(Counter::kChunksStored);
+  counters_.Add(Counter::kRecordsStored, pending.records);
+  ledger_.Committed(ticket, row);
+  pending.lanes->Committed(ticket);
+}
+
+// A dead letter is on disk: its records are somebody's to look at, and nobody's to wait for.
+void StoreDesk::Buried(Pending* pending) {
+  Batch& batch = *pending->letter.batch;
+  if (batch.chunk != 0) ledger_.Done(batch.chunk, batch.place);
+  budget_->GiveBytes(batch.Cost());
+  if (!batch.receipts.empty()) receipts_->Return(batch.worker, std::move(batch.receipts));
+}
+
+void StoreDesk::Failed(uint64_t ticket) {
+  const auto it = pending_.find(ticket);
+  if (it == pending_.end()) return;
+  Pending pending = std::move(it->second);
+  pending_.erase(it);
+  if (has_task_ && task_.chunk.ticket == ticket) has_task_ = false;
+  counters_.Add(Counter::kStoreFailures);
+  if (pending.lanes == nullptr) {
+    dead_letters_.Return(std::move(pending.letter));
+    return;
+  }
+  pending.lanes->Failed(ticket);
+  ledger_.Failed(ticket);
+}
+
+void StoreDesk::Dropped(uint64_t ticket) {
+  const auto it = pending_.find(ticket);
+  if (it == pending_.end()) return;
+  Pending pending = std::move(it->second);
+  pending_.erase(it);
+  if (pending.lanes == nullptr) {
+    Buried(&pending);
+    return;
+  }
+  pending.lanes->Discard(ticket);
+  ledger_.Failed(ticket);
+}
+
+void StoreDesk::Freed() { counters_.Add(Counter::kChunksFreed, ledger_.Freed()); }
+
+void StoreDesk::Removed(int64_t row, uint8_t record_class, int64_t records) {
+  const GoneRow gone = ledger_.Removed(row, record_class, records);
+  counters_.Add(Drop::kLogFull, record_class, static_cast<uint64_t>(gone.lost));
+  if (gone.ticket == 0) return;
+  for (const std::shared_ptr<Lanes>& lanes : all_lanes_()) lanes->Removed(gone.ticket);
+}
+
+void StoreDesk::Lost() {
+  const std::array<int64_t, kClasses + 1> lost = ledger_.Lost();
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    counters_.Add(Drop::kCorrupt, c, static_cast<uint64_t>(lost[c]));
+  }
+  for (const std::shared_ptr<Lanes>& lanes : all_lanes_()) lanes->Unsave();
+  Wake();
+}
+
+bool StoreDesk::Wanted(WantedRow* wanted) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (uint8_t c = kCritical; c <= kClasses; ++c) {
+    for (const auto& [node, route] : routes_) {
+      if (!route.lanes->WantsBacklog(c) || !ledger_.Wants(node, c, wanted)) continue;
+      wanted_ = *wanted;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool StoreDesk::Expired(const ChunkEntry& entry, const ChunkHead& head, int64_t now_us,
+                        int64_t wall_ms) const {
+  const int64_t ttl_us = options_.ttl_us[head.record_class];
+  if (ttl_us == 0) return false;
+  // Within a run the clock that nobody sets tells the age.
+  const bool this_run = head.epoch == options_.epoch;
+  const int64_t age_us =
+      this_run ? now_us - entry.oldest_us : (wall_ms - entry.last_ts_ms) * int64_t{1000};
+  return age_us > ttl_us;
+}
+
+LoadResult StoreDesk::Loaded(int64_t row, int64_t records, std::string_view body, int64_t now_us,
+                             int64_t wall_ms) {
+  ChunkHead head;
+  std::vector<ChunkEntry> entries;
+  std::vector<uint32_t> counts;
+  uint64_t ticket = 0;
+  std::vector<bool> needed;
+  bool sound = ReadChunk(body, &head, &entries) == ChunkError::kNone &&
+               head.record_class == wanted_.record_class;
+  if (sound) {
+    for (const ChunkEntry& entry : entries) counts.push_back(entry.record_count);
+    sound = ledger_.Loaded(wanted_, row, counts, &ticket, &needed);
+  }
+  if (!sound) {
+    Damaged(ledger_.Corrupt(wanted_, row, records));
+    return LoadResult::kCorrupt;
+  }
+  Route route;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto it = routes_.find(wanted_.node);
+    if (it != routes_.end()) route = it->second;
+  }
+  std::vector<BatchPtr> batches;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (!needed[i]) continue;
+    if (Expired(entries[i], head, now_us, wall_ms)) {
+      counters_.Add(Drop::kExpired, head.record_class, entries[i].record_count);
+      ledger_.Done(ticket, i);
+      continue;
+    }
+    if (route.lanes == nullptr) {  // its node has just left the plan
+      ledger_.Spilled(ticket, i);
+      continue;
+    }
+    BatchPtr batch = BatchOf(entries[i], head.record_class, head.epoch);
+    batch->stage = route.stage;
+    batch->chunk = ticket;
+    batch->place = static_cast<uint16_t>(i);
+    batches.push_back(std::move(batch));
+  }
+  if (!batches.empty()) route.lanes->PushBacklog(std::move(batches));
+  return LoadResult::kOk;
+}
+
+void StoreDesk::Missing() { Damaged(ledger_.Missing(wanted_)); }
+
+void StoreDesk::Damaged(const GoneRow& gone) {
+  counters_.Add(Drop::kCorrupt, wanted_.record_class, static_cast<uint64_t>(gone.lost));
+  if (gone.ticket == 0) return;
+  for (const std::shared_ptr<Lanes>& lanes : all_lanes_()) lanes->Unsave(gone.ticket);
+}
+
+}  // namespace seganet

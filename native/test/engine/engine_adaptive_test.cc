@@ -1,0 +1,142 @@
+// Adaptive batching in a whole engine: devices, workers, and a consumer that takes its time.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "test/support/engine_support.h"
+
+namespace seganet {
+namespace {
+
+using mqtt_test::Publish0;
+using test::DeviceClient;
+using test::Until;
+
+// A session with a window of one batch, whose cloud needs `round_trip` for each.
+class SlowSession {
+ public:
+  SlowSession(std::shared_ptr<Lanes> lanes, std::chrono::microseconds round_trip)
+      : lanes_(std::move(lanes)), round_trip_(round_trip), thread_([this] { Run(); }) {}
+  ~SlowSession() { Stop(); }
+
+  void Stop() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+
+  uint64_t records() const { return records_; }
+  // REQUIRES: stopped.
+  const std::vector<Batch>& batches() const { return batches_; }
+
+ private:
+  void Run() {
+    Outlet* outlet = lanes_->Attach(&bell_);
+    lanes_->SetConnected(outlet, true, MonotonicUs());
+    while (!stop_) {
+      const bool taken = lanes_->Take(outlet, MonotonicUs(), [this](const Batch& batch) {
+        batches_.push_back(batch);
+        return true;
+      });
+      if (!taken) {
+        lanes_->Hungry(outlet, MonotonicUs());
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+        continue;
+      }
+      std::this_thread::sleep_for(round_trip_);
+      lanes_->Release(outlet, batches_.back().id, MonotonicUs());
+      records_ += batches_.back().record_count;
+    }
+    lanes_->Detach(outlet);
+  }
+
+  test::CountingBell bell_;
+  const std::shared_ptr<Lanes> lanes_;
+  const std::chrono::microseconds round_trip_;
+  std::atomic<bool> stop_{false};
+  std::atomic<uint64_t> records_{0};
+  std::vector<Batch> batches_;
+  std::thread thread_;
+};
+
+class EngineAdaptive : public test::EngineTest {
+ protected:
+  // t is so long that nothing leaves because of it.
+  void StartAdaptive(uint32_t gap_us) {
+    std::vector<StageSpec> plan = UsualPlan();
+    BatcherOptions& batcher = plan[2].batcher;
+    batcher.flush = BatchFlush::kAdaptive;
+    batcher.gap_us = gap_us;
+    batcher.max_bytes = kMaxAdaptiveBytes;
+    batcher.max_delay_ms = kMaxDelayMs;
+    Start({}, plan);
+  }
+};
+
+// The same devices and the same rate, in front of a fast cloud and a slow one.
+TEST_F(EngineAdaptive, BatchesGrowWithTheTimeThatTheCloudNeeds) {
+  StartAdaptive(0);
+  const uint16_t port = Listen();
+  constexpr int kDevices = 4, kRounds = 100;
+  std::vector<DeviceClient> devices;
+  for (int d = 0; d < kDevices; ++d) {
+    devices.emplace_back(port);
+    ASSERT_TRUE(devices.back().Connect("d" + std::to_string(d)));
+  }
+  const auto records_a_batch = [&](std::chrono::microseconds round_trip) {
+    SlowSession session(engine_.LanesOf(0), round_trip);
+    for (int i = 0; i < kRounds; ++i) {
+      for (DeviceClient& device : devices) EXPECT_TRUE(device.Send(Publish0("t", "1")));
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_TRUE(Until([&] { return session.records() == kDevices * kRounds; }))
+        << session.records() << ": what is held leaves without a further record";
+    session.Stop();
+    return static_cast<double>(session.records()) / static_cast<double>(session.batches().size());
+  };
+  const double fast = records_a_batch(std::chrono::microseconds(0));
+  const double slow = records_a_batch(std::chrono::milliseconds(25));
+  EXPECT_GT(slow, 3 * fast);
+  EXPECT_EQ(AllDropped(), 0u);
+}
+
+TEST_F(EngineAdaptive, UnderLightLoadARecordWaitsForTheGap) {
+  constexpr uint32_t kGapUs = 40'000;
+  StartAdaptive(kGapUs);
+  DeviceClient device(Listen());
+  ASSERT_TRUE(device.Connect("d"));
+  SlowSession session(engine_.LanesOf(0), std::chrono::microseconds(0));
+  for (uint64_t i = 1; i <= 5; ++i) {
+    ASSERT_TRUE(device.Send(Publish0("t", "1")));
+    ASSERT_TRUE(Until([&] { return session.records() == i; }));
+  }
+  session.Stop();
+  ASSERT_EQ(session.batches().size(), 5u);
+  for (const Batch& batch : session.batches()) {
+    EXPECT_EQ(batch.reason, SealReason::kHungry);
+    EXPECT_EQ(batch.record_count, 1u);
+  }
+}
+
+// Each record waits for a session that becomes hungry at about the same time: none is forgotten,
+// though no timer and no other record would bring it.
+TEST_F(EngineAdaptive, NoRecordIsForgottenBetweenABatcherAndItsSession) {
+  StartAdaptive(0);
+  SlowSession session(engine_.LanesOf(0), std::chrono::microseconds(50));
+  for (uint64_t i = 1; i <= 2'000; ++i) {
+    const std::string device = "d" + std::to_string(i % 7);
+    ASSERT_EQ(engine_.Push(kIngest, test::MakeRecord(device, "t", "1"), true), PushResult::kOk);
+    if (i % 3 == 0) {
+      ASSERT_TRUE(Until([&] { return session.records() == i; })) << i;
+    }
+  }
+  EXPECT_TRUE(Until([&] { return session.records() == 2'000; })) << session.records();
+}
+
+}  // namespace
+}  // namespace seganet

@@ -1,0 +1,276 @@
+// Who may be a device: logins that wait for an answer, connections that prove it, and those that
+// never say it.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "test/support/device_packets.h"
+#include "test/support/engine_support.h"
+
+namespace seganet {
+namespace {
+
+using mqtt_test::Publish1;
+using test::DeviceClient;
+using test::LogIn;
+using test::Until;
+
+constexpr std::string_view kBadCredentials{"\x20\x02\0\x04", 4};
+
+class EngineLogin : public test::EngineTest {
+ protected:
+  uint16_t ListenWith(ListenSpec spec) {
+    uint16_t port = 0;
+    const Status status = engine_.Listen(kSource, spec, &port);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return port;
+  }
+  uint16_t ListenAsking(int64_t timeout_us = 10'000'000) {
+    return ListenWith({.connect_timeout_us = timeout_us, .ask_login = true});
+  }
+
+  LoginRequest NextLogin() {
+    std::vector<LoginRequest> logins;
+    EXPECT_TRUE(Until([&] { return !(logins = engine_.TakeLogins()).empty(); }));
+    EXPECT_EQ(logins.size(), 1u);
+    return logins.empty() ? LoginRequest{} : logins[0];
+  }
+
+  static std::string Connect(const std::string& id) {
+    mqtt_test::ConnectFields fields;
+    fields.payload = mqtt_test::Str(id);
+    return mqtt_test::ConnectPacket(fields);
+  }
+};
+
+TEST_F(EngineLogin, ADeviceWaitsUntilItIsLetInAndGetsTheIdThatItIsGiven) {
+  Start();
+  DeviceClient device(ListenAsking());
+  ASSERT_TRUE(device.Send(Connect("claims") + Publish1("t", 1, "1")));
+  const LoginRequest login = NextLogin();
+  EXPECT_EQ(login.client_id, "claims");
+  EXPECT_EQ(login.stage, kSource);
+  EXPECT_EQ(login.address.substr(0, 10), "127.0.0.1:");
+  EXPECT_EQ(engine_.devices(), 0);
+  EXPECT_TRUE(engine_.AnswerLogin(login.id, "proved"));
+  EXPECT_EQ(device.Receive(8), std::string(DeviceClient::kAccepted) + mqtt_test::Puback(1));
+  EXPECT_FALSE(engine_.AnswerLogin(login.id, "proved")) << "answered already";
+}
+
+TEST_F(EngineLogin, ARefusedDeviceIsToldAndClosed) {
+  Start();
+  DeviceClient device(ListenAsking());
+  ASSERT_TRUE(device.Send(Connect("d")));
+  EXPECT_TRUE(engine_.AnswerLogin(NextLogin().id, std::nullopt));
+  EXPECT_EQ(device.Receive(4), kBadCredentials);
+  EXPECT_TRUE(device.ClosedByPeer());
+  EXPECT_EQ(Count(Counter::kLoginsRefused), 1u);
+  EXPECT_EQ(Closed(CloseReason::kNotAllowed), 1u);
+}
+
+TEST_F(EngineLogin, ALoginWithoutAnAnswerEndsWithItsTime) {
+  Start();
+  DeviceClient device(ListenAsking(300'000));
+  ASSERT_TRUE(device.Send(Connect("d")));
+  const uint64_t id = NextLogin().id;
+  EXPECT_TRUE(device.ClosedByPeer());
+  EXPECT_EQ(Count(Counter::kConnectTimeouts), 1u);
+  EXPECT_FALSE(engine_.AnswerLogin(id, "d"));
+}
+
+TEST_F(EngineLogin, WhoLeavesWhileItWaitsIsForgotten) {
+  Start();
+  const uint16_t port = ListenAsking();
+  uint64_t id = 0;
+  {
+    DeviceClient device(port);
+    ASSERT_TRUE(device.Send(Connect("d")));
+    id = NextLogin().id;
+  }
+  EXPECT_TRUE(Until([this] { return Count(Counter::kConnectionsClosed) == 1; }));
+  EXPECT_FALSE(engine_.AnswerLogin(id, "d"));
+}
+
+TEST_F(EngineLogin, NoLoginWaitsForAConnectionThatIsGone) {
+  Start();
+  const uint16_t port = ListenWith({.ask_login = true, .max_half_open = 4});
+  std::vector<DeviceClient> open;
+  for (int i = 0; i < 100; ++i) {
+    DeviceClient device(port);
+    ASSERT_TRUE(device.Send(Connect("d" + std::to_string(i))));
+    if (i >= 96) open.push_back(std::move(device));
+  }
+  ASSERT_TRUE(Until([this] { return Count(Counter::kConnectionsAccepted) == 100; }));
+  ASSERT_TRUE(Until([this] {
+    return Count(Counter::kHalfOpenEvicted) + Count(Counter::kConnectionsClosed) == 96;
+  }));
+  std::vector<LoginRequest> logins;
+  ASSERT_TRUE(Until([&] {
+    for (LoginRequest& login : engine_.TakeLogins(3)) logins.push_back(std::move(login));
+    return !logins.empty() && logins.back().client_id == "d99";
+  }));
+  EXPECT_LE(logins.size(), 4u);
+}
+
+TEST_F(EngineLogin, HalfOpenConnectionsThatSendMuchMakeRoomForOthersThatDo) {
+  Start();
+  const uint16_t port = Listen();
+  // A CONNECT of 60,000 bytes without its end.
+  const std::string much = std::string("\x10\xE0\xD4\x03", 4) +
+                           std::string("\0\4MQTT\4\2\0\0", 10) + std::string(59'000, '\0');
+  DeviceClient small(port);
+  ASSERT_TRUE(small.Send(Connect("small").substr(0, 5)));
+  std::vector<DeviceClient> large;
+  for (int i = 0; i < 300; ++i) {
+    large.emplace_back(port);
+    ASSERT_TRUE(large.back().Send(much));
+  }
+  // 64 KiB each of 16 MiB.
+  ASSERT_TRUE(Until([this] { return Count(Counter::kHalfOpenEvicted) >= 300 - 256; }));
+  EXPECT_TRUE(large[0].ClosedByPeer());
+  ASSERT_TRUE(small.Send(Connect("small").substr(5)));
+  EXPECT_EQ(small.Receive(4), DeviceClient::kAccepted);
+}
+
+TEST_F(EngineLogin, ConnectionsThatSayNothingMakeRoomForNewOnes) {
+  Start();
+  const uint16_t port = ListenWith({.max_half_open = 3});
+  std::vector<DeviceClient> silent;
+  for (int i = 0; i < 5; ++i) {
+    silent.emplace_back(port);
+    ASSERT_TRUE(Until(
+        [&] { return Count(Counter::kConnectionsAccepted) == static_cast<uint64_t>(i + 1); }));
+  }
+  EXPECT_EQ(Count(Counter::kHalfOpenEvicted), 2u);
+  EXPECT_TRUE(silent[0].ClosedByPeer());
+  EXPECT_TRUE(silent[1].ClosedByPeer());
+  EXPECT_TRUE(silent[2].Connect("late")) << "a younger one may still become a device";
+  EXPECT_TRUE(DeviceClient(port).Connect("new"));
+}
+
+TEST_F(EngineLogin, SilentConnectionsDoNotKeepDevicesOutAtTheLimit) {
+  EngineOptions options;
+  options.max_devices = 3;
+  Start(options);
+  const uint16_t port = Listen();
+  DeviceClient first(port);
+  ASSERT_TRUE(first.Connect("a"));
+  DeviceClient silent(port), also_silent(port);
+  ASSERT_TRUE(Until([&] { return Count(Counter::kConnectionsAccepted) == 3; }));
+  DeviceClient second(port);
+  EXPECT_TRUE(second.Connect("b"));
+  EXPECT_TRUE(silent.ClosedByPeer());
+  EXPECT_TRUE(first.Publish("t", "1")) << "a device is never ended for a new one";
+}
+
+TEST_F(EngineLogin, AStreamIsADeviceLikeAnyOther) {
+  Start();
+  ListenWith({.transport = Transport::kStreams});
+  int fd = -1;
+  ASSERT_TRUE(engine_.OpenStream(kSource, {"192.0.2.1:7", {}}, &fd).ok());
+  DeviceClient device{DeviceClient::FromFd{fd}};
+  ASSERT_TRUE(device.Connect("d"));
+  EXPECT_TRUE(device.Publish("t", "1"));
+  EXPECT_EQ(engine_.devices(), 1);
+  engine_.Unlisten(kSource);
+  EXPECT_TRUE(device.ClosedByPeer());
+}
+
+TEST_F(EngineLogin, WhoHasProvedWhoItIsIsNotAsked) {
+  Start();
+  ListenWith({.transport = Transport::kStreams, .ask_login = true});
+  int fd = -1;
+  ASSERT_TRUE(engine_.OpenStream(kSource, {"192.0.2.1:7", "by-certificate"}, &fd).ok());
+  DeviceClient device{DeviceClient::FromFd{fd}};
+  EXPECT_TRUE(device.Connect("claims-another"));
+  EXPECT_TRUE(engine_.TakeLogins().empty());
+}
+
+TEST_F(EngineLogin, AStreamNeedsAStageThatListens) {
+  Start();
+  int fd = -1;
+  EXPECT_EQ(engine_.OpenStream(kSource, {}, &fd).error(), ENOTCONN);
+  ListenWith({.transport = Transport::kStreams});
+  engine_.Close();
+  EXPECT_EQ(engine_.OpenStream(kSource, {}, &fd).error(), ENOTCONN);
+}
+
+constexpr std::string_view kIdentifierRejected{"\x20\x02\0\x02", 4};
+
+class EngineProof : public EngineLogin {
+ protected:
+  static constexpr uint32_t kOpen = 9;
+
+  void SetUp() override {
+    auto plan = UsualPlan();
+    plan.push_back(test::Spec(kOpen, StageKind::kSource, {kBatch}));
+    Start({}, plan);
+    asking_ = ListenAsking();
+    const Status status = engine_.Listen(kOpen, {}, &open_);
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+  void Prove(DeviceClient* device, const std::string& id) {
+    ASSERT_TRUE(device->Send(Connect(id)));
+    ASSERT_TRUE(engine_.AnswerLogin(NextLogin().id, id));
+    ASSERT_EQ(device->Receive(4), DeviceClient::kAccepted);
+  }
+  std::string CommandTo(const std::string& id) {
+    EXPECT_EQ(engine_.Command({7, id, "cmd/key", "secret", 1, 0}, 10'000'000), PushResult::kOk);
+    std::vector<CommandResult> results;
+    EXPECT_TRUE(Until([&] { return !(results = engine_.TakeCommandResults()).empty(); }));
+    return results[0].end == CommandEnd::kOffline ? "offline" : "other";
+  }
+
+  uint16_t asking_ = 0;
+  uint16_t open_ = 0;
+};
+
+TEST_F(EngineProof, AConnectionThatProvedNothingTakesNoProvedDeviceOver) {
+  DeviceClient pump(asking_);
+  Prove(&pump, "pump-1");
+  ASSERT_EQ(test::Subscribe(&pump, "cmd/#"), 1);
+  DeviceClient stranger(open_);
+  ASSERT_TRUE(stranger.Send(Connect("pump-1")));
+  EXPECT_EQ(stranger.Receive(4), kIdentifierRejected);
+  EXPECT_TRUE(stranger.ClosedByPeer());
+  DeviceClient fifth(open_);
+  EXPECT_EQ(LogIn(&fifth, {.id = "pump-1", .level = 5}), mqtt_test::Lit("\x20\x03\x00\x85\x00"));
+  EXPECT_EQ(Count(Counter::kTakeOvers), 0u);
+  EXPECT_EQ(Count(Counter::kNotAllowed), 2u);
+  ASSERT_EQ(engine_.Command({7, "pump-1", "cmd/key", "secret", 1, 0}, 10'000'000), PushResult::kOk);
+  const std::string publish = pump.ReceivePacket();
+  EXPECT_EQ(publish, mqtt_test::Publish1("cmd/key", test::PacketId(publish), "secret"));
+}
+
+TEST_F(EngineProof, AnIdStaysProvedWhileItsDeviceIsAway) {
+  {
+    DeviceClient pump(asking_);
+    Prove(&pump, "pump-1");
+  }
+  ASSERT_TRUE(Until([this] { return engine_.devices() == 0; }));
+  DeviceClient stranger(open_);
+  ASSERT_TRUE(stranger.Send(Connect("pump-1")));
+  EXPECT_EQ(stranger.Receive(4), kIdentifierRejected);
+  EXPECT_EQ(CommandTo("pump-1"), "offline");
+  engine_.Unlisten(kSource);
+  DeviceClient later(open_);
+  EXPECT_TRUE(later.Connect("pump-1")) << "nothing protects an id whose listener is closed";
+}
+
+TEST_F(EngineProof, AProvedConnectionTakesOverOneThatProvedNothingAndAnotherProvedOne) {
+  DeviceClient stranger(open_);
+  ASSERT_TRUE(stranger.Connect("pump-1"));
+  DeviceClient pump(asking_);
+  Prove(&pump, "pump-1");
+  EXPECT_TRUE(stranger.ClosedByPeer());
+  DeviceClient again(asking_);
+  Prove(&again, "pump-1");
+  EXPECT_TRUE(pump.ClosedByPeer());
+  EXPECT_EQ(Count(Counter::kTakeOvers), 2u);
+}
+
+}  // namespace
+}  // namespace seganet

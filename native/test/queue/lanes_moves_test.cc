@@ -1,0 +1,98 @@
+// Lanes for what belongs to no uplink node any more.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "test/support/lanes_save_support.h"
+
+namespace seganet {
+namespace {
+
+class Leftovers : public test::LanesWithLog {
+ protected:
+  int64_t Now() override { return now_us_; }
+
+  // One batch of each payload, out of lanes that its stage has left.
+  std::vector<BatchPtr> Strays(const std::vector<std::string>& payloads) {
+    LanesContext context = Context();
+    context.on_strays = [](std::vector<BatchPtr>) {};
+    Use(std::move(context));
+    for (const std::string& payload : payloads) Push(kNormal, payload);
+    return lanes_->SetStages({});
+  }
+  void UseLeftovers(bool log = true) {
+    LanesContext context = Context();
+    context.leftovers = true;
+    context.save.log = log;
+    Use(std::move(context));
+    lanes_->SaveAll();
+  }
+
+  int64_t now_us_ = 1'000'000'000;
+};
+
+TEST_F(Leftovers, WhatIsSavedIsAcknowledgedAndLeavesMemory) {
+  std::vector<BatchPtr> strays = Strays({"a", "b"});
+  ASSERT_EQ(strays.size(), 2u);
+  UseLeftovers();
+  lanes_->TakeIn(std::move(strays));
+  const uint64_t ticket = Seal(now_us_);
+  ASSERT_NE(ticket, 0u) << "due at once";
+  EXPECT_EQ(Payloads(), (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(desk_.slots.empty());
+  Commit(ticket, 1);
+  EXPECT_EQ(desk_.slots, (std::vector<uint64_t>{1, 2}));
+  EXPECT_EQ(budget_.held(), 0);
+  EXPECT_EQ(ledger_.sums().backlog[kNormal], 2);
+  lanes_->Sweep(now_us_ + 2 * kLeftoverUs);
+  EXPECT_EQ(AllDropped(), 0u);
+  EXPECT_TRUE(desk_.withheld.empty());
+}
+
+TEST_F(Leftovers, WhatTheLogDoesNotTakeInTimeIsDroppedAndNotAcknowledged) {
+  std::vector<BatchPtr> strays = Strays({"a", "b"});
+  UseLeftovers();
+  now_us_ += 60'000'000;  // its age does not count: the log is tried for a while in any case
+  lanes_->TakeIn(std::move(strays));
+  lanes_->Sweep(now_us_ + kLeftoverUs - 1);
+  EXPECT_EQ(AllDropped(), 0u);
+  lanes_->Failed(Seal(now_us_));
+  lanes_->Sweep(now_us_ + kLeftoverUs + 1);
+  EXPECT_EQ(Dropped(Drop::kUplinkRemoved, kNormal), 2u);
+  EXPECT_EQ(desk_.withheld, (std::vector<uint64_t>{1, 2}));
+  EXPECT_TRUE(desk_.slots.empty());
+  EXPECT_EQ(budget_.held(), 0);
+  EXPECT_EQ(Seal(now_us_), 0u);
+}
+
+TEST_F(Leftovers, WithoutALogNothingWaits) {
+  std::vector<BatchPtr> strays = Strays({"a"});
+  UseLeftovers(false);
+  // Their engine has no log at all.
+  strays[0]->saved = Saved::kNo;
+  lanes_->TakeIn(std::move(strays));
+  EXPECT_EQ(Dropped(Drop::kUplinkRemoved, kNormal), 1u);
+  EXPECT_EQ(desk_.withheld, std::vector<uint64_t>{1});
+}
+
+TEST_F(Leftovers, WhatIsOnDiskAlreadyStaysThereAlone) {
+  LanesContext context = Context();
+  Use(std::move(context));
+  Push();
+  const uint64_t ticket = Seal(now_us_ + 2'000'000);
+  Commit(ticket, 1);
+  std::vector<BatchPtr> strays = lanes_->SetStages({2});
+  ASSERT_EQ(strays.size(), 1u);
+  UseLeftovers();
+  lanes_->TakeIn(std::move(strays));
+  EXPECT_EQ(budget_.held(), 0);
+  EXPECT_EQ(ledger_.sums().backlog[kNormal], 1);
+  EXPECT_EQ(AllDropped(), 0u);
+}
+
+}  // namespace
+}  // namespace seganet

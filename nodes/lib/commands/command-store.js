@@ -1,0 +1,242 @@
+'use strict';
+// Commands that wait for their device, on disk: <folder of the log>/commands.db. All that is added or removed in one turn of the
+// loop is one transaction, so a burst costs one sync; commands are few, and records never come by here.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { makeFolder, syncDirectory } = require('../store/log-folder');
+const { DatabaseSync } = require('../store/sqlite');
+
+const FILE = 'commands.db';
+/** "SGC1": tells our database from those of other programs. */
+const APPLICATION_ID = 0x53474331;
+const USER_VERSION = 1;
+const SCHEMA = `CREATE TABLE command (row INTEGER PRIMARY KEY, id TEXT NOT NULL, device TEXT NOT NULL, topic TEXT NOT NULL,
+  qos INTEGER NOT NULL, expires_at INTEGER NOT NULL, origin TEXT, correlation BLOB, payload BLOB NOT NULL)`;
+/** A row that is removed late costs a second delivery after a crash, never one less. */
+const REMOVE_LINGER_MS = 50;
+/** A disk that stays full is not told about with each command. */
+const SAY_AGAIN_MS = 60000;
+/** SQLITE_CORRUPT, SQLITE_NOTADB. */
+const DAMAGE = [11, 26];
+
+/** @typedef {import('./command').Command} Command */
+/** @typedef {{ command: Command, done: (error: Error | null, row: number) => void }} Addition */
+
+class CommandStore {
+  /**
+   * @param {string} directory made when the first command is kept
+   * @param {(sentence: string) => void} warn
+   * @param {() => number} [now] ms
+   */
+  constructor(directory, warn, now = () => performance.now()) {
+    this.directory_ = directory;
+    this.file_ = path.join(directory, FILE);
+    this.warn_ = warn;
+    this.now_ = now;
+    this.saidAt_ = -Infinity;
+    /** @type {DatabaseSync | null} */
+    this.db_ = null;
+    this.lastRow_ = 0;
+    /** What earlier runs kept was read, or cannot be read at all. */
+    this.isRead_ = false;
+    /** It, until load() takes it. @type {{ row: number, command: Command }[]} */
+    this.found_ = [];
+    /** @type {Addition[]} */
+    this.adding_ = [];
+    /** @type {number[]} */
+    this.removing_ = [];
+    /** @type {NodeJS.Immediate | null} */
+    this.soon_ = null;
+    /** @type {NodeJS.Timeout | null} */
+    this.later_ = null;
+  }
+
+  /**
+   * What earlier runs kept, in its order, each once. A file that cannot be used is said, and nothing of it is deleted; one that another program
+   * holds, or that the disk cannot give now, is read by a later call.
+   * @returns {{ row: number, command: Command }[]}
+   */
+  load() {
+    try {
+      if (!this.isRead_ && fs.existsSync(this.file_)) this.open_();
+      this.isRead_ = true;
+    } catch (error) {
+      this.failed_(error);
+    }
+    return this.found_.splice(0);
+  }
+
+  /**
+   * @param {Command} command
+   * @param {Addition['done']} done when it is on disk, or is not
+   */
+  add(command, done) {
+    this.adding_.push({ command, done });
+    this.soon_ ??= setImmediate(() => this.flush());
+  }
+
+  /** @param {number} row */
+  remove(row) {
+    this.removing_.push(row);
+    this.later_ ??= setTimeout(() => this.flush(), REMOVE_LINGER_MS).unref();
+  }
+
+  /** Commits what there is to commit. */
+  flush() {
+    if (this.soon_) clearImmediate(this.soon_);
+    if (this.later_) clearTimeout(this.later_);
+    this.soon_ = this.later_ = null;
+    if (this.adding_.length === 0 && this.removing_.length === 0) return;
+    const [additions, removals] = [this.adding_, this.removing_];
+    this.adding_ = [];
+    this.removing_ = [];
+    /** @type {number[]} */
+    let rows = [];
+    /** @type {Error | null} */
+    let failure = null;
+    try {
+      rows = this.write_(additions, removals);
+    } catch (error) {
+      failure = this.failed_(error);
+      if (!isDamage(error)) this.removing_.push(...removals);
+    }
+    additions.forEach(({ done }, i) => done(failure, rows[i] ?? 0));
+  }
+
+  close() {
+    this.flush();
+    this.closeDatabase_();
+  }
+
+  closeDatabase_() {
+    try {
+      this.db_?.close();
+    } catch {
+      // It is gone in any case.
+    }
+    this.db_ = null;
+  }
+
+  /**
+   * @param {Addition[]} additions
+   * @param {number[]} removals
+   * @returns {number[]} rows of the additions
+   */
+  write_(additions, removals) {
+    const db = this.open_();
+    db.exec('BEGIN IMMEDIATE');
+    try {
+      const remove = db.prepare('DELETE FROM command WHERE row = ?');
+      for (const row of removals) remove.run(row);
+      const insert = db.prepare('INSERT INTO command VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)');
+      const rows = additions.map(({ command }) => {
+        insert.run(++this.lastRow_, ...toRow(command));
+        return this.lastRow_;
+      });
+      db.exec('COMMIT');
+      return rows;
+    } catch (error) {
+      if (db.isTransaction) db.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  open_() {
+    if (this.db_) return this.db_;
+    makeFolder(path.resolve(this.directory_));
+    const isNew = !fs.existsSync(this.file_);
+    // For the gateway's user alone. SQLite gives the WAL the rights of the file.
+    if (isNew) fs.closeSync(fs.openSync(this.file_, 'wx', 0o600));
+    const db = new DatabaseSync(this.file_, { timeout: 0 });
+    try {
+      setUp(db);
+      const { row } = db.prepare('SELECT ifnull(max(row), 0) AS row FROM command').get() ?? {};
+      // Never a number again that may still have to be removed.
+      this.lastRow_ = Math.max(this.lastRow_, Number(row));
+      // Before this run adds to it.
+      if (!this.isRead_) this.found_ = db.prepare('SELECT * FROM command ORDER BY row').all().map(fromRow);
+      this.isRead_ = true;
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+    if (isNew) syncDirectory(this.directory_);
+    this.db_ = db;
+    return db;
+  }
+
+  /**
+   * After a failure nothing is known of the connection: the next use opens a new one.
+   * @param {any} error
+   * @returns {Error}
+   */
+  failed_(error) {
+    const what = `The commands in ${this.file_} cannot be ${this.db_ ? 'written' : 'opened'} (${error?.message}).`;
+    this.closeDatabase_();
+    const aside = isDamage(error) ? this.setAside_() : '';
+    if (aside !== '') {
+      this.warn_(`${what} The file is put aside as ${aside}, and a new one begins.`);
+    } else if (this.now_() - this.saidAt_ >= SAY_AGAIN_MS) {
+      this.saidAt_ = this.now_();
+      this.warn_(`${what} Commands for devices that are away are refused meanwhile.`);
+    }
+    return error instanceof Error ? error : new Error(String(error));
+  }
+
+  /** @returns {string} its new name, '' where the folder allows none */
+  setAside_() {
+    // There is nothing in it that a later try could read.
+    this.isRead_ = true;
+    const name = `${this.file_}.damaged-${new Date().toISOString().replaceAll(':', '-')}`;
+    try {
+      for (const suffix of ['-wal', '-journal', ''])
+        if (fs.existsSync(this.file_ + suffix)) fs.renameSync(this.file_ + suffix, name + suffix);
+      syncDirectory(this.directory_);
+    } catch {
+      return '';
+    }
+    return path.basename(name);
+  }
+}
+
+/** @param {any} error */
+function isDamage(error) {
+  return DAMAGE.includes(error?.errcode & 0xff);
+}
+
+/** @param {DatabaseSync} db */
+function setUp(db) {
+  db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;');
+  if (Number(db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n) === 0) {
+    db.exec(`BEGIN EXCLUSIVE; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${USER_VERSION};
+      ${SCHEMA}; COMMIT;`);
+  }
+  const { application_id: application } = db.prepare('PRAGMA application_id').get() ?? {};
+  const { user_version: version } = db.prepare('PRAGMA user_version').get() ?? {};
+  if (application !== APPLICATION_ID) throw new Error('it is a database of another program');
+  if (version !== USER_VERSION) throw new Error('a newer version of the gateway has written it');
+  // At most some 16 MiB. Without it a row that is cut reads as NULLs.
+  const check = Object.values(db.prepare('PRAGMA quick_check(1)').get() ?? {})[0];
+  if (check !== 'ok') throw Object.assign(new Error(`it is damaged: ${check}`), { errcode: DAMAGE[0] });
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 1048576;');
+}
+
+/**
+ * @param {Command} command
+ * @returns {import('node:sqlite').SQLInputValue[]}
+ */
+function toRow({ id, device, topic, qos, expiresAt, origin, payload }) {
+  const { correlation = null, ...rest } = origin ?? {};
+  return [id, device, topic, qos, expiresAt, origin && JSON.stringify(rest), correlation, payload];
+}
+
+/** @param {Record<string, any>} stored */
+function fromRow({ row, id, device, topic, qos, expires_at: expiresAt, origin, correlation, payload }) {
+  /** @type {Command['origin']} */
+  const from = origin && JSON.parse(origin);
+  if (from && correlation) from.correlation = Buffer.from(correlation);
+  return { row, command: { id, device, topic, qos, expiresAt, origin: from, payload: Buffer.from(payload) } };
+}
+
+exports.CommandStore = CommandStore;

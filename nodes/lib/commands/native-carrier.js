@@ -1,0 +1,68 @@
+'use strict';
+// Commands to the devices that the engine serves: tickets out, results back.
+
+/** By CommandEnd of the native API. @type {import('./command-queues').Outcome[]} */
+const OUTCOMES = [
+  { end: 'taken' },
+  { end: 'offline', reason: 'The device is not connected.' },
+  { end: 'offline', reason: 'The device is connected and does not listen to this topic.' },
+  { end: 'timeout', reason: 'The device did not acknowledge it in time.' },
+  { end: 'offline', reason: 'The connection ended before the device acknowledged it.' },
+  { end: 'refused', reason: 'The device refused it.' },
+  { end: 'refused', reason: 'It is larger than the device takes.' },
+  { end: 'busy' }
+];
+/** What Engine.command() answers at once. @type {(import('./command-queues').Outcome | null)[]} */
+const ANSWERS = [
+  null,
+  { end: 'busy' },
+  { end: 'refused', reason: 'Its device id, topic or payload is too long for the engine.' },
+  { end: 'offline', reason: 'The engine stops.' }
+];
+const MAX_TICKET = 0xffffffff;
+
+/** @typedef {Partial<Pick<import('../../../native/index.js').Engine, 'command' | 'takeCommandResults'>>} CommandEngine */
+
+class NativeCarrier {
+  /**
+   * @param {CommandEngine} engine
+   * @param {number} timeoutMs for the device's acknowledgement
+   */
+  constructor(engine, timeoutMs) {
+    this.engine_ = engine;
+    this.timeoutMs_ = timeoutMs;
+    /** @type {Map<number, (outcome: import('./command-queues').Outcome) => void>} by ticket */
+    this.out_ = new Map();
+    this.last_ = 0;
+  }
+
+  /**
+   * @param {import('./command').Command} command
+   * @param {(outcome: import('./command-queues').Outcome) => void} done called once, perhaps at once
+   */
+  send({ device, topic, payload, qos }, done) {
+    if (!this.engine_.command) return done(OUTCOMES[1]);
+    const ticket = this.ticket_();
+    const answer = ANSWERS[this.engine_.command(ticket, device, topic, payload, qos, this.timeoutMs_)];
+    if (answer) return done(answer);
+    this.out_.set(ticket, done);
+  }
+
+  /** Call it when the engine's doorbell rang. */
+  take() {
+    const results = this.engine_.takeCommandResults?.() ?? [];
+    for (let i = 0; i < results.length; i += 2) {
+      const done = this.out_.get(results[i]);
+      this.out_.delete(results[i]);
+      done?.(OUTCOMES[results[i + 1]] ?? { end: 'refused', reason: `Unknown result ${results[i + 1]}.` });
+    }
+  }
+
+  ticket_() {
+    do this.last_ = this.last_ === MAX_TICKET ? 1 : this.last_ + 1;
+    while (this.out_.has(this.last_));
+    return this.last_;
+  }
+}
+
+exports.NativeCarrier = NativeCarrier;

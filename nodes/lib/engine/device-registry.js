@@ -1,0 +1,101 @@
+'use strict';
+// The devices of an engine: those that its workers know, and those that JavaScript talks to, each with its node.
+
+/**
+ * @typedef {import('../../../native/index.js').AgentInfo} AgentInfo
+ *
+ * @typedef {object} Agent a row of the registry
+ * @property {string} device @property {string} node id of the node that serves it, '' = gone
+ * @property {string} name of that node @property {string} protocol
+ * @property {boolean} connected @property {boolean} listening @property {number} class 0 = not known
+ * @property {number} records @property {number} bytes @property {number} ratePerS
+ * @property {number} silentMs since its last sign of life, -1 = not known @property {string} address
+ * @property {number} worker -1: none
+ *
+ * What JavaScript knows of a device; the rest is the engine's, where it has records of it.
+ * @typedef {{ device: string } & Partial<Omit<Agent, 'node' | 'name' | 'device'>>} Known
+ *
+ * @typedef {object} Provider
+ * @property {string} node id @property {string} name @property {string} protocol
+ * @property {() => Known[]} devices
+ */
+
+const NOTHING = {
+  connected: false,
+  listening: false,
+  class: 0,
+  records: 0,
+  bytes: 0,
+  ratePerS: 0,
+  silentMs: -1,
+  address: '',
+  worker: -1
+};
+
+class Registry {
+  /**
+   * @param {{ agents?: (after: string, limit: number) => AgentInfo[] }} engine
+   * @param {(stage: number) => { id: string, name: string, protocol: string } | undefined} nodeOf
+   */
+  constructor(engine, nodeOf) {
+    this.engine_ = engine;
+    this.nodeOf_ = nodeOf;
+    /** @type {Set<Provider>} */
+    this.providers_ = new Set();
+  }
+
+  /**
+   * For nodes whose devices the engine does not serve: `host.registry.provide({ node, name, protocol: 'ble', devices })`.
+   * @param {Provider} provider
+   * @returns {() => void} ends it
+   */
+  provide(provider) {
+    this.providers_.add(provider);
+    return () => void this.providers_.delete(provider);
+  }
+
+  /**
+   * @param {string} after a device id, '' = from the first
+   * @param {number} limit 1..10000
+   * @returns {{ agents: Agent[], next: string | null }} by the bytes of their ids; next: where to go on, null = there are no more
+   */
+  page(after, limit) {
+    const rows = new Map();
+    for (const row of this.engine_.agents?.(after, limit) ?? []) rows.set(row.device, this.native_(row));
+    for (const row of this.known_(after)) {
+      const native = rows.get(row.device) ?? NOTHING;
+      rows.set(row.device, { ...native, ...row, connected: native.connected || Boolean(row.connected) });
+    }
+    const sorted = [...rows.values()].sort((a, b) => compare(a.device, b.device));
+    const agents = sorted.slice(0, limit);
+    const last = agents.at(-1);
+    return { agents, next: last && agents.length === limit ? last.device : null };
+  }
+
+  /** @param {AgentInfo} row */
+  native_({ stage, ...row }) {
+    const { id: node = '', name = '', protocol = '' } = this.nodeOf_(stage) ?? {};
+    return { ...row, node, name, protocol };
+  }
+
+  /** @param {string} after */
+  known_(after) {
+    const providers = [...this.providers_];
+    return providers.flatMap(({ node, name, protocol, devices }) =>
+      devices()
+        .filter(({ device }) => after === '' || compare(device, after) > 0)
+        .map((known) => ({ ...known, protocol: known.protocol ?? protocol, node, name }))
+    );
+  }
+}
+
+/**
+ * In the order of their bytes, as the engine has it.
+ * @param {string} a
+ * @param {string} b
+ */
+function compare(a, b) {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+exports.Registry = Registry;

@@ -1,0 +1,192 @@
+'use strict';
+// The device listener of a node: opened with the first plan, tried again each second while it is refused.
+
+const dns = require('node:dns');
+const net = require('node:net');
+
+const { shorten } = require('../base/status');
+
+/**
+ * @typedef {import('../../../native/index.js').ListenOptions} ListenOptions
+ * @typedef {import('../tls/tls-server').FrontOptions} FrontOptions
+ * @typedef {import('../tls/tls-thread').FrontState} FrontState
+ *
+ * @typedef {object} ListenerParts what a node with a listener brings
+ * @property {ListenOptions} listener
+ * @property {Omit<FrontOptions, 'maxConnections'>} [front] TLS or WebSocket: the port is this one's, and listener's transport is 'streams'
+ * @property {(login: import('../../../native/index.js').Login, member: import('./member').Member) =>
+ *   Promise<import('../login/login-dispatcher').Verdict>} [checkLogin] where
+ *   listener's login is 'ask'
+ * @property {() => void} [endLogins] the node is closed
+ */
+
+class Listening {
+  /**
+   * @param {import('./member').Member} member
+   * @param {ListenerParts} parts
+   */
+  constructor(member, parts) {
+    this.member_ = member;
+    this.parts_ = parts;
+    this.open = false;
+    this.port = 0;
+    /** @type {string} why it is not open, for the canvas */
+    this.refused = '';
+    /** @type {FrontState | null} of a front */
+    this.state = null;
+    this.isOpening_ = false;
+    this.isClosed_ = false;
+    /** Counts what ends an opening: a look-up that comes back later is void. */
+    this.turn_ = 0;
+    /** Ends the front's listener. */
+    this.closeFront_ = () => {};
+  }
+
+  /** Opens it, if it is not. */
+  start() {
+    const { parts_: parts } = this;
+    if (this.open || this.isOpening_ || this.isClosed_) return;
+    const { host } = parts.listener;
+    if (!host || net.isIP(host)) return this.listen_(parts.listener);
+    // The engine takes addresses only, because the look-up of a name would block Node-RED.
+    this.isOpening_ = true;
+    const { turn_: turn } = this;
+    const isWanted = () => {
+      if (turn !== this.turn_) return false;
+      this.isOpening_ = false;
+      return !this.isClosed_;
+    };
+    dns.promises.lookup(host).then(
+      ({ address }) => isWanted() && this.listen_({ ...parts.listener, host: address }),
+      (error) =>
+        isWanted() && this.refuse_(Object.assign(new Error(error.message), { code: 'EADDRNOTAVAIL' }))
+    );
+  }
+
+  /** @param {ListenOptions} listener */
+  listen_(listener) {
+    const { member_: member, parts_: parts } = this;
+    const { engine, logins } = member.host;
+    try {
+      const port = engine.listen(member.stage, listener);
+      const { checkLogin } = parts;
+      if (checkLogin) logins.serve(member.stage, (login) => checkLogin(login, member));
+      if (parts.front) this.startFront_(parts.front);
+      else this.opened_(port);
+    } catch (error) {
+      this.refuse_(error);
+    }
+  }
+
+  /** @param {Omit<FrontOptions, 'maxConnections'>} parts */
+  startFront_(parts) {
+    const { member_: member } = this;
+    // One that the engine has no room for need not come in.
+    const options = { ...parts, maxConnections: member.host.maxDevices };
+    this.isOpening_ = true;
+    const { opened, close } = member.host.front.open(member.stage, options, {
+      onState: (state) => (this.state = state),
+      onProblem: (sentence) => member.node.warn(sentence),
+      onLost: (error) => this.lose_(error)
+    });
+    this.closeFront_ = close;
+    // It may have been shut meanwhile.
+    const isThis = () => this.closeFront_ === close;
+    opened.then(
+      (port) => isThis() && this.opened_(port),
+      (error) => isThis() && this.lose_(error)
+    );
+  }
+
+  /** @param {number} port */
+  opened_(port) {
+    this.isOpening_ = false;
+    if (this.isClosed_) return;
+    this.port = port;
+    this.open = true;
+    this.refused = '';
+  }
+
+  /** @param {Error} error */
+  lose_(error) {
+    if (this.isClosed_ || !(this.open || this.isOpening_)) return;
+    this.isOpening_ = false;
+    this.open = false;
+    this.unlisten_();
+    this.refuse_(error);
+  }
+
+  /** @param {unknown} error said once */
+  refuse_(error) {
+    const { member_: member } = this;
+    const { host, port } = this.parts_.front ?? this.parts_.listener;
+    const { code = '', message } = /** @type {NodeJS.ErrnoException} */ (error);
+    const refused = listenStatus(port, code, message);
+    if (refused !== this.refused) member.node.error(listenSentence(host, port, code, message));
+    this.refused = refused;
+    member.status.red(refused);
+  }
+
+  /** Closes it until the next start(). Devices lose their connections. */
+  shut() {
+    this.turn_++;
+    if (this.open || this.isOpening_) this.unlisten_();
+    this.open = false;
+    this.isOpening_ = false;
+    this.refused = '';
+  }
+
+  unlisten_() {
+    const { member_: member } = this;
+    this.closeFront_();
+    this.closeFront_ = () => {};
+    member.host.logins.leave(member.stage);
+    member.host.engine.unlisten(member.stage);
+  }
+
+  /** The node is closed. Devices stay connected when the engine closes too: they get what is acknowledged meanwhile. */
+  async close() {
+    this.isClosed_ = true;
+    this.parts_.endLogins?.();
+    if (!this.open && !this.isOpening_) return;
+    // Node-RED calls the close handlers of all nodes in one go; after this turn it is known who else is closing.
+    await new Promise((resolve) => setImmediate(resolve));
+    if (!this.member_.host.closing) this.unlisten_();
+    this.open = false;
+  }
+}
+
+/**
+ * @param {number} port
+ * @param {string} code
+ * @param {string} message
+ */
+function listenStatus(port, code, message) {
+  if (code === 'EADDRINUSE') return `port ${port} in use`;
+  if (code === 'EACCES') return `port ${port} not allowed`;
+  if (code === 'EADDRNOTAVAIL') return 'no such local address';
+  if (isSentence(message)) return /certificate|key/i.test(message) ? 'certificate or key' : 'no listener';
+  return shorten(`port ${port}: ${code || message}`);
+}
+
+/**
+ * @param {string} host
+ * @param {number} port
+ * @param {string} code
+ * @param {string} message
+ */
+function listenSentence(host, port, code, message) {
+  const what = `Devices cannot connect: ${host}:${port}`;
+  if (code === 'EADDRINUSE')
+    return `${what} is used by another node or another program. Stop it, or choose another port.`;
+  if (code === 'EACCES') return `${what} is not allowed for this user. Choose a port from 1024 on.`;
+  if (code === 'EADDRNOTAVAIL')
+    return `${what} is no address of this machine. Use 127.0.0.1, or 0.0.0.0 for all.`;
+  if (isSentence(message)) return `Devices cannot connect. ${message}`;
+  return `${what} could not be opened (${code || message}).`;
+}
+
+/** @param {string} message */
+const isSentence = (message) => /^[A-Z].*\.$/s.test(message);
+
+module.exports = { Listening, listenStatus, listenSentence };

@@ -1,0 +1,58 @@
+'use strict';
+// Turns two readings of the counters into rates per second.
+
+/**
+ * @typedef {import('../../../native/index.js').EngineStats} EngineStats
+ * @typedef {{ recordsIn: number, recordsOut: number, batches: number, copiesDropped: number }} StageRate
+ * @typedef {{ seconds: number, stages: Map<number, StageRate>, counters: Record<string, number> }} Rates
+ */
+
+class Meter {
+  /** @param {() => number} [now] ms */
+  constructor(now = () => performance.now()) {
+    this.now_ = now;
+    this.at_ = now();
+    /** @type {EngineStats | null} */
+    this.last_ = null;
+  }
+
+  /**
+   * @param {EngineStats} stats
+   * @returns {Rates} since the reading before; zeros at the first
+   */
+  read(stats) {
+    const now = this.now_();
+    const seconds = Math.max((now - this.at_) / 1000, 0.001);
+    const before = this.last_;
+    this.at_ = now;
+    this.last_ = stats;
+    // A counter that is new or went back (a stage that was made again) starts from zero.
+    const per = (/** @type {number} */ value, /** @type {number | undefined} */ old) =>
+      before ? round((value - (old !== undefined && old <= value ? old : 0)) / seconds) : 0;
+    const old = new Map(before?.stages.map((stage) => [stage.id, stage]));
+    const stages = new Map(
+      stats.stages.map((stage) => {
+        const was = old.get(stage.id);
+        const rates = {
+          recordsIn: per(stage.recordsIn, was?.recordsIn),
+          recordsOut: per(stage.recordsOut, was?.recordsOut),
+          batches: per(stage.batches, was?.batches),
+          copiesDropped: per(stage.copiesDropped, was?.copiesDropped)
+        };
+        return [stage.id, rates];
+      })
+    );
+    const names = Object.entries(stats.counters);
+    const counters = Object.fromEntries(
+      names.map(([name, value]) => [name, per(value, before?.counters[name])])
+    );
+    return { seconds: round(seconds), stages, counters };
+  }
+}
+
+/** @param {number} value */
+function round(value) {
+  return Math.round(value * 100) / 100;
+}
+
+exports.Meter = Meter;

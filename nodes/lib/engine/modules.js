@@ -1,0 +1,139 @@
+'use strict';
+// The heavy parts behind the nodes: the native addon, the uplink thread and the store thread. Loaded on first use, so
+// that the palette starts and can say what is wrong when one of them cannot be loaded.
+
+/**
+ * @typedef {typeof import('../../../native/index.js')} Native
+ * @typedef {new (options: any) => UplinkThread} UplinkThreadClass
+ *
+ * @typedef {object} UplinkThread one worker thread with the MQTT sessions of one broker
+ * @property {(event: 'state' | 'problem' | 'command', listener: (event: any) => void) => unknown} on
+ * @property {(ack: string) => unknown} answer a command is safe
+ * @property {(report: import('../commands/command-reports').Report) => unknown} report what became of one
+ * @property {(stages: Record<number, import('./broker-links').Topics>) => unknown} setStages
+ * @property {(token: number, uplink: number) => unknown} attach
+ * @property {(timeoutMs: number) => Promise<unknown>} stop
+ *
+ * @typedef {object} UplinkState
+ * @property {'connecting' | 'connected' | 'stalled' | 'reconnecting' | 'disconnected' | 'refused' | 'stopped'} state
+ * @property {string} [code] such as ECONNREFUSED
+ * @property {string} [reason]
+ * @property {number} [rttMs]
+ * @property {number} [oldestMs] age of the oldest record that is not acknowledged; -1 = none
+ * @property {number} [quotaWait] ms until what the broker refuses for now is sent again, 0 = nothing is refused
+ * @property {number} [inflight]
+ * @property {number} [published]
+ * @property {number} [acknowledged]
+ * @property {number} [redelivered]
+ * @property {number} [unmatched]
+ * @property {number} [failed]
+ * @property {number} [deadLetters] @property {number} [refusals] @property {number} [backlogInflight]
+ * @property {number} [connects] connections that the broker accepted @property {number} [bytesAcked] what TCP has confirmed of them
+ * @property {SessionState[]} [sessions] one for each group of classes, the most urgent first
+ * @property {{ state: string, code: string, reason: string } & Record<string, unknown>} [commands] of their session, where they are on
+ * @property {NetworkView | null} [network] what is known of the interface that they leave by
+ * @property {import('../energy').EnergyView} [energy] where the machine has a sensor
+ *
+ * @typedef {object} SessionState
+ * @property {number} group from 1 @property {number[]} classes @property {string} clientId
+ * @property {UplinkState['state']} state @property {string} code @property {string} reason
+ * @property {number} rttMs @property {number} oldestMs @property {number} inflight @property {number} backlogInflight
+ * @property {number} published @property {number} acknowledged @property {number} connects @property {number} bytesAcked
+ * @property {boolean} express @property {number} batchBytes
+ * @property {number} priority @property {number} dscp @property {string} localAddress
+ * @property {string} [transport] with paths: mptcp, fallback (to TCP), tcp @property {import('../uplink/paths/path-view').PathView[]} [paths]
+ *
+ * @typedef {object} NetworkView whether an interface sends urgent packets first
+ * @property {string} interface '' = not found @property {boolean} ok
+ * @property {string} kind such as htb, prio, pfifo_fast, none @property {string} reason
+ * @property {{ name: string, bytes: number, packets: number, dropped: number, backlogBytes: number }[]} bands
+ *
+ * @typedef {object} Net
+ * @property {(localAddress: string) => Promise<NetworkView | null>} checkUplink
+ *
+ * @typedef {object} Uplink
+ * @property {UplinkThreadClass} UplinkThread
+ * @property {(template: string) => unknown} validateTopicTemplate
+ *
+ * @typedef {object} StoreOptions
+ * @property {string} directory @property {number} limitMiB @property {number[]} classLimitMiB index = class
+ * @property {'slow' | 'drop'} whenFull
+ *
+ * @typedef {object} StoreThread the worker thread with the database of one engine's log
+ * @property {(event: 'state' | 'problem', listener: (event: any) => void) => unknown} on
+ * @property {(token: number) => unknown} attach
+ * @property {() => Promise<Holding[]>} holdings what is on disk, by uplink node
+ * @property {(timeoutMs: number) => Promise<boolean>} stop
+ *
+ * @typedef {{ node: string, records: number }} Holding node: logName of an uplink node
+ *
+ * @typedef {object} StoreState
+ * @property {'opening' | 'ready' | 'full' | 'failing' | 'refused' | 'stopped'} state
+ * @property {string} [code] @property {string} [reason] a sentence
+ * @property {number} [chunks] @property {number[]} [records] by class
+ * @property {number} [bytes] @property {number} [limitBytes] @property {number} [fileBytes]
+ * @property {number} [dead] @property {number} [quarantined]
+ * @property {number} [commits] @property {number} [commitMs] @property {number} [bytesWritten]
+ *
+ * @typedef {object} Store
+ * @property {new (options: StoreOptions) => StoreThread} StoreThread
+ *
+ * @typedef {object} FrontThread the worker thread with the TLS and WebSocket listeners of one engine
+ * @property {(stage: number, options: import('../tls/tls-server').FrontOptions, hooks: import('../tls/tls-thread').FrontHooks) =>
+ *   { opened: Promise<number>, close: () => void }} open
+ * @property {() => void} hold @property {(timeoutMs: number) => Promise<unknown>} stop
+ *
+ * @typedef {object} Energy
+ * @property {new () => { follow(bytes: number): import('../energy').EnergyView | null, stop(): void }} EnergyWatch
+ *
+ * @typedef {object} Front
+ * @property {new (token: number) => FrontThread} FrontThread
+ */
+
+/** @type {{ native?: Native, uplink?: Uplink, store?: Store, net?: Net, front?: Front, energy?: Energy }} */
+const replaced = {};
+
+/** @returns {Native} throws the loader's Error when the addon cannot be loaded */
+function native() {
+  return replaced.native ?? require('../../../native/index.js');
+}
+
+/** @returns {Uplink} */
+function uplink() {
+  return replaced.uplink ?? require('../uplink/index.js');
+}
+
+/** @returns {Store} */
+function store() {
+  return replaced.store ?? require('../store/index.js');
+}
+
+/** @returns {Net} */
+function net() {
+  return replaced.net ?? require('../network/qdisc/index.js');
+}
+
+/** @returns {Energy} */
+function energy() {
+  return replaced.energy ?? require('../energy/index.js');
+}
+
+/** @returns {Front} */
+function front() {
+  return replaced.front ?? require('../tls/index.js');
+}
+
+/**
+ * For tests: puts other parts in place; without an argument the real ones are used again.
+ * @param {{ native?: any, uplink?: any, store?: any, net?: any, front?: any, energy?: any }} [parts]
+ */
+function replaceParts(parts = {}) {
+  replaced.native = parts.native;
+  replaced.uplink = parts.uplink;
+  replaced.store = parts.store;
+  replaced.net = parts.net;
+  replaced.front = parts.front;
+  replaced.energy = parts.energy;
+}
+
+module.exports = { native, uplink, store, net, front, energy, replaceParts };

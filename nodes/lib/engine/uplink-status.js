@@ -1,0 +1,116 @@
+'use strict';
+// What the canvas shows under an uplink node: the state of its broker, and what waits for it.
+
+const { odd, classList } = require('./session-summary');
+const { shorten, rate } = require('../base/status');
+const { sum } = require('./drain');
+
+/**
+ * @typedef {import('./modules').UplinkState} UplinkState
+ * @typedef {import('../../../native/index.js').EngineStats} EngineStats
+ * @typedef {import('../base/status').Shown} Shown
+ */
+
+/**
+ * @param {UplinkState} state
+ * @param {EngineStats} stats
+ * @param {boolean} alone false when the engine has several brokers: its counters do not tell then what waits for this one
+ * @returns {Shown}
+ */
+function uplinkShown(state, stats, alone) {
+  const { state: name } = state;
+  if (name === 'stopped') return { fill: 'grey', shape: 'ring', text: 'stopped' };
+  const tail = alone ? waiting(stats) : '';
+  const session = odd(state);
+  if (session) return sessionShown(session, tail);
+  if (name === 'connected') {
+    if (state.quotaWait) return { fill: 'yellow', shape: 'ring', text: shorten('refused for now', tail) };
+    const backlog = alone ? sum(stats.backlogRecords) : 0;
+    return { fill: 'green', shape: 'dot', text: connected(state, stats.latency, backlog) };
+  }
+  if (name === 'connecting') return { fill: 'yellow', shape: 'ring', text: shorten('connecting', tail) };
+  return { fill: 'red', shape: 'ring', text: shorten(trouble(state), tail) };
+}
+
+/**
+ * Of an uplink node whose settings are wrong: its records wait.
+ * @param {string} why
+ * @param {EngineStats} stats
+ * @param {boolean} alone see uplinkShown
+ * @returns {Shown}
+ */
+function heldShown(why, stats, alone) {
+  return { fill: 'red', shape: 'ring', text: shorten(why, alone ? waiting(stats) : '') };
+}
+
+/**
+ * Some classes have a session and others have not.
+ * @param {import('./modules').SessionState} session one that has not
+ * @param {string} tail
+ * @returns {Shown}
+ */
+function sessionShown(session, tail) {
+  const isOnItsWay = session.state === 'connecting';
+  const text = `${classList(session.classes)}: ${isOnItsWay ? 'connecting' : trouble(session)}`;
+  return { fill: isOnItsWay ? 'yellow' : 'red', shape: 'ring', text: shorten(text, tail) };
+}
+
+/** @param {Pick<UplinkState, 'state' | 'code' | 'reason' | 'oldestMs'>} state */
+function trouble({ state, code = '', reason = '', oldestMs = -1 }) {
+  if (state === 'stalled') return oldestMs > 0 ? `stalled ${Math.round(oldestMs / 1000)} s` : 'stalled';
+  if (state === 'refused') return reason || 'refused';
+  const cause = code || reason;
+  return cause ? `disconnected: ${cause}` : 'disconnected';
+}
+
+/**
+ * With the median of each class from arrival to the cloud's PUBACK: connected · c1 2 · c3 430 ms. A backlog takes the room
+ * of all but the most urgent, and so does what there is to say of several paths.
+ * @param {UplinkState} state
+ * @param {EngineStats['latency']} latency
+ * @param {number} backlog records
+ */
+function connected({ rttMs = 0, code = '', sessions = [] }, latency, backlog) {
+  const note = ways(code, sessions);
+  const rows = backlog > 0 || note ? latency.slice(0, 1) : latency;
+  const medians = rows.map((row) => `c${row.class} ${Math.ceil(row.p50)}`);
+  if (medians.length === 0 && rttMs > 0) medians.push(String(Math.ceil(rttMs)));
+  const hasRoom = medians.length > 0 && !(backlog > 0 && note);
+  const figures = hasRoom ? ` · ${medians.join(' · ')} ms` : '';
+  const tail = backlog > 0 ? ` · backlog ${rate(backlog)}` : '';
+  const down = note && lost(sessions);
+  const texts = [`${note}${down}${figures}${tail}`, `${note}${down}${tail}`, `${note}${figures}${tail}`];
+  const text = texts.map((each) => `connected${each}`).find((each) => shorten(each) === each);
+  return text ?? shorten(`connected${note}`, tail);
+}
+
+/**
+ * Of an uplink with several paths: why it has one only, or how many it has.
+ * @param {string} code @param {import('./modules').SessionState[]} sessions
+ * @returns {string} such as " · 1 of 2 paths"
+ */
+function ways(code, sessions) {
+  if (code === 'NO_MPTCP') return ' · fell back to TCP';
+  if (code === 'NO_MPTCP_HERE') return ' · TCP, no MPTCP here';
+  const all = sessions.flatMap(({ paths = [] }) => paths);
+  const count = new Set(all.map(({ name }) => name)).size;
+  const used = new Set(all.filter(({ subflows }) => subflows > 0).map(({ name }) => name)).size;
+  return count > 1 ? ` · ${used} of ${count} paths` : '';
+}
+
+/** @param {import('./modules').SessionState[]} sessions @returns {string} the one path that is down, such as " · wwan0 down" */
+function lost(sessions) {
+  const down = sessions.flatMap(({ paths = [] }) => paths).filter(({ state }) => state === 'down');
+  const names = new Set(down.map(({ name }) => name));
+  return names.size === 1 ? ` · ${[...names][0]} down` : '';
+}
+
+/** @param {EngineStats} stats @returns {string} such as " · 12.3 k kept" */
+function waiting({ heldRecords, storedRecords }) {
+  const [held, kept] = [sum(heldRecords), sum(storedRecords)];
+  if (kept > 0) return ` · ${rate(kept)} kept`;
+  return held > 0 ? ` · ${rate(held)} in memory` : '';
+}
+
+exports.uplinkShown = uplinkShown;
+exports.heldShown = heldShown;

@@ -1,5 +1,0 @@
-'use strict';
-
-const { FrontThread } = require('./thread');
-
-module.exports = { FrontThread };

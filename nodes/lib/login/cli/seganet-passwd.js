@@ -1,0 +1,29 @@
+#!/usr/bin/env node
+'use strict';
+// seganet-passwd: keeps the file of users and passwords of devices. Everything it can do: seganet-passwd --help.
+
+const { main } = require('../../base/cli/cli-main');
+const { HELP, readArguments } = require('./usage');
+
+/** @type {Record<string, (input: import('./usage').Input, output: import('../../base/cli/cli-output').Output) => Promise<number>>} */
+const commands = {
+  add: (...args) => require('./users').add(...args),
+  delete: (...args) => require('./users').remove(...args),
+  list: (...args) => require('./users').list(...args),
+  check: (...args) => require('./users').check(...args),
+  token: (...args) => require('./token').token(...args)
+};
+
+/** @param {string[]} args @param {import('../../base/cli/cli-output').Output} output @returns {Promise<number>} the exit code */
+async function run(args, output) {
+  const input = readArguments(args);
+  if (input.command === 'help' || input.command === 'version') {
+    await output.line(input.command === 'help' ? HELP : require('../../../../package.json').version);
+    return 0;
+  }
+  return commands[input.command](input, output);
+}
+
+if (require.main === module) main('seganet-passwd', run);
+
+module.exports = { run };

@@ -1,0 +1,172 @@
+'use strict';
+
+const crypto = require('node:crypto');
+const fs = require('node:fs');
+const { WatchedFiles } = require('../base/watched-files');
+const { Attempts, networkOf } = require('./failed-attempts');
+const { MAX_FILE_BYTES, parsePasswords, passwordProblem, userProblem } = require('./password-file');
+const { matches, nobody } = require('./password-hash');
+const { WorkQueue } = require('./work-queue');
+
+/** Of libuv's four threads, so that files and names are still served. */
+const AT_ONCE = 2;
+/** Of one address, and of all. */
+const MAX_OF_ADDRESS = 1000;
+const MAX_WAITING = 10000;
+const READ_MS = 2000;
+const TOLD = 3;
+/** Who may read the hashes of a file can try passwords at home. */
+const OTHERS = 0o077;
+
+/**
+ * Tells whether a user and a password belong together, by a file that is read again when it changes.
+ *
+ * A pair that was right is remembered as a keyed hash until the file changes: a fleet that comes back costs nothing then. An unknown
+ * user costs as much as a known one. Addresses take turns: as few checks of each are under way as run at a time, so whoever guesses
+ * from one delays the others by no more than those.
+ */
+class Verifier {
+  /**
+   * Throws Error with a sentence when the file cannot be read.
+   * @param {string} file
+   * @param {object} options
+   * @param {(sentence: string) => void} options.warn
+   * @param {number} [options.withinMs] an answer that comes later is of no use to anybody
+   * @param {(ms: number) => Promise<void>} [options.sleep]
+   * @param {() => number} [options.now]
+   */
+  constructor(file, { warn, withinMs = 8000, sleep = wait, now = () => performance.now() }) {
+    this.file_ = file;
+    this.warn_ = warn;
+    this.withinMs_ = withinMs;
+    this.sleep_ = sleep;
+    this.attempts_ = new Attempts(now);
+    this.now_ = now;
+    this.queue_ = new WorkQueue({ atOnce: () => AT_ONCE, maxWaiting: MAX_WAITING, now });
+    /** Of addresses that have a try under way. @type {Map<string, WorkQueue>} */
+    this.addresses_ = new Map();
+    this.asked_ = 0;
+    this.files_ = new WatchedFiles({ passwords: file }, { passwords: 'file of passwords' }, MAX_FILE_BYTES);
+    this.secret_ = crypto.randomBytes(32);
+    /** Keyed hash of the right password by user. @type {Map<string, Buffer>} */
+    this.known_ = new Map();
+    /** Checks that run, by user and keyed hash. @type {Map<string, Promise<boolean | undefined>>} */
+    this.running_ = new Map();
+    this.read();
+    this.timer_ = setInterval(() => void this.refresh(), READ_MS).unref();
+  }
+
+  /** Reads the file. */
+  read() {
+    const { passwords = Buffer.alloc(0) } = this.files_.read();
+    const { users, problems } = parsePasswords(passwords.toString('utf8'));
+    this.users_ = users;
+    this.known_.clear();
+    const [first] = users.values();
+    this.nobody_ = nobody(first);
+    if (problems.length > 0) {
+      const more = problems.length > TOLD ? ` And ${problems.length - TOLD} more.` : '';
+      this.warn_(`In ${this.file_}: ${problems.slice(0, TOLD).join(' ')}${more} These users are not let in.`);
+    }
+    this.checkMode_();
+  }
+
+  checkMode_() {
+    const { mode } = fs.statSync(this.file_);
+    if (mode & OTHERS) {
+      this.warn_(
+        `Others than its owner may read or write ${this.file_}. Make it private: chmod 600 ${this.file_}`
+      );
+    }
+  }
+
+  /** Reads the file again if it changed; users stay as they were when it cannot be read. */
+  async refresh() {
+    try {
+      if (await this.files_.haveChanged()) this.read();
+    } catch (error) {
+      this.warn_(`${/** @type {Error} */ (error).message} The users known before stay.`);
+    }
+  }
+
+  /**
+   * @param {string | null} user
+   * @param {Buffer | null} password
+   * @param {string} address of the far end
+   * @returns {Promise<boolean | undefined>} undefined: there was no time to find out
+   */
+  async verify(user, password, address) {
+    if (!user || !password || userProblem(user) || passwordProblem(password)) {
+      this.attempts_.failed(address);
+      return false;
+    }
+    const tag = crypto.createHmac('sha256', this.secret_).update(`${user}\0`).update(password).digest();
+    const known = this.known_.get(user);
+    if (known && crypto.timingSafeEqual(known, tag)) return true;
+    if (this.asked_ >= MAX_WAITING) return undefined;
+    const until = this.now_() + this.withinMs_;
+    this.asked_++;
+    try {
+      return await this.inTurn_(address, () => this.try_(user, password, tag, address, until));
+    } finally {
+      this.asked_--;
+    }
+  }
+
+  /**
+   * An address that failed often has one try at a time, so that each waits for its delay after the one before.
+   * @param {string} address @param {() => Promise<boolean | undefined>} work
+   */
+  async inTurn_(address, work) {
+    const network = networkOf(address);
+    let turns = this.addresses_.get(network);
+    if (!turns) {
+      const atOnce = () => (this.attempts_.delay(address) > 0 ? 1 : AT_ONCE);
+      turns = new WorkQueue({ atOnce, maxWaiting: MAX_OF_ADDRESS, now: this.now_ });
+      this.addresses_.set(network, turns);
+    }
+    const result = await turns.run(work, this.withinMs_);
+    if (turns.isIdle && this.addresses_.get(network) === turns) this.addresses_.delete(network);
+    return result;
+  }
+
+  /** @param {string} user @param {Buffer} password @param {Buffer} tag @param {string} address @param {number} until */
+  async try_(user, password, tag, address, until) {
+    const delay = this.attempts_.delay(address);
+    if (delay > 0) await this.sleep_(delay);
+    const key = `${tag.toString('base64')}${user}`;
+    let check = this.running_.get(key);
+    if (!check) {
+      check = this.check_(user, password, tag, until).finally(() => this.running_.delete(key));
+      this.running_.set(key, check);
+    }
+    const isRight = await check;
+    if (isRight === false) this.attempts_.failed(address);
+    return isRight;
+  }
+
+  /** @param {string} user @param {Buffer} password @param {Buffer} tag @param {number} until */
+  async check_(user, password, tag, until) {
+    const known = this.users_?.get(user);
+    const target = known ?? this.nobody_ ?? nobody();
+    const isRight = await this.queue_.run(() => matches(password, target), until - this.now_());
+    if (!isRight || !known) return isRight;
+    // The file may have changed meanwhile: then another hash, or none, is the user's.
+    if (this.users_?.get(user) !== known) return undefined;
+    this.known_.set(user, tag);
+    return true;
+  }
+
+  close() {
+    clearInterval(this.timer_);
+    for (const turns of this.addresses_.values()) turns.close();
+    this.queue_.close();
+  }
+}
+
+/** @param {number} ms @returns {Promise<void>} */
+function wait(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
+}
+
+exports.Verifier = Verifier;

@@ -1,0 +1,121 @@
+'use strict';
+// The file with the bearer tokens of devices, one a line:
+//
+//   name:$sha256$<64 hex digits of the token's SHA-256>:device-glob
+//
+// A token may have several lines. It is long and random (seganet-passwd token), so a plain hash is enough: there is nothing to guess.
+
+const crypto = require('node:crypto');
+const fs = require('node:fs');
+const { matchesGlob } = require('../base/glob');
+
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
+const MAX_LINES = 20000;
+const MAX_GLOB_BYTES = 256;
+const MAX_TOKEN_CHARACTERS = 512;
+const LINE = /^([^:\s]{1,128}):\$sha256\$([0-9a-f]{64}):(.+)$/i;
+const OTHERS_MAY_READ = 0o007;
+
+/**
+ * @typedef {object} Bearer who a request is from
+ * @property {string} name
+ * @property {(device: string) => boolean} allows
+ */
+
+/**
+ * @param {string} text
+ * @returns {Map<string, { name: string, globs: string[] }>} by hash
+ * @throws {Error} with a sentence
+ */
+function parseTokens(text) {
+  /** @type {Map<string, { name: string, globs: string[] }>} */
+  const tokens = new Map();
+  const lines = text.split(/\r?\n/);
+  if (lines.length > MAX_LINES) throw new Error(`It has over ${MAX_LINES} lines.`);
+  for (const [index, line] of lines.entries()) {
+    if (line.trim() === '' || line.startsWith('#')) continue;
+    const [, name, hash, glob] = LINE.exec(line.trim()) ?? [];
+    // The line itself is not told: it may be a token that was pasted there.
+    if (!name) throw new Error(`Line ${index + 1} is not like name:$sha256$<64 hex digits>:device-glob.`);
+    if (Buffer.byteLength(glob) > MAX_GLOB_BYTES || glob.includes('\0')) {
+      throw new Error(`Line ${index + 1}: the device glob is over ${MAX_GLOB_BYTES} bytes or holds NUL.`);
+    }
+    const key = hash.toLowerCase();
+    const token = tokens.get(key) ?? { name, globs: [] };
+    if (token.name !== name)
+      throw new Error(`Line ${index + 1}: the token of "${token.name}" has two names.`);
+    token.globs.push(glob);
+    tokens.set(key, token);
+  }
+  return tokens;
+}
+
+class TokenFile {
+  /**
+   * @param {string} path
+   * @param {(sentence: string) => void} warn
+   */
+  constructor(path, warn) {
+    this.path_ = path;
+    this.warn_ = warn;
+    this.tokens_ = parseTokens('');
+    this.stamp_ = '';
+    this.told_ = '';
+  }
+
+  /**
+   * Reads the file if it is not what it was. One that cannot be read, or is wrong, changes nothing: who had a token still has it.
+   * @returns {boolean} false when it is wrong
+   */
+  refresh() {
+    try {
+      const stats = fs.statSync(this.path_);
+      const stamp = `${stats.mtimeMs} ${stats.ino} ${stats.size}`;
+      if (stamp === this.stamp_) return true;
+      if (stats.size > MAX_FILE_BYTES) throw new Error(`It is over ${MAX_FILE_BYTES} bytes.`);
+      this.tokens_ = parseTokens(fs.readFileSync(this.path_, 'utf8'));
+      this.stamp_ = stamp;
+      this.told_ = '';
+      if (stats.mode & OTHERS_MAY_READ) {
+        this.tell_(`Other users may read the token file ${this.path_}. Run chmod 640 on it.`);
+      }
+      return true;
+    } catch (error) {
+      const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+      this.tell_(
+        `The token file ${this.path_} cannot be used: ${code ? `it cannot be read (${code}).` : message}`
+      );
+      return false;
+    }
+  }
+
+  /** True while no request can have a token that is in the file. */
+  get isEmpty() {
+    return this.tokens_.size === 0;
+  }
+
+  /** @param {string} sentence once */
+  tell_(sentence) {
+    if (sentence !== this.told_) this.warn_(sentence);
+    this.told_ = sentence;
+  }
+
+  /**
+   * @param {string | undefined} authorization the header
+   * @returns {Bearer | null}
+   */
+  find(authorization) {
+    const [, token] = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? '') ?? [];
+    if (!token || token.length > MAX_TOKEN_CHARACTERS) return null;
+    // Found by its hash, so the time that it takes tells nothing of any token.
+    const found = this.tokens_.get(crypto.createHash('sha256').update(token).digest('hex'));
+    if (!found) return null;
+    return {
+      name: found.name,
+      allows: (device) => found.globs.some((glob) => matchesGlob(glob, device))
+    };
+  }
+}
+
+exports.TokenFile = TokenFile;
+exports.parseTokens = parseTokens;

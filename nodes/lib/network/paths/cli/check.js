@@ -1,0 +1,56 @@
+'use strict';
+
+const { EXIT } = require('../../common/network-error');
+const { prepareAll } = require('../prepare-paths');
+const { prepare } = require('../path-steps-run');
+const { readStatus } = require('../paths-status-file');
+const { pathLine, qualityLines, stepLines, stepsAsJson, warningsOf } = require('./show');
+
+/** While somebody watches, an endpoint is where its path is up. @param {import('../paths-status-file').Status} status @returns {(path: import('../path-selection').Path) => import('../desired-state').Fate} */
+const fateIn = (status) => (path) => {
+  const of = status.paths.find(({ name }) => name === path.name);
+  if (!of) return 'there';
+  return of.state === 'up' ? 'there' : of.endpointId === 0 ? 'gone' : 'kept';
+};
+
+/**
+ * What should be while somebody watches: paths in the role that they have by their quality.
+ * @param {import('../path-steps-run').Prepared} prepared @param {import('../paths-status-file').Status} status
+ */
+function prepareIn(prepared, status) {
+  const acting = (/** @type {import('../path-selection').Path} */ { name, role }) =>
+    status.paths.find((of) => of.name === name && of.role === role)?.actingRole ?? role;
+  const paths = prepared.paths.map((path) => ({ ...path, role: acting(path) }));
+  return prepare({ ...prepared, paths }, fateIn(status));
+}
+
+/** @param {import('./usage').Options} options @param {import('../../../base/cli/cli-output').Output} output @returns {Promise<number>} the exit code */
+async function check(options, output) {
+  const status = readStatus(options.stateDir);
+  const { prepared, refusals } = await prepareAll(options);
+  const { paths } = prepared;
+  const { steps } = status ? prepareIn(prepared, status) : prepared;
+  const isUp = !status || status.paths.every(({ state }) => state === 'up');
+  const ok = steps.length === 0 && refusals.length === 0 && isUp;
+  const warnings = warningsOf(prepared);
+  if (options.json) {
+    const watch = status?.paths ?? null;
+    output.line(JSON.stringify({ ok, paths, steps: stepsAsJson(steps), warnings, refusals, watch }));
+    return ok ? EXIT.OK : EXIT.NOT_OK;
+  }
+  for (const path of paths) output.line(pathLine(path));
+  for (const refusal of refusals) output.line(`Not ok: ${refusal}`);
+  for (const warning of warnings) output.line(`Warning: ${warning}`);
+  for (const of of status?.paths ?? []) {
+    output.line(`${of.name}: ${of.state} since ${of.since}: ${of.why}`);
+    for (const line of qualityLines(of)) output.line(`${of.name}: ${line}`);
+  }
+  if (!status)
+    output.line('Nobody watches: a path that dies in silence keeps its endpoint (seganet-paths watch).');
+  if (steps.length > 0) output.line('Not ok: these differ from what apply makes:');
+  for (const line of stepLines(steps)) output.line(line);
+  if (ok) output.line('ok: all is as apply makes it.');
+  return ok ? EXIT.OK : EXIT.NOT_OK;
+}
+
+module.exports = { check };

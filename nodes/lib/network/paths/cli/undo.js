@@ -1,0 +1,38 @@
+'use strict';
+
+const fs = require('node:fs');
+const { needRights } = require('../../common/rights');
+const { EXIT } = require('../../common/network-error');
+const { undo: undoAll } = require('../path-steps-run');
+const { hintSocket, locked } = require('../paths-state');
+const { removeStatus } = require('../paths-status-file');
+const { WISHES } = require('../sysctls');
+const { stepLines, stepsAsJson } = require('./show');
+
+/** @param {import('./usage').Options} options @param {import('../../../base/cli/cli-output').Output} output @returns {Promise<number>} the exit code */
+async function undo(options, output) {
+  needRights('undo', 'routes and MPTCP endpoints');
+  const { done, left, unknown } = await locked(options.stateDir, async () => {
+    const undone = await undoAll(options.stateDir);
+    removeStatus(options.stateDir);
+    // Of a watch that was killed.
+    fs.rmSync(hintSocket(options.stateDir), { force: true });
+    return undone;
+  });
+  if (options.json) {
+    output.line(JSON.stringify({ undone: done.length > 0, steps: stepsAsJson(done), left, unknown }));
+    return EXIT.OK;
+  }
+  for (const line of stepLines(done)) output.line(line);
+  for (const what of left) output.line(`Left alone: ${what}.`);
+  if (unknown) {
+    const names = WISHES.map(({ name }) => `net.mptcp.${name}`).join(', ');
+    await output.note(
+      `seganet-paths: Warning: the file of apply is gone, so ${names} and the limit of subflows are as they are now. A restart brings the kernel's own.`
+    );
+  }
+  output.line(done.length > 0 ? 'Everything of seganet-paths is gone.' : 'Nothing to undo.');
+  return EXIT.OK;
+}
+
+module.exports = { undo };

@@ -1,0 +1,138 @@
+'use strict';
+
+const dns = require('node:dns/promises');
+const net = require('node:net');
+const { needRights } = require('../../common/rights');
+const { EXIT } = require('../../common/network-error');
+const { change, view } = require('../path-steps-run');
+const { HintListener } = require('../probe-hints');
+const { Judge } = require('../quality-watch');
+const { Monitor } = require('../route-monitor');
+const { prepareAll, refuse } = require('../prepare-paths');
+const { prober } = require('../path-probe');
+const { hintSocket, locked } = require('../paths-state');
+const { removeStatus, writeStatus } = require('../paths-status-file');
+const { Watcher } = require('../path-watcher');
+const { warningsOf } = require('./show');
+
+/** A name may come to mean another address. */
+const RESOLVE_MS = 60_000;
+
+/** The broker's IPv4 address; while no path answers the last one is kept. */
+class Resolver {
+  /** @param {string} host */
+  constructor(host) {
+    this.host_ = host;
+    this.address = net.isIPv4(host) ? host : '';
+    this.why = `${host} is looked up`;
+    this.askedAt_ = -Infinity;
+    this.isAsking_ = false;
+  }
+
+  /** @param {number} now */
+  refresh(now) {
+    const isDue = now - this.askedAt_ > (this.address === '' ? 1000 : RESOLVE_MS);
+    if (net.isIPv4(this.host_) || this.isAsking_ || !isDue) return;
+    this.askedAt_ = now;
+    this.isAsking_ = true;
+    dns
+      .lookup(this.host_, { family: 4 })
+      .then(({ address }) => (this.address = address))
+      .catch(({ code }) => (this.why = `${this.host_} is not known: ${code}`))
+      .finally(() => (this.isAsking_ = false));
+  }
+}
+
+/** @param {import('./usage').Options} options @param {() => number} now @param {(question: import('../path-probe').Question) => Promise<import('../path-probe').Answer>} ask */
+function asker({ broker }, now, ask) {
+  if (!broker) return null;
+  const resolver = new Resolver(broker.host);
+  return async (/** @type {import('../path-selection').Path} */ path, /** @type {number} */ timeoutMs) => {
+    resolver.refresh(now());
+    if (resolver.address === '') return { ok: null, why: resolver.why };
+    const { interface: device, address } = path;
+    return ask({ host: resolver.address, port: broker.port, device, address, timeoutMs });
+  };
+}
+
+/** @param {boolean} json @param {import('../../../base/cli/cli-output').Output} output */
+const logger =
+  (json, output) => (/** @type {string} */ path, /** @type {string} */ state, /** @type {string} */ why) => {
+    const time = new Date().toISOString();
+    output.line(
+      json ? JSON.stringify({ time, path, state, why }) : `${path === '' ? 'paths' : path}: ${state}: ${why}`
+    );
+    void output.flush();
+  };
+
+/** @param {string} directory @param {InstanceType<typeof Watcher>} watcher @param {import('../../../base/cli/cli-output').Output} output */
+async function hear(directory, watcher, output) {
+  const file = hintSocket(directory);
+  try {
+    const hints = new HintListener(file, (hint) => watcher.suspect(hint));
+    await hints.start();
+    return hints;
+  } catch (error) {
+    const { message } = /** @type {Error} */ (error);
+    const remedy = 'A silent path is noticed by its probes only; a shorter --state-dir may help.';
+    await output.note(`seganet-paths: Warning: ${file} cannot be listened at (${message}). ${remedy}`);
+    return null;
+  }
+}
+
+/** @param {import('./usage').Options} options @param {import('../../../base/cli/cli-output').Output} output @returns {Promise<number>} the exit code, when it was told to end */
+async function watch(options, output) {
+  needRights('watch', 'routes and MPTCP endpoints');
+  const { stateDir, broker, everyMs, timeoutMs, limits, autoBackup: acts } = options;
+  return locked(stateDir, async () => {
+    const ended = new Promise((resolve) =>
+      ['SIGTERM', 'SIGINT'].forEach((name) => process.once(name, resolve))
+    );
+    const { prepared, refusals } = await prepareAll(options, true);
+    refuse(refusals, options.force);
+    for (const warning of warningsOf(prepared)) await output.note(`seganet-paths: Warning: ${warning}`);
+    const log = logger(options.json, output);
+    if (prepared.paths.length === 0) log('', 'waiting', 'there is no default route yet');
+    const { ask, isUrgent } = prober();
+    if (broker && !isUrgent) {
+      await output.note(
+        'seganet-paths: Warning: the native part cannot be loaded: probes wait as other packets do, so give --timeout 2000 on a full line.'
+      );
+    }
+    const now = () => performance.now();
+    const watcher = new Watcher(
+      {
+        view: () => view(options.paths, stateDir),
+        change: (of) => change(of, stateDir),
+        ask: asker(options, now, ask),
+        judge: new Judge({ limits, everyMs, acts }),
+        tell: (mptcp, paths) =>
+          writeStatus(stateDir, {
+            ...{ version: 1, pid: process.pid, updated: new Date().toISOString() },
+            ...{ broker: broker ? `${broker.host}:${broker.port}` : '', mptcp, paths }
+          }),
+        log,
+        now,
+        calendar: Date.now
+      },
+      { probes: broker !== null, everyMs, timeoutMs }
+    );
+    const monitor = new Monitor({
+      event: (event) => watcher.event(event),
+      started: () => void watcher.work(),
+      ended: (why) => log('', 'failed', why)
+    });
+    await watcher.start();
+    monitor.start();
+    // Behind a full queue a probe in haste would find every path dead.
+    const hints = broker && isUrgent ? await hear(stateDir, watcher, output) : null;
+    await ended;
+    await hints?.stop();
+    monitor.stop();
+    await watcher.stop();
+    removeStatus(stateDir);
+    return EXIT.OK;
+  });
+}
+
+module.exports = { watch };

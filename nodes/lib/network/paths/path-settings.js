@@ -1,0 +1,71 @@
+'use strict';
+// What is let in: names, addresses and numbers that end up in commands run with CAP_NET_ADMIN.
+
+const net = require('node:net');
+const { quoted } = require('../common/quoted');
+const { EXIT, Trouble } = require('../common/network-error');
+const { shownUrl } = require('../../base/shown-url');
+const { MOST_PATHS } = require('./path-numbers');
+
+/** @typedef {'active' | 'backup'} Role */
+/** @typedef {{ target: string, role: Role }} Wanted target: an interface or an IPv4 address of one */
+/** @typedef {{ host: string, port: number }} Broker */
+
+/** @param {string} message */
+const usage = (message) => new Trouble(`${message} See seganet-paths --help.`, EXIT.USAGE);
+
+/** The kernel's rule for names of interfaces [dev_valid_name], without what is an option or stands between paths. */
+const INTERFACE = /^(?!\.{1,2}$)(?!-)[!-$&-+.0-9;-~-]{1,15}$/;
+
+/**
+ * @param {string} text such as eth0,wwan0:backup @param {string} [name] of the option @param {(message: string) => Error} [refusal]
+ * @returns {Wanted[]} none = auto
+ */
+function checkPaths(text, name = '--paths', refusal = usage) {
+  if (text === 'auto') return [];
+  const wanted = text.split(',').map((part) => {
+    const [target, role = 'active', ...more] = part.trim().split(':');
+    if (more.length > 0 || !(net.isIPv4(target) || INTERFACE.test(target))) {
+      throw refusal(
+        `${name} takes auto or a list such as eth0,wwan0:backup of interfaces or IPv4 addresses, not ${quoted(part)}.`
+      );
+    }
+    if (role !== 'active' && role !== 'backup') {
+      throw refusal(`A path is 'active' or 'backup', not ${quoted(role)}.`);
+    }
+    return { target, role: /** @type {Role} */ (role) };
+  });
+  if (wanted.length > MOST_PATHS) throw refusal(`${name} takes ${MOST_PATHS} paths at most.`);
+  const twice = wanted.find(({ target }, i) => wanted.findIndex((of) => of.target === target) !== i);
+  if (twice) throw refusal(`${name} names '${twice.target}' twice.`);
+  return wanted;
+}
+
+/** @type {Record<string, number>} */
+const PORTS = { 'mqtt:': 1883, 'tcp:': 1883, 'mqtts:': 8883, 'ssl:': 8883, 'ws:': 80, 'wss:': 443 };
+
+/** @param {string} text host:port, or the URL of the broker @returns {Broker} */
+function checkBroker(text) {
+  const wrong = () =>
+    usage(`--broker takes host:port or a URL such as mqtts://cloud.example, not ${quoted(shownUrl(text))}.`);
+  let url;
+  try {
+    url = new URL(/^[a-z]+:\/\//i.test(text) ? text : `tcp://${text}`);
+  } catch {
+    throw wrong();
+  }
+  const isBare = !text.includes('://');
+  const port = url.port === '' ? (isBare ? 0 : PORTS[url.protocol]) : Number(url.port);
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  if (!port || host === '' || host.length > 253 || /[^\w.:-]/.test(host)) throw wrong();
+  return { host, port };
+}
+
+/** @param {string} name of the option @param {string} text @param {number} least @param {number} most @param {string} [unit] @returns {number} whole */
+function checkNumber(name, text, least, most, unit = 'milliseconds') {
+  const number = /^\d{1,6}$/.test(text) ? Number(text) : NaN;
+  if (number >= least && number <= most) return number;
+  throw usage(`--${name} takes ${least} to ${most} ${unit}, not ${quoted(text)}.`);
+}
+
+module.exports = { usage, checkPaths, checkBroker, checkNumber };

@@ -1,0 +1,127 @@
+'use strict';
+// Runs steps, and keeps what undo needs.
+
+const { complaint, run } = require('../common/run-command');
+const { EXIT, Trouble } = require('../common/network-error');
+const { choosePaths, knownOf } = require('./path-selection');
+const { look } = require('./inspect-paths');
+const { readState, removeState, writeState } = require('./paths-state');
+const { foreignEndpoints, stepsAway, stepsTo } = require('./path-steps');
+const { WISHES, writeSysctl } = require('./sysctls');
+
+/** @typedef {import('./path-steps').Step} Step */
+/** @typedef {import('./paths-state').State} State */
+/** @typedef {import('./inspect-paths').Facts} Facts */
+/** @typedef {import('./path-selection').Path} Path */
+
+const RIGHTS = 'Run it as root, or with AmbientCapabilities=CAP_NET_ADMIN.';
+
+/** @param {Step} step @returns {Promise<void>} */
+async function runStep({ tool, args, otherwise }) {
+  const shown = [tool, ...args].join(' ');
+  if (tool === 'sysctl') {
+    const [, name, value] = /** @type {RegExpExecArray} */ (/^net\.mptcp\.(\w+)=(\d+)$/.exec(args[1]));
+    try {
+      writeSysctl(name, Number(value));
+    } catch (error) {
+      const { message, code } = /** @type {NodeJS.ErrnoException} */ (error);
+      const remedy = code === 'EROFS' ? 'In a container /proc/sys is read-only: set it on the host.' : RIGHTS;
+      throw new Trouble(`'${shown}' failed: ${message}. ${remedy}`, EXIT.NOT_OK);
+    }
+    return;
+  }
+  const result = await run(tool, args);
+  if (result.code === 0) return;
+  if (otherwise) return runSteps(otherwise);
+  const why = complaint(result);
+  const remedy = /not permitted|permission denied/i.test(why) ? ` ${RIGHTS}` : '';
+  throw new Trouble(`'${shown}' failed: ${why}.${remedy}`, EXIT.NOT_OK);
+}
+
+/** @param {Step[]} steps */
+async function runSteps(steps) {
+  for (const step of steps) await runStep(step);
+}
+
+/** What is there is ours only if it is what we wrote: else it is what undo goes back to. @param {import('./paths-state').Change | null | undefined} old @param {number} now @param {number} made */
+const changeOf = (old, now, made) =>
+  old?.made === now ? { before: old.before, made } : { before: now, made };
+
+/**
+ * What undo will need, known before the first step.
+ * @param {State | null} old @param {Facts} facts @param {Path[]} paths @param {Step[]} steps @returns {State}
+ */
+function stateFor(old, facts, paths, steps) {
+  const sysctls = { ...old?.sysctls };
+  for (const { name, value } of WISHES) {
+    const isWritten = steps.some(
+      ({ tool, args }) => tool === 'sysctl' && args[1].startsWith(`net.mptcp.${name}=`)
+    );
+    if (isWritten) sysctls[name] = changeOf(sysctls[name], Number(facts.sysctls[name]), value);
+  }
+  const raises = steps.some(({ args }) => args[1] === 'limits');
+  const subflows =
+    raises && facts.limits
+      ? changeOf(old?.subflows, facts.limits.subflows, paths.length)
+      : (old?.subflows ?? null);
+  return { version: 1, known: knownOf(paths), subflows, sysctls };
+}
+
+/** @typedef {{ facts: Facts, paths: Path[], old: State | null }} View */
+/** @typedef {View & { steps: Step[], foreign: import('./ip-output').Endpoint[], state: State }} Prepared */
+
+/** @param {import('./path-settings').Wanted[]} wanted @param {string} directory @returns {Promise<View>} */
+async function view(wanted, directory) {
+  const old = readState(directory);
+  const facts = await look();
+  return { facts, paths: choosePaths(wanted, facts, old?.known ?? []), old };
+}
+
+/** Those that can carry something have an endpoint. @param {Path} path @returns {import('./desired-state').Fate} */
+const fateOfLink = ({ carrier, address }) => (carrier && address !== '' ? 'there' : 'gone');
+
+/** @param {View} seen @param {(path: Path) => import('./desired-state').Fate} [fateOf] @returns {Prepared} */
+function prepare(seen, fateOf = fateOfLink) {
+  const { facts, paths, old } = seen;
+  const steps = stepsTo(facts, paths, fateOf);
+  const foreign = foreignEndpoints(facts, paths);
+  return { ...seen, steps, foreign, state: stateFor(old, facts, paths, steps) };
+}
+
+/** REQUIRES: the lock. @param {Prepared} prepared @param {string} directory */
+async function change({ steps, state, old }, directory) {
+  if (JSON.stringify(state) !== JSON.stringify(old)) writeState(directory, state);
+  await runSteps(steps);
+}
+
+/** @typedef {{ done: Step[], left: string[], unknown: boolean }} Undone left: what somebody changed since; unknown: no file told of settings */
+
+/** REQUIRES: the lock. @param {string} directory @returns {Promise<Undone>} */
+async function undo(directory) {
+  const state = readState(directory);
+  const facts = await look();
+  const done = stepsAway(facts);
+  const left = [];
+  for (const [name, { before, made }] of Object.entries(state?.sysctls ?? {})) {
+    const now = facts.sysctls[name];
+    if (now === made)
+      done.push({ tool: 'sysctl', args: ['-w', `net.mptcp.${name}=${before}`], why: 'as it was' });
+    else if (now !== null && now !== before) left.push(`net.mptcp.${name} is ${now}, which is not ours`);
+  }
+  const subflows = state?.subflows;
+  if (subflows && facts.limits) {
+    const now = facts.limits.subflows;
+    if (now === subflows.made) {
+      done.push({
+        tool: 'ip',
+        args: ['mptcp', 'limits', 'set', 'subflows', String(subflows.before)],
+        why: 'as it was'
+      });
+    } else if (now !== subflows.before) left.push(`the limit of subflows is ${now}, which is not ours`);
+  }
+  await runSteps(done);
+  removeState(directory);
+  return { done, left, unknown: state === null && done.length > 0 };
+}
+
+module.exports = { view, prepare, change, undo };

@@ -1,0 +1,225 @@
+'use strict';
+// The commands between what is there and what should be: none where they are the same. Pure. What is not ours is never in them.
+
+const {
+  MAIN_TABLE,
+  PROTOCOL,
+  SLOTS,
+  endpointIdOf,
+  localPreference,
+  pathPreference,
+  tableOf
+} = require('./path-numbers');
+const { WISHES } = require('./sysctls');
+const { endpointOf, wish } = require('./desired-state');
+
+/** @typedef {import('./ip-output').Rule} Rule */
+/** @typedef {import('./ip-output').Route} Route */
+/** @typedef {import('./ip-output').Endpoint} Endpoint */
+/** @typedef {import('./path-selection').Path} Path */
+/** @typedef {import('./inspect-paths').Facts} Facts */
+/**
+ * `sysctl` is not run: its file is written. otherwise: what does the same where this step fails, in a harder way.
+ * @typedef {{ tool: 'ip' | 'sysctl', args: string[], why: string, otherwise?: Step[] }} Step
+ */
+
+/** @param {string} why @param {string[]} args @returns {Step} */
+const ip = (why, ...args) => ({ tool: 'ip', args, why });
+
+/** @param {Rule} rule */
+const isOurRule = ({ protocol, preference }) =>
+  protocol === PROTOCOL &&
+  SLOTS.some((slot) => [localPreference(slot), pathPreference(slot)].includes(preference));
+
+/** @param {Rule} rule */
+const ruleWords = ({ preference, source, table, suppress }) => [
+  ...['pref', String(preference), 'from', source, 'lookup', table === MAIN_TABLE ? 'main' : String(table)],
+  ...(suppress < 0 ? [] : ['suppress_prefixlength', String(suppress)]),
+  ...['protocol', String(PROTOCOL)]
+];
+
+/** @param {Route} route Of ours are only those in our tables. */
+const isOurRoute = ({ table }) => SLOTS.some((slot) => tableOf(slot) === table);
+
+/** @param {Route} route */
+const routeWords = ({ destination, gateway, device, source, table, onlink }) => [
+  destination,
+  ...(gateway === '' ? [] : ['via', gateway]),
+  ...['dev', device],
+  ...(gateway === '' ? ['scope', 'link'] : []),
+  ...(onlink ? ['onlink'] : []),
+  ...['src', source, 'table', String(table), 'proto', String(PROTOCOL)]
+];
+
+/** @param {Endpoint} endpoint */
+const endpointWords = ({ id, address, device, backup }) => [
+  ...[address, 'dev', device, 'id', String(id), 'subflow'],
+  ...(backup ? ['backup'] : [])
+];
+
+/** @param {unknown} a @param {unknown} b */
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+/** @param {Rule} rule */
+const ruleKey = (rule) => ruleWords(rule).join(' ');
+/** @param {Route} route */
+const routeKey = (route) => routeWords(route).join(' ');
+
+/**
+ * Ours, as nobody else has its number and our rule. REQUIRES: rules as they are, before any step.
+ * @param {Facts} facts @returns {Endpoint[]}
+ */
+function ourEndpoints({ endpoints, rules }) {
+  return endpoints.filter(({ id, subflow, more }) => {
+    const slot = SLOTS.find((of) => endpointIdOf(of) === id);
+    return (
+      slot !== undefined &&
+      subflow &&
+      !more &&
+      rules.some((rule) => isOurRule(rule) && rule.preference === pathPreference(slot))
+    );
+  });
+}
+
+/** @param {Facts} facts @param {Path[]} paths @returns {Endpoint[]} of somebody else, for addresses of ours, or with our numbers */
+function foreignEndpoints(facts, paths) {
+  const ours = ourEndpoints(facts);
+  return facts.endpoints.filter(
+    (of) =>
+      !ours.includes(of) &&
+      paths.some(({ address, slot }) => of.address === address || of.id === endpointIdOf(slot))
+  );
+}
+
+/** Rules and routes. @param {Facts} facts @param {Path[]} paths @returns {Step[]} */
+function routeSteps(facts, paths) {
+  const wished = wish(paths);
+  // A path between two addresses keeps its rule: by that its endpoint is known as ours.
+  const waiting = paths.filter(({ address }) => address === '').map(({ slot }) => slot);
+  const rules = facts.rules.filter(isOurRule);
+  const stays = (/** @type {Rule} */ rule) =>
+    waiting.some((slot) => [localPreference(slot), pathPreference(slot)].includes(rule.preference));
+  const wantedRules = new Set(wished.rules.map(ruleKey));
+  const thereRules = new Set(rules.map(ruleKey));
+  const wantedRoutes = new Set(wished.routes.map(routeKey));
+  const routes = facts.routes.filter(isOurRoute);
+  const thereRoutes = new Set(routes.map(routeKey));
+  return [
+    ...rules
+      .filter((rule) => !wantedRules.has(ruleKey(rule)) && !stays(rule))
+      .map((rule) => ip('a rule that no path has any more', 'rule', 'del', ...ruleWords(rule))),
+    ...routes
+      .filter((route) => !wantedRoutes.has(routeKey(route)))
+      .map((route) => ip('a route that no path has any more', 'route', 'del', ...routeWords(route))),
+    // The route to the network first: the gateway is reached by it.
+    ...wished.routes
+      .filter((route) => !thereRoutes.has(routeKey(route)))
+      .map((route) =>
+        ip(`${route.device}: its own routes, in its own table`, 'route', 'replace', ...routeWords(route))
+      ),
+    ...wished.rules
+      .filter((rule) => !thereRules.has(ruleKey(rule)))
+      .map((rule) =>
+        ip(
+          rule.suppress < 0
+            ? `what has the address ${rule.source} goes by its table`
+            : `but to local networks as ever`,
+          ...['rule', 'add', ...ruleWords(rule)]
+        )
+      )
+  ];
+}
+
+/**
+ * @param {Facts} facts @param {Path[]} paths @param {(path: Path) => import('./desired-state').Fate} fateOf
+ * @returns {Step[]}
+ */
+function endpointSteps(facts, paths, fateOf) {
+  if (!facts.mptcp) return [];
+  const ours = ourEndpoints(facts);
+  const foreign = foreignEndpoints(facts, paths);
+  const gone = ours.filter(({ id }) => !paths.some(({ slot }) => endpointIdOf(slot) === id));
+  const steps = gone.map((of) => remove(of, 'no path has it any more'));
+  const additions = [];
+  for (const path of paths) {
+    const fate = fateOf(path);
+    const there = ours.find(({ id }) => id === endpointIdOf(path.slot));
+    const wished = endpointOf(path);
+    if (fate === 'kept') continue;
+    if (fate === 'there' && there && same({ ...there, backup: wished.backup }, wished)) {
+      if (there.backup !== wished.backup) additions.push(changeRole(path, wished));
+      continue;
+    }
+    if (there) steps.push(remove(there, `${path.name}: its subflows end now`));
+    if (
+      fate === 'gone' ||
+      path.address === '' ||
+      foreign.some(({ address, id }) => address === path.address || id === wished.id)
+    )
+      continue;
+    additions.push(add(path, wished));
+  }
+  return [...steps, ...additions];
+}
+
+/** @param {Endpoint} endpoint @param {string} why */
+const remove = ({ id }, why) => ip(why, 'mptcp', 'endpoint', 'delete', 'id', String(id));
+
+/** @param {Path} path @param {Endpoint} wished */
+const add = ({ name }, wished) =>
+  ip(`${name}: connections get a subflow here`, 'mptcp', 'endpoint', 'add', ...endpointWords(wished));
+
+/**
+ * Its subflows live on, and the far end is told by MP_PRIO [RFC 8684, 3.3.8]; of Linux and iproute2 5.17. Before, they end.
+ * @param {Path} path @param {Endpoint} wished @returns {Step}
+ */
+function changeRole(path, wished) {
+  const [why, flag] = wished.backup
+    ? ['carries nothing while another is up', 'backup']
+    : ['carries its share', 'nobackup'];
+  const words = ['mptcp', 'endpoint', 'change', 'id', String(wished.id), flag];
+  const otherwise = [remove(wished, `${path.name}: its subflows end now`), add(path, wished)];
+  return { ...ip(`${path.name}: ${why}`, ...words), otherwise };
+}
+
+/** @param {Facts} facts @param {number} paths @returns {Step[]} limits are raised, never lowered */
+function limitSteps({ mptcp, limits }, paths) {
+  if (!mptcp || limits === null || limits.subflows >= paths) return [];
+  return [ip('a subflow for each path', ...['mptcp', 'limits', 'set', 'subflows', String(paths)])];
+}
+
+/** @param {Facts} facts @returns {Step[]} */
+function sysctlSteps({ sysctls }) {
+  return WISHES.flatMap(({ name, value, why, holds }) => {
+    const now = sysctls[name];
+    if (now === null || holds(now)) return [];
+    return [{ tool: 'sysctl', args: ['-w', `net.mptcp.${name}=${value}`], why }];
+  });
+}
+
+/**
+ * In an order in which a connection never lacks what it needs: a path's routes are there before its endpoint is.
+ * @param {Facts} facts @param {Path[]} paths @param {(path: Path) => import('./desired-state').Fate} fateOf @returns {Step[]}
+ */
+function stepsTo(facts, paths, fateOf) {
+  const endpoints = endpointSteps(facts, paths, fateOf);
+  const removals = endpoints.filter(({ args }) => args[2] === 'delete');
+  const additions = endpoints.filter(({ args }) => args[2] !== 'delete');
+  return [
+    ...sysctlSteps(facts),
+    ...limitSteps(facts, paths.length),
+    // At once: what waits on a dead subflow is sent by another.
+    ...removals,
+    ...routeSteps(facts, paths),
+    ...additions
+  ];
+}
+
+/** What takes away all that is ours, whoever knows of it. @param {Facts} facts @returns {Step[]} */
+const stepsAway = (facts) =>
+  [...endpointSteps(facts, [], () => 'gone'), ...routeSteps(facts, [])].map((step) => ({
+    ...step,
+    why: 'made by seganet-paths'
+  }));
+
+module.exports = { stepsTo, stepsAway, foreignEndpoints };

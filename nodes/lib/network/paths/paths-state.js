@@ -1,0 +1,118 @@
+'use strict';
+// What apply changed that is not known by its numbers, and what the paths were last: a file for each network namespace. It is input
+// like any other.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const folder = require('../../base/cli/state-folder');
+const { EXIT, Trouble } = require('../common/network-error');
+const { SLOTS } = require('./path-numbers');
+const { WISHES } = require('./sysctls');
+
+/** @typedef {import('./path-selection').Known} Known */
+/** @typedef {{ before: number, made: number }} Change */
+/** @typedef {{ version: 1, known: Known[], subflows: Change | null, sysctls: Record<string, Change> }} State subflows: the limit */
+
+const SYSTEM_FOLDER = '/run/seganet-paths';
+
+/** The system's, which the gateway reads, too; a user's own only where nobody has made that. @param {NodeJS.ProcessEnv} [env] */
+function defaultDirectory(env = process.env) {
+  const own = env.XDG_RUNTIME_DIR;
+  return process.geteuid?.() === 0 || !own || fs.existsSync(SYSTEM_FOLDER)
+    ? SYSTEM_FOLDER
+    : path.join(own, 'seganet-paths');
+}
+
+/** Of this process's network: namespaces do not share anything. @returns {string} */
+function namespace() {
+  try {
+    return /\[(\d+)\]/.exec(fs.readlinkSync('/proc/self/ns/net'))?.[1] ?? '0';
+  } catch {
+    return '0';
+  }
+}
+
+/** @param {string} directory @param {'state' | 'status' | 'lock'} kind */
+const fileOf = (directory, kind) => path.join(directory, `${kind}-${namespace()}.json`);
+
+/** The socket at which the watch hears of paths that confirm nothing. @param {string} [directory] */
+const hintSocket = (directory = defaultDirectory()) => path.join(directory, `hint-${namespace()}.sock`);
+
+/** @param {unknown} value */
+const isCount = (value) => Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 32;
+
+/** @param {any} change */
+const isChange = (change) => isCount(change?.before) && isCount(change?.made);
+
+/** @param {any} of */
+const isKnown = (of) =>
+  SLOTS.includes(of?.slot) &&
+  [of.name, of.interface, of.gateway].every((text) => typeof text === 'string' && text.length < 64);
+
+/** @param {any} value @returns {value is State} */
+function isState(value) {
+  const sysctls = value?.sysctls;
+  return (
+    value?.version === 1 &&
+    Array.isArray(value.known) &&
+    value.known.every(isKnown) &&
+    (value.subflows === null || isChange(value.subflows)) &&
+    sysctls !== null &&
+    typeof sysctls === 'object' &&
+    Object.entries(sysctls).every(
+      ([name, change]) => WISHES.some((wish) => wish.name === name) && isChange(change)
+    )
+  );
+}
+
+/** @param {string} directory @returns {State | null} null = apply was not here, or its file is gone */
+function readState(directory) {
+  const file = fileOf(directory, 'state');
+  let text;
+  try {
+    text = fs.readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES') return null;
+    throw new Trouble(`${file} cannot be read: ${message}`, EXIT.CANNOT);
+  }
+  try {
+    const value = JSON.parse(text);
+    if (isState(value)) return value;
+  } catch {
+    // Said below.
+  }
+  throw new Trouble(
+    `${file} is not what 'seganet-paths apply' writes. Remove it; 'seganet-paths undo' works without it, but for settings of the kernel.`,
+    EXIT.CANNOT
+  );
+}
+
+/** @param {string} directory @param {State} state */
+function writeState(directory, state) {
+  folder.writeWhole(fileOf(directory, 'state'), `${JSON.stringify(state, null, 2)}\n`);
+}
+
+/** @param {string} directory */
+const removeState = (directory) => fs.rmSync(fileOf(directory, 'state'), { force: true });
+
+/**
+ * One at a time in this network, the folder made. @template T @param {string} directory @param {() => Promise<T>} body @returns {Promise<T>}
+ */
+function locked(directory, body) {
+  folder.makeDirectory(directory, 'seganet-paths');
+  const busy = (/** @type {number} */ owner) =>
+    `Another seganet-paths (process ${owner}) is at work in this network. If it is 'watch', stop it first.`;
+  return folder.locked(fileOf(directory, 'lock'), busy, body);
+}
+
+module.exports = {
+  defaultDirectory,
+  fileOf,
+  hintSocket,
+  namespace,
+  readState,
+  writeState,
+  removeState,
+  locked
+};

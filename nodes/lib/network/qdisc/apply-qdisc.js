@@ -1,0 +1,112 @@
+'use strict';
+// Sets an interface up: all of it, or nothing.
+
+const { clearRoot, isAsMade, isOurs, rootOf, runAll, stateOf } = require('./qdisc-steps');
+const { fingerprint } = require('./verdict');
+const { look } = require('./inspect-qdisc');
+const { beforeOf, comesBack, linkSteps, rootSteps } = require('./restore-qdisc');
+const { SCHEMES } = require('./schemes');
+const { removeState, writeState } = require('./qdisc-state');
+const { EXIT, Trouble } = require('../common/network-error');
+
+/** @typedef {import('./schemes').Step} Step */
+/** @typedef {import('./schemes').Wish} Wish */
+/** @typedef {import('./qdisc-state').State} State */
+/** @typedef {import('./inspect-qdisc').Facts} Facts */
+
+/** @param {Facts} facts @param {State | null} state @param {boolean} force */
+function refuseForeign(facts, state, force) {
+  const root = rootOf(facts);
+  if (force || !root || root.isDefault || isOurs(state, facts)) return;
+  const { name } = facts.link;
+  const what = state
+    ? `The queue of '${name}' was changed since apply`
+    : `Somebody has given '${name}' the queue '${root.kind} ${root.handle}'`;
+  const remedy = "'seganet-net check' tells whether it will do; --force replaces it.";
+  throw new Trouble(`${what}. ${remedy}`, EXIT.NOT_OK);
+}
+
+/**
+ * @typedef {object} Change
+ * @property {Facts} facts @property {string} scheme @property {Step[]} steps @property {Wish} wish
+ * @property {string} directory of the state @property {boolean} force
+ */
+/** @typedef {{ changed: boolean, facts: Facts, state: State, lost: string }} Applied lost: what undo cannot bring back, or '' */
+
+/** @param {Change} change @returns {Promise<Applied>} */
+async function applyChange({ facts, scheme, steps, wish, directory, force }) {
+  const { name, index } = facts.link;
+  const old = stateOf(directory, facts);
+  const made = { scheme, rate: wish.rate, share: wish.share };
+  refuseForeign(facts, old, force);
+  const ours = isOurs(old, facts);
+  const isSame = old && JSON.stringify(old.made) === JSON.stringify(made);
+  if (isSame && isAsMade(old, facts)) {
+    return { changed: false, facts, state: old, lost: '' };
+  }
+  const before = ours && old ? old.before : { ...beforeOf(facts), ...(old && linkOf(old.before)) };
+  /** @type {State} */
+  const state = {
+    version: 1,
+    interface: name,
+    index,
+    status: 'applying',
+    made,
+    before,
+    link: linkOf(before),
+    fingerprint: []
+  };
+  writeState(directory, state);
+  try {
+    await runAll([...clearRoot(facts), ...linkSteps(name, before, facts.link), ...steps]);
+  } catch (error) {
+    throw await rollBack(/** @type {Error} */ (error), {
+      facts,
+      old: ours ? old : null,
+      wish,
+      directory,
+      before
+    });
+  }
+  const after = await look(name);
+  const done = /** @type {State} */ ({
+    ...state,
+    status: 'applied',
+    link: linkOf(after.link),
+    fingerprint: fingerprint(after)
+  });
+  writeState(directory, done);
+  const lost = comesBack(before) ? '' : `${before.kind} ${before.handle}`;
+  return { changed: true, facts: after, state: done, lost };
+}
+
+/** @param {import('./qdisc-state').LinkSettings} link */
+const linkOf = ({ txqueuelen, gsoMaxSegs }) => ({ txqueuelen, gsoMaxSegs });
+
+/**
+ * @param {Error} error @param {{ facts: Facts, old: State | null, wish: Wish, directory: string, before: import('./qdisc-state').Before }} was
+ * @returns {Promise<InstanceType<typeof Trouble>>} what to say
+ */
+async function rollBack(error, { facts, old, wish, directory, before }) {
+  const { name } = facts.link;
+  const exitCode = error instanceof Trouble ? error.exitCode : EXIT.CANNOT;
+  try {
+    const now = await look(name);
+    await runAll([...clearRoot(now), ...linkSteps(name, old ? old.before : beforeOf(facts), now.link)]);
+    // Our own earlier set-up comes back as it was made; of what was there by hand, what can be made anew.
+    if (old?.status === 'applied') {
+      await runAll(SCHEMES[old.made.scheme].steps({ ...wish, ...old.made }));
+      writeState(directory, old);
+    } else {
+      await runAll(rootSteps(name, before));
+      removeState(directory, name);
+    }
+  } catch (second) {
+    const message = `${error.message} It could not be undone: ${/** @type {Error} */ (second).message}`;
+    return new Trouble(`${message} 'seganet-net undo --interface ${name}' tries again.`, EXIT.NOT_OK);
+  }
+  const gone = old || comesBack(before) ? '' : `, but for '${before.kind}', which is lost`;
+  return new Trouble(`${error.message} Everything is as it was before${gone}.`, exitCode);
+}
+
+module.exports = { applyChange };

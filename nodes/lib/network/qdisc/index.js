@@ -1,0 +1,80 @@
+'use strict';
+// Whether the interface that the uplink uses lets urgent packets go first.
+
+const os = require('node:os');
+const { judge } = require('./verdict');
+const { look } = require('./inspect-qdisc');
+
+/** Of the whole check; it is repeated, and must not pile up. */
+const LIMIT_MS = 2000;
+
+/**
+ * @typedef {object} NetworkView
+ * @property {string} interface '' = none has the address
+ * @property {boolean} ok urgent packets go first, or nothing has to (loopback)
+ * @property {string} kind htb, tbf-pfifo_fast, prio, pfifo_fast …; none = it could not be told
+ * @property {string} reason a sentence
+ * @property {import('./verdict').BandCounters[]} bands most urgent first; one, 'all', where the kernel does not count them apart
+ */
+
+/** @param {string} address as a socket has it @returns {string} without a zone, and IPv4 as such */
+const plainAddress = (address) =>
+  address
+    .toLowerCase()
+    .replace(/%.*$/, '')
+    .replace(/^::ffff:(?=\d+\.)/, '');
+
+/**
+ * @param {string} address
+ * @param {ReturnType<typeof os.networkInterfaces>} [interfaces]
+ * @returns {{ name: string, internal: boolean } | null}
+ */
+function interfaceWith(address, interfaces = os.networkInterfaces()) {
+  const plain = plainAddress(address);
+  // All of 127.0.0.0/8 is local, but only one address of it is listed.
+  if (/^127\.\d+\.\d+\.\d+$/.test(plain) || plain === '::1') return { name: 'lo', internal: true };
+  const zone = /%(.+)$/.exec(address)?.[1];
+  for (const [name, addresses = []] of Object.entries(interfaces)) {
+    if (zone !== undefined && zone !== name) continue;
+    const found = addresses.find((of) => of.address.toLowerCase() === plain);
+    if (found) return { name, internal: found.internal };
+  }
+  return null;
+}
+
+/** Looks without rights; never rejects, and takes 2 s at most. @param {string} localAddress of the session's socket @returns {Promise<NetworkView>} */
+async function checkUplink(localAddress) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
+  // A process that the kernel holds is not even ended by SIGKILL.
+  const late = new Promise((resolve) => {
+    timer = setTimeout(() => resolve(none('', `tc did not answer within ${LIMIT_MS} ms.`)), LIMIT_MS);
+    timer.unref();
+  });
+  const view = await Promise.race([lookAt(localAddress), late]);
+  clearTimeout(timer);
+  return view;
+}
+
+/** @param {string} localAddress @returns {Promise<NetworkView>} */
+async function lookAt(localAddress) {
+  let name = '';
+  try {
+    const found = interfaceWith(String(localAddress));
+    if (!found) {
+      return none('', `No interface has the address ${String(localAddress).slice(0, 64)}.`);
+    }
+    // A session to a broker on this machine has one of its own addresses, but that goes through lo, too.
+    if (found.internal) return { interface: 'lo', ok: true, kind: 'none', reason: 'loopback', bands: [] };
+    name = found.name;
+    const { ok, kind, reason, bands } = judge(await look(name, LIMIT_MS));
+    return { interface: name, ok, kind, reason, bands };
+  } catch (error) {
+    return none(name, /** @type {Error} */ (error).message);
+  }
+}
+
+/** @param {string} name @param {string} reason @returns {NetworkView} */
+const none = (name, reason) => ({ interface: name, ok: false, kind: 'none', reason, bands: [] });
+
+module.exports = { checkUplink, interfaceWith };

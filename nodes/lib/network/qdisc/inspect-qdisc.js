@@ -1,0 +1,54 @@
+'use strict';
+// How an interface is set up now. Needs no rights.
+
+const { parseClasses, parseDefaultRoute, parseFilters, parseLink, parseQdiscs } = require('./tc-output');
+const { complaint, run } = require('../common/run-command');
+const { EXIT, Trouble } = require('../common/network-error');
+
+const WITH_CLASSES = new Set(['htb', 'prio']);
+
+/** @typedef {{ link: import('./tc-output').Link, qdiscs: import('./tc-output').Qdisc[], classes: import('./tc-output').Class[], filters: import('./tc-output').Filter[] }} Facts */
+
+/** @param {string} name @param {number} [timeoutMs] of each command @returns {Promise<Facts>} */
+async function look(name, timeoutMs) {
+  const [ip, qdisc] = await Promise.all([
+    run('ip', ['-j', '-d', 'link', 'show', 'dev', name], { timeoutMs }),
+    run('tc', ['-j', '-s', 'qdisc', 'show', 'dev', name], { timeoutMs })
+  ]);
+  if (ip.code !== 0 && /does not exist|Cannot find device/.test(ip.stderr)) {
+    throw new Trouble(`There is no interface '${name}'. 'ip link' lists those that there are.`, EXIT.CANNOT);
+  }
+  demand(name, ip, qdisc);
+  const link = parseLink(ip.stdout);
+  if (!link || !qdisc.stdout.trim().startsWith('[')) {
+    const remedy = 'They are those of BusyBox, or too old: install iproute2 (apt-get install iproute2).';
+    throw new Trouble(`'ip' and 'tc' do not print JSON. ${remedy}`, EXIT.CANNOT);
+  }
+  const qdiscs = parseQdiscs(qdisc.stdout);
+  // The uplink asks again and again: most interfaces have nothing more to show.
+  if (!qdiscs.some(({ kind }) => WITH_CLASSES.has(kind))) return { link, qdiscs, classes: [], filters: [] };
+  const [classes, filters] = await Promise.all([
+    run('tc', ['-s', 'class', 'show', 'dev', name], { timeoutMs }),
+    run('tc', ['filter', 'show', 'dev', name], { timeoutMs })
+  ]);
+  demand(name, classes, filters);
+  return { link, qdiscs, classes: parseClasses(classes.stdout), filters: parseFilters(filters.stdout) };
+}
+
+/** @param {string} name @param {...import('../common/run-command').Result} results */
+function demand(name, ...results) {
+  const failed = results.find(({ code }) => code !== 0);
+  if (failed) throw new Trouble(`The interface '${name}' cannot be read: ${complaint(failed)}`, EXIT.CANNOT);
+}
+
+/** @returns {Promise<string>} the interface of the default route, of IPv6 where IPv4 has none */
+async function defaultInterface() {
+  for (const family of ['-4', '-6']) {
+    const { code, stdout } = await run('ip', [family, '-j', 'route', 'show', 'default']);
+    const name = code === 0 ? parseDefaultRoute(stdout) : '';
+    if (name !== '') return name;
+  }
+  throw new Trouble('There is no default route: name the interface with --interface.', EXIT.USAGE);
+}
+
+module.exports = { look, defaultInterface };

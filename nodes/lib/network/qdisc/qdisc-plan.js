@@ -1,0 +1,103 @@
+'use strict';
+// Which scheme, what it takes, and what to know about it.
+
+const { EXIT, Trouble } = require('../common/network-error');
+const { SCHEMES } = require('./schemes');
+
+/** @typedef {import('./schemes').Step} Step */
+/** @typedef {import('./schemes').Wish} Wish */
+/** @typedef {import('./inspect-qdisc').Facts} Facts */
+/**
+ * @typedef {object} Plan
+ * @property {string} scheme @property {Step[]} steps @property {string[]} warnings
+ * @property {{ scheme: string, why: string }[]} skipped better ones that cannot be had
+ */
+
+/** @param {string} name @param {import('./kernel-capabilities').Capabilities} has @returns {string} why not, or '' */
+function missing(name, has) {
+  const { needs, oneOf = [] } = SCHEMES[name];
+  const lacks = needs.filter((part) => has[part] === 'no');
+  if (lacks.length > 0) return `this kernel has no ${lacks.join(' and no ')}`;
+  if (oneOf.length > 0 && oneOf.every((part) => has[part] === 'no')) {
+    return 'this kernel has no filter for DSCP or SO_PRIORITY (u32, bpf, basic with meta)';
+  }
+  return '';
+}
+
+/** @param {string} name @param {boolean} shapes @returns {string} why not, or '' */
+function misfit(name, shapes) {
+  if (SCHEMES[name].shapes === shapes) return '';
+  return shapes ? 'it does not shape: leave --rate out' : 'it needs --rate';
+}
+
+/** @param {string} wanted a scheme or auto @param {Wish} wish @returns {{ scheme: string, skipped: Plan['skipped'] }} */
+function choose(wanted, wish) {
+  const shapes = wish.rate > 0;
+  if (wanted !== 'auto') {
+    const wrong = misfit(wanted, shapes);
+    if (wrong !== '') throw new Trouble(`The scheme ${wanted} cannot be used: ${wrong}.`, EXIT.USAGE);
+    const why = missing(wanted, wish.capabilities);
+    if (why !== '') throw new Trouble(`The scheme ${wanted} cannot be used: ${why}.`, EXIT.CANNOT);
+    return { scheme: wanted, skipped: [] };
+  }
+  const skipped = [];
+  for (const name of Object.keys(SCHEMES)) {
+    if (misfit(name, shapes) !== '') continue;
+    const why = missing(name, wish.capabilities);
+    if (why === '') return { scheme: name, skipped };
+    skipped.push({ scheme: name, why });
+  }
+  throw new Trouble(
+    'This kernel can limit no rate: it has neither htb nor tbf. Without --rate, bands still work where this interface is the bottleneck.',
+    EXIT.CANNOT
+  );
+}
+
+/** @param {string} scheme @param {Wish} wish @param {Facts} facts @returns {string[]} */
+function warningsOf(scheme, wish, { link, qdiscs }) {
+  const { capabilities, rate } = wish;
+  const warnings = [];
+  if (rate === 0) {
+    warnings.push(
+      'No --rate: priority has an effect only where packets wait in this interface. If they wait in a modem, an access point or a router behind it, give a rate slightly below that of the uplink.'
+    );
+  }
+  if (rate === 0 && ['veth', 'bridge', 'vlan', 'bond', 'team', 'macvlan', 'ipvlan'].includes(link.kind)) {
+    warnings.push(`'${link.name}' (${link.kind}) never makes packets wait by itself: only a rate helps.`);
+  }
+  if (qdiscs.some(({ kind, parent }) => kind === 'mq' && parent === '')) {
+    warnings.push(
+      `'${link.name}' has ${link.queues} transmit queues (mq). One root for all of them takes mq's place: bands hold across queues, and cores share one lock.`
+    );
+  }
+  if (scheme === 'htb' && capabilities.meta !== 'yes' && capabilities.bpf === 'no') {
+    warnings.push(
+      'No filter can see SO_PRIORITY here (the kernel has none, or it needs root): only DSCP leads to bands.'
+    );
+  }
+  if (scheme !== 'htb') {
+    warnings.push('Strict bands: urgent traffic that fills the line starves the others for as long.');
+  }
+  if (scheme.includes('pfifo_fast')) {
+    warnings.push('pfifo_fast counts its bands together, and looks at SO_PRIORITY only, not at DSCP.');
+  }
+  const unknown = Object.entries(capabilities).filter(([, has]) => has === 'unknown');
+  if (unknown.length > 0) {
+    const parts = unknown.map(([part]) => part).join(', ');
+    warnings.push(`It could not be found out whether this kernel has ${parts}. Run it as root.`);
+  }
+  return warnings;
+}
+
+/** @param {string} wanted a scheme or auto @param {Wish} wish @param {Facts} facts @returns {Plan} */
+function makePlan(wanted, wish, facts) {
+  const { scheme, skipped } = choose(wanted, wish);
+  return {
+    scheme,
+    steps: SCHEMES[scheme].steps(wish),
+    warnings: warningsOf(scheme, wish, facts),
+    skipped
+  };
+}
+
+module.exports = { makePlan };

@@ -1,0 +1,98 @@
+'use strict';
+// Checks what an uplink broker connects to.
+
+const { NO_PORT } = require('./uplink-options');
+const { shown } = require('../base/values');
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+/**
+ * @param {string} url
+ * @returns {{ url: string, warning: string }}
+ * @throws {Error} with a sentence
+ */
+function brokerAddress(url) {
+  const example = 'Give an address such as mqtts://broker.example.com:8883.';
+  if (!url) throw new Error(`The uplink broker has no address. ${example}`);
+  let parsed;
+  try {
+    parsed = new URL(url);
+  } catch {
+    throw new Error(`"${shown(url)}" is no address. ${example}`);
+  }
+  if (parsed.username || parsed.password) {
+    throw new Error(
+      'The address holds a user name or password. Move them to the fields for them: those are stored apart.'
+    );
+  }
+  if (!['mqtts:', 'mqtt:'].includes(parsed.protocol) || !parsed.hostname) {
+    throw new Error(`"${shown(url)}" is not an MQTT address. ${example}`);
+  }
+  if (parsed.port === '0') throw new Error(NO_PORT);
+  const open = parsed.protocol === 'mqtt:' && !LOOPBACK.test(parsed.hostname);
+  const warning = open
+    ? `The uplink to ${parsed.host} is not encrypted. Use mqtts:// outside of this machine.`
+    : '';
+  return { url, warning };
+}
+
+/**
+ * @param {string} id of the tls-config node, '' for none
+ * @param {any} node core tls-config node
+ * @param {object} [files] its local files, which are read again at each connect: one that cannot be read now may later
+ * @returns {object} options of tls.connect(); empty = the system's certificate authorities
+ * @throws {Error} with a sentence
+ */
+function tlsOptions(id, node, files) {
+  if (!id) return {};
+  if (typeof node?.addTLSOptions !== 'function') {
+    throw new Error(
+      'The TLS node of the uplink broker is missing or disabled. Choose another one in the broker node.'
+    );
+  }
+  if (node.valid === false && !files) {
+    throw new Error(
+      `The TLS node "${node.name || id}" cannot be used: its files could not be read. Correct it there.`
+    );
+  }
+  return node.addTLSOptions({});
+}
+
+/** Properties of a core tls-config node that name a file, by the node's type. @type {Record<string, Record<string, string>>} */
+const PROPERTIES = { files: { ca: 'ca', cert: 'cert', key: 'key' }, pfx: { pfx: 'p12' } };
+
+/**
+ * The local files of a core tls-config node. It reads them once and keeps no paths, so they are taken from its configuration.
+ * @param {Record<string, any> | undefined} config of the tls-config node, as in the flow file
+ * @param {(name: string) => unknown} variable value of an environment variable
+ * @returns {{ ca?: string, cert?: string, key?: string, pfx?: string } | undefined} undefined when it uses none
+ */
+function tlsFiles(config, variable) {
+  const type = config?.certType || 'files';
+  if (!config || !Object.hasOwn(PROPERTIES, type)) return undefined;
+  /** @type {Record<string, string>} */
+  const files = {};
+  for (const [name, property] of Object.entries(PROPERTIES[type])) {
+    const text = String(config[property] ?? '').trim();
+    // What Node-RED replaces in a property: ${NAME} or $(NAME), alone.
+    const [, reference] = /^\$[{(](\S+)[})]$/.exec(text) ?? [];
+    const file = reference ? String(variable(reference) ?? '').trim() : text;
+    if (file) files[name] = file;
+  }
+  const isPair = Boolean(files.cert) === Boolean(files.key);
+  return isPair && Object.keys(files).length > 0 ? files : undefined;
+}
+
+/**
+ * For listeners of devices, which look at the certificate that they show.
+ * @param {any} node core tls-config node
+ * @throws {Error} with a sentence
+ */
+function refusePfx(node) {
+  if (node?.certType !== 'pfx') return;
+  throw new Error(
+    `The TLS node "${node.name || node.id}" holds a PFX file, which listeners of devices do not take. Give it a certificate and a private key as PEM files.`
+  );
+}
+
+module.exports = { brokerAddress, tlsOptions, tlsFiles, refusePfx };

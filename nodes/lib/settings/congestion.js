@@ -1,0 +1,18 @@
+'use strict';
+// The congestion control of an uplink's sockets, as it is entered.
+
+const { shown } = require('../base/values');
+
+/** As the kernel names them, such as cubic and bbr; 15 bytes (TCP_CA_NAME_MAX). */
+const NAME = /^[a-z0-9_-]{1,15}$/;
+
+/** @param {string | undefined} text @returns {string} '' = the system's. Throws TypeError with a sentence. */
+function parseCongestion(text) {
+  const entered = String(text ?? '').trim();
+  if (entered === '' || NAME.test(entered)) return entered;
+  throw new TypeError(
+    `The congestion control '${shown(entered)}' is no name of one. Enter one that this machine has (sysctl net.ipv4.tcp_available_congestion_control), such as cubic; empty = the system's.`
+  );
+}
+
+module.exports = { parseCongestion };

@@ -1,0 +1,152 @@
+'use strict';
+// The listener of a node where devices connect: its properties, and what Member needs of them. Used by every such node, so that
+// address, TLS and logins are the same for all protocols.
+
+const { byCertificate, byFlow, byPasswords } = require('../login/login-checkers');
+const { choice, flag, integer, text } = require('../base/options');
+const { secretsOf } = require('./tls-node');
+
+const HANDSHAKE_MS = 10000;
+/** Of TLS and WebSocket, whose handshakes cost; and plain ones, which cost a descriptor. */
+const MAX_HALF_OPEN = 1000;
+const MAX_SILENT = 8192;
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/i;
+/** RFC 7301, as registered; RFC 8323, 8.2 for CoAP. */
+const ALPN = { mqtt: ['mqtt'], coap: ['coap'] };
+
+/**
+ * Properties of a listener: spread them into the node's schema.
+ * @template {string} T
+ * @param {object} own
+ * @param {readonly T[]} own.transports the first is the default
+ * @param {number} own.port
+ */
+function listenerSchema({ transports, port }) {
+  return {
+    transport: choice(transports, transports[0]),
+    host: text('127.0.0.1', /^[0-9a-zA-Z.:-]+$/, 'a local address such as 127.0.0.1 or 0.0.0.0'),
+    port: integer(0, 65535, port),
+    tls: text(''),
+    minTls: choice(/** @type {const} */ (['TLSv1.2', 'TLSv1.3']), 'TLSv1.2'),
+    login: choice(/** @type {const} */ (['none', 'passwords', 'certificate', 'psk', 'flow']), 'none'),
+    allowAnonymous: flag(false),
+    passwordFile: text(''),
+    identity: choice(/** @type {const} */ (['user', 'clientId']), 'user'),
+    clientCert: choice(/** @type {const} */ (['no', 'wanted', 'required']), 'no'),
+    certIdentity: choice(/** @type {const} */ (['cn', 'san']), 'cn'),
+    pskFile: text(''),
+    wsPath: text('/mqtt', /^\/[^\s?#]{0,255}$/, 'a path such as /mqtt'),
+    wsOrigins: text(''),
+    wsMaxKiB: integer(1, 16384, 1024)
+  };
+}
+
+/**
+ * @typedef {{ [K in keyof ReturnType<typeof listenerSchema>]: any }} ListenerValues what parseOptions() made of the schema
+ * @typedef {import('../engine/listening').ListenerParts} ListenerParts
+ */
+
+/**
+ * @param {import('node-red').NodeAPI} RED
+ * @param {import('node-red').Node} node
+ * @param {ListenerValues} values
+ * @param {'mqtt' | 'coap'} protocol
+ * @returns {ListenerParts} to be spread into the stage
+ * @throws {Error} with a sentence
+ */
+function listenerParts(RED, node, values, protocol) {
+  const { transport, host, port } = values;
+  const isTls = transport === 'tls' || transport === 'wss';
+  const hasFront = isTls || transport === 'ws';
+  checkSafe(values, isTls);
+  const listener = {
+    ...(hasFront ? { host: '', port: 0, transport: 'streams' } : { host, port, transport }),
+    connectTimeoutMs: HANDSHAKE_MS,
+    maxHalfOpen: hasFront ? MAX_HALF_OPEN : MAX_SILENT,
+    login: values.login === 'none' ? 'open' : 'ask'
+  };
+  const front = hasFront ? { front: frontOptions(RED, node, values, protocol, isTls) } : {};
+  // Last: it opens a file that has to be closed again.
+  const checker = checkerOf(values, (sentence) => node.warn(sentence));
+  return /** @type {ListenerParts} */ ({ listener, ...front, ...checker });
+}
+
+/** @param {ListenerValues} values @param {boolean} isTls @throws {Error} with a sentence */
+function checkSafe({ host, login, clientCert, allowAnonymous, passwordFile, pskFile }, isTls) {
+  if ((login === 'certificate' || login === 'psk' || clientCert !== 'no') && !isTls) {
+    throw new Error(
+      'Certificates and pre-shared keys need TLS. Choose the transport tls or wss in the node.'
+    );
+  }
+  if (login === 'passwords' && !passwordFile) {
+    throw new Error('No file of passwords is named. Make one with seganet-passwd, and name it in the node.');
+  }
+  if (login === 'psk' && !pskFile) {
+    throw new Error(
+      'No file of pre-shared keys is named. Write identity:hexkey lines into one, and name it.'
+    );
+  }
+  if (login === 'psk' && clientCert === 'required') {
+    throw new Error(
+      'A connection with a pre-shared key carries no certificate (TLS has no handshake with both), so no device could connect. Choose the ' +
+        'certificates "no" or "wanted" beside pre-shared keys, or the login "certificate".'
+    );
+  }
+  const isOpen = login === 'none' && clientCert !== 'required';
+  if (isOpen && !LOOPBACK.test(host) && !allowAnonymous) {
+    throw new Error(
+      `On ${host} everybody who reaches this port could be any device. Choose a login in the node, or the address 127.0.0.1, or ` +
+        'allow devices without a login there if only devices are on that network.'
+    );
+  }
+}
+
+/**
+ * @param {import('node-red').NodeAPI} RED
+ * @param {import('node-red').Node} node
+ * @param {ListenerValues} values
+ * @param {'mqtt' | 'coap'} protocol
+ * @param {boolean} isTls
+ * @returns {Omit<import('../tls/tls-server').FrontOptions, 'maxConnections'>}
+ */
+function frontOptions(RED, node, values, protocol, isTls) {
+  const { transport, host, port, minTls, login, certIdentity, wsPath, wsOrigins, wsMaxKiB } = values;
+  const isCertificate = login === 'certificate';
+  return {
+    transport,
+    host,
+    port,
+    minTls,
+    ...(isTls ? secretsOf(RED, node, values.tls) : {}),
+    ...(login === 'psk' && { pskFile: values.pskFile }),
+    clientCert: isCertificate ? 'required' : values.clientCert,
+    certIdentity,
+    // Where a certificate is required and there is a login too, both are needed.
+    certIsLogin: isCertificate || login === 'psk' || login === 'none' || values.clientCert === 'wanted',
+    alpn: transport === 'tls' ? ALPN[protocol] : ['http/1.1'],
+    webSocket: {
+      path: wsPath,
+      subprotocol: 'mqtt',
+      origins: wsOrigins
+        .toLowerCase()
+        .split(/[\s,]+/)
+        .filter(Boolean),
+      maxFrameBytes: wsMaxKiB * 1024
+    },
+    maxHalfOpen: MAX_HALF_OPEN,
+    handshakeTimeoutMs: HANDSHAKE_MS
+  };
+}
+
+/**
+ * @param {ListenerValues} values
+ * @param {(sentence: string) => void} warn
+ * @returns {Pick<ListenerParts, 'checkLogin' | 'endLogins'>}
+ */
+function checkerOf({ login, passwordFile, identity }, warn) {
+  if (login === 'passwords') return byPasswords(passwordFile, identity, warn);
+  if (login === 'flow') return byFlow();
+  return login === 'none' ? {} : byCertificate();
+}
+
+module.exports = { listenerSchema, listenerParts };

@@ -1,0 +1,15 @@
+'use strict';
+// The paths of an uplink, as they are entered.
+
+const { checkPaths } = require('../network/paths/path-settings');
+
+/** @typedef {import('../network/paths/path-settings').Wanted} Wanted */
+
+/** @param {string | undefined} text such as eth0,wwan0:backup @returns {Wanted[] | null} null = one, the system's; none = auto. Throws TypeError with a sentence. */
+function parsePaths(text) {
+  const entered = String(text ?? '').trim();
+  if (entered === '') return null;
+  return checkPaths(entered, 'The list of paths', (message) => new TypeError(message));
+}
+
+module.exports = { parsePaths };

@@ -1,0 +1,193 @@
+'use strict';
+
+const { parseCongestion } = require('./congestion');
+const { clientIdsOf, parseGroups, parseSockets } = require('./group-options');
+const { parsePaths } = require('./path-options');
+const { badCharacter } = require('../base/topic-template');
+const { shown } = require('../base/values');
+
+/**
+ * @typedef {object} TlsOptions plain data, as tls.connect takes it
+ * @property {string | Uint8Array} [ca] @property {string | Uint8Array} [cert] @property {string | Uint8Array} [key]
+ * @property {string | Uint8Array} [pfx] instead of cert and key, with authorities
+ * @property {string} [passphrase] @property {string} [servername] @property {boolean} [rejectUnauthorized]
+ * @property {string[]} [ALPNProtocols]
+ */
+
+/** @typedef {{ca?: string, cert?: string, key?: string, pfx?: string}} TlsFiles paths */
+
+/**
+ * @typedef {object} UplinkOptions
+ * @property {string} url mqtts://host:8883, or mqtt://host:1883 where the network is trusted
+ * @property {TlsOptions} [tls]
+ * @property {TlsFiles} [tlsFiles] instead of the same in `tls`; read at each connection, and a change makes a new one
+ * @property {string} [minTls] 'TLSv1.3' (default) or 'TLSv1.2'
+ * @property {string} gateway value of {gateway}
+ * @property {string} [clientId] default: gateway. With several sessions -1, -2 … is added
+ * @property {string | number[][]} [groups] classes by session, most urgent first, default '1,2/3,4'; 'all' = one session
+ * @property {string} [priority] by session with commas, '' = defaults: SO_PRIORITY, 0..6 @property {string} [dscp] 0..63
+ * @property {string} [notSentLowat] bytes that wait in the kernel at most @property {string} [sendBuffer] bytes, 0 = the system's
+ * @property {number} [reserve] part of the window that only live records of class 1 may fill, 0..1, default 0.25; one place at least
+ *   where class 1 shares a session and the window has two or more
+ * @property {string} [username] @property {string} [password]
+ * @property {4 | 5 | '4' | '5'} [protocolVersion] default 5
+ * @property {number} [keepalive] seconds, default 30, 0 = off
+ * @property {number} [inflight] PUBLISH packets in flight, default 32, 1..1024
+ * @property {number} [reconnectMinMs] default 500 @property {number} [reconnectMaxMs] default 5000
+ * @property {number} [refusedMinMs] the same when the broker refuses this client: default 30000
+ * @property {number} [refusedMaxMs] default 300000
+ * @property {number} [connectTimeoutMs] default 15000
+ * @property {number} [ackTimeoutMs] the connection is renewed when nothing is acknowledged for so long, default 15000
+ * @property {number} [userTimeoutMs] TCP_USER_TIMEOUT, default 10000, 0 = the system's
+ * @property {number} [retryMs] wait after a refused PUBLISH, and before the first trial of a record on which the broker closes, default 1000
+ * @property {number} [backlogRate] records of the backlog a second, default 5000, 0 = no limit
+ * @property {number} [backlogShare] part of the window that the backlog may fill, 0..1, default 0.5; one packet always
+ * @property {boolean} [commands] the cloud may send commands, by a session of their own, default false
+ * @property {string} [commandPrefix] first levels of their topic, default cmd
+ * @property {string} [congestion] control of all its sockets, such as cubic; '' (default) = the system's
+ * @property {string} [paths] interfaces or addresses that it may leave by, such as 'eth0,wwan0:backup', or 'auto': MPTCP where both ends have it,
+ *   else the next one when one is dead. '' (default) = as the system's routes say
+ * @property {number} [pathLossMs] a path is dead when the far end has confirmed nothing for so long, default 1000
+ * @property {string} [pathsDir] where `seganet-paths watch` tells how they are, default as it has it
+ * @property {number} [stateMs] how often the state is told, besides each change, default 1000
+ * @property {string} [nativePath] module with UplinkSource, default the engine's addon
+ */
+
+/** @typedef {{host: string, port: number, secure: boolean}} Address */
+
+/** @typedef {'url' | 'username' | 'password' | 'protocolVersion' | 'groups' | 'priority' | 'dscp' | 'notSentLowat' | 'sendBuffer' | 'paths'} Rewritten */
+
+/**
+ * By session: classes, client ids, what the sockets get.
+ * @typedef {{groups: number[][], clientIds: string[], sockets: import('./group-options').SocketPlan[]}} Groups
+ */
+
+/** @typedef {Required<Omit<UplinkOptions, Rewritten>> & Address & Groups & {username?: string, password?: string, protocolVersion: 4 | 5, paths: import('./path-options').Wanted[] | null}} CheckedOptions */
+
+/** @type {Record<string, boolean>} */
+const SCHEMES = { 'mqtts:': true, 'ssl:': true, 'tls:': true, 'mqtt:': false, 'tcp:': false };
+
+const NO_PORT =
+  'The port of the broker is 0. Enter its port, such as 8883, or leave it out for 8883 (mqtts) or 1883 (mqtt).';
+
+/** @param {string} text @returns {Address} */
+function parseUrl(text) {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (!url || !(url.protocol in SCHEMES) || !url.hostname) {
+    throw new TypeError(
+      `'${shown(text)}' is not a broker's address. Enter one such as mqtts://broker.example.com:8883.`
+    );
+  }
+  if (url.port === '0') throw new TypeError(NO_PORT);
+  const secure = SCHEMES[url.protocol];
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  return { host, port: Number(url.port) || (secure ? 8883 : 1883), secure };
+}
+
+/** @param {string} name @param {unknown} value @param {number} fallback @param {number} min @param {number} max */
+function number(name, value, fallback, min, max) {
+  if (value === undefined || value === null || value === '') return fallback;
+  const n = Number(value);
+  if (!Number.isInteger(n) || n < min || n > max) {
+    throw new TypeError(`${name} is ${value}; it must be a whole number from ${min} to ${max}.`);
+  }
+  return n;
+}
+
+/** @param {string | undefined} value @param {string} fallback @param {string[]} allowed @param {string} name */
+function oneOf(name, value, fallback, allowed) {
+  if (value === undefined || value === '') return fallback;
+  if (!allowed.includes(value))
+    throw new TypeError(`${name} is ${value}; it must be ${allowed.join(' or ')}.`);
+  return value;
+}
+
+/** @param {string} name @param {unknown} value @param {number} fallback */
+function share(name, value, fallback) {
+  if (value === undefined || value === null || value === '') return fallback;
+  const n = Number(value);
+  if (!(n >= 0 && n <= 1)) throw new TypeError(`${name} is ${value}; it must be from 0 to 1.`);
+  return n;
+}
+
+/** @param {TlsOptions} [tls] */
+function checkTls(tls = {}) {
+  if (tls.rejectUnauthorized === false) {
+    throw new TypeError(
+      "The TLS node does not verify the broker's certificate, so anyone could take the records. Verify it, and add the broker's authority there if it is your own."
+    );
+  }
+  return tls;
+}
+
+/** @param {string} prefix */
+function checkPrefix(prefix) {
+  // A $ topic [MQTT-4.7.2-1] is the broker's own.
+  const bad = /^[$/]|\/$/.test(prefix) ? 'must not begin with $ or /, or end with /' : badCharacter(prefix);
+  if (bad || prefix.length > 256)
+    throw new TypeError(`The prefix of commands '${prefix}' ${bad || 'is over 256 characters'}.`);
+  return prefix;
+}
+
+/**
+ * Fills defaults. Throws TypeError with a sentence for the user.
+ * @param {UplinkOptions} options @param {string} defaultNative
+ * @returns {CheckedOptions}
+ */
+function checkOptions(options, defaultNative) {
+  const gateway = String(options.gateway ?? '');
+  const bad = gateway === '' ? 'must not be empty' : badCharacter(gateway);
+  if (bad) throw new TypeError(`The gateway id '${gateway}' ${bad}.`);
+  const day = 86400000;
+  const version = String(options.protocolVersion ?? '');
+  const groups = parseGroups(options.groups);
+  const clientId = options.clientId || gateway;
+  const reconnectMinMs = number('reconnectMinMs', options.reconnectMinMs, 500, 1, day);
+  const reconnectMaxMs = number('reconnectMaxMs', options.reconnectMaxMs, 5000, 1, day);
+  checkReconnect(reconnectMinMs, reconnectMaxMs);
+  return {
+    ...parseUrl(options.url),
+    tls: checkTls(options.tls),
+    tlsFiles: options.tlsFiles ?? {},
+    minTls: oneOf('minTls', options.minTls, 'TLSv1.3', ['TLSv1.3', 'TLSv1.2']),
+    gateway,
+    clientId,
+    groups,
+    clientIds: clientIdsOf(clientId, groups.length),
+    sockets: parseSockets(options, groups.length),
+    reserve: share('reserve', options.reserve, 0.25),
+    username: options.username || undefined,
+    password: options.password || undefined,
+    protocolVersion: oneOf('protocolVersion', version, '5', ['4', '5']) === '5' ? 5 : 4,
+    keepalive: number('keepalive', options.keepalive, 30, 0, 65535),
+    inflight: number('inflight', options.inflight, 32, 1, 1024),
+    reconnectMinMs,
+    reconnectMaxMs,
+    refusedMinMs: number('refusedMinMs', options.refusedMinMs, 30000, 1, day),
+    refusedMaxMs: number('refusedMaxMs', options.refusedMaxMs, 300000, 1, day),
+    connectTimeoutMs: number('connectTimeoutMs', options.connectTimeoutMs, 15000, 1, day),
+    ackTimeoutMs: number('ackTimeoutMs', options.ackTimeoutMs, 15000, 1, day),
+    userTimeoutMs: number('userTimeoutMs', options.userTimeoutMs, 10000, 0, day),
+    congestion: parseCongestion(options.congestion),
+    paths: parsePaths(options.paths),
+    pathLossMs: number('pathLossMs', options.pathLossMs, 1000, 100, day),
+    pathsDir: options.pathsDir ?? '',
+    retryMs: number('retryMs', options.retryMs, 1000, 1, day),
+    backlogRate: number('backlogRate', options.backlogRate, 5000, 0, 1e9),
+    backlogShare: share('backlogShare', options.backlogShare, 0.5),
+    commands: options.commands === true,
+    commandPrefix: checkPrefix(options.commandPrefix || 'cmd'),
+    stateMs: number('stateMs', options.stateMs, 1000, 10, day),
+    nativePath: options.nativePath ?? defaultNative
+  };
+}
+
+/** Throws TypeError with a sentence for the user. @param {number} minMs @param {number} maxMs */
+function checkReconnect(minMs, maxMs) {
+  if (maxMs >= minMs) return;
+  throw new TypeError(
+    `The longest wait before a reconnect (${maxMs} ms) is shorter than the shortest (${minMs} ms). Enter a longer one, or a smaller minimum.`
+  );
+}
+
+module.exports = { NO_PORT, checkOptions, checkReconnect, parseUrl };

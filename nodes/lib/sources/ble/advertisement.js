@@ -1,0 +1,66 @@
+'use strict';
+// What a device tells to everybody, as JSON, and whether it is one that the node is for.
+
+const { matchesGlob } = require('../../base/glob');
+const { normalUuid } = require('./uuid');
+
+/**
+ * @typedef {object} Heard a peripheral of noble, as far as it is used here
+ * @property {string} id
+ * @property {string} address
+ * @property {boolean} connectable
+ * @property {number} rssi
+ * @property {{ localName?: string, txPowerLevel?: number, manufacturerData?: Buffer, serviceUuids?: string[],
+ *   serviceData?: { uuid: string, data: Buffer }[] }} advertisement
+ */
+
+/** @param {Heard} heard @returns {string} its address; macOS tells none, and has an id of its own */
+const addressOf = ({ address, id }) => (address && address !== 'unknown' ? address : id);
+
+/** Of NUL bytes at the end, as fixed-size names have them, nothing is left. @param {Heard} heard */
+// eslint-disable-next-line no-control-regex
+const nameOf = ({ advertisement }) => (advertisement.localName ?? '').replace(/\u0000+$/, '');
+
+/** @param {Heard} heard @returns {Record<string, unknown>} without what changes from one packet to the next */
+function describe(heard) {
+  const { advertisement, connectable } = heard;
+  const { txPowerLevel, manufacturerData, serviceUuids = [], serviceData = [] } = advertisement;
+  const name = nameOf(heard);
+  return {
+    address: addressOf(heard),
+    ...(name && { name }),
+    connectable: Boolean(connectable),
+    ...(txPowerLevel !== undefined && { txPower: txPowerLevel }),
+    ...(serviceUuids.length > 0 && { services: serviceUuids.map(normalUuid) }),
+    ...(manufacturerData?.length && { manufacturerData: manufacturerData.toString('hex') }),
+    ...(serviceData.length > 0 && {
+      serviceData: Object.fromEntries(
+        serviceData.map(({ uuid, data }) => [normalUuid(uuid), data.toString('hex')])
+      )
+    })
+  };
+}
+
+/**
+ * @param {string[]} globs
+ * @param {Heard} heard
+ */
+function fits(globs, heard) {
+  const names = [addressOf(heard).toLowerCase(), nameOf(heard).toLowerCase()];
+  return globs.some((glob) => names.some((name) => matchesGlob(glob, name)));
+}
+
+/**
+ * @param {import('./ble-settings').BleSettings} settings
+ * @param {Heard} heard
+ */
+function isWanted({ minRssi, services, match }, heard) {
+  if (heard.rssi < minRssi) return false;
+  if (match.length > 0 && !fits(match, heard)) return false;
+  if (services.length === 0) return true;
+  const { serviceUuids = [], serviceData = [] } = heard.advertisement;
+  const has = [...serviceUuids, ...serviceData.map(({ uuid }) => uuid)].map(normalUuid);
+  return has.some((uuid) => services.includes(uuid));
+}
+
+module.exports = { describe, fits, isWanted, addressOf, nameOf };

@@ -1,0 +1,201 @@
+'use strict';
+// The gateway's side of the radio's process: starts it, starts it again when it ends, and hands on what it says.
+
+const { fork } = require('node:child_process');
+const path = require('node:path');
+const { EventEmitter } = require('node:events');
+const { Backoff } = require('../../base/backoff');
+
+const RESTART_MIN_MS = 1000;
+const RESTART_MAX_MS = 60000;
+/** An adapter that is not on after so long is started anew, in another process. */
+const PATIENCE_MS = 10000;
+const STOP_MS = 2000;
+const WRITE_MS = 10000;
+/** Of what a process that died said last. */
+const TAIL_CHARACTERS = 2000;
+
+/**
+ * @typedef {import('./ble-settings').BleSettings} BleSettings
+ * @typedef {import('./ble-outbox').BleRecord} BleRecord
+ * @typedef {import('./central').View & { advertisementsDropped: number, valuesDropped: number, waiting: number }} ProcessView
+ *
+ * @typedef {object} FromChild one of these
+ * @property {string} [state] @property {string} [reason] @property {ProcessView} [view]
+ * @property {[string, boolean]} [linked] @property {[string, string]} [trouble] @property {[number, string]} [answer]
+ * @property {BleRecord[]} [records] their payloads are plain Uint8Arrays
+ *
+ * @typedef {object} BleEvents
+ * @property {[{ state: string, reason: string }]} state noble's states, or missing, broken, died
+ * @property {[BleRecord, () => void]} record the function is called once the engine has it, or it is given up
+ * @property {[string, boolean]} linked
+ * @property {[string, string]} trouble
+ */
+
+/** @extends {EventEmitter<BleEvents>} */
+class BleProcess extends EventEmitter {
+  /**
+   * @param {BleSettings} settings
+   * @param {{ start?: () => import('node:child_process').ChildProcess, restartMinMs?: number, patienceMs?: number }} [options]
+   */
+  constructor(settings, options = {}) {
+    super();
+    this.settings_ = settings;
+    this.start_ = options.start ?? startChild;
+    this.backoff_ = new Backoff(options.restartMinMs ?? RESTART_MIN_MS, RESTART_MAX_MS);
+    this.patienceMs_ = options.patienceMs ?? PATIENCE_MS;
+    this.state = 'starting';
+    /** @type {ProcessView} */
+    this.view = noView();
+    /** @type {Map<number, (result: string) => void>} */
+    this.writes_ = new Map();
+    this.lastWrite_ = 0;
+    this.stopping_ = false;
+    /** @type {Set<string>} devices that are connected */
+    this.linked = new Set();
+    /** @type {NodeJS.Timeout | undefined} */
+    this.timer_ = undefined;
+    this.run_();
+  }
+
+  run_() {
+    const child = this.start_();
+    this.child_ = child;
+    this.view = noView();
+    let tail = '';
+    child.stderr?.setEncoding('utf8').on('data', (text) => (tail = (tail + text).slice(-TAIL_CHARACTERS)));
+    const taken = this.creditOf_(child);
+    child.on('message', (message) => this.onMessage_(/** @type {FromChild} */ (message), taken));
+    // A process that cannot be started has no exit.
+    child.once('error', (error) => this.onEnd_(child, error.message));
+    child.once('exit', (code) => this.onEnd_(child, code ? sentenceOf(tail) || `exit code ${code}` : ''));
+    child.send({ start: this.settings_, patienceMs: this.patienceMs_ }, () => {});
+  }
+
+  /** @param {FromChild} message @param {() => void} taken */
+  onMessage_(message, taken) {
+    if (message.state) this.setState_(message.state, message.reason ?? '');
+    if (message.view) this.view = message.view;
+    if (message.linked) this.link_(...message.linked);
+    if (message.trouble) this.emit('trouble', ...message.trouble);
+    if (message.answer) this.answer_(...message.answer);
+    for (const record of message.records ?? []) {
+      this.emit('record', { ...record, payload: Buffer.from(record.payload) }, taken);
+    }
+  }
+
+  /** @param {string} state @param {string} reason */
+  setState_(state, reason) {
+    if (state === 'poweredOn') this.backoff_.reset();
+    this.state = state;
+    this.emit('state', { state, reason });
+  }
+
+  /** @param {string} device @param {boolean} on */
+  link_(device, on) {
+    if (on) this.linked.add(device);
+    else this.linked.delete(device);
+    this.emit('linked', device, on);
+  }
+
+  /** @param {number} id @param {string} result */
+  answer_(id, result) {
+    this.writes_.get(id)?.(result);
+    this.writes_.delete(id);
+  }
+
+  /**
+   * @param {import('node:child_process').ChildProcess} child
+   * @returns {() => void} gives back the credit of one record; told in bunches
+   */
+  creditOf_(child) {
+    let credit = 0;
+    return () => {
+      if (credit++ > 0) return;
+      setImmediate(() => {
+        if (child === this.child_) this.send_({ credit });
+        credit = 0;
+      });
+    };
+  }
+
+  /**
+   * @param {string} device
+   * @param {string} target characteristic, or service/characteristic
+   * @param {Buffer} value
+   * @returns {Promise<string>} taken, refused, timeout or offline
+   */
+  write(device, target, value) {
+    if (!this.linked.has(device)) return Promise.resolve('offline');
+    const id = ++this.lastWrite_;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.answer_(id, 'timeout'), WRITE_MS).unref();
+      this.writes_.set(id, (result) => {
+        clearTimeout(timer);
+        resolve(result);
+      });
+      this.send_({ write: { id, device, path: target, value } });
+    });
+  }
+
+  /** Lets go of the devices and ends the process. */
+  async stop() {
+    this.stopping_ = true;
+    clearTimeout(this.timer_);
+    const child = this.child_;
+    if (!child || child.exitCode !== null || child.signalCode !== null || !child.pid) return;
+    const exited = new Promise((resolve) => child.once('exit', resolve));
+    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+    this.send_({ stop: true });
+    await exited;
+    clearTimeout(timer);
+  }
+
+  /** @param {object} message */
+  send_(message) {
+    // Without a callback a process that is gone is an 'error' event.
+    if (this.child_?.connected) this.child_.send(message, () => {});
+  }
+
+  /**
+   * @param {import('node:child_process').ChildProcess} child
+   * @param {string} reason '' for an orderly end
+   */
+  onEnd_(child, reason) {
+    if (this.child_ !== child) return;
+    this.child_ = undefined;
+    for (const id of [...this.writes_.keys()]) this.answer_(id, 'timeout');
+    for (const device of [...this.linked]) this.link_(device, false);
+    if (this.stopping_) return;
+    if (reason) this.setState_('died', reason);
+    this.timer_ = setTimeout(() => this.run_(), this.backoff_.next()).unref();
+  }
+}
+
+/** @returns {ProcessView} */
+const noView = () => ({
+  connected: 0,
+  seen: 0,
+  malformed: 0,
+  advertisementsDropped: 0,
+  valuesDropped: 0,
+  waiting: 0
+});
+
+/** @param {string} tail of stderr @returns {string} what was thrown */
+const sentenceOf = (tail) => /^\w*Error.*$/m.exec(tail)?.[0] ?? '';
+
+function startChild() {
+  return fork(path.join(__dirname, 'ble-child.js'), [], {
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    // It listens to strangers: it need not know the gateway's settings and passwords.
+    env: Object.fromEntries(
+      Object.entries(process.env).filter(([name]) => !/^(SEGANET|NODE_RED)_/.test(name))
+    ),
+    // Options of the gateway's own process, such as a debugger's port, are not for this one.
+    execArgv: []
+  });
+}
+
+exports.BleProcess = BleProcess;

@@ -1,0 +1,80 @@
+'use strict';
+// Reads request bodies within a limit for each, and a budget for all that are in memory.
+
+const { Refusal, retryAfter } = require('./http-refusal');
+
+/** @param {number} limit */
+const tooLarge = (limit) => new Refusal(413, `The body may have ${limit} bytes. Send several requests.`);
+
+class Bodies {
+  /**
+   * @param {number} limit bytes of a body
+   * @param {number} budget bytes of all
+   */
+  constructor(limit, budget) {
+    this.limit = limit;
+    this.free_ = budget;
+  }
+
+  /**
+   * Before anything is read.
+   * @param {import('node:http').IncomingMessage} request
+   * @throws {Refusal}
+   */
+  check({ headers }) {
+    const length = Number(headers['content-length'] ?? 0);
+    if (length > this.limit) throw tooLarge(this.limit);
+    if (length > this.free_) throw this.full_();
+    if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
+      throw new Refusal(415, 'The body must not be compressed.');
+    }
+  }
+
+  full_() {
+    return new Refusal(503, 'Too much is being received. Try again.', { headers: retryAfter(1) });
+  }
+
+  /**
+   * @param {import('node:http').IncomingMessage} request
+   * @returns {Promise<{ body: Buffer, release: () => void }>} release: its memory is free again; once
+   * @throws {Refusal}
+   */
+  async read(request) {
+    /** @type {Buffer[]} */
+    const chunks = [];
+    let size = 0;
+    let isHeld = true;
+    let isWhole = false;
+    const release = () => {
+      if (isHeld) this.free_ += size;
+      isHeld = false;
+    };
+    const body = new Promise((resolve, reject) => {
+      /** @param {Refusal} refusal */
+      const fail = (refusal) => {
+        if (isWhole) return;
+        request.off('data', take);
+        release();
+        reject(refusal);
+      };
+      /** @param {Buffer} chunk */
+      const take = (chunk) => {
+        size += chunk.length;
+        this.free_ -= chunk.length;
+        if (size > this.limit) fail(tooLarge(this.limit));
+        else if (this.free_ < 0) fail(this.full_());
+        else chunks.push(chunk);
+      };
+      request.on('data', take);
+      request.once('end', () => {
+        isWhole = true;
+        resolve(Buffer.concat(chunks));
+      });
+      request.once('error', () => fail(new Refusal(400, 'The request ended too early.')));
+      request.once('close', () => fail(new Refusal(400, 'The request ended too early.')));
+    });
+    return { body: await body, release };
+  }
+}
+
+exports.Bodies = Bodies;

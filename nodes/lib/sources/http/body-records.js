@@ -1,0 +1,171 @@
+'use strict';
+// A request's body becomes records: one as it is, or a list as NDJSON or a JSON array. All of a list is checked before any of it is
+// taken.
+
+const { FLAG } = require('../../base/record');
+const { toClassOrRefuse, toDevice, toTime, toTopic } = require('./record-fields');
+const { Refusal } = require('./http-refusal');
+
+const NDJSON = ['application/x-ndjson', 'application/ndjson', 'application/jsonl'];
+const JSON_TYPE = 'application/json';
+const MAX_RECORDS = 10000;
+const NORMAL = 3;
+
+/**
+ * @typedef {object} Limits
+ * @property {number} maxPayloadBytes of a record
+ * @property {number} class of a record that has none, 0 = normal
+ * @property {(device: string) => boolean} allows
+ * @property {(device: string, topic: string) => boolean} mayPublish
+ *
+ * @typedef {object} Document
+ * @property {import('../../base/record').RecordArgs[]} records
+ * @property {(index: number) => object} place where a record is in the body, for an answer
+ */
+
+/**
+ * Before the body is read.
+ * @param {import('./http-route').Route} route
+ * @param {string} type media type, lower case
+ * @returns {'one' | 'lines' | 'array'}
+ * @throws {Refusal} 415
+ */
+function kindOf(route, type) {
+  if (NDJSON.includes(type)) return 'lines';
+  if (type === JSON_TYPE && (route.batch || route.device === '')) return 'array';
+  if (route.device !== '' && !route.batch) return 'one';
+  throw new Refusal(
+    415,
+    'A list of records is application/x-ndjson or application/json; one record is posted to the address of its device.'
+  );
+}
+
+/**
+ * @param {'one' | 'lines' | 'array'} kind
+ * @param {Buffer} body
+ * @param {import('./http-route').Route} route
+ * @param {Limits} limits
+ * @returns {Document}
+ * @throws {Refusal}
+ */
+function readDocument(kind, body, route, limits) {
+  if (kind === 'one') {
+    const { device: deviceId, topic, cls, ts } = route;
+    const record = recordOf({ deviceId, topic, cls, ts, payload: body }, limits);
+    return { records: [record], place: () => ({}) };
+  }
+  const text = decode(body);
+  return kind === 'lines' ? readLines(text, route, limits) : readArray(text, route, limits);
+}
+
+/** @param {string} text @param {import('./http-route').Route} route @param {Limits} limits @returns {Document} */
+function readLines(text, route, limits) {
+  /** @type {number[]} */
+  const lines = [];
+  /** @type {import('../../base/record').RecordArgs[]} */
+  const records = [];
+  for (const [index, line] of text.split('\n').entries()) {
+    if (line.trim() === '') continue;
+    lines.push(index + 1);
+    limitCount(lines.length);
+    records.push(at({ line: index + 1 }, () => listed(parse(line), route, limits)));
+  }
+  return filled({ records, place: (index) => ({ line: lines[index] }) });
+}
+
+/** @param {string} text @param {import('./http-route').Route} route @param {Limits} limits @returns {Document} */
+function readArray(text, route, limits) {
+  const items = parse(text);
+  if (!Array.isArray(items)) throw new Refusal(400, 'The body must be a JSON array of records.');
+  limitCount(items.length);
+  const records = items.map((item, index) => at({ record: index + 1 }, () => listed(item, route, limits)));
+  return filled({ records, place: (index) => ({ record: index + 1 }) });
+}
+
+/** @param {Document} document */
+function filled(document) {
+  if (document.records.length === 0) throw new Refusal(400, 'The body holds no record.');
+  return document;
+}
+
+/** @param {number} count */
+function limitCount(count) {
+  if (count > MAX_RECORDS) throw new Refusal(413, `A request may hold ${MAX_RECORDS} records. Send several.`);
+}
+
+/**
+ * Names the place in what is refused there.
+ * @template T
+ * @param {{ line?: number, record?: number }} place
+ * @param {() => T} read
+ */
+function at(place, read) {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const where = place.line ? `Line ${place.line}` : `Record ${place.record}`;
+    throw new Refusal(error.status, `${where}: ${error.message}`, { body: { ...place, accepted: 0 } });
+  }
+}
+
+/** @param {unknown} item @param {import('./http-route').Route} route @param {Limits} limits */
+function listed(item, route, limits) {
+  if (typeof item !== 'object' || item === null || Array.isArray(item)) {
+    throw new Refusal(400, 'A record is an object such as {"deviceId": "pump-1", "payload": 21.5}.');
+  }
+  const { deviceId, topic, payload, class: cls, ts } = /** @type {Record<string, unknown>} */ (item);
+  if (payload === undefined) throw new Refusal(400, 'The record has no "payload".');
+  const device = toDevice(deviceId ?? route.device);
+  if (route.device !== '' && device !== route.device) {
+    throw new Refusal(400, 'The record is of another device than the address.');
+  }
+  const own = route.topic || `${route.path}/${device}`;
+  return recordOf(
+    {
+      deviceId: device,
+      topic: toTopic(topic ?? own),
+      cls: toClassOrRefuse(cls) || route.cls,
+      ts: toTime(ts) || route.ts,
+      payload: Buffer.from(typeof payload === 'string' ? payload : JSON.stringify(payload))
+    },
+    limits
+  );
+}
+
+/**
+ * @param {{ deviceId: string, topic: string, payload: Buffer, cls: number, ts: number }} fields
+ * @param {Limits} limits
+ * @returns {import('../../base/record').RecordArgs}
+ */
+function recordOf(fields, limits) {
+  if (!limits.allows(fields.deviceId)) throw new Refusal(403, 'The token is not for this device.');
+  if (!limits.mayPublish(fields.deviceId, fields.topic)) {
+    throw new Refusal(403, 'The device may not publish to this topic: see the permissions of the node.');
+  }
+  if (fields.payload.length > limits.maxPayloadBytes) {
+    throw new Refusal(413, `The payload of a record may have ${limits.maxPayloadBytes} bytes.`);
+  }
+  return { ...fields, cls: fields.cls || limits.class || NORMAL, flags: FLAG.QOS1, seq: -1 };
+}
+
+/** @param {Buffer} body */
+function decode(body) {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch {
+    throw new Refusal(400, 'The body is not UTF-8.');
+  }
+}
+
+/** @param {string} text @returns {unknown} */
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's own sentence quotes the input.
+    throw new Refusal(400, 'This is not JSON.');
+  }
+}
+
+module.exports = { kindOf, readDocument, MAX_RECORDS };

@@ -1,0 +1,58 @@
+'use strict';
+// What the address of a request says: /{path}, /{path}/{device} or /{path}/{device}/{topic…}?c=class&t=topic&ts=ms&batch=1
+
+const { Refusal } = require('./http-refusal');
+const { toClassOrRefuse, toDevice, toTime, toTopic } = require('./record-fields');
+
+/**
+ * @typedef {object} Route
+ * @property {string} device '' = none
+ * @property {string} path of the node
+ * @property {string} topic of the record: the query's, or the path as sent; '' = it depends on the device
+ * @property {number} cls 0 = not said
+ * @property {number} ts 0 = now
+ * @property {boolean} batch the body is a list of records
+ */
+
+/**
+ * @param {string} target of the request line
+ * @param {string} path of the node, without slashes around it
+ * @returns {Route}
+ * @throws {Refusal}
+ */
+function parseTarget(target, path) {
+  const [pathname, query = ''] = split(target, '?');
+  if (!pathname.startsWith('/')) throw new Refusal(400, 'The address is no path.');
+  const parts = pathname.slice(1).split('/').map(decode);
+  const base = path.split('/');
+  if (base.some((part, index) => parts[index] !== part)) throw new Refusal(404, 'Nothing is here.');
+  const [device = '', ...rest] = parts.slice(base.length);
+  if (device === '' && rest.length > 0) throw new Refusal(404, 'The address names no device.');
+  const given = new URLSearchParams(query);
+  const asSent = device === '' ? '' : [...base, device, ...rest].join('/');
+  return {
+    device: device === '' ? '' : toDevice(device),
+    path,
+    topic: toTopic(given.get('t') ?? asSent),
+    cls: toClassOrRefuse(given.get('c') ?? ''),
+    ts: toTime(given.has('ts') ? Number(given.get('ts')) : undefined),
+    batch: given.get('batch') === '1'
+  };
+}
+
+/** @param {string} text @param {string} mark */
+function split(text, mark) {
+  const at = text.indexOf(mark);
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+/** @param {string} part */
+function decode(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new Refusal(400, 'The address is not valid: a % that is followed by no UTF-8.');
+  }
+}
+
+module.exports = { parseTarget };

@@ -1,0 +1,188 @@
+'use strict';
+// The listener of an http devices node: Node's server, with a limit on everything that a client may hold.
+
+const http = require('node:http');
+const https = require('node:https');
+const { TlsFiles } = require('../../base/tls-files');
+const { Guests } = require('./connections');
+
+const MAX_HEADER_BYTES = 16384;
+const MAX_HEADERS = 64;
+const CHECK_MS = 1000;
+const FILES_EVERY_MS = 10000;
+/** How long, and how much, a client whose request was refused may go on sending: else it would not see the answer. */
+const LINGER_MS = 500;
+const LINGER_BYTES = 1024 * 1024;
+/** @type {Record<string, string>} */
+const BROKEN = {
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large'
+};
+
+/**
+ * @typedef {import('node:http').IncomingMessage} Request
+ * @typedef {import('node:http').ServerResponse} Response
+ *
+ * @typedef {object} Tls
+ * @property {import('node:tls').SecureContextOptions} options
+ * @property {import('../../settings/uplink-options').TlsFiles} [files] read again when they change
+ */
+
+class Door {
+  /**
+   * @param {import('./http-options').Settings} settings
+   * @param {import('./request-handler').Intake} intake
+   * @param {Tls | null} tls
+   * @param {(error: Error) => void} onError what is no fault of a client
+   */
+  constructor(settings, intake, tls, onError) {
+    this.settings_ = settings;
+    this.intake_ = intake;
+    this.tls_ = tls;
+    this.onError_ = onError;
+    this.guests = new Guests(settings.maxConnections);
+    this.files_ = tls?.files ? new TlsFiles(tls.files) : null;
+    this.filesAt_ = 0;
+    this.broken = 0;
+    this.open_ = 0;
+    /** @type {http.Server | https.Server | null} */
+    this.server_ = null;
+  }
+
+  /** @returns {number} 0 = not listening */
+  get port() {
+    const address = this.server_?.listening ? this.server_.address() : null;
+    return address && typeof address === 'object' ? address.port : 0;
+  }
+
+  /** @returns {Promise<void>} rejects with the system's code, or what OpenSSL says */
+  async listen() {
+    const { settings_: settings } = this;
+    const server = this.make_();
+    await new Promise((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(settings.port, settings.host, () => {
+        server.off('error', reject);
+        resolve(undefined);
+      });
+    });
+    server.on('error', this.onError_);
+    this.server_ = server;
+  }
+
+  make_() {
+    const { headerTimeoutS, bodyTimeoutS, keepAliveS } = this.settings_;
+    const options = {
+      headersTimeout: headerTimeoutS * 1000,
+      requestTimeout: bodyTimeoutS * 1000,
+      keepAliveTimeout: keepAliveS * 1000,
+      connectionsCheckingInterval: CHECK_MS,
+      maxHeaderSize: MAX_HEADER_BYTES
+    };
+    const server = this.tls_
+      ? https.createServer({
+          ...options,
+          ...this.tls_.options,
+          ...this.files_?.read(),
+          handshakeTimeout: headerTimeoutS * 1000
+        })
+      : http.createServer(options);
+    server.maxHeadersCount = MAX_HEADERS;
+    server.on('connection', (socket) => this.guests.add(socket));
+    server.on('request', (request, response) => this.serve_(request, response));
+    server.on('checkContinue', (request, response) =>
+      this.serve_(request, response, () => response.writeContinue())
+    );
+    server.on('clientError', (error, socket) => this.onBroken_(error, /** @type {any} */ (socket)));
+    server.on('tlsClientError', () => void this.broken++);
+    return server;
+  }
+
+  /** Certificates that were renewed are used for new connections. @param {number} now ms */
+  async refresh(now) {
+    if (!this.files_ || !this.server_ || now - this.filesAt_ < FILES_EVERY_MS) return;
+    this.filesAt_ = now;
+    if (!(await this.files_.haveChanged())) return;
+    const server = /** @type {https.Server} */ (this.server_);
+    server?.setSecureContext({ .../** @type {Tls} */ (this.tls_).options, ...this.files_.read() });
+  }
+
+  /**
+   * Takes no more requests; those that are open are answered while there is time.
+   * @param {number} timeoutMs
+   */
+  async close(timeoutMs) {
+    this.intake_.ending = true;
+    const server = this.server_;
+    this.server_ = null;
+    if (!server) return;
+    const closed = new Promise((resolve) => server.close(() => resolve(undefined)));
+    server.closeIdleConnections();
+    const timer = setTimeout(() => this.guests.endAll(), timeoutMs);
+    await closed;
+    clearTimeout(timer);
+  }
+
+  /** @param {Request} request @param {Response} response @param {() => void} [goOn] */
+  async serve_(request, response, goOn) {
+    const { socket } = request;
+    this.guests.count(socket, 1);
+    response.once('close', () => this.guests.count(socket, -1));
+    response.on('error', () => {});
+    try {
+      this.send_(request, response, await this.intake_.answer(request, goOn));
+    } catch (error) {
+      this.onError_(/** @type {Error} */ (error));
+      this.send_(request, response, { status: 500, headers: {}, body: { error: 'It failed here.' } });
+    }
+  }
+
+  /** @param {Request} request @param {Response} response @param {import('./request-handler').Answer} answer */
+  send_(request, response, { status, headers, body }) {
+    if (response.destroyed) return;
+    const text = body ? `${JSON.stringify(body)}\n` : '';
+    response.sendDate = false;
+    const isWhole = request.complete;
+    if (!isWhole || this.intake_.ending) response.shouldKeepAlive = false;
+    response.writeHead(status, {
+      ...headers,
+      ...(body && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) })
+    });
+    if (isWhole || request.destroyed) return void response.end(text);
+    response.write(text);
+    linger(request, () => response.end());
+  }
+
+  /** @param {NodeJS.ErrnoException} error @param {import('node:net').Socket & { _httpMessage?: { headersSent: boolean } }} socket */
+  onBroken_({ code = '' }, socket) {
+    this.broken++;
+    if (code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent) {
+      return void socket.destroy();
+    }
+    const status = BROKEN[code] ?? '400 Bad Request';
+    socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () =>
+      socket.destroy()
+    );
+  }
+}
+
+/**
+ * Reads on for a moment: a connection that is closed with bytes unread is reset, and the client may never see why.
+ * @param {Request} request
+ * @param {() => void} end called once
+ */
+function linger(request, end) {
+  let left = LINGER_BYTES;
+  let isOver = false;
+  const stop = () => {
+    clearTimeout(timer);
+    if (!isOver) end();
+    isOver = true;
+  };
+  const timer = setTimeout(stop, LINGER_MS);
+  request.on('data', (chunk) => (left -= chunk.length) < 0 && stop());
+  for (const event of ['end', 'close', 'error']) request.once(event, stop);
+  request.resume();
+}
+
+exports.Door = Door;

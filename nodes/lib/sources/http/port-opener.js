@@ -1,0 +1,72 @@
+'use strict';
+// Opens a door when there is a way for records, and tries again each second while the port is not free.
+
+const { listenSentence, listenStatus } = require('../../engine/listening');
+const { shorten } = require('../../base/status');
+
+/** Requests that are open may end while the engine is emptied. */
+const CLOSE_MS = 5000;
+const CHECK_MS = 1000;
+
+class Opening {
+  /**
+   * @param {import('./http-server').Door} door
+   * @param {{ host: string, port: number }} place
+   * @param {(sentence: string) => void} error
+   */
+  constructor(door, place, error) {
+    this.door_ = door;
+    this.place_ = place;
+    this.error_ = error;
+    /** Why it is not open, for the canvas. */
+    this.trouble = '';
+    this.isTrying_ = false;
+    /** When the open door was looked at last; 0 = it is not open. */
+    this.checkedAt_ = 0;
+    this.isClosed_ = false;
+    /** @type {Promise<void>} */
+    this.tried_ = Promise.resolve();
+  }
+
+  /** At each bell: cheap when it is open. @param {boolean} isWanted */
+  tick(isWanted) {
+    const now = performance.now();
+    // Each look asks the system for the socket's name; there may be thousands of bells a second.
+    if (this.checkedAt_ > 0 && now - this.checkedAt_ < CHECK_MS) return;
+    this.checkedAt_ = this.door_.port ? now : 0;
+    if (this.checkedAt_ > 0) {
+      this.door_.refresh(now).catch((error) => this.tell_('certificate not read', error.message));
+    } else if (isWanted && !this.isTrying_ && !this.isClosed_) {
+      this.isTrying_ = true;
+      this.tried_ = this.try_().finally(() => setTimeout(() => (this.isTrying_ = false), 1000).unref());
+    }
+  }
+
+  async try_() {
+    const { host, port } = this.place_;
+    try {
+      await this.door_.listen();
+      this.trouble = '';
+    } catch (error) {
+      const { code = '', message } = /** @type {NodeJS.ErrnoException} */ (error);
+      // What is no system's error is about the certificate.
+      if (/^E[A-Z]+$/.test(code))
+        this.tell_(listenStatus(port, code, message), listenSentence(host, port, code, message));
+      else this.tell_('certificate not usable', `Devices cannot connect: ${message}`);
+    }
+  }
+
+  /** @param {string} shown @param {string} sentence told once */
+  tell_(shown, sentence) {
+    if (shown !== this.trouble) this.error_(sentence);
+    this.trouble = shorten(shown);
+  }
+
+  async close() {
+    this.isClosed_ = true;
+    await this.tried_;
+    await this.door_.close(CLOSE_MS);
+  }
+}
+
+exports.Opening = Opening;

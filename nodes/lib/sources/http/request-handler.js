@@ -1,0 +1,193 @@
+'use strict';
+// One request, from its first line to its answer. 200 only when every record is safe.
+
+const { CODES } = require('../../engine/inbox');
+const { Bodies } = require('./body-reader');
+const { kindOf, readDocument } = require('./body-records');
+const { originsOf, topicRule } = require('./http-options');
+const { Once } = require('./idempotency-keys');
+const { Rates } = require('./request-rates');
+const { Refusal, retryAfter } = require('./http-refusal');
+const { parseTarget } = require('./http-route');
+
+const MIN_BUDGET_BYTES = 16 * 1024 * 1024;
+const MAX_PENDING = 10000;
+const EVERYBODY = { name: '', allows: () => true };
+
+/**
+ * @typedef {import('node:http').IncomingMessage} Request
+ * @typedef {{ status: number, headers: Record<string, string>, body: object | null }} Answer
+ *
+ * @typedef {object} Engine what takes the records
+ * @property {(args: import('../../base/record').RecordArgs, done: import('../../engine/inbox').Done) => void} put done when it is safe
+ * @property {() => boolean} hasRoom
+ * @property {number} maxPayloadBytes
+ */
+
+class Intake {
+  /**
+   * @param {import('./http-options').Settings} settings
+   * @param {Engine} engine
+   * @param {import('../../login/token-file').TokenFile | null} tokens null = everybody may
+   * @param {() => number} [now] ms
+   */
+  constructor(settings, engine, tokens, now = () => performance.now()) {
+    this.settings_ = settings;
+    this.engine_ = engine;
+    this.tokens_ = tokens;
+    this.now_ = now;
+    this.origins_ = originsOf(settings.corsOrigins);
+    this.mayPublish_ = topicRule(settings);
+    const limit = settings.maxBodyKiB * 1024;
+    this.bodies_ = new Bodies(limit, Math.max(MIN_BUDGET_BYTES, 4 * limit));
+    this.rates_ = new Rates(settings.rate, settings.burst);
+    this.once_ = new Once(now);
+    this.pending_ = 0;
+    /** Refused requests by status. @type {Record<number, number>} */
+    this.refused = {};
+    this.accepted = 0;
+    /** True: the engine goes, or the node. */
+    this.ending = false;
+  }
+
+  /**
+   * @param {Request} request
+   * @param {() => void} [goOn] the client may send its body
+   * @returns {Promise<Answer>}
+   */
+  async answer(request, goOn = () => {}) {
+    const cors = this.cors_(request);
+    try {
+      if (request.method === 'OPTIONS' && cors) return { status: 204, headers: cors, body: null };
+      const accepted = await this.take_(request, cors, goOn);
+      return { status: 200, headers: { ...cors }, body: { accepted } };
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.refused[error.status] = (this.refused[error.status] ?? 0) + 1;
+      return { status: error.status, headers: { ...cors, ...error.headers }, body: error.body };
+    }
+  }
+
+  /**
+   * @param {Request} request
+   * @param {object | null} cors @param {() => void} goOn
+   * @returns {Promise<number>} records that are safe
+   */
+  async take_(request, cors, goOn) {
+    const { method, headers, url = '' } = request;
+    // A web page can post to an address of this machine, but not without saying where it is from.
+    if (headers.origin !== undefined && !cors) {
+      throw new Refusal(403, 'Web pages may not send records here: see the allowed origins of the node.');
+    }
+    const route = parseTarget(url, this.settings_.path);
+    if (method !== 'POST')
+      throw new Refusal(405, 'Records are sent with POST.', { headers: { Allow: 'POST' } });
+    const bearer = this.bearer_(headers.authorization);
+    if (route.device && !bearer.allows(route.device))
+      throw new Refusal(403, 'The token is not for this device.');
+    const [type] = (headers['content-type'] ?? '').toLowerCase().split(';');
+    const kind = kindOf(route, type.trim());
+    this.checkRoom_();
+    this.bodies_.check(request);
+    goOn();
+    const { body, release } = await this.bodies_.read(request);
+    try {
+      const document = readDocument(kind, body, route, {
+        maxPayloadBytes: this.engine_.maxPayloadBytes,
+        class: this.settings_.class,
+        allows: bearer.allows,
+        mayPublish: this.mayPublish_
+      });
+      const key = headers['idempotency-key'];
+      const once = Array.isArray(key) ? key[0] : key;
+      const job = this.once_.job(once, bearer.name, url, body, document.records.length);
+      await this.run_(job, document);
+      return job.safe;
+    } finally {
+      release();
+    }
+  }
+
+  /** @param {string | undefined} authorization @returns {import('../../login/token-file').Bearer} */
+  bearer_(authorization) {
+    const bearer = this.tokens_ ? this.tokens_.find(authorization) : EVERYBODY;
+    if (bearer) return bearer;
+    const headers = { 'WWW-Authenticate': 'Bearer realm="seganet"' };
+    throw new Refusal(401, 'A token is needed: Authorization: Bearer …', { headers });
+  }
+
+  checkRoom_() {
+    if (this.ending) throw new Refusal(503, 'The gateway is stopping.', { headers: retryAfter(5) });
+    if (this.engine_.hasRoom() && this.pending_ < MAX_PENDING) return;
+    throw new Refusal(503, 'The engine is full.', { headers: retryAfter(2), body: { accepted: 0 } });
+  }
+
+  /**
+   * @param {import('./submission').Job} job
+   * @param {import('./body-records').Document} document
+   */
+  async run_(job, { records, place }) {
+    /** @type {Map<string, number>} */
+    const wanted = new Map();
+    for (const index of job.open) {
+      const { deviceId } = records[index];
+      wanted.set(deviceId, (wanted.get(deviceId) ?? 0) + 1);
+    }
+    const waitS = this.rates_.take(wanted, this.now_());
+    if (waitS > 0) {
+      const more = { headers: retryAfter(waitS), body: { accepted: job.safe } };
+      throw new Refusal(429, 'The device sends too fast.', more);
+    }
+    job.run(
+      records,
+      (args, done) => this.put_(args, done),
+      () => this.engine_.hasRoom() && this.pending_ < MAX_PENDING
+    );
+    await job.settled(this.settings_.safeTimeoutS * 1000);
+    if (!job.isDone) throw this.notSafe_(job, place(job.firstOpen));
+  }
+
+  /** @param {import('../../base/record').RecordArgs} args @param {import('../../engine/inbox').Done} done */
+  put_(args, done) {
+    this.pending_++;
+    let isOpen = true;
+    const settle = (/** @type {Error | undefined} */ error) => {
+      if (!isOpen) return;
+      isOpen = false;
+      this.pending_--;
+      if (!error) this.accepted++;
+      done(error);
+    };
+    try {
+      this.engine_.put(args, settle);
+    } catch (error) {
+      settle(/** @type {Error} */ (error));
+      throw error;
+    }
+  }
+
+  /** @param {import('./submission').Job} job @param {object} place of the first record that is not safe */
+  notSafe_({ safe, pending, error }, place) {
+    const code = /** @type {{ code?: string } | null} */ (error)?.code;
+    const status = code === CODES.TOO_LONG ? 413 : code === CODES.ODD_TOPIC ? 400 : 503;
+    const why = error?.message ?? (pending ? 'The records are not safe yet.' : 'The engine is full.');
+    return new Refusal(status, why, {
+      headers: status === 503 ? retryAfter(5) : {},
+      body: { ...place, accepted: safe, ...(pending > 0 && { pending }) }
+    });
+  }
+
+  /** @param {Request} request @returns {Record<string, string> | null} null: web pages of its origin may not */
+  cors_({ headers: { origin } }) {
+    if (origin === undefined || !this.origins_.some((each) => each === '*' || each === origin)) return null;
+    return {
+      'Access-Control-Allow-Origin': origin,
+      'Access-Control-Allow-Methods': 'POST',
+      'Access-Control-Allow-Headers': 'Authorization, Content-Type, Idempotency-Key',
+      'Access-Control-Max-Age': '600',
+      Vary: 'Origin'
+    };
+  }
+}
+
+exports.Intake = Intake;

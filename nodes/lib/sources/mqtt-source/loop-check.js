@@ -1,0 +1,54 @@
+'use strict';
+// Recognises a source that would read what its own engine's uplinks publish.
+
+const { parseUrl } = require('../../settings/uplink-options');
+const { overlaps, plainFilter } = require('./topic-filters');
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/i;
+/** They may stand for several levels. */
+const LONG = /\{(topic|device)\}/;
+
+/** @param {string} url @returns {string} host and port, one for all names of this machine */
+function placeOf(url) {
+  const { host, port } = parseUrl(url);
+  return `${LOOPBACK.test(host) ? 'localhost' : host.toLowerCase()}:${port}`;
+}
+
+/**
+ * @param {string} template of an uplink node, such as gw/{gateway}/{class}
+ * @param {string} gatewayId
+ * @returns {string} a filter that matches all that it may become
+ */
+function filterOf(template, gatewayId) {
+  const levels = template.replaceAll('{gateway}', gatewayId).split('/');
+  const long = levels.findIndex((level) => LONG.test(level));
+  const kept = long < 0 ? levels : levels.slice(0, long);
+  const filter = kept.map((level) => (level.includes('{') ? '+' : level));
+  return [...filter, ...(long < 0 ? [] : ['#'])].join('/');
+}
+
+/**
+ * @param {{ url: string, filters: string[] }} source
+ * @param {ReturnType<import('../../engine/broker-links').Uplinks['targets']>} targets
+ * @param {string} gatewayId
+ * @returns {string[]} a sentence for each filter that reads what is published
+ */
+function findLoops({ url, filters }, targets, gatewayId) {
+  const place = placeOf(url);
+  const same = targets.filter((target) => placeOf(target.url) === place);
+  return filters.flatMap((filter) => {
+    for (const { name, topics } of same) {
+      const template = [topics.topic, topics.recordTopic].find((each) =>
+        overlaps(plainFilter(filter), filterOf(each, gatewayId))
+      );
+      if (template) {
+        return [
+          `The topic filter "${filter}" also reads what the uplink to ${name} publishes there ("${template}"): a record may come back for ever. Choose other topics for the uplink node, or a narrower filter.`
+        ];
+      }
+    }
+    return [];
+  });
+}
+
+module.exports = { findLoops };

@@ -1,0 +1,31 @@
+'use strict';
+// What the canvas shows under an mqtt source.
+
+const { rate } = require('../../base/status');
+
+/**
+ * @param {import('./mqtt-source').Source | null} source
+ * @param {import('../../engine/meter').StageRate} rates
+ * @param {import('../../../../native/index.js').EngineStats} stats
+ * @param {import('../../engine/member').Member} member
+ * @returns {import('../../base/status').Shown}
+ */
+function shown(source, rates, stats, member) {
+  const { state = 'stopped', why = null, waits = false } = source ?? {};
+  if (state === 'connected') {
+    const trouble = member.host.waitsFor(stats);
+    if (trouble) return { fill: 'red', shape: 'ring', text: `waiting: ${trouble}` };
+    if (waits) return { fill: 'yellow', shape: 'ring', text: `slowed · ${rate(rates.recordsIn)}/s` };
+    return {
+      fill: 'green',
+      shape: 'dot',
+      text: `connected · ${rate(rates.recordsIn)}/s${member.carriage()}`
+    };
+  }
+  if (state === 'refused') return { fill: 'red', shape: 'ring', text: why?.reason ?? 'refused' };
+  if (state === 'connecting') return { fill: 'yellow', shape: 'ring', text: 'connecting' };
+  if (state === 'stopped') return { fill: 'grey', shape: 'ring', text: 'stopped' };
+  return { fill: 'red', shape: 'ring', text: `disconnected${why?.code ? `: ${why.code}` : ''}` };
+}
+
+exports.shown = shown;

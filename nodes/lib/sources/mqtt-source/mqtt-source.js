@@ -1,0 +1,280 @@
+'use strict';
+// A subscription to somebody else's broker: what it sends becomes records, and it hears of a message when its record is safe.
+//
+// While more than `window` messages have no answer nothing is read: MQTT 5 brokers are told that number (Receive Maximum), others
+// find their socket full. The keep-alive goes on meanwhile.
+
+const { CODES } = require('../../engine/inbox');
+const { Session } = require('../../uplink/session/session');
+const { makeReading } = require('./source-client');
+const { matches, plainFilter } = require('./topic-filters');
+const { Ledger } = require('./acknowledgements');
+const { toRecordArgs } = require('./message-record');
+const { subscribe, unsubscribe } = require('./subscription');
+
+/**
+ * @typedef {import('../../uplink/session/reason-codes').Reason} Reason
+ * @typedef {import('./packet-reader').Publish} Publish
+ *
+ * @typedef {object} SourceHandlers
+ * @property {(args: import('../../base/record').RecordArgs, done: import('../../engine/inbox').Done, options: { delivery: boolean }) => void} put
+ * @property {(sentence: string) => void} warn
+ * @property {() => void} [onConnected]
+ * @property {() => number} [now] ms
+ */
+
+/** Reason codes for MQTT 5 brokers [MQTT 3.4.2.1]: it is acknowledged either way. */
+const REFUSED = 0x83;
+const TOO_LARGE = 0x97;
+const TOPIC_NAME_INVALID = 0x90;
+const END_MS = 3000;
+const UNSUBSCRIBE_MS = 500;
+const WARN_EVERY_MS = 60000;
+const EMPTY = Buffer.alloc(0);
+const PINGREQ = Buffer.from([0xc0, 0]);
+/** @type {Reason} */
+const NOT_TAKEN = {
+  code: 'NOT_TAKEN',
+  reason: 'The engine did not take a message. Connecting again, so that the broker sends it once more.',
+  refused: false
+};
+
+class Source {
+  /**
+   * @param {import('./mqtt-source-options').SourceOptions} options
+   * @param {SourceHandlers} handlers
+   * @param {import('../../uplink/session/dial').Native} [native]
+   */
+  constructor(options, handlers, native) {
+    this.options_ = options;
+    this.handlers_ = handlers;
+    this.now_ = handlers.now ?? (() => performance.now());
+    this.filters_ = options.filters.map(plainFilter);
+    this.ledger_ = new Ledger(options.session.protocolVersion);
+    this.ledger_.onReleased = () => this.resume_();
+    /** QoS 0 messages that the engine has no room for yet. */
+    this.unanswered_ = 0;
+    /** @type {import('./source-client').Reading | null} */
+    this.reading_ = null;
+    /** What the broker's session holds, as far as we know. @type {Set<string>} */
+    this.subscribed_ = new Set();
+    this.ending_ = false;
+    this.isHeld_ = false;
+    /** @type {Map<string, number>} when a kind of trouble was told last */
+    this.told_ = new Map();
+    this.pingedAt_ = 0;
+    this.counters = { received: 0, refused: 0, ignored: 0, foreign: 0, tooLarge: 0, dropped: 0, repeated: 0 };
+    /** @type {import('../../uplink/session/session').State} */
+    this.state = 'stopped';
+    /** @type {Reason | null} */
+    this.why = null;
+    this.session_ = new Session(
+      options.session,
+      {
+        onState: (state, why) => this.onState_(state, why),
+        onConnected: (link) => this.onConnected_(link.sessionPresent === true),
+        onDisconnected: () => this.onDisconnected_()
+      },
+      native,
+      (parts) => this.open_(parts)
+    );
+  }
+
+  /** True while the broker is not read because the engine has no room, or the log is slow. */
+  get waits() {
+    return this.reading_?.waits() ?? false;
+  }
+
+  start() {
+    this.session_.start();
+  }
+
+  /**
+   * While nothing takes the records nothing is read: the broker keeps its messages.
+   * @param {boolean} isHeld
+   */
+  hold(isHeld) {
+    this.isHeld_ = isHeld;
+    if (!isHeld) this.resume_();
+  }
+
+  /** Once a second: the broker hears from us also while we do not read its answers to pings. */
+  tick() {
+    if (!this.waits) return;
+    const now = this.now_();
+    if (now - this.pingedAt_ < (this.options_.session.keepalive * 1000) / 2) return;
+    this.pingedAt_ = now;
+    this.reading_?.write(PINGREQ);
+    this.session_.alive();
+  }
+
+  /**
+   * Nothing more is taken; what was is answered while there is time.
+   * @param {boolean} forGood the node is deleted: the broker need not keep anything for it
+   */
+  async stop(forGood) {
+    this.ending_ = true;
+    const until = this.now_() + END_MS;
+    while (this.ledger_.size > 0 && this.state === 'connected' && this.now_() < until) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    const client = this.state === 'connected' ? this.reading_?.client : null;
+    if (forGood && client) await unsubscribe(client, [...this.subscribed_], UNSUBSCRIBE_MS);
+    await new Promise((resolve) => this.session_.stop(() => resolve(undefined)));
+    this.ledger_.disconnected();
+    this.state = 'stopped';
+  }
+
+  /** @param {import('../../uplink/session/mqtt-client').ClientParts} parts */
+  open_(parts) {
+    const reading = makeReading(parts, this.options_, {
+      onPublish: (packet) => this.onPublish_(packet),
+      onTooLarge: (size, head) => this.onTooLarge_(size, head),
+      onPubrel: (id) => this.ledger_.pubrel(id),
+      hasRoom: () =>
+        !this.ending_ && !this.isHeld_ && this.ledger_.size + this.unanswered_ < this.options_.window
+    });
+    this.reading_ = reading;
+    // The broker may send before its SUBACK, right behind the CONNACK.
+    reading.client.on('packetreceive', (packet) => {
+      if (packet.cmd !== 'connack' || this.reading_ !== reading) return;
+      this.ledger_.connected(reading.write, packet.sessionPresent === true);
+    });
+    return reading.client;
+  }
+
+  /** @param {import('../../uplink/session/session').State} state @param {Reason | null} why */
+  onState_(state, why) {
+    this.state = state;
+    const reason = why?.reason.replace(/ in the broker node/g, ' in the node') ?? '';
+    if (why && reason !== this.why?.reason && ['refused', 'disconnected'].includes(state)) {
+      this.handlers_.warn(reason);
+    }
+    this.why = state === 'connected' ? null : why ? { ...why, reason } : this.why;
+  }
+
+  /** @param {boolean} sessionPresent */
+  onConnected_(sessionPresent) {
+    const { reading_: reading, options_: options } = this;
+    if (!reading) return;
+    if (!sessionPresent) this.subscribed_.clear();
+    const missing = options.filters.filter((filter) => !this.subscribed_.has(filter));
+    subscribe(reading.client, missing, options, (refusals) => {
+      for (const filter of missing) if (!refusals.has(filter)) this.subscribed_.add(filter);
+      for (const [filter, reason] of refusals) {
+        this.handlers_.warn(`The broker refused the topic filter "${filter}" (${reason}). Check its rights.`);
+      }
+    });
+    this.handlers_.onConnected?.();
+  }
+
+  onDisconnected_() {
+    this.reading_ = null;
+    this.ledger_.disconnected();
+  }
+
+  /** @param {Publish} packet */
+  onPublish_(packet) {
+    const { ledger_: ledger, counters } = this;
+    const slot = packet.qos > 0 ? ledger.publish(packet) : undefined;
+    if (slot === null) {
+      counters.repeated++;
+      return;
+    }
+    counters.received++;
+    /** @param {number} [code] */
+    const settle = (code) => slot && ledger.settle(slot, code);
+    if (packet.retain && !this.options_.takeRetained) {
+      counters.ignored++;
+      return settle();
+    }
+    if (!this.filters_.some((filter) => matches(filter, packet.topic))) {
+      counters.foreign++;
+      this.tell_(
+        'foreign',
+        `The broker's session still holds a subscription from earlier, which brought "${packet.topic}". Choose another client id, or end the session at the broker.`
+      );
+      return settle();
+    }
+    let args;
+    try {
+      args = toRecordArgs(packet, this.options_.reading);
+    } catch (error) {
+      counters.refused++;
+      this.tell_('refused', `${/** @type {Error} */ (error).message} It is not taken.`);
+      return settle(REFUSED);
+    }
+    this.put_(args, slot);
+  }
+
+  /**
+   * @param {import('../../base/record').RecordArgs} args
+   * @param {import('./acknowledgements').Slot} [slot] for QoS 1 and 2
+   */
+  put_(args, slot) {
+    if (!slot) this.unanswered_++;
+    this.handlers_.put(args, (error) => this.onDone_(slot, error), { delivery: slot !== undefined });
+  }
+
+  /** @param {import('./acknowledgements').Slot | undefined} slot @param {(Error & { code?: string }) | undefined} error */
+  onDone_(slot, error) {
+    const { counters } = this;
+    if (!slot) {
+      this.unanswered_--;
+      // Not within the tap's own loop.
+      if (this.waits) queueMicrotask(() => this.resume_());
+    }
+    if (!error) {
+      if (slot) this.ledger_.settle(slot);
+      return;
+    }
+    if (error.code === CODES.TOO_LONG) counters.tooLarge++;
+    else if (error.code === CODES.REFUSED) counters.refused++;
+    else counters.dropped++;
+    this.tell_(error.code ?? '', error.message);
+    if (!slot) return;
+    if (error.code === CODES.TOO_LONG) this.ledger_.settle(slot, TOO_LARGE);
+    // The same message would be refused again.
+    else if (error.code === CODES.ODD_TOPIC) this.ledger_.settle(slot, TOPIC_NAME_INVALID);
+    else if (error.code === CODES.REFUSED) this.ledger_.settle(slot, REFUSED);
+    // It was dropped as the engine's settings say, or is a dead letter: sending it again changes nothing.
+    else if (error.code === CODES.DROPPED) this.ledger_.settle(slot);
+    else this.notTaken_(slot);
+  }
+
+  /** A record never got into the engine: the broker keeps its message, and sends it again on a new connection. */
+  notTaken_(/** @type {import('./acknowledgements').Slot} */ slot) {
+    this.ledger_.abandon(slot);
+    if (this.ending_) return;
+    this.session_.kill(NOT_TAKEN);
+  }
+
+  /** @param {number} size @param {{ qos: number, id: number }} head */
+  onTooLarge_(size, { qos, id }) {
+    this.counters.tooLarge++;
+    this.tell_('tooLarge', `A message of ${size} bytes is over the engine's packet limit. It is not taken.`);
+    if (qos === 0) return;
+    const slot = this.ledger_.publish({
+      qos: /** @type {1 | 2} */ (qos),
+      id,
+      dup: false,
+      topic: '',
+      payload: EMPTY
+    });
+    if (slot) this.ledger_.settle(slot, TOO_LARGE);
+  }
+
+  resume_() {
+    this.reading_?.resume();
+  }
+
+  /** @param {string} kind @param {string} sentence at most once a minute for each kind */
+  tell_(kind, sentence) {
+    const now = this.now_();
+    if (now - (this.told_.get(kind) ?? -Infinity) < WARN_EVERY_MS) return;
+    this.told_.set(kind, now);
+    this.handlers_.warn(sentence);
+  }
+}
+
+exports.Source = Source;

@@ -1,0 +1,130 @@
+'use strict';
+// Takes PUBLISH and PUBREL out of what a broker sends; all other packets are left for mqtt.js, whole and in order.
+//
+// mqtt.js answers a PUBLISH before it looks at the next one, and one of QoS 2 (in 3.1.1) before anybody has seen it. A record is
+// safe after some milliseconds, and many have to wait for that side by side, so their answers are ours (ledger.js).
+
+const { MalformedError, parsePublish, parsePubrel } = require('./packet-reader');
+
+const PUBLISH = 3;
+const PUBREL = 6;
+const EMPTY = Buffer.alloc(0);
+
+/**
+ * @typedef {object} TapHandlers
+ * @property {(packet: import('./packet-reader').Publish) => void} onPublish
+ * @property {(size: number, head: { qos: number, id: number }) => void} onTooLarge its bytes are not kept
+ * @property {(id: number) => void} onPubrel
+ * @property {(bytes: Buffer) => void} onOther
+ * @property {() => boolean} hasRoom false = the next PUBLISH waits, and all that is behind it; then resume()
+ */
+
+class Tap {
+  /**
+   * @param {number} protocolVersion 4 or 5
+   * @param {number} maxBytes of a packet
+   * @param {TapHandlers} handlers
+   */
+  constructor(protocolVersion, maxBytes, handlers) {
+    this.protocolVersion_ = protocolVersion;
+    this.maxBytes_ = maxBytes;
+    this.handlers_ = handlers;
+    /** What is not looked at yet: the beginning of a packet, or what waits for room. @type {Buffer} */
+    this.rest_ = EMPTY;
+    /** Bytes that still belong to a packet that is skipped. */
+    this.skip_ = 0;
+    /** True while a PUBLISH waits for room: nothing may be read meanwhile. */
+    this.waits = false;
+  }
+
+  /**
+   * @param {Buffer} chunk
+   * @throws {MalformedError}
+   */
+  read(chunk) {
+    if (this.skip_ > 0) {
+      const skipped = Math.min(this.skip_, chunk.length);
+      this.skip_ -= skipped;
+      chunk = chunk.subarray(skipped);
+    }
+    this.rest_ = this.rest_.length > 0 ? Buffer.concat([this.rest_, chunk]) : chunk;
+    this.resume();
+  }
+
+  /** Goes on with what waited. @throws {MalformedError} */
+  resume() {
+    const bytes = this.rest_;
+    this.waits = false;
+    let at = 0;
+    while (at < bytes.length) {
+      const body = bodyOf(bytes, at);
+      if (body === 0) break;
+      const next = this.packet_(bytes, at, body);
+      if (next === at) break;
+      at = next;
+    }
+    this.rest_ = at < bytes.length ? bytes.subarray(at) : EMPTY;
+  }
+
+  /**
+   * @param {Buffer} bytes @param {number} at @param {number} body
+   * @returns {number} where the next one begins; `at` when this one has to wait
+   */
+  packet_(bytes, at, body) {
+    const { handlers_: handlers, maxBytes_: max } = this;
+    const type = bytes[at] >> 4;
+    const end = body + lengthOf(bytes, at);
+    const isPublish = type === PUBLISH;
+    if (end - at > max) return this.tooLarge_(bytes, at, body, end);
+    if (end > bytes.length) return at;
+    if (isPublish && !handlers.hasRoom()) {
+      this.waits = true;
+      return at;
+    }
+    if (isPublish) handlers.onPublish(parsePublish(bytes, at, body, end, this.protocolVersion_));
+    else if (type === PUBREL) handlers.onPubrel(parsePubrel(bytes, at, body, end));
+    else handlers.onOther(bytes.subarray(at, end));
+    return end;
+  }
+
+  /**
+   * It is answered, but never held: only its identifier is waited for.
+   * @param {Buffer} bytes @param {number} at @param {number} body @param {number} end
+   */
+  tooLarge_(bytes, at, body, end) {
+    if (bytes[at] >> 4 !== PUBLISH) throw new MalformedError(`a packet of ${end - at} bytes`);
+    const qos = (bytes[at] >> 1) & 3;
+    if (bytes.length < body + 2) return at;
+    const idAt = body + 2 + bytes.readUInt16BE(body);
+    if (idAt + 2 > end) throw new MalformedError('a packet that ends too early');
+    if (qos > 0 && bytes.length < idAt + 2) return at;
+    this.handlers_.onTooLarge(end - at, { qos, id: qos > 0 ? bytes.readUInt16BE(idAt) : 0 });
+    this.skip_ = Math.max(0, end - bytes.length);
+    return Math.min(end, bytes.length);
+  }
+}
+
+/**
+ * [MQTT 2.1.4]
+ * @param {Buffer} bytes @param {number} at where a packet begins
+ * @returns {number} where its body begins, 0 = its length is not here yet
+ */
+function bodyOf(bytes, at) {
+  for (let i = at + 1; i < at + 5; i++) {
+    if (i >= bytes.length) return 0;
+    if (bytes[i] < 0x80) return i + 1;
+  }
+  throw new MalformedError('a length of more than four bytes');
+}
+
+/** @param {Buffer} bytes @param {number} at where a packet begins whose length is here */
+function lengthOf(bytes, at) {
+  let length = 0;
+  for (let i = 0; ; i++) {
+    const byte = bytes[at + 1 + i];
+    length += (byte & 0x7f) * 128 ** i;
+    if (byte < 0x80) return length;
+  }
+}
+
+exports.Tap = Tap;

@@ -1,0 +1,288 @@
+'use strict';
+
+const path = require('node:path');
+const { pathToFileURL } = require('node:url');
+const fs = require('node:fs');
+const { identity, prepareFolder } = require('./log-folder');
+const { COST_SQL, Usage } = require('./log-limits');
+const { Refusal, isDamage } = require('./log-reasons');
+const { APPLICATION_ID, FILE, SCHEMA, USER_VERSION } = require('./log-schema');
+const { DatabaseSync } = require('./sqlite');
+
+/** SQLite's own checkpoint, inside a COMMIT, stands back behind the one that the store makes after the receipts. Pages. */
+const AUTO_CHECKPOINT = 2048;
+const JOURNAL_LIMIT = 8 << 20;
+const SQLITE_ERROR = 1;
+const SQLITE_CORRUPT = 11;
+
+/**
+ * One connection to <directory>/log.db: opening, statements, transactions. It decides nothing; what fails, throws.
+ * The lock is held from open() to close(), so no statement ever waits for another process.
+ */
+class Database {
+  /** Throws a Refusal for a file that is not ours, an SQLite or file system error otherwise. @param {string} directory */
+  constructor(directory) {
+    this.file = path.join(directory, FILE);
+    prepareFolder(directory);
+    checkOwner(this.file);
+    this.db = new DatabaseSync(this.file, { timeout: 0, enableForeignKeyConstraints: false });
+    try {
+      this.#setUp();
+      this.statements = prepare(this.db);
+    } catch (error) {
+      this.db.close();
+      throw asDamage(error);
+    }
+    this.identity = identity(this.file);
+  }
+
+  #setUp() {
+    const { db } = this;
+    // Before anything is read: with the lock held for good, the index of the WAL is in memory, and there is no -shm file.
+    db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;');
+    if (isEmpty(db)) {
+      // In one transaction of a rollback journal: a crash leaves either no table or all. (SQLite makes the first page before.)
+      db.exec(`PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL; BEGIN EXCLUSIVE;
+        PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${USER_VERSION};
+        ${SCHEMA} COMMIT;`);
+    }
+    checkIds(pragma(db, 'application_id'), pragma(db, 'user_version'), this.file);
+    checkSchema(db);
+    const mode = db.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode;
+    if (mode !== 'wal') {
+      const message = `SQLite keeps the journal mode ${mode}; the log needs WAL`;
+      throw Object.assign(new Error(message), { code: 'JOURNAL_MODE' });
+    }
+    db.exec(`PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = ${JOURNAL_LIMIT};
+      PRAGMA wal_autocheckpoint = ${AUTO_CHECKPOINT}; PRAGMA mmap_size = 0;`);
+  }
+
+  /** What is there, read from the covering index and the small tables: never from a chunk. */
+  totals() {
+    const usage = new Usage();
+    /** @type {Set<string>} */
+    const nodes = new Set();
+    for (const row of this.statements.lanes.all()) {
+      nodes.add(String(row.node));
+      usage.add(Number(row.class), Number(row.chunks), Number(row.records), Number(row.cost));
+    }
+    return { usage, nodes, lastRow: Number(this.statements.lastRow.get()?.id ?? 0), ...this.aside() };
+  }
+
+  /** @returns {{ node: string, records: number }[]} by uplink node, from the covering index */
+  holdings() {
+    /** @type {Map<string, number>} */
+    const records = new Map();
+    for (const row of this.statements.lanes.all()) {
+      const node = String(row.node);
+      records.set(node, (records.get(node) ?? 0) + Number(row.records));
+    }
+    return [...records].map(([node, count]) => ({ node, records: count }));
+  }
+
+  /** Dead letters and quarantine: how many, how many bytes. */
+  aside() {
+    const [dead, quarantine] = [this.statements.deadSums.get(), this.statements.quarantineSums.get()];
+    return {
+      dead: { count: Number(dead?.count), bytes: Number(dead?.bytes) },
+      quarantine: { count: Number(quarantine?.count), bytes: Number(quarantine?.bytes) }
+    };
+  }
+
+  begin() {
+    this.db.exec('BEGIN IMMEDIATE');
+  }
+
+  commit() {
+    this.db.exec('COMMIT');
+  }
+
+  /** After a failure; SQLite may have done it already. */
+  rollback() {
+    try {
+      if (this.db.isTransaction) this.db.exec('ROLLBACK');
+    } catch {
+      // The connection is cleaned before it is used again.
+    }
+  }
+
+  /**
+   * Moves the WAL's pages into the database, syncing both. Throws when it could not, or not wholly.
+   * @param {'PASSIVE' | 'TRUNCATE'} mode TRUNCATE leaves an empty WAL
+   */
+  checkpoint(mode) {
+    const result = this.db.prepare(`PRAGMA wal_checkpoint(${mode})`).get();
+    if (Number(result?.busy) !== 0) {
+      throw Object.assign(new Error('the checkpoint did not finish'), { code: 'CHECKPOINT' });
+    }
+  }
+
+  /** Deletes what is younger than the last row known to be durable. @param {number} row @returns {boolean} there was something */
+  deleteAbove(row) {
+    const { chunksAbove, deadAbove } = this.statements;
+    return Number(chunksAbove.run(row).changes) + Number(deadAbove.run(row).changes) > 0;
+  }
+
+  /** Rewrites the index, and the node and class of a row. @param {number} row @param {string} node @param {number} recordClass */
+  setLane(row, node, recordClass) {
+    this.begin();
+    try {
+      this.db.exec('REINDEX chunk_lane');
+      this.statements.setLane.run(node, recordClass, row);
+      this.commit();
+    } catch (error) {
+      this.rollback();
+      throw error;
+    }
+  }
+
+  /** Pages that are free, and pages that are not. */
+  pages() {
+    const free = pragma(this.db, 'freelist_count');
+    return { free, used: pragma(this.db, 'page_count') - free };
+  }
+
+  /** Gives free pages back to the disk, by the next checkpoint. @param {number} pages */
+  vacuum(pages) {
+    this.db.exec(`PRAGMA incremental_vacuum(${pages})`);
+  }
+
+  /** True when another file, or none, has our name now: what is written goes nowhere. */
+  isReplaced() {
+    return identity(this.file) !== this.identity;
+  }
+
+  /** True when the WAL was deleted under us; there always is one. */
+  hasLostWal() {
+    return identity(`${this.file}-wal`) === '';
+  }
+
+  /** Never throws: the lock goes in any case. SQLite tries a last checkpoint, and keeps the WAL when that fails. */
+  close() {
+    try {
+      this.db.close();
+    } catch {
+      // already closed
+    }
+  }
+}
+
+/** The tables have to be ours to the letter: damage in their definitions must not be taken for other tables. @param {import('node:sqlite').DatabaseSync} db */
+function checkSchema(db) {
+  const found = new Set(
+    db
+      .prepare('SELECT sql FROM sqlite_schema')
+      .all()
+      .map(({ sql }) => sql)
+  );
+  const missing = SCHEMA.split(';').find((sql) => sql.trim() !== '' && !found.has(sql.trim()));
+  if (missing === undefined) return;
+  const message = `the table definition is not there: ${missing.trim()}`;
+  throw asDamage(Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode: SQLITE_ERROR }));
+}
+
+/** Our statements are right; if SQLite calls them wrong, or the format unknown, the file is. @param {any} error */
+function asDamage(error) {
+  return error?.errcode === SQLITE_ERROR ? Object.assign(error, { errcode: SQLITE_CORRUPT }) : error;
+}
+
+/** @param {import('node:sqlite').DatabaseSync} db */
+function prepare(db) {
+  const laneWhere = 'WHERE node = ? AND class = ?';
+  return {
+    lanes: db.prepare(
+      `SELECT node, class, count(*) AS chunks, sum(records) AS records, sum(${COST_SQL}) AS cost
+       FROM chunk INDEXED BY chunk_lane GROUP BY node, class`
+    ),
+    lastRow: db.prepare(
+      `SELECT max(ifnull((SELECT max(id) FROM chunk), 0), ifnull((SELECT max(id) FROM dead), 0),
+        ifnull((SELECT max(id) FROM quarantine), 0)) AS id`
+    ),
+    deadSums: db.prepare('SELECT count(*) AS count, ifnull(sum(length(body)), 0) AS bytes FROM dead'),
+    quarantineSums: db.prepare(
+      'SELECT count(*) AS count, ifnull(sum(length(body)), 0) AS bytes FROM quarantine'
+    ),
+    insertChunk: db.prepare('INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?, ?)'),
+    insertDead: db.prepare('INSERT INTO dead VALUES (?, ?, ?, ?, ?, ?, ?, ?)'),
+    deleteChunk: db.prepare(`DELETE FROM chunk WHERE id = ? RETURNING class, records, ${COST_SQL} AS cost`),
+    deleteOldestDead: db.prepare(
+      'DELETE FROM dead WHERE id = (SELECT min(id) FROM dead) RETURNING length(body) AS bytes'
+    ),
+    deleteOldestQuarantine: db.prepare(
+      'DELETE FROM quarantine WHERE id = (SELECT min(id) FROM quarantine) RETURNING ifnull(length(body), 0) AS bytes'
+    ),
+    quarantine: db.prepare(
+      'INSERT OR REPLACE INTO quarantine SELECT id, node, class, ?, ?, records, body FROM chunk WHERE id = ?'
+    ),
+    quarantineUnread: db.prepare('INSERT OR REPLACE INTO quarantine VALUES (?, ?, ?, ?, ?, ?, NULL)'),
+    // Both are answered by the index alone, so a damaged chunk is known by number and size before it is touched.
+    next: db.prepare(
+      `SELECT id, records, bytes FROM chunk INDEXED BY chunk_lane ${laneWhere} AND id > ? AND id <= ? ORDER BY id LIMIT 1`
+    ),
+    oldest: db.prepare(
+      `SELECT id, records, ${COST_SQL} AS cost FROM chunk INDEXED BY chunk_lane ${laneWhere} ORDER BY id LIMIT 1`
+    ),
+    body: db.prepare('SELECT body FROM chunk WHERE id = ?'),
+    // Node and class stand in the row and in the index.
+    laneOfRows: db.prepare(
+      'SELECT id, node, class FROM chunk NOT INDEXED WHERE id > ? AND id <= ? ORDER BY id LIMIT ?'
+    ),
+    isInLane: db.prepare(`SELECT 1 FROM chunk INDEXED BY chunk_lane ${laneWhere} AND id = ?`),
+    laneInIndex: db.prepare('SELECT node, class FROM chunk INDEXED BY chunk_lane WHERE +id = ?'),
+    chunksOfNode: db.prepare('SELECT count(*) AS count FROM chunk INDEXED BY chunk_lane WHERE node = ?'),
+    setLane: db.prepare('UPDATE chunk SET node = ?, class = ? WHERE id = ?'),
+    chunksAbove: db.prepare('DELETE FROM chunk WHERE id > ?'),
+    deadAbove: db.prepare('DELETE FROM dead WHERE id > ?')
+  };
+}
+
+/**
+ * Looks at the ids without touching the file: `immutable` takes no lock, reads no WAL and writes nothing. (Reading the
+ * header ourselves would end the locks of another store thread of this process, see prepareFolder.)
+ * @param {string} file
+ */
+function checkOwner(file) {
+  if (fs.statSync(file).size === 0 || fs.existsSync(`${file}-journal`)) return;
+  const url = pathToFileURL(file);
+  url.searchParams.set('immutable', '1');
+  const peek = new DatabaseSync(url, { readOnly: true });
+  try {
+    // Without this, a file that a checkpoint is just filling (or was, when its process was killed) looks damaged.
+    peek.exec('PRAGMA writable_schema = ON');
+    if (!isEmpty(peek)) checkIds(pragma(peek, 'application_id'), pragma(peek, 'user_version'), file);
+  } catch (error) {
+    // Whether it is damaged can only be told with its WAL.
+    if (error instanceof Refusal || !isDamage(asDamage(error))) throw error;
+  } finally {
+    peek.close();
+  }
+}
+
+/** Nobody's: no table, and no mark of its own. @param {import('node:sqlite').DatabaseSync} db */
+function isEmpty(db) {
+  if (pragma(db, 'application_id') !== 0) return false;
+  return db.prepare('SELECT count(*) AS count FROM sqlite_schema').get()?.count === 0;
+}
+
+/** @param {import('node:sqlite').DatabaseSync} db @param {string} name @returns {number} */
+function pragma(db, name) {
+  return Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
+}
+
+/** @param {number} applicationId @param {number} version @param {string} file */
+function checkIds(applicationId, version, file) {
+  if (applicationId !== APPLICATION_ID) {
+    throw new Refusal(
+      'FOREIGN',
+      `${file} is the database of another program; it was left as it is. Choose another folder for the log.`
+    );
+  }
+  if (version > USER_VERSION) {
+    throw new Refusal(
+      'NEWER',
+      `${file} was written by a newer version of the gateway (format ${version}, this one reads ${USER_VERSION}); it was left as it is. Use that version, or choose another folder for the log.`
+    );
+  }
+}
+
+exports.Database = Database;

@@ -1,0 +1,385 @@
+'use strict';
+
+const { Keeper } = require('./log-recovery');
+const { Limits, Usage } = require('./log-limits');
+const { Pending } = require('./pending-removals');
+const { Reader } = require('./log-reader');
+const { RowCheck } = require('./row-check');
+const { Intake, Transaction } = require('./log-transaction');
+
+/** @typedef {import('../../../native').StoreSource} StoreSource */
+/** @typedef {import('./log-database').Database} Database */
+
+/** The WAL goes into the database after about so many bytes of it. */
+const CHECKPOINT_BYTES = 4 << 20;
+/** A class that is full is tried again so soon: the engine cannot be asked for the others alone. */
+const PROBE_MS = 25;
+/** Timers may be early. */
+const TIMER_SLACK_MS = 5;
+
+/**
+ * The log of one engine: takes chunks from its source, commits them together, tells the source what is on disk, reads back
+ * what the engine wants again. While a commit runs, the engine's next chunks grow.
+ */
+class Store {
+  /**
+   * @param {object} context
+   * @param {import('./log-options').CheckedOptions} context.options
+   * @param {Float64Array} context.rows see Keeper
+   * @param {() => void} context.changed the condition is another one
+   * @param {(code: string, reason: string) => void} context.problem
+   * @param {() => number} [context.now] monotonic ms
+   */
+  constructor({ options, rows, changed, problem, now = () => performance.now() }) {
+    this.options = options;
+    this.rows = rows;
+    this.changed = changed;
+    this.problem = problem;
+    this.now = now;
+    this.limits = new Limits(options);
+    this.pending = new Pending();
+    this.reader = new Reader({ pending: this.pending, now, problem });
+    this.intake = new Intake();
+    this.rowCheck = new RowCheck(problem);
+    this.keeper = new Keeper({
+      ...{ options, rows, problem },
+      adopt: (totals) => this.#adopt(totals),
+      lost: () => this.#lost(),
+      wake: () => this.#wake()
+    });
+    this.usage = new Usage();
+    this.dead = { count: 0, bytes: 0 };
+    this.quarantine = { count: 0, bytes: 0 };
+    /** Uplink nodes that have chunks. @type {Set<string>} */
+    this.nodes = new Set();
+    /** @type {StoreSource | null} */
+    this.source = null;
+    this.isAnnounced = false;
+    /** The chunk that found no room. @type {{recordClass: number, cost: number, limit: 'class' | 'total'} | null} */
+    this.full = null;
+    this.probeAt = 0;
+
+    this.walBytes = 0;
+    this.commits = 0;
+    this.commitMs = 0;
+    this.commitMaxMs = 0;
+    this.bodyBytes = 0;
+    this.deadRemoved = 0;
+    this.commitsAtTick = -1;
+
+    /** @type {NodeJS.Immediate | null} */
+    this.immediate = null;
+    /** @type {NodeJS.Timeout | undefined} */
+    this.timer = undefined;
+    /** @type {{by: number, done: (inTime: boolean) => void, timer: NodeJS.Timeout} | null} */
+    this.stopping = null;
+    this.isStopped = false;
+  }
+
+  start() {
+    this.keeper.start();
+  }
+
+  /** Takes from this source from now on; one attached before is closed. @param {StoreSource} source */
+  attach(source) {
+    this.detach();
+    this.source = source;
+    this.ring();
+  }
+
+  detach() {
+    this.source?.close();
+    this.source = null;
+    this.isAnnounced = false;
+    // Rows handed over wait in the engine again.
+    if (this.pending.handedOver) this.pending.deletes = [];
+    this.pending.handedOver = false;
+    this.full = null;
+  }
+
+  /** The doorbell. */
+  ring() {
+    if (this.immediate || this.isStopped) return;
+    this.immediate = setImmediate(() => {
+      this.immediate = null;
+      this.#turn();
+    });
+  }
+
+  /** @returns {{state: string, code: string, reason: string}} */
+  get condition() {
+    const { why, isBroken } = this.keeper;
+    if (this.isStopped) return { state: 'stopped', code: '', reason: '' };
+    if (why) {
+      const state = why.kind === 'refused' ? 'refused' : 'failing';
+      return { state, code: why.code, reason: why.reason };
+    }
+    if (isBroken) return { state: 'opening', code: '', reason: '' };
+    if (this.full) return { state: 'full', code: 'LOG_FULL', reason: this.#whyFull(this.full) };
+    return { state: 'ready', code: '', reason: '' };
+  }
+
+  /** @returns {{ node: string, records: number }[]} what is on disk, by uplink node; empty when it cannot be read */
+  holdings() {
+    try {
+      return this.keeper.database?.holdings() ?? [];
+    } catch (error) {
+      this.#fault(error);
+      return [];
+    }
+  }
+
+  /** Once a second. */
+  tick() {
+    if (this.isStopped) return;
+    this.keeper.inspect(this.commits === this.commitsAtTick);
+    this.commitsAtTick = this.commits;
+    this.#checkRows();
+  }
+
+  /**
+   * Commits what is due and what is to be deleted, at most so long, and closes.
+   * @param {number} timeoutMs @param {(inTime: boolean) => void} done true: nothing is left to commit
+   */
+  stop(timeoutMs, done) {
+    const timer = setTimeout(() => this.ring(), timeoutMs + TIMER_SLACK_MS);
+    this.stopping = { by: this.now() + timeoutMs, done, timer };
+    this.ring();
+  }
+
+  #turn() {
+    if (this.isStopped) return;
+    const { source } = this;
+    let wait = -1;
+    if (source) {
+      this.#announce(source);
+      // Answers the doorbell, which does not ring again before that: in every turn, also where nothing can be saved, because
+      // it rings for rows to delete and to read, too.
+      if (this.isAnnounced) source.due();
+      if (!this.keeper.isBroken) this.#save(source);
+      wait = sooner(this.#read(source), this.#nextSave(source));
+    }
+    if (this.stopping && this.#mayStop()) return this.#finish();
+    this.#schedule(wait);
+  }
+
+  /** @param {StoreSource} source */
+  #announce(source) {
+    if (this.isAnnounced || !this.keeper.database) return;
+    this.isAnnounced = true;
+    source.opened(this.rows[0], [...this.usage.records]);
+    this.rowCheck.start(this.rows[0]);
+  }
+
+  /** @param {StoreSource} source */
+  #save(source) {
+    const database = /** @type {Database} */ (this.keeper.database);
+    this.pending.collect(source, this.now());
+    const takes = this.#mayTake() && source.due() === 0;
+    const wait = this.pending.wait(this.now());
+    if (!takes && (wait < 0 || (wait > 0 && !this.stopping))) return;
+    const tx = this.#transaction(database);
+    try {
+      database.begin();
+      tx.clear(this.pending);
+      if (takes) tx.take(source);
+      const start = this.now();
+      database.commit();
+      if (!tx.isEmpty(this.pending)) this.#measure(this.now() - start);
+    } catch (error) {
+      database.rollback();
+      for (const ticket of tx.tickets) source.failed(ticket);
+      this.#fault(error);
+      return;
+    }
+    this.#committed(tx, source);
+    // Once nothing was left behind, nothing waits for room.
+    this.#setFull(tx.held[0] ?? (takes || this.#fits() ? null : this.full));
+    this.#checkpoint(database);
+  }
+
+  /** @param {Database} database */
+  #transaction(database) {
+    const { usage, dead, quarantine, limits, nodes, intake, options } = this;
+    const nextRow = () => ++this.rows[0];
+    const asideLimit = options.deadLimitMiB * 2 ** 20;
+    return new Transaction({ database, usage, dead, quarantine, limits, asideLimit, nodes, intake, nextRow });
+  }
+
+  /** Only now it is true. @param {Transaction} tx @param {StoreSource} source */
+  #committed(tx, source) {
+    this.keeper.good();
+    this.usage = tx.usage;
+    this.dead = tx.dead;
+    this.quarantine = tx.quarantine;
+    for (const { ticket, row } of tx.saved) source.committed(ticket, row);
+    for (const { row, recordClass, records } of tx.removed) {
+      source.removed(row, /** @type {import('../../../native').RecordClass} */ (recordClass), records);
+    }
+    for (const ticket of tx.dropped) source.dropped(ticket);
+    for (const { ticket } of tx.held) source.failed(ticket);
+    if (this.pending.handedOver) source.freed();
+    // The engine may have had more of them.
+    if (this.pending.isFull) this.ring();
+    this.pending.clear();
+    this.bodyBytes += tx.bytes;
+    this.walBytes += tx.walBytes;
+    this.#tellAside(tx);
+  }
+
+  /** @param {Transaction} tx */
+  #tellAside(tx) {
+    this.deadRemoved += tx.deadRemoved;
+    if (tx.deadRemoved > 0) {
+      const reason =
+        'The table of dead letters is full; the oldest were deleted. Look why the cloud refuses records.';
+      this.problem('DEAD_LETTERS_FULL', reason);
+    }
+    if (tx.quarantineRemoved > 0) {
+      const reason = 'The quarantine is full; its oldest chunks were deleted. Look for disk errors (dmesg).';
+      this.problem('QUARANTINE_FULL', reason);
+    }
+  }
+
+  /** @param {Store['full']} full */
+  #setFull(full) {
+    const isOther = this.full?.limit !== full?.limit;
+    this.full = full;
+    if (full) this.probeAt = this.now() + PROBE_MS;
+    if (isOther) this.changed();
+  }
+
+  /** After the receipts, as no device should wait for it; and not SQLite's own, whose errors nobody sees. @param {Database} database */
+  #checkpoint(database) {
+    if (this.walBytes < CHECKPOINT_BYTES) return;
+    try {
+      database.checkpoint('PASSIVE');
+      this.walBytes = 0;
+    } catch (error) {
+      this.#fault(error);
+    }
+  }
+
+  /** @param {StoreSource} source @returns {number} ms to the next turn, -1 = none needed */
+  #read(source) {
+    const { database } = this.keeper;
+    if (!database || !this.isAnnounced) return -1;
+    try {
+      const isMore = this.reader.serve(source, database, () => this.#mayTake() && source.due() === 0);
+      return isMore ? Math.max(0, this.reader.waitUntil - this.now()) : -1;
+    } catch (error) {
+      // The index itself, without which nothing can be found: that is no matter of one chunk.
+      this.keeper.damages++;
+      this.#fault(error);
+      return -1;
+    }
+  }
+
+  /** @param {any} error */
+  #fault(error) {
+    if (error.row !== undefined) this.pending.stuck.add(error.row);
+    this.keeper.fault(error);
+    this.changed();
+  }
+
+  /** @param {StoreSource} source @returns {number} ms, -1 = nothing to save is known */
+  #nextSave(source) {
+    if (this.keeper.isBroken || !this.isAnnounced) return -1;
+    const now = this.now();
+    const mayTake = this.#mayTake() || (!this.keeper.isDry && this.full?.limit === 'class');
+    const due = mayTake ? source.due() : -1;
+    const probe = this.full?.limit === 'class' ? Math.max(0, this.probeAt - now) : 0;
+    return sooner(due < 0 ? due : Math.max(due, probe), this.pending.wait(now));
+  }
+
+  #mayTake() {
+    if (this.keeper.isBroken || this.keeper.isDry) return false;
+    return this.#fits() || (this.full?.limit === 'class' && this.now() >= this.probeAt);
+  }
+
+  #fits() {
+    const { full } = this;
+    return !full || this.limits.check(this.usage, full.recordClass, full.cost) === 'fits';
+  }
+
+  #checkRows() {
+    const { database, isBroken } = this.keeper;
+    if (!database || isBroken) return;
+    try {
+      if (!this.rowCheck.step(database)) return;
+      this.#adopt(database.totals());
+      this.ring();
+    } catch (error) {
+      this.#fault(error);
+    }
+  }
+
+  /** @param {number} wait ms, -1 = until the doorbell rings */
+  #schedule(wait) {
+    clearTimeout(this.timer);
+    if (wait === 0) this.ring();
+    else if (wait > 0) this.timer = setTimeout(() => this.ring(), Math.min(Math.ceil(wait), 2 ** 30));
+  }
+
+  /** @param {number} ms */
+  #measure(ms) {
+    this.commits++;
+    this.commitMs = this.commits === 1 ? ms : this.commitMs + (ms - this.commitMs) / 8;
+    this.commitMaxMs = Math.max(this.commitMaxMs, ms);
+  }
+
+  /** @param {import('./log-recovery').Totals} totals */
+  #adopt({ usage, nodes, dead, quarantine }) {
+    Object.assign(this, { usage, nodes, dead, quarantine, walBytes: 0 });
+  }
+
+  #lost() {
+    // What was to be deleted is gone with the file.
+    if (this.pending.handedOver) this.source?.freed();
+    this.pending.clear();
+    this.pending.stuck.clear();
+    if (this.isAnnounced) this.source?.lost();
+  }
+
+  #wake() {
+    this.changed();
+    this.ring();
+  }
+
+  #mayStop() {
+    const { source, stopping } = this;
+    if (!source || !stopping || this.now() >= stopping.by) return true;
+    return this.isAnnounced && !this.#isOwing(source);
+  }
+
+  /** @param {StoreSource} source */
+  #isOwing(source) {
+    return source.due() === 0 || this.pending.size > 0;
+  }
+
+  #finish() {
+    const inTime = !this.source || (this.isAnnounced && !this.#isOwing(this.source));
+    this.isStopped = true;
+    clearTimeout(this.timer);
+    clearTimeout(this.stopping?.timer);
+    this.detach();
+    this.keeper.close();
+    this.stopping?.done(inTime);
+  }
+
+  /** @param {NonNullable<Store['full']>} full */
+  #whyFull({ recordClass, limit }) {
+    const { limitMiB, classLimitMiB } = this.options;
+    return limit === 'total'
+      ? `The log has reached its limit of ${limitMiB} MiB. It goes on when the cloud has taken records; raise the limit if outages last longer.`
+      : `The log has reached the limit of class ${recordClass}, ${classLimitMiB[recordClass]} MiB. It goes on when the cloud has taken records of it.`;
+  }
+}
+
+/** The sooner of two waits, where -1 is never. @param {number} a @param {number} b */
+function sooner(a, b) {
+  if (a < 0 || b < 0) return Math.max(a, b);
+  return Math.min(a, b);
+}
+
+exports.Store = Store;

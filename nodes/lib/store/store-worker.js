@@ -1,0 +1,121 @@
+'use strict';
+
+// Entry of the store thread: one folder, one engine.
+// In:  {type: 'attach', token} · {type: 'holdings'} · {type: 'stop', timeoutMs}
+// Out: {type: 'state', …} · {type: 'problem', …} · {type: 'holdings', holdings} · {type: 'stopped', inTime}
+
+const fs = require('node:fs');
+const { parentPort, workerData } = require('node:worker_threads');
+const { fileBytes } = require('./log-folder');
+const { Store } = require('./log-store');
+
+const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort);
+/** @type {import('./log-options').CheckedOptions} */
+const options = workerData.options;
+/** @type {{StoreSource: new (token: number, onDoorbell: () => void) => import('../../../native').StoreSource}} */
+const native = require(options.nativePath);
+
+const STATE_MS = 1000;
+
+/** @type {Map<string, {reason: string, count: number}>} */
+const problems = new Map();
+const writtenBefore = threadWrites();
+/** The condition told last. */
+let told = '';
+
+/** @param {string} code @param {string} reason */
+function problem(code, reason) {
+  const known = problems.get(code);
+  problems.set(code, { reason, count: (known?.count ?? 0) + 1 });
+}
+
+const store = new Store({
+  options,
+  rows: new Float64Array(workerData.rows),
+  problem,
+  changed() {
+    const { state, code } = store.condition;
+    if (`${state} ${code}` !== told) report();
+  }
+});
+
+/**
+ * Bytes that this thread gave to write calls, which is all that SQLite writes: chunks, WAL, checkpoints. NaN = the system
+ * does not tell.
+ */
+function threadWrites() {
+  try {
+    return Number(/^wchar: (\d+)/m.exec(fs.readFileSync('/proc/thread-self/io', 'latin1'))?.[1]);
+  } catch {
+    return NaN;
+  }
+}
+
+function report() {
+  const { usage, dead, quarantine, commits, commitMs, commitMaxMs, deadRemoved } = store;
+  const condition = store.condition;
+  told = `${condition.state} ${condition.code}`;
+  const written = threadWrites() - writtenBefore;
+  port.postMessage({
+    type: 'state',
+    ...condition,
+    chunks: usage.totalChunks,
+    records: usage.records,
+    bytes: usage.totalBytes,
+    limitBytes: store.limits.total,
+    fileBytes: fileBytesOrZero(),
+    dead: dead.count,
+    deadRemoved,
+    quarantined: quarantine.count,
+    commits,
+    commitMs,
+    commitMaxMs,
+    bytesWritten: Number.isNaN(written) ? store.bodyBytes : written
+  });
+}
+
+function fileBytesOrZero() {
+  try {
+    return fileBytes(options.directory);
+  } catch {
+    return 0;
+  }
+}
+
+function everySecond() {
+  store.tick();
+  report();
+  for (const [code, { reason, count }] of problems)
+    port.postMessage({ type: 'problem', code, reason, count });
+  problems.clear();
+}
+
+/** @param {number} token */
+function attach(token) {
+  try {
+    store.attach(new native.StoreSource(token, () => store.ring()));
+  } catch (error) {
+    problem('ENGINE', `The log cannot reach its engine: ${error}.`);
+  }
+}
+
+/** @param {number} timeoutMs */
+function stop(timeoutMs) {
+  store.stop(timeoutMs, (inTime) => {
+    clearInterval(second);
+    everySecond();
+    port.postMessage({ type: 'stopped', inTime });
+    port.close();
+  });
+}
+
+port.on('message', (message) => {
+  if (message.type === 'attach') attach(message.token);
+  else if (message.type === 'holdings') port.postMessage({ type: 'holdings', holdings: store.holdings() });
+  else if (message.type === 'stop' && !store.stopping) stop(message.timeoutMs);
+});
+
+const second = setInterval(everySecond, STATE_MS);
+
+report();
+store.start();

@@ -1,0 +1,5 @@
+'use strict';
+
+const { FrontThread } = require('./tls-thread');
+
+module.exports = { FrontThread };

@@ -1,0 +1,102 @@
+'use strict';
+// What a TLS listener proves itself with, and knows its devices by. All of it may be in files that are replaced while it runs.
+
+const crypto = require('node:crypto');
+const tls = require('node:tls');
+const { WatchedFiles } = require('../base/watched-files');
+const { parseKeys } = require('./psk-file');
+const { tlsRules } = require('./tls-rules');
+
+const MAX_FILE_BYTES = 16 << 20;
+const NAMES = {
+  ca: "authority's certificate for devices",
+  cert: 'certificate for devices',
+  key: 'private key for devices',
+  psk: 'file of pre-shared keys'
+};
+/** @typedef {{ ca?: string, cert?: string, key?: string }} TlsFiles */
+/** @typedef {{ ca?: string | Buffer, cert?: string | Buffer, key?: string | Buffer, passphrase?: string }} TlsContents */
+
+class Secrets {
+  /**
+   * @param {object} options
+   * @param {TlsContents} [options.tls] as contents
+   * @param {TlsFiles} [options.tlsFiles] as files, which win
+   * @param {string} [options.pskFile]
+   * @param {'TLSv1.2' | 'TLSv1.3'} options.minTls
+   * @param {boolean} options.asksCertificate
+   */
+  constructor({ tls: contents = {}, tlsFiles = {}, pskFile = '', minTls, asksCertificate }) {
+    this.contents_ = contents;
+    this.files_ = new WatchedFiles({ ...tlsFiles, psk: pskFile }, NAMES, MAX_FILE_BYTES);
+    this.minTls_ = minTls;
+    this.asksCertificate_ = asksCertificate;
+    this.hasKeys = pskFile !== '';
+    /** @type {Map<string, Buffer>} pre-shared keys by identity */
+    this.keys = new Map();
+  }
+
+  /**
+   * Reads all, and changes nothing unless all of it can be used.
+   * @returns {import('node:tls').SecureContextOptions} of the server
+   * @throws {Error} with a sentence
+   */
+  read() {
+    const { psk, ...files } = this.files_.read();
+    const given = { ...this.contents_, ...files };
+    const keys = psk ? parseKeys(psk.toString('utf8')) : new Map();
+    if (!this.hasKeys && (!given.cert || !given.key)) {
+      throw new Error('The TLS node of the devices has no certificate or no private key. Give both there.');
+    }
+    if (this.asksCertificate_ && !given.ca) {
+      throw new Error(
+        "The TLS node of the devices has no CA certificate, so no device's certificate could be checked. Give it there."
+      );
+    }
+    const options = this.#options(given);
+    check(options);
+    this.keys = keys;
+    return options;
+  }
+
+  /** @param {TlsContents} given @returns {import('node:tls').SecureContextOptions} */
+  #options({ ca, cert, key, passphrase }) {
+    return {
+      minVersion: this.minTls_,
+      ...tlsRules({ hasKeys: this.hasKeys, hasCertificate: Boolean(cert) }),
+      ...(cert && { cert }),
+      ...(key && { key, passphrase }),
+      // Without one Node takes the authorities of the web for the authority of our devices.
+      ca: this.asksCertificate_ ? ca : []
+    };
+  }
+
+  /** @returns {Promise<boolean>} */
+  haveChanged() {
+    return this.files_.haveChanged();
+  }
+}
+
+/** @param {import('node:tls').SecureContextOptions} options @throws {Error} with a sentence */
+function check(options) {
+  try {
+    tls.createSecureContext(options);
+  } catch (error) {
+    const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+    const remedy = /MISMATCH/.test(code ?? '')
+      ? 'The key is not that of the certificate: give a pair'
+      : 'Give PEM files, and the passphrase if the key has one';
+    throw new Error(`The certificate or key for devices cannot be used (${code ?? message}). ${remedy}.`, {
+      cause: error
+    });
+  }
+  const cert = /** @type {string | undefined} */ (options.cert);
+  if (!cert) return;
+  const { validTo } = new crypto.X509Certificate(cert);
+  if (Date.parse(validTo) > Date.now()) return;
+  throw new Error(
+    `The certificate for devices ended on ${validTo}: every device would refuse it. Renew it; the file is read again by itself.`
+  );
+}
+
+exports.Secrets = Secrets;

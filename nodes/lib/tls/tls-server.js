@@ -1,0 +1,248 @@
+'use strict';
+
+const { EventEmitter } = require('node:events');
+const net = require('node:net');
+const tls = require('node:tls');
+const { connectionName } = require('../base/connection-name');
+const { bridge } = require('./stream-bridge');
+const { deviceOf } = require('./certificate-name');
+const { Gate } = require('./handshake-limit');
+const { Secrets } = require('./tls-secrets');
+const { WebSocketDoor } = require('./web-socket-endpoint');
+
+const KEEP_ALIVE_MS = 60000;
+const MAX_REASONS = 64;
+
+/**
+ * @typedef {object} FrontOptions can be cloned into another thread
+ * @property {'tls' | 'ws' | 'wss'} transport
+ * @property {string} host
+ * @property {number} port 0 = any free one
+ * @property {'TLSv1.2' | 'TLSv1.3'} minTls
+ * @property {import('./tls-secrets').TlsContents} [tls]
+ * @property {import('./tls-secrets').TlsFiles} [tlsFiles] read again when they change
+ * @property {'no' | 'wanted' | 'required'} clientCert one that is shown has to be good, also where it is only wanted
+ * @property {'cn' | 'san'} certIdentity
+ * @property {boolean} certIsLogin the name in a certificate is the device; else the certificate is asked for beside a login
+ * @property {string} [pskFile] of pre-shared keys; the identity is the device
+ * @property {string[]} alpn protocols (RFC 7301); a client that offers none of them, but others, is refused
+ * @property {import('./web-socket-endpoint').WebSocketOptions} webSocket
+ * @property {number} maxConnections
+ * @property {number} maxHalfOpen
+ * @property {number} handshakeTimeoutMs
+ *
+ * @typedef {import('../../../native/index.js').StreamPeer} StreamPeer
+ */
+
+/**
+ * A port where TLS, WebSocket or both end. What comes out of them goes to the engine, as if it came from a device's own socket.
+ *
+ * Events: 'problem' (sentence): files that were replaced cannot be used; what was read before stays in use.
+ */
+class FrontServer extends EventEmitter {
+  /**
+   * @param {FrontOptions} options
+   * @param {(peer: StreamPeer) => import('node:stream').Duplex} openStream the engine's end; may throw
+   */
+  constructor(options, openStream) {
+    super();
+    this.options_ = options;
+    this.openStream_ = openStream;
+    this.gate_ = new Gate(options);
+    /** Of connections, by their names. @type {Map<string, import('./handshake-limit').Pass>} */
+    this.passes_ = new Map();
+    /** How often whom what kept out. @type {Map<string, number>} */
+    this.refused_ = new Map();
+    this.accepted_ = 0;
+    this.isChecking_ = false;
+    const { transport, webSocket } = options;
+    this.net_ = net.createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS }, (socket) => this.#onAccept(socket)); // prettier-ignore
+    this.webSockets_ =
+      transport === 'tls'
+        ? null
+        : new WebSocketDoor(
+            webSocket,
+            (stream, socket) => this.#onOpen(stream, /** @type {net.Socket} */ (socket)),
+            (reason) => this.#count(reason)
+          );
+    this.secrets_ = transport === 'ws' ? null : new Secrets({ ...options, asksCertificate: options.clientCert !== 'no' }); // prettier-ignore
+    /** @type {tls.Server | null} */
+    this.tls_ = null;
+    /** What its handshake has proved. @type {WeakMap<import('node:stream').Duplex, string>} */
+    this.devices_ = new WeakMap();
+    /** Identities whose key OpenSSL asked for: not proven before the handshake is done. @type {WeakMap<import('node:stream').Duplex, string>} */
+    this.identities_ = new WeakMap();
+  }
+
+  /** @returns {Promise<number>} the port; rejects with an Error that has the system's code, or a sentence */
+  async listen() {
+    if (this.secrets_) this.tls_ = this.#makeTls(this.secrets_);
+    const { host, port } = this.options_;
+    await new Promise((resolve, reject) => {
+      this.net_.once('error', reject);
+      this.net_.listen({ host, port }, () => resolve(undefined));
+    });
+    // Without a listener an accept that fails (EMFILE) would end the thread.
+    this.net_.removeAllListeners('error').on('error', (error) => this.#count(codeOf(error)));
+    return /** @type {net.AddressInfo} */ (this.net_.address()).port;
+  }
+
+  /** No new connections; those that are open go on. */
+  hold() {
+    if (this.net_.listening) this.net_.close();
+  }
+
+  close() {
+    this.hold();
+    this.gate_.endAll('closed');
+  }
+
+  get state() {
+    const { open, halfOpen } = this.gate_;
+    return { open, halfOpen, accepted: this.accepted_, refused: Object.fromEntries(this.refused_) };
+  }
+
+  /** Uses files that have been replaced, for connections from now on. */
+  async checkFiles() {
+    if (this.isChecking_ || !this.secrets_) return;
+    this.isChecking_ = true;
+    try {
+      if (await this.secrets_.haveChanged()) this.tls_?.setSecureContext(this.secrets_.read());
+    } catch (error) {
+      this.emit('problem', `${/** @type {Error} */ (error).message} What was read before stays in use.`);
+    } finally {
+      this.isChecking_ = false;
+    }
+  }
+
+  /** @param {Secrets} secrets */
+  #makeTls(secrets) {
+    const { clientCert, handshakeTimeoutMs, alpn } = this.options_;
+    const server = tls.createServer(
+      {
+        ...secrets.read(),
+        allowHalfOpen: true,
+        handshakeTimeout: handshakeTimeoutMs,
+        requestCert: clientCert !== 'no',
+        // Looked at in #whoIs(), which can tell why.
+        rejectUnauthorized: false,
+        ...(alpn.length > 0 && { ALPNProtocols: alpn }),
+        ...(secrets.hasKeys && {
+          pskCallback: (socket, identity) => {
+            const key = secrets.keys.get(identity) ?? null;
+            if (key) this.identities_.set(socket, identity);
+            return key;
+          }
+        })
+      },
+      (socket) => this.#onSecure(socket)
+    );
+    server.on('tlsClientError', (error, socket) => {
+      this.#count(codeOf(error));
+      socket.destroy();
+    });
+    return server;
+  }
+
+  /** @param {net.Socket} socket */
+  #onAccept(socket) {
+    this.accepted_++;
+    socket.on('error', () => {});
+    const pass = this.gate_.enter((reason) => {
+      if (reason !== 'closed') this.#count(reason);
+      socket.destroy();
+    });
+    if (!pass) {
+      this.#count('full');
+      return void socket.destroy();
+    }
+    const name = connectionName(socket);
+    this.passes_.set(name, pass);
+    socket.once('close', () => {
+      this.gate_.leave(pass);
+      if (this.passes_.get(name) === pass) this.passes_.delete(name);
+    });
+    if (this.tls_) this.tls_.emit('connection', socket);
+    else this.webSockets_?.take(socket);
+  }
+
+  /** @param {tls.TLSSocket} socket */
+  #onSecure(socket) {
+    socket.on('error', () => {});
+    const { device, refusal } = this.#whoIs(socket);
+    if (refusal) {
+      this.#count(refusal);
+      return void socket.destroy();
+    }
+    if (device) this.devices_.set(socket, device);
+    if (this.webSockets_) this.webSockets_.take(socket);
+    else this.#onOpen(socket, socket);
+  }
+
+  /** @param {tls.TLSSocket} socket @returns {{ device?: string, refusal?: string }} */
+  #whoIs(socket) {
+    const { clientCert, certIdentity, certIsLogin, pskFile } = this.options_;
+    const asked = this.identities_.get(socket);
+    // A handshake with a key has no certificates (RFC 8446, 4.3.2), so a key cannot stand in for one that is required.
+    if (asked !== undefined && usedKey(socket) && clientCert !== 'required') return { device: asked };
+    const certificate = clientCert === 'no' ? undefined : socket.getPeerX509Certificate();
+    if (!certificate) {
+      if (pskFile && clientCert !== 'required') return { refusal: 'no key' };
+      return clientCert === 'required' ? { refusal: 'no certificate' } : {};
+    }
+    if (!socket.authorized) return { refusal: String(socket.authorizationError ?? 'certificate') };
+    if (!certIsLogin) return {};
+    const device = deviceOf(certificate, certIdentity);
+    return device ? { device } : { refusal: 'no name in the certificate' };
+  }
+
+  /**
+   * @param {import('node:stream').Duplex} stream without TLS and frames
+   * @param {net.Socket} socket below it
+   */
+  #onOpen(stream, socket) {
+    const pass = this.passes_.get(connectionName(socket));
+    if (!pass || !this.gate_.opened(pass)) return void stream.destroy();
+    const device = this.devices_.get(socket);
+    const address = addressOf(socket);
+    try {
+      bridge(stream, this.openStream_({ address, ...(device && { device }) }));
+    } catch (error) {
+      this.#count(codeOf(error));
+      stream.destroy();
+    }
+  }
+
+  /** @param {string} reason */
+  #count(reason) {
+    const known = this.refused_.size < MAX_REASONS || this.refused_.has(reason) ? reason : 'other';
+    this.refused_.set(known, (this.refused_.get(known) ?? 0) + 1);
+  }
+}
+
+/**
+ * True if the finished handshake proved the pre-shared key. OpenSSL asks for the key of an identity also where it then leaves the key
+ * unused, such as for a TLS 1.3 suite with another hash. In TLS 1.3 a key that is used counts as a resumed session, and its binder was
+ * checked; listeners with keys resume nothing else (see Secrets).
+ * @param {tls.TLSSocket} socket
+ */
+function usedKey(socket) {
+  return socket.getProtocol() === 'TLSv1.3'
+    ? socket.isSessionReused()
+    : /(^|-)PSK-/.test(socket.getCipher()?.name ?? '');
+}
+
+/** @param {net.Socket} socket */
+function addressOf({ remoteAddress = '', remotePort = 0 }) {
+  // On :: IPv4 comes in like this (RFC 4291, 2.5.5.2).
+  const address = remoteAddress.replace(/^::ffff:(?=\d+\.)/, '');
+  return address.includes(':') ? `[${address}]:${remotePort}` : `${address}:${remotePort}`;
+}
+
+/** @param {unknown} error */
+function codeOf(error) {
+  const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+  return code ?? message;
+}
+
+exports.FrontServer = FrontServer;

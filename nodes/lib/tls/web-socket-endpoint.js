@@ -1,0 +1,91 @@
+'use strict';
+// The HTTP side of a WebSocket listener: nothing but the handshake of RFC 6455 is answered.
+
+const http = require('node:http');
+const { WebSocketServer } = require('ws');
+const { Held } = require('./partial-messages');
+const { WebSocketStream } = require('./web-socket-stream');
+
+const MAX_HEADER_BYTES = 8192;
+
+/**
+ * @typedef {object} WebSocketOptions
+ * @property {string} path such as /mqtt
+ * @property {string} subprotocol that has to be offered
+ * @property {string[]} origins pages that may connect; empty = a request with an Origin is treated as any other
+ * @property {number} maxFrameBytes of a message, all its frames together
+ */
+
+class WebSocketDoor {
+  /**
+   * @param {WebSocketOptions} options
+   * @param {(stream: WebSocketStream, socket: import('node:stream').Duplex) => void} onOpen
+   * @param {(reason: string) => void} onRefused
+   */
+  constructor(options, onOpen, onRefused) {
+    this.options_ = options;
+    this.onRefused_ = onRefused;
+    const held = new Held();
+    const { subprotocol, maxFrameBytes: maxPayload } = options;
+    const webSockets = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      autoPong: false,
+      maxPayload,
+      // [MQTT-6.0.0-4]
+      handleProtocols: () => subprotocol
+    });
+    webSockets.on('wsClientError', (_error, socket) => this.refuse_(socket, 400, 'handshake'));
+    // Time is the gate's business, for all handshakes together.
+    this.http_ = http.createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
+      onRefused('no WebSocket');
+      request.resume();
+      response.writeHead(426, { Upgrade: 'websocket', Connection: 'close' });
+      response.end('This is a WebSocket for MQTT.\n');
+    });
+    this.http_.on('clientError', (error, socket) => {
+      const { code = 'ERROR' } = /** @type {NodeJS.ErrnoException} */ (error);
+      if (code !== 'ECONNRESET') this.refuse_(socket, code === 'HPE_HEADER_OVERFLOW' ? 431 : 400, code);
+      else socket.destroy();
+    });
+    this.http_.on('upgrade', (request, socket, head) => {
+      socket.on('error', () => {});
+      const [status, reason] = this.check_(request);
+      if (status !== 0) return this.refuse_(socket, status, reason);
+      webSockets.handleUpgrade(request, socket, head, (ws) => {
+        const stream = new WebSocketStream(ws, onRefused, held);
+        // Before ws's own listener, which may tell of messages that these bytes complete.
+        socket.prependListener('data', (/** @type {Buffer} */ { length }) => stream.came(length));
+        onOpen(stream, socket);
+      });
+    });
+  }
+
+  /** @param {import('node:stream').Duplex} socket plain, or with its TLS done */
+  take(socket) {
+    this.http_.emit('connection', socket);
+  }
+
+  /** @param {http.IncomingMessage} request @returns {[number, string]} status 0: it may come in */
+  check_({ url = '', headers }) {
+    const { path, origins, subprotocol } = this.options_;
+    if (url.split('?', 1)[0] !== path) return [404, 'path'];
+    const { origin } = headers;
+    if (origins.length > 0 && !(origin && origins.includes(origin.toLowerCase()))) return [403, 'origin'];
+    // [MQTT-6.0.0-3]
+    const offered = String(headers['sec-websocket-protocol'] ?? '').split(',');
+    if (!offered.some((name) => name.trim() === subprotocol)) return [400, 'subprotocol'];
+    return [0, ''];
+  }
+
+  /** @param {import('node:stream').Duplex} socket @param {number} status @param {string} reason */
+  refuse_(socket, status, reason) {
+    this.onRefused_(reason);
+    if (!socket.writable) return void socket.destroy();
+    const head = `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
+    socket.end(head, () => socket.destroy());
+  }
+}
+
+exports.WebSocketDoor = WebSocketDoor;

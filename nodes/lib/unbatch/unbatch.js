@@ -1,0 +1,191 @@
+'use strict';
+// Takes an envelope apart: NDJSON as in docs/messages.md. Pure. It comes from a network, so each line is checked, and one
+// that is no record does not take the others with it.
+
+const { types } = require('node:util');
+const { CLASSES } = require('../base/classes');
+const { parseKey } = require('./record-key');
+
+const MAX_BYTES = 16 * 1024 * 1024;
+const NEWLINE = 0x0a;
+/** Without groups: those overflow the stack of the pattern matcher at some MiB. */
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+/**
+ * @typedef {import('./record-key').Key} Key
+ *
+ * @typedef {object} EnvelopeRecord
+ * @property {number} index of its line, from 0
+ * @property {string} topic @property {string} deviceId @property {number} priority @property {number} ts @property {number} seq
+ * @property {unknown} payload parsed JSON, or a Buffer
+ *
+ * @typedef {object} Envelope
+ * @property {Key | null} key null from gateways that give none
+ * @property {EnvelopeRecord[]} records
+ * @property {{ line: number, reason: string }[]} faults lines that are no records, from 1
+ * @property {number} count lines
+ */
+
+/** It is not an envelope at all. */
+class EnvelopeError extends Error {
+  /** @param {string} message */
+  constructor(message) {
+    super(message);
+    this.name = 'EnvelopeError';
+    this.code = 'SEGANET_BAD_ENVELOPE';
+  }
+}
+
+/**
+ * @param {unknown} payload Buffer or text; an object is an envelope of one line that somebody has parsed
+ * @returns {Envelope}
+ * @throws {EnvelopeError} with a sentence
+ */
+function readEnvelope(payload) {
+  /** @type {Envelope} */
+  const envelope = { key: null, records: [], faults: [], count: 0 };
+  let number = 0;
+  for (const line of linesOf(payload)) {
+    number++;
+    if (line.length === 0) continue;
+    const index = envelope.count++;
+    try {
+      const fields = /** @type {Record<string, unknown>} */ (types.isUint8Array(line) ? parse(line) : line);
+      if (index === 0) envelope.key = parseKey(fields?.k);
+      envelope.records.push({ index, ...recordOf(fields) });
+    } catch (error) {
+      envelope.faults.push({ line: number, reason: /** @type {Error} */ (error).message });
+    }
+  }
+  return envelope;
+}
+
+/**
+ * What a message from the cloud's broker is: an envelope, or one record in a message of its own.
+ * @param {Record<string, any>} msg as core's mqtt in node sends it
+ * @param {string} historySuffix end of the topics of historical records; '' = none
+ * @returns {{ key: Key | null, historical: boolean, envelope: Envelope | null }} envelope null for a record of its own
+ * @throws {EnvelopeError} with a sentence
+ */
+function open({ payload, topic, userProperties = {} }, historySuffix) {
+  const key = parseKey(first(userProperties['seganet-key']));
+  const suffixed = historySuffix !== '' && String(topic ?? '').endsWith(historySuffix);
+  const historical = first(userProperties['seganet-history']) === '1' || suffixed;
+  if (!key) {
+    const envelope = readEnvelope(payload);
+    if (envelope.count === 0) throw new EnvelopeError('The envelope is empty.');
+    return { key: envelope.key, historical, envelope };
+  }
+  const envelope = envelopeOf(key, payload);
+  return { key, historical, envelope };
+}
+
+/**
+ * MQTT 5 tells the key of each message; an envelope has the same key in its first line. What has another, or none, is the
+ * record that a device sent.
+ * @param {Key} key of the message
+ * @param {unknown} payload
+ * @returns {Envelope | null}
+ */
+function envelopeOf({ key }, payload) {
+  try {
+    const envelope = readEnvelope(payload);
+    const damaged = envelope.faults[0]?.line === 1 && envelope.records.length > 0;
+    return envelope.key?.key === key || damaged ? envelope : null;
+  } catch {
+    return null;
+  }
+}
+
+/** @param {unknown} value of a user property, which may be given several times */
+function first(value) {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/**
+ * @param {unknown} payload
+ * @returns {Iterable<Buffer> | [Record<string, unknown>]}
+ */
+function linesOf(payload) {
+  const bytes = typeof payload === 'string' ? Buffer.from(payload, 'utf8') : payload;
+  if (!types.isUint8Array(bytes)) {
+    if (typeof bytes === 'object' && bytes !== null && !Array.isArray(bytes)) {
+      return [/** @type {Record<string, unknown>} */ (bytes)];
+    }
+    throw new EnvelopeError(
+      'msg.payload is no envelope: it must be a Buffer or a string with a JSON line for each record.'
+    );
+  }
+  if (bytes.length > MAX_BYTES) {
+    throw new EnvelopeError(`The envelope has ${bytes.length} bytes; at most ${MAX_BYTES} are taken apart.`);
+  }
+  return splitLines(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
+}
+
+/** @param {Buffer} bytes */
+function* splitLines(bytes) {
+  for (let at = 0; at < bytes.length;) {
+    const found = bytes.indexOf(NEWLINE, at);
+    const end = found < 0 ? bytes.length : found;
+    yield bytes.subarray(at, end);
+    at = end + 1;
+  }
+}
+
+/** @param {Uint8Array} line */
+function parse(line) {
+  let text;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(line);
+  } catch {
+    throw new TypeError('is not UTF-8');
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new TypeError('is not JSON');
+  }
+}
+
+/**
+ * @param {Record<string, unknown>} fields of one line
+ * @returns {Omit<EnvelopeRecord, 'index'>}
+ */
+function recordOf(fields) {
+  if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
+    throw new TypeError('is no object');
+  const { d, t, ts, s, c, b } = fields;
+  if (typeof d !== 'string' || d === '') throw new TypeError('names no device (d)');
+  if (typeof t !== 'string') throw new TypeError('has no topic (t)');
+  if (typeof ts !== 'number') throw new TypeError('has no time (ts)');
+  if (!isWhole(s, 0, 0xffffffff)) throw new TypeError('has no sequence number (s)');
+  if (!isWhole(c, 1, CLASSES)) throw new TypeError(`has no class from 1 to ${CLASSES} (c)`);
+  const isJson = Object.hasOwn(fields, 'p');
+  if (isJson === Object.hasOwn(fields, 'b')) throw new TypeError('needs a payload: either p or b');
+  if (!isJson && (typeof b !== 'string' || b.length % 4 !== 0 || !BASE64.test(b)))
+    throw new TypeError('has a payload that is not base64 (b)');
+  const payload = isJson ? fields.p : Buffer.from(/** @type {string} */ (b), 'base64');
+  return { topic: t, deviceId: d, priority: Number(c), ts, seq: Number(s), payload };
+}
+
+/**
+ * @param {unknown} value
+ * @param {number} min
+ * @param {number} max
+ */
+function isWhole(value, min, max) {
+  return Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
+}
+
+/**
+ * @param {Pick<Envelope, 'faults' | 'records'>} envelope with at least one fault
+ * @returns {string} a sentence
+ */
+function faultSentence({ faults, records }) {
+  const [{ line, reason }] = faults;
+  if (records.length === 0) return `The envelope holds no record: line ${line} ${reason}.`;
+  const all = faults.length > 1 ? ` ${faults.length} lines are no records.` : '';
+  return `Line ${line} of the envelope ${reason}.${all} The other lines went on.`;
+}
+
+module.exports = { open, readEnvelope, faultSentence, EnvelopeError, MAX_BYTES };

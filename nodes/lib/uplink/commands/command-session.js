@@ -1,0 +1,241 @@
+'use strict';
+
+const { commandFilter, isTopicName, parseTopic, reportTopic } = require('./command-topics');
+const { Custody } = require('./command-acks');
+const { Renewal } = require('../session/renewal');
+const { keepPaths } = require('../paths/path-keeper');
+const { ReportQueue } = require('./report-queue');
+const { Session } = require('../session/session');
+
+/** @typedef {import('../session/reason-codes').Reason} Reason */
+/** @typedef {import('mqtt').IPublishPacket} Packet */
+
+/**
+ * @typedef {object} CommandParts
+ * @property {import('../../settings/uplink-options').CheckedOptions} options
+ * @property {typeof import('../../../../native')} native
+ * @property {number} generation of the thread: what an earlier one handed over is not mixed up with ours
+ * @property {(command: object) => void} handOver to Node-RED's thread
+ * @property {(code: string, reason: string) => void} problem
+ * @property {() => void} onStatus
+ * @property {import('../paths/session-paths').Paths | null} [paths] of the uplink
+ * @property {() => number} now ms, monotonic
+ */
+
+/** Receive Maximum: commands that the broker may send before their PUBACK. More are not read. */
+const RECEIVE_MAXIMUM = 256;
+/** How long the broker keeps what comes while the gateway is away. */
+const SESSION_EXPIRY_S = 7 * 86400;
+const MAX_ID_CHARACTERS = 128;
+
+/** The session by which commands come, and reports go: the broker keeps it while the gateway is away. */
+class CommandSession {
+  /** @param {CommandParts} parts */
+  constructor(parts) {
+    const { options, native, now } = parts;
+    this.parts = parts;
+    this.names = { prefix: options.commandPrefix, gateway: options.gateway };
+    this.clientId = `${options.clientId}-cmd`;
+    this.state = 'connecting';
+    /** @type {Reason | null} */
+    this.why = null;
+    this.isPaused = false;
+    this.lastId = 0;
+    this.received = 0;
+    this.retained = 0;
+    this.ignored = 0;
+    /** Of a packet that is not read yet. @type {(() => void) | null} */
+    this.resume = null;
+    this.custody = new Custody((bytes) => this.session.connected && this.session.write(bytes, () => {}));
+    this.reports = new ReportQueue(now);
+    const kept = { sessionExpiryInterval: SESSION_EXPIRY_S, receiveMaximum: RECEIVE_MAXIMUM };
+    this.session = new Session(
+      { ...options, clientId: this.clientId, socket: options.sockets[0], kept, ways: parts.paths },
+      {
+        onState: (state, why) => this.#setState(state, why),
+        onConnected: (link) => this.#onConnected(link),
+        onDisconnected: () => this.#onDisconnected(),
+        onPublish: (packet, done) => this.#onPublish(packet, done),
+        onProblem: parts.problem
+      },
+      native
+    );
+    // Nothing of ours has to be waited for: what has no PUBACK comes again.
+    const feeder = /** @type {any} */ ({ pause() {}, inflight: 0 });
+    const { session } = this;
+    const { paths, problem } = parts;
+    this.keeper = keepPaths({ paths, session, native, lossMs: options.pathLossMs, now, problem });
+    this.renewal = new Renewal({ files: session.files, session, feeder, problem: parts.problem });
+  }
+
+  start() {
+    this.session.start();
+  }
+
+  /** @param {string} id */
+  answer(id) {
+    this.custody.answer(id);
+    this.#readOn();
+  }
+
+  /**
+   * @param {{device: string, rest: string, responseTopic?: string, correlation?: Uint8Array, body: object}} report
+   */
+  report({ device, rest, responseTopic, correlation, body }) {
+    const isAsked = this.parts.options.protocolVersion === 5 && isTopicName(responseTopic);
+    const topic = isAsked ? responseTopic : reportTopic({ device, rest }, this.names);
+    this.reports.add({ topic, payload: JSON.stringify(body), ...(isAsked && { correlation }) });
+  }
+
+  /** Takes nothing more: what comes has no PUBACK, and so it comes again. */
+  pause() {
+    this.isPaused = true;
+  }
+
+  /** All that there is to tell is told, as far as somebody can be told. */
+  get isDone() {
+    return this.reports.size === 0 || !this.session.connected;
+  }
+
+  /** Call it several times a second. */
+  checkHealth() {
+    this.keeper?.check();
+    const { ackTimeoutMs } = this.parts.options;
+    const oldestMs = this.reports.oldestMs();
+    if (oldestMs < ackTimeoutMs) return;
+    this.session.kill({
+      code: 'ACK_TIMEOUT',
+      reason: `The broker acknowledged no report for ${Math.round(oldestMs / 1000)} s. Connecting again.`,
+      refused: false
+    });
+  }
+
+  /** @returns {Promise<void>} */
+  async stop() {
+    await new Promise((resolve) => this.session.stop(() => resolve(undefined)));
+    this.state = 'stopped';
+    this.why = null;
+  }
+
+  view() {
+    const { state, why, clientId, received, retained, ignored, custody, reports } = this;
+    return {
+      state,
+      code: why?.code ?? '',
+      reason: why?.reason ?? '',
+      clientId,
+      received,
+      acknowledged: custody.acknowledged,
+      open: custody.open.size,
+      redelivered: custody.redelivered,
+      retained,
+      ignored,
+      reports: reports.sent,
+      reportsWaiting: reports.size,
+      reportsDropped: reports.dropped
+    };
+  }
+
+  /** @param {string} state @param {Reason | null} why */
+  #setState(state, why) {
+    this.state = state;
+    this.why = why;
+    this.parts.onStatus();
+  }
+
+  /** @param {import('../sending/feeder').Link} link */
+  #onConnected(link) {
+    const client = /** @type {import('mqtt').MqttClient} */ (this.session.client);
+    this.custody.connected(link.sessionPresent === true);
+    client.on('packetsend', ({ cmd }) => cmd === 'pingreq' && this.custody.pinged());
+    client.on('packetreceive', ({ cmd }) => {
+      if (cmd === 'pingresp' && client === this.session.client) this.custody.pingAnswered();
+    });
+    this.#subscribe(client);
+    this.reports.connected({
+      maxInFlight: link.receiveMaximum,
+      maxBytes: link.maximumPacketSize,
+      qos: link.maximumQos === 0 ? 0 : 1,
+      publish: ({ topic, payload, correlation }, qos, done) => {
+        const properties = correlation && { correlationData: Buffer.from(correlation) };
+        client.publish(topic, payload, { qos, ...(properties && { properties }) }, done);
+      }
+    });
+  }
+
+  /** Again with each connection: it costs a packet, and the prefix may have changed. @param {import('mqtt').MqttClient} client */
+  #subscribe(client) {
+    const filter = commandFilter(this.names);
+    // [MQTT 3.8.3.1] rh 2: retained messages are not wanted; nl: a report to a response topic is no command.
+    client.subscribe(filter, { qos: 1, rh: 2, nl: true }, (error, _asked, suback) => {
+      if (client !== this.session.client || !this.session.connected) return;
+      const code = Number(suback?.granted[0] ?? 0x80);
+      if (error || code >= 0x80) this.#refused(filter, code);
+      else if (code === 0) {
+        const reason = `The broker sends commands with QoS 0 only: they may be lost. Allow QoS 1 for ${filter}.`;
+        this.parts.problem('COMMANDS_QOS', reason);
+      }
+    });
+  }
+
+  /** @param {string} filter @param {number} code */
+  #refused(filter, code) {
+    this.session.kill({
+      code: `SUBACK ${code}`,
+      reason: `The broker does not allow ${this.clientId} to subscribe to ${filter}. Give it the right, or switch commands off in the broker node.`,
+      refused: true,
+      slow: true
+    });
+  }
+
+  #onDisconnected() {
+    this.resume = null;
+    this.reports.disconnected();
+  }
+
+  /** @param {Packet} packet @param {() => void} done */
+  #onPublish(packet, done) {
+    // Read on without a PUBACK: PUBACKs of reports come by the same way.
+    if (this.isPaused) return done();
+    const isAcknowledged = packet.qos > 0;
+    const command = this.#read(packet);
+    const id = command ? `${this.parts.generation}.${++this.lastId}` : '';
+    const isNew = isAcknowledged ? this.custody.enter(packet, id) : true;
+    if (command && isNew) {
+      this.received++;
+      this.parts.handOver({ ...command, ack: isAcknowledged ? id : '' });
+    }
+    if (this.custody.open.size < RECEIVE_MAXIMUM) done();
+    else this.resume = done;
+  }
+
+  /** MQTT 3.1.1 has no Receive Maximum: reading stops. */
+  #readOn() {
+    if (!this.resume || this.custody.open.size >= RECEIVE_MAXIMUM) return;
+    const { resume } = this;
+    this.resume = null;
+    resume();
+  }
+
+  /** @param {Packet} packet @returns {object | null} null: nobody gets it */
+  #read({ topic, payload, qos, retain, properties = {} }) {
+    const address = parseTopic(topic, this.names);
+    if (retain) this.retained++;
+    else if (!address) this.ignored++;
+    if (retain || !address) return null;
+    const named = properties.userProperties?.id;
+    const id = String((Array.isArray(named) ? named[0] : named) ?? '').slice(0, MAX_ID_CHARACTERS);
+    return {
+      ...address,
+      // Copies: another thread would get, and keep, the whole chunk that they were read in.
+      payload: new Uint8Array(/** @type {Buffer} */ (payload)),
+      qos: qos > 0 ? 1 : 0,
+      ...(id && { id }),
+      expiryS: properties.messageExpiryInterval,
+      responseTopic: properties.responseTopic,
+      correlation: properties.correlationData && new Uint8Array(properties.correlationData)
+    };
+  }
+}
+
+exports.CommandSession = CommandSession;

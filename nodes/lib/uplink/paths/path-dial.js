@@ -1,0 +1,85 @@
+'use strict';
+// In which order the addresses of a broker are tried by the paths of an uplink, and how long each may take.
+
+const net = require('node:net');
+
+/** @typedef {import('./session-paths').Paths} Paths @typedef {import('./session-paths').Way} Way */
+
+/**
+ * One try. @typedef {object} Try
+ * @property {string} address of the broker @property {number} patienceMs of the time that is left
+ * @property {Way | null} way null = as the system's routes say
+ * @property {{device?: string, localAddress?: string, mptcp?: boolean}} options of the socket
+ */
+
+/** A path that does not answer a SYN in so long (one retransmission and its round trip) waits for the second round. */
+const PATIENCE_MS = 1000;
+
+/** Errors after which it is known that the path carries packets. */
+const ANSWERS = ['ECONNREFUSED', 'ECONNRESET'];
+
+/**
+ * The first round gives each path a second, so that a dead one costs no more; the second gives a slow one all the time that is left.
+ * @param {{address: string}[]} addresses @param {Paths | undefined} paths @param {() => number} leftMs
+ * @returns {Generator<Try, void, {code?: string} | null>} takes what a try failed with
+ */
+function* tries(addresses, paths, leftMs) {
+  if (!paths) return yield* plain(addresses, leftMs, {});
+  const ways = paths.inOrder();
+  /** @type {Omit<Try, 'patienceMs'>[]} */
+  const all = ways.flatMap((way) =>
+    addresses.flatMap(({ address }) => {
+      const localAddress = way.addresses.find((own) => net.isIPv4(own) === net.isIPv4(address));
+      // An interface without an address of this family has no way there.
+      return localAddress
+        ? [{ address, way, options: { device: way.device, localAddress, mptcp: true } }]
+        : [];
+    })
+  );
+  /** @type {typeof all} */
+  const slow = [];
+  for (const [i, each] of all.entries()) {
+    const patienceMs = Math.min(PATIENCE_MS, Math.ceil(leftMs() / (all.length - i)));
+    const error = yield { ...each, patienceMs };
+    if (!ANSWERS.includes(String(error?.code))) paths.failed(/** @type {Way} */ (each.way).name);
+    if (error?.code === 'ETIMEDOUT') slow.push(each);
+  }
+  for (const [i, each] of slow.entries()) {
+    // What is left after the first round may be nothing.
+    if (leftMs() > 1) yield { ...each, patienceMs: Math.ceil(leftMs() / (slow.length - i)) };
+  }
+  // Paths that nobody chose keep nobody from a broker that is reached otherwise, as one in the same network.
+  if (paths.isAuto && leftMs() > 1) yield* plain(addresses, leftMs, { mptcp: true });
+}
+
+/** @param {{address: string}[]} addresses @param {() => number} leftMs @param {Try['options']} options @returns {Generator<Try, void, {code?: string} | null>} */
+function* plain(addresses, leftMs, options) {
+  for (const [i, { address }] of addresses.entries()) {
+    yield { address, way: null, options, patienceMs: Math.ceil(leftMs() / (addresses.length - i)) };
+  }
+}
+
+/**
+ * The addresses of the broker. The resolver may be behind a path that is dead: what it said before will do then.
+ * @param {(host: string) => Promise<{address: string}[]>} lookup @param {Paths} paths
+ * @returns {(host: string) => Promise<{address: string}[]>}
+ */
+function remembering(lookup, paths) {
+  return async (host) => {
+    const fresh = lookup(host).then((addresses) => {
+      if (addresses.length > 0) paths.addresses = addresses;
+      return addresses;
+    });
+    if (paths.addresses.length === 0) return fresh;
+    /** @type {NodeJS.Timeout | undefined} */
+    let timer;
+    const known = new Promise((resolve) => (timer = setTimeout(() => resolve(paths.addresses), PATIENCE_MS)));
+    try {
+      return await Promise.race([fresh.catch(() => paths.addresses), known]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
+
+module.exports = { PATIENCE_MS, remembering, tries };

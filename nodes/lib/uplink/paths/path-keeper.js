@@ -1,0 +1,129 @@
+'use strict';
+
+const { PathSuspicion } = require('./path-suspicion');
+const { SecondTry } = require('./path-second-try');
+const { PathWatch, carrying } = require('./path-watch');
+const { pathsView, whyOne } = require('./path-view');
+
+/** @typedef {import('./session-paths').Paths} Paths */
+/** @typedef {import('../../../../native').MptcpInfo} MptcpInfo */
+
+/**
+ * @typedef {object} KeeperParts
+ * @property {Paths | null} [paths] null = the uplink has none of its own
+ * @property {import('../session/session').Session} session @property {{mptcpInfo?: (fd: number) => MptcpInfo, renewPriority?: (fd: number) => void}} native
+ * @property {number} lossMs see PathWatch @property {() => number} [now]
+ * @property {(code: string, reason: string) => void} problem
+ */
+
+/** While something is to be confirmed, paths are looked at so often. */
+const LOOK_MS = 60;
+
+/** Looks after the paths of one session: makes a new connection where that is faster, and tells how they are. */
+class PathKeeper {
+  /** @param {KeeperParts & {paths: Paths}} parts */
+  constructor(parts) {
+    this.parts = parts;
+    this.watch = new PathWatch(parts);
+    this.secondTry = new SecondTry();
+    this.suspicion = new PathSuspicion(parts.now ?? (() => performance.now()));
+    /** The next look between two checks. @type {NodeJS.Timeout | undefined} */
+    this.nextLook = undefined;
+    /** Which subflows of which connection have their priority. @type {{connection: unknown, subflows: string}} */
+    this.marked = { connection: null, subflows: '' };
+    /** Of the last warning; it is not repeated while it stays. */
+    this.said = '';
+  }
+
+  /** Call it several times a second. */
+  check() {
+    const { session, problem } = this.parts;
+    const info = this.#info();
+    const why = this.watch.check(session.client, info);
+    if (why) {
+      problem(why.code, why.reason);
+      if (why.isReturn) session.renew(why);
+      else session.kill(why);
+    } else if (info && session.connected) this.#connected(info);
+    this.#suspect(info);
+  }
+
+  /**
+   * Silence is noticed between two checks, too: a timer is armed while there is something to confirm.
+   * @param {MptcpInfo | null} info
+   */
+  #suspect(info) {
+    const { session, paths } = this.parts;
+    const { silent, isWaiting } = this.suspicion.look(session.client, carrying(info));
+    for (const { local, rttUs } of silent) paths.suspect(local, rttUs / 1000);
+    if (!isWaiting) return;
+    this.nextLook ??= setTimeout(() => {
+      this.nextLook = undefined;
+      this.#suspect(this.#info());
+    }, LOOK_MS).unref();
+  }
+
+  /** What it adds to the view of its session. @param {{state: string, code: string}} shown */
+  view({ state, code }) {
+    const { session, paths } = this.parts;
+    const info = session.connected ? this.#info() : null;
+    const note = info && whyOne(info, session.noMptcp);
+    return {
+      transport: info?.transport ?? '',
+      paths: pathsView(paths, info),
+      // Nothing waits for it, so anything else that there is to say is more.
+      ...(note && state === 'connected' && code === '' && { ...note, isNote: true })
+    };
+  }
+
+  /** @param {MptcpInfo} info */
+  #connected(info) {
+    const { session, problem } = this.parts;
+    const why = this.secondTry.check(info, session.handshakeMs);
+    if (why) {
+      problem(why.code, why.reason);
+      session.renew(why);
+    } else this.#tell(info);
+  }
+
+  /** @param {MptcpInfo} info */
+  #tell(info) {
+    const note = whyOne(info, this.parts.session.noMptcp);
+    if (note && note.code !== this.said) this.parts.problem(note.code, note.reason);
+    this.said = note?.code ?? '';
+  }
+
+  /** A subflow begins with the priority that its DSCP gives it, which is none. @param {number} fd @param {MptcpInfo} info */
+  #mark(fd, info) {
+    if (info.transport !== 'mptcp') return;
+    const { session, native } = this.parts;
+    const connection = session.client;
+    const subflows = carrying(info)
+      .map(({ local, remote }) => `${local} ${remote}`)
+      .join();
+    if (connection === this.marked.connection && subflows === this.marked.subflows) return;
+    this.marked = { connection, subflows };
+    native.renewPriority?.(fd);
+  }
+
+  #info() {
+    const { session, native } = this.parts;
+    const { fd } = session;
+    if (fd === null || !native.mptcpInfo) return null;
+    try {
+      const info = native.mptcpInfo(fd);
+      this.#mark(fd, info);
+      return info;
+    } catch {
+      // It was closed just now.
+      return null;
+    }
+  }
+}
+
+/** @param {KeeperParts} parts @returns {PathKeeper | null} */
+function keepPaths({ paths, ...parts }) {
+  return paths ? new PathKeeper({ paths, ...parts }) : null;
+}
+
+module.exports = { PathKeeper, keepPaths };

@@ -1,0 +1,80 @@
+'use strict';
+// What is told about the paths of a session.
+
+/** @typedef {import('./session-paths').Paths} Paths @typedef {import('./session-paths').Way} Way */
+/** @typedef {import('../../../../native').MptcpInfo} MptcpInfo */
+
+/** @typedef {{code: string, reason: string}} Told */
+
+/** The kernel moves it between paths by itself. @param {MptcpInfo} info */
+const mayGo = ({ transport }) => transport === 'mptcp' || transport === 'unknown';
+
+/** @param {Way[]} ways */
+const names = (ways) => ways.map(({ name }) => name).join(', ') || 'of the connection';
+
+/** Why a connection has one path only, in words. @param {MptcpInfo} info @param {string} noMptcp of openSocket() @returns {Told | null} */
+function whyOne({ transport }, noMptcp) {
+  if (transport === 'fallback') {
+    const reason =
+      'Fell back to TCP: the broker does not speak MPTCP, or something on the way removes it. When the path dies a new connection is made by the next.';
+    return { code: 'NO_MPTCP', reason };
+  }
+  if (transport !== 'tcp') return null;
+  const cause =
+    noMptcp === 'ENOPROTOOPT'
+      ? 'MPTCP is switched off on this machine (net.mptcp.enabled)'
+      : 'this machine has no MPTCP';
+  return {
+    code: 'NO_MPTCP_HERE',
+    reason: `Plain TCP: ${cause}. When the path dies a new connection is made by the next.`
+  };
+}
+
+/**
+ * Each path, with what this session has on it; -1 = not known.
+ * @param {Paths} paths @param {MptcpInfo | null} info null = it has no connection
+ */
+function pathsView(paths, info) {
+  return paths.all().map(({ name, wanted, role, device, addresses }) => {
+    const told = paths.told.get(name);
+    const state = stateOf(paths, name, device);
+    const subflows = (info?.subflows ?? []).filter(
+      (each) => addresses.includes(each.local) && each.state === 1
+    );
+    /** @param {'rttUs' | 'retransmits' | 'bytesSent' | 'bytesAcked'} figure */
+    const all = (figure) =>
+      subflows.reduce(
+        (sum, each) => (sum < 0 || each[figure] < 0 ? -1 : sum + each[figure]),
+        subflows.length > 0 ? 0 : -1
+      );
+    return {
+      name,
+      role: wanted,
+      actingRole: role,
+      interface: device,
+      address: subflows[0]?.local ?? told?.address ?? addresses[0] ?? '',
+      state,
+      why: told?.why ?? '',
+      since: told?.since ?? paths.changes.since(name, state),
+      quality: told?.quality ?? null,
+      advice: told?.advice ?? role,
+      adviceWhy: told?.adviceWhy ?? '',
+      subflows: subflows.length,
+      rttMs: subflows.length > 0 ? Math.max(...subflows.map(({ rttUs }) => rttUs)) / 1000 : -1,
+      retransmits: all('retransmits'),
+      bytesSent: all('bytesSent'),
+      bytesAcked: all('bytesAcked')
+    };
+  });
+}
+
+/** @typedef {ReturnType<typeof pathsView>[number]} PathView */
+
+/** @param {Paths} paths @param {string} name @param {string} device */
+function stateOf(paths, name, device) {
+  const state = paths.stateOf(name);
+  if (state !== 'unknown') return state;
+  return device === '' || paths.hasFailed(name) ? 'down' : 'unknown';
+}
+
+module.exports = { mayGo, names, pathsView, whyOne };

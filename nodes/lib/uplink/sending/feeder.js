@@ -1,0 +1,400 @@
+'use strict';
+
+const { AGAIN, NEW } = require('./taken-batch');
+const { Express } = require('./express');
+const { Hunger } = require('./demand');
+const { LinkRate } = require('./link-rate');
+const { Queues } = require('./send-queues');
+const { Sender } = require('./sender');
+const { Suspect } = require('./poison-record');
+const { Taken, TRY_AGAIN } = require('./taken-batches');
+
+/** @typedef {import('./taken-batch').Slot} Slot */
+/** @typedef {import('./uplink-stage').Stage} Stage */
+/** @typedef {import('../../../../native').UplinkSource} UplinkSource */
+
+/** @typedef {import('./feeder-types').Link} Link */
+/** @typedef {import('./feeder-types').FeederOptions} FeederOptions */
+
+const TURN_MS = 4;
+const MOST_URGENT = 1;
+
+/**
+ * Pulls batches from the engine and turns them into PUBLISH packets while the window has room: live before backlog, best class
+ * first.
+ *
+ * It is the only owner of what is in flight. mqtt.js never sees a PUBLISH: its outgoing store copies each packet and sends
+ * them again one a round trip, before it says that it is connected. Here a batch keeps its bytes until it is released, a lost
+ * connection makes its packets pending again, and pending packets of a class always go before new batches of that class.
+ * Nothing depends on what the broker remembers.
+ *
+ * It takes no more than the window and the stream have room for: what waits in the engine can still be overtaken, and grows into
+ * larger batches.
+ */
+class Feeder {
+  /** @param {FeederOptions} options */
+  constructor(options) {
+    this.window = options.window;
+    this.output = options.output;
+    this.pacer = options.pacer;
+    this.schedule = options.schedule;
+    this.delay = options.delay;
+    this.now = options.now;
+    this.problem = options.problem;
+    this.turnMs = options.turnMs ?? TURN_MS;
+    this.hunger = new Hunger(options);
+    this.rate = new LinkRate(options.now);
+    this.sender = new Sender(options, {
+      settled: (slot) => this.#release(slot),
+      again: (slot) => {
+        this.queues.add(slot);
+        this.schedule();
+      },
+      roomier: (bytes) => {
+        this.rate.acknowledged(bytes);
+        if (this.isBlocked) this.schedule();
+      },
+      go: () => this.schedule(),
+      stageOf: (id) => this.stages.get(id)
+    });
+
+    /** @type {UplinkSource | null} */
+    this.source = null;
+    /** @type {Map<number, Stage>} */
+    this.stages = new Map();
+    this.taking = true;
+    /** Nothing is sent: the connection is about to be renewed. */
+    this.isPaused = false;
+    this.stageMissing = false;
+    /** The last pump ended for want of room: the next acknowledgement must start another. Otherwise the doorbell does. */
+    this.isBlocked = false;
+    /** The last pump left the stream with as much as it may have: what it tells of the next write must start another. */
+    this.isFull = false;
+    /** The engine was told that this session is up. */
+    this.isUp = false;
+    /** m, as the engine was told. */
+    this.batchBytes = this.rate.bytes;
+    /** A timer will pump when the backlog may go on. */
+    this.isPacing = false;
+    /** Its next packet goes when nothing is in flight, see suspect.js; nothing else is sent until then. @type {Slot | null} */
+    this.lone = null;
+
+    this.taken = new Taken(options.now);
+    this.queues = new Queues();
+    this.express = new Express({
+      order: options.order ?? 0,
+      sender: this.sender,
+      window: this.window,
+      taken: this.taken,
+      queues: this.queues,
+      unsent: this.output.limit,
+      now: this.now,
+      lookIn: (ms) => this.delay(this.schedule, ms)
+    });
+  }
+
+  /** @param {UplinkSource} source */
+  attach(source) {
+    this.source = source;
+    source.setBatchBytes(this.batchBytes);
+    this.doorbell();
+  }
+
+  /** The engine has something new. */
+  doorbell() {
+    this.hunger.fed();
+    this.schedule();
+  }
+
+  /** The engine hears whether this session is up. @param {boolean} isUp */
+  tell(isUp) {
+    this.source?.connected(isUp);
+    if (isUp === this.isUp) return;
+    this.isUp = isUp;
+    this.doorbell();
+  }
+
+  /** Forgets the engine; it gives un-released batches out again. Late acknowledgements find no batch. */
+  detach() {
+    this.#land();
+    this.sender.abandon();
+    this.taken.forget();
+    this.#clearQueues();
+    this.source?.close();
+    this.source = null;
+  }
+
+  /** Adds or replaces stages. Earlier ones stay known: their batches may still be on the way. @param {Map<number, Stage>} stages */
+  setStages(stages) {
+    this.#land();
+    for (const [id, stage] of stages) this.stages.set(id, stage);
+    this.express.setStages(this.stages);
+    this.stageMissing = false;
+    this.schedule();
+  }
+
+  /** @param {Link} link @param {import('./output').Write} write */
+  connected(link, write) {
+    this.isPaused = false;
+    this.sender.connected(link, write);
+    this.rate.connected();
+    this.express.connected(link.wire ?? null, (why) => this.land(why));
+    this.schedule();
+  }
+
+  /** What the express path has in flight is ours again, and what comes next too. @param {string} [why] */
+  land(why) {
+    this.#land(why);
+    this.schedule();
+  }
+
+  /** @param {string} [why] */
+  #land(why) {
+    // What the engine was told last was told by the express path.
+    this.hunger.fed();
+    this.express.land(this.source, why);
+  }
+
+  /** Nothing new is sent until the next connection. */
+  pause() {
+    this.isPaused = true;
+    this.land();
+  }
+
+  /** Nothing new is taken, for good. */
+  stopTaking() {
+    this.taking = false;
+    this.land();
+  }
+
+  /** Packets in flight. */
+  get inflight() {
+    return this.window.inflight + this.express.open;
+  }
+
+  /** A chunk went to the kernel. @param {number[]} ids its QoS 0 packets */
+  written(ids) {
+    this.sender.written(ids);
+    if (this.isFull) this.schedule();
+  }
+
+  /** Call it each second. */
+  everySecond() {
+    const { link } = this.sender;
+    if (!link) return;
+    const bytes = this.rate.update(link.maximumPacketSize);
+    if (bytes === this.batchBytes) return;
+    this.batchBytes = bytes;
+    this.source?.setBatchBytes(bytes);
+  }
+
+  /**
+   * @param {boolean} [byBroker] it closed the connection, and a packet may be the reason: no time-out of ours, no lost network
+   * @param {number} [code] reason of its DISCONNECT, 0 = none
+   */
+  disconnected(byBroker = false, code = 0) {
+    if (!this.sender.link) return;
+    this.#land();
+    this.express.connected(null, () => {});
+    this.#clearQueues();
+    const isConvicted = this.sender.disconnected(this.taken, byBroker, code);
+    for (const slot of this.taken) if (slot.pending > 0) this.queues.add(slot);
+    if (isConvicted) this.sender.convict();
+  }
+
+  #clearQueues() {
+    this.queues.clear();
+    this.lone = null;
+  }
+
+  needsQos1() {
+    for (const stage of this.stages.values()) if (stage.qos > 0) return true;
+    return false;
+  }
+
+  /** There is more to send than there is room for: what makes room must not wait. */
+  get isWaiting() {
+    return this.isBlocked || this.isFull;
+  }
+
+  /** Sends what there is room for, at most some ms. */
+  pump() {
+    if (this.express.isAboard) return;
+    const { suspect, link, quota, pulse } = this.sender;
+    if (!link || this.isPaused || quota.waitMs > 0 || suspect.isOnTrial) {
+      this.rate.limited(false);
+      return;
+    }
+    if (this.#board()) return;
+    if (suspect.isFull) this.sender.acquitAll();
+    this.isBlocked = suspect.isAside;
+    this.isFull = false;
+    if (!suspect.isTime) this.#sendAll();
+    // Alone on its way: when others were taken here for a while, or when there are no others.
+    if (suspect.isDue && this.window.inflight === 0 && this.window.room > 0) this.sender.try();
+    this.output.flush();
+    const isSearching = suspect.isAside || suspect.aloneId !== 0 || this.lone !== null;
+    // A full window alone may be one that is small for a long way: then larger batches do no harm.
+    const isHeldByLink =
+      this.isBlocked && !isSearching && this.window.ceiling === Infinity && pulse.isQueueing;
+    this.rate.limited(this.isFull || isHeldByLink);
+  }
+
+  /** @returns {boolean} true: the express path sends, or will when the last answers are here */
+  #board() {
+    const { express, source } = this;
+    const isAtLimit = this.isFull || (this.isBlocked && !express.isHeld);
+    if (!source?.look || !this.taking || this.stageMissing || isAtLimit) return false;
+    if (!express.tryBoard(source)) return false;
+    // The last acknowledgement leads to the next pump.
+    this.isBlocked = express.isHeld;
+    this.rate.limited(false);
+    return true;
+  }
+
+  #sendAll() {
+    const until = this.now() + this.turnMs;
+    if (this.lone && !this.#sendLone(this.lone)) return;
+    while (this.#sendNext()) {
+      if (this.now() > until) {
+        this.schedule();
+        return;
+      }
+    }
+  }
+
+  /** @param {Slot} slot @returns {boolean} false when there is nothing that may go now */
+  #sendLone(slot) {
+    this.isBlocked = this.window.inflight > 0;
+    if (this.isBlocked) return false;
+    this.lone = null;
+    const queue = (slot.isBacklog ? this.queues.backlog : this.queues.live)[slot.class];
+    return queue.length === 0 || this.#sendFirstOf(queue);
+  }
+
+  /** @returns {boolean} false when there is nothing that may go now */
+  #sendNext() {
+    const { queues, source } = this;
+    if (this.window.room <= 0) {
+      this.isBlocked = true;
+      return false;
+    }
+    const mayTake = this.taking && !this.stageMissing && source !== null;
+    const ready = mayTake ? source.best() : 0;
+    const begun = queues.best(queues.live);
+    if (begun === 0 && ready === 0) return this.#sendBacklog(mayTake);
+    const isBegun = begun !== 0 && (ready === 0 || begun <= ready);
+    if (!this.#hasRoom((isBegun ? begun : ready) === MOST_URGENT)) return mayTake && this.#takeReserved();
+    return isBegun ? this.#sendFirstOf(queues.live[begun]) : this.#take(false);
+  }
+
+  /**
+   * A class that got nothing for long goes before class 1, but has no part in what is kept for class 1: while it finds no room there is
+   * some for class 1.
+   * @returns {boolean} false when there is nothing that may go now
+   */
+  #takeReserved() {
+    const { aloneId, isFull } = this.sender.suspect;
+    if (aloneId !== 0 || isFull) return false;
+    if (this.window.roomFor(true) <= 0 || this.output.isFull(true)) return false;
+    return this.source?.best(true) === MOST_URGENT && this.#take(false, true);
+  }
+
+  /** Room in the window, and in the stream. @param {boolean} isUrgent for a live batch of class 1 */
+  #hasRoom(isUrgent) {
+    const { aloneId, isFull } = this.sender.suspect;
+    if (aloneId !== 0 || isFull || this.window.roomFor(isUrgent) <= 0) this.isBlocked = true;
+    else if (this.output.isFull(isUrgent)) this.isFull = true;
+    else return true;
+    return false;
+  }
+
+  /** Nothing live is ready. @param {boolean} mayTake @returns {boolean} false when there is nothing that may go now */
+  #sendBacklog(mayTake) {
+    const { queues } = this;
+    if (!this.#hasRoom(false)) return false;
+    const source = /** @type {UplinkSource} */ (this.source);
+    // However much backlog there is: it leaves room for what is live.
+    if (mayTake) this.hunger.empty(source, this.isUp);
+    const begun = queues.best(queues.backlog);
+    const ready = mayTake ? source.bestBacklog() : 0;
+    if (begun === 0 && ready === 0) return false;
+    if (this.#roomForBacklog() <= 0) {
+      this.isBlocked = true;
+      return false;
+    }
+    if (begun !== 0 && (ready === 0 || begun <= ready)) return this.#sendFirstOf(queues.backlog[begun]);
+    const wait = this.pacer.waitMs();
+    if (wait === 0) return this.#take(true);
+    if (!this.isPacing) {
+      this.isPacing = true;
+      this.delay(() => {
+        this.isPacing = false;
+        this.schedule();
+      }, wait);
+    }
+    // What was begun is paid for, however urgent the next one is.
+    return begun !== 0 && this.#sendFirstOf(queues.backlog[begun]);
+  }
+
+  #roomForBacklog() {
+    return this.pacer.places(this.window.limit) - this.window.backlog;
+  }
+
+  /** @param {boolean} backlog @param {boolean} [isUrgent] class 1 or nothing @returns {boolean} false when there is nothing that may go now */
+  #take(backlog, isUrgent = false) {
+    const slot = this.taken.take(/** @type {UplinkSource} */ (this.source), backlog, isUrgent);
+    if (typeof slot === 'string') {
+      if (slot === TRY_AGAIN) this.schedule();
+      return false;
+    }
+    if (slot.isBacklog) this.pacer.spend(slot.records);
+    else this.hunger.fed();
+    if (slot.open === 0) {
+      this.#release(slot);
+      return true;
+    }
+    this.queues.add(slot);
+    // At once, for it is its class's turn: the next turn may be that of a more urgent one. No other of its class was begun.
+    return this.#sendFirstOf((slot.isBacklog ? this.queues.backlog : this.queues.live)[slot.class]);
+  }
+
+  /** @param {Slot[]} queue @returns {boolean} false when its stage is not known yet */
+  #sendFirstOf(queue) {
+    const slot = queue[0];
+    const stage = this.stages.get(slot.stage);
+    if (!stage) {
+      this.stageMissing = true;
+      this.problem(
+        'NO_STAGE',
+        `A batch waits: the topic of its uplink node (stage ${slot.stage}) is not known yet.`
+      );
+      return false;
+    }
+    while (slot.next < slot.count && this.#hasRoom(slot.isUrgent)) {
+      if (slot.isBacklog && this.#roomForBacklog() <= 0) break;
+      const state = slot.states[slot.next];
+      if (state === AGAIN && this.window.inflight > 0 && Suspect.goesAlone(slot, slot.next)) {
+        this.lone = slot;
+        this.isBlocked = true;
+        return false;
+      }
+      // A packet that was cut leaves its first half in its place.
+      if ((state === NEW || state === AGAIN) && !this.sender.send(slot, slot.next, stage)) continue;
+      slot.next++;
+    }
+    if (slot.pending === 0) {
+      queue.shift();
+      slot.queued = false;
+      if (slot.open === 0) this.#release(slot);
+    }
+    return true;
+  }
+
+  /** @param {Slot} slot */
+  #release(slot) {
+    this.taken.release(/** @type {UplinkSource} */ (this.source), slot);
+  }
+}
+
+exports.Feeder = Feeder;

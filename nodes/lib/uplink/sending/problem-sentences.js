@@ -1,0 +1,57 @@
+'use strict';
+// What people read about records that the broker does not take.
+
+const { closeName } = require('../session/reason-codes');
+const { readable } = require('../../base/readable');
+const { MAX_TRIES } = require('./refusals');
+
+const UNMATCHED =
+  'The broker takes records that no client has subscribed to (PUBACK 0x10): it drops them, and they count as delivered. Check the topics of the uplink nodes, and that the receivers have subscribed.';
+
+/** @param {string} name of the reason */
+function allRefused(name) {
+  return `The broker refuses every record of this session (${name}). All are kept and tried again, each minute at last; none is given up. Check the rights of this client at the broker, and the topics of the uplink nodes.`;
+}
+
+/** @param {number} size @param {number} limit */
+function tooLarge(size, limit) {
+  return `A record was refused: its packet has ${size} bytes and the broker takes ${limit}. Raise the broker's limit, or let the device send less at once.`;
+}
+
+/** @param {string} record for people @param {number} size */
+function closesOnSize(record, size) {
+  return `A record was refused: its packet has ${size} bytes, and the broker closes the connection on it alone: ${record}. Raise the broker's packet limit, or let the device send less at once.`;
+}
+
+/** @param {string} record for people @param {number} code of the DISCONNECT, 0 = none */
+function closesOn(record, code) {
+  return `The broker closes the connection when ${record} is sent (${closeName(code)}); it is a dead letter now. Check its topic, and what the broker allows.`;
+}
+
+/** @param {string} record for people @param {number} code of the DISCONNECT, 0 = none */
+function suspected(record, code) {
+  return `The broker closes the connection again and again when ${record} is sent (${closeName(code)}). It stands aside, and the others go on; it becomes a dead letter when the broker closes the connection on it alone.`;
+}
+
+/** @param {string} name of the reason */
+function refusedForGood(name) {
+  return `The broker refused a record ${MAX_TRIES} times (${name}); it is a dead letter now. Check the topic and the rights of this client at the broker.`;
+}
+
+/** @param {import('./taken-batch').Slot} slot located @param {string} topic '' = not known @param {number} size bytes of its packet */
+function recordName({ buffer, deviceAt, deviceLength }, topic, size) {
+  const device = buffer.toString('utf8', deviceAt, deviceAt + deviceLength);
+  const who = device === '' ? '' : ` of the device ${readable(device)}`;
+  return `a record${who} (${topic === '' ? '' : `topic ${readable(topic)}, `}${size} bytes)`;
+}
+
+module.exports = {
+  UNMATCHED,
+  allRefused,
+  closesOn,
+  closesOnSize,
+  recordName,
+  refusedForGood,
+  suspected,
+  tooLarge
+};

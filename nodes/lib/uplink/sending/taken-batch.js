@@ -1,0 +1,299 @@
+'use strict';
+
+const { cut, readParts } = require('./envelope-pieces');
+const { MAX_TAIL_BYTES, writeTail } = require('./record-keys');
+
+/** @typedef {import('./envelope-pieces').Part} Part */
+
+/** Where a packet of a batch stands. */
+const NEW = 0; // not sent yet
+const SENT = 1; // in flight
+const DONE = 2; // acknowledged, or refused for good
+const AGAIN = 3; // was sent, must be sent again
+const LATER = 4; // was refused, waits for its next try
+const REFUSED = 6; // was refused and looks refused for good, waits for its next try, over connections too
+const ASIDE = 5; // is suspected to break the connection, waits for its trial
+
+/** Of `drops`: it is not counted any more. */
+const MAX_DROPS = 255;
+const INITIAL_BYTES = 4096;
+const KEPT_BYTES = 65536;
+const ENVELOPE_KIND = 1;
+const RECORDS_KIND = 2;
+const ENVELOPE_FLAG = 4; // Flag.ENVELOPE of the engine
+const WHOLE = -1;
+const MOST_URGENT = 1;
+
+/**
+ * One batch that was taken from the engine, until it is released. Its bytes stay here until then: they are what is sent
+ * again after a reconnect. Slots are reused.
+ *
+ * A batch becomes one packet or more: one for each record of a batch of records, one for a single record or an envelope, and as
+ * many as needed for an envelope that was cut. locate(i) points the fields flags … payloadEnd and `number` at packet i.
+ */
+class Slot {
+  constructor() {
+    this.buffer = Buffer.allocUnsafeSlow(INITIAL_BYTES);
+    this.starts = new Uint32Array(64);
+    this.states = new Uint8Array(64);
+    this.tries = new Uint8Array(64);
+    /** How many packets the broker had taken when this one was first refused; of those with tries. */
+    this.takenBefore = new Float64Array(64);
+    /** Connections in a row that the broker closed while the packet was in flight, as suspect.js counts them. */
+    this.drops = new Uint8Array(64);
+    /** /<epoch>/<class>/<sequence>, see keys.js. */
+    this.tail = Buffer.allocUnsafeSlow(MAX_TAIL_BYTES);
+    this.tailLength = 0;
+    this.id = 0;
+    this.order = 0;
+    this.takenAt = 0;
+    this.class = 0;
+    this.stage = 0;
+    this.kind = 0;
+    /** From the log, and not for the first time: sent behind live batches, marked as historical. */
+    this.isBacklog = false;
+    /** Live and of class 1. */
+    this.isUrgent = false;
+    this.records = 0;
+    /** Packets. */
+    this.count = 0;
+    /** Packets that must be sent (NEW or AGAIN). */
+    this.pending = 0;
+    /** Packets that are not DONE. */
+    this.open = 0;
+    /** No packet before this one is pending. */
+    this.next = 0;
+    this.queued = false;
+    /** What an envelope was cut into; null = it is whole. @type {Part[] | null} */
+    this.parts = null;
+
+    /** Records that the cloud will never take, and why. @type {number[] | null} */
+    this.dead = null;
+    this.deadCode = 0;
+    this.deadReason = '';
+
+    this.flags = 0;
+    this.deviceAt = 0;
+    this.deviceLength = 0;
+    this.topicAt = 0;
+    this.topicLength = 0;
+    this.payloadAt = 0;
+    this.payloadEnd = 0;
+    /** What the key of this packet ends in, -1 = nothing. */
+    this.number = WHOLE;
+  }
+
+  /** Makes room for a batch of this many bytes. @param {number} bytes */
+  grow(bytes) {
+    let size = this.buffer.length;
+    while (size < bytes) size *= 2;
+    this.buffer = Buffer.allocUnsafeSlow(size);
+  }
+
+  /** A few large batches must not keep their memory for ever. */
+  shrink() {
+    if (this.buffer.length > KEPT_BYTES) this.buffer = Buffer.allocUnsafeSlow(INITIAL_BYTES);
+    this.parts = null;
+  }
+
+  /**
+   * Reads the head and finds the packets of the batch in `buffer`.
+   * @param {number} length bytes of the batch @param {Float64Array} meta as take() of UplinkSource fills it
+   * @param {number} order rises with every batch @param {number} now
+   */
+  load(length, meta, order, now) {
+    this.id = meta[0];
+    this.class = meta[1];
+    this.records = meta[2];
+    this.stage = meta[3];
+    this.kind = meta[4];
+    this.isBacklog = meta[14] !== 0;
+    this.isUrgent = this.class === MOST_URGENT && !this.isBacklog;
+    this.order = order;
+    this.takenAt = now;
+    this.tailLength = writeTail(this.tail, meta[12], meta[1], meta[13]);
+    this.parts = null;
+    this.dead = null;
+    this.number = WHOLE;
+    if (this.kind === RECORDS_KIND) this.count = this.#findRecords(length);
+    else {
+      this.count = 1;
+      this.flags = meta[5];
+      // Only a single record has its strings before the payload.
+      this.deviceAt = 0;
+      this.deviceLength = this.kind === 0 ? meta[11] : 0;
+      this.topicAt = this.deviceLength;
+      this.topicLength = this.kind === 0 ? meta[10] : 0;
+      this.payloadAt = this.topicAt + this.topicLength;
+      this.payloadEnd = length;
+    }
+    const first = meta[9] ? AGAIN : NEW;
+    for (let i = 0; i < this.count; i++) this.states[i] = first;
+    this.tries.fill(0, 0, this.count);
+    this.drops.fill(0, 0, this.count);
+    this.pending = this.count;
+    this.open = this.count;
+    this.next = 0;
+    this.queued = false;
+  }
+
+  /** Lines of JSON, which carry the key in the first of them. */
+  get isEnvelope() {
+    return this.kind === ENVELOPE_KIND || (this.kind === 0 && (this.flags & ENVELOPE_FLAG) !== 0);
+  }
+
+  /** @param {number} length */
+  #findRecords(length) {
+    let count = 0;
+    for (let at = 0; at < length; count++) {
+      if (count === this.starts.length) this.#widen();
+      this.starts[count] = at;
+      this.#read(at);
+      at = this.payloadEnd;
+    }
+    return count;
+  }
+
+  #widen() {
+    const { starts, states, tries, takenBefore, drops } = this;
+    const wider = starts.length * 2;
+    this.starts = new Uint32Array(wider);
+    this.states = new Uint8Array(wider);
+    this.tries = new Uint8Array(wider);
+    this.takenBefore = new Float64Array(wider);
+    this.drops = new Uint8Array(wider);
+    this.starts.set(starts);
+    this.states.set(states);
+    this.tries.set(tries);
+    this.takenBefore.set(takenBefore);
+    this.drops.set(drops);
+  }
+
+  /** u8 flags, u8 device length - 1, u16 topic length, u32 payload length, device, topic, payload. @param {number} at */
+  #read(at) {
+    const b = this.buffer;
+    this.flags = b[at];
+    this.deviceLength = b[at + 1] + 1;
+    this.topicLength = b[at + 2] | (b[at + 3] << 8);
+    this.deviceAt = at + 8;
+    this.topicAt = this.deviceAt + this.deviceLength;
+    this.payloadAt = this.topicAt + this.topicLength;
+    this.payloadEnd =
+      this.payloadAt + ((b[at + 4] | (b[at + 5] << 8) | (b[at + 6] << 16) | (b[at + 7] << 24)) >>> 0);
+  }
+
+  /** @param {number} packet */
+  locate(packet) {
+    if (this.kind === RECORDS_KIND) {
+      this.#read(this.starts[packet]);
+      this.number = packet;
+    } else if (this.parts) {
+      const part = this.parts[packet];
+      this.payloadAt = part.from;
+      this.payloadEnd = part.to;
+      this.number = part.number;
+    }
+  }
+
+  /**
+   * Cuts an envelope's packet into two, which take its place. REQUIRES: it and those behind it are not in flight.
+   * @param {number} packet @returns {boolean} false when it is one record, or no lines of JSON
+   */
+  split(packet) {
+    if (!this.isEnvelope) return false;
+    this.parts ??= readParts(this.buffer, this.payloadAt, this.payloadEnd);
+    const halves = cut(this.buffer, this.parts[packet]);
+    if (!halves) {
+      if (this.parts.length === 1) this.parts = null;
+      return false;
+    }
+    this.parts.splice(packet, 1, ...halves);
+    if (this.count === this.states.length) this.#widen();
+    this.states.copyWithin(packet + 1, packet, this.count);
+    this.tries.copyWithin(packet + 1, packet, this.count);
+    this.takenBefore.copyWithin(packet + 1, packet, this.count);
+    this.drops.copyWithin(packet + 1, packet, this.count);
+    this.count++;
+    this.pending++;
+    this.open++;
+    return true;
+  }
+
+  /** Its one packet is on the way already. */
+  fly() {
+    this.states[0] = SENT;
+    this.pending = 0;
+    this.next = 1;
+  }
+
+  /** The connection is gone: everything that was on the way is sent again. */
+  rewind() {
+    for (let i = 0; i < this.count; i++) {
+      if (this.states[i] === SENT || this.states[i] === LATER) this.sendAgain(i);
+    }
+  }
+
+  /**
+   * The connection ended, see suspect.js. Call it before rewind().
+   * @param {number} weight 0 = the packets in flight are not the reason
+   */
+  countDrop(weight) {
+    const { states, drops } = this;
+    for (let i = 0; i < this.count; i++) {
+      if (drops[i] === MAX_DROPS || states[i] === ASIDE || states[i] === DONE) continue;
+      drops[i] = states[i] === SENT && weight > 0 ? Math.min(MAX_DROPS - 1, drops[i] + weight) : 0;
+    }
+  }
+
+  /** @param {number} packet */
+  sendAgain(packet) {
+    this.states[packet] = AGAIN;
+    this.pending++;
+    if (packet < this.next) this.next = packet;
+  }
+
+  /** A packet that stood aside is sent. @param {number} packet @returns {boolean} false when it did not stand aside */
+  resume(packet) {
+    if (this.states[packet] !== ASIDE) return false;
+    this.sendAgain(packet);
+    return true;
+  }
+
+  /** REQUIRES: the packet is pending. @param {number} packet */
+  putAside(packet) {
+    this.states[packet] = ASIDE;
+    this.pending--;
+  }
+
+  /**
+   * The records of a packet will never be taken. The first reason of a batch stands for all of it.
+   * @param {number} packet @param {number} code @param {string} reason @returns {number} records
+   */
+  bury(packet, code, reason) {
+    if (!this.dead) {
+      this.dead = [];
+      this.deadCode = code;
+      this.deadReason = reason;
+    }
+    const { dead } = this;
+    const before = dead.length;
+    this.states[packet] = DONE;
+    this.open--;
+    const part = this.parts?.[packet];
+    if (this.kind === RECORDS_KIND) dead.push(packet);
+    else if (part && part.lines === this.records) {
+      for (let line = part.first; line < part.end; line++) dead.push(line);
+      // An envelope that a flow made is one record to the engine, whatever its lines.
+    } else if (before === 0) for (let i = 0; i < this.records; i++) dead.push(i);
+    return dead.length - before;
+  }
+}
+
+exports.Slot = Slot;
+exports.NEW = NEW;
+exports.SENT = SENT;
+exports.DONE = DONE;
+exports.AGAIN = AGAIN;
+exports.LATER = LATER;
+exports.ASIDE = ASIDE;
+exports.REFUSED = REFUSED;

@@ -1,0 +1,69 @@
+'use strict';
+
+const { keyPrefix } = require('./record-keys');
+const { badCharacter, compileTopic, validateTopicTemplate } = require('../../base/topic-template');
+
+/** @typedef {'property' | 'suffix' | 'none'} History */
+
+/**
+ * An uplink node as the user set it.
+ * @typedef {object} StageOptions
+ * @property {string} [topic] of envelopes, default gw/{gateway}/{class} @property {string} [recordTopic] default {topic}
+ * @property {0 | 1 | '0' | '1'} [qos] default 1
+ * @property {string} [gateway] default: the thread's
+ * @property {History} [history] how backlog is marked, default property (MQTT 5 only)
+ * @property {string} [historySuffix] of the topic, default /history
+ */
+
+/** @typedef {Required<Omit<StageOptions, 'gateway' | 'qos'>> & {gateway?: string, qos: 0 | 1}} CheckedStage */
+
+/**
+ * What the uplink's thread makes of it.
+ * @typedef {object} Stage
+ * @property {import('../../base/topic-template').CompiledTopic} topic @property {import('../../base/topic-template').CompiledTopic} recordTopic
+ * @property {0 | 1} qos
+ * @property {import('./record-keys').KeyPrefix} key
+ * @property {History} history @property {Buffer} historySuffix
+ */
+
+/**
+ * Fills defaults. Throws TypeError with a sentence for the user.
+ * @param {StageOptions} stage @returns {CheckedStage}
+ */
+function checkStage({
+  topic = 'gw/{gateway}/{class}',
+  recordTopic = '{topic}',
+  qos = 1,
+  gateway,
+  history = 'property',
+  historySuffix = '/history'
+}) {
+  for (const template of [topic, recordTopic]) {
+    const valid = validateTopicTemplate(template);
+    if (valid !== true) throw new TypeError(valid);
+  }
+  if (!['0', '1'].includes(String(qos))) throw new TypeError(`qos is ${qos}; it must be 0 or 1.`);
+  const bad = gateway === undefined ? '' : badCharacter(gateway);
+  if (bad) throw new TypeError(`The gateway id '${gateway}' ${bad}.`);
+  if (!['property', 'suffix', 'none'].includes(history)) {
+    throw new TypeError(`history is ${history}; it must be property, suffix or none.`);
+  }
+  const wrong = historySuffix === '' ? 'must not be empty' : badCharacter(historySuffix);
+  if (history === 'suffix' && wrong) throw new TypeError(`The history suffix '${historySuffix}' ${wrong}.`);
+  return { topic, recordTopic, qos: String(qos) === '0' ? 0 : 1, gateway, history, historySuffix };
+}
+
+/** @param {CheckedStage} stage @param {string} ownGateway of the thread @returns {Stage} */
+function compileStage({ topic, recordTopic, qos, history, historySuffix, gateway }, ownGateway) {
+  const name = gateway ?? ownGateway;
+  return {
+    topic: compileTopic(topic, name),
+    recordTopic: compileTopic(recordTopic, name),
+    qos,
+    key: keyPrefix(name),
+    history,
+    historySuffix: Buffer.from(historySuffix)
+  };
+}
+
+module.exports = { checkStage, compileStage };

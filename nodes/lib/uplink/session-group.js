@@ -1,0 +1,196 @@
+'use strict';
+
+const { AckedBytes } = require('./sending/acked-bytes');
+const { Feeder } = require('./sending/feeder');
+const { Output } = require('./sending/output');
+const { keepPaths } = require('./paths/path-keeper');
+const { Renewal } = require('./session/renewal');
+const { Session } = require('./session/session');
+const { Status } = require('./sending/uplink-state');
+const { Window } = require('./sending/in-flight-window');
+
+/** @typedef {import('../settings/uplink-options').CheckedOptions} CheckedOptions */
+/** @typedef {typeof import('../../../native')} Native */
+
+/**
+ * What the groups of an uplink share, and what they are called back by.
+ * @typedef {object} GroupParts
+ * @property {CheckedOptions} options @property {Native} native
+ * @property {import('./sending/pacer').Pacer} pacer the rate of the backlog is one for the whole uplink
+ * @property {() => void} wake asks for a turn() of all groups @property {() => number} now ms, monotonic
+ * @property {(code: string, reason: string) => void} problem
+ * @property {import('./paths/session-paths').Paths | null} [paths] of the uplink
+ * @property {() => void} onStatus the status of this group has changed
+ */
+
+/** Bytes that the stream may hold unsent: little where the kernel's own part is kept small too. */
+const SHORT_BYTES = 16384;
+const LONG_BYTES = 65536;
+/** How long a pump of a less urgent group may take: a doorbell of a more urgent one waits so long, for each of them. */
+const LESS_URGENT_TURN_MS = 1;
+const MOST_URGENT = 1;
+
+/** The classes of an uplink that share an MQTT session: what is in flight of them, the session, and its status. */
+class Group {
+  /** @param {number} index 0 = the most urgent @param {GroupParts} parts */
+  constructor(index, parts) {
+    const { options, native, now } = parts;
+    this.index = index;
+    this.native = native;
+    this.classes = options.groups[index];
+    this.clientId = options.clientIds[index];
+    this.isOnly = options.groups.length === 1;
+    this.ackTimeoutMs = options.ackTimeoutMs;
+    this.acknowledgedBefore = 0;
+    this.wake = parts.wake;
+    /** The next turn pumps. */
+    this.isPumpWanted = false;
+    const socket = options.sockets[index];
+    const isShared = this.classes.includes(MOST_URGENT) && this.classes.length > 1;
+    this.feeder = new Feeder({
+      window: new Window(options.inflight, isShared ? options.reserve : null),
+      output: new Output(
+        (ids) => this.feeder.written(ids),
+        socket.notSentLowat > 0 ? SHORT_BYTES : LONG_BYTES
+      ),
+      pacer: parts.pacer,
+      schedule: () => this.schedule(),
+      delay: (fn, ms) => setTimeout(fn, ms),
+      now,
+      problem: parts.problem,
+      retryMs: options.retryMs,
+      order: index,
+      turnMs: index === 0 ? undefined : LESS_URGENT_TURN_MS
+    });
+    this.status = new Status(this.feeder, parts.onStatus);
+    this.session = new Session(
+      { ...options, clientId: this.clientId, socket, ways: parts.paths },
+      {
+        onState: (state, reason) => this.status.set(state, reason),
+        onConnected: (link) => this.#onConnected(link),
+        onDisconnected: (byBroker, code) => {
+          this.feeder.disconnected(byBroker, code);
+          // The warning about a record that the broker refuses names that record.
+          return !this.feeder.sender.isCalm;
+        },
+        onPuback: (id, reasonCode) => {
+          // Its turn ends as others do, also when there is nothing to send.
+          parts.wake();
+          this.feeder.sender.acknowledge(id, reasonCode);
+        },
+        onProblem: parts.problem
+      },
+      native
+    );
+    const { session, feeder } = this;
+    const { paths, problem } = parts;
+    this.acked = new AckedBytes({ session, native });
+    this.keeper = keepPaths({ paths, session, native, lossMs: options.pathLossMs, now, problem });
+    this.renewal = new Renewal({ files: session.files, session, feeder, problem: parts.problem });
+  }
+
+  schedule() {
+    this.isPumpWanted = true;
+    this.wake();
+  }
+
+  turn() {
+    if (!this.isPumpWanted) return;
+    this.isPumpWanted = false;
+    this.feeder.pump();
+  }
+
+  /** @param {import('./sending/feeder').Link} link */
+  #onConnected(link) {
+    const { session, feeder } = this;
+    if (link.maximumQos === 0 && feeder.needsQos1()) {
+      session.kill({
+        code: 'MAX_QOS_0',
+        reason:
+          'The broker takes QoS 0 only, which may lose records. Use another broker, or set QoS 0 in the uplink node.',
+        refused: true,
+        slow: true
+      });
+      return;
+    }
+    feeder.connected(link, (bytes, done) => session.write(bytes, done));
+  }
+
+  /** Throws what the engine says. REQUIRES: detached. @param {number} token @param {number} uplink */
+  attach(token, uplink) {
+    const doorbell = () => this.feeder.doorbell();
+    const classes = /** @type {import('../../../native').RecordClass[]} */ (this.classes);
+    this.feeder.attach(
+      new this.native.UplinkSource(token, uplink, doorbell, this.isOnly ? undefined : classes)
+    );
+    this.status.tellSource();
+  }
+
+  everySecond() {
+    const { acknowledged } = this.feeder.sender;
+    if (acknowledged !== this.acknowledgedBefore) this.session.alive();
+    this.acknowledgedBefore = acknowledged;
+    this.feeder.everySecond();
+  }
+
+  /** Call it several times a second. */
+  checkHealth() {
+    this.status.check();
+    this.keeper?.check();
+    const { pulse } = this.feeder.sender;
+    const silentMs = pulse.deadMs(this.ackTimeoutMs);
+    if (silentMs === 0) return;
+    pulse.gaveUp();
+    this.session.kill({
+      code: 'ACK_TIMEOUT',
+      reason: `The broker acknowledged nothing for ${Math.round(silentMs / 1000)} s. Connecting again.`,
+      refused: false
+    });
+  }
+
+  /** Everything that was taken is acknowledged, or has gone back. */
+  get isDone() {
+    return this.feeder.taken.size === 0 && !this.feeder.express.isAboard;
+  }
+
+  /** Gives the engine back what it has, and says DISCONNECT. @returns {Promise<void>} */
+  async stop() {
+    this.status.stop();
+    this.feeder.disconnected();
+    this.feeder.detach();
+    await new Promise((resolve) => this.session.stop(() => resolve(undefined)));
+  }
+
+  /** What is told about this session. */
+  view() {
+    const shown = this.status.view();
+    return {
+      group: this.index + 1,
+      classes: this.classes,
+      clientId: this.clientId,
+      everConnected: this.session.everConnected,
+      connects: this.session.connects,
+      bytesAcked: this.acked.read(),
+      batchBytes: this.feeder.batchBytes,
+      ...shown,
+      ...this.#socket(),
+      ...this.keeper?.view(shown)
+    };
+  }
+
+  /** What the system says that the socket has; -1 and '' = not known. */
+  #socket() {
+    const unknown = { priority: -1, dscp: -1, localAddress: '' };
+    const fd = this.status.state === 'connected' ? this.session.fd : null;
+    if (fd === null) return unknown;
+    try {
+      const { priority, dscp, localAddress } = this.native.socketInfo(fd);
+      return { priority, dscp, localAddress };
+    } catch {
+      // It was closed just now, or this addon cannot tell.
+      return unknown;
+    }
+  }
+}
+
+exports.Group = Group;

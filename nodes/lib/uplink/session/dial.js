@@ -1,0 +1,191 @@
+'use strict';
+
+const dns = require('node:dns');
+const net = require('node:net');
+const { remembering, tries } = require('../paths/path-dial');
+
+/** @typedef {import('../../../../native').UplinkSocketOptions} SocketOptions */
+/** @typedef {Partial<Pick<typeof import('../../../../native'), 'openSocket' | 'waitConnect' | 'closeSocket' | 'UplinkWire'>>} Native */
+
+/**
+ * @typedef {object} DialOptions
+ * @property {string} host @property {number} port
+ * @property {number} timeoutMs for all of it
+ * @property {SocketOptions} socket
+ * @property {Native} [native] without it, or where it lacks openSocket, Node makes the socket
+ * @property {boolean} [wantsDescriptor] of a socket that the addon made
+ * @property {(host: string) => Promise<{address: string}[]>} [lookup]
+ * @property {import('../paths/session-paths').Paths} [paths] it is bound to one of them, and speaks MPTCP where it can
+ */
+
+/**
+ * @typedef {object} Reached
+ * @property {net.Socket} [socket] @property {number} [fd] connected: one of the two. cancel() closes it, until handOver()
+ * @property {string[]} unknown options that are not set
+ * @property {string} [noMptcp] the code for which it is TCP though MPTCP was wanted
+ * @property {import('../paths/session-paths').Way | null} [way] that it is bound to
+ * @property {number} [handshakeMs] how long it took to be answered, without the tries before it
+ */
+
+/** Of several addresses, one that there is no way to, or that is silent, tells least. */
+const NO_WAY = ['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ETIMEDOUT'];
+
+/**
+ * One attempt to make a TCP connection: the name is looked up, and its addresses are tried in the order of the resolver, each
+ * with its share of the time that is left, so that a dead one does not eat all of it.
+ */
+class Dial {
+  /** @param {DialOptions} options */
+  constructor(options) {
+    this.options = options;
+    this.endsAt = performance.now() + options.timeoutMs;
+    this.isCancelled = false;
+    /** What to end when it is cancelled. */
+    this.end = () => {};
+  }
+
+  /** Rejects with the system's code; with ECANCELED after cancel(). Call it once. @returns {Promise<Reached>} */
+  async connect() {
+    const addresses = await this.#lookup();
+    const failures = [];
+    const { paths } = this.options;
+    const each = tries(addresses, paths, () => this.leftMs());
+    for (let next = each.next(null); !next.done; next = each.next(failures.at(-1) ?? null)) {
+      const { way } = next.value;
+      if (this.isCancelled) throw failure('ECANCELED');
+      const beganAt = performance.now();
+      try {
+        const made = await this.#reach(next.value);
+        const reached = { ...made, way, handshakeMs: performance.now() - beganAt };
+        if (way) paths?.worked(way.name);
+        // It may be cancelled before the caller has it.
+        this.end = () => this.#close(reached);
+        if (this.isCancelled) this.end();
+        return reached;
+      } catch (error) {
+        failures.push(/** @type {NodeJS.ErrnoException} */ (error));
+      }
+    }
+    if (this.isCancelled) throw failure('ECANCELED');
+    throw (
+      failures.find(({ code }) => !NO_WAY.includes(String(code))) ??
+      failures[0] ??
+      failure(addresses.length > 0 ? 'ENETUNREACH' : 'ENOTFOUND')
+    );
+  }
+
+  /** Nothing of it is left afterwards: connect() rejects, or the socket that it gave is closed, if it is ours still. */
+  cancel() {
+    this.isCancelled = true;
+    this.end();
+  }
+
+  /** What connect() gave has another owner, who closes it. */
+  handOver() {
+    this.end = () => {};
+  }
+
+  /** @param {Reached} reached */
+  #close({ socket, fd }) {
+    socket?.destroy();
+    if (fd !== undefined) this.options.native?.closeSocket?.(fd);
+  }
+
+  /** Of the time for all of it; at least 1. */
+  leftMs() {
+    return Math.max(1, this.endsAt - performance.now());
+  }
+
+  #lookup() {
+    const { host, paths, lookup: ask = lookupAll } = this.options;
+    const lookup = paths ? remembering(ask, paths) : ask;
+    /** @type {NodeJS.Timeout | undefined} */
+    let timer;
+    /** @type {Promise<{address: string}[]>} */
+    const result = new Promise((resolve, reject) => {
+      // The resolver cannot be stopped; it may take longer than we want to know.
+      timer = setTimeout(() => reject(failure('EAI_AGAIN')), this.leftMs());
+      this.end = () => reject(failure('ECANCELED'));
+      lookup(host).then(resolve, reject);
+    });
+    return result.finally(() => {
+      clearTimeout(timer);
+      this.end = () => {};
+    });
+  }
+
+  /** @param {import('../paths/path-dial').Try} one @returns {Promise<Reached>} */
+  #reach(one) {
+    const { native } = this.options;
+    return native?.openSocket
+      ? this.#reachNative(/** @type {Required<Native>} */ (native), one)
+      : this.#reachByNode(one);
+  }
+
+  /** @param {Required<Native>} native @param {import('../paths/path-dial').Try} one */
+  async #reachNative(native, { address, patienceMs, options: bound }) {
+    const { port, socket } = this.options;
+    const { fd, unknown: lacking, noMptcp } = native.openSocket(address, port, { ...socket, ...bound });
+    // MPTCP has none; PathWatch is quicker.
+    const unknown =
+      bound.mptcp && noMptcp === '' ? lacking.filter((name) => name !== 'userTimeoutMs') : lacking;
+    let isOpen = true;
+    const close = () => {
+      if (isOpen) native.closeSocket(fd);
+      isOpen = false;
+    };
+    this.end = close;
+    try {
+      await native.waitConnect(fd, patienceMs);
+      // Between the end of the wait and this line it may have been closed.
+      if (this.isCancelled) throw failure('ECANCELED');
+      const { wantsDescriptor } = this.options;
+      const own = wantsDescriptor
+        ? { fd }
+        : { socket: new net.Socket({ fd, readable: true, writable: true }) };
+      isOpen = false;
+      return { ...own, unknown, noMptcp };
+    } finally {
+      close();
+    }
+  }
+
+  /** @param {import('../paths/path-dial').Try} one @returns {Promise<Reached>} */
+  #reachByNode({ address, patienceMs, options: { localAddress, ...bound } }) {
+    const { port, socket: options } = this.options;
+    const { noDelay, keepIdleS = 0, ...others } = { ...options, ...bound };
+    const keepAlive = { keepAlive: keepIdleS > 0, keepAliveInitialDelay: keepIdleS * 1000 };
+    const socket = net.connect({ host: address, port, noDelay, localAddress, ...keepAlive });
+    // 0 is the system's, and so nothing that is missing.
+    const unknown = Object.entries(others).flatMap(([name, value]) => (value ? [name] : []));
+    return new Promise((resolve, reject) => {
+      /** @param {Error} error */
+      const fail = (error) => {
+        clearTimeout(timer);
+        socket.destroy();
+        reject(error);
+      };
+      const timer = setTimeout(() => fail(failure('ETIMEDOUT')), patienceMs);
+      this.end = () => fail(failure('ECANCELED'));
+      socket.once('error', fail);
+      socket.once('connect', () => {
+        clearTimeout(timer);
+        socket.off('error', fail);
+        this.end = () => {};
+        resolve({ socket, unknown, noMptcp: bound.mptcp ? 'EPROTONOSUPPORT' : '' });
+      });
+    });
+  }
+}
+
+/** @param {string} host */
+function lookupAll(host) {
+  return dns.promises.lookup(host, { all: true });
+}
+
+/** @param {string} code */
+function failure(code) {
+  return Object.assign(new Error(`connect ${code}`), { code });
+}
+
+exports.Dial = Dial;

@@ -1,0 +1,83 @@
+'use strict';
+
+const { MqttClient } = require('mqtt');
+const { PubackTap } = require('./puback-reader');
+const { nameOf, secure } = require('./connection-options');
+const { WireStream } = require('./connection-stream');
+
+/** @typedef {import('node:net').Socket | WireStream} Stream */
+
+/**
+ * @typedef {object} StreamParts
+ * @property {import('./session').SessionOptions} options
+ * @property {import('node:net').Socket} [socket] connected @property {number} [fd] the same as a descriptor, for a connection of the engine
+ * @property {import('./connection-options').Security} security
+ * @property {import('./dial').Native} [native] the addon
+ * @property {(error: Error) => void} onError of the socket, or of TLS
+ * @property {(id: number, reasonCode: number) => void} [onPuback] gets the PUBACKs that the engine reads; Node's socket has them still
+ */
+
+/**
+ * @typedef {object} ClientParts
+ * @property {import('./session').SessionOptions} options
+ * @property {Stream} stream of openStream(); its end is the caller's matter, also when no client can be made
+ * @property {number} timeoutMs until the CONNACK
+ * @property {(error: Error) => void} onError of the stream
+ * @property {(id: number, reasonCode: number) => void} [onPuback] gets the PUBACKs instead of mqtt.js
+ * @property {(packet: import('mqtt').IPublishPacket, done: () => void) => void} [onPublish] gets what the broker sends, the next when
+ *   done is called; its PUBACK is for the owner to send
+ */
+
+/** mqtt.js goes on behind an error, and sends no PUBACK. */
+const NO_PUBACK = new Error('acknowledged by its owner');
+
+/** mqtt.js on a stream of ours, for one connection; connect() begins it. @param {ClientParts} parts @returns {MqttClient} */
+function makeClient({ options, stream, timeoutMs, onPuback, onPublish }) {
+  if (onPuback && !(stream instanceof WireStream)) {
+    // mqtt.js reads its stream by pipe(), and gets everything but the PUBACKs.
+    stream.pipe = (destination) => {
+      const tap = new PubackTap(onPuback, (bytes) => destination.write(bytes));
+      stream.on('data', (bytes) => tap.read(bytes));
+      return destination;
+    };
+  }
+  const client = new MqttClient(() => stream, {
+    protocolVersion: options.protocolVersion,
+    protocolId: 'MQTT',
+    clientId: options.clientId,
+    username: options.username,
+    password: options.password,
+    keepalive: options.keepalive,
+    clean: !options.kept,
+    ...(options.kept && options.protocolVersion === 5 && { properties: options.kept }),
+    reconnectPeriod: 0,
+    connectTimeout: timeoutMs,
+    // A timer for each PUBACK would cost more than the PUBACK; see Session.alive().
+    reschedulePings: false,
+    resubscribe: false,
+    manualConnect: true
+  });
+  if (onPublish) {
+    client.handleMessage = (packet, done) =>
+      onPublish(packet, () => done(packet.qos > 0 ? NO_PUBACK : undefined));
+  }
+  return client;
+}
+
+/**
+ * The connection, with TLS on it where there is TLS. It is the stream's from now on; when this throws, the caller's still.
+ * @param {StreamParts} parts @returns {Stream}
+ */
+function openStream({ options, socket, fd = -1, security, native, onError, onPuback }) {
+  const { context, wire = null } = security;
+  const stream = socket
+    ? context
+      ? secure(socket, options, context)
+      : socket
+    : new WireStream({ native: /** @type {any} */ (native), fd, tls: wire, name: nameOf(options), onPuback });
+  // mqtt.js swallows errors without a code.
+  for (const each of new Set([socket ?? stream, stream])) each.on('error', onError);
+  return stream;
+}
+
+module.exports = { makeClient, openStream };

@@ -1,0 +1,395 @@
+'use strict';
+
+const { readable } = require('../../base/readable');
+const { Backoff } = require('../../base/backoff');
+const { makeClient, openStream } = require('./mqtt-client');
+const { Dial } = require('./dial');
+const { explain, explainConnected, explainDisconnect, movedTo, packetCode } = require('./reason-codes');
+const { canWire, lacking, secureContext, socketOptions, wireSecurity } = require('./connection-options');
+const { TlsFiles } = require('../../base/tls-files');
+const { WireStream } = require('./connection-stream');
+
+/** @typedef {import('./reason-codes').Reason} Reason */
+/** @typedef {import('../sending/feeder').Link} Link */
+/** @typedef {import('mqtt').MqttClient} MqttClient */
+/** @typedef {'connecting' | 'connected' | 'reconnecting' | 'disconnected' | 'refused' | 'stopped'} State */
+
+/**
+ * Properties of the CONNECT [MQTT 3.1.2.11] for a session that the broker keeps; MQTT 3.1.1 keeps it without them.
+ * @typedef {{sessionExpiryInterval: number, receiveMaximum: number}} Kept
+ */
+
+/** @typedef {import('../../settings/uplink-options').CheckedOptions & {socket?: import('./connection-options').GroupOptions, kept?: Kept, ways?: import('../paths/session-paths').Paths | null}} SessionOptions of one group of classes */
+
+/**
+ * @typedef {object} SessionHandlers
+ * @property {(state: State, why: Reason | null) => void} onState
+ * @property {(link: Link) => void} onConnected
+ * @property {(byBroker: boolean, code: number) => boolean | void} onDisconnected true: the reason is known. byBroker: it closed the connection itself, for no reason that is
+ *   another than a packet; code: of its DISCONNECT for a packet, 0 = none
+ * @property {(id: number, reasonCode: number) => void} [onPuback] for who writes PUBLISH packets; mqtt.js gets no PUBACK then
+ * @property {(packet: import('mqtt').IPublishPacket, done: () => void) => void} [onPublish] see ClientParts
+ * @property {(code: string, reason: string) => void} [onProblem]
+ */
+
+const MAX_RECEIVE_MAXIMUM = 65535;
+const STABLE_MS = 10000;
+/** A dead link does not hold the end up. */
+const CLOSE_MS = 500;
+/** How the broker's end of a connection looks where something was on its way to it. */
+const RESETS = ['ECONNRESET', 'EPIPE'];
+/** Session taken over. */
+const TAKEN_OVER = 'DISCONNECT 142';
+const LOOP_CLOSES = 5;
+/** Ends of a connection that the broker made without a word. */
+const CLOSES = ['CLOSED', ...RESETS];
+/** @type {Reason} */
+const CLOSED = { code: 'CLOSED', reason: 'The broker closed the connection.', refused: false };
+/** @type {Reason} */
+const NOT_ACCEPTED = {
+  code: 'CLOSED',
+  reason:
+    'The broker closed the connection before it accepted this client. Check that the port is one for MQTT, and the certificate and key in the TLS node if the broker wants them.',
+  refused: false
+};
+
+/**
+ * Keeps one connection to the broker. mqtt.js does the CONNECT, the parsing and the keep-alive of a connection; each attempt is
+ * a new MqttClient, so no state of an old one can come back (mqtt.js also stops for good after a refused CONNECT, and knows
+ * a fixed reconnect period only).
+ *
+ * Every connection starts a clean session, but for commands (`kept`). The uplink only publishes, and what is in flight is owned by
+ * the feeder: a session kept by the broker would add nothing but the duty to match its memory, and stay behind when a gateway is gone.
+ */
+class Session {
+  /**
+   * @param {SessionOptions} options @param {SessionHandlers} handlers
+   * @param {import('./dial').Native} [native] the addon; without it Node makes the sockets, and TLS
+   * @param {typeof makeClient} [make] the MQTT client of a connection
+   */
+  constructor(options, handlers, native, make = makeClient) {
+    this.options = options;
+    this.handlers = handlers;
+    this.native = native;
+    this.makeClient = make;
+    this.files = new TlsFiles(options.tlsFiles);
+    this.backoff = new Backoff(options.reconnectMinMs, options.reconnectMaxMs);
+    /** For a broker that refuses this client: only a person can help. */
+    this.slowBackoff = new Backoff(options.refusedMinMs, options.refusedMaxMs);
+    this.isRenewing = false;
+    /** An attempt that has no connection yet. @type {Dial | null} */
+    this.dial = null;
+    /** Under TLS, where there is TLS. @type {import('node:net').Socket | null} */
+    this.socket = null;
+    /** @type {MqttClient | null} */
+    this.client = null;
+    this.connected = false;
+    this.stopped = false;
+    this.everConnected = false;
+    /** How often it was accepted. */
+    this.connects = 0;
+    this.connectedAt = 0;
+    /** Connections that were accepted and did not last, closed by the broker for no reason that is known. */
+    this.closesInARow = 0;
+    /** Another server that a broker named with its refusal, as a sentence. */
+    this.movedTo = '';
+    /** What the current attempt failed with. @type {Reason | null} */
+    this.why = null;
+    /** @type {NodeJS.Timeout | undefined} */
+    this.timer = undefined;
+    this.hasSaidLacking = false;
+    /** Why the present connection is none of MPTCP, see openSocket(). */
+    this.noMptcp = '';
+    /** That it was bound to. @type {import('../paths/session-paths').Way | null} */
+    this.way = null;
+    /** How long its far end took to answer. */
+    this.handshakeMs = 0;
+  }
+
+  start() {
+    this.#attempt();
+  }
+
+  /** @param {Buffer} bytes @param {(error?: Error | null) => void} done */
+  write(bytes, done) {
+    /** @type {MqttClient} */ (this.client).stream.write(bytes, done);
+  }
+
+  /** The descriptor of the present TCP connection, for looking only. @returns {number | null} */
+  get fd() {
+    const { socket, client } = this;
+    const stream = client?.stream;
+    const fd = stream instanceof WireStream ? stream.fd : /** @type {any} */ (socket)?._handle?.fd;
+    return fd >= 0 ? fd : null;
+  }
+
+  /** Closes the connection hard, or ends the attempt to make one; the next follows. @param {Reason} why */
+  kill(why) {
+    this.why = why;
+    if (this.dial) {
+      this.#hangUp();
+      this.#tryAgain();
+    } else this.client?.stream.destroy();
+  }
+
+  /** What a connection would fail with before it begins, null = nothing. @returns {Reason | null} */
+  rehearse() {
+    try {
+      this.#security();
+      return null;
+    } catch (error) {
+      return explain(error, this.options);
+    }
+  }
+
+  /** Ends the connection in an orderly way and makes a new one at once; also cuts a back-off short. @param {Reason} why */
+  renew(why) {
+    const { client } = this;
+    if (this.stopped) return;
+    this.backoff.reset();
+    this.slowBackoff.reset();
+    if (client && this.connected) {
+      this.why = why;
+      this.isRenewing = true;
+      const deadline = setTimeout(() => client.stream.destroy(), CLOSE_MS);
+      client.end(false, {}, () => clearTimeout(deadline));
+    } else if (client || this.dial) this.kill(why);
+    else {
+      clearTimeout(this.timer);
+      this.#attempt();
+    }
+  }
+
+  /** The link is alive: mqtt.js may put its next ping off. Called at a low rate, not for each PUBACK. */
+  alive() {
+    this.client?.reschedulePing(true);
+  }
+
+  /** Sends DISCONNECT where there is someone to hear it. @param {() => void} done */
+  stop(done) {
+    const { client } = this;
+    const wasConnected = this.connected;
+    this.stopped = true;
+    clearTimeout(this.timer);
+    this.#hangUp();
+    this.client = null;
+    this.connected = false;
+    if (!client) {
+      done();
+      return;
+    }
+    const deadline = setTimeout(() => client.stream.destroy(), CLOSE_MS);
+    client.end(!wasConnected, {}, () => {
+      clearTimeout(deadline);
+      done();
+    });
+  }
+
+  #attempt() {
+    const { options, handlers } = this;
+    handlers.onState(this.everConnected ? 'reconnecting' : 'connecting', this.why);
+    this.why = null;
+    let security;
+    try {
+      security = this.#security();
+    } catch (error) {
+      this.why = explain(error, options);
+      this.#tryAgain();
+      return;
+    }
+    this.#dial(security);
+  }
+
+  /** @param {import('./connection-options').Security} security */
+  async #dial(security) {
+    const { options, native } = this;
+    const { host, port, connectTimeoutMs: timeoutMs } = options;
+    const wantsDescriptor = this.isWired;
+    const paths = options.ways ?? undefined;
+    const socket = socketOptions(options);
+    const dial = new Dial({ host, port, timeoutMs, socket, native, wantsDescriptor, paths });
+    this.dial = dial;
+    try {
+      const reached = await dial.connect();
+      if (dial !== this.dial) return;
+      this.noMptcp = reached.noMptcp ?? '';
+      this.way = reached.way ?? null;
+      this.handshakeMs = reached.handshakeMs ?? 0;
+      if (reached.unknown.length > 0) this.#sayLacking(reached.unknown);
+      this.#open(dial, reached, security);
+      this.dial = null;
+    } catch (error) {
+      if (dial !== this.dial) return;
+      this.#hangUp();
+      this.why = explain(error, options);
+      this.#tryAgain();
+    }
+  }
+
+  /** Ends an attempt that has no connection yet. */
+  #hangUp() {
+    const { dial } = this;
+    this.dial = null;
+    dial?.cancel();
+  }
+
+  /** @param {Dial} dial @param {import('./dial').Reached} reached @param {import('./connection-options').Security} security */
+  #open(dial, { socket, fd }, security) {
+    const { options, native } = this;
+    /** @type {MqttClient} */
+    let client;
+    // What an old connection still says is not heard.
+    const { onPuback: puback, onPublish: publish } = this.handlers;
+    /** @param {Error} error */
+    const onError = (error) => this.#failed(client, error);
+    /** @type {SessionHandlers['onPuback']} */
+    const onPuback = puback && ((id, code) => client === this.client && puback(id, code));
+    /** @type {SessionHandlers['onPublish']} */
+    const onPublish = publish && ((packet, done) => client === this.client && publish(packet, done));
+    const stream = openStream({ options, socket, fd, security, native, onError, onPuback });
+    // One of the two closes the descriptor: closed twice, it may be somebody else's.
+    dial.handOver();
+    try {
+      const timeoutMs = dial.leftMs();
+      client = this.makeClient({ options, stream, timeoutMs, onError, onPuback, onPublish });
+      this.#begin(client, socket ?? null);
+    } catch (error) {
+      this.client = this.socket = null;
+      stream.destroy();
+      throw error;
+    }
+  }
+
+  /** @param {MqttClient} client @param {import('node:net').Socket | null} socket */
+  #begin(client, socket) {
+    this.socket = socket;
+    this.client = client;
+    client.on('packetreceive', (packet) => {
+      if (packet.cmd === 'connack') this.movedTo = movedTo(packet.properties?.serverReference);
+    });
+    client.on('connect', (connack) => this.#onConnect(client, connack));
+    client.on('error', (error) => this.#failed(client, error));
+    client.on('disconnect', (packet) => {
+      if (client === this.client) this.why = explainDisconnect(packet.reasonCode);
+    });
+    client.on('close', () => this.#onClose(client));
+    client.connect();
+  }
+
+  /** The engine makes the connection, not Node. */
+  get isWired() {
+    return canWire(this.native, this.options);
+  }
+
+  /** @returns {import('./connection-options').Security} */
+  #security() {
+    const { options, native } = this;
+    if (!options.secure) return {};
+    const files = this.files.read();
+    if (this.isWired) return { wire: wireSecurity(/** @type {any} */ (native), options, files) };
+    return { context: secureContext(options, files) };
+  }
+
+  /** @param {MqttClient} client @param {any} error */
+  #failed(client, error) {
+    if (client !== this.client) return;
+    // The first error is the cause, later ones follow from it.
+    this.why ??= this.connected
+      ? explainConnected(error, this.options)
+      : RESETS.includes(error.code) && isEncrypted(client.stream)
+        ? { ...NOT_ACCEPTED }
+        : explain(error, this.options);
+    if (this.movedTo) this.why.reason += this.movedTo;
+    this.movedTo = '';
+    // mqtt.js goes on after a malformed packet; a stream is not to be trusted after that.
+    client.stream.destroy();
+  }
+
+  /** @param {MqttClient} client @param {import('mqtt').IConnackPacket} connack */
+  #onConnect(client, connack) {
+    if (client !== this.client) return;
+    const granted = connack.properties ?? {};
+    this.connected = true;
+    this.everConnected = true;
+    this.connects++;
+    this.connectedAt = performance.now();
+    this.slowBackoff.reset();
+    this.why = null;
+    this.handlers.onConnected({
+      protocolVersion: this.options.protocolVersion,
+      sessionPresent: connack.sessionPresent === true,
+      receiveMaximum: granted.receiveMaximum ?? MAX_RECEIVE_MAXIMUM,
+      maximumPacketSize: granted.maximumPacketSize ?? 0,
+      maximumQos: granted.maximumQoS ?? 2,
+      retainAvailable: granted.retainAvailable !== false,
+      ...(client.stream instanceof WireStream && { wire: client.stream })
+    });
+    if (client === this.client && this.why === null) this.handlers.onState('connected', null);
+  }
+
+  /** @param {MqttClient} client */
+  #onClose(client) {
+    if (client !== this.client || this.stopped) return;
+    this.client = null;
+    this.socket = null;
+    if (!this.connected) this.#notAccepted();
+    else {
+      this.connected = false;
+      // A connection that does not last is no reason to hurry.
+      if (performance.now() - this.connectedAt > STABLE_MS) {
+        this.backoff.reset();
+        this.closesInARow = 0;
+      }
+      const code = packetCode(this.why);
+      const isClosed = this.why === null || CLOSES.includes(this.why.code);
+      const isKnown = this.handlers.onDisconnected(isClosed || code > 0, code) === true;
+      this.#explainLoop(isClosed && !isKnown);
+    }
+    this.why ??= CLOSED;
+    this.#tryAgain();
+  }
+
+  /** Two clients with one id end each other's connections for ever. @param {boolean} isUnexplained */
+  #explainLoop(isUnexplained) {
+    const { clientId } = this.options;
+    this.closesInARow = isUnexplained ? this.closesInARow + 1 : 0;
+    if (this.why?.code === TAKEN_OVER)
+      this.handlers.onProblem?.(TAKEN_OVER, `${this.why.reason} The id is ${readable(clientId)}.`);
+    else if (this.closesInARow >= LOOP_CLOSES)
+      this.handlers.onProblem?.(
+        'CLOSES',
+        `The broker accepts the connection and closes it soon, without a reason, again and again. If another client has the client id ${readable(clientId)}, give each gateway and each broker node its own; else look into the broker's log.`
+      );
+  }
+
+  /** A path that carries a handshake may carry nothing more. */
+  #notAccepted() {
+    this.why ??= NOT_ACCEPTED;
+    if (this.way && this.why.code === 'NO_CONNACK') this.options.ways?.failed(this.way.name);
+  }
+
+  /** REQUIRES: this.why says why not now. */
+  #tryAgain() {
+    const why = /** @type {Reason} */ (this.why);
+    const wait = this.isRenewing || why.atOnce ? 0 : (why.slow ? this.slowBackoff : this.backoff).next();
+    const when = why.slow ? ` Trying again in ${Math.ceil(wait / 1000)} s.` : '';
+    this.isRenewing = false;
+    this.why = { ...why, reason: why.reason + when };
+    this.handlers.onState(why.refused ? 'refused' : 'disconnected', this.why);
+    this.timer = setTimeout(() => this.#attempt(), wait);
+  }
+
+  /** Said once: it does not change. @param {string[]} names */
+  #sayLacking(names) {
+    if (this.hasSaidLacking) return;
+    this.hasSaidLacking = true;
+    this.handlers.onProblem?.('SOCKET_OPTIONS', lacking(names));
+  }
+}
+
+/** TLS stands, so that both ends know each other's kind. @param {any} stream */
+function isEncrypted(stream) {
+  return stream instanceof WireStream ? stream.isSecure && stream.isOpen : stream.authorized === true;
+}
+
+exports.Session = Session;

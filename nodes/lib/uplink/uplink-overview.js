@@ -1,0 +1,108 @@
+'use strict';
+
+// What is told about an uplink as a whole, from what there is to say about its sessions.
+
+/** @typedef {ReturnType<import('./session-group').Group['view']>} View */
+
+/**
+ * Worst first. A refusal needs a person. A stall is worse than a first attempt, about which nothing bad is known yet, and better than
+ * no connection.
+ */
+const ORDER = ['refused', 'disconnected', 'reconnecting', 'stalled', 'connecting', 'connected', 'stopped'];
+const SUMS = /** @type {const} */ ([
+  'inflight',
+  'backlogInflight',
+  'published',
+  'acknowledged',
+  'redelivered',
+  'unmatched',
+  'failed',
+  'deadLetters',
+  'refusals',
+  'connects',
+  'bytesAcked'
+]);
+const ONE_SESSION =
+  ' Another session of this gateway is connected: if the broker allows one client id only, choose one session ("Sessions: all") in the broker node.';
+
+/** @param {View[]} views of all sessions, the most urgent first */
+function overview(views) {
+  const worst = views.reduce((a, b) => (ORDER.indexOf(b.state) < ORDER.indexOf(a.state) ? b : a));
+  /** @param {'oldestMs' | 'quotaWait'} name */
+  const most = (name) => Math.max(...views.map((view) => view[name]));
+  const sums = Object.fromEntries(
+    SUMS.map((name) => [name, views.reduce((sum, view) => sum + view[name], 0)])
+  );
+  return {
+    state: worst.state,
+    // What the broker refuses for now is no state of its own.
+    ...reasonOf(worst.code === '' ? (views.find(({ code }) => code !== '') ?? worst) : worst, views),
+    rttMs: views[0].rttMs,
+    oldestMs: most('oldestMs'),
+    quotaWait: most('quotaWait'),
+    .../** @type {Record<typeof SUMS[number], number>} */ (sums),
+    sessions: views.map((view) => sessionOf(view, views))
+  };
+}
+
+/** @param {View} view @param {View[]} views */
+function reasonOf(view, views) {
+  const { code, reason } = view;
+  // What is true for all needs no list of classes.
+  if (reason === '' || view.isNote || !views.some((one) => one !== view && isWell(one)))
+    return { code, reason };
+  return { code, reason: `${namesOf(view.classes)}: ${reason}${adviceOn(view, views)}` };
+}
+
+/** A broker that takes one session and not another may want one client id. @param {View} view @param {View[]} views */
+function adviceOn(view, views) {
+  if (view.code.startsWith('PUBACK')) return '';
+  const isTurnedAway = view.state === 'refused' || (view.state === 'disconnected' && !view.everConnected);
+  return isTurnedAway && views.some(isWell) ? ONE_SESSION : '';
+}
+
+/** @param {View} view */
+function isWell({ state }) {
+  return state === 'connected';
+}
+
+/** @param {number[]} classes rising */
+function namesOf(classes) {
+  if (classes.length === 1) return `Class ${classes[0]} waits`;
+  /** @type {[number, number][]} */
+  const runs = [];
+  for (const one of classes) {
+    const run = runs.at(-1);
+    if (run && run[1] === one - 1) run[1] = one;
+    else runs.push([one, one]);
+  }
+  return `Classes ${runs.map(([a, b]) => (a === b ? `${a}` : `${a}–${b}`)).join(', ')} wait`;
+}
+
+/** @param {View} view @param {View[]} views */
+function sessionOf(view, views) {
+  return {
+    group: view.group,
+    classes: view.classes,
+    clientId: view.clientId,
+    state: view.state,
+    code: view.code,
+    reason: view.reason + adviceOn(view, views),
+    rttMs: view.rttMs,
+    oldestMs: view.oldestMs,
+    inflight: view.inflight,
+    express: view.express,
+    backlogInflight: view.backlogInflight,
+    published: view.published,
+    acknowledged: view.acknowledged,
+    connects: view.connects,
+    bytesAcked: view.bytesAcked,
+    batchBytes: view.batchBytes,
+    priority: view.priority,
+    dscp: view.dscp,
+    localAddress: view.localAddress,
+    ...(view.paths && { transport: view.transport, paths: view.paths })
+  };
+}
+
+module.exports = { overview };

@@ -1,0 +1,207 @@
+'use strict';
+
+// Entry of the uplink thread: one broker, a session for each group of classes, one engine.
+// In:  {type: 'attach', token, uplink} · {type: 'stages', stages} · {type: 'drain', id} · {type: 'stop', timeoutMs}
+//      {type: 'answer', ack} a command is safe · {type: 'report', report} what became of one
+// Out: {type: 'state', …} · {type: 'problem', …} · {type: 'drained', id} · {type: 'stopped', inTime} · {type: 'command', command}
+
+const { parentPort, workerData } = require('node:worker_threads');
+const { isIdle } = require('./sending/batch-ages');
+const { CommandSession } = require('./commands/command-session');
+const { Group } = require('./session-group');
+const { Pacer } = require('./sending/pacer');
+const { overview } = require('./uplink-overview');
+const { PathHints } = require('./paths/path-hints');
+const { Paths } = require('./paths/session-paths');
+const { hintSocket } = require('../network/paths/paths-state');
+const { readStatus } = require('../network/paths/paths-status-file');
+const { compileStage } = require('./sending/uplink-stage');
+
+const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort);
+/** @type {import('../settings/uplink-options').CheckedOptions} */
+const options = workerData.options;
+/** @type {typeof import('../../../native')} */
+const native = require(options.nativePath);
+
+const SECOND_MS = 1000;
+const HEALTH_MS = 250;
+const FILES_MS = 5000;
+const POLL_MS = 20;
+
+let scheduled = false;
+/** @type {Map<string, {reason: string, count: number}>} */
+const problems = new Map();
+/** Drains that are not done. @type {number[]} */
+const drains = [];
+/** Monotonic end of the wait for the last acknowledgements, 0 = not stopping. */
+let stopBy = 0;
+/** While something is waited for: deadlines, and a drain whose last batch left without an acknowledgement of ours. @type {NodeJS.Timeout | undefined} */
+let poll;
+let isStopped = false;
+/** Those that the moderation knows of. */
+let recordsBefore = 0;
+
+const now = () => performance.now();
+const pacer = new Pacer({ rate: options.backlogRate, share: options.backlogShare, now });
+/** One for all sessions. */
+const paths =
+  options.paths &&
+  new Paths(options.paths, {
+    now,
+    read: () => readStatus(options.pathsDir || undefined),
+    hints: new PathHints({ file: hintSocket(options.pathsDir || undefined), now })
+  });
+/** The most urgent first: in this order they are served. */
+const groups = options.groups.map(
+  (_, i) => new Group(i, { options, native, pacer, paths, wake, now, problem, onStatus: report })
+);
+const commands = options.commands
+  ? new CommandSession({
+      options,
+      native,
+      paths,
+      generation: workerData.generation,
+      handOver: (command) => port.postMessage({ type: 'command', command }),
+      problem,
+      onStatus: report,
+      now
+    })
+  : null;
+
+/** @param {string} code @param {string} reason */
+function problem(code, reason) {
+  const known = problems.get(code);
+  problems.set(code, { reason, count: (known?.count ?? 0) + 1 });
+}
+
+function report() {
+  const views = groups.map((group) => group.view());
+  port.postMessage({ type: 'state', ...overview(views), ...(commands && { commands: commands.view() }) });
+}
+
+/**
+ * All that happens in one turn of the loop (a doorbell, many PUBACKs of one read) leads to one turn of ours: one pump of each group
+ * that asked for it, and so one write of each.
+ */
+function wake() {
+  if (scheduled) return;
+  scheduled = true;
+  setImmediate(turn);
+}
+
+function pumpAll() {
+  for (const group of groups) group.schedule();
+}
+
+function turn() {
+  scheduled = false;
+  if (isStopped) return;
+  for (const group of groups) group.turn();
+  if (drains.length > 0 || stopBy > 0) finishWaits();
+  else if (!scheduled) rest();
+}
+
+function rest() {
+  let records = 0;
+  let isWaiting = false;
+  for (const { feeder } of groups) {
+    records += feeder.taken.records;
+    isWaiting ||= feeder.isWaiting;
+  }
+  native.restUplink(records - recordsBefore, isWaiting);
+  recordsBefore = records;
+}
+
+function finishWaits() {
+  if (drains.length > 0 && groups.every(({ feeder }) => isIdle(feeder))) {
+    for (const id of drains.splice(0)) port.postMessage({ type: 'drained', id });
+  }
+  const isDone = () => groups.every((group) => group.isDone) && (commands?.isDone ?? true);
+  if (stopBy > 0 && (isDone() || now() >= stopBy)) void finish();
+  else if (drains.length === 0 && stopBy === 0) stopPolling();
+}
+
+/** Only then: fifty wake-ups a second are most of what a silent gateway would take. */
+function startPolling() {
+  poll ??= setInterval(finishWaits, POLL_MS);
+  pumpAll();
+}
+
+function stopPolling() {
+  clearInterval(poll);
+  poll = undefined;
+}
+
+function everySecond() {
+  for (const group of groups) group.everySecond();
+  for (const [code, { reason, count }] of problems)
+    port.postMessage({ type: 'problem', code, reason, count });
+  problems.clear();
+  pumpAll();
+}
+
+/** One after the other, so that not all are without a connection at once. */
+async function renewFiles() {
+  for (const { renewal } of [...groups, ...(commands ? [commands] : [])]) await renewal.check();
+}
+
+/** @param {number} token @param {number} uplink */
+function attach(token, uplink) {
+  for (const { feeder } of groups) feeder.detach();
+  try {
+    for (const group of groups) group.attach(token, uplink);
+  } catch (error) {
+    const reason = `The uplink cannot reach its engine: ${error}.`;
+    port.postMessage({ type: 'problem', code: 'ENGINE', reason, count: 1 });
+  }
+}
+
+/** @param {Record<string, import('./sending/uplink-stage').CheckedStage>} table */
+function setStages(table) {
+  const stages = new Map(
+    Object.entries(table).map(([id, stage]) => [Number(id), compileStage(stage, options.gateway)])
+  );
+  for (const { feeder } of groups) feeder.setStages(stages);
+}
+
+async function finish() {
+  const inTime = groups.every(({ isDone }) => isDone);
+  isStopped = true;
+  for (const timer of timers) clearInterval(timer);
+  stopPolling();
+  await Promise.all([...groups, ...(commands ? [commands] : [])].map((each) => each.stop()));
+  for (const { status } of groups) status.end();
+  report();
+  port.postMessage({ type: 'stopped', inTime });
+  port.close();
+}
+
+port.on('message', (message) => {
+  if (message.type === 'attach') attach(message.token, message.uplink);
+  else if (message.type === 'stages') setStages(message.stages);
+  else if (message.type === 'drain') {
+    drains.push(message.id);
+    startPolling();
+  } else if (message.type === 'answer') commands?.answer(message.ack);
+  else if (message.type === 'report') commands?.report(message.report);
+  else if (message.type === 'stop' && stopBy === 0) {
+    for (const { feeder } of groups) feeder.stopTaking();
+    commands?.pause();
+    stopBy = now() + message.timeoutMs;
+    startPolling();
+  }
+});
+
+const timers = [
+  setInterval(everySecond, SECOND_MS),
+  // Behind the other, which makes the second's numbers.
+  setInterval(report, options.stateMs),
+  setInterval(() => {
+    for (const group of groups) group.checkHealth();
+    commands?.checkHealth();
+  }, HEALTH_MS),
+  setInterval(renewFiles, FILES_MS)
+];
+
+for (const { session } of groups) session.start();
+commands?.start();

@@ -1,0 +1,89 @@
+'use strict';
+
+const { frameLength, frameStage, frameMessage } = require('../../../nodes/lib/base/frame');
+const { writeFrame } = require('../../nodes/support/frames');
+
+test('a record frame becomes a record message', () => {
+  const payload = Buffer.from([0, 255, 10]);
+  const bytes = writeFrame({
+    stage: 9,
+    cls: 2,
+    flags: 3,
+    seq: 4294967295,
+    ts: 1.5,
+    device: 'dé',
+    topic: 't/1',
+    payload
+  });
+  expect(frameLength(bytes, 0, bytes.length)).toBe(bytes.length);
+  expect(frameStage(bytes, 0)).toBe(9);
+  expect(frameMessage(bytes, 0, { protocol: 'mqtt', nodeId: 'n' })).toEqual({
+    topic: 't/1',
+    payload,
+    deviceId: 'dé',
+    priority: 2,
+    ts: 1.5,
+    seq: 4294967295,
+    qos: 1,
+    retain: true,
+    source: { protocol: 'mqtt', nodeId: 'n' }
+  });
+});
+
+test('a record whose origin is not known has no source', () => {
+  expect(frameMessage(writeFrame({ stage: 1 }), 0, undefined)).not.toHaveProperty('source');
+});
+
+test('an envelope frame becomes a batch message', () => {
+  const payload = Buffer.from('{}\n');
+  const bytes = writeFrame({
+    stage: 1,
+    kind: 1,
+    cls: 4,
+    reason: 2,
+    count: 3,
+    ts: 5,
+    lastTs: 6,
+    batchId: 2 ** 40,
+    bytes: 77,
+    payload
+  });
+  expect(frameMessage(bytes, 0, undefined)).toEqual({
+    topic: '',
+    payload,
+    batch: { id: 2 ** 40, count: 3, bytes: 77, priority: 4, firstTs: 5, lastTs: 6, reason: 'delay' }
+  });
+});
+
+test('the payload is a copy, for the buffer is used again', () => {
+  const bytes = writeFrame({ stage: 1, payload: Buffer.from('abc') });
+  const msg = frameMessage(bytes, 0, undefined);
+  bytes.fill(0);
+  expect(msg.payload.toString()).toBe('abc');
+});
+
+test('frames follow one another', () => {
+  const bytes = Buffer.concat([
+    writeFrame({ stage: 1, topic: 'abc' }),
+    writeFrame({ stage: 2, topic: 'abcdefghi' })
+  ]);
+  const second = frameLength(bytes, 0, bytes.length);
+  expect(frameStage(bytes, second)).toBe(2);
+  expect(second + frameLength(bytes, second, bytes.length)).toBe(bytes.length);
+});
+
+test.each([
+  ['no bytes', Buffer.alloc(0)],
+  ['one byte short of a header', Buffer.alloc(63)],
+  ['a length of zero', Buffer.alloc(64)],
+  ['a length beyond the end', Buffer.concat([Buffer.from([72, 0, 0, 0]), Buffer.alloc(60)])],
+  ['a length that is no multiple of 8', Buffer.concat([Buffer.from([65, 0, 0, 0]), Buffer.alloc(70)])]
+])('%s is no frame', (_what, bytes) => {
+  expect(() => frameLength(bytes, 0, bytes.length)).toThrow(RangeError);
+});
+
+test('strings that do not fit into the frame are refused', () => {
+  const bytes = writeFrame({ stage: 1 });
+  bytes.writeUInt32LE(1, 28);
+  expect(() => frameMessage(bytes, 0, undefined)).toThrow(/is cut/);
+});

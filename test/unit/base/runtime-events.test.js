@@ -1,0 +1,48 @@
+'use strict';
+
+const { EventEmitter } = require('node:events');
+const { onRuntimeEvent } = require('../../../nodes/lib/base/runtime-events');
+const { watchStatuses } = require('../../../flows/launcher/watch');
+
+test('a listener that throws is reported, and neither the emitter nor other listeners notice it', () => {
+  const events = new EventEmitter();
+  const report = jest.fn();
+  const other = jest.fn();
+  const remove = onRuntimeEvent(
+    events,
+    'flows:started',
+    () => {
+      throw new Error('broken');
+    },
+    report
+  );
+  events.on('flows:started', other);
+  expect(() => events.emit('flows:started')).not.toThrow();
+  expect(report.mock.calls).toEqual([
+    [
+      expect.stringMatching(
+        /^The event "flows:started" of Node-RED was not handled \(broken\)\. Please report/
+      )
+    ]
+  ]);
+  expect(other).toHaveBeenCalledTimes(1);
+  remove();
+  events.emit('flows:started');
+  expect(report).toHaveBeenCalledTimes(1);
+});
+
+test('the launcher takes a node status of any shape', () => {
+  const said = jest.spyOn(console, 'log').mockImplementation(() => {});
+  const errors = jest.spyOn(console, 'error').mockImplementation(() => {});
+  const events = new EventEmitter();
+  const nodes = { getNode: () => ({ type: 'seganet-uplink' }), eachNode: () => {} };
+  watchStatuses({ events, nodes }, () => {});
+  const shapes = [{ id: 'u' }, { id: 'u', status: null }, { id: 'u', status: 'text' }, {}];
+  for (const shape of shapes) expect(() => events.emit('node-status', shape)).not.toThrow();
+  expect(errors.mock.calls).toEqual([]);
+  // Not even these: the guard says what it is.
+  for (const shape of [null, undefined, { id: 'u', status: { fill: 'red', text: 5 } }])
+    expect(() => events.emit('node-status', shape)).not.toThrow();
+  said.mockRestore();
+  errors.mockRestore();
+});

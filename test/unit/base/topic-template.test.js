@@ -1,0 +1,75 @@
+'use strict';
+
+const {
+  compileTopic,
+  topicBytes,
+  topicIsValid,
+  validateTopicTemplate,
+  writeTopic
+} = require('../../../nodes/lib/base/topic-template');
+
+function render(template, { device = 'dev1', topic = 'a/b', recordClass = 3, gateway = 'gw1' } = {}) {
+  const { parts } = compileTopic(template, gateway);
+  const buffer = Buffer.from(device + topic);
+  const deviceLength = Buffer.byteLength(device);
+  const fields = {
+    buffer,
+    deviceAt: 0,
+    deviceLength,
+    topicAt: deviceLength,
+    topicLength: buffer.length - deviceLength
+  };
+  const out = Buffer.alloc(200);
+  const end = writeTopic(parts[recordClass], fields, out, 0);
+  expect(topicBytes(parts[recordClass], fields)).toBe(end);
+  return out.toString('utf8', 0, end);
+}
+
+test.each([
+  ['gw/{gateway}/{class}', 'gw/gw1/normal'],
+  ['{topic}', 'a/b'],
+  ['{gateway}/{device}/{topic}', 'gw1/dev1/a/b'],
+  ['plain', 'plain'],
+  ['{device}{device}', 'dev1dev1'],
+  ['ü/{topic}', 'ü/a/b']
+])('%s is rendered as %s', (template, expected) => {
+  expect(validateTopicTemplate(template)).toBe(true);
+  expect(render(template)).toBe(expected);
+});
+
+test('each class has its name, from 5 on its number', () => {
+  expect([1, 2, 3, 4, 5, 6, 7, 8].map((recordClass) => render('{class}', { recordClass }))).toEqual([
+    ...['critical', 'high', 'normal', 'bulk'],
+    ...['5', '6', '7', '8']
+  ]);
+});
+
+test('a gateway id that looks like a placeholder is not expanded', () => {
+  expect(render('{gateway}', { gateway: '{topic}' })).toBe('{topic}');
+});
+
+test('a device id stays one level and brings no wildcard', () => {
+  expect(render('gw/{device}', { device: 'x/../+/#/\0' })).toBe('gw/x_..______');
+});
+
+test.each(['a/+', '#', 'a\0b'])('a record topic %j is not valid', (topic) => {
+  const buffer = Buffer.from(topic);
+  expect(topicIsValid({ buffer, deviceAt: 0, deviceLength: 0, topicAt: 0, topicLength: buffer.length })).toBe(
+    false
+  );
+});
+
+test.each([
+  ['', /empty/],
+  [undefined, /empty/],
+  ['a/+/b', /\+ or #/],
+  ['a/#', /\+ or #/],
+  ['a\0b', /NUL/],
+  ['a/{devise}', /unknown placeholder \{devise\}/],
+  ['${GATEWAY}/x', /unknown placeholder \{GATEWAY\}/],
+  ['a/{device', /brace/],
+  ['\ud800', /Unicode/],
+  ['x'.repeat(70000), /longer/]
+])('the template %j is refused with a reason', (template, reason) => {
+  expect(validateTopicTemplate(template)).toMatch(reason);
+});

@@ -1,0 +1,192 @@
+'use strict';
+// The host between two plans: threads that lose a node, deploys that never end, and an end within Node-RED's time.
+
+const { EventEmitter } = require('node:events');
+const { BrokerLink } = require('../../../nodes/lib/engine/broker-link');
+const { EngineHost } = require('../../../nodes/lib/engine/host');
+const { Member } = require('../../../nodes/lib/engine/member');
+const { replaceParts } = require('../../../nodes/lib/engine/modules');
+const { parts, calls, engines, stores, threads, reset } = require('../../nodes/support/fake-parts');
+
+const log = { directory: '/log', limitMiB: 1, classLimitMiB: new Array(9).fill(0), whenFull: 'slow' };
+const topics = { topic: 't', recordTopic: '{topic}', qos: 1, history: 'none', historySuffix: '/h' };
+const args = { deviceId: 'd', topic: '', payload: Buffer.alloc(1), cls: 3, flags: 0, ts: 0, seq: -1 };
+
+beforeEach(() => {
+  reset();
+  replaceParts(parts);
+  jest.useFakeTimers();
+});
+afterEach(() => {
+  jest.useRealTimers();
+  replaceParts();
+});
+
+function start({ closeTimeoutMs = undefined, Host = EngineHost, native = parts.native } = {}) {
+  const said = { warn: [], error: [], info: [] };
+  const events = new EventEmitter();
+  const voice = Object.fromEntries(
+    Object.keys(said).map((level) => [level, (text) => said[level].push(text)])
+  );
+  const host = new Host(
+    {
+      id: 'e',
+      gatewayId: 'gw',
+      fastPath: 'auto',
+      engine: { maxPacketBytes: 1024 },
+      log,
+      directory: '/nowhere'
+    },
+    { native, events, getNode: () => null, closeTimeoutMs, ...voice }
+  );
+  return { host, events, said };
+}
+
+/** An uplink node. */
+function uplink(host, id, link) {
+  const node = { id, wires: [], updateWires() {}, status() {}, send() {}, error() {} };
+  const settings = { uplink: host.uplinks.numberOf(link.id) };
+  return new Member(host, node, { kind: 'uplink', settings, uplink: { link, topics } });
+}
+
+const deploy = (events) => {
+  events.emit('flows:stopping');
+  events.emit('flows:started');
+};
+const settled = () => jest.advanceTimersByTimeAsync(0);
+
+test('a thread that loses an uplink node ends before the plan, and starts again for the others', async () => {
+  const { host, events } = start();
+  const link = new BrokerLink('b', 'cloud', {});
+  uplink(host, 'u1', link);
+  const second = uplink(host, 'u2', link);
+  deploy(events);
+  await settled();
+  calls.length = 0;
+  await second.close();
+  deploy(events);
+  expect(calls).toEqual(['thread.stop 1']);
+  await settled();
+  expect(calls).toEqual(['thread.stop 1', 'applyPlan', 'thread 2', 'attach 2']);
+  expect(Object.keys(threads[1].stages)).toEqual(['1']);
+});
+
+test('a thread that keeps its uplink nodes goes on', async () => {
+  const { host, events } = start();
+  uplink(host, 'u1', new BrokerLink('b', 'cloud', {}));
+  deploy(events);
+  await settled();
+  deploy(events);
+  await settled();
+  expect(threads).toHaveLength(1);
+  expect(calls).not.toContain('thread.stop 1');
+});
+
+test('after deploys in quick succession a thread has the stages of the latest', async () => {
+  const { host, events } = start();
+  const link = new BrokerLink('b', 'cloud', {});
+  const first = uplink(host, 'u1', link);
+  deploy(events);
+  await settled();
+  let stopped = () => {};
+  threads[0].stop = () => new Promise((resolve) => (stopped = resolve));
+  await first.close();
+  deploy(events);
+  uplink(host, 'u1', link);
+  deploy(events);
+  uplink(host, 'u2', link);
+  deploy(events);
+  await settled();
+  expect(threads).toHaveLength(1);
+  stopped();
+  await settled();
+  expect(threads).toHaveLength(2);
+  expect(Object.keys(threads[1].stages)).toEqual(['1', '2']);
+});
+
+test('a link that is asked twice while its thread ends serves the later stages', async () => {
+  const { host } = start();
+  const link = new BrokerLink('b', 'cloud', {});
+  await link.serve(host, 1, { 1: topics });
+  let stopped = () => {};
+  threads[0].stop = () => new Promise((resolve) => (stopped = resolve));
+  link.stop(0);
+  const served = [link.serve(host, 1, { 1: topics }), link.serve(host, 1, { 1: topics, 2: topics })];
+  stopped();
+  await Promise.all(served);
+  expect(threads).toHaveLength(2);
+  expect(Object.keys(threads[1].stages)).toEqual(['1', '2']);
+});
+
+test('a deploy whose flows do not start holds no messages', () => {
+  const { host, events, said } = start();
+  const member = uplink(host, 'u1', new BrokerLink('b', 'cloud', {}));
+  deploy(events);
+  events.emit('flows:stopping');
+  events.emit('runtime-event', { id: 'runtime-state', payload: { state: 'stop', deploy: true } });
+  expect(host.inbox.waitForPlan).toBe(true);
+  events.emit('runtime-event', { id: 'runtime-state', payload: { state: 'stop', error: 'missing-types' } });
+  expect(host.inbox.waitForPlan).toBe(false);
+  expect(said.warn).toEqual([expect.stringMatching(/^The flows did not start .*node types may be missing/)]);
+  const done = jest.fn();
+  member.put(args, done);
+  expect(engines[0].held).toHaveLength(1);
+});
+
+test('a deploy that never ends holds messages for its time only', async () => {
+  const { events, said, host } = start();
+  deploy(events);
+  await jest.advanceTimersByTimeAsync(60000);
+  expect(said.warn).toEqual([]);
+  events.emit('flows:stopping');
+  await jest.advanceTimersByTimeAsync(29000);
+  expect(host.inbox.waitForPlan).toBe(true);
+  await jest.advanceTimersByTimeAsync(2000);
+  expect(host.inbox.waitForPlan).toBe(false);
+  expect(said.warn).toEqual([expect.stringMatching(/A deploy began long ago/)]);
+});
+
+test.each([
+  [undefined, 15000],
+  [24000, 24000]
+])('with a nodeCloseTimeout of %s the engine ends in time', async (closeTimeoutMs, mostMs) => {
+  const { host, events } = start({ closeTimeoutMs });
+  const member = uplink(host, 'u1', new BrokerLink('b', 'cloud', {}));
+  deploy(events);
+  await settled();
+  member.put(args, () => {});
+  stores[0].emit('state', { state: 'failing', code: 'EIO', reason: 'The disk fails.' });
+  let ended = false;
+  void host.close().then(() => (ended = true));
+  await jest.advanceTimersByTimeAsync(5000);
+  expect(ended).toBe(false);
+  await jest.advanceTimersByTimeAsync(mostMs - 5000);
+  expect(ended).toBe(true);
+});
+
+test('an engine node that is deleted says where its records are', async () => {
+  const { host, said } = start();
+  engines[0].backlog = 50;
+  await host.close(true);
+  expect(said.info).toEqual([]);
+  expect(said.warn).toEqual([
+    expect.stringMatching(/deleted or disabled while 50 records waited .* stay on disk in \/log/)
+  ]);
+});
+
+test('an engine that cannot be set up leaves no threads', () => {
+  jest.isolateModules(() => {
+    jest.doMock('../../../nodes/lib/commands', () => ({
+      Commands: class {
+        constructor() {
+          throw new Error('EROFS');
+        }
+      }
+    }));
+    const { EngineHost: Host } = require('../../../nodes/lib/engine/host');
+    require('../../../nodes/lib/engine/modules').replaceParts(parts);
+    expect(() => start({ Host })).toThrow('EROFS');
+  });
+  expect(calls).toContain('store.stop');
+  expect(calls.at(-1)).toBe('engine.close');
+});

@@ -1,0 +1,220 @@
+'use strict';
+
+const { Inbox, LIMIT } = require('../../../nodes/lib/engine/inbox');
+
+const args = (topic) => ({
+  deviceId: 'd',
+  topic,
+  payload: Buffer.alloc(0),
+  cls: 3,
+  flags: 0,
+  ts: 0,
+  seq: -1
+});
+
+/** An engine that answers what the test says, and remembers what it took. */
+function engineThat(answer) {
+  const taken = [];
+  const completions = [];
+  return {
+    taken,
+    completions,
+    answer,
+    push(stage, _device, topic, _payload, _cls, _flags, _ts, _seq, ticket) {
+      const result = this.answer(stage, topic);
+      if (result === 0) taken.push({ stage, topic, ticket });
+      return result;
+    },
+    takeCompletions: () => completions.splice(0)
+  };
+}
+
+/** An inbox whose engine has its plan. */
+function inboxOf(engine) {
+  const inbox = new Inbox(engine, (error) => {
+    throw error;
+  });
+  inbox.waitForPlan = false;
+  return inbox;
+}
+
+test('a record that the engine takes is done at once, without an error', () => {
+  const done = jest.fn();
+  inboxOf(engineThat(() => 0)).put(1, args('a'), done);
+  expect(done.mock.calls).toEqual([[undefined]]);
+});
+
+test('records that do not fit wait, and enter in order once there is room', () => {
+  const engine = engineThat(() => 1);
+  const inbox = inboxOf(engine);
+  const done = jest.fn();
+  for (const topic of ['a', 'b', 'c']) inbox.put(1, args(topic), done);
+  expect([inbox.size, inbox.waits(1), inbox.waits(2)]).toEqual([3, true, false]);
+  expect(done).not.toHaveBeenCalled();
+
+  let room = 2;
+  engine.answer = () => (room-- > 0 ? 0 : 1);
+  inbox.run();
+  expect(engine.taken.map(({ topic }) => topic)).toEqual(['a', 'b']);
+  engine.answer = () => 0;
+  inbox.put(1, args('d'), done);
+  expect(engine.taken).toHaveLength(2);
+  inbox.run();
+  expect(engine.taken.map(({ topic }) => topic)).toEqual(['a', 'b', 'c', 'd']);
+  expect(done).toHaveBeenCalledTimes(4);
+  expect(inbox.size).toBe(0);
+});
+
+test('what waits is not changed by what other nodes do to the message', () => {
+  const engine = engineThat(() => 1);
+  const payloads = [];
+  const inbox = inboxOf({ ...engine, push: (_s, _d, _t, payload) => (payloads.push(String(payload)), 1) });
+  const payload = Buffer.from('abc');
+  inbox.put(1, { ...args('a'), payload }, () => {});
+  payload.fill('x');
+  inbox.run();
+  expect(payloads).toEqual(['abc', 'abc']);
+});
+
+test('a full stage does not hold up another', () => {
+  const engine = engineThat((stage) => (stage === 1 ? 1 : 0));
+  const inbox = inboxOf(engine);
+  inbox.put(1, args('a'), () => {});
+  inbox.put(2, args('b'), () => {});
+  expect(engine.taken).toHaveLength(1);
+});
+
+test('beyond the limit a record fails, and those that wait do not', () => {
+  const inbox = inboxOf(engineThat(() => 1));
+  const waiting = jest.fn();
+  for (let i = 0; i < LIMIT; i++) inbox.put(1, args('a'), waiting);
+  const done = jest.fn();
+  inbox.put(1, args('b'), done);
+  expect(done.mock.calls[0][0].message).toMatch(/engine is full/);
+  expect(waiting).not.toHaveBeenCalled();
+});
+
+test.each([
+  [2, /packet limit/],
+  [3, /closed/],
+  [4, /not part of the running plan/]
+])('result %p fails with a sentence', (result, sentence) => {
+  const done = jest.fn();
+  inboxOf(engineThat(() => result)).put(1, args('a'), done);
+  expect(done.mock.calls[0][0].message).toMatch(sentence);
+});
+
+test('while a plan is awaited a record for an unknown stage waits', () => {
+  const inbox = inboxOf(engineThat(() => 4));
+  inbox.waitForPlan = true;
+  const done = jest.fn();
+  inbox.put(1, args('a'), done);
+  expect(done).not.toHaveBeenCalled();
+  inbox.waitForPlan = false;
+  inbox.run();
+  expect(done.mock.calls[0][0].message).toMatch(/not part of/);
+});
+
+test('with delivery a message is done when the cloud has answered for its ticket', () => {
+  const engine = engineThat(() => 0);
+  const inbox = inboxOf(engine);
+  const [first, second] = [jest.fn(), jest.fn()];
+  inbox.put(1, args('a'), first, { delivery: true });
+  inbox.put(1, args('b'), second, { delivery: true });
+  const [a, b] = engine.taken.map(({ ticket }) => ticket);
+  expect(a).toBeGreaterThan(0);
+  engine.completions.push(b, 0, a, 1, 999, 1);
+  expect(first).not.toHaveBeenCalled();
+  inbox.run();
+  inbox.run();
+  expect(first.mock.calls).toEqual([[undefined]]);
+  expect(second.mock.calls).toEqual([[expect.any(Error)]]);
+});
+
+test('a message that its own completion brings keeps the order', () => {
+  const engine = engineThat(() => 1);
+  const inbox = inboxOf(engine);
+  inbox.put(1, args('a'), () => inbox.put(1, args('c'), () => {}));
+  inbox.put(1, args('b'), () => {});
+  engine.answer = () => 0;
+  inbox.run();
+  expect(engine.taken.map(({ topic }) => topic)).toEqual(['a', 'b', 'c']);
+});
+
+test('at the end all open messages fail, once, and those that waited are counted', () => {
+  const engine = engineThat((stage) => (stage === 1 ? 1 : 0));
+  const inbox = inboxOf(engine);
+  const done = jest.fn();
+  inbox.put(1, args('a'), done);
+  inbox.put(2, args('b'), done, { delivery: true });
+  expect(inbox.close('The end.')).toBe(1);
+  expect(inbox.close('The end.')).toBe(0);
+  expect(done.mock.calls.map(([error]) => error.message)).toEqual(['The end.', 'The end.']);
+});
+
+describe('a record that the engine refuses by an error', () => {
+  const refuses =
+    (/** @type {string} */ bad) => (/** @type {number} */ _stage, /** @type {string} */ topic) => {
+      if (topic === bad) throw new TypeError('tsMs must be a whole number');
+      return 0;
+    };
+
+  test('fails once, with the device and the reason, and is no error of the caller', () => {
+    const done = jest.fn();
+    inboxOf(engineThat(refuses('bad'))).put(1, args('bad'), done);
+    expect(done.mock.calls).toEqual([[expect.any(Error)]]);
+    expect(done.mock.calls[0][0]).toMatchObject({
+      code: 'SEGANET_REFUSED',
+      message: 'The record of "d" was refused: tsMs must be a whole number.'
+    });
+  });
+
+  test('does not hold up those that wait behind it, and none enters twice', () => {
+    const engine = engineThat(() => 1);
+    const inbox = inboxOf(engine);
+    const done = jest.fn();
+    for (const topic of ['a', 'bad', 'c']) inbox.put(1, args(topic), (error) => done(topic, error?.message));
+    engine.answer = refuses('bad');
+    inbox.run();
+    inbox.run();
+    expect(engine.taken.map(({ topic }) => topic)).toEqual(['a', 'c']);
+    expect(done.mock.calls.map(([topic, message]) => [topic, message === undefined])).toEqual([
+      ['a', true],
+      ['bad', false],
+      ['c', true]
+    ]);
+    expect(inbox.size).toBe(0);
+  });
+});
+
+test('a callback that throws is reported, and neither records nor acknowledgements behind it are held up', () => {
+  const engine = engineThat(() => 1);
+  const report = jest.fn();
+  const inbox = new Inbox(engine, report);
+  const ends = [];
+  for (const topic of ['a', 'b', 'c']) {
+    const end = () => {
+      ends.push(topic);
+      if (topic === 'b') throw new Error('a fault of the caller');
+    };
+    inbox.put(1, args(topic), end);
+    inbox.put(2, args(topic), end, { delivery: true });
+  }
+  engine.answer = () => 0;
+  inbox.run();
+  engine.completions.push(...engine.taken.flatMap(({ ticket }) => (ticket ? [ticket, 1] : [])));
+  inbox.run();
+  expect(engine.taken.map(({ topic }) => topic)).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
+  expect(ends).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
+  expect(report.mock.calls.map(([{ message }]) => message)).toEqual(Array(2).fill('a fault of the caller'));
+});
+
+test('a record with an odd topic ends with a sentence that names the remedy', () => {
+  const done = jest.fn();
+  new Inbox(engineThat(() => 6)).put(1, args('$SYS/x'), done);
+  const [error] = done.mock.calls[0];
+  expect(error.code).toBe('SEGANET_ODD_TOPIC');
+  expect(error.message).toMatch(
+    /begins with \$ or has a control character.*accept such topics in the engine/
+  );
+});

@@ -1,0 +1,106 @@
+'use strict';
+
+const { NetworkWatch } = require('../../../nodes/lib/engine/network-watch');
+
+const bad = { interface: 'wwan0', ok: false, kind: 'fq_codel', reason: 'One queue for all.', bands: [] };
+const session = (localAddress, state = 'connected') => ({ state, localAddress });
+
+/** A watch that gets these views one after the other, the last for ever. */
+function watchWith(...views) {
+  const seen = { asked: [], said: [], views: [] };
+  const check = async (address) => {
+    seen.asked.push(address);
+    const view = views.length > 1 ? views.shift() : views[0];
+    if (view instanceof Error) throw view;
+    return view;
+  };
+  const changed = (view) => seen.views.push(view);
+  return {
+    ...seen,
+    watch: new NetworkWatch({ check, changed, warn: (sentence) => seen.said.push(sentence) })
+  };
+}
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+const settle = () => jest.advanceTimersByTimeAsync(0);
+
+test('it looks when a session connects, and each minute after that', async () => {
+  const { watch, asked } = watchWith(bad);
+  watch.follow({ state: 'connecting', sessions: [session('', 'connecting'), session('', 'connecting')] });
+  await settle();
+  expect(asked).toEqual([]);
+  const sessions = [session('10.0.0.1'), session('', 'connecting')];
+  watch.follow({ state: 'connecting', sessions });
+  watch.follow({ state: 'connecting', sessions });
+  await settle();
+  expect(asked).toEqual(['10.0.0.1']);
+  watch.follow({ state: 'connected', sessions: [session('10.0.0.1'), session('10.0.0.1')] });
+  await settle();
+  expect(asked).toHaveLength(2);
+  await jest.advanceTimersByTimeAsync(120000);
+  expect(asked).toHaveLength(4);
+  watch.stop();
+  await jest.advanceTimersByTimeAsync(120000);
+  expect(asked).toHaveLength(4);
+  expect(jest.getTimerCount()).toBe(0);
+});
+
+test('a session that comes back by another address is looked at again', async () => {
+  const { watch, asked } = watchWith(bad);
+  for (const address of ['10.0.0.1', '10.9.9.9']) {
+    watch.follow({ state: 'connected', sessions: [session(address)] });
+    watch.follow({ state: 'reconnecting', sessions: [session('', 'reconnecting')] });
+  }
+  await settle();
+  expect(asked).toEqual(['10.0.0.1', '10.9.9.9']);
+  watch.stop();
+});
+
+test('one queue for several sessions is told once, with the remedy', async () => {
+  const { watch, said, views } = watchWith(bad);
+  watch.follow({ state: 'connected', sessions: [session('10.0.0.1'), session('10.0.0.1')] });
+  await jest.advanceTimersByTimeAsync(180000);
+  expect(said).toEqual([
+    'Urgent records wait behind others in the queue of the interface wwan0: One queue for all. ' +
+      '"seganet-net plan --interface wwan0" shows what would let them go first.'
+  ]);
+  expect(views.at(-1)).toEqual(bad);
+  expect(watch.view).toEqual(bad);
+  watch.stop();
+  expect(watch.view).toBeNull();
+});
+
+test('a queue that could not be looked at is said to be unknown, with the reason', async () => {
+  const reason = "'tc' is not installed. Install iproute2 (apt-get install iproute2).";
+  const { watch, said } = watchWith({ ...bad, kind: 'none', reason });
+  watch.follow({ state: 'connected', sessions: [session('10.0.0.1'), session('10.0.0.1')] });
+  await settle();
+  expect(said).toEqual([
+    `Whether urgent records wait behind others in the queue of the interface wwan0 is unknown: ${reason}`
+  ]);
+  watch.stop();
+});
+
+test.each([
+  ['one session', bad, 1],
+  ['an interface that is as it should be', { ...bad, ok: true }, 2],
+  ['loopback', { ...bad, interface: 'lo' }, 2],
+  ['an interface that was not found', { ...bad, interface: '' }, 2],
+  ['a check that could not be made', new Error('no such module'), 2]
+])('%s is no reason to warn', async (_what, view, count) => {
+  const { watch, said } = watchWith(view);
+  watch.follow({ state: 'connected', sessions: Array.from({ length: count }, () => session('10.0.0.1')) });
+  await settle();
+  expect(said).toEqual([]);
+  expect(watch.view).not.toBeNull();
+  watch.stop();
+});
+
+test('an answer that comes after the end is not shown', async () => {
+  const { watch, views, said } = watchWith(bad);
+  watch.follow({ state: 'connected', sessions: [session('10.0.0.1'), session('10.0.0.1')] });
+  watch.stop();
+  await settle();
+  expect([views, said, watch.view]).toEqual([[], [], null]);
+});

@@ -1,0 +1,100 @@
+'use strict';
+// What the plan does with records that would end in a node that cannot take them.
+
+const { compile } = require('../../../nodes/lib/engine/plan-compiler');
+
+const KINDS = ['source', 'ingest', 'priority', 'batch', 'uplink', 'tap'];
+const inert = { shown: 'wrong setting', sentence: 'The rule is wrong. Correct it.' };
+
+/**
+ * Compiles a drawing: { id: [kind of a member, or type of another node, ...targets] }; a type that begins with ! is inert.
+ * Settings: by id.
+ */
+function compiled(drawing, fastPath = 'auto', settings = {}) {
+  const nodes = new Map();
+  const members = [];
+  for (const [id, [what, ...targets]] of Object.entries(drawing)) {
+    const wires = targets.length ? [targets] : [];
+    const type = what.replace('!', 'seganet-');
+    nodes.set(id, { type, wires, name: `${id} node`, ...(what.startsWith('!') && { inert }) });
+    if (KINDS.includes(what)) {
+      members.push({ id, stage: members.length + 1, kind: what, settings: settings[id] ?? {}, wires });
+    }
+  }
+  const { spec, routes } = compile(members, (id) => nodes.get(id), { fastPath });
+  return { stageOf: (id) => spec.stages.find(({ id: stage }) => stage === routes.get(id).stage), routes };
+}
+
+const wrong = { shown: '→ bad node: wrong setting', sentence: expect.stringMatching(/"bad node".*Correct/) };
+
+describe.each(['auto', 'off'])('with the fast path %s', (fastPath) => {
+  test.each(['priority', 'batch', 'uplink', 'ingest'])('an inert %s node shuts its source', (type) => {
+    const { routes, stageOf } = compiled({ devices: ['source', 'bad'], bad: [`!${type}`] }, fastPath);
+    expect(routes.get('devices').shut).toEqual(wrong);
+    expect(stageOf('devices')).toMatchObject({ next: [], messages: false });
+  });
+
+  test('every node on the way to an inert one is shut', () => {
+    const { routes } = compiled(
+      {
+        devices: ['source', 'rank'],
+        rank: ['priority', 'good', 'j'],
+        j: ['junction', 'bad'],
+        bad: ['!batch', 'cloud'],
+        good: ['batch', 'cloud'],
+        cloud: ['uplink'],
+        others: ['source', 'good']
+      },
+      fastPath
+    );
+    expect(routes.get('devices').shut).toEqual(wrong);
+    expect(routes.get('rank').shut).toEqual(wrong);
+    expect(routes.get('devices')).toMatchObject({ next: [], jsWires: [[]] });
+    for (const id of ['good', 'cloud', 'others']) expect(routes.get(id).shut).toBeNull();
+  });
+
+  test.each([
+    ['wired to nothing', {}],
+    ['whose only target is deleted', { devices: ['source', 'gone'] }],
+    ['behind which a priority node leads nowhere', { devices: ['source', 'rank'], rank: ['priority'] }],
+    [
+      'that leads to an inert tap alone',
+      { devices: ['source', 'look'], look: ['!tap', 'cloud'], cloud: ['uplink'] }
+    ],
+    ['that runs in a circle', { devices: ['source', 'a'], a: ['priority', 'b'], b: ['priority', 'a'] }],
+    ['with a tap that leads nowhere', { devices: ['source', 'look'], look: ['tap'] }]
+  ])('a source %s is shut', (_case, drawing) => {
+    const { routes } = compiled({ devices: ['source'], ...drawing }, fastPath);
+    expect(routes.get('devices').shut).toEqual({
+      shown: expect.stringMatching(/^no route: /),
+      sentence: expect.stringMatching(/nothing would take them.*Wire it/)
+    });
+  });
+
+  test.each([
+    ['one way that takes records is enough', { devices: ['source', 'rank', 'cloud'], rank: ['priority'] }],
+    ['an inert tap shuts nothing', { devices: ['source', 'cloud', 'look'], look: ['!tap'] }],
+    ['an inert stats node shuts nothing', { devices: ['source', 'cloud', 'look'], look: ['!stats'] }],
+    ['a node of somebody else takes messages', { devices: ['source', 'code'], code: ['function'] }],
+    ['a node of another engine takes messages', { devices: ['source', 'far'], far: ['seganet-batch'] }],
+    ['a tap hands every record on', { devices: ['source', 'look'], look: ['tap', 'code'], code: ['debug'] }]
+  ])('%s', (_case, drawing) => {
+    const { routes } = compiled({ cloud: ['uplink'], ...drawing }, fastPath);
+    expect(routes.get('devices').shut).toBeNull();
+  });
+});
+
+test.each([{ everyN: 100 }, { perSecond: 1 }])(
+  'a source whose records a tap only shows is shut: %p',
+  (look) => {
+    const drawing = { devices: ['source', 'look'], look: ['tap', 'code'], code: ['debug'] };
+    expect(compiled(drawing, 'auto', { look }).routes.get('devices').shut).not.toBeNull();
+  }
+);
+
+test('only what brings records in is shut for want of a way', () => {
+  const { routes } = compiled({ rank: ['priority'], in: ['ingest'], look: ['tap'] });
+  expect(routes.get('rank').shut).toBeNull();
+  expect(routes.get('look').shut).toBeNull();
+  expect(routes.get('in').shut).not.toBeNull();
+});

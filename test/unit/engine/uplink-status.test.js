@@ -1,0 +1,158 @@
+'use strict';
+
+const { uplinkShown } = require('../../../nodes/lib/engine/uplink-status');
+
+const zeros = [0, 0, 0, 0, 0, 0, 0, 0, 0];
+const normal = (count) => [0, 0, 0, count, 0, 0, 0, 0, 0];
+const stats = { latency: [], heldRecords: zeros, storedRecords: zeros, backlogRecords: zeros };
+const medians = [
+  { class: 1, p50: 1.2 },
+  { class: 3, p50: 430 }
+];
+const backlog = { heldRecords: normal(12345), storedRecords: normal(12345), backlogRecords: normal(12345) };
+
+test.each([
+  [{ state: 'connected' }, {}, 'green', 'connected'],
+  [{ state: 'connected', rttMs: 2.1 }, {}, 'green', 'connected · 3 ms'],
+  [{ state: 'connected' }, { latency: medians }, 'green', 'connected · c1 2 · c3 430 ms'],
+  [{ state: 'connected' }, { latency: medians, ...backlog }, 'green', 'connected · c1 2 ms · backlog 12.3 k'],
+  [{ state: 'connected', quotaWait: 900 }, backlog, 'yellow', 'refused for now · 12.3 k kept'],
+  [{ state: 'connecting' }, {}, 'yellow', 'connecting'],
+  [{ state: 'connecting' }, backlog, 'yellow', 'connecting · 12.3 k kept'],
+  [{ state: 'stalled', oldestMs: 7200 }, {}, 'red', 'stalled 7 s'],
+  [{ state: 'stalled' }, backlog, 'red', 'stalled · 12.3 k kept'],
+  [{ state: 'disconnected' }, {}, 'red', 'disconnected'],
+  [
+    { state: 'disconnected', code: 'ECONNREFUSED' },
+    backlog,
+    'red',
+    'disconnected: ECONNREFUSED · 12.3 k kept'
+  ],
+  [
+    { state: 'reconnecting', code: 'KEEPALIVE' },
+    { heldRecords: normal(9) },
+    'red',
+    'disconnected: KEEPALIVE · 9 in memory'
+  ],
+  [{ state: 'stopped' }, backlog, 'grey', 'stopped']
+])('%j with %j: %s %s', (state, more, fill, text) => {
+  expect(uplinkShown(state, { ...stats, ...more }, true)).toMatchObject({ fill, text });
+});
+
+test.each([
+  [{ code: 'NO_MPTCP' }, {}, 'connected · fell back to TCP · c1 2 ms'],
+  [{ code: 'NO_MPTCP_HERE' }, backlog, 'connected · TCP, no MPTCP here · backlog 12.3 k'],
+  [{ sessions: [[1, 1]] }, {}, 'connected · 2 of 2 paths · c1 2 ms'],
+  [
+    {
+      sessions: [
+        [0, 1],
+        [0, 1]
+      ]
+    },
+    {},
+    'connected · 1 of 2 paths · c1 2 ms'
+  ],
+  [{ sessions: [[1]] }, {}, 'connected · c1 2 · c3 430 ms']
+])('of several paths %j with %j: %s', ({ code, sessions = [] }, more, text) => {
+  const told = sessions.map((each) => ({
+    state: 'connected',
+    paths: each.map((subflows, i) => ({ name: `p${i}`, subflows }))
+  }));
+  const state = /** @type {any} */ ({ state: 'connected', code, sessions: told });
+  expect(uplinkShown(state, { ...stats, latency: medians, ...more }, true)).toMatchObject({
+    fill: 'green',
+    text
+  });
+  expect(text.length).toBeLessThanOrEqual(48);
+});
+
+test.each([
+  [['up', 'down'], {}, 'connected · 1 of 2 paths · eth0 down · c1 2 ms'],
+  [['up', 'down', 'down'], {}, 'connected · 1 of 3 paths · c1 2 ms'],
+  [['up', 'down'], backlog, 'connected · 1 of 2 paths · backlog 12.3 k']
+])('of paths %j the one that is down is named: %#', (states, more, text) => {
+  const paths = states.map((state, i) => ({ name: `eth${1 - i}`, state, subflows: state === 'up' ? 1 : 0 }));
+  const state = /** @type {any} */ ({ state: 'connected', sessions: [{ state: 'connected', paths }] });
+  expect(uplinkShown(state, { ...stats, latency: medians, ...more }, true).text).toBe(text);
+  expect(text.length).toBeLessThanOrEqual(48);
+});
+
+test('a path with a long name that is down takes the room of the figures', () => {
+  const paths = [
+    { name: 'eth0', state: 'up', subflows: 1 },
+    { name: 'enx00249b2b2b2b', state: 'down', subflows: 0 }
+  ];
+  const state = /** @type {any} */ ({ state: 'connected', sessions: [{ state: 'connected', paths }] });
+  expect(uplinkShown(state, { ...stats, latency: medians }, true).text).toBe(
+    'connected · 1 of 2 paths · enx00249b2b2b2b down'
+  );
+});
+
+test('a long reason is cut, but not what is kept', () => {
+  const state = {
+    state: 'refused',
+    reason: 'The broker refused the user name or password. Check them in the broker node.'
+  };
+  const { text } = uplinkShown(state, { ...stats, ...backlog }, true);
+  expect(text).toMatch(/^The broker refused .*… · 12\.3 k kept$/);
+  expect(text.length).toBeLessThanOrEqual(48);
+});
+
+test('with several brokers no count is shown: it would be the one of all', () => {
+  expect(uplinkShown({ state: 'connected' }, { ...stats, ...backlog }, false).text).toBe('connected');
+  expect(uplinkShown({ state: 'disconnected' }, { ...stats, ...backlog }, false).text).toBe('disconnected');
+});
+
+describe('with several sessions', () => {
+  const up = { state: 'connected', code: '' };
+  const refused = { state: 'disconnected', code: 'ECONNREFUSED' };
+  /** @param {any[]} states of the sessions of classes 1 and 2, 3 and 4 to 8 */
+  const shownOf = (worst, states, more = {}) => {
+    const groups = states.length === 2 ? [[1, 2], [3, 4, 5, 6, 7, 8]] : [[1], [2, 4], [3, 5, 6, 7, 8]]; // prettier-ignore
+    const sessions = states.map((each, i) => ({ group: i + 1, classes: groups[i], ...each }));
+    return uplinkShown({ ...worst, sessions }, { ...stats, ...more }, true);
+  };
+
+  test('all of which are connected it is as with one', () => {
+    expect(shownOf({ state: 'connected', rttMs: 3 }, [up, up])).toMatchObject({
+      fill: 'green',
+      text: 'connected · 3 ms'
+    });
+  });
+
+  test('one that is down names its classes, and why', () => {
+    expect(shownOf(refused, [up, refused], backlog)).toEqual({
+      fill: 'red',
+      shape: 'ring',
+      text: '3–8: disconnected: ECONNREFUSED · 12.3 k kept'
+    });
+    expect(shownOf(refused, [refused, up]).text).toBe('1,2: disconnected: ECONNREFUSED');
+  });
+
+  test('one that is on its way is no fault', () => {
+    expect(shownOf({ state: 'connecting' }, [up, { state: 'connecting', code: '' }])).toMatchObject({
+      fill: 'yellow',
+      text: '3–8: connecting'
+    });
+  });
+
+  test('the worst is shown, and of equals the most urgent', () => {
+    const states = [
+      { state: 'connecting', code: '' },
+      refused,
+      { state: 'reconnecting', code: 'ECONNRESET' }
+    ];
+    expect(shownOf(refused, states).text).toBe('2,4: disconnected: ECONNREFUSED');
+    const stalls = [
+      up,
+      { state: 'stalled', code: '', oldestMs: 7100 },
+      { state: 'stalled', code: '', oldestMs: 90 }
+    ];
+    expect(shownOf({ state: 'stalled' }, stalls).text).toBe('2,4: stalled 7 s');
+  });
+
+  test('what is true for all is said of the uplink', () => {
+    expect(shownOf(refused, [refused, refused]).text).toBe('disconnected: ECONNREFUSED');
+  });
+});

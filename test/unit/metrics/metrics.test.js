@@ -1,0 +1,300 @@
+'use strict';
+
+// The metrics as a scraper reads them.
+
+const { COUNTERS } = require('../../../nodes/lib/metrics/counters');
+const { metricsText } = require('../../../nodes/lib/metrics');
+const { Exposition, Family } = require('../../../nodes/lib/metrics/text');
+const { parseMetrics } = require('../../fixtures/gateway/prometheus');
+
+const zeros = [0, 0, 0, 0, 0, 0, 0, 0, 0];
+
+/** @param {object} [more] */
+const path = (more) => ({
+  name: 'eth0',
+  role: 'active',
+  interface: 'eth0',
+  address: '192.0.2.7',
+  state: 'up',
+  why: '198.51.100.9 answers',
+  since: '2026-11-22T05:00:00.500Z',
+  actingRole: 'active',
+  quality: {
+    ...{ signalDbm: -52, linkPercent: 83, rttMs: 12.5, lossPercent: 5 },
+    ...{ txBytesPerSecond: null, rxBytesPerSecond: null }
+  },
+  subflows: 2,
+  rttMs: 12.5,
+  retransmits: 3,
+  bytesSent: 5000,
+  bytesAcked: 4000,
+  ...more
+});
+const dead = path({
+  ...{ name: 'wwan0', role: 'backup', interface: '', address: '', state: 'down', since: '' },
+  ...{ actingRole: 'backup', quality: null },
+  ...{ subflows: 0, rttMs: -1, retransmits: -1, bytesSent: -1, bytesAcked: -1 }
+});
+/** @param {number} group @param {object} [more] */
+const session = (group, more) => ({
+  group,
+  classes: group === 1 ? [1, 2] : [3, 4, 5, 6, 7, 8],
+  clientId: `gw-${group}`,
+  state: 'connected',
+  inflight: 4,
+  rttMs: 20,
+  oldestMs: 1500,
+  published: 10,
+  acknowledged: 9,
+  connects: 2,
+  bytesAcked: 123456,
+  transport: 'mptcp',
+  paths: [path(), dead],
+  ...more
+});
+/** @param {object} [more] */
+const uplink = (more) => ({
+  broker: 'broker-1',
+  name: 'cloud',
+  state: 'connected',
+  redelivered: 1,
+  unmatched: 0,
+  refusals: 0,
+  failed: 0,
+  sessions: [session(1), session(2)],
+  ...more
+});
+/** @param {object} [more] @returns {any} */
+const stats = (more) => ({
+  devices: 64,
+  heldBytes: 2048,
+  budgetBytes: 67108864,
+  slowedFrom: 0,
+  counters: { recordsReceived: 1000, recordsDelivered: 990, bytesReceived: 300_000 },
+  heldRecords: [0, 1, 0, 7, 0, 0, 0, 0, 0],
+  unsavedRecords: zeros,
+  storedRecords: zeros,
+  backlogRecords: zeros,
+  drops: { expired: [0, 0, 0, 2, 0, 0, 0, 0, 0], noRoute: [5, ...zeros.slice(1)] },
+  latency: [{ class: 3, count: 990, p50: 1.5, p90: 2, p99: 9, max: 30 }],
+  placement: { workers: [{ busy: 0.25, connections: 64, slots: 1024 }] },
+  log: { state: 'ready', bytes: 100, limitBytes: 1000, fileBytes: 4096, dead: 0, quarantined: 0 },
+  commands: { taken: 3, refused: 0, expired: 0, timeout: 1, full: 0, queued: 2, waiting: 1 },
+  uplinks: [uplink()],
+  ...more
+});
+/** @param {object} [more] */
+const engine = (more) => ({ id: 'engine-1', name: 'engine', gateway: 'gw', stats: stats(), ...more });
+/** @param {any[]} engines */
+const read = (...engines) => parseMetrics(metricsText(engines));
+/** @param {ReturnType<typeof read>} families @param {string} name @param {object} [labels] that it has, among others */
+const valueOf = (families, name, labels = {}) => {
+  const family = families.get(name.replace(/_seconds_count$/, '_seconds'));
+  const found = (family?.samples ?? []).filter(
+    (each) => each.name === name && Object.entries(labels).every(([key, value]) => each.labels[key] === value)
+  );
+  expect([name, labels, found.length]).toEqual([name, labels, found.length > 1 ? 'one' : found.length]);
+  return found[0]?.value;
+};
+
+test('what the engine counts is there, with its class and reason', () => {
+  const families = read(engine());
+  const of = (name, labels) => valueOf(families, name, { engine: 'engine-1', ...labels });
+  expect(of('seganet_engine_up')).toBe(1);
+  expect(of('seganet_records_received_total')).toBe(1000);
+  expect(of('seganet_records_delivered_total')).toBe(990);
+  expect(of('seganet_received_bytes_total')).toBe(300_000);
+  expect(of('seganet_records_in_memory', { class: '3' })).toBe(7);
+  expect(of('seganet_records_on_disk', { class: '3' })).toBe(0);
+  expect(of('seganet_records_dropped_total', { class: '3', reason: 'expired' })).toBe(2);
+  expect(of('seganet_records_dropped_total', { class: '0', reason: 'noRoute' })).toBe(5);
+  expect(of('seganet_records_dropped_total', { class: '0', reason: 'expired' })).toBe(undefined);
+  expect(of('seganet_worker_busy_ratio', { worker: '0' })).toBe(0.25);
+  expect(of('seganet_log_state', { state: 'ready' })).toBe(1);
+  expect(of('seganet_log_state', { state: 'full' })).toBe(0);
+  expect(of('seganet_commands_total', { end: 'timeout' })).toBe(1);
+  expect(families.get('seganet_records_received_total')).toMatchObject({
+    type: 'counter',
+    help: /each once/
+  });
+});
+
+test('what the watch knows of the quality of a path is there, what it does not know is not', () => {
+  const families = read(engine());
+  const of = (name, one) => valueOf(families, `seganet_path_${name}`, { path: one });
+  expect(of('backup', 'eth0')).toBe(0);
+  expect(of('backup', 'wwan0')).toBe(1);
+  expect(of('signal_dbm', 'eth0')).toBe(-52);
+  expect(of('link_quality_ratio', 'eth0')).toBe(0.83);
+  expect(of('probe_rtt_seconds', 'eth0')).toBe(0.0125);
+  expect(of('probe_loss_ratio', 'eth0')).toBe(0.05);
+  expect(of('probe_loss_ratio', 'wwan0')).toBe(undefined);
+});
+
+test('times are in seconds; a summary has quantiles and a count', () => {
+  const families = read(engine());
+  const name = 'seganet_delivery_latency_seconds';
+  expect(families.get(name)?.type).toBe('summary');
+  expect(valueOf(families, name, { class: '3', quantile: '0.99' })).toBe(0.009);
+  expect(valueOf(families, `${name}_count`, { class: '3' })).toBe(990);
+  expect(valueOf(families, 'seganet_delivery_latency_max_seconds')).toBe(0.03);
+  expect(valueOf(families, 'seganet_session_puback_rtt_seconds', { session: '1' })).toBe(0.02);
+  expect(valueOf(families, 'seganet_session_oldest_record_age_seconds', { session: '2' })).toBe(1.5);
+});
+
+test('each session tells of its connection, each path of its state, and each session of what it has on the path', () => {
+  const families = read(engine());
+  const of = (name, labels) => valueOf(families, name, { engine: 'engine-1', uplink: 'broker-1', ...labels });
+  expect(of('seganet_uplink_connected')).toBe(1);
+  expect(of('seganet_session_connected', { session: '2' })).toBe(1);
+  expect(of('seganet_session_inflight_packets', { session: '2' })).toBe(4);
+  expect(of('seganet_session_connects_total', { session: '2' })).toBe(2);
+  expect(of('seganet_session_acked_bytes_total', { session: '2' })).toBe(123456);
+  expect(of('seganet_session_transport', { session: '1', transport: 'mptcp' })).toBe(1);
+  expect(of('seganet_session_transport', { session: '1', transport: 'fallback' })).toBe(0);
+  expect(of('seganet_path_state', { path: 'eth0', state: 'up' })).toBe(1);
+  expect(of('seganet_path_state', { path: 'wwan0', state: 'up' })).toBe(0);
+  expect(of('seganet_path_state', { path: 'wwan0', state: 'down' })).toBe(1);
+  expect(of('seganet_path_info', { path: 'wwan0', role: 'backup' })).toBe(1);
+  expect(of('seganet_path_changed_timestamp_seconds', { path: 'eth0' })).toBe(
+    Date.UTC(2026, 10, 22, 5) / 1000 + 0.5
+  );
+  const mine = { path: 'eth0', session: '1' };
+  expect(of('seganet_path_subflows', mine)).toBe(2);
+  expect(of('seganet_path_rtt_seconds', mine)).toBe(0.0125);
+  expect(of('seganet_path_retransmits_total', mine)).toBe(3);
+  expect(of('seganet_path_sent_bytes_total', mine)).toBe(5000);
+  expect(of('seganet_path_acked_bytes_total', mine)).toBe(4000);
+});
+
+test('what is not known is left out, and never NaN', () => {
+  const bare = { state: 'connecting', rttMs: 0, oldestMs: -1, connects: undefined, transport: '' };
+  const text = metricsText([
+    engine({ stats: stats({ uplinks: [uplink({ sessions: [session(1, bare)] })] }) })
+  ]);
+  const families = parseMetrics(text);
+  expect(text).not.toMatch(/NaN|Inf|undefined|null/);
+  for (const name of [
+    'session_puback_rtt_seconds',
+    'session_oldest_record_age_seconds',
+    'session_connects_total',
+    'session_transport',
+    'machine_power_watts',
+    'uplink_energy_joules_per_byte'
+  ]) {
+    expect([name, families.has(`seganet_${name}`)]).toEqual([name, false]);
+  }
+  expect(valueOf(families, 'seganet_path_subflows', { path: 'wwan0' })).toBe(0);
+  expect(valueOf(families, 'seganet_path_rtt_seconds', { path: 'wwan0' })).toBe(undefined);
+  expect(valueOf(families, 'seganet_path_changed_timestamp_seconds', { path: 'wwan0' })).toBe(undefined);
+});
+
+test('energy is there where it is known, of the machine once', () => {
+  const energy = { source: 'rapl psys', watts: 12.5, joulesPerMegabyte: 80 };
+  const uplinks = [
+    uplink({ energy }),
+    uplink({ broker: 'b2', energy: { ...energy, joulesPerMegabyte: null } })
+  ];
+  const families = read(
+    engine({ stats: stats({ uplinks }) }),
+    engine({ id: 'e2', stats: stats({ uplinks }) })
+  );
+  expect(families.get('seganet_machine_power_watts')?.samples).toHaveLength(1);
+  expect(valueOf(families, 'seganet_machine_power_watts', { source: 'rapl psys' })).toBe(12.5);
+  expect(
+    valueOf(families, 'seganet_uplink_energy_joules_per_byte', { engine: 'e2', uplink: 'broker-1' })
+  ).toBe(0.00008);
+  expect(valueOf(families, 'seganet_uplink_energy_joules_per_byte', { engine: 'e2', uplink: 'b2' })).toBe(
+    undefined
+  );
+});
+
+test('many engines with many uplinks are told apart, each family once', () => {
+  const many = Array.from({ length: 50 }, (_, i) =>
+    engine({
+      id: `e${i}`,
+      stats: stats({ uplinks: [0, 1, 2, 3].map((k) => uplink({ broker: `b${k}` })) })
+    })
+  );
+  const families = read(...many, engine({ id: 'down', stats: null }));
+  expect(families.get('seganet_engine_up')?.samples).toHaveLength(51);
+  expect(valueOf(families, 'seganet_engine_up', { engine: 'down' })).toBe(0);
+  expect(families.get('seganet_session_connected')?.samples).toHaveLength(400);
+  expect(valueOf(families, 'seganet_devices', { engine: 'down' })).toBe(undefined);
+});
+
+test('of no engine there is the version alone', () => {
+  expect([...read().keys()]).toEqual(['seganet_build_info']);
+});
+
+test.each([
+  ['quotes "a"', 'quotes "a"'],
+  ['back\\slash \\n', 'back\\slash \\n'],
+  ['two\nlines', 'two\nlines'],
+  ['a tab\tand\rmore\0', 'a tab�and�more�'],
+  ['half \ud800', 'half �'],
+  ['},x="1"} 7', '},x="1"} 7'],
+  ['ä'.repeat(128), 'ä'.repeat(128)],
+  ['ä'.repeat(129), `${'ä'.repeat(127)}…`],
+  ['😀'.repeat(128), '😀'.repeat(128)],
+  ['😀'.repeat(10000), `${'😀'.repeat(127)}…`],
+  ['', '']
+])('a name such as %j comes out as it went in, but for its length and what is no text', (name, seen) => {
+  const families = read(engine({ name }));
+  expect(families.get('seganet_engine_info')?.samples[0].labels.name).toBe(seen);
+});
+
+test('every counter has a name of its own, with a help; one that is new is not missing', () => {
+  const names = Object.values(COUNTERS).map(([name]) => name);
+  expect(new Set(names).size).toBe(names.length);
+  const counters = { ...Object.fromEntries(Object.keys(COUNTERS).map((name) => [name, 1])), newOne: 2 };
+  const families = read(engine({ stats: stats({ counters }) }));
+  for (const name of names) expect(valueOf(families, `seganet_${name}_total`)).toBe(1);
+  expect(valueOf(families, 'seganet_new_one_total')).toBe(2);
+});
+
+describe('the writer', () => {
+  test.each(['', '1a', 'a-b', 'ä', 'a b'])('takes no metric of the name %j', (name) => {
+    expect(() => new Family(name, 'gauge', '')).toThrow(TypeError);
+    expect(() => new Family('a', 'gauge', '').add({ [name]: 1 }, 1)).toThrow(TypeError);
+  });
+
+  test('gives each combination of labels once, the last of them, and nothing to an empty family', () => {
+    const out = new Exposition();
+    out.gauge('a', 'A\\B\nC').add({ x: 1 }, 1);
+    out.gauge('a', '').add({ x: '1' }, 2);
+    out.gauge('b', 'B').add({}, NaN);
+    out.gauge('b', 'B').add({}, undefined);
+    expect(String(out)).toBe('# HELP a A\\\\B\\nC\n# TYPE a gauge\na{x="1"} 2\n');
+  });
+
+  test('has numbers of any size, and truth as 0 and 1', () => {
+    const out = new Exposition();
+    for (const [i, value] of [0, -1.5, 1e21, 1e-9, 2 ** 53, true, false].entries())
+      out.gauge('a', '').add({ i }, value);
+    const values = parseMetrics(String(out))
+      .get('a')
+      ?.samples.map(({ value }) => value);
+    expect(values).toEqual([0, -1.5, 1e21, 1e-9, 2 ** 53, 1, 0]);
+  });
+});
+
+describe('the reader of these tests refuses', () => {
+  const head = '# HELP a A\n# TYPE a gauge\n';
+  test.each([
+    ['a line without an end', `${head}a 1`],
+    ['a sample without a family', 'a 1\n'],
+    ['a family without samples', head],
+    ['a family twice', `${head}a 1\n${head}a 1\n`],
+    ['a sample twice', `${head}a{x="1"} 1\na{x="1"} 2\n`],
+    ['no number', `${head}a NaN\n`],
+    ['a quote in a label', `${head}a{x="1"2"} 1\n`],
+    ['an escape that is none', `${head}a{x="\\t"} 1\n`],
+    ['a comma at the end', `${head}a{x="1",} 1\n`],
+    ['an empty line', `${head}a 1\n\n`],
+    ['a counter without _total', '# HELP a A\n# TYPE a counter\na 1\n'],
+    ['a quantile of a gauge', `${head}a{quantile="1"} 1\n`]
+  ])('%s', (_, text) => {
+    expect(() => parseMetrics(text)).toThrow();
+  });
+});

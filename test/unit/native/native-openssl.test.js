@@ -1,0 +1,21 @@
+'use strict';
+
+// The addon borrows Node's OpenSSL, and must load where there is none.
+
+const path = require('node:path');
+const { execFileSync } = require('node:child_process');
+const { needs } = require('../../../bench/harness/tools');
+
+const addon = path.join(__dirname, '..', '..', '..', 'native', 'build', 'Release', 'seganet.node');
+const OPENSSL = /^(ASN1|BIO|BN|CRYPTO|ERR|EVP|OPENSSL|OpenSSL|PEM|RAND|SSL|TLS|X509|X509V3|d2i|i2d)_/;
+
+const { test: withNm } = needs('nm');
+
+withNm('every function of OpenSSL that the addon calls is a weak symbol (core/uplink/openssl.h)', () => {
+  const symbols = execFileSync('nm', ['-D', '--undefined-only', addon], { encoding: 'utf8' })
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, name]) => OPENSSL.test(name));
+  expect(symbols.map(([, name]) => name)).toContain('SSL_new');
+  expect(symbols.filter(([kind]) => kind !== 'w')).toEqual([]);
+});

@@ -1,0 +1,132 @@
+'use strict';
+// What the watch does with the quality of its paths, without a network.
+
+const { Judge } = require('../../../nodes/lib/network/paths/quality-watch');
+const { Watcher } = require('../../../nodes/lib/network/paths/path-watcher');
+const { World } = require('../../fixtures/network/paths-world');
+
+/** @type {World} */
+let world;
+/** @type {InstanceType<typeof Watcher>} */
+let watcher;
+beforeEach(() => {
+  jest.useFakeTimers({ now: 1e12 });
+  world = new World();
+});
+afterEach(async () => {
+  await watcher.stop();
+  jest.useRealTimers();
+});
+const pass = (/** @type {number} */ ms) => jest.advanceTimersByTimeAsync(ms);
+
+const limits = {
+  ...{ belowPercent: 40, lossPercent: 20, rttMs: Infinity },
+  ...{ backupAfterMs: 3000, activeAfterMs: 5000 }
+};
+/** Two active paths, judged. @param {boolean} acts */
+async function beginJudged(acts) {
+  world.roles = ['active', 'active'];
+  world.signals = { wwan0: -50 };
+  const look = (/** @type {string[]} */ names) =>
+    new Map(names.map((name) => [name, { dbm: world.signals[name] ?? null, bytes: null }]));
+  const judge = new Judge({ limits, everyMs: 1000, acts, look });
+  watcher = new Watcher({ ...world.parts(), judge }, { probes: true, everyMs: 1000, timeoutMs: 700 });
+  await watcher.start();
+  await pass(100);
+  world.done.length = 0;
+  world.log.length = 0;
+}
+
+test('is told, also where nothing is advised', async () => {
+  await beginJudged(false);
+  await pass(15_000);
+  expect(world.log).toEqual([]);
+  expect(world.status.paths[0]).toMatchObject({
+    ...{ role: 'active', actingRole: 'active', advice: 'active', adviceWhy: '' },
+    quality: {
+      ...{ signalDbm: null, linkPercent: null, rttMs: 0, lossPercent: 0 },
+      ...{ txBytesPerSecond: null, rxBytesPerSecond: null }
+    }
+  });
+  expect(world.status.paths[1].quality).toMatchObject({ signalDbm: -50, linkPercent: 86 });
+});
+
+test('a bad path is only advised to be backup, unless the user wants it done', async () => {
+  await beginJudged(false);
+  world.signals.wwan0 = -95;
+  await pass(15_000);
+  expect(world.done).toEqual([]);
+  expect(world.log).toEqual([expect.stringMatching(/^wwan0: advice: backup: its link quality of \d+ % /)]);
+  expect(world.status.paths[1]).toMatchObject({ actingRole: 'active', advice: 'backup' });
+});
+
+test('a bad path becomes backup without losing its subflows, and active when it is good again', async () => {
+  await beginJudged(true);
+  world.signals.wwan0 = -95;
+  await pass(15_000);
+  expect(world.done).toEqual(['change id 232 backup']);
+  expect(world.log).toEqual([expect.stringMatching(/^wwan0: backup: its link quality of \d+ % /)]);
+  expect(world.status.paths[1]).toMatchObject({ role: 'active', actingRole: 'backup', advice: 'backup' });
+  world.signals.wwan0 = -50;
+  await pass(15_000);
+  expect(world.done.slice(1)).toEqual(['change id 232 nobackup']);
+  expect(world.log.slice(1)).toEqual(['wwan0: active: it was good for 5 s']);
+  expect(world.status.paths[1]).toMatchObject({ actingRole: 'active', advice: 'active' });
+});
+
+test('an endpoint that is made anew has the role that its path has now', async () => {
+  await beginJudged(true);
+  world.signals.wwan0 = -95;
+  await pass(15_000);
+  world.dead.add('wwan0');
+  await pass(5000);
+  world.dead.clear();
+  await pass(3000);
+  expect(world.done.slice(1)).toEqual(['delete id 232', 'add 10.0.2.1 dev wwan0 id 232 subflow backup']);
+  expect(world.status.paths[1].adviceWhy).toMatch(/is below 40 %$/);
+});
+
+test('the only path left is active at once', async () => {
+  await beginJudged(true);
+  world.signals.wwan0 = -95;
+  await pass(15_000);
+  world.interfaces[0] = { ...world.interfaces[0], carrier: false };
+  watcher.event({ kind: 'link', device: 'eth0', isGone: false, carrier: false });
+  await pass(1100);
+  expect(world.done.slice(1)).toEqual(['delete id 231', 'change id 232 nobackup']);
+  expect(world.log.at(-1)).toBe('wwan0: active: no other active path is up');
+});
+
+test('when the watch ends its paths are as they were set', async () => {
+  await beginJudged(true);
+  world.signals.wwan0 = -95;
+  await pass(15_000);
+  await watcher.stop();
+  expect(world.done.slice(1)).toEqual(['change id 232 nobackup']);
+  expect(jest.getTimerCount()).toBe(0);
+});
+
+test('lost probes count as long as the path is up', async () => {
+  await beginJudged(true);
+  await pass(20_000);
+  const { ask } = world.parts();
+  let asked = 0;
+  const bad = async (/** @type {any} */ path) =>
+    path.name === 'eth0' && asked++ % 3 === 0 ? { ok: false, why: 'silent' } : ask(path);
+  Object.assign(/** @type {any} */ (watcher).parts_, { ask: bad });
+  await pass(20_000);
+  expect(world.done).toEqual(['change id 231 backup']);
+  expect(world.log).toEqual([expect.stringMatching(/^eth0: backup: \d+ % of its probes had no answer/)]);
+});
+
+test('probes in haste are no measure of loss', async () => {
+  await beginJudged(true);
+  await pass(20_000);
+  const { ask } = world.parts();
+  const bad = async (/** @type {any} */ path, /** @type {number} */ timeoutMs) =>
+    path.name === 'eth0' && timeoutMs < 700 ? { ok: false, why: 'silent' } : ask(path);
+  Object.assign(/** @type {any} */ (watcher).parts_, { ask: bad });
+  watcher.suspect({ path: 'eth0', rttMs: 0 });
+  await pass(10_000);
+  expect(world.status.paths[0].quality).toMatchObject({ lossPercent: 0 });
+});

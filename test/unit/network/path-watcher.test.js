@@ -1,0 +1,275 @@
+'use strict';
+// The watch without a network: what it does with what it hears.
+
+const { Monitor } = require('../../../nodes/lib/network/paths/route-monitor');
+const { Watcher } = require('../../../nodes/lib/network/paths/path-watcher');
+const { eventually } = require('../../../bench/harness/net');
+const { World } = require('../../fixtures/network/paths-world');
+
+/** @type {World} */
+let world;
+/** @type {InstanceType<typeof Watcher>} */
+let watcher;
+beforeEach(() => {
+  jest.useFakeTimers({ now: 1e12 });
+  world = new World();
+  watcher = new Watcher(world.parts(), { probes: true, everyMs: 1000, timeoutMs: 700 });
+});
+afterEach(async () => {
+  await watcher.stop();
+  jest.useRealTimers();
+});
+const pass = (/** @type {number} */ ms) => jest.advanceTimersByTimeAsync(ms);
+
+async function begin() {
+  await watcher.start();
+  await pass(100);
+  world.done.length = 0;
+  world.log.length = 0;
+}
+
+test('each path gets its endpoint after its first answer', async () => {
+  await watcher.start();
+  expect(world.done).toEqual([]);
+  await pass(100);
+  expect(world.done.sort()).toEqual([
+    'add 10.0.1.1 dev eth0 id 231 subflow',
+    'add 10.0.2.1 dev wwan0 id 232 subflow backup'
+  ]);
+  expect(world.status).toMatchObject({
+    mptcp: true,
+    paths: [
+      {
+        name: 'eth0',
+        interface: 'eth0',
+        address: '10.0.1.1',
+        role: 'active',
+        state: 'up',
+        why: 'answers',
+        endpointId: 231
+      },
+      {
+        name: 'wwan0',
+        role: 'backup',
+        state: 'up',
+        endpointId: 232,
+        since: expect.stringMatching(/^\d{4}-.*Z$/)
+      }
+    ]
+  });
+});
+
+test('a silent path loses its endpoint within 3 s and has a new one after two answers', async () => {
+  await begin();
+  world.dead.add('eth0');
+  await pass(3000);
+  expect(world.done).toEqual(['delete id 231']);
+  expect(world.log).toEqual(['eth0: down: silent']);
+  expect(world.status.paths[0]).toMatchObject({ state: 'down', why: 'silent', endpointId: 0 });
+  await pass(20_000);
+  expect(world.log).toHaveLength(1);
+  world.dead.clear();
+  await pass(1500);
+  expect(world.done.slice(1)).toEqual(['add 10.0.1.1 dev eth0 id 231 subflow']);
+  expect(world.log.map((line) => line.split(':')[1])).toEqual([' down', ' probing', ' up']);
+});
+
+describe('a path of which somebody says that it confirms nothing', () => {
+  const hint = (/** @type {string} */ path) => watcher.suspect({ path, rttMs: 0 });
+
+  test('loses its endpoint in 210 ms if it does not answer twice', async () => {
+    await begin();
+    await pass(300);
+    world.dead.add('eth0');
+    world.asked.length = 0;
+    hint('10.0.1.1');
+    await pass(205);
+    expect(world.asked).toEqual(['eth0', 'eth0']);
+    expect(world.done).toEqual([]);
+    await pass(10);
+    expect(world.done).toEqual(['delete id 231']);
+    expect(world.log).toEqual(['eth0: down: silent']);
+  });
+
+  test('keeps it if it answers', async () => {
+    await begin();
+    await pass(300);
+    world.asked.length = 0;
+    hint('eth0');
+    await pass(400);
+    expect(world.asked).toEqual(['eth0']);
+    expect([world.done, world.log]).toEqual([[], []]);
+  });
+
+  test('keeps it if one probe of the two is lost', async () => {
+    await begin();
+    await pass(300);
+    world.dead.add('eth0');
+    hint('eth0');
+    await pass(50);
+    world.dead.clear();
+    await pass(5000);
+    expect([world.done, world.log]).toEqual([[], []]);
+  });
+
+  test('a probe that was on its way then says nothing when it ends', async () => {
+    await begin();
+    world.dead.add('eth0');
+    await pass(1000);
+    hint('eth0');
+    world.dead.clear();
+    await pass(1000);
+    expect([world.done, world.log]).toEqual([[], []]);
+    world.dead.add('eth0');
+    await pass(3000);
+    expect(world.done).toEqual(['delete id 231']);
+  });
+
+  test('is not asked by a flood of hints more often than twice a second in the long run', async () => {
+    await begin();
+    world.asked.length = 0;
+    for (let i = 0; i < 2000; i++) {
+      hint('eth0');
+      await pass(10);
+    }
+    expect(world.asked.filter((name) => name === 'eth0').length).toBeLessThanOrEqual(2 * 20 + 6);
+    expect(world.log).toEqual([]);
+  });
+
+  test('stays where there is no other, and so does one that nobody knows', async () => {
+    await begin();
+    world.dead.add('wwan0');
+    await pass(3000);
+    world.log.length = 0;
+    world.asked.length = 0;
+    hint('eth0');
+    hint('wwan0');
+    hint('usb0');
+    hint('constructor');
+    await pass(1);
+    expect(world.asked).toEqual([]);
+  });
+
+  test('after stop nothing is asked', async () => {
+    await begin();
+    await watcher.stop();
+    world.asked.length = 0;
+    hint('eth0');
+    await pass(5000);
+    expect(world.asked).toEqual([]);
+  });
+});
+
+test('when all are dead the endpoints stay, and are made anew when their path is back', async () => {
+  await begin();
+  world.dead.add('eth0').add('wwan0');
+  await pass(60_000);
+  // The first to die was taken out while the other seemed alive, or neither.
+  expect(world.endpoints.length).toBeGreaterThan(0);
+  const before = world.done.length;
+  world.dead.clear();
+  await pass(3000);
+  expect(world.done.slice(before).filter((line) => line.startsWith('add'))).toHaveLength(2);
+  expect(world.endpoints).toHaveLength(2);
+});
+
+test('a lost link is answered at once; other interfaces are none of its business', async () => {
+  await begin();
+  const views = world.views;
+  watcher.event({ kind: 'route', device: 'docker0', isGone: false, carrier: null });
+  await pass(200);
+  expect(world.views).toBe(views);
+  world.interfaces[0] = { ...world.interfaces[0], carrier: false };
+  watcher.event({ kind: 'link', device: 'eth0', isGone: false, carrier: false });
+  await pass(0);
+  expect(world.done).toEqual(['delete id 231']);
+  expect(world.log).toEqual(['eth0: down: the link is down']);
+});
+
+test('an answer to the old address says nothing of the new one', async () => {
+  await begin();
+  world.dead.add('eth0');
+  await pass(1000);
+  world.interfaces[0] = { ...world.interfaces[0], addresses: [{ address: '10.0.1.77', prefix: 24 }] };
+  watcher.event({ kind: 'address', device: 'eth0', isGone: false, carrier: null });
+  world.dead.clear();
+  await pass(3000);
+  expect(world.log).toEqual(['eth0: probing: its address is 10.0.1.77 now', 'eth0: up: answers']);
+  expect(world.endpoints.map(({ id, address }) => `${id} ${address}`).sort()).toEqual([
+    '231 10.0.1.77',
+    '232 10.0.2.1'
+  ]);
+});
+
+test('a burst of events is one look', async () => {
+  await begin();
+  const views = world.views;
+  for (let i = 0; i < 100; i++)
+    watcher.event({ kind: 'address', device: 'eth0', isGone: false, carrier: null });
+  await pass(100);
+  expect(world.views - views).toBe(1);
+});
+
+test('a step that fails is said once and tried again, until it works', async () => {
+  await begin();
+  world.failing = 'delete';
+  world.dead.add('eth0');
+  await pass(10_000);
+  expect(world.log).toEqual([
+    'eth0: down: silent',
+    "failed: 'ip mptcp endpoint delete id 231' failed: no room."
+  ]);
+  world.failing = '';
+  await pass(1100);
+  expect(world.done).toEqual(['delete id 231']);
+  expect(world.log.at(-1)).toBe('done: what failed has worked');
+});
+
+test('what somebody took away comes back without an event', async () => {
+  await begin();
+  world.endpoints = [];
+  await pass(10_100);
+  expect(world.done).toHaveLength(2);
+});
+
+test('after stop nothing happens any more', async () => {
+  await begin();
+  world.dead.add('eth0');
+  await watcher.stop();
+  const { views } = world;
+  watcher.event({ kind: 'link', device: 'eth0', isGone: false, carrier: false });
+  await pass(60_000);
+  expect(world.views).toBe(views);
+  expect(jest.getTimerCount()).toBe(0);
+});
+
+test('ip monitor is started again when it ends, with longer and longer pauses, also where it is not installed', async () => {
+  jest.useRealTimers();
+  const seen = /** @type {string[]} */ ([]);
+  const on = {
+    event: (/** @type {any} */ { kind, device }) => seen.push(`${kind} ${device}`),
+    started: () => seen.push('started'),
+    ended: (/** @type {string} */ why) => seen.push(why.replace(/.*\((.*)\); again/, '$1, again'))
+  };
+  const line = 'default via 10.0.1.2 dev a0\\n3: a0: <UP,LOWER_UP> mtu 1500 state UP\\n';
+  const once = new Monitor(on, { tool: 'printf', args: [line] });
+  once.start();
+  await eventually(() => seen.length >= 8);
+  once.stop();
+  const cycle = ['started', 'route a0', 'link a0'];
+  expect(seen.slice(0, 8)).toEqual([
+    ...cycle,
+    'exit code 0, again in 200 ms',
+    ...cycle,
+    'exit code 0, again in 400 ms'
+  ]);
+  seen.length = 0;
+  const missing = new Monitor(on, { tool: 'no-such-tool' });
+  missing.start();
+  await eventually(() => seen.length >= 2);
+  missing.stop();
+  expect(seen).toEqual([
+    expect.stringContaining('ENOENT, again in 200'),
+    expect.stringContaining('again in 400')
+  ]);
+});

@@ -1,0 +1,94 @@
+'use strict';
+
+const { brokerAddress, tlsOptions, tlsFiles } = require('../../../nodes/lib/settings/broker-options');
+
+test('an encrypted address is taken without a word', () => {
+  expect(brokerAddress('mqtts://cloud.example:8883')).toEqual({
+    url: 'mqtts://cloud.example:8883',
+    warning: ''
+  });
+});
+
+test.each(['mqtt://localhost', 'mqtt://127.0.0.1:1884', 'mqtt://[::1]:1883'])(
+  '%s stays on this machine',
+  (url) => {
+    expect(brokerAddress(url).warning).toBe('');
+  }
+);
+
+test('an address without encryption gets a warning', () => {
+  expect(brokerAddress('mqtt://10.0.0.1:1883').warning).toMatch(/not encrypted/);
+});
+
+test.each([
+  ['', /no address/],
+  ['cloud', /is no address/],
+  ['http://cloud', /not an MQTT address/],
+  ['mqtts://', /address/],
+  ['mqtts://cloud:0', /port of the broker is 0/],
+  ['mqtts://user:secret@cloud', /user name or password/]
+])('%p is refused', (url, reason) => {
+  expect(() => brokerAddress(url)).toThrow(reason);
+});
+
+test('no sentence repeats a password', () => {
+  const sentenceOf = (url) => {
+    try {
+      return brokerAddress(url).url;
+    } catch (error) {
+      return error.message;
+    }
+  };
+  expect(sentenceOf('mqtts://user:secret@cloud')).not.toContain('secret');
+  expect(sentenceOf('http://user:secret@cloud')).not.toContain('secret');
+});
+
+test('without a TLS node the system decides', () => {
+  expect(tlsOptions('', null)).toEqual({});
+});
+
+test('a TLS node gives its options', () => {
+  const node = {
+    valid: true,
+    addTLSOptions: (options) => ({ ...options, ca: 'x', rejectUnauthorized: true })
+  };
+  expect(tlsOptions('tls', node)).toEqual({ ca: 'x', rejectUnauthorized: true });
+});
+
+test('a TLS node that is missing or not valid is refused, rather than left out', () => {
+  expect(() => tlsOptions('tls', null)).toThrow(/missing or disabled/);
+  expect(() => tlsOptions('tls', { valid: false, name: 'cloud', addTLSOptions: () => ({}) })).toThrow(
+    /"cloud" cannot be used/
+  );
+});
+
+describe('local files of a TLS node', () => {
+  const env = { CA: '/etc/ca.pem', EMPTY: '' };
+  const files = (config) => tlsFiles(config, (name) => env[name]);
+
+  test('are known by their paths, variables replaced as Node-RED does', () => {
+    expect(files({ ca: ' /a/ca.pem ', cert: '', key: '' })).toEqual({ ca: '/a/ca.pem' });
+    expect(files({ certType: 'files', ca: '${CA}', cert: '${EMPTY}', key: '$(NOT_SET)' })).toEqual({
+      ca: '/etc/ca.pem'
+    });
+    expect(files({ certType: 'pfx', p12: '/a/own.p12', ca: '/a/ca.pem' })).toEqual({ pfx: '/a/own.p12' });
+    expect(files({ cert: 'c.pem', key: 'k.pem' })).toEqual({ cert: 'c.pem', key: 'k.pem' });
+  });
+
+  test.each([
+    undefined,
+    {},
+    { certType: 'pfx', ca: 'x' },
+    { certType: 'pfx', p12: '' },
+    { certType: 'env', ca: 'x' },
+    { cert: 'c.pem' },
+    { ca: '${EMPTY}' }
+  ])('%j has none', (config) => {
+    expect(files(config)).toBeUndefined();
+  });
+
+  test('that cannot be read now are tried at each connect', () => {
+    const node = { valid: false, addTLSOptions: (options) => ({ ...options, rejectUnauthorized: true }) };
+    expect(tlsOptions('tls', node, { ca: '/a/ca.pem' })).toEqual({ rejectUnauthorized: true });
+  });
+});

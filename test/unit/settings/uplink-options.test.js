@@ -1,0 +1,98 @@
+'use strict';
+
+const { checkOptions, parseUrl } = require('../../../nodes/lib/settings/uplink-options');
+const { explain, explainDisconnect } = require('../../../nodes/lib/uplink/session/reason-codes');
+const { lacking, socketOptions } = require('../../../nodes/lib/uplink/session/connection-options');
+
+test.each([
+  ['mqtts://broker.example.com', { host: 'broker.example.com', port: 8883, secure: true }],
+  ['mqtt://127.0.0.1:1884', { host: '127.0.0.1', port: 1884, secure: false }],
+  ['mqtts://[::1]:9000', { host: '::1', port: 9000, secure: true }]
+])('%s is understood', (url, address) => expect(parseUrl(url)).toEqual(address));
+
+test.each(['', 'broker.example.com', 'http://x', 'mqtts://'])('%j is refused with an example', (url) => {
+  expect(() => parseUrl(url)).toThrow(/mqtts:\/\/broker\.example\.com:8883/);
+});
+
+test('port 0 is refused, and so is a longest wait that is shorter than the shortest', () => {
+  expect(() => parseUrl('mqtt://cloud:0')).toThrow(/port of the broker is 0/);
+  const rest = /** @type {any} */ ({ url: 'mqtts://x', gateway: 'g' });
+  expect(() => checkOptions({ ...rest, reconnectMinMs: 9000 }, 'native')).toThrow(
+    /\(5000 ms\) is shorter than .*\(9000 ms\)/
+  );
+});
+
+test('the socket is told a congestion control only where one is chosen; one that it cannot have is explained', () => {
+  const rest = /** @type {any} */ ({ url: 'mqtts://x', gateway: 'g' });
+  expect(socketOptions(checkOptions(rest, 'native'))).not.toHaveProperty('congestion');
+  expect(socketOptions(checkOptions({ ...rest, congestion: ' bbr ' }, 'native'))).toMatchObject({
+    congestion: 'bbr'
+  });
+  expect(lacking(['congestion'])).toMatch(
+    /^This system cannot set congestion on .*stays the system's.*tcp_allowed_/s
+  );
+});
+
+test('strings from an editor are numbers, empty ones are defaults', () => {
+  const options = checkOptions(
+    /** @type {any} */ ({
+      url: 'mqtts://x',
+      gateway: 'g',
+      inflight: '8',
+      keepalive: '',
+      protocolVersion: '4'
+    }),
+    'native'
+  );
+  expect(options).toMatchObject({
+    inflight: 8,
+    keepalive: 30,
+    protocolVersion: 4,
+    clientId: 'g',
+    minTls: 'TLSv1.3'
+  });
+});
+
+test.each([
+  [{ inflight: 0 }, /inflight is 0; it must be a whole number from 1 to 1024/],
+  [{ inflight: 'many' }, /inflight is many/],
+  [{ congestion: 'bbr2,cubic' }, /'bbr2,cubic' is no name of one.*such as cubic; empty/],
+  [{ congestion: 'x'.repeat(16) }, /is no name of one/],
+  [{ stateMs: 9 }, /stateMs is 9; it must be a whole number from 10 to 86400000/],
+  [{ minTls: 'SSLv3' }, /minTls/],
+  [{ protocolVersion: 3 }, /protocolVersion/],
+  [{ gateway: 'a/#' }, /gateway id/]
+])('%j is refused with a sentence', (wrong, reason) => {
+  expect(() =>
+    checkOptions(/** @type {any} */ ({ url: 'mqtts://x', gateway: 'g', ...wrong }), 'native')
+  ).toThrow(reason);
+});
+
+const target = { host: 'cloud', port: 8883, minTls: 'TLSv1.3', protocolVersion: 5 };
+
+test.each([
+  ['ECONNREFUSED', /Nothing listens at cloud:8883/, false],
+  ['ENOTFOUND', /name cloud is not known/, false],
+  ['CERT_HAS_EXPIRED', /has expired\. Renew/, true],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', /not for cloud/, true],
+  ['SELF_SIGNED_CERT_IN_CHAIN', /not trusted here\. Add/, true],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', /not trusted here\. Add/, true],
+  ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION', /does not speak TLS 1\.3/, true],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', /does not speak TLS\./, true],
+  ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', /certificate and key/, true],
+  [1, /does not speak MQTT 5\. Choose 3\.1\.1/, true],
+  [4, /user name or password/, true],
+  [5, /does not allow this client/, true],
+  [0x86, /user name or password/, true],
+  [0x8a, /banned/, true],
+  [0xff, /reason code 255/, true]
+])('%s is explained with a remedy', (code, sentence, refused) => {
+  const error = Object.assign(new Error('x'), { code });
+  expect(explain(error, target)).toMatchObject({ reason: expect.stringMatching(sentence), refused });
+});
+
+test('an error without a code and a DISCONNECT have a sentence too', () => {
+  expect(explain(new Error('odd'), target).reason).toBe('The connection failed: odd.');
+  expect(explainDisconnect(0x8e).reason).toMatch(/same client id/);
+  expect(explainDisconnect(undefined).reason).toMatch(/closed the connection/);
+});

@@ -1,0 +1,146 @@
+'use strict';
+
+const { PassThrough, Duplex } = require('node:stream');
+const { bridge } = require('../../../nodes/lib/tls/stream-bridge');
+const { Held } = require('../../../nodes/lib/tls/partial-messages');
+const { Gate } = require('../../../nodes/lib/tls/handshake-limit');
+const { parseKeys } = require('../../../nodes/lib/tls/psk-file');
+const { deviceOf } = require('../../../nodes/lib/tls/certificate-name');
+
+describe('the gate', () => {
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+
+  const limits = { maxConnections: 4, maxHalfOpen: 2, handshakeTimeoutMs: 1000 };
+  function make() {
+    const ended = [];
+    const gate = new Gate(limits);
+    return { gate, ended, enter: (name) => gate.enter((reason) => ended.push([name, reason])) };
+  }
+
+  test('the oldest at the door makes room, those inside never do', () => {
+    const { gate, ended, enter } = make();
+    gate.opened(enter('inside'));
+    for (const name of ['a', 'b', 'c']) enter(name);
+    expect(ended).toEqual([['a', 'evicted']]);
+    expect([gate.open, gate.halfOpen]).toEqual([1, 2]);
+  });
+
+  test('no more than so many in all', () => {
+    const { gate, enter } = make();
+    for (let i = 0; i < 4; i++) gate.opened(enter(i));
+    expect(enter('e')).toBeNull();
+    expect(gate.open).toBe(4);
+  });
+
+  test('who is not through in time is ended, and does not come in afterwards', () => {
+    const { gate, ended, enter } = make();
+    const [slow, quick] = [enter('slow'), enter('quick')];
+    expect(gate.opened(quick)).toBe(true);
+    jest.advanceTimersByTime(1000);
+    expect(ended).toEqual([['slow', 'time-out']]);
+    expect(gate.opened(slow)).toBe(false);
+    expect([gate.open, gate.halfOpen]).toEqual([1, 0]);
+  });
+
+  test('the end takes all with it, and leaving twice is nothing', () => {
+    const { gate, ended, enter } = make();
+    const pass = enter('a');
+    gate.opened(enter('b'));
+    gate.endAll('closed');
+    gate.leave(pass);
+    expect(ended).toEqual([['a', 'closed'], ['b', 'closed']]); // prettier-ignore
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
+
+describe('the bridge', () => {
+  const pair = () => {
+    const [a, b] = [new PassThrough(), new PassThrough()];
+    return Duplex.from({ readable: a, writable: b });
+  };
+
+  test('a side that never takes its rest is ended after a while', async () => {
+    const far = new Duplex({ read() {}, write() {} });
+    const near = pair();
+    bridge(far, near, 20);
+    far.write('stuck');
+    const gone = new Promise((resolve) => far.once('close', resolve));
+    near.destroy();
+    await gone;
+    expect(far.destroyed).toBe(true);
+  });
+});
+
+describe('pre-shared keys', () => {
+  const key = '00112233445566778899aabbccddeeff';
+
+  test('an identity may hold colons; comments and blank lines are skipped', () => {
+    const keys = parseKeys(`# ours\n\nurn:dev:mac:1:${key}\r\nb:${key.toUpperCase()}${key}\n`);
+    expect([...keys].map(([identity, { length }]) => [identity, length])).toEqual([
+      ['urn:dev:mac:1', 16],
+      ['b', 32]
+    ]);
+  });
+
+  test.each([
+    ['a', /Line 1 .* is not identity:key/],
+    [`:${key}`, /not identity:key/],
+    ['a:', /not identity:key/],
+    ['a:xyz', /hexadecimal/],
+    [`a:${key}0`, /hexadecimal/],
+    [`a:${key.slice(2)}`, /16 to 64 bytes/],
+    [`a:${key.repeat(5)}`, /16 to 64 bytes/],
+    [`${'a'.repeat(129)}:${key}`, /over 128 bytes/],
+    [`a\0b:${key}`, /control characters/],
+    [`a:${key}\n\na:${key}`, /Line 3 .* there twice/]
+  ])('%j is refused', (text, reason) => {
+    expect(() => parseKeys(text)).toThrow(reason);
+    expect(() => parseKeys(text)).not.toThrow(key);
+  });
+});
+
+describe('the device in a certificate', () => {
+  const certificate = (CN, subjectAltName) => ({
+    subjectAltName,
+    toLegacyObject: () => ({ subject: { CN } })
+  });
+
+  test.each([
+    ['cn', 'pump', '', 'pump'],
+    ['cn', undefined, '', ''],
+    ['cn', ['a', 'b'], '', ''],
+    ['cn', 'a\0b', '', ''],
+    ['cn', 'x'.repeat(257), '', ''],
+    ['san', 'x', undefined, ''],
+    ['san', 'x', 'IP Address:127.0.0.1', ''],
+    ['san', 'x', 'IP Address:127.0.0.1, DNS:pump, DNS:other', 'pump'],
+    ['san', 'x', 'URI:urn:dev:mac:1', 'urn:dev:mac:1'],
+    ['san', 'x', 'email:a@b.example', 'a@b.example'],
+    ['san', 'x', 'DNS:"evil, DNS:good"', 'evil, DNS:good'],
+    ['san', 'x', 'DNS:"a\\u0000b"', ''],
+    ['san', 'x', 'othername:<unsupported>, DNS:pump', 'pump']
+  ])('by %s of %j, %j: %j', (from, cn, san, device) => {
+    expect(deviceOf(/** @type {any} */ (certificate(cn, san)), from)).toBe(device);
+  });
+});
+
+describe('messages that are not complete', () => {
+  const holder = (name, ended) => ({ refuse: (reason) => ended.push(`${name} ${reason}`) });
+
+  test('end the connection that began first when they are too much, never one with little', () => {
+    const ended = [];
+    const held = new Held(100000);
+    const [a, b, c, small] = ['a', 'b', 'c', 'small'].map((name) => holder(name, ended));
+    held.set(small, 4096);
+    held.set(a, 5000);
+    held.set(b, 60000);
+    held.set(a, 40000);
+    expect([held.total, ended]).toEqual([100000, []]);
+    held.set(c, 4097);
+    expect([held.total, ended]).toEqual([64097, ['a unfinished']]);
+    held.set(b, 0);
+    held.set(c, 0);
+    expect(held.total).toBe(0);
+  });
+});

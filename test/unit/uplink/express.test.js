@@ -1,0 +1,131 @@
+'use strict';
+
+// The express path: the real engine and the real thread, a broker that does as it is told. What held with the feeder alone holds.
+
+const { Flag } = require('../../../native');
+const { until } = require('../../../bench/harness/broker');
+const { delivered, dups, express, firsts, pause, rising } = require('../../fixtures/uplink/express');
+const { stage } = require('../../fixtures/uplink/express-bench');
+
+jest.setTimeout(60000);
+
+const { cleanups, start, startAboard } = express();
+
+test('it boards when nothing is on the way, and what it sends is counted', async () => {
+  const { broker, bench } = await startAboard();
+  for (let i = 0; i < 200; i++) {
+    bench.push(3);
+    if (i % 10 === 0) await pause(1);
+  }
+  await delivered(bench);
+  expect(firsts(broker, 3)).toEqual(bench.delivered.map((_, i) => i + 1));
+  expect(broker.received).toHaveLength(200);
+  await until(() => bench.last.acknowledged === 200);
+  expect(bench.last).toMatchObject({ published: 200, redelivered: 0, inflight: 0, state: 'connected' });
+  expect(bench.last.rttMs).toBeGreaterThan(0);
+  expect(bench.isAboard).toBe(true);
+});
+
+test('it boards again under a load that never pauses', async () => {
+  const { broker, bench } = await start();
+  const timer = setInterval(() => bench.push(3), 1);
+  cleanups.push(() => clearInterval(timer));
+  await until(() => bench.isAboard);
+  bench.setStages({ topic: 'other/{class}' });
+  await pause(50);
+  await until(() => bench.isAboard);
+  clearInterval(timer);
+  await delivered(bench);
+  expect(dups(broker)).toEqual([]);
+  expect(firsts(broker, 3)).toEqual(rising(firsts(broker, 3)));
+});
+
+test.each([4, 5])('MQTT version %i: its packets are those of the feeder', async (protocolVersion) => {
+  const seen = [];
+  for (const nativePath of [undefined, require.resolve('../../fixtures/uplink/native-without-connection')]) {
+    const { broker, bench } = await start({
+      options: { protocolVersion, ...(nativePath && { nativePath }) }
+    });
+    await until(() => bench.last?.state === 'connected');
+    if (!nativePath) await until(() => bench.isAboard);
+    for (let i = 1; i <= 8; i++) bench.push(i, `payload ${i}`, i % 2 ? Flag.RETAIN : 0);
+    await delivered(bench);
+    for (const payload of ['{"v":1}', '{}', '{ }', '']) bench.push(2, payload, Flag.ENVELOPE);
+    await delivered(bench);
+    bench.batch(stage.ingest);
+    await until(() => broker.received.length === 13);
+    expect(bench.isAboard).toBe(!nativePath);
+    seen.push(
+      broker.received.map(({ topic, payload, retain, qos, dup, properties }) => ({
+        ...{ topic, retain, qos, dup, properties: JSON.stringify(properties ?? {}) },
+        payload: payload.toString()
+      }))
+    );
+  }
+  // The run's number, and the time of a line.
+  const plain = (packets) =>
+    packets
+      .map((packet) =>
+        JSON.stringify(packet)
+          .replace(/gw1\/[a-z0-9]+\//g, 'gw1/RUN/')
+          .replace(/\d{13}/g, 'TIME')
+      )
+      .sort();
+  expect(plain(seen[0])).toEqual(plain(seen[1]));
+  expect(JSON.stringify(seen[0])).toMatch(/gw1\/[a-z0-9]+\/\d/);
+});
+
+test('drain and stop wait for what is in flight, and nothing comes twice', async () => {
+  const { broker, bench } = await startAboard({ manners: { delayMs: 100 } });
+  for (let i = 0; i < 10; i++) bench.push(3);
+  await until(() => broker.received.length === 10);
+  expect(await bench.thread.drain(10)).toBe(false);
+  expect(await bench.thread.drain(5000)).toBe(true);
+  expect(bench.held).toBe(0);
+  for (let i = 0; i < 10; i++) bench.push(3);
+  await until(() => broker.received.length === 20);
+  expect(await bench.thread.stop(5000)).toBe(true);
+  expect(bench.held).toBe(0);
+  expect(broker.received).toHaveLength(20);
+  expect(broker.goodbyes).toBe(1);
+});
+
+test('pings go on while it is aboard, with records and without', async () => {
+  const options = { keepalive: 1 };
+  const [busy, quiet] = await Promise.all([startAboard({ options }), startAboard({ options })]);
+  const timer = setInterval(() => busy.bench.push(3), 100);
+  await pause(2500);
+  clearInterval(timer);
+  for (const { broker, bench } of [busy, quiet]) {
+    bench.push(3);
+    await delivered(bench);
+    expect(bench.isAboard).toBe(true);
+    expect([broker.connections, dups(broker)]).toEqual([1, []]);
+  }
+});
+
+test('a window of two: one place is for class 1, whatever others wait for', async () => {
+  const manners = { puback: ({ topic }) => (topic.startsWith('c/1/') ? 0 : -1) };
+  const { broker, bench } = await startAboard({ manners, options: { inflight: 2 } });
+  for (let i = 0; i < 5; i++) bench.push(3);
+  await until(() => broker.received.length === 1);
+  for (let i = 0; i < 5; i++) bench.push(1);
+  await until(() => firsts(broker, 1).length === 5);
+  expect(firsts(broker, 3)).toEqual([1]);
+  expect(broker.mostInFlight).toBeLessThanOrEqual(2);
+});
+
+test('two sessions, each on its own', async () => {
+  const puback = ({ topic }) => (topic.startsWith('c/3/') ? 0x97 : 0);
+  const { broker, bench } = await startAboard({ options: { groups: '' } });
+  for (let i = 0; i < 50; i++) [1, 2, 3, 5].forEach((cls) => bench.push(cls));
+  await delivered(bench);
+  expect(new Set(broker.topicsOf('gw1-1').map((topic) => topic[2]))).toEqual(new Set(['1', '2']));
+  expect(new Set(broker.topicsOf('gw1-2').map((topic) => topic[2]))).toEqual(new Set(['3', '5']));
+  broker.manners = { puback };
+  bench.push(3);
+  await until(() => bench.last.sessions[1].express === false);
+  expect(bench.last.sessions[0].express).toBe(true);
+  broker.manners = {};
+  await delivered(bench);
+});

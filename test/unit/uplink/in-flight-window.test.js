@@ -1,0 +1,65 @@
+'use strict';
+
+const { Window } = require('../../../nodes/lib/uplink/sending/in-flight-window');
+const { Backoff } = require('../../../nodes/lib/base/backoff');
+
+const slot = /** @type {any} */ ({});
+
+test("room is the smaller of our window and the broker's Receive Maximum", () => {
+  const window = new Window(32);
+  expect(window.room).toBe(32);
+  window.setLimit(5);
+  expect(window.room).toBe(5);
+  window.setLimit(65535);
+  expect(window.room).toBe(32);
+});
+
+test('an identifier is never given out twice, and every one is used in turn', () => {
+  const window = new Window(4);
+  const open = new Set();
+  const seen = new Set();
+  for (let i = 0; i < 100; i++) {
+    while (window.room > i % 3) {
+      const id = window.open(slot, 0, 10, 0);
+      expect(open.has(id)).toBe(false);
+      open.add(id);
+      seen.add(id);
+    }
+    const ids = [...open];
+    const id = ids[(i * 7) % ids.length];
+    window.close(id);
+    open.delete(id);
+    expect(window.inflight).toBe(open.size);
+  }
+  expect([...seen].sort()).toEqual([1, 2, 3, 4]);
+});
+
+test('the oldest packet is the one sent first, whatever its identifier', () => {
+  const window = new Window(3);
+  const [a, b] = [window.open(slot, 0, 10, 0), window.open(slot, 0, 10, 0)];
+  expect(window.oldest()).toBe(a);
+  window.close(a);
+  window.open(slot, 0, 10, 0);
+  window.open(slot, 0, 10, 0);
+  expect(window.oldest()).toBe(b);
+});
+
+test('an abandoned packet keeps its identifier until it is acknowledged', () => {
+  const window = new Window(2);
+  const id = window.open(slot, 0, 10, 0);
+  window.abandon();
+  expect(window.room).toBe(1);
+  expect(window.isOpen(id)).toBe(true);
+  expect(window.slots[id]).toBe(null);
+  window.close(id);
+  expect(window.room).toBe(2);
+});
+
+test('back-off doubles up to its limit, with jitter in the upper half, and starts again after reset', () => {
+  const lowest = new Backoff(100, 500, () => 0);
+  expect([1, 2, 3, 4, 5].map(() => lowest.next())).toEqual([50, 100, 200, 250, 250]);
+  const highest = new Backoff(100, 500, () => 1);
+  expect([1, 2, 3, 4, 5].map(() => highest.next())).toEqual([100, 200, 400, 500, 500]);
+  highest.reset();
+  expect(highest.next()).toBe(100);
+});

@@ -1,0 +1,141 @@
+'use strict';
+
+// How large the batches for a link are.
+
+const { LinkRate } = require('../../../nodes/lib/uplink/sending/link-rate');
+const { FeederBench: Bench } = require('../../fixtures/uplink/feeder-bench');
+
+/** A rate with a clock of its own, on a link that is or is not the limit. */
+class Clock {
+  constructor() {
+    this.time = 0;
+    this.rate = new LinkRate(() => this.time);
+    this.m = 0;
+  }
+
+  /** Packets arrive at this rate, evenly. */
+  run({ seconds, bytesPerS = 0, packet = 1000, isLimited = true, maximumPacketSize = 0 }) {
+    this.rate.limited(isLimited);
+    const sizes = [];
+    const stepMs = 10;
+    let due = 0;
+    for (let ms = 0; ms < seconds * 1000; ms += stepMs) {
+      this.time += stepMs;
+      for (due += (bytesPerS * stepMs) / 1000; due >= packet; due -= packet) this.rate.acknowledged(packet);
+      if (this.time % 1000 === 0) sizes.push((this.m = this.rate.update(maximumPacketSize)));
+    }
+    return sizes;
+  }
+}
+
+test.each([
+  [10e6, 65536],
+  [2.7e6, 65536],
+  [2.5e6, 32768],
+  [400e3, 8192],
+  [100e3, 2048],
+  [32e3, 1024],
+  [2e3, 1024]
+])('a link of %i bytes/s gets what it carries in 25 ms, as a power of two: %i', (bytesPerS, m) => {
+  const clock = new Clock();
+  clock.run({ seconds: 20, bytesPerS });
+  expect(clock.m).toBe(m);
+});
+
+test('before anything is known it is 16 KiB', () => {
+  expect(new Clock().run({ seconds: 1, isLimited: false })).toEqual([16384]);
+});
+
+test('a packet that takes longer than a second on its way is measured too', () => {
+  const clock = new Clock();
+  clock.run({ seconds: 60, bytesPerS: 8000, packet: 16000 });
+  expect(clock.rate.goodput).toBeGreaterThan(6000);
+  expect(clock.rate.goodput).toBeLessThan(10000);
+  expect(clock.m).toBe(1024);
+});
+
+test('a link that gets faster or slower is followed within seconds', () => {
+  const clock = new Clock();
+  clock.run({ seconds: 10, bytesPerS: 100e3 });
+  expect(clock.m).toBe(2048);
+  clock.run({ seconds: 5, bytesPerS: 1e6 });
+  expect(clock.m).toBe(16384);
+  clock.run({ seconds: 8, bytesPerS: 100e3 });
+  expect(clock.m).toBe(2048);
+});
+
+test('what arrives while the link is not the limit is the rate of the devices, and measures nothing', () => {
+  const clock = new Clock();
+  clock.run({ seconds: 9, bytesPerS: 5000, isLimited: false });
+  expect(clock.rate.goodput).toBe(0);
+  expect(clock.m).toBe(16384);
+});
+
+test('ten seconds after the link was last the limit it doubles each second, up to 64 KiB', () => {
+  const clock = new Clock();
+  clock.run({ seconds: 10, bytesPerS: 400e3 });
+  const sizes = clock.run({ seconds: 15, isLimited: false });
+  expect(sizes.slice(0, 9)).toEqual(Array(9).fill(8192));
+  expect(sizes.slice(9)).toEqual([16384, 32768, 65536, 65536, 65536, 65536]);
+});
+
+test('a link that is full for an instant again and again is not the limit', () => {
+  const clock = new Clock();
+  for (let turn = 0; turn < 150; turn++) {
+    clock.run({ seconds: 0.05, bytesPerS: 20e3 });
+    clock.run({ seconds: 0.05, bytesPerS: 20e3, isLimited: false });
+  }
+  expect(clock.rate.goodput).toBe(0);
+  expect(clock.m).toBe(65536);
+});
+
+test("with topic and key it stays below the broker's Maximum Packet Size, but not below 1,024", () => {
+  const clock = new Clock();
+  const run = { seconds: 1, isLimited: false };
+  expect(clock.run({ ...run, maximumPacketSize: 4096 })).toEqual([3584]);
+  expect(clock.run({ ...run, maximumPacketSize: 1200 })).toEqual([1024]);
+  expect(clock.run({ ...run, maximumPacketSize: 1e6 })).toEqual([16384]);
+});
+
+/** A bench on a link of so many bytes a second and so long a way. */
+function drive(bench, { seconds, bytesPerS, wayMs }) {
+  const payload = 'x'.repeat(1000);
+  const way = [];
+  let freeAt = bench.time;
+  const end = bench.time + seconds * 1000;
+  for (let second = 0; bench.time < end; bench.later(10)) {
+    while (bench.source.lanes[3].length < 20) bench.source.push({ topic: 't', payload });
+    bench.pump();
+    for (const { messageId, length } of bench.packets.splice(0)) {
+      freeAt = Math.max(freeAt, bench.time) + (length * 1000) / bytesPerS;
+      way.push({ at: freeAt + wayMs, messageId });
+    }
+    while (way.length > 0 && way[0].at <= bench.time)
+      bench.feeder.sender.acknowledge(way.shift().messageId, 0);
+    if (bench.time - second >= 1000) {
+      second = bench.time;
+      bench.feeder.everySecond();
+    }
+  }
+}
+
+test('a window that is full because packets queue on a slow link: the engine hears smaller sizes', () => {
+  const bench = new Bench({ inflight: 32 });
+  bench.connect();
+  drive(bench, { seconds: 20, bytesPerS: 100e3, wayMs: 10 });
+  expect(bench.source.batchBytes).toEqual([16384, 2048]);
+});
+
+test('a window that is full because the way is long says nothing about the link', () => {
+  const bench = new Bench({ inflight: 4 });
+  bench.connect();
+  drive(bench, { seconds: 20, bytesPerS: 10e6, wayMs: 600 });
+  expect(bench.source.batchBytes).toEqual([16384, 32768, 65536]);
+});
+
+test('a new engine hears the size at once', () => {
+  const bench = new Bench();
+  bench.feeder.detach();
+  bench.feeder.attach(bench.source);
+  expect(bench.source.batchBytes).toEqual([16384, 16384]);
+});

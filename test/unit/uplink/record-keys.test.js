@@ -1,0 +1,219 @@
+'use strict';
+
+// The de-duplication key: in the first line of an envelope, and as a user property.
+
+const { FeederBench: Bench, records } = require('../../fixtures/uplink/feeder-bench');
+const { keyBytes, keyPrefix, writeKey, writeTail } = require('../../../nodes/lib/uplink/sending/record-keys');
+
+const keysOf = (bench) => bench.packets.map((packet) => packet.properties.userProperties['seganet-key']);
+
+test.each([
+  [1, 1, 0],
+  [1763712000123 * 1024 + 77, 4, 9],
+  [2 ** 53 - 1, 2, 2 ** 53 - 1],
+  [0, 3, 1000]
+])('epoch %d, class %d, sequence %d', (epoch, recordClass, sequence) => {
+  const tail = Buffer.alloc(48);
+  const slot = /** @type {any} */ ({
+    tail,
+    tailLength: writeTail(tail, epoch, recordClass, sequence),
+    number: -1
+  });
+  const out = Buffer.alloc(100);
+  for (const number of [-1, 0, 9, 10, 12345]) {
+    slot.number = number;
+    const text = `gw/${epoch.toString(36)}/${recordClass}/${sequence}${number < 0 ? '' : `.${number}`}`;
+    const { raw } = keyPrefix('gw');
+    expect(out.toString('latin1', 3, writeKey(raw, slot, out, 3))).toBe(text);
+    expect(keyBytes(raw, slot)).toBe(text.length);
+  }
+});
+
+test('an envelope has it as the first field of its first line, and as a property', () => {
+  const bench = new Bench();
+  bench.source.push({ class: 2, kind: 1, payload: '{"d":"a","s":1}\n{"d":"b","s":2}\n' });
+  bench.connect();
+  expect(bench.packets[0].payload.toString()).toBe('{"k":"g/1000/2/1","d":"a","s":1}\n{"d":"b","s":2}\n');
+  expect(keysOf(bench)).toEqual(['g/1000/2/1']);
+});
+
+test.each([
+  ['{}', '{"k":"g/1000/3/1"}'],
+  ['{ \t}', '{"k":"g/1000/3/1" \t}'],
+  ['{ "d":1}', '{"k":"g/1000/3/1", "d":1}'],
+  ['{', '{"k":"g/1000/3/1",'],
+  ['', ''],
+  ['[{"d":1}]', '[{"d":1}]'],
+  [' {"d":1}', ' {"d":1}'],
+  ['\xa1\x61', '\xa1\x61']
+])('the envelope %j is sent as %j', (payload, expected) => {
+  const bench = new Bench();
+  bench.source.push({ kind: 1, payload: Buffer.from(payload, 'latin1') });
+  bench.connect();
+  expect(bench.packets[0].payload.toString('latin1')).toBe(expected);
+  expect(keysOf(bench)).toEqual(['g/1000/3/1']);
+});
+
+test('what an earlier batch left behind the payload is not looked at', () => {
+  const bench = new Bench();
+  bench.source.push({ kind: 1, payload: '{}' });
+  bench.connect().sent();
+  bench.ack();
+  bench.source.push({ kind: 1, payload: '{' });
+  bench.pump();
+  expect(bench.packets[0].payload.toString()).toBe('{"k":"g/1000/3/2",');
+});
+
+test('an envelope that a flow gave a topic of its own has it too; a record that looks like one does not', () => {
+  const bench = new Bench();
+  bench.source.push({ topic: 'mine', flags: 4, payload: '{"d":1}' });
+  bench.source.push({ topic: 'record', flags: 1, payload: '{"d":1}' });
+  bench.connect();
+  expect(bench.packets.map(({ payload }) => payload.toString())).toEqual([
+    '{"k":"g/1000/3/1","d":1}',
+    '{"d":1}'
+  ]);
+});
+
+test('record i of a batch has key.i, a single record the key', () => {
+  const bench = new Bench();
+  bench.source.push({ records: records('a', 'b', 'c') });
+  bench.source.push({ topic: 'd' });
+  bench.connect();
+  expect(keysOf(bench)).toEqual(['g/1000/3/1.0', 'g/1000/3/1.1', 'g/1000/3/1.2', 'g/1000/3/2']);
+});
+
+test('it is the same when a batch is sent again', () => {
+  const bench = new Bench();
+  bench.source.push({ records: records('a', 'b') });
+  bench.connect();
+  const before = keysOf(bench);
+  bench.feeder.disconnected();
+  bench.connect();
+  expect(keysOf(bench)).toEqual(before);
+  expect(bench.packets.every(({ dup }) => dup)).toBe(true);
+});
+
+test('a gateway id that JSON has to escape is escaped in the line alone', () => {
+  const bench = new Bench();
+  bench.setStage(1, 1, { gateway: 'süd "7"\\' });
+  bench.source.push({ kind: 1, payload: '{"d":1}\n' });
+  bench.connect();
+  expect(JSON.parse(bench.packets[0].payload.toString())).toEqual({ k: 'süd "7"\\/1000/3/1', d: 1 });
+  expect(keysOf(bench)).toEqual(['süd "7"\\/1000/3/1']);
+});
+
+test('MQTT 3.1.1 has no properties: the key is in envelopes alone', () => {
+  const bench = new Bench({ protocolVersion: 4 });
+  bench.source.push({ kind: 1, payload: '{"d":1}' });
+  bench.source.push({ topic: 't', payload: 'p' });
+  bench.connect();
+  expect(bench.packets.map(({ payload }) => payload.toString())).toEqual(['{"k":"g/1000/3/1","d":1}', 'p']);
+});
+
+const lines = (count, width = 20) =>
+  Array.from({ length: count }, (_, i) => `{"d":${i},"p":"${'x'.repeat(width)}"}\n`);
+
+/** What the packets of a bench carry: key and lines; checks that property and line agree. */
+function partsOf(bench) {
+  return bench.packets.map((packet) => {
+    const text = packet.payload.toString();
+    const all = text.trimEnd().split('\n').map((line) => JSON.parse(line)); // prettier-ignore
+    const { k } = all[0];
+    expect(packet.properties.userProperties['seganet-key']).toBe(k);
+    expect(all.slice(1).every((line) => line.k === undefined)).toBe(true);
+    return { number: Number(/^g\/1000\/3\/1\.(\d+)$/.exec(k)?.[1]), lines: all.map(({ d }) => d) };
+  });
+}
+
+test("an envelope above the broker's Maximum Packet Size is cut at line borders, each part with its key", () => {
+  for (const size of [150, 200, 300, 500, 900]) {
+    const bench = new Bench({ inflight: 100, maximumPacketSize: size });
+    const id = bench.source.push({ kind: 1, payload: lines(30).join('') });
+    bench.connect();
+    const parts = partsOf(bench);
+    expect(parts.flatMap((part) => part.lines)).toEqual(Array.from({ length: 30 }, (_, i) => i));
+    expect(new Set(parts.map(({ number }) => number)).size).toBe(parts.length);
+    for (const { length } of bench.packets) expect(length + 3).toBeLessThanOrEqual(size);
+    bench.sent();
+    expect(bench.window.inflight).toBe(parts.length);
+    bench.ack(parts.length - 1);
+    expect(bench.source.released).toEqual([]);
+    bench.ack();
+    expect(bench.source.released).toEqual([{ id }]);
+  }
+});
+
+test('a key of a part means the same lines under any limit: a receiver may forget what it has under it', () => {
+  const meaning = new Map();
+  for (let size = 130; size < 1200; size += 7) {
+    const bench = new Bench({ inflight: 100, maximumPacketSize: size });
+    bench.source.push({ kind: 1, payload: lines(13, 10).join('') });
+    bench.connect();
+    if (bench.packets.length === 1) continue;
+    for (const part of partsOf(bench)) {
+      expect(meaning.get(part.number) ?? part.lines).toEqual(part.lines);
+      meaning.set(part.number, part.lines);
+    }
+  }
+  expect(meaning.size).toBeGreaterThan(8);
+});
+
+test('after a reconnect with a lower limit, what was not acknowledged is cut again; with a higher one it stays cut', () => {
+  const bench = new Bench({ inflight: 100, maximumPacketSize: 500 });
+  bench.source.push({ kind: 1, payload: lines(16).join('') });
+  bench.connect();
+  const first = partsOf(bench);
+  expect(first.map(({ number }) => number)).toEqual([2, 3]);
+  bench.sent();
+  bench.ack(1);
+  for (const size of [280, 100000]) {
+    bench.feeder.disconnected();
+    bench.link.maximumPacketSize = size;
+    bench.connect();
+    expect(partsOf(bench).map(({ number }) => number)).toEqual([6, 7]);
+  }
+  bench.ids = bench.packets.map(({ messageId }) => messageId);
+  bench.ack();
+  expect(bench.source.released).toEqual([{ id: 1 }]);
+  expect(bench.window.inflight).toBe(0);
+});
+
+test('a line that does not fit alone is a dead letter; the other lines go', () => {
+  const bench = new Bench({ inflight: 100, maximumPacketSize: 300 });
+  const all = lines(9);
+  all[4] = `{"d":4,"p":"${'y'.repeat(400)}"}\n`;
+  all[8] = `{"d":8,"p":"${'y'.repeat(400)}"}`;
+  const id = bench.source.push({ kind: 1, payload: all.join(''), count: 9 });
+  bench.connect();
+  expect(partsOf(bench).flatMap((part) => part.lines)).toEqual([0, 1, 2, 3, 5, 6, 7]);
+  bench.sent();
+  bench.ack();
+  expect(bench.source.released).toEqual([
+    { id, refused: [4, 8], code: 149, reason: expect.stringMatching(/the broker takes 300\. Raise/) }
+  ]);
+  expect(bench.feeder.sender.deadLetters).toBe(2);
+});
+
+test.each([
+  ['no objects', '[1]\n[2]\n'.repeat(50)],
+  ['one object on many lines', `{\n${'"a":1,\n'.repeat(50)}"b":2}\n`],
+  ['an empty line', '{"d":1}\n\n'.repeat(50)],
+  ['one long line', `{"d":"${'x'.repeat(400)}"}\n`]
+])('an envelope of %s is not cut: it is a dead letter whole', (_, payload) => {
+  const bench = new Bench({ maximumPacketSize: 200 });
+  const id = bench.source.push({ kind: 1, payload, count: 1 });
+  bench.connect();
+  expect(bench.packets).toEqual([]);
+  expect(bench.source.released).toEqual([expect.objectContaining({ id, refused: [0], code: 149 })]);
+});
+
+test('an envelope that a flow made is one record, whichever of its lines is too large', () => {
+  const bench = new Bench({ maximumPacketSize: 300 });
+  const all = lines(4);
+  all[0] = all[3] = `{"d":4,"p":"${'y'.repeat(400)}"}\n`;
+  const id = bench.source.push({ kind: 1, payload: all.join(''), count: 1 });
+  bench.connect().sent();
+  bench.ack();
+  expect(bench.source.released).toEqual([expect.objectContaining({ id, refused: [0] })]);
+});

@@ -1,0 +1,88 @@
+'use strict';
+// What an uplink makes of the quality that the watch tells of its paths.
+
+const { parsePaths } = require('../../../nodes/lib/settings/path-options');
+const { pathsView } = require('../../../nodes/lib/uplink/paths/path-view');
+const { PathWatch } = require('../../../nodes/lib/uplink/paths/path-watch');
+const { Paths } = require('../../../nodes/lib/uplink/paths/session-paths');
+
+const ADDRESSES = { eth0: '192.0.2.1', wwan0: '198.51.100.1', lo: '127.0.0.1' };
+
+let time = 0;
+/** @type {any[]} */
+let told = [];
+beforeEach(() => {
+  time = 1000;
+  const since = new Date(Date.now() - 60_000).toISOString();
+  told = Object.keys(ADDRESSES).map((name) => ({ name, role: 'active', state: 'up', why: 'answers', since }));
+});
+
+/** @param {string} text */
+const pathsOf = (text) =>
+  new Paths(/** @type {any} */ (parsePaths(text)), {
+    now: () => time,
+    read: () => /** @type {any} */ ({ version: 1, paths: told }),
+    defaults: () => [],
+    interfaces: /** @type {any} */ (
+      () => Object.fromEntries(Object.entries(ADDRESSES).map(([name, address]) => [name, [{ address }]]))
+    )
+  });
+/** @param {Paths} paths */
+const order = (paths) => {
+  time += 1000;
+  return paths
+    .inOrder()
+    .map(({ name }) => name)
+    .join();
+};
+
+test('a path that is backup by its quality is tried after active ones, before dead ones', () => {
+  const paths = pathsOf('eth0,wwan0,lo');
+  expect(order(paths)).toBe('eth0,wwan0,lo');
+  told[0].actingRole = 'backup';
+  told[2].state = 'down';
+  expect(order(paths)).toBe('wwan0,eth0,lo');
+  told[0].actingRole = 'active';
+  expect(order(paths)).toBe('eth0,wwan0,lo');
+});
+
+test('one that is entered as backup stays it, whatever is told', () => {
+  told[0].actingRole = 'active';
+  expect(order(pathsOf('eth0:backup,wwan0'))).toBe('wwan0,eth0');
+});
+
+test('what only the list of the watch says of roles is no quality', () => {
+  Object.assign(told[0], { role: 'backup', actingRole: 'backup' });
+  expect(order(pathsOf('eth0,wwan0'))).toBe('eth0,wwan0');
+});
+
+test('advice that is not done changes nothing', () => {
+  Object.assign(told[0], { actingRole: 'active', advice: 'backup' });
+  expect(order(pathsOf('eth0,wwan0'))).toBe('eth0,wwan0');
+});
+
+test('a TCP connection leaves it for an active one that has been up for half a minute, in an orderly way', () => {
+  const watch = new PathWatch({ paths: pathsOf('eth0,wwan0'), lossMs: 1000, now: () => time });
+  const figures = { remote: '', state: 1, rttUs: 1, retransmits: 0, bytesSent: 0, bytesAcked: 1, unacked: 0 };
+  const by = (/** @type {string} */ local) =>
+    /** @type {any} */ ({ transport: 'fallback', token: 0, subflows: [{ local, ...figures }] });
+  expect(watch.check(1, by(ADDRESSES.eth0))).toBe(null);
+  told[0].actingRole = 'backup';
+  time += 1000;
+  expect(watch.check(1, by(ADDRESSES.eth0))).toMatchObject({
+    ...{ code: 'PATH_BACK', isReturn: true },
+    reason: 'The path wwan0 is up, and to be preferred. Connecting by it instead of eth0.'
+  });
+  expect(watch.check(2, by(ADDRESSES.wwan0))).toBe(null);
+  expect(watch.check(1, { ...by(ADDRESSES.eth0), transport: 'mptcp' })).toBe(null);
+});
+
+test('quality, advice and both roles are told; of a watch that does not know them, nothing', () => {
+  const quality = { linkPercent: 30, signalDbm: -89 };
+  Object.assign(told[0], { actingRole: 'backup', advice: 'backup', adviceWhy: 'it is far', quality });
+  expect(pathsView(pathsOf('eth0,wwan0,lo:backup'), null)).toMatchObject([
+    { name: 'eth0', role: 'active', actingRole: 'backup', advice: 'backup', adviceWhy: 'it is far', quality },
+    { name: 'wwan0', role: 'active', actingRole: 'active', advice: 'active', adviceWhy: '', quality: null },
+    { name: 'lo', role: 'backup', actingRole: 'backup', advice: 'backup', quality: null }
+  ]);
+});

@@ -1,0 +1,399 @@
+'use strict';
+
+// By which path an uplink's sockets leave, and when a connection is given up for another: with a clock and a machine of our own.
+
+const { Dial } = require('../../../nodes/lib/uplink/session/dial');
+const { checkOptions } = require('../../../nodes/lib/settings/uplink-options');
+const { PathKeeper } = require('../../../nodes/lib/uplink/paths/path-keeper');
+const { PathWatch } = require('../../../nodes/lib/uplink/paths/path-watch');
+const { parsePaths } = require('../../../nodes/lib/settings/path-options');
+const { remembering } = require('../../../nodes/lib/uplink/paths/path-dial');
+const { Paths, defaultRoutes } = require('../../../nodes/lib/uplink/paths/session-paths');
+
+/** Interfaces with their addresses, a watch's file, and the time. */
+class Machine {
+  constructor() {
+    this.time = 0;
+    /** @type {Record<string, string[]>} */
+    this.interfaces = {
+      eth0: ['192.0.2.1', 'fe80::1'],
+      wwan0: ['198.51.100.1', '2001:db8::1'],
+      lo: ['127.0.0.1']
+    };
+    /** @type {any} */
+    this.status = null;
+    this.defaults = [{ device: 'eth0' }, { device: 'wwan0' }];
+  }
+
+  /** @param {Record<string, string>} states of the watch @param {number} [agoMs] */
+  tell(states, agoMs = 0) {
+    const since = new Date(Date.now() - agoMs).toISOString();
+    const paths = Object.entries(states).map(([name, state]) => ({
+      name,
+      state,
+      since,
+      role: 'active',
+      why: 'told'
+    }));
+    this.status = { version: 1, paths };
+    this.time += 1000;
+  }
+
+  /** @param {string} text */
+  paths(text) {
+    return new Paths(/** @type {any} */ (parsePaths(text)), {
+      now: () => this.time,
+      read: () => this.status,
+      defaults: () => this.defaults,
+      interfaces: /** @type {any} */ (
+        () =>
+          Object.fromEntries(
+            Object.entries(this.interfaces).map(([name, list]) => [
+              name,
+              list.map((address) => ({ address }))
+            ])
+          )
+      )
+    });
+  }
+}
+
+/** @type {Machine} */
+let machine;
+beforeEach(() => {
+  machine = new Machine();
+});
+const names = (/** @type {import('../../../nodes/lib/uplink/paths/session-paths').Way[]} */ ways) =>
+  ways.map(({ name }) => name);
+
+describe('what is entered', () => {
+  test('nothing is no paths, auto is what there is, a list is checked', () => {
+    expect([undefined, '', ' '].map(parsePaths)).toEqual([null, null, null]);
+    expect(parsePaths('auto')).toEqual([]);
+    expect(parsePaths('eth0, wwan0:backup')).toEqual([
+      { target: 'eth0', role: 'active' },
+      { target: 'wwan0', role: 'backup' }
+    ]);
+    const options = checkOptions({ url: 'mqtt://h', gateway: 'g', paths: '192.0.2.1' }, '');
+    expect(options).toMatchObject({ paths: [{ target: '192.0.2.1' }], pathLossMs: 1000 });
+    expect(checkOptions({ url: 'mqtt://h', gateway: 'g' }, '').paths).toBe(null);
+  });
+
+  test.each([
+    ['eth0:spare', /^A path is 'active' or 'backup', not "spare"\.$/],
+    ['eth0,eth0', /^The list of paths names 'eth0' twice\.$/],
+    ['eth0 rm', /^The list of paths takes auto or a list such as eth0,wwan0:backup/],
+    ['::1', /takes auto or a list/],
+    [',', /takes auto or a list/],
+    ['a,b,c,d,e,f,g,h,i', /takes 8 paths at most/]
+  ])('%j is a TypeError with a sentence', (text, sentence) => {
+    expect(() => parsePaths(text)).toThrow(TypeError);
+    expect(() => parsePaths(text)).toThrow(sentence);
+  });
+
+  test('the time-out has limits', () => {
+    const wrong = { url: 'mqtt://h', gateway: 'g', pathLossMs: 99 };
+    expect(() => checkOptions(wrong, '')).toThrow(/pathLossMs is 99; it must be a whole number from 100/);
+  });
+});
+
+describe('the order', () => {
+  test('is active before backup, as entered; what is dead comes last, and what is not there is left out', () => {
+    const paths = machine.paths('wwan0:backup,eth0,192.0.2.1,usb0');
+    expect(names(paths.inOrder())).toEqual(['eth0', '192.0.2.1', 'wwan0']);
+    paths.failed('eth0');
+    expect(names(paths.inOrder())).toEqual(['192.0.2.1', 'wwan0', 'eth0']);
+    machine.time += 30_001;
+    expect(names(paths.inOrder())).toEqual(['eth0', '192.0.2.1', 'wwan0']);
+    machine.tell({ eth0: 'down', '192.0.2.1': 'down' });
+    expect(names(paths.inOrder())).toEqual(['wwan0', 'eth0', '192.0.2.1']);
+  });
+
+  test('a failure is forgotten when the watch has seen the path come up since', () => {
+    const paths = machine.paths('eth0,wwan0');
+    paths.failed('eth0');
+    machine.tell({ eth0: 'up' }, 60_000);
+    expect(names(paths.inOrder())).toEqual(['wwan0', 'eth0']);
+    machine.tell({ eth0: 'up' });
+    expect(names(paths.inOrder())).toEqual(['eth0', 'wwan0']);
+  });
+
+  test('what failed is no worse for it when the watch, which asks, has it up still three seconds later', () => {
+    const paths = machine.paths('eth0,wwan0');
+    machine.tell({ eth0: 'up', wwan0: 'up' }, 60_000);
+    machine.status.broker = 'cloud:8883';
+    paths.failed('eth0');
+    machine.time += 3000;
+    expect(names(paths.inOrder())).toEqual(['wwan0', 'eth0']);
+    machine.time += 1000;
+    expect(names(paths.inOrder())).toEqual(['eth0', 'wwan0']);
+    machine.status.broker = ''; // it looks at links only
+    machine.time += 1000;
+    expect(names(paths.inOrder())).toEqual(['wwan0', 'eth0']);
+  });
+
+  test('auto is what the watch has, else what has a default route, mobile ones as backup', () => {
+    machine.defaults = [{ device: 'wwan0' }, { device: 'eth0' }];
+    const paths = machine.paths('auto');
+    expect(paths.inOrder()).toMatchObject([{ name: 'eth0' }, { name: 'wwan0', role: 'backup' }]);
+    machine.defaults = [];
+    machine.time += 1000;
+    expect(names(paths.inOrder())).toEqual(['eth0', 'wwan0']);
+    machine.tell({ lo: 'up' });
+    expect(names(paths.inOrder())).toEqual(['lo']);
+  });
+
+  test('default routes as the kernel prints them', () => {
+    const text = [
+      'Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT',
+      'wwan0\t00000000\t00000000\t0001\t0\t0\t700\t00000000\t0\t0\t0',
+      'eth0\t00000000\t010200C0\t0003\t0\t0\t100\t00000000\t0\t0\t0',
+      'eth0\t000200C0\t00000000\t0001\t0\t0\t100\t00FFFFFF\t0\t0\t0'
+    ].join('\n');
+    expect(defaultRoutes(text)).toEqual([{ device: 'eth0' }, { device: 'wwan0' }]);
+    expect(defaultRoutes('')).toEqual([]);
+  });
+});
+
+describe('connecting', () => {
+  /** @param {Paths} paths @param {Record<string, string>} answers of devices: '' = connects, else the code @param {object} [more] */
+  function dial(paths, answers, more = {}) {
+    /** @type {any[]} */
+    const tried = [];
+    const addon = {
+      openSocket: (
+        /** @type {string} */ address,
+        /** @type {number} */ _port,
+        /** @type {any} */ options
+      ) => {
+        tried.push({ address, ...options });
+        return { fd: tried.length - 1, unknown: ['userTimeoutMs', 'notSentLowat'], noMptcp: '' };
+      },
+      waitConnect: async (/** @type {number} */ fd, /** @type {number} */ ms) => {
+        tried[fd].ms = ms;
+        const code = answers[tried[fd].device ?? ''] ?? '';
+        if (code) throw Object.assign(new Error(code), { code });
+      },
+      closeSocket: () => {}
+    };
+    const attempt = new Dial({
+      ...{ host: 'cloud', port: 1, timeoutMs: 15_000, socket: {}, paths, wantsDescriptor: true },
+      ...{ native: /** @type {any} */ (addon), lookup: async () => [{ address: '203.0.113.1' }], ...more }
+    });
+    return { attempt, tried };
+  }
+
+  test('is done by MPTCP, bound to the best path; what MPTCP never has is not told', async () => {
+    const { attempt, tried } = dial(machine.paths('eth0,wwan0'), {});
+    expect(await attempt.connect()).toMatchObject({
+      way: { name: 'eth0' },
+      noMptcp: '',
+      unknown: ['notSentLowat']
+    });
+    expect(tried).toMatchObject([{ device: 'eth0', localAddress: '192.0.2.1', mptcp: true }]);
+  });
+
+  test('gives each path a second, then the slow ones what is left; the dead are avoided from then on', async () => {
+    const paths = machine.paths('eth0,wwan0');
+    const { attempt, tried } = dial(paths, { eth0: 'ETIMEDOUT', wwan0: 'ETIMEDOUT' });
+    await expect(attempt.connect()).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+    expect(tried.map(({ device, ms }) => [device, ms > 1000])).toEqual([
+      ['eth0', false],
+      ['wwan0', false],
+      ['eth0', true],
+      ['wwan0', true]
+    ]);
+    const second = dial(paths, { eth0: 'ETIMEDOUT' });
+    expect(await second.attempt.connect()).toMatchObject({ way: { name: 'wwan0' } });
+    expect(names(paths.inOrder())).toEqual(['wwan0', 'eth0']);
+    expect((await dial(paths, {}).attempt.connect()).way?.name).toBe('wwan0');
+  });
+
+  test('a refusal is an answer: the path is not to blame', async () => {
+    const paths = machine.paths('eth0,wwan0');
+    await expect(dial(paths, { eth0: 'ECONNREFUSED', wwan0: 'EHOSTUNREACH' }).attempt.connect()).rejects.toMatchObject({ code: 'ECONNREFUSED' }); // prettier-ignore
+    expect([paths.hasFailed('eth0'), paths.hasFailed('wwan0')]).toEqual([false, true]);
+  });
+
+  test('to an address of the other family it takes paths that have one', async () => {
+    const lookup = async () => [{ address: '2001:db8::9' }];
+    const { attempt, tried } = dial(machine.paths('eth0,wwan0'), {}, { lookup });
+    await attempt.connect();
+    expect(tried).toMatchObject([{ device: 'wwan0', localAddress: '2001:db8::1' }]);
+  });
+
+  test('paths that were named and are away: no way; with auto, as the routes say', async () => {
+    machine.interfaces = {};
+    const named = dial(machine.paths('eth0'), {});
+    await expect(named.attempt.connect()).rejects.toMatchObject({ code: 'ENETUNREACH' });
+    expect(named.tried).toEqual([]);
+    const auto = dial(machine.paths('auto'), {});
+    expect(await auto.attempt.connect()).toMatchObject({ way: null });
+    expect(auto.tried[0]).not.toHaveProperty('device');
+  });
+
+  test('the addresses are remembered for a resolver that is behind a dead path', async () => {
+    const paths = machine.paths('eth0');
+    let answer = Promise.resolve([{ address: '203.0.113.1' }]);
+    const lookup = remembering(() => answer, paths);
+    await lookup('cloud');
+    answer = Promise.reject(new Error('EAI_AGAIN'));
+    expect(await lookup('cloud')).toEqual([{ address: '203.0.113.1' }]);
+    jest.useFakeTimers();
+    answer = new Promise(() => {});
+    const silent = lookup('cloud');
+    jest.advanceTimersByTime(1000);
+    jest.useRealTimers();
+    expect(await silent).toEqual([{ address: '203.0.113.1' }]);
+  });
+});
+
+describe('a connection', () => {
+  const subflow = (/** @type {object} */ more = {}) => ({
+    ...{ local: '192.0.2.1', remote: '', state: 1, rttUs: 20_000, retransmits: 0 },
+    ...{ bytesSent: 0, bytesAcked: 100, unacked: 1, ...more }
+  });
+  const tcp = (/** @type {object} */ more = {}) =>
+    /** @type {any} */ ({ transport: 'fallback', token: 0, subflows: [subflow(more)] });
+  /** @param {Paths} paths */
+  const watching = (paths) => new PathWatch({ paths, lossMs: 1000, now: () => machine.time });
+
+  test('that confirms nothing for a second is left for the next path', () => {
+    const paths = machine.paths('eth0,wwan0');
+    const watch = watching(paths);
+    expect(watch.check(1, tcp())).toBe(null);
+    machine.time = 999;
+    expect(watch.check(1, tcp())).toBe(null);
+    machine.time = 1000;
+    expect(watch.check(1, tcp())).toEqual({
+      code: 'PATH_LOST',
+      reason: 'The path eth0 took nothing for 1.0 s. Connecting by wwan0.',
+      refused: false,
+      atOnce: true
+    });
+    expect(names(paths.inOrder())).toEqual(['wwan0', 'eth0']);
+  });
+
+  test.each([
+    ['something was confirmed', { bytesAcked: 101 }],
+    ['there is nothing to confirm', { unacked: 0 }],
+    ['its way is long', { rttUs: 300_000 }]
+  ])('is kept while %s', (_, now) => {
+    const watch = watching(machine.paths('eth0,wwan0'));
+    watch.check(1, tcp());
+    machine.time = 1100;
+    expect(watch.check(1, tcp(now))).toBe(null);
+  });
+
+  test('with nothing to send leaves a path that another session has left, unless it has heard better since', () => {
+    const paths = machine.paths('eth0,wwan0');
+    const [idle, busy] = [watching(paths), watching(paths)];
+    idle.check(1, tcp({ unacked: 0 }));
+    busy.check(1, tcp({ unacked: 0 }));
+    machine.time = 100;
+    paths.failed('eth0');
+    machine.time = 500;
+    expect(idle.check(1, tcp({ unacked: 0 }))).toBe(null);
+    busy.check(1, tcp({ bytesAcked: 200 }));
+    machine.time = 700;
+    expect(busy.check(1, tcp({ bytesAcked: 200 }))).toBe(null);
+    expect(idle.check(1, tcp({ unacked: 0 }))?.reason).toBe(
+      'The path eth0 was left by another session. Connecting by wwan0.'
+    );
+  });
+
+  test('that is new begins to count anew', () => {
+    const watch = watching(machine.paths('eth0,wwan0'));
+    watch.check(1, tcp());
+    machine.time = 1100;
+    expect(watch.check(2, tcp())).toBe(null);
+    expect(watch.check(null, null)).toBe(null);
+  });
+
+  test('is kept where there is no other path; one that failed lately is tried after four time-outs', () => {
+    expect(watching(machine.paths('eth0')).check(1, tcp())).toBe(null);
+    const paths = machine.paths('eth0,wwan0');
+    paths.failed('wwan0');
+    const watch = watching(paths);
+    watch.check(1, tcp());
+    machine.time = 3900;
+    expect(watch.check(1, tcp())).toBe(null);
+    machine.time = 4100;
+    expect(watch.check(1, tcp())).toMatchObject({ code: 'PATH_LOST' });
+  });
+
+  test('with nothing to send, the word of the watch is enough, and so is an interface that is gone', () => {
+    const watch = watching(machine.paths('eth0,wwan0'));
+    expect(watch.check(1, tcp({ unacked: 0 }))).toBe(null);
+    machine.tell({ eth0: 'down', wwan0: 'up' });
+    expect(watch.check(1, tcp({ unacked: 0 }))?.reason).toBe('The path eth0 is down. Connecting by wwan0.');
+    machine.tell({});
+    const second = watching(machine.paths('eth0,wwan0'));
+    expect(second.check(1, tcp({ unacked: 0 }))).toBe(null);
+    delete machine.interfaces.eth0;
+    machine.time += 1000;
+    expect(second.check(1, tcp({ unacked: 0 }))).toMatchObject({ code: 'PATH_LOST' });
+  });
+
+  test('of MPTCP that has all paths is left to the kernel; one that has none is made anew', () => {
+    const watch = watching(machine.paths('eth0,wwan0'));
+    const both = /** @type {any} */ ({ transport: 'mptcp', token: 1, subflows: [subflow(), subflow({ local: '198.51.100.1' })] }); // prettier-ignore
+    watch.check(1, both);
+    machine.time = 9000;
+    expect(watch.check(1, both)).toBe(null);
+    const none = { ...both, subflows: [subflow({ state: 7 })] };
+    expect(watch.check(1, none)).toBe(null);
+    machine.time = 10_000;
+    expect(watch.check(1, none)).toMatchObject({ code: 'PATHS_GONE', atOnce: true });
+  });
+
+  test('on a backup path goes back when an active one has been up for half a minute, in an orderly way', () => {
+    const watch = watching(machine.paths('eth0,wwan0:backup'));
+    const onBackup = tcp({ local: '198.51.100.1', unacked: 0 });
+    expect(watch.check(1, onBackup)).toBe(null);
+    machine.tell({ eth0: 'up', wwan0: 'up' }, 20_000);
+    expect(watch.check(1, onBackup)).toBe(null);
+    machine.tell({ eth0: 'up', wwan0: 'up' }, 31_000);
+    expect(watch.check(1, onBackup)).toMatchObject({ code: 'PATH_BACK', isReturn: true });
+    expect(watch.check(1, { ...onBackup, transport: 'mptcp' })).toBe(null);
+  });
+
+  test('is told with each path; why it has one only is said once, and no reason hides another', () => {
+    /** @type {string[]} */
+    const problems = [];
+    const session = /** @type {any} */ ({
+      client: {},
+      fd: 7,
+      connected: true,
+      noMptcp: '',
+      kill: jest.fn(),
+      renew: jest.fn()
+    });
+    let info = tcp({ unacked: 0 });
+    const keeper = new PathKeeper({
+      ...{ paths: machine.paths('eth0,wwan0:backup,usb0'), session, native: { mptcpInfo: () => info } },
+      ...{ lossMs: 1000, now: () => machine.time, problem: (code) => void problems.push(code) }
+    });
+    for (let i = 0; i < 3; i++) keeper.check();
+    expect(problems).toEqual(['NO_MPTCP']);
+    expect(keeper.view({ state: 'connected', code: '' })).toMatchObject({
+      ...{ transport: 'fallback', code: 'NO_MPTCP', isNote: true },
+      paths: [
+        { name: 'eth0', role: 'active', state: 'unknown', subflows: 1, rttMs: 20, bytesAcked: 100 },
+        { name: 'wwan0', role: 'backup', subflows: 0, rttMs: -1, bytesAcked: -1 },
+        { name: 'usb0', state: 'down', interface: '', address: '' }
+      ]
+    });
+    expect(keeper.view({ state: 'stalled', code: 'STALLED' })).not.toHaveProperty('code');
+    info = { ...info, transport: 'tcp' };
+    session.noMptcp = 'ENOPROTOOPT';
+    expect(keeper.view({ state: 'connected', code: '' }).reason).toMatch(/switched off on this machine/);
+    session.noMptcp = 'EPROTONOSUPPORT';
+    expect(keeper.view({ state: 'connected', code: '' }).reason).toMatch(/this machine has no MPTCP/);
+    info = tcp();
+    keeper.check();
+    machine.time += 1500;
+    keeper.check();
+    expect(session.kill.mock.calls).toEqual([[expect.objectContaining({ code: 'PATH_LOST' })]]);
+  });
+});
