@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 'use strict';
-// seganet-bench: every chapter of bench/chapters, round after round, and a report.  seganet-bench --help
+// seganet-bench: runs every chapter of bench/chapters in rounds and writes a report.  seganet-bench --help
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -47,16 +47,22 @@ function tell(chosen, plan) {
   }
 }
 
-/** Ctrl-C: ends what runs; a second one ends us. @param {AbortController} abort @returns {() => void} no longer */
+/**
+ * Ctrl-C ends the running case; a second one ends this process.
+ * @param {AbortController} abort
+ * @returns {() => void} removes the handlers
+ */
 function endOnSignals(abort) {
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
   const end = () => {
     if (abort.signal.aborted) process.exit(130);
     abort.abort();
-    process.stderr.write('\nEnding what runs; the report of what was measured follows. Again: at once.\n');
+    process.stderr.write(
+      '\nStopping the run; a report of the results so far follows. Ctrl-C again exits at once.\n'
+    );
     killAll();
-    // Whatever the case starts before it notices.
+    // Also ends processes that the case starts before it notices the abort.
     timer = setInterval(killAll, 200);
   };
   const signals = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
@@ -67,12 +73,15 @@ function endOnSignals(abort) {
   };
 }
 
-/** @param {string} line of which the next one takes the place */
+/** Prints a line that the next one replaces. @param {string} line */
 function say(line) {
   process.stderr.write(process.stderr.isTTY ? `\r\x1b[K${line}` : `${line}\n`);
 }
 
-/** @param {Turn[]} all @param {Plan} plan @param {AbortSignal} signal @param {(outcomes: Results['outcomes']) => void} keep */
+/**
+ * @param {Turn[]} all @param {Plan} plan @param {AbortSignal} signal
+ * @param {(outcomes: Results['outcomes']) => void} keep
+ */
 async function measureAll(all, plan, signal, keep) {
   const progress = new Progress(all);
   say(`${all.length} runs, about ${duration(progress.secondsLeft())}\n`.trimEnd());
@@ -112,10 +121,10 @@ async function main() {
   say('');
   const groups = chosen.map((chapter) => ({ chapter: chapter.name, cases: chapter.cases(plan) }));
   const all = turns(groups, plan.rounds);
-  if (all.length === 0) fail('Nothing to run: no chapter has such a system. See --list.');
+  if (all.length === 0) fail('There is nothing to run: no chapter has such a system. See --list.');
   const date = new Date().toISOString();
   const folder = path.resolve(out || `seganet-bench-${date.slice(0, 19).replaceAll(':', '')}`);
-  if (plan.quick) console.error('--quick: one short round. A look, no result.');
+  if (plan.quick) console.error('--quick: one short round to see that it works, not a result.');
 
   /** @type {Results} */
   const results = {
@@ -134,7 +143,7 @@ async function main() {
   for (const warning of results.warnings) console.error(`Warning: ${warning}`);
   const abort = new AbortController();
   const release = endOnSignals(abort);
-  // After each run: an hour's work is not lost with the machine.
+  // Saves after each run, so a crash of the machine does not lose the earlier ones.
   const keep = (/** @type {Results['outcomes']} */ outcomes) =>
     writeResults(folder, { ...results, outcomes });
   results.outcomes = await measureAll(all, plan, abort.signal, keep);
@@ -143,7 +152,7 @@ async function main() {
   writeResults(folder, results);
   report(results, chapters, folder, intoPage);
   console.error(`Written to ${folder}: results.json, report.md and the plots.`);
-  // What a case forgot to end must not keep us.
+  // A process or timer that a case left behind must not keep this process alive.
   process.exit(results.complete ? Number(results.outcomes.some(({ error }) => error)) : 130);
 }
 

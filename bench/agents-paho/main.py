@@ -1,8 +1,8 @@
-"""A gateway that runs a process for each device, on paho-mqtt, as vendors' Python SDKs do.
+"""A gateway with a process per device on paho-mqtt, like vendors' Python SDKs.
 
-A small acceptor reads a device's CONNECT and hands the connection to that device's agent, a process of its own. The
-agent publishes every message singly at QoS 1 over its own TLS 1.3 session, and acknowledges the device in the order of
-its messages once the broker has acknowledged. Ends on SIGTERM.
+A small acceptor reads a device's CONNECT and hands the connection to the device's agent, a separate process. The agent
+publishes each message separately at QoS 1 over its own TLS 1.3 session, and acknowledges the device in the order of its
+messages once the broker has acknowledged. Ends on SIGTERM.
 """
 
 import argparse
@@ -25,7 +25,7 @@ CONNECT, PUBLISH, PINGREQ = 1, 3, 12
 
 
 def parse(data, at=0):
-    """(type, flags, body, end) of the packet at `at`, or None when it is not whole."""
+    """Returns (type, flags, body, end) of the packet at `at`, or None if it is incomplete."""
     length, shift, i = 0, 0, at + 1
     while True:
         if i >= len(data):
@@ -94,7 +94,7 @@ class Agent:
         if not message:
             return None
         self.drop()
-        self.up.wait(10)  # who measures waits for the CONNACK
+        self.up.wait(10)  # the benchmark waits for the CONNACK
         with self.lock:
             self.connection = socket.socket(fileno=handed[0])
         self.connection.sendall(b'\x20\x02\x00\x00')
@@ -139,7 +139,7 @@ class Agent:
 
     def on_publish(self, _client, _data, mid, _reason, _properties):
         with self.lock:
-            for each in self.waiting:  # brokers answer in order, so it is the first nearly always
+            for each in self.waiting:  # brokers answer in order, so the first entry nearly always matches
                 if each[0] == mid and not each[3]:
                     each[3] = True
                     break
@@ -159,11 +159,11 @@ class Agent:
             try:
                 self.connection.sendall(out)
             except OSError:
-                pass  # the next recv() tells
+                pass  # the next recv() fails
 
 
 def client_id(data):
-    """Of a whole CONNECT of MQTT 3.1.1; None = not whole; ValueError."""
+    """Returns the client id of a CONNECT of MQTT 3.1.1, None if it is incomplete. Raises ValueError if it is invalid."""
     packet = parse(data)
     if packet is None:
         return None
@@ -200,7 +200,7 @@ class Gateway:
                     self.pending.pop(fd)[0].close()
 
     def read(self, fd):
-        """True: done with this connection."""
+        """Returns True if the acceptor is done with this connection."""
         connection, data = self.pending[fd]
         try:
             got = connection.recv(4096)

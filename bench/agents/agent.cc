@@ -19,7 +19,7 @@ void Agent::Run() {
   while (true) {
     int64_t now_us = NowUs();
     if (!session_.open() && connection_ > 0 && now_us >= retry_us_) OpenSession();
-    // The device is read while the window has room: it feels the broker's pace.
+    // Reads the device only while the window has room: back-pressure of the broker.
     bool room = session_.open() && waiting_.size() < options_.window;
     pollfd wait[3] = {{hand_over_, POLLIN, 0},
                       {session_.fd(), POLLIN, 0},
@@ -28,7 +28,7 @@ void Agent::Run() {
     if (wait[0].revents != 0 && !TakeDevice()) return;
     if (wait[1].revents != 0 && !ReadSession()) LoseSession();
     if (!AnswerDevice()) DropDevice();
-    // Not the descriptor of before, when another connection has just come.
+    // Ignores events of the old descriptor if a new connection has just arrived.
     if (wait[2].revents != 0 && wait[2].fd == device_ && !ReadDevice()) DropDevice();
     KeepAlive(NowUs());
   }
@@ -42,7 +42,7 @@ bool Agent::TakeDevice() {
   device_ = fd;
   ++connection_;
   from_device_ = std::move(bytes);
-  // The first CONNACK comes with the session: who measures waits for it. Later ones do not wait.
+  // The first CONNACK waits for the session, because the benchmark waits for it. Later ones do not.
   if (connection_ == 1) OpenSession();
   mqtt::Packet packet;
   if (mqtt::Parse(from_device_, &packet) != mqtt::Parsed::kPacket) return true;
@@ -69,7 +69,8 @@ void Agent::OpenSession() {
     char answer[64];
     int got = session_.Write(connect) ? 0 : -1;
     while (got == 0) got = session_.Read(answer, sizeof answer);
-    // A broker's first packet is the CONNACK [MQTT-3.2.0-1]; it comes alone, nothing was asked yet.
+    // A broker's first packet is the CONNACK [MQTT-3.2.0-1]. It is alone, because the agent has
+    // sent no request yet.
     if (got == 4 && answer[0] == 0x20 && answer[3] == 0) {
       backoff_us_ = 0;
       written_us_ = NowUs();
@@ -110,7 +111,7 @@ bool Agent::ReadSession() {
 }
 
 void Agent::Acknowledged(uint16_t broker_id) {
-  // Brokers answer in order, so it is the first nearly always.
+  // Brokers answer in order, so the first entry nearly always matches.
   for (Waiting& each : waiting_) {
     if (each.broker_id != broker_id || each.acked) continue;
     each.acked = true;
@@ -133,7 +134,7 @@ bool Agent::AnswerDevice() {
 }
 
 bool Agent::ReadDevice() {
-  // Never blocks: what came with the hand-over is looked at even when nothing follows.
+  // Never blocks: it handles the bytes of the hand-over even if no others follow.
   char buffer[16384];
   ssize_t got = recv(device_, buffer, sizeof buffer, MSG_DONTWAIT);
   if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return false;
@@ -158,7 +159,7 @@ bool Agent::Serve(const mqtt::Packet& packet) {
       to_device_.append("\xd0\x00", 2);
       return true;
     default:
-      return false;  // DISCONNECT, and whatever this agent does not offer
+      return false;  // DISCONNECT, and packets that this agent does not support
   }
 }
 
@@ -168,7 +169,7 @@ bool Agent::Publish(const mqtt::Publish& publish) {
   Waiting& message = waiting_.back();
   mqtt::AppendPublish(message.packet, publish.topic, publish.payload, message.broker_id, false);
   written_us_ = NowUs();
-  // Without a session it waits: OpenSession() publishes it.
+  // Without a session the message waits until OpenSession() publishes it.
   if (session_.open() && !session_.Write(message.packet)) LoseSession();
   return true;
 }

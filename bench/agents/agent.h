@@ -12,32 +12,32 @@
 namespace bench {
 
 struct AgentOptions {
-  std::string device;  // its client id; the broker knows the agent as agent-<device>
+  std::string device;  // client id of the device; the agent's is agent-<device>
   std::string host;    // of the broker, an IPv4 address
   uint16_t port = 8883;
-  size_t window = 1024;  // messages that the broker has not acknowledged, at most
+  size_t window = 1024;  // most messages that the broker has not acknowledged
   int keepalive_s = 60;
 };
 
-// One device's agent, as the paper's baseline has them: takes the device's connection, publishes
-// every message singly over its own session to the broker at QoS 1, and acknowledges the device
-// in the order of its messages once the broker has acknowledged. Keeps its session while the
-// device is away. When the session is lost it connects again and publishes again what was not
-// acknowledged.
+// The agent of one device, as in the paper's baseline. It takes the device's connection, publishes
+// each message separately over its own session to the broker at QoS 1, and acknowledges the device
+// in the order of its messages once the broker has acknowledged. It keeps its session while the
+// device is disconnected. After a lost session it reconnects and publishes unacknowledged messages
+// again.
 //
-// Thread safety: Run() in one thread. Connections come through a socket (hand_over.h).
+// Thread safety: Run() in one thread. Connections arrive through a socket (hand_over.h).
 class Agent {
  public:
   Agent(const AgentOptions& options, SSL_CTX* context, int hand_over)
       : options_(options), context_(context), hand_over_(hand_over) {}
 
-  // Until the other end of the hand-over socket is closed.
+  // Runs until the other end of the hand-over socket is closed.
   void Run();
 
  private:
   struct Waiting {
     uint16_t broker_id;
-    uint16_t device_id;   // 0 = of QoS 0: nobody waits
+    uint16_t device_id;   // 0 = QoS 0: no PUBACK
     uint32_t connection;  // of the device that sent it
     bool acked;
     std::string packet;  // to publish it again
@@ -67,7 +67,7 @@ class Agent {
   std::string to_device_;
   std::deque<Waiting> waiting_;
   uint16_t next_id_ = 1;
-  int64_t retry_us_ = 0;  // when to try to connect again
+  int64_t retry_us_ = 0;  // time of the next attempt to connect
   int64_t backoff_us_ = 0;
   int64_t written_us_ = 0;
 };

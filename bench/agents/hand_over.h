@@ -8,13 +8,13 @@
 #include <string>
 #include <string_view>
 
-// How the acceptor gives a device's connection to its agent, thread or process alike: one message
-// of a SOCK_SEQPACKET pair with the descriptor and the bytes that were read of it.
+// The acceptor hands a device's connection to its agent, a thread or a process, in one message over
+// a SOCK_SEQPACKET pair: the descriptor and the bytes read from it.
 namespace bench {
 
-inline constexpr size_t kHandedBytes = 65536;  // at most
+inline constexpr size_t kHandedBytes = 65536;  // maximum
 
-// `fd` stays open here. False: the agent is gone.
+// Hands over a connection. `fd` stays open here. Returns false if the agent has ended.
 inline bool HandOver(int agent, int fd, std::string_view bytes) {
   alignas(cmsghdr) char room[CMSG_SPACE(sizeof fd)] = {};
   iovec data{const_cast<char*>(bytes.data()), bytes.size()};
@@ -31,7 +31,7 @@ inline bool HandOver(int agent, int fd, std::string_view bytes) {
   return sendmsg(agent, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
 }
 
-// -1: the acceptor is gone.
+// Receives a connection. Returns -1 if the acceptor has ended.
 inline int TakeOver(int acceptor, std::string* bytes) {
   alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
   bytes->resize(kHandedBytes);

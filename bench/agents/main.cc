@@ -1,6 +1,6 @@
-// The baseline of the SegaNet paper: a gateway that runs an agent for each device. A small acceptor
-// reads a device's CONNECT and hands the connection to that device's agent (agent.h), a thread of
-// its own, with --processes 1 a process of its own. Ends on SIGTERM.
+// The baseline of the SegaNet paper: a gateway with an agent per device. A small acceptor reads a
+// device's CONNECT and hands the connection to the device's agent (agent.h), which is a thread, or
+// with --processes 1 a process. Ends on SIGTERM.
 
 #include <poll.h>
 #include <pthread.h>
@@ -23,7 +23,7 @@ namespace {
 volatile sig_atomic_t stopped = 0;
 
 constexpr size_t kThreadStackBytes = 256 << 10;
-constexpr size_t kPending = 1024;  // connections that have not said who they are
+constexpr size_t kPending = 1024;  // connections without a complete CONNECT
 
 class Gateway {
  public:
@@ -52,7 +52,7 @@ class Gateway {
     int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (fd < 0) {
       std::perror("agents: accept");
-      poll(nullptr, 0, 100);  // out of descriptors: no use in asking at once
+      poll(nullptr, 0, 100);  // out of descriptors: an immediate retry would fail
       return;
     }
     int one = 1;
@@ -74,14 +74,14 @@ class Gateway {
     pending_.erase(fd);
   }
 
-  // '' when it is no CONNECT of MQTT 3.1.1, or the device has no name.
+  // Returns '' if the packet is not a CONNECT of MQTT 3.1.1, or has no client id.
   static std::string ClientId(const mqtt::Packet& packet) {
     if (packet.type != mqtt::kConnect || packet.body.size() < 12) return "";
     if (packet.body.substr(0, 7) != std::string_view("\0\4MQTT\4", 7)) return "";
     return std::string(packet.body.substr(12, packet.U16(10)));
   }
 
-  // Its end of the hand-over.
+  // Returns the acceptor's end of the agent's hand-over socket; starts the agent if necessary.
   int AgentOf(const std::string& device) {
     auto known = agents_.find(device);
     if (known != agents_.end()) return known->second;
@@ -142,7 +142,7 @@ class Gateway {
       std::exit(1);
     }
     pthread_attr_destroy(&attributes);
-    agent.release();  // as long as the process
+    agent.release();  // lives until the process ends
   }
 
   const AgentOptions agent_;
@@ -184,7 +184,7 @@ int Main(int argc, char** argv) {
   gateway.Run();
   std::printf("{\"agents\":%zu}\n", gateway.agents());
   std::fflush(stdout);
-  _exit(0);  // agents' threads still run: nothing of theirs is destroyed under them
+  _exit(0);  // the agents' threads still run, so no destructor may run
 }
 
 }  // namespace

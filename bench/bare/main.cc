@@ -1,5 +1,5 @@
 // The lower bound: accepts MQTT connections, reads, acknowledges every PUBLISH, forwards nothing.
-// What a gateway costs beyond this is the gateway's own work. One thread, epoll, ends on SIGTERM.
+// Any further cost of a gateway is its own work. One thread, epoll, ends on SIGTERM.
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -24,7 +24,7 @@ using bench::mqtt::Parsed;
 
 volatile sig_atomic_t stopped = 0;
 
-// Answers what is complete in `in`; returns the bytes used, or -1 to close.
+// Answers the complete packets in `in`. Returns the bytes used, or -1 to close.
 ssize_t Answer(std::string_view in, std::string& out, uint64_t& publishes) {
   size_t used = 0;
   Packet packet;
@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
   event.data.fd = listener;
   epoll_ctl(poll, EPOLL_CTL_ADD, listener, &event);
 
-  std::unordered_map<int, std::string> rest;  // of connections with half a packet
+  std::unordered_map<int, std::string> rest;  // incomplete packets, by connection
   std::string out;
   uint64_t publishes = 0;
   static char buffer[65536];

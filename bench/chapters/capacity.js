@@ -1,5 +1,5 @@
 'use strict';
-// How much a system can take: the load rises step by step until a step fails.
+// Finds the capacity of a system: the load rises step by step until a step fails.
 
 const { adapters } = require('../systems');
 const { loadOf } = require('../runs/load');
@@ -12,19 +12,22 @@ const SYSTEMS = ['seganet-adaptive', 'seganet-records', 'nodered', 'mosquitto-br
 const DEVICES = 256;
 const STEP_SECONDS = 4;
 const GROWTH = 1.15;
-/** From 0.6 of what was found to 2.4 times of that. */
+/** From 0.6 of the rate found before to 2.4 times that rate. */
 const STEPS = 11;
-/** The neighbourhood: 2,000, 4,000 … 512,000 msg/s, two seconds each. */
+/** The first, coarse search: 2,000, 4,000 … 512,000 msg/s, two seconds each. */
 const COARSE = { from: 2000, growth: 2, steps: 9, seconds: 2 };
 const QUICK = { growth: 1.3, seconds: 2, steps: 6 };
-/** When its first step fails, a staircase begins again at half of it; when none fails, at its last one. */
+/**
+ * A staircase whose first step fails starts again at half of it; one without a failed step starts again at its last.
+ */
 const TRIES = 3;
 const TARGETS = { nodered: '≥ 10', 'mosquitto-bridge': '≥ 4' };
 
 /**
  * @typedef {object} Found
- * @property {number} rate msg/s of the last good step, 0 = even the first one failed @property {import('../runs/staircase').Limit} limit
- * @property {string} why the first step that failed did @property {import('../runs/staircase').Step | undefined} good
+ * @property {number} rate msg/s of the last good step, 0 = the first one failed
+ * @property {import('../runs/staircase').Limit} limit
+ * @property {string} why the first failed step failed @property {import('../runs/staircase').Step | undefined} good
  * @property {import('../runs/staircase').Step | undefined} failed
  */
 
@@ -68,13 +71,13 @@ const useCell = (use) =>
     ? `${Math.round(load(use) * 100)} % (${use.cores.toFixed(2)} of ${use.of}; ${use.busiest.name} ${use.busiest.cores.toFixed(2)})`
     : '–';
 
-/** Of the round whose rate is nearest to the median. @param {Found[]} runs @returns {Found} */
+/** Returns the round whose rate is nearest to the median. @param {Found[]} runs @returns {Found} */
 function typical(runs) {
   const middle = median(runs.map(({ rate }) => rate));
   return runs.reduce((a, b) => (Math.abs(b.rate - middle) < Math.abs(a.rate - middle) ? b : a));
 }
 
-/** @param {Found[]} runs @returns {boolean} in most of them the harness was the limit */
+/** @param {Found[]} runs @returns {boolean} true if the harness was the limit in most of them */
 const isBound = (runs) => runs.filter(({ limit }) => isLowerBound(limit)).length * 2 > runs.length;
 
 /** @param {string} key @param {Found[]} runs */
@@ -104,10 +107,10 @@ function row(key, runs) {
 /** @param {string} key @param {Found[]} runs @param {Found[]} base @param {string} name @returns {string[]} */
 function doubts(key, runs, base, name) {
   const own = isBound(runs)
-    ? [`${key} did not come to its own limit: its capacity is at least this, and so are its ratios.`]
+    ? [`${key} did not reach its own limit: its capacity and its ratios are lower bounds.`]
     : [];
   const other = isBound(base)
-    ? [`${name} did not come to its own limit: it could do more, and ratios to it are too high.`]
+    ? [`${name} did not reach its own limit: it could do more, so ratios to it are too high.`]
     : [];
   return [...own, ...other];
 }
@@ -146,16 +149,16 @@ function report(outcomes) {
     );
   for (const key of keys) {
     if (runsOf(key).some(({ limit }) => limit === 'others')) {
-      warnings.add(`Programs that are not the benchmark's took the cores in a round of ${key}: distrust it.`);
+      warnings.add(`Other programs used the cores in a round of ${key}: do not trust it.`);
     }
     if (runsOf(key).some(({ rate }) => rate === 0))
-      warnings.add(`Even the first step of ${key} failed in a round.`);
+      warnings.add(`The first step of ${key} failed in a round.`);
   }
   const head = [
     'system',
     'msg/s',
-    'p99 ms then',
-    'the next step failed by',
+    'p99 ms at that rate',
+    'why the next step failed',
     'limit',
     'system busy',
     'harness busy'
@@ -165,7 +168,7 @@ function report(outcomes) {
       head,
       keys.map((key) => row(key, runsOf(key)))
     ),
-    'The highest rate of all devices together at which every message of a whole step was acknowledged and arrived, p99 below 1 s from the time at which the device meant to send (bare: to the acknowledgement). _busy_ is of the step that failed: the cores used of those it may use, or its busiest thread, which cannot use more than one.'
+    'The highest rate of all devices together at which every message of a whole step was acknowledged and arrived, with p99 below 1 s from the time at which the device intended to send (bare: to the acknowledgement). _busy_ describes the failed step: the cores used of those available, or the busiest thread, which cannot use more than one.'
   ];
   return {
     heading: 'Capacity',
@@ -180,7 +183,7 @@ function report(outcomes) {
 module.exports = {
   name: 'capacity',
   title: 'Capacity',
-  what: 'The highest rate that is sustained with p99 below 1 s and nothing lost, and what the limit was.',
+  what: 'The highest sustained rate with p99 below 1 s and no loss, and what limited it.',
   cases: (plan) =>
     wanted(plan)
       .filter((name) => adapters.some((each) => each.name === name && !each.lacking()))

@@ -1,5 +1,5 @@
 'use strict';
-// CoAP from many connections: the most that one worker takes, beside other servers; and the IoTivity Cloud paper's test.
+// CoAP from many connections: the capacity of one worker beside other servers, and the IoTivity Cloud paper's test.
 
 const { runGateway, runServer } = require('../runs/coap-run');
 const { servers } = require('../runs/coap-servers');
@@ -13,13 +13,13 @@ const { limits } = require('../report/warnings');
  * @typedef {import('../runs/coap-run').Step} Step
  */
 
-/** The paper's sizes: 109 B a request; 500 connections, 15,000 requests a second. */
+/** The paper's sizes: 109 B per request, 500 connections, 15,000 requests per second. */
 const requestBytes = 109;
 const paper = { connections: [1, 10, 100, 500, 1000], rate: 15000 };
 const window = 4;
-/** Of the most: where latency is looked at. */
+/** Latency is measured at this fraction of the capacity. */
 const share = 0.6;
-/** Start, end and what arrives late, about. */
+/** Approximate seconds for start, stop and late arrivals. */
 const aroundS = 12;
 
 /** @type {Transport[]} */
@@ -40,7 +40,11 @@ const connections = (plan) => plan.sizes.devices ?? 500;
 /** @param {Plan} plan @param {string} name */
 const isChosen = ({ systems }, name) => systems.length === 0 || systems.includes(name);
 
-/** The most, then the rest of the devices' time at a part of it. @param {Plan} plan @param {Transport} transport @returns {Step[]} */
+/**
+ * The capacity first, then latency at a fraction of it.
+ * @param {Plan} plan @param {Transport} transport
+ * @returns {Step[]}
+ */
 function steps(plan, transport) {
   const devices = connections(plan);
   const common = { devices, transport, 'request-bytes': requestBytes };
@@ -48,7 +52,7 @@ function steps(plan, transport) {
     () => ({ ...common, mode: 'closed', window, seconds: plan.seconds }),
     (/** @type {any} */ most) => ({
       ...common,
-      first: devices, // others, so that each has its sequence from 0 on
+      first: devices, // other devices, so that each sequence starts at 0
       rate: Math.max(1, Math.round(share * perSecond(most))),
       seconds: plan.seconds
     })
@@ -84,7 +88,7 @@ function cases(plan, transport) {
     }));
 }
 
-/** The paper's own test, open loop. @param {Plan} plan @returns {Case[]} */
+/** Returns the paper's own test, open loop. @param {Plan} plan @returns {Case[]} */
 function paperCases(plan) {
   const counts = plan.sizes.devices ? [plan.sizes.devices] : plan.all ? paper.connections : [500];
   return counts.flatMap((devices) => {
@@ -113,7 +117,7 @@ const ms = (us) => (us === undefined ? undefined : us / 1000);
 
 /** @type {[string, (result: any) => number | undefined, number][]} */
 const columns = [
-  ['requests/s, most', ({ steps: [most] }) => perSecond(most), 0],
+  ['max requests/s', ({ steps: [most] }) => perSecond(most), 0],
   ['server CPU µs/request', ({ steps: [most] }) => (most.serverCpuSeconds * 1e6) / most.answered, 1],
   ['server cores', ({ steps: [most] }) => most.cores, 2],
   ['generator cores', ({ steps: [most] }) => most.cpuSeconds / most.seconds, 2],
@@ -126,7 +130,7 @@ const columns = [
   ],
   ['lost', ({ verdict }) => verdict?.lost, 0],
   [
-    'sent again',
+    'retransmitted',
     ({ steps: all }) => all.reduce((/** @type {number} */ n, /** @type {any} */ s) => n + s.retransmitted, 0),
     0
   ]
@@ -227,7 +231,7 @@ function warnings(outcomes) {
     );
     if (busy)
       found.push(
-        `${where}: the generator used over ${limits.harness * 100} % of its core, so it may have been the limit.`
+        `${where}: the generator used more than ${limits.harness * 100} % of its core and may have been the limit.`
       );
     if (result.verdict?.lost > 0) found.push(`${where}: ${result.verdict.lost} answered records were lost.`);
     const broken = result.steps.reduce(
@@ -243,7 +247,7 @@ function warnings(outcomes) {
 module.exports = {
   name: 'coap',
   title: 'CoAP',
-  what: 'Requests of 109 B from 500 connections over TCP and UDP on one worker: the most, and latency at 60 % of it; beside other servers. And the IoTivity Cloud paper’s test.',
+  what: 'Requests of 109 B from 500 connections over TCP and UDP on one worker: capacity, and latency at 60 % of it, beside other servers; and the IoTivity Cloud paper’s test.',
   cases: (plan) => [...transports.flatMap((transport) => cases(plan, transport)), ...paperCases(plan)],
   lacking: (plan) =>
     servers
@@ -251,9 +255,9 @@ module.exports = {
       .map(({ label, lacking }) => ({ label, why: lacking() })),
   report: (outcomes, plan) => {
     const intro = [
-      `${connections(plan)} connections, each with ${window} unanswered requests of ${requestBytes} B all the time (closed loop), then at random times (Poisson) at ${share * 100} % of`,
-      'what that reached. The server has one core, the generator another. "Answers when safe" is what nobody else here does: the answer leaves when the record is',
-      'in the cloud, over TLS, or on disk, and cloud and its receiver share the generator’s core. The others answer at once and forward nothing; "answers at once" is the',
+      `${connections(plan)} connections, each with ${window} unanswered requests of ${requestBytes} B at all times (closed loop), then requests at random times (Poisson) at ${share * 100} % of`,
+      'the rate reached. The server has one core, the generator another. "Answers when safe" is unique to the gateway: the answer leaves when the record is in the',
+      'cloud, over TLS, or on disk; cloud and receiver share the generator’s core. The other servers answer at once and forward nothing; "answers at once" is the',
       'gateway without waiting (SEGANET_ACKNOWLEDGE=received), which still forwards every record.'
     ].join(' ');
     const parts = transports.flatMap((transport) => {

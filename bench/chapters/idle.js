@@ -1,5 +1,5 @@
 'use strict';
-// What a system takes that has nothing to do: CPU, wake-ups, and memory for each connection that is silent.
+// Measures an idle system: CPU, wake-ups, and memory per silent connection.
 
 const { adapters } = require('../systems');
 const { loadOf } = require('../runs/load');
@@ -14,18 +14,18 @@ const SYSTEMS = ['seganet-adaptive', 'mosquitto-bridge', 'nodered', 'nanomq'];
 const COUNTS = [0, 1, 1000];
 const LONG = 10000;
 const AIM = 1000;
-/** Garbage of the start is collected, slots are made, sessions are settled. */
+/** Time for garbage of the start to be collected, for tables to be allocated and for sessions to settle. */
 const SETTLE_MS = 4000;
 const QUICK_SETTLE_MS = 500;
 const SECONDS = 15;
-/** Both ends of a connection may be in one process, and the rest. */
+/** Open files beyond one per connection: the other files of a process. */
 const SPARE_FILES = 512;
 
 /**
  * @typedef {object} Idle
  * @property {number} devices @property {number} cores @property {number} wakesPerSecond of all threads
  * @property {import('../harness/memory').Memory} memory @property {number} losses connections that the system closed
- * @property {import('../harness/proc').ThreadUse[]} threads those that did anything
+ * @property {import('../harness/proc').ThreadUse[]} threads those that woke up
  */
 
 /** @param {import('../options/chapter').Plan} plan @returns {string[]} */
@@ -88,14 +88,18 @@ async function run(name, plan, signal) {
   }
 }
 
-/** Bytes of each connection beyond the first. @param {Idle[]} counts @param {number} devices @param {keyof import('../harness/memory').Memory} kind @returns {number} */
+/**
+ * Returns the bytes of each connection beyond the first.
+ * @param {Idle[]} counts @param {number} devices @param {keyof import('../harness/memory').Memory} kind
+ * @returns {number}
+ */
 function bytesEach(counts, devices, kind) {
   const [one, many] = [1, devices].map((n) => counts.find((each) => each.devices === n));
   if (!one || !many || devices < 2) return NaN;
   return (many.memory[kind] - one.memory[kind]) / (devices - 1);
 }
 
-/** @param {import('../options/chapter').Outcome[]} outcomes those of one system */
+/** @param {import('../options/chapter').Outcome[]} outcomes of one system */
 const runsOf = (outcomes) => outcomes.flatMap(({ result }) => (result ? [result] : []));
 
 /** @param {import('../options/chapter').Outcome[]} outcomes @param {string} key @param {number} devices */
@@ -160,7 +164,10 @@ function threadRows(outcomes, key, devices) {
     ]);
 }
 
-/** @param {import('../options/chapter').Outcome[]} outcomes @param {string} key @param {number} devices @returns {import('../options/chapter').Ratio[]} */
+/**
+ * @param {import('../options/chapter').Outcome[]} outcomes @param {string} key @param {number} devices
+ * @returns {import('../options/chapter').Ratio[]}
+ */
 function targets(outcomes, key, devices) {
   const runs = runsOf(outcomes.filter((outcome) => outcome.key === key));
   /** @param {string} name @param {string} target @param {number[]} all @returns {import('../options/chapter').Ratio[]} */
@@ -179,7 +186,7 @@ function targets(outcomes, key, devices) {
       many.map(({ cores }) => cores * 100)
     ),
     ...value(
-      `${key}: KB of resident memory a silent connection`,
+      `${key}: KB of resident memory per silent connection`,
       '≤ 8',
       runs.map(({ counts }) => bytesEach(counts, devices, 'rss') / 1024)
     )
@@ -189,8 +196,8 @@ function targets(outcomes, key, devices) {
 /** @type {import('../options/chapter').Chapter} */
 module.exports = {
   name: 'idle',
-  title: 'Nothing to do',
-  what: 'CPU, wake-ups and memory with 0, 1 and 1,000 connected devices that say nothing.',
+  title: 'Idle',
+  what: 'CPU, wake-ups and memory with 0, 1 and 1,000 silent connected devices.',
   cases: (plan) =>
     systemsOf(plan).map((name) => ({
       key: name,
@@ -213,7 +220,7 @@ module.exports = {
     const keys = [...new Set(outcomes.map(({ key }) => key))].sort((a, b) => rank(a) - rank(b));
     const counts = runsOf(outcomes)[0]?.counts.map((/** @type {Idle} */ each) => each.devices) ?? [];
     const most = Math.max(1, ...counts);
-    // The targets are those of 1,000.
+    // The targets apply to 1,000 devices.
     const aimed = counts.includes(AIM) ? AIM : most;
     const head = [
       'system',
@@ -234,7 +241,7 @@ module.exports = {
       markdown(head, rows),
       `The same by thread, ${most} devices:`,
       markdown(['system', 'thread', '% of a core', 'wake-ups/s'], threads),
-      'Memory a connection is what grew from the first connection to the last, divided by their number; that of the kernel for the socket is not in it. A wake-up is a voluntary context switch.'
+      'Memory per connection is the growth from the first connection to the last, divided by their number, without the kernel memory of the socket. A wake-up is a voluntary context switch.'
     ];
     /** @type {{variant: string, round: number, cores: number}[]} */
     const cores = outcomes.flatMap(({ key, round, result }) => {
@@ -243,7 +250,7 @@ module.exports = {
     });
     const beside = ratios(/** @type {any} */ (cores), keys[0], 'mosquitto-bridge', (each) => each.cores);
     return {
-      heading: 'Nothing to do',
+      heading: 'Idle',
       markdown: text.join('\n\n'),
       ratios: [
         ...keys.filter((key) => key.startsWith('seganet')).flatMap((key) => targets(outcomes, key, aimed)),
@@ -261,7 +268,7 @@ module.exports = {
       plots: [],
       warnings:
         losses.length > 0
-          ? ['Silent connections were closed by the system: memory a connection is too low.']
+          ? ['The system closed silent connections, so the memory per connection is too low.']
           : []
     };
   }

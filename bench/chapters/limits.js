@@ -1,5 +1,5 @@
 'use strict';
-// What cannot be beaten on this machine: encryption, the kernel's network, and programs that do nothing else.
+// Lower bounds of this machine: encryption, the kernel's network, and programs that do nothing else.
 
 const { haveTool } = require('../harness/tools');
 const { needsOpenssl } = require('../harness/lacking');
@@ -12,7 +12,7 @@ const { ratio } = require('../runs/side-by-side');
 const single = { window: 1024 };
 const coalesced = { window: 1024, coalesce: 1 };
 const paced = { rate: 10000 };
-// What waits on a gateway's worker when it wakes: at 10,000 messages a second ten of them.
+// A gateway's worker finds ten waiting messages per wake-up at 10,000 messages per second.
 const gathered = { ...coalesced, rate: 10000, 'tick-us': 1000 };
 
 /**
@@ -39,14 +39,14 @@ const plain = (key, what, options) => ({
 const limits = [
   { key: 'crypto', label: 'openssl speed', seconds: () => 11, run: crypto, lacking: openssl },
   { key: 'kernel', label: "the kernel's steps", seconds: () => 3, run: kernel, lacking: nothing },
-  plain('cpub', 'plain publisher, a write a message, at its most', single),
-  plain('cpub-coalesced', 'plain publisher, a write a half window of 1,024, at its most', coalesced),
-  plain('cpub-paced', 'plain publisher, a write a message, 10,000 msg/s', paced),
-  plain('cpub-gathered', 'plain publisher, a write a millisecond, 10,000 msg/s', gathered),
+  plain('cpub', 'plain publisher, one write per message, maximum', single),
+  plain('cpub-coalesced', 'plain publisher, one write per half window of 1,024, maximum', coalesced),
+  plain('cpub-paced', 'plain publisher, one write per message, 10,000 msg/s', paced),
+  plain('cpub-gathered', 'plain publisher, one write per millisecond, 10,000 msg/s', gathered),
   { key: 'bare', label: 'bare', seconds: (plan) => plan.seconds + 5, run: bare, lacking: nothing },
   {
     key: 'bare-most',
-    label: 'bare at its most',
+    label: 'bare, maximum',
     seconds: (plan) => plan.seconds + 4,
     run: bareMaximum,
     lacking: nothing
@@ -54,16 +54,16 @@ const limits = [
 ];
 
 const intro = [
-  'One core, nothing beside it: no gateway on this machine can take less for the same step. A message of 200 B needs at least to be read, to be',
-  'acknowledged and its share of a write; what a write shares over several messages, and of encryption with it, is what batches save.',
-  '`openssl speed -aead` makes records as TLS does. The plain publisher is C++ with one TLS 1.3 session and QoS 1.'
+  'One core without other load: no gateway on this machine can use less CPU for the same step. A message of 200 B needs at least a read, an',
+  'acknowledgement and its share of a write. Batches save by sharing a write, and its encryption, among several messages.',
+  '`openssl speed -aead` makes records as TLS does. The plain publisher is a C++ program with one TLS 1.3 session and QoS 1.'
 ].join(' ');
 
 /** @type {import('../options/chapter').Chapter} */
 module.exports = {
   name: 'limits',
   title: 'Limits of this machine',
-  what: 'What encryption, the kernel and programs that do nothing else take here: no gateway can take less.',
+  what: 'The CPU that encryption, the kernel and minimal programs use here: no gateway can use less.',
   cases: (plan) =>
     limits
       .filter(({ lacking }) => !lacking())
@@ -103,16 +103,16 @@ module.exports = {
     const us = (result) => result.steps[0].us;
     return {
       heading: 'Limits of this machine',
-      markdown: `${intro}\n\n${markdown(['step', 'CPU µs', 'a second with a whole core', 'measured a second', ''], rows)}`,
+      markdown: `${intro}\n\n${markdown(['step', 'CPU µs', 'per second with a whole core', 'measured per second', ''], rows)}`,
       ratios: [
         ...ratio(
-          'CPU a message, plain publisher: a write a half window / a write a message',
+          'CPU per message, plain publisher: one write per half window / one write per message',
           outcomes,
           ['cpub-coalesced', 'cpub'],
           us
         ),
         ...ratio(
-          'CPU a message at 10,000 msg/s, plain publisher: a write a millisecond / a write a message',
+          'CPU per message at 10,000 msg/s, plain publisher: one write per millisecond / one write per message',
           outcomes,
           ['cpub-gathered', 'cpub-paced'],
           us

@@ -1,6 +1,6 @@
 'use strict';
-// The experiment of the SegaNet paper: devices that publish each 100 ms, its gateway against one agent a device, each with a TLS
-// session of its own.
+// The experiment of the SegaNet paper: devices that publish every 100 ms, its gateway against one agent per device,
+// each agent with its own TLS session.
 
 const { adaptive, entries, frugal, paper, runnable } = require('../options/entries');
 const { devicesFigure, latencyFigure } = require('../runs/figures');
@@ -14,15 +14,15 @@ const { caseOf, costTable, latencyMs, latencyTable, ratio } = require('../runs/s
 const { devices: allCounts, rate, payload, loadOptions, need } = profiles['seganet-paper'];
 const baselines = ['agents', 'agents-paho'];
 const own = [paper, frugal, adaptive];
-/** Those by which a quota may be measured: `--systems` adds the second. */
+/** Baselines that can define a quota: `--systems` adds the second. */
 const measures = ['agents', 'agents-processes', 'agents-paho'];
-/** More than the ordinary: what waits is to wait in the system, not in the generator. */
+/** More than usual, so that messages wait in the system and not in the generator. */
 const inflight = 1024;
 
-/** What the paper says of 64 devices: CPU 77.6 % less, latency 16.7 times better. */
+/** The paper's results for 64 devices: CPU 77.6 % less, latency 16.7 times better. */
 const said = { devices: 64, cpu: 0.776, latency: 16.7 };
 
-/** Beyond, a process of Python for each device has no room in the memory of a small machine. */
+/** The most devices for which a Python process per device fits into the memory of a small machine. */
 const most = { 'agents-paho': 256 };
 
 /** @param {Plan} plan @returns {number[]} */
@@ -37,13 +37,19 @@ const loadName = (devices) => `${devices.toLocaleString('en')} device${devices =
 /** @param {Plan} plan */
 const chosen = (plan) => entries(plan, own, baselines);
 
-/** The baselines of a plan. @param {Plan} plan */
+/** Returns the baselines of a plan. @param {Plan} plan */
 const bases = (plan) => runnable(chosen(plan)).able.filter(({ name }) => measures.includes(name));
 
-/** @param {Plan} plan @param {number} devices @returns {boolean} the runs under a quota have this number of devices */
+/**
+ * @param {Plan} plan @param {number} devices
+ * @returns {boolean} true if the runs under a quota have this number of devices
+ */
 const isLimited = ({ sizes }, devices) => devices === (sizes.devices ?? said.devices);
 
-/** @param {Plan} plan @param {number} devices @returns {import('../options/chapter').Case[]} none where there are no quotas */
+/**
+ * @param {Plan} plan @param {number} devices
+ * @returns {import('../options/chapter').Case[]} empty if quotas are unavailable
+ */
 function limitedCases(plan, devices) {
   if (!isLimited(plan, devices) || lackingQuota()) return [];
   const ours = runnable(chosen(plan)).able.filter((entry) => own.includes(entry));
@@ -79,9 +85,9 @@ function comparisons(outcomes, devices) {
           high: 1 - low
         })
       );
-      // Nothing is saturated here: the paper's factor is for the runs under a quota, where there are some.
+      // Nothing is saturated here: the paper's factor applies to the runs under a quota, if there are any.
       const target = like && !isSaturated(outcomes, load, base) ? `≥ ${said.latency}` : undefined;
-      return [...reduced, ...ratio(`p99 better by the factor, ${label}`, outcomes, better, p99, target)];
+      return [...reduced, ...ratio(`p99 improvement factor, ${label}`, outcomes, better, p99, target)];
     })
   );
 }
@@ -90,7 +96,7 @@ function comparisons(outcomes, devices) {
 module.exports = {
   name: 'paper',
   title: "The paper's experiment",
-  what: 'The gateway, with the limits of the SegaNet paper and adaptive, against an agent for each device (a thread, or a Python process), each with a TLS session of its own.',
+  what: 'The gateway, with the limits of the SegaNet paper and adaptive, against an agent per device (a thread, or a Python process), each with its own TLS session.',
   cases: (plan) =>
     counts(plan).flatMap((devices) => [
       ...runnable(chosen(plan))
@@ -104,7 +110,7 @@ module.exports = {
     const why = bases(plan).length > 0 ? lackingQuota() : '';
     return [
       ...runnable(chosen(plan)).lacking,
-      ...(why ? [{ label: "the part under a baseline's quota", why }] : [])
+      ...(why ? [{ label: "the runs under a baseline's quota", why }] : [])
     ];
   },
   report: (outcomes, plan) => {
@@ -117,11 +123,11 @@ module.exports = {
       ...measures.map((base) => quotaTable(outcomes, loadName(devices), base, all))
     ]);
     const intro = [
-      `Each device sends a message each 100 ms, ${loadOptions?.payload} B, QoS 1, over TLS 1.3 to the cloud. The paper (on a Raspberry Pi 4) says ${(said.cpu * 100).toFixed(1)} % less CPU,`,
-      `${said.latency} times better latency and p99 below ${need?.needMs} ms. Its baseline saturated its computer at 64 devices; where a baseline does not,`,
-      'latency cannot be better by that factor: batches wait for company on purpose. So read all modes. Where quotas can be set, a',
-      "further part gives every system only a part of the CPU that a baseline needs, so that the baseline saturates as the paper's did",
-      `(which took four cores for ${said.devices * rate} messages a second, 6 ms for each: nearer to agents-paho than to agents). The frugal mode is for fleets without alarms: class 1 waits up to 50 ms in it.`
+      `Each device sends a message every 100 ms, ${loadOptions?.payload} B, QoS 1, over TLS 1.3 to the cloud. The paper (on a Raspberry Pi 4) reports ${(said.cpu * 100).toFixed(1)} % less CPU,`,
+      `${said.latency} times better latency and p99 below ${need?.needMs} ms. Its baseline saturated its computer at 64 devices. Where a baseline is not saturated,`,
+      'latency cannot improve by that factor, because records wait for a batch on purpose. So read all modes. Where quotas are available,',
+      "further runs give every system only a part of the CPU that a baseline needs, so that the baseline saturates as the paper's did",
+      `(it used four cores for ${said.devices * rate} messages per second, 6 ms for each: nearer to agents-paho than to agents). The frugal mode is for fleets without alarms: class 1 waits up to 50 ms in it.`
     ].join(' ');
     return {
       heading: "The paper's experiment",

@@ -26,7 +26,10 @@ const cores = (result) => result.cores;
 /** @param {number} cls @returns {(result: any) => number | undefined} */
 const p99 = (cls) => (result) => latencyMs(result, cls, 'p99');
 
-/** Those of the targets that this number of devices has. @param {Outcome[]} outcomes @param {number} devices */
+/**
+ * Returns the ratios for a number of devices, with their targets.
+ * @param {Outcome[]} outcomes @param {number} devices
+ */
 function targets(outcomes, devices) {
   const load = loadName(devices);
   const large = devices >= 1000;
@@ -63,14 +66,17 @@ function targets(outcomes, devices) {
   ];
 }
 
-/** Whether a second core for the gateway's own threads helps. @param {Outcome[]} outcomes @param {number} devices */
+/**
+ * Warns if a second core for the gateway's own threads does not help.
+ * @param {Outcome[]} outcomes @param {number} devices
+ */
 function placement(outcomes, devices) {
   const load = loadName(devices);
   const keys = /** @type {[string, string]} */ ([`${load}/seganet-1-core`, `${load}/seganet-1`]);
   const [found] = ratio('', outcomes, keys, p99(3));
   if (!found || found.median > 1.02) return [];
   return [
-    `${load}: a core of its own for the worker does not help (p99 on one core is ${found.median.toFixed(2)} of it).`
+    `${load}: a separate core for the worker does not help (p99 on one core is ${found.median.toFixed(2)} times that on two).`
   ];
 }
 
@@ -78,7 +84,7 @@ function placement(outcomes, devices) {
 module.exports = {
   name: 'peers',
   title: 'Side by side',
-  what: 'CPU, latency and loss of the gateway in its modes and of what people use today: same devices, same cloud, same cores.',
+  what: 'CPU, latency and loss of the gateway in its modes and of common alternatives: same devices, same cloud, same cores.',
   cases: (plan) =>
     counts(plan).flatMap((devices) =>
       runnable(chosen(plan)).able.map((entry) =>
@@ -93,7 +99,7 @@ module.exports = {
       return [
         `### ${load} × ${rate} msg/s, ${payload} B, every ${alarmEvery}th an alarm (class 1)`,
         costTable(outcomes, load, all),
-        'From the time at which a device meant to send to the arrival behind the cloud:',
+        'Latency from the time at which a device intended to send to the arrival behind the cloud:',
         latencyTable(outcomes, load, all)
       ];
     });

@@ -1,5 +1,5 @@
 'use strict';
-// The gateway under loads of other kinds than the steady one: one line each, with what is needed and what was reached.
+// The gateway under other loads than the steady one: one line each, with the requirement and the result.
 
 const { adaptive, entries, runnable } = require('../options/entries');
 const { profiles } = require('../options/profiles');
@@ -12,7 +12,7 @@ const { sleep } = require('../runs/stage');
 
 const names = ['heart', 'camera', 'burst', 'outage', 'poisson'];
 
-/** The topics of loadgen's shares. */
+/** Rules for the topics of loadgen's shares. */
 const rules = rulesOf([1, 2, 3, 4].map((cls) => ({ class: cls, devices: 1, perSecond: 1 })));
 
 /** @param {NonNullable<LoadProfile['outage']>} outage @param {number} seconds of the load */
@@ -28,7 +28,7 @@ function interrupt(outage, seconds) {
 
 /** @param {LoadProfile} profile @param {Plan} plan @returns {Partial<import('../runs/measure').Profile>} */
 function loadOf({ devices, rate, payload, alarmEvery, inflight = 64, loadOptions = {}, outage }, plan) {
-  // Time before the outage, and after it for what had waited.
+  // Time before the outage, and after it for waiting records.
   const seconds = outage ? Math.max(plan.seconds, outage.seconds * 2.5) : plan.seconds;
   return {
     ...{
@@ -66,8 +66,8 @@ const needed = ({ need }) =>
 /** @type {import('../options/chapter').Chapter} */
 module.exports = {
   name: 'profiles',
-  title: 'Loads of other kinds',
-  what: 'The gateway with heart monitors, cameras, bursts, an outage and random arrivals: what each needs, and what was reached.',
+  title: 'Other loads',
+  what: 'The gateway with heart monitors, cameras, bursts, an outage and random arrivals: the requirement of each, and the result.',
   cases: (plan) =>
     runnable(entries(plan, [adaptive], [])).able.flatMap((entry) =>
       names.map((name) => caseOf(plan, entry, name, loadOf(profiles[name], plan)))
@@ -103,11 +103,11 @@ module.exports = {
       'class 1 p99 ms',
       'class 3 p99 ms',
       'lost',
-      'needed',
-      'reached'
+      'required',
+      'met'
     ];
     return {
-      heading: 'Loads of other kinds',
+      heading: 'Other loads',
       markdown: markdown(head, rows),
       ratios: [],
       plots: [],

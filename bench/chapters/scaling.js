@@ -1,6 +1,6 @@
 'use strict';
-// What more workers and pinned ones bring at saturation. Nothing is kept off the gateway's cores here: gateway and harness
-// share the machine, and the harness's part is told.
+// Measures the effect of more workers, and of pinning them, at saturation. Gateway and harness share all cores here,
+// and the report has the harness's share.
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -18,10 +18,10 @@ const STEP_SECONDS = 4;
 const GROWTH = 1.2;
 const STEPS = 8;
 const COARSE = { from: 4000, growth: 2, steps: 8, seconds: 2 };
-/** Ratios nearer to 1 than that are no difference on a shared machine. */
+/** Ratios nearer to 1 than this are not significant on a shared machine. */
 const NOTICEABLE = 0.05;
 
-/** 1, 2, 4 … and all that there are. @param {number} cores @returns {number[]} */
+/** Returns 1, 2, 4 … and the number of cores. @param {number} cores @returns {number[]} */
 function workerCounts(cores) {
   const counts = [];
   for (let n = 1; n < cores; n *= 2) counts.push(n);
@@ -32,10 +32,17 @@ function workerCounts(cores) {
 const keyOf = (workers, pinned) =>
   `${workers} worker${workers > 1 ? 's' : ''}, ${pinned ? 'pinned' : 'not pinned'}`;
 
-/** The last cores first: the first one is Node-RED's and takes the interrupts. @param {number[]} cores @param {number} workers */
+/**
+ * Returns the last cores: the first one runs Node-RED and takes the interrupts.
+ * @param {number[]} cores @param {number} workers
+ */
 const coresFor = (cores, workers) => cores.slice(-workers).join(',');
 
-/** The kernel may move the workers of this gateway between all cores again. @param {import('../runs/stage').Stage} stage @param {number[]} cores @returns {number} workers that were unpinned */
+/**
+ * Lets the kernel move the workers of this gateway between all cores again.
+ * @param {import('../runs/stage').Stage} stage @param {number[]} cores
+ * @returns {number} workers that were unpinned
+ */
 function unpin(stage, cores) {
   let count = 0;
   for (const pid of groupPids(stage.system?.children[0].pid ?? 0)) {
@@ -61,7 +68,7 @@ async function run({ workers, pinned }, plan, { previous }) {
   const begin = (stage) => {
     if (!pinned && unpin(stage, cores) !== workers) throw new Error('not every worker could be unpinned');
   };
-  // All variants begin at the same: what was found before, by whichever.
+  // All variants begin at the same rate, derived from all earlier results.
   let from = startFrom(previous.flatMap(({ result }) => (result ? [result.rate] : [])));
   if (from === 0) {
     const { from: low, growth, steps, seconds } = COARSE;
@@ -86,8 +93,10 @@ async function run({ workers, pinned }, plan, { previous }) {
 }
 
 /**
- * Where both share the cores, neither fills them alone: when nothing is left of them, the harness was in the way.
- * @param {import('../runs/staircase').Step | undefined} good @param {import('../runs/staircase').Step | undefined} failed @param {number} cores
+ * Returns the limit where gateway and harness share the cores. Neither fills them alone, so if both together use all of
+ * them, the harness was the limit.
+ * @param {import('../runs/staircase').Step | undefined} good @param {import('../runs/staircase').Step | undefined} failed
+ * @param {number} cores
  * @returns {import('../runs/staircase').Limit}
  */
 function limitShared(good, failed, cores) {
@@ -97,9 +106,10 @@ function limitShared(good, failed, cores) {
 }
 
 /**
- * @typedef {{variant: string, round: number, rate: number, limit: import('../runs/staircase').Limit, microseconds?: number}} Value
+ * @typedef {{variant: string, round: number, rate: number, limit: import('../runs/staircase').Limit,
+ *            microseconds?: number}} Value
  * @param {string} what such as 'A second worker' @param {Value[]} values @param {string} key @param {string} base
- * @returns {string} one sentence: by the messages a second, or by CPU a message where the gateway was not the limit
+ * @returns {string} one sentence about messages per second, or about CPU per message if the gateway was not the limit
  */
 function verdict(what, values, key, base) {
   const own = values.filter(({ variant }) => variant === key || variant === base);
@@ -109,7 +119,7 @@ function verdict(what, values, key, base) {
   );
   if (found.length === 0) return `${what}: not measured.`;
   const gain = byCpu ? 1 / median(found) : median(found);
-  const range = `× ${spread(found, 2)} ${byCpu ? 'CPU a message' : 'of the messages a second'}`;
+  const range = `× ${spread(found, 2)} ${byCpu ? 'in CPU per message' : 'in messages per second'}`;
   const where = byCpu ? 'here (the gateway was not the limit)' : 'here';
   if (gain > 1 + NOTICEABLE) return `${what} helps ${where}: ${range}.`;
   if (gain < 1 - NOTICEABLE) return `${what} costs more than it brings ${where}: ${range}.`;
@@ -154,9 +164,9 @@ function report(outcomes) {
   const head = [
     'workers',
     'msg/s',
-    'CPU µs a message',
+    'CPU µs per message',
     'cores of the gateway',
-    "harness's part of the CPU, %",
+    "harness's share of the CPU, %",
     'limit'
   ];
   const most = Math.max(1, ...counts);
@@ -183,13 +193,13 @@ function report(outcomes) {
       : [];
   const cpu = (/** @type {any} */ each) => each.microseconds;
   return {
-    heading: 'More workers, and pinned ones',
+    heading: 'Scaling',
     markdown: [
       markdown(head, rows),
-      "Gateway, generator, cloud and sink share all cores of the machine here. CPU µs a message is the gateway's, at the last good step: it says what a variant costs, also where the harness leaves the gateway too little to show what it could do.",
+      "Gateway, generator, cloud and sink share all cores of the machine here. CPU µs per message is the gateway's at the last good step: it shows the cost of a variant even if the harness leaves the gateway too little CPU to reach its capacity.",
       ...(bounded
         ? [
-            '**The harness was the limit in some of these runs: their msg/s say as much of it as of the gateway.**'
+            '**The harness was the limit in some of these runs: their msg/s depend on it as much as on the gateway.**'
           ]
         : []),
       ...sentences
@@ -200,17 +210,17 @@ function report(outcomes) {
             ...(most > 1
               ? [
                   ...ratio(
-                    `messages a second, ${most} workers / 1 (pinned)`,
+                    `messages per second, ${most} workers / 1 (pinned)`,
                     between(keyOf(most, true), keyOf(1, true))
                   ),
                   ...ratio(
-                    `CPU a message, ${most} workers / 1 (pinned)`,
+                    `CPU per message, ${most} workers / 1 (pinned)`,
                     between(keyOf(most, true), keyOf(1, true), cpu)
                   )
                 ]
               : []),
-            ...ratio('messages a second, 1 worker, pinned / not', between(keyOf(1, true), keyOf(1, false))),
-            ...ratio('CPU a message, 1 worker, pinned / not', between(keyOf(1, true), keyOf(1, false), cpu))
+            ...ratio('messages per second, 1 worker, pinned / not', between(keyOf(1, true), keyOf(1, false))),
+            ...ratio('CPU per message, 1 worker, pinned / not', between(keyOf(1, true), keyOf(1, false), cpu))
           ]
         : [],
     plots: [],
@@ -218,11 +228,14 @@ function report(outcomes) {
   };
 }
 
-/** @type {import('../options/chapter').Chapter & {verdict: typeof verdict, limitShared: typeof limitShared, workerCounts: typeof workerCounts}} */
+/**
+ * @type {import('../options/chapter').Chapter &
+ *        {verdict: typeof verdict, limitShared: typeof limitShared, workerCounts: typeof workerCounts}}
+ */
 module.exports = {
   name: 'scaling',
-  title: 'More workers, and pinned ones',
-  what: 'Capacity and CPU a message with 1, 2 … workers, pinned and not, all cores shared with the harness.',
+  title: 'Scaling',
+  what: 'Capacity and CPU per message with 1, 2 … workers, pinned and not pinned, on cores shared with the harness.',
   cases: (plan) =>
     workerCounts(allowedCores().length).flatMap((workers) =>
       [true, false]

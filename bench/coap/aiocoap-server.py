@@ -1,4 +1,4 @@
-"""aiocoap's server as an example program would have it: every POST or PUT is answered 2.04 at once.
+"""A simple server on aiocoap: answers every POST or PUT with 2.04 at once.
 
 usage: aiocoap-server.py PORT tcp|udp      on 127.0.0.1
 """

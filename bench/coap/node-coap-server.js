@@ -1,5 +1,5 @@
 'use strict';
-// node-coap's server (UDP; it has no TCP): every request is answered 2.04 at once.   node-coap-server.js PORT
+// A node-coap server (UDP; it has no TCP): answers every request with 2.04 at once.   node-coap-server.js PORT
 
 const coap = require('coap');
 

@@ -1,6 +1,5 @@
-// What the load generator can do at most: a server of CoAP over TCP that answers every request 2.04
-// with
-// --response-bytes and does nothing else. One thread, epoll, ends on SIGTERM.
+// Measures the capacity of the load generator: a CoAP server over TCP that only answers every
+// request with 2.04 and --response-bytes. One thread, epoll, ends on SIGTERM.
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -25,7 +24,7 @@ struct Client {
   std::string in;
 };
 
-// False: close it.
+// Answers a client. Returns false if the connection must be closed.
 bool Serve(int fd, Client* client, const std::string& body, uint64_t* requests) {
   char buffer[65536];
   const ssize_t n = recv(fd, buffer, sizeof buffer, MSG_DONTWAIT);
@@ -45,7 +44,7 @@ bool Serve(int fd, Client* client, const std::string& body, uint64_t* requests) 
     ++*requests;
   }
   client->in.erase(0, used);
-  // Blocking: a client that does not read stops only itself in this program's use.
+  // Blocking is acceptable here: the load generator always reads.
   return out.empty() ||
          send(fd, out.data(), out.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(out.size());
 }
@@ -60,7 +59,7 @@ int main(int argc, char** argv) {
   action.sa_handler = [](int) { stopped = 1; };
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
-  // Length, its extension, code, a token of four bytes, then the marker of the payload.
+  // A message has length, length extension, code, a token of four bytes, and the payload marker.
   const auto wanted = static_cast<size_t>(options.Integer("response-bytes", 7, 270));
   const std::string body = wanted > 8 ? "\xFF" + std::string(wanted - 8, 'x') : "";
 

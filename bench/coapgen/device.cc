@@ -50,7 +50,7 @@ bool CoapDevice::Connect(int epoll) {
   if (!settings.udp) {
     const int one = 1;
     setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    // RFC 8323, 5.3: the first message is a CSM. An empty one has all defaults.
+    // RFC 8323, 5.3: the first message is a CSM. An empty one means all defaults.
     coap::Append(out_, coap::kCsm, {}, {});
   }
   epoll_event event{};
@@ -102,7 +102,7 @@ void CoapDevice::AppendRequest(uint32_t seq, const Flight& flight) {
   record.seq = seq;
   record.intended_us = flight.intended_us;
   const size_t wanted = fleet_.settings.request_bytes;
-  // Lengths, code and token; over UDP type, code, identifier and token.
+  // Header: length, code and token; over UDP type, code, identifier and token.
   const size_t used = (fleet_.settings.udp ? 8 : 7) + options_.size();
   std::string body = options_;
   body.resize(options_.size() + std::max(wanted > used ? wanted - used : 0, kMaxFields));
@@ -119,7 +119,7 @@ void CoapDevice::AppendRequest(uint32_t seq, const Flight& flight) {
   }
 }
 
-// A datagram that the kernel does not take is lost, as on any network.
+// A datagram that the kernel does not accept is lost, as on any network.
 bool CoapDevice::Flush() {
   if (out_.empty()) return true;
   if (fleet_.settings.udp) {
@@ -141,13 +141,13 @@ bool CoapDevice::OnEvents(uint32_t events) {
   return Flush() && Pump();
 }
 
-// Until the kernel has no more: an edge is not told twice.
+// Reads until the kernel has no more data, because epoll reports an edge only once.
 bool CoapDevice::Read() {
   static char buffer[65536];
   while (true) {
     const ssize_t n = recv(fd_, buffer, sizeof buffer, MSG_DONTWAIT);
     if (n < 0 && errno == EAGAIN) return true;
-    // Over UDP the server may come (back) later: ECONNREFUSED says only that it is not there.
+    // Over UDP the server may start later: ECONNREFUSED means only that it is not running now.
     if (n < 0 && (errno == EINTR || fleet_.settings.udp)) continue;
     if (fleet_.settings.udp) {
       OnDatagram({buffer, static_cast<size_t>(n)}, NowUs());
@@ -194,7 +194,7 @@ void CoapDevice::OnDatagram(std::string_view in, int64_t now_us) {
   }
   OnAnswer(message.token, message.code, in.size(), now_us);
   if (message.type != coap::kCon) return;
-  // RFC 7252, 5.2.2: a separate response is confirmed.
+  // RFC 7252, 5.2.2: a separate response needs an acknowledgement.
   coap::AppendDatagram(out_, coap::kAck, 0, message.id, {});
   Flush();
 }
@@ -254,7 +254,7 @@ void CoapDevice::Retransmit(int64_t now_us) {
       ++flight.retransmissions;
       flight.timeout_us *= 2;
       flight.again_us = now_us + flight.timeout_us;
-      // RFC 7252, 4.2: what was acknowledged is not sent again; its answer may still be lost.
+      // RFC 7252, 4.2: an acknowledged request is not retransmitted; its answer may still be lost.
       if (!flight.acked) {
         AppendRequest(seq_ - static_cast<uint32_t>(flights_.size() - i), flight);
         Flush();

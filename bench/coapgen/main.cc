@@ -1,9 +1,10 @@
 // CoAP devices that post over TCP, as in the IoTivity Cloud paper's test, or over UDP. Open loop
-// (--mode open): at times that do not depend on the answers, a Poisson process each or evenly
-// spread. Closed loop: each device has --window requests open, which finds the server's maximum.
+// (--mode open): they send at times that do not depend on the answers, each device as a Poisson
+// process or evenly spread. Closed loop: each device keeps --window requests open, which finds the
+// server's maximum.
 //
 // Standard output: {"event":"start","us":…} when sending begins, the result as one JSON object at
-// the end. Exit code 1 when the devices could not connect.
+// the end. Exit code 1 if the devices could not connect.
 
 #include <signal.h>
 #include <sys/epoll.h>
@@ -102,7 +103,7 @@ class CoapLoad {
   }
 
  private:
-  // No connection may be lost: else the run is over.
+  // Ends the run if a connection is lost.
   void Check(bool good) {
     if (good) return;
     ++totals_.lost_connections;
@@ -151,7 +152,7 @@ class CoapLoad {
   int64_t next_check_us_ = 0;
   uint64_t end_answered_ = 0;
   double cpu_seconds_ = 0;     // until the end of sending
-  std::vector<uint32_t> due_;  // devices that something has become due of
+  std::vector<uint32_t> due_;  // devices with newly due requests
   std::vector<std::unique_ptr<CoapDevice>> devices_;
 };
 

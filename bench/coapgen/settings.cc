@@ -7,7 +7,7 @@
 namespace bench {
 namespace {
 
-// One of two words, else the end.
+// Returns true if the option is the second word; ends the process if it is neither.
 bool IsSecond(const Options& options, const char* name, const char* first, const char* second) {
   const std::string& value = options.Text(name);
   if (value != first && value != second) {
@@ -24,7 +24,7 @@ std::vector<std::string> Segments(const std::string& path) {
     if (end > from) segments.push_back(path.substr(from, end - from));
     from = end + 1;
     if (!segments.empty() && segments.back().size() > 200) {
-      std::fprintf(stderr, "--path: a segment may have 200 bytes at most\n");
+      std::fprintf(stderr, "--path: a segment may have at most 200 bytes\n");
       std::exit(2);
     }
   }

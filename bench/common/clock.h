@@ -8,7 +8,7 @@
 
 namespace bench {
 
-// CLOCK_REALTIME in microseconds: generator and receiver are two processes on one machine, so that
+// Returns CLOCK_REALTIME in microseconds. Generator and receiver are processes on one machine, so
 // the difference of two readings is the latency.
 inline int64_t NowUs() {
   timespec ts;
@@ -16,7 +16,7 @@ inline int64_t NowUs() {
   return static_cast<int64_t>(ts.tv_sec) * 1000000 + ts.tv_nsec / 1000;
 }
 
-// User and system CPU time of this process, seconds.
+// Returns the user and system CPU time of this process in seconds.
 inline double CpuSeconds() {
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
@@ -24,8 +24,8 @@ inline double CpuSeconds() {
          static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-// Raises the soft limit of open files to at least `wanted`. False when the hard limit is lower:
-// then to that.
+// Raises the soft limit of open files to at least `wanted`. Returns false if the hard limit is
+// lower, and then raises the soft limit to that.
 inline bool RaiseFileLimit(rlim_t wanted) {
   rlimit limit;
   getrlimit(RLIMIT_NOFILE, &limit);

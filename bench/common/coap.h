@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-// As much of CoAP over TCP (RFC 8323, 3.2) and over UDP (RFC 7252, 3) as a load generator and a
-// bare server need.
+// The subset of CoAP over TCP (RFC 8323, 3.2) and over UDP (RFC 7252, 3) that a load generator and
+// a bare server need.
 namespace bench::coap {
 
 inline constexpr uint8_t kPost = 0x02;
@@ -19,7 +19,7 @@ struct Message {
   uint8_t code = 0;
   std::string_view token;
   std::string_view body;  // options and payload
-  size_t size = 0;        // in all
+  size_t size = 0;        // of the whole message
 };
 
 enum class Parsed { kOk, kMore, kBad };
@@ -66,7 +66,8 @@ inline void Append(std::string& out, uint8_t code, std::string_view token, std::
   out.append(body);
 }
 
-// `last` = number of the option before. REQUIRES: value.size() < 269, a difference below 13.
+// Appends an option. `last`: number of the previous option. REQUIRES: value.size() < 269, a
+// difference below 13.
 inline void AppendOption(std::string& out, uint8_t* last, uint8_t number, std::string_view value) {
   const auto delta = static_cast<uint8_t>(number - *last);
   *last = number;

@@ -9,8 +9,8 @@
 
 namespace bench {
 
-// Log-linear histogram of microseconds: 128 buckets an octave, so a percentile is at most 0.8 % too
-// high. Negative values (a clock step) count as 0.
+// Log-linear histogram of microseconds: 128 buckets per octave, so a percentile is at most 0.8 %
+// too high. Negative values (a clock step) count as 0.
 class Histogram {
  public:
   Histogram() : counts_(kOctaves * kSub, 0) {}
@@ -25,7 +25,7 @@ class Histogram {
   uint64_t count() const { return count_; }
   uint64_t max() const { return max_; }
 
-  // Smallest bucket end that at least `fraction` of the values do not exceed.
+  // Returns the smallest bucket end that at least `fraction` of the values do not exceed.
   uint64_t Percentile(double fraction) const {
     if (count_ == 0) return 0;
     uint64_t rank = static_cast<uint64_t>(fraction * static_cast<double>(count_));
@@ -39,7 +39,7 @@ class Histogram {
     return max_;
   }
 
-  // `buckets` adds what it is made of, for sums and distributions: [[end of the bucket, count],…].
+  // Returns the JSON. `buckets` adds [[end of the bucket, count],…] for sums and distributions.
   std::string Json(bool buckets = false) const {
     std::string out =
         "{\"count\":" + std::to_string(count_) + ",\"p50\":" + std::to_string(Percentile(0.5)) +

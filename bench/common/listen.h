@@ -12,8 +12,8 @@
 
 namespace bench {
 
-// A listening TCP socket on an IPv4 address. `flags` as for socket(), SOCK_NONBLOCK or 0. Ends the
-// process with 1 when it cannot be had.
+// Returns a listening TCP socket on an IPv4 address. `flags` as for socket(), SOCK_NONBLOCK or 0.
+// Ends the process with exit code 1 on failure.
 inline int Listen(const std::string& host, uint16_t port, int flags) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
   const int one = 1;

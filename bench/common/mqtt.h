@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-// The little of MQTT 3.1.1 that the benchmark's ends need. It shares no code with the gateway on
-// purpose: the instrument must not have the bugs of what it measures.
+// The subset of MQTT 3.1.1 that generator and sink need. It shares no code with the gateway on
+// purpose: the instrument must not have the same bugs as the measured system.
 namespace bench::mqtt {
 
 enum Type : uint8_t {
@@ -61,7 +61,7 @@ inline void AppendPublish(std::string& out, std::string_view topic, std::string_
   out.append(payload);
 }
 
-// One SUBSCRIBE with all filters.
+// Appends one SUBSCRIBE with all filters.
 inline void AppendSubscribe(std::string& out, uint16_t packet_id,
                             const std::vector<std::string_view>& filters, uint8_t qos) {
   size_t remaining = 2;

@@ -11,8 +11,8 @@
 
 namespace bench {
 
-// `--name value` pairs. Every name must be known from the defaults; a bad one ends the process
-// with 2.
+// Parses `--name value` pairs. Every name must be in the defaults; an unknown one ends the process
+// with exit code 2.
 class Options {
  public:
   Options(std::map<std::string, std::string> defaults, int argc, char** argv)
@@ -21,7 +21,7 @@ class Options {
       std::string name = argv[i];
       auto it = name.starts_with("--") ? values_.find(name.substr(2)) : values_.end();
       if (it == values_.end() || i + 1 >= argc) {
-        std::fprintf(stderr, "%s: unknown option or no value: %s. Options:", argv[0], argv[i]);
+        std::fprintf(stderr, "%s: unknown option, or no value: %s. Options:", argv[0], argv[i]);
         for (const auto& [key, value] : values_)
           std::fprintf(stderr, " --%s %s", key.c_str(), value.c_str());
         std::fprintf(stderr, "\n");
@@ -45,12 +45,12 @@ class Options {
     return value;
   }
 
-  // Which of the words it is.
+  // Returns the index of the option's value among `words`.
   size_t Choice(const std::string& name, std::initializer_list<std::string_view> words) const {
     const std::string& text = values_.at(name);
     const auto found = std::find(words.begin(), words.end(), text);
     if (found != words.end()) return static_cast<size_t>(found - words.begin());
-    std::fprintf(stderr, "--%s: '%s' is not known. It may be:", name.c_str(), text.c_str());
+    std::fprintf(stderr, "--%s: '%s' is not known. Choices:", name.c_str(), text.c_str());
     for (const std::string_view word : words) {
       std::fprintf(stderr, " %.*s", static_cast<int>(word.size()), word.data());
     }

@@ -10,12 +10,12 @@
 
 namespace bench {
 
-// What a device sends. Each kind is a stream with its own sequence, because the gateway promises
-// order per device and class, not across classes.
+// Kinds of records. Each kind is a stream with its own sequence, because the gateway guarantees
+// order by device and class, not across classes.
 enum Kind : uint8_t { kNormal = 0, kAlarm = 1, kHigh = 2, kBulk = 3 };
 
 inline constexpr int kKinds = 4;
-// By kind: the class that the gateway's rules give it, the last level of its topic, its name in
+// By kind: the class that the gateway's rules assign, the last level of its topic, its name in
 // results.
 inline constexpr int kClassOfKind[kKinds] = {3, 1, 2, 4};
 inline constexpr std::string_view kLevelOfKind[kKinds] = {"t", "alarm", "high", "bulk"};
@@ -45,16 +45,16 @@ inline char* WriteText(char* out, std::string_view text) {
   return out + text.size();
 }
 
-// dev-00007. REQUIRES: device < kMaxDevices.
+// Writes dev-00007. REQUIRES: device < kMaxDevices.
 inline char* WriteDevice(char* out, uint32_t device) {
   out = WriteText(out, "dev-");
   for (int i = 4; i >= 0; --i, device /= 10) out[i] = static_cast<char>('0' + device % 10);
   return out + 5;
 }
 
-// {"device":"dev-00007","seq":12,"k":0,"us":1690000000000000,"pad":"xxx"}, `bytes` long when that
-// is enough for the fields, else as short as possible. Returns its end. REQUIRES: room for
-// max(bytes, kMaxFields).
+// Writes {"device":"dev-00007","seq":12,"k":0,"us":1690000000000000,"pad":"xxx"} with a length of
+// `bytes` if that suffices for the fields, else as short as possible. Returns its end. REQUIRES:
+// room for max(bytes, kMaxFields).
 inline char* WritePayload(char* const out, const Record& r, size_t bytes) {
   char* at = WriteDevice(WriteText(out, "{\"device\":\""), r.device);
   at = WriteText(at, "\",\"seq\":");
@@ -83,7 +83,7 @@ inline bool FindNumber(std::string_view text, std::string_view key, int64_t* val
   return std::from_chars(first, text.data() + text.size(), *value).ec == std::errc();
 }
 
-// The number after `key` at `at`, which moves behind it.
+// Reads the number after `key` at `*at`, and moves `*at` behind it.
 inline bool TakeNumber(const char** at, const char* end, std::string_view key, int64_t* value) {
   if (static_cast<size_t>(end - *at) < key.size() ||
       std::memcmp(*at, key.data(), key.size()) != 0) {
@@ -94,8 +94,8 @@ inline bool TakeNumber(const char** at, const char* end, std::string_view key, i
   return error == std::errc();
 }
 
-// The fields in the order in which WritePayload() writes them, or wherever they are: a peer may
-// have made new JSON of it.
+// Parses a payload with its fields in the order of WritePayload(), or in any order, because a peer
+// may have serialized the JSON again.
 inline bool ParsePayload(std::string_view payload, Record* r) {
   constexpr std::string_view kDevice = "\"device\":\"dev-";
   int64_t device = 0, seq = 0, kind = 0;

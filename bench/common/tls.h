@@ -13,18 +13,19 @@
 #include <string>
 #include <string_view>
 
-// A client's TLS 1.3 session over a blocking socket, as plain as OpenSSL makes it. Its users link
-// -lssl -lcrypto.
+// A plain TLS 1.3 client session over a blocking socket. Programs that use it link -lssl -lcrypto.
 namespace bench::tls {
 
-// One for all sessions of a process. nullptr: the file of certificate authorities cannot be read.
+// Creates the context for all sessions of a process. Returns nullptr if it cannot read the file of
+// certificate authorities.
 inline SSL_CTX* Context(const std::string& ca_file) {
   SSL_CTX* context = SSL_CTX_new(TLS_client_method());
   SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
-  // What a session ticket brings is no data: SSL_read must return, not block for what comes next.
+  // A session ticket has no application data: SSL_read must return instead of blocking for the next
+  // record.
   SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
-  // Rooms for records are given back while a session is silent; there may be a thousand.
+  // Frees record buffers while a session is idle; there may be a thousand sessions.
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   if (SSL_CTX_load_verify_locations(context, ca_file.c_str(), nullptr) == 1) return context;
   SSL_CTX_free(context);
@@ -38,8 +39,8 @@ class Session {
   Session& operator=(const Session&) = delete;
   ~Session() { Close(); }
 
-  // Blocks until the handshake is done. The broker's certificate must be for `host`, an IPv4
-  // address.
+  // Connects and blocks until the handshake is complete. The broker's certificate must be for
+  // `host`, an IPv4 address.
   bool Connect(SSL_CTX* context, const std::string& host, uint16_t port) {
     Close();
     fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -61,15 +62,16 @@ class Session {
     return false;
   }
 
-  // All of it, in as few TLS records as it takes (16 KiB each). False: the session is lost.
+  // Writes all data in as few TLS records (16 KiB each) as possible. Returns false if the session
+  // is lost.
   bool Write(std::string_view data) {
     ERR_clear_error();
     return SSL_write(ssl_, data.data(), static_cast<int>(data.size())) ==
            static_cast<int>(data.size());
   }
 
-  // Bytes read; 0 = nothing for now (a ticket); -1 = the session is lost. Blocks only when the
-  // socket has nothing.
+  // Returns the bytes read; 0 = none for now (a ticket); -1 = the session is lost. Blocks only if
+  // the socket has no data.
   int Read(char* buffer, size_t size) {
     ERR_clear_error();
     int got = SSL_read(ssl_, buffer, static_cast<int>(size));
@@ -77,7 +79,7 @@ class Session {
     return SSL_get_error(ssl_, got) == SSL_ERROR_WANT_READ ? 0 : -1;
   }
 
-  // Decrypted bytes that Read() has without the socket.
+  // True if Read() has decrypted bytes without reading the socket.
   bool pending() const { return ssl_ != nullptr && SSL_pending(ssl_) > 0; }
   bool open() const { return ssl_ != nullptr; }
   int fd() const { return fd_; }  // -1 = closed

@@ -1,11 +1,12 @@
-// The plain publisher: what an MQTT session over TLS costs a C++ program that does nothing else.
-// One TLS 1.3 session, QoS 1, messages of --payload bytes from memory; --window unacknowledged ones
-// allow it as much as the broker takes, --rate as much a second. Prints one JSON object.
+// The plain publisher: the cost of an MQTT session over TLS for a minimal C++ program. It has one
+// TLS 1.3 session with QoS 1 and sends messages of --payload bytes from memory, with up to --window
+// unacknowledged, at --rate per second or at the broker's maximum. Prints one JSON object.
 //
-// --coalesce 0: a write (a TLS record) a message. 1: what may be sent goes in one write, once half
-// of the window is free, or with --rate once a --tick-us. --device N stamps the payloads as
-// loadgen's device N, so that the sink can tell loss and order. Exit code 1: the session broke, or
-// messages were not acknowledged in --drain seconds; the JSON is printed all the same.
+// --coalesce 0: one write (a TLS record) per message. 1: one write for all messages that may be
+// sent, once half of the window is free, or with --rate once per --tick-us. --device N stamps the
+// payloads as loadgen's device N, so that the sink can detect loss and order. Exit code 1: the
+// session broke, or messages were not acknowledged within --drain seconds. It prints the JSON even
+// then.
 
 #include <poll.h>
 #include <signal.h>
@@ -71,12 +72,12 @@ class Publisher {
     return false;
   }
 
-  // False: the session broke.
+  // Runs the load. Returns false if the session broke.
   bool Run() {
     const CpuTimes before = Cpu();
     start_us_ = NowUs();
     bool whole = Send();
-    // Acknowledgements of the window's last messages belong to their cost.
+    // The cost of messages includes their acknowledgements, also those of the last window.
     const int64_t last_us = NowUs() + drain_us_;
     while (whole && acked_ < sent_ && NowUs() < last_us) whole = Receive(10);
     const CpuTimes after = Cpu();
@@ -106,7 +107,7 @@ class Publisher {
       if (elapsed_us >= end_us_) return true;
       uint64_t free = window_ - (sent_ - acked_);
       if (rate_ > 0) free = std::min(free, Due(elapsed_us) - sent_);
-      // Half of the window: the other half is under way meanwhile, and nobody waits for anybody.
+      // Writes half of the window at a time: the other half is in flight, so neither side waits.
       const uint64_t least = coalesce_ && rate_ == 0 ? (window_ + 1) / 2 : 1;
       if (free < least) {
         if (!Receive(WaitMs(elapsed_us))) return false;
@@ -127,14 +128,14 @@ class Publisher {
     }
   }
 
-  // Messages that should have been sent by now.
+  // Returns the number of messages that should have been sent by now.
   uint64_t Due(int64_t elapsed_us) const {
     if (tick_us_ > 0) elapsed_us -= elapsed_us % tick_us_;
     return std::max(sent_, static_cast<uint64_t>(static_cast<double>(elapsed_us) * rate_ / 1e6));
   }
 
-  // Milliseconds until the next message may go; at a rate its own time, else the next
-  // acknowledgement.
+  // Returns the milliseconds until the next message is due at the rate; without a rate, the longest
+  // wait for an acknowledgement.
   double WaitMs(int64_t elapsed_us) const {
     if (rate_ == 0 || sent_ - acked_ >= window_) return 100;
     double next_us = static_cast<double>(sent_ + 1) * 1e6 / rate_;
@@ -154,7 +155,7 @@ class Publisher {
       payload_.resize(static_cast<size_t>(WritePayload(payload_.data(), record, payload_bytes_) -
                                           payload_.data()));
     }
-    // 1 to 60,001: more than the window, so that an id is free again when its turn comes.
+    // 1 to 60,001: more than the window, so an id is free when it is used again.
     mqtt::AppendPublish(out, topic_, payload_, static_cast<uint16_t>(sent_ % 60001 + 1), false);
     ++sent_;
   }
@@ -165,7 +166,7 @@ class Publisher {
     return session_.Write(out_);
   }
 
-  // Waits so long for acknowledgements, and counts them.
+  // Waits up to `wait_ms` for acknowledgements and counts them.
   bool Receive(double wait_ms) {
     if (!session_.pending()) {
       pollfd wait{session_.fd(), POLLIN, 0};
@@ -189,7 +190,7 @@ class Publisher {
   }
 
   const uint64_t window_;
-  const double rate_;  // 0 = as much as the window allows
+  const double rate_;  // 0 = limited only by the window
   const int64_t end_us_;
   const int64_t drain_us_;
   const int64_t tick_us_;

@@ -1,11 +1,11 @@
 'use strict';
-// A command's options: numbers with a range, texts and flags, and --help made from them.
+// Reads a command's options: numbers with a range, texts and flags. Generates --help from them.
 
 const { parseArgs } = require('node:util');
 
 /**
- * @typedef {Record<string, [string, number, number, string]>} Numbers name → default, range, what
- * @typedef {Record<string, [string, string]>} Texts name → default, what
+ * @typedef {Record<string, [string, number, number, string]>} Numbers name → default, range, description
+ * @typedef {Record<string, [string, string]>} Texts name → default, description
  */
 
 /** @param {string} text @returns {never} */
@@ -14,7 +14,7 @@ function fail(text) {
   process.exit(2);
 }
 
-/** @param {string} intro @param {[string, string, string][]} rows name, default, what */
+/** @param {string} intro @param {[string, string, string][]} rows name, default, description */
 function help(intro, rows) {
   const width = Math.max(...rows.map(([name]) => name.length));
   const lines = rows.map(([name, value, what]) => `  --${name.padEnd(width)}  ${what} (${value || 'none'})`);
@@ -26,7 +26,7 @@ function help(intro, rows) {
  * @param {object} known
  * @param {Numbers} known.numbers
  * @param {Texts} known.texts
- * @param {Record<string, string>} [known.flags] name → what; without a value
+ * @param {Record<string, string>} [known.flags] name → description; these take no value
  */
 function readArguments(intro, { numbers, texts, flags = {} }) {
   const valued = [...Object.keys(numbers), ...Object.keys(texts)];

@@ -1,5 +1,5 @@
 'use strict';
-// A system of ordinary processes, for the adapters of bench/systems.
+// Assembles a system from ordinary processes, for the adapters of bench/systems.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -11,12 +11,12 @@ const { waitForPort } = require('./net');
  * @typedef {import('../systems').System} System
  */
 
-/** A folder of a system's own, removed with it. */
+/** Creates a temporary folder, which is removed with its system. */
 const temporary = () => fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-bench-'));
 
 /**
  * @param {object} plan
- * @param {number} plan.port @param {string[]} plan.parts @param {string} [plan.folder] removed in the end
+ * @param {number} plan.port @param {string[]} plan.parts @param {string} [plan.folder] removed by close()
  * @param {boolean} [plan.forwards]
  * @param {(started: (child: Child) => void) => Promise<void> | void} plan.launch starts the processes
  * @param {(children: Child[]) => Promise<void>} [plan.ready] waits until the first start is complete
@@ -48,7 +48,7 @@ async function assemble({ port, parts, folder, forwards = true, launch, ready })
     throw error;
   }
   const stop = async () => {
-    // One after the other, the forwarding end last to start and first to stop.
+    // In sequence: the forwarding process starts last and stops first.
     let clean = true;
     for (const child of [...children].reverse()) clean = (await child.stop()).code === 0 && clean;
     return clean;

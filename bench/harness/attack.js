@@ -1,9 +1,9 @@
 'use strict';
-// What a hostile device does to a listener, as a process of its own:
+// Attacks a listener as hostile devices do, in a separate process:
 //   node bench/harness/attack.js half-open|slow-loris|connects PORT COUNT SECONDS
-// half-open   COUNT connections that never say anything, opened again when they are closed
-// slow-loris  COUNT connections that send a CONNECT, or with it a large PUBLISH, one byte a second
-// connects    COUNT connections a second that are closed at once
+// half-open   COUNT silent connections, opened again when they are closed
+// slow-loris  COUNT connections that send a CONNECT, or after it a large PUBLISH, one byte per second
+// connects    COUNT connections per second that close at once
 // Standard output at the end: {"opened":…,"closedByGateway":…}
 
 const net = require('node:net');
@@ -11,7 +11,7 @@ const net = require('node:net');
 const [kind, port, count, seconds] = process.argv.slice(2);
 const total = Number(count);
 const endMs = Date.now() + Number(seconds) * 1000;
-/** Opened at once: a listener's backlog is finite, and it is not what is tested. */
+/** The most connections that are pending: a listener's backlog is finite, and this does not test it. */
 const PENDING = 200;
 const PUBLISH_BYTES = 4096;
 
@@ -23,7 +23,7 @@ const sockets = new Set();
 
 const running = () => Date.now() < endMs;
 
-/** @param {string} id a CONNECT of MQTT 3.1.1 */
+/** Returns a CONNECT of MQTT 3.1.1. @param {string} id */
 function connectPacket(id) {
   const name = Buffer.from(id);
   const body = Buffer.concat([
@@ -35,7 +35,7 @@ function connectPacket(id) {
   return Buffer.concat([Buffer.from([0x10, body.length]), body]);
 }
 
-/** The beginning of a QoS 1 PUBLISH that does not end. */
+/** Returns the beginning of a QoS 1 PUBLISH that does not end. */
 function publishHead() {
   return Buffer.from([0x32, (PUBLISH_BYTES & 0x7f) | 0x80, PUBLISH_BYTES >> 7, 0, 1, 0x74, 0, 1]);
 }
@@ -67,7 +67,7 @@ function drip(socket, number) {
   let at = 0;
   const timer = setInterval(() => {
     if (socket.destroyed || !running()) return clearInterval(timer);
-    // Behind its head a PUBLISH goes on for ever; the last byte of a CONNECT never comes.
+    // The body of the PUBLISH never ends; the last byte of the CONNECT is never sent.
     if (connected) socket.write(slow.subarray(at % slow.length, (at % slow.length) + 1));
     else if (at < slow.length - 1) socket.write(slow.subarray(at, at + 1));
     at++;

@@ -1,5 +1,5 @@
 'use strict';
-// The gateway as a user starts it, which can be killed and started again on the same port and folder.
+// The gateway as a user starts it. It can be killed and started again on the same port and folder.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -8,7 +8,7 @@ const { Child } = require('./child');
 const { root } = require('./gateway');
 const { freePort, waitForPort } = require('./net');
 
-/** Of flows/gateway.json. */
+/** The engine of flows/gateway.json. */
 const engineId = 'seganet-engine-1';
 
 /** SEGANET_TEST_GATEWAY replaces the command, as in the tests. @returns {string[]} */
@@ -21,8 +21,8 @@ class BenchGateway {
   /**
    * @param {{cloud: import('./cloud').Cloud, env?: Record<string, string>,
    *          cpus?: string, openFiles?: number, statistics?: boolean, flow?: object[]}} options
-   *        statistics: opens the admin API, so that stats() has an answer
-   *        flow: nodes beside those of flows/gateway.json
+   *        statistics: opens the admin API, which stats() needs
+   *        flow: nodes in addition to those of flows/gateway.json
    */
   constructor(options) {
     this.options = options;
@@ -31,12 +31,15 @@ class BenchGateway {
     this.editorPort = 0;
     /** @type {Child | undefined} */
     this.child = undefined;
-    /** Output of the processes before this one. */
+    /** Output of the previous processes. */
     this.history = '';
     if (options.flow) this.#writeFlow(options.flow);
   }
 
-  /** A flow that is there already is the user's own, and the launcher leaves it alone. @param {object[]} more */
+  /**
+   * Writes the flow file. The launcher does not change an existing one, because it may be the user's.
+   * @param {object[]} more
+   */
   #writeFlow(more) {
     const shipped = JSON.parse(fs.readFileSync(path.join(root, 'flows/gateway.json'), 'utf8'));
     fs.writeFileSync(path.join(this.home, 'gateway.json'), JSON.stringify([...shipped, ...more]), {
@@ -44,7 +47,7 @@ class BenchGateway {
     });
   }
 
-  /** Where the log is, unless SEGANET_LOG_DIR names another folder. */
+  /** The folder of the log. */
   get logFolder() {
     const { env = {} } = this.options;
     return env.SEGANET_LOG_DIR || path.join(this.home, 'seganet-log', engineId);
@@ -54,12 +57,12 @@ class BenchGateway {
     return this.history + (this.child ? this.child.output : '');
   }
 
-  /** Starts it (again), and waits until devices can connect. @returns {Promise<number>} ms until then */
+  /** Starts the gateway (again) and waits until devices can connect. @returns {Promise<number>} ms until then */
   async start() {
     const { cloud, env, cpus, openFiles, statistics } = this.options;
     this.port = this.port || (await freePort());
     if (statistics) this.editorPort = this.editorPort || (await freePort());
-    // Nothing of the tester's own configuration may leak in.
+    // The tester's own configuration must not affect the gateway.
     const clean = Object.entries(process.env).filter(([name]) => !name.startsWith('SEGANET_'));
     const variables = {
       ...Object.fromEntries(clean),
@@ -71,7 +74,7 @@ class BenchGateway {
       SEGANET_UPLINK_CA: cloud.files.ca,
       SEGANET_UPLINK_TOPIC: 'gw/{gateway}/{class}',
       SEGANET_RULES: JSON.stringify([{ topic: 'd/+/alarm', class: 1 }]),
-      SEGANET_HISTORY: 'suffix', // so that the sink can tell the backlog
+      SEGANET_HISTORY: 'suffix', // the sink recognizes the backlog by it
       SEGANET_EDITOR_PORT: statistics ? String(this.editorPort) : 'off',
       ...env
     };
@@ -82,21 +85,21 @@ class BenchGateway {
     this.child = child;
     try {
       await waitForPort(this.port, '127.0.0.1', 60000, () => Boolean(child.exit));
-      if (child.exit) throw new Error(`it ended at once: ${JSON.stringify(child.exit)}`);
+      if (child.exit) throw new Error(`it exited at once: ${JSON.stringify(child.exit)}`);
     } catch (error) {
-      throw new Error(`the gateway did not get ready:\n${child.output.slice(-4000)}`, { cause: error });
+      throw new Error(`the gateway did not become ready:\n${child.output.slice(-4000)}`, { cause: error });
     }
     return Date.now() - since;
   }
 
-  /** kill -9 of the whole group, and waits until it is gone. */
+  /** Sends kill -9 to the whole group and waits until it has ended. */
   async kill() {
     if (!this.child) return;
     this.child.kill('SIGKILL');
     await this.child.exited;
   }
 
-  /** Ends in order. @param {number} [timeoutMs] @returns {Promise<boolean>} it ended with 0 */
+  /** Stops the gateway. @param {number} [timeoutMs] @returns {Promise<boolean>} true if it exited with 0 */
   async stop(timeoutMs = 30000) {
     if (!this.child) return true;
     return (await this.child.stop('SIGTERM', timeoutMs)).code === 0;
@@ -107,7 +110,7 @@ class BenchGateway {
     fs.rmSync(this.home, { recursive: true, force: true });
   }
 
-  /** What the admin API says of the engine; undefined when it does not answer. @returns {Promise<any>} */
+  /** Returns the engine's stats from the admin API, undefined if it does not answer. @returns {Promise<any>} */
   async stats() {
     try {
       const url = `http://127.0.0.1:${this.editorPort}/seganet/engines/${engineId}/stats`;

@@ -1,5 +1,5 @@
 'use strict';
-// A mosquitto beside the devices that bridges what they publish to the cloud.
+// A mosquitto on the devices' side that bridges their messages to the cloud.
 
 const { startMosquitto } = require('./cloud');
 const { freePort } = require('./net');
@@ -7,8 +7,9 @@ const { assemble, temporary } = require('./assemble');
 const { brokerLog } = require('./local-broker');
 
 /**
- * @param {import('../systems').Context} context @param {string[]} how lines of its connection, its addresses too
- * @param {(folder: string) => string[]} [own] lines of the broker itself
+ * @param {import('../systems').Context} context
+ * @param {string[]} how configuration of the connection, with its addresses
+ * @param {(folder: string) => string[]} [own] configuration of the broker itself
  * @returns {Promise<import('../systems').System>}
  */
 async function startBridge(context, how, own = () => []) {

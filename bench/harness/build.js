@@ -10,10 +10,11 @@ const root = path.join(__dirname, '..');
 
 /**
  * @typedef {object} Program
- * @property {string[]} files to compile; the program is also newer than every file beside them and in common/
- * @property {boolean} [together] as one translation unit, which takes half of the time. Needs: no name twice in unnamed namespaces
- * @property {string[]} [libraries] what the linker is given, such as -lssl
- * @property {string} [debian] the package with the headers and libraries, for the message when they are missing
+ * @property {string[]} files to compile; a change of any file in their folders or in common/ triggers a rebuild
+ * @property {boolean} [together] compile as one translation unit, in half of the time. REQUIRES: no duplicate name in
+ *           unnamed namespaces
+ * @property {string[]} [libraries] for the linker, such as -lssl
+ * @property {string} [debian] the package with headers and libraries, for the error message
  */
 
 /** @type {Record<string, Program>} */
@@ -46,7 +47,7 @@ const programs = {
   sysbench: { files: ['sysbench/main.cc'], libraries: ['-pthread'] }
 };
 
-/** The C++ compiler's command, or '' when there is none. */
+/** Returns the C++ compiler's command, or '' if there is none. */
 function findCompiler() {
   for (const command of [process.env.CXX, 'c++', 'g++', 'clang++']) {
     if (!command) continue;
@@ -54,14 +55,15 @@ function findCompiler() {
       execFileSync(command, ['--version'], { stdio: 'ignore' });
       return command;
     } catch {
-      // the next one
+      // try the next one
     }
   }
   return '';
 }
 
 /**
- * Where programs go: beside the sources, or in the user's cache when the package is not ours to write, as after `sudo npm install -g`.
+ * Returns the folder of the programs: beside the sources, or in the user's cache if the package is not writable, as
+ * after `sudo npm install -g`.
  * @param {NodeJS.ProcessEnv} [env] @param {string} [folder] of the sources
  */
 function outFolder(env = process.env, folder = root) {
@@ -72,7 +74,7 @@ function outFolder(env = process.env, folder = root) {
     return own;
   } catch {
     const cache = env.XDG_CACHE_HOME || path.join(env.HOME || os.homedir(), '.cache');
-    // Files of a package carry no useful times, so each version has its own.
+    // Files of a package have no useful times, so each version has its own folder.
     const { version } = JSON.parse(fs.readFileSync(path.join(root, '../package.json'), 'utf8'));
     const shared = path.join(cache, 'seganet-bench', version);
     fs.mkdirSync(shared, { recursive: true });
@@ -80,18 +82,19 @@ function outFolder(env = process.env, folder = root) {
   }
 }
 
-/** @param {string} folder @returns {number} newest modification time of its files, ms */
+/** @param {string} folder @returns {number} latest modification time of its files, ms */
 function newest(folder) {
   return Math.max(0, ...fs.readdirSync(folder).map((name) => fs.statSync(path.join(folder, name)).mtimeMs));
 }
 
 /**
- * @param {string} name of the program @param {Program} program @param {string} folder of the sources @param {string} target
+ * @param {string} name of the program @param {Program} program @param {string} folder of the sources
+ * @param {string} target
  */
 function compile(name, { files, together, libraries = [], debian }, folder, target) {
   const compiler = findCompiler();
   if (!compiler) throw new Error('No C++ compiler found. Install g++ (Debian: apt install g++) or set CXX.');
-  // Two runs may build at the same time: the last rename wins, and both are whole.
+  // Two runs may build at the same time: the last rename wins, and either file is complete.
   const partial = `${target}.${process.pid}`;
   const flags = ['-std=c++20', '-O2', '-g', '-Wall', '-Wextra', '-o', partial];
   const sources = files.map((file) => path.join(folder, file));

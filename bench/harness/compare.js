@@ -1,12 +1,12 @@
 'use strict';
-// Joins what the generator says it sent with what the sink says arrived.
+// Joins the generator's report of sent records with the sink's report of arrived records.
 
 /**
  * @typedef {{device: number, kind: number, issued: number, unacked: [number, number][]}} SentStream
  * @typedef {{device: number, kind: number, next: number, missing: [number, number][]}} ArrivedStream
  */
 
-/** Kinds of records, as the generator's payloads number them ("k"): name and the class that the gateway's rules give. */
+/** Kinds of records, numbered as in the generator's payloads ("k"), with the class that the gateway's rules assign. */
 const kinds = [
   { name: 'normal', class: 3 },
   { name: 'alarm', class: 1 },
@@ -18,17 +18,18 @@ const kinds = [
 const key = (device, kind) => device * kinds.length + kind;
 
 /**
- * A record is lost when its device holds an acknowledgement and it did not arrive. One without an
- * acknowledgement was never promised.
+ * Counts lost records. A record is lost if its device has an acknowledgement and it did not arrive. The gateway never
+ * promised delivery of an unacknowledged record.
  * @param {SentStream[]} sent @param {ArrivedStream[]} arrived
- * @returns {{lost: number, lostAlarms: number, lostByClass: Record<number, number>, missingUnacked: number, examples: string[]}}
+ * @returns {{lost: number, lostAlarms: number, lostByClass: Record<number, number>, missingUnacked: number,
+ *            examples: string[]}}
  */
 function compareStreams(sent, arrived) {
   const byKey = new Map(arrived.map((stream) => [key(stream.device, stream.kind), stream]));
   const result = {
     lost: 0,
     lostAlarms: 0,
-    /** Classes that lost nothing are in it too, when they were sent. @type {Record<number, number>} */
+    /** Includes classes that were sent and lost nothing. @type {Record<number, number>} */
     lostByClass: {},
     missingUnacked: 0,
     examples: /** @type {string[]} */ ([])

@@ -1,5 +1,5 @@
 'use strict';
-// A part of a core for some processes: a control group with a CPU quota. Both versions of cgroups; needs root.
+// Limits processes to a part of a core, by a control group with a CPU quota. Supports both cgroup versions; needs root.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -8,8 +8,8 @@ const { groupPids } = require('./proc');
 let made = 0;
 
 /**
- * Where the CPU controller is, of /proc/self/mountinfo (proc(5)): with version 1 it has a hierarchy of its own, maybe with
- * others; else it is in that of version 2.
+ * Finds the CPU controller in /proc/self/mountinfo (proc(5)). With version 1 it has its own hierarchy, possibly shared
+ * with other controllers; otherwise it is in the hierarchy of version 2.
  * @param {string} mountinfo
  * @returns {{version: 1 | 2, root: string} | undefined}
  */
@@ -28,14 +28,14 @@ function findController(mountinfo) {
   return unified;
 }
 
-/** Groups of commands that were killed. @param {string} root */
+/** Removes the groups of killed commands. @param {string} root */
 function removeStale(root) {
   for (const name of fs.readdirSync(root)) {
     const [, pid] = name.match(/^seganet-bench-(\d+)-\d+$/) ?? [];
     try {
       if (pid && !fs.existsSync(`/proc/${pid}`)) fs.rmdirSync(path.join(root, name));
     } catch {
-      // something still runs in it
+      // a process still runs in it
     }
   }
 }
@@ -51,9 +51,9 @@ class CpuLimit {
   }
 
   /**
-   * A new group without a limit.
+   * Creates a group without a limit.
    * @param {number} periodMs of the quota @param {string} [mountinfo]
-   * @throws {Error} with a sentence where there is no such thing
+   * @throws {Error} with the reason if control groups are unavailable
    */
   static make(periodMs, mountinfo = fs.readFileSync('/proc/self/mountinfo', 'utf8')) {
     const found = findController(mountinfo);
@@ -62,14 +62,14 @@ class CpuLimit {
     const limit = new CpuLimit(found.version, folder, periodMs * 1000);
     try {
       removeStale(found.root);
-      // [Documentation/admin-guide/cgroup-v2.rst] A group has what its parent hands on.
+      // [Documentation/admin-guide/cgroup-v2.rst] A group has only the controllers that its parent enables.
       if (found.version === 2) fs.writeFileSync(path.join(found.root, 'cgroup.subtree_control'), '+cpu');
       fs.mkdirSync(folder);
       limit.set(0);
     } catch (error) {
       if (fs.existsSync(folder)) fs.rmdirSync(folder);
       const { message } = /** @type {Error} */ (error);
-      throw new Error(`A CPU limit needs root and a control group that may be made (${message}).`, {
+      throw new Error(`A CPU limit needs root and permission to create a control group (${message}).`, {
         cause: error
       });
     }
@@ -77,8 +77,8 @@ class CpuLimit {
   }
 
   /**
-   * Whether there can be one.
-   * @param {string} [mountinfo] @throws {Error} as make() does
+   * Tests whether a limit is possible.
+   * @param {string} [mountinfo] @throws {Error} like make()
    */
   static probe(mountinfo) {
     fs.rmdirSync(CpuLimit.make(10, mountinfo).folder);
@@ -89,21 +89,21 @@ class CpuLimit {
     const quotaUs = Math.round(cores * this.periodUs);
     if (cores && quotaUs < 1000) {
       throw new Error(
-        `${cores} of a core in ${this.periodUs / 1000} ms is less than the kernel's least of 1 ms. Take a longer period.`
+        `${cores} of a core in ${this.periodUs / 1000} ms is below the kernel's minimum of 1 ms. Use a longer period.`
       );
     }
     if (this.version === 2) {
       this.#write('cpu.max', `${quotaUs || 'max'} ${this.periodUs}`);
       return;
     }
-    this.#write('cpu.cfs_quota_us', -1); // else a new period may not fit the old quota
+    this.#write('cpu.cfs_quota_us', -1); // the old quota may be too large for the new period
     this.#write('cpu.cfs_period_us', this.periodUs);
     if (quotaUs) this.#write('cpu.cfs_quota_us', quotaUs);
   }
 
-  /** Takes every process of a process group in, with all its threads. @param {number} group */
+  /** Moves every process of a process group, with all its threads, into the control group. @param {number} group */
   take(group) {
-    // Until nothing is left outside: one may have been forked meanwhile.
+    // Repeats until none is outside, because a process may fork meanwhile.
     const inside = new Set();
     for (;;) {
       const outside = groupPids(group).filter((pid) => !inside.has(pid));
@@ -119,7 +119,7 @@ class CpuLimit {
     }
   }
 
-  /** How often and how long it had to wait, since it was made. @returns {CpuStat} */
+  /** Returns how often and how long the group was throttled since its creation. @returns {CpuStat} */
   stat() {
     const text = fs.readFileSync(path.join(this.folder, 'cpu.stat'), 'utf8');
     const values = Object.fromEntries(text.split('\n').map((line) => line.split(' ')));
@@ -128,7 +128,7 @@ class CpuLimit {
     return { periods: Number(values.nr_periods), throttled: Number(values.nr_throttled), throttledMs };
   }
 
-  /** Its processes have been ended: the kernel may need a moment to forget them. */
+  /** Removes the group after its processes have ended, which the kernel may notice with a delay. */
   async remove() {
     for (let tries = 0; ; tries += 1) {
       try {

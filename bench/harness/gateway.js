@@ -1,5 +1,5 @@
 'use strict';
-// The gateway as a user starts it: a child process, configured by the environment alone.
+// The gateway as a user starts it: a child process, configured only by environment variables.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -10,8 +10,8 @@ const { freePort, waitForPort } = require('./net');
 const root = path.join(__dirname, '../..');
 
 /**
- * SEGANET_TEST_GATEWAY replaces the command, as a JSON array, to run the same tests against another
- * build: an installed package, a container.
+ * SEGANET_TEST_GATEWAY (a JSON array) replaces the command, to run the same tests against another
+ * build, such as an installed package or a container.
  * @returns {string[]}
  */
 function gatewayCommand() {
@@ -40,7 +40,7 @@ class Gateway {
     return this.child.output;
   }
 
-  /** SIGTERM: drains and ends. @returns {Promise<{code: number | null, signal: string | null}>} */
+  /** SIGTERM: drains and exits. @returns {Promise<{code: number | null, signal: string | null}>} */
   async stop(timeoutMs = 15000) {
     try {
       return await this.child.stop('SIGTERM', timeoutMs);
@@ -51,7 +51,7 @@ class Gateway {
 }
 
 /**
- * Starts the gateway towards `cloud` and waits until devices can connect and the uplink is there.
+ * Starts the gateway with `cloud` as its broker and waits until devices can connect and the uplink is connected.
  * @param {import('./cloud').Cloud} cloud
  * @param {{env?: Record<string, string>, cpus?: string, openFiles?: number, gatewayId?: string}} [options]
  * @returns {Promise<Gateway>}
@@ -60,7 +60,7 @@ async function startGateway(cloud, options = {}) {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-home-'));
   const port = await freePort();
   const gatewayId = options.gatewayId || 'gw-test';
-  // Nothing of the tester's own configuration may leak in.
+  // Ignore SEGANET_* variables of the tester's own environment.
   const clean = Object.entries(process.env).filter(([name]) => !name.startsWith('SEGANET_'));
   const env = {
     ...Object.fromEntries(clean),
@@ -79,13 +79,13 @@ async function startGateway(cloud, options = {}) {
   const child = new Child(command, args, { ...options, name: 'gateway', cwd: root, env });
   try {
     await waitForPort(port, '127.0.0.1', 30000, () => Boolean(child.exit));
-    if (child.exit) throw new Error(`it ended at once: ${JSON.stringify(child.exit)}`);
-    // The cloud knows best whether the uplink is there: every client but the receivers is the gateway.
+    if (child.exit) throw new Error(`the gateway exited immediately: ${JSON.stringify(child.exit)}`);
+    // The broker tells whether the uplink is connected: every client other than the receivers is the gateway.
     await cloud.waitForClient(/^(?!receiver|bench-)/, 20000);
   } catch (error) {
     await child.stop('SIGKILL');
     fs.rmSync(home, { recursive: true, force: true });
-    throw new Error(`the gateway did not get ready; its output:\n${child.output.slice(-4000)}`, {
+    throw new Error(`the gateway did not become ready; its output:\n${child.output.slice(-4000)}`, {
       cause: error
     });
   }

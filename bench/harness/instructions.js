@@ -1,10 +1,10 @@
 'use strict';
-// Instructions of a process group, counted by the processor through perf. Few virtual machines let it.
+// Counts the instructions of a process group with perf. Few virtual machines support that.
 
 const { spawn, spawnSync } = require('node:child_process');
 const { groupPids } = require('./proc');
 
-const notCounted = 'not counted by this machine';
+const notCounted = 'this machine does not count instructions';
 const notInstalled = 'not counted: perf is not installed';
 
 /** @param {string} text of `perf stat -x,` @returns {number | undefined} */
@@ -17,7 +17,7 @@ function parseCount(text) {
 /** @type {string | undefined} */
 let known;
 
-/** @returns {string} '' when they can be counted here, else why not */
+/** @returns {string} '' if this machine counts instructions, else the reason */
 function lacking() {
   if (known !== undefined) return known;
   const { status, stderr } = spawnSync('perf', ['stat', '-x,', '-e', 'instructions', '--', 'true'], {
@@ -29,9 +29,9 @@ function lacking() {
 }
 
 /**
- * Counts from now on.
+ * Starts counting.
  * @param {number[]} groups
- * @returns {() => Promise<number | undefined>} ends it, and says how many; undefined when they cannot be counted here
+ * @returns {() => Promise<number | undefined>} stops counting; resolves to undefined if this machine cannot count
  */
 function countInstructions(groups) {
   if (lacking()) return async () => undefined;

@@ -1,5 +1,5 @@
 'use strict';
-// What a system needs and this machine has not: '' or a sentence that says how to get it.
+// Tests the requirements of a system: returns '', or a sentence with what is missing and how to get it.
 
 const fs = require('node:fs');
 const { haveTool, python } = require('./tools');
@@ -16,7 +16,7 @@ const needsCompiler = () =>
 
 const headers = ['/usr/include/openssl/ssl.h', '/usr/local/include/openssl/ssl.h'];
 
-/** A compiler and what it needs for TLS. Who names a compiler or its folders knows where the headers are. */
+/** Tests for a compiler and OpenSSL's headers. A user who sets CXX or CPATH is responsible for the headers. */
 function needsOpenssl() {
   const { CPATH, CXX } = process.env;
   if (needsCompiler() || CPATH || CXX || headers.some((file) => fs.existsSync(file))) return needsCompiler();

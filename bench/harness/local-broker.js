@@ -1,11 +1,11 @@
 'use strict';
-// The mosquitto on the gateway's side, where a system has one.
+// The mosquitto on the gateway's side, for systems that use one.
 
 const { startMosquitto } = require('./cloud');
 const { waitForPort } = require('./net');
 
 /**
- * What a mosquitto keeps of its queues. `saved` is the most careful that it can: all of it, every second.
+ * Returns the configuration of mosquitto's persistence. `saved` is its safest mode: everything, every second.
  * @typedef {'memory' | 'exit' | 'saved'} Keeping
  * @param {Keeping} keeping @param {string} folder @returns {string[]}
  */
@@ -18,7 +18,7 @@ function persistence(keeping, folder) {
 const brokerLog = ['log_dest stderr', 'log_type error', 'log_type subscribe'];
 
 /**
- * Starts one where devices connect, and waits until they can.
+ * Starts a broker for devices and waits until they can connect.
  * @param {string} folder @param {number} port @param {import('./child').ChildOptions} options
  * @param {Keeping} [keeping]
  */

@@ -1,10 +1,10 @@
 'use strict';
-// What the machine itself was doing: the time that the hypervisor kept, throttling, governor, load average.
+// State of the machine itself: steal time, throttling, frequency governor.
 
 const fs = require('node:fs');
 const os = require('node:os');
 
-/** @param {string} file @returns {string} '' where there is no such file */
+/** @param {string} file @returns {string} '' if there is no such file */
 function readFile(file) {
   try {
     return fs.readFileSync(file, 'utf8').trim();
@@ -15,7 +15,7 @@ function readFile(file) {
 
 /** @typedef {{total: number, steal: number, throttles: number}} MachineTimes */
 
-/** Of all cores, in the kernel's ticks. @param {string} [text] of /proc/stat @returns {MachineTimes} */
+/** Sums over all cores, in the kernel's ticks. @param {string} [text] of /proc/stat @returns {MachineTimes} */
 function machineTimes(text = readFile('/proc/stat')) {
   // proc(5): user nice system idle iowait irq softirq steal; guest time is in user already
   const ticks = (text.split('\n')[0].match(/\d+/g) ?? []).slice(0, 8).map(Number);
@@ -35,13 +35,13 @@ function machineTimes(text = readFile('/proc/stat')) {
 function machineUse(before, after) {
   const total = after.total - before.total;
   return {
-    /** Part of the time of all cores that the hypervisor gave to others. */
+    /** Fraction of the time of all cores that the hypervisor gave to others. */
     steal: total > 0 ? (after.steal - before.steal) / total : 0,
     throttled: after.throttles - before.throttles
   };
 }
 
-/** @returns {string[]} of the cores, each once; [] where the kernel has none, as in most virtual machines */
+/** @returns {string[]} distinct governors of the cores; [] if the kernel has none, as in most virtual machines */
 function governors() {
   const each = os
     .cpus()

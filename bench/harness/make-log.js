@@ -1,16 +1,16 @@
 'use strict';
-// Writes a log as the gateway would have left it (docs/log-format.md), much faster than by sending the records.
+// Writes a log like the gateway's (docs/log-format.md), much faster than by sending the records.
 
 const fs = require('node:fs');
 const path = require('node:path');
 const { root } = require('./gateway');
 
-/** The uplink node of flows/gateway.json, under whose name its chunks are kept. */
+/** The uplink node of flows/gateway.json, to which the chunks belong. */
 const uplinkNode = 'seganet-uplink-1';
 const chunkBytes = 65536;
 const chunkRecords = 256;
 
-/** Required here only, so that the other commands run without Node's SQLite. */
+/** Loads the modules of the log. Other commands do not need them, and run without Node's SQLite. */
 function parts() {
   return {
     ...require(path.join(root, 'nodes/lib/store/log-chunk.js')),
@@ -20,7 +20,7 @@ function parts() {
 }
 
 /**
- * The record as the load generator would have sent it, as a line of an envelope.
+ * Returns an envelope line with the record that the load generator would have sent.
  * @param {{device: number, seq: number, kind: number, us: number}} record @param {number} bytes of the payload
  */
 function line({ device, seq, kind, us }, bytes) {
@@ -32,7 +32,7 @@ function line({ device, seq, kind, us }, bytes) {
   return `{"d":"${id}","t":"${topic}","ts":${Math.round(us / 1000)},"s":${seq},"c":${cls},"p":${payload}}\n`;
 }
 
-/** Collects the lines of one class in envelopes, and these in chunks. */
+/** Collects the lines of one class in envelopes, and the envelopes in chunks. */
 class Writer {
   /**
    * @param {1 | 3} recordClass @param {() => number} nextSequence
@@ -56,7 +56,7 @@ class Writer {
     if (this.count > 0 && this.lines.length + text.length > this.envelopeBytes) this.seal(ts);
     this.lines += text;
     this.count += 1;
-    if (this.recordClass === 1) this.seal(ts); // the most urgent are not collected
+    if (this.recordClass === 1) this.seal(ts); // class 1 is never batched
   }
 
   /** @param {number} ts */
@@ -83,7 +83,7 @@ class Writer {
 /**
  * @param {string} folder of the log
  * @param {{records: number, devices: number, payload: number, alarmEvery: number}} options
- * @returns {import('./compare').SentStream[]} what it holds
+ * @returns {import('./compare').SentStream[]} the records in it
  */
 function makeLog(folder, { records, devices, payload, alarmEvery }) {
   const { writeChunk, FILE, APPLICATION_ID, USER_VERSION, SCHEMA, DatabaseSync } = parts();

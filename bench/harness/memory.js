@@ -1,14 +1,14 @@
 'use strict';
-// Memory of a process group, from the kernel's own sum of its mappings (proc(5), smaps_rollup).
+// Memory of a process group, from the kernel's sum of its mappings (proc(5), smaps_rollup).
 
 const fs = require('node:fs');
 const { groupPids } = require('./proc');
 
 /**
  * @typedef {object} Memory bytes
- * @property {number} rss pages in memory, those that are shared with other processes too
- * @property {number} pss the same, a shared page divided by those who share it
- * @property {number} privateDirty what would be free again if the group ended
+ * @property {number} rss pages in memory, including shared ones
+ * @property {number} pss the same, with a shared page divided among its processes
+ * @property {number} privateDirty memory that the end of the group would free
  */
 
 /** @type {[keyof Memory, string][]} */
@@ -27,7 +27,11 @@ function parseRollup(text) {
   return /** @type {Memory} */ (Object.fromEntries(values));
 }
 
-/** Takes a walk through all mappings: milliseconds, so not while something is timed. @param {number[]} groups @returns {Memory} */
+/**
+ * Walks through all mappings, which takes milliseconds: do not call it during a measurement.
+ * @param {number[]} groups
+ * @returns {Memory}
+ */
 function readMemory(groups) {
   const sum = { rss: 0, pss: 0, privateDirty: 0 };
   for (const pid of groups.flatMap(groupPids)) {

@@ -14,8 +14,8 @@ let made = 0;
 const ip = (...args) => execFileSync('ip', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
 /**
- * Two networks with a cable between them, none of it in the network of the machine: a gateway whose interface is set up, and
- * a cloud. Needs root.
+ * Two network namespaces, separate from the machine's network, with a link between them: a gateway whose interface is
+ * configured, and a cloud. Requires root.
  */
 class Lab {
   constructor() {
@@ -53,7 +53,7 @@ class Lab {
     }
   }
 
-  /** @param {string[]} args in the gateway's network */
+  /** @param {string[]} args run in the gateway's namespace */
   run(...args) {
     return execFileSync('ip', ['netns', 'exec', this.gateway, ...args], { encoding: 'utf8' });
   }
@@ -63,7 +63,7 @@ class Lab {
     return this.run('tc', ...args);
   }
 
-  /** What apply could change, without what only counts. */
+  /** The state that `apply` can change, without counters. */
   picture() {
     const [link] = JSON.parse(this.run('ip', '-j', '-d', 'link', 'show', 'dev', this.interface));
     const { txqlen, gso_max_segs: gso, qdisc } = link;
@@ -85,7 +85,7 @@ class Lab {
       ],
       { encoding: 'utf8', env: { ...process.env, ...env } }
     );
-    if (/^\s+at /m.test(stderr)) throw new Error(`a stack trace, not a sentence:\n${stderr}`);
+    if (/^\s+at /m.test(stderr)) throw new Error(`a stack trace instead of an error message:\n${stderr}`);
     return { code: status, signal, out: stdout, err: stderr };
   }
 
@@ -109,8 +109,8 @@ class Lab {
   }
 
   /**
-   * A tc that fails at the first command with these words, in front of the real one.
-   * @param {string} words @param {string} action shell @returns {Record<string, string>} environment
+   * A wrapper of tc that fails at the first command that contains these words.
+   * @param {string} words @param {string} action a shell command @returns {Record<string, string>} environment
    */
   failingTc(words, action = 'echo "Error: no room." >&2; exit 2') {
     const folder = path.join(path.dirname(this.stateDir), 'bin');
@@ -127,13 +127,16 @@ class Lab {
     return { PATH: `${folder}:${process.env.PATH}` };
   }
 
-  /** Sends marked datagrams. @param {string} address @param {{ priority?: number, tos?: number }} mark @param {number} count */
+  /**
+   * Sends marked datagrams.
+   * @param {string} address @param {{ priority?: number, tos?: number }} mark @param {number} count
+   */
   send(address, mark, count) {
     this.run('python3', traffic, 'datagrams', address, JSON.stringify(mark), String(count));
   }
 
   /**
-   * Small messages on connections with these marks, beside others that fill the line.
+   * Sends small messages on connections with these marks, while other connections saturate the link.
    * @param {Record<string, { priority?: number, tos?: number, fills?: boolean }>} connections @param {number} seconds
    * @returns {Promise<Record<string, { bytes: number, count: number, medianMs: number, p99Ms: number }>>}
    */

@@ -1,7 +1,8 @@
 'use strict';
-// Two network namespaces and a cable between: the command itself runs in the gateway's, so that devices, gateway and admin
-// API are on that one's loopback; the cloud and its sink are in the other. Neither has a name: the kernel removes both, and
-// the cable, when the last process in them has ended, however it ended. Nothing appears in the machine's own namespace.
+// Two network namespaces with a link (veth) between them. The command itself runs in the gateway's namespace, so
+// devices, gateway and admin API use its loopback; the cloud and its sink run in the other. The namespaces have no
+// names: the kernel removes them and the link when their last process ends, for whatever reason. The machine's own
+// namespace stays unchanged.
 
 const { execFileSync, spawn } = require('node:child_process');
 const fs = require('node:fs');
@@ -12,11 +13,11 @@ const { fail } = require('./arguments');
 const mark = 'SEGANET_BENCH_INSIDE';
 const tools = ['unshare', 'nsenter', 'setpriv', 'mount', 'ip', 'tc', 'mosquitto'];
 
-/** Why this machine or user cannot; '' = it can. @returns {string} */
+/** Returns why this machine or user cannot create namespaces, '' if it can. @returns {string} */
 function obstacle() {
   if (process.platform !== 'linux') return 'Network namespaces exist on Linux only.';
   if (process.getuid?.() !== 0) {
-    return 'This makes network namespaces and shapes a link between them, which needs root. Run it with sudo; nothing outside of these namespaces is changed.';
+    return 'This creates network namespaces and shapes a link between them, which needs root. Run it with sudo; it changes nothing outside these namespaces.';
   }
   const missing = tools.filter((tool) => !haveTool(tool));
   return missing.length > 0
@@ -24,14 +25,14 @@ function obstacle() {
     : '';
 }
 
-/** @returns {boolean} this process was started by runInside() */
+/** @returns {boolean} true if runInside() started this process */
 const isInside = () => Boolean(process.env[mark]);
 
-/** Runs this same command again in a namespace of its own, and ends as it ends. Refuses politely. */
+/** Runs this command again in a new namespace and exits with its exit code. Prints the obstacle if there is one. */
 function runInside() {
   const why = obstacle();
   if (why) fail(why);
-  // sysfs shows the interfaces of the namespace in which it was mounted. tc loads eBPF programs through the one below it.
+  // sysfs shows the interfaces of the namespace in which it was mounted. tc loads eBPF programs through /sys/fs/bpf.
   const mounts = 'mount -t sysfs sysfs /sys && { mount -t bpf bpf /sys/fs/bpf 2>/dev/null || true; }';
   const prepare = `${mounts} && ip link set lo up && exec "$@"`;
   const self = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
@@ -47,13 +48,14 @@ function runInside() {
 }
 
 /**
+ * Runs a command.
  * @param {string} command @param {string[]} args
  * @returns {string} its output
  */
 const run = (command, args) =>
   execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
-/** A process that keeps the cloud's namespace: nothing but loopback is in it. */
+/** Starts a process that holds the cloud's namespace, which has only loopback. */
 async function holdCloud() {
   const hold = 'ip link set lo up && echo ready && exec sleep infinity';
   const holder = new Child('unshare', ['--net', '/bin/sh', '-c', hold], { name: "the cloud's namespace" });
@@ -61,22 +63,22 @@ async function holdCloud() {
   return holder;
 }
 
-/** Put before a command that is to run where `holder` is. @param {Child} holder */
+/** Returns the prefix of a command that runs in the holder's namespace. @param {Child} holder */
 const within = (holder) => ['nsenter', `--net=/proc/${holder.pid}/ns/net`];
 
-/** The kernel's names of this process's namespace and of the holder's. @param {Child} holder */
+/** Returns the kernel's names of this process's namespace and of the holder's. @param {Child} holder */
 const namesOf = (holder) =>
   [process.pid, holder.pid].map((pid) => fs.readlinkSync(`/proc/${pid}/ns/net`)).join(', ');
 
 class LinkedNetworks {
-  /** @param {Child} holder a process that keeps the cloud's namespace */
+  /** @param {Child} holder a process that holds the cloud's namespace */
   constructor(holder) {
     this.holder = holder;
-    /** The gateway's end of the cable. */
+    /** The gateway's end of the link. */
     this.interface = 'up0';
-    this.here = '198.18.0.1'; // 198.18.0.0/15 is for benchmarks [RFC 2544]
+    this.here = '198.18.0.1'; // 198.18.0.0/15 is reserved for benchmarks [RFC 2544]
     this.there = '198.18.0.2';
-    /** Put before a command that is to run at the cloud. */
+    /** The prefix of a command that runs in the cloud's namespace. */
     this.inCloud = within(holder);
   }
 
@@ -93,7 +95,7 @@ class LinkedNetworks {
     const [nsenter, ...enter] = this.inCloud;
     /** @param {string} command @param {string[]} args */
     const atCloud = (command, ...args) => run(nsenter, [...enter, command, ...args]);
-    // Its neighbour discovery goes out with priority 7.
+    // IPv6 neighbor discovery would be sent with priority 7.
     const quiet = '/proc/sys/net/ipv6/conf/default/disable_ipv6';
     const silence = `[ ! -e ${quiet} ] || echo 1 > ${quiet}`;
     run('/bin/sh', ['-c', silence]);
@@ -103,14 +105,14 @@ class LinkedNetworks {
     run('ip', ['link', 'set', near, 'up']);
     atCloud('ip', 'addr', 'add', `${there}/30`, 'dev', 'down0');
     atCloud('ip', 'link', 'set', 'down0', 'up');
-    // A namespace may choose only what the machine's own allows to everybody; a route may name any.
+    // A namespace may choose only the controls that the machine allows for all users; a route may name any.
     const control = congestion ? ['congctl', congestion] : [];
     run('ip', ['route', 'replace', '198.18.0.0/30', 'dev', near, 'src', here, ...control]);
-    // What one run learned of the path must not help the next.
+    // Metrics of one run must not help the next.
     fs.writeFileSync('/proc/sys/net/ipv4/tcp_no_metrics_save', '1');
   }
 
-  /** What is in force. @returns {string} */
+  /** The congestion control in effect. @returns {string} */
   get congestion() {
     const [, named] = run('ip', ['route', 'show', '198.18.0.0/30']).match(/congctl (\S+)/) ?? [];
     return named ?? fs.readFileSync('/proc/sys/net/ipv4/tcp_congestion_control', 'utf8').trim();
@@ -126,8 +128,8 @@ class LinkedNetworks {
 }
 
 /**
- * Runs `body`, and `close` afterwards: after an error, which is told, and on SIGINT or SIGTERM too.
- * @param {() => Promise<void>} close ends whatever `body` has started
+ * Runs `body` and then `close`: also after an error, which it prints, and on SIGINT or SIGTERM.
+ * @param {() => Promise<void>} close ends everything that `body` has started
  * @param {() => Promise<void>} body
  */
 async function closing(close, body) {
@@ -145,7 +147,7 @@ async function closing(close, body) {
   try {
     await body();
   } catch (error) {
-    // What was interrupted fails, of course.
+    // An interrupted body always fails.
     if (isInterrupted) return;
     console.error(error);
     process.exitCode = 1;
@@ -155,10 +157,10 @@ async function closing(close, body) {
 }
 
 /**
- * Runs `body` on two networks, and removes both afterwards, as closing() does.
+ * Runs `body` with two networks and then removes both, like closing().
  * REQUIRES: isInside().
  * @param {string} congestion as in LinkedNetworks.open()
- * @param {() => Promise<void>} closeRest ends what `body` has started
+ * @param {() => Promise<void>} closeRest ends everything that `body` has started
  * @param {(network: LinkedNetworks) => Promise<void>} body
  */
 async function withNetworks(congestion, closeRest, body) {

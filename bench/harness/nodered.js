@@ -1,5 +1,5 @@
 'use strict';
-// Node-RED's own way: core nodes mqtt in → mqtt out (TLS, QoS 1), as they come from the palette.
+// Node-RED's core nodes mqtt in → mqtt out (TLS, QoS 1) with their default settings.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -8,15 +8,15 @@ const { root } = require('./gateway');
 /**
  * @param {string} folder user folder of this Node-RED
  * @param {{uiPort: number, localPort: number, cloud: import('./cloud').Cloud, datatype: string,
- *          sessions: boolean}} options sessions: persistent ones on both sides, so that the local broker keeps what
- *          arrives while Node-RED is away
+ *          sessions: boolean}} options sessions: persistent on both sides, so that the local broker keeps messages
+ *          while Node-RED is down
  * @returns {string[]} the command
  */
 function writeNodeRed(folder, { uiPort, localPort, cloud, datatype, sessions }) {
   const settings = {
     uiHost: '127.0.0.1',
     uiPort,
-    // As headless as the gateway that it is compared with: no editor, no admin API.
+    // Headless like the gateway: no editor, no admin API.
     httpAdminRoot: false,
     httpNodeRoot: false,
     userDir: folder,
@@ -79,14 +79,14 @@ function writeNodeRed(folder, { uiPort, localPort, cloud, datatype, sessions }) 
   return [...nodeRedRuntime(), require.resolve('node-red/red.js'), '-s', path.join(folder, 'settings.js')];
 }
 
-/** Node-RED 5 needs Node 22.9: an older one goes through the repository's launcher. */
+/** Returns the command of a Node for Node-RED 5, which needs 22.9; with an older Node, the repository's launcher. */
 function nodeRedRuntime() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   const enough = major > 22 || (major === 22 && minor >= 9);
   const launcher = 'flows/launcher/run.js';
   if (enough) return [process.execPath];
   if (fs.existsSync(path.join(root, launcher))) return [process.execPath, launcher];
-  throw new Error(`Node-RED 5 needs Node 22.9 or newer, this is ${process.version}.`);
+  throw new Error(`Node-RED 5 needs Node 22.9 or newer; this is ${process.version}.`);
 }
 
 /** @returns {string} */

@@ -1,6 +1,6 @@
 'use strict';
-// What the kernel knows of a process group: CPU time, also of each thread, and resident memory. A child of ours is
-// the leader of its own group, so the group is the whole system, launcher and helpers included.
+// Reads the kernel's data about a process group: CPU time, also by thread, and resident memory. A Child leads its own
+// group, so the group is the whole system, including launcher and helpers.
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -22,7 +22,10 @@ function readGroup(group) {
   return sum;
 }
 
-/** One walk through /proc for all of them: that is most of the cost. @param {number[]} groups @returns {{pid: number, comm: string, stat: string[]}[]} stat: from field 3 of proc(5) on */
+/**
+ * Walks through /proc once for all groups, because the walk is most of the cost.
+ * @param {number[]} groups @returns {{pid: number, comm: string, stat: string[]}[]} stat: from field 3 of proc(5) on
+ */
 function groupStats(groups) {
   const found = [];
   for (const entry of fs.readdirSync('/proc')) {
@@ -41,28 +44,32 @@ function groupStats(groups) {
 const groupPids = (group) => groupStats([group]).map(({ pid }) => pid);
 
 /**
- * A thread until now.
+ * The totals of a thread.
  * @typedef {object} Thread
  * @property {number} group of its process @property {string} process name of its process @property {string} name
- * @property {number} cpuSeconds user and system, to the nanosecond where the kernel has schedstat, else to its tick
- * @property {number} waitSeconds it could run and had no core
- * @property {number} voluntary context switches: it had nothing to do; as often it was woken
- * @property {number} involuntary context switches: another one took its core
+ * @property {number} cpuSeconds user and system, in nanoseconds where the kernel has schedstat, else in ticks
+ * @property {number} waitSeconds runnable without a core
+ * @property {number} voluntary context switches because it had nothing to do, equal to its wake-ups
+ * @property {number} involuntary context switches because another thread took its core
  * @property {number} minorFaults
  *
  * @typedef {Map<string, Thread>} Threads 'pid/tid' → thread
  */
 
-/** What proc(5) calls comm, then the fields from 3 (state) on. @param {string} text @returns {{comm: string, stat: string[]}} */
+/**
+ * Returns comm of proc(5), then the fields from 3 (state) on.
+ * @param {string} text
+ * @returns {{comm: string, stat: string[]}}
+ */
 function parseStat(text) {
-  // The command may hold spaces and parentheses: up to the last one.
+  // The command may contain spaces and parentheses, so it ends at the last one.
   const [from, to] = [text.indexOf('('), text.lastIndexOf(')')];
   return { comm: text.slice(from + 1, to), stat: text.slice(to + 2).split(' ') };
 }
 
 /**
- * Reads three small files a thread. A thread that ended is no longer there (its process's own sum
- * still holds its time).
+ * Reads three small files per thread. A thread that has ended is missing, but its process's sum still includes its
+ * time.
  * @param {number[]} groups @returns {Threads}
  */
 function readThreads(groups) {
@@ -80,7 +87,7 @@ function readThreads(groups) {
   return found;
 }
 
-/** @param {string} folder @returns {string[]} nothing when it is gone */
+/** @param {string} folder @returns {string[]} empty if the folder no longer exists */
 function entries(folder) {
   try {
     return fs.readdirSync(folder);
@@ -107,7 +114,11 @@ function readThread(folder) {
   };
 }
 
-/** Nanoseconds on a core and in the queue for one; 0 where the kernel does not count them. @param {string} folder @returns {number[]} */
+/**
+ * Returns the nanoseconds on a core and in the run queue; 0 if the kernel does not count them.
+ * @param {string} folder
+ * @returns {number[]}
+ */
 function schedstat(folder) {
   try {
     return fs.readFileSync(`${folder}/schedstat`, 'utf8').split(' ').map(Number);
@@ -117,7 +128,8 @@ function schedstat(folder) {
 }
 
 /**
- * What happened between two readings, threads of one name together (V8's helpers, libuv's pool), the busiest first.
+ * Returns the difference of two readings, with threads of one name together (V8's helpers, libuv's pool), busiest
+ * first.
  * @typedef {{process: string, name: string, threads: number, cores: number, waiting: number, wakesPerSecond: number,
  *            preemptedPerSecond: number, faultsPerSecond: number}} ThreadUse cores: 1 = a whole core all the time
  * @param {Threads} before @param {Threads} after @param {number} seconds @returns {ThreadUse[]}
@@ -132,7 +144,7 @@ function threadUse(before, after, seconds) {
       ...{ wakesPerSecond: 0, preemptedPerSecond: 0, faultsPerSecond: 0 }
     };
     found.set(key, use);
-    const old = before.get(id); // absent: it began meanwhile
+    const old = before.get(id); // absent: the thread started meanwhile
     /** @param {'cpuSeconds' | 'waitSeconds' | 'voluntary' | 'involuntary' | 'minorFaults'} field */
     const more = (field) => (thread[field] - (old ? old[field] : 0)) / seconds;
     use.threads += 1;
@@ -146,9 +158,9 @@ function threadUse(before, after, seconds) {
 }
 
 /**
- * CPU time of a group to the nanosecond. The kernel tells a process's own sum in ticks of 10 ms, cut off: sixty-four
- * processes that work 9 ms each would have done nothing. Its threads' times are exact, but those of threads that ended
- * are only in the sum. Reads a small file a thread.
+ * Returns the CPU time of a group in nanoseconds resolution. The kernel reports a process's sum in truncated ticks of
+ * 10 ms, so sixty-four processes that work 9 ms each would show 0. The times of threads are exact, but those of ended
+ * threads are only in the sum. Reads a small file per thread.
  * @param {number} group @returns {number} seconds
  */
 function readCpu(group) {
@@ -164,7 +176,10 @@ function readCpu(group) {
   return seconds;
 }
 
-/** CPU time of everything that runs on this machine, what its host took included. @returns {number} seconds of all cores */
+/**
+ * Returns the CPU time of all processes on this machine, including steal time.
+ * @returns {number} seconds of all cores
+ */
 function machineSeconds() {
   const line = fs.readFileSync('/proc/stat', 'utf8').split('\n', 1)[0];
   const [user, nice, system, , , irq, softirq, steal] = line.split(/\s+/).slice(1).map(Number);
@@ -181,8 +196,8 @@ function readGroups(groups) {
 }
 
 /**
- * Bytes that the group's processes caused to be written to storage, as the kernel attributes them. It can mislead
- * (large folios count whole, the file system's own writes do not count): the block device knows better.
+ * Returns the bytes that the group's processes caused to be written to storage, as the kernel attributes them. This can
+ * mislead (large folios count in full, the file system's own writes do not count); the block device is more accurate.
  * @param {number} group @returns {number}
  */
 function writtenBytes(group) {
@@ -192,13 +207,13 @@ function writtenBytes(group) {
       const found = fs.readFileSync(`/proc/${pid}/io`, 'utf8').match(/^write_bytes: (\d+)/m);
       sum += found ? Number(found[1]) : 0;
     } catch {
-      // it ended meanwhile, or is not ours to read
+      // it ended meanwhile, or is not readable
     }
   }
   return sum;
 }
 
-/** Cores that this process may use. @returns {number[]} */
+/** Returns the cores that this process may use. @returns {number[]} */
 function allowedCores() {
   const status = fs.readFileSync('/proc/self/status', 'utf8');
   const list = /** @type {RegExpMatchArray} */ (status.match(/Cpus_allowed_list:\s*(\S+)/))[1];
@@ -208,7 +223,7 @@ function allowedCores() {
   });
 }
 
-/** Hard limit of open files of this process. @returns {number} */
+/** Returns the hard limit of open files of this process. @returns {number} */
 function hardFileLimit() {
   const limits = fs.readFileSync('/proc/self/limits', 'utf8');
   const found = limits.match(/Max open files\s+\S+\s+(\S+)/);

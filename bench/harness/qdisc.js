@@ -1,5 +1,5 @@
 'use strict';
-// How the gateway's end of the cable is shaped, and what went through each of its bands.
+// Shapes the gateway's end of the link and counts the traffic of each band.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -10,34 +10,35 @@ const { run } = require('./netns');
 const table = 'seganet_bench';
 
 /**
- * A token bucket, and before it the three bands of pfifo_fast: priority 6 and 7, 0 and 4, the rest.
+ * Sets up a token bucket with the three bands of pfifo_fast: priority 6 and 7, 0 and 4, the others.
  * @param {string} dev @param {number} rate bit/s
  * @param {object} [how]
- * @param {number} [how.burst] bytes in the bucket. The default is two packets: a larger one would let a whole batch through at once, and
- *        whatever is behind it would wait for that. At tens of Mbit/s so few run dry while the timer is late.
- * @param {string[]} [how.within] runs a command where the interface is
+ * @param {number} [how.burst] bytes in the bucket. The default is two packets: a larger bucket would pass a whole batch
+ *          at once, and later packets would wait for it. At tens of Mbit/s such a small bucket runs empty when the
+ *          timer is late.
+ * @param {string[]} [how.within] prefix of a command that runs in the namespace of the interface
  */
 function tbf(dev, rate, { burst = 3028, within = [] } = {}) {
   const there = (/** @type {string} */ line) => {
     const [command, ...args] = [...within, ...line.split(' ')];
     run(command, args);
   };
-  there(`ip link set ${dev} txqueuelen 100`); // pfifo_fast takes it when it is made
+  there(`ip link set ${dev} txqueuelen 100`); // pfifo_fast reads it when it is made
   there(`tc qdisc add dev ${dev} root handle 1: tbf rate ${rate}bit burst ${burst} latency 50ms`);
   there(`tc qdisc add dev ${dev} parent 1:1 handle 10: pfifo_fast`);
 }
 
 const seganetNet = path.join(__dirname, '../../nodes/lib/network/qdisc/cli/seganet-net.js');
 
-/** Part of the link that htb keeps for each band that is not urgent. */
+/** Fraction of the link that htb guarantees to each band that is not urgent. */
 const htbReserve = 0.1;
 
 /**
- * As a user sets it up: three classes that borrow from each other, by the socket's priority and DSCP.
+ * Sets up htb like a user: three classes that borrow from each other, selected by the socket's priority and DSCP.
  * @param {string} dev @param {number} rate bit/s
  */
 function htb(dev, rate) {
-  // What it keeps for its undo goes away with the namespace.
+  // The state for `undo` is not needed: the queue disappears with the namespace.
   const state = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-net-'));
   const wish = ['--interface', dev, '--rate', `${rate / 1000}kbit`, '--share', `${htbReserve * 100}`];
   const how = ['--scheme', 'htb', '--force', '--state-dir', state];
@@ -52,21 +53,24 @@ function htb(dev, rate) {
 const shapes = { none: () => {}, 'tbf-pfifo_fast': (dev, rate) => tbf(dev, rate), htb };
 
 /**
- * Shapes the interface anew; all counters start at 0.
+ * Replaces the shaping of the interface and resets all counters to 0.
  * @param {string} dev @param {string} kind of `shapes` @param {number} rate bit/s
  */
 function shape(dev, kind, rate) {
   try {
     run('tc', ['qdisc', 'del', 'dev', dev, 'root']);
   } catch {
-    // there was none
+    // no queue was set up
   }
   run('ip', ['link', 'set', dev, 'gso_max_segs', '65535']);
   shapes[kind](dev, rate);
   if (haveTool('nft')) countMarks(dev);
 }
 
-/** Counts by the socket's priority, as pfifo_fast would sort it, whatever the discipline is. @param {string} dev */
+/**
+ * Counts packets by the socket's priority, in the bands of pfifo_fast, under any queueing discipline.
+ * @param {string} dev
+ */
 function countMarks(dev) {
   const rules = `
     table netdev ${table} {}
@@ -87,13 +91,14 @@ function countMarks(dev) {
   run('/bin/sh', ['-c', 'echo "$1" | nft -f -', 'sh', rules]);
 }
 
-/** tc prints nothing where there is nothing. @param {string[]} args @returns {any[]} */
+/** Runs tc, which prints an empty string for an empty list. @param {string[]} args @returns {any[]} */
 const tcJson = (...args) => JSON.parse(run('tc', ['-s', '-j', ...args]).trim() || '[]');
 
 /** @typedef {Record<string, {packets: number, bytes: number, dropped?: number}>} Bands */
 
 /**
- * What went out until now: in all, by priority (band0, band1, band2, and of all of them ef) where nft can tell, and by class of htb.
+ * Returns the packets sent so far: in total; by priority (band0, band1, band2, and ef over all bands) if nft is
+ * installed; and by class of htb.
  * @param {string} dev @returns {Bands}
  */
 function readBands(dev) {
@@ -108,7 +113,7 @@ function readBands(dev) {
     }
   }
   bands.all ??= total([bands.band0, bands.band1, bands.band2]);
-  // Not in every release does tc know a class as JSON.
+  // Some releases of tc cannot print classes as JSON.
   const classes = run('tc', ['-s', 'class', 'show', 'dev', dev]);
   const line = /^class htb (\S+) .*leaf.*\n\s*Sent (\d+) bytes (\d+) pkts? \(dropped (\d+)/gm;
   for (const [, name, bytes, packets, dropped] of classes.matchAll(line)) {
@@ -140,7 +145,7 @@ function difference(before, after) {
   );
 }
 
-/** What `--rate 2mbit` says. @param {string} text @returns {number} bit/s, NaN when it says nothing */
+/** Parses a rate such as 2mbit. @param {string} text @returns {number} bit/s, NaN if it is not a rate */
 function bitsPerSecond(text) {
   const found = text.match(/^(\d+(?:\.\d+)?)(k|m|g)?(?:bit)?$/i);
   const factor = { k: 1e3, m: 1e6, g: 1e9 };

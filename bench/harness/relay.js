@@ -1,13 +1,13 @@
 'use strict';
-// Counts what passes between a gateway and its cloud: bytes, TLS records, TCP segments. See relay/main.cc.
+// Counts bytes, TLS records and TCP segments between a gateway and its cloud. See relay/main.cc.
 
 const { Child } = require('./child');
 const { build } = require('./build');
 
 /**
- * @typedef {object} Traffic one way, sums of all connections
- * @property {number} bytes of TLS @property {number} records @property {number} data of these, with application data
- * @property {number} segments @property {number} ipBytes IP and TCP headers included @property {boolean} broken
+ * @typedef {object} Traffic of one direction, summed over all connections
+ * @property {number} bytes of TLS @property {number} records @property {number} data records with application data
+ * @property {number} segments @property {number} ipBytes with IP and TCP headers @property {boolean} broken
  * @typedef {{us: number, open: number, up: Traffic, down: Traffic}} Reading
  */
 
@@ -20,7 +20,7 @@ class Relay {
   }
 
   /**
-   * Listens on the address that the cloud's certificate is for.
+   * Starts a relay on the address in the cloud's certificate.
    * @param {{host: string, tlsPort: number}} cloud
    * @param {{cpus?: string, progressMs?: number}} [options]
    */
@@ -32,9 +32,9 @@ class Relay {
     return new Relay(child, host, port);
   }
 
-  /** What has passed until now. @returns {Promise<Reading>} */
+  /** Returns the traffic so far. @returns {Promise<Reading>} */
   read() {
-    const us = (Date.now() + 1) * 1000; // the clock here has milliseconds only
+    const us = (Date.now() + 1) * 1000; // this clock has a resolution of 1 ms
     return this.child.until((output) => {
       const end = output.lastIndexOf('\n');
       const line = output.slice(output.lastIndexOf('\n', end - 1) + 1, end);
@@ -49,7 +49,7 @@ class Relay {
   }
 }
 
-/** What passed between two readings. @param {Reading} from @param {Reading} to */
+/** Returns the traffic between two readings. @param {Reading} from @param {Reading} to */
 function between(from, to) {
   /** @param {'up' | 'down'} way */
   const change = (way) => ({

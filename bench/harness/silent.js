@@ -1,22 +1,25 @@
 'use strict';
-// Devices that connect and then say nothing. In this process: a silent connection costs its owner nothing that is measured.
+// Devices that connect and stay silent. They are in this process, because a silent connection costs it no CPU.
 
 const net = require('node:net');
 
-/** Longer than any run: not even a PINGREQ. */
+/** Longer than any run, so that devices do not even send PINGREQ. */
 const KEEP_ALIVE_S = 3600;
-/** Below any listener's backlog. */
+/** Pending connections, fewer than any listener's backlog. */
 const AT_ONCE = 64;
 const CONNECT_MS = 20000;
 
-/** MQTT 3.1.1 CONNECT, clean session. @param {string} id @returns {Buffer} */
+/** Returns an MQTT 3.1.1 CONNECT with clean session. @param {string} id @returns {Buffer} */
 function connectPacket(id) {
   const header = Buffer.from([0, 4, ...Buffer.from('MQTT'), 4, 2, KEEP_ALIVE_S >> 8, KEEP_ALIVE_S & 255]);
   const payload = Buffer.from([0, id.length, ...Buffer.from(id)]);
   return Buffer.concat([Buffer.from([0x10, header.length + payload.length]), header, payload]);
 }
 
-/** @param {number} port @param {string} id at most 64 characters @returns {Promise<net.Socket>} when the CONNACK says 0 */
+/**
+ * @param {number} port @param {string} id at most 64 characters
+ * @returns {Promise<net.Socket>} resolves on a CONNACK with code 0
+ */
 function connect(port, id) {
   return new Promise((resolve, reject) => {
     const socket = net.connect(port, '127.0.0.1');
@@ -43,7 +46,7 @@ class SilentFleet {
     this.isClosing = false;
   }
 
-  /** Connects until there are so many. @param {number} count */
+  /** Connects devices until there are `count`. @param {number} count */
   async grow(count) {
     while (this.sockets.length < count) {
       const from = this.sockets.length;

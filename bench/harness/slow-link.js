@@ -1,5 +1,6 @@
 'use strict';
-// The gateway with a slow link to the cloud: two network namespaces and a shaped cable. REQUIRES: isInside() of netns.js.
+// Gives the gateway a slow link to the cloud: two network namespaces and a shaped link. REQUIRES: isInside() of
+// netns.js.
 
 const { LinkedNetworks } = require('./netns');
 const { readBands, shape } = require('./qdisc');
@@ -7,14 +8,14 @@ const { readBands, shape } = require('./qdisc');
 const qdisc = 'tbf-pfifo_fast';
 
 class SlowLink {
-  /** What a percentage of felt() means. */
+  /** The column title of felt(). */
   title = 'link used %';
 
   /** @param {LinkedNetworks} network @param {number} rate bit/s */
   constructor(network, rate) {
     this.network = network;
     this.rate = rate;
-    this.told = `a link of ${rate / 1e6} Mbit/s towards the cloud (${qdisc}), the way back free; TCP ${network.congestion}`;
+    this.told = `a link of ${rate / 1e6} Mbit/s towards the cloud (${qdisc}), the reverse direction not shaped; TCP ${network.congestion}`;
     this.profile = { cloudAt: { host: network.there, within: network.inCloud } };
   }
 
@@ -31,21 +32,24 @@ class SlowLink {
     shape(this.network.interface, 'none', 0);
   }
 
-  /** REQUIRES: begun and not lifted. */
+  /** REQUIRES: begin() was called, lift() was not. */
   stat() {
     return { linkBytes: readBands(this.network.interface).all.bytes };
   }
 
-  /** @param {Record<string, number>} short what stat() has counted in a time @param {number} ms its length */
+  /** @param {Record<string, number>} short increments of stat() in a period @param {number} ms its length */
   felt({ linkBytes }, ms) {
     return ((linkBytes * 8) / ((this.rate * ms) / 1000)) * 100;
   }
 
-  /** A capacity that is not the link's would show nothing. @param {{short: Record<string, number>, ms: number}} found */
+  /**
+   * Returns a warning if the link was not what limited the capacity.
+   * @param {{short: Record<string, number>, ms: number}} found
+   */
   doubt({ short, ms }) {
     const used = this.felt(short, ms);
     return used < 90
-      ? `Of the link only ${used.toFixed(0)} % was used: something else is the limit. Try a slower --link.`
+      ? `Only ${used.toFixed(0)} % of the link was used, so something else is the limit. Try a slower --link.`
       : '';
   }
 

@@ -1,11 +1,14 @@
 'use strict';
-// The command itself belongs to the harness: what it does while it waits (reading /proc, the progress of its tools) must not take the core of
-// what is measured. At 64 devices it delayed some two wake-ups a second.
+// Moves the command itself to the harness's cores, so that its work while it waits (reading /proc, progress of its
+// tools) does not disturb the measured system. At 64 devices it delayed about two wake-ups per second.
 
 const { execFileSync } = require('node:child_process');
 const { allowedCores } = require('./proc');
 
-/** All threads of this process, and what it starts from now on without cores of its own. @param {string} cpus a core list */
+/**
+ * Moves all threads of this process, and future children without their own core list.
+ * @param {string} cpus a core list
+ */
 function moveTo(cpus) {
   execFileSync('taskset', ['--all-tasks', '--pid', '--cpu-list', cpus, String(process.pid)], {
     stdio: 'ignore'
@@ -13,8 +16,8 @@ function moveTo(cpus) {
 }
 
 /**
- * @param {string | undefined} cpus those of the harness; undefined = nothing is pinned
- * @returns {() => void} back to where it was
+ * @param {string | undefined} cpus cores of the harness; undefined = not pinned
+ * @returns {() => void} moves the process back
  */
 function standAside(cpus) {
   if (!cpus) return () => {};

@@ -1,18 +1,21 @@
 'use strict';
-// Tests that need a tool which `npm install` does not bring are skipped out loud when it is missing, and
-// fail instead where SEGANET_REQUIRE_TOOLS=1 (CI) promises that it is there.
+// Tests that need a tool that `npm install` does not install are skipped with a notice if it is missing.
+// With SEGANET_REQUIRE_TOOLS=1 (CI) they fail instead.
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 
-/** Where a tool may hide behind another name. @type {Record<string, string[]>} */
+/** Alternative names of a tool. @type {Record<string, string[]>} */
 const aliases = { 'c++': ['c++', 'g++', 'clang++'] };
 
-/** What a tool is of no use without: the certificates of the brokers in test/fixtures come from openssl. @type {Record<string, string[]>} */
+/**
+ * Further tools that a tool depends on: openssl creates the certificates of the brokers.
+ * @type {Record<string, string[]>}
+ */
 const besides = { mosquitto: ['openssl'] };
 
-/** The python with the packages of .ci/python, where that was run. @returns {string} */
+/** The Python interpreter with the packages of .ci/python, if they were installed. @returns {string} */
 const python = () => process.env.SEGANET_PYTHON || 'python3';
 
 /** @type {Map<string, boolean>} */
@@ -23,7 +26,7 @@ function havePythonModule(module) {
   const key = `${python()} ${module}`;
   let found = modules.get(key);
   if (found === undefined) {
-    // Found, not imported: that takes a second with bumble.
+    // find_spec instead of an import, which takes a second for bumble.
     const look = 'import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)';
     found = spawnSync(python(), ['-c', look, module], { stdio: 'ignore' }).status === 0;
     modules.set(key, found);
@@ -34,7 +37,7 @@ function havePythonModule(module) {
 /** @param {string} name A command, or `python:MODULE`. @returns {boolean} */
 function haveTool(name) {
   if (name.startsWith('python:')) return havePythonModule(name.slice('python:'.length));
-  // /usr/sbin: Debian puts mosquitto there, and it is not in a user's PATH.
+  // Debian installs mosquitto in /usr/sbin, which is not in a user's PATH.
   const folders = [...(process.env.PATH || '').split(path.delimiter), '/usr/sbin', '/usr/local/sbin'];
   return (aliases[name] || [name]).some((command) =>
     folders.some((folder) => {
@@ -49,7 +52,7 @@ function haveTool(name) {
 }
 
 /**
- * One of Jest's functions under which tests are skipped or fail, with the members that it has.
+ * A replacement for one of Jest's functions that skips the tests or makes them fail, with the same members.
  * @param {(name: string, body?: any, timeout?: number) => void} one
  * @param {(...table: any[]) => (name: string, body: any, timeout?: number) => void} each
  */
@@ -75,13 +78,13 @@ function skipping(original, why) {
 function failing(why) {
   const fail = (/** @type {string} */ name) =>
     global.test(`${name} [${why}]`, () => {
-      throw new Error(`${why}, and SEGANET_REQUIRE_TOOLS=1 forbids to skip`);
+      throw new Error(`${why}, and SEGANET_REQUIRE_TOOLS=1 does not allow skipping`);
     });
   return standIn(fail, () => fail);
 }
 
 /**
- * `const { describe, test } = needs('mosquitto', 'python:aiocoap');` shadows Jest's own.
+ * `const { describe, test } = needs('mosquitto', 'python:aiocoap');` shadows Jest's own functions.
  * @param {...string} tools
  * @returns {{ describe: jest.Describe, test: jest.It, missing: string[] }}
  */
@@ -94,7 +97,7 @@ function needs(...tools) {
     const fail = /** @type {any} */ (failing(why));
     return { describe: fail, test: fail, missing };
   }
-  // Jest names skipped tests only when it runs a single file.
+  // Jest lists skipped tests only when it runs a single file.
   process.stderr.write(`skipped in ${path.basename(global.expect.getState().testPath ?? '')}: ${why}\n`);
   return {
     describe: /** @type {any} */ (skipping(global.describe, why)),

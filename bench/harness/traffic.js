@@ -1,5 +1,5 @@
 'use strict';
-// Devices of one class each, and the gateway's rules that make it so.
+// Devices of one class each, and the gateway's rules that assign the class.
 
 const kinds = ['', 'alarm', 'high', 't', 'bulk', '5', '6', '7', '8'];
 
@@ -8,11 +8,11 @@ const kinds = ['', 'alarm', 'high', 't', 'bulk', '5', '6', '7', '8'];
  * @property {number} class @property {number} devices
  * @property {number} perSecond records, all devices together
  * @property {number} [payload] bytes
- * @property {number} [inflight] unacknowledged records of a device, at most: what is offered beyond waits at the device
+ * @property {number} [inflight] most unacknowledged records of a device; further records wait at the device
  */
 
 /**
- * The gateway's rules: by the last level of the topic; what none names is of class 3.
+ * Returns the gateway's rules: by the last level of the topic; topics without a rule have class 3.
  * @param {Traffic[]} traffic @returns {string}
  */
 function rulesOf(traffic) {
@@ -21,7 +21,7 @@ function rulesOf(traffic) {
 }
 
 /**
- * Options of the generator. Each class has device numbers of its own.
+ * Returns the options of the generator. Each class has its own range of device numbers.
  * @param {Traffic} traffic @returns {Record<string, string | number>}
  */
 function loadOptions({ class: cls, devices, perSecond, payload, inflight }) {
@@ -31,7 +31,8 @@ function loadOptions({ class: cls, devices, perSecond, payload, inflight }) {
     'first-device': cls * 1000,
     'alarm-every': cls === 1 ? 1 : 0,
     'topic-kind': cls === 1 ? 't' : kinds[cls],
-    // An acknowledgement may take a second and more (it waits for the cloud or the log), and the load is an open loop.
+    // The load is an open loop, and an acknowledgement may take over a second, because it waits for the cloud or the
+    // log.
     inflight: inflight ?? Math.max(64, Math.ceil((perSecond / devices) * 5)),
     'lead-ms': 1000,
     ...(payload === undefined ? {} : { payload })
@@ -39,7 +40,8 @@ function loadOptions({ class: cls, devices, perSecond, payload, inflight }) {
 }
 
 /**
- * Bytes on the wire that a record of an envelope of 1 KiB costs, measured: its line, and its part of MQTT, TLS, TCP and IP.
+ * Returns the measured bytes on the network of a record in an envelope of 1 KiB: its line and its share of MQTT, TLS,
+ * TCP and IP.
  * @param {number} payload
  */
 const wireBytes = (payload) => Math.round((payload + 85) * 1.2);

@@ -1,5 +1,5 @@
 'use strict';
-// What a run took of the machine between two moments: the system under test by process, the harness beside it.
+// Resource use of a run between two snapshots: the measured system by process, and the harness.
 
 const { machineTimes, machineUse } = require('./machine');
 const { readCpu, readGroup, readThreads, threadUse } = require('./proc');
@@ -21,7 +21,7 @@ function snapshot(stage) {
   };
 }
 
-/** @param {Snapshot} before @param {Snapshot} after @param {string[]} names of the system's parts */
+/** @param {Snapshot} before @param {Snapshot} after @param {string[]} names of the system's process groups */
 function usage(before, after, names) {
   const seconds = (after.ms - before.ms) / 1000;
   const parts = names.map((part, i) => {

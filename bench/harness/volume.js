@@ -1,6 +1,6 @@
 'use strict';
-// A small file system for the log, of its own: a tmpfs, or ext4 on a loop device, whose block device counts
-// every byte that reaches it, the file system's own journal included. Needs root.
+// A small separate file system for the log: a tmpfs, or ext4 on a loop device, whose block device counts every byte
+// that reaches it, including the file system's own journal. Needs root.
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -44,7 +44,7 @@ class Volume {
     } catch (error) {
       this.remove();
       throw new Error(
-        `A ${this.kind} volume could not be mounted. It needs root (and mkfs.ext4 and losetup for ext4).`,
+        `Cannot mount a ${this.kind} volume. This needs root (and mkfs.ext4 and losetup for ext4).`,
         {
           cause: error
         }
@@ -53,15 +53,15 @@ class Volume {
     return this;
   }
 
-  /** Bytes written to the block device so far; undefined for a tmpfs. @returns {number | undefined} */
+  /** Returns the bytes written to the block device so far, undefined for a tmpfs. @returns {number | undefined} */
   written() {
     if (!this.device) return undefined;
-    // Documentation/block/stat: sectors of 512 bytes written are the seventh number.
+    // Documentation/block/stat: the seventh number is the sectors of 512 bytes written.
     const fields = fs.readFileSync(`/sys/block/${this.device}/stat`, 'utf8').trim().split(/\s+/);
     return Number(fields[6]) * 512;
   }
 
-  /** Writes what the system holds back, so that written() is complete. */
+  /** Flushes the file system's buffers, so that written() is complete. */
   sync() {
     run('sync', ['-f', this.folder]);
   }
@@ -72,7 +72,7 @@ class Volume {
     return bavail * bsize;
   }
 
-  /** Occupies all but `leaveBytes` of what is free. @returns {() => void} gives it back */
+  /** Occupies the free space except `leaveBytes`. @returns {() => void} releases it */
   fill(leaveBytes = 0) {
     const file = path.join(this.folder, 'filler');
     const descriptor = fs.openSync(file, 'w');
@@ -81,7 +81,7 @@ class Volume {
       while (this.free() > leaveBytes) {
         const length = Math.min(block.length, this.free() - leaveBytes);
         if (fs.writeSync(descriptor, block, 0, length) < length) break;
-        if (this.kind === 'ext4') fs.fsyncSync(descriptor); // else delayed allocation hides that it is full
+        if (this.kind === 'ext4') fs.fsyncSync(descriptor); // otherwise delayed allocation hides that the volume is full
       }
     } catch (error) {
       if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOSPC') throw error;
@@ -100,7 +100,7 @@ class Volume {
   }
 }
 
-/** @param {string} folder @returns {number} bytes on disk of its files; 0 when it is not there */
+/** @param {string} folder @returns {number} bytes on disk of its files; 0 if it does not exist */
 function diskUsage(folder) {
   let sum = 0;
   try {
@@ -109,7 +109,7 @@ function diskUsage(folder) {
       sum += entry.isDirectory() ? diskUsage(name) : fs.statSync(name).blocks * 512;
     }
   } catch {
-    // not made yet, or a file that went away meanwhile
+    // it does not exist yet, or a file was removed meanwhile
   }
   return sum;
 }

@@ -10,7 +10,7 @@
 
 namespace bench {
 
-// Of the messages that were meant to be sent in one step.
+// Counters of the messages whose intended time is in one step.
 struct StepCounters {
   uint64_t sent = 0;
   uint64_t acked = 0;
@@ -34,7 +34,7 @@ struct LoadCounters {
   std::vector<StepCounters> steps;
   int64_t step_us = 0;
 
-  // nullptr when there are no steps. `at_us` after the start.
+  // Returns the counters of the step `at_us` after the start, nullptr without steps.
   StepCounters* StepAt(int64_t at_us) {
     if (steps.empty()) return nullptr;
     const auto step = static_cast<size_t>(std::max<int64_t>(at_us, 0) / step_us);

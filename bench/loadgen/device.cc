@@ -13,10 +13,11 @@
 namespace bench {
 namespace {
 
-// A source address has 28,232 ports by default, and one fleet is not the only one who needs them.
+// A source address has 28,232 ports by default, and other programs need some of them.
 constexpr uint32_t kDevicesPerSource = 20000;
 
-// 127.0.0.1 for the first ones, then 127.0.0.2 … as source, when the gateway is on the loopback.
+// Binds the source address if the gateway is on loopback: 127.0.0.1 for the first devices, then
+// 127.0.0.2 and so on.
 bool BindSource(int fd, const sockaddr_in& gateway, uint32_t number) {
   const uint32_t source = number / kDevicesPerSource;
   if (source == 0 || ntohl(gateway.sin_addr.s_addr) >> 24 != 127) return true;
@@ -38,12 +39,12 @@ bool Device::Connect(int epoll) {
   if (fd_ < 0) return false;
   const int one = 1;
   setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  // As small as a device's: a gateway that stops reading must be felt here, not in megabytes of
-  // kernel.
+  // Small like a device's, so that back-pressure of the gateway reaches the generator instead of
+  // filling megabytes of kernel buffers.
   const int send_buffer = 32768;
   setsockopt(fd_, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
-  // What most devices have. BBR, when it is the machine's default, would pace each write by a
-  // timer.
+  // The congestion control of most devices. BBR, if it is the machine's default, would pace each
+  // write with a timer.
   setsockopt(fd_, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5);
   const sockaddr_in& gateway = fleet_.options.gateway;
   if (!BindSource(fd_, gateway, number_) ||
@@ -53,7 +54,7 @@ bool Device::Connect(int epoll) {
     fd_ = -1;
     return false;
   }
-  // Edges: what is ready is told once, and nothing has to be asked for or taken back.
+  // Edge-triggered: epoll reports readiness once, and the interest set never changes.
   epoll_event event{};
   event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
   event.data.u32 = number_;
@@ -91,7 +92,7 @@ bool Device::OnEvents(uint32_t events) {
   return Pump();
 }
 
-// Until the kernel has no more: an edge is not told twice.
+// Reads until the kernel has no more data, because epoll reports an edge only once.
 bool Device::Read() {
   static char buffer[65536];
   while (true) {
@@ -133,7 +134,7 @@ ssize_t Device::OnBytes(std::string_view in) {
 bool Device::OnConnack() {
   state_ = State::kUp;
   written_us_ = NowUs();
-  // [MQTT-4.4.0-1] Unacknowledged messages go again, in order, before new ones.
+  // [MQTT-4.4.0-1] Resends unacknowledged messages, in order, before new ones.
   for (size_t i = 0; i < flights_.size(); ++i) {
     if (flights_[i].acked) continue;
     char* const begin = fleet_.scratch.data();
@@ -165,7 +166,7 @@ void Device::Acknowledge(uint16_t packet_id, int64_t now_us) {
   if (i == 0) flights_.Drop();
 }
 
-// The rest of what the kernel does not take waits; the next edge brings it on its way.
+// Keeps the bytes that the kernel does not accept until the next edge.
 bool Device::Write(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -209,7 +210,8 @@ char* Device::WritePublish(char* out, const Flight& flight, uint16_t packet_id, 
   const std::string_view level = flight.kind == kNormal
                                      ? std::string_view(fleet_.options.topic_kind)
                                      : kLevelOfKind[flight.kind];
-  // The payload first, where it is with a remaining length of two bytes, as nearly all have.
+  // Writes the payload first, at its position for a remaining length of two bytes, which nearly all
+  // messages have.
   const size_t topic = 2 + 9 + 1 + level.size();
   char* payload = out + 1 + 2 + 2 + topic + 2;
   const auto bytes = static_cast<size_t>(WritePayload(payload, record, flight.bytes) - payload);
@@ -276,8 +278,8 @@ bool Device::Pump() {
 }
 
 bool Device::Ping(int64_t now_us) {
-  // [MQTT-3.1.2-23] A packet in each keep-alive. Spread over its last quarter, so that devices that
-  // connected together do not ping together.
+  // [MQTT-3.1.2-23] Sends a packet in each keep-alive interval, spread over its last quarter, so
+  // that devices that connected together do not ping together.
   const int64_t after_us =
       int64_t{fleet_.options.keepalive_s} * (750000 + number_ * int64_t{61803} % 250000);
   if (state_ != State::kUp || now_us - written_us_ < after_us || !rest_.empty()) return true;
@@ -294,7 +296,7 @@ void Device::Finish() {
 std::string Device::StreamsJson() const {
   std::string text;
   for (uint8_t kind = 0; kind < kKinds; ++kind) {
-    // A fleet of the two kinds that there always are, or of more.
+    // The result always has the first two kinds, and others if they were sent.
     if (kind > kAlarm && seq_[kind] == 0) continue;
     if (kind > 0) text += ",";
     text += "{\"device\":" + std::to_string(fleet_.options.first_device + number_) +

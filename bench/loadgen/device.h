@@ -14,40 +14,42 @@
 
 namespace bench {
 
-// What all devices have in common.
+// The state that all devices share.
 struct Fleet {
   const LoadOptions& options;
   const Rate& rate;
   LoadCounters& counters;
-  std::vector<char> scratch;  // what one device writes at once
+  std::vector<char> scratch;  // buffer for one write of a device
 };
 
-// One simulated device: its own TCP connection and MQTT session. Messages are never dropped: one
-// that cannot be sent on time waits, keeps its intended time, and is counted as late.
+// One simulated device with its own TCP connection and MQTT session. It never drops a message: one
+// that cannot be sent on time waits, keeps its intended time, and counts as late.
 //
 // Thread safety: none; one thread owns all devices.
 class Device {
  public:
   Device(uint32_t number, Fleet& fleet);
 
-  // Starts a connection. False: try again later.
+  // Starts a connection. Returns false on failure: try again later.
   bool Connect(int epoll);
-  // Epoll said so. False: the connection is gone; call Connect() after a while.
+  // Handles epoll events. Returns false if the connection is lost: call Connect() after a while.
   bool OnEvents(uint32_t events);
-  // One more message is due. True when none was.
+  // Adds a due message. Returns true if none was due before.
   bool AddDue() { return due_++ == issued_; }
-  // Sends what is due and has room, in one write. False: the connection is gone.
+  // Sends due messages that fit into the window, in one write. Returns false if the connection is
+  // lost.
   bool Pump();
-  // Pings when nothing was written for most of the keep-alive. False: the connection is gone.
+  // Sends a PINGREQ if nothing was written for most of the keep-alive interval. Returns false if
+  // the connection is lost.
   bool Ping(int64_t now_us);
   void SetStart(int64_t start_us) { start_us_ = start_us; }
-  // Says DISCONNECT and closes.
+  // Sends DISCONNECT and closes.
   void Finish();
 
   bool up() const { return state_ == State::kUp; }
   bool settled() const { return issued_ == due_ && flights_.size() == 0; }
   uint64_t unsent() const { return due_ - issued_; }
-  // {"device":0,"kind":0,"issued":200,"unacked":[[4,4]]} for each kind.
+  // Returns {"device":0,"kind":0,"issued":200,"unacked":[[4,4]]} for each kind.
   std::string StreamsJson() const;
 
  private:
@@ -55,7 +57,7 @@ class Device {
 
   bool Fail();
   bool Read();
-  // What is in `in`; its bytes that are used. -1: not what a broker may say.
+  // Handles the packets in `in`. Returns the bytes used, or -1 on a protocol error.
   ssize_t OnBytes(std::string_view in);
   bool OnConnack();
   void Acknowledge(uint16_t packet_id, int64_t now_us);
@@ -71,11 +73,11 @@ class Device {
   State state_ = State::kDown;
   int fd_ = -1;
   std::string in_;    // the start of a packet
-  std::string rest_;  // bytes that the kernel did not take yet
+  std::string rest_;  // bytes that the kernel has not accepted yet
   Flights flights_;
-  Arrivals arrivals_;  // of the message to be sent next
+  Arrivals arrivals_;  // intended time of the next message
   int64_t start_us_ = 0;
-  int64_t written_us_ = 0;  // last
+  int64_t written_us_ = 0;  // time of the last write
   uint64_t due_ = 0;
   uint64_t issued_ = 0;
   uint32_t seq_[kKinds] = {};
@@ -83,7 +85,7 @@ class Device {
 
 // Room for the longest PUBLISH without its payload: fixed header, topic, packet identifier.
 inline constexpr size_t kMaxHead = 5 + 2 + 12 + 64 + 2;
-// What a device writes at once, but for its last message.
+// Most bytes that a device writes at once, without the last message.
 inline constexpr size_t kMaxWrite = 1 << 16;
 
 inline size_t ScratchBytes(const LoadOptions& options) {

@@ -7,18 +7,18 @@
 
 namespace bench {
 
-// A message that was sent and is not done with.
+// A message in flight.
 struct Flight {
   int64_t intended_us;
-  int64_t sent_us;  // when it was written first
+  int64_t sent_us;  // time of the first write
   uint32_t seq;
   uint32_t bytes;  // of the payload
   uint8_t kind;
   bool acked;
 };
 
-// The messages of one device in the order of their sending. Packet identifiers are given in that
-// order, 1 to 65535 round and round, so the place of one is a subtraction.
+// The in-flight messages of one device in the order of sending. Packet identifiers are assigned in
+// that order, cycling through 1 to 65535, so a subtraction finds the position of one.
 class Flights {
  public:
   size_t size() const { return size_; }
@@ -26,7 +26,7 @@ class Flights {
   const Flight& operator[](size_t i) const { return ring_[(head_ + i) & (ring_.size() - 1)]; }
   uint16_t IdOf(size_t i) const { return static_cast<uint16_t>((first_ + i) % kIds + 1); }
 
-  // Which one has this identifier; size() when none has.
+  // Returns the index of the message with this identifier, size() if there is none.
   size_t Find(uint16_t id) const {
     if (id == 0) return size_;
     const size_t i = (size_t{id} - 1 + kIds - first_) % kIds;
@@ -40,7 +40,7 @@ class Flights {
     (*this)[size_ - 1] = flight;
   }
 
-  // Removes what is acknowledged at the front.
+  // Removes acknowledged messages at the front.
   void Drop() {
     while (size_ > 0 && ring_[head_].acked) {
       head_ = (head_ + 1) & (ring_.size() - 1);
@@ -59,7 +59,7 @@ class Flights {
     head_ = 0;
   }
 
-  std::vector<Flight> ring_;  // a power of two
+  std::vector<Flight> ring_;  // its size is a power of two
   size_t head_ = 0;
   size_t size_ = 0;
   size_t first_ = 0;  // identifier of the first one, minus 1

@@ -78,7 +78,7 @@ void Load::Finish() {
   for (auto& device : devices_) device->Finish();
 }
 
-// After a loss a device waits 100 ms, spread by its number, as a fleet with jitter would.
+// Lets the device reconnect after 100 ms plus jitter derived from its number.
 void Load::Lost(uint32_t number) {
   if (was_up_[number]) {
     was_up_[number] = false;
@@ -105,7 +105,7 @@ void Load::StartConnections() {
   }
 }
 
-// A tenth of the devices every 100 ms.
+// Lets a tenth of the devices ping every 100 ms.
 void Load::PingSome(int64_t now_us) {
   constexpr uint32_t kSlices = 10;
   if (now_us < next_ping_us_) return;

@@ -13,33 +13,33 @@
 
 namespace bench {
 
-// Set by a signal: the load ends, and says what it has.
+// Set by a signal handler: the load ends and prints its result so far.
 extern volatile sig_atomic_t stopped;
 
-// The fleet: connects it, sends what is due when it is due, and waits for the last
+// Runs the fleet: connects the devices, sends messages when they are due, and waits for the last
 // acknowledgements. One thread, epoll.
 class Load {
  public:
   explicit Load(const LoadOptions& options);
 
-  // False: not in --connect-seconds.
+  // Returns false if not all devices connected within --connect-seconds.
   bool ConnectAll();
   void Send();
   void Finish();
-  // The result. `streams` adds what each device issued, and what it has no acknowledgement for.
+  // Returns the result. `streams` adds the issued and the unacknowledged messages of each device.
   std::string Json(bool streams) const;
 
  private:
   void StartConnections();
   void Lost(uint32_t number);
-  // Sends what is due until now.
+  // Sends the messages that are due now.
   void SendDue(int64_t start_us);
   void PingSome(int64_t now_us);
   void Drain();
   void Report(int64_t now_us);
-  // Until something happens, or `timeout_us`; with --tick-us not before the next tick.
+  // Waits for events, at most `timeout_us`; with --tick-us at least until the next tick.
   void Wait(int64_t timeout_us);
-  // True: there may be more.
+  // Handles pending events. Returns true if there may be more.
   bool Poll(int64_t timeout_us);
 
   const LoadOptions options_;
@@ -49,8 +49,8 @@ class Load {
   Schedule schedule_;
   const int epoll_;
   std::vector<std::unique_ptr<Device>> devices_;
-  std::vector<uint32_t> due_;                 // devices that something has become due of
-  std::multimap<int64_t, uint32_t> retries_;  // when → device
+  std::vector<uint32_t> due_;                 // devices with newly due messages
+  std::multimap<int64_t, uint32_t> retries_;  // time → device
   std::vector<bool> was_up_;
   size_t up_ = 0;
   size_t pending_ = 0;

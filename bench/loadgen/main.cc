@@ -1,10 +1,9 @@
 // Open-loop load: many devices, each with its own connection, QoS 1, sending at times that do not
-// depend on how the system answers. See load.h, options.h.
+// depend on the system's answers. See load.h, options.h.
 //
-// Standard output, one JSON object a line: {"event":"connected"}, {"event":"start","us":…} when
-// sending begins, with --progress-ms {"event":"progress","us":…,"sent":…,"acked":…} so often, the
-// result at the end. Exit code 1 when the devices could not connect in
-// --connect-seconds.
+// Standard output, one JSON object per line: {"event":"connected"}; {"event":"start","us":…} when
+// sending begins; {"event":"progress","us":…,"sent":…,"acked":…} every --progress-ms; the result at
+// the end. Exit code 1 if the devices could not connect within --connect-seconds.
 
 #include <signal.h>
 

@@ -8,14 +8,14 @@
 namespace bench {
 namespace {
 
-constexpr double kMaxRate = 1e7;  // messages a second of all devices
+constexpr double kMaxRate = 1e7;  // messages per second of all devices
 
 [[noreturn]] void Fail(const char* text) {
   std::fprintf(stderr, "%s\n", text);
   std::exit(2);
 }
 
-// Numbers divided by `separator`. Empty when one of them is none.
+// Parses numbers divided by `separator`. Returns an empty list if one is invalid.
 std::vector<double> Numbers(const std::string& text, char separator) {
   std::vector<double> numbers;
   const char* at = text.c_str();
@@ -28,8 +28,8 @@ std::vector<double> Numbers(const std::string& text, char separator) {
   }
 }
 
-// "1:5,2:10,3:75,4:10": percent by class. 100 kinds, each spread as evenly as its share allows, so
-// that 100 messages in a row of a device have the shares exactly.
+// Parses percent by class such as "1:5,2:10,3:75,4:10". Returns 100 kinds, each spread as evenly as
+// its share allows, so that 100 consecutive messages of a device have exactly these shares.
 std::vector<uint8_t> ReadShares(const std::string& text) {
   if (text.empty()) return {};
   constexpr const char* kWrong =
@@ -50,7 +50,7 @@ std::vector<uint8_t> ReadShares(const std::string& text) {
     sum += static_cast<int>(pair[1]);
   }
   if (sum != 100) Fail(kWrong);
-  // Smooth weighted round robin: who is furthest behind its share is next.
+  // Smooth weighted round robin: the kind that is furthest behind its share is next.
   std::vector<uint8_t> kinds;
   std::array<int, kKinds> behind{};
   for (int i = 0; i < 100; ++i) {
@@ -74,7 +74,7 @@ void ReadRate(const Options& o, LoadOptions* load) {
       if (load->steps.empty()) break;
     }
     if (load->steps.empty() || load->steps.size() > 1000) {
-      Fail("--steps must be messages a second such as 1000,1200: 1 to 1000 numbers, 1 to 1e7");
+      Fail("--steps must be messages per second such as 1000,1200: 1 to 1000 numbers, 1 to 1e7");
     }
     load->step_seconds = o.Number("step-seconds", 0.1, 3600);
   } else {
@@ -83,7 +83,7 @@ void ReadRate(const Options& o, LoadOptions* load) {
     load->steps = {rate * load->devices};
     load->step_seconds = o.Number("seconds", 0.1, 3600);
   }
-  if (load->seconds() > 36000) Fail("all steps together may take 36000 s");
+  if (load->seconds() > 36000) Fail("all steps together may take at most 36000 s");
   const std::string& arrivals = o.Text("arrivals");
   load->poisson = arrivals == "poisson";
   if (!load->poisson && arrivals != "periodic") Fail("--arrivals must be periodic or poisson");
@@ -154,7 +154,7 @@ LoadOptions ReadLoadOptions(int argc, char** argv) {
   load.topic_kind = o.Text("topic-kind");
   if (load.topic_kind.empty() || load.topic_kind.size() > 64 ||
       load.topic_kind.find_first_of("/+#") != std::string::npos) {
-    Fail("--topic-kind must be one level of a topic, without / + #, of 64 bytes at most");
+    Fail("--topic-kind must be one level of a topic, without / + #, of at most 64 bytes");
   }
   load.lead_us = o.Integer("lead-ms", 0, 60000) * 1000;
   load.clean = o.Integer("clean", 0, 1) == 1;

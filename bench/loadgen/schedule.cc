@@ -24,14 +24,14 @@ void Arrivals::Next() {
   if (poisson_) {
     random_ += 0x9E3779B97F4A7C15u;
     const double p = static_cast<double>((Mix(random_) >> 11) + 1) * 0x1p-53;
-    step *= -std::log(p);  // to the next event of a Poisson process: exponential, mean 1
+    step *= -std::log(p);  // distance to the next event: exponential, mean 1
   }
   messages_ += step;
   Locate();
 }
 
 void Arrivals::Locate() {
-  // A periodic load has a whole number of slots; the sum of fractions may be a little off.
+  // A periodic load has an integer number of slots; the sum of fractions may have rounding errors.
   const double end = poisson_ ? rate_->messages() : std::round(rate_->messages());
   at_us_ = messages_ < end ? std::llround(rate_->At(messages_, &piece_)) : kNever;
 }

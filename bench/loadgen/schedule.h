@@ -21,14 +21,14 @@ inline uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// When one device means to send, message after message, whatever the system does. Two of them for
-// one device go through the same times: one says what is due, the other what is sent, and nothing
-// between is kept.
+// The intended send times of one device, independent of the system's answers. Two instances for one
+// device produce the same times: one tracks due messages, the other sent messages, so no queue
+// between them is needed.
 class Arrivals {
  public:
   Arrivals(const Rate& rate, const LoadOptions& options, uint32_t number);
 
-  // µs after the start; kNever after the last one.
+  // µs after the start; kNever after the last message.
   int64_t at_us() const { return at_us_; }
   void Next();
 
@@ -39,19 +39,19 @@ class Arrivals {
   uint32_t piece_ = 0;
   bool poisson_;
   double devices_;
-  double messages_;  // of all devices: where on the time line of Rate
+  double messages_;  // position on the time line of Rate, in messages of all devices
   uint64_t random_;
   int64_t at_us_ = 0;
 };
 
-// What is due of all devices.
+// The due times of all devices.
 class Schedule {
  public:
   Schedule(const Rate& rate, const LoadOptions& options);
 
-  // µs after the start of what is due next; kNever: there is no more.
+  // Due time of the next message, µs after the start; kNever: there is no further message.
   int64_t next_us() const { return next_us_; }
-  // The device whose message that is. REQUIRES: next_us() != kNever.
+  // Removes the next message and returns its device. REQUIRES: next_us() != kNever.
   uint32_t Take();
 
  private:
@@ -66,7 +66,7 @@ class Schedule {
   uint32_t device_ = 0;
   uint32_t piece_ = 0;
   std::vector<Arrivals> arrivals_;  // of Poisson devices
-  std::vector<Time> heap_;          // their next times, the smallest first
+  std::vector<Time> heap_;          // their next times, smallest first
   int64_t next_us_ = 0;
 };
 

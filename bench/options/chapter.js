@@ -1,35 +1,38 @@
 'use strict';
-// What `seganet-bench` is made of: chapters, each with cases that are run once a round.
+// The chapters of `seganet-bench`. Each has cases that run once per round.
 
 const fs = require('node:fs');
 const path = require('node:path');
 
 /**
- * @typedef {object} Plan what the command was asked for
+ * @typedef {object} Plan the options of the command
  * @property {number} rounds @property {number} seconds of load, warm-up included @property {number} warmup seconds
- * @property {string} [gatewayCpus] cores of what is measured @property {string} [harnessCpus] of generator, cloud and sink
- * @property {boolean} quick one short round: no result @property {boolean} all the long lists too
- * @property {string[]} only names of chapters; none = all
- * @property {string[]} systems only these; none = the chapter's own choice
- * @property {Record<string, number>} sizes other numbers of devices and so on, for tests: --devices
- * @property {Record<string, string>} env more variables of the gateway
- * @property {number} [quota] chapter paper: part of its baseline's CPU that a system may have
- * @property {number} [mostSteal] part of the time that the hypervisor may keep until a run is done again
+ * @property {string} [gatewayCpus] cores of the measured system
+ * @property {string} [harnessCpus] of generator, cloud and sink
+ * @property {boolean} quick one short round, not a result @property {boolean} all includes the long lists
+ * @property {string[]} only names of chapters; empty = all
+ * @property {string[]} systems names of systems; empty = the chapter's own choice
+ * @property {Record<string, number>} sizes overrides such as the number of devices (--devices)
+ * @property {Record<string, string>} env additional variables of the gateway
+ * @property {number} [quota] chapter paper: share of its baseline's CPU that a system gets
+ * @property {number} [mostSteal] a run with a larger share of steal time is repeated
  * @property {number} openFiles
  *
  * @typedef {object} Case
- * @property {string} key of its own in the chapter @property {string} label
- * @property {number} seconds about, for the progress bar
- * @property {(context: CaseContext) => Promise<any>} run what it returns goes into results.json as it is
+ * @property {string} key unique in the chapter @property {string} label
+ * @property {number} seconds estimate for the progress bar
+ * @property {(context: CaseContext) => Promise<any>} run its result goes into results.json unchanged
  *
  * @typedef {object} CaseContext
- * @property {number} round from 0 @property {Outcome[]} previous of the same chapter, in any round
- * @property {AbortSignal} signal somebody pressed Ctrl-C; every Child is being ended then
+ * @property {number} round from 0 @property {Outcome[]} previous outcomes of the same chapter, in any round
+ * @property {AbortSignal} signal fires on Ctrl-C, which also ends every Child
  *
  * @typedef {object} Outcome
  * @property {string} chapter @property {string} key @property {number} round
- * @property {any} [result] @property {string} [error] one of the two
- * @property {number} [seconds] that it took @property {{times: number, faults: string[]}} [again] it was done again, for steal time; faults: of the runs that do not count
+ * @property {any} [result] @property {string} [error] one of the two is set
+ * @property {number} [seconds] duration
+ * @property {{times: number, faults: string[]}} [again] repetitions because of steal time; faults: of the discarded
+ *          runs
  *
  * @typedef {object} Ratio of the same round; median and range over the rounds
  * @property {string} name @property {string} [target] such as '≤ 0.25' or '≥ 10'
@@ -37,25 +40,26 @@ const path = require('node:path');
  *
  * @typedef {object} Section
  * @property {string} heading @property {string} markdown @property {Ratio[]} ratios
- * @property {{name: string, svg: string}[]} plots name: of the file, without .svg
+ * @property {{name: string, svg: string}[]} plots name: file name without .svg
  * @property {string[]} warnings
- * @property {string} [summary] Markdown for README.md in place of `markdown`; none = the ratios are enough
+ * @property {string} [summary] Markdown that replaces `markdown` in the published results; absent = the ratios suffice
  *
  * @typedef {object} Chapter
  * @property {string} name @property {string} title @property {string} what one or two sentences
  * @property {(plan: Plan) => Case[]} cases
- * @property {(outcomes: Outcome[], plan: Plan) => Section} report pure: made again from results.json
- * @property {(plan: Plan) => {label: string, why: string}[]} [lacking] what it could not run here, and what that needs
+ * @property {(outcomes: Outcome[], plan: Plan) => Section} report pure: can be repeated from results.json
+ * @property {(plan: Plan) => {label: string, why: string}[]} [lacking] cases that cannot run here, and their
+ *          requirements
  *
  * @typedef {object} Adapter a system to measure, bench/systems/NAME.js
  * @property {string} name @property {string} title @property {string} what
- * @property {() => string} lacking '' when it can run here, else what is missing and how to get it
+ * @property {() => string} lacking returns '' if the system can run here, else what is missing and how to get it
  * @property {(context: import('./systems').Context) => Promise<import('./systems').System>} start
  */
 
 const folder = path.join(__dirname, '../chapters');
 
-/** In the report; those that are not named here come after them. */
+/** The order in the report; other chapters follow. */
 const order = ['peers', 'paper', 'profiles', 'capacity', 'scaling', 'idle', 'limits', 'coap'];
 
 /** @param {string} name */

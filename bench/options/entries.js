@@ -1,5 +1,5 @@
 'use strict';
-// Which systems a chapter compares: the gateway in its modes, and the peers of bench/systems.
+// Selects the systems that a chapter compares: the gateway in its modes, and the peers of bench/systems.
 
 const { adapters } = require('../systems');
 const { coresOf } = require('../report/warnings');
@@ -13,7 +13,7 @@ const adaptive = {
   system: 'seganet',
   env: { SEGANET_BATCH_FLUSH: 'adaptive' }
 };
-/** What waits for company anyway needs no worker that looks for it each 1.2 ms. Class 1 waits these 10 ms too, at most. */
+/** Records that wait for a batch do not need frequent wake-ups of the worker. Class 1 waits up to these 10 ms, too. */
 const limits = { SEGANET_BATCH_FLUSH: 'limits', SEGANET_WAKE_US: '10000' };
 /** @type {Entry} */
 const paper = {
@@ -22,24 +22,27 @@ const paper = {
   system: 'seganet',
   env: limits
 };
-/** The paper's m is one or two of its messages of 100 to 1,000 B. The same rule with room for more, for who has no alarms. @type {Entry} */
+/**
+ * The paper's m holds one or two of its messages of 100 to 1,000 B. This larger m is for fleets without alarms.
+ * @type {Entry}
+ */
 const frugal = {
   name: 'seganet-frugal',
-  label: 'SegaNet, frugal (m = 16 KB, wakes each 50 ms)',
+  label: 'SegaNet, frugal (m = 16 KB, wakes every 50 ms)',
   system: 'seganet',
   env: { ...limits, SEGANET_BATCH_BYTES: '16384', SEGANET_WAKE_US: '50000' }
 };
 /** @type {Entry} */
 const records = { name: 'seganet-records', label: 'SegaNet, records' };
 
-/** With a single worker, where more are possible. @param {Plan} plan @returns {Entry[]} */
+/** Returns entries with a single worker if several are possible. @param {Plan} plan @returns {Entry[]} */
 function oneWorker(plan) {
   const cores = [...coresOf(plan.gatewayCpus)];
   if (cores.length < 2) return [];
   const env = { ...adaptive.env, SEGANET_WORKERS: '1' };
   return [
     { ...adaptive, name: 'seganet-1', label: 'SegaNet, 1 worker', env },
-    // The whole gateway on one core: what its threads gain from a second one.
+    // The whole gateway on one core shows the gain of its threads from a second core.
     {
       ...adaptive,
       name: 'seganet-1-core',
@@ -50,8 +53,8 @@ function oneWorker(plan) {
 }
 
 /**
- * What was asked for, by name, else `defaults`.
- * @param {Plan} plan @param {Entry[]} own the gateway's @param {string[]} peers of bench/systems
+ * Returns the systems named in the plan, else `own` and `peers`.
+ * @param {Plan} plan @param {Entry[]} own modes of the gateway @param {string[]} peers of bench/systems
  * @returns {Entry[]}
  */
 function entries(plan, own, peers) {
@@ -68,12 +71,12 @@ function entries(plan, own, peers) {
 /** @param {import('../systems').Adapter} adapter @returns {Entry} */
 const entryOf = ({ name, title }) => ({ name, label: title });
 
-/** @param {Entry} entry @returns {string} '' when it can run here */
+/** @param {Entry} entry @returns {string} '' if it can run here */
 function lackingOf({ name, system = name }) {
   return adapters.find((adapter) => adapter.name === system)?.lacking() ?? 'There is no such system.';
 }
 
-/** Those that can run here, and why not the others. @param {Entry[]} all */
+/** Returns the entries that can run here, and the reasons against the others. @param {Entry[]} all */
 function runnable(all) {
   const why = all.map((entry) => ({ entry, why: lackingOf(entry) }));
   return {

@@ -15,12 +15,12 @@ function readLinkOptions(intro, { numbers, texts = {}, qdisc }) {
   const { pin, env, out } = loadTexts;
   const read = readArguments(intro, {
     numbers: {
-      payload: ['200', 0, 65536, 'bytes a record'],
+      payload: ['200', 0, 65536, 'bytes of a record'],
       ...numbers
     },
     texts: {
-      rate: ['2mbit', "of the gateway's end of the link; 'off' = not shaped"],
-      qdisc: [qdisc, `${Object.keys(shapes).join(' | ')}${qdisc.includes(',') ? '; several by commas' : ''}`],
+      rate: ['2mbit', "rate of the gateway's end of the link; 'off' = not shaped"],
+      qdisc: [qdisc, `${Object.keys(shapes).join(' | ')}${qdisc.includes(',') ? ', comma-separated' : ''}`],
       congestion: ['cubic', "TCP congestion control of the gateway; 'system' = the machine's own"],
       ...texts,
       ...{ pin, env, out }
@@ -47,11 +47,11 @@ function readLinkOptions(intro, { numbers, texts = {}, qdisc }) {
  * @param {ReturnType<typeof readLinkOptions>} options
  */
 function linkConditions(network, { rate, qdiscs, env, gatewayCpus, harnessCpus, number }) {
-  const shaped = `${rate / 1e6} Mbit/s towards the cloud (${qdiscs.join(', ')}), the way back free`;
+  const shaped = `${rate / 1e6} Mbit/s towards the cloud (${qdiscs.join(', ')}), the reverse direction not shaped`;
   return {
     machine: `${allowedCores().length} cores, Linux ${os.release()}, Node ${process.version}`,
-    link: `${rate ? shaped : 'not shaped'}; no delay but its queue's; TCP ${network.congestion}`,
-    records: `${number('payload')} B, QoS 1, open loop; latency from the time at which the device meant to send to the arrival at the cloud's subscriber`,
+    link: `${rate ? shaped : 'not shaped'}; no delay except its queue; TCP ${network.congestion}`,
+    records: `${number('payload')} B, QoS 1, open loop; latency from the time at which the device intended to send to the arrival at the cloud's subscriber`,
     gateway: `acknowledge ${env.SEGANET_ACKNOWLEDGE ?? 'safe'}, ${env.SEGANET_INFLIGHT ?? 32} PUBLISH in flight, ${env.SEGANET_BATCH_MODE ?? 'envelope'} of at most ${env.SEGANET_BATCH_BYTES ?? 1024} B and ${env.SEGANET_BATCH_MS ?? 1000} ms, ${env.SEGANET_MEMORY_MIB ?? 64} MiB`,
     pinned: gatewayCpus ? `gateway on core(s) ${gatewayCpus}, the rest on ${harnessCpus}` : 'not pinned',
     namespaces: network.names,

@@ -1,5 +1,5 @@
 'use strict';
-// The options that the commands share: the load, the systems, pinning, where results go.
+// The options that the commands share: load, systems, pinning, output.
 
 const { fail, readArguments } = require('../harness/arguments');
 const { allowedCores, hardFileLimit } = require('../harness/proc');
@@ -10,12 +10,12 @@ const { systems } = require('./systems');
 /** @type {Numbers} */
 const loadNumbers = {
   devices: ['1000', 1, 20000, 'devices, each with its own connection'],
-  rate: ['10', 0.05, 10000, 'messages a second and device'],
+  rate: ['10', 0.05, 10000, 'messages per second of each device'],
   seconds: ['20', 3, 3600, 'length of the load'],
-  warmup: ['2', 0, 60, 'seconds at its beginning that are not measured'],
-  payload: ['200', 0, 65536, 'bytes a message'],
-  'alarm-every': ['20', 0, 1000000, 'one message in so many is an alarm (class 1); 0 = none'],
-  inflight: ['64', 1, 60000, 'unacknowledged messages a device, at most'],
+  warmup: ['2', 0, 60, 'seconds at its beginning that do not count'],
+  payload: ['200', 0, 65536, 'bytes of a message'],
+  'alarm-every': ['20', 0, 1000000, 'every n-th message is an alarm (class 1); 0 = none'],
+  inflight: ['64', 1, 60000, 'most unacknowledged messages of a device'],
   repeat: ['3', 1, 100, 'rounds; every round runs each system once']
 };
 
@@ -29,7 +29,7 @@ const loadTexts = {
     'buffer',
     "output of Node-RED's mqtt in node: buffer (cheapest) | auto-detect (editor's default) | utf8 | json"
   ],
-  env: ['', 'more variables for the gateway, such as SEGANET_BATCH_MS=100,SEGANET_WORKERS=1'],
+  env: ['', 'additional variables of the gateway, such as SEGANET_BATCH_MS=100,SEGANET_WORKERS=1'],
   out: ['', 'file for the full results as JSON']
 };
 
@@ -63,10 +63,10 @@ function gatewayEnv(text) {
 /**
  * @param {string} intro first lines of --help
  * @param {object} [more]
- * @param {Record<string, string>} [more.defaults] other defaults than those above; `systems: ''`: the command has none
+ * @param {Record<string, string>} [more.defaults] overrides of the defaults above; `systems: ''`: no such option
  * @param {Numbers} [more.numbers] the command's own options
  * @param {Texts} [more.texts]
- * @param {Record<string, string>} [more.flags] name → what; without a value
+ * @param {Record<string, string>} [more.flags] name → description; these take no value
  */
 function readOptions(intro, { defaults = {}, numbers = {}, texts = {}, flags = {} } = {}) {
   /** @param {Numbers | Texts} own @returns {any} */

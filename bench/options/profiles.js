@@ -1,23 +1,24 @@
 'use strict';
-// Loads with a name: what devices send, and what an application of that kind needs. Options of loadgen beside the plain ones
-// are in `loadOptions` (bench/loadgen).
+// Named loads: the devices' messages, and the requirement of such an application. `loadOptions` has additional options
+// of loadgen (bench/loadgen).
 
 /**
  * @typedef {object} LoadProfile
  * @property {string} title @property {string} what
- * @property {number[]} devices one run for each @property {number} rate messages a second and device
- * @property {number} payload bytes, where loadOptions has no range of it
+ * @property {number[]} devices one run for each @property {number} rate messages per second of each device
+ * @property {number} payload bytes, unless loadOptions has a range
  * @property {number} alarmEvery @property {number} [inflight]
  * @property {Record<string, string | number>} [loadOptions]
- * @property {{needMs?: number, ofClass?: number}} [need] p99 below this
- * @property {{from: number, seconds: number}} [outage] the cloud is away: from this part of the load on, for so long
+ * @property {{needMs?: number, ofClass?: number}} [need] required upper bound of the p99 of a class
+ * @property {{from: number, seconds: number}} [outage] the cloud is down: from this fraction of the load on, for
+ *          `seconds`
  */
 
 /** @type {Record<string, LoadProfile>} */
 const profiles = {
   'seganet-paper': {
     title: "the paper's experiment",
-    what: 'each device a message each 100 ms, 100 to 1,000 B; the paper reached 0.8 s at its largest number of devices',
+    what: 'a message from each device every 100 ms, 100 to 1,000 B; the paper reached 0.8 s at its largest number of devices',
     devices: [1, 16, 32, 64, 128, 256, 1000],
     rate: 10,
     payload: 550,
@@ -27,7 +28,7 @@ const profiles = {
   },
   farm: {
     title: 'a farm of sensors',
-    what: '1,000 sensors, 10 messages a second each, 200 B, 5 % alarms',
+    what: '1,000 sensors, 10 messages per second each, 200 B, 5 % alarms',
     devices: [1000],
     rate: 10,
     payload: 200,
@@ -35,7 +36,7 @@ const profiles = {
   },
   heart: {
     title: 'heart monitors',
-    what: '64 devices with 50 messages a second of 100 B, as an ECG; 2 % of class 1, 10 % of class 2; alarms need less than 1 s',
+    what: '64 devices with 50 messages per second of 100 B, like an ECG; 2 % class 1, 10 % class 2; alarms need less than 1 s',
     devices: [64],
     rate: 50,
     payload: 100,
@@ -46,7 +47,7 @@ const profiles = {
   },
   camera: {
     title: 'cameras',
-    what: '16 devices with 10 pictures of 16 KB a second, 5 % alarms',
+    what: '16 devices with 10 pictures of 16 KB per second, 5 % alarms',
     devices: [16],
     rate: 10,
     payload: 16384,
@@ -55,7 +56,7 @@ const profiles = {
   },
   burst: {
     title: 'bursts',
-    what: '200 devices with 5 messages a second, for 1 s in each 5 s ten times as many',
+    what: '200 devices with 5 messages per second, and ten times as many for 1 s of every 5 s',
     devices: [200],
     rate: 5,
     payload: 200,
@@ -66,7 +67,7 @@ const profiles = {
   },
   outage: {
     title: 'an outage',
-    what: 'the farm with 200 sensors; the cloud is away for 5 s in the middle; nothing may be lost',
+    what: 'the farm with 200 sensors; the cloud is down for 5 s in the middle; no record may be lost',
     devices: [200],
     rate: 10,
     payload: 200,
@@ -75,8 +76,8 @@ const profiles = {
     outage: { from: 0.4, seconds: 5 }
   },
   poisson: {
-    title: 'chance',
-    what: 'the farm with 200 sensors that send at random times (Poisson) in place of a fixed period',
+    title: 'random arrivals',
+    what: 'the farm with 200 sensors that send at random times (Poisson) instead of a fixed period',
     devices: [200],
     rate: 10,
     payload: 200,

@@ -1,5 +1,5 @@
 'use strict';
-// The systems by name, ready to start. Their adapters are in bench/systems.
+// Starts systems by name. Their adapters are in bench/systems.
 
 const { adapters } = require('../systems');
 

@@ -1,15 +1,15 @@
 'use strict';
-// How the uplink of one gateway is set up, from none of its means to all of them.
+// Configurations of the gateway's uplink, from no priority mechanism to all of them.
 
 /** @type {Record<string, {what: string, env: Record<string, string>, urgentAlone?: boolean}>} */
 const variants = {
-  idle: { what: 'the link idle: class 1 alone, settings as in default', env: {}, urgentAlone: true },
+  idle: { what: 'idle link: class 1 alone, settings as in default', env: {}, urgentAlone: true },
   one: {
     what: 'one session for all classes',
     env: { SEGANET_SESSIONS: 'all', SEGANET_NOTSENT_LOWAT: '0' }
   },
   two: {
-    what: 'two sessions (1,2 / the rest), their sockets alike',
+    what: 'two sessions (1,2 / the others) with equal sockets',
     env: {
       SEGANET_SESSIONS: '1,2/3,4',
       SEGANET_UPLINK_PRIORITY: '0,0',

@@ -1,9 +1,15 @@
 'use strict';
-// What the sink's samples say of delivery: gaps, seconds without any, goodput.
+// Evaluates the delivery in the sink's samples: gaps, seconds without arrivals, goodput.
 
-/** @typedef {{samples: import('../stats/latency').Sample[], fromMs: number, toMs: number}} Window of arrival, ms of the calendar */
+/**
+ * @typedef {{samples: import('../stats/latency').Sample[], fromMs: number, toMs: number}} Window of arrival, ms since
+ *        1970
+ */
 
-/** The longest time without an arrival, its ends counted. @param {number[]} times rising, ms @param {number} fromMs @param {number} toMs */
+/**
+ * Returns the longest time without an arrival, including the ends of the window.
+ * @param {number[]} times rising, ms @param {number} fromMs @param {number} toMs
+ */
 function longestGap(times, fromMs, toMs) {
   let longest = { ms: 0, from: fromMs };
   let before = fromMs;
@@ -22,7 +28,8 @@ const timesOf = ({ samples, fromMs, toMs }, cls) =>
     .filter((ms) => ms >= fromMs && ms < toMs);
 
 /**
- * The longest time between two arrivals: of any class, and of each, as one class may hide that another one waits.
+ * Returns the longest time between two arrivals, of any class and of each class, because arrivals of one class may hide
+ * the gap of another.
  * @param {Window} window @param {{class: number}[]} traffic @param {number} startMs of the load
  */
 function gaps(window, traffic, startMs) {
@@ -31,12 +38,15 @@ function gaps(window, traffic, startMs) {
   return {
     longestGapMs: longestGap(timesOf(window), fromMs, toMs).ms,
     gapMs: Object.fromEntries(all.map(({ cls, gap }) => [cls, gap.ms])),
-    /** When that one began, since the start. */
+    /** When the gap began, since the start. */
     gapAt: Object.fromEntries(all.map(({ cls, gap }) => [cls, gap.from - startMs]))
   };
 }
 
-/** Whole seconds of the window in which nothing arrived, by their number since the start. @param {Window} window @param {number} startMs */
+/**
+ * Returns the whole seconds of the window without an arrival, numbered from the start.
+ * @param {Window} window @param {number} startMs
+ */
 function zeroSeconds(window, startMs) {
   const seen = new Set(timesOf(window).map((ms) => Math.floor((ms - startMs) / 1000)));
   const first = Math.ceil((window.fromMs - startMs) / 1000);
@@ -45,7 +55,10 @@ function zeroSeconds(window, startMs) {
   return all.filter((second) => !seen.has(second));
 }
 
-/** Mbit/s of payload that arrived in each second. @param {Pick<Window, 'samples'>} window @param {number} startMs @param {number} seconds */
+/**
+ * Returns the Mbit/s of payload that arrived in each second.
+ * @param {Pick<Window, 'samples'>} window @param {number} startMs @param {number} seconds
+ */
 function goodput({ samples }, startMs, seconds) {
   const bytes = Array.from({ length: Math.floor(seconds) }, () => 0);
   for (const { arrivedMs, bytes: size = 0 } of samples) {

@@ -1,9 +1,12 @@
 'use strict';
-// The schedule of a path's death, and what was carried meanwhile.
+// The schedule of a path's death, and the throughput meanwhile.
 
 const { saturating, steady, DRAIN_S } = require('./loads');
 
-/** @typedef {{way: import('./lab').Way, cable: import('./lab').Cable, diesAt: number, backAt: number, seconds: number, warmup: number}} Death in seconds */
+/**
+ * @typedef {{way: import('./lab').Way, cable: import('./lab').Cable, diesAt: number, backAt: number, seconds: number,
+ *            warmup: number}} Death in seconds
+ */
 
 /** @type {Record<string, string>} */
 const words = {
@@ -40,7 +43,10 @@ function measureDeath(measure, { way, cable, diesAt, backAt, seconds, warmup }, 
   });
 }
 
-/** Mbit/s of payload, mean of whole seconds. @param {{goodput: number[]}} result @param {number} from @param {number} to seconds */
+/**
+ * Returns the mean Mbit/s of payload over whole seconds.
+ * @param {{goodput: number[]}} result @param {number} from @param {number} to seconds
+ */
 function rateBetween({ goodput }, from, to) {
   const some = goodput.slice(from, to);
   return some.reduce((sum, each) => sum + each, 0) / some.length;

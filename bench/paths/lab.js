@@ -1,6 +1,7 @@
 'use strict';
-// Two ways to a cloud: here the gateway and its devices, there, in a nameless network namespace, the broker, and two shaped cables between. Each can
-// die in several ways. The kernel removes all of it with its last process.
+// A lab with two paths to a cloud: the gateway and its devices run in this network namespace, the broker in another
+// without a name, with two shaped links (veth) between them. Each link can fail in several ways. The kernel removes
+// everything with its last process.
 
 const fs = require('node:fs');
 const { holdCloud, namesOf, run, within } = require('../harness/netns');
@@ -10,7 +11,7 @@ const { Watch, undo } = require('./watch');
 /** Mbit/s of the paper's two paths. */
 const PAPER = [31.31, 47.1];
 
-/** Bytes of tbf's bucket: some 4 ms of the slower cable, so that a late timer costs no rate. */
+/** Bytes of tbf's bucket: about 4 ms of the slower link, so that a late timer does not reduce the rate. */
 const BURST = 15000;
 
 /** @typedef {'gateway-link' | 'peer-link' | 'silent' | 'silent-out'} Way */
@@ -19,28 +20,28 @@ const BURST = 15000;
 /** @type {Set<PathsLab>} */
 const open = new Set();
 
-/** Ends those that are open. */
+/** Closes all open labs. */
 async function closeLabs() {
   await Promise.all([...open].map((lab) => lab.close()));
 }
 
 let isOwnRun = false;
 
-/** What the watch and the gateway share is in /run: one of our own, which goes with the mount namespace. */
+/** Mounts a private /run, which the watch and the gateway share. It disappears with the mount namespace. */
 function hideRun() {
   if (!isOwnRun) run('mount', ['-t', 'tmpfs', 'tmpfs', '/run']);
   isOwnRun = true;
 }
 
 class PathsLab {
-  /** @param {import('../harness/child').Child} holder a process that keeps the cloud's namespace */
+  /** @param {import('../harness/child').Child} holder a process that holds the cloud's namespace */
   constructor(holder) {
     this.holder = holder;
-    /** The broker's address, behind both cables. */
-    this.broker = '198.18.9.9'; // 198.18.0.0/15 is for benchmarks [RFC 2544]
-    /** Put before a command that is to run at the cloud. */
+    /** The broker's address, behind both links. */
+    this.broker = '198.18.9.9'; // 198.18.0.0/15 is reserved for benchmarks [RFC 2544]
+    /** The prefix of a command that runs in the cloud's namespace. */
     this.inCloud = within(holder);
-    /** The gateway's, by cable. */
+    /** The gateway's addresses, by link. */
     this.addresses = ['', '198.18.1.1', '198.18.2.1'];
     /** @type {Watch | undefined} */
     this.watching = undefined;
@@ -49,8 +50,8 @@ class PathsLab {
   /**
    * REQUIRES: isInside().
    * @param {object} [options]
-   * @param {number[]} [options.mbit] of each cable, in both directions; 0 = not shaped
-   * @param {number} [options.staleLosses] net.mptcp.stale_loss_cnt at the cloud, as docs/paths.md wants it
+   * @param {number[]} [options.mbit] rate of each link, in both directions; 0 = not shaped
+   * @param {number} [options.staleLosses] net.mptcp.stale_loss_cnt at the cloud; docs/paths.md recommends the default
    */
   static async open({ mbit = PAPER, staleLosses = 1 } = {}) {
     hideRun();
@@ -67,8 +68,8 @@ class PathsLab {
 
   /** @param {number[]} mbit @param {number} staleLosses */
   #connect(mbit, staleLosses) {
-    // Neighbour discovery of IPv6 goes out with priority 7; a new address must outlive the old one of its network, as where systemd runs; what
-    // one run learned of a path must not help the next.
+    // IPv6 neighbor discovery would be sent with priority 7. A new address must survive the removal of the old one, as
+    // it does under systemd. Metrics of one run must not help the next.
     const settings = [
       'net/ipv6/conf/default/disable_ipv6=1',
       'net/ipv4/conf/default/rp_filter=0',
@@ -91,7 +92,7 @@ class PathsLab {
     }
   }
 
-  /** @param {string[]} there words before a command @param {string} line */
+  /** @param {string[]} there prefix of the command @param {string} line */
   #run(there, line) {
     const [command, ...args] = [...there, ...line.split(' ')];
     return run(command, args);
@@ -107,7 +108,7 @@ class PathsLab {
     return this.#run(this.inCloud, line);
   }
 
-  /** A kernel may lack one. @param {string[]} there @param {string[]} settings */
+  /** Writes settings, except those that the kernel lacks. @param {string[]} there @param {string[]} settings */
   #set(there, settings) {
     const lines = settings.map((setting) => {
       const [name, value] = setting.split('=');
@@ -117,16 +118,16 @@ class PathsLab {
     run(command, args);
   }
 
-  /** As DHCP makes it. @param {Cable} i */
+  /** Sets the default route as DHCP would. @param {Cable} i */
   #route(i) {
     this.#here(`ip route replace default via 198.18.${i}.2 dev p${i} metric ${i}00`);
   }
 
-  /** The cable dies, at once. @param {Way} way @param {Cable} i */
+  /** Makes the link fail at once. @param {Way} way @param {Cable} i */
   cut(way, i) {
     if (way === 'gateway-link') this.#here(`ip link set p${i} down`);
     if (way === 'peer-link') this.#atCloud(`ip link set p${i} down`);
-    // Nothing arrives any more, ARP neither, and nobody is told.
+    // Drops all incoming packets, including ARP, without any notification.
     const swallow = (/** @type {string[]} */ there) =>
       this.#run(
         there,
@@ -136,7 +137,10 @@ class PathsLab {
     if (way === 'silent') swallow([]);
   }
 
-  /** It is back, with the address and the default route that a DHCP client would put back. @param {Way} way @param {Cable} i */
+  /**
+   * Restores the link, with the address and the default route that a DHCP client would restore.
+   * @param {Way} way @param {Cable} i
+   */
   heal(way, i) {
     if (way === 'gateway-link') this.#here(`ip link set p${i} up`);
     if (way === 'peer-link') this.#atCloud(`ip link set p${i} up`);
@@ -147,14 +151,14 @@ class PathsLab {
     this.#route(i);
   }
 
-  /** A middlebox on both cables that takes MPTCP's option out of every segment. */
+  /** Adds a middlebox on both links that removes MPTCP's option from every segment. */
   strip() {
     const chain = (/** @type {string} */ hook) =>
       `chain ${hook} { type filter hook ${hook} priority -300; meta l4proto tcp reset tcp option mptcp; };`;
     this.#atCloud(`nft table ip middlebox { ${chain('prerouting')} ${chain('postrouting')} }`);
   }
 
-  /** A middlebox that drops a SYN with MP_CAPABLE. */
+  /** Adds a middlebox that drops each SYN with MP_CAPABLE. */
   dropCapable() {
     const rule = 'tcp flags syn tcp option mptcp subtype 0 drop;';
     this.#atCloud(
@@ -162,12 +166,12 @@ class PathsLab {
     );
   }
 
-  /** The middlebox is gone. */
+  /** Removes the middlebox. */
   pass() {
     this.#atCloud('nft delete table ip middlebox');
   }
 
-  /** The cable gets another address, as DHCP would do it: the new one first. @param {Cable} i @param {string} address */
+  /** Changes the address of the link as DHCP would: adds the new one first. @param {Cable} i @param {string} address */
   readdress(i, address) {
     const before = this.addresses[i];
     this.#here(`ip addr add ${address}/24 dev p${i}`);
@@ -176,7 +180,7 @@ class PathsLab {
     this.#route(i);
   }
 
-  /** Of the gateway's end of the cable, until now. @param {Cable} i */
+  /** Returns the byte counters of the gateway's end of the link. @param {Cable} i */
   counters(i) {
     const read = (/** @type {string} */ name) =>
       Number(fs.readFileSync(`/sys/class/net/p${i}/statistics/${name}`, 'utf8'));
@@ -184,22 +188,22 @@ class PathsLab {
   }
 
   /**
-   * The real `seganet-paths watch`, until it says that its paths are up. One at a time.
-   * @param {string} paths as SEGANET_UPLINK_PATHS has them
-   * @param {number} [port] of the broker; the default is one that nobody listens at: a refusal is an answer, too
-   * @param {string[]} [more] of its arguments
+   * Starts the real `seganet-paths watch` and waits until it reports its paths as up. One at a time.
+   * @param {string} paths as in SEGANET_UPLINK_PATHS
+   * @param {number} [port] of the broker; the default has no listener: a refusal is an answer, too
+   * @param {string[]} [more] additional arguments
    */
   async watch(paths, port = 9, more = []) {
     await this.unwatch();
     this.watching = await Watch.start(paths, `${this.broker}:${port}`, more);
   }
 
-  /** What the watch said, with the time at which each line came. */
+  /** The output of the watch, with the time of each line. */
   get watchLog() {
     return this.watching?.log ?? [];
   }
 
-  /** The watch ends, and what it made is undone. */
+  /** Stops the watch and undoes its changes. */
   async unwatch() {
     if (!this.watching) return;
     await this.watching.stop();
@@ -215,7 +219,7 @@ class PathsLab {
   async close() {
     if (!open.delete(this)) return;
     await this.unwatch();
-    // The kernel takes its time with a namespace; the next lab has cables of the same names.
+    // The kernel removes a namespace with a delay, and the next lab has links with the same names.
     for (const i of [1, 2]) {
       if (fs.existsSync(`/sys/class/net/p${i}`)) this.#here(`ip link del p${i}`);
     }

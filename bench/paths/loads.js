@@ -3,13 +3,14 @@
 
 const { PAPER } = require('./lab');
 
-/** A record of the bulk, bytes of payload: so large that envelopes are. */
+/** Payload bytes of a bulk record: large, so that envelopes are large. */
 const BULK_BYTES = 8192;
 
 /**
- * Offers more than both cables carry, for ever. What is beyond waits at the devices: each has few records in flight, a mebibyte in all, which
- * is sent in a fraction of the second after which the log would get it, also by one cable alone.
- * @param {number[]} [classes] that share it @returns {import('../harness/traffic').Traffic[]}
+ * Returns a load that permanently exceeds the capacity of both links. Excess records wait at the devices: each has few
+ * records in flight, one mebibyte in all. Even one link sends that in less than the second after which it would go to
+ * the log.
+ * @param {number[]} [classes] that share the load @returns {import('../harness/traffic').Traffic[]}
  */
 function saturating(classes = [3]) {
   const bits = 1.2 * PAPER.reduce((sum, mbit) => sum + mbit * 1e6, 0);
@@ -23,10 +24,14 @@ function saturating(classes = [3]) {
   }));
 }
 
-/** A record of 200 B each 20 ms. @param {number} cls @returns {import('../harness/traffic').Traffic} */
+/**
+ * Returns a load of one record of 200 B every 20 ms.
+ * @param {number} cls
+ * @returns {import('../harness/traffic').Traffic}
+ */
 const steady = (cls) => ({ class: cls, devices: 5, perSecond: 50, payload: 200 });
 
-/** Seconds in which the devices may still send after a load that saturates: then what waits there is forgotten. */
+/** Seconds for which devices may still send after a saturating load; records that still wait then are discarded. */
 const DRAIN_S = 1;
 
 module.exports = { saturating, steady, DRAIN_S };

@@ -1,12 +1,12 @@
 'use strict';
-// Looks ten times a second: at the counters of the cables, and at what the gateway says of its uplink.
+// Reads the counters of the links and the gateway's uplink status ten times per second.
 
 const { sleep } = require('../runs/stage');
 
 const EVERY_MS = 100;
 
 /**
- * What may change without anything having happened is left out.
+ * Returns the status without fields that change without an event.
  * @param {any} uplink of the admin API
  */
 function statusOf({ state, code, reason, sessions }) {
@@ -22,13 +22,17 @@ function statusOf({ state, code, reason, sessions }) {
       state: sessions[0].paths[i].state,
       why: sessions[0].paths[i].why,
       address: sessions[0].paths[i].address,
-      /** Of each session. */
+      /** One per session. */
       subflows: sessions.map((/** @type {any} */ session) => session.paths?.[i]?.subflows ?? 0)
     }))
   };
 }
 
-/** Payload that the kernel has sent by each path, of all sessions, as the gateway tells it. @param {any} uplink @returns {Record<string, number>} */
+/**
+ * Returns the payload that the kernel has sent on each path, for all sessions, as reported by the gateway.
+ * @param {any} uplink
+ * @returns {Record<string, number>}
+ */
 function carriedOf({ sessions }) {
   /** @type {Record<string, number>} */
   const carried = {};
@@ -46,13 +50,13 @@ class Observer {
     this.lab = lab;
     this.gateway = gateway;
     this.seen = {
-      /** Only changes. @type {({ms: number} & ReturnType<typeof statusOf>)[]} */
+      /** Changes of the status. @type {({ms: number} & ReturnType<typeof statusOf>)[]} */
       statuses: [],
-      /** What went out by each cable until then. @type {{at: number, p1: {tx: number}, p2: {tx: number}}[]} */
+      /** Bytes sent on each link so far. @type {{at: number, p1: {tx: number}, p2: {tx: number}}[]} */
       bytes: [],
-      /** Payload by subflow, as the kernel counts it. @type {{ms: number, carried: Record<string, number>}[]} */
+      /** Payload by path, as counted by the kernel. @type {{ms: number, carried: Record<string, number>}[]} */
       carried: [],
-      /** The longest time for which this process itself came to nothing, ms, and when: no gap is told more exactly than that. */
+      /** The longest stall of this process in ms, and its time. Gaps cannot be measured more accurately than that. */
       stall: { ms: 0, at: 0 }
     };
     /** The latest status as JSON. */
@@ -64,7 +68,7 @@ class Observer {
   }
 
   /**
-   * Waits until each session has `count` paths, for 5 s at most: what is there then is measured.
+   * Waits until each session has `count` paths, at most 5 s. The run then starts with the existing ones.
    * @param {number} count
    */
   async whole(count) {

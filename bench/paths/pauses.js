@@ -1,14 +1,17 @@
 'use strict';
-// When nothing arrived, also after the load has ended: what is delayed for long arrives then.
+// Finds pauses without arrivals, also after the end of the load, when long-delayed records arrive.
 
-/** Shorter ones are the rhythm of the load and of batches. */
+/** Shorter pauses come from the load's period and from batches. */
 const SHORTEST_MS = 200;
 
-/** @typedef {{at: number, ms: number, atEnd?: boolean}} Pause at: ms since the start; atEnd: nothing arrived any more, until the load ended */
+/**
+ * @typedef {{at: number, ms: number, atEnd?: boolean}} Pause at: ms since the start; atEnd: it lasted to the end of the
+ *        load
+ */
 
 /**
- * @param {number[]} arrivals rising, ms since the start @param {number} fromMs what was before does not count
- * @param {number} endMs of the load: a pause that begins later is none
+ * @param {number[]} arrivals rising, ms since the start @param {number} fromMs earlier arrivals do not count
+ * @param {number} endMs of the load: a pause that begins later does not count
  * @returns {Pause[]}
  */
 function pausesOf(arrivals, fromMs, endMs) {
@@ -28,8 +31,8 @@ function pausesOf(arrivals, fromMs, endMs) {
 const longest = (pauses) => pauses.reduce((a, b) => (b.ms > a.ms ? b : a), { at: 0, ms: 0 });
 
 /**
- * How long after something happened a record arrived again.
- * @param {Pause[]} pauses @param {number} ms since the start @returns {number} 0 = nothing had stopped; Infinity = never
+ * Returns the ms from an event to the next arrival.
+ * @param {Pause[]} pauses @param {number} ms since the start @returns {number} 0 = no pause then; Infinity = no arrival
  */
 function wentOnAfter(pauses, ms) {
   const under = pauses.find(({ at, ms: length }) => at <= ms && at + length > ms);
@@ -37,7 +40,10 @@ function wentOnAfter(pauses, ms) {
   return under.atEnd ? Infinity : under.at + under.ms - ms;
 }
 
-/** The longest that goes on, or begins, in the second after something happened. @param {Pause[]} pauses @param {number} ms since the start */
+/**
+ * Returns the longest pause that continues, or begins, within one second after an event.
+ * @param {Pause[]} pauses @param {number} ms since the start
+ */
 const around = (pauses, ms) =>
   longest(pauses.filter((each) => each.at <= ms + 1000 && each.at + each.ms > ms));
 
@@ -47,7 +53,7 @@ function seconds(ms, digits = 2) {
   return Number.isFinite(ms) ? (ms / 1000).toFixed(digits) : 'never';
 }
 
-/** The longest few, as they followed each other. @param {Pause[]} pauses @param {number} [count] */
+/** Formats the longest pauses in order of time. @param {Pause[]} pauses @param {number} [count] */
 function pauseList(pauses, count = 4) {
   const shown = [...pauses].sort((a, b) => b.ms - a.ms).slice(0, count);
   shown.sort((a, b) => a.at - b.at);

@@ -1,5 +1,5 @@
 'use strict';
-// One run of the whole gateway over the two cables: load, what happens to the cables meanwhile, and what came of it.
+// One run of the whole gateway over the two links: load, events on the links, and the results.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -16,30 +16,31 @@ const { pausesOf } = require('./pauses');
  * @typedef {import('./lab').PathsLab} PathsLab
  *
  * @typedef {object} Event
- * @property {number} at seconds after the load began @property {string} what
+ * @property {number} at seconds after the start of the load @property {string} what
  * @property {(lab: PathsLab, stage: Stage) => unknown} do
  *
  * @typedef {object} PathsPlan
- * @property {string} [paths] SEGANET_UPLINK_PATHS and those of the watch; '' = none. Default p1,p2
- * @property {boolean} [mptcp] the broker speaks it. Default true
- * @property {boolean} [watch] `seganet-paths watch` runs. Default: where there are paths
+ * @property {string} [paths] of SEGANET_UPLINK_PATHS and the watch; '' = none. Default p1,p2
+ * @property {boolean} [mptcp] the broker speaks MPTCP. Default true
+ * @property {boolean} [watch] runs `seganet-paths watch`. Default: if there are paths
  * @property {string} [system] of bench/systems or bench/paths/systems. Default seganet
- * @property {number} seconds of load @property {number} [warmup] seconds of it that are not measured
+ * @property {number} seconds of load @property {number} [warmup] seconds of it that do not count
  * @property {import('../harness/traffic').Traffic[]} traffic
- * @property {number} [drain] seconds in which the devices send what waits after it. Default 60; few for a load that saturates
+ * @property {number} [drain] seconds for which devices send waiting records afterwards. Default 60; few for a
+ *          saturating load
  * @property {Record<string, string>} [env] of the gateway
  * @property {Event[]} [events]
- * @property {string[]} [alsoAt] other addresses at which the broker listens
+ * @property {string[]} [alsoAt] additional addresses of the broker
  * @property {string} [gatewayCpus] @property {string} [harnessCpus]
  */
 
-/** Owned by who compares: adapters as those of bench/systems. */
+/** Adapters like those of bench/systems, for this comparison only. */
 const ownSystems = path.join(__dirname, 'systems');
 
 /** @type {Set<Stage>} */
 const open = new Set();
 
-/** Ends what runs. */
+/** Ends all running stages. */
 async function closeStages() {
   await Promise.all([...open].map((stage) => stage.close()));
 }
@@ -80,7 +81,10 @@ function stageOf(lab, plan) {
   });
 }
 
-/** @param {PathsLab} lab @param {Stage} stage @param {Event[]} events @param {number} startMs @param {{ms: number, what: string}[]} marks */
+/**
+ * @param {PathsLab} lab @param {Stage} stage @param {Event[]} events @param {number} startMs
+ * @param {{ms: number, what: string}[]} marks
+ */
 async function happen(lab, stage, events, startMs, marks) {
   for (const { at, what, do: act } of [...events].sort((a, b) => a.at - b.at)) {
     await sleep(startMs + at * 1000 - Date.now());
@@ -89,7 +93,10 @@ async function happen(lab, stage, events, startMs, marks) {
   }
 }
 
-/** CONNECTs that the broker took, by client id, without those of the harness. @param {import('../harness/cloud').Cloud} cloud */
+/**
+ * Returns the CONNECTs that the broker accepted, by client id, without those of the harness.
+ * @param {import('../harness/cloud').Cloud} cloud
+ */
 function connectsOf(cloud) {
   /** @type {Record<string, number>} */
   const connects = {};
@@ -139,7 +146,7 @@ async function measurePaths(lab, plan) {
       sent: sent.reduce((sum, each) => sum + each.sent, 0),
       acked,
       lost: verdict?.lost ?? 0,
-      /** Also of what was not acknowledged. */
+      /** Includes unacknowledged records. */
       missing: (verdict?.lost ?? 0) + (verdict?.missingUnacked ?? 0),
       duplicated: arrived.duplicates,
       outOfOrder: arrived.outOfOrder,

@@ -1,12 +1,12 @@
 'use strict';
-// What the canvas showed under the uplink node during a run.
+// The status texts of the uplink node during a run, as the canvas shows them.
 
 const { uplinkShown } = require('../../nodes/lib/engine/uplink-status');
 
 /** @typedef {import('./run').PathsResult['statuses'][number]} Status */
 
 const none = [0];
-/** Figures change all the time, and are left out. */
+/** Statistics without figures, which change constantly. */
 const still = /** @type {any} */ ({
   ...{ latency: [], heldRecords: none, storedRecords: none, backlogRecords: none }
 });
@@ -21,13 +21,17 @@ function textOf({ state, code, reason, paths }) {
   return uplinkShown(/** @type {any} */ ({ state, code, reason, sessions }), still, true).text;
 }
 
-/** Its texts as they followed each other. @param {Status[]} statuses @returns {{ms: number, text: string}[]} */
+/**
+ * Returns the texts in order, without repetitions.
+ * @param {Status[]} statuses
+ * @returns {{ms: number, text: string}[]}
+ */
 function texts(statuses) {
   const all = statuses.map((status) => ({ ms: status.ms, text: textOf(status) }));
   return all.filter(({ text }, i) => text !== all[i - 1]?.text);
 }
 
-/** @param {Status[]} statuses @param {number} ms since the start @returns {string} '' = nothing was known yet */
+/** @param {Status[]} statuses @param {number} ms since the start @returns {string} '' = unknown yet */
 const textAt = (statuses, ms) => texts(statuses).findLast((each) => each.ms <= ms)?.text ?? '';
 
 module.exports = { textAt, textOf, texts };

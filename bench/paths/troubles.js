@@ -1,5 +1,5 @@
 'use strict';
-// What goes wrong between a gateway and its broker, one run each, with what the node should show and when.
+// Failures between a gateway and its broker, one run each, with the status texts that the node should show.
 
 const { run } = require('../harness/netns');
 
@@ -7,17 +7,20 @@ const { run } = require('../harness/netns');
  * @typedef {import('./run').Event} Event
  * @typedef {import('./run').PathsResult} Result @typedef {import('./lab').PathsLab} PathsLab
  *
- * @typedef {object} CliError
+ * @typedef {object} Failure
  * @property {string} key @property {string} label
  * @property {number} seconds of load
- * @property {boolean} [mptcp] the broker speaks it; default true
- * @property {(lab: PathsLab) => void} [before] the gateway starts
+ * @property {boolean} [mptcp] the broker speaks MPTCP; default true
+ * @property {(lab: PathsLab) => void} [before] called before the gateway starts
  * @property {Event[]} events
- * @property {{at: number, text: string | RegExp}[]} expected what is shown at second `at` of the load
- * @property {boolean} [sameSession] it has to be the same MQTT session all the time
+ * @property {{at: number, text: string | RegExp}[]} expected text shown at second `at` of the load
+ * @property {boolean} [sameSession] the MQTT session must survive
  */
 
-/** Two classes, so that there are two sessions. A device never waits for acknowledgements: the load is the same whatever happens. */
+/**
+ * Two classes, so that there are two sessions. Devices do not wait for acknowledgements, so the load is always the
+ * same.
+ */
 const traffic = [
   { class: 1, devices: 10, perSecond: 25, payload: 200, inflight: 1000 },
   { class: 3, devices: 15, perSecond: 25, payload: 200, inflight: 1000 }
@@ -33,7 +36,11 @@ const silent = (at, i) => ({ at, what: `p${i} silent`, do: (lab) => lab.cut('sil
 /** @param {number} at @param {1 | 2} i @returns {Event} */
 const back = (at, i) => ({ at, what: `p${i} back`, do: (lab) => lab.heal('silent', i) });
 
-/** A firewall that has forgotten its connections: what belongs to none is reset, for a tenth of a second. @param {number} at @returns {Event[]} */
+/**
+ * A firewall that has lost its connection table resets packets of unknown connections for 0.1 s.
+ * @param {number} at
+ * @returns {Event[]}
+ */
 const forgotten = (at) => [
   {
     at,
@@ -47,12 +54,12 @@ const forgotten = (at) => [
   },
   {
     at: at + 0.1,
-    what: 'reset no more',
+    what: 'reset ends',
     do: ({ inCloud: [command, ...args] }) => run(command, [...args, 'nft', 'delete table ip forgotten'])
   }
 ];
 
-/** @param {{quick?: boolean}} options @returns {CliError[]} */
+/** @param {{quick?: boolean}} options @returns {Failure[]} */
 function troubles({ quick = false } = {}) {
   const outage = quick ? 20 : 60;
   return [
@@ -93,12 +100,12 @@ function troubles({ quick = false } = {}) {
     {
       key: 'drop-capable',
       label:
-        'a middlebox drops SYNs with MP_CAPABLE; connections reset at 5 s; middlebox gone at 18 s, p1 silent from 20 to 26 s',
+        'a middlebox drops SYNs with MP_CAPABLE; connections reset at 5 s; middlebox removed at 18 s, p1 silent from 20 to 26 s',
       seconds: 38,
       before: (lab) => lab.dropCapable(),
       events: [
         ...forgotten(5),
-        { at: 18, what: 'middlebox gone', do: (lab) => lab.pass() },
+        { at: 18, what: 'middlebox removed', do: (lab) => lab.pass() },
         silent(20, 1),
         back(26, 1)
       ],
@@ -124,7 +131,7 @@ function troubles({ quick = false } = {}) {
   ];
 }
 
-/** @param {CliError} trouble @param {import('./cases').Context} context */
+/** @param {Failure} trouble @param {import('./cases').Context} context */
 async function runTrouble({ seconds, mptcp = true, before, events }, { lab, measure }) {
   before?.(lab);
   return measure({ traffic, seconds, mptcp, events });

@@ -1,5 +1,5 @@
 'use strict';
-// `seganet-paths watch`, as a user runs it beside the gateway.
+// Runs `seganet-paths watch` beside the gateway, like a user.
 
 const path = require('node:path');
 const { Child } = require('../harness/child');
@@ -8,7 +8,7 @@ const { run } = require('../harness/netns');
 
 const command = path.join(__dirname, '../../nodes/lib/network/paths/cli/seganet-paths.js');
 
-/** @typedef {{ ms: number, path: string, state: string, why: string }} Line ms: of the calendar, when it came */
+/** @typedef {{ ms: number, path: string, state: string, why: string }} Line ms: since 1970, when it arrived */
 
 class Watch {
   /** @param {Child} child */
@@ -34,9 +34,9 @@ class Watch {
     const watch = new Watch(child);
     const wanted = paths.split(',').length;
     try {
-      // Not a check of the child's own: that is asked before the line is in the log.
+      // child.until() would not work: it checks the output before the line is in the log.
       await eventually(() => child.exit || watch.#up >= wanted, { what: `${wanted} paths that are up` });
-      if (child.exit) throw new Error('it ended at once');
+      if (child.exit) throw new Error('it exited at once');
     } catch (error) {
       await child.stop();
       throw new Error(`seganet-paths watch:\n${child.output}`, { cause: error });
@@ -53,7 +53,7 @@ class Watch {
   }
 }
 
-/** Whatever the watch left as it should be goes. */
+/** Removes the settings that the watch has left in place. */
 const undo = () => run(process.execPath, [command, 'undo']);
 
 module.exports = { Watch, undo };

@@ -1,5 +1,5 @@
 'use strict';
-// What a truthful acknowledgement costs: the same healthy load with each mode of the engine's `acknowledge`.
+// Measures the cost of a safe acknowledgement: the same healthy load with each mode of the engine's `acknowledge`.
 //   node bench/questions/acknowledge.js --help
 
 const path = require('node:path');
@@ -11,10 +11,10 @@ const { Volume } = require('../harness/volume');
 
 const intro = `Usage: node bench/questions/acknowledge.js [options]
 
-A healthy run for each mode in turn: CPU of the gateway, latency to the cloud and from a device's PUBLISH to its
-PUBACK by class, bytes written to disk a record. Ratios are to the first mode, of the same round.
-Bytes written: with --loop-image (root) those that reached the block device on which the log lies, the file
-system's own included; without it what the kernel attributes to the process (/proc/PID/io), which can mislead.
+Runs each mode in turn without faults. Reports the CPU of the gateway, the latency to the cloud and from a device's
+PUBLISH to its PUBACK by class, and the bytes written to disk per record. Ratios compare with the first mode of the
+same round. Bytes written: with --loop-image (root), those that reached the block device of the log, including the
+file system's own; without it, those that the kernel attributes to the process (/proc/PID/io), which can mislead.
 The mode 'default' sets nothing.`;
 
 const known = ['received', 'safe', 'stored', 'default'];
@@ -46,7 +46,10 @@ function counting(profile, volume) {
   return { during, written };
 }
 
-/** @typedef {import('../runs/measure').Result & {mode: string, round: number, written: ReturnType<typeof counting>['written']}} Run */
+/**
+ * @typedef {import('../runs/measure').Result &
+ *           {mode: string, round: number, written: ReturnType<typeof counting>['written']}} Run
+ */
 
 /** @param {Run} run @param {'normal' | 'alarm'} kind @param {'p50' | 'p99'} field ms */
 const latency = (run, kind, field) =>
@@ -55,7 +58,7 @@ const latency = (run, kind, field) =>
 const puback = (run, kind, field) =>
   run.sent.pubackUs[kind].count ? run.sent.pubackUs[kind][field] / 1000 : undefined;
 
-/** @param {Run} run @param {string} name @returns {number | undefined} of the engine, a record */
+/** @param {Run} run @param {string} name of an engine counter @returns {number | undefined} its value per record */
 function counter({ written, sent }, name) {
   const value = written.stats?.counters?.[name];
   return value === undefined ? undefined : value / sent.sent;
@@ -75,7 +78,7 @@ const columns = [
   ['normal PUBACK p99 ms', (run) => puback(run, 'normal', 'p99'), 1]
 ];
 
-/** Not compared as ratios: they may be zero. @type {[string, (run: Run) => number | undefined, number][]} */
+/** Columns without ratios, because they may be zero. @type {[string, (run: Run) => number | undefined, number][]} */
 const plain = [
   ['B written/record (block device)', ({ written, sent }) => each(written.device, sent.sent), 2],
   ['B written/record (/proc)', ({ written, sent }) => each(written.process, sent.sent), 2],

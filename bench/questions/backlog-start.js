@@ -1,6 +1,6 @@
 'use strict';
-// A great backlog waits on disk, and the gateway starts: how soon do devices get in, does an alarm get through,
-// and is the backlog gone?  node bench/questions/backlog-start.js --help
+// Starts the gateway with a large backlog on disk. Measures the time until a device connects, until an alarm arrives,
+// and until the backlog has drained.  node bench/questions/backlog-start.js --help
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -14,21 +14,21 @@ const { conditions, markdown, list, save, fixed } = require('../report/report');
 
 const intro = `Usage: node bench/questions/backlog-start.js [options]
 
-Fills the log while the cloud is away (--devices together send --fill-rate messages a second until there are
---records), ends the gateway, brings the cloud back and starts the gateway. A device that tries to connect all
-the while sends an alarm at once and then ten a second, until the backlog has drained.
-With --make the log is written directly, in its documented format: seconds instead of minutes.`;
+Fills the log while the cloud is down (--devices together send --fill-rate messages per second until there are
+--records), stops the gateway, starts the cloud and then the gateway. Meanwhile one device keeps trying to connect;
+it then sends an alarm at once and ten per second until the backlog has drained.
+--make writes the log directly, in its documented format: seconds instead of minutes.`;
 
-/** The device of the alarms: not one of those that filled the log. */
+/** The device that sends the alarms. It did not fill the log. */
 const probeDevice = 40000;
 
-/** @param {Stage} stage @param {number} records @param {number} total a second, of all devices */
+/** @param {Stage} stage @param {number} records @param {number} total messages per second of all devices */
 async function fill(stage, records, total) {
   const since = Date.now();
   const load = stage.startLoad({
     rate: total / stage.profile.devices,
     seconds: records / total,
-    drain: 600, // a log that is slower than the generator gets its time
+    drain: 600, // for a log that is slower than the generator
     'late-ms': 60000
   });
   const sent = await load.result();
@@ -46,11 +46,11 @@ function make(stage, records) {
 }
 
 /**
- * Waits until all `expected` records of the backlog have arrived, or none came for 20 s.
+ * Waits until all `expected` records of the backlog have arrived, or none has arrived for 20 s.
  * @param {Stage} stage @param {import('../runs/stage').Load} probe @param {number} expected @param {number} deadlineMs
  */
 async function drained(stage, probe, expected, deadlineMs) {
-  const slack = 20; // reports of generator and sink are not of the same moment
+  const slack = 20; // generator and sink do not report at the same moment
   let most = 0;
   let since = Date.now();
   const memory = [];
@@ -104,7 +104,7 @@ async function run(profile, own) {
     const listeningMs = await system.restart();
     await probe.started();
     const rssMB = await drained(stage, probe, filled.acked, startedMs + own['drain-seconds'] * 1000);
-    probe.child.process.kill('SIGTERM'); // its result comes all the same
+    probe.child.process.kill('SIGTERM'); // it still prints its result
     await stage.settle(Infinity, 2000);
     const ending = await stage.finish();
     return { filled, stored, logMB, startedMs, listeningMs, probeMs: probe.startMs, rssMB, ...ending };
@@ -134,9 +134,9 @@ function describe({ samples, startedMs, probeMs, verdict, arrived, filled }) {
 }
 
 const head = ['waiting records', 'log MB', 'listening after s', 'device connected after s'];
-head.push('its first alarm in the cloud after s', 'first of the backlog after s', 'drained after s');
+head.push('first alarm in the cloud after s', 'first backlog record after s', 'drained after s');
 head.push('records/s', 'live alarms meanwhile: p50 / p99 ms (count)', 'RSS MB', 'lost', 'duplicates');
-head.push('out of order', 'filled in s', 'clean end');
+head.push('out of order', 'filled in s', 'clean exit');
 
 /** @param {Awaited<ReturnType<typeof run>>} result */
 function row(result) {
@@ -164,12 +164,12 @@ async function main() {
   const { profile, repeat, out, own } = readOptions(intro, {
     defaults: { systems: '', devices: '200', payload: '300', repeat: '1' },
     numbers: {
-      records: ['1000000', 100, 20000000, 'records that wait'],
-      'fill-rate': ['20000', 10, 200000, 'messages a second, of all devices, while the log is filled'],
-      'drain-seconds': ['900', 5, 3600, 'at most, for the backlog']
+      records: ['1000000', 100, 20000000, 'records in the backlog'],
+      'fill-rate': ['20000', 10, 200000, 'messages per second of all devices while the log is filled'],
+      'drain-seconds': ['900', 5, 3600, 'longest time for the backlog to drain']
     },
-    texts: { ending: ['stop', 'how the first gateway ends: stop (in order) | kill (kill -9)'] },
-    flags: { make: 'write the log directly instead of sending the records' }
+    texts: { ending: ['stop', 'how the first gateway ends: stop (SIGTERM) | kill (kill -9)'] },
+    flags: { make: 'write the log directly instead of sending records' }
   });
   if (own.ending !== 'stop' && own.ending !== 'kill') fail('--ending must be stop or kill');
   const facts = conditions(profile, repeat);

@@ -1,5 +1,5 @@
 'use strict';
-// What adaptive batches cost and save beside the limits n, m, t alone, from a few records a second to many.
+// Compares adaptive batches with the limits n, m, t alone, from a few records per second to many.
 //   node bench/questions/batching.js --help
 
 const { measure } = require('../runs/measure');
@@ -11,12 +11,12 @@ const { VARIABLES } = require('../../flows/launcher/variables');
 
 const intro = `Usage: node bench/questions/batching.js [options]
 
-The same load with batches sealed by their limits alone (SEGANET_BATCH_FLUSH=limits: 50 devices, 1,024 bytes,
+Runs the same load with batches sealed by their limits alone (SEGANET_BATCH_FLUSH=limits: 50 devices, 1,024 bytes,
 1,000 ms) and with batches sealed as soon as the uplink has room (adaptive). A relay between gateway and cloud
-counts TLS records, bytes and TCP segments; it listens like an Ethernet (segments of 1,460 bytes), and its
-delay is in every latency. With less than 50 devices the limits do not batch at all.
-Bytes: those of the TLS stream; 'IP bytes' has the IP and TCP headers of every segment, of acknowledgements too.
---cells instead of --devices and --rate.`;
+counts TLS records, bytes and TCP segments. It announces segments of 1,460 bytes, as on Ethernet, and its delay is
+part of every latency. With fewer than 50 devices the limits do not batch.
+Bytes are those of the TLS stream; 'IP bytes' adds the IP and TCP headers of every segment, including ACKs.
+Use --cells instead of --devices and --rate.`;
 
 /** @type {Record<string, Record<string, string>>} */
 const variants = {
@@ -45,7 +45,10 @@ const latency = (kind, field) => (run) => {
   const summary = run.arrived.latencyUs[kind];
   return summary.count ? summary[field] / 1000 : undefined;
 };
-/** @param {'up' | 'down'} way @param {'bytes' | 'records' | 'segments' | 'ipBytes'} field @returns {(run: Run) => number} */
+/**
+ * @param {'up' | 'down'} way @param {'bytes' | 'records' | 'segments' | 'ipBytes'} field
+ * @returns {(run: Run) => number}
+ */
 const each = (way, field) => (run) => run.traffic[way][field] / run.arrived.unique;
 
 /** @type {[string, (run: Run) => number | undefined, number][]} */
@@ -85,7 +88,7 @@ function tables(runs, cells) {
   ]);
   const titles = all.map(([title]) => title);
   const first = markdown(['devices × rate', 'flush', ...titles], rows);
-  return `${first}\n\nadaptive / limits, of the same round:\n\n${markdown(['devices × rate', ...titles.slice(0, compared.length + 1)], pairs)}`;
+  return `${first}\n\nadaptive / limits of the same round:\n\n${markdown(['devices × rate', ...titles.slice(0, compared.length + 1)], pairs)}`;
 }
 
 /** @param {import('../runs/measure').Profile} profile @param {Cell} cell @param {string} name */
@@ -109,15 +112,15 @@ async function once(profile, { devices, rate, label }, name) {
 async function main() {
   const { profile, repeat, out, own } = readOptions(intro, {
     defaults: { systems: '', devices: '1000' },
-    texts: { cells: ['10x1,100x1,100x10,1000x10', 'devices × messages a second and device, of each cell'] }
+    texts: { cells: ['10x1,100x1,100x10,1000x10', 'cells: devices × messages per second of each device'] }
   });
   const cells = readCells(own.cells);
   if (!VARIABLES.some(({ name }) => name === 'SEGANET_BATCH_FLUSH')) {
-    console.error('This gateway does not know SEGANET_BATCH_FLUSH: both variants are the same.');
+    console.error('This gateway has no SEGANET_BATCH_FLUSH, so both variants are the same.');
   }
   const facts = {
     ...conditions(profile, repeat),
-    load: `${own.cells} × ${profile.seconds} s (first ${profile.warmup} s not measured), QoS 1, ${profile.payload} B, every ${profile.alarmEvery}th an alarm; ${repeat} round(s), interleaved`
+    load: `${own.cells} × ${profile.seconds} s (warm-up ${profile.warmup} s), QoS 1, ${profile.payload} B, every ${profile.alarmEvery}th an alarm; interleaved rounds: ${repeat}`
   };
   /** @type {Run[]} */
   const runs = [];

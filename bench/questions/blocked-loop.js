@@ -1,5 +1,5 @@
 'use strict';
-// A function node blocks Node-RED's event loop again and again: what that does to records that stay native.
+// Measures how a function node that blocks Node-RED's event loop affects records on native wires.
 //   node bench/questions/blocked-loop.js --help
 
 const { percentile } = require('../stats/latency');
@@ -11,14 +11,17 @@ const { conditions, markdown, list, save } = require('../report/report');
 
 const intro = `Usage: node bench/questions/blocked-loop.js [options]
 
-The gateway as it is and the same with one more flow, whose function node waits busily for --block ms every
---every s, round after round. The admin API is open in both and asked ten times a second: its longest answer
-shows that the event loop was blocked. Changes are in percent to 'free' of the same round, each pair in
-parentheses. Node-RED and the blocking node share the gateway's cores with the data path.`;
+Runs the gateway without and with an extra flow whose function node busy-waits for --block ms every --every s.
+In both, the benchmark calls the admin API ten times per second: its longest answer shows that the event loop was
+blocked. Changes are percentages of 'free' of the same round, each pair in parentheses. Node-RED and the blocking
+node share the gateway's cores with the data path.`;
 
 /** @typedef {import('../report/pairs').VariantRun & {answers: number[], blocks: number}} Run */
 
-/** @param {'normal' | 'alarm'} kind @param {'p50' | 'p99' | 'max'} field @returns {(run: Run) => number | undefined} ms */
+/**
+ * @param {'normal' | 'alarm'} kind @param {'p50' | 'p99' | 'max'} field
+ * @returns {(run: Run) => number | undefined} ms
+ */
 const latency = (kind, field) => (run) => {
   const summary = run.arrived.latencyUs[kind];
   return summary.count ? summary[field] / 1000 : undefined;
@@ -38,7 +41,7 @@ const compared = [
 const plain = [
   ['class 1 arrived', (run) => run.arrived.latencyUs.alarm.count, 0],
   ['times blocked', (run) => run.blocks, 0],
-  ["longest answer of Node-RED's loop ms", ({ answers }) => percentile(answers, 1), 0],
+  ["longest answer of Node-RED's loop, ms", ({ answers }) => percentile(answers, 1), 0],
   ['its p50 ms', ({ answers }) => percentile(answers, 0.5), 0],
   ['cores', (run) => run.cores, 2],
   ['lost', (run) => run.verdict?.lost, 0],
@@ -82,8 +85,8 @@ async function main() {
   const { profile, repeat, out, own } = readOptions(intro, {
     defaults: { systems: '', devices: '100', seconds: '21' },
     numbers: {
-      block: ['2000', 10, 60000, 'ms for which the event loop is blocked'],
-      every: ['5', 0.1, 600, 'seconds from one beginning to the next']
+      block: ['2000', 10, 60000, 'ms of each block of the event loop'],
+      every: ['5', 0.1, 600, 'seconds from the start of one block to the next']
     }
   });
   /** @type {Record<string, object[] | undefined>} */
@@ -111,7 +114,7 @@ async function main() {
     ({ variant, answers }) => variant === 'free' || (percentile(answers, 1) ?? 0) > own.block / 2
   );
   if (!proven) {
-    console.log("\nNode-RED's event loop was not seen to be blocked: this shows nothing.");
+    console.log("\nNode-RED's event loop was never blocked: these results prove nothing.");
     process.exitCode = 1;
   }
 }

@@ -1,6 +1,6 @@
 'use strict';
-// The disk of the log is full under load while the cloud is away: what is acknowledged, what the status says,
-// how the gateway recovers, and whether anything acknowledged is missing.  node bench/questions/disk-full.js --help
+// Fills the disk of the log under load while the cloud is down. Reports acknowledgements, statuses, recovery, and
+// acknowledged records that are missing.  node bench/questions/disk-full.js --help
 
 const path = require('node:path');
 const { measure, sleep } = require('../runs/measure');
@@ -10,10 +10,10 @@ const { Volume, diskUsage } = require('../harness/volume');
 
 const intro = `Usage: node bench/questions/disk-full.js [options]
 
-Needs root. The log lies on a small volume of its own. Under load: the cloud goes away; a filler file takes what
-is left of the volume for --full seconds and goes away again; the cloud comes back. Counted are the
-acknowledgements in each phase (none may be given for what is not safe), what the log and the uplink say of
-themselves, how long after the filler is gone the acknowledgements come again, and what arrived in the end.`;
+Needs root. The log is on a small volume of its own. Under load, the cloud stops; a filler file takes the rest of the
+volume for --full seconds and is then removed; the cloud returns. The report has the acknowledgements of each phase
+(none may be sent for a record that is not safe), the statuses of the log and the uplink, the time from the removal
+of the filler until acknowledgements resume, and the records that arrived.`;
 
 /** @typedef {import('../runs/stage').Stage} Stage */
 
@@ -31,7 +31,7 @@ function schedule(volume, own) {
     const empty = volume.fill();
     times.fullMs = Date.now();
     try {
-      // What the gateway frees meanwhile (a checkpoint, say) is taken too.
+      // The filler also takes space that the gateway frees meanwhile, as by a checkpoint.
       for (const endMs = times.fullMs + own.full * 1000; Date.now() < endMs;) await sleep(500);
     } finally {
       empty();
@@ -44,7 +44,7 @@ function schedule(volume, own) {
   return { during, times };
 }
 
-/** What the log says of itself, and what is printed, when it changes. */
+/** Records the gateway's output and each change of the log's state. */
 function listener() {
   /** @type {{atMs: number, text: string}[]} */
   const said = [];
@@ -58,7 +58,7 @@ function listener() {
     read = lines.length;
     const stats = await gateway.stats();
     const log = stats?.log;
-    const now = log ? `log ${log.state}${log.reason ? `: ${log.reason}` : ''}` : 'log: the stats say nothing';
+    const now = log ? `log ${log.state}${log.reason ? `: ${log.reason}` : ''}` : 'log: not in the stats';
     if (now !== state) said.push({ atMs: Date.now(), text: now });
     state = now;
     const { sent, acked } = loads[0].progress().pop() || { sent: 0, acked: 0 };
@@ -78,7 +78,7 @@ function acknowledgedBetween(progress, fromMs, toMs) {
 }
 
 /**
- * When acknowledgements came again: the first report after `freeMs` with more than the one before.
+ * Returns the seconds until acknowledgements resumed: the first report after `freeMs` with more than the previous one.
  * @param {{us: number, acked: number}[]} progress @param {number} freeMs
  */
 function recoveryS(progress, freeMs) {
@@ -92,10 +92,10 @@ async function main() {
     defaults: { systems: '', devices: '200', rate: '5', payload: '300', seconds: '60', repeat: '1' },
     numbers: {
       size: ['64', 8, 4096, 'MiB of the volume'],
-      down: ['5', 1, 60, 'seconds of load before the cloud goes away'],
+      down: ['5', 1, 60, 'seconds of load before the cloud stops'],
       before: ['3', 1, 600, 'seconds from then until the volume is full'],
-      full: ['30', 1, 600, 'seconds that it stays full'],
-      recover: ['5', 1, 60, 'seconds from then until the cloud is back']
+      full: ['30', 1, 600, 'seconds for which it stays full'],
+      recover: ['5', 1, 60, 'seconds from then until the cloud returns']
     },
     texts: { volume: ['ext4', 'ext4 (on a loop device) | tmpfs'] }
   });
@@ -105,7 +105,7 @@ async function main() {
   try {
     const facts = {
       ...conditions(profile, 1),
-      volume: `${own.volume}, ${own.size} MiB, full for ${own.full} s from ${own.before} s after the cloud went away`
+      volume: `${own.volume}, ${own.size} MiB, full for ${own.full} s, starting ${own.before} s after the cloud stops`
     };
     const { during, times } = schedule(volume, own);
     const { observe, said } = listener();
@@ -138,12 +138,12 @@ async function main() {
  */
 function report(result, facts, { times, said, progress }) {
   const { sent, arrived, verdict, startMs, cleanEnd, memory } = result;
-  // A commit that was under way may still be acknowledged.
+  // A pending commit may still be acknowledged.
   const whileFull = acknowledgedBetween(progress, times.fullMs + 500, times.freeMs);
   const lost = verdict ? verdict.lost : NaN;
   const head = ['sent', 'acknowledged', 'delivered', 'lost', 'duplicates', 'out of order'];
-  head.push('acknowledged while full', 'acknowledging again after s', 'max RSS MB', 'max log MB');
-  head.push('device connections lost', 'never acknowledged', 'clean end');
+  head.push('acknowledged while full', 'acknowledgements resumed after s', 'max RSS MB', 'max log MB');
+  head.push('device connections lost', 'never acknowledged', 'clean exit');
   const row = [
     sent.sent,
     sent.acked,
@@ -162,13 +162,13 @@ function report(result, facts, { times, said, progress }) {
   console.log(`${list(facts)}\n\n${markdown(head, [row])}\n`);
   const events = [
     ...said,
-    { atMs: times.downMs, text: '*the cloud goes away*' },
+    { atMs: times.downMs, text: '*the cloud stops*' },
     { atMs: times.fullMs, text: '*the volume is full*' },
     { atMs: times.freeMs, text: '*there is room again*' },
-    { atMs: times.upMs, text: '*the cloud is back*' }
+    { atMs: times.upMs, text: '*the cloud returns*' }
   ].sort((a, b) => a.atMs - b.atMs);
   const rows = events.map(({ atMs, text }) => [fixed((atMs - startMs) / 1000, 1), text]);
-  console.log(markdown(['second', 'what happened, and what the gateway said'], rows));
+  console.log(markdown(['second', 'event or message of the gateway'], rows));
 }
 
 main();

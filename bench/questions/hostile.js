@@ -1,5 +1,5 @@
 'use strict';
-// Hostile devices: what the others feel of them.
+// Measures the effect of hostile devices on the others.
 //   node bench/questions/hostile.js --help
 
 const path = require('node:path');
@@ -12,14 +12,14 @@ const { conditions, markdown, list, save, spread } = require('../report/report')
 
 const intro = `Usage: node bench/questions/hostile.js [options]
 
-Ordinary devices, and beside them in turn: nothing (undisturbed); one device that sends ten times what it may
-(flood; the limit of a device is --limit); --half-open connections that never say anything, opened again when
-they are closed; --loris connections that send a byte a second, half of them before they are devices, half in
-the middle of a packet; --connects connections a second that are closed at once. Each with a gateway of its own, round
-after round. Latency is that of the ordinary devices alone; ratios are to 'undisturbed' of the same round.`;
+Ordinary devices, and beside them in turn: nothing (undisturbed); one device that sends ten times its limit
+(flood; --limit sets the limit of a device); --half-open silent connections, opened again when the gateway closes
+them; --loris connections that send a byte per second, half of them before CONNECT is complete, half in the middle
+of a packet; --connects connections per second that close at once. Each variant has its own gateway in each round.
+Latency is that of the ordinary devices alone; ratios compare with 'undisturbed' of the same round.`;
 
 const FLOODER = 40000;
-/** The attack begins when the load has settled. */
+/** The attack begins after the load has settled. */
 const BEGIN_MS = 1000;
 
 /** @typedef {import('../report/pairs').VariantRun & {attack?: {opened: number, closedByGateway: number}}} Run */
@@ -60,7 +60,7 @@ const plain = [
 function tables(runs, names) {
   const all = [...compared, ...plain];
   const first = markdown(
-    ['beside them', ...all.map(([title]) => title)],
+    ['attack', ...all.map(([title]) => title)],
     names.map((name) => [name, ...medians(runs, name, all)])
   );
   const rows = names
@@ -72,7 +72,7 @@ function tables(runs, names) {
   return `${first}\n\n${markdown(['ratio to undisturbed', ...compared.map(([title]) => title)], rows)}`;
 }
 
-/** @typedef {(port: number, seconds: number) => string[]} Arguments of attack.js */
+/** Returns the arguments of attack.js. @typedef {(port: number, seconds: number) => string[]} Arguments */
 
 /**
  * @param {import('../runs/measure').Profile} profile @param {string} variant @param {Record<string, any>} own
@@ -127,10 +127,10 @@ async function main() {
   const { profile, repeat, out, own } = readOptions(intro, {
     defaults: { systems: '', devices: '100', seconds: '15', repeat: '2' },
     numbers: {
-      limit: ['100', 1, 100000, 'records a second that one device may send (SEGANET_DEVICE_RATE)'],
-      'half-open': ['5000', 1, 20000, 'connections that say nothing'],
-      loris: ['1000', 1, 20000, 'connections that send a byte a second'],
-      connects: ['1000', 1, 20000, 'connections a second that come and go']
+      limit: ['100', 1, 100000, 'records per second that one device may send (SEGANET_DEVICE_RATE)'],
+      'half-open': ['5000', 1, 20000, 'silent connections'],
+      loris: ['1000', 1, 20000, 'connections that send a byte per second'],
+      connects: ['1000', 1, 20000, 'connections per second that open and close']
     }
   });
   profile.gatewayEnv.SEGANET_DEVICE_RATE ??= String(own.limit);

@@ -1,5 +1,5 @@
 'use strict';
-// How many group commits, bytes and records a second the log takes, by the size of its chunks.
+// Measures the group commits, bytes and records per second of the log by the size of its chunks.
 //   node flows/launcher/run.js bench/questions/log-commits.js [--seconds 2] [--directory DIR] [--record-bytes 300]
 
 const fs = require('node:fs');
@@ -21,7 +21,7 @@ const { values } = parseArgs({
 const seconds = Number(values.seconds);
 const recordBytes = Number(values['record-bytes']);
 
-/** A source that always has chunks of one size, and lets go of all but the newest. */
+/** A source that always has chunks of one size and keeps only the newest. */
 class Source {
   constructor(/** @type {number} */ size, /** @type {number} */ perCommit) {
     this.bytes = Buffer.alloc(size + 8, 'bench');
@@ -86,7 +86,7 @@ class Source {
   close() {}
 }
 
-/** Bytes given to write calls by this process. */
+/** Returns the bytes that this process has passed to write calls. */
 function writes() {
   return Number(/^wchar: (\d+)/m.exec(fs.readFileSync('/proc/self/io', 'latin1'))?.[1]);
 }
@@ -138,11 +138,11 @@ async function main() {
     `- Node ${process.version}, SQLite ${process.versions.sqlite}, ${values.directory}, type ${fs.statfsSync(values.directory).type.toString(16)}`
   );
   console.log(
-    `- ${seconds} s each; WAL, synchronous=FULL; rows beyond the newest 500 are deleted; records of ${recordBytes} bytes\n`
+    `- ${seconds} s each; WAL, synchronous=FULL; only the newest 500 rows are kept; records of ${recordBytes} bytes\n`
   );
   const head = [
     'chunk bytes',
-    'chunks a commit',
+    'chunks per commit',
     'commits/s',
     'chunks/s',
     'records/s',

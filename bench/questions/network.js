@@ -1,6 +1,7 @@
 'use strict';
-// What each scheme of seganet-net does to latency and to shares on a full line: small messages of 200 B each 20 ms on connections
-// with different marks, beside four connections that fill the line and one of the bulk band that would. Needs root, tc and Python.
+// Measures latency and shares on a full line under each scheme of seganet-net: messages of 200 B every 20 ms on
+// connections with different marks, beside four connections that fill the line and one of the bulk band that could fill
+// it. Needs root, tc and Python.
 // node bench/questions/network.js [--seconds 10] [--rates 2mbit,31mbit] [--schemes htb,tbf-pfifo_fast]
 
 const { parseArgs } = require('node:util');

@@ -1,6 +1,6 @@
 'use strict';
-// The cloud is stopped under load and started again: what is lost, repeated, out of order, how much memory and
-// disk the wait takes, and what the backlog costs the live alarms.  node bench/questions/outage.js --help
+// Stops the cloud under load and starts it again. Reports lost, repeated and reordered records, memory and disk use,
+// and the effect of the backlog on live alarms.  node bench/questions/outage.js --help
 
 const { measure, sleep } = require('../runs/measure');
 const { readOptions } = require('../options/options');
@@ -10,10 +10,10 @@ const { conditions, markdown, list, save, fixed } = require('../report/report');
 
 const intro = `Usage: node bench/questions/outage.js [options]
 
-The cloud broker stops under load and comes back (its persistent sessions survive). Lost are records whose
-device holds a PUBACK and that never arrived. 'redelivered' are the cloud's own repetitions to the sink.
-Resident memory and the size of the log are sampled each second. While the backlog drains the load goes on,
-so that the latency of live alarms (class 1) can be compared with that before the outage.
+The cloud broker stops under load and returns (its persistent sessions survive). 'lost' counts records whose device
+has a PUBACK and that never arrived; 'redelivered' counts the cloud's own redeliveries to the sink. Resident memory
+and the size of the log are sampled every second. The load continues while the backlog drains, so the latency of live
+alarms (class 1) can be compared with that before the outage.
 Ten minutes at 1,000 msg/s:
   node bench/questions/outage.js --outage 600 --devices 100 --rate 10 --alarm-every 10 --from 30`;
 
@@ -34,7 +34,7 @@ function interrupt(from, length) {
   return { during, times };
 }
 
-/** What else is kept each second. @param {Stage} stage */
+/** Returns the additional values that are sampled every second. @param {Stage} stage */
 async function observe({ system }) {
   if (!system || !system.gateway) return {};
   const stats = await system.gateway.stats();
@@ -73,7 +73,7 @@ function row({ result, summary }) {
 
 const head = ['system', 'sent', 'acked', 'lost', 'duplicates', 'out of order', 'redelivered', 'historical'];
 head.push('device connections lost', 'late sends', 'never sent', 'max latency s');
-head.push('first arrival after the return s', 'drained after s', 'clean end');
+head.push('first arrival after the return s', 'drained after s', 'clean exit');
 
 /** @param {import('../stats/outage-summary').Described} described */
 function limitsRow({ result, summary }) {
@@ -101,10 +101,10 @@ async function main() {
     defaults: { seconds: '3', warmup: '1', repeat: '1', systems: 'seganet' },
     numbers: {
       from: ['10', 2, 600, 'seconds of load before the outage'],
-      outage: ['10', 1, 3600, 'its length in seconds'],
-      after: ['0', 0, 3600, 'seconds of load after it, at least; 0 = a third of it, at least 20']
+      outage: ['10', 1, 3600, 'length of the outage in seconds'],
+      after: ['0', 0, 3600, 'least seconds of load after it; 0 = a third of its length, at least 20']
     },
-    flags: { 'no-statistics': 'leave the admin API closed: less to see of the log' }
+    flags: { 'no-statistics': 'leave the admin API closed; the report then has less about the log' }
   });
   const after = own.after || Math.max(20, own.outage / 3);
   profile.seconds = Math.max(profile.seconds, own.from + own.outage + after);
@@ -136,7 +136,7 @@ async function main() {
     });
     const columns = ['second', 'RSS MB', 'records in memory MB', 'log MB', 'records on disk', 'log'];
     console.log(`\n${result.system}:\n\n${markdown(columns, samples)}`);
-    console.log(`\narrivals a second ${result.arrived.arrivalsPerSecond.join(' ')}`);
+    console.log(`\narrivals per second ${result.arrived.arrivalsPerSecond.join(' ')}`);
   }
   save(out, { conditions: facts, profile, runs: described });
 }

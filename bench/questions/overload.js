@@ -1,5 +1,6 @@
 'use strict';
-// More load than the gateway's share of a processor, or its link, can do: what becomes of the alarms, of the rest, and of the time after it.
+// Offers more load than the gateway's share of a processor, or its link, can handle. Reports on alarms, other records
+// and recovery.
 //   node bench/questions/overload.js --help
 
 const { readOptions, fail } = require('../options/options');
@@ -12,16 +13,17 @@ const { conditions, markdown, list, save, fixed } = require('../report/report');
 
 const intro = `Usage: node bench/questions/overload.js [options]                                    (needs root)
 
-The gateway gets a part of one core (a control group's quota; generators, cloud and sink are outside of it), or,
-with --link, all of its cores and a slow link to the cloud (two network namespaces, tbf and pfifo_fast).
-First its capacity is measured: what arrives a second while devices have far more. Then, for each of --loads,
-half of the capacity is offered for --before s, that many percent of it for --seconds s, and half again for
---after s. Alarms (class 1) come all the time from devices of their own, at a small constant rate.
-Latency counts from the time at which a device meant to send, in the stretch in which it meant to. What is never
-sent has none: with --surge leave the devices that made the load too high go away at its end with what they still
-had ('never sent'); with --surge keep they send it late, and the load does not fall before that is done.
-Recovered: the first second from which on the p99 of class 3, live, is within twice that of a second before (or --bound-ms).
---devices are those of class 3; --rate, --alarm-every and --datatype say nothing here.`;
+The gateway gets a part of one core (a control group's quota, without generators, cloud and sink), or, with --link,
+all of its cores and a slow link to the cloud (two network namespaces, tbf and pfifo_fast).
+First it measures the capacity: the records per second that arrive while devices offer far more. Then, for each of
+--loads, devices offer half of the capacity for --before s, that percentage of it for --seconds s, and half again for
+--after s. Alarms (class 1) come from separate devices at a small constant rate.
+Latency counts from the time at which a device intended to send, and in the phase in which it intended to. A record
+that is never sent has none: with --surge leave, the extra devices disconnect at the end of the overload with their
+unsent records ('never sent'); with --surge keep they send them late, and the load falls only afterwards.
+Recovered: the first second from which the p99 of live class 3 stays within twice that of a second before the
+overload (or --bound-ms).
+--devices are those of class 3; --rate, --alarm-every and --datatype have no effect.`;
 
 /** @typedef {import('../runs/overload-run').OverloadRun & {round: number, capacity: number}} Run */
 
@@ -43,7 +45,7 @@ const columns = [
   ['class 3 after', ({ summary }) => three(summary.after.class3)],
   ['recovered after s', ({ summary }) => fixed(summary.recoveryS)],
   ['bound ms', ({ summary }) => fixed(summary.boundMs)],
-  ['waited at the fall, and the least time for it s', owedAtFall]
+  ['waiting at the fall (least time to send them, s)', owedAtFall]
 ];
 
 /** @type {[string, (run: Run) => string | number][]} */
@@ -63,16 +65,19 @@ const counts = [
   ],
   ['late sends', (run) => sum(run, 'late')],
   ['never sent', (run) => sum(run, 'unsent')],
-  ['most records in memory', (run) => most(run, 'held')],
-  ['most on disk', (run) => most(run, 'stored')],
+  ['max records in memory', (run) => most(run, 'held')],
+  ['max on disk', (run) => most(run, 'stored')],
   ['delivered as backlog', ({ arrived }) => arrived.historical],
   ['devices not read s', ({ watched }) => watched.filter(({ slowed }) => slowed).length],
   ['RSS MB', (run) => most(run, 'rssMB')],
   ['cores used', ({ cores }) => fixed(cores, 3)],
-  ['clean end', ({ cleanEnd }) => (cleanEnd ? 'yes' : 'NO')]
+  ['clean exit', ({ cleanEnd }) => (cleanEnd ? 'yes' : 'NO')]
 ];
 
-/** What waited at the devices and in the gateway: with half of the capacity free it takes at least so long. @param {Run} run */
+/**
+ * Returns the records waiting at devices and gateway, and the seconds they take with half of the capacity free.
+ * @param {Run} run
+ */
 function owedAtFall({ owed, capacity }) {
   return `${owed} (${fixed(owed / (capacity * (1 - LOW)), 1)})`;
 }
@@ -98,21 +103,21 @@ function read() {
     defaults: { systems: '', devices: '100', repeat: '1', warmup: '3' },
     numbers: {
       cpu: ['0.25', 0.05, 64, 'cores for the gateway'],
-      'period-ms': ['10', 1, 1000, 'of the quota'],
+      'period-ms': ['10', 1, 1000, 'period of the quota'],
       'alarm-devices': ['20', 1, 10000, 'devices of class 1'],
-      'alarm-rate': ['20', 0.1, 10000, 'msg/s of all of them together'],
+      'alarm-rate': ['20', 0.1, 10000, 'msg/s of these devices together'],
       before: ['8', 1, 600, 'seconds of half load before'],
       after: ['20', 3, 3600, 'seconds of half load afterwards'],
-      flood: ['40000', 100, 1000000, 'msg/s that the devices mean to send while the capacity is measured'],
-      'capacity-seconds': ['8', 5, 600, 'for which it is measured'],
-      'bound-ms': ['50', 0, 60000, 'p99 of class 3 that counts as recovered in any case']
+      flood: ['40000', 100, 1000000, 'msg/s that devices offer while the capacity is measured'],
+      'capacity-seconds': ['8', 5, 600, 'length of the capacity measurement'],
+      'bound-ms': ['50', 0, 60000, 'p99 of class 3 that always counts as recovered']
     },
     texts: {
-      link: ['', 'a link so slow instead of a slow processor, such as 2mbit'],
+      link: ['', 'rate of a slow link, such as 2mbit, instead of a slow processor'],
       loads: ['120,300', 'percent of the capacity, comma-separated, each above 50'],
       surge: [
         'leave',
-        'leave | keep: what the devices that make the load too high do with what they could not send'
+        'leave | keep: what the extra devices do with records that they could not send in time'
       ]
     }
   });
@@ -146,7 +151,7 @@ async function runAll({ profile, repeat, out, own, loads, plan }, shortage) {
     ...conditions(profile, repeat),
     load: `${plan.alarmDevices} devices with ${plan.alarmRate} alarms/s (class 1), ${plan.devices} devices of class 3; QoS 1, ${profile.payload} B; ${plan.before} s at 50 %, ${plan.seconds} s at ${own.loads} %, ${plan.after} s at 50 %`,
     shortage: shortage.told,
-    surge: plan.leave ? 'its devices leave at its end' : 'its devices send late what they could not send'
+    surge: plan.leave ? 'the extra devices leave at its end' : 'the extra devices send their records late'
   };
   /** @type {Run[]} */
   const runs = [];
@@ -155,7 +160,7 @@ async function runAll({ profile, repeat, out, own, loads, plan }, shortage) {
     const found = await measureCapacity(profile, shortage, {
       devices: plan.devices,
       seconds: own['capacity-seconds'],
-      flood: own.rate ? Math.min(own.flood, own.rate / 100) : own.flood // ten times of what a link carries
+      flood: own.rate ? Math.min(own.flood, own.rate / 100) : own.flood // ten times the rate of the link
     });
     const capacity = found.perSecond;
     capacities.push(found);
@@ -179,7 +184,7 @@ async function runAll({ profile, repeat, out, own, loads, plan }, shortage) {
   console.log(`\n${tableOf(runs, columns)}\n\n${tableOf(runs, [...counts, feltColumn(shortage)])}`);
   for (const { load, summary } of runs) {
     const p99s = summary.p99s.map((p99) => fixed(p99)).join(' ');
-    console.log(`\n${fixed(load * 100)} %: p99 of class 3, live, by second after the fall, ms: ${p99s}`);
+    console.log(`\n${fixed(load * 100)} %: p99 of live class 3 by second after the fall, ms: ${p99s}`);
   }
   save(out, { conditions: facts, profile, plan, capacities, runs });
   process.exitCode = runs.every(({ verdict }) => verdict?.lost === 0) ? 0 : 1;

@@ -1,5 +1,6 @@
 'use strict';
-// Does the uplink survive the death of a path, and what do two carry? One command for all of docs/paths.md.  node bench/questions/paths.js --help
+// Measures whether the uplink survives the death of a path, and what two paths carry: all of docs/paths.md.
+//   node bench/questions/paths.js --help
 
 const { fail, readArguments } = require('../harness/arguments');
 const { build } = require('../harness/build');
@@ -18,10 +19,11 @@ const all = loadCases();
 
 const intro = `Usage: node bench/questions/paths.js [options]
 
-Devices → gateway → two shaped cables → mosquitto (TLS 1.3) → sink, gateway and cloud in network namespaces of their own (root). Cases:
+Devices → gateway → two shaped links → mosquitto (TLS 1.3) → sink; gateway and cloud in separate network namespaces
+(needs root). Cases:
 ${all.map(({ name, what }) => `  ${name.padEnd(12)} ${what}`).join('\n')}`;
 
-/** What a run costs beside its load: start and end of a gateway, a broker and a watch. */
+/** Seconds of a run besides its load: start and stop of a gateway, a broker and a watch. */
 const AROUND_S = 12;
 
 function read() {
@@ -29,14 +31,14 @@ function read() {
   const options = readArguments(intro, {
     numbers: { rounds: ['1', 1, 20, 'each round runs each case once'] },
     texts: {
-      only: ['', 'cases, by commas; none = all'],
+      only: ['', 'comma-separated cases; empty = all'],
       congestion: [
         'cubic',
-        "TCP congestion control of the gateway's uplink, as on a Raspberry Pi; 'system' = the machine's own"
+        "TCP congestion control of the gateway's uplink (a Raspberry Pi has cubic); 'system' = the machine's own"
       ],
       ...{ pin, env, out }
     },
-    flags: { quick: 'short runs, some cases only in part: to see that it works, not to measure' }
+    flags: { quick: 'short runs, some cases only in part: a functional check, not a measurement' }
   });
   const names = options.text('only').split(',').filter(Boolean);
   for (const name of names) {
@@ -69,7 +71,11 @@ async function inLab(options, run, labOptions) {
   }
 }
 
-/** What a case's run gets. @param {Options} options @param {PathsLab} lab @returns {import('../paths/cases').Context} */
+/**
+ * Returns the context of a case's run.
+ * @param {Options} options @param {PathsLab} lab
+ * @returns {import('../paths/cases').Context}
+ */
 const contextOf = (options, lab) => ({
   lab,
   options,
@@ -78,7 +84,7 @@ const contextOf = (options, lab) => ({
       gatewayCpus: options.gatewayCpus,
       harnessCpus: options.harnessCpus,
       ...plan,
-      // What the user asks for is stronger than what a case is made of.
+      // The user's settings override those of the case.
       env: {
         ...(options.congestion && { SEGANET_UPLINK_CONGESTION: options.congestion }),
         ...plan.env,

@@ -1,5 +1,5 @@
 'use strict';
-// The same faults for the gateway and for what people use today: records lost by each, in one table.
+// Injects the same faults into the gateway and into common alternatives, and counts the records that each loses.
 //   node bench/questions/peers-loss.js --help
 
 const { measure, sleep } = require('../runs/measure');
@@ -14,16 +14,16 @@ const schedule = { down: 5, killed: 10, up: 15, end: 20 };
 
 const intro = `Usage: node bench/questions/peers-loss.js [options]
 
-The same load and the same two faults for each system in turn:
-  cloud    the cloud's broker stops ${schedule.down} s after the start of the load for ${schedule.up - schedule.down} s
-  gateway  the same, and after ${schedule.killed} s every process of the system is killed (kill -9) and started again
-Devices keep persistent sessions: after a reconnect they send again, with DUP, what was not acknowledged.
-Lost are records whose device holds a PUBACK and that never arrived. The cloud stops in order and keeps the
-sessions of its subscribers, so that nothing is lost behind the system.
-'persistent' is mosquitto's persistence as it comes (saved at exit and every 30 minutes), 'saved' with
-autosave_interval 1 (all of it, every second); 'nodered-persistent' has persistent sessions and the latter.`;
+Runs the same load and the same two faults for each system:
+  cloud    the cloud's broker stops ${schedule.down} s after the start of the load, for ${schedule.up - schedule.down} s
+  gateway  the same, and after ${schedule.killed} s every process of the system is killed (kill -9) and restarted
+Devices keep persistent sessions: after a reconnect they resend unacknowledged messages with DUP. 'lost' counts
+records whose device has a PUBACK and that never arrived. The cloud stops cleanly and keeps the sessions of its
+subscribers, so nothing is lost behind the system.
+'persistent' is mosquitto's default persistence (saved at exit and every 30 minutes), 'saved' has autosave_interval 1
+(everything, every second); 'nodered-persistent' has persistent sessions and the latter.`;
 
-/** What happens to the cloud, and to the system when the fault is `gateway`. @param {string} fault */
+/** Returns the faults of the cloud, and of the system if `fault` is `gateway`. @param {string} fault */
 function faults(fault) {
   /** @type {{restartMs?: number}} */
   const seen = {};
@@ -69,8 +69,8 @@ function row({ fault, system, sent, arrived, verdict, restartMs, cleanEnd }) {
 }
 
 const head = ['fault', 'system', 'sent', 'acknowledged', 'delivered', 'lost', 'lost of acknowledged'];
-head.push('duplicates', 'of these under the same key', 'out of order', 'never acknowledged', 'sent again');
-head.push('longest wait for a PUBACK s', 'listening again after s', 'clean end');
+head.push('duplicates', 'of these under the same key', 'out of order', 'never acknowledged', 'resent');
+head.push('longest wait for a PUBACK s', 'listening again after s', 'clean exit');
 
 async function main() {
   const { profile, names, repeat, out, own } = readOptions(intro, {

@@ -1,5 +1,5 @@
 'use strict';
-// Does priority reach the wire? A link that bulk data saturates, and alarms that have to pass.  node bench/questions/priority.js --help
+// Measures priority on the network: bulk data saturates a link, and alarms must pass.  node bench/questions/priority.js --help
 
 const { fail } = require('../harness/arguments');
 const { latencyOf } = require('../stats/by-class');
@@ -13,8 +13,8 @@ const { variants } = require('../options/variants');
 
 const intro = `Usage: node bench/questions/priority.js [options]
 
-Devices → gateway → shaped link → mosquitto (TLS 1.3) → sink, gateway and cloud in network namespaces of their own (root).
-Bulk records saturate the link, a few devices send records of class 1. Each variant gives the gateway's uplink more means:
+Devices → gateway → shaped link → mosquitto (TLS 1.3) → sink; gateway and cloud in separate network namespaces (root).
+Bulk records saturate the link, and a few devices send records of class 1. Each variant adds a mechanism to the uplink:
 ${Object.entries(variants)
   .map(([name, { what }]) => `  ${name.padEnd(9)} ${what}`)
   .join('\n')}`;
@@ -26,7 +26,7 @@ function trafficOf({ number, rate, bulk }, variant) {
   const urgent = { class: 1, devices: number('urgent-devices'), perSecond: number('urgent') };
   if (variants[variant].urgentAlone) return [urgent];
   const payload = number('payload');
-  // Without a shaped link there is nothing to saturate; the load is that of the ordinary 2 Mbit/s.
+  // An unshaped link cannot be saturated, so the load is that for 2 Mbit/s.
   const perSecond = (number('load') * (rate || 2e6)) / 8 / wireBytes(payload) / bulk.length;
   return [urgent, ...bulk.map((cls) => ({ class: cls, devices: number('devices'), perSecond }))];
 }
@@ -35,17 +35,17 @@ function read() {
   const options = readLinkOptions(intro, {
     qdisc: 'tbf-pfifo_fast',
     numbers: {
-      load: ['1.3', 0.01, 10, 'bulk that is offered, as a multiple of what the link carries'],
+      load: ['1.3', 0.01, 10, "offered bulk, as a multiple of the link's capacity"],
       devices: ['20', 1, 900, 'bulk devices of each class'],
-      urgent: ['10', 0.1, 10000, 'records of class 1 a second, all its devices together'],
+      urgent: ['10', 0.1, 10000, 'records of class 1 per second, all its devices together'],
       'urgent-devices': ['5', 1, 900, 'devices of class 1, each with its own connection'],
       seconds: ['25', 3, 600, 'length of the load'],
-      warmup: ['5', 0, 60, 'seconds at its beginning that are not measured'],
+      warmup: ['5', 0, 60, 'seconds at its beginning that do not count'],
       repeat: ['3', 1, 100, 'rounds; every round runs each variant once']
     },
     texts: {
       bulk: ['3', 'classes of the bulk, such as 3,4'],
-      variants: [Object.keys(variants).join(','), 'which of them, by commas']
+      variants: [Object.keys(variants).join(','), 'comma-separated variants']
     }
   });
   const names = options.text('variants').split(',');
@@ -75,7 +75,7 @@ async function compare(options, network) {
   /** @type {Run[]} */
   const runs = [];
   for (let round = 0; round < number('repeat'); round += 1) {
-    const turn = round % names.length; // another one first in each round
+    const turn = round % names.length; // each round begins with a different variant
     for (const variant of [...names.slice(turn), ...names.slice(0, turn)]) {
       for (const qdisc of qdiscs) {
         const result = await measureLink(network, {
@@ -108,7 +108,7 @@ async function main() {
     );
     const facts = {
       ...linkConditions(network, options),
-      load: `${load.join('; ')}; ${number('load')} × the link; ${number('seconds')} s, the first ${number('warmup')} not measured; ${number('repeat')} round(s), interleaved`
+      load: `${load.join('; ')}; ${number('load')} × the link; ${number('seconds')} s, warm-up ${number('warmup')} s; interleaved rounds: ${number('repeat')}`
     };
     console.log(list(facts));
     const runs = await compare(options, network);

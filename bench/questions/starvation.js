@@ -1,5 +1,5 @@
 'use strict';
-// Does anything starve? Class 1 takes most of the link, and three classes each want more than the rest.
+// Tests for starvation: class 1 takes most of the link, and three classes each offer more than the rest.
 //   node bench/questions/starvation.js --help
 
 const { fail } = require('../harness/arguments');
@@ -13,14 +13,17 @@ const { wireBytes } = require('../harness/traffic');
 
 const others = [2, 3, 4];
 
-/** The engine's default: so long a class waits behind class 1 for one batch, of one record at least. */
+/**
+ * The engine's default: a class waits at most this long behind class 1 for one batch, which has at least one record.
+ */
 const agingS = 5;
 
 const intro = `Usage: node bench/questions/starvation.js [options]
 
-First what the link carries is measured, with class 1 alone (each record a PUBLISH) and with class 3 alone (batches). Then class 1
-takes a part of it, and classes ${others.join(', ')} are each offered more than what is left. For each class and window: what arrived in
-the cloud, beside the least that the weights ${others.map((cls) => weights[cls]).join(':')} of what class 1 leaves promise, or one batch in each aging time. Needs root.`;
+First it measures the link's capacity, with class 1 alone (a PUBLISH per record) and with class 3 alone (batches). Then
+class 1 takes a part of it, and classes ${others.join(', ')} each offer more than the rest. For each class and window it reports the
+records that arrived in the cloud, beside the guaranteed minimum: the share of the rest by the weights ${others.map((cls) => weights[cls]).join(':')},
+or one batch in each aging time. Needs root.`;
 
 function read() {
   const options = readLinkOptions(intro, {
@@ -33,21 +36,24 @@ function read() {
         '10',
         3,
         600,
-        'seconds of load to measure what the link carries, the first third not counted'
+        "seconds of load that measure the link's capacity; the first third does not count"
       ],
-      share: ['0.9', 0.01, 1.5, 'of what the link carries, offered as class 1'],
-      over: ['1.5', 0.1, 100, 'offered as each other class, as a multiple of what is left'],
+      share: ['0.9', 0.01, 1.5, "share of the link's capacity offered as class 1"],
+      over: ['1.5', 0.1, 100, 'load of each other class, as a multiple of the rest'],
       devices: ['10', 1, 900, 'devices of each class']
     }
   });
-  if (!options.rate) fail('--rate off: there is nothing to starve of on a link without a limit');
+  if (!options.rate) fail('--rate off: no class can starve on a link without a limit');
   if (options.number('window') > options.number('seconds')) fail('--window must not exceed --seconds');
   return options;
 }
 
 /** @typedef {ReturnType<typeof read>} Options @typedef {import('../harness/traffic').Traffic} Traffic */
 
-/** @param {Options} options @param {string} qdisc @param {Traffic[]} traffic @param {number} seconds @param {number} warmup */
+/**
+ * @param {Options} options @param {string} qdisc @param {Traffic[]} traffic @param {number} seconds
+ * @param {number} warmup
+ */
 const plan = (options, qdisc, traffic, seconds, warmup) => ({
   qdisc,
   rate: options.rate,
@@ -61,8 +67,9 @@ const plan = (options, qdisc, traffic, seconds, warmup) => ({
 });
 
 /**
- * Records a second that the link carries of one class alone.
- * @param {import('../harness/netns').LinkedNetworks} network @param {Options} options @param {string} qdisc @param {number} cls
+ * Returns the records per second that the link carries of one class alone.
+ * @param {import('../harness/netns').LinkedNetworks} network @param {Options} options @param {string} qdisc
+ * @param {number} cls
  */
 async function capacity(network, options, qdisc, cls) {
   const perSecond = (1.5 * options.rate) / 8 / wireBytes(options.number('payload'));
@@ -111,13 +118,13 @@ function tables({ qdisc, urgentAlone, bulkAlone, taken, classes, result }, windo
   const head = [
     'class',
     'offered /s',
-    'least /s',
+    'minimum /s',
     'arrived /s',
     'kB/s',
     'lowest window /s',
     'windows with progress'
   ];
-  head.push('windows with the least (95 %)', 'lost', 'late sends', 'never sent');
+  head.push('windows with the minimum (95 %)', 'lost', 'late sends', 'never sent');
   const rows = classes.map((each) => [
     each.class,
     fixed(each.offered),
@@ -145,7 +152,7 @@ function tables({ qdisc, urgentAlone, bulkAlone, taken, classes, result }, windo
     `${qdisc}: ${carried}`,
     markdown(head, rows),
     markdown(['window', ...classes.map((each) => `class ${each.class} records/s (kB/s)`)], lines),
-    `MB by band: ${bands.join(', ')}; clean end: ${result.cleanEnd ? 'yes' : 'NO'}`
+    `MB by band: ${bands.join(', ')}; clean exit: ${result.cleanEnd ? 'yes' : 'NO'}`
   ].join('\n\n');
 }
 
@@ -156,7 +163,7 @@ async function main() {
     const { number } = options;
     const facts = {
       ...linkConditions(network, options),
-      load: `class 1 ${number('share')} × the link, classes ${others.join(', ')} each ${number('over')} × what is left; ${number('devices')} devices each; ${number('seconds')} s after ${number('warmup')} s`
+      load: `class 1 ${number('share')} × the link, classes ${others.join(', ')} each ${number('over')} × the rest; ${number('devices')} devices each; ${number('seconds')} s after a warm-up of ${number('warmup')} s`
     };
     console.log(list(facts));
     const runs = [];

@@ -1,9 +1,9 @@
 'use strict';
 
-// What a PUBLISH costs the uplink thread: QoS 1 over TLS 1.3 to a mosquitto on loopback.
+// Measures the cost of a PUBLISH for the uplink thread: QoS 1 over TLS 1.3 to a mosquitto on loopback.
 //   node bench/questions/uplink-publish.js [seconds]
-// Columns: packets a second at full speed, CPU µs a packet of this thread (user + system, with the reading of PUBACKs), and
-// the same for mqtt.js's own publish().
+// Columns: packets per second at full speed, and CPU µs per packet of this thread (user + system, including the reading
+// of PUBACKs). The last rows give the same for mqtt.js's own publish().
 
 const mqtt = require('mqtt');
 const native = require('../../native');
@@ -21,7 +21,7 @@ const SECONDS = Number(process.argv[2] ?? 3);
 const INFLIGHT = 1024;
 const EPOCH = Date.now() * 1024;
 
-/** An engine that is never empty: always the same batch. */
+/** Returns an engine that is never empty: it always has the same batch. */
 function endless(batch) {
   const memory = new MemorySource();
   memory.push(batch);
@@ -146,7 +146,7 @@ async function measure(count) {
   const used = process.threadCpuUsage(cpu);
   const packets = count() - from;
   const perSecond = Math.round((packets / (performance.now() - at)) * 1000);
-  return `${String(perSecond).padStart(7)} packets/s  ${((used.user + used.system) / packets).toFixed(2)} µs CPU a packet`;
+  return `${String(perSecond).padStart(7)} packets/s  ${((used.user + used.system) / packets).toFixed(2)} µs CPU per packet`;
 }
 
 async function main() {

@@ -1,7 +1,7 @@
-// Stands between a gateway and its broker and counts what passes: bytes, TLS records and TCP
-// segments, both ways.
+// A relay between a gateway and its broker that counts bytes, TLS records and TCP segments in both
+// directions.
 //
-// Standard output, one JSON object a line: {"event":"listening","port":…},
+// Standard output, one JSON object per line: {"event":"listening","port":…},
 // {"event":"progress","us":…,"open":…, "up":{…},"down":{…}} every --progress-ms with the sums of
 // all connections (see Traffic::Json), the same for each connection at the end. Ends on SIGTERM.
 
@@ -30,7 +30,7 @@ sockaddr_in Address(const std::string& host, int64_t port) {
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(port));
   if (inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1) {
-    std::fprintf(stderr, "relay: '%s' is no IPv4 address\n", host.c_str());
+    std::fprintf(stderr, "relay: '%s' is not an IPv4 address\n", host.c_str());
     std::exit(2);
   }
   return address;
@@ -45,7 +45,7 @@ class Relay {
     listener_ = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     int one = 1;
     setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    // Loopback's own is 64 KiB: as on a wire, so that segments mean something.
+    // Loopback's own is 64 KiB. A size as on Ethernet makes the segment count meaningful.
     if (mss > 0) setsockopt(listener_, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof mss);
     sockaddr_in own = Address(options.Text("host"), options.Integer("port", 0, 65535));
     socklen_t length = sizeof own;
@@ -70,7 +70,7 @@ class Relay {
         Accept();
       } else {
         auto* side = static_cast<Pair::Side*>(events[i].data.ptr);
-        // Closed pairs stay, so that a later event of this round finds one.
+        // Closed pairs stay in the list, because a later event of this round may refer to one.
         side->pair->OnEvents(side->of_client, events[i].events);
       }
     }
@@ -106,7 +106,7 @@ class Relay {
     const int client = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (client < 0) return;
     const int broker = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    // What becomes of it, the first event says.
+    // The first event reports success or failure.
     connect(broker, reinterpret_cast<const sockaddr*>(&broker_), sizeof broker_);
     pairs_.push_back(std::make_unique<Pair>(epoll_, client, broker));
   }

@@ -11,7 +11,7 @@
 namespace bench {
 namespace {
 
-constexpr size_t kWaiting = 1 << 18;  // bytes held for a side that does not take them
+constexpr size_t kWaiting = 1 << 18;  // most bytes held for a side that does not accept them
 constexpr size_t kPart = 1 << 16;     // bytes read at once
 
 }  // namespace
@@ -41,7 +41,7 @@ Pair::Pair(int epoll, int client, int broker)
     event.data.ptr = side;
     epoll_ctl(epoll_, EPOLL_CTL_ADD, side->fd, &event);
   }
-  // Nothing is read of the client before the broker is there: that it can be written to says so.
+  // Reads nothing from the client until the broker's socket is writable, that is connected.
   broker_.wanted = EPOLLOUT;
   epoll_event event{};
   event.events = EPOLLOUT;
@@ -58,7 +58,7 @@ bool Pair::OnEvents(bool of_client, uint32_t events) {
   bool alive = true;
   if ((events & EPOLLOUT) != 0) alive = Write(side);
   if (alive && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) alive = Read(side, other);
-  // The end is passed on when everything before it is.
+  // Forwards the end of a stream after all bytes before it.
   alive = alive && !(side.ended && other.waiting.empty()) && !(other.ended && side.waiting.empty());
   if (!alive) {
     Close();
@@ -116,7 +116,7 @@ void Pair::Close() {
   client_.fd = broker_.fd = -1;
 }
 
-// tcp(7) and linux/tcp.h: segments, not buffers, also where the kernel hands over several at once.
+// tcp(7) and linux/tcp.h: counts segments even if the kernel passes on several in one buffer.
 void Pair::ReadSegments() {
   if (!open()) return;
   tcp_info info{};
@@ -124,7 +124,7 @@ void Pair::ReadSegments() {
   if (getsockopt(client_.fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return;
   segments_in_ = info.tcpi_segs_in;
   segments_out_ = info.tcpi_segs_out;
-  // IPv4 20, TCP 20, its time stamps 12.
+  // IPv4 20, TCP 20, TCP time stamps 12.
   header_bytes_ = (info.tcpi_options & TCPI_OPT_TIMESTAMPS) != 0 ? 52 : 40;
 }
 

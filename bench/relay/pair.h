@@ -8,7 +8,7 @@
 
 namespace bench {
 
-// What went one way: bytes and TLS records of the stream, and the TCP segments that carried it.
+// The traffic of one direction: bytes and TLS records of the stream, and its TCP segments.
 struct Traffic {
   uint64_t bytes = 0;
   uint64_t records = 0;
@@ -21,36 +21,37 @@ struct Traffic {
   std::string Json() const;
 };
 
-// A client's connection and the one to the broker that belongs to it. What one side sends is read
-// only while the other takes it, so that the client feels a slow broker as if nothing were between.
+// A client's connection and the matching one to the broker. It reads from one side only while the
+// other accepts data, so back-pressure of a slow broker reaches the client.
 //
 // Thread safety: none.
 class Pair {
  public:
-  // Takes `client`, a connected socket, and `broker`, one that connects. Both do not block.
+  // Takes ownership of `client`, a connected socket, and `broker`, a connecting one. Both are
+  // non-blocking.
   Pair(int epoll, int client, int broker);
   ~Pair();
   Pair(const Pair&) = delete;
   Pair& operator=(const Pair&) = delete;
 
-  // Epoll said so of one of the two, which is what the event's pointer points to. False: both are
+  // Handles epoll events of the side to which the event's pointer points. Returns false if both are
   // closed.
   bool OnEvents(bool of_client, uint32_t events);
 
   bool open() const { return client_.fd >= 0; }
-  // Asks the kernel for the segments so far; of a closed one they are known.
+  // Reads the kernel's segment counts; a closed pair keeps its last ones.
   void ReadSegments();
   Traffic Up() const { return Of(client_.said, segments_in_); }     // from the client
-  Traffic Down() const { return Of(broker_.said, segments_out_); }  // to it
+  Traffic Down() const { return Of(broker_.said, segments_out_); }  // to the client
 
   struct Side {
     Side(int socket, bool client, Pair* owner) : fd(socket), of_client(client), pair(owner) {}
     int fd;
     const bool of_client;
     Pair* const pair;
-    bool ended = false;  // it has no more to say
+    bool ended = false;  // end of its stream
     uint32_t wanted = 0;
-    std::string waiting;  // for this side to take
+    std::string waiting;  // bytes to write to this side
     RecordCounter said;
   };
 
@@ -64,7 +65,7 @@ class Pair {
   const int epoll_;
   Side client_;
   Side broker_;
-  // Of the client's connection, as the kernel counts them.
+  // The kernel's counts for the client's connection.
   uint64_t segments_in_ = 0;
   uint64_t segments_out_ = 0;
   uint64_t header_bytes_ = 40;

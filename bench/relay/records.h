@@ -8,11 +8,11 @@
 
 namespace bench {
 
-// Counts the TLS records of a byte stream, whichever way it is cut.
+// Counts the TLS records of a byte stream, however it is split.
 //
-// [RFC 8446 5.1] Five bytes of header: type, version, length of what follows. [RFC 8446 5.2]
-// Whatever is encrypted says application_data, so the last messages of the handshake count as data,
-// too: a few for each connection.
+// [RFC 8446 5.1] A header has five bytes: type, version, length of the body. [RFC 8446 5.2] All
+// encrypted records have the type application_data, so the last handshake messages count as data,
+// too: a few per connection.
 class RecordCounter {
  public:
   void Add(std::string_view bytes) {
@@ -31,10 +31,10 @@ class RecordCounter {
     }
   }
 
-  uint64_t bytes() const { return bytes_; }      // of the stream, headers included
-  uint64_t records() const { return records_; }  // complete ones, of every type
-  uint64_t data() const { return data_; }        // of these, with application data
-  bool broken() const { return broken_; }        // this is no TLS; bytes still count
+  uint64_t bytes() const { return bytes_; }      // of the stream, including headers
+  uint64_t records() const { return records_; }  // complete records of every type
+  uint64_t data() const { return data_; }        // complete records with application data
+  bool broken() const { return broken_; }        // not TLS; bytes still count
 
  private:
   static constexpr size_t kHeader = 5;

@@ -1,12 +1,12 @@
 'use strict';
-// Rounds: each runs every case once, another one first in each, so that no case always has the warm or the cold machine. The
-// cases of a chapter stay together: what is compared runs within minutes.
+// Runs the cases in rounds. Each round runs every case once and begins with a different one, so no case always finds
+// the machine warm or cold. The cases of a chapter stay together, so compared runs are minutes apart.
 
 const { machineTimes, machineUse } = require('../harness/machine');
 const { turned } = require('./pairs');
 const { faults } = require('./warnings');
 
-/** How often a run that the hypervisor disturbed is done again at most. */
+/** The most repetitions of a run that the hypervisor disturbed. */
 const MOST_AGAIN = 2;
 
 /**
@@ -25,9 +25,9 @@ function turns(groups, rounds) {
 }
 
 /**
- * One case, once.
+ * Runs one case once.
  * @param {Turn} turn @param {Outcome[]} previous @param {AbortSignal} signal
- * @returns {Promise<{outcome: Outcome, steal: number}>} steal: part of the time that the hypervisor kept
+ * @returns {Promise<{outcome: Outcome, steal: number}>} steal: fraction of the time that the hypervisor kept
  */
 async function runOne({ chapter, round, entry }, previous, signal) {
   const [since, before] = [Date.now(), machineTimes()];
@@ -43,11 +43,11 @@ async function runOne({ chapter, round, entry }, previous, signal) {
 }
 
 /**
- * Runs them; one that fails does not stop the others. What is under way when `signal` fires is waited for: it cleans up.
+ * Runs all turns. A failed case does not stop the others. When `signal` fires, waits for the running case to clean up.
  * @param {Turn[]} all @param {AbortSignal} signal
  * @param {object} [options]
- * @param {number} [options.mostSteal] a run of which the hypervisor kept a larger part is done again, MOST_AGAIN times at most; the one that it
- *        disturbed least counts, whatever came out; what was lost or failed in the others is told, too
+ * @param {number} [options.mostSteal] a run with more steal time is repeated, at most MOST_AGAIN times. The run with
+ *          the least steal time counts, whatever its result; faults of the others are reported, too
  * @param {(turn: Turn) => void} [options.started] @param {(outcome: Outcome, turn: Turn) => void} [options.ended]
  * @returns {Promise<Outcome[]>}
  */
@@ -67,7 +67,7 @@ async function runAll(all, signal, { mostSteal = Infinity, started = () => {}, e
       others.push((isBetter ? best : next).outcome);
       if (isBetter) best = next;
     }
-    // Half a measurement is none, and not a failure either.
+    // An aborted run is neither a result nor a failure.
     if (signal.aborted) break;
     const { outcome } = best;
     if (others.length > 0) outcome.again = { times: others.length, faults: others.flatMap(faults) };

@@ -1,5 +1,5 @@
 'use strict';
-// What the samples of a run with too much load say: latency by class before, during and after it, and how soon it is over.
+// Evaluates the samples of an overload run: latency by class before, during and after it, and the recovery time.
 
 const { percentile } = require('../stats/latency');
 const { median } = require('./report');
@@ -20,8 +20,7 @@ function latencyOf(samples) {
 }
 
 /**
- * Records by the second in which they were meant to be sent: one that a device could not send on time counts where it
- * should have been.
+ * Groups records by the second of their intended time, even if the device sent them later.
  * @param {Sample[]} samples @param {number} fromMs @param {number} toMs
  */
 function bySecond(samples, fromMs, toMs) {
@@ -39,9 +38,9 @@ function bySecond(samples, fromMs, toMs) {
 const CALM_SECONDS = 3;
 
 /**
- * The first second from which on the p99 stays within the bound for three seconds (or to the end).
- * @param {(number | undefined)[]} p99s by second, undefined = nothing arrived live @param {number} boundMs
- * @returns {number | undefined} undefined: not in this time
+ * Returns the first second from which the p99 stays within the bound for three seconds (or to the end).
+ * @param {(number | undefined)[]} p99s by second, undefined = no live record arrived @param {number} boundMs
+ * @returns {number | undefined} undefined = no recovery within this time
  */
 function recoverySecond(p99s, boundMs) {
   const calm = p99s.map((p99) => p99 !== undefined && p99 <= boundMs);
@@ -51,9 +50,9 @@ function recoverySecond(p99s, boundMs) {
 
 /**
  * @param {Sample[]} samples every record
- * @param {{fromMs: number, surgeMs: number, fallMs: number, endMs: number}} times the load is even from `fromMs`, too high
- *        from `surgeMs`, low again from `fallMs`
- * @param {number} leastBoundMs recovered is what is within this or twice the p99 of a second before, whichever is more
+ * @param {{fromMs: number, surgeMs: number, fallMs: number, endMs: number}} times the load is even from `fromMs`, too
+ *          high from `surgeMs`, low again from `fallMs`
+ * @param {number} leastBoundMs the bound is this or twice the p99 of a second before the overload, whichever is more
  */
 function describeOverload(samples, { fromMs, surgeMs, fallMs, endMs }, leastBoundMs) {
   /** @param {number} from @param {number} to */
@@ -69,7 +68,7 @@ function describeOverload(samples, { fromMs, surgeMs, fallMs, endMs }, leastBoun
   /** @param {number} from @param {number} to */
   const p99sOf = (from, to) => bySecond(live, from, to).map((second) => latencyOf(second).p99);
   const usual = p99sOf(fromMs, surgeMs).filter((p99) => p99 !== undefined);
-  // The median: one hiccup in the first seconds must not make the bound easy.
+  // The median, so that one outlier in the first seconds does not relax the bound.
   const boundMs = Math.max(leastBoundMs, usual.length > 0 ? 2 * median(usual) : 0);
   const p99s = p99sOf(fallMs, endMs);
   return {

@@ -1,6 +1,6 @@
 'use strict';
-// Variants that were run in turn, round after round: their medians, and how the others differ from the first, in
-// pairs of the same round, so that what the machine does meanwhile weighs on both.
+// Evaluates variants that ran in interleaved rounds: medians, and ratios of pairs of the same round, so that other load
+// of the machine affects both.
 
 const { median, spread, fixed } = require('./report');
 
@@ -10,7 +10,7 @@ const { median, spread, fixed } = require('./report');
  */
 
 /**
- * The order of a round: another one first in each.
+ * Returns the order of a round: each round begins with a different element.
  * @template T
  * @param {T[]} all @param {number} round @returns {T[]}
  */
@@ -31,8 +31,9 @@ function medians(runs, variant, columns) {
 }
 
 /**
- * value / base value of each round, for the rounds that have both.
- * @param {VariantRun[]} runs @param {string} variant @param {string} base @param {(run: any) => number | undefined} value
+ * Returns value / base value of each round that has both.
+ * @param {VariantRun[]} runs @param {string} variant @param {string} base
+ * @param {(run: any) => number | undefined} value
  * @returns {number[]}
  */
 function ratios(runs, variant, base, value) {
@@ -45,11 +46,18 @@ function ratios(runs, variant, base, value) {
     .filter(Number.isFinite);
 }
 
-/** @param {VariantRun[]} runs @param {string} variant @param {string} base @param {Columns} columns @returns {string[]} */
+/**
+ * @param {VariantRun[]} runs @param {string} variant @param {string} base @param {Columns} columns
+ * @returns {string[]}
+ */
 const ratioCells = (runs, variant, base, columns) =>
   columns.map(([, value]) => spread(ratios(runs, variant, base, value), 2));
 
-/** In percent, each pair after the median: `+3.1 (-1.0 +3.1 +5.2)`. @param {number[]} found @returns {string} */
+/**
+ * Formats ratios as changes in percent, the median first: `+3.1 (-1.0 +3.1 +5.2)`.
+ * @param {number[]} found
+ * @returns {string}
+ */
 function percentCell(found) {
   if (found.length === 0) return '–';
   /** @param {number} ratio */

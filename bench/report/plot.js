@@ -1,10 +1,11 @@
 'use strict';
-// SVG plots for the report: on white and on a dark page, no fonts, no scripts, the same text for the same data.
+// SVG plots for the report: readable on a white and on a dark page, without fonts and scripts, the same file for the
+// same data.
 //
 //   lines([{ name: 'seganet', points: [[1000, 3.2], [2000, 3.4]] }], { title, xLabel, yLabel, xLog, yLog })
 //   cdf([{ name: 'seganet', points: cumulate(sink.latencyUs.normal.buckets) }], { title, xLabel })
 //
-// Each line is named at its right end, outside of the plot, so that no name covers a line.
+// The name of each line is at its right end, outside the plot, so that no name covers a line.
 
 const { linearScale, logScale, tailScale } = require('./scale');
 
@@ -18,15 +19,15 @@ const { linearScale, logScale, tailScale } = require('./scale');
 // Each at least 3 : 1 against white and against GitHub's dark page (WCAG 2.2, 1.4.11).
 const colours = ['#3b7ddd', '#d9622b', '#2f9e58', '#a95bd6', '#c08a00', '#e0457b', '#1398a5', '#7d8590'];
 const ink = '#757d87'; // text; 4.2 : 1 against both
-const dashes = ['', '7 3', '2 3']; // when the colours are used up
+const dashes = ['', '7 3', '2 3']; // after all colors are in use
 
 const [left, top, bottom] = [88, 44, 58];
 const plotWidth = 540;
-const letterWidth = 6.7; // pixels, about, of 12 px sans-serif
+const letterWidth = 6.7; // approximate pixels of 12 px sans-serif
 const rowHeight = 17;
 const longestName = 34;
 
-/** XML has no place for control characters, not even escaped. @param {string} text */
+/** Escapes text for XML, which does not allow control characters even escaped. @param {string} text */
 const escape = (text) =>
   [...text]
     .map((letter) => (letter < ' ' ? ' ' : letter))
@@ -66,13 +67,13 @@ function draw(series, { title = '', xLabel = '', yLabel = '' }, form) {
     ...grid(x, y, plotHeight),
     `<text x="${left + plotWidth / 2}" y="${height - 14}" text-anchor="middle">${escape(xLabel)}</text>`,
     `<text transform="translate(16 ${top + plotHeight / 2}) rotate(-90)" text-anchor="middle">${escape(yLabel)}</text>`,
-    // The first one last, on top: it is what the plot is about.
+    // The first line is drawn last, on top, because it is the subject of the plot.
     ...[...shapes].reverse().map(({ path, pixels, i }) => line(path, form.dots ? pixels : [], i)),
     ...labels(series, shapes, plotHeight)
   ];
   if (shapes.every(({ pixels }) => pixels.length === 0)) {
     drawn.push(
-      `<text x="${left + plotWidth / 2}" y="${top + plotHeight / 2}" text-anchor="middle">nothing was measured</text>`
+      `<text x="${left + plotWidth / 2}" y="${top + plotHeight / 2}" text-anchor="middle">no data</text>`
     );
   }
   return `${drawn.join('\n')}\n</svg>\n`;
@@ -87,7 +88,7 @@ function grid(x, y, plotHeight) {
     parts.push(`<path d="M${left} ${at}H${right}" stroke="${ink}" stroke-opacity="0.25"/>`);
     parts.push(`<text x="${left - 8}" y="${at}" dy="0.35em" text-anchor="end">${text}</text>`);
   }
-  let free = -Infinity; // where the last text ended
+  let free = -Infinity; // right end of the last text
   for (const { value, text } of x.ticks) {
     const at = x.at(value);
     parts.push(`<path d="M${px(at)} ${top}V${base + 4}" stroke="${ink}" stroke-opacity="0.25"/>`);
@@ -99,7 +100,10 @@ function grid(x, y, plotHeight) {
   return [...parts, `<path d="M${left} ${top}V${base}H${right}" fill="none" stroke="${ink}"/>`];
 }
 
-/** Broken where the axes have no place; points that nobody could see apart are left out. @param {number[][]} pixels @param {boolean} steps */
+/**
+ * Returns the path, interrupted at values off the axes and without points too close to be told apart.
+ * @param {number[][]} pixels @param {boolean} steps
+ */
 function pathOf(pixels, steps) {
   let path = '';
   /** @type {number[] | undefined} */
@@ -135,7 +139,7 @@ function line(path, dots, i) {
 }
 
 /**
- * At the height where its line ends, moved apart where two would touch.
+ * Returns the names, each at the height of its line's end, moved apart where two would touch.
  * @param {Series[]} series @param {{pixels: number[][], i: number}[]} shapes @param {number} plotHeight
  */
 function labels(series, shapes, plotHeight) {
@@ -145,7 +149,7 @@ function labels(series, shapes, plotHeight) {
       const end = pixels[pixels.length - 1] ?? [left, top + plotHeight];
       return { i, y: end[1], x: end[0] };
     })
-    // Where several end at the same height, the one farthest to the right is the highest.
+    // Of lines that end at the same height, the one farthest to the right is the highest.
     .sort((a, b) => Math.round(a.y - b.y) || b.x - a.x);
   for (const [k, label] of wanted.entries()) {
     label.y = Math.max(label.y, k > 0 ? wanted[k - 1].y + rowHeight : top + 6);
@@ -177,8 +181,8 @@ function lines(series, options = {}) {
 }
 
 /**
- * The buckets of generator and sink, as cdf() takes them.
- * @param {[number, number][]} counts value, how many @returns {[number, number][]} value, part of all that is at most so large
+ * Converts the buckets of generator and sink for cdf().
+ * @param {[number, number][]} counts value, count @returns {[number, number][]} value, fraction of all up to it
  */
 function cumulate(counts) {
   const sorted = [...counts].sort((a, b) => a[0] - b[0]);
@@ -188,13 +192,13 @@ function cumulate(counts) {
 }
 
 /**
- * Which part of all is at most so large. Points are [value, part], the parts from 0 to 1.
+ * Draws cumulative distributions. Points are [value, fraction], with fractions from 0 to 1.
  * @param {Series[]} series
- * @param {Options & {tail?: boolean}} [options] tail false: all percents are equally wide; xLog true unless said
+ * @param {Options & {tail?: boolean}} [options] tail false: a linear axis of fractions; xLog is true by default
  */
 function cdf(series, options = {}) {
-  const { xLog = true, tail = true, yLabel = 'part of all' } = options;
-  // As many nines as there are measured ones.
+  const { xLog = true, tail = true, yLabel = 'fraction' } = options;
+  // The axis shows as many nines as the data has.
   const most = values(series, 1).reduce((best, part) => (part < 1 ? Math.max(best, part) : best), 0);
   const nines = Math.min(5, Math.max(2, Math.ceil(-Math.log10(1 - most) - 0.01)));
   return draw(
@@ -203,7 +207,7 @@ function cdf(series, options = {}) {
     {
       x: (pixels) => (xLog ? logScale(values(series, 0), pixels) : linearScale(values(series, 0), pixels)),
       y: (pixels) => (tail ? tailScale(nines, pixels) : percentScale(pixels)),
-      // A few quantiles are no steps.
+      // A few quantiles are not drawn as steps.
       steps: series.every(({ points }) => points.length > 20),
       dots: series.some(({ points }) => points.length <= 20)
     }

@@ -1,5 +1,5 @@
 'use strict';
-// The table of bench/questions/priority.js: one row a variant, all its rounds together.
+// The table of bench/questions/priority.js: one row per variant, with all its rounds pooled.
 
 const { arrivalsOf, latencyOf } = require('../stats/by-class');
 const { fixed, markdown, spread } = require('./report');
@@ -15,7 +15,7 @@ const ofLoads = ({ loads }, field) => loads.reduce((all, { sent }) => all + sent
 /** @param {Run} run */
 const lost = ({ loads }) => loads.reduce((all, { verdict }) => all + (verdict?.lost ?? 0), 0);
 
-/** @param {Run} run what the link carried in the window, bits divided by milliseconds and 1000 */
+/** Returns the throughput of the link in the window: bits divided by milliseconds and 1000. @param {Run} run */
 const linkMbit = ({ bands, fromMs, toMs }) => ((bands.all?.bytes ?? NaN) * 8) / 1000 / (toMs - fromMs);
 
 /** @param {Run} run */
@@ -74,7 +74,7 @@ const columns = (qdisc, bulk) => [
     : []),
   ['late sends', (runs) => sum(runs, (run) => ofLoads(run, 'late'))],
   ['never sent', (runs) => sum(runs, (run) => ofLoads(run, 'unsent'))],
-  ['clean end', (runs) => (runs.every(({ cleanEnd }) => cleanEnd) ? 'yes' : 'NO')]
+  ['clean exit', (runs) => (runs.every(({ cleanEnd }) => cleanEnd) ? 'yes' : 'NO')]
 ];
 
 /**

@@ -1,5 +1,5 @@
 'use strict';
-// How far the benchmark is: a bar at the foot of a terminal, else a line for each run.
+// Shows the progress of the benchmark: a bar on a terminal, else a line per run.
 
 /** @param {number} seconds @returns {string} */
 function duration(seconds) {
@@ -9,7 +9,7 @@ function duration(seconds) {
 }
 
 /**
- * What is still to be done, by what each case said that it takes and what those that ran did take.
+ * Returns the remaining seconds, from the measured duration of each case, or its estimate if it has not run.
  * @param {{key: string, seconds: number}[]} left @param {Map<string, number>} measured seconds by key
  */
 function remaining(left, measured) {
@@ -72,7 +72,7 @@ class Progress {
     return whole + Math.max(0, own - (this.now() - this.since) / 1000);
   }
 
-  /** The bar: `[#####-----] 12/60 peers, nodered, 1,000 devices | 14 min left`. */
+  /** Draws the bar: `[#####-----] 12/60 peers, nodered, 1,000 devices | 14 min left`. */
   draw() {
     const { columns = 80 } = this.stream;
     const all = this.turns.length;
@@ -81,7 +81,7 @@ class Progress {
     const what = this.turn ? `${this.turn.chapter}, ${this.turn.entry.label}` : '';
     const failed = this.failed > 0 ? `, ${this.failed} failed` : '';
     const line = `${bar} ${this.done}/${all}${failed} | ${duration(this.secondsLeft())} left | ${what}`;
-    // A line that wraps could not be drawn over.
+    // A wrapped line could not be overwritten.
     this.stream.write(`\r\x1b[K${line.slice(0, columns - 1)}`);
   }
 

@@ -23,7 +23,7 @@ function conditions(profile, repeat) {
   return {
     machine: `${allowedCores().length} cores, ${model ? model[1].trim() : os.arch()}, Linux ${os.release()}`,
     versions: `Node ${process.version}, Node-RED ${nodeRedVersion()}, ${firstLine(sbin('mosquitto'), ['-h'])}`,
-    load: `${profile.devices} devices × ${profile.rate} msg/s × ${profile.seconds} s (first ${profile.warmup} s not measured), QoS 1, ${profile.payload} B, every ${profile.alarmEvery}th an alarm; ${repeat} run(s), interleaved`,
+    load: `${profile.devices} devices × ${profile.rate} msg/s × ${profile.seconds} s (warm-up ${profile.warmup} s), QoS 1, ${profile.payload} B, every ${profile.alarmEvery}th an alarm; interleaved rounds: ${repeat}`,
     pinned: profile.gatewayCpus
       ? `system on core(s) ${profile.gatewayCpus}; generator, cloud and sink on ${profile.harnessCpus}`
       : 'not pinned: system and harness share all cores',
@@ -41,7 +41,10 @@ function median(values) {
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Median, with the range when there is one. @param {(number | undefined)[]} values @param {number} digits */
+/**
+ * Formats the median, with the range if values differ.
+ * @param {(number | undefined)[]} values @param {number} digits
+ */
 function spread(values, digits) {
   const known = /** @type {number[]} */ (
     values.filter((value) => value !== undefined && !Number.isNaN(value))
@@ -52,7 +55,7 @@ function spread(values, digits) {
   return low === high ? text : `${text} [${low}..${high}]`;
 }
 
-/** Whatever arrived and is not as it must be. @param {import('../runs/measure').Result} run @returns {number} */
+/** Returns the number of malformed or misplaced records. @param {import('../runs/measure').Result} run @returns {number} */
 function badLines({ arrived }) {
   const { badLines: lines, badRecords, topicMismatches, badKeys, mixedEnvelopes } = arrived;
   return lines + badRecords + topicMismatches + badKeys + mixedEnvelopes;
@@ -70,7 +73,7 @@ function list(facts) {
     .join('\n');
 }
 
-/** Writes the results, without what is too long to read. @param {string} file @param {object} results */
+/** Writes the results without their samples. @param {string} file @param {object} results */
 function save(file, results) {
   /** @param {string} name @param {any} value */
   const short = (name, value) => (name === 'samples' ? undefined : value);

@@ -1,5 +1,5 @@
 'use strict';
-// results.json, and the report that is made of it: now or later.
+// Reads and writes results.json, and makes the report from it, at once or later.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -12,16 +12,16 @@ const { faultWarnings, runWarnings } = require('./warnings');
  *
  * @typedef {object} Results
  * @property {1} format @property {string} command @property {string} date ISO 8601
- * @property {boolean} complete false = ended by Ctrl-C
+ * @property {boolean} complete false = aborted with Ctrl-C
  * @property {Record<string, string>} conditions
  * @property {import('../options/chapter').Plan} plan
  * @property {{chapter: string, label: string, why: string}[]} notRun
  * @property {string[]} warnings of the machine
  * @property {Outcome[]} outcomes
- * @property {Results[]} [parts] what was joined, each with chapters of its own
+ * @property {Results[]} [parts] the joined results, each with different chapters
  */
 
-/** What is too long to read, and is in no report. */
+/** Fields that are too long for results.json; no report uses them. */
 const left = new Set(['samples', 'streams']);
 
 /** @param {string} folder @param {Results} results */
@@ -31,9 +31,9 @@ function writeResults(folder, results) {
   const lines = outcomes.map((each) =>
     JSON.stringify(each, (name, value) => (left.has(name) ? undefined : value))
   );
-  // A line for each run: to look at, and to compare two of them.
+  // One line per run, so that runs are easy to read and compare.
   const text = `${JSON.stringify(head, null, 1).slice(0, -2)},\n "outcomes": [\n${lines.join(',\n')}\n ]\n}\n`;
-  // Whoever kills us while it is written still has the one before.
+  // If the process is killed during the write, the previous file survives.
   const file = path.join(folder, 'results.json');
   fs.writeFileSync(`${file}.new`, text);
   fs.renameSync(`${file}.new`, file);
@@ -47,14 +47,14 @@ function readResults(file) {
 }
 
 /**
- * One report of several runs, each of which had chapters of its own, and perhaps another number of rounds.
- * @param {Results[]} parts at least one @returns {Results} @throws {Error} when two have the same chapter
+ * Joins the results of several runs with different chapters, and possibly different numbers of rounds.
+ * @param {Results[]} parts at least one @returns {Results} @throws {Error} if two have the same chapter
  */
 function joinResults(parts) {
   if (parts.length === 1) return parts[0];
   const names = parts.flatMap(({ outcomes }) => [...new Set(outcomes.map(({ chapter }) => chapter))]);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
-  if (twice) throw new Error(`The chapter ${twice} is in two of the results: they cannot be joined.`);
+  if (twice) throw new Error(`The chapter ${twice} is in two of the results, so they cannot be joined.`);
   const lengths = [...new Set(parts.map(({ conditions }) => conditions.length))];
   return {
     ...parts[0],
@@ -70,7 +70,7 @@ function joinResults(parts) {
 }
 
 /**
- * The sections of the chapters that were run. A report that fails is a sentence in it, not the end of the others.
+ * Returns the sections of the chapters that ran. A report that throws becomes a warning and does not stop the others.
  * @param {Results} results @param {Chapter[]} chapters @returns {NamedSection[]}
  */
 function sections({ outcomes, plan, parts }, chapters) {
@@ -84,7 +84,7 @@ function sections({ outcomes, plan, parts }, chapters) {
       const section = chapter.report(own, plan);
       return { name: chapter.name, rounds, ...section, warnings: [...section.warnings, ...doubts] };
     } catch (error) {
-      const why = `No report of this chapter: ${error instanceof Error ? error.message : error}`;
+      const why = `This chapter has no report: ${error instanceof Error ? error.message : error}`;
       const none = { markdown: '', ratios: [], plots: [], warnings: [why, ...doubts] };
       return { name: chapter.name, rounds, heading: chapter.title, ...none };
     }
@@ -94,7 +94,7 @@ function sections({ outcomes, plan, parts }, chapters) {
 /** @param {number} value */
 const short = (value) => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(2));
 
-/** @param {import('../options/chapter').Ratio} ratio @returns {boolean | undefined} undefined = it has no target */
+/** @param {import('../options/chapter').Ratio} ratio @returns {boolean | undefined} undefined = no target */
 function isMet({ target, median }) {
   const found = target?.match(/^([≤≥])\s*([\d.]+)/);
   if (!found) return undefined;
@@ -126,7 +126,7 @@ const bullets = (lines) => lines.map((line) => `- ${line}`).join('\n');
 
 /** @param {{rounds: number}} section */
 const roundsText = ({ rounds }) =>
-  rounds === 1 ? '_One round: no range, no result to compare with._' : `_${rounds} rounds._`;
+  rounds === 1 ? '_One round, so there is no range: not a result to compare._' : `_${rounds} rounds._`;
 
 /** @param {NamedSection} section @param {Results} results @returns {string[]} paragraphs */
 function chapterText(section, { notRun }) {
@@ -149,10 +149,10 @@ function reportText(results, all) {
   const failed = failures(outcomes);
   const parts = [
     '# Benchmark',
-    plan.quick ? '**This was a quick look (one short round), not a result.**' : '',
-    complete ? '' : '**Ended early: only what was measured until then is here.**',
+    plan.quick ? '**This was a quick check (one short round), not a result.**' : '',
+    complete ? '' : '**Aborted: this report has only the runs until then.**',
     `${fence}sh\n${command}\n${fence}`,
-    `${date}. Medians over the rounds [lowest..highest]; a ratio is of two runs of the same round.`,
+    `${date}. Medians over the rounds [lowest..highest]; a ratio compares two runs of the same round.`,
     list(conditions),
     bullets(warnings.map((warning) => `**Warning**: ${warning}`)),
     ...all.flatMap((section) => chapterText(section, results)),

@@ -1,13 +1,13 @@
 'use strict';
-// Axes of a plot: from values to pixels, and which values are written beside.
+// Axes of a plot: map values to pixels, and choose the tick labels.
 
 /**
  * @typedef {object} Scale
- * @property {(value: number) => number} at pixel; NaN where the axis has no such value
+ * @property {(value: number) => number} at pixel; NaN if the axis does not have the value
  * @property {{value: number, text: string}[]} ticks
  */
 
-/** 1,000 · 20k · 3M; without the noise of binary fractions. @param {number} value */
+/** Formats a tick: 1,000 · 20k · 3M, rounded so that binary fractions do not show. @param {number} value */
 function tickText(value) {
   const size = Math.abs(value);
   for (const [unit, name] of /** @type {const} */ ([
@@ -22,15 +22,18 @@ function tickText(value) {
   return String(Number(value.toPrecision(6)));
 }
 
-/** The step of 1, 2 or 5 times a power of ten that makes at most `most` ticks. @param {number} span @param {number} most */
+/**
+ * Returns the step of 1, 2 or 5 times a power of ten that makes at most `most` ticks.
+ * @param {number} span @param {number} most
+ */
 function niceStep(span, most) {
   const power = 10 ** Math.floor(Math.log10(span / most));
   return power * /** @type {number} */ ([1, 2, 5, 10].find((step) => span / (step * power) <= most));
 }
 
 /**
- * @param {number[]} values @param {[number, number]} pixels of the least and the greatest
- * @param {{zero?: boolean, most?: number}} [options] zero: the axis begins there
+ * @param {number[]} values @param {[number, number]} pixels of the least and the greatest value
+ * @param {{zero?: boolean, most?: number}} [options] zero: the axis begins at 0
  * @returns {Scale}
  */
 function linearScale(values, pixels, { zero = false, most = 7 } = {}) {
@@ -46,7 +49,7 @@ function linearScale(values, pixels, { zero = false, most = 7 } = {}) {
 }
 
 /**
- * Powers of ten; 1, 2 and 5 of each where there are few. What is not positive has no place.
+ * Returns an axis with ticks at powers of ten, or at 1, 2 and 5 times each if there are few. Values must be positive.
  * @param {number[]} values @param {[number, number]} pixels @returns {Scale}
  */
 function logScale(values, pixels) {
@@ -67,9 +70,9 @@ function logScale(values, pixels) {
 }
 
 /**
- * Parts of all from 0 to 1, the tail stretched: each further nine is as long as the one before, so that p99.9 is as easy
- * to read as p90. All of them stand a little apart at the end: how many nines the worst one is worth nobody knows.
- * @param {number} nines how many the axis shows @param {[number, number]} pixels @returns {Scale}
+ * Returns an axis of fractions from 0 to 1 with a stretched tail: each further nine takes the same length, so p99.9 is
+ * as easy to read as p90. The value 1 is placed slightly beyond, because its number of nines is unknown.
+ * @param {number} nines number of nines on the axis @param {[number, number]} pixels @returns {Scale}
  */
 function tailScale(nines, pixels) {
   const line = between(0, nines + 0.4, pixels);
@@ -79,7 +82,7 @@ function tailScale(nines, pixels) {
   return { at, ticks: [0, 50, ...percent, 100].map((p) => ({ value: p / 100, text: `${p} %` })) };
 }
 
-/** @param {number[]} values @returns {[number, number]} of what is finite; 1 to 10 when nothing is */
+/** @param {number[]} values @returns {[number, number]} range of the finite values; 1 to 10 if there are none */
 function range(values) {
   let low = Infinity;
   let high = -Infinity;

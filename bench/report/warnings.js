@@ -1,5 +1,5 @@
 'use strict';
-// What makes figures doubtful: the generator or the machine was the limit, not what was measured.
+// Warnings about doubtful figures: the generator or the machine was the limit, and not the measured system.
 
 const os = require('node:os');
 const { governors } = require('../harness/machine');
@@ -7,13 +7,13 @@ const { governors } = require('../harness/machine');
 /** @typedef {import('../options/chapter').Plan} Plan @typedef {import('../options/chapter').Outcome} Outcome */
 
 const limits = {
-  /** Of the sends, written more than 10 ms after they were meant. */
+  /** Fraction of the sends written more than 10 ms after the intended time. */
   late: 0.001,
-  /** Of one core, of a process of the harness: each has one busy thread. */
+  /** Fraction of one core for a process of the harness: each has one busy thread. */
   harness: 0.85,
-  /** Of the time of all cores. */
+  /** Fraction of the time of all cores. */
   steal: 0.02,
-  /** Processes that want to run when nothing of ours does. */
+  /** Load average before the benchmark starts. */
   load: 0.5
 };
 
@@ -36,7 +36,7 @@ function coresOf(list = '') {
 }
 
 /**
- * Known before anything runs.
+ * Returns the warnings that are known before any run.
  * @param {Plan} plan
  * @param {{loadAverage?: number, governors?: string[]}} [machine] for tests
  * @returns {string[]}
@@ -46,12 +46,14 @@ function machineWarnings(plan, machine = {}) {
   const warnings = [];
   if (loadAverage > limits.load) {
     warnings.push(
-      `The load average was ${loadAverage.toFixed(2)} before anything ran: something else uses this machine.`
+      `The load average was ${loadAverage.toFixed(2)} before the first run: other programs use this machine.`
     );
   }
   const [system, harness] = [coresOf(plan.gatewayCpus), coresOf(plan.harnessCpus)];
   if (system.size === 0 || harness.size === 0) {
-    warnings.push('Nothing is pinned: generator, cloud and sink take time from what is measured. See --pin.');
+    warnings.push(
+      'Nothing is pinned: generator, cloud and sink take CPU from the measured system. See --pin.'
+    );
   } else if ([...system].some((core) => harness.has(core))) {
     warnings.push(
       `The system (cores ${plan.gatewayCpus}) and the harness (${plan.harnessCpus}) share cores. See --pin.`
@@ -59,40 +61,44 @@ function machineWarnings(plan, machine = {}) {
   }
   if (found.some((name) => name !== 'performance')) {
     warnings.push(
-      `The frequency governor is ${found.join(', ')}, so a lightly loaded core runs slower: latencies and CPU times vary. ` +
-        'For steady ones: sudo cpupower frequency-set -g performance.'
+      `The frequency governor is ${found.join(', ')}, so a lightly loaded core runs slower, and latencies and CPU times vary. ` +
+        'For steady results: sudo cpupower frequency-set -g performance.'
     );
   }
   return warnings;
 }
 
-/** @param {any} result of measure() or like it @param {number} cores of the harness; 0 = not pinned @param {number} mostSteal @returns {string[]} kinds of doubt, the same text for the same kind */
+/**
+ * @param {any} result of measure() or like it @param {number} cores of the harness; 0 = not pinned
+ * @param {number} mostSteal
+ * @returns {string[]} doubts; the same kind has the same text
+ */
 function doubts(result, cores, mostSteal) {
   const { sent, harness = [], machine } = result;
   const found = [];
   if (sent?.sent > 0 && sent.late / sent.sent > limits.late) {
-    found.push(`over ${percent(limits.late)} of the sends were late: distrust the latencies`);
+    found.push(`more than ${percent(limits.late)} of the sends were late: do not trust the latencies`);
   }
   for (const { name, cores: used } of harness) {
     if (used > limits.harness) {
-      found.push(`${name} used over ${limits.harness * 100} % of its core: it may have been the limit`);
+      found.push(`${name} used more than ${limits.harness * 100} % of its core and may have been the limit`);
     }
   }
   const sum = harness.reduce((/** @type {number} */ all, /** @type {any} */ each) => all + each.cores, 0);
   if (cores > 0 && sum > limits.harness * cores) {
     found.push(
-      `generator, cloud and sink together used over ${limits.harness * 100} % of their ${cores} core(s)`
+      `generator, cloud and sink together used more than ${limits.harness * 100} % of their ${cores} core(s)`
     );
   }
   if (machine?.steal > mostSteal) {
-    found.push(`the hypervisor kept over ${percent(mostSteal)} of the time (steal)`);
+    found.push(`steal time was above ${percent(mostSteal)}`);
   }
-  if (machine?.throttled > 0) found.push('a core was throttled because it was hot');
+  if (machine?.throttled > 0) found.push('a core was throttled because of its temperature');
   return found;
 }
 
 /**
- * Of the runs, one sentence a kind: how often, and where.
+ * Returns one sentence per kind of doubt, with its number of runs and their keys.
  * @param {Outcome[]} outcomes @param {Plan} plan @returns {string[]}
  */
 function runWarnings(outcomes, plan) {
@@ -106,7 +112,7 @@ function runWarnings(outcomes, plan) {
       where.set(doubt, [...(where.get(doubt) ?? []), key]);
   }
   const repeated = measured.filter(({ again }) => again).length;
-  const told = `${repeated} of ${measured.length} runs were done again, as the hypervisor had kept over ${percent(plan.mostSteal ?? 0)} of the time.`;
+  const told = `${repeated} of ${measured.length} runs were repeated because their steal time was above ${percent(plan.mostSteal ?? 0)}.`;
   const found = [...where].map(([doubt, keys]) => {
     const names = [...new Set(keys)];
     const shown = names.length > 6 ? [...names.slice(0, 6), '…'] : names;
@@ -115,7 +121,7 @@ function runWarnings(outcomes, plan) {
   return repeated > 0 ? [told, ...found] : found;
 }
 
-/** @param {Outcome} outcome @returns {string[]} whatever was lost, twice, swapped or broken, or why it failed */
+/** @param {Outcome} outcome @returns {string[]} lost, duplicate and reordered records, an unclean exit, or the error */
 function faults({ result, error }) {
   if (error) return [error.split('\n')[0]];
   const { verdict, arrived, cleanEnd } = result ?? {};
@@ -124,17 +130,21 @@ function faults({ result, error }) {
     const examples = verdict.examples?.length ? ` (${verdict.examples.join('; ')})` : '';
     found.push(`${verdict.lost} of ${result.sent?.acked} acknowledged records were lost${examples}`);
   }
-  if (arrived?.outOfOrder > 0) found.push(`${arrived.outOfOrder} records came out of order`);
-  if (arrived?.duplicates > 0) found.push(`${arrived.duplicates} records came twice`);
-  if (cleanEnd === false) found.push('the system did not end cleanly');
+  if (arrived?.outOfOrder > 0) found.push(`${arrived.outOfOrder} records arrived out of order`);
+  if (arrived?.duplicates > 0) found.push(`${arrived.duplicates} duplicate records arrived`);
+  if (cleanEnd === false) found.push('the system did not exit cleanly');
   return found;
 }
 
-/** One that failed is told elsewhere. @param {Outcome[]} outcomes @returns {string[]} faults of the runs, and of those that were done again */
+/**
+ * Failed runs are reported elsewhere.
+ * @param {Outcome[]} outcomes
+ * @returns {string[]} faults of the runs, and of discarded runs
+ */
 function faultWarnings(outcomes) {
   return outcomes.flatMap((outcome) => {
     const { key, round, result, again } = outcome;
-    const discarded = (again?.faults ?? []).map((text) => `${text}, in a run that was done again`);
+    const discarded = (again?.faults ?? []).map((text) => `${text}, in a discarded run`);
     const found = result ? faults(outcome) : [];
     return [...found, ...discarded].map((text) => `${key}, round ${round + 1}: ${text}.`);
   });

@@ -8,54 +8,49 @@ const { SHARE } = require('./under-quota');
 
 const intro = `Usage: seganet-bench [options]        (in a checkout: npm run bench -- [options])
 
-Measures the gateway and what it is compared with on this machine, and writes a report. Each round runs every
-case of every chapter once, another one first in each; figures are medians over the rounds with the range.
---list tells the chapters and their cases.`;
+Measures the gateway and comparable systems on this machine and writes a report. Each round runs every case of every
+chapter once and begins with a different one; figures are medians over the rounds with the range.
+--list prints the chapters and their cases.`;
 
 /** @type {import('../harness/arguments').Numbers} */
 const numbers = {
   rounds: ['5', 1, 100, 'rounds'],
-  seconds: ['14', 1, 3600, 'length of each load, its warm-up included'],
-  warmup: ['6', 0, 60, 'seconds at its beginning that are not measured'],
-  steal: [
-    '0.5',
-    0,
-    100,
-    'a run of which the hypervisor kept more of the time, in %, is done again, twice at most; 100 = never'
-  ],
-  devices: ['0', 0, 20000, 'only this many devices, where a chapter has a list of them; 0 = its own'],
+  seconds: ['14', 1, 3600, 'length of each load, including the warm-up'],
+  warmup: ['6', 0, 60, 'seconds at its beginning that do not count'],
+  steal: ['0.5', 0, 100, 'a run with more steal time (%) is repeated, at most twice; 100 = never'],
+  devices: ['0', 0, 20000, "this number of devices instead of a chapter's list; 0 = the list"],
   quota: [
     String(SHARE),
     0.05,
     1,
-    'chapter paper: of the CPU that its baseline needs, the part that each system has in the runs under a quota'
+    'chapter paper: fraction of the CPU need of its baseline that each system gets in the runs under a quota'
   ]
 };
 
 /** @type {import('../harness/arguments').Texts} */
 const texts = {
-  only: ['', 'chapters, comma-separated; none = all'],
-  systems: ['', 'systems, comma-separated; none = each chapter its own'],
+  only: ['', 'comma-separated chapters; empty = all'],
+  systems: ['', "comma-separated systems; empty = each chapter's own choice"],
   pin: [
     'auto',
     'auto (half of the cores for the system, half for the harness) | none | SYSTEM:HARNESS core lists, such as 0-2:3'
   ],
-  env: ['', 'more variables for the gateway, such as SEGANET_BATCH_MS=100,SEGANET_WORKERS=1'],
-  out: ['', 'folder for results.json, report.md and the plots; none = seganet-bench-DATE'],
+  env: ['', 'additional variables of the gateway, such as SEGANET_BATCH_MS=100,SEGANET_WORKERS=1'],
+  out: ['', 'folder for results.json, report.md and the plots; empty = seganet-bench-DATE'],
   from: [
     '',
-    'results.json files, comma-separated, each with chapters of its own: write the report again, measure nothing'
+    'comma-separated results.json files with different chapters: write their report, measure nothing'
   ]
 };
 
 const flags = {
-  quick: 'one round of 5 s: a quick look, no result',
-  all: 'the long lists too: every number of devices',
-  list: 'tell the chapters and their cases, run nothing',
+  quick: 'one round of 5 s: a functional check, not a result',
+  all: 'the long lists: every number of devices',
+  list: 'print the chapters and their cases, run nothing',
   results: 'write the section of bench/RESULTS.md too'
 };
 
-/** Descriptors that a run of 1,000 devices takes, both ends and the rest. */
+/** File descriptors for a run of 1,000 devices: both ends of each connection, and others. */
 const filesWanted = 16384;
 
 /** @param {string} value @returns {string[]} */

@@ -1,5 +1,5 @@
 'use strict';
-// A CoAP server under load: at its maximum, then at a part of it.
+// Runs a CoAP server under load: at its capacity, then at a fraction of it.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -15,7 +15,7 @@ const { Stage, sleep } = require('./stage');
 /** @typedef {import('../options/chapter').Plan} Plan @typedef {import('./coap-servers').Transport} Transport */
 /** @typedef {Record<string, string | number>} LoadOptions of coapgen */
 
-/** What is run on a server: each step with the result of the one before. @typedef {(before: any) => LoadOptions} Step */
+/** Returns the options of a step from the result of the previous one. @typedef {(before: any) => LoadOptions} Step */
 
 const ENGINE = 'seganet-engine-1';
 const PRIORITY = 'seganet-priority-1';
@@ -30,7 +30,7 @@ const coapNode = (port, transport) => ({
   transport,
   host: '127.0.0.1',
   port: String(port),
-  path: 'd', // so that the topic is as the sink expects it
+  path: 'd', // the sink expects topics below d/
   commandPath: 'cmd',
   login: 'none',
   wires: [[PRIORITY]],
@@ -38,7 +38,7 @@ const coapNode = (port, transport) => ({
   y: 300
 });
 
-/** The first of a core list: one worker, and one core for a server that has one thread. @param {string} [cpus] */
+/** Returns the first core of a list: one worker, and one core for a server with one thread. @param {string} [cpus] */
 const oneCore = (cpus) => cpus && (cpus.match(/\d+/) ?? [])[0];
 
 /** @param {number} port @param {LoadOptions} options @param {string | undefined} cpus @param {number} openFiles */
@@ -61,7 +61,7 @@ async function generate(port, options, cpus, openFiles) {
 
 /**
  * @param {Plan} plan @param {number} pid of the server's group @param {number} port @param {Step[]} steps
- * @param {LoadOptions} [own] of this server
+ * @param {LoadOptions} [own] options for this server
  */
 async function runSteps(plan, pid, port, steps, own = {}) {
   const results = [];
@@ -81,11 +81,12 @@ async function runSteps(plan, pid, port, steps, own = {}) {
   return results;
 }
 
-/** @param {any} load without what is too long to keep */
+/** Returns a load's result without its streams, which are too long to keep. @param {any} load */
 const short = (load) => ({ ...load, streams: undefined });
 
 /**
- * @param {Plan} plan @param {import('./coap-servers').CoapServer} server @param {Transport} transport @param {Step[]} steps
+ * @param {Plan} plan @param {import('./coap-servers').CoapServer} server @param {Transport} transport
+ * @param {Step[]} steps
  */
 async function runServer(plan, server, transport, steps) {
   const options = { cpus: oneCore(plan.gatewayCpus), openFiles: plan.openFiles };
@@ -97,7 +98,10 @@ async function runServer(plan, server, transport, steps) {
   }
 }
 
-/** @param {Plan} plan @param {Transport} transport @param {Record<string, string>} env @param {Step[]} steps @param {AbortSignal} [signal] */
+/**
+ * @param {Plan} plan @param {Transport} transport @param {Record<string, string>} env @param {Step[]} steps
+ * @param {AbortSignal} [signal]
+ */
 async function runGateway(plan, transport, env, steps, signal) {
   const port = await freePort();
   const profile = loadOf(plan, { gatewayEnv: { SEGANET_WORKERS: '1', ...env } });

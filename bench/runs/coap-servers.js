@@ -1,5 +1,5 @@
 'use strict';
-// CoAP servers to compare with. None of them forwards anything: they answer at once.
+// CoAP servers for comparison. They answer at once and forward nothing.
 
 const path = require('node:path');
 const { Child } = require('../harness/child');
@@ -13,10 +13,10 @@ const { needsCommand, needsCompiler, needsPython } = require('../harness/lacking
 /**
  * @typedef {object} CoapServer
  * @property {string} name @property {string} label @property {Transport[]} transports
- * @property {() => string} lacking '' when it can run here
+ * @property {() => string} lacking returns '' if the server can run here
  * @property {(port: number, transport: Transport) => string[]} command
- * @property {(output: string) => unknown} [ready] by what it prints; without: when its TCP port is open
- * @property {Record<string, string>} [load] options of coapgen, where they are not the gateway's
+ * @property {(output: string) => unknown} [ready] tests its output; absent = it is ready when its TCP port is open
+ * @property {Record<string, string>} [load] options of coapgen that differ from those for the gateway
  */
 
 const folder = path.join(__dirname, '../coap');
@@ -30,7 +30,7 @@ const servers = [
     label: 'aiocoap (Python)',
     transports: ['tcp', 'udp'],
     lacking: () =>
-      needsPython('aiocoap', 'pip install aiocoap; SEGANET_PYTHON names the python that has it.'),
+      needsPython('aiocoap', 'Run pip install aiocoap and set SEGANET_PYTHON to the Python that has it.'),
     command: (port, transport) => [python(), path.join(folder, 'aiocoap-server.py'), String(port), transport],
     ready: saysReady
   },
@@ -48,7 +48,7 @@ const servers = [
     transports: ['tcp', 'udp'],
     lacking: () => needsCommand('coap-server-notls', 'Debian: apt install libcoap3-bin.'),
     command: (port) => ['coap-server-notls', '-A', '127.0.0.1', '-p', String(port), '-v', '0'],
-    // The resource of its that takes any body, and has no other path.
+    // libcoap's resource that takes any body; its path is fixed.
     load: { method: 'put', path: 'example_data' }
   },
   {

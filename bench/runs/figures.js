@@ -1,5 +1,5 @@
 'use strict';
-// What the chapters draw of runs.
+// The chapters' plots of runs.
 
 const { cdf, cumulate, lines } = require('../report/plot');
 const { latencyMs, resultsOf } = require('./side-by-side');
@@ -8,7 +8,7 @@ const { median } = require('../report/report');
 /** @typedef {import('../options/chapter').Outcome} Outcome @typedef {import('./side-by-side').Entry} Entry */
 /** @typedef {{name: string, points: [number, number][]}} Series */
 
-/** The quantiles that there are without histograms. @type {[string, number][]} */
+/** The quantiles that are available without histograms. @type {[string, number][]} */
 const known = [
   ['p50', 0.5],
   ['p90', 0.9],
@@ -17,7 +17,11 @@ const known = [
   ['max', 1]
 ];
 
-/** Of all rounds together. @param {any[]} results @param {number} cls @returns {[number, number][]} ms, part of the records that took no longer */
+/**
+ * Pools all rounds.
+ * @param {any[]} results @param {number} cls
+ * @returns {[number, number][]} ms, fraction of the records up to it
+ */
 function distribution(results, cls) {
   /** @type {Map<number, number>} */
   const counts = new Map();
@@ -34,24 +38,33 @@ function distribution(results, cls) {
 }
 
 /**
- * @param {(series: Series[], options: object) => string} draw @param {string} name @param {Series[]} series @param {object} options
- * @returns {{name: string, svg: string}[]} none when nothing was measured
+ * @param {(series: Series[], options: object) => string} draw @param {string} name @param {Series[]} series
+ * @param {object} options
+ * @returns {{name: string, svg: string}[]} empty if there are no results
  */
 function figure(draw, name, series, options) {
   const full = series.filter(({ points }) => points.length > 0);
   return full.length > 0 ? [{ name, svg: draw(full, options) }] : [];
 }
 
-/** @param {string} name of the file @param {string} title @param {Outcome[]} outcomes @param {string} load @param {Entry[]} entries @param {number} cls */
+/**
+ * @param {string} name of the file @param {string} title @param {Outcome[]} outcomes @param {string} load
+ * @param {Entry[]} entries @param {number} cls
+ */
 function latencyFigure(name, title, outcomes, load, entries, cls) {
   const series = entries.map((entry) => ({
     name: entry.label,
     points: distribution(resultsOf(outcomes, load, entry), cls)
   }));
-  return figure(cdf, name, series, { title, xLabel: 'ms', yLabel: 'part of the records', xLog: true });
+  return figure(cdf, name, series, { title, xLabel: 'ms', yLabel: 'fraction of the records', xLog: true });
 }
 
-/** Against the number of devices. @param {string} name @param {string} title @param {Outcome[]} outcomes @param {number[]} counts @param {(count: number) => string} loadOf @param {Entry[]} entries @param {(result: any) => number | undefined} value @param {{yLabel: string, yLog?: boolean}} options */
+/**
+ * Plots a value against the number of devices.
+ * @param {string} name @param {string} title @param {Outcome[]} outcomes @param {number[]} counts
+ * @param {(count: number) => string} loadOf @param {Entry[]} entries @param {(result: any) => number | undefined} value
+ * @param {{yLabel: string, yLog?: boolean}} options
+ */
 function devicesFigure(name, title, outcomes, counts, loadOf, entries, value, options) {
   const series = entries.map((entry) => ({
     name: entry.label,

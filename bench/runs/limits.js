@@ -1,5 +1,5 @@
 'use strict';
-// The runs of the chapter limits: each returns what one step or message takes.
+// The runs of the chapter limits: each returns the CPU time of one step or message.
 
 const { execFile } = require('node:child_process');
 const { promisify } = require('node:util');
@@ -15,12 +15,18 @@ const run = promisify(execFile);
 
 /** @typedef {import('../options/chapter').Plan} Plan */
 
-/** A step: µs of CPU, and how many a second there were, where that was measured. @typedef {{what: string, us: number, perSecond?: number, note?: string}} Step */
+/**
+ * A step: µs of CPU, and the measured rate if there is one.
+ * @typedef {{what: string, us: number, perSecond?: number, note?: string}} Step
+ */
 
 const ciphers = ['aes-128-gcm', 'aes-256-gcm', 'chacha20-poly1305'];
 const sizes = [256, 1024, 16384];
 
-/** @param {string[]} command @param {Plan} plan @param {AbortSignal} signal @returns {Promise<any>} the JSON that it prints */
+/**
+ * @param {string[]} command @param {Plan} plan @param {AbortSignal} signal
+ * @returns {Promise<any>} the JSON that the command prints
+ */
 async function native(command, { gatewayCpus }, signal) {
   const [file, ...args] = gatewayCpus ? ['taskset', '-c', gatewayCpus, ...command] : command;
   return JSON.parse((await run(file, args, { signal })).stdout);
@@ -59,7 +65,7 @@ async function kernel(plan, signal) {
 }
 
 /**
- * The plain publisher to a broker that nobody listens to: only the publisher's side counts.
+ * Runs the plain publisher with a broker without subscribers: only the publisher's side counts.
  * @param {Plan} plan @param {AbortSignal} signal @param {string} what @param {Record<string, string | number>} options
  * @returns {Promise<Step[]>}
  */
@@ -86,14 +92,14 @@ async function bare(plan, signal) {
   const profile = loadOf({ ...plan, sizes: {} }, { devices: 1000, rate: 10 });
   const { cores, sent } = await measure('bare', { ...profile, signal });
   const perSecond = profile.devices * profile.rate;
-  // What came late came several at once, and cost less than it does.
+  // Late messages arrive several at a time, so each costs less than usual.
   const note =
     sent.late > sent.sent / 1000 ? `${((sent.late / sent.sent) * 100).toFixed(1)} % sent late` : '';
   const what = 'bare: read and acknowledge, 1,000 devices × 10 msg/s';
   return [{ what, us: (cores * 1e6) / perSecond, perSecond, note }];
 }
 
-/** More than a generator can send: it sends what bare acknowledges. */
+/** A load that exceeds a generator, so it sends as many messages as bare acknowledges. */
 const flood = { devices: 256, rate: 1000, drain: 0 };
 
 /** @param {Plan} plan @param {AbortSignal} signal @returns {Promise<Step[]>} */
@@ -119,10 +125,10 @@ async function bareMaximum(plan, signal) {
     const busy = (after.generator - before.generator) / seconds;
     return [
       {
-        what: 'bare at its most, 256 devices',
+        what: 'bare, maximum, 256 devices',
         us: ((after.cpu - before.cpu) * 1e6) / acked,
         perSecond: acked / seconds,
-        note: busy > 0.9 ? 'the generator had no more' : ''
+        note: busy > 0.9 ? 'limited by the generator' : ''
       }
     ];
   } finally {

@@ -1,5 +1,5 @@
 'use strict';
-// One run over the shaped link: a gateway, devices of several classes, and what went where in a window of time.
+// One run over the shaped link: a gateway, devices of several classes, and the traffic in a time window.
 
 const { Stage, sleep } = require('./stage');
 const { difference, readBands, shape } = require('../harness/qdisc');
@@ -9,19 +9,19 @@ const { loadOptions, rulesOf } = require('../harness/traffic');
  * @typedef {import('../harness/traffic').Traffic} Traffic
  *
  * @typedef {object} LinkPlan
- * @property {string} qdisc of lib/qdisc.js @property {number} rate bit/s
+ * @property {string} qdisc of harness/qdisc.js @property {number} rate bit/s
  * @property {Traffic[]} traffic
  * @property {number} seconds of load @property {number} warmup seconds of it before the window
  * @property {number} payload bytes
  * @property {Record<string, string>} env of the gateway
  * @property {string | undefined} gatewayCpus @property {string | undefined} harnessCpus
- * @property {boolean} [drain] wait until everything has arrived, so that losses are known; default true
+ * @property {boolean} [drain] wait for all records to arrive, so that losses are known; default true
  */
 
 /** @type {Set<Stage>} */
 const open = new Set();
 
-/** Ends what runs. */
+/** Ends all running stages. */
 async function closeStages() {
   await Promise.all([...open].map((stage) => stage.close()));
 }

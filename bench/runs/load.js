@@ -1,12 +1,12 @@
 'use strict';
-// A load of the plan's length, as measure() and Stage take it.
+// Builds a load of the plan's length for measure() and Stage.
 
-/** The ordinary one: 10 messages a second and device, 200 B, every 20th an alarm. */
+/** The default load: 10 messages per second from each device, 200 B, every 20th an alarm. */
 const farm = { devices: 1000, rate: 10, payload: 200, alarmEvery: 20, inflight: 64 };
 
 /**
  * @param {import('../options/chapter').Plan} plan
- * @param {Partial<import('./measure').Profile>} more its own numbers, and `gatewayEnv` of this case
+ * @param {Partial<import('./measure').Profile>} more overrides, and `gatewayEnv` of this case
  * @returns {import('./measure').Profile}
  */
 function loadOf(plan, { gatewayEnv = {}, ...more }) {
@@ -22,7 +22,7 @@ function loadOf(plan, { gatewayEnv = {}, ...more }) {
     openFiles: plan.openFiles,
     ...plan.sizes,
     ...more,
-    // What the user asks for is stronger than what a case is made of.
+    // The user's settings override those of the case.
     gatewayEnv: { ...gatewayEnv, ...plan.env }
   };
 }

@@ -1,11 +1,11 @@
 'use strict';
-// Blocks Node-RED's event loop as a bad function node does, and proves that it was blocked.
+// Blocks Node-RED's event loop like a badly written function node, and proves that it was blocked.
 
 const { sleep } = require('./stage');
 
 /**
- * Nodes beside the gateway's flow: one inject node that makes a function node wait busily again and again.
- * @param {number} blockMs @param {number} everyS from one beginning to the next
+ * Returns nodes in addition to the gateway's flow: an inject node that repeatedly makes a function node busy-wait.
+ * @param {number} blockMs @param {number} everyS from the start of one block to the next
  */
 function blockingNodes(blockMs, everyS) {
   return [
@@ -33,17 +33,17 @@ function blockingNodes(blockMs, everyS) {
   ];
 }
 
-/** @param {string} output of the gateway @returns {number} how often it was blocked */
+/** @param {string} output of the gateway @returns {number} number of blocks */
 const blocksIn = (output) => (output.match(/blocked \d+ ms/g) ?? []).length;
 
 /**
- * Asks the admin API again and again, which the event loop answers: the longest answer is the longest block that a
- * question met.
+ * Repeatedly calls the admin API, which the event loop answers: the longest answer shows the longest block that a
+ * request met.
  * @param {import('../harness/bench-gateway').BenchGateway} gateway @param {number} untilMs
- * @param {number} [everyMs] from an answer to the next question
+ * @param {number} [everyMs] from an answer to the next request
  */
 async function answerTimes(gateway, untilMs, everyMs = 100) {
-  const url = `http://127.0.0.1:${gateway.editorPort}/seganet/engines/none/stats`; // 404: no counter is read for it
+  const url = `http://127.0.0.1:${gateway.editorPort}/seganet/engines/none/stats`; // 404: it reads no counters
   /** @type {number[]} */
   const times = [];
   while (Date.now() < untilMs) {

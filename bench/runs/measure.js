@@ -1,5 +1,5 @@
 'use strict';
-// One run: a cloud, a system between, load on one side, the sink on the other.
+// One run: load → system → cloud → sink.
 
 const { setTimeout: delay } = require('node:timers/promises');
 const { readGroups } = require('../harness/proc');
@@ -8,29 +8,28 @@ const { snapshot, usage } = require('../harness/usage');
 
 /**
  * @typedef {object} Profile
- * @property {number} devices @property {number} rate messages a second and device
- * @property {number} seconds of load @property {number} warmup seconds of it that are not measured
+ * @property {number} devices @property {number} rate messages per second of each device
+ * @property {number} seconds of load @property {number} warmup seconds of it that do not count
  * @property {number} payload bytes @property {number} alarmEvery
- * @property {number} inflight unacknowledged messages a device
- * @property {number} quietMs the sink is done when nothing new came for so long
- * @property {number} drain seconds the generator waits for its last acknowledgements
+ * @property {number} inflight unacknowledged messages per device
+ * @property {number} quietMs the sink is done after this time without a new record
+ * @property {number} drain seconds for which the generator waits for its last acknowledgements
  * @property {string | undefined} gatewayCpus @property {string | undefined} harnessCpus
  * @property {string} datatype @property {Record<string, string>} gatewayEnv
  * @property {boolean} [statistics] the gateway's admin API is open
- * @property {boolean} [relay] what passes between the gateway and the cloud is counted
- * @property {object[]} [flow] nodes beside those of flows/gateway.json
- * @property {Record<string, string | number>} [loadOptions] more options of loadgen
- * @property {Record<string, string | number>} [sinkOptions] more options of the sink
- * @property {{host: string, within: string[], alsoAt?: string[], sinkWithin?: string[]}} [cloudAt] cloud and sink run elsewhere: the cloud's address, and what
- *           runs them there
- * @property {number} [openFiles] that each process may have
- * @property {number} [sampleEvery] one normal record of a device in so many is a sample
- * @property {number} [settleMs] the sink is done after so long at the latest
+ * @property {boolean} [relay] a relay counts the traffic between gateway and cloud
+ * @property {object[]} [flow] nodes in addition to those of flows/gateway.json
+ * @property {Record<string, string | number>} [loadOptions] additional options of loadgen
+ * @property {Record<string, string | number>} [sinkOptions] additional options of the sink
+ * @property {{host: string, within: string[], alsoAt?: string[], sinkWithin?: string[]}} [cloudAt] runs cloud and sink
+ *           elsewhere: the cloud's address, and the command prefix that runs a program there
+ * @property {number} [openFiles] limit of each process
+ * @property {number} [sampleEvery] every n-th normal record of a device is a sample
+ * @property {number} [settleMs] the sink is done after this time at the latest
  * @property {(cloud: import('../harness/cloud').Cloud, startMs: number,
- *             stage: Stage) => Promise<void>} [during] what happens to the cloud and the system under load
- * @property {Record<string, string | number>} [sinkOptions] more options of the sink
+ *             stage: Stage) => Promise<void>} [during] events for the cloud and the system under load
  * @property {AbortSignal} [signal] ends the run early
- * @property {(stage: Stage) => any} [observe] once a second: more to keep beside the resident memory
+ * @property {(stage: Stage) => any} [observe] called every second for values to keep in addition to the resident memory
  */
 
 /** @param {Stage} stage @param {{value: boolean}} ended @param {number} startMs */
@@ -46,7 +45,7 @@ async function watch(stage, ended, startMs) {
   return samples;
 }
 
-/** @param {number} atMs @param {AbortSignal | undefined} signal rejects when it fires */
+/** @param {number} atMs @param {AbortSignal | undefined} signal rejects the promise when it fires */
 const until = (atMs, signal) => delay(Math.max(0, atMs - Date.now()), undefined, { signal });
 
 /** @param {string} name of the system @param {Profile} profile */

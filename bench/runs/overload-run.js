@@ -1,5 +1,5 @@
 'use strict';
-// The gateway with less than it needs: how much it delivers at most, and what becomes of more than that.
+// Runs the gateway with limited CPU or link: measures its capacity, then offers more than that.
 
 const { median } = require('../report/report');
 const { readGroup } = require('../harness/proc');
@@ -7,33 +7,39 @@ const { Stage, sleep } = require('./stage');
 const { describeOverload } = require('../report/overload-summary');
 
 /**
- * What makes the gateway slow.
+ * The limit of the gateway's resources.
  * @typedef {object} Shortage
- * @property {Partial<import('./measure').Profile>} profile of the stage, beside the ordinary
- * @property {string} title @property {(short: Record<string, number>, ms: number) => number} felt how much of it was felt
- * @property {string} told @property {(capacity: any) => string} doubt why a capacity is not this shortage's; '' = it is
+ * @property {Partial<import('./measure').Profile>} profile overrides for the stage
+ * @property {string} title
+ * @property {(short: Record<string, number>, ms: number) => number} felt effect of the limit, in units of `title`
+ * @property {string} told description
+ * @property {(capacity: any) => string} doubt why another limit was reached first; '' = this limit was reached
  * @property {(stage: Stage) => Promise<void> | void} begin
- * @property {() => Promise<void> | void} lift so that the end does not take long
+ * @property {() => Promise<void> | void} lift removes the limit, so that the end does not take long
  * @property {() => Record<string, number>} stat counters, in the units of their names
  * @property {() => Promise<void>} remove
  *
  * @typedef {object} Plan
- * @property {number} devices of class 3 @property {number} alarmDevices @property {number} alarmRate msg/s of all of them
- * @property {number} before seconds @property {number} seconds of too much load @property {number} after seconds
- * @property {boolean} leave the devices of the surge go away at its end, with what they could not send
+ * @property {number} devices of class 3 @property {number} alarmDevices
+ * @property {number} alarmRate msg/s of all of them
+ * @property {number} before seconds @property {number} seconds of overload @property {number} after seconds
+ * @property {boolean} leave the devices of the surge disconnect at its end, with their unsent records
  * @property {number} boundMs see describeOverload
  */
 
-/** Seconds of load behind the last stretch: the last batch of all is not full and waits for its time. */
+/** Seconds of load after the last phase: the very last batch is not full and waits for its time limit. */
 const TAIL = 2;
-const LOW = 0.5; // part of the capacity that is offered before and after
+const LOW = 0.5; // fraction of the capacity that is offered before and after the overload
 
-const SKIP = 2; // seconds at the beginning that are not yet steady
+const SKIP = 2; // seconds until the arrivals are steady
 
-/** @param {number[]} perSecond arrivals @returns {number} of a steady second; the last one may be cut off */
+/**
+ * @param {number[]} perSecond arrivals
+ * @returns {number} arrivals of a steady second; the last second may be incomplete
+ */
 const steady = (perSecond) => Math.round(median(perSecond.slice(SKIP, -1)));
 
-/** @param {Stage} stage @returns {() => number} cores that the system has used since then */
+/** @param {Stage} stage @returns {() => number} cores that the system has used since this call */
 function coresSince(stage) {
   const seconds = () => stage.cpu().reduce((a, b) => a + b, 0);
   const [before, fromMs] = [seconds(), Date.now()];
@@ -41,9 +47,9 @@ function coresSince(stage) {
 }
 
 /**
- * Records a second that arrive at most, when devices have far more.
+ * Measures the records per second that arrive while devices offer far more.
  * @param {import('./measure').Profile} profile @param {Shortage} shortage
- * @param {{devices: number, seconds: number, flood: number}} options flood: msg/s that the devices mean to send
+ * @param {{devices: number, seconds: number, flood: number}} options flood: msg/s that the devices offer
  */
 async function measureCapacity(profile, shortage, { devices, seconds, flood }) {
   const stage = new Stage({ ...profile, ...shortage.profile, devices });
@@ -75,7 +81,7 @@ const since = (from, to) => Object.fromEntries(Object.keys(to).map((name) => [na
 /** @param {number[] | undefined} values */
 const sum = (values) => (values ? values.reduce((a, b) => a + b, 0) : undefined);
 
-/** What the engine holds, each second. @param {Stage} stage @param {() => boolean} ended */
+/** Samples the engine's memory and records every second. @param {Stage} stage @param {() => boolean} ended */
 async function watch(stage, ended) {
   const samples = [];
   while (!ended()) {
@@ -94,14 +100,21 @@ async function watch(stage, ended) {
   return samples;
 }
 
-/** Records by reason, of all classes; without the reasons that did not happen. @param {any} stats @returns {Record<string, number>} */
+/**
+ * Returns dropped records by reason, over all classes, without reasons that did not occur.
+ * @param {any} stats
+ * @returns {Record<string, number>}
+ */
 function dropsOf(stats) {
   const rows = Object.entries(/** @type {Record<string, number[]>} */ (stats?.drops ?? {}));
   const sums = rows.map(([reason, counts]) => [reason, sum(counts)]);
   return Object.fromEntries(sums.filter(([, count]) => count));
 }
 
-/** What its devices should have sent at a time and have not. @param {import('./stage').Load} load @param {number} perSecond @param {number} atMs */
+/**
+ * Returns the records that the devices should have sent by a time and have not.
+ * @param {import('./stage').Load} load @param {number} perSecond @param {number} atMs
+ */
 function unsentAt(load, perSecond, atMs) {
   const last = load
     .progress()
@@ -112,7 +125,7 @@ function unsentAt(load, perSecond, atMs) {
 }
 
 /**
- * Starts the alarms, half of the capacity as an even load, and the surge, which begins `before` seconds later.
+ * Starts the alarms, an even load of half of the capacity, and the surge, which begins `before` seconds later.
  * @param {Stage} stage @param {Plan} plan @param {number} capacity @param {number} load
  */
 async function startLoads(stage, plan, capacity, load) {
@@ -143,16 +156,19 @@ async function startLoads(stage, plan, capacity, load) {
   return { alarms, even, surge, perSecond };
 }
 
-/** Records that wait at the devices and in the gateway. @param {Awaited<ReturnType<typeof startLoads>>} loads @param {boolean} leave @param {number} atMs @param {any} stats */
+/**
+ * Returns the records that wait at the devices and in the gateway.
+ * @param {Awaited<ReturnType<typeof startLoads>>} loads @param {boolean} leave @param {number} atMs @param {any} stats
+ */
 function owedAt({ even, surge, perSecond }, leave, atMs, stats) {
   const atDevices = unsentAt(even, perSecond.low, atMs) + (leave ? 0 : unsentAt(surge, perSecond.high, atMs));
   return atDevices + (sum(stats?.heldRecords) ?? 0) + (sum(stats?.backlogRecords) ?? 0);
 }
 
 /**
- * The load goes from half of the capacity to `load` of it and back.
+ * Raises the load from half of the capacity to `load` times the capacity and back.
  * @param {import('./measure').Profile} profile @param {Shortage} shortage @param {Plan} plan
- * @param {number} capacity records a second @param {number} load such as 1.2
+ * @param {number} capacity records per second @param {number} load such as 1.2
  */
 async function runLoad(profile, shortage, plan, capacity, load) {
   const devices = plan.alarmDevices + 2 * Math.ceil(plan.devices / 2);

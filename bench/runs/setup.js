@@ -1,5 +1,5 @@
 'use strict';
-// What the command needs of this machine: said before anything runs, with how to get it.
+// Checks the requirements of the command before it runs, and explains how to meet them.
 
 const { execFileSync, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -13,19 +13,22 @@ const { allowedCores, hardFileLimit } = require('../harness/proc');
 
 const root = path.join(__dirname, '../..');
 
-/** @param {string} file @param {string[]} args @returns {string} first line of what it prints, '' when it is not there */
+/**
+ * @param {string} file @param {string[]} args
+ * @returns {string} first line of its output, '' if the command is missing
+ */
 function firstLine(file, args) {
   // mosquitto -h prints its version and ends with 3
   const { stdout, error } = spawnSync(file, args, { encoding: 'utf8' });
   return error ? '' : stdout.split('\n')[0];
 }
 
-/** @returns {string} such as 2.0.11, '' when there is none */
+/** @returns {string} such as 2.0.11, '' if it is missing */
 const mosquittoVersion = () => firstLine(sbin('mosquitto'), ['-h']).match(/version (\S+)/)?.[1] ?? '';
 
-/** @returns {string} '' when it loads, else why not */
+/** @returns {string} '' if the engine loads, else the error */
 function addonProblem() {
-  // In a process of its own: this one never runs the engine.
+  // In a separate process: this one never runs the engine.
   const { status, stderr } = spawnSync(
     process.execPath,
     ['-e', 'require(process.argv[1])', path.join(root, 'native')],
@@ -39,7 +42,7 @@ function addonProblem() {
     : (lines.find((line) => line.startsWith('Error: ')) ?? lines[0]).replace('Error: ', '');
 }
 
-/** @returns {string} '' when it is not installed */
+/** @returns {string} its version, '' if it is not installed */
 function nodeRed() {
   try {
     return nodeRedVersion();
@@ -85,23 +88,24 @@ function checks() {
     {
       name: '4,096 open files or more',
       found: files >= 4096 ? String(files) : '',
-      remedy: `The hard limit is ${files}: raise it with ulimit -Hn as root, or LimitNOFILE= of the service`
+      remedy: `The hard limit is ${files}: raise it with ulimit -Hn as root, or with LimitNOFILE= of the service`
     }
   ];
 }
 
-/** @param {Check[]} all @returns {string} what to print when something is missing, else '' */
+/** @param {Check[]} all @returns {string} a message about missing requirements, else '' */
 function missingText(all) {
   const lines = all.filter(({ found }) => !found).map(({ name, remedy }) => `  - ${name}: ${remedy}`);
   return lines.length > 0 ? `The benchmark cannot run here. Missing:\n${lines.join('\n')}` : '';
 }
 
-/** Without these nothing can be measured. */
+/** Every measurement needs these. */
 const needed = ['loadgen', 'sink'];
 
 /**
- * The native tools, before anything is timed.
- * @param {(line: string) => void} say @returns {{name: string, why: string}[]} those that cannot be built, which only some systems need
+ * Builds the native tools before any measurement.
+ * @param {(line: string) => void} say @returns {{name: string, why: string}[]} tools that cannot be built; only some
+ *          systems need them
  */
 function buildTools(say) {
   const names = Object.keys(programs);
@@ -117,7 +121,7 @@ function buildTools(say) {
   });
 }
 
-/** @returns {string} of the checkout or package */
+/** @returns {string} version of the checkout or package */
 function ownVersion() {
   const { version } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8'));
   try {
@@ -126,7 +130,7 @@ function ownVersion() {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore']
     });
-    // A package in somebody's repository is not of that commit.
+    // A package installed inside another repository has nothing to do with its commit.
     if (!fs.existsSync(path.join(root, '.git'))) return version;
     return `${version} (${execFileSync('git', ['describe', '--always', '--dirty'], options).trim()})`;
   } catch {
@@ -140,7 +144,7 @@ function conditions(plan) {
   const { gatewayCpus, harnessCpus } = plan;
   return {
     machine: `${allowedCores().length} cores, ${cpu ? cpu[1].trim() : os.arch()}, ${(os.totalmem() / 2 ** 30).toFixed(1)} GiB`,
-    kernel: `Linux ${os.release()} ${os.arch()}, frequency governor ${governors().join(', ') || 'not told'}`,
+    kernel: `Linux ${os.release()} ${os.arch()}, frequency governor: ${governors().join(', ') || 'unknown'}`,
     versions: [
       `SegaNet Gateway ${ownVersion()}`,
       `Node ${process.version}`,
@@ -150,9 +154,9 @@ function conditions(plan) {
       firstLine(findCompiler() || 'c++', ['--version'])
     ].join(', '),
     cores: gatewayCpus
-      ? `what is measured on ${gatewayCpus}; generator, cloud and sink on ${harnessCpus}`
-      : 'not pinned: what is measured and the harness share all',
-    length: `${plan.rounds} round(s), ${plan.seconds} s of load, the first ${plan.warmup} s of it not measured`,
+      ? `measured system on ${gatewayCpus}; generator, cloud and sink on ${harnessCpus}`
+      : 'not pinned: measured system and harness share all',
+    length: `${plan.rounds} round(s), ${plan.seconds} s of load, warm-up ${plan.warmup} s`,
     'load average before': os
       .loadavg()
       .map((value) => value.toFixed(2))

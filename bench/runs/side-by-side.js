@@ -1,5 +1,5 @@
 'use strict';
-// Systems under the same load: their cases, their tables, their ratios.
+// Cases, tables and ratios of systems under the same load.
 
 const { loadOf } = require('./load');
 const { measure } = require('./measure');
@@ -8,16 +8,16 @@ const { markdown, median, spread, badLines } = require('../report/report');
 
 /**
  * @typedef {import('../options/chapter').Plan} Plan @typedef {import('../options/chapter').Outcome} Outcome
- * @typedef {object} Entry a system, maybe with settings
+ * @typedef {object} Entry a system, optionally with settings
  * @property {string} name @property {string} label
  * @property {string} [system] of bench/systems, default: name @property {Record<string, string>} [env] of the gateway
  */
 
-/** Start, connections, drain and end of a run beside its load, about. */
+/** Approximate seconds of a run besides its load: start, connections, drain, stop. */
 const aroundS = 9;
 
 /**
- * @param {Plan} plan @param {Entry} entry @param {string} load a name for it, for the key
+ * @param {Plan} plan @param {Entry} entry @param {string} load its name, for the key
  * @param {Partial<import('./measure').Profile>} profile @returns {import('../options/chapter').Case}
  */
 function caseOf(plan, entry, load, profile) {
@@ -70,7 +70,7 @@ const costs = [
 /** @type {Columns} */
 const faults = [
   ['lost', ({ verdict }) => verdict?.lost, 0],
-  ['twice', ({ forwards, arrived }) => (forwards ? arrived.duplicates : undefined), 0],
+  ['dup', ({ forwards, arrived }) => (forwards ? arrived.duplicates : undefined), 0],
   ['out of order', ({ forwards, arrived }) => (forwards ? arrived.outOfOrder : undefined), 0],
   ['broken', (result) => (result.forwards ? badLines(result) : undefined), 0]
 ];
@@ -88,7 +88,11 @@ const cells = (results, columns) =>
 const resultsOf = (outcomes, load, { name }) =>
   outcomes.filter(({ key, result }) => key === `${load}/${name}` && result).map(({ result }) => result);
 
-/** Each process of the system: `mosquitto 0.31 + node-red 0.63`. @param {any[]} results @returns {string} */
+/**
+ * Formats the cores of each process of the system: `mosquitto 0.31 + node-red 0.63`.
+ * @param {any[]} results
+ * @returns {string}
+ */
 function byProcess(results) {
   const names = results[0].parts.map((/** @type {any} */ { part }) => part);
   return names
@@ -99,7 +103,10 @@ function byProcess(results) {
     .join(' + ');
 }
 
-/** @param {Outcome[]} outcomes @param {string} load @param {Entry[]} entries @returns {string} Markdown, '' when nothing was measured */
+/**
+ * @param {Outcome[]} outcomes @param {string} load @param {Entry[]} entries
+ * @returns {string} Markdown, '' without results
+ */
 function costTable(outcomes, load, entries) {
   const rows = entries
     .map((entry) => ({ entry, results: resultsOf(outcomes, load, entry) }))
@@ -118,7 +125,11 @@ function costTable(outcomes, load, entries) {
 
 const quantiles = ['p50', 'p90', 'p99', 'p999', 'max'];
 
-/** Class by class, ms. @param {Outcome[]} outcomes @param {string} load @param {Entry[]} entries @returns {string} */
+/**
+ * Returns the latency table by class, in ms.
+ * @param {Outcome[]} outcomes @param {string} load @param {Entry[]} entries
+ * @returns {string}
+ */
 function latencyTable(outcomes, load, entries) {
   const rows = entries.flatMap((entry) => {
     const results = resultsOf(outcomes, load, entry);
@@ -149,7 +160,11 @@ const short = [
   ...costs.filter(([title]) => title === 'records/publish')
 ];
 
-/** For README.md. @param {Outcome[]} outcomes @param {string} load @param {Entry[]} entries @returns {string} */
+/**
+ * Returns the table for the published results.
+ * @param {Outcome[]} outcomes @param {string} load @param {Entry[]} entries
+ * @returns {string}
+ */
 function shortTable(outcomes, load, entries) {
   const rows = entries
     .map((entry) => ({ entry, results: resultsOf(outcomes, load, entry) }))
@@ -159,10 +174,10 @@ function shortTable(outcomes, load, entries) {
 }
 
 /**
- * Pairs of the same round.
- * @param {string} name @param {Outcome[]} outcomes @param {[string, string]} keys upper and lower
+ * Returns the ratio of two cases, from pairs of the same round.
+ * @param {string} name @param {Outcome[]} outcomes @param {[string, string]} keys numerator and denominator
  * @param {(result: any) => number | undefined} value @param {string} [target]
- * @returns {import('../options/chapter').Ratio[]} none when no round has both
+ * @returns {import('../options/chapter').Ratio[]} empty if no round has both
  */
 function ratio(name, outcomes, [upper, lower], value, target) {
   const runs = /** @type {any[]} */ (

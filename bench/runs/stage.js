@@ -1,5 +1,5 @@
 'use strict';
-// What every command sets up: a cloud, a sink, a system between them, load. The commands are schedules on it.
+// The setup of every command: a cloud, a sink, a system and load. Each command is a schedule on a stage.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -14,7 +14,7 @@ const { Relay } = require('../harness/relay');
 const { standAside } = require('../harness/stand-aside');
 const { systems } = require('../options/systems');
 
-/** What an adapter's start() gets. @typedef {import('../systems').Context} Context */
+/** The parameter of an adapter's start(). @typedef {import('../systems').Context} Context */
 
 /** @param {number} ms */
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)));
@@ -22,13 +22,13 @@ const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, Math.max(0, m
 /** @param {Record<string, string | number>} values @returns {string[]} */
 const flags = (values) => Object.entries(values).flatMap(([name, value]) => [`--${name}`, String(value)]);
 
-/** A generator under way. */
+/** A running generator. */
 class Load {
   /** @param {string} file @param {Child} child */
   constructor(file, child) {
     this.file = file;
     this.child = child;
-    /** When the first message was meant to be sent, ms. */
+    /** Intended time of the first message, ms. */
     this.startMs = 0;
   }
 
@@ -42,12 +42,12 @@ class Load {
     return this;
   }
 
-  /** Its reports so far (option progress-ms). @returns {{us: number, sent: number, acked: number}[]} */
+  /** Returns its reports so far (option progress-ms). @returns {{us: number, sent: number, acked: number}[]} */
   progress() {
     return this.child.jsonLines().filter((line) => line.event === 'progress');
   }
 
-  /** @returns {Promise<any>} what it says of itself, with the streams */
+  /** Waits for the end of the load. @returns {Promise<any>} its result, with the streams */
   async result() {
     const { code } = await this.child.exited;
     if (code !== 0) throw new Error(`loadgen failed:\n${this.child.output}`);
@@ -67,20 +67,20 @@ class Stage {
     this.tools = [];
     /** @type {Load[]} */
     this.loads = [];
-    /** What was promised without a generator. @type {import('../harness/compare').SentStream[]} */
+    /** Acknowledged records that no generator sent. @type {import('../harness/compare').SentStream[]} */
     this.made = [];
-    /** This process may use all cores again. */
+    /** Lets this process use its former cores again. */
     this.comeBack = () => {};
   }
 
-  /** The cloud and its sink. @param {Record<string, string | number>} [sinkOptions] */
+  /** Starts the cloud and its sink. @param {Record<string, string | number>} [sinkOptions] */
   async open(sinkOptions = {}) {
     const { harnessCpus: cpus, warmup, cloudAt } = this.profile;
     this.comeBack = standAside(cpus);
     this.cloud = await startCloud({ cpus, openFiles: this.openFiles, ...cloudAt });
     const options = {
       port: this.cloud.plainPort,
-      clean: 0, // a persistent session: what arrives while the sink is away after an outage waits for it
+      clean: 0, // a persistent session keeps records until the sink is back after an outage
       'max-seconds': 7200,
       'skip-ms': warmup * 1000,
       out: this.sinkFile,
@@ -122,8 +122,8 @@ class Stage {
   }
 
   /**
-   * Starts a generator as the profile says.
-   * @param {Record<string, string | number>} [more] other options of loadgen
+   * Starts a generator according to the profile.
+   * @param {Record<string, string | number>} [more] additional options of loadgen
    */
   startLoad(more = {}) {
     const { profile } = this;
@@ -152,7 +152,7 @@ class Stage {
     return load;
   }
 
-  /** The sink's last report. @returns {{records: number, unique: number, historical: number}} */
+  /** Returns the sink's last report. @returns {{records: number, unique: number, historical: number}} */
   arrivedSoFar() {
     const lines = this.sink ? this.sink.jsonLines().filter((line) => line.event === 'progress') : [];
     return lines.pop() || { records: 0, unique: 0, historical: 0 };
@@ -164,7 +164,7 @@ class Stage {
   }
 
   /**
-   * Waits until `expected` records have arrived, or nothing new came for `quietMs`.
+   * Waits until `expected` records have arrived, or no new one has for `quietMs`.
    * @param {number} expected @param {number} quietMs @param {number} [timeoutMs]
    */
   async settle(expected, quietMs, timeoutMs = 120000) {
@@ -175,18 +175,18 @@ class Stage {
       const { unique } = this.arrivedSoFar();
       if (unique !== last) since = Date.now();
       last = unique;
-      // Quiet even when all are here: a duplicate may still be on its way.
+      // Also waits after all have arrived, because a duplicate may be in flight.
       if (Date.now() - since > (unique >= expected ? 1200 : quietMs)) return;
       await sleep(100);
     }
   }
 
-  /** CPU time of each part of the system until now, seconds. @returns {number[]} */
+  /** Returns the CPU time of each process group of the system so far, in seconds. @returns {number[]} */
   cpu() {
     return this.system ? this.system.children.map((child) => readCpu(child.pid)) : [];
   }
 
-  /** Ends the system and the sink, and joins what they say. */
+  /** Stops the system and the sink, and joins their results. */
   async finish() {
     const sent = [];
     for (const load of this.loads) sent.push(await load.result());
@@ -198,7 +198,7 @@ class Stage {
     const streams = [...this.made, ...sent.flatMap((each) => each.streams)];
     const forwards = system ? system.forwards : true;
     const verdict = forwards ? compareStreams(streams, arrived.streams) : undefined;
-    /** Of each generator. */
+    /** One per generator. */
     const verdicts = sent.map((each) => compareStreams(each.streams, arrived.streams));
     for (const each of [...sent, arrived]) delete each.streams;
     const samples = readSamples(this.samplesFile);

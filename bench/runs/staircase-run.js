@@ -1,16 +1,16 @@
 'use strict';
-// Runs a staircase of load over a system, watches every process's CPU step by step, and ends it early when a step failed.
+// Runs a staircase of load on a system, records the CPU of every process by step, and stops after a failed step.
 
 const fs = require('node:fs');
 const { allowedCores, machineSeconds, readThreads, threadUse } = require('../harness/proc');
 const { Stage, sleep } = require('./stage');
 const { ARRIVED, LATE_MS } = require('./staircase');
 
-/** Every system's generator wakes at most so often: fewer wake-ups leave it more of its core. */
+/** The generator's wake-up interval, the same for every system: fewer wake-ups leave it more of its core. */
 const TICK_US = 5000;
-/** Of each device; p99 may be a second, so a narrow window would be the limit. */
+/** Unacknowledged messages of a device. p99 may reach a second, so a small window would be the limit. */
 const INFLIGHT = 256;
-/** After the load's end, for the rest of the good steps. */
+/** Time after the load's end for records of the good steps to arrive. */
 const REST_MS = 1500;
 
 /**
@@ -30,7 +30,7 @@ function coreCount(list) {
 /** @param {import('../harness/proc').ThreadUse[]} uses @param {number} of @returns {Use} */
 function together(uses, of) {
   const cores = uses.reduce((sum, use) => sum + use.cores, 0);
-  // Those of a pool of n threads could use n cores: the share of one of them counts.
+  // A pool of n threads could use n cores, so the share of one thread counts.
   const each = uses.map((use) => ({
     name: use.process === use.name ? use.name : `${use.process} ${use.name}`,
     cores: use.cores / use.threads
@@ -39,7 +39,7 @@ function together(uses, of) {
   return { cores, of, busiest };
 }
 
-/** Processes of both sides. @param {Stage} stage */
+/** Returns the process groups of system and harness. @param {Stage} stage */
 function groupsOf(stage) {
   const system = stage.system ? stage.system.children.map((child) => child.pid) : [];
   const cloud = stage.cloud?.child ? [stage.cloud.child.pid] : [];
@@ -47,10 +47,10 @@ function groupsOf(stage) {
 }
 
 /**
- * What each side did, and the cores that all others took.
+ * Measures the CPU use of each side, and of all other programs.
  * @param {Stage} stage
- * @returns {() => {system: import('../harness/proc').ThreadUse[], harness: import('../harness/proc').ThreadUse[], others: number}} since now, or
- *          since it was called last
+ * @returns {() => {system: import('../harness/proc').ThreadUse[], harness: import('../harness/proc').ThreadUse[], others: number}}
+ *          returns the use since the previous call
  */
 function laps(stage) {
   const read = () => {
@@ -80,7 +80,11 @@ function laps(stage) {
   };
 }
 
-/** Too little of the steps until `meant` has come so far. @param {Stage} stage @param {import('./stage').Load} load @param {number} meant @param {number} last messages of the last of them */
+/**
+ * True if too few messages have arrived.
+ * @param {Stage} stage @param {import('./stage').Load} load @param {number} meant messages of all steps so far
+ * @param {number} last messages of the last step
+ */
 function isBehind(stage, load, meant, last) {
   const reached = stage.system?.forwards ? stage.arrivedSoFar().unique : (load.progress().at(-1)?.acked ?? 0);
   return reached < meant - (1 - ARRIVED) * last;
@@ -88,7 +92,8 @@ function isBehind(stage, load, meant, last) {
 
 /**
  * @param {Stage} stage @param {import('./stage').Load} load @param {number[]} rates @param {number} stepSeconds
- * @returns {Promise<{system: any[], harness: any[], others: number, isBehind: boolean}[]>} of the steps that were seen to their end
+ * @returns {Promise<{system: any[], harness: any[], others: number, isBehind: boolean}[]>} the steps that ran to their
+ *          end
  */
 async function watch(stage, load, rates, stepSeconds) {
   const seen = [];
@@ -101,7 +106,7 @@ async function watch(stage, load, rates, stepSeconds) {
     if (load.child.exit) break;
     const use = lap();
     meant += rate * stepSeconds;
-    // The sink says every half second what it has.
+    // The sink reports every half second.
     await sleep(endMs(i) + Math.min(1500, (stepSeconds * 1000) / 2) - Date.now());
     const behind = isBehind(stage, load, meant, rate * stepSeconds);
     seen.push({ ...use, isBehind: behind });
@@ -110,7 +115,11 @@ async function watch(stage, load, rates, stepSeconds) {
   return seen;
 }
 
-/** @param {any} sent of the generator @param {any} arrived of the sink @param {any[]} seen @param {Stage} stage @param {number} stepSeconds @returns {Step[]} */
+/**
+ * @param {any} sent of the generator @param {any} arrived of the sink @param {any[]} seen @param {Stage} stage
+ * @param {number} stepSeconds
+ * @returns {Step[]}
+ */
 function join(sent, arrived, seen, stage, stepSeconds) {
   const { gatewayCpus, harnessCpus } = stage.profile;
   const forwards = stage.system?.forwards;
@@ -133,7 +142,7 @@ function join(sent, arrived, seen, stage, stepSeconds) {
   });
 }
 
-/** What is worth keeping of each thread. @param {import('../harness/proc').ThreadUse[]} uses */
+/** Returns the busy threads with the fields to keep. @param {import('../harness/proc').ThreadUse[]} uses */
 const busy = (uses) =>
   uses
     .filter(({ cores }) => cores >= 0.005)
@@ -144,8 +153,8 @@ const busy = (uses) =>
 /**
  * @param {string} system @param {import('./measure').Profile} profile
  * @param {number[]} rates msg/s of all devices, step by step @param {number} stepSeconds
- * @param {(stage: Stage) => Promise<void> | void} [begin] when the system is there
- * @returns {Promise<Step[]>} those that were run, the failed one last
+ * @param {(stage: Stage) => Promise<void> | void} [begin] called after the start of the system
+ * @returns {Promise<Step[]>} the steps that ran, the failed one last
  */
 async function climb(system, profile, rates, stepSeconds, begin = () => {}) {
   const stage = new Stage({ ...profile, inflight: INFLIGHT, warmup: 0, seconds: stepSeconds * rates.length });

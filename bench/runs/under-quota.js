@@ -1,6 +1,6 @@
 'use strict';
-// Systems with the same share of a core, chosen so that a baseline does not come through with it: a quota of a part of what that
-// baseline took without one.
+// Runs systems with the same share of a core, chosen so that a baseline falls behind: a fraction of the CPU that the
+// baseline needs.
 
 const { setTimeout: delay } = require('node:timers/promises');
 const { CpuLimit } = require('../harness/cpu-limit');
@@ -9,38 +9,44 @@ const { measure } = require('./measure');
 const { median } = require('../report/report');
 const { SlowCpu } = require('../harness/slow-cpu');
 
-/** @typedef {import('../options/chapter').Plan} Plan @typedef {import('../options/chapter').Outcome} Outcome @typedef {import('./side-by-side').Entry} Entry */
+/**
+ * @typedef {import('../options/chapter').Plan} Plan
+ * @typedef {import('../options/chapter').Outcome} Outcome
+ * @typedef {import('./side-by-side').Entry} Entry
+ */
 
 /**
- * What a run was given, and what it felt of it in the measured window.
+ * The quota of a run, and its effect in the measured window.
  * @typedef {object} Quota
- * @property {number} cores @property {number} of cores: what the quota is a part of @property {number} periodMs
- * @property {number} periods @property {number} throttled of them @property {number} throttledMs
+ * @property {number} cores @property {number} of cores of which the quota is a fraction @property {number} periodMs
+ * @property {number} periods @property {number} throttled periods @property {number} throttledMs
  *
  * @typedef {{cores: number, of: number}} Given
  */
 
-/** Of what the baseline needs, what every system may have. */
+/** Fraction of the baseline's need that every system gets. */
 const SHARE = 0.5;
 /**
- * A system that never sleeps takes less for a message, because one wake-up finds several: half of what it took without a quota may
- * do. So what it needs is measured with this part of that, where nothing is left to save.
+ * A system that never sleeps uses less CPU per message, because one wake-up finds several: half of its CPU without a
+ * quota may suffice. So its need is measured with this fraction of that CPU, with which it is always busy.
  */
 const CALIBRATION = 0.25;
-/** Nothing runs for the rest of a period whose quota is used up: it must be short beside the latencies that are compared. */
+/**
+ * The system stops for the rest of a period after its quota is used up, so periods must be short compared with the latencies.
+ */
 const SHORTEST_MS = 10;
-/** The kernel's longest period, and its least quota [Documentation/scheduler/sched-bwc.rst]. */
+/** The kernel's longest period, and its smallest quota [Documentation/scheduler/sched-bwc.rst]. */
 const LONGEST_MS = 1000;
 const LEAST_MS = 1;
-/** Part of the warm-up that is without the quota: JavaScript is compiled in it, and a quota is no measure of that. */
+/** Fraction of the warm-up without the quota, in which JavaScript is compiled. */
 const UNLIMITED = 0.5;
-/** From the end of the window to the end of the quota: what was used is read meanwhile. */
+/** From the end of the window to the end of the quota; the CPU use is read meanwhile. */
 const READ_MS = 300;
 
-/** The shortest in which the kernel can keep to a quota. @param {number} cores */
+/** Returns the shortest period for which the kernel accepts the quota. @param {number} cores */
 const periodFor = (cores) => Math.min(LONGEST_MS, Math.max(SHORTEST_MS, Math.ceil(LEAST_MS / cores)));
 
-/** @returns {string} '' when a quota can be set here, else why not */
+/** @returns {string} '' if quotas are available here, else the reason */
 function lackingQuota() {
   try {
     CpuLimit.probe();
@@ -56,29 +62,37 @@ const quotaLoad = (load, base) => `${load}, quota of ${base}`;
 /** @param {string} load @param {string} base */
 const calibrationKey = (load, base) => `${quotaLoad(load, base)}/calibration`;
 
-/** Of what was meant, in the measured window, by the time of its arrival. @param {any} result of measureWithin() @returns {number} 0..1 */
+/**
+ * Returns the fraction of the intended messages that arrived in the measured window.
+ * @param {any} result of measureWithin()
+ * @returns {number} 0..1
+ */
 function delivered({ arrived, sent, seconds, warmup }) {
   const inTime = arrived.arrivalsPerSecond.slice(warmup, seconds);
   const came = inTime.reduce((/** @type {number} */ sum, /** @type {number} */ each) => sum + each, 0);
   return came / (sent.offered * (seconds - warmup));
 }
 
-/** What the whole load would take at the cost of a message in this run. @param {any} result @returns {number} cores */
+/** Returns the CPU of the whole load at this run's cost per message. @param {any} result @returns {number} cores */
 const needOf = (result) => result.cores / Math.min(1, delivered(result));
 
 /** @param {Outcome[]} outcomes @param {string} key */
 const resultsAt = (outcomes, key) =>
   outcomes.filter((each) => each.key === key && each.result).map(({ result }) => result);
 
-/** A quarter of what it took without a quota, so far. @param {Outcome[]} previous @param {string} load @param {string} base @returns {Given} */
+/**
+ * Returns a quarter of the baseline's median CPU without a quota so far.
+ * @param {Outcome[]} previous @param {string} load @param {string} base
+ * @returns {Given}
+ */
 function calibrationQuota(previous, load, base) {
   const taken = resultsAt(previous, `${load}/${base}`).map(({ cores }) => cores);
-  if (taken.length === 0) throw new Error(`A quota for ${base} needs a run of it without one before.`);
+  if (taken.length === 0) throw new Error(`A quota for ${base} needs an earlier run of it without a quota.`);
   return { cores: median(taken) * CALIBRATION, of: median(taken) };
 }
 
 /**
- * The same for all of a round, so that they can be compared.
+ * Returns the quota, the same for all systems of a round, so that they can be compared.
  * @param {Outcome[]} previous @param {number} round @param {string} load @param {string} base @param {number} share
  * @returns {Given}
  */
@@ -92,8 +106,7 @@ function quotaFor(previous, round, load, base, share) {
   );
   if (given) return { cores: given.result.quota.cores, of: given.result.quota.of };
   const needs = resultsAt(previous, calibrationKey(load, base)).map(needOf);
-  if (needs.length === 0)
-    throw new Error(`A quota of what ${base} needs is not known: its calibration failed.`);
+  if (needs.length === 0) throw new Error(`The CPU need of ${base} is unknown: its calibration failed.`);
   return { cores: median(needs) * share, of: median(needs) };
 }
 
@@ -123,7 +136,7 @@ async function measureWithin(system, profile, { cores, of }) {
           throttledMs: to.throttledMs - from.throttledMs
         };
         await delay(READ_MS, undefined, { signal });
-        // What waits is delivered now, and not in minutes: that flatters who has fallen behind.
+        // Waiting records arrive now instead of minutes later, which favors systems that have fallen behind.
         slow.lift();
       }
     });
@@ -134,13 +147,16 @@ async function measureWithin(system, profile, { cores, of }) {
 }
 
 /**
- * Those of a baseline: what it needs, then it and the others with a part of that.
+ * Returns the cases of a baseline: the calibration of its need, then the baseline and the others with a fraction of it.
  * @param {Plan} plan @param {Entry} base @param {Entry[]} others @param {string} load of the runs without a quota
  * @param {Partial<import('./measure').Profile>} profile @returns {import('../options/chapter').Case[]}
  */
 function quotaCases(plan, base, others, load, profile) {
   const share = plan.quota ?? SHARE;
-  /** @param {Entry} entry @param {string} key @param {string} label @param {(context: import('../options/chapter').CaseContext) => Given} choose */
+  /**
+   * @param {Entry} entry @param {string} key @param {string} label
+   * @param {(context: import('../options/chapter').CaseContext) => Given} choose
+   */
   const caseOf = (entry, key, label, choose) => ({
     key,
     label,
@@ -158,14 +174,14 @@ function quotaCases(plan, base, others, load, profile) {
   const calibrate = caseOf(
     base,
     calibrationKey(load, base.name),
-    `${base.label}, ${load}, what it needs`,
+    `${base.label}, ${load}, calibration`,
     ({ previous }) => calibrationQuota(previous, load, base.name)
   );
   const limited = [base, ...others].map((entry) =>
     caseOf(
       entry,
       `${quotaLoad(load, base.name)}/${entry.name}`,
-      `${entry.label}, ${load}, ${share} of what ${base.name} needs`,
+      `${entry.label}, ${load}, ${share} of the need of ${base.name}`,
       ({ previous, round }) => quotaFor(previous, round, load, base.name, share)
     )
   );

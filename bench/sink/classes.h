@@ -14,8 +14,8 @@ namespace bench {
 
 constexpr int kClasses = 8;
 
-// Of the last level of a topic: a class's name or number, and of a record's own topic its kind. 0
-// when it says nothing of a class.
+// Returns the class in the last level of a topic: a class's name or number, or the kind in a
+// record's own topic. 0 if there is none.
 inline int ClassOfTopic(std::string_view topic) {
   const size_t slash = topic.rfind('/');
   const std::string_view level = slash == std::string_view::npos ? topic : topic.substr(slash + 1);
@@ -28,7 +28,7 @@ inline int ClassOfTopic(std::string_view topic) {
   return level == "t" ? 3 : 0;
 }
 
-// What arrived of each class. A class that did not come is not in the JSON.
+// Arrivals by class. The JSON omits classes without arrivals.
 class Classes {
  public:
   struct Counts {

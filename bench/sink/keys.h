@@ -13,10 +13,10 @@
 
 namespace bench {
 
-// De-duplication key at the start of an envelope's first line:
-// {"k":"gateway/epoch/class/sequence",… Removes it from `line`, so that what follows starts with
-// the quote of the next field's name. Returns the key, or an empty view when there is none; `*bad`
-// when it is cut off.
+// Takes the de-duplication key from the start of an envelope's first line:
+// {"k":"gateway/epoch/class/sequence",… Removes it from `line`, which then starts with the quote of
+// the next field's name. Returns the key, or an empty view if there is none; sets `*bad` if it is
+// truncated.
 inline std::string_view TakeKey(std::string_view* line, bool* bad) {
   constexpr std::string_view kField = "{\"k\":\"";
   if (!line->starts_with(kField)) return {};
@@ -30,8 +30,8 @@ inline std::string_view TakeKey(std::string_view* line, bool* bad) {
   return key.substr(0, end);
 }
 
-// gateway/epoch/class/sequence, the last one perhaps with the part's number (12.3), and the class
-// that of the records.
+// True if the key is gateway/epoch/class/sequence with the class of the records. The sequence may
+// have the number of a piece (12.3).
 inline bool IsKey(std::string_view key, int record_class) {
   size_t sequence = key.rfind('/');
   if (sequence == std::string_view::npos || sequence < 2 || sequence + 1 == key.size()) {
@@ -46,11 +46,12 @@ inline bool IsKey(std::string_view key, int record_class) {
   return epoch != std::string_view::npos && epoch > 0 && epoch + 1 < front.size();
 }
 
-// The keys that came. Of a gateway's epoch and class they are numbered, so that a set of numbers
-// holds nearly all. The others as hashes: among a million two are alike with a chance of 3e-8.
+// The keys that have arrived. They are numbered for each gateway, epoch and class, so a set of
+// numbers holds nearly all. Other keys are kept as hashes: among a million, the chance of a
+// collision is 3e-8.
 class KeySet {
  public:
-  // True when it is new.
+  // Adds a key. Returns true if it is new.
   bool Add(std::string_view key) {
     const bool added = AddNumber(key);
     if (added) ++size_;
@@ -61,11 +62,11 @@ class KeySet {
  private:
   struct Sequence {
     std::string prefix;  // with the last slash
-    uint64_t first;      // the number that came first
+    uint64_t first;      // the number that arrived first
     SeqSet numbers;      // counted from it
   };
   static constexpr size_t kMaxSequences = 64;
-  static constexpr uint64_t kMaxAhead = 1000000;  // of the highest: a bit each
+  static constexpr uint64_t kMaxAhead = 1000000;  // beyond the highest: each costs a bit
 
   bool AddNumber(std::string_view key) {
     const size_t digits = key.rfind('/') + 1;

@@ -1,9 +1,9 @@
-// Receives what the gateway delivers and counts it: see tally.h. Subscribes to the cloud broker's
-// plain loopback listener, so that TLS towards the harness is on nobody's bill.
+// Receives and counts the gateway's deliveries: see tally.h. Subscribes to the cloud broker's plain
+// loopback listener, so that the figures include no TLS towards the harness.
 //
-// Standard output, one JSON object a line: {"event":"ready"} after each SUBACK,
-// {"event":"progress"} once a second, the result without its streams at the end. Ends on SIGTERM,
-// SIGINT or after --max-seconds.
+// Standard output, one JSON object per line: {"event":"ready"} after each SUBACK,
+// {"event":"progress"} every half second, the result without its streams at the end. Ends on
+// SIGTERM, SIGINT or after --max-seconds.
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -36,8 +36,8 @@ class Sink {
     if (fd_ >= 0) close(fd_);
   }
 
-  // Connects when there is no connection; waits up to 100 ms for bytes and counts them. Returns the
-  // time.
+  // Connects if there is no connection; otherwise waits up to 100 ms for bytes and counts them.
+  // Returns the time.
   int64_t Step() {
     if (fd_ < 0 && !Connect()) {
       poll(nullptr, 0, 50);
@@ -70,7 +70,7 @@ class Sink {
     address.sin_port = htons(static_cast<uint16_t>(options_.Integer("port", 1, 65535)));
     inet_pton(AF_INET, options_.Text("host").c_str(), &address.sin_addr);
     std::string out;
-    // Keep-alive 0: the sink only listens, and loopback has no half-open connections.
+    // Keep-alive 0: the sink only receives, and loopback has no half-open connections.
     mqtt::AppendConnect(out, options_.Text("client-id"), options_.Integer("clean", 0, 1) == 1, 0);
     mqtt::AppendSubscribe(out, 1, Filters(), static_cast<uint8_t>(options_.Integer("qos", 0, 1)));
     if (connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 && Send(out)) {
@@ -92,7 +92,7 @@ class Sink {
     return send(fd_, out.data(), out.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(out.size());
   }
 
-  // Counts every whole packet in in_. False: the connection is of no more use.
+  // Counts every complete packet in in_. Returns false if the connection is unusable.
   bool Consume(int64_t now_us) {
     const std::string_view prefix = EnvelopePrefix();
     out_.clear();
@@ -116,7 +116,7 @@ class Sink {
                           publish.dup, now_us);
       }
     }
-    // The start of a packet, if anything.
+    // The rest is the start of a packet, if any.
     held_ = rest.size();
     std::memmove(in_.data(), rest.data(), held_);
     return out_.empty() || Send(out_);
@@ -127,7 +127,7 @@ class Sink {
     return filter.substr(0, filter.find_first_of("#+"));
   }
 
-  // That of the envelopes, and those of the records, which are divided by commas.
+  // Returns the filter of envelopes and the comma-separated filters of records.
   std::vector<std::string_view> Filters() const {
     std::vector<std::string_view> filters = {options_.Text("envelopes")};
     std::string_view rest = options_.Text("records");
@@ -139,7 +139,7 @@ class Sink {
     return filters;
   }
 
-  static constexpr size_t kRead = 1 << 18;  // room for that much in each read
+  static constexpr size_t kRead = 1 << 18;  // free space for each read
 
   const Options& options_;
   Tally tally_;

@@ -8,11 +8,11 @@
 
 namespace bench {
 
-// Sequence numbers that came. What comes in order costs no memory; from the first gap on that is
-// not filled, a bit each.
+// The sequence numbers that have arrived. Numbers in order cost no memory; from the first open gap
+// on, each costs a bit.
 class SeqSet {
  public:
-  // True when it is new.
+  // Adds a number. Returns true if it is new.
   bool Add(uint32_t seq) {
     if (seq == done_ && bits_.empty()) {
       next_ = ++done_;
@@ -45,7 +45,7 @@ class SeqSet {
     return true;
   }
 
-  uint32_t done_ = 0;  // all before it came
+  uint32_t done_ = 0;  // all smaller numbers have arrived
   uint32_t next_ = 0;
   uint32_t size_ = 0;
   std::vector<uint64_t> bits_;  // from the word of done_ on; empty when done_ == next_

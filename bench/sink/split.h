@@ -6,15 +6,15 @@
 
 namespace bench {
 
-// Several payloads in one, as peers join them: a JSON array, one object a line, or telegraf's
-// {"metrics":[…]}. A single object is not.
+// True if a payload contains several joined payloads: a JSON array, one object per line, or
+// Telegraf's {"metrics":[…]}. False for a single object.
 inline bool IsJoined(std::string_view payload) {
   if (payload.starts_with('[') || payload.starts_with("{\"metrics\":")) return true;
   const size_t line = payload.find('\n');
   return line != std::string_view::npos && line + 1 < payload.size();
 }
 
-// The end of the object at the start of `text`, npos when it has none.
+// Returns the end of the object at the start of `text`, npos if it has none.
 inline size_t ObjectEnd(std::string_view text) {
   int depth = 0;
   bool quoted = false;
@@ -37,14 +37,13 @@ inline size_t ObjectEnd(std::string_view text) {
   return std::string_view::npos;
 }
 
-// Calls `add` with each object. Returns what is neither one nor between two: lines that are cut off
-// or no objects.
+// Calls `add` with each object. Returns the number of lines that are truncated or not objects.
 template <typename Add>
 size_t SplitJoined(std::string_view payload, Add add) {
   constexpr std::string_view kMetrics = "{\"metrics\":";
   if (payload.starts_with(kMetrics)) {
     payload.remove_prefix(kMetrics.size());
-    while (payload.ends_with('\n')) payload.remove_suffix(1);  // telegraf ends with a line feed
+    while (payload.ends_with('\n')) payload.remove_suffix(1);  // Telegraf ends with a line feed
     if (payload.ends_with('}')) payload.remove_suffix(1);
   }
   size_t bad = 0;

@@ -11,9 +11,9 @@
 
 namespace bench {
 
-// Latency by the step of the load in which a record was meant to be sent. The load starts with the
-// smallest intended time; because that may not be the first to arrive, what arrives in the first
-// second is kept until it is known.
+// Latency by the step of a record's intended time. The load starts with the smallest intended time.
+// That record may not arrive first, so records of the first second are kept until the start is
+// known.
 class Steps {
  public:
   // 0: no steps.
@@ -34,7 +34,7 @@ class Steps {
     if (now_us >= until_us_) Settle();
   }
 
-  // [{"count":…,"p50":…,…},…] in order.
+  // Returns [{"count":…,"p50":…,…},…] in order.
   std::string Json(bool buckets) const {
     Steps all = *this;
     all.Settle();

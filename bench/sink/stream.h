@@ -7,13 +7,14 @@
 
 namespace bench {
 
-// Order is promised per device, class and lane: live data overtakes the backlog on purpose.
+// The gateway guarantees order by device, class and lane: live data overtakes the backlog on
+// purpose.
 enum Lane : uint8_t { kLive = 0, kHistory = 1 };
 
-// What arrived of one stream (device and kind): the truth about loss, repetition and order.
+// The arrivals of one stream (device and kind): determines loss, repetition and order.
 //
-// A record is out of order when it arrives for the first time after a later one of its stream and
-// lane did; one that arrives again is a duplicate, wherever it stands.
+// A record is out of order if it arrives for the first time after a later one of its stream and
+// lane. A record that arrives again is a duplicate, at any position.
 class Stream {
  public:
   enum class Arrival { kInOrder, kOutOfOrder, kDuplicate };
@@ -25,7 +26,7 @@ class Stream {
     return Arrival::kInOrder;
   }
 
-  // highest sequence that arrived + 1
+  // Highest sequence that has arrived, plus 1.
   uint32_t next() const { return seen_.next(); }
   uint32_t unique() const { return seen_.size(); }
   bool Has(uint32_t seq) const { return seen_.Has(seq); }

@@ -7,8 +7,8 @@ namespace {
 
 constexpr size_t kMaxSeconds = 7200;  // of the arrivals' time line
 
-// d/DEVICE/ and the word of the record's kind; of a normal one a word that tells a class, but not
-// that of an alarm.
+// True if the topic is d/DEVICE/ followed by the level of the record's kind. For a normal record it
+// may be the level of any class, except "alarm".
 bool IsRecordTopic(std::string_view topic, const Record& record) {
   char front[12];
   *WriteDevice(WriteText(front, "d/"), record.device) = '/';
@@ -25,8 +25,8 @@ struct Line {
   int64_t record_class = 0;
 };
 
-// The keys before "p" are found in that order, so that a payload with the same keys cannot be
-// mistaken for them. `keyed`: the line's first key was taken away, and the brace with it.
+// Parses a line. It searches the keys before "p" in this order, so that the same keys in a payload
+// cannot match. `keyed`: TakeKey() has removed the first key and the brace.
 bool ParseLine(std::string_view text, bool keyed, Line* line) {
   if (!text.starts_with(keyed ? "\"d\":\"" : "{\"d\":\"") || !text.ends_with('}')) return false;
   size_t topic = text.find("\"t\":\"");
@@ -35,7 +35,7 @@ bool ParseLine(std::string_view text, bool keyed, Line* line) {
   const size_t topic_end = text.find('"', topic);
   if (topic_end == std::string_view::npos) return false;
   line->topic = text.substr(topic, topic_end - topic);
-  // As the gateway writes it, else wherever the fields are.
+  // Tries the gateway's order of fields first, then any order.
   const char* at = text.data() + topic_end;
   const char* const end = text.data() + text.size();
   int64_t ignored = 0;
@@ -76,7 +76,7 @@ void Tally::AddPublish(std::string_view topic, std::string_view payload, bool en
   while (!payload.empty()) {
     size_t end = payload.find('\n');
     if (end == std::string_view::npos) {
-      ++bad_lines_;  // every record's line ends with a line feed
+      ++bad_lines_;  // each record's line ends with a line feed
       break;
     }
     ++delivery.lines;
@@ -88,7 +88,8 @@ void Tally::AddPublish(std::string_view topic, std::string_view payload, bool en
   if (delivery.mixed) ++mixed_envelopes_;
 }
 
-// What is not in the gateway's envelope: a record under its own topic, or what a peer made of some.
+// Counts a payload that is not an envelope: a record under its own topic, or records joined by a
+// peer.
 void Tally::AddOwn(std::string_view topic, std::string_view payload, Delivery& delivery) {
   delivery.record_class = ClassOfTopic(topic);
   if (!IsJoined(payload)) {
@@ -157,7 +158,7 @@ void Tally::AddRecord(std::string_view topic, std::string_view payload, Delivery
     ++out_of_order_;
     if (counts != nullptr) ++counts->out_of_order;
   }
-  // A receiver that drops what has a known key would lose this one.
+  // A receiver that drops batches with a known key would lose this record.
   if (delivery.old_key) ++new_under_old_key_;
   AddFirst(record, payload.size(), delivery);
 }

@@ -17,23 +17,23 @@
 namespace bench {
 
 struct TallyOptions {
-  int64_t skip_us = 0;  // latency is counted for records intended so long after the first one
-  std::string history_suffix;  // a topic that ends with it is of the backlog; empty = none is
+  int64_t skip_us = 0;  // latency counts for records intended at least this long after the first
+  std::string history_suffix;  // suffix of the backlog's topics; empty = none
   // Every alarm and some normal records: kind intended arrived lane class bytes (of the payload).
   std::FILE* samples = nullptr;
-  uint32_t sample_every = 100;  // one normal record of a device in so many
-  int64_t step_us = 0;          // length of a step of the load; 0 = it has none
+  uint32_t sample_every = 100;  // every n-th normal record of a device
+  int64_t step_us = 0;          // length of a step of the load; 0 = no steps
   bool histograms = false;      // in the JSON
 };
 
-// Everything that the sink counts. Fed with whole PUBLISH packets.
+// The counters of the sink. Receives complete PUBLISH packets.
 class Tally {
  public:
   explicit Tally(const TallyOptions& options) : options_(options), steps_(options.step_us) {}
 
-  // `envelope`: an NDJSON batch; else one original payload, or several joined (split.h).
-  // `redelivered`: the cloud's own repetition (DUP from the broker to the sink), which is no fault
-  // of the gateway.
+  // Counts a PUBLISH. `envelope`: an NDJSON batch; else one original payload, or several joined
+  // (split.h). `redelivered`: the cloud's own redelivery (DUP from the broker to the sink), which
+  // is not a fault of the gateway.
   void AddPublish(std::string_view topic, std::string_view payload, bool envelope, bool redelivered,
                   int64_t now_us);
 
@@ -41,26 +41,27 @@ class Tally {
   uint64_t unique() const { return unique_; }
   uint64_t historical() const { return historical_; }
 
-  // One JSON object; `streams` adds the missing sequences of each stream as [from, to] ranges.
+  // Returns a JSON object. `streams` adds the missing sequences of each stream as [from, to]
+  // ranges.
   std::string Json(bool streams) const;
 
  private:
-  // What one PUBLISH has in common.
+  // The properties of one PUBLISH.
   struct Delivery {
     bool redelivered;
     Lane lane;
     int64_t now_us;
-    bool old_key = false;  // its key came before
+    bool old_key = false;  // its key has arrived before
     int lines = 0;
-    int topic_class = 0;   // what the envelope's topic says; 0 = nothing
-    int record_class = 0;  // of the record in hand
+    int topic_class = 0;   // class in the envelope's topic; 0 = none
+    int record_class = 0;  // of the current record
     int first_class = 0;
     bool mixed = false;
   };
 
   void AddOwn(std::string_view topic, std::string_view payload, Delivery& delivery);
   void AddLine(std::string_view line, Delivery& delivery);
-  // An empty `topic`: the record has none of its own.
+  // `topic` is empty if the record has no topic of its own.
   void AddRecord(std::string_view topic, std::string_view payload, Delivery delivery);
   void AddFirst(const Record& record, size_t bytes, const Delivery& delivery);
   std::string StreamsJson() const;

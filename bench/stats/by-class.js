@@ -1,13 +1,13 @@
 'use strict';
-// What the samples of runs say of each class.
+// Evaluates the samples of runs by class.
 
 const { percentile } = require('./latency');
 
 /** @typedef {import('./latency').Sample} Sample */
 
 /**
- * Latencies of the records of a class that were meant to be sent in the runs' windows, ms. All runs together: a p99 of few
- * records is better taken once from all of them.
+ * Returns the latency of the records of a class whose intended time is in the runs' windows, ms. It pools all runs,
+ * because each run alone has too few records for a p99.
  * @param {{samples: Sample[], fromMs: number, toMs: number}[]} runs @param {number} cls
  */
 function latencyOf(runs, cls) {
@@ -25,8 +25,8 @@ function latencyOf(runs, cls) {
 }
 
 /**
- * What arrived of a class in [fromMs, toMs).
- * @param {Sample[]} samples @param {number | undefined} cls undefined = of all classes
+ * Returns the arrivals of a class in [fromMs, toMs).
+ * @param {Sample[]} samples @param {number | undefined} cls undefined = all classes
  * @param {number} fromMs @param {number} toMs
  * @returns {{records: number, bytes: number, recordsPerS: number, bytesPerS: number}} bytes: of the payloads
  */
@@ -44,8 +44,8 @@ function arrivalsOf(samples, cls, fromMs, toMs) {
 }
 
 /**
- * Whole windows of `lengthMs` from `fromMs` on. Generators start within milliseconds of each other, so the last one may be short
- * of that.
+ * Returns windows of `lengthMs` from `fromMs` on. The last one may be slightly shorter, because generators start within
+ * milliseconds of each other.
  * @param {number} fromMs @param {number} toMs @param {number} lengthMs @returns {[number, number][]}
  */
 function windows(fromMs, toMs, lengthMs) {

@@ -1,13 +1,13 @@
 'use strict';
-// The sink's samples: every alarm and some normal records, each with its times, for questions about a stretch
-// of time that is known only afterwards.
+// The sink's samples: every alarm and some normal records, each with its times. They allow evaluating a period that is
+// known only afterwards.
 
 const fs = require('node:fs');
 
 /**
  * @typedef {object} Sample
  * @property {boolean} alarm @property {number} intendedMs @property {number} arrivedMs @property {boolean} historical
- * @property {number} [class] 0 = not known @property {number} [bytes] of the payload @property {number} [device]
+ * @property {number} [class] 0 = unknown @property {number} [bytes] of the payload @property {number} [device]
  */
 
 /** @param {string} file @returns {Sample[]} in order of arrival */
@@ -27,7 +27,10 @@ function readSamples(file) {
   });
 }
 
-/** @param {number[]} values @param {number} fraction @returns {number | undefined} the smallest that `fraction` do not exceed */
+/**
+ * @param {number[]} values @param {number} fraction
+ * @returns {number | undefined} the smallest value that a `fraction` of all does not exceed
+ */
 function percentile(values, fraction) {
   if (values.length === 0) return undefined;
   const sorted = [...values].sort((a, b) => a - b);
@@ -35,7 +38,7 @@ function percentile(values, fraction) {
 }
 
 /**
- * Latency of live alarms that were meant to be sent in [fromMs, toMs).
+ * Returns the latency of live alarms whose intended time is in [fromMs, toMs).
  * @param {Sample[]} samples @param {number} fromMs @param {number} toMs
  */
 function liveAlarms(samples, fromMs, toMs) {

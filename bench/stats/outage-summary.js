@@ -1,12 +1,12 @@
 'use strict';
-// What the samples of a run with an outage say: limits kept, time to drain, live alarms before and meanwhile.
+// Evaluates the samples of a run with an outage: limits, time to drain, live alarms before it and while draining.
 
 const { liveAlarms } = require('./latency');
 
 /**
  * @param {import('../runs/measure').Result} result
  * @param {import('../runs/measure').Profile} profile
- * @param {{downMs: number, upMs: number}} times when the cloud stopped and was there again
+ * @param {{downMs: number, upMs: number}} times when the cloud stopped and when it was back
  */
 function describeOutage(result, profile, { downMs, upMs }) {
   const { samples, memory, startMs } = result;
@@ -23,11 +23,11 @@ function describeOutage(result, profile, { downMs, upMs }) {
     budgetMB: Number(profile.gatewayEnv.SEGANET_MEMORY_MIB || 64) * mebi,
     logMaxMB: Math.max(0, ...memory.map(({ logMB }) => logMB ?? 0)),
     logLimitMB: Number(profile.gatewayEnv.SEGANET_LOG_MIB || 1024) * mebi,
-    /** From the cloud's return to the first arrival, and to the last of what had waited. */
+    /** From the cloud's return to the first arrival, and to the last waiting record. */
     uplinkBackS: (backMs - upMs) / 1000,
     drainS: drainedMs ? (drainedMs - upMs) / 1000 : NaN,
     before: liveAlarms(samples, startMs + profile.warmup * 1000, downMs),
-    // From the first arrival on: a live alarm cannot be faster than the uplink's way back.
+    // From the first arrival on: a live alarm cannot arrive before the uplink has reconnected.
     draining: liveAlarms(samples, backMs, drainedMs)
   };
 }
@@ -37,7 +37,7 @@ function describeOutage(result, profile, { downMs, upMs }) {
  */
 
 /**
- * At most `count` of them, evenly spread, the last one always there.
+ * Returns at most `count` rows, evenly spread and including the last one.
  * @template T
  * @param {T[]} rows @param {number} count @returns {T[]}
  */

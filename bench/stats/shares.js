@@ -1,17 +1,18 @@
 'use strict';
-// What each class may count on when more urgent ones take most of the link.
+// The guaranteed rate of each class when more urgent ones take most of the link.
 
 const { arrivalsOf, windows } = require('./by-class');
 
-/** The engine's default weights: the share of what class 1 leaves. */
+/** The engine's default weights, by class: they divide the rest that class 1 leaves. */
 const weights = [0, 0, 8, 4, 1, 1, 1, 1, 1];
 
 /**
- * Records a second by class, at least: its weight's part of what class 1 leaves, whichever session serves it and whatever the link's
- * queue keeps for that; and never less than the one batch in each aging time that goes before class 1.
- * @param {number[]} classes that wait, none of them 1
- * @param {number} left records a second that class 1 leaves
- * @param {number} [overdue] records a second of a class that gets nothing else: one batch in each aging time
+ * Returns the minimum of records per second by class: the share of the rest by weight, whichever session serves the
+ * class and whatever the link's queue guarantees that session; at least one batch in each aging time, which goes before
+ * class 1.
+ * @param {number[]} classes waiting classes, without class 1
+ * @param {number} left records per second that class 1 leaves
+ * @param {number} [overdue] records per second of a class that gets only one batch in each aging time
  * @returns {Record<number, number>}
  */
 function minima(classes, left, overdue = 0) {
@@ -20,7 +21,7 @@ function minima(classes, left, overdue = 0) {
 }
 
 /**
- * How a class went on, window by window.
+ * Returns the progress of a class by window.
  * @param {import('./latency').Sample[]} samples @param {number} cls
  * @param {number} fromMs @param {number} toMs @param {number} lengthMs
  */

@@ -1,9 +1,11 @@
-// What the kernel takes for the steps that every gateway makes, with nothing around them: the
-// floor under a message. Prints one JSON object: ns of CPU time each, the least of five runs.
+// The kernel's CPU time for the steps that every gateway makes: the lower bound of a message.
+// Prints one JSON object: ns of CPU time for each step, the least of five runs.
 //
-//   sendRecv    send() and recv() of --bytes on a loopback TCP connection, the network stack
-//   included epollReady  epoll_wait() that finds a socket ready wakeUp      a thread that sleeps in
-//   epoll_wait() is woken, and its waker sleeps: one of the two clock clock_gettime(CLOCK_REALTIME)
+//   sendRecv    send() and recv() of --bytes on a loopback TCP connection
+//   epollReady  epoll_wait() that finds a socket ready
+//   wakeUp      a thread that sleeps in epoll_wait() wakes up, and the thread that woke it sleeps
+//               (half of the cost of both)
+//   clock       clock_gettime(CLOCK_REALTIME)
 //   systemCall  getppid(): into the kernel and back
 
 #include <arpa/inet.h>
@@ -23,7 +25,7 @@
 namespace bench {
 namespace {
 
-// Two ends of a loopback TCP connection.
+// Creates the two ends of a loopback TCP connection.
 void Pair(int (&ends)[2]) {
   int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -58,8 +60,8 @@ void Check(bool good) {
   std::exit(1);
 }
 
-// ns of this process's CPU time for one of `times`, the least of five runs: what others do to the
-// caches only adds.
+// Returns the ns of this process's CPU time per step, the least of five runs, because cache misses
+// caused by other programs only add time.
 template <typename Step>
 double Cost(int times, Step step) {
   double least = 1e9;
@@ -93,7 +95,7 @@ double EpollReady(int times) {
   });
 }
 
-// Two threads hand an event to and fro; each handing wakes one and puts the other to sleep.
+// Two threads pass an event back and forth: each pass wakes one thread, and the other sleeps.
 double WakeUp(int times) {
   int mine = eventfd(0, EFD_CLOEXEC);
   int other = eventfd(0, EFD_CLOEXEC);

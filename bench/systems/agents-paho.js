@@ -1,5 +1,5 @@
 'use strict';
-// The paper's baseline on Python, as vendors' device SDKs are (Azure's is built on paho-mqtt).
+// The paper's baseline in Python, like vendors' device SDKs (Azure's is built on paho-mqtt).
 
 const path = require('node:path');
 const { Child } = require('../harness/child');
@@ -14,9 +14,9 @@ const program = path.join(__dirname, '../agents-paho/main.py');
 module.exports = {
   name: 'agents-paho',
   title: 'a process per device (Python, paho-mqtt)',
-  what: "A Python process with paho-mqtt and a TLS session for each device, every message published singly: as vendors' SDKs do.",
+  what: "A Python process with paho-mqtt and a TLS session per device; publishes each message separately, like vendors' SDKs.",
   lacking: () =>
-    needsPython('paho', 'pip install paho-mqtt==2.1.0 into a venv, and SEGANET_PYTHON=VENV/bin/python.'),
+    needsPython('paho', 'Run pip install paho-mqtt==2.1.0 in a venv and set SEGANET_PYTHON=VENV/bin/python.'),
   start: async (context) => {
     const port = await freePort();
     const { cloud } = context;

@@ -1,5 +1,5 @@
 'use strict';
-// The baseline of the SegaNet paper (slides 7 to 9): what vendors' gateways do, an agent for each device.
+// The baseline of the SegaNet paper (slides 7 to 9): an agent per device, as in vendors' gateways.
 
 const { Child } = require('../harness/child');
 const { freePort } = require('../harness/net');
@@ -8,11 +8,14 @@ const { build } = require('../harness/build');
 const { needsOpenssl } = require('../harness/lacking');
 const { hardFileLimit } = require('../harness/proc');
 
-/** @param {import('./index').Context} context @param {boolean} processes @returns {Promise<import('./index').System>} */
+/**
+ * @param {import('./index').Context} context @param {boolean} processes
+ * @returns {Promise<import('./index').System>}
+ */
 async function start(context, processes) {
   const port = await freePort();
   const { cloud } = context;
-  // Four for each device: its connection, the session, both ends of the hand-over. Others need one or two.
+  // Four files per device: its connection, the session, both ends of the hand-over. Other systems need one or two.
   const openFiles = Math.min(hardFileLimit(), context.openFiles * 4);
   const flags = {
     port,
@@ -34,14 +37,14 @@ module.exports = [
   {
     name: 'agents',
     title: 'an agent per device (C++)',
-    what: 'A thread and a TLS session for each device, every message published singly: the paper’s baseline, well made.',
+    what: 'A thread and a TLS session per device; publishes each message separately: an efficient form of the paper’s baseline.',
     lacking: needsOpenssl,
     start: (context) => start(context, false)
   },
   {
     name: 'agents-processes',
     title: 'a process per device (C++)',
-    what: 'The same with a process for each device.',
+    what: 'The same with a process per device.',
     lacking: needsOpenssl,
     start: (context) => start(context, true)
   }

@@ -10,7 +10,7 @@ const { needsCompiler } = require('../harness/lacking');
 module.exports = {
   name: 'bare',
   title: 'bare',
-  what: "Reads and acknowledges, forwards nothing: what the devices' sockets alone cost.",
+  what: "Reads and acknowledges, forwards nothing: the cost of the devices' sockets alone.",
   lacking: needsCompiler,
   start: async (context) => {
     const port = await freePort();

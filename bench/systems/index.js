@@ -1,6 +1,6 @@
 'use strict';
-// The systems that are compared: each file of this folder is one, or a few that differ in a setting. README.md tells
-// how to add your own.
+// The systems to compare: each file of this folder is one, or several that differ in a setting. README.md explains how
+// to add one.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -13,27 +13,28 @@ const path = require('node:path');
  * @property {string} datatype of Node-RED's mqtt in node
  * @property {Record<string, string>} gatewayEnv more SEGANET_* variables
  * @property {boolean} [statistics] the gateway's admin API is open
- * @property {object[]} [flow] nodes beside those of the gateway's flow
+ * @property {object[]} [flow] nodes in addition to the gateway's flow
  *
  * @typedef {object} System
  * @property {number} port where devices connect
- * @property {import('../harness/child').Child[]} children every process group whose cost counts, as of now
+ * @property {import('../harness/child').Child[]} children every process group whose cost counts at present
  * @property {string[]} parts their names
  * @property {boolean} forwards
  * @property {import('../harness/bench-gateway').BenchGateway} [gateway] of SegaNet
- * @property {() => Promise<boolean>} stop true = all ended with 0 after SIGTERM
- * @property {() => Promise<void>} kill kill -9 of all at once, like a reset button
- * @property {() => Promise<number>} restart on the same port and folder; ms until devices can connect
- * @property {() => Promise<void>} close kills what is left and removes its files
+ * @property {() => Promise<boolean>} stop resolves to true if all processes exited with 0 after SIGTERM
+ * @property {() => Promise<void>} kill sends kill -9 to all processes at once, like a reset button
+ * @property {() => Promise<number>} restart starts again on the same port and folder; resolves to the ms until devices
+ *          can connect
+ * @property {() => Promise<void>} close kills the remaining processes and removes their files
  *
  * @typedef {object} Adapter
  * @property {string} name as in --systems
  * @property {string} title @property {string} what one sentence for reports
- * @property {() => string} lacking '' when it can run here, else what is missing and how to get it
+ * @property {() => string} lacking returns '' if the system can run here, else what is missing and how to get it
  * @property {(context: Context) => Promise<System>} start
  */
 
-/** The order of the tables; whatever else is in the folder follows by name. */
+/** The order in tables; other files of the folder follow by name. */
 const first = ['seganet.js', 'nodered.js', 'mosquitto-bridge.js', 'bare.js', 'agents.js', 'agents-paho.js'];
 
 /** @param {string} file */
@@ -43,19 +44,19 @@ const rank = (file) => (first.includes(file) ? first.indexOf(file) : first.lengt
 function check(adapter, file) {
   for (const field of ['name', 'title', 'what']) {
     if (typeof adapter[field] !== 'string' || !adapter[field]) {
-      throw new TypeError(`${file}: an adapter needs a '${field}', a text. See bench/systems/README.md.`);
+      throw new TypeError(`${file}: an adapter needs a string '${field}'. See bench/systems/README.md.`);
     }
   }
   for (const field of ['lacking', 'start']) {
     if (typeof adapter[field] !== 'function') {
       throw new TypeError(
-        `${file}: adapter '${adapter.name}' needs '${field}', a function. See bench/systems/README.md.`
+        `${file}: adapter '${adapter.name}' needs a function '${field}'. See bench/systems/README.md.`
       );
     }
   }
 }
 
-/** Those of a folder's files. @param {string} [folder] @returns {Adapter[]} */
+/** Returns the adapters in a folder's files. @param {string} [folder] @returns {Adapter[]} */
 function load(folder = __dirname) {
   const files = fs.readdirSync(folder).filter((file) => file.endsWith('.js') && file !== 'index.js');
   files.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));

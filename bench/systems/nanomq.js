@@ -1,5 +1,5 @@
 'use strict';
-// NanoMQ's bridge. Its settings: https://nanomq.io/docs/en/latest/config-description/bridges.html
+// NanoMQ's bridge. Settings: https://nanomq.io/docs/en/latest/config-description/bridges.html
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -9,7 +9,7 @@ const { assemble, temporary } = require('../harness/assemble');
 const { needsCommand } = require('../harness/lacking');
 
 /**
- * An empty remote_topic keeps the message's own.
+ * Returns the configuration file. An empty remote_topic keeps the message's topic.
  * @param {{port: number, cloud: {host: string, tlsPort: number, files: {ca: string}}}} ends
  */
 function nanomqConfig({ port, cloud }) {

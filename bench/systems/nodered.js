@@ -39,7 +39,7 @@ module.exports = [
   {
     name: 'nodered',
     title: 'Node-RED core nodes and mosquitto',
-    what: "A local mosquitto and Node-RED's core nodes mqtt in → mqtt out, Buffers passed on (their cheapest setting).",
+    what: "A local mosquitto and Node-RED's core nodes mqtt in → mqtt out, which pass Buffers (their cheapest setting).",
     lacking: needsMosquitto,
     start: (context) => start(context, 'memory')
   },

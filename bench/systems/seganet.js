@@ -10,7 +10,7 @@ async function start(context, env) {
   const gateway = new BenchGateway({ cloud, cpus, openFiles, statistics, flow, env });
   try {
     await gateway.start();
-    // Every client but the receivers is the gateway.
+    // Every client except the receivers belongs to the gateway.
     await cloud.waitForClient(/^(?!receiver|bench-)/, 20000);
   } catch (error) {
     await gateway.close();
@@ -33,7 +33,7 @@ async function start(context, env) {
 
 /**
  * @param {string} name @param {string} title @param {string} what
- * @param {Record<string, string>} own variables that make it what its name says: --env does not change them
+ * @param {Record<string, string>} own variables that define the variant; --env does not change them
  * @returns {import('./index').Adapter}
  */
 const variant = (name, title, what, own) => ({
@@ -45,7 +45,7 @@ const variant = (name, title, what, own) => ({
 });
 
 module.exports = [
-  variant('seganet', 'SegaNet Gateway', 'The gateway as it comes, batches as NDJSON envelopes.', {}),
+  variant('seganet', 'SegaNet Gateway', 'The gateway with its defaults, batches as NDJSON envelopes.', {}),
   variant(
     'seganet-adaptive',
     'SegaNet Gateway, adaptive batches',
@@ -55,7 +55,7 @@ module.exports = [
   variant(
     'seganet-paper',
     "SegaNet Gateway, the paper's limits",
-    'The gateway; a batch leaves at 1 KB or after 1 s, as the paper has it, and workers wake up each 10 ms.',
+    "The gateway; a batch leaves at 1 KB or after 1 s (the paper's limits), and workers wake up every 10 ms.",
     { SEGANET_BATCH_FLUSH: 'limits', SEGANET_WAKE_US: '10000' }
   ),
   variant(

@@ -1,10 +1,10 @@
 'use strict';
-// Telegraf beside a local mosquitto: inputs.mqtt_consumer → outputs.mqtt. Its settings:
+// Telegraf beside a local mosquitto: inputs.mqtt_consumer → outputs.mqtt. Settings:
 // https://docs.influxdata.com/telegraf/v1/input-plugins/mqtt_consumer/ and …/output-plugins/mqtt/
 //
-// Seen with 1.37.2: the output's topic template knows nothing of what mqtt_consumer brings ("can't evaluate field Tag in
-// type *metric.trackingMetric"), so original topics are not to be had, and the template serializer has no batches of it.
-// Payloads are: layout `field` publishes the one field as it is.
+// Observed with 1.37.2: the output's topic template cannot read metrics of mqtt_consumer ("can't evaluate field Tag in
+// type *metric.trackingMetric"), so original topics are not available, and the template serializer cannot batch them.
+// Original payloads are available: layout `field` publishes the one field unchanged.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -15,8 +15,8 @@ const { needsCommand, needsMosquitto } = require('../harness/lacking');
 const { startLocalBroker } = require('../harness/local-broker');
 
 /**
- * Every limit is as wide as it is useful: what is measured is the work, not the default of 1,000 undelivered messages or
- * the flush each 10 s.
+ * Returns the configuration file. Limits are wide, so that the benchmark measures the work and not the defaults of
+ * 1,000 undelivered messages or a flush every 10 s.
  * @param {{localPort: number, cloud: {host: string, tlsPort: number, files: {ca: string}}}} ends @param {boolean} batch
  */
 function telegrafConfig({ localPort, cloud }, batch) {
@@ -55,7 +55,7 @@ const recordLines = `  topic = "telegraf"
   layout = "field"
 `;
 
-// Payloads are JSON, and stay it inside of the batch.
+// Payloads are JSON and stay JSON inside the batch.
 const batchLines = `  topic = "telegraf/batch"
   layout = "batch"
   data_format = "json"
@@ -88,7 +88,7 @@ const lacking = () =>
   needsMosquitto() ||
   needsCommand(
     'telegraf',
-    'Get it from https://docs.influxdata.com/telegraf/v1/install/, or with Go: go install github.com/influxdata/telegraf/cmd/telegraf@latest.'
+    'Get it from https://docs.influxdata.com/telegraf/v1/install/, or use Go: go install github.com/influxdata/telegraf/cmd/telegraf@latest.'
   );
 
 /** @type {import('./index').Adapter[]} */
@@ -96,14 +96,14 @@ const adapters = [
   {
     name: 'telegraf',
     title: 'Telegraf and mosquitto',
-    what: 'A local mosquitto and Telegraf: mqtt_consumer → mqtt, a flush each 100 ms, each payload as it came.',
+    what: 'A local mosquitto and Telegraf: mqtt_consumer → mqtt, a flush every 100 ms, payloads unchanged.',
     lacking,
     start: (context) => start(context, false)
   },
   {
     name: 'telegraf-batch',
     title: 'Telegraf and mosquitto, batches',
-    what: 'The same; all that is flushed goes in one message, a JSON array.',
+    what: 'The same; each flush sends one message, a JSON array.',
     lacking,
     start: (context) => start(context, true)
   }

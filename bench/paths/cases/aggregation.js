@@ -1,10 +1,11 @@
 'use strict';
-// What two paths carry, beside what each carries alone: Ben(M) of the paper, (G − Cmax) / (C1 + C2 − Cmax); 1 = all that the second one adds.
+// Compares the throughput of two paths with that of each alone: Ben(M) of the paper, (G − Cmax) / (C1 + C2 − Cmax);
+// 1 = the full rate of the second path.
 
 const { fixed, markdown, median } = require('../../report/report');
 const { saturating, DRAIN_S } = require('../loads');
 
-/** What the paper got on its two testbeds. */
+/** The paper's results on its two testbeds. */
 const PAPER_BEN = '0.947 and 1.002';
 const TARGET = 0.95;
 
@@ -22,7 +23,7 @@ const ways = [
   { key: 'both', label: 'both, MPTCP', paths: 'p1,p2', mptcp: true }
 ];
 
-/** Mbit/s of payload, mean of the seconds after the warm-up. @param {import('../run').PathsResult} result */
+/** Returns the mean Mbit/s of payload after the warm-up. @param {import('../run').PathsResult} result */
 function goodputOf({ goodput, warmup }) {
   const measured = goodput.slice(warmup);
   return measured.reduce((sum, each) => sum + each, 0) / measured.length;
@@ -40,7 +41,7 @@ const runs = ({ quick }) => {
   }));
 };
 
-/** Of each round, where nothing of it failed. @param {import('./index').Outcome[]} outcomes */
+/** Returns the figures of each round without a failed run. @param {import('./index').Outcome[]} outcomes */
 function figures(outcomes) {
   const rounds = [...new Set(outcomes.map(({ round }) => round))];
   return rounds.flatMap((round) => {
@@ -57,7 +58,7 @@ function figures(outcomes) {
 
 /** @type {import('./index').Case['table']} */
 function table(outcomes) {
-  const head = ['', 'Mbit/s of payload', 'by p1 / p2, Mbit/s on the wire', 'lost'];
+  const head = ['', 'Mbit/s of payload', 'p1 / p2, Mbit/s on the wire', 'lost'];
   const rows = outcomes.map(({ label, result }) => [
     label,
     fixed(goodputOf(result), 2),
@@ -67,7 +68,7 @@ function table(outcomes) {
   return markdown(head, rows);
 }
 
-/** @param {import('../run').PathsResult} result @param {number} i of the cable */
+/** @param {import('../run').PathsResult} result @param {number} i of the link */
 function wireOf({ bytes, warmup, seconds }, i) {
   const key = /** @type {'p1' | 'p2'} */ (`p${i}`);
   const window = bytes.filter(({ at }) => at >= warmup * 1000 && at <= seconds * 1000);
@@ -82,9 +83,9 @@ function verdicts(outcomes) {
   const [toTcp, toOne] = [median(all.map((each) => each.toTcp)), median(all.map((each) => each.toOne))];
   return [
     {
-      line: `aggregation: Ben(M), singles by TCP (the paper: ${PAPER_BEN})`,
+      line: `aggregation: Ben(M), single paths over TCP (the paper: ${PAPER_BEN})`,
       target: `≥ ${TARGET}`,
-      measured: `${fixed(toTcp, 3)}; singles by MPTCP: ${fixed(toOne, 3)}`,
+      measured: `${fixed(toTcp, 3)}; single paths over MPTCP: ${fixed(toOne, 3)}`,
       met: toTcp >= TARGET
     }
   ];
@@ -92,7 +93,7 @@ function verdicts(outcomes) {
 
 module.exports = {
   name: 'aggregation',
-  title: 'What two paths carry',
+  title: 'Throughput of two paths',
   what: 'goodput of each path alone and of both, and the benefit of the second',
   runs,
   table,

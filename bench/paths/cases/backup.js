@@ -1,11 +1,11 @@
 'use strict';
-// The second path as backup: what it carries while the first is well, dead, and back.
+// The second path as backup: its traffic while the first path is healthy, dead, and back.
 
 const { fixed, markdown } = require('../../report/report');
 const { deaths, deathLabel, measureDeath } = require('../deaths');
 const { connectsInAll, gapOf, partFrom, sentBetween, worst } = require('../judge');
 
-/** Bytes a second on the wire that probes, handshakes and keep-alives may be: two sessions, a probe each second. */
+/** Allowed bytes per second of probes, handshakes and keep-alives on the wire: two sessions, a probe per second. */
 const IDLE_BYTES = 4000;
 
 /** @type {import('./index').Case['runs']} */
@@ -17,7 +17,7 @@ const runs = (options) =>
     run: async ({ measure }) => ({ death, ...(await measureDeath(measure, death, 'p1,p2:backup')) })
   }));
 
-/** While the main path is well: what the backup carries. @param {any} result */
+/** Returns the traffic on the backup while the main path is healthy. @param {any} result */
 function whileWell({ bytes, carried, marks, death }) {
   const dies = marks[0].ms;
   const sent = sentBetween(bytes, 2, death.warmup * 1000, dies);
@@ -25,14 +25,17 @@ function whileWell({ bytes, carried, marks, death }) {
   return { wire: (sent.bytes * 1000) / sent.ms, payload: last?.carried.p2 };
 }
 
-/** From two seconds after the death until the return: the part of all bytes that went by the backup. @param {any} result */
+/** Returns the backup's share of all bytes, from two seconds after the death until the return. @param {any} result */
 function whileDead({ bytes, marks }) {
   const [from, to] = [marks[0].ms + 2000, marks[1].ms];
   const [main, backup] = [1, 2].map((i) => sentBetween(bytes, /** @type {1 | 2} */ (i), from, to).bytes);
   return backup / (main + backup);
 }
 
-/** From the main path's return until it carries at least half of its rate, and the backup next to nothing. @param {any} result */
+/**
+ * Returns the ms from the main path's return until it carries at least half of its rate, and the backup below 1 %.
+ * @param {any} result
+ */
 function onMainAfter({ bytes, marks }) {
   const back = marks[1].ms;
   const found = bytes.find(
@@ -46,14 +49,14 @@ function onMainAfter({ bytes, marks }) {
 function table(outcomes) {
   const head = [
     'dies',
-    'backup while all is well: payload B / on the wire B/s',
-    'part by the backup while dead',
+    'backup while the main path is healthy: payload B / on the wire B/s',
+    'share of the backup while dead',
     'longest gap, class 1 / 3, ms',
-    'seconds without',
+    'seconds without arrivals',
     'lost',
     'CONNECTs of a session',
     'on the main path again after, ms',
-    'the harness stood still, ms'
+    'stall of the harness, ms'
   ];
   const rows = outcomes.map(({ label, result }) => {
     const { wire, payload } = whileWell(result);
@@ -84,13 +87,13 @@ function verdicts(outcomes) {
   const connects = worst(results.map(connectsInAll));
   return [
     {
-      line: 'backup: payload on it while the main path is well',
+      line: 'backup: payload on it while the main path is healthy',
       target: '0 B',
       measured: `${fixed(payload)} B; ${fixed(wire)} B/s on the wire (probes)`,
       met: payload === 0 && wire <= IDLE_BYTES
     },
     {
-      line: 'backup: part of the bytes by it while the main path is dead',
+      line: 'backup: its share of the bytes while the main path is dead',
       target: 'all',
       measured: `${fixed(100 * part, 1)} %`,
       met: part >= 0.99
@@ -112,8 +115,8 @@ function verdicts(outcomes) {
 
 module.exports = {
   name: 'backup',
-  title: 'The second path as backup, the first one full; it dies and comes back',
-  what: 'the second path as backup of the first, which dies in three ways and comes back',
+  title: 'The second path as backup; the first path is full, dies and returns',
+  what: 'the second path as backup of the first, which dies in three ways and returns',
   runs,
   table,
   verdicts,

@@ -1,5 +1,5 @@
 'use strict';
-// The gateway beside what everybody has, each through the same death of the first path.
+// The gateway and common alternatives, each with the same death of the first path.
 
 const { markdown } = require('../../report/report');
 const { connectsInAll } = require('../judge');
@@ -8,18 +8,22 @@ const { around, longest, seconds, SHORTEST_MS } = require('../pauses');
 /**
  * @typedef {import('../run').PathsResult} Result @typedef {import('../run').PathsPlan} Plan
  * @typedef {import('../lab').Way} Way
- * @typedef {import('./index').Case} Case @typedef {import('./index').Outcome} Outcome @typedef {import('./index').Context} Context
+ * @typedef {import('./index').Case} Case @typedef {import('./index').Outcome} Outcome
+ * @typedef {import('./index').Context} Context
  *
  * @typedef {object} Contender
  * @property {string} name @property {string} title @property {string} what
  * @property {Partial<Plan>} plan
  * @property {boolean} [isOurs]
- * @property {Way[]} ways of dying that it is run with
+ * @property {Way[]} ways in which the path dies
  */
 
-/** One class, so that each system has one connection. A device never waits for acknowledgements: the load is the same for all. */
+/**
+ * One class, so that each system has one connection. Devices do not wait for acknowledgements, so the load is the same
+ * for all.
+ */
 const traffic = [{ class: 3, devices: 25, perSecond: 50, payload: 200, inflight: 1000 }];
-/** What the broker's machine has on each cable, for those who know two addresses of it. */
+/** The broker's addresses on the two links, for systems that use two addresses. */
 const alsoAt = ['198.18.1.2', '198.18.2.2'];
 const SECONDS = 30;
 const DEAD_AT = 5;
@@ -50,15 +54,15 @@ const contenders = [
   },
   {
     name: 'mqttjs',
-    title: 'mqtt.js 5 as it comes',
-    what: 'one URL, keepalive 60 s, by the default route',
+    title: 'mqtt.js 5 with default settings',
+    what: 'one URL, keepalive 60 s, over the default route',
     plan: { ...routes, system: 'mqttjs' },
     ways: ['silent']
   },
   {
     name: 'mqttjs-tuned',
     title: 'mqtt.js 5, tuned',
-    what: 'one URL, keepalive 5 s, by the default route',
+    what: 'one URL, keepalive 5 s, over the default route',
     plan: { ...routes, system: 'mqttjs-tuned' },
     ways: ['silent']
   },
@@ -72,14 +76,14 @@ const contenders = [
   {
     name: 'bridge',
     title: 'mosquitto bridge, two addresses',
-    what: 'the broker at an address on each path, keepalive 5 s; acknowledges devices at once, keeps in memory',
+    what: 'the broker at an address on each path, keepalive 5 s; acknowledges devices at once, queues in memory',
     plan: { ...routes, system: 'bridge-addresses' },
     ways: ['silent']
   },
   {
     name: 'nodered',
     title: "Node-RED's MQTT nodes",
-    what: 'a local mosquitto, mqtt in → mqtt out, keepalive 60 s, by the default route; the mosquitto acknowledges devices at once',
+    what: 'a local mosquitto, mqtt in → mqtt out, keepalive 60 s, over the default route; the mosquitto acknowledges devices at once',
     plan: { ...routes, system: 'nodered' },
     ways: ['silent']
   }
@@ -102,7 +106,7 @@ const race = ({ plan }, way, { measure }) =>
     ]
   });
 
-/** In the order of the table. @param {Outcome[]} outcomes */
+/** Returns the runs in the order of the table. @param {Outcome[]} outcomes */
 const roundsOf = (outcomes) =>
   ways.flatMap((way) =>
     contenders.flatMap((contender) =>
@@ -117,7 +121,7 @@ const roundsOf = (outcomes) =>
 /** @param {Round} round @returns {number} ms */
 const gapOf = ({ result }) => longest(result.pauses).ms;
 
-/** Whatever else the machine was busy with left out. @param {Result} result */
+/** Returns the gap at the death, ignoring pauses with other causes. @param {Result} result */
 function whenItDies({ pauses }) {
   const { ms, atEnd } = around(pauses, DEAD_AT * 1000);
   return ms === 0 ? `< ${seconds(SHORTEST_MS)}` : `${atEnd ? '≥ ' : ''}${seconds(ms)}`;
@@ -125,10 +129,10 @@ function whenItDies({ pauses }) {
 
 /** @type {[string, (round: Round) => string | number][]} */
 const columns = [
-  ['what happens', ({ way }) => wayNames[way]],
+  ['event', ({ way }) => wayNames[way]],
   ['system', ({ contender }) => contender.title],
-  ['what it is', ({ contender }) => contender.what],
-  ['gap when it dies s', ({ result }) => whenItDies(result)],
+  ['configuration', ({ contender }) => contender.what],
+  ['gap at the death s', ({ result }) => whenItDies(result)],
   ['longest gap s', (round) => `${longest(round.result.pauses).atEnd ? '≥ ' : ''}${seconds(gapOf(round))}`],
   ['slowest record s', ({ result }) => seconds(result.classes[3].max ?? NaN)],
   ['records', ({ result }) => result.sent],
@@ -148,7 +152,7 @@ function verdictsOf(all, way) {
   return ours.map((round) => {
     const { contender, result } = round;
     return {
-      line: `${wayNames[way]}: ${contender.title} against the best of what everybody has`,
+      line: `${wayNames[way]}: ${contender.title} against the best alternative`,
       target: `gap < ${seconds(best)} s, 0 lost`,
       measured: `${seconds(gapOf(round))} s, ${result.missing} lost`,
       met: gapOf(round) < best && result.missing === 0
@@ -181,7 +185,7 @@ const verdicts = (outcomes) => ways.flatMap((way) => verdictsOf(roundsOf(outcome
 
 module.exports = {
   name: 'comparison',
-  title: `Beside what everybody has: the first path dies at ${DEAD_AT} s and is back at ${BACK_AT} s of ${SECONDS} s; 50 records/s of 200 B of 25 devices, QoS 1, TLS 1.3`,
+  title: `Comparison: the first path dies at ${DEAD_AT} s and returns at ${BACK_AT} s of ${SECONDS} s; 50 records/s of 200 B from 25 devices, QoS 1, TLS 1.3`,
   what: 'the gateway, mqtt.js with one broker URL and with two, a mosquitto bridge, Node-RED: the same death',
   runs,
   table,

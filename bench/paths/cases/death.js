@@ -1,5 +1,6 @@
 'use strict';
-// Each path dies in three ways and comes back, both active and both full: bulk saturates them, class 1 sends a record each 20 ms.
+// Each path dies in three ways and returns. Both are active and full: bulk saturates them, and class 1 sends a record
+// every 20 ms.
 
 const { fixed, markdown } = require('../../report/report');
 const { deaths, deathLabel, measureDeath, rateBetween } = require('../deaths');
@@ -19,13 +20,13 @@ function table(outcomes) {
   const head = [
     'dies',
     'longest gap, class 1 / 3, ms',
-    'seconds without',
+    'seconds without arrivals',
     'lost',
     'duplicates',
     'CONNECTs of a session',
     'Mbit/s before / while dead / after',
     'both carry again after, ms',
-    'the harness stood still, ms'
+    'stall of the harness, ms'
   ];
   const rows = outcomes.map(({ label, result }) => {
     const { gapMs, zeroSeconds, lost, duplicated, death } = result;
@@ -66,7 +67,7 @@ function verdicts(outcomes) {
     {
       line: `${of}: both carry again after`,
       target: '≤ 2 s',
-      measured: Number.isFinite(back) ? `${fixed(back / 1000, 2)} s` : 'not in the time of the run',
+      measured: Number.isFinite(back) ? `${fixed(back / 1000, 2)} s` : 'not within the run',
       met: back <= 2000
     },
     {
@@ -80,8 +81,8 @@ function verdicts(outcomes) {
 
 module.exports = {
   name: 'death',
-  title: 'A path dies and comes back, both active and full',
-  what: 'each path dies in three ways and comes back, under a load that saturates both',
+  title: 'A path dies and returns, both active and full',
+  what: 'each path dies in three ways and returns, under a load that saturates both',
   runs,
   table,
   verdicts,

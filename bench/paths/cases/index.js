@@ -8,26 +8,29 @@ const path = require('node:path');
  * @typedef {object} Context of one run
  * @property {import('../lab').PathsLab} lab opened for this run, and closed after it
  * @property {Options} options
- * @property {(plan: import('../run').PathsPlan) => Promise<import('../run').PathsResult>} measure measurePaths() on the lab, with what the user asked for
+ * @property {(plan: import('../run').PathsPlan) => Promise<import('../run').PathsResult>} measure measurePaths() on the
+ *          lab, with the user's options
  *
  * @typedef {object} Run
  * @property {string} key @property {string} label @property {number} seconds of load
  * @property {object} [lab] options of PathsLab.open()
- * @property {(context: Context) => Promise<any>} run its result
+ * @property {(context: Context) => Promise<any>} run resolves to its result
  *
  * @typedef {{quick: boolean, rounds: number, congestion: string, env: Record<string, string>}} Options
- * @typedef {{name: string, key: string, label: string, round: number, result?: any, error?: string}} Outcome of a run; a case gets those with a result
+ * @typedef {{name: string, key: string, label: string, round: number, result?: any, error?: string}} Outcome of a run;
+ *          a case gets those with a result
  * @typedef {{line: string, target: string, measured: string, met: boolean}} Verdict
  *
  * @typedef {object} Case
- * @property {string} name as in --only @property {string} title of its table @property {string} what one sentence for --help
+ * @property {string} name as in --only @property {string} title of its table
+ * @property {string} what one sentence for --help
  * @property {(options: Options) => Run[]} runs
  * @property {(outcomes: Outcome[], options: Options) => string} table Markdown; some runs may be missing
  * @property {(outcomes: Outcome[], options: Options) => Verdict[]} verdicts
- * @property {(result: any) => string} [brief] a line while it goes on
+ * @property {(result: any) => string} [brief] a line of progress
  */
 
-/** The order of the tables; whatever else is in the folder follows by name. */
+/** The order of the tables; other files of the folder follow by name. */
 const first = ['aggregation.js', 'death.js', 'backup.js', 'urgent.js'];
 
 /** @param {string} file */

@@ -1,5 +1,5 @@
 'use strict';
-// What is neither the death of one path nor health: the gateway has to say what it sees, and to lose nothing.
+// Failures other than the death of one path: the gateway must show the correct status and lose no record.
 
 const { markdown } = require('../../report/report');
 const { connectsInAll } = require('../judge');
@@ -8,17 +8,21 @@ const { textAt, texts } = require('../shown');
 const { runTrouble, troubles } = require('../troubles');
 
 /**
- * @typedef {import('../run').PathsResult} Result @typedef {import('../troubles').CliError} CliError
+ * @typedef {import('../run').PathsResult} Result @typedef {import('../troubles').Failure} Failure
  * @typedef {import('./index').Case} Case @typedef {import('./index').Outcome} Outcome
  */
 
-/** From the moment when a path came back. @param {Result} result @returns {number} ms; NaN = none did */
+/**
+ * Returns the time from the return of a path to the next arrival.
+ * @param {Result} result
+ * @returns {number} ms; NaN = no path returned
+ */
 function wentOn({ marks, pauses }) {
   const mark = marks.find(({ what }) => / back$/.test(what));
   return mark ? wentOnAfter(pauses, mark.ms) : NaN;
 }
 
-/** @param {CliError} trouble @param {Result} result @returns {string[]} what is not as it should be */
+/** @param {Failure} trouble @param {Result} result @returns {string[]} deviations from the expectation */
 function complaints({ expected, sameSession }, result) {
   const shown = expected.map(({ at, text }) => ({
     at,
@@ -32,13 +36,13 @@ function complaints({ expected, sameSession }, result) {
     ...wrong.map(({ at, text }) => `it shows '${text}' at ${at} s`),
     ...(result.lost > 0 ? [`${result.lost} lost`] : []),
     ...(sameSession && connectsInAll(result) !== 1 ? [`${connectsInAll(result)} connects`] : []),
-    ...(result.pauses.some(({ atEnd }) => atEnd) ? ['nothing arrived in the end'] : [])
+    ...(result.pauses.some(({ atEnd }) => atEnd) ? ['no arrivals at the end'] : [])
   ];
 }
 
-/** @type {[string, (trouble: CliError, result: Result) => string | number][]} */
+/** @type {[string, (trouble: Failure, result: Result) => string | number][]} */
 const columns = [
-  ['what goes wrong', ({ label }) => label],
+  ['failure', ({ label }) => label],
   [
     'the node shows (from second)',
     (_, { statuses }) =>
@@ -47,7 +51,7 @@ const columns = [
         .join(' → ')
   ],
   ['gaps s (from second)', (_, { pauses }) => pauseList(pauses)],
-  ['delivery after a path is back s', (_, result) => seconds(wentOn(result))],
+  ['delivery after the return of a path s', (_, result) => seconds(wentOn(result))],
   ['connects of a session', (_, result) => connectsInAll(result)],
   ['records', (_, { sent }) => sent],
   ['lost', (_, { lost }) => lost],
@@ -55,12 +59,12 @@ const columns = [
   ['out of order', (_, { outOfOrder }) => outOfOrder]
 ];
 
-/** @param {Outcome[]} outcomes @param {{quick: boolean}} options @returns {[CliError, Result][]} */
+/** @param {Outcome[]} outcomes @param {{quick: boolean}} options @returns {[Failure, Result][]} */
 const pairs = (outcomes, options) =>
   troubles(options).flatMap((trouble) =>
     outcomes
       .filter(({ key }) => key === trouble.key)
-      .map(({ result }) => /** @type {[CliError, Result]} */ ([trouble, result]))
+      .map(({ result }) => /** @type {[Failure, Result]} */ ([trouble, result]))
   );
 
 /** @type {Case['runs']} */
@@ -85,15 +89,15 @@ const verdicts = (outcomes, options) =>
     const wrong = complaints(trouble, result);
     return {
       line: trouble.label,
-      target: `its status, 0 lost, ${trouble.sameSession ? 'the same session' : 'delivery goes on'}`,
-      measured: wrong.join('; ') || `so it is; gaps s (from second): ${pauseList(result.pauses)}`,
+      target: `its status, 0 lost, ${trouble.sameSession ? 'the same session' : 'delivery continues'}`,
+      measured: wrong.join('; ') || `as expected; gaps s (from second): ${pauseList(result.pauses)}`,
       met: wrong.length === 0
     };
   });
 
 module.exports = {
   name: 'middle',
-  title: 'Other trouble: 50 records/s of 200 B in two sessions, two active paths with the watch',
+  title: 'Other failures: 50 records/s of 200 B in two sessions, two active paths with the watch',
   what: 'both paths dead, another address, middleboxes, a broker without MPTCP',
   runs,
   table,

@@ -1,10 +1,10 @@
 'use strict';
-// Class 1 while bulk of the same gateway fills both paths, beside class 1 alone.
+// Class 1 while bulk of the same gateway fills both paths, compared with class 1 alone.
 
 const { fixed, markdown, median } = require('../../report/report');
 const { saturating, steady, DRAIN_S } = require('../loads');
 
-/** The limits of "Priority that reaches the wire", as docs/priority.md has them for one link: over class 3's p99, and over an idle link's. */
+/** The targets of one link (docs/priority.md): p99 of class 1 compared with class 3, and with an idle link. */
 const PART_OF_BULK = 20;
 const OVER_IDLE_MS = 20;
 
@@ -58,13 +58,13 @@ function verdicts(outcomes) {
   if (idle === undefined || full === undefined || bulk === undefined) return [];
   return [
     {
-      line: 'urgent: class 1 p99 with both paths full, over its p99 on idle ones',
+      line: 'urgent: class 1 p99 with both paths full, minus its p99 on idle paths',
       target: `≤ ${OVER_IDLE_MS} ms`,
       measured: `${fixed(full - idle, 1)} ms (${fixed(full, 1)} − ${fixed(idle, 1)})`,
       met: full - idle <= OVER_IDLE_MS
     },
     {
-      line: 'urgent: class 1 p99, as a part of class 3 p99',
+      line: 'urgent: class 1 p99 as a fraction of class 3 p99',
       target: `≤ 1/${PART_OF_BULK}`,
       measured: `1/${fixed(bulk / full)} (${fixed(full, 1)} of ${fixed(bulk)} ms)`,
       met: full <= bulk / PART_OF_BULK
@@ -75,7 +75,7 @@ function verdicts(outcomes) {
 module.exports = {
   name: 'urgent',
   title: 'Class 1 while bulk fills both paths',
-  what: 'latency of class 1 with both paths full of bulk, and with idle ones',
+  what: 'latency of class 1 with both paths full of bulk, and with idle paths',
   runs,
   table,
   verdicts,

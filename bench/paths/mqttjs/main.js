@@ -1,9 +1,11 @@
 'use strict';
-// What everybody has: a program with mqtt.js. Devices publish to it as to any gateway (MQTT 3.1.1, QoS 1), it publishes each message
-// singly with a client of mqtt.js, and acknowledges a device, in the order of its messages, once the broker has acknowledged.
-// Nothing of mqtt.js is changed or helped: what waits is in its memory, and when it connects again is its own affair.
-// node main.js OPTIONS: JSON with `port`, where devices connect on 127.0.0.1, and `client`, the options of mqtt.connect().
-// Ends on SIGTERM. A device's messages that wait are not limited: the generator has a limit of its own.
+// A common alternative: a program with mqtt.js. Devices publish to it as to any gateway (MQTT 3.1.1, QoS 1). It
+// publishes each message separately with an mqtt.js client, and acknowledges a device, in the order of its messages,
+// once the broker has acknowledged. It does not change mqtt.js: waiting messages are in its memory, and it decides when
+// to reconnect.
+//   node main.js OPTIONS
+// OPTIONS is JSON with `port`, where devices connect on 127.0.0.1, and `client`, the options of mqtt.connect().
+// Ends on SIGTERM. The number of waiting messages per device is not limited here, because the generator limits it.
 
 const net = require('node:net');
 const mqtt = require('mqtt');
@@ -17,7 +19,7 @@ class Device {
   constructor(socket, client) {
     this.socket = socket;
     this.client = client;
-    /** In the order of arrival. @type {Waiting[]} */
+    /** Messages in the order of arrival. @type {Waiting[]} */
     this.waiting = [];
     const parser = packets.parser({ protocolVersion: 4 });
     parser.on('packet', (packet) => this.#take(packet));
@@ -41,13 +43,13 @@ class Device {
     const entry = { id: messageId, isDone: false };
     if (qos === 1) this.waiting.push(entry);
     this.client.publish(topic, payload, { qos: 1 }, (error) => {
-      if (error) return; // ending: it was not confirmed
+      if (error) return; // the client is ending: the message is not confirmed
       entry.isDone = true;
       this.#acknowledge();
     });
   }
 
-  /** [MQTT-4.6.0-2] In the order in which the messages came. */
+  /** [MQTT-4.6.0-2] Sends PUBACKs in the order of the messages. */
   #acknowledge() {
     while (this.waiting[0]?.isDone) {
       const { id } = /** @type {Waiting} */ (this.waiting.shift());

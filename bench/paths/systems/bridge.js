@@ -8,7 +8,7 @@ const { needsMosquitto } = require('../../harness/lacking');
 module.exports = {
   name: 'bridge-addresses',
   title: 'mosquitto bridge with two addresses, keepalive 5 s',
-  what: 'Two addresses of the broker, one through each path, `round_robin false`, keepalive_interval 5 (its least), restart_timeout 1; queues in memory. It acknowledges a device at once.',
+  what: 'Two addresses of the broker, one through each path, `round_robin false`, keepalive_interval 5 (its minimum), restart_timeout 1; queues in memory. It acknowledges a device at once.',
   lacking: needsMosquitto,
   start: (context) => {
     const { alsoAt, tlsPort } = context.cloud;

@@ -1,5 +1,5 @@
 'use strict';
-// mqtt.js as everybody uses it; see bench/paths/mqttjs/main.js.
+// mqtt.js in its usual form; see bench/paths/mqttjs/main.js.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -12,7 +12,7 @@ const clientId = 'mqttjs';
 
 /** @typedef {import('../../harness/cloud').Cloud} Cloud */
 
-/** One address of the broker, by the system's routes. @param {Cloud} cloud */
+/** One address of the broker, over the system's routes. @param {Cloud} cloud */
 const one = ({ host, tlsPort: port }) => ({ protocol: 'mqtts', host, port });
 
 /** An address of the broker on each path. @param {Cloud} cloud */
@@ -44,7 +44,8 @@ async function start(context, options) {
 }
 
 /**
- * @param {string} name @param {string} title @param {string} what @param {(cloud: Cloud) => object} options of mqtt.connect()
+ * @param {string} name @param {string} title @param {string} what
+ * @param {(cloud: Cloud) => object} options of mqtt.connect()
  * @returns {import('../../systems').Adapter}
  */
 const variant = (name, title, what, options) => ({
@@ -58,14 +59,14 @@ const variant = (name, title, what, options) => ({
 module.exports = [
   variant(
     'mqttjs',
-    'mqtt.js 5 as it comes',
-    'One URL, keepalive 60 s, reconnectPeriod 1 s, connectTimeout 30 s: its defaults. By the default route.',
+    'mqtt.js 5 with default settings',
+    'One URL, keepalive 60 s, reconnectPeriod 1 s, connectTimeout 30 s: its defaults. Over the default route.',
     one
   ),
   variant(
     'mqttjs-tuned',
     'mqtt.js 5, keepalive 5 s',
-    'The same with keepalive 5 s and connectTimeout 5 s. By the default route.',
+    'The same with keepalive 5 s and connectTimeout 5 s. Over the default route.',
     (cloud) => ({ ...one(cloud), keepalive: 5, connectTimeout: 5000 })
   ),
   variant(

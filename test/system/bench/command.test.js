@@ -74,7 +74,7 @@ describe('seganet-bench', () => {
     expect((await bench.exited).code).toBe(130);
     expect(results()).toMatchObject({ complete: false });
     expect(results().outcomes.length).toBeGreaterThanOrEqual(1);
-    expect(report()).toContain('**Ended early');
+    expect(report()).toContain('**Aborted');
     expect(fs.readdirSync(temporary())).toEqual([]);
   });
 });

@@ -30,7 +30,7 @@ describe('the CPU controller', () => {
   test('what is not there is said in a sentence', () => {
     expect(() => CpuLimit.make(10, '')).toThrow('A CPU limit needs control groups');
     expect(() => CpuLimit.make(10, mounts.v2.replace('/sys/fs/cgroup', '/nowhere'))).toThrow(
-      'A CPU limit needs root and a control group'
+      'A CPU limit needs root and permission to create a control group'
     );
   });
 });
@@ -83,7 +83,7 @@ limited.describe('a CPU limit', () => {
   test('less than the kernel can do is refused', async () => {
     const limit = CpuLimit.make(10);
     try {
-      expect(() => limit.set(0.05)).toThrow('Take a longer period');
+      expect(() => limit.set(0.05)).toThrow('Use a longer period');
     } finally {
       await limit.remove();
     }

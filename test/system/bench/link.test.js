@@ -110,7 +110,7 @@ onLink.test('a user who is not root is told what is needed, and why', () => {
 });
 
 needs(...(isRoot ? [...tools, 'python3'] : ['root'])).test('the counters tell planted traffic apart', () => {
-  const child = path.join(root, 'test', 'fixtures', 'bands-child.js');
+  const child = path.join(root, 'test', 'fixtures', 'network', 'bands-child.js');
   const seen = JSON.parse(execFileSync(process.execPath, [child], { encoding: 'utf8' }));
   const frame = 1000 + 8 + 20 + 14;
   for (const kind of ['none', 'tbf-pfifo_fast', 'htb']) {
@@ -237,7 +237,7 @@ onLink.describe('on two networks', () => {
     start('priority.js', [...short, '--env', 'SEGANET_BATCH_MODE=nonsense']);
     const names = await namespaces();
     expect(await child.exited).toMatchObject({ code: 1 });
-    expect(child.output).toMatch(/the gateway did not get ready:\s.*SEGANET_BATCH_MODE/s);
+    expect(child.output).toMatch(/the gateway did not become ready:\s.*SEGANET_BATCH_MODE/s);
     expect(inside(names)).toEqual([]);
     expect(fs.readdirSync(folder)).toEqual([]);
   });

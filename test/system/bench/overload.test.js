@@ -158,7 +158,7 @@ withBroker.describe('the commands', () => {
     const times = ['--seconds', '5', '--warmup', '1', '--block', '1000', '--every', '2'];
     const { printed, saved } = bench('blocked-loop.js', ['--devices', '10', '--repeat', '1', ...times]);
     expect(printed).toMatch(/\| blocked \/ free \| [-+]/);
-    expect(printed).not.toContain('this shows nothing');
+    expect(printed).not.toContain('these results prove nothing');
     const [free, blocked] = saved.runs;
     expect(free).toMatchObject({ variant: 'free', blocks: 0, verdict: { lost: 0 }, cleanEnd: true });
     expect(blocked).toMatchObject({ variant: 'blocked', verdict: { lost: 0 }, cleanEnd: true });
@@ -203,7 +203,7 @@ withLimits.describe('too much load', () => {
       ],
       ...['--capacity-seconds', '5', '--devices', '20', '--alarm-devices', '5', '--alarm-rate', '10']
     ]);
-    expect(printed).toContain('0.25 of a core, by a quota for each 10 ms');
+    expect(printed).toContain('0.25 of a core, quota with a period of 10 ms');
     expect(printed).toMatch(/\| 200 \| /);
     const [run] = saved.runs;
     expect(run).toMatchObject({ verdict: { lost: 0 }, cleanEnd: true, arrived: { duplicates: 0 } });

@@ -180,7 +180,7 @@ const examples = {
     await client.subscribeAsync('cmd/pump-7/#', { qos: 1 });
     await nodeRed.inject(idOf('inject'));
     await eventually(() => got.includes('cmd/pump-7/valve'), { what: 'the device gets its command' });
-    await nodeRed.shows('what became of it', /./);
+    await nodeRed.shows('result', /./);
   },
   16: async ({ nodeRed }) => {
     await publish('d/pump-1/t', '{"mark":16}', { username: 'pump-1', password: 'secret-1' });

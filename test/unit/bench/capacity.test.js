@@ -28,7 +28,7 @@ describe('a step', () => {
 
   test.each([
     ['p99 of a second', { p99Ms: 1000 }, 'p99 1.0 s'],
-    ['a backlog that was seen while it ran', { isBehind: true }, 'too little arrived within a second'],
+    ['a backlog that was seen while it ran', { isBehind: true }, 'too few messages arrived within a second'],
     ['a message that was acknowledged and lost', { arrived: 3999 }, '1 did not arrive'],
     ['a message without its acknowledgement', { acked: 3998 }, '2 not acknowledged'],
     ['devices that send too little', { sent: 3800 }, 'the devices could not send in time'],
@@ -140,7 +140,7 @@ describe('the report of capacity', () => {
         high: 12
       }
     ]);
-    expect(warnings).toEqual([expect.stringContaining('seganet-adaptive did not come to its own limit')]);
+    expect(warnings).toEqual([expect.stringContaining('seganet-adaptive did not reach its own limit')]);
   });
 
   test('does not say at least when the peer could do more too', () => {
@@ -156,7 +156,7 @@ describe('the report of capacity', () => {
 
   test('a round in which nothing was good is told', () => {
     const { warnings } = report([outcome('bare', 0, 0, 'neither')], /** @type {any} */ ({}));
-    expect(warnings).toEqual(['Even the first step of bare failed in a round.']);
+    expect(warnings).toEqual(['The first step of bare failed in a round.']);
   });
 
   test('of nothing is empty', () => expect(report([], /** @type {any} */ ({})).ratios).toEqual([]));
@@ -179,14 +179,14 @@ describe('scaling', () => {
     /** @param {number[]} found @param {any} [limit] */
     const said = (found, limit = 'system') => scaling.verdict('Pinning', values(found, limit), 'b', 'a');
     expect(said([1020, 990, 1010])).toBe(
-      'Pinning does not help here: × 1.01 [0.99..1.02] of the messages a second.'
+      'Pinning does not help here: × 1.01 [0.99..1.02] in messages per second.'
     );
     expect(said([1400])).toMatch(/^Pinning helps here/);
     expect(said([700])).toMatch(/^Pinning costs more than it brings here/);
     expect(said([])).toBe('Pinning: not measured.');
     // Twice the messages say nothing where the gateway was not the limit.
     expect(said([2000], 'harness')).toBe(
-      'Pinning does not help here (the gateway was not the limit): × 1.00 CPU a message.'
+      'Pinning does not help here (the gateway was not the limit): × 1.00 in CPU per message.'
     );
   });
 

@@ -62,8 +62,8 @@ describe('rounds', () => {
     const all = turns([{ chapter: 'x', cases: [entryOf] }], 1);
     const [outcome] = await runAll(all, never, { mostSteal: 0.005 });
     expect(faultWarnings([outcome])).toEqual([
-      'a, round 1: 6 of 9 acknowledged records were lost, in a run that was done again.',
-      'a, round 1: 3 of 9 acknowledged records were lost, in a run that was done again.'
+      'a, round 1: 6 of 9 acknowledged records were lost, in a discarded run.',
+      'a, round 1: 3 of 9 acknowledged records were lost, in a discarded run.'
     ]);
     expect(faults({ ...outcome, result: undefined, error: 'no room\nat once' })).toEqual(['no room']);
   });

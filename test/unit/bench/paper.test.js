@@ -84,7 +84,7 @@ describe('a quota', () => {
 
   test('is not guessed when its baseline failed', () => {
     expect(() => calibrationQuota([plain(0, 0.1)], load, 'agents-paho')).toThrow(
-      'needs a run of it without one'
+      'needs an earlier run of it without a quota'
     );
     const failed = { chapter: 'paper', key: calibrationKey(load, 'agents'), round: 0, error: 'no' };
     expect(() => quotaFor([failed], 0, load, 'agents', 0.5)).toThrow('its calibration failed');
@@ -116,7 +116,7 @@ describe('the cases', () => {
     });
     expect(keys({}).join()).not.toContain('quota');
     expect(chapter.lacking?.(plan)).toContainEqual({
-      label: "the part under a baseline's quota",
+      label: "the runs under a baseline's quota",
       why: 'A CPU limit needs control groups.'
     });
   });
@@ -141,11 +141,11 @@ describe('the report', () => {
   test("has the paper's factor for the runs in which the baseline is saturated", () => {
     const section = chapter.report([...plain, ...limited(320)], plan);
     expect(ratioOf(section, /^CPU saved/)).toMatchObject({ median: 0.8, target: '≥ 0.776' });
-    expect(ratioOf(section, /^p99 better by the factor, paper/)).toMatchObject({
+    expect(ratioOf(section, /^p99 improvement factor, paper/)).toMatchObject({
       median: 0.05,
       target: undefined
     });
-    expect(ratioOf(section, /^p99 better by the factor, quota of agents/)).toMatchObject({
+    expect(ratioOf(section, /^p99 improvement factor, quota of agents/)).toMatchObject({
       median: 40,
       target: '≥ 16.7'
     });
@@ -153,18 +153,18 @@ describe('the report', () => {
     expect(section.markdown).toContain('0.50 of the 0.040 cores that agents needs');
     expect(section.markdown).toContain('agents fell behind');
     expect(section.markdown).toMatch(/an agent per device \(C\+\+\) \| 0\.020 \| 0\.020 \| 50\.0 \| 320 \|/);
-    expect(section.markdown).toContain('each 50 ms');
+    expect(section.markdown).toContain('a period of 50 ms');
   });
 
   test('says so when the baseline came through all the same', () => {
     const { markdown } = chapter.report([...plain, ...limited(640)], plan);
-    expect(markdown).toContain('was not saturated as the paper');
+    expect(markdown).toContain("was not saturated like the paper's");
     expect(markdown).not.toContain('agents fell behind');
   });
 
   test('without such runs leaves the factor where nothing is saturated, and no table', () => {
     const section = chapter.report(plain, plan);
-    expect(ratioOf(section, /^p99 better/)).toMatchObject({ median: 0.05, target: '≥ 16.7' });
-    expect(section.markdown).not.toContain('each with the quota of');
+    expect(ratioOf(section, /^p99 improvement factor/)).toMatchObject({ median: 0.05, target: '≥ 16.7' });
+    expect(section.markdown).not.toContain('each system with the quota of');
   });
 });

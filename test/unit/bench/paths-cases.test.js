@@ -37,11 +37,7 @@ describe('other trouble', () => {
     ['a wrong text', { statuses: [shows(0, '', 1)] }, "it shows 'connected · 1 of 2 paths' at 4.5 s"],
     ['a loss', { ...well, lost: 3 }, '3 lost'],
     ['a second session', { ...well, connects: { gw: 1, other: 2 } }, '2 connects'],
-    [
-      'silence in the end',
-      { ...well, pauses: [{ at: 1, ms: 900, atEnd: true }] },
-      'nothing arrived in the end'
-    ]
+    ['silence in the end', { ...well, pauses: [{ at: 1, ms: 900, atEnd: true }] }, 'no arrivals at the end']
   ])('%s is told', (_, more, measured) => {
     const [verdict] = middle.verdicts([outcome('middle', 'address', more)], options);
     expect(verdict).toMatchObject({ met: false, measured: expect.stringContaining(measured) });

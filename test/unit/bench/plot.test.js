@@ -154,7 +154,7 @@ describe('a plot', () => {
 
   test.each([[[]], [[{ name: 'none', points: [] }]]])('says when there is nothing: %j', (series) => {
     for (const svg of [lines(series, { xLog: true, yLog: true }), cdf(series)]) {
-      expect(svg).toContain('nothing was measured');
+      expect(svg).toContain('no data');
       expect(svg).not.toMatch(/NaN|Infinity/);
     }
   });

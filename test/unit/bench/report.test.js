@@ -106,8 +106,8 @@ describe('the report', () => {
 
   test('says loudly what is no result', () => {
     const quick = { ...results(), plan: { ...plan, quick: true } };
-    expect(reportText(quick, [])).toContain('**This was a quick look');
-    expect(reportText({ ...results(), complete: false }, [])).toContain('**Ended early');
+    expect(reportText(quick, [])).toContain('**This was a quick check');
+    expect(reportText({ ...results(), complete: false }, [])).toContain('**Aborted');
   });
 
   test('a chapter whose report fails does not take the others with it', () => {
@@ -118,7 +118,7 @@ describe('the report', () => {
       }
     };
     const [section] = sections(results(), [broken]);
-    expect(section.warnings).toContain('No report of this chapter: a missing field');
+    expect(section.warnings).toContain('This chapter has no report: a missing field');
   });
 
   test('knows which targets are met', () => {

@@ -42,8 +42,8 @@ describe('a folder of systems', () => {
   });
 
   test.each([
-    ["module.exports = { name: 'x' };", "x.js: an adapter needs a 'title', a text"],
-    [`module.exports = { ...${whole('x')}, start: 1 };`, "x.js: adapter 'x' needs 'start', a function"],
+    ["module.exports = { name: 'x' };", "x.js: an adapter needs a string 'title'"],
+    [`module.exports = { ...${whole('x')}, start: 1 };`, "x.js: adapter 'x' needs a function 'start'"],
     [`module.exports = [${whole('x')}, ${whole('x')}];`, "x.js: there are two systems 'x'"]
   ])('says what is wrong with %s', (text, message) => {
     const folder = folderOf({ 'x.js': text });

@@ -37,7 +37,7 @@ describe('needs', () => {
   function runWithout(/** @type {string} */ body, env = {}) {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-needs-'));
     try {
-      const head = `const tools = require(${JSON.stringify(path.join(root, 'test', 'tools'))});
+      const head = `const tools = require(${JSON.stringify(path.join(root, 'bench', 'harness', 'tools'))});
         const { describe, test } = tools.needs('sh', 'no-such-tool');\n`;
       fs.writeFileSync(path.join(folder, 'one.test.js'), head + body);
       const args = ['--rootDir', folder, '--config', '{"testEnvironment":"node"}', '--json', '--verbose'];

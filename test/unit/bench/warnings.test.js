@@ -56,8 +56,8 @@ describe('warnings of runs', () => {
 
   test.each([
     ['late sends', { sent: { sent: 10000, late: 11 } }, 'were late'],
-    ['a busy generator', { harness: [{ name: 'loadgen', cores: 0.86 }] }, 'loadgen used over 85 %'],
-    ['stolen time', { machine: { steal: 0.021, throttled: 0 } }, '(steal)'],
+    ['a busy generator', { harness: [{ name: 'loadgen', cores: 0.86 }] }, 'loadgen used more than 85 %'],
+    ['stolen time', { machine: { steal: 0.021, throttled: 0 } }, 'steal time was above'],
     ['throttling', { machine: { steal: 0, throttled: 1 } }, 'throttled']
   ])('%s are told, with how often and where', (_, change, text) => {
     const found = runWarnings([outcome({}), outcome(change, 'b')], plan);
@@ -77,8 +77,8 @@ describe('warnings of runs', () => {
         strict
       )
     ).toEqual([
-      '2 of 2 runs were done again, as the hypervisor had kept over 0.50 % of the time.',
-      expect.stringMatching(/^In 2 of 2 runs the hypervisor kept over 0\.50 % .*\(a, b\)\.$/)
+      '2 of 2 runs were repeated because their steal time was above 0.50 %.',
+      expect.stringMatching(/^In 2 of 2 runs steal time was above 0\.50 % .*\(a, b\)\.$/)
     ]);
   });
 
@@ -97,9 +97,9 @@ describe('warnings of runs', () => {
     });
     expect(faultWarnings([outcome({ verdict: { lost: 0 } }), bad])).toEqual([
       'a, round 1: 2 of 10000 acknowledged records were lost (device 7 normal 5).',
-      'a, round 1: 1 records came out of order.',
-      'a, round 1: 3 records came twice.',
-      'a, round 1: the system did not end cleanly.'
+      'a, round 1: 1 records arrived out of order.',
+      'a, round 1: 3 duplicate records arrived.',
+      'a, round 1: the system did not exit cleanly.'
     ]);
   });
 });
