@@ -245,7 +245,7 @@ describe('a device that is not as it should be', () => {
     script = (request) => [
       block(request, request.block, request.block < 2, SIXTEEN, `e${request.block >> 1}`)
     ];
-    await expect(read(url(), quick)).rejects.toThrow(/it changed while it was read/);
+    await expect(read(url(), quick)).rejects.toThrow(/the representation changed while it was read/);
   });
 
   test('sends each block twice, and others in between: the body is whole', async () => {

@@ -121,7 +121,9 @@ test('QoS 0 is for now: it is not kept', () => {
   desk.reasons = true;
   desk.auto = 'offline';
   desk.send('a', '1', { qos: 0 });
-  expect(desk.told).toEqual([['1', 'expired', 'The device is not connected. QoS 0 is not kept.']]);
+  expect(desk.told).toEqual([
+    ['1', 'expired', 'The device is not connected. A command with QoS 0 is not kept.']
+  ]);
   expect(desk.pending).toHaveLength(0);
 });
 
@@ -165,9 +167,9 @@ test('a device that is silent is tried again though no event comes, a few a tick
 });
 
 test.each([
-  ['of a device', { perDevice: 2 }, '2 commands wait for this device.'],
-  ['in all', { total: 2 }, '2 commands wait.'],
-  ['of bytes', { totalBytes: 600 }, 'Commands of 600 bytes wait.']
+  ['of a device', { perDevice: 2 }, '2 commands already wait for this device.'],
+  ['in all', { total: 2 }, '2 commands already wait.'],
+  ['of bytes', { totalBytes: 600 }, '600 bytes of commands already wait.']
 ])('a limit %s: the next one is full, and there is room again later', (_name, limits, why) => {
   const desk = makeDesk(limits);
   desk.reasons = true;
@@ -184,7 +186,7 @@ test('what cannot be kept is full, with the reason', () => {
   desk.auto = 'offline';
   desk.send('a', '1');
   desk.commit(new Error('disk full'));
-  expect(desk.told).toEqual([['1', 'full', 'The gateway cannot keep it: disk full']]);
+  expect(desk.told).toEqual([['1', 'full', 'The gateway cannot keep the command: disk full']]);
   expect(desk.desk.size).toBe(0);
 });
 

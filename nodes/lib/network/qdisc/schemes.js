@@ -84,11 +84,11 @@ function htb(wish) {
     {
       tool: 'ip',
       args: ['link', 'set', 'dev', name, 'gso_max_segs', '1'],
-      why: 'htb counts a GSO packet of 64 kB as one: connections made from now on send single packets'
+      why: 'htb counts a GSO packet of 64 kB as one packet: connections from now on send single packets'
     },
     qdisc(
       wish,
-      'what no filter knows is normal',
+      'packets that no filter matches are normal',
       ...['root', 'handle', `${MAJOR}:`, 'htb', 'default', BANDS[1].minor.toString(16)]
     ),
     classOf(`${MAJOR}:`, [`${MAJOR}:1`, 'htb', 'rate', ceil, 'ceil', ceil], 'the line'),
@@ -101,7 +101,7 @@ function htb(wish) {
         ],
         i === 0
           ? `${band.name}: goes first`
-          : `${band.name}: ${share} % are its own, and what the others leave`
+          : `${band.name}: ${share} % guaranteed, plus what the others leave`
       )
     ),
     ...BANDS.map((_, i) => leaf(wish, id(i), i)),
@@ -132,7 +132,7 @@ function prio(wish, where, handle) {
 const tbf = (wish) =>
   qdisc(
     wish,
-    'the line; it splits GSO packets by itself',
+    'the line; splits GSO packets itself',
     ...['root', 'handle', `${MAJOR}:`, 'tbf', 'rate', formatRate(wish.rate)],
     ...['burst', burst(wish, 4, 2), 'latency', '50ms']
   );
@@ -141,7 +141,7 @@ const tbf = (wish) =>
 const bandLength = (wish) => ({
   tool: 'ip',
   args: ['link', 'set', 'dev', wish.interface, 'txqueuelen', String(packetsOf(wish))],
-  why: `pfifo_fast, made after this, holds so many packets in each band: ${QUEUE_MS} ms of the line`
+  why: `packets in each band of the pfifo_fast created next: ${QUEUE_MS} ms of the line`
 });
 
 /**

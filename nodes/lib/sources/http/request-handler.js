@@ -80,8 +80,7 @@ class Intake {
       throw new Refusal(403, 'Web pages may not send records here: see the allowed origins of the node.');
     }
     const route = parseTarget(url, this.settings_.path);
-    if (method !== 'POST')
-      throw new Refusal(405, 'Records are sent with POST.', { headers: { Allow: 'POST' } });
+    if (method !== 'POST') throw new Refusal(405, 'Send records with POST.', { headers: { Allow: 'POST' } });
     const bearer = this.bearer_(headers.authorization);
     if (route.device && !bearer.allows(route.device))
       throw new Refusal(403, 'The token is not for this device.');
@@ -113,7 +112,7 @@ class Intake {
     const bearer = this.tokens_ ? this.tokens_.find(authorization) : EVERYBODY;
     if (bearer) return bearer;
     const headers = { 'WWW-Authenticate': 'Bearer realm="seganet"' };
-    throw new Refusal(401, 'A token is needed: Authorization: Bearer …', { headers });
+    throw new Refusal(401, 'A token is required: Authorization: Bearer …', { headers });
   }
 
   checkRoom_() {
