@@ -35,7 +35,7 @@ const children = {};
 async function startDemoCloud(env) {
   const folder = path.join(env.SEGANET_HOME, 'demo');
   const { child, settings } = await demo.startCloud(folder, (topic) => {
-    say(`demo cloud: the first record arrived, on ${topic}`);
+    say(`demo cloud: the first record has arrived, on ${topic}`);
   });
   children.cloud = child;
   child

@@ -67,7 +67,7 @@ describe('npm start without an uplink', () => {
     await gateway.says(/devices: MQTT listener on port \d+/);
     await gateway.says(/uplink: connected/);
     await gateway.says(/demo fleet: 64 devices connected/);
-    await gateway.says(/demo cloud: the first record arrived, on gw\/gw-test\/(normal|critical)/);
+    await gateway.says(/demo cloud: the first record has arrived, on gw\/gw-test\/(normal|critical)/);
 
     const { body: flow } = await getJson(`${editor}flows`);
     expect(flow.map((/** @type {{ type: string }} */ { type }) => type)).toEqual(
