@@ -84,7 +84,7 @@ test.each([
   ['.well-known', { path: '.well-known' }, /different paths/],
   ['an unknown transport', { transport: 'dtls' }, /"transport" must be one of udp, tcp, tls/],
   ['passwords', { login: 'passwords', passwordFile: '/x' }, /cannot log in with a user and password/],
-  ['keys without TLS', { login: 'psk', pskFile: '/x' }, /need TLS/],
+  ['keys without TLS', { login: 'psk', pskFile: '/x' }, /require TLS/],
   ['the network without a login', { host: '0.0.0.0' }, /any client that reaches this port/],
   ['a body of nothing', { maxBodyKiB: '0' }, /"maxBodyKiB" must be a whole number from 1/],
   ['a wildcard in the presence topic', { presenceTopic: 'a/#' }, /"presenceTopic" must be a topic/],

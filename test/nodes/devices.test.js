@@ -76,14 +76,14 @@ describe('who may connect without a login', () => {
   });
 
   test.each([
-    [{ host: '0.0.0.0' }, /On 0\.0\.0\.0 everybody .* Choose a login/],
-    [{ host: '::' }, /everybody/],
-    [{ host: '192.0.2.1', allowAnonymous: 'no' }, /everybody/],
-    [{ host: '0.0.0.0', transport: 'tls', tls: 'tls', clientCert: 'wanted' }, /everybody/],
-    [{ login: 'certificate' }, /need TLS/],
+    [{ host: '0.0.0.0' }, /On 0\.0\.0\.0, any client .* Choose a login/],
+    [{ host: '::' }, /any client/],
+    [{ host: '192.0.2.1', allowAnonymous: 'no' }, /any client/],
+    [{ host: '0.0.0.0', transport: 'tls', tls: 'tls', clientCert: 'wanted' }, /any client/],
+    [{ login: 'certificate' }, /require TLS/],
     [{ login: 'psk', transport: 'tls' }, /The file of pre-shared keys is missing/],
     [{ login: 'psk', transport: 'tls', pskFile: '/x', clientCert: 'required' }, /carries no certificate/],
-    [{ clientCert: 'required' }, /need TLS/],
+    [{ clientCert: 'required' }, /require TLS/],
     [{ login: 'passwords' }, /The password file is missing/],
     [{ login: 'passwords', passwordFile: '/none/x' }, /\/none\/x cannot be read \(ENOENT\)/],
     [{ login: 'maybe' }, /must be one of none, passwords/],

@@ -102,7 +102,7 @@ describe('a value that cannot be used is refused with a sentence that names the 
     ['SEGANET_SESSIONS', '1,2/2', /cannot be used: Sessions '1,2\/2' names class 2 twice/],
     ['SEGANET_RESERVE', '101', /from 0 to 100/],
     ['SEGANET_UPLINK_PRIORITY', '7', /from 0 to 6 for each session, such as 6,0, not "7"/],
-    ['SEGANET_UPLINK_PRIORITY', '6,0,0', /has 3 parts, but SEGANET_SESSIONS 1,2\/3,4 makes 2/],
+    ['SEGANET_UPLINK_PRIORITY', '6,0,0', /has 3 parts, but SEGANET_SESSIONS 1,2\/3,4 defines 2/],
     ['SEGANET_UPLINK_PATHS', 'eth0:spare', /'active' or 'backup', not "spare"/],
     ['SEGANET_UPLINK_CONGESTION', 'Cubic', /'Cubic' is not a congestion control algorithm/],
     ['SEGANET_UPLINK_DSCP', '64', /from 0 to 63/],
@@ -219,7 +219,7 @@ describe('devices', () => {
     [{ SEGANET_DEVICE_TRANSPORT: 'wss' }, /requires SEGANET_DEVICE_TLS_CERT/],
     [{ ...tls, SEGANET_DEVICE_TLS_KEY: '' }, /belong together/],
     [{ ...tls, SEGANET_DEVICE_LOGIN: 'certificate' }, /SEGANET_DEVICE_TLS_CA/],
-    [{ SEGANET_DEVICE_CLIENT_CERT: 'required' }, /need TLS/],
+    [{ SEGANET_DEVICE_CLIENT_CERT: 'required' }, /require TLS/],
     [
       { ...tls, SEGANET_DEVICE_TLS_KEY: path.join(folder, 'other') },
       /^SEGANET_DEVICE_TLS_CERT, SEGANET_DEVICE_TLS_KEY cannot be used: .*The key does not belong to the certificate/
