@@ -31,7 +31,7 @@ module.exports = function (RED) {
       release = claim(settings.adapter, this.id);
       if (!release) {
         throw new Error(
-          'Another ble devices node uses this adapter. Choose another one, or put both into one node.'
+          'Another ble devices node uses this adapter. Choose another adapter, or combine both nodes.'
         );
       }
       radio = new BleProcess(settings);
@@ -52,7 +52,7 @@ module.exports = function (RED) {
     process.on('record', ({ deviceId, topic, payload, ts }, taken) => {
       member.put({ deviceId, topic, payload, cls, flags: 0, ts, seq: -1 }, (error) => {
         taken();
-        if (error) complaints.tell('record', `A record of ${deviceId} was not taken: ${error.message}`);
+        if (error) complaints.tell('record', `A record of ${deviceId} was not accepted: ${error.message}`);
       });
     });
     process.on('state', ({ state, reason }) => {
@@ -60,7 +60,10 @@ module.exports = function (RED) {
       if (sentence) complaints.tell(state, sentence);
     });
     process.on('trouble', (device, reason) => {
-      complaints.tell(`device ${device}`, `${device}: ${reason}. It is connected again when it is heard.`);
+      complaints.tell(
+        `device ${device}`,
+        `${device}: ${reason}. The node reconnects when it receives the device again.`
+      );
     });
     carryCommands(member.host, process);
     // join() closes the member; the radio ends meanwhile.

@@ -15,7 +15,7 @@ const COAPS_PORT = 5684;
 const listed = (/** @type {unknown} */ value) => value;
 /** Segments as they are in a URI, without the bytes that end one there. */
 const path = (/** @type {string} */ fallback) =>
-  text(fallback, /^[^/?#\s\0+]+(\/[^/?#\s\0+]+)*$/, 'a path without / at its ends, such as r');
+  text(fallback, /^[^/?#\s\0+]+(\/[^/?#\s\0+]+)*$/, 'a path without leading or trailing /, such as r');
 const schema = {
   ...listenerSchema({ transports: /** @type {const} */ (['udp', 'tcp', 'tls']), port: -1 }),
   path: path('r'),
@@ -78,18 +78,18 @@ module.exports = function (RED) {
 function check({ path: records, commandPath, presenceTopic, login }) {
   for (const [name, value] of Object.entries({ path: records, commandPath })) {
     if (Buffer.byteLength(value) > MAX_PATH_BYTES) {
-      throw new RangeError(`The property ${name} is over ${MAX_PATH_BYTES} bytes. Choose a shorter one.`);
+      throw new RangeError(`The property ${name} exceeds ${MAX_PATH_BYTES} bytes. Choose a shorter one.`);
     }
   }
   if (records === commandPath || records === '.well-known' || commandPath === '.well-known') {
-    throw new RangeError('Records and commands need paths of their own, other than .well-known.');
+    throw new RangeError('Records and commands need different paths, and neither may be .well-known.');
   }
   if (Buffer.byteLength(presenceTopic) > MAX_TOPIC_BYTES) {
-    throw new RangeError(`The presence topic is over ${MAX_TOPIC_BYTES} bytes. Choose a shorter one.`);
+    throw new RangeError(`The presence topic exceeds ${MAX_TOPIC_BYTES} bytes. Choose a shorter one.`);
   }
   if (!['none', 'certificate', 'psk'].includes(login)) {
     throw new Error(
-      'CoAP devices have no user and password. Choose certificates or pre-shared keys over TLS.'
+      'CoAP devices cannot log in with a user and password. Choose certificates or pre-shared keys over TLS.'
     );
   }
 }

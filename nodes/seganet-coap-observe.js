@@ -52,9 +52,9 @@ module.exports = function (RED) {
             put(resource, payload, (error) => {
               done();
               if (error)
-                complaints.tell('record', `A record of ${target.url} was not taken: ${error.message}`);
+                complaints.tell('record', `A record of ${target.url} was not accepted: ${error.message}`);
             }),
-          trouble: (reason) => complaints.tell(target.url, `${target.url}: ${reason}. It is asked again.`)
+          trouble: (reason) => complaints.tell(target.url, `${target.url}: ${reason}. The node retries.`)
         })
       );
     }

@@ -69,7 +69,7 @@ function failure(status, reason) {
   /** @type {Record<string, string>} */
   const sentences = {
     refused: 'The command was refused.',
-    expired: 'The command expired before its device was there.',
+    expired: 'The command expired before its device was reachable.',
     timeout: 'The device did not acknowledge the command.',
     full: 'The command cannot be kept.',
     closed: 'The command was not sent.'

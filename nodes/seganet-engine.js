@@ -102,7 +102,7 @@ function tellOrphans(RED, engine) {
   });
   if (orphans === 0) return;
   engine.warn(
-    `${orphans} nodes were made before this engine and do not see it: they take no records. Deploy once with "Full", or restart the flows.`
+    `${orphans} nodes were created before this engine and are not connected to it, so they take no records. Deploy once with "Full", or restart the flows.`
   );
 }
 

@@ -27,7 +27,7 @@ module.exports = function (RED) {
       return leaveInert(
         this,
         'one too many',
-        'This engine has a login node already. Wire to that one, or delete it.'
+        'This engine already has a login node. Wire to that node, or delete it.'
       );
     }
 

@@ -22,7 +22,7 @@ module.exports = function (RED) {
       const permissions = parsePermissions(values.permissions, values.permissionsJson);
       const { presenceTopic, rate, burst, receiveMaximum, keepAliveMaxS, sessionExpiryMaxS } = values;
       if (Buffer.byteLength(presenceTopic) > MAX_TOPIC_BYTES) {
-        throw new RangeError(`The presence topic is over ${MAX_TOPIC_BYTES} bytes. Choose a shorter one.`);
+        throw new RangeError(`The presence topic exceeds ${MAX_TOPIC_BYTES} bytes. Choose a shorter one.`);
       }
       const settings = {
         ...(registered.length > 0 && { devices: registered }),
@@ -59,7 +59,7 @@ function migrated(values, warn) {
   if (values.version >= VERSION || values.login !== 'none') return values;
   if (!/^(localhost|127\..*|::1)$/i.test(values.host)) {
     warn(
-      `On ${values.host} everybody who reaches the port can be any device, as in the version that this flow was made with. ` +
+      `On ${values.host}, any client that reaches the port can pose as any device, as in the version that created this flow. ` +
         'Open the node, choose a login or confirm that there is none, and deploy.'
     );
   }

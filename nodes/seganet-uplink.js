@@ -72,8 +72,8 @@ function claimBroker(RED, node, brokerId, host) {
   if (!link.claim(host, node)) {
     throw trouble(
       'broker in use',
-      `The uplink broker "${link.name}" serves another engine already, and a broker serves one. ` +
-        'Make a second broker node for this engine.'
+      `The uplink broker "${link.name}" already serves another engine, and a broker node serves only one. ` +
+        'Create a second broker node for this engine.'
     );
   }
   node.on('close', () => link.release(node));

@@ -47,7 +47,7 @@ function property(parse) {
 function folder(value) {
   const name = value.trim();
   if (name.startsWith('~')) {
-    throw new Error(`begins with ~, which only a shell replaces; write the whole path, not "${shown(name)}"`);
+    throw new Error(`begins with ~, which only a shell expands; write the full path, not "${shown(name)}"`);
   }
   if (/:\/\/|\p{Cc}/u.test(name)) throw new Error(`must be a path, not "${shown(name)}"`);
   if (name.length > MAX_PATH) throw new Error(`must be a path of at most ${MAX_PATH} characters`);
@@ -163,12 +163,12 @@ function uplinkUrl(value) {
   // Never echo the URL here: it may hold the password.
   if (url.username || url.password) {
     throw new Error(
-      'must not hold a user name or password; set SEGANET_UPLINK_USERNAME and SEGANET_UPLINK_PASSWORD'
+      'must not contain a user name or password; set SEGANET_UPLINK_USERNAME and SEGANET_UPLINK_PASSWORD'
     );
   }
   if (url.port === '0')
-    throw new Error(`names port 0, on which nothing listens; write it as mqtts://HOST:PORT, ${example}`);
-  if (!url.hostname) throw new Error(`names no host; write it as mqtts://HOST:PORT, ${example}`);
+    throw new Error(`has port 0, which nothing listens on; write it as mqtts://HOST:PORT, ${example}`);
+  if (!url.hostname) throw new Error(`has no host; write it as mqtts://HOST:PORT, ${example}`);
   if ((url.pathname !== '' && url.pathname !== '/') || url.search || url.hash) {
     throw new Error(`must end after the port, ${example}`);
   }

@@ -25,7 +25,7 @@ function openProblems({
   const isOpen = login === 'none' && certificates !== 'required';
   if (!isOpen || isLoopback(host) || isAllowed === 'yes') return [];
   return [
-    `SEGANET_DEVICE_HOST ${host} would let everybody who reaches it be any device. Set SEGANET_DEVICE_LOGIN, or ` +
+    `SEGANET_DEVICE_HOST ${host} would let any host that reaches it pose as any device. Set SEGANET_DEVICE_LOGIN, or ` +
       'SEGANET_DEVICE_ALLOW_ANONYMOUS=yes if only devices are on that network.'
   ];
 }
@@ -38,20 +38,22 @@ function tlsProblems(values) {
   const needsCa = login === 'certificate' || values.SEGANET_DEVICE_CLIENT_CERT !== 'no';
   const problems = [];
   if (Boolean(cert) !== Boolean(key)) {
-    problems.push('SEGANET_DEVICE_TLS_CERT and SEGANET_DEVICE_TLS_KEY belong together: set both or none.');
+    problems.push('SEGANET_DEVICE_TLS_CERT and SEGANET_DEVICE_TLS_KEY belong together: set both or neither.');
   }
   if (isTls && !cert && login !== 'psk') {
     problems.push(
-      `SEGANET_DEVICE_TRANSPORT ${transport} needs SEGANET_DEVICE_TLS_CERT and SEGANET_DEVICE_TLS_KEY.`
+      `SEGANET_DEVICE_TRANSPORT ${transport} requires SEGANET_DEVICE_TLS_CERT and SEGANET_DEVICE_TLS_KEY.`
     );
   }
   if (!isTls && (needsCa || login === 'psk')) {
     problems.push(
-      'SEGANET_DEVICE_LOGIN certificate or psk and SEGANET_DEVICE_CLIENT_CERT need TLS: set SEGANET_DEVICE_TRANSPORT to tls or wss.'
+      'SEGANET_DEVICE_LOGIN certificate or psk and SEGANET_DEVICE_CLIENT_CERT require TLS: set SEGANET_DEVICE_TRANSPORT to tls or wss.'
     );
   }
   if (isTls && needsCa && !ca) {
-    problems.push('Certificates of devices are checked by SEGANET_DEVICE_TLS_CA: name the file of their CA.');
+    problems.push(
+      'Device certificates are checked against SEGANET_DEVICE_TLS_CA: set it to the file of their CA.'
+    );
   }
   return problems;
 }
@@ -65,16 +67,16 @@ function loginProblems({
 }) {
   if (login === 'passwords' && !passwords) {
     return [
-      'SEGANET_DEVICE_LOGIN passwords needs SEGANET_DEVICE_PASSWORD_FILE; make it with seganet-passwd.'
+      'SEGANET_DEVICE_LOGIN passwords requires SEGANET_DEVICE_PASSWORD_FILE; create it with seganet-passwd.'
     ];
   }
   if (login === 'psk' && certificates === 'required') {
     return [
-      'SEGANET_DEVICE_LOGIN psk cannot go with SEGANET_DEVICE_CLIENT_CERT required: TLS has no handshake with a pre-shared key and a ' +
+      'SEGANET_DEVICE_LOGIN psk cannot be combined with SEGANET_DEVICE_CLIENT_CERT required: TLS has no handshake with a pre-shared key and a ' +
         'certificate. Set SEGANET_DEVICE_CLIENT_CERT to no or wanted.'
     ];
   }
-  if (login === 'psk' && !keys) return ['SEGANET_DEVICE_LOGIN psk needs SEGANET_DEVICE_PSK_FILE.'];
+  if (login === 'psk' && !keys) return ['SEGANET_DEVICE_LOGIN psk requires SEGANET_DEVICE_PSK_FILE.'];
   return [];
 }
 
@@ -103,7 +105,7 @@ function fileProblems(values) {
     const { users } = parsePasswords(fs.readFileSync(values.SEGANET_DEVICE_PASSWORD_FILE, 'utf8'));
     if (users.size === 0) {
       problems.push(
-        `SEGANET_DEVICE_PASSWORD_FILE names ${values.SEGANET_DEVICE_PASSWORD_FILE}, which holds no user: no device could log in. ` +
+        `SEGANET_DEVICE_PASSWORD_FILE names ${values.SEGANET_DEVICE_PASSWORD_FILE}, which contains no user, so no device could log in. ` +
           'Add users with seganet-passwd.'
       );
     }

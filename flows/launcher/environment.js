@@ -31,16 +31,16 @@ function editorProblems(values) {
   const user = values.SEGANET_ADMIN_USER;
   const hash = values.SEGANET_ADMIN_PASSWORD_HASH;
   if (Boolean(user) !== Boolean(hash)) {
-    return ['SEGANET_ADMIN_USER and SEGANET_ADMIN_PASSWORD_HASH belong together: set both or none.'];
+    return ['SEGANET_ADMIN_USER and SEGANET_ADMIN_PASSWORD_HASH belong together: set both or neither.'];
   }
   if (hash && !/^\$2[abxy]\$\d\d\$[./A-Za-z0-9]{53}$/.test(hash)) {
     return [
-      'SEGANET_ADMIN_PASSWORD_HASH is not a bcrypt hash. Make one with "npx node-red admin hash-pw", and quote it: it holds "$".'
+      'SEGANET_ADMIN_PASSWORD_HASH is not a bcrypt hash. Create one with "npx node-red admin hash-pw", and quote it, because it contains "$".'
     ];
   }
   if (values.SEGANET_EDITOR_PORT !== 'off' && !checks.isLoopback(values.SEGANET_EDITOR_HOST) && !user) {
     return [
-      `SEGANET_EDITOR_HOST ${values.SEGANET_EDITOR_HOST} would open the editor to the network without a password, and whoever ` +
+      `SEGANET_EDITOR_HOST ${values.SEGANET_EDITOR_HOST} would open the editor to the network without a password, and any client that ` +
         'reaches the editor can run any program here. Set SEGANET_ADMIN_USER and SEGANET_ADMIN_PASSWORD_HASH, or ' +
         'leave it on 127.0.0.1 and reach it through "ssh -L 1880:127.0.0.1:1880".'
     ];
@@ -52,7 +52,7 @@ function editorProblems(values) {
 function certificateProblems(values) {
   const { SEGANET_UPLINK_CA: ca, SEGANET_UPLINK_CERT: cert, SEGANET_UPLINK_KEY: key } = values;
   if (Boolean(cert) !== Boolean(key)) {
-    return ['SEGANET_UPLINK_CERT and SEGANET_UPLINK_KEY belong together: set both or none.'];
+    return ['SEGANET_UPLINK_CERT and SEGANET_UPLINK_KEY belong together: set both or neither.'];
   }
   const problems = [
     ca && certificateProblem('SEGANET_UPLINK_CA', ca),
@@ -63,12 +63,12 @@ function certificateProblems(values) {
       const own = new crypto.X509Certificate(fs.readFileSync(cert));
       if (!own.checkPrivateKey(crypto.createPrivateKey(fs.readFileSync(key)))) {
         problems.push(
-          'SEGANET_UPLINK_KEY is not the key of the certificate in SEGANET_UPLINK_CERT. Name the pair that belongs together.'
+          'SEGANET_UPLINK_KEY is not the key of the certificate in SEGANET_UPLINK_CERT. Set both to files of the same pair.'
         );
       }
     } catch {
       problems.push(
-        `SEGANET_UPLINK_KEY names ${key}, which is not an unencrypted PEM key. Remove its passphrase or name another file.`
+        `SEGANET_UPLINK_KEY names ${key}, which is not an unencrypted PEM key. Remove its passphrase or set another file.`
       );
     }
   }
@@ -86,8 +86,8 @@ function sessionProblems(values) {
   ];
   return lists.flatMap((name) => {
     const parts = values[name].split(',').length;
-    const has = `${name} has ${parts} parts, but SEGANET_SESSIONS ${values.SEGANET_SESSIONS} makes ${count}`;
-    return parts > count ? [`${has}. Give one for each session, the most urgent first.`] : [];
+    const has = `${name} has ${parts} parts, but SEGANET_SESSIONS ${values.SEGANET_SESSIONS} defines ${count}`;
+    return parts > count ? [`${has}. Enter one for each session, the most urgent first.`] : [];
   });
 }
 
@@ -97,7 +97,7 @@ function certificateProblem(name, file) {
     new crypto.X509Certificate(fs.readFileSync(file));
     return '';
   } catch {
-    return `${name} names ${file}, which holds no PEM certificate (-----BEGIN CERTIFICATE-----). Name another file.`;
+    return `${name} names ${file}, which contains no PEM certificate (-----BEGIN CERTIFICATE-----). Set another file.`;
   }
 }
 
@@ -124,7 +124,7 @@ function readEnvironment(env) {
         values[name] = initial();
       } else if (set !== undefined && REFERENCE.test(set.trim())) {
         throw new Error(
-          'holds a reference to another variable that nothing has replaced; write the value itself'
+          'contains a reference to another variable that was not expanded; write the value itself'
         );
       } else values[name] = set === undefined ? initial() : check(set);
     } catch (error) {

@@ -62,10 +62,12 @@ function works(binary) {
 /** @param {string} cache */
 function remedies(cache) {
   return [
-    'What helps, any one of these:',
-    '  - connect to the Internet (or set npm\'s "registry" and "proxy") and start again: it is fetched only once;',
-    '  - install Node 22.16 or newer yourself (https://nodejs.org) and start with it;',
-    '  - copy the folder ' + cache + ' from a machine of the same kind, or name it in SEGANET_CACHE.'
+    'To fix this, do one of the following:',
+    '  - connect to the Internet (or set npm\'s "registry" and "proxy") and start again; Node is fetched only once;',
+    '  - install Node 22.16 or newer yourself (https://nodejs.org) and use it to start the gateway;',
+    '  - copy the folder ' +
+      cache +
+      ' from a machine of the same platform, or set SEGANET_CACHE to such a copy.'
   ].join('\n');
 }
 

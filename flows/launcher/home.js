@@ -34,7 +34,7 @@ function prepareHome(folder, shippedFlow = SHIPPED_FLOW) {
     if (error instanceof ConfigError) throw error;
     const { message } = /** @type {Error} */ (error);
     throw new ConfigError([
-      `SEGANET_HOME ${folder} cannot be used (${message}). Name a folder that this user may write.`
+      `SEGANET_HOME ${folder} cannot be used (${message}). Set a folder that this user can write to.`
     ]);
   }
 }
@@ -58,8 +58,8 @@ function logProblem({ SEGANET_ACKNOWLEDGE, SEGANET_LOG_DIR, SEGANET_HOME }) {
     const waits =
       SEGANET_ACKNOWLEDGE === 'stored' ? 'devices wait' : 'devices wait whenever the cloud does not answer';
     return (
-      `the log folder ${folder} cannot be written (${code ?? message}): until it can, ${waits}. ` +
-      `Make it writable for this user, or name another folder in ${SEGANET_LOG_DIR ? 'SEGANET_LOG_DIR' : 'SEGANET_LOG_DIR or SEGANET_HOME'}.`
+      `the log folder ${folder} is not writable (${code ?? message}): until it is, ${waits}. ` +
+      `Make it writable for this user, or set another folder in ${SEGANET_LOG_DIR ? 'SEGANET_LOG_DIR' : 'SEGANET_LOG_DIR or SEGANET_HOME'}.`
     );
   }
 }
@@ -81,7 +81,7 @@ function makePrivate(folder) {
   // whoever can change the flow can run programs as this user.
   if (fs.statSync(folder).mode & 0o022) {
     throw new ConfigError([
-      `SEGANET_HOME ${folder} can be written by other users, who could change the flow. Run "chmod 700 ${folder}".`
+      `SEGANET_HOME ${folder} is writable by other users, who could change the flow. Run "chmod 700 ${folder}".`
     ]);
   }
 }
@@ -93,7 +93,7 @@ function readSecret(file) {
   const secret = fs.readFileSync(file, 'utf8').trim();
   if (!/^[0-9a-f]{64}$/.test(secret)) {
     throw new ConfigError([
-      `${file} is damaged. Restore it from a backup; or remove it and gateway_cred.json beside it and enter passwords anew.`
+      `${file} is damaged. Restore it from a backup, or remove it together with gateway_cred.json in the same folder and enter the passwords again.`
     ]);
   }
   return secret;

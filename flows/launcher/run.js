@@ -104,7 +104,7 @@ function main(args) {
   } else {
     fetchNode.ensureNode({ minimum: MINIMUM.join('.') }, function (error, binary) {
       if (error || !binary) {
-        fail(error ? error.message : 'No Node was found.');
+        fail(error ? error.message : 'No Node found.');
       } else {
         runWith(binary, script, args.slice(1));
       }

@@ -18,11 +18,11 @@ const SETTINGS = path.join(__dirname, '..', '..', 'settings.js');
 
 const HELP = `Starts the gateway: npm start
 
-Configuration is by environment variables. An empty one counts as not set, except SEGANET_UPLINK_URL.
+Environment variables configure the gateway. An empty variable counts as not set, except SEGANET_UPLINK_URL.
 
 ${helpTable()}
 
-Without SEGANET_UPLINK_URL it runs against a demo cloud on this machine, with a simulated fleet of 64 devices.
+Without SEGANET_UPLINK_URL, the gateway connects to a demo cloud on this machine and a simulated fleet of 64 devices.
 `;
 
 /** @typedef {Record<string, string>} Values */
@@ -40,7 +40,7 @@ async function startDemoCloud(env) {
   children.cloud = child;
   child
     .removeAllListeners('exit')
-    .once('exit', () => say('demo cloud: ended; start the gateway again for a new one'));
+    .once('exit', () => say('demo cloud: ended; restart the gateway to start a new one'));
   say(`demo cloud: ${settings.SEGANET_UPLINK_URL} (TLS 1.3), its CA is ${settings.SEGANET_UPLINK_CA}`);
   Object.assign(process.env, settings);
   process.env.SEGANET_RULES ||= JSON.stringify(demo.DEMO_RULES);
@@ -68,7 +68,7 @@ async function runNodeRed(env, settings, isDemo) {
     // The simulated devices know neither TLS nor passwords.
     if (env.SEGANET_DEVICE_TRANSPORT === 'tcp' && env.SEGANET_DEVICE_LOGIN === 'none')
       startDemoFleet(env, port);
-    else say('demo fleet: not started, as devices need TLS, WebSocket or a login');
+    else say('demo fleet: not started, because devices need TLS, WebSocket or a login');
   });
   // Node-RED's own main program: it makes the HTTP server, reads the flow, and stops the nodes on a signal.
   process.argv = [

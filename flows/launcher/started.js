@@ -16,7 +16,7 @@ const { ConfigError, EXIT_CONFIG } = require('./config-error');
  */
 function flowProblem(file) {
   const remedy =
-    'Restore it from a backup (Node-RED keeps the one before it as .gateway.json.backup), or remove it to get the shipped flow.';
+    'Restore it from a backup (Node-RED keeps the previous one as .gateway.json.backup), or remove it to get the shipped flow.';
   try {
     if (Array.isArray(JSON.parse(fs.readFileSync(file, 'utf8')))) return '';
     return `The flow ${file} is not a list of nodes. ${remedy}`;
@@ -68,7 +68,7 @@ function watchStart(RED, { flowFile, hasEditor }) {
     const missing = error === 'missing-types' ? types : modules.map(({ module }) => module);
     fail(
       `Nothing was started: the flow ${flowFile} needs ${missing.join(', ')}, which is not installed. ` +
-        'Install the package that brings it into SEGANET_HOME, or remove its nodes from the flow.',
+        'Install the package that provides it in SEGANET_HOME, or remove its nodes from the flow.',
       EXIT_CONFIG
     );
   };
@@ -77,16 +77,15 @@ function watchStart(RED, { flowFile, hasEditor }) {
     const engines = enginesOf(RED);
     if (engines.length === 0 || engines.some((engine) => engine?.host)) return;
     const isSetting = engines.every((engine) => engine?.failure === 'wrong setting');
-    if (!hasEditor) fail('No engine runs, so no device can be served: ending.', isSetting ? EXIT_CONFIG : 1);
+    if (!hasEditor)
+      fail('No engine is running, so no device can be served. Exiting.', isSetting ? EXIT_CONFIG : 1);
   };
   onRuntimeEvent(RED.events, 'runtime-event', follow, report);
   const stop = onRuntimeEvent(RED.events, 'flows:started', check, report);
   if (hasEditor) return;
   // The last thing that ran has ended, and nobody has asked for that.
   process.on('beforeExit', () => {
-    report(
-      `Nothing in the flow ${flowFile} keeps the gateway running: it has no engine that is enabled. Ending.`
-    );
+    report(`Nothing in the flow ${flowFile} keeps the gateway running: it has no enabled engine. Exiting.`);
     process.exit(EXIT_CONFIG);
   });
 }

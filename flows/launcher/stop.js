@@ -32,14 +32,14 @@ function stopOnSignals(onFirst) {
         firstAt = performance.now();
         // Node-RED adds its own listener once it is loaded; alone, we have nothing to drain.
         if (process.listenerCount(signal) === 1) process.exit(0);
-        say(`stopping (${signal}): delivering what is held`);
+        say(`stopping (${signal}): delivering held records`);
         onFirst();
         setTimeout(
-          () => leave(`error: not stopped after ${LIMIT_MS / 1000} s; ending now`, 1),
+          () => leave(`error: not stopped after ${LIMIT_MS / 1000} s; exiting now`, 1),
           LIMIT_MS
         ).unref();
       } else if (performance.now() - firstAt > SAME_WISH_MS) {
-        leave(`stopping at once (${signal} again): what is in memory alone is lost`, 1);
+        leave(`stopping at once (${signal} again): records that are only in memory are lost`, 1);
       }
     });
   }

@@ -39,7 +39,7 @@ function unknownNames(env, known) {
       .map((each) => ({ each, distance: edits(name, each) }))
       .sort((a, b) => a.distance - b.distance);
     const hint = nearest.distance <= MAX_EDITS ? ` Did you mean ${nearest.each}?` : '';
-    return `${name} is no variable of the gateway.${hint} Correct its name or unset it; "npm start -- --help" lists all of them.`;
+    return `${name} is not a variable of the gateway.${hint} Correct its name or unset it; "npm start -- --help" lists all of them.`;
   });
 }
 

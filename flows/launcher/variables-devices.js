@@ -14,13 +14,13 @@ const DEVICE_VARIABLES = [
     name: 'SEGANET_DEVICE_HOST',
     initial: always('127.0.0.1'),
     check: checks.deviceHost,
-    help: 'Address on which devices connect.'
+    help: 'Address that devices connect to.'
   },
   {
     name: 'SEGANET_MQTT_PORT',
     initial: always('1883'),
     check: checks.property(devices.port),
-    help: 'Port on which devices connect with MQTT; 0 = any free one.'
+    help: 'Port that devices connect to with MQTT; 0 = any free port.'
   },
   {
     name: 'SEGANET_DEVICE_TRANSPORT',
@@ -32,43 +32,43 @@ const DEVICE_VARIABLES = [
     name: 'SEGANET_DEVICE_TLS_CERT',
     initial: always(''),
     check: checks.file,
-    help: 'PEM file of the certificate that devices see (tls, wss).'
+    help: 'PEM file of the certificate for devices (tls, wss).'
   },
   {
     name: 'SEGANET_DEVICE_TLS_KEY',
     initial: always(''),
     check: checks.file,
-    help: 'PEM file of its key.'
+    help: 'PEM file of the key for SEGANET_DEVICE_TLS_CERT.'
   },
   {
     name: 'SEGANET_DEVICE_TLS_CA',
     initial: always(''),
     check: checks.file,
-    help: "PEM file of the CA of devices' certificates."
+    help: "PEM file of the CA that signed the devices' certificates."
   },
   {
     name: 'SEGANET_DEVICE_TLS_MIN',
     initial: always('TLSv1.2'),
     check: checks.property(devices.minTls),
-    help: 'Oldest TLS version of devices.'
+    help: 'Oldest TLS version that devices may use.'
   },
   {
     name: 'SEGANET_DEVICE_LOGIN',
     initial: always('none'),
     check: checks.property(devices.login),
-    help: 'How devices prove who they are: none, passwords, certificate, psk or flow.'
+    help: 'How devices authenticate: none, passwords, certificate, psk or flow.'
   },
   {
     name: 'SEGANET_DEVICE_ALLOW_ANONYMOUS',
     initial: always('no'),
     check: checks.property(devices.allowAnonymous),
-    help: 'yes: no login is needed on an address other than loopback either.'
+    help: 'yes: devices need no login, even on an address other than loopback.'
   },
   {
     name: 'SEGANET_DEVICE_PASSWORD_FILE',
     initial: always(''),
     check: checks.file,
-    help: 'File of users and passwords, made by seganet-passwd.'
+    help: 'File of users and passwords, created by seganet-passwd.'
   },
   {
     name: 'SEGANET_DEVICE_IDENTITY',
@@ -86,7 +86,7 @@ const DEVICE_VARIABLES = [
     name: 'SEGANET_DEVICE_CLIENT_CERT',
     initial: always('no'),
     check: checks.property(devices.clientCert),
-    help: 'Certificates of devices beside another login.'
+    help: 'Device certificates with another login: no, wanted (instead of it) or required (in addition to it).'
   },
   {
     name: 'SEGANET_DEVICE_CERT_IDENTITY',
@@ -99,14 +99,14 @@ const DEVICE_VARIABLES = [
     shown: 'everything',
     initial: always(''),
     check: checks.permissions,
-    help: 'What devices may do, JSON: [{"device":"*","publish":["d/#"],"subscribe":["cmd/#"]}].'
+    help: 'What devices may publish and subscribe to, JSON: [{"device":"*","publish":["d/#"],"subscribe":["cmd/#"]}].'
   },
   {
     name: 'SEGANET_DEVICE_RATE',
     shown: 'no limit',
     initial: always('0'),
     check: checks.property(devices.rate),
-    help: 'Records a second that one device may send; a faster one is read more slowly.'
+    help: 'Records per second that one device may send; the gateway reads a faster one more slowly.'
   }
 ];
 

@@ -48,7 +48,7 @@ const VARIABLES = [
     initial: always(''),
     check: checks.uplinkUrl,
     ifEmpty:
-      'is empty: name the cloud broker, for example mqtts://broker.example.org:8883, or unset it for the demo',
+      'is empty: set it to the cloud broker, for example mqtts://broker.example.org:8883, or unset it for the demo',
     help: 'Cloud broker, mqtts://HOST:PORT. Unset: a demo cloud and a simulated fleet.'
   },
   {
@@ -62,13 +62,13 @@ const VARIABLES = [
     name: 'SEGANET_UPLINK_CERT',
     initial: always(''),
     check: checks.file,
-    help: "PEM file of the gateway's own certificate, for brokers that ask for one."
+    help: "PEM file of the gateway's own certificate, for brokers that require one."
   },
   {
     name: 'SEGANET_UPLINK_KEY',
     initial: always(''),
     check: checks.file,
-    help: 'PEM file of the key of SEGANET_UPLINK_CERT.'
+    help: 'PEM file of the key for SEGANET_UPLINK_CERT.'
   },
   {
     name: 'SEGANET_UPLINK_USERNAME',
@@ -93,26 +93,26 @@ const VARIABLES = [
     shown: 'none',
     initial: always(''),
     check: checks.paths,
-    help: 'Interfaces by which the cloud is reached, such as eth0,wwan0:backup; or auto.'
+    help: 'Interfaces to reach the cloud over, such as eth0,wwan0:backup; or auto.'
   },
   {
     name: 'SEGANET_UPLINK_CONGESTION',
-    shown: "the system's",
+    shown: 'system default',
     initial: always(''),
     check: checks.congestion,
-    help: "TCP's congestion control towards the cloud: cubic adds paths up best, bbr bears loss."
+    help: 'TCP congestion control towards the cloud: cubic aggregates paths best, bbr tolerates loss.'
   },
   {
     name: 'SEGANET_UPLINK_TOPIC',
     initial: always('gw/{gateway}/{class}'),
     check: checks.topicTemplate,
-    help: 'Topic of a batch; also {device} and {topic}.'
+    help: 'Topic of a batch; {device} and {topic} are also allowed.'
   },
   {
     name: 'SEGANET_SESSIONS',
     initial: always('1,2/3,4'),
     check: checks.sessions,
-    help: 'MQTT sessions with the cloud: classes by comma, sessions by slash; all = one.'
+    help: 'MQTT sessions with the cloud: commas separate classes, slashes sessions; all = one session.'
   },
   {
     name: 'SEGANET_RESERVE',
@@ -139,14 +139,14 @@ const VARIABLES = [
     shown: '0,16384',
     initial: always(''),
     check: checks.bySession(67108864),
-    help: 'Bytes a session may have in the kernel unsent; 0 = as many as it takes.'
+    help: 'Unsent bytes that a session may have in the kernel; 0 = as many as the kernel accepts.'
   },
   {
     name: 'SEGANET_SEND_BUFFER',
     shown: '0,0',
     initial: always(''),
     check: checks.bySession(67108864),
-    help: 'Send buffer of each session, bytes; 0 = the system decides.'
+    help: 'Send buffer of each session, bytes; 0 = system default.'
   },
   {
     name: 'SEGANET_RULES',
@@ -166,7 +166,7 @@ const VARIABLES = [
     name: 'SEGANET_BATCH_MODE',
     initial: always('envelope'),
     check: checks.property(batch.mode),
-    help: 'envelope (many records a PUBLISH), records (one each) or off.'
+    help: 'envelope (many records per PUBLISH), records (one each) or off.'
   },
   {
     name: 'SEGANET_BATCH_FORMAT',
@@ -178,7 +178,7 @@ const VARIABLES = [
     name: 'SEGANET_BATCH_DEVICES',
     initial: always('50'),
     check: checks.property(batch.minDevices),
-    help: 'Batch only from this many connected devices on; 0 = always.'
+    help: 'Batch only with at least this many connected devices; 0 = always.'
   },
   {
     name: 'SEGANET_BATCH_BYTES',
@@ -196,23 +196,23 @@ const VARIABLES = [
     name: 'SEGANET_BATCH_FLUSH',
     initial: always('adaptive'),
     check: checks.property(batch.flush),
-    help: 'adaptive: whenever the uplink has room, by SEGANET_BATCH_MS at the latest; or limits (the three above).'
+    help: 'adaptive: whenever the uplink has room, SEGANET_BATCH_MS at the latest; or limits (the three above).'
   },
   {
     name: 'SEGANET_BATCH_GAP_MS',
     initial: always('2'),
     check: checks.property(batch.gapMs),
-    help: 'adaptive: time between two batches of a class that is busy; the fewer records come, the less.'
+    help: 'adaptive: time between two batches of a busy class; shorter when fewer records arrive.'
   },
   {
     name: 'SEGANET_WORKERS',
     initial: always('0'),
     check: checks.property(engine.workers),
-    help: 'Worker threads; 0 = one for each allowed core but the first.'
+    help: 'Worker threads; 0 = one for each allowed core except the first.'
   },
   {
     name: 'SEGANET_CPUS',
-    shown: 'all but the first',
+    shown: 'all except the first',
     initial: always(''),
     check: checks.property(engine.cpus),
     help: 'Cores for the workers, such as 1-3,5.'
@@ -221,25 +221,25 @@ const VARIABLES = [
     name: 'SEGANET_WAKE_US',
     initial: always('800'),
     check: checks.property(engine.wakeIntervalUs),
-    help: 'A busy worker of 32 devices wakes up once in so many µs: less CPU, later records of every class.'
+    help: 'A busy worker with 32 or more devices wakes up at most once in this many µs: less CPU time, more latency.'
   },
   {
     name: 'SEGANET_REBALANCE',
     initial: always('off'),
     check: checks.property(engine.rebalance),
-    help: 'live: devices of a worker that has lastingly more to do go to another one.'
+    help: 'live: a worker that stays busier than another hands devices over to it.'
   },
   {
     name: 'SEGANET_ODD_TOPICS',
     initial: always('refuse'),
     check: checks.property(engine.oddTopics),
-    help: 'accept: take topics and device ids that begin with $ or have a control character.'
+    help: 'accept: allow topics and device ids that begin with $ or contain a control character.'
   },
   {
     name: 'SEGANET_INFLIGHT',
     initial: always('32'),
     check: checks.property(broker.inflight),
-    help: 'PUBLISH packets sent to the cloud and not yet acknowledged, at most.'
+    help: 'Maximum number of PUBLISH packets sent to the cloud and not yet acknowledged.'
   },
   {
     name: 'SEGANET_MEMORY_MIB',
@@ -251,27 +251,27 @@ const VARIABLES = [
     name: 'SEGANET_ACKNOWLEDGE',
     initial: always('safe'),
     check: checks.property(engine.acknowledge),
-    help: 'Devices hear when a record is on disk or in the cloud (safe), on disk (stored), or at once (received).'
+    help: 'Acknowledge a record when it is on disk or in the cloud (safe), on disk (stored), or at once (received).'
   },
   {
     name: 'SEGANET_LOG_DIR',
     shown: 'in SEGANET_HOME',
     initial: always(''),
     check: checks.logFolder,
-    help: 'Folder of the log, which keeps what the cloud has not acknowledged.'
+    help: 'Folder of the log, which keeps records that the cloud has not acknowledged.'
   },
   {
     name: 'SEGANET_LOG_MIB',
     initial: always('1024'),
     check: checks.property(engine.logMiB),
-    help: 'How much may wait in the log.'
+    help: 'Size limit of the log.'
   },
   {
     name: 'SEGANET_LOG_TTL',
-    shown: 'for ever',
+    shown: 'forever',
     initial: always(''),
     check: checks.property(engine.ttl),
-    help: 'How long records wait, live or in the log, for classes 1, 2 …: 0,0,7d,1d (s, m, h, d; 0 = for ever).'
+    help: 'How long records may wait, live or in the log, for classes 1, 2 …: 0,0,7d,1d (s, m, h, d; 0 = forever).'
   },
   {
     name: 'SEGANET_CLASS_WEIGHTS',
@@ -283,14 +283,14 @@ const VARIABLES = [
     name: 'SEGANET_AGING_MS',
     initial: always('5000'),
     check: checks.property(engine.agingMs),
-    help: 'A class that got nothing for so long gets one batch before class 1; 0 = never.'
+    help: 'A class that sent nothing for this long sends one batch before class 1; 0 = never.'
   },
   {
     name: 'SEGANET_CLASS_RATE',
     shown: 'no limit',
     initial: always(''),
     check: checks.property(engine.classRate),
-    help: 'Records a second to the cloud, for classes 1, 2 …: 0,0,0,100 (0 = no limit).'
+    help: 'Records per second to the cloud, for classes 1, 2 …: 0,0,0,100 (0 = no limit).'
   },
   {
     name: 'SEGANET_CLASS_QUEUE',
@@ -303,19 +303,19 @@ const VARIABLES = [
     name: 'SEGANET_WHEN_FULL',
     initial: always('slow'),
     check: checks.property(engine.whenFull),
-    help: 'Memory, log or a queue full: slow lets devices wait, drop gives up the lowest class, oldest first.'
+    help: 'When memory, the log or a queue is full: slow makes devices wait, drop drops the lowest class, oldest first.'
   },
   {
     name: 'SEGANET_BACKLOG_RATE',
     initial: always('5000'),
     check: checks.property(broker.backlogRate),
-    help: 'Records of the log sent a second after an outage, at most; 0 = no limit.'
+    help: 'Maximum records per second sent from the log after an outage; 0 = no limit.'
   },
   {
     name: 'SEGANET_BACKLOG_SHARE',
     initial: always('50'),
     check: checks.property(broker.backlogShare),
-    help: 'Percent of SEGANET_INFLIGHT that they may take.'
+    help: 'Percent of SEGANET_INFLIGHT that records from the log may use.'
   },
   {
     name: 'SEGANET_HISTORY',
@@ -333,7 +333,7 @@ const VARIABLES = [
     name: 'SEGANET_COMMAND_PREFIX',
     initial: always('cmd'),
     check: checks.property(broker.commandPrefix),
-    help: 'First levels of the topic of commands; reports go to PREFIX-report/….'
+    help: 'First levels of the command topic; reports go to PREFIX-report/….'
   },
   {
     name: 'SEGANET_EDITOR_PORT',
@@ -345,7 +345,7 @@ const VARIABLES = [
     name: 'SEGANET_EDITOR_HOST',
     initial: always('127.0.0.1'),
     check: checks.host,
-    help: 'Address of the editor; other than loopback only with a password.'
+    help: 'Address of the editor; any address other than loopback requires a password.'
   },
   { name: 'SEGANET_ADMIN_USER', initial: always(''), check: checks.text, help: 'User name for the editor.' },
   {

@@ -122,7 +122,7 @@ describe('the editor', () => {
     for (const [how, kept, meaning] of /** @type {[string, boolean, RegExp]} */ ([
       ['received', false, /no log is kept/],
       ['stored', true, /Every record is written/],
-      ['safe', true, /next to nothing is written/],
+      ['safe', true, /almost nothing is written/],
       ['${SEGANET_ACKNOWLEDGE}', true, /^$/]
     ])) {
       await page.selectOption('#node-config-input-acknowledge', how);

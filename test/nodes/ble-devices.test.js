@@ -82,7 +82,7 @@ test('a record that is too large is a warning, once a minute', async () => {
   const large = { ...record(1), payload: Buffer.alloc(1 << 20) };
   for (let i = 0; i < 3; i++) radio.emit('record', large, taken);
   expect(taken).toHaveBeenCalledTimes(3);
-  expect(warnings().filter((text) => text.includes('A record of aa was not taken'))).toHaveLength(1);
+  expect(warnings().filter((text) => text.includes('A record of aa was not accepted'))).toHaveLength(1);
 });
 
 test.each([
@@ -90,7 +90,7 @@ test.each([
   ['unauthorized', 'red', 'no permission for Bluetooth', /setcap cap_net_raw/],
   ['unsupported', 'red', 'no Bluetooth adapter', /rfkill/],
   ['poweredOff', 'red', 'Bluetooth is off', /bluetoothctl power on/],
-  ['died', 'red', 'Bluetooth process ended', /started again\. \(because\)/]
+  ['died', 'red', 'Bluetooth process ended', /restarts\. \(because\)/]
 ])('the adapter is %s: the canvas and a sentence say so', async (state, fill, text, sentence) => {
   await load();
   const [radio] = mockRadios;

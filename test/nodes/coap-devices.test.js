@@ -80,17 +80,17 @@ test('its settings reach the engine', async () => {
 
 test.each([
   ['a path with / at its end', { path: 'r/' }, /"path" must be a path without/],
-  ['the same path for both', { path: 'x', commandPath: 'x' }, /paths of their own/],
-  ['.well-known', { path: '.well-known' }, /paths of their own/],
+  ['the same path for both', { path: 'x', commandPath: 'x' }, /different paths/],
+  ['.well-known', { path: '.well-known' }, /different paths/],
   ['an unknown transport', { transport: 'dtls' }, /"transport" must be one of udp, tcp, tls/],
-  ['passwords', { login: 'passwords', passwordFile: '/x' }, /no user and password/],
-  ['keys without TLS', { login: 'psk', pskFile: '/x' }, /need TLS/],
-  ['the network without a login', { host: '0.0.0.0' }, /everybody who reaches this port/],
+  ['passwords', { login: 'passwords', passwordFile: '/x' }, /cannot log in with a user and password/],
+  ['keys without TLS', { login: 'psk', pskFile: '/x' }, /require TLS/],
+  ['the network without a login', { host: '0.0.0.0' }, /any client that reaches this port/],
   ['a body of nothing', { maxBodyKiB: '0' }, /"maxBodyKiB" must be a whole number from 1/],
   ['a wildcard in the presence topic', { presenceTopic: 'a/#' }, /"presenceTopic" must be a topic/],
   ['a class parameter with =', { classProperty: 'a=b' }, /"classProperty" must be the name/],
   ['a negative rate', { rate: '-1' }, /"rate" must be a whole number/],
-  ['a long path', { path: 'x'.repeat(129) }, /over 128 bytes/]
+  ['a long path', { path: 'x'.repeat(129) }, /exceeds 128 bytes/]
 ])('%s is refused with a sentence', async (_name, properties, sentence) => {
   await load(flow(properties));
   expect(errors()).toEqual([['devices', expect.stringMatching(sentence)]]);

@@ -53,9 +53,9 @@ test('a source whose records would come to a node with a wrong setting does not 
   expect(shown('devices').fill).toBe('red');
   expect(errors()).toContainEqual([
     'devices',
-    expect.stringMatching(/No records are taken, because the node "ranks" on their way cannot take them/)
+    expect.stringMatching(/No records are taken, because the node "ranks" in their path cannot take them/)
   ]);
-  expect((await outcome('in', record)).message).toMatch(/"ranks" on their way cannot take them/);
+  expect((await outcome('in', record)).message).toMatch(/"ranks" in their path cannot take them/);
 });
 
 test('it closes before a plan with such a node, and opens when the node is repaired', async () => {
@@ -153,7 +153,7 @@ test('an engine that is deployed behind its nodes says that they do not see it, 
   await helper.setFlows(good, 'nodes');
   const said = () => warnings().filter(([id]) => id === 'engine');
   await until(() => said().length > 0, 'the warning');
-  expect(said()).toEqual([['engine', expect.stringMatching(/^5 nodes were made before.*"Full"/)]]);
+  expect(said()).toEqual([['engine', expect.stringMatching(/^5 nodes were created before.*"Full"/)]]);
   await helper.setFlows(good, 'full');
   expect(said()).toHaveLength(1);
 });

@@ -90,8 +90,8 @@ test('a device that is away: done when it is kept, or when it is taken, as the n
 });
 
 test.each([
-  [{ payload: 'p' }, /names no device/],
-  [{ deviceId: 'x'.repeat(257) }, /over 256 bytes/],
+  [{ payload: 'p' }, /has no device id/],
+  [{ deviceId: 'x'.repeat(257) }, /exceeds 256 bytes/],
   [{ deviceId: 'd', topic: 'a/#' }, /without \+, # and NUL/],
   [{ deviceId: 'd', topic: 7 }, /msg.topic must be text/],
   [{ deviceId: 'd', expiry: -1 }, /msg.expiry must be/],
@@ -99,7 +99,7 @@ test.each([
   [{ deviceId: 'd', payload: 1n }, /has no JSON form/],
   [
     { deviceId: 'away', qos: 0 },
-    /expired before its device was there. The device is not connected. QoS 0 is not kept/
+    /expired before its device was reachable. The device is not connected. A command with QoS 0 is not kept/
   ]
 ])('%# a message that cannot be a command, or was not brought, fails', async (msg, reason) => {
   const { caught, completed } = await start();

@@ -76,25 +76,25 @@ describe('who may connect without a login', () => {
   });
 
   test.each([
-    [{ host: '0.0.0.0' }, /On 0\.0\.0\.0 everybody .* Choose a login/],
-    [{ host: '::' }, /everybody/],
-    [{ host: '192.0.2.1', allowAnonymous: 'no' }, /everybody/],
-    [{ host: '0.0.0.0', transport: 'tls', tls: 'tls', clientCert: 'wanted' }, /everybody/],
-    [{ login: 'certificate' }, /need TLS/],
-    [{ login: 'psk', transport: 'tls' }, /No file of pre-shared keys/],
+    [{ host: '0.0.0.0' }, /On 0\.0\.0\.0, any client .* Choose a login/],
+    [{ host: '::' }, /any client/],
+    [{ host: '192.0.2.1', allowAnonymous: 'no' }, /any client/],
+    [{ host: '0.0.0.0', transport: 'tls', tls: 'tls', clientCert: 'wanted' }, /any client/],
+    [{ login: 'certificate' }, /require TLS/],
+    [{ login: 'psk', transport: 'tls' }, /The file of pre-shared keys is missing/],
     [{ login: 'psk', transport: 'tls', pskFile: '/x', clientCert: 'required' }, /carries no certificate/],
-    [{ clientCert: 'required' }, /need TLS/],
-    [{ login: 'passwords' }, /No file of passwords is named/],
+    [{ clientCert: 'required' }, /require TLS/],
+    [{ login: 'passwords' }, /The password file is missing/],
     [{ login: 'passwords', passwordFile: '/none/x' }, /\/none\/x cannot be read \(ENOENT\)/],
     [{ login: 'maybe' }, /must be one of none, passwords/],
-    [{ transport: 'tls', tls: 'bundle' }, /holds a PFX file, which listeners of devices do not take/],
+    [{ transport: 'tls', tls: 'bundle' }, /contains a PFX file, which device listeners do not support/],
     [{ transport: 'tls', tls: 'gone' }, /TLS node of the devices is missing/],
     [{ wsPath: 'mqtt' }, /a path such as/],
     [{ allowAnonymous: 'perhaps' }, /must be yes or no/],
     [{ presenceTopic: 'a/#' }, /without \+ and #/],
-    [{ permissions: [{ device: '', publish: [] }] }, /Permission 1 names no device/],
+    [{ permissions: [{ device: '', publish: [] }] }, /Permission 1 has no device/],
     [{ permissions: [{ device: 'a', publish: ['x#'] }] }, /topic filter "x#"/],
-    [{ permissionsJson: '{' }, /not JSON/],
+    [{ permissionsJson: '{' }, /not valid JSON/],
     [{ rate: '-1' }, /whole number/]
   ])('%j is refused with a sentence', async (properties, reason) => {
     await start(properties, tls, pfx);
@@ -105,7 +105,7 @@ describe('who may connect without a login', () => {
   test('a node of an older flow goes on as it was, and says what to do', async () => {
     await start({ version: undefined, host: '0.0.0.0' });
     expect(calls).toContain('listen');
-    expect(warnings().at(-1)).toMatch(/as in the version that this flow was made with\. Open the node/);
+    expect(warnings().at(-1)).toMatch(/as in the version that created this flow\. Open the node/);
   });
 });
 
@@ -224,7 +224,7 @@ describe('logins', () => {
 
   test('an engine has one login node', async () => {
     await start({ login: 'flow' }, node('login', 'login'), node('second', 'login'));
-    expect(complaints()).toEqual([['second', expect.stringMatching(/has a login node already/)]]);
+    expect(complaints()).toEqual([['second', expect.stringMatching(/already has a login node/)]]);
   });
 
   test('passwords are asked for, and the user is the device', async () => {

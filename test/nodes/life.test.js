@@ -110,7 +110,7 @@ describe('start', () => {
     expect(engines[0].plan.stages).toEqual([
       { id: 1, kind: 'priority', next: [], messages: false, rules: [{ class: 2 }], defaultClass: 4 }
     ]);
-    expect(errors()[0]).toEqual(['b', expect.stringMatching(/not JSON/)]);
+    expect(errors()[0]).toEqual(['b', expect.stringMatching(/not valid JSON/)]);
   });
 });
 
@@ -300,7 +300,7 @@ describe('uplink', () => {
     const other = { ...engine, id: 'other' };
     await load([...path, other, node('second', 'uplink', { engine: 'other', broker: 'broker' })]);
     expect(errors()).toEqual([
-      ['second', expect.stringMatching(/serves another engine already.*second broker/)]
+      ['second', expect.stringMatching(/already serves another engine.*second broker/)]
     ]);
   });
 

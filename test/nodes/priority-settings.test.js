@@ -90,7 +90,7 @@ describe('the uplink', () => {
     [{ groups: '3,4/1' }, /does not begin with the group of the most urgent class/],
     [{ groups: 'all', priority: '6,0' }, /there is one session/],
     [{ dscp: '64' }, /from 0 to 63/],
-    [{ congestion: 'a b' }, /congestion control 'a b' is no name of one/],
+    [{ congestion: 'a b' }, /'a b' is not a congestion control algorithm/],
     [{ reserve: '101' }, /"reserve" must be a whole number from 0 to 100/]
   ])('%j is refused with a sentence', async (onBroker, sentence) => {
     await load(flowWith({ onBroker }));
@@ -156,7 +156,7 @@ describe('devices', () => {
 
   test('that are registered wrongly stop their node with a sentence', async () => {
     await load(flowWith({ onDevices: { devices: [{ device: '', class: 1 }] } }));
-    expect(errors()).toEqual([['devices', expect.stringMatching(/Registered device 1 names no device/)]]);
+    expect(errors()).toEqual([['devices', expect.stringMatching(/Registered device 1 has no device/)]]);
   });
 
   test.each([

@@ -94,7 +94,7 @@ test('http devices: a port in use is told once and tried again; anonymous elsewh
   );
   await until(() => errors().length === 2);
   expect(errors()).toEqual([
-    ['open', expect.stringMatching(/Everybody who reaches 0.0.0.0/)],
+    ['open', expect.stringMatching(/Any client that reaches 0.0.0.0/)],
     ['http', expect.stringMatching(/is used by another node or another program/)]
   ]);
   tick();
@@ -123,7 +123,7 @@ withMosquitto('mqtt source: PUBACK when the cloud has the record; a loop is told
   await load([tab, engine, looped, cloud, source]);
   const warnings = () => helper.log().args.filter(([{ level }]) => level === helper.log().WARN).map(([{ msg }]) => String(msg)); // prettier-ignore
   tick();
-  await until(() => warnings().some((text) => /may come back for ever/.test(text)));
+  await until(() => warnings().some((text) => /may circulate forever/.test(text)));
   const publisher = await require('mqtt').connectAsync(url);
   const [fake] = engines;
   await untilTrue(async () => {

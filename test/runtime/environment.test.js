@@ -91,7 +91,7 @@ describe('a value that cannot be used is refused with a sentence that names the 
     ['SEGANET_UPLINK_URL', 'broker', /must be a URL, for example mqtts:/],
     ['SEGANET_UPLINK_URL', 'https://broker', /must start with mqtts:\/\//],
     ['SEGANET_UPLINK_URL', 'mqtt://broker.example.org', /unencrypted to broker.example.org; write mqtts/],
-    ['SEGANET_UPLINK_URL', 'mqtts://h:0', /names port 0/],
+    ['SEGANET_UPLINK_URL', 'mqtts://h:0', /has port 0/],
     ['SEGANET_UPLINK_URL', 'mqtts://h:8883/path', /must end after the port/],
     ['SEGANET_UPLINK_CA', '/nowhere/ca.pem', /names \/nowhere\/ca.pem, which does not exist/],
     ['SEGANET_UPLINK_CA', '/', /which is not a file/],
@@ -102,9 +102,9 @@ describe('a value that cannot be used is refused with a sentence that names the 
     ['SEGANET_SESSIONS', '1,2/2', /cannot be used: Sessions '1,2\/2' names class 2 twice/],
     ['SEGANET_RESERVE', '101', /from 0 to 100/],
     ['SEGANET_UPLINK_PRIORITY', '7', /from 0 to 6 for each session, such as 6,0, not "7"/],
-    ['SEGANET_UPLINK_PRIORITY', '6,0,0', /has 3 parts, but SEGANET_SESSIONS 1,2\/3,4 makes 2/],
+    ['SEGANET_UPLINK_PRIORITY', '6,0,0', /has 3 parts, but SEGANET_SESSIONS 1,2\/3,4 defines 2/],
     ['SEGANET_UPLINK_PATHS', 'eth0:spare', /'active' or 'backup', not "spare"/],
-    ['SEGANET_UPLINK_CONGESTION', 'Cubic', /congestion control 'Cubic' is no name of one/],
+    ['SEGANET_UPLINK_CONGESTION', 'Cubic', /'Cubic' is not a congestion control algorithm/],
     ['SEGANET_UPLINK_DSCP', '64', /from 0 to 63/],
     ['SEGANET_NOTSENT_LOWAT', '-1', /from 0 to 67108864/],
     ['SEGANET_SEND_BUFFER', '1 MiB', /from 0 to 67108864/],
@@ -116,20 +116,20 @@ describe('a value that cannot be used is refused with a sentence that names the 
     ['SEGANET_CLASS_RATE', '0,0,0,0,0,0,0,0,1', /must be one to eight whole numbers/],
     ['SEGANET_CLASS_QUEUE', 'x', /must be one to eight whole numbers/],
     ['SEGANET_DEVICE_CLASSES', '[{"device":"a"}]', /cannot be used: Registered device 1 has no class/],
-    ['SEGANET_DEVICE_CLASSES', '{', /cannot be used: The registered devices are not JSON/],
+    ['SEGANET_DEVICE_CLASSES', '{', /cannot be used: The registered devices are not valid JSON/],
     ['SEGANET_BACKLOG_SHARE', '101', /from 1 to 100/],
     ['SEGANET_BACKLOG_RATE', '-1', /whole number/],
     ['SEGANET_COMMANDS', 'yes', /must be one of off, on/],
     ['SEGANET_COMMAND_PREFIX', 'cmd/#', /must be a topic such as cmd/],
     ['SEGANET_COMMAND_PREFIX', 'cmd/', /must be a topic such as cmd/],
     ['SEGANET_HISTORY', 'yes', /must be one of property, suffix, none/],
-    ['SEGANET_RULES', '[', /cannot be used: The rules are not JSON/],
+    ['SEGANET_RULES', '[', /cannot be used: The rules are not valid JSON/],
     ['SEGANET_RULES', '{}', /The rules must be a JSON array/],
     ['SEGANET_RULES', '[null]', /Rule 1 must be an object/],
     [
       'SEGANET_RULES',
       '[{"topic":"a","class":1},{"topic":"a","class":9}]',
-      /Rule 2: The priority "9" is no class/
+      /Rule 2: The priority "9" is not a class/
     ],
     ['SEGANET_RULES', '[{"topik":"a","class":1}]', /Rule 1 has the unknown key "topik"/],
     ['SEGANET_RULES', '[{"topic":7,"class":1}]', /"topic" must be text/],
@@ -138,14 +138,14 @@ describe('a value that cannot be used is refused with a sentence that names the 
     ['SEGANET_UPLINK_TOPIC', 'a/#', /The topic 'a\/#'/],
     ['SEGANET_CPUS', '3-1', /list of cores such as 1-3,5, not "3-1"/],
     ['SEGANET_CPUS', '1023', /names core 1023, which this process may not use\. It may use the cores \d/],
-    ['SEGANET_HOME', '~/gateway', /begins with ~, which only a shell replaces/],
+    ['SEGANET_HOME', '~/gateway', /begins with ~, which only a shell expands/],
     ['SEGANET_UPLINK_CA', '~/ca.pem', /begins with ~/],
-    ['SEGANET_UPLINK_URL', '', /is empty: name the cloud broker, .* or unset it for the demo/],
+    ['SEGANET_UPLINK_URL', '', /is empty: set it to the cloud broker, .* or unset it for the demo/],
     ['SEGANET_UPLINK_URL', ' ', /is empty/],
-    ['SEGANET_GATEWAY_ID', '${SITE}', /reference to another variable that nothing has replaced/],
+    ['SEGANET_GATEWAY_ID', '${SITE}', /reference to another variable that was not expanded/],
     ['SEGANET_DEVICE_HOST', 'fe80::1%eth0', /local address such as 127.0.0.1/],
-    ['SEGANET_MQTT_PROT', '1883', /is no variable of the gateway. Did you mean SEGANET_MQTT_PORT\?/],
-    ['SEGANET_SOMETHING_ELSE', 'x', /is no variable of the gateway\. Correct its name or unset it/]
+    ['SEGANET_MQTT_PROT', '1883', /is not a variable of the gateway. Did you mean SEGANET_MQTT_PORT\?/],
+    ['SEGANET_SOMETHING_ELSE', 'x', /is not a variable of the gateway\. Correct its name or unset it/]
   ])('%s=%s', (name, value, sentence) => {
     const message = problems({ [name]: value });
     expect(message.startsWith(`${name} `)).toBe(true);
@@ -202,10 +202,10 @@ describe('devices', () => {
   };
 
   test.each([
-    [{ SEGANET_DEVICE_HOST: '::' }, /would let everybody/],
-    [{ SEGANET_DEVICE_HOST: '0.0.0.0', SEGANET_DEVICE_CLIENT_CERT: 'wanted', ...tls }, /would let everybody/],
-    [{ SEGANET_DEVICE_LOGIN: 'passwords' }, /needs SEGANET_DEVICE_PASSWORD_FILE/],
-    [{ SEGANET_DEVICE_LOGIN: 'psk', SEGANET_DEVICE_TRANSPORT: 'tls' }, /needs SEGANET_DEVICE_PSK_FILE/],
+    [{ SEGANET_DEVICE_HOST: '::' }, /would let any host/],
+    [{ SEGANET_DEVICE_HOST: '0.0.0.0', SEGANET_DEVICE_CLIENT_CERT: 'wanted', ...tls }, /would let any host/],
+    [{ SEGANET_DEVICE_LOGIN: 'passwords' }, /requires SEGANET_DEVICE_PASSWORD_FILE/],
+    [{ SEGANET_DEVICE_LOGIN: 'psk', SEGANET_DEVICE_TRANSPORT: 'tls' }, /requires SEGANET_DEVICE_PSK_FILE/],
     [
       {
         ...tls,
@@ -214,24 +214,24 @@ describe('devices', () => {
         SEGANET_DEVICE_PSK_FILE: file,
         SEGANET_DEVICE_CLIENT_CERT: 'required'
       },
-      /psk cannot go with SEGANET_DEVICE_CLIENT_CERT required/
+      /psk cannot be combined with SEGANET_DEVICE_CLIENT_CERT required/
     ],
-    [{ SEGANET_DEVICE_TRANSPORT: 'wss' }, /needs SEGANET_DEVICE_TLS_CERT/],
+    [{ SEGANET_DEVICE_TRANSPORT: 'wss' }, /requires SEGANET_DEVICE_TLS_CERT/],
     [{ ...tls, SEGANET_DEVICE_TLS_KEY: '' }, /belong together/],
     [{ ...tls, SEGANET_DEVICE_LOGIN: 'certificate' }, /SEGANET_DEVICE_TLS_CA/],
-    [{ SEGANET_DEVICE_CLIENT_CERT: 'required' }, /need TLS/],
+    [{ SEGANET_DEVICE_CLIENT_CERT: 'required' }, /require TLS/],
     [
       { ...tls, SEGANET_DEVICE_TLS_KEY: path.join(folder, 'other') },
-      /^SEGANET_DEVICE_TLS_CERT, SEGANET_DEVICE_TLS_KEY cannot be used: .*The key is not that of the certificate/
+      /^SEGANET_DEVICE_TLS_CERT, SEGANET_DEVICE_TLS_KEY cannot be used: .*The key does not belong to the certificate/
     ],
-    [{ ...tls, SEGANET_DEVICE_TLS_CERT: file }, /SEGANET_DEVICE_TLS_KEY cannot be used: .* Give PEM files/],
+    [{ ...tls, SEGANET_DEVICE_TLS_CERT: file }, /SEGANET_DEVICE_TLS_KEY cannot be used: .* Use PEM files/],
     [
       { SEGANET_DEVICE_LOGIN: 'psk', SEGANET_DEVICE_TRANSPORT: 'tls', SEGANET_DEVICE_PSK_FILE: file },
       /^SEGANET_DEVICE_PSK_FILE cannot be used: Line 1/
     ],
     [
       { SEGANET_DEVICE_LOGIN: 'passwords', SEGANET_DEVICE_PASSWORD_FILE: file },
-      /^SEGANET_DEVICE_PASSWORD_FILE names .* which holds no user: no device could log in/
+      /^SEGANET_DEVICE_PASSWORD_FILE names .* which contains no user, so no device could log in/
     ],
     [{ SEGANET_DEVICE_ALLOW_ANONYMOUS: 'perhaps' }, /must be yes or no/],
     [{ SEGANET_DEVICE_PERMISSIONS: '[{"device":"a","publish":["a#"]}]' }, /topic filter "a#"/]
@@ -329,6 +329,6 @@ describe('certificate files', () => {
       /is not the key of the certificate/
     );
     expect(problems(write({ CERT: own.cert, KEY: 'nothing' }))).toMatch(/not an unencrypted PEM key/);
-    expect(problems(write({ CA: own.private }))).toMatch(/holds no PEM certificate/);
+    expect(problems(write({ CA: own.private }))).toMatch(/contains no PEM certificate/);
   });
 });

@@ -36,13 +36,13 @@ const CASES = [
   [
     'the addon is missing',
     1,
-    /engine cannot be loaded .*No engine runs/s,
+    /engine cannot be loaded .*No engine is running/s,
     { SEGANET_NATIVE: '/nowhere.node' }
   ],
   [
     'the addon is another binary',
     1,
-    /engine cannot be loaded .*No engine runs/s,
+    /engine cannot be loaded .*No engine is running/s,
     { SEGANET_NATIVE: '/bin/true' }
   ],
   [
@@ -55,7 +55,7 @@ const CASES = [
   ['the flow is no JSON', 78, /^The flow \S+gateway.json cannot be read \(.*\)\. Restore it/, {}, '[{'],
   ['the flow is no list', 78, /^The flow \S+gateway.json is not a list of nodes\./, {}, '{}'],
   ['the flow is empty', 78, /Nothing in the flow .* keeps the gateway running/, {}, '[]'],
-  ['the engine is disabled', 78, /it has no engine that is enabled/, {}, withEngine({ d: true })],
+  ['the engine is disabled', 78, /it has no enabled engine/, {}, withEngine({ d: true })],
   [
     'the flow needs a node that is not installed',
     78,

@@ -137,7 +137,7 @@ describe('when no Node can be had', () => {
     fs.writeFileSync(npm, "console.error('npm error code ENOTFOUND'); process.exit(1);");
     const { error } = await ensure(cache, npm);
     expect(error?.message).toMatch(
-      /^Cannot fetch Node 24\.21\.0 with npm:\nnpm error code ENOTFOUND\nWhat helps/
+      /^Cannot fetch Node 24\.21\.0 with npm:\nnpm error code ENOTFOUND\nTo fix this/
     );
     expect(error?.message).toContain('SEGANET_CACHE');
     expect(fs.readdirSync(cache)).toEqual([]);

@@ -47,7 +47,7 @@ describe('the home folder', () => {
   test('is refused when others may write in it', () => {
     const home = temporaryFolder();
     fs.chmodSync(home, 0o777);
-    expect(() => prepareHome(home)).toThrow(/can be written by other users.*chmod 700/);
+    expect(() => prepareHome(home)).toThrow(/is writable by other users.*chmod 700/);
   });
 
   test('is refused when it cannot be made, and a damaged secret is not replaced', () => {
@@ -233,9 +233,9 @@ test('of what is said in passing only the engines are heard', () => {
     type: 'seganet-engine',
     id: 'x1',
     name: 'plant',
-    msg: 'The log in /log is written again.'
+    msg: 'The log in /log is writable again.'
   });
-  expect(said.mock.calls).toEqual([['plant: The log in /log is written again.']]);
+  expect(said.mock.calls).toEqual([['plant: The log in /log is writable again.']]);
   said.mockRestore();
 });
 
@@ -262,7 +262,7 @@ describe('the log folder', () => {
       SEGANET_HOME: '/nowhere'
     };
     expect(logProblem(env)).toMatch(
-      /^the log folder \/proc\/none\/log cannot be written \(ENOENT\): until it can, devices wait\./
+      /^the log folder \/proc\/none\/log is not writable \(ENOENT\): until it is, devices wait\./
     );
   });
 
@@ -272,7 +272,7 @@ describe('the log folder', () => {
     const env = { SEGANET_LOG_DIR: path.join(file, 'log'), SEGANET_HOME: '/nowhere' };
     const said = logProblem({ ...env, SEGANET_ACKNOWLEDGE: 'safe' });
     expect(said).toMatch(
-      /file\/log cannot be written \(ENOTDIR\): until it can, devices wait whenever the cloud does not/
+      /file\/log is not writable \(ENOTDIR\): until it is, devices wait whenever the cloud does not/
     );
     expect(said).toMatch(/Make it writable .* another folder in SEGANET_LOG_DIR\.$/);
     expect(logProblem({ ...env, SEGANET_ACKNOWLEDGE: 'received' })).toBe('');

@@ -181,17 +181,17 @@ describe('with the log', () => {
     [
       'a rule is wrong',
       change('p', { rulesJson: '[{"topic":"a/#/b","class":1}]' }),
-      /"rank" on their way cannot take them/
+      /"rank" in their path cannot take them/
     ],
     [
       'a value of the batch node is wrong',
       change('ba', { minDevices: '-3' }),
-      /"pack" on their way cannot take them/
+      /"pack" in their path cannot take them/
     ],
     [
       'the uplink node has no engine',
       change('u', { engine: '' }),
-      /on their way cannot take them \(no engine/
+      /in their path cannot take them \(no engine/
     ],
     ['the uplink node is disabled', change('u', { d: true }), /nothing would take them/],
     ['the uplink node is deleted', remove('u'), /nothing would take them/],
@@ -238,7 +238,7 @@ describe('with the log', () => {
       );
     await answers(200);
     await gateway.deploy([...change('ba', { minDevices: '-3' })(flow()), door]);
-    expect((await answers(503)).text).toMatch(/pack.* on their way/);
+    expect((await answers(503)).text).toMatch(/pack.* in their path/);
     await gateway.deploy([...flow(), door]);
     await answers(200);
     await gateway.deploy(flow());
@@ -268,7 +268,7 @@ describe('with the log', () => {
     const unknown = { id: 'zz', type: 'not-installed', z: 'tab', x: 1, y: 1, wires: [] };
     await gateway.deploy([...byMessage, unknown]);
     await arrivesNow();
-    expect(gateway.output.slice(from)).toMatch(/The flows did not start .* still run go on/);
+    expect(gateway.output.slice(from)).toMatch(/The flows did not start .* still run continue/);
     await gateway.deploy(byMessage);
     await arrivesNow();
     await publisher.stop();

@@ -33,7 +33,7 @@ const devices = (...args) =>
 function expectSound() {
   const { code, out, err } = seganetLog('verify', log.directory);
   expect({ code, err }).toEqual({ code: 0, err: '' });
-  expect(out).toContain('all sound');
+  expect(out).toContain('all intact');
 }
 
 /** Writes over a page of the closed file. @param {number} page 1 is the first @param {(bytes: Buffer) => void} change */
@@ -83,14 +83,14 @@ describe('a damaged chunk', () => {
     const { code, lines } = seganetLog('repair', '--dry-run', log.directory);
     expect(code).toBe(1);
     expect(lines.slice(0, 3).map((line) => line.split(':')[0])).toEqual(['chunk 2', 'chunk 4', 'dead 6']);
-    expect(lines[3]).toBe('18 records of damaged chunks saved, 6 lost');
+    expect(lines[3]).toBe('18 records recovered from damaged chunks, 6 lost');
     expect(fs.readFileSync(log.file).equals(before)).toBe(true);
   });
 
   test('keeps its sound batches in its place, and the rest goes to quarantine', () => {
     const { code, lines } = seganetLog('repair', log.directory);
     expect(code).toBe(0);
-    expect(lines.at(-1)).toBe('repaired: 18 records of damaged chunks saved, 6 lost');
+    expect(lines.at(-1)).toBe('repaired: 18 records recovered from damaged chunks, 6 lost');
     expectSound();
     expect(rows('chunk').map(({ id, node, records }) => [id, node, records])).toEqual([
       [1, 'node-1', 8],
@@ -129,14 +129,14 @@ describe('a file that was cut in half', () => {
     cut();
     expect(seganetLog('verify', log.directory)).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/was cut short.*seganet-log repair/)
+      err: expect.stringMatching(/is truncated.*seganet-log repair/)
     });
     expect(seganetLog('repair', '--dry-run', log.directory)).toMatchObject({
       code: 1,
-      out: expect.stringContaining('are missing; zeros would be put in their place')
+      out: expect.stringContaining('are missing; they would be filled with zeros')
     });
     const { code, out } = seganetLog('repair', log.directory);
-    expect(out).toContain('are missing; zeros are in their place now');
+    expect(out).toContain('are missing; they were filled with zeros');
     expect(code).toBe(0);
     expectSound();
     log.db = log.open();
@@ -148,7 +148,7 @@ describe('a file that was cut in half', () => {
     cut();
     fs.renameSync(log.file, `${log.file}.damaged-2026-01-01T00-00-00.000Z`);
     const { code, out } = seganetLog('repair', log.directory);
-    expect(out).toMatch(/\d+ records taken into the log/);
+    expect(out).toMatch(/\d+ records merged into the log/);
     expect(code).toBe(0);
     expectSound();
     log.db = log.open();
@@ -196,11 +196,11 @@ describe('a malformed database', () => {
     const before = fs.readFileSync(log.file);
     const dry = seganetLog('repair', '--dry-run', log.directory);
     expect(dry.code).toBe(1);
-    expect(dry.out).toContain('the database would be written anew');
+    expect(dry.out).toContain('the database would be rebuilt');
     expect(fs.readFileSync(log.file).equals(before)).toBe(true);
     const { code, out } = seganetLog('repair', log.directory);
     expect(code).toBe(0);
-    expect(out).toContain('the old database is');
+    expect(out).toContain('the old database was kept as');
     expect(fs.readFileSync(keptFile()).equals(before)).toBe(true);
     expect(fs.statSync(log.file).mode & 0o777).toBe(fs.statSync(keptFile()).mode & 0o777);
     expectSound();
@@ -290,7 +290,7 @@ describe('a malformed database', () => {
     fs.writeFileSync(`${log.file}.repair`, '');
     const { code, err } = seganetLog('repair', log.directory);
     expect(code).toBe(3);
-    expect(err).toMatch(/Another repair .* remove that file/);
+    expect(err).toMatch(/Another repair .* remove the file/);
     fs.rmSync(`${log.file}.repair`);
     expect(repaired()).toHaveLength(20);
   });
@@ -313,7 +313,7 @@ describe('a damaged log that a gateway put aside', () => {
     const { code, out } = seganetLog('repair', log.directory);
     expect({ code, out }).toEqual({
       code: 0,
-      out: `${path.basename(aside)}: 488 records taken into the log, 0 lost\n`
+      out: `${path.basename(aside)}: 488 records merged into the log, 0 lost\n`
     });
     expectSound();
     expect(rows('chunk')).toHaveLength(60);
@@ -329,7 +329,7 @@ describe('a damaged log that a gateway put aside', () => {
     fs.copyFileSync(log.file, aside);
     const { code, out } = seganetLog('verify', log.directory);
     expect(code).toBe(1);
-    expect(out).toContain(`${path.basename(aside)}: a damaged log that was put aside`);
+    expect(out).toContain(`${path.basename(aside)}: a damaged log that was set aside`);
     expect(seganetLog('repair', log.directory).code).toBe(0);
     expectSound();
     expect(rows('chunk').map(({ id }) => id)).toEqual([1, 2, 3, 4, 5, 6]);

@@ -35,7 +35,7 @@ describe('the command line', () => {
   });
 
   test.each([
-    [[], 'A command is missing'],
+    [[], 'The command is missing'],
     [['look', '/tmp'], "no command 'look'"],
     [['inspect'], 'The directory is missing'],
     [['inspect', '/tmp', '/usr'], "'/usr' is too many"],
@@ -46,7 +46,7 @@ describe('the command line', () => {
     [['dump', '--limit', '-1', '/tmp'], '--limit'],
     [['dump', '--limit', '1.5', '/tmp'], "not '1.5'"],
     [['dead', '--row', '1,x', '/tmp'], "not 'x'"],
-    [['dead', '--requeue', '--delete', '/tmp'], 'exclude each other']
+    [['dead', '--requeue', '--delete', '/tmp'], 'mutually exclusive']
   ])('%j is wrong usage', (args, words) => {
     const { code, out, err } = seganetLog(...args);
     expect({ code, out }).toEqual({ code: 2, out: '' });
@@ -176,7 +176,7 @@ describe('verify', () => {
       const before = ['log.db', 'log.db-wal'].map((name) => contents(path.join(copy, name)));
       expect(seganetLog('verify', copy)).toMatchObject({
         code: 0,
-        out: '1 chunk and 1 dead letter with 16 records: all sound\n',
+        out: '1 chunk and 1 dead letter with 16 records: all intact\n',
         err: ''
       });
       const after = ['log.db', 'log.db-wal'].map((name) => contents(path.join(copy, name)));
@@ -212,8 +212,8 @@ describe('verify', () => {
     log.close();
     const { code, lines } = seganetLog('verify', log.directory);
     expect(code).toBe(1);
-    expect(lines[0]).toContain('of 8 records, not 9 as its row says');
-    expect(lines[1]).toContain('of class 3, not 2 as its row says');
+    expect(lines[0]).toContain('contains 8 records, but its row says 9');
+    expect(lines[1]).toContain('contains class 3, but its row says 2');
   });
 });
 
@@ -341,7 +341,7 @@ describe('dead', () => {
 
   test('puts them back to be sent, behind what waits', () => {
     const { code, out } = seganetLog('dead', '--requeue', log.directory);
-    expect({ code, out }).toEqual({ code: 0, out: '3 dead letters with 24 records put back to be sent\n' });
+    expect({ code, out }).toEqual({ code: 0, out: '3 dead letters with 24 records queued for sending\n' });
     expect(ids('dead')).toEqual([]);
     const chunks = log.rows('chunk');
     expect(chunks.map((chunk) => [chunk.class, chunk.records])).toEqual([

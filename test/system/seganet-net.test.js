@@ -38,10 +38,10 @@ describe('apply, check and undo', () => {
     expect(view).toMatchObject({ code: 0, ok: true, kind, asApplied: true, applied: { scheme } });
     expect(view.rate).toBe(rate.length > 0 ? 2e6 : 0);
     expect(view.bands.map((/** @type {{name: string}} */ band) => band.name)).toEqual(bands);
-    expect(lab.net('check').out).toMatch(/up0: ok: .*\nAs apply made it: /);
+    expect(lab.net('check').out).toMatch(/up0: ok: .*\nUnchanged since apply: /);
     expect(lab.net('undo')).toMatchObject({
       code: 0,
-      out: expect.stringContaining('as it was before apply')
+      out: expect.stringContaining('restored to its state before apply')
     });
     expect(lab.picture()).toEqual(before);
     expect(files()).toEqual([]);
@@ -105,7 +105,9 @@ describe('what apply does not do', () => {
     const before = lab.picture();
     expect(lab.net('apply', '--rate', '2mbit')).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/has given 'up0' the queue 'pfifo 7:'.*--force/)
+      err: expect.stringMatching(
+        /'up0' already has a queue that seganet-net did not create, 'pfifo 7:'.*--force/
+      )
     });
     expect(lab.picture()).toEqual(before);
     expect(lab.net('apply', '--rate', '2mbit', '--force')).toMatchObject({ code: 0 });
@@ -133,7 +135,7 @@ describe('what apply does not do', () => {
     const applied = lab.net('apply', '--rate', '2mbit', '--force');
     expect(applied).toMatchObject({
       code: 0,
-      err: expect.stringContaining("undo cannot make 'tbf 7:' again")
+      err: expect.stringContaining("undo cannot restore 'tbf 7:'")
     });
     expect(lab.net('undo').err).toContain("'tbf 7:'");
   });
@@ -145,7 +147,7 @@ describe('what apply does not do', () => {
     expect(lab.net('check').out).toContain('Changed since apply');
     expect(lab.net('apply', '--rate', '3mbit')).toMatchObject({
       code: 1,
-      err: expect.stringContaining('was changed since apply')
+      err: expect.stringContaining('has changed since apply')
     });
     expect(lab.net('undo')).toMatchObject({ code: 0 });
     expect(lab.picture().qdisc).toBe('noqueue');
@@ -155,7 +157,9 @@ describe('what apply does not do', () => {
     lab.net('apply', '--rate', '2mbit');
     lab.tc('qdisc', 'del', 'dev', 'up0', 'root');
     lab.tc('qdisc', 'add', 'dev', 'up0', 'root', 'handle', '7:', 'pfifo');
-    expect(lab.net('undo').out).toContain("the queue 'pfifo 7:' came after apply and was left alone");
+    expect(lab.net('undo').out).toContain(
+      "the queue 'pfifo 7:' was set up after apply and was left unchanged"
+    );
     expect(lab.picture()).toMatchObject({ qdisc: 'pfifo', gso: 65535 });
   });
 
@@ -201,7 +205,9 @@ describe('who may not change the interface', () => {
     expect(lab.netWith({ as: nobody }, command)).toMatchObject({
       code: 3,
       out: '',
-      err: expect.stringMatching(/needs root or CAP_NET_ADMIN\. Run it with sudo, or .*AmbientCapabilities/)
+      err: expect.stringMatching(
+        /requires root or CAP_NET_ADMIN\. Run it with sudo, or .*AmbientCapabilities/
+      )
     });
   });
 
@@ -213,7 +219,7 @@ describe('who may not change the interface', () => {
     const admin = [...nobody, '--inh-caps', '+net_admin', '--ambient-caps', '+net_admin'];
     expect(lab.netWith({ as: admin }, 'apply', '--rate', '2mbit')).toMatchObject({
       code: 0,
-      err: expect.stringContaining('only DSCP leads to bands')
+      err: expect.stringContaining('only DSCP selects bands')
     });
     expect(lab.check()).toMatchObject({ code: 0, kind: 'htb', asApplied: true });
     expect(lab.netWith({ as: admin }, 'undo')).toMatchObject({ code: 0 });

@@ -54,7 +54,7 @@ test('a path that loses every third probe becomes backup, carries no payload, an
       lab.loseThird(1);
       await until(DEMOTED);
       expect(lab.paths('check', '--paths', 'p1,p2').out).toMatch(
-        /p1: round trip .* ms, \d+ % of probes lost, out .*\/s, in .*\/s\np1: backup by its quality: \d+ % of its probes/
+        /p1: round trip .* ms, \d+ % of probes lost, out .*\/s, in .*\/s\np1: backup because of its quality: \d+ % of the probes/
       );
       // What was on its way comes again by the same path.
       let before = carried();
@@ -79,7 +79,7 @@ test('a path that loses every third probe becomes backup, carries no payload, an
     ...['backup', 'active']
   ]);
   expect(lab.status().paths[0]).toMatchObject({
-    ...{ role: 'active', actingRole: 'active', advice: 'active', adviceWhy: 'it was good for 1 s' },
+    ...{ role: 'active', actingRole: 'active', advice: 'active', adviceWhy: 'good for 1 s' },
     quality: {
       signalDbm: null,
       linkPercent: null,

@@ -42,7 +42,7 @@ describe('apply, check and undo', () => {
     expect(files()).toEqual([]);
     expect(lab.paths('check', ...PATHS)).toMatchObject({
       code: 1,
-      out: expect.stringContaining('these differ')
+      out: expect.stringContaining('apply would make these changes')
     });
 
     const applied = JSON.parse(lab.paths('apply', '--json', ...PATHS).out);
@@ -78,7 +78,7 @@ describe('apply, check and undo', () => {
     const before = lab.picture();
     lab.paths('apply', '--paths', 'auto');
     for (const file of files()) fs.rmSync(path.join(lab.stateDir, file));
-    expect(lab.paths('undo').err).toContain('the file of apply is gone');
+    expect(lab.paths('undo').err).toContain('the file of apply is missing');
     const settings = /^(stale_loss_cnt|close_timeout|blackhole_timeout) .*\n/gm;
     expect(lab.picture().replace(settings, '')).toBe(before.replace(settings, ''));
   });
@@ -143,7 +143,7 @@ describe('what it does not do', () => {
     );
     expect(stands).toMatchObject({
       code: 1,
-      err: expect.stringContaining('NetworkManager makes the MPTCP endpoints of p1')
+      err: expect.stringContaining('NetworkManager manages the MPTCP endpoints of p1')
     });
     expect(lab.endpoints()).toEqual([]);
     const flags = { PATH, FLAGS: 'connection.mptcp-flags:0x1 (disabled)' };
@@ -156,7 +156,9 @@ describe('what it does not do', () => {
       expect(lab.pathsWith({ as: nobody }, command)).toMatchObject({
         code: 3,
         out: '',
-        err: expect.stringMatching(/needs root or CAP_NET_ADMIN\. Run it with sudo, or .*AmbientCapabilities/)
+        err: expect.stringMatching(
+          /requires root or CAP_NET_ADMIN\. Run it with sudo, or .*AmbientCapabilities/
+        )
       });
     }
     fs.mkdirSync(lab.stateDir);

@@ -73,7 +73,7 @@ describe('full disk', () => {
       await until(() => made.state === 'failing');
       expect(made.store.condition).toMatchObject({
         code: 'SQLITE_FULL',
-        reason: expect.stringMatching(/is full. Free space on it; the log then goes on by itself/)
+        reason: expect.stringMatching(/is full. Free space on it; the log then continues on its own/)
       });
       await until(
         () => made.store.keeper.isDry && !made.store.keeper.isBroken,

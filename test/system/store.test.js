@@ -127,7 +127,7 @@ describe('store thread', () => {
     }
     expect(states.filter(({ code }) => code === 'THREAD')[0]).toMatchObject({
       state: 'failing',
-      reason: expect.stringMatching(/crash asked for by the test.*starts again/)
+      reason: expect.stringMatching(/crash asked for by the test.*restarts/)
     });
     const rows = engine.events('committed').map(({ row }) => row);
     expect(rows).toEqual([...new Set(rows)].sort((a, b) => a - b));

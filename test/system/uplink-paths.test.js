@@ -176,7 +176,7 @@ describe('plain TCP, and it says why', () => {
     await uplink.until((one) => one.transport === 'tcp' && on('198.18.2.1')(one));
     expect(uplink.state).toMatchObject({
       code: 'NO_MPTCP_HERE',
-      reason: expect.stringMatching(/switched off on this machine/)
+      reason: expect.stringMatching(/turned off on this machine/)
     });
     nothingLost(await uplink.finish());
   });

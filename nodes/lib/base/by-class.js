@@ -24,7 +24,7 @@ function byClass(value, example, read, what) {
   const parts = text.split(',').map((part, index) => read(part.trim(), index + 1));
   if (parts.length > CLASSES || parts.some(Number.isNaN)) {
     throw new RangeError(
-      `must be one to eight ${what}, for the classes from 1 on, such as ${example}, not "${shown(text)}"`
+      `must be one to eight ${what}, starting with class 1, such as ${example}, not "${shown(text)}"`
     );
   }
   return Object.assign(zeroByClass(), [0, ...parts]);

@@ -40,7 +40,7 @@ class Complaints {
     const quietMs = goesOn ? Math.min(MOST_QUIET_MS, before.quietMs * 2) : QUIET_MS;
     this.kinds_.set(kind, { saidAt: now, lastAt: now, quietMs, kept: 0 });
     const kept = (before?.kept ?? 0) + count - 1;
-    const since = before ? `And ${kept} more times since the last message about it.` : `${count} times.`;
+    const since = before ? `And ${kept} more times since the last message about this.` : `${count} times.`;
     this.say_(kept > 0 ? `${sentence} (${since})` : sentence);
   }
 }

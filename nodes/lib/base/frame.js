@@ -52,7 +52,8 @@ function frameMessage(bytes, at, origin) {
   const deviceEnd = at + HEADER_BYTES + bytes.readUInt32LE(at + 20);
   const topicEnd = deviceEnd + bytes.readUInt32LE(at + 24);
   const payloadEnd = topicEnd + bytes.readUInt32LE(at + 28);
-  if (payloadEnd > at + bytes.readUInt32LE(at)) throw new RangeError(`message frame at byte ${at} is cut`);
+  if (payloadEnd > at + bytes.readUInt32LE(at))
+    throw new RangeError(`message frame at byte ${at} is truncated`);
   const payload = Buffer.from(bytes.subarray(topicEnd, payloadEnd));
   const priority = bytes[at + 9];
   if (bytes[at + 8] === 1) {

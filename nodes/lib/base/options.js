@@ -180,7 +180,7 @@ function parseOptions(config, schema) {
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       problems.push(
-        `"${name}" ${reason} Correct it in the node, or the environment variable that the node names.`
+        `"${name}" ${reason} Correct it in the node, or in the environment variable that the node uses.`
       );
     }
   }

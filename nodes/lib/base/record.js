@@ -42,7 +42,7 @@ class RecordError extends Error {
 function toClass(value, fallback) {
   if (value === undefined || value === null || value === '') return fallback;
   const number = classOf(value);
-  if (number < 1) throw new RecordError(`The priority "${shown(value)}" is no class. Use ${CLASS_WORDS}.`);
+  if (number < 1) throw new RecordError(`The priority "${shown(value)}" is not a class. Use ${CLASS_WORDS}.`);
   return number;
 }
 
@@ -74,11 +74,11 @@ function toDeviceId(value) {
   const id = typeof value === 'number' ? String(value) : value;
   if (typeof id !== 'string' || id === '') {
     throw new RecordError(
-      'The message names no device. Set msg.deviceId, or let an ingest node take it from elsewhere.'
+      'The message has no device id. Set msg.deviceId, or use an ingest node that gets it elsewhere.'
     );
   }
   if (Buffer.byteLength(id) > MAX_DEVICE_BYTES) {
-    throw new RecordError(`The device id is over ${MAX_DEVICE_BYTES} bytes: ${id.slice(0, 40)}…`);
+    throw new RecordError(`The device id exceeds ${MAX_DEVICE_BYTES} bytes: ${id.slice(0, 40)}…`);
   }
   return id;
 }
@@ -87,10 +87,10 @@ function toDeviceId(value) {
 function toTopic(value) {
   if (value === undefined || value === null) return '';
   const topic = String(value);
-  if (Buffer.byteLength(topic) > MAX_TOPIC_BYTES) throw new RecordError('msg.topic is over 65,535 bytes.');
+  if (Buffer.byteLength(topic) > MAX_TOPIC_BYTES) throw new RecordError('msg.topic exceeds 65,535 bytes.');
   // [MQTT-3.3.2-2], [MQTT-1.5.4-2]: a broker closes the session of who publishes to such a topic.
   if (/[+#\0]/.test(topic)) {
-    throw new RecordError(`msg.topic "${topic}" holds +, # or NUL, so it cannot be published to.`);
+    throw new RecordError(`msg.topic "${topic}" contains +, # or NUL, so nothing can be published to it.`);
   }
   return topic;
 }

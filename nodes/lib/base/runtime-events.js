@@ -16,7 +16,7 @@ function onRuntimeEvent(events, name, listener, report) {
       listener(...args);
     } catch (error) {
       report(
-        `The event "${name}" of Node-RED was not handled (${error instanceof Error ? error.message : error}). ` +
+        `The handler of the Node-RED event "${name}" failed (${error instanceof Error ? error.message : error}). ` +
           'Please report this as a bug of SegaNet Gateway.'
       );
     }

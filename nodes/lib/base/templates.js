@@ -23,12 +23,12 @@ function checkTemplate(name, template, known) {
     }
   }
   if (/[{}]/.test(template.replaceAll(PLACEHOLDER, ''))) {
-    throw new RangeError(`"${name}" has a brace without its partner.`);
+    throw new RangeError(`"${name}" has an unmatched brace.`);
   }
   // eslint-disable-next-line no-control-regex
   if (/[+#\u0000]/.test(template)) {
     throw new RangeError(
-      `"${name}" holds + or #, which stand in filters only: nothing can be published to it.`
+      `"${name}" contains + or #, which only filters may have: nothing can be published to it.`
     );
   }
 }

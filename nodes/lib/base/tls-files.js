@@ -14,10 +14,10 @@ const NAMES = {
 };
 /** @type {Record<string, string>} */
 const REMEDIES = {
-  ENOENT: 'There is no such file. Put it there, or correct the path',
+  ENOENT: 'There is no such file. Create it, or correct the path',
   EACCES: 'This process may not read it. Correct its owner or mode',
   EPERM: 'This process may not read it. Correct its owner or mode',
-  EISDIR: 'It is a folder. Give the path of the file',
+  EISDIR: 'It is a folder. Enter the path of the file',
   ENOTDIR: 'There is no such folder. Correct the path'
 };
 

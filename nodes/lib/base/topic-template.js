@@ -47,10 +47,10 @@ function validateTopicTemplate(template) {
   if (bad) return `The topic '${topic}' ${bad}.`;
   for (const [whole, name] of template.matchAll(/\{([^{}]*)\}/g)) {
     if (!PLACEHOLDERS.includes(name)) {
-      return `The topic '${topic}' has the unknown placeholder ${shown(whole)}. Known are ${PLACEHOLDERS.map((p) => `{${p}}`).join(', ')}.`;
+      return `The topic '${topic}' has the unknown placeholder ${shown(whole)}. Known placeholders: ${PLACEHOLDERS.map((p) => `{${p}}`).join(', ')}.`;
     }
   }
-  if (/[{}]/.test(literal)) return `The topic '${topic}' has a brace without its partner.`;
+  if (/[{}]/.test(literal)) return `The topic '${topic}' has an unmatched brace.`;
   if (Buffer.byteLength(template) > MAX_TOPIC_BYTES)
     return `The topic is longer than ${MAX_TOPIC_BYTES} bytes.`;
   return true;

@@ -5,10 +5,10 @@ const fs = require('node:fs');
 
 /** @type {Record<string, string>} */
 const REMEDIES = {
-  ENOENT: 'There is no such file. Put it there, or correct the path',
+  ENOENT: 'There is no such file. Create it, or correct the path',
   EACCES: 'This process may not read it. Correct its owner or mode',
   EPERM: 'This process may not read it. Correct its owner or mode',
-  EISDIR: 'It is a folder. Give the path of the file',
+  EISDIR: 'It is a folder. Enter the path of the file',
   ENOTDIR: 'There is no such folder. Correct the path'
 };
 
@@ -45,7 +45,7 @@ class WatchedFiles {
       const stats = fs.fstatSync(fd);
       // The stamp is of what is opened here: a file that is replaced meanwhile has another one.
       this.stamps_.set(role, stampOf(stats));
-      if (stats.size > this.maxBytes_) throw new Error(`over ${this.maxBytes_} bytes`);
+      if (stats.size > this.maxBytes_) throw new Error(`more than ${this.maxBytes_} bytes`);
       return fs.readFileSync(fd);
     } catch (error) {
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);

@@ -89,7 +89,7 @@ class Carriers {
    */
   attempt(command, done) {
     const { device, origin } = command;
-    if (this.isHeld_ && origin) return done({ end: 'busy', reason: 'The flows are being started.' });
+    if (this.isHeld_ && origin) return done({ end: 'busy', reason: 'The flows are starting.' });
     if (this.give_(command, true)) return done({ end: 'taken' });
     const byEngine = () =>
       this.native_.send(command, (outcome) => {
@@ -128,7 +128,7 @@ async function call(carrier, command) {
   try {
     const end = await carrier(view(command));
     if (ENDS.includes(end)) return { end };
-    return { end: 'refused', reason: `Its carrier said "${end}".` };
+    return { end: 'refused', reason: `The carrier of the command returned "${end}".` };
   } catch (error) {
     return { end: 'refused', reason: error instanceof Error ? error.message : String(error) };
   }

@@ -35,7 +35,7 @@ function topicOf(device, given, topicIs) {
   const isWhole = topicIs === 'whole' || given === head || given.startsWith(`${head}/`);
   if (!isWhole) return deviceTopic(device, given);
   if (given === '')
-    throw new Error('The message has no topic. Set msg.topic to the one that the device listens to.');
+    throw new Error('The message has no topic. Set msg.topic to a topic that the device subscribes to.');
   return given;
 }
 

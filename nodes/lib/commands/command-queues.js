@@ -82,7 +82,8 @@ class CommandQueues {
    */
   submit(command, watch) {
     const full = this.fullFor_(command);
-    if (command.expiresAt <= this.wall_()) this.tell_(watch, 'expired', 'It came after its time.');
+    if (command.expiresAt <= this.wall_())
+      this.tell_(watch, 'expired', 'The command had expired when it arrived.');
     else if (full) this.tell_(watch, 'full', full);
     else this.enter_(command, watch, 0);
   }
@@ -126,10 +127,10 @@ class CommandQueues {
       for (const entry of [...queue.entries]) {
         if (entry !== queue.busy && entry.expiresAt <= now) this.finish_(queue, entry, 'expired', '');
         else if (now - entry.at >= this.limits.patienceMs)
-          this.keep_(queue, entry, 'The device takes its time.');
+          this.keep_(queue, entry, 'The device has not acknowledged the command yet.');
       }
       if (queue.busy && now - queue.busySince >= this.limits.attemptMs) {
-        this.settle_(queue, queue.attempt, { end: 'timeout', reason: 'Nothing was heard of it.' });
+        this.settle_(queue, queue.attempt, { end: 'timeout', reason: 'The device did not answer.' });
       }
       if (queue.parkedUntil > 0 && queue.parkedUntil <= now && sweeps-- > 0) {
         queue.parkedUntil = 0;
@@ -164,9 +165,9 @@ class CommandQueues {
   fullFor_(command) {
     const { perDevice, total, totalBytes } = this.limits;
     const ofDevice = this.queues_.get(command.device)?.entries.length ?? 0;
-    if (ofDevice >= perDevice) return `${perDevice} commands wait for this device.`;
-    if (this.size >= total) return `${total} commands wait.`;
-    return this.bytes + costOf(command) > totalBytes ? `Commands of ${totalBytes} bytes wait.` : '';
+    if (ofDevice >= perDevice) return `${perDevice} commands already wait for this device.`;
+    if (this.size >= total) return `${total} commands already wait.`;
+    return this.bytes + costOf(command) > totalBytes ? `${totalBytes} bytes of commands already wait.` : '';
   }
 
   /** @param {string} device */
@@ -264,7 +265,8 @@ class CommandQueues {
     const reason = why || 'The device is not connected.';
     if (entry.row > 0 || entry.storing) return;
     if (entry.command.qos === 0) {
-      if (entry !== queue.busy) this.finish_(queue, entry, 'expired', `${reason} QoS 0 is not kept.`);
+      if (entry !== queue.busy)
+        this.finish_(queue, entry, 'expired', `${reason} A command with QoS 0 is not kept.`);
       return;
     }
     entry.storing = true;
@@ -277,7 +279,7 @@ class CommandQueues {
         entry.row = row;
         this.tell_(entry.watch, 'queued', reason);
       } else if (entry !== queue.busy) {
-        this.finish_(queue, entry, 'full', `The gateway cannot keep it: ${error.message}`);
+        this.finish_(queue, entry, 'full', `The gateway cannot keep the command: ${error.message}`);
       }
     });
   }

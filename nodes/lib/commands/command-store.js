@@ -176,10 +176,10 @@ class CommandStore {
     this.closeDatabase_();
     const aside = isDamage(error) ? this.setAside_() : '';
     if (aside !== '') {
-      this.warn_(`${what} The file is put aside as ${aside}, and a new one begins.`);
+      this.warn_(`${what} The file was renamed to ${aside}, and a new one is created.`);
     } else if (this.now_() - this.saidAt_ >= SAY_AGAIN_MS) {
       this.saidAt_ = this.now_();
-      this.warn_(`${what} Commands for devices that are away are refused meanwhile.`);
+      this.warn_(`${what} Commands for disconnected devices are refused until this works again.`);
     }
     return error instanceof Error ? error : new Error(String(error));
   }
@@ -214,8 +214,8 @@ function setUp(db) {
   }
   const { application_id: application } = db.prepare('PRAGMA application_id').get() ?? {};
   const { user_version: version } = db.prepare('PRAGMA user_version').get() ?? {};
-  if (application !== APPLICATION_ID) throw new Error('it is a database of another program');
-  if (version !== USER_VERSION) throw new Error('a newer version of the gateway has written it');
+  if (application !== APPLICATION_ID) throw new Error('it is the database of another program');
+  if (version !== USER_VERSION) throw new Error('a newer version of the gateway wrote it');
   // At most some 16 MiB. Without it a row that is cut reads as NULLs.
   const check = Object.values(db.prepare('PRAGMA quick_check(1)').get() ?? {})[0];
   if (check !== 'ok') throw Object.assign(new Error(`it is damaged: ${check}`), { errcode: DAMAGE[0] });

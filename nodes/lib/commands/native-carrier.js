@@ -5,19 +5,19 @@
 const OUTCOMES = [
   { end: 'taken' },
   { end: 'offline', reason: 'The device is not connected.' },
-  { end: 'offline', reason: 'The device is connected and does not listen to this topic.' },
-  { end: 'timeout', reason: 'The device did not acknowledge it in time.' },
-  { end: 'offline', reason: 'The connection ended before the device acknowledged it.' },
-  { end: 'refused', reason: 'The device refused it.' },
-  { end: 'refused', reason: 'It is larger than the device takes.' },
+  { end: 'offline', reason: 'The device is connected but does not subscribe to this topic.' },
+  { end: 'timeout', reason: 'The device did not acknowledge the command in time.' },
+  { end: 'offline', reason: 'The connection ended before the device acknowledged the command.' },
+  { end: 'refused', reason: 'The device refused the command.' },
+  { end: 'refused', reason: 'The command is larger than the device accepts.' },
   { end: 'busy' }
 ];
 /** What Engine.command() answers at once. @type {(import('./command-queues').Outcome | null)[]} */
 const ANSWERS = [
   null,
   { end: 'busy' },
-  { end: 'refused', reason: 'Its device id, topic or payload is too long for the engine.' },
-  { end: 'offline', reason: 'The engine stops.' }
+  { end: 'refused', reason: 'The device id, topic or payload is too long for the engine.' },
+  { end: 'offline', reason: 'The engine is stopping.' }
 ];
 const MAX_TICKET = 0xffffffff;
 

@@ -17,7 +17,7 @@ function addEndpoints(RED, engines) {
       const node = /** @type {EngineNode | null} */ (RED.nodes.getNode(request.params.id));
       if (node?.type !== 'seganet-engine') response.status(404).json({ error: 'There is no such engine.' });
       else if (!node.host || node.host.closing)
-        response.status(503).json({ error: 'The engine does not run.' });
+        response.status(503).json({ error: 'The engine is not running.' });
       else {
         try {
           response.json(view(node.host, request.query));
@@ -81,7 +81,7 @@ function agentsView(host, { after = '', limit = String(DEFAULT_AGENTS) }) {
   if (count < 1 || count > MAX_AGENTS)
     throw new RangeError(`limit must be a number from 1 to ${MAX_AGENTS}.`);
   if (typeof after !== 'string' || Buffer.byteLength(after) > 256)
-    throw new RangeError('after must be a device id: up to 256 bytes.');
+    throw new RangeError('after must be a device id of at most 256 bytes.');
   return host.registry.page(after, count);
 }
 

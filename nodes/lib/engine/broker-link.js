@@ -66,7 +66,7 @@ class BrokerLink {
     const { commands } = state;
     if (commands?.state !== 'refused' || commands.code === this.refusedCommands_) return;
     this.refusedCommands_ = commands.code;
-    this.onProblem(`Commands of the cloud do not come: ${commands.reason}`);
+    this.onProblem(`Commands from the cloud do not arrive: ${commands.reason}`);
   }
 
   /**

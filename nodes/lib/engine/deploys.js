@@ -55,7 +55,7 @@ class Deploys {
     this.turn_++;
     this.isUnderWay_ = true;
     clearTimeout(this.timer_);
-    const goOn = () => this.goOn_('A deploy began long ago and has not ended');
+    const goOn = () => this.goOn_('A deploy started long ago and has not finished');
     this.timer_ = setTimeout(goOn, this.closeTimeoutMs + START_MS).unref();
     this.steps_.begin();
   }
@@ -83,7 +83,7 @@ class Deploys {
   goOn_(why) {
     if (!this.isUnderWay_) return;
     this.warn_(
-      `${why} (see the log of Node-RED: node types may be missing). The nodes of this engine that still run go on; deploy again.`
+      `${why} (see the log of Node-RED: node types may be missing). The nodes of this engine that still run continue; deploy again.`
     );
     this.end_();
   }

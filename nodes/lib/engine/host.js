@@ -109,7 +109,7 @@ class EngineHost {
     const complaints = new Complaints((sentence) => context.error(sentence));
     /** Doorbell and timer have no caller: what fails there is said here, and the rest goes on. @param {Error} error */
     this.onFault_ = ({ message, stack = message }) =>
-      complaints.tell(message, `A fault in the gateway, which goes on. Please report it: ${stack}`);
+      complaints.tell(message, `Internal error; the gateway continues. Please report it: ${stack}`);
     this.inbox = new Inbox(this.engine, this.onFault_);
     this.pump_ = new Pump(
       (into) => this.engine.takeMessages(into),
@@ -289,17 +289,17 @@ class EngineHost {
         ? `Neither the uplink nor the log took them${this.log.reason()}.`
         : "Check the uplink's status.";
       this.context_.warn(
-        `Records that were not delivered when the engine stopped, and are dropped: ${lost}. ${why} ${keeps}`.trim()
+        `Records that were not delivered when the engine stopped and were dropped: ${lost}. ${why} ${keeps}`.trim()
       );
     }
     if (isRemoved && keeps) {
       const directory = this.log?.view().directory ?? '';
       this.context_.warn(
-        `The engine node was deleted or disabled while ${kept} records waited for the cloud. They stay on disk in ${directory}, and go out when this engine node and its uplink nodes are back (undo the deletion, or enable them).`
+        `The engine node was deleted or disabled while ${kept} records waited for the cloud. They stay on disk in ${directory} and are sent when this engine node and its uplink nodes are back (undo the deletion, or enable them).`
       );
     } else if (lost === 0 && keeps) {
       this.context_.info(
-        `Records that wait for the cloud: ${kept}. They are on disk and go out when their uplink nodes run again.`
+        `Records that wait for the cloud: ${kept}. They are on disk and are sent when their uplink nodes run again.`
       );
     }
   }
@@ -353,7 +353,9 @@ class EngineHost {
       this.log?.expect(members.filter(({ kind }) => kind === 'uplink').map(({ id }) => logName(id)));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.context_.error(`The wires could not be turned into a plan (${reason}). The plan before goes on.`);
+      this.context_.error(
+        `The wires could not be turned into a plan (${reason}). The previous plan stays in use.`
+      );
       return this.resume_();
     }
     for (const member of members) member.listen();

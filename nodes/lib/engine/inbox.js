@@ -86,7 +86,7 @@ class Inbox {
     // The message goes on to other nodes, which may write into its payload while it waits here.
     item.args = { ...args, payload: Buffer.from(args.payload) };
     if (queue && queue.length >= LIMIT) {
-      const sentence = `The engine is full: ${LIMIT} messages wait already. Send less, or give the engine more memory.`;
+      const sentence = `The engine is full: ${LIMIT} messages already wait. Send less, or give the engine more memory.`;
       this.end_(done, failure(CODES.FULL, sentence));
     } else if (queue) {
       queue.push(item);
@@ -186,10 +186,11 @@ function refusal(result) {
   if (result === ODD_TOPIC) {
     return failure(
       CODES.ODD_TOPIC,
-      'The topic or device id begins with $ or has a control character, which brokers refuse. Change it, or accept such topics in the engine.'
+      'The topic or device id begins with $ or contains a control character, which brokers refuse. Change it, or accept such topics in the engine.'
     );
   }
-  if (result === NO_ROUTE) return failure(CODES.NO_ROUTE, 'Nothing takes the records of this node. Wire it.');
+  if (result === NO_ROUTE)
+    return failure(CODES.NO_ROUTE, 'Nothing takes the records of this node. Wire it to an uplink node.');
   if (result === CLOSED) return failure(CODES.CLOSED, 'The engine is closed.');
   return failure(CODES.NO_STAGE, 'The node is not part of the running plan. Deploy again.');
 }
@@ -199,12 +200,12 @@ function incompletion(result) {
   if (result === WITHHELD) {
     return failure(
       CODES.NO_ROUTE,
-      'Nothing takes the record any more: its uplink node left the flow, or Node-RED is too slow. Send it again.'
+      'Nothing takes the record anymore: its uplink node left the flow, or Node-RED is too slow. Send it again.'
     );
   }
   return failure(
     CODES.DROPPED,
-    'The cloud refused the record or it was dropped: see the drops of the stats node.'
+    'The cloud refused the record, or it was dropped: see the drops of the stats node.'
   );
 }
 

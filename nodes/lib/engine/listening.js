@@ -181,7 +181,7 @@ function listenSentence(host, port, code, message) {
     return `${what} is used by another node or another program. Stop it, or choose another port.`;
   if (code === 'EACCES') return `${what} is not allowed for this user. Choose a port from 1024 on.`;
   if (code === 'EADDRNOTAVAIL')
-    return `${what} is no address of this machine. Use 127.0.0.1, or 0.0.0.0 for all.`;
+    return `${what} is not an address of this machine. Use 127.0.0.1, or 0.0.0.0 for all.`;
   if (isSentence(message)) return `Devices cannot connect. ${message}`;
   return `${what} could not be opened (${code || message}).`;
 }

@@ -81,7 +81,7 @@ class LogLink {
     const count = strangers.reduce((all, { records }) => all + records, 0);
     const { directory } = this.options_;
     this.voice_.warn(
-      `${count} records in the log belong to uplink nodes that are not in the flow (deleted or disabled): ${list.join(', ')}. They stay on disk and do not go out. Put the nodes back with these ids (undo the deletion, import the former flow, or enable them), or stop the gateway and take the records out with "seganet-log dump ${directory} --node ID".`
+      `${count} records in the log belong to uplink nodes that are not in the flow (deleted or disabled): ${list.join(', ')}. They stay on disk and are not sent. Restore the nodes with these ids (undo the deletion, import the previous flow, or enable them), or stop the gateway and export the records with "seganet-log dump ${directory} --node ID".`
     );
   }
 
@@ -131,7 +131,7 @@ class LogLink {
       const sentence = reason || `The log in ${directory} ${what}.`;
       this.once_(`${name} ${code}`, 1, () => this.voice_[full ? 'warn' : 'error'](sentence));
     } else if (name === 'ready' && this.troubled_) {
-      this.once_(name, 1, () => this.voice_.info(`The log in ${directory} is written again.`));
+      this.once_(name, 1, () => this.voice_.info(`The log in ${directory} is writable again.`));
     }
     this.troubled_ = troubled || (this.troubled_ && name !== 'ready');
   }

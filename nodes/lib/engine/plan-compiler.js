@@ -205,7 +205,7 @@ function shutByNode(name, { shown, sentence }) {
   const why = sentence ? `${shown}: ${sentence}` : `${shown}.`;
   return {
     shown: `→ ${name}: ${shown}`,
-    sentence: `No records are taken, because the node "${name}" on their way cannot take them (${why.replace(/\.$/, '')}). Correct that node and deploy.`
+    sentence: `No records are taken, because the node "${name}" in their path cannot take them (${why.replace(/\.$/, '')}). Correct that node and deploy.`
   };
 }
 
@@ -216,7 +216,7 @@ function shutByNode(name, { shown, sentence }) {
 function noRoute({ wires }) {
   const isWired = (wires[0] ?? []).length > 0;
   const what = isWired
-    ? 'the nodes behind it are deleted or disabled, lead nowhere, or only look (tap)'
+    ? 'the downstream nodes are deleted or disabled, lead nowhere, or only sample (tap)'
     : 'the node is wired to nothing';
   return {
     shown: `no route: ${isWired ? 'nothing takes records' : 'wired to nothing'}`,

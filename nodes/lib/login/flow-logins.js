@@ -69,19 +69,19 @@ class FlowLogins {
   answer({ loginId, allowed, deviceId }) {
     const question = typeof loginId === 'string' ? this.open_.get(loginId) : undefined;
     if (!question) {
-      return 'msg.loginId names no login that waits. Send the question on, with msg.allowed set, before its time-out.';
+      return 'msg.loginId does not match a pending login. Return the question with msg.allowed set before its timeout.';
     }
     // Nothing but true is a yes: a flow that fails to say so must not let anybody in.
     if (allowed !== true) {
       this.refused_++;
       question.settle(null);
-      return allowed === false ? '' : 'msg.allowed is neither true nor false: the device is refused.';
+      return allowed === false ? '' : 'msg.allowed is neither true nor false, so the device is refused.';
     }
     const device = deviceId ?? question.clientId;
     if (typeof device !== 'string' || device === '' || Buffer.byteLength(device) > MAX_DEVICE_BYTES) {
       this.refused_++;
       question.settle(null);
-      return `msg.deviceId must be text of 1 to ${MAX_DEVICE_BYTES} bytes: the device is refused.`;
+      return `msg.deviceId must be text of 1 to ${MAX_DEVICE_BYTES} bytes, so the device is refused.`;
     }
     this.allowed_++;
     question.settle(device);
@@ -92,7 +92,7 @@ class FlowLogins {
   shown() {
     const { allowed_: allowed, refused_: refused, unanswered_: unanswered } = this;
     const tail = unanswered > 0 ? ` · ${unanswered} not answered` : '';
-    const text = `${allowed} let in · ${refused} refused${tail}`;
+    const text = `${allowed} allowed · ${refused} refused${tail}`;
     if (this.now_() - this.unansweredAt_ < SHOWN_MS) return { fill: 'yellow', shape: 'ring', text };
     return { fill: allowed > 0 ? 'green' : 'grey', shape: 'dot', text };
   }

@@ -15,8 +15,8 @@ const MAX_PASSWORD_BYTES = 1024;
  */
 function userProblem(user) {
   if (user === '') return 'is empty';
-  if (Buffer.byteLength(user) > MAX_USER_BYTES) return `has over ${MAX_USER_BYTES} bytes`;
-  if (/[\p{Cc}\uFFFD:]/u.test(user)) return 'holds a colon or control characters';
+  if (Buffer.byteLength(user) > MAX_USER_BYTES) return `exceeds ${MAX_USER_BYTES} bytes`;
+  if (/[\p{Cc}\uFFFD:]/u.test(user)) return 'contains a colon or control characters';
   if (user !== user.trim() || user.startsWith('#')) return 'begins or ends with a space, or begins with #';
   return '';
 }
@@ -29,7 +29,7 @@ function passwordProblem(password) {
   if (password.length === 0) return 'is empty';
   // HMAC fills its key up with NULs (RFC 2104, 2), so scrypt takes such a password for the one without them.
   if (password.at(-1) === 0) return 'ends with NUL';
-  return password.length > MAX_PASSWORD_BYTES ? `has over ${MAX_PASSWORD_BYTES} bytes` : '';
+  return password.length > MAX_PASSWORD_BYTES ? `exceeds ${MAX_PASSWORD_BYTES} bytes` : '';
 }
 
 /**
@@ -51,10 +51,10 @@ function parsePasswords(text) {
     // Never the line itself: it may hold a password that somebody has written there.
     const problem = at < 0 ? 'has no colon' : userProblem(user) && `names a user that ${userProblem(user)}`;
     if (problem) problems.push(`Line ${index + 1} ${problem}.`);
-    else if (!hash) problems.push(`Line ${index + 1} holds no password made by seganet-passwd.`);
-    else if (users.has(user)) problems.push(`Line ${index + 1} names a user for the second time.`);
+    else if (!hash) problems.push(`Line ${index + 1} has no password created by seganet-passwd.`);
+    else if (users.has(user)) problems.push(`Line ${index + 1} repeats a user.`);
     else if (users.size === MAX_USERS) {
-      problems.push(`From line ${index + 1} on there are over ${MAX_USERS} users.`);
+      problems.push(`Line ${index + 1} exceeds the limit of ${MAX_USERS} users.`);
       break;
     } else users.set(user, hash);
   }

@@ -46,7 +46,7 @@ class PasswordVerifier {
     /** Of addresses that have a try under way. @type {Map<string, WorkQueue>} */
     this.addresses_ = new Map();
     this.asked_ = 0;
-    this.files_ = new WatchedFiles({ passwords: file }, { passwords: 'file of passwords' }, MAX_FILE_BYTES);
+    this.files_ = new WatchedFiles({ passwords: file }, { passwords: 'password file' }, MAX_FILE_BYTES);
     this.secret_ = crypto.randomBytes(32);
     /** Keyed hash of the right password by user. @type {Map<string, Buffer>} */
     this.known_ = new Map();
@@ -66,7 +66,7 @@ class PasswordVerifier {
     this.nobody_ = nobody(first);
     if (problems.length > 0) {
       const more = problems.length > TOLD ? ` And ${problems.length - TOLD} more.` : '';
-      this.warn_(`In ${this.file_}: ${problems.slice(0, TOLD).join(' ')}${more} These users are not let in.`);
+      this.warn_(`In ${this.file_}: ${problems.slice(0, TOLD).join(' ')}${more} These users cannot log in.`);
     }
     this.checkMode_();
   }
@@ -74,9 +74,7 @@ class PasswordVerifier {
   checkMode_() {
     const { mode } = fs.statSync(this.file_);
     if (mode & OTHERS) {
-      this.warn_(
-        `Others than its owner may read or write ${this.file_}. Make it private: chmod 600 ${this.file_}`
-      );
+      this.warn_(`Other users can read or write ${this.file_}. Make it private: chmod 600 ${this.file_}`);
     }
   }
 
@@ -85,7 +83,7 @@ class PasswordVerifier {
     try {
       if (await this.files_.haveChanged()) this.read();
     } catch (error) {
-      this.warn_(`${/** @type {Error} */ (error).message} The users known before stay.`);
+      this.warn_(`${/** @type {Error} */ (error).message} The previous users stay valid.`);
     }
   }
 

@@ -31,14 +31,14 @@ function parseTokens(text) {
   /** @type {Map<string, { name: string, globs: string[] }>} */
   const tokens = new Map();
   const lines = text.split(/\r?\n/);
-  if (lines.length > MAX_LINES) throw new Error(`It has over ${MAX_LINES} lines.`);
+  if (lines.length > MAX_LINES) throw new Error(`It has more than ${MAX_LINES} lines.`);
   for (const [index, line] of lines.entries()) {
     if (line.trim() === '' || line.startsWith('#')) continue;
     const [, name, hash, glob] = LINE.exec(line.trim()) ?? [];
     // The line itself is not told: it may be a token that was pasted there.
     if (!name) throw new Error(`Line ${index + 1} is not like name:$sha256$<64 hex digits>:device-glob.`);
     if (Buffer.byteLength(glob) > MAX_GLOB_BYTES || glob.includes('\0')) {
-      throw new Error(`Line ${index + 1}: the device glob is over ${MAX_GLOB_BYTES} bytes or holds NUL.`);
+      throw new Error(`Line ${index + 1}: the device glob exceeds ${MAX_GLOB_BYTES} bytes or contains NUL.`);
     }
     const key = hash.toLowerCase();
     const token = tokens.get(key) ?? { name, globs: [] };
@@ -72,12 +72,12 @@ class TokenFile {
       const stats = fs.statSync(this.path_);
       const stamp = `${stats.mtimeMs} ${stats.ino} ${stats.size}`;
       if (stamp === this.stamp_) return true;
-      if (stats.size > MAX_FILE_BYTES) throw new Error(`It is over ${MAX_FILE_BYTES} bytes.`);
+      if (stats.size > MAX_FILE_BYTES) throw new Error(`It exceeds ${MAX_FILE_BYTES} bytes.`);
       this.tokens_ = parseTokens(fs.readFileSync(this.path_, 'utf8'));
       this.stamp_ = stamp;
       this.told_ = '';
       if (stats.mode & OTHERS_MAY_READ) {
-        this.tell_(`Other users may read the token file ${this.path_}. Run chmod 640 on it.`);
+        this.tell_(`Other users can read the token file ${this.path_}. Run chmod 640 on it.`);
       }
       return true;
     } catch (error) {

@@ -3,53 +3,56 @@
 
 /** @type {Record<string, [string, string]>} */
 const COUNTERS = {
-  connectionsAccepted: ['connections_accepted', 'Connections of devices that were accepted.'],
-  connectionsRefused: ['connections_refused', "Connections over the engine's limit of devices."],
-  connectTimeouts: ['connect_timeouts', 'Connections without a CONNECT in time.'],
-  devicesConnected: ['device_logins', 'Devices that connected, each time.'],
+  connectionsAccepted: ['connections_accepted', 'Accepted device connections.'],
+  connectionsRefused: ['connections_refused', "Connections refused because of the engine's device limit."],
+  connectTimeouts: ['connect_timeouts', 'Connections without a timely CONNECT.'],
+  devicesConnected: ['device_logins', 'Device connects, repeated ones included.'],
   takeOvers: ['device_takeovers', 'Connections replaced by a newer one with the same client id.'],
-  keepAliveTimeouts: ['keepalive_timeouts', 'Connections closed as their device was silent.'],
-  protocolErrors: ['protocol_errors', 'Connections closed for breaking the protocol.'],
-  connectionsClosed: ['connections_closed', 'Connections of devices that ended.'],
+  keepAliveTimeouts: ['keepalive_timeouts', 'Connections closed because the device was silent.'],
+  protocolErrors: ['protocol_errors', 'Connections closed for protocol errors.'],
+  connectionsClosed: ['connections_closed', 'Closed device connections.'],
   bytesReceived: ['received_bytes', 'Bytes that devices sent.'],
-  reads: ['reads', 'Reads from the sockets of devices.'],
-  recordsReceived: ['records_received', 'Records taken in, each once.'],
-  recordsPushed: ['records_pushed', 'Records handed in by JavaScript, returns from message wires included.'],
+  reads: ['reads', 'Reads from device sockets.'],
+  recordsReceived: ['records_received', 'Records received, each counted once.'],
+  recordsPushed: ['records_pushed', 'Records pushed by JavaScript, including returns from message wires.'],
   recordsQueued: ['records_queued', 'Records queued for an uplink.'],
   recordsDelivered: ['records_delivered', 'Records acknowledged by the cloud.'],
-  batchesSealed: ['batches_sealed', 'Batches made.'],
+  batchesSealed: ['batches_sealed', 'Batches sealed.'],
   batchesDelivered: ['batches_delivered', 'Batches acknowledged by the cloud.'],
   batchesRedelivered: ['batches_redelivered', 'Batches sent again after a lost session.'],
-  messagesOut: ['messages_out', 'Records and batches given to Node-RED as messages.'],
+  messagesOut: ['messages_out', 'Records and batches passed to Node-RED as messages.'],
   recordsStored: ['records_stored', 'Records written to the log.'],
   chunksStored: ['chunks_stored', 'Chunks written to the log.'],
   bytesStored: ['stored_bytes', 'Bytes written to the log.'],
-  chunksFreed: ['chunks_freed', 'Chunks deleted from the log, as the cloud has them.'],
-  recordsRecovered: ['records_recovered', 'Records found in the log at the start.'],
-  recordsReplayed: ['records_replayed', 'Records read back from the log to be sent.'],
-  storeFailures: ['store_failures', 'Commits of the log that failed; their records were written again.'],
+  chunksFreed: ['chunks_freed', 'Chunks deleted from the log because the cloud has them.'],
+  recordsRecovered: ['records_recovered', 'Records found in the log at startup.'],
+  recordsReplayed: ['records_replayed', 'Records read back from the log for sending.'],
+  storeFailures: ['store_failures', 'Failed commits of the log; their records were written again.'],
   slowed: ['slowed', 'Times that a class had no room, so that its devices waited.'],
-  halfOpenEvicted: ['half_open_evicted', 'Connections without a login that gave way to newer ones.'],
-  loginsRefused: ['logins_refused', 'Logins of devices that were refused.'],
-  throttled: ['throttled', 'Times that a device was over its rate.'],
+  halfOpenEvicted: ['half_open_evicted', 'Connections closed before a login to make room for newer ones.'],
+  loginsRefused: ['logins_refused', 'Refused device logins.'],
+  throttled: ['throttled', 'Times that a device exceeded its rate.'],
   notAllowed: [
     'not_allowed',
-    'Publishes, subscriptions and wills that the permissions refuse, and unproven connections under a proven id.'
+    'Publishes, subscriptions and wills that the permissions refused, and unproven connections with a proven id.'
   ],
   topicsRefused: [
     'topics_refused',
-    'Publishes of MQTT 5 devices to a topic that begins with $ or has a control character.'
+    'Publishes of MQTT 5 devices to topics that begin with $ or contain a control character.'
   ],
-  eventsLost: ['events_lost', 'Events of devices that Node-RED was too slow for.'],
+  eventsLost: ['events_lost', 'Device events lost because Node-RED was too slow.'],
   datagrams: ['datagrams_received', 'CoAP messages over UDP.'],
-  datagramsCrossed: ['datagrams_crossed', 'Of these, passed on to the worker that owns the device.'],
-  datagramsLost: ['datagrams_lost', 'Too many for a worker, or not taken by the network.'],
-  datagramsMalformed: ['datagrams_malformed', 'Datagrams that are no CoAP.'],
-  datagramsIgnored: ['datagrams_ignored', 'Datagrams to a group, and errors over the limit.'],
-  datagramsDuplicate: ['datagrams_duplicate', 'Datagrams that a device sent again.'],
-  datagramsSentAgain: ['datagrams_sent_again', 'Datagrams that the gateway sent again.'],
-  coapRefused: ['coap_refused', 'Requests over UDP that were answered 4.xx or 5.xx.'],
-  coapPeersLost: ['coap_peers_lost', 'Far ends that acknowledged nothing after four repetitions.']
+  datagramsCrossed: ['datagrams_crossed', 'Of these, passed to the worker that owns the device.'],
+  datagramsLost: [
+    'datagrams_lost',
+    'Datagrams dropped because a worker was full or the network did not accept them.'
+  ],
+  datagramsMalformed: ['datagrams_malformed', 'Datagrams that are not CoAP.'],
+  datagramsIgnored: ['datagrams_ignored', 'Ignored datagrams: to a group, or errors beyond the limit.'],
+  datagramsDuplicate: ['datagrams_duplicate', 'Datagrams retransmitted by devices.'],
+  datagramsSentAgain: ['datagrams_sent_again', 'Datagrams retransmitted by the gateway.'],
+  coapRefused: ['coap_refused', 'Requests over UDP answered with 4.xx or 5.xx.'],
+  coapPeersLost: ['coap_peers_lost', 'Peers that acknowledged nothing after four retransmissions.']
 };
 
 /**

@@ -13,9 +13,13 @@ const QUANTILES = /** @type {const} */ ([
 ]);
 const HELD = /** @type {const} */ ([
   ['heldRecords', 'in_memory', 'Records in memory that the cloud has not acknowledged.'],
-  ['unsavedRecords', 'unsaved', 'Of these, those that are batched and not on disk.'],
-  ['storedRecords', 'on_disk', 'Records on disk that the cloud has not acknowledged, in memory too or not.'],
-  ['backlogRecords', 'backlog', 'Of these, those that are not in memory.']
+  ['unsavedRecords', 'unsaved', 'Of these, the records that are batched and not on disk.'],
+  [
+    'storedRecords',
+    'on_disk',
+    'Records on disk that the cloud has not acknowledged, whether or not they are also in memory.'
+  ],
+  ['backlogRecords', 'backlog', 'Of these, the records that are not in memory.']
 ]);
 const LOG_STATES = ['opening', 'ready', 'full', 'failing', 'refused', 'stopped'];
 const COMMAND_ENDS = /** @type {const} */ (['taken', 'refused', 'expired', 'timeout', 'full', 'queued']);
@@ -24,9 +28,9 @@ const COMMAND_ENDS = /** @type {const} */ (['taken', 'refused', 'expired', 'time
 function addEngine(out, labels, stats) {
   out.gauge('seganet_devices', 'Devices with an open connection.').add(labels, stats.devices);
   out.gauge('seganet_memory_held_bytes', 'Memory in use for records.').add(labels, stats.heldBytes);
-  out.gauge('seganet_memory_limit_bytes', 'Memory that records may use.').add(labels, stats.budgetBytes);
+  out.gauge('seganet_memory_limit_bytes', 'Memory budget for records.').add(labels, stats.budgetBytes);
   out
-    .gauge('seganet_slowed_from_class', 'Most urgent class whose devices are not read, 0 while all are.')
+    .gauge('seganet_slowed_from_class', 'Most urgent class whose devices are not read; 0 = none.')
     .add(labels, stats.slowedFrom);
   addCounters(out, labels, stats.counters);
   addRecords(out, labels, stats);
@@ -34,11 +38,12 @@ function addEngine(out, labels, stats) {
   for (const [worker, { busy, connections }] of (stats.placement?.workers ?? []).entries()) {
     const own = { ...labels, worker };
     out
-      .gauge('seganet_worker_busy_ratio', 'CPU time by time of a worker thread, in the last second.')
+      .gauge(
+        'seganet_worker_busy_ratio',
+        'CPU time of a worker thread divided by elapsed time, over the last second.'
+      )
       .add(own, busy);
-    out
-      .gauge('seganet_worker_connections', 'Connections of devices on a worker thread.')
-      .add(own, connections);
+    out.gauge('seganet_worker_connections', 'Device connections on a worker thread.').add(own, connections);
   }
   addLog(out, labels, stats.log);
   addCommands(out, labels, stats.commands);
@@ -50,10 +55,7 @@ function addRecords(out, labels, stats) {
     const family = out.gauge(`seganet_records_${name}`, help);
     for (const [of, count] of byClass(stats[field])) family.add({ ...labels, class: of }, count);
   }
-  const drops = out.counter(
-    'seganet_records_dropped_total',
-    'Records that were dropped, by class and reason.'
-  );
+  const drops = out.counter('seganet_records_dropped_total', 'Dropped records, by class and reason.');
   for (const [reason, counts] of Object.entries(stats.drops)) {
     for (const [of, count] of byClass(counts)) drops.add({ ...labels, class: of, reason }, count);
   }
@@ -61,7 +63,7 @@ function addRecords(out, labels, stats) {
 
 /** The engine has no sum of all times, so the summary has none. @param {Exposition} out @param {Labels} labels @param {Snapshot['latency']} rows */
 function addLatency(out, labels, rows) {
-  const help = 'From the reading of a record to its acknowledgement by the cloud, since the start.';
+  const help = 'Time from reading a record to its acknowledgement by the cloud, since the start.';
   const summary = out.family('seganet_delivery_latency_seconds', 'summary', help);
   const longest = out.gauge('seganet_delivery_latency_max_seconds', 'The longest of these times.');
   for (const row of rows) {
@@ -75,20 +77,20 @@ function addLatency(out, labels, rows) {
 /** @param {Exposition} out @param {Labels} labels @param {any} log null where none is kept */
 function addLog(out, labels, log) {
   if (!log) return;
-  const state = out.gauge('seganet_log_state', 'State of the log: 1 for the one that it is in.');
+  const state = out.gauge('seganet_log_state', 'State of the log: 1 for the current state.');
   for (const each of LOG_STATES) state.add({ ...labels, state: each }, log.state === each);
-  out.gauge('seganet_log_bytes', 'What waits in the log.').add(labels, log.bytes);
-  out.gauge('seganet_log_limit_bytes', 'What may wait in the log.').add(labels, log.limitBytes);
-  out.gauge('seganet_log_file_bytes', 'Size of the files of the log.').add(labels, log.fileBytes);
-  out.gauge('seganet_log_dead_letters', 'Records that the cloud will never take.').add(labels, log.dead);
+  out.gauge('seganet_log_bytes', 'Bytes that wait in the log.').add(labels, log.bytes);
+  out.gauge('seganet_log_limit_bytes', 'Size limit of the log.').add(labels, log.limitBytes);
+  out.gauge('seganet_log_file_bytes', 'Size of the log files.').add(labels, log.fileBytes);
   out
-    .gauge('seganet_log_quarantined_chunks', 'Damaged chunks that were put aside.')
-    .add(labels, log.quarantined);
+    .gauge('seganet_log_dead_letters', 'Dead letters: records that the cloud will never accept.')
+    .add(labels, log.dead);
+  out.gauge('seganet_log_quarantined_chunks', 'Damaged chunks in quarantine.').add(labels, log.quarantined);
 }
 
 /** @param {Exposition} out @param {Labels} labels @param {any} commands */
 function addCommands(out, labels, commands) {
-  const ends = out.counter('seganet_commands_total', 'Commands to devices, by what became of them.');
+  const ends = out.counter('seganet_commands_total', 'Commands to devices, by outcome.');
   for (const end of COMMAND_ENDS) ends.add({ ...labels, end }, commands?.[end]);
   out
     .gauge('seganet_commands_waiting', 'Commands that wait for their devices.')

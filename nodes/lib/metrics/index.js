@@ -18,7 +18,7 @@ function metricsText(engines) {
   for (const { id, name, gateway, stats } of engines) {
     const labels = { engine: id };
     out.gauge('seganet_engine_info', 'Names of the engines.').add({ ...labels, name, gateway }, 1);
-    out.gauge('seganet_engine_up', 'Whether the engine runs.').add(labels, stats !== null);
+    out.gauge('seganet_engine_up', '1 if the engine is running.').add(labels, stats !== null);
     if (!stats) continue;
     addEngine(out, labels, stats);
     const uplinks = /** @type {Uplink[]} */ (stats.uplinks);
@@ -29,7 +29,7 @@ function metricsText(engines) {
       out
         .gauge(
           'seganet_machine_power_watts',
-          'What the machine took in the last minute, as the sensor tells.'
+          'Power draw of the machine in the last minute, as measured by the sensor.'
         )
         .add({ source: energy.source }, energy.watts);
     }

@@ -20,7 +20,7 @@ const SUFFIXES = { counter: [''], gauge: [''], summary: ['', '_count', '_sum'] }
 class Family {
   /** @param {string} name with its unit, in base units @param {Type} type @param {string} help */
   constructor(name, type, help) {
-    if (!NAME.test(name)) throw new TypeError(`${name} is no name of a metric.`);
+    if (!NAME.test(name)) throw new TypeError(`${name} is not a metric name.`);
     this.name = name;
     this.type = type;
     this.help = help;
@@ -34,7 +34,7 @@ class Family {
    */
   add(labels, value, suffix = '') {
     const wrong = Object.keys(labels).find((name) => !LABEL.test(name) || name.startsWith('__'));
-    if (wrong !== undefined) throw new TypeError(`${wrong} is no name of a label.`);
+    if (wrong !== undefined) throw new TypeError(`${wrong} is not a label name.`);
     if (!SUFFIXES[this.type].includes(suffix)) throw new TypeError(`A ${this.type} has no ${suffix}.`);
     const number = Number(value ?? NaN);
     if (!Number.isFinite(number)) return;

@@ -15,7 +15,7 @@ function addUplink(out, engine, uplink) {
   const labels = { ...engine, uplink: uplink.broker };
   out.gauge('seganet_uplink_info', 'Names of the uplink brokers.').add({ ...labels, name: uplink.name }, 1);
   out
-    .gauge('seganet_uplink_connected', 'Whether all sessions of the uplink take records.')
+    .gauge('seganet_uplink_connected', '1 if all sessions of the uplink accept records.')
     .add(labels, uplink.state === 'connected');
   out
     .counter('seganet_uplink_redelivered_packets_total', 'PUBLISH packets sent again.')
@@ -23,15 +23,13 @@ function addUplink(out, engine, uplink) {
   out
     .counter(
       'seganet_uplink_unmatched_packets_total',
-      'PUBLISH packets that the broker took and that no client had subscribed to.'
+      'PUBLISH packets that the broker accepted although no client subscribes to their topic.'
     )
     .add(labels, uplink.unmatched);
   out
-    .counter('seganet_uplink_refused_packets_total', 'PUBACKs of the broker that said no.')
+    .counter('seganet_uplink_refused_packets_total', 'PUBACKs with an error from the broker.')
     .add(labels, uplink.refusals);
-  out
-    .counter('seganet_uplink_failed_packets_total', 'PUBLISH packets that were given up.')
-    .add(labels, uplink.failed);
+  out.counter('seganet_uplink_failed_packets_total', 'PUBLISH packets given up.').add(labels, uplink.failed);
   for (const session of uplink.sessions ?? []) addSession(out, labels, session);
   const first = uplink.sessions?.[0]?.paths ?? [];
   for (const path of first) addPath(out, { ...labels, path: path.name }, path);
@@ -39,7 +37,7 @@ function addUplink(out, engine, uplink) {
   out
     .gauge(
       'seganet_uplink_energy_joules_per_byte',
-      'What the whole machine took in the last minute, by the bytes that the broker confirmed: an estimate.'
+      'Energy of the whole machine in the last minute per byte that the broker confirmed: an estimate.'
     )
     .add(labels, perByte);
 }
@@ -51,16 +49,16 @@ function addSession(out, uplink, session) {
     .gauge('seganet_session_info', 'Client ids and classes of the sessions.')
     .add({ ...labels, client: session.clientId, classes: session.classes.join(' ') }, 1);
   out
-    .gauge('seganet_session_connected', 'Whether the session takes records.')
+    .gauge('seganet_session_connected', '1 if the session accepts records.')
     .add(labels, session.state === 'connected');
   out
     .gauge('seganet_session_inflight_packets', 'PUBLISH packets that the broker has not acknowledged.')
     .add(labels, session.inflight);
   out
-    .gauge('seganet_session_oldest_record_age_seconds', 'Age of the oldest record that is not acknowledged.')
+    .gauge('seganet_session_oldest_record_age_seconds', 'Age of the oldest unacknowledged record.')
     .add(labels, known(session.oldestMs) / 1000);
   out
-    .gauge('seganet_session_puback_rtt_seconds', 'From a PUBLISH to its PUBACK, smoothed.')
+    .gauge('seganet_session_puback_rtt_seconds', 'Smoothed time from a PUBLISH to its PUBACK.')
     .add(labels, session.rttMs > 0 ? session.rttMs / 1000 : NaN);
   out
     .counter('seganet_session_connects_total', 'Connections that the broker accepted.')
@@ -74,13 +72,13 @@ function addSession(out, uplink, session) {
   out
     .counter(
       'seganet_session_acked_bytes_total',
-      'Bytes that TCP has confirmed, those of TLS and MQTT included.'
+      'Bytes that TCP confirmed, including TLS and MQTT overhead.'
     )
     .add(labels, session.bytesAcked);
   if (session.transport) {
     const transport = out.gauge(
       'seganet_session_transport',
-      'Transport of the session: 1 for the one that it has.'
+      'Transport of the session: 1 for the current transport.'
     );
     for (const each of TRANSPORTS) transport.add({ ...labels, transport: each }, session.transport === each);
   }
@@ -93,10 +91,10 @@ function addPath(out, labels, path) {
   out
     .gauge('seganet_path_info', 'Role, interface and address of the paths.')
     .add({ ...labels, role, interface: path.interface, address }, 1);
-  const state = out.gauge('seganet_path_state', 'State of the path: 1 for the one that it is in.');
+  const state = out.gauge('seganet_path_state', 'State of the path: 1 for the current state.');
   for (const each of PATH_STATES) state.add({ ...labels, state: each }, path.state === each);
   out
-    .gauge('seganet_path_changed_timestamp_seconds', 'When the path came into this state, since 1970.')
+    .gauge('seganet_path_changed_timestamp_seconds', 'When the path entered this state, since 1970.')
     .add(labels, Date.parse(path.since) / 1000);
   addQuality(out, labels, path);
 }
@@ -106,19 +104,19 @@ function addQuality(out, labels, { actingRole, quality }) {
   out
     .gauge(
       'seganet_path_backup',
-      '1: the path carries nothing while another is up, by its role or by its quality.'
+      '1 if the path carries nothing while another one is up, because of its role or its quality.'
     )
     .add(labels, actingRole === 'backup');
   if (!quality) return;
   out.gauge('seganet_path_signal_dbm', 'Strength of the Wi-Fi signal.').add(labels, quality.signalDbm ?? NaN);
   out
-    .gauge('seganet_path_link_quality_ratio', 'Quality of the Wi-Fi link by its signal, 0 to 1.')
+    .gauge('seganet_path_link_quality_ratio', 'Quality of the Wi-Fi link according to its signal, 0 to 1.')
     .add(labels, (quality.linkPercent ?? NaN) / 100);
   out
-    .gauge('seganet_path_probe_rtt_seconds', 'Round trip of the probes, smoothed.')
+    .gauge('seganet_path_probe_rtt_seconds', 'Smoothed round trip of the probes.')
     .add(labels, (quality.rttMs ?? NaN) / 1000);
   out
-    .gauge('seganet_path_probe_loss_ratio', 'Part of the probes that had no answer, 0 to 1.')
+    .gauge('seganet_path_probe_loss_ratio', 'Fraction of unanswered probes, 0 to 1.')
     .add(labels, (quality.lossPercent ?? NaN) / 100);
 }
 
@@ -128,20 +126,17 @@ function addSubflows(out, labels, path) {
     .gauge('seganet_path_subflows', 'Established subflows of the session on the path.')
     .add(labels, path.subflows);
   out
-    .gauge(
-      'seganet_path_rtt_seconds',
-      'Round trip of TCP on the path, smoothed; the longest of its subflows.'
-    )
+    .gauge('seganet_path_rtt_seconds', 'Smoothed TCP round trip on the path; the longest of its subflows.')
     .add(labels, known(path.rttMs) / 1000);
-  const present = 'begins anew with each subflow.';
+  const present = 'restarts with each new subflow.';
   out
-    .counter('seganet_path_retransmits_total', `Segments that were sent again; ${present}`)
+    .counter('seganet_path_retransmits_total', `Retransmitted segments; ${present}`)
     .add(labels, known(path.retransmits));
   out
-    .counter('seganet_path_sent_bytes_total', `Bytes of payload that were sent; ${present}`)
+    .counter('seganet_path_sent_bytes_total', `Payload bytes sent; ${present}`)
     .add(labels, known(path.bytesSent));
   out
-    .counter('seganet_path_acked_bytes_total', `Bytes that the far end has confirmed; ${present}`)
+    .counter('seganet_path_acked_bytes_total', `Bytes that the peer confirmed; ${present}`)
     .add(labels, known(path.bytesAcked));
 }
 

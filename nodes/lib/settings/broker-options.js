@@ -12,17 +12,17 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
  * @throws {Error} with a sentence
  */
 function brokerAddress(url) {
-  const example = 'Give an address such as mqtts://broker.example.com:8883.';
+  const example = 'Enter an address such as mqtts://broker.example.com:8883.';
   if (!url) throw new Error(`The uplink broker has no address. ${example}`);
   let parsed;
   try {
     parsed = new URL(url);
   } catch {
-    throw new Error(`"${shown(url)}" is no address. ${example}`);
+    throw new Error(`"${shown(url)}" is not an address. ${example}`);
   }
   if (parsed.username || parsed.password) {
     throw new Error(
-      'The address holds a user name or password. Move them to the fields for them: those are stored apart.'
+      'The address contains a user name or password. Move them to their own fields, which are stored separately.'
     );
   }
   if (!['mqtts:', 'mqtt:'].includes(parsed.protocol) || !parsed.hostname) {
@@ -31,7 +31,7 @@ function brokerAddress(url) {
   if (parsed.port === '0') throw new Error(NO_PORT);
   const open = parsed.protocol === 'mqtt:' && !LOOPBACK.test(parsed.hostname);
   const warning = open
-    ? `The uplink to ${parsed.host} is not encrypted. Use mqtts:// outside of this machine.`
+    ? `The uplink to ${parsed.host} is not encrypted. Use mqtts:// outside this machine.`
     : '';
   return { url, warning };
 }
@@ -52,7 +52,7 @@ function tlsOptions(id, node, files) {
   }
   if (node.valid === false && !files) {
     throw new Error(
-      `The TLS node "${node.name || id}" cannot be used: its files could not be read. Correct it there.`
+      `The TLS node "${node.name || id}" cannot be used, because its files could not be read. Correct them in that node.`
     );
   }
   return node.addTLSOptions({});
@@ -91,7 +91,7 @@ function tlsFiles(config, variable) {
 function refusePfx(node) {
   if (node?.certType !== 'pfx') return;
   throw new Error(
-    `The TLS node "${node.name || node.id}" holds a PFX file, which listeners of devices do not take. Give it a certificate and a private key as PEM files.`
+    `The TLS node "${node.name || node.id}" contains a PFX file, which device listeners do not support. Enter a certificate and a private key as PEM files.`
   );
 }
 

@@ -11,7 +11,7 @@ function parseCongestion(text) {
   const entered = String(text ?? '').trim();
   if (entered === '' || NAME.test(entered)) return entered;
   throw new TypeError(
-    `The congestion control '${shown(entered)}' is no name of one. Enter one that this machine has (sysctl net.ipv4.tcp_available_congestion_control), such as cubic; empty = the system's.`
+    `'${shown(entered)}' is not a congestion control algorithm. Enter one that this machine has (sysctl net.ipv4.tcp_available_congestion_control), such as cubic; empty = system default.`
   );
 }
 

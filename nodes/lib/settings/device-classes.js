@@ -24,11 +24,11 @@ function parseDevice(given, index) {
   }
   const { device, class: named } = /** @type {Record<string, unknown>} */ (given);
   if (typeof device !== 'string' || device.trim() === '') {
-    throw new RangeError(`${where} names no device: give its id, or a pattern with * and ?.`);
+    throw new RangeError(`${where} has no device: enter its id, or a pattern with * and ?.`);
   }
   const pattern = device.trim();
   if (Buffer.byteLength(pattern) > MAX_PATTERN_BYTES || pattern.includes('\0')) {
-    throw new RangeError(`${where}: the pattern is over ${MAX_PATTERN_BYTES} bytes or holds NUL.`);
+    throw new RangeError(`${where}: the pattern exceeds ${MAX_PATTERN_BYTES} bytes or contains NUL.`);
   }
   let cls;
   try {
@@ -53,7 +53,7 @@ function parseDevices(list, json) {
       devices = JSON.parse(devices);
     } catch (error) {
       const reason = /** @type {Error} */ (error).message;
-      throw new RangeError(`The registered devices are not JSON (${reason}).`, { cause: error });
+      throw new RangeError(`The registered devices are not valid JSON (${reason}).`, { cause: error });
     }
   }
   if (!Array.isArray(devices)) {

@@ -71,7 +71,7 @@ function classOf(name, entered) {
 /** @param {string} entered @param {string} fault */
 function wrong(entered, fault) {
   return new TypeError(
-    `Sessions '${shown(entered)}' ${fault}. Enter the classes 1 to ${CLASSES} once each, the groups divided by /, most urgent first: ${DEFAULT_GROUPS}, or all for one session.`
+    `Sessions '${shown(entered)}' ${fault}. Enter the classes 1 to ${CLASSES} once each, the groups separated by /, most urgent first: ${DEFAULT_GROUPS}, or all for one session.`
   );
 }
 
@@ -98,7 +98,7 @@ function parseList(name, entered, { max, of }, count) {
   const values = entered.split(',').map((value) => value.trim());
   if (values.length > count) {
     throw new TypeError(
-      `${name} is ${shown(entered)}; there ${count === 1 ? 'is one session' : `are ${count} sessions`}, so it must have ${count} at most.`
+      `${name} is ${shown(entered)}; there ${count === 1 ? 'is one session' : `are ${count} sessions`}, so it must have at most ${count}.`
     );
   }
   return Array.from({ length: count }, (_, i) => {

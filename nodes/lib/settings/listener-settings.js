@@ -75,27 +75,29 @@ function listenerParts(RED, node, values, protocol) {
 function checkSafe({ host, login, clientCert, allowAnonymous, passwordFile, pskFile }, isTls) {
   if ((login === 'certificate' || login === 'psk' || clientCert !== 'no') && !isTls) {
     throw new Error(
-      'Certificates and pre-shared keys need TLS. Choose the transport tls or wss in the node.'
+      'Certificates and pre-shared keys require TLS. Choose the transport tls or wss in the node.'
     );
   }
   if (login === 'passwords' && !passwordFile) {
-    throw new Error('No file of passwords is named. Make one with seganet-passwd, and name it in the node.');
+    throw new Error(
+      'The password file is missing. Create one with seganet-passwd, and enter its path in the node.'
+    );
   }
   if (login === 'psk' && !pskFile) {
     throw new Error(
-      'No file of pre-shared keys is named. Write identity:hexkey lines into one, and name it.'
+      'The file of pre-shared keys is missing. Create one with identity:hexkey lines, and enter its path in the node.'
     );
   }
   if (login === 'psk' && clientCert === 'required') {
     throw new Error(
       'A connection with a pre-shared key carries no certificate (TLS has no handshake with both), so no device could connect. Choose the ' +
-        'certificates "no" or "wanted" beside pre-shared keys, or the login "certificate".'
+        'certificates "no" or "wanted" with pre-shared keys, or the login "certificate".'
     );
   }
   const isOpen = login === 'none' && clientCert !== 'required';
   if (isOpen && !LOOPBACK.test(host) && !allowAnonymous) {
     throw new Error(
-      `On ${host} everybody who reaches this port could be any device. Choose a login in the node, or the address 127.0.0.1, or ` +
+      `On ${host}, any client that reaches this port could pose as any device. Choose a login in the node, or the address 127.0.0.1, or ` +
         'allow devices without a login there if only devices are on that network.'
     );
   }

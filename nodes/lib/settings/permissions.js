@@ -25,7 +25,7 @@ function parsePermissions(list, json) {
       rows = JSON.parse(rows);
     } catch (error) {
       const reason = /** @type {Error} */ (error).message;
-      throw new RangeError(`The permissions are not JSON (${reason}).`, { cause: error });
+      throw new RangeError(`The permissions are not valid JSON (${reason}).`, { cause: error });
     }
   }
   if (!Array.isArray(rows)) throw new RangeError(`The permissions must be a JSON array: [${EXAMPLE}].`);
@@ -49,11 +49,11 @@ function parseRow(given, index) {
   }
   const { device, publish, subscribe } = /** @type {Record<string, unknown>} */ (given);
   if (typeof device !== 'string' || device.trim() === '') {
-    throw new RangeError(`${where} names no device: give its id, or a pattern with * and ?.`);
+    throw new RangeError(`${where} has no device: enter its id, or a pattern with * and ?.`);
   }
   const pattern = device.trim();
   if (Buffer.byteLength(pattern) > MAX_PATTERN_BYTES || pattern.includes('\0')) {
-    throw new RangeError(`${where}: the pattern is over ${MAX_PATTERN_BYTES} bytes or holds NUL.`);
+    throw new RangeError(`${where}: the pattern exceeds ${MAX_PATTERN_BYTES} bytes or contains NUL.`);
   }
   return {
     device: pattern,
@@ -70,10 +70,10 @@ function parseRow(given, index) {
 function parseFilters(given, where) {
   const filters = typeof given === 'string' ? given.split(/[\s,]+/).filter(Boolean) : (given ?? []);
   if (!Array.isArray(filters) || filters.some((each) => typeof each !== 'string' || each === '')) {
-    throw new RangeError(`${where}: topic filters are text, such as d/# or cmd/+/set.`);
+    throw new RangeError(`${where}: topic filters must be text, such as d/# or cmd/+/set.`);
   }
   if (filters.length > MAX_FILTERS)
-    throw new RangeError(`${where}: there are over ${MAX_FILTERS} topic filters.`);
+    throw new RangeError(`${where}: there are more than ${MAX_FILTERS} topic filters.`);
   for (const filter of filters) {
     const problem = filterProblem(filter);
     if (problem) throw new RangeError(`${where}: the topic filter "${shown(filter)}" ${problem}.`);

@@ -17,7 +17,7 @@ const MAX_RULES = 1000;
  * @returns {string} why it is none, '' when it is one
  */
 function filterProblem(filter) {
-  if (filter.includes('\0') || Buffer.byteLength(filter) > 65535) return 'is too long or holds NUL';
+  if (filter.includes('\0') || Buffer.byteLength(filter) > 65535) return 'is too long or contains NUL';
   const levels = filter.split('/');
   for (const [index, level] of levels.entries()) {
     if (level.includes('#') && (level !== '#' || index !== levels.length - 1)) {
@@ -53,7 +53,7 @@ function parseRule(given, index, isStrict) {
   const problem = topic && filterProblem(topic);
   if (problem) throw new RangeError(`${where}: the topic filter "${shown(topic)}" ${problem}.`);
   if (Buffer.byteLength(device) > 256)
-    throw new RangeError(`${where}: the device pattern is over 256 bytes.`);
+    throw new RangeError(`${where}: the device pattern exceeds 256 bytes.`);
   let cls;
   try {
     cls = toClass(rule.class, 0);
@@ -77,7 +77,7 @@ function parseRules(list, json) {
     try {
       rules = JSON.parse(rules);
     } catch (error) {
-      throw new RangeError(`The rules are not JSON (${/** @type {Error} */ (error).message}).`, {
+      throw new RangeError(`The rules are not valid JSON (${/** @type {Error} */ (error).message}).`, {
         cause: error
       });
     }

@@ -68,7 +68,7 @@ const { shown } = require('../base/values');
 const SCHEMES = { 'mqtts:': true, 'ssl:': true, 'tls:': true, 'mqtt:': false, 'tcp:': false };
 
 const NO_PORT =
-  'The port of the broker is 0. Enter its port, such as 8883, or leave it out for 8883 (mqtts) or 1883 (mqtt).';
+  'The port of the broker is 0. Enter its port, such as 8883, or omit it for 8883 (mqtts) or 1883 (mqtt).';
 
 /** @param {string} text @returns {Address} */
 function parseUrl(text) {
@@ -114,7 +114,7 @@ function share(name, value, fallback) {
 function checkTls(tls = {}) {
   if (tls.rejectUnauthorized === false) {
     throw new TypeError(
-      "The TLS node does not verify the broker's certificate, so anyone could take the records. Verify it, and add the broker's authority there if it is your own."
+      "The TLS node does not verify the broker's certificate, so anyone could receive the records. Turn verification on, and add the broker's certificate authority there if it is your own."
     );
   }
   return tls;
@@ -125,7 +125,7 @@ function checkPrefix(prefix) {
   // A $ topic [MQTT-4.7.2-1] is the broker's own.
   const bad = /^[$/]|\/$/.test(prefix) ? 'must not begin with $ or /, or end with /' : badCharacter(prefix);
   if (bad || prefix.length > 256)
-    throw new TypeError(`The prefix of commands '${prefix}' ${bad || 'is over 256 characters'}.`);
+    throw new TypeError(`The command prefix '${prefix}' ${bad || 'exceeds 256 characters'}.`);
   return prefix;
 }
 
@@ -186,7 +186,7 @@ function checkOptions(options, defaultNative) {
 function checkReconnect(minMs, maxMs) {
   if (maxMs >= minMs) return;
   throw new TypeError(
-    `The longest wait before a reconnect (${maxMs} ms) is shorter than the shortest (${minMs} ms). Enter a longer one, or a smaller minimum.`
+    `The longest delay before a reconnect (${maxMs} ms) is shorter than the shortest (${minMs} ms). Enter a longer maximum or a shorter minimum.`
   );
 }
 

@@ -49,11 +49,11 @@ function* splitEntries(entries) {
   const bytes = asBuffer(entries);
   for (let at = 0; at < bytes.length;) {
     const deviceAt = at + RECORD_HEAD_BYTES;
-    if (deviceAt > bytes.length) throw new RangeError(`The record at byte ${at} of the batch is cut`);
+    if (deviceAt > bytes.length) throw new RangeError(`The record at byte ${at} of the batch is truncated`);
     const topicAt = deviceAt + bytes[at + 1] + 1;
     const payloadAt = topicAt + bytes.readUInt16LE(at + 2);
     const end = payloadAt + bytes.readUInt32LE(at + 4);
-    if (end > bytes.length) throw new RangeError(`The record at byte ${at} of the batch is cut`);
+    if (end > bytes.length) throw new RangeError(`The record at byte ${at} of the batch is truncated`);
     yield {
       device: bytes.subarray(deviceAt, topicAt),
       topic: bytes.subarray(topicAt, payloadAt),

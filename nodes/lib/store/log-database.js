@@ -177,7 +177,7 @@ function checkSchema(db) {
   );
   const missing = SCHEMA.split(';').find((sql) => sql.trim() !== '' && !found.has(sql.trim()));
   if (missing === undefined) return;
-  const message = `the table definition is not there: ${missing.trim()}`;
+  const message = `the table definition is missing: ${missing.trim()}`;
   throw asDamage(Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode: SQLITE_ERROR }));
 }
 
@@ -274,13 +274,13 @@ function checkIds(applicationId, version, file) {
   if (applicationId !== APPLICATION_ID) {
     throw new Refusal(
       'FOREIGN',
-      `${file} is the database of another program; it was left as it is. Choose another folder for the log.`
+      `${file} is the database of another program; it was not changed. Choose another folder for the log.`
     );
   }
   if (version > USER_VERSION) {
     throw new Refusal(
       'NEWER',
-      `${file} was written by a newer version of the gateway (format ${version}, this one reads ${USER_VERSION}); it was left as it is. Use that version, or choose another folder for the log.`
+      `${file} was written by a newer version of the gateway (format ${version}, this one reads ${USER_VERSION}); it was not changed. Use that version, or choose another folder for the log.`
     );
   }
 }

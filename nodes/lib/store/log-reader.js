@@ -83,7 +83,7 @@ class Reader {
     this.pending.move({ row, node, recordClass, records, reason, unread }, this.now());
     this.problem(
       unread ? 'CHUNK_UNREADABLE' : 'CHUNK_CORRUPT',
-      `A chunk of the log is damaged: ${reason}. It was put into the quarantine; see it with: seganet-log inspect. Look for disk errors (dmesg).`
+      `A chunk of the log is damaged: ${reason}. It was moved to quarantine; list it with: seganet-log inspect. Check for disk errors (dmesg).`
     );
   }
 }

@@ -79,20 +79,20 @@ function explain(error, directory) {
     case 5:
     case 6:
       return say(
-        `The log in ${directory} is in use by another process. Stop that, or give each engine a log folder of its own.`,
+        `The log in ${directory} is in use by another process. Stop that process, or give each engine its own log folder.`,
         'refused'
       );
     case FULL:
       return say(
-        `The disk of the log (${directory}) is full. Free space on it; the log then goes on by itself. If this gateway filled it, lower the log's limit.`
+        `The disk of the log (${directory}) is full. Free space on it; the log then continues on its own. If this gateway filled it, lower the log's limit.`
       );
     case READONLY:
       return say(
-        `The log in ${directory} cannot be written: its disk is read-only. Look for disk errors (dmesg), then mount it writable again.`
+        `The log in ${directory} cannot be written: its disk is read-only. Check for disk errors (dmesg), then mount it writable again.`
       );
     case IOERR:
       return say(
-        `The disk of the log (${directory}) fails (${code}). Look for disk errors (dmesg); replace a card or disk that shows any.`
+        `The disk of the log (${directory}) is failing (${code}). Check for disk errors (dmesg), and replace a card or disk that has any.`
       );
     case CORRUPT:
     case NOTADB:
@@ -111,7 +111,7 @@ function other(error, directory, code) {
     return { code, reason, kind: 'refused' };
   }
   if (code === 'EACCES' || code === 'EPERM') {
-    const reason = `The gateway may not write to the log's folder ${directory}. Give its user the right to, or choose another folder.`;
+    const reason = `The gateway may not write to the log's folder ${directory}. Grant its user write access, or choose another folder.`;
     return { code, reason, kind: 'refused' };
   }
   if (code === 'ENAMETOOLONG') {
@@ -119,7 +119,7 @@ function other(error, directory, code) {
     return { code, reason, kind: 'refused' };
   }
   if (code === 'MOVED') {
-    const reason = `The log in ${directory} was moved or deleted while it was in use. A fresh one is begun.`;
+    const reason = `The log in ${directory} was moved or deleted while it was in use. A new log was started.`;
     return { code, reason, kind: 'failing' };
   }
   return {

@@ -221,7 +221,7 @@ class LogRecovery {
     this.damages = 0;
     this.problem(
       'LOG_DAMAGED',
-      `The log was damaged (${this.why?.code}). It was put aside as ${name}, and a fresh one begun. What it holds is not delivered until you stop the gateway and run: seganet-log repair ${this.directory}`
+      `The log was damaged (${this.why?.code}). It was renamed to ${name}, and a new log was started. The records in the old log are not delivered until you stop the gateway and run: seganet-log repair ${this.directory}`
     );
     this.lost();
   }

@@ -232,11 +232,11 @@ class Store {
     this.deadRemoved += tx.deadRemoved;
     if (tx.deadRemoved > 0) {
       const reason =
-        'The table of dead letters is full; the oldest were deleted. Look why the cloud refuses records.';
+        'The table of dead letters is full; the oldest ones were deleted. Find out why the cloud refuses records.';
       this.problem('DEAD_LETTERS_FULL', reason);
     }
     if (tx.quarantineRemoved > 0) {
-      const reason = 'The quarantine is full; its oldest chunks were deleted. Look for disk errors (dmesg).';
+      const reason = 'The quarantine is full; its oldest chunks were deleted. Check for disk errors (dmesg).';
       this.problem('QUARANTINE_FULL', reason);
     }
   }
@@ -371,8 +371,8 @@ class Store {
   #whyFull({ recordClass, limit }) {
     const { limitMiB, classLimitMiB } = this.options;
     return limit === 'total'
-      ? `The log has reached its limit of ${limitMiB} MiB. It goes on when the cloud has taken records; raise the limit if outages last longer.`
-      : `The log has reached the limit of class ${recordClass}, ${classLimitMiB[recordClass]} MiB. It goes on when the cloud has taken records of it.`;
+      ? `The log has reached its limit of ${limitMiB} MiB. It continues when the cloud has acknowledged records; raise the limit if outages last longer.`
+      : `The log has reached the limit of class ${recordClass}, ${classLimitMiB[recordClass]} MiB. It continues when the cloud has acknowledged records of that class.`;
   }
 }
 

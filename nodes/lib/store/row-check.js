@@ -51,7 +51,7 @@ class RowCheck {
     database.setLane(Number(row.id), String(node), Number(recordClass));
     this.problem(
       'ROW_DAMAGED',
-      `A row of the log was damaged: it was for uplink node ${inIndex?.node ?? 'unknown'} by the index and for ${row.node} by itself. It is for ${node} now, and goes out after the next start at the latest. Look for disk errors (dmesg).`
+      `A row of the log was damaged: the index assigns it to uplink node ${inIndex?.node ?? 'unknown'}, the row itself to ${row.node}. It now belongs to ${node} and is sent after the next start at the latest. Check for disk errors (dmesg).`
     );
   }
 }

@@ -134,7 +134,7 @@ class StoreThread extends EventEmitter {
     if (this.stopping) return;
     const wait = this.backoff.next();
     this.restartTimer = setTimeout(() => this.#start(), wait);
-    const reason = `The thread of the log ended unexpectedly (${cause}). It starts again in ${wait} ms.`;
+    const reason = `The thread of the log ended unexpectedly (${cause}). It restarts in ${wait} ms.`;
     this.#tell({ ...this.state, state: 'failing', code: 'THREAD', reason });
   }
 

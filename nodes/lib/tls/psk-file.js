@@ -23,19 +23,19 @@ function parseKeys(text) {
     const at = line.lastIndexOf(':');
     const [identity, hex] = [line.slice(0, at), line.slice(at + 1)];
     if (at < 1 || !/^([0-9a-f]{2})+$/i.test(hex)) {
-      throw new RangeError(`${where} is not identity:key with the key in hexadecimal digits.`);
+      throw new RangeError(`${where} is not identity:key with a hexadecimal key.`);
     }
     if (Buffer.byteLength(identity) > MAX_IDENTITY_BYTES || /\p{Cc}/u.test(identity)) {
       throw new RangeError(
-        `${where}: the identity is over ${MAX_IDENTITY_BYTES} bytes or holds control characters.`
+        `${where}: the identity exceeds ${MAX_IDENTITY_BYTES} bytes or contains control characters.`
       );
     }
     const key = Buffer.from(hex, 'hex');
     if (key.length < MIN_KEY_BYTES || key.length > MAX_KEY_BYTES) {
       throw new RangeError(`${where}: the key must have ${MIN_KEY_BYTES} to ${MAX_KEY_BYTES} bytes.`);
     }
-    if (keys.has(identity)) throw new RangeError(`${where}: the identity "${identity}" is there twice.`);
-    if (keys.size === MAX_KEYS) throw new RangeError(`The file holds over ${MAX_KEYS} pre-shared keys.`);
+    if (keys.has(identity)) throw new RangeError(`${where}: the identity "${identity}" appears twice.`);
+    if (keys.size === MAX_KEYS) throw new RangeError(`The file has more than ${MAX_KEYS} pre-shared keys.`);
     keys.set(identity, key);
   }
   return keys;

@@ -46,11 +46,11 @@ class TlsSecrets {
     const given = { ...this.contents_, ...files };
     const keys = psk ? parseKeys(psk.toString('utf8')) : new Map();
     if (!this.hasKeys && (!given.cert || !given.key)) {
-      throw new Error('The TLS node of the devices has no certificate or no private key. Give both there.');
+      throw new Error('The TLS node of the devices has no certificate or no private key. Add both there.');
     }
     if (this.asksCertificate_ && !given.ca) {
       throw new Error(
-        "The TLS node of the devices has no CA certificate, so no device's certificate could be checked. Give it there."
+        "The TLS node of the devices has no CA certificate, so no device's certificate could be verified. Add it there."
       );
     }
     const options = this.#options(given);
@@ -84,8 +84,8 @@ function check(options) {
   } catch (error) {
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
     const remedy = /MISMATCH/.test(code ?? '')
-      ? 'The key is not that of the certificate: give a pair'
-      : 'Give PEM files, and the passphrase if the key has one';
+      ? 'The key does not belong to the certificate. Use a matching pair'
+      : 'Use PEM files, and the passphrase if the key has one';
     throw new Error(`The certificate or key for devices cannot be used (${code ?? message}). ${remedy}.`, {
       cause: error
     });
@@ -95,7 +95,7 @@ function check(options) {
   const { validTo } = new crypto.X509Certificate(cert);
   if (Date.parse(validTo) > Date.now()) return;
   throw new Error(
-    `The certificate for devices ended on ${validTo}: every device would refuse it. Renew it; the file is read again by itself.`
+    `The certificate for devices expired on ${validTo}, so every device would refuse it. Renew it; the gateway reads the file again on its own.`
   );
 }
 

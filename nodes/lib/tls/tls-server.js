@@ -109,7 +109,7 @@ class TlsServer extends EventEmitter {
     try {
       if (await this.secrets_.haveChanged()) this.tls_?.setSecureContext(this.secrets_.read());
     } catch (error) {
-      this.emit('problem', `${/** @type {Error} */ (error).message} What was read before stays in use.`);
+      this.emit('problem', `${/** @type {Error} */ (error).message} The previous version stays in use.`);
     } finally {
       this.isChecking_ = false;
     }

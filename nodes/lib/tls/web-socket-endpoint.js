@@ -42,7 +42,7 @@ class WebSocketEndpoint {
       onRefused('no WebSocket');
       request.resume();
       response.writeHead(426, { Upgrade: 'websocket', Connection: 'close' });
-      response.end('This is a WebSocket for MQTT.\n');
+      response.end('This port serves MQTT over WebSocket.\n');
     });
     this.http_.on('clientError', (error, socket) => {
       const { code = 'ERROR' } = /** @type {NodeJS.ErrnoException} */ (error);

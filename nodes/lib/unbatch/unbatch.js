@@ -113,11 +113,11 @@ function linesOf(payload) {
       return [/** @type {Record<string, unknown>} */ (bytes)];
     }
     throw new EnvelopeError(
-      'msg.payload is no envelope: it must be a Buffer or a string with a JSON line for each record.'
+      'msg.payload is not an envelope: it must be a Buffer or a string with a JSON line for each record.'
     );
   }
   if (bytes.length > MAX_BYTES) {
-    throw new EnvelopeError(`The envelope has ${bytes.length} bytes; at most ${MAX_BYTES} are taken apart.`);
+    throw new EnvelopeError(`The envelope has ${bytes.length} bytes; at most ${MAX_BYTES} are accepted.`);
   }
   return splitLines(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
 }
@@ -153,9 +153,9 @@ function parse(line) {
  */
 function recordOf(fields) {
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
-    throw new TypeError('is no object');
+    throw new TypeError('is not an object');
   const { d, t, ts, s, c, b } = fields;
-  if (typeof d !== 'string' || d === '') throw new TypeError('names no device (d)');
+  if (typeof d !== 'string' || d === '') throw new TypeError('has no device (d)');
   if (typeof t !== 'string') throw new TypeError('has no topic (t)');
   if (typeof ts !== 'number') throw new TypeError('has no time (ts)');
   if (!isWhole(s, 0, 0xffffffff)) throw new TypeError('has no sequence number (s)');
@@ -183,9 +183,9 @@ function isWhole(value, min, max) {
  */
 function faultSentence({ faults, records }) {
   const [{ line, reason }] = faults;
-  if (records.length === 0) return `The envelope holds no record: line ${line} ${reason}.`;
-  const all = faults.length > 1 ? ` ${faults.length} lines are no records.` : '';
-  return `Line ${line} of the envelope ${reason}.${all} The other lines went on.`;
+  if (records.length === 0) return `The envelope contains no record: line ${line} ${reason}.`;
+  const all = faults.length > 1 ? ` ${faults.length} lines are not records.` : '';
+  return `Line ${line} of the envelope ${reason}.${all} The other lines were passed on.`;
 }
 
 module.exports = { open, readEnvelope, faultSentence, EnvelopeError, MAX_BYTES };

@@ -107,7 +107,7 @@ class Group {
       session.kill({
         code: 'MAX_QOS_0',
         reason:
-          'The broker takes QoS 0 only, which may lose records. Use another broker, or set QoS 0 in the uplink node.',
+          'The broker accepts QoS 0 only, which may lose records. Use another broker, or set QoS 0 in the uplink node.',
         refused: true,
         slow: true
       });
@@ -143,7 +143,7 @@ class Group {
     liveness.gaveUp();
     this.session.kill({
       code: 'ACK_TIMEOUT',
-      reason: `The broker acknowledged nothing for ${Math.round(silentMs / 1000)} s. Connecting again.`,
+      reason: `The broker acknowledged nothing for ${Math.round(silentMs / 1000)} s. Reconnecting.`,
       refused: false
     });
   }

@@ -213,7 +213,7 @@ class UplinkThread extends EventEmitter {
     if (this.stopping) return;
     const wait = this.backoff.next();
     this.restartTimer = setTimeout(() => this.#start(), wait);
-    const reason = `The uplink thread ended unexpectedly (${cause}). It starts again in ${wait} ms.`;
+    const reason = `The uplink thread ended unexpectedly (${cause}). It restarts in ${wait} ms.`;
     this.#emitEnd('disconnected', 'THREAD', reason);
   }
 

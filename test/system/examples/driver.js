@@ -232,7 +232,7 @@ async function withoutRoute(nodeRed) {
     },
     { id: 'show', type: 'debug', z: 'tab', x: 0, y: 0, wires: [] }
   ]);
-  await eventually(() => /no route to it/.test(nodeRed.statuses.get('far')?.text ?? ''), {
+  await eventually(() => /no route to host/.test(nodeRed.statuses.get('far')?.text ?? ''), {
     what: 'the status names the reason'
   });
 }

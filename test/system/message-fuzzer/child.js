@@ -42,7 +42,7 @@ function find(finding) {
 /** @param {any} message of Node-RED's log */
 function onLog({ level, msg }) {
   const text = String(msg?.stack ?? msg?.message ?? msg);
-  if (/A fault in the gateway/.test(text)) find(text);
+  if (/Internal error; the gateway continues/.test(text)) find(text);
   if (level <= 10) find(`fatal: ${text}`);
 }
 

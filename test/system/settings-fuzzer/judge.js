@@ -12,7 +12,7 @@ const FAULTS = [
     "JavaScript's own words"
   ],
   [/\[object Object\]/, 'an object where a value should be'],
-  [/was not handled \(/, 'a listener that threw'],
+  [/The handler of the Node-RED event .* failed \(/, 'a listener that threw'],
   [/AddressSanitizer|SIGSEGV|FATAL ERROR/, 'a crash']
 ];
 

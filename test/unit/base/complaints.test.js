@@ -22,7 +22,7 @@ test('says a thing at once, and then how often it went on, ever more rarely', ()
   expect(at.slice(0, 8)).toEqual([0, 60, 180, 420, 900, 1860, 3780, 7380]);
   expect(at.length).toBeLessThan(35);
   expect(made.said[0]).toBe('It fails.');
-  expect(made.said[1]).toBe('It fails. (And 59 more times since the last message about it.)');
+  expect(made.said[1]).toBe('It fails. (And 59 more times since the last message about this.)');
 });
 
 test('says a thing again at once when it had stopped', () => {
@@ -34,7 +34,7 @@ test('says a thing again at once when it had stopped', () => {
   expect(made.said).toEqual([
     'At 0.',
     'At 60.',
-    'At 400. (And 1 more times since the last message about it.)'
+    'At 400. (And 1 more times since the last message about this.)'
   ]);
 });
 

@@ -85,5 +85,5 @@ test.each([
 test('strings that do not fit into the frame are refused', () => {
   const bytes = writeFrame({ stage: 1 });
   bytes.writeUInt32LE(1, 28);
-  expect(() => frameMessage(bytes, 0, undefined)).toThrow(/is cut/);
+  expect(() => frameMessage(bytes, 0, undefined)).toThrow(/is truncated/);
 });

@@ -21,7 +21,7 @@ test('a listener that throws is reported, and neither the emitter nor other list
   expect(report.mock.calls).toEqual([
     [
       expect.stringMatching(
-        /^The event "flows:started" of Node-RED was not handled \(broken\)\. Please report/
+        /^The handler of the Node-RED event "flows:started" failed \(broken\)\. Please report/
       )
     ]
   ]);

@@ -127,7 +127,9 @@ test('QoS 0 is for now: it is not kept', () => {
   queues.reasons = true;
   queues.auto = 'offline';
   queues.send('a', '1', { qos: 0 });
-  expect(queues.told).toEqual([['1', 'expired', 'The device is not connected. QoS 0 is not kept.']]);
+  expect(queues.told).toEqual([
+    ['1', 'expired', 'The device is not connected. A command with QoS 0 is not kept.']
+  ]);
   expect(queues.pending).toHaveLength(0);
 });
 
@@ -171,9 +173,9 @@ test('a device that is silent is tried again though no event comes, a few a tick
 });
 
 test.each([
-  ['of a device', { perDevice: 2 }, '2 commands wait for this device.'],
-  ['in all', { total: 2 }, '2 commands wait.'],
-  ['of bytes', { totalBytes: 600 }, 'Commands of 600 bytes wait.']
+  ['of a device', { perDevice: 2 }, '2 commands already wait for this device.'],
+  ['in all', { total: 2 }, '2 commands already wait.'],
+  ['of bytes', { totalBytes: 600 }, '600 bytes of commands already wait.']
 ])('a limit %s: the next one is full, and there is room again later', (_name, limits, why) => {
   const queues = makeDesk(limits);
   queues.reasons = true;
@@ -190,7 +192,7 @@ test('what cannot be kept is full, with the reason', () => {
   queues.auto = 'offline';
   queues.send('a', '1');
   queues.commit(new Error('disk full'));
-  expect(queues.told).toEqual([['1', 'full', 'The gateway cannot keep it: disk full']]);
+  expect(queues.told).toEqual([['1', 'full', 'The gateway cannot keep the command: disk full']]);
   expect(queues.queues.size).toBe(0);
 });
 

@@ -96,7 +96,7 @@ test.each([
   const second = open();
   expect(second.load()).toEqual([]);
   expect(said).toEqual([
-    expect.stringMatching(/put aside as commands\.db\.damaged-.*, and a new one begins/)
+    expect.stringMatching(/renamed to commands\.db\.damaged-.*, and a new one is created/)
   ]);
   expect(fs.readdirSync(folder).some((name) => name.startsWith('commands.db.damaged-'))).toBe(true);
   expect(await add(second, command('2'))).toBe(1);
@@ -199,7 +199,7 @@ test('a damaged file in a folder that allows no new names is said once, and ends
     await expect(add(store, command('2'))).rejects.toThrow();
     expect(store.load()).toEqual([]);
     store.close();
-    expect(said).toEqual([expect.stringMatching(/commands\.db cannot be .* refused meanwhile/)]);
+    expect(said).toEqual([expect.stringMatching(/commands\.db cannot be .* refused until this works again/)]);
   } finally {
     rename.mockRestore();
   }

@@ -116,12 +116,12 @@ test('where the sender wants its answer goes with the report, across a restart t
 
 test.each([
   [END.OFFLINE, 'queued', 'The device is not connected.'],
-  [END.NOT_LISTENING, 'queued', 'The device is connected and does not listen to this topic.'],
-  [END.GONE, 'queued', 'The connection ended before the device acknowledged it.'],
-  [END.TIMEOUT, 'queued', 'The device did not acknowledge it in time.'],
+  [END.NOT_LISTENING, 'queued', 'The device is connected but does not subscribe to this topic.'],
+  [END.GONE, 'queued', 'The connection ended before the device acknowledged the command.'],
+  [END.TIMEOUT, 'queued', 'The device did not acknowledge the command in time.'],
   [END.BUSY, 'queued', 'The device is not connected.'],
-  [END.REFUSED, 'refused', 'The device refused it.'],
-  [END.TOO_LARGE, 'refused', 'It is larger than the device takes.'],
+  [END.REFUSED, 'refused', 'The device refused the command.'],
+  [END.TOO_LARGE, 'refused', 'The command is larger than the device accepts.'],
   [99, 'refused', 'Unknown result 99.']
 ])('result %i of the engine is reported as %s', async (end, status, reason) => {
   made.engine.ends.d = end;
@@ -221,8 +221,8 @@ test.each([
     },
     'broken'
   ],
-  [async () => 'maybe', 'Its carrier said "maybe".'],
-  [async () => undefined, 'Its carrier said "undefined".']
+  [async () => 'maybe', 'The carrier of the command returned "maybe".'],
+  [async () => undefined, 'The carrier of the command returned "undefined".']
 ])('a carrier that fails refuses', async (fn, reason) => {
   made.commands.carry('x', /** @type {any} */ (fn));
   come('x');

@@ -143,7 +143,7 @@ test('a deploy that never ends holds messages for its time only', async () => {
   expect(host.inbox.waitForPlan).toBe(true);
   await jest.advanceTimersByTimeAsync(2000);
   expect(host.inbox.waitForPlan).toBe(false);
-  expect(said.warn).toEqual([expect.stringMatching(/A deploy began long ago/)]);
+  expect(said.warn).toEqual([expect.stringMatching(/A deploy started long ago/)]);
 });
 
 test.each([

@@ -56,7 +56,7 @@ test('after ten seconds the engine closes, and says how many records are dropped
   await closed;
   expect(calls.at(-1)).toBe('engine.close');
   expect(said.warn).toEqual([
-    expect.stringMatching(/not delivered when the engine stopped, and are dropped: 3\./)
+    expect.stringMatching(/not delivered when the engine stopped and were dropped: 3\./)
   ]);
   expect(done).toHaveBeenCalledTimes(3);
   expect(done.mock.calls[0][0].message).toMatch(/stopped before the record was delivered/);
@@ -86,7 +86,7 @@ test('what fails at the doorbell or in a tick is reported, and the rest goes on'
   jest.advanceTimersByTime(1000);
   expect(rung).toHaveBeenCalledTimes(2);
   expect(said.error).toEqual([
-    expect.stringMatching(/^A fault in the gateway, which goes on\. .*events failed/),
+    expect.stringMatching(/^Internal error; the gateway continues\. .*events failed/),
     expect.stringContaining('a bell failed'),
     expect.stringContaining('a tick failed')
   ]);
@@ -121,7 +121,7 @@ test('a plan that the engine refuses is told, and the plan before goes on', () =
   };
   events.emit('flows:stopping');
   events.emit('flows:started');
-  expect(said.error).toEqual([expect.stringMatching(/more than 1024\)\. The plan before goes on/)]);
+  expect(said.error).toEqual([expect.stringMatching(/more than 1024\)\. The previous plan stays in use/)]);
   expect(host.plan).toBe(before);
   members[0].put(record, () => {});
   expect(engines[0].held).toHaveLength(1);
@@ -212,7 +212,7 @@ describe('with a log', () => {
     expect(ms).toBeLessThan(10500);
     expect(said.error).toEqual(['The disk is full.']);
     expect(said.warn).toEqual([
-      'Records that were not delivered when the engine stopped, and are dropped: 3. ' +
+      'Records that were not delivered when the engine stopped and were dropped: 3. ' +
         'Neither the uplink nor the log took them: The disk is full. Kept on disk for the next start: 2.'
     ]);
   });

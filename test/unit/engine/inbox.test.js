@@ -215,6 +215,6 @@ test('a record with an odd topic ends with a sentence that names the remedy', ()
   const [error] = done.mock.calls[0];
   expect(error.code).toBe('SEGANET_ODD_TOPIC');
   expect(error.message).toMatch(
-    /begins with \$ or has a control character.*accept such topics in the engine/
+    /begins with \$ or contains a control character.*accept such topics in the engine/
   );
 });

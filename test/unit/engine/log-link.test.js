@@ -29,7 +29,10 @@ test('trouble is said once, not each second, and again when it has changed', () 
   store.emit('state', { state: 'failing', code: 'EROFS', reason: 'The disk is read-only.' });
   store.emit('state', ready);
   store.emit('state', ready);
-  expect(said.slice(1)).toEqual(['error: The disk is read-only.', 'info: The log in /log is written again.']);
+  expect(said.slice(1)).toEqual([
+    'error: The disk is read-only.',
+    'info: The log in /log is writable again.'
+  ]);
 });
 
 test('trouble that comes and goes is said once a minute', () => {
@@ -147,7 +150,7 @@ describe('records of uplink nodes that the flow does not have', () => {
     for (let i = 0; i < 3; i++) await made.log.tick();
     expect(made.said).toEqual([
       expect.stringMatching(
-        /^warn: 50 records in the log belong to uplink nodes that are not in the flow .*: gone \(50\).*Put the nodes back.*seganet-log dump \/log --node ID/
+        /^warn: 50 records in the log belong to uplink nodes that are not in the flow .*: gone \(50\).*Restore the nodes.*seganet-log dump \/log --node ID/
       )
     ]);
     await look(made, ['u1']);

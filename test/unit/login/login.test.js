@@ -192,13 +192,13 @@ describe('questions to a flow', () => {
     const asked = questions.ask(login, source);
     expect(questions.answer({ ...sent[0], ...answer })).toMatch(problem);
     expect(await asked).toBe(verdict);
-    expect(questions.answer({ ...sent[0], allowed: true })).toMatch(/names no login that waits/);
+    expect(questions.answer({ ...sent[0], allowed: true })).toMatch(/does not match a pending login/);
   });
 
   test('who is not answered in time is refused, and seen on the canvas', async () => {
     const { questions } = make(5);
     expect(await questions.ask(login, source)).toBeNull();
-    expect(questions.shown().text).toBe('0 let in · 0 refused · 1 not answered');
+    expect(questions.shown().text).toBe('0 allowed · 0 refused · 1 not answered');
   });
 
   test('the status is yellow for a minute after a question without an answer', async () => {
@@ -207,7 +207,7 @@ describe('questions to a flow', () => {
     await questions.ask(login, source);
     expect(questions.shown().fill).toBe('yellow');
     now = 60001;
-    expect(questions.shown()).toMatchObject({ fill: 'grey', text: '0 let in · 0 refused · 1 not answered' });
+    expect(questions.shown()).toMatchObject({ fill: 'grey', text: '0 allowed · 0 refused · 1 not answered' });
   });
 
   test('questions are bounded, and a node that goes leaves them unanswered', async () => {

@@ -32,11 +32,11 @@ const check = (user, password) => passwd(['check', file, user], password).status
 const read = () => fs.readFileSync(file, 'utf8');
 
 test('a user is added, checked, changed, listed and deleted', () => {
-  expect(add('pump-1', 'one\n')).toMatchObject({ status: 0, stderr: 'pump-1 is added.\n' });
+  expect(add('pump-1', 'one\n')).toMatchObject({ status: 0, stderr: 'pump-1 was added.\n' });
   expect(fs.statSync(file).mode & 0o777).toBe(0o600);
   expect(read()).toMatch(/^pump-1:\$scrypt\$ln=10,r=8,p=1\$[^$]+\$[^$]+\n$/);
   expect([check('pump-1', 'one'), check('pump-1', 'two'), check('pump-2', 'one')]).toEqual([0, 1, 1]);
-  expect(add('pump-1', 'two').stderr).toBe('pump-1 has the new password.\n');
+  expect(add('pump-1', 'two').stderr).toBe('pump-1 has a new password.\n');
   expect([check('pump-1', 'one'), check('pump-1', 'two')]).toEqual([1, 0]);
   add('pump-2', 'x');
   expect(passwd(['list', file])).toEqual({ status: 0, stdout: 'pump-1\npump-2\n', stderr: '' });
@@ -106,7 +106,7 @@ describe('a name with several lines', () => {
     });
 
     const renewed = passwd(['token', file, 'plant']);
-    expect(renewed.stderr).toMatch(/The token before is void/);
+    expect(renewed.stderr).toMatch(/The previous token is now invalid/);
     expect([globsOf(old), globsOf(renewed.stdout.trim())]).toEqual([[], ['pump-1', 'valve-1']]);
     const narrower = token('plant', '--devices', 'valve-*');
     expect([globsOf(renewed.stdout.trim()), globsOf(narrower)]).toEqual([[], ['valve-1']]);
@@ -146,18 +146,18 @@ async function refusal(args) {
 }
 
 test.each([
-  [[], /A command is missing/],
+  [[], /The command is missing/],
   [['fly'], /no command 'fly'/],
   [['add'], /The file is missing/],
   [['add', 'FILE'], /The name is missing/],
   [['add', 'FILE', 'u', 'hunter2'], /one argument too many/],
   [['add', 'FILE', 'a:b'], /colon/],
   [['add', 'FILE', '#a'], /begins with #/],
-  [['add', 'FILE', 'é'.repeat(129)], /over 256 bytes/],
+  [['add', 'FILE', 'é'.repeat(129)], /exceeds 256 bytes/],
   [['add', '--cost', '9', 'FILE', 'u'], /--cost takes/],
   [['add', '--password', 'x', 'FILE', 'u'], /Unknown option/],
   [['token', '--devices', 'x'.repeat(257), 'FILE', 'u'], /--devices/],
-  [['token', 'FILE', 'a b'], /no space/]
+  [['token', 'FILE', 'a b'], /without colons and spaces/]
 ])('%j is wrong usage', async (args, reason) => {
   const [status, message] = await refusal(args.map((each) => (each === 'FILE' ? file : each)));
   expect([status, message]).toEqual([2, expect.stringMatching(reason)]);
@@ -167,7 +167,7 @@ test.each([
 
 test.each([
   [['add', 'FILE', 'u'], '', 2, /password is empty/],
-  [['add', 'FILE', 'u'], 'x'.repeat(1025), 2, /over 1024 bytes/],
+  [['add', 'FILE', 'u'], 'x'.repeat(1025), 2, /exceeds 1024 bytes/],
   [['add', 'FILE', 'u'], 'x\0', 2, /ends with NUL/],
   [['add', '/none/x', 'u'], 'x', 3, /ENOENT/],
   [['check', 'FILE', 'u'], 'x', 3, /ENOENT/]
@@ -204,9 +204,9 @@ atTerminal('a person is asked twice, and nothing that is typed is shown', async 
     return { status, shown };
   };
   const { status, shown } = await type('secrex\x7ft\r', 'secret\r');
-  expect([status, shown]).toEqual([0, expect.stringMatching(/Password: [^]*Again: [^]*is added/)]);
+  expect([status, shown]).toEqual([0, expect.stringMatching(/Password: [^]*Again: [^]*was added/)]);
   expect(shown).not.toMatch(/secre/);
   expect(check('pump-1', 'secret')).toBe(0);
-  expect((await type('one\rtwo\r')).shown).toMatch(/something else the second time/);
-  expect((await type('\x03')).shown).toMatch(/Stopped/);
+  expect((await type('one\rtwo\r')).shown).toMatch(/passwords do not match/);
+  expect((await type('\x03')).shown).toMatch(/Canceled/);
 });

@@ -200,14 +200,14 @@ describe('the verifier', () => {
     await verifier.refresh();
     expect(await verify('a', 'one')).toBe(false);
     expect(warnings).toEqual([
-      expect.stringMatching(/Line 1 has no colon\. These users are not let in\.$/),
+      expect.stringMatching(/Line 1 has no colon\. These users cannot log in\.$/),
       expect.stringMatching(/chmod 600/)
     ]);
   });
 
   test('without a file it says so', () => {
     expect(() => new PasswordVerifier(path.join(folder, 'none'), { warn: () => {} })).toThrow(
-      /file of passwords .*ENOENT.*Put it there/
+      /password file .*ENOENT.*Create it/
     );
   });
 });

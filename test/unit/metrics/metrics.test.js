@@ -115,7 +115,7 @@ test('what the engine counts is there, with its class and reason', () => {
   expect(of('seganet_commands_total', { end: 'timeout' })).toBe(1);
   expect(families.get('seganet_records_received_total')).toMatchObject({
     type: 'counter',
-    help: /each once/
+    help: /each counted once/
   });
 });
 

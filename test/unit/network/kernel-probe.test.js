@@ -137,8 +137,6 @@ describe('checkUplink', () => {
 
   test('a tool that hangs is ended', async () => {
     const { run } = require('../../../nodes/lib/network/common/run-command');
-    await expect(run('sleep', ['30'], { timeoutMs: 50 })).rejects.toThrow(
-      /did not come to an end within 50 ms/
-    );
+    await expect(run('sleep', ['30'], { timeoutMs: 50 })).rejects.toThrow(/did not finish within 50 ms/);
   });
 });

@@ -154,9 +154,9 @@ test('a lost link is known at once, and one that is back is up only after answer
 test('says what is missing', () => {
   const { health } = new Bench();
   health.link({ ...LINK, address: '' }, 1);
-  expect(health).toMatchObject({ state: 'down', why: 'it has no IPv4 address' });
+  expect(health).toMatchObject({ state: 'down', why: 'no IPv4 address' });
   health.link({ exists: false, carrier: false, address: '' }, 2);
-  expect(health).toMatchObject({ state: 'down', why: 'there is no such interface', since: 1 });
+  expect(health).toMatchObject({ state: 'down', why: 'no such interface', since: 1 });
 });
 
 test('a new address has to answer anew', () => {
@@ -165,7 +165,7 @@ test('a new address has to answer anew', () => {
   bench.health.link({ ...LINK, address: '10.0.1.77' }, 40_001);
   expect(bench.health).toMatchObject({
     state: 'probing',
-    why: 'its address is 10.0.1.77 now',
+    why: 'new address 10.0.1.77',
     nextProbeAt: 40_001
   });
 });

@@ -194,7 +194,7 @@ test('an answer to the old address says nothing of the new one', async () => {
   watcher.event({ kind: 'address', device: 'eth0', isGone: false, carrier: null });
   world.dead.clear();
   await pass(3000);
-  expect(world.log).toEqual(['eth0: probing: its address is 10.0.1.77 now', 'eth0: up: answers']);
+  expect(world.log).toEqual(['eth0: probing: new address 10.0.1.77', 'eth0: up: answers']);
   expect(world.endpoints.map(({ id, address }) => `${id} ${address}`).sort()).toEqual([
     '231 10.0.1.77',
     '232 10.0.2.1'
@@ -222,7 +222,7 @@ test('a step that fails is said once and tried again, until it works', async () 
   world.failing = '';
   await pass(1100);
   expect(world.done).toEqual(['delete id 231']);
-  expect(world.log.at(-1)).toBe('done: what failed has worked');
+  expect(world.log.at(-1)).toBe('done: the failed step has succeeded');
 });
 
 test('what somebody took away comes back without an event', async () => {
@@ -249,7 +249,7 @@ test('ip monitor is started again when it ends, with longer and longer pauses, a
   const on = {
     event: (/** @type {any} */ { kind, device }) => seen.push(`${kind} ${device}`),
     started: () => seen.push('started'),
-    ended: (/** @type {string} */ why) => seen.push(why.replace(/.*\((.*)\); again/, '$1, again'))
+    ended: (/** @type {string} */ why) => seen.push(why.replace(/.*\((.*)\); restarting/, '$1, restarting'))
   };
   const line = 'default via 10.0.1.2 dev a0\\n3: a0: <UP,LOWER_UP> mtu 1500 state UP\\n';
   const once = new Monitor(on, { tool: 'printf', args: [line] });
@@ -259,9 +259,9 @@ test('ip monitor is started again when it ends, with longer and longer pauses, a
   const cycle = ['started', 'route a0', 'link a0'];
   expect(seen.slice(0, 8)).toEqual([
     ...cycle,
-    'exit code 0, again in 200 ms',
+    'exit code 0, restarting in 200 ms',
     ...cycle,
-    'exit code 0, again in 400 ms'
+    'exit code 0, restarting in 400 ms'
   ]);
   seen.length = 0;
   const missing = new Monitor(on, { tool: 'no-such-tool' });
@@ -269,7 +269,7 @@ test('ip monitor is started again when it ends, with longer and longer pauses, a
   await eventually(() => seen.length >= 2);
   missing.stop();
   expect(seen).toEqual([
-    expect.stringContaining('ENOENT, again in 200'),
-    expect.stringContaining('again in 400')
+    expect.stringContaining('ENOENT, restarting in 200'),
+    expect.stringContaining('restarting in 400')
   ]);
 });

@@ -145,7 +145,7 @@ describe('the command line', () => {
   });
 
   test.each([
-    [[], 'A command is missing'],
+    [[], 'The command is missing'],
     [['look'], "no command 'look'"],
     [['__proto__'], "no command '__proto__'"],
     [['plan', '--frob'], "Unknown option '--frob'"],

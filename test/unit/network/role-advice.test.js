@@ -54,10 +54,10 @@ const both = () => new Bench({ wlan0: 'active', eth0: 'active' });
 test.each([
   [{}, ''],
   [{ linkPercent: 40, signalDbm: -82 }, ''],
-  [{ linkPercent: 39, signalDbm: -83 }, 'its link quality of 39 % (-83 dBm) is below 40 %'],
+  [{ linkPercent: 39, signalDbm: -83 }, 'link quality of 39 % (-83 dBm) is below 40 %'],
   [{ lossPercent: 20 }, ''],
-  [{ lossPercent: 21 }, '21 % of its probes had no answer, more than 20 %'],
-  [{ rttMs: 500.1 }, 'its round trip of 500.1 ms is longer than 500 ms'],
+  [{ lossPercent: 21 }, '21 % of the probes had no answer, more than 20 %'],
+  [{ rttMs: 500.1 }, 'round trip of 500.1 ms is longer than 500 ms'],
   [{ rttMs: null, lossPercent: null }, '']
 ])('%j: %j', (figures, complaint) => expect(complaintOf({ ...FIGURES, ...figures }, LIMITS)).toBe(complaint));
 
@@ -68,14 +68,14 @@ test('a path that is bad for 10 s becomes backup, and active again when it was g
     .pass(10);
   expect(bench.log).toEqual([]);
   bench.pass(1);
-  expect(bench.log).toEqual(['16 wlan0 backup: its link quality of 30 % (-80 dBm) is below 40 %']);
+  expect(bench.log).toEqual(['16 wlan0 backup: link quality of 30 % (-80 dBm) is below 40 %']);
   bench
     .pass(60)
     .set('wlan0', { quality: wifi(70) })
     .pass(30);
   expect(bench.log).toHaveLength(1);
   bench.pass(1);
-  expect(bench.log.slice(1)).toEqual(['107 wlan0 active: it was good for 30 s']);
+  expect(bench.log.slice(1)).toEqual(['107 wlan0 active: good for 30 s']);
 });
 
 test('a moment of the other kind begins the time anew', () => {

@@ -162,31 +162,31 @@ describe('htb', () => {
   });
 
   test.each([
-    ['without classes', HTB, '', FILTERS, 'It has no classes'],
-    ['without filters', HTB, CLASSES, '', 'No filter leads to its most urgent class 1:10'],
-    ['with filters to another class', HTB, CLASSES, EF_ONLY.replace('1:10', '1:20'), 'No filter leads'],
+    ['without classes', HTB, '', FILTERS, 'htb has no classes'],
+    ['without filters', HTB, CLASSES, '', 'No filter selects the most urgent class 1:10'],
+    ['with filters to another class', HTB, CLASSES, EF_ONLY.replace('1:10', '1:20'), 'No filter selects'],
     [
       'with filters of another qdisc',
       HTB,
       CLASSES,
       FILTERS.replaceAll('parent 1:', 'parent 2:'),
-      'No filter leads'
+      'No filter selects'
     ],
     [
       'whose classes are equal',
       HTB,
       CLASSES.replace('prio 1', 'prio 0'),
       FILTERS,
-      'None of its classes goes before'
+      'None of the htb classes goes before'
     ],
     [
       'that lets the rest go first',
       HTB.replace('0x20', '0x10'),
       CLASSES,
       FILTERS,
-      'goes into the most urgent class, too'
+      'also go into the most urgent class'
     ],
-    ['that lets the rest pass by', HTB.replace('0x20', '0'), CLASSES, FILTERS, 'passes by its classes']
+    ['that lets the rest pass by', HTB.replace('0x20', '0'), CLASSES, FILTERS, 'bypass the classes']
   ])('%s is not in order', (_, qdisc, classes, filters, reason) => {
     expect(judge(facts({ qdiscs: [qdisc], classes, filters }))).toMatchObject({
       ok: false,
@@ -246,12 +246,12 @@ describe('others', () => {
   test.each([
     ['noqueue', '{}', false, 'no queue of its own'],
     ['mq', '{}', false, 'transmit rings'],
-    ['fq_codel', '{}', false, 'lets no packet overtake'],
-    ['fq', '{}', false, 'lets no packet overtake'],
-    ['pfifo', '{"limit":10}', false, 'lets no packet overtake'],
+    ['fq_codel', '{}', false, 'never lets a packet overtake'],
+    ['fq', '{}', false, 'never lets a packet overtake'],
+    ['pfifo', '{"limit":10}', false, 'never lets a packet overtake'],
     ['cake', '{"diffserv":"diffserv3"}', true, 'Tins by DSCP'],
-    ['cake', '{"diffserv":"besteffort"}', false, 'lets no packet overtake'],
-    ['somethingnew', '{}', false, 'lets no packet overtake']
+    ['cake', '{"diffserv":"besteffort"}', false, 'never lets a packet overtake'],
+    ['somethingnew', '{}', false, 'never lets a packet overtake']
   ])('%s %s', (kind, options, ok, reason) => {
     const root = `{"kind":"${kind}","handle":"0:","root":true,"options":${options},${COUNTS}}`;
     expect(judge(facts({ qdiscs: [root] }))).toMatchObject({
@@ -266,7 +266,7 @@ describe('others', () => {
     const root = `{"kind":"pfifo_fast","handle":"0:","root":true,${BANDS3},${COUNTS}}`;
     expect(judge(facts({ qdiscs: [root] }))).toMatchObject({
       ok: true,
-      reason: expect.stringMatching(/not count its bands apart\. Not shaped/),
+      reason: expect.stringMatching(/not count its bands separately\. Not shaped/),
       bands: [{ name: 'all', bytes: 900, dropped: 2, backlogBytes: 100 }]
     });
   });

@@ -22,7 +22,7 @@ test('an address without encryption gets a warning', () => {
 
 test.each([
   ['', /no address/],
-  ['cloud', /is no address/],
+  ['cloud', /is not an address/],
   ['http://cloud', /not an MQTT address/],
   ['mqtts://', /address/],
   ['mqtts://cloud:0', /port of the broker is 0/],

@@ -17,13 +17,13 @@ test('the list of the dialog, or JSON text that wins over it', () => {
 });
 
 test.each([
-  ['{', /not JSON/],
+  ['{', /not valid JSON/],
   ['{}', /JSON array/],
   ['[1]', /device 1 must be an object/],
   ['[null]', /device 1 must be an object/],
-  ['[{"class":1}]', /device 1 names no device/],
-  ['[{"device":" ","class":1}]', /names no device/],
-  ['[{"device":7,"class":1}]', /names no device/],
+  ['[{"class":1}]', /device 1 has no device/],
+  ['[{"device":" ","class":1}]', /has no device/],
+  ['[{"device":7,"class":1}]', /has no device/],
   ['[{"device":"a","class":1},{"device":"b"}]', /device 2 has no class: use 1 to 8/],
   ['[{"device":"a","class":9}]', /device 1: The priority "9"/],
   ['[{"device":"a\\u0000","class":1}]', /NUL/]

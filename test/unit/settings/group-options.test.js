@@ -33,7 +33,7 @@ test.each([
   [[[1], []], /has '' where/]
 ])('%j is refused with a sentence that shows how', (entered, sentence) => {
   expect(() => parseGroups(entered)).toThrow(sentence);
-  expect(() => parseGroups(entered)).toThrow(/divided by \/, most urgent first: 1,2\/3,4, or all/);
+  expect(() => parseGroups(entered)).toThrow(/separated by \/, most urgent first: 1,2\/3,4, or all/);
 });
 
 test('several sessions have numbered client ids, one has the plain one', () => {
@@ -62,7 +62,7 @@ test.each([
   [{ dscp: '46,64' }, /dscp is 46,64; each must be a whole number from 0 to 63/],
   [{ notSentLowat: '-1' }, /notSentLowat is -1/],
   [{ sendBuffer: 'much' }, /sendBuffer is much/],
-  [{ priority: '6,0,2' }, /there are 2 sessions, so it must have 2 at most/],
+  [{ priority: '6,0,2' }, /there are 2 sessions, so it must have at most 2/],
   [{ groups: 'all', dscp: '0,0' }, /there is one session/],
   [{ reserve: 2 }, /reserve is 2; it must be from 0 to 1/]
 ])('%j is refused with a sentence', (wrong, sentence) => expect(() => check(wrong)).toThrow(sentence));

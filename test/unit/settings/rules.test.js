@@ -28,7 +28,7 @@ test('rules that Node-RED parsed already are taken', () => {
 });
 
 test.each([
-  ['{', /not JSON/],
+  ['{', /not valid JSON/],
   ['{}', /JSON array/],
   ['7', /JSON array/],
   ['[1]', /Rule 1 must be an object/],

@@ -37,16 +37,16 @@ describe('an address', () => {
     ['http://sensor/', /http is not supported/],
     ['coaps://sensor/', /coaps is not supported/],
     ['coap+tcp://sensor/', /coap\+tcp is not supported/],
-    ['coap:///x', /names no host/],
-    ['coap:sensor', /names no host/],
+    ['coap:///x', /the host is missing/],
+    ['coap:sensor', /the host is missing/],
     ['coap://user:pw@sensor/', /user, a password/],
     ['coap://sensor/x#y', /fragment/],
     ['coap://sensor:0/', /port 0/],
     ['coap://sensor:65536/', /must be like/],
     ['coap://sensor/%zz', /a % is not followed/],
     ['coap://sensor/%ff', /a % is not followed/],
-    [`coap://sensor/${'a'.repeat(256)}`, /over 255 bytes/],
-    [`coap://sensor/${'a'.repeat(1024)}`, /over 1024 characters/]
+    [`coap://sensor/${'a'.repeat(256)}`, /exceeds 255 bytes/],
+    [`coap://sensor/${'a'.repeat(1024)}`, /exceeds 1024 characters/]
   ])('%j is refused', (text, sentence) => {
     expect(() => parseCoapUrl(text)).toThrow(sentence);
   });
@@ -134,15 +134,15 @@ describe('settings', () => {
     [{ resources: Array(501).fill({}) }, /There are 501 resources; at most 500/],
     [{ resources: [null] }, /Resource 1 must be like coap:\/\/sensor\/temperature, and is missing/],
     [row({ url: 'coaps://s' }), /Resource 1 .*coaps is not supported/],
-    [row({ mode: 'watch' }), /Resource 1 is for observe or poll, not for "watch"/],
+    [row({ mode: 'watch' }), /Resource 1 must have the mode observe or poll, not "watch"/],
     [row({ intervalS: '0' }), /Resource 1 must be a whole number from 1/],
-    [row({ class: 'urgent' }), /Resource 1 .*is no class/],
-    [row({ device: 'd'.repeat(257) }), /Resource 1 has a device id of no or over 256 bytes/],
+    [row({ class: 'urgent' }), /Resource 1 .*is not a class/],
+    [row({ device: 'd'.repeat(257) }), /Resource 1 must have a device id of 1 to 256 bytes/],
     [{ timeoutS: '301' }, /"timeoutS" must be a whole number from 1 to 300/],
     [{ maxBodyKiB: '0' }, /"maxBodyKiB" must be/],
     [{ deviceId: '{name}' }, /unknown placeholder \{name\}/],
-    [{ topic: 'coap/#' }, /holds \+ or #/],
-    [{ class: '9' }, /is no class/]
+    [{ topic: 'coap/#' }, /contains \+ or #/],
+    [{ class: '9' }, /is not a class/]
   ])('%j is refused with a sentence', (config, sentence) => {
     expect(() => settingsOf(config)).toThrow(sentence);
   });
@@ -244,7 +244,7 @@ describe('a watch', () => {
     for (let round = 0; round < 9; round++) {
       const before = asks();
       const since = Date.now();
-      links.at(-1).asked.failed(new Error(round < 5 ? 'no answer' : 'nobody listens there'));
+      links.at(-1).asked.failed(new Error(round < 5 ? 'no answer' : 'connection refused'));
       while (asks() === before) await pass(0.05);
       gaps.push(Math.round((Date.now() - since) / 100) / 10);
     }
@@ -254,7 +254,7 @@ describe('a watch', () => {
     ).toBe(true);
     expect(links).toHaveLength(10);
     expect(links.slice(0, 9).every(({ close }) => close.mock.calls.length === 1)).toBe(true);
-    expect(reasons).toEqual(['no answer', 'nobody listens there']);
+    expect(reasons).toEqual(['no answer', 'connection refused']);
   });
 
   test.each([
@@ -332,7 +332,7 @@ describe('an address that the system cannot send to', () => {
     await until(() => failed.mock.calls.length > 0);
     watch.stop();
     expect(watch.state).toBe('failing');
-    expect(watch.reason).toMatch(/^(EACCES|no route to it)$/);
+    expect(watch.reason).toMatch(/^(EACCES|no route to host)$/);
   });
 });
 

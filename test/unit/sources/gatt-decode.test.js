@@ -91,8 +91,8 @@ describe('a UUID', () => {
   test('is one of 32 at most', () => {
     expect(parseUuids(' 180d, 0x181A ,')).toEqual(['180d', '181a']);
     expect(parseUuids(Array(32).fill('1').join())).toHaveLength(32);
-    expect(() => parseUuids(Array(33).fill('1').join())).toThrow(/33 UUIDs; 32 are allowed/);
-    expect(() => parseUuids('180d,heart')).toThrow(/"heart", which is no UUID/);
+    expect(() => parseUuids(Array(33).fill('1').join())).toThrow(/33 UUIDs; at most 32 are allowed/);
+    expect(() => parseUuids('180d,heart')).toThrow(/"heart", which is not a UUID/);
   });
 });
 

@@ -113,11 +113,11 @@ describe('settings', () => {
   };
 
   test.each([
-    [{ host: '0.0.0.0' }, /Everybody who reaches/],
-    [{ host: '::' }, /Everybody who reaches/],
+    [{ host: '0.0.0.0' }, /Any client that reaches/],
+    [{ host: '::' }, /Any client that reaches/],
     [{ login: 'tokens' }, /token file is missing/],
     [{ headerTimeoutS: 60 }, /must not be less/],
-    [{ corsOrigins: 'app.example' }, /no origin/],
+    [{ corsOrigins: 'app.example' }, /not a web origin/],
     [{ path: '/r' }, /"path"/],
     [{ path: 'a/../b c' }, /"path"/],
     [{ port: 70000 }, /"port"/],

@@ -103,7 +103,7 @@ describe('device and class of a message', () => {
     [{ deviceLevel: 9 }, /level 9 of its topic/],
     [{ deviceFrom: 'property', device: 'none' }, /user property "none"/],
     [{ topic: 'a//b' }, /level 2/],
-    [{ topic: `a/${'x'.repeat(257)}` }, /over 256 bytes/]
+    [{ topic: `a/${'x'.repeat(257)}` }, /exceeds 256 bytes/]
   ])('%j names no device', ({ topic = packet.topic, ...more }, reason) => {
     expect(() => toRecordArgs({ ...packet, topic }, { ...reading, ...more })).toThrow(reason);
   });

@@ -110,7 +110,7 @@ test.each([
   ['a user property that is not UTF-8', 5, alone([0x26, 0, 1, 0xff, 0, 0])]
 ])('%s is malformed', (_name, version, bytes) => {
   for (const size of [bytes.length, 1]) {
-    expect(() => read(bytes, { version, size })).toThrow(/no MQTT/);
+    expect(() => read(bytes, { version, size })).toThrow(/invalid MQTT/);
   }
 });
 

@@ -152,7 +152,7 @@ describe('a flipped bit in the uplink node of a chunk', () => {
     await until(() => made.events('opened').length === 1 && made.state === 'ready');
     for (let i = 0; i < 3; i++) made.store.tick();
     expect(made.problems).toMatchObject([
-      { code: 'ROW_DAMAGED', reason: expect.stringContaining('It is for an-uplink-node now') }
+      { code: 'ROW_DAMAGED', reason: expect.stringContaining('It now belongs to an-uplink-node') }
     ]);
     await made.stop();
     const { integrity, chunks } = inspect(directory);
@@ -353,9 +353,7 @@ describe('refused, and left as it is', () => {
     const bytes = fs.readFileSync(log());
     const made = rig();
     await untouched(made, bytes, 'FOREIGN');
-    expect(made.store.condition.reason).toMatch(
-      /another program; it was left as it is. Choose another folder/
-    );
+    expect(made.store.condition.reason).toMatch(/another program; it was not changed. Choose another folder/);
   });
 
   test('a log of a newer version; it is taken once it is gone', async () => {

@@ -91,9 +91,9 @@ describe('pre-shared keys', () => {
     [`a:${key}0`, /hexadecimal/],
     [`a:${key.slice(2)}`, /16 to 64 bytes/],
     [`a:${key.repeat(5)}`, /16 to 64 bytes/],
-    [`${'a'.repeat(129)}:${key}`, /over 128 bytes/],
+    [`${'a'.repeat(129)}:${key}`, /exceeds 128 bytes/],
     [`a\0b:${key}`, /control characters/],
-    [`a:${key}\n\na:${key}`, /Line 3 .* there twice/]
+    [`a:${key}\n\na:${key}`, /Line 3 .* appears twice/]
   ])('%j is refused', (text, reason) => {
     expect(() => parseKeys(text)).toThrow(reason);
     expect(() => parseKeys(text)).not.toThrow(key);

@@ -346,8 +346,10 @@ describe('files', () => {
     fs.writeFileSync(tlsFiles.key, '');
     await front.front.checkFiles();
     expect(front.problems).toEqual([
-      expect.stringMatching(/KEY_VALUES_MISMATCH.* give a pair\. What was read before stays in use\.$/),
-      expect.stringMatching(/ended on/),
+      expect.stringMatching(
+        /KEY_VALUES_MISMATCH.* Use a matching pair\. The previous version stays in use\.$/
+      ),
+      expect.stringMatching(/expired on/),
       expect.stringMatching(/no private key|cannot be used/)
     ]);
     expect((await subjectOf(front))[1]).toBe('server');
@@ -359,7 +361,7 @@ describe('files', () => {
       { tlsFiles: { cert: '/none.pem', key: '/none.key' } },
       /\/none\.pem cannot be read \(ENOENT\)\. There is no such file/
     ],
-    [{ tls: { cert: 'x', key: 'y' } }, /Give PEM files/],
+    [{ tls: { cert: 'x', key: 'y' } }, /Use PEM files/],
     [{ clientCert: 'wanted' }, /no CA certificate/]
   ])('a listener that cannot work says why: %j', async (options, reason) => {
     await expect(clients.start(options)).rejects.toThrow(reason);

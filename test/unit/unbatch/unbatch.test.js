@@ -72,11 +72,11 @@ test('an envelope that is too large is refused before it is read', () => {
 
 test.each([
   ['{', 'is not JSON'],
-  ['[]', 'is no object'],
-  ['null', 'is no object'],
-  ['7', 'is no object'],
-  [JSON.stringify(line({ d: '' })), 'names no device (d)'],
-  [JSON.stringify(line({ d: 7 })), 'names no device (d)'],
+  ['[]', 'is not an object'],
+  ['null', 'is not an object'],
+  ['7', 'is not an object'],
+  [JSON.stringify(line({ d: '' })), 'has no device (d)'],
+  [JSON.stringify(line({ d: 7 })), 'has no device (d)'],
   [JSON.stringify(line({ t: undefined })), 'has no topic (t)'],
   [JSON.stringify(line({ ts: '1' })), 'has no time (ts)'],
   [JSON.stringify(line({ s: -1 })), 'has no sequence number (s)'],
@@ -116,15 +116,15 @@ test('JSON that is nested deeply, and names that JavaScript knows, do no harm', 
 test('the sentence names the first line and counts the others', () => {
   const faults = [
     { line: 3, reason: 'is not JSON' },
-    { line: 9, reason: 'is no object' }
+    { line: 9, reason: 'is not an object' }
   ];
   expect(faultSentence({ faults: faults.slice(1), records: [{}] })).toBe(
-    'Line 9 of the envelope is no object. The other lines went on.'
+    'Line 9 of the envelope is not an object. The other lines were passed on.'
   );
   expect(faultSentence({ faults, records: [{}] })).toMatch(
-    /^Line 3 .* is not JSON\. 2 lines are no records\. /
+    /^Line 3 .* is not JSON\. 2 lines are not records\. /
   );
-  expect(faultSentence({ faults, records: [] })).toBe('The envelope holds no record: line 3 is not JSON.');
+  expect(faultSentence({ faults, records: [] })).toBe('The envelope contains no record: line 3 is not JSON.');
 });
 
 describe('a message', () => {

@@ -67,7 +67,7 @@ test('with records to send: stalled within 7 s, and TCP gives the connection up 
   expect(times.disconnected).toBeLessThan(14);
   expect(bench.states.find(({ state }) => state === 'disconnected')).toMatchObject({
     code: 'ETIMEDOUT',
-    reason: expect.stringMatching(/is dead: nothing comes back/)
+    reason: expect.stringMatching(/is dead: no data arrives/)
   });
   expect(bench.engine.ups.slice(-1)).toEqual([false]);
   network.heal();

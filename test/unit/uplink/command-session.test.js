@@ -300,7 +300,7 @@ describe('a broker that', () => {
     expect(session.view()).toMatchObject({
       code: `SUBACK ${suback}`,
       reason: expect.stringMatching(
-        /^The broker does not allow gw1-cmd to subscribe to cmd\/gw1\/\+\/#\. Give it the right, or switch commands off.* Trying again in \d+ s\.$/
+        /^The broker does not allow gw1-cmd to subscribe to cmd\/gw1\/\+\/#\. Grant it that right, or turn commands off.* Retrying in \d+ s\.$/
       )
     });
   });

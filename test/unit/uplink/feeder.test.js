@@ -116,7 +116,7 @@ test("a packet above the broker's Maximum Packet Size is refused and reported; t
   bench.source.push({ topic: 'small' });
   expect(bench.connect().sent()).toEqual(['small']);
   expect(bench.source.released).toEqual([
-    { id, refused: [0], code: 149, reason: expect.stringMatching(/has 139 bytes and the broker takes 100/) }
+    { id, refused: [0], code: 149, reason: expect.stringMatching(/has 139 bytes and the broker accepts 100/) }
   ]);
   expect(bench.problems).toEqual(['PACKET_TOO_LARGE']);
 });

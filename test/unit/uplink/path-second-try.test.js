@@ -47,7 +47,7 @@ describe('a connection that is plain TCP after MPTCP', () => {
     transport = 'fallback';
     keeper.check();
     expect(session.renew.mock.calls).toEqual([[expect.objectContaining({ code: 'MPTCP_AGAIN' })]]);
-    expect(problem.mock.calls).toEqual([['MPTCP_AGAIN', expect.stringMatching(/by MPTCP\.$/)]]);
+    expect(problem.mock.calls).toEqual([['MPTCP_AGAIN', expect.stringMatching(/over MPTCP\.$/)]]);
     expect(session.kill).not.toHaveBeenCalled();
   });
 });

@@ -190,7 +190,7 @@ test('a line that does not fit alone is a dead letter; the other lines go', () =
   bench.sent();
   bench.ack();
   expect(bench.source.released).toEqual([
-    { id, refused: [4, 8], code: 149, reason: expect.stringMatching(/the broker takes 300\. Raise/) }
+    { id, refused: [4, 8], code: 149, reason: expect.stringMatching(/the broker accepts 300\. Raise/) }
   ]);
   expect(bench.feeder.sender.deadLetters).toBe(2);
 });

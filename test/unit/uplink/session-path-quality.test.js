@@ -71,7 +71,7 @@ test('a TCP connection leaves it for an active one that has been up for half a m
   time += 1000;
   expect(watch.check(1, by(ADDRESSES.eth0))).toMatchObject({
     ...{ code: 'PATH_BACK', isReturn: true },
-    reason: 'The path wwan0 is up, and to be preferred. Connecting by it instead of eth0.'
+    reason: 'The preferred path wwan0 is up. Connecting over it instead of eth0.'
   });
   expect(watch.check(2, by(ADDRESSES.wwan0))).toBe(null);
   expect(watch.check(1, { ...by(ADDRESSES.eth0), transport: 'mptcp' })).toBe(null);

@@ -85,7 +85,7 @@ describe('what is entered', () => {
     ['eth0 rm', /^The list of paths takes auto or a list such as eth0,wwan0:backup/],
     ['::1', /takes auto or a list/],
     [',', /takes auto or a list/],
-    ['a,b,c,d,e,f,g,h,i', /takes 8 paths at most/]
+    ['a,b,c,d,e,f,g,h,i', /takes at most 8 paths/]
   ])('%j is a TypeError with a sentence', (text, sentence) => {
     expect(() => parsePaths(text)).toThrow(TypeError);
     expect(() => parsePaths(text)).toThrow(sentence);
@@ -267,7 +267,7 @@ describe('a connection', () => {
     machine.time = 1000;
     expect(watch.check(1, tcp())).toEqual({
       code: 'PATH_LOST',
-      reason: 'The path eth0 took nothing for 1.0 s. Connecting by wwan0.',
+      reason: 'The path eth0 acknowledged nothing for 1.0 s. Connecting over wwan0.',
       refused: false,
       atOnce: true
     });
@@ -298,7 +298,7 @@ describe('a connection', () => {
     machine.time = 700;
     expect(busy.check(1, tcp({ bytesAcked: 200 }))).toBe(null);
     expect(idle.check(1, tcp({ unacked: 0 }))?.reason).toBe(
-      'The path eth0 was left by another session. Connecting by wwan0.'
+      'The path eth0 was abandoned by another session. Connecting over wwan0.'
     );
   });
 
@@ -326,7 +326,7 @@ describe('a connection', () => {
     const watch = watching(machine.paths('eth0,wwan0'));
     expect(watch.check(1, tcp({ unacked: 0 }))).toBe(null);
     machine.tell({ eth0: 'down', wwan0: 'up' });
-    expect(watch.check(1, tcp({ unacked: 0 }))?.reason).toBe('The path eth0 is down. Connecting by wwan0.');
+    expect(watch.check(1, tcp({ unacked: 0 }))?.reason).toBe('The path eth0 is down. Connecting over wwan0.');
     machine.tell({});
     const second = watching(machine.paths('eth0,wwan0'));
     expect(second.check(1, tcp({ unacked: 0 }))).toBe(null);
@@ -387,7 +387,7 @@ describe('a connection', () => {
     expect(keeper.view({ state: 'stalled', code: 'STALLED' })).not.toHaveProperty('code');
     info = { ...info, transport: 'tcp' };
     session.noMptcp = 'ENOPROTOOPT';
-    expect(keeper.view({ state: 'connected', code: '' }).reason).toMatch(/switched off on this machine/);
+    expect(keeper.view({ state: 'connected', code: '' }).reason).toMatch(/turned off on this machine/);
     session.noMptcp = 'EPROTONOSUPPORT';
     expect(keeper.view({ state: 'connected', code: '' }).reason).toMatch(/this machine has no MPTCP/);
     info = tcp();

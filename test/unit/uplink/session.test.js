@@ -117,7 +117,7 @@ test('where the addon has no sockets, Node makes them; what is not set is said o
   expect(seen.problems).toEqual([
     [
       'SOCKET_OPTIONS',
-      "This system cannot set keepIntervalS, keepCount, userTimeoutMs, priority on the uplink's socket. A dead link is noticed by missing acknowledgements only. The network does not send urgent records first."
+      "This system cannot set keepIntervalS, keepCount, userTimeoutMs, priority on the uplink's socket. Only missing acknowledgements reveal a dead link. The network does not send urgent records first."
     ]
   ]);
 });

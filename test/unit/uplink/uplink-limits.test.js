@@ -50,7 +50,7 @@ test('a Maximum Packet Size of 1,000: envelopes arrive in parts, a record above 
   );
   await delivered(bench);
   expect(bench.engine.refused).toEqual([
-    { key: 2, refused: [0], code: 149, reason: expect.stringMatching(/broker takes 1000/) }
+    { key: 2, refused: [0], code: 149, reason: expect.stringMatching(/broker accepts 1000/) }
   ]);
   const parts = broker.received.filter(({ topic }) => topic === 'gw/gw1/normal');
   expect(parts.length).toBeGreaterThan(1);
@@ -73,14 +73,14 @@ test('MQTT 3.1.1, a broker that closes the connection on large packets: a dead l
   clearInterval(timer);
   await delivered(bench);
   expect(bench.engine.refused).toEqual([
-    { key: 1, refused: [0], code: 149, reason: expect.stringMatching(/closes the connection on it alone/) }
+    { key: 1, refused: [0], code: 149, reason: expect.stringMatching(/closes the connection because of it/) }
   ]);
   expect(broker.connections).toBeLessThanOrEqual(7);
   expect(firstArrivals(broker.received)).toEqual(load.expected());
 });
 
 test.each([
-  [0x88, /not available/],
+  [0x88, /unavailable/],
   [0x89, /busy/],
   [0x97, /quota/],
   [0x9f, /no more connections at this rate/]
@@ -106,7 +106,7 @@ test.each([
     bench.engine.push({ topic: 'waits' });
     await until(() => bench.state === 'refused');
     expect(bench.states.at(-1).reason).toMatch(sentence);
-    expect(bench.states.at(-1).reason).toMatch(/Trying again in [12] s\.$/);
+    expect(bench.states.at(-1).reason).toMatch(/Retrying in [12] s\.$/);
     const refusedAt = Date.now();
     broker.manners = {};
     await delivered(bench);
@@ -116,8 +116,8 @@ test.each([
 );
 
 test.each([
-  [0x9c, /use another server.*It names other\.example\.com:1883 x\./],
-  [0x9d, /has moved.*It names other\.example\.com:1883 x\..*Trying again in/]
+  [0x9c, /use another server.*The broker names other\.example\.com:1883 x\./],
+  [0x9d, /has moved.*The broker names other\.example\.com:1883 x\..*Retrying in/]
 ])('CONNACK %i: another server is told, not followed', async (connack, sentence) => {
   const { bench } = await start({ connack, granted: { serverReference: 'other.example.com:1883\nx' } });
   await until(() => bench.state === 'refused');

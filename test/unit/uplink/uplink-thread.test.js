@@ -256,7 +256,7 @@ withBroker('uplink thread', () => {
     await until(() => bench.engine.held.size === 0, 20000);
     expect(firstArrivals(broker.received('gw1'))).toEqual(load.expected());
     const crash = bench.states.find((s) => s.code === 'THREAD');
-    expect(crash.reason).toMatch(/crash asked for by the test.*starts again in \d+ ms/);
+    expect(crash.reason).toMatch(/crash asked for by the test.*restarts in \d+ ms/);
     await bench.stop();
     expect(bench.states.at(-1).acknowledged).toBeGreaterThan(400);
   });

@@ -106,7 +106,7 @@ for (const [by, addon] of [
       const broker = await startBroker({ ...good, maxVersion: 'TLSv1.2' });
       const { reason } = await refusal(startUplink(broker.url, { tls: { ca: authority.ca } }));
       expect(reason).toMatch(
-        /does not speak TLS 1\.3\. Update the broker, or set the lowest version to TLSv1\.2/
+        /does not speak TLS 1\.3\. Update the broker, or set the minimum TLS version to 1\.2/
       );
       const older = startUplink(broker.url, { tls: { ca: authority.ca }, minTls: 'TLSv1.2' });
       await until(() => older.state === 'connected');
@@ -135,7 +135,7 @@ for (const [by, addon] of [
     test('a broker that wants a certificate of ours, or another one', async () => {
       const broker = await startBroker({ ...good, ca: authority.ca, requestCert: true });
       const without = await refusal(startUplink(broker.url, { tls: { ca: authority.ca } }));
-      expect(without.reason).toMatch(/refused our TLS connection .*Check the certificate and key/);
+      expect(without.reason).toMatch(/refused the TLS connection .*Check the certificate and key/);
       const other = new Authority();
       cleanups.push(() => other.remove());
       const { cert, key } = other.issue();
@@ -163,7 +163,7 @@ for (const [by, addon] of [
       [
         'a key with a passphrase',
         () => ({ key: authority.encrypt(good.keyFile, 'open') }),
-        /is locked, and the passphrase does not open it/
+        /is encrypted, and the passphrase does not decrypt it/
       ],
       [
         'a file that is away',
@@ -198,7 +198,7 @@ for (const [by, addon] of [
         key: authority.encrypt(good.keyFile, 'open')
       };
       const wrong = await refusal(startUplink(broker.url, { tlsFiles, tls: { passphrase: 'shut' } }));
-      expect(wrong.reason).toMatch(/passphrase does not open it/);
+      expect(wrong.reason).toMatch(/passphrase does not decrypt it/);
       const right = startUplink(broker.url, { tlsFiles, tls: { passphrase: 'open' } });
       await until(() => right.state === 'connected');
     });
@@ -228,7 +228,7 @@ for (const [by, addon] of [
         () => authority.pfx(good, 'open'),
         /PFX file .* Correct the passphrase in the TLS node/
       ],
-      ['another file', () => good.certFile, /PFX file .* Give a PKCS #12 file/],
+      ['another file', () => good.certFile, /PFX file .* Use a PKCS #12 file/],
       ['no file', () => '/none.p12', /PFX file \/none\.p12 cannot be read \(ENOENT\)/]
     ])('a PFX file that cannot be used: %s', async (_, file, sentence) => {
       const broker = await startBroker({ ...good, ca: authority.ca });
@@ -248,7 +248,7 @@ for (const [by, addon] of [
       const renewed = authority.issue();
       replace(tlsFiles.cert, renewed.cert);
       await until(() =>
-        bench.problems.some(({ reason }) => /does not belong.*goes on with what was read before/.test(reason))
+        bench.problems.some(({ reason }) => /does not belong.*continues with the previous files/.test(reason))
       );
       expect(serials).toHaveLength(1);
       expect(bench.state).toBe('connected');
@@ -264,7 +264,7 @@ for (const [by, addon] of [
       clearInterval(timer);
       await until(() => bench.engine.held.size === 0);
       expect(bench.states.find(({ code }) => code === 'CERTIFICATES').reason).toMatch(
-        /renewed\. Connecting again/
+        /renewed\. Reconnecting/
       );
       // Orderly: nothing was in flight, so nothing came twice.
       expect(broker.received.every(({ dup }) => !dup)).toBe(true);
@@ -277,7 +277,7 @@ for (const [by, addon] of [
       const ca = write(authority.ca);
       const bench = startUplink(broker.url, { tlsFiles: { ca } });
       await refusal(bench);
-      expect(bench.states.at(-1).reason).toMatch(/Trying again in \d\d s\./);
+      expect(bench.states.at(-1).reason).toMatch(/Retrying in \d\d s\./);
       broker.manners = {};
       replace(ca, `${authority.ca}\n`);
       await until(() => bench.state === 'connected');

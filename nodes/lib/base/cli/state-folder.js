@@ -15,7 +15,7 @@ function makeDirectory(directory, command) {
   } catch (error) {
     const { message } = /** @type {Error} */ (error);
     throw new CliError(
-      `The state cannot be kept in ${directory}: ${message}. Name another folder with --state-dir, or give the unit RuntimeDirectory=${command}.`,
+      `The state cannot be kept in ${directory}: ${message}. Choose another folder with --state-dir, or set RuntimeDirectory=${command} in the systemd unit.`,
       CANNOT
     );
   }

@@ -26,11 +26,11 @@ ${Object.entries(commands)
 options
 ${Object.values(options).join('\n')}
 
-  --help, --version           ${name} <command> --help: one command
+  --help, --version           ${name} <command> --help: help for one command
 
 ${exits}
 
-What it does and why: ${documents} of the package.`;
+What it does and why: ${documents} in the package.`;
 
 /** @param {Manual} manual @param {string} command */
 function helpOf({ name, options, commands, exits }, command) {
@@ -56,7 +56,7 @@ function parse({ flags, usage }, args, names) {
 
 /** @param {Manual} manual @param {string[]} args of the command line @returns {Read} */
 function readCommandLine(manual, args) {
-  if (args.length === 0) throw manual.usage('A command is missing.');
+  if (args.length === 0) throw manual.usage('The command is missing.');
   const [command, ...rest] = args;
   if (command === '--version') return { command, text: version, values: null };
   const isHelp = args.includes('--help') || args.includes('-h') || command === 'help';

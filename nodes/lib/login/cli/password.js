@@ -26,7 +26,7 @@ async function find(passwordFile, isNew) {
   if (!process.stdin.isTTY) return firstLine(await readAll(process.stdin));
   const password = await ask('Password: ');
   if (isNew && (await ask('Again: ')) !== password) {
-    throw new CliError('That was something else the second time. Nothing is changed.', EXIT.USAGE);
+    throw new CliError('The passwords do not match. Nothing was changed.', EXIT.USAGE);
   }
   return Buffer.from(password);
 }
@@ -69,7 +69,7 @@ function ask(question) {
       for (const [index, character] of [...text].entries()) {
         if (character === CTRL_C) {
           end();
-          return reject(new CliError('Stopped. Nothing is changed.', EXIT.USAGE));
+          return reject(new CliError('Canceled. Nothing was changed.', EXIT.USAGE));
         }
         if (character === '\r' || character === '\n' || character === CTRL_D) {
           end();

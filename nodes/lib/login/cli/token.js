@@ -14,7 +14,9 @@ const MAX_GLOB_BYTES = 256;
 async function token({ file, name, devices }, output) {
   // As in a line of the file.
   if (!/^[^:\s#][^:\s]{0,127}$/.test(name)) {
-    throw usage('The name must have 1 to 128 characters, no colon and no space, and not begin with #.');
+    throw usage(
+      'The name must have 1 to 128 characters without colons and spaces, and must not begin with #.'
+    );
   }
   if (Buffer.byteLength(devices) > MAX_GLOB_BYTES || /\p{Cc}/u.test(devices)) {
     throw usage(`--devices takes a device id or a pattern of at most ${MAX_GLOB_BYTES} bytes.`);
@@ -27,7 +29,9 @@ async function token({ file, name, devices }, output) {
     name,
     globs.map((glob) => `${name}:$sha256$${hash}:${glob}`)
   );
-  await output.note(`${before > 0 ? 'The token before is void. ' : ''}It is not shown again:`);
+  await output.note(
+    `${before > 0 ? 'The previous token is now invalid. ' : ''}The token is not shown again:`
+  );
   await output.line(secret);
   return EXIT.OK;
 }
@@ -53,7 +57,7 @@ async function listTokens(text, output) {
     return EXIT.OK;
   } catch (error) {
     await output.note(
-      `${/** @type {Error} */ (error).message} A file with such a line is not used: correct it.`
+      `${/** @type {Error} */ (error).message} The gateway does not use a file with such a line: correct it.`
     );
     return EXIT.NO;
   }

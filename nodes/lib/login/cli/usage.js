@@ -9,27 +9,28 @@ const EXIT = { OK: 0, NO: 1, USAGE: 2, CANNOT: 3 };
 
 const HELP = `seganet-passwd <command> [options] <file> [<name>]
 
-Keeps the file of users and passwords with which devices log in to a SegaNet gateway. The gateway reads it again when it
-changes. Passwords are kept as scrypt hashes.
+Maintains the file of users and passwords that devices use to log in to a SegaNet gateway. The gateway reads the file
+again when it changes. Passwords are stored as scrypt hashes.
 
 commands
-  add FILE USER      adds a user, or gives it another password; makes the file (mode 600) where there is none
-                       --cost N          each step doubles what a guess costs, and a login: ${LIMITS.ln.join(' to ')}, default ${DEFAULT_COST.ln}
+  add FILE USER      adds a user or changes its password; creates the file (mode 600) if there is none
+                       --cost N          each step doubles the cost of a guess and of a login: ${LIMITS.ln.join(' to ')}, default ${DEFAULT_COST.ln}
   delete FILE NAME   deletes a user, or a token with all its lines
-  list FILE          lists the users, or the tokens and their devices, and the lines that cannot be used
-  check FILE USER    tells whether a password is the user's
-  token FILE NAME    makes a token for devices that post by HTTP, shows it this once, and keeps its SHA-256; the token
-                     that NAME had before is void
-                       --devices GLOB    whose records it may bring, such as pump-*; default those of the token
-                                         before, else NAME
+  list FILE          lists the users, or the tokens and their devices, and the invalid lines
+  check FILE USER    checks a user's password
+  token FILE NAME    creates a token for devices that post over HTTP, shows it once, and stores its SHA-256; the previous
+                     token of NAME becomes invalid
+                       --devices GLOB    devices that the token may send records for, such as pump-*; default: those of
+                                         the previous token, else NAME
 
-  A password is asked for without showing it. Where there is no terminal it is read from standard input, up to the first line
-  break; --password-file PATH reads it from a file. There is no option for the password itself: others would see it in ps.
+  The command prompts for the password and does not echo it. Without a terminal, it reads the password from standard input,
+  up to the first line break; --password-file PATH reads it from a file. There is no option for the password itself, because
+  other users would see it in ps.
 
   --help, --version
 
 exit codes
-  0  done; the password is right      1  the password is wrong, there is no such user, or a line is bad
+  0  done; the password is right      1  the password is wrong, there is no such user, or a line is invalid
   2  wrong usage                      3  the file cannot be read or written`;
 
 /** @type {Record<string, { names: number, options: NonNullable<import('node:util').ParseArgsConfig['options']> }>} */
@@ -63,7 +64,7 @@ function parse(args, options) {
 
 /** @param {string[]} args @returns {Input} */
 function readArguments(args) {
-  if (args.length === 0) throw usage('A command is missing.');
+  if (args.length === 0) throw usage('The command is missing.');
   if (args.includes('--help') || args.includes('-h') || args[0] === 'help')
     return { ...NOTHING, command: 'help' };
   if (args[0] === '--version') return { ...NOTHING, command: 'version' };
@@ -74,7 +75,7 @@ function readArguments(args) {
   if (positionals.length === 0) throw usage('The file is missing.');
   if (positionals.length <= names) throw usage('The name is missing.');
   // Not repeated in the message: it may be a password.
-  if (positionals.length > names + 1) throw usage('That is one argument too many.');
+  if (positionals.length > names + 1) throw usage('There is one argument too many.');
   const [file, name = ''] = positionals;
   const text = (/** @type {string} */ option) => String(values[option] ?? '');
   const cost = values.cost === undefined ? DEFAULT_COST.ln : Number(values.cost);

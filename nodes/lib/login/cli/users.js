@@ -20,7 +20,7 @@ async function add({ file, name, cost, passwordFile }, output) {
   const password = await readPassword(passwordFile, true);
   const hash = await hashPassword(password, { ...DEFAULT_COST, ln: cost });
   const wasThere = putLines(file, name, [`${name}:${hash}`]) > 0;
-  await output.note(wasThere ? `${name} has the new password.` : `${name} is added.`);
+  await output.note(wasThere ? `${name} has a new password.` : `${name} was added.`);
   return EXIT.OK;
 }
 
@@ -29,7 +29,9 @@ async function remove({ file, name }, output) {
   if (linesOf(file, name).length === 0)
     throw new CliError(`There is no user or token ${name} in ${file}.`, EXIT.NO);
   putLines(file, name, []);
-  await output.note(`${name} is deleted. Where it is connected it stays so until it connects again.`);
+  await output.note(
+    `${name} was deleted. A device that is connected with it stays connected until it disconnects.`
+  );
   return EXIT.OK;
 }
 

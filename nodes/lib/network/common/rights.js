@@ -34,7 +34,7 @@ const mayChangeNetwork = () => hasCapability(CAPABILITY.NET_ADMIN);
 function needRights(command, what = 'a network interface') {
   if (mayChangeNetwork()) return;
   throw new CliError(
-    `${command} changes ${what}, which needs root or CAP_NET_ADMIN. Run it with sudo, or from a systemd unit with AmbientCapabilities=CAP_NET_ADMIN.`,
+    `${command} changes ${what}, which requires root or CAP_NET_ADMIN. Run it with sudo, or from a systemd unit with AmbientCapabilities=CAP_NET_ADMIN.`,
     EXIT.CANNOT
   );
 }

@@ -37,8 +37,8 @@ function run(tool, args, { input, timeoutMs = TIMEOUT_MS } = {}) {
         const from = PACKAGES[tool] ? ` Install ${PACKAGES[tool]} (apt-get install ${PACKAGES[tool]}).` : '';
         reject(new CliError(`'${tool}' is not installed.${from}`, EXIT.CANNOT));
       } else if (error.killed) {
-        reject(new CliError(`'${tool}' did not come to an end within ${timeoutMs} ms.`, EXIT.CANNOT));
-      } else reject(new CliError(`'${tool}' cannot be run: ${error.message}`, EXIT.CANNOT));
+        reject(new CliError(`'${tool}' did not finish within ${timeoutMs} ms.`, EXIT.CANNOT));
+      } else reject(new CliError(`'${tool}' cannot run: ${error.message}`, EXIT.CANNOT));
     });
     // It may be gone before it has read everything.
     child.stdin?.on('error', () => {});

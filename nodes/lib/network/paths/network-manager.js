@@ -40,7 +40,7 @@ async function managedInterfaces(interfaces) {
 
 /** @param {string[]} managed @returns {string} a sentence with a remedy */
 const standAside = (managed) =>
-  `NetworkManager makes the MPTCP endpoints of ${managed.join(', ')}, and two that do would take each other's away. ` +
-  `Tell it not to ('nmcli connection modify NAME connection.mptcp-flags disabled', then 'nmcli connection up NAME'), or use --force.`;
+  `NetworkManager manages the MPTCP endpoints of ${managed.join(', ')}, and two managers would remove each other's endpoints. ` +
+  `Turn that off ('nmcli connection modify NAME connection.mptcp-flags disabled', then 'nmcli connection up NAME'), or use --force.`;
 
 module.exports = { managedInterfaces, standAside, isDisabled };

@@ -42,11 +42,11 @@ class Health {
   /** @param {Link} link @param {number} now */
   link({ exists, carrier, address }, now) {
     const missing = !exists
-      ? 'there is no such interface'
+      ? 'no such interface'
       : !carrier
         ? 'the link is down'
         : address === ''
-          ? 'it has no IPv4 address'
+          ? 'no IPv4 address'
           : '';
     const isOther = address !== '' && this.address_ !== '' && address !== this.address_;
     if (address !== '') this.address_ = address;
@@ -68,7 +68,7 @@ class Health {
     // An endpoint that is added at the moment of carrier is lost: its one SYN finds no neighbour yet.
     this.set_(
       'probing',
-      isOther ? `its address is ${address} now` : this.isKnown ? 'the link is back' : this.why,
+      isOther ? `new address ${address}` : this.isKnown ? 'the link is back' : this.why,
       now
     );
     this.nextProbeAt = now;

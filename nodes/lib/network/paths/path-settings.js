@@ -35,7 +35,7 @@ function checkPaths(text, name = '--paths', refusal = usage) {
     }
     return { target, role: /** @type {Role} */ (role) };
   });
-  if (wanted.length > MOST_PATHS) throw refusal(`${name} takes ${MOST_PATHS} paths at most.`);
+  if (wanted.length > MOST_PATHS) throw refusal(`${name} takes at most ${MOST_PATHS} paths.`);
   const twice = wanted.find(({ target }, i) => wanted.findIndex((of) => of.target === target) !== i);
   if (twice) throw refusal(`${name} names '${twice.target}' twice.`);
   return wanted;

@@ -25,7 +25,8 @@ async function runStep({ tool, args, otherwise }) {
       writeSysctl(name, Number(value));
     } catch (error) {
       const { message, code } = /** @type {NodeJS.ErrnoException} */ (error);
-      const remedy = code === 'EROFS' ? 'In a container /proc/sys is read-only: set it on the host.' : RIGHTS;
+      const remedy =
+        code === 'EROFS' ? 'In a container, /proc/sys is read-only: set the value on the host.' : RIGHTS;
       throw new CliError(`'${shown}' failed: ${message}. ${remedy}`, EXIT.NOT_OK);
     }
     return;
@@ -105,8 +106,9 @@ async function undo(directory) {
   for (const [name, { before, made }] of Object.entries(state?.sysctls ?? {})) {
     const now = facts.sysctls[name];
     if (now === made)
-      done.push({ tool: 'sysctl', args: ['-w', `net.mptcp.${name}=${before}`], why: 'as it was' });
-    else if (now !== null && now !== before) left.push(`net.mptcp.${name} is ${now}, which is not ours`);
+      done.push({ tool: 'sysctl', args: ['-w', `net.mptcp.${name}=${before}`], why: 'previous value' });
+    else if (now !== null && now !== before)
+      left.push(`net.mptcp.${name} is ${now}, which seganet-paths did not set`);
   }
   const subflows = state?.subflows;
   if (subflows && facts.limits) {
@@ -115,9 +117,10 @@ async function undo(directory) {
       done.push({
         tool: 'ip',
         args: ['mptcp', 'limits', 'set', 'subflows', String(subflows.before)],
-        why: 'as it was'
+        why: 'previous value'
       });
-    } else if (now !== subflows.before) left.push(`the limit of subflows is ${now}, which is not ours`);
+    } else if (now !== subflows.before)
+      left.push(`the subflow limit is ${now}, which seganet-paths did not set`);
   }
   await runSteps(done);
   removeState(directory);

@@ -107,23 +107,21 @@ function routeSteps(facts, paths) {
   return [
     ...rules
       .filter((rule) => !wantedRules.has(ruleKey(rule)) && !stays(rule))
-      .map((rule) => ip('a rule that no path has any more', 'rule', 'del', ...ruleWords(rule))),
+      .map((rule) => ip('obsolete rule', 'rule', 'del', ...ruleWords(rule))),
     ...routes
       .filter((route) => !wantedRoutes.has(routeKey(route)))
-      .map((route) => ip('a route that no path has any more', 'route', 'del', ...routeWords(route))),
+      .map((route) => ip('obsolete route', 'route', 'del', ...routeWords(route))),
     // The route to the network first: the gateway is reached by it.
     ...wished.routes
       .filter((route) => !thereRoutes.has(routeKey(route)))
       .map((route) =>
-        ip(`${route.device}: its own routes, in its own table`, 'route', 'replace', ...routeWords(route))
+        ip(`${route.device}: own routes in its own table`, 'route', 'replace', ...routeWords(route))
       ),
     ...wished.rules
       .filter((rule) => !thereRules.has(ruleKey(rule)))
       .map((rule) =>
         ip(
-          rule.suppress < 0
-            ? `what has the address ${rule.source} goes by its table`
-            : `but to local networks as ever`,
+          rule.suppress < 0 ? `packets from ${rule.source} use its table` : `except to local networks`,
           ...['rule', 'add', ...ruleWords(rule)]
         )
       )
@@ -139,7 +137,7 @@ function endpointSteps(facts, paths, fateOf) {
   const ours = ourEndpoints(facts);
   const foreign = foreignEndpoints(facts, paths);
   const gone = ours.filter(({ id }) => !paths.some(({ slot }) => endpointIdOf(slot) === id));
-  const steps = gone.map((of) => remove(of, 'no path has it any more'));
+  const steps = gone.map((of) => remove(of, 'obsolete endpoint'));
   const additions = [];
   for (const path of paths) {
     const fate = fateOf(path);
@@ -150,7 +148,7 @@ function endpointSteps(facts, paths, fateOf) {
       if (there.backup !== wished.backup) additions.push(changeRole(path, wished));
       continue;
     }
-    if (there) steps.push(remove(there, `${path.name}: its subflows end now`));
+    if (there) steps.push(remove(there, `${path.name}: end its subflows`));
     if (
       fate === 'gone' ||
       path.address === '' ||
@@ -175,10 +173,10 @@ const add = ({ name }, wished) =>
  */
 function changeRole(path, wished) {
   const [why, flag] = wished.backup
-    ? ['carries nothing while another is up', 'backup']
+    ? ['carries nothing while another path is up', 'backup']
     : ['carries its share', 'nobackup'];
   const words = ['mptcp', 'endpoint', 'change', 'id', String(wished.id), flag];
-  const otherwise = [remove(wished, `${path.name}: its subflows end now`), add(path, wished)];
+  const otherwise = [remove(wished, `${path.name}: end its subflows`), add(path, wished)];
   return { ...ip(`${path.name}: ${why}`, ...words), otherwise };
 }
 

@@ -191,7 +191,7 @@ class Watcher {
     this.parts_.log(
       '',
       message === '' ? 'done' : 'failed',
-      message === '' ? 'what failed has worked' : message
+      message === '' ? 'the failed step has succeeded' : message
     );
   }
 

@@ -83,7 +83,7 @@ function readState(directory) {
     // Said below.
   }
   throw new CliError(
-    `${file} is not what 'seganet-paths apply' writes. Remove it; 'seganet-paths undo' works without it, but for settings of the kernel.`,
+    `${file} was not written by 'seganet-paths apply'. Remove it; 'seganet-paths undo' works without it, except for kernel settings.`,
     EXIT.CANNOT
   );
 }
@@ -102,7 +102,7 @@ const removeState = (directory) => fs.rmSync(fileOf(directory, 'state'), { force
 function locked(directory, body) {
   folder.makeDirectory(directory, 'seganet-paths');
   const busy = (/** @type {number} */ owner) =>
-    `Another seganet-paths (process ${owner}) is at work in this network. If it is 'watch', stop it first.`;
+    `Another seganet-paths (process ${owner}) is running in this network namespace. If it is 'watch', stop it first.`;
   return folder.locked(fileOf(directory, 'lock'), busy, body);
 }
 

@@ -11,7 +11,7 @@ const { EXIT, CliError } = require('../common/network-error');
 async function prepareAll({ paths: wanted, stateDir }, mayBeNone = false) {
   const seen = await view(wanted, stateDir);
   if (seen.paths.length === 0 && !mayBeNone) {
-    throw new CliError('There is no default route: name the paths with --paths.', EXIT.USAGE);
+    throw new CliError('There is no default route: list the paths with --paths.', EXIT.USAGE);
   }
   const prepared = prepare(seen);
   const refusals = [];
@@ -22,7 +22,7 @@ async function prepareAll({ paths: wanted, stateDir }, mayBeNone = false) {
   else if (prepared.foreign.length > 0) {
     const list = prepared.foreign.map(({ id, address }) => `${id} (${address})`).join(', ');
     refusals.push(
-      `Somebody else has made the MPTCP endpoint ${list}. Delete it ('ip mptcp endpoint delete id ID'), or leave it alone with --force.`
+      `seganet-paths did not create the MPTCP endpoint ${list}. Delete it ('ip mptcp endpoint delete id ID'), or keep it with --force.`
     );
   }
   return { prepared, refusals };

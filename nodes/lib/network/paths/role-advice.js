@@ -22,11 +22,11 @@ const RTT_PART = 4 / 5;
 /** What is not known is not held against it. @param {import('./path-quality').Figures} figures @param {Limits} limits @returns {string} '' = nothing */
 function complaintOf({ linkPercent, signalDbm, lossPercent, rttMs }, limits) {
   if (linkPercent !== null && linkPercent < limits.belowPercent)
-    return `its link quality of ${linkPercent} % (${signalDbm} dBm) is below ${limits.belowPercent} %`;
+    return `link quality of ${linkPercent} % (${signalDbm} dBm) is below ${limits.belowPercent} %`;
   if (lossPercent !== null && lossPercent > limits.lossPercent)
-    return `${lossPercent} % of its probes had no answer, more than ${limits.lossPercent} %`;
+    return `${lossPercent} % of the probes had no answer, more than ${limits.lossPercent} %`;
   if (rttMs !== null && rttMs > limits.rttMs)
-    return `its round trip of ${rttMs} ms is longer than ${limits.rttMs} ms`;
+    return `round trip of ${rttMs} ms is longer than ${limits.rttMs} ms`;
   return '';
 }
 
@@ -96,7 +96,7 @@ class Advice {
     state.role = isActive ? 'backup' : 'active';
     state.since = null;
     if (isActive) state.why = complaint;
-    else state.why = isGood ? `it was good for ${activeAfterMs / 1000} s` : 'no active path is better';
+    else state.why = isGood ? `good for ${activeAfterMs / 1000} s` : 'no active path is better';
   }
 }
 

@@ -62,7 +62,7 @@ class Monitor {
     this.child_ = null;
     if (this.isStopped_) return;
     if (this.now_() - startedAt > WELL_MS) this.pauseMs_ = FIRST_PAUSE_MS;
-    this.on_.ended(`'ip monitor' ended (${why}); again in ${this.pauseMs_} ms`);
+    this.on_.ended(`'ip monitor' ended (${why}); restarting in ${this.pauseMs_} ms`);
     this.timer_ = setTimeout(() => this.start(), this.pauseMs_);
     this.pauseMs_ = Math.min(this.pauseMs_ * 2, LONGEST_PAUSE_MS);
   }

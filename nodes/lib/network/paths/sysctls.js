@@ -12,19 +12,19 @@ const WISHES = [
   {
     name: 'enabled',
     value: 1,
-    why: 'MPTCP sockets can be made',
+    why: 'allows MPTCP sockets',
     holds: (now) => now === 1
   },
   {
     name: 'stale_loss_cnt',
     value: 1,
-    why: 'a silent path is left after one lost segment, not after four',
+    why: 'leaves a silent path after one lost segment, not four',
     holds: (now) => now === 1
   },
   {
     name: 'close_timeout',
     value: 2,
-    why: 'a connection without any path fails after 2 s, not after 60 s',
+    why: 'a connection without any path fails after 2 s, not 60 s',
     holds: (now) => now <= 2
   },
   {

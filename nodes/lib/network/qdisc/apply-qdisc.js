@@ -20,9 +20,9 @@ function refuseForeign(facts, state, force) {
   if (force || !root || root.isDefault || isOurs(state, facts)) return;
   const { name } = facts.link;
   const what = state
-    ? `The queue of '${name}' was changed since apply`
-    : `Somebody has given '${name}' the queue '${root.kind} ${root.handle}'`;
-  const remedy = "'seganet-net check' tells whether it will do; --force replaces it.";
+    ? `The queue of '${name}' has changed since apply`
+    : `'${name}' already has a queue that seganet-net did not create, '${root.kind} ${root.handle}'`;
+  const remedy = "'seganet-net check' shows whether it is sufficient; --force replaces it.";
   throw new CliError(`${what}. ${remedy}`, EXIT.NOT_OK);
 }
 
@@ -102,10 +102,10 @@ async function rollBack(error, { facts, old, desired, directory, before }) {
       removeState(directory, name);
     }
   } catch (second) {
-    const message = `${error.message} It could not be undone: ${/** @type {Error} */ (second).message}`;
-    return new CliError(`${message} 'seganet-net undo --interface ${name}' tries again.`, EXIT.NOT_OK);
+    const message = `${error.message} The change could not be undone: ${/** @type {Error} */ (second).message}`;
+    return new CliError(`${message} Run 'seganet-net undo --interface ${name}' to try again.`, EXIT.NOT_OK);
   }
-  const gone = old || comesBack(before) ? '' : `, but for '${before.kind}', which is lost`;
+  const gone = old || comesBack(before) ? '' : `, except for '${before.kind}', which is lost`;
   return new CliError(`${error.message} Everything is as it was before${gone}.`, exitCode);
 }
 

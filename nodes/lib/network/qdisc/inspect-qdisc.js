@@ -16,12 +16,12 @@ async function look(name, timeoutMs) {
     run('tc', ['-j', '-s', 'qdisc', 'show', 'dev', name], { timeoutMs })
   ]);
   if (ip.code !== 0 && /does not exist|Cannot find device/.test(ip.stderr)) {
-    throw new CliError(`There is no interface '${name}'. 'ip link' lists those that there are.`, EXIT.CANNOT);
+    throw new CliError(`There is no interface '${name}'. 'ip link' lists all interfaces.`, EXIT.CANNOT);
   }
   demand(name, ip, qdisc);
   const link = parseLink(ip.stdout);
   if (!link || !qdisc.stdout.trim().startsWith('[')) {
-    const remedy = 'They are those of BusyBox, or too old: install iproute2 (apt-get install iproute2).';
+    const remedy = 'They belong to BusyBox or are too old: install iproute2 (apt-get install iproute2).';
     throw new CliError(`'ip' and 'tc' do not print JSON. ${remedy}`, EXIT.CANNOT);
   }
   const qdiscs = parseQdiscs(qdisc.stdout);
@@ -48,7 +48,7 @@ async function defaultInterface() {
     const name = code === 0 ? parseDefaultRoute(stdout) : '';
     if (name !== '') return name;
   }
-  throw new CliError('There is no default route: name the interface with --interface.', EXIT.USAGE);
+  throw new CliError('There is no default route: choose the interface with --interface.', EXIT.USAGE);
 }
 
 module.exports = { look, defaultInterface };

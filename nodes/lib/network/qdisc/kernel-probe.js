@@ -62,8 +62,8 @@ async function probe() {
   if (!way) {
     const isKnown = PART_NAMES.some((part) => files[part] !== 'unknown');
     const how = isKnown
-      ? 'from the files of the kernel: a trial needs root'
-      : 'not at all: a trial needs root, and there are no files of the kernel to read';
+      ? 'from the files of the kernel, because a trial requires root'
+      : 'not at all: a trial requires root, and there are no kernel files to read';
     return { capabilities: restrict(files), how };
   }
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-net-'));

@@ -60,7 +60,7 @@ const arpFilter = ({ interface: name }) => ({
     ...['filter', 'add', 'dev', name, 'parent', `${MAJOR}:`, 'protocol', 'arp', 'prio', '20'],
     ...['u32', 'match', 'u32', '0', '0', 'flowid', `${MAJOR}:${BANDS[0].minor.toString(16)}`]
   ],
-  why: 'urgent: address resolution, without which nothing moves'
+  why: 'urgent: address resolution, which all traffic depends on'
 });
 
 module.exports = { arpFilter, dscpFilters, priorityFilters };

@@ -20,7 +20,7 @@ const objectFile = (stateDir, name) => path.join(stateDir, `${name}.o`);
 async function prepare(options) {
   const name = await interfaceOf(options);
   const facts = await look(name);
-  if (facts.link.isLoopback) throw usage(`'${name}' is loopback: nothing waits there.`);
+  if (facts.link.isLoopback) throw usage(`'${name}' is loopback: packets never wait there.`);
   const { capabilities, how } = await probe();
   const desired = {
     interface: name,

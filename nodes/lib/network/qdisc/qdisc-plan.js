@@ -27,7 +27,7 @@ function missing(name, has) {
 /** @param {string} name @param {boolean} shapes @returns {string} why not, or '' */
 function misfit(name, shapes) {
   if (SCHEMES[name].shapes === shapes) return '';
-  return shapes ? 'it does not shape: leave --rate out' : 'it needs --rate';
+  return shapes ? 'it does not shape: omit --rate' : 'it requires --rate';
 }
 
 /** @param {string} wanted a scheme or auto @param {DesiredState} desired @returns {{ scheme: string, skipped: Plan['skipped'] }} */
@@ -48,7 +48,7 @@ function choose(wanted, desired) {
     skipped.push({ scheme: name, why });
   }
   throw new CliError(
-    'This kernel can limit no rate: it has neither htb nor tbf. Without --rate, bands still work where this interface is the bottleneck.',
+    'This kernel cannot limit a rate: it has neither htb nor tbf. Without --rate, bands still work where this interface is the bottleneck.',
     EXIT.CANNOT
   );
 }
@@ -59,32 +59,32 @@ function warningsOf(scheme, desired, { link, qdiscs }) {
   const warnings = [];
   if (rate === 0) {
     warnings.push(
-      'No --rate: priority has an effect only where packets wait in this interface. If they wait in a modem, an access point or a router behind it, give a rate slightly below that of the uplink.'
+      'No --rate: priority has an effect only where packets wait in this interface. If they wait in a modem, an access point or a router beyond it, set a rate slightly below that of the uplink.'
     );
   }
   if (rate === 0 && ['veth', 'bridge', 'vlan', 'bond', 'team', 'macvlan', 'ipvlan'].includes(link.kind)) {
-    warnings.push(`'${link.name}' (${link.kind}) never makes packets wait by itself: only a rate helps.`);
+    warnings.push(`packets never wait in '${link.name}' (${link.kind}) itself: only a rate helps.`);
   }
   if (qdiscs.some(({ kind, parent }) => kind === 'mq' && parent === '')) {
     warnings.push(
-      `'${link.name}' has ${link.queues} transmit queues (mq). One root for all of them takes mq's place: bands hold across queues, and cores share one lock.`
+      `'${link.name}' has ${link.queues} transmit queues (mq). A single root replaces mq: bands apply across all queues, and cores share one lock.`
     );
   }
   if (scheme === 'htb' && capabilities.meta !== 'yes' && capabilities.bpf === 'no') {
     warnings.push(
-      'No filter can see SO_PRIORITY here (the kernel has none, or it needs root): only DSCP leads to bands.'
+      'No filter can match SO_PRIORITY here (the kernel has none, or it requires root): only DSCP selects bands.'
     );
   }
   if (scheme !== 'htb') {
-    warnings.push('Strict bands: urgent traffic that fills the line starves the others for as long.');
+    warnings.push('Strict bands: urgent traffic that fills the line starves the other bands meanwhile.');
   }
   if (scheme.includes('pfifo_fast')) {
-    warnings.push('pfifo_fast counts its bands together, and looks at SO_PRIORITY only, not at DSCP.');
+    warnings.push('pfifo_fast counts its bands together and uses only SO_PRIORITY, not DSCP.');
   }
   const unknown = Object.entries(capabilities).filter(([, has]) => has === 'unknown');
   if (unknown.length > 0) {
     const parts = unknown.map(([part]) => part).join(', ');
-    warnings.push(`It could not be found out whether this kernel has ${parts}. Run it as root.`);
+    warnings.push(`It is unknown whether this kernel has ${parts}. Run the command as root.`);
   }
   return warnings;
 }

@@ -68,7 +68,7 @@ function readState(directory, name) {
     // Said below.
   }
   throw new CliError(
-    `${file} is not what 'seganet-net apply' writes. Remove it; 'tc qdisc del dev ${name} root' gives the interface its default queue.`,
+    `${file} was not written by 'seganet-net apply'. Remove it; 'tc qdisc del dev ${name} root' restores the default queue of the interface.`,
     EXIT.CANNOT
   );
 }
@@ -90,7 +90,7 @@ function removeState(directory, name) {
 const locked = (directory, name, body) =>
   lockedBy(
     path.join(directory, `${name}.lock`),
-    (owner) => `Another seganet-net (process ${owner}) changes '${name}' now. Try again.`,
+    (owner) => `Another seganet-net (process ${owner}) is changing '${name}'. Try again.`,
     body
   );
 

@@ -29,7 +29,7 @@ function linkSteps(name, before, now) {
     steps.push({
       tool: 'ip',
       args: ['link', 'set', 'dev', name, option, String(value)],
-      why: `${option} as it was`
+      why: `restore ${option}`
     });
   if (before.txqueuelen !== now.txqueuelen) set('txqueuelen', before.txqueuelen);
   if (before.gsoMaxSegs !== now.gsoMaxSegs) set('gso_max_segs', before.gsoMaxSegs);
@@ -51,7 +51,7 @@ function rootSteps(name, before) {
     {
       tool: 'tc',
       args: ['qdisc', 'add', 'dev', name, 'root', 'handle', before.handle, before.kind, ...limit],
-      why: 'the queue that was there before'
+      why: 'the previous queue'
     }
   ];
 }

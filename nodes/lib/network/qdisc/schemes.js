@@ -84,11 +84,11 @@ function htb(desired) {
     {
       tool: 'ip',
       args: ['link', 'set', 'dev', name, 'gso_max_segs', '1'],
-      why: 'htb counts a GSO packet of 64 kB as one: connections made from now on send single packets'
+      why: 'htb counts a GSO packet of 64 kB as one packet: connections from now on send single packets'
     },
     qdisc(
       desired,
-      'what no filter knows is normal',
+      'packets that no filter matches are normal',
       ...['root', 'handle', `${MAJOR}:`, 'htb', 'default', BANDS[1].minor.toString(16)]
     ),
     classOf(`${MAJOR}:`, [`${MAJOR}:1`, 'htb', 'rate', ceil, 'ceil', ceil], 'the line'),
@@ -101,7 +101,7 @@ function htb(desired) {
         ],
         i === 0
           ? `${band.name}: goes first`
-          : `${band.name}: ${share} % are its own, and what the others leave`
+          : `${band.name}: ${share} % guaranteed, plus what the others leave`
       )
     ),
     ...BANDS.map((_, i) => leaf(desired, id(i), i)),
@@ -132,7 +132,7 @@ function prio(desired, where, handle) {
 const tbf = (desired) =>
   qdisc(
     desired,
-    'the line; it splits GSO packets by itself',
+    'the line; splits GSO packets itself',
     ...['root', 'handle', `${MAJOR}:`, 'tbf', 'rate', formatRate(desired.rate)],
     ...['burst', burst(desired, 4, 2), 'latency', '50ms']
   );
@@ -141,7 +141,7 @@ const tbf = (desired) =>
 const bandLength = (desired) => ({
   tool: 'ip',
   args: ['link', 'set', 'dev', desired.interface, 'txqueuelen', String(packetsOf(desired))],
-  why: `pfifo_fast, made after this, holds so many packets in each band: ${QUEUE_MS} ms of the line`
+  why: `packets in each band of the pfifo_fast created next: ${QUEUE_MS} ms of the line`
 });
 
 /**

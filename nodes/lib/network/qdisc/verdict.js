@@ -14,8 +14,8 @@ const { formatRate } = require('./link-bitrate');
  */
 /** @typedef {{ ok: boolean, kind?: string, reason: string, bands: BandCounters[] }} Inner */
 
-const NOT_SHAPED = 'Not shaped: it helps where packets wait in this interface, not behind it.';
-const UNCOUNTED = 'The kernel does not count its bands apart.';
+const NOT_SHAPED = 'Not shaped: priority works only where packets wait in this interface, not beyond it.';
+const UNCOUNTED = 'The kernel does not count its bands separately.';
 
 /** @param {string} name @param {Counters} counters @returns {BandCounters} */
 const band = (name, { bytes, packets, dropped, backlogBytes }) => ({
@@ -41,7 +41,7 @@ function judgePrio(facts, qdisc) {
   const names = namesOf(classes.map(({ id }) => id));
   const bands = classes.map((of, i) => band(names[i], of));
   if (!(priomap[6] < priomap[0])) {
-    return { ok: false, reason: 'Its priomap does not lead SO_PRIORITY 6 before 0.', bands };
+    return { ok: false, reason: 'The priomap does not put SO_PRIORITY 6 before 0.', bands };
   }
   return { ok: true, reason: 'Three bands by SO_PRIORITY.', bands };
 }
@@ -86,11 +86,11 @@ function judgeHtb(facts, root) {
 
 /** @param {{ urgent: import('./tc-output').Class | undefined, isSplit: boolean, isCaught: boolean, standard: string }} htb @returns {string} */
 function whyNot({ urgent, isSplit, isCaught, standard }) {
-  if (!urgent) return 'It has no classes.';
-  if (!isSplit) return 'None of its classes goes before the others.';
-  if (!isCaught) return 'What no filter knows passes by its classes: it has no default.';
-  if (standard === urgent.id) return 'What no filter knows goes into the most urgent class, too.';
-  return `No filter leads to its most urgent class ${urgent.id}.`;
+  if (!urgent) return 'htb has no classes.';
+  if (!isSplit) return 'None of the htb classes goes before the others.';
+  if (!isCaught) return 'htb has no default class: packets that no filter matches bypass the classes.';
+  if (standard === urgent.id) return 'Packets that no filter matches also go into the most urgent class.';
+  return `No filter selects the most urgent class ${urgent.id}.`;
 }
 
 /** @param {Facts} facts @param {import('./tc-output').Qdisc} qdisc that sits in another, or is the root @returns {Inner} */
@@ -102,9 +102,13 @@ function judgeInner(facts, qdisc) {
   }
   const { diffserv } = qdisc.options;
   if (qdisc.kind === 'cake' && typeof diffserv === 'string' && diffserv !== 'besteffort') {
-    return { ok: true, reason: `Tins by DSCP (${diffserv}); it does not look at SO_PRIORITY.`, bands };
+    return { ok: true, reason: `Tins by DSCP (${diffserv}); cake ignores SO_PRIORITY.`, bands };
   }
-  return { ok: false, reason: `'${qdisc.kind}' lets no packet overtake another for its priority.`, bands };
+  return {
+    ok: false,
+    reason: `'${qdisc.kind}' never lets a packet overtake another because of its priority.`,
+    bands
+  };
 }
 
 /** @param {Facts} facts @returns {Verdict} */
@@ -116,7 +120,7 @@ function judge(facts) {
     return { ok: false, kind: root?.kind ?? 'none', reason, rate: 0, bands: [] };
   }
   if (root.kind === 'mq') {
-    const reason = `'${name}' has a queue for each of several transmit rings (mq): none goes before the others.`;
+    const reason = `'${name}' has a queue for each of several transmit rings (mq), and none goes before the others.`;
     return { ok: false, kind: 'mq', reason, rate: 0, bands: [band('all', root)] };
   }
   if (root.kind === 'tbf') {
@@ -126,14 +130,14 @@ function judge(facts) {
       const verdict = judgeInner(facts, inner);
       return { ...verdict, kind: `tbf-${inner.kind}`, rate };
     }
-    const reason = 'One queue for all: tbf alone lets nothing overtake.';
+    const reason = 'One queue for all packets: tbf alone lets none overtake another.';
     return { ok: false, kind: 'tbf', reason, rate, bands: [band('all', root)] };
   }
   if (root.kind === 'htb') {
     const inner = judgeHtb(facts, root);
     const rate = Math.max(0, ...facts.classes.map(({ ceil }) => ceil));
     const isWhole = facts.link.gsoMaxSegs > 1 && inner.ok;
-    const gso = isWhole ? ' gso_max_segs is not 1: a packet of 64 kB may go before an urgent one.' : '';
+    const gso = isWhole ? ' gso_max_segs is not 1: an urgent packet may wait for one of 64 kB.' : '';
     return { kind: 'htb', ...inner, reason: inner.reason + gso, rate };
   }
   const inner = judgeInner(facts, root);

@@ -71,7 +71,7 @@ class Link {
     const services = await within(
       this.peripheral.discoverServicesAsync([]),
       DISCOVER_MS,
-      'the list of services'
+      'service discovery'
     );
     /** @type {Found[]} */
     const found = [];
@@ -82,7 +82,7 @@ class Link {
       const characteristics = await within(
         service.discoverCharacteristicsAsync([]),
         DISCOVER_MS,
-        'the list of characteristics'
+        'characteristic discovery'
       );
       for (const characteristic of characteristics) {
         for (const mode of ['notify', 'read', 'write']) {
@@ -95,7 +95,7 @@ class Link {
       }
     }
     if (found.length === 0 && this.settings_.rows.length > 0) {
-      throw new LinkError('it has none of the characteristics');
+      throw new LinkError('the device has none of the characteristics');
     }
     return found;
   }
@@ -113,7 +113,7 @@ class Link {
       this.refused === notify &&
       this.settings_.rssiS === 0
     ) {
-      throw new LinkError('it refused every subscription');
+      throw new LinkError('the device refused every subscription');
     }
   }
 
@@ -164,7 +164,7 @@ class Link {
   }
 
   async measure_() {
-    const rssi = await within(this.peripheral.updateRssiAsync(), ANSWER_MS, 'a measurement of its signal');
+    const rssi = await within(this.peripheral.updateRssiAsync(), ANSWER_MS, 'a signal measurement');
     this.add_('rssi', Buffer.from(JSON.stringify({ rssi })));
   }
 
@@ -217,7 +217,7 @@ class Link {
     else if (peripheral.state === 'connected') peripheral.disconnect();
     this.end_('closed');
     // A controller that hangs tells no end.
-    setTimeout(() => this.resolveGone_?.('no answer to the end of the link'), ANSWER_MS).unref();
+    setTimeout(() => this.resolveGone_?.('no answer to the disconnect request'), ANSWER_MS).unref();
   }
 
   /** @param {string} reason */

@@ -12,29 +12,29 @@ const STATES = {
   broken: {
     shown: 'noble does not load',
     sentence:
-      'The package @stoprocent/noble does not load on this machine. Install it anew with npm rebuild @stoprocent/noble.'
+      'The package @stoprocent/noble does not load on this machine. Rebuild it: npm rebuild @stoprocent/noble.'
   },
   unauthorized: {
     shown: 'no permission for Bluetooth',
     sentence:
-      'This user may not use the Bluetooth adapter. Allow it once: sudo setcap cap_net_raw+eip "$(readlink -f "$(which node)")", ' +
+      'This user may not use the Bluetooth adapter. Allow it with: sudo setcap cap_net_raw+eip "$(readlink -f "$(which node)")", ' +
       'or start the gateway as a service with AmbientCapabilities=CAP_NET_RAW.'
   },
   unsupported: {
     shown: 'no Bluetooth adapter',
     sentence:
-      'There is no Bluetooth Low Energy adapter that can be used. Plug one in, look at the adapter in the node (hci0, or a serial ' +
-      'port), and whether rfkill blocks it.'
+      'There is no usable Bluetooth Low Energy adapter. Plug one in, check the adapter in the node (hci0, or a serial ' +
+      'port), and check that rfkill does not block it.'
   },
   poweredOff: {
     shown: 'Bluetooth is off',
     sentence:
-      'The Bluetooth adapter is off or gone. Turn it on with bluetoothctl power on, or rfkill unblock bluetooth; a serial dongle: plug it in.'
+      'The Bluetooth adapter is off or gone. Turn it on with bluetoothctl power on, or rfkill unblock bluetooth; or plug in the serial dongle.'
   },
-  resetting: { shown: 'Bluetooth starts again', sentence: '' },
+  resetting: { shown: 'Bluetooth restarts', sentence: '' },
   died: {
     shown: 'Bluetooth process ended',
-    sentence: 'The process of the Bluetooth adapter ended and is started again.'
+    sentence: 'The process of the Bluetooth adapter ended and restarts.'
   }
 };
 

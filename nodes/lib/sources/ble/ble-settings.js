@@ -76,13 +76,16 @@ function parseRow(given, index) {
   }
   const row = /** @type {Record<string, unknown>} */ (given);
   const characteristic = normalUuid(String(row.characteristic ?? ''));
-  if (!characteristic) throw new RangeError(`${where} has no UUID: give one such as 2a37.`);
+  if (!characteristic) throw new RangeError(`${where} has no UUID: enter one such as 2a37.`);
   const named = String(row.service ?? '').trim();
   const service = normalUuid(named);
   if (named && !service)
-    throw new RangeError(`${where}: its service "${shown(named)}" is no UUID such as 180d.`);
+    throw new RangeError(`${where}: its service "${shown(named)}" is not a UUID such as 180d.`);
   const mode = MODES.find((each) => each === row.mode);
-  if (!mode) throw new RangeError(`${where} must be for ${MODES.join(', ')}, not for "${shown(row.mode)}".`);
+  if (!mode)
+    throw new RangeError(
+      `${where} must have one of the modes ${MODES.join(', ')}, not "${shown(row.mode)}".`
+    );
   let intervalS;
   try {
     intervalS = readInterval(row.intervalS);
@@ -112,10 +115,10 @@ function toSettings({ characteristics, class: _class, ...values }) {
   checkTemplate('topic', values.topic, TOPIC_WORDS);
   const rows = parseRows(characteristics);
   if (values.connect.length > 0 && rows.length === 0 && values.rssiS === 0) {
-    throw new RangeError('Devices are to be connected, but no characteristic says what for. Add one.');
+    throw new RangeError('The node connects to devices, but no characteristic is listed. Add one.');
   }
   if (values.connect.length === 0 && values.advertisements === 'off') {
-    throw new RangeError('Nothing is to be read: turn on advertisements, or name devices to connect to.');
+    throw new RangeError('The node reads nothing: turn on advertisements, or enter devices to connect to.');
   }
   return { ...values, rows };
 }

@@ -14,10 +14,10 @@ function parseGlobs(text) {
     .map((glob) => glob.trim().toLowerCase())
     .filter(Boolean);
   if (globs.length > MAX_GLOBS) {
-    throw new RangeError(`holds ${globs.length} patterns; ${MAX_GLOBS} are allowed.`);
+    throw new RangeError(`has ${globs.length} patterns; at most ${MAX_GLOBS} are allowed.`);
   }
   if (globs.some((glob) => glob.length > MAX_GLOB_CHARACTERS)) {
-    throw new RangeError(`holds a pattern of over ${MAX_GLOB_CHARACTERS} characters.`);
+    throw new RangeError(`has a pattern of more than ${MAX_GLOB_CHARACTERS} characters.`);
   }
   return globs;
 }

@@ -29,10 +29,10 @@ const MAX_UUIDS = 32;
 function parseUuids(text) {
   const words = text.split(',').filter((word) => word.trim() !== '');
   if (words.length > MAX_UUIDS)
-    throw new RangeError(`holds ${words.length} UUIDs; ${MAX_UUIDS} are allowed.`);
+    throw new RangeError(`has ${words.length} UUIDs; at most ${MAX_UUIDS} are allowed.`);
   return words.map((word) => {
     const uuid = normalUuid(word);
-    if (!uuid) throw new RangeError(`holds "${shown(word.trim())}", which is no UUID such as 180d.`);
+    if (!uuid) throw new RangeError(`contains "${shown(word.trim())}", which is not a UUID such as 180d.`);
     return uuid;
   });
 }

@@ -4,7 +4,8 @@
 const { HttpRefusal, retryAfter } = require('./http-refusal');
 
 /** @param {number} limit */
-const tooLarge = (limit) => new HttpRefusal(413, `The body may have ${limit} bytes. Send several requests.`);
+const tooLarge = (limit) =>
+  new HttpRefusal(413, `The body may have at most ${limit} bytes. Send several requests.`);
 
 class BodyReader {
   /**
@@ -31,7 +32,9 @@ class BodyReader {
   }
 
   full_() {
-    return new HttpRefusal(503, 'Too much is being received. Try again.', { headers: retryAfter(1) });
+    return new HttpRefusal(503, 'Too many bytes are being received at once. Try again.', {
+      headers: retryAfter(1)
+    });
   }
 
   /**

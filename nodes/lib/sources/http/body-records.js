@@ -36,7 +36,7 @@ function kindOf(route, type) {
   if (route.device !== '' && !route.batch) return 'one';
   throw new HttpRefusal(
     415,
-    'A list of records is application/x-ndjson or application/json; one record is posted to the address of its device.'
+    'A list of records must be application/x-ndjson or application/json. A single record is posted to the path of its device.'
   );
 }
 
@@ -84,14 +84,17 @@ function readArray(text, route, limits) {
 
 /** @param {Document} document */
 function filled(document) {
-  if (document.records.length === 0) throw new HttpRefusal(400, 'The body holds no record.');
+  if (document.records.length === 0) throw new HttpRefusal(400, 'The body contains no record.');
   return document;
 }
 
 /** @param {number} count */
 function limitCount(count) {
   if (count > MAX_RECORDS)
-    throw new HttpRefusal(413, `A request may hold ${MAX_RECORDS} records. Send several.`);
+    throw new HttpRefusal(
+      413,
+      `A request may contain at most ${MAX_RECORDS} records. Send several requests.`
+    );
 }
 
 /**
@@ -113,13 +116,13 @@ function at(place, read) {
 /** @param {unknown} item @param {import('./http-route').Route} route @param {Limits} limits */
 function listed(item, route, limits) {
   if (typeof item !== 'object' || item === null || Array.isArray(item)) {
-    throw new HttpRefusal(400, 'A record is an object such as {"deviceId": "pump-1", "payload": 21.5}.');
+    throw new HttpRefusal(400, 'A record must be an object such as {"deviceId": "pump-1", "payload": 21.5}.');
   }
   const { deviceId, topic, payload, class: cls, ts } = /** @type {Record<string, unknown>} */ (item);
   if (payload === undefined) throw new HttpRefusal(400, 'The record has no "payload".');
   const device = toDevice(deviceId ?? route.device);
   if (route.device !== '' && device !== route.device) {
-    throw new HttpRefusal(400, 'The record is of another device than the address.');
+    throw new HttpRefusal(400, 'The record names a different device than the path.');
   }
   const own = route.topic || `${route.path}/${device}`;
   return recordOf(
@@ -145,7 +148,7 @@ function recordOf(fields, limits) {
     throw new HttpRefusal(403, 'The device may not publish to this topic: see the permissions of the node.');
   }
   if (fields.payload.length > limits.maxPayloadBytes) {
-    throw new HttpRefusal(413, `The payload of a record may have ${limits.maxPayloadBytes} bytes.`);
+    throw new HttpRefusal(413, `The payload of a record may have at most ${limits.maxPayloadBytes} bytes.`);
   }
   return { ...fields, cls: fields.cls || limits.class || NORMAL, flags: FLAG.QOS1, seq: -1 };
 }
@@ -155,7 +158,7 @@ function decode(body) {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body);
   } catch {
-    throw new HttpRefusal(400, 'The body is not UTF-8.');
+    throw new HttpRefusal(400, 'The body is not valid UTF-8.');
   }
 }
 
@@ -165,7 +168,7 @@ function parse(text) {
     return JSON.parse(text);
   } catch {
     // The parser's own sentence quotes the input.
-    throw new HttpRefusal(400, 'This is not JSON.');
+    throw new HttpRefusal(400, 'This is not valid JSON.');
   }
 }
 

@@ -15,7 +15,7 @@ const schema = {
   path: text(
     'r',
     /^[\w.~-]+(\/[\w.~-]+){0,7}$/,
-    'a path such as r or api/records, without slashes around it'
+    'a path such as r or api/records, without leading or trailing slashes'
   ),
   tls: text(''),
   login: choice(/** @type {const} */ (['none', 'tokens']), 'none'),
@@ -54,11 +54,11 @@ function checkSettings({
 }) {
   const isLocal = LOOPBACK.test(host);
   if (login === 'tokens' && !tokenFile) {
-    throw new Error('The token file is missing. Make one with seganet-passwd token, and enter its path.');
+    throw new Error('The token file is missing. Create one with seganet-passwd token, and enter its path.');
   }
   if (login === 'none' && !isLocal && !allowAnonymous) {
     throw new Error(
-      `Everybody who reaches ${host} could send records. Choose tokens, the address 127.0.0.1, or allow it in the node.`
+      `Any client that reaches ${host} could send records. Choose tokens, use the address 127.0.0.1, or allow it in the node.`
     );
   }
   if (bodyTimeoutS < headerTimeoutS) {
@@ -66,13 +66,11 @@ function checkSettings({
   }
   for (const origin of originsOf(corsOrigins)) {
     if (origin !== '*' && !/^https?:\/\/[^/\s]+$/.test(origin)) {
-      throw new Error(
-        `"${shown(origin)}" is no origin of web pages. Enter one such as https://app.example.com.`
-      );
+      throw new Error(`"${shown(origin)}" is not a web origin. Enter one such as https://app.example.com.`);
     }
   }
   return login === 'tokens' && !tls && !isLocal
-    ? `Tokens go to ${host} without encryption. Choose a TLS node outside of this machine.`
+    ? `Tokens are sent to ${host} without encryption. Choose a TLS node for use outside this machine.`
     : '';
 }
 

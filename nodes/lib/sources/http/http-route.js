@@ -22,12 +22,12 @@ const { toClassOrRefuse, toDevice, toTime, toTopic } = require('./record-fields'
  */
 function parseTarget(target, path) {
   const [pathname, query = ''] = split(target, '?');
-  if (!pathname.startsWith('/')) throw new HttpRefusal(400, 'The address is no path.');
+  if (!pathname.startsWith('/')) throw new HttpRefusal(400, 'The request target is not a path.');
   const parts = pathname.slice(1).split('/').map(decode);
   const base = path.split('/');
-  if (base.some((part, index) => parts[index] !== part)) throw new HttpRefusal(404, 'Nothing is here.');
+  if (base.some((part, index) => parts[index] !== part)) throw new HttpRefusal(404, 'Not found.');
   const [device = '', ...rest] = parts.slice(base.length);
-  if (device === '' && rest.length > 0) throw new HttpRefusal(404, 'The address names no device.');
+  if (device === '' && rest.length > 0) throw new HttpRefusal(404, 'The path names no device.');
   const given = new URLSearchParams(query);
   const asSent = device === '' ? '' : [...base, device, ...rest].join('/');
   return {
@@ -51,7 +51,7 @@ function decode(part) {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw new HttpRefusal(400, 'The address is not valid: a % that is followed by no UTF-8.');
+    throw new HttpRefusal(400, 'The path is invalid: a % is not followed by valid UTF-8.');
   }
 }
 

@@ -133,7 +133,11 @@ class HttpServer {
       this.send_(request, response, await this.intake_.answer(request, goOn));
     } catch (error) {
       this.onError_(/** @type {Error} */ (error));
-      this.send_(request, response, { status: 500, headers: {}, body: { error: 'It failed here.' } });
+      this.send_(request, response, {
+        status: 500,
+        headers: {},
+        body: { error: 'Internal error in the gateway.' }
+      });
     }
   }
 

@@ -13,7 +13,7 @@ const MAX_TIME_MS = 8.64e15;
 function toDevice(value) {
   if (typeof value !== 'string' || value === '') throw new HttpRefusal(400, 'The device id is missing.');
   if (Buffer.byteLength(value) > MAX_DEVICE_BYTES || value.includes('\0')) {
-    throw new HttpRefusal(400, `The device id is over ${MAX_DEVICE_BYTES} bytes or holds NUL.`);
+    throw new HttpRefusal(400, `The device id exceeds ${MAX_DEVICE_BYTES} bytes or contains NUL.`);
   }
   return value;
 }
@@ -22,7 +22,7 @@ function toDevice(value) {
 function toTopic(value) {
   if (typeof value !== 'string') throw new HttpRefusal(400, 'The topic must be text.');
   if (Buffer.byteLength(value) > MAX_TOPIC_BYTES || /[+#\0]/.test(value)) {
-    throw new HttpRefusal(400, `The topic is over ${MAX_TOPIC_BYTES} bytes or holds +, # or NUL.`);
+    throw new HttpRefusal(400, `The topic exceeds ${MAX_TOPIC_BYTES} bytes or contains +, # or NUL.`);
   }
   return value;
 }

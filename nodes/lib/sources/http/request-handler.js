@@ -81,7 +81,7 @@ class RequestHandler {
     }
     const route = parseTarget(url, this.settings_.path);
     if (method !== 'POST')
-      throw new HttpRefusal(405, 'Records are sent with POST.', { headers: { Allow: 'POST' } });
+      throw new HttpRefusal(405, 'Send records with POST.', { headers: { Allow: 'POST' } });
     const bearer = this.bearer_(headers.authorization);
     if (route.device && !bearer.allows(route.device))
       throw new HttpRefusal(403, 'The token is not for this device.');
@@ -119,7 +119,7 @@ class RequestHandler {
     const bearer = this.tokens_ ? this.tokens_.find(authorization) : EVERYBODY;
     if (bearer) return bearer;
     const headers = { 'WWW-Authenticate': 'Bearer realm="seganet"' };
-    throw new HttpRefusal(401, 'A token is needed: Authorization: Bearer …', { headers });
+    throw new HttpRefusal(401, 'A token is required: Authorization: Bearer …', { headers });
   }
 
   checkRoom_() {

@@ -43,7 +43,7 @@ function findLoops({ url, filters }, targets, gatewayId) {
       );
       if (template) {
         return [
-          `The topic filter "${filter}" also reads what the uplink to ${name} publishes there ("${template}"): a record may come back for ever. Choose other topics for the uplink node, or a narrower filter.`
+          `The topic filter "${filter}" also reads what the uplink to ${name} publishes there ("${template}"): records may circulate forever. Choose other topics for the uplink node, or a narrower filter.`
         ];
       }
     }

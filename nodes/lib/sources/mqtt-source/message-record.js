@@ -46,7 +46,7 @@ function deviceOf(packet, { deviceFrom, deviceLevel, device }) {
   }
   if (Buffer.byteLength(id) > MAX_DEVICE_BYTES) {
     throw new RecordError(
-      `A message on "${packet.topic.slice(0, 100)}" names a device of over ${MAX_DEVICE_BYTES} bytes.`
+      `A message on "${packet.topic.slice(0, 100)}" names a device id that exceeds ${MAX_DEVICE_BYTES} bytes.`
     );
   }
   return id;

@@ -54,20 +54,20 @@ const schema = {
  */
 function sourceOptions(settings, { clientId, maxPacketBytes, tls, tlsFiles = {} }) {
   const { url, qos, session, retained, deviceFrom, device, protocolVersion } = settings;
-  if (!url) throw new Error('The source has no broker. Give an address such as mqtt://127.0.0.1:1883.');
+  if (!url) throw new Error('The source has no broker. Enter an address such as mqtt://127.0.0.1:1883.');
   const address = parseUrl(url);
   const { username, password } = new URL(url);
   if (username || password) {
     throw new Error(
-      'The address holds a user name or password. Move them to the fields for them: those are stored apart.'
+      'The address contains a user name or password. Move them to their own fields, which are stored separately.'
     );
   }
   if (deviceFrom === 'fixed' && !device)
-    throw new Error('The device id is missing. Enter it, or take it from elsewhere.');
+    throw new Error('The device id is missing. Enter it, or choose another source for it.');
   if (deviceFrom === 'property' && !device)
     throw new Error('The user property with the device id is missing. Enter its name.');
   if (deviceFrom === 'property' && protocolVersion !== '5')
-    throw new Error('Only MQTT 5 has user properties. Choose it, or take the device id from elsewhere.');
+    throw new Error('Only MQTT 5 has user properties. Choose MQTT 5, or another source for the device id.');
   const options = {
     // Only what a connection needs of an uplink's options.
     session: /** @type {any} */ ({
@@ -104,7 +104,7 @@ function sourceOptions(settings, { clientId, maxPacketBytes, tls, tlsFiles = {} 
   };
   const isOpen = !address.secure && !LOOPBACK.test(address.host);
   const warning = isOpen
-    ? `The connection to ${address.host} is not encrypted. Use mqtts:// outside of this machine.`
+    ? `The connection to ${address.host} is not encrypted. Use mqtts:// outside this machine.`
     : '';
   return { options, warning };
 }
@@ -122,7 +122,7 @@ function sourceTls(id, node, files) {
   const tls = /** @type {{ rejectUnauthorized?: boolean }} */ (tlsOptions(id, node, files));
   if (tls.rejectUnauthorized === false) {
     throw new Error(
-      "The TLS node does not verify the broker's certificate, so anyone could send records. Verify it, and add the broker's authority there if it is your own."
+      "The TLS node does not verify the broker's certificate, so anyone could send records. Turn verification on, and add the broker's certificate authority there if it is your own."
     );
   }
   return tls;

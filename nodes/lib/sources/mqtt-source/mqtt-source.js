@@ -35,7 +35,7 @@ const PINGREQ = Buffer.from([0xc0, 0]);
 /** @type {Reason} */
 const NOT_TAKEN = {
   code: 'NOT_TAKEN',
-  reason: 'The engine did not take a message. Connecting again, so that the broker sends it once more.',
+  reason: 'The engine did not accept a message. Reconnecting, so that the broker sends it again.',
   refused: false
 };
 
@@ -162,7 +162,9 @@ class Source {
     subscribe(reading.client, missing, options, (refusals) => {
       for (const filter of missing) if (!refusals.has(filter)) this.subscribed_.add(filter);
       for (const [filter, reason] of refusals) {
-        this.handlers_.warn(`The broker refused the topic filter "${filter}" (${reason}). Check its rights.`);
+        this.handlers_.warn(
+          `The broker refused the topic filter "${filter}" (${reason}). Check the rights of this client at the broker.`
+        );
       }
     });
     this.handlers_.onConnected?.();
@@ -192,7 +194,7 @@ class Source {
       counters.foreign++;
       this.tell_(
         'foreign',
-        `The broker's session still holds a subscription from earlier, which brought "${packet.topic}". Choose another client id, or end the session at the broker.`
+        `The broker's session still has an earlier subscription, which delivered "${packet.topic}". Choose another client id, or end the session at the broker.`
       );
       return settle();
     }
@@ -201,7 +203,7 @@ class Source {
       args = toRecordArgs(packet, this.options_.reading);
     } catch (error) {
       counters.refused++;
-      this.tell_('refused', `${/** @type {Error} */ (error).message} It is not taken.`);
+      this.tell_('refused', `${/** @type {Error} */ (error).message} The message is dropped.`);
       return settle(REFUSED);
     }
     this.put_(args, slot);
@@ -252,7 +254,10 @@ class Source {
   /** @param {number} size @param {{ qos: number, id: number }} head */
   onTooLarge_(size, { qos, id }) {
     this.counters.tooLarge++;
-    this.tell_('tooLarge', `A message of ${size} bytes is over the engine's packet limit. It is not taken.`);
+    this.tell_(
+      'tooLarge',
+      `A message of ${size} bytes exceeds the engine's packet limit. The message is dropped.`
+    );
     if (qos === 0) return;
     const slot = this.ledger_.publish({
       qos: /** @type {1 | 2} */ (qos),

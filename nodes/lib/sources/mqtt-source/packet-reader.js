@@ -13,7 +13,7 @@
 class MalformedError extends Error {
   /** @param {string} what */
   constructor(what) {
-    super(`The broker sent what is no MQTT: ${what}.`);
+    super(`The broker sent invalid MQTT: ${what}.`);
     this.code = 'MALFORMED';
   }
 }
@@ -102,7 +102,7 @@ function parsePublish(bytes, at, body, end, protocolVersion) {
   const qos = (head >> 1) & 3;
   const dup = (head & 8) !== 0;
   if (qos === 3) throw new MalformedError('a PUBLISH of QoS 3'); // [MQTT-3.3.1-4]
-  if (dup && qos === 0) throw new MalformedError('a PUBLISH of QoS 0 that is sent again'); // [MQTT-3.3.1-2]
+  if (dup && qos === 0) throw new MalformedError('a PUBLISH of QoS 0 with the DUP flag'); // [MQTT-3.3.1-2]
   const reader = new Reader(bytes, body, end);
   const topic = reader.text();
   // [MQTT-3.3.2-2]; an empty one needs a topic alias, and we allow none.
@@ -137,7 +137,7 @@ function readProperties(reader) {
     if (!(id in KINDS)) throw new MalformedError(`property ${id} in a PUBLISH`);
     if (seen.has(id) && !REPEATED.includes(id)) throw new MalformedError(`property ${id} twice`);
     seen.add(id);
-    if (id === TOPIC_ALIAS) throw new MalformedError('a topic alias, though none is allowed'); // [MQTT-3.1.2-26]
+    if (id === TOPIC_ALIAS) throw new MalformedError('a topic alias, although none is allowed'); // [MQTT-3.1.2-26]
     if (KINDS[id] === 'pair') pairs.push([inner.text(), inner.text()]);
     else skip(inner, KINDS[id]);
   }

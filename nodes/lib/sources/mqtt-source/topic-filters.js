@@ -14,21 +14,21 @@ function plainFilter(filter) {
 /** @param {string} filter @returns {string} what is wrong with it, '' = nothing */
 function filterProblem(filter) {
   if (filter === '') return 'is empty';
-  if (Buffer.byteLength(filter) > MAX_FILTER_BYTES) return `is over ${MAX_FILTER_BYTES} bytes`;
-  if (filter.includes('\0')) return 'holds NUL';
+  if (Buffer.byteLength(filter) > MAX_FILTER_BYTES) return `exceeds ${MAX_FILTER_BYTES} bytes`;
+  if (filter.includes('\0')) return 'contains NUL';
   if (filter.startsWith('$share/')) {
     const [, group, ...rest] = filter.split('/');
     // [MQTT-4.8.2-1], [MQTT-4.8.2-2]
     if (!group || /[+#]/.test(group)) return 'names no group: write $share/group/filter';
-    if (rest.join('/') === '') return 'has no filter behind its group: write $share/group/filter';
+    if (rest.join('/') === '') return 'has no filter after its group: write $share/group/filter';
   }
   const levels = plainFilter(filter).split('/');
   for (const [index, level] of levels.entries()) {
     // [MQTT-4.7.1-1], [MQTT-4.7.1-2]
     if (level.includes('#') && (level !== '#' || index < levels.length - 1)) {
-      return 'has # elsewhere than as its last level';
+      return 'has # in a place other than the last level';
     }
-    if (level.includes('+') && level !== '+') return 'has + beside other characters of a level';
+    if (level.includes('+') && level !== '+') return 'has + next to other characters in a level';
   }
   return '';
 }
@@ -44,7 +44,7 @@ function parseFilters(text) {
     .map((each) => each.trim())
     .filter(Boolean);
   if (filters.length === 0) {
-    throw new Error('No topic is chosen. Enter at least one filter, such as factory/+/temperature.');
+    throw new Error('No topic is set. Enter at least one filter, such as factory/+/temperature.');
   }
   if (filters.length > MAX_FILTERS) {
     throw new Error(

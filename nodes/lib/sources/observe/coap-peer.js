@@ -151,7 +151,7 @@ class Peer {
       return false;
     } else if (etag !== this.etag_) {
       // Two states of a resource are not put together (RFC 7959, 2.4).
-      this.fail_('ECHANGED', 'it changed while it was read');
+      this.fail_('ECHANGED', 'the representation changed while it was read');
       return false;
     } else if (request._totalPayload.length > this.options_.maxBodyBytes) {
       this.tooLarge_();

@@ -16,10 +16,10 @@ const MAX_REMEMBERED = 128;
 
 /** Words for the canvas. @type {Record<string, string>} */
 const REASONS = {
-  ECONNREFUSED: 'nobody listens there',
+  ECONNREFUSED: 'connection refused',
   ENOTFOUND: 'no such host',
-  ENETUNREACH: 'no route to it',
-  EHOSTUNREACH: 'no route to it'
+  ENETUNREACH: 'no route to host',
+  EHOSTUNREACH: 'no route to host'
 };
 
 /**

@@ -28,7 +28,7 @@ function parseCoapUrl(text) {
   const given = typeof text === 'string' ? text.trim() : '';
   const shape = 'must be like coap://sensor/temperature';
   if (given === '') throw new RangeError(`${shape}, and is missing.`);
-  if (given.length > MAX_CHARACTERS) throw new RangeError(`is over ${MAX_CHARACTERS} characters.`);
+  if (given.length > MAX_CHARACTERS) throw new RangeError(`exceeds ${MAX_CHARACTERS} characters.`);
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(given)?.[1].toLowerCase();
   if (scheme && scheme !== 'coap') throw new RangeError(`${shape}: ${scheme} is not supported.`);
   let url;
@@ -37,9 +37,9 @@ function parseCoapUrl(text) {
   } catch {
     throw new RangeError(`${shape}, not "${shown(given)}".`);
   }
-  if (!url.hostname) throw new RangeError(`${shape}: it names no host.`);
+  if (!url.hostname) throw new RangeError(`${shape}: the host is missing.`);
   if (url.username || url.password || url.hash) {
-    throw new RangeError('must not hold a user, a password or a #fragment.');
+    throw new RangeError('must not contain a user, a password or a #fragment.');
   }
   const port = url.port === '' ? DEFAULT_PORT : Number(url.port);
   if (port === 0) throw new RangeError('must not have port 0.');
@@ -64,7 +64,9 @@ function decode(text) {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new RangeError(`holds "${shown(text)}", where a % is not followed by two digits of UTF-8.`);
+    throw new RangeError(
+      `contains "${shown(text)}", where a % is not followed by two hexadecimal digits of UTF-8.`
+    );
   }
 }
 
@@ -72,7 +74,7 @@ function decode(text) {
 function toOption(text) {
   const bytes = Buffer.from(text.normalize('NFC'));
   if (bytes.length > MAX_OPTION_BYTES) {
-    throw new RangeError(`holds a part of over ${MAX_OPTION_BYTES} bytes.`);
+    throw new RangeError(`has a part that exceeds ${MAX_OPTION_BYTES} bytes.`);
   }
   return bytes;
 }

@@ -58,10 +58,10 @@ function toSettings({ resources, confirmable, timeoutS, maxBodyKiB, deviceId, to
     const values = { host: target.host, port: String(target.port), path: target.path };
     const device = String(more.device ?? '').trim() || fill(deviceId, values);
     if (device === '' || Buffer.byteLength(device) > MAX_DEVICE_BYTES) {
-      throw new RangeError(`has a device id of no or over ${MAX_DEVICE_BYTES} bytes.`);
+      throw new RangeError(`must have a device id of 1 to ${MAX_DEVICE_BYTES} bytes.`);
     }
     if (more.mode !== 'observe' && more.mode !== 'poll') {
-      throw new RangeError(`is for observe or poll, not for "${shown(more.mode)}".`);
+      throw new RangeError(`must have the mode observe or poll, not "${shown(more.mode)}".`);
     }
     return {
       target,

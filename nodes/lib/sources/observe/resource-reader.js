@@ -29,7 +29,9 @@ class Reader {
    */
   read(resource) {
     if (this.waiting_.length >= MAX_WAITING) {
-      return Promise.reject(new Error(`${MAX_WAITING} resources wait to be read already. Ask less often.`));
+      return Promise.reject(
+        new Error(`${MAX_WAITING} resources already wait to be read. Send fewer requests.`)
+      );
     }
     return new Promise((resolve, reject) => {
       this.waiting_.push({ resource, resolve, reject });

@@ -61,7 +61,7 @@ async function takeIn(aside, file, output) {
   }
   markDone(aside);
   await output.line(
-    `${path.basename(aside)}: ${plural(tally.saved, 'record')} taken into the log, ${tally.lost} lost`
+    `${path.basename(aside)}: ${plural(tally.saved, 'record')} merged into the log, ${tally.lost} lost`
   );
   return true;
 }

@@ -39,9 +39,9 @@ function faultOf(table, row, mended) {
   if (mended.error !== '') return mended.error;
   const { kept } = mended;
   if (table === 'quarantine' || !kept) return '';
-  if (kept.class !== row.class) return `of class ${kept.class}, not ${row.class} as its row says`;
+  if (kept.class !== row.class) return `contains class ${kept.class}, but its row says ${row.class}`;
   if (kept.records !== row.records)
-    return `of ${plural(kept.records, 'record')}, not ${row.records} as its row says`;
+    return `contains ${plural(kept.records, 'record')}, but its row says ${row.records}`;
   return '';
 }
 

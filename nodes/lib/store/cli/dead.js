@@ -82,7 +82,7 @@ async function change(file, options, output) {
   } finally {
     db.close();
   }
-  const done = options.requeue ? 'put back to be sent' : 'deleted';
+  const done = options.requeue ? 'queued for sending' : 'deleted';
   await output.line(`${plural(count.rows, 'dead letter')} with ${plural(count.records, 'record')} ${done}`);
   if (count.damaged === 0) return EXIT.OK;
   await output.note(`${plural(count.damaged, 'damaged dead letter')} left. Run repair first.`);

@@ -30,15 +30,15 @@ function locate(name, purpose = 'read') {
   const given = path.resolve(name);
   const stat = fs.statSync(given, { throwIfNoEntry: false });
   if (!stat)
-    throw cannot(`There is no ${given}. Name the log's folder: the engine node and the status show it.`);
+    throw cannot(`${given} does not exist. Enter the log's folder: the engine node and the status show it.`);
   if (stat.isFile() && purpose === 'read') return { directory: path.dirname(given), file: given };
-  if (!stat.isDirectory()) throw cannot(`${given} is no folder. Name the log's folder.`);
+  if (!stat.isDirectory()) throw cannot(`${given} is not a folder. Enter the log's folder.`);
   const file = path.join(given, FILE);
   const found = fs.statSync(file, { throwIfNoEntry: false });
   if (!found && !(purpose === 'write' && hasAside(given))) {
-    throw cannot(`There is no log in ${given}: it has no ${FILE}. Name the log's folder.`);
+    throw cannot(`There is no log in ${given}: it has no ${FILE}. Enter the log's folder.`);
   }
-  if (found && !found.isFile()) throw cannot(`${file} is no file. Name the log's folder.`);
+  if (found && !found.isFile()) throw cannot(`${file} is not a file. Enter the log's folder.`);
   return { directory: given, file };
 }
 
@@ -48,23 +48,23 @@ function explain(error, file) {
     case CODES.BUSY:
     case CODES.LOCKED:
       return cannot(
-        `${file} is in use by another process, most likely a running gateway. Stop the gateway, and run the command again.`
+        `${file} is in use by another process, most likely a running gateway. Stop the gateway and run the command again.`
       );
     case CODES.NOTADB:
       return cannot(
-        `${file} is not a log of the gateway: it is no SQLite database, or its first page is destroyed. ` +
-          'If it was a log, move it away, so that the gateway can begin a new one; "sqlite3 FILE .recover" may still read it.'
+        `${file} is not a log of the gateway: it is not an SQLite database, or its first page is destroyed. ` +
+          'If it was a log, move it away so that the gateway can start a new one; "sqlite3 FILE .recover" may still read it.'
       );
     case CODES.CORRUPT:
       if (missingBytes(file) > 0) {
         return new CliError(
-          `${file} was cut short: its end is missing. Run seganet-log repair, which keeps what is left of it.`,
+          `${file} is truncated: its end is missing. Run seganet-log repair, which keeps the rest of it.`,
           EXIT.DAMAGE
         );
       }
       return new CliError(
-        `The first pages of ${file} are damaged, so that nothing can be found in it. "sqlite3 FILE .recover" may still ` +
-          'read it; its chunks have checksums of their own (docs/log-format.md).',
+        `The first pages of ${file} are damaged, so nothing can be found in it. "sqlite3 FILE .recover" may still ` +
+          'read it; each chunk has its own checksum (docs/log-format.md).',
         EXIT.DAMAGE
       );
     case CODES.FULL:
@@ -74,15 +74,15 @@ function explain(error, file) {
     case CODES.READONLY:
     case CODES.CANTOPEN:
       return cannot(
-        `${file} cannot be opened. To look into a log takes the right to write in its folder, too: ` +
-          'run the command as the user of the gateway, or on a copy of the whole folder.'
+        `${file} cannot be opened. Reading a log requires write access to its folder, too: ` +
+          "run the command as the gateway's user, or on a copy of the whole folder."
       );
     case 0:
       return error;
     default:
       // SQLITE_ERROR is what a damaged schema gives: no such column, an unknown format.
       return new CliError(
-        `SQLite cannot work with ${file}: ${/** @type {Error} */ (error).message}. Look for disk errors (dmesg); ` +
+        `SQLite cannot work with ${file}: ${/** @type {Error} */ (error).message}. Check for disk errors (dmesg); ` +
           '"sqlite3 FILE .recover" may still read it.',
         codeOf(error) === CODES.ERROR ? EXIT.DAMAGE : EXIT.CANNOT
       );
@@ -118,12 +118,12 @@ function checkIds(db, file) {
     throw cannot(`${file} is empty: no gateway has written to it yet. Start the gateway once.`);
   }
   if (pragma(db, 'application_id') !== APPLICATION_ID) {
-    throw cannot(`${file} is the database of another program; it was left as it is. Name the log's folder.`);
+    throw cannot(`${file} is the database of another program; it was not changed. Enter the log's folder.`);
   }
   const version = pragma(db, 'user_version');
   if (version > USER_VERSION) {
     throw cannot(
-      `${file} is of a newer gateway (format ${version}; this command reads ${USER_VERSION}); it was left as it is. ` +
+      `${file} was written by a newer gateway (format ${version}; this command reads ${USER_VERSION}); it was not changed. ` +
         'Use the seganet-log of that gateway.'
     );
   }
@@ -135,7 +135,7 @@ function checkTables(db, file) {
   for (const table of [...TABLES, 'chunk_lane']) {
     if (names.some(({ name }) => name === table)) continue;
     throw new CliError(
-      `${file} is a log without its table or index '${table}'. Another program must have changed it: restore it from a backup.`,
+      `${file} is a log without its table or index '${table}'. Another program probably changed it: restore it from a backup.`,
       EXIT.DAMAGE
     );
   }
@@ -179,7 +179,7 @@ function openToWrite(file) {
   try {
     for (const name of [file, path.dirname(file)]) fs.accessSync(name, fs.constants.W_OK);
   } catch {
-    throw cannot(`You may not change ${file}. Run the command as the user of the gateway.`);
+    throw cannot(`You are not allowed to change ${file}. Run the command as the gateway's user.`);
   }
   const db = new DatabaseSync(file);
   try {

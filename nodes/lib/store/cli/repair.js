@@ -88,7 +88,7 @@ function repairRows(file, output) {
     // Quarantine first: what the other tables put there is done with.
     for (const table of /** @type {const} */ (['quarantine', 'chunk', 'dead'])) {
       for (const checked of checkRows(db, table, output)) {
-        if (checked.gap) throw new Error(`${file} changed while it was repaired`);
+        if (checked.gap) throw new Error(`${file} changed during the repair`);
         if (table === 'quarantine') {
           if (checked.mended?.kept) transaction(db, () => takeBack(to, checked));
         } else if (checked.fault !== '') transaction(db, () => setRight(to, checked, table));
@@ -100,7 +100,7 @@ function repairRows(file, output) {
 }
 
 /** @param {Tally} tally */
-const counts = ({ saved, lost }) => `${plural(saved, 'record')} of damaged chunks saved, ${lost} lost`;
+const counts = ({ saved, lost }) => `${plural(saved, 'record')} recovered from damaged chunks, ${lost} lost`;
 
 /**
  * Makes a file that was cut short as long as its header says. REQUIRES: no gateway uses it.
@@ -109,7 +109,7 @@ const counts = ({ saved, lost }) => `${plural(saved, 'record')} of damaged chunk
 async function lengthen(file, isDry, output) {
   const missing = isDry ? missingBytes(file) : pad(file);
   if (missing === 0) return false;
-  const how = isDry ? 'zeros would be put in their place' : 'zeros are in their place now';
+  const how = isDry ? 'they would be filled with zeros' : 'they were filled with zeros';
   await output.line(`${path.basename(file)}: the last ${size(missing)} are missing; ${how}`);
   return true;
 }
@@ -142,11 +142,11 @@ async function repairLog(file, isDry, output) {
     const { isMalformed, tally } = await survey(db, output);
     if (!isMalformed && tally.faults === 0) return false;
     if (isDry) {
-      const how = isMalformed ? 'the database would be written anew; ' : '';
+      const how = isMalformed ? 'the database would be rebuilt; ' : '';
       await output.line(`${how}${counts(tally)}`);
     } else if (isMalformed) {
       const old = salvage(db, file, output);
-      await output.line(`repaired: ${counts(tally)}; the old database is ${old}`);
+      await output.line(`repaired: ${counts(tally)}; the old database was kept as ${old}`);
     } else {
       db.close();
       isOpen = false;
@@ -171,7 +171,7 @@ async function repair({ directory, file }, options, output) {
   let unread = 0;
   for (const aside of filesAside(directory)) {
     found = true;
-    if (isDry) await output.line(`${path.basename(aside)}: what can be read would be taken into the log`);
+    if (isDry) await output.line(`${path.basename(aside)}: readable records would be merged into the log`);
     await lengthen(aside, isDry, output);
     if (!isDry && !(await takeIn(aside, file, output))) unread += 1;
   }

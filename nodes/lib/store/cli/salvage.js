@@ -51,7 +51,7 @@ function salvage(from, file, output) {
   const fresh = `${file}.repair`;
   if (fs.existsSync(fresh)) {
     throw new CliError(
-      `Another repair is writing ${fresh}, or one was interrupted: then remove that file and run the command again.`,
+      `Another repair is writing ${fresh}, or a repair was interrupted. In that case, remove the file and run the command again.`,
       EXIT.CANNOT
     );
   }
@@ -61,7 +61,7 @@ function salvage(from, file, output) {
   });
   if (fs.statSync(file).ino !== ino) {
     fs.rmSync(fresh);
-    throw new CliError(`Another process has replaced ${file} meanwhile. Run verify.`, EXIT.CANNOT);
+    throw new CliError(`Another process replaced ${file} during the repair. Run verify.`, EXIT.CANNOT);
   }
   return swap(file, fresh);
 }

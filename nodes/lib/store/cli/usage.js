@@ -10,35 +10,34 @@ const { TABLES } = require('./walk');
 
 const HELP = `seganet-log <command> [options] <directory>
 
-Looks into the log of a SegaNet gateway, and mends it. <directory> is the log's folder, by default
-seganet-log/<engine id> in Node-RED's user directory; a database file in it can be named, too. The gateway has to be
-stopped.
+Inspects and repairs the log of a SegaNet gateway. <directory> is the log's folder, by default seganet-log/<engine id>
+in Node-RED's user directory, or a database file in that folder. Stop the gateway first.
 
 commands
-  inspect   what waits: by class and uplink node, oldest and newest, dead letters, quarantine, file sizes
-              --json            as one JSON object
-  verify    checks the database and every chunk; lists what is damaged
+  inspect   shows the waiting records by class and uplink node, oldest and newest, dead letters, quarantine, file sizes
+              --json            prints one JSON object
+  verify    checks the database and every chunk, and lists damage
   dump      prints the records as NDJSON: device, topic, ts, class, payload (JSON) or base64, key
               --table NAME      chunk (default), dead or quarantine
               --class CLASS     1 to 8, or critical, high, normal, bulk
-              --node ID         of one uplink node
+              --node ID         records of one uplink node
               --limit N         at most N records
-  repair    keeps the sound batches of damaged chunks, also of those in quarantine, and puts the rest into quarantine;
-            writes a malformed database anew, and takes in what a gateway put aside as log.db.damaged-<time>;
+  repair    keeps the intact batches of damaged chunks, including chunks in quarantine, and moves the rest to quarantine;
+            rebuilds a malformed database, and merges files that a gateway set aside as log.db.damaged-<time>;
             the damaged file is kept with -salvaged at the end of its name
-              --dry-run         only tells what it would do
-  dead      lists the dead letters: what the cloud refused for good
-              --requeue         puts them back, to be sent again
+              --dry-run         only shows what it would do
+  dead      lists the dead letters: records that the cloud refused permanently
+              --requeue         queues them for sending again
               --delete          deletes them
-              --row N[,N...]    these rows only; --class and --node as above
+              --row N[,N...]    only these rows; --class and --node as above
 
   --help, --version
 
 exit codes
   0  done, nothing is damaged      1  damage was found
-  2  wrong usage                   3  no log there, it cannot be opened, or it is in use
+  2  wrong usage                   3  there is no log, it cannot be opened, or it is in use
 
-The format is described in docs/log-format.md of the package.`;
+docs/log-format.md in the package describes the format.`;
 
 /** @type {Record<string, OptionSpecs>} */
 const SPECS = {
@@ -99,7 +98,7 @@ function parse(args, options) {
 
 /** @param {string[]} args of the command line @returns {{ command: string, directory: string, options: any }} */
 function readArguments(args) {
-  if (args.length === 0) throw usage('A command is missing.');
+  if (args.length === 0) throw usage('The command is missing.');
   if (args.includes('--help') || args.includes('-h') || args[0] === 'help') {
     return { command: 'help', directory: '', options: {} };
   }
@@ -108,8 +107,8 @@ function readArguments(args) {
   if (!Object.hasOwn(SPECS, command)) throw usage(`There is no command '${command}'.`);
   const { values, positionals } = parse(rest, SPECS[command]);
   if (positionals.length === 0) throw usage('The directory is missing.');
-  if (positionals.length > 1) throw usage(`One directory at a time: '${positionals[1]}' is too many.`);
-  if (values.requeue && values.delete) throw usage('--requeue and --delete exclude each other.');
+  if (positionals.length > 1) throw usage(`Only one directory is allowed: '${positionals[1]}' is too many.`);
+  if (values.requeue && values.delete) throw usage('--requeue and --delete are mutually exclusive.');
   const options = {
     ...values,
     class: toClass(values.class),

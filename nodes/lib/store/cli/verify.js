@@ -9,7 +9,7 @@ const { EXIT } = require('./log-error');
 
 /** @param {import('./walk').Gap} gap @param {string} table */
 function gapLine({ after, before, known }, table) {
-  const where = before === Infinity ? `behind row ${after}` : `between rows ${after} and ${before}`;
+  const where = before === Infinity ? `after row ${after}` : `between rows ${after} and ${before}`;
   const records = known.reduce((sum, row) => sum + row.records, 0);
   const told = known.length > 0 ? ` (${plural(known.length, 'row')}, ${plural(records, 'record')})` : '';
   return `${table}: rows ${where} cannot be read${told}`;
@@ -20,7 +20,7 @@ function faultLine({ row, mended, fault }, table) {
   const sound = mended?.kept?.records ?? 0;
   return (
     `${table} ${row.id}: ${fault} (node ${row.node}, class ${row.class}); ` +
-    `${sound} of ${plural(row.records, 'record')} ${sound === 1 ? 'is' : 'are'} sound`
+    `${sound} of ${plural(row.records, 'record')} ${sound === 1 ? 'is' : 'are'} intact`
   );
 }
 
@@ -55,13 +55,13 @@ async function verify(place, _options, output) {
       if (aside === place.file) continue;
       count.faults += 1;
       await output.line(
-        `${path.basename(aside)}: a damaged log that was put aside; its records are not in this one`
+        `${path.basename(aside)}: a damaged log that was set aside; its records are not in this log`
       );
     }
     const quarantine = Number(db.prepare('SELECT count(*) AS n FROM quarantine').get()?.n);
     await output.line(
       `${plural(count.chunk, 'chunk')} and ${plural(count.dead, 'dead letter')} with ${plural(count.records, 'record')}: ` +
-        (count.faults === 0 ? 'all sound' : `${plural(count.faults, 'fault')}`)
+        (count.faults === 0 ? 'all intact' : `${plural(count.faults, 'fault')}`)
     );
     if (quarantine > 0) await output.line(`${plural(quarantine, 'row')} in quarantine`);
   } finally {

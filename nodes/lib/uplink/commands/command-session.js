@@ -107,7 +107,7 @@ class CommandSession {
     if (oldestMs < ackTimeoutMs) return;
     this.session.kill({
       code: 'ACK_TIMEOUT',
-      reason: `The broker acknowledged no report for ${Math.round(oldestMs / 1000)} s. Connecting again.`,
+      reason: `The broker acknowledged no report for ${Math.round(oldestMs / 1000)} s. Reconnecting.`,
       refused: false
     });
   }
@@ -174,7 +174,7 @@ class CommandSession {
       const code = Number(suback?.granted[0] ?? 0x80);
       if (error || code >= 0x80) this.#refused(filter, code);
       else if (code === 0) {
-        const reason = `The broker sends commands with QoS 0 only: they may be lost. Allow QoS 1 for ${filter}.`;
+        const reason = `The broker sends commands with QoS 0 only, so they may be lost. Allow QoS 1 for ${filter}.`;
         this.parts.problem('COMMANDS_QOS', reason);
       }
     });
@@ -184,7 +184,7 @@ class CommandSession {
   #refused(filter, code) {
     this.session.kill({
       code: `SUBACK ${code}`,
-      reason: `The broker does not allow ${this.clientId} to subscribe to ${filter}. Give it the right, or switch commands off in the broker node.`,
+      reason: `The broker does not allow ${this.clientId} to subscribe to ${filter}. Grant it that right, or turn commands off in the broker node.`,
       refused: true,
       slow: true
     });

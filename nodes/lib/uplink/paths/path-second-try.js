@@ -10,7 +10,7 @@ const THIRD_SYN_MS = 2500;
 /** @type {Reason} */
 const AGAIN = {
   code: 'MPTCP_AGAIN',
-  reason: 'The connection was slow to be made, and is plain TCP therefore. Connecting again, by MPTCP.',
+  reason: 'The connection took long to open, so it is plain TCP. Reconnecting over MPTCP.',
   refused: false,
   atOnce: true
 };

@@ -16,17 +16,17 @@ const names = (ways) => ways.map(({ name }) => name).join(', ') || 'of the conne
 function whyOne({ transport }, noMptcp) {
   if (transport === 'fallback') {
     const reason =
-      'Fell back to TCP: the broker does not speak MPTCP, or something on the way removes it. When the path dies a new connection is made by the next.';
+      'Fell back to TCP: the broker does not speak MPTCP, or a device along the path removes it. If the path fails, the session opens a new connection over the next one.';
     return { code: 'NO_MPTCP', reason };
   }
   if (transport !== 'tcp') return null;
   const cause =
     noMptcp === 'ENOPROTOOPT'
-      ? 'MPTCP is switched off on this machine (net.mptcp.enabled)'
+      ? 'MPTCP is turned off on this machine (net.mptcp.enabled)'
       : 'this machine has no MPTCP';
   return {
     code: 'NO_MPTCP_HERE',
-    reason: `Plain TCP: ${cause}. When the path dies a new connection is made by the next.`
+    reason: `Plain TCP: ${cause}. If the path fails, the session opens a new connection over the next one.`
   };
 }
 

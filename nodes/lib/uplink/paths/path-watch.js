@@ -13,7 +13,7 @@ const DESPERATE = 4;
 /** MPTCP would wait for a path for a minute (net.mptcp.close_timeout), without a word. @type {Reason} */
 const GONE = {
   code: 'PATHS_GONE',
-  reason: 'The connection has no path left. Connecting again.',
+  reason: 'The connection has no path left. Reconnecting.',
   refused: false,
   atOnce: true
 };
@@ -58,9 +58,10 @@ class PathWatch {
     if (subflows.length === 0 && isSilent) return GONE;
     const ways = this.paths.having(subflows.map(({ local }) => local));
     const isDown = ways.length > 0 && ways.every((way) => this.paths.isDown(way));
-    if (isSilent) return this.#lost(ways, silentMs, `took nothing for ${(silentMs / 1000).toFixed(1)} s`);
+    if (isSilent)
+      return this.#lost(ways, silentMs, `acknowledged nothing for ${(silentMs / 1000).toFixed(1)} s`);
     if (isDown) return this.#lost(ways, silentMs, 'is down');
-    if (this.#isSuspect(ways)) return this.#lost(ways, silentMs, 'was left by another session');
+    if (this.#isSuspect(ways)) return this.#lost(ways, silentMs, 'was abandoned by another session');
     return this.#back(ways, info);
   }
 
@@ -91,7 +92,7 @@ class PathWatch {
     const [next] = this.paths.besides(ways, silentMs > DESPERATE * this.lossMs);
     if (!next) return null;
     for (const { name } of ways) this.paths.failed(name);
-    const reason = `The path ${names(ways)} ${what}. Connecting by ${next.name}.`;
+    const reason = `The path ${names(ways)} ${what}. Connecting over ${next.name}.`;
     return { code: 'PATH_LOST', reason, refused: false, atOnce: true };
   }
 
@@ -100,7 +101,7 @@ class PathWatch {
     if (ways.length === 0 || ways.some(({ role }) => role === 'active') || mayGo(info)) return null;
     const better = this.paths.steady();
     if (!better) return null;
-    const reason = `The path ${better.name} is up, and to be preferred. Connecting by it instead of ${names(ways)}.`;
+    const reason = `The preferred path ${better.name} is up. Connecting over it instead of ${names(ways)}.`;
     return { code: 'PATH_BACK', reason, refused: false, atOnce: true, isReturn: true };
   }
 }

@@ -6,42 +6,42 @@ const { readable } = require('../../base/readable');
 const { MAX_TRIES } = require('./refusals');
 
 const UNMATCHED =
-  'The broker takes records that no client has subscribed to (PUBACK 0x10): it drops them, and they count as delivered. Check the topics of the uplink nodes, and that the receivers have subscribed.';
+  'The broker accepts records that no client subscribes to (PUBACK 0x10): it drops them, and they count as delivered. Check the topics of the uplink nodes and the subscriptions of the receivers.';
 
 /** @param {string} name of the reason */
 function allRefused(name) {
-  return `The broker refuses every record of this session (${name}). All are kept and tried again, each minute at last; none is given up. Check the rights of this client at the broker, and the topics of the uplink nodes.`;
+  return `The broker refuses every record of this session (${name}). All records are kept and retried, eventually once a minute; none is given up. Check the rights of this client at the broker, and the topics of the uplink nodes.`;
 }
 
 /** @param {number} size @param {number} limit */
 function tooLarge(size, limit) {
-  return `A record was refused: its packet has ${size} bytes and the broker takes ${limit}. Raise the broker's limit, or let the device send less at once.`;
+  return `A record was refused: its packet has ${size} bytes and the broker accepts ${limit}. Raise the broker's limit, or make the device send smaller messages.`;
 }
 
 /** @param {string} record for people @param {number} size */
 function closesOnSize(record, size) {
-  return `A record was refused: its packet has ${size} bytes, and the broker closes the connection on it alone: ${record}. Raise the broker's packet limit, or let the device send less at once.`;
+  return `A record was refused: its packet has ${size} bytes, and the broker closes the connection because of it: ${record}. Raise the broker's packet limit, or make the device send smaller messages.`;
 }
 
 /** @param {string} record for people @param {number} code of the DISCONNECT, 0 = none */
 function closesOn(record, code) {
-  return `The broker closes the connection when ${record} is sent (${closeName(code)}); it is a dead letter now. Check its topic, and what the broker allows.`;
+  return `The broker closes the connection when ${record} is sent (${closeName(code)}); the record is now a dead letter. Check its topic and what the broker allows.`;
 }
 
 /** @param {string} record for people @param {number} code of the DISCONNECT, 0 = none */
 function suspected(record, code) {
-  return `The broker closes the connection again and again when ${record} is sent (${closeName(code)}). It stands aside, and the others go on; it becomes a dead letter when the broker closes the connection on it alone.`;
+  return `The broker repeatedly closes the connection when ${record} is sent (${closeName(code)}). The record is set aside while the others continue; it becomes a dead letter if the broker closes the connection because of this record alone.`;
 }
 
 /** @param {string} name of the reason */
 function refusedForGood(name) {
-  return `The broker refused a record ${MAX_TRIES} times (${name}); it is a dead letter now. Check the topic and the rights of this client at the broker.`;
+  return `The broker refused a record ${MAX_TRIES} times (${name}); the record is now a dead letter. Check the topic and the rights of this client at the broker.`;
 }
 
 /** @param {import('./taken-batch').TakenBatch} batch located @param {string} topic '' = not known @param {number} size bytes of its packet */
 function recordName({ buffer, deviceAt, deviceLength }, topic, size) {
   const device = buffer.toString('utf8', deviceAt, deviceAt + deviceLength);
-  const who = device === '' ? '' : ` of the device ${readable(device)}`;
+  const who = device === '' ? '' : ` from the device ${readable(device)}`;
   return `a record${who} (${topic === '' ? '' : `topic ${readable(topic)}, `}${size} bytes)`;
 }
 

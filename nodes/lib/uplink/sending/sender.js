@@ -160,7 +160,7 @@ class Sender {
     const link = /** @type {Link} */ (this.link);
     const { packet, poison } = this;
     if (!packet.prepare(batch, index, stage, link)) {
-      const reason = 'A record was refused: its topic is empty, too long or has + # or NUL in it.';
+      const reason = 'A record was refused: its topic is empty, too long or contains +, # or NUL.';
       batch.pending--;
       this.#bury(batch, index, 'BAD_TOPIC', TOPIC_NAME_INVALID, reason);
       return true;
@@ -305,7 +305,7 @@ class Sender {
       this.quotaUntil = Math.max(this.quotaUntil, this.now() + wait);
       this.problem(
         code,
-        `The broker refuses records for now (${name}). They are kept and sent again, later each time.`
+        `The broker refuses records for now (${name}). They are kept and sent again at growing intervals.`
       );
     }
     if (isFinal(reasonCode) && !this.outside.isFull) {
@@ -331,7 +331,7 @@ class Sender {
     this.quotaUntil = Math.max(this.quotaUntil, this.now() + wait);
     this.problem(
       `PUBACK_${reasonCode}`,
-      `The broker refuses records for now (${refusalName(reasonCode)}). They are kept and sent again, later each time.`
+      `The broker refuses records for now (${refusalName(reasonCode)}). They are kept and sent again at growing intervals.`
     );
     batch.sendAgain(index);
     this.handlers.again(batch);

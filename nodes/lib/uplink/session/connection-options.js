@@ -17,7 +17,7 @@ const KEEP_ALIVE = { keepIdleS: 10, keepIntervalS: 3, keepCount: 3 };
 const WATCHES = ['userTimeoutMs', 'keepIdleS', 'keepIntervalS', 'keepCount'];
 const MARKS = ['priority', 'dscp'];
 const CONGESTION =
-  "The congestion control stays the system's: sysctl net.ipv4.tcp_available_congestion_control tells which there are, and tcp_allowed_congestion_control which of them the gateway's user may have.";
+  "The system's default congestion control applies: sysctl net.ipv4.tcp_available_congestion_control lists the available algorithms, and tcp_allowed_congestion_control those that the gateway's user may select.";
 
 /**
  * Makes the kernel notice a dead link in seconds, and send what was written at once.
@@ -33,7 +33,7 @@ function lacking(names) {
   const some = (kind) => names.some((name) => kind.includes(name));
   return [
     `This system cannot set ${names.join(', ')} on the uplink's socket.`,
-    some(WATCHES) ? 'A dead link is noticed by missing acknowledgements only.' : '',
+    some(WATCHES) ? 'Only missing acknowledgements reveal a dead link.' : '',
     some(MARKS) ? 'The network does not send urgent records first.' : '',
     some(['congestion']) ? CONGESTION : ''
   ]
@@ -66,8 +66,8 @@ function pfxContext(options) {
     const remedy = /mac verify/i.test(message)
       ? 'Correct the passphrase in the TLS node'
       : /unsupported/i.test(message)
-        ? 'Its encryption is outdated: export it again, with AES-256'
-        : 'Give a PKCS #12 file with the certificate and its key';
+        ? 'Its encryption is outdated: export it again with AES-256'
+        : 'Use a PKCS #12 file with the certificate and its key';
     const reason = `The PFX file of the TLS node cannot be used (${message}). ${remedy}; records are kept meanwhile.`;
     throw Object.assign(new Error(reason, { cause: error }), { code: 'TLS_FILE' });
   }

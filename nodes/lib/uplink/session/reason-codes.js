@@ -16,37 +16,36 @@
 /** @type {Record<string, Sentence>} */
 const NETWORK = {
   ECONNREFUSED: (t) =>
-    `Nothing listens at ${t.host}:${t.port}. Check the address, the port and that the broker runs.`,
-  ENOTFOUND: (t) => `The name ${t.host} is not known. Check its spelling and this machine's DNS.`,
+    `Nothing listens at ${t.host}:${t.port}. Check the address and the port, and that the broker is running.`,
+  ENOTFOUND: (t) => `The name ${t.host} is unknown. Check its spelling and this machine's DNS.`,
   EAI_AGAIN: (t) => `The name ${t.host} cannot be looked up now. Check this machine's DNS and network.`,
   ETIMEDOUT: (t) => `${t.host}:${t.port} does not answer. Check the network and the firewall.`,
-  EHOSTUNREACH: (t) => `There is no way to ${t.host}. Check the network.`,
-  ENETUNREACH: (t) => `There is no way to ${t.host}. Check the network.`,
+  EHOSTUNREACH: (t) => `There is no route to ${t.host}. Check the network.`,
+  ENETUNREACH: (t) => `There is no route to ${t.host}. Check the network.`,
   ECONNRESET: (t) =>
-    `${t.host}:${t.port} closed the connection. Check that the port speaks MQTT as the URL says (mqtts or mqtt).`,
+    `${t.host}:${t.port} closed the connection. Check that the port speaks the protocol in the URL (mqtts or mqtt).`,
   EPIPE: (t) => `${t.host}:${t.port} closed the connection.`,
   ENOTCONN: (t) => `${t.host}:${t.port} closed the connection.`
 };
 
 const LOCKED = () =>
-  'The private key is locked, and the passphrase does not open it. Correct the passphrase in the TLS node.';
-const DAMAGED = () =>
-  'A certificate or key of the TLS node is damaged: its text is not as it was made. Put in the whole file again.';
+  'The private key is encrypted, and the passphrase does not decrypt it. Correct the passphrase in the TLS node.';
+const DAMAGED = () => 'A certificate or key of the TLS node is damaged. Enter the complete file again.';
 
 /** @type {Record<string, Sentence>} */
 const FILES = {
   ERR_OSSL_X509_KEY_VALUES_MISMATCH: () =>
-    'The private key does not belong to the certificate. Put both from the same request into the TLS node.',
+    'The private key does not belong to the certificate. Enter a matching pair in the TLS node.',
   ERR_OSSL_PEM_NO_START_LINE: () =>
-    'A certificate or key of the TLS node is not in PEM format. It begins with -----BEGIN.',
+    'A certificate or key of the TLS node is not in PEM format. Enter a file that begins with -----BEGIN.',
   ERR_OSSL_UNSUPPORTED: () =>
-    'The private key of the TLS node is not in PEM format, or of a kind that is not supported here.',
+    'The private key of the TLS node is not in PEM format, or its type is not supported here.',
   ERR_OSSL_BAD_DECRYPT: LOCKED,
   ERR_OSSL_CRYPTO_INTERRUPTED_OR_CANCELLED: LOCKED,
   ERR_OSSL_PEM_BAD_BASE64_DECODE: DAMAGED,
   ERR_OSSL_PEM_BAD_END_LINE: DAMAGED,
   ERR_NO_CRYPTO: () =>
-    'This Node.js was built without TLS. Use a Node.js with it, or mqtt:// on a network that you trust.'
+    'This Node.js was built without TLS. Use a Node.js with TLS, or mqtt:// on a network that you trust.'
 };
 
 const UNTRUSTED = () =>
@@ -67,18 +66,18 @@ const TLS = {
     "The broker's certificate is self-signed and not trusted here. Add this certificate as the authority in the TLS node.",
   CERT_SIGNATURE_FAILURE: UNTRUSTED,
   INVALID_PURPOSE: () =>
-    "The broker's certificate is not one for servers (its extended key usage). Issue one with serverAuth on the broker.",
+    "The broker's certificate is not a server certificate (its extended key usage). Issue one with serverAuth on the broker.",
   CERT_REVOKED: () => "The broker's certificate was revoked. Renew it on the broker."
 };
 
 /** CONNACK codes of MQTT 3.1.1 [3.2.2.3] and the reason codes of MQTT 5 [3.2.2.2] that say the same. */
 const CREDENTIALS = () => 'The broker refused the user name or password. Check them in the broker node.';
 const UNAUTHORIZED = () =>
-  'The broker does not allow this client. Check user name, password and the rights of the client id.';
+  'The broker does not allow this client. Check the user name, the password and the rights of the client id.';
 const CLIENT_ID = () => 'The broker refused the client id. Choose another in the broker node.';
 const VERSION = (/** @type {Target} */ t) =>
   `The broker does not speak MQTT ${t.protocolVersion === 5 ? '5. Choose 3.1.1' : '3.1.1. Choose 5'} in the broker node.`;
-const UNAVAILABLE = () => 'The broker says that it is not available now. Trying again.';
+const UNAVAILABLE = () => 'The broker reports that it is unavailable. Retrying.';
 /** They pass by themselves. */
 const PASSING = [3, 0x80, 0x83, 0x88, 0x89, 0x97, 0x9f];
 /** They do not: asking often would only add to the broker's log, or ban us. */
@@ -95,25 +94,25 @@ const CONNACK = {
   0x86: CREDENTIALS,
   0x87: UNAUTHORIZED,
   0x88: UNAVAILABLE,
-  0x89: () => 'The broker is busy. Trying again.',
+  0x89: () => 'The broker is busy. Retrying.',
   0x8a: () => 'The broker has banned this client. Ask its administrator.',
-  0x8c: () => 'The broker wants another way of authentication than user name and password.',
+  0x8c: () => 'The broker requires an authentication method other than user name and password.',
   0x97: () => "The broker's quota for this client is used up.",
-  0x9c: () => 'The broker asks to use another server. Change the URL in the broker node.',
+  0x9c: () => 'The broker requests that clients use another server. Change the URL in the broker node.',
   0x9d: () => 'The broker has moved. Change the URL in the broker node.',
-  0x9f: () => 'The broker takes no more connections at this rate. Trying again.'
+  0x9f: () => 'The broker accepts no more connections at this rate. Retrying.'
 };
 
 /** @type {Record<number, string>} */
 const DISCONNECT = {
-  0x81: 'The broker calls a packet malformed: perhaps it does not like a topic.',
-  0x82: 'The broker says that a packet breaks the protocol: perhaps it does not like a topic.',
+  0x81: 'The broker considers a packet malformed, possibly because of its topic.',
+  0x82: 'The broker considers a packet a protocol error, possibly because of its topic.',
   0x8b: 'The broker is shutting down.',
-  0x8d: 'The broker heard nothing from us for too long.',
-  0x8e: 'Another client connected with the same client id. Give each gateway its own.',
-  0x90: 'The broker does not like a topic.',
-  0x93: 'The broker says that too many packets are in flight. Lower the window in the broker node.',
-  0x95: 'The broker says that a packet is too large. Lower the bytes of the batches.',
+  0x8d: 'The broker received nothing from this gateway for too long.',
+  0x8e: 'Another client connected with the same client id. Give each gateway its own id.',
+  0x90: 'The broker does not accept a topic.',
+  0x93: 'The broker reports too many packets in flight. Lower "In flight" in the broker node.',
+  0x95: 'The broker reports that a packet is too large. Lower the size of batches in the batch node.',
   0x97: "The broker's quota for this client is used up.",
   0x98: 'An administrator of the broker closed the connection.'
 };
@@ -144,7 +143,7 @@ function explain(error, target) {
     return { code, reason, refused: true };
   }
   if (/ALERT|BAD_CERTIFICATE/.test(code)) {
-    const reason = `The broker refused our TLS connection (${code}). Check the certificate and key in the TLS node.`;
+    const reason = `The broker refused the TLS connection (${code}). Check the certificate and key in the TLS node.`;
     return { code, reason, refused: true };
   }
   if (/connack timeout/.test(error.message)) {
@@ -176,7 +175,7 @@ function tlsCode(message) {
 /** An error of a connection that had been made. @param {any} error @param {Target} target @returns {Reason} */
 function explainConnected(error, target) {
   if (error.code !== 'ETIMEDOUT') return explain(error, target);
-  const reason = `The connection to ${target.host}:${target.port} is dead: nothing comes back. Check the network. Connecting again.`;
+  const reason = `The connection to ${target.host}:${target.port} is dead: no data arrives. Check the network. Reconnecting.`;
   return { code: 'ETIMEDOUT', reason, refused: false };
 }
 
@@ -185,14 +184,14 @@ function movedTo(server) {
   if (typeof server !== 'string' || server === '') return '';
   // It goes into a status line and a log.
   // eslint-disable-next-line no-control-regex
-  return ` It names ${server.replace(/[\x00-\x1f\x7f]/g, ' ').slice(0, 100)}.`;
+  return ` The broker names ${server.replace(/[\x00-\x1f\x7f]/g, ' ').slice(0, 100)}.`;
 }
 
 /** @param {Target} target */
 function noCommonTls(target) {
   return target.minTls === 'TLSv1.3'
-    ? 'The broker does not speak TLS 1.3. Update the broker, or set the lowest version to TLSv1.2 in the broker node.'
-    : 'The broker speaks no TLS version that is allowed here. Update the broker.';
+    ? 'The broker does not speak TLS 1.3. Update the broker, or set the minimum TLS version to 1.2 in the broker node.'
+    : 'The broker supports no TLS version that is allowed here. Update the broker.';
 }
 
 /** @param {number | undefined} reasonCode of a DISCONNECT from the broker @returns {Reason} */

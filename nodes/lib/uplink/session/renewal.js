@@ -41,7 +41,7 @@ class Renewal {
     const { session, feeder } = this;
     const wrong = session.rehearse();
     if (wrong) {
-      this.problem(wrong.code, `${wrong.reason} The connection goes on with what was read before.`);
+      this.problem(wrong.code, `${wrong.reason} The connection continues with the previous files.`);
       return;
     }
     if (session.connected) {
@@ -53,7 +53,7 @@ class Renewal {
     }
     session.renew({
       code: 'CERTIFICATES',
-      reason: 'Certificates or keys were renewed. Connecting again.',
+      reason: 'Certificates or keys were renewed. Reconnecting.',
       refused: false
     });
   }

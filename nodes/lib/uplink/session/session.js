@@ -49,7 +49,7 @@ const CLOSED = { code: 'CLOSED', reason: 'The broker closed the connection.', re
 const NOT_ACCEPTED = {
   code: 'CLOSED',
   reason:
-    'The broker closed the connection before it accepted this client. Check that the port is one for MQTT, and the certificate and key in the TLS node if the broker wants them.',
+    'The broker closed the connection before it accepted this client. Check that the port is for MQTT, and check the certificate and key in the TLS node if the broker requires them.',
   refused: false
 };
 
@@ -358,7 +358,7 @@ class Session {
     else if (this.closesInARow >= LOOP_CLOSES)
       this.handlers.onProblem?.(
         'CLOSES',
-        `The broker accepts the connection and closes it soon, without a reason, again and again. If another client has the client id ${readable(clientId)}, give each gateway and each broker node its own; else look into the broker's log.`
+        `The broker repeatedly accepts the connection and closes it soon, without a reason. If another client has the client id ${readable(clientId)}, give each gateway and each broker node its own; otherwise, see the broker's log.`
       );
   }
 
@@ -372,7 +372,7 @@ class Session {
   #tryAgain() {
     const why = /** @type {Reason} */ (this.why);
     const wait = this.isRenewing || why.atOnce ? 0 : (why.slow ? this.slowBackoff : this.backoff).next();
-    const when = why.slow ? ` Trying again in ${Math.ceil(wait / 1000)} s.` : '';
+    const when = why.slow ? ` Retrying in ${Math.ceil(wait / 1000)} s.` : '';
     this.isRenewing = false;
     this.why = { ...why, reason: why.reason + when };
     this.handlers.onState(why.refused ? 'refused' : 'disconnected', this.why);

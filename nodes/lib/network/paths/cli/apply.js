@@ -25,7 +25,7 @@ async function apply(options, output) {
   for (const warning of warnings) await output.note(`seganet-paths: Warning: ${warning}`);
   for (const line of stepLines(steps)) output.line(line);
   for (const path of paths) output.line(pathLine(path));
-  output.line(steps.length > 0 ? 'Applied.' : 'It is set up so already. Nothing to do.');
+  output.line(steps.length > 0 ? 'Applied.' : 'Already set up. Nothing to do.');
   return EXIT.OK;
 }
 

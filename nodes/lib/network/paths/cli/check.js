@@ -46,10 +46,12 @@ async function check(options, output) {
     for (const line of qualityLines(of)) output.line(`${of.name}: ${line}`);
   }
   if (!status)
-    output.line('Nobody watches: a path that dies in silence keeps its endpoint (seganet-paths watch).');
-  if (steps.length > 0) output.line('Not ok: these differ from what apply makes:');
+    output.line(
+      'No watch is running: a path that fails silently keeps its endpoint (run seganet-paths watch).'
+    );
+  if (steps.length > 0) output.line('Not ok: apply would make these changes:');
   for (const line of stepLines(steps)) output.line(line);
-  if (ok) output.line('ok: all is as apply makes it.');
+  if (ok) output.line('ok: nothing to change.');
   return ok ? EXIT.OK : EXIT.NOT_OK;
 }
 

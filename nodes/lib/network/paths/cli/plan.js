@@ -14,7 +14,7 @@ async function plan(options, output) {
     return EXIT.OK;
   }
   for (const path of paths) output.line(`# ${pathLine(path)}`);
-  for (const refusal of refusals) output.line(`# apply stands aside: ${refusal}`);
+  for (const refusal of refusals) output.line(`# apply would refuse: ${refusal}`);
   for (const warning of warnings) output.line(`# Warning: ${warning}`);
   output.line('');
   if (steps.length === 0) output.line('# Nothing to do.');

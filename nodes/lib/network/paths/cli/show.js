@@ -7,9 +7,9 @@ const { WISHES } = require('../sysctls');
 
 /** @param {import('../path-selection').Path} path */
 function place({ name, interface: device, address, gateway, isDirect, exists, carrier }) {
-  if (!exists) return `there is no interface '${device || name}' now`;
+  if (!exists) return `the interface '${device || name}' does not exist now`;
   const by =
-    gateway !== '' ? ` by ${gateway}` : isDirect ? ' direct' : ', no default route: local network only';
+    gateway !== '' ? ` via ${gateway}` : isDirect ? ' direct' : ', no default route: local network only';
   return [
     device === name ? '' : `${device} `,
     address === '' ? 'no IPv4 address' : `${address}${by}`,
@@ -32,8 +32,10 @@ function qualityLines({ role, quality, actingRole, advice, adviceWhy }) {
   ].filter(Boolean);
   return [
     ...(known.length > 0 ? [known.join(', ')] : []),
-    ...(actingRole !== role ? [`${actingRole} by its quality: ${adviceWhy}`] : []),
-    ...(advice !== actingRole ? [`advice: ${advice}, as ${adviceWhy} ('watch --auto-backup' does that)`] : [])
+    ...(actingRole !== role ? [`${actingRole} because of its quality: ${adviceWhy}`] : []),
+    ...(advice !== actingRole
+      ? [`advice: ${advice}, because: ${adviceWhy} ('watch --auto-backup' applies it)`]
+      : [])
   ];
 }
 
@@ -42,26 +44,28 @@ function warningsOf({ facts, paths, foreign }) {
   const warnings = [];
   if (facts.sysctls.enabled === null) {
     warnings.push(
-      'This kernel has no MPTCP: only routes are made. Raspberry Pi OS has it since mid-2023 (apt-get full-upgrade).'
+      'This kernel has no MPTCP: only routes are set up. Raspberry Pi OS has MPTCP since mid-2023 (apt-get full-upgrade).'
     );
   } else {
     const missing = WISHES.filter(({ name }) => facts.sysctls[name] === null).map(
       ({ name }) => `net.mptcp.${name}`
     );
-    if (missing.length > 0) warnings.push(`This kernel does not have ${missing.join(', ')}: left out.`);
+    if (missing.length > 0) warnings.push(`This kernel does not have ${missing.join(', ')}: skipped.`);
     if (!facts.mptcp)
-      warnings.push("'ip' knows no MPTCP: only routes are made. Install a newer iproute2 (5.8 or later).");
+      warnings.push(
+        "'ip' does not support MPTCP: only routes are set up. Install a newer iproute2 (5.8 or later)."
+      );
   }
   for (const { id, address } of foreign) {
     const ours = paths.find(({ slot }) => endpointIdOf(slot) === id);
     warnings.push(
-      `The endpoint ${id} (${address}) is of somebody else: ${ours ? ours.name : address} has none of ours.`
+      `seganet-paths did not create the endpoint ${id} (${address}), so ${ours ? ours.name : address} gets no endpoint.`
     );
   }
-  if (paths.length === 1) warnings.push('There is one path only: nothing to go to when it dies.');
+  if (paths.length === 1) warnings.push('There is only one path, so there is no alternative if it fails.');
   for (const { name, address, gateway, isDirect, prefix } of paths) {
     if (address !== '' && gateway === '' && !isDirect && prefix < 32) {
-      warnings.push(`'${name}' has no default route: only its own network is reached by it.`);
+      warnings.push(`'${name}' has no default route: it reaches only its own network.`);
     }
   }
   return warnings;

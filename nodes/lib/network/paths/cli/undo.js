@@ -28,10 +28,10 @@ async function undo(options, output) {
   if (unknown) {
     const names = WISHES.map(({ name }) => `net.mptcp.${name}`).join(', ');
     await output.note(
-      `seganet-paths: Warning: the file of apply is gone, so ${names} and the limit of subflows are as they are now. A restart brings the kernel's own.`
+      `seganet-paths: Warning: the file of apply is missing, so ${names} and the subflow limit keep their current values. A restart restores the kernel's defaults.`
     );
   }
-  output.line(done.length > 0 ? 'Everything of seganet-paths is gone.' : 'Nothing to undo.');
+  output.line(done.length > 0 ? 'Everything that seganet-paths set up was removed.' : 'Nothing to undo.');
   return EXIT.OK;
 }
 

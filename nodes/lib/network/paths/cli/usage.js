@@ -18,65 +18,65 @@ const advice = require('../role-advice').DEFAULTS;
 const OPTIONS = {
   paths: `  --paths LIST       auto, or interfaces and IPv4 addresses such as eth0,wwan0:backup; default SEGANET_UPLINK_PATHS, else auto:
                      every interface with a default route, mobile ones as backup`,
-  broker: `  --broker ADDRESS   whom the probes ask: host:port, or a URL; default SEGANET_UPLINK_URL; without, only links are watched`,
-  every: `  --every MS         from one probe of a healthy path to the next, 250 to 60000; default ${DEFAULTS.everyMs}`,
-  timeout: `  --timeout MS       so long may an answer take, 100 to 10000; default ${DEFAULTS.timeoutMs}. Two in a row without: the path is down`,
-  'auto-backup': `  --auto-backup      a path of bad quality is backup until it is good again. Without, that is only advised`,
+  broker: `  --broker ADDRESS   probe target: host:port, or a URL; default SEGANET_UPLINK_URL; without it, only links are watched`,
+  every: `  --every MS         interval between probes of a healthy path, 250 to 60000; default ${DEFAULTS.everyMs}`,
+  timeout: `  --timeout MS       timeout of a probe, 100 to 10000; default ${DEFAULTS.timeoutMs}. After two unanswered probes in a row, the path is down`,
+  'auto-backup': `  --auto-backup      makes a path of bad quality a backup until it is good again; without it, watch only advises this`,
   'backup-below': `  --backup-below PERCENT
-                     bad is Wi-Fi with less link quality, 0 to 90; default ${advice.belowPercent} (-82 dBm)`,
+                     Wi-Fi below this link quality is bad, 0 to 90; default ${advice.belowPercent} (-82 dBm)`,
   'backup-loss': `  --backup-loss PERCENT
-                     bad is when more of the probes get no answer, 0 to 100; default ${advice.lossPercent}`,
-  'backup-rtt': `  --backup-rtt MS    bad is a longer round trip, 1 to 60000; default: any will do`,
+                     a path that loses more of its probes is bad, 0 to 100; default ${advice.lossPercent}`,
+  'backup-rtt': `  --backup-rtt MS    a path with a longer round trip is bad, 1 to 60000; default: no limit`,
   'backup-after': `  --backup-after SECONDS
-                     a path becomes backup when it was bad for so long, 1 to 600; default ${advice.backupAfterS}`,
+                     a path becomes backup after it was bad for this long, 1 to 600; default ${advice.backupAfterS}`,
   'active-after': `  --active-after SECONDS
-                     and active again when it was good for so long, 1 to 3600; default ${advice.activeAfterS}`,
-  force: `  --force            although NetworkManager, or somebody by hand, has made MPTCP endpoints: those are left alone`,
-  'state-dir': `  --state-dir DIR    where it keeps what was there before, and its status; default ${defaultDirectory()}`,
-  json: `  --json             JSON: one object; of watch, one for each line`
+                     and active again after it was good for this long, 1 to 3600; default ${advice.activeAfterS}`,
+  force: `  --force            proceed even if there are other MPTCP endpoints (NetworkManager, or set up by hand), and keep those`,
+  'state-dir': `  --state-dir DIR    where the previous state and the status are saved; default ${defaultDirectory()}`,
+  json: `  --json             print one JSON object; with watch, one per line`
 };
 
 /** Of the watch only. */
 const QUALITY = ['auto-backup', 'backup-below', 'backup-loss', 'backup-rtt', 'backup-after', 'active-after'];
 
-const RIGHTS = 'Needs root or CAP_NET_ADMIN.';
+const RIGHTS = 'Requires root or CAP_NET_ADMIN.';
 
 const MANUAL = {
   name: 'seganet-paths',
   purpose:
-    'Gives each network interface routes and an MPTCP endpoint of its own, so that one connection to the broker uses all of them\nand survives the death of any.',
+    'Gives each network interface its own routes and MPTCP endpoint, so that one connection to the broker uses all interfaces\nand survives the loss of any of them.',
   options: OPTIONS,
   flags: ['auto-backup', 'force', 'json'],
   commands: {
     plan: {
       says: 'prints the commands that apply would run and why; changes nothing',
-      more: 'Needs no rights.',
+      more: 'Requires no privileges.',
       options: ['paths', 'state-dir', 'force', 'json']
     },
     apply: {
-      says: 'makes routes, endpoints and settings of the kernel',
-      more: `${RIGHTS} Again with the same arguments it does nothing.`,
+      says: 'sets up routes, endpoints and kernel settings',
+      more: `${RIGHTS} With the same arguments again, it does nothing.`,
       options: ['paths', 'state-dir', 'force', 'json']
     },
     check: {
-      says: 'tells what differs from what apply would make',
-      more: 'Needs no rights.',
+      says: 'shows what apply would change',
+      more: 'Requires no privileges.',
       options: ['paths', 'state-dir', 'json']
     },
     undo: {
-      says: 'takes everything of ours away and puts settings back',
-      more: `${RIGHTS} Works without the file of apply, too, but for settings of the kernel.`,
+      says: 'removes everything that seganet-paths set up and restores settings',
+      more: `${RIGHTS} Without the file of apply, it works too, but does not restore kernel settings.`,
       options: ['state-dir', 'json']
     },
     watch: {
-      says: 'applies, and keeps it healthy until SIGTERM: probes each path, takes dead ones out, brings them back',
-      more: `${RIGHTS} What was applied stays when it ends: 'undo' removes it.`,
+      says: 'applies, then maintains the set-up until SIGTERM: probes each path, removes dead paths, restores them',
+      more: `${RIGHTS} The set-up stays when watch ends: 'undo' removes it.`,
       options: ['paths', 'broker', 'every', 'timeout', ...QUALITY, 'state-dir', 'force', 'json']
     }
   },
   exits: `exit codes
   0  done, or in order         1  not in order, refused, or failed
-  2  wrong usage               3  cannot tell or cannot do: ip, rights or the file are missing`,
+  2  wrong usage               3  cannot check or change: ip, privileges or the file are missing`,
   documents: 'docs/paths.md',
   usage
 };

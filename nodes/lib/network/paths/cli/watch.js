@@ -24,7 +24,7 @@ class Resolver {
   constructor(host) {
     this.host_ = host;
     this.address = net.isIPv4(host) ? host : '';
-    this.why = `${host} is looked up`;
+    this.why = `looking up ${host}`;
     this.askedAt_ = -Infinity;
     this.isAsking_ = false;
   }
@@ -38,7 +38,7 @@ class Resolver {
     dns
       .lookup(this.host_, { family: 4 })
       .then(({ address }) => (this.address = address))
-      .catch(({ code }) => (this.why = `${this.host_} is not known: ${code}`))
+      .catch(({ code }) => (this.why = `${this.host_} cannot be resolved: ${code}`))
       .finally(() => (this.isAsking_ = false));
   }
 }
@@ -74,8 +74,8 @@ async function hear(directory, watcher, output) {
     return hints;
   } catch (error) {
     const { message } = /** @type {Error} */ (error);
-    const remedy = 'A silent path is noticed by its probes only; a shorter --state-dir may help.';
-    await output.note(`seganet-paths: Warning: ${file} cannot be listened at (${message}). ${remedy}`);
+    const remedy = 'Only probes detect a silent path; a shorter --state-dir may help.';
+    await output.note(`seganet-paths: Warning: cannot listen on ${file} (${message}). ${remedy}`);
     return null;
   }
 }
@@ -96,7 +96,7 @@ async function watch(options, output) {
     const { ask, isUrgent } = prober();
     if (broker && !isUrgent) {
       await output.note(
-        'seganet-paths: Warning: the native part cannot be loaded: probes wait as other packets do, so give --timeout 2000 on a full line.'
+        'seganet-paths: Warning: the native module cannot be loaded, so probes wait behind other packets. Use --timeout 2000 on a full line.'
       );
     }
     const now = () => performance.now();

@@ -32,7 +32,7 @@ async function apply(options, output) {
     }
   });
   const verdict = checkChange(applied.facts, directory);
-  if (applied.lost !== '') warnings.push(`undo cannot make '${applied.lost}' again: note how it was made.`);
+  if (applied.lost !== '') warnings.push(`undo cannot restore '${applied.lost}': note how it was set up.`);
   if (options.json) {
     const { changed } = applied;
     const made = { scheme, rate: desired.rate, share: desired.share };
@@ -53,9 +53,9 @@ async function apply(options, output) {
   if (applied.changed) {
     for (const line of stepLines(steps)) output.line(line);
     output.line(`${name}: set up as ${made}.`);
-  } else output.line(`${name}: is set up so already (${made}). Nothing to do.`);
+  } else output.line(`${name}: is already set up as ${made}. Nothing to do.`);
   if (verdict.ok) return EXIT.OK;
-  await output.note(`seganet-net: It does not do what it should: ${verdict.reason}`);
+  await output.note(`seganet-net: The set-up has no effect: ${verdict.reason}`);
   return EXIT.NOT_OK;
 }
 

@@ -19,8 +19,8 @@ async function check(options, output) {
     return code;
   }
   output.line(`${name}: ${ok ? 'ok' : 'not ok'}: ${kind}${rate > 0 ? `, ${rateText(rate)}` : ''}. ${reason}`);
-  if (applied && asApplied) output.line(`As apply made it: ${summary(applied)}.`);
-  else if (applied) output.line(`Changed since apply, which made ${summary(applied)}.`);
+  if (applied && asApplied) output.line(`Unchanged since apply: ${summary(applied)}.`);
+  else if (applied) output.line(`Changed since apply, which had set up ${summary(applied)}.`);
   for (const line of bandLines(bands)) output.line(line);
   return code;
 }

@@ -29,9 +29,9 @@ async function plan(options, output) {
   const warnings = [...made.warnings];
   if (before.handle !== '0:') {
     warnings.push(
-      `'${name}' has the queue '${before.kind} ${before.handle}': if that is not of seganet-net, apply takes its place only with --force.`
+      `'${name}' has the queue '${before.kind} ${before.handle}': unless seganet-net created it, apply replaces it only with --force.`
     );
-    if (!comesBack(before)) warnings.push(`undo could not make '${before.kind}' again.`);
+    if (!comesBack(before)) warnings.push(`undo cannot restore '${before.kind}'.`);
   }
   const { scheme, steps, skipped } = made;
   if (options.json) {
@@ -46,12 +46,12 @@ async function plan(options, output) {
     return EXIT.OK;
   }
   output.line(`# ${name}: ${summary({ ...desired, scheme })}`);
-  output.line(`# What this kernel has was found out ${how}.`);
+  output.line(`# Kernel features were determined ${how}.`);
   for (const { scheme: better, why } of skipped) output.line(`# Not ${better}: ${why}.`);
   for (const warning of warnings) output.line(`# Warning: ${warning}`);
   output.line('');
   if (steps.some(({ args }) => args.includes(desired.object))) {
-    output.line(`# apply writes ${desired.object} for a moment: an eBPF program that reads SO_PRIORITY`);
+    output.line(`# apply temporarily writes ${desired.object}, an eBPF program that reads SO_PRIORITY`);
   }
   for (const line of stepLines(steps)) output.line(line);
   output.line('');

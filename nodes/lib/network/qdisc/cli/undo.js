@@ -28,10 +28,10 @@ async function undo(options, output) {
   for (const line of stepLines(done)) output.line(line);
   if (lost !== '')
     await output.note(
-      `seganet-net: Warning: '${lost}', made by hand, was there before apply; make it again.`
+      `seganet-net: Warning: the queue '${lost}' existed before apply and cannot be restored; set it up again.`
     );
-  if (left !== '') output.line(`${name}: the queue '${left}' came after apply and was left alone.`);
-  else output.line(state ? `${name}: is as it was before apply.` : `${name}: nothing to undo.`);
+  if (left !== '') output.line(`${name}: the queue '${left}' was set up after apply and was left unchanged.`);
+  else output.line(state ? `${name}: restored to its state before apply.` : `${name}: nothing to undo.`);
   return EXIT.OK;
 }
 

@@ -16,14 +16,14 @@ const { DEFAULT_DIRECTORY } = require('../qdisc-state');
 
 const OPTIONS = {
   interface: `  --interface NAME   the network interface; default: that of the default route`,
-  rate: `  --rate RATE        just below the real rate of the uplink: ${LIMITS}, such as 2mbit;
-                     without it nothing is shaped, and priority works only if the interface itself is what is slow`,
-  scheme: `  --scheme NAME      auto (default: the best that the kernel has), htb, tbf-prio, tbf-pfifo_fast with --rate,
+  rate: `  --rate RATE        slightly below the real rate of the uplink: ${LIMITS}, such as 2mbit;
+                     without it there is no shaping, and priority works only if the interface itself is the bottleneck`,
+  scheme: `  --scheme NAME      auto (default: the best that the kernel supports), htb, tbf-prio, tbf-pfifo_fast with --rate,
                      prio, pfifo_fast without`,
-  share: `  --share PERCENT    of the rate that each lower band is guaranteed (htb), 1 to ${MOST_SHARE}; default ${DEFAULT_SHARE}`,
-  force: `  --force            even if somebody has given the interface a queue by hand`,
-  'state-dir': `  --state-dir DIR    where apply keeps what was there before; default ${DEFAULT_DIRECTORY}`,
-  json: `  --json             one JSON object`
+  share: `  --share PERCENT    guaranteed share of the rate for each lower band (htb), 1 to ${MOST_SHARE}; default ${DEFAULT_SHARE}`,
+  force: `  --force            replace a queue that was set up by hand`,
+  'state-dir': `  --state-dir DIR    where apply saves the previous state; default ${DEFAULT_DIRECTORY}`,
+  json: `  --json             print one JSON object`
 };
 
 /** @typedef {keyof typeof OPTIONS} Name */
@@ -32,34 +32,34 @@ const OPTIONS = {
 const COMMANDS = {
   plan: {
     says: 'prints the commands that apply would run and why, and what undo would do; changes nothing',
-    more: 'Works without root; it says what it could not find out.',
+    more: 'Works without root, and lists what it could not determine.',
     options: ['interface', 'rate', 'scheme', 'share', 'state-dir', 'json']
   },
   apply: {
-    says: 'sets the interface up so that urgent packets go first; all of it or nothing',
-    more: 'Needs root or CAP_NET_ADMIN. Again with the same arguments it does nothing; with others it changes what is there.',
+    says: 'sets up the interface so that urgent packets go first, completely or not at all',
+    more: 'Requires root or CAP_NET_ADMIN. With the same arguments again, it does nothing; with others, it changes the set-up.',
     options: ['interface', 'rate', 'scheme', 'share', 'force', 'state-dir', 'json']
   },
   check: {
-    says: 'tells whether urgent packets go first, whoever set it up, and what the bands have counted',
-    more: 'Needs no rights.',
+    says: 'shows whether urgent packets go first, whatever set that up, and the counters of the bands',
+    more: 'Requires no privileges.',
     options: ['interface', 'state-dir', 'json']
   },
   undo: {
-    says: 'brings back what was there before apply',
-    more: 'Needs root or CAP_NET_ADMIN. Without anything to undo it does nothing.',
+    says: 'restores the state before apply',
+    more: 'Requires root or CAP_NET_ADMIN. Does nothing if there is nothing to undo.',
     options: ['interface', 'force', 'state-dir', 'json']
   }
 };
 
 const EXITS = `exit codes
-  0  done, or in order         1  not in order, refused, or failed and taken back
-  2  wrong usage               3  cannot tell or cannot do: tc, rights or the interface are missing`;
+  0  done, or in order         1  not in order, refused, or failed and rolled back
+  2  wrong usage               3  cannot check or change: tc, privileges or the interface are missing`;
 
 const MANUAL = {
   name: 'seganet-net',
   purpose:
-    "Lets the gateway's urgent packets overtake the others where they wait: in the network interface that leads to the cloud.",
+    "Lets the gateway's urgent packets overtake others in the queue of the network interface that leads to the cloud.",
   options: OPTIONS,
   flags: ['force', 'json'],
   commands: COMMANDS,
