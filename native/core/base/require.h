@@ -1,0 +1,25 @@
+// Preconditions. A comment `REQUIRES: …` in a header is the contract; SEGANET_REQUIRE checks it at
+// the beginning of the function in debug, test and fuzz builds (SEGANET_CHECK_REQUIRES).
+// The addon that is published does not evaluate the condition.
+#ifndef SEGANET_CORE_BASE_REQUIRE_H_
+#define SEGANET_CORE_BASE_REQUIRE_H_
+
+#if defined(SEGANET_CHECK_REQUIRES) || !defined(NDEBUG)
+
+#include <cstdio>
+#include <cstdlib>
+
+// Prints the condition and its place, and aborts, when the condition is false.
+#define SEGANET_REQUIRE(condition)                                                             \
+  ((condition) ? static_cast<void>(0)                                                          \
+               : (std::fprintf(stderr, "%s:%d: REQUIRES %s\n", __FILE__, __LINE__, #condition), \
+                  std::abort()))
+
+#else
+
+// sizeof keeps names used, and evaluates nothing.
+#define SEGANET_REQUIRE(condition) static_cast<void>(sizeof((condition) ? 1 : 0))
+
+#endif
+
+#endif  // SEGANET_CORE_BASE_REQUIRE_H_
