@@ -4,7 +4,7 @@
 #ifndef SEGANET_CORE_BASE_REQUIRE_H_
 #define SEGANET_CORE_BASE_REQUIRE_H_
 
-#if defined(SEGANET_CHECK_REQUIRES) || !defined(NDEBUG)
+#if defined(SEGANET_CHECK_REQUIRES) || defined(DEBUG)  // DEBUG: node-gyp --debug
 
 #include <cstdio>
 #include <cstdlib>
