@@ -10,8 +10,8 @@
 #include <cstdlib>
 
 // Prints the condition and its place, and aborts, when the condition is false.
-#define SEGANET_REQUIRE(condition)                                                             \
-  ((condition) ? static_cast<void>(0)                                                          \
+#define SEGANET_REQUIRE(condition)                                                              \
+  ((condition) ? static_cast<void>(0)                                                           \
                : (std::fprintf(stderr, "%s:%d: REQUIRES %s\n", __FILE__, __LINE__, #condition), \
                   std::abort()))
 
