@@ -155,8 +155,7 @@ describe('the published package', () => {
         'node_modules',
         'nodes',
         'package.json',
-        'settings.js',
-        'test' // what the benchmark shares with the tests
+        'settings.js'
       ].filter((name) => name !== 'node_modules' || names.includes(name))
     );
     expect(fs.readdirSync(path.join(installed, 'native')).sort()).toEqual([
