@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/require.h"
+
 namespace seganet {
 
 bool Ledger::Open(int64_t max_row, const std::array<int64_t, kClasses + 1>& records) {
@@ -66,6 +68,7 @@ bool Ledger::Spilled(uint64_t ticket, size_t place) {
   const auto it = chunks_.find(ticket);
   if (it == chunks_.end()) return false;
   Chunk& chunk = it->second;
+  SEGANET_REQUIRE(chunk.row != 0);
   if (place >= chunk.places.size() || chunk.places[place] != Place::kMemory) return false;
   chunk.places[place] = Place::kDisk;
   sums_.backlog[chunk.record_class] += chunk.records[place];
@@ -109,7 +112,7 @@ bool Ledger::Wants(const std::string& node, uint8_t record_class, WantedRow* wan
   Shelf& shelf = ShelfOf(node, record_class);
   wanted->node = node;
   wanted->record_class = record_class;
-  // Rows ascend in the order of sealing: earlier runs, then this one.
+  // Rows ascend in the order of sealing: those of earlier runs, then those of this one.
   const int64_t first = shelf.spilled.empty() ? INT64_MAX : shelf.spilled.begin()->first;
   if (shelf.exhausted || shelf.read_to >= max_row_ || first <= shelf.read_to) {
     if (first == INT64_MAX) return false;
@@ -180,7 +183,7 @@ GoneRow Ledger::Removed(int64_t row, uint8_t record_class, int64_t records) {
   return GoneLocked(row, record_class, records);
 }
 
-// All of the row is done, and it may be deleted, or was.
+// True if all batches of the row are done, so that it may be, or was, deleted.
 bool Ledger::IsFreeLocked(int64_t row) const {
   return row > max_row_ || std::find(frees_.begin(), frees_.end(), row) != frees_.end() ||
          std::find(handed_.begin(), handed_.end(), row) != handed_.end();
@@ -211,7 +214,7 @@ GoneRow Ledger::GoneLocked(int64_t row, uint8_t record_class, int64_t records) {
 std::array<int64_t, kClasses + 1> Ledger::Lost() {
   const std::lock_guard<std::mutex> lock(mutex_);
   const std::array<int64_t, kClasses + 1> lost = sums_.backlog;
-  // Chunks under way are written to the new one.
+  // Chunks that are being written go to the new log.
   std::erase_if(chunks_, [](const auto& entry) { return entry.second.row != 0; });
   by_row_.clear();
   shelves_.clear();
