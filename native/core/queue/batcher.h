@@ -46,7 +46,7 @@ struct BatcherOptions {
   // kAdaptive: time between two batches of a class, unless m is reached first, at kBusyRecordsPerS
   // records per second or more; proportionally less below. The first batch after a pause is sealed
   // at the end of its wake-up. 0..kMaxGapUs, 0 = a batch may be sealed at each wake-up.
-  uint32_t gap_us = 5'000;
+  uint32_t gap_us = 2'000;
   // Classes up to this one never wait, 0..kClasses.
   uint8_t immediate_class = kCritical;
 
