@@ -30,9 +30,9 @@ bool ReadNumber(std::string_view* text, int* number) {
 Status ParseCpuList(std::string_view list, std::vector<int>* cpus) {
   cpus->clear();
   std::bitset<kMaxCpu + 1> named;  // removes duplicates
-  const std::string shown(list);
-  const auto bad = [&shown] {
-    return Status::InvalidArgument("'" + shown + "' is not a list of cores such as 1-3,5");
+  const std::string quoted(list);
+  const auto bad = [&quoted] {
+    return Status::InvalidArgument("'" + quoted + "' is not a list of cores such as 1-3,5");
   };
   while (!list.empty()) {
     int first = 0;

@@ -108,14 +108,14 @@ class Ledger {
     std::vector<Place> places;
   };
   // The rows of one uplink node and class.
-  struct Shelf {
+  struct Rows {
     int64_t read_to = 0;                  // rows of earlier runs were read up to this one
     bool exhausted = false;               // all rows of earlier runs were read
     std::map<int64_t, uint64_t> spilled;  // row → ticket
   };
-  using ShelfKey = std::pair<std::string, uint8_t>;
+  using RowsKey = std::pair<std::string, uint8_t>;
 
-  Shelf& ShelfOf(const std::string& node, uint8_t record_class);
+  Rows& RowsOf(const std::string& node, uint8_t record_class);
   bool Free(uint64_t ticket, const Chunk& chunk);
   bool IsFreeLocked(int64_t row) const;
   GoneRow GoneLocked(int64_t row, uint8_t record_class, int64_t records);
@@ -126,7 +126,7 @@ class Ledger {
   int64_t max_row_ = 0;
   std::unordered_map<uint64_t, Chunk> chunks_;
   std::unordered_map<int64_t, uint64_t> by_row_;  // row → ticket
-  std::map<ShelfKey, Shelf> shelves_;
+  std::map<RowsKey, Rows> rows_;
   std::vector<int64_t> frees_;   // rows to delete
   std::vector<int64_t> handed_;  // rows that TakeFrees handed over
   LedgerSums sums_;

@@ -27,15 +27,15 @@ std::string Replaced(std::string_view filter, std::string_view device) {
 std::vector<std::string> FiltersOf(const std::vector<std::string>& filters,
                                    std::string_view device) {
   const bool plain = device.find_first_of("+#/") == std::string_view::npos;
-  std::vector<std::string> its;
+  std::vector<std::string> result;
   for (const std::string& filter : filters) {
     if (filter.find(kPlaceholder) == std::string::npos) {
-      its.push_back(filter);
+      result.push_back(filter);
     } else if (plain) {
-      its.push_back(Replaced(filter, device));
+      result.push_back(Replaced(filter, device));
     }
   }
-  return its;
+  return result;
 }
 
 // Removes the next level from `rest` and returns it. Sets `more` if another level follows.
@@ -92,14 +92,14 @@ std::unique_ptr<const DevicePermissions> DevicePermissions::Of(const std::vector
                                                                std::string_view device) {
   SEGANET_REQUIRE(rows.size() <= kMaxPermissions);  // the whole check would not be O(1)
   if (rows.empty()) return nullptr;
-  auto its = std::make_unique<DevicePermissions>();
+  auto result = std::make_unique<DevicePermissions>();
   for (const Permission& row : rows) {
     if (!GlobMatches(row.device, device)) continue;
-    its->publish_ = FiltersOf(row.publish, device);
-    its->subscribe_ = FiltersOf(row.subscribe, device);
+    result->publish_ = FiltersOf(row.publish, device);
+    result->subscribe_ = FiltersOf(row.subscribe, device);
     break;
   }
-  return its;
+  return result;
 }
 
 bool DevicePermissions::MayPublish(std::string_view topic) const {

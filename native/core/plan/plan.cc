@@ -61,13 +61,12 @@ Status ValidateStage(const StageSpec& spec, const ById& by_id) {
 
 // True if the wires from `spec` form a cycle. Depth-first search; `state` 1 = on the path, 2 =
 // done.
-bool RunsInCircle(const StageSpec& spec, const ById& by_id,
-                  std::unordered_map<uint32_t, int>* state) {
+bool HasCycle(const StageSpec& spec, const ById& by_id, std::unordered_map<uint32_t, int>* state) {
   int& mine = (*state)[spec.id];
   if (mine != 0) return mine == 1;
   mine = 1;
   for (uint32_t id : spec.next) {
-    if (RunsInCircle(*by_id.at(id), by_id, state)) return true;
+    if (HasCycle(*by_id.at(id), by_id, state)) return true;
   }
   (*state)[spec.id] = 2;
   return false;
@@ -109,7 +108,7 @@ Status ValidatePlan(const std::vector<StageSpec>& stages) {
   }
   std::unordered_map<uint32_t, int> state;
   for (const StageSpec& spec : stages) {
-    if (RunsInCircle(spec, by_id, &state)) {
+    if (HasCycle(spec, by_id, &state)) {
       return Status::InvalidArgument(Name(spec) + ": its wires lead back to it");
     }
   }

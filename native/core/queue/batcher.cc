@@ -97,7 +97,7 @@ void Batcher::Seal(Open* open, SealReason reason) {
 int64_t Batcher::DeadlineOf(const Open& open) const {
   int64_t delay_us = int64_t{options_.max_delay_ms} * 1000;
   const uint8_t c = open.batch->record_class;
-  if (hasty_ & MaskOf(c)) delay_us = std::min(delay_us, (*longest_us_)[c]);
+  if (limited_ & MaskOf(c)) delay_us = std::min(delay_us, (*longest_us_)[c]);
   return open.batch->oldest_us + delay_us;
 }
 
@@ -108,7 +108,7 @@ int64_t Batcher::GapOf(const Open& open) const {
 
 // Adapts the gap to the rate of the class. After a pause the gap is close to 0, because the window
 // is as long as the pause.
-void Batcher::Pace(Open* open, int64_t now_us) const {
+void Batcher::AdaptGap(Open* open, int64_t now_us) const {
   const int64_t window_us = now_us - open->counted_from_us;
   if (window_us < kRateWindowUs) return;
   const int64_t per_s = std::min(open->counted * 1'000'000 / window_us, kBusyRecordsPerS);
@@ -136,7 +136,7 @@ void Batcher::EndTurn(int64_t now_us) {
   if (!adaptive()) return;
   for (Open& open : open_) {
     if (!open.batch) continue;
-    Pace(&open, now_us);
+    AdaptGap(&open, now_us);
     const uint8_t record_class = open.batch->record_class;
     bool wanted = IsWanted(record_class);
     if (!wanted) {

@@ -109,7 +109,7 @@ class Batcher {
   // their devices wait for the log. `longest_us` must stay valid until the next call.
   void SetHaste(const std::array<int64_t, kClasses + 1>* longest_us, ClassMask classes) {
     longest_us_ = longest_us;
-    hasty_ = classes;
+    limited_ = classes;
   }
 
   // Seals every open batch, most urgent class first.
@@ -136,14 +136,14 @@ class Batcher {
   bool IsWanted(uint8_t record_class) const;
   int64_t DeadlineOf(const Open& open) const;
   int64_t GapOf(const Open& open) const;
-  void Pace(Open* open, int64_t now_us) const;
+  void AdaptGap(Open* open, int64_t now_us) const;
   void Seal(Open* open, SealReason reason);
 
   const BatcherOptions options_;
   Sink* const sink_;
   bool batching_ = false;
   const std::array<int64_t, kClasses + 1>* longest_us_ = nullptr;
-  ClassMask hasty_ = 0;
+  ClassMask limited_ = 0;
   std::vector<Demand*> uplinks_;
   std::string encoded_;                  // buffer for the current record, reused
   std::array<Open, kClasses + 1> open_;  // index = class

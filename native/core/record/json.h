@@ -11,7 +11,7 @@ namespace seganet {
 inline constexpr int kMaxJsonDepth = 64;
 
 // True if `text` is one JSON value (RFC 8259) in valid UTF-8, not nested deeper than kMaxJsonDepth.
-// Sets `*has_newline` if white space in it contains \n or \r, which NDJSON does not allow.
+// If it is, `*has_newline` is true if its white space contains \n or \r, which NDJSON forbids.
 bool IsJson(std::string_view text, bool* has_newline);
 
 // Appends `text` as a JSON string with quotes. Bytes that are not valid UTF-8 become U+FFFD.
