@@ -29,7 +29,7 @@ enum class SealReason : uint8_t {
   kDemand,  // an uplink demanded a batch
 };
 
-// Whether a batch is on disk.
+// State of a batch with respect to the log.
 enum class Saved : uint8_t {
   kNo,        // must be written (queue/unsaved.h)
   kUnderWay,  // in a chunk that is being written

@@ -118,7 +118,7 @@ class Batcher {
   const BatcherOptions& options() const { return options_; }
 
  private:
-  // A batch being filled, and what counts against max_bytes.
+  // An open batch, and its size as it counts against max_bytes.
   struct Open {
     BatchPtr batch;
     size_t size = 0;
