@@ -24,7 +24,7 @@ struct Block {
   uint32_t value() const { return number << 4 | (more ? 8u : 0u) | exponent; }
   // Bytes of one block.
   size_t size() const { return exponent == kBert ? 1024 : size_t{16} << exponent; }
-  // Where the block begins in the body, bytes.
+  // Offset of the block in the body, bytes.
   size_t offset() const { return number * size(); }
 };
 

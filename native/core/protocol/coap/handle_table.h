@@ -12,8 +12,8 @@
 namespace seganet::coap {
 
 // Maps handles to values. A handle combines a place in memory, which is reused, with a turn, which
-// is not: a stale handle finds nothing. Add() allocates only when the table holds more values than
-// ever before. The memory is freed when the table becomes empty, except for a small one.
+// is not: a stale handle finds nothing. Add() allocates only when all places are in
+// use. A large table frees its memory when it becomes empty.
 //
 // Thread safety: none.
 template <typename T>

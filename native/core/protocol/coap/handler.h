@@ -1,4 +1,4 @@
-// What a CoAP server calls at its owner, over UDP and over a stream.
+// The interface between a CoAP server, over UDP or over a stream, and its owner.
 #ifndef SEGANET_CORE_PROTOCOL_COAP_HANDLER_H_
 #define SEGANET_CORE_PROTOCOL_COAP_HANDLER_H_
 
@@ -19,7 +19,7 @@ struct Incoming {
 
 // The owner's decision about a record, and the response that the device gets.
 enum class Verdict : uint8_t {
-  kTaken,       // 2.04 once it is safe
+  kTaken,       // 2.04 once the record is safe
   kFull,        // 5.03 with Max-Age
   kTooFast,     // 4.29 with Max-Age
   kNotAllowed,  // 4.03
@@ -39,7 +39,7 @@ inline constexpr uint8_t kCommandTaken = 0;
 inline constexpr uint8_t kCommandLost = 1;     // no acknowledgement in time, or no observer is left
 inline constexpr uint8_t kCommandRefused = 2;  // the device reset it
 
-// Whether a command was sent.
+// The result of DatagramServer::Command() and StreamSession::Command().
 enum class CommandStart : uint8_t {
   kSent,          // OnCommandAnswer() follows
   kNotListening,  // no observer of a resource that this topic belongs to
@@ -47,8 +47,8 @@ enum class CommandStart : uint8_t {
   kTooLarge,      // for the device, or a topic segment is over 255 bytes
 };
 
-// What a server calls at its owner. Views are valid during the call only. During a call the owner
-// may call the server's Acknowledge(), but no other function of the server.
+// Receives the events of a server. The owner implements it. Views are valid during the call only.
+// During a call the owner may call the server's Acknowledge(), but no other function of the server.
 class Handler {
  public:
   virtual ~Handler() = default;

@@ -32,7 +32,8 @@ struct Reply {
   bool is_error() const { return ClassOf(code) >= 4; }
 };
 
-// Appends options to a message. REQUIRES (Add, AddUint): numbers do not decrease.
+// Appends options to a message.
+// REQUIRES (Add, AddUint): numbers do not decrease.
 class OptionWriter {
  public:
   explicit OptionWriter(std::string* out) : out_(out) {}

@@ -29,21 +29,23 @@ struct Settings {
 // Bounds on memory and work. For a DatagramServer they apply to all its devices together, for a
 // StreamSession to its one device.
 struct Limits {
-  // Accepted records that are not safe yet. Above it, records get 5.03 (UDP), or the stream pauses.
+  // Accepted records that are not safe yet. Above the limit, records get 5.03 (UDP), or the owner
+  // stops reading the stream.
   size_t max_unacknowledged = 16384;
   size_t max_stream_unacknowledged = 1024;
-  // Requests remembered to recognize duplicates, about 100 bytes each. Above it the oldest is
-  // forgotten.
+  // Requests remembered to recognize duplicates, about 100 bytes each. Above the limit the oldest
+  // is forgotten.
   size_t max_exchanges = 65536;
-  // Peers remembered. Above it the peer that was silent longest is forgotten.
+  // Peers remembered. Above the limit the peer that was silent longest is forgotten.
   size_t max_peers = 8192;
   // Confirmable responses and notifications queued for one peer.
   size_t max_queued_per_peer = 64;
-  // Observers. Above it, a request is answered as if it had no Observe option (RFC 7641 4.1).
+  // Observers. Above the limit, a request is answered as if it had no Observe option
+  // (RFC 7641 4.1).
   size_t max_observers = 10000;
   size_t max_observers_per_device = 4;
-  // Bodies being reassembled, and their bytes. Above it the body that was silent longest is
-  // dropped; its next block is answered 4.08.
+  // Bodies being reassembled, and their bytes. Above a limit the body that was silent longest
+  // is dropped; its next block is answered 4.08.
   size_t max_uploads = 256;
   size_t max_uploads_per_device = 2;
   size_t max_upload_bytes = 4 * 1024 * 1024;
@@ -51,10 +53,10 @@ struct Limits {
   size_t max_command_bytes = 4 * 1024 * 1024;
   // Commands in flight on one stream.
   size_t max_commands_in_flight = 16;
-  // Resets and 4.xx responses per second and peer; above it none are sent. 0 = no limit.
+  // Resets and 4.xx responses per second and peer; the rest is not sent. 0 = no limit.
   uint32_t max_errors_per_s = 32;
-  // Bytes of output that the device has not read. From this limit on the stream pauses and takes no
-  // command.
+  // Bytes of output that the device has not read. From this limit on, the owner stops reading the
+  // stream, and commands get kBusy.
   size_t max_output_bytes = 65536;
   // A stream that is silent for this many seconds gets a Ping; after the same time without an
   // answer it is closed. 0 = never.

@@ -39,7 +39,7 @@ class Uploads {
 
   // Drops bodies that were silent for EXCHANGE_LIFETIME.
   void OnTime(int64_t now_us);
-  // When OnTime() has work, us; INT64_MAX = never.
+  // The next time at which OnTime() has work, us; INT64_MAX = never.
   int64_t deadline_us() const;
 
   size_t size() const { return bodies_.size(); }

@@ -80,7 +80,7 @@ class AckQueue {
  private:
   struct Entry {
     uint16_t packet_id;
-    uint16_t missing;  // acknowledgements
+    uint16_t missing;  // acknowledgements still to come
     uint8_t qos;
     uint8_t code;
   };

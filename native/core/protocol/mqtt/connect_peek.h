@@ -25,7 +25,7 @@ struct ConnectPeek {
     kMalformed,           // send RefusalFor() and close; see `reason`
   };
   Status status = Status::kNeedMore;
-  CloseReason reason = CloseReason::kNone;  // the counter, for the last three
+  CloseReason reason = CloseReason::kNone;  // why, for the last three
   std::string_view client_id;  // kOk: points into `bytes`. Empty: the server assigns one, or the
                                // ServerSession refuses the CONNECT if that is not allowed.
   std::optional<std::string_view> user_name;         // kOk: into `bytes`
@@ -38,7 +38,8 @@ struct ConnectPeek {
 // Examines the first bytes of a connection. Returns a result other than kNeedMore as early as it is
 // certain; it does not change with further bytes. A CONNECT of over max_bytes in total is
 // kMalformed with the reason kTooLarge as soon as its header is complete, so the caller never needs
-// to keep more than max_bytes. REQUIRES: bytes begins with the connection's first byte.
+// to keep more than max_bytes.
+// REQUIRES: bytes begins with the connection's first byte.
 ConnectPeek PeekConnect(std::span<const uint8_t> bytes, size_t max_bytes);
 
 // Returns the packet to send before closing; empty when none may be sent [MQTT-3.1.4-1].

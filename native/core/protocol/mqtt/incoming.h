@@ -21,7 +21,8 @@ class Incoming {
   };
 
   State Find(uint16_t packet_id) const;
-  // Adds an identifier as kWaiting. REQUIRES: Find(packet_id) == kUnknown.
+  // Adds an identifier as kWaiting.
+  // REQUIRES: Find(packet_id) == kUnknown.
   void Add(uint16_t packet_id);
   // REQUIRES: Find(packet_id) != kUnknown.
   void SetReceived(uint16_t packet_id);

@@ -70,9 +70,9 @@ enum class SendResult : uint8_t {
   kTooLarge,        // over the device's Maximum Packet Size, or an invalid topic name
 };
 
-// What a session calls at its owner. Views are valid during the call only. During a call the owner
-// must not call Feed() or destroy the session. It may call AcknowledgeSlot(), RefuseSlot(), and,
-// except in OnConnect(), SendPublish() and Disconnect().
+// Receives the events of a session. The owner implements it. Views are valid during the call only.
+// During a call the owner must not call Feed() or destroy the session. It may call
+// AcknowledgeSlot(), RefuseSlot(), and, except in OnConnect(), SendPublish() and Disconnect().
 class Handler {
  public:
   virtual ~Handler() = default;
@@ -141,8 +141,8 @@ class ServerSession {
   ServerSession& operator=(const ServerSession&) = delete;
 
   // Sets the client identifier that the owner assigned, for a CONNECT without one. 5: announced in
-  // the CONNACK; a CONNECT without identifier is refused if none is assigned. REQUIRES: called
-  // before the first Feed().
+  // the CONNACK; a CONNECT without identifier is refused if none is assigned.
+  // REQUIRES: called before the first Feed().
   void SetAssignedId(std::string id);
 
   // Takes all bytes, in pieces of any size. Returns kNone, or why the connection must be closed.

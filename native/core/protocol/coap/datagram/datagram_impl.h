@@ -54,7 +54,7 @@ class DatagramImpl {
   DatagramCounters counters;
 
  private:
-  // Where a response goes.
+  // The recipient of a response.
   struct Asker {
     Peer peer;
     Type type = Type::kConfirmable;

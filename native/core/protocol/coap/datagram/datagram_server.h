@@ -15,7 +15,7 @@
 
 namespace seganet::coap {
 
-// What a DatagramServer calls at its owner.
+// Receives the events and datagrams of a DatagramServer. The owner implements it.
 class DatagramHandler : public Handler {
  public:
   // Sends the datagram now. The owner may drop it, as the network may.
@@ -41,7 +41,8 @@ class DatagramImpl;
 // datagrams in, events and datagrams out. It has no socket, no clock and no thread. docs/coap.md
 // describes the resources.
 //
-// now_us is the time of one monotonic clock, us. It never goes back from call to call.
+// Each now_us is the time of the same monotonic clock, us, and is never less than in an earlier
+// call.
 //
 // Thread safety: none; owned by one worker.
 class DatagramServer {
@@ -77,8 +78,8 @@ class DatagramServer {
   // 2.04. `handle` is Incoming::slot. No effect for an unknown handle.
   void Acknowledge(uint64_t handle, int64_t now_us);
 
-  // Sends 5.03 instead of 2.04: the record is lost and was never safe. `retry_s` becomes Max-Age,
-  // s. No effect when the record is answered.
+  // Sends 5.03 with a Max-Age of retry_s seconds instead of 2.04: the record is lost and was never
+  // safe. No effect when the record is answered.
   void Withhold(uint64_t handle, uint32_t retry_s, int64_t now_us);
 
   // Notifies the observers of the device. A `topic` of the form {command_path}/{device}/rest also

@@ -1,4 +1,4 @@
-// What a server of CoAP over UDP remembers of each peer.
+// The state that a server of CoAP over UDP keeps for each peer.
 #ifndef SEGANET_CORE_PROTOCOL_COAP_DATAGRAM_FAR_ENDS_H_
 #define SEGANET_CORE_PROTOCOL_COAP_DATAGRAM_FAR_ENDS_H_
 

@@ -50,7 +50,7 @@ class Outbox {
   // Retransmits what is due. When a peer stays silent after MAX_RETRANSMIT, appends all its
   // messages to `lost`.
   void OnTime(int64_t now_us, std::vector<Lost>* lost);
-  // When OnTime() has work, us; INT64_MAX = never.
+  // The next time at which OnTime() has work, us; INT64_MAX = never.
   int64_t deadline_us() const;
 
   size_t memory_bytes() const { return bytes_; }

@@ -55,7 +55,7 @@ class StreamImpl {
   size_t answered_bytes = 0;  // of the next bytes: PeekStream() already answered them
 
  private:
-  // Where a response goes.
+  // The recipient of a response.
   struct Asker {
     Token token;
     uint8_t no_response = 0;

@@ -49,8 +49,8 @@ std::string DeviceOf(const StreamFrame& frame, std::span<const uint8_t> arrived,
 // Answers the messages before the first one that names a device, with a session without a device.
 void AnswerBefore(std::span<const uint8_t> bytes, const Settings& settings, size_t answered,
                   StreamPeek* peek) {
-  NoHandler nobody;
-  StreamSession session(&nobody, settings, Limits{}, {}, 0);
+  NoHandler handler;
+  StreamSession session(&handler, settings, Limits{}, {}, 0);
   session.SkipAnswered(answered);
   peek->reason = session.Feed(bytes);
   peek->answer = session.output();

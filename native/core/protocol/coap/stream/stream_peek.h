@@ -22,7 +22,7 @@ struct StreamPeek {
   enum class Status : uint8_t {
     kNeedMore,  // send `answer`, read on, and call again with all bytes since the first
     kOk,        // `device` is known, from the first request that names one
-    kRefuse,    // send `answer` and close; `reason` is the counter
+    kRefuse,    // send `answer` and close; see `reason`
   };
   Status status = Status::kNeedMore;
   CloseReason reason = CloseReason::kNone;
@@ -37,8 +37,9 @@ struct StreamPeek {
 
 // Examines the first bytes of a connection. The options name the device, so a request need not be
 // complete. max_bytes or more without a device are refused with kTooLarge, so the caller never
-// needs to keep more. REQUIRES: bytes begins with the connection's first byte; answered is that of
-// the previous call, 0 at first.
+// needs to keep more.
+// REQUIRES: bytes begins with the connection's first byte; answered is that of the previous call, 0
+// at first.
 StreamPeek PeekStream(std::span<const uint8_t> bytes, const Settings& settings, size_t max_bytes,
                       size_t answered = 0);
 

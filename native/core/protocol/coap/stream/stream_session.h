@@ -57,7 +57,7 @@ class StreamSession {
   // device did not answer a Ping: the owner then closes the connection.
   [[nodiscard]] bool OnTime(int64_t now_us);
 
-  // Sends Release (7.04) before a stop: the device shall disconnect. Later requests get 5.03.
+  // Asks the device to disconnect (Release, 7.04), before a stop. Later requests get 5.03.
   void Release();
 
   // Bytes to send. Valid until the next call of a non-const function.
@@ -66,8 +66,8 @@ class StreamSession {
   // REQUIRES: n <= output().size().
   void ConsumeOutput(size_t n);
 
-  // True if the device has too much outstanding. The owner stops reading its socket until it is
-  // false.
+  // True if the device has too much outstanding. The owner stops reading its socket until this
+  // becomes false.
   bool WantsPause() const;
 
   CloseReason close_reason() const;
