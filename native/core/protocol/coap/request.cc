@@ -8,7 +8,7 @@ namespace seganet::coap {
 namespace {
 
 constexpr std::string_view kUnknown =
-    "A critical option is unknown, repeated or has a wrong length.";
+    "A critical option is unknown, is repeated, or has a wrong length.";
 
 // Reads an integer option. RFC 7252 5.4.3, 5.4.5: an option that is too long or repeated is treated
 // like an unknown option: returns false.

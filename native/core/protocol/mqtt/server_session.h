@@ -34,13 +34,14 @@ struct Limits {
   // QoS 1 and 2 PUBLISH packets without PUBACK or PUBREC. From this number on, WantsPause() is
   // true.
   size_t max_unacknowledged = 1024;
-  // Bytes of output that the device has not read. From this number on, WantsPause() is true and
-  // SendPublish() returns kWindowFull.
+  // Bytes of output that the device has not read. From this number on, WantsPause() is true.
+  // SendPublish() exceeds it only with a single packet when no other output waits.
   size_t max_output_bytes = 65536;
   // 5: QoS 1 and 2 PUBLISH packets that a device may have in flight, 1..65,535; more are
   // kReceiveMaximum. 3.x: bounds the QoS 2 packets without PUBREL, whose identifiers are kept.
   uint16_t receive_maximum = 1024;
-  // 5: topic aliases of a device, and the total bytes of their topics; more bytes are kTooLarge.
+  // 5: topic aliases of a device, and the total bytes of their topics. A higher alias is
+  // kBadTopicAlias, more bytes are kTooLarge.
   uint16_t topic_alias_maximum = 16;
   size_t max_alias_bytes = 16384;
   // 5: the longest keep-alive, s, announced in the CONNACK. 3.x cannot announce it, so those

@@ -34,8 +34,7 @@ SendResult ServerSession::SendPublish(uint64_t id, std::string_view topic,
   publish.topic = topic;
   publish.payload = {reinterpret_cast<const char*>(payload.data()), payload.size()};
   publish.subscription_identifiers = match->numbers;
-  publish.packet_id =
-      std::min(qos, match->qos) == 0 ? 0 : 1;  // a placeholder: any identifier has the same size
+  publish.packet_id = std::min(qos, match->qos) == 0 ? 0 : 1;  // any id has the same size
   if (!Fits(publish)) return SendResult::kTooLarge;
 
   const size_t waiting = output_.size() - output_sent_;

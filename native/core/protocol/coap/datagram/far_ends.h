@@ -43,8 +43,7 @@ class FarEnds {
   size_t memory_bytes() const { return ends_.size() * kEndBytes; }
 
  private:
-  static constexpr size_t kEndBytes =
-      sizeof(FarEnd) + 160;  // plus nodes of list and map, and a bucket
+  static constexpr size_t kEndBytes = sizeof(FarEnd) + 160;  // list and map nodes, bucket
 
   const size_t max_;
   const uint32_t worker_;
