@@ -233,7 +233,7 @@ void Engine::Flush(uint32_t stage) {
 
 void Engine::StopReading() {
   if (closed_) return;
-  exchange_.HoldForEver();
+  exchange_.HoldForever();
   for (uint32_t stage : listening_) acceptor_->Unlisten(stage);
   for (const auto& worker : workers_) worker->StopReading();
 }
@@ -241,7 +241,7 @@ void Engine::StopReading() {
 void Engine::Close() {
   if (closed_) return;
   closed_ = true;
-  exchange_.HoldForEver();
+  exchange_.HoldForever();
   if (acceptor_) acceptor_->Stop();
   for (const auto& worker : workers_) worker->Stop();
   for (const auto& lanes : AllLanes()) lanes->Clear(Drop::kClosed);

@@ -26,7 +26,7 @@ using SlotSet = std::bitset<Placement::kSlots>;
 // handle of libuv cannot change its loop.
 struct SlotParcel {
   std::vector<std::unique_ptr<Device>> devices;  // Device::agent is null
-  std::vector<AgentParts> agents;                // AgentParts::device is one of them
+  std::vector<MovedAgent> agents;                // MovedAgent::device is one of them
   std::vector<KeptSessions::Moved> kept;
   std::vector<Wills::Moved> wills;
 };
@@ -76,7 +76,7 @@ class SlotExchange {
   };
 
   // For ever: the end has begun.
-  void HoldForEver() {
+  void HoldForever() {
     const std::lock_guard<std::mutex> lock(routes_);
     ++holds_;
   }

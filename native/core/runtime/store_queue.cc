@@ -11,7 +11,7 @@ constexpr uint64_t kDeadTicket = uint64_t{1} << 52;  // tickets are numbers of J
 }  // namespace
 
 void StoreQueue::WakeAt(int64_t due_us) {
-  if (due_us < told_due_us_.load(std::memory_order_acquire)) Wake();
+  if (due_us < reported_due_us_.load(std::memory_order_acquire)) Wake();
 }
 
 void StoreQueue::Wake() {
@@ -48,7 +48,7 @@ void StoreQueue::Detach() {
     const std::lock_guard<std::mutex> lock(mutex_);
     doorbell_ = nullptr;
   }
-  told_due_us_.store(kNever, std::memory_order_release);
+  reported_due_us_.store(kNever, std::memory_order_release);
   has_task_ = false;
   while (!pending_.empty()) Failed(pending_.begin()->first);
   ledger_.Returned();
@@ -63,12 +63,12 @@ void StoreQueue::Opened(int64_t max_row, const std::array<int64_t, kClasses + 1>
 
 int64_t StoreQueue::Due(int64_t now_us) {
   // Batches that come in while this looks ring.
-  told_due_us_.store(kNever, std::memory_order_release);
+  reported_due_us_.store(kNever, std::memory_order_release);
   int64_t due = has_task_ || !dead_letters_.empty() ? 0 : kNever;
   for (const std::shared_ptr<Lanes>& lanes : all_lanes_()) {
     due = std::min(due, lanes->NextSave(now_us));
   }
-  told_due_us_.store(due, std::memory_order_release);
+  reported_due_us_.store(due, std::memory_order_release);
   return due;
 }
 
@@ -128,7 +128,7 @@ void StoreQueue::Committed(uint64_t ticket, int64_t row) {
   pending_.erase(it);
   counters_.Add(Counter::kBytesStored, pending.bytes);
   if (pending.lanes == nullptr) {
-    Buried(&pending);
+    DeadLetterStored(&pending);
     return;
   }
   counters_.Add(Counter::kChunksStored);
@@ -138,7 +138,7 @@ void StoreQueue::Committed(uint64_t ticket, int64_t row) {
 }
 
 // A dead letter is on disk: its records are somebody's to look at, and nobody's to wait for.
-void StoreQueue::Buried(Pending* pending) {
+void StoreQueue::DeadLetterStored(Pending* pending) {
   Batch& batch = *pending->letter.batch;
   if (batch.chunk != 0) ledger_.Done(batch.chunk, batch.place);
   budget_->GiveBytes(batch.Cost());
@@ -166,7 +166,7 @@ void StoreQueue::Dropped(uint64_t ticket) {
   Pending pending = std::move(it->second);
   pending_.erase(it);
   if (pending.lanes == nullptr) {
-    Buried(&pending);
+    DeadLetterStored(&pending);
     return;
   }
   pending.lanes->Discard(ticket);

@@ -107,7 +107,7 @@ class StoreQueue {
 
   bool NextDeadLetter();
   bool NextChunk(int64_t now_us);
-  void Buried(Pending* pending);
+  void DeadLetterStored(Pending* pending);
   // The wanted row is gone: its records count as lost, but for those that memory holds.
   void Damaged(const GoneRow& gone);
   bool Expired(const ChunkEntry& entry, const ChunkHead& head, int64_t now_us,
@@ -123,7 +123,7 @@ class StoreQueue {
   std::mutex mutex_;  // guards doorbell_ and routes_
   Doorbell* doorbell_ = nullptr;
   std::map<std::string, Route> routes_;       // by uplink node
-  std::atomic<int64_t> told_due_us_{kNever};  // when the store thread looks again by itself
+  std::atomic<int64_t> reported_due_us_{kNever};  // when the store thread looks again by itself
 
   // Of the store thread.
   StoreTask task_;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kReadBufferBytes = 16'384;
 constexpr uint64_t kSweepMs = 250;
-constexpr size_t kPushesATurn = 1024;
+constexpr size_t kPushesPerTurn = 1024;
 constexpr size_t kModeratedDevices = 32;
 
 uv_handle_t* Handle(auto* handle) { return reinterpret_cast<uv_handle_t*>(handle); }
@@ -78,7 +78,7 @@ void Worker::OnStart() {
 }
 
 void Worker::OnStop() {
-  DrainWhatIsThere();
+  DrainPending();
   pipeline_.Flush(0, SealReason::kFlush);
   // Devices whose records are safe learn it before their connection ends.
   ServeReceipts();
@@ -137,7 +137,7 @@ std::unique_ptr<AgentSession> Worker::MakeSession(Agent* agent, const Handoff& h
 void Worker::SetPlan(std::shared_ptr<const Plan> plan) {
   Call([this, &plan] {
     // Stage ids of records that push() took are those of the old plan.
-    DrainWhatIsThere();
+    DrainPending();
     const std::shared_ptr<const Plan> before = pipeline_.shared_plan();
     pipeline_.SetPlan(std::move(plan));
     ++plan_number_;
@@ -147,7 +147,7 @@ void Worker::SetPlan(std::shared_ptr<const Plan> plan) {
 
 void Worker::Flush(uint32_t stage) {
   Post([this, stage] {
-    DrainWhatIsThere();
+    DrainPending();
     pipeline_.Flush(stage, SealReason::kFlush);
   });
 }
@@ -215,7 +215,7 @@ void Worker::OnWake() {
 // What was pushed stays in its ring while the messages that it would become have no room: push()
 // then answers FULL.
 void Worker::ServePushes() {
-  if (!MessagesHigh()) DrainRing(kPushesATurn);
+  if (!MessagesHigh()) DrainRing(kPushesPerTurn);
 }
 
 bool Worker::MessagesHigh() {
@@ -242,7 +242,7 @@ void Worker::DrainRing(size_t most) {
 }
 
 // What push() put in before now; what it puts in meanwhile may wait for its turn.
-void Worker::DrainWhatIsThere() { DrainRing(inbound_.used() / sizeof(FrameHeader) + 1); }
+void Worker::DrainPending() { DrainRing(inbound_.used() / sizeof(FrameHeader) + 1); }
 
 void Worker::RunPushed(std::string_view frame) {
   Record record = ReadRecordFrame(frame.data());
@@ -263,13 +263,13 @@ void Worker::RunPushed(std::string_view frame) {
     return;
   }
   const bool waits = !options_.acknowledge_at_once;
-  const uint64_t slot = tickets_.Open(ticket);
-  if (waits) record.receipt = tickets_.ReceiptFor(slot);
+  const uint64_t handle = tickets_.Open(ticket);
+  if (waits) record.receipt = tickets_.ReceiptFor(handle);
   const Passage passage = pipeline_.Run(stage, record);
   if (passage.taken) {
-    tickets_.Expect(slot, waits ? passage.copies : 0);
+    tickets_.Expect(handle, waits ? passage.copies : 0);
   } else {
-    tickets_.Withhold(slot);
+    tickets_.Withhold(handle);
   }
 }
 

@@ -196,7 +196,7 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   void CloseEndpoints(uint32_t stage);
   Device* Locate(CoapEndpoint* endpoint, std::string_view id);
   void Arrive(CoapEndpoint* endpoint, Device* device);
-  bool ObservesElsewhere(const CoapEndpoint* but, std::string_view device) const;
+  bool ObservesElsewhere(const CoapEndpoint* except, std::string_view device) const;
   RecordAnswer Admit(Device* device, const SourceSettings& source, const coap::Incoming& incoming);
   bool HasRoomFor(uint8_t record_class);
   // CommandCarrier, for the agents
@@ -207,7 +207,7 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   void ServeReceipts();
   bool MessagesHigh();
   void DrainRing(size_t most);
-  void DrainWhatIsThere();
+  void DrainPending();
   void RunPushed(std::string_view frame);
   bool IdentifyPushed(uint32_t stage, Record* record);
   bool AsksForSafety(uint32_t stage, const Record& record) const;

@@ -11,10 +11,10 @@ namespace seganet {
 namespace {
 
 constexpr size_t kMessageReadBytes = 4096;
-constexpr uint32_t kReadsAClock = 16;
+constexpr uint32_t kReadsPerClock = 16;
 // What one read may bring of a device with a rate, a token: the smallest records have about so
 // many bytes, so that one read brings few more than a bucket has tokens for.
-constexpr size_t kReadBytesAToken = 8;
+constexpr size_t kReadBytesPerToken = 8;
 constexpr size_t kLeastReadBytes = 64;
 
 // So much of a packet that has not come in full every connection may hold: a device whose packets
@@ -76,7 +76,7 @@ std::span<uint8_t> Worker::read_buffer(const Agent& agent) {
   if (pipeline_.message_only()) bytes = kMessageReadBytes;
   if (const TokenRate rate = RateOf(agent); rate.limited()) {
     const size_t tokens = rate.burst != 0 ? rate.burst : rate.per_s;
-    bytes = std::min(bytes, std::max(kLeastReadBytes, tokens * kReadBytesAToken));
+    bytes = std::min(bytes, std::max(kLeastReadBytes, tokens * kReadBytesPerToken));
   }
   return std::span(read_buffer_).first(bytes);
 }
@@ -119,7 +119,7 @@ void Worker::ResumeAgents() {
 // the first read of a turn, and now and then in a long one.
 int64_t Worker::OnRead(size_t bytes) {
   moderation_.Count();
-  if (clock_reads_++ % kReadsAClock == 0) now_ = Now::Read();
+  if (clock_reads_++ % kReadsPerClock == 0) now_ = Now::Read();
   counters_.Add(Counter::kReads);
   counters_.Add(Counter::kBytesReceived, bytes);
   return now_.mono_us;
@@ -156,13 +156,13 @@ void Worker::EndUnfinished() {
       return static_cast<double>(agent->unfinished) *
              static_cast<double>(now - agent->unfinished_us);
     };
-    Agent* dearest = nullptr;
+    Agent* costliest = nullptr;
     size_t looked = 0;
     for (Agent* agent : unfinished_) {
       if (++looked > kUnfinishedLooks) break;
-      if (dearest == nullptr || cost(agent) > cost(dearest)) dearest = agent;
+      if (costliest == nullptr || cost(agent) > cost(costliest)) costliest = agent;
     }
-    dearest->CloseUnfinished();
+    costliest->CloseUnfinished();
   });
 }
 
@@ -342,9 +342,9 @@ void Worker::OnClosed(Agent* agent, AgentEnd end) {
 }
 
 void Worker::OnDescriptor(int fd, AgentEnd end) {
-  const bool was_told = end == AgentEnd::kProtocol || end == AgentEnd::kTooMuch ||
+  const bool has_reason = end == AgentEnd::kProtocol || end == AgentEnd::kTooMuch ||
                         end == AgentEnd::kTakenOver || end == AgentEnd::kNotTaken;
-  if (was_told) {
+  if (has_reason) {
     lingering_.Take(loop(), fd, MonotonicUs());
   } else {
     close(fd);

@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kMaxCrossedBytes = 4u << 20;
 constexpr uint32_t kFullRetryS = 2;       // memory empties as fast as the uplink sends
 constexpr uint32_t kNoDeviceRetryS = 60;  // until some device has been silent for so long
-constexpr uint32_t kRowsAConnection = 4;  // WorkerOptions::max_devices
+constexpr uint32_t kRowsPerConnection = 4;  // WorkerOptions::max_devices
 
 size_t BytesOf(const CrossedDatagrams& datagrams) {
   return datagrams.bytes.size() + datagrams.entries.size() * sizeof(CrossedDatagrams::Entry);
@@ -35,7 +35,7 @@ Status Worker::OpenDatagrams(uint32_t stage, int fd, uint64_t seed) {
     options.workers = static_cast<uint32_t>(options_.workers);
     options.settings = CoapSettings(pipeline_.plan().SettingsOf(stage), options_.max_packet_bytes,
                                     options_.odd_topics);
-    options.limits = CoapLimits(options.settings, options_.max_devices / kRowsAConnection);
+    options.limits = CoapLimits(options.settings, options_.max_devices / kRowsPerConnection);
     options.seed = seed;
     auto* endpoint = new CoapEndpoint(this, loop(), fd, &counters_, options);
     error = endpoint->error();

@@ -143,10 +143,10 @@ bool Worker::HandOver(const SlotSet& slots, uint32_t to) {
   // Rings are read one after the other: what is in this one must not be behind what comes in the
   // other worker's.
   if (messages_.used() != 0) return false;
-  DrainWhatIsThere();  // most of it before others have to wait
+  DrainPending();  // most of it before others have to wait
   const std::lock_guard<std::mutex> lock(exchange.routes());
   if (exchange.held() || adopting_.load(std::memory_order_relaxed) != 0) return false;
-  DrainWhatIsThere();
+  DrainPending();
   pipeline_.Flush(0, SealReason::kFlush);
   if (inbound_.used() != 0 || messages_.used() != 0) return false;
   const SlotSet leaving = slots & ~TiedSlots(slots);
@@ -191,8 +191,8 @@ void Worker::Unpack(SlotParcel* parcel) {
   now_ = Now::Read();
   // Before the rows: a full table forgets rows without a connection to take these in.
   std::vector<Agent*> arrived;
-  for (AgentParts& parts : parcel->agents) {
-    auto* agent = new Agent(this, loop(), std::move(parts));
+  for (MovedAgent& moved : parcel->agents) {
+    auto* agent = new Agent(this, loop(), std::move(moved));
     agent->device->agent = agent;
     arrived.push_back(agent);
   }
