@@ -182,7 +182,7 @@ test('settings of the log are checked', () => {
   expect(
     made({ acknowledge: 'stored', log: true, ttlS: [0, 0, 0, 60, 60, 0, 0, 0, 60], whenFull: 'drop' })
   ).not.toThrow();
-  expect(made({ acknowledge: 'stored' })).toThrow("acknowledge 'stored' needs the log");
+  expect(made({ acknowledge: 'stored' })).toThrow("acknowledge 'stored' requires the log");
   expect(made({ acknowledge: 'never' })).toThrow("acknowledge 'never' is not one of received, safe, stored");
   expect(made({ whenFull: 'explode' })).toThrow("whenFull 'explode' is not one of slow, drop");
   for (const ttlS of [5, [1, 2], [0, 0, -1, 0, 0, 0, 0, 0, 0], 'x'])

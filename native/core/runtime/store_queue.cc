@@ -6,7 +6,7 @@
 namespace seganet {
 namespace {
 
-constexpr uint64_t kDeadTicket = uint64_t{1} << 52;  // tickets are numbers of JavaScript
+constexpr uint64_t kDeadTicket = uint64_t{1} << 52;  // tickets are JavaScript numbers, below 2^53
 
 }  // namespace
 
@@ -62,7 +62,7 @@ void StoreQueue::Opened(int64_t max_row, const std::array<int64_t, kClasses + 1>
 }
 
 int64_t StoreQueue::Due(int64_t now_us) {
-  // Batches that come in while this looks ring.
+  // Batches that arrive during the search ring the bell.
   reported_due_us_.store(kNever, std::memory_order_release);
   int64_t due = has_task_ || !dead_letters_.empty() ? 0 : kNever;
   for (const std::shared_ptr<Lanes>& lanes : all_lanes_()) {
@@ -137,7 +137,7 @@ void StoreQueue::Committed(uint64_t ticket, int64_t row) {
   pending.lanes->Committed(ticket);
 }
 
-// A dead letter is on disk: its records are somebody's to look at, and nobody's to wait for.
+// A dead letter is on disk: its records are kept for inspection, and nothing waits for them.
 void StoreQueue::DeadLetterStored(Pending* pending) {
   Batch& batch = *pending->letter.batch;
   if (batch.chunk != 0) ledger_.Done(batch.chunk, batch.place);
@@ -207,7 +207,7 @@ bool StoreQueue::Expired(const ChunkEntry& entry, const ChunkHead& head, int64_t
                          int64_t wall_ms) const {
   const int64_t ttl_us = options_.ttl_us[head.record_class];
   if (ttl_us == 0) return false;
-  // Within a run the clock that nobody sets tells the age.
+  // Within a run, the monotonic clock determines the age.
   const bool this_run = head.epoch == options_.epoch;
   const int64_t age_us =
       this_run ? now_us - entry.oldest_us : (wall_ms - entry.last_ts_ms) * int64_t{1000};
@@ -245,7 +245,7 @@ LoadResult StoreQueue::Loaded(int64_t row, int64_t records, std::string_view bod
       ledger_.Done(ticket, i);
       continue;
     }
-    if (route.lanes == nullptr) {  // its node has just left the plan
+    if (route.lanes == nullptr) {  // its node has just been removed from the plan
       ledger_.Spilled(ticket, i);
       continue;
     }
