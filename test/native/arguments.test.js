@@ -170,7 +170,7 @@ test('constructors name what is wrong', () => {
   expect(() => new Engine({ cpus: '1023' }, ignore)).toThrow('core 1023');
   expect(() => new UplinkSource(4_000_000_000, 0, ignore)).toThrow('no open engine has the token');
   expect(() => new StoreSource(4_000_000_000, ignore)).toThrow('no open engine has the token');
-  expect(() => new StoreSource(engine.token, ignore)).toThrow('served already');
+  expect(() => new StoreSource(engine.token, ignore)).toThrow('already served');
   expect(() => Reflect.apply(Engine, undefined, [{}, ignore])).toThrow(
     expect.objectContaining({ name: 'TypeError' })
   );
@@ -193,7 +193,7 @@ test('settings of the log are checked', () => {
     }
   }
   const plain = new Engine({ workers: 1 }, ignore);
-  expect(() => new StoreSource(plain.token, ignore)).toThrow('the engine was made without `log`');
+  expect(() => new StoreSource(plain.token, ignore)).toThrow('the engine was created without `log`');
   plain.close();
 });
 

@@ -102,7 +102,7 @@ test('everything answers after close', () => {
 test('an uplink has one source, and its successor gets what was in flight', async () => {
   const engine = makeEngine();
   const first = new UplinkSource(engine.token, 0, () => {});
-  expect(() => new UplinkSource(engine.token, 0, () => {})).toThrow(/uplink 0 is served already/);
+  expect(() => new UplinkSource(engine.token, 0, () => {})).toThrow(/uplink 0 is already served/);
   pushOne(engine);
   await until(() => engine.stats().counters.recordsPushed === 1, 'the record');
   engine.flush(stage.batch);
