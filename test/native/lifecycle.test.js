@@ -45,7 +45,9 @@ test('two engines of one process share nothing', async () => {
   const second = makeEngine();
   expect(first.token).not.toBe(second.token);
   const ports = [first, second].map((engine) => engine.listen(stage.source, { host: '127.0.0.1', port: 0 }));
-  expect(() => second.listen(stage.source, { host: '127.0.0.1', port: ports[0] })).toThrow(/is already listening/);
+  expect(() => second.listen(stage.source, { host: '127.0.0.1', port: ports[0] })).toThrow(
+    /is already listening/
+  );
   const device = await connectDevice(ports[0], 'd');
   await until(() => first.stats().devices === 1, 'the device');
   expect(second.stats().devices).toBe(0);
