@@ -71,7 +71,7 @@ class AgentSessionOwner {
   virtual uint32_t stage() const = 0;
   virtual const SourceSettings& source() const = 0;
 
-  // Returns whether the device is accepted. The other calls are allowed only after kAccepted.
+  // Returns whether the device is accepted. The calls below except MayPublish require kAccepted.
   virtual Admission OnConnect() = 0;
   virtual RecordAnswer OnRecord(const IncomingRecord& record) = 0;
   // True if the permissions of the source allow it; refusals are counted.

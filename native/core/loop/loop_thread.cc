@@ -91,6 +91,7 @@ bool LoopThread::Call(const std::function<void()>& task) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!running_) return false;
+    SEGANET_REQUIRE(tid_ == 0 || ThisThreadId() != tid_);
     tasks_.push_back([&task, &done] {
       task();
       done.set_value();
