@@ -139,6 +139,8 @@ describe('the published package', () => {
       const files = [file, file.replace(/js$/, 'html'), `nodes/locales/en-US/${type}.json`];
       for (const name of files) expect(fs.existsSync(path.join(installed, name))).toBe(true);
     }
+    for (const file of Object.values(section.plugins))
+      expect(fs.existsSync(path.join(installed, file))).toBe(true);
   });
 
   test('brings no sources of the engine, no tests, no benchmarks, no development dependency', () => {
