@@ -2,11 +2,11 @@
 // A message becomes what Engine.push() takes. Everything a flow may get wrong is refused here, in a sentence.
 
 const { types } = require('node:util');
+const { MAX_DEVICE_BYTES } = require('./device-id');
 const { CLASS_WORDS, classNames, classOf } = require('./classes');
 const { shown } = require('./values');
 
 const NORMAL = 3;
-const MAX_DEVICE_BYTES = 256;
 const MAX_TOPIC_BYTES = 65535;
 /** The last moment that a Date knows (ECMA-262, 21.4.1.1); the engine takes none behind it. */
 const MAX_TIME_MS = 8.64e15;
