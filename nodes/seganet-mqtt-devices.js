@@ -1,5 +1,6 @@
 'use strict';
 
+const { isLoopback } = require('./lib/base/loopback');
 const { parseDevices } = require('./lib/settings/device-classes');
 const { parsePermissions } = require('./lib/settings/permissions');
 const { listenerParts } = require('./lib/settings/listener-settings');
@@ -57,7 +58,7 @@ module.exports = function (RED) {
  */
 function migrated(values, warn) {
   if (values.version >= VERSION || values.login !== 'none') return values;
-  if (!/^(localhost|127\..*|::1)$/i.test(values.host)) {
+  if (!isLoopback(values.host)) {
     warn(
       `On ${values.host}, any client that reaches the port can pose as any device, as in the version that created this flow. ` +
         'Open the node, choose a login or confirm that there is none, and deploy.'

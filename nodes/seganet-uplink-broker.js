@@ -41,7 +41,7 @@ module.exports = function (RED) {
       const link = new BrokerLink(this.id, config.name || new URL(url).host, {
         ...options,
         url,
-        tls: tlsOptions(tlsId, tlsId ? RED.nodes.getNode(tlsId) : null, files),
+        tls: tlsOptions(tlsId, tlsId ? RED.nodes.getNode(tlsId) : null, 'uplink broker', files),
         ...(files && { tlsFiles: files }),
         protocolVersion: Number(protocolVersion),
         backlogShare: backlogShare / 100,

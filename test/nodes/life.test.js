@@ -317,7 +317,7 @@ describe('uplink', () => {
     await load([tab, engine, { ...broker, url: '' }, cloud]);
     expect(errors()).toEqual([
       ['broker', expect.stringMatching(/no address/)],
-      ['cloud', expect.stringMatching(/has a wrong setting. The uplink broker has no address/)]
+      ['cloud', expect.stringMatching(/has a wrong setting. The address of the uplink broker is missing/)]
     ]);
     await until(() => shown('cloud')?.text === 'broker: wrong setting', 'status');
   });
