@@ -50,7 +50,7 @@ module.exports = function (RED) {
 };
 
 /**
- * A node of an older flow goes on as it was: its devices must not stand outside after an update.
+ * Keeps a node of an older flow working as before, so that an update does not lock its devices out.
  * @template {{ version: number, host: string, login: string, allowAnonymous: boolean }} T
  * @param {T} values
  * @param {(sentence: string) => void} warn
@@ -74,7 +74,7 @@ function shown(rates, stats, member) {
   if (!member.listening) return { fill: 'yellow', shape: 'ring', text: 'opening' };
   const { slowedFrom = 0 } = /** @type {typeof stats & { slowedFrom?: number }} */ (stats);
   const figures = `${stats.devices} devices · ${status.rate(rates.recordsOut)}/s`;
-  // Others still come in.
+  // More urgent classes are still accepted at full speed.
   if (slowedFrom > 1) {
     return { fill: 'yellow', shape: 'ring', text: `slowed from class ${slowedFrom} · ${figures}` };
   }
