@@ -2,8 +2,7 @@
 
 const { EventEmitter } = require('node:events');
 const path = require('node:path');
-const { Worker } = require('node:worker_threads');
-const { Backoff } = require('../base/backoff');
+const { ManagedThread } = require('../base/managed-thread');
 const { checkOptions } = require('../settings/uplink-options');
 const { checkStage } = require('./sending/uplink-stage');
 
@@ -25,9 +24,7 @@ const NOTHING = zeros(COUNTERS);
 const SESSION_COUNTERS = /** @type {const} */ (['published', 'acknowledged', 'connects', 'bytesAcked']);
 const IDLE = { rttMs: 0, oldestMs: -1, inflight: 0, backlogInflight: 0, quotaWait: 0, sessions: [] };
 const DEFAULT_NATIVE = path.join(__dirname, '../../../native');
-const RESTART_MIN_MS = 250;
-const RESTART_MAX_MS = 30000;
-/** What the thread may take, beyond its time-out, to say DISCONNECT. */
+/** Time that the thread may take beyond its time-out to send DISCONNECT. */
 const GRACE_MS = 1000;
 
 /**
@@ -60,7 +57,6 @@ class UplinkThread extends EventEmitter {
   constructor(options) {
     super();
     this.options = checkOptions(options, DEFAULT_NATIVE);
-    this.backoff = new Backoff(RESTART_MIN_MS, RESTART_MAX_MS);
     /** @type {{token: number, uplink: number} | null} */
     this.engine = null;
     /** @type {Record<string, object>} */
@@ -76,15 +72,20 @@ class UplinkThread extends EventEmitter {
     this.lastDrain = 0;
     /** @type {Promise<boolean> | null} */
     this.stopping = null;
-    /** @type {NodeJS.Timeout | undefined} */
-    this.restartTimer = undefined;
-    /** Threads so far. */
+    /** Number of threads started so far. */
     this.generation = 0;
-    /** @type {Worker | null} */
-    this.worker = null;
     /** @type {boolean | undefined} */
     this.stoppedInTime = undefined;
-    this.#start();
+    this.thread = new ManagedThread({
+      file: path.join(__dirname, 'uplink-worker.js'),
+      name: 'seganet-uplink',
+      workerData: () => ({ options: this.options, generation: ++this.generation }),
+      onStart: () => this.#onStart(),
+      onMessage: (message) => this.#onMessage(message),
+      onExit: (cause, restartMs) => this.#onExit(cause, restartMs),
+      restarts: true
+    });
+    this.thread.start();
   }
 
   /**
@@ -93,7 +94,7 @@ class UplinkThread extends EventEmitter {
    */
   attach(token, uplink) {
     this.engine = { token, uplink };
-    this.#post({ type: 'attach', token, uplink });
+    this.thread.post({ type: 'attach', token, uplink });
   }
 
   /**
@@ -103,17 +104,17 @@ class UplinkThread extends EventEmitter {
   setStages(stages) {
     const checked = Object.fromEntries(Object.entries(stages).map(([id, stage]) => [id, checkStage(stage)]));
     Object.assign(this.stages, checked);
-    this.#post({ type: 'stages', stages: this.stages });
+    this.thread.post({ type: 'stages', stages: this.stages });
   }
 
   /** The command is safe: the broker hears so. @param {string} ack of 'command'; '' = nobody waits for it */
   answer(ack) {
-    if (ack !== '') this.#post({ type: 'answer', ack });
+    if (ack !== '') this.thread.post({ type: 'answer', ack });
   }
 
   /** Tells the cloud what became of a command. @param {import('../commands/command-reports').Report} report */
   report(report) {
-    this.#post({ type: 'report', report });
+    this.thread.post({ type: 'report', report });
   }
 
   /**
@@ -121,7 +122,7 @@ class UplinkThread extends EventEmitter {
    * @param {number} timeoutMs @returns {Promise<boolean>}
    */
   drain(timeoutMs) {
-    if (!this.worker || this.stopping) return Promise.resolve(false);
+    if (!this.thread.isRunning || this.stopping) return Promise.resolve(false);
     const id = ++this.lastDrain;
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#drained(id, false), timeoutMs);
@@ -129,7 +130,7 @@ class UplinkThread extends EventEmitter {
         clearTimeout(timer);
         resolve(done);
       });
-      this.#post({ type: 'drain', id });
+      this.thread.post({ type: 'drain', id });
     });
   }
 
@@ -143,24 +144,11 @@ class UplinkThread extends EventEmitter {
     return this.stopping;
   }
 
-  #start() {
-    const worker = new Worker(path.join(__dirname, 'uplink-worker.js'), {
-      workerData: { options: this.options, generation: ++this.generation },
-      name: 'seganet-uplink'
-    });
-    this.worker = worker;
-    let cause = '';
-    worker.on('message', (message) => this.#onMessage(message));
-    worker.on('error', (error) => (cause = String(error?.message ?? error)));
-    worker.on('exit', (code) => this.#onExit(worker, cause || `exit code ${code}`));
-    if (Object.keys(this.stages).length > 0) this.#post({ type: 'stages', stages: this.stages });
-    if (this.engine) this.#post({ type: 'attach', ...this.engine });
-    for (const id of this.drains.keys()) this.#post({ type: 'drain', id });
-  }
-
-  /** @param {object} message */
-  #post(message) {
-    this.worker?.postMessage(message);
+  #onStart() {
+    const { thread } = this;
+    if (Object.keys(this.stages).length > 0) thread.post({ type: 'stages', stages: this.stages });
+    if (this.engine) thread.post({ type: 'attach', ...this.engine });
+    for (const id of this.drains.keys()) thread.post({ type: 'drain', id });
   }
 
   /** @param {any} message */
@@ -176,15 +164,16 @@ class UplinkThread extends EventEmitter {
           session[name] += this.pastSessions[i][name];
         }
       }
-      if (message.sessions.some((/** @type {any} */ { state }) => state === 'connected'))
-        this.backoff.reset();
+      if (message.sessions.some((/** @type {any} */ { state }) => state === 'connected')) {
+        this.thread.markHealthy();
+      }
       this.emit('state', message);
     } else if (type === 'command') this.emit('command', message.command);
     else if (type === 'problem') this.emit('problem', message);
     else if (type === 'drained') this.#drained(message.id, true);
     else if (type === 'stopped') {
       this.stoppedInTime = message.inTime;
-      this.worker?.terminate();
+      this.thread.terminate();
     }
   }
 
@@ -198,10 +187,12 @@ class UplinkThread extends EventEmitter {
     this.drains.delete(id);
   }
 
-  /** The thread died. The engine gives its batches to the next one. @param {Worker} worker @param {string} cause */
-  #onExit(worker, cause) {
-    if (this.worker !== worker) return;
-    this.worker = null;
+  /**
+   * Adds the counters of the thread that ended to the totals. The engine gives its batches to the next thread.
+   * @param {string} cause
+   * @param {number} restartMs
+   */
+  #onExit(cause, restartMs) {
     for (const name of COUNTERS) {
       this.past[name] += this.present[name];
       this.present[name] = 0;
@@ -211,9 +202,7 @@ class UplinkThread extends EventEmitter {
     }
     this.presentSessions = this.#noSessions();
     if (this.stopping) return;
-    const wait = this.backoff.next();
-    this.restartTimer = setTimeout(() => this.#start(), wait);
-    const reason = `The uplink thread ended unexpectedly (${cause}). It restarts in ${wait} ms.`;
+    const reason = `The uplink thread ended unexpectedly (${cause}). It restarts in ${restartMs} ms.`;
     this.#emitEnd('disconnected', 'THREAD', reason);
   }
 
@@ -224,20 +213,11 @@ class UplinkThread extends EventEmitter {
 
   /** @param {number} timeoutMs */
   async #stop(timeoutMs) {
-    clearTimeout(this.restartTimer);
     for (const id of [...this.drains.keys()]) this.#drained(id, false);
-    const { worker } = this;
-    if (worker) {
-      const exited = new Promise((resolve) => worker.once('exit', resolve));
-      worker.postMessage({ type: 'stop', timeoutMs });
-      const timer = setTimeout(() => worker.terminate(), timeoutMs + GRACE_MS);
-      await exited;
-      clearTimeout(timer);
-    }
-    this.worker = null;
-    // A thread that had to be terminated could not say it.
+    const wasRunning = await this.thread.stop({ type: 'stop', timeoutMs }, timeoutMs + GRACE_MS);
+    // A terminated thread did not report its end.
     if (this.stoppedInTime === undefined) this.#emitEnd('stopped', '', '');
-    return this.stoppedInTime ?? !worker;
+    return this.stoppedInTime ?? !wasRunning;
   }
 }
 
