@@ -1,8 +1,8 @@
 'use strict';
 
 /**
- * What a session that has room and nothing to send tells the engine: once, until something has come. Batches that wait for nothing
- * but their class's rate ring no doorbell when their time has come, so a timer looks for them.
+ * Tells the engine that a session has room and nothing to send. It does so once, until something arrives. Batches that
+ * wait only for their class's rate ring no doorbell when they become ready, so a timer checks for them.
  */
 class Demand {
   /** @param {{delay: (fn: () => void, ms: number) => void, now: () => number, schedule: () => void}} parts */
@@ -11,16 +11,20 @@ class Demand {
     this.now = now;
     this.schedule = schedule;
     this.isTold = false;
-    /** When the next look is due. */
+    /** When the next check is due. */
     this.lookAt = Infinity;
   }
 
-  /** Something came, or may have come. */
+  /** Something arrived, or may have arrived. */
   fed() {
     this.isTold = false;
   }
 
-  /** Nothing live is ready. @param {import('./feeder').UplinkSource} source @param {boolean} isUp the engine was told so, and there is room */
+  /**
+   * Call it when nothing live is ready.
+   * @param {import('./feeder').UplinkSource} source
+   * @param {boolean} isUp the engine knows that the session is up, and there is room
+   */
   empty(source, isUp) {
     const wait = source.retryMs();
     if (wait >= 0) this.#lookIn(Math.max(1, wait));
@@ -32,7 +36,7 @@ class Demand {
   /** @param {number} ms */
   #lookIn(ms) {
     const at = this.now() + ms;
-    // One that comes before is on its way; it looks again.
+    // An earlier check is pending; it checks again.
     if (at >= this.lookAt) return;
     this.lookAt = at;
     this.delay(() => {
