@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/devices/agent_session.h"
-#include "core/protocol/coap/stream_session.h"
+#include "core/protocol/coap/stream/stream_session.h"
 
 namespace seganet {
 

@@ -95,7 +95,7 @@ test('after landing the engine hears again that this session has room', () => {
   wire.onLeave('backlog');
   expect(express.isActive).toBe(false);
   bench.pump();
-  expect(bench.source.hungers).toBe(1);
+  expect(bench.source.demands).toBe(1);
 });
 
 test('an old connection that ends late does not land the new one', () => {

@@ -1,5 +1,5 @@
-#ifndef SEGANET_CORE_PROTOCOL_COAP_FAR_ENDS_H_
-#define SEGANET_CORE_PROTOCOL_COAP_FAR_ENDS_H_
+#ifndef SEGANET_CORE_PROTOCOL_COAP_DATAGRAM_FAR_ENDS_H_
+#define SEGANET_CORE_PROTOCOL_COAP_DATAGRAM_FAR_ENDS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -51,4 +51,4 @@ class FarEnds {
 
 }  // namespace seganet::coap
 
-#endif  // SEGANET_CORE_PROTOCOL_COAP_FAR_ENDS_H_
+#endif  // SEGANET_CORE_PROTOCOL_COAP_DATAGRAM_FAR_ENDS_H_

@@ -1,5 +1,5 @@
-#ifndef SEGANET_CORE_PROTOCOL_COAP_STREAM_PEEK_H_
-#define SEGANET_CORE_PROTOCOL_COAP_STREAM_PEEK_H_
+#ifndef SEGANET_CORE_PROTOCOL_COAP_STREAM_STREAM_PEEK_H_
+#define SEGANET_CORE_PROTOCOL_COAP_STREAM_STREAM_PEEK_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -41,4 +41,4 @@ StreamPeek PeekStream(std::span<const uint8_t> bytes, const Settings& settings, 
 
 }  // namespace seganet::coap
 
-#endif  // SEGANET_CORE_PROTOCOL_COAP_STREAM_PEEK_H_
+#endif  // SEGANET_CORE_PROTOCOL_COAP_STREAM_STREAM_PEEK_H_

@@ -1,9 +1,9 @@
-#include "core/protocol/coap/stream_session.h"
+#include "core/protocol/coap/stream/stream_session.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "core/protocol/coap/stream_impl.h"
+#include "core/protocol/coap/stream/stream_impl.h"
 
 namespace seganet::coap {
 namespace {

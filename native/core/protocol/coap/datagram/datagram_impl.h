@@ -1,5 +1,5 @@
-#ifndef SEGANET_CORE_PROTOCOL_COAP_DATAGRAM_IMPL_H_
-#define SEGANET_CORE_PROTOCOL_COAP_DATAGRAM_IMPL_H_
+#ifndef SEGANET_CORE_PROTOCOL_COAP_DATAGRAM_DATAGRAM_IMPL_H_
+#define SEGANET_CORE_PROTOCOL_COAP_DATAGRAM_DATAGRAM_IMPL_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 #include "core/base/keyed_hash.h"
 #include "core/protocol/coap/commands.h"
-#include "core/protocol/coap/datagram_server.h"
-#include "core/protocol/coap/exchanges.h"
-#include "core/protocol/coap/far_ends.h"
+#include "core/protocol/coap/datagram/datagram_server.h"
+#include "core/protocol/coap/datagram/exchanges.h"
+#include "core/protocol/coap/datagram/far_ends.h"
+#include "core/protocol/coap/datagram/outbox.h"
 #include "core/protocol/coap/handle_table.h"
 #include "core/protocol/coap/message.h"
 #include "core/protocol/coap/observers.h"
-#include "core/protocol/coap/outbox.h"
 #include "core/protocol/coap/reply.h"
 #include "core/protocol/coap/request.h"
 #include "core/protocol/coap/route.h"
@@ -143,4 +143,4 @@ class DatagramImpl {
 
 }  // namespace seganet::coap
 
-#endif  // SEGANET_CORE_PROTOCOL_COAP_DATAGRAM_IMPL_H_
+#endif  // SEGANET_CORE_PROTOCOL_COAP_DATAGRAM_DATAGRAM_IMPL_H_

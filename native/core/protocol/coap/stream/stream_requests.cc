@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "core/protocol/coap/replies.h"
-#include "core/protocol/coap/stream_impl.h"
+#include "core/protocol/coap/stream/stream_impl.h"
 
 namespace seganet::coap {
 

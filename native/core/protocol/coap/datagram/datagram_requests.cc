@@ -2,7 +2,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/protocol/coap/datagram_impl.h"
+#include "core/protocol/coap/datagram/datagram_impl.h"
 #include "core/protocol/coap/replies.h"
 
 namespace seganet::coap {

@@ -1,5 +1,5 @@
-#ifndef SEGANET_CORE_PROTOCOL_COAP_STREAM_IMPL_H_
-#define SEGANET_CORE_PROTOCOL_COAP_STREAM_IMPL_H_
+#ifndef SEGANET_CORE_PROTOCOL_COAP_STREAM_STREAM_IMPL_H_
+#define SEGANET_CORE_PROTOCOL_COAP_STREAM_STREAM_IMPL_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@
 #include "core/protocol/coap/observers.h"
 #include "core/protocol/coap/reply.h"
 #include "core/protocol/coap/request.h"
-#include "core/protocol/coap/stream_session.h"
+#include "core/protocol/coap/stream/stream_session.h"
 #include "core/protocol/coap/token.h"
 #include "core/protocol/coap/uploads.h"
 
@@ -136,4 +136,4 @@ class StreamImpl {
 
 }  // namespace seganet::coap
 
-#endif  // SEGANET_CORE_PROTOCOL_COAP_STREAM_IMPL_H_
+#endif  // SEGANET_CORE_PROTOCOL_COAP_STREAM_STREAM_IMPL_H_

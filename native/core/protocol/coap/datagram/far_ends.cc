@@ -1,4 +1,4 @@
-#include "core/protocol/coap/far_ends.h"
+#include "core/protocol/coap/datagram/far_ends.h"
 
 #include <iterator>
 

@@ -1,4 +1,4 @@
-#include "core/protocol/coap/exchanges.h"
+#include "core/protocol/coap/datagram/exchanges.h"
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/protocol/coap/datagram_impl.h"
+#include "core/protocol/coap/datagram/datagram_impl.h"
 #include "core/protocol/coap/replies.h"
 
 namespace seganet::coap {

@@ -1,5 +1,5 @@
-#ifndef SEGANET_CORE_PROTOCOL_COAP_OUTBOX_H_
-#define SEGANET_CORE_PROTOCOL_COAP_OUTBOX_H_
+#ifndef SEGANET_CORE_PROTOCOL_COAP_DATAGRAM_OUTBOX_H_
+#define SEGANET_CORE_PROTOCOL_COAP_DATAGRAM_OUTBOX_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/keyed_hash.h"
-#include "core/protocol/coap/datagram_server.h"
+#include "core/protocol/coap/datagram/datagram_server.h"
 
 namespace seganet::coap {
 
@@ -76,4 +76,4 @@ class Outbox {
 
 }  // namespace seganet::coap
 
-#endif  // SEGANET_CORE_PROTOCOL_COAP_OUTBOX_H_
+#endif  // SEGANET_CORE_PROTOCOL_COAP_DATAGRAM_OUTBOX_H_

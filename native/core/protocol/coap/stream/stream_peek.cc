@@ -1,4 +1,4 @@
-#include "core/protocol/coap/stream_peek.h"
+#include "core/protocol/coap/stream/stream_peek.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,7 +6,7 @@
 #include "core/protocol/coap/message.h"
 #include "core/protocol/coap/option_reader.h"
 #include "core/protocol/coap/request.h"
-#include "core/protocol/coap/stream_session.h"
+#include "core/protocol/coap/stream/stream_session.h"
 
 namespace seganet::coap {
 namespace {

@@ -1,9 +1,9 @@
-#include "core/protocol/coap/datagram_server.h"
+#include "core/protocol/coap/datagram/datagram_server.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "core/protocol/coap/datagram_impl.h"
+#include "core/protocol/coap/datagram/datagram_impl.h"
 
 namespace seganet::coap {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "core/protocol/coap/option_reader.h"
-#include "core/protocol/coap/stream_impl.h"
-#include "core/protocol/coap/stream_peek.h"
+#include "core/protocol/coap/stream/stream_impl.h"
+#include "core/protocol/coap/stream/stream_peek.h"
 
 namespace seganet::coap {
 namespace {
