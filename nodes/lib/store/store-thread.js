@@ -9,14 +9,20 @@ const { checkOptions } = require('./log-options');
 /**
  * @typedef {object} StoreState
  * @property {'opening' | 'ready' | 'full' | 'failing' | 'refused' | 'stopped'} state
- * @property {string} code @property {string} reason a sentence with a remedy, '' = all is well
- * @property {number} chunks @property {number[]} records on disk, by class
- * @property {number} bytes what the chunks take, in whole pages @property {number} limitBytes
+ * @property {string} code
+ * @property {string} reason a sentence with a remedy, '' = no problem
+ * @property {number} chunks
+ * @property {number[]} records on disk, by class
+ * @property {number} bytes size of the chunks, in whole pages
+ * @property {number} limitBytes
  * @property {number} fileBytes the database and its WAL
- * @property {number} dead dead letters kept @property {number} deadRemoved and those deleted for want of room
+ * @property {number} dead dead letters kept
+ * @property {number} deadRemoved dead letters deleted because there was no room
  * @property {number} quarantined chunks in the quarantine
- * @property {number} commits @property {number} commitMs smoothed @property {number} commitMaxMs
- * @property {number} bytesWritten by the thread's write calls: WAL and checkpoints included
+ * @property {number} commits
+ * @property {number} commitMs smoothed
+ * @property {number} commitMaxMs
+ * @property {number} bytesWritten by the thread's write calls, including WAL and checkpoints
  */
 
 const DEFAULT_NATIVE = path.join(__dirname, '../../../native');
@@ -25,20 +31,25 @@ const GRACE_MS = 5000;
 const COUNTERS = /** @type {const} */ (['commits', 'bytesWritten', 'deadRemoved']);
 
 /**
- * The store thread of one engine, seen from Node-RED's thread. Records never come here: the thread pulls them from the engine.
+ * The store thread of one engine, as seen from Node-RED's thread. Records never pass through this object: the store
+ * thread pulls them from the engine.
  *
- * Events: 'state' {@link StoreState}, on change and at 1 Hz; 'problem' {code, reason, count}, at most once a second for a code.
+ * Events: 'state' {@link StoreState}, on change and at 1 Hz; 'problem' {code, reason, count}, at most once a second for
+ * a code.
  */
 class StoreThread extends EventEmitter {
-  /** Throws TypeError with a sentence for the user. @param {import('./log-options').StoreOptions} options */
+  /**
+   * Throws TypeError with a sentence for the user.
+   * @param {import('./log-options').StoreOptions} options
+   */
   constructor(options) {
     super();
     this.options = checkOptions(options, DEFAULT_NATIVE);
-    /** Row numbers are not used twice, also not by the thread that follows one that died. */
+    /** The last row number, shared with the thread that follows one that died: no number is used twice. */
     this.rows = new SharedArrayBuffer(8);
     /** @type {number | null} */
     this.token = null;
-    /** The latest. @type {StoreState} */
+    /** The latest state. @type {StoreState} */
     this.state = {
       state: 'opening',
       code: '',
@@ -56,9 +67,9 @@ class StoreThread extends EventEmitter {
       commitMaxMs: 0,
       bytesWritten: 0
     };
-    /** Counters of threads that are gone. */
+    /** Counters of earlier threads. */
     this.past = { commits: 0, bytesWritten: 0, deadRemoved: 0 };
-    /** Those who wait for holdings(). @type {((holdings: { node: string, records: number }[]) => void)[]} */
+    /** Callers that wait for holdings(). @type {((holdings: { node: string, records: number }[]) => void)[]} */
     this.asked = [];
     /** @type {Promise<boolean> | null} */
     this.stopping = null;
@@ -76,14 +87,17 @@ class StoreThread extends EventEmitter {
     this.thread.start();
   }
 
-  /** Keeps the log of this engine from now on. @param {number} token Engine.token */
+  /**
+   * Keeps the log of this engine from now on.
+   * @param {number} token Engine.token
+   */
   attach(token) {
     this.token = token;
     this.thread.post({ type: 'attach', token });
   }
 
   /**
-   * What is on disk, by uplink node; empty when the database is not open. Never rejects.
+   * Returns the number of records on disk by uplink node, or nothing if the database is not open. Never rejects.
    * @returns {Promise<{ node: string, records: number }[]>}
    */
   holdings() {
@@ -93,9 +107,10 @@ class StoreThread extends EventEmitter {
   }
 
   /**
-   * Commits what is due (Engine.saveAll() makes all of it due) and what is to be deleted, at most so long; closes the
-   * database and ends the thread.
-   * @param {number} timeoutMs @returns {Promise<boolean>} true when nothing was left to commit
+   * Commits pending records (Engine.saveAll() makes all of them pending) and pending deletions, closes the database and
+   * ends the thread.
+   * @param {number} timeoutMs longest time for the commits
+   * @returns {Promise<boolean>} true when nothing was left to commit
    */
   stop(timeoutMs) {
     this.stopping ??= this.#stop(timeoutMs);

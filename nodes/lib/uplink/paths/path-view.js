@@ -1,18 +1,23 @@
 'use strict';
-// What is told about the paths of a session.
+// Describes the paths of a session.
 
 /** @typedef {import('./session-paths').Paths} Paths @typedef {import('./session-paths').Way} Way */
 /** @typedef {import('../../../../native').MptcpInfo} MptcpInfo */
 
 /** @typedef {{code: string, reason: string}} Told */
 
-/** The kernel moves it between paths by itself. @param {MptcpInfo} info */
+/** True if the kernel moves the connection between paths by itself. @param {MptcpInfo} info */
 const mayGo = ({ transport }) => transport === 'mptcp' || transport === 'unknown';
 
 /** @param {Way[]} ways */
 const names = (ways) => ways.map(({ name }) => name).join(', ') || 'of the connection';
 
-/** Why a connection has one path only, in words. @param {MptcpInfo} info @param {string} noMptcp of openSocket() @returns {Told | null} */
+/**
+ * Returns why a connection has only one path, in words.
+ * @param {MptcpInfo} info
+ * @param {string} noMptcp of openSocket()
+ * @returns {Told | null}
+ */
 function whyOne({ transport }, noMptcp) {
   if (transport === 'fallback') {
     const reason =
@@ -31,8 +36,9 @@ function whyOne({ transport }, noMptcp) {
 }
 
 /**
- * Each path, with what this session has on it; -1 = not known.
- * @param {Paths} paths @param {MptcpInfo | null} info null = it has no connection
+ * Returns each path with this session's figures on it; -1 = unknown.
+ * @param {Paths} paths
+ * @param {MptcpInfo | null} info null = it has no connection
  */
 function pathsView(paths, info) {
   return paths.all().map(({ name, wanted, role, device, addresses }) => {
@@ -70,7 +76,11 @@ function pathsView(paths, info) {
 
 /** @typedef {ReturnType<typeof pathsView>[number]} PathView */
 
-/** @param {Paths} paths @param {string} name @param {string} device */
+/**
+ * @param {Paths} paths
+ * @param {string} name
+ * @param {string} device
+ */
 function stateOf(paths, name, device) {
   const state = paths.stateOf(name);
   if (state !== 'unknown') return state;
