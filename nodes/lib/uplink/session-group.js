@@ -129,7 +129,7 @@ class Group {
     this.feeder.attach(
       new this.native.UplinkSource(token, uplink, doorbell, this.isOnly ? undefined : classes)
     );
-    this.status.tellSource();
+    this.status.reportToSource();
   }
 
   everySecond() {

@@ -1,5 +1,5 @@
 'use strict';
-// The command line of seganet-log.
+// Reads the command line of seganet-log.
 
 const { CLASS_WORDS, classOf } = require('../../base/classes');
 const { parseOptions, readCommand } = require('../../base/cli/usage');
@@ -62,7 +62,11 @@ const SPECS = {
 /** @param {string} message */
 const usage = (message) => new CliError(`${message} See seganet-log --help.`, EXIT.USAGE);
 
-/** @param {unknown} value @param {string} name @returns {number} */
+/**
+ * @param {unknown} value
+ * @param {string} name
+ * @returns {number}
+ */
 function whole(value, name) {
   if (!/^\d{1,15}$/.test(String(value))) throw usage(`--${name} takes a whole number, not '${value}'.`);
   return Number(value);

@@ -8,7 +8,7 @@ const AGAIN_MS = 500;
 /**
  * Pause after an error: no watch runs, the watch's socket may not be used, or the container does not have its folder.
  */
-const NOBODY_MS = 5000;
+const REST_MS = 5000;
 const PATIENCE_MS = 1000;
 /** Addresses come and go, so the table is limited. */
 const MOST_KNOWN = 32;
@@ -28,15 +28,15 @@ class PathHints {
     this.connect = connect;
     this.restUntil = -Infinity;
     /** When each address was last reported. @type {Map<string, number>} */
-    this.toldAt = new Map();
+    this.sentAt = new Map();
   }
 
   /** @param {string} address our address, which identifies the path @param {number} rttMs 0 = unknown */
   suspect(address, rttMs) {
     const now = this.now();
-    if (now < this.restUntil || now - (this.toldAt.get(address) ?? -Infinity) < AGAIN_MS) return;
-    if (this.toldAt.size >= MOST_KNOWN) this.toldAt.clear();
-    this.toldAt.set(address, now);
+    if (now < this.restUntil || now - (this.sentAt.get(address) ?? -Infinity) < AGAIN_MS) return;
+    if (this.sentAt.size >= MOST_KNOWN) this.sentAt.clear();
+    this.sentAt.set(address, now);
     try {
       const socket = this.connect({ path: this.file });
       socket.setTimeout(PATIENCE_MS, () => socket.destroy());
@@ -51,7 +51,7 @@ class PathHints {
   }
 
   #rest() {
-    this.restUntil = this.now() + NOBODY_MS;
+    this.restUntil = this.now() + REST_MS;
   }
 }
 

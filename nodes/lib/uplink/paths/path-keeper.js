@@ -36,7 +36,7 @@ class PathKeeper {
     /** The connection and the subflows that have their priority. @type {{connection: unknown, subflows: string}} */
     this.marked = { connection: null, subflows: '' };
     /** Code of the last warning, which is not repeated while it applies. */
-    this.said = '';
+    this.lastCode = '';
   }
 
   /** Call it several times a second. */
@@ -58,7 +58,7 @@ class PathKeeper {
    */
   #suspect(info) {
     const { session, paths } = this.parts;
-    const { silent, isWaiting } = this.suspicion.look(session.client, carrying(info));
+    const { silent, isWaiting } = this.suspicion.inspect(session.client, carrying(info));
     for (const { local, rttUs } of silent) paths.suspect(local, rttUs / 1000);
     if (!isWaiting) return;
     this.nextLook ??= setTimeout(() => {
@@ -87,14 +87,14 @@ class PathKeeper {
     if (why) {
       problem(why.code, why.reason);
       session.renew(why);
-    } else this.#tell(info);
+    } else this.#report(info);
   }
 
   /** @param {MptcpInfo} info */
-  #tell(info) {
+  #report(info) {
     const note = whyOne(info, this.parts.session.noMptcp);
-    if (note && note.code !== this.said) this.parts.problem(note.code, note.reason);
-    this.said = note?.code ?? '';
+    if (note && note.code !== this.lastCode) this.parts.problem(note.code, note.reason);
+    this.lastCode = note?.code ?? '';
   }
 
   /**

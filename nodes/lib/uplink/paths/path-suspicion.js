@@ -40,7 +40,7 @@ class PathSuspicion {
    * @param {Subflow[]} subflows those that carry data
    * @returns {{silent: Subflow[], isWaiting: boolean}} isWaiting: something is not confirmed yet
    */
-  look(connection, subflows) {
+  inspect(connection, subflows) {
     const before = connection === this.connection ? this.heard : new Map();
     this.connection = connection;
     this.heard = new Map();

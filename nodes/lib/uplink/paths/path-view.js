@@ -4,7 +4,7 @@
 /** @typedef {import('./session-paths').Paths} Paths @typedef {import('./session-paths').Way} Way */
 /** @typedef {import('../../../../native').MptcpInfo} MptcpInfo */
 
-/** @typedef {{code: string, reason: string}} Told */
+/** @typedef {{code: string, reason: string}} Note */
 
 /** True if the kernel moves the connection between paths by itself. @param {MptcpInfo} info */
 const mayGo = ({ transport }) => transport === 'mptcp' || transport === 'unknown';
@@ -16,7 +16,7 @@ const names = (ways) => ways.map(({ name }) => name).join(', ') || 'of the conne
  * Returns why a connection has only one path, in words.
  * @param {MptcpInfo} info
  * @param {string} noMptcp of openSocket()
- * @returns {Told | null}
+ * @returns {Note | null}
  */
 function whyOne({ transport }, noMptcp) {
   if (transport === 'fallback') {
@@ -42,7 +42,7 @@ function whyOne({ transport }, noMptcp) {
  */
 function pathsView(paths, info) {
   return paths.all().map(({ name, wanted, role, device, addresses }) => {
-    const told = paths.told.get(name);
+    const report = paths.reported.get(name);
     const state = stateOf(paths, name, device);
     const subflows = (info?.subflows ?? []).filter(
       (each) => addresses.includes(each.local) && each.state === 1
@@ -58,13 +58,13 @@ function pathsView(paths, info) {
       role: wanted,
       actingRole: role,
       interface: device,
-      address: subflows[0]?.local ?? told?.address ?? addresses[0] ?? '',
+      address: subflows[0]?.local ?? report?.address ?? addresses[0] ?? '',
       state,
-      why: told?.why ?? '',
-      since: told?.since ?? paths.changes.since(name, state),
-      quality: told?.quality ?? null,
-      advice: told?.advice ?? role,
-      adviceWhy: told?.adviceWhy ?? '',
+      why: report?.why ?? '',
+      since: report?.since ?? paths.changes.since(name, state),
+      quality: report?.quality ?? null,
+      advice: report?.advice ?? role,
+      adviceWhy: report?.adviceWhy ?? '',
       subflows: subflows.length,
       rttMs: subflows.length > 0 ? Math.max(...subflows.map(({ rttUs }) => rttUs)) / 1000 : -1,
       retransmits: all('retransmits'),

@@ -58,7 +58,7 @@ class Paths {
     /** True if the watch probes the paths and does not only check their links. */
     this.asks = false;
     /** What the watch reports, by name. @type {Map<string, PathStatus>} */
-    this.told = new Map();
+    this.reported = new Map();
     /** When nothing came back on a path, by name. @type {Map<string, number>} */
     this.failures = new Map();
     /** The broker's addresses, for use while the resolver is behind a dead path. @type {{address: string}[]} */
@@ -68,7 +68,7 @@ class Paths {
 
   /** Returns all configured paths, in that order. @returns {Way[]} */
   all() {
-    this.#look();
+    this.#inspect();
     return this.known;
   }
 
@@ -103,7 +103,7 @@ class Paths {
 
   /** @param {string} name @returns {'up' | 'down' | 'probing' | 'unknown'} */
   stateOf(name) {
-    return this.told.get(name)?.state ?? 'unknown';
+    return this.reported.get(name)?.state ?? 'unknown';
   }
 
   /** True if the path failed recently, and no probe was answered since. @param {string} name */
@@ -165,19 +165,19 @@ class Paths {
    */
   steady() {
     return this.inOrder().find(({ name, role }) => {
-      const told = this.told.get(name);
-      const isUp = role === 'active' && told?.state === 'up' && !this.hasFailed(name);
-      return isUp && Date.now() - Date.parse(told.since) > STEADY_MS;
+      const report = this.reported.get(name);
+      const isUp = role === 'active' && report?.state === 'up' && !this.hasFailed(name);
+      return isUp && Date.now() - Date.parse(report.since) > STEADY_MS;
     });
   }
 
-  #look() {
+  #inspect() {
     const now = this.now();
     if (now - this.readAt < FRESH_MS) return;
     this.readAt = now;
     const status = this.sources.read();
     this.asks = Boolean(status?.broker);
-    this.told = new Map((status?.paths ?? []).map((path) => [path.name, path]));
+    this.reported = new Map((status?.paths ?? []).map((path) => [path.name, path]));
     const found = Object.entries(this.sources.interfaces()).map(([name, list]) => ({
       name,
       addresses: usable(list)
@@ -216,14 +216,14 @@ class Paths {
    * @returns {Role}
    */
   #acting(name, role) {
-    const told = this.told.get(name);
-    return told?.role === 'active' && told.actingRole === 'backup' ? 'backup' : role;
+    const report = this.reported.get(name);
+    return report?.role === 'active' && report.actingRole === 'backup' ? 'backup' : role;
   }
 
   /** True if the watch has seen the path come up after our failure. @param {string} name */
   #answeredSince(name) {
-    const told = this.told.get(name);
-    return told?.state === 'up' && Date.now() - Date.parse(told.since) < this.now() - this.failedAt(name);
+    const report = this.reported.get(name);
+    return report?.state === 'up' && Date.now() - Date.parse(report.since) < this.now() - this.failedAt(name);
   }
 }
 

@@ -7,7 +7,7 @@
  * @param {Feeder} feeder
  */
 function isIdle({ source, express, taken }) {
-  express.look();
+  express.refresh();
   if (taken.live > 0 || express.open > 0) return false;
   return !source || (source.best() === 0 && (source.retryMs() < 0 || source.oldestMs() < 0));
 }

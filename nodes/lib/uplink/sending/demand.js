@@ -10,14 +10,14 @@ class Demand {
     this.delay = delay;
     this.now = now;
     this.schedule = schedule;
-    this.isTold = false;
+    this.isSent = false;
     /** When the next check is due. */
-    this.lookAt = Infinity;
+    this.checkAt = Infinity;
   }
 
   /** Something arrived, or may have arrived. */
   fed() {
-    this.isTold = false;
+    this.isSent = false;
   }
 
   /**
@@ -27,20 +27,20 @@ class Demand {
    */
   empty(source, isUp) {
     const wait = source.retryMs();
-    if (wait >= 0) this.#lookIn(Math.max(1, wait));
-    if (!isUp || this.isTold) return;
-    this.isTold = true;
+    if (wait >= 0) this.#checkIn(Math.max(1, wait));
+    if (!isUp || this.isSent) return;
+    this.isSent = true;
     source.demand();
   }
 
   /** @param {number} ms */
-  #lookIn(ms) {
+  #checkIn(ms) {
     const at = this.now() + ms;
     // An earlier check is pending; it checks again.
-    if (at >= this.lookAt) return;
-    this.lookAt = at;
+    if (at >= this.checkAt) return;
+    this.checkAt = at;
     this.delay(() => {
-      if (this.lookAt === at) this.lookAt = Infinity;
+      if (this.checkAt === at) this.checkAt = Infinity;
       this.schedule();
     }, ms);
   }

@@ -47,9 +47,9 @@ class Express {
    * @param {import('./send-queues').SendQueues} parts.queues
    * @param {number} parts.unsent highest number of bytes that the kernel has not taken
    * @param {() => number} parts.now ms, monotonic
-   * @param {(ms: number) => void} parts.lookIn requests another try
+   * @param {(ms: number) => void} parts.retryIn requests another try
    */
-  constructor({ order, sender, window, taken, queues, unsent, now, lookIn }) {
+  constructor({ order, sender, window, taken, queues, unsent, now, retryIn }) {
     this.order = order;
     this.sender = sender;
     this.window = window;
@@ -57,7 +57,7 @@ class Express {
     this.queues = queues;
     this.unsent = Math.min(unsent, MAX_PACKET_BYTES);
     this.now = now;
-    this.lookIn = lookIn;
+    this.retryIn = retryIn;
     /** The connection, if the engine makes it. @type {ConnectionStream | null} */
     this.wire = null;
     this.isActive = false;
@@ -122,7 +122,7 @@ class Express {
    * @param {UplinkSource} source
    * @returns {boolean} true: the feeder sends nothing now
    */
-  tryBoard(source) {
+  tryEnter(source) {
     const wasHeld = this.isHeld;
     this.isHeld = false;
     if (!this.isOpenFor || source.bestBacklog() !== 0) return false;
@@ -143,7 +143,7 @@ class Express {
     if (!wasHeld) {
       this.heldSince = now;
       // An answer that does not arrive triggers no other try.
-      this.lookIn(HOLD_MS);
+      this.retryIn(HOLD_MS);
     }
     if (now - this.heldSince < HOLD_MS - 1) return true;
     this.restUntil = now + OTHER_REST_MS;
@@ -154,7 +154,7 @@ class Express {
   #enter(source) {
     const { sender, window, stages } = this;
     const link = /** @type {import('./feeder').Link} */ (sender.link);
-    const told = link.maximumPacketSize > 0 ? link.maximumPacketSize : sender.poison.limit - 1;
+    const limit = link.maximumPacketSize > 0 ? link.maximumPacketSize : sender.poison.limit - 1;
     const { wire } = /** @type {ConnectionStream} */ (this.wire);
     wire.enter(source, {
       order: this.order,
@@ -162,7 +162,7 @@ class Express {
       reserved: window.reserved,
       isV5: link.protocolVersion === 5,
       retainAvailable: link.retainAvailable,
-      maxPacket: Math.min(told, MAX_PACKET_BYTES),
+      maxPacket: Math.min(limit, MAX_PACKET_BYTES),
       maxUnsent: this.unsent,
       stages: /** @type {any} */ (stages)
     });
@@ -178,7 +178,7 @@ class Express {
    */
   leave(source, why = '') {
     if (!this.isActive) return;
-    this.look();
+    this.refresh();
     this.isActive = false;
     this.restUntil = this.now() + (REST_MS[why] ?? OTHER_REST_MS);
     const { wire } = /** @type {ConnectionStream} */ (this.wire);
@@ -192,7 +192,7 @@ class Express {
   }
 
   /** Updates the sender's counters. */
-  look() {
+  refresh() {
     if (!this.isActive) return;
     const { numbers, counted, sender } = this;
     const { wire } = /** @type {ConnectionStream} */ (this.wire);

@@ -95,7 +95,7 @@ class Feeder {
       queues: this.queues,
       unsent: this.output.limit,
       now: this.now,
-      lookIn: (ms) => this.delay(this.schedule, ms)
+      retryIn: (ms) => this.delay(this.schedule, ms)
     });
   }
 
@@ -113,7 +113,7 @@ class Feeder {
   }
 
   /** Reports to the engine whether this session is up. @param {boolean} isUp */
-  tell(isUp) {
+  setUp(isUp) {
     this.source?.connected(isUp);
     if (isUp === this.isUp) return;
     this.isUp = isUp;
@@ -258,7 +258,7 @@ class Feeder {
     const { express, source } = this;
     const isAtLimit = this.isFull || (this.isBlocked && !express.isHeld);
     if (!source?.look || !this.taking || this.stageMissing || isAtLimit) return false;
-    if (!express.tryBoard(source)) return false;
+    if (!express.tryEnter(source)) return false;
     // The last acknowledgement leads to the next pump.
     this.isBlocked = express.isHeld;
     this.rate.limited(false);

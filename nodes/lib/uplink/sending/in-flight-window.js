@@ -2,7 +2,7 @@
 
 /** @typedef {import('./taken-batch').TakenBatch} TakenBatch */
 
-const NOBODY = { isBacklog: false, isUrgent: false };
+const NO_BATCH = { isBacklog: false, isUrgent: false };
 
 /**
  * The PUBLISH packets that are in flight: sent and not yet acknowledged.
@@ -130,7 +130,7 @@ class InFlightWindow {
     // An identifier in use is not in the ring, and the order of the free ones does not matter.
     this.free[at] = this.free[this.firstFree];
     this.free[this.firstFree] = id;
-    this.open(/** @type {TakenBatch} */ (batch ?? NOBODY), 0, size, sentAt);
+    this.open(/** @type {TakenBatch} */ (batch ?? NO_BATCH), 0, size, sentAt);
     this.batches[id] = batch;
   }
 

@@ -97,7 +97,7 @@ class PoisonRecord {
     /** Packets that are as large as one of these, or have its topic. @type {Aside[]} */
     this.alike = [];
     /** The broker gave its Maximum Packet Size: no size is suspected. */
-    this.isLimitTold = false;
+    this.isLimitKnown = false;
     /** Identifier of the packet that was sent alone, 0 = none. */
     this.aloneId = 0;
     this.isOnTrial = false;
@@ -131,7 +131,7 @@ class PoisonRecord {
 
   /** Size in bytes from which packets are given up, or suspected. */
   get limit() {
-    return this.isLimitTold || !this.tooLarge ? Infinity : this.tooLarge.size;
+    return this.isLimitKnown || !this.tooLarge ? Infinity : this.tooLarge.size;
   }
 
   /**
@@ -139,7 +139,7 @@ class PoisonRecord {
    * @param {number} size
    * @param {string | null} topic
    */
-  minds(size, topic) {
+  mustHold(size, topic) {
     if (size >= this.limit || (topic !== null && this.topics.has(topic))) return true;
     return this.accused.some((each) => this.#isAlike(each, size, topic));
   }
@@ -155,7 +155,7 @@ class PoisonRecord {
 
   /** True if the packet's size may be the reason. @param {Accused} accused */
   #maySize({ size }) {
-    return !this.isLimitTold && size >= SMALLEST_LIMIT && size > this.largestTaken;
+    return !this.isLimitKnown && size >= SMALLEST_LIMIT && size > this.largestTaken;
   }
 
   /**
@@ -165,7 +165,7 @@ class PoisonRecord {
    * @returns {'' | 'size' | 'topic'}
    */
   proofOf(size, topic) {
-    if (!this.isLimitTold && this.#isProven(this.tooLarge, size)) return 'size';
+    if (!this.isLimitKnown && this.#isProven(this.tooLarge, size)) return 'size';
     return topic !== null && this.#isProven(this.topics.get(topic) ?? null, size) ? 'topic' : '';
   }
 
@@ -202,12 +202,12 @@ class PoisonRecord {
     return this.accused.length + this.alike.length >= MAX_ASIDE;
   }
 
-  /** @param {boolean} isLimitTold @returns {Aside[]} packets that are sent with the others again */
-  connected(isLimitTold) {
+  /** @param {boolean} isLimitKnown @returns {Aside[]} packets that are sent with the others again */
+  connected(isLimitKnown) {
     this.connectedAt = this.now();
     this.takenHere = 0;
-    this.isLimitTold = isLimitTold;
-    if (!isLimitTold || !this.accused.some(({ bySize }) => bySize)) return [];
+    this.isLimitKnown = isLimitKnown;
+    if (!isLimitKnown || !this.accused.some(({ bySize }) => bySize)) return [];
     const freed = this.accused.filter(({ bySize }) => bySize);
     this.accused = this.accused.filter(({ bySize }) => !bySize);
     this.strikes = 0;
@@ -303,7 +303,7 @@ class PoisonRecord {
   dropped(window, taken, byBroker, code) {
     const { aloneId } = this;
     this.aloneId = 0;
-    if (this.isOnTrial) return this.#judge(byBroker, code);
+    if (this.isOnTrial) return this.#endTrial(byBroker, code);
     this.strikes = 0;
     const weight = byBroker ? (code > 0 ? 2 : 1) : 0;
     for (const batch of taken) batch.countDrop(weight);
@@ -312,7 +312,7 @@ class PoisonRecord {
   }
 
   /** @param {boolean} byBroker @param {number} code */
-  #judge(byBroker, code) {
+  #endTrial(byBroker, code) {
     const first = /** @type {Accused} */ (this.first);
     this.isOnTrial = false;
     if (!byBroker || this.now() - this.triedAt > AT_ONCE_MS) {
@@ -393,7 +393,7 @@ class PoisonRecord {
 
   /** @param {InFlightWindow} window */
   #accuseLargest(window) {
-    const id = this.isLimitTold ? 0 : window.largest();
+    const id = this.isLimitKnown ? 0 : window.largest();
     const batch = id === 0 ? null : window.batches[id];
     const size = window.sizes[id];
     if (!batch || size < SMALLEST_LIMIT || !this.#wasAtOnce(window, id)) return;

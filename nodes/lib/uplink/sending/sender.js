@@ -185,20 +185,20 @@ class Sender {
       return true;
     }
     // [MQTT-3.2.2-15] At most the broker's Maximum Packet Size.
-    const told = link.maximumPacketSize;
+    const limit = link.maximumPacketSize;
     const { size } = packet;
     const topic = poison.needsTopics ? packet.deviceTopic() : null;
-    const isOverTold = told > 0 && size > told;
-    const proof = isOverTold ? 'size' : poison.proofOf(size, topic);
+    const isOverLimit = limit > 0 && size > limit;
+    const proof = isOverLimit ? 'size' : poison.proofOf(size, topic);
     if (proof !== '') {
       if (this.#cut(batch, index)) return false;
       batch.pending--;
-      if (isOverTold) this.#bury(batch, index, 'PACKET_TOO_LARGE', PACKET_TOO_LARGE, tooLarge(size, told));
+      if (isOverLimit) this.#bury(batch, index, 'PACKET_TOO_LARGE', PACKET_TOO_LARGE, tooLarge(size, limit));
       else if (proof === 'size') this.#buryTooLarge(batch, index, size);
       else this.#buryUnwanted(batch, index, size);
       return true;
     }
-    if (poison.minds(size, topic)) {
+    if (poison.mustHold(size, topic)) {
       poison.hold(batch, index, size, topic);
       if (poison.isFull) this.handlers.go();
       else this.#awaitTrial();

@@ -36,7 +36,7 @@ class Status {
     this.state = state;
     this.why = why;
     this.isStalled = this.#findStalled();
-    this.tellSource();
+    this.reportToSource();
     this.onChange();
   }
 
@@ -45,7 +45,7 @@ class Status {
    */
   stop() {
     this.isStopping = true;
-    this.tellSource();
+    this.reportToSource();
   }
 
   /** The session is over. Sends no report. */
@@ -55,20 +55,20 @@ class Status {
   }
 
   /** Reports to the engine whether the uplink is up. */
-  tellSource() {
+  reportToSource() {
     const isUp = this.state === 'connected' && !this.isStalled && !this.isRefused && !this.isStopping;
-    this.feeder.tell(isUp);
+    this.feeder.setUp(isUp);
   }
 
   /** Call it several times a second. */
   check() {
-    this.feeder.express.look();
+    this.feeder.express.refresh();
     const isStalled = this.#findStalled();
     const { isRefused } = this;
     if (isStalled === this.isStalled && isRefused === this.wasRefused) return;
     this.isStalled = isStalled;
     this.wasRefused = isRefused;
-    this.tellSource();
+    this.reportToSource();
     this.onChange();
   }
 
@@ -79,7 +79,7 @@ class Status {
 
   view() {
     const { feeder, why } = this;
-    feeder.express.look();
+    feeder.express.refresh();
     const { window, sender } = feeder;
     const shown = this.state === 'connected' ? this.#connection() : null;
     return {

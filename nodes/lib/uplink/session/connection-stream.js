@@ -41,7 +41,7 @@ class ConnectionStream extends Duplex {
     this.wire = new native.UplinkConnection(fd, settings, {
       onOpen: () => this.#opened(),
       onBytes: (bytes) => this.#came(bytes),
-      onPubacks: onPuback && ((pairs) => tellEach(pairs, onPuback)),
+      onPubacks: onPuback && ((pairs) => passEach(pairs, onPuback)),
       onDrain: () => this.#drained(),
       onEnd: (code, message) => this.#ended(code, message),
       onLeave: (why) => this.onLeave(why)
@@ -152,7 +152,7 @@ function wrongIdentity(name, der) {
 }
 
 /** @param {Uint16Array} pairs @param {(id: number, reasonCode: number) => void} onPuback */
-function tellEach(pairs, onPuback) {
+function passEach(pairs, onPuback) {
   for (let i = 0; i < pairs.length; i += 2) onPuback(pairs[i], pairs[i + 1]);
 }
 

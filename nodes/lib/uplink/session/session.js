@@ -108,7 +108,7 @@ class Session {
     this.why = null;
     /** @type {NodeJS.Timeout | undefined} */
     this.timer = undefined;
-    this.hasSaidLacking = false;
+    this.hasReportedLacking = false;
     /** Why the present connection does not use MPTCP, see openSocket(). */
     this.noMptcp = '';
     /** The path that the connection is bound to. @type {import('../paths/session-paths').Way | null} */
@@ -229,7 +229,7 @@ class Session {
       this.noMptcp = reached.noMptcp ?? '';
       this.way = reached.way ?? null;
       this.handshakeMs = reached.handshakeMs ?? 0;
-      if (reached.unknown.length > 0) this.#sayLacking(reached.unknown);
+      if (reached.unknown.length > 0) this.#reportLacking(reached.unknown);
       this.#open(dial, reached, security);
       this.dial = null;
     } catch (error) {
@@ -401,9 +401,9 @@ class Session {
   }
 
   /** Reported once, because it does not change. @param {string[]} names */
-  #sayLacking(names) {
-    if (this.hasSaidLacking) return;
-    this.hasSaidLacking = true;
+  #reportLacking(names) {
+    if (this.hasReportedLacking) return;
+    this.hasReportedLacking = true;
     this.handlers.onProblem?.('SOCKET_OPTIONS', lacking(names));
   }
 }
