@@ -9,7 +9,7 @@ const { FeederBench: Bench, records } = require('../../fixtures/uplink/feeder-be
 function connected(options) {
   const bench = new Bench(options);
   bench.connect();
-  bench.feeder.tell(true);
+  bench.feeder.setUp(true);
   return bench;
 }
 
@@ -41,12 +41,12 @@ test('without a connection, or while nothing moves on it, nobody is hungry', () 
   bench.pump();
   bench.connect();
   expect(bench.source.demands).toBe(0);
-  bench.feeder.tell(true);
+  bench.feeder.setUp(true);
   bench.pump();
-  bench.feeder.tell(false);
+  bench.feeder.setUp(false);
   bench.pump();
   expect(bench.source.demands).toBe(1);
-  bench.feeder.tell(true);
+  bench.feeder.setUp(true);
   bench.pump();
   expect(bench.source.demands).toBe(2);
 });

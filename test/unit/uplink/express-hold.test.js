@@ -88,7 +88,7 @@ test('a long way is never waited for', () => {
 
 test('after landing the engine hears again that this session has room', () => {
   const { bench, wire, express } = begin();
-  bench.feeder.tell(true);
+  bench.feeder.setUp(true);
   bench.feeder.demand.isTold = true;
   bench.connect();
   expect(express.isActive).toBe(true);
