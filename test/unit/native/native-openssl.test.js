@@ -1,6 +1,6 @@
 'use strict';
 
-// The addon borrows Node's OpenSSL, and must load where there is none.
+// The addon uses Node's OpenSSL, and must load without it.
 
 const path = require('node:path');
 const { execFileSync } = require('node:child_process');

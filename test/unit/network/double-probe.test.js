@@ -1,5 +1,5 @@
 'use strict';
-// A probe that is sent twice. No clock but the test's.
+// A probe that is sent twice. The clock is the test's.
 
 const { askTwice } = require('../../../nodes/lib/network/paths/double-probe');
 

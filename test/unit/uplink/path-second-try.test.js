@@ -9,7 +9,7 @@ const slow = 3000;
 const info = (transport) => ({ transport, token: 0, subflows: [] });
 
 describe('a connection that is plain TCP after MPTCP', () => {
-  test('is made anew, once, when its handshake was so slow that the kernel left MPTCP out', () => {
+  test('is renewed once when its handshake was so slow that the kernel omitted MPTCP', () => {
     const second = new SecondTry();
     expect(second.check(info('mptcp'), 20)).toBe(null);
     expect(second.check(info('fallback'), slow)).toMatchObject({ code: 'MPTCP_AGAIN', atOnce: true });
@@ -30,7 +30,7 @@ describe('a connection that is plain TCP after MPTCP', () => {
     expect(second.check(info(transport), handshakeMs)).toBe(null);
   });
 
-  test('ends in an orderly way, with a word about why', () => {
+  test('ends in an orderly way, and reports why', () => {
     const none = { read: () => null, interfaces: () => ({}), defaults: () => [] };
     const session = /** @type {any} */ ({
       ...{ client: {}, fd: 7, connected: true, noMptcp: '', handshakeMs: slow },
