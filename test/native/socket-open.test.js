@@ -1,6 +1,6 @@
 'use strict';
 
-// openSocket(): what the kernel says afterwards, and hostile arguments.
+// openSocket(): the resulting kernel state, and hostile arguments.
 
 const { execFileSync } = require('node:child_process');
 const { once } = require('node:events');
@@ -22,7 +22,7 @@ const { test: withMptcp } = needs(
 );
 const { test: onLinux } = needs(...(process.platform === 'linux' ? [] : ['Linux']));
 
-/** Listens at all addresses, and sends back what it gets. @type {net.Server} */
+/** Listens at all addresses, and sends back its input. @type {net.Server} */
 let server;
 /** @type {number} */
 let port;
@@ -209,19 +209,22 @@ withCompiler(
   }
 );
 
-/** The congestion control of a connection, as ss sees it; the way back has the same ports. @param {net.Socket} socket */
+/**
+ * The congestion control of a connection, as shown by ss; the other direction has the same ports.
+ * @param {net.Socket} socket
+ */
 function congestionOf({ localPort }) {
   const seen = execFileSync('ss', ['-tniH', 'sport', '=', `:${localPort}`], { encoding: 'utf8' });
   return /([a-z0-9_-]+) wscale:/.exec(seen)?.[1];
 }
 
-/** [what is set, whether MPTCP is wanted], of what each user of each Linux may have. */
+/** [the options set, whether MPTCP is requested], as any user of any Linux may have them. */
 const KINDS = /** @type {const} */ ([
   ['TCP', false],
   ...(fs.existsSync('/proc/sys/net/mptcp/enabled') ? [['MPTCP', true]] : [])
 ]);
 
-describe.each(KINDS)('the congestion control of a socket of %s', (_, mptcp) => {
+describe.each(KINDS)('sets the congestion control of a socket of %s', (_, mptcp) => {
   withSs("is the one that it was told, the system's where it was told none", async () => {
     const usual = congestionOf((await connect({ mptcp })).socket);
     expect(usual).toBe(fs.readFileSync('/proc/sys/net/ipv4/tcp_congestion_control', 'utf8').trim());
@@ -237,7 +240,7 @@ describe.each(KINDS)('the congestion control of a socket of %s', (_, mptcp) => {
 });
 
 test.each(['', 'a'.repeat(16), 'Reno', 'reno ', 'reno\0', 'é', 7, null, {}])(
-  'congestion %j is a TypeError that names it',
+  'throws a TypeError that names congestion %j',
   (congestion) => {
     const before = fs.readdirSync('/proc/self/fd').length;
     expect(() => openSocket('127.0.0.1', port, /** @type {any} */ ({ congestion }))).toThrow(
@@ -247,13 +250,13 @@ test.each(['', 'a'.repeat(16), 'Reno', 'reno ', 'reno\0', 'é', 7, null, {}])(
   }
 );
 
-test('an address that cannot be reached from here: an Error with its code', () => {
+test('throws an Error with its code for an unreachable address', () => {
   expect(() => openSocket('255.255.255.255', 1, {})).toThrow(
     expect.objectContaining({ code: expect.stringMatching(/^E(NETUNREACH|ACCES)$/) })
   );
 });
 
-test('no socket: an Error with a code, and nothing is closed', () => {
+test('throws an Error with a code for a descriptor that is not a socket, and closes nothing', () => {
   const file = fs.openSync(__filename, 'r');
   for (const call of [closeSocket, socketInfo]) {
     expect(() => call(file)).toThrow(expect.objectContaining({ code: 'ENOTSOCK' }));
@@ -263,7 +266,7 @@ test('no socket: an Error with a code, and nothing is closed', () => {
   fs.closeSync(file);
 });
 
-test('wrong arguments are named, with their limits, and nothing is opened', () => {
+test('names wrong arguments with their limits, and opens nothing', () => {
   const call =
     (/** @type {any} */ method, /** @type {any[]} */ ...args) =>
     () =>
@@ -312,7 +315,7 @@ test('wrong arguments are named, with their limits, and nothing is opened', () =
   expect(fs.readdirSync('/proc/self/fd')).toHaveLength(before);
 });
 
-describe('the way that a socket leaves by', () => {
+describe('the interface of a socket', () => {
   onLinux('is the interface and the address that it was told', async () => {
     const { socket } = await connect({ device: 'lo', localAddress: '127.0.0.9' });
     expect(socket.localAddress).toBe('127.0.0.9');
@@ -363,7 +366,7 @@ describe('the way that a socket leaves by', () => {
     [{ localAddress: '127.0.0.1\0' }],
     [{ localAddress: null }],
     [{ localAddress: '1'.repeat(1000) }]
-  ])('%j is a TypeError that names it', (options) => {
+  ])('throws a TypeError that names %j', (options) => {
     const [name] = Object.keys(options);
     expect(() => openSocket('127.0.0.1', port, /** @type {any} */ (options))).toThrow(
       expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(name) })

@@ -10,7 +10,7 @@ const { openSocket, waitConnect, closeSocket } = require('../../../native');
 const [, , name, deaf, answering, how] = process.argv;
 const open = (/** @type {string} */ port) => openSocket('127.0.0.1', Number(port), {}).fd;
 
-/** @type {Record<string, () => unknown>} what happens before the end; it must not keep the process alive for long */
+/** @type {Record<string, () => unknown>} runs before the end; it must not keep the process alive for long */
 const stages = {
   'after openSocket': () => open(deaf),
   'while it is waited for': () => void waitConnect(open(deaf), 50).catch(() => {}),
