@@ -54,7 +54,7 @@ const fill = () => {
 
 const promised = (made) => [...made.source.stored.keys()];
 
-/** What is on disk is what the engine was told. */
+/** The data on disk equal those acknowledged to the engine. */
 async function expectKept(made) {
   await made.stop(5000);
   const { chunks, integrity } = inspect(made.directory);

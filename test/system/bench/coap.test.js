@@ -1,5 +1,5 @@
 'use strict';
-// The CoAP chapter of the benchmark, in small: both transports, both modes, and what it must notice.
+// The CoAP chapter of the benchmark, in short: both transports, both modes, and the faults that it must notice.
 
 const chapter = require('../../../bench/chapters/coap');
 const { runGateway, runServer } = require('../../../bench/runs/coap-run');
@@ -53,7 +53,7 @@ withBroker('what a server refuses is not counted as answered', async () => {
   expect(steps[0].refused).toBeGreaterThan(0);
 });
 
-test('the report pairs runs of the same round and tells where the generator was the limit', () => {
+test('pairs runs of the same round in the report and marks where the generator was the limit', () => {
   /** @param {number} answered @param {number} busy */
   const result = (answered, busy) => ({
     steps: [

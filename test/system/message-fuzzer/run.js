@@ -30,7 +30,7 @@ const DRAIN_MS = 60000;
 
 /** @typedef {{ findings: string[], summary: string }} Verdict */
 
-/** The process of Node-RED, and what it answers. @param {object} options */
+/** The process of Node-RED, and its answers. @param {object} options */
 function startChild(options) {
   const child = fork(path.join(__dirname, 'child.js'), [JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc']
@@ -66,7 +66,7 @@ function startChild(options) {
   return { child, started, exited, ask };
 }
 
-/** Notes the numbers of tame records that reach the cloud. @param {string} url @param {Set<number>} arrived */
+/** Collects the numbers of tame records that reach the cloud. @param {string} url @param {Set<number>} arrived */
 function listen(url, arrived) {
   const client = mqtt.connect(url, { clientId: 'listener', clean: false, reconnectPeriod: 100 });
   client.on('connect', () => client.subscribe('#', { qos: 1 }));
@@ -123,7 +123,7 @@ async function fuzz({ seconds, seed, say = () => {} }) {
     await ask('pause', true);
     if (!broker.process) await broker.start();
     let [least, leastAt] = [Infinity, Date.now()];
-    // A topic that the broker dislikes costs a connection each: that takes time, but it comes to an end.
+    // A rejected topic costs a connection each: that takes time, but it ends.
     const idle = async () => {
       const { kept, small } = await ask('look');
       const left = [kept, small].reduce((sum, { held, waiting }) => sum + held + waiting, 0);

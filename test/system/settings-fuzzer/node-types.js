@@ -1,5 +1,6 @@
 'use strict';
-// The properties of every node type of this package, from the html that registers them: a new one is covered by itself.
+// The properties of every node type of this package, from the html that registers them: a new one is covered
+// automatically.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -8,7 +9,7 @@ const { root } = require('../../../bench/harness/gateway');
 
 /** @typedef {{ type: string, isConfig: boolean, outputs: number, defaults: Record<string, { value: unknown, type?: string }> }} NodeType */
 
-/** The rest of the editor: whatever is asked of it, it is there and does nothing. @type {any} */
+/** The rest of the editor: every member exists and does nothing. @type {any} */
 const anything = new Proxy(() => {}, {
   get: (_of, name) =>
     name === Symbol.iterator ? [][Symbol.iterator] : name === Symbol.toPrimitive ? () => '' : anything,

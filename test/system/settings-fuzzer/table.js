@@ -1,5 +1,5 @@
 'use strict';
-// Known bad settings, one a row: value, what the gateway says, exit code.
+// Known bad settings, one a row: value, the gateway's message, exit code.
 
 const fs = require('node:fs');
 const path = require('node:path');

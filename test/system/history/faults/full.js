@@ -30,7 +30,7 @@ async function dropKill(context, fault) {
   await broker.stop('SIGKILL');
   await context.wait(fault.for);
   if (fault.restart) {
-    // What is dropped between the last look at the counters and the kill would be missing in the books.
+    // Drops between the last reading of the counters and the kill would be missing in the counts.
     fleet.quiet();
     let last = '';
     const what = 'counters that stand still';

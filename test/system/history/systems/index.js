@@ -1,5 +1,5 @@
 'use strict';
-// What can be put through the faults, by name.
+// The systems that can be tested with the faults, by name.
 
 const { BridgeSystem } = require('./bridge');
 const { GatewaySystem } = require('./gateway');
