@@ -1,6 +1,6 @@
 'use strict';
-// Simulates hostile devices in a separate process: node hostile.js '{"ports":{…},"seed":1,"seconds":20}' Three kinds of
-// attack at a time, drawn by the seed. Standard output at the end: {"kinds":{…}} how often each ran.
+// Simulates hostile devices in a separate process: node hostile.js '{"ports":{…},"seed":1,"seconds":20}'
+// Three kinds of attack at a time, drawn by the seed. Standard output at the end: {"kinds":{…}} how often each ran.
 
 const dgram = require('node:dgram');
 const net = require('node:net');

@@ -1,6 +1,6 @@
 'use strict';
 // Floods of control packets and all other input of hostile devices, beside honest devices.
-// node flows/launcher/run.js test/system/flooder/run.js --help
+//   node flows/launcher/run.js test/system/flooder/run.js --help
 
 const { parseArgs } = require('node:util');
 const { flood } = require('./flood');
