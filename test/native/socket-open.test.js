@@ -79,7 +79,7 @@ const ALL = /** @type {const} */ ({
 });
 
 withPython(
-  'each option has its value, as getsockopt() says in a process that inherits the socket',
+  'gives each option its value, as getsockopt() reports in a process that inherits the socket',
   async () => {
     const { fd, unknown } = await connect(ALL);
     expect(unknown).toEqual([]);
@@ -100,7 +100,7 @@ withPython(
   }
 );
 
-withPython("what is not given, or 0 where that is the system's, is as in a socket of Node", async () => {
+withPython("leaves omitted options, or 0 for the system's value, as in a socket of Node", async () => {
   const socket = net.connect(port, '127.0.0.1');
   sockets.push(socket);
   await once(socket, 'connect');
@@ -109,13 +109,13 @@ withPython("what is not given, or 0 where that is the system's, is as in a socke
   expect(ask((await connect({ userTimeoutMs: 0, notSentLowat: 0, sendBuffer: 0 })).fd)).toEqual(usual);
 });
 
-withSs('the keep-alive timer runs, as ss sees it', async () => {
+withSs('runs the keep-alive timer, as ss shows', async () => {
   const { socket } = await connect({ keepIdleS: 77 });
   const seen = execFileSync('ss', ['-tnoH', 'sport', '=', `:${socket.localPort}`], { encoding: 'utf8' });
   expect(seen).toMatch(/timer:\(keepalive,1min1[0-7]/);
 });
 
-onLinux('the priority is ours with any DSCP, which would change it', async () => {
+onLinux('keeps the configured priority with any DSCP, which would change it', async () => {
   for (const dscp of [0, 4, 10, 34, 46, 48, 63]) {
     for (const priority of /** @type {const} */ ([0, 2, 6])) {
       const { fd } = await connect({ priority, dscp });
@@ -124,7 +124,7 @@ onLinux('the priority is ours with any DSCP, which would change it', async () =>
   }
 });
 
-onLinux('the same over IPv6, and to an IPv4 address in its clothes', async () => {
+onLinux('does the same over IPv6, and to an IPv4-mapped address', async () => {
   for (const address of ['::1', '::ffff:127.0.0.1']) {
     const { fd, unknown, socket } = await connect(ALL, address);
     expect([socket.localAddress, unknown]).toEqual([address, []]);
@@ -132,7 +132,7 @@ onLinux('the same over IPv6, and to an IPv4 address in its clothes', async () =>
   }
 });
 
-onLinux('socketInfo tells what was acknowledged, and what waits here and on its way', async () => {
+onLinux('reports in socketInfo acknowledged data, and data that wait here and in flight', async () => {
   const { fd, socket } = await connect({});
   const { bytesAcked: before } = socketInfo(fd);
   socket.write(Buffer.alloc(1000));
@@ -158,7 +158,7 @@ onLinux('socketInfo tells what was acknowledged, and what waits here and on its 
   deaf.close();
 });
 
-onLinux('the descriptor is not inherited by children', () => {
+onLinux('does not let children inherit the descriptor', () => {
   const { fd } = openSocket('127.0.0.1', port, {});
   const link = `/proc/self/fd/${fd}`;
   // The child may have another file of this number.
@@ -169,7 +169,7 @@ onLinux('the descriptor is not inherited by children', () => {
 });
 
 withCompiler(
-  'what a system does not know is named, and the rest is set; another error is thrown',
+  'names options that a system does not know, and sets the rest; throws on another error',
   async () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-shim-'));
     const library = path.join(folder, 'shim.so');
@@ -225,14 +225,14 @@ const KINDS = /** @type {const} */ ([
 ]);
 
 describe.each(KINDS)('sets the congestion control of a socket of %s', (_, mptcp) => {
-  withSs("is the one that it was told, the system's where it was told none", async () => {
+  withSs("is the configured one, or else the system's", async () => {
     const usual = congestionOf((await connect({ mptcp })).socket);
     expect(usual).toBe(fs.readFileSync('/proc/sys/net/ipv4/tcp_congestion_control', 'utf8').trim());
     const { socket, unknown } = await connect({ mptcp, congestion: 'reno' });
     expect([congestionOf(socket), unknown]).toEqual(['reno', []]);
   });
 
-  withSs("is the system's where there is none of that name: it is named, and the rest is set", async () => {
+  withSs("is the system's for an unknown name: it is reported, and the rest is set", async () => {
     const { fd, socket, unknown } = await connect({ mptcp, priority: 6, congestion: 'no-such_one1' });
     expect([unknown, socketInfo(fd).priority]).toEqual([['congestion'], 6]);
     expect(congestionOf(socket)).toBe(congestionOf((await connect({ mptcp })).socket));
@@ -316,14 +316,14 @@ test('names wrong arguments with their limits, and opens nothing', () => {
 });
 
 describe('the interface of a socket', () => {
-  onLinux('is the interface and the address that it was told', async () => {
+  onLinux('uses the configured interface and address', async () => {
     const { socket } = await connect({ device: 'lo', localAddress: '127.0.0.9' });
     expect(socket.localAddress).toBe('127.0.0.9');
     const { socket: six } = await connect({ device: 'lo', localAddress: '::1' }, '::1');
     expect(six.localAddress).toBe('::1');
   });
 
-  onLinux('is refused where the system has none such, and nothing stays open', () => {
+  onLinux('is refused where the system has no such interface, and nothing stays open', () => {
     const before = fs.readdirSync('/proc/self/fd').length;
     for (const [options, code] of /** @type {[Options, string][]} */ ([
       [{ device: 'no-such-dev0' }, 'ENODEV'],
@@ -335,7 +335,7 @@ describe('the interface of a socket', () => {
     expect(fs.readdirSync('/proc/self/fd')).toHaveLength(before);
   });
 
-  withMptcp('speaks MPTCP when it is told to, and mptcpInfo() knows that the far end does not', async () => {
+  withMptcp('speaks MPTCP on request, and mptcpInfo() knows that the far end does not', async () => {
     const options = { mptcp: true, userTimeoutMs: 5000, device: 'lo', localAddress: '127.0.0.9' };
     const { fd, noMptcp } = openSocket('127.0.0.1', port, options);
     await waitConnect(fd, 5000);

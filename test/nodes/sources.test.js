@@ -51,7 +51,7 @@ test('answers 200 in http devices when the cloud has the record, 503 while the e
   }
 });
 
-withOpenssl('http devices: the suites of TLS 1.2 are those of the other listeners', async () => {
+withOpenssl('uses the TLS 1.2 suites of the other listeners in http devices', async () => {
   const authority = new Authority();
   try {
     const { certFile, keyFile } = authority.issue();
@@ -115,7 +115,7 @@ test('stops only an mqtt source with wrong settings', async () => {
   ]);
 });
 
-withMosquitto('mqtt source: PUBACK when the cloud has the record; a loop is told', async () => {
+withMosquitto("sends an mqtt source's PUBACK when the cloud has the record, and reports a loop", async () => {
   const local = await Broker.start();
   const url = local.plainUrl;
   const looped = { ...broker, url };

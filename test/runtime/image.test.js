@@ -17,7 +17,7 @@ function lastStage() {
     .filter((line) => /^(COPY|ADD)\b/.test(line))
     .map((line) => {
       const found = /^COPY --from=build (\S+) (\S+)$/.exec(line);
-      if (!found) throw new Error(`The test cannot do what the Dockerfile says: ${line}`);
+      if (!found) throw new Error(`The test does not support this line of the Dockerfile: ${line}`);
       return /** @type {[string, string]} */ ([found[1], found[2]]);
     });
   const command = lines.flatMap((line) => (line.startsWith('CMD ') ? JSON.parse(line.slice(4)) : []));
@@ -28,7 +28,7 @@ function lastStage() {
 function copy(from, to) {
   if (from === '/image') return unpack(pack(temporaryFolder()), to);
   if (from === '/gateway/node_modules') return fs.symlinkSync(path.join(ROOT, 'node_modules'), to);
-  throw new Error(`The test does not know what the build stage has at ${from}.`);
+  throw new Error(`The test does not know the content of the build stage at ${from}.`);
 }
 
 test('has every file that the gateway needs: records reach the cloud of its demo', async () => {

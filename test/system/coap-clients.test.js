@@ -52,7 +52,7 @@ aio.describe('aiocoap', () => {
       expect(big.payload.equals(Buffer.alloc(100000, 'x'))).toBe(true);
     });
 
-    aio.test(`${transport}: three commands are three notifications, and taken`, async () => {
+    aio.test(`delivers three commands as three notifications over ${transport}`, async () => {
       const port = engine.listen(transport);
       const child = device({ uri: `${scheme}://127.0.0.1:${port}/cmd/valve`, method: 'GET', observe: 3 });
       await engine.listening('valve');
@@ -64,7 +64,7 @@ aio.describe('aiocoap', () => {
     });
   }
 
-  aio.test('udp: a large command goes block by block', async () => {
+  aio.test('delivers a large command block by block over udp', async () => {
     const port = engine.listen('udp');
     const child = device({ uri: `coap://127.0.0.1:${port}/cmd/big`, method: 'GET', observe: 1 });
     await engine.listening('big');

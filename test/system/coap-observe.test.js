@@ -204,15 +204,15 @@ describe('a misbehaving device', () => {
       'has an option of 13 bytes and none there',
       ({ messageId, token }) => [header(messageId, token, [0x0d])]
     ],
-    ['has an option that is reserved', ({ messageId, token }) => [header(messageId, token, [0xf1, 0])]],
-    ['has an option behind the end', ({ messageId, token }) => [header(messageId, token, [0x65, 1])]],
+    ['has a reserved option', ({ messageId, token }) => [header(messageId, token, [0xf1, 0])]],
+    ['has an option after the end', ({ messageId, token }) => [header(messageId, token, [0x65, 1])]],
     [
       'has a block of four bytes',
       ({ messageId, token }) => [header(messageId, token, [0xd4, 10, 0, 0, 0, 0])]
     ],
     ['answers with a request', (request) => [answer(request, { code: '0.01' })]],
     [
-      'acknowledges and says no more',
+      'acknowledges without an answer',
       ({ messageId }) => [Buffer.from([0x60, 0, messageId >> 8, messageId & 255])]
     ]
   ])('counts as unanswered when it %s', async (_what, write) => {

@@ -379,7 +379,7 @@ test(
       expect({ context, ...verified }).toMatchObject({ code: 0 });
       for (const { body } of log.rows('chunk')) {
         for (const entry of readChunk(body).entries) {
-          if (!batches.has(entry.bytes.toString('hex'))) throw new Error(`${context}: a batch of nobody`);
+          if (!batches.has(entry.bytes.toString('hex'))) throw new Error(`${context}: a batch of no device`);
         }
       }
     }

@@ -72,7 +72,7 @@ describe('a device with a pre-shared key', () => {
         const sessions = {
           fresh: async () => undefined,
           resumed: async () => (await honest()).session,
-          ...(hasCert && { 'the session of a stranger': stranger })
+          ...(hasCert && { 'the session of another client': stranger })
         };
         for (const [name, session] of Object.entries(sessions)) {
           for (const [identity, key, isRight] of [
@@ -157,7 +157,7 @@ describe('common clients', () => {
     }
   );
 
-  mosquitto.each(keys)('mosquitto_pub as it is, %s with the key %s: %s', async (identity, key, isRight) => {
+  mosquitto.each(keys)('unmodified mosquitto_pub, %s with the key %s: %s', async (identity, key, isRight) => {
     const { port } = await listen('mqtts', { hasCert: true });
     expect(await mosquittoPub(port, '--psk', key, '--psk-identity', identity)).toBe(isRight);
   });

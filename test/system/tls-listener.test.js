@@ -203,7 +203,7 @@ describe('mqtt.js', () => {
 describe('mosquitto_pub', () => {
   const publish = (port, ...args) => run('mosquitto_pub', ['-h', '127.0.0.1', '-p', String(port), '-q', '1', '-t', 't', '-m', 'hello', ...args]); // prettier-ignore
 
-  mosquitto('over TLS with a password, by MQTT 3.1.1 and 5', async () => {
+  mosquitto('publishes over TLS with a password, by MQTT 3.1.1 and 5', async () => {
     const check = await passwords([['pump-3', 'right']]);
     const { bench, port } = await start({}, check);
     const tls = ['--cafile', authority.caFile, '-u', 'pump-3'];
@@ -216,7 +216,7 @@ describe('mosquitto_pub', () => {
     await expect(publish(port, ...tls, '-P', 'wrong')).rejects.toThrow(/not authorised|bad user|refused/i);
   });
 
-  mosquitto('over TLS with a certificate, and with none', async () => {
+  mosquitto('publishes over TLS with a certificate, and with none', async () => {
     const { bench, port } = await start({ clientCert: 'required' });
     const cert = ['--cafile', authority.caFile, '--cert', device.certFile, '--key', device.keyFile];
     await publish(port, ...cert, '-i', 'x');

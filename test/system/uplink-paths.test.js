@@ -104,7 +104,7 @@ describe('MPTCP at both ends', () => {
     const end = await uplink.finish();
     nothingLost(end);
     const gapMs = Math.round(end.longestGapMs);
-    process.stdout.write(`lossy on the way out, backup: left after ${tookMs} ms, longest gap ${gapMs} ms\n`);
+    process.stdout.write(`lossy outgoing link, backup: left after ${tookMs} ms, longest gap ${gapMs} ms\n`);
     expect(gapMs).toBeLessThan(3000);
     expect(uplink.history).toEqual(['connecting', 'connected', 'stopped']);
     expect(uplink.problems).toEqual([]);
@@ -131,7 +131,7 @@ describe('MPTCP at both ends', () => {
 
 const { test: withHaproxy } = needs('haproxy', 'openssl', ...missing);
 
-withHaproxy('MPTCP ends in front of a broker without it, TLS at the broker', async () => {
+withHaproxy('ends MPTCP before a broker without it, and TLS at the broker', async () => {
   lab.paths('apply', '--paths', 'p1,p2');
   const ca = await lab.startTerminator();
   const tls = { ca, servername: 'cloud.example' };

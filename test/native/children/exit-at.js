@@ -36,7 +36,7 @@ const stages = {
     push(engine, 5000);
     await until(() => engine.stats().counters.recordsQueued > 0, 'a batch');
   },
-  'with records on their way': () => push(start(), 5000),
+  'with records in flight': () => push(start(), 5000),
   'with batches in flight': async () => {
     const engine = start();
     push(engine, 5000);

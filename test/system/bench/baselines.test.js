@@ -120,9 +120,9 @@ native.describe('an agent for each device', () => {
 
 const python = needs('mosquitto', 'c++', 'python:paho');
 python.describe('a Python process for each device', () => {
-  python.test('delivers each message singly, in order, none lost', () => loads('agents-paho'));
+  python.test('delivers each message alone, in order, none lost', () => loads('agents-paho'));
   // Not in order: paho-mqtt publishes new messages while it still repeats old ones.
-  python.test('connects again and loses nothing when the cloud was away', async () => {
+  python.test('reconnects after a cloud outage and loses nothing', async () => {
     await survives('agents-paho');
   });
 });

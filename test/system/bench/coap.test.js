@@ -21,7 +21,7 @@ const closed = () => ({ ...common, mode: 'closed', window: 4 });
 /** @param {any} most */
 const part = (most) => ({ ...common, first: 5, rate: Math.max(1, Math.round(most.answered * 0.2)) });
 
-withCompiler('the most and a part of it, against a server that does nothing', async () => {
+withCompiler('measures the maximum and a part of it, against a server that does nothing', async () => {
   const bare = servers.filter(({ name }) => name === 'bare')[0];
   const { steps } = await runServer(plan, bare, 'tcp', [closed, part]);
   expect(steps).toHaveLength(2);
@@ -34,7 +34,7 @@ withCompiler('the most and a part of it, against a server that does nothing', as
 });
 
 for (const transport of /** @type {const} */ (['tcp', 'udp'])) {
-  withBroker(`${transport}: every answered record arrives`, async () => {
+  withBroker(`delivers every answered record over ${transport}`, async () => {
     const steps = [
       () => ({ ...closed(), transport }),
       (/** @type {any} */ most) => ({ ...part(most), transport })
@@ -46,7 +46,7 @@ for (const transport of /** @type {const} */ (['tcp', 'udp'])) {
   });
 }
 
-withBroker('what a server refuses is not counted as answered', async () => {
+withBroker('does not count refused requests as answered', async () => {
   const wrong = () => ({ ...common, transport: 'udp', rate: 20, path: 'nowhere/x' });
   const { steps } = await runGateway(plan, 'udp', {}, [wrong]);
   expect(steps[0].answered).toBe(0);

@@ -101,7 +101,7 @@ const isRoot = process.getuid?.() === 0;
 const tools = ['mosquitto', 'c++', 'ip', 'tc', 'nft', 'unshare', 'nsenter', 'setpriv'];
 const onLink = needs(...(isRoot ? tools : ['root']));
 
-onLink.test('a user who is not root is told what is needed, and why', () => {
+onLink.test('names the requirements and the reason for a user who is not root', () => {
   expect(obstacle()).toBe('');
   const script = `process.setuid(65534);
     process.stdout.write(require(${JSON.stringify(file('lib/netns.js'))}).obstacle())`;
@@ -109,22 +109,25 @@ onLink.test('a user who is not root is told what is needed, and why', () => {
   expect(told.stdout).toMatch(/needs root\. Run it with sudo/);
 });
 
-needs(...(isRoot ? [...tools, 'python3'] : ['root'])).test('the counters tell planted traffic apart', () => {
-  const child = path.join(root, 'test', 'fixtures', 'network', 'bands-child.js');
-  const seen = JSON.parse(execFileSync(process.execPath, [child], { encoding: 'utf8' }));
-  const frame = 1000 + 8 + 20 + 14;
-  for (const kind of ['none', 'tbf-pfifo_fast', 'htb']) {
-    const { band0, band2, ef } = seen[kind];
-    expect([kind, band0.packets, band2.packets, ef.packets]).toEqual([kind, 14, 7, 11]);
-    expect(band0.bytes).toBe(14 * frame);
-    // ARP and similar packets have priority 0.
-    expect(seen[kind].band1.packets).toBeGreaterThanOrEqual(5);
-    expect(seen[kind].all.packets).toBeGreaterThanOrEqual(26);
+needs(...(isRoot ? [...tools, 'python3'] : ['root'])).test(
+  'distinguishes planted traffic in the counters',
+  () => {
+    const child = path.join(root, 'test', 'fixtures', 'network', 'bands-child.js');
+    const seen = JSON.parse(execFileSync(process.execPath, [child], { encoding: 'utf8' }));
+    const frame = 1000 + 8 + 20 + 14;
+    for (const kind of ['none', 'tbf-pfifo_fast', 'htb']) {
+      const { band0, band2, ef } = seen[kind];
+      expect([kind, band0.packets, band2.packets, ef.packets]).toEqual([kind, 14, 7, 11]);
+      expect(band0.bytes).toBe(14 * frame);
+      // ARP and similar packets have priority 0.
+      expect(seen[kind].band1.packets).toBeGreaterThanOrEqual(5);
+      expect(seen[kind].all.packets).toBeGreaterThanOrEqual(26);
+    }
+    // Some kernels let htb see only DSCP.
+    expect(seen.htb['1:10'].packets).toBeGreaterThanOrEqual(11);
+    expect(seen.htb['1:20'].packets).toBeGreaterThanOrEqual(5);
   }
-  // Some kernels let htb see only DSCP.
-  expect(seen.htb['1:10'].packets).toBeGreaterThanOrEqual(11);
-  expect(seen.htb['1:20'].packets).toBeGreaterThanOrEqual(5);
-});
+);
 
 onLink.describe('on two networks', () => {
   /** @type {string} */

@@ -216,7 +216,7 @@ withLimits.describe('too much load', () => {
 });
 
 const why = obstacle();
-const withLinks = needs('mosquitto', 'c++', ...(why ? [`what a shaped link needs (${why})`] : []));
+const withLinks = needs('mosquitto', 'c++', ...(why ? [`requirements of a shaped link (${why})`] : []));
 withLinks.describe('too much load for a link', () => {
   test('fills the link in short, loses nothing, and ends', () => {
     const { printed, saved } = bench('overload.js', [

@@ -142,7 +142,7 @@ const examples = {
           await client.publishAsync('machines/press-4/pressure', '{"mark":12}', { qos: 1 });
           return text();
         },
-        { timeoutMs: 30000, everyMs: 500, what: 'what the broker has arrives in the cloud' }
+        { timeoutMs: 30000, everyMs: 500, what: "the broker's messages arrive in the cloud" }
       );
     } finally {
       await broker.stop();

@@ -117,7 +117,7 @@ function judge(calm, flooded, rssMiB) {
   const most = Math.max(LATENCY_MS, LATENCY_FACTOR * calm.p99);
   if (flooded.p99 > most) findings.push(`Honest devices waited: p99 ${flooded.p99} ms, at most ${most} ms`);
   if (flooded.mainThreadWorst > MAIN_THREAD_MS)
-    findings.push(`The main thread stood for ${flooded.mainThreadWorst} ms`);
+    findings.push(`The main thread was blocked for ${flooded.mainThreadWorst} ms`);
   if (rssMiB > RSS_MIB) findings.push(`Resident memory ${Math.round(rssMiB)} MiB, at most ${RSS_MIB} MiB`);
   return findings;
 }
@@ -168,7 +168,7 @@ async function flood({ seconds, seed }) {
   } finally {
     honest.isOver = true;
     const exit = await bench.close();
-    if (exit && exit.code !== 0) findings.push(`The gateway did not end well: ${JSON.stringify(exit)}`);
+    if (exit && exit.code !== 0) findings.push(`The gateway did not end cleanly: ${JSON.stringify(exit)}`);
   }
 }
 

@@ -14,12 +14,12 @@ It fails if
 
   - the process ends, or an honest device loses its connection or an answer,
   - the honest devices' p99 is over 2 s and over 20 times that of the calm phase,
-  - the main thread stands for more than 2 s (probed by the metrics), or resident memory is over 800 MiB,
+  - the main thread is blocked for more than 2 s (probed by the metrics), or resident memory is over 800 MiB,
   - a record that was acknowledged to an honest device does not arrive,
   - the counters do not reconcile: received = delivered + held + dropped.
 
-  --seconds N   of the flood (60)
-  --seed N      repeats the attacks of a run (by the clock); the seed is printed
+  --seconds N   duration of the flood (60)
+  --seed N      repeats the attacks of a run (default: from the clock); the seed is printed
 `;
 
 async function main() {

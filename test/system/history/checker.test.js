@@ -83,13 +83,13 @@ const mutants = {
       }
     }
   ],
-  'a record arrives that nobody sent': [
+  'a record arrives that no device sent': [
     'phantom',
     (history, integer) => {
       history.arrivals.push({ ...pick(history.arrivals, integer), n: 1000000 });
     }
   ],
-  'a dead letter that nobody sent': [
+  'a dead letter that no device sent': [
     'phantom',
     (history) => {
       history.dead.push({ device: 'dev-0', class: 1, n: 1000000 });

@@ -54,7 +54,7 @@ class Image {
       const after = this.#writes();
       if (before.inFlight === 0 && after.inFlight === 0 && before.done === after.done) return;
     }
-    throw new Error('The disk of the power cut never rests: the copy would be a mixture of times.');
+    throw new Error('The disk of the power cut is never idle: the copy would mix moments.');
   }
 
   /** Mounts the copy in place of the original, which must not be in use. */

@@ -86,7 +86,7 @@ function checkCounters(history, settings, findings) {
   };
   const { queued, recovered, delivered, held, backlog } = sides;
   if (settings.settled && queued + recovered !== delivered + held + backlog + sides.dropped) {
-    findings.add('counters', `they do not add up: ${JSON.stringify(sides)}`);
+    findings.add('counters', `the sums differ: ${JSON.stringify(sides)}`);
   }
   return sides;
 }

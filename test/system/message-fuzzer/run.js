@@ -14,16 +14,16 @@ const { seeded } = require('../../fixtures/gateway/random');
 const HELP = `node flows/launcher/run.js test/system/message-fuzzer/run.js [--seconds N] [--seed N]
 
 Sends odd messages to every node that has an input, in a real Node-RED with a real mosquitto: fields of the message contract
-that are missing, of a wrong type, at a limit, huge, or that throw when they are read. Meanwhile the broker goes and comes back,
+that are missing, of a wrong type, at a limit, huge, or that throw when they are read. Meanwhile the broker goes away and comes back,
 an engine with little memory is full, and flows are deployed. It fails if
 
   - the process ends, or the log has a fault of the gateway,
-  - a message has no end (done), or more than one,
+  - a message is not completed (done) exactly once,
   - a record that an engine with a log has taken does not arrive,
   - the counters of an engine do not reconcile: queued + recovered = delivered + held + dropped.
 
-  --seconds N   how long (60)
-  --seed N      repeats the messages of a run (by the clock); the seed is printed
+  --seconds N   duration (60)
+  --seed N      repeats the messages of a run (default: from the clock); the seed is printed
 `;
 const PHASE_MS = 3000;
 const DRAIN_MS = 60000;
@@ -132,10 +132,10 @@ async function fuzz({ seconds, seed, say = () => {} }) {
         say(`to be delivered: ${left}`);
       }
       if (Date.now() - leastAt > DRAIN_MS)
-        throw new Error(`${left} records are not delivered, and none more for a minute`);
+        throw new Error(`${left} records are not delivered, without progress for a minute`);
       return left === 0;
     };
-    await until(idle, 10 * DRAIN_MS, 'both engines deliver what they hold').catch((error) =>
+    await until(idle, 10 * DRAIN_MS, 'both engines deliver their records').catch((error) =>
       findings.push(error.message)
     );
     const { kept, small } = await ask('look');

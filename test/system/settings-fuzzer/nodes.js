@@ -206,10 +206,10 @@ class Bench {
     const { fill, text = '' } = this.statuses.get(node.id) ?? {};
     const lines = output.split('\n').filter((line) => line.includes(`:${nameOf(node.id)}]`));
     const problem = lines.find((line) => line.length > 1500);
-    if (problem) return [`${tell(node)} says a line of ${problem.length} characters`];
+    if (problem) return [`${tell(node)} prints a line of ${problem.length} characters`];
     if (fill === 'red' && lines.length === 0 && !OUTSIDE.test(text)) {
       const isOther = OF_ANOTHER.test(text) && node.of && output.includes(`:${nameOf(node.of)}]`);
-      if (!isOther) return [`${tell(node)} is red (${text}) and the log does not say why`];
+      if (!isOther) return [`${tell(node)} is red (${text}) and the log gives no reason`];
     }
     const [, port] = /^(\d+) ·/.exec(text) ?? [];
     const isTcp = node.transport !== 'udp' && fill === 'green' && port;

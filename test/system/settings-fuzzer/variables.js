@@ -59,7 +59,7 @@ async function tryVariables(env, folder) {
     if (child.exit) return { env, ...judgeEnd(env, child, findings) };
     if (!port) {
       const isSaid = /^(error|warning):/m.test(child.output);
-      if (!isSaid) findings.push(`no listener within ${START_MS} ms, and no word why`);
+      if (!isSaid) findings.push(`no listener within ${START_MS} ms, and no reason in the output`);
     } else if (isPlain(env)) findings.push(...(await publish(Number(port), env)));
     const { code } = await child.stop('SIGTERM', 40000);
     findings.push(...faultsOf(child.output, entered));

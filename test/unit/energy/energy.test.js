@@ -99,7 +99,7 @@ describe('the sensor', () => {
       'hwmon ina226 power1'
     ],
     [
-      'two monitors: nobody knows in which',
+      'two monitors: unknown which one has it',
       {
         'hwmon/hwmon1': { name: 'ina226', power1_input: 4e6 },
         'hwmon/hwmon2': { name: 'ina226', power1_input: 2e6 }
@@ -112,7 +112,7 @@ describe('the sensor', () => {
       'hwmon ina238 energy1'
     ],
     [
-      'two packages, without their parts and without the same in another way',
+      'two packages, without their parts and without the same energy from another source',
       {
         'powercap/intel-rapl:0': rapl('package-0', 5),
         'powercap/intel-rapl:1': rapl('package-1', 6),

@@ -84,10 +84,10 @@ test('reports a queue that could not be inspected as unknown, with the reason', 
 
 test.each([
   ['one session', bad, 1],
-  ['an interface that is as it should be', { ...bad, ok: true }, 2],
+  ['a healthy interface', { ...bad, ok: true }, 2],
   ['loopback', { ...bad, interface: 'lo' }, 2],
-  ['an interface that was not found', { ...bad, interface: '' }, 2],
-  ['a check that could not be made', new Error('no such module'), 2]
+  ['an interface that does not exist', { ...bad, interface: '' }, 2],
+  ['a check that failed', new Error('no such module'), 2]
 ])('does not warn of %s', async (_what, view, count) => {
   const { watch, said } = watchWith(view);
   watch.follow({ state: 'connected', sessions: Array.from({ length: count }, () => session('10.0.0.1')) });

@@ -27,7 +27,7 @@ function compiled(drawing, fastPath = 'auto', settings = {}) {
 
 const wrong = { shown: '→ bad node: wrong setting', sentence: expect.stringMatching(/"bad node".*Correct/) };
 
-describe.each(['auto', 'off'])('shuts and opens nodes with the fast path %s', (fastPath) => {
+describe.each(['auto', 'off'])('with the fast path %s', (fastPath) => {
   test.each(['priority', 'batch', 'uplink', 'ingest'])('shuts the source of an inert %s node', (type) => {
     const { routes, stageOf } = compiled({ devices: ['source', 'bad'], bad: [`!${type}`] }, fastPath);
     expect(routes.get('devices').shut).toEqual(wrong);
@@ -55,10 +55,10 @@ describe.each(['auto', 'off'])('shuts and opens nodes with the fast path %s', (f
 
   test.each([
     ['wired to nothing', {}],
-    ['whose only target is deleted', { devices: ['source', 'gone'] }],
-    ['behind which a priority node leads nowhere', { devices: ['source', 'rank'], rank: ['priority'] }],
+    ['with a deleted target alone', { devices: ['source', 'gone'] }],
+    ['before a priority node that leads nowhere', { devices: ['source', 'rank'], rank: ['priority'] }],
     [
-      'that leads to an inert tap alone',
+      'that leads only to an inert tap',
       { devices: ['source', 'look'], look: ['!tap', 'cloud'], cloud: ['uplink'] }
     ],
     ['that runs in a circle', { devices: ['source', 'a'], a: ['priority', 'b'], b: ['priority', 'a'] }],
@@ -75,9 +75,9 @@ describe.each(['auto', 'off'])('shuts and opens nodes with the fast path %s', (f
     ['one way that takes records is enough', { devices: ['source', 'rank', 'cloud'], rank: ['priority'] }],
     ['an inert tap shuts nothing', { devices: ['source', 'cloud', 'look'], look: ['!tap'] }],
     ['an inert stats node shuts nothing', { devices: ['source', 'cloud', 'look'], look: ['!stats'] }],
-    ['a node of somebody else takes messages', { devices: ['source', 'code'], code: ['function'] }],
+    ['a node of another package takes messages', { devices: ['source', 'code'], code: ['function'] }],
     ['a node of another engine takes messages', { devices: ['source', 'far'], far: ['seganet-batch'] }],
-    ['a tap hands every record on', { devices: ['source', 'look'], look: ['tap', 'code'], code: ['debug'] }]
+    ['a tap passes every record on', { devices: ['source', 'look'], look: ['tap', 'code'], code: ['debug'] }]
   ])('%s', (_case, drawing) => {
     const { routes } = compiled({ cloud: ['uplink'], ...drawing }, fastPath);
     expect(routes.get('devices').shut).toBeNull();

@@ -187,7 +187,7 @@ test('explains each command with --help', () => {
     expect(stdout).toMatch(new RegExp(`^  ${word} FILE`, 'm'));
 });
 
-atTerminal('a person is asked twice, and nothing that is typed is shown', async () => {
+atTerminal('asks twice on a terminal, and shows no typed character', async () => {
   const line = `${process.execPath} ${command} add --cost 10 ${file} pump-1`;
   const type = async (...answers) => {
     const child = spawn('script', ['-qec', line, '/dev/null']);

@@ -124,7 +124,7 @@ describe('checkUplink', () => {
     of?.some(({ internal }) => !internal)
   );
   needs('tc', 'ip', ...(outside ? [] : ['network interface'])).test(
-    'sees the interface of this machine',
+    'finds the interface of this machine',
     async () => {
       const [name = '', addresses = []] = outside ?? [];
       const view = await checkUplink(addresses[0].address);

@@ -87,7 +87,10 @@ describe('when a user of the path reports silence', () => {
   });
 
   test.each([
-    ['that nobody could be asked', (health) => health.probed({ ok: null, why: 'no such name' }, 5200)],
+    [
+      'a probe without a reachable target',
+      (health) => health.probed({ ok: null, why: 'no such name' }, 5200)
+    ],
     ['a lost link', (health) => health.link({ ...LINK, carrier: false }, 5200)],
     ['a new address', (health) => health.link({ ...LINK, address: '10.0.1.77' }, 5200)]
   ])('ends it on %s', (_, /** @type {(health: InstanceType<typeof Health>) => void} */ end) => {
@@ -192,16 +195,24 @@ describe('the endpoint', () => {
   const path = (state, isStale = false, isKnown = true) => ({ state, isStale, isKnown });
 
   test.each([
-    ['is there while its path is up', [path('up'), path('up')], ['there', 'there']],
-    ['goes when its path is dead and another is not', [path('up'), path('down', true)], ['there', 'gone']],
-    ['waits for enough answers', [path('up'), path('probing', true)], ['there', 'gone']],
-    ['is made anew after that', [path('up'), path('up', true)], ['there', 'new']],
+    ['is set while its path is up', [path('up'), path('up')], ['there', 'there']],
     [
-      'stays when all are dead: nothing is won without it',
+      'is removed when its path is down and another is not',
+      [path('up'), path('down', true)],
+      ['there', 'gone']
+    ],
+    ['waits for enough answers', [path('up'), path('probing', true)], ['there', 'gone']],
+    ['is set again after that', [path('up'), path('up', true)], ['there', 'new']],
+    [
+      'stays when all are down because its removal gains nothing',
       [path('down', true), path('down', true)],
       ['kept', 'kept']
     ],
-    ['of a dead path goes when another comes back', [path('up', true), path('down', true)], ['new', 'gone']],
-    ['stays until anything is known', [path('up'), path('probing', false, false)], ['there', 'kept']]
+    [
+      'of a path that is down is removed when another comes back',
+      [path('up', true), path('down', true)],
+      ['new', 'gone']
+    ],
+    ['stays until the state is known', [path('up'), path('probing', false, false)], ['there', 'kept']]
   ])('%s', (_, paths, fates) => expect(fatesOf(paths)).toEqual(fates));
 });

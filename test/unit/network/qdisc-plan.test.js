@@ -247,7 +247,7 @@ test('restores a manual root qdisc where its kind gives all parameters', () => {
   ).toEqual(['link set dev eth0 txqueuelen 1000', 'link set dev eth0 gso_max_segs 65535']);
 });
 
-needs('llvm-objdump').test('the eBPF program is what its comment says', () => {
+needs('llvm-objdump').test('has the eBPF program that its comment describes', () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-net-'));
   try {
     const file = path.join(folder, 'classifier.o');

@@ -27,10 +27,10 @@ describe('/proc/net/wireless', () => {
   });
 
   test.each([
-    ['dBm, new since the last look', ' 58.  -52. ', -52],
+    ['dBm, new since the last reading', ' 58.  -52. ', -52],
     ['dBm, not new', ' 58   -52  ', -52],
     ['dBm without a space before it', ' 40. -110. ', -110],
-    ['the byte that means dBm less 256', ' 58.  204. ', -52],
+    ['the byte that means dBm minus 256', ' 58.  204. ', -52],
     ['the faintest of them', '  0.  136. ', -120],
     ['a scale of the driver', ' 70.   62. ', null],
     ['the top of such a scale', '100.  100. ', null],

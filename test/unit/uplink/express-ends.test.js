@@ -63,29 +63,32 @@ test('reports the time-out of a broker that answers nothing, and sends in-flight
   expect(broker.topics).toHaveLength(5);
 });
 
-withOpenssl('renewed certificates: aboard, drained, and aboard again; nothing comes twice', async () => {
-  const authority = new Authority();
-  cleanups.push(() => authority.remove());
-  const good = authority.issue();
-  const tls = { ...good, ca: authority.ca, requestCert: true };
-  const own = authority.issue();
-  const tlsFiles = { ca: authority.caFile, cert: own.certFile, key: own.keyFile };
-  const { broker, bench } = await startAboard({ tls, options: { tlsFiles } });
-  const timer = setInterval(() => bench.push(3), 5);
-  cleanups.push(() => clearInterval(timer));
-  const next = authority.issue();
-  fs.copyFileSync(next.keyFile, own.keyFile);
-  fs.copyFileSync(next.certFile, own.certFile);
-  await until(() => broker.connections === 2, 15000);
-  await until(() => bench.isActive);
-  clearInterval(timer);
-  await delivered(bench);
-  expect(dups(broker)).toEqual([]);
-  expect(broker.goodbyes).toBe(1);
-});
+withOpenssl(
+  'loses and repeats nothing when certificates are renewed: leaves, drains, and enters again',
+  async () => {
+    const authority = new Authority();
+    cleanups.push(() => authority.remove());
+    const good = authority.issue();
+    const tls = { ...good, ca: authority.ca, requestCert: true };
+    const own = authority.issue();
+    const tlsFiles = { ca: authority.caFile, cert: own.certFile, key: own.keyFile };
+    const { broker, bench } = await startAboard({ tls, options: { tlsFiles } });
+    const timer = setInterval(() => bench.push(3), 5);
+    cleanups.push(() => clearInterval(timer));
+    const next = authority.issue();
+    fs.copyFileSync(next.keyFile, own.keyFile);
+    fs.copyFileSync(next.certFile, own.certFile);
+    await until(() => broker.connections === 2, 15000);
+    await until(() => bench.isActive);
+    clearInterval(timer);
+    await delivered(bench);
+    expect(dups(broker)).toEqual([]);
+    expect(broker.goodbyes).toBe(1);
+  }
+);
 
 withMosquitto(
-  'a real broker over TLS 1.3, killed in the middle: nothing lost, first deliveries in order',
+  'loses nothing and keeps first deliveries in order when a real broker over TLS 1.3 is killed in the middle',
   async () => {
     const broker = await Broker.start();
     cleanups.push(() => broker.remove());

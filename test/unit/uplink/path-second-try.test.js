@@ -20,8 +20,8 @@ describe('a connection that is plain TCP after MPTCP', () => {
 
   test.each(
     /** @type {[string, 'fallback' | 'tcp', number, boolean][]} */ ([
-      ['its handshake was quick: the far end has no MPTCP any more', 'fallback', 900, true],
-      ['none was of MPTCP before', 'fallback', slow, false],
+      ['its handshake was quick: the far end no longer has MPTCP', 'fallback', 900, true],
+      ['no earlier connection had MPTCP', 'fallback', slow, false],
       ['this machine has none', 'tcp', slow, true]
     ])
   )('is kept when %s', (_, transport, handshakeMs, hasSpoken) => {

@@ -162,7 +162,7 @@ const outages = [
   ['closes each connection after one packet', () => (_, cloud) => (cloud.read >= 1 ? 'close' : 'take')],
   ['closes one packet in three', (random) => () => (random(3) === 0 ? 'close' : 'take')],
   ['closes one packet in thirty', (random) => () => (random(30) === 0 ? 'close' : 'take')],
-  ['takes nothing and says nothing', () => () => 'silence'],
+  ['takes nothing and answers nothing', () => () => 'silence'],
   [
     'closes each connection after 1.5 s',
     () => (_, cloud) => (cloud.bench.time - cloud.upAt > 1500 ? 'close' : 'take')

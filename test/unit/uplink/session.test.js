@@ -136,7 +136,7 @@ test('leaves no descriptor after hundreds of attempts at a port that refuses', a
   await settles(before);
 });
 
-withOpenssl('attempts that TLS refuses leave no descriptor', async () => {
+withOpenssl('leaves no descriptor after attempts that TLS refuses', async () => {
   const [authority, other] = [new Authority(), new Authority()];
   cleanups.push(() => (authority.remove(), other.remove()));
   const broker = await startBroker(authority.issue());

@@ -44,7 +44,7 @@ const isDelivered = (bench) => until(() => bench.held === 0, 20000, 'all is deli
 
 async function expectIsolated(bench, topic, to, code = /^UNWANTED$/) {
   const stopPushing = keepPushing(bench);
-  await until(() => bench.isActive, 10000, 'the express path is boarded');
+  await until(() => bench.isActive, 10000, 'the express path is entered');
   push(bench, topic, to);
   await isDead(bench);
   stopPushing();
@@ -84,7 +84,7 @@ describe.each(versions)('MQTT version %i', (protocolVersion) => {
     // With MQTT 3.1.1 it acknowledges the last two, and drops them; with MQTT 5 it may answer with a PUBACK that refuses them.
     const topics = ['a\u0001b', 'a\ufffeb', ...(protocolVersion === 5 ? ['$SYS/x', '$share/g/x'] : [])];
     mosquittoTest.each(topics)(
-      'mosquitto does not take the topic %j: one dead letter, the others arrive',
+      'buries one record with the topic %j, which mosquitto rejects, and the others arrive',
       async (topic) => {
         const broker = await Broker.start();
         cleanups.push(() => broker.remove());

@@ -229,7 +229,7 @@ test('lets live records overtake a backlog that is limited to 100 records/s', as
 const { test: withMosquitto } = needs('mosquitto');
 
 withMosquitto(
-  'mosquitto with max_packet_size and max_inflight_messages: parts with keys, one dead letter',
+  "sends pieces with keys and buries one record with mosquitto's max_packet_size and max_inflight_messages",
   async () => {
     const broker = await Broker.start({ config: 'max_packet_size 600\nmax_inflight_messages 2' });
     cleanups.push(() => broker.remove());

@@ -214,7 +214,7 @@ withBroker('uplink thread', () => {
     expect(bench.states.at(-1).failed).toBe(1);
   });
 
-  withSs('the socket under TLS has the keep-alive and the time-out', async () => {
+  withSs('sets keep-alive and time-out on the socket under TLS', async () => {
     const broker = await startBroker();
     const bench = startUplink(broker);
     await until(() => bench.state === 'connected');

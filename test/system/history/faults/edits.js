@@ -74,9 +74,9 @@ async function edits(context, fault) {
     ? [...whole, copyOfUplink(whole)]
     : whole;
   const last = isOrphaned || isWithoutEngine(flow) ? 'full' : fault.last;
-  await post(context, last, end, 'the flow as it was');
+  await post(context, last, end, 'the original flow');
   context.crashed();
-  await served(context, `the flow as it was (${last})`);
+  await served(context, `the original flow (${last})`);
 }
 
 module.exports = { edits };

@@ -33,7 +33,7 @@ async function dropKill(context, fault) {
     // Drops between the last reading of the counters and the kill would be missing in the counts.
     fleet.quiet();
     let last = '';
-    const what = 'counters that stand still';
+    const what = 'counters that do not change';
     await eventually(
       async () => {
         const stats = await context.ending();
