@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "core/protocol/coap/datagram_server.h"
-#include "core/protocol/coap/stream_session.h"
+#include "core/protocol/coap/datagram/datagram_server.h"
+#include "core/protocol/coap/stream/stream_session.h"
 #include "test/support/coap_bytes.h"
 
 namespace {

@@ -3,7 +3,7 @@
 // Hostile arguments to every method: a TypeError that names the argument, never a crash, never a half-done call.
 
 const { Engine, UplinkSource, StoreSource, PushResult } = require('../../native');
-const { stage, usualPlan } = require('./addon');
+const { stage, usualPlan } = require('./support/addon');
 
 const ignore = () => {};
 

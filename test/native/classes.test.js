@@ -3,7 +3,7 @@
 // Classes at the border: sources that share an uplink, weights, rates and limits.
 
 const { Engine, UplinkSource } = require('../../native');
-const { stage, usualPlan, until } = require('./addon');
+const { stage, usualPlan, until } = require('./support/addon');
 
 const ignore = () => {};
 

@@ -1,7 +1,7 @@
 'use strict';
 
 const { Engine, UplinkSource, StoreSource, PushResult } = require('../../native');
-const { stage, usualPlan, until, runNode, connectDevice } = require('./addon');
+const { stage, usualPlan, until, runNode, connectDevice } = require('./support/addon');
 const { names } = require('./children/exit-at');
 
 const child = require.resolve('./children/exit-at');

@@ -10,7 +10,7 @@
 
 #include "core/base/require.h"
 #include "core/devices/agent_session.h"
-#include "core/protocol/coap/stream_session.h"
+#include "core/protocol/coap/stream/stream_session.h"
 
 namespace seganet {
 

@@ -16,7 +16,7 @@
 #include "core/devices/coap_socket.h"
 #include "core/devices/command_table.h"
 #include "core/devices/receipt_table.h"
-#include "core/protocol/coap/datagram_server.h"
+#include "core/protocol/coap/datagram/datagram_server.h"
 
 namespace seganet {
 

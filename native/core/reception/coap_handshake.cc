@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "core/protocol/coap/stream_peek.h"
+#include "core/protocol/coap/stream/stream_peek.h"
 
 namespace seganet {
 namespace {

@@ -62,19 +62,19 @@ describe('when somebody who uses it hears nothing', () => {
 
   test('it is asked twice at once, with little patience, and is down if neither is answered', () => {
     const health = used();
-    expect(health).toMatchObject({ timeoutMs: 700, isHasty: false });
+    expect(health).toMatchObject({ timeoutMs: 700, isFastProbe: false });
     expect(health.suspect(0, 5100)).toBe(true);
-    expect(health).toMatchObject({ state: 'up', nextProbeAt: 5100, timeoutMs: 150, isHasty: true });
+    expect(health).toMatchObject({ state: 'up', nextProbeAt: 5100, timeoutMs: 150, isFastProbe: true });
     health.probed(bad, 5350);
     expect(health).toMatchObject({ state: 'down', why: 'silent', nextProbeAt: 5650 });
-    expect(health).toMatchObject({ timeoutMs: 700, isHasty: false });
+    expect(health).toMatchObject({ timeoutMs: 700, isFastProbe: false });
   });
 
   test('an answer is enough to trust it again', () => {
     const health = used();
     health.suspect(0, 5100);
     health.probed(good, 5310, 10);
-    expect(health).toMatchObject({ state: 'up', nextProbeAt: 6310, timeoutMs: 700, isHasty: false });
+    expect(health).toMatchObject({ state: 'up', nextProbeAt: 6310, timeoutMs: 700, isFastProbe: false });
     health.probed(bad, 7010);
     expect(health).toMatchObject({ state: 'up', nextProbeAt: 7310 });
   });
@@ -94,7 +94,7 @@ describe('when somebody who uses it hears nothing', () => {
     const health = used();
     health.suspect(0, 5100);
     end(health);
-    expect(health.isHasty).toBe(false);
+    expect(health.isFastProbe).toBe(false);
   });
 
   test('one that is not up, or is not probed, is asked no sooner', () => {

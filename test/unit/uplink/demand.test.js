@@ -9,7 +9,7 @@ const { FeederBench: Bench, records } = require('../../fixtures/uplink/feeder-be
 function connected(options) {
   const bench = new Bench(options);
   bench.connect();
-  bench.feeder.tell(true);
+  bench.feeder.setUp(true);
   return bench;
 }
 
@@ -21,59 +21,59 @@ const acknowledgeAll = (bench) => {
 test('hungry is said once, and again when something was taken', () => {
   const bench = connected();
   for (let i = 0; i < 3; i++) bench.pump();
-  expect(bench.source.hungers).toBe(1);
+  expect(bench.source.demands).toBe(1);
   bench.source.push({ topic: '1' });
   bench.pump();
-  expect(bench.source.hungers).toBe(2);
+  expect(bench.source.demands).toBe(2);
   acknowledgeAll(bench);
-  expect(bench.source.hungers).toBe(2);
+  expect(bench.source.demands).toBe(2);
 });
 
 test('a doorbell is a reason to say it again: what rang may have expired meanwhile', () => {
   const bench = connected().pump();
   bench.feeder.doorbell();
   bench.pump();
-  expect(bench.source.hungers).toBe(2);
+  expect(bench.source.demands).toBe(2);
 });
 
 test('without a connection, or while nothing moves on it, nobody is hungry', () => {
   const bench = new Bench();
   bench.pump();
   bench.connect();
-  expect(bench.source.hungers).toBe(0);
-  bench.feeder.tell(true);
+  expect(bench.source.demands).toBe(0);
+  bench.feeder.setUp(true);
   bench.pump();
-  bench.feeder.tell(false);
+  bench.feeder.setUp(false);
   bench.pump();
-  expect(bench.source.hungers).toBe(1);
-  bench.feeder.tell(true);
+  expect(bench.source.demands).toBe(1);
+  bench.feeder.setUp(true);
   bench.pump();
-  expect(bench.source.hungers).toBe(2);
+  expect(bench.source.demands).toBe(2);
 });
 
 test('a full window is not hungry; it is when there is room again', () => {
   const bench = connected({ inflight: 2 });
   bench.source.push({ records: records('1', '2') });
   bench.pump();
-  expect(bench.source.hungers).toBe(0);
+  expect(bench.source.demands).toBe(0);
   bench.isScheduled = false;
   bench.sent();
   bench.feeder.sender.acknowledge(bench.ids[0], 0);
   expect(bench.isScheduled).toBe(true);
   bench.pump();
-  expect(bench.source.hungers).toBe(1);
+  expect(bench.source.demands).toBe(1);
 });
 
 test('a full stream is not hungry; it is when it was written', () => {
   const bench = connected({ outputLimit: 500 });
   bench.source.push({ topic: '1', payload: 'x'.repeat(600) });
   bench.pump();
-  expect(bench.source.hungers).toBe(0);
+  expect(bench.source.demands).toBe(0);
   bench.isScheduled = false;
   bench.writes.shift()();
   expect(bench.isScheduled).toBe(true);
   bench.pump();
-  expect(bench.source.hungers).toBe(1);
+  expect(bench.source.demands).toBe(1);
 });
 
 test('backlog leaves room: live is asked for while there is some, and goes before it', () => {
@@ -81,7 +81,7 @@ test('backlog leaves room: live is asked for while there is some, and goes befor
   for (let i = 0; i < 20; i++) bench.source.push({ topic: `b${i}`, backlog: true });
   bench.pump();
   expect(bench.sent()).toHaveLength(4);
-  expect(bench.source.hungers).toBe(1);
+  expect(bench.source.demands).toBe(1);
   bench.source.push({ topic: 'live' });
   expect(bench.pump().sent()).toEqual(['live']);
 });

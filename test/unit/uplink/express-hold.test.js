@@ -10,7 +10,7 @@ function begin(options) {
   const wire = {
     isOver: false,
     onLeave: () => {},
-    wire: { board: (_, spec) => boarded.push(spec), land: () => [], numbers: (into) => into.fill(0) }
+    wire: { enter: (_, spec) => boarded.push(spec), leave: () => [], numbers: (into) => into.fill(0) }
   };
   const bench = new FeederBench({ wire, ...options });
   bench.source.look = () => -1;
@@ -88,14 +88,14 @@ test('a long way is never waited for', () => {
 
 test('after landing the engine hears again that this session has room', () => {
   const { bench, wire, express } = begin();
-  bench.feeder.tell(true);
+  bench.feeder.setUp(true);
   bench.feeder.demand.isTold = true;
   bench.connect();
   expect(express.isActive).toBe(true);
   wire.onLeave('backlog');
   expect(express.isActive).toBe(false);
   bench.pump();
-  expect(bench.source.hungers).toBe(1);
+  expect(bench.source.demands).toBe(1);
 });
 
 test('an old connection that ends late does not land the new one', () => {

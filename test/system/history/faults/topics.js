@@ -2,9 +2,9 @@
 // A device publishes under a topic that the cloud's broker does not bear: it closes the connection that brings it.
 
 const { eventually } = require('../../../../bench/harness/net');
-const { Device } = require('../device');
-const { hashOf, payloadOf } = require('../payload');
-const { ODD } = require('../reading');
+const { Device } = require('../devices/device');
+const { hashOf, payloadOf } = require('../devices/payload');
+const { ODD } = require('../devices/reading');
 
 /** The class of a record that no rule is about. */
 const UNRANKED = 3;

@@ -15,9 +15,9 @@ const {
   waitConnect,
   closeSocket
 } = require('../../native');
-const { stage, usualPlan, until } = require('./addon');
+const { stage, usualPlan, until } = require('./support/addon');
 
-const wireWorker = require.resolve('./children/wire-worker');
+const wireWorker = require.resolve('./children/connection-worker');
 
 /** @param {number} fd */
 const isOpen = (fd) => fs.existsSync(`/proc/self/fd/${fd}`);
