@@ -5,7 +5,7 @@
 // rebinding), or a page that opens the editor's WebSocket, to which browsers apply no same-origin rule. The names in
 // their requests reveal both.
 
-const { isLoopback } = require('./checks');
+const { isLoopback } = require('../../nodes/lib/base/loopback');
 
 /**
  * @param {import('http').IncomingMessage} request

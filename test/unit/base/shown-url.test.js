@@ -1,5 +1,5 @@
 'use strict';
-// No message repeats a password that somebody has put into a URL.
+// No message repeats a password from a URL.
 
 const { brokerAddress } = require('../../../nodes/lib/settings/broker-options');
 const { schema, sourceOptions } = require('../../../nodes/lib/sources/mqtt-source/mqtt-source-options');
@@ -7,7 +7,7 @@ const { parseCoapUrl } = require('../../../nodes/lib/sources/observe/coap-url');
 const { parseOptions, text } = require('../../../nodes/lib/base/options');
 const { checkBroker } = require('../../../nodes/lib/network/paths/path-settings');
 const { shownUrl } = require('../../../nodes/lib/base/shown-url');
-const { parseUrl } = require('../../../nodes/lib/settings/uplink-options');
+const { parseBrokerUrl } = require('../../../nodes/lib/settings/broker-url');
 const { uplinkUrl } = require('../../../flows/launcher/checks');
 
 test.each([
@@ -20,7 +20,7 @@ test.each([
   ['mqtts://gw:pa\nss@broker', 'mqtts://…@broker'],
   ['broker 1', 'broker 1'],
   ['', '']
-])('%j is shown as %j', (given, shown) => {
+])('shows %j as %j', (given, shown) => {
   expect(shownUrl(given)).toBe(shown);
 });
 
@@ -39,7 +39,7 @@ describe.each([
   ['SEGANET_UPLINK_URL', uplinkUrl],
   ['an uplink broker node', broker],
   ['an mqtt source node', source],
-  ['the uplink', parseUrl],
+  ['the uplink', parseBrokerUrl],
   ['seganet-paths --broker', checkBroker],
   ['a coap observe node', parseCoapUrl]
 ])('%s', (_name, check) => {

@@ -1,28 +1,17 @@
 'use strict';
 
-const { checkOptions, parseUrl } = require('../../../nodes/lib/settings/uplink-options');
+const { checkOptions } = require('../../../nodes/lib/settings/uplink-options');
 const { explain, explainDisconnect } = require('../../../nodes/lib/uplink/session/reason-codes');
 const { lacking, socketOptions } = require('../../../nodes/lib/uplink/session/connection-options');
 
-test.each([
-  ['mqtts://broker.example.com', { host: 'broker.example.com', port: 8883, secure: true }],
-  ['mqtt://127.0.0.1:1884', { host: '127.0.0.1', port: 1884, secure: false }],
-  ['mqtts://[::1]:9000', { host: '::1', port: 9000, secure: true }]
-])('%s is understood', (url, address) => expect(parseUrl(url)).toEqual(address));
-
-test.each(['', 'broker.example.com', 'http://x', 'mqtts://'])('%j is refused with an example', (url) => {
-  expect(() => parseUrl(url)).toThrow(/mqtts:\/\/broker\.example\.com:8883/);
-});
-
-test('port 0 is refused, and so is a longest wait that is shorter than the shortest', () => {
-  expect(() => parseUrl('mqtt://cloud:0')).toThrow(/port of the broker is 0/);
+test('a longest delay that is shorter than the shortest is refused', () => {
   const rest = /** @type {any} */ ({ url: 'mqtts://x', gateway: 'g' });
   expect(() => checkOptions({ ...rest, reconnectMinMs: 9000 }, 'native')).toThrow(
     /\(5000 ms\) is shorter than .*\(9000 ms\)/
   );
 });
 
-test('the socket is told a congestion control only where one is chosen; one that it cannot have is explained', () => {
+test('sets a congestion control on the socket only where one is chosen, and explains an unavailable one', () => {
   const rest = /** @type {any} */ ({ url: 'mqtts://x', gateway: 'g' });
   expect(socketOptions(checkOptions(rest, 'native'))).not.toHaveProperty('congestion');
   expect(socketOptions(checkOptions({ ...rest, congestion: ' bbr ' }, 'native'))).toMatchObject({
@@ -33,7 +22,7 @@ test('the socket is told a congestion control only where one is chosen; one that
   );
 });
 
-test('strings from an editor are numbers, empty ones are defaults', () => {
+test('reads strings from an editor as numbers, and empty ones as defaults', () => {
   const options = checkOptions(
     /** @type {any} */ ({
       url: 'mqtts://x',
@@ -62,7 +51,7 @@ test.each([
   [{ minTls: 'SSLv3' }, /minTls/],
   [{ protocolVersion: 3 }, /protocolVersion/],
   [{ gateway: 'a/#' }, /gateway id/]
-])('%j is refused with a sentence', (wrong, reason) => {
+])('refuses %j with a sentence', (wrong, reason) => {
   expect(() =>
     checkOptions(/** @type {any} */ ({ url: 'mqtts://x', gateway: 'g', ...wrong }), 'native')
   ).toThrow(reason);
@@ -86,12 +75,12 @@ test.each([
   [0x86, /user name or password/, true],
   [0x8a, /banned/, true],
   [0xff, /reason code 255/, true]
-])('%s is explained with a remedy', (code, sentence, refused) => {
+])('explains %s with a remedy', (code, sentence, refused) => {
   const error = Object.assign(new Error('x'), { code });
   expect(explain(error, target)).toMatchObject({ reason: expect.stringMatching(sentence), refused });
 });
 
-test('an error without a code and a DISCONNECT have a sentence too', () => {
+test('has a sentence for an error without a code and for a DISCONNECT', () => {
   expect(explain(new Error('odd'), target).reason).toBe('The connection failed: odd.');
   expect(explainDisconnect(0x8e).reason).toMatch(/same client id/);
   expect(explainDisconnect(undefined).reason).toMatch(/closed the connection/);

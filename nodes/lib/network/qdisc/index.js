@@ -2,6 +2,7 @@
 // Checks whether the interface used by the uplink sends urgent packets first.
 
 const os = require('node:os');
+const { isLoopback } = require('../../base/loopback');
 const { verdictOf } = require('./verdict');
 const { inspect } = require('./inspect-qdisc');
 
@@ -33,7 +34,7 @@ const plainAddress = (address) =>
 function interfaceWith(address, interfaces = os.networkInterfaces()) {
   const plain = plainAddress(address);
   // All of 127.0.0.0/8 is local, but only one of its addresses is listed.
-  if (/^127\.\d+\.\d+\.\d+$/.test(plain) || plain === '::1') return { name: 'lo', internal: true };
+  if (isLoopback(plain)) return { name: 'lo', internal: true };
   const zone = /%(.+)$/.exec(address)?.[1];
   for (const [name, addresses = []] of Object.entries(interfaces)) {
     if (zone !== undefined && zone !== name) continue;

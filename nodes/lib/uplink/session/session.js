@@ -6,7 +6,7 @@ const { makeClient, openStream } = require('./mqtt-client');
 const { Dial } = require('./dial');
 const { explain, explainConnected, explainDisconnect, movedTo, packetCode } = require('./reason-codes');
 const { canWire, lacking, secureContext, socketOptions, wireSecurity } = require('./connection-options');
-const { TlsFiles } = require('../../base/tls-files');
+const { watchTlsFiles } = require('../../base/tls-files');
 const { ConnectionStream } = require('./connection-stream');
 
 /** @typedef {import('./reason-codes').Reason} Reason */
@@ -24,6 +24,7 @@ const { ConnectionStream } = require('./connection-stream');
  * @property {import('./connection-options').GroupOptions} [socket]
  * @property {Kept} [kept]
  * @property {import('../paths/session-paths').Paths | null} [ways]
+ * @property {string} [meanwhile] see WatchOptions
  */
 
 /** @typedef {import('../../settings/uplink-options').CheckedOptions & GroupSessionOptions} SessionOptions */
@@ -41,6 +42,8 @@ const { ConnectionStream } = require('./connection-stream');
  * @property {(code: string, reason: string) => void} [onProblem]
  */
 
+/** Default of SessionOptions.meanwhile. */
+const KEPT = 'records are kept meanwhile';
 const MAX_RECEIVE_MAXIMUM = 65535;
 const STABLE_MS = 10000;
 /** A dead link must not delay the end. */
@@ -83,7 +86,7 @@ class Session {
     this.handlers = handlers;
     this.native = native;
     this.makeClient = make;
-    this.files = new TlsFiles(options.tlsFiles);
+    this.files = watchTlsFiles(options.tlsFiles, options.meanwhile ?? KEPT);
     this.backoff = new Backoff(options.reconnectMinMs, options.reconnectMaxMs);
     /** For a broker that refuses this client, which needs a human decision. */
     this.slowBackoff = new Backoff(options.refusedMinMs, options.refusedMaxMs);
@@ -305,7 +308,7 @@ class Session {
     if (!options.secure) return {};
     const files = this.files.read();
     if (this.isWired) return { wire: wireSecurity(/** @type {any} */ (native), options, files) };
-    return { context: secureContext(options, files) };
+    return { context: secureContext(options, files, options.meanwhile ?? KEPT) };
   }
 
   /** @param {MqttClient} client @param {any} error */
