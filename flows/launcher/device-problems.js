@@ -1,6 +1,6 @@
 'use strict';
 
-// Settings of the devices' listener that only make sense together.
+// Checks settings of the device listener that depend on each other.
 
 const fs = require('fs');
 const { TlsSecrets } = require('../../nodes/lib/tls/tls-secrets');
@@ -80,7 +80,11 @@ function loginProblems({
   return [];
 }
 
-/** What the listener itself will say of the files. @param {Values} values @returns {string[]} */
+/**
+ * Returns the problems that the listener itself would report about the files.
+ * @param {Values} values
+ * @returns {string[]}
+ */
 function fileProblems(values) {
   const { SEGANET_DEVICE_TRANSPORT: transport, SEGANET_DEVICE_LOGIN: login } = values;
   const { SEGANET_DEVICE_TLS_CERT: cert, SEGANET_DEVICE_TLS_KEY: key, SEGANET_DEVICE_TLS_CA: ca } = values;

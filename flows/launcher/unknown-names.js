@@ -1,8 +1,8 @@
 'use strict';
 
-// Variables whose names begin with SEGANET_ and that the gateway does not know: misspelled ones would be ignored in silence.
+// Finds unknown variables whose names begin with SEGANET_: misspelled ones would be ignored silently.
 
-/** What else reads the environment: the launcher, the addon's loader, and the tests. */
+/** Variables of other readers of the environment: the launcher, the addon's loader, and the tests. */
 const OTHERS =
   /^SEGANET_(CACHE|NATIVE|LAUNCHER_PID|PYTHON|REQUIRE_TOOLS|(TEST|SHIM|OPENSSL|CRC32C|BENCH)_\w+)$/;
 const MAX_EDITS = 4;
@@ -10,7 +10,7 @@ const MAX_EDITS = 4;
 /**
  * @param {string} from
  * @param {string} to
- * @returns {number} characters to insert, delete or replace (Levenshtein)
+ * @returns {number} number of characters to insert, delete or replace (Levenshtein)
  */
 function edits(from, to) {
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);
