@@ -7,6 +7,11 @@ const OTHERS =
   /^SEGANET_(CACHE|NATIVE|LAUNCHER_PID|PYTHON|REQUIRE_TOOLS|(TEST|SHIM|OPENSSL|CRC32C|BENCH)_\w+)$/;
 const MAX_EDITS = 4;
 
+/** Variables of the previous release: what the sentence says after the name. @type {Record<string, string>} */
+const RETIRED = {
+  SEGANET_BATCH_FORMAT: 'is no longer a variable: an envelope is always NDJSON. Unset it.'
+};
+
 /**
  * @param {string} from
  * @param {string} to
@@ -35,6 +40,7 @@ function unknownNames(env, known) {
     (name) => name.startsWith('SEGANET_') && !known.includes(name) && !OTHERS.test(name)
   );
   return names.map((name) => {
+    if (Object.hasOwn(RETIRED, name)) return `${name} ${RETIRED[name]}`;
     const [nearest] = known
       .map((each) => ({ each, distance: edits(name, each) }))
       .sort((a, b) => a.distance - b.distance);

@@ -169,12 +169,6 @@ const VARIABLES = [
     help: 'envelope (many records per PUBLISH), records (one each) or off.'
   },
   {
-    name: 'SEGANET_BATCH_FORMAT',
-    initial: always('ndjson'),
-    check: checks.property(batch.format),
-    help: 'Format of an envelope.'
-  },
-  {
     name: 'SEGANET_BATCH_DEVICES',
     initial: always('50'),
     check: checks.property(batch.minDevices),

@@ -83,7 +83,7 @@ describe('a value that cannot be used is refused with a sentence that names the 
     ['SEGANET_MQTT_PORT', '1e3', /whole number/],
     ['SEGANET_BATCH_MS', '5 s', /whole number from 1 to 3600000, not "5 s"/],
     ['SEGANET_BATCH_MODE', 'zip', /must be one of envelope, records, off, not "zip"/],
-    ['SEGANET_BATCH_FORMAT', 'cbor', /must be one of ndjson/],
+    ['SEGANET_BATCH_FORMAT', 'ndjson', /is no longer a variable: an envelope is always NDJSON/],
     ['SEGANET_EDITOR_PORT', 'on', /whole number/],
     ['SEGANET_DEVICE_HOST', 'a b', /IP address or a host name/],
     ['SEGANET_GATEWAY_ID', 'a/b', /no space, "\/"/],

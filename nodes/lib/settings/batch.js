@@ -5,6 +5,7 @@ const { integer, choice } = require('../base/options');
 
 const schema = {
   mode: choice(/** @type {const} */ (['envelope', 'records', 'off']), 'envelope'),
+  // Flows of earlier releases name the format of envelopes. There is only one.
   format: choice(/** @type {const} */ (['ndjson']), 'ndjson'),
   minDevices: integer(0, 1000000, 50),
   maxBytes: integer(64, 1048576, 1024),
