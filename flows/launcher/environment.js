@@ -149,11 +149,12 @@ function applyEnvironment(env = process.env) {
 
 /** The table for `--help`. */
 function helpTable() {
-  const shown = VARIABLES.map((variable) => variable.shown ?? (variable.initial() || 'none'));
+  const plain = (/** @type {string} */ markdown) => markdown.replaceAll('`', '');
+  const shown = VARIABLES.map((variable) => plain(variable.shown ?? (variable.initial() || 'none')));
   const names = Math.max(...VARIABLES.map(({ name }) => name.length));
   const defaults = Math.max(...shown.map((each) => each.length));
   return VARIABLES.map(
-    ({ name, help }, i) => `  ${name.padEnd(names)}  ${shown[i].padEnd(defaults)}  ${help}`
+    ({ name, help }, i) => `  ${name.padEnd(names)}  ${shown[i].padEnd(defaults)}  ${plain(help)}`
   ).join('\n');
 }
 

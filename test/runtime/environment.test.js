@@ -6,6 +6,7 @@ const path = require('path');
 const selfsigned = require('selfsigned');
 const { hashPassword } = require('../../nodes/lib/login/password-hash');
 const { VARIABLES } = require('../../flows/launcher/variables');
+const { withTable } = require('../../flows/launcher/document');
 const { readEnvironment, applyEnvironment, helpTable } = require('../../flows/launcher/environment');
 const { ROOT, run, temporaryFolder, cleanEnvironment, cleanUp } = require('./process');
 
@@ -46,8 +47,9 @@ describe('the table', () => {
     expect(used).toEqual(expect.arrayContaining(names.filter((name) => !elsewhere.test(name))));
   });
 
-  test('is in docs/configuration.md, row by row', () => {
+  test('is in docs/configuration.md as document.js writes it', () => {
     const page = fs.readFileSync(path.join(ROOT, 'docs', 'configuration.md'), 'utf8');
+    expect(page).toBe(withTable(page));
     for (const { name } of VARIABLES) expect(page).toContain(`| \`${name}\``);
   });
 

@@ -1,18 +1,62 @@
 'use strict';
 // Settings of a batch node.
 
-const { integer, choice } = require('../base/options');
+const { schemaOf } = require('./rows');
 
-const schema = {
-  mode: choice(/** @type {const} */ (['envelope', 'records', 'off']), 'envelope'),
+const rows = /** @type {const} */ ({
+  mode: {
+    type: 'choice',
+    values: ['envelope', 'records', 'off'],
+    default: 'envelope',
+    variable: 'SEGANET_BATCH_MODE',
+    help: 'envelope (many records per PUBLISH), records (one each) or off.'
+  },
   // Flows of earlier releases name the format of envelopes. There is only one.
-  format: choice(/** @type {const} */ (['ndjson']), 'ndjson'),
-  minDevices: integer(0, 1000000, 50),
-  maxBytes: integer(64, 1048576, 1024),
-  maxDelayMs: integer(1, 3600000, 1000),
-  // A node of an older flow has no such property: it keeps to its limits. New ones are adaptive (seganet-batch.html).
-  flush: choice(/** @type {const} */ (['limits', 'adaptive']), 'limits'),
-  gapMs: integer(0, 1000, 2)
-};
+  format: { type: 'choice', values: ['ndjson'], default: 'ndjson', retired: true },
+  minDevices: {
+    type: 'integer',
+    min: 0,
+    max: 1000000,
+    default: 50,
+    variable: 'SEGANET_BATCH_DEVICES',
+    help: 'Batch only with at least this many connected devices; 0 = always.'
+  },
+  maxBytes: {
+    type: 'integer',
+    min: 64,
+    max: 1048576,
+    default: 1024,
+    unit: 'bytes',
+    variable: 'SEGANET_BATCH_BYTES',
+    help: 'A batch is sealed before it exceeds this many payload bytes.'
+  },
+  maxDelayMs: {
+    type: 'integer',
+    min: 1,
+    max: 3600000,
+    default: 1000,
+    unit: 'ms',
+    variable: 'SEGANET_BATCH_MS',
+    help: 'A batch is sealed when its oldest record is this old.'
+  },
+  flush: {
+    type: 'choice',
+    values: ['limits', 'adaptive'],
+    // A node of an older flow has no such property and keeps its limits.
+    default: 'limits',
+    initial: 'adaptive',
+    variable: 'SEGANET_BATCH_FLUSH',
+    help: 'adaptive: whenever the uplink has room, `SEGANET_BATCH_MS` at the latest; or limits (the three above).'
+  },
+  gapMs: {
+    type: 'integer',
+    min: 0,
+    max: 1000,
+    default: 2,
+    unit: 'ms',
+    variable: 'SEGANET_BATCH_GAP_MS',
+    help: 'adaptive: time between two batches of a busy class; shorter when fewer records arrive.'
+  }
+});
 
-exports.schema = schema;
+module.exports = { rows, schema: schemaOf(rows) };
