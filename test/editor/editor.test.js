@@ -228,7 +228,7 @@ describe('the editor', () => {
     await openDialog(page, listener);
     await page.click('.node-input-devices-row .red-ui-editableList-addButton');
     await page.fill('.seganet-device', ' pump-* ');
-    await page.selectOption('.seganet-device-class', '7');
+    await page.selectOption('.node-input-devices-row .seganet-class', '7');
     await closeDialog(page, listener, 'ok');
     const devices = await page.evaluate(
       (id) => /** @type {any} */ (window).RED.nodes.node(id).devices,

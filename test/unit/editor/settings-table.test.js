@@ -1,25 +1,19 @@
 'use strict';
 // The dialogs have the settings, defaults and limits of the table in nodes/lib/settings.
 
-const fs = require('node:fs');
-const path = require('node:path');
-const vm = require('node:vm');
+const { runPages } = require('../../fixtures/editor/dialogs');
 const { initialOf, parserOf } = require('../../../nodes/lib/settings/rows');
 const { TABLE } = require('../../../nodes/lib/settings/table');
 
-const nodesDir = path.join(__dirname, '../../../nodes');
-
 /** Registers a node type as the editor would. */
 function definitionOf(type) {
-  const html = fs.readFileSync(path.join(nodesDir, `${type}.html`), 'utf8');
-  const script = /<script type="text\/javascript">([\s\S]*?)<\/script>/.exec(html)[1];
   const registered = {};
   const RED = {
     _: (key) => key,
     nodes: { registerType: (name, definition) => (registered[name] = definition) },
     events: { on: () => {} }
   };
-  vm.runInNewContext(script, { RED, $: () => ({ length: 0, val: () => undefined }), TextEncoder });
+  runPages([type], { RED, $: () => ({ length: 0, val: () => undefined }) });
   return registered[type];
 }
 
