@@ -8,12 +8,10 @@ const fs = require('fs');
 const net = require('net');
 const path = require('path');
 const { brokerAddress } = require('../../nodes/lib/settings/broker-options');
-const { parseDevices } = require('../../nodes/lib/settings/device-classes');
 const { parsePermissions } = require('../../nodes/lib/settings/permissions');
 const { parseRules } = require('../../nodes/lib/settings/rules');
 const { schema: engine } = require('../../nodes/lib/settings/engine');
 const { schema: devices } = require('../../nodes/lib/settings/mqtt-devices');
-const { parseCongestion } = require('../../nodes/lib/settings/congestion');
 const { parseGroups } = require('../../nodes/lib/settings/group-options');
 const { parsePaths } = require('../../nodes/lib/settings/path-options');
 const { validateTopicTemplate } = require('../../nodes/lib/base/topic-template');
@@ -108,27 +106,6 @@ function paths(value) {
   return value;
 }
 
-/** The uplink's congestion control. @type {Check} */
-function congestion(value) {
-  return told(() => parseCongestion(value));
-}
-
-/** A number for each session; how many there may be is known with SEGANET_SESSIONS only. @param {number} most @returns {Check} */
-function bySession(most) {
-  return (value) => {
-    const isGood = (/** @type {string} */ part) => /^\s*\d*\s*$/.test(part) && Number(part) <= most;
-    if (value.split(',').every(isGood)) return value;
-    throw new Error(
-      `must be a whole number from 0 to ${most} for each session, such as 6,0, not "${shown(value)}"`
-    );
-  };
-}
-
-/** The classes of registered devices, as JSON. @type {Check} */
-function deviceClasses(value) {
-  return JSON.stringify(told(() => parseDevices([], value)));
-}
-
 /** What devices may do, as JSON. @type {Check} */
 function permissions(value) {
   return JSON.stringify(told(() => parsePermissions([], value)));
@@ -220,10 +197,7 @@ module.exports = {
   deviceHost,
   gatewayId,
   sessions,
-  bySession,
   paths,
-  congestion,
-  deviceClasses,
   permissions,
   uplinkUrl,
   file,

@@ -4,12 +4,11 @@
 
 const crypto = require('crypto');
 const fs = require('fs');
-const { parseGroups } = require('../../nodes/lib/settings/group-options');
 const checks = require('./checks');
 const { ConfigError } = require('./config-error');
 const { deviceProblems } = require('./device-problems');
 const { unknownNames } = require('./unknown-names');
-const { VARIABLES } = require('./variables');
+const { FORMER, VARIABLES } = require('./variables');
 
 /** @typedef {Record<string, string>} Values */
 
@@ -18,12 +17,7 @@ const REFERENCE = /^\$(\{[^}]+\}|\([^)]+\))$/;
 
 /** Checks of values that only make sense together. @param {Values} values @returns {string[]} */
 function problemsTogether(values) {
-  return [
-    ...editorProblems(values),
-    ...deviceProblems(values),
-    ...certificateProblems(values),
-    ...sessionProblems(values)
-  ];
+  return [...editorProblems(values), ...deviceProblems(values), ...certificateProblems(values)];
 }
 
 /** @param {Values} values @returns {string[]} */
@@ -73,22 +67,6 @@ function certificateProblems(values) {
     }
   }
   return problems.filter((problem) => problem !== '' && problem !== undefined);
-}
-
-/** A list with more parts than there are sessions was written for others. @param {Values} values @returns {string[]} */
-function sessionProblems(values) {
-  const count = parseGroups(values.SEGANET_SESSIONS).length;
-  const lists = [
-    'SEGANET_UPLINK_PRIORITY',
-    'SEGANET_UPLINK_DSCP',
-    'SEGANET_NOTSENT_LOWAT',
-    'SEGANET_SEND_BUFFER'
-  ];
-  return lists.flatMap((name) => {
-    const parts = values[name].split(',').length;
-    const has = `${name} has ${parts} parts, but SEGANET_SESSIONS ${values.SEGANET_SESSIONS} defines ${count}`;
-    return parts > count ? [`${has}. Enter one for each session, the most urgent first.`] : [];
-  });
 }
 
 /** @param {string} name @param {string} file @returns {string} */
@@ -144,6 +122,7 @@ function applyEnvironment(env = process.env) {
     // What must not be empty stays unset: it is read again by settings.js.
     if (values[name] || !ifEmpty) env[name] = values[name];
   }
+  for (const { name, initial } of FORMER) env[name] = initial;
   return values;
 }
 

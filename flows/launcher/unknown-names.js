@@ -1,6 +1,8 @@
 'use strict';
 
-// Variables whose names begin with SEGANET_ and that the gateway does not know: misspelled ones would be ignored in silence.
+// Variables whose names begin with SEGANET_ and that the gateway does not know: it would silently ignore misspelled ones.
+
+const { FORMER } = require('./variables');
 
 /** What else reads the environment: the launcher, the addon's loader, and the tests. */
 const OTHERS =
@@ -31,6 +33,20 @@ function edits(from, to) {
 }
 
 /**
+ * @param {typeof FORMER[number]} former
+ * @param {string} value
+ * @returns {string[]} no sentence for its default, which the launcher itself sets for flows that still refer to it
+ */
+function formerProblem({ name, node, property, initial }, value) {
+  if (value === '' || value === initial) return [];
+  const { label } = require(`../../nodes/locales/en-US/${node}.json`);
+  const type = node.replace('seganet-', '').replaceAll('-', ' ');
+  return [
+    `${name} is no longer a variable: set "${label[property]}" (${property}) in the ${type} node of your flow, and unset ${name}.`
+  ];
+}
+
+/**
  * @param {NodeJS.ProcessEnv} env
  * @param {string[]} known
  * @returns {string[]} a sentence for each
@@ -39,8 +55,10 @@ function unknownNames(env, known) {
   const names = Object.keys(env).filter(
     (name) => name.startsWith('SEGANET_') && !known.includes(name) && !OTHERS.test(name)
   );
-  return names.map((name) => {
+  return names.flatMap((name) => {
     if (Object.hasOwn(RETIRED, name)) return `${name} ${RETIRED[name]}`;
+    const former = FORMER.find((each) => each.name === name);
+    if (former) return formerProblem(former, env[name]?.trim() ?? '');
     const [nearest] = known
       .map((each) => ({ each, distance: edits(name, each) }))
       .sort((a, b) => a.distance - b.distance);

@@ -29,10 +29,8 @@ const FORMS = {
   url: checks.uplinkUrl,
   groups: checks.sessions,
   paths: checks.paths,
-  congestion: checks.congestion,
   template: checks.topicTemplate,
   rules: checks.rules,
-  deviceClasses: checks.deviceClasses,
   permissions: checks.permissions,
   text: checks.text
 };
@@ -52,11 +50,16 @@ function variablesOf(node, tls = []) {
   });
 }
 
+/** @param {Row} row @returns {string} */
+function firstOf(row) {
+  const first = initialOf(row);
+  return typeof first === 'boolean' ? (first ? 'yes' : 'no') : String(first);
+}
+
 /** @param {Row} row @returns {Variable} */
 function variableOf(row) {
   const { variable: name = '', help = '', shown } = row;
-  const first = initialOf(row);
-  const initial = typeof first === 'boolean' ? (first ? 'yes' : 'no') : String(first);
+  const initial = firstOf(row);
   return {
     name,
     help,
@@ -70,7 +73,6 @@ function variableOf(row) {
 
 /** @param {Row} row @returns {checks.Check} */
 function checkOf(row) {
-  if (row.type === 'text' && row.form === 'bySession') return checks.bySession(row.max ?? 0);
   return row.form ? FORMS[row.form] : checks.property(parserOf(row));
 }
 
@@ -78,7 +80,6 @@ function checkOf(row) {
 function valuesOf(row) {
   const unit = row.unit ? ` ${row.unit}` : '';
   if (row.type === 'integer') return `${row.min} to ${row.max}${unit}`;
-  if (row.type === 'numbers' || (row.type === 'text' && row.max)) return `each 0 to ${row.max}${unit}`;
   if (row.type === 'choice') return row.values.map((value) => `\`${value}\``).join(', ');
   return row.type === 'flag' ? '`yes`, `no`' : '';
 }
@@ -140,4 +141,14 @@ const VARIABLES = [
   )
 ];
 
-module.exports = { VARIABLES };
+/**
+ * Variables of the previous release that are only properties of nodes now. A flow that still refers to one gets its default.
+ * @type {{ name: string, node: string, property: string, initial: string }[]}
+ */
+const FORMER = Object.entries(TABLE).flatMap(([node, rows]) =>
+  Object.entries(rows).flatMap(([property, row]) =>
+    row.formerly ? [{ name: row.formerly, node, property, initial: firstOf(row) }] : []
+  )
+);
+
+module.exports = { FORMER, VARIABLES };

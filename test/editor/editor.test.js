@@ -138,10 +138,14 @@ describe('the editor', () => {
     const of = (/** @type {string} */ type) => /** @type {any} */ (nodes.find((node) => node.type === type));
     const batch = of('seganet-batch');
     await openDialog(page, batch);
+    await page.evaluate(() => {
+      const { $ } = /** @type {any} */ (window);
+      $('#node-input-flush').append($('<option>').val('${FLUSH}').text('a variable'));
+    });
     for (const [flush, shown] of /** @type {[string, boolean[]]} */ ([
       ['limits', [true, true, true, false]],
       ['adaptive', [false, false, true, true]],
-      ['${SEGANET_BATCH_FLUSH}', [true, true, true, true]]
+      ['${FLUSH}', [true, true, true, true]]
     ])) {
       await page.selectOption('#node-input-flush', flush);
       const fields = ['minDevices', 'maxBytes', 'maxDelayMs', 'gapMs'].map((name) => `#node-input-${name}`);

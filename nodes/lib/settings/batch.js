@@ -18,8 +18,7 @@ const rows = /** @type {const} */ ({
     min: 0,
     max: 1000000,
     default: 50,
-    variable: 'SEGANET_BATCH_DEVICES',
-    help: 'Batch only with at least this many connected devices; 0 = always.'
+    formerly: 'SEGANET_BATCH_DEVICES'
   },
   maxBytes: {
     type: 'integer',
@@ -27,8 +26,7 @@ const rows = /** @type {const} */ ({
     max: 1048576,
     default: 1024,
     unit: 'bytes',
-    variable: 'SEGANET_BATCH_BYTES',
-    help: 'A batch is sealed before it exceeds this many payload bytes.'
+    formerly: 'SEGANET_BATCH_BYTES'
   },
   maxDelayMs: {
     type: 'integer',
@@ -36,8 +34,7 @@ const rows = /** @type {const} */ ({
     max: 3600000,
     default: 1000,
     unit: 'ms',
-    variable: 'SEGANET_BATCH_MS',
-    help: 'A batch is sealed when its oldest record is this old.'
+    formerly: 'SEGANET_BATCH_MS'
   },
   flush: {
     type: 'choice',
@@ -45,8 +42,7 @@ const rows = /** @type {const} */ ({
     // A node of an older flow has no such property and keeps its limits.
     default: 'limits',
     initial: 'adaptive',
-    variable: 'SEGANET_BATCH_FLUSH',
-    help: 'adaptive: whenever the uplink has room, `SEGANET_BATCH_MS` at the latest; or limits (the three above).'
+    formerly: 'SEGANET_BATCH_FLUSH'
   },
   gapMs: {
     type: 'integer',
@@ -54,8 +50,7 @@ const rows = /** @type {const} */ ({
     max: 1000,
     default: 2,
     unit: 'ms',
-    variable: 'SEGANET_BATCH_GAP_MS',
-    help: 'adaptive: time between two batches of a busy class; shorter when fewer records arrive.'
+    formerly: 'SEGANET_BATCH_GAP_MS'
   }
 });
 

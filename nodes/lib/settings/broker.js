@@ -55,11 +55,8 @@ const rows = /** @type {const} */ ({
   pathLossMs: { type: 'integer', min: 100, max: 3600000, default: 1000, unit: 'ms' },
   congestion: {
     type: 'text',
-    form: 'congestion',
     default: '',
-    variable: 'SEGANET_UPLINK_CONGESTION',
-    shown: 'system default',
-    help: 'TCP congestion control towards the cloud: `cubic` aggregates paths best, `bbr` tolerates loss.'
+    formerly: 'SEGANET_UPLINK_CONGESTION'
   },
   keepalive: { type: 'integer', min: 1, max: 65535, default: 30, unit: 's' },
   reconnectMinMs: { type: 'integer', min: 10, max: 600000, default: 500, unit: 'ms' },
@@ -71,8 +68,7 @@ const rows = /** @type {const} */ ({
     min: 1,
     max: 1024,
     default: 32,
-    variable: 'SEGANET_INFLIGHT',
-    help: 'Maximum number of PUBLISH packets sent to the cloud and not yet acknowledged.'
+    formerly: 'SEGANET_INFLIGHT'
   },
   // The lists by session are checked together with the groups: they have at most one part for each.
   groups: {
@@ -89,54 +85,40 @@ const rows = /** @type {const} */ ({
     max: 100,
     default: 25,
     unit: '%',
-    variable: 'SEGANET_RESERVE',
-    help: 'Percent of `SEGANET_INFLIGHT` that only class 1 may fill.'
+    formerly: 'SEGANET_RESERVE'
   },
   priority: {
     type: 'text',
-    form: 'bySession',
     default: '',
     max: 6,
-    variable: 'SEGANET_UPLINK_PRIORITY',
-    shown: '`6,0`',
-    help: '`SO_PRIORITY` of each session, most urgent first.'
+    formerly: 'SEGANET_UPLINK_PRIORITY'
   },
   dscp: {
     type: 'text',
-    form: 'bySession',
     default: '',
     max: 63,
-    variable: 'SEGANET_UPLINK_DSCP',
-    shown: '`46,0`',
-    help: 'DSCP mark of each session.'
+    formerly: 'SEGANET_UPLINK_DSCP'
   },
   notSentLowat: {
     type: 'text',
-    form: 'bySession',
     default: '',
     max: MAX_BUFFER_BYTES,
     unit: 'bytes',
-    variable: 'SEGANET_NOTSENT_LOWAT',
-    shown: '`0,16384`',
-    help: 'Unsent bytes that a session may have in the kernel; 0 = as many as the kernel accepts.'
+    formerly: 'SEGANET_NOTSENT_LOWAT'
   },
   sendBuffer: {
     type: 'text',
-    form: 'bySession',
     default: '',
     max: MAX_BUFFER_BYTES,
     unit: 'bytes',
-    variable: 'SEGANET_SEND_BUFFER',
-    shown: '`0,0`',
-    help: 'Send buffer of each session, bytes; 0 = system default.'
+    formerly: 'SEGANET_SEND_BUFFER'
   },
   backlogRate: {
     type: 'integer',
     min: 0,
     max: 10000000,
     default: 5000,
-    variable: 'SEGANET_BACKLOG_RATE',
-    help: 'Maximum records per second sent from the log after an outage; 0 = no limit.'
+    formerly: 'SEGANET_BACKLOG_RATE'
   },
   backlogShare: {
     type: 'integer',
@@ -144,8 +126,7 @@ const rows = /** @type {const} */ ({
     max: 100,
     default: 50,
     unit: '%',
-    variable: 'SEGANET_BACKLOG_SHARE',
-    help: 'Percent of `SEGANET_INFLIGHT` that records from the log may use.'
+    formerly: 'SEGANET_BACKLOG_SHARE'
   },
   commands: {
     type: 'choice',
@@ -159,8 +140,7 @@ const rows = /** @type {const} */ ({
     default: 'cmd',
     pattern: /^[^$/+#\0][^+#\0]{0,255}(?<!\/)$/,
     shape: 'a topic such as cmd, without + and #',
-    variable: 'SEGANET_COMMAND_PREFIX',
-    help: 'First levels of the command topic; reports go to PREFIX-report/….'
+    formerly: 'SEGANET_COMMAND_PREFIX'
   }
 });
 

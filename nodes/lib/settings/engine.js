@@ -22,9 +22,7 @@ const rows = /** @type {const} */ ({
   },
   cpus: {
     type: 'cpus',
-    variable: 'SEGANET_CPUS',
-    shown: 'all except the first',
-    help: 'Cores for the workers, such as 1-3,5.'
+    formerly: 'SEGANET_CPUS'
   },
   memoryMiB: {
     type: 'integer',
@@ -33,7 +31,7 @@ const rows = /** @type {const} */ ({
     default: 64,
     unit: 'MiB',
     variable: 'SEGANET_MEMORY_MIB',
-    help: 'Memory for records; see `SEGANET_WHEN_FULL`.'
+    help: 'Memory for records. When it is full, devices wait (engine node, _When full_).'
   },
   maxPacketKiB: { type: 'integer', min: 1, max: 16384, default: 256, unit: 'KiB' },
   maxDevices: { type: 'integer', min: 1, max: 1000000, default: 10000 },
@@ -43,22 +41,19 @@ const rows = /** @type {const} */ ({
     max: 100000,
     default: 800,
     unit: 'µs',
-    variable: 'SEGANET_WAKE_US',
-    help: 'A busy worker with 32 or more devices wakes up at most once in this many µs: less CPU time, more latency.'
+    formerly: 'SEGANET_WAKE_US'
   },
   rebalance: {
     type: 'choice',
     values: ['off', 'live'],
     default: 'off',
-    variable: 'SEGANET_REBALANCE',
-    help: 'live: a worker that stays busier than another hands devices over to it.'
+    formerly: 'SEGANET_REBALANCE'
   },
   oddTopics: {
     type: 'choice',
     values: ['refuse', 'accept'],
     default: 'refuse',
-    variable: 'SEGANET_ODD_TOPICS',
-    help: 'accept: allow topics and device ids that begin with `$` or contain a control character.'
+    formerly: 'SEGANET_ODD_TOPICS'
   },
   fastPath: { type: 'choice', values: ['auto', 'off'], default: 'auto' },
   acknowledge: {
@@ -90,15 +85,12 @@ const rows = /** @type {const} */ ({
   logClassMiB: { type: 'numbers', max: MAX_LOG_MIB, unit: 'MiB' },
   ttl: {
     type: 'durations',
-    variable: 'SEGANET_LOG_TTL',
-    shown: 'forever',
-    help: 'How long records may wait, live or in the log, for classes 1, 2 …: `0,0,7d,1d` (s, m, h, d; 0 = forever).'
+    formerly: 'SEGANET_LOG_TTL'
   },
   weights: {
     type: 'weights',
     initial: '0,8,4,1',
-    variable: 'SEGANET_CLASS_WEIGHTS',
-    help: 'Shares of classes 2, 3 … when several wait; 0 for class 1, which goes first.'
+    formerly: 'SEGANET_CLASS_WEIGHTS'
   },
   agingMs: {
     type: 'integer',
@@ -106,29 +98,23 @@ const rows = /** @type {const} */ ({
     max: 3600000,
     default: 5000,
     unit: 'ms',
-    variable: 'SEGANET_AGING_MS',
-    help: 'A class that sent nothing for this long sends one batch before class 1; 0 = never.'
+    formerly: 'SEGANET_AGING_MS'
   },
   classRate: {
     type: 'numbers',
     max: 1e7,
-    variable: 'SEGANET_CLASS_RATE',
-    shown: 'no limit',
-    help: 'Records per second to the cloud, for classes 1, 2 …: `0,0,0,100` (0 = no limit).'
+    formerly: 'SEGANET_CLASS_RATE'
   },
   classQueue: {
     type: 'numbers',
     max: 1e9,
-    variable: 'SEGANET_CLASS_QUEUE',
-    shown: 'no limit',
-    help: 'Records in memory, for classes 1, 2 …: `0,0,0,5000`; beyond: `SEGANET_WHEN_FULL`.'
+    formerly: 'SEGANET_CLASS_QUEUE'
   },
   whenFull: {
     type: 'choice',
     values: ['slow', 'drop'],
     default: 'slow',
-    variable: 'SEGANET_WHEN_FULL',
-    help: 'When memory, the log or a queue is full: slow makes devices wait, drop drops the lowest class, oldest first.'
+    formerly: 'SEGANET_WHEN_FULL'
   },
   patienceMs: { type: 'integer', min: 0, max: 60000, default: 1000, unit: 'ms' },
   lingerUrgentMs: { type: 'integer', min: 0, max: 1000, default: 10, unit: 'ms' },

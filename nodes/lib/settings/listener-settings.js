@@ -29,8 +29,7 @@ const listenerRows = /** @type {const} */ ({
     type: 'choice',
     values: ['TLSv1.2', 'TLSv1.3'],
     default: 'TLSv1.2',
-    variable: 'SEGANET_DEVICE_TLS_MIN',
-    help: 'Oldest TLS version that devices may use.'
+    formerly: 'SEGANET_DEVICE_TLS_MIN'
   },
   login: {
     type: 'choice',
@@ -56,8 +55,7 @@ const listenerRows = /** @type {const} */ ({
     type: 'choice',
     values: ['user', 'clientId'],
     default: 'user',
-    variable: 'SEGANET_DEVICE_IDENTITY',
-    help: 'passwords: the device id is the user name (user) or the client id (clientId).'
+    formerly: 'SEGANET_DEVICE_IDENTITY'
   },
   pskFile: {
     type: 'text',
@@ -77,8 +75,7 @@ const listenerRows = /** @type {const} */ ({
     type: 'choice',
     values: ['cn', 'san'],
     default: 'cn',
-    variable: 'SEGANET_DEVICE_CERT_IDENTITY',
-    help: 'Device id in a certificate: common name (cn) or first alternative name (san).'
+    formerly: 'SEGANET_DEVICE_CERT_IDENTITY'
   },
   wsPath: { type: 'text', default: '/mqtt', pattern: /^\/[^\s?#]{0,255}$/, shape: 'a path such as /mqtt' },
   wsOrigins: { type: 'text', default: '' },

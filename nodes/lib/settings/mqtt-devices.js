@@ -28,9 +28,7 @@ const rows = /** @type {const} */ ({
   devices: { type: 'list' },
   devicesJson: {
     type: 'json',
-    form: 'deviceClasses',
-    variable: 'SEGANET_DEVICE_CLASSES',
-    help: 'Classes of registered devices, JSON: `[{"device":"pump-*","class":2}]`.'
+    formerly: 'SEGANET_DEVICE_CLASSES'
   },
   permissions: { type: 'list' },
   permissionsJson: {
@@ -54,9 +52,7 @@ const rows = /** @type {const} */ ({
     min: 0,
     max: 1000000,
     default: 0,
-    variable: 'SEGANET_DEVICE_RATE',
-    shown: 'no limit',
-    help: 'Records per second that one device may send; the gateway reads a faster one more slowly.'
+    formerly: 'SEGANET_DEVICE_RATE'
   },
   burst: { type: 'integer', min: 0, max: 1000000, default: 0 },
   receiveMaximum: { type: 'integer', min: 1, max: 65535, default: 1024 },

@@ -11,13 +11,13 @@ const options = require('../base/options');
 /**
  * What the text of a variable contains. The launcher checks it more strictly than the node's parser, which leaves it to the
  * code that uses the value (flows/launcher/variables.js).
- * @typedef {'host' | 'file' | 'folder' | 'url' | 'groups' | 'bySession' | 'paths' | 'congestion' | 'template' | 'rules' |
- *   'deviceClasses' | 'permissions' | 'text'} Form
+ * @typedef {'host' | 'file' | 'folder' | 'url' | 'groups' | 'paths' | 'template' | 'rules' | 'permissions' | 'text'} Form
  */
 
 /**
  * @typedef {object} Shared
  * @property {string} [variable] name of the environment variable
+ * @property {string} [formerly] name of the variable in the previous release
  * @property {string} [help] of the variable: Markdown with inline code only
  * @property {string} [shown] the variable's default for display, where it is not the value itself
  * @property {string | number | boolean} [initial] value of a new node and of the variable, if it is not `default`
@@ -27,7 +27,7 @@ const options = require('../base/options');
  */
 
 /**
- * `default` is the value of a property that is missing or blank.
+ * `default` is the value of a property that is missing or blank. `max` of a text: of each number in it.
  * @typedef {Shared & (
  *   { type: 'integer', min: number, max: number, default: number } |
  *   { type: 'choice', values: readonly string[], default: string } |
