@@ -6,7 +6,7 @@ const fs = require('fs');
 const { TlsSecrets } = require('../../nodes/lib/tls/tls-secrets');
 const { listenerRows } = require('../../nodes/lib/settings/listener-settings');
 const { parsePasswords } = require('../../nodes/lib/login/password-file');
-const { isLoopback } = require('./checks');
+const { isLoopback } = require('../../nodes/lib/base/loopback');
 
 /** @typedef {Record<string, string>} Values */
 

@@ -44,8 +44,8 @@ function take(source) {
 test('sources of an uplink have their own classes', async () => {
   const engine = start();
   const urgent = new UplinkSource(engine.token, 0, ignore, [1, 2]);
-  expect(() => new UplinkSource(engine.token, 0, ignore)).toThrow('served already');
-  expect(() => new UplinkSource(engine.token, 0, ignore, [2, 3])).toThrow('served already');
+  expect(() => new UplinkSource(engine.token, 0, ignore)).toThrow('already served');
+  expect(() => new UplinkSource(engine.token, 0, ignore, [2, 3])).toThrow('already served');
   const rest = new UplinkSource(engine.token, 0, ignore, [3, 4]);
   push(engine, 4);
   push(engine, 2);

@@ -161,9 +161,9 @@ test('a source carries one, which a closed source ends', async () => {
   const source = new UplinkSource(engine.token, 0, () => {});
   const [first, second] = [await openWire(), await openWire()];
   first.enter(source, spec);
-  expect(() => second.enter(source, spec)).toThrow('on board already');
+  expect(() => second.enter(source, spec)).toThrow('already on the express path');
   first.close();
-  expect(() => second.enter(source, spec)).toThrow('on board already');
+  expect(() => second.enter(source, spec)).toThrow('already on the express path');
   first.leave();
   second.enter(source, spec);
   source.close();

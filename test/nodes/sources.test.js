@@ -110,7 +110,7 @@ test('mqtt source: wrong settings stop only this node', async () => {
     )
   );
   expect(errors()).toEqual([
-    ['none', expect.stringMatching(/no broker/)],
+    ['none', expect.stringMatching(/address of the source's broker is missing/)],
     ['wrong', expect.stringMatching(/a\/#\/b/)]
   ]);
 });

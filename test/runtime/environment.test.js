@@ -120,7 +120,7 @@ describe('a value that cannot be used is refused with a sentence that names the 
     ['SEGANET_EDITOR_PORT', 'on', /whole number/],
     ['SEGANET_DEVICE_HOST', 'a b', /IP address or a host name/],
     ['SEGANET_GATEWAY_ID', 'a/b', /no space, "\/"/],
-    ['SEGANET_UPLINK_URL', 'broker', /must be a URL, for example mqtts:/],
+    ['SEGANET_UPLINK_URL', 'broker', /must be a URL such as mqtts:/],
     ['SEGANET_UPLINK_URL', 'https://broker', /must start with mqtts:\/\//],
     ['SEGANET_UPLINK_URL', 'mqtt://broker.example.org', /unencrypted to broker.example.org; write mqtts/],
     ['SEGANET_UPLINK_URL', 'mqtts://h:0', /has port 0/],
@@ -163,7 +163,7 @@ describe('a value that cannot be used is refused with a sentence that names the 
 
   test('a password in the URL is refused without being repeated', () => {
     const message = problems({ SEGANET_UPLINK_URL: 'mqtts://me:secret@broker' });
-    expect(message).toMatch(/set SEGANET_UPLINK_USERNAME and SEGANET_UPLINK_PASSWORD/);
+    expect(message).toMatch(/Set SEGANET_UPLINK_USERNAME and SEGANET_UPLINK_PASSWORD/);
     expect(message).not.toContain('secret');
   });
 

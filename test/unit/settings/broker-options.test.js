@@ -2,7 +2,7 @@
 
 const { brokerAddress, tlsOptions, tlsFiles } = require('../../../nodes/lib/settings/broker-options');
 
-test('an encrypted address is taken without a word', () => {
+test('accepts an encrypted address without a warning', () => {
   expect(brokerAddress('mqtts://cloud.example:8883')).toEqual({
     url: 'mqtts://cloud.example:8883',
     warning: ''
@@ -21,11 +21,11 @@ test('an address without encryption gets a warning', () => {
 });
 
 test.each([
-  ['', /no address/],
-  ['cloud', /is not an address/],
-  ['http://cloud', /not an MQTT address/],
-  ['mqtts://', /address/],
-  ['mqtts://cloud:0', /port of the broker is 0/],
+  ['', /address of the uplink broker is missing/],
+  ['cloud', /uplink broker must be a URL such as mqtts:/],
+  ['http://cloud', /must start with mqtts:/],
+  ['mqtts://', /must name a host/],
+  ['mqtts://cloud:0', /has port 0/],
   ['mqtts://user:secret@cloud', /user name or password/]
 ])('%p is refused', (url, reason) => {
   expect(() => brokerAddress(url)).toThrow(reason);
@@ -44,7 +44,7 @@ test('no sentence repeats a password', () => {
 });
 
 test('without a TLS node the system decides', () => {
-  expect(tlsOptions('', null)).toEqual({});
+  expect(tlsOptions('', null, 'uplink broker')).toEqual({});
 });
 
 test('a TLS node gives its options', () => {
@@ -52,14 +52,16 @@ test('a TLS node gives its options', () => {
     valid: true,
     addTLSOptions: (options) => ({ ...options, ca: 'x', rejectUnauthorized: true })
   };
-  expect(tlsOptions('tls', node)).toEqual({ ca: 'x', rejectUnauthorized: true });
+  expect(tlsOptions('tls', node, 'uplink broker')).toEqual({ ca: 'x', rejectUnauthorized: true });
 });
 
 test('a TLS node that is missing or not valid is refused, rather than left out', () => {
-  expect(() => tlsOptions('tls', null)).toThrow(/missing or disabled/);
-  expect(() => tlsOptions('tls', { valid: false, name: 'cloud', addTLSOptions: () => ({}) })).toThrow(
-    /"cloud" cannot be used/
+  expect(() => tlsOptions('tls', null, 'listener')).toThrow(
+    /^The TLS node of the listener is missing or disabled/
   );
+  expect(() =>
+    tlsOptions('tls', { valid: false, name: 'cloud', addTLSOptions: () => ({}) }, 'listener')
+  ).toThrow(/"cloud" cannot be used/);
 });
 
 describe('local files of a TLS node', () => {
@@ -89,6 +91,8 @@ describe('local files of a TLS node', () => {
 
   test('that cannot be read now are tried at each connect', () => {
     const node = { valid: false, addTLSOptions: (options) => ({ ...options, rejectUnauthorized: true }) };
-    expect(tlsOptions('tls', node, { ca: '/a/ca.pem' })).toEqual({ rejectUnauthorized: true });
+    expect(tlsOptions('tls', node, 'uplink broker', { ca: '/a/ca.pem' })).toEqual({
+      rejectUnauthorized: true
+    });
   });
 });

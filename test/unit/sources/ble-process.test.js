@@ -77,7 +77,7 @@ test('that does not listen is killed at the end', async () => {
 test('without noble says so', async () => {
   // The same files where no package can be found.
   fs.cpSync(path.join(__dirname, '../../../nodes/lib'), path.join(folder, 'lib'), { recursive: true });
-  open('', 'lib/ble/child.js');
+  open('', 'lib/sources/ble/ble-child.js');
   const [{ state, reason }] = await once('state');
   expect(state).toBe('missing');
   expect(reason).toMatch(/@stoprocent\/noble/);

@@ -61,7 +61,7 @@ test.each([
   expect(() => parseTokens(`# first\n${line}`)).toThrow(/^Line [23]\b(?!.*s3cret)/);
 });
 
-test('a changed file is used at idempotencyKeys; a wrong or missing one changes nothing, and is told idempotencyKeys', () => {
+test('a changed file is used at once; a wrong or missing one changes nothing, and is told once', () => {
   const { file, tokens, told } = write('changing', `n:$sha256$${hash('one')}:*`);
   fs.writeFileSync(file, `n:$sha256$${hash('two')}:*\n# longer`);
   tokens.refresh();

@@ -10,7 +10,7 @@ function begin(options) {
   const wire = {
     isOver: false,
     onLeave: () => {},
-    wire: { board: (_, spec) => boarded.push(spec), land: () => [], numbers: (into) => into.fill(0) }
+    wire: { enter: (_, spec) => boarded.push(spec), leave: () => [], numbers: (into) => into.fill(0) }
   };
   const bench = new FeederBench({ wire, ...options });
   bench.source.look = () => -1;

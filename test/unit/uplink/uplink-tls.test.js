@@ -45,10 +45,10 @@ async function refusal(bench, state = 'refused') {
 /** What the broker does not tell has the same sentence, whoever speaks TLS. */
 for (const [by, addon] of [
   ['the engine', 'memory-native'],
-  ['Node', 'memory-native-without-wire']
+  ['Node', 'memory-native-without-connection']
 ])
   withOpenssl(`TLS of the uplink, by ${by}`, () => {
-    beforeAll(() => (nativePath = require.resolve(`../fixtures/${addon}`)));
+    beforeAll(() => (nativePath = require.resolve(`../../fixtures/uplink/${addon}`)));
     /** @type {Authority} */
     let authority;
     /** @type {{cert: string, key: string, certFile: string, keyFile: string}} */

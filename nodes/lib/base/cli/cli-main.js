@@ -3,12 +3,12 @@
 const { Output } = require('./cli-output');
 const { CliError } = require('./cli-error');
 
-/** Where nobody can tell: a tool, a right or a file is missing. */
+/** The result is unknown: a tool, a permission or a file is missing. */
 const CANNOT = 3;
 
 /**
- * Runs a command with the arguments of this process, and sets its exit code. What the system refuses is told in its words; any
- * other error is a fault of ours, and thrown.
+ * Runs a command with the arguments of this process, and sets its exit code. An error of the system is printed in the
+ * system's words. Any other error is a bug and is thrown.
  * @param {string} name of the command
  * @param {(args: string[], output: Output) => Promise<number>} run resolves to the exit code
  * @param {RegExp} [systems] codes of the system's errors

@@ -1,5 +1,5 @@
 'use strict';
-// The command line of a command with sub-commands: its help, and its options read.
+// The help and the options of a command with subcommands.
 
 const { parseArgs } = require('node:util');
 const { version } = require('../../../../package.json');
@@ -9,9 +9,12 @@ const { version } = require('../../../../package.json');
  * @typedef {object} Manual
  * @property {string} name @property {string} purpose @property {Record<string, string>} options lines of help @property {string[]} flags options without a value
  * @property {Record<string, Command>} commands @property {string} exits @property {string} documents
- * @property {(message: string) => Error} usage what a wrong command line is answered with
+ * @property {(message: string) => Error} usage makes the error for a wrong command line
  */
-/** @typedef {{ command: string, text: string, values: Record<string, string | boolean | undefined> | null }} Read values null: only print the text */
+/**
+ * values null: only print the text.
+ * @typedef {{ command: string, text: string, values: Record<string, string | boolean | undefined> | null }} Read
+ */
 
 /** @param {Manual} manual */
 const help = ({ name, purpose, options, commands, exits, documents }) => `${name} <command> [options]

@@ -57,7 +57,7 @@ class Watcher {
     this.intervals_ = [
       setInterval(() => this.work(), EVERY_MS),
       setInterval(() => this.#tell(), HEARTBEAT_MS),
-      setInterval(() => this.#qualityWatch(), JUDGE_MS)
+      setInterval(() => this.#evaluate(), JUDGE_MS)
     ];
     await this.work();
   }
@@ -206,14 +206,14 @@ class Watcher {
   }
 
   /** Of their quality; a change of what is advised is a line, and is done where the user wants it so. */
-  #qualityWatch() {
+  #evaluate() {
     const { qualityWatch, log, now } = this.parts_;
     if (!qualityWatch) return;
     const subjects = [...this.paths_.values()].map(({ path, health }) => ({
       path,
       isUp: health.state === 'up'
     }));
-    const news = qualityWatch.qualityWatch(subjects, now());
+    const news = qualityWatch.evaluate(subjects, now());
     for (const { name, role, why } of news) {
       if (qualityWatch.acts) log(name, role, why);
       else log(name, 'advice', `${role}: ${why}`);

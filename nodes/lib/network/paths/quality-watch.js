@@ -42,7 +42,7 @@ class QualityWatch {
   }
 
   /** Each second. @param {Subject[]} subjects all paths @param {number} now @returns {{ name: string, role: Role, why: string }[]} of whom something else is advised now */
-  qualityWatch(subjects, now) {
+  evaluate(subjects, now) {
     const seen = this.look_(
       subjects.map(({ path }) => path.interface),
       now
@@ -58,7 +58,7 @@ class QualityWatch {
     const judged = subjects.map(({ path: { name, role }, isUp }) => {
       return { name, role, isUp, quality: this.of_(name).figures(now) };
     });
-    this.advised_ = this.advice_.qualityWatch(judged, now);
+    this.advised_ = this.advice_.evaluate(judged, now);
     return judged.flatMap(({ name, role }) => {
       const advised = /** @type {import('./role-advice').Advised} */ (this.advised_.get(name));
       return advised.role === (before.get(name)?.role ?? role) ? [] : [{ name, ...advised }];

@@ -56,7 +56,7 @@ class Advice {
   }
 
   /** Several times in the shortest of its times. @param {Judged[]} paths all @param {number} now @returns {Map<string, Advised>} by name */
-  qualityWatch(paths, now) {
+  evaluate(paths, now) {
     const cases = paths.map((path) => this.caseOf_(path));
     this.states_ = new Map(cases.map(({ path, state }) => [path.name, state]));
     const isCarrying = (/** @type {Case} */ { path, state }) => path.isUp && state.role === 'active';

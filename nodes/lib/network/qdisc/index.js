@@ -2,6 +2,7 @@
 // Whether the interface that the uplink uses lets urgent packets go first.
 
 const os = require('node:os');
+const { isLoopback } = require('../../base/loopback');
 const { judge } = require('./verdict');
 const { look } = require('./inspect-qdisc');
 
@@ -32,7 +33,7 @@ const plainAddress = (address) =>
 function interfaceWith(address, interfaces = os.networkInterfaces()) {
   const plain = plainAddress(address);
   // All of 127.0.0.0/8 is local, but only one address of it is listed.
-  if (/^127\.\d+\.\d+\.\d+$/.test(plain) || plain === '::1') return { name: 'lo', internal: true };
+  if (isLoopback(plain)) return { name: 'lo', internal: true };
   const zone = /%(.+)$/.exec(address)?.[1];
   for (const [name, addresses = []] of Object.entries(interfaces)) {
     if (zone !== undefined && zone !== name) continue;

@@ -99,9 +99,9 @@ class RequestHandler {
         mayPublish: this.mayPublish_
       });
       const key = headers['idempotency-key'];
-      const idempotencyKeys = Array.isArray(key) ? key[0] : key;
+      const once = Array.isArray(key) ? key[0] : key;
       const submission = this.once_.submission(
-        idempotencyKeys,
+        once,
         bearer.name,
         url,
         body,

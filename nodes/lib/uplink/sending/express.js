@@ -115,7 +115,7 @@ class Express {
    * Boards when nothing of the feeder is on the way; holds it, when soon nothing will be.
    * @param {UplinkSource} source @returns {boolean} true: the feeder sends nothing now
    */
-  tryBoard(source) {
+  tryEnter(source) {
     const wasHeld = this.isHeld;
     this.isHeld = false;
     if (!this.isOpenFor || source.bestBacklog() !== 0) return false;

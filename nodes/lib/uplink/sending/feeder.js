@@ -245,7 +245,7 @@ class Feeder {
     const { express, source } = this;
     const isAtLimit = this.isFull || (this.isBlocked && !express.isHeld);
     if (!source?.look || !this.taking || this.stageMissing || isAtLimit) return false;
-    if (!express.tryBoard(source)) return false;
+    if (!express.tryEnter(source)) return false;
     // The last acknowledgement leads to the next pump.
     this.isBlocked = express.isHeld;
     this.rate.limited(false);

@@ -44,11 +44,12 @@ function lacking(names) {
 /**
  * Reads keys and certificates. Throws what OpenSSL says about them.
  * @param {CheckedOptions} options @param {import('../../base/tls-files').Contents} files they go before what is in the options
+ * @param {string} meanwhile see WatchOptions
  */
-function secureContext({ tls: own, minTls }, files) {
+function secureContext({ tls: own, minTls }, files, meanwhile) {
   const pfx = files.pfx ?? plain(own.pfx);
   const common = { passphrase: own.passphrase, minVersion: /** @type {tls.SecureVersion} */ (minTls) };
-  if (pfx) return pfxContext({ ...common, pfx });
+  if (pfx) return pfxContext({ ...common, pfx }, meanwhile);
   return tls.createSecureContext({
     ...common,
     ca: files.ca ?? plain(own.ca),
@@ -57,8 +58,8 @@ function secureContext({ tls: own, minTls }, files) {
   });
 }
 
-/** The authorities in the file count beside those that Node trusts. @param {tls.SecureContextOptions} options */
-function pfxContext(options) {
+/** The authorities in the file count beside those that Node trusts. @param {tls.SecureContextOptions} options @param {string} meanwhile */
+function pfxContext(options, meanwhile) {
   try {
     return tls.createSecureContext(options);
   } catch (error) {
@@ -68,7 +69,8 @@ function pfxContext(options) {
       : /unsupported/i.test(message)
         ? 'Its encryption is outdated: export it again with AES-256'
         : 'Use a PKCS #12 file with the certificate and its key';
-    const reason = `The PFX file of the TLS node cannot be used (${message}). ${remedy}; records are kept meanwhile.`;
+    const end = meanwhile ? `${remedy}; ${meanwhile}.` : `${remedy}.`;
+    const reason = `The PFX file of the TLS node cannot be used (${message}). ${end}`;
     throw Object.assign(new Error(reason, { cause: error }), { code: 'TLS_FILE' });
   }
 }

@@ -6,7 +6,7 @@ const { makeClient, openStream } = require('./mqtt-client');
 const { Dial } = require('./dial');
 const { explain, explainConnected, explainDisconnect, movedTo, packetCode } = require('./reason-codes');
 const { canWire, lacking, secureContext, socketOptions, wireSecurity } = require('./connection-options');
-const { TlsFiles } = require('../../base/tls-files');
+const { watchTlsFiles } = require('../../base/tls-files');
 const { ConnectionStream } = require('./connection-stream');
 
 /** @typedef {import('./reason-codes').Reason} Reason */
@@ -19,7 +19,7 @@ const { ConnectionStream } = require('./connection-stream');
  * @typedef {{sessionExpiryInterval: number, receiveMaximum: number}} Kept
  */
 
-/** @typedef {import('../../settings/uplink-options').CheckedOptions & {socket?: import('./connection-options').GroupOptions, kept?: Kept, ways?: import('../paths/session-paths').Paths | null}} SessionOptions of one group of classes */
+/** @typedef {import('../../settings/uplink-options').CheckedOptions & {socket?: import('./connection-options').GroupOptions, kept?: Kept, ways?: import('../paths/session-paths').Paths | null, meanwhile?: string}} SessionOptions of one group of classes; meanwhile: see WatchOptions */
 
 /**
  * @typedef {object} SessionHandlers
@@ -32,6 +32,8 @@ const { ConnectionStream } = require('./connection-stream');
  * @property {(code: string, reason: string) => void} [onProblem]
  */
 
+/** Default of SessionOptions.meanwhile. */
+const KEPT = 'records are kept meanwhile';
 const MAX_RECEIVE_MAXIMUM = 65535;
 const STABLE_MS = 10000;
 /** A dead link does not hold the end up. */
@@ -72,7 +74,7 @@ class Session {
     this.handlers = handlers;
     this.native = native;
     this.makeClient = make;
-    this.files = new TlsFiles(options.tlsFiles);
+    this.files = watchTlsFiles(options.tlsFiles, options.meanwhile ?? KEPT);
     this.backoff = new Backoff(options.reconnectMinMs, options.reconnectMaxMs);
     /** For a broker that refuses this client: only a person can help. */
     this.slowBackoff = new Backoff(options.refusedMinMs, options.refusedMaxMs);
@@ -287,7 +289,7 @@ class Session {
     if (!options.secure) return {};
     const files = this.files.read();
     if (this.isWired) return { wire: wireSecurity(/** @type {any} */ (native), options, files) };
-    return { context: secureContext(options, files) };
+    return { context: secureContext(options, files, options.meanwhile ?? KEPT) };
   }
 
   /** @param {MqttClient} client @param {any} error */
