@@ -53,7 +53,7 @@ describe('the editor', () => {
     for (const label of own.values()) expect(label).toMatch(/^[a-z][a-z ]+$/);
   });
 
-  test('finds no fault in the default flow, whose settings all come from the environment', async () => {
+  test('finds no fault in the default flow, whose addresses, files and logins come from the environment', async () => {
     const nodes = await nodesOf(editor.page);
     expect(nodes.filter(({ valid }) => valid === false)).toEqual([]);
   });

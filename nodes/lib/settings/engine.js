@@ -31,7 +31,7 @@ const rows = /** @type {const} */ ({
     default: 64,
     unit: 'MiB',
     variable: 'SEGANET_MEMORY_MIB',
-    help: 'Memory for records. When it is full, devices wait (engine node, _When full_).'
+    help: 'Memory for records. When it is full, devices wait, unless the engine node drops records.'
   },
   maxPacketKiB: { type: 'integer', min: 1, max: 16384, default: 256, unit: 'KiB' },
   maxDevices: { type: 'integer', min: 1, max: 1000000, default: 10000 },
