@@ -1,6 +1,6 @@
 'use strict';
 
-// The editor as a user sees it: our nodes in a real browser, against a running gateway.
+// The editor as a user sees it: the nodes in a real browser, against a running gateway.
 
 const path = require('path');
 const { lockInterfaces } = require('../fixtures/network/interfaces-lock');
@@ -101,7 +101,7 @@ describe('the editor', () => {
         [given.id, list]
       );
       expect(kept).toEqual({ rows: given[list], valid: true });
-      // As it was: later tests look at the default flow.
+      // Restores it: later tests use the default flow.
       await page.evaluate((nodes) => {
         const { RED } = /** @type {any} */ (window);
         const isTab = (/** @type {any} */ { type }) => type === 'tab';
@@ -121,7 +121,7 @@ describe('the editor', () => {
     expect((await nodesOf(editor.page)).filter(({ changed }) => changed)).toEqual([]);
   }, 60000);
 
-  test('shows the settings of the log where one is kept, and says what an acknowledgement means', async () => {
+  test('shows the settings of the log where one is kept, and explains what an acknowledgement means', async () => {
     const { page } = editor;
     const engine = (await nodesOf(page)).find(({ type }) => type === 'seganet-engine');
     if (!engine) throw new Error('The flow has no engine.');
@@ -139,7 +139,7 @@ describe('the editor', () => {
     await closeDialog(page, engine, 'cancel');
   }, 60000);
 
-  test('shows the limits of a batch where they hold, and asks for sessions where they are not one of the usual', async () => {
+  test('shows the limits of a batch where they apply, and shows the sessions where they are not a preset', async () => {
     const { page } = editor;
     const nodes = await nodesOf(page);
     const of = (/** @type {string} */ type) => /** @type {any} */ (nodes.find((node) => node.type === type));
@@ -176,7 +176,7 @@ describe('the editor', () => {
     await closeDialog(page, broker, 'cancel');
   }, 60000);
 
-  test('shows what comes from the environment in the lists of a device node, and hides no row for it', async () => {
+  test('shows values from the environment in the lists of a device node, and hides no row for them', async () => {
     const { page } = editor;
     const listener = (await nodesOf(page)).find(({ type }) => type === 'seganet-mqtt-devices');
     if (!listener) throw new Error('The flow has no mqtt devices node.');
@@ -194,9 +194,9 @@ describe('the editor', () => {
     await closeDialog(page, listener, 'cancel');
   }, 60000);
 
-  test('gives a new node the only engine and the only broker, and asks where there are two engines', async () => {
+  test('gives a new node the only engine and the only broker, and requires a choice with two engines', async () => {
     const { page } = editor;
-    /** Drags nodes of all types that need an engine into the flow. @returns what they took */
+    /** Drags nodes of all types that need an engine into the flow. @returns the engines and brokers that they took */
     const drag = () =>
       page.evaluate(() => {
         const { RED } = /** @type {any} */ (window);

@@ -29,7 +29,7 @@ async function start(env) {
   return child;
 }
 
-test('after a kill -9 a record of the backlog on which the broker closes becomes a dead letter, and all others arrive', async () => {
+test('buries a record of the backlog on which the broker closes after a kill -9, and all others arrive', async () => {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-home-'));
   cleanups.push(() => fs.rmSync(home, { recursive: true, force: true }));
   const broker = await ScriptedBroker.start({ close: ({ topic }) => (topic === 'd/bad/x' ? 0x90 : -1) });

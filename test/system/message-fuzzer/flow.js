@@ -1,11 +1,12 @@
 'use strict';
-// A flow with every node that has an input, read from what the nodes register in the editor: a new node is in it by itself.
+// A flow with every node that has an input, read from the nodes' registrations in the editor: a new node is included
+// automatically.
 
 const path = require('node:path');
 const { runPages } = require('../../fixtures/editor/dialogs');
 const manifest = require('../../../package.json');
 
-/** A broker closes the connection at a topic that it dislikes, and proof of that takes minutes: the uplink's own tests do it. */
+/** A broker closes the connection at a rejected topic; proof of that takes minutes, and the uplink's own tests cover it. */
 const TOPICS = { topic: 'b/{class}', recordTopic: 'r/{class}' };
 
 /**
@@ -29,7 +30,7 @@ function definitions() {
   return found;
 }
 
-/** @param {Definition} definition @returns {Record<string, unknown>} settings of a node as it comes from the palette */
+/** @param {Definition} definition @returns {Record<string, unknown>} settings of a node directly from the palette */
 function settingsOf({ defaults }) {
   return Object.fromEntries(Object.entries(defaults).map(([name, { value }]) => [name, value]));
 }
@@ -40,8 +41,8 @@ function inputTypes() {
 }
 
 /**
- * Two engines: one whose log keeps what it has taken, one without a log that is soon full.
- * @param {{ url: string, folder: string, version?: number }} options version changes what a deploy sees
+ * Two engines: one whose log keeps accepted records, one without a log that is soon full.
+ * @param {{ url: string, folder: string, version?: number }} options version changes the flow that a deploy sees
  * @returns {FlowNode[]}
  */
 function makeFlow({ url, folder, version = 0 }) {

@@ -1,12 +1,13 @@
 'use strict';
-// The properties of every node type of this package, from the html that registers them: a new one is covered by itself.
+// The properties of every node type of this package, from the html that registers them: a new one is covered
+// automatically.
 
 const { runPages } = require('../../fixtures/editor/dialogs');
 const { nodes } = require('../../../package.json')['node-red'];
 
 /** @typedef {{ type: string, isConfig: boolean, outputs: number, defaults: Record<string, { value: unknown, type?: string }> }} NodeType */
 
-/** The rest of the editor: whatever is asked of it, it is there and does nothing. @type {any} */
+/** The rest of the editor: every member exists and does nothing. @type {any} */
 const anything = new Proxy(() => {}, {
   get: (_of, name) =>
     name === Symbol.iterator ? [][Symbol.iterator] : name === Symbol.toPrimitive ? () => '' : anything,

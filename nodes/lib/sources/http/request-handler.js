@@ -100,13 +100,7 @@ class RequestHandler {
       });
       const key = headers['idempotency-key'];
       const once = Array.isArray(key) ? key[0] : key;
-      const submission = this.once_.submission(
-        once,
-        bearer.name,
-        url,
-        body,
-        document.records.length
-      );
+      const submission = this.once_.submission(once, bearer.name, url, body, document.records.length);
       await this.run_(submission, document);
       return submission.safe;
     } finally {
