@@ -101,26 +101,26 @@ function gatewayId(value) {
 
 /** The classes of each session. @type {Check} */
 function sessions(value) {
-  told(() => parseGroups(value));
+  reported(() => parseGroups(value));
   return value;
 }
 
 /** The paths of the uplink. @type {Check} */
 function paths(value) {
-  told(() => parsePaths(value));
+  reported(() => parsePaths(value));
   return value;
 }
 
 /** What devices may do, as JSON. @type {Check} */
 function permissions(value) {
-  return JSON.stringify(told(() => parsePermissions([], value)));
+  return JSON.stringify(reported(() => parsePermissions([], value)));
 }
 
 /**
  * What another part says as a sentence of its own.
  * @template T @param {() => T} read @returns {T}
  */
-function told(read) {
+function reported(read) {
   try {
     return read();
   } catch (error) {
@@ -161,7 +161,7 @@ function file(value) {
 
 /** The priority node's rules as JSON. @type {Check} */
 function rules(value) {
-  told(() => parseRules([], value));
+  reported(() => parseRules([], value));
   return value.trim();
 }
 

@@ -38,7 +38,7 @@ const { badCharacter } = require('../base/topic-template');
  * @property {number} [refusedMinMs] the same when the broker refuses this client: default 30000
  * @property {number} [refusedMaxMs] default 300000
  * @property {number} [connectTimeoutMs] default 15000
- * @property {number} [ackTimeoutMs] the connection is renewed when nothing is acknowledged for so long, default 15000
+ * @property {number} [ackTimeoutMs] reconnects after this time without an acknowledgement, default 15000
  * @property {number} [userTimeoutMs] TCP_USER_TIMEOUT, default 10000, 0 = the system's
  * @property {number} [retryMs] wait after a refused PUBLISH, and before the first trial of a record on which the broker closes, default 1000
  * @property {number} [backlogRate] records of the backlog a second, default 5000, 0 = no limit
@@ -48,9 +48,9 @@ const { badCharacter } = require('../base/topic-template');
  * @property {string} [congestion] control of all its sockets, such as cubic; '' (default) = the system's
  * @property {string} [paths] interfaces or addresses that it may leave by, such as 'eth0,wwan0:backup', or 'auto': MPTCP where both ends have it,
  *   else the next one when one is dead. '' (default) = as the system's routes say
- * @property {number} [pathLossMs] a path is dead when the far end has confirmed nothing for so long, default 1000
+ * @property {number} [pathLossMs] a path is dead after this time without a confirmation from the far end, default 1000
  * @property {string} [pathsDir] where `seganet-paths watch` tells how they are, default as it has it
- * @property {number} [stateMs] how often the state is told, besides each change, default 1000
+ * @property {number} [stateMs] interval of state reports, besides one at each change, default 1000
  * @property {string} [nativePath] module with UplinkSource, default the engine's addon
  */
 
