@@ -4,6 +4,7 @@
 
 const fs = require('fs');
 const { TlsSecrets } = require('../../nodes/lib/tls/tls-secrets');
+const { listenerRows } = require('../../nodes/lib/settings/listener-settings');
 const { parsePasswords } = require('../../nodes/lib/login/password-file');
 const { isLoopback } = require('../../nodes/lib/base/loopback');
 
@@ -94,7 +95,7 @@ function fileProblems(values) {
     const secrets = new TlsSecrets({
       tlsFiles,
       pskFile: login === 'psk' ? values.SEGANET_DEVICE_PSK_FILE : '',
-      minTls: /** @type {'TLSv1.2' | 'TLSv1.3'} */ (values.SEGANET_DEVICE_TLS_MIN),
+      minTls: listenerRows.minTls.default,
       asksCertificate: login === 'certificate' || values.SEGANET_DEVICE_CLIENT_CERT !== 'no'
     });
     const names = [...Object.keys(tlsFiles).map((name) => `SEGANET_DEVICE_TLS_${name.toUpperCase()}`)];

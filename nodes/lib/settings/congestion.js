@@ -1,5 +1,5 @@
 'use strict';
-// The congestion control of an uplink's sockets, as it is entered.
+// The congestion control of an uplink's sockets, as the user enters it.
 
 const { shown } = require('../base/values');
 

@@ -31,7 +31,7 @@ function filterProblem(filter) {
 /**
  * @param {unknown} given
  * @param {number} index
- * @param {boolean} isStrict refuses unknown keys: those that somebody wrote are mistakes
+ * @param {boolean} isStrict refuses unknown keys: in rules that a user wrote they are mistakes
  * @returns {Rule}
  */
 function parseRule(given, index, isStrict) {
