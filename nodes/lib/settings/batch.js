@@ -9,7 +9,7 @@ const schema = {
   minDevices: integer(0, 1000000, 50),
   maxBytes: integer(64, 1048576, 1024),
   maxDelayMs: integer(1, 3600000, 1000),
-  // A node of an older flow has no such property: it keeps to its limits. New ones are adaptive (seganet-batch.html).
+  // A node of an older flow lacks this property and keeps its limits. New nodes are adaptive (seganet-batch.html).
   flush: choice(/** @type {const} */ (['limits', 'adaptive']), 'limits'),
   gapMs: integer(0, 1000, 2)
 };

@@ -13,7 +13,7 @@ const schema = {
   inflight: integer(1, 1024, 32),
   backlogRate: integer(0, 10000000, 5000),
   backlogShare: integer(1, 100, 50),
-  // Checked together: the lists have as many parts as there are groups.
+  // Checked together, because each list has one part per group.
   groups: text(''),
   reserve: integer(0, 100, 25),
   priority: text(''),
@@ -30,7 +30,7 @@ const schema = {
   reconnectMaxMs: integer(10, 3600000, 5000),
   commands: choice(/** @type {const} */ (['off', 'on']), 'off'),
   commandPrefix: text('cmd', /^[^$/+#\0][^+#\0]{0,255}(?<!\/)$/, 'a topic such as cmd, without + and #'),
-  // Credentials are a part of the store; a flow file may carry them as properties instead, for ${NAME}.
+  // Credentials are in the credential store. A flow file may have them as properties instead, such as ${NAME}.
   username: text(''),
   password: secret
 };

@@ -1,6 +1,6 @@
 'use strict';
-// The listener of a node where devices connect: its properties, and what Member needs of them. Used by every such node, so that
-// address, TLS and logins are the same for all protocols.
+// The properties of a device listener, and the listener parts that Member needs. All device nodes use it, so that address,
+// TLS and logins are the same for all protocols.
 
 const { byCertificate, byFlow, byPasswords } = require('../login/login-checkers');
 const { isLoopback } = require('../base/loopback');
@@ -8,14 +8,14 @@ const { choice, flag, integer, text } = require('../base/options');
 const { secretsOf } = require('./tls-node');
 
 const HANDSHAKE_MS = 10000;
-/** Of TLS and WebSocket, whose handshakes cost; and plain ones, which cost a descriptor. */
+/** Most connections before the login: TLS and WebSocket, whose handshakes cost CPU time. */
 const MAX_HALF_OPEN = 1000;
 const MAX_SILENT = 8192;
 /** RFC 7301, as registered; RFC 8323, 8.2 for CoAP. */
 const ALPN = { mqtt: ['mqtt'], coap: ['coap'] };
 
 /**
- * Properties of a listener: spread them into the node's schema.
+ * Returns the properties of a listener, to spread into the node's schema.
  * @template {string} T
  * @param {object} own
  * @param {readonly T[]} own.transports the first is the default
@@ -42,7 +42,7 @@ function listenerSchema({ transports, port }) {
 }
 
 /**
- * @typedef {{ [K in keyof ReturnType<typeof listenerSchema>]: any }} ListenerValues what parseOptions() made of the schema
+ * @typedef {{ [K in keyof ReturnType<typeof listenerSchema>]: any }} ListenerValues result of parseOptions()
  * @typedef {import('../engine/listening').ListenerParts} ListenerParts
  */
 
@@ -51,7 +51,7 @@ function listenerSchema({ transports, port }) {
  * @param {import('node-red').Node} node
  * @param {ListenerValues} values
  * @param {'mqtt' | 'coap'} protocol
- * @returns {ListenerParts} to be spread into the stage
+ * @returns {ListenerParts} to spread into the stage
  * @throws {Error} with a sentence
  */
 function listenerParts(RED, node, values, protocol) {
@@ -66,7 +66,7 @@ function listenerParts(RED, node, values, protocol) {
     login: values.login === 'none' ? 'open' : 'ask'
   };
   const front = hasFront ? { front: frontOptions(RED, node, values, protocol, isTls) } : {};
-  // Last: it opens a file that has to be closed again.
+  // Last, because the checker must be closed if a later step throws.
   const checker = checkerOf(values, (sentence) => node.warn(sentence));
   return /** @type {ListenerParts} */ ({ listener, ...front, ...checker });
 }
@@ -123,7 +123,7 @@ function frontOptions(RED, node, values, protocol, isTls) {
     ...(login === 'psk' && { pskFile: values.pskFile }),
     clientCert: isCertificate ? 'required' : values.clientCert,
     certIdentity,
-    // Where a certificate is required and there is a login too, both are needed.
+    // If a certificate is required and there is a login too, the device needs both.
     certIsLogin: isCertificate || login === 'psk' || login === 'none' || values.clientCert === 'wanted',
     alpn: transport === 'tls' ? ALPN[protocol] : ['http/1.1'],
     webSocket: {

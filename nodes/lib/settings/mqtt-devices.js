@@ -4,7 +4,7 @@
 const { listenerSchema } = require('./listener-settings');
 const { integer, text } = require('../base/options');
 
-/** Since version 2 devices without a login are refused on addresses that others can reach. */
+/** Since version 2, devices without a login are refused on addresses other than loopback. */
 const VERSION = 2;
 
 const listed = (/** @type {unknown} */ value) => value;

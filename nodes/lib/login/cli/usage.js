@@ -44,8 +44,12 @@ const SPECS = {
 
 /**
  * @typedef {object} Input
- * @property {string} command @property {string} file @property {string} name
- * @property {number} cost @property {string} passwordFile @property {string} devices
+ * @property {string} command
+ * @property {string} file
+ * @property {string} name
+ * @property {number} cost
+ * @property {string} passwordFile
+ * @property {string} devices
  */
 
 const NOTHING = { file: '', name: '', cost: DEFAULT_COST.ln, passwordFile: '', devices: '' };
@@ -74,7 +78,7 @@ function readArguments(args) {
   const { values, positionals } = parse(rest, options);
   if (positionals.length === 0) throw usage('The file is missing.');
   if (positionals.length <= names) throw usage('The name is missing.');
-  // Not repeated in the message: it may be a password.
+  // The message does not repeat the argument, which may be a password.
   if (positionals.length > names + 1) throw usage('There is one argument too many.');
   const [file, name = ''] = positionals;
   const text = (/** @type {string} */ option) => String(values[option] ?? '');
