@@ -14,7 +14,7 @@ const SUITES = { '3.1.1': 'client_test.py', '5.0': 'client_test5.py' };
 
 const PROPERTIES = 'a record does not carry MQTT 5 properties';
 
-/** Why a test cannot pass at a listener of devices, which is no broker. @type {Record<string, string>} */
+/** Why a test cannot pass at a device listener, which is not a broker. @type {Record<string, string>} */
 const NOT_PROMISED = {
   test_retained_message: 'no retained messages between devices',
   test_retained_messages: 'no retained messages between devices',
@@ -31,12 +31,16 @@ const NOT_PROMISED = {
     'the gateway does not use aliases toward the device (they are optional for a server)'
 };
 
-/** Settings that a test wants of the server. @type {Record<string, object>} */
+/** Settings that a test requires of the server. @type {Record<string, object>} */
 const SETTINGS = {
   test_subscribe_failure: { permissions: [{ device: '*', publish: ['#'], subscribe: ['client_test/#'] }] }
 };
 
-/** What the clients' own command lines set; that of 3.1.1 does not work with a port. @param {string} module @param {number} port */
+/**
+ * The settings of the clients' own command lines; that of 3.1.1 does not work with a port.
+ * @param {string} module
+ * @param {number} port
+ */
 const driver = (module, port) => `
 import unittest, ${module} as m
 m.host, m.port, m.topic_prefix = "127.0.0.1", ${port}, "client_test/"
@@ -59,7 +63,11 @@ function runOne(python, folder, file, name, port) {
   return { passed, reason: passed ? '' : error ? `${error}` : (lines.pop() ?? `exit ${status}`), output };
 }
 
-/** The listener has a thread of its own, as the tests are waited for. @param {string} name of the test @returns {Promise<{port: number, stop: () => void}>} */
+/**
+ * The listener has its own thread because this one waits for the tests.
+ * @param {string} name of the test
+ * @returns {Promise<{port: number, stop: () => void}>}
+ */
 function startRelay(name) {
   const worker = new Worker(__filename, { workerData: SETTINGS[name] ?? {} });
   return new Promise((resolve) =>

@@ -1,7 +1,7 @@
 'use strict';
-// As little of a broker as the MQTT conformance clients need, made of the gateway's own parts: each record that a
-// device publishes goes back as a command to every device; the listener's sessions decide who gets it. What it
-// lacks is what the listener does not promise: retained messages, shared subscriptions, QoS 2 to devices.
+// The minimum of a broker for the MQTT conformance clients, made of the gateway's own modules: each record that a
+// device publishes goes back as a command to every device; the listener's sessions decide which devices receive it. It
+// lacks what the listener does not promise: retained messages, shared subscriptions, QoS 2 to devices.
 
 const native = require('../../native');
 const { frameLength, frameMessage } = require('../../nodes/lib/base/frame');
@@ -16,7 +16,7 @@ const TIMEOUT_MS = 5000;
 class Relay {
   /** @param {object} [settings] of the source stage */
   constructor(settings = {}) {
-    /** Devices that came by, and what waits for them. @type {Map<string, Message[]>} */
+    /** Known devices, and their pending messages. @type {Map<string, Message[]>} */
     this.devices = new Map();
     /** @type {Map<number, {device: string, message: Message}>} */
     this.out = new Map();

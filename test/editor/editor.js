@@ -14,11 +14,12 @@ const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable
 async function openEditor(url, { executablePath, dark = false, width = 1440, height = 800 }) {
   const browser = await chromium.launch({ executablePath, args: ARGUMENTS });
   const page = await browser.newPage({ viewport: { width, height } });
-  /** What went wrong in the page. @type {string[]} */
+  /** Errors in the page. @type {string[]} */
   const errors = [];
   page.on('pageerror', (error) => errors.push(error.stack ?? error.message));
   page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
-  // Node-RED shows its first tip a second after its start. On a slow machine its sidebar is not there by then, and it throws.
+  // Node-RED shows its first tip a second after its start. On a slow machine its sidebar does not exist by then, and it
+  // throws.
   await page.route('**/settings/user*', async (route) => {
     if (route.request().method() !== 'GET') return route.continue();
     const response = await route.fetch();
@@ -29,7 +30,7 @@ async function openEditor(url, { executablePath, dark = false, width = 1440, hei
   await page.goto(url);
   await page.waitForSelector('.red-ui-palette-node[data-palette-type="seganet-uplink"]');
   await page.waitForSelector('.red-ui-flow-node-group');
-  // What the user's setting "dark" does.
+  // The effect of the user's setting "dark".
   if (dark) await page.evaluate(() => document.documentElement.classList.add('nr-theme-dark'));
   return { browser, page, errors };
 }
@@ -69,7 +70,7 @@ async function closeDialog(page, { config }, how) {
   await page.waitForSelector('.red-ui-tray', { state: 'detached' });
 }
 
-/** Waits until an element stays where it is for ten frames. @param {Page} page @param {string} selector */
+/** Waits until an element keeps its position for ten frames. @param {Page} page @param {string} selector */
 async function settled(page, selector) {
   await page.evaluate(
     (css) =>

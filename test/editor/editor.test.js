@@ -1,6 +1,6 @@
 'use strict';
 
-// The editor as a user sees it: our nodes in a real browser, against a running gateway.
+// The editor as a user sees it: the nodes in a real browser, against a running gateway.
 
 const path = require('path');
 const { lockInterfaces } = require('../fixtures/network/interfaces-lock');
@@ -72,12 +72,20 @@ describe('the editor', () => {
     }
   }, 60000);
 
-  test.each(['13 - ble devices', '14 - coap observe'])(
-    'keeps each row of the lists in example %s',
-    async (name) => {
+  test.each([
+    ['01 - devices to cloud', 'rules'],
+    ['08 - priority down to the wire', 'devices'],
+    ['10 - coap devices', 'permissions'],
+    ['13 - ble devices', 'characteristics'],
+    ['14 - coap observe', 'resources']
+  ])(
+    'keeps each row of the lists in example %s: %s',
+    async (name, list) => {
       const { page } = editor;
       const example = require(`../../examples/${name}.json`);
-      const given = example.find((/** @type {any} */ node) => node.characteristics || node.resources);
+      const given = example.find(
+        (/** @type {any} */ node) => TYPES.includes(node.type) && node[list]?.length > 0
+      );
       await page.evaluate((nodes) => /** @type {any} */ (window).RED.nodes.import(nodes), example);
       await openDialog(page, { ...given, config: false });
       const labels = await page.$$eval('.red-ui-tray .form-row label, .red-ui-tray option', (found) =>
@@ -85,7 +93,6 @@ describe('the editor', () => {
       );
       expect(labels.filter((label) => /^[a-z-]+\.[a-z.-]+$/i.test(label ?? ''))).toEqual([]);
       await closeDialog(page, { config: false }, 'ok');
-      const list = given.characteristics ? 'characteristics' : 'resources';
       const kept = await page.evaluate(
         ([id, key]) => {
           const node = /** @type {any} */ (window).RED.nodes.node(id);
@@ -94,7 +101,7 @@ describe('the editor', () => {
         [given.id, list]
       );
       expect(kept).toEqual({ rows: given[list], valid: true });
-      // As it was: later tests look at the default flow.
+      // Restores it: later tests use the default flow.
       await page.evaluate((nodes) => {
         const { RED } = /** @type {any} */ (window);
         const isTab = (/** @type {any} */ { type }) => type === 'tab';
@@ -114,7 +121,7 @@ describe('the editor', () => {
     expect((await nodesOf(editor.page)).filter(({ changed }) => changed)).toEqual([]);
   }, 60000);
 
-  test('shows the settings of the log where one is kept, and says what an acknowledgement means', async () => {
+  test('shows the settings of the log where one is kept, and explains what an acknowledgement means', async () => {
     const { page } = editor;
     const engine = (await nodesOf(page)).find(({ type }) => type === 'seganet-engine');
     if (!engine) throw new Error('The flow has no engine.');
@@ -132,7 +139,7 @@ describe('the editor', () => {
     await closeDialog(page, engine, 'cancel');
   }, 60000);
 
-  test('shows the limits of a batch where they hold, and asks for sessions where they are not one of the usual', async () => {
+  test('shows the limits of a batch where they apply, and shows the sessions where they are not a preset', async () => {
     const { page } = editor;
     const nodes = await nodesOf(page);
     const of = (/** @type {string} */ type) => /** @type {any} */ (nodes.find((node) => node.type === type));
@@ -165,7 +172,7 @@ describe('the editor', () => {
     await closeDialog(page, broker, 'cancel');
   }, 60000);
 
-  test('shows what comes from the environment in the lists of a device node, and hides no row for it', async () => {
+  test('shows values from the environment in the lists of a device node, and hides no row for them', async () => {
     const { page } = editor;
     const listener = (await nodesOf(page)).find(({ type }) => type === 'seganet-mqtt-devices');
     if (!listener) throw new Error('The flow has no mqtt devices node.');
@@ -183,9 +190,9 @@ describe('the editor', () => {
     await closeDialog(page, listener, 'cancel');
   }, 60000);
 
-  test('gives a new node the only engine and the only broker, and asks where there are two engines', async () => {
+  test('gives a new node the only engine and the only broker, and requires a choice with two engines', async () => {
     const { page } = editor;
-    /** Drags nodes of all types that need an engine into the flow. @returns what they took */
+    /** Drags nodes of all types that need an engine into the flow. @returns the engines and brokers that they took */
     const drag = () =>
       page.evaluate(() => {
         const { RED } = /** @type {any} */ (window);
@@ -228,7 +235,7 @@ describe('the editor', () => {
     await openDialog(page, listener);
     await page.click('.node-input-devices-row .red-ui-editableList-addButton');
     await page.fill('.seganet-device', ' pump-* ');
-    await page.selectOption('.seganet-device-class', '7');
+    await page.selectOption('.node-input-devices-row .seganet-class', '7');
     await closeDialog(page, listener, 'ok');
     const devices = await page.evaluate(
       (id) => /** @type {any} */ (window).RED.nodes.node(id).devices,

@@ -13,12 +13,12 @@ const { startDemo } = require('./gateway');
 
 const FOLDER = path.join(ROOT, 'docs', 'images');
 const DIALOGS = ['seganet-priority', 'seganet-uplink', 'seganet-engine'];
-/** The whole flow is in sight. */
+/** Brings the whole flow into view. */
 const SIZE = { width: 1720, height: 660 };
 
 /** @typedef {import('playwright-core').Page} Page */
 
-/** Waits for a status that only a gateway at work has. @param {Page} page */
+/** Waits for a status that only an active gateway has. @param {Page} page */
 async function live(page) {
   await page.waitForFunction(() => {
     const text = document.querySelector('#red-ui-workspace-chart')?.textContent ?? '';

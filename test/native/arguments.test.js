@@ -55,8 +55,10 @@ const junk = [
 const numbers = new Set(['-1', '0.5', 'NaN', 'Infinity', '2**53']);
 const strings = new Set(['empty string', 'string', 'huge string']);
 
-/** A method, good arguments, and for each argument its name and which junk is good after all.
- * @type {[string, () => any, string, any[], [string, Set<string>][]][]} */
+/**
+ * A method, valid arguments, and for each argument its name and which junk is valid after all.
+ * @type {[string, () => any, string, any[], [string, Set<string>][]][]}
+ */
 const methods = [
   ['workerOf', () => engine, 'workerOf', ['d'], [['deviceId', strings]]],
   ['applyPlan', () => engine, 'applyPlan', [usualPlan()], [['plan|stages|trap', new Set()]]],
@@ -134,14 +136,14 @@ test.each(cases)('$name', ({ self, method, good, argument, fine, i }) => {
   }
 });
 
-test('missing arguments are named', () => {
+test('names missing arguments', () => {
   expect(() => engine.push()).toThrow(/^stage must be/);
   expect(() => engine.listen(1)).toThrow('options must be an object');
   expect(() => engine.applyPlan()).toThrow('plan must be an object');
   expect(() => source.take()).toThrow(/^into must be/);
 });
 
-test('constructors name what is wrong', () => {
+test('names wrong arguments of constructors', () => {
   for (const [what, value] of junk) {
     if (what === 'engine') continue;
     const options = ['{}', '[]', 'function', 'valueOf', 'detached', 'DataView', 'Float64Array'].includes(
@@ -170,19 +172,19 @@ test('constructors name what is wrong', () => {
   expect(() => new Engine({ cpus: '1023' }, ignore)).toThrow('core 1023');
   expect(() => new UplinkSource(4_000_000_000, 0, ignore)).toThrow('no open engine has the token');
   expect(() => new StoreSource(4_000_000_000, ignore)).toThrow('no open engine has the token');
-  expect(() => new StoreSource(engine.token, ignore)).toThrow('served already');
+  expect(() => new StoreSource(engine.token, ignore)).toThrow('already served');
   expect(() => Reflect.apply(Engine, undefined, [{}, ignore])).toThrow(
     expect.objectContaining({ name: 'TypeError' })
   );
 });
 
-test('settings of the log are checked', () => {
+test('checks settings of the log', () => {
   const made = (/** @type {any} */ options) => () => new Engine({ workers: 1, ...options }, ignore).close();
   expect(made({ acknowledge: 'safe' })).not.toThrow();
   expect(
     made({ acknowledge: 'stored', log: true, ttlS: [0, 0, 0, 60, 60, 0, 0, 0, 60], whenFull: 'drop' })
   ).not.toThrow();
-  expect(made({ acknowledge: 'stored' })).toThrow("acknowledge 'stored' needs the log");
+  expect(made({ acknowledge: 'stored' })).toThrow("acknowledge 'stored' requires the log");
   expect(made({ acknowledge: 'never' })).toThrow("acknowledge 'never' is not one of received, safe, stored");
   expect(made({ whenFull: 'explode' })).toThrow("whenFull 'explode' is not one of slow, drop");
   for (const ttlS of [5, [1, 2], [0, 0, -1, 0, 0, 0, 0, 0, 0], 'x'])
@@ -193,11 +195,11 @@ test('settings of the log are checked', () => {
     }
   }
   const plain = new Engine({ workers: 1 }, ignore);
-  expect(() => new StoreSource(plain.token, ignore)).toThrow('the engine was made without `log`');
+  expect(() => new StoreSource(plain.token, ignore)).toThrow('the engine was created without `log`');
   plain.close();
 });
 
-test('registered devices and adaptive batches are checked', () => {
+test('checks registered devices and adaptive batches', () => {
   const applied = (/** @type {any} */ spec) => () =>
     engine.applyPlan({ stages: [{ id: 1, next: [], messages: false, ...spec }] });
   const registered = (/** @type {any} */ devices) => applied({ kind: 'source', devices });
@@ -226,7 +228,7 @@ test('registered devices and adaptive batches are checked', () => {
   engine.applyPlan(usualPlan());
 });
 
-test('an exception of a getter arrives as it is', () => {
+test('passes on an exception of a getter', () => {
   const trap = (/** @type {object} */ base, /** @type {string} */ name) =>
     Object.defineProperty({ ...base }, name, {
       get() {
@@ -282,14 +284,14 @@ test('an exception of a getter arrives as it is', () => {
   expect(() => engine.applyPlan(trap({}, 'stages'))).toThrow('trap stages');
 });
 
-test('a getter that closes the engine does no harm', () => {
+test('is safe with a getter that closes the engine', () => {
   const other = new Engine({ workers: 1 }, ignore);
   const plan = { get stages() { other.close(); return []; } }; // prettier-ignore
   expect(() => other.applyPlan(plan)).toThrow(expect.objectContaining({ code: 'ERR_SEGANET_CLOSED' }));
 });
 
-// Node-API defines classes with a V8 signature, which is what keeps one class's memory from another's methods.
-test('methods take no other object for this', () => {
+// Node-API defines classes with a V8 signature, which keeps one class's memory from another's methods.
+test('accepts no other object as this', () => {
   const wrong = [
     undefined,
     null,
@@ -326,7 +328,7 @@ test('methods take no other object for this', () => {
   expect(() => Engine.prototype.close.call(source)).toThrow('Illegal invocation');
 });
 
-test('payloads and names at their limits', () => {
+test('accepts payloads and names at their limits', () => {
   const push = (
     /** @type {string} */ device,
     /** @type {string} */ topic,

@@ -1,6 +1,6 @@
 'use strict';
 
-// Classes at the border: sources that share an uplink, weights, rates and limits.
+// Classes at the native interface: sources that share an uplink, weights, rates and limits.
 
 const { Engine, UplinkSource } = require('../../native');
 const { stage, usualPlan, until } = require('./support/addon');
@@ -11,8 +11,10 @@ const ignore = () => {};
 const engines = [];
 afterEach(() => engines.splice(0).forEach((engine) => engine.close()));
 
-/** An engine without a batch stage: each record on its own.
- * @param {import('../../native').EngineOptions} [options] */
+/**
+ * An engine without a batch stage: each record is separate.
+ * @param {import('../../native').EngineOptions} [options]
+ */
 function start(options = {}) {
   const engine = new Engine({ workers: 1, memoryMiB: 4, ...options }, ignore);
   engines.push(engine);
@@ -33,7 +35,7 @@ function byClass(other, given) {
 const push = (engine, recordClass) =>
   engine.push(stage.ingest, 'd', 't', Buffer.from('1'), recordClass, 0, 0, -1, 0);
 
-/** Class of the batch that was taken and acknowledged, 0 = none. @param {UplinkSource} source */
+/** Returns the class of the batch that was taken and acknowledged, 0 = none. @param {UplinkSource} source */
 function take(source) {
   const meta = new Float64Array(16);
   if (source.take(Buffer.alloc(4096), meta) < 0) return 0;
@@ -41,11 +43,11 @@ function take(source) {
   return meta[1];
 }
 
-test('sources of an uplink have their own classes', async () => {
+test('gives sources of an uplink their own classes', async () => {
   const engine = start();
   const urgent = new UplinkSource(engine.token, 0, ignore, [1, 2]);
-  expect(() => new UplinkSource(engine.token, 0, ignore)).toThrow('served already');
-  expect(() => new UplinkSource(engine.token, 0, ignore, [2, 3])).toThrow('served already');
+  expect(() => new UplinkSource(engine.token, 0, ignore)).toThrow('already served');
+  expect(() => new UplinkSource(engine.token, 0, ignore, [2, 3])).toThrow('already served');
   const rest = new UplinkSource(engine.token, 0, ignore, [3, 4]);
   push(engine, 4);
   push(engine, 2);
@@ -58,7 +60,7 @@ test('sources of an uplink have their own classes', async () => {
   expect(new UplinkSource(engine.token, 0, ignore, [1]).best()).toBe(0);
 });
 
-test('classes of a source are checked', () => {
+test('checks classes of a source', () => {
   const engine = start();
   const made = (/** @type {any} */ classes) => () => new UplinkSource(engine.token, 0, ignore, classes);
   for (const classes of [null, 1, [], 'x', {}, [0], [1.5], [99], ['1']]) {
@@ -67,7 +69,7 @@ test('classes of a source are checked', () => {
   made([1, 1])().close();
 });
 
-test('a class that waits for its rate says for how long', async () => {
+test('reports the remaining time of a class that waits for its rate', async () => {
   const engine = start({ ratePerS: byClass(0, { 4: 2 }) });
   const source = new UplinkSource(engine.token, 0, ignore);
   expect(source.retryMs()).toBe(-1);
@@ -81,7 +83,7 @@ test('a class that waits for its rate says for how long', async () => {
   expect(source.best()).toBe(4);
 });
 
-test('a class with a limit slows or drops', async () => {
+test('slows or drops a class with a limit', async () => {
   const slow = start({ queueRecords: byClass(0, { 4: 10 }) });
   await until(() => push(slow, 4) === 1, 'the limit');
   expect(slow.stats()).toMatchObject({ slowedFrom: 4 });
@@ -93,13 +95,13 @@ test('a class with a limit slows or drops', async () => {
   expect(drop.stats()).toMatchObject({ slowedFrom: 0 });
 });
 
-test('records in memory expire', async () => {
+test('expires records in memory', async () => {
   const engine = start({ ttlS: byClass(0, { 4: 1 }) });
   push(engine, 4);
   await until(() => engine.stats().drops.expired[4] === 1, 'the record to expire');
 });
 
-test('a session that is hungry, and the size of its batches', () => {
+test('sizes the batches of a session with demand', () => {
   const source = new UplinkSource(start().token, 0, ignore);
   source.demand();
   source.connected(true);
@@ -116,7 +118,7 @@ test('a session that is hungry, and the size of its batches', () => {
   expect(source.retryMs()).toBe(-1);
 });
 
-test('settings of classes are checked', () => {
+test('checks settings of classes', () => {
   const made = (/** @type {any} */ options) => () => new Engine({ workers: 1, ...options }, ignore).close();
   for (const [name, low, high] of /** @type {[string, number, number][]} */ ([
     ['weights', 1, 1000],

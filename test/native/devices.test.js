@@ -60,7 +60,7 @@ describe.each([4, 5])('mqtt.js with protocol level %i', (level) => {
   /** @type {import('mqtt').IClientOptions} */
   const options = /** @type {any} */ (keeping)[level];
 
-  test('a QoS 2 record comes once, also when the connection breaks in between', async () => {
+  test('delivers a QoS 2 record once, also when the connection breaks in between', async () => {
     const { client } = await connected({ ...options, clientId: 'd', reconnectPeriod: 50 });
     // The PUBREC is lost, and the client publishes again.
     let cuts = 0;
@@ -72,7 +72,7 @@ describe.each([4, 5])('mqtt.js with protocol level %i', (level) => {
     expect(records()).toBe(2);
   });
 
-  test('a session goes on, with its subscriptions and a command that was not answered', async () => {
+  test('continues a session with its subscriptions and an unanswered command', async () => {
     const first = await connected({ ...options, clientId: 'd' });
     expect(first.connack.sessionPresent).toBe(false);
     await first.client.subscribeAsync('cmd/d/#', { qos: 1 });
@@ -92,7 +92,7 @@ describe.each([4, 5])('mqtt.js with protocol level %i', (level) => {
     expect(await until(() => pair(engine.takeCommandResults()), 'the answer')).toEqual([1, CommandEnd.TAKEN]);
   });
 
-  test('an id that connects again takes over', async () => {
+  test('lets an id that connects again take over', async () => {
     const { client } = await connected({ protocolVersion: options.protocolVersion, clientId: 'd' });
     /** @type {number | undefined} */
     let code;
@@ -110,7 +110,7 @@ describe.each([4, 5])('mqtt.js with protocol level %i', (level) => {
     expect(events[0]).toMatchObject({ device: 'd', stage: stage.source });
   });
 
-  test('a will is a record of its device', async () => {
+  test('publishes a will as a record of its device', async () => {
     const { client } = await connected({
       protocolVersion: options.protocolVersion,
       clientId: 'd',
@@ -124,7 +124,7 @@ describe.each([4, 5])('mqtt.js with protocol level %i', (level) => {
 /** @param {number[]} results */
 const pair = (results) => (results.length > 0 ? results : null);
 
-test('commands reach who listens, and tell of who does not', async () => {
+test('delivers commands to devices that listen, and reports the others', async () => {
   const { client } = await connected({ clientId: 'd' });
   /** @type {[string, string][]} */
   const got = [];
@@ -147,14 +147,14 @@ test('commands reach who listens, and tell of who does not', async () => {
   ]);
 });
 
-test('agents() pages by id', async () => {
+test('pages agents() by id', async () => {
   for (const clientId of ['b', 'a', 'c']) await connected({ clientId });
   expect(engine.agents('', 2).map(({ device: id }) => id)).toEqual(['a', 'b']);
   expect(engine.agents('b', 2).map(({ device: id }) => id)).toEqual(['c']);
   expect(engine.agents('c', 2)).toEqual([]);
 });
 
-test('wrong arguments are named', () => {
+test('names wrong arguments', () => {
   const bytes = Buffer.from('x');
   const bad = /** @type {[any[], RegExp][]} */ ([
     [[0, 'd', 't', bytes, 1, 1], /ticket/],

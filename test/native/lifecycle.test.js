@@ -40,12 +40,14 @@ function makeEngine() {
 const pushOne = (/** @type {Engine} */ engine) =>
   engine.push(stage.ingest, 'd', 't', Buffer.from('1'), 0, 0, 0, -1, 0);
 
-test('two engines of one process share nothing', async () => {
+test('shares nothing between two engines of one process', async () => {
   const first = makeEngine();
   const second = makeEngine();
   expect(first.token).not.toBe(second.token);
   const ports = [first, second].map((engine) => engine.listen(stage.source, { host: '127.0.0.1', port: 0 }));
-  expect(() => second.listen(stage.source, { host: '127.0.0.1', port: ports[0] })).toThrow(/listens already/);
+  expect(() => second.listen(stage.source, { host: '127.0.0.1', port: ports[0] })).toThrow(
+    /is already listening/
+  );
   const device = await connectDevice(ports[0], 'd');
   await until(() => first.stats().devices === 1, 'the device');
   expect(second.stats().devices).toBe(0);
@@ -58,7 +60,7 @@ test('two engines of one process share nothing', async () => {
   second.close();
 });
 
-test('a port in use is an error with its code', () => {
+test('reports a port in use as an error with its code', () => {
   const first = makeEngine();
   const second = makeEngine();
   const port = first.listen(stage.source, { host: '127.0.0.1', port: 0 });
@@ -70,7 +72,7 @@ test('a port in use is an error with its code', () => {
   second.close();
 });
 
-test('everything answers after close', () => {
+test('answers every call after close', () => {
   const engine = makeEngine();
   const source = new UplinkSource(engine.token, 0, () => {});
   const { token } = engine;
@@ -99,10 +101,10 @@ test('everything answers after close', () => {
   expect(source.release(1)).toBe(false);
 });
 
-test('an uplink has one source, and its successor gets what was in flight', async () => {
+test('gives an uplink one source, and its successor gets the in-flight batches', async () => {
   const engine = makeEngine();
   const first = new UplinkSource(engine.token, 0, () => {});
-  expect(() => new UplinkSource(engine.token, 0, () => {})).toThrow(/uplink 0 is served already/);
+  expect(() => new UplinkSource(engine.token, 0, () => {})).toThrow(/uplink 0 is already served/);
   pushOne(engine);
   await until(() => engine.stats().counters.recordsPushed === 1, 'the record');
   engine.flush(stage.batch);
@@ -123,7 +125,7 @@ test('an uplink has one source, and its successor gets what was in flight', asyn
   engine.close();
 });
 
-test('the log: taken, committed, freed; a thread that ends gives back what it took', async () => {
+test('takes, commits and frees log chunks; a thread that ends gives back those it took', async () => {
   const engine = new Engine({ workers: 1, acknowledge: 'safe', log: true, lingerMs: 0 }, () => {});
   const plan = usualPlan();
   const uplink = /** @type {any} */ (plan.stages.find(({ kind }) => kind === 'uplink'));

@@ -1,6 +1,6 @@
 'use strict';
 
-// Which binary native/index.js loads, in a folder of its own with the real one at one of its places.
+// The binary that native/index.js loads, in a temporary folder with the real one at one of its places.
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -34,7 +34,7 @@ function put(name, kind) {
   return file;
 }
 
-/** The file that a process has loaded, or what it says. @param {Record<string, string>} [env] */
+/** Returns the file that a process has loaded, or its output. @param {Record<string, string>} [env] */
 function load(env) {
   const script = `require(${JSON.stringify(folder)});
     console.log(Object.keys(require.cache).find((file) => file.endsWith('.node')));`;
@@ -47,14 +47,14 @@ function load(env) {
   return { loaded: stdout.trim(), stderr };
 }
 
-test('the build of a checkout goes before what is prebuilt, which stands in where there is none', () => {
+test('prefers the build of a checkout to the prebuilt one, which is used without a build', () => {
   const prebuilt = put(PREBUILT, 'good');
   expect(load()).toEqual({ loaded: prebuilt, stderr: '' });
   const built = put(BUILD, 'good');
   expect(load()).toEqual({ loaded: built, stderr: '' });
 });
 
-test('a build that does not load is told, with what the loader says, and no older binary runs', () => {
+test("reports a build that does not load, with the loader's message, and runs no older binary", () => {
   const built = put(BUILD, 'damaged');
   const prebuilt = put(PREBUILT, 'good');
   const { loaded, stderr } = load();
@@ -67,17 +67,17 @@ test('a build that does not load is told, with what the loader says, and no olde
   expect(load().loaded).toBe(prebuilt);
 });
 
-test('SEGANET_NATIVE is the one that is loaded, or it says why not', () => {
+test('loads SEGANET_NATIVE, or reports why not', () => {
   const other = put('other.node', 'good');
   put(PREBUILT, 'good');
   expect(load({ SEGANET_NATIVE: other })).toEqual({ loaded: other, stderr: '' });
   const { loaded, stderr } = load({ SEGANET_NATIVE: path.join(folder, 'nowhere.node') });
   expect(loaded).toBe('');
-  expect(stderr).toContain('nowhere.node: not there');
+  expect(stderr).toContain('nowhere.node: not found');
   expect(stderr).toContain('SEGANET_NATIVE names the file');
 });
 
-test('the platforms that are named are those that the package holds, and no others', () => {
+test('names the platforms that the package holds, and no others', () => {
   expect(load().stderr).toContain('installed from npm: this package has no prebuilt engine');
   put('prebuilds/sunos-sparc.node', 'damaged');
   put('prebuilds/linux-mips.node', 'damaged');
@@ -87,8 +87,8 @@ test('the platforms that are named are those that the package holds, and no othe
   expect(stderr).not.toMatch(/arm64/);
 });
 
-test('nothing is there: both places are named', () => {
+test('names both places when nothing is there', () => {
   const { stderr } = load();
-  expect(stderr).toContain(`${BUILD}: not there`);
-  expect(stderr).toContain(`${PREBUILT}: not there`);
+  expect(stderr).toContain(`${BUILD}: not found`);
+  expect(stderr).toContain(`${PREBUILT}: not found`);
 });

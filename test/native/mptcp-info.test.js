@@ -2,7 +2,7 @@
 
 const native = require('../../native');
 
-test('mptcpInfo() takes descriptors of sockets only', () => {
+test('accepts only descriptors of sockets in mptcpInfo()', () => {
   for (const wrong of [undefined, null, '3', -1, 0.5, 2 ** 31]) {
     expect(() => native.mptcpInfo(/** @type {any} */ (wrong))).toThrow(/^fd must be a whole number from 0/);
   }

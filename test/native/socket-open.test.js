@@ -1,6 +1,6 @@
 'use strict';
 
-// openSocket(): what the kernel says afterwards, and hostile arguments.
+// openSocket(): the resulting kernel state, and hostile arguments.
 
 const { execFileSync } = require('node:child_process');
 const { once } = require('node:events');
@@ -22,7 +22,7 @@ const { test: withMptcp } = needs(
 );
 const { test: onLinux } = needs(...(process.platform === 'linux' ? [] : ['Linux']));
 
-/** Listens at all addresses, and sends back what it gets. @type {net.Server} */
+/** Listens at all addresses, and sends back its input. @type {net.Server} */
 let server;
 /** @type {number} */
 let port;
@@ -79,7 +79,7 @@ const ALL = /** @type {const} */ ({
 });
 
 withPython(
-  'each option has its value, as getsockopt() says in a process that inherits the socket',
+  'gives each option its value, as getsockopt() reports in a process that inherits the socket',
   async () => {
     const { fd, unknown } = await connect(ALL);
     expect(unknown).toEqual([]);
@@ -100,7 +100,7 @@ withPython(
   }
 );
 
-withPython("what is not given, or 0 where that is the system's, is as in a socket of Node", async () => {
+withPython("leaves omitted options, or 0 for the system's value, as in a socket of Node", async () => {
   const socket = net.connect(port, '127.0.0.1');
   sockets.push(socket);
   await once(socket, 'connect');
@@ -109,13 +109,13 @@ withPython("what is not given, or 0 where that is the system's, is as in a socke
   expect(ask((await connect({ userTimeoutMs: 0, notSentLowat: 0, sendBuffer: 0 })).fd)).toEqual(usual);
 });
 
-withSs('the keep-alive timer runs, as ss sees it', async () => {
+withSs('runs the keep-alive timer, as ss shows', async () => {
   const { socket } = await connect({ keepIdleS: 77 });
   const seen = execFileSync('ss', ['-tnoH', 'sport', '=', `:${socket.localPort}`], { encoding: 'utf8' });
   expect(seen).toMatch(/timer:\(keepalive,1min1[0-7]/);
 });
 
-onLinux('the priority is ours with any DSCP, which would change it', async () => {
+onLinux('keeps the configured priority with any DSCP, which would change it', async () => {
   for (const dscp of [0, 4, 10, 34, 46, 48, 63]) {
     for (const priority of /** @type {const} */ ([0, 2, 6])) {
       const { fd } = await connect({ priority, dscp });
@@ -124,7 +124,7 @@ onLinux('the priority is ours with any DSCP, which would change it', async () =>
   }
 });
 
-onLinux('the same over IPv6, and to an IPv4 address in its clothes', async () => {
+onLinux('does the same over IPv6, and to an IPv4-mapped address', async () => {
   for (const address of ['::1', '::ffff:127.0.0.1']) {
     const { fd, unknown, socket } = await connect(ALL, address);
     expect([socket.localAddress, unknown]).toEqual([address, []]);
@@ -132,7 +132,7 @@ onLinux('the same over IPv6, and to an IPv4 address in its clothes', async () =>
   }
 });
 
-onLinux('socketInfo tells what was acknowledged, and what waits here and on its way', async () => {
+onLinux('reports in socketInfo acknowledged data, and data that wait here and in flight', async () => {
   const { fd, socket } = await connect({});
   const { bytesAcked: before } = socketInfo(fd);
   socket.write(Buffer.alloc(1000));
@@ -158,7 +158,7 @@ onLinux('socketInfo tells what was acknowledged, and what waits here and on its 
   deaf.close();
 });
 
-onLinux('the descriptor is not inherited by children', () => {
+onLinux('does not let children inherit the descriptor', () => {
   const { fd } = openSocket('127.0.0.1', port, {});
   const link = `/proc/self/fd/${fd}`;
   // The child may have another file of this number.
@@ -169,7 +169,7 @@ onLinux('the descriptor is not inherited by children', () => {
 });
 
 withCompiler(
-  'what a system does not know is named, and the rest is set; another error is thrown',
+  'names options that a system does not know, and sets the rest; throws on another error',
   async () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-shim-'));
     const library = path.join(folder, 'shim.so');
@@ -209,27 +209,30 @@ withCompiler(
   }
 );
 
-/** The congestion control of a connection, as ss sees it; the way back has the same ports. @param {net.Socket} socket */
+/**
+ * The congestion control of a connection, as shown by ss; the other direction has the same ports.
+ * @param {net.Socket} socket
+ */
 function congestionOf({ localPort }) {
   const seen = execFileSync('ss', ['-tniH', 'sport', '=', `:${localPort}`], { encoding: 'utf8' });
   return /([a-z0-9_-]+) wscale:/.exec(seen)?.[1];
 }
 
-/** [what is set, whether MPTCP is wanted], of what each user of each Linux may have. */
+/** [the options set, whether MPTCP is requested], as any user of any Linux may have them. */
 const KINDS = /** @type {const} */ ([
   ['TCP', false],
   ...(fs.existsSync('/proc/sys/net/mptcp/enabled') ? [['MPTCP', true]] : [])
 ]);
 
-describe.each(KINDS)('the congestion control of a socket of %s', (_, mptcp) => {
-  withSs("is the one that it was told, the system's where it was told none", async () => {
+describe.each(KINDS)('sets the congestion control of a socket of %s', (_, mptcp) => {
+  withSs("is the configured one, or else the system's", async () => {
     const usual = congestionOf((await connect({ mptcp })).socket);
     expect(usual).toBe(fs.readFileSync('/proc/sys/net/ipv4/tcp_congestion_control', 'utf8').trim());
     const { socket, unknown } = await connect({ mptcp, congestion: 'reno' });
     expect([congestionOf(socket), unknown]).toEqual(['reno', []]);
   });
 
-  withSs("is the system's where there is none of that name: it is named, and the rest is set", async () => {
+  withSs("is the system's for an unknown name: it is reported, and the rest is set", async () => {
     const { fd, socket, unknown } = await connect({ mptcp, priority: 6, congestion: 'no-such_one1' });
     expect([unknown, socketInfo(fd).priority]).toEqual([['congestion'], 6]);
     expect(congestionOf(socket)).toBe(congestionOf((await connect({ mptcp })).socket));
@@ -237,7 +240,7 @@ describe.each(KINDS)('the congestion control of a socket of %s', (_, mptcp) => {
 });
 
 test.each(['', 'a'.repeat(16), 'Reno', 'reno ', 'reno\0', 'é', 7, null, {}])(
-  'congestion %j is a TypeError that names it',
+  'throws a TypeError that names congestion %j',
   (congestion) => {
     const before = fs.readdirSync('/proc/self/fd').length;
     expect(() => openSocket('127.0.0.1', port, /** @type {any} */ ({ congestion }))).toThrow(
@@ -247,13 +250,13 @@ test.each(['', 'a'.repeat(16), 'Reno', 'reno ', 'reno\0', 'é', 7, null, {}])(
   }
 );
 
-test('an address that cannot be reached from here: an Error with its code', () => {
+test('throws an Error with its code for an unreachable address', () => {
   expect(() => openSocket('255.255.255.255', 1, {})).toThrow(
     expect.objectContaining({ code: expect.stringMatching(/^E(NETUNREACH|ACCES)$/) })
   );
 });
 
-test('no socket: an Error with a code, and nothing is closed', () => {
+test('throws an Error with a code for a descriptor that is not a socket, and closes nothing', () => {
   const file = fs.openSync(__filename, 'r');
   for (const call of [closeSocket, socketInfo]) {
     expect(() => call(file)).toThrow(expect.objectContaining({ code: 'ENOTSOCK' }));
@@ -263,7 +266,7 @@ test('no socket: an Error with a code, and nothing is closed', () => {
   fs.closeSync(file);
 });
 
-test('wrong arguments are named, with their limits, and nothing is opened', () => {
+test('names wrong arguments with their limits, and opens nothing', () => {
   const call =
     (/** @type {any} */ method, /** @type {any[]} */ ...args) =>
     () =>
@@ -312,15 +315,15 @@ test('wrong arguments are named, with their limits, and nothing is opened', () =
   expect(fs.readdirSync('/proc/self/fd')).toHaveLength(before);
 });
 
-describe('the way that a socket leaves by', () => {
-  onLinux('is the interface and the address that it was told', async () => {
+describe('the interface of a socket', () => {
+  onLinux('uses the configured interface and address', async () => {
     const { socket } = await connect({ device: 'lo', localAddress: '127.0.0.9' });
     expect(socket.localAddress).toBe('127.0.0.9');
     const { socket: six } = await connect({ device: 'lo', localAddress: '::1' }, '::1');
     expect(six.localAddress).toBe('::1');
   });
 
-  onLinux('is refused where the system has none such, and nothing stays open', () => {
+  onLinux('is refused where the system has no such interface, and nothing stays open', () => {
     const before = fs.readdirSync('/proc/self/fd').length;
     for (const [options, code] of /** @type {[Options, string][]} */ ([
       [{ device: 'no-such-dev0' }, 'ENODEV'],
@@ -332,7 +335,7 @@ describe('the way that a socket leaves by', () => {
     expect(fs.readdirSync('/proc/self/fd')).toHaveLength(before);
   });
 
-  withMptcp('speaks MPTCP when it is told to, and mptcpInfo() knows that the far end does not', async () => {
+  withMptcp('speaks MPTCP on request, and mptcpInfo() knows that the far end does not', async () => {
     const options = { mptcp: true, userTimeoutMs: 5000, device: 'lo', localAddress: '127.0.0.9' };
     const { fd, noMptcp } = openSocket('127.0.0.1', port, options);
     await waitConnect(fd, 5000);
@@ -363,7 +366,7 @@ describe('the way that a socket leaves by', () => {
     [{ localAddress: '127.0.0.1\0' }],
     [{ localAddress: null }],
     [{ localAddress: '1'.repeat(1000) }]
-  ])('%j is a TypeError that names it', (options) => {
+  ])('throws a TypeError that names %j', (options) => {
     const [name] = Object.keys(options);
     expect(() => openSocket('127.0.0.1', port, /** @type {any} */ (options))).toThrow(
       expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(name) })

@@ -1,6 +1,6 @@
 'use strict';
 
-// The sockets of a thread that is terminated: what it had not given away is closed, and nothing else.
+// The sockets of a thread that is terminated: those it had not handed over are closed, and nothing else.
 
 const { once } = require('node:events');
 const fs = require('node:fs');
@@ -51,12 +51,12 @@ async function start(how) {
 }
 
 test.each(['opened', 'connected', 'wire', 'net.Socket', 'closed', 'closed net.Socket'])(
-  'sockets that are %s when it is terminated: none is left',
+  'leaves no sockets that are %s when it is terminated',
   async (how) => {
     const before = countDescriptors();
     for (let round = 0; round < 3; round++) {
       const { worker, fds } = await start(how);
-      // The number of a closed one may be the far end's of the next.
+      // The number of a closed one may belong to the far end of the next.
       if (!how.startsWith('closed')) expect(fds.every(isOpen)).toBe(true);
       await worker.terminate();
     }
@@ -65,11 +65,11 @@ test.each(['opened', 'connected', 'wire', 'net.Socket', 'closed', 'closed net.So
 );
 
 test.each(['closed', 'closed net.Socket'])(
-  'a number of a %s that is of another thread by now stays open',
+  'leaves a number of a %s open that belongs to another thread by now',
   async (how) => {
     const ends = accepted + COUNT;
     const { worker, fds } = await start(how);
-    // The far ends are of this process, and have numbers too.
+    // The far ends are in this process, and have numbers too.
     await until(() => accepted === ends && peers.size === 0, 'the far ends');
     /** @type {number[]} */
     const mine = [];

@@ -1,6 +1,6 @@
 'use strict';
 
-// waitConnect(): how a connect ends, and what is left when the wait does not end by itself.
+// waitConnect(): how a connection attempt ends, and the state when the wait does not end by itself.
 
 const { once } = require('node:events');
 const fs = require('node:fs');
@@ -58,7 +58,7 @@ async function outcome(address, to, timeoutMs) {
   }
 }
 
-test.each(['127.0.0.1', '::1'])('%s: connected, and Node goes on with it', async (address) => {
+test.each(['127.0.0.1', '::1'])('connects with %s, and Node continues with it', async (address) => {
   const { fd } = openSocket(address, port, {});
   await waitConnect(fd, 5000);
   const socket = new net.Socket({ fd, readable: true, writable: true });
@@ -68,17 +68,17 @@ test.each(['127.0.0.1', '::1'])('%s: connected, and Node goes on with it', async
   await once(socket, 'close');
 });
 
-test.each(['127.0.0.1', '::1'])('%s: refused', async (address) => {
+test.each(['127.0.0.1', '::1'])('reports a refusal with %s', async (address) => {
   expect(await outcome(address, await freePort(), 5000)).toBe('ECONNREFUSED');
 });
 
-test('no answer: ETIMEDOUT when the time is over, and not before', async () => {
+test('reports ETIMEDOUT without an answer when the time is over, and not before', async () => {
   const began = performance.now();
   expect(await outcome('127.0.0.1', deaf.port, 200)).toBe('ETIMEDOUT');
   expect(performance.now() - began).toBeGreaterThan(190);
 });
 
-test('a loop that was blocked for longer than the time-out sees the connection, and counts from the call', async () => {
+test('sees the connection after the loop was blocked for longer than the time-out, and counts from the call', async () => {
   const block = (/** @type {number} */ ms) =>
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
   const { fd } = openSocket('127.0.0.1', port, {});
@@ -93,17 +93,17 @@ test('a loop that was blocked for longer than the time-out sees the connection, 
   expect(performance.now() - began).toBeGreaterThan(190);
 });
 
-test('two waits for one descriptor are refused; the first goes on', async () => {
+test('refuses a second wait for one descriptor, and the first continues', async () => {
   const { fd } = openSocket('127.0.0.1', deaf.port, {});
   const first = waitConnect(fd, 100);
   await expect(waitConnect(fd, 100)).rejects.toEqual(withCode('EEXIST'));
   await expect(first).rejects.toEqual(withCode('ETIMEDOUT'));
-  // One after the other is fine.
+  // Consecutive waits are allowed.
   await expect(waitConnect(fd, 1)).rejects.toEqual(withCode('ETIMEDOUT'));
   closeSocket(fd);
 });
 
-test('closeSocket ends the wait; the number may be used again at once', async () => {
+test('ends the wait by closeSocket; the number may be used again at once', async () => {
   const { fd } = openSocket('127.0.0.1', deaf.port, {});
   const wait = waitConnect(fd, 60_000);
   closeSocket(fd);
@@ -115,21 +115,21 @@ test('closeSocket ends the wait; the number may be used again at once', async ()
   closeSocket(again.fd);
 });
 
-test('a second wait after a refusal does not say connected', async () => {
+test('does not report a connection in a second wait after a refusal', async () => {
   const { fd } = openSocket('127.0.0.1', await freePort(), {});
   await expect(waitConnect(fd, 5000)).rejects.toEqual(withCode('ECONNREFUSED'));
   await expect(waitConnect(fd, 5000)).rejects.toEqual(withCode('ENOTCONN'));
   closeSocket(fd);
 });
 
-test('what is no socket that connects is an error with a code', async () => {
+test('reports an error with a code for a descriptor that is not a connecting socket', async () => {
   const file = fs.openSync(__filename, 'r');
   await expect(waitConnect(file, 1)).rejects.toEqual(withCode('EPERM'));
   fs.closeSync(file);
   await expect(waitConnect(1 << 30, 1)).rejects.toEqual(withCode('EBADF'));
 });
 
-test('wrong arguments are named, with their limits', async () => {
+test('names wrong arguments, with their limits', async () => {
   const call = (/** @type {any[]} */ ...args) => Reflect.apply(waitConnect, undefined, args);
   for (const wrong of [undefined, null, '3', -1, 0.5, NaN, 2 ** 31]) {
     await expect(call(wrong, 1)).rejects.toThrow('fd must be a whole number from 0 to 2147483647');
@@ -139,7 +139,7 @@ test('wrong arguments are named, with their limits', async () => {
   }
 });
 
-test('hundreds of attempts leave no descriptor', async () => {
+test('leaves no descriptor after hundreds of attempts', async () => {
   const closed = await freePort();
   const before = countDescriptors();
   for (let round = 0; round < 100; round++) {
@@ -148,7 +148,7 @@ test('hundreds of attempts leave no descriptor', async () => {
   expect(countDescriptors()).toBe(before);
 });
 
-test('in a worker: connected, refused, in vain', async () => {
+test('reports connected, refused and timed out in a worker', async () => {
   for (const [to, timeoutMs, end] of [
     [port, 5000, 'connected'],
     [await freePort(), 5000, 'ECONNREFUSED'],
@@ -162,7 +162,7 @@ test('in a worker: connected, refused, in vain', async () => {
   }
 });
 
-test('workers terminated while they wait leave no descriptor', async () => {
+test('leaves no descriptor of workers terminated while they wait', async () => {
   const before = countDescriptors();
   for (let i = 0; i < 20; i++) {
     const worker = new Worker(socketWorker, { workerData: { port: deaf.port, timeoutMs: 60_000 } });
@@ -174,7 +174,7 @@ test('workers terminated while they wait leave no descriptor', async () => {
   await until(() => countDescriptors() <= before, 'the descriptors to be closed');
 });
 
-test('workers terminated at any moment of many waits end', async () => {
+test('ends workers terminated at any moment of many waits', async () => {
   for (let i = 0; i < 20; i++) {
     const worker = new Worker(socketWorker, {
       workerData: { port: i % 2 ? port : await freePort(), timeoutMs: 5000, again: true }
@@ -200,7 +200,7 @@ describe('a process ends cleanly', () => {
     });
   });
 
-  test('what a wait refers to is collected after it, and the wait is not before', async () => {
+  test("collects a wait's references after it, but not the wait before", async () => {
     const script = `
 const { openSocket, waitConnect, closeSocket } = require(${JSON.stringify(require.resolve('../../native'))});
 const turn = () => new Promise(setImmediate);

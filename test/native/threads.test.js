@@ -8,7 +8,7 @@ const { stage, usualPlan, until, runNode, threadCount } = require('./support/add
 const sourceWorker = require.resolve('./children/source-worker');
 const engineWorker = require.resolve('./children/engine-worker');
 
-test('sources in twenty workers, terminated at any moment, lose nothing', async () => {
+test('loses nothing with sources in twenty workers, terminated at any moment', async () => {
   const engine = new Engine({ workers: 1, memoryMiB: 16 }, () => {});
   engine.applyPlan(usualPlan());
   let pushed = 0;
@@ -39,7 +39,7 @@ test('sources in twenty workers, terminated at any moment, lose nothing', async 
   engine.close();
 }, 60_000);
 
-test('engines in twenty workers leave no threads behind', async () => {
+test('leaves no threads behind with engines in twenty workers', async () => {
   const before = threadCount();
   for (let i = 0; i < 20; i += 1) {
     const worker = new Worker(engineWorker);
@@ -49,7 +49,7 @@ test('engines in twenty workers leave no threads behind', async () => {
   await until(() => threadCount() <= before, 'the threads to end');
 }, 60_000);
 
-test('a source outlives its engine', async () => {
+test('keeps a source valid after its engine', async () => {
   const engine = new Engine({ workers: 1 }, () => {});
   engine.applyPlan(usualPlan());
   const worker = new Worker(sourceWorker, { workerData: { token: engine.token, uplink: 0 } });
@@ -58,7 +58,7 @@ test('a source outlives its engine', async () => {
   await worker.terminate();
 });
 
-test('objects dropped without close are collected with their threads', async () => {
+test('collects objects dropped without close, with their threads', async () => {
   const { code, signal, output } = await runNode(['--expose-gc', require.resolve('./children/gc-loop')]);
   expect({ code, signal, output }).toEqual({ code: 0, signal: null, output: '' });
 }, 70_000);

@@ -1,6 +1,6 @@
 'use strict';
 
-// UplinkConnection: who owns its descriptor, what close() leaves, and threads that end at any moment.
+// UplinkConnection: the owner of its descriptor, the state after close(), and threads that end at any moment.
 
 const { once } = require('node:events');
 const fs = require('node:fs');
@@ -50,7 +50,7 @@ const handlers = () => ({
   onLeave() {}
 });
 
-/** A broker that knows PUBLISH alone. */
+/** A broker that only reads PUBLISH. */
 let acknowledges = true;
 /** @type {net.Server} */
 let server;
@@ -92,10 +92,10 @@ function makeEngine() {
   return engine;
 }
 
-/** An alarm, which waits for nobody. @param {Engine} engine */
+/** An alarm, which leaves at once. @param {Engine} engine */
 const alarm = (engine) => engine.push(stage.ingest, 'd', 't', Buffer.from('1'), 1, 0, 0, -1, 0) === 0;
 
-test('a constructor that throws leaves the descriptor to its caller', async () => {
+test('leaves the descriptor to its caller when a constructor throws', async () => {
   const fd = await connect();
   const thrower = Object.defineProperty(handlers(), 'onPubacks', {
     get() {
@@ -121,7 +121,7 @@ test('a constructor that throws leaves the descriptor to its caller', async () =
   fs.closeSync(file);
 });
 
-test('close() closes the descriptor, also twice', async () => {
+test('closes the descriptor in close(), also twice', async () => {
   const wire = await openWire();
   const { fd } = wire.describe();
   wire.close();
@@ -130,7 +130,7 @@ test('close() closes the descriptor, also twice', async () => {
   await until(() => !isOpen(fd), 'the descriptor');
 });
 
-test('what was in flight when it was closed can still be landed', async () => {
+test('allows in-flight batches to be taken over after close()', async () => {
   acknowledges = false;
   const engine = makeEngine();
   const source = new UplinkSource(engine.token, 0, () => {});
@@ -156,14 +156,14 @@ test('what was in flight when it was closed can still be landed', async () => {
   acknowledges = true;
 });
 
-test('a source carries one, which a closed source ends', async () => {
+test('carries a connection on a source, and a closed source ends it', async () => {
   const engine = makeEngine();
   const source = new UplinkSource(engine.token, 0, () => {});
   const [first, second] = [await openWire(), await openWire()];
   first.enter(source, spec);
-  expect(() => second.enter(source, spec)).toThrow('on board already');
+  expect(() => second.enter(source, spec)).toThrow('already on the express path');
   first.close();
-  expect(() => second.enter(source, spec)).toThrow('on board already');
+  expect(() => second.enter(source, spec)).toThrow('already on the express path');
   first.leave();
   second.enter(source, spec);
   source.close();
@@ -173,7 +173,7 @@ test('a source carries one, which a closed source ends', async () => {
   engine.close();
 });
 
-test('a getter that throws is heard, whatever it is of', async () => {
+test('propagates the exception of any getter', async () => {
   const engine = makeEngine();
   const source = new UplinkSource(engine.token, 0, () => {});
   const wire = await openWire();
@@ -200,7 +200,7 @@ test('a getter that throws is heard, whatever it is of', async () => {
   engine.close();
 });
 
-test('boards only when it is open', async () => {
+test('enters only when it is open', async () => {
   const engine = makeEngine();
   const source = new UplinkSource(engine.token, 0, () => {});
   const wire = new UplinkConnection(await connect(), null, handlers());
@@ -211,7 +211,7 @@ test('boards only when it is open', async () => {
 });
 
 test.each([false, true])(
-  'threads that are terminated at any moment lose nothing (all told to JavaScript: %p)',
+  'loses nothing when threads are terminated at any moment (all sent to JavaScript: %p)',
   async (tellsAll) => {
     const engine = makeEngine();
     const before = fs.readdirSync('/proc/self/fd').length;

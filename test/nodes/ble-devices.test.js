@@ -1,5 +1,5 @@
 'use strict';
-// The ble devices node between its radio, which is a fake here, and the engine.
+// The ble devices node between a fake radio and the engine.
 
 const { EventEmitter } = require('node:events');
 
@@ -48,7 +48,7 @@ const warnings = () => {
     .flatMap(({ level, msg }) => (level === spy.WARN ? [String(msg)] : []));
 };
 
-test('records enter its own stage in order, with its class, and give their credit back', async () => {
+test('enters records into its own stage in order, with its class, and returns their credit', async () => {
   await load({ class: '2' });
   const [radio] = mockRadios;
   const taken = jest.fn();
@@ -63,7 +63,7 @@ test('records enter its own stage in order, with its class, and give their credi
   expect(taken).toHaveBeenCalledTimes(3);
 });
 
-test('what the engine has no room for waits, and gets no credit', async () => {
+test('queues records without room in the engine, and gives them no credit', async () => {
   await load();
   const [radio] = mockRadios;
   engines[0].full = 1;
@@ -75,7 +75,7 @@ test('what the engine has no room for waits, and gets no credit', async () => {
   expect(engines[0].pushes).toHaveLength(1);
 });
 
-test('a record that is too large is a warning, once a minute', async () => {
+test('warns of a record that is too large, once a minute', async () => {
   await load();
   const [radio] = mockRadios;
   const taken = jest.fn();
@@ -91,7 +91,7 @@ test.each([
   ['unsupported', 'red', 'no Bluetooth adapter', /rfkill/],
   ['poweredOff', 'red', 'Bluetooth is off', /bluetoothctl power on/],
   ['died', 'red', 'Bluetooth process ended', /restarts\. \(because\)/]
-])('the adapter is %s: the canvas and a sentence say so', async (state, fill, text, sentence) => {
+])('shows on the canvas and in a sentence that the adapter is %s', async (state, fill, text, sentence) => {
   await load();
   const [radio] = mockRadios;
   radio.state = state;
@@ -103,7 +103,7 @@ test.each([
   expect(shown('ble').fill).toBe(fill);
 });
 
-test('what is connected and heard is shown, and that values were dropped', async () => {
+test('shows connected and received devices, and dropped values', async () => {
   await load();
   const [radio] = mockRadios;
   radio.state = 'poweredOn';
@@ -115,13 +115,13 @@ test('what is connected and heard is shown, and that values were dropped', async
   expect(shown('ble').fill).toBe('yellow');
 });
 
-test('a wrong setting starts no radio', async () => {
+test('starts no radio with a wrong setting', async () => {
   await load({ adapter: 'eth0' });
   expect(mockRadios).toEqual([]);
   expect(errors()).toEqual([['ble', expect.stringMatching(/"adapter" must be hci0/)]]);
 });
 
-test('an adapter has one node, and is free again after a deploy', async () => {
+test('allows one node per adapter, which is free again after a deploy', async () => {
   await load({}, node('second', 'seganet-ble-devices', { adapter: 'hci0' }, 'cloud'));
   expect(mockRadios).toHaveLength(1);
   expect(errors()).toEqual([['second', expect.stringMatching(/Another ble devices node uses this adapter/)]]);
@@ -133,7 +133,7 @@ test('an adapter has one node, and is free again after a deploy', async () => {
   expect(errors()).toEqual([]);
 });
 
-test('commands go to devices while they are connected', async () => {
+test('sends commands to devices while they are connected', async () => {
   const carried = new Map();
   const commands = { carry: (device, fn) => (carried.set(device, fn), () => carried.delete(device)) };
   const radio = Object.assign(new EventEmitter(), { write: jest.fn(async () => 'taken') });
@@ -147,7 +147,7 @@ test('commands go to devices while they are connected', async () => {
   carryCommands({}, radio);
 });
 
-test('a command of the engine is written by the radio, and waits while the device is away', async () => {
+test('lets the radio write a command of the engine, and holds it while the device is away', async () => {
   await load();
   const [radio] = mockRadios;
   const { commands } = helper.getNode('engine').host;

@@ -39,7 +39,7 @@ function withNodes(...others) {
   return [...path.filter(({ id }) => !ids.includes(id)), ...others];
 }
 
-test('the wires become a native plan, and no message passes between the nodes', async () => {
+test('turns the wires into a native plan, and no message passes between the nodes', async () => {
   await load(path);
   const [{ plan, held, pushes }] = engines;
   expect(plan.stages.map(({ kind, next, messages }) => [kind, next.length, messages])).toEqual([
@@ -55,7 +55,7 @@ test('the wires become a native plan, and no message passes between the nodes', 
   expect(pushes).toHaveLength(1);
 });
 
-test('a debug node beside a native wire gets messages, the native neighbour none', async () => {
+test('sends messages to a debug node beside a native wire, and none to the native neighbor', async () => {
   await load(withNodes(node('rank', 'priority', { rules }, 'batch', 'debug'), node('debug', 'helper')));
   const seen = inbox('debug');
   const batch = inbox('batch');
@@ -67,7 +67,7 @@ test('a debug node beside a native wire gets messages, the native neighbour none
   expect(engines[0].held).toHaveLength(1);
 });
 
-test('a node in the middle takes and gives messages, and its properties survive priority', async () => {
+test('gives and takes messages at a node in the middle, and keeps their properties across priority', async () => {
   const middle = node('middle', 'helper', {}, 'rank');
   await load(
     withNodes(
@@ -86,13 +86,13 @@ test('a node in the middle takes and gives messages, and its properties survive 
   expect(engines[0].held[0]).toMatchObject({ deviceId: 'd1', cls: 1 });
 });
 
-test('a junction is looked through', async () => {
+test('looks through a junction', async () => {
   const flow = withNodes(node('in', 'ingest', {}, 'j'), node('j', 'junction', {}, 'rank'));
   await load(flow, {}, [junction]);
   expect(engines[0].plan.stages[0]).toMatchObject({ next: [2], messages: false });
 });
 
-test('a rewire without a restart makes a new plan', async () => {
+test('makes a new plan after a rewire without a restart', async () => {
   await load(path);
   const before = helper.getNode('rank');
   const rewired = path.map((item) => (item.id === 'rank' ? { ...item, wires: [['debug']] } : item));
@@ -106,14 +106,14 @@ test('a rewire without a restart makes a new plan', async () => {
   expect(engines[0].held).toEqual([]);
 });
 
-test('a wire that is native in the running plan sends nothing while it is rewired', async () => {
+test('sends nothing on a native wire of the running plan while it is rewired', async () => {
   await load(path);
   const rank = helper.getNode('rank');
   rank.updateWires([['batch', 'debug']]);
   expect(rank.wires).toEqual([['debug']]);
 });
 
-test('a node that is deployed anew keeps its stage', async () => {
+test('keeps the stage of a redeployed node', async () => {
   await load(path);
   const changed = path.map((item) => (item.id === 'batch' ? { ...item, maxBytes: '2048' } : item));
   await helper.setFlows(changed, 'nodes');
@@ -122,7 +122,7 @@ test('a node that is deployed anew keeps its stage', async () => {
   expect(engines[0].plan.stages[2]).toMatchObject({ id: 3, kind: 'batch', maxBytes: 2048 - keyBytes('gw1') });
 });
 
-test('messages wait in the engine while nodes are replaced', async () => {
+test('holds messages in the engine while nodes are replaced', async () => {
   await load(withNodes(node('in', 'ingest', {}, 'debug'), node('debug', 'helper')));
   const seen = inbox('debug');
   helper._events.emit('flows:stopping', {});
@@ -133,7 +133,7 @@ test('messages wait in the engine while nodes are replaced', async () => {
   await until(() => seen.length === 1);
 });
 
-test('with the fast path off every wire carries messages, with the same result', async () => {
+test('carries messages on every wire with the fast path off, with the same result', async () => {
   await load(withNodes({ ...engine, fastPath: 'off' }));
   expect(engines[0].plan.stages.every(({ next }) => next.length === 0)).toBe(true);
   helper.getNode('in').receive({ ...alarm });
@@ -141,7 +141,7 @@ test('with the fast path off every wire carries messages, with the same result',
   expect(engines[0].held[0]).toMatchObject({ cls: 1, flags: 5 });
 });
 
-test('the plan and the counters can be read', async () => {
+test('lets the plan and the counters be read', async () => {
   await load(path);
   const { body } = await helper.request().get('/seganet/engines/engine/plan').expect(200);
   expect(body.gateway).toBe('gw1');

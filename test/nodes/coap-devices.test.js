@@ -1,5 +1,5 @@
 'use strict';
-// What a user sets in the coap devices node, and what becomes of it.
+// The settings of the coap devices node and their effect.
 
 const {
   helper,
@@ -27,7 +27,7 @@ const flow = (/** @type {object} */ devices) => [
 ];
 const source = () => engines[0].plan.stages.find((/** @type {any} */ { kind }) => kind === 'source');
 
-test('without settings it is UDP on loopback and the usual port', async () => {
+test('uses UDP on loopback and the usual port without settings', async () => {
   await load(flow({}));
   expect(errors()).toEqual([]);
   expect(engines[0].listened).toMatchObject({
@@ -47,7 +47,7 @@ test('without settings it is UDP on loopback and the usual port', async () => {
   });
 });
 
-test('its settings reach the engine', async () => {
+test('passes its settings to the engine', async () => {
   await load(
     flow({
       transport: 'tcp',
@@ -91,7 +91,7 @@ test.each([
   ['a class parameter with =', { classProperty: 'a=b' }, /"classProperty" must be the name/],
   ['a negative rate', { rate: '-1' }, /"rate" must be a whole number/],
   ['a long path', { path: 'x'.repeat(129) }, /exceeds 128 bytes/]
-])('%s is refused with a sentence', async (_name, properties, sentence) => {
+])('refuses %s with a sentence', async (_name, properties, sentence) => {
   await load(flow(properties));
   expect(errors()).toEqual([['devices', expect.stringMatching(sentence)]]);
   expect(shown('devices')).toMatchObject({ fill: 'red' });

@@ -1,5 +1,5 @@
 'use strict';
-// What is observed goes through the real engine: as messages, with their origin.
+// Observed values pass through the real engine: as messages, with their origin.
 
 const coap = require('coap');
 const { replaceModules } = require('../../nodes/lib/engine/modules');
@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 afterAll(() => helper.stopServer());
 
-test('1,000 notifications of a device are 1,000 messages, in order', async () => {
+test('turns 1,000 notifications of a device into 1,000 messages, in order', async () => {
   const observers = [];
   const server = coap.createServer((_request, response) => {
     response.write('0');

@@ -51,7 +51,7 @@ const load = (...args) => gateway.load(flow(...args), {}, [observe]);
 const pushed = () =>
   engines[0].pushes.map(({ deviceId, topic, payload, cls }) => [deviceId, topic, payload, cls]);
 
-test('what a device tells becomes records of that device', async () => {
+test("turns a device's notifications into records of that device", async () => {
   const resources = [{ url: url('/value'), mode: 'observe', device: 'pump', class: '2' }];
   await load({ resources });
   await until(() => observers.size === 1);
@@ -65,7 +65,7 @@ test('what a device tells becomes records of that device', async () => {
   expect(shown('observe').fill).toBe('green');
 });
 
-test('a message reads a resource now', async () => {
+test('reads a resource now on a message', async () => {
   await load({});
   helper.getNode('observe').receive({ url: url('/now') });
   await until(() => pushed().length === 1);
@@ -76,7 +76,7 @@ test.each([
   [{}, /msg.url must be like coap:\/\/sensor\/temperature, and is missing/],
   [{ url: 'http://x/' }, /msg.url .*http is not supported/],
   [{ url: '/none' }, /could not be read: the device answered 4.04/]
-])('the message %j fails with a sentence', async (message, sentence) => {
+])('fails the message %j with a sentence', async (message, sentence) => {
   await load({});
   const given = message.url?.startsWith('/') ? { url: url(message.url) } : message;
   helper.getNode('observe').receive(given);
@@ -85,7 +85,7 @@ test.each([
   expect(pushed()).toEqual([]);
 });
 
-test('a resource that fails is shown, and the others go on', async () => {
+test('shows a failing resource, and continues with the others', async () => {
   const resources = [
     { url: url('/none'), mode: 'poll' },
     { url: url('/a'), mode: 'poll', intervalS: '1' }
@@ -96,13 +96,13 @@ test('a resource that fails is shown, and the others go on', async () => {
   expect(pushed()[0]).toEqual(['127.0.0.1', 'coap/127.0.0.1/a', '/a', 3]);
 });
 
-test('a wrong list stops the node with a sentence, and nothing is asked', async () => {
+test('stops the node with a sentence on a wrong list, without any request', async () => {
   await load({ resources: [{ url: url('/a'), mode: 'poll' }, { url: 'x' }] });
   expect(errors()).toEqual([['observe', expect.stringMatching(/^Resource 2 must be like/)]]);
   expect(requests).toEqual([]);
 });
 
-test('a deploy lets go of the device', async () => {
+test('releases the device on a deploy', async () => {
   await load({ resources: [{ url: url('/value'), mode: 'observe' }] });
   await until(() => observers.size === 1);
   await unload();

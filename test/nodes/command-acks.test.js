@@ -1,5 +1,5 @@
 'use strict';
-// Nodes on the records' way that cannot take them: what their sources do meanwhile, and when the node is repaired.
+// Nodes that cannot take records: the behavior of their sources meanwhile, and after the node is repaired.
 
 const dns = require('node:dns');
 const {
@@ -46,7 +46,7 @@ const stageOf = (id) => {
   return engines[0].plan.stages.find((stage) => stage.id === host.stageOf(id));
 };
 
-test('a source whose records would come to a node with a wrong setting does not listen', async () => {
+test("does not listen when a source's records would reach a node with a wrong setting", async () => {
   await load(bad);
   expect(calls).not.toContain('listen');
   await until(() => shown('devices')?.text === '→ ranks: wrong setting', 'status');
@@ -58,7 +58,7 @@ test('a source whose records would come to a node with a wrong setting does not 
   expect((await outcome('in', record)).message).toMatch(/"ranks" in their path cannot take them/);
 });
 
-test('it closes before a plan with such a node, and opens when the node is repaired', async () => {
+test('closes before a plan with such a node, and opens when the node is repaired', async () => {
   await load(good);
   expect(calls).toContain('listen');
   calls.length = 0;
@@ -72,7 +72,7 @@ test('it closes before a plan with such a node, and opens when the node is repai
   await until(() => shown('devices')?.fill === 'green', 'status');
 });
 
-test('a source that is shut while the name of its host is looked up does not listen afterwards', async () => {
+test('does not listen after a source is shut during the look-up of its host', async () => {
   let found = () => {};
   const lookup = jest
     .spyOn(dns.promises, 'lookup')
@@ -91,7 +91,7 @@ test('a source that is shut while the name of its host is looked up does not lis
   lookup.mockRestore();
 });
 
-test('other sources of the engine go on', async () => {
+test('keeps other sources of the engine running', async () => {
   const other = [
     node('out', 'mqtt-devices', { port: '1885' }, 'cloud'),
     node('direct', 'ingest', {}, 'cloud')
@@ -101,14 +101,14 @@ test('other sources of the engine go on', async () => {
   expect(await outcome('direct', record)).toBeUndefined();
 });
 
-test('a source that leads to nothing says so', async () => {
+test('reports a source without a target', async () => {
   await load([tab, engine, node('devices', 'mqtt-devices', { port: '1884' }), node('in', 'ingest')]);
   expect(calls).not.toContain('listen');
   await until(() => shown('devices')?.text === 'no route: wired to nothing', 'status');
   expect((await outcome('in', record)).message).toMatch(/the node is wired to nothing/);
 });
 
-test('an uplink node finds a broker that comes later', async () => {
+test('finds a broker that is deployed after its uplink node', async () => {
   await load(good.filter(({ id }) => id !== 'broker'));
   await until(() => shown('cloud')?.text.startsWith('no broker'), 'status');
   expect(await outcome('in', record)).toBeUndefined();
@@ -129,7 +129,7 @@ test.each([
     'broker: wrong setting'
   ],
   ['its broker is gone', { broker: 'gone' }, {}, /No uplink broker is chosen/, 'no broker']
-])('an uplink node takes records to keep while %s', async (_why, properties, address, sentence, text) => {
+])('takes records to keep at an uplink node while %s', async (_why, properties, address, sentence, text) => {
   const wrong = good.map((each) => {
     if (each.id === 'cloud') return { ...each, ...properties };
     return each.id === 'broker' ? { ...each, ...address } : each;
@@ -148,7 +148,7 @@ test.each([
   await until(() => shown('cloud')?.fill === 'green', 'status');
 });
 
-test('an engine that is deployed behind its nodes says that they do not see it, and how they will', async () => {
+test('reports that nodes deployed before their engine do not see it, and the remedy', async () => {
   await load(good.filter(({ id }) => id !== 'engine'));
   await helper.setFlows(good, 'nodes');
   const said = () => warnings().filter(([id]) => id === 'engine');

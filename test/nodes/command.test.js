@@ -1,5 +1,5 @@
 'use strict';
-// The command node, and the way of a command from a broker to a device and back.
+// The command node, and the path of a command from a broker to a device and back.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -52,7 +52,7 @@ const come = (command) =>
   threads[0].emit('command', { rest: '', qos: 1, payload: new Uint8Array([112]), ack: '1.1', ...command });
 const statuses = () => threads[0].reports.map(({ body }) => body.status);
 
-test('a message becomes a command under the topic of its device, and is done when it is taken', async () => {
+test('sends a message as a command under the topic of its device, and completes it when it is taken', async () => {
   const { completed } = await start();
   engines[0].takers.add('pump-7');
   send({ deviceId: 'pump-7', topic: 'valve', payload: { open: true } });
@@ -66,7 +66,7 @@ test.each([
   [{}, 'cmd/d/x', 'cmd/d/x'],
   [{}, '', 'cmd/d'],
   [{ topicIs: 'whole' }, 'own/topic', 'own/topic']
-])('with %j the topic %j is sent as %j', async (settings, topic, expected) => {
+])('sends, with %j, the topic %j as %j', async (settings, topic, expected) => {
   const { completed } = await start(settings);
   engines[0].takers.add('d');
   send({ deviceId: 'd', topic, payload: 'p', qos: 0 });
@@ -74,7 +74,7 @@ test.each([
   expect(engines[0].commands).toMatchObject([{ topic: expected, qos: 0 }]);
 });
 
-test('a device that is away: done when it is kept, or when it is taken, as the node says', async () => {
+test('completes a command to an absent device when it is kept, or when it is taken, as configured', async () => {
   const { completed } = await start();
   send({ deviceId: 'd', payload: 'p' });
   await until(() => completed.length === 1);
@@ -101,7 +101,7 @@ test.each([
     { deviceId: 'away', qos: 0 },
     /expired before its device was reachable. The device is not connected. A command with QoS 0 is not kept/
   ]
-])('%# a message that cannot be a command, or was not brought, fails', async (msg, reason) => {
+])('fails a message (%#) that cannot be a command, or was not delivered', async (msg, reason) => {
   const { caught, completed } = await start();
   send(msg);
   await until(() => caught.length === 1);
@@ -109,14 +109,14 @@ test.each([
   expect(completed).toEqual([]);
 });
 
-test('a whole topic must be there', async () => {
+test('requires a complete topic', async () => {
   const { caught } = await start({ topicIs: 'whole' });
   send({ deviceId: 'd' });
   await until(() => caught.length === 1);
   expect(caught[0].error.message).toMatch(/has no topic/);
 });
 
-test('a command of the cloud: to its device, acknowledged, reported', async () => {
+test('carries a command of the cloud to its device, acknowledged and reported', async () => {
   await start();
   expect(threads[0].options).toMatchObject({ commands: true, commandPrefix: 'site/cmd' });
   engines[0].takers.add('d');
@@ -129,7 +129,7 @@ test('a command of the cloud: to its device, acknowledged, reported', async () =
   ]);
 });
 
-test('a command of the cloud for a device that is away comes out, and is taken', async () => {
+test('outputs a command of the cloud for an absent device, which is then taken', async () => {
   const { out } = await start({ devices: 'modbus-*' });
   come({ device: 'modbus-1', rest: 'a/b', responseTopic: 'r', correlation: new Uint8Array([1]) });
   await until(() => out.length === 1);
@@ -152,7 +152,7 @@ test('a command of the cloud for a device that is away comes out, and is taken',
   expect(out).toHaveLength(1);
 });
 
-test('what waits goes on after a new deploy of the flow', async () => {
+test('continues with pending commands after another deploy of the flow', async () => {
   await start({ take: 'none' });
   come({ device: 'd', rest: 'x' });
   await until(() => threads[0].answers.length === 1);
@@ -168,13 +168,13 @@ test.each([
   [{ expiryS: '0' }, /"expiryS" must be a whole number/],
   [{ topicIs: 'half' }, /"topicIs" must be one of/],
   [{ wait: 'for ever' }, /"wait" must be one of/]
-])('settings %j are refused', async (settings, reason) => {
+])('refuses settings %j', async (settings, reason) => {
   await start(settings);
   expect(errors().map(([id, text]) => id === 'command' && text)).toEqual([expect.stringMatching(reason)]);
   expect(shown('command')).toMatchObject({ fill: 'red', text: 'wrong setting' });
 });
 
-test('the devices are listed by the admin API, and by the stats node', async () => {
+test('lists the devices in the admin API and in the stats node', async () => {
   const flow = [
     tab,
     { ...engine, logDir: folder },
@@ -217,7 +217,7 @@ test('the devices are listed by the admin API, and by the stats node', async () 
   expect(agents.payload.length).toBeGreaterThanOrEqual(3);
 });
 
-test('commands that an earlier run kept reach a flow that stands behind its command node, none before the flow is there', async () => {
+test('gives commands kept by an earlier run to a flow behind their command node, none before the flow exists', async () => {
   const store = new CommandStore(folder, () => {});
   for (const id of ['1', '2']) {
     const kept = {

@@ -49,7 +49,7 @@ const login = {
   password: Buffer.from('p'),
   address: '192.0.2.1:9'
 };
-/** The TLS node of these tests says for itself that it has no files. */
+/** The TLS node of these tests reports itself that it has no files. */
 const complaints = () => errors().filter(([id]) => id !== 'tls');
 const source = () => engines[0].plan.stages.find(({ kind }) => kind === 'source');
 const warnings = () =>
@@ -59,7 +59,7 @@ const warnings = () =>
     .filter(({ level }) => level === helper.log().WARN)
     .map(({ msg }) => String(msg));
 
-describe('who may connect without a login', () => {
+describe('connection without a login', () => {
   test.each([
     [{ host: '127.0.0.1' }],
     [{ host: '::1' }],
@@ -68,9 +68,9 @@ describe('who may connect without a login', () => {
     [{ host: '0.0.0.0', allowAnonymous: 'yes' }],
     [{ host: '0.0.0.0', login: 'flow' }],
     [{ host: '0.0.0.0', transport: 'tls', tls: 'tls', clientCert: 'required' }]
-  ])('%j listens', async (properties) => {
+  ])('listens with %j', async (properties) => {
     await start(properties, tls);
-    // A name is looked up first.
+    // A host name is resolved first.
     await until(() => calls.includes('listen'), 'listen');
     expect(complaints()).toEqual([]);
   });
@@ -96,20 +96,20 @@ describe('who may connect without a login', () => {
     [{ permissions: [{ device: 'a', publish: ['x#'] }] }, /topic filter "x#"/],
     [{ permissionsJson: '{' }, /not valid JSON/],
     [{ rate: '-1' }, /whole number/]
-  ])('%j is refused with a sentence', async (properties, reason) => {
+  ])('refuses %j with a sentence', async (properties, reason) => {
     await start(properties, tls, pfx);
     expect(complaints()).toEqual([['devices', expect.stringMatching(reason)]]);
     expect(calls).not.toContain('listen');
   });
 
-  test('a node of an older flow goes on as it was, and says what to do', async () => {
+  test('keeps a node of an older flow running unchanged, and reports what to do', async () => {
     await start({ version: undefined, host: '0.0.0.0' });
     expect(calls).toContain('listen');
     expect(warnings().at(-1)).toMatch(/as in the version that created this flow\. Open the node/);
   });
 });
 
-test('settings reach the stage', async () => {
+test('passes settings to the stage', async () => {
   const permissions = [{ device: '*', publish: 'd/# e', subscribe: ['cmd/+/set'] }];
   await start({ permissions, presenceTopic: 'p/{device}', rate: '5', burst: '10', keepAliveMaxS: '60', classProperty: 'c', receiveMaximum: '9', sessionExpiryMaxS: '0' }); // prettier-ignore
   expect(source()).toMatchObject({
@@ -133,7 +133,7 @@ test('settings reach the stage', async () => {
 describe('TLS and WebSocket', () => {
   const secure = { transport: 'wss', tls: 'tls', wsOrigins: 'https://A.example https://b.example' };
 
-  test('the port is the front’s, the engine takes streams', async () => {
+  test('listens on the port in the TLS server, and the engine takes streams', async () => {
     await start({ ...secure, clientCert: 'wanted', minTls: 'TLSv1.3' }, tls);
     expect(engines[0].listened).toMatchObject({ port: 0, transport: 'streams', login: 'open' });
     expect(fronts[0]).toMatchObject({
@@ -157,7 +157,7 @@ describe('TLS and WebSocket', () => {
     await until(() => shown('devices')?.text.startsWith('1884 ·'), 'status');
   });
 
-  test('a refusal is said once, tried again each second, and given up with the node', async () => {
+  test('reports a refusal once, retries it each second, and gives it up with the node', async () => {
     await start(secure, tls);
     const refuse = () =>
       fronts.at(-1).reject(new Error('The certificate for devices x cannot be read (ENOENT). Put it there.'));
@@ -169,7 +169,7 @@ describe('TLS and WebSocket', () => {
     expect(complaints()).toEqual([['devices', 'Devices cannot connect. The certificate for devices x cannot be read (ENOENT). Put it there.']]); // prettier-ignore
   });
 
-  test('a thread that dies is followed by another', async () => {
+  test('replaces a thread that dies', async () => {
     await start(secure, tls);
     fronts[0].resolve(1884);
     await fronts[0].opened;
@@ -179,7 +179,7 @@ describe('TLS and WebSocket', () => {
     await until(() => shown('devices')?.text.startsWith('1884 ·'), 'status');
   });
 
-  test('with the engine closes the front last: devices get what is acknowledged meanwhile', async () => {
+  test('closes the TLS server last when the engine closes: devices get acknowledgements meanwhile', async () => {
     await start(secure, tls);
     fronts[0].resolve(1884);
     await fronts[0].opened;
@@ -195,18 +195,18 @@ describe('TLS and WebSocket', () => {
 });
 
 describe('logins', () => {
-  test('without a login node nobody is let in by a flow', async () => {
+  test('lets no device in by a flow without a login node', async () => {
     await start({ login: 'flow' });
     expect(engines[0].listened.login).toBe('ask');
     engines[0].logins.push(login);
     engines[0].doorbell();
     await until(() => engines[0].logins.length === 0, 'the question');
     await new Promise((resolve) => setImmediate(resolve));
-    // A refusal is final for many clients: whoever is not answered tries again.
+    // A refusal is final for many clients, but a client without an answer tries again.
     expect(engines[0].answers).toEqual([]);
   });
 
-  test('a flow is asked, and its answer is taken', async () => {
+  test('asks a flow, and takes its answer', async () => {
     await start({ login: 'flow' }, node('login', 'login', {}, 'ask'), node('ask', 'helper'));
     const questions = inbox('ask');
     engines[0].logins.push(login, { ...login, id: 8 });
@@ -222,12 +222,12 @@ describe('logins', () => {
     ]);
   });
 
-  test('an engine has one login node', async () => {
+  test('allows one login node in an engine', async () => {
     await start({ login: 'flow' }, node('login', 'login'), node('second', 'login'));
     expect(complaints()).toEqual([['second', expect.stringMatching(/already has a login node/)]]);
   });
 
-  test('passwords are asked for, and the user is the device', async () => {
+  test('asks for passwords, and takes the user as the device', async () => {
     const { hashPassword } = require('../../nodes/lib/login/password-hash');
     const file = path.join(folder, 'passwords');
     fs.writeFileSync(file, `u:${await hashPassword(Buffer.from('p'), { ln: 10, r: 8, p: 1 })}\n`, {

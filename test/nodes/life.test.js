@@ -39,13 +39,13 @@ function outcome(id, msg) {
 }
 
 describe('start', () => {
-  test('the plan is applied before devices may connect', async () => {
+  test('applies the plan before devices may connect', async () => {
     await load(path);
     expect(calls.filter((call) => !call.startsWith('store')).slice(0, 2)).toEqual(['applyPlan', 'listen']);
     expect(engines[0].ports.get(1)).toBe(1884);
   });
 
-  test('settings reach the engine, with defaults for the blank', async () => {
+  test('passes settings to the engine, with defaults for blank ones', async () => {
     await load([tab, { ...engine, workers: '2', memoryMiB: 16, maxPacketKiB: '' }]);
     expect(engines[0].options).toEqual({
       workers: 2,
@@ -70,7 +70,7 @@ describe('start', () => {
     });
   });
 
-  test('without the addon the nodes load, say why once, and fail each message', async () => {
+  test('loads the nodes without the addon, reports the reason once, and fails each message', async () => {
     const native = {
       Engine: class {
         constructor() {
@@ -86,7 +86,7 @@ describe('start', () => {
     await helper.request().get('/seganet/engines/engine/plan').expect(503);
   });
 
-  test('a wrong setting is told with its remedy, and stops only its node', async () => {
+  test('reports a wrong setting with its remedy, and stops only its node', async () => {
     await load([...path, node('bad', 'batch', { maxBytes: '7' })]);
     expect(errors()).toEqual([
       ['bad', expect.stringMatching(/^"maxBytes" must be a whole number from 64 to/)]
@@ -95,12 +95,12 @@ describe('start', () => {
     expect(engines[0].plan.stages).toHaveLength(2);
   });
 
-  test('a node without an engine says so', async () => {
+  test('reports a node without an engine', async () => {
     await load([tab, node('in', 'ingest', { engine: '' })]);
     expect(errors()).toEqual([['in', expect.stringMatching(/No engine is chosen/)]]);
   });
 
-  test('rules from the environment win, and wrong ones are told', async () => {
+  test('prefers rules from the environment, and reports wrong ones', async () => {
     await load([
       tab,
       engine,
@@ -115,7 +115,7 @@ describe('start', () => {
 });
 
 describe('devices', () => {
-  test('a port in use is shown and told once, and tried again', async () => {
+  test('shows and reports a port in use once, and retries', async () => {
     await load(path);
     engines[0].refuseListen = 'EADDRINUSE';
     const { host } = helper.getNode('engine');
@@ -144,14 +144,14 @@ describe('messages into the engine', () => {
     node('named', 'ingest', { deviceId: 'pump', deviceIdType: 'str', class: '1' }, 'cloud')
   ];
 
-  test('an ingested message is done when the engine has it', async () => {
+  test('completes an ingested message when the engine has it', async () => {
     await load(flow);
     expect(await outcome('in', record)).toBeUndefined();
     expect(await outcome('named', { payload: 1 })).toBeUndefined();
     expect(engines[0].pushes[1]).toMatchObject({ deviceId: 'pump', cls: 1, payload: '1' });
   });
 
-  test('a message that is no record fails with a sentence', async () => {
+  test('fails a message that is not a record with a sentence', async () => {
     await load(flow);
     expect((await outcome('in', { payload: 1 })).message).toMatch(/Set msg.deviceId/);
     expect((await outcome('in', { ...record, payload: Buffer.alloc(262145) })).message).toMatch(
@@ -159,7 +159,7 @@ describe('messages into the engine', () => {
     );
   });
 
-  test('while the engine is full a message waits, the status says slowed, and it enters later', async () => {
+  test('holds a message while the engine is full, shows "slowed" in the status, and enters it later', async () => {
     await load(flow);
     engines[0].full = 2;
     const ended = outcome('in', record);
@@ -170,7 +170,7 @@ describe('messages into the engine', () => {
     expect(await ended).toBeUndefined();
   });
 
-  test('an uplink message is done when the cloud has acknowledged it', async () => {
+  test('completes an uplink message when the cloud has acknowledged it', async () => {
     await load(flow);
     const good = outcome('cloud', record);
     await until(() => engines[0].held.length === 1);
@@ -183,14 +183,14 @@ describe('messages into the engine', () => {
     expect((await refused).message).toMatch(/refused the record/);
   });
 
-  test('a batch message goes up as an envelope of its class', async () => {
+  test('sends a batch message as an envelope of its class', async () => {
     await load(flow);
     outcome('cloud', { topic: 'up', payload: '{}\n', batch: { priority: 1, firstTs: 5 } });
     await until(() => engines[0].held.length === 1);
     expect(engines[0].pushes[0]).toMatchObject({ topic: 'up', cls: 1, flags: 5, ts: 5 });
   });
 
-  test('flush seals the batches of that node', async () => {
+  test('seals the batches of one node on flush', async () => {
     await load([tab, engine, node('batch', 'batch')]);
     expect(await outcome('batch', { flush: true })).toBeUndefined();
     expect(calls).toContain('flush 1');
@@ -198,7 +198,7 @@ describe('messages into the engine', () => {
 });
 
 describe('uplink', () => {
-  test('the thread knows its topics before it gets the queue', async () => {
+  test('gives the thread its topics before the queue', async () => {
     await load(path);
     await until(() => threads.length === 1);
     expect(threads[0]).toMatchObject({
@@ -228,14 +228,14 @@ describe('uplink', () => {
     });
   });
 
-  test('credentials come from the store, with names of environment variables in them', async () => {
+  test('takes credentials from the store, with names of environment variables in them', async () => {
     process.env.SEGANET_TEST_PASSWORD = 'secret';
     await load(path, { broker: { username: 'me', password: '${SEGANET_TEST_PASSWORD}' } });
     await until(() => threads.length === 1);
     expect(threads[0].options).toMatchObject({ username: 'me', password: 'secret' });
   });
 
-  test('or from properties of the flow; a variable that is not set is no credential', async () => {
+  test('takes credentials from properties of the flow too; an unset variable is not a credential', async () => {
     process.env.SEGANET_TEST_PASSWORD = 'secret';
     const own = { ...broker, username: '${SEGANET_TEST_UNSET}', password: '${SEGANET_TEST_PASSWORD}' };
     await load([tab, engine, own, cloud]);
@@ -244,7 +244,7 @@ describe('uplink', () => {
     expect(threads[0].options).not.toHaveProperty('username');
   });
 
-  test('a TLS node gives certificates', async () => {
+  test('takes certificates from a TLS node', async () => {
     const tls = { id: 'tls', type: 'tls-config', verifyservercert: true, servername: 'cloud' };
     const tlsConfig = require('@node-red/nodes/core/network/05-tls.js');
     await load([tab, engine, tls, { ...broker, tls: 'tls' }, cloud], { tls: { cadata: 'CA' } }, [tlsConfig]);
@@ -252,7 +252,7 @@ describe('uplink', () => {
     expect(threads[0].options.tls).toMatchObject({ rejectUnauthorized: true, servername: 'cloud' });
   });
 
-  test('the status of the uplink is that of its broker', async () => {
+  test('shows the uplink with the status of its broker', async () => {
     await load(path);
     await until(() => threads.length === 1);
     const { host } = helper.getNode('engine');
@@ -265,7 +265,7 @@ describe('uplink', () => {
     expect(shown('cloud').text).toBe('disconnected: ECONNREFUSED · 12.3 k kept');
   });
 
-  test('a broker that is deployed anew takes over the same queue, and the engine stays', async () => {
+  test('gives a redeployed broker the same queue, and the engine stays', async () => {
     await load(path);
     await until(() => threads.length === 1);
     const changed = path.map((item) => (item.id === 'broker' ? { ...item, keepalive: '10' } : item));
@@ -276,7 +276,7 @@ describe('uplink', () => {
     expect(engines).toHaveLength(1);
   });
 
-  test('a broker outlives its engine, and serves the next one', async () => {
+  test('keeps a broker beyond its engine, and it serves the next one', async () => {
     await load(path);
     await until(() => threads.length === 1);
     const changed = path.map((item) => (item.id === 'engine' ? { ...item, workers: '3' } : item));
@@ -286,7 +286,7 @@ describe('uplink', () => {
     expect(threads[1]).toMatchObject({ token: 2, uplink: 1 });
   });
 
-  test('without an uplink node left the thread stops', async () => {
+  test('stops the thread when no uplink node is left', async () => {
     await load(path);
     await until(() => threads.length === 1);
     await helper.setFlows(
@@ -296,7 +296,7 @@ describe('uplink', () => {
     await until(() => calls.includes('thread.stop 1'));
   });
 
-  test('a second engine on the same broker is told to take another', async () => {
+  test('refuses a second engine on the same broker with advice to use another', async () => {
     const other = { ...engine, id: 'other' };
     await load([...path, other, node('second', 'uplink', { engine: 'other', broker: 'broker' })]);
     expect(errors()).toEqual([
@@ -308,12 +308,12 @@ describe('uplink', () => {
     [{ broker: '' }, /No uplink broker/],
     [{ topic: 'a/#' }, /"topic": must not hold #/],
     [{ qos: '2' }, /"qos" must be one of 1, 0/]
-  ])('uplink %j is refused', async (properties, reason) => {
+  ])('refuses uplink %j', async (properties, reason) => {
     await load([tab, engine, broker, node('cloud', 'uplink', { broker: 'broker', ...properties })]);
     expect(errors()).toEqual([['cloud', expect.stringMatching(reason)]]);
   });
 
-  test('a broker without an address is told, and so are its uplinks', async () => {
+  test('reports a broker without an address, and its uplinks', async () => {
     await load([tab, engine, { ...broker, url: '' }, cloud]);
     expect(errors()).toEqual([
       ['broker', expect.stringMatching(/address of the uplink broker is missing/)],
@@ -329,7 +329,7 @@ describe('end', () => {
     return spy.args.map(([entry]) => entry).filter(({ id, level }) => id && level === spy.WARN);
   };
 
-  test('reading stops, batches are sealed, the uplink stops, and then the engine', async () => {
+  test('stops reading, seals batches, stops the uplink, and then the engine', async () => {
     await load(path);
     await until(() => threads.length === 1);
     calls.length = 0;
@@ -338,7 +338,7 @@ describe('end', () => {
     expect(warnings()).toEqual([]);
   });
 
-  test('the uplink goes on while the engine holds records', async () => {
+  test('keeps the uplink running while the engine holds records', async () => {
     await load(path);
     await until(() => threads.length === 1);
     helper.getNode('cloud').receive({ ...record });
@@ -351,7 +351,7 @@ describe('end', () => {
     expect(calls.slice(-3)).toEqual(['thread.stop 1', 'store.stop', 'engine.close']);
   });
 
-  test('nothing listens to Node-RED after the end', async () => {
+  test('leaves no listener on Node-RED after the end', async () => {
     const before = helper._events.listenerCount('flows:started');
     await load(path);
     await helper.clearFlows();
@@ -360,7 +360,7 @@ describe('end', () => {
   });
 });
 
-test('the stats node sends counters and rates', async () => {
+test('sends counters and rates from the stats node', async () => {
   await load([...path, node('stats', 'stats', { intervalS: '1' }, 'out'), node('out', 'helper')]);
   const msg = await new Promise((resolve) => helper.getNode('out').on('input', resolve));
   expect(msg.topic).toBe('stats');

@@ -45,7 +45,7 @@ const warnings = () => {
 };
 
 describe('settings', () => {
-  test('by default records are safe, in a folder of the engine in the user folder', async () => {
+  test('make records safe by default, in a folder of the engine in the user folder', async () => {
     await load(flowPath);
     expect(stores).toHaveLength(1);
     expect(stores[0].token).toBe(1);
@@ -58,7 +58,7 @@ describe('settings', () => {
     expect(engines[0].plan.stages.find(({ kind }) => kind === 'uplink')).toMatchObject({ name: 'cloud' });
   });
 
-  test('they reach the store and the engine', async () => {
+  test('reach the store and the engine', async () => {
     await load(
       withEngine({
         acknowledge: 'stored',
@@ -85,7 +85,7 @@ describe('settings', () => {
     });
   });
 
-  test('received keeps no log', async () => {
+  test('keep no log with "received"', async () => {
     await load(withEngine({ acknowledge: 'received' }));
     expect(stores).toEqual([]);
     expect(engines[0].options).toMatchObject({ acknowledge: 'received', log: false });
@@ -93,7 +93,7 @@ describe('settings', () => {
     expect(stats.body.log).toBeNull();
   });
 
-  test('a wrong one is told with its name, and the engine does not start', async () => {
+  test('are named when wrong, and the engine does not start', async () => {
     await load(withEngine({ ttl: '7w' }));
     expect(errors()[0]).toEqual(['engine', expect.stringMatching(/"ttl" must be one to eight times/)]);
     expect(engines).toEqual([]);
@@ -101,7 +101,7 @@ describe('settings', () => {
 });
 
 describe('status', () => {
-  test('devices that wait for a full disk show it; the engine says it once, and the end of it', async () => {
+  test('shows devices that wait for a full disk; the engine reports it once, and its end', async () => {
     await load(withEngine({ acknowledge: 'stored' }));
     const { host } = helper.getNode('engine');
     const full = { state: 'failing', code: 'ENOSPC', reason: 'The disk is full. Make room.' };
@@ -116,7 +116,7 @@ describe('status', () => {
     await until(() => shown('devices').fill === 'green');
   });
 
-  test('while the cloud takes them they do not wait', async () => {
+  test('does not show devices as waiting while the cloud takes their records', async () => {
     await load(flowPath);
     await until(() => threads.length === 1);
     stores[0].emit('state', { state: 'failing', code: 'EIO', reason: 'The disk fails.' });
@@ -124,7 +124,7 @@ describe('status', () => {
     expect(shown('devices')).toMatchObject({ fill: 'green' });
   });
 
-  test('damaged chunks are a warning', async () => {
+  test('warns of damaged chunks', async () => {
     await load(flowPath);
     stores[0].emit('problem', { code: 'CORRUPT', reason: 'A chunk is damaged and was set aside.', count: 1 });
     expect(warnings()).toEqual(['A chunk is damaged and was set aside.']);
@@ -132,7 +132,7 @@ describe('status', () => {
 });
 
 describe('end', () => {
-  test('a deploy closes the database before the next engine opens it', async () => {
+  test('closes the database on a deploy before the next engine opens it', async () => {
     await load(flowPath);
     await until(() => threads.length === 1);
     calls.length = 0;
@@ -146,7 +146,7 @@ describe('end', () => {
 test.each([
   ['connected', 2000],
   ['disconnected', 0]
-])('the end waits for acknowledgements on their way: %s %i ms', async (state, ms) => {
+])('waits for pending acknowledgements: %s %i ms', async (state, ms) => {
   await load(flowPath);
   await until(() => threads.length === 1);
   threads[0].emit('state', { state });
@@ -165,7 +165,7 @@ describe("certificates from the TLS node's files", () => {
     node('cloud', 'uplink', { broker: 'broker' })
   ];
 
-  test('are named to the thread, which reads them at each connect', async () => {
+  test('are passed to the thread by name, which reads them at each connection', async () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-tls-'));
     const ca = path.join(folder, 'ca.pem');
     fs.writeFileSync(ca, 'CA');
@@ -176,13 +176,13 @@ describe("certificates from the TLS node's files", () => {
     expect(threads[0].options).toMatchObject({ tlsFiles: { ca }, tls: { rejectUnauthorized: true } });
   });
 
-  test('that are missing now do not stop the uplink for good', async () => {
+  test('do not stop the uplink permanently when they are missing now', async () => {
     await load(flow({ ca: '/nowhere/ca.pem' }), {}, [tlsConfig]);
     await until(() => threads.length === 1);
     expect(threads[0].options).toMatchObject({ tlsFiles: { ca: '/nowhere/ca.pem' } });
   });
 
-  test('what the thread refuses is an error, and the status of the uplink', async () => {
+  test('cause an error, and show it in the status of the uplink, when the thread refuses them', async () => {
     await load(flow({ verifyservercert: false }), {}, [
       tlsConfig,
       () => {
@@ -205,7 +205,7 @@ describe("certificates from the TLS node's files", () => {
     });
   });
 
-  test('uploaded ones have no path', async () => {
+  test('have no path when they are uploaded', async () => {
     await load(flow({}), { tls: { cadata: 'CA' } }, [tlsConfig]);
     await until(() => threads.length === 1);
     expect(threads[0].options).not.toHaveProperty('tlsFiles');

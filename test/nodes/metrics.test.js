@@ -1,5 +1,5 @@
 'use strict';
-// GET /seganet/metrics, and what the stats tell about energy.
+// GET /seganet/metrics, and the energy in the stats.
 
 const {
   helper,
@@ -31,7 +31,7 @@ const scrape = async () => {
 const rows = (families, name) =>
   (families.get(name)?.samples ?? []).map(({ labels, value }) => [labels.engine, value]);
 
-test('all engines are in one answer, also one that cannot start', async () => {
+test('answers for all engines at once, also one that cannot start', async () => {
   await load([
     tab,
     { ...engine, name: 'a "b"\n' },
@@ -51,14 +51,14 @@ test('all engines are in one answer, also one that cannot start', async () => {
   });
 });
 
-test('without an engine there is an answer, too, and one that is gone is not in it', async () => {
+test('answers without an engine too, and omits one that is gone', async () => {
   await load([tab, engine]);
   await helper.clearFlows();
   await until(() => engines.length === 1);
   expect([...(await scrape()).keys()]).toEqual(['seganet_build_info']);
 });
 
-test('what the machine takes is in the stats and in the metrics where it is known, and nowhere else', async () => {
+test("shows the machine's energy in the stats and in the metrics where it is known, and nowhere else", async () => {
   /** @type {any} */
   let view = null;
   const followed = [];

@@ -1,17 +1,17 @@
 'use strict';
-// The nodes with the real engine. The uplink is read in this thread, so that what would be published can be compared.
+// The nodes with the real engine. The uplink is read in this thread, so that the published data can be compared.
 
 const { EventEmitter } = require('node:events');
 const { helper, tab, engine, broker, node, load, inbox, until, errors, parts } = require('./support/gateway');
 const { replaceModules } = require('../../nodes/lib/engine/modules');
 
-// `npm install` builds it: where it cannot be loaded, these tests fail and say why.
+// `npm install` builds the addon: where it cannot be loaded, these tests fail and report the reason.
 const native = require('../../native');
 
 /** Lines of envelopes, as [class, device, topic, sequence, payload]. */
 let lines = [];
 
-/** Acknowledges at once what the engine has ready. */
+/** Acknowledges at once all batches that the engine has ready. */
 class Puller extends EventEmitter {
   setStages() {}
   attach(token, uplink) {
@@ -56,7 +56,7 @@ const path = (fastPath, middle) => [
   node('cloud', 'uplink', { broker: 'broker' })
 ];
 
-/** Sends 200 records of four devices, every tenth an alarm; returns what reached the uplink. */
+/** Sends 200 records of four devices, every tenth an alarm; returns the records that reached the uplink. */
 async function run(fastPath, middle) {
   const real = () => replaceModules({ native, uplink: { ...parts.uplink, UplinkThread: Puller } });
   await load(path(fastPath, middle), {}, [real]);
@@ -76,7 +76,7 @@ async function run(fastPath, middle) {
 }
 
 describe('with the native engine (needs npm run build)', () => {
-  test('what arrives does not depend on how wires carry it', async () => {
+  test('delivers the same records whichever way wires carry them', async () => {
     const order = (list) => [...list].sort((a, b) => a[4].i - b[4].i);
     const results = [];
     for (const [fastPath, middle] of [
@@ -94,7 +94,7 @@ describe('with the native engine (needs npm run build)', () => {
     expect(results[0][10].slice(0, 3)).toEqual([1, 'd2', 'alarm/10']);
   });
 
-  test('the records of a device and class arrive in order', async () => {
+  test('delivers the records of a device and class in order', async () => {
     for (const [fastPath, middle] of [
       ['auto', 'batch'],
       ['off', 'middle']
@@ -111,7 +111,7 @@ describe('with the native engine (needs npm run build)', () => {
     }
   });
 
-  test('debug beside a native wire sees each record', async () => {
+  test('sends each record to a debug node beside a native wire', async () => {
     const real = () => replaceModules({ native, uplink: { ...parts.uplink, UplinkThread: Puller } });
     const flow = path('auto', 'batch').map((item) =>
       item.id === 'rank' ? { ...item, wires: [['batch', 'middle']] } : item

@@ -1,5 +1,5 @@
 'use strict';
-// What a user sets about priority, from the node to the parts that do it.
+// The priority settings, from the node to their effect.
 
 const {
   helper,
@@ -57,7 +57,7 @@ describe('the engine', () => {
     ['agingMs', '-1', /"agingMs" must be a whole number from 0/],
     ['classRate', '0,0,0,10000001', /"classRate" must be one to eight whole numbers/],
     ['classQueue', 'many', /"classQueue" must be one to eight whole numbers/]
-  ])('%s %s stops it with a sentence', async (name, value, sentence) => {
+  ])('stops with a sentence on %s %s', async (name, value, sentence) => {
     await load([tab, { ...engine, [name]: value }]);
     expect(errors()).toEqual([['engine', expect.stringMatching(sentence)]]);
     expect(engines).toEqual([]);
@@ -65,7 +65,7 @@ describe('the engine', () => {
 });
 
 describe('the uplink', () => {
-  test('gets sessions, reserve and what their sockets are set to, as they were entered', async () => {
+  test('gets sessions, reserve and socket settings as they were entered', async () => {
     const entered = {
       groups: '1/2,3/4',
       priority: '6,4',
@@ -79,7 +79,7 @@ describe('the uplink', () => {
     expect(threads[0].options).toMatchObject({ ...entered, reserve: 0.5 });
   });
 
-  test('of a flow from before has two sessions and the defaults', async () => {
+  test('has two sessions and the defaults in a flow from before', async () => {
     await load(flowWith({}));
     await until(() => threads.length === 1);
     expect(threads[0].options).toMatchObject({ groups: '', priority: '', reserve: 0.25 });
@@ -92,13 +92,13 @@ describe('the uplink', () => {
     [{ dscp: '64' }, /from 0 to 63/],
     [{ congestion: 'a b' }, /'a b' is not a congestion control algorithm/],
     [{ reserve: '101' }, /"reserve" must be a whole number from 0 to 100/]
-  ])('%j is refused with a sentence', async (onBroker, sentence) => {
+  ])('refuses %j with a sentence', async (onBroker, sentence) => {
     await load(flowWith({ onBroker }));
     expect(errors()[0]).toEqual(['broker', expect.stringMatching(sentence)]);
     expect(threads).toEqual([]);
   });
 
-  test('shows which classes have no session, and stats tell of each', async () => {
+  test('shows which classes have no session, and reports each in the stats', async () => {
     const view = { interface: 'eth0', ok: false, kind: 'fq_codel', reason: 'One queue.', bands: [] };
     const asked = [];
     await load(flowWith({}), {}, [
@@ -124,7 +124,7 @@ describe('the uplink', () => {
 describe('a batch', () => {
   const withBatch = (properties) => [tab, engine, broker, node('batch', 'batch', properties, 'cloud'), cloud];
 
-  test('that is adaptive has no n and no m of the user, but t', async () => {
+  test('has no configured n and m when it is adaptive, but t', async () => {
     const entered = { minDevices: '50', maxBytes: '1024', maxDelayMs: '700', gapMs: '20', flush: 'adaptive' };
     await load(withBatch({ mode: 'envelope', ...entered }));
     const stage = stageOf('batch');
@@ -133,19 +133,19 @@ describe('a batch', () => {
     expect(stage.maxBytes).toBeGreaterThan(65536 - 100);
   });
 
-  test('of a flow from before keeps to its limits', async () => {
+  test('keeps its limits in a flow from before', async () => {
     await load(withBatch({ mode: 'records' }));
     expect(stageOf('batch')).toMatchObject({ flush: 'limits', minDevices: 50, maxBytes: 1024 });
   });
 
-  test('of single records needs no room for a key', async () => {
+  test('needs no room for a key with single records', async () => {
     await load(withBatch({ mode: 'records', flush: 'adaptive' }));
     expect(stageOf('batch').maxBytes).toBe(65536);
   });
 });
 
 describe('devices', () => {
-  test('that are registered have their class in the plan', async () => {
+  test('have their registered class in the plan', async () => {
     const devices = [{ device: 'pump-*', class: '2' }];
     await load(flowWith({ onDevices: { devices } }));
     expect(stageOf('source').devices).toEqual([{ device: 'pump-*', class: 2 }]);
@@ -154,7 +154,7 @@ describe('devices', () => {
     expect(stageOf('source').devices).toEqual([{ device: 'x', class: 5 }]);
   });
 
-  test('that are registered wrongly stop their node with a sentence', async () => {
+  test('stop their node with a sentence when registered wrongly', async () => {
     await load(flowWith({ onDevices: { devices: [{ device: '', class: 1 }] } }));
     expect(errors()).toEqual([['devices', expect.stringMatching(/Registered device 1 has no device/)]]);
   });

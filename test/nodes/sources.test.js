@@ -20,7 +20,7 @@ const cloud = node('cloud', 'uplink', { broker: 'broker', topic: 'gw/{gateway}/{
 const flow = (...nodes) => [tab, engine, broker, cloud, ...nodes];
 const tick = () => helper.getNode('engine').host.tick_();
 
-test('http devices: 200 when the cloud has the record, 503 while the engine is full', async () => {
+test('answers 200 in http devices when the cloud has the record, 503 while the engine is full', async () => {
   const port = await freePort();
   await load(flow(node('http', 'http-devices', { port: String(port) }, 'cloud')));
   const [fake] = engines;
@@ -39,7 +39,7 @@ test('http devices: 200 when the cloud has the record, 503 while the engine is f
   fake.acknowledge();
   expect((await waiting).status).toBe(200);
 
-  /** The listener opens behind the plan; the cloud acknowledges what comes. @param {() => Promise<Response>} ask */
+  /** The listener opens after the plan; the cloud acknowledges the records. @param {() => Promise<Response>} ask */
   async function untilOpen(ask) {
     for (;;) {
       const answering = ask().catch(() => null);
@@ -51,7 +51,7 @@ test('http devices: 200 when the cloud has the record, 503 while the engine is f
   }
 });
 
-withOpenssl('http devices: the suites of TLS 1.2 are those of the other listeners', async () => {
+withOpenssl('uses the TLS 1.2 suites of the other listeners in http devices', async () => {
   const authority = new Authority();
   try {
     const { certFile, keyFile } = authority.issue();
@@ -83,7 +83,7 @@ withOpenssl('http devices: the suites of TLS 1.2 are those of the other listener
   }
 });
 
-test('http devices: a port in use is told once and tried again; anonymous elsewhere is refused', async () => {
+test('reports an http devices port in use once and retries; refuses anonymous access elsewhere', async () => {
   const port = await freePort();
   const other = require('node:http').createServer().listen(port, '127.0.0.1');
   await load(
@@ -102,7 +102,7 @@ test('http devices: a port in use is told once and tried again; anonymous elsewh
   await new Promise((resolve) => other.close(resolve));
 });
 
-test('mqtt source: wrong settings stop only this node', async () => {
+test('stops only an mqtt source with wrong settings', async () => {
   await load(
     flow(
       node('none', 'mqtt-source', { topics: '#' }),
@@ -115,7 +115,7 @@ test('mqtt source: wrong settings stop only this node', async () => {
   ]);
 });
 
-withMosquitto('mqtt source: PUBACK when the cloud has the record; a loop is told', async () => {
+withMosquitto("sends an mqtt source's PUBACK when the cloud has the record, and reports a loop", async () => {
   const local = await Broker.start();
   const url = local.plainUrl;
   const looped = { ...broker, url };

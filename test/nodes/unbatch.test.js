@@ -13,7 +13,7 @@ const line = (s, more = {}) => `${JSON.stringify({ ...more, d: 'm-7', t: 'hall',
 const envelope = (sequence, ...numbers) =>
   numbers.map((s, index) => line(s, index === 0 ? { k: `${KEY}${sequence}` } : {})).join('');
 
-/** Loads unbatch and a node behind it; returns what arrives there. No engine, no native part. */
+/** Loads unbatch and a node behind it; returns the messages there. No engine, no native part. */
 async function load(properties = {}, next = 'helper', more = {}) {
   const flow = [
     tab,
@@ -24,7 +24,7 @@ async function load(properties = {}, next = 'helper', more = {}) {
   return inbox(next === 'helper' ? 'out' : 'end');
 }
 
-/** Resolves when the node is done with the message, with the error that it ended in. */
+/** Resolves when the node has completed the message, with its error if any. */
 function outcome(msg) {
   const target = helper.getNode('un');
   return new Promise((resolve) => {
@@ -33,7 +33,7 @@ function outcome(msg) {
   });
 }
 
-test('an envelope becomes one message a record, with all that is known of it', async () => {
+test('turns an envelope into one message per record, with all its known data', async () => {
   const arrived = await load();
   expect(await outcome({ topic: 'gw/pi-1/normal', payload: Buffer.from(envelope(7, 1, 2)) })).toBeUndefined();
   await until(() => arrived.length === 2);
@@ -59,7 +59,7 @@ test('an envelope becomes one message a record, with all that is known of it', a
   });
 });
 
-test('the second copy is dropped and counted, also when it is historical now', async () => {
+test('drops and counts the second copy, also when it is historical now', async () => {
   const arrived = await load();
   await outcome({ topic: 'gw', payload: envelope(7, 1, 2) });
   await outcome({ topic: 'gw/history', payload: envelope(7, 1, 2) });
@@ -77,7 +77,7 @@ test('the second copy is dropped and counted, also when it is historical now', a
   });
 });
 
-test('a record of its own goes on as it is, once', async () => {
+test('passes a single record unchanged, once', async () => {
   const arrived = await load();
   const msg = () => ({
     topic: 'hall/raw',
@@ -91,7 +91,7 @@ test('a record of its own goes on as it is, once', async () => {
   expect(arrived[0]).toMatchObject({ ...msg(), batch: { part: 4, historical: true, count: 1 } });
 });
 
-test('a line that is no record fails the message, the others go on, and the whole envelope may come again', async () => {
+test('fails the message for a line that is not a record, passes the others, and accepts the whole envelope again', async () => {
   const arrived = await load();
   const torn = envelope(7, 1, 2, 3).replace('"s":2', '"s":-2');
   expect((await outcome({ payload: torn })).message).toMatch(
@@ -106,27 +106,27 @@ test('a line that is no record fails the message, the others go on, and the whol
   await until(() => arrived.length === 5);
 });
 
-test('what is no envelope fails with a sentence', async () => {
+test('fails with a sentence on a message that is not an envelope', async () => {
   await load();
   expect((await outcome({ payload: 7 })).message).toMatch(/must be a Buffer or a string/);
   expect((await outcome({ payload: 'hello' })).message).toMatch(/no record: line 1 is not JSON/);
 });
 
-test('the window is as large as was asked for', async () => {
+test('has a window of the configured size', async () => {
   const arrived = await load({ window: '2' });
   for (const sequence of [1, 2, 3, 1, 3]) await outcome({ payload: envelope(sequence, sequence) });
   await until(() => arrived.length === 4);
   expect(arrived.map(({ seq }) => seq)).toEqual([1, 2, 3, 1]);
 });
 
-test("core's join puts the records together again", async () => {
+test("lets core's join put the records together again", async () => {
   const arrived = await load({}, 'join', { mode: 'auto', build: 'array', accumulate: false });
   await outcome({ payload: envelope(7, 1, 2, 3) });
   await until(() => arrived.length === 1);
   expect(arrived[0].payload).toEqual([1, 2, 3]);
 });
 
-test('a wrong setting is told, and fails each message', async () => {
+test('reports a wrong setting, and fails each message', async () => {
   await load({ window: '0' });
   expect((await outcome({ payload: envelope(1, 1) })).message).toMatch(/"window" must be a whole number/);
 });

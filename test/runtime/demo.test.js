@@ -58,7 +58,7 @@ describe('the demo cloud', () => {
     stop(child);
   });
 
-  test('takes a record with QoS 1, tells of the first, and ends when its parent lets go', async () => {
+  test('takes a record with QoS 1, reports the first, and ends when its parent disconnects', async () => {
     /** @type {string[]} */
     const first = [];
     const { child, settings } = await startCloud(temporaryFolder(), (topic) => first.push(topic));
@@ -74,7 +74,7 @@ describe('the demo cloud', () => {
     await until(() => !isAlive(pid), { what: 'the end of the cloud' });
   });
 
-  test('a second one takes another port', async () => {
+  test('takes another port for a second one', async () => {
     const folder = temporaryFolder();
     const one = await startCloud(folder, () => {});
     const two = await startCloud(folder, () => {});
@@ -99,7 +99,7 @@ describe('the demo cloud', () => {
   });
 });
 
-test('readings are JSON of 100 to 1,000 bytes, and an alarm has its own topic', () => {
+test('sends readings as JSON of 100 to 1,000 bytes, and an alarm on its own topic', () => {
   const now = Date.now();
   for (let device = 1; device <= 64; device++) {
     for (const random of [0, 0.5]) {

@@ -49,7 +49,7 @@ async function connectDevice(port) {
 }
 
 describe.each(['full', 'nodes', 'flows'])('a deploy of type %s that deletes a node', (type) => {
-  test('goes through, the flows stay started, devices are acknowledged, and so it is at the next one', async () => {
+  test('succeeds, the flows stay started, devices are acknowledged, and the next one succeeds too', async () => {
     const { gateway, editor } = await startGateway();
     const port = () => Number([...gateway.output.matchAll(/listener on port (\d+)/g)].at(-1)?.[1]);
     let flows = await getJson(`${editor}flows`);

@@ -13,7 +13,7 @@ afterEach(cleanUp);
 
 const HASH = '$2b$08$wuAqPiKJlVN27eF5qJp.RuQYuy6ZYONW7a/UWYxDTtwKFCdB8F19y';
 
-/** @param {Record<string, string>} env @returns {string} what a user would read, '' when all is well */
+/** @param {Record<string, string>} env @returns {string} the message shown to the user, '' without a problem */
 function problems(env) {
   try {
     readEnvironment(env);
@@ -37,7 +37,7 @@ describe('the table', () => {
     });
   });
 
-  test('covers every variable of the default flow, and the flow has no number of its own where one exists', () => {
+  test('covers every variable of the default flow, and the flow has no number of its own where a variable exists', () => {
     const flow = fs.readFileSync(path.join(ROOT, 'flows', 'gateway.json'), 'utf8');
     const used = [...flow.matchAll(/\$\{(SEGANET_[A-Z_]+)\}/g)].map(([, name]) => name);
     const names = VARIABLES.map(({ name }) => name);
@@ -51,7 +51,7 @@ describe('the table', () => {
     for (const { name } of VARIABLES) expect(page).toContain(`| \`${name}\``);
   });
 
-  test('names of the launcher, the loader and the tests are known, and the demo is for an unset URL alone', () => {
+  test('knows names of the launcher, the loader and the tests, and uses the demo for an unset URL alone', () => {
     expect(problems({ SEGANET_CACHE: '/x', SEGANET_NATIVE: '/y', SEGANET_TEST_ANY: '1' })).toBe('');
     /** @type {NodeJS.ProcessEnv} */
     const env = {};
@@ -60,11 +60,11 @@ describe('the table', () => {
     expect(() => applyEnvironment(env)).not.toThrow();
   });
 
-  test('an empty variable counts as not set', () => {
+  test('treats an empty variable as unset', () => {
     expect(readEnvironment({ SEGANET_MQTT_PORT: '' }).SEGANET_MQTT_PORT).toBe('1883');
   });
 
-  test('the defaults are written into the environment, so that the flow finds them', () => {
+  test('writes the defaults into the environment for the flow', () => {
     /** @type {NodeJS.ProcessEnv} */
     const env = { SEGANET_BATCH_MS: '0250' };
     applyEnvironment(env);
@@ -76,7 +76,7 @@ describe('the table', () => {
   });
 });
 
-describe('a value that cannot be used is refused with a sentence that names the variable', () => {
+describe('refuses an unusable value with a sentence that names the variable', () => {
   test.each([
     ['SEGANET_MQTT_PORT', '65536', /whole number from 0 to 65535, not "65536"/],
     ['SEGANET_MQTT_PORT', '-1', /whole number/],
@@ -153,24 +153,24 @@ describe('a value that cannot be used is refused with a sentence that names the 
     expect(message.split('\n')).toHaveLength(1);
   });
 
-  test('a password in the URL is refused without being repeated', () => {
+  test('refuses a password in the URL without repeating it', () => {
     const message = problems({ SEGANET_UPLINK_URL: 'mqtts://me:secret@broker' });
     expect(message).toMatch(/Set SEGANET_UPLINK_USERNAME and SEGANET_UPLINK_PASSWORD/);
     expect(message).not.toContain('secret');
   });
 
-  test('all of them are told at once', () => {
+  test('reports all wrong values at once', () => {
     expect(problems({ SEGANET_WORKERS: 'x', SEGANET_INFLIGHT: '0' }).split('\n')).toHaveLength(2);
   });
 
-  test('npm start ends with code 78 and the sentence', async () => {
+  test('ends npm start with code 78 and the sentence', async () => {
     const env = cleanEnvironment({ SEGANET_MQTT_PORT: 'abc', SEGANET_HOME: temporaryFolder() });
     const { code, output } = await run(process.execPath, ['flows/launcher/start.js'], { env }).ended;
     expect(code).toBe(78);
     expect(output).toBe('SEGANET_MQTT_PORT must be a whole number from 0 to 65535, not "abc".\n');
   });
 
-  test('npm start -- --help prints the table', async () => {
+  test('prints the table with npm start -- --help', async () => {
     const { code, output } = await run(process.execPath, ['flows/launcher/start.js', '--help']).ended;
     expect(code).toBe(0);
     expect(output).toContain(helpTable());
@@ -235,7 +235,7 @@ describe('devices', () => {
     ],
     [{ SEGANET_DEVICE_ALLOW_ANONYMOUS: 'perhaps' }, /must be yes or no/],
     [{ SEGANET_DEVICE_PERMISSIONS: '[{"device":"a","publish":["a#"]}]' }, /topic filter "a#"/]
-  ])('%j is refused', (env, reason) => {
+  ])('refuses %j', (env, reason) => {
     expect(problems(env)).toMatch(reason);
   });
 
@@ -251,12 +251,12 @@ describe('devices', () => {
       }
     ],
     [{ SEGANET_DEVICE_LOGIN: 'psk', SEGANET_DEVICE_TRANSPORT: 'tls', SEGANET_DEVICE_PSK_FILE: psk }]
-  ])('%j is accepted', (env) => {
+  ])('accepts %j', (env) => {
     expect(problems(env)).toBe('');
   });
 });
 
-describe('values that are accepted', () => {
+describe('accepted values', () => {
   test.each([
     ['SEGANET_UPLINK_URL', 'mqtts://127.0.0.2:8883', 'mqtts://127.0.0.2:8883'],
     ['SEGANET_UPLINK_URL', 'mqtts://broker.example.org', 'mqtts://broker.example.org:8883'],
@@ -283,7 +283,7 @@ describe('values that are accepted', () => {
 
 describe('the editor', () => {
   test.each(['0.0.0.0', '::', '192.168.1.5', 'gateway.local'])(
-    'on %s is refused without a password',
+    'is refused on %s without a password',
     (host) => {
       expect(problems({ SEGANET_EDITOR_HOST: host })).toMatch(/without a password.*Set SEGANET_ADMIN_USER/s);
       expect(problems({ SEGANET_EDITOR_HOST: host, SEGANET_EDITOR_PORT: 'off' })).toBe('');
@@ -292,11 +292,11 @@ describe('the editor', () => {
     }
   );
 
-  test.each(['127.0.0.1', '127.9.9.9', '::1', 'localhost'])('on %s needs none', (host) => {
+  test.each(['127.0.0.1', '127.9.9.9', '::1', 'localhost'])('needs no password on %s', (host) => {
     expect(problems({ SEGANET_EDITOR_HOST: host })).toBe('');
   });
 
-  test('half a login and a password that is no hash are refused', () => {
+  test('refuses half a login and a password that is not a hash', () => {
     expect(problems({ SEGANET_ADMIN_USER: 'admin' })).toMatch(/belong together/);
     const message = problems({ SEGANET_ADMIN_USER: 'admin', SEGANET_ADMIN_PASSWORD_HASH: 'hunter2' });
     expect(message).toMatch(/is not a bcrypt hash/);
@@ -317,7 +317,7 @@ describe('certificate files', () => {
     );
   }
 
-  test('a certificate and its key are accepted, alone or with another key they are not', async () => {
+  test('are accepted as a certificate and its key, but not alone or with another key', async () => {
     const options = /** @type {const} */ ({ keyType: 'ec', algorithm: 'sha256' });
     const [own, other] = await Promise.all([
       selfsigned.generate(null, options),

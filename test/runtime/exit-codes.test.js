@@ -1,6 +1,6 @@
 'use strict';
 
-// How a start ends that cannot serve any device. Supervisors see the exit code only.
+// Exit codes of a start that cannot serve any device. Supervisors see only the exit code.
 
 const fs = require('fs');
 const path = require('path');
@@ -45,13 +45,8 @@ const CASES = [
     /engine cannot be loaded .*No engine is running/s,
     { SEGANET_NATIVE: '/bin/true' }
   ],
-  [
-    'a variable names a core that is not there',
-    78,
-    /^SEGANET_CPUS names core 1023/,
-    { SEGANET_CPUS: '1023' }
-  ],
-  ['the flow names a core that is not there', 78, /"cpus" names core 1023/, {}, withEngine({ cpus: '1023' })],
+  ['a variable names a missing core', 78, /^SEGANET_CPUS names core 1023/, { SEGANET_CPUS: '1023' }],
+  ['the flow names a missing core', 78, /"cpus" names core 1023/, {}, withEngine({ cpus: '1023' })],
   ['the flow is no JSON', 78, /^The flow \S+gateway.json cannot be read \(.*\)\. Restore it/, {}, '[{'],
   ['the flow is no list', 78, /^The flow \S+gateway.json is not a list of nodes\./, {}, '{}'],
   ['the flow is empty', 78, /Nothing in the flow .* keeps the gateway running/, {}, '[]'],
@@ -68,7 +63,7 @@ const CASES = [
 
 describe('without an editor', () => {
   test.each(CASES)(
-    '%s: ends with code %i and a sentence',
+    'ends with a code and a sentence when %s: code %i',
     async (...[, code, sentence, env, flow = '']) => {
       const ended = await start(env, flow).ended;
       expect(ended).toMatchObject({ code, signal: null });
@@ -80,7 +75,7 @@ describe('without an editor', () => {
 });
 
 describe('with an editor', () => {
-  test('the process stays when no engine runs, and the log says why', async () => {
+  test('keeps the process running without an engine, and logs the reason', async () => {
     const gateway = start({ SEGANET_NATIVE: '/nowhere.node', SEGANET_EDITOR_PORT: '0' });
     await gateway.says(/editor: http/);
     await gateway.says(/The engine did not start: The native engine cannot be loaded/);
@@ -90,7 +85,7 @@ describe('with an editor', () => {
     expect(await gateway.ended).toMatchObject({ code: 0 });
   }, 60000);
 
-  test('a flow that cannot be read is named, and the editor opens', async () => {
+  test('names a flow that cannot be read, and opens the editor', async () => {
     const gateway = start({ SEGANET_EDITOR_PORT: '0' }, '[{');
     await gateway.says(/^error: The flow \S+ cannot be read/m);
     await gateway.says(/editor: http/);

@@ -1,6 +1,6 @@
 'use strict';
-// The container image without a container engine: a folder gets what the last stage of the Dockerfile copies, and its CMD
-// starts there. A file that the image lacks is missing here, too.
+// The container image without a container engine: a folder gets the files that the last stage of the Dockerfile copies,
+// and its CMD starts there. A file that the image lacks is missing here, too.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -17,21 +17,21 @@ function lastStage() {
     .filter((line) => /^(COPY|ADD)\b/.test(line))
     .map((line) => {
       const found = /^COPY --from=build (\S+) (\S+)$/.exec(line);
-      if (!found) throw new Error(`The test cannot do what the Dockerfile says: ${line}`);
+      if (!found) throw new Error(`The test does not support this line of the Dockerfile: ${line}`);
       return /** @type {[string, string]} */ ([found[1], found[2]]);
     });
   const command = lines.flatMap((line) => (line.startsWith('CMD ') ? JSON.parse(line.slice(4)) : []));
   return { copies, command };
 }
 
-/** What the build stage has at a place. @param {string} from @param {string} to */
+/** The files of the build stage at a place. @param {string} from @param {string} to */
 function copy(from, to) {
   if (from === '/image') return unpack(pack(temporaryFolder()), to);
   if (from === '/gateway/node_modules') return fs.symlinkSync(path.join(ROOT, 'node_modules'), to);
-  throw new Error(`The test does not know what the build stage has at ${from}.`);
+  throw new Error(`The test does not know the content of the build stage at ${from}.`);
 }
 
-test('the image has every file that the gateway needs: records reach the cloud of its demo', async () => {
+test('has every file that the gateway needs: records reach the cloud of its demo', async () => {
   const { copies, command } = lastStage();
   const gateway = temporaryFolder();
   for (const [from, to] of copies) copy(from, path.join(gateway, to));

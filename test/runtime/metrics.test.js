@@ -1,6 +1,6 @@
 'use strict';
 
-// What Prometheus meets: a gateway that runs, its metrics, and the login in front of them.
+// A running gateway as Prometheus sees it: its metrics, and the login that protects them.
 
 const path = require('path');
 const { parseMetrics } = require('../fixtures/gateway/prometheus');
@@ -26,7 +26,7 @@ async function startGateway(env) {
   return (await gateway.says(/editor: (http:\/\/127\.0\.0\.1:\d+\/)/))[1];
 }
 
-test('counters grow with the messages, sessions are connected, and what they brought is counted', async () => {
+test('counts messages, shows sessions as connected, and counts their data', async () => {
   const editor = await startGateway();
   const scrape = async () => {
     const response = await fetch(`${editor}seganet/metrics`);
@@ -67,7 +67,7 @@ test('counters grow with the messages, sessions are connected, and what they bro
   );
 }, 60000);
 
-test('with a login, a token for reading gives the metrics, and nothing that changes anything', async () => {
+test('reads the metrics with a login and a token for reading, which cannot change anything', async () => {
   const editor = await startGateway({
     SEGANET_UPLINK_URL: 'mqtts://127.0.0.1:1',
     SEGANET_ADMIN_USER: 'admin',
@@ -77,7 +77,7 @@ test('with a login, a token for reading gives the metrics, and nothing that chan
     fetch(`${editor}${route}`, { headers }).then(({ status }) => status);
   expect(await get('seganet/metrics')).toBe(401);
   expect(await get('seganet/metrics', { authorization: 'Bearer nonsense' })).toBe(401);
-  // As docs/operations.md has it.
+  // As in docs/operations.md.
   const login = { client_id: 'node-red-admin', grant_type: 'password', scope: 'seganet.read' };
   const answer = await fetch(`${editor}auth/token`, {
     method: 'POST',

@@ -1,6 +1,6 @@
 'use strict';
-// The published package: packed, installed without scripts and without a network into the user folder of a Node-RED, loaded,
-// run. It must bring its binary and nothing that only the repository needs.
+// The published package: packed, installed without scripts and without a network into the user folder of a Node-RED,
+// loaded, run. It must include its binary and nothing that only the repository needs.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -32,7 +32,7 @@ describe('the published package', () => {
     expect(execFileSync(process.execPath, ['-e', script], { encoding: 'utf8' }).trim()).toBe('1');
   });
 
-  test('moves records in a Node-RED that has nothing else: from a message through batch and uplink to a listener', async () => {
+  test('moves records in an otherwise empty Node-RED: from a message through batch and uplink to a listener', async () => {
     const port = String(await freePort());
     const place = { z: 'tab', x: 0, y: 0 };
     const nodeRed = await NodeRed.start(folder);
@@ -108,7 +108,7 @@ describe('the published package', () => {
     }
   });
 
-  test('brings the command seganet-log, for the Node that is there', () => {
+  test('includes the command seganet-log, for the installed Node', () => {
     const command = path.join(folder, 'node_modules', '.bin', 'seganet-log');
     const { version } = JSON.parse(fs.readFileSync(path.join(installed, 'package.json'), 'utf8'));
     const run = (/** @type {string[]} */ ...args) =>
@@ -117,7 +117,7 @@ describe('the published package', () => {
     expect(run('inspect', folder)).toMatchObject({ status: 3, stdout: '' });
   });
 
-  test('brings the command seganet-net', () => {
+  test('includes the command seganet-net', () => {
     const command = path.join(folder, 'node_modules', '.bin', 'seganet-net');
     const run = (/** @type {string[]} */ ...args) =>
       spawnSync(process.execPath, [command, ...args], { encoding: 'utf8' });
@@ -125,7 +125,7 @@ describe('the published package', () => {
     expect(run('plan', '--rate', '2')).toMatchObject({ status: 2, stdout: '' });
   });
 
-  test('brings the command seganet-paths', () => {
+  test('includes the command seganet-paths', () => {
     const command = path.join(folder, 'node_modules', '.bin', 'seganet-paths');
     const run = (/** @type {string[]} */ ...args) =>
       spawnSync(process.execPath, [command, ...args], { encoding: 'utf8' });
@@ -133,15 +133,17 @@ describe('the published package', () => {
     expect(run('plan', '--paths', '-x')).toMatchObject({ status: 2, stdout: '' });
   });
 
-  test('names node files that it has, each with its dialog and help', () => {
+  test('names existing node files, each with its dialog and help', () => {
     const { 'node-red': section } = JSON.parse(fs.readFileSync(path.join(installed, 'package.json'), 'utf8'));
     for (const [type, file] of Object.entries(section.nodes)) {
       const files = [file, file.replace(/js$/, 'html'), `nodes/locales/en-US/${type}.json`];
       for (const name of files) expect(fs.existsSync(path.join(installed, name))).toBe(true);
     }
+    for (const file of Object.values(section.plugins))
+      expect(fs.existsSync(path.join(installed, file))).toBe(true);
   });
 
-  test('brings no sources of the engine, no tests, no benchmarks, no development dependency', () => {
+  test('includes no sources of the engine, no tests, no benchmarks, no development dependency', () => {
     const names = fs.readdirSync(installed).sort();
     expect(names).toEqual(
       [
@@ -155,8 +157,7 @@ describe('the published package', () => {
         'node_modules',
         'nodes',
         'package.json',
-        'settings.js',
-        'test' // what the benchmark shares with the tests
+        'settings.js'
       ].filter((name) => name !== 'node_modules' || names.includes(name))
     );
     expect(fs.readdirSync(path.join(installed, 'native')).sort()).toEqual([

@@ -65,13 +65,13 @@ function run(command, args, options = {}) {
   }
   cleanups.push(() => {
     child.kill('SIGKILL');
-    // It is over with its pipes, which its own children have too.
+    // It has ended with its pipes, which its own children have too.
     return result.ended.catch(() => {});
   });
   return result;
 }
 
-/** Variables of a gateway that meets nobody else's. @param {Record<string, string>} [more] @returns {NodeJS.ProcessEnv} */
+/** Variables of an isolated gateway. @param {Record<string, string>} [more] @returns {NodeJS.ProcessEnv} */
 function cleanEnvironment(more) {
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('SEGANET_'));
   return { ...Object.fromEntries(own), ...more };
@@ -102,7 +102,7 @@ function accepts(port) {
   });
 }
 
-/** Ends what was started and removes what was made: `afterEach(cleanUp)`. */
+/** Ends started processes and removes created files: `afterEach(cleanUp)`. */
 async function cleanUp() {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 }

@@ -17,7 +17,7 @@ const modeOf = (file) => fs.statSync(file).mode & 0o777;
 /** @param {string} file */
 const read = (file) => fs.readFileSync(file, 'utf8');
 
-/** Loads settings.js in a process of its own and prints them. @param {Record<string, string>} env */
+/** Loads settings.js in a separate process and prints them. @param {Record<string, string>} env */
 async function loadSettings(env) {
   const script = 'console.log(JSON.stringify(require("./settings.js")))';
   const { code, output } = await run(process.execPath, ['-e', script], { env: cleanEnvironment(env) }).ended;
@@ -36,7 +36,7 @@ describe('the home folder', () => {
     expect(prepareHome(home)).toEqual({ secret, flowFile });
   });
 
-  test('a secret that others could read is closed again', () => {
+  test('gets a secret closed again that others could read', () => {
     const home = temporaryFolder();
     prepareHome(home);
     fs.chmodSync(path.join(home, 'credential-secret'), 0o644);
@@ -84,7 +84,7 @@ describe('the flow', () => {
     }
   });
 
-  test('is updated again after a power cut between the two files that an update writes', () => {
+  test('is updated again after a power cut between the two files of an update', () => {
     const { shipped, home, flowFile } = copied();
     fs.writeFileSync(shipped, '[ ]');
     prepareHome(home, shipped);
@@ -97,7 +97,7 @@ describe('the flow', () => {
     expect(read(flowFile)).toBe('[  ]');
   });
 
-  test('that the user has changed stays, whatever is shipped', () => {
+  test('stays as the user has changed it, whatever is shipped', () => {
     const { shipped, home, flowFile } = copied();
     fs.writeFileSync(flowFile, '[{"mine":1}]');
     fs.writeFileSync(shipped, '[ ]');
@@ -107,7 +107,7 @@ describe('the flow', () => {
 });
 
 describe('settings.js', () => {
-  test('listens on loopback, installs nothing, tells nobody', async () => {
+  test('listens on loopback, installs nothing, sends no telemetry', async () => {
     const { settings } = await loadSettings({ SEGANET_HOME: path.join(temporaryFolder(), 'home') });
     expect(settings).toMatchObject({
       uiHost: '127.0.0.1',
@@ -127,7 +127,7 @@ describe('settings.js', () => {
     expect(settings).toMatchObject({ httpAdminRoot: false, httpNodeRoot: false, disableEditor: true });
   });
 
-  test('an editor on the network without a password ends the process with a sentence, before anything is made', async () => {
+  test('ends the process with a sentence for an editor on the network without a password, before it creates anything', async () => {
     const home = path.join(temporaryFolder(), 'home');
     const env = cleanEnvironment({ SEGANET_HOME: home, SEGANET_EDITOR_HOST: '0.0.0.0' });
     const args = ['node_modules/node-red/red.js', '-s', 'settings.js'];
@@ -139,7 +139,7 @@ describe('settings.js', () => {
     expect(fs.existsSync(home)).toBe(false);
   });
 
-  test('with a login it asks for it everywhere', async () => {
+  test('asks for a login everywhere when one is configured', async () => {
     const hash = '$2b$08$wuAqPiKJlVN27eF5qJp.RuQYuy6ZYONW7a/UWYxDTtwKFCdB8F19y';
     const { settings } = await loadSettings({
       SEGANET_HOME: temporaryFolder(),
@@ -153,7 +153,7 @@ describe('settings.js', () => {
   });
 });
 
-test('node-red -s settings.js writes private files, and "http in" nodes answer to no page of another name', async () => {
+test('writes private files with node-red -s settings.js, and "http in" nodes answer to no page of another name', async () => {
   const home = temporaryFolder();
   const flow = [
     { id: 'tab', type: 'tab', label: 'own' },
@@ -189,17 +189,17 @@ test('node-red -s settings.js writes private files, and "http in" nodes answer t
   expect(modeOf(flowFile)).toBe(0o600);
 }, 60000);
 
-describe('an editor without a password answers', () => {
+describe('an editor without a password', () => {
   /** @param {import('http').IncomingHttpHeaders} headers */
   const isOwn = (headers) => isOwnRequest(/** @type {any} */ ({ headers }));
 
-  test('the browser and tools of this machine', () => {
+  test('answers the browser and tools of this machine', () => {
     expect(isOwn({ host: '127.0.0.1:1880' })).toBe(true);
     expect(isOwn({ host: 'localhost:1880', origin: 'http://localhost:1880' })).toBe(true);
     expect(isOwn({ host: '[::1]:1880' })).toBe(true);
   });
 
-  test('no page of another name or origin, and no nonsense', () => {
+  test('answers no page of another name or origin, and no malformed request', () => {
     expect(isOwn({ host: 'evil.example:1880' })).toBe(false);
     expect(isOwn({ host: '127.0.0.1.evil.example' })).toBe(false);
     expect(isOwn({ host: '127.0.0.1:1880', origin: 'http://evil.example' })).toBe(false);
@@ -211,7 +211,7 @@ describe('an editor without a password answers', () => {
   });
 });
 
-test('the log is one line an entry and leaves out what is always said', () => {
+test('writes one line an entry and omits routine entries', () => {
   const written = jest.spyOn(console, 'error').mockImplementation(() => {});
   logLine({ level: 30, msg: 'Projects disabled : editorTheme.projects.enabled=false' });
   logLine({ level: 30, type: 'debug', id: 'x1', msg: 'careful' });
@@ -225,7 +225,7 @@ test('the log is one line an entry and leaves out what is always said', () => {
   written.mockRestore();
 });
 
-test('of what is said in passing only the engines are heard', () => {
+test('logs informational entries of the engines only', () => {
   const said = jest.spyOn(console, 'log').mockImplementation(() => {});
   logLine({ level: 40, msg: 'Starting flows' });
   logLine({
@@ -239,7 +239,7 @@ test('of what is said in passing only the engines are heard', () => {
   said.mockRestore();
 });
 
-test('a status is said without figures, so that it is not said at each change of them', () => {
+test('logs a status without figures so that it is not logged at each change of them', () => {
   expect(withoutFigures('connected · c1 2 ms · backlog 12.3 k')).toBe('connected');
   expect(withoutFigures('stalled 7 s · 12.3 k kept')).toBe('stalled');
   expect(withoutFigures('disconnected: ECONNREFUSED · 12.3 k kept')).toBe('disconnected: ECONNREFUSED');
@@ -255,7 +255,7 @@ describe('the log folder', () => {
     expect(fs.readdirSync(folder)).toEqual([]);
   });
 
-  test('where the system makes none is told, and does not hold the start up', () => {
+  test('reports a system that makes none, and does not delay the start', () => {
     const env = {
       SEGANET_ACKNOWLEDGE: 'stored',
       SEGANET_LOG_DIR: '/proc/none/log',
@@ -266,7 +266,7 @@ describe('the log folder', () => {
     );
   });
 
-  test('that cannot be written is told with a remedy', () => {
+  test('reports one that cannot be written, with a remedy', () => {
     const file = path.join(temporaryFolder(), 'file');
     fs.writeFileSync(file, '');
     const env = { SEGANET_LOG_DIR: path.join(file, 'log'), SEGANET_HOME: '/nowhere' };

@@ -1,6 +1,6 @@
 'use strict';
 
-// npm start as a user has it: a real process, the demo cloud and its fleet, signals.
+// npm start as a user runs it: a real process, the demo cloud and its fleet, signals.
 
 const palette = require('../../package.json')['node-red'].nodes;
 const fs = require('fs');
@@ -20,7 +20,7 @@ const {
 
 afterEach(cleanUp);
 
-/** Where the launcher keeps its Node, should npm's be too old: not a matter of these tests. */
+/** The launcher's cache for its Node if npm's is too old: irrelevant in these tests. */
 const CACHE = cacheFolder(process.env);
 
 /** @typedef {ReturnType<typeof run>} Run */
@@ -78,7 +78,7 @@ describe('npm start without an uplink', () => {
     expect(own).toHaveLength(Object.keys(palette).length);
     expect(own.filter((/** @type {any} */ { err, enabled }) => err || !enabled)).toEqual([]);
 
-    // A class 1 record goes ahead on its own topic: the demo's rule makes alarms critical.
+    // A class 1 record overtakes on its own topic: the demo's rule makes alarms critical.
     const cloud = await mqtt.connectAsync(url, { ca: fs.readFileSync(ca), protocolVersion: 4 });
     await cloud.subscribeAsync('gw/gw-test/#');
     /** @type {Map<string, any>} */
@@ -101,7 +101,7 @@ describe('npm start without an uplink', () => {
     await until(() => !children.some(isAlive), { what: 'the end of the demo' });
   }, 60000);
 
-  test('kill -9 leaves no child behind', async () => {
+  test('leaves no child behind after kill -9', async () => {
     const gateway = startGateway();
     await gateway.says(/demo fleet: 64 devices connected/);
     const children = childrenOf(Number(gateway.child.pid));
@@ -109,7 +109,7 @@ describe('npm start without an uplink', () => {
     await until(() => !children.some(isAlive), { what: 'the end of the demo' });
   }, 60000);
 
-  test('a launcher that is killed -9 takes the gateway with it', async () => {
+  test('ends the gateway with a launcher that is killed -9', async () => {
     const call =
       "require('./flows/launcher/run.js').runWith(process.execPath, 'flows/launcher/start.js', [])";
     const launcher = startGateway({}, ['-e', call]);
@@ -119,7 +119,7 @@ describe('npm start without an uplink', () => {
     await until(() => !isAlive(gateway), { what: 'the end of the gateway' });
   }, 60000);
 
-  test('SIGTERM to npm ends it with code 0, and kill -9 of npm leaves nothing behind', async () => {
+  test('ends npm with code 0 on SIGTERM, and leaves nothing behind after kill -9 of npm', async () => {
     /** @type {[NodeJS.Signals, number | null][]} */
     const ends = [
       ['SIGTERM', 0],
@@ -135,7 +135,7 @@ describe('npm start without an uplink', () => {
     }
   }, 90000);
 
-  test('one Ctrl-C that arrives several times is one wish', async () => {
+  test('counts one Ctrl-C that arrives several times as one', async () => {
     const gateway = startGateway();
     await gateway.says(/uplink: connected/);
     for (let i = 0; i < 3; i++) gateway.child.kill('SIGINT');
@@ -144,7 +144,7 @@ describe('npm start without an uplink', () => {
 });
 
 describe('npm start with an uplink', () => {
-  // Nothing listens there: what matters here is that the gateway starts and says how it is.
+  // Nothing listens there: the tests check only that the gateway starts and reports its state.
   const uplink = { SEGANET_UPLINK_URL: 'mqtts://127.0.0.1:1' };
 
   test('starts no demo, says that the cloud cannot be reached, and ends on SIGTERM', async () => {
@@ -157,7 +157,7 @@ describe('npm start with an uplink', () => {
     expect(await gateway.ended).toMatchObject({ code: 0, signal: null });
   }, 60000);
 
-  test('SEGANET_EDITOR_PORT=off: no HTTP server at all', async () => {
+  test('runs no HTTP server at all with SEGANET_EDITOR_PORT=off', async () => {
     const gateway = startGateway({ ...uplink, SEGANET_EDITOR_PORT: 'off' });
     await gateway.says(/devices: MQTT listener/);
     expect(gateway.output).not.toContain('editor:');
@@ -166,7 +166,7 @@ describe('npm start with an uplink', () => {
     expect(await gateway.ended).toMatchObject({ code: 0, signal: null });
   }, 60000);
 
-  test('the editor answers no page of another name, neither by HTTP nor by WebSocket', async () => {
+  test('answers no page of another name in the editor, neither by HTTP nor by WebSocket', async () => {
     const gateway = startGateway(uplink);
     const editor = await editorOf(gateway);
     expect((await getJson(`${editor}flows`)).status).toBe(200);
@@ -193,7 +193,7 @@ describe('npm start with an uplink', () => {
     expect(await open('http://evil.example')).toBe('closed');
   }, 60000);
 
-  test('with a login every way in asks for it', async () => {
+  test('asks for a login on every way in', async () => {
     const gateway = startGateway({
       ...uplink,
       SEGANET_ADMIN_USER: 'admin',
@@ -205,7 +205,7 @@ describe('npm start with an uplink', () => {
     }
   }, 60000);
 
-  test('an editor port that is taken ends the start with a sentence', async () => {
+  test('ends the start with a sentence when the editor port is in use', async () => {
     const first = startGateway(uplink);
     const { port } = new URL(await editorOf(first));
     const second = startGateway({ ...uplink, SEGANET_EDITOR_PORT: port });

@@ -1,5 +1,5 @@
 'use strict';
-// The tests themselves on a machine that has only what `npm install` brings: they pass or are skipped by name.
+// The tests themselves on a machine that has only the results of `npm install`: they pass or are skipped by name.
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -50,13 +50,13 @@ function suitesWithNeeds() {
     .filter((name) => /\bneeds\(/.test(fs.readFileSync(path.join(root, name), 'utf8')));
 }
 
-test('no tool that is hidden can be found', () => {
+test('finds none of the hidden tools', () => {
   const look = HIDDEN.map((tool) => `command -v ${tool}`).join(';');
   const [command, args] = bare(['sh', '-c', `${look}; command -v sh`]);
   expect(spawnSync(command, args, { encoding: 'utf8' }).stdout.trim()).toMatch(/^\S*\/sh$/);
 });
 
-test('every suite that needs a tool loads without it, and says what it lacks', () => {
+test('loads every suite without its tools, and names the missing ones', () => {
   const suites = suitesWithNeeds();
   expect(suites.length).toBeGreaterThan(40);
   const { failures, stderr } = runBare('--testNamePattern', '^no test has this name$', ...suites);
@@ -65,7 +65,7 @@ test('every suite that needs a tool loads without it, and says what it lacks', (
     expect(stderr).toMatch(new RegExp(`skipped in \\S+: needs [^\\n]*${tool}[^\\n]*, not installed`));
 }, 300000);
 
-test('suites with tests that need a tool and tests that need none pass', () => {
+test('passes suites that mix tests with and without tools', () => {
   const { failures, sums } = runBare(
     ...[
       'unit/tools',

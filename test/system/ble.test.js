@@ -56,7 +56,7 @@ describe('ble', () => {
 
   const notify = (characteristic) => ({ characteristic, mode: 'notify' });
 
-  test('what devices advertise becomes records, once while it stays the same', async () => {
+  test('turns advertisements into records, once while they stay the same', async () => {
     start({});
     await eventually(() => of(HEART, 'advertisement').length > 0 && of(CLIMATE, 'advertisement').length > 0);
     expect(json(of(HEART, 'advertisement'))).toEqual([
@@ -71,7 +71,7 @@ describe('ble', () => {
     ]);
   });
 
-  test('1,000 notifications are 1,000 records, in order', async () => {
+  test('turns 1,000 notifications into 1,000 records, in order', async () => {
     const rows = [
       notify('2a37'),
       { characteristic: '2a38', mode: 'read' },
@@ -85,14 +85,14 @@ describe('ble', () => {
     expect(rates).toEqual(Array.from({ length: 1000 }, (_none, index) => index + 1));
     await eventually(() => of(HEART, 'body_sensor_location').length === 1);
 
-    // What commands do.
+    // The effects of commands.
     expect(await radio.write(HEART, '180d/2a39', Buffer.from([1]))).toBe('taken');
     await bench.says('written 01');
     expect(await radio.write(HEART, '2a38', Buffer.from([1]))).toBe('refused');
     expect(await radio.write(CLIMATE, '2a39', Buffer.from([1]))).toBe('offline');
   });
 
-  test('characteristics are read again and again, and the signal is measured', async () => {
+  test('reads characteristics repeatedly, and measures the signal', async () => {
     const every = { mode: 'read', intervalS: 1 };
     const rows = [
       { ...every, service: '181a', characteristic: '2a6e' },
@@ -109,7 +109,7 @@ describe('ble', () => {
     expect(long.hex).toBe(Buffer.from(Array.from({ length: 200 }, (_none, index) => index)).toString('hex'));
   });
 
-  test('two devices are connected at once, and again after their links were lost', async () => {
+  test('connects two devices at once, and again after their links were lost', async () => {
     start({
       connect: 'heart,E0:*',
       advertisements: 'off',
@@ -131,7 +131,7 @@ describe('ble', () => {
     await eventually(() => of(HEART, 'heart_rate').length === 2);
   });
 
-  test('no more devices are connected than allowed', async () => {
+  test('connects no more devices than allowed', async () => {
     const rows = [notify('2a37'), notify('2a6e')];
     start({ connect: '*', maxConnections: 1, characteristics: rows });
     await eventually(() => radio.linked.size === 1);
@@ -141,14 +141,14 @@ describe('ble', () => {
     expect(radio.linked.size).toBe(1);
   });
 
-  test('packets that make no sense end the link that they came by, and nothing else', async () => {
+  test('ends only the link that brought malformed packets', async () => {
     start({ connect: 'heart', characteristics: [notify('2a37')] });
     for (const packet of ['1b', '1d00']) {
       await isLinked(HEART);
       await bench.order(`att ${packet}`);
       await eventually(() => !radio.linked.has(HEART), { what: `the link to end after ${packet}` });
     }
-    // A transmission power of no byte.
+    // A transmission power without a byte.
     await bench.order('advertise 0201060206686901 0a'.replace(' ', ''));
     await eventually(() => radio.view.malformed >= 2);
     expect(states).not.toContain('died');
@@ -166,7 +166,7 @@ describe('a dongle', () => {
     await bench?.close();
   });
 
-  test('that is pulled and put back goes on by itself', async () => {
+  test('that is pulled and reinserted continues by itself', async () => {
     bench = await startBleBench();
     const settings = settingsOf({ adapter: bench.port });
     radio = new BleProcess(settings, { restartMinMs: 100, patienceMs: 1500 });
@@ -178,7 +178,7 @@ describe('a dongle', () => {
     expect(JSON.parse(String((await heard).payload))).toMatchObject({ connectable: true });
   });
 
-  test('that is not there is waited for, and the process ends when asked to', async () => {
+  test('that is missing is waited for, and the process ends on request', async () => {
     bench = await startBleBench();
     radio = new BleProcess(settingsOf({ adapter: `${bench.folder}/none` }), {
       restartMinMs: 50,

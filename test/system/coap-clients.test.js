@@ -52,7 +52,7 @@ aio.describe('aiocoap', () => {
       expect(big.payload.equals(Buffer.alloc(100000, 'x'))).toBe(true);
     });
 
-    aio.test(`${transport}: three commands are three notifications, and taken`, async () => {
+    aio.test(`delivers three commands as three notifications over ${transport}`, async () => {
       const port = engine.listen(transport);
       const child = device({ uri: `${scheme}://127.0.0.1:${port}/cmd/valve`, method: 'GET', observe: 3 });
       await engine.listening('valve');
@@ -64,7 +64,7 @@ aio.describe('aiocoap', () => {
     });
   }
 
-  aio.test('udp: a large command goes block by block', async () => {
+  aio.test('delivers a large command block by block over udp', async () => {
     const port = engine.listen('udp');
     const child = device({ uri: `coap://127.0.0.1:${port}/cmd/big`, method: 'GET', observe: 1 });
     await engine.listening('big');
@@ -78,7 +78,7 @@ aio.describe('aiocoap', () => {
 describe('node-coap', () => {
   /** @type {coap.Agent} */
   let agent;
-  // It closes itself when nothing is on its way.
+  // It closes itself when nothing is in flight.
   beforeEach(() => (agent = new coap.Agent({ type: 'udp4' })));
 
   /**
@@ -91,7 +91,7 @@ describe('node-coap', () => {
       sent.on('response', resolve).on('error', reject).end(payload);
     });
 
-  test('confirmable and non-confirmable posts', async () => {
+  test('sends confirmable and non-confirmable posts', async () => {
     const port = engine.listen('udp');
     expect((await request({ port, pathname: '/r/n/t' }, '1')).code).toBe('2.04');
     expect((await request({ port, pathname: '/r/n/t', confirmable: false }, '2')).code).toBe('2.04');
@@ -102,7 +102,7 @@ describe('node-coap', () => {
     ]);
   });
 
-  test('a notification is a command, and taken', async () => {
+  test('takes a command as a notification', async () => {
     const port = engine.listen('udp');
     const answer = await request({ port, pathname: '/cmd/n', method: 'GET', observe: true });
     /** @type {string[]} */
@@ -113,7 +113,7 @@ describe('node-coap', () => {
     answer.close();
   });
 
-  test('refusals have their codes', async () => {
+  test('gets refusals with their codes', async () => {
     const port = engine.listen('udp');
     const code = async (/** @type {string} */ pathname, method = 'POST') =>
       (await request({ port, pathname, method }, method === 'GET' ? '' : '1')).code;

@@ -20,7 +20,7 @@ describe('libcoap', () => {
   afterEach(() => engine.close());
   afterAll(() => fs.rmSync(folder, { recursive: true }));
 
-  /** @param {string[]} args @returns {Promise<string>} what it printed */
+  /** @param {string[]} args @returns {Promise<string>} its output */
   async function client(...args) {
     const child = new Child('coap-client-notls', ['-B', '10', '-v', '6', ...args]);
     await child.exited;
@@ -31,7 +31,7 @@ describe('libcoap', () => {
     ['udp', 'coap'],
     ['tcp', 'coap+tcp']
   ])) {
-    test(`${transport}: a post is a record and is answered 2.04`, async () => {
+    test(`turns a post into a record and answers 2.04 over ${transport}`, async () => {
       const url = `${scheme}://127.0.0.1:${engine.listen(transport)}/r/pump-1/temp?c=high`;
       expect(await client('-m', 'post', '-e', '21.5', url)).toMatch(/2\.04/);
       expect(await engine.recordsOf('pump-1')).toMatchObject([
@@ -39,7 +39,7 @@ describe('libcoap', () => {
       ]);
     });
 
-    test(`${transport}: 100,000 bytes are one record`, async () => {
+    test(`turns 100,000 bytes into one record over ${transport}`, async () => {
       const file = path.join(folder, 'body');
       const body = Buffer.alloc(100000, 'seganet ');
       fs.writeFileSync(file, body);
@@ -50,7 +50,7 @@ describe('libcoap', () => {
       expect(others).toEqual([]);
     });
 
-    test(`${transport}: a command is a notification, and taken`, async () => {
+    test(`delivers a command as a notification over ${transport}`, async () => {
       const port = engine.listen(transport);
       const child = new Child('coap-client-notls', [
         '-s',
@@ -66,7 +66,7 @@ describe('libcoap', () => {
       await child.exited;
     });
 
-    test(`${transport}: discovery, and refusals that say why`, async () => {
+    test(`answers discovery, and refusals with the reason, over ${transport}`, async () => {
       const base = `${scheme}://127.0.0.1:${engine.listen(transport)}`;
       expect(await client(`${base}/.well-known/core`)).toContain('</r>');
       if (transport === 'udp')
@@ -76,13 +76,13 @@ describe('libcoap', () => {
     });
   }
 
-  test('udp: a non-confirmable post arrives', async () => {
+  test('takes a non-confirmable post over udp', async () => {
     const url = `coap://127.0.0.1:${engine.listen('udp')}/r/non/t`;
     await client('-N', '-m', 'post', '-e', '1', url);
     expect(await engine.recordsOf('non')).toMatchObject([{ qos: 0 }]);
   });
 
-  test('udp: lost datagrams are sent again, and are one record', async () => {
+  test('repeats lost datagrams over udp, which become one record', async () => {
     const url = `coap://127.0.0.1:${engine.listen('udp')}/r/lossy/t`;
     expect(await client('-l', '1', '-m', 'post', '-e', '1', url)).toMatch(/2\.04/);
     expect(await engine.recordsOf('lossy')).toHaveLength(1);

@@ -2,7 +2,7 @@
 // Devices that are CoAP servers, as a coap observe node reads them: aiocoap, libcoap, node-coap and scripted ones.
 
 const dgram = require('node:dgram');
-// The library's own codec writes what a device sends.
+// The library's own codec writes the device's packets.
 const { generate, parse } = require('coap-packet');
 const { Peer } = require('../../nodes/lib/sources/observe/coap-peer');
 const { Reader } = require('../../nodes/lib/sources/observe/resource-reader');
@@ -29,7 +29,7 @@ function settingsOf(url, more = {}) {
   return toSettings(values);
 }
 
-/** Watches a resource; what it tells is in `values`. */
+/** Watches a resource; its values are in `values`. */
 function watchOf(url, { more = {}, peer = {}, random = () => 0 } = {}) {
   const [{ target, mode, intervalS }] = settingsOf(url, more).resources;
   const values = [];
@@ -65,7 +65,7 @@ describe('aiocoap', () => {
   });
   afterAll(() => sensor?.kill());
 
-  test('tells each new state, and is told goodbye', async () => {
+  test('reports each new state, and its deregistration arrives', async () => {
     const { watch, texts } = watchOf(`${sensor.url}/value`);
     await eventually(() => watch.state === 'observing');
     for (const value of ['20', '21', '22']) {
@@ -78,7 +78,7 @@ describe('aiocoap', () => {
     await sensor.says('observers 0');
   });
 
-  test('with a body of many blocks is whole at each change', async () => {
+  test('delivers a body of many blocks whole at each change', async () => {
     const { watch, values } = watchOf(`${sensor.url}/big`);
     await eventually(() => watch.state === 'observing');
     for (const bytes of [4000, 5000, 600, 20000]) {
@@ -89,7 +89,7 @@ describe('aiocoap', () => {
     expect(values).toHaveLength(5);
   });
 
-  test('that is silent for longer than it said is asked again, under the same token', async () => {
+  test('is registered again under the same token when it is silent beyond its Max-Age', async () => {
     const { watch, texts } = watchOf(`${sensor.url}/short`);
     await eventually(() => watch.state === 'observing');
     await eventually(() => texts().length >= 2);
@@ -97,13 +97,13 @@ describe('aiocoap', () => {
     expect(sensor.output.trim().split('\n').at(-1)).toBe('observers 1');
   });
 
-  test('that may not be observed is read in the interval', async () => {
+  test('is read in the interval if it cannot be observed', async () => {
     const { watch, texts } = watchOf(`${sensor.url}/plain`, { more: { intervalS: 1 } });
     await eventually(() => texts().length === 2);
     expect(watch.state).toBe('polling');
   });
 
-  test('that is busy is asked again when it says, and not before', async () => {
+  test('is queried again at its stated time when it is busy, and not before', async () => {
     const began = performance.now();
     const { watch, texts, reasons } = watchOf(`${sensor.url}/busy`, { more: { mode: 'poll' } });
     await eventually(() => texts().length === 1);
@@ -113,7 +113,7 @@ describe('aiocoap', () => {
     expect(watch.reason).toBe('');
   });
 
-  test('is read for a message: formats, query, errors', async () => {
+  test('is read on a message: formats, query, errors', async () => {
     expect(String(await read(`${sensor.url}/json`))).toBe('{"t":21.5}');
     expect(await read(`${sensor.url}/cbor`)).toEqual(Buffer.from('a1617415', 'hex'));
     expect(String(await read(`${sensor.url}/echo?a=1&b=%C3%A9`))).toBe('a=1&b=é');
@@ -128,7 +128,7 @@ describe('aiocoap', () => {
     expect(String(await read(`${sensor.url}/json`, { confirmable: false }))).toBe('{"t":21.5}');
   });
 
-  test('that was started anew is observed anew', async () => {
+  test('is observed again after a restart', async () => {
     const { watch, texts, reasons } = watchOf(`${sensor.url}/short`);
     await eventually(() => watch.state === 'observing');
     await sensor.kill();
@@ -142,11 +142,11 @@ describe('aiocoap', () => {
   });
 });
 
-describe('a device that is not as it should be', () => {
+describe('a misbehaving device', () => {
   /** @type {import('node:dgram').Socket} */
   let socket;
   let port;
-  /** What it answers to a request: datagrams. @type {(request: Asked) => Buffer[]} */
+  /** Its datagrams in answer to a request. @type {(request: Asked) => Buffer[]} */
   let script;
   /** @type {Asked[]} */
   let asked;
@@ -204,18 +204,18 @@ describe('a device that is not as it should be', () => {
       'has an option of 13 bytes and none there',
       ({ messageId, token }) => [header(messageId, token, [0x0d])]
     ],
-    ['has an option that is reserved', ({ messageId, token }) => [header(messageId, token, [0xf1, 0])]],
-    ['has an option behind the end', ({ messageId, token }) => [header(messageId, token, [0x65, 1])]],
+    ['has a reserved option', ({ messageId, token }) => [header(messageId, token, [0xf1, 0])]],
+    ['has an option after the end', ({ messageId, token }) => [header(messageId, token, [0x65, 1])]],
     [
       'has a block of four bytes',
       ({ messageId, token }) => [header(messageId, token, [0xd4, 10, 0, 0, 0, 0])]
     ],
     ['answers with a request', (request) => [answer(request, { code: '0.01' })]],
     [
-      'acknowledges and says no more',
+      'acknowledges without an answer',
       ({ messageId }) => [Buffer.from([0x60, 0, messageId >> 8, messageId & 255])]
     ]
-  ])('%s: no answer in time', async (_what, write) => {
+  ])('counts as unanswered when it %s', async (_what, write) => {
     script = write;
     await expect(read(url(), quick)).rejects.toThrow(/could not be read: no answer/);
   });
@@ -225,7 +225,7 @@ describe('a device that is not as it should be', () => {
     await expect(read(url(), quick)).rejects.toThrow(/the device answered 0.00/);
   });
 
-  test('answers from another port: that is nobody', async () => {
+  test('is ignored when it answers from another port', async () => {
     const other = dgram.createSocket('udp4');
     script = (request) => {
       other.send(answer(request), request.from.port, request.from.address);
@@ -235,7 +235,7 @@ describe('a device that is not as it should be', () => {
     other.close();
   });
 
-  test('sends blocks without end', async () => {
+  test('sends endless blocks', async () => {
     script = (request) => [block(request, request.block, true, SIXTEEN)];
     await expect(read(url(), { ...quick, maxBodyBytes: 100 })).rejects.toThrow(/more than 100 bytes/);
     expect(asked.length).toBeLessThan(10);
@@ -248,7 +248,7 @@ describe('a device that is not as it should be', () => {
     await expect(read(url(), quick)).rejects.toThrow(/the representation changed while it was read/);
   });
 
-  test('sends each block twice, and others in between: the body is whole', async () => {
+  test('sends each block twice, and others in between, and the body is whole', async () => {
     script = (request) => {
       const now = block(request, request.block, request.block < 2, SIXTEEN);
       const stray = block(request, 7, true, 'strayed away now');
@@ -257,7 +257,7 @@ describe('a device that is not as it should be', () => {
     expect(String(await read(url(), quick))).toBe(SIXTEEN.repeat(3));
   });
 
-  test('tells values in the wrong order: the older one is left out', async () => {
+  test('sends values in the wrong order, and the older one is omitted', async () => {
     const observe = (number) => [{ name: 'Observe', value: Buffer.from([number]) }];
     script = (request) => [
       answer(request, { options: observe(10), payload: Buffer.from('ten') }),
@@ -275,7 +275,7 @@ describe('a device that is not as it should be', () => {
     expect(texts()).toEqual(['ten', '12', '13']);
   });
 
-  test('tells the same confirmable value again: it is acknowledged again, and taken once', async () => {
+  test('repeats a confirmable value, which is acknowledged again, and taken once', async () => {
     const acknowledged = [];
     socket.on('message', (bytes) => {
       if (bytes.length === 4 && bytes[0] === 0x60) acknowledged.push(bytes.readUInt16BE(2));
@@ -297,7 +297,7 @@ describe('a device that is not as it should be', () => {
     expect(texts()).toEqual(['1', '2']);
   });
 
-  test('ends the observation by an error, and is asked again', async () => {
+  test('ends the observation with an error, and is registered again', async () => {
     const observe = [{ name: 'Observe', value: Buffer.from([1]) }];
     script = (request) => [
       answer(request, { options: observe }),
@@ -309,7 +309,7 @@ describe('a device that is not as it should be', () => {
     expect(watch.state).toBe('observing');
   });
 
-  test('is not there, or has no name: the reason says it', async () => {
+  test('does not exist, or has no name, and the reason names it', async () => {
     const nobody = watchOf(`coap://127.0.0.1:${await freeUdpPort()}/x`);
     const nowhere = watchOf('coap://no-such-host.invalid/x');
     await eventually(() => nobody.reasons.length > 0 && nowhere.reasons.length > 0);
@@ -324,7 +324,7 @@ function withByte(bytes, at, change) {
   return bytes;
 }
 
-/** A piggy-backed 2.05 whose options are these bytes. */
+/** A piggy-backed 2.05 with these bytes as options. */
 const header = (messageId, token, rest) =>
   Buffer.from([0x60 | token.length, 0x45, messageId >> 8, messageId & 255, ...token, ...rest]);
 

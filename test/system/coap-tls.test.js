@@ -47,7 +47,7 @@ describe('CoAP over TLS', () => {
     return child.output;
   }
 
-  test('with the certificate of the gateway alone', async () => {
+  test('works with the certificate of the gateway alone', async () => {
     const port = await open({});
     const answer = await client('-R', authority.caFile, `coaps+tcp://localhost:${port}/r/pump-1/temp`);
     expect(answer).toMatch(/2\.04/);
@@ -55,7 +55,7 @@ describe('CoAP over TLS', () => {
     expect(bench.records[0]).toContain('pump-1r/pump-1/temp21.5');
   });
 
-  test('a device with a certificate is the one that it names, and no other', async () => {
+  test('takes a device with a certificate as the named one, and no other', async () => {
     const port = await open({ clientCert: 'required', certIsLogin: true });
     const { certFile, keyFile } = authority.issue({ name: 'pump-7' });
     const own = ['-R', authority.caFile, '-c', certFile, '-j', keyFile];
@@ -64,7 +64,7 @@ describe('CoAP over TLS', () => {
     await until(() => (bench.ring(), bench.records.length === 1), 'the record');
   });
 
-  test('a device with a pre-shared key is the one that it names', async () => {
+  test('takes a device with a pre-shared key as the named one', async () => {
     const pskFile = authority.file('keys');
     fs.writeFileSync(pskFile, `pump-9:${Buffer.from(KEY).toString('hex')}\n`, { mode: 0o600 });
     const port = await open({ pskFile, certIsLogin: true });

@@ -1,6 +1,6 @@
 'use strict';
-// Deploys that break a node on the records' way, or give it another broker, while devices publish: what was acknowledged
-// arrives, once the flow is repaired.
+// Deploys that break a node on the records' path, or give it another broker, while devices publish: acknowledged
+// records arrive once the flow is repaired.
 
 const mqtt = require('mqtt');
 const { startCloud } = require('../../bench/harness/cloud');
@@ -45,7 +45,7 @@ const change = (id, changes) => (nodes) =>
 /** @param {string} id @returns {(nodes: any[]) => any[]} */
 const remove = (id) => (nodes) => nodes.filter((node) => node.id !== id);
 
-/** A device that publishes with QoS 1 all the time, and again after each connection what has no PUBACK. */
+/** A device that publishes with QoS 1 all the time, and repeats messages without a PUBACK after each connection. */
 class Publisher {
   /** @param {string} id */
   constructor(id) {
@@ -72,7 +72,7 @@ class Publisher {
     });
   }
 
-  /** So many more are sent, and acknowledged where `waits`. @param {number} count */
+  /** Sends this many more, with an acknowledgement where `waits`. @param {number} count */
   async goesOn(count) {
     const { sent } = this;
     await eventually(() => this.sent >= sent + count, { ...PATIENCE, what: 'publishing' });
@@ -151,7 +151,7 @@ describe('with the log', () => {
     await publisher.isAcknowledged(20);
     await publisher.stop();
     await expectAllArrived(publisher);
-    // A full deploy begins with new counters.
+    // A full deploy starts with new counters.
     expect(await drops()).toEqual({});
   }
 
@@ -164,7 +164,7 @@ describe('with the log', () => {
     ['its broker is disabled', change('b', { d: true }), /No uplink broker is chosen, or it is disabled/],
     ['its broker is deleted', remove('b'), /No uplink broker is chosen, or it is disabled/],
     ['its topic is wrong', change('u', { topic: 'a/#' }), /topic/]
-  ])('an uplink node keeps what comes while %s', async (_why, breaks, sentence) => {
+  ])('keeps records at an uplink node while %s', async (_why, breaks, sentence) => {
     const from = gateway.output.length;
     await breakAndRepair(breaks, async (publisher) => {
       await publisher.isAcknowledged(50);
@@ -198,7 +198,7 @@ describe('with the log', () => {
     ['the batch node is deleted', remove('ba'), /nothing would take them/],
     ['the priority node is disabled', change('p', { d: true }), /nothing would take them/],
     ['the devices node is wired to nothing', change('d', { wires: [[]] }), /wired to nothing/]
-  ])('devices are turned away while %s', async (_why, breaks, sentence) => {
+  ])('turns devices away while %s', async (_why, breaks, sentence) => {
     const from = gateway.output.length;
     await breakAndRepair(breaks, async (publisher) => {
       await eventually(() => publisher.closes > 1, { ...PATIENCE, what: 'the device is turned away' });
@@ -209,15 +209,18 @@ describe('with the log', () => {
     expect(gateway.output.slice(from)).toMatch(sentence);
   });
 
-  test.each(['full', 'flows'])('a deploy of kind %s that breaks the broker loses nothing', async (type) => {
-    await breakAndRepair(
-      change('b', { url: 'mqtts:/broker.example.com' }),
-      (publisher) => publisher.isAcknowledged(50),
-      /** @type {'full' | 'flows'} */ (type)
-    );
-  });
+  test.each(['full', 'flows'])(
+    'loses nothing in a deploy of kind %s that breaks the broker',
+    async (type) => {
+      await breakAndRepair(
+        change('b', { url: 'mqtts:/broker.example.com' }),
+        (publisher) => publisher.isAcknowledged(50),
+        /** @type {'full' | 'flows'} */ (type)
+      );
+    }
+  );
 
-  test('requests of http devices get 503 with the reason meanwhile', async () => {
+  test('answers 503 with the reason to requests of http devices meanwhile', async () => {
     const web = await freePort();
     const at = { z: 'tab', engine: 'e', x: 1, y: 1, wires: [['p']] };
     const door = { id: 'h', type: 'seganet-http-devices', host: '127.0.0.1', port: String(web), ...at };
@@ -244,7 +247,7 @@ describe('with the log', () => {
     await gateway.deploy(flow());
   });
 
-  test('messages go on while the flows cannot start for want of a node type', async () => {
+  test('passes messages while the flows cannot start because a node type is missing', async () => {
     receiver.clear();
     const code = {
       id: 'f',
@@ -275,10 +278,10 @@ describe('with the log', () => {
     await gateway.deploy(flow());
   });
 
-  test('a deleted uplink node leaves its records on disk, and the log says so', async () => {
+  test('leaves records of a deleted uplink node on disk, and the log reports it', async () => {
     receiver.clear();
     const publisher = new Publisher('backlog');
-    // The broker is away: everything waits.
+    // The broker is away: all records wait.
     await gateway.deploy(change('b', { url: 'mqtt://127.0.0.1:1' })(flow()));
     await publisher.isAcknowledged(100);
     const from = gateway.output.length;
@@ -293,7 +296,7 @@ describe('with the log', () => {
 });
 
 describe.each([['safe'], ['received']])('with acknowledge = %s', (acknowledge) => {
-  test('an uplink node that gets another broker takes along what waits', async () => {
+  test('keeps the waiting records of an uplink node that gets another broker', async () => {
     cloud = await startCloud();
     const second = await startCloud();
     const other = await receive(second, 'd/#');
@@ -303,7 +306,7 @@ describe.each([['safe'], ['received']])('with acknowledge = %s', (acknowledge) =
     try {
       const publisher = new Publisher('mover');
       await publisher.isAcknowledged(20);
-      // From now on the first broker is silent: some are in flight, others wait.
+      // From now on the first broker is silent: some records are in flight, others wait.
       const { pid = 0 } = cloud.child ?? {};
       process.kill(pid, 'SIGSTOP');
       await publisher.goesOn(100);

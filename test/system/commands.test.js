@@ -1,5 +1,6 @@
 'use strict';
-// The way back, for real: from a client of the cloud's broker to devices of a gateway, and what the cloud hears of it.
+// The command direction with real components: from a client of the cloud's broker to devices of a gateway, and the
+// reports to the cloud.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -48,7 +49,7 @@ describe('commands', () => {
     });
     await operator.subscribeAsync(`cmd-report/${GATEWAY}/#`, { qos: 1 });
     await start();
-    // What is published before the gateway's first subscription goes to nobody.
+    // Messages published before the gateway's first subscription are lost.
     await eventually(
       async () => {
         await command('probe', 'x', '', { qos: 0 });
@@ -77,7 +78,7 @@ describe('commands', () => {
   const statusesOf = (device) => reports.filter((each) => each.device === device).map(({ status }) => status);
 
   /**
-   * A device that listens; what it gets is in `got`.
+   * A device that listens; its commands are in `got`.
    * @param {string} id
    * @param {mqtt.IClientOptions} [options]
    */
@@ -103,7 +104,7 @@ describe('commands', () => {
     return all;
   }
 
-  test('a command for each of 1,000 connected devices: each gets its own, once, and the cloud hears of each', async () => {
+  test('delivers a command to each of 1,000 connected devices once, and reports each to the cloud', async () => {
     const ids = Array.from({ length: FLEET }, (_, i) => `dev-${i}`);
     const fleet = await Promise.all(ids.map((id, i) => listen(id, { protocolVersion: i % 2 ? 5 : 4 })));
     await Promise.all(ids.map((id) => command(id, 'set', `for ${id}`)));
@@ -120,7 +121,7 @@ describe('commands', () => {
     await Promise.all(fleet.map(({ device }) => device.endAsync(true)));
   });
 
-  test('a device that is away gets its commands in order when it is back', async () => {
+  test('delivers commands to an absent device in order on its return', async () => {
     const texts = Array.from({ length: 50 }, (_, i) => String(i));
     for (const text of texts) await command('away', 'n', text);
     await eventually(() => statusesOf('away').length === 50, { what: '50 reports' });
@@ -130,7 +131,7 @@ describe('commands', () => {
     expect(got.map(([, text]) => text)).toEqual(texts);
   });
 
-  test('a session that the gateway kept gets them without a new subscription', async () => {
+  test('delivers commands to a kept session without a new subscription', async () => {
     const options = { clean: false };
     const { device } = await listen('kept', options);
     await device.endAsync(true);
@@ -145,7 +146,7 @@ describe('commands', () => {
     expect(got).toEqual(['while away']);
   });
 
-  test('a command whose time is over is reported, and its device gets it never', async () => {
+  test('reports a command whose time is over, and never delivers it', async () => {
     await command('late', 'x', 'old', { properties: { messageExpiryInterval: 1 } });
     await eventually(() => statusesOf('late').includes('expired'), { what: 'expired' });
     expect(statusesOf('late')).toEqual(['queued', 'expired']);
@@ -155,7 +156,7 @@ describe('commands', () => {
     expect(got).toEqual([['cmd/late/x', 'new']]);
   });
 
-  test('the answer goes where an MQTT 5 sender wants it, and names his command', async () => {
+  test("sends the answer to the MQTT 5 response topic, with the command's correlation data", async () => {
     await listen('asked');
     /** @type {any[]} */
     const answers = [];
@@ -167,7 +168,7 @@ describe('commands', () => {
     expect(answers).toEqual([[{ status: 'taken', id: 'order-7', ts: expect.any(Number) }, 'c-7']]);
   });
 
-  test('a packet that the device cannot take is refused; QoS 0 for a device that is away is not kept', async () => {
+  test('refuses a packet that the device cannot take; does not keep QoS 0 for an absent device', async () => {
     await listen('small', { protocolVersion: 5, properties: { maximumPacketSize: 100 } });
     await command('small', 'x', 'y'.repeat(200));
     await command('nobody', 'x', 'z', { qos: 0 });
@@ -177,7 +178,7 @@ describe('commands', () => {
     expect([...statusesOf('small'), ...statusesOf('nobody')]).toEqual(['refused', 'expired']);
   });
 
-  test('what was acknowledged survives a kill -9; what comes meanwhile is kept by the broker', async () => {
+  test('keeps acknowledged commands across kill -9; the broker keeps those sent meanwhile', async () => {
     for (let i = 0; i < 20; i++) await command('survivor', 'n', String(i));
     await eventually(() => statusesOf('survivor').length === 20, { what: '20 queued' });
     await gateway.child.stop('SIGKILL');

@@ -1,5 +1,5 @@
 'use strict';
-// Every example of the Import dialog, as imported, in a Node-RED that has this palette from the packed tarball and nothing else.
+// Every example of the Import dialog, as imported, in a Node-RED that has only this palette, from the packed tarball.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -9,12 +9,12 @@ const { root } = require('../fixtures/gateway/packed');
 const { installPalette } = require('../fixtures/gateway/palette');
 const { needs } = require('../../bench/harness/tools');
 
-// Examples have the usual ports, which may be taken on this machine: a network of its own has none but theirs.
+// Examples have the usual ports, which may be in use on this machine: a separate network has only theirs.
 const isRoot = process.getuid?.() === 0;
 const { describe } = needs('unshare', 'ip', 'mosquitto', ...(isRoot ? [] : ['root']));
 
 describe('every example', () => {
-  /** @type {Map<string, string>} what is wrong with it, by example */
+  /** @type {Map<string, string>} the error, by example */
   const ends = new Map();
   const names = fs.readdirSync(path.join(root, 'examples')).filter((name) => name.endsWith('.json'));
   /** @type {string} */
@@ -36,8 +36,8 @@ describe('every example', () => {
 
   test.each(names)('runs as imported: %s', (name) => expect(ends.get(name)).toBe(''));
 
-  test('a device to whom there is no route is a red node that says so', () =>
+  test('shows a red node with the reason for a device without a route', () =>
     expect(ends.get('no route')).toBe(''));
 
-  test('and Node-RED ends in an orderly way', () => expect(ends.get('the end of Node-RED')).toBe(''));
+  test('lets Node-RED end in an orderly way', () => expect(ends.get('the end of Node-RED')).toBe(''));
 });

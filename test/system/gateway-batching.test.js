@@ -1,5 +1,5 @@
 'use strict';
-// The paper's thresholds, seen from the cloud: n devices, m bytes, t milliseconds, and class 1 beside them.
+// The paper's thresholds, observed at the cloud: n devices, m bytes, t milliseconds, and class 1 beside them.
 
 const { classNames } = require('../../nodes/lib/base/classes');
 const { startCloud } = require('../../bench/harness/cloud');
@@ -55,7 +55,7 @@ describe('batching', () => {
     return receiver.envelopes();
   }
 
-  test('49 devices: one PUBLISH a record; 51: batches of at most 1 KB, in order per device', async () => {
+  test('sends one PUBLISH a record for 49 devices, and batches of at most 1 KB for 51, in order per device', async () => {
     await start({ SEGANET_BATCH_MS: '1000' });
     devices = await connectDevices(gateway, 49);
     const few = await sendAll(4);
@@ -76,7 +76,7 @@ describe('batching', () => {
     }
   });
 
-  test('batching goes on until fewer than 90 % of n devices are left', async () => {
+  test('continues batching until fewer than 90 % of n devices are left', async () => {
     await start({ SEGANET_BATCH_MS: '200' });
     devices = await connectDevices(gateway, 51);
     const batching = await sendAll(4);
@@ -87,19 +87,19 @@ describe('batching', () => {
     expect(Math.max(...stillBatching.map(({ records }) => records.length))).toBeGreaterThan(1);
 
     await Promise.all(devices.splice(44).map((device) => device.endAsync()));
-    // The gateway notices the leaving a moment after the devices do.
+    // The gateway notices the departure a moment after the devices.
     await eventually(async () => (await sendAll(2)).every(({ records }) => records.length === 1), {
       what: 'one PUBLISH a record with 44 devices'
     });
   });
 
-  test('a critical record is alone, at once; a normal one waits for its batch', async () => {
+  test('sends a critical record alone and at once, and a normal one in its batch', async () => {
     const maxDelayMs = 5000;
     await start({ SEGANET_BATCH_MS: String(maxDelayMs) });
     devices = await connectDevices(gateway, 51);
     const sentAt = Date.now();
-    // Few enough to stay below m on every worker: only t can seal this batch.
-    // A PUBACK waits for the batch: nobody waits for PUBACKs here.
+    // Few enough to stay below m on every worker: only t can seal this batch. A PUBACK waits for the batch, so this
+    // test does not wait for PUBACKs.
     const publish = (/** @type {number} */ n, /** @type {string} */ topic, /** @type {string} */ payload) =>
       devices[n].publishAsync(topic, payload, { qos: 1 });
     const acknowledged = Promise.all([
@@ -124,7 +124,7 @@ describe('batching', () => {
     }
   });
 
-  test('under mixed load no batch mixes classes', async () => {
+  test('mixes no classes in a batch under mixed load', async () => {
     await start({ SEGANET_BATCH_MS: '300' });
     devices = await connectDevices(gateway, 60);
     await Promise.all(

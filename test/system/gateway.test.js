@@ -1,5 +1,5 @@
 'use strict';
-// From a real client to a real broker: what arrives, and in which form.
+// From a real client to a real broker: the arriving records and their form.
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -28,7 +28,7 @@ describe('envelopes', () => {
   beforeAll(async () => {
     cloud = await startCloud();
     gateway = await startGateway(cloud);
-    // -N: no line feed of its own, so that the output is the payloads and nothing else.
+    // -N: no line feed of its own, so that the output is only the payloads.
     const port = String(cloud.plainPort);
     const args = ['-h', '127.0.0.1', '-p', port, '-i', 'receiver', '-q', '1', '-N', '-t', 'gw/gw-test/#'];
     subscriber = new Child('mosquitto_sub', args);
@@ -68,7 +68,7 @@ describe('envelopes', () => {
     return printed(id);
   }
 
-  /** The record of device `id` in mosquitto_sub's output, when it is there. */
+  /** Returns the record of device `id` from mosquitto_sub's output, once it is there. */
   function printed(/** @type {string} */ id) {
     return subscriber.until((output) => {
       const whole = output.slice(0, output.lastIndexOf('\n') + 1);
@@ -76,7 +76,7 @@ describe('envelopes', () => {
     });
   }
 
-  test('a JSON payload from mosquitto_pub is embedded as JSON', async () => {
+  test('embeds a JSON payload from mosquitto_pub as JSON', async () => {
     const before = Date.now();
     const record = await through('json', '{"temperature":21.5,"tags":["a","ä"]}');
     expect(record).toEqual({
@@ -93,7 +93,7 @@ describe('envelopes', () => {
     expect(record.ts).toBeLessThanOrEqual(Date.now() + 5);
   });
 
-  test('JSON over several lines becomes one line', async () => {
+  test('puts JSON over several lines on one line', async () => {
     const value = { a: [1, 2], text: 'line\nfeed "quoted" \\ \r' };
     expect((await through('lines', JSON.stringify(value, null, 2).replace(/\n/g, '\r\n'))).p).toEqual(value);
   });
@@ -103,7 +103,7 @@ describe('envelopes', () => {
     ['string', '"on"', 'on'],
     ['null', 'null', null],
     ['exponent', '-1.5e-3', -0.0015]
-  ])('a %s is JSON too', async (id, payload, value) => {
+  ])('takes a %s as JSON too', async (id, payload, value) => {
     expect(await through(`scalar-${id}`, payload)).toHaveProperty('p', value);
   });
 
@@ -118,21 +118,21 @@ describe('envelopes', () => {
     ['invalid-utf8', Buffer.concat([Buffer.from('"'), Buffer.from([0xc3, 0x28]), Buffer.from('"')])],
     ['leading-zero', Buffer.from('007')],
     ['empty', Buffer.alloc(0)]
-  ])('a payload that is not JSON (%s) arrives as base64', async (id, payload) => {
+  ])('sends a payload that is not JSON (%s) as base64', async (id, payload) => {
     const record = await through(`raw-${id}`, payload);
     expect(record).not.toHaveProperty('p');
     expect(Buffer.from(/** @type {string} */ (record.b), 'base64')).toEqual(payload);
   });
 
-  test('QoS 0 arrives as well', async () => {
+  test('delivers QoS 0 as well', async () => {
     expect((await through('qos0', '{"q":0}', 'd/qos0/t', 0)).p).toEqual({ q: 0 });
   });
 
-  test('a topic rule makes an alarm critical', async () => {
+  test('makes an alarm critical by a topic rule', async () => {
     expect((await through('alarm', '{"fire":true}', 'd/alarm/alarm')).c).toBe(1);
   });
 
-  test('device ids and topics with quotes, backslashes and non-ASCII stay intact', async () => {
+  test('keeps device ids and topics with quotes, backslashes and non-ASCII intact', async () => {
     const id = 'dév "1" \\ π';
     const device = await connectDevice(gateway, id);
     await device.publishAsync(`d/${id}/t`, '1', { qos: 1 });
@@ -142,7 +142,7 @@ describe('envelopes', () => {
 });
 
 describe('records mode', () => {
-  test('60 devices: topics and payloads arrive unchanged, in order per device', async () => {
+  test('delivers topics and payloads of 60 devices unchanged, in order per device', async () => {
     const cloud = await startCloud();
     const gateway = await startGateway(cloud, { env: { SEGANET_BATCH_MODE: 'records' } });
     try {
@@ -177,7 +177,7 @@ describe('records mode', () => {
 });
 
 describe('one device, two connections', () => {
-  test('a second connection with the same client id takes over; no record of either is lost', async () => {
+  test('lets a second connection with the same client id take over, and loses no record of either', async () => {
     const cloud = await startCloud();
     const gateway = await startGateway(cloud);
     try {

@@ -1,6 +1,6 @@
 'use strict';
-// Every kind of fault once, from fixed seeds; the long form is test/system/history/run.js. And a bridge whose losses the checker must
-// find, for a check that has never seen a loss says nothing.
+// Every kind of fault once, from fixed seeds; the long form is test/system/history/run.js. It includes a bridge whose
+// losses the checker must find because a check that has never detected a loss proves nothing.
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -17,7 +17,7 @@ const { describe, test } = needs('mosquitto', 'c++', 'unshare', 'ip', 'nft', 'mo
 jest.setTimeout(240000);
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-history-test-'));
-/** The files of a run that should be valid and was not are kept. */
+/** The files of an invalid run that should be valid are kept. */
 let isKept = false;
 afterAll(() => {
   if (!isKept) fs.rmSync(folder, { recursive: true });
@@ -38,7 +38,7 @@ const ordinary = KINDS.filter((kind) => !['drop', 'disk-full', 'power-cut'].incl
 const kinds = isInside() || mayUnshare() ? KINDS : ordinary;
 
 describe('a gateway with every fault once', () => {
-  test('nothing acknowledged is lost, swapped, changed, or repeated too often', async () => {
+  test('loses, swaps, changes or repeats too often nothing acknowledged', async () => {
     const runs = String(kinds.length);
     const { code, output } = await history(
       '--runs',
@@ -57,7 +57,7 @@ describe('a gateway with every fault once', () => {
   });
 });
 
-test('a mosquitto bridge killed in an outage loses records, and the checker finds them', async () => {
+test('finds the records that a mosquitto bridge loses when killed in an outage', async () => {
   const options = [
     '--peer',
     'mosquitto-bridge',
@@ -75,7 +75,7 @@ test('a mosquitto bridge killed in an outage loses records, and the checker find
   expect(output).toMatch(/lost: \S+ c\d n\d+ was acknowledged and not delivered/);
 });
 
-test('the same bridge without faults loses nothing', async () => {
+test('finds no loss in the same bridge without faults', async () => {
   const { code, output } = await history(
     '--peer',
     'mosquitto-bridge',
@@ -90,7 +90,7 @@ test('the same bridge without faults loses nothing', async () => {
   expect(code).toBe(0);
 });
 
-test('the command line: help, and options that it does not know', () => {
+test('prints help, and rejects unknown options', () => {
   const run = (/** @type {string[]} */ ...args) =>
     spawnSync(process.execPath, ['test/system/history/run.js', ...args], { cwd: root, encoding: 'utf8' });
   expect(run('--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('--faults') });

@@ -1,5 +1,5 @@
 'use strict';
-// What a device may send by mistake or on purpose. A canary device publishes all the while: it must not notice.
+// Input that a device may send by mistake or on purpose. A canary device publishes all the while: it must not notice.
 
 const net = require('node:net');
 const packets = require('mqtt-packet');
@@ -44,7 +44,7 @@ describe('hostile devices', () => {
   const sockets = new Set();
   const song = { sent: 0, acked: 0, slowestMs: 0, lost: false, stop: false, done: Promise.resolve() };
 
-  /** One message after the other for as long as the tests run. */
+  /** One message after the other during the tests. */
   async function sing() {
     while (!song.stop && !song.lost) {
       const at = Date.now();
@@ -92,7 +92,7 @@ describe('hostile devices', () => {
     expect(song.slowestMs).toBeLessThan(2000);
   });
 
-  /** A raw connection that keeps what it received. */
+  /** A raw connection that keeps its input. */
   async function open() {
     const socket = net.connect(gateway.port, gateway.host);
     sockets.add(socket);
@@ -155,7 +155,7 @@ describe('hostile devices', () => {
     }
   });
 
-  test('a valid session split at every byte', async () => {
+  test('reads a valid session split at every byte', async () => {
     const tail = Buffer.concat([
       packets.generate({ cmd: 'pingreq' }),
       packets.generate({ cmd: 'disconnect' })
@@ -198,7 +198,7 @@ describe('hostile devices', () => {
     ['a PUBLISH whose topic is longer than itself', Buffer.from([0x30, 3, 0xff, 0xff, 0x61])],
     ['a PUBLISH to a wildcard', Buffer.from([0x30, 3, 0, 1, 0x23])],
     ['packet identifier 0', Buffer.from([0x32, 5, 0, 1, 0x61, 0, 0])]
-  ])('%s ends that connection', async (_, bytes) => {
+  ])('ends the connection of %s', async (_, bytes) => {
     await expectClosed(bytes, true);
   });
 
@@ -211,11 +211,11 @@ describe('hostile devices', () => {
       'a wrong protocol name',
       Buffer.from([0x10, 14, 0, 4, 0x4d, 0x51, 0x54, 0x58, 4, 2, 0, 60, 0, 2, 0x61, 0x62])
     ]
-  ])('%s instead of CONNECT ends that connection', async (_, bytes) => {
+  ])('ends the connection of %s instead of CONNECT', async (_, bytes) => {
     await expectClosed(bytes, false);
   });
 
-  test('200 silent connections and a CONNECT that never ends: closed after a while, nobody waits', async () => {
+  test('closes 200 silent connections and a CONNECT that never ends after a while, without delay for others', async () => {
     const silent = await Promise.all(Array.from({ length: 200 }, () => open()));
     const slow = await open();
     const at = Date.now();

@@ -6,7 +6,7 @@ const { fuzz } = require('./message-fuzzer/run');
 
 const { test } = needs('mosquitto', 'openssl');
 
-test('odd messages to every node end once each, end no process, and lose no record that was taken', async () => {
+test('completes odd messages to every node once each, ends no process, and loses no accepted record', async () => {
   const seed = Date.now() % 2 ** 31;
   const { findings, summary } = await fuzz({ seconds: 14, seed });
   expect({ seed, summary, findings }).toEqual({

@@ -1,5 +1,5 @@
 'use strict';
-// Client libraries of others against the device listener: QoS 0, 1 and 2, and a command that they take (docs/mqtt.md).
+// Third-party client libraries against the device listener: QoS 0, 1 and 2, and a command (docs/mqtt.md).
 
 const path = require('node:path');
 const { Engine, CommandEnd } = require('../../native');

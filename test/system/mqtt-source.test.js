@@ -1,5 +1,5 @@
 'use strict';
-// A broker that is there already, a gateway that is killed while it reads from it, and the cloud.
+// An existing broker, a gateway that is killed while it reads from it, and the cloud.
 
 const mqtt = require('mqtt');
 const { Broker } = require('../../bench/harness/broker');
@@ -21,7 +21,7 @@ describe.each([
   ['5', 1],
   ['4', 2]
 ])('MQTT version %s, QoS %i', (protocolVersion, qos) => {
-  test('kill -9 of the gateway, twice: what its broker has is delivered, in order for each device and run', async () => {
+  test("delivers the broker's messages after two kill -9 of the gateway, in order for each device and run", async () => {
     const cloud = await startCloud();
     const broker = await Broker.start({ log: false });
     const { home, remove } = homeWith([
@@ -39,7 +39,7 @@ describe.each([
     const receiver = await receive(cloud);
     const publisher = await mqtt.connectAsync(broker.plainUrl, { protocolVersion: 5 });
     try {
-      // The subscription stands when the first message comes through.
+      // The subscription exists when the first message passes.
       await eventually(async () => {
         await publisher.publishAsync('f/first/t', '0', { qos: 1 });
         return receiver.records().some(({ d }) => d === 'first');
@@ -61,7 +61,8 @@ describe.each([
       await Promise.all(published);
       const unique = () => new Set(arrived().map(({ d, p }) => `${d} ${p}`)).size;
       await eventually(() => unique() === DEVICES * EACH, { timeoutMs: 30000, what: `${unique()} of all` });
-      // What a killed run left on disk comes beside the live records of the next one, so the order is that of each run.
+      // A killed run's data on disk arrive in parallel with the live records of the next one, so the order is that of
+      // each run.
       /** @type {Record<string, number[]>} */
       const runs = {};
       let key = '';

@@ -1,6 +1,6 @@
 'use strict';
-// The cloud goes away under load and comes back; the gateway ends under load. Generator and sink of the
-// benchmark do the counting (test/system/bench/bench.test.js checks them).
+// The cloud goes away under load and comes back; the gateway ends under load. The benchmark's generator and sink do the
+// counting (test/system/bench/bench.test.js checks them).
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -44,7 +44,7 @@ const outage =
     await cloud.start();
   };
 
-/** What must hold whatever happened to the cloud. @param {import('../../bench/runs/measure').Result} result */
+/** The invariants of every outage of the cloud. @param {import('../../bench/runs/measure').Result} result */
 function expectNothingLost({ sent, arrived, verdict, cleanEnd }) {
   expect(verdict).toMatchObject({ lost: 0, missingUnacked: 0 });
   expect(arrived).toMatchObject({ outOfOrder: 0, badLines: 0, badRecords: 0, mixedEnvelopes: 0 });
@@ -55,26 +55,26 @@ function expectNothingLost({ sent, arrived, verdict, cleanEnd }) {
 }
 
 describe('the cloud stops for 5 s under load', () => {
-  test('no acknowledged record is lost, order is kept, no device is dropped', async () => {
+  test('loses no acknowledged record, keeps the order, and drops no device', async () => {
     const result = await measure('seganet', { ...profile, during: outage(3, 5) });
     expectNothingLost(result);
     expect(result.sent.sent).toBe(24000);
     expect(result.arrived.latencyUs.normal.max).toBeGreaterThan(4000000);
   });
 
-  test('the same in records mode', async () => {
+  test('keeps the same promises in records mode', async () => {
     const result = await measure('seganet-records', { ...profile, seconds: 10, during: outage(2, 5) });
     expectNothingLost(result);
     expect(result.arrived.envelopes).toBe(0);
   });
 
-  test('with 1 MiB for records and no log, devices are slowed, not dropped, and memory stays', async () => {
+  test('slows devices, drops none, and bounds memory with 1 MiB for records and no log', async () => {
     const result = await measure('seganet', {
       ...profile,
       rate: 50,
       payload: 4096,
       inflight: 1000,
-      // 20 MB/s for 5 s: a hundred times the budget, and far more than Node's heap breathes.
+      // 20 MB/s for 5 s: a hundred times the budget, and far more than Node's heap varies.
       gatewayEnv: { SEGANET_MEMORY_MIB: '1', SEGANET_ACKNOWLEDGE: 'received' },
       during: outage(3, 5)
     });
@@ -91,7 +91,7 @@ describe('the cloud stops for 5 s under load', () => {
 });
 
 describe('SIGTERM under load', () => {
-  test('exit 0, and every acknowledged record arrived', async () => {
+  test('exits with 0, and every acknowledged record arrived', async () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-test-'));
     const sinkFile = path.join(folder, 'sink.json');
     const loadFile = path.join(folder, 'load.json');
@@ -105,7 +105,8 @@ describe('SIGTERM under load', () => {
       await sink.until(() => sink.jsonLines().some(({ unique }) => unique > 2000), 20000);
       expect(await gateway.stop()).toEqual({ code: 0, signal: null });
       await load.stop();
-      // What the cloud has acknowledged is already on its way to the sink: one full second of silence.
+      // Records that the cloud has acknowledged are already in flight to the sink: waits for one full second of
+      // silence.
       let last = -1;
       for (let unique = 0; unique !== last; await sleep(1000)) {
         last = unique;

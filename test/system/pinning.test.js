@@ -59,7 +59,7 @@ describe('workers', () => {
 
   const cores = allowedCores();
 
-  test('by default one worker for each core but the first, each on its own', async () => {
+  test('run one for each core but the first by default, each on its own', async () => {
     gateway = await startGateway(cloud, { gatewayId: 'pin-default' });
     const expected = cores.length > 1 ? cores.slice(1) : cores;
     expect(workersOf(gateway.child.pid)).toEqual(
@@ -67,7 +67,7 @@ describe('workers', () => {
     );
   });
 
-  test('SEGANET_WORKERS and SEGANET_CPUS choose number and cores, and records still flow', async () => {
+  test('take number and cores from SEGANET_WORKERS and SEGANET_CPUS, and records still flow', async () => {
     const list = cores.slice(0, 2);
     gateway = await startGateway(cloud, {
       gatewayId: 'pin-chosen',
@@ -83,7 +83,7 @@ describe('workers', () => {
     await Promise.all([...devices.map((device) => device.endAsync()), receiver.close()]);
   });
 
-  test('the affinity that the process was given is respected', async () => {
+  test('respect the affinity of the process', async () => {
     const only = String(cores[cores.length - 1]);
     gateway = await startGateway(cloud, { gatewayId: 'pin-given', cpus: only });
     const workers = workersOf(gateway.child.pid);

@@ -1,5 +1,5 @@
 'use strict';
-// seganet-log repair on files that were damaged in many ways.
+// seganet-log repair on files with many kinds of damage.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -36,7 +36,7 @@ function expectSound() {
   expect(out).toContain('all intact');
 }
 
-/** Writes over a page of the closed file. @param {number} page 1 is the first @param {(bytes: Buffer) => void} change */
+/** Overwrites a page of the closed file. @param {number} page 1 is the first @param {(bytes: Buffer) => void} change */
 function damagePage(page, change) {
   const bytes = fs.readFileSync(log.file);
   change(bytes.subarray((page - 1) * PAGE, page * PAGE));
@@ -53,7 +53,7 @@ const TABLE_LEAF = 13;
 const INDEX_LEAF = 10;
 
 describe('a sound log', () => {
-  test('stays as it is', () => {
+  test('stays unchanged', () => {
     fill(1, 3);
     log.addQuarantine(4, { body: Buffer.from('nothing sound'), class: 3, records: 1 });
     log.close();
@@ -78,7 +78,7 @@ describe('a damaged chunk', () => {
     log.flip('d6-one', 0);
   });
 
-  test('is only told about with --dry-run', () => {
+  test('is only reported with --dry-run', () => {
     const before = fs.readFileSync(log.file);
     const { code, lines } = seganetLog('repair', '--dry-run', log.directory);
     expect(code).toBe(1);
@@ -125,7 +125,7 @@ describe('a file that was cut in half', () => {
   }
   const kept = () => rows('chunk').length;
 
-  test('keeps the chunks that are left', () => {
+  test('keeps the remaining chunks', () => {
     cut();
     expect(seganetLog('verify', log.directory)).toMatchObject({
       code: 1,
@@ -144,7 +144,7 @@ describe('a file that was cut in half', () => {
     expect(kept()).toBeLessThan(25);
   });
 
-  test('is taken in, too, when the gateway has put it aside', () => {
+  test('is imported, too, when the gateway has set it aside', () => {
     cut();
     fs.renameSync(log.file, `${log.file}.damaged-2026-01-01T00-00-00.000Z`);
     const { code, out } = seganetLog('repair', log.directory);
@@ -156,7 +156,7 @@ describe('a file that was cut in half', () => {
   });
 });
 
-test('sound batches come back from quarantine, once', () => {
+test('gets sound batches back from quarantine, once', () => {
   const damaged = sample('q2');
   damaged.body[damaged.body.indexOf('q2-one')] ^= 4;
   fill(3, 4);
@@ -191,7 +191,7 @@ describe('a malformed database', () => {
     return path.join(log.directory, names[0]);
   }
 
-  /** Repairs, and checks what holds for any damage. @returns {number[]} ids of the chunks that are left */
+  /** Repairs, and checks the invariants for any damage. @returns {number[]} ids of the remaining chunks */
   function repaired() {
     const before = fs.readFileSync(log.file);
     const dry = seganetLog('repair', '--dry-run', log.directory);
@@ -224,7 +224,7 @@ describe('a malformed database', () => {
     const ids = repaired();
     expect(ids.length).toBeGreaterThan(90);
     expect(ids.length).toBeLessThan(100);
-    // What is lost is known, from the index.
+    // Lost rows are known, from the index.
     const lost = rows('quarantine');
     expect([...ids, ...lost.map(({ id }) => id)].sort((a, b) => a - b)).toEqual(
       Array.from({ length: 100 }, (_, i) => i + 1)
@@ -248,7 +248,7 @@ describe('a malformed database', () => {
     expect(ids).not.toContain(60);
   });
 
-  test('whose index leads nowhere keeps every row', () => {
+  test('keeps every row when its index points nowhere', () => {
     fill(1, 300);
     log.close();
     const [page] = pagesOfType(INDEX_LEAF);
@@ -257,7 +257,7 @@ describe('a malformed database', () => {
     expect(rows('quarantine')).toEqual([]);
   });
 
-  test('whose index has another number for a chunk keeps every row', () => {
+  test('keeps every row when its index has another number for a chunk', () => {
     fill(1, 20);
     log.close();
     const [page] = pagesOfType(INDEX_LEAF);
@@ -269,12 +269,12 @@ describe('a malformed database', () => {
     expect(repaired()).toHaveLength(20);
   });
 
-  test('whose bodies cannot be reached keeps the others', () => {
+  test('keeps the others when bodies cannot be reached', () => {
     fill(1, 10, 9000); // each has pages of its own
     log.close();
     const bytes = fs.readFileSync(log.file);
     const at = bytes.indexOf('c5-r0');
-    damagePage(Math.floor(at / PAGE), (page) => page.fill(0xff, 0, 4)); // a page of the chain to it: where the next is
+    damagePage(Math.floor(at / PAGE), (page) => page.fill(0xff, 0, 4)); // a page of the chain to it: the pointer to the next one
     expect(seganetLog('verify', log.directory).lines).toContainEqual(
       expect.stringMatching(/^chunk 5: cannot be read \(node node-1, class 3\); 0 of 8 records/)
     );
@@ -283,7 +283,7 @@ describe('a malformed database', () => {
     expect(log.rows('quarantine')[0].body).toBeNull();
   });
 
-  test('is not touched while another repair goes on', () => {
+  test('is not touched during another repair', () => {
     fill(1, 20);
     log.close();
     damagePage(pagesOfType(INDEX_LEAF)[0], (bytes) => bytes.fill(0xff, 0, 100));
@@ -296,8 +296,8 @@ describe('a malformed database', () => {
   });
 });
 
-describe('a damaged log that a gateway put aside', () => {
-  test('is taken into the log, once', () => {
+describe('a damaged log that a gateway set aside', () => {
+  test('is imported into the log, once', () => {
     const aside = `${log.file}.damaged-2026-01-02T03-04-05.678Z`;
     fill(1, 60);
     log.addDead(61, sample('d61'));
@@ -305,7 +305,7 @@ describe('a damaged log that a gateway put aside', () => {
     damagePage(pagesOfType(INDEX_LEAF)[0], (bytes) => bytes.fill(0xff, 0, 100));
     fs.renameSync(log.file, aside);
 
-    // With no log yet, and then with one whose numbers go on.
+    // With no log yet, and then with one whose numbers continue.
     const dry = seganetLog('repair', '--dry-run', log.directory);
     expect(dry).toMatchObject({ code: 1 });
     expect(fs.readdirSync(log.directory)).not.toContain('log.db');
@@ -348,7 +348,7 @@ describe('a damaged log that a gateway put aside', () => {
 });
 
 test(
-  'whatever is damaged, repair ends with a sound log or a sentence, and makes nothing up',
+  'ends repair with a sound log or a sentence for any damage, and invents nothing',
   () => {
     const seed = Number(process.env.SEGANET_SEED ?? Date.now() & 0x7fffffff);
     const { integer } = seeded(seed);
@@ -379,7 +379,7 @@ test(
       expect({ context, ...verified }).toMatchObject({ code: 0 });
       for (const { body } of log.rows('chunk')) {
         for (const entry of readChunk(body).entries) {
-          if (!batches.has(entry.bytes.toString('hex'))) throw new Error(`${context}: a batch of nobody`);
+          if (!batches.has(entry.bytes.toString('hex'))) throw new Error(`${context}: a batch of no device`);
         }
       }
     }

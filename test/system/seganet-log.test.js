@@ -47,13 +47,13 @@ describe('the command line', () => {
     [['dump', '--limit', '1.5', '/tmp'], "not '1.5'"],
     [['dead', '--row', '1,x', '/tmp'], "not 'x'"],
     [['dead', '--requeue', '--delete', '/tmp'], 'mutually exclusive']
-  ])('%j is wrong usage', (args, words) => {
+  ])('rejects %j as wrong usage', (args, words) => {
     const { code, out, err } = seganetLog(...args);
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain(words);
   });
 
-  test('an old Node gets a sentence', () => {
+  test('gives an old Node a sentence', () => {
     log.close();
     const old = ['--no-experimental-sqlite', script, 'inspect', log.directory];
     const { status, stderr } = spawnSync(process.execPath, old, { encoding: 'utf8' });
@@ -62,7 +62,7 @@ describe('the command line', () => {
   });
 });
 
-describe('what cannot be opened', () => {
+describe('an unusable log', () => {
   test.each(commands)('%s refuses a log that a gateway has open', (...args) => {
     log.addChunk(1, sample('a'));
     const { code, out, err } = seganetLog(...args, log.directory);
@@ -70,7 +70,7 @@ describe('what cannot be opened', () => {
     expect(err).toMatch(/in use by another process.* Stop the gateway/);
   });
 
-  test.each(commands)('%s leaves alone what is no log', (...args) => {
+  test.each(commands)('%s leaves a file alone that is not a log', (...args) => {
     log.close();
     /** @type {[string, (db: any) => void, RegExp][]} */
     const others = [
@@ -100,7 +100,7 @@ describe('what cannot be opened', () => {
     }
   });
 
-  test.each(commands)('%s says where nothing is', (...args) => {
+  test.each(commands)('%s reports a missing file', (...args) => {
     const empty = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-log-none-'));
     try {
       expect(seganetLog(...args, path.join(empty, 'no'))).toMatchObject({ code: 3, out: '' });
@@ -152,7 +152,7 @@ describe('inspect', () => {
     expect(found.files).toEqual([{ name: 'log.db', bytes: fs.statSync(log.file).size }]);
   });
 
-  test('prints a table, with the classes that have no name only where they wait', () => {
+  test('prints a table, with unnamed classes only where they have records', () => {
     const { out } = seganetLog('inspect', log.directory);
     expect(out).toMatch(/^4 bulk +0 +0 /m);
     expect(out).toMatch(/^8 +1 +8 /m);
@@ -167,7 +167,7 @@ describe('verify', () => {
   test('finds nothing wrong with a sound log, whatever its gateway left in the WAL', () => {
     log.addChunk(1, sample('a'));
     log.addDead(2, sample('b'));
-    // A copy while it is open is what a killed gateway leaves: a file and its WAL.
+    // A copy while it is open equals the files of a killed gateway: a file and its WAL.
     const copy = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-log-killed-'));
     try {
       for (const name of ['log.db', 'log.db-wal']) {
@@ -206,7 +206,7 @@ describe('verify', () => {
     expect(contents(log.file).equals(before)).toBe(true);
   });
 
-  test('finds rows that say something else than their chunk', () => {
+  test('finds rows that contradict their chunk', () => {
     log.addChunk(1, { ...sample('a'), records: 9 });
     log.addChunk(2, { ...sample('b'), class: 2 });
     log.close();
@@ -269,7 +269,7 @@ describe('dump', () => {
     expect(JSON.parse(lines[1]).base64).toBe(Buffer.from('what a flow made').toString('base64'));
   });
 
-  test('picks by class, node, table and number', () => {
+  test('filters by class, node, table and number', () => {
     for (let id = 1; id <= 6; id++) log.addChunk(id, sample(`c${id}`, { class: 1 + (id % 2) }), `n${id % 3}`);
     log.addDead(7, sample('dead'), 'refused');
     log.addQuarantine(8, sample('quarantined'));
@@ -292,7 +292,7 @@ describe('dump', () => {
     expect(dump('--table', 'quarantine').records[0]).toMatchObject({ row: 8, reason: 'corrupt' });
   });
 
-  test('prints what is sound of a damaged chunk, and says so', () => {
+  test('prints the sound part of a damaged chunk, and says so', () => {
     log.addChunk(1, sample('a'));
     log.addChunk(2, sample('b'));
     log.close();
@@ -303,7 +303,7 @@ describe('dump', () => {
     expect(err).toContain('chunk 1: damaged batch');
   });
 
-  test('keeps gateways out, and ends in peace when nobody reads on', async () => {
+  test('keeps gateways out, and ends cleanly when its reader stops', async () => {
     for (let id = 1; id <= 400; id++) log.addChunk(id, sample(`c${id}`, { extra: 2000 }));
     log.close();
     const child = startSeganetLog('dump', log.directory);
@@ -339,7 +339,7 @@ describe('dead', () => {
     expect(seganetLog('dead', '--class', '2', log.directory).out).toBe('no dead letters\n');
   });
 
-  test('puts them back to be sent, behind what waits', () => {
+  test('returns them for sending, behind pending records', () => {
     const { code, out } = seganetLog('dead', '--requeue', log.directory);
     expect({ code, out }).toEqual({ code: 0, out: '3 dead letters with 24 records queued for sending\n' });
     expect(ids('dead')).toEqual([]);
@@ -356,7 +356,7 @@ describe('dead', () => {
     expect(seganetLog('verify', log.directory).code).toBe(0);
   });
 
-  test('takes those that were chosen', () => {
+  test('takes the chosen ones', () => {
     expect(seganetLog('dead', '--requeue', '--row', '3', log.directory).code).toBe(0);
     expect(ids('dead')).toEqual([2, 9]);
     expect(seganetLog('dead', '--delete', '--class', 'critical', log.directory).out).toMatch(
@@ -366,7 +366,7 @@ describe('dead', () => {
     expect(ids('chunk')).toHaveLength(2);
   });
 
-  test('does not put back what is damaged', () => {
+  test('does not return damaged ones', () => {
     log.flip('c-one', 0);
     const { code, err } = seganetLog('dead', '--requeue', log.directory);
     expect(code).toBe(1);

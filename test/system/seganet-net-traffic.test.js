@@ -1,10 +1,10 @@
 'use strict';
-// What the bands do to packets: which one takes a mark, and who waits when the line is full.
+// The effect of the bands on packets: the band of a mark, and the waiting packets when the line is full.
 
 const { Lab } = require('../../bench/harness/net-lab');
 const { needs } = require('../../bench/harness/tools');
 
-// Making a network needs root.
+// Creating a network needs root.
 const { describe, test } = needs(
   ...['ip', 'tc', 'unshare', 'python3'],
   ...(process.getuid?.() === 0 ? [] : ['root'])
@@ -30,7 +30,7 @@ const bands = () =>
   Object.fromEntries(lab.check().bands.map((/** @type {{ name: string }} */ band) => [band.name, band]));
 
 describe('the band of a packet, in htb', () => {
-  test('goes by DSCP, else by SO_PRIORITY, in IPv4 and IPv6', () => {
+  test('follows DSCP, else SO_PRIORITY, in IPv4 and IPv6', () => {
     lab.net('apply', '--rate', '100mbit', '--scheme', 'htb');
     /** @type {[{ priority?: number, tos?: number }, string][]} */
     const marks = [
@@ -60,7 +60,7 @@ describe('the band of a packet, in htb', () => {
     for (const { address, mark, name } of cases) {
       lab.send(address, mark, count);
       const after = bands();
-      // The network itself says a word now and then.
+      // The network itself sends a packet now and then.
       const grown = Object.keys(after).filter(
         (band) => after[band].packets - before[band].packets >= count / 2
       );
@@ -74,7 +74,7 @@ describe('the band of a packet, in htb', () => {
 describe('on a full line of 2 Mbit/s', () => {
   const fills = { fills: true };
 
-  test('htb lets marked connections overtake, by DSCP or by SO_PRIORITY, and starves nobody', async () => {
+  test('lets marked connections overtake in htb, by DSCP or by SO_PRIORITY, and starves none', async () => {
     lab.net('apply', '--rate', '2mbit', '--scheme', 'htb');
     const result = await lab.race(
       {
@@ -98,12 +98,12 @@ describe('on a full line of 2 Mbit/s', () => {
     expect(counted.urgent.dropped).toBe(0);
     expect(counted.normal.bytes).toBeGreaterThan(counted.urgent.bytes);
     expect(counted.normal.dropped).toBeGreaterThan(0);
-    // Its share is a tenth of the line; something less got through.
+    // Its share is a tenth of the line; slightly less passed.
     expect(bulk1.bytes).toBeGreaterThan(6 * 25000 * 0.4);
     expect(normal1.bytes).toBeGreaterThan(0);
   });
 
-  test('tbf with pfifo_fast lets those with SO_PRIORITY 6 overtake, not those with DSCP alone', async () => {
+  test('lets connections with SO_PRIORITY 6 overtake in tbf with pfifo_fast, not those with DSCP alone', async () => {
     lab.net('apply', '--rate', '2mbit', '--scheme', 'tbf-pfifo_fast');
     const { priority, dscp, unmarked } = await lab.race(
       {

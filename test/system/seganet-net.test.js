@@ -6,7 +6,7 @@ const path = require('node:path');
 const { Lab } = require('../../bench/harness/net-lab');
 const { needs } = require('../../bench/harness/tools');
 
-// Making a network needs root.
+// Creating a network needs root.
 const { describe, test } = needs(
   ...['ip', 'tc', 'unshare', 'setpriv', 'python3'],
   ...(process.getuid?.() === 0 ? [] : ['root'])
@@ -47,7 +47,7 @@ describe('apply, check and undo', () => {
     expect(files()).toEqual([]);
   });
 
-  test('a second apply with the same arguments does nothing, and keeps the counters', () => {
+  test('does nothing in a second apply with the same arguments, and keeps the counters', () => {
     lab.net('apply', '--rate', '2mbit');
     lab.send(lab.address, { tos: 0xb8 }, 1);
     expect(lab.net('apply', '--rate', '2mbit').out).toContain('Nothing to do');
@@ -55,7 +55,7 @@ describe('apply, check and undo', () => {
     expect(JSON.parse(lab.net('apply', '--rate', '2mbit', '--json').out)).toMatchObject({ changed: false });
   });
 
-  test('another rate or scheme takes the place of the first, and undo goes back to before both', () => {
+  test('replaces the first with another rate or scheme, and undo returns to the state before both', () => {
     const before = lab.picture();
     lab.net('apply', '--rate', '2mbit');
     expect(lab.net('apply', '--rate', '31.31mbit')).toMatchObject({ code: 0 });
@@ -67,14 +67,14 @@ describe('apply, check and undo', () => {
     expect(lab.picture()).toEqual(before);
   });
 
-  test('undo with nothing to undo says so, and a second one too', () => {
+  test('says so when there is nothing to undo, also a second time', () => {
     expect(lab.net('undo')).toMatchObject({ code: 0, out: 'up0: nothing to undo.\n' });
     lab.net('apply', '--rate', '2mbit');
     lab.net('undo');
     expect(lab.net('undo')).toMatchObject({ code: 0, out: 'up0: nothing to undo.\n' });
   });
 
-  test('the multi-queue root gives way, is named, and comes back', () => {
+  test('replaces the multi-queue root, names it, and restores it', () => {
     lab.run('ip', 'link', 'add', 'up1', 'numtxqueues', '4', 'type', 'ifb');
     lab.run('ip', 'link', 'set', 'up1', 'up');
     lab.interface = 'up1';
@@ -88,7 +88,7 @@ describe('apply, check and undo', () => {
     expect(lab.picture()).toEqual(before);
   });
 
-  test('plan changes nothing, and names what apply then runs', () => {
+  test('changes nothing in plan, and names the commands that apply then runs', () => {
     const before = lab.picture();
     const plan = JSON.parse(lab.net('plan', '--rate', '2mbit', '--json').out);
     expect(lab.picture()).toEqual(before);
@@ -99,8 +99,8 @@ describe('apply, check and undo', () => {
   });
 });
 
-describe('what apply does not do', () => {
-  test('replace a queue that somebody made, unless told to', () => {
+describe('apply does not', () => {
+  test('replace a foreign queue without permission', () => {
     lab.tc('qdisc', 'add', 'dev', 'up0', 'root', 'handle', '7:', 'pfifo', 'limit', '77');
     const before = lab.picture();
     expect(lab.net('apply', '--rate', '2mbit')).toMatchObject({
@@ -115,7 +115,7 @@ describe('what apply does not do', () => {
     expect(lab.picture()).toEqual(before);
   });
 
-  test('claim that undo brings back a hand-made queue with insides', () => {
+  test('claim that undo restores a manual queue with classes', () => {
     lab.tc(
       'qdisc',
       'add',
@@ -140,7 +140,7 @@ describe('what apply does not do', () => {
     expect(lab.net('undo').err).toContain("'tbf 7:'");
   });
 
-  test('replace its own set-up after somebody has changed it', () => {
+  test('replace its own set-up after a foreign change', () => {
     lab.net('apply', '--rate', '2mbit');
     lab.tc('class', 'change', 'dev', 'up0', 'classid', '1:30', 'htb', 'rate', '1mbit', 'prio', '7');
     expect(lab.check()).toMatchObject({ code: 0, ok: true, asApplied: false });
@@ -153,7 +153,7 @@ describe('what apply does not do', () => {
     expect(lab.picture().qdisc).toBe('noqueue');
   });
 
-  test('take away, by undo, a queue that came after it', () => {
+  test('remove, by undo, a queue that came after it', () => {
     lab.net('apply', '--rate', '2mbit');
     lab.tc('qdisc', 'del', 'dev', 'up0', 'root');
     lab.tc('qdisc', 'add', 'dev', 'up0', 'root', 'handle', '7:', 'pfifo');
@@ -197,11 +197,11 @@ describe('what apply does not do', () => {
   });
 });
 
-describe('who may not change the interface', () => {
-  /** As nobody, who may read the script and the Node only where its owner lets him. */
+describe('a user without the right to change the interface', () => {
+  /** Runs as the user nobody, who may read the script and the Node only where its owner allows it. */
   const nobody = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'];
 
-  test.each(['apply', 'undo'])('%s says what is missing', (command) => {
+  test.each(['apply', 'undo'])('learns from %s what is missing', (command) => {
     expect(lab.netWith({ as: nobody }, command)).toMatchObject({
       code: 3,
       out: '',
@@ -211,7 +211,7 @@ describe('who may not change the interface', () => {
     });
   });
 
-  test('CAP_NET_ADMIN alone is enough, but for filters by SO_PRIORITY', () => {
+  test('needs only CAP_NET_ADMIN, except for filters by SO_PRIORITY', () => {
     fs.mkdirSync(lab.stateDir);
     fs.chownSync(lab.stateDir, 65534, 65534);
     fs.chmodSync(path.dirname(lab.stateDir), 0o755);
@@ -233,8 +233,8 @@ describe('who may not change the interface', () => {
   });
 });
 
-describe('several at a time', () => {
-  test('one after the other, or one of them is refused: what is there is what the last one made', async () => {
+describe('several concurrent calls', () => {
+  test('run in sequence, or one of them is refused: the result is that of the last one', async () => {
     const before = lab.picture();
     const codes = await Promise.all(
       ['2mbit', '3mbit', '4mbit'].map((rate) => lab.start('apply', '--rate', rate))
@@ -246,7 +246,7 @@ describe('several at a time', () => {
     expect(lab.picture()).toEqual(before);
   });
 
-  test('a lock is refused while its owner lives, and taken when he is dead', () => {
+  test('are refused under a lock while its owner lives, and take it when the owner is dead', () => {
     fs.mkdirSync(lab.stateDir);
     const file = path.join(lab.stateDir, 'up0.lock');
     fs.writeFileSync(file, String(process.pid));
@@ -260,8 +260,8 @@ describe('several at a time', () => {
   });
 });
 
-describe('what cannot be told', () => {
-  test('an interface that is not there, loopback, no tc', () => {
+describe('unusable environments', () => {
+  test('are an interface that does not exist, loopback, no tc', () => {
     lab.interface = 'nope0';
     expect(lab.net('check')).toMatchObject({ code: 3, err: expect.stringContaining("no interface 'nope0'") });
     lab.interface = 'lo';
@@ -271,7 +271,7 @@ describe('what cannot be told', () => {
     });
   });
 
-  test('a state file that nobody of us wrote', () => {
+  test('include a foreign state file', () => {
     lab.net('apply', '--rate', '2mbit');
     const file = path.join(lab.stateDir, 'up0.json');
     for (const text of ['', '{', 'null', '[]', '{"version":1}', '\0']) {

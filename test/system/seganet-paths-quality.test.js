@@ -32,7 +32,7 @@ const until = (/** @type {string[]} */ wanted) =>
     what: `endpoints ${wanted.join()}`
   });
 
-/** Counts what is no probe on the way out by p1. @returns {() => number} packets */
+/** Counts outgoing packets by p1 that are not probes. @returns {() => number} packets */
 function countPayload() {
   const rules =
     'table ip payload { chain out { type filter hook output priority 0; oifname "p1" meta length > 200 counter; }; }';
@@ -41,7 +41,7 @@ function countPayload() {
   return () => Number(/counter packets (\d+)/.exec(lab.run('nft', 'list', 'table', 'ip', 'payload'))?.[1]);
 }
 
-test('a path that loses every third probe becomes backup, carries no payload, and is active again after it has healed', async () => {
+test('makes a path that loses every third probe backup, without payload, and active again after it has healed', async () => {
   const carried = countPayload();
   const receiver = await lab.listen();
   const often = ['--every', '250', '--backup-after', '1', '--active-after', '1'];
@@ -56,7 +56,7 @@ test('a path that loses every third probe becomes backup, carries no payload, an
       expect(lab.paths('check', '--paths', 'p1,p2').out).toMatch(
         /p1: round trip .* ms, \d+ % of probes lost, out .*\/s, in .*\/s\np1: backup because of its quality: \d+ % of the probes/
       );
-      // What was on its way comes again by the same path.
+      // In-flight data are retransmitted by the same path.
       let before = carried();
       await eventually(() => before === (before = carried()), {
         everyMs: 1000,
@@ -71,7 +71,7 @@ test('a path that loses every third probe becomes backup, carries no payload, an
   const { received } = JSON.parse(told);
   expect(sent.error).toBe('');
   expect(received).toBe(sent.sent);
-  // The broker was told twice, and nothing was joined anew.
+  // The broker was notified twice, and no subflow was joined again.
   expect(lab.run('nstat', '-asz', 'MPTcpExtMPPrioTx')).toMatch(/MPPrioTx +2 /);
   expect(lab.run('nstat', '-asz', 'MPTcpExtMPJoinSynAckRx')).toMatch(/MPJoinSynAckRx +1 /);
   expect(log.filter(({ path: name }) => name === 'p1').map(({ state }) => state)).toEqual([

@@ -35,7 +35,7 @@ const until = (/** @type {string[]} */ wanted, /** @type {number} */ timeoutMs) 
   });
 
 describe('apply, check and undo', () => {
-  test('apply makes what plan says, again it does nothing, undo leaves no trace', () => {
+  test('makes in apply the state that plan prints, does nothing when repeated, and leaves no trace after undo', () => {
     const before = lab.picture();
     const plan = JSON.parse(lab.paths('plan', '--json', ...PATHS).out);
     expect(lab.picture()).toBe(before);
@@ -72,7 +72,7 @@ describe('apply, check and undo', () => {
     expect(lab.paths('undo')).toMatchObject({ code: 0, out: 'Nothing to undo.\n' });
   });
 
-  test('undo works without the file, but for settings, and says so; what is of others stays', () => {
+  test('undoes without the file, except settings, and says so; foreign settings stay', () => {
     ip('-n', lab.gateway, 'rule', 'add', 'pref', '27105', 'from', '198.18.1.1', 'lookup', '77');
     ip('-n', lab.gateway, 'mptcp', 'endpoint', 'add', '198.18.7.7', 'id', '7', 'signal');
     const before = lab.picture();
@@ -83,7 +83,7 @@ describe('apply, check and undo', () => {
     expect(lab.picture().replace(settings, '')).toBe(before.replace(settings, ''));
   });
 
-  test('check names what somebody changed, and undo leaves a setting that is no longer ours', () => {
+  test('names a foreign change in check, and undo leaves a setting that it no longer owns', () => {
     lab.paths('apply', ...PATHS);
     ip('-n', lab.gateway, 'mptcp', 'endpoint', 'delete', 'id', '232');
     lab.run('sh', '-c', 'echo 3 > /proc/sys/net/mptcp/stale_loss_cnt');
@@ -95,7 +95,7 @@ describe('apply, check and undo', () => {
     expect(lab.paths('undo').out).toContain('Left alone: net.mptcp.stale_loss_cnt is 3');
   });
 
-  test('another role is another flag of the endpoint; where ip cannot change that it is made anew', () => {
+  test('changes a role by a flag of the endpoint, and recreates it where ip cannot change that', () => {
     lab.paths('apply', ...PATHS);
     const change = ['ip mptcp endpoint change id 231 backup', 'ip mptcp endpoint change id 232 nobackup'];
     const { steps } = JSON.parse(lab.paths('plan', '--json', '--paths', 'p1:backup,p2').out);
@@ -114,8 +114,8 @@ describe('apply, check and undo', () => {
   });
 });
 
-describe('what it does not do', () => {
-  test('take an endpoint of somebody else', () => {
+describe('it does not', () => {
+  test('take a foreign endpoint', () => {
     ip('-n', lab.gateway, 'mptcp', 'endpoint', 'add', '198.18.1.1', 'dev', 'p1', 'id', '3', 'subflow');
     const before = lab.picture();
     expect(lab.paths('apply', ...PATHS)).toMatchObject({
@@ -150,7 +150,7 @@ describe('what it does not do', () => {
     expect(lab.pathsWith({ env: flags }, 'apply', ...PATHS)).toMatchObject({ code: 0 });
   });
 
-  test('more than CAP_NET_ADMIN allows, or without it', () => {
+  test('do more than CAP_NET_ADMIN allows, or work without it', () => {
     const nobody = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'];
     for (const command of ['apply', 'undo', 'watch']) {
       expect(lab.pathsWith({ as: nobody }, command)).toMatchObject({
@@ -174,11 +174,11 @@ describe('what it does not do', () => {
 });
 
 describe('watch', () => {
-  test('the link goes down at the gateway, and the address changes: routes and endpoint follow', async () => {
+  test('follows with routes and endpoint when the link goes down at the gateway, and the address changes', async () => {
     const before = lab.picture();
     await lab.listen();
     const { child, log } = await lab.watch(...PATHS);
-    await until(BOTH, 1000); // a path is said to be up before its endpoint is there
+    await until(BOTH, 1000); // a path is reported as up before its endpoint exists
     expect(lab.paths('check', ...PATHS)).toMatchObject({ code: 0 });
     expect(lab.paths('undo')).toMatchObject({
       code: 3,
@@ -204,7 +204,7 @@ describe('watch', () => {
 
     ip('-n', lab.gateway, 'addr', 'add', '198.18.2.77/24', 'dev', 'p2');
     ip('-n', lab.gateway, 'addr', 'del', '198.18.2.1/24', 'dev', 'p2');
-    // The kernel drops it with the address that came first; DHCP makes both anew.
+    // The kernel drops it with the first address; DHCP makes both again.
     ip('-n', lab.gateway, 'addr', 'replace', '198.18.2.77/24', 'dev', 'p2');
     lab.mainRoute(2);
     await until([BOTH[0], '198.18.2.77 id 232 subflow backup dev p2'], 4000);
@@ -227,7 +227,7 @@ describe('watch', () => {
     expect(lab.picture()).toBe(before);
   });
 
-  test('a path that dies in silence is left in about 2 s, its connection lives on, and has it again afterwards', async () => {
+  test('leaves a silently dead path in about 2 s; its connection survives, and uses it again afterwards', async () => {
     const receiver = await lab.listen();
     const { log } = await lab.watch(...PATHS);
     const [sent, [told]] = await Promise.all([
@@ -256,7 +256,7 @@ describe('watch', () => {
     );
   });
 
-  test('a path of which the uplink says that it confirms nothing is asked at once, and left only if it does not answer', async () => {
+  test('probes a path at once that the uplink reports as silent, and leaves it only without an answer', async () => {
     await lab.listen();
     const { child, log } = await lab.watch(...PATHS);
     const socket = String(files().find((file) => file.startsWith('hint-')));
@@ -275,7 +275,7 @@ describe('watch', () => {
     expect(files()).toEqual([]);
   });
 
-  test('auto waits for the first default route, and takes what comes', async () => {
+  test('waits with auto for the first default route, and takes the paths that appear', async () => {
     for (const i of ['1', '2']) ip('-n', lab.gateway, 'route', 'del', 'default', 'dev', `p${i}`);
     await lab.listen();
     setTimeout(() => [1, 2].forEach((i) => lab.mainRoute(i)), 1000);
@@ -284,7 +284,7 @@ describe('watch', () => {
     await until([BOTH[0], BOTH[1].replace(' backup', '')], 2000);
   });
 
-  test('SO_PRIORITY of a probe is 6, and it leaves by its own interface', async () => {
+  test('sends probes with SO_PRIORITY 6 from their own interface', async () => {
     const count =
       'table ip probes { chain out { type filter hook output priority 0; meta priority 6 tcp flags syn ip saddr 198.18.2.1 oifname p2 counter; }; }';
     fs.writeFileSync(path.join(lab.folder, 'rules'), count);

@@ -15,7 +15,7 @@ const { SECRET, oddVariable } = require('./settings-fuzzer/values');
 
 jest.setTimeout(150000);
 
-/** @param {Record<string, string>} env @returns {string} what is said of it, '' when it is taken */
+/** @param {Record<string, string>} env @returns {string} the message about it, '' when it is accepted */
 function refusal(env) {
   try {
     readEnvironment(env);
@@ -25,7 +25,7 @@ function refusal(env) {
   }
 }
 
-test('no property of a node and no variable ends a gateway, stops its flows, or is wrong in silence', async () => {
+test('finds no property of a node and no variable that ends a gateway, stops its flows, or fails silently', async () => {
   const args = [
     'flows/launcher/run.js',
     'test/system/settings-fuzzer/run.js',
@@ -41,7 +41,7 @@ test('no property of a node and no variable ends a gateway, stops its flows, or 
   expect(child.output).toMatch(/variables: [1-9]\d* cases, 0 findings/);
 });
 
-test('each odd value of a variable is taken, or refused in one line that names the variable', () => {
+test('accepts each odd value of a variable, or refuses it in one line that names the variable', () => {
   const seed = 7;
   const random = seeded(seed);
   for (let i = 0; i < 20; i++) {
@@ -61,10 +61,10 @@ test('each odd value of a variable is taken, or refused in one line that names t
   }
 });
 
-test('each setting that is known to be wrong is refused', () => {
+test('refuses each setting that is known to be wrong', () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-settings-'));
   try {
-    // A home is tried when it is made.
+    // A home is tested when it is made.
     const refused = badSettings(folder).filter((env) => !env.SEGANET_HOME?.startsWith('/'));
     for (const env of refused)
       expect([env, refusal(env)]).toEqual([env, expect.stringMatching(/SEGANET_\w+ .*\.$/s)]);
@@ -73,7 +73,7 @@ test('each setting that is known to be wrong is refused', () => {
   }
 });
 
-test('every node type of the package is drawn from, with all its properties', () => {
+test('draws from every node type of the package, with all its properties', () => {
   const types = nodeTypes();
   expect(types).toHaveLength(Object.keys(require('../../package.json')['node-red'].nodes).length);
   for (const { type, defaults } of types)

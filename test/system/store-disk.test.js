@@ -54,7 +54,7 @@ const fill = () => {
 
 const promised = (made) => [...made.source.stored.keys()];
 
-/** What is on disk is what the engine was told. */
+/** The data on disk equal those acknowledged to the engine. */
 async function expectKept(made) {
   await made.stop(5000);
   const { chunks, integrity } = inspect(made.directory);
@@ -63,7 +63,7 @@ async function expectKept(made) {
 
 describe('full disk', () => {
   withMount(
-    'filled by others: nothing is taken, rows can be deleted and read; it goes on by itself',
+    'takes nothing and allows deletions and reads when others fill the disk, and continues by itself',
     async () => {
       mountDisk(32);
       const made = rig();
@@ -76,8 +76,8 @@ describe('full disk', () => {
         reason: expect.stringMatching(/is full. Free space on it; the log then continues on its own/)
       });
       await until(
-        () => made.store.keeper.isDry && !made.store.keeper.isBroken,
-        'cleaned by the space of the reserve'
+        () => made.store.recovery.isDry && !made.store.recovery.isBroken,
+        'recovers with the space of the reserve'
       );
       const before = promised(made);
       made.source.want('uplink', 3, 0, 10);
@@ -92,27 +92,30 @@ describe('full disk', () => {
     }
   );
 
-  withMount('filled by the log itself: what the cloud takes makes room, without help', async () => {
-    mountDisk(24);
-    const made = rig();
-    for (let i = 0; i < 600; i++) made.source.push({ bytes: 50000, key: i });
-    await until(() => made.state === 'failing');
-    expect(promised(made).length).toBeGreaterThan(50);
-    for (let turn = 0; made.events('committed').length < 600; turn++) {
-      expect(turn).toBeLessThan(60);
-      const freeing = promised(made).slice(0, 40);
-      for (const row of freeing) made.source.free(row);
-      await until(() => freeing.every((row) => !made.source.stored.has(row)));
-      // The file has to shrink before the reserve comes back; that is done once a second.
-      made.store.tick();
-      made.store.tick();
-      await new Promise((resolve) => setTimeout(resolve, 20));
+  withMount(
+    "recovers unaided when the log itself filled the disk and the cloud's acknowledgements make room",
+    async () => {
+      mountDisk(24);
+      const made = rig();
+      for (let i = 0; i < 600; i++) made.source.push({ bytes: 50000, key: i });
+      await until(() => made.state === 'failing');
+      expect(promised(made).length).toBeGreaterThan(50);
+      for (let turn = 0; made.events('committed').length < 600; turn++) {
+        expect(turn).toBeLessThan(60);
+        const freeing = promised(made).slice(0, 40);
+        for (const row of freeing) made.source.free(row);
+        await until(() => freeing.every((row) => !made.source.stored.has(row)));
+        // The file has to shrink before the reserve comes back; that is done once a second.
+        made.store.tick();
+        made.store.tick();
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      await until(() => made.state === 'ready');
+      await expectKept(made);
     }
-    await until(() => made.state === 'ready');
-    await expectKept(made);
-  });
+  );
 
-  withMount('at the start: what is there is told, read and deleted', async () => {
+  withMount('reports, reads and deletes existing records at the start', async () => {
     mountDisk(24);
     const first = rig();
     await first.save(...Array.from({ length: 50 }, () => ({ bytes: 50000 })));
@@ -132,7 +135,7 @@ describe('full disk', () => {
 });
 
 describe('read-only disk', () => {
-  withMount('at the start: says so, and goes on when it can be written', async () => {
+  withMount('reports it at the start, and continues once writing works', async () => {
     mountDisk(24);
     fs.mkdirSync(path.join(directory, 'log'));
     mount('-o', 'remount,ro', directory);
@@ -147,7 +150,7 @@ describe('read-only disk', () => {
     await made.save({});
   });
 
-  withMount('a log that is there: the same', async () => {
+  withMount('does the same with an existing log', async () => {
     mountDisk(24);
     const first = rig();
     await first.save({}, {});
@@ -165,7 +168,7 @@ describe('read-only disk', () => {
 });
 
 /** Node's SQLite calls pwrite64 and fsync, both of which libfiu can fail. */
-withFiu(`${FAULTS} writes and syncs that libfiu fails: all that was reported is there`, async () => {
+withFiu(`has all reported rows after ${FAULTS} writes and syncs that libfiu fails`, async () => {
   const journal = path.join(directory, 'journal');
   fs.writeFileSync(journal, '');
   const child = new Child(

@@ -1,7 +1,7 @@
 'use strict';
 
-// Failing writes and syncs under load, with power cuts worked out from the trace of all that was written.
-// More of it: STORE_FAULTS=200 STORE_CUTS=400 STORE_SEED=… npm test -- test/system/store-power
+// Failing writes and syncs under load, with power cuts computed from the trace of all writes. For more:
+// STORE_FAULTS=200 STORE_CUTS=400 STORE_SEED=… npm test -- test/system/store-power
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -22,7 +22,7 @@ const CHILD = path.join(__dirname, '../fixtures/store/store-child.js');
 
 jest.setTimeout(20000 + FAULTS * 100 + CUTS * 300);
 
-/** Images are written and synced often: in memory where there is such a place. */
+/** Images are written and synced often: in memory if such a place exists. */
 const base = fs.existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir();
 /** @type {string} */
 let folder;
@@ -103,7 +103,7 @@ async function moreCommits(count) {
   await until(() => commits() > before + count, 'more commits');
 }
 
-/** Many rows on many pages, so that the commit that fails changes some that no commit before it has put into the WAL. */
+/** Many rows on many pages, so that the failing commit changes some that no earlier commit has put into the WAL. */
 const WIDE = { LOAD_BYTES: '4000', LOAD_KEEP: '800' };
 
 async function killWhileFailing(rounds, seed = 0) {
@@ -124,10 +124,10 @@ const cut = (options = {}) =>
   cutPower({ trace: path.join(folder, 'trace'), folder, seed: SEED, cuts: CUTS, ...options });
 
 withShim(`a failing disk (seed ${SEED})`, () => {
-  test(`${FAULTS} failed writes and syncs, ${CUTS} power cuts: all that was reported is there, and the log opens without help`, async () => {
+  test(`has all reported rows after ${FAULTS} failed writes and syncs, ${CUTS} power cuts, and opens the log unaided`, async () => {
     const running = await runFaults();
     expect(control.words.failed).toBeGreaterThanOrEqual(FAULTS);
-    // It came back by itself each time, and never lost or set aside anything.
+    // It recovered by itself each time, and never lost or set aside anything.
     const lines = running.jsonLines();
     expect(lines.filter(({ state }) => state === 'failing').length).toBeGreaterThan(FAULTS / 4);
     expect(lines.filter(({ problem }) => problem)).toEqual([]);
@@ -151,7 +151,7 @@ withShim(`a failing disk (seed ${SEED})`, () => {
     expect(verdict.failures).toBeGreaterThan(0);
   });
 
-  test('kill -9 while syncs fail, a new start, and power cuts during it', async () => {
+  test('survives kill -9 during failing syncs, another start, and power cuts during it', async () => {
     await killWhileFailing(2);
     start(WIDE);
     await moreCommits(10);
@@ -161,14 +161,14 @@ withShim(`a failing disk (seed ${SEED})`, () => {
 });
 
 withShim('the check itself', () => {
-  test('finds a store that believes a failed COMMIT', async () => {
+  test('detects a store that believes a failed COMMIT', async () => {
     await runFaults('believe-failed-commits');
     const { problems } = await cut({ only: true });
     expect(problems.some((text) => /is lost/.test(text))).toBe(true);
   });
 
-  test('finds a start that trusts a WAL whose sync failed', async () => {
-    // Not each commit that fails is one that hurts.
+  test('detects a start that trusts a WAL whose sync failed', async () => {
+    // Not each commit that fails does damage.
     for (let round = 0; round < 10; round++) {
       await killWhileFailing(1, round);
       start({ ...WIDE, STORE_MUTANT: 'trust-the-wal' });

@@ -59,7 +59,7 @@ function startChild(env = {}) {
 }
 
 describe('store thread', () => {
-  test('stores, tells its state, stops in order and prints nothing', async () => {
+  test('stores, reports its state, stops in order and prints nothing', async () => {
     const child = startChild({ LOAD_CHUNKS: '50' });
     await child.until((output) => output.includes('"ready"'));
     await until(
@@ -71,11 +71,11 @@ describe('store thread', () => {
     );
     expect((await child.stop()).code).toBe(0);
     expect(child.output).toContain('{"stopped":true}');
-    // No warning of an experimental module, nothing else: all lines are ours.
+    // No warning of an experimental module, nothing else: all lines are its own.
     expect(child.output.split('\n').filter((line) => line && !line.startsWith('{'))).toEqual([]);
   });
 
-  test('says what it keeps and what it wrote', async () => {
+  test('reports its settings and its writes', async () => {
     const { engine, thread, states } = startThread();
     engine.push(...[1, 2, 2].map((recordClass) => ({ class: recordClass, records: 10, bytes: 50000 })));
     await until(() => thread.state.chunks === 3);
@@ -113,7 +113,7 @@ describe('store thread', () => {
     expect(thread.state.state).toBe('stopped');
   });
 
-  test('a thread that dies is started again: nothing lost, no row number used twice, the lock is free', async () => {
+  test('restarts a thread that dies: nothing lost, no row number used twice, the lock is free', async () => {
     const { engine, thread, states } = startThread();
     for (let round = 0; round < 4; round++) {
       engine.push(...Array.from({ length: 10 }, () => ({ bytes: 5000 })));
@@ -135,7 +135,7 @@ describe('store thread', () => {
     expect(inspect(directory)).toMatchObject({ integrity: 'ok', chunks: { length: rows.length } });
   });
 
-  test('another engine is told of all that is on disk', async () => {
+  test('reports all data on disk to another engine', async () => {
     const { engine, thread } = startThread();
     engine.push({ class: 2, records: 4 });
     await until(() => engine.held.size === 0);
@@ -147,7 +147,7 @@ describe('store thread', () => {
     expect(engine.events('closed')).toHaveLength(1);
   });
 
-  test('stop says false when something is left to commit', async () => {
+  test('returns false from stop when something is left to commit', async () => {
     fs.writeFileSync(path.join(directory, 'file'), '');
     const { engine, thread, states } = startThread({ directory: path.join(directory, 'file') });
     engine.push({});
@@ -157,7 +157,7 @@ describe('store thread', () => {
   });
 });
 
-test('a second process on the same folder is refused, and takes over when the first is gone', async () => {
+test('refuses a second process on the same folder, which takes over when the first is gone', async () => {
   fs.writeFileSync(path.join(directory, 'journal'), '');
   const child = startChild();
   await child.until((output) => output.includes('"ready"'));
@@ -177,7 +177,7 @@ test('a second process on the same folder is refused, and takes over when the fi
   await until(() => engine.held.size === 0);
 });
 
-test(`kill -9 in the middle of commits, ${KILLS} times (seed ${SEED}): all that was reported is there, the log opens without help`, async () => {
+test(`has all reported rows after kill -9 in the middle of commits, ${KILLS} times (seed ${SEED}), and opens the log unaided`, async () => {
   const random = seeded(SEED);
   const journal = path.join(directory, 'journal');
   fs.writeFileSync(journal, '');
@@ -198,7 +198,7 @@ test(`kill -9 in the middle of commits, ${KILLS} times (seed ${SEED}): all that 
     const text = fs.readFileSync(journal, 'utf8');
     promises.add(text.slice(read));
     read = text.length;
-    // The copy is opened, so that the next child finds what the killed one left.
+    // The copy is opened, so that the next child finds the killed one's files.
     const copy = temporaryFolder();
     for (const name of ['log.db', 'log.db-wal'])
       fs.copyFileSync(path.join(directory, name), path.join(copy, name));
@@ -208,7 +208,7 @@ test(`kill -9 in the middle of commits, ${KILLS} times (seed ${SEED}): all that 
   expect(promises.rows.size).toBeGreaterThan(KILLS);
 });
 
-test('a million records in 5,000 chunks: open and ready in well under 200 ms', async () => {
+test('opens a million records in 5,000 chunks in well under 200 ms', async () => {
   const first = new Rig({ directory });
   await until(() => first.state === 'ready');
   await first.stop();

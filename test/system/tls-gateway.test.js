@@ -1,5 +1,5 @@
 'use strict';
-// The gateway as a user starts it, with devices that log in over TLS: environment → flow → front → cloud.
+// The gateway as a user starts it, with devices that log in over TLS: environment → flow → TLS server → cloud.
 
 const { execFile } = require('node:child_process');
 const fs = require('node:fs');
@@ -42,7 +42,7 @@ const environment = (transport) => ({
   SEGANET_BATCH_MS: '50'
 });
 
-test('a device with its password over TLS: what is acknowledged is in the cloud under its user name', async () => {
+test('delivers acknowledged records of a device with a password over TLS under its user name', async () => {
   const receiver = await receive(cloud);
   gateway = await startGateway(cloud, { env: environment('tls') });
   const publish = (...more) =>
@@ -55,7 +55,7 @@ test('a device with its password over TLS: what is acknowledged is in the cloud 
   await receiver.close();
 }, 60000);
 
-test('a device with its pre-shared key comes in beside a certificate of the listener, one that knows the identity alone does not', async () => {
+test('accepts a device with a pre-shared key beside a certificate of the listener, but not one that only knows the identity', async () => {
   const key = '00112233445566778899aabbccddeeff';
   const keys = authority.file('keys');
   fs.writeFileSync(keys, `meter-7:${key}\n`, { mode: 0o600 });

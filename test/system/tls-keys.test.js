@@ -58,7 +58,7 @@ const LISTENERS = Object.keys(KINDS).flatMap(
 
 describe('a device with a pre-shared key', () => {
   test.each(LISTENERS)(
-    'over %s, certificate of the listener %s, client certificate %s: comes in with its own key alone',
+    'connects with its own key alone over %s, certificate of the listener %s, client certificate %s',
     async (kind, hasCert, clientCert) => {
       const { bench, port } = await listen(kind, { hasCert, clientCert });
       const results = [];
@@ -67,12 +67,12 @@ describe('a device with a pre-shared key', () => {
       for (const version of VERSIONS) {
         const client = { version, ca: authority.ca };
         const honest = () => bring(kind, port, { ...client, identity: DEVICE, key: KEY });
-        // A session that was made without any key: nobody is let in with it, but the client has its ticket.
+        // A session that was made without any key: no device can connect with it, but the client has its ticket.
         const stranger = () => bring(kind, port, client).then((made) => made.session);
         const sessions = {
           fresh: async () => undefined,
           resumed: async () => (await honest()).session,
-          ...(hasCert && { 'the session of a stranger': stranger })
+          ...(hasCert && { 'the session of another client': stranger })
         };
         for (const [name, session] of Object.entries(sessions)) {
           for (const [identity, key, isRight] of [
@@ -100,7 +100,7 @@ describe('a device with a pre-shared key', () => {
   );
 
   test.each(VERSIONS)(
-    'instead of its key it may show a certificate where one is wanted (%s)',
+    'may show a certificate instead of its key where one is requested (%s)',
     async (version) => {
       const { bench, port } = await listen('mqtts', { hasCert: true, clientCert: 'wanted' });
       const client = { version, ca: authority.ca, cert: pump.cert, certKey: pump.key };
@@ -124,7 +124,7 @@ describe('a device with a pre-shared key', () => {
   });
 });
 
-describe('clients that people use', () => {
+describe('common clients', () => {
   const keys = [
     [DEVICE, KEY.toString('hex'), true],
     [DEVICE, WRONG.toString('hex'), false],
@@ -157,7 +157,7 @@ describe('clients that people use', () => {
     }
   );
 
-  mosquitto.each(keys)('mosquitto_pub as it is, %s with the key %s: %s', async (identity, key, isRight) => {
+  mosquitto.each(keys)('unmodified mosquitto_pub, %s with the key %s: %s', async (identity, key, isRight) => {
     const { port } = await listen('mqtts', { hasCert: true });
     expect(await mosquittoPub(port, '--psk', key, '--psk-identity', identity)).toBe(isRight);
   });

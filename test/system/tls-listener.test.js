@@ -1,5 +1,5 @@
 'use strict';
-// TLS and WebSocket into the real engine, with the clients that people use.
+// TLS and WebSocket into the real engine, with common clients.
 
 const { execFile } = require('node:child_process');
 const fs = require('node:fs');
@@ -42,7 +42,7 @@ async function start(options, check, settings) {
   return { bench, port };
 }
 
-/** @returns {Promise<import('mqtt').MqttClient>} rejects as the client is told */
+/** @returns {Promise<import('mqtt').MqttClient>} rejects with the client's error */
 async function connect(url, options = {}) {
   const client = mqtt.connect(url, {
     ca: authority.ca,
@@ -82,27 +82,30 @@ describe('mqtt.js', () => {
     ['ws', 'ws', '/mqtt', 4],
     ['ws', 'ws', '/mqtt', 5],
     ['wss', 'wss', '/mqtt', 5]
-  ])('over %s its records come in and are acknowledged', async (transport, scheme, path, protocolVersion) => {
-    const { bench, port } = await start({ transport });
-    const client = await connect(`${scheme}://127.0.0.1:${port}${path}`, {
-      clientId: 'meter-1',
-      protocolVersion
-    });
-    const payloads = Array.from({ length: 200 }, (_, i) => `reading-${i}-${'x'.repeat(500)}`);
-    await Promise.all(payloads.map((payload) => client.publishAsync('d/meter-1/t', payload, { qos: 1 })));
-    await until(
-      () => bench.records.join('').split('reading-').length === 201,
-      () => bench.records.length
-    );
-    expect(holds(bench, 'meter-1', 'd/meter-1/t', 'reading-199-')).toBe(true);
-    await client.endAsync();
-    await until(
-      () => bench.engine.stats().devices === 0,
-      () => 'devices'
-    );
-  });
+  ])(
+    'sends its records over %s and gets acknowledgements',
+    async (transport, scheme, path, protocolVersion) => {
+      const { bench, port } = await start({ transport });
+      const client = await connect(`${scheme}://127.0.0.1:${port}${path}`, {
+        clientId: 'meter-1',
+        protocolVersion
+      });
+      const payloads = Array.from({ length: 200 }, (_, i) => `reading-${i}-${'x'.repeat(500)}`);
+      await Promise.all(payloads.map((payload) => client.publishAsync('d/meter-1/t', payload, { qos: 1 })));
+      await until(
+        () => bench.records.join('').split('reading-').length === 201,
+        () => bench.records.length
+      );
+      expect(holds(bench, 'meter-1', 'd/meter-1/t', 'reading-199-')).toBe(true);
+      await client.endAsync();
+      await until(
+        () => bench.engine.stats().devices === 0,
+        () => 'devices'
+      );
+    }
+  );
 
-  test('a certificate names the device, whatever it calls itself, and no login is asked for', async () => {
+  test("takes a certificate's name as the device, whatever it calls itself, without a login", async () => {
     const asked = [];
     const { bench, port } = await start({ clientCert: 'wanted' }, async (login) => (asked.push(login), null));
     const options = { clientId: 'i-am-root', cert: device.cert, key: device.key };
@@ -117,7 +120,7 @@ describe('mqtt.js', () => {
   });
 
   test.each([4, 5])(
-    'the user name is the device, and a wrong password is told as such (MQTT %d)',
+    'takes the user name as the device, and reports a wrong password as such (MQTT %d)',
     async (protocolVersion) => {
       const check = await passwords([['pump-2', 'right']]);
       const { bench, port } = await start({}, check);
@@ -142,7 +145,7 @@ describe('mqtt.js', () => {
     }
   );
 
-  test('100 devices over TLS at once, each with its own password', async () => {
+  test('connects 100 devices over TLS at once, each with its own password', async () => {
     const check = await passwords(Array.from({ length: 100 }, (_, i) => [`d-${i}`, `p-${i}`]));
     const { bench, port } = await start({}, check);
     const all = await Promise.all(
@@ -158,7 +161,7 @@ describe('mqtt.js', () => {
     );
   }, 20000);
 
-  test('the engine ends: devices are told by the end of their connection, and nothing hangs', async () => {
+  test("notifies devices of the engine's end by closing their connection, and nothing hangs", async () => {
     const { bench, port } = await start({});
     const client = await connect(`mqtts://127.0.0.1:${port}`, { clientId: 'a' });
     const closed = new Promise((resolve) => client.once('close', resolve));
@@ -168,7 +171,7 @@ describe('mqtt.js', () => {
     expect(performance.now() - before).toBeLessThan(900);
   });
 
-  test('a listener that is closed takes its devices with it, another port can be opened', async () => {
+  test('closes the devices of a closed listener, and opens another port', async () => {
     const { bench, port } = await start({});
     const client = await connect(`mqtts://127.0.0.1:${port}`, { clientId: 'a' });
     const closed = new Promise((resolve) => client.once('close', resolve));
@@ -179,7 +182,7 @@ describe('mqtt.js', () => {
     await connect(`ws://127.0.0.1:${again}/mqtt`, { clientId: 'a' });
   });
 
-  test('a thread that dies is told, and a new one serves', async () => {
+  test('reports a thread that dies, and a new one serves', async () => {
     const { bench } = await start({});
     await bench.front.worker_.terminate();
     await until(
@@ -191,7 +194,7 @@ describe('mqtt.js', () => {
     await connect(`mqtts://127.0.0.1:${port}`, { clientId: 'a' });
   });
 
-  test('a port in use is told with the code of the system', async () => {
+  test('reports a port in use with the code of the system', async () => {
     const { port } = await start({});
     await expect(start({ port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
@@ -200,7 +203,7 @@ describe('mqtt.js', () => {
 describe('mosquitto_pub', () => {
   const publish = (port, ...args) => run('mosquitto_pub', ['-h', '127.0.0.1', '-p', String(port), '-q', '1', '-t', 't', '-m', 'hello', ...args]); // prettier-ignore
 
-  mosquitto('over TLS with a password, by MQTT 3.1.1 and 5', async () => {
+  mosquitto('publishes over TLS with a password, by MQTT 3.1.1 and 5', async () => {
     const check = await passwords([['pump-3', 'right']]);
     const { bench, port } = await start({}, check);
     const tls = ['--cafile', authority.caFile, '-u', 'pump-3'];
@@ -213,7 +216,7 @@ describe('mosquitto_pub', () => {
     await expect(publish(port, ...tls, '-P', 'wrong')).rejects.toThrow(/not authorised|bad user|refused/i);
   });
 
-  mosquitto('over TLS with a certificate, and with none', async () => {
+  mosquitto('publishes over TLS with a certificate, and with none', async () => {
     const { bench, port } = await start({ clientCert: 'required' });
     const cert = ['--cafile', authority.caFile, '--cert', device.certFile, '--key', device.keyFile];
     await publish(port, ...cert, '-i', 'x');

@@ -1,5 +1,5 @@
 'use strict';
-// An uplink with two paths, on real interfaces, towards a real broker with MPTCP and without.
+// An uplink with two paths, on real interfaces, to a real broker with MPTCP and without.
 
 const fs = require('node:fs');
 const { eventually } = require('../../bench/harness/net');
@@ -34,7 +34,7 @@ const nothingLost = (/** @type {any} */ end) => {
 };
 
 describe('MPTCP at both ends', () => {
-  test('each session has a subflow on each path, and one connection survives the silence of the first', async () => {
+  test('gives each session a subflow on each path, and one connection survives the silence of the first', async () => {
     lab.paths('apply', '--paths', 'p1,p2');
     await lab.startBroker({ mptcp: true });
     const uplink = lab.startUplink({ paths: 'p1,p2', groups: '1,2/3,4' });
@@ -51,13 +51,13 @@ describe('MPTCP at both ends', () => {
       (each) => each.state === 'connected'
     ).sessions;
     expect([connects, bytesAcked >= paths[1].bytesAcked]).toEqual([1, true]);
-    // There is no watch: the uplink tells since when.
+    // There is no watcher: the uplink reports the times itself.
     for (const { since } of paths) expect(Date.parse(since)).toBeGreaterThan(Date.now() - 30_000);
     expect(paths[1]).toMatchObject({ name: 'p2', role: 'active', interface: 'p2', address: '198.18.2.1' });
     expect(paths[1].bytesAcked).toBeGreaterThan(1000);
   });
 
-  test('each subflow has the congestion control that was chosen', async () => {
+  test('gives each subflow the configured congestion control', async () => {
     lab.paths('apply', '--paths', 'p1,p2');
     await lab.startBroker({ mptcp: true });
     const uplink = lab.startUplink({ paths: 'p1,p2', groups: 'all', congestion: 'reno' });
@@ -68,7 +68,7 @@ describe('MPTCP at both ends', () => {
     nothingLost(await uplink.finish());
   });
 
-  test('the packets of the urgent session have their priority on every path, with a DSCP beside', async () => {
+  test("keeps the priority of the urgent session's packets on every path, also with a DSCP", async () => {
     lab.paths('apply', '--paths', 'p1,p2');
     await lab.startBroker({ mptcp: true });
     for (const path of ['p1', 'p2']) lab.countPriority(path, 6);
@@ -80,7 +80,7 @@ describe('MPTCP at both ends', () => {
     nothingLost(await uplink.finish());
   });
 
-  test('a backup path has a subflow, and carries no payload', async () => {
+  test('has a subflow without payload on a backup path', async () => {
     lab.paths('apply', '--paths', 'p1,p2:backup');
     await lab.startBroker({ mptcp: true });
     const uplink = lab.startUplink({ paths: 'p1,p2:backup' });
@@ -89,7 +89,7 @@ describe('MPTCP at both ends', () => {
     nothingLost(await uplink.finish());
   });
 
-  test('a backup path takes over when the main one loses what it is given, and nothing else: the uplink tells the watch', async () => {
+  test("takes over by a backup path when only the main one's data are lost: the uplink notifies the watcher", async () => {
     await lab.startBroker({ mptcp: true });
     const { log } = await lab.watch('--paths', 'p1,p2:backup');
     const uplink = lab.startUplink({ paths: 'p1,p2:backup', groups: '1,2/3,4' });
@@ -98,19 +98,19 @@ describe('MPTCP at both ends', () => {
     lab.swallow(1);
     const { why } = await eventually(() => log.find(({ path, state }) => path === 'p1' && state === 'down'));
     const tookMs = Date.now() - began;
-    // With its usual patience it has 700 ms.
+    // With its usual time-out it has 700 ms.
     expect(why).toMatch(/did not answer in ([1-4]\d\d) ms$/);
     await new Promise((resolve) => setTimeout(resolve, 1500));
     const end = await uplink.finish();
     nothingLost(end);
     const gapMs = Math.round(end.longestGapMs);
-    process.stdout.write(`lossy on the way out, backup: left after ${tookMs} ms, longest gap ${gapMs} ms\n`);
+    process.stdout.write(`lossy outgoing link, backup: left after ${tookMs} ms, longest gap ${gapMs} ms\n`);
     expect(gapMs).toBeLessThan(3000);
     expect(uplink.history).toEqual(['connecting', 'connected', 'stopped']);
     expect(uplink.problems).toEqual([]);
   });
 
-  test('a path that is dead when it connects costs a second, and later sessions nothing', async () => {
+  test('loses a second on a path that is dead at connection, and nothing in later sessions', async () => {
     await lab.startBroker({ mptcp: true });
     lab.swallow(1);
     const began = Date.now();
@@ -131,7 +131,7 @@ describe('MPTCP at both ends', () => {
 
 const { test: withHaproxy } = needs('haproxy', 'openssl', ...missing);
 
-withHaproxy('MPTCP ends in front of a broker without it, TLS at the broker', async () => {
+withHaproxy('ends MPTCP before a broker without it, and TLS at the broker', async () => {
   lab.paths('apply', '--paths', 'p1,p2');
   const ca = await lab.startTerminator();
   const tls = { ca, servername: 'cloud.example' };
@@ -140,8 +140,8 @@ withHaproxy('MPTCP ends in front of a broker without it, TLS at the broker', asy
   nothingLost(await uplink.finish());
 });
 
-describe('plain TCP, and it says why', () => {
-  test('the broker does not speak MPTCP; the path falls silent: a new connection by the other in about a second, nothing lost', async () => {
+describe('plain TCP, with the reason', () => {
+  test('reconnects by the other path in about a second, losing nothing, when a path falls silent and the broker does not speak MPTCP', async () => {
     await lab.startBroker({ mptcp: false });
     const uplink = lab.startUplink({ paths: 'p1,p2', groups: '1,2/3,4' });
     await uplink.until(on('p1'));
@@ -161,7 +161,7 @@ describe('plain TCP, and it says why', () => {
     expect(uplink.problems).toContain('NO_MPTCP');
   });
 
-  test('a middlebox takes the option away', async () => {
+  test('a middlebox removes the option', async () => {
     lab.strip();
     await lab.startBroker({ mptcp: true });
     const uplink = lab.startUplink({ paths: 'p1,p2' });
@@ -181,14 +181,14 @@ describe('plain TCP, and it says why', () => {
     nothingLost(await uplink.finish());
   });
 
-  test('with nothing to send, what `seganet-paths watch` says is enough', async () => {
+  test('follows the report of `seganet-paths watch` with nothing to send', async () => {
     await lab.startBroker({ mptcp: false });
     await lab.listen();
     await lab.watch('--paths', 'p1,p2');
     const uplink = lab.startUplink({ paths: 'p1,p2', everyMs: 0 });
     await uplink.until((one) => on('p1')(one) && one.paths[0].state === 'up');
     ip('-n', lab.gateway, 'link', 'set', 'p1', 'down');
-    // It may see that the interface is gone before the watch has said so.
+    // It may notice the missing interface before the watcher reports it.
     await uplink.until((one) => on('p2')(one) && one.paths[0].why === 'the link is down', 3000);
     expect(uplink.state.sessions[0].paths[0].state).toBe('down');
     await uplink.finish();

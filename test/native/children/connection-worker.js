@@ -1,6 +1,6 @@
 'use strict';
 
-// A worker_threads Worker with a connection of the engine, and its express path aboard, as the uplink's thread has them.
+// A worker_threads Worker with a connection of the engine and its active express path, as in the uplink's thread.
 
 const { parentPort, workerData } = require('node:worker_threads');
 const { UplinkSource, UplinkConnection, openSocket, waitConnect } = require('../../../native');
@@ -18,7 +18,7 @@ async function run() {
       parentPort?.postMessage('open');
     },
     onBytes() {},
-    // Without the express path all of them come here.
+    // Without the express path all of them arrive here.
     onPubacks() {},
     onDrain() {},
     onEnd() {},

@@ -1,6 +1,6 @@
 'use strict';
 
-// A worker_threads Worker with an engine of its own, busy until it is terminated.
+// A worker_threads Worker with its own engine, busy until it is terminated.
 
 const { parentPort } = require('node:worker_threads');
 const { Engine } = require('../../../native');

@@ -1,6 +1,6 @@
 'use strict';
 
-// Ends its process at the stage of an engine's life that argv[2] names. The parent looks at how it ended.
+// Ends its process at the stage of an engine's life that argv[2] names. The parent checks how it ended.
 
 const { once } = require('node:events');
 const { Worker } = require('node:worker_threads');
@@ -21,7 +21,7 @@ function push(engine, count) {
   for (let i = 0; i < count; i += 1) engine.push(stage.ingest, `d${i % 9}`, 't', payload, 0, 0, 0, -1, 0);
 }
 
-/** @type {Record<string, () => unknown>} what happens before the end; it must not keep the process alive */
+/** @type {Record<string, () => unknown>} runs before the end; it must not keep the process alive */
 const stages = {
   'after construct': () => new Engine({ workers: 2 }, () => {}),
   'after applyPlan': () => start(),
@@ -36,7 +36,7 @@ const stages = {
     push(engine, 5000);
     await until(() => engine.stats().counters.recordsQueued > 0, 'a batch');
   },
-  'with records on their way': () => push(start(), 5000),
+  'with records in flight': () => push(start(), 5000),
   'with batches in flight': async () => {
     const engine = start();
     push(engine, 5000);

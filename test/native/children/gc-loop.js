@@ -9,7 +9,7 @@ const { usualPlan, threadCount } = require('../support/addon');
 
 const MiB = 1 << 20;
 
-/** Nothing here may refer to the engine: a doorbell that does keeps it alive. */
+/** Nothing here may refer to the engine: a doorbell that does would keep it alive. */
 const ignore = () => {};
 
 /** @param {number} count */

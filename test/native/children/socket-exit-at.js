@@ -10,18 +10,18 @@ const { openSocket, waitConnect, closeSocket } = require('../../../native');
 const [, , name, deaf, answering, how] = process.argv;
 const open = (/** @type {string} */ port) => openSocket('127.0.0.1', Number(port), {}).fd;
 
-/** @type {Record<string, () => unknown>} what happens before the end; it must not keep the process alive for long */
+/** @type {Record<string, () => unknown>} runs before the end; it must not keep the process alive for long */
 const stages = {
   'after openSocket': () => open(deaf),
   'while it is waited for': () => void waitConnect(open(deaf), 50).catch(() => {}),
   'after a wait in vain': () => waitConnect(open(deaf), 1).catch(() => {}),
-  'when it is connected, and nobody owns it': () => waitConnect(open(answering), 5000),
+  'when it is connected, and nothing owns it': () => waitConnect(open(answering), 5000),
   'when Node owns it': async () => {
     const fd = open(answering);
     await waitConnect(fd, 5000);
     new net.Socket({ fd, readable: true, writable: true }).unref();
   },
-  'after closeSocket while it is waited for': () => {
+  'after closeSocket during the wait': () => {
     const fd = open(deaf);
     waitConnect(fd, 50).catch(() => {});
     closeSocket(fd);

@@ -1,7 +1,7 @@
 'use strict';
 
-// A worker_threads Worker that opens `count` sockets, does with each what workerData says, tells their descriptors, and goes on until
-// it is terminated.
+// A worker_threads Worker that opens `count` sockets, does with each what workerData requests, posts their descriptors,
+// and continues until it is terminated.
 
 const net = require('node:net');
 const { parentPort, workerData } = require('node:worker_threads');

@@ -1,6 +1,6 @@
 'use strict';
 
-// Opens a socket with all options to the port in argv[2], and prints what became of it.
+// Opens a socket with all options to the port in argv[2], and prints the result.
 
 const fs = require('node:fs');
 const { openSocket, closeSocket, socketInfo } = require('../../../native');

@@ -1,7 +1,7 @@
 'use strict';
 
-// A worker_threads Worker that waits for a socket: told by workerData {port, timeoutMs, again}, it tells the descriptor, then how
-// the wait ended.
+// A worker_threads Worker that waits for a socket with workerData {port, timeoutMs, again}: it posts the descriptor,
+// then how the wait ended.
 
 const { parentPort, workerData } = require('node:worker_threads');
 const { openSocket, waitConnect, closeSocket } = require('../../../native');

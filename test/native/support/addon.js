@@ -1,6 +1,6 @@
 'use strict';
 
-// What the tests of the addon share.
+// Helpers shared by the tests of the addon.
 
 const { spawn } = require('node:child_process');
 const net = require('node:net');
@@ -32,7 +32,7 @@ function usualPlan() {
 }
 
 /**
- * Polls until `done` is truthy and returns what it gave; throws when patience ends.
+ * Polls until `done` is truthy and returns its value; throws when patience ends.
  * @template T @param {() => T} done @param {string} what @param {number} [patienceMs] @returns {Promise<T>}
  */
 async function until(done, what, patienceMs = 20_000) {
@@ -64,7 +64,7 @@ function connectDevice(port, id) {
 }
 
 /**
- * Runs a script in a Node of its own.
+ * Runs a script in a separate Node.
  * @param {string[]} args @param {{ env?: Record<string, string>, patienceMs?: number }} [options]
  * @returns {Promise<{ code: number | null, signal: string | null, output: string }>}
  */

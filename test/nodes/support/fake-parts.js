@@ -1,6 +1,6 @@
 'use strict';
-// An engine, an uplink thread and a store thread in memory, for the logic of the nodes alone: who is called, when and in which order.
-// What the native parts really do is tested with them, in test/runtime and test/system.
+// An engine, an uplink thread and a store thread in memory, for the logic of the nodes alone: calls, their time and
+// their order. The native parts are tested with them in test/runtime and test/system.
 
 const { EventEmitter } = require('node:events');
 const { writeFrame } = require('./frames');
@@ -23,9 +23,9 @@ class Engine {
       frames: [],
       completions: [],
       held: [],
-      /** Of these, how many are on disk; the first ones are. */
+      /** The number of them on disk; the first ones are. */
       stored: 0,
-      /** Records on disk alone. */
+      /** Records only on disk. */
       backlog: 0,
       /** Records in open batches. */
       open: 0,
@@ -43,7 +43,7 @@ class Engine {
       known: []
     });
   }
-  /** As the native one: later, and once for many. */
+  /** As in the native one: later, and once for many. */
   doorbell() {
     this.rung ??= setImmediate(() => {
       this.rung = null;
@@ -130,7 +130,7 @@ class Engine {
   takeEvents(limit) {
     return this.events.splice(0, limit);
   }
-  /** A device is there, and listens. */
+  /** Adds a device that listens. */
   arrive(device) {
     this.takers.add(device);
     this.events.push({ kind: 'listening', device, stage: 1, worker: 0, reason: '', address: '' });
@@ -225,7 +225,7 @@ class StoreThread extends EventEmitter {
     this.token = token;
     this.emit('state', { state: 'ready', code: '', reason: '', chunks: 0 });
   }
-  /** What a test says is on disk. */
+  /** The content of the disk, set by a test. */
   async holdings() {
     return this.held ?? [];
   }
@@ -236,7 +236,7 @@ class StoreThread extends EventEmitter {
   }
 }
 
-/** Listeners with TLS or WebSocket: what a test wants of them. */
+/** Listeners with TLS or WebSocket, set by the test. */
 const fronts = [];
 
 class TlsThread {

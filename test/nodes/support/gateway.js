@@ -52,14 +52,14 @@ async function load(flow, credentials = {}, more = []) {
   await ready;
 }
 
-/** Ends the flows. The cloud acknowledges what is held, so that the engine need not wait for it. */
+/** Ends the flows. The cloud acknowledges held records so that the engine need not wait for it. */
 async function unload() {
   for (const { held } of fake.engines) held.length = 0;
   await helper.unload();
   replaceModules();
 }
 
-/** Collects what arrives at a helper node. */
+/** Collects messages at a helper node. */
 function inbox(id) {
   const messages = [];
   helper.getNode(id).on('input', (msg) => messages.push(msg));

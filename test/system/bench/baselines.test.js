@@ -1,5 +1,6 @@
 'use strict';
-// What the gateway is compared with, against a real broker: it delivers what it acknowledged, in order, and a fault shows.
+// The systems that the gateway is compared with, against a real broker: each delivers the messages that it
+// acknowledged, in order, and a fault shows.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -50,12 +51,12 @@ const loads = async (system) => {
     expect(sent[0]).toMatchObject({ acked: 100, acksOutOfOrder: 0, acksUnknown: 0, protocolErrors: 0 });
     expect(verdict).toMatchObject({ lost: 0, missingUnacked: 0 });
     expect(arrived).toMatchObject({ unique: 100, duplicates: 0, outOfOrder: 0, badRecords: 0 });
-    expect(arrived.publishes).toBe(100); // every one singly
+    expect(arrived.publishes).toBe(100); // each message alone
     expect(cleanEnd).toBe(true);
   });
 };
 
-/** The cloud goes and comes back under load. @param {string} system @returns {Promise<number>} records out of order */
+/** Takes the cloud away and back under load. @param {string} system @returns {Promise<number>} records out of order */
 const survives = async (system) => {
   let outOfOrder = NaN;
   await onStage(async (stage) => {
@@ -77,14 +78,14 @@ const survives = async (system) => {
 
 const native = needs('mosquitto', 'c++');
 native.describe('an agent for each device', () => {
-  test.each(['agents', 'agents-processes'])('%s deliver each message singly, in order, none lost', loads);
+  test.each(['agents', 'agents-processes'])('%s deliver each message alone, in order, none lost', loads);
 
   test.each(['agents', 'agents-processes'])(
-    '%s connect again and lose nothing, nor its order, when the cloud was away',
+    '%s reconnect after a cloud outage and lose nothing, nor its order',
     async (system) => expect(await survives(system)).toBe(0)
   );
 
-  test('takes its device back, and the device sends again what was not acknowledged', () =>
+  test('takes its device back, and the device sends unacknowledged messages again', () =>
     onStage(async (stage) => {
       const system = await stage.startSystem('agents');
       await stage.startLoad({ clean: 0 }).result();
@@ -92,7 +93,7 @@ native.describe('an agent for each device', () => {
       // The sessions are lost; nothing is acknowledged, and the generator gives up.
       const held = await stage.startLoad({ 'first-device': 10, seconds: 0.5, drain: 1 }).result();
       expect(held).toMatchObject({ sent: 100, acked: 0 });
-      // With the agents goes what they hold: no device was promised anything.
+      // The agents' data are lost with them: no device had an acknowledgement.
       await system.kill();
       await stage.cloud?.start();
       await stage.sinkBack();
@@ -104,7 +105,7 @@ native.describe('an agent for each device', () => {
       expect(arrived).toMatchObject({ unique: 400, outOfOrder: 0 });
     }));
 
-  test('refuses to publish for a cloud that it does not know', () =>
+  test('refuses to publish for an unknown cloud', () =>
     onStage(async (stage) => {
       const { cloud } = stage;
       if (!cloud) throw new Error('no cloud');
@@ -119,9 +120,9 @@ native.describe('an agent for each device', () => {
 
 const python = needs('mosquitto', 'c++', 'python:paho');
 python.describe('a Python process for each device', () => {
-  python.test('delivers each message singly, in order, none lost', () => loads('agents-paho'));
-  // Not in order: paho-mqtt publishes what is new while it still publishes again what is old.
-  python.test('connects again and loses nothing when the cloud was away', async () => {
+  python.test('delivers each message alone, in order, none lost', () => loads('agents-paho'));
+  // Not in order: paho-mqtt publishes new messages while it still repeats old ones.
+  python.test('reconnects after a cloud outage and loses nothing', async () => {
     await survives('agents-paho');
   });
 });
@@ -155,7 +156,7 @@ native.describe('the plain publisher', () => {
   /** @param {number} sent @returns {import('../../../bench/harness/compare').SentStream[]} */
   const streams = (sent) => [{ device: 3, kind: 0, issued: sent, unacked: [] }];
 
-  test('at its most and at a rate, singly and together, everything arrives in order, and it says what it did', () =>
+  test('delivers everything in order at its maximum and at a rate, alone and together, and reports its work', () =>
     onStage(async (stage) => {
       const results = [
         await publish(stage, { device: 3, seconds: 0.2 }),
@@ -189,11 +190,11 @@ native.describe('the plain publisher', () => {
       }
     }));
 
-  test('a broker that is killed is seen: it fails, and tells what was not acknowledged', () =>
+  test('notices a killed broker: it fails, and reports unacknowledged messages', () =>
     onStage(async (stage) => {
       const done = publish(stage, { seconds: 20, rate: 2000 });
       await stage.sink?.until(() => stage.arrivedSoFar().unique > 100, 20000);
-      await stage.cloud?.stop('SIGKILL'); // and with it what it had not handed on
+      await stage.cloud?.stop('SIGKILL'); // and with it the data that it had not passed on
       const result = await done;
       expect(result.code).toBe(1);
       expect(result.output).toContain('the session broke');

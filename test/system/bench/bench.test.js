@@ -1,5 +1,5 @@
 'use strict';
-// The instrument is checked before it is believed: planted faults must show up in its counts.
+// The instrument is checked before it is trusted: planted faults must show up in its counts.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -108,12 +108,12 @@ describe('the sink', () => {
     expect(result.batchRecords.max).toBe(3);
   });
 
-  test('counts what comes again under the same key, and what a receiver would lose by it', async () => {
+  test('counts repeats under the same key, and the records that a receiver would lose by it', async () => {
     const result = await receive(async () => {
       const first = line(1, 0, { key: 'gw/mdl3k2x1q/3/7' }) + line(1, 1);
       await batch(first);
       await batch(first); // delivered again
-      await batch(line(1, 1, { key: 'gw/mdl3k2x1q/3/8' })); // again, but nobody can tell by the key
+      await batch(line(1, 1, { key: 'gw/mdl3k2x1q/3/8' })); // again, but the key does not show it
       await batch(line(1, 2, { key: 'gw/mdl3k2x1q/3/7' })); // another record under an old key
       await batch(line(1, 3, { key: 'site/7/mdl3k2x1q/3/9.2' })); // part of an envelope that was cut to fit
       await batch(line(1, 4)); // without a key
@@ -123,7 +123,7 @@ describe('the sink', () => {
     expect(result).toMatchObject({ newUnderOldKey: 1, badKeys: 0, badLines: 0 });
   });
 
-  test('counts keys that are not as they must be', async () => {
+  test('counts malformed keys', async () => {
     const result = await receive(async () => {
       await batch(line(2, 0) + line(2, 1, { key: 'gw/e/3/1' })); // not in the first line
       await batch(line(2, 1, { key: 'gw/e/1/2' })); // of another class
@@ -134,7 +134,7 @@ describe('the sink', () => {
     expect(result).toMatchObject({ badLines: 3, badKeys: 6, keylessEnvelopes: 1, unique: 4 });
   });
 
-  test('checks the order of live data and of the backlog apart', async () => {
+  test('checks the order of live data and of the backlog separately', async () => {
     const history = 'gw/g/normal/history';
     const result = await receive(
       async () => {
@@ -186,15 +186,15 @@ describe('the sink', () => {
     expect(result.samples[2].arrivedMs).toBeGreaterThanOrEqual(us / 1000 + 2);
   });
 
-  test('tells each class apart, by the topic of the envelope or of the record', async () => {
+  test('distinguishes classes by the topic of the envelope or of the record', async () => {
     const result = await receive(
       async () => {
         await batch(line(1, 0, { cls: 2, us: (Date.now() - 500) * 1000 }), 'gw/g/high');
         await batch(line(1, 2, { cls: 2 }) + line(1, 1, { cls: 2 }), 'gw/g/high/history'); // a swap
         await batch(line(2, 0, { cls: 7 }) + line(2, 0, { cls: 7 }), 'gw/g/7'); // a duplicate
         await batch(line(3, 0, { cls: 4 }), 'gw/g/bulk');
-        await batch(line(3, 1, { cls: 4 }), 'gw/g/critical'); // not what its line says
-        await batch(line(3, 2, { cls: 8 }), 'gw/g/all'); // the topic does not tell, the line does
+        await batch(line(3, 1, { cls: 4 }), 'gw/g/critical'); // differs from its line
+        await batch(line(3, 2, { cls: 8 }), 'gw/g/all'); // the topic does not say, the line does
         await send(payload(4, 0, { kind: 1 }));
         await publisher.publishAsync('d/dev-00005/bulk', payload(5, 0).body, { qos: 1 });
         await publisher.publishAsync('d/dev-00006/strange', payload(6, 0).body, { qos: 1 });
@@ -221,7 +221,7 @@ describe('the sink', () => {
     expect(result.samples.find((/** @type {any} */ { class: cls }) => cls === 4)).toMatchObject({ bytes });
   });
 
-  test('measures latency from the intended time, alarms apart', async () => {
+  test('measures latency from the intended time, alarms separately', async () => {
     const result = await receive(async () => {
       await send(payload(1, 0, { us: (Date.now() - 500) * 1000 }));
       await send(payload(1, 0, { kind: 1, us: (Date.now() - 20) * 1000 }));
@@ -233,7 +233,7 @@ describe('the sink', () => {
   });
 });
 
-test('a record that was not acknowledged is missing, not lost', () => {
+test('counts an unacknowledged record as missing, not lost', () => {
   const sent = [
     { device: 0, kind: 0, issued: 10, unacked: /** @type {[number, number][]} */ ([[9, 9]]) },
     { device: 0, kind: 1, issued: 2, unacked: [] }
@@ -268,7 +268,7 @@ describe('the load generator', () => {
     for (let i = 1; i < 200; i += 1) expect(times[i] - times[i - 1]).toBe(5000);
   });
 
-  test('is slowed, counts it, and drops nothing', async () => {
+  test('reports when it is slowed, and drops nothing', async () => {
     let arrived = 0;
     const server = await serve(({ messageId }, socket) => {
       arrived += 1;
@@ -279,13 +279,13 @@ describe('the load generator', () => {
     expect(arrived).toBe(100);
     expect(result.late).toBeGreaterThan(50);
     expect(result.ackUs.max).toBeGreaterThan(1000000);
-    // From the sending, not from the time at which it was meant to be.
+    // From the actual sending, not from the intended time.
     expect(result.pubackUs.normal.count + result.pubackUs.alarm.count).toBe(100);
     expect(result.pubackUs.normal.p50).toBeGreaterThan(290000);
     expect(result.pubackUs.normal.p99).toBeLessThan(result.ackUs.p99);
   });
 
-  test('can be another fleet, with persistent sessions, and report as it goes', async () => {
+  test('can be another fleet, with persistent sessions, and report progress', async () => {
     /** @type {string[]} */
     const topics = [];
     const server = await serve(({ topic, messageId }, socket) => {
@@ -308,7 +308,7 @@ describe('the load generator', () => {
     expect(acked[0]).toBeLessThan(20);
   });
 
-  test('connects again after a loss and sends what was not acknowledged, in order', async () => {
+  test('reconnects after a loss and sends unacknowledged messages again, in order', async () => {
     /** @type {number[]} */
     const order = [];
     let closed = false;
@@ -331,7 +331,7 @@ describe('the load generator', () => {
     expect(order.slice(0, 8)).toEqual([0, 1, 2, 3, 4, -5, -6, -7]);
   });
 
-  test('notices acknowledgements out of order and of nothing', async () => {
+  test('notices acknowledgements out of order and for unknown packets', async () => {
     /** @type {(number | undefined)[]} */
     const held = [];
     const server = await serve(({ messageId }, socket) => {
@@ -344,7 +344,7 @@ describe('the load generator', () => {
     expect(result).toMatchObject({ sent: 4, acked: 4, acksOutOfOrder: 1, acksUnknown: 1 });
   });
 
-  test('ends with an error when nobody listens', async () => {
+  test('ends with an error without a listener', async () => {
     const load = new Child(build('loadgen'), ['--port', '1', '--devices', '2', '--connect-seconds', '1']);
     expect((await load.exited).code).toBe(1);
     await eventually(() => load.output.includes('not every device could connect'));

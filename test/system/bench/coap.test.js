@@ -1,5 +1,5 @@
 'use strict';
-// The CoAP chapter of the benchmark, in small: both transports, both modes, and what it must notice.
+// The CoAP chapter of the benchmark, in short: both transports, both modes, and the faults that it must notice.
 
 const chapter = require('../../../bench/chapters/coap');
 const { runGateway, runServer } = require('../../../bench/runs/coap-run');
@@ -21,7 +21,7 @@ const closed = () => ({ ...common, mode: 'closed', window: 4 });
 /** @param {any} most */
 const part = (most) => ({ ...common, first: 5, rate: Math.max(1, Math.round(most.answered * 0.2)) });
 
-withCompiler('the most and a part of it, against a server that does nothing', async () => {
+withCompiler('measures the maximum and a part of it, against a server that does nothing', async () => {
   const bare = servers.filter(({ name }) => name === 'bare')[0];
   const { steps } = await runServer(plan, bare, 'tcp', [closed, part]);
   expect(steps).toHaveLength(2);
@@ -34,7 +34,7 @@ withCompiler('the most and a part of it, against a server that does nothing', as
 });
 
 for (const transport of /** @type {const} */ (['tcp', 'udp'])) {
-  withBroker(`${transport}: every answered record arrives`, async () => {
+  withBroker(`delivers every answered record over ${transport}`, async () => {
     const steps = [
       () => ({ ...closed(), transport }),
       (/** @type {any} */ most) => ({ ...part(most), transport })
@@ -46,14 +46,14 @@ for (const transport of /** @type {const} */ (['tcp', 'udp'])) {
   });
 }
 
-withBroker('what a server refuses is not counted as answered', async () => {
+withBroker('does not count refused requests as answered', async () => {
   const wrong = () => ({ ...common, transport: 'udp', rate: 20, path: 'nowhere/x' });
   const { steps } = await runGateway(plan, 'udp', {}, [wrong]);
   expect(steps[0].answered).toBe(0);
   expect(steps[0].refused).toBeGreaterThan(0);
 });
 
-test('the report pairs runs of the same round and tells where the generator was the limit', () => {
+test('pairs runs of the same round in the report and marks where the generator was the limit', () => {
   /** @param {number} answered @param {number} busy */
   const result = (answered, busy) => ({
     steps: [

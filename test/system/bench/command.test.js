@@ -1,5 +1,5 @@
 'use strict';
-// seganet-bench as a whole: real brokers, a real gateway, a few devices. It must see a loss that is planted.
+// seganet-bench as a whole: real brokers, a real gateway, a few devices. It must detect a planted loss.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -29,13 +29,13 @@ describe('seganet-bench', () => {
     return new Child(process.execPath, command, { name: 'seganet-bench', cwd: root, env });
   };
 
-  /** Where its runs have their files. */
+  /** The folder for the files of its runs. */
   const temporary = () => path.join(folder, 'tmp');
 
   const report = () => fs.readFileSync(path.join(folder, 'report.md'), 'utf8');
   const results = () => JSON.parse(fs.readFileSync(path.join(folder, 'results.json'), 'utf8'));
 
-  test('measures, and writes what it measured', async () => {
+  test('measures, and writes its results', async () => {
     const bench = start('--systems', 'seganet,bare', '--rounds', '1');
     expect((await bench.exited).code).toBe(0);
     const { format, complete, conditions, outcomes, plan } = results();
@@ -57,7 +57,7 @@ describe('seganet-bench', () => {
   });
 
   test('reports a planted loss', async () => {
-    // Where the sink does not listen: acknowledged, and never seen again.
+    // Under topics that the sink does not subscribe to: acknowledged, and never seen again.
     const bench = start(
       ...['--systems', 'seganet', '--rounds', '1', '--env', 'SEGANET_UPLINK_TOPIC=elsewhere/{class}']
     );
@@ -67,7 +67,7 @@ describe('seganet-bench', () => {
     expect(report()).toContain('5 devices/seganet, round 1: 150 of 150 acknowledged records were lost');
   });
 
-  test('ends at Ctrl-C with the report of what it has, and leaves nothing behind', async () => {
+  test('ends at Ctrl-C with the report so far, and leaves nothing behind', async () => {
     const bench = start('--systems', 'bare', '--rounds', '50');
     await bench.until((output) => output.includes('1/50'), 60000);
     bench.process.kill('SIGINT');

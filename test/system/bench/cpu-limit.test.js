@@ -1,5 +1,5 @@
 'use strict';
-// A CPU quota for a process group, and where it is found.
+// A CPU quota for a process group, and the search for the controller.
 
 const fs = require('node:fs');
 const { CpuLimit, findController } = require('../../../bench/harness/cpu-limit');
@@ -27,7 +27,7 @@ describe('the CPU controller', () => {
     else expect(found).toBeUndefined();
   });
 
-  test('what is not there is said in a sentence', () => {
+  test('reports a missing controller in a sentence', () => {
     expect(() => CpuLimit.make(10, '')).toThrow('A CPU limit needs control groups');
     expect(() => CpuLimit.make(10, mounts.v2.replace('/sys/fs/cgroup', '/nowhere'))).toThrow(
       'A CPU limit needs root and permission to create a control group'
@@ -45,7 +45,7 @@ limited.describe('a CPU limit', () => {
     return (readGroup(group).cpuSeconds - before) / (Number(process.hrtime.bigint() - since) / 1e9);
   }
 
-  test('holds for all processes and threads of a group, is told, and can be taken away', async () => {
+  test('holds for all processes and threads of a group, is reported, and can be removed', async () => {
     const limit = CpuLimit.make(10);
     // Two processes that would take two cores.
     const busy = new Child('sh', ['-c', 'while :; do :; done & while :; do :; done']);
@@ -58,7 +58,7 @@ limited.describe('a CPU limit', () => {
       expect(after.throttled).toBeGreaterThan(before.throttled);
       expect(after.throttledMs).toBeGreaterThan(before.throttledMs);
       limit.set(0);
-      await measureCores(busy.pid, 200); // what was due of the last period
+      await measureCores(busy.pid, 200); // the remainder of the last period
       const free = limit.stat().throttled;
       await measureCores(busy.pid, 300);
       expect(limit.stat().throttled).toBe(free);
@@ -70,7 +70,7 @@ limited.describe('a CPU limit', () => {
     expect(fs.existsSync(limit.folder)).toBe(false);
   });
 
-  test('the group of a command that was killed is removed by the next', async () => {
+  test('removes the group of a killed command in the next', async () => {
     const limit = CpuLimit.make(10);
     const stale = limit.folder.replace(/-\d+-\d+$/, '-99999999-0'); // no process can have this number
     fs.mkdirSync(stale);
@@ -80,7 +80,7 @@ limited.describe('a CPU limit', () => {
     await Promise.all([limit.remove(), next.remove()]);
   });
 
-  test('less than the kernel can do is refused', async () => {
+  test('refuses less than the kernel can enforce', async () => {
     const limit = CpuLimit.make(10);
     try {
       expect(() => limit.set(0.05)).toThrow('Use a longer period');

@@ -1,5 +1,5 @@
 'use strict';
-// The benchmarks with faults: a system that loses is seen to lose, and the short forms of the commands run.
+// The benchmarks with faults: a loss is detected, and the short forms of the commands run.
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -48,7 +48,7 @@ describe('the summary of an outage', () => {
     ...more
   });
 
-  test('tells live alarms from the backlog and from before', () => {
+  test('distinguishes live alarms from the backlog and from earlier ones', () => {
     const samples = [
       sample(1000, 1002),
       sample(1500, 1504),
@@ -56,7 +56,7 @@ describe('the summary of an outage', () => {
       sample(3500, 3506), // the first after the return
       sample(2000, 3510, { historical: true }),
       sample(3600, 3603),
-      sample(2500, 3900, { alarm: false, historical: true }), // the last of what had waited
+      sample(2500, 3900, { alarm: false, historical: true }), // the last of the waiting ones
       sample(4000, 4009) // after the drain
     ];
     const memory = [
@@ -77,7 +77,7 @@ describe('the summary of an outage', () => {
     expect(told.draining).toEqual({ count: 1, p50: 3, p99: 3, max: 3 });
   });
 
-  test('knows percentiles, of nothing too', () => {
+  test('computes percentiles, of an empty list too', () => {
     expect(percentile([5, 1, 4, 2, 3], 0.5)).toBe(3);
     expect(percentile([5, 1, 4, 2, 3], 0.99)).toBe(5);
     expect(percentile([], 0.5)).toBeUndefined();
@@ -88,7 +88,7 @@ describe('the summary of an outage', () => {
 
 const withBroker = needs('mosquitto', 'c++');
 withBroker.describe('a system that is killed while the cloud is away', () => {
-  test('is seen to lose what it acknowledged, and devices send again what it did not', async () => {
+  test('loses acknowledged records, as the bench detects, and devices repeat unacknowledged ones', async () => {
     const stage = new Stage(profile);
     try {
       await stage.open();
@@ -115,13 +115,13 @@ withBroker.describe('a system that is killed while the cloud is away', () => {
 });
 
 withBroker.describe('the commands', () => {
-  test('each tell their options', () => {
+  test('print their options', () => {
     for (const command of ['outage', 'peers-loss', 'acknowledge', 'backlog-start', 'disk-full']) {
       expect(bench(`${command}.js`, ['--help'])).toMatch(/^Usage: node bench\/.*--devices .*--out /s);
     }
   });
 
-  test('the short form of an outage runs through', () => {
+  test('completes the short form of an outage', () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-outage-'));
     try {
       const file = path.join(folder, 'out.json');
@@ -137,7 +137,7 @@ withBroker.describe('the commands', () => {
   });
 });
 
-// Only root may mount; needs() says so where it is somebody else.
+// Only root may mount; needs() reports it for other users.
 const isRoot = process.getuid && process.getuid() === 0;
 const withVolumes = needs(...(isRoot ? ['mkfs.ext4', 'losetup'] : ['root']));
 withVolumes.describe('a volume of its own', () => {
@@ -160,7 +160,7 @@ withVolumes.describe('a volume of its own', () => {
       volume.sync();
       const written = (volume.written() ?? 0) - before;
       expect(written).toBeGreaterThanOrEqual(100000);
-      expect(written).toBeLessThan(400000); // the file system's own comes on top
+      expect(written).toBeLessThan(400000); // the file system's overhead is additional
     } finally {
       volume.remove();
     }

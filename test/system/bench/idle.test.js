@@ -20,7 +20,7 @@ function listen(serve) {
 }
 
 describe('silent devices', () => {
-  test('count the connections that the other end closes', async () => {
+  test('count the connections closed by the far end', async () => {
     const sockets = /** @type {net.Socket[]} */ ([]);
     const server = await listen((socket) => {
       sockets.push(socket);
@@ -44,7 +44,7 @@ describe('silent devices', () => {
     expect(fleet.losses).toBe(1);
   });
 
-  test('say when they are refused', async () => {
+  test('report refused connections', async () => {
     const server = await listen((socket) =>
       socket.on('data', () => socket.write(Buffer.from([0x20, 2, 0, 5])))
     );
@@ -66,7 +66,7 @@ const plan = /** @type {import('../../../bench/options/chapter').Plan} */ ({
 
 const withBroker = needs('mosquitto', 'c++');
 withBroker.describe('the chapter idle', () => {
-  test('in short: 20 silent devices, of the gateway and of a broker', async () => {
+  test('measures 20 silent devices in short, of the gateway and of a broker', async () => {
     const cases = idle.cases(plan);
     expect(cases.map(({ key }) => key)).toEqual(plan.systems);
     const outcomes = [];
@@ -89,7 +89,7 @@ withBroker.describe('the chapter idle', () => {
   });
 });
 
-test('what it could not run is told with the remedy', () => {
+test('reports skipped runs with the remedy', () => {
   const lacking = idle.lacking?.({ ...plan, systems: [], sizes: {}, all: true }) ?? [];
   expect(lacking.map(({ label }) => label)).toContain('10000 silent devices');
 });

@@ -1,5 +1,5 @@
 'use strict';
-// The commands that shape a link, in short, on the real thing: they must measure, and leave nothing behind.
+// The commands that shape a link, in short, on real interfaces: they must measure, and leave nothing behind.
 
 const { execFileSync, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -33,7 +33,7 @@ const sample = (cls, intendedMs, arrivedMs, bytes = 100) => ({
 describe('the figures', () => {
   const samples = [sample(1, 0, 5), sample(1, 1000, 1010), sample(3, 1000, 2500), sample(3, 1500, 5500, 300)];
 
-  test('take latencies of the window in which a record was meant to be sent, of all rounds together', () => {
+  test('take latencies of the window in which a record was intended, over all rounds', () => {
     const rounds = [
       { samples, fromMs: 500, toMs: 2000 },
       { samples: [sample(1, 7000, 7030)], fromMs: 6500, toMs: 8000 }
@@ -43,7 +43,7 @@ describe('the figures', () => {
     expect(latencyOf(rounds, 4)).toMatchObject({ count: 0, p99: undefined });
   });
 
-  test('take rates of the window in which a record arrived, and see a window without progress', () => {
+  test('take rates of the window in which a record arrived, and detect a window without progress', () => {
     expect(arrivalsOf(samples, 3, 2000, 4000)).toEqual({
       records: 1,
       bytes: 100,
@@ -55,7 +55,7 @@ describe('the figures', () => {
     expect(progress(samples, 3, 0, 6000, 2000)).toMatchObject({ progressed: 2, lowest: 0 });
   });
 
-  test('know what the weights and the aging promise', () => {
+  test('state the promises of the weights and the aging', () => {
     expect(minima([2, 3, 4], 260)).toEqual({ 2: 160, 3: 80, 4: 20 });
     expect(minima([3, 4], 10, 3)).toEqual({ 3: 8, 4: 3 });
     expect(minima([2, 3, 4], 0, 0.2)).toEqual({ 2: 0.2, 3: 0.2, 4: 0.2 });
@@ -90,7 +90,7 @@ describe('the figures', () => {
   });
 });
 
-test.each(['priority.js', 'starvation.js'])('%s tells its options to anybody', (command) => {
+test.each(['priority.js', 'starvation.js'])('%s prints its options for any user', (command) => {
   const text = execFileSync(process.execPath, [file(command), '--help'], { encoding: 'utf8' });
   expect(text).toMatch(/^Usage: node bench\/.*--rate.*--qdisc.*--out /s);
   const wrong = spawnSync(process.execPath, [file(command), '--qdisc', 'cake'], { encoding: 'utf8' });
@@ -101,7 +101,7 @@ const isRoot = process.getuid?.() === 0;
 const tools = ['mosquitto', 'c++', 'ip', 'tc', 'nft', 'unshare', 'nsenter', 'setpriv'];
 const onLink = needs(...(isRoot ? tools : ['root']));
 
-onLink.test('a user who is not root is told what is needed, and why', () => {
+onLink.test('names the requirements and the reason for a user who is not root', () => {
   expect(obstacle()).toBe('');
   const script = `process.setuid(65534);
     process.stdout.write(require(${JSON.stringify(file('lib/netns.js'))}).obstacle())`;
@@ -109,22 +109,25 @@ onLink.test('a user who is not root is told what is needed, and why', () => {
   expect(told.stdout).toMatch(/needs root\. Run it with sudo/);
 });
 
-needs(...(isRoot ? [...tools, 'python3'] : ['root'])).test('the counters tell planted traffic apart', () => {
-  const child = path.join(root, 'test', 'fixtures', 'network', 'bands-child.js');
-  const seen = JSON.parse(execFileSync(process.execPath, [child], { encoding: 'utf8' }));
-  const frame = 1000 + 8 + 20 + 14;
-  for (const kind of ['none', 'tbf-pfifo_fast', 'htb']) {
-    const { band0, band2, ef } = seen[kind];
-    expect([kind, band0.packets, band2.packets, ef.packets]).toEqual([kind, 14, 7, 11]);
-    expect(band0.bytes).toBe(14 * frame);
-    // ARP and the like are of priority 0.
-    expect(seen[kind].band1.packets).toBeGreaterThanOrEqual(5);
-    expect(seen[kind].all.packets).toBeGreaterThanOrEqual(26);
+needs(...(isRoot ? [...tools, 'python3'] : ['root'])).test(
+  'distinguishes planted traffic in the counters',
+  () => {
+    const child = path.join(root, 'test', 'fixtures', 'network', 'bands-child.js');
+    const seen = JSON.parse(execFileSync(process.execPath, [child], { encoding: 'utf8' }));
+    const frame = 1000 + 8 + 20 + 14;
+    for (const kind of ['none', 'tbf-pfifo_fast', 'htb']) {
+      const { band0, band2, ef } = seen[kind];
+      expect([kind, band0.packets, band2.packets, ef.packets]).toEqual([kind, 14, 7, 11]);
+      expect(band0.bytes).toBe(14 * frame);
+      // ARP and similar packets have priority 0.
+      expect(seen[kind].band1.packets).toBeGreaterThanOrEqual(5);
+      expect(seen[kind].all.packets).toBeGreaterThanOrEqual(26);
+    }
+    // Some kernels let htb see only DSCP.
+    expect(seen.htb['1:10'].packets).toBeGreaterThanOrEqual(11);
+    expect(seen.htb['1:20'].packets).toBeGreaterThanOrEqual(5);
   }
-  // Some kernels let htb see DSCP only.
-  expect(seen.htb['1:10'].packets).toBeGreaterThanOrEqual(11);
-  expect(seen.htb['1:20'].packets).toBeGreaterThanOrEqual(5);
-});
+);
 
 onLink.describe('on two networks', () => {
   /** @type {string} */
@@ -139,7 +142,7 @@ onLink.describe('on two networks', () => {
     fs.rmSync(folder, { recursive: true });
   });
 
-  /** Its temporary files are in `folder`. @param {string} command @param {string[]} args */
+  /** Runs with its temporary files in `folder`. @param {string} command @param {string[]} args */
   function start(command, args) {
     child = new Child(process.execPath, [file(command), ...args, '--out', path.join(folder, 'out.json')], {
       name: command,
@@ -148,7 +151,7 @@ onLink.describe('on two networks', () => {
     });
   }
 
-  /** @param {string} command @param {string[]} args @returns {Promise<any>} what it saved */
+  /** @param {string} command @param {string[]} args @returns {Promise<any>} its saved results */
   async function result(command, args) {
     start(command, args);
     expect([await child.exited, child.output]).toEqual([{ code: 0, signal: null }, expect.anything()]);
@@ -157,7 +160,7 @@ onLink.describe('on two networks', () => {
 
   const short = '--seconds 5 --warmup 1 --repeat 1 --variants default --payload 200 --urgent 20'.split(' ');
 
-  test('a saturated link is slow and full, the same load without a limit is neither', async () => {
+  test('finds a saturated link slow and full, and the same load without a limit neither', async () => {
     const load = ['--load', '1.5'];
     const shaped = (await result('priority.js', [...short, ...load])).runs[0];
     const free = (await result('priority.js', [...short, ...load, '--rate', 'off'])).runs[0];
@@ -178,7 +181,7 @@ onLink.describe('on two networks', () => {
     }
   });
 
-  test('the short form of the other command tells each class and window', async () => {
+  test('reports each class and window in the short form of the other command', async () => {
     const times = '--seconds 4 --window 2 --warmup 1 --calibrate 3 --qdisc htb --devices 4'.split(' ');
     const [run] = (await result('starvation.js', times)).runs;
     expect(run.urgentAlone).toBeGreaterThan(300);
@@ -233,7 +236,7 @@ onLink.describe('on two networks', () => {
     await eventually(() => fs.readdirSync(folder).length === 0, { what: 'an empty folder' });
   });
 
-  test('a run that fails says so and leaves nothing behind', async () => {
+  test('reports a run that fails and leaves nothing behind', async () => {
     start('priority.js', [...short, '--env', 'SEGANET_BATCH_MODE=nonsense']);
     const names = await namespaces();
     expect(await child.exited).toMatchObject({ code: 1 });

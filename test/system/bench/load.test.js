@@ -1,5 +1,5 @@
 'use strict';
-// The shapes of load that the generator makes, the sink's steps and the formats of peers: what is planted is what is told.
+// The generator's load shapes, the sink's steps and the formats of peers: planted faults are the reported faults.
 
 const dgram = require('node:dgram');
 const fs = require('node:fs');
@@ -34,7 +34,7 @@ async function load(options) {
 }
 
 describe('the load generator', () => {
-  test('sends each step at its rate, and tells each apart', async () => {
+  test('sends each step at its rate, and reports each separately', async () => {
     const steps = { steps: '200,800,400', 'step-seconds': 0.5, histograms: 1 };
     const { result, start, seen } = await load({ devices: 8, ...steps, 'tick-us': 5000 });
     expect(result.steps.map((/** @type {any} */ { rate, sent, acked }) => [rate, sent, acked])).toEqual([
@@ -55,7 +55,7 @@ describe('the load generator', () => {
     }
   });
 
-  test('counts the late ones in the step in which they were due', async () => {
+  test('counts late messages in the step in which they were due', async () => {
     let held = 0;
     const server = await serve(({ messageId, payload }, socket) => {
       // Nothing is acknowledged from 0.4 s on for 0.4 s: with a window of one that makes step 2 late.
@@ -73,7 +73,7 @@ describe('the load generator', () => {
     expect(steps[1].ackUs.max).toBeGreaterThan(250000);
   });
 
-  test('lets each device send at random times of its own, the same with the same seed', async () => {
+  test('lets each device send at its own random times, the same with the same seed', async () => {
     const options = { devices: 20, rate: 100, seconds: 1, arrivals: 'poisson', 'tick-us': 2000 };
     const one = await load({ ...options, seed: 7 });
     const again = await load({ ...options, seed: 7 });
@@ -94,7 +94,7 @@ describe('the load generator', () => {
     expect(Math.abs(one.seen.length - 2000)).toBeLessThan(180);
   });
 
-  test('keeps to its random times however slowly it is answered', async () => {
+  test('keeps its random times however slow the answers are', async () => {
     /** @type {number[][]} */
     const times = [];
     for (const delayMs of [0, 40]) {
@@ -140,7 +140,7 @@ describe('the load generator', () => {
     }
   });
 
-  test('has bursts on top of its rate', async () => {
+  test('adds bursts to its rate', async () => {
     const { start, seen } = await load({ devices: 5, rate: 40, seconds: 1.2, burst: '0.5:0.1:5' });
     const counts = Array.from({ length: 12 }, (_, i) => {
       const from = start + i * 1e5;
@@ -149,7 +149,7 @@ describe('the load generator', () => {
     expect(counts).toEqual([20, 20, 20, 20, 20, 100, 20, 20, 20, 20, 100, 20]);
   });
 
-  test('is silent at rate 0, but for the pings of the keep-alive', async () => {
+  test('is silent at rate 0, except for keep-alive pings', async () => {
     const { result, server } = await load({ devices: 3, rate: 0, seconds: 2.2, keepalive: 1 });
     expect(result).toMatchObject({ sent: 0, offered: 0, connectionLosses: 0 });
     expect(result.pings).toBeGreaterThanOrEqual(6);
@@ -157,7 +157,7 @@ describe('the load generator', () => {
     expect(server.pings).toBe(result.pings);
   });
 
-  test('refuses shares that do not make 100', async () => {
+  test('refuses shares whose sum is not 100', async () => {
     for (const wrong of ['1:5,3:90', '9:100', '1:x', '3:100.5']) {
       const child = new Child(build('loadgen'), ['--shares', wrong]);
       expect((await child.exited).code).toBe(2);
@@ -168,7 +168,7 @@ describe('the load generator', () => {
 
 describe('the sink', () => {
   /**
-   * What it says of these PUBLISHes.
+   * Returns its result for these PUBLISHes.
    * @param {[string, string][]} publishes topic and payload @param {string[]} [options]
    */
   async function receive(publishes, options = []) {
@@ -210,7 +210,7 @@ describe('the sink', () => {
   /** @param {number} seq @param {object} [more] */
   const record = (seq, more) => JSON.stringify({ device: 'dev-00003', seq, k: 0, us: 1e15, ...more });
 
-  test('reads JSON arrays, joined lines and metrics of peers, and sees what is wrong in them', async () => {
+  test('reads JSON arrays, joined lines and metrics of peers, and detects their faults', async () => {
     const inner = [3, 4].map((seq) => ({
       fields: { us: 1e15, seq, k: 2, device: 'dev-00003' },
       name: '}{"'
@@ -234,7 +234,7 @@ describe('the sink', () => {
     expect({ lost, lostByClass }).toEqual({ lost: 12, lostByClass: { 2: 5, 3: 1, 4: 6 } });
   });
 
-  test('tells the latency of each step, from the smallest intended time', async () => {
+  test('reports the latency of each step, from the smallest intended time', async () => {
     const now = Date.now() * 1000;
     const at = [1000, 0, 999999, 1000000, 2500000].map((us) => now - 60e6 + us);
     const result = await receive(
@@ -246,7 +246,7 @@ describe('the sink', () => {
     expect(result.latencyUs.normal.count).toBe(5);
   });
 
-  test('takes sequences to a billion and no further', async () => {
+  test('accepts sequences up to a billion', async () => {
     const result = await receive([
       ['d/dev-00003/t', record(20000000)],
       ['d/dev-00003/t', record(1000000000)]
@@ -256,7 +256,7 @@ describe('the sink', () => {
 });
 
 describe('the CoAP generator over UDP', () => {
-  test('sends again what is not answered, and counts each refusal by its kind', async () => {
+  test('repeats unanswered messages, and counts each refusal by its kind', async () => {
     const server = dgram.createSocket('udp4');
     /** @type {Map<string, number>} */
     const times = new Map();
@@ -316,7 +316,7 @@ describe('the CoAP generator over UDP', () => {
 });
 
 describe('the native programs', () => {
-  test('name the package that is missing', () => {
+  test('name the missing package', () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-build-'));
     fs.mkdirSync(path.join(folder, 'x'));
     fs.mkdirSync(path.join(folder, 'common'));
@@ -331,7 +331,7 @@ describe('the native programs', () => {
     }
   });
 
-  test("go into the user's cache when the package cannot be written", () => {
+  test("go into the user's cache when the package is not writable", () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-cache-'));
     try {
       const out = outFolder({ XDG_CACHE_HOME: folder }, '/proc/nowhere');

@@ -1,5 +1,6 @@
 'use strict';
-// The benchmarks of overload, of a blocked event loop and of batching: their sums by hand, and their short forms with real parts.
+// The benchmarks of overload, of a blocked event loop and of batching: their sums by hand, and their short forms with
+// real components.
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -44,12 +45,12 @@ describe('the summary of an overload', () => {
   });
   const times = { fromMs: 1000, surgeMs: 2000, fallMs: 4000, endMs: 9000 };
 
-  test('counts a record where it was meant to be sent, by class', () => {
+  test('counts a record at its intended time, by class', () => {
     const samples = [
       sample(500, 900), // still warming up
       sample(1500, 4),
       sample(1600, 2, { alarm: true }),
-      sample(3990, 3000), // arrived after the fall, meant before it
+      sample(3990, 3000), // arrived after the fall, intended before it
       sample(3500, 7, { alarm: true }),
       sample(3600, 8000, { historical: true }),
       sample(4000, 5)
@@ -61,7 +62,7 @@ describe('the summary of an overload', () => {
     expect(after).toMatchObject({ class1: { count: 0, p99: undefined }, class3: { count: 1, max: 5 } });
   });
 
-  test('is over in the first second from which on the rest is fast enough', () => {
+  test('ends in the first second after which all others are fast enough', () => {
     const slow = [3000, 900, 100, 11, 12].map((ms, second) => sample(4000 + second * 1000, ms));
     const samples = [sample(1500, 10), ...slow];
     expect(describeOverload(samples, times, 0)).toMatchObject({ boundMs: 20, recoveryS: 3 });
@@ -70,30 +71,30 @@ describe('the summary of an overload', () => {
     expect(describeOverload(backlog, times, 0).recoveryS).toBeUndefined(); // nothing live arrives
   });
 
-  test('one slow second before does not make the bound easy', () => {
+  test('does not relax the bound for one slow second before', () => {
     const before = [10, 12, 4000, 11].map((ms, second) => sample(1000 + second * 1000, ms));
     const later = { fromMs: 1000, surgeMs: 5000, fallMs: 7000, endMs: 9000 };
     expect(describeOverload(before, later, 0).boundMs).toBe(23);
   });
 
-  test('a fast second between slow ones is no recovery', () => {
+  test('does not take a fast second between slow ones for recovery', () => {
     expect(recoverySecond([900, 5, 5, 900, 5, 5, 5], 10)).toBe(4);
     expect(recoverySecond([900, 5, 900], 10)).toBeUndefined();
     expect(recoverySecond([5, undefined, 5], 10)).toBe(2);
     expect(recoverySecond([], 10)).toBeUndefined();
   });
 
-  test('capacity is that of a steady second', () => {
+  test('takes the capacity from a steady second', () => {
     expect(steady([10, 500, 1000, 1010, 990, 3])).toBe(1000);
   });
 
-  test('drops are summed over the classes, the reasons that did not happen left out', () => {
+  test('sums drops over the classes, and omits reasons that did not occur', () => {
     expect(dropsOf({ drops: { expired: [0, 0, 1, 2], full: [0, 0, 0, 0] } })).toEqual({ expired: 3 });
     expect(dropsOf(undefined)).toEqual({});
   });
 });
 
-describe('variants that run in turn', () => {
+describe('rotating variants', () => {
   /** @param {string} variant @param {number} round @param {number | undefined} value */
   const run = (variant, round, value) => /** @type {any} */ ({ variant, round, value });
   const value = (/** @type {any} */ each) => each.value;
@@ -107,18 +108,18 @@ describe('variants that run in turn', () => {
     expect(percentCell([])).toBe('–');
   });
 
-  test('a value that is missing or zero makes no ratio', () => {
+  test('have no ratio with a missing or zero value', () => {
     const runs = [run('a', 0, 0), run('b', 0, 1), run('a', 1, undefined), run('b', 1, 1)];
     expect(ratios(runs, 'b', 'a', value)).toEqual([]);
   });
 
-  test('another one is first in each round', () => {
+  test('start with another one in each round', () => {
     expect([0, 1, 2].map((round) => turned(['a', 'b'], round).join(''))).toEqual(['ab', 'ba', 'ab']);
   });
 });
 
 describe('the blocking node', () => {
-  test('blocks as long as it is told, and says so', () => {
+  test('blocks for the configured time, and reports it', () => {
     const node = /** @type {any} */ (blockingNodes(50, 5).find(({ type }) => type === 'function'));
     const said = /** @type {string[]} */ ([]);
     const since = Date.now();
@@ -127,7 +128,7 @@ describe('the blocking node', () => {
     expect(blocksIn(`warning: ${said[0]}\n`.repeat(3))).toBe(3);
   });
 
-  test('an API that answers late is seen', async () => {
+  test('detects an API that answers late', async () => {
     const http = require('node:http');
     let asked = 0;
     const server = http.createServer((_, response) => {
@@ -146,7 +147,7 @@ describe('the blocking node', () => {
 
 const withBroker = needs('mosquitto', 'c++');
 withBroker.describe('the commands', () => {
-  test('each tell their options', () => {
+  test('print their options', () => {
     for (const command of ['overload', 'blocked-loop', 'batching']) {
       const all = [path.join(root, 'bench', `${command}.js`), '--help'];
       const printed = execFileSync(process.execPath, all, { cwd: root, encoding: 'utf8' });
@@ -154,7 +155,7 @@ withBroker.describe('the commands', () => {
     }
   });
 
-  test('a short run of blocked-loop proves that the loop was blocked, and loses nothing', () => {
+  test('proves in a short blocked-loop run that the loop was blocked, and loses nothing', () => {
     const times = ['--seconds', '5', '--warmup', '1', '--block', '1000', '--every', '2'];
     const { printed, saved } = bench('blocked-loop.js', ['--devices', '10', '--repeat', '1', ...times]);
     expect(printed).toMatch(/\| blocked \/ free \| [-+]/);
@@ -166,7 +167,7 @@ withBroker.describe('the commands', () => {
     expect(Math.max(...blocked.answers)).toBeGreaterThan(600);
   });
 
-  test('a short run of batching counts what goes to the cloud', () => {
+  test("counts the cloud's traffic in a short run of batching", () => {
     const { printed, saved } = bench('batching.js', [
       ...['--cells', '60x10', '--seconds', '3', '--warmup', '1', '--repeat', '1']
     ]);
@@ -185,7 +186,7 @@ withBroker.describe('the commands', () => {
 
 const withLimits = needs('mosquitto', 'c++', ...toolsForLimits());
 withLimits.describe('too much load', () => {
-  test('in short: it is limited, nothing is lost, and it ends', () => {
+  test('is limited in short, loses nothing, and ends', () => {
     const { printed, saved } = bench('overload.js', [
       ...[
         '--cpu',
@@ -215,9 +216,9 @@ withLimits.describe('too much load', () => {
 });
 
 const why = obstacle();
-const withLinks = needs('mosquitto', 'c++', ...(why ? [`what a shaped link needs (${why})`] : []));
+const withLinks = needs('mosquitto', 'c++', ...(why ? [`requirements of a shaped link (${why})`] : []));
 withLinks.describe('too much load for a link', () => {
-  test('in short: the link is full, nothing is lost, and it ends', () => {
+  test('fills the link in short, loses nothing, and ends', () => {
     const { printed, saved } = bench('overload.js', [
       ...[
         '--link',

@@ -1,5 +1,6 @@
 'use strict';
-// bench/questions/paths.js in short, on the real thing: it must measure, and leave nothing behind. What its figures are made of, without it.
+// bench/questions/paths.js in short, on real interfaces: it must measure, and leave nothing behind. The arithmetic of
+// its figures, without them.
 
 const { execFileSync, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -34,7 +35,7 @@ describe('the figures', () => {
   ].sort((a, b) => a.arrivedMs - b.arrivedMs);
   const window = { samples, fromMs: 1000, toMs: 4000 };
 
-  test('a gap is of one class, as another may hide it, and lasts until the end of the load', () => {
+  test('measure a gap per class because another class may hide it, until the end of the load', () => {
     expect(gaps(window, [{ class: 1 }, { class: 3 }], 500)).toEqual({
       longestGapMs: 1600,
       gapMs: { 1: 1900, 3: 1700 },
@@ -44,16 +45,16 @@ describe('the figures', () => {
     expect(gapOf({ gapMs: { 1: 5, 3: 70 } })).toBe(70);
   });
 
-  test('seconds without delivery are those of the load', () => {
+  test('count seconds without delivery within the load', () => {
     expect(zeroSeconds({ ...window, toMs: 5500 }, 0)).toEqual([2, 4]);
     expect(zeroSeconds(window, 500)).toEqual([1]);
   });
 
-  test('goodput is the payload of each second', () => {
+  test('take goodput as the payload of each second', () => {
     expect(goodput(window, 1000, 3)).toEqual([4, 0, 3]);
   });
 
-  test('the benefit is what the second path adds, as a part of what it could', () => {
+  test("take the benefit as the second path's addition, as a part of the possible one", () => {
     expect(benefit(78, 30, 48)).toBe(1);
     expect(benefit(48, 30, 48)).toBe(0);
     expect(benefit(63, 30, 48)).toBe(0.5);
@@ -70,7 +71,7 @@ describe('the figures', () => {
     });
   };
 
-  test('a path is back when both cables carry half of their rates for half a second', () => {
+  test('count a path as back when both cables carry half of their rates for half a second', () => {
     const dead = Array(10).fill([1, 0]);
     const slow = Array(4).fill([1, 0.3]);
     const bytes = countersOf([...dead, ...slow, ...Array(10).fill([1, 0.9])]);
@@ -84,13 +85,13 @@ describe('the figures', () => {
     expect(sentBetween(bytes, 2, 0, 900)).toEqual({ bytes: 0, ms: 900 });
   });
 
-  test('the session that connected most often counts', () => {
+  test('report the session that connected most often', () => {
     expect(connectsInAll({ connects: { 'gw-1': 1, 'gw-2': 3 } })).toBe(3);
     expect(connectsInAll({ connects: {} })).toBe(0);
   });
 });
 
-test('it tells its options and its cases to anybody', () => {
+test('prints its options and its cases for any user', () => {
   const text = execFileSync(process.execPath, [command, '--help'], { encoding: 'utf8' });
   expect(text).toMatch(/^Usage: node bench\/paths\.js.*aggregation.*death.*backup.*urgent.*--only.*--quick/s);
   const wrong = spawnSync(process.execPath, [command, '--only', 'luck'], { encoding: 'utf8' });
@@ -122,10 +123,10 @@ onPaths('on two cables', () => {
     child = new Child(process.execPath, [command, '--quick', ...args], { env, name: 'paths.js' });
   };
 
-  /** @returns {Promise<string>} the namespace in which the command is */
+  /** @returns {Promise<string>} the namespace of the command */
   const namespace = () => child.until((output) => output.match(/namespace: (net:\[\d+\])/)?.[1], 60000);
 
-  /** @param {string} name @returns {string[]} processes that are in it */
+  /** @param {string} name @returns {string[]} processes in it */
   const inside = (name) =>
     fs.readdirSync('/proc').filter((entry) => {
       try {
@@ -135,7 +136,7 @@ onPaths('on two cables', () => {
       }
     });
 
-  test('a path dies and comes back: what the run tells, and nothing is left of it', async () => {
+  test('reports a path that goes down and comes back, and leaves nothing behind', async () => {
     const out = path.join(os.tmpdir(), `seganet-bench-paths-${process.pid}.json`);
     start('--only', 'death', '--out', out);
     const name = await namespace();
@@ -155,7 +156,7 @@ onPaths('on two cables', () => {
     expect(fs.readdirSync(folder)).toEqual([]);
   });
 
-  test('SIGINT leaves nothing behind', async () => {
+  test('leaves nothing behind after SIGINT', async () => {
     start('--only', 'urgent');
     const name = await namespace();
     const watches = () =>

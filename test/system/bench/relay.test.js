@@ -1,5 +1,5 @@
 'use strict';
-// The relay between gateway and cloud counts TLS records however the stream is cut, and passes every byte on.
+// The relay between gateway and cloud counts TLS records however the stream is split, and passes every byte on.
 
 const { once } = require('node:events');
 const net = require('node:net');
@@ -48,7 +48,7 @@ describe('the relay', () => {
     if (server) await new Promise((resolve) => server.close(resolve));
   });
 
-  /** A server that keeps what it hears. */
+  /** A server that keeps its input. */
   const listener = () => {
     const heard = { bytes: Buffer.alloc(0), ends: 0 };
     const made = net.createServer((socket) => {
@@ -111,7 +111,7 @@ describe('the relay', () => {
     expect((await relay.read()).up).toMatchObject({ bytes: bytes.length, records: 0, broken: true });
   });
 
-  test('a client that sends to a broker that does not read has to wait, and nothing is lost', async () => {
+  test('holds back a client that sends to a broker that does not read, and loses nothing', async () => {
     const { made, heard } = listener();
     await start(made);
     made.on('connection', (socket) => socket.pause());
@@ -119,7 +119,7 @@ describe('the relay', () => {
     const size = 64 << 20;
     client.write(Buffer.alloc(size, 1));
     await eventually(() => accepted.length === 1);
-    // Until nothing moves any more.
+    // Until nothing moves.
     let last = -1;
     await eventually(async () => {
       const { bytes } = (await relay.read()).up;
@@ -134,7 +134,7 @@ describe('the relay', () => {
     await eventually(() => got === size);
   });
 
-  test('an end is passed on, both ways, after everything before it', async () => {
+  test('passes an end on, both ways, after everything before it', async () => {
     const { made, heard } = listener();
     await start(made);
     const first = await join();
@@ -149,7 +149,7 @@ describe('the relay', () => {
     expect((await relay.read()).open).toBe(0);
   });
 
-  test('a broker that is not there ends the connection', async () => {
+  test('ends the connection without a broker', async () => {
     const { made } = listener();
     await start(made);
     await new Promise((resolve) => server.close(resolve));
@@ -175,7 +175,7 @@ describe('the relay', () => {
       const client = tls.connect({ port: relay.port, host: '127.0.0.1', ca: read(files.ca) });
       await once(client, 'secureConnect');
       client.setNoDelay(true);
-      client.write('0'); // the end of the handshake is over when this is there
+      client.write('0'); // the end of the handshake has passed when this arrives
       await eventually(() => got === 1);
       const before = await relay.read();
       for (let i = 0; i < 10; i += 1) {

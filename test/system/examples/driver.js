@@ -1,6 +1,6 @@
 'use strict';
-// Runs every example as imported. To be started in a network namespace of its own, as examples have fixed ports:
-// the user folder with the palette is the argument; each line on stdout is { example, error }.
+// Runs every example as imported. Start it in a separate network namespace because examples have fixed ports: the user
+// folder with the palette is the argument; each line on stdout is { example, error }.
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -88,7 +88,7 @@ const examples = {
     await nodeRed.shows('sessions and network', /sessions/, 30000);
   },
   '09': async ({ nodeRed, flow }) => {
-    // The step of its comment: the node is red until the file is there, and says so.
+    // The step of its comment: the node is red until the file exists, and reports it.
     const command = path.join(userDir, 'node_modules', '.bin', 'seganet-passwd');
     const password = path.join(userDir, 'first-line');
     fs.writeFileSync(password, 'secret-1\n', { mode: 0o600 });
@@ -131,7 +131,7 @@ const examples = {
     await nodeRed.shows(CLOUD, /mark/);
   },
   12: async ({ nodeRed }) => {
-    // The one that reads from a broker needs one.
+    // The example that reads from a broker needs one.
     const broker = startMosquitto(userDir, 'local', ['listener 1883 127.0.0.1']);
     try {
       await waitForPort(1883);
@@ -142,14 +142,14 @@ const examples = {
           await client.publishAsync('machines/press-4/pressure', '{"mark":12}', { qos: 1 });
           return text();
         },
-        { timeoutMs: 30000, everyMs: 500, what: 'what the broker has arrives in the cloud' }
+        { timeoutMs: 30000, everyMs: 500, what: "the broker's messages arrive in the cloud" }
       );
     } finally {
       await broker.stop();
     }
   },
   13: async ({ nodeRed, idOf }) => {
-    // Without an adapter it says so, and goes on.
+    // Without an adapter it reports that, and continues.
     const id = idOf('seganet-ble-devices');
     const status = await eventually(() => nodeRed.statuses.get(id)?.text, {
       timeoutMs: 30000,
@@ -188,7 +188,7 @@ const examples = {
   }
 };
 
-/** @param {NodeRed} nodeRed @param {string} name @returns {Promise<string>} what is wrong, '' when it ran */
+/** @param {NodeRed} nodeRed @param {string} name @returns {Promise<string>} the error, '' when it ran */
 async function runOne(nodeRed, name) {
   const flow = JSON.parse(fs.readFileSync(path.join(folder, name), 'utf8'));
   const idOf = (/** @type {string} */ type, /** @type {string | undefined} */ wanted) => {
@@ -214,7 +214,10 @@ async function runOne(nodeRed, name) {
   }
 }
 
-/** The namespace has no route but to itself, as a machine that starts before its network. @param {NodeRed} nodeRed */
+/**
+ * The namespace has no route except to itself, like a machine that starts before its network.
+ * @param {NodeRed} nodeRed
+ */
 async function withoutRoute(nodeRed) {
   const resources = [{ url: 'coap://192.0.2.7/x', mode: 'observe', intervalS: '60', device: '', class: '' }];
   await nodeRed.deploy([

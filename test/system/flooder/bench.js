@@ -1,5 +1,5 @@
 'use strict';
-// What is flooded: a real cloud, a real gateway with every kind of listener, and its metrics.
+// The target of the flood: a real cloud, a real gateway with every kind of listener, and its metrics.
 
 const fs = require('node:fs');
 const http = require('node:http');
@@ -68,7 +68,7 @@ class Bench {
       clientId: `receiver-${process.pid}`
     });
     this.receiver_.on('message', (_topic, payload) => {
-      // What hostile devices send is most of it, and of no interest.
+      // Most of it comes from hostile devices, and is ignored.
       if (!payload.includes('"d":"honest-')) return;
       for (const { d, p } of parseEnvelope(payload)) {
         if (!d.startsWith('honest-')) continue;
@@ -87,7 +87,7 @@ class Bench {
     return readGroup(/** @type {any} */ (this.gateway).child.pid).rssBytes / 2 ** 20;
   }
 
-  /** Asks Node-RED's main thread for the metrics. @returns {Promise<{ ms: number, text: string }>} */
+  /** Reads the metrics from Node-RED's main thread. @returns {Promise<{ ms: number, text: string }>} */
   scrape() {
     const at = performance.now();
     return new Promise((resolve, reject) => {
@@ -102,7 +102,7 @@ class Bench {
     });
   }
 
-  /** What came in, and what became of it. */
+  /** The input, and its outcome. */
   async counts() {
     const families = parseMetrics((await this.scrape()).text);
     const total = (/** @type {string} */ name) =>

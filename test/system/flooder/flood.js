@@ -1,5 +1,5 @@
 'use strict';
-// A run: honest devices alone (calm), then beside hostile ones (flood); then what was promised is checked.
+// A run: honest devices alone (calm), then beside hostile ones (flood); then the promises are checked.
 
 const os = require('node:os');
 const path = require('node:path');
@@ -9,11 +9,14 @@ const { eventually } = require('../../../bench/harness/net');
 const { Bench } = require('./bench');
 const { Honest, coapDevice, httpDevice, mqttDevice, splitDevice } = require('./honest');
 
-/** An honest device's p99 may be this much longer than in the calm phase, and in any case this long: machines are noisy. */
+/**
+ * An honest device's p99 may exceed that of the calm phase by this factor, and may always have this absolute value:
+ * machines are noisy.
+ */
 const LATENCY_FACTOR = 20;
 const LATENCY_MS = 2000;
 const MAIN_THREAD_MS = 2000;
-/** The engine's 64 MiB, what is bounded beside them (docs/security.md), Node-RED, the allocators' slack. */
+/** The engine's 64 MiB, its other bounded memory (docs/security.md), Node-RED, the allocators' slack. */
 const RSS_MIB = 800;
 const PROBE_MS = 100;
 const DRAIN_MS = 60000;
@@ -35,7 +38,7 @@ async function populate({ gateway, ports = {} }, honest) {
   }
 }
 
-/** Asks the main thread now and again. @param {Bench} bench */
+/** Probes the main thread now and then. @param {Bench} bench */
 function probe(bench) {
   const state = {
     /** @type {{ at: number, ms: number }[]} */
@@ -114,7 +117,7 @@ function judge(calm, flooded, rssMiB) {
   const most = Math.max(LATENCY_MS, LATENCY_FACTOR * calm.p99);
   if (flooded.p99 > most) findings.push(`Honest devices waited: p99 ${flooded.p99} ms, at most ${most} ms`);
   if (flooded.mainThreadWorst > MAIN_THREAD_MS)
-    findings.push(`The main thread stood for ${flooded.mainThreadWorst} ms`);
+    findings.push(`The main thread was blocked for ${flooded.mainThreadWorst} ms`);
   if (rssMiB > RSS_MIB) findings.push(`Resident memory ${Math.round(rssMiB)} MiB, at most ${RSS_MIB} MiB`);
   return findings;
 }
@@ -165,7 +168,7 @@ async function flood({ seconds, seed }) {
   } finally {
     honest.isOver = true;
     const exit = await bench.close();
-    if (exit && exit.code !== 0) findings.push(`The gateway did not end well: ${JSON.stringify(exit)}`);
+    if (exit && exit.code !== 0) findings.push(`The gateway did not end cleanly: ${JSON.stringify(exit)}`);
   }
 }
 

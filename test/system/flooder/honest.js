@@ -1,5 +1,5 @@
 'use strict';
-// Devices that play by the rules. Each sends one record after the other and notes how long its acknowledgement took.
+// Devices that follow the rules. Each sends one record after the other and measures the time to its acknowledgement.
 
 const dgram = require('node:dgram');
 const net = require('node:net');
@@ -7,13 +7,13 @@ const mqtt = require('mqtt');
 const packets = require('./packets');
 
 const PAUSE_MS = 100;
-/** Without an acknowledgement for so long a record counts as one that nobody answered. */
+/** A record without an acknowledgement after this time counts as unanswered. */
 const ANSWER_MS = 20000;
 /** RFC 7252, 4.8: 2 s at first, then twice as long. */
 const FIRST_TIMEOUT_MS = 2000;
 const ACK = 2;
 
-/** @typedef {(n: number) => Promise<boolean>} Send false: this one was not taken, and does not count */
+/** @typedef {(n: number) => Promise<boolean>} Send false: the record was refused, and does not count */
 /** @typedef {{ send: Send, close: () => void }} Device */
 /** @typedef {{ at: number, ms: number }} Sample */
 
@@ -22,11 +22,11 @@ const body = (/** @type {number} */ n) => `{"n":${n}}`;
 
 class Honest {
   constructor() {
-    /** Numbers that were acknowledged, by device. @type {Map<string, number[]>} */
+    /** Acknowledged numbers, by device. @type {Map<string, number[]>} */
     this.acknowledged = new Map();
     /** @type {Sample[]} */
     this.samples = [];
-    /** What went wrong. @type {string[]} */
+    /** Failures. @type {string[]} */
     this.findings = [];
     this.isOver = false;
     /** @type {Promise<void>[]} */
@@ -149,11 +149,11 @@ async function coapDevice(port, id) {
           waitMs *= 2;
         };
         heard = (answer) => {
-          // An empty acknowledgement says that the answer comes later, in a message of its own.
+          // An empty acknowledgement announces the answer in a later message.
           const isMine = ((answer[0] >> 4) & 3) === ACK && answer.readUInt16BE(2) === (n & 0xffff);
           if (!isMine || answer[1] === 0) return;
           clearTimeout(timer);
-          // 5.03: come again later.
+          // 5.03: retry later.
           if (answer[1] === 0x44 || answer[1] === 0xa3) resolve(answer[1] === 0x44);
           else reject(new Error(`answered ${answer[1] >> 5}.${answer[1] & 31}`));
         };

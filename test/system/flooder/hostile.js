@@ -1,5 +1,5 @@
 'use strict';
-// What hostile devices do to the gateway, as a process of its own: node hostile.js '{"ports":{…},"seed":1,"seconds":20}'
+// Simulates hostile devices in a separate process: node hostile.js '{"ports":{…},"seed":1,"seconds":20}'
 // Three kinds of attack at a time, drawn by the seed. Standard output at the end: {"kinds":{…}} how often each ran.
 
 const dgram = require('node:dgram');
@@ -9,7 +9,7 @@ const { colliding, ofOneWorker } = require('./ids');
 const packets = require('./packets');
 
 const { ports, seed, seconds } = JSON.parse(process.argv[2]);
-/** What is drawn for the plan does not depend on how fast anything is. */
+/** The drawn plan does not depend on the machine's speed. */
 const plan = seeded(seed);
 const random = seeded(seed + 1);
 const AT_ONCE = 3;
@@ -36,7 +36,7 @@ function open(port, ready) {
   socket.once('connect', () => ready(socket));
 }
 
-/** Sends the same again for as long as it is read. @param {net.Socket} socket @param {Buffer} packet */
+/** Sends the same packet repeatedly while it is read. @param {net.Socket} socket @param {Buffer} packet */
 function flood(socket, packet) {
   const chunk = Buffer.concat(Array(Math.max(1, Math.floor(16384 / packet.length))).fill(packet));
   const more = () => {
@@ -101,7 +101,7 @@ const upgrade = Buffer.from(
   'GET /mqtt HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n' +
     'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: mqtt\r\n\r\n'
 );
-/** A binary frame that claims more than comes. @param {number} claimed @param {number} sent */
+/** A binary frame that claims more bytes than it has. @param {number} claimed @param {number} sent */
 function frame(claimed, sent) {
   const head = Buffer.from([0x82, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4]);
   head.writeUInt32BE(claimed, 6);

@@ -1,5 +1,5 @@
 'use strict';
-// Packets as bytes: what honest devices send, and what nobody should.
+// Packets as bytes: valid ones of honest devices, and invalid ones.
 
 const mqttPacket = require('mqtt-packet');
 
@@ -31,12 +31,12 @@ function publish(topic, payload, messageId) {
   });
 }
 
-/** The largest packet that is taken, without its last byte. @param {number} bytes */
+/** The largest accepted packet, without its last byte. @param {number} bytes */
 function unfinished(bytes) {
   return publish('t', Buffer.alloc(bytes), 1).subarray(0, -1);
 }
 
-/** Packets that are no records, by name. MQTT 3.1.1. */
+/** Packets that are not records, by name. MQTT 3.1.1. */
 const CONTROL = {
   subscribe: Buffer.from([0x82, 6, 0, 1, 0, 1, 0x61, 0]),
   both: Buffer.from([0x82, 6, 0, 1, 0, 1, 0x61, 0, 0xa2, 5, 0, 2, 0, 1, 0x61]),
@@ -46,7 +46,7 @@ const CONTROL = {
   puback: Buffer.from([0x40, 2, 0, 9])
 };
 
-/** MQTT 5: AUTH, which ends a connection that did not ask for it. */
+/** MQTT 5: AUTH, which ends a connection that did not request it. */
 const AUTH = Buffer.from([0xf0, 0]);
 
 /**

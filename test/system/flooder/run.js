@@ -1,5 +1,5 @@
 'use strict';
-// Floods of control packets and everything else that hostile devices can send, beside honest devices.
+// Floods of control packets and all other input of hostile devices, beside honest devices.
 //   node flows/launcher/run.js test/system/flooder/run.js --help
 
 const { parseArgs } = require('node:util');
@@ -14,12 +14,12 @@ It fails if
 
   - the process ends, or an honest device loses its connection or an answer,
   - the honest devices' p99 is over 2 s and over 20 times that of the calm phase,
-  - the main thread stands for more than 2 s (probed by the metrics), or resident memory is over 800 MiB,
+  - the main thread is blocked for more than 2 s (probed by the metrics), or resident memory is over 800 MiB,
   - a record that was acknowledged to an honest device does not arrive,
   - the counters do not reconcile: received = delivered + held + dropped.
 
-  --seconds N   of the flood (60)
-  --seed N      repeats the attacks of a run (by the clock); the seed is printed
+  --seconds N   duration of the flood (60)
+  --seed N      repeats the attacks of a run (default: from the clock); the seed is printed
 `;
 
 async function main() {

@@ -1,5 +1,6 @@
 'use strict';
-// Says whether a history keeps the gateway's promises (docs/guarantees.md). Pure, and linear in the length of the history.
+// Checks whether a history keeps the gateway's promises (docs/guarantees.md). Pure, and linear in the length of the
+// history.
 
 const { checkDuplicates, checkKeys } = require('./duplicates');
 const { nameOf, story } = require('./history');
@@ -13,10 +14,10 @@ const { checkOrder } = require('./order');
  * @typedef {import('./history').Violation} Violation
  */
 
-/** Violations of each kind that are told with their history. */
+/** Violations of each kind that are reported with their history. */
 const EXPLAINED = 10;
 
-/** Collects violations by kind; tells the first ones with their history. */
+/** Collects violations by kind; reports the first ones with their history. */
 class Findings {
   /** @param {History} history */
   constructor(history) {
@@ -36,7 +37,7 @@ class Findings {
 }
 
 /**
- * What the devices know of a record.
+ * The devices' view of a record.
  * @typedef {{hash: string, sends: number, acked: boolean, record: RecordName}} Known
  * @param {History} history
  */
@@ -58,7 +59,12 @@ function readDevices(history) {
   return known;
 }
 
-/** Delivered as it was sent, and nothing else. @param {History} history @param {Map<string, Known>} known @param {Findings} findings */
+/**
+ * Checks that every record was delivered as sent, and nothing else.
+ * @param {History} history
+ * @param {Map<string, Known>} known
+ * @param {Findings} findings
+ */
 function checkArrivals(history, known, findings) {
   /** @type {Set<string>} */
   const delivered = new Set();
@@ -72,20 +78,20 @@ function checkArrivals(history, known, findings) {
     if (sent.hash !== arrival.hash) {
       findings.add('changed', `${name} was sent as ${sent.hash} and arrived as ${arrival.hash}`, [arrival]);
     }
-    // A PUBACK that never came to the gateway gives it no right to forget the record.
+    // A PUBACK that never reached the gateway does not allow it to forget the record.
     if (arrival.passed) delivered.add(name);
   }
   return delivered;
 }
 
 /**
- * Acknowledged and neither delivered nor in a counted outcome.
+ * Finds records that were acknowledged and neither delivered nor in a counted outcome.
  * @param {History} history @param {Settings} settings @param {Map<string, Known>} known @param {Set<string>} delivered
  * @param {Findings} findings
  */
 function checkLosses(history, settings, known, delivered, findings) {
   const dead = new Set(history.dead.map(nameOf));
-  /** What the gateway says that it dropped, by class; a missing record may be one of them. */
+  /** The gateway's reported drops, by class; a missing record may be one of them. */
   const excused = dropped(history.stats, settings.allowedDrops, ['deadLetter']);
   const result = { acknowledged: 0, delivered: 0, dead: 0, dropped: 0, unacknowledged: 0 };
   for (const [name, { acked, record }] of known) {

@@ -1,5 +1,5 @@
 'use strict';
-// The checker is checked before it is believed: it must find every planted fault, and nothing in a valid history.
+// The checker is checked before it is trusted: it must find every planted fault, and nothing in a valid history.
 
 const { seeded } = require('../../fixtures/gateway/random');
 const { check } = require('./checker');
@@ -13,7 +13,11 @@ const seed = Number(process.env.SEGANET_TEST_SEED) || (Date.now() % 1e9) + 1;
 /** @param {History} history @param {Partial<typeof settings>} [more] */
 const verdictOf = (history, more = {}) => check(history, { ...settings, ...more });
 
-/** First deliveries of a record that arrived once, so that taking it away or moving it shows. @param {History} history @param {boolean} historical */
+/**
+ * First deliveries of records that arrived once, so that removing or moving one shows.
+ * @param {History} history
+ * @param {boolean} historical
+ */
 function singles(history, historical) {
   const copies = new Map();
   for (const arrival of history.arrivals) copies.set(nameOf(arrival), (copies.get(nameOf(arrival)) || 0) + 1);
@@ -36,7 +40,10 @@ function swapTwo(history, integer, historical) {
 /** @param {any[]} list @param {(below: number) => number} integer */
 const pick = (list, integer) => list[integer(list.length)];
 
-/** name → what it plants, and as what the checker must find it. @type {Record<string, [string, (history: History, integer: (below: number) => number) => void]>} */
+/**
+ * name → the planted fault, and the kind that the checker must report.
+ * @type {Record<string, [string, (history: History, integer: (below: number) => number) => void]>}
+ */
 const mutants = {
   'an acknowledged record never arrives': [
     'lost',
@@ -76,13 +83,13 @@ const mutants = {
       }
     }
   ],
-  'a record arrives that nobody sent': [
+  'a record arrives that no device sent': [
     'phantom',
     (history, integer) => {
       history.arrivals.push({ ...pick(history.arrivals, integer), n: 1000000 });
     }
   ],
-  'a dead letter that nobody sent': [
+  'a dead letter that no device sent': [
     'phantom',
     (history) => {
       history.dead.push({ device: 'dev-0', class: 1, n: 1000000 });
@@ -154,7 +161,7 @@ const mutants = {
 };
 
 describe(`mutants of a valid history (seed ${seed}; SEGANET_TEST_SEED=${seed} repeats it)`, () => {
-  test('the history itself is valid, with copies within their bound', () => {
+  test('have a valid original, with copies within their bound', () => {
     for (let i = 0; i < 20; i += 1) {
       const verdict = verdictOf(madeUp(seed + i));
       expect(verdict.violations).toEqual([]);
@@ -170,13 +177,13 @@ describe(`mutants of a valid history (seed ${seed}; SEGANET_TEST_SEED=${seed} re
       const { valid, counts, violations } = verdictOf(history);
       expect(valid).toBe(false);
       expect(Object.keys(counts)).toContain(what);
-      // It says what happened, not only that.
+      // It reports the events, not only the verdict.
       const told = violations.find((violation) => violation.what === what);
       expect(told?.text).not.toBe('');
     }
   });
 
-  test('a planted loss is the only loss, and its history is told', () => {
+  test('report a planted loss as the only loss, with its history', () => {
     const history = madeUp(seed);
     const record = pick(singles(history, true), seeded(seed).integer);
     history.arrivals = history.arrivals.filter((each) => nameOf(each) !== nameOf(record));
@@ -187,7 +194,7 @@ describe(`mutants of a valid history (seed ${seed}; SEGANET_TEST_SEED=${seed} re
     expect(violations[0].history.join('\n')).toContain('fault outage');
   });
 
-  test('at most ten of a kind are told, all are counted', () => {
+  test('report at most ten of a kind, and count all', () => {
     const history = madeUp(seed);
     history.arrivals = history.arrivals.filter(({ historical }) => !historical);
     const { lost, violations } = verdictOf(history);
@@ -197,7 +204,7 @@ describe(`mutants of a valid history (seed ${seed}; SEGANET_TEST_SEED=${seed} re
 });
 
 describe('not a violation', () => {
-  test('backlogs of two uplink nodes that arrive beside each other', () => {
+  test('backlogs of two uplink nodes that arrive in parallel', () => {
     const history = madeUp(seed);
     swapTwo(history, seeded(seed).integer, true);
     expect(verdictOf(history, { oneBacklog: false })).toMatchObject({ valid: true, swapped: 0 });
@@ -228,7 +235,7 @@ describe('not a violation', () => {
     return history;
   };
 
-  test("a copy that is the device's own: it sent the record twice", () => {
+  test('a copy by the device itself: it sent the record twice', () => {
     const history = two();
     history.devices.push({ ...history.devices[0], connection: 2, dup: true });
     history.arrivals.push(history.arrivals[0]);
@@ -243,7 +250,7 @@ describe('not a violation', () => {
     expect(verdictOf(history).valid).toBe(true);
   });
 
-  test('a swap made by the broker, which refused one of two that were in flight', () => {
+  test('a swap made by the broker, which refused one of two in-flight packets', () => {
     const history = two();
     history.arrivals.reverse();
     history.arrivals[1].time = 50;
@@ -251,7 +258,7 @@ describe('not a violation', () => {
     expect(verdictOf(history)).toMatchObject({ valid: true, excusedSwaps: 1 });
   });
 
-  test('a dead letter, and a drop that was to be expected and was counted', () => {
+  test('a dead letter, and an expected drop that was counted', () => {
     const history = two();
     const [first, second] = history.arrivals;
     history.arrivals = [];
@@ -264,7 +271,7 @@ describe('not a violation', () => {
   });
 });
 
-test('linear: a history eight times as long takes about eight times as long', () => {
+test('takes about eight times as long for a history eight times as long', () => {
   /** @param {number} times @returns {History} */
   const long = (times) => {
     const base = madeUp(seed);

@@ -1,5 +1,5 @@
 'use strict';
-// The cloud's broker: a mosquitto that remembers nothing, so every restart has forgotten the gateway's session.
+// The cloud's broker: a mosquitto without persistence, so every restart has forgotten the gateway's session.
 
 const { startMosquitto } = require('../../../bench/harness/cloud');
 const { waitForPort } = require('../../../bench/harness/net');

@@ -1,5 +1,5 @@
 'use strict';
-// Everything that one run consists of, for the faults to take hold of.
+// All parts of one run, for the faults to act on.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -113,12 +113,12 @@ class Context {
     return new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)));
   }
 
-  /** The gateway is about to end: the last look at its counters. */
+  /** The gateway is about to end: reads its counters for the last time. */
   ending() {
     return this.sampler?.look();
   }
 
-  /** It has ended, or its engine has. */
+  /** The gateway has ended, or its engine has. */
   crashed() {
     this.history.disruptions.push({ kind: 'process', time: this.clock() });
     if (!this.system.isAlive) this.sampler?.ended();

@@ -1,6 +1,6 @@
 'use strict';
-// At-least-once has a price, and the price has a bound: what was in flight, and chunks in progress, at each disruption. And every
-// copy carries the key of the first one, so that a receiver can tell.
+// At-least-once delivery has a price, and the price has a bound: the in-flight records, and the chunks in progress, at
+// each disruption. Every copy carries the key of the first one, so that a receiver can detect it.
 
 const { nameOf } = require('./history');
 
@@ -20,8 +20,10 @@ function bounds({ window, recordsPerPublish, chunks, chunkRecords }) {
 }
 
 /**
- * A copy is the gateway's own when the device has not sent the record as often: by key where there is one, else by number.
- * @param {History} history @param {Settings} settings @param {Map<string, Known>} known @param {import('./checker').Findings} findings
+ * A copy is the gateway's own when the device has sent the record fewer times: by key where there is one, else by
+ * number.
+ * @param {History} history @param {Settings} settings @param {Map<string, Known>} known @param
+ *  {import('./checker').Findings} findings
  */
 function checkDuplicates(history, settings, known, findings) {
   const perDisruption = bounds(settings);
@@ -34,7 +36,7 @@ function checkDuplicates(history, settings, known, findings) {
   let next = 0;
   let isTold = false;
   for (const arrival of history.arrivals) {
-    // What is sent again was due to a disruption before it: the sum so far may never exceed the sum of what was allowed so far.
+    // Each copy is due to an earlier disruption: the sum so far may never exceed the sum of the allowances so far.
     for (; next < history.disruptions.length && history.disruptions[next].time <= arrival.time; next += 1) {
       bound += perDisruption[history.disruptions[next].kind];
     }
@@ -56,7 +58,7 @@ function checkDuplicates(history, settings, known, findings) {
 }
 
 /**
- * A receiver that drops what it has seen by key must lose nothing and pass no copy.
+ * A receiver that drops seen keys must lose nothing and pass no copy.
  * @param {History} history @param {Map<string, Known>} known @param {import('./checker').Findings} findings
  */
 function checkKeys(history, known, findings) {

@@ -1,5 +1,5 @@
 'use strict';
-// Devices that publish at a rate, each record once and again until it is acknowledged.
+// Devices that publish at a rate, each record once, repeated until it is acknowledged.
 
 const { eventually } = require('../../../bench/harness/net');
 const { seeded } = require('../../fixtures/gateway/random');
@@ -7,7 +7,7 @@ const { Device } = require('./devices/device');
 const { hashOf, payloadOf } = require('./devices/payload');
 
 const TICK_MS = 10;
-/** Of ten records, how many have class 1, 2, 3, 4. */
+/** The number of ten records with class 1, 2, 3, 4. */
 const MIX = [1, 2, 2, 3, 3, 3, 3, 4, 4, 4];
 
 class Fleet {
@@ -46,13 +46,13 @@ class Fleet {
     await eventually(() => this.devices.every(({ isConnected }) => isConnected), { timeoutMs: 15000, what });
   }
 
-  /** Begins to publish. */
+  /** Starts to publish. */
   start() {
     let due = 0;
     let last = performance.now();
     this.timer = setInterval(() => {
       const now = performance.now();
-      // Devices that could not send for a while do not make up for it.
+      // Devices that could not send for a while do not catch up.
       due = Math.min(due + ((now - last) / 1000) * this.rate, this.rate / 10 + 1);
       last = now;
       for (; due >= 1; due -= 1) {
@@ -62,7 +62,7 @@ class Fleet {
     }, TICK_MS);
   }
 
-  /** No new records; what has no PUBACK is still sent again. */
+  /** Stops new records; those without a PUBACK are still repeated. */
   quiet() {
     clearInterval(this.timer);
   }

@@ -6,7 +6,7 @@ class Frames {
     this.rest = Buffer.alloc(0);
   }
 
-  /** Bytes of a packet whose end has not come yet. */
+  /** Bytes of a packet whose end has not arrived yet. */
   get partial() {
     return this.rest.length;
   }

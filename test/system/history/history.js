@@ -1,38 +1,39 @@
 'use strict';
-// What a run leaves behind, and how a part of it is shown to a person. The shapes that every file here shares.
+// The data that a run leaves behind, and how a part of it is displayed. The types that every file here shares.
 
 /**
  * Times are milliseconds on the one monotonic clock of the test process.
  *
  * @typedef {{device: string, class: number, n: number}} RecordName a device counts n from 0 for each class
  *
- * @typedef {RecordName & {type: 'send' | 'ack', time: number, connection: number, hash?: string, dup?: boolean}} DeviceEvent
- *   send: the PUBLISH was written (`dup`: again, after a reconnection); ack: its PUBACK was read.
+ * @typedef {RecordName & {type: 'send' | 'ack', time: number, connection: number, hash?: string, dup?: boolean}}
+ *  DeviceEvent send: the PUBLISH was written (`dup`: again, after a reconnection); ack: its PUBACK was read.
  *
  * @typedef {object} Arrived
  * @property {string} hash of the payload as it arrived
  * @property {boolean} historical marked as backlog
- * @property {string} key of the batch that brought it, '' = none
+ * @property {string} key of its batch, '' = none
  * @property {number} index in that PUBLISH
  * @property {string} content hash of the PUBLISH's payload
  * @property {number} sent when the PUBLISH was read from the gateway
  * @property {number} time when the broker's PUBACK was read
- * @property {boolean} passed whether that PUBACK went on to the gateway
+ * @property {boolean} passed true if that PUBACK was passed on to the gateway
  * @typedef {RecordName & Arrived} Arrival in the order of the broker's PUBACKs
  *
- * @typedef {RecordName & {code: number, sent: number, time: number}} Refusal a PUBACK with a failure code, given to the gateway
- * @typedef {{kind: 'connection' | 'process', time: number}} Disruption after which the gateway may send again
+ * @typedef {RecordName & {code: number, sent: number, time: number}} Refusal a PUBACK with a failure code, given to the
+ *  gateway
+ * @typedef {{kind: 'connection' | 'process', time: number}} Disruption after it the gateway may send again
  * @typedef {{time: number, rssBytes: number, diskBytes: number}} Sample
  *
  * @typedef {object} History
  * @property {DeviceEvent[]} devices in the order of time
  * @property {Arrival[]} arrivals
  * @property {Refusal[]} refusals
- * @property {RecordName[]} dead what the gateway's table of dead letters holds at the end
+ * @property {RecordName[]} dead content of the gateway's table of dead letters at the end
  * @property {{kind: string, time: number, until: number}[]} faults
  * @property {Disruption[]} disruptions in the order of time
  * @property {Sample[]} samples
- * @property {any[]} stats last counters of each incarnation of the gateway, the final one last; empty = not asked
+ * @property {any[]} stats last counters of each incarnation of the gateway, the final one last; empty = not read
  * @property {{what: string, text: string}[]} findings of the harness: limits of the broker broken, exit codes
  *
  * @typedef {object} Settings
@@ -42,11 +43,12 @@
  * @property {number} chunkRecords records of a chunk, at most
  * @property {number} rssLimitBytes 0 = not checked
  * @property {number} diskLimitBytes 0 = not checked
- * @property {string[]} allowedDrops reasons of drops that this run may have, and that explain a missing record
- * @property {string[]} harmlessDrops reasons that it may have, for records without an acknowledgement
- * @property {number} slackMs how long a PUBLISH may be on its way after a refusal was written
- * @property {boolean} oneBacklog false when two uplink nodes had a backlog: each is sent in order, beside the other
- * @property {boolean} settled whether the end was quiet: everything had time to arrive
+ * @property {string[]} allowedDrops drop reasons that this run may have and that explain a missing record
+ * @property {string[]} harmlessDrops drop reasons that it may have for records without an acknowledgement
+ * @property {number} slackMs how long a PUBLISH may be in flight after a refusal was written
+ * @property {boolean} oneBacklog false when two uplink nodes had a backlog: each is sent in order, in parallel with the
+ *  other
+ * @property {boolean} settled true if the end was quiet: everything had time to arrive
  *
  * @typedef {{what: string, text: string, history: string[]}} Violation
  */
@@ -61,7 +63,7 @@ const streamOf = ({ device, class: recordClass }) => `${device} c${recordClass}`
 const at = (ms) => (Number.isFinite(ms) ? `${(ms / 1000).toFixed(3)} s` : 'the end');
 
 /**
- * All that happened to one record, and the faults around it, in the order of time.
+ * All events of one record, and the faults around it, in the order of time.
  * @param {History} history @param {RecordName} record
  */
 function story(history, record) {

@@ -1,5 +1,5 @@
 'use strict';
-// A file system of our own: an ext4 image that can lose its power, or a tmpfs that can be full. Needs root.
+// A separate file system: an ext4 image that can lose its power, or a tmpfs that can be full. Needs root.
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -12,7 +12,7 @@ const run = (command, ...args) =>
 const IMAGE_BYTES = 64 << 20;
 
 class Image {
-  /** @param {string} folder for the image files and the place where they are mounted */
+  /** @param {string} folder for the image files and their mount points */
   constructor(folder) {
     this.folder = folder;
     this.root = path.join(folder, 'disk');
@@ -21,7 +21,7 @@ class Image {
     const file = this.#file();
     fs.closeSync(fs.openSync(file, 'w'));
     fs.truncateSync(file, IMAGE_BYTES);
-    // Everything is there before the run: no lazy initialisation that writes behind our back.
+    // Everything exists before the run: no lazy initialization that writes later.
     run('mkfs.ext4', '-q', '-F', '-E', 'lazy_itable_init=0,lazy_journal_init=0', file);
     this.#mount();
   }
@@ -34,7 +34,7 @@ class Image {
     run('mount', '-o', 'loop,noatime', this.#file(), this.root);
   }
 
-  /** Writes that have reached the device, and those on their way. */
+  /** Writes that have reached the device, and pending ones. */
   #writes() {
     const device = path.basename(run('findmnt', '-n', '-o', 'SOURCE', this.root));
     const fields = fs.readFileSync(`/sys/block/${device}/stat`, 'utf8').trim().split(/\s+/);
@@ -42,8 +42,9 @@ class Image {
   }
 
   /**
-   * What a power cut leaves: the blocks that have reached the device, at one moment. What is only in the cache of the file system is
-   * not among them. The kernel may write while we copy; then the copy is no single moment, and is made again.
+   * Copies the blocks that have reached the device at one moment, as a power cut would leave them. Data that is only in
+   * the cache of the file system is not among them. If the kernel writes during the copy, the copy is not a single
+   * moment, and is made again.
    */
   copy() {
     const target = path.join(this.folder, `image-${this.number + 1}`);
@@ -53,7 +54,7 @@ class Image {
       const after = this.#writes();
       if (before.inFlight === 0 && after.inFlight === 0 && before.done === after.done) return;
     }
-    throw new Error('The disk of the power cut never rests: the copy would be a mixture of times.');
+    throw new Error('The disk of the power cut is never idle: the copy would mix moments.');
   }
 
   /** Mounts the copy in place of the original, which must not be in use. */
@@ -78,7 +79,7 @@ class SmallDisk {
     run('mount', '-t', 'tmpfs', '-o', `size=${mebibytes}m,mode=700`, 'tmpfs', this.root);
   }
 
-  /** Not one byte is left. */
+  /** Leaves not one free byte. */
   fill() {
     const fd = fs.openSync(this.filler, 'w');
     const block = Buffer.alloc(65536, 1);

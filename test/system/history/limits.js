@@ -6,7 +6,7 @@
  * @typedef {import('./history').Settings} Settings
  */
 
-/** Reasons of drops that concern records queued for an uplink; others never were in its books. */
+/** Drop reasons for records queued for an uplink; other records were never counted there. */
 const QUEUED_DROPS = [
   'refused',
   'closed',
@@ -58,7 +58,8 @@ function checkLimits(history, settings, findings) {
 }
 
 /**
- * queued + recovered = delivered + held + backlog + dropped, at the quiet end; and no drop that was not to be expected.
+ * Checks queued + recovered = delivered + held + backlog + dropped, at the quiet end, and that there is no unexpected
+ * drop.
  * @param {History} history @param {Settings} settings @param {import('./checker').Findings} findings
  */
 function checkCounters(history, settings, findings) {
@@ -85,7 +86,7 @@ function checkCounters(history, settings, findings) {
   };
   const { queued, recovered, delivered, held, backlog } = sides;
   if (settings.settled && queued + recovered !== delivered + held + backlog + sides.dropped) {
-    findings.add('counters', `they do not add up: ${JSON.stringify(sides)}`);
+    findings.add('counters', `the sums differ: ${JSON.stringify(sides)}`);
   }
   return sides;
 }

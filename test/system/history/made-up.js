@@ -1,6 +1,6 @@
 'use strict';
-// A valid history out of a seed: what a faultless gateway would leave behind after a lost connection and a crash in an outage. The
-// tests of the checker plant their faults in it.
+// A valid history from a seed: that of a faultless gateway after a lost connection and a crash in an outage. The tests
+// of the checker plant their faults in it.
 
 const { seeded } = require('../../fixtures/gateway/random');
 
@@ -89,7 +89,7 @@ function madeUp(seed) {
   // Quiet times.
   for (let n = 0; n < 30; n += BATCH)
     for (const { records, key } of send(1, n, BATCH, true)) deliver(records, false, key);
-  // The last of them are sent again over a new connection: their PUBACKs were on the way. One had none at all.
+  // The last of them are sent again over a new connection: their PUBACKs were in flight. One had none at all.
   clock = 1000;
   const again = send(1, 30, BATCH, true);
   const twice = again.slice(0, 6);
@@ -106,7 +106,7 @@ function madeUp(seed) {
   for (const { records, key } of stored.slice(0, half)) deliver(records, true, key);
   for (const { records, key } of live) deliver(records, false, key);
   for (const { records, key } of stored.slice(half)) deliver(records, true, key);
-  send(2, 45, 1, false); // never acknowledged, never delivered: nobody's loss
+  send(2, 45, 1, false); // never acknowledged, never delivered: not a loss
   const delivered = history.arrivals.length;
   const counters = { recordsQueued: delivered - 96, recordsRecovered: 96, recordsDelivered: delivered - 1 };
   const drops = { deadLetter: [0, 0, 0, 1, 0] };

@@ -1,12 +1,13 @@
 'use strict';
-// Packets are dropped, and disks are mounted, in namespaces of our own: nothing of it is seen outside, and nothing stays behind.
+// Packets are dropped, and disks are mounted, in separate namespaces: nothing is visible outside, and nothing stays
+// behind.
 
 const { spawnSync } = require('node:child_process');
 const { haveTool } = require('../../../bench/harness/tools');
 
 const INSIDE = 'SEGANET_HISTORY_INSIDE';
 
-/** fault → tools that it needs, besides the right to use them. @type {Record<string, string[]>} */
+/** fault → required tools, besides the permission to use them. @type {Record<string, string[]>} */
 const NEEDS = {
   drop: ['nft'],
   'disk-full': ['mount'],
@@ -18,7 +19,7 @@ const NEED_ROOT = ['drop', 'disk-full', 'power-cut'];
 
 const isInside = () => process.env[INSIDE] === '1';
 
-/** Whether a process of ours may have its own network and mounts. */
+/** True if the process can have its own network and mounts. */
 function mayUnshare() {
   if (!haveTool('unshare') || !haveTool('ip')) return false;
   return spawnSync('unshare', ['--net', '--mount', 'ip', 'link', 'set', 'lo', 'up']).status === 0;
@@ -35,7 +36,7 @@ function goInside() {
   process.exit(status ?? (signal ? 1 : 0));
 }
 
-/** What cannot be done here. @param {string[]} kinds @returns {Record<string, string>} fault → why */
+/** Faults that cannot run here. @param {string[]} kinds @returns {Record<string, string>} fault → reason */
 function impossible(kinds) {
   /** @type {Record<string, string>} */
   const result = {};

@@ -7,9 +7,9 @@ const { systems } = require('./systems');
 
 const INTRO = `Usage: node flows/launcher/run.js test/system/history/run.js [options]
 
-Puts a gateway with real devices and a real broker through faults drawn from a seed, writes down every acknowledgement and every
-arrival, and checks that nothing acknowledged was lost, swapped, changed or repeated more often than allowed. Exit code 0: every run
-was valid; 1: one was not, and its files are kept; 2: wrong options.`;
+Puts a gateway with real devices and a real broker through faults drawn from a seed, records every acknowledgement and every
+arrival, and checks that no acknowledged record was lost, swapped, changed or repeated more often than allowed. Exit code 0: every
+run was valid; 1: a run was not, and its files are kept; 2: wrong options.`;
 
 /** mode → faults, runs. @type {Record<string, {kinds: string[], runs: number}>} */
 const MODES = {
@@ -23,14 +23,14 @@ const MODES = {
 const options = {
   runs: [
     '',
-    'how many, each with its own seed (20; 50 in mode power-cut; 60 in mode write-failures, with several failures each; 300 in mode deploys)'
+    'number of runs, each with its own seed (20; 50 in mode power-cut; 60 in mode write-failures, with several failures each; 300 in mode deploys)'
   ],
   seed: [
     '1',
-    'of the first run; the next has the next number. A run depends on its seed, --seconds and --faults alone'
+    'seed of the first run; each next run has the next number. A run depends only on its seed, --seconds and --faults'
   ],
-  seconds: ['4', 'of load in each run'],
-  parallel: ['2', 'runs at a time'],
+  seconds: ['4', 'seconds of load in each run'],
+  parallel: ['2', 'concurrent runs'],
   mode: ['mixed', `${Object.keys(MODES).join(' | ')}`],
   faults: ['', `comma-separated: ${KINDS.join(', ')}`],
   peer: ['gateway', `comma-separated, each gets the same schedules: ${Object.keys(systems).join(', ')}`],
@@ -53,7 +53,7 @@ function number(name, text, from, to) {
 
 /** @param {string} name @param {string} text @param {string[]} known */
 function oneOf(name, text, known) {
-  if (!known.includes(text)) fail(`--${name} ${text} is not known. Choose of: ${known.join(', ')}.`);
+  if (!known.includes(text)) fail(`--${name} ${text} is unknown. Choose from: ${known.join(', ')}.`);
   return text;
 }
 
@@ -61,7 +61,7 @@ function help() {
   const lines = Object.entries(options).map(
     ([name, [value, what]]) => `  --${name.padEnd(9)} ${what}${value && ` (${value})`}`
   );
-  return `${INTRO}\n\n${lines.join('\n')}\n  --check     FILE: judges a kept history.json again, without a run\n`;
+  return `${INTRO}\n\n${lines.join('\n')}\n  --check     FILE: checks a kept history.json again, without a run\n`;
 }
 
 /** @param {string[]} args */

@@ -1,5 +1,6 @@
 'use strict';
-// Per device, class and lane (live, historical), first deliveries are in the order in which the device sent.
+// Checks, per device, class and lane (live, historical), that first deliveries are in the order in which the device
+// sent.
 
 const { nameOf, streamOf } = require('./history');
 
@@ -34,7 +35,7 @@ function checkOrder(history, settings, findings) {
   }
   /** First deliveries of a lane, in order. @type {Map<string, {firsts: Arrival[], last: Arrival | null}>} */
   const lanes = new Map();
-  /** Delivered in any lane: what comes again in the other one, as its device sent it again, is no first delivery. */
+  /** Delivered in any lane: a repeat in the other lane, sent again by its device, is not a first delivery. */
   const delivered = new Set();
   let excused = 0;
   for (const arrival of history.arrivals) {
@@ -52,7 +53,7 @@ function checkOrder(history, settings, findings) {
     if (!last || last.n < arrival.n) lane.last = arrival;
     else {
       const refusals = refusalsOf.get(name) || [];
-      // Only what was refused is worth the look back, so the whole stays linear.
+      // Only refused records are looked up, so the whole stays linear.
       const overtakers = refusals.length > 0 ? firsts.filter(({ n }) => n > arrival.n) : [last];
       const guilty = overtakers.filter((later) => !isExcused(refusals, later, settings.slackMs));
       if (guilty.length === 0) excused += 1;

@@ -1,10 +1,10 @@
 'use strict';
-// Ports that nobody else gets while a run goes on. Those that the kernel gives out are not it: a gateway that is down between a kill
+// Ports that no other process gets during a run. Ephemeral ports are unsuitable: a gateway that is down between a kill
 // and its next start would lose its port to another run.
 
 const net = require('node:net');
 
-/** Below the range that the kernel gives out (32768 on). */
+/** Below the kernel's ephemeral range (32768 on). */
 const FIRST = 12000;
 const LAST = 32000;
 

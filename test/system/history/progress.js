@@ -1,5 +1,5 @@
 'use strict';
-// What is still owed while a run goes on: acknowledged to a device and not yet acknowledged by the cloud.
+// The records still owed during a run: acknowledged to a device and not yet acknowledged by the cloud.
 
 const { nameOf } = require('./history');
 
@@ -9,7 +9,7 @@ class Progress {
     this.history = history;
     this.events = 0;
     this.arrivals = 0;
-    /** Arrivals whose PUBACK had not gone on when we looked. @type {import('./history').Arrival[]} */
+    /** Arrivals whose PUBACK had not been passed on at the last check. @type {import('./history').Arrival[]} */
     this.waiting = [];
     this.delivered = new Set();
     this.owed = new Set();

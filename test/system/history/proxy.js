@@ -1,6 +1,6 @@
 'use strict';
-// Between the gateway and the cloud's broker: a link that can fail in every way that the schedule asks for, and the place where
-// arrivals are written down. A record has arrived when the broker has acknowledged it.
+// Between the gateway and the cloud's broker: a link that can fail in every way of the schedule, and that records
+// arrivals. A record has arrived when the broker has acknowledged it.
 
 const net = require('node:net');
 const { once } = require('node:events');
@@ -19,18 +19,18 @@ const CALM = {
   /** MQTT 5 properties of the CONNACK, 0 = the broker's own. */
   receiveMaximum: 0,
   maximumPacketSize: 0,
-  /** PUBACKs go on so much later. */
+  /** Delay of PUBACKs. */
   delayMs: 0,
-  /** Towards the broker, 0 = as fast as it comes. */
+  /** Towards the broker, 0 = without a limit. */
   bytesPerSecond: 0,
   /** PUBACK code for every PUBLISH, 0 = the broker's own. MQTT 5 only. */
   quota: 0,
-  /** PUBACK 0x87 for a PUBLISH with a chosen record, one in so many; 0 = none. MQTT 5 only. */
+  /** PUBACK 0x87 for a PUBLISH with a chosen record, one in this many; 0 = none. MQTT 5 only. */
   refuseEvery: 0
 };
 
 /**
- * The same records every time, spread over devices, classes and numbers.
+ * Chooses the same records every time, spread over devices, classes and numbers.
  * @param {import('./history').RecordName} record @param {number} every
  */
 function isChosen(record, every) {
@@ -53,7 +53,7 @@ class Proxy {
     this.conditions = { ...CALM };
     /** @type {Set<Relay>} */
     this.relays = new Set();
-    /** CONNECT packets seen. */
+    /** CONNECT packets received. */
     this.connects = 0;
     this.server = net.createServer((client) => this.relays.add(new Relay(client, this)));
   }
@@ -69,13 +69,13 @@ class Proxy {
     await once(this.server, 'close');
   }
 
-  /** The present connections pass nothing on any more, nor do new ones until thaw(). */
+  /** Present connections pass nothing on from now on, nor do new ones until thaw(). */
   freeze() {
     this.conditions.frozen = true;
     for (const relay of this.relays) relay.freeze();
   }
 
-  /** New connections work. Those from before stay frozen, as behind a NAT that has forgotten them. */
+  /** New connections work. Earlier ones stay frozen, as behind a NAT that has forgotten them. */
   thaw() {
     this.conditions.frozen = false;
     for (const relay of this.relays) relay.thaw();
@@ -89,12 +89,12 @@ class Proxy {
     for (const relay of relays) relay.reset();
   }
 
-  /** Ends all connections, so that new conditions of a CONNACK count. */
+  /** Ends all connections, so that new CONNACK conditions take effect. */
   reset() {
     for (const relay of [...this.relays]) relay.reset();
   }
 
-  /** @param {Relay} relay that has sent its CONNECT: whatever was before it in its session is over */
+  /** @param {Relay} relay that has sent its CONNECT: everything earlier in its session is over */
   opened(relay) {
     this.connects += 1;
     for (const other of this.relays) {
@@ -115,7 +115,7 @@ class Proxy {
     return isRefused ? 0x87 : 0;
   }
 
-  /** The broker's PUBACK has come. @param {import('./relay').Pending & {arrivals?: any[]}} entry */
+  /** The broker's PUBACK has arrived. @param {import('./relay').Pending & {arrivals?: any[]}} entry */
   arrived(entry) {
     const { reading, sent } = entry;
     const { key, historical, content } = reading;
@@ -127,7 +127,7 @@ class Proxy {
     });
   }
 
-  /** The gateway was told. @param {import('./relay').Pending & {arrivals?: any[]}} entry */
+  /** The gateway got its PUBACK. @param {import('./relay').Pending & {arrivals?: any[]}} entry */
   answered({ reading, sent, refused, arrivals = [] }) {
     for (const arrival of arrivals) arrival.passed = true;
     if (!refused) return;

@@ -1,5 +1,5 @@
 'use strict';
-// The proxy is checked before it is believed. mqtt.js helps: it breaks the limits that a gateway must keep.
+// The proxy is checked before it is trusted. mqtt.js helps: it breaks the limits that a gateway must keep.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -66,7 +66,7 @@ describe('the proxy', () => {
     return publisher.publishAsync(topic, payload, { qos: 1, properties });
   };
 
-  test('writes down what the broker has acknowledged, in order, with key and mark', async () => {
+  test('records acknowledged messages in order, with key and mark', async () => {
     const publisher = await connect();
     const userProperties = { 'seganet-key': 'gw/1/3/7', 'seganet-history': '1' };
     await Promise.all([
@@ -84,7 +84,7 @@ describe('the proxy', () => {
     expect(history.findings).toEqual([]);
   });
 
-  test('finds who exceeds the Receive Maximum and the Maximum Packet Size that it granted', async () => {
+  test('reports a client that exceeds the granted Receive Maximum and Maximum Packet Size', async () => {
     Object.assign(proxy.conditions, { receiveMaximum: 2, maximumPacketSize: 1024 });
     const publisher = await connect();
     await Promise.all([0, 1, 2, 3, 4].map((n) => publish(publisher, n)));
@@ -98,7 +98,7 @@ describe('the proxy', () => {
     expect(history.findings[0]).toMatchObject({ what: 'maximum-packet-size' });
   });
 
-  test('refuses instead of the broker, and writes that down', async () => {
+  test('refuses in place of the broker, and records that', async () => {
     proxy.conditions.refuseEvery = 3;
     const name = (/** @type {number} */ n) => ({ device: 'dev-001', class: 3, n });
     const [chosen, other] = [true, false].map((is) =>
@@ -116,12 +116,12 @@ describe('the proxy', () => {
     ]);
   });
 
-  test('a CONNECT is refused with the code of the conditions', async () => {
+  test('refuses a CONNECT with the code of the conditions', async () => {
     proxy.conditions.connack = 0x88;
     await expect(connect()).rejects.toMatchObject({ code: 0x88 });
   });
 
-  test('a reset in a PUBACK: the broker has the record, the gateway does not know', async () => {
+  test('resets in a PUBACK: the broker has the record, the gateway does not know', async () => {
     const publisher = await connect();
     await publish(publisher, 0);
     const broken = proxy.breakNext('puback', 2000);
@@ -135,7 +135,7 @@ describe('the proxy', () => {
     await broken;
   });
 
-  test('sessions beside each other disrupt nobody; the same one again ends that before it', async () => {
+  test('treats parallel sessions as independent, and a repeated session as the end of the earlier one', async () => {
     const first = await connect({ clientId: 'gw-1', clean: true });
     const second = await connect({ clientId: 'gw-2', clean: true });
     expect(history.disruptions).toHaveLength(0);
@@ -145,7 +145,7 @@ describe('the proxy', () => {
     await eventually(() => history.disruptions.length === 2, { what: 'the end of the second session' });
   });
 
-  test('a reset in a PUBLISH: the broker does not have it', async () => {
+  test('resets in a PUBLISH: the broker does not have it', async () => {
     const publisher = await connect();
     const broken = proxy.breakNext('publish', 2000);
     void publish(publisher, 1).catch(() => {});
@@ -154,7 +154,7 @@ describe('the proxy', () => {
     expect(history.arrivals).toEqual([]);
   });
 
-  test('a frozen connection stays open and silent, also afterwards; one that was made meanwhile works then', async () => {
+  test('keeps a frozen connection open and silent, also afterwards; a connection made meanwhile works then', async () => {
     const first = await connect();
     proxy.freeze();
     void publish(first, 1).catch(() => {});
@@ -169,7 +169,7 @@ describe('the proxy', () => {
     first.end(true);
   });
 
-  test('PUBACKs are delayed, and the broker is slow', async () => {
+  test('delays PUBACKs and slows the broker', async () => {
     proxy.conditions.delayMs = 200;
     const publisher = await connect();
     let start = performance.now();
@@ -198,7 +198,7 @@ describe('reading', () => {
       })
     );
 
-  test('an envelope: its records, and the key of its first line', () => {
+  test("reads an envelope's records, and the key of its first line", () => {
     const text = line(0).replace('{', '{"k":"gw/1/3/5",') + line(1);
     const { records, key, problem } = read(text, { 'seganet-key': 'gw/1/3/5' });
     expect(records.map(({ device, n, index }) => [device, n, index])).toEqual([
@@ -209,7 +209,7 @@ describe('reading', () => {
     expect(read(text, { 'seganet-key': 'gw/1/3/6' }).problem).not.toBe('');
   });
 
-  test('a line that was cut off, that is damaged or contradicts its payload is nobody’s record, or a changed one', () => {
+  test('reads a line that is cut off, damaged or contradicts its payload as a phantom, or a changed record', () => {
     const good = read(line(0)).records[0].hash;
     expect(read(line(0) + line(1).slice(0, 60)).records[1]).toMatchObject({ device: '?', n: -1 });
     for (const text of [
@@ -225,7 +225,7 @@ describe('reading', () => {
   });
 });
 
-test('frames are cut at every byte', () => {
+test('splits frames at every byte', () => {
   const bytes = Buffer.concat([
     Buffer.from([0xc0, 0]),
     Buffer.concat([Buffer.from([0x30, 0x80, 0x01]), Buffer.alloc(128)])

@@ -1,5 +1,6 @@
 'use strict';
-// One connection of the gateway through the proxy: passes packets on as the conditions say, and writes down what the broker took.
+// One connection of the gateway through the proxy: passes packets on under the conditions, and records those that the
+// broker took.
 
 const packets = require('mqtt-packet');
 const net = require('node:net');
@@ -14,7 +15,7 @@ const { readPublish } = require('./devices/reading');
  */
 
 const PACE_MS = 20;
-/** Above this the proxy does not read on: a slow broker is felt as a full socket. */
+/** Above this the proxy stops reading: a slow broker shows as a full socket. */
 const QUEUE_BYTES = 4096;
 
 class Relay {
@@ -30,7 +31,7 @@ class Relay {
     this.isDisrupted = false;
     /** Of its CONNECT. */
     this.clientId = '';
-    /** Broken in the middle of the next packet of this type; 0 = not. */
+    /** Breaks in the middle of the next packet of this type; 0 = not. */
     this.breakAt = 0;
     this.receiveMaximum = proxy.window;
     this.maximumPacketSize = 0;
@@ -43,7 +44,7 @@ class Relay {
     this.pace = setInterval(() => this.#forwardPaced(), PACE_MS);
     this.#wire(client, (frame) => this.#fromGateway(frame));
     this.#wire(this.broker, (frame) => this.#fromBroker(frame));
-    // Made in a hole: nothing of it gets through before the end, as retransmissions do.
+    // Opened during a hole: nothing of it passes before the end, as with retransmissions.
     if (proxy.conditions.frozen) client.pause();
   }
 
@@ -60,18 +61,18 @@ class Relay {
       }
     });
     socket.on('error', () => {});
-    // A frozen link tells nobody of an end: the broker's is kept from the gateway.
+    // A frozen link signals no end: the broker's is kept from the gateway.
     socket.on('close', () => {
       if (socket === this.client || !this.isFrozen) this.close();
     });
   }
 
-  /** From now on nothing passes, in either direction, and nobody is told. */
+  /** From now on nothing passes, in either direction, without notice. */
   freeze() {
     this.isFrozen = true;
   }
 
-  /** The hole has ended: what came in it gets through. */
+  /** The hole has ended: data sent in it passes. */
   thaw() {
     if (!this.isFrozen) this.client.resume();
   }
@@ -143,7 +144,7 @@ class Relay {
     if (isOpen && this.client.isPaused()) this.client.resume();
   }
 
-  /** @param {Buffer} frame @returns {boolean} whether it goes on to the broker */
+  /** @param {Buffer} frame @returns {boolean} true if it is passed on to the broker */
   #takePublish(frame) {
     const { proxy } = this;
     const packet = this.#parse(frame);
@@ -176,7 +177,7 @@ class Relay {
     if (packetType === type.PUBACK) {
       const id = frame.readUInt16BE(2);
       const entry = this.pending.get(id);
-      // The broker has it, whatever becomes of its PUBACK.
+      // The broker has it, whatever happens to its PUBACK.
       if (entry) this.proxy.arrived(entry);
       if (packetType === this.breakAt) {
         this.client.write(frame.subarray(0, 2));
@@ -207,7 +208,7 @@ class Relay {
     }
   }
 
-  /** Grants what the conditions say. @param {Buffer} frame */
+  /** Grants the limits of the conditions. @param {Buffer} frame */
   #connack(frame) {
     this.hadSession = true;
     const { receiveMaximum, maximumPacketSize } = this.proxy.conditions;

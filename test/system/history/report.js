@@ -1,5 +1,5 @@
 'use strict';
-// A line while it runs, and a table by kind of fault at the end.
+// A line during the run, and a table by kind of fault at the end.
 
 /** @typedef {import('./run-one').Result} Result */
 
@@ -63,7 +63,7 @@ function table(results) {
   return cells.map((each) => `| ${each.join(' | ')} |`).join('\n');
 }
 
-/** How the bound on duplicates came about. @param {Result[]} results */
+/** Explains the bound on duplicates. @param {Result[]} results */
 function bounds(results) {
   const { window, recordsPerPublish, chunks, chunkRecords } = results[0].settings;
   return (

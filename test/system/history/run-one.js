@@ -13,10 +13,10 @@ const { Progress } = require('./progress');
 
 /** @typedef {import('./schedule').Schedule} Schedule */
 
-/** A fault with such a length lasts as long as the run. */
+/** A fault of this length lasts for the whole run. */
 const FOR_GOOD = 1e6;
 
-/** No progress for so long, and nothing more is expected. A CONNECT without an answer is given up after 10 s. */
+/** After this time without progress nothing more is expected. A CONNECT without an answer is given up after 10 s. */
 const QUIET_MS = 13000;
 const QUIET_PEER_MS = 3000;
 const LONGEST_MS = 60000;
@@ -33,7 +33,7 @@ async function haveFaults(context) {
       await context.wait(start + fault.at - context.clock());
       const told = { kind: fault.kind, time: context.clock(), until: Infinity };
       history.faults.push(told);
-      // What lasts as long as the run ends with it.
+      // Faults that last for the whole run end with it.
       const done = faults[fault.kind](context, fault);
       if (fault.for >= FOR_GOOD) return;
       await done;
@@ -44,9 +44,9 @@ async function haveFaults(context) {
 }
 
 /**
- * Waits until everything has arrived, or nothing moves any more.
+ * Waits until everything has arrived, or progress stops.
  * @param {Context} context
- * @returns {Promise<boolean>} whether the end is quiet: nothing is on its way
+ * @returns {Promise<boolean>} true if the end is quiet: nothing is in flight
  */
 async function settle(context) {
   const { history, fleet, schedule, system, isOurs } = context;
@@ -56,7 +56,7 @@ async function settle(context) {
   let last = '';
   let nudged = start;
   for (;;) {
-    // What the broker refuses is given up only when it takes something else meanwhile.
+    // A refused record is given up only when the broker takes another one meanwhile.
     if (schedule.allowedDrops.includes('deadLetter') && performance.now() - nudged > NUDGE_MS) {
       nudged = performance.now();
       fleet.nudge();
@@ -115,7 +115,7 @@ function settingsOf({ schedule, history }, settled) {
   };
 }
 
-/** Keeps what a person needs to understand a run. @param {Context} context @param {any} result */
+/** Keeps the files that explain a run. @param {Context} context @param {any} result */
 function keep({ folder, history, system, broker }, result) {
   const { verdict, settings, schedule } = result;
   const write = (/** @type {string} */ name, /** @type {string} */ text) =>

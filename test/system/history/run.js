@@ -20,7 +20,7 @@ function tell(violations) {
   }
 }
 
-/** Judges a kept history again. @param {string} file */
+/** Checks a kept history again. @param {string} file */
 function checkAgain(file) {
   const { history, settings } = JSON.parse(fs.readFileSync(file, 'utf8'));
   const { violations, ...verdict } = check(history, settings);
@@ -65,7 +65,7 @@ async function runAll({ seed, runs, seconds, peers, parallel }, kinds, place) {
   return { results, failed };
 }
 
-/** @param {Options} options @param {string[]} kinds @returns {Promise<boolean>} whether all were valid */
+/** @param {Options} options @param {string[]} kinds @returns {Promise<boolean>} true if all were valid */
 async function runAndReport(options, kinds) {
   const { seed, runs, seconds, peers, parallel } = options;
   const place = options.out || fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-history-'));
@@ -100,7 +100,7 @@ async function main() {
   if (options.check) checkAgain(options.check);
   if (!isInside() && mayUnshare()) goInside();
   const not = impossible(options.kinds);
-  // What cannot be done here is not left out quietly.
+  // Faults that cannot run here are reported, not skipped silently.
   for (const [kind, why] of Object.entries(not)) console.log(`left out: ${kind}: ${why}`);
   const kinds = options.kinds.filter((kind) => !not[kind]);
   if (kinds.length === 0) process.exit(2);

@@ -1,5 +1,5 @@
 'use strict';
-// Looks at the gateway every half second: memory, disk, counters.
+// Reads the gateway's memory, disk and counters every half second.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -49,7 +49,7 @@ class Sampler {
     return stats;
   }
 
-  /** The engine is gone: what it counted is kept. */
+  /** The engine is gone: its counters are kept. */
   ended() {
     if (this.latest) this.history.stats.push(this.latest);
     this.latest = null;

@@ -1,5 +1,5 @@
 'use strict';
-// What happens in a run, drawn from its seed: the load, the gateway's settings, and which faults when and for how long.
+// The plan of a run, drawn from its seed: the load, the gateway's settings, and which faults when and for how long.
 
 const { seeded } = require('../../fixtures/gateway/random');
 const { EDITS } = require('./faults/flow-edits');
@@ -16,7 +16,7 @@ const { EDITS } = require('./faults/flow-edits');
  * @property {string[]} harmlessDrops reasons under which only records without an acknowledgement may be dropped
  */
 
-/** What the link and the broker do. */
+/** Faults of the link and the broker. */
 const UPLINK = [
   'reset',
   'blackhole',
@@ -32,7 +32,7 @@ const UPLINK = [
   'broker-kill',
   'odd-topic'
 ];
-/** What happens to the gateway and its machine. */
+/** Faults of the gateway and its machine. */
 const GATEWAY = [
   'kill',
   'kill-in-outage',
@@ -47,12 +47,12 @@ const GATEWAY = [
   'full-log',
   'drop-kill'
 ];
-/** A person who edits the flow. */
+/** A user who edits the flow. */
 const PEOPLE = ['edits'];
 
 const KINDS = ['none', ...UPLINK, ...GATEWAY, ...PEOPLE];
 
-/** Under these the gateway must write to its log: they stand behind the faults of the gateway. */
+/** Under these the gateway must write to its log: they lie behind the faults of the gateway. */
 const OUTAGES = ['broker-kill', 'broker-stop', 'blackhole', 'connack'];
 
 /** Nodes whose change is deployed. */
@@ -91,7 +91,7 @@ const ODD_TOPICS = [
   'd/a b'
 ];
 
-/** @type {Record<string, (draw: Draws, ms: number) => Partial<Fault>>} what a fault is like, `ms` = length of the load */
+/** @type {Record<string, (draw: Draws, ms: number) => Partial<Fault>>} details of a fault, `ms` = length of the load */
 const details = {
   none: () => ({}),
   reset: ({ pick, between }) => ({
@@ -174,7 +174,10 @@ const details = {
   })
 };
 
-/** How often, in percent, an outage stands behind a fault of the gateway, where it is not 65. @type {Record<string, number>} */
+/**
+ * How often, in percent, an outage surrounds a fault of the gateway, where it is not 65.
+ * @type {Record<string, number>}
+ */
 const covered = {
   edits: 40,
   'full-log': 0,
@@ -186,7 +189,7 @@ const covered = {
 };
 
 /**
- * What some faults need around them, or the run would show nothing.
+ * Conditions that some faults need, or the run would show nothing.
  * @type {Record<string, {gateway?: Partial<Schedule['gateway']>, shape?: object, rate?: number}>}
  */
 const needed = {
@@ -221,7 +224,7 @@ const harmless = { edits: ['uplinkRemoved', 'noRoute', 'closed'] };
 function drawSchedule(seed, { seconds, kinds }) {
   const draw = draws(seeded(seed));
   const { pick, between, chance } = draw;
-  // All kinds come equally often in a row of seeds.
+  // All kinds are equally frequent in a row of seeds.
   const kind = kinds[seed % kinds.length];
   const ms = seconds * 1000;
   const shape = {
@@ -250,7 +253,7 @@ function drawSchedule(seed, { seconds, kinds }) {
   if ((GATEWAY.includes(kind) || PEOPLE.includes(kind)) && chance(covered[kind] ?? 65)) {
     const outage = pick(OUTAGES);
     const at = Math.max(0, faults[0].at - between(200, 1000));
-    // It lasts beyond the fault, so that the gateway has to live on its log.
+    // It outlasts the fault, so that the gateway has to live on its log.
     const length = faults[0].at - at + faults[0].for + between(200, 1800);
     faults.push({ kind: outage, ...details[outage](draw, ms), at, for: length });
   } else if (kind !== 'none' && chance(25)) {

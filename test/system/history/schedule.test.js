@@ -9,14 +9,14 @@ const { KINDS, drawSchedule } = require('./schedule');
 
 const options = { seconds: 4, kinds: KINDS };
 
-test('the same seed gives the same schedule, another one another', () => {
+test('draws the same schedule from the same seed, and another from another', () => {
   for (let seed = 0; seed < 50; seed += 1)
     expect(drawSchedule(seed, options)).toEqual(drawSchedule(seed, options));
   const all = new Set(Array.from({ length: 200 }, (_, seed) => JSON.stringify(drawSchedule(seed, options))));
   expect(all.size).toBe(200);
 });
 
-test('a row of seeds has every kind of fault equally often', () => {
+test('draws every kind of fault equally often in a row of seeds', () => {
   const counts = new Map(KINDS.map((kind) => [kind, 0]));
   for (let seed = 1000; seed < 1000 + 5 * KINDS.length; seed += 1) {
     const { kind, faults } = drawSchedule(seed, options);
@@ -26,7 +26,7 @@ test('a row of seeds has every kind of fault equally often', () => {
   expect([...counts.values()].every((count) => count === 5)).toBe(true);
 });
 
-test('every kind can be done, and lies within the load', () => {
+test('can run every kind, within the load', () => {
   for (let seed = 0; seed < 300; seed += 1) {
     for (const fault of drawSchedule(seed, options).faults) {
       expect(known[fault.kind]).toBeInstanceOf(Function);
@@ -37,7 +37,7 @@ test('every kind can be done, and lies within the load', () => {
   }
 });
 
-test('a kill in an outage is in an outage, from before to after', () => {
+test('puts a kill in an outage inside an outage, from before to after', () => {
   for (let seed = 0; seed < 50; seed += 1) {
     const { faults } = drawSchedule(seed, { seconds: 4, kinds: ['kill-in-outage'] });
     expect(faults).toHaveLength(2);
@@ -47,7 +47,7 @@ test('a kill in an outage is in an outage, from before to after', () => {
   }
 });
 
-test('every edit changes the shipped flow, and leaves a flow whose ids are unique', () => {
+test('changes the shipped flow in every edit, and leaves unique ids', () => {
   const shipped = JSON.parse(fs.readFileSync(path.join(root, 'flows', 'gateway.json'), 'utf8'));
   for (const [name, { apply }] of Object.entries(EDITS)) {
     const next = apply(shipped);

@@ -1,6 +1,6 @@
 'use strict';
-// A real Node-RED with the flow of the fuzzer in it, and the messages: what they are made of does not fit into a pipe.
-// Its parent says { deploy }, { pause }, { judge } and { stop }; it says what it found.
+// A real Node-RED with the fuzzer's flow, and the messages, which do not fit into a pipe. Its parent sends { deploy },
+// { pause }, { judge } and { stop }; it sends its findings.
 
 const fs = require('node:fs');
 const http = require('node:http');
@@ -12,7 +12,7 @@ const { tame, wild } = require('./messages');
 const root = path.join(__dirname, '..', '..', '..');
 const BUNCH = 10;
 const EVERY_MS = 5;
-/** Nodes that take a record or refuse it, and no third. */
+/** Nodes that either take a record or refuse it. */
 const TAKERS = /-(ingest|batch|uplink|priority)$/;
 
 const { seed, url, folder } = JSON.parse(process.argv[2]);
@@ -20,13 +20,13 @@ const random = seeded(seed);
 /** @type {any} */
 const RED = require('node-red');
 
-/** What a user would have to see as a fault. @type {string[]} */
+/** Faults visible to a user. @type {string[]} */
 const findings = [];
 const counts = { sent: 0, done: 0, failed: 0, notReceived: 0, received: 0 };
 /** @typedef {{ node: string, tame: number, ends: number, text: string }} Sent */
 /** @type {WeakMap<object, Sent>} */
 const sent = new WeakMap();
-/** Messages that have no end yet. @type {Set<Sent>} */
+/** Messages without a completion yet. @type {Set<Sent>} */
 const open = new Set();
 /** Numbers of tame records that the engine with a log took. @type {number[]} */
 const taken = [];
@@ -46,7 +46,7 @@ function onLog({ level, msg }) {
   if (level <= 10) find(`fatal: ${text}`);
 }
 
-/** Every input node gets its ends counted. */
+/** Counts the completions of every input node. */
 function instrument() {
   for (const { id, type } of flow()) {
     const node = type.startsWith('seganet-') ? RED.nodes.getNode(id) : null;
@@ -94,7 +94,7 @@ function sendOne() {
   try {
     node.receive(msg);
   } catch (error) {
-    // Node-RED itself cannot give it an id: no node of ours got it.
+    // Node-RED itself cannot give it an id: no tested node got it.
     open.delete(entry);
     counts.notReceived++;
     if (/nodes[/\\]lib/.test(String(/** @type {any} */ (error)?.stack))) find(`${text}: ${error}`);

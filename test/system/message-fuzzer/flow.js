@@ -1,14 +1,12 @@
 'use strict';
-// A flow with every node that has an input, read from what the nodes register in the editor: a new node is in it by itself.
+// A flow with every node that has an input, read from the nodes' registrations in the editor: a new node is included
+// automatically.
 
-const fs = require('node:fs');
 const path = require('node:path');
-const vm = require('node:vm');
+const { runPages } = require('../../fixtures/editor/dialogs');
 const manifest = require('../../../package.json');
 
-const root = path.join(__dirname, '..', '..', '..');
-
-/** A broker closes the connection at a topic that it dislikes, and proof of that takes minutes: the uplink's own tests do it. */
+/** A broker closes the connection at a rejected topic; proof of that takes minutes, and the uplink's own tests cover it. */
 const TOPICS = { topic: 'b/{class}', recordTopic: 'r/{class}' };
 
 /**
@@ -28,15 +26,11 @@ function definitions() {
     events: { on: () => {} },
     utils: {}
   };
-  for (const file of Object.values(manifest['node-red'].nodes)) {
-    const html = fs.readFileSync(path.join(root, file.replace(/js$/, 'html')), 'utf8');
-    for (const [, script] of html.matchAll(/<script type="text\/javascript">([\s\S]*?)<\/script>/g))
-      vm.runInNewContext(script, { RED, $: () => ({}), TextEncoder });
-  }
+  runPages(Object.keys(manifest['node-red'].nodes), { RED, $: () => ({}) });
   return found;
 }
 
-/** @param {Definition} definition @returns {Record<string, unknown>} settings of a node as it comes from the palette */
+/** @param {Definition} definition @returns {Record<string, unknown>} settings of a node directly from the palette */
 function settingsOf({ defaults }) {
   return Object.fromEntries(Object.entries(defaults).map(([name, { value }]) => [name, value]));
 }
@@ -47,8 +41,8 @@ function inputTypes() {
 }
 
 /**
- * Two engines: one whose log keeps what it has taken, one without a log that is soon full.
- * @param {{ url: string, folder: string, version?: number }} options version changes what a deploy sees
+ * Two engines: one whose log keeps accepted records, one without a log that is soon full.
+ * @param {{ url: string, folder: string, version?: number }} options version changes the flow that a deploy sees
  * @returns {FlowNode[]}
  */
 function makeFlow({ url, folder, version = 0 }) {

@@ -5,13 +5,13 @@ const vm = require('node:vm');
 
 /** @typedef {ReturnType<typeof import('../../fixtures/gateway/random').seeded>} Random */
 
-/** What nodes of ours read from a message. */
+/** The fields that the nodes read from a message. */
 const FIELDS = [
   ...['topic', 'payload', 'deviceId', 'priority', 'ts', 'seq', 'qos', 'retain', 'batch', 'source', '_msgid'],
   ...['flush', 'url', 'loginId', 'allowed', 'expiry', 'userProperties', 'responseTopic', 'correlationData'],
   ...['parts', 'error', 'complete', 'req', 'res', 'hasOwnProperty', 'toString', 'constructor']
 ];
-/** Of a batch, and of its like. */
+/** The fields of a batch and similar messages. */
 const INNER = [
   'id',
   'index',
@@ -71,7 +71,7 @@ const throwing = (thrown) => ({
 
 const traps = { get: thrower, has: thrower, ownKeys: thrower, getOwnPropertyDescriptor: thrower };
 
-/** Each is made for its message: some change what they are put into. @type {(() => unknown)[]} */
+/** Each is made for its message: some change their container. @type {(() => unknown)[]} */
 const VALUES = [
   ...[undefined, null, true, false, '', ' ', 'a', '1', '-1', '1.5', '1e999', 'NaN', 'critical', 'true'].map(
     (v) => () => v
@@ -140,7 +140,7 @@ const VALUES = [
   () => new BigUint64Array(2),
   () => new DataView(new ArrayBuffer(4)),
   () => new ArrayBuffer(4),
-  // What nodes of ours send themselves.
+  // The messages that the nodes themselves send.
   () =>
     '{"k":"g/e/3/1","d":"d","t":"t","ts":1,"s":1,"c":3,"p":1}\n{"d":"e","t":"t","ts":2,"s":1,"c":3,"b":"AA=="}\n',
   () => '{"d":"d","t":"t","ts":1,"s":1,"c":3,"b":"A"}\n\n{',
@@ -155,7 +155,7 @@ const VALUES = [
 /** @param {object} target @param {object} msg whose getters must not be read @returns {object} */
 const dress = (target, msg) => Object.defineProperties(target, Object.getOwnPropertyDescriptors(msg));
 
-/** How a whole message may be wrapped. @type {((msg: object) => object)[]} */
+/** Wrappers of a whole message. @type {((msg: object) => object)[]} */
 const SHAPES = [
   (msg) => Object.freeze(msg),
   (msg) => Object.seal(msg),

@@ -14,23 +14,23 @@ const { seeded } = require('../../fixtures/gateway/random');
 const HELP = `node flows/launcher/run.js test/system/message-fuzzer/run.js [--seconds N] [--seed N]
 
 Sends odd messages to every node that has an input, in a real Node-RED with a real mosquitto: fields of the message contract
-that are missing, of a wrong type, at a limit, huge, or that throw when they are read. Meanwhile the broker goes and comes back,
+that are missing, of a wrong type, at a limit, huge, or that throw when they are read. Meanwhile the broker goes away and comes back,
 an engine with little memory is full, and flows are deployed. It fails if
 
   - the process ends, or the log has a fault of the gateway,
-  - a message has no end (done), or more than one,
+  - a message is not completed (done) exactly once,
   - a record that an engine with a log has taken does not arrive,
   - the counters of an engine do not reconcile: queued + recovered = delivered + held + dropped.
 
-  --seconds N   how long (60)
-  --seed N      repeats the messages of a run (by the clock); the seed is printed
+  --seconds N   duration (60)
+  --seed N      repeats the messages of a run (default: from the clock); the seed is printed
 `;
 const PHASE_MS = 3000;
 const DRAIN_MS = 60000;
 
 /** @typedef {{ findings: string[], summary: string }} Verdict */
 
-/** The process of Node-RED, and what it answers. @param {object} options */
+/** The process of Node-RED, and its answers. @param {object} options */
 function startChild(options) {
   const child = fork(path.join(__dirname, 'child.js'), [JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc']
@@ -66,7 +66,7 @@ function startChild(options) {
   return { child, started, exited, ask };
 }
 
-/** Notes the numbers of tame records that reach the cloud. @param {string} url @param {Set<number>} arrived */
+/** Collects the numbers of tame records that reach the cloud. @param {string} url @param {Set<number>} arrived */
 function listen(url, arrived) {
   const client = mqtt.connect(url, { clientId: 'listener', clean: false, reconnectPeriod: 100 });
   client.on('connect', () => client.subscribe('#', { qos: 1 }));
@@ -123,7 +123,7 @@ async function fuzz({ seconds, seed, say = () => {} }) {
     await ask('pause', true);
     if (!broker.process) await broker.start();
     let [least, leastAt] = [Infinity, Date.now()];
-    // A topic that the broker dislikes costs a connection each: that takes time, but it comes to an end.
+    // A rejected topic costs a connection each: that takes time, but it ends.
     const idle = async () => {
       const { kept, small } = await ask('look');
       const left = [kept, small].reduce((sum, { held, waiting }) => sum + held + waiting, 0);
@@ -132,10 +132,10 @@ async function fuzz({ seconds, seed, say = () => {} }) {
         say(`to be delivered: ${left}`);
       }
       if (Date.now() - leastAt > DRAIN_MS)
-        throw new Error(`${left} records are not delivered, and none more for a minute`);
+        throw new Error(`${left} records are not delivered, without progress for a minute`);
       return left === 0;
     };
-    await until(idle, 10 * DRAIN_MS, 'both engines deliver what they hold').catch((error) =>
+    await until(idle, 10 * DRAIN_MS, 'both engines deliver their records').catch((error) =>
       findings.push(error.message)
     );
     const { kept, small } = await ask('look');

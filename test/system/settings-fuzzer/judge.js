@@ -1,9 +1,9 @@
 'use strict';
-// What no setting may make the gateway print.
+// Output that no setting may cause.
 
 const { SECRET } = require('./values');
 
-/** Traces of a fault of ours, not of the user's. */
+/** Traces of a fault of the gateway, not of the user. */
 const FAULTS = [
   [/^\s+at .*:\d+:\d+\)?$/m, 'a stack trace'],
   [/uncaught|unhandled/i, 'an uncaught exception'],
@@ -18,8 +18,8 @@ const FAULTS = [
 
 /**
  * @param {string} output
- * @param {string} entered what the settings themselves hold may be repeated
- * @returns {string[]} what is wrong with it
+ * @param {string} entered the settings' own text, which may be repeated
+ * @returns {string[]} its problems
  */
 function faultsOf(output, entered) {
   const found = FAULTS.flatMap(([pattern, what]) => {

@@ -20,15 +20,15 @@ const { brief, oddValue, oddVariable, pick } = require('./values');
 const SETTLE_MS = 20000;
 /** They show nothing while they work. */
 const SILENT = ['seganet-stats'];
-/** What goes on outside: said on the canvas and by the launcher, not by a line of the node. */
+/** External conditions: shown on the canvas and by the launcher, not by a line of the node. */
 const OUTSIDE =
   /^(disconnected|reconnecting|connecting|refused|waiting|bluetooth|no adapter|\d+ of \d+ fail)/i;
-/** What they send are no records. */
+/** Their messages are not records. */
 const NO_RECORDS = ['seganet-stats', 'seganet-login', 'seganet-command', 'seganet-unbatch'];
-/** They come from the engine or broker that the node names, which has said why. */
+/** They come from the engine or broker that the node names, which has reported the reason. */
 const OF_ANOTHER = /^(engine not|wrong setting|broker: )/;
 
-/** The parts that each odd node leans on, and a way for a record that must always work. */
+/** The nodes that each odd node depends on, and a path for a record that must always work. */
 const BASE = [
   { id: 'tab', type: 'tab', label: 'fuzzer' },
   { id: 'e0', type: 'seganet-engine', name: 'engine', workers: '1', acknowledge: 'safe' },
@@ -116,7 +116,7 @@ function drawNode(random, types, number) {
     : [{ ...node, changed }];
 }
 
-/** A broker that takes everything: what a deploy drains goes out at once. */
+/** A broker that takes everything: a deploy's remaining records leave at once. */
 class Cloud {
   async start() {
     this.broker = await Aedes.createBroker();
@@ -168,13 +168,13 @@ class Bench {
   }
 
   /**
-   * Deploys the nodes beside the base, and waits until each shows what became of it.
+   * Deploys the nodes beside the base, and waits until each shows its result.
    * @param {any[]} nodes @param {string} type of the deploy
    * @returns {Promise<string[]>} findings
    */
   async round(nodes, type) {
     const child = /** @type {Child} */ (this.child);
-    // It is kept to a limit: positions in it do not last.
+    // It is kept to a limit: positions in it are not stable.
     child.output = '';
     this.statuses.clear();
     const flows = [...BASE, ...nodes.map(({ changed, of, ...node }) => (void [changed, of], node))];
@@ -206,10 +206,10 @@ class Bench {
     const { fill, text = '' } = this.statuses.get(node.id) ?? {};
     const lines = output.split('\n').filter((line) => line.includes(`:${nameOf(node.id)}]`));
     const problem = lines.find((line) => line.length > 1500);
-    if (problem) return [`${tell(node)} says a line of ${problem.length} characters`];
+    if (problem) return [`${tell(node)} prints a line of ${problem.length} characters`];
     if (fill === 'red' && lines.length === 0 && !OUTSIDE.test(text)) {
       const isOther = OF_ANOTHER.test(text) && node.of && output.includes(`:${nameOf(node.of)}]`);
-      if (!isOther) return [`${tell(node)} is red (${text}) and the log does not say why`];
+      if (!isOther) return [`${tell(node)} is red (${text}) and the log gives no reason`];
     }
     const [, port] = /^(\d+) ·/.exec(text) ?? [];
     const isTcp = node.transport !== 'udp' && fill === 'green' && port;

@@ -11,16 +11,16 @@ const { Bench, drawNode } = require('./nodes');
 const { printTable } = require('./table');
 const { drawVariables, lineOf, tryVariables } = require('./variables');
 
-const HELP = `Sets odd values and looks what the gateway makes of them.
+const HELP = `Sets odd values and checks the gateway's reactions.
 
-  --seconds N   how long, default 60: half of it nodes, half of it variables
-  --seed N      default: of the clock; it is printed
+  --seconds N   duration, default 60: half for nodes, half for variables
+  --seed N      default: from the clock; it is printed
   --only KIND   nodes or variables
   --nodes N     odd nodes in one deploy, default 30
   --table       prints known bad settings with the sentence and the exit code, as Markdown
   --verbose     prints each case
 
-A node must work or be red with a sentence in the log; a variable must be taken, or end the start with a sentence that names it
+A node must work or be red with a sentence in the log; a variable must be accepted, or end the start with a sentence that names it
 and exit code 78. No setting may end a running gateway, stop its flows, show a stack trace or repeat a secret.
 Exit code 1: there was a finding.
 `;

@@ -1,5 +1,5 @@
 'use strict';
-// Known bad settings, one a row: value, what the gateway says, exit code.
+// Known bad settings, one a row: value, the gateway's message, exit code.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -85,7 +85,7 @@ function badSettings(folder) {
 async function printTable(folder) {
   const cell = (/** @type {string} */ text) =>
     text.replaceAll(folder, '…').replaceAll('|', '\\|').replaceAll('\n', '<br>');
-  console.log('| setting | what it says | exit code |\n| --- | --- | --- |');
+  console.log('| setting | message | exit code |\n| --- | --- | --- |');
   for (const env of badSettings(folder)) {
     const outcome = await tryVariables(env, folder);
     const setting = Object.entries(env).map(([name, value]) => `\`${name}=${value}\``);

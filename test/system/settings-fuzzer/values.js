@@ -1,7 +1,7 @@
 'use strict';
 // Wrong, odd and boundary values of settings.
 
-/** Part of each secret that is entered: it must not come out again. */
+/** Part of each secret that is entered: it must not appear in the output. */
 const SECRET = 'S3CR3T-of-the-fuzzer';
 
 const NUMBERS = [

@@ -1,5 +1,5 @@
 'use strict';
-// Odd values of environment variables, each set in a gateway of its own.
+// Odd values of environment variables, each set in a separate gateway.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -27,14 +27,14 @@ function drawVariables(random) {
  * Starts a gateway and waits until it has ended or listens.
  * @param {Record<string, string>} env
  * @param {string} folder for its home
- * @returns {Promise<Outcome>} sentence: what it printed when it ended, '' when it runs
+ * @returns {Promise<Outcome>} sentence: its output when it ended, '' when it runs
  */
 async function tryVariables(env, folder) {
   const home = fs.mkdtempSync(path.join(folder, 'home-'));
   const clean = Object.entries(process.env).filter(([name]) => !name.startsWith('SEGANET_'));
   const child = new Child(process.execPath, [path.join(root, 'flows', 'launcher', 'start.js')], {
     name: 'gateway',
-    // Folders that a relative name makes.
+    // Folders that a relative name creates.
     cwd: home,
     env: {
       ...Object.fromEntries(clean),
@@ -59,7 +59,7 @@ async function tryVariables(env, folder) {
     if (child.exit) return { env, ...judgeEnd(env, child, findings) };
     if (!port) {
       const isSaid = /^(error|warning):/m.test(child.output);
-      if (!isSaid) findings.push(`no listener within ${START_MS} ms, and no word why`);
+      if (!isSaid) findings.push(`no listener within ${START_MS} ms, and no reason in the output`);
     } else if (isPlain(env)) findings.push(...(await publish(Number(port), env)));
     const { code } = await child.stop('SIGTERM', 40000);
     findings.push(...faultsOf(child.output, entered));
@@ -99,7 +99,7 @@ function isPlain(env) {
 
 /** A record must be acknowledged, as its class and the log allow it. @param {number} port @param {Record<string, string>} env */
 async function publish(port, env) {
-  // The cloud is away: without a log devices wait, and the start has said so.
+  // The cloud is away: without a log devices wait, and the start has reported it.
   if (env.SEGANET_LOG_DIR?.trim()) return [];
   try {
     const device = await mqtt.connectAsync(`mqtt://127.0.0.1:${port}`, {

@@ -11,7 +11,7 @@ function make() {
   return Object.assign(made, { complaints });
 }
 
-test('says a thing at once, and then how often it went on, ever more rarely', () => {
+test('reports a problem at once, then reports how often it recurred at growing intervals', () => {
   const made = make();
   const at = [];
   for (let second = 0; second < 86400; second++) {
@@ -25,7 +25,7 @@ test('says a thing at once, and then how often it went on, ever more rarely', ()
   expect(made.said[1]).toBe('It fails. (And 59 more times since the last message about this.)');
 });
 
-test('says a thing again at once when it had stopped', () => {
+test('reports a problem at once again after it had stopped', () => {
   const made = make();
   for (const second of [0, 60, 61, 400, 430]) {
     made.time = second * 1000;
@@ -38,7 +38,7 @@ test('says a thing again at once when it had stopped', () => {
   ]);
 });
 
-test('keeps kinds apart, counts what came at once, and remembers a bounded number of kinds', () => {
+test('keeps kinds apart, counts simultaneous reports, and remembers a bounded number of kinds', () => {
   const made = make();
   made.complaints.tell('a', 'A.', 3);
   made.complaints.tell('b', 'B.');

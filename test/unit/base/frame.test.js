@@ -3,7 +3,7 @@
 const { frameLength, frameStage, frameMessage } = require('../../../nodes/lib/base/frame');
 const { writeFrame } = require('../../nodes/support/frames');
 
-test('a record frame becomes a record message', () => {
+test('turns a record frame into a record message', () => {
   const payload = Buffer.from([0, 255, 10]);
   const bytes = writeFrame({
     stage: 9,
@@ -30,11 +30,11 @@ test('a record frame becomes a record message', () => {
   });
 });
 
-test('a record whose origin is not known has no source', () => {
+test('omits the source of a record whose origin is unknown', () => {
   expect(frameMessage(writeFrame({ stage: 1 }), 0, undefined)).not.toHaveProperty('source');
 });
 
-test('an envelope frame becomes a batch message', () => {
+test('turns an envelope frame into a batch message', () => {
   const payload = Buffer.from('{}\n');
   const bytes = writeFrame({
     stage: 1,
@@ -55,14 +55,14 @@ test('an envelope frame becomes a batch message', () => {
   });
 });
 
-test('the payload is a copy, for the buffer is used again', () => {
+test('copies the payload because the buffer is reused', () => {
   const bytes = writeFrame({ stage: 1, payload: Buffer.from('abc') });
   const msg = frameMessage(bytes, 0, undefined);
   bytes.fill(0);
   expect(msg.payload.toString()).toBe('abc');
 });
 
-test('frames follow one another', () => {
+test('reads consecutive frames', () => {
   const bytes = Buffer.concat([
     writeFrame({ stage: 1, topic: 'abc' }),
     writeFrame({ stage: 2, topic: 'abcdefghi' })
@@ -78,11 +78,11 @@ test.each([
   ['a length of zero', Buffer.alloc(64)],
   ['a length beyond the end', Buffer.concat([Buffer.from([72, 0, 0, 0]), Buffer.alloc(60)])],
   ['a length that is no multiple of 8', Buffer.concat([Buffer.from([65, 0, 0, 0]), Buffer.alloc(70)])]
-])('%s is no frame', (_what, bytes) => {
+])('rejects %s as a frame', (_what, bytes) => {
   expect(() => frameLength(bytes, 0, bytes.length)).toThrow(RangeError);
 });
 
-test('strings that do not fit into the frame are refused', () => {
+test('refuses strings that do not fit into the frame', () => {
   const bytes = writeFrame({ stage: 1 });
   bytes.writeUInt32LE(1, 28);
   expect(() => frameMessage(bytes, 0, undefined)).toThrow(/is truncated/);

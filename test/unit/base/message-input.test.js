@@ -4,7 +4,7 @@ const { EventEmitter } = require('node:events');
 const { asError, guard } = require('../../../nodes/lib/base/guard');
 const { onInput } = require('../../../nodes/lib/base/message-input');
 
-/** A node with this input; the ends of its messages. */
+/** A node with this input; records how its messages end. */
 function nodeWith(take) {
   const node = Object.assign(new EventEmitter(), { error: jest.fn() });
   onInput(/** @type {any} */ (node), take);
@@ -12,13 +12,13 @@ function nodeWith(take) {
   return { node, done, receive: (msg) => node.emit('input', msg, () => {}, done) };
 }
 
-test('a message that its node takes is done', () => {
+test('completes a message that its node takes', () => {
   const { receive, done } = nodeWith((_msg, _send, finish) => finish());
   receive({});
   expect(done.mock.calls).toEqual([[undefined]]);
 });
 
-test('an error that is thrown ends the message, and not its caller', () => {
+test('ends the message, not its caller, when an error is thrown', () => {
   const error = new Error('no record');
   const { receive, done } = nodeWith(() => {
     throw error;
@@ -27,18 +27,21 @@ test('an error that is thrown ends the message, and not its caller', () => {
   expect(done.mock.calls).toEqual([[error]]);
 });
 
-test.each([undefined, null, 0, '', 'text', Symbol('s')])('what is thrown is an error, also %p', (thrown) => {
-  const msg = {
-    get payload() {
-      throw thrown;
-    }
-  };
-  const { receive, done } = nodeWith(({ payload }) => payload);
-  receive(msg);
-  expect(done.mock.calls).toEqual([[expect.any(Error)]]);
-});
+test.each([undefined, null, 0, '', 'text', Symbol('s')])(
+  'turns any thrown value into an error, also %p',
+  (thrown) => {
+    const msg = {
+      get payload() {
+        throw thrown;
+      }
+    };
+    const { receive, done } = nodeWith(({ payload }) => payload);
+    receive(msg);
+    expect(done.mock.calls).toEqual([[expect.any(Error)]]);
+  }
+);
 
-test('only the first end of a message counts', () => {
+test('counts only the first completion of a message', () => {
   const { receive, done } = nodeWith((_msg, _send, finish) => {
     finish();
     finish(new Error('again'));
@@ -48,7 +51,7 @@ test('only the first end of a message counts', () => {
   expect(done.mock.calls).toEqual([[undefined]]);
 });
 
-test('an end that throws, as with a message that cannot be copied, is logged', () => {
+test('logs a completion that throws, as for a message that cannot be copied', () => {
   const refused = new Error('refused');
   const { node, receive, done } = nodeWith((msg, _send, finish) => finish(msg.error));
   done.mockImplementation(() => {
@@ -59,7 +62,7 @@ test('an end that throws, as with a message that cannot be copied, is logged', (
   expect(node.error.mock.calls.map(([{ message }]) => message)).toEqual(['refused', 'a getter threw']);
 });
 
-test('a guarded call reports what it throws', () => {
+test('reports an exception of a guarded call', () => {
   const report = jest.fn();
   const error = new Error('x');
   guard(() => {

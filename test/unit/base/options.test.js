@@ -18,7 +18,7 @@ const schema = {
   host: text('here', /^\w+$/, 'a word')
 };
 
-test('strings, numbers and surrounding blanks are read', () => {
+test('reads strings, numbers and surrounding blanks', () => {
   expect(parseOptions({ port: ' 80 ', mode: 'b', host: ' there ' }, schema)).toEqual({
     values: { port: 80, mode: 'b', host: 'there' },
     problems: []
@@ -37,51 +37,51 @@ test.each([
   ['$(NOT_SET)', ''],
   ['', ''],
   [undefined, '']
-])('the password %p is %p', (given, password) => {
+])('reads the password %p as %p', (given, password) => {
   expect(parseOptions({ given }, { given: secret })).toEqual({ values: { given: password }, problems: [] });
 });
 
-test.each([undefined, null, '', '  ', '${NOT_SET}', '$(NOT_SET)'])('%p means the default', (blank) => {
+test.each([undefined, null, '', '  ', '${NOT_SET}', '$(NOT_SET)'])('uses the default for %p', (blank) => {
   const { values, problems } = parseOptions({ port: blank, mode: blank, host: blank }, schema);
   expect(values).toEqual({ port: 1883, mode: 'a', host: 'here' });
   expect(problems).toEqual([]);
 });
 
-test.each(['-1', '65536', '1.5', '0x10', '1e3', 'NaN', true])('port %p is refused with the range', (port) => {
+test.each(['-1', '65536', '1.5', '0x10', '1e3', 'NaN', true])('refuses port %p with the range', (port) => {
   const { problems } = parseOptions({ port }, schema);
   expect(problems).toHaveLength(1);
   expect(problems[0]).toMatch(/^"port" must be a whole number from 0 to 65535, not ".*"\. Correct it/);
 });
 
-test.each([[[]], [{}]])('port %p is refused, as it is no single value', (port) => {
+test.each([[[]], [{}]])('refuses port %p because it is not a single value', (port) => {
   const { problems } = parseOptions({ port }, schema);
   expect(problems).toEqual([
     expect.stringMatching(/^"port" must be a single value, not (\[\]|\{\})\. Correct it/)
   ]);
 });
 
-test('the ends of the range are in it', () => {
+test('includes the ends of the range', () => {
   expect(parseOptions({ port: '0' }, schema).values.port).toBe(0);
   expect(parseOptions({ port: '65535' }, schema).values.port).toBe(65535);
 });
 
-test('every problem is told, not the first alone', () => {
+test('reports every problem, not only the first', () => {
   const { problems } = parseOptions({ port: 'x', mode: 'c', host: 'not a word' }, schema);
   expect(problems.map((problem) => problem.split(' ')[0])).toEqual(['"port"', '"mode"', '"host"']);
 });
 
-describe('settings of the classes', () => {
+describe('per-class settings', () => {
   const perClass = { mib: numbers(1000), ttl: durations() };
   const read = (config) => parseOptions(config, perClass);
 
-  test.each([undefined, '', ' ', '${NOT_SET}'])('%p is zero for each', (blank) => {
+  test.each([undefined, '', ' ', '${NOT_SET}'])('reads %p as zero for each class', (blank) => {
     expect(read({ mib: blank, ttl: blank })).toEqual({
       values: { mib: zeroByClass(), ttl: zeroByClass() },
       problems: []
     });
   });
 
-  test('numbers and times, as text or as an array of a flow file', () => {
+  test('reads numbers and times, as text or as an array from a flow file', () => {
     expect(read({ mib: '0, 1,256,1000', ttl: '0,90s,15m,2d' }).values).toEqual({
       mib: [0, 0, 1, 256, 1000, 0, 0, 0, 0],
       ttl: [0, 0, 90, 900, 172800, 0, 0, 0, 0]
@@ -92,7 +92,7 @@ describe('settings of the classes', () => {
     });
   });
 
-  test('one to eight of them; the classes that are left out have none', () => {
+  test('reads one to eight values; omitted classes have none', () => {
     expect(read({ mib: '7', ttl: '1m' }).values).toEqual({
       mib: [0, 7, 0, 0, 0, 0, 0, 0, 0],
       ttl: [0, 60, 0, 0, 0, 0, 0, 0, 0]
@@ -109,7 +109,7 @@ describe('settings of the classes', () => {
     '1,2,3,4.5',
     'a,b,c,d',
     '1;2;3;4'
-  ])('numbers %j are refused with an example', (mib) => {
+  ])('refuses numbers %j with an example', (mib) => {
     expect(read({ mib }).problems).toEqual([
       expect.stringMatching(
         /^"mib" must be one to eight whole numbers from 0 to 1000, .* such as 0,0,256,128, not ".*"\. /
@@ -126,14 +126,14 @@ describe('settings of the classes', () => {
     '0,0,1.5d,1d',
     '0,0,36501d,0',
     '0,0,1e3s,0'
-  ])('times %j are refused with an example', (ttl) => {
+  ])('refuses times %j with an example', (ttl) => {
     expect(read({ ttl }).problems).toEqual([
       expect.stringMatching(/^"ttl" must be one to eight times .*0,0,7d,1d, not/)
     ]);
   });
 });
 
-describe('weights of the classes', () => {
+describe('class weights', () => {
   const read = (value) => parseOptions({ w: value }, { w: weights() });
 
   test.each([
@@ -146,12 +146,12 @@ describe('weights of the classes', () => {
       [0, 0, 5, 1, 1, 1, 1, 1, 1]
     ],
     ['0,7,6,5,4,3,2,1', [0, 0, 7, 6, 5, 4, 3, 2, 1]]
-  ])('%j is %j', (value, expected) => {
+  ])('reads %j as %j', (value, expected) => {
     expect(read(value)).toEqual({ values: { w: expected }, problems: [] });
   });
 
   test.each(['8,4,1', '0,0,1', '0,1001', '0,1.5', '0,-1', '0,8,', '0,1,1,1,1,1,1,1,1'])(
-    '%j is refused with an example, and with what is particular about class 1',
+    'refuses %j with an example and with the rule for class 1',
     (value) => {
       expect(read(value).problems).toEqual([
         expect.stringMatching(/^"w" must be one to eight weights: 0 for class 1, .* such as 0,8,4,1, not/)

@@ -11,6 +11,6 @@ test.each([
   ['\u{1fffe}', '"\\u{1fffe}"'],
   ['größe/温度', '"größe/温度"'],
   ['x'.repeat(300), `"${'x'.repeat(200)}…"`]
-])('%j is written on one line, without what cannot be seen', (text, shown) => {
+])('writes %j on one line, without invisible characters', (text, shown) => {
   expect(readable(text)).toBe(shown);
 });

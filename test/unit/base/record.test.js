@@ -5,7 +5,7 @@ const { toRecord, toEnvelope, isBatch, toClass } = require('../../../nodes/lib/b
 
 const plain = { deviceId: 'd1', topic: 'a/b', payload: 'x' };
 
-test('a message becomes a normal record stamped now', () => {
+test('makes a message a normal record stamped with the current time', () => {
   const payload = Buffer.from('x');
   expect(toRecord(plain)).toEqual({
     deviceId: 'd1',
@@ -26,11 +26,11 @@ test.each([
   ['null, as JSON', null, 'null'],
   ['nothing, as no bytes', undefined, ''],
   ['a byte array, as it is', new Uint8Array([65, 66]), 'AB']
-])('the payload may be %s', (_what, payload, bytes) => {
+])('accepts %s as the payload', (_what, payload, bytes) => {
   expect(toRecord({ ...plain, payload }).payload.toString()).toBe(bytes);
 });
 
-test('a buffer is not copied', () => {
+test('does not copy a buffer', () => {
   const payload = Buffer.from([0, 255]);
   expect(toRecord({ ...plain, payload }).payload).toBe(payload);
 });
@@ -44,24 +44,24 @@ test.each([
   ['8', 8],
   [undefined, 3],
   ['', 3]
-])('priority %p is class %p', (priority, cls) => {
+])('reads priority %p as class %p', (priority, cls) => {
   expect(toRecord({ ...plain, priority }).cls).toBe(cls);
 });
 
 test.each([0, 9, -1, 1.5, 'urgent', '12', {}, NaN])(
-  'priority %p is refused with the classes there are',
+  'refuses priority %p and lists the classes',
   (priority) => {
     expect(() => toClass(priority, 3)).toThrow(/critical, high, normal or bulk/);
   }
 );
 
-test('qos and retain are kept', () => {
+test('keeps qos and retain', () => {
   expect(toRecord({ ...plain, qos: 1 }).flags).toBe(1);
   expect(toRecord({ ...plain, qos: '2', retain: true }).flags).toBe(3);
   expect(toRecord({ ...plain, qos: 0, retain: 'true' }).flags).toBe(0);
 });
 
-test('a time is a number of ms or a Date, anything else is now', () => {
+test('takes a number of ms or a Date as the time, and the current time otherwise', () => {
   expect(toRecord({ ...plain, ts: 12.5 }).ts).toBe(13);
   expect(toRecord({ ...plain, ts: 8.64e15 }).ts).toBe(8.64e15);
   expect(toRecord({ ...plain, ts: new Date(7) }).ts).toBe(7);
@@ -70,65 +70,65 @@ test('a time is a number of ms or a Date, anything else is now', () => {
 });
 
 test.each([0.4, -0.4, 8.64e15 + 2, 2 ** 60, 1e300, 5n, Symbol('t')])(
-  'a time of %p, which no Date can hold as whole ms, is now',
+  'uses the current time for %p, which no Date can hold as whole ms',
   (ts) => {
     expect(toRecord({ ...plain, ts }).ts).toBe(0);
     expect(toEnvelope({ ...plain, batch: { firstTs: ts } }).ts).toBe(0);
   }
 );
 
-test('the time of a batch is rounded to whole ms', () => {
+test('rounds the time of a batch to whole ms', () => {
   expect(toEnvelope({ ...plain, batch: { firstTs: 1763712000123.456 } }).ts).toBe(1763712000123);
 });
 
-describe('what the sandbox of a function node made', () => {
+describe("values from a function node's sandbox", () => {
   const sandbox = vm.createContext({});
   const make = (/** @type {string} */ code) => vm.runInContext(code, sandbox);
 
-  test('is a time if it is a Date', () => {
+  test('takes a Date as the time', () => {
     expect(toRecord({ ...plain, ts: make('new Date(7)') }).ts).toBe(7);
   });
 
-  test('is a payload of bytes if it is a Uint8Array', () => {
+  test('takes a Uint8Array as a payload of bytes', () => {
     const { payload } = toRecord({ ...plain, payload: make('new Uint8Array([65, 66])') });
     expect([Buffer.isBuffer(payload), payload.toString()]).toEqual([true, 'AB']);
   });
 });
 
-test('a Proxy of a buffer, whose bytes native code cannot reach, is refused', () => {
+test('refuses a Proxy of a buffer, whose bytes native code cannot reach', () => {
   expect(() => toRecord({ ...plain, payload: new Proxy(Buffer.from('x'), {}) })).toThrow(/no JSON form/);
 });
 
-test('a record keeps the number that it has, unless the node makes a new one', () => {
+test("keeps a record's number unless the node assigns a new one", () => {
   expect(toRecord({ ...plain, seq: 4294967295 }).seq).toBe(4294967295);
   expect(toRecord({ ...plain, seq: 7 }, { seq: -1 }).seq).toBe(-1);
   for (const seq of [-1, 1.5, 4294967296, '7', null, NaN]) expect(toRecord({ ...plain, seq }).seq).toBe(-1);
 });
 
-test('the class and the device id that the node sets win', () => {
+test('prefers the class and the device id that the node sets', () => {
   const record = toRecord({ ...plain, priority: 4 }, { deviceId: 17, cls: 1 });
   expect(record).toMatchObject({ deviceId: '17', cls: 1 });
 });
 
-test.each([undefined, '', null, {}, true])('device id %p is refused with a remedy', (deviceId) => {
+test.each([undefined, '', null, {}, true])('refuses device id %p with a remedy', (deviceId) => {
   expect(() => toRecord({ ...plain, deviceId })).toThrow(/Set msg.deviceId/);
 });
 
-test('a device id has at most 256 bytes', () => {
+test('allows at most 256 bytes in a device id', () => {
   expect(toRecord({ ...plain, deviceId: 'é'.repeat(128) }).deviceId).toHaveLength(128);
   expect(() => toRecord({ ...plain, deviceId: `${'é'.repeat(128)}x` })).toThrow(/256 bytes/);
 });
 
-test.each(['a/#', 'a/+/b', 'a\0b'])('topic %p cannot be published to', (topic) => {
+test.each(['a/#', 'a/+/b', 'a\0b'])('refuses topic %p', (topic) => {
   expect(() => toRecord({ ...plain, topic })).toThrow(/nothing can be published/);
 });
 
-test('a topic has at most 65,535 bytes', () => {
+test('allows at most 65,535 bytes in a topic', () => {
   expect(() => toRecord({ ...plain, topic: 'x'.repeat(65535) })).not.toThrow();
   expect(() => toRecord({ ...plain, topic: 'x'.repeat(65536) })).toThrow(/65,535/);
 });
 
-test('a payload without a JSON form is refused', () => {
+test('refuses a payload without a JSON form', () => {
   const circle = {};
   circle.self = circle;
   expect(() => toRecord({ ...plain, payload: circle })).toThrow(/no JSON form/);
@@ -136,7 +136,7 @@ test('a payload without a JSON form is refused', () => {
   expect(() => toRecord({ ...plain, payload: () => 1 })).toThrow(/no JSON form/);
 });
 
-test('a batch is refused as a record, and is an envelope for the uplink', () => {
+test('refuses a batch as a record and accepts it as an envelope for the uplink', () => {
   const msg = { topic: 'up', payload: 'lines', batch: { priority: 1, firstTs: 5 } };
   expect(() => toRecord(msg)).toThrow(/batch/);
   expect(toEnvelope(msg)).toEqual({
@@ -150,7 +150,7 @@ test('a batch is refused as a record, and is an envelope for the uplink', () => 
   });
 });
 
-test('a record that was taken out of a batch is a record', () => {
+test('accepts a record that was taken out of a batch', () => {
   const msg = { topic: 't', deviceId: 'd', payload: 'x', batch: { key: 'g/e/3/1', index: 0, count: 2 } };
   expect(isBatch(msg)).toBe(false);
   expect(toRecord(msg)).toMatchObject({ deviceId: 'd', topic: 't' });

@@ -1,5 +1,5 @@
 'use strict';
-// Files that are replaced as a whole, with real files and a real limit on their size.
+// Files that are replaced as a whole, with real files and a real file size limit.
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -17,7 +17,7 @@ afterEach(() => fs.rmSync(folder, { recursive: true, force: true }));
 
 const modeOf = (name) => fs.statSync(name).mode & 0o777;
 
-test('makes a file with its mode whatever the umask, and replaces it', () => {
+test('makes a file with its mode regardless of the umask, and replaces it', () => {
   const before = process.umask(0o077);
   try {
     replaceFile(file, 'one', 0o640);
@@ -30,7 +30,7 @@ test('makes a file with its mode whatever the umask, and replaces it', () => {
   }
 });
 
-test('replaces what a link points to', () => {
+test('replaces the target of a link', () => {
   fs.writeFileSync(path.join(folder, 'real'), 'one');
   fs.symlinkSync('real', file);
   replaceFile(file, 'two');
@@ -38,9 +38,9 @@ test('replaces what a link points to', () => {
   expect(fs.readFileSync(path.join(folder, 'real'), 'utf8')).toBe('two');
 });
 
-test('leaves the old file as it was where the system takes a part of the new one only', () => {
+test('keeps the old file when the system writes only a part of the new one', () => {
   fs.writeFileSync(file, 'old\n'.repeat(5000));
-  // A write that would pass the limit is cut short, and the next one fails: as on a full disk.
+  // A write past the limit is cut short and the next one fails, as on a full disk.
   const script = `process.on('SIGXFSZ', () => {});
     try { require(${JSON.stringify(MODULE)}).replaceFile(${JSON.stringify(file)}, 'new\\n'.repeat(20000)); console.log('written'); }
     catch (error) { console.log(error.code); }`;
@@ -52,6 +52,6 @@ test('leaves the old file as it was where the system takes a part of the new one
   expect(fs.readdirSync(folder)).toEqual(['file']);
 });
 
-test('reports what the system refuses', () => {
+test('reports an error of the system', () => {
   expect(() => replaceFile(path.join(folder, 'none', 'file'), 'x')).toThrow(/ENOENT/);
 });

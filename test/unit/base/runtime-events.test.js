@@ -4,7 +4,7 @@ const { EventEmitter } = require('node:events');
 const { onRuntimeEvent } = require('../../../nodes/lib/base/runtime-events');
 const { watchStatuses } = require('../../../flows/launcher/watch');
 
-test('a listener that throws is reported, and neither the emitter nor other listeners notice it', () => {
+test('reports a listener that throws; neither the emitter nor other listeners notice it', () => {
   const events = new EventEmitter();
   const report = jest.fn();
   const other = jest.fn();
@@ -31,7 +31,7 @@ test('a listener that throws is reported, and neither the emitter nor other list
   expect(report).toHaveBeenCalledTimes(1);
 });
 
-test('the launcher takes a node status of any shape', () => {
+test('lets the launcher take a node status of any shape', () => {
   const said = jest.spyOn(console, 'log').mockImplementation(() => {});
   const errors = jest.spyOn(console, 'error').mockImplementation(() => {});
   const events = new EventEmitter();
@@ -40,7 +40,7 @@ test('the launcher takes a node status of any shape', () => {
   const shapes = [{ id: 'u' }, { id: 'u', status: null }, { id: 'u', status: 'text' }, {}];
   for (const shape of shapes) expect(() => events.emit('node-status', shape)).not.toThrow();
   expect(errors.mock.calls).toEqual([]);
-  // Not even these: the guard says what it is.
+  // Not even these: the guard states its own error.
   for (const shape of [null, undefined, { id: 'u', status: { fill: 'red', text: 5 } }])
     expect(() => events.emit('node-status', shape)).not.toThrow();
   said.mockRestore();

@@ -1,5 +1,5 @@
 'use strict';
-// No message repeats a password that somebody has put into a URL.
+// No message repeats a password from a URL.
 
 const { brokerAddress } = require('../../../nodes/lib/settings/broker-options');
 const { schema, sourceOptions } = require('../../../nodes/lib/sources/mqtt-source/mqtt-source-options');
@@ -20,7 +20,7 @@ test.each([
   ['mqtts://gw:pa\nss@broker', 'mqtts://…@broker'],
   ['broker 1', 'broker 1'],
   ['', '']
-])('%j is shown as %j', (given, shown) => {
+])('shows %j as %j', (given, shown) => {
   expect(shownUrl(given)).toBe(shown);
 });
 

@@ -14,11 +14,11 @@ function shownBy(act) {
 
 const green = (text) => ({ fill: 'green', shape: 'dot', text });
 
-test('the first status is shown at once', () => {
+test('shows the first status at once', () => {
   expect(shownBy((status) => status.set(green('a')))).toEqual(['a']);
 });
 
-test('within a second only the latest is shown, when the second is over', () => {
+test('shows only the latest status of a second, when the second is over', () => {
   const texts = shownBy((status) => {
     for (const text of ['a', 'b', 'c']) status.set(green(text));
     jest.advanceTimersByTime(999);
@@ -28,7 +28,7 @@ test('within a second only the latest is shown, when the second is over', () => 
   expect(texts).toEqual(['a', 'c']);
 });
 
-test('the same status is not sent again', () => {
+test('does not send the same status again', () => {
   const texts = shownBy((status) => {
     for (let second = 0; second < 5; second++) {
       status.set(green('a'));
@@ -38,7 +38,7 @@ test('the same status is not sent again', () => {
   expect(texts).toEqual(['a']);
 });
 
-test('a status that came back within the second is not sent', () => {
+test('does not send a status that was restored within the second', () => {
   const texts = shownBy((status) => {
     status.set(green('a'));
     status.set(green('b'));
@@ -48,7 +48,7 @@ test('a status that came back within the second is not sent', () => {
   expect(texts).toEqual(['a']);
 });
 
-test('after close nothing is shown', () => {
+test('shows nothing after close', () => {
   const texts = shownBy((status) => {
     status.set(green('a'));
     status.set(green('b'));
@@ -58,7 +58,7 @@ test('after close nothing is shown', () => {
   expect(texts).toEqual(['a']);
 });
 
-test('a text is cut to what the canvas shows, and its tail is not', () => {
+test('cuts a text to the length that the canvas shows, but keeps its tail', () => {
   expect(shorten('x'.repeat(48))).toHaveLength(48);
   expect(shorten('x'.repeat(49))).toBe(`${'x'.repeat(47)}…`);
   expect(shorten('x'.repeat(49), ' · 12.3 k kept')).toBe(`${'x'.repeat(33)}… · 12.3 k kept`);
@@ -72,4 +72,4 @@ test.each([
   [9999.5, '10.0 k'],
   [96000, '96.0 k'],
   [1200000, '1.2 M']
-])('%p a second reads %p', (value, text) => expect(rate(value)).toBe(text));
+])('shows %p a second as %p', (value, text) => expect(rate(value)).toBe(text));

@@ -32,27 +32,27 @@ test.each([
   ['plain', 'plain'],
   ['{device}{device}', 'dev1dev1'],
   ['ü/{topic}', 'ü/a/b']
-])('%s is rendered as %s', (template, expected) => {
+])('renders %s as %s', (template, expected) => {
   expect(validateTopicTemplate(template)).toBe(true);
   expect(render(template)).toBe(expected);
 });
 
-test('each class has its name, from 5 on its number', () => {
+test('names each class, from 5 on by its number', () => {
   expect([1, 2, 3, 4, 5, 6, 7, 8].map((recordClass) => render('{class}', { recordClass }))).toEqual([
     ...['critical', 'high', 'normal', 'bulk'],
     ...['5', '6', '7', '8']
   ]);
 });
 
-test('a gateway id that looks like a placeholder is not expanded', () => {
+test('does not expand a gateway id that looks like a placeholder', () => {
   expect(render('{gateway}', { gateway: '{topic}' })).toBe('{topic}');
 });
 
-test('a device id stays one level and brings no wildcard', () => {
+test('keeps a device id on one level without wildcards', () => {
   expect(render('gw/{device}', { device: 'x/../+/#/\0' })).toBe('gw/x_..______');
 });
 
-test.each(['a/+', '#', 'a\0b'])('a record topic %j is not valid', (topic) => {
+test.each(['a/+', '#', 'a\0b'])('rejects record topic %j', (topic) => {
   const buffer = Buffer.from(topic);
   expect(topicIsValid({ buffer, deviceAt: 0, deviceLength: 0, topicAt: 0, topicLength: buffer.length })).toBe(
     false
@@ -70,6 +70,6 @@ test.each([
   ['a/{device', /brace/],
   ['\ud800', /Unicode/],
   ['x'.repeat(70000), /longer/]
-])('the template %j is refused with a reason', (template, reason) => {
+])('refuses the template %j with a reason', (template, reason) => {
   expect(validateTopicTemplate(template)).toMatch(reason);
 });

@@ -1,5 +1,5 @@
 'use strict';
-// The staircase of the chapters capacity and scaling, on steps made by hand.
+// The staircase of the chapters capacity and scaling, on synthetic steps.
 
 const {
   failure,
@@ -16,7 +16,7 @@ const scaling = require('../../../bench/chapters/scaling');
 /** @param {number} busy part of its one core @returns {import('../../../bench/runs/staircase').Use} */
 const use = (busy, of = 1) => ({ cores: busy, of, busiest: { name: 't', cores: busy / of } });
 
-/** A good one. @param {number} rate @param {object} [more] @returns {import('../../../bench/runs/staircase').Step} */
+/** A good step. @param {number} rate @param {object} [more] @returns {import('../../../bench/runs/staircase').Step} */
 const step = (rate, more) => {
   const messages = rate * 4;
   const counts = { meant: messages, sent: messages, acked: messages, arrived: messages, late: 0 };
@@ -24,7 +24,7 @@ const step = (rate, more) => {
 };
 
 describe('a step', () => {
-  test('is good when all of it arrived in time', () => expect(failure(step(1000))).toBe(''));
+  test('is good when all messages arrived in time', () => expect(failure(step(1000))).toBe(''));
 
   test.each([
     ['p99 of a second', { p99Ms: 1000 }, 'p99 1.0 s'],
@@ -36,7 +36,7 @@ describe('a step', () => {
     ['messages that were never sent', { sent: 3970, acked: 3970, arrived: 3970 }, '30 not sent']
   ])('fails by %s', (_, more, why) => expect(failure(step(1000, more))).toBe(why));
 
-  test('of a system that forwards nothing needs no arrivals', () => {
+  test('needs no arrivals if the system forwards nothing', () => {
     expect(failure(step(1000, { arrived: undefined }))).toBe('');
   });
 });
@@ -47,24 +47,24 @@ describe('a staircase', () => {
     expect(rates(2000, 2, 3)).toEqual([2000, 4000, 8000]);
   });
 
-  test('finds the last step before the first that failed, whatever comes later', () => {
+  test('finds the last step before the first that failed, regardless of later steps', () => {
     const found = lastGood([step(1000), step(1150), step(1322, { p99Ms: 2500 }), step(1521)]);
     expect(found).toMatchObject({ rate: 1150, why: 'p99 2.5 s', failed: { rate: 1322 } });
   });
 
-  test('whose first step fails has found nothing', () => {
+  test('finds nothing if the first step fails', () => {
     expect(lastGood([step(1000, { acked: 0 })])).toMatchObject({ rate: 0, good: undefined });
     expect(lastGood([])).toMatchObject({ rate: 0, failed: undefined });
   });
 
-  test('that was climbed to its end has no limit yet', () => {
+  test('has no limit yet after a climb to its end', () => {
     const { rate, good, failed } = lastGood([step(1000), step(1150)]);
     expect(rate).toBe(1150);
     expect(limitOf(good, failed)).toBe('not reached');
     expect(isLowerBound('not reached')).toBe(true);
   });
 
-  test('begins below the median of what was found, and knows nothing at first', () => {
+  test('begins below the median of the values found, or without a start value', () => {
     expect(startFrom([])).toBe(0);
     expect(startFrom([0])).toBe(0);
     expect(startFrom([1000, 0, 3000, 2000])).toBe(1200);
@@ -79,12 +79,12 @@ describe('the limit is', () => {
   test('the system when its core is full', () => {
     expect(limitOf(step(900), failed(0.97, 0.4))).toBe('system');
   });
-  test('the harness when only that is full', () => {
+  test('the harness when only the harness is full', () => {
     expect(limitOf(step(900), failed(0.6, 0.98))).toBe('harness');
     expect(isLowerBound('harness')).toBe(true);
     expect(isLowerBound('system')).toBe(false);
   });
-  test('neither when none is', () => {
+  test('neither when neither is full', () => {
     expect(limitOf(step(900), failed(0.5, 0.5))).toBe('neither');
     expect(isLowerBound('neither')).toBe(false);
   });
@@ -94,19 +94,19 @@ describe('the limit is', () => {
     expect(limitOf(step(900), { ...stolen, others: 0.1 })).toBe('neither');
     expect(isLowerBound('others')).toBe(true);
   });
-  test('with both full, the one that was fuller before', () => {
+  test('the one that was fuller before when both are full', () => {
     const both = failed(0.99, 0.99);
     expect(limitOf(step(900, { system: use(0.8), harness: use(0.6) }), both)).toBe('system');
     expect(limitOf(step(900, { system: use(0.6), harness: use(0.8) }), both)).toBe('harness');
   });
-  test('one thread that is full, though cores are left', () => {
+  test('one thread that is full although cores are left', () => {
     const single = { cores: 1.2, of: 4, busiest: { name: 'MainThread', cores: 0.97 } };
     expect(limitOf(step(900), step(1000, { system: single, p99Ms: 5000 }))).toBe('system');
   });
 });
 
-describe('the use of processors', () => {
-  test('counts threads of a pool each for itself', () => {
+describe('CPU use', () => {
+  test('counts threads of a pool separately', () => {
     const none = { waiting: 0, wakesPerSecond: 0, preemptedPerSecond: 0, faultsPerSecond: 0 };
     const uses = [
       { ...none, process: 'p', name: 'pool', threads: 4, cores: 1.2 },
@@ -115,10 +115,10 @@ describe('the use of processors', () => {
     const busiest = { name: 'p', cores: 0.5 };
     expect(together(uses, 2)).toEqual({ cores: 1.7, of: 2, busiest });
   });
-  test('is out of the cores of a list', () => expect(coreCount('0-2,5')).toBe(4));
+  test('is measured against the cores of a list', () => expect(coreCount('0-2,5')).toBe(4));
 });
 
-describe('the report of capacity', () => {
+describe('the capacity report', () => {
   /** @param {string} key @param {number} round @param {number} rate @param {string} limit */
   const outcome = (key, round, rate, limit) => ({
     ...{ chapter: 'capacity', key, round },
@@ -126,7 +126,7 @@ describe('the report of capacity', () => {
   });
   const peer = [outcome('nodered', 0, 5000, 'system'), outcome('nodered', 1, 6000, 'system')];
 
-  test('divides within a round, and says at least where the harness was the limit', () => {
+  test('divides within a round, and says "at least" where the harness was the limit', () => {
     const own = [0, 1].map((round) => outcome('seganet-adaptive', round, 60000, 'harness'));
     const { markdown, ratios, warnings } = report([...own, ...peer], /** @type {any} */ ({}));
     expect(markdown).toContain('| seganet-adaptive | ≥ 60000 |');
@@ -143,7 +143,7 @@ describe('the report of capacity', () => {
     expect(warnings).toEqual([expect.stringContaining('seganet-adaptive did not reach its own limit')]);
   });
 
-  test('does not say at least when the peer could do more too', () => {
+  test('does not say "at least" when the peer could do more too', () => {
     const bounded = peer.map((each) => ({ ...each, result: { ...each.result, limit: 'harness' } }));
     const own = [
       outcome('seganet-adaptive', 0, 60000, 'harness'),
@@ -154,12 +154,12 @@ describe('the report of capacity', () => {
     expect(warnings).toEqual([expect.stringContaining('ratios to it are too high')]);
   });
 
-  test('a round in which nothing was good is told', () => {
+  test('reports a round in which nothing was good', () => {
     const { warnings } = report([outcome('bare', 0, 0, 'neither')], /** @type {any} */ ({}));
     expect(warnings).toEqual(['The first step of bare failed in a round.']);
   });
 
-  test('of nothing is empty', () => expect(report([], /** @type {any} */ ({})).ratios).toEqual([]));
+  test('is empty without results', () => expect(report([], /** @type {any} */ ({})).ratios).toEqual([]));
 });
 
 describe('scaling', () => {
@@ -169,7 +169,7 @@ describe('scaling', () => {
     expect(scaling.workerCounts(6)).toEqual([1, 2, 4, 6]);
   });
 
-  test('says plainly what does not help', () => {
+  test('says plainly which additions do not help', () => {
     /** @param {number[]} found @param {any} limit @returns {any[]} */
     const values = (found, limit) =>
       found.flatMap((rate, round) => [
@@ -184,13 +184,13 @@ describe('scaling', () => {
     expect(said([1400])).toMatch(/^Pinning helps here/);
     expect(said([700])).toMatch(/^Pinning costs more than it brings here/);
     expect(said([])).toBe('Pinning: not measured.');
-    // Twice the messages say nothing where the gateway was not the limit.
+    // Twice the messages are not conclusive where the gateway was not the limit.
     expect(said([2000], 'harness')).toBe(
       'Pinning does not help here (the gateway was not the limit): × 1.00 in CPU per message.'
     );
   });
 
-  test('calls a machine that is full the limit of the harness, though neither side fills it alone', () => {
+  test('calls a full machine the limit of the harness, although neither side fills it alone', () => {
     const full = step(1000, { system: use(1.1, 2), harness: use(0.8, 2), p99Ms: 5000 });
     full.harness = { cores: 0.8, of: 2, busiest: { name: 'loadgen', cores: 0.5 } };
     expect(scaling.limitShared(step(900), full, 2)).toBe('harness');
@@ -198,7 +198,7 @@ describe('scaling', () => {
     expect(scaling.limitShared(step(900), idle, 2)).toBe('neither');
   });
 
-  test('compares variants of a round, and tells the harness', () => {
+  test('compares variants of a round, and names the harness', () => {
     /** @param {string} key @param {number} rate */
     const outcome = (key, rate) => ({
       ...{ chapter: 'scaling', key, round: 0 },

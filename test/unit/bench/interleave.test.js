@@ -19,12 +19,12 @@ const order = (all) => all.map(({ round, entry: { key } }) => `${round}${key}`).
 const never = new AbortController().signal;
 
 describe('rounds', () => {
-  test('each runs every case once, another one first; a chapter stays together', () => {
+  test('runs every case once in each round, rotating the first; a chapter stays together', () => {
     expect(order(turns(groups, 3))).toBe('0a 0b 0c 0d 1d 1b 1c 1a 2c 2a 2b 2d');
     expect(turns([], 3)).toEqual([]);
   });
 
-  test('a case that fails is told and does not stop the others', async () => {
+  test('reports a failed case and continues with the others', async () => {
     const fails = entry('b', () => {
       throw new Error('no room');
     });
@@ -37,7 +37,7 @@ describe('rounds', () => {
     ]);
   });
 
-  test('a run that the hypervisor disturbed is done again, twice at most, and the least disturbed one counts', async () => {
+  test('repeats a run that the hypervisor disturbed, twice at most, and counts the least disturbed one', async () => {
     /** @param {string} key @param {number[]} parts of its runs */
     const steals = (key, ...parts) => {
       let runs = 0;
@@ -53,7 +53,7 @@ describe('rounds', () => {
     ]);
   });
 
-  test('what a run lost that does not count, or why it failed, is told all the same', async () => {
+  test('also reports what a discarded run lost, or why it failed', async () => {
     const parts = [1, 2, 0.001];
     const entryOf = entry('a', () => {
       const steal = /** @type {number} */ (parts.shift());
@@ -68,7 +68,7 @@ describe('rounds', () => {
     expect(faults({ ...outcome, result: undefined, error: 'no room\nat once' })).toEqual(['no room']);
   });
 
-  test('a case sees what its chapter measured before', async () => {
+  test('gives a case the earlier results of its chapter', async () => {
     /** @type {string[][]} */
     const seen = [];
     const looks = (/** @type {string} */ key) => ({
@@ -81,7 +81,7 @@ describe('rounds', () => {
     expect(seen).toEqual([[], ['a']]);
   });
 
-  test('after Ctrl-C what runs is waited for and not counted, and nothing else begins', async () => {
+  test('waits after Ctrl-C for the current run, does not count it, and starts nothing else', async () => {
     const abort = new AbortController();
     let cleaned = false;
     const interrupted = entry('b', async () => {
@@ -100,7 +100,7 @@ describe('the progress', () => {
   /** @param {boolean} isTTY */
   const stream = (isTTY) => ({ isTTY, columns: 60, text: '', write: (/** @type {string} */ more) => more });
 
-  test('is a line for each run where there is no terminal, and learns how long a case takes', () => {
+  test('is a line for each run without a terminal, and estimates how long a case takes', () => {
     const lines = /** @type {string[]} */ ([]);
     const all = turns(groups, 2);
     const out = { ...stream(false), write: (/** @type {string} */ line) => lines.push(line) };
@@ -114,7 +114,7 @@ describe('the progress', () => {
     expect(lines[1]).toContain('x, b: FAILED: no room,');
   });
 
-  test('is a bar that fits a terminal, and counts down while a case runs', () => {
+  test('is a bar that fits a terminal, and counts down during a case', () => {
     const texts = /** @type {string[]} */ ([]);
     let now = 0;
     const all = turns(groups, 1);
@@ -129,7 +129,7 @@ describe('the progress', () => {
     expect(texts.every((text) => text.length <= 64)).toBe(true);
   });
 
-  test('tells times shortly', () => {
+  test('writes durations briefly', () => {
     expect([5, 89, 120, 7200].map(duration)).toEqual(['5 s', '89 s', '2 min', '2.0 h']);
   });
 });

@@ -1,5 +1,5 @@
 'use strict';
-// The chapter paper: its runs under a baseline's quota, on results made by hand.
+// The chapter paper: its runs under a baseline's quota, on synthetic results.
 
 const { CpuLimit } = require('../../../bench/harness/cpu-limit');
 const chapter = require('../../../bench/chapters/paper');
@@ -21,7 +21,7 @@ const load = '64 devices';
 const under = quotaLoad(load, 'agents');
 
 /**
- * What measureWithin() says, made up: 640 messages a second were meant.
+ * A synthetic result of measureWithin(): 640 messages a second were intended.
  * @param {object} of @param {number} [of.cores] @param {number} [of.p99] ms @param {number} [of.perSecond] that arrived
  * @param {{cores: number, of: number}} [of.given]
  */
@@ -35,7 +35,7 @@ function measured({ cores = 0.01, p99 = 10, perSecond = 640, given }) {
     arrived: {
       ...{ publishes: 10, records: 100, duplicates: 0, outOfOrder: 0 },
       ...{ badLines: 0, badRecords: 0, topicMismatches: 0, badKeys: 0, mixedEnvelopes: 0 },
-      // In the warm-up all of it, and when the quota has been lifted what waited.
+      // All of it in the warm-up, and the messages that waited after the quota was lifted.
       arrivalsPerSecond: [640, 640, ...Array(10).fill(perSecond), 9999],
       classes: { 3: { latencyUs: { count: 100, p50: us / 2, p90: us, p99: us, p999: us, max: us } } }
     },
@@ -56,20 +56,20 @@ describe('a quota', () => {
     expect([0.5, 0.1, 0.04, 0.0145, 0.0001].map(periodFor)).toEqual([10, 10, 25, 69, 1000]);
   });
 
-  test('counts what arrived in the measured window, not what came when it was lifted', () => {
+  test('counts arrivals in the measured window, not those after it was lifted', () => {
     expect(delivered(measured({ perSecond: 320 }))).toBe(0.5);
   });
 
-  test('is a part of what the whole load costs a baseline that is always busy', () => {
+  test('is a part of the cost of the whole load for a baseline that is always busy', () => {
     // 0.02 cores for half of the messages.
     expect(needOf(measured({ cores: 0.02, perSecond: 320 }))).toBeCloseTo(0.04);
-    // What caught up with its warm-up did not take less for it.
+    // A run that only caught up with its warm-up did not take less.
     expect(needOf(measured({ cores: 0.02, perSecond: 700 }))).toBeCloseTo(0.02);
     const before = [calibration(0, 320), calibration(1, 160), calibration(2, 640)];
     expect(quotaFor(before, 3, load, 'agents', 0.5)).toEqual({ cores: 0.02, of: 0.04 });
   });
 
-  test('is the same for all of a round', () => {
+  test('is the same for all runs of a round', () => {
     const given = { cores: 0.015, of: 0.03 };
     const first = run(`${under}/seganet-paper`, 1, { given });
     const before = [calibration(0, 320), first, calibration(1, 64)];
@@ -77,7 +77,7 @@ describe('a quota', () => {
     expect(quotaFor(before, 2, load, 'agents', 0.5).of).toBeCloseTo(0.12);
   });
 
-  test('of what a baseline needs begins with a quarter of what it took', () => {
+  test("begins with a quarter of the baseline's use when it is a share of the baseline", () => {
     const taken = [plain(0, 0.08), plain(1, 0.4), plain(2, 0.1)];
     expect(calibrationQuota(taken, load, 'agents')).toEqual({ cores: 0.025, of: 0.1 });
   });
@@ -95,7 +95,7 @@ describe('the cases', () => {
   afterEach(() => jest.restoreAllMocks());
   const keys = (/** @type {object} */ more) => chapter.cases({ ...plan, ...more }).map(({ key }) => key);
 
-  test('under a quota come after those without, the calibration first', () => {
+  test('run under a quota after those without one, the calibration first', () => {
     jest.spyOn(CpuLimit, 'probe').mockReturnValue();
     expect(keys({}).filter((key) => key.startsWith(load))).toEqual([
       ...[`${load}/seganet-paper`, `${load}/agents`],
@@ -105,12 +105,12 @@ describe('the cases', () => {
     expect(keys({ sizes: { devices: 5 } })).toContain(`${quotaLoad('5 devices', 'agents')}/agents`);
   });
 
-  test('without a baseline there are none', () => {
+  test('do not run without a baseline', () => {
     jest.spyOn(CpuLimit, 'probe').mockReturnValue();
     expect(keys({ systems: ['seganet-paper'] }).join()).not.toContain('quota');
   });
 
-  test('are left out where there are no control groups, and the reason is told', () => {
+  test('are skipped, with the reason, without control groups', () => {
     jest.spyOn(CpuLimit, 'probe').mockImplementation(() => {
       throw new Error('A CPU limit needs control groups.');
     });
@@ -156,13 +156,13 @@ describe('the report', () => {
     expect(section.markdown).toContain('a period of 50 ms');
   });
 
-  test('says so when the baseline came through all the same', () => {
+  test('says so when the baseline kept up all the same', () => {
     const { markdown } = chapter.report([...plain, ...limited(640)], plan);
     expect(markdown).toContain("was not saturated like the paper's");
     expect(markdown).not.toContain('agents fell behind');
   });
 
-  test('without such runs leaves the factor where nothing is saturated, and no table', () => {
+  test('keeps the factor and omits the table without saturated runs', () => {
     const section = chapter.report(plain, plan);
     expect(ratioOf(section, /^p99 improvement factor/)).toMatchObject({ median: 0.05, target: '≥ 16.7' });
     expect(section.markdown).not.toContain('each system with the quota of');

@@ -1,5 +1,5 @@
 'use strict';
-// What the cases say of results that were made up.
+// Verdicts of the cases on synthetic results.
 
 const comparison = require('../../../bench/paths/cases/comparison');
 const middle = require('../../../bench/paths/cases/middle');
@@ -19,16 +19,16 @@ const result = (more = {}) => ({
 /** @param {string} name @param {string} key @param {object} [more] */
 const outcome = (name, key, more) => ({ name, key, label: key, round: 0, result: result(more) });
 
-/** @param {number} ms @param {string} code @param {number} count of paths that carry */
+/** @param {number} ms @param {string} code @param {number} count of paths that carry traffic */
 const shows = (ms, code, count) => ({
   ...{ ms, state: 'connected', code, reason: '', transport: '' },
   paths: ['p1', 'p2'].map((name, i) => ({ name, subflows: [i < count ? 1 : 0] }))
 });
 
-describe('other trouble', () => {
+describe('other problems', () => {
   const well = { statuses: [shows(0, '', 2)] };
 
-  test('is as it should be when the node shows it, nothing is lost and the session is the same', () => {
+  test('passes when the node shows it, nothing is lost and the session is the same', () => {
     const verdicts = middle.verdicts([outcome('middle', 'address', well)], options);
     expect(verdicts).toEqual([expect.objectContaining({ line: "p1's address changes (DHCP)", met: true })]);
   });
@@ -38,12 +38,12 @@ describe('other trouble', () => {
     ['a loss', { ...well, lost: 3 }, '3 lost'],
     ['a second session', { ...well, connects: { gw: 1, other: 2 } }, '2 connects'],
     ['silence in the end', { ...well, pauses: [{ at: 1, ms: 900, atEnd: true }] }, 'no arrivals at the end']
-  ])('%s is told', (_, more, measured) => {
+  ])('reports %s', (_, more, measured) => {
     const [verdict] = middle.verdicts([outcome('middle', 'address', more)], options);
     expect(verdict).toMatchObject({ met: false, measured: expect.stringContaining(measured) });
   });
 
-  test('the table has the texts, the gaps, and when delivery went on', () => {
+  test('lists the texts, the gaps, and the time when delivery resumed in the table', () => {
     const more = {
       statuses: [shows(0, 'NO_MPTCP', 1)],
       marks: [{ ms: 20000, what: 'p1 back' }],
@@ -55,7 +55,7 @@ describe('other trouble', () => {
     );
   });
 
-  test('each run is short when it is quick', () => {
+  test('keeps each quick run short', () => {
     const sum = (/** @type {boolean} */ quick) =>
       middle.runs({ ...options, quick }).reduce((all, { seconds }) => all + seconds, 0);
     expect(sum(true)).toBeLessThan(sum(false));
@@ -78,11 +78,11 @@ describe('the comparison', () => {
     ]);
   });
 
-  test('says nothing when only one side was run', () => {
+  test('is empty when only one side was run', () => {
     expect(comparison.verdicts([outcome('comparison', 'silent/mptcp', gap(220))], options)).toEqual([]);
   });
 
-  test('the table says what each is, and marks a gap that had no end', () => {
+  test('names each contender in the table, and marks a gap that had no end', () => {
     const more = { pauses: [{ at: 5000, ms: 25000, atEnd: true }], missing: 7, lost: 2 };
     const text = comparison.table([outcome('comparison', 'silent/nodered', more)], options);
     expect(text).toContain("| p1 silent | Node-RED's MQTT nodes |");
@@ -94,7 +94,7 @@ describe('the comparison', () => {
     expect(text).toContain('| ≥ 25.00 | ≥ 25.00 | 0.01 | 900 | 2 | 7 | 0 | 1 |');
   });
 
-  test('each contender is a system that there is', () => {
+  test('has a system for each contender', () => {
     const own = load(path.join(__dirname, '../../../bench/paths/systems'));
     const names = own.map(({ name }) => name);
     expect(names).toEqual(['bridge-addresses', 'mqttjs', 'mqttjs-tuned', 'mqttjs-servers']);

@@ -29,7 +29,7 @@ const statuses = [
   status(8000, 'connected', 'NO_MPTCP', [[1], [0]])
 ];
 
-test('the texts that the canvas shows, each once', () => {
+test('lists the texts that the canvas shows, each once', () => {
   expect(texts(statuses)).toEqual([
     { ms: 100, text: 'connected · 2 of 2 paths' },
     { ms: 5000, text: 'connected · 1 of 2 paths' },
@@ -39,7 +39,7 @@ test('the texts that the canvas shows, each once', () => {
   ]);
 });
 
-test('what is shown at a moment', () => {
+test('finds the text shown at a moment', () => {
   expect(textAt(statuses, 50)).toBe('');
   expect(textAt(statuses, 5500)).toBe('connected · 1 of 2 paths');
   expect(textAt(statuses, 99999)).toBe('connected · fell back to TCP');

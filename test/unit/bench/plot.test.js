@@ -1,5 +1,5 @@
 'use strict';
-// The report's plots: what is drawn where, and that hostile names and odd data cannot break the picture.
+// The report's plots: the position of each mark; hostile names and odd data cannot break the picture.
 
 const { cdf, cumulate, lines } = require('../../../bench/report/plot');
 const { linearScale, logScale, tailScale, tickText } = require('../../../bench/report/scale');
@@ -7,7 +7,7 @@ const { linearScale, logScale, tailScale, tickText } = require('../../../bench/r
 /** @param {import('../../../bench/report/scale').Scale} scale */
 const texts = ({ ticks }) => ticks.map(({ text }) => text);
 
-/** Well-formed, as far as tags go: each one closed, in order. @param {string} svg */
+/** True if the tags are well-formed: each one closed, in order. @param {string} svg */
 function balanced(svg) {
   const open = [];
   for (const [, end, name, self] of svg.matchAll(/<(\/?)([a-z]+)(?:\s[^<>]*?)?(\/?)>/g)) {
@@ -18,7 +18,7 @@ function balanced(svg) {
 }
 
 describe('an axis', () => {
-  test('has ticks at 1, 2 and 5, no more than it has room for', () => {
+  test('has ticks at 1, 2 and 5, no more than fit', () => {
     expect(texts(linearScale([0, 1.3], [0, 100]))).toEqual([
       '0',
       '0.2',
@@ -40,7 +40,7 @@ describe('an axis', () => {
     expect(texts(linearScale([-5, 5], [0, 100]))).toEqual(['-6', '-4', '-2', '0', '2', '4', '6']);
   });
 
-  test('has powers of ten when logarithmic, and more where they are few', () => {
+  test('has powers of ten when logarithmic, and more ticks where they are few', () => {
     expect(texts(logScale([0.3, 40000], [0, 100]))).toEqual([
       '0.1',
       '1',
@@ -53,7 +53,7 @@ describe('an axis', () => {
     expect(texts(logScale([1, 30], [0, 100]))).toEqual(['1', '2', '5', '10', '20', '50']);
   });
 
-  test('places values: ends at the ends, and a decade is a decade', () => {
+  test('places values: ends at the ends, and a decade as a decade', () => {
     const { at } = logScale([1, 100], [10, 210]);
     expect([1, 10, 100].map(at)).toEqual([10, 110, 210]);
     expect([0, -1].map(at)).toEqual([NaN, NaN]);
@@ -68,7 +68,7 @@ describe('an axis', () => {
     expect(ticks.map(({ text }) => text)).toEqual(['0 %', '50 %', '90 %', '99 %', '99.9 %', '100 %']);
   });
 
-  test.each([[[]], [[5]], [[NaN, Infinity]], [[0, 0]], [[1e-9, 1e12]]])('lives with %j', (values) => {
+  test.each([[[]], [[5]], [[NaN, Infinity]], [[0, 0]], [[1e-9, 1e12]]])('accepts %j', (values) => {
     for (const make of [linearScale, logScale]) {
       const { ticks, at } = make(values, [0, 100]);
       expect(ticks.length).toBeGreaterThan(1);
@@ -92,7 +92,7 @@ describe('a plot', () => {
     [100, 3]
   ];
 
-  test('is one SVG that needs nothing else, with its title and every name', () => {
+  test('is one self-contained SVG, with its title and every name', () => {
     const svg = lines([{ name: 'seganet', points }], {
       title: 'CPU',
       xLabel: 'devices',
@@ -122,7 +122,7 @@ describe('a plot', () => {
     }
   });
 
-  test('writes names apart, whatever their lines do', () => {
+  test('keeps names apart wherever their lines end', () => {
     const series = Array.from({ length: 24 }, (_, i) => ({ name: `system ${i}`, points }));
     const svg = lines(series, {});
     const heights = [...svg.matchAll(/<g><title>[^<]*<\/title><path d="M\d+ ([\d.]+)h18"/g)].map(([, y]) =>
@@ -152,19 +152,19 @@ describe('a plot', () => {
     expect(path.match(/M/g)?.length).toBe(2);
   });
 
-  test.each([[[]], [[{ name: 'none', points: [] }]]])('says when there is nothing: %j', (series) => {
+  test.each([[[]], [[{ name: 'none', points: [] }]]])('says that there is no data: %j', (series) => {
     for (const svg of [lines(series, { xLog: true, yLog: true }), cdf(series)]) {
       expect(svg).toContain('no data');
       expect(svg).not.toMatch(/NaN|Infinity/);
     }
   });
 
-  test('leaves out points that nobody could see apart', () => {
+  test('omits points that would be indistinguishable', () => {
     const many = Array.from({ length: 20000 }, (_, i) => /** @type {[number, number]} */ ([i + 1, 1]));
     expect(cdf([{ name: 'many', points: cumulate(many) }]).length).toBeLessThan(30000);
   });
 
-  test('a distribution is of counts in any order', () => {
+  test('draws a distribution of counts in any order', () => {
     expect(
       cumulate([
         [30, 1],

@@ -1,5 +1,5 @@
 'use strict';
-// What the bench reads of processes, on a real child whose threads and work are known.
+// The bench's reading of processes, on a real child whose threads and work are known.
 
 const { Child } = require('../../../bench/harness/child');
 const { eventually } = require('../../../bench/harness/net');
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => child.stop('SIGKILL'));
 
-test('threads are told by name: the one that worked and the one that slept', () => {
+test('distinguishes threads by name: the busy one and the idle one', () => {
   const use = threadUse(new Map(), readThreads([child.pid]), 1);
   const [busy, idle] = ['busy', 'idle'].map((name) => use.find((each) => each.name === name));
   expect(busy?.threads).toBe(1);
@@ -39,12 +39,12 @@ test('threads are told by name: the one that worked and the one that slept', () 
   expect(idle?.wakesPerSecond).toBeGreaterThan(0);
 });
 
-test('the threads together took what the group took', () => {
+test('has a sum of threads equal to the group', () => {
   const sum = [...readThreads([child.pid]).values()].reduce((all, { cpuSeconds }) => all + cpuSeconds, 0);
   expect(Math.abs(sum - readGroup(child.pid).cpuSeconds)).toBeLessThan(0.15);
 });
 
-test('many processes that work a little each are not taken for idle', async () => {
+test('does not take many processes that work a little each for idle', async () => {
   const work = 'n=0; while [ $n -lt 300 ]; do n=$((n+1)); done; sleep 60';
   const many = new Child('sh', ['-c', `for i in $(seq 40); do sh -c '${work}' & done; echo started; wait`]);
   try {
@@ -60,12 +60,12 @@ test('many processes that work a little each are not taken for idle', async () =
   }
 });
 
-test('a group that is not there has no threads and no memory', () => {
+test('reports no threads and no memory for a missing group', () => {
   expect(readThreads([2 ** 22 + 1]).size).toBe(0);
   expect(readMemory([2 ** 22 + 1])).toEqual({ rss: 0, pss: 0, privateDirty: 0 });
 });
 
-test('memory of the child holds what it filled', () => {
+test('counts the memory that the child filled', () => {
   const { rss, pss, privateDirty } = readMemory([child.pid]);
   expect(privateDirty).toBeGreaterThan(20e6);
   expect(pss).toBeGreaterThanOrEqual(privateDirty);
@@ -75,7 +75,7 @@ test('memory of the child holds what it filled', () => {
 describe('threads between two readings', () => {
   const thread = { group: 1, process: 'p', name: 't', waitSeconds: 0, involuntary: 0, minorFaults: 0 };
 
-  test('those of one name count together, a new one from its beginning', () => {
+  test('are summed by name, a new one from its start', () => {
     const before = new Map([['1/1', { ...thread, cpuSeconds: 5, voluntary: 100 }]]);
     const after = new Map([
       ['1/1', { ...thread, cpuSeconds: 6, voluntary: 120 }],
@@ -91,17 +91,17 @@ describe('threads between two readings', () => {
   });
 });
 
-test('a name with spaces and parentheses does not shift the fields', () => {
+test('read fields correctly after a name with spaces and parentheses', () => {
   const { comm, stat } = parseStat('12 (a (b) c) S 1 12 9 0 -1');
   expect(comm).toBe('a (b) c');
   expect(stat.slice(0, 3)).toEqual(['S', '1', '12']);
 });
 
-test('a sum of mappings without a field counts 0', () => {
+test('counts 0 for a sum of mappings without a field', () => {
   expect(parseRollup('Rss:    12 kB\nPss:   3 kB\n')).toEqual({ rss: 12288, pss: 3072, privateDirty: 0 });
 });
 
-test('instructions are a number where the machine counts them, and nothing where not', () => {
+test('reports instructions as a number where the machine counts them, and nothing elsewhere', () => {
   expect(parseCount('123456,,instructions:u,1000,100.00,,\n')).toBe(123456);
   expect(parseCount('<not supported>,,instructions,0,100.00,,\n')).toBeUndefined();
   expect(parseCount('')).toBeUndefined();

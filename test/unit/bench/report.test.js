@@ -23,7 +23,7 @@ const plan = /** @type {any} */ ({
   ...{ quick: false, all: false, only: [], systems: [], sizes: {}, env: {}, openFiles: 4096 }
 });
 
-/** What measure() says, made up. @param {number} cores @param {number} p99 us */
+/** A synthetic result of measure(). @param {number} cores @param {number} p99 us */
 function measured(cores, p99) {
   const latencyUs = {
     count: 100,
@@ -74,7 +74,7 @@ const results = () => ({
 const chapters = loadChapters().filter(({ name }) => name === 'peers');
 
 describe('the report', () => {
-  test('is the same of results that were written and read again', () => {
+  test('is the same for results that were written and read again', () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-report-'));
     try {
       writeResults(folder, results());
@@ -92,7 +92,7 @@ describe('the report', () => {
     }
   });
 
-  test('has medians with ranges, ratios with targets, what failed, what was not run, and warnings', () => {
+  test('has medians with ranges, ratios with targets, failures, skipped cases, and warnings', () => {
     const text = reportText(results(), sections(results(), chapters));
     expect(text).toContain('| SegaNet, adaptive | 0.200 [0.100..0.300] |');
     expect(text).toContain(
@@ -104,13 +104,13 @@ describe('the report', () => {
     expect(text).not.toContain('at line 7');
   });
 
-  test('says loudly what is no result', () => {
+  test('marks prominently what is not a result', () => {
     const quick = { ...results(), plan: { ...plan, quick: true } };
     expect(reportText(quick, [])).toContain('**This was a quick check');
     expect(reportText({ ...results(), complete: false }, [])).toContain('**Aborted');
   });
 
-  test('a chapter whose report fails does not take the others with it', () => {
+  test('contains a failure to the report of its chapter', () => {
     const broken = {
       ...chapters[0],
       report: () => {
@@ -133,7 +133,7 @@ describe('the report', () => {
     ]).toEqual([...[true, false, true, false, undefined]]);
   });
 
-  test('ratios are of the same round only', () => {
+  test('takes ratios within one round only', () => {
     const outcomes = [run('seganet', 0, 0.2), run('seganet', 1, 0.5), run('nodered', 1, 1)];
     const pair = /** @type {[string, string]} */ (['1,000 devices/seganet', '1,000 devices/nodered']);
     const value = (/** @type {any} */ { cores }) => cores;
@@ -143,7 +143,7 @@ describe('the report', () => {
     expect(ratio('r', outcomes.slice(0, 1), pair, value)).toEqual([]);
   });
 
-  test('distributions of all rounds are summed; without histograms the quantiles are drawn', () => {
+  test('sums distributions of all rounds; without histograms it draws the quantiles', () => {
     const both = [measured(1, 2000), measured(1, 2000)];
     expect(distribution(both, 1)).toEqual([
       [0.5, 0.5],
@@ -207,7 +207,7 @@ describe('the section of bench/RESULTS.md', () => {
 });
 
 describe('results of several runs', () => {
-  test('are one report, each chapter with its own number of rounds', () => {
+  test('make one report, each chapter with its own number of rounds', () => {
     const peers = results();
     const other = { ...results(), command: 'seganet-bench --only paper', warnings: ['noisy'] };
     other.outcomes = other.outcomes
@@ -232,7 +232,7 @@ describe('results of several runs', () => {
     expect(text).toContain('noisy');
   });
 
-  test('with the same chapter in two of them cannot be joined', () => {
+  test('cannot be joined when two of them have the same chapter', () => {
     expect(() => joinResults([results(), results()])).toThrow('peers is in two of the results');
   });
 });

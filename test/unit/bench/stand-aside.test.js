@@ -18,7 +18,7 @@ function threads() {
   return [...new Set(lists.map((found) => found?.[1] ?? ''))];
 }
 
-test('all threads, and children without cores of their own, go to the cores of the harness, and come back', () => {
+test('moves all threads, and children without cores of their own, to the cores of the harness and back', () => {
   const before = threads();
   const last = String(allowedCores().at(-1));
   const comeBack = standAside(last);
@@ -33,7 +33,7 @@ test('all threads, and children without cores of their own, go to the cores of t
   expect(threads()).toEqual(before);
 });
 
-test('where nothing is pinned nothing moves', () => {
+test('moves nothing where nothing is pinned', () => {
   const before = threads();
   standAside(undefined)();
   expect(threads()).toEqual(before);

@@ -1,5 +1,5 @@
 'use strict';
-// The adapters of bench/systems: what is in the folder is known, and what they tell the systems.
+// The adapters of bench/systems: the files in the folder are known, and so is the configuration that they write.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -12,7 +12,7 @@ const { nanomqConfig } = require('../../../bench/systems/nanomq');
 
 const cloud = { host: '127.0.0.2', tlsPort: 8883, files: { ca: '/tmp/c "a".pem' } };
 
-test('the systems that commands and reports name are there, in the order of the tables', () => {
+test('has the systems that commands and reports name, in the order of the tables', () => {
   expect(adapters.map(({ name }) => name)).toEqual([
     ...['seganet', 'seganet-adaptive', 'seganet-paper', 'seganet-records', 'nodered', 'nodered-persistent'],
     ...['mosquitto-bridge', 'mosquitto-bridge-persistent', 'mosquitto-bridge-saved', 'bare'],
@@ -31,7 +31,7 @@ describe('a folder of systems', () => {
   const whole = (/** @type {string} */ name) =>
     `{ name: '${name}', title: 't', what: 'w', lacking: () => '', start: async () => {} }`;
 
-  test('a new file is a new system; a file may hold several', () => {
+  test('treats a new file as a new system; a file may hold several', () => {
     const folder = folderOf({
       'b.js': `module.exports = ${whole('two')};`,
       'a.js': `module.exports = [${whole('one')}, ${whole('three')}];`,
@@ -45,14 +45,14 @@ describe('a folder of systems', () => {
     ["module.exports = { name: 'x' };", "x.js: an adapter needs a string 'title'"],
     [`module.exports = { ...${whole('x')}, start: 1 };`, "x.js: adapter 'x' needs a function 'start'"],
     [`module.exports = [${whole('x')}, ${whole('x')}];`, "x.js: there are two systems 'x'"]
-  ])('says what is wrong with %s', (text, message) => {
+  ])('reports %s', (text, message) => {
     const folder = folderOf({ 'x.js': text });
     expect(() => load(folder)).toThrow(message);
     fs.rmSync(folder, { recursive: true });
   });
 });
 
-test('a system that lacks something says so instead of failing in the middle', async () => {
+test('reports a missing requirement of a system before the run', async () => {
   const { PATH, SEGANET_PYTHON } = process.env;
   process.env.SEGANET_PYTHON = '/nowhere/python3';
   try {
@@ -67,7 +67,7 @@ test('a system that lacks something says so instead of failing in the middle', a
 });
 
 describe("Telegraf's configuration", () => {
-  test('keeps payloads, over TLS 1.3, with room for what waits', () => {
+  test('keeps payloads, over TLS 1.3, with room for pending messages', () => {
     const text = telegrafConfig({ localPort: 1883, cloud }, false);
     for (const line of [
       'servers = ["tcp://127.0.0.1:1883"]',
@@ -85,7 +85,7 @@ describe("Telegraf's configuration", () => {
     expect(text).not.toContain('batch"');
   });
 
-  test('sends what is flushed as one message, when it batches', () => {
+  test('sends each flush as one message, when it batches', () => {
     const text = telegrafConfig({ localPort: 1883, cloud }, true);
     for (const line of ['topic = "telegraf/batch"', 'layout = "batch"', 'data_format = "json"']) {
       expect(text).toContain(line);
@@ -94,7 +94,7 @@ describe("Telegraf's configuration", () => {
   });
 });
 
-test("NanoMQ's configuration keeps topics, over TLS, with room for what waits", () => {
+test("keeps topics in NanoMQ's configuration, over TLS, with room for pending messages", () => {
   const text = nanomqConfig({ port: 1883, cloud });
   for (const line of [
     'bind = "127.0.0.1:1883"',
@@ -118,7 +118,7 @@ describe('openssl speed -mr', () => {
       { bytes: 1024, perSecond: 1e9 }
     ]);
   });
-  test.each(['', '+H:256\n', '+F:25:AES:1\n', '+H:256:1024\n+F:25:AES:1.0\n'])('%j is an error', (text) => {
+  test.each(['', '+H:256\n', '+F:25:AES:1\n', '+H:256:1024\n+F:25:AES:1.0\n'])('fails for %j', (text) => {
     expect(() => parseSpeed(text)).toThrow('openssl speed -mr');
   });
 });

@@ -10,7 +10,7 @@ const root = path.join(__dirname, '../../..');
 const jestCommand = path.join(root, 'node_modules', 'jest', 'bin', 'jest.js');
 
 describe('needs', () => {
-  test('a tool that is there changes nothing', () => {
+  test('change nothing for a tool that is installed', () => {
     expect(haveTool('sh')).toBe(true);
     expect(needs('sh').describe).toBe(global.describe);
     expect(needs('sh').test).toBe(global.test);
@@ -22,7 +22,7 @@ describe('needs', () => {
     expect(haveTool('python:no_such_module')).toBe(false);
   });
 
-  test('a python that is not there has no module', () => {
+  test('find no module in a missing python', () => {
     const before = process.env.SEGANET_PYTHON;
     process.env.SEGANET_PYTHON = '/no/such/python';
     try {
@@ -33,7 +33,7 @@ describe('needs', () => {
     }
   });
 
-  /** Runs a test file of its own with this Jest, without the tool that it needs. */
+  /** Runs a separate test file with this Jest, without the tool that it needs. */
   function runWithout(/** @type {string} */ body, env = {}) {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-needs-'));
     try {
@@ -78,7 +78,7 @@ describe('needs', () => {
     ...['concurrent', 'only of a list 4', 'todo']
   ];
 
-  test('without a tool every form of test is skipped, its name says why, and so does a line', () => {
+  test('skip every form of test without the tool; the name and a line give the reason', () => {
     const { ends, message, stderr } = runWithout(everyForm);
     const why = 'needs no-such-tool, not installed';
     expect(message).toBe('');
@@ -89,7 +89,7 @@ describe('needs', () => {
     expect(stderr).toContain(`skipped in one.test.js: ${why}`);
   });
 
-  test('where CI promises the tools, every form fails without one', () => {
+  test('fail every form of test where CI promises the tool and it is missing', () => {
     const { ends } = runWithout(everyForm, { SEGANET_REQUIRE_TOOLS: '1' });
     expect(ends.length).toBeGreaterThan(0);
     for (const [name, status] of ends) {

@@ -17,8 +17,8 @@ const good = {
 /** @param {object} change @param {string} [key] */
 const outcome = (change, key = 'a') => ({ chapter: 'c', key, round: 0, result: { ...good, ...change } });
 
-describe('warnings of the machine', () => {
-  test('a quiet, pinned one has none', () => {
+describe('machine warnings', () => {
+  test('are absent on a quiet, pinned machine', () => {
     expect(machineWarnings(plan, quiet)).toEqual([]);
     expect(machineWarnings(plan, { ...quiet, governors: [] })).toEqual([]);
   });
@@ -28,17 +28,17 @@ describe('warnings of the machine', () => {
     ['a governor that saves power', plan, { ...quiet, governors: ['powersave'] }, 'powersave'],
     ['nothing pinned', {}, quiet, 'Nothing is pinned'],
     ['shared cores', { gatewayCpus: '0-2', harnessCpus: '2,3' }, quiet, 'share cores']
-  ])('%s is one', (_, asked, machine, text) => {
+  ])('include %s', (_, asked, machine, text) => {
     const found = machineWarnings(/** @type {any} */ (asked), machine);
     expect(found).toEqual([expect.stringContaining(text)]);
   });
 
-  test('knows core lists', () => {
+  test('parse core lists', () => {
     expect([...coresOf('0-2,5')]).toEqual([0, 1, 2, 5]);
     expect(coresOf(undefined).size).toBe(0);
   });
 
-  test('steal is a part of all time; guest time is not counted twice', () => {
+  test('take steal as a part of all time, and count guest time once', () => {
     const before = machineTimes('cpu  100 0 100 700 0 0 0 100 50 0\ncpu0 1 1');
     const after = machineTimes('cpu  200 0 200 1490 0 0 0 110 90 0\ncpu0 1 1');
     expect(machineUse(before, after).steal).toBeCloseTo(0.01);
@@ -46,10 +46,10 @@ describe('warnings of the machine', () => {
   });
 });
 
-describe('warnings of runs', () => {
-  test('at the limits there is none', () => {
+describe('run warnings', () => {
+  test('are absent at the limits', () => {
     expect(runWarnings([outcome({})], plan)).toEqual([]);
-    // A system that is no generator's, and a case that failed.
+    // A system that is not a generator's, and a case that failed.
     expect(runWarnings([{ chapter: 'c', key: 'a', round: 0, result: {} }], plan)).toEqual([]);
     expect(runWarnings([{ chapter: 'c', key: 'a', round: 0, error: 'no' }], plan)).toEqual([]);
   });
@@ -59,13 +59,13 @@ describe('warnings of runs', () => {
     ['a busy generator', { harness: [{ name: 'loadgen', cores: 0.86 }] }, 'loadgen used more than 85 %'],
     ['stolen time', { machine: { steal: 0.021, throttled: 0 } }, 'steal time was above'],
     ['throttling', { machine: { steal: 0, throttled: 1 } }, 'throttled']
-  ])('%s are told, with how often and where', (_, change, text) => {
+  ])('include %s, with how often and where', (_, change, text) => {
     const found = runWarnings([outcome({}), outcome(change, 'b')], plan);
     expect(found[0]).toContain(text);
     expect(found[0]).toMatch(/^In 1 of 2 runs .* \(b\)\.$/);
   });
 
-  test('runs that were done again for steal time are told, and the limit is the one that was asked for', () => {
+  test('include runs repeated for steal time, with the configured limit', () => {
     const strict = /** @type {any} */ ({ ...plan, mostSteal: 0.005 });
     const still = { machine: { steal: 0.006, throttled: 0 } };
     expect(
@@ -82,14 +82,14 @@ describe('warnings of runs', () => {
     ]);
   });
 
-  test('a harness that fills its core together is told, where it has cores of its own', () => {
+  test('include a harness that fills its cores together, where it has cores of its own', () => {
     const harness = ['loadgen', 'sink', 'cloud'].map((name) => ({ name, cores: 0.3 }));
     expect(runWarnings([outcome({ harness })], plan)[0]).toContain('together');
     expect(runWarnings([outcome({ harness })], /** @type {any} */ ({ harnessCpus: '2,3' }))).toEqual([]);
     expect(runWarnings([outcome({ harness })], /** @type {any} */ ({}))).toEqual([]);
   });
 
-  test('what was lost, swapped or twice is told by run', () => {
+  test('list lost, swapped and duplicate messages by run', () => {
     const bad = outcome({
       verdict: { lost: 2, examples: ['device 7 normal 5'] },
       arrived: { outOfOrder: 1, duplicates: 3 },

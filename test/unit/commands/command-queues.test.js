@@ -1,10 +1,10 @@
 'use strict';
 
-// Commands wait for their device in order, are kept when it cannot be reached, and each ends in exactly one way.
+// Commands wait for their device in order, are kept while it is unreachable, and each ends in exactly one way.
 
 const { CommandQueues } = require('../../../nodes/lib/commands/command-queues');
 
-/** A queues with a clock of its own; attempts are answered by the test, commits too. */
+/** Queues with their own clock; the test answers attempts and commits. */
 function makeDesk(limits) {
   const made = { time: 1e12, attempts: [], kept: new Map(), pending: [], removed: [], told: [] };
   let row = 0;
@@ -45,7 +45,7 @@ function makeDesk(limits) {
   });
 }
 
-test('commands of a device go one after the other, those of two devices side by side', () => {
+test('sends commands of one device in sequence, those of two devices in parallel', () => {
   const queues = makeDesk();
   for (const [device, id] of [['a', 'a1'], ['a', 'a2'], ['b', 'b1']]) queues.send(device, id); // prettier-ignore
   expect(queues.tried()).toEqual(['a1', 'b1']);
@@ -54,7 +54,7 @@ test('commands of a device go one after the other, those of two devices side by 
   expect(queues.told).toEqual([['a1', 'taken']]);
 });
 
-test('a device that is away: kept, queued when it is on disk, taken in order when it is back', () => {
+test('keeps commands of an absent device, reports them as queued once on disk, and sends them in order on its return', () => {
   const queues = makeDesk();
   queues.auto = 'offline';
   for (const id of ['1', '2', '3']) queues.send('a', id);
@@ -76,7 +76,7 @@ test('a device that is away: kept, queued when it is on disk, taken in order whe
   });
 });
 
-test('a command that is taken while it is being written is not reported as queued, and its row goes', () => {
+test('deletes the row of a command that is taken during its write, and does not report it as queued', () => {
   const queues = makeDesk();
   queues.auto = 'offline';
   queues.send('a', '1');
@@ -87,7 +87,7 @@ test('a command that is taken while it is being written is not reported as queue
   expect([...queues.kept]).toEqual([]);
 });
 
-test('what takes longer than the patience is kept meanwhile, and those behind it too', () => {
+test('keeps a command that exceeds the patience, and those behind it', () => {
   const queues = makeDesk();
   queues.send('a', '1');
   queues.send('a', '2');
@@ -100,7 +100,7 @@ test('what takes longer than the patience is kept meanwhile, and those behind it
   expect(queues.told.at(-1)).toEqual(['1', 'taken']);
 });
 
-test('a device that came back while its command was on the way is not missed', () => {
+test('does not miss a device that returned while its command was in flight', () => {
   const queues = makeDesk();
   queues.send('a', '1');
   queues.queues.wake('a');
@@ -108,7 +108,7 @@ test('a device that came back while its command was on the way is not missed', (
   expect(queues.tried()).toEqual(['1', '1']);
 });
 
-test('a time that is over ends a command, but not one that is on its way', () => {
+test('ends a command when its time is over, but not one in flight', () => {
   const queues = makeDesk();
   queues.send('a', 'away', { expiresAt: queues.time + 1000 });
   queues.send('b', 'late', { expiresAt: queues.time });
@@ -122,7 +122,7 @@ test('a time that is over ends a command, but not one that is on its way', () =>
   expect([...queues.kept]).toEqual([]);
 });
 
-test('QoS 0 is for now: it is not kept', () => {
+test('does not keep a QoS 0 command', () => {
   const queues = makeDesk();
   queues.reasons = true;
   queues.auto = 'offline';
@@ -133,7 +133,7 @@ test('QoS 0 is for now: it is not kept', () => {
   expect(queues.pending).toHaveLength(0);
 });
 
-test('three time-outs end a command, one a second', () => {
+test('ends a command after three time-outs, one a second', () => {
   const queues = makeDesk();
   queues.send('a', '1');
   for (const count of [1, 2, 3]) {
@@ -146,7 +146,7 @@ test('three time-outs end a command, one a second', () => {
   expect(queues.attempts).toHaveLength(3);
 });
 
-test('an attempt that nobody answers counts as timed out, and its late answer as nothing', () => {
+test('counts an unanswered attempt as timed out, and ignores its late answer', () => {
   const queues = makeDesk();
   queues.send('a', '1');
   queues.pass(15000);
@@ -159,7 +159,7 @@ test('an attempt that nobody answers counts as timed out, and its late answer as
   expect(queues.told.at(-1)).toEqual(['1', 'taken']);
 });
 
-test('a device that is silent is tried again though no event comes, a few a tick', () => {
+test('tries a silent device again without an event, a few per tick', () => {
   const queues = makeDesk({ sweepsPerTick: 2 });
   queues.auto = 'offline';
   for (const device of ['a', 'b', 'c']) queues.send(device, device);
@@ -176,7 +176,7 @@ test.each([
   ['of a device', { perDevice: 2 }, '2 commands already wait for this device.'],
   ['in all', { total: 2 }, '2 commands already wait.'],
   ['of bytes', { totalBytes: 600 }, '600 bytes of commands already wait.']
-])('a limit %s: the next one is full, and there is room again later', (_name, limits, why) => {
+])('enforces a limit %s: the next one is full, and there is room again later', (_name, limits, why) => {
   const queues = makeDesk(limits);
   queues.reasons = true;
   for (const id of ['1', '2', '3']) queues.send('a', id);
@@ -186,7 +186,7 @@ test.each([
   expect(queues.told.slice(1)).toEqual([['1', 'taken', '']]);
 });
 
-test('what cannot be kept is full, with the reason', () => {
+test('reports a command that cannot be kept as full, with the reason', () => {
   const queues = makeDesk();
   queues.reasons = true;
   queues.auto = 'offline';
@@ -196,7 +196,7 @@ test('what cannot be kept is full, with the reason', () => {
   expect(queues.queues.size).toBe(0);
 });
 
-test('a hundred commands that are taken at once need no stack', () => {
+test('handles a hundred commands taken at once without deep recursion', () => {
   const queues = makeDesk();
   queues.auto = 'offline';
   for (let i = 0; i < 100; i++) queues.send('a', String(i));
@@ -208,7 +208,7 @@ test('a hundred commands that are taken at once need no stack', () => {
   );
 });
 
-test('the end gives up what is not kept, and forgets what is', () => {
+test('gives up unkept commands at the end, and releases the kept ones from memory', () => {
   const queues = makeDesk();
   queues.send('a', 'open');
   queues.auto = 'offline';
@@ -220,7 +220,7 @@ test('the end gives up what is not kept, and forgets what is', () => {
   expect(queues.told).toHaveLength(2);
 });
 
-test('what an earlier run kept goes out first, and ends', () => {
+test('sends the commands kept by an earlier run first, and ends them', () => {
   const queues = makeDesk();
   const told = [];
   const command = { id: 'old', device: 'a', topic: 'cmd/a', payload: Buffer.alloc(0), qos: 1, expiresAt: queues.time + 9e9, origin: null }; // prettier-ignore
@@ -233,7 +233,7 @@ test('what an earlier run kept goes out first, and ends', () => {
   expect(queues.removed).toEqual([7]);
 });
 
-test('an attempt that throws is a refusal, and the next command goes', () => {
+test('treats an attempt that throws as a refusal, and sends the next command', () => {
   const told = [];
   const attempts = [() => { throw new Error('no'); }, (done) => done({ end: 'taken' })]; // prettier-ignore
   const queues = new CommandQueues({ attempt: (_command, done) => attempts.shift()(done), storage: { add() {}, remove() {} }, now: () => 0, wall: () => 0 }); // prettier-ignore

@@ -1,6 +1,6 @@
 'use strict';
 
-// Commands on disk: what was told to be kept is there after a kill -9; a file that is damaged, foreign or in use harms nobody.
+// Commands on disk: a command reported as kept survives kill -9; a damaged, foreign or busy file does no harm.
 
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
@@ -43,7 +43,7 @@ const command = (id, more = {}) => ({
 const add = (store, each) =>
   new Promise((resolve, reject) => store.add(each, (error, row) => (error ? reject(error) : resolve(row))));
 
-test('what is kept comes back as it was, in order, and what was removed does not', async () => {
+test('restores kept commands unchanged and in order, and no removed ones', async () => {
   const origin = { broker: 'b', rest: 'x', responseTopic: 'a/b', correlation: Buffer.from([0, 1, 255]) };
   const first = open();
   const rows = await Promise.all([command('1'), command('2'), command('3', { origin, payload: Buffer.alloc(0) })].map((each) => add(first, each))); // prettier-ignore
@@ -56,7 +56,7 @@ test('what is kept comes back as it was, in order, and what was removed does not
   ]);
 });
 
-test('the numbers of a later run follow those of an earlier one', async () => {
+test('continues the numbers of an earlier run in a later one', async () => {
   const first = open();
   for (const id of ['1', '2']) await add(first, command(id));
   first.close();
@@ -66,7 +66,7 @@ test('the numbers of a later run follow those of an earlier one', async () => {
   expect(open().load().map(({ command: { id } }) => id)).toEqual(['1', '2', '3']); // prettier-ignore
 });
 
-test('nothing is made before there is something to keep, and then for this user alone', async () => {
+test('creates no file before the first command is kept, and then for this user alone', async () => {
   const store = open();
   expect(store.load()).toEqual([]);
   store.flush();
@@ -76,7 +76,7 @@ test('nothing is made before there is something to keep, and then for this user 
   expect(fs.statSync(folder).mode & 0o777).toBe(0o700);
 });
 
-test('a burst is one transaction', async () => {
+test('commits a burst in one transaction', async () => {
   const store = open();
   await add(store, command('0'));
   const commits = jest.spyOn(store.db_, 'exec');
@@ -88,7 +88,7 @@ test.each([
   ['at its beginning', (bytes) => bytes.fill(0x55, 0, 100)],
   ['by being cut', (bytes) => bytes.subarray(0, 5000)],
   ['text', () => Buffer.from('not a database, but a text that is long enough to be read as one'.repeat(100))]
-])('a file that is damaged (%s) is put aside, and a new one begins', async (_name, damage) => {
+])('moves a damaged file (%s) aside and begins a new one', async (_name, damage) => {
   const first = open();
   await add(first, command('1'));
   first.close();
@@ -105,7 +105,7 @@ test.each([
 test.each([
   ['another program', 'CREATE TABLE x (a); PRAGMA application_id = 7', /another program/],
   ['a newer version', 'CREATE TABLE x (a); PRAGMA application_id = 0x53474331; PRAGMA user_version = 2', /newer version/] // prettier-ignore
-])('a file of %s is left alone', async (_name, sql, reason) => {
+])('leaves a file of %s alone', async (_name, sql, reason) => {
   fs.mkdirSync(folder);
   const db = new DatabaseSync(file());
   db.exec(sql);
@@ -118,25 +118,25 @@ test.each([
   expect(fs.readFileSync(file()).equals(before)).toBe(true);
 });
 
-test('a file that another gateway uses: nothing is kept, and it is told', async () => {
+test('keeps nothing and reports it while another gateway uses the file', async () => {
   const first = open();
   await add(first, command('1'));
   const second = open();
   expect(second.load()).toEqual([]);
   await expect(add(second, command('2'))).rejects.toThrow(/locked/);
   first.close();
-  // When the other one is gone it works without a restart.
+  // It works without a restart once the other gateway has ended.
   await expect(add(second, command('2'))).resolves.toBe(2);
 });
 
-test('a folder that cannot be made: nothing is kept, and it is told', async () => {
+test('keeps nothing and reports it when the folder cannot be made', async () => {
   fs.writeFileSync(folder, 'a file');
   const store = open();
   await expect(add(store, command('1'))).rejects.toThrow(/ENOTDIR|EEXIST/);
   expect(said[0]).toMatch(/cannot be opened/);
 });
 
-test('what was told to be kept is there after a kill -9', async () => {
+test('keeps commands that were reported as kept after kill -9', async () => {
   const script = `
     const { CommandStore } = require(${JSON.stringify(require.resolve('../../../nodes/lib/commands/command-store'))});
     const store = new CommandStore(${JSON.stringify(folder)}, console.error);
@@ -164,14 +164,14 @@ test('what was told to be kept is there after a kill -9', async () => {
     const rows = store.lastRow_;
     store.close();
     expect(told.length).toBeGreaterThan(300);
-    // The third of each was removed; its row went, or is there still.
+    // The third of each was removed; its row may be deleted or still there.
     for (const number of told) expect([number, kept.has(number) || number % 3 === 0]).toEqual([number, true]);
     expect(rows).toBeGreaterThanOrEqual(Math.max(...told) - 3);
     fs.rmSync(folder, { recursive: true });
   }
 });
 
-test('a file that is in use at the start is read once it is free, each command once', async () => {
+test('reads a file that was busy at the start once it is free, each command once', async () => {
   const first = open();
   await add(first, command('1'));
   const second = open();
@@ -185,7 +185,7 @@ test('a file that is in use at the start is read once it is free, each command o
   expect(said).toHaveLength(1);
 });
 
-test('a damaged file in a folder that allows no new names is said once, and ends nothing', async () => {
+test('reports a damaged file in a read-only folder once, and continues', async () => {
   const first = open();
   await add(first, command('1'));
   first.close();

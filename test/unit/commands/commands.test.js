@@ -1,6 +1,6 @@
 'use strict';
 
-// host.commands: the ways of a command from the cloud or a flow to a carrier, the engine or a flow, and what is told of it.
+// host.commands: how a command from the cloud or a flow reaches a carrier, the engine or a flow, and what is reported.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -19,7 +19,7 @@ const END = {
   BUSY: 7
 };
 
-/** An engine whose devices are in `ends` with what becomes of their commands; null: no answer yet. */
+/** An engine whose devices are in `ends` with the outcome of their commands; null: no answer yet. */
 class FakeEngine {
   constructor() {
     this.ends = {};
@@ -81,7 +81,7 @@ function pass(ms) {
 const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 const statuses = () => made.reports.map(({ status }) => status);
 
-test('a command of the cloud reaches the device under its own topic, and the cloud hears so', () => {
+test("delivers a command of the cloud under the device's own topic, and reports it to the cloud", () => {
   made.engine.ends.d = END.TAKEN;
   come('d', 'a/b', { id: 'order-1' });
   expect(made.safe).toEqual([]);
@@ -95,7 +95,7 @@ test('a command of the cloud reaches the device under its own topic, and the clo
   ]);
 });
 
-test('where the sender wants its answer goes with the report, across a restart too', async () => {
+test("keeps the sender's response topic with the report, across a restart too", async () => {
   come('d', 'x', { responseTopic: 'answers/1', correlation: new Uint8Array([1, 2]) });
   pass(1);
   await turn();
@@ -123,7 +123,7 @@ test.each([
   [END.REFUSED, 'refused', 'The device refused the command.'],
   [END.TOO_LARGE, 'refused', 'The command is larger than the device accepts.'],
   [99, 'refused', 'Unknown result 99.']
-])('result %i of the engine is reported as %s', async (end, status, reason) => {
+])('reports result %i of the engine as %s', async (end, status, reason) => {
   made.engine.ends.d = end;
   come('d');
   pass(1);
@@ -138,7 +138,7 @@ test.each([
   [1, 'queued'],
   [2, 'refused'],
   [3, 'queued']
-])('an engine that answers %i at once: %s', async (answer, status) => {
+])('handles an engine that answers %i at once: %s', async (answer, status) => {
   made.engine.answer = answer;
   come('d');
   await turn();
@@ -152,14 +152,14 @@ test.each([
   ['d', 'a/+/b'],
   ['d', '#'],
   ['d', 'x'.repeat(65536)]
-])('device %j, rest %j can never arrive: refused', (device, rest) => {
+])('refuses device %j, rest %j, which can never arrive', (device, rest) => {
   come(device, rest);
   expect(statuses()).toEqual(['refused']);
   expect(made.safe).toHaveLength(1);
   expect(made.engine.sent).toEqual([]);
 });
 
-test('a device that listens again gets what waits', async () => {
+test('sends pending commands to a device that listens again', async () => {
   come('d');
   pass(1);
   await turn();
@@ -169,7 +169,7 @@ test('a device that listens again gets what waits', async () => {
   expect(statuses()).toEqual(['queued', 'taken']);
 });
 
-test('an expiry of the cloud is kept to', async () => {
+test('honors an expiry from the cloud', async () => {
   come('d', '', { expiryS: 5 });
   pass(1);
   await turn();
@@ -179,7 +179,7 @@ test('an expiry of the cloud is kept to', async () => {
   expect(statuses()).toEqual(['queued', 'expired']);
 });
 
-test('a carrier gets the commands of its devices: the id before the glob, both before the engine', async () => {
+test('gives a carrier the commands of its devices: the id before the glob, both before the engine', async () => {
   const got = [];
   made.engine.ends = { 'ble-1': END.TAKEN };
   const stopGlob = made.commands.carry('ble-*', async (command) => got.push(['glob', command]) && 'taken');
@@ -199,7 +199,7 @@ test('a carrier gets the commands of its devices: the id before the glob, both b
   expect(statuses()).toEqual(['taken', 'taken', 'taken']);
 });
 
-test('a carrier whose device is away keeps its commands until it is ready', async () => {
+test('keeps commands until a carrier whose device is away is ready', async () => {
   let end = 'offline';
   const carrying = made.commands.carry('ble-*', async () => end);
   come('ble-1');
@@ -223,14 +223,14 @@ test.each([
   ],
   [async () => 'maybe', 'The carrier of the command returned "maybe".'],
   [async () => undefined, 'The carrier of the command returned "undefined".']
-])('a carrier that fails refuses', async (fn, reason) => {
+])('refuses a command when its carrier fails', async (fn, reason) => {
   made.commands.carry('x', /** @type {any} */ (fn));
   come('x');
   await turn();
   expect(made.reports).toMatchObject([{ status: 'refused', reason }]);
 });
 
-test('a flow gets what no device takes, or all', async () => {
+test('gives a flow the commands that no device takes, or all', async () => {
   const got = [];
   made.engine.ends = { here: END.TAKEN };
   const stop = made.commands.listen({ pattern: '*', all: false, take: ({ device }) => got.push(device) });
@@ -249,7 +249,7 @@ test('a flow gets what no device takes, or all', async () => {
   expect(statuses().slice(2)).toEqual(['taken', 'queued']);
 });
 
-test('what waits goes to a flow that comes later; what a flow sent does not come back to it', async () => {
+test("gives pending commands to a flow that comes later, but never a flow's own commands", async () => {
   const got = [];
   const told = [];
   come('d');
@@ -263,12 +263,12 @@ test('what waits goes to a flow that comes later; what a flow sent does not come
   expect(made.engine.sent.filter(({ device }) => device === 'e').at(-1).topic).toBe('own/topic');
 });
 
-test('a wrong command of a flow is a sentence', () => {
+test('reports an invalid command of a flow in a sentence', () => {
   const bad = { device: 'd', topic: 'a/#', payload: Buffer.alloc(0), qos: /** @type {1} */ (1) };
   expect(() => made.commands.send(bad, () => {})).toThrow(/without \+, # and NUL/);
 });
 
-test('reports for a broker that is not there yet wait for it, the latest thousand', () => {
+test('holds reports for a missing broker, the latest thousand', () => {
   made.engine.ends.d = END.REFUSED;
   for (let i = 0; i < 1003; i++) {
     made.commands.fromCloud('b2', { device: 'd', rest: '', payload: Buffer.alloc(0), qos: 1, id: String(i) }, () => {}); // prettier-ignore
@@ -281,7 +281,7 @@ test('reports for a broker that is not there yet wait for it, the latest thousan
   expect(made.commands.view().reportsDropped).toBe(3);
 });
 
-test('without an engine that knows commands all are kept', async () => {
+test('keeps all commands without an engine that supports them', async () => {
   made.commands.close();
   made.engine = /** @type {any} */ ({});
   made.commands = start();
@@ -308,12 +308,12 @@ test.each([
   ['**b*', 'aab', true],
   ['*a*a*a*a*a*a*b', 'a'.repeat(256), false],
   [`${'a*'.repeat(100)}b`, 'a'.repeat(256), false]
-])('glob %j, %j: %s', (pattern, text, expected) => {
+])('matches glob %j, %j: %s', (pattern, text, expected) => {
   expect(matchesGlob(pattern, text)).toBe(expected);
 });
 
 test.each([-3600000, 3600000])(
-  'a wall clock that is set by %i ms changes nothing for a command that waits',
+  'does not change a waiting command when the wall clock jumps by %i ms',
   (step) => {
     made.now = 5000;
     made.commands.ring();
@@ -325,7 +325,7 @@ test.each([-3600000, 3600000])(
       made.commands.ring();
     }
     expect(made.commands.view()).toMatchObject({ expired: 0, timeout: 0, waiting: 1 });
-    // It was kept, for it took longer than the patience of a second.
+    // It was kept because it exceeded the patience of a second.
     return new Promise((resolve) => setImmediate(resolve)).then(() => {
       expect(made.safe).toEqual(['waits']);
       made.engine.ends.d = undefined;
@@ -338,7 +338,7 @@ test.each([-3600000, 3600000])(
   }
 );
 
-test('while the flows are held, commands of the cloud wait, also for a flow that comes later; those of flows do not', () => {
+test('holds commands of the cloud while the flows are held, also for a flow that comes later, but not those of flows', () => {
   const taken = [];
   made.engine.ends.d = END.TAKEN;
   made.commands.hold();

@@ -10,7 +10,7 @@ const root = path.join(__dirname, '..', '..', '..');
 /** @param {string} file relative to the root */
 const read = (file) => fs.readFileSync(path.join(root, file), 'utf8');
 
-/** Files that are in the repository or about to be: neither ignored nor deleted. @returns {string[]} */
+/** Returns the files that are in the repository or about to be: neither ignored nor deleted. @returns {string[]} */
 function repositoryFiles() {
   const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
   const listed = execFileSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 });
@@ -65,7 +65,7 @@ function anchors(text) {
 
 /** Returns the targets of all links and pictures, with their lines. @param {string} text Markdown */
 function links(text) {
-  // Inline code is no link, but it may be the text of one.
+  // Inline code is not a link, but it may be the text of one.
   const plain = withoutCode(text).replace(/(`+)(?!`)(.*?[^`])\1(?!`)/gs, (code) =>
     code.replace(/[^\n]/g, 'x')
   );
@@ -92,7 +92,7 @@ function parents(file) {
   return folder === '.' ? ['.'] : [folder, ...parents(folder)];
 }
 
-/** Returns why a link leads nowhere, else ''. @param {string} page @param {string} target */
+/** Returns why a link does not resolve, else ''. @param {string} page @param {string} target */
 function problem(page, target) {
   if (/^[a-z][a-z0-9+.-]*:|^\/\//i.test(target)) return '';
   const [address, anchor] = target.split('#').map(decodeURIComponent);
@@ -104,7 +104,7 @@ function problem(page, target) {
   return anchors(read(file)).has(anchor) ? '' : 'there is no such heading';
 }
 
-test.each(pages)('every link of %s resolves', (page) => {
+test.each(pages)('resolves every link of %s', (page) => {
   const broken = links(read(page))
     .map(({ target, line }) => ({ at: `${page}:${line}`, target, why: problem(page, target) }))
     .filter(({ why }) => why);
@@ -143,7 +143,7 @@ describe('the link check', () => {
     ['docs#x', 'a folder has no anchors'],
     ['docs/', ''],
     ['https://example.org/x.md', '']
-  ])('judges the link %s', (target, why) => {
+  ])('checks the link %s', (target, why) => {
     expect(problem('CHANGELOG.md', target)).toBe(why);
   });
 });

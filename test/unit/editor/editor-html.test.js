@@ -1,9 +1,9 @@
 'use strict';
-// Runs the script of each node's html with a stub of the editor, and checks what a user would see.
+// Runs the script of each node's html with a stub of the editor, and checks the visible result.
 
 const fs = require('node:fs');
 const path = require('node:path');
-const vm = require('node:vm');
+const { runPages } = require('../../fixtures/editor/dialogs');
 const pkg = require('../../../package.json');
 
 const nodesDir = path.join(__dirname, '../../../nodes');
@@ -15,10 +15,11 @@ const catalogOf = (type) => JSON.parse(read('locales/en-US', `${type}.json`));
 /** The string of a key such as label.port, undefined when there is none. */
 const lookUp = (catalog, key) => key.split('.').reduce((at, part) => at?.[part], catalog);
 
-/** Registers a node type as the editor would. Keys that were asked for are collected. */
-function register(type) {
-  const html = read(`${type}.html`);
-  const script = /<script type="text\/javascript">([\s\S]*?)<\/script>/.exec(html)[1];
+/**
+ * Registers a node type as the editor would. Keys that were asked for are collected.
+ * @param {string} type @param {boolean} [pluginLast]
+ */
+function register(type, pluginLast = false) {
   const prefix = `${pkg.name}/${type}:`;
   const keys = [];
   const registered = {};
@@ -33,14 +34,14 @@ function register(type) {
     events: { on: () => {} },
     utils: { validatePropertyExpression: (text) => /^[\w.[\]'"]+$/.test(text) }
   };
-  vm.runInNewContext(script, { RED, $: () => noField, TextEncoder });
+  const { [type]: html } = runPages([type], { RED, $: () => noField, pluginLast });
   return { html, keys, prefix, definition: registered[type] };
 }
 
 const pages = Object.fromEntries(types.map((type) => [type, register(type)]));
 const visible = types.filter((type) => pages[type].definition.category !== 'config');
 
-/** Properties that have no validator, and why. */
+/** Properties without a validator, and the reason. */
 const unchecked = {
   name: 'any text is a name',
   engine: 'the editor checks it',
@@ -56,7 +57,7 @@ describe.each(types)('%s', (type) => {
   const catalog = catalogOf(type);
   const field = definition.category === 'config' ? 'node-config-input' : 'node-input';
 
-  test('each property has a value, a label, and a validator that can give a reason', () => {
+  test('gives each property a value, a label, and a validator that can return a reason', () => {
     for (const [name, property] of Object.entries(definition.defaults)) {
       expect([name, 'value' in property]).toEqual([name, true]);
       expect([name, property.label || 'no label']).toEqual([name, lookUp(catalog, `label.${name}`)]);
@@ -70,7 +71,7 @@ describe.each(types)('%s', (type) => {
     }
   });
 
-  test('each property can be edited, and no name is reserved', () => {
+  test('makes each property editable and uses no reserved name', () => {
     for (const name of [...Object.keys(definition.defaults), ...Object.keys(definition.credentials ?? {})]) {
       if (!lists.includes(name)) expect(html).toContain(`id="${field}-${name}"`);
       expect(name).not.toMatch(/^(.|id|type|wires|inputs|outputs|info|icon|valid|changed)$/);
@@ -79,7 +80,7 @@ describe.each(types)('%s', (type) => {
     expect(shared).toEqual([]);
   });
 
-  test('each string that the page asks for is in the catalogue', () => {
+  test('has each string that the page requests in the catalog', () => {
     const inTemplate = [...html.matchAll(/data-i18n="(?:\[\w+\])?([^"]+)"/g)].map(([, key]) => key);
     const inScript = [...html.matchAll(/\bt\('([^']+)'/g)]
       .map(([, key]) => key)
@@ -91,7 +92,25 @@ describe.each(types)('%s', (type) => {
     expect(keys.every((key) => key.startsWith(prefix))).toBe(true);
   });
 
-  test('the help tells what goes in and out', () => {
+  test('finds each reason of its validators in the catalogue', () => {
+    const before = keys.length;
+    const texts = ['', ' ', '-1', 'x', 'a b', '#', '/', '{x}', '{', '{}', '[]', '[{}]', 'x'.repeat(300)];
+    const rows = [{}, [{}], [{ device: 'a' }], [{ topic: '#a' }]];
+    const node = { host: '0.0.0.0', version: 2 };
+    for (const { value: usual, validate } of Object.values(definition.defaults))
+      for (const value of Array.isArray(usual) ? rows : texts) validate?.call(node, value, { label: 'x' });
+    const asked = new Set(keys.splice(before).map((full) => full.slice(prefix.length)));
+    expect([...asked].filter((key) => typeof lookUp(catalog, key) !== 'string')).toEqual([]);
+  });
+
+  test('registers the same definition whether the shared plugin loads before or after the page', () => {
+    const { html: later, definition: late } = register(type, true);
+    expect(later).toBe(html);
+    expect(Object.keys(late.defaults)).toEqual(Object.keys(definition.defaults));
+    expect(html).not.toMatch(/data-(row|list)=/);
+  });
+
+  test('explains inputs and outputs in the help', () => {
     const help = read('locales/en-US', `${type}.html`);
     expect(help).toContain(`data-help-name="${type}"`);
     expect(help.trim()).toMatch(/^<script[^>]*>\s*<p>/);
@@ -100,12 +119,12 @@ describe.each(types)('%s', (type) => {
     expect(help).toContain('<h3>Details</h3>');
   });
 
-  test('it has the look of its palette, or is a config node', () => {
+  test('has the look of its palette, or is a config node', () => {
     if (!visible.includes(type)) return;
     expect(definition.category).toBe('seganet');
     expect(fs.existsSync(path.join(nodesDir, 'icons', definition.icon))).toBe(true);
     expect(definition.color).toMatch(/^#[0-9A-F]{6}$/);
-    // Mid tones can be told from a white and from a black canvas.
+    // Mid tones are visible on a white and on a black canvas.
     const luma = [1, 3, 5].reduce((sum, at) => sum + parseInt(definition.color.slice(at, at + 2), 16), 0) / 3;
     expect(luma).toBeGreaterThan(110);
     expect(luma).toBeLessThan(190);
@@ -120,14 +139,14 @@ const examples = flows.map((name) => [
   JSON.parse(fs.readFileSync(path.join(examplesDir, name), 'utf8'))
 ]);
 
-test.each(types)('%s is used in an example', (type) => {
+test.each(types)('uses %s in an example', (type) => {
   expect(examples.some(([, flow]) => flow.some((item) => item.type === type))).toBe(true);
 });
 
 describe.each(examples)('example %s', (_name, flow) => {
   const byId = new Map(flow.map((item) => [item.id, item]));
 
-  test('has a tab, and one for what stands in for the rest of the world at most, comments, and unique ids', () => {
+  test('has a tab, one more at most that simulates the outside world, comments, and unique ids', () => {
     expect(byId.size).toBe(flow.length);
     const tabs = flow.filter(({ type }) => type === 'tab');
     expect(tabs.length).toBeGreaterThanOrEqual(1);
@@ -135,7 +154,7 @@ describe.each(examples)('example %s', (_name, flow) => {
     expect(flow.some(({ type }) => type === 'comment')).toBe(true);
   });
 
-  test('its wires and config nodes lead to nodes of the flow', () => {
+  test('connects its wires and config nodes to nodes of the flow', () => {
     // The broker of core's mqtt-broker is an address.
     for (const item of flow.filter(({ type }) => type !== 'mqtt-broker')) {
       for (const target of [...(item.wires ?? []).flat(), item.engine, item.broker, item.tls].filter(
@@ -146,7 +165,7 @@ describe.each(examples)('example %s', (_name, flow) => {
     }
   });
 
-  test('its seganet nodes have exactly the properties of their type, all valid', () => {
+  test('gives its seganet nodes exactly the properties of their type, all valid', () => {
     for (const item of flow.filter(({ type }) => type in pages)) {
       const { defaults, category } = pages[item.type].definition;
       const { id, type, z, x, y, wires, ...properties } = item;
@@ -161,7 +180,7 @@ describe.each(examples)('example %s', (_name, flow) => {
   });
 });
 
-describe('validators give reasons', () => {
+describe('validators return reasons', () => {
   const verdict = (type, name, value, node = {}) =>
     pages[type].definition.defaults[name].validate.call(node, value, { label: name });
 
@@ -273,13 +292,13 @@ describe('validators give reasons', () => {
     expect(verdict(type, name, value, node)).toMatch(reason);
   });
 
-  test('numbers of a flow file are as good as text', () => {
+  test('accepts numbers of a flow file like text', () => {
     expect(verdict('seganet-mqtt-devices', 'port', 1883)).toBe(true);
     expect(verdict('seganet-uplink', 'qos', 1)).toBe(true);
     expect(verdict('seganet-batch', 'minDevices', '')).toBe(true);
   });
 
-  test('a flow from before the log is valid as it is', () => {
+  test('accepts a flow from before the log unchanged', () => {
     const later = {
       'seganet-engine': [
         'acknowledge',
@@ -299,15 +318,15 @@ describe('validators give reasons', () => {
     }
   });
 
-  test.each(['0,0,256,128', ' 0, 0 ,1,2', ''])('%j limits the classes', (value) => {
+  test.each(['0,0,256,128', ' 0, 0 ,1,2', ''])('accepts %j as limits of the classes', (value) => {
     expect(verdict('seganet-engine', 'logClassMiB', value)).toBe(true);
   });
 
-  test.each(['0,0,7d,1d', '90s,15m,12h,0', ''])('%j is a time for each class', (value) => {
+  test.each(['0,0,7d,1d', '90s,15m,12h,0', ''])('accepts %j as a time for each class', (value) => {
     expect(verdict('seganet-engine', 'ttl', value)).toBe(true);
   });
 
-  test('a device id as text is measured in bytes', () => {
+  test('measures a device id as text in bytes', () => {
     const fixed = { deviceIdType: 'str' };
     expect(verdict('seganet-ingest', 'deviceId', 'é'.repeat(128), fixed)).toBe(true);
     expect(verdict('seganet-ingest', 'deviceId', 'é'.repeat(129), fixed)).toMatch(/256 bytes/);

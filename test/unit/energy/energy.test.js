@@ -1,6 +1,6 @@
 'use strict';
 
-// What the machine takes: sensors as files in a folder of our own, and a clock of our own.
+// The machine's energy use: sensors are files in a temporary folder, and the clock is the test's.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -9,7 +9,11 @@ const { EnergyWatch } = require('../../../nodes/lib/energy');
 const { Machine } = require('../../../nodes/lib/energy/machine');
 const { EnergyShare } = require('../../../nodes/lib/energy/share');
 
-/** As one who is not root: that one may read anything. @template T @param {() => Promise<T>} body @returns {Promise<T>} */
+/**
+ * Runs the body as a user other than root, who may read anything. @template T
+ * @param {() => Promise<T>} body
+ * @returns {Promise<T>}
+ */
 async function asUser(body) {
   if (process.geteuid?.() !== 0) return body();
   process.seteuid?.(65534);
@@ -40,7 +44,7 @@ class Bench {
     fs.rmSync(path.join(this.root, folder), { recursive: true });
   }
 
-  /** @param {number} [ms] that passed before @returns {Promise<[string, number] | null>} source, J */
+  /** @param {number} [ms] to advance first @returns {Promise<[string, number] | null>} source, J */
   async look(ms = 1000) {
     this.time += ms;
     await this.machine.look();
@@ -95,7 +99,7 @@ describe('the sensor', () => {
       'hwmon ina226 power1'
     ],
     [
-      'two monitors: nobody knows in which',
+      'two monitors: unknown which one has it',
       {
         'hwmon/hwmon1': { name: 'ina226', power1_input: 4e6 },
         'hwmon/hwmon2': { name: 'ina226', power1_input: 2e6 }
@@ -108,7 +112,7 @@ describe('the sensor', () => {
       'hwmon ina238 energy1'
     ],
     [
-      'two packages, without their parts and without the same in another way',
+      'two packages, without their parts and without the same energy from another source',
       {
         'powercap/intel-rapl:0': rapl('package-0', 5),
         'powercap/intel-rapl:1': rapl('package-1', 6),
@@ -158,19 +162,19 @@ describe('the sensor', () => {
     '99999999999999',
     'é',
     '1\n2'
-  ])('a power of %j is none', async (power1_input) => {
+  ])('rejects a power of %j', async (power1_input) => {
     bench.write('hwmon/hwmon0', { name: 'power_meter', power1_input });
     expect(await bench.look()).toBe(null);
   });
 
-  test('a folder where a file should be, and a file where a folder should be', async () => {
+  test('rejects a folder where a file should be, and a file where a folder should be', async () => {
     bench.write('hwmon/hwmon0/power1_input', { x: 1 });
     bench.write('hwmon', { hwmon1: 'power1_input' });
     bench.write('', { powercap: 'x' });
     expect(await bench.look()).toBe(null);
   });
 
-  test('that is for root only is not there', async () => {
+  test('ignores a sensor that only root may read', async () => {
     bench.write('powercap/intel-rapl:0', rapl('package-0', 5));
     fs.chmodSync(bench.root, 0o755);
     expect(await asUser(() => bench.look())).toEqual(['rapl package-0', 0]);
@@ -184,7 +188,7 @@ describe('joules', () => {
   const energy = (/** @type {number} */ value, /** @type {number | string} */ range = 1000e6) =>
     bench.write('powercap/intel-rapl:0', { name: 'package-0', energy_uj: value, max_energy_range_uj: range });
 
-  test('of a counter are its difference, also when it goes round', async () => {
+  test('of a counter are its difference, also when it wraps', async () => {
     energy(900e6);
     expect(await bench.look()).toEqual(['rapl package-0', 0]);
     energy(950e6);
@@ -194,7 +198,7 @@ describe('joules', () => {
   });
 
   test.each([['x'], [0], [500e6]])(
-    'of a counter that went back with a range of %j are counted anew',
+    'of a counter that went back with a range of %j restart',
     async (range) => {
       energy(900e6, range);
       await bench.look();
@@ -219,7 +223,7 @@ describe('joules', () => {
     expect(await bench.look()).toEqual(['hwmon psu pin', 20]);
   });
 
-  test('of a power are its mean by the time; over a gap they are counted anew', async () => {
+  test('of a power are its mean multiplied by the time, and restart after a gap', async () => {
     const power = (/** @type {number} */ power1_average) =>
       bench.write('hwmon/hwmon0', { name: 'power_meter', power1_average });
     power(10e6);
@@ -230,7 +234,7 @@ describe('joules', () => {
     expect(await bench.look(10_001)).toEqual(['hwmon power_meter power1', 0]);
   });
 
-  test('end when the sensor goes, and begin anew when it comes back', async () => {
+  test('end when the sensor disappears, and restart when it returns', async () => {
     energy(100e6);
     await bench.look();
     energy(101e6);
@@ -242,7 +246,7 @@ describe('joules', () => {
   });
 });
 
-describe('what it costs', () => {
+describe('overhead', () => {
   beforeEach(() => jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] }));
   afterEach(() => jest.useRealTimers());
 
@@ -251,13 +255,13 @@ describe('what it costs', () => {
   beforeEach(() => {
     spy = jest.spyOn(bench.machine, 'look');
   });
-  /** Lets the files be read. */
+  /** Makes the files readable again. */
   const settle = async () => {
     for (const { value } of spy.mock.results) await value;
     await new Promise(setImmediate);
   };
 
-  test('without a sensor: one look at the start, and one each five minutes', async () => {
+  test('without a sensor is one check at the start, and one each five minutes', async () => {
     const end = bench.machine.use();
     const endToo = bench.machine.use();
     for (let s = 0; s < 299; s++) {
@@ -275,7 +279,7 @@ describe('what it costs', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  test('with one: a reading each second, while somebody asks', async () => {
+  test('with a sensor is one reading each second, while there is a consumer', async () => {
     bench.write('powercap/intel-rapl:0', rapl('package-0', 5));
     const watch = new EnergyWatch(bench.machine);
     expect(watch.follow(0)).toBe(null);
@@ -290,7 +294,7 @@ describe('what it costs', () => {
     expect([jest.getTimerCount(), bench.machine.consumption]).toEqual([0, null]);
   });
 
-  test('somebody who comes while the last one goes: one row of timers', async () => {
+  test('has one series of timers when a consumer starts while the last one stops', async () => {
     bench.machine.use()();
     const end = bench.machine.use();
     jest.advanceTimersByTime(0);
@@ -301,22 +305,27 @@ describe('what it costs', () => {
   });
 });
 
-describe('beside an uplink', () => {
+describe('with an uplink', () => {
   /** @type {EnergyShare} */
   let share;
   beforeEach(() => {
     share = new EnergyShare();
   });
-  /** At this second: 5 W, and so many bytes a second. @param {number} s @param {number} bytes @param {object} [more] */
+  /**
+   * At this second: 5 W, and this rate in bytes a second.
+   * @param {number} s
+   * @param {number} bytes
+   * @param {object} [more]
+   */
   const add = (s, bytes, more = {}) =>
     share.add({ source: 'rapl psys', joules: s * 5, atMs: s * 1000, life: 1, ...more }, bytes);
 
-  test('watts, and joules by megabyte, of the last minute', () => {
+  test('reports watts, and joules per megabyte, of the last minute', () => {
     for (let s = 0; s < 10; s++) expect(add(s, s * 50_000)).toBe(null);
     expect(add(10, 500_000)).toEqual({ source: 'rapl psys', watts: 5, joulesPerMegabyte: 100 });
     for (let s = 11; s < 200; s++) add(s, s * 50_000);
     expect(share.samples).toHaveLength(61);
-    // Twice the power, half the bytes: after a minute nothing else is seen.
+    // Twice the power, half the bytes: after a minute only the new values remain.
     for (let s = 200; s <= 261; s++)
       add(s, 200 * 50_000 + (s - 200) * 25_000, { joules: 1000 + (s - 200) * 10 });
     expect(add(262, 11_550_000, { joules: 1620 })).toEqual({
@@ -326,17 +335,17 @@ describe('beside an uplink', () => {
     });
   });
 
-  test('an uplink that brings next to nothing has no share', () => {
+  test('reports no share for an uplink that sends next to nothing', () => {
     for (let s = 0; s < 20; s++) add(s, s * 10);
     expect(add(20, 99_999)).toEqual({ source: 'rapl psys', watts: 5, joulesPerMegabyte: null });
     expect(add(21, 100_000)?.joulesPerMegabyte).toBe(1050);
   });
 
-  test('a counter that nothing is wired to shows nothing', () => {
+  test('shows nothing for a counter with nothing wired to it', () => {
     for (let s = 0; s < 60; s++) expect(add(s, s * 50_000, { joules: 0 })).toBe(null);
   });
 
-  test('begins anew with another sensor, another thread, or after none', () => {
+  test('restarts with another sensor, another thread, or after none', () => {
     for (let s = 0; s <= 20; s++) add(s, s * 50_000);
     expect(add(21, 21 * 50_000, { life: 2, joules: 0 })).toBe(null);
     for (let s = 22; s <= 40; s++) add(s, s * 50_000, { life: 2 });
@@ -346,7 +355,7 @@ describe('beside an uplink', () => {
     expect(share.samples).toEqual([]);
   });
 
-  test('however often it is asked, it keeps a reading a second', () => {
+  test('keeps one reading a second however often it is queried', () => {
     for (let i = 0; i < 1000; i++) add(i / 100, i * 1000);
     expect(share.samples.length).toBeLessThanOrEqual(12);
   });

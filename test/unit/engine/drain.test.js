@@ -4,7 +4,7 @@ const { drain, isDelivered, isSafe, unsafeRecords } = require('../../../nodes/li
 
 const nothing = { size: 0, run: () => {} };
 
-/** An engine that holds so many records at each reading, then none. */
+/** An engine that holds this many records at each reading, then none. */
 function engineHolding(counts) {
   const engine = {
     flushes: 0,
@@ -17,7 +17,7 @@ function engineHolding(counts) {
 describe('drain', () => {
   const quick = { timeoutMs: 5000, pollMs: 1 };
 
-  test('goes on until nothing is held, and seals batches on the way', async () => {
+  test('goes on until nothing is held, and seals batches meanwhile', async () => {
     const engine = engineHolding([3, 1]);
     expect(await drain({ engine, inbox: nothing }, isDelivered, quick)).toBe(true);
     expect(engine.flushes).toBe(3);
@@ -29,26 +29,26 @@ describe('drain', () => {
     expect(inbox.size).toBe(0);
   });
 
-  test('gives up when the time is over', async () => {
+  test('gives up when its time is over', async () => {
     const engine = engineHolding(Array(1000).fill(1));
     expect(await drain({ engine, inbox: nothing }, isDelivered, { timeoutMs: 10, pollMs: 1 })).toBe(false);
   });
 
-  test('gives up when there is no use in waiting', async () => {
+  test('gives up when waiting cannot help', async () => {
     const engine = engineHolding(Array(1000).fill(1));
     const goesOn = () => engine.flushes < 3;
     expect(await drain({ engine, inbox: nothing }, isDelivered, { ...quick, goesOn })).toBe(false);
     expect(engine.flushes).toBe(3);
   });
 
-  test('may ask for several readings in a row', async () => {
+  test('may require several readings in a row', async () => {
     const engine = engineHolding([0, 1, 0, 0]);
     expect(await drain({ engine, inbox: nothing }, isDelivered, { ...quick, readings: 2 })).toBe(true);
     expect(engine.flushes).toBe(4);
   });
 });
 
-describe('what is in memory alone', () => {
+describe('records that are only in memory', () => {
   const stats = (held, unsaved, stored, backlog) => ({
     heldRecords: [0, 0, 0, held, 0],
     unsavedRecords: [0, 0, 0, unsaved, 0],
@@ -69,7 +69,7 @@ describe('what is in memory alone', () => {
     expect(isSafe(given)).toBe(count === 0);
   });
 
-  test('of one class is not made up for by another', () => {
+  test('counts each class separately', () => {
     const given = stats(0, 0, 9, 0);
     given.heldRecords[1] = 2;
     expect(unsafeRecords(given)).toBe(2);

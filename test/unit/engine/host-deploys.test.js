@@ -55,7 +55,7 @@ const deploy = (events) => {
 };
 const settled = () => jest.advanceTimersByTimeAsync(0);
 
-test('a thread that loses an uplink node ends before the plan, and starts again for the others', async () => {
+test('ends a thread that loses an uplink node before the plan, and restarts it for the others', async () => {
   const { host, events } = start();
   const link = new BrokerLink('b', 'cloud', {});
   uplink(host, 'u1', link);
@@ -71,7 +71,7 @@ test('a thread that loses an uplink node ends before the plan, and starts again 
   expect(Object.keys(threads[1].stages)).toEqual(['1']);
 });
 
-test('a thread that keeps its uplink nodes goes on', async () => {
+test('keeps a thread running that keeps its uplink nodes', async () => {
   const { host, events } = start();
   uplink(host, 'u1', new BrokerLink('b', 'cloud', {}));
   deploy(events);
@@ -82,7 +82,7 @@ test('a thread that keeps its uplink nodes goes on', async () => {
   expect(calls).not.toContain('thread.stop 1');
 });
 
-test('after deploys in quick succession a thread has the stages of the latest', async () => {
+test('gives a thread the stages of the latest of several quick deploys', async () => {
   const { host, events } = start();
   const link = new BrokerLink('b', 'cloud', {});
   const first = uplink(host, 'u1', link);
@@ -104,7 +104,7 @@ test('after deploys in quick succession a thread has the stages of the latest', 
   expect(Object.keys(threads[1].stages)).toEqual(['1', '2']);
 });
 
-test('a link that is asked twice while its thread ends serves the later stages', async () => {
+test('serves the later stages when a link is requested twice while its thread ends', async () => {
   const { host } = start();
   const link = new BrokerLink('b', 'cloud', {});
   await link.serve(host, 1, { 1: topics });
@@ -118,7 +118,7 @@ test('a link that is asked twice while its thread ends serves the later stages',
   expect(Object.keys(threads[1].stages)).toEqual(['1', '2']);
 });
 
-test('a deploy whose flows do not start holds no messages', () => {
+test('holds no messages after a deploy whose flows do not start', () => {
   const { host, events, said } = start();
   const member = uplink(host, 'u1', new BrokerLink('b', 'cloud', {}));
   deploy(events);
@@ -133,7 +133,7 @@ test('a deploy whose flows do not start holds no messages', () => {
   expect(engines[0].held).toHaveLength(1);
 });
 
-test('a deploy that never ends holds messages for its time only', async () => {
+test('holds messages for a limited time when a deploy never ends', async () => {
   const { events, said, host } = start();
   deploy(events);
   await jest.advanceTimersByTimeAsync(60000);
@@ -149,7 +149,7 @@ test('a deploy that never ends holds messages for its time only', async () => {
 test.each([
   [undefined, 15000],
   [24000, 24000]
-])('with a nodeCloseTimeout of %s the engine ends in time', async (closeTimeoutMs, mostMs) => {
+])('ends the engine in time with a nodeCloseTimeout of %s', async (closeTimeoutMs, mostMs) => {
   const { host, events } = start({ closeTimeoutMs });
   const member = uplink(host, 'u1', new BrokerLink('b', 'cloud', {}));
   deploy(events);
@@ -164,7 +164,7 @@ test.each([
   expect(ended).toBe(true);
 });
 
-test('an engine node that is deleted says where its records are', async () => {
+test('says where the records of a deleted engine node are', async () => {
   const { host, said } = start();
   engines[0].backlog = 50;
   await host.close(true);
@@ -174,7 +174,7 @@ test('an engine node that is deleted says where its records are', async () => {
   ]);
 });
 
-test('an engine that cannot be set up leaves no threads', () => {
+test('leaves no threads when an engine cannot be set up', () => {
   jest.isolateModules(() => {
     jest.doMock('../../../nodes/lib/commands', () => ({
       Commands: class {

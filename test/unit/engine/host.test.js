@@ -44,7 +44,7 @@ function hostWith(kinds, log = null) {
 
 const record = { deviceId: 'd', topic: '', payload: Buffer.alloc(1), cls: 3, flags: 0, ts: 0, seq: -1 };
 
-test('after ten seconds the engine closes, and says how many records are dropped', async () => {
+test('closes the engine after ten seconds, and reports how many records are dropped', async () => {
   const { host, members, events, said } = hostWith(['uplink']);
   events.emit('flows:started');
   const done = jest.fn();
@@ -62,7 +62,7 @@ test('after ten seconds the engine closes, and says how many records are dropped
   expect(done.mock.calls[0][0].message).toMatch(/stopped before the record was delivered/);
 });
 
-test('to close twice is to close once', async () => {
+test('treats a second close as the first', async () => {
   const { host } = hostWith([]);
   const [first, second] = [host.close(), host.close()];
   expect(second).toBe(first);
@@ -71,7 +71,7 @@ test('to close twice is to close once', async () => {
   expect(calls.filter((call) => call === 'engine.close')).toHaveLength(1);
 });
 
-test('what fails at the doorbell or in a tick is reported, and the rest goes on', () => {
+test('reports an exception at the doorbell or in a tick, and continues', () => {
   const { host, members, events, said } = hostWith(['uplink']);
   events.emit('flows:started');
   const rung = jest.fn();
@@ -92,7 +92,7 @@ test('what fails at the doorbell or in a tick is reported, and the rest goes on'
   ]);
 });
 
-test('after the end a late doorbell does nothing', async () => {
+test('ignores a late doorbell after the end', async () => {
   const { host, said } = hostWith([]);
   const closed = host.close();
   await jest.advanceTimersByTimeAsync(100);
@@ -104,7 +104,7 @@ test('after the end a late doorbell does nothing', async () => {
   expect(said.error).toEqual([]);
 });
 
-test('records wait for the first plan', () => {
+test('holds records until the first plan', () => {
   const { members, events } = hostWith(['uplink']);
   members[0].put(record, () => {});
   expect(engines[0].held).toHaveLength(0);
@@ -112,7 +112,7 @@ test('records wait for the first plan', () => {
   expect(engines[0].held).toHaveLength(1);
 });
 
-test('a plan that the engine refuses is told, and the plan before goes on', () => {
+test('reports a plan that the engine refuses, and keeps the previous plan', () => {
   const { host, members, events, said } = hostWith(['uplink']);
   events.emit('flows:started');
   const before = host.plan;
@@ -146,7 +146,7 @@ describe('with a log', () => {
     return made;
   }
 
-  /** Closes the host and lets time pass; returns the ms that it took, to 50. */
+  /** Closes the host and advances time; returns the ms that it took, to 50. */
   async function close(host) {
     let ended = false;
     const closed = host.close().then(() => (ended = true));
@@ -156,7 +156,7 @@ describe('with a log', () => {
     return ms;
   }
 
-  test('the store thread is attached at once, and the plan does not wait for it', () => {
+  test('attaches the store thread at once, without delay for the plan', () => {
     const { host, events } = hostWith(['uplink'], log);
     expect(stores[0]).toMatchObject({ options: log, token: host.token });
     stores[0].emit('state', { state: 'opening' });
@@ -164,7 +164,7 @@ describe('with a log', () => {
     expect(calls).toContain('applyPlan');
   });
 
-  test('without an uplink nothing is waited for but the disk, and what is kept is told', async () => {
+  test('waits only for the disk without an uplink, and reports what is kept', async () => {
     const { host, said } = await holding(3, 'disconnected');
     engines[0].onSaveAll = () => setTimeout(() => (engines[0].stored = 3), 400);
     expect(await close(host)).toBeLessThan(700);
@@ -179,7 +179,7 @@ describe('with a log', () => {
     expect(said.info).toEqual([expect.stringMatching(/wait for the cloud: 3\. They are on disk/)]);
   });
 
-  test('with an uplink it delivers for three seconds, and then writes', async () => {
+  test('delivers for three seconds with an uplink, and then writes', async () => {
     const { host, said } = await holding(2, 'connected');
     engines[0].onSaveAll = () => (engines[0].stored = 2);
     const ms = await close(host);
@@ -188,7 +188,7 @@ describe('with a log', () => {
     expect(said.warn).toEqual([]);
   });
 
-  test('what is delivered in time is not written', async () => {
+  test('does not write what is delivered in time', async () => {
     const { host, said } = await holding(2, 'connected');
     setTimeout(() => engines[0].held.splice(0), 1000);
     await close(host);
@@ -196,14 +196,14 @@ describe('with a log', () => {
     expect(said).toEqual({ warn: [], error: [], info: [] });
   });
 
-  test('a backlog on disk holds no stop up', async () => {
+  test('is not delayed in its stop by a backlog on disk', async () => {
     const { host, said } = await holding(0, 'connected');
     engines[0].backlog = 1000;
     expect(await close(host)).toBeLessThan(200);
     expect(said.info).toEqual([expect.stringMatching(/1000/)]);
   });
 
-  test('what neither cloud nor disk took in ten seconds is lost, and only that is told', async () => {
+  test('loses only what neither cloud nor disk took in ten seconds, and reports only that', async () => {
     const { host, said } = await holding(5, 'disconnected');
     engines[0].stored = 2;
     stores[0].emit('state', { state: 'failing', code: 'ENOSPC', reason: 'The disk is full.' });
@@ -217,7 +217,7 @@ describe('with a log', () => {
     ]);
   });
 
-  test('a batch that is open is waited for until it is sealed and written', async () => {
+  test('waits until an open batch is sealed and written', async () => {
     const { host, said } = await holding(0, 'disconnected');
     const [running] = engines;
     Object.assign(running, { open: 1, backlog: 5 });
@@ -229,7 +229,7 @@ describe('with a log', () => {
     expect(said).toMatchObject({ warn: [], info: [expect.stringMatching(/wait for the cloud: 6\./)] });
   });
 
-  test('devices wait for a disk that fails only where the cloud does not help', () => {
+  test('holds devices for a failing disk only where the cloud does not help', () => {
     const { host, members } = hostWith(['uplink'], log);
     const link = { state: { state: 'connected' } };
     members[0].uplink = { link };

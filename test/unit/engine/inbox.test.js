@@ -12,7 +12,7 @@ const args = (topic) => ({
   seq: -1
 });
 
-/** An engine that answers what the test says, and remembers what it took. */
+/** An engine that gives the test's answers, and remembers accepted records. */
 function engineThat(answer) {
   const taken = [];
   const completions = [];
@@ -38,13 +38,13 @@ function inboxOf(engine) {
   return inbox;
 }
 
-test('a record that the engine takes is done at once, without an error', () => {
+test('completes a record that the engine takes at once, without an error', () => {
   const done = jest.fn();
   inboxOf(engineThat(() => 0)).put(1, args('a'), done);
   expect(done.mock.calls).toEqual([[undefined]]);
 });
 
-test('records that do not fit wait, and enter in order once there is room', () => {
+test('queues records that do not fit, and enters them in order once there is room', () => {
   const engine = engineThat(() => 1);
   const inbox = inboxOf(engine);
   const done = jest.fn();
@@ -65,7 +65,7 @@ test('records that do not fit wait, and enter in order once there is room', () =
   expect(inbox.size).toBe(0);
 });
 
-test('what waits is not changed by what other nodes do to the message', () => {
+test('protects a queued message from changes by other nodes', () => {
   const engine = engineThat(() => 1);
   const payloads = [];
   const inbox = inboxOf({ ...engine, push: (_s, _d, _t, payload) => (payloads.push(String(payload)), 1) });
@@ -76,7 +76,7 @@ test('what waits is not changed by what other nodes do to the message', () => {
   expect(payloads).toEqual(['abc', 'abc']);
 });
 
-test('a full stage does not hold up another', () => {
+test('does not let a full stage delay another', () => {
   const engine = engineThat((stage) => (stage === 1 ? 1 : 0));
   const inbox = inboxOf(engine);
   inbox.put(1, args('a'), () => {});
@@ -84,7 +84,7 @@ test('a full stage does not hold up another', () => {
   expect(engine.taken).toHaveLength(1);
 });
 
-test('beyond the limit a record fails, and those that wait do not', () => {
+test('fails a record beyond the limit, and keeps the queued ones', () => {
   const inbox = inboxOf(engineThat(() => 1));
   const waiting = jest.fn();
   for (let i = 0; i < LIMIT; i++) inbox.put(1, args('a'), waiting);
@@ -98,13 +98,13 @@ test.each([
   [2, /packet limit/],
   [3, /closed/],
   [4, /not part of the running plan/]
-])('result %p fails with a sentence', (result, sentence) => {
+])('fails with a sentence for result %p', (result, sentence) => {
   const done = jest.fn();
   inboxOf(engineThat(() => result)).put(1, args('a'), done);
   expect(done.mock.calls[0][0].message).toMatch(sentence);
 });
 
-test('while a plan is awaited a record for an unknown stage waits', () => {
+test('queues a record for an unknown stage while a plan is pending', () => {
   const inbox = inboxOf(engineThat(() => 4));
   inbox.waitForPlan = true;
   const done = jest.fn();
@@ -115,7 +115,7 @@ test('while a plan is awaited a record for an unknown stage waits', () => {
   expect(done.mock.calls[0][0].message).toMatch(/not part of/);
 });
 
-test('with delivery a message is done when the cloud has answered for its ticket', () => {
+test('completes a message with delivery when the cloud has acknowledged its ticket', () => {
   const engine = engineThat(() => 0);
   const inbox = inboxOf(engine);
   const [first, second] = [jest.fn(), jest.fn()];
@@ -131,7 +131,7 @@ test('with delivery a message is done when the cloud has answered for its ticket
   expect(second.mock.calls).toEqual([[expect.any(Error)]]);
 });
 
-test('a message that its own completion brings keeps the order', () => {
+test('keeps the order of a message that is sent in its own completion', () => {
   const engine = engineThat(() => 1);
   const inbox = inboxOf(engine);
   inbox.put(1, args('a'), () => inbox.put(1, args('c'), () => {}));
@@ -141,7 +141,7 @@ test('a message that its own completion brings keeps the order', () => {
   expect(engine.taken.map(({ topic }) => topic)).toEqual(['a', 'b', 'c']);
 });
 
-test('at the end all open messages fail, once, and those that waited are counted', () => {
+test('fails all open messages at the end, once, and counts the queued ones', () => {
   const engine = engineThat((stage) => (stage === 1 ? 1 : 0));
   const inbox = inboxOf(engine);
   const done = jest.fn();
@@ -152,14 +152,14 @@ test('at the end all open messages fail, once, and those that waited are counted
   expect(done.mock.calls.map(([error]) => error.message)).toEqual(['The end.', 'The end.']);
 });
 
-describe('a record that the engine refuses by an error', () => {
+describe('a record that the engine refuses with an error', () => {
   const refuses =
     (/** @type {string} */ bad) => (/** @type {number} */ _stage, /** @type {string} */ topic) => {
       if (topic === bad) throw new TypeError('tsMs must be a whole number');
       return 0;
     };
 
-  test('fails once, with the device and the reason, and is no error of the caller', () => {
+  test('fails once, with the device and the reason, and is not an error of the caller', () => {
     const done = jest.fn();
     inboxOf(engineThat(refuses('bad'))).put(1, args('bad'), done);
     expect(done.mock.calls).toEqual([[expect.any(Error)]]);
@@ -169,7 +169,7 @@ describe('a record that the engine refuses by an error', () => {
     });
   });
 
-  test('does not hold up those that wait behind it, and none enters twice', () => {
+  test('does not delay records queued behind it, and none enters twice', () => {
     const engine = engineThat(() => 1);
     const inbox = inboxOf(engine);
     const done = jest.fn();
@@ -187,7 +187,7 @@ describe('a record that the engine refuses by an error', () => {
   });
 });
 
-test('a callback that throws is reported, and neither records nor acknowledgements behind it are held up', () => {
+test('reports a callback that throws, without delay for records or acknowledgements behind it', () => {
   const engine = engineThat(() => 1);
   const report = jest.fn();
   const inbox = new Inbox(engine, report);
@@ -209,7 +209,7 @@ test('a callback that throws is reported, and neither records nor acknowledgemen
   expect(report.mock.calls.map(([{ message }]) => message)).toEqual(Array(2).fill('a fault of the caller'));
 });
 
-test('a record with an odd topic ends with a sentence that names the remedy', () => {
+test('ends a record with an odd topic with a sentence that names the remedy', () => {
   const done = jest.fn();
   new Inbox(engineThat(() => 6)).put(1, args('$SYS/x'), done);
   const [error] = done.mock.calls[0];

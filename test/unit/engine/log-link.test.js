@@ -22,7 +22,7 @@ function started(options = {}, store = parts.store) {
 const failing = { state: 'failing', code: 'ENOSPC', reason: 'The disk is full. Make room.' };
 const ready = { state: 'ready', code: '', reason: '' };
 
-test('trouble is said once, not each second, and again when it has changed', () => {
+test('reports trouble once, not each second, and again when it has changed', () => {
   const { said, store } = started();
   for (let i = 0; i < 5; i++) store.emit('state', { ...failing, chunks: i });
   expect(said).toEqual(['error: The disk is full. Make room.']);
@@ -35,7 +35,7 @@ test('trouble is said once, not each second, and again when it has changed', () 
   ]);
 });
 
-test('trouble that comes and goes is said once a minute', () => {
+test('reports intermittent trouble once a minute', () => {
   const { said, clock, store } = started();
   for (let i = 0; i < 60; i++) {
     store.emit('state', failing);
@@ -48,7 +48,7 @@ test('trouble that comes and goes is said once a minute', () => {
   expect(said).toHaveLength(3);
 });
 
-test('a full log warns, and a state without a sentence gets one', () => {
+test('warns of a full log, and has a text for an unknown state', () => {
   const { said, store } = started();
   store.emit('state', { state: 'full' });
   store.emit('state', { state: 'refused', code: 'EACCES' });
@@ -58,7 +58,7 @@ test('a full log warns, and a state without a sentence gets one', () => {
   ]);
 });
 
-test('damaged chunks are counted, and told with their number', () => {
+test('counts damaged chunks, and reports their number', () => {
   const { said, clock, store } = started();
   const damaged = { code: 'CORRUPT', reason: 'A chunk is damaged and was set aside.', count: 1 };
   for (let i = 0; i < 4; i++) store.emit('problem', damaged);
@@ -70,7 +70,7 @@ test('damaged chunks are counted, and told with their number', () => {
   ]);
 });
 
-test('a problem that the state tells already is not told twice', () => {
+test('does not repeat a problem that the state reports', () => {
   const { said, store } = started();
   store.emit('state', failing);
   store.emit('problem', { code: 'ENOSPC', reason: 'The disk is full. Make room.', count: 3 });
@@ -88,19 +88,19 @@ test.each([
   [{ state: 'failing', code: 'SQLITE_CANTOPEN' }, 'log failing'],
   [{ state: 'refused', code: 'SQLITE_BUSY' }, 'log in use'],
   [{ state: 'refused', code: 'EACCES' }, 'log refused']
-])('%j shows "%s"', (state, shown) => {
+])('shows %j as "%s"', (state, shown) => {
   const { log, store } = started();
   store.emit('state', state);
   expect(log.trouble()).toBe(shown);
 });
 
-test('a full log that drops holds nobody up', () => {
+test('lets devices continue while a full log drops', () => {
   const { log, store } = started({ whenFull: 'drop' });
   store.emit('state', { state: 'full' });
   expect(log.trouble()).toBe('');
 });
 
-test('a store that cannot start is told, and stops nothing', async () => {
+test('reports a store that cannot start, and continues', async () => {
   const { log, said } = started(
     {},
     {
@@ -116,7 +116,7 @@ test('a store that cannot start is told, and stops nothing', async () => {
   await log.stop(10);
 });
 
-test('at the end it stays known why nothing was written', async () => {
+test('keeps the reason why nothing was written until the end', async () => {
   const { log, store } = started();
   store.emit('state', failing);
   store.stop = async () => {
@@ -128,7 +128,7 @@ test('at the end it stays known why nothing was written', async () => {
   expect(log.reason()).toBe(': The disk is full. Make room');
 });
 
-describe('records of uplink nodes that the flow does not have', () => {
+describe('records of uplink nodes that are missing from the flow', () => {
   async function look({ log, clock }, names) {
     log.expect(names);
     clock.ms += 3000;
@@ -136,7 +136,7 @@ describe('records of uplink nodes that the flow does not have', () => {
     await Promise.resolve();
   }
 
-  test('are reported once for each plan, with their number, their node and what to do', async () => {
+  test('are reported once for each plan, with their number, their node and the remedy', async () => {
     const made = started();
     made.store.held = [
       { node: 'u1', records: 5 },
@@ -159,7 +159,7 @@ describe('records of uplink nodes that the flow does not have', () => {
     expect(made.said).toHaveLength(2);
   });
 
-  test('are looked for once the log is open', async () => {
+  test('are looked up once the log is open', async () => {
     const made = started();
     made.store.held = [{ node: 'gone', records: 1 }];
     made.store.emit('state', failing);

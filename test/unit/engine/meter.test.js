@@ -12,13 +12,13 @@ function meterAt(times) {
   return new Meter(() => times.shift());
 }
 
-test('the first reading has no rates', () => {
+test('has no rates at the first reading', () => {
   const rates = meterAt([0, 1000]).read(stats(50, 7));
   expect(rates.stages.get(1).recordsIn).toBe(0);
   expect(rates.counters.delivered).toBe(0);
 });
 
-test('rates are a second, whatever lay between the readings', () => {
+test('computes rates per second for any time between readings', () => {
   const meter = meterAt([0, 0, 2000]);
   meter.read(stats(50, 10));
   const rates = meter.read(stats(250, 40));
@@ -26,13 +26,13 @@ test('rates are a second, whatever lay between the readings', () => {
   expect(rates.stages.get(1)).toMatchObject({ recordsIn: 100, batches: 0 });
 });
 
-test('a stage that began anew counts from zero, and never backwards', () => {
+test('counts a restarted stage from zero, and never backwards', () => {
   const meter = meterAt([0, 0, 1000]);
   meter.read(stats(500, 0));
   expect(meter.read(stats(20, 0)).stages.get(1).recordsIn).toBe(20);
 });
 
-test('a tap lets the first of N through, and at most so many a second', () => {
+test('lets the first of N through a tap, up to a number a second', () => {
   let now = 500;
   const passed = (sampler, count) =>
     Array.from({ length: count }, () => sampler.pass()).filter(Boolean).length;

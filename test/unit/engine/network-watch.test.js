@@ -5,7 +5,7 @@ const { NetworkWatch } = require('../../../nodes/lib/engine/network-watch');
 const bad = { interface: 'wwan0', ok: false, kind: 'fq_codel', reason: 'One queue for all.', bands: [] };
 const session = (localAddress, state = 'connected') => ({ state, localAddress });
 
-/** A watch that gets these views one after the other, the last for ever. */
+/** A watch that gets these views in sequence, the last one repeatedly. */
 function watchWith(...views) {
   const seen = { asked: [], said: [], views: [] };
   const check = async (address) => {
@@ -25,7 +25,7 @@ beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 const settle = () => jest.advanceTimersByTimeAsync(0);
 
-test('it looks when a session connects, and each minute after that', async () => {
+test('inspects when a session connects, and each minute after that', async () => {
   const { watch, asked } = watchWith(bad);
   watch.follow({ state: 'connecting', sessions: [session('', 'connecting'), session('', 'connecting')] });
   await settle();
@@ -46,7 +46,7 @@ test('it looks when a session connects, and each minute after that', async () =>
   expect(jest.getTimerCount()).toBe(0);
 });
 
-test('a session that comes back by another address is looked at again', async () => {
+test('inspects again when a session returns with another address', async () => {
   const { watch, asked } = watchWith(bad);
   for (const address of ['10.0.0.1', '10.9.9.9']) {
     watch.follow({ state: 'connected', sessions: [session(address)] });
@@ -57,7 +57,7 @@ test('a session that comes back by another address is looked at again', async ()
   watch.stop();
 });
 
-test('one queue for several sessions is told once, with the remedy', async () => {
+test('reports one queue for several sessions once, with the remedy', async () => {
   const { watch, said, views } = watchWith(bad);
   watch.follow({ state: 'connected', sessions: [session('10.0.0.1'), session('10.0.0.1')] });
   await jest.advanceTimersByTimeAsync(180000);
@@ -71,7 +71,7 @@ test('one queue for several sessions is told once, with the remedy', async () =>
   expect(watch.view).toBeNull();
 });
 
-test('a queue that could not be looked at is said to be unknown, with the reason', async () => {
+test('reports a queue that could not be inspected as unknown, with the reason', async () => {
   const reason = "'tc' is not installed. Install iproute2 (apt-get install iproute2).";
   const { watch, said } = watchWith({ ...bad, kind: 'none', reason });
   watch.follow({ state: 'connected', sessions: [session('10.0.0.1'), session('10.0.0.1')] });
@@ -84,11 +84,11 @@ test('a queue that could not be looked at is said to be unknown, with the reason
 
 test.each([
   ['one session', bad, 1],
-  ['an interface that is as it should be', { ...bad, ok: true }, 2],
+  ['a healthy interface', { ...bad, ok: true }, 2],
   ['loopback', { ...bad, interface: 'lo' }, 2],
-  ['an interface that was not found', { ...bad, interface: '' }, 2],
-  ['a check that could not be made', new Error('no such module'), 2]
-])('%s is no reason to warn', async (_what, view, count) => {
+  ['an interface that does not exist', { ...bad, interface: '' }, 2],
+  ['a check that failed', new Error('no such module'), 2]
+])('does not warn of %s', async (_what, view, count) => {
   const { watch, said } = watchWith(view);
   watch.follow({ state: 'connected', sessions: Array.from({ length: count }, () => session('10.0.0.1')) });
   await settle();
@@ -97,7 +97,7 @@ test.each([
   watch.stop();
 });
 
-test('an answer that comes after the end is not shown', async () => {
+test('does not show an answer that comes after the end', async () => {
   const { watch, views, said } = watchWith(bad);
   watch.follow({ state: 'connected', sessions: [session('10.0.0.1'), session('10.0.0.1')] });
   watch.stop();

@@ -3,7 +3,7 @@
 const { compile, logName } = require('../../../nodes/lib/engine/plan-compiler');
 
 /**
- * Builds members and live nodes from a drawing: { id: [kind or type, ...targets] }. Kinds in capitals of no engine are
+ * Builds members and live nodes from a drawing: { id: [kind or type, ...targets] }. Kinds that no engine has are
  * ordinary nodes.
  */
 function draw(drawing) {
@@ -30,7 +30,7 @@ const chain = {
   cloud: ['uplink']
 };
 
-test('a straight chain is native from end to end', () => {
+test('makes a straight chain native from end to end', () => {
   const { spec, routes } = compiled(chain);
   expect(spec.stages).toEqual([
     { id: 1, kind: 'source', next: [2], messages: false },
@@ -48,7 +48,7 @@ test('a straight chain is native from end to end', () => {
   expect(routes.get('rank').nativeWires).toEqual(['batch']);
 });
 
-test('the settings of a node are in its stage', () => {
+test('puts the settings of a node into its stage', () => {
   const { members, getNode } = draw({ rank: ['priority'] });
   members[0].settings = { rules: [{ topic: 'a', class: 1 }], defaultClass: 0 };
   const { spec } = compile(members, getNode, { fastPath: 'auto' });
@@ -57,13 +57,13 @@ test('the settings of a node are in its stage', () => {
   ]);
 });
 
-test('a wire to a debug node beside a native one makes both', () => {
+test('makes both ways for a wire to a debug node beside a native one', () => {
   const { spec, routes } = compiled({ ...chain, rank: ['priority', 'batch', 'debug'], debug: ['debug'] });
   expect(spec.stages[1]).toMatchObject({ next: [3], messages: true });
   expect(routes.get('rank')).toMatchObject({ carriage: 'both', jsWires: [['debug']] });
 });
 
-test('a function node in the middle takes and gives messages', () => {
+test('gives and takes messages at a function node in the middle', () => {
   const { spec, routes } = compiled({ ...chain, rank: ['priority', 'code'], code: ['function', 'batch'] });
   expect(spec.stages[1]).toMatchObject({ next: [], messages: true });
   expect(routes.get('rank').carriage).toBe('message');
@@ -73,7 +73,7 @@ test('a function node in the middle takes and gives messages', () => {
   expect(routes.get('batch').carriage).toBe('native');
 });
 
-test('a junction is looked through', () => {
+test('looks through a junction', () => {
   const { spec, routes } = compiled({
     ...chain,
     devices: ['source', 'j1'],
@@ -84,7 +84,7 @@ test('a junction is looked through', () => {
   expect(routes.get('devices').nativeWires).toEqual(['j1']);
 });
 
-test('a junction to both kinds is replaced by its message targets', () => {
+test('replaces a junction to both kinds by its message targets', () => {
   const { routes } = compiled({
     ...chain,
     devices: ['source', 'j'],
@@ -94,23 +94,23 @@ test('a junction to both kinds is replaced by its message targets', () => {
   expect(routes.get('devices')).toMatchObject({ carriage: 'both', jsWires: [['debug']], nativeWires: ['j'] });
 });
 
-test('a junction to message targets alone stays, for the debugger', () => {
+test('keeps a junction to message targets alone, for the debugger', () => {
   const { routes } = compiled({ devices: ['source', 'j'], j: ['junction', 'debug'], debug: ['debug'] });
   expect(routes.get('devices').jsWires).toEqual([['j']]);
 });
 
-test('junctions in a circle end', () => {
+test('ends junctions in a circle', () => {
   const { routes } = compiled({ devices: ['source', 'j1'], j1: ['junction', 'j2'], j2: ['junction', 'j1'] });
   expect(routes.get('devices').carriage).toBe('none');
 });
 
-test('a disabled or missing target leads nowhere, and costs no messages', () => {
+test('ignores a disabled or missing target, without messages', () => {
   const { spec, routes } = compiled({ ...chain, rank: ['priority', 'gone', 'batch'] });
   expect(spec.stages[1]).toMatchObject({ next: [3], messages: false });
   expect(routes.get('rank').carriage).toBe('native');
 });
 
-test('a wire to a node of another engine carries messages', () => {
+test('carries messages on a wire to a node of another engine', () => {
   const { members, getNode } = draw(chain);
   const first = members.filter(({ id }) => id !== 'batch' && id !== 'cloud');
   const second = members.filter(({ id }) => id === 'batch' || id === 'cloud');
@@ -119,7 +119,7 @@ test('a wire to a node of another engine carries messages', () => {
   expect(compile(second, getNode, { fastPath: 'auto' }).routes.get('batch').carriage).toBe('native');
 });
 
-test('a wire that closes a loop carries messages', () => {
+test('carries messages on a wire that closes a loop', () => {
   const { routes } = compiled({
     devices: ['source', 'tap'],
     tap: ['tap', 'rank'],
@@ -131,17 +131,17 @@ test('a wire that closes a loop carries messages', () => {
   expect(routes.get('rank').wires[0]).toEqual({ to: 'tap', carriage: 'message', reason: 'closes a loop' });
 });
 
-test('a wire from a node to itself carries messages', () => {
+test('carries messages on a wire from a node to itself', () => {
   const { routes } = compiled({ rank: ['priority', 'rank'] });
   expect(routes.get('rank')).toMatchObject({ carriage: 'message', next: [] });
 });
 
-test('two ways to the same node hand a record over once', () => {
+test('hands a record over once although two ways lead to the same node', () => {
   const { spec } = compiled({ ...chain, devices: ['source', 'rank', 'j'], j: ['junction', 'rank'] });
   expect(spec.stages[0].next).toEqual([2]);
 });
 
-test('ingest always reads messages, and a batch goes natively to uplinks only', () => {
+test('reads messages at ingest always, and makes a batch native to uplinks only', () => {
   const { routes } = compiled({
     devices: ['source', 'in'],
     in: ['ingest', 'batch'],
@@ -155,7 +155,7 @@ test('ingest always reads messages, and a batch goes natively to uplinks only', 
   expect(routes.get('batch')).toMatchObject({ carriage: 'both', jsWires: [['tap']], next: [5] });
 });
 
-test('with the fast path off every wire carries messages', () => {
+test('carries messages on every wire with the fast path off', () => {
   const { spec, routes } = compiled(chain, 'off');
   expect(spec.stages.map(({ next, messages }) => [next.length, messages])).toEqual([
     [0, true],
@@ -166,7 +166,7 @@ test('with the fast path off every wire carries messages', () => {
   expect(routes.get('devices').jsWires).toEqual([['rank']]);
 });
 
-test('compiling again after a rewire starts from the drawn wires', () => {
+test('starts from the drawn wires when it compiles again after a rewire', () => {
   const { members, getNode } = draw({ ...chain, debug: ['debug'] });
   compile(members, getNode, { fastPath: 'auto' });
   members[1].wires = [['cloud', 'debug']];
@@ -174,14 +174,14 @@ test('compiling again after a rewire starts from the drawn wires', () => {
   expect(routes.get('rank')).toMatchObject({ next: [4], jsWires: [['debug']] });
 });
 
-test('a node knows where its records came in', () => {
+test("records where a node's records came in", () => {
   const { routes } = compiled({ ...chain, in: ['ingest', 'batch'] });
   expect(routes.get('devices').origins).toEqual(['devices']);
   expect(routes.get('rank').origins).toEqual(['devices']);
   expect(routes.get('batch').origins).toEqual(['devices', 'in']);
 });
 
-test('the log keeps records under the id of the uplink node, and a long id fits', () => {
+test('keeps records in the log under the id of the uplink node, also a long one', () => {
   expect(logName('9f3c.1')).toBe('9f3c.1');
   expect(logName('é'.repeat(32))).toBe('é'.repeat(32));
   const long = Array.from({ length: 4 }, (_, i) => `f00dfeed0000000${i}`).join('-');

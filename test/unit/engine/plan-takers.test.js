@@ -1,5 +1,5 @@
 'use strict';
-// What the plan does with records that would end in a node that cannot take them.
+// The plan for records that would end in a node that cannot take them.
 
 const { compile } = require('../../../nodes/lib/engine/plan-compiler');
 
@@ -28,13 +28,13 @@ function compiled(drawing, fastPath = 'auto', settings = {}) {
 const wrong = { shown: '→ bad node: wrong setting', sentence: expect.stringMatching(/"bad node".*Correct/) };
 
 describe.each(['auto', 'off'])('with the fast path %s', (fastPath) => {
-  test.each(['priority', 'batch', 'uplink', 'ingest'])('an inert %s node shuts its source', (type) => {
+  test.each(['priority', 'batch', 'uplink', 'ingest'])('shuts the source of an inert %s node', (type) => {
     const { routes, stageOf } = compiled({ devices: ['source', 'bad'], bad: [`!${type}`] }, fastPath);
     expect(routes.get('devices').shut).toEqual(wrong);
     expect(stageOf('devices')).toMatchObject({ next: [], messages: false });
   });
 
-  test('every node on the way to an inert one is shut', () => {
+  test('shuts every node upstream of an inert one', () => {
     const { routes } = compiled(
       {
         devices: ['source', 'rank'],
@@ -55,15 +55,15 @@ describe.each(['auto', 'off'])('with the fast path %s', (fastPath) => {
 
   test.each([
     ['wired to nothing', {}],
-    ['whose only target is deleted', { devices: ['source', 'gone'] }],
-    ['behind which a priority node leads nowhere', { devices: ['source', 'rank'], rank: ['priority'] }],
+    ['with a deleted target alone', { devices: ['source', 'gone'] }],
+    ['before a priority node that leads nowhere', { devices: ['source', 'rank'], rank: ['priority'] }],
     [
-      'that leads to an inert tap alone',
+      'that leads only to an inert tap',
       { devices: ['source', 'look'], look: ['!tap', 'cloud'], cloud: ['uplink'] }
     ],
     ['that runs in a circle', { devices: ['source', 'a'], a: ['priority', 'b'], b: ['priority', 'a'] }],
     ['with a tap that leads nowhere', { devices: ['source', 'look'], look: ['tap'] }]
-  ])('a source %s is shut', (_case, drawing) => {
+  ])('shuts a source %s', (_case, drawing) => {
     const { routes } = compiled({ devices: ['source'], ...drawing }, fastPath);
     expect(routes.get('devices').shut).toEqual({
       shown: expect.stringMatching(/^no route: /),
@@ -75,9 +75,9 @@ describe.each(['auto', 'off'])('with the fast path %s', (fastPath) => {
     ['one way that takes records is enough', { devices: ['source', 'rank', 'cloud'], rank: ['priority'] }],
     ['an inert tap shuts nothing', { devices: ['source', 'cloud', 'look'], look: ['!tap'] }],
     ['an inert stats node shuts nothing', { devices: ['source', 'cloud', 'look'], look: ['!stats'] }],
-    ['a node of somebody else takes messages', { devices: ['source', 'code'], code: ['function'] }],
+    ['a node of another package takes messages', { devices: ['source', 'code'], code: ['function'] }],
     ['a node of another engine takes messages', { devices: ['source', 'far'], far: ['seganet-batch'] }],
-    ['a tap hands every record on', { devices: ['source', 'look'], look: ['tap', 'code'], code: ['debug'] }]
+    ['a tap passes every record on', { devices: ['source', 'look'], look: ['tap', 'code'], code: ['debug'] }]
   ])('%s', (_case, drawing) => {
     const { routes } = compiled({ cloud: ['uplink'], ...drawing }, fastPath);
     expect(routes.get('devices').shut).toBeNull();
@@ -85,14 +85,14 @@ describe.each(['auto', 'off'])('with the fast path %s', (fastPath) => {
 });
 
 test.each([{ everyN: 100 }, { perSecond: 1 }])(
-  'a source whose records a tap only shows is shut: %p',
+  'shuts a source whose records reach only a tap: %p',
   (look) => {
     const drawing = { devices: ['source', 'look'], look: ['tap', 'code'], code: ['debug'] };
     expect(compiled(drawing, 'auto', { look }).routes.get('devices').shut).not.toBeNull();
   }
 );
 
-test('only what brings records in is shut for want of a way', () => {
+test('shuts only nodes that bring records in when they have no way out', () => {
   const { routes } = compiled({ rank: ['priority'], in: ['ingest'], look: ['tap'] });
   expect(routes.get('rank').shut).toBeNull();
   expect(routes.get('look').shut).toBeNull();

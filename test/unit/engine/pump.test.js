@@ -22,7 +22,7 @@ function pumpOf(frames, outlets) {
 const frame = (stage, topic) => writeFrame({ stage, topic });
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('each message goes to the node of its stage, in order', () => {
+test('sends each message to the node of its stage, in order', () => {
   const seen = [];
   const outlet = (name) => ({ send: ({ topic }) => seen.push(name + topic), origin: undefined });
   const outlets = new Map([
@@ -34,13 +34,13 @@ test('each message goes to the node of its stage, in order', () => {
   expect(seen).toEqual(['xa', 'yb', 'xc']);
 });
 
-test('a message whose node is gone is counted', () => {
+test('counts a message whose node is gone', () => {
   const pump = pumpOf([frame(5, 'a')], new Map());
   pump.run();
   expect(pump.unclaimed).toBe(1);
 });
 
-test('a node whose send() throws is reported, and holds up no other', () => {
+test('reports a node whose send() throws, without delay for others', () => {
   const seen = [];
   const outlets = new Map([
     [
@@ -66,7 +66,7 @@ test('a node whose send() throws is reported, and holds up no other', () => {
   expect(report.mock.calls).toEqual([[expect.objectContaining({ message: 'a hook failed' })]]);
 });
 
-test('after 1,000 messages the loop is free for a turn', async () => {
+test('yields to the loop after 1,000 messages', async () => {
   let count = 0;
   const outlets = new Map([[1, { send: () => count++, origin: undefined }]]);
   const pump = pumpOf(
@@ -82,7 +82,7 @@ test('after 1,000 messages the loop is free for a turn', async () => {
   }
 });
 
-test('while it is paused messages stay where they are', () => {
+test('leaves messages in place while it is paused', () => {
   let count = 0;
   const frames = [frame(1, 'a')];
   const pump = pumpOf(frames, new Map([[1, { send: () => count++, origin: undefined }]]));
@@ -94,7 +94,7 @@ test('while it is paused messages stay where they are', () => {
   expect(count).toBe(1);
 });
 
-test('a frame larger than the buffer gets a larger buffer', () => {
+test('grows the buffer for a larger frame', () => {
   const seen = [];
   const large = writeFrame({ stage: 1, topic: 'x'.repeat(9000) });
   let waiting = large;

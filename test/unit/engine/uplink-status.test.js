@@ -35,7 +35,7 @@ test.each([
     'disconnected: KEEPALIVE · 9 in memory'
   ],
   [{ state: 'stopped' }, backlog, 'grey', 'stopped']
-])('%j with %j: %s %s', (state, more, fill, text) => {
+])('shows %j with %j: %s %s', (state, more, fill, text) => {
   expect(uplinkShown(state, { ...stats, ...more }, true)).toMatchObject({ fill, text });
 });
 
@@ -54,7 +54,7 @@ test.each([
     'connected · 1 of 2 paths · c1 2 ms'
   ],
   [{ sessions: [[1]] }, {}, 'connected · c1 2 · c3 430 ms']
-])('of several paths %j with %j: %s', ({ code, sessions = [] }, more, text) => {
+])('shows several paths %j with %j: %s', ({ code, sessions = [] }, more, text) => {
   const told = sessions.map((each) => ({
     state: 'connected',
     paths: each.map((subflows, i) => ({ name: `p${i}`, subflows }))
@@ -71,14 +71,14 @@ test.each([
   [['up', 'down'], {}, 'connected · 1 of 2 paths · eth0 down · c1 2 ms'],
   [['up', 'down', 'down'], {}, 'connected · 1 of 3 paths · c1 2 ms'],
   [['up', 'down'], backlog, 'connected · 1 of 2 paths · backlog 12.3 k']
-])('of paths %j the one that is down is named: %#', (states, more, text) => {
+])('names the path that is down among paths %j: %#', (states, more, text) => {
   const paths = states.map((state, i) => ({ name: `eth${1 - i}`, state, subflows: state === 'up' ? 1 : 0 }));
   const state = /** @type {any} */ ({ state: 'connected', sessions: [{ state: 'connected', paths }] });
   expect(uplinkShown(state, { ...stats, latency: medians, ...more }, true).text).toBe(text);
   expect(text.length).toBeLessThanOrEqual(48);
 });
 
-test('a path with a long name that is down takes the room of the figures', () => {
+test('gives the room of the figures to a path with a long name that is down', () => {
   const paths = [
     { name: 'eth0', state: 'up', subflows: 1 },
     { name: 'enx00249b2b2b2b', state: 'down', subflows: 0 }
@@ -89,7 +89,7 @@ test('a path with a long name that is down takes the room of the figures', () =>
   );
 });
 
-test('a long reason is cut, but not what is kept', () => {
+test('cuts a long reason, but not the count of kept records', () => {
   const state = {
     state: 'refused',
     reason: 'The broker refused the user name or password. Check them in the broker node.'
@@ -99,7 +99,7 @@ test('a long reason is cut, but not what is kept', () => {
   expect(text.length).toBeLessThanOrEqual(48);
 });
 
-test('with several brokers no count is shown: it would be the one of all', () => {
+test('shows no count with several brokers because it would cover all of them', () => {
   expect(uplinkShown({ state: 'connected' }, { ...stats, ...backlog }, false).text).toBe('connected');
   expect(uplinkShown({ state: 'disconnected' }, { ...stats, ...backlog }, false).text).toBe('disconnected');
 });
@@ -114,14 +114,14 @@ describe('with several sessions', () => {
     return uplinkShown({ ...worst, sessions }, { ...stats, ...more }, true);
   };
 
-  test('all of which are connected it is as with one', () => {
+  test('shows the same as with one session when all are connected', () => {
     expect(shownOf({ state: 'connected', rttMs: 3 }, [up, up])).toMatchObject({
       fill: 'green',
       text: 'connected · 3 ms'
     });
   });
 
-  test('one that is down names its classes, and why', () => {
+  test('names the classes of a session that is down, and the reason', () => {
     expect(shownOf(refused, [up, refused], backlog)).toEqual({
       fill: 'red',
       shape: 'ring',
@@ -130,14 +130,14 @@ describe('with several sessions', () => {
     expect(shownOf(refused, [refused, up]).text).toBe('1,2: disconnected: ECONNREFUSED');
   });
 
-  test('one that is on its way is no fault', () => {
+  test('does not show a connecting session as a fault', () => {
     expect(shownOf({ state: 'connecting' }, [up, { state: 'connecting', code: '' }])).toMatchObject({
       fill: 'yellow',
       text: '3–8: connecting'
     });
   });
 
-  test('the worst is shown, and of equals the most urgent', () => {
+  test('shows the worst, and the most urgent of equals', () => {
     const states = [
       { state: 'connecting', code: '' },
       refused,
@@ -152,7 +152,7 @@ describe('with several sessions', () => {
     expect(shownOf({ state: 'stalled' }, stalls).text).toBe('2,4: stalled 7 s');
   });
 
-  test('what is true for all is said of the uplink', () => {
+  test('shows a problem of all sessions as one of the uplink', () => {
     expect(shownOf(refused, [refused, refused]).text).toBe('disconnected: ECONNREFUSED');
   });
 });

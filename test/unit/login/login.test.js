@@ -12,11 +12,11 @@ const { parsePasswords } = require('../../../nodes/lib/login/password-file');
 const CHEAP = { ln: 10, r: 8, p: 1 };
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-login-'));
 afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
-/** Lets promises that are ready run. */
+/** Lets ready promises run. */
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('the hash of a password', () => {
-  test('holds what it takes to check it, and a new salt each time', async () => {
+  test('holds everything needed to check it, with a new salt each time', async () => {
     const [one, other] = [
       await hashPassword(Buffer.from('pw'), CHEAP),
       await hashPassword(Buffer.from('pw'), CHEAP)
@@ -27,7 +27,7 @@ describe('the hash of a password', () => {
     expect(await matches(Buffer.from('pw '), parseHash(one))).toBe(false);
   });
 
-  test('is that of RFC 7914, 12', async () => {
+  test('equals that of RFC 7914, 12', async () => {
     // N 1024 = 2^10, r 8, p 16 is beyond the limits for files; the key is its first 32 bytes.
     const known = { ln: 10, r: 8, p: 16, salt: Buffer.from('NaCl') };
     const hash = Buffer.from('fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b373162', 'hex');
@@ -48,16 +48,16 @@ describe('the hash of a password', () => {
     [good.replace('scrypt', 'sha512'), 'another kind'],
     [good.replace('A'.repeat(22), 'A'), 'no salt'],
     [good.replace('AAAA', 'AA\0A'), 'NUL']
-  ])('%j is none: %s', (text) => {
+  ])('rejects %j as a hash: %s', (text) => {
     expect(parseHash(good)).not.toBeNull();
     expect(parseHash(text)).toBeNull();
   });
 });
 
-describe('the file of passwords', () => {
+describe('the password file', () => {
   const hash = `$scrypt$ln=10,r=8,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
-  test('lines that cannot be used are named by number, never shown, and keep nobody else out', () => {
+  test('names unusable lines by number, never shows them, and keeps the other users', () => {
     const lines = ['# devices', '', `a:${hash}`, 'b', 'c:plain-secret', `a:${hash}`, `:${hash}`, `\x07:${hash}`, ` d:${hash}`, `${'e'.repeat(257)}:${hash}`, `f:${hash}\r`]; // prettier-ignore
     const { users, problems } = parsePasswords(lines.join('\n'));
     expect([...users.keys()]).toEqual(['a', 'f']);
@@ -95,7 +95,7 @@ describe('the dispatcher', () => {
     return { dispatcher, engine, ask, bells };
   }
 
-  test('each login goes to the checker of its listener; one that fails is a no, one that cannot tell says nothing', async () => {
+  test('sends each login to the checker of its listener; a failed one is a no, an undecided one gives no verdict', async () => {
     const { dispatcher, ask } = make();
     dispatcher.serve(1, async ({ clientId }) => `device-${clientId}`);
     dispatcher.serve(2, async () => null);
@@ -105,7 +105,7 @@ describe('the dispatcher', () => {
     expect(await ask(...logins)).toEqual([[10, 'device-c'], [20, null], [30, null]]); // prettier-ignore
   });
 
-  test('a verdict that the engine does not take for a device id is a refusal, and nothing is thrown', async () => {
+  test('treats a verdict that the engine does not accept as a device id as a refusal, without an exception', async () => {
     const { dispatcher, engine, ask } = make();
     engine.answerLogin = (id, device) => {
       if (device === '') throw new TypeError('device must be 1 to 256 bytes');
@@ -115,7 +115,7 @@ describe('the dispatcher', () => {
     expect(await ask(login)).toEqual([[1, null]]);
   });
 
-  test('passwords with the client id as device refuse a device without a client id', async () => {
+  test('refuses a device without a client id when passwords take the client id as the device', async () => {
     const file = path.join(folder, 'client-ids');
     fs.writeFileSync(file, `a:${await hashPassword(Buffer.from('pw'), CHEAP)}\n`, { mode: 0o600 });
     const { checkLogin, endLogins } = byPasswords(file, 'clientId', () => {});
@@ -125,7 +125,7 @@ describe('the dispatcher', () => {
     endLogins();
   });
 
-  test('questions to the login node wait for the end of a deploy, and have no answer where there is no login node', async () => {
+  test('holds questions to the login node until a deploy ends, and leaves them unanswered without a login node', async () => {
     const { dispatcher, ask } = make();
     const source = { protocol: 'mqtt', nodeId: 'n' };
     dispatcher.serve(1, (each) => dispatcher.ask(each, source));
@@ -150,7 +150,7 @@ describe('the dispatcher', () => {
     while (engine.answers.length < 1000) await turn();
   });
 
-  test('without listeners that ask, it takes nothing', async () => {
+  test('takes nothing when no listener requires a login', async () => {
     const { dispatcher, ask, bells } = make();
     dispatcher.serve(1, async () => 'd');
     dispatcher.leave(1);
@@ -168,7 +168,7 @@ describe('questions to a flow', () => {
     return { sent, questions: new FlowLogins((msg) => sent.push(msg), timeoutMs) };
   }
 
-  test('the question holds what the device said', async () => {
+  test('holds what the device sent', async () => {
     const { sent, questions } = make();
     questions.ask(login, source);
     expect(sent).toEqual([{ topic: 'login', loginId: expect.any(String), clientId: 'c', user: 'u', password: 'p', address: 'x:1', source }]); // prettier-ignore
@@ -187,7 +187,7 @@ describe('questions to a flow', () => {
     [{ allowed: true, deviceId: '' }, null, /1 to 256 bytes/],
     [{ allowed: true, deviceId: 'é'.repeat(129) }, null, /1 to 256 bytes/],
     [{ allowed: true, deviceId: 7 }, null, /must be text/]
-  ])('%j is the answer %j', async (answer, verdict, problem) => {
+  ])('reads %j as the answer %j', async (answer, verdict, problem) => {
     const { sent, questions } = make();
     const asked = questions.ask(login, source);
     expect(questions.answer({ ...sent[0], ...answer })).toMatch(problem);
@@ -195,13 +195,13 @@ describe('questions to a flow', () => {
     expect(questions.answer({ ...sent[0], allowed: true })).toMatch(/does not match a pending login/);
   });
 
-  test('who is not answered in time is refused, and seen on the canvas', async () => {
+  test('refuses a device without an answer in time, and shows it on the canvas', async () => {
     const { questions } = make(5);
     expect(await questions.ask(login, source)).toBeNull();
     expect(questions.shown().text).toBe('0 allowed · 0 refused · 1 not answered');
   });
 
-  test('the status is yellow for a minute after a question without an answer', async () => {
+  test('shows yellow for a minute after a question without an answer', async () => {
     let now = 0;
     const questions = new FlowLogins(() => {}, 5, () => now); // prettier-ignore
     await questions.ask(login, source);
@@ -210,7 +210,7 @@ describe('questions to a flow', () => {
     expect(questions.shown()).toMatchObject({ fill: 'grey', text: '0 allowed · 0 refused · 1 not answered' });
   });
 
-  test('questions are bounded, and a node that goes leaves them unanswered', async () => {
+  test('bounds questions, and leaves them unanswered when the node closes', async () => {
     const { questions, sent } = make();
     const all = Array.from({ length: 1001 }, () => questions.ask(login, source));
     expect(await all[1000]).toBeUndefined();

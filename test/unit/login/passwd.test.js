@@ -1,5 +1,5 @@
 'use strict';
-// seganet-passwd as people and scripts run it.
+// seganet-passwd as operators and scripts run it.
 
 const { spawn, spawnSync } = require('node:child_process');
 const { once } = require('node:events');
@@ -31,7 +31,7 @@ const add = (user, password, ...more) => passwd(['add', '--cost', '10', ...more,
 const check = (user, password) => passwd(['check', file, user], password).status;
 const read = () => fs.readFileSync(file, 'utf8');
 
-test('a user is added, checked, changed, listed and deleted', () => {
+test('adds, checks, changes, lists and deletes a user', () => {
   expect(add('pump-1', 'one\n')).toMatchObject({ status: 0, stderr: 'pump-1 was added.\n' });
   expect(fs.statSync(file).mode & 0o777).toBe(0o600);
   expect(read()).toMatch(/^pump-1:\$scrypt\$ln=10,r=8,p=1\$[^$]+\$[^$]+\n$/);
@@ -48,7 +48,7 @@ test('a user is added, checked, changed, listed and deleted', () => {
   });
 });
 
-test('comments, other lines and the mode of the file stay', () => {
+test('keeps comments, other lines and the mode of the file', () => {
   fs.writeFileSync(file, '# ours\n\nold: keep me\n', { mode: 0o640 });
   fs.chmodSync(file, 0o640);
   add('a', 'x');
@@ -62,7 +62,7 @@ test('comments, other lines and the mode of the file stay', () => {
   });
 });
 
-test('a link stays a link', () => {
+test('keeps a link a link', () => {
   fs.writeFileSync(path.join(folder, 'real'), '');
   fs.symlinkSync('real', file);
   add('a', 'x');
@@ -70,21 +70,21 @@ test('a link stays a link', () => {
   expect(check('a', 'x')).toBe(0);
 });
 
-test('the password is the first line of a file', () => {
+test('reads the password from the first line of a file', () => {
   const secret = path.join(folder, 'secret');
   fs.writeFileSync(secret, 'p w\r\nmore\n');
   expect(add('a', '', '--password-file', secret).status).toBe(0);
   expect(check('a', 'p w')).toBe(0);
 });
 
-test('a token is shown once and kept as its hash', () => {
+test('shows a token once and keeps it as its hash', () => {
   const { status, stdout } = passwd(['token', '--devices', 'pump-*', file, 'line-1']);
   expect([status, stdout]).toEqual([0, expect.stringMatching(/^[\w-]{43}\n$/)]);
   const hash = require('node:crypto').createHash('sha256').update(stdout.trim()).digest('hex');
   expect(read()).toBe(`line-1:$sha256$${hash}:pump-*\n`);
 });
 
-describe('a name with several lines', () => {
+describe('supports a name with several lines', () => {
   const { TokenFile } = require('../../../nodes/lib/login/token-file');
   const token = (name, ...more) => passwd(['token', ...more, file, name]).stdout.trim();
   const globsOf = (secret) => {
@@ -94,7 +94,7 @@ describe('a name with several lines', () => {
     return ['pump-1', 'valve-1', 'lamp'].filter((device) => bearer?.allows(device));
   };
 
-  test('a token that is renewed or deleted is void for all devices that it had', () => {
+  test('voids a renewed or deleted token for all devices that had it', () => {
     const old = token('plant', '--devices', 'pump-*');
     fs.appendFileSync(file, `# more\n${read().trim().replace('pump-*', 'valve-*')}\n`);
     const other = token('lamp');
@@ -116,7 +116,7 @@ describe('a name with several lines', () => {
     expect(read()).toMatch(/^# more\nlamp:/);
   });
 
-  test('a user that is there twice is gone when it is deleted, and has one password when it is changed', () => {
+  test('deletes a user who is listed twice, and leaves one password on a change', () => {
     add('a', 'old');
     const line = read();
     add('a', 'new');
@@ -128,7 +128,7 @@ describe('a name with several lines', () => {
     expect(read().match(/^a:/gm)).toHaveLength(1);
   });
 
-  test('list names the bad line of a token file, for which none of it is used', () => {
+  test('names the bad line of a token file, which makes the whole file unused', () => {
     token('a');
     fs.appendFileSync(file, 'b:$sha256$12:x\n');
     expect(passwd(['list', file])).toMatchObject({
@@ -139,7 +139,7 @@ describe('a name with several lines', () => {
   });
 });
 
-/** In this process: what is wrong with the arguments needs no other. */
+/** Runs in this process because wrong arguments need no other. */
 async function refusal(args) {
   const error = await run(args, null).catch((trouble) => trouble);
   return [error.exitCode, error.message];
@@ -158,7 +158,7 @@ test.each([
   [['add', '--password', 'x', 'FILE', 'u'], /Unknown option/],
   [['token', '--devices', 'x'.repeat(257), 'FILE', 'u'], /--devices/],
   [['token', 'FILE', 'a b'], /without colons and spaces/]
-])('%j is wrong usage', async (args, reason) => {
+])('rejects %j as wrong usage', async (args, reason) => {
   const [status, message] = await refusal(args.map((each) => (each === 'FILE' ? file : each)));
   expect([status, message]).toEqual([2, expect.stringMatching(reason)]);
   expect(message).not.toContain('hunter2');
@@ -171,7 +171,7 @@ test.each([
   [['add', 'FILE', 'u'], 'x\0', 2, /ends with NUL/],
   [['add', '/none/x', 'u'], 'x', 3, /ENOENT/],
   [['check', 'FILE', 'u'], 'x', 3, /ENOENT/]
-])('%j with the password %j is refused', (args, input, status, reason) => {
+])('refuses %j with the password %j', (args, input, status, reason) => {
   const result = passwd(
     args.map((each) => (each === 'FILE' ? file : each)),
     input
@@ -180,18 +180,18 @@ test.each([
   expect(fs.existsSync(file)).toBe(false);
 });
 
-test('--help tells of each command', () => {
+test('explains each command with --help', () => {
   const { status, stdout } = passwd(['--help']);
   expect(status).toBe(0);
   for (const word of ['add', 'delete', 'list', 'check', 'token'])
     expect(stdout).toMatch(new RegExp(`^  ${word} FILE`, 'm'));
 });
 
-atTerminal('a person is asked twice, and nothing that is typed is shown', async () => {
+atTerminal('asks twice on a terminal, and shows no typed character', async () => {
   const line = `${process.execPath} ${command} add --cost 10 ${file} pump-1`;
   const type = async (...answers) => {
     const child = spawn('script', ['-qec', line, '/dev/null']);
-    // Who has stopped reads no answer.
+    // A client that has stopped reads no answer.
     child.stdin.on('error', () => {});
     let shown = '';
     let asked = 0;

@@ -1,5 +1,5 @@
 'use strict';
-// Who may try passwords, how often, and in which order.
+// Limits on password attempts: by whom, how often, and in which order.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -12,11 +12,11 @@ const { WorkQueue } = require('../../../nodes/lib/login/work-queue');
 const CHEAP = { ln: 10, r: 8, p: 1 };
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-login-'));
 afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
-/** Lets promises that are ready run. */
+/** Lets ready promises run. */
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('failed attempts', () => {
-  test('an address that fails often waits longer and longer, others do not, and it is forgotten in the end', () => {
+  test('delay an address longer and longer, not others, and expire in the end', () => {
     let now = 0;
     const attempts = new FailedAttempts(() => now);
     const delays = [];
@@ -30,7 +30,7 @@ describe('failed attempts', () => {
     expect(attempts.delay('192.0.2.1:1')).toBe(0);
   });
 
-  test('the table is bounded: the address that failed least recently goes', () => {
+  test('are bounded: the address that failed least recently is dropped', () => {
     const attempts = new FailedAttempts(() => 0);
     for (let i = 0; i < 10010; i++) attempts.failed(`10.0.${i >> 8}.${i & 255}:1`);
     expect(attempts.size).toBe(10000);
@@ -42,13 +42,13 @@ describe('failed attempts', () => {
     ['[2001:db8:0:0:ffff:1:2:3]:9', '2001:db8:0:0'],
     ['[fe80::1%eth0]:9', 'fe80:0:0:0'],
     ['[::1]:9', '0:0:0:0']
-  ])('%s counts as %s', (address, network) => {
+  ])('count %s as %s', (address, network) => {
     expect(networkOf(address)).toBe(network);
   });
 });
 
 describe('the queue of checks', () => {
-  test('so many at a time, so many waiting, and nothing whose time is over', async () => {
+  test('bounds running and waiting checks, and runs none whose time is over', async () => {
     let now = 0;
     const queue = new WorkQueue({ atOnce: () => 2, maxWaiting: 3, now: () => now });
     const started = [];
@@ -113,13 +113,13 @@ describe('the verifier', () => {
     ['an over-long user', 'p'.repeat(257), 'right'],
     ['an over-long password', 'pump', 'r'.repeat(1025)],
     ['bytes that are no text', 'pump', Buffer.from([0xff, 0xfe])]
-  ])('%s is refused', async (_what, user, password) => {
+  ])('refuses %s', async (_what, user, password) => {
     const { verify } = await make([['pump', 'right']]);
     expect(await verify(user, password)).toBe(false);
     expect(await verify('pump', 'right')).toBe(true);
   });
 
-  test('a password may be any bytes', async () => {
+  test('accepts any bytes as a password', async () => {
     const { verify } = await make([
       ['a', 'ü\0\t:#'],
       ['b', 'x']
@@ -127,7 +127,7 @@ describe('the verifier', () => {
     expect(await verify('a', 'ü\0\t:#')).toBe(true);
   });
 
-  test('what was right once costs nothing until the file changes', async () => {
+  test('does not repeat a successful check until the file changes', async () => {
     const { verifier, verify, write } = await make([['a', 'one']]);
     expect(await verify('a', 'one')).toBe(true);
     const run = jest.spyOn(verifier.queue_, 'run');
@@ -138,14 +138,14 @@ describe('the verifier', () => {
     expect([await verify('a', 'one'), await verify('a', 'two two')]).toEqual([false, true]);
   });
 
-  test('the same question twice at a time is one check', async () => {
+  test('shares one check between identical concurrent questions', async () => {
     const { verifier, verify } = await make([['a', 'one']]);
     const run = jest.spyOn(verifier.queue_, 'run');
     expect(await Promise.all([verify('a', 'one'), verify('a', 'one')])).toEqual([true, true]);
     expect(run).toHaveBeenCalledTimes(1);
   });
 
-  test('an unknown user is checked like a known one', async () => {
+  test('checks an unknown user like a known one', async () => {
     const { verifier, verify } = await make([['a', 'one']]);
     const run = jest.spyOn(verifier.queue_, 'run');
     await verify('b', 'one');
@@ -153,7 +153,7 @@ describe('the verifier', () => {
     expect(verifier.nobody_).toMatchObject(CHEAP);
   });
 
-  test('who fails often waits, who knows the password does not wait once it is known', async () => {
+  test('delays a client that fails often, but not a client with a known password', async () => {
     const { verify, slept } = await make([['a', 'one']]);
     await verify('a', 'one');
     for (let i = 0; i < 7; i++) await verify('a', `guess ${i}`);
@@ -183,14 +183,14 @@ describe('the verifier', () => {
     });
     const answers = await Promise.all(Array.from({ length: 300 }, (_, i) => verify('a', `guess ${i}`)));
     const refused = answers.filter((isRight) => isRight === false).length;
-    // Five or six for nothing, then 250 + 500 + 1,000 + 2,000 + 4,000 ms of the eight seconds.
+    // Five or six immediate attempts, then 250 + 500 + 1,000 + 2,000 + 4,000 ms of the eight seconds.
     expect(refused).toBeGreaterThan(5);
     expect(refused).toBeLessThan(14);
     expect(answers.filter((isRight) => isRight === undefined)).toHaveLength(300 - refused);
     expect(verifier.addresses_.size).toBe(0);
   });
 
-  test('a file that is gone or bad keeps the users; it warns where others may read it', async () => {
+  test('keeps the users when the file is gone or bad, and warns when others may read it', async () => {
     const { verifier, verify, file, warnings } = await make([['a', 'one']]);
     fs.unlinkSync(file);
     await verifier.refresh();
@@ -205,7 +205,7 @@ describe('the verifier', () => {
     ]);
   });
 
-  test('without a file it says so', () => {
+  test('reports a missing file', () => {
     expect(() => new PasswordVerifier(path.join(folder, 'none'), { warn: () => {} })).toThrow(
       /password file .*ENOENT.*Create it/
     );

@@ -97,7 +97,7 @@ const valueOf = (families, name, labels = {}) => {
   return found[0]?.value;
 };
 
-test('what the engine counts is there, with its class and reason', () => {
+test("has the engine's counters, with class and reason", () => {
   const families = read(engine());
   const of = (name, labels) => valueOf(families, name, { engine: 'engine-1', ...labels });
   expect(of('seganet_engine_up')).toBe(1);
@@ -119,7 +119,7 @@ test('what the engine counts is there, with its class and reason', () => {
   });
 });
 
-test('what the watch knows of the quality of a path is there, what it does not know is not', () => {
+test("has the known figures of a path's quality, and omits unknown ones", () => {
   const families = read(engine());
   const of = (name, one) => valueOf(families, `seganet_path_${name}`, { path: one });
   expect(of('backup', 'eth0')).toBe(0);
@@ -131,7 +131,7 @@ test('what the watch knows of the quality of a path is there, what it does not k
   expect(of('probe_loss_ratio', 'wwan0')).toBe(undefined);
 });
 
-test('times are in seconds; a summary has quantiles and a count', () => {
+test('gives times in seconds, and a summary its quantiles and count', () => {
   const families = read(engine());
   const name = 'seganet_delivery_latency_seconds';
   expect(families.get(name)?.type).toBe('summary');
@@ -142,7 +142,7 @@ test('times are in seconds; a summary has quantiles and a count', () => {
   expect(valueOf(families, 'seganet_session_oldest_record_age_seconds', { session: '2' })).toBe(1.5);
 });
 
-test('each session tells of its connection, each path of its state, and each session of what it has on the path', () => {
+test("has each session's connection, each path's state, and each session's traffic on the path", () => {
   const families = read(engine());
   const of = (name, labels) => valueOf(families, name, { engine: 'engine-1', uplink: 'broker-1', ...labels });
   expect(of('seganet_uplink_connected')).toBe(1);
@@ -167,7 +167,7 @@ test('each session tells of its connection, each path of its state, and each ses
   expect(of('seganet_path_acked_bytes_total', mine)).toBe(4000);
 });
 
-test('what is not known is left out, and never NaN', () => {
+test('omits unknown values, and never writes NaN', () => {
   const bare = { state: 'connecting', rttMs: 0, oldestMs: -1, connects: undefined, transport: '' };
   const text = metricsText([
     engine({ stats: stats({ uplinks: [uplink({ sessions: [session(1, bare)] })] }) })
@@ -189,7 +189,7 @@ test('what is not known is left out, and never NaN', () => {
   expect(valueOf(families, 'seganet_path_changed_timestamp_seconds', { path: 'wwan0' })).toBe(undefined);
 });
 
-test('energy is there where it is known, of the machine once', () => {
+test("has the machine's energy once, where it is known", () => {
   const energy = { source: 'rapl psys', watts: 12.5, joulesPerMegabyte: 80 };
   const uplinks = [
     uplink({ energy }),
@@ -209,7 +209,7 @@ test('energy is there where it is known, of the machine once', () => {
   );
 });
 
-test('many engines with many uplinks are told apart, each family once', () => {
+test('distinguishes many engines with many uplinks, each family once', () => {
   const many = Array.from({ length: 50 }, (_, i) =>
     engine({
       id: `e${i}`,
@@ -223,7 +223,7 @@ test('many engines with many uplinks are told apart, each family once', () => {
   expect(valueOf(families, 'seganet_devices', { engine: 'down' })).toBe(undefined);
 });
 
-test('of no engine there is the version alone', () => {
+test('has the version alone without an engine', () => {
   expect([...read().keys()]).toEqual(['seganet_build_info']);
 });
 
@@ -239,12 +239,12 @@ test.each([
   ['😀'.repeat(128), '😀'.repeat(128)],
   ['😀'.repeat(10000), `${'😀'.repeat(127)}…`],
   ['', '']
-])('a name such as %j comes out as it went in, but for its length and what is no text', (name, seen) => {
+])('preserves a name such as %j, except for its length and non-text characters', (name, seen) => {
   const families = read(engine({ name }));
   expect(families.get('seganet_engine_info')?.samples[0].labels.name).toBe(seen);
 });
 
-test('every counter has a name of its own, with a help; one that is new is not missing', () => {
+test('gives every counter its own name and a help text; a new one is not missing', () => {
   const names = Object.values(COUNTERS).map(([name]) => name);
   expect(new Set(names).size).toBe(names.length);
   const counters = { ...Object.fromEntries(Object.keys(COUNTERS).map((name) => [name, 1])), newOne: 2 };
@@ -254,12 +254,12 @@ test('every counter has a name of its own, with a help; one that is new is not m
 });
 
 describe('the writer', () => {
-  test.each(['', '1a', 'a-b', 'ä', 'a b'])('takes no metric of the name %j', (name) => {
+  test.each(['', '1a', 'a-b', 'ä', 'a b'])('rejects the metric name %j', (name) => {
     expect(() => new Family(name, 'gauge', '')).toThrow(TypeError);
     expect(() => new Family('a', 'gauge', '').add({ [name]: 1 }, 1)).toThrow(TypeError);
   });
 
-  test('gives each combination of labels once, the last of them, and nothing to an empty family', () => {
+  test('writes each combination of labels once, the last of them, and nothing for an empty family', () => {
     const out = new Exposition();
     out.gauge('a', 'A\\B\nC').add({ x: 1 }, 1);
     out.gauge('a', '').add({ x: '1' }, 2);
@@ -268,7 +268,7 @@ describe('the writer', () => {
     expect(String(out)).toBe('# HELP a A\\\\B\\nC\n# TYPE a gauge\na{x="1"} 2\n');
   });
 
-  test('has numbers of any size, and truth as 0 and 1', () => {
+  test('writes numbers of any size, and booleans as 0 and 1', () => {
     const out = new Exposition();
     for (const [i, value] of [0, -1.5, 1e21, 1e-9, 2 ** 53, true, false].entries())
       out.gauge('a', '').add({ i }, value);

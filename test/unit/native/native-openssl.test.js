@@ -1,6 +1,6 @@
 'use strict';
 
-// The addon borrows Node's OpenSSL, and must load where there is none.
+// The addon uses Node's OpenSSL, and must load without it.
 
 const path = require('node:path');
 const { execFileSync } = require('node:child_process');
@@ -11,7 +11,7 @@ const OPENSSL = /^(ASN1|BIO|BN|CRYPTO|ERR|EVP|OPENSSL|OpenSSL|PEM|RAND|SSL|TLS|X
 
 const { test: withNm } = needs('nm');
 
-withNm('every function of OpenSSL that the addon calls is a weak symbol (core/uplink/openssl.h)', () => {
+withNm('calls only weak symbols of OpenSSL (core/uplink/openssl.h)', () => {
   const symbols = execFileSync('nm', ['-D', '--undefined-only', addon], { encoding: 'utf8' })
     .split('\n')
     .map((line) => line.trim().split(/\s+/))

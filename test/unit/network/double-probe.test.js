@@ -1,7 +1,7 @@
 'use strict';
-// A probe that is sent twice. No clock but the test's.
+// A probe that is sent twice. The clock is the test's.
 
-const { askTwice } = require('../../../nodes/lib/network/paths/double-probe');
+const { doubleProbe } = require('../../../nodes/lib/network/paths/double-probe');
 
 beforeEach(() => jest.useFakeTimers({ now: 0 }));
 afterEach(() => jest.useRealTimers());
@@ -10,7 +10,7 @@ afterEach(() => jest.useRealTimers());
 async function run(...answers) {
   /** @type {number[]} */
   const askedAt = [];
-  const asked = askTwice(
+  const asked = doubleProbe(
     () =>
       new Promise((resolve) => {
         const { after, ok } = answers[askedAt.length];
@@ -26,14 +26,18 @@ const no = (/** @type {number} */ after) => ({ after, ok: false });
 
 test.each([
   ['one answer is enough', [yes(20)], { ok: true, at: 20, askedAt: [0] }],
-  ['nobody to ask is an answer', [{ after: 0, ok: null }], { ok: null, at: 0, askedAt: [0] }],
-  ['the second makes up for the first', [no(150), yes(20)], { ok: true, at: 80, askedAt: [0, 60] }],
-  ['a late answer to the first counts', [yes(140), no(150)], { ok: true, at: 140, askedAt: [0, 60] }],
+  ['takes no reachable target as an answer', [{ after: 0, ok: null }], { ok: null, at: 0, askedAt: [0] }],
   [
-    'without an answer to either',
+    'accepts the second probe in place of the first',
+    [no(150), yes(20)],
+    { ok: true, at: 80, askedAt: [0, 60] }
+  ],
+  ['accepts a late answer to the first', [yes(140), no(150)], { ok: true, at: 140, askedAt: [0, 60] }],
+  [
+    'fails without an answer to either',
     [no(150), no(150)],
     { ok: false, at: 210, why: 'answer 2', askedAt: [0, 60] }
   ],
-  ['an error at once is asked again later', [no(0), yes(20)], { ok: true, at: 80, askedAt: [0, 60] }],
+  ['retries an immediate error later', [no(0), yes(20)], { ok: true, at: 80, askedAt: [0, 60] }],
   ['both at once', [no(1), no(1)], { ok: false, at: 61, askedAt: [0, 60] }]
 ])('%s', async (_, answers, end) => expect(await run(...answers)).toMatchObject(end));

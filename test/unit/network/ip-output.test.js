@@ -1,5 +1,5 @@
 'use strict';
-// What ip says: as recorded (iproute2 6.1), and as nobody would.
+// Output of ip: as recorded (iproute2 6.1), and malformed.
 
 const parse = require('../../../nodes/lib/network/paths/ip-output');
 const { Lines, MOST_LINE, parseLine } = require('../../../nodes/lib/network/paths/monitor-lines');
@@ -23,7 +23,7 @@ const RECORDED = [
 ];
 
 describe('lines of ip monitor', () => {
-  test('as recorded', () => {
+  test('are read as recorded', () => {
     const told = RECORDED.map(parseLine).map(
       (event) => event && `${event.isGone ? '-' : '+'}${event.kind} ${event.device} ${event.carrier}`
     );
@@ -43,7 +43,7 @@ describe('lines of ip monitor', () => {
     ]);
   });
 
-  test('with labels', () => {
+  test('are read with labels', () => {
     expect(parseLine(`[LINK]${RECORDED[7]}`)).toMatchObject({ kind: 'link', device: 'a0', carrier: true });
     expect(parseLine('[2026-11-22T02:00:00.1] [ROUTE]default via 10.0.1.2 dev a0')).toMatchObject({
       kind: 'route'
@@ -66,9 +66,9 @@ describe('lines of ip monitor', () => {
     '    link/ether 56:0f:fe:82:9a:6a',
     '[{"ifindex":3}]',
     'Error: no room'
-  ])('%j is no event', (line) => expect(parseLine(line)).toBeNull());
+  ])('reject %j as an event', (line) => expect(parseLine(line)).toBeNull());
 
-  test('however they are cut', () => {
+  test('are read however they are split', () => {
     const text = `${RECORDED.join('\n')}\n`;
     for (let at = 0; at <= text.length; at++) {
       const lines = new Lines();
@@ -76,7 +76,7 @@ describe('lines of ip monitor', () => {
     }
   });
 
-  test('one without an end is dropped, the next is heard', () => {
+  test('are dropped without an end; the next is read', () => {
     const lines = new Lines();
     expect(lines.push('x'.repeat(MOST_LINE + 1))).toEqual([]);
     expect(lines.push('x'.repeat(MOST_LINE))).toEqual([]);
@@ -84,7 +84,7 @@ describe('lines of ip monitor', () => {
     expect(lines.push(`${'y'.repeat(MOST_LINE + 1)}\n1\n`)).toEqual(['1']);
   });
 
-  test('damaged at random are events or none, never an error', () => {
+  test('become events or none, never an error, when damaged at random', () => {
     const { integer } = seeded(7);
     for (let i = 0; i < 20000; i++) {
       const line = RECORDED[integer(RECORDED.length)];
@@ -99,7 +99,7 @@ describe('lines of ip monitor', () => {
 });
 
 describe('lists of ip', () => {
-  test('an interface has carrier when it can send, and addresses that last', () => {
+  test('show carrier on an interface that can send, and permanent addresses', () => {
     const entry = (/** @type {object} */ more) => ({
       ...{ ifname: 'eth0', ifindex: 2, flags: ['UP', 'LOWER_UP'], operstate: 'UP' },
       ...{ addr_info: [{ family: 'inet', local: '10.0.1.1', prefixlen: 24, scope: 'global' }] },
@@ -128,7 +128,7 @@ describe('lists of ip', () => {
     expect(first({ addr_info: odd }).addresses).toEqual([]);
   });
 
-  test('limits, as text and as JSON', () => {
+  test('show limits, as text and as JSON', () => {
     expect(parse.parseLimits('add_addr_accepted 0 subflows 2 \n')).toEqual({ subflows: 2, accepted: 0 });
     expect(parse.parseLimits('{"add_addr_accepted":1,"subflows":4}')).toEqual({ subflows: 4, accepted: 1 });
     expect(parse.parseLimits('Error')).toBeNull();
@@ -145,7 +145,7 @@ describe('lists of ip', () => {
     '[[]]',
     '[{}]',
     '[{"dst":1,"dev":{},"address":[],"ifname":null}]'
-  ])('%j has nothing', (text) => {
+  ])('yield nothing for %j', (text) => {
     expect(parse.parseInterfaces(text)).toEqual([]);
     expect(parse.parseRoutes(text, 254)).toEqual([]);
     expect(parse.parseEndpoints(text)).toEqual([]);
@@ -161,6 +161,6 @@ test.each([
   ['connection.mptcp-flags:disabled', true],
   ['0x1', true],
   ['', false]
-])('NetworkManager keeps out of it when its connection says %j: %s', (text, is) =>
+])('show whether NetworkManager leaves MPTCP alone when its connection has %j: %s', (text, is) =>
   expect(isDisabled(text)).toBe(is)
 );

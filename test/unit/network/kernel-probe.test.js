@@ -1,5 +1,5 @@
 'use strict';
-// What the kernel has: from trials, else from its files; and the uplink's view of its interface.
+// The kernel's capabilities, from trials or else from its files, and the uplink's view of its interface.
 
 const os = require('node:os');
 const {
@@ -12,7 +12,7 @@ const {
 const { checkUplink, interfaceWith } = require('../../../nodes/lib/network/qdisc');
 const { needs } = require('../../../bench/harness/tools');
 
-describe('a trial', () => {
+describe('a capability trial', () => {
   test.each([
     [0, '', 'yes'],
     [2, 'Error: Specified qdisc kind is unknown.', 'no'],
@@ -23,11 +23,11 @@ describe('a trial', () => {
     [2, 'RTNETLINK answers: Operation not permitted', 'unknown'],
     [2, 'RTNETLINK answers: Cannot allocate memory', 'unknown'],
     [127, '', 'unknown']
-  ])('that ends with %d and %j means %s', (code, stderr, has) =>
+  ])('reads an end with %d and %j as %s', (code, stderr, has) =>
     expect(readTrial({ code, stderr })).toBe(has)
   );
 
-  test('never touches anything but the lo of the namespace', () => {
+  test('touches only the lo of the namespace', () => {
     for (const part of PART_NAMES) {
       for (const line of PARTS[part].trial) expect(line).toMatch(/^(qdisc|filter) add dev lo /);
     }
@@ -39,7 +39,7 @@ describe('the files of the kernel', () => {
   const config =
     'CONFIG_NET_SCH_HTB=y\nCONFIG_NET_SCH_TBF=m\n# CONFIG_NET_SCH_PRIO is not set\nCONFIG_NET_CLS_BASIC=y\n';
 
-  test('tell nothing when there are none', () => {
+  test('report nothing when they are missing', () => {
     expect(readKernelFiles(none)).toEqual(unknownCapabilities());
   });
 
@@ -55,7 +55,7 @@ describe('the files of the kernel', () => {
     expect(readKernelFiles({ ...none, config, modules: 'kernel/x.ko:\n' })).toMatchObject({ tbf: 'no' });
   });
 
-  test('modules that are there, built in or loaded', () => {
+  test('list the available modules, built in or loaded', () => {
     const files = {
       config: '',
       builtin: 'kernel/net/sched/sch_htb.ko\n',
@@ -88,12 +88,14 @@ describe('the interface of an address', () => {
     ['::1', 'lo'],
     ['192.0.2.8', undefined],
     ['', undefined]
-  ])('%s is of %s', (address, name) => expect(interfaceWith(address, interfaces)?.name).toBe(name));
+  ])('finds that %s is of %s', (address, name) =>
+    expect(interfaceWith(address, interfaces)?.name).toBe(name)
+  );
 });
 
 describe('checkUplink', () => {
   test.each(['127.0.0.1', '::1', '::ffff:127.0.0.1'])(
-    '%s is loopback, where nothing waits',
+    'reports %s as loopback, where nothing queues',
     async (address) => {
       expect(await checkUplink(address)).toEqual({
         interface: 'lo',
@@ -111,7 +113,7 @@ describe('checkUplink', () => {
     ['x'.repeat(10000)],
     [/** @type {any} */ (undefined)],
     [/** @type {any} */ ({})]
-  ])('of %# it says that no interface has it', async (address) => {
+  ])('reports that no interface has %#', async (address) => {
     const view = await checkUplink(address);
     expect(view).toMatchObject({ interface: '', ok: false, kind: 'none', bands: [] });
     expect(view.reason).toMatch(/^No interface has the address/);
@@ -122,7 +124,7 @@ describe('checkUplink', () => {
     of?.some(({ internal }) => !internal)
   );
   needs('tc', 'ip', ...(outside ? [] : ['network interface'])).test(
-    'sees the interface of this machine',
+    'finds the interface of this machine',
     async () => {
       const [name = '', addresses = []] = outside ?? [];
       const view = await checkUplink(addresses[0].address);
@@ -135,7 +137,7 @@ describe('checkUplink', () => {
     }
   );
 
-  test('a tool that hangs is ended', async () => {
+  test('ends a tool that hangs', async () => {
     const { run } = require('../../../nodes/lib/network/common/run-command');
     await expect(run('sleep', ['30'], { timeoutMs: 50 })).rejects.toThrow(/did not finish within 50 ms/);
   });

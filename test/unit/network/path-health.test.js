@@ -1,5 +1,5 @@
 'use strict';
-// When a path is up, and what becomes of its endpoint then. No clock but the test's.
+// When a path is up, and the resulting state of its endpoint. The clock is the test's.
 
 const { Health, fatesOf } = require('../../../nodes/lib/network/paths/path-health');
 
@@ -28,14 +28,14 @@ class Bench {
   }
 }
 
-test('the first answer makes it up', () => {
+test('makes a path up at the first answer', () => {
   const { health } = new Bench();
   expect(health).toMatchObject({ state: 'probing', nextProbeAt: 0, isKnown: false });
   health.probed(good, 20);
   expect(health).toMatchObject({ state: 'up', why: 'answers', since: 20, nextProbeAt: 1020 });
 });
 
-test('silence is noticed within 3 s, at the worst moment, and not by one lost probe', () => {
+test('notices silence within 3 s, at the worst moment, and not after one lost probe', () => {
   const bench = new Bench();
   bench.run(5000);
   bench.alive = false;
@@ -53,33 +53,33 @@ test('silence is noticed within 3 s, at the worst moment, and not by one lost pr
   expect(other.health.state).toBe('up');
 });
 
-describe('when somebody who uses it hears nothing', () => {
+describe('when a user of the path reports silence', () => {
   const used = () => {
     const bench = new Bench();
     bench.run(5000);
     return bench.health;
   };
 
-  test('it is asked twice at once, with little patience, and is down if neither is answered', () => {
+  test('probes twice at once, with a short time-out, and takes the path down if neither is answered', () => {
     const health = used();
-    expect(health).toMatchObject({ timeoutMs: 700, isHasty: false });
+    expect(health).toMatchObject({ timeoutMs: 700, isFastProbe: false });
     expect(health.suspect(0, 5100)).toBe(true);
-    expect(health).toMatchObject({ state: 'up', nextProbeAt: 5100, timeoutMs: 150, isHasty: true });
+    expect(health).toMatchObject({ state: 'up', nextProbeAt: 5100, timeoutMs: 150, isFastProbe: true });
     health.probed(bad, 5350);
     expect(health).toMatchObject({ state: 'down', why: 'silent', nextProbeAt: 5650 });
-    expect(health).toMatchObject({ timeoutMs: 700, isHasty: false });
+    expect(health).toMatchObject({ timeoutMs: 700, isFastProbe: false });
   });
 
-  test('an answer is enough to trust it again', () => {
+  test('trusts the path again after one answer', () => {
     const health = used();
     health.suspect(0, 5100);
     health.probed(good, 5310, 10);
-    expect(health).toMatchObject({ state: 'up', nextProbeAt: 6310, timeoutMs: 700, isHasty: false });
+    expect(health).toMatchObject({ state: 'up', nextProbeAt: 6310, timeoutMs: 700, isFastProbe: false });
     health.probed(bad, 7010);
     expect(health).toMatchObject({ state: 'up', nextProbeAt: 7310 });
   });
 
-  test('it is as patient as its answers are slow', () => {
+  test('adapts the time-out to slow answers', () => {
     const health = used();
     for (let now = 5200; now < 30_000; now += 1000) health.probed(good, now, 200);
     health.suspect(0, 30_000);
@@ -87,17 +87,20 @@ describe('when somebody who uses it hears nothing', () => {
   });
 
   test.each([
-    ['that nobody could be asked', (health) => health.probed({ ok: null, why: 'no such name' }, 5200)],
+    [
+      'a probe without a reachable target',
+      (health) => health.probed({ ok: null, why: 'no such name' }, 5200)
+    ],
     ['a lost link', (health) => health.link({ ...LINK, carrier: false }, 5200)],
     ['a new address', (health) => health.link({ ...LINK, address: '10.0.1.77' }, 5200)]
-  ])('%s ends it', (_, /** @type {(health: InstanceType<typeof Health>) => void} */ end) => {
+  ])('ends it on %s', (_, /** @type {(health: InstanceType<typeof Health>) => void} */ end) => {
     const health = used();
     health.suspect(0, 5100);
     end(health);
-    expect(health.isHasty).toBe(false);
+    expect(health.isFastProbe).toBe(false);
   });
 
-  test('one that is not up, or is not probed, is asked no sooner', () => {
+  test('does not probe a path earlier that is not up, or is not probed', () => {
     expect(new Bench().health.suspect(0, 1)).toBe(false);
     const { health } = new Bench({ ...SETTINGS, probes: false });
     expect(health.suspect(0, 1)).toBe(false);
@@ -105,7 +108,7 @@ describe('when somebody who uses it hears nothing', () => {
   });
 });
 
-test('it comes back by two answers in a row', () => {
+test('comes back after two answers in a row', () => {
   const bench = new Bench();
   bench.run(40_000);
   bench.alive = false;
@@ -118,7 +121,7 @@ test('it comes back by two answers in a row', () => {
   expect(bench.now - since).toBeLessThan(1000);
 });
 
-test('one that flaps needs twice as many answers each time, and few again after it was stable', () => {
+test('requires twice as many answers after each flap, and few again after a stable time', () => {
   const bench = new Bench();
   bench.run(40_000);
   const needed = [];
@@ -138,7 +141,7 @@ test('one that flaps needs twice as many answers each time, and few again after 
   expect(needed).toEqual([2, 4, 8, 16, 32, 32, 2]);
 });
 
-test('a lost link is known at once, and one that is back is up only after answers', () => {
+test('notices a lost link at once; a link that is back makes the path up only after answers', () => {
   const bench = new Bench();
   bench.run(40_000);
   bench.health.link({ ...LINK, carrier: false }, 40_001);
@@ -151,7 +154,7 @@ test('a lost link is known at once, and one that is back is up only after answer
   expect(bench.now - 50_000).toBeLessThan(500);
 });
 
-test('says what is missing', () => {
+test('names what is missing', () => {
   const { health } = new Bench();
   health.link({ ...LINK, address: '' }, 1);
   expect(health).toMatchObject({ state: 'down', why: 'no IPv4 address' });
@@ -159,7 +162,7 @@ test('says what is missing', () => {
   expect(health).toMatchObject({ state: 'down', why: 'no such interface', since: 1 });
 });
 
-test('a new address has to answer anew', () => {
+test('requires answers again for a new address', () => {
   const bench = new Bench();
   bench.run(40_000);
   bench.health.link({ ...LINK, address: '10.0.1.77' }, 40_001);
@@ -170,7 +173,7 @@ test('a new address has to answer anew', () => {
   });
 });
 
-test('that nobody could be asked says nothing of the path', () => {
+test('draws no conclusion about the path when no target could be probed', () => {
   const bench = new Bench();
   for (let i = 0; i < 9; i++) bench.health.probed({ ok: null, why: 'no such name' }, i);
   expect(bench.health).toMatchObject({ state: 'probing', why: 'no such name' });
@@ -179,7 +182,7 @@ test('that nobody could be asked says nothing of the path', () => {
   expect(bench.health).toMatchObject({ state: 'up', why: 'answers' });
 });
 
-test('without a broker the link alone counts', () => {
+test('uses only the link without a broker', () => {
   const { health } = new Bench({ ...SETTINGS, probes: false });
   expect(health).toMatchObject({ state: 'up', nextProbeAt: Infinity });
   health.link({ ...LINK, carrier: false }, 5);
@@ -192,16 +195,24 @@ describe('the endpoint', () => {
   const path = (state, isStale = false, isKnown = true) => ({ state, isStale, isKnown });
 
   test.each([
-    ['is there while its path is up', [path('up'), path('up')], ['there', 'there']],
-    ['goes when its path is dead and another is not', [path('up'), path('down', true)], ['there', 'gone']],
-    ['waits for enough answers', [path('up'), path('probing', true)], ['there', 'gone']],
-    ['is made anew after that', [path('up'), path('up', true)], ['there', 'new']],
+    ['is set while its path is up', [path('up'), path('up')], ['there', 'there']],
     [
-      'stays when all are dead: nothing is won without it',
+      'is removed when its path is down and another is not',
+      [path('up'), path('down', true)],
+      ['there', 'gone']
+    ],
+    ['waits for enough answers', [path('up'), path('probing', true)], ['there', 'gone']],
+    ['is set again after that', [path('up'), path('up', true)], ['there', 'new']],
+    [
+      'stays when all are down because its removal gains nothing',
       [path('down', true), path('down', true)],
       ['kept', 'kept']
     ],
-    ['of a dead path goes when another comes back', [path('up', true), path('down', true)], ['new', 'gone']],
-    ['stays until anything is known', [path('up'), path('probing', false, false)], ['there', 'kept']]
+    [
+      'of a path that is down is removed when another comes back',
+      [path('up', true), path('down', true)],
+      ['new', 'gone']
+    ],
+    ['stays until the state is known', [path('up'), path('probing', false, false)], ['there', 'kept']]
   ])('%s', (_, paths, fates) => expect(fatesOf(paths)).toEqual(fates));
 });

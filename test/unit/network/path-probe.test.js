@@ -1,5 +1,5 @@
 'use strict';
-// What counts as an answer, with the native part and without it.
+// Valid answers, with the native part and without it.
 
 const { once } = require('node:events');
 const net = require('node:net');
@@ -31,7 +31,7 @@ describe.each([
   ['native', true],
   ['without the native part', false]
 ])('%s', (_, hasNative) => {
-  test('a connection and a refusal are answers; an address that is not ours is none', async () => {
+  test('takes a connection and a refusal as answers, but not an address that is not ours', async () => {
     const { ask, isUrgent } = prober(hasNative);
     expect(isUrgent).toBe(hasNative);
     const { port } = /** @type {net.AddressInfo} */ (server.address());
@@ -44,7 +44,7 @@ describe.each([
   });
 });
 
-test('silence is named with the time that was waited', () => {
+test('reports silence with the time waited', () => {
   const { readError } = require('../../../nodes/lib/network/paths/path-probe');
   const error = Object.assign(new Error('x'), { code: 'ETIMEDOUT' });
   expect(readError(error, { ...QUESTION, port: 8883 })).toEqual({

@@ -1,5 +1,5 @@
 'use strict';
-// Figures of a path's quality. No clock but the test's.
+// Figures of a path's quality. The clock is the test's.
 
 const {
   LEAST_PROBES,
@@ -23,14 +23,14 @@ test.each([
   [-82, 40],
   [-110, 0],
   [-119, 0]
-])('link quality at %i dBm is %f %%', (dbm, percent) => expect(linkPercentOf(dbm)).toBe(percent));
+])('maps link quality at %i dBm to %f %%', (dbm, percent) => expect(linkPercentOf(dbm)).toBe(percent));
 
-test('what was not looked at is not known', () => {
+test('reports unmeasured values as unknown', () => {
   expect(new Quality(1000).figures(0)).toEqual(NOTHING);
 });
 
 describe('probes', () => {
-  test('loss is the part of the last twenty periods, known after ten', () => {
+  test('give the loss as the part of the last twenty periods, known after ten', () => {
     const quality = new Quality(1000);
     for (let i = 1; i < LEAST_PROBES; i++) quality.probed(bad, i * 1000);
     expect(quality.figures(9000).lossPercent).toBe(null);
@@ -43,7 +43,7 @@ describe('probes', () => {
     expect(quality.figures(21_000 + PERIODS * 1000).lossPercent).toBe(null);
   });
 
-  test('of a path that is dead do not count: when it is back it has not lost them', () => {
+  test('do not count while a path is down: it has not lost them when it is back', () => {
     const quality = new Quality(1000);
     for (let i = 1; i <= 10; i++) quality.probed(good(), i * 1000);
     for (let i = 11; i <= 12; i++) quality.probed(bad, i * 1000);
@@ -52,13 +52,13 @@ describe('probes', () => {
     expect(quality.figures(19_000).lossPercent).toBe(17);
   });
 
-  test('that nobody could be asked say nothing', () => {
+  test('do not count when no target could be probed', () => {
     const quality = new Quality(1000);
     for (let i = 0; i < 9; i++) quality.probed({ ok: null, ms: 0, counts: true }, i);
     expect(quality.figures(9)).toEqual(NOTHING);
   });
 
-  test('the round trip is smoothed, and begins anew after a window without an answer', () => {
+  test('smooth the round trip, and restart it after a window without an answer', () => {
     const quality = new Quality(1000);
     quality.probed(good(20), 0);
     expect(quality.figures(0).rttMs).toBe(20);
@@ -71,7 +71,7 @@ describe('probes', () => {
     expect(quality.figures(22_000).rttMs).toBe(50);
   });
 
-  test('however many there are, they take little room', () => {
+  test('take little memory in any number', () => {
     const quality = new Quality(60_000);
     for (let i = 0; i < 10_000; i++) quality.probed(i % 2 ? good() : bad, i);
     expect(quality.figures(10_000).lossPercent).toBe(50);
@@ -84,7 +84,7 @@ describe('the interface', () => {
     ...{ device, dbm: null, bytes: { rx, tx } }
   });
 
-  test('bytes a second are the mean of 5 s', () => {
+  test('has its bytes a second as the mean of 5 s', () => {
     const quality = new Quality(1000);
     quality.seen(at(1000, 0), 0);
     expect(quality.figures(0)).toEqual(NOTHING);
@@ -94,7 +94,7 @@ describe('the interface', () => {
     expect(quality.figures(10_000)).toMatchObject({ rxBytesPerSecond: 0, txBytesPerSecond: 0 });
   });
 
-  test('counters that begin anew, another interface, or none make no figure', () => {
+  test('has no figure from restarted counters, another interface, or none', () => {
     const quality = new Quality(1000);
     quality.seen(at(1000, 1000), 0);
     quality.seen(at(10, 2000), 1000);
@@ -108,7 +108,7 @@ describe('the interface', () => {
     expect(quality.figures(5000)).toEqual(NOTHING);
   });
 
-  test('the signal is the mean of 5 s, and no longer known when the driver falls silent', () => {
+  test('has its signal as the mean of 5 s, unknown after the driver stops reporting', () => {
     const quality = new Quality(1000);
     const signals = [-70, -80, -75, -75, -75];
     signals.forEach((dbm, i) => quality.seen({ device: 'wlan0', dbm, bytes: null }, i * 1000));

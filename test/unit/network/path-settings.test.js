@@ -1,5 +1,5 @@
 'use strict';
-// What seganet-paths lets in: it ends up in commands run with CAP_NET_ADMIN.
+// Input that seganet-paths accepts: it ends up in commands run with CAP_NET_ADMIN.
 
 const { checkBroker, checkPaths } = require('../../../nodes/lib/network/paths/path-settings');
 const { readArguments } = require('../../../nodes/lib/network/paths/cli/usage');
@@ -42,7 +42,7 @@ describe('--paths', () => {
     'a'.repeat(16),
     Array.from({ length: 9 }, (_, i) => `e${i}`).join()
   ])('refuses %j', (text) => {
-    // White space around a path is none of its name.
+    // White space around a path is not part of its name.
     const isFine = text.trim() === 'eth0';
     expect(code(() => checkPaths(text))).toBe(isFine ? 0 : 2);
   });
@@ -95,7 +95,7 @@ describe('the command line', () => {
     [['undo', 'eth0']]
   ])('refuses %j', (args) => expect(code(() => readArguments(args, {}))).toBe(2));
 
-  test('quality: only advised, by limits that have defaults', () => {
+  test('takes quality as advice only by default, with default limits', () => {
     expect(readArguments(['watch'], {}).options).toMatchObject({
       autoBackup: false,
       limits: {

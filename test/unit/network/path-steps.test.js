@@ -1,5 +1,5 @@
 'use strict';
-// From what is there to what should be.
+// From the current to the desired state.
 
 const { choosePaths } = require('../../../nodes/lib/network/paths/path-selection');
 const { networkOf } = require('../../../nodes/lib/network/paths/desired-state');
@@ -29,7 +29,7 @@ const BOTH = /** @type {const} */ ([
 const commands = (of, fate = () => 'there', wanted = BOTH, known = []) =>
   stepsTo(of, choosePaths(wanted, of, known), fate).map(({ tool, args }) => [tool, ...args].join(' '));
 
-/** As the kernel would have it after these commands. @param {string[]} lines @param {any} [of] */
+/** The kernel's state after these commands. @param {string[]} lines @param {any} [of] */
 function after(lines, of = facts()) {
   const word = (/** @type {string} */ line, /** @type {string} */ name) =>
     new RegExp(`\\b${name} (\\S+)`).exec(line)?.[1] ?? '';
@@ -60,7 +60,7 @@ function after(lines, of = facts()) {
   return { ...of, rules, routes, endpoints };
 }
 
-test('two paths: routes, then rules, then endpoints', () => {
+test('sets up two paths: routes, then rules, then endpoints', () => {
   expect(commands(facts())).toEqual([
     'ip route replace 10.0.1.0/24 dev eth0 scope link src 10.0.1.1 table 27101 proto 177',
     'ip route replace default via 10.0.1.2 dev eth0 src 10.0.1.1 table 27101 proto 177',
@@ -75,11 +75,11 @@ test('two paths: routes, then rules, then endpoints', () => {
   ]);
 });
 
-test('what is there already needs nothing', () => {
+test('changes nothing that is set up already', () => {
   expect(commands(after(commands(facts())))).toEqual([]);
 });
 
-test('undo takes away all that is ours, and nothing of others', () => {
+test('removes everything of its own with undo, and nothing else', () => {
   const there = after(commands(facts()));
   const others = {
     rules: [{ preference: 27101, source: '10.0.1.1', table: 5, protocol: 0, suppress: -1 }],
@@ -100,7 +100,7 @@ test('undo takes away all that is ours, and nothing of others', () => {
   expect(stepsAway(facts(others))).toEqual([]);
 });
 
-test('a new address: the old endpoint first, its rules and routes, then the new ones', () => {
+test('handles a new address: the old endpoint first, its rules and routes, then the new ones', () => {
   const there = after(commands(facts()));
   const moved = { ...there, interfaces: [device('eth0', '10.0.1.77'), there.interfaces[1]] };
   const lines = commands(moved);
@@ -111,7 +111,7 @@ test('a new address: the old endpoint first, its rules and routes, then the new 
   expect(lines.filter((line) => line.includes('10.0.2.'))).toEqual([]);
 });
 
-test('a path between two addresses keeps its rule, and its endpoint if that is to be kept', () => {
+test('keeps the rule of a path between two addresses, and its endpoint if that is to be kept', () => {
   const there = after(commands(facts()));
   const lost = { ...there, interfaces: [device('eth0', ''), there.interfaces[1]] };
   const lines = commands(lost, () => 'kept');
@@ -119,7 +119,7 @@ test('a path between two addresses keeps its rule, and its endpoint if that is t
   expect(commands(lost, () => 'gone')).toContain('ip mptcp endpoint delete id 231');
 });
 
-test('routes that went with the link come back by the gateway that was known, when the interface is up', () => {
+test('restores routes that went with the link by the known gateway, when the interface is up', () => {
   const there = { ...after(commands(facts())), routes: [], defaults: [route('wwan0', '10.0.2.2')] };
   const known = [{ name: 'eth0', interface: 'eth0', slot: 1, gateway: '10.0.1.2' }];
   const down = { ...there, interfaces: [device('eth0', '10.0.1.1', { isUp: false, carrier: false })] };
@@ -129,7 +129,7 @@ test('routes that went with the link come back by the gateway that was known, wh
   );
 });
 
-test('PPP has no gateway, and a gateway outside of the network is reached all the same', () => {
+test('sets up PPP without a gateway, and reaches a gateway outside the network', () => {
   const ppp = facts({
     interfaces: [device('ppp0', '', { addresses: [{ address: '10.64.0.9', prefix: 32 }] })],
     defaults: [route('ppp0', '')]
@@ -141,7 +141,7 @@ test('PPP has no gateway, and a gateway outside of the network is reached all th
   expect(commands(far, undefined, [])[1]).toContain('default via 172.31.1.1 dev eth0 onlink src 10.0.1.1');
 });
 
-test('an endpoint made anew is deleted first; a kept one is not touched', () => {
+test('deletes an endpoint before it is recreated, and leaves a kept one untouched', () => {
   const there = after(commands(facts()));
   expect(commands(there, () => 'new')).toEqual([
     'ip mptcp endpoint delete id 231',
@@ -152,7 +152,7 @@ test('an endpoint made anew is deleted first; a kept one is not touched', () => 
   expect(commands(there, () => 'kept')).toEqual([]);
 });
 
-test('another role is a flag of the endpoint, and its subflows live on; a kernel that cannot has it made anew', () => {
+test('changes a role by a flag of the endpoint, and its subflows survive; recreates it where the kernel has no such flag', () => {
   const there = after(commands(facts()));
   const swapped = [
     { target: 'eth0', role: 'backup' },
@@ -171,7 +171,7 @@ test('another role is a flag of the endpoint, and its subflows live on; a kernel
   expect(commands(there, () => 'gone', swapped)).toHaveLength(2);
 });
 
-test('endpoints of somebody else are named and left alone', () => {
+test('names endpoints of other owners and leaves them alone', () => {
   const of = facts({
     endpoints: [{ id: 3, address: '10.0.1.1', device: 'eth0', subflow: true, backup: false, more: false }]
   });
@@ -182,7 +182,7 @@ test('endpoints of somebody else are named and left alone', () => {
   ]);
 });
 
-test('settings are written only where they do not do, and not where the kernel has none', () => {
+test('writes settings only where they do not suffice, and not where the kernel has none', () => {
   const of = facts({ sysctls: { enabled: 0, stale_loss_cnt: 4, close_timeout: 1, blackhole_timeout: null } });
   expect(commands(of).slice(0, 2)).toEqual([
     'sysctl -w net.mptcp.enabled=1',
@@ -191,7 +191,7 @@ test('settings are written only where they do not do, and not where the kernel h
   expect(commands(of)[2]).toContain('route');
 });
 
-test('limits are raised, not lowered; without MPTCP there are only routes', () => {
+test('raises limits, never lowers them; without MPTCP it sets routes only', () => {
   expect(commands(facts({ limits: { subflows: 1, accepted: 3 } }))[0]).toBe('ip mptcp limits set subflows 2');
   expect(commands(facts({ limits: { subflows: 8, accepted: 3 } })).join()).not.toContain('limits');
   const none = { enabled: null, stale_loss_cnt: null, close_timeout: null, blackhole_timeout: null };
@@ -200,8 +200,8 @@ test('limits are raised, not lowered; without MPTCP there are only routes', () =
   expect(lines.join()).not.toMatch(/mptcp|sysctl/);
 });
 
-describe('which paths', () => {
-  test('auto: those with a default route, mobile ones as backup, and those that had one', () => {
+describe('path selection', () => {
+  test('auto takes paths with a default route, mobile ones as backup, and those that had one', () => {
     const known = [{ name: 'wlan0', interface: 'wlan0', slot: 2, gateway: '10.0.3.2' }];
     expect(choosePaths([], facts(), known).map(({ name, role, slot }) => [name, role, slot])).toEqual([
       ['eth0', 'active', 1],
@@ -210,7 +210,7 @@ describe('which paths', () => {
     ]);
   });
 
-  test('an address means the interface that has it', () => {
+  test('takes an address as the interface that has it', () => {
     const [path] = choosePaths([{ target: '10.0.2.1', role: 'active' }], facts(), []);
     expect(path).toMatchObject({
       name: '10.0.2.1',
@@ -220,7 +220,7 @@ describe('which paths', () => {
     });
   });
 
-  test('one that is not there is a path all the same', () => {
+  test('keeps a missing interface as a path', () => {
     const [path] = choosePaths([{ target: 'usb9', role: 'backup' }], facts(), []);
     expect(path).toMatchObject({ exists: false, carrier: false, address: '', slot: 1 });
   });
@@ -232,4 +232,4 @@ test.each([
   ['255.255.255.255', 1, '128.0.0.0/1'],
   ['10.1.2.3', 32, '10.1.2.3/32'],
   ['10.1.2.3', 0, '0.0.0.0/0']
-])('%s/%i is in %s', (address, prefix, network) => expect(networkOf(address, prefix)).toBe(network));
+])('finds %s/%i in %s', (address, prefix, network) => expect(networkOf(address, prefix)).toBe(network));

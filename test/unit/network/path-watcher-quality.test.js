@@ -1,5 +1,5 @@
 'use strict';
-// What the watch does with the quality of its paths, without a network.
+// What the path watcher does with the quality of its paths, without a network.
 
 const { QualityWatch } = require('../../../nodes/lib/network/paths/quality-watch');
 const { Watcher } = require('../../../nodes/lib/network/paths/path-watcher');
@@ -23,13 +23,13 @@ const limits = {
   ...{ belowPercent: 40, lossPercent: 20, rttMs: Infinity },
   ...{ backupAfterMs: 3000, activeAfterMs: 5000 }
 };
-/** Two active paths, judged. @param {boolean} acts */
+/** Two active paths with quality advice. @param {boolean} acts */
 async function beginJudged(acts) {
   world.roles = ['active', 'active'];
   world.signals = { wwan0: -50 };
-  const look = (/** @type {string[]} */ names) =>
+  const inspect = (/** @type {string[]} */ names) =>
     new Map(names.map((name) => [name, { dbm: world.signals[name] ?? null, bytes: null }]));
-  const qualityWatch = new QualityWatch({ limits, everyMs: 1000, acts, look });
+  const qualityWatch = new QualityWatch({ limits, everyMs: 1000, acts, inspect });
   watcher = new Watcher({ ...world.parts(), qualityWatch }, { probes: true, everyMs: 1000, timeoutMs: 700 });
   await watcher.start();
   await pass(100);
@@ -37,7 +37,7 @@ async function beginJudged(acts) {
   world.log.length = 0;
 }
 
-test('is told, also where nothing is advised', async () => {
+test('reports quality also where it advises nothing', async () => {
   await beginJudged(false);
   await pass(15_000);
   expect(world.log).toEqual([]);
@@ -51,7 +51,7 @@ test('is told, also where nothing is advised', async () => {
   expect(world.status.paths[1].quality).toMatchObject({ signalDbm: -50, linkPercent: 86 });
 });
 
-test('a bad path is only advised to be backup, unless the user wants it done', async () => {
+test('only advises backup for a bad path, unless the user lets it act', async () => {
   await beginJudged(false);
   world.signals.wwan0 = -95;
   await pass(15_000);
@@ -60,7 +60,7 @@ test('a bad path is only advised to be backup, unless the user wants it done', a
   expect(world.status.paths[1]).toMatchObject({ actingRole: 'active', advice: 'backup' });
 });
 
-test('a bad path becomes backup without losing its subflows, and active when it is good again', async () => {
+test('makes a bad path backup without losing its subflows, and active when it is good again', async () => {
   await beginJudged(true);
   world.signals.wwan0 = -95;
   await pass(15_000);
@@ -74,7 +74,7 @@ test('a bad path becomes backup without losing its subflows, and active when it 
   expect(world.status.paths[1]).toMatchObject({ actingRole: 'active', advice: 'active' });
 });
 
-test('an endpoint that is made anew has the role that its path has now', async () => {
+test('recreates an endpoint with the current role of its path', async () => {
   await beginJudged(true);
   world.signals.wwan0 = -95;
   await pass(15_000);
@@ -86,7 +86,7 @@ test('an endpoint that is made anew has the role that its path has now', async (
   expect(world.status.paths[1].adviceWhy).toMatch(/is below 40 %$/);
 });
 
-test('the only path left is active at once', async () => {
+test('makes the only path left active at once', async () => {
   await beginJudged(true);
   world.signals.wwan0 = -95;
   await pass(15_000);
@@ -97,7 +97,7 @@ test('the only path left is active at once', async () => {
   expect(world.log.at(-1)).toBe('wwan0: active: no other active path is up');
 });
 
-test('when the watch ends its paths are as they were set', async () => {
+test('restores the configured roles when the watcher ends', async () => {
   await beginJudged(true);
   world.signals.wwan0 = -95;
   await pass(15_000);
@@ -106,7 +106,7 @@ test('when the watch ends its paths are as they were set', async () => {
   expect(jest.getTimerCount()).toBe(0);
 });
 
-test('lost probes count as long as the path is up', async () => {
+test('counts lost probes while the path is up', async () => {
   await beginJudged(true);
   await pass(20_000);
   const { ask } = world.parts();
@@ -119,7 +119,7 @@ test('lost probes count as long as the path is up', async () => {
   expect(world.log).toEqual([expect.stringMatching(/^eth0: backup: \d+ % of the probes had no answer/)]);
 });
 
-test('probes in fastProbe are no measure of loss', async () => {
+test('does not count fast probes as loss', async () => {
   await beginJudged(true);
   await pass(20_000);
   const { ask } = world.parts();

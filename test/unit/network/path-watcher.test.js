@@ -1,5 +1,5 @@
 'use strict';
-// The watch without a network: what it does with what it hears.
+// The path watcher without a network: its reactions to events.
 
 const { Monitor } = require('../../../nodes/lib/network/paths/route-monitor');
 const { Watcher } = require('../../../nodes/lib/network/paths/path-watcher');
@@ -28,7 +28,7 @@ async function begin() {
   world.log.length = 0;
 }
 
-test('each path gets its endpoint after its first answer', async () => {
+test("sets each path's endpoint after its first answer", async () => {
   await watcher.start();
   expect(world.done).toEqual([]);
   await pass(100);
@@ -59,7 +59,7 @@ test('each path gets its endpoint after its first answer', async () => {
   });
 });
 
-test('a silent path loses its endpoint within 3 s and has a new one after two answers', async () => {
+test('removes the endpoint of a silent path within 3 s and sets it again after two answers', async () => {
   await begin();
   world.dead.add('eth0');
   await pass(3000);
@@ -74,10 +74,10 @@ test('a silent path loses its endpoint within 3 s and has a new one after two an
   expect(world.log.map((line) => line.split(':')[1])).toEqual([' down', ' probing', ' up']);
 });
 
-describe('a path of which somebody says that it confirms nothing', () => {
+describe('a path that its user reports as silent', () => {
   const hint = (/** @type {string} */ path) => watcher.suspect({ path, rttMs: 0 });
 
-  test('loses its endpoint in 210 ms if it does not answer twice', async () => {
+  test('loses its endpoint in 210 ms if neither probe is answered', async () => {
     await begin();
     await pass(300);
     world.dead.add('eth0');
@@ -91,7 +91,7 @@ describe('a path of which somebody says that it confirms nothing', () => {
     expect(world.log).toEqual(['eth0: down: silent']);
   });
 
-  test('keeps it if it answers', async () => {
+  test('keeps its endpoint if it answers', async () => {
     await begin();
     await pass(300);
     world.asked.length = 0;
@@ -101,7 +101,7 @@ describe('a path of which somebody says that it confirms nothing', () => {
     expect([world.done, world.log]).toEqual([[], []]);
   });
 
-  test('keeps it if one probe of the two is lost', async () => {
+  test('keeps its endpoint if one probe of the two is lost', async () => {
     await begin();
     await pass(300);
     world.dead.add('eth0');
@@ -112,7 +112,7 @@ describe('a path of which somebody says that it confirms nothing', () => {
     expect([world.done, world.log]).toEqual([[], []]);
   });
 
-  test('a probe that was on its way then says nothing when it ends', async () => {
+  test('ignores the end of a probe that was already in flight', async () => {
     await begin();
     world.dead.add('eth0');
     await pass(1000);
@@ -125,7 +125,7 @@ describe('a path of which somebody says that it confirms nothing', () => {
     expect(world.done).toEqual(['delete id 231']);
   });
 
-  test('is not asked by a flood of hints more often than twice a second in the long run', async () => {
+  test('is not probed by a flood of hints more often than twice a second in the long run', async () => {
     await begin();
     world.asked.length = 0;
     for (let i = 0; i < 2000; i++) {
@@ -136,7 +136,7 @@ describe('a path of which somebody says that it confirms nothing', () => {
     expect(world.log).toEqual([]);
   });
 
-  test('stays where there is no other, and so does one that nobody knows', async () => {
+  test('keeps its endpoint when it is the only path; hints on unknown paths are ignored', async () => {
     await begin();
     world.dead.add('wwan0');
     await pass(3000);
@@ -150,7 +150,7 @@ describe('a path of which somebody says that it confirms nothing', () => {
     expect(world.asked).toEqual([]);
   });
 
-  test('after stop nothing is asked', async () => {
+  test('is not probed after stop', async () => {
     await begin();
     await watcher.stop();
     world.asked.length = 0;
@@ -160,11 +160,11 @@ describe('a path of which somebody says that it confirms nothing', () => {
   });
 });
 
-test('when all are dead the endpoints stay, and are made anew when their path is back', async () => {
+test('keeps the endpoints when all paths are down, and sets them again when their path is back', async () => {
   await begin();
   world.dead.add('eth0').add('wwan0');
   await pass(60_000);
-  // The first to die was taken out while the other seemed alive, or neither.
+  // The first path that went down was removed while the other seemed up, or neither was.
   expect(world.endpoints.length).toBeGreaterThan(0);
   const before = world.done.length;
   world.dead.clear();
@@ -173,7 +173,7 @@ test('when all are dead the endpoints stay, and are made anew when their path is
   expect(world.endpoints).toHaveLength(2);
 });
 
-test('a lost link is answered at once; other interfaces are none of its business', async () => {
+test('reacts to a lost link at once, and ignores other interfaces', async () => {
   await begin();
   const views = world.views;
   watcher.event({ kind: 'route', device: 'docker0', isGone: false, carrier: null });
@@ -186,7 +186,7 @@ test('a lost link is answered at once; other interfaces are none of its business
   expect(world.log).toEqual(['eth0: down: the link is down']);
 });
 
-test('an answer to the old address says nothing of the new one', async () => {
+test('ignores an answer to the old address', async () => {
   await begin();
   world.dead.add('eth0');
   await pass(1000);
@@ -201,7 +201,7 @@ test('an answer to the old address says nothing of the new one', async () => {
   ]);
 });
 
-test('a burst of events is one look', async () => {
+test('inspects once after a burst of events', async () => {
   await begin();
   const views = world.views;
   for (let i = 0; i < 100; i++)
@@ -210,7 +210,7 @@ test('a burst of events is one look', async () => {
   expect(world.views - views).toBe(1);
 });
 
-test('a step that fails is said once and tried again, until it works', async () => {
+test('reports a failed step once and retries it until it works', async () => {
   await begin();
   world.failing = 'delete';
   world.dead.add('eth0');
@@ -225,14 +225,14 @@ test('a step that fails is said once and tried again, until it works', async () 
   expect(world.log.at(-1)).toBe('done: the failed step has succeeded');
 });
 
-test('what somebody took away comes back without an event', async () => {
+test('restores an externally removed setting without an event', async () => {
   await begin();
   world.endpoints = [];
   await pass(10_100);
   expect(world.done).toHaveLength(2);
 });
 
-test('after stop nothing happens any more', async () => {
+test('does nothing after stop', async () => {
   await begin();
   world.dead.add('eth0');
   await watcher.stop();
@@ -243,7 +243,7 @@ test('after stop nothing happens any more', async () => {
   expect(jest.getTimerCount()).toBe(0);
 });
 
-test('ip monitor is started again when it ends, with longer and longer pauses, also where it is not installed', async () => {
+test('restarts ip monitor when it ends, with longer and longer pauses, also where it is not installed', async () => {
   jest.useRealTimers();
   const seen = /** @type {string[]} */ ([]);
   const on = {

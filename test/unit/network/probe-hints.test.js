@@ -1,5 +1,5 @@
 'use strict';
-// The word of a program that a path confirms nothing: how it comes to the watch, and how little it can do there.
+// A program's hint that a path confirms nothing: how it reaches the watcher, and how limited its effect is.
 
 const fs = require('node:fs');
 const net = require('node:net');
@@ -19,7 +19,7 @@ const { PathHints } = require('../../../nodes/lib/uplink/paths/path-hints');
 const { eventually } = require('../../../bench/harness/net');
 const { seeded } = require('../../fixtures/gateway/random');
 
-describe('a line', () => {
+describe('a hint line', () => {
   test.each([
     ['suspect eth0', { path: 'eth0', rttMs: 0 }],
     ['suspect 192.0.2.1 48', { path: '192.0.2.1', rttMs: 48 }],
@@ -30,21 +30,21 @@ describe('a line', () => {
     ...['', 's', 'suspect', 'suspect ', 'suspect  eth0', 'Suspect eth0', ' suspect eth0', 'suspect eth0 '],
     ...['suspect eth0 -1', 'suspect eth0 1.5', 'suspect eth0 100000', 'suspect eth0 1 1', 'suspect eth0\r'],
     ...['suspect a\0b', 'suspect \xff', `suspect ${'x'.repeat(46)}`, 'suspect eth0\nsuspect eth0']
-  ])('%j is none', (line) => expect(parseHint(line)).toBe(null));
+  ])('%j is not a hint', (line) => expect(parseHint(line)).toBe(null));
 
-  test('is what the uplink writes', () => {
+  test('is accepted as the uplink writes it', () => {
     expect(formatHint({ path: '192.0.2.1', rttMs: 0.4 })).toBe('suspect 192.0.2.1 0\n');
     expect(parseHint(formatHint({ path: '192.0.2.1', rttMs: 1e9 }).trim())).toEqual({ path: '192.0.2.1', rttMs: 99_999 }); // prettier-ignore
   });
 });
 
-describe('what a connection says', () => {
+describe('a hint connection', () => {
   const two = [
     { path: 'eth0', rttMs: 5 },
     { path: '10.0.0.1', rttMs: 0 }
   ];
 
-  test('is the same, wherever it is cut', () => {
+  test('is read the same wherever it is split', () => {
     const text = 'suspect eth0 5\nsuspect 10.0.0.1\n';
     for (let at = 0; at <= text.length; at++) {
       const reader = new HintReader();
@@ -54,14 +54,14 @@ describe('what a connection says', () => {
     }
   });
 
-  test('ends with the first line that is none; what came before it counts', () => {
+  test('ends at the first invalid line, and keeps earlier hints', () => {
     expect(new HintReader().push('suspect eth0 5\nhello\nsuspect 10.0.0.1\n')).toEqual({
       hints: two,
       isWrong: true
     });
   });
 
-  test('is no longer than 256 bytes, with or without ends of lines', () => {
+  test('reads up to 256 bytes, with or without line ends', () => {
     const reader = new HintReader();
     expect(reader.push('x'.repeat(MOST_BYTES))).toEqual({ hints: [], isWrong: false });
     expect(reader.push('x').isWrong).toBe(true);
@@ -70,7 +70,7 @@ describe('what a connection says', () => {
     expect(lines.push('a\n')).toEqual({ hints: [], isWrong: true });
   });
 
-  test('may be anything', () => {
+  test('accepts any bytes safely', () => {
     const seed = Math.floor(Math.random() * 2 ** 32);
     const { bytes, integer } = seeded(seed);
     const words = ['suspect ', 'eth0', '\n', ' ', '1', '\0', 'suspect eth0 7\n', '99999'];
@@ -88,7 +88,7 @@ describe('what a connection says', () => {
   });
 });
 
-describe('fastProbe', () => {
+describe('FastProbe', () => {
   const settings = { everyMs: 1000, timeoutMs: 700 };
   /** @param {number[]} answers ms @param {number} [rttMs] of the hint */
   const patience = (answers, rttMs = 0) => {
@@ -98,7 +98,7 @@ describe('fastProbe', () => {
     return fastProbe.timeoutMs;
   };
 
-  test('has as much patience as answers have taken before: three times, or more where they vary', () => {
+  test('waits three times as long as earlier answers took, or longer where they vary', () => {
     expect(patience([])).toBe(700);
     expect(patience(Array(50).fill(1))).toBe(150);
     expect(patience(Array(50).fill(60))).toBe(180);
@@ -110,7 +110,7 @@ describe('fastProbe', () => {
     expect(patience(Array(50).fill(1), 99_999)).toBe(700);
   });
 
-  test('comes five times in a row, and in the long run as often as other probes', () => {
+  test('probes five times in a row, and in the long run as often as other probes', () => {
     const fastProbe = new FastProbe(settings, 0);
     let begun = 0;
     const hurry = (/** @type {number} */ now) => {
@@ -127,7 +127,7 @@ describe('fastProbe', () => {
   });
 });
 
-describe('the socket', () => {
+describe('the hint socket', () => {
   /** @type {string} */
   let folder;
   /** @type {string} */
@@ -157,7 +157,7 @@ describe('the socket', () => {
     return socket;
   };
 
-  test('is everybody’s, and goes with the watch', async () => {
+  test('is open to every user, and is removed with the watcher', async () => {
     expect(fs.statSync(file).mode & 0o777).toBe(0o666);
     new PathHints({ file }).suspect('192.0.2.1', 12.4);
     await eventually(() => heard.length > 0);
@@ -166,7 +166,7 @@ describe('the socket', () => {
     expect(fs.readdirSync(folder)).toEqual([]);
   });
 
-  test('takes the place of one that a killed watch has left', async () => {
+  test('replaces one that a killed watcher has left', async () => {
     await listener.stop();
     fs.writeFileSync(file, '');
     listener = new HintListener(file, (hint) => heard.push(hint));
@@ -175,7 +175,7 @@ describe('the socket', () => {
     await eventually(() => heard.length > 0);
   });
 
-  test('is closed to those that say something else, too much, or nothing for a second', async () => {
+  test('closes connections that send something else, too much, or nothing for a second', async () => {
     const closed = (/** @type {net.Socket} */ socket) =>
       new Promise((resolve) => socket.resume().once('close', resolve));
     await closed(await connect('GET / HTTP/1.1\r\n\r\n'));
@@ -184,7 +184,7 @@ describe('the socket', () => {
     expect(heard).toEqual([]);
   });
 
-  test('has sixteen connections at most: one more ends the oldest, and is heard', async () => {
+  test('has sixteen connections at most: one more ends the oldest, and is read', async () => {
     const all = [];
     for (let i = 0; i < MOST_CONNECTIONS; i++) all.push(await connect());
     const ended = new Promise((resolve) => all[0].resume().once('close', resolve));
@@ -195,7 +195,7 @@ describe('the socket', () => {
     for (const socket of all) socket.destroy();
   });
 
-  test('that has too long a name is an error with a code, not the end of the watch', async () => {
+  test('reports a name that is too long as an error with a code, and the watcher continues', async () => {
     const long = new HintListener(path.join(folder, 'x'.repeat(120)), () => {});
     await expect((async () => long.start())()).rejects.toMatchObject({ code: expect.any(String) });
     await long.stop();
@@ -214,7 +214,7 @@ describe('the uplink', () => {
     return { hints: new PathHints({ file, now: () => clock.now, connect }), told, clock };
   }
 
-  test('tells of a path twice a second at most', () => {
+  test('sends a hint on a path twice a second at most', () => {
     const { hints, told, clock } = teller('/nonexistent/hint.sock');
     hints.suspect('192.0.2.1', 0);
     clock.now = 499;
@@ -229,7 +229,7 @@ describe('the uplink', () => {
   test.each([
     ['there is no such file', '/nonexistent/hint.sock'],
     ['its name is too long', `/${'x'.repeat(200)}`]
-  ])('is silent while nobody listens: %s', async (_, file) => {
+  ])('sends nothing without a listener: %s', async (_, file) => {
     const { hints, told, clock } = teller(file);
     hints.suspect('192.0.2.1', 0);
     await eventually(() => hints.restUntil > 0);

@@ -1,5 +1,5 @@
 'use strict';
-// What seganet-net lets in: it ends up in commands run as root.
+// Input that seganet-net accepts: it ends up in commands run as root.
 
 const { spawnSync } = require('node:child_process');
 const {
@@ -20,7 +20,7 @@ describe('rates', () => {
     ['31.31mbit', 31310000],
     ['0.5gbit', 5e8],
     ['100gbit', 1e11]
-  ])('%s is %d bit/s', (text, rate) => expect(parseRate(text)).toBe(rate));
+  ])('reads %s as %d bit/s', (text, rate) => expect(parseRate(text)).toBe(rate));
 
   test.each([
     ...[
@@ -50,12 +50,12 @@ describe('rates', () => {
       '2mbit\0'
     ],
     ...['９mbit', '9'.repeat(400) + 'bit', '1'.repeat(16) + 'bit']
-  ])('%j is none', (text) => {
+  ])('rejects %j', (text) => {
     expect(parseRate(text)).toBeNaN();
     expect(() => checkRate(text)).toThrow(/--rate takes 8kbit to 100gbit/);
   });
 
-  test('are given to tc in whole units, and read back as they were', () => {
+  test('passes rates to tc in whole units, and reads the same back', () => {
     expect([8000, 2e6, 31310000, 1e9, 12345].map(formatRate)).toEqual([
       ...['8kbit', '2mbit', '31310kbit', '1gbit', '12345bit']
     ]);
@@ -66,7 +66,7 @@ describe('rates', () => {
   });
 });
 
-describe('names of interfaces', () => {
+describe('interface names', () => {
   test.each([
     'eth0',
     'wlan0',
@@ -80,7 +80,7 @@ describe('names of interfaces', () => {
     "it's",
     'a;b',
     'eth_0'
-  ])('%j is one', (name) => expect(checkInterface(name)).toBe(name));
+  ])('accepts %j', (name) => expect(checkInterface(name)).toBe(name));
 
   test.each([
     '',
@@ -100,11 +100,11 @@ describe('names of interfaces', () => {
     'ä',
     'a\tb',
     '\u{1f600}'
-  ])('%j is none', (name) =>
+  ])('rejects %j', (name) =>
     expect(() => checkInterface(name)).toThrow(/--interface takes the name of a network interface/)
   );
 
-  test('a message about one is on one line, and short', () => {
+  test('writes a message about one on one short line', () => {
     let message = '';
     try {
       checkInterface(`a\n${'b'.repeat(5000)}`);
@@ -116,11 +116,11 @@ describe('names of interfaces', () => {
   });
 });
 
-test.each(['0', '46', '100', '-1', '1.5', '', 'ten', '1e1', ' 5'])('--share %j is refused', (text) =>
+test.each(['0', '46', '100', '-1', '1.5', '', 'ten', '1e1', ' 5'])('refuses --share %j', (text) =>
   expect(() => checkShare(text)).toThrow(/--share takes 1 to 45 percent/)
 );
 
-test.each(['', 'HTB', 'cake', 'toString', '__proto__', 'constructor'])('--scheme %j is refused', (text) =>
+test.each(['', 'HTB', 'cake', 'toString', '__proto__', 'constructor'])('refuses --scheme %j', (text) =>
   expect(() => checkScheme(text)).toThrow(/--scheme takes auto or one of htb, /)
 );
 
@@ -156,14 +156,14 @@ describe('the command line', () => {
     [['apply', '--interface', 'eth0', '--rate', '2'], '"2"'],
     [['plan', '--state-dir', ''], '--state-dir'],
     [['plan', '--interface'], '--interface']
-  ])('%j is wrong usage', (args, words) => {
+  ])('rejects %j as wrong usage', (args, words) => {
     const { status, stdout, stderr } = net(...args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain(words);
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
-  test('without tc and ip, nobody can tell', () => {
+  test('reports that it cannot inspect without tc and ip', () => {
     const { status, stderr } = spawnSync(
       process.execPath,
       [

@@ -1,5 +1,5 @@
 'use strict';
-// The commands of each scheme, also of those that no kernel here can run.
+// The commands of each scheme, also of those that no kernel of the tests can run.
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -83,7 +83,7 @@ describe('htb', () => {
     expect(commands('htb', desired({ rate: 1e8 })).join('\n')).toContain('fq_codel target 5ms');
   });
 
-  test('else has short queues there', () => {
+  test('has short queues in the lower bands of a slower line', () => {
     const lines = (/** @type {number} */ rate) =>
       commands('htb', desired({ rate, capabilities: { fq_codel: 'no' } })).filter((line) =>
         / handle 20: /.test(line)
@@ -100,7 +100,7 @@ describe('htb', () => {
     expect(lines[1]).toMatch(/protocol ipv6 prio 11 u32 match ip6 priority 0xb8 0xfc flowid 1:10$/);
   });
 
-  test('sees SO_PRIORITY by meta (not run here: the kernel has none), else by bpf, else not, and says so', () => {
+  test('sees SO_PRIORITY by meta (not run here: the kernel has none), else by bpf, else not, and reports which', () => {
     const last = (/** @type {any} */ capabilities) => {
       const { steps, warnings } = makePlan('htb', desired({ capabilities }), facts());
       return {
@@ -119,7 +119,7 @@ describe('htb', () => {
     });
   });
 
-  test('a packet of the interface fits into what may go out at once', () => {
+  test('allows a packet of the interface in one burst', () => {
     for (const mtu of [576, 1500, 9000, 65536]) {
       for (const rate of [8000, 1e11]) {
         for (const scheme of ['htb', 'tbf-prio']) {
@@ -172,7 +172,7 @@ describe('auto', () => {
   /** @param {any} capabilities @param {number} [rate] */
   const chosen = (capabilities, rate = 2e6) => makePlan('auto', desired({ rate, capabilities }), facts());
 
-  test('takes the best that the kernel has, and names what it lacks', () => {
+  test('takes the best scheme of the kernel, and names missing features', () => {
     expect(chosen({}).scheme).toBe('htb');
     expect(chosen({ htb: 'no' })).toMatchObject({
       scheme: 'tbf-prio',
@@ -191,14 +191,14 @@ describe('auto', () => {
     expect(() => chosen({ htb: 'no', tbf: 'no' })).toThrow(/neither htb nor tbf\. Without --rate/);
   });
 
-  test('goes on with what it does not know, and says so', () => {
+  test('continues with unknown features, and says so', () => {
     const { scheme, warnings } = chosen({ htb: 'unknown', fq_codel: 'unknown' });
     expect(scheme).toBe('htb');
     expect(warnings.at(-1)).toMatch(/unknown whether this kernel has htb, fq_codel/);
   });
 });
 
-test('a scheme that is asked for is taken, or refused with the reason', () => {
+test('takes a scheme that is requested, or refuses it with the reason', () => {
   expect(makePlan('tbf-pfifo_fast', desired(), facts()).scheme).toBe('tbf-pfifo_fast');
   expect(() => makePlan('htb', desired({ rate: 0 }), facts())).toThrow(
     /htb cannot be used: it requires --rate/
@@ -213,7 +213,7 @@ describe('warnings', () => {
   /** @param {string} scheme @param {any} of @param {any} at */
   const said = (scheme, of, at = facts()) => makePlan(scheme, of, at).warnings.join('\n');
 
-  test('without a rate, that the queue may be elsewhere', () => {
+  test('say without a rate that the queue may be elsewhere', () => {
     expect(said('auto', desired({ rate: 0 }))).toMatch(/No --rate: .*slightly below that of the uplink/);
     expect(said('auto', desired())).toBe('');
     const vlan = facts();
@@ -221,20 +221,20 @@ describe('warnings', () => {
     expect(said('auto', desired({ rate: 0 }), vlan)).toContain('packets never wait in');
   });
 
-  test('that a root takes the place of mq, and that strict bands starve', () => {
+  test('say that a root replaces mq, and that strict bands starve', () => {
     expect(said('htb', desired(), facts('mq'))).toContain('4 transmit queues (mq)');
     expect(said('tbf-pfifo_fast', desired())).toMatch(/starves the other bands.*\n.*not DSCP/);
   });
 });
 
-test('a printed command can be put into a shell, whatever the interface is called', () => {
+test('prints a command that a shell accepts, whatever the interface is called', () => {
   const { steps } = makePlan('pfifo_fast', desired({ rate: 0, interface: "a;'$b" }), facts());
   const [, line] = stepLines(steps);
   const printed = execFileSync('sh', ['-c', line.replace(/^tc /, 'printf "%s\\n" ')], { encoding: 'utf8' });
   expect(printed.split('\n').slice(0, -1)).toEqual(steps[0].args);
 });
 
-test('the way back makes anew what was made by hand, where its kind says all', () => {
+test('restores a manual root qdisc where its kind gives all parameters', () => {
   const at = facts('pfifo');
   expect(rootSteps('eth0', beforeOf(at))).toEqual([]);
   Object.assign(at.qdiscs[0], { handle: '7:', options: { limit: 77 } });
@@ -247,7 +247,7 @@ test('the way back makes anew what was made by hand, where its kind says all', (
   ).toEqual(['link set dev eth0 txqueuelen 1000', 'link set dev eth0 gso_max_segs 65535']);
 });
 
-needs('llvm-objdump').test('the eBPF program is what its comment says', () => {
+needs('llvm-objdump').test('has the eBPF program that its comment describes', () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-net-'));
   try {
     const file = path.join(folder, 'classifier.o');

@@ -1,5 +1,5 @@
 'use strict';
-// Which path should be backup. No clock but the test's.
+// Which path should be backup. The clock is the test's.
 
 const { Advice, complaintOf } = require('../../../nodes/lib/network/paths/role-advice');
 const { seeded } = require('../../fixtures/gateway/random');
@@ -17,7 +17,7 @@ const FIGURES = {
 };
 const wifi = (/** @type {number} */ linkPercent) => ({ ...FIGURES, linkPercent, signalDbm: -80 });
 
-/** Paths whose quality is what the test says. */
+/** Paths whose quality the test sets. */
 class Bench {
   /** @param {Record<string, 'active' | 'backup'>} roles */
   constructor(roles) {
@@ -40,7 +40,7 @@ class Bench {
   pass(seconds) {
     for (let i = 0; i < seconds; i++) {
       const before = this.roles;
-      const advised = this.advice.judge(this.paths, (this.now += 1000));
+      const advised = this.advice.evaluate(this.paths, (this.now += 1000));
       this.roles = Object.fromEntries([...advised].map(([name, { role }]) => [name, role]));
       for (const [name, { role, why }] of advised)
         if (role !== before[name]) this.log.push(`${this.now / 1000} ${name} ${role}: ${why}`);
@@ -61,7 +61,7 @@ test.each([
   [{ rttMs: null, lossPercent: null }, '']
 ])('%j: %j', (figures, complaint) => expect(complaintOf({ ...FIGURES, ...figures }, LIMITS)).toBe(complaint));
 
-test('a path that is bad for 10 s becomes backup, and active again when it was good for 30 s', () => {
+test('makes a path backup after 10 s of bad quality, and active again after 30 s of good quality', () => {
   const bench = both()
     .pass(5)
     .set('wlan0', { quality: wifi(30) })
@@ -78,7 +78,7 @@ test('a path that is bad for 10 s becomes backup, and active again when it was g
   expect(bench.log.slice(1)).toEqual(['107 wlan0 active: good for 30 s']);
 });
 
-test('a moment of the other kind begins the time anew', () => {
+test('restarts the time after a moment of the other kind', () => {
   const bench = both();
   for (let i = 0; i < 10; i++) {
     bench.set('wlan0', { quality: wifi(30) }).pass(9);
@@ -87,13 +87,13 @@ test('a moment of the other kind begins the time anew', () => {
   expect(bench.log).toEqual([]);
 });
 
-test('one that goes down and up again by its loss becomes backup all the same, so that it is no trouble when it is back', () => {
+test('makes a path backup that goes down and up again by its loss, so that it does no harm when it is back', () => {
   const bench = both().set('wlan0', { quality: { ...FIGURES, lossPercent: 40 } });
   for (let i = 0; i < 11; i++) bench.set('wlan0', { isUp: i % 4 < 2 }).pass(1);
   expect(bench.roles.wlan0).toBe('backup');
 });
 
-test('just above its limit it is not good yet: with the margin of each', () => {
+test("requires each value's margin for good: just above its limit is not enough", () => {
   const margins = [
     [wifi(49), wifi(50)],
     [
@@ -117,7 +117,7 @@ test('just above its limit it is not good yet: with the margin of each', () => {
   }
 });
 
-test('while no other active path is up and not bad nothing is advised', () => {
+test('advises nothing while no other active path is up and not bad', () => {
   const lone = new Bench({ wlan0: 'active', wwan0: 'backup' }).set('wlan0', { quality: wifi(5) }).pass(60);
   const dead = both()
     .set('wlan0', { quality: wifi(5) })
@@ -130,21 +130,21 @@ test('while no other active path is up and not bad nothing is advised', () => {
   expect([lone.log, dead.log, poor.log]).toEqual([[], [], []]);
 });
 
-test('when the other active path goes down it is active at once, before one that was set to be backup', () => {
+test('makes it active at once when the other active path goes down, before a configured backup', () => {
   const bench = new Bench({ wlan0: 'active', eth0: 'active', wwan0: 'backup' });
   bench.set('wlan0', { quality: wifi(5) }).pass(20);
   expect(bench.roles).toEqual({ wlan0: 'backup', eth0: 'active', wwan0: 'backup' });
   bench.set('eth0', { isUp: false }).pass(1);
   expect(bench.roles).toEqual({ wlan0: 'active', eth0: 'active', wwan0: 'backup' });
   expect(bench.log.at(-1)).toBe('21 wlan0 active: no other active path is up');
-  // And not backup again before it has been that for its time.
+  // And not backup again before its time.
   bench.set('eth0', { isUp: true }).pass(10);
   expect(bench.roles.wlan0).toBe('active');
   bench.pass(1);
   expect(bench.roles.wlan0).toBe('backup');
 });
 
-test('of several the best is active then', () => {
+test('makes the best of several active then', () => {
   const bench = new Bench({ wlan0: 'active', wlan1: 'active', wlan2: 'active', eth0: 'active' });
   bench.set('wlan0', { quality: wifi(5) }).set('wlan1', { quality: wifi(30) });
   bench.set('wlan2', { quality: { ...wifi(30), lossPercent: 30 } }).pass(20);
@@ -152,7 +152,7 @@ test('of several the best is active then', () => {
   expect(bench.roles).toEqual({ wlan0: 'backup', wlan1: 'active', wlan2: 'backup', eth0: 'active' });
 });
 
-test('in motion: as one fades and the other grows, both are active between, and then the better one', () => {
+test('keeps both active while one fades and the other grows, and then the better one', () => {
   const bench = new Bench({ wlan0: 'active', wlan1: 'active' });
   bench
     .set('wlan1', { quality: wifi(10) })
@@ -168,7 +168,7 @@ test('in motion: as one fades and the other grows, both are active between, and 
   expect(bench.roles).toEqual({ wlan0: 'backup', wlan1: 'active' });
 });
 
-test('down and up again it is still backup, and has to be good for the whole time', () => {
+test('keeps the backup role across down and up, and requires the whole time of good quality again', () => {
   const bench = both()
     .set('wlan0', { quality: wifi(5) })
     .pass(12)
@@ -180,7 +180,7 @@ test('down and up again it is still backup, and has to be good for the whole tim
   expect(bench.roles.wlan0).toBe('active');
 });
 
-test('a path that went and came is as it was set', () => {
+test('gives a path that went away and returned its configured role', () => {
   const bench = both()
     .set('wlan0', { quality: wifi(5) })
     .pass(12);
@@ -192,7 +192,7 @@ test('a path that went and came is as it was set', () => {
   expect(bench.roles).toEqual({ wlan0: 'active', eth0: 'active' });
 });
 
-test('whatever happens: one path that was set active acts so, the best known kind of them up if any is; no backup is promoted (seed 11)', () => {
+test('always keeps one path active that was set active, the best known kind of those up if any is; promotes no backup (seed 11)', () => {
   const { integer } = seeded(11);
   for (let round = 0; round < 20; round++) {
     const bench = new Bench({ a: 'active', b: 'active', c: 'active', z: 'backup' });

@@ -1,7 +1,7 @@
 'use strict';
-// What tc prints, and what it says about an interface. The outputs are real ones, but for those marked.
+// Output of tc, and the verdict on an interface. The outputs are real, except those that are marked.
 
-const { fingerprint, judge } = require('../../../nodes/lib/network/qdisc/verdict');
+const { fingerprint, verdictOf } = require('../../../nodes/lib/network/qdisc/verdict');
 const {
   parseClasses,
   parseDefaultRoute,
@@ -47,8 +47,8 @@ const facts = ({ qdiscs, classes = '', filters = '', link = LINK }) => ({
   filters: parseFilters(filters)
 });
 
-describe('what tc prints', () => {
-  test('qdiscs, without those of incoming packets', () => {
+describe('output of tc', () => {
+  test('lists qdiscs, without those of incoming packets', () => {
     expect(parseQdiscs(`[${HTB},${CLSACT}]`)).toEqual([
       expect.objectContaining({
         kind: 'htb',
@@ -62,7 +62,7 @@ describe('what tc prints', () => {
     ]);
   });
 
-  test('classes, with rates and sizes in units', () => {
+  test('lists classes, with rates and sizes in units', () => {
     expect(parseClasses(CLASSES)).toEqual([
       expect.objectContaining({
         id: '1:10',
@@ -80,7 +80,7 @@ describe('what tc prints', () => {
     ]);
   });
 
-  test('filters, without heads and hash tables', () => {
+  test('lists filters, without heads and hash tables', () => {
     expect(parseFilters(FILTERS)).toEqual([
       {
         parent: '1:',
@@ -94,7 +94,7 @@ describe('what tc prints', () => {
     ]);
   });
 
-  test('the default route with the smallest metric', () => {
+  test('gives the default route with the smallest metric', () => {
     const routes = [
       { dst: '10.0.0.0/8', dev: 'tun0' },
       { dst: 'default', dev: 'wlan0', metric: 600 },
@@ -118,7 +118,7 @@ describe('what tc prints', () => {
     'filter',
     'x'.repeat(100000),
     '[{"ifname":{}}]'
-  ])('nothing comes of %#', (text) => {
+  ])('yields nothing for %#', (text) => {
     expect(parseQdiscs(text)).toEqual([]);
     expect(parseClasses(text)).toEqual([]);
     expect(parseFilters(text)).toEqual([]);
@@ -126,7 +126,7 @@ describe('what tc prints', () => {
     expect(parseDefaultRoute(text)).toBe('');
   });
 
-  test('what is cut off anywhere is read or left out, never thrown', () => {
+  test('is read or omitted when cut anywhere, and never throws', () => {
     for (let end = 0; end < CLASSES.length; end += 1)
       expect(parseClasses(CLASSES.slice(0, end)).length).toBeLessThan(4);
     for (let end = 0; end < FILTERS.length; end += 1)
@@ -136,7 +136,7 @@ describe('what tc prints', () => {
 
 describe('htb', () => {
   test('is in order when filters lead to the class that goes first', () => {
-    expect(judge(facts({ qdiscs: [HTB], classes: CLASSES, filters: FILTERS }))).toEqual({
+    expect(verdictOf(facts({ qdiscs: [HTB], classes: CLASSES, filters: FILTERS }))).toEqual({
       ok: true,
       kind: 'htb',
       rate: 2e6,
@@ -146,18 +146,20 @@ describe('htb', () => {
         { name: '1:20', bytes: 100, packets: 1, dropped: 3, backlogBytes: 4096 }
       ]
     });
-    expect(judge(facts({ qdiscs: [HTB], classes: CLASSES, filters: EF_ONLY })).reason).toContain('by DSCP.');
+    expect(verdictOf(facts({ qdiscs: [HTB], classes: CLASSES, filters: EF_ONLY })).reason).toContain(
+      'by DSCP.'
+    );
   });
 
-  test('names three bands', () => {
+  test('requires three bands', () => {
     const third = htbClass('1:30', 'parent 1:1 prio 2 rate 200Kbit ceil 2Mbit');
-    const { bands } = judge(facts({ qdiscs: [HTB], classes: CLASSES + third, filters: FILTERS }));
+    const { bands } = verdictOf(facts({ qdiscs: [HTB], classes: CLASSES + third, filters: FILTERS }));
     expect(bands.map(({ name }) => name)).toEqual(['urgent', 'normal', 'bulk']);
   });
 
-  test('counts GSO packets as one: it is said when they are not off', () => {
+  test('counts GSO packets as one, and reports when they are not off', () => {
     const link = LINK.replace('"gso_max_segs":1', '"gso_max_segs":65535');
-    const verdict = judge(facts({ qdiscs: [HTB], classes: CLASSES, filters: FILTERS, link }));
+    const verdict = verdictOf(facts({ qdiscs: [HTB], classes: CLASSES, filters: FILTERS, link }));
     expect(verdict).toMatchObject({ ok: true, reason: expect.stringContaining('gso_max_segs is not 1') });
   });
 
@@ -187,17 +189,17 @@ describe('htb', () => {
       'also go into the most urgent class'
     ],
     ['that lets the rest pass by', HTB.replace('0x20', '0'), CLASSES, FILTERS, 'bypass the classes']
-  ])('%s is not in order', (_, qdisc, classes, filters, reason) => {
-    expect(judge(facts({ qdiscs: [qdisc], classes, filters }))).toMatchObject({
+  ])('is not in order: %s', (_, qdisc, classes, filters, reason) => {
+    expect(verdictOf(facts({ qdiscs: [qdisc], classes, filters }))).toMatchObject({
       ok: false,
       kind: 'htb',
       reason: expect.stringContaining(reason)
     });
   });
 
-  test('with pfifo_fast inside the class of all is in order', () => {
+  test('is in order with pfifo_fast inside the class of all', () => {
     const inner = `{"kind":"pfifo_fast","handle":"20:","parent":"1:20",${BANDS3},${COUNTS}}`;
-    expect(judge(facts({ qdiscs: [HTB, inner], classes: CLASSES }))).toMatchObject({
+    expect(verdictOf(facts({ qdiscs: [HTB, inner], classes: CLASSES }))).toMatchObject({
       ok: true,
       kind: 'htb-pfifo_fast',
       bands: [{ name: 'all', packets: 9 }]
@@ -205,19 +207,22 @@ describe('htb', () => {
   });
 });
 
-describe('others', () => {
+describe('other schemes', () => {
   const tbf = `{"kind":"tbf","handle":"1:","root":true,"options":{"rate":250000,"burst":3028,"lat":50000},${COUNTS}}`;
   const inTbf = (/** @type {string} */ kind) =>
     `{"kind":"${kind}","handle":"2:","parent":"1:1",${BANDS3},${COUNTS}}`;
 
-  test('tbf needs bands inside', () => {
-    expect(judge(facts({ qdiscs: [tbf] }))).toMatchObject({ ok: false, kind: 'tbf', rate: 2e6 });
-    expect(judge(facts({ qdiscs: [tbf, inTbf('pfifo_fast')] }))).toMatchObject({
+  test('require bands inside tbf', () => {
+    expect(verdictOf(facts({ qdiscs: [tbf] }))).toMatchObject({ ok: false, kind: 'tbf', rate: 2e6 });
+    expect(verdictOf(facts({ qdiscs: [tbf, inTbf('pfifo_fast')] }))).toMatchObject({
       ok: true,
       kind: 'tbf-pfifo_fast',
       rate: 2e6
     });
-    expect(judge(facts({ qdiscs: [tbf, inTbf('pfifo')] }))).toMatchObject({ ok: false, kind: 'tbf-pfifo' });
+    expect(verdictOf(facts({ qdiscs: [tbf, inTbf('pfifo')] }))).toMatchObject({
+      ok: false,
+      kind: 'tbf-pfifo'
+    });
   });
 
   const prioClasses = [1, 2, 3]
@@ -227,9 +232,9 @@ describe('others', () => {
     )
     .join('');
 
-  test('prio has counters for each band (output not from here: the kernel has no prio)', () => {
+  test('have counters for each band of prio (not real output: the kernel has no prio)', () => {
     const shown = { qdiscs: [tbf, inTbf('prio')], classes: prioClasses };
-    expect(judge(facts(shown))).toMatchObject({
+    expect(verdictOf(facts(shown))).toMatchObject({
       ok: true,
       kind: 'tbf-prio',
       bands: [
@@ -240,7 +245,7 @@ describe('others', () => {
     });
     const flat = facts(shown);
     flat.qdiscs[1].options.priomap = Array(16).fill(0);
-    expect(judge(flat)).toMatchObject({ ok: false, reason: expect.stringContaining('priomap') });
+    expect(verdictOf(flat)).toMatchObject({ ok: false, reason: expect.stringContaining('priomap') });
   });
 
   test.each([
@@ -254,7 +259,7 @@ describe('others', () => {
     ['somethingnew', '{}', false, 'never lets a packet overtake']
   ])('%s %s', (kind, options, ok, reason) => {
     const root = `{"kind":"${kind}","handle":"0:","root":true,"options":${options},${COUNTS}}`;
-    expect(judge(facts({ qdiscs: [root] }))).toMatchObject({
+    expect(verdictOf(facts({ qdiscs: [root] }))).toMatchObject({
       ok,
       kind,
       rate: 0,
@@ -262,21 +267,21 @@ describe('others', () => {
     });
   });
 
-  test('pfifo_fast at the root is in order where packets wait there', () => {
+  test('are in order with pfifo_fast at the root where packets wait there', () => {
     const root = `{"kind":"pfifo_fast","handle":"0:","root":true,${BANDS3},${COUNTS}}`;
-    expect(judge(facts({ qdiscs: [root] }))).toMatchObject({
+    expect(verdictOf(facts({ qdiscs: [root] }))).toMatchObject({
       ok: true,
       reason: expect.stringMatching(/not count its bands separately\. Not shaped/),
       bands: [{ name: 'all', bytes: 900, dropped: 2, backlogBytes: 100 }]
     });
   });
 
-  test('an interface without any queue', () => {
-    expect(judge(facts({ qdiscs: [] }))).toMatchObject({ ok: false, kind: 'none', bands: [] });
+  test('include an interface without any queue', () => {
+    expect(verdictOf(facts({ qdiscs: [] }))).toMatchObject({ ok: false, kind: 'none', bands: [] });
   });
 });
 
-test('a fingerprint is of the set-up, not of what it counted', () => {
+test('have a fingerprint of the set-up, not of its counters', () => {
   const one = facts({ qdiscs: [HTB], classes: CLASSES, filters: FILTERS });
   const counted = facts({
     qdiscs: [HTB.replace('"bytes":900', '"bytes":901').replace('stat":1', 'stat":2')],

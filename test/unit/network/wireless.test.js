@@ -1,5 +1,5 @@
 'use strict';
-// The signal of Wi-Fi: as the kernel prints it, as iw does, and as nobody would. No Wi-Fi is needed.
+// The signal of Wi-Fi: as the kernel and iw print it, and malformed. No Wi-Fi is needed.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -27,10 +27,10 @@ describe('/proc/net/wireless', () => {
   });
 
   test.each([
-    ['dBm, new since the last look', ' 58.  -52. ', -52],
+    ['dBm, new since the last reading', ' 58.  -52. ', -52],
     ['dBm, not new', ' 58   -52  ', -52],
     ['dBm without a space before it', ' 40. -110. ', -110],
-    ['the byte that means dBm less 256', ' 58.  204. ', -52],
+    ['the byte that means dBm minus 256', ' 58.  204. ', -52],
     ['the faintest of them', '  0.  136. ', -120],
     ['a scale of the driver', ' 70.   62. ', null],
     ['the top of such a scale', '100.  100. ', null],
@@ -39,7 +39,7 @@ describe('/proc/net/wireless', () => {
     ['what no radio hears', '  0. -121. ', null]
   ])('%s', (_, values, dbm) => expect(level(values)).toBe(dbm));
 
-  test('damaged at random it throws nothing, and tells no signal that there cannot be (seed 5)', () => {
+  test('never throws when damaged at random, and yields no impossible signal (seed 5)', () => {
     const { bytes, integer } = seeded(5);
     const whole = `${HEAD}${line('wlan0', ' 58.  -52. ')}${line('wlan1', ' 58.  204. ')}`;
     for (let i = 0; i < 2000; i++) {
@@ -56,7 +56,7 @@ describe('/proc/net/wireless', () => {
   });
 
   test.each(['', '\n', '\0', 'wlan0', 'wlan0:', 'wlan0: 0000', 'wlan0: 0000 58.', ': 0000 58. -52.'])(
-    '%j tells nothing',
+    'yields nothing for %j',
     (text) => expect([...parseWireless(text)]).toEqual([])
   );
 });
@@ -98,7 +98,7 @@ describe('a machine', () => {
   }
   const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-  test('iw is asked only for Wi-Fi that is not in the file, or on a scale of its own there', async () => {
+  test('runs iw only for Wi-Fi that is not in the file, or has its own scale there', async () => {
     const asked = /** @type {string[]} */ ([]);
     const text = `${HEAD}${line('wlan0', ' 70.   62. ')}`;
     const wireless = machine(text, async (name) => {
@@ -115,7 +115,7 @@ describe('a machine', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('iw is asked every 2 s, one at a time, and once a minute where it does not answer', async () => {
+  test('runs iw every 2 s, one at a time, and once a minute where it does not answer', async () => {
     let answer = /** @type {Promise<string | null>} */ (new Promise(() => {}));
     let asked = 0;
     const wireless = machine(null, () => (asked++, answer));
@@ -139,7 +139,7 @@ describe('a machine', () => {
     expect(other.read(['wlan0'], 69_500).get('wlan0')).toBe(null);
   });
 
-  test('without iw, and without a file, there is no signal', async () => {
+  test('has no signal without iw and without a file', async () => {
     const PATH = process.env.PATH;
     process.env.PATH = folder;
     const file = path.join(folder, 'none');
@@ -158,7 +158,7 @@ describe('bytes of an interface', () => {
     lo: 2671295 442    0    0    0     0          0         0 2671295 442    0    0    0     0       0          0
   eth0:9007199254740991 1    0    0    0     0          0         0 77 1    0    0    0     0       0          0
 `;
-  test('received and sent', () => {
+  test('counts received and sent bytes', () => {
     expect([...parseCounters(TEXT)]).toEqual([
       ['lo', { rx: 2671295, tx: 2671295 }],
       ['eth0', { rx: 9007199254740991, tx: 77 }]

@@ -10,13 +10,13 @@ test('accepts an encrypted address without a warning', () => {
 });
 
 test.each(['mqtt://localhost', 'mqtt://127.0.0.1:1884', 'mqtt://[::1]:1883'])(
-  '%s stays on this machine',
+  'knows that %s stays on this machine',
   (url) => {
     expect(brokerAddress(url).warning).toBe('');
   }
 );
 
-test('an address without encryption gets a warning', () => {
+test('warns of an address without encryption', () => {
   expect(brokerAddress('mqtt://10.0.0.1:1883').warning).toMatch(/not encrypted/);
 });
 
@@ -27,11 +27,11 @@ test.each([
   ['mqtts://', /must name a host/],
   ['mqtts://cloud:0', /has port 0/],
   ['mqtts://user:secret@cloud', /user name or password/]
-])('%p is refused', (url, reason) => {
+])('refuses %p', (url, reason) => {
   expect(() => brokerAddress(url)).toThrow(reason);
 });
 
-test('no sentence repeats a password', () => {
+test('repeats no password in a sentence', () => {
   const sentenceOf = (url) => {
     try {
       return brokerAddress(url).url;
@@ -43,11 +43,11 @@ test('no sentence repeats a password', () => {
   expect(sentenceOf('http://user:secret@cloud')).not.toContain('secret');
 });
 
-test('without a TLS node the system decides', () => {
+test('uses the authorities of the system without a TLS node', () => {
   expect(tlsOptions('', null, 'uplink broker')).toEqual({});
 });
 
-test('a TLS node gives its options', () => {
+test('takes the options of a TLS node', () => {
   const node = {
     valid: true,
     addTLSOptions: (options) => ({ ...options, ca: 'x', rejectUnauthorized: true })
@@ -55,7 +55,7 @@ test('a TLS node gives its options', () => {
   expect(tlsOptions('tls', node, 'uplink broker')).toEqual({ ca: 'x', rejectUnauthorized: true });
 });
 
-test('a TLS node that is missing or not valid is refused, rather than left out', () => {
+test('refuses a TLS node that is missing or not valid, and never ignores it', () => {
   expect(() => tlsOptions('tls', null, 'listener')).toThrow(
     /^The TLS node of the listener is missing or disabled/
   );
@@ -68,7 +68,7 @@ describe('local files of a TLS node', () => {
   const env = { CA: '/etc/ca.pem', EMPTY: '' };
   const files = (config) => tlsFiles(config, (name) => env[name]);
 
-  test('are known by their paths, variables replaced as Node-RED does', () => {
+  test('are known by their paths, with variables replaced as in Node-RED', () => {
     expect(files({ ca: ' /a/ca.pem ', cert: '', key: '' })).toEqual({ ca: '/a/ca.pem' });
     expect(files({ certType: 'files', ca: '${CA}', cert: '${EMPTY}', key: '$(NOT_SET)' })).toEqual({
       ca: '/etc/ca.pem'
@@ -85,11 +85,11 @@ describe('local files of a TLS node', () => {
     { certType: 'env', ca: 'x' },
     { cert: 'c.pem' },
     { ca: '${EMPTY}' }
-  ])('%j has none', (config) => {
+  ])('do not exist for %j', (config) => {
     expect(files(config)).toBeUndefined();
   });
 
-  test('that cannot be read now are tried at each connect', () => {
+  test('that are unreadable now are tried at each connection', () => {
     const node = { valid: false, addTLSOptions: (options) => ({ ...options, rejectUnauthorized: true }) };
     expect(tlsOptions('tls', node, 'uplink broker', { ca: '/a/ca.pem' })).toEqual({
       rejectUnauthorized: true

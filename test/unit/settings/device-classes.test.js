@@ -2,7 +2,7 @@
 
 const { parseDevices } = require('../../../nodes/lib/settings/device-classes');
 
-test('the list of the dialog, or JSON text that wins over it', () => {
+test('takes the list of the dialog, or JSON text that wins over it', () => {
   const list = [
     { device: ' pump-* ', class: '2', extra: 1 },
     { device: 'm-??', class: 'bulk' }
@@ -27,11 +27,11 @@ test.each([
   ['[{"device":"a","class":1},{"device":"b"}]', /device 2 has no class: use 1 to 8/],
   ['[{"device":"a","class":9}]', /device 1: The priority "9"/],
   ['[{"device":"a\\u0000","class":1}]', /NUL/]
-])('%s is refused', (json, reason) => {
+])('refuses %s', (json, reason) => {
   expect(() => parseDevices([], json)).toThrow(reason);
 });
 
-test('there are at most 1,000, of at most 256 bytes', () => {
+test('allows at most 1,000 entries, of at most 256 bytes', () => {
   const many = (count) => Array.from({ length: count }, () => ({ device: 'd', class: 1 }));
   expect(parseDevices(many(1000), '')).toHaveLength(1000);
   expect(() => parseDevices(many(1001), '')).toThrow(/1000/);

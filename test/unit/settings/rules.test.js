@@ -2,7 +2,7 @@
 
 const { parseRules, filterProblem } = require('../../../nodes/lib/settings/rules');
 
-test('rules of the dialog are cleaned', () => {
+test('cleans rules of the dialog', () => {
   const list = [
     { topic: 'alarm/#', device: '', class: '1' },
     { device: 'pump-*', class: 'bulk', extra: 1 },
@@ -17,13 +17,13 @@ test('rules of the dialog are cleaned', () => {
   ]);
 });
 
-test('JSON text wins over the list when it is not blank', () => {
+test('prefers JSON text to the list when it is not blank', () => {
   expect(parseRules([{ class: 1 }], '[{"class":3}]')).toEqual([{ class: 3 }]);
   expect(parseRules([{ class: 1 }], ' ')).toEqual([{ class: 1 }]);
   expect(parseRules(undefined, undefined)).toEqual([]);
 });
 
-test('rules that Node-RED parsed already are taken', () => {
+test('accepts rules that Node-RED has already parsed', () => {
   expect(parseRules([], [{ class: 3 }])).toEqual([{ class: 3 }]);
 });
 
@@ -39,17 +39,17 @@ test.each([
   ['[{"class":1,"topic":"a#"}]', /# only as its last level/],
   ['[{"class":1,"topic":"#/a"}]', /# only as its last level/],
   ['[{"class":1,"topic":"a+/b"}]', /\+ only as a whole level/]
-])('%s is refused', (json, reason) => {
+])('refuses %s', (json, reason) => {
   expect(() => parseRules([], json)).toThrow(reason);
 });
 
-test('there are at most 1,000 rules, of at most 256 bytes of device', () => {
+test('allows at most 1,000 rules, of at most 256 bytes of device', () => {
   const many = (count) => Array.from({ length: count }, () => ({ class: 1 }));
   expect(parseRules(many(1000), '')).toHaveLength(1000);
   expect(() => parseRules(many(1001), '')).toThrow(/1000/);
   expect(() => parseRules([{ device: 'x'.repeat(257), class: 1 }], '')).toThrow(/256 bytes/);
 });
 
-test.each(['#', '+', 'a/#', '+/+/#', '/', 'a//b', 'a/+'])('%s is a topic filter', (filter) => {
+test.each(['#', '+', 'a/#', '+/+/#', '/', 'a//b', 'a/+'])('accepts %s as a topic filter', (filter) => {
   expect(filterProblem(filter)).toBe('');
 });

@@ -11,7 +11,7 @@ test('a longest delay that is shorter than the shortest is refused', () => {
   );
 });
 
-test('the socket is told a congestion control only where one is chosen; one that it cannot have is explained', () => {
+test('sets a congestion control on the socket only where one is chosen, and explains an unavailable one', () => {
   const rest = /** @type {any} */ ({ url: 'mqtts://x', gateway: 'g' });
   expect(socketOptions(checkOptions(rest, 'native'))).not.toHaveProperty('congestion');
   expect(socketOptions(checkOptions({ ...rest, congestion: ' bbr ' }, 'native'))).toMatchObject({
@@ -22,7 +22,7 @@ test('the socket is told a congestion control only where one is chosen; one that
   );
 });
 
-test('strings from an editor are numbers, empty ones are defaults', () => {
+test('reads strings from an editor as numbers, and empty ones as defaults', () => {
   const options = checkOptions(
     /** @type {any} */ ({
       url: 'mqtts://x',
@@ -51,7 +51,7 @@ test.each([
   [{ minTls: 'SSLv3' }, /minTls/],
   [{ protocolVersion: 3 }, /protocolVersion/],
   [{ gateway: 'a/#' }, /gateway id/]
-])('%j is refused with a sentence', (wrong, reason) => {
+])('refuses %j with a sentence', (wrong, reason) => {
   expect(() =>
     checkOptions(/** @type {any} */ ({ url: 'mqtts://x', gateway: 'g', ...wrong }), 'native')
   ).toThrow(reason);
@@ -75,12 +75,12 @@ test.each([
   [0x86, /user name or password/, true],
   [0x8a, /banned/, true],
   [0xff, /reason code 255/, true]
-])('%s is explained with a remedy', (code, sentence, refused) => {
+])('explains %s with a remedy', (code, sentence, refused) => {
   const error = Object.assign(new Error('x'), { code });
   expect(explain(error, target)).toMatchObject({ reason: expect.stringMatching(sentence), refused });
 });
 
-test('an error without a code and a DISCONNECT have a sentence too', () => {
+test('has a sentence for an error without a code and for a DISCONNECT', () => {
   expect(explain(new Error('odd'), target).reason).toBe('The connection failed: odd.');
   expect(explainDisconnect(0x8e).reason).toMatch(/same client id/);
   expect(explainDisconnect(undefined).reason).toMatch(/closed the connection/);

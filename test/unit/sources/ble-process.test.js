@@ -1,5 +1,5 @@
 'use strict';
-// The gateway's side of the radio's process, with processes that end as they should not.
+// The gateway's side of the radio's process, with processes that end abnormally.
 
 const { fork } = require('node:child_process');
 const fs = require('node:fs');
@@ -16,7 +16,7 @@ let radio;
 afterEach(() => radio.stop());
 afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
 
-/** @param {string} script of the process; `say` tells the gateway @param {string} [file] */
+/** @param {string} script of the process; `say` sends to the gateway @param {string} [file] */
 function open(
   script,
   file = 'child.js',
@@ -32,14 +32,14 @@ function open(
 }
 const once = (event) => new Promise((resolve) => radio.once(event, (...args) => resolve(args)));
 
-test('that throws is started again, and the reason is told', async () => {
+test('is started again when it throws, and the reason is reported', async () => {
   open("process.on('message', () => { throw new RangeError('one byte'); })");
   const [first] = await once('state');
   const [second] = await once('state');
   expect([first, second]).toEqual(Array(2).fill({ state: 'died', reason: 'RangeError: one byte' }));
 });
 
-test('that is killed lets its devices and commands go', async () => {
+test('releases its devices and commands when it is killed', async () => {
   open(
     "process.on('message', ({ write }) => write ? process.kill(process.pid, 'SIGKILL') : say({ linked: ['aa', true] }))"
   );
@@ -51,7 +51,7 @@ test('that is killed lets its devices and commands go', async () => {
   expect([...radio.linked]).toEqual([]);
 });
 
-test('gets back the credit of what was taken, in bunches', async () => {
+test('gets back the credit of accepted events, in groups', async () => {
   open(`process.on('message', (m) => {
     const payload = Buffer.from('x');
     if (m.start) say({ records: [1, 2, 3].map((ts) => ({ deviceId: 'd', topic: 't', payload, ts })) });
@@ -66,7 +66,7 @@ test('gets back the credit of what was taken, in bunches', async () => {
   expect(payloads.every((payload) => Buffer.isBuffer(payload) && String(payload) === 'x')).toBe(true);
 });
 
-test('that does not listen is killed at the end', async () => {
+test('is killed at the end when it does not respond', async () => {
   open("process.on('message', () => {}); say({ state: 'poweredOn', reason: '' })", 'deaf.js', '');
   await once('state');
   const { pid } = /** @type {any} */ (radio).child_;
@@ -74,10 +74,10 @@ test('that does not listen is killed at the end', async () => {
   expect(() => process.kill(pid, 0)).toThrow('ESRCH');
 });
 
-test('without noble says so', async () => {
-  // The same files where no package can be found.
+test('reports that noble is missing', async () => {
+  // The same files in a place where no package can be found.
   fs.cpSync(path.join(__dirname, '../../../nodes/lib'), path.join(folder, 'lib'), { recursive: true });
-  open('', 'lib/ble/child.js');
+  open('', 'lib/sources/ble/ble-child.js');
   const [{ state, reason }] = await once('state');
   expect(state).toBe('missing');
   expect(reason).toMatch(/@stoprocent\/noble/);

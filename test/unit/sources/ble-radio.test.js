@@ -1,5 +1,5 @@
 'use strict';
-// What the radio's process decides, without a radio.
+// The decisions of the radio's process, without a radio.
 
 const { EventEmitter } = require('node:events');
 const { isWanted, describe: tell, fits } = require('../../../nodes/lib/sources/ble/advertisement');
@@ -17,7 +17,7 @@ function heard(id, more = {}, advertisement = {}) {
 }
 
 describe('an advertisement', () => {
-  test('is told without what it has not', () => {
+  test('is reported without missing fields', () => {
     expect(tell(heard('aabb'))).toEqual({ address: 'aa:bb', connectable: true });
     const full = {
       localName: 'x\0\0',
@@ -46,13 +46,13 @@ describe('an advertisement', () => {
     [{ services: '180d' }, true],
     [{ services: 'fe9f' }, true],
     [{ services: '180f' }, false]
-  ])('%j wants it: %s', (config, wanted) => {
+  ])('matches %j: %s', (config, wanted) => {
     const data = [{ uuid: 'fe9f', data: Buffer.alloc(0) }];
     const device = heard('aabb', {}, { localName: 'Thermo 1', serviceUuids: ['180d'], serviceData: data });
     expect(isWanted(settingsOf(config), device)).toBe(wanted);
   });
 
-  test('without a name fits by its address alone', () => {
+  test('matches by its address alone without a name', () => {
     expect(fits([''], heard('aabb'))).toBe(true);
     expect(fits(['?*:bb'], heard('aabb'))).toBe(true);
     expect(fits(['x*'], heard('aabb'))).toBe(false);
@@ -68,13 +68,13 @@ describe('names', () => {
     expect(topicOf(settings, identity, 'rssi')).toBe('b/a_b_____é/rssi');
   });
 
-  test('that are missing or too long give way to the address', () => {
+  test('that are missing or too long are replaced by the address', () => {
     expect(identify(settings, heard('aabb')).device).toBe('aa:bb');
     expect(identify(settings, heard('aabb', {}, { localName: 'é'.repeat(129) })).device).toBe('aa:bb');
   });
 });
 
-describe('what waits for the engine', () => {
+describe('the queue for the engine', () => {
   const record = (ts, advertisement = false) => ({
     deviceId: 'd',
     topic: 't',
@@ -88,7 +88,7 @@ describe('what waits for the engine', () => {
     sent = [];
   });
 
-  test('keeps its order while credit comes and goes', () => {
+  test('keeps its order while credit varies', () => {
     const outbox = open({ credit: 2 });
     for (let ts = 1; ts <= 6; ts++) outbox.add(record(ts));
     expect(sent).toEqual([1, 2]);
@@ -158,7 +158,7 @@ describe('the central', () => {
   }
   const hear = (...args) => noble.emit('discover', heard(...args));
 
-  test('tells an advertisement again when it changed', () => {
+  test('reports an advertisement again when it changed', () => {
     open({});
     hear('aa', {}, { localName: 'x' });
     hear('aa', { rssi: -20 }, { localName: 'x' });
@@ -173,13 +173,13 @@ describe('the central', () => {
     });
   });
 
-  test('tells of a device at most once in a time', () => {
+  test('reports a device at most once in an interval', () => {
     open({ advertisements: 'all', everyS: '10' });
     for (now of [0, 9999, 10000, 15000, 20000]) hear('aa');
     expect(records).toHaveLength(3);
   });
 
-  test('forgets who has been silent for longest', () => {
+  test('forgets the device that has been silent for longest', () => {
     open({ advertisements: 'off', connect: 'x', rssiS: '1' }, { maxSeen: 2 });
     for (const id of ['aa', 'bb', 'aa', 'cc']) hear(id);
     expect(noble._cleanupPeriperals.mock.calls).toEqual([['bb']]);
@@ -197,7 +197,7 @@ describe('the central', () => {
     expect(noble.startScanning).toHaveBeenCalledTimes(2);
   });
 
-  test('asks a device that fails later and later', async () => {
+  test('retries a failing device with longer and longer pauses', async () => {
     const report = open({ connect: '*', rssiS: '1', advertisements: 'off' });
     const peripheral = Object.assign(new EventEmitter(), heard('aa'), {
       connectAsync: jest.fn(() => Promise.reject(new Error('no')))

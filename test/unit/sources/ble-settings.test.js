@@ -9,7 +9,7 @@ function settingsOf(config) {
   return toSettings(values);
 }
 
-test('a node as it comes hears everybody, and connects to nobody', () => {
+test('receives from all devices and connects to none by default', () => {
   expect(settingsOf({})).toEqual({
     adapter: '',
     baudRate: 1000000,
@@ -28,7 +28,7 @@ test('a node as it comes hears everybody, and connects to nobody', () => {
   });
 });
 
-test('rows may be text or numbers, patterns any case', () => {
+test('accepts rows as text or numbers, and patterns in any case', () => {
   const characteristics = [
     { service: '0x180D', characteristic: '2A37', mode: 'notify', intervalS: '' },
     { service: '', characteristic: '2a6e', mode: 'read', intervalS: '15' }
@@ -69,6 +69,6 @@ test.each([
   [{ topic: 'ble/{device' }, /"topic" has an unmatched brace/],
   [{ topic: 'ble/#' }, /"topic" contains \+ or #/],
   [{ payload: 'cbor' }, /"payload" must be one of/]
-])('%j is refused with a sentence', (config, sentence) => {
+])('refuses %j with a sentence', (config, sentence) => {
   expect(() => settingsOf(config)).toThrow(sentence);
 });

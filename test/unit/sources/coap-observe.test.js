@@ -24,7 +24,7 @@ describe('an address', () => {
     expect(url.uriQuery.map(String).join('&')).toBe(query);
   });
 
-  test('has one option for each segment, an encoded / is none, and a name is told to the server', () => {
+  test('has one option for each segment, keeps an encoded / inside one, and sends a name to the server', () => {
     expect(parseCoapUrl('coap://s/a%2Fb/c').uriPath.map(String)).toEqual(['a/b', 'c']);
     expect(String(parseCoapUrl('coap://sensor/').uriHost)).toBe('sensor');
     expect(parseCoapUrl('coap://[::1]/').uriHost).toBe(null);
@@ -47,7 +47,7 @@ describe('an address', () => {
     ['coap://sensor/%ff', /a % is not followed/],
     [`coap://sensor/${'a'.repeat(256)}`, /exceeds 255 bytes/],
     [`coap://sensor/${'a'.repeat(1024)}`, /exceeds 1024 characters/]
-  ])('%j is refused', (text, sentence) => {
+  ])('is refused: %j', (text, sentence) => {
     expect(() => parseCoapUrl(text)).toThrow(sentence);
   });
 });
@@ -56,7 +56,7 @@ describe('a datagram', () => {
   // Token 01, ETag ab, Observe 5, Content-Format 0, Block2 number 300 of 1,024 bytes, payload.
   const whole = Buffer.from('61451234 01 41ab 2105 60 b212ce ff 78'.replaceAll(' ', ''), 'hex');
 
-  test('is known by what matters', () => {
+  test('is identified by the relevant fields', () => {
     expect(parseDatagram(whole)).toEqual({
       type: 'ack',
       code: 0x45,
@@ -97,7 +97,7 @@ test.each([
   [0, 0, 1 << 23, 10, false],
   [9, 0, 3, 128001, true],
   [9, 0, 3, 128000, false]
-])('after number %i at %i ms, %i at %i ms is newer: %s', (before, beforeAt, number, at, fresher) => {
+])('after number %i at %i ms, reads %i at %i ms as newer: %s', (before, beforeAt, number, at, fresher) => {
   expect(isFresher({ number: before, at: beforeAt }, { number, at })).toBe(fresher);
 });
 
@@ -108,7 +108,7 @@ describe('settings', () => {
     return toSettings(values);
   }
 
-  test('a row has its own device and class, else those of the node', () => {
+  test('give a row its own device and class, or else those of the node', () => {
     const { resources } = settingsOf({
       class: '2',
       deviceId: '{host}-{port}',
@@ -123,7 +123,7 @@ describe('settings', () => {
     ]);
   });
 
-  test('what a path may hold is fit for a topic', () => {
+  test('allow only paths that fit a topic', () => {
     const { resourceOf } = settingsOf({});
     expect(resourceOf('coap://s/a+b/%23/%00').topic).toBe('coap/s/a_b/_/_');
   });
@@ -143,7 +143,7 @@ describe('settings', () => {
     [{ deviceId: '{name}' }, /unknown placeholder \{name\}/],
     [{ topic: 'coap/#' }, /contains \+ or #/],
     [{ class: '9' }, /is not a class/]
-  ])('%j is refused with a sentence', (config, sentence) => {
+  ])('are refused for %j with a sentence', (config, sentence) => {
     expect(() => settingsOf(config)).toThrow(sentence);
   });
 });
@@ -194,7 +194,7 @@ describe('a watch', () => {
   const asks = () => links.reduce((sum, { ask }) => sum + ask.mock.calls.length, 0);
   const pass = (seconds) => jest.advanceTimersByTimeAsync(seconds * 1000);
 
-  test('registers again when Max-Age and ten seconds have passed without a word', async () => {
+  test('registers again when Max-Age and ten seconds have passed without a notification', async () => {
     await open();
     answer();
     await pass(60);
@@ -207,7 +207,7 @@ describe('a watch', () => {
     expect(watch.state).toBe('observing');
   });
 
-  test('reads in the interval, each time from the beginning of the one before', async () => {
+  test('reads in the interval, each time from the start of the previous reading', async () => {
     await open({ mode: 'poll' });
     await pass(4);
     answer({ observe: undefined });
@@ -218,7 +218,7 @@ describe('a watch', () => {
     expect(links[0].ask.mock.calls.every(([observe]) => observe === false)).toBe(true);
   });
 
-  test('does not read while the engine has not taken what was read', async () => {
+  test('does not read until the engine has taken the last reading', async () => {
     await open({ mode: 'poll', hold: true });
     answer({ observe: undefined });
     await pass(60);
@@ -228,7 +228,7 @@ describe('a watch', () => {
     expect(asks()).toBe(2);
   });
 
-  test('that was refused observing asks for it each time', async () => {
+  test('requests observation each time after a refusal', async () => {
     await open();
     answer({ observe: undefined });
     expect(watch.state).toBe('polling');
@@ -238,7 +238,7 @@ describe('a watch', () => {
     expect(links[0].ask.mock.calls.map(([observe]) => observe)).toEqual([true, true]);
   });
 
-  test('that fails asks later and later on new sockets, and says each reason once', async () => {
+  test('retries with longer pauses on new sockets after failures, and reports each reason once', async () => {
     await open();
     const gaps = [];
     for (let round = 0; round < 9; round++) {
@@ -272,7 +272,7 @@ describe('a watch', () => {
     expect(values).toEqual([]);
   });
 
-  test('takes no older notification, and one without a number for the last', async () => {
+  test('takes no older notification, and none without a number as the latest', async () => {
     await open();
     answer({ observe: 5, payload: 'a' });
     answer({ observe: 4, payload: 'old' });
@@ -283,7 +283,7 @@ describe('a watch', () => {
     expect(watch.state).toBe('polling');
   });
 
-  test('that is stopped asks no more, also while its address is looked up', async () => {
+  test('stops requests when it is stopped, also during the look-up of its address', async () => {
     await open();
     links[0].asked.failed(new Error('no answer'));
     watch.stop();
@@ -302,7 +302,7 @@ describe('a watch', () => {
 });
 
 describe('an address that the system cannot send to', () => {
-  // Datagrams to all need a permission that the socket does not have; without any route it is ENETUNREACH.
+  // A broadcast datagram needs a permission that the socket does not have; without any route it is ENETUNREACH.
   const everybody = '255.255.255.255';
 
   test('fails to open, with the code of the system', async () => {
@@ -336,7 +336,7 @@ describe('an address that the system cannot send to', () => {
   });
 });
 
-test('a link that throws is one more failure of its resource', async () => {
+test('counts a link that throws as one more failure of its resource', async () => {
   const failed = jest.fn();
   const link = {
     ask() {

@@ -28,7 +28,7 @@ describe('a value', () => {
     ['2afb', '102700', { illuminanceLux: 100 }],
     ['2b8c', '9001', { co2Ppm: 400 }],
     ['ff01', '0aff', { hex: '0aff' }]
-  ])('of %s, %s', (uuid, bytes, expected) => {
+  ])('reads %s, %s', (uuid, bytes, expected) => {
     expect(decode(uuid, hex(bytes))).toEqual(expected);
   });
 
@@ -36,13 +36,13 @@ describe('a value', () => {
     ['nothing', '2a37', ''],
     ['flags alone', '2a37', '00'],
     ['half of a wide rate', '2a37', '01 48'],
-    ['flags that promise energy', '2a37', '08 48'],
-    ['flags that promise energy, one byte of it', '2a37', '08 48 0a'],
-    ['flags that promise intervals', '2a37', '10 48'],
+    ['flags that announce energy', '2a37', '08 48'],
+    ['flags that announce energy, one byte of it', '2a37', '08 48 0a'],
+    ['flags that announce intervals', '2a37', '10 48'],
     ['half of an interval', '2a37', '10 48 0004 00'],
     ['energy and no interval', '2a37', '18 48 0a00'],
     ['flags that hide bytes', '2a37', '00 48 0004'],
-    ['energy and bytes that nobody promised', '2a37', '08 48 0a00 00'],
+    ['energy and bytes that are not announced', '2a37', '08 48 0a00 00'],
     ['no place of the body', '2a38', '07'],
     ['no place at all', '2a38', ''],
     ['a battery of 101 %', '2a19', '65'],
@@ -52,7 +52,7 @@ describe('a value', () => {
     ['no temperature', '2a6e', ''],
     ['two bytes of a pressure', '2a6d', 'cd76'],
     ['two bytes of an elevation', '2a6c', '9cff']
-  ])('of %s has its bytes alone', (_what, uuid, bytes) => {
+  ])('keeps the bytes alone of %s', (_what, uuid, bytes) => {
     expect(decode(uuid, hex(bytes))).toEqual({ hex: bytes.replaceAll(' ', '') });
   });
 
@@ -77,12 +77,12 @@ describe('a UUID', () => {
     ['0000180d00001000800000805f9b34fb', '180d'],
     ['6e400001-b5a3-f393-e0a9-e50e24dcca9e', '6e400001b5a3f393e0a9e50e24dcca9e'],
     ['1234180d-0000-1000-8000-00805f9b34fb', '1234180d00001000800000805f9b34fb']
-  ])('%s is %s', (text, normal) => {
+  ])('reads %s as %s', (text, normal) => {
     expect(normalUuid(text)).toBe(normal);
   });
 
   test.each(['', ' ', 'heart', '180g', '180d0', '0x', '0000180d-0000-1000-8000-00805f9b34f', '-', '١٨٠'])(
-    '%j is none',
+    'rejects %j',
     (text) => {
       expect(normalUuid(text)).toBe('');
     }
@@ -96,7 +96,7 @@ describe('a UUID', () => {
   });
 });
 
-test('what is known has a name for topics', () => {
+test('has a name for topics when it is known', () => {
   expect(nameOf('2a37')).toBe('heart_rate');
   expect(nameOf('ff01')).toBe('ff01');
 });

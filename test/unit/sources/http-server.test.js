@@ -1,5 +1,5 @@
 'use strict';
-// The listener of an http devices node over real sockets: what is taken, what is refused, and what a client may hold.
+// The listener of an http devices node over real sockets: accepted and refused requests, and a client's limits.
 
 const net = require('node:net');
 const { once } = require('node:events');
@@ -18,7 +18,7 @@ afterEach(async () => {
 const NDJSON = { 'Content-Type': 'application/x-ndjson' };
 const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' };
 describe('the opener', () => {
-  test('looks at an open server and its files idempotencyKeys a second, however often the bell rings', async () => {
+  test('checks an open server and its files once a second, however often the bell rings', async () => {
     bench = await openDoor();
     const { server } = bench;
     const looks = jest.spyOn(server, 'port', 'get');
@@ -35,7 +35,7 @@ async function until(condition) {
   while (!condition()) await turn();
 }
 
-describe('taken', () => {
+describe('accepted', () => {
   test('one record of any content type', async () => {
     const { post, engine } = await open();
     const image = Buffer.from([0xff, 0xd8, 0]);
@@ -72,7 +72,7 @@ describe('taken', () => {
     ]);
   });
 
-  test('200 comes when the last record is safe', async () => {
+  test('sends 200 when the last record is safe', async () => {
     const { post, engine } = await open();
     engine.isSafeAtOnce = false;
     let status = 0;
@@ -87,7 +87,7 @@ describe('taken', () => {
   });
 });
 
-describe('refused, and nothing of it taken', () => {
+describe('refused, with no part accepted', () => {
   const record = '{"deviceId":"a","payload":1}';
 
   test.each([
@@ -144,7 +144,7 @@ describe('refused, and nothing of it taken', () => {
     expect([status, headers.get('allow')]).toEqual([405, 'POST']);
   });
 
-  test('a list with a bad line names it, and none of its records is taken', async () => {
+  test('names the bad line of a list, and takes none of its records', async () => {
     const { post, engine } = await open();
     const { status, body } = await post('/r', `${record}\n\n${record}\n{"deviceId":"a"}\n${record}`, NDJSON);
     expect([status, body]).toEqual([
@@ -155,16 +155,16 @@ describe('refused, and nothing of it taken', () => {
     expect((await post('/r', `[${record},[]]`, JSON_TYPE)).body.record).toBe(2);
   });
 
-  test('more than 10,000 records', async () => {
+  test('refuses more than 10,000 records', async () => {
     const { post } = await open();
     expect((await post('/r/a', '{"payload":1}\n'.repeat(10001), NDJSON)).status).toBe(413);
   });
 });
 
-describe('what is not safe', () => {
+describe('unsafe', () => {
   const three = '{"payload":1}\n{"payload":2}\n{"payload":3}\n';
 
-  test('an engine that is full in between: 503 with what was taken', async () => {
+  test('answers 503 with the accepted count when the engine fills up meanwhile', async () => {
     const { post, engine } = await open();
     engine.room = 2;
     const { status, headers, body } = await post('/r/a', three, NDJSON);
@@ -173,7 +173,7 @@ describe('what is not safe', () => {
     expect((await post('/r/a', '1')).body).toEqual({ error: 'The engine is full.', accepted: 0 });
   });
 
-  test('safety that takes too long: 503, and how many are on their way', async () => {
+  test('answers 503 with the pending count when safety takes too long', async () => {
     const { post, engine } = await open({ safeTimeoutS: 1 });
     engine.isSafeAtOnce = false;
     const answer = post('/r/a', three, NDJSON);
@@ -183,7 +183,7 @@ describe('what is not safe', () => {
     for (const done of engine.waiting.slice(1)) done();
   });
 
-  test('keeps its place for others when the engine throws, and takes the request again', async () => {
+  test('releases its place when the engine throws, and accepts the request again', async () => {
     const { post, engine, requests, errors } = await open();
     const put = engine.put;
     engine.put = () => {
@@ -197,7 +197,7 @@ describe('what is not safe', () => {
     expect(await post('/r/a', '1', key)).toMatchObject({ status: 200, body: { accepted: 1 } });
   });
 
-  test('a record that was dropped: 503; one over the packet limit of the engine: 413', async () => {
+  test('answers 503 for a dropped record, and 413 for one over the packet limit of the engine', async () => {
     const { post, engine } = await open();
     engine.put = (_args, done) => done(Object.assign(new Error('dropped'), { code: CODES.DROPPED }));
     expect(await post('/r/a', '1')).toMatchObject({ status: 503, body: { error: 'dropped', accepted: 0 } });
@@ -205,7 +205,7 @@ describe('what is not safe', () => {
     expect((await post('/r/a', '1')).status).toBe(413);
   });
 
-  test('with an Idempotency-Key a repeated request goes on where it was, and stores nothing twice', async () => {
+  test('resumes a repeated request with an Idempotency-Key, and stores nothing twice', async () => {
     let now = 0;
     const { post, engine } = await open({}, { now: () => now });
     const key = { ...NDJSON, 'Idempotency-Key': 'k1' };
@@ -221,7 +221,7 @@ describe('what is not safe', () => {
     expect(engine.taken).toHaveLength(6);
   });
 
-  test('two at a time with one key are one', async () => {
+  test('treats two concurrent requests with one key as one', async () => {
     const { post, engine } = await open();
     engine.isSafeAtOnce = false;
     const both = [1, 2].map(() => post('/r/a', '1', { 'Idempotency-Key': 'k' }));
@@ -233,7 +233,7 @@ describe('what is not safe', () => {
   });
 });
 
-test('a device over its rate gets 429 and when to come back; others do not', async () => {
+test('answers 429 with the time to wait to a device over its rate, but not to others', async () => {
   let now = 0;
   const { post } = await open({ rate: 2, burst: 3 }, { now: () => now });
   const statuses = [];
@@ -245,7 +245,7 @@ test('a device over its rate gets 429 and when to come back; others do not', asy
   expect((await post('/r/a', '1')).status).toBe(200);
 });
 
-test('web pages of the allowed origins may send, and ask before', async () => {
+test('lets web pages of the allowed origins send and ask before', async () => {
   const { post } = await open({ corsOrigins: 'https://app.example' });
   const Origin = 'https://app.example';
   const asked = await post('/r/a', '', { Origin }, 'OPTIONS');
@@ -261,7 +261,7 @@ describe('clients that hold on', () => {
     ['says nothing', ''],
     ['never ends its header', HEAD],
     ['never ends its body', `${HEAD}Content-Length: 10\r\n\r\n12`]
-  ])('one that %s is closed', async (_name, bytes) => {
+  ])('closes one that %s', async (_name, bytes) => {
     const { server, engine } = await open({ headerTimeoutS: 1, bodyTimeoutS: 1 });
     const { text, isClosed } = await raw(server.port, bytes);
     expect(isClosed).toBe(true);
@@ -285,7 +285,7 @@ describe('clients that hold on', () => {
     expect(engine.taken).toEqual([]);
   });
 
-  test('chunks over the limit: 413, and the client can read it', async () => {
+  test('answers 413 to chunks over the limit, and the client can read it', async () => {
     const { server } = await open({ maxBodyKiB: 1 });
     const chunk = `400\r\n${'x'.repeat(1024)}\r\n`;
     const { text } = await raw(
@@ -295,7 +295,7 @@ describe('clients that hold on', () => {
     expect(text).toMatch(/^HTTP\/1.1 413 /);
   });
 
-  test('who asks before it sends a body that is too large sends nothing', async () => {
+  test('gets no body from a client that asks before it sends one that is too large', async () => {
     const { server } = await open({ maxBodyKiB: 1 });
     const { text } = await raw(
       server.port,
@@ -307,7 +307,7 @@ describe('clients that hold on', () => {
     expect(small.text).toMatch(/^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200/);
   });
 
-  test('one connection too many ends the oldest that asks for nothing; a busy one stays', async () => {
+  test('ends the oldest idle connection for one too many, and keeps a busy one', async () => {
     const { server, engine, url } = await open({ maxConnections: 3 });
     engine.isSafeAtOnce = false;
     const busy = fetch(`${url}/r/a`, { method: 'POST', body: '1' });
@@ -321,7 +321,7 @@ describe('clients that hold on', () => {
     for (const socket of idle) socket.destroy();
   });
 
-  test('two connections of one address and port are two connections', async () => {
+  test('distinguishes two connections of one address and port', async () => {
     const { server } = await open({ host: '0.0.0.0', allowAnonymous: true });
     const to = async (host, localPort) => {
       const socket = net.connect({ port: server.port, host, localAddress: '127.0.0.9', localPort });
@@ -340,7 +340,7 @@ describe('clients that hold on', () => {
     await until(() => server.connections.size === 0);
   });
 
-  test('bodies of all clients together have a budget', async () => {
+  test('gives the bodies of all clients together a budget', async () => {
     const { server, requests } = await open({ maxBodyKiB: 1024 });
     requests.bodies_.free_ = 1000;
     const half = `${HEAD}Content-Length: 900\r\n\r\n${'x'.repeat(600)}`;
@@ -355,7 +355,7 @@ describe('clients that hold on', () => {
     await until(() => requests.bodies_.free_ === 1000);
   });
 
-  test('one that goes in the middle leaves nothing behind', async () => {
+  test('leaves nothing behind when a client disconnects in the middle', async () => {
     const { server, requests, engine } = await open();
     await raw(server.port, `${HEAD}Content-Length: 10\r\n\r\n123`, 50);
     await until(() => requests.refused[400] === 1);
@@ -363,7 +363,7 @@ describe('clients that hold on', () => {
   });
 });
 
-test('at the end open requests are answered, and new ones are not taken', async () => {
+test('answers open requests at the end, and takes no new ones', async () => {
   const { server, engine, post, url } = await open();
   engine.isSafeAtOnce = false;
   const answer = post('/r/a', '1');

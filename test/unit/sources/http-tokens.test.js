@@ -1,5 +1,5 @@
 'use strict';
-// Who may send: the token file, device globs, the settings.
+// Permission to send: the token file, device globs, the settings.
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');
@@ -25,7 +25,7 @@ function write(name, text, mode = 0o600) {
   return { file, told, tokens, ok: tokens.refresh() };
 }
 
-test('a token is for the devices of its lines, comments are passed over', () => {
+test('limits a token to the devices of its lines, and skips comments', () => {
   const { tokens, ok } = write('ok', `# fleet\n\nfleet:$sha256$${hash('s3cret')}:pump-*\r\nfleet:$sha256$${hash('s3cret')}:a:b\n`); // prettier-ignore
   expect(ok).toBe(true);
   const bearer = tokens.find('Bearer s3cret');
@@ -43,7 +43,7 @@ test.each([
   'Bearer S3cret',
   'Bearer s3cret x',
   `Bearer ${'x'.repeat(600)}`
-])('Authorization %j is nobody', (header) => {
+])('finds no token in Authorization %j', (header) => {
   const { tokens } = write('one', `n:$sha256$${hash('s3cret')}:*`);
   expect(tokens.find(header)).toBe(null);
 });
@@ -57,11 +57,11 @@ test.each([
   `:$sha256$${hash('x')}:*`,
   `n:$sha256$${hash('x')}:${'x'.repeat(257)}`,
   `n:$sha256$${hash('x')}:*\nm:$sha256$${hash('x')}:*`
-])('the line %j is refused by number, and is not told', (line) => {
+])('refuses the line %j by number, without repeating it', (line) => {
   expect(() => parseTokens(`# first\n${line}`)).toThrow(/^Line [23]\b(?!.*s3cret)/);
 });
 
-test('a changed file is used at idempotencyKeys; a wrong or missing one changes nothing, and is told idempotencyKeys', () => {
+test('uses a changed file at once; a wrong or missing one changes nothing and is reported once', () => {
   const { file, tokens, told } = write('changing', `n:$sha256$${hash('one')}:*`);
   fs.writeFileSync(file, `n:$sha256$${hash('two')}:*\n# longer`);
   tokens.refresh();
@@ -74,11 +74,11 @@ test('a changed file is used at idempotencyKeys; a wrong or missing one changes 
   expect(told).toEqual([expect.stringMatching(/Line 1/), expect.stringMatching(/ENOENT/)]);
 });
 
-test('a file that others may read is told', () => {
+test('warns of a file that others may read', () => {
   expect(write('open', '', 0o644).told).toEqual([expect.stringMatching(/chmod 640/)]);
 });
 
-test('over HTTP: 401 without a token, 403 for a device of others, also in a list', async () => {
+test('answers 401 without a token and 403 for a device of others, also in a list', async () => {
   const { tokens } = write('http', `n:$sha256$${hash('s3cret')}:pump-*`);
   const { server, post, engine } = await openDoor({ login: 'tokens' }, { tokens });
   const mine = { Authorization: 'Bearer s3cret', 'Content-Type': 'application/x-ndjson' };
@@ -92,13 +92,13 @@ test('over HTTP: 401 without a token, 403 for a device of others, also in a list
   await server.close(0);
 });
 
-test('rates remember a bounded number of devices', () => {
+test('remembers the rates of a bounded number of devices', () => {
   const rates = new RequestRates(1, 1);
   for (let i = 0; i < MAX_DEVICES + 5; i++) rates.take(new Map([[`d${i}`, 1]]), 0);
   expect(rates.buckets_.size).toBe(MAX_DEVICES);
 });
 
-test('a list larger than the burst passes, and is paid for later', () => {
+test('passes a list larger than the burst, and charges it later', () => {
   const rates = new RequestRates(10, 5);
   expect(rates.take(new Map([['a', 25]]), 0)).toBe(0);
   expect(rates.take(new Map([['b', 1], ['a', 1]]), 0)).toBeCloseTo(2.1); // prettier-ignore
@@ -126,9 +126,9 @@ describe('settings', () => {
     [{ maxBodyKiB: 0 }, /"maxBodyKiB"/],
     [{ maxConnections: 0 }, /"maxConnections"/],
     [{ class: 'urgent' }, /"class"/]
-  ])('%j is refused with a sentence', (config, reason) => expect(() => check(config)).toThrow(reason));
+  ])('refuse %j with a sentence', (config, reason) => expect(() => check(config)).toThrow(reason));
 
-  test('anonymous elsewhere only where it is allowed; tokens without encryption are told', () => {
+  test('allow anonymous access elsewhere only on request, and warn of tokens without encryption', () => {
     expect(check({ host: '0.0.0.0', allowAnonymous: true })).toBe('');
     expect(check({ host: '0.0.0.0', login: 'tokens', tokenFile: '/x' })).toMatch(/without encryption/);
     expect(check({ host: '0.0.0.0', login: 'tokens', tokenFile: '/x', tls: 't' })).toBe('');

@@ -1,5 +1,5 @@
 'use strict';
-// Which topics a device may publish to by HTTP.
+// Topics that a device may publish to by HTTP.
 
 const { openDoor } = require('../../fixtures/devices/http-bench');
 
@@ -18,7 +18,7 @@ describe('topics', () => {
   const asDevice = (post, target, body = '1', type = {}) =>
     post(target, body, type).then(({ status }) => status);
 
-  test('a device with a token has the topics of its own address alone', async () => {
+  test('gives a device with a token the topics of its own address alone', async () => {
     const { post, engine } = await open({ login: 'tokens', tokenFile: '/x' }, { tokens });
     for (const [target, status] of [
       ['/r/cam-1', 200],
@@ -43,7 +43,7 @@ describe('topics', () => {
   });
 
   test.each([['tokens'], ['none']])(
-    'with permissions it has the topics of its row (login %s)',
+    'gives it the topics of its row with permissions (login %s)',
     async (login) => {
       const permissionsJson = JSON.stringify([
         { device: 'cam-*', publish: ['d/{device}/#', 'shared/+'] },

@@ -25,7 +25,7 @@ function bench(version = 4) {
   return { acknowledgements, connect, ask, turn };
 }
 
-test('PUBACKs leave in the order of the packets, those of one turn together', async () => {
+test('sends PUBACKs in the order of the packets, those of one turn together', async () => {
   const { acknowledgements, ask, turn } = bench();
   const [first, second, third] = [ask(1), ask(2), ask(3)];
   acknowledgements.settle(third);
@@ -36,7 +36,7 @@ test('PUBACKs leave in the order of the packets, those of one turn together', as
   expect(acknowledgements.size).toBe(0);
 });
 
-test('QoS 2: PUBREC when it is safe, a repeated one is answered and not handed over, PUBCOMP at PUBREL', async () => {
+test('sends PUBREC for QoS 2 when it is safe, answers a repeat without handing it over, and sends PUBCOMP at PUBREL', async () => {
   const { acknowledgements, ask, turn } = bench(5);
   const slot = ask(9, { qos: 2 });
   acknowledgements.settle(slot);
@@ -49,7 +49,7 @@ test('QoS 2: PUBREC when it is safe, a repeated one is answered and not handed o
   expect(ask(9, { qos: 2 })).not.toBe(null);
 });
 
-test('MQTT 5 brokers are told why a message was not taken; a refused one of QoS 2 ends there', async () => {
+test('gives MQTT 5 brokers the reason for a refused message; one of QoS 2 ends there', async () => {
   const { acknowledgements, ask, turn } = bench(5);
   acknowledgements.settle(ask(1), 0x83);
   acknowledgements.settle(ask(2, { qos: 2 }), 0x97);
@@ -61,7 +61,7 @@ test('MQTT 5 brokers are told why a message was not taken; a refused one of QoS 
 });
 
 describe('after a new connection to the same session', () => {
-  test('what is in the engine already takes its place again, and is answered there', async () => {
+  test('a message still in the engine takes its place again, and is answered there', async () => {
     const { acknowledgements, connect, ask, turn } = bench();
     const [first, second] = [ask(1), ask(2)];
     acknowledgements.disconnected();
@@ -74,7 +74,7 @@ describe('after a new connection to the same session', () => {
     expect(await turn()).toBe('4002000140020002');
   });
 
-  test('another message with the same identifier is another message', async () => {
+  test('takes another message with the same identifier as a new one', async () => {
     const { acknowledgements, connect, ask, turn } = bench();
     const old = ask(1);
     acknowledgements.disconnected();
@@ -89,7 +89,7 @@ describe('after a new connection to the same session', () => {
     expect(await turn()).toBe('');
   });
 
-  test('in a new session nothing is known', async () => {
+  test('forgets everything in a new session', async () => {
     const { acknowledgements, connect, ask, turn } = bench();
     ask(1);
     acknowledgements.settle(ask(2, { qos: 2 }));
@@ -100,7 +100,7 @@ describe('after a new connection to the same session', () => {
     expect(await turn()).toBe('');
   });
 
-  test('a record that was lost is handed over again', () => {
+  test('hands a lost record over again', () => {
     const { acknowledgements, connect, ask } = bench();
     const slot = ask(1);
     acknowledgements.abandon(slot);
@@ -109,7 +109,7 @@ describe('after a new connection to the same session', () => {
     expect(ask(1, { dup: true })).not.toBe(null);
   });
 
-  test('places that nobody asks about again are bounded', () => {
+  test('bounds the places that are never claimed again', () => {
     const { acknowledgements } = bench();
     for (let id = 1; id <= 70000; id++)
       acknowledgements.slots_.push({ qos: 1, id, print: '', settled: false, code: 0 });

@@ -16,7 +16,7 @@ const {
 } = require('../../../nodes/lib/sources/mqtt-source/mqtt-source-options');
 const { parseOptions } = require('../../../nodes/lib/base/options');
 
-test('filters come with commas or lines between, each once', () => {
+test('accepts filters separated by commas or lines, each once', () => {
   expect(parseFilters(' a/+ , b/#\n$share/g/c\na/+')).toEqual(['a/+', 'b/#', '$share/g/c']);
 });
 
@@ -32,9 +32,9 @@ test.each([
   '$share/+/a',
   'a\0',
   'x'.repeat(1025)
-])('%j is refused with a sentence', (list) => expect(() => parseFilters(list)).toThrow(/\.$/));
+])('refuses %j with a sentence', (list) => expect(() => parseFilters(list)).toThrow(/\.$/));
 
-test('more than 100 filters are refused', () => {
+test('refuses more than 100 filters', () => {
   expect(() => parseFilters(Array.from({ length: 101 }, (_, i) => `t${i}`).join())).toThrow(/at most 100/);
 });
 
@@ -47,7 +47,7 @@ test.each([
   ['#', '$SYS/x', false],
   ['$SYS/#', '$SYS/x', true],
   ['a', 'a/', false]
-])('%s matches %j: %s', (filter, topic, verdict) => expect(matches(filter, topic)).toBe(verdict));
+])('matches %s with %j: %s', (filter, topic, verdict) => expect(matches(filter, topic)).toBe(verdict));
 
 test.each([
   ['a/+', '+/b', true],
@@ -84,7 +84,7 @@ describe('device and class of a message', () => {
     ['level', 'pump-1'],
     ['fixed', 'device'],
     ['property', 'd7']
-  ])('from %s', (deviceFrom, deviceId) => {
+  ])('come from %s', (deviceFrom, deviceId) => {
     expect(toRecordArgs(packet, { ...reading, deviceFrom })).toMatchObject({
       deviceId,
       cls: 1,
@@ -97,14 +97,16 @@ describe('device and class of a message', () => {
     [{ class: 0, classProperty: '' }, 3],
     [{ class: 4, classProperty: 'none' }, 4],
     [{ class: 4, classProperty: 'device' }, 4]
-  ])('class by %j', (more, cls) => expect(toRecordArgs(packet, { ...reading, ...more }).cls).toBe(cls));
+  ])('give the class by %j', (more, cls) =>
+    expect(toRecordArgs(packet, { ...reading, ...more }).cls).toBe(cls)
+  );
 
   test.each([
     [{ deviceLevel: 9 }, /level 9 of its topic/],
     [{ deviceFrom: 'property', device: 'none' }, /user property "none"/],
     [{ topic: 'a//b' }, /level 2/],
     [{ topic: `a/${'x'.repeat(257)}` }, /exceeds 256 bytes/]
-  ])('%j names no device', ({ topic = packet.topic, ...more }, reason) => {
+  ])('name no device for %j', ({ topic = packet.topic, ...more }, reason) => {
     expect(() => toRecordArgs({ ...packet, topic }, { ...reading, ...more })).toThrow(reason);
   });
 });
@@ -133,7 +135,7 @@ describe('settings', () => {
     return sourceOptions(values, { clientId: 'gw-source-n', maxPacketBytes: 1000, tls: {} });
   };
 
-  test('what is blank has a default; the session is kept', () => {
+  test('default blank values, and keep the session', () => {
     expect(check({}).options).toMatchObject({
       session: { host: '127.0.0.1', port: 1883, secure: false, clientId: 'gw-source-n', protocolVersion: 5 },
       qos: 1,
@@ -143,7 +145,7 @@ describe('settings', () => {
     });
   });
 
-  test('an address outside of this machine without encryption is told', () => {
+  test('warn of an address outside this machine without encryption', () => {
     expect(check({ url: 'mqtt://10.0.0.1' }).warning).toMatch(/not encrypted/);
     expect(check({ url: 'mqtts://10.0.0.1' }).warning).toBe('');
   });
@@ -165,9 +167,9 @@ describe('settings', () => {
     [{ keepalive: '0' }, /keepalive/],
     [{ retained: 'maybe' }, /retained/],
     [{ session: 'none' }, /session/]
-  ])('%j is refused with a sentence', (config, reason) => expect(() => check(config)).toThrow(reason));
+  ])('refuse %j with a sentence', (config, reason) => expect(() => check(config)).toThrow(reason));
 
-  test('a TLS node that is missing, or verifies nothing, is refused', () => {
+  test('refuse a TLS node that is missing, or verifies nothing', () => {
     expect(() => sourceTls('t', null)).toThrow(/missing or disabled/);
     expect(() => sourceTls('t', { addTLSOptions: () => ({ rejectUnauthorized: false }) })).toThrow(/anyone/);
     expect(sourceTls('', null)).toEqual({});

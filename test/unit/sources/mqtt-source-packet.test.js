@@ -1,5 +1,6 @@
 'use strict';
-// What a broker sends to a source: PUBLISH and PUBREL are ours, all else is mqtt.js's; nothing malformed gets through.
+// A broker's packets to a source: it reads PUBLISH and PUBREL itself and leaves the rest to mqtt.js; nothing malformed
+// passes.
 
 const { PublishTap } = require('../../../nodes/lib/sources/mqtt-source/publish-tap');
 
@@ -18,7 +19,7 @@ function lengthOf(length) {
 const text = (value) => Buffer.concat([Buffer.from([0, Buffer.byteLength(value)]), Buffer.from(value)]);
 const publish = (head, topic, ...rest) => packet(head, Buffer.concat([text(topic), ...rest.map((each) => Buffer.from(each))])); // prettier-ignore
 
-/** Reads all in pieces of `size`. */
+/** Reads everything in pieces of `size`. */
 function read(bytes, { version = 4, max = 1000, size = bytes.length, hasRoom = () => true } = {}) {
   const seen = { packets: [], large: [], released: [], others: [] };
   const tap = new PublishTap(version, max, {
@@ -48,7 +49,7 @@ const ALL = properties(
   user('device', 'é')
 );
 
-test('packets of all kinds, in pieces of every size', () => {
+test('reads packets of all kinds, in pieces of every size', () => {
   const bytes = Buffer.concat([
     packet(0x20, [0, 0]),
     publish(0x30, 'a', 'zero'),
@@ -69,7 +70,7 @@ test('packets of all kinds, in pieces of every size', () => {
   }
 });
 
-test('all properties of MQTT 5 are passed over, and those of users kept', () => {
+test('skips all properties of MQTT 5, and keeps user properties', () => {
   const bytes = publish(0x32, 'a', [0, 1], ALL, 'p');
   for (let size = 1; size <= bytes.length; size++) {
     expect(read(bytes, { version: 5, size }).packets).toMatchObject([
@@ -108,13 +109,13 @@ test.each([
   ['a topic alias', 5, alone([0x23, 0, 1])],
   ['a number of five bytes', 5, alone([0x0b, 0xff, 0xff, 0xff, 0xff, 1])],
   ['a user property that is not UTF-8', 5, alone([0x26, 0, 1, 0xff, 0, 0])]
-])('%s is malformed', (_name, version, bytes) => {
+])('rejects %s as malformed', (_name, version, bytes) => {
   for (const size of [bytes.length, 1]) {
     expect(() => read(bytes, { version, size })).toThrow(/invalid MQTT/);
   }
 });
 
-test('a PUBLISH over the limit is never held: its identifier is told, its bytes are skipped', () => {
+test('never holds a PUBLISH over the limit: reports its identifier and skips its bytes', () => {
   const large = publish(0x32, 'a', [0, 5], Buffer.alloc(5000));
   const bytes = Buffer.concat([large, publish(0x30, 'b', 'next')]);
   for (const size of [1, 7, 100, bytes.length]) {
@@ -125,7 +126,7 @@ test('a PUBLISH over the limit is never held: its identifier is told, its bytes 
   }
 });
 
-test('without room the next PUBLISH waits, and what is behind it', () => {
+test('holds the next PUBLISH, and everything behind it, without room', () => {
   let room = 1;
   const bytes = Buffer.concat([publish(0x30, 'a'), publish(0x30, 'b'), packet(0xd0, []), publish(0x30, 'c')]);
   const { packets, others, tap } = read(bytes, { hasRoom: () => room-- > 0 });

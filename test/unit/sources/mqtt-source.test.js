@@ -35,7 +35,7 @@ describe('with a broker', () => {
     await broker.remove();
   });
 
-  /** The plain listener opens behind the other one. */
+  /** The plain listener opens after the other one. */
   const connects = ({ plainUrl }) => mqtt.connectAsync(plainUrl, { reconnectPeriod: 0 }).then((client) => client.endAsync().then(() => true), () => false); // prettier-ignore
 
   /** @param {object} config of the node @param {object} [more] */
@@ -70,7 +70,7 @@ describe('with a broker', () => {
   }
 
   const payloads = ({ taken }) => taken.map(({ payload }) => payload);
-  /** mqtt.js does not keep the broker's Receive Maximum, 20, and the broker refuses what is beyond. */
+  /** mqtt.js does not enforce the broker's Receive Maximum, 20, and the broker refuses packets beyond it. */
   const burst = async (topic, from, to, qos) => {
     for (let at = from; at < to; at += 20) {
       const some = numbers(at, Math.min(at + 20, to));
@@ -84,7 +84,7 @@ describe('with a broker', () => {
     ['5', 2],
     ['4', 1],
     ['4', 2]
-  ])('MQTT %s, QoS %i: 1,000 messages in order', async (protocolVersion, qos) => {
+  ])('receives 1,000 messages in order with MQTT %s, QoS %i', async (protocolVersion, qos) => {
     const { engine, ready, source } = start({ topics: 'a/#', protocolVersion, qos });
     await ready();
     await burst('a/x', 0, 1000, qos);
@@ -95,7 +95,7 @@ describe('with a broker', () => {
   });
 
   test.each(['4', '5'])(
-    'MQTT %s: no more is taken than the window, and the connection lives on',
+    'takes no more than the window, and keeps the connection, with MQTT %s',
     async (version) => {
       const { engine, ready, source } = start({
         topics: 'w/#',
@@ -123,7 +123,7 @@ describe('with a broker', () => {
     ['4', 1],
     ['5', 2]
   ])(
-    'MQTT %s, QoS %i: what waits in the engine when the connection breaks is not taken twice',
+    'takes a message that waits in the engine when the connection breaks once only (MQTT %s, QoS %i)',
     async (version, qos) => {
       const { engine, ready, source } = start({ topics: 'b/#', protocolVersion: version, qos, window: 20 });
       await ready();
@@ -134,7 +134,8 @@ describe('with a broker', () => {
         source.reading_.client.stream.destroy();
         await until(() => source.state !== 'connected');
         await until(() => source.state === 'connected');
-        // QoS 2 holds also when the answer is lost with the next connection; of QoS 1 that message would come twice.
+        // QoS 2 holds also when the answer is lost with the next connection; with QoS 1 that message would arrive
+        // twice.
         if (qos === 2) engine.waiting.shift()();
       }
       engine.isSafeAtOnce = true;
@@ -145,7 +146,7 @@ describe('with a broker', () => {
     }
   );
 
-  test('what came while it was away is there afterwards; a deleted source leaves no subscription', async () => {
+  test('receives messages from its absence afterwards; a deleted source leaves no subscription', async () => {
     const first = start({ topics: 'p/#' });
     await first.ready();
     await first.stop(false);
@@ -159,7 +160,7 @@ describe('with a broker', () => {
     expect(third.engine.taken).toEqual([]);
   });
 
-  test('a record that the engine did not take comes again', async () => {
+  test('receives a record again that the engine did not take', async () => {
     const { engine, ready, source } = start({ topics: 'n/#' });
     await ready();
     engine.isSafeAtOnce = false;
@@ -173,7 +174,7 @@ describe('with a broker', () => {
   });
 
   test.each(['4', '5'])(
-    'while it is held its broker keeps the messages (MQTT %s)',
+    'leaves the messages with its broker while it is held (MQTT %s)',
     async (protocolVersion) => {
       const { engine, ready, source } = start({ topics: 'hold/#', protocolVersion });
       await ready();
@@ -187,7 +188,7 @@ describe('with a broker', () => {
     }
   );
 
-  test('retained messages: taken, or not even asked for', async () => {
+  test('takes retained messages, or does not request them', async () => {
     await publisher.publishAsync('ret/x', 'old', { qos: 1, retain: true });
     const taking = start({ topics: 'ret/#' });
     await until(() => taking.engine.taken.length === 1);
@@ -201,7 +202,7 @@ describe('with a broker', () => {
     }
   });
 
-  test('two sources share a subscription', async () => {
+  test('shares a subscription between two sources', async () => {
     const both = [1, 2].map(() => start({ topics: '$share/g/s/#' }));
     await Promise.all(both.map(({ ready }) => ready()));
     await burst('s/x', 0, 50, 1);
@@ -211,7 +212,7 @@ describe('with a broker', () => {
     expect(both.every(({ engine }) => engine.taken.length > 0)).toBe(true);
   });
 
-  test('what cannot be a record is acknowledged, counted and told once', async () => {
+  test('acknowledges, counts and reports once a message that cannot be a record', async () => {
     const { engine, ready, source } = start({ topics: 'x/#', deviceLevel: 3 }, { maxPacketBytes: 1000 });
     await ready();
     await publisher.publishAsync('x/y', 'no device', { qos: 1 });
@@ -226,7 +227,7 @@ describe('with a broker', () => {
     expect(engine.warned).toHaveLength(3);
   });
 
-  test('a broker that restarts is found again, and the session with it', async () => {
+  test('reconnects to a restarted broker, with its session', async () => {
     const { engine, ready, source } = start({ topics: 'r/#' });
     await ready();
     await broker.stop();
@@ -239,7 +240,7 @@ describe('with a broker', () => {
     await until(() => engine.taken.length === 3);
   });
 
-  test('over TLS: the authority is checked', async () => {
+  test('checks the authority over TLS', async () => {
     const trusting = start({ url: broker.url, topics: 't/#' }, { tls: { ca: broker.ca } });
     await trusting.ready();
     const careful = start({ url: broker.url, topics: 't/#' });
@@ -251,8 +252,8 @@ describe('with a broker', () => {
   });
 });
 
-describe('a broker that refuses', () => {
-  test('a wrong password is told, and tried again for ever', async () => {
+describe('reports a broker that refuses', () => {
+  test('reports a wrong password, and retries indefinitely', async () => {
     const closed = await Broker.start({ config: 'password_file /dev/null', log: false });
     const warned = [];
     const { values } = parseOptions(

@@ -44,7 +44,7 @@ describe('a port that is watched', () => {
     expect(gone).toHaveBeenCalledTimes(1);
   });
 
-  test('that never was there is not gone', () => {
+  test('is not gone if it never existed', () => {
     watchPort(port, gone, 100);
     jest.advanceTimersByTime(300);
     expect(gone).not.toHaveBeenCalled();

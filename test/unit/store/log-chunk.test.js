@@ -16,7 +16,7 @@ const golden = fromHex(
   fs.readFileSync(path.join(root, 'native/test/golden/chunk-v1.hex'), 'utf8').replace(/^#.*$/gm, '')
 );
 
-/** Whether these are some of those batches, each whole. @param {any[]} some @param {any[]} all */
+/** True if these are some of those batches, each whole. @param {any[]} some @param {any[]} all */
 const areSomeOf = (some, all) =>
   some.every(({ at, bytes }) => all.some((one) => one.at === at && one.bytes.equals(bytes)));
 
@@ -48,7 +48,7 @@ describe('CRC-32C', () => {
     expect(crc32c(bytes)).toBe(expected);
   });
 
-  test('goes on where it ended, at any place', () => {
+  test('continues at any offset', () => {
     const bytes = seeded(7).bytes(100);
     const whole = crc32c(bytes);
     for (let cut = 0; cut <= bytes.length; cut++) {
@@ -105,7 +105,7 @@ describe('a chunk', () => {
     expect(fromHex(bytes)).toEqual(golden);
   });
 
-  test('with any one bit flipped is damaged, and costs at most the batches that it hits', () => {
+  test('is damaged by any one flipped bit, and loses at most the affected batches', () => {
     const first = whole.entries[0];
     const wrong = [];
     for (let bit = 0; bit < golden.length * 8; bit++) {
@@ -122,7 +122,7 @@ describe('a chunk', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('cut at any byte is too short, and keeps what is whole', () => {
+  test('is too short when cut at any byte, and keeps the whole batches', () => {
     for (let length = 0; length < golden.length; length++) {
       const { error, entries } = readChunk(golden.subarray(0, length));
       expect(error).toBe('too short');
@@ -141,7 +141,7 @@ describe('a chunk', () => {
     ['fewer bytes', 12, [0], 'wrong counts'],
     ['more bytes', 12, [0xff, 0xff, 0xff, 0xff], 'too short'],
     ['a field that must be zero', 27, [0x80], 'damaged head']
-  ])('whose head tells %s is refused though its checksum is right', (_name, at, values, error) => {
+  ])('with a head of %s is refused though its checksum is right', (_name, at, values, error) => {
     expect(readChunk(patched(golden, at, values)).error).toBe(error);
   });
 

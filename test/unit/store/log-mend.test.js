@@ -1,5 +1,5 @@
 'use strict';
-// What `seganet-log repair` saves of a damaged chunk.
+// What `seganet-log repair` recovers from a damaged chunk.
 
 const { readChunk, writeChunk } = require('../../../nodes/lib/store/log-chunk');
 const { mend } = require('../../../nodes/lib/store/cli/mend');
@@ -46,7 +46,7 @@ describe('mend', () => {
     expect(mended.kept).toMatchObject({ class: 3, records: 4, firstTs: 1001, lastTs: 1004 });
   });
 
-  test('keeps the other batches, and puts the damaged one aside with its bytes', () => {
+  test('keeps the other batches, and moves the damaged one aside with its bytes', () => {
     const mended = damaged(entries[1].end - 1);
     expect(mended.error).toBe('damaged batch');
     expect(kept(mended)).toEqual([1, 3, 4]);
@@ -56,7 +56,7 @@ describe('mend', () => {
     expect(readChunk(/** @type {any} */ (mended.kept).body).head?.epoch).toBe(EPOCH);
   });
 
-  test('finds the batches behind one whose length is damaged, whatever byte of it', () => {
+  test('finds the batches after one whose length is damaged, whichever byte of it', () => {
     for (let i = 0; i < 4; i++) {
       for (const xor of [1, 2, 0x80, 0xff]) {
         expect(kept(damaged(entries[1].at + 40 + i, xor))).toEqual([1, 3, 4]);
@@ -75,14 +75,14 @@ describe('mend', () => {
     }
   });
 
-  test('an epoch that cannot be is replaced', () => {
+  test('replaces an impossible epoch', () => {
     const mended = damaged(23, 0xff); // the highest byte of the epoch
     const epoch = readChunk(/** @type {any} */ (mended.kept).body).head?.epoch ?? 0n;
     expect(epoch).toBeGreaterThan(0n);
     expect(epoch).toBeLessThanOrEqual(BigInt(Number.MAX_SAFE_INTEGER));
   });
 
-  test('saves nothing where there is nothing', () => {
+  test('recovers nothing where there is nothing', () => {
     for (const bytes of [Buffer.alloc(0), Buffer.from('SGC1'), Buffer.alloc(500, 0xa5)]) {
       const mended = mend(bytes, row());
       expect(mended.kept).toBeNull();
@@ -101,8 +101,8 @@ describe('mend', () => {
     });
   });
 
-  // A device chooses its payload. With the batch around it damaged, the payload must not become a batch.
-  test('does not take for a batch what a device put into its payload', () => {
+  // A device chooses its payload. When the batch around it is damaged, the payload must not become a batch.
+  test("does not take a device's payload for a batch", () => {
     const forged = writeChunk(3, EPOCH, [batch(666, 'x')]).subarray(32);
     for (const place of [0, 1, 2]) {
       const batches = [batch(1, 'aa'), batch(2, 'bb'), batch(3, 'cc')];
@@ -126,7 +126,7 @@ describe('mend', () => {
     chunk.writeUInt32LE(0xffffffff, 32 + 40);
     const start = process.cpuUsage().user;
     mend(chunk, row());
-    // Without a limit it would be 20,000 times 300 kB: some 6 s.
+    // Without a limit it would take 20,000 times 300 kB: some 6 s.
     expect((process.cpuUsage().user - start) / 1e6).toBeLessThan(3);
   });
 });

@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 describe('commits', () => {
-  test('what is due together is committed together, most urgent first', async () => {
+  test('hold everything that is due together, most urgent first', async () => {
     const { source, store } = rig();
     for (let i = 0; i < 20; i++) source.push({ class: 1 + (i % 4), bytes: 2000, key: i });
     await until(() => source.stored.size === 20);
@@ -28,14 +28,14 @@ describe('commits', () => {
     expect(classes).toEqual([...classes].sort());
   });
 
-  test('a transaction takes about 1 MiB', async () => {
+  test('take about 1 MiB in a transaction', async () => {
     const made = rig();
     for (let i = 0; i < 40; i++) made.source.push({ bytes: 100000 });
     await until(() => made.source.stored.size === 40);
     expect(made.store.commits).toBe(4);
   });
 
-  test('a chunk larger than the buffer is taken whole, and the buffer shrinks again', async () => {
+  test('take a chunk larger than the buffer whole, and shrink the buffer again', async () => {
     const made = rig();
     await made.save({ bytes: 5 << 20 });
     expect(made.store.intake.bytes.length).toBeLessThan(1 << 20);
@@ -43,7 +43,7 @@ describe('commits', () => {
     expect(inspect(made.directory).chunks[0].body).toHaveLength(5 << 20);
   });
 
-  test('rows hold what the engine gave, dead letters go to their table', async () => {
+  test("write the engine's data to rows, and dead letters to their table", async () => {
     const made = rig();
     const body = Buffer.from('not a chunk, but bytes');
     await made.save(
@@ -71,7 +71,7 @@ describe('commits', () => {
     expect(Math.abs(Date.now() - Number(dead[0].at))).toBeLessThan(60000);
   });
 
-  test('rows are freed with the next commit, or after 100 ms, or 512 of them at once', async () => {
+  test('free rows with the next commit, or after 100 ms, or 512 of them at once', async () => {
     const made = rig();
     const rows = await made.save(...Array.from({ length: 1400 }, () => ({ bytes: 100 })));
     const { source } = made;
@@ -92,7 +92,7 @@ describe('commits', () => {
     expect(made.store.usage.totalChunks).toBe(201);
   });
 
-  test('numbers of rows rise over restarts of the thread, although the rows are gone', async () => {
+  test('number rows upwards over restarts of the thread, although the rows are gone', async () => {
     const first = rig();
     const rows = await first.save({}, {}, {});
     for (const row of rows) first.source.free(row);
@@ -104,7 +104,7 @@ describe('commits', () => {
     expect(await second.save({})).toEqual([4]);
   });
 
-  test('a restart tells what is on disk, by class, before anything else', async () => {
+  test('are preceded after a restart by a report of the data on disk, by class', async () => {
     const first = rig();
     await first.save({ class: 1, records: 5 }, { class: 4, records: 70 }, { class: 4, records: 7 });
     for (const recordClass of [5, 6, 7, 8]) await first.save({ class: recordClass, records: recordClass });
@@ -119,7 +119,7 @@ describe('commits', () => {
     });
   });
 
-  test('stop commits what is due and what is to be deleted, and says whether it could', async () => {
+  test('finish due writes and deletions at stop, and report whether they could', async () => {
     const made = rig();
     const [row] = await made.save({});
     made.source.free(row);
@@ -129,7 +129,7 @@ describe('commits', () => {
     expect(fs.existsSync(path.join(made.directory, 'log.db-wal'))).toBe(false);
   });
 
-  test('the folder and its files are for the user of the gateway alone', async () => {
+  test('write to a folder and files for the user of the gateway alone', async () => {
     const parent = temporaryFolder();
     const directory = path.join(parent, 'a', 'b');
     const made = rig({ directory });
@@ -142,7 +142,7 @@ describe('commits', () => {
     fs.rmSync(parent, { recursive: true });
   });
 
-  test('an idle store wakes up once a second at most', async () => {
+  test('wake an idle store once a second at most', async () => {
     const made = rig();
     await made.save({}, {});
     let turns = 0;
@@ -157,7 +157,7 @@ describe('commits', () => {
 });
 
 describe('reading back', () => {
-  test('what is wanted comes row by row, of this node and class alone, then missing()', async () => {
+  test('gives the requested chunks row by row, of this node and class alone, then missing()', async () => {
     const made = rig();
     await made.save(
       { class: 3, node: 'a' },
@@ -177,7 +177,7 @@ describe('reading back', () => {
     expect(loaded[1].records).toBe(9);
   });
 
-  test('a save that is due goes before reads', async () => {
+  test('lets a due save go before reads', async () => {
     const made = rig();
     await made.save(...Array.from({ length: 30 }, () => ({ class: 4 })));
     made.source.want('uplink', 4);
@@ -188,7 +188,7 @@ describe('reading back', () => {
     expect(types.filter((type) => type === 'loaded')).toHaveLength(30);
   });
 
-  test('an expired chunk is deleted', async () => {
+  test('deletes an expired chunk', async () => {
     const made = rig({ isExpired: (row) => row === 1 });
     await made.save({}, {});
     made.source.want('uplink', 3);

@@ -1,6 +1,6 @@
 'use strict';
 
-// Files that are not as they should be. Whatever is done to them: no crash, nothing skipped in silence.
+// Damaged files. Whatever the damage: no crash, and nothing is skipped silently.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -32,7 +32,7 @@ afterEach(async () => {
 const log = () => path.join(directory, 'log.db');
 const aside = () => fs.readdirSync(directory).filter((name) => /^log\.db\.damaged-[-0-9T.]+Z$/.test(name));
 
-/** A log with so many chunks of 20 kB, closed in order. */
+/** A log with this many chunks of 20 kB, closed in order. */
 async function makeLog(count, chunk = {}) {
   const made = rig();
   const bodies = Array.from({ length: count }, () => body(20000));
@@ -47,7 +47,7 @@ function spoil(change, file = log()) {
   fs.writeFileSync(file, change(bytes) ?? bytes);
 }
 
-/** The next run wants everything; returns it once nothing more is to come. */
+/** The next run requests everything; returns it once nothing more arrives. */
 async function readAll(options) {
   const made = rig(options);
   made.source.want('uplink', 3);
@@ -57,13 +57,13 @@ async function readAll(options) {
 
 const verdicts = (made) => made.events('loaded').map(({ row, verdict }) => `${row} ${verdict}`);
 
-/** The page of a chunk's row, or of what follows it. */
+/** The page of a chunk's row, or of its overflow. */
 function pageOf(needle) {
   return Math.floor(fs.readFileSync(log()).indexOf(needle) / 4096);
 }
 
 describe('chunks', () => {
-  test('one whose bytes changed goes to the quarantine with its body; all others come', async () => {
+  test('whose bytes changed go to the quarantine with their body; all others are read', async () => {
     const bodies = await makeLog(5);
     spoil((bytes) => void (bytes[bytes.indexOf(bodies[2].subarray(6000, 6100)) + 10] ^= 1));
     const made = await readAll();
@@ -81,7 +81,7 @@ describe('chunks', () => {
     expect(quarantine[0].body).toHaveLength(20000);
   });
 
-  test('those on a page that SQLite cannot read are quarantined unread, and counted; the rest comes', async () => {
+  test('on a page that SQLite cannot read are quarantined unread, and counted; the rest are read', async () => {
     // Small rows share leaf pages.
     const made = rig();
     const bodies = Array.from({ length: 60 }, () => body(600));
@@ -95,7 +95,7 @@ describe('chunks', () => {
     expect(unread.length).toBeGreaterThan(0);
     expect(unread.length).toBeLessThan(10);
     await until(() => second.store.quarantine.count === unread.length && second.state === 'ready');
-    // Rows that cannot be deleted stay; saving goes on.
+    // Rows that cannot be deleted stay; saving continues.
     await second.save({}, {});
     expect(aside()).toEqual([]);
     await second.stop();
@@ -104,7 +104,7 @@ describe('chunks', () => {
     expect(third.store.quarantine.count).toBe(unread.length);
   });
 
-  test('one that the index has and the table has not is quarantined unread', async () => {
+  test('are quarantined unread when the index has them and the table does not', async () => {
     await makeLog(3);
     const db = new DatabaseSync(log(), { defensive: false });
     const where = "WHERE name = 'chunk_lane'";
@@ -145,7 +145,7 @@ describe('a flipped bit in the uplink node of a chunk', () => {
   test.each([
     ['its row', TABLE_LEAF],
     ['the index', INDEX_LEAF]
-  ])('in %s is found, told and set right', async (_where, type) => {
+  ])('is found in %s, reported and corrected', async (_where, type) => {
     await makeLog(70, { node: 'an-uplink-node' });
     flipName(type);
     const made = rig();
@@ -175,7 +175,7 @@ describe('a flipped bit in the uplink node of a chunk', () => {
 });
 
 describe('the file', () => {
-  /** What the store does with a file that is damaged as a whole. */
+  /** The store's reaction to a file that is damaged as a whole. */
   async function expectSetAside(bytes = fs.readFileSync(log())) {
     const made = rig();
     await made.save({});
@@ -190,34 +190,34 @@ describe('the file', () => {
     expect(inspect(directory)).toMatchObject({ integrity: 'ok', chunks: { length: 1 } });
   }
 
-  test('that is no database is set aside as it is, and a fresh one begun', async () => {
+  test('is set aside unchanged when it is not a database, and a new one begun', async () => {
     fs.writeFileSync(log(), 'these are not the bytes you are looking for '.repeat(300));
     await expectSetAside();
   });
 
-  test('whose first page is gone is set aside', async () => {
+  test('is set aside without its first page', async () => {
     await makeLog(20);
     spoil((bytes) => void bytes.fill(0, 0, 4096));
     await expectSetAside();
   });
 
-  test('that was cut is set aside', async () => {
+  test('is set aside when it was cut', async () => {
     await makeLog(20);
     spoil((bytes) => bytes.subarray(0, 5 * 4096));
     await expectSetAside();
   });
 
-  test('whose index is broken while it runs is set aside; nothing is told to be missing without a word', async () => {
+  test('is set aside when its index breaks while the store runs; all missing data are reported', async () => {
     const made = rig();
     await made.save(...Array.from({ length: 2000 }, () => ({ bytes: 30 })));
     await made.stop();
-    // Not the root, and not the first leaf: the sums at the start must not see it.
+    // Not the root, and not the first leaf: the sums at the start must not read it.
     const second = rig();
     await until(() => second.state === 'ready');
-    const root = second.store.keeper.database.db
+    const root = second.store.recovery.database.db
       .prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'chunk_lane'")
       .get().rootpage;
-    second.store.keeper.database.db.exec('PRAGMA shrink_memory');
+    second.store.recovery.database.db.exec('PRAGMA shrink_memory');
     spoil((bytes) => void bytes.fill(0xee, (root - 1) * 4096 + 8, root * 4096));
     second.source.want('uplink', 3);
     await until(() => second.problems.some(({ code }) => code === 'LOG_DAMAGED') && second.state === 'ready');
@@ -226,14 +226,14 @@ describe('the file', () => {
     expect(aside()).toHaveLength(1);
   });
 
-  test('empty is a new log', async () => {
+  test('is a new log when it is empty', async () => {
     fs.writeFileSync(log(), '');
     const made = rig();
     await made.save({});
     expect(made.problems).toEqual([]);
   });
 
-  test('that was left in its making is a new log', async () => {
+  test('is a new log when its creation was interrupted', async () => {
     const db = new DatabaseSync(log());
     db.exec('PRAGMA auto_vacuum = INCREMENTAL; CREATE TABLE x (y); DROP TABLE x');
     db.close();
@@ -244,16 +244,16 @@ describe('the file', () => {
     expect(aside()).toEqual([]);
   });
 
-  test('that a killed checkpoint left half done is whole with its WAL', async () => {
+  test('is whole with its WAL after a killed checkpoint', async () => {
     await makeLog(3);
     const old = fs.readFileSync(log());
     const made = rig();
     await made.save(...Array.from({ length: 30 }, () => ({ bytes: 30000 })));
     const wal = fs.readFileSync(`${log()}-wal`);
-    made.store.keeper.database.checkpoint('PASSIVE');
+    made.store.recovery.database.checkpoint('PASSIVE');
     const full = fs.readFileSync(log());
     await made.stop();
-    // Page 1 of the new file tells of pages that are not there yet.
+    // Page 1 of the new file refers to pages that do not exist yet.
     fs.writeFileSync(log(), Buffer.concat([full.subarray(0, old.length), Buffer.alloc(4096)]));
     fs.writeFileSync(`${log()}-wal`, wal);
     const next = await readAll();
@@ -261,7 +261,7 @@ describe('the file', () => {
     expect(next.problems).toEqual([]);
   });
 
-  test('without its WAL opens with what it has', async () => {
+  test('opens with its remaining content without its WAL', async () => {
     const made = rig();
     await made.save(...Array.from({ length: 30 }, () => ({ bytes: 30000 })));
     const half = fs.readFileSync(log());
@@ -275,14 +275,14 @@ describe('the file', () => {
     expect(inspect(directory).integrity).toBe('ok');
   });
 
-  test('with a WAL that is noise opens with what it has', async () => {
+  test('opens with its remaining content when the WAL is noise', async () => {
     await makeLog(5);
     fs.writeFileSync(`${log()}-wal`, seeded(5).bytes(50000));
     const made = await readAll();
     expect(verdicts(made)).toHaveLength(5);
   });
 
-  test('with any damaged bytes is opened, read and written, or set aside: never a crash', async () => {
+  test('is opened, read and written, or set aside, with any damaged bytes: never a crash', async () => {
     const seed = Date.now() % 100000;
     const random = seeded(seed);
     await makeLog(12);
@@ -314,7 +314,7 @@ describe('the file', () => {
     }
   });
 
-  test('deleted or replaced while it runs is noticed, told, and begun again', async () => {
+  test('is reported and begun again when it is deleted or replaced while the store runs', async () => {
     const made = rig();
     await made.save({}, {});
     fs.rmSync(log());
@@ -325,7 +325,7 @@ describe('the file', () => {
     expect(inspect(directory).chunks).toHaveLength(1);
   });
 
-  test('whose WAL is deleted while it runs loses nothing', async () => {
+  test('loses nothing when its WAL is deleted while the store runs', async () => {
     const made = rig();
     await made.save({}, {});
     fs.rmSync(`${log()}-wal`);
@@ -337,7 +337,7 @@ describe('the file', () => {
   });
 });
 
-describe('refused, and left as it is', () => {
+describe('refused, and left unchanged', () => {
   const untouched = async (made, bytes, code) => {
     await until(() => made.state === 'refused');
     expect(made.store.condition.code).toBe(code);
@@ -346,7 +346,7 @@ describe('refused, and left as it is', () => {
     expect(made.events('opened')).toEqual([]);
   };
 
-  test('the database of another program, also one in WAL mode', async () => {
+  test('is the database of another program, also one in WAL mode', async () => {
     const db = new DatabaseSync(log());
     db.exec('PRAGMA journal_mode = WAL; CREATE TABLE precious (x); INSERT INTO precious VALUES (1);');
     db.close();
@@ -356,7 +356,7 @@ describe('refused, and left as it is', () => {
     expect(made.store.condition.reason).toMatch(/another program; it was not changed. Choose another folder/);
   });
 
-  test('a log of a newer version; it is taken once it is gone', async () => {
+  test('is a log of a newer version, until it is gone', async () => {
     await makeLog(2);
     const db = new DatabaseSync(log());
     db.exec('PRAGMA user_version = 2');
@@ -370,7 +370,7 @@ describe('refused, and left as it is', () => {
     await until(() => made.state === 'ready');
   });
 
-  test('a folder that is a file', async () => {
+  test('is a folder that is a file', async () => {
     fs.writeFileSync(path.join(directory, 'file'), '');
     const made = rig({ directory: path.join(directory, 'file') });
     await until(() => made.state === 'refused');
@@ -379,7 +379,7 @@ describe('refused, and left as it is', () => {
     await until(() => below.state === 'refused');
   });
 
-  test('a log that another store has open; it is taken when that has ended', async () => {
+  test('is a log that another store has open, until that has ended', async () => {
     const first = rig();
     await first.save({});
     const second = rig();

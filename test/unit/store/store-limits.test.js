@@ -20,24 +20,24 @@ afterEach(async () => {
 });
 
 const KIB = 1024;
-/** So many of them fit into 1 MiB: 15. */
+/** This many of them fit into 1 MiB: 15. */
 const FIT = Math.floor((1 << 20) / costOf(60 * KIB));
 const chunks = (count, chunk) =>
   Array.from({ length: count }, (_, key) => ({ bytes: 60 * KIB, key, ...chunk }));
 
-/** What class 1 to 4 have on disk. */
+/** The bytes on disk of class 1 to 4. */
 const perClass = (made) => made.store.usage.chunks.slice(1, 5);
 
-describe('what a chunk counts', () => {
+describe('the size that a chunk counts', () => {
   test.each([[1], [4000], [60 * KIB], [64 * KIB], [1 << 20]])(
-    '%i bytes: about what SQLite takes for it',
+    'for %i bytes is about what SQLite takes',
     async (bytes) => {
       const made = rig();
       await made.save({ bytes: Math.max(28, bytes) });
-      const before = made.store.keeper.database.pages().used;
+      const before = made.store.recovery.database.pages().used;
       const count = bytes > 100000 ? 10 : 100;
       await made.save(...chunks(count, { bytes: Math.max(28, bytes) }));
-      const taken = (made.store.keeper.database.pages().used - before) * 4096;
+      const taken = (made.store.recovery.database.pages().used - before) * 4096;
       expect(count * costOf(bytes)).toBeGreaterThan(taken * 0.95);
       // A small row shares its page with others.
       if (bytes > 4000) expect(count * costOf(bytes)).toBeLessThan(taken * 1.15 + 8192);
@@ -46,7 +46,7 @@ describe('what a chunk counts', () => {
 });
 
 describe('full, slow', () => {
-  test('takes no more at its limit, says so, and goes on by itself when rows are freed', async () => {
+  test('takes no more at its limit, reports it, and continues by itself when rows are freed', async () => {
     const made = rig({ limitMiB: 1 });
     for (const chunk of chunks(30, { class: 3 })) made.source.push(chunk);
     await until(() => made.state === 'full');
@@ -64,7 +64,7 @@ describe('full, slow', () => {
     expect(order).toEqual([...order].sort((a, b) => a - b));
   });
 
-  test('a full class holds up no other', async () => {
+  test('does not let a full class hold up another', async () => {
     const made = rig({ limitMiB: 64, classLimitMiB: [0, 0, 0, 0, 1, 0, 0, 0, 0] });
     for (const chunk of chunks(30, { class: 4 })) made.source.push(chunk);
     await until(() => made.state === 'full');
@@ -76,7 +76,7 @@ describe('full, slow', () => {
     await until(() => made.events('committed').length === 31 && made.state === 'ready');
   });
 
-  test('a small chunk does not take the place of a larger one of its class that came before', async () => {
+  test('does not let a small chunk take the place of an earlier larger one of its class', async () => {
     const made = rig({ limitMiB: 64, classLimitMiB: [0, 0, 0, 0, 1, 0, 0, 0, 0] });
     const sent = [...chunks(FIT + 1, { class: 4 }), { class: 4, bytes: 1000, key: FIT + 1 }];
     for (const chunk of sent) made.source.push(chunk);
@@ -87,7 +87,7 @@ describe('full, slow', () => {
     expect(made.events('committed').map(({ key }) => key)).toEqual(sent.map(({ key }) => key));
   });
 
-  test('a full log spins neither while it waits nor while a class waits', async () => {
+  test('does not spin with a full log while it waits, nor while a class waits', async () => {
     const made = rig({ limitMiB: 1, classLimitMiB: [0, 0, 0, 0, 0, 0, 0, 0, 0] });
     for (const chunk of chunks(30)) made.source.push(chunk);
     await until(() => made.state === 'full');
@@ -96,14 +96,14 @@ describe('full, slow', () => {
     expect(made.source.log.length).toBe(before);
   });
 
-  test('a log that was full at the start is read when the uplink wants it, while chunks wait', async () => {
+  test('reads a log that was full at the start when the uplink requests it, while chunks wait', async () => {
     const first = rig({ limitMiB: 1 });
     const rows = await first.save(...chunks(FIT, { class: 3 }));
     await first.stop();
     const made = rig({ directory: first.directory, limitMiB: 1 });
     made.source.push({ class: 3, bytes: 60 * KIB });
     await until(() => made.state === 'full');
-    // The uplink is connected only now.
+    // The uplink connects only now.
     made.source.want('uplink', 3, 0, rows.at(-1));
     await until(() => made.events('missing').length === 1);
     expect(made.events('loaded').map(({ row }) => row)).toEqual(rows);
@@ -111,7 +111,7 @@ describe('full, slow', () => {
     await until(() => made.events('committed').length === 1 && made.state === 'ready');
   });
 
-  test('a chunk larger than the limit waits until the log is empty, not for ever', async () => {
+  test('holds a chunk larger than the limit only until the log is empty', async () => {
     const made = rig({ limitMiB: 1 });
     await made.save({ class: 3 });
     made.source.push({ class: 3, bytes: 3 << 20 });
@@ -122,7 +122,7 @@ describe('full, slow', () => {
 });
 
 describe('full, drop', () => {
-  test('the oldest chunk of the least urgent class goes, and the engine is told', async () => {
+  test('drops the oldest chunk of the least urgent class, and notifies the engine', async () => {
     const made = rig({ limitMiB: 1, whenFull: 'drop' });
     await made.save(...chunks(8, { class: 4, records: 3 }), ...chunks(7, { class: 3 }));
     expect(perClass(made)).toEqual([0, 0, 7, 8]);
@@ -142,7 +142,7 @@ describe('full, drop', () => {
     expect(inspect(made.directory).chunks).toHaveLength(FIT);
   });
 
-  test('a chunk that is less urgent than all on disk goes itself', async () => {
+  test('drops a new chunk that is less urgent than all on disk', async () => {
     const made = rig({ limitMiB: 1, whenFull: 'drop' });
     await made.save(...chunks(FIT, { class: 2 }));
     made.source.push({ class: 3, bytes: 60 * KIB, key: 99 });
@@ -152,7 +152,7 @@ describe('full, drop', () => {
     expect(made.state).toBe('ready');
   });
 
-  test('within one class the oldest goes, also one that came in the same transaction', async () => {
+  test('drops the oldest within one class, also one of the same transaction', async () => {
     const made = rig({ limitMiB: 1, whenFull: 'drop' });
     for (const chunk of chunks(40, { class: 4 })) made.source.push(chunk);
     await until(() => made.events('committed').length + made.events('dropped').length === 40);
@@ -164,7 +164,7 @@ describe('full, drop', () => {
     ]);
   });
 
-  test('a class at its own limit gives way to itself alone', async () => {
+  test('drops only from a class at its own limit', async () => {
     const made = rig({ limitMiB: 64, classLimitMiB: [0, 0, 0, 1, 0, 0, 0, 0, 0], whenFull: 'drop' });
     await made.save(...chunks(5, { class: 4 }), ...chunks(FIT, { class: 3 }));
     await made.save(...chunks(1, { class: 3 }));
@@ -173,7 +173,7 @@ describe('full, drop', () => {
   });
 });
 
-test('dead letters have a limit of their own: the oldest go, counted and told', async () => {
+test('limits dead letters separately: the oldest are dropped, counted and reported', async () => {
   const made = rig({ deadLimitMiB: 1 });
   const dead = { code: 151, reason: 'Quota exceeded' };
   await made.save(...chunks(20, { dead, bytes: 100 * KIB }));
@@ -185,11 +185,11 @@ test('dead letters have a limit of their own: the oldest go, counted and told', 
   expect(inspect(made.directory).dead.map(({ id }) => id)).toEqual([11, 12, 13, 14, 15, 16, 17, 18, 19, 20]);
 });
 
-test('the file shrinks after a backlog has drained', async () => {
+test('shrinks the file after a backlog has drained', async () => {
   const made = rig();
   await made.save(...chunks(200));
   const rows = [...made.source.stored.keys()];
-  const { database } = made.store.keeper;
+  const { database } = made.store.recovery;
   for (const row of rows.slice(0, 190)) made.source.free(row);
   await until(() => made.source.stored.size === 10);
   const before = database.pages();
@@ -203,7 +203,7 @@ test('the file shrinks after a backlog has drained', async () => {
   expect(inspect(made.directory)).toMatchObject({ integrity: 'ok', chunks: { length: 11 } });
 });
 
-test('the policy is one for all cases', () => {
+test('uses one policy for all cases', () => {
   const limits = new Limits({ limitMiB: 1, classLimitMiB: [0, 0, 0, 0, 0, 0, 0, 0, 0], whenFull: 'drop' });
   const usage = new Usage();
   expect(limits.check(usage, 3, 5 << 20)).toBe('fits');
@@ -215,7 +215,7 @@ test('the policy is one for all cases', () => {
   expect(limits.victim(usage, 1, 2 << 20)).toBe(0);
 });
 
-test('options are checked with sentences', () => {
+test('checks options with sentences', () => {
   expect(() => checkOptions({ directory: '' }, '-')).toThrow(
     'The log needs a folder. Enter its path in the engine node.'
   );

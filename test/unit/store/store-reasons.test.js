@@ -5,7 +5,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { explain } = require('../../../nodes/lib/store/log-reasons');
 
-test('a folder whose name is too long for the disk gets a short sentence', () => {
+test('has a short sentence for a folder whose name is too long for the disk', () => {
   const directory = path.join(os.tmpdir(), 'x'.repeat(1000));
   let error;
   try {

@@ -18,7 +18,7 @@ describe('the handshakes', () => {
     return { handshakes, ended, enter: (name) => handshakes.enter((reason) => ended.push([name, reason])) };
   }
 
-  test('the oldest at the door makes room, those inside never do', () => {
+  test('end the oldest pending one for a new one, never an open connection', () => {
     const { handshakes, ended, enter } = make();
     handshakes.opened(enter('inside'));
     for (const name of ['a', 'b', 'c']) enter(name);
@@ -26,14 +26,14 @@ describe('the handshakes', () => {
     expect([handshakes.open, handshakes.halfOpen]).toEqual([1, 2]);
   });
 
-  test('no more than so many in all', () => {
+  test('are limited in total', () => {
     const { handshakes, enter } = make();
     for (let i = 0; i < 4; i++) handshakes.opened(enter(i));
     expect(enter('e')).toBeNull();
     expect(handshakes.open).toBe(4);
   });
 
-  test('who is not through in time is ended, and does not come in afterwards', () => {
+  test('end after the time limit, and cannot complete afterwards', () => {
     const { handshakes, ended, enter } = make();
     const [slow, quick] = [enter('slow'), enter('quick')];
     expect(handshakes.opened(quick)).toBe(true);
@@ -43,7 +43,7 @@ describe('the handshakes', () => {
     expect([handshakes.open, handshakes.halfOpen]).toEqual([1, 0]);
   });
 
-  test('the end takes all with it, and leaving twice is nothing', () => {
+  test('are all ended at the end, and leaving twice has no effect', () => {
     const { handshakes, ended, enter } = make();
     const pass = enter('a');
     handshakes.opened(enter('b'));
@@ -60,7 +60,7 @@ describe('the bridge', () => {
     return Duplex.from({ readable: a, writable: b });
   };
 
-  test('a side that never takes its rest is ended after a while', async () => {
+  test('ends a side that never reads its remaining data after a while', async () => {
     const far = new Duplex({ read() {}, write() {} });
     const near = pair();
     bridge(far, near, 20);
@@ -75,7 +75,7 @@ describe('the bridge', () => {
 describe('pre-shared keys', () => {
   const key = '00112233445566778899aabbccddeeff';
 
-  test('an identity may hold colons; comments and blank lines are skipped', () => {
+  test('allow colons in an identity, and skip comments and blank lines', () => {
     const keys = parseKeys(`# ours\n\nurn:dev:mac:1:${key}\r\nb:${key.toUpperCase()}${key}\n`);
     expect([...keys].map(([identity, { length }]) => [identity, length])).toEqual([
       ['urn:dev:mac:1', 16],
@@ -94,7 +94,7 @@ describe('pre-shared keys', () => {
     [`${'a'.repeat(129)}:${key}`, /exceeds 128 bytes/],
     [`a\0b:${key}`, /control characters/],
     [`a:${key}\n\na:${key}`, /Line 3 .* appears twice/]
-  ])('%j is refused', (text, reason) => {
+  ])('are refused: %j', (text, reason) => {
     expect(() => parseKeys(text)).toThrow(reason);
     expect(() => parseKeys(text)).not.toThrow(key);
   });
@@ -120,15 +120,15 @@ describe('the device in a certificate', () => {
     ['san', 'x', 'DNS:"evil, DNS:good"', 'evil, DNS:good'],
     ['san', 'x', 'DNS:"a\\u0000b"', ''],
     ['san', 'x', 'othername:<unsupported>, DNS:pump', 'pump']
-  ])('by %s of %j, %j: %j', (from, cn, san, device) => {
+  ])('by %s of %j, %j is %j', (from, cn, san, device) => {
     expect(deviceOf(/** @type {any} */ (certificate(cn, san)), from)).toBe(device);
   });
 });
 
-describe('messages that are not complete', () => {
+describe('incomplete messages', () => {
   const holder = (name, ended) => ({ refuse: (reason) => ended.push(`${name} ${reason}`) });
 
-  test('end the connection that began first when they are too much, never one with little', () => {
+  test('end the connection that began first when they exceed the limit, never one with little data', () => {
     const ended = [];
     const held = new PartialMessages(100000);
     const [a, b, c, small] = ['a', 'b', 'c', 'small'].map((name) => holder(name, ended));

@@ -1,5 +1,5 @@
 'use strict';
-// The front with real TLS clients, and with those that do not play by the rules.
+// The TLS server with real TLS clients, and with those that violate the rules.
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');
@@ -19,7 +19,7 @@ afterEach(() => clients.clear());
 afterAll(() => clients.remove());
 
 describe('TLS', () => {
-  test('bytes cross in both directions, an end too, and nothing is left', async () => {
+  test('carries bytes in both directions, and an end, and leaves nothing', async () => {
     const front = await clients.start({});
     const socket = clients.tls(front, { allowHalfOpen: true });
     await once(socket, 'secureConnect');
@@ -30,20 +30,20 @@ describe('TLS', () => {
     await front.empty();
   });
 
-  test('what the engine sent before it closed arrives', async () => {
+  test("delivers the engine's data from before it closed", async () => {
     const front = await clients.start({}, (socket) => socket.end(Buffer.alloc(1 << 20, 7)));
     const all = await read(clients.tls(front));
     expect(all).toHaveLength(1 << 20);
     await front.empty();
   });
 
-  test('an engine that does not read slows the device down', async () => {
+  test('slows the device down when an engine does not read', async () => {
     const front = await clients.start({}, (socket) => socket.pause());
     const socket = clients.tls(front);
     await once(socket, 'secureConnect');
     let sent = 0;
     const chunk = Buffer.alloc(65536);
-    // Until nothing is taken for a while: what the kernel and the streams hold is a few MiB at most.
+    // Until the kernel and the streams accept nothing for a while: they hold a few MiB at most.
     for (let quiet = 0; quiet < 20 && sent < 1 << 26; quiet++) {
       while (socket.writableLength < 1 << 20 && sent < 1 << 26) {
         socket.write(chunk);
@@ -55,7 +55,7 @@ describe('TLS', () => {
     expect(sent).toBeLessThan(1 << 25);
   });
 
-  test('a device that vanishes takes its stream with it, and the other way round', async () => {
+  test('ends the stream of a device that vanishes, and the other way round', async () => {
     const streams = [];
     const front = await clients.start({}, (socket) => void streams.push(socket.resume()));
     const [one, other] = [clients.tls(front), clients.tls(front)];
@@ -73,14 +73,14 @@ describe('TLS', () => {
     await front.empty();
   });
 
-  test('TLS 1.1 and, where it is asked for, 1.2 are refused', async () => {
+  test('refuses TLS 1.1 and, where configured, 1.2', async () => {
     const front = await clients.start({ minTls: 'TLSv1.3' });
     const options = { minVersion: 'TLSv1', maxVersion: 'TLSv1.2', ciphers: 'ALL@SECLEVEL=0' };
     await closed(clients.tls(front, options));
     await front.refused('ERR_SSL_UNSUPPORTED_PROTOCOL');
   });
 
-  test('a protocol that is not ours is refused, none at all is not', async () => {
+  test('refuses a foreign ALPN protocol, but accepts a client without one', async () => {
     const front = await clients.start({ alpn: ['mqtt'] });
     await closed(clients.tls(front, { ALPNProtocols: ['h2'] }));
     const good = clients.tls(front, { ALPNProtocols: ['x', 'mqtt'] });
@@ -90,7 +90,7 @@ describe('TLS', () => {
   });
 });
 
-test('two connections of one address and port to two of ours both come in', async () => {
+test('accepts two connections of one address and port to two of its own', async () => {
   const front = await clients.start({ host: '0.0.0.0' });
   const plain = async (host, localPort) => {
     const socket = net.connect({ port: front.port, host, localAddress: '127.0.0.9', localPort });
@@ -112,14 +112,14 @@ test('two connections of one address and port to two of ours both come in', asyn
 });
 
 describe('bad clients of TLS', () => {
-  test('plain MQTT on the TLS port', async () => {
+  test('sends plain MQTT to the TLS port', async () => {
     const front = await clients.start({});
     await closed(clients.plain(front, '\x10\x0c\x00\x04MQTT\x04\x02\x00\x3c\x00\x00').resume());
     expect(Object.keys(front.front.state.refused)[0]).toMatch(/^ERR_SSL/);
     await front.empty();
   });
 
-  test('a handshake that stalls, after nothing and in the middle', async () => {
+  test('stall in the handshake, after nothing and in the middle', async () => {
     const front = await clients.start({ handshakeTimeoutMs: 80 });
     const hello = Buffer.from('160301020001', 'hex');
     await Promise.all(['', hello].map((bytes) => closed(clients.plain(front, bytes).resume())));
@@ -127,7 +127,7 @@ describe('bad clients of TLS', () => {
     await front.empty();
   });
 
-  test('more handshakes than there is room for end the oldest, and honest devices still come in', async () => {
+  test('start too many handshakes: the oldest end, and honest devices still connect', async () => {
     const front = await clients.start({ maxHalfOpen: 3 });
     const stalled = [];
     for (let i = 0; i < 10; i++) {
@@ -146,14 +146,14 @@ describe('bad clients of TLS', () => {
     );
   });
 
-  test('more connections than there is room for', async () => {
+  test('open too many connections', async () => {
     const front = await clients.start({ maxConnections: 1 });
     await once(clients.tls(front), 'secureConnect');
     await closed(clients.tls(front));
     await front.refused('full');
   });
 
-  test('no certificate where one is required', async () => {
+  test('have no certificate where one is required', async () => {
     const front = await clients.start({ tls: clients.withAuthority, clientCert: 'required' });
     await closed(clients.tls(front).resume());
     await front.refused('no certificate');
@@ -161,7 +161,7 @@ describe('bad clients of TLS', () => {
   });
 
   test.each(['wanted', 'required'])(
-    'a certificate of another authority where one is %s',
+    'have a certificate of another authority where one is %s',
     async (clientCert) => {
       const stranger = clients.authority.selfSigned();
       const front = await clients.start({ tls: clients.withAuthority, clientCert });
@@ -171,7 +171,7 @@ describe('bad clients of TLS', () => {
     }
   );
 
-  test('a certificate that has expired, and one that is not valid yet', async () => {
+  test('have a certificate that has expired, or is not valid yet', async () => {
     const front = await clients.start({ tls: clients.withAuthority, clientCert: 'required' });
     const old = clients.authority.issue({ name: 'old', from: -3, to: -1 });
     const early = clients.authority.issue({ name: 'early', from: 1, to: 2 });
@@ -181,7 +181,7 @@ describe('bad clients of TLS', () => {
     await front.refused('CERT_NOT_YET_VALID');
   });
 
-  test('a certificate without the name that is asked for', async () => {
+  test('have a certificate without the required name', async () => {
     const front = await clients.start({
       tls: clients.withAuthority,
       clientCert: 'required',
@@ -197,7 +197,7 @@ describe('certificates of devices', () => {
   test.each([
     ['cn', 'pump-1'],
     ['san', 'pump-one']
-  ])('by %s the device is %s', async (certIdentity, name) => {
+  ])('by %s name the device %s', async (certIdentity, name) => {
     const front = await clients.start({ tls: clients.withAuthority, clientCert: 'wanted', certIdentity });
     await once(clients.tls(front, clients.device), 'secureConnect');
     await until(
@@ -213,7 +213,7 @@ describe('certificates of devices', () => {
     expect(front.peers[1]).not.toHaveProperty('device');
   });
 
-  test('a session that is resumed has the same device', async () => {
+  test('name the same device in a resumed session', async () => {
     const front = await clients.start({ tls: clients.withAuthority, clientCert: 'required' });
     const first = clients.tls(front, clients.device);
     const [session] = await once(first, 'session');
@@ -227,7 +227,7 @@ describe('certificates of devices', () => {
     expect(front.peers.map((peer) => peer.device)).toEqual(['pump-1', 'pump-1']);
   });
 
-  test('beside a login a certificate is needed, and names nobody', async () => {
+  test('are required beside a login, and name no device', async () => {
     const front = await clients.start({
       tls: clients.withAuthority,
       clientCert: 'required',
@@ -257,7 +257,7 @@ describe('pre-shared keys', () => {
   };
 
   test.each(['TLSv1.2', 'TLSv1.3'])(
-    'the identity is the device (%s), without any certificate',
+    'name the device by the identity (%s), without any certificate',
     async (version) => {
       const front = await clients.start({ tls: {}, pskFile: keyFile(`meter-1:${key.toString('hex')}\n`) });
       const range = { minVersion: version, maxVersion: version };
@@ -270,7 +270,7 @@ describe('pre-shared keys', () => {
     }
   );
 
-  test('a wrong key and an unknown identity do not come in', async () => {
+  test('are refused with a wrong key or an unknown identity', async () => {
     const front = await clients.start({ tls: {}, pskFile: keyFile(`meter-1:${key.toString('hex')}\n`) });
     await closed(clients.tls(front, psk('meter-1', Buffer.alloc(16))).resume());
     await closed(clients.tls(front, psk('meter-2')).resume());
@@ -278,15 +278,16 @@ describe('pre-shared keys', () => {
     await front.empty();
   });
 
-  test('where there are keys, nobody comes in with neither key nor certificate', async () => {
+  test('are required together with a certificate as the alternative: neither means no connection', async () => {
     const front = await clients.start({ pskFile: keyFile(`meter-1:${key.toString('hex')}\n`) });
     await closed(clients.tls(front).resume());
     await front.refused('no key');
   });
 
-  test('does not take an identity whose key was asked for and then not used', async () => {
+  test('do not name a device by an identity whose key was requested but not used', async () => {
     const front = await clients.start({ pskFile: keyFile(`meter-1:${key.toString('hex')}\n`) });
-    // The key is bound to SHA-256: with this suite OpenSSL skips it, right or wrong, and the certificate of the listener serves.
+    // The key is bound to SHA-256: with this suite OpenSSL skips it, right or wrong, and uses the certificate of the
+    // listener.
     front.front.tls_.setSecureContext({ ...clients.own, ciphers: 'TLS_AES_256_GCM_SHA384' });
     const client = psk('meter-1', Buffer.alloc(16, 1), {
       ciphers: 'TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256'
@@ -299,7 +300,7 @@ describe('pre-shared keys', () => {
     expect(front.peers).toEqual([]);
   });
 
-  test('a key that is added is known without a restart, and a bad file changes nothing', async () => {
+  test('are known without a restart when added, and a bad file changes nothing', async () => {
     const file = keyFile('');
     const front = await clients.start({ tls: {}, pskFile: file });
     fs.writeFileSync(file, `meter-1:${key.toString('hex')}\n`);
@@ -325,7 +326,7 @@ describe('files', () => {
     return [socket, socket.getPeerCertificate().subject.CN];
   };
 
-  test('a renewed certificate is used by new connections, and those that are open stay', async () => {
+  test('are used by new connections when renewed, and open connections stay', async () => {
     const tlsFiles = copy(clients.server, 'renewed');
     const front = await clients.start({ tls: {}, tlsFiles });
     const [open, before] = await subjectOf(front);
@@ -336,7 +337,7 @@ describe('files', () => {
     expect(String((await once(open, 'data'))[0])).toBe('still here');
   });
 
-  test('half a renewal, a key that is gone or a certificate that has ended change nothing, and are told', async () => {
+  test('change nothing, and are reported, in half a renewal, without a key or with an expired certificate', async () => {
     const tlsFiles = copy(clients.server, 'half');
     const front = await clients.start({ tls: {}, tlsFiles });
     fs.copyFileSync(clients.authority.issue({ name: 'server-2' }).certFile, tlsFiles.cert);
@@ -363,7 +364,7 @@ describe('files', () => {
     ],
     [{ tls: { cert: 'x', key: 'y' } }, /Use PEM files/],
     [{ clientCert: 'wanted' }, /no CA certificate/]
-  ])('a listener that cannot work says why: %j', async (options, reason) => {
+  ])('explain why a listener cannot work: %j', async (options, reason) => {
     await expect(clients.start(options)).rejects.toThrow(reason);
   });
 });

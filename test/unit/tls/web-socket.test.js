@@ -1,5 +1,5 @@
 'use strict';
-// The front with real WebSocket clients, and with those that do not play by the rules.
+// The TLS server with real WebSocket clients, and with those that violate the rules.
 
 const { EventEmitter, once } = require('node:events');
 const { PartialMessages } = require('../../../nodes/lib/tls/partial-messages');
@@ -34,7 +34,7 @@ const upgrade = (more = [], path = '/mqtt') => [
 ];
 
 describe('WebSocket', () => {
-  test.each(['ws', 'wss'])('%s: bytes cross, however they are framed', async (scheme) => {
+  test.each(['ws', 'wss'])('carries bytes with %s, however they are framed', async (scheme) => {
     const front = await clients.start({ transport: scheme });
     const ws = clients.ws(front, { scheme });
     await once(ws, 'open');
@@ -48,7 +48,7 @@ describe('WebSocket', () => {
     await front.empty();
   });
 
-  test('the engine closes: the device gets what was sent, and a close frame', async () => {
+  test('delivers sent data and a close frame when the engine closes', async () => {
     const front = await clients.start({ transport: 'ws' }, (socket) => socket.end('bye'));
     const ws = clients.ws(front);
     expect(await received(ws)).toEqual(['bye', true]);
@@ -56,7 +56,7 @@ describe('WebSocket', () => {
     await front.empty();
   });
 
-  test('a message before the engine has answered may hold a CONNECT of 64 KiB, and no more', async () => {
+  test('accepts a CONNECT of 64 KiB at most before the engine has answered', async () => {
     const front = await clients.start({ transport: 'ws', webSocket: { ...DEFAULTS.webSocket, maxFrameBytes: 1 << 20 } }, (socket) => socket.once('data', () => socket.write('ok'))); // prettier-ignore
     const early = clients.ws(front);
     await once(early, 'open');
@@ -72,7 +72,7 @@ describe('WebSocket', () => {
     expect(front.front.state.refused).toEqual({ 'too much before the CONNECT': 1 });
   });
 
-  test('a ping is answered', async () => {
+  test('answers a ping', async () => {
     const front = await clients.start({ transport: 'ws' });
     const ws = clients.ws(front);
     await once(ws, 'open');
@@ -80,7 +80,7 @@ describe('WebSocket', () => {
     expect(String((await once(ws, 'pong'))[0])).toBe('x');
   });
 
-  test('an engine that does not read slows the device down', async () => {
+  test('slows the device down when an engine does not read', async () => {
     const front = await clients.start({ transport: 'ws' }, (socket) => socket.pause());
     const ws = clients.ws(front);
     await once(ws, 'open');
@@ -97,7 +97,7 @@ describe('WebSocket', () => {
     expect(sent).toBeLessThan(1 << 25);
   });
 
-  test('a client certificate names the device', async () => {
+  test('names the device by a client certificate', async () => {
     const front = await clients.start({
       transport: 'wss',
       tls: clients.withAuthority,
@@ -127,7 +127,7 @@ describe('bad clients of WebSocket', () => {
     await front.empty();
   });
 
-  test('a page of somewhere else, where pages are listed; no page at all', async () => {
+  test('come from a page of another origin where origins are listed, or from no page', async () => {
     const origins = ['https://panel.example'];
     const front = await clients.start({
       transport: 'ws',
@@ -139,13 +139,13 @@ describe('bad clients of WebSocket', () => {
     await once(clients.ws(front, { origin: 'https://panel.example' }), 'open');
   });
 
-  test('a handshake that stalls in its head', async () => {
+  test('stall in the head of the handshake', async () => {
     const front = await clients.start({ transport: 'ws', handshakeTimeoutMs: 80 });
     await closed(clients.plain(front, 'GET /mqtt HTTP/1.1\r\nHost: x\r\n').resume());
     await front.refused('time-out');
   });
 
-  test('a text frame', async () => {
+  test('send a text frame', async () => {
     const front = await clients.start({ transport: 'ws' });
     const ws = clients.ws(front);
     await once(ws, 'open');
@@ -155,7 +155,7 @@ describe('bad clients of WebSocket', () => {
     await front.empty();
   });
 
-  test('a message larger than allowed, in one frame or in many', async () => {
+  test('send a message larger than allowed, in one frame or in many', async () => {
     const front = await clients.start({ transport: 'ws' });
     for (const fin of [true, false]) {
       const ws = clients.ws(front);
@@ -167,7 +167,7 @@ describe('bad clients of WebSocket', () => {
     await front.empty();
   });
 
-  test('a frame that is not masked', async () => {
+  test('send a frame without a mask', async () => {
     const front = await clients.start({ transport: 'ws' });
     const socket = clients.plain(front, `${upgrade(['Sec-WebSocket-Protocol: mqtt']).join('\r\n')}\r\n\r\n`);
     await once(socket, 'data');
@@ -177,7 +177,7 @@ describe('bad clients of WebSocket', () => {
     await front.empty();
   });
 
-  test('pings without end from one who reads no answer', async () => {
+  test('send endless pings and read no answer', async () => {
     const ws = Object.assign(new EventEmitter(), { OPEN: 1, readyState: 1, bufferedAmount: 0 });
     Object.assign(ws, { pong: jest.fn(), terminate: jest.fn() });
     const stream = new WebSocketStream(/** @type {any} */ (ws), () => {}, new PartialMessages());

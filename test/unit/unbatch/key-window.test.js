@@ -7,7 +7,7 @@ const { seeded } = require('../../fixtures/gateway/random');
 const key = (text) => parseKey(text);
 
 describe('the key', () => {
-  test('is gateway, epoch, class and sequence, and may name a part', () => {
+  test('is gateway, epoch, class and sequence, and may name a piece', () => {
     expect(key('pi-1/mdl3k2x1q/3/10423')).toEqual({
       key: 'pi-1/mdl3k2x1q/3/10423',
       gateway: 'pi-1',
@@ -38,12 +38,12 @@ describe('the key', () => {
     `a/b/3/${'1'.repeat(17)}`,
     `${'g'.repeat(129)}/b/3/1`,
     'a/b/3/1\n'
-  ])('%j is none', (text) => {
+  ])('is not %j', (text) => {
     expect(key(text)).toBeNull();
   });
 
   test.each(['gw', 'é', 'a"b\\c', 'x'.repeat(128)])(
-    'of gateway %s adds no more bytes than are left for it',
+    'of gateway %s adds no more bytes than the limit leaves',
     (gateway) => {
       const longest = `${gateway}/${'z'.repeat(11)}/4/${Number.MAX_SAFE_INTEGER}`;
       expect(Buffer.byteLength(`"k":${JSON.stringify(longest)},`)).toBe(keyBytes(gateway));
@@ -52,7 +52,7 @@ describe('the key', () => {
 });
 
 describe('the window', () => {
-  test('tells the second copy, of a whole batch and of a part', () => {
+  test('detects the second copy, of a whole batch and of a piece', () => {
     const window = new KeyWindow(10, 10);
     for (const text of ['g/e/3/1', 'g/e/3/2.0', 'g/e/3/2.1']) {
       expect(window.has(key(text), 4)).toBe(false);
@@ -63,7 +63,7 @@ describe('the window', () => {
     expect(window.has(key('g/e/3/1.3'), 1)).toBe(true);
   });
 
-  test('knows the pieces of an envelope: a half of a piece that came, and a piece whose halves came', () => {
+  test('knows the pieces of an envelope: half of a piece that arrived, and a piece whose halves arrived', () => {
     const window = new KeyWindow(100, 10);
     window.add(key('g/e/3/1.2'), 8);
     for (const text of ['g/e/3/1.2', 'g/e/3/1.4', 'g/e/3/1.5', 'g/e/3/1.11'])
@@ -83,7 +83,7 @@ describe('the window', () => {
     expect(window.has(key('g/e/3/1'), 17, true)).toBe(false);
   });
 
-  test('takes no single record of a batch for a piece of another', () => {
+  test('does not take a single record of a batch for a piece of another', () => {
     const window = new KeyWindow(100, 10);
     window.add(key('g/e/3/1.2'), 1);
     window.add(key('g/e/3/1.3'), 1);
@@ -98,14 +98,14 @@ describe('the window', () => {
       expect(window.has(key(text), 1)).toBe(false);
   });
 
-  test('a copy with more records than the one before is no duplicate', () => {
+  test('does not take a copy with more records than the previous one for a duplicate', () => {
     const window = new KeyWindow(10, 10);
     window.add(key('g/e/3/1'), 2);
     expect(window.has(key('g/e/3/1'), 3)).toBe(false);
     expect(window.has(key('g/e/3/1'), 1)).toBe(true);
   });
 
-  test('forgets the lane that was used longest ago', () => {
+  test('forgets the least recently used lane', () => {
     const window = new KeyWindow(10, 2);
     window.add(key('a/e/3/1'), 1);
     window.add(key('b/e/3/1'), 1);
@@ -116,7 +116,7 @@ describe('the window', () => {
     expect(window.has(key('a/e/3/1'), 1)).toBe(true);
   });
 
-  test('remembers a number of keys in all lanes together, and forgets those of the lane that was used longest ago', () => {
+  test('remembers a number of keys in all lanes together, and forgets those of the least recently used lane', () => {
     const window = new KeyWindow(10, 10, 12);
     for (const gateway of ['a', 'b', 'c'])
       for (let i = 0; i < 6; i++) window.add(key(`${gateway}/e/3/${i}`), 1);
@@ -135,7 +135,7 @@ describe('the window', () => {
     for (let round = 0; round < 200; round++) {
       const size = 1 + integer(8);
       const window = new KeyWindow(size, 100);
-      /** The youngest last. @type {string[]} */
+      /** The newest last. @type {string[]} */
       let list = [];
       for (let step = 0; step < 100; step++) {
         const text = `g/e/3/${integer(16)}`;
@@ -147,7 +147,7 @@ describe('the window', () => {
     }
   });
 
-  test(`never takes for a duplicate what did not arrive, parts and sizes included (SEED=${seed})`, () => {
+  test(`never takes new data for a duplicate, pieces and sizes included (SEED=${seed})`, () => {
     const { integer } = seeded(seed);
     for (let round = 0; round < 200; round++) {
       const window = new KeyWindow(1 + integer(20), 1 + integer(3));

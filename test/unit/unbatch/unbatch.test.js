@@ -17,7 +17,7 @@ const binary = { p: undefined, b: '/9j/4AAQ' };
 const KEY = 'pi-1/mdl3k2x1q/3/10423';
 const keyed = ndjson({ k: KEY, ...line() }, line(binary), line({ s: 42, p: null }));
 
-test('an envelope is taken apart', () => {
+test('takes an envelope apart', () => {
   const envelope = readEnvelope(Buffer.from(keyed));
   expect(envelope).toMatchObject({ key: { key: KEY, lane: 3, sequence: 10423 }, faults: [], count: 3 });
   expect(envelope.records).toEqual([
@@ -45,14 +45,14 @@ test('takes a payload of 11 MiB, and refuses text that is almost base64', () => 
   }
 });
 
-test('a string, a byte array, the last line without its end, and empty lines are as good', () => {
+test('accepts a string, a byte array, a last line without its end, and empty lines', () => {
   const { records } = readEnvelope(keyed);
   expect(readEnvelope(new Uint8Array(Buffer.from(keyed))).records).toEqual(records);
   expect(readEnvelope(keyed.trimEnd()).records).toEqual(records);
   expect(readEnvelope(keyed.replaceAll('\n', '\n\n')).records).toEqual(records);
 });
 
-test("an envelope of one line that core's mqtt in has parsed already", () => {
+test("accepts an envelope of one line that core's mqtt in has already parsed", () => {
   const envelope = readEnvelope({ k: KEY, ...line() });
   expect(envelope).toMatchObject({
     key: { key: KEY },
@@ -62,11 +62,11 @@ test("an envelope of one line that core's mqtt in has parsed already", () => {
   });
 });
 
-test.each([undefined, null, 7, true, [line()]])('%j is no envelope', (payload) => {
+test.each([undefined, null, 7, true, [line()]])('rejects %j as an envelope', (payload) => {
   expect(() => readEnvelope(payload)).toThrow(/must be a Buffer or a string/);
 });
 
-test('an envelope that is too large is refused before it is read', () => {
+test('refuses an envelope that is too large before it is read', () => {
   expect(() => readEnvelope(Buffer.alloc(MAX_BYTES + 1))).toThrow(/16777217 bytes/);
 });
 
@@ -87,14 +87,14 @@ test.each([
   [JSON.stringify(line({ ...binary, b: 'A?==' })), 'has a payload that is not base64 (b)'],
   [JSON.stringify(line({ ...binary, b: 'AAA' })), 'has a payload that is not base64 (b)'],
   [JSON.stringify(line({ ...binary, b: 7 })), 'has a payload that is not base64 (b)']
-])('the line %s %s, and the lines around it go on', (bad, reason) => {
+])('reports the line %s %s, and continues with the lines around it', (bad, reason) => {
   const envelope = readEnvelope(`${ndjson({ k: KEY, ...line() })}\n${bad}\n${ndjson(line())}`);
   expect(envelope.faults).toEqual([{ line: 3, reason }]);
   expect(envelope.records.map(({ index }) => index)).toEqual([0, 2]);
   expect(envelope.count).toBe(3);
 });
 
-test('bytes that are no UTF-8 are a fault of their line', () => {
+test('reports bytes that are not UTF-8 as a fault of their line', () => {
   const bytes = Buffer.concat([
     Buffer.from('{"d":"'),
     Buffer.from([0xff]),
@@ -103,7 +103,7 @@ test('bytes that are no UTF-8 are a fault of their line', () => {
   expect(readEnvelope(bytes)).toMatchObject({ faults: [{ line: 1, reason: 'is not UTF-8' }], records: [{}] });
 });
 
-test('JSON that is nested deeply, and names that JavaScript knows, do no harm', () => {
+test('is safe with deeply nested JSON, and with names that JavaScript knows', () => {
   const deep = `{"d":"x","t":"","ts":1,"s":0,"c":1,"p":${'['.repeat(100000)}${']'.repeat(100000)}}`;
   expect(readEnvelope(deep).count).toBe(1);
   const { records } = readEnvelope(
@@ -113,7 +113,7 @@ test('JSON that is nested deeply, and names that JavaScript knows, do no harm', 
   expect(readEnvelope('{"__proto__":{"p":1},"d":"x","t":"","ts":1,"s":0,"c":1}').faults).toHaveLength(1);
 });
 
-test('the sentence names the first line and counts the others', () => {
+test('names the first line in the sentence and counts the others', () => {
   const faults = [
     { line: 3, reason: 'is not JSON' },
     { line: 9, reason: 'is not an object' }
@@ -140,7 +140,7 @@ describe('a message', () => {
     expect(() => open({ payload: '' }, '')).toThrow('The envelope is empty.');
   });
 
-  test('with a key of its own and the same inside is an envelope', () => {
+  test('with its own key and the same inside is an envelope', () => {
     const opened = open({ payload: Buffer.from(keyed), ...user(KEY) }, '');
     expect(opened).toMatchObject({ key: { key: KEY }, envelope: { count: 3 } });
   });
@@ -153,11 +153,11 @@ describe('a message', () => {
     { k: 'other', v: 1 },
     ndjson(line()),
     ndjson({ k: 'another/gw/3/1', ...line() })
-  ])('with a key and the payload %j is a record of its own', (payload) => {
+  ])('with a key and the payload %j is a separate record', (payload) => {
     expect(open({ payload, ...user(`${KEY}.4`) }, '')).toMatchObject({ key: { part: 4 }, envelope: null });
   });
 
-  test('with a key and a damaged first line is an envelope that says so', () => {
+  test('with a key and a damaged first line is an envelope that reports it', () => {
     const { key, envelope } = open({ payload: `{"k":"${KEY}",\n${ndjson(line())}`, ...user(KEY) }, '');
     expect(key.key).toBe(KEY);
     expect(envelope).toMatchObject({ faults: [{ line: 1 }], records: [{ index: 1 }] });
@@ -178,7 +178,7 @@ describe('hostile input', () => {
   const bytes = Buffer.from(ndjson({ k: KEY, ...line({ t: 'é/ß' }) }, line(binary), line({ p: 'ünï' })));
   const all = readEnvelope(bytes).records;
 
-  test('cut at every byte it gives the whole lines, and at most one fault', () => {
+  test('cut at every byte yields the whole lines, and at most one fault', () => {
     for (let length = 0; length <= bytes.length; length++) {
       const { records, faults, count } = readEnvelope(bytes.subarray(0, length));
       expect([length, records]).toEqual([length, all.slice(0, records.length)]);
@@ -187,7 +187,7 @@ describe('hostile input', () => {
     }
   });
 
-  test(`with bytes changed it neither throws nor invents lines (SEED=${seed})`, () => {
+  test(`with changed bytes neither throws nor invents lines (SEED=${seed})`, () => {
     const { integer, bytes: draw } = seeded(seed);
     const lines = (buffer) => buffer.toString('latin1').split('\n').filter(Boolean).length;
     for (let round = 0; round < 2000; round++) {

@@ -1,6 +1,7 @@
 'use strict';
 
-// What the far end has confirmed, over connections and subflows that come and go; and since when a path is as it is.
+// The bytes confirmed by the far end, over connections and subflows that come and go, and the time of each path's last
+// change.
 
 const { AckedBytes } = require('../../../nodes/lib/uplink/sending/acked-bytes');
 const { PathChanges } = require('../../../nodes/lib/uplink/paths/path-changes');
@@ -26,13 +27,13 @@ const see = (...list) => {
   return acked.read();
 };
 
-test('the subflows of a connection are added up', () => {
+test('adds up the subflows of a connection', () => {
   expect(see([1, 100])).toBe(100);
   expect(see([1, 150], [2, 1000])).toBe(1150);
   expect(see([1, 150], [2, 1000])).toBe(1150);
 });
 
-test('one that is gone, or was made anew, takes nothing away', () => {
+test('subtracts nothing for a subflow that is gone or was recreated', () => {
   see([1, 5000], [2, 1000]);
   expect(see([2, 1500])).toBe(6500);
   // The old one stays listed beside the new one for a while.
@@ -41,7 +42,7 @@ test('one that is gone, or was made anew, takes nothing away', () => {
   expect(see([1, 130], [2, 1500])).toBe(6620);
 });
 
-test('another connection begins at 0, and what the one before had stays', () => {
+test('starts another connection at 0, and keeps the total of the previous one', () => {
   see([1, 5000]);
   parts.session = Object.assign(acked.session, { client: null, fd: null });
   expect(acked.read()).toBe(5000);
@@ -49,7 +50,7 @@ test('another connection begins at 0, and what the one before had stays', () => 
   expect(see([1, 5100])).toBe(10_100);
 });
 
-test('what is not known, and a socket that was closed just now, change nothing', () => {
+test('changes nothing for unknown values and a socket that was just closed', () => {
   see([1, 5000]);
   expect(see([1, -1])).toBe(5000);
   expect(see()).toBe(5000);
@@ -61,7 +62,7 @@ test('what is not known, and a socket that was closed just now, change nothing',
   expect(acked.read()).toBe(5000);
 });
 
-test('a path is as it is since it was seen to become so', () => {
+test('gives the time since a path was seen to enter its state', () => {
   let now = 0;
   const changes = new PathChanges(() => now);
   expect(changes.since('eth0', 'unknown')).toBe('1970-01-01T00:00:00.000Z');

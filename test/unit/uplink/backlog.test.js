@@ -1,6 +1,6 @@
 'use strict';
 
-// Live before backlog; the backlog gets a share of the window and a rate, and is marked.
+// Live before backlog; the backlog has a share of the window and a rate, and is marked.
 
 const { isIdle } = require('../../../nodes/lib/uplink/sending/batch-ages');
 const { FeederBench: Bench, records } = require('../../fixtures/uplink/feeder-bench');
@@ -11,7 +11,7 @@ const fill = (bench, count, batch = {}) => {
   for (let i = 0; i < count; i++) bench.source.push({ topic: `b${i}`, backlog: true, ...batch });
 };
 
-test('live of every class goes before backlog of every class', () => {
+test('sends live records of every class before backlog of every class', () => {
   const bench = new Bench({ share: 1 });
   bench.source.push({ class: 1, topic: 'old alarm', backlog: true });
   bench.source.push({ class: 4, topic: 'bulk' });
@@ -27,7 +27,7 @@ test.each([
   [1, 0.5, 1],
   [3, 0.5, 1],
   [10, 1, 10]
-])('in a window of %i with a share of %f it has %i in flight', (inflight, share, places) => {
+])('has, in a window of %i with a share of %f, %i in flight', (inflight, share, places) => {
   const bench = new Bench({ inflight, share });
   fill(bench, 30);
   expect(bench.connect().sent()).toHaveLength(places);
@@ -42,13 +42,13 @@ test.each([
   expect(bench.window.backlog).toBe(0);
 });
 
-test("the share is one of the broker's Receive Maximum where that is smaller", () => {
+test("takes the share from the broker's Receive Maximum where that is smaller", () => {
   const bench = new Bench({ inflight: 100, receiveMaximum: 4 });
   fill(bench, 30);
   expect(bench.connect().sent()).toEqual(['b0', 'b1']);
 });
 
-test('a batch of many records does not exceed the share either, and live goes on beside it', () => {
+test('keeps a batch of many records within the share too, and sends live records beside it', () => {
   const bench = new Bench({ inflight: 4 });
   bench.source.push({ backlog: true, records: records('1', '2', '3', '4', '5') });
   expect(bench.connect().sent()).toEqual(['1', '2']);
@@ -58,7 +58,7 @@ test('a batch of many records does not exceed the share either, and live goes on
   expect(bench.ack().sent()).toEqual(['4', '5']);
 });
 
-test('a live batch never waits for the rate', () => {
+test('never delays a live batch for the rate', () => {
   const bench = new Bench({ rate: 1 });
   fill(bench, 5);
   expect(bench.connect().sent()).toEqual(['b0']);
@@ -66,7 +66,7 @@ test('a live batch never waits for the rate', () => {
   expect(bench.pump().sent()).toEqual(['live']);
 });
 
-test('the rate counts records, and a timer goes on', () => {
+test('counts records for the rate, and continues by a timer', () => {
   const bench = new Bench({ rate: 100, inflight: 32, share: 1 });
   for (let i = 0; i < 50; i++) {
     bench.source.push({
@@ -85,7 +85,7 @@ test('the rate counts records, and a timer goes on', () => {
   expect(sent).toBeLessThanOrEqual(420);
 });
 
-test('without a rate it goes as fast as it is acknowledged', () => {
+test('goes as fast as it is acknowledged without a rate', () => {
   const bench = new Bench({ inflight: 8 });
   fill(bench, 1000);
   bench.connect();
@@ -96,7 +96,7 @@ test('without a rate it goes as fast as it is acknowledged', () => {
   expect(bench.source.held).toBe(0);
 });
 
-test('the bucket holds 50 ms, pays its debts, and idle time is not saved up', () => {
+test('holds 50 ms in the bucket, pays its debts, and does not save up idle time', () => {
   let now = 0;
   const pacer = new Pacer({ rate: 1000, share: 1, now: () => now });
   expect(pacer.waitMs()).toBe(0);
@@ -112,7 +112,7 @@ test('the bucket holds 50 ms, pays its debts, and idle time is not saved up', ()
   expect(pacer.waitMs()).toBe(1);
 });
 
-test('after a reconnect it goes behind live of every class, and in its order', () => {
+test('sends backlog behind live records of every class after a reconnect, in order', () => {
   const bench = new Bench({ share: 1 });
   fill(bench, 3, { class: 1 });
   bench.source.push({ class: 4, topic: 'bulk' });
@@ -127,7 +127,7 @@ test('after a reconnect it goes behind live of every class, and in its order', (
   expect(bench.window.backlog).toBe(0);
 });
 
-test('backlog that is refused for now keeps its place in the share, not more', () => {
+test('keeps the place of temporarily refused backlog in the share, not more', () => {
   const bench = new Bench({ inflight: 4 });
   fill(bench, 10);
   expect(bench.connect().sent()).toEqual(['b0', 'b1']);
@@ -147,7 +147,7 @@ test.each([
   [4, 'property', ['b0', undefined], ['gw/g/normal', undefined]],
   [4, 'suffix', ['b0/history', undefined], ['gw/g/normal/history', undefined]]
 ])(
-  'MQTT version %i, history %s: records and envelopes are marked; live is not',
+  'marks records and envelopes, but not live ones (MQTT version %i, history %s)',
   (protocolVersion, history, record, envelope) => {
     const bench = new Bench({ protocolVersion });
     bench.setStage(1, 1, { history });
@@ -175,11 +175,11 @@ test.each([
   [{ history: 'loud' }, /history is loud/],
   [{ history: 'suffix', historySuffix: '/#' }, /history suffix '\/#' must not contain/],
   [{ history: 'suffix', historySuffix: '' }, /must not be empty/]
-])('%j is refused with a sentence', (stage, sentence) => {
+])('refuses %j with a sentence', (stage, sentence) => {
   expect(() => checkStage(/** @type {any} */ (stage))).toThrow(sentence);
 });
 
-test('an end with backlog waits for live only; a stop takes no more', () => {
+test('waits at the end for live records only when there is backlog; a stop takes no more', () => {
   const bench = new Bench();
   fill(bench, 40);
   bench.connect().sent();

@@ -1,6 +1,6 @@
 'use strict';
 
-// A link that swallows packets without a word: how long until the uplink knows, and says so.
+// A link that silently swallows packets: the time until the uplink notices and reports it.
 
 const path = require('node:path');
 const { until } = require('../../../bench/harness/broker');
@@ -9,7 +9,7 @@ const { Namespace } = require('../../fixtures/network/namespace');
 const { UplinkBench } = require('../../fixtures/uplink/uplink-bench');
 const { needs } = require('../../../bench/harness/tools');
 
-// Making a network needs root.
+// Creating a network needs root.
 const { test } = needs('ip', ...(process.getuid?.() === 0 ? [] : ['root']));
 
 jest.setTimeout(60000);
@@ -50,7 +50,7 @@ async function timesOf(bench, since, ...states) {
   return times;
 }
 
-test('with records to send: stalled within 7 s, and TCP gives the connection up after userTimeoutMs', async () => {
+test('reports a stall within 7 s with records to send, and TCP gives the connection up after userTimeoutMs', async () => {
   const { network, bench } = await start({ userTimeoutMs: 8000, ackTimeoutMs: 30000, keepalive: 0 });
   bench.engine.push({ topic: 'before' });
   await until(() => bench.engine.held.size === 0);
@@ -75,7 +75,7 @@ test('with records to send: stalled within 7 s, and TCP gives the connection up 
   await until(() => bench.state === 'connected');
 });
 
-test('with the time-out of the system, the missing acknowledgements give it up', async () => {
+test('gives the connection up by missing acknowledgements with the time-out of the system', async () => {
   const { network, bench } = await start({ userTimeoutMs: 0, ackTimeoutMs: 6000, keepalive: 0 });
   network.swallow();
   const since = Date.now();
@@ -88,7 +88,7 @@ test('with the time-out of the system, the missing acknowledgements give it up',
   expect(bench.states.find(({ state }) => state === 'disconnected').code).toBe('ACK_TIMEOUT');
 });
 
-test('with nothing to send: the keep-alive of TCP finds it within 20 s', async () => {
+test('finds it by TCP keep-alive within 20 s with nothing to send', async () => {
   const { network, bench } = await start({ keepalive: 0 });
   network.swallow();
   const times = await timesOf(bench, Date.now(), 'disconnected');

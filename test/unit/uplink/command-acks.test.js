@@ -1,6 +1,6 @@
 'use strict';
 
-// What is owed to the broker: PUBACKs in order, redelivery told from news, and bounded memory.
+// Answers owed to the broker: PUBACKs in order, redelivery distinguished from new commands, and bounded memory.
 
 const { CommandAcks } = require('../../../nodes/lib/uplink/commands/command-acks');
 const {
@@ -27,7 +27,7 @@ function make() {
   return { commandAcks, sent, packet };
 }
 
-test('a packet that nobody was asked about is acknowledged at once, but not before those ahead of it', () => {
+test('acknowledges a foreign packet at once, but not before those ahead of it', () => {
   const { commandAcks, sent, packet } = make();
   commandAcks.enter(packet(1), 'a');
   commandAcks.enter(packet(2), '');
@@ -38,7 +38,7 @@ test('a packet that nobody was asked about is acknowledged at once, but not befo
   expect(sent).toEqual([1, 2, 3]);
 });
 
-test('after a lost connection nothing is acknowledged that did not come again', () => {
+test('acknowledges nothing after a lost connection that was not sent again', () => {
   const { commandAcks, sent, packet } = make();
   for (const id of [1, 2]) commandAcks.enter(packet(id), String(id));
   commandAcks.connected(true);
@@ -56,21 +56,21 @@ test.each([
   ['without DUP', {}],
   ['with another payload', { dup: true, payload: Buffer.from('q') }],
   ['with another topic', { dup: true, topic: 'cmd/g/e' }]
-])('the same identifier %s is a new command', (_name, more) => {
+])('takes the same identifier %s as a new command', (_name, more) => {
   const { commandAcks, packet } = make();
   commandAcks.enter(packet(1), 'a');
   commandAcks.connected(true);
   expect(commandAcks.enter(packet(1, more), 'b')).toBe(true);
 });
 
-test('a broker that forgot the session does not know what it sent', () => {
+test('handles a broker that forgot the session and does not know what it sent', () => {
   const { commandAcks, packet } = make();
   commandAcks.enter(packet(1), 'a');
   commandAcks.connected(false);
   expect(commandAcks.enter(packet(1, { dup: true }), 'b')).toBe(true);
 });
 
-test('what is remembered is bounded, and what is open is not forgotten first', () => {
+test('bounds its memory, and does not forget open commands first', () => {
   const { commandAcks, packet } = make();
   commandAcks.enter(packet(1), 'open');
   for (let id = 2; id < 5000; id++) commandAcks.enter(packet(id), '');
@@ -93,24 +93,24 @@ test.each([
   ['site/cmd/gw2/d', null],
   ['cmd/gw1/d', null],
   ['', null]
-])('topic %j is %j', (topic, expected) => {
+])('reads topic %j as %j', (topic, expected) => {
   expect(parseTopic(topic, names)).toEqual(expected);
 });
 
-test('filter and report topics', () => {
+test('has filter and report topics', () => {
   expect(commandFilter(names)).toBe('site/cmd/gw1/+/#');
   expect(reportTopic({ device: 'd', rest: '' }, names)).toBe('site/cmd-report/gw1/d');
   expect(reportTopic({ device: 'd', rest: 'a/b' }, names)).toBe('site/cmd-report/gw1/d/a/b');
 });
 
 test.each(['', '+', 'a/#', 'a\0', 'x'.repeat(65536), undefined, 7])(
-  '%# is no topic to answer to',
+  'refuses %# as a topic to answer to',
   (topic) => {
     expect(isTopicName(topic)).toBe(false);
   }
 );
 
-test('a command under an identifier that the broker has freed is new, though an earlier one was the same', () => {
+test('takes a command as new under an identifier that the broker has freed, although an earlier one was the same', () => {
   const sent = [];
   const commandAcks = new CommandAcks((bytes) => sent.push(bytes.toString('hex')));
   const packet = (dup) => ({
@@ -126,7 +126,7 @@ test('a command under an identifier that the broker has freed is new, though an 
   commandAcks.answer('1.1');
   commandAcks.pingAnswered();
   commandAcks.connected(true);
-  // The PUBACK was written behind the PINGREQ: it may be lost.
+  // The PUBACK was written after the PINGREQ: it may be lost.
   expect(commandAcks.enter(packet(true), '1.2')).toBe(false);
   commandAcks.pinged();
   commandAcks.pingAnswered();

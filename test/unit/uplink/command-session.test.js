@@ -22,10 +22,10 @@ let broker;
 let cloud;
 /** @type {(() => unknown)[]} */
 const cleanups = [];
-/** Of each test, so that they can share the broker. */
+/** Of each test, so that tests can share the broker. */
 let gateway = 'gw0';
 
-/** The session in a thread of its own; commands that come are in `got`. */
+/** The session in its own thread; received commands are in `got`. */
 function startThread(options = {}) {
   const bench = new UplinkBench({
     url: broker.plainUrl,
@@ -88,7 +88,7 @@ const pubacks = () => {
 const say = (topic, payload = 'x', options = {}) =>
   cloud.publishAsync(topic, payload, { qos: 1, ...options });
 
-/** Reports that came, as [topic, body, properties]. */
+/** The received reports, as [topic, body, properties]. */
 async function reports(filter) {
   const got = [];
   cloud.on('message', (topic, payload, { properties }) => got.push([topic, JSON.parse(String(payload)), properties])); // prettier-ignore
@@ -108,25 +108,28 @@ withBroker('commands', () => {
     await cloud.endAsync(true);
   });
 
-  test.each([4, 5])('MQTT %i over TLS: a command comes, and is acknowledged when it is safe', async (v) => {
-    const session = startThread({ url: broker.url, tls: { ca: broker.ca }, protocolVersion: v });
-    await connected(session);
-    await say(`cmd/${gateway}/pump-7/valve/open`, '{"on":1}');
-    await until(() => session.got.length === 1);
-    expect(session.got[0]).toMatchObject({
-      device: 'pump-7',
-      rest: 'valve/open',
-      payload: '{"on":1}',
-      qos: 1
-    });
-    await until(() => session.view().open === 1);
-    expect(pubacks()).toEqual([]);
-    session.answer(session.got[0].ack);
-    await until(() => pubacks().length === 1);
-    await until(() => session.view().acknowledged === 1);
-  });
+  test.each([4, 5])(
+    'receives a command over TLS with MQTT %i, and acknowledges it when it is safe',
+    async (v) => {
+      const session = startThread({ url: broker.url, tls: { ca: broker.ca }, protocolVersion: v });
+      await connected(session);
+      await say(`cmd/${gateway}/pump-7/valve/open`, '{"on":1}');
+      await until(() => session.got.length === 1);
+      expect(session.got[0]).toMatchObject({
+        device: 'pump-7',
+        rest: 'valve/open',
+        payload: '{"on":1}',
+        qos: 1
+      });
+      await until(() => session.view().open === 1);
+      expect(pubacks()).toEqual([]);
+      session.answer(session.got[0].ack);
+      await until(() => pubacks().length === 1);
+      await until(() => session.view().acknowledged === 1);
+    }
+  );
 
-  test('what MQTT 5 tells about a command is handed over', async () => {
+  test('hands over the properties of a command in MQTT 5', async () => {
     const session = start();
     await connected(session);
     const properties = {
@@ -142,7 +145,7 @@ withBroker('commands', () => {
     expect(String(Buffer.from(correlation))).toBe('c-1');
   });
 
-  test('PUBACKs leave in the order of the commands, whichever is safe first', async () => {
+  test('sends PUBACKs in the order of the commands, whichever is safe first', async () => {
     const session = start();
     await connected(session);
     for (const id of ['a', 'b', 'c']) await say(`cmd/${gateway}/${id}`);
@@ -159,35 +162,41 @@ withBroker('commands', () => {
     expect(pubacks()).toEqual([...pubacks()].sort((x, y) => x - y));
   });
 
-  test.each([4, 5])('MQTT %i: what comes while the gateway is away is kept by the broker', async (v) => {
-    const before = start({ protocolVersion: v });
-    await connected(before);
-    await before.session.stop();
-    await say(`cmd/${gateway}/d/late`, 'kept');
-    const after = start({ protocolVersion: v });
-    await until(() => after.got.length === 1);
-    expect(after.got[0]).toMatchObject({ device: 'd', rest: 'late', payload: 'kept' });
-  });
+  test.each([4, 5])(
+    'receives commands that the broker kept while the gateway was away (MQTT %i)',
+    async (v) => {
+      const before = start({ protocolVersion: v });
+      await connected(before);
+      await before.session.stop();
+      await say(`cmd/${gateway}/d/late`, 'kept');
+      const after = start({ protocolVersion: v });
+      await until(() => after.got.length === 1);
+      expect(after.got[0]).toMatchObject({ device: 'd', rest: 'late', payload: 'kept' });
+    }
+  );
 
-  test.each([4, 5])('MQTT %i: what comes again after a lost connection is handed over once', async (v) => {
-    const link = await Link.open(broker.plainPort);
-    cleanups.push(() => link.close());
-    const session = start({ url: `mqtt://127.0.0.1:${link.port}`, protocolVersion: v });
-    await connected(session);
-    await say(`cmd/${gateway}/d/1`);
-    await say(`cmd/${gateway}/d/2`);
-    await until(() => session.got.length === 2);
-    const [first, second] = session.got;
-    session.answer(second.ack);
-    for (const socket of link.sockets) socket.destroy();
-    await until(() => session.view().redelivered === 2);
-    expect(pubacks()).toEqual([]);
-    session.answer(first.ack);
-    await until(() => pubacks().length === 2);
-    expect(session.got).toHaveLength(2);
-  });
+  test.each([4, 5])(
+    'hands over once a command that is sent again after a lost connection (MQTT %i)',
+    async (v) => {
+      const link = await Link.open(broker.plainPort);
+      cleanups.push(() => link.close());
+      const session = start({ url: `mqtt://127.0.0.1:${link.port}`, protocolVersion: v });
+      await connected(session);
+      await say(`cmd/${gateway}/d/1`);
+      await say(`cmd/${gateway}/d/2`);
+      await until(() => session.got.length === 2);
+      const [first, second] = session.got;
+      session.answer(second.ack);
+      for (const socket of link.sockets) socket.destroy();
+      await until(() => session.view().redelivered === 2);
+      expect(pubacks()).toEqual([]);
+      session.answer(first.ack);
+      await until(() => pubacks().length === 2);
+      expect(session.got).toHaveLength(2);
+    }
+  );
 
-  test('retained messages, and topics that name no device, are acknowledged and given to nobody', async () => {
+  test('acknowledges and ignores retained messages, and topics that name no device', async () => {
     const session = start();
     await say(`cmd/${gateway}/d/old`, 'x', { retain: true });
     await connected(session);
@@ -202,7 +211,7 @@ withBroker('commands', () => {
     expect(session.view().retained).toBe(0);
   });
 
-  test('a retained message that MQTT 3.1.1 cannot decline is counted', async () => {
+  test('counts a retained message that MQTT 3.1.1 cannot decline', async () => {
     await say(`cmd/${gateway}/d/old`, 'x', { retain: true });
     const session = start({ protocolVersion: 4 });
     await until(() => session.view().retained === 1);
@@ -210,7 +219,7 @@ withBroker('commands', () => {
     expect(session.got).toEqual([]);
   });
 
-  test('reports go to the report topic, or where the sender asked for them', async () => {
+  test('sends reports to the report topic, or to the response topic', async () => {
     const got = await reports([`cmd-report/${gateway}/#`, 'answers/#']);
     const session = start();
     await connected(session);
@@ -231,7 +240,7 @@ withBroker('commands', () => {
     await until(() => session.view().reports === 4);
   });
 
-  test('a report to a topic of commands is no command', async () => {
+  test('does not take a report to a topic of commands for a command', async () => {
     const session = start();
     await connected(session);
     session.session.report({ device: 'd', rest: '', responseTopic: `cmd/${gateway}/d/x`, body: {} });
@@ -241,7 +250,7 @@ withBroker('commands', () => {
     expect(session.got[0].rest).toBe('y');
   });
 
-  test('reports of an outage are sent when it is over', async () => {
+  test('sends reports of an outage when it is over', async () => {
     const session = start({ protocolVersion: 4, commandPrefix: 'site/cmd' });
     await until(() => session.view().state === 'connected');
     await broker.kill();
@@ -254,7 +263,7 @@ withBroker('commands', () => {
     expect(new Set(topics).size).toBe(100);
   });
 
-  test('the last reports leave before the orderly end', async () => {
+  test('sends the last reports before the orderly end', async () => {
     const session = startThread();
     await connected(session);
     for (let i = 0; i < 50; i++) session.bench.thread.report({ device: 'd', rest: String(i), body: {} });
@@ -262,7 +271,7 @@ withBroker('commands', () => {
     expect(broker.received(`${gateway}-cmd`)).toHaveLength(50);
   });
 
-  test('a burst of a thousand commands with answers in any order', async () => {
+  test('handles a burst of a thousand commands with answers in any order', async () => {
     const onCommand = ({ ack }) => setTimeout(() => session.answer(ack), Math.random() * 5);
     const session = start({ onCommand });
     await connected(session);
@@ -271,7 +280,7 @@ withBroker('commands', () => {
     expect(session.got.map(({ payload }) => Number(payload))).toEqual(Array.from({ length: 1000 }, (_, i) => i)); // prettier-ignore
   });
 
-  test('without commands there is no such session', async () => {
+  test('does not exist without commands', async () => {
     const session = startThread({ commands: false });
     await until(() => session.bench.state === 'connected');
     expect(session.view()).toEqual({});
@@ -279,7 +288,7 @@ withBroker('commands', () => {
   });
 });
 
-describe('a broker that', () => {
+describe('a difficult broker', () => {
   afterEach(async () => {
     for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
   });
@@ -294,31 +303,34 @@ describe('a broker that', () => {
   test.each([
     [4, 128],
     [5, 135]
-  ])('forbids the subscription (MQTT %i) is refused, with a remedy', async (protocolVersion, suback) => {
-    const session = await startAt({ suback }, { protocolVersion });
-    await until(() => session.view().state === 'refused');
-    expect(session.view()).toMatchObject({
-      code: `SUBACK ${suback}`,
-      reason: expect.stringMatching(
-        /^The broker does not allow gw1-cmd to subscribe to cmd\/gw1\/\+\/#\. Grant it that right, or turn commands off.* Retrying in \d+ s\.$/
-      )
-    });
-  });
+  ])(
+    'is refused with a remedy when it forbids the subscription (MQTT %i)',
+    async (protocolVersion, suback) => {
+      const session = await startAt({ suback }, { protocolVersion });
+      await until(() => session.view().state === 'refused');
+      expect(session.view()).toMatchObject({
+        code: `SUBACK ${suback}`,
+        reason: expect.stringMatching(
+          /^The broker does not allow gw1-cmd to subscribe to cmd\/gw1\/\+\/#\. Grant it that right, or turn commands off.* Retrying in \d+ s\.$/
+        )
+      });
+    }
+  );
 
-  test('grants QoS 0 alone is told about', async () => {
+  test('is reported when it grants QoS 0 alone', async () => {
     const session = await startAt({ suback: 0 });
     await until(() => session.problems.length > 0);
     expect(session.problems).toEqual(['COMMANDS_QOS']);
   });
 
-  test('takes reports never, and says so: they are counted', async () => {
+  test('has its refusals of reports counted', async () => {
     const session = await startAt({ puback: () => 0x87 });
     await until(() => session.view().state === 'connected');
     session.session.report({ device: 'd', rest: '', body: {} });
     await until(() => session.view().reportsDropped === 1);
   });
 
-  test('acknowledges no report gets a new connection, and the report again', async () => {
+  test('gets a new connection and the report again when it acknowledges no report', async () => {
     const session = await startAt({ puback: () => -1 }, { ackTimeoutMs: 300 });
     await until(() => session.view().state === 'connected');
     session.session.report({ device: 'd', rest: '', body: {} });
@@ -328,7 +340,7 @@ describe('a broker that', () => {
     });
   });
 
-  test('allows small packets only does not get a report that is larger', async () => {
+  test('gets no report larger than its packet limit', async () => {
     const session = await startAt({ granted: { maximumPacketSize: 100 } });
     await until(() => session.view().state === 'connected');
     session.session.report({ device: 'd', rest: 'x'.repeat(100), body: {} });

@@ -63,7 +63,7 @@ async function connect(port, security = null, name = 'localhost') {
   return stream;
 }
 
-/** How it ends: the error's code, or 'in order'. @param {ConnectionStream} stream */
+/** Returns how it ends: the error's code, or 'in order'. @param {ConnectionStream} stream */
 function endOf(stream) {
   let code = 'in order';
   stream.on('error', (error) => (code = /** @type {any} */ (error).code ?? error.message));
@@ -73,7 +73,7 @@ function endOf(stream) {
 
 /** @param {() => tls.TlsOptions | null} server @param {() => import('../../../native').UplinkTls | null} client */
 function everyKind(server, client) {
-  test('megabytes go both ways whole, however slowly each end reads', async () => {
+  test('carries megabytes both ways whole, however slowly each end reads', async () => {
     const port = await listen((socket) => {
       socket.pipe(socket);
       socket.pause();
@@ -103,7 +103,7 @@ function everyKind(server, client) {
       expect(all.subarray(i * size, (i + 1) * size).every((b) => b === i)).toBe(true);
   });
 
-  test('what is written at once arrives when it is open, and what is corked arrives together', async () => {
+  test('delivers early writes when it is open, and corked writes together', async () => {
     const got = [];
     const port = await listen((socket) => socket.on('data', (bytes) => got.push(bytes.toString())), server());
     const stream = await connect(port, client());
@@ -123,7 +123,7 @@ function everyKind(server, client) {
     expect(write).toHaveBeenCalledTimes(1);
   });
 
-  test('the far end ends it in order: it closes, also when a write waits, and the write is told', async () => {
+  test('closes when the far end ends in order, also with a pending write, and completes the write', async () => {
     const port = await listen((socket) => {
       socket.pause();
       setTimeout(() => socket.end('bye'), 30);
@@ -142,12 +142,12 @@ function everyKind(server, client) {
     expect([Buffer.concat(got).toString(), heard]).toEqual(['bye', [true, true]]);
   });
 
-  test('the far end resets it', async () => {
+  test('ends when the far end resets it', async () => {
     const port = await listen(() => setTimeout(() => raws.at(-1).resetAndDestroy(), 20), server());
     expect(await endOf(await connect(port, client()))).toBe('ECONNRESET');
   });
 
-  test('closed at any moment there is no descriptor left, and nothing is heard any more', async () => {
+  test('leaves no descriptor and emits no event when it is closed at any moment', async () => {
     const port = await listen((socket) => socket.pipe(socket), server());
     await tick();
     const before = countDescriptors();
@@ -166,7 +166,7 @@ function everyKind(server, client) {
     await settles(before + 2);
   });
 
-  test('a thread that is ended in the middle of it, a hundred times: no descriptor is left', async () => {
+  test('leaves no descriptor when its thread is ended in the middle, a hundred times', async () => {
     const port = await listen((socket) => socket.pipe(socket), server());
     const workerData = { port, security: client() };
     const before = countDescriptors();
@@ -197,7 +197,7 @@ withOpenssl('TLS', () => {
 
   everyKind(() => good, security);
 
-  test('a certificate for another name: nothing is sent', async () => {
+  test('sends nothing with a certificate for another name', async () => {
     const got = [];
     const port = await listen((socket) => socket.on('data', (bytes) => got.push(bytes)), good);
     const stream = await connect(port, security(), 'elsewhere.example.com');
@@ -207,7 +207,7 @@ withOpenssl('TLS', () => {
     expect(got).toEqual([]);
   });
 
-  test('an authority that is not known, and a server that goes without a word', async () => {
+  test('handles an unknown authority, and a server that ends silently', async () => {
     const other = new Authority();
     cleanups.push(() => other.remove());
     const port = await listen(() => {}, good);
@@ -217,7 +217,7 @@ withOpenssl('TLS', () => {
     expect(await endOf(await connect(silent, security()))).toBe('ECONNRESET');
   });
 
-  test('keys that OpenSSL cannot use leave the descriptor to who made it', async () => {
+  test('leaves the descriptor to the caller for keys that OpenSSL cannot use', async () => {
     const port = await listen(() => {}, good);
     const before = countDescriptors();
     const dial = new Dial({

@@ -1,15 +1,15 @@
 'use strict';
 
-// What a session takes, and what it tells the engine when there is nothing to take.
+// What a session takes, and the demand that it reports to the engine when there is nothing to take.
 
 const { dueMs, isIdle, oldestMs } = require('../../../nodes/lib/uplink/sending/batch-ages');
 const { FeederBench: Bench, records } = require('../../fixtures/uplink/feeder-bench');
 
-/** Connected, and the engine knows. */
+/** Connected, and the engine knows it. */
 function connected(options) {
   const bench = new Bench(options);
   bench.connect();
-  bench.feeder.tell(true);
+  bench.feeder.setUp(true);
   return bench;
 }
 
@@ -18,75 +18,75 @@ const acknowledgeAll = (bench) => {
   return bench.ack();
 };
 
-test('hungry is said once, and again when something was taken', () => {
+test('reports demand once, and again when something was taken', () => {
   const bench = connected();
   for (let i = 0; i < 3; i++) bench.pump();
-  expect(bench.source.hungers).toBe(1);
+  expect(bench.source.demands).toBe(1);
   bench.source.push({ topic: '1' });
   bench.pump();
-  expect(bench.source.hungers).toBe(2);
+  expect(bench.source.demands).toBe(2);
   acknowledgeAll(bench);
-  expect(bench.source.hungers).toBe(2);
+  expect(bench.source.demands).toBe(2);
 });
 
-test('a doorbell is a reason to say it again: what rang may have expired meanwhile', () => {
+test('reports demand again at a doorbell because its record may have expired meanwhile', () => {
   const bench = connected().pump();
   bench.feeder.doorbell();
   bench.pump();
-  expect(bench.source.hungers).toBe(2);
+  expect(bench.source.demands).toBe(2);
 });
 
-test('without a connection, or while nothing moves on it, nobody is hungry', () => {
+test('has no demand without a connection, or during a stall', () => {
   const bench = new Bench();
   bench.pump();
   bench.connect();
-  expect(bench.source.hungers).toBe(0);
-  bench.feeder.tell(true);
+  expect(bench.source.demands).toBe(0);
+  bench.feeder.setUp(true);
   bench.pump();
-  bench.feeder.tell(false);
+  bench.feeder.setUp(false);
   bench.pump();
-  expect(bench.source.hungers).toBe(1);
-  bench.feeder.tell(true);
+  expect(bench.source.demands).toBe(1);
+  bench.feeder.setUp(true);
   bench.pump();
-  expect(bench.source.hungers).toBe(2);
+  expect(bench.source.demands).toBe(2);
 });
 
-test('a full window is not hungry; it is when there is room again', () => {
+test('has no demand with a full window, and demand again with room', () => {
   const bench = connected({ inflight: 2 });
   bench.source.push({ records: records('1', '2') });
   bench.pump();
-  expect(bench.source.hungers).toBe(0);
+  expect(bench.source.demands).toBe(0);
   bench.isScheduled = false;
   bench.sent();
   bench.feeder.sender.acknowledge(bench.ids[0], 0);
   expect(bench.isScheduled).toBe(true);
   bench.pump();
-  expect(bench.source.hungers).toBe(1);
+  expect(bench.source.demands).toBe(1);
 });
 
-test('a full stream is not hungry; it is when it was written', () => {
+test('has no demand with a full stream, and demand again when it was written', () => {
   const bench = connected({ outputLimit: 500 });
   bench.source.push({ topic: '1', payload: 'x'.repeat(600) });
   bench.pump();
-  expect(bench.source.hungers).toBe(0);
+  expect(bench.source.demands).toBe(0);
   bench.isScheduled = false;
   bench.writes.shift()();
   expect(bench.isScheduled).toBe(true);
   bench.pump();
-  expect(bench.source.hungers).toBe(1);
+  expect(bench.source.demands).toBe(1);
 });
 
-test('backlog leaves room: live is asked for while there is some, and goes before it', () => {
+test('has demand for live records while backlog leaves room, and sends them first', () => {
   const bench = connected({ share: 0.5, inflight: 8 });
   for (let i = 0; i < 20; i++) bench.source.push({ topic: `b${i}`, backlog: true });
   bench.pump();
   expect(bench.sent()).toHaveLength(4);
-  expect(bench.source.hungers).toBe(1);
+  expect(bench.source.demands).toBe(1);
   bench.source.push({ topic: 'live' });
   expect(bench.pump().sent()).toEqual(['live']);
 });
 
-test('a class that waits for its rate alone is looked for when its time has come', () => {
+test('looks for a class that waits only for its rate when its time has come', () => {
   const bench = connected();
   bench.source.retry = 250;
   bench.pump().pump();
@@ -100,7 +100,7 @@ test('a class that waits for its rate alone is looked for when its time has come
   expect(bench.isScheduled).toBe(true);
 });
 
-test('an end waits for what waits for its rate, unless that is backlog', () => {
+test('waits at the end for records that wait for their rate, unless they are backlog', () => {
   const bench = connected();
   bench.source.retry = 100;
   bench.source.age = 5;
@@ -109,7 +109,7 @@ test('an end waits for what waits for its rate, unless that is backlog', () => {
   expect(isIdle(bench.feeder)).toBe(true);
 });
 
-test('no batch is begun while the stream holds as much as it may: what waits in the engine can be overtaken', () => {
+test('begins no batch while the stream is at its limit because records in the engine can be overtaken', () => {
   const bench = connected({ outputLimit: 1000 });
   for (let i = 0; i < 10; i++) bench.source.push({ class: 4, topic: `b${i}`, payload: 'x'.repeat(400) });
   expect(bench.pump().sent()).toEqual(['b0', 'b1', 'b2']);
@@ -120,7 +120,7 @@ test('no batch is begun while the stream holds as much as it may: what waits in 
   expect(bench.pump().sent()).toEqual(['h', 'b3', 'b4', 'b5']);
 });
 
-test('class 1 does not wait for the bytes of others, only for its own', () => {
+test('holds class 1 back only for its own bytes, not for others', () => {
   const bench = connected({ outputLimit: 1000 });
   const payload = 'x'.repeat(600);
   for (let i = 0; i < 4; i++) bench.source.push({ class: 3, topic: `n${i}`, payload });
@@ -133,7 +133,7 @@ test('class 1 does not wait for the bytes of others, only for its own', () => {
   expect(bench.pump().sent()).toEqual(['a2', 'a3']);
 });
 
-test('a batch larger than the stream may hold goes in parts', () => {
+test("sends a batch larger than the stream's limit in pieces", () => {
   const bench = connected({ outputLimit: 200, inflight: 100 });
   const topics = Array.from({ length: 40 }, (_, i) => `${i}`);
   bench.source.push({ records: records(...topics) });
@@ -147,7 +147,7 @@ test('a batch larger than the stream may hold goes in parts', () => {
   expect(got).toEqual(topics);
 });
 
-test('what a lost connection did not write is no longer counted', () => {
+test('no longer counts the unwritten bytes of a lost connection', () => {
   const bench = connected({ outputLimit: 100 });
   bench.source.push({ topic: '1', payload: 'x'.repeat(200) });
   bench.pump();
@@ -160,7 +160,7 @@ test('what a lost connection did not write is no longer counted', () => {
   expect(bench.feeder.output.unsent).toBe(unsent);
 });
 
-test('a batch that its class has the turn for goes at once, before that of a class above it', () => {
+test("sends a batch at its class's turn at once, before that of a class above it", () => {
   const bench = new Bench();
   const { source } = bench;
   source.push({ class: 4, topic: 'b' });
@@ -181,7 +181,7 @@ test('a batch that its class has the turn for goes at once, before that of a cla
   expect(bench.connect().sent()).toEqual(['h1', 'b', 'h2']);
 });
 
-test('what is held for another session is not due: nothing is wrong with the broker', () => {
+test('does not count a record held for another session as due: the broker is not at fault', () => {
   const bench = connected();
   bench.source.age = 9000;
   expect(oldestMs(bench.feeder)).toBe(9000);

@@ -1,6 +1,6 @@
 'use strict';
 
-// Which address of a broker is connected to, how long that may take, and what is left when it is given up.
+// The address of a broker that is connected to, the time that this may take, and the state after it is abandoned.
 
 const { once } = require('node:events');
 const fs = require('node:fs');
@@ -60,15 +60,15 @@ async function reach(attempt) {
 const countDescriptors = () => fs.readdirSync('/proc/self/fd').length;
 const withCode = (code) => expect.objectContaining({ code });
 
-describe.each(BOTH)('sockets of %s', (_, made) => {
-  test('the first address is taken when it answers', async () => {
+describe.each(BOTH)('with sockets of %s', (_, made) => {
+  test('takes the first address when it answers', async () => {
     const port = await listen();
     await listen('127.0.0.2', port);
     const { address } = await reach(dial({ port, native: made }, ['127.0.0.2', '127.0.0.1']));
     expect(address).toBe('127.0.0.2');
   });
 
-  test('localhost, where the broker listens at one of its addresses only', async () => {
+  test('connects to localhost where the broker listens at one of its addresses only', async () => {
     for (const host of ['127.0.0.1', '::1']) {
       const port = await listen(host);
       const attempt = dial({ port, native: made }, ['::1', '127.0.0.1']);
@@ -78,7 +78,7 @@ describe.each(BOTH)('sockets of %s', (_, made) => {
     expect(address).toBe('127.0.0.1');
   });
 
-  test('a silent first address gets its share of the time, not all of it', async () => {
+  test('gives a silent first address its share of the time, not all of it', async () => {
     const port = await deaf('127.0.0.2');
     await listen('127.0.0.1', port);
     const began = performance.now();
@@ -89,7 +89,7 @@ describe.each(BOTH)('sockets of %s', (_, made) => {
     expect(attempt.leftMs()).toBeLessThan(310);
   });
 
-  test('the time is over: ETIMEDOUT; a refusal tells more than silence', async () => {
+  test('reports ETIMEDOUT when the time is over, but prefers a refusal to silence', async () => {
     const silent = await deaf('127.0.0.2');
     await expect(dial({ port: silent, timeoutMs: 100, native: made }, ['127.0.0.2']).connect()).rejects.toEqual(withCode('ETIMEDOUT')); // prettier-ignore
     const both = dial({ port: silent, timeoutMs: 200, native: made }, ['127.0.0.2', '127.0.0.1']);
@@ -98,7 +98,7 @@ describe.each(BOTH)('sockets of %s', (_, made) => {
     await expect(noWay.connect()).rejects.toEqual(withCode('ECONNREFUSED'));
   });
 
-  test('cancelled while it connects: it ends at once, and nothing is left', async () => {
+  test('ends at once when cancelled during a connection, and leaves nothing', async () => {
     const port = await deaf();
     const before = countDescriptors();
     const attempt = dial({ port, timeoutMs: 60000, native: made }, ['127.0.0.1', '127.0.0.1']);
@@ -112,7 +112,7 @@ describe.each(BOTH)('sockets of %s', (_, made) => {
     expect(countDescriptors()).toBe(before);
   });
 
-  test('cancelled at any turn of the loop, or after it: nothing is left', async () => {
+  test('leaves nothing when cancelled at any turn of the loop, or after it', async () => {
     const port = await listen();
     const before = countDescriptors();
     for (let turns = 0; turns < 40; turns++) {
@@ -128,7 +128,7 @@ describe.each(BOTH)('sockets of %s', (_, made) => {
     expect(countDescriptors()).toBeLessThanOrEqual(before);
   });
 
-  test('cancelled before it begins to connect, no address is tried', async () => {
+  test('tries no address when cancelled before it begins to connect', async () => {
     const port = await listen();
     const openSocket = jest.fn(native.openSocket);
     const attempt = dial({ port, native: { ...native, openSocket } }, ['127.0.0.1']);
@@ -138,7 +138,7 @@ describe.each(BOTH)('sockets of %s', (_, made) => {
   });
 });
 
-test('what was handed over is not closed by cancel()', async () => {
+test('does not close a handed-over socket in cancel()', async () => {
   const port = await listen();
   const attempt = dial({ port, wantsDescriptor: true }, ['127.0.0.1']);
   const fd = Number((await attempt.connect()).fd);
@@ -152,7 +152,7 @@ test('what was handed over is not closed by cancel()', async () => {
   expect(() => socketInfo(again)).toThrow(withCode('EBADF'));
 });
 
-test('the options are set', async () => {
+test('sets the options', async () => {
   const port = await listen();
   const { socket, unknown } = await reach(
     dial({ port, socket: { priority: 6, dscp: 46, noDelay: true } }, ['127.0.0.1'])
@@ -161,13 +161,13 @@ test('the options are set', async () => {
   expect(socketInfo(/** @type {any} */ (socket)._handle.fd)).toMatchObject({ priority: 6, dscp: 46 });
 });
 
-test('sockets of Node: what is not set is named, but not what would be the default', async () => {
+test('names options that sockets of Node do not set, except defaults', async () => {
   const socket = { noDelay: true, keepIdleS: 10, keepIntervalS: 3, userTimeoutMs: 0, priority: 6, notSentLowat: 0 }; // prettier-ignore
   const options = { port: await listen(), socket, native: WITHOUT };
   expect((await reach(dial(options, ['127.0.0.1']))).unknown).toEqual(['keepIntervalS', 'priority']);
 });
 
-test('a name that is not known, or has no address, or takes too long to look up', async () => {
+test('reports a name that is unknown, has no address, or takes too long to look up', async () => {
   const lost = new Dial({ host: 'no.such.host.invalid', port: 1, timeoutMs: 20000, socket: {} });
   await expect(lost.connect()).rejects.toEqual(withCode(expect.stringMatching(/ENOTFOUND|EAI_AGAIN/)));
   await expect(dial({ port: 1 }, []).connect()).rejects.toEqual(withCode('ENOTFOUND'));
@@ -175,14 +175,14 @@ test('a name that is not known, or has no address, or takes too long to look up'
   await expect(slow.connect()).rejects.toEqual(withCode('EAI_AGAIN'));
 }, 30000);
 
-test('cancelled while the name is looked up', async () => {
+test('ends when cancelled during the look-up', async () => {
   const attempt = dial({ port: 1, lookup: () => new Promise(() => {}) });
   const end = expect(attempt.connect()).rejects.toEqual(withCode('ECANCELED'));
   attempt.cancel();
   await end;
 });
 
-test('a descriptor that Node does not take is closed', async () => {
+test('closes a descriptor that Node does not take', async () => {
   const port = await listen();
   const before = countDescriptors();
   const broken = jest.spyOn(net, 'Socket').mockImplementation(() => {

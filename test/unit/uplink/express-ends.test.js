@@ -1,6 +1,6 @@
 'use strict';
 
-// Connections that end while the engine sends: nothing lost, first arrivals in order.
+// Connections that end while the engine sends: nothing is lost, first arrivals are in order.
 
 const fs = require('node:fs');
 const { Authority } = require('../../fixtures/devices/authority');
@@ -16,7 +16,7 @@ jest.setTimeout(60000);
 
 const { cleanups, start, startAboard } = express();
 
-test('a connection cut in the middle: what was in flight comes again as a duplicate, in order, before what is new', async () => {
+test('sends in-flight packets of a cut connection again as duplicates, in order, before new ones', async () => {
   const manners = { puback: ({ topic }) => (Number(topic.split('/')[2]) > 10 ? -1 : 0) };
   const { broker, bench } = await startAboard({ manners, options: { inflight: 8 } });
   for (let i = 0; i < 30; i++) bench.push(3);
@@ -35,7 +35,7 @@ test('a connection cut in the middle: what was in flight comes again as a duplic
   await until(() => bench.isActive);
 });
 
-test('cut at any moment, over and over: nothing lost, first arrivals in order', async () => {
+test('loses nothing when cut at any moment repeatedly, with first arrivals in order', async () => {
   const { broker, bench } = await start({ manners: { delayMs: 2 } });
   const timer = setInterval(() => [1, 3, 3, 4].forEach((cls) => bench.push(cls)), 1);
   cleanups.push(() => clearInterval(timer));
@@ -52,7 +52,7 @@ test('cut at any moment, over and over: nothing lost, first arrivals in order', 
   expect(bench.last.published).toBe(bench.sent);
 });
 
-test('a broker that answers nothing: the time-out says so, and what was in flight comes again', async () => {
+test('reports the time-out of a broker that answers nothing, and sends in-flight packets again', async () => {
   const { broker, bench } = await startAboard({ options: { ackTimeoutMs: 500 } });
   broker.manners = { puback: () => -1 };
   for (let i = 0; i < 5; i++) bench.push(3);
@@ -63,29 +63,32 @@ test('a broker that answers nothing: the time-out says so, and what was in fligh
   expect(broker.topics).toHaveLength(5);
 });
 
-withOpenssl('renewed certificates: aboard, drained, and aboard again; nothing comes twice', async () => {
-  const authority = new Authority();
-  cleanups.push(() => authority.remove());
-  const good = authority.issue();
-  const tls = { ...good, ca: authority.ca, requestCert: true };
-  const own = authority.issue();
-  const tlsFiles = { ca: authority.caFile, cert: own.certFile, key: own.keyFile };
-  const { broker, bench } = await startAboard({ tls, options: { tlsFiles } });
-  const timer = setInterval(() => bench.push(3), 5);
-  cleanups.push(() => clearInterval(timer));
-  const next = authority.issue();
-  fs.copyFileSync(next.keyFile, own.keyFile);
-  fs.copyFileSync(next.certFile, own.certFile);
-  await until(() => broker.connections === 2, 15000);
-  await until(() => bench.isActive);
-  clearInterval(timer);
-  await delivered(bench);
-  expect(dups(broker)).toEqual([]);
-  expect(broker.goodbyes).toBe(1);
-});
+withOpenssl(
+  'loses and repeats nothing when certificates are renewed: leaves, drains, and enters again',
+  async () => {
+    const authority = new Authority();
+    cleanups.push(() => authority.remove());
+    const good = authority.issue();
+    const tls = { ...good, ca: authority.ca, requestCert: true };
+    const own = authority.issue();
+    const tlsFiles = { ca: authority.caFile, cert: own.certFile, key: own.keyFile };
+    const { broker, bench } = await startAboard({ tls, options: { tlsFiles } });
+    const timer = setInterval(() => bench.push(3), 5);
+    cleanups.push(() => clearInterval(timer));
+    const next = authority.issue();
+    fs.copyFileSync(next.keyFile, own.keyFile);
+    fs.copyFileSync(next.certFile, own.certFile);
+    await until(() => broker.connections === 2, 15000);
+    await until(() => bench.isActive);
+    clearInterval(timer);
+    await delivered(bench);
+    expect(dups(broker)).toEqual([]);
+    expect(broker.goodbyes).toBe(1);
+  }
+);
 
 withMosquitto(
-  'a real broker over TLS 1.3, killed in the middle: nothing lost, first deliveries in order',
+  'loses nothing and keeps first deliveries in order when a real broker over TLS 1.3 is killed in the middle',
   async () => {
     const broker = await Broker.start();
     cleanups.push(() => broker.remove());

@@ -1,16 +1,17 @@
 'use strict';
 
-// When the feeder lets the engine send (express.js): a clock in the test's hands, an engine and a wire that only note what they are asked.
+// When the feeder lets the engine send (express.js): the test controls the clock, and the engine and connection only
+// record calls.
 
 const { FeederBench } = require('../../fixtures/uplink/feeder-bench');
 
-/** A feeder that may board, with a round trip of 4 ms known. @param {object} [options] */
+/** A feeder that may enter the express path, with a known round trip of 4 ms. @param {object} [options] */
 function begin(options) {
   const boarded = [];
   const wire = {
     isOver: false,
     onLeave: () => {},
-    wire: { board: (_, spec) => boarded.push(spec), land: () => [], numbers: (into) => into.fill(0) }
+    wire: { enter: (_, spec) => boarded.push(spec), leave: () => [], numbers: (into) => into.fill(0) }
   };
   const bench = new FeederBench({ wire, ...options });
   bench.source.look = () => -1;
@@ -35,7 +36,7 @@ const acknowledge = (bench) => {
   for (const { messageId } of bench.packets) bench.feeder.sender.acknowledge(messageId, 0);
 };
 
-test('nothing on the way: it boards, with the window and what the broker granted', () => {
+test("enters with nothing in flight, with the window and the broker's limits", () => {
   const { bench, boarded } = begin({ inflight: 8, reserve: 0.25, maximumPacketSize: 500 });
   bench.connect();
   expect(boarded).toMatchObject([{ order: 0, window: 8, reserved: 2, maxPacket: 500, isV5: true }]);
@@ -44,7 +45,7 @@ test('nothing on the way: it boards, with the window and what the broker granted
   expect(bench.packets).toEqual([]);
 });
 
-test('while an answer is near nothing more is sent, and the last answer boards', () => {
+test('sends nothing while an answer is near, and enters at the last answer', () => {
   const { bench, boarded, express } = beginBusy();
   bench.source.push({ topic: 'second' });
   bench.pump();
@@ -57,7 +58,7 @@ test('while an answer is near nothing more is sent, and the last answer boards',
   expect(bench.packets).toHaveLength(1);
 });
 
-test('an answer that does not come holds for 100 ms at most', () => {
+test('holds 100 ms at most for a missing answer', () => {
   const { bench, express } = beginBusy();
   bench.source.push({ topic: 'second' });
   bench.pump();
@@ -71,14 +72,14 @@ test('an answer that does not come holds for 100 ms at most', () => {
 test.each([
   ['an alarm', (bench) => bench.source.push({ class: 1, topic: 'alarm' })],
   ['backlog', (bench) => bench.source.push({ topic: 'old', backlog: true })]
-])('%s is not held', (_, push) => {
+])('does not hold %s', (_, push) => {
   const { bench } = beginBusy();
   push(bench);
   bench.pump();
   expect(bench.packets).toHaveLength(2);
 });
 
-test('a long way is never waited for', () => {
+test('never waits on a long round trip', () => {
   const { bench } = beginBusy();
   bench.feeder.sender.liveness.rttMs = 40;
   bench.source.push({ topic: 'second' });
@@ -86,19 +87,19 @@ test('a long way is never waited for', () => {
   expect(bench.packets).toHaveLength(2);
 });
 
-test('after landing the engine hears again that this session has room', () => {
+test("reports the session's demand to the engine again after it leaves", () => {
   const { bench, wire, express } = begin();
-  bench.feeder.tell(true);
+  bench.feeder.setUp(true);
   bench.feeder.demand.isTold = true;
   bench.connect();
   expect(express.isActive).toBe(true);
   wire.onLeave('backlog');
   expect(express.isActive).toBe(false);
   bench.pump();
-  expect(bench.source.hungers).toBe(1);
+  expect(bench.source.demands).toBe(1);
 });
 
-test('an old connection that ends late does not land the new one', () => {
+test('does not leave with a new connection when an old one ends late', () => {
   const { bench, wire, express } = begin();
   bench.connect();
   const late = wire.onLeave;

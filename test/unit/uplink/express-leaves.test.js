@@ -1,6 +1,6 @@
 'use strict';
 
-// What the express path leaves to the feeder, and what becomes of the records that were on their way.
+// What the express path leaves to the feeder, and how its in-flight records continue.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -15,7 +15,7 @@ jest.setTimeout(60000);
 const { cleanups, start, startAboard } = express();
 
 test.each([0x80, 0x97, 0x87])(
-  'a refusal (%i) lands; the record is sent again, nothing is lost',
+  'leaves on a refusal (%i); the record is sent again, and nothing is lost',
   async (code) => {
     let refusals = 0;
     const puback = ({ topic }) => (topic === 'c/3/5' && refusals++ === 0 ? code : 0);
@@ -31,7 +31,7 @@ test.each([0x80, 0x97, 0x87])(
   }
 );
 
-test('a record larger than the Maximum Packet Size lands, and is given up alone', async () => {
+test('leaves on a record larger than the Maximum Packet Size, and gives up that record alone', async () => {
   const { broker, bench } = await startAboard({ manners: { granted: { maximumPacketSize: 300 } } });
   bench.push(3);
   const large = bench.push(3, 'x'.repeat(1000));
@@ -43,7 +43,7 @@ test('a record larger than the Maximum Packet Size lands, and is given up alone'
   await until(() => bench.isActive);
 });
 
-test('new stages while packets are in flight: they are acknowledged, not sent twice', async () => {
+test('acknowledges in-flight packets across new stages, and does not send them twice', async () => {
   const { broker, bench } = await startAboard({ manners: { delayMs: 50 } });
   for (let i = 0; i < 10; i++) bench.push(3);
   await until(() => broker.received.length === 10);
@@ -54,7 +54,7 @@ test('new stages while packets are in flight: they are acknowledged, not sent tw
   await until(() => bench.isActive);
 });
 
-test('QoS 0 never boards; a batch of single records lands', async () => {
+test('never enters with QoS 0, and leaves on a batch of single records', async () => {
   const none = await start({ more: { stage: { qos: 0 } } });
   await until(() => none.bench.last?.state === 'connected');
   none.bench.push(3);
@@ -67,7 +67,7 @@ test('QoS 0 never boards; a batch of single records lands', async () => {
   await until(() => !bench.isActive);
 });
 
-test('a broker that closes on a packet that is too large and tells no limit: the record is found, all others go', async () => {
+test('finds the record when a broker closes on a packet that is too large and announces no limit; all others arrive', async () => {
   const { broker, bench } = await startAboard({
     manners: { closeAbove: 2000 },
     options: { protocolVersion: 4 }
@@ -83,7 +83,7 @@ test('a broker that closes on a packet that is too large and tells no limit: the
   expect(broker.topics).toHaveLength(bench.sent - 1);
 });
 
-test('an outage that went to the log: it lands for the backlog, sends that too, and boards again', async () => {
+test('leaves for the backlog of an outage in the log, sends that too, and enters again', async () => {
   const engine = { log: true, memoryMiB: 8 };
   const { broker, bench } = await startAboard({ more: { engine } });
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-express-'));

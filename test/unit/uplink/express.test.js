@@ -1,6 +1,6 @@
 'use strict';
 
-// The express path: the real engine and the real thread, a broker that does as it is told. What held with the feeder alone holds.
+// The express path: the real engine and the real thread, a scripted broker. All guarantees of the feeder alone hold.
 
 const { Flag } = require('../../../native');
 const { until } = require('../../../bench/harness/broker');
@@ -11,7 +11,7 @@ jest.setTimeout(60000);
 
 const { cleanups, start, startAboard } = express();
 
-test('it boards when nothing is on the way, and what it sends is counted', async () => {
+test('enters when nothing is in flight, and counts its packets', async () => {
   const { broker, bench } = await startAboard();
   for (let i = 0; i < 200; i++) {
     bench.push(3);
@@ -26,7 +26,7 @@ test('it boards when nothing is on the way, and what it sends is counted', async
   expect(bench.isActive).toBe(true);
 });
 
-test('it boards again under a load that never pauses', async () => {
+test('enters again under a load that never pauses', async () => {
   const { broker, bench } = await start();
   const timer = setInterval(() => bench.push(3), 1);
   cleanups.push(() => clearInterval(timer));
@@ -40,7 +40,7 @@ test('it boards again under a load that never pauses', async () => {
   expect(firsts(broker, 3)).toEqual(rising(firsts(broker, 3)));
 });
 
-test.each([4, 5])('MQTT version %i: its packets are those of the feeder', async (protocolVersion) => {
+test.each([4, 5])('sends the same packets as the feeder (MQTT version %i)', async (protocolVersion) => {
   const seen = [];
   for (const nativePath of [undefined, require.resolve('../../fixtures/uplink/native-without-connection')]) {
     const { broker, bench } = await start({
@@ -75,7 +75,7 @@ test.each([4, 5])('MQTT version %i: its packets are those of the feeder', async 
   expect(JSON.stringify(seen[0])).toMatch(/gw1\/[a-z0-9]+\/\d/);
 });
 
-test('drain and stop wait for what is in flight, and nothing comes twice', async () => {
+test('waits for in-flight packets in drain and stop, and nothing arrives twice', async () => {
   const { broker, bench } = await startAboard({ manners: { delayMs: 100 } });
   for (let i = 0; i < 10; i++) bench.push(3);
   await until(() => broker.received.length === 10);
@@ -90,7 +90,7 @@ test('drain and stop wait for what is in flight, and nothing comes twice', async
   expect(broker.goodbyes).toBe(1);
 });
 
-test('pings go on while it is aboard, with records and without', async () => {
+test('continues pings on the express path, with records and without', async () => {
   const options = { keepalive: 1 };
   const [busy, quiet] = await Promise.all([startAboard({ options }), startAboard({ options })]);
   const timer = setInterval(() => busy.bench.push(3), 100);
@@ -104,7 +104,7 @@ test('pings go on while it is aboard, with records and without', async () => {
   }
 });
 
-test('a window of two: one place is for class 1, whatever others wait for', async () => {
+test('keeps one place of a window of two for class 1 whatever others wait for', async () => {
   const manners = { puback: ({ topic }) => (topic.startsWith('c/1/') ? 0 : -1) };
   const { broker, bench } = await startAboard({ manners, options: { inflight: 2 } });
   for (let i = 0; i < 5; i++) bench.push(3);
@@ -115,7 +115,7 @@ test('a window of two: one place is for class 1, whatever others wait for', asyn
   expect(broker.mostInFlight).toBeLessThanOrEqual(2);
 });
 
-test('two sessions, each on its own', async () => {
+test('runs two sessions independently', async () => {
   const puback = ({ topic }) => (topic.startsWith('c/3/') ? 0x97 : 0);
   const { broker, bench } = await startAboard({ options: { groups: '' } });
   for (let i = 0; i < 50; i++) [1, 2, 3, 5].forEach((cls) => bench.push(cls));

@@ -3,7 +3,7 @@
 const { FeederBench: Bench, records } = require('../../fixtures/uplink/feeder-bench');
 const { MemorySource } = require('../../../bench/harness/memory-source');
 
-test('the most urgent class goes first, and a class in order', () => {
+test('sends the most urgent class first, and a class in order', () => {
   const bench = new Bench();
   for (const [cls, topic] of [
     [4, 'b1'],
@@ -16,7 +16,7 @@ test('the most urgent class goes first, and a class in order', () => {
   expect(bench.connect().sent()).toEqual(['c1', 'c2', 'n1', 'n2', 'b1']);
 });
 
-test('nothing is taken without room, and room comes with acknowledgements', () => {
+test('takes nothing without room, and gets room from acknowledgements', () => {
   const bench = new Bench({ inflight: 2 });
   for (let i = 0; i < 5; i++) bench.source.push({ topic: `${i}` });
   expect(bench.connect().sent()).toEqual(['0', '1']);
@@ -28,13 +28,13 @@ test('nothing is taken without room, and room comes with acknowledgements', () =
   expect(bench.feeder.sender).toMatchObject({ published: 5, acknowledged: 5, redelivered: 0, failed: 0 });
 });
 
-test("the broker's Receive Maximum is respected", () => {
+test("respects the broker's Receive Maximum", () => {
   const bench = new Bench({ inflight: 32, receiveMaximum: 3 });
   bench.source.push({ records: records('1', '2', '3', '4', '5') });
   expect(bench.connect().sent()).toEqual(['1', '2', '3']);
 });
 
-test('the records of a batch keep their topics and payloads and leave in one write', () => {
+test("keeps topics and payloads of a batch's records and sends them in one write", () => {
   const bench = new Bench();
   const batch = records('a', 'b/c', 'd');
   batch[1].flags = 3;
@@ -48,7 +48,7 @@ test('the records of a batch keep their topics and payloads and leave in one wri
   ]);
 });
 
-test('a batch larger than the room is published in part; a more urgent batch goes before its rest, its own class after', () => {
+test('publishes a batch larger than the room in part; a more urgent batch goes before its rest, its own class after', () => {
   const bench = new Bench({ inflight: 2 });
   bench.source.push({ class: 3, records: records('n1', 'n2', 'n3', 'n4') });
   bench.source.push({ class: 3, topic: 'after' });
@@ -61,7 +61,7 @@ test('a batch larger than the room is published in part; a more urgent batch goe
   expect(bench.ack().sent()).toEqual(['bulk']);
 });
 
-test('a batch is released when its last record is acknowledged, not before', () => {
+test('releases a batch when its last record is acknowledged, not before', () => {
   const bench = new Bench();
   bench.source.push({ records: records('1', '2', '3') });
   bench.connect().sent();
@@ -71,7 +71,7 @@ test('a batch is released when its last record is acknowledged, not before', () 
   expect(bench.source.released).toEqual([{ id: 1 }]);
 });
 
-test('after a reconnect what was in flight is sent again, first, in order, marked as duplicate', () => {
+test('sends in-flight packets again after a reconnect, first, in order, marked as duplicate', () => {
   const bench = new Bench({ inflight: 4 });
   bench.source.push({ records: records('1', '2', '3') });
   bench.source.push({ topic: '4' });
@@ -95,14 +95,14 @@ test('after a reconnect what was in flight is sent again, first, in order, marke
   expect(bench.feeder.sender).toMatchObject({ published: 6, acknowledged: 6, redelivered: 3 });
 });
 
-test('acknowledgements that belong to no packet are ignored', () => {
+test('ignores acknowledgements that belong to no packet', () => {
   const bench = new Bench();
   bench.connect();
   for (const id of [0, 1, 33, 65535]) bench.feeder.sender.acknowledge(id, 0);
   expect(bench.window.inflight).toBe(0);
 });
 
-test('a redelivered batch of the engine is marked as duplicate', () => {
+test('marks a redelivered batch of the engine as duplicate', () => {
   const bench = new Bench();
   bench.source.push({ topic: 't', isAgain: true });
   bench.connect();
@@ -110,7 +110,7 @@ test('a redelivered batch of the engine is marked as duplicate', () => {
   expect(bench.feeder.sender.redelivered).toBe(1);
 });
 
-test("a packet above the broker's Maximum Packet Size is refused and reported; the next goes", () => {
+test("refuses and reports a packet above the broker's Maximum Packet Size, and sends the next", () => {
   const bench = new Bench({ maximumPacketSize: 100 });
   const id = bench.source.push({ topic: 'large', payload: 'x'.repeat(100) });
   bench.source.push({ topic: 'small' });
@@ -121,7 +121,7 @@ test("a packet above the broker's Maximum Packet Size is refused and reported; t
   expect(bench.problems).toEqual(['PACKET_TOO_LARGE']);
 });
 
-test.each(['a/+', '#', 'a\0'])('a record with the topic %j never reaches the broker', (topic) => {
+test.each(['a/+', '#', 'a\0'])('never sends a record with the topic %j to the broker', (topic) => {
   const bench = new Bench();
   bench.source.push({ records: [...records(topic), ...records('ok')] });
   expect(bench.connect().sent()).toEqual(['ok']);
@@ -132,14 +132,14 @@ test.each(['a/+', '#', 'a\0'])('a record with the topic %j never reaches the bro
   expect(bench.problems).toEqual(['BAD_TOPIC']);
 });
 
-test('a record without a topic goes to the topic of the envelopes', () => {
+test('sends a record without a topic to the topic of the envelopes', () => {
   const bench = new Bench();
   bench.source.push({ topic: '' });
   bench.source.push({ kind: 1, class: 1, payload: 'e' });
   expect(bench.connect().sent()).toEqual(['gw/g/critical', 'gw/g/normal']);
 });
 
-test('a batch larger than the buffer, and than a chunk, arrives whole', () => {
+test('delivers whole a batch larger than the buffer, and than a chunk', () => {
   const bench = new Bench();
   const payload = Buffer.alloc(200000, 'abc');
   bench.source.push({ kind: 1, payload });
@@ -152,7 +152,7 @@ test('a batch larger than the buffer, and than a chunk, arrives whole', () => {
 });
 
 test.each([127, 128, 16383, 16384, 2097151, 2097152])(
-  'a packet of remaining length %i is well-formed',
+  'writes a well-formed packet of remaining length %i',
   (remaining) => {
     const bench = new Bench({ protocolVersion: 4 });
     bench.source.push({ topic: 't', payload: Buffer.alloc(remaining - 5) });
@@ -162,7 +162,7 @@ test.each([127, 128, 16383, 16384, 2097151, 2097152])(
   }
 );
 
-test('a batch of an unknown stage waits until the stage is known', () => {
+test('holds a batch of an unknown stage until the stage is known', () => {
   const bench = new Bench({ stages: false });
   bench.source.push({ topic: '1' });
   bench.source.push({ topic: '2' });
@@ -172,7 +172,7 @@ test('a batch of an unknown stage waits until the stage is known', () => {
   expect(bench.pump().sent()).toEqual(['1', '2']);
 });
 
-test('QoS 0 is released when it was written, and keeps to the window until then', () => {
+test('releases QoS 0 when it was written, and counts it in the window until then', () => {
   const bench = new Bench({ qos: 0, inflight: 2 });
   for (let i = 0; i < 3; i++) bench.source.push({ topic: `${i}`, isAgain: true });
   bench.connect();
@@ -185,14 +185,14 @@ test('QoS 0 is released when it was written, and keeps to the window until then'
   expect(bench.source.released).toHaveLength(2);
 });
 
-test('the retained flag is not sent to a broker without retained messages', () => {
+test('does not send the retained flag to a broker without retained messages', () => {
   const bench = new Bench({ retainAvailable: false });
   bench.source.push({ topic: 't', flags: 3 });
   bench.connect();
   expect(bench.packets[0].retain).toBe(false);
 });
 
-test('another engine: the old batches go back, their late acknowledgements release nothing', () => {
+test('returns the old batches on another engine; their late acknowledgements release nothing', () => {
   const bench = new Bench({ inflight: 4 });
   bench.source.push({ topic: 'old' });
   bench.connect().sent();
@@ -208,7 +208,7 @@ test('another engine: the old batches go back, their late acknowledgements relea
   expect(next.released).toEqual([{ id: 1 }]);
 });
 
-test('seeded: with random acknowledgements and broken connections nothing is lost and first deliveries are in order', () => {
+test('loses nothing and keeps first deliveries in order with random acknowledgements and broken connections (seeded)', () => {
   const seed = Number(process.env.SEED ?? Date.now() % 1e9);
   process.stdout.write(`seed ${seed}\n`);
   let state = seed;

@@ -5,7 +5,7 @@ const { Backoff } = require('../../../nodes/lib/base/backoff');
 
 const slot = /** @type {any} */ ({});
 
-test("room is the smaller of our window and the broker's Receive Maximum", () => {
+test("takes room as the smaller of the window and the broker's Receive Maximum", () => {
   const window = new InFlightWindow(32);
   expect(window.room).toBe(32);
   window.setLimit(5);
@@ -14,7 +14,7 @@ test("room is the smaller of our window and the broker's Receive Maximum", () =>
   expect(window.room).toBe(32);
 });
 
-test('an identifier is never given out twice, and every one is used in turn', () => {
+test('never assigns an identifier twice, and uses every one in turn', () => {
   const window = new InFlightWindow(4);
   const open = new Set();
   const seen = new Set();
@@ -34,7 +34,7 @@ test('an identifier is never given out twice, and every one is used in turn', ()
   expect([...seen].sort()).toEqual([1, 2, 3, 4]);
 });
 
-test('the oldest packet is the one sent first, whatever its identifier', () => {
+test('takes the packet sent first as the oldest, whatever its identifier', () => {
   const window = new InFlightWindow(3);
   const [a, b] = [window.open(slot, 0, 10, 0), window.open(slot, 0, 10, 0)];
   expect(window.oldest()).toBe(a);
@@ -44,18 +44,18 @@ test('the oldest packet is the one sent first, whatever its identifier', () => {
   expect(window.oldest()).toBe(b);
 });
 
-test('an abandoned packet keeps its identifier until it is acknowledged', () => {
+test('keeps the identifier of an abandoned packet until it is acknowledged', () => {
   const window = new InFlightWindow(2);
   const id = window.open(slot, 0, 10, 0);
   window.abandon();
   expect(window.room).toBe(1);
   expect(window.isOpen(id)).toBe(true);
-  expect(window.slots[id]).toBe(null);
+  expect(window.batches[id]).toBe(null);
   window.close(id);
   expect(window.room).toBe(2);
 });
 
-test('back-off doubles up to its limit, with jitter in the upper half, and starts again after reset', () => {
+test('doubles back-off up to its limit, with jitter in the upper half, and restarts it after reset', () => {
   const lowest = new Backoff(100, 500, () => 0);
   expect([1, 2, 3, 4, 5].map(() => lowest.next())).toEqual([50, 100, 200, 250, 250]);
   const highest = new Backoff(100, 500, () => 1);

@@ -1,11 +1,11 @@
 'use strict';
 
-// How large the batches for a link are.
+// The batch size for a link.
 
 const { LinkRate } = require('../../../nodes/lib/uplink/sending/link-rate');
 const { FeederBench: Bench } = require('../../fixtures/uplink/feeder-bench');
 
-/** A rate with a clock of its own, on a link that is or is not the limit. */
+/** A rate with its own clock, on a link that is or is not the limit. */
 class Clock {
   constructor() {
     this.time = 0;
@@ -13,7 +13,7 @@ class Clock {
     this.m = 0;
   }
 
-  /** Packets arrive at this rate, evenly. */
+  /** Acknowledges packets at this rate, evenly. */
   run({ seconds, bytesPerS = 0, packet = 1000, isLimited = true, maximumPacketSize = 0 }) {
     this.rate.limited(isLimited);
     const sizes = [];
@@ -36,17 +36,17 @@ test.each([
   [100e3, 2048],
   [32e3, 1024],
   [2e3, 1024]
-])('a link of %i bytes/s gets what it carries in 25 ms, as a power of two: %i', (bytesPerS, m) => {
+])('sizes a link of %i bytes/s for 25 ms, as a power of two: %i', (bytesPerS, m) => {
   const clock = new Clock();
   clock.run({ seconds: 20, bytesPerS });
   expect(clock.m).toBe(m);
 });
 
-test('before anything is known it is 16 KiB', () => {
+test('starts at 16 KiB', () => {
   expect(new Clock().run({ seconds: 1, isLimited: false })).toEqual([16384]);
 });
 
-test('a packet that takes longer than a second on its way is measured too', () => {
+test('measures a packet that takes longer than a second too', () => {
   const clock = new Clock();
   clock.run({ seconds: 60, bytesPerS: 8000, packet: 16000 });
   expect(clock.rate.goodput).toBeGreaterThan(6000);
@@ -54,7 +54,7 @@ test('a packet that takes longer than a second on its way is measured too', () =
   expect(clock.m).toBe(1024);
 });
 
-test('a link that gets faster or slower is followed within seconds', () => {
+test('follows a link that gets faster or slower within seconds', () => {
   const clock = new Clock();
   clock.run({ seconds: 10, bytesPerS: 100e3 });
   expect(clock.m).toBe(2048);
@@ -64,14 +64,14 @@ test('a link that gets faster or slower is followed within seconds', () => {
   expect(clock.m).toBe(2048);
 });
 
-test('what arrives while the link is not the limit is the rate of the devices, and measures nothing', () => {
+test("measures nothing while the link is not the limit because arrivals have the devices' rate", () => {
   const clock = new Clock();
   clock.run({ seconds: 9, bytesPerS: 5000, isLimited: false });
   expect(clock.rate.goodput).toBe(0);
   expect(clock.m).toBe(16384);
 });
 
-test('ten seconds after the link was last the limit it doubles each second, up to 64 KiB', () => {
+test('doubles each second, up to 64 KiB, from ten seconds after the link was last the limit', () => {
   const clock = new Clock();
   clock.run({ seconds: 10, bytesPerS: 400e3 });
   const sizes = clock.run({ seconds: 15, isLimited: false });
@@ -79,7 +79,7 @@ test('ten seconds after the link was last the limit it doubles each second, up t
   expect(sizes.slice(9)).toEqual([16384, 32768, 65536, 65536, 65536, 65536]);
 });
 
-test('a link that is full for an instant again and again is not the limit', () => {
+test('does not take a link that is repeatedly full for an instant for the limit', () => {
   const clock = new Clock();
   for (let turn = 0; turn < 150; turn++) {
     clock.run({ seconds: 0.05, bytesPerS: 20e3 });
@@ -89,7 +89,7 @@ test('a link that is full for an instant again and again is not the limit', () =
   expect(clock.m).toBe(65536);
 });
 
-test("with topic and key it stays below the broker's Maximum Packet Size, but not below 1,024", () => {
+test("stays below the broker's Maximum Packet Size with topic and key, but not below 1,024", () => {
   const clock = new Clock();
   const run = { seconds: 1, isLimited: false };
   expect(clock.run({ ...run, maximumPacketSize: 4096 })).toEqual([3584]);
@@ -97,7 +97,7 @@ test("with topic and key it stays below the broker's Maximum Packet Size, but no
   expect(clock.run({ ...run, maximumPacketSize: 1e6 })).toEqual([16384]);
 });
 
-/** A bench on a link of so many bytes a second and so long a way. */
+/** A bench on a link with this many bytes a second and this delay. */
 function drive(bench, { seconds, bytesPerS, wayMs }) {
   const payload = 'x'.repeat(1000);
   const way = [];
@@ -119,21 +119,21 @@ function drive(bench, { seconds, bytesPerS, wayMs }) {
   }
 }
 
-test('a window that is full because packets queue on a slow link: the engine hears smaller sizes', () => {
+test('reports smaller sizes to the engine when packets queue on a slow link and fill the window', () => {
   const bench = new Bench({ inflight: 32 });
   bench.connect();
   drive(bench, { seconds: 20, bytesPerS: 100e3, wayMs: 10 });
   expect(bench.source.batchBytes).toEqual([16384, 2048]);
 });
 
-test('a window that is full because the way is long says nothing about the link', () => {
+test('draws no conclusion about the link when a long round trip fills the window', () => {
   const bench = new Bench({ inflight: 4 });
   bench.connect();
   drive(bench, { seconds: 20, bytesPerS: 10e6, wayMs: 600 });
   expect(bench.source.batchBytes).toEqual([16384, 32768, 65536]);
 });
 
-test('a new engine hears the size at once', () => {
+test('reports the size to a new engine at once', () => {
   const bench = new Bench();
   bench.feeder.detach();
   bench.feeder.attach(bench.source);

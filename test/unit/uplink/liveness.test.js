@@ -1,11 +1,11 @@
 'use strict';
 
-// Is the connection alive, and does anything move on it.
+// Whether the connection is alive, and whether data moves on it.
 
 const { FeederBench: Bench } = require('../../fixtures/uplink/feeder-bench');
 const { Status } = require('../../../nodes/lib/uplink/sending/uplink-state');
 
-test('a connection is stalled when nothing was acknowledged for the time-out', () => {
+test('stalls when nothing was acknowledged for the time-out', () => {
   const bench = new Bench();
   for (let i = 0; i < 2; i++) bench.source.push({ topic: `${i}` });
   bench.connect().sent();
@@ -16,7 +16,7 @@ test('a connection is stalled when nothing was acknowledged for the time-out', (
   expect(bench.feeder.sender.liveness.deadMs(20000)).toBeGreaterThan(20000);
 });
 
-test('a connection is stalled when one packet was left out while later ones are acknowledged', () => {
+test('stalls when one packet is skipped while later ones are acknowledged', () => {
   const bench = new Bench();
   for (let i = 0; i < 2; i++) bench.source.push({ topic: `${i}` });
   bench.connect().sent();
@@ -27,13 +27,13 @@ test('a connection is stalled when one packet was left out while later ones are 
   expect(bench.feeder.sender.liveness.deadMs(20000)).toBeGreaterThan(20000);
 });
 
-test('an idle connection is never stalled', () => {
+test('never stalls on an idle connection', () => {
   const bench = new Bench();
   bench.connect().later(1e6);
   expect(bench.feeder.sender.liveness.deadMs(20000)).toBe(0);
 });
 
-test('that the kernel takes what is written is no sign of life', () => {
+test("does not take the kernel's acceptance of data as a sign of life", () => {
   const bench = new Bench();
   bench.connect();
   for (let second = 0; second < 20; second++) {
@@ -44,7 +44,7 @@ test('that the kernel takes what is written is no sign of life', () => {
   expect(bench.feeder.sender.liveness.deadMs(15000)).toBeGreaterThan(15000);
 });
 
-test('a time-out that did not help is longer the next time, up to eight times, until something is acknowledged', () => {
+test('lengthens a time-out that did not help, up to eight times, until something is acknowledged', () => {
   const bench = new Bench();
   bench.source.push({ topic: 'slow' });
   const { liveness } = bench.feeder.sender;
@@ -76,7 +76,7 @@ function watch(bench) {
   return { status, states };
 }
 
-test('connected and nothing moves: stalled after 5 s, for people and for the engine; connected again when it moves', () => {
+test('reports a stall after 5 s on the display and to the engine, and connected again when data moves', () => {
   const bench = new Bench();
   const { status, states } = watch(bench);
   bench.source.push({ topic: '1' });
@@ -103,7 +103,7 @@ test('connected and nothing moves: stalled after 5 s, for people and for the eng
   expect(bench.source.ups).toEqual([true, false, true]);
 });
 
-test('old records are no stall while others are acknowledged, and nothing to send is none either', () => {
+test('does not stall on old records while others are acknowledged, nor with nothing to send', () => {
   const bench = new Bench({ inflight: 1 });
   const { status, states } = watch(bench);
   bench.connect();
@@ -120,7 +120,7 @@ test('old records are no stall while others are acknowledged, and nothing to sen
   expect(new Set(states.map(({ state }) => state))).toEqual(new Set(['connected']));
 });
 
-test('a broker that hangs and accepts the next connection is stalled still', () => {
+test('stays stalled when a broker hangs and accepts the next connection', () => {
   const bench = new Bench();
   const { status, states } = watch(bench);
   bench.source.push({ topic: '1' });
@@ -137,7 +137,7 @@ test('a broker that hangs and accepts the next connection is stalled still', () 
   expect(bench.source.ups).toEqual([true, false]);
 });
 
-test('a stall of backlog alone is one too', () => {
+test('stalls on backlog alone too', () => {
   const bench = new Bench();
   const { status, states } = watch(bench);
   bench.source.push({ topic: '1', backlog: true });
@@ -148,7 +148,7 @@ test('a stall of backlog alone is one too', () => {
   expect(states.at(-1)).toMatchObject({ state: 'stalled', backlogInflight: 1 });
 });
 
-test('what the broker refuses for now is shown, with the time until it is sent again', () => {
+test('shows records that the broker refuses temporarily, with the time until the next attempt', () => {
   const bench = new Bench();
   const { status } = watch(bench);
   bench.source.push({ topic: '1' });
@@ -164,7 +164,7 @@ test('what the broker refuses for now is shown, with the time until it is sent a
   });
 });
 
-test('at the end the engine hears that the uplink is down', () => {
+test('reports the uplink as down to the engine at the end', () => {
   const bench = new Bench();
   const { status } = watch(bench);
   bench.connect();

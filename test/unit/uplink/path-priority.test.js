@@ -1,5 +1,5 @@
 'use strict';
-// A new subflow of MPTCP loses its priority to its DSCP: the keeper gives it back.
+// A new MPTCP subflow takes its priority from its DSCP: the keeper restores it.
 
 const native = require('../../../native');
 const { PathKeeper } = require('../../../nodes/lib/uplink/paths/path-keeper');
@@ -33,7 +33,7 @@ const look = () => {
   keeper.check();
 };
 
-test('each subflow that is new, of each connection, has the priorities renewed once', () => {
+test('renews the priorities of each new subflow, of each connection, once', () => {
   look();
   expect(renewPriority.mock.calls).toEqual([[7]]);
   info = { ...info, subflows: [subflow, { ...subflow, local: '10.64.0.2' }] };
@@ -44,7 +44,7 @@ test('each subflow that is new, of each connection, has the priorities renewed o
   expect(renewPriority).toHaveBeenCalledTimes(3);
 });
 
-test('one that carries nothing yet is waited for, and plain TCP keeps what it has', () => {
+test('waits for a subflow that carries nothing yet, and leaves plain TCP alone', () => {
   info = { ...info, subflows: [{ ...subflow, state: 2 }] };
   look();
   expect(renewPriority).toHaveBeenCalledTimes(1);
@@ -57,7 +57,7 @@ test('one that carries nothing yet is waited for, and plain TCP keeps what it ha
   expect(renewPriority).toHaveBeenCalledTimes(2);
 });
 
-test('renewPriority() takes descriptors of sockets only', () => {
+test('accepts only descriptors of sockets in renewPriority()', () => {
   expect(() => native.renewPriority(/** @type {any} */ ('1'))).toThrow(/^fd must be a whole number from 0/);
   expect(() => native.renewPriority(1 << 30)).toThrow(expect.objectContaining({ code: 'EBADF' }));
 });

@@ -9,7 +9,7 @@ const slow = 3000;
 const info = (transport) => ({ transport, token: 0, subflows: [] });
 
 describe('a connection that is plain TCP after MPTCP', () => {
-  test('is made anew, once, when its handshake was so slow that the kernel left MPTCP out', () => {
+  test('is renewed once when its handshake was so slow that the kernel omitted MPTCP', () => {
     const second = new SecondTry();
     expect(second.check(info('mptcp'), 20)).toBe(null);
     expect(second.check(info('fallback'), slow)).toMatchObject({ code: 'MPTCP_AGAIN', atOnce: true });
@@ -20,8 +20,8 @@ describe('a connection that is plain TCP after MPTCP', () => {
 
   test.each(
     /** @type {[string, 'fallback' | 'tcp', number, boolean][]} */ ([
-      ['its handshake was quick: the far end has no MPTCP any more', 'fallback', 900, true],
-      ['none was of MPTCP before', 'fallback', slow, false],
+      ['its handshake was quick: the far end no longer has MPTCP', 'fallback', 900, true],
+      ['no earlier connection had MPTCP', 'fallback', slow, false],
       ['this machine has none', 'tcp', slow, true]
     ])
   )('is kept when %s', (_, transport, handshakeMs, hasSpoken) => {
@@ -30,7 +30,7 @@ describe('a connection that is plain TCP after MPTCP', () => {
     expect(second.check(info(transport), handshakeMs)).toBe(null);
   });
 
-  test('ends in an orderly way, with a word about why', () => {
+  test('ends in an orderly way, and reports why', () => {
     const none = { read: () => null, interfaces: () => ({}), defaults: () => [] };
     const session = /** @type {any} */ ({
       ...{ client: {}, fd: 7, connected: true, noMptcp: '', handshakeMs: slow },

@@ -1,5 +1,5 @@
 'use strict';
-// How soon the uplink notices that a path confirms nothing. No clock but the test's.
+// How soon the uplink notices that a path confirms nothing. The clock is the test's.
 
 const { PathKeeper } = require('../../../nodes/lib/uplink/paths/path-keeper');
 const { PathSuspicion } = require('../../../nodes/lib/uplink/paths/path-suspicion');
@@ -12,7 +12,7 @@ const subflow = (more = {}) => ({
   ...{ bytesSent: 500, bytesAcked: 100, unacked: 1, ...more }
 });
 
-describe('a look', () => {
+describe('an inspection', () => {
   let now = 0;
   /** @type {PathSuspicion} */
   let suspicion;
@@ -23,7 +23,7 @@ describe('a look', () => {
   /** @param {number} at @param {any[]} subflows */
   const look = (at, ...subflows) => {
     now = at;
-    const { silent, ...more } = suspicion.look('connection', subflows);
+    const { silent, ...more } = suspicion.inspect('connection', subflows);
     return { silent: silent.map(({ local }) => local), ...more };
   };
   const well = { silent: [], isWaiting: true };
@@ -37,20 +37,20 @@ describe('a look', () => {
     expect(look(1001, subflow({ bytesAcked: 101 }))).toEqual(well);
   });
 
-  test('finds it as soon as the kernel has sent again, in vain', () => {
+  test('finds it as soon as the kernel has retransmitted in vain', () => {
     look(0, subflow());
     expect(look(59, subflow({ retransmits: 4 }))).toEqual(well);
     expect(look(60, subflow({ retransmits: 4 }))).toEqual(dead);
   });
 
-  test('finds it after 60 ms, when the kernel had sent again before the first look', () => {
+  test('finds it after 60 ms, when the kernel had retransmitted before the first inspection', () => {
     look(0, subflow({ unacked: 0 }));
     expect(look(250, subflow({ bytesAcked: 200, retransmits: 4 }))).toEqual(well);
     expect(look(309, subflow({ bytesAcked: 200, retransmits: 4 }))).toEqual(well);
     expect(look(310, subflow({ bytesAcked: 200, retransmits: 4 }))).toEqual(dead);
   });
 
-  test('what was sent again once and is long confirmed says nothing', () => {
+  test('ignores a retransmission that was confirmed long ago', () => {
     look(0, subflow());
     look(250, subflow({ bytesAcked: 200, retransmits: 4 }));
     look(500, subflow({ bytesAcked: 300, retransmits: 4 }));
@@ -60,7 +60,7 @@ describe('a look', () => {
     expect(look(1140, subflow({ bytesAcked: 500, retransmits: 5 }))).toEqual(well);
   });
 
-  test('gives a long way four round trips, two when the kernel has sent again', () => {
+  test('allows a long round trip four round trips, two when the kernel has retransmitted', () => {
     const far = { rttUs: 200_000 };
     look(0, subflow(far));
     expect(look(399, subflow({ ...far, retransmits: 4 }))).toEqual(well);
@@ -69,23 +69,23 @@ describe('a look', () => {
     expect(look(800, subflow(far))).toEqual(dead);
   });
 
-  test('leaves one in peace that has nothing to confirm', () => {
+  test('ignores a path that has nothing to confirm', () => {
     for (let at = 0; at < 5000; at += 250) {
       expect(look(at, subflow({ unacked: 0 }))).toEqual({ silent: [], isWaiting: false });
     }
     expect(look(5000, subflow())).toEqual(well);
   });
 
-  test('tells the dead one of several', () => {
+  test('finds the dead one of several', () => {
     const other = (/** @type {number} */ bytesAcked) => subflow({ local: BACKUP, bytesAcked });
     look(0, subflow(), other(1));
     expect(look(300, subflow(), other(2))).toEqual(dead);
   });
 
-  test('knows nothing of another connection, nor of figures that the kernel does not tell', () => {
+  test('keeps nothing of another connection, nor of figures that the kernel does not report', () => {
     look(0, subflow());
     now = 300;
-    expect(suspicion.look('another', [subflow()]).silent).toEqual([]);
+    expect(suspicion.inspect('another', [subflow()]).silent).toEqual([]);
     for (const at of [0, 300, 600]) {
       expect(look(at, subflow({ unacked: -1, bytesAcked: -1, rttUs: -1, retransmits: -1 })).silent).toEqual(
         []
@@ -130,7 +130,7 @@ describe('a session', () => {
   });
   afterEach(() => jest.useRealTimers());
 
-  test('has its silent path told 320 ms after the last confirmation at the latest, and is not ended', () => {
+  test('reports its silent path 320 ms after the last confirmation at the latest, and is not ended', () => {
     for (let dies = 1000; dies < 1250; dies += 10) {
       info.subflows[0] = subflow({ bytesAcked: dies, unacked: 0 });
       told.length = 0;
@@ -149,7 +149,7 @@ describe('a session', () => {
     expect(session.kill).not.toHaveBeenCalled();
   });
 
-  test('that is well costs four looks a second while nothing is on its way, and 21 at most', () => {
+  test('inspects a healthy path four times a second with nothing in flight, and 21 times at most', () => {
     info.subflows[0].unacked = 0;
     jest.advanceTimersByTime(10_000);
     expect(looks).toBe(40);
@@ -163,7 +163,7 @@ describe('a session', () => {
     expect(told).toEqual([]);
   });
 
-  test('that has no connection looks no more between two checks', () => {
+  test('inspects nothing between two checks without a connection', () => {
     jest.advanceTimersByTime(250);
     session.fd = null;
     jest.advanceTimersByTime(1000);

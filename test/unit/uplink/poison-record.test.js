@@ -1,7 +1,8 @@
 'use strict';
 
-// A broker that closes the connection on a packet that is too large for it, and says nothing (MQTT 3.1.1). What it proves to
-// be too large is cut or a dead letter; nothing else ever is, whatever the broker and the network do.
+// A broker that closes the connection on a packet that is too large for it, without a reason (MQTT 3.1.1). Packets that
+// the closing proves to be too large are cut or become dead letters; nothing else ever does, whatever the broker and
+// the network do.
 
 const { FeederBench: Bench, records } = require('../../fixtures/uplink/feeder-bench');
 const { Cloud, dice, seed, trickle } = require('../../fixtures/uplink/feeder-cloud');
@@ -9,7 +10,7 @@ const { Cloud, dice, seed, trickle } = require('../../fixtures/uplink/feeder-clo
 const limit = (bytes) => (packet) => (packet.length > bytes ? 'close' : 'take');
 const make = (options = {}) => new Bench({ protocolVersion: 4, inflight: 8, ...options });
 
-test('one record too large: a dead letter after five closed connections; the others arrive, in order', () => {
+test('makes one record that is too large a dead letter after five closed connections; the others arrive, in order', () => {
   const bench = make();
   const load = trickle(bench);
   const cloud = new Cloud(bench, limit(1000)).run(1000, load);
@@ -24,7 +25,7 @@ test('one record too large: a dead letter after five closed connections; the oth
   expect(bench.source.held).toBe(0);
 });
 
-test('what is as large costs one more connection, then none for ten minutes; what is smaller costs none', () => {
+test('spends one more connection on records of that size, then none for ten minutes; smaller ones cost none', () => {
   const bench = make();
   const load = trickle(bench);
   const cloud = new Cloud(bench, limit(1000));
@@ -48,7 +49,7 @@ test('what is as large costs one more connection, then none for ten minutes; wha
   expect(cloud.connections).toBe(connections + 2);
 });
 
-test('a limit that was raised after a proof is found out after ten minutes', () => {
+test('notices a limit that was raised after a proof after ten minutes', () => {
   const bench = make();
   const load = trickle(bench);
   const cloud = new Cloud(bench, limit(1000));
@@ -62,7 +63,7 @@ test('a limit that was raised after a proof is found out after ten minutes', () 
   expect(cloud.got).toEqual(expect.arrayContaining(['now 0', 'now 1', 'now 2']));
 });
 
-test('many of one size: all are dead letters in the end, the others go on meanwhile', () => {
+test('makes many of one size dead letters in the end, and sends the others meanwhile', () => {
   const bench = make();
   const load = trickle(bench);
   const cloud = new Cloud(bench, limit(1000));
@@ -73,7 +74,7 @@ test('many of one size: all are dead letters in the end, the others go on meanwh
   expect(bench.source.held).toBe(0);
 });
 
-test('a large envelope is cut, and all of it arrives', () => {
+test('cuts a large envelope, and all of it arrives', () => {
   const bench = make();
   const load = trickle(bench);
   const cloud = new Cloud(bench, limit(1000));
@@ -85,7 +86,7 @@ test('a large envelope is cut, and all of it arrives', () => {
   expect(cloud.got.filter((topic) => topic === 'gw/g/normal')).toHaveLength(4);
 });
 
-test('of a batch of records only the large one is buried', () => {
+test('buries only the large record of a batch of records', () => {
   const bench = make();
   const load = trickle(bench);
   const cloud = new Cloud(bench, limit(1000));
@@ -99,7 +100,7 @@ test('of a batch of records only the large one is buried', () => {
   expect(cloud.got).toEqual(expect.arrayContaining(['a', 'c']));
 });
 
-test('a large record alone in the world is tried for ever: nothing proves that the broker takes anything', () => {
+test('retries a lone large record indefinitely because nothing proves that the broker takes anything', () => {
   const bench = make();
   bench.source.push({ topic: 'large', payload: 'x'.repeat(2000) });
   const cloud = new Cloud(bench, limit(1000)).run(60000);
@@ -110,7 +111,7 @@ test('a large record alone in the world is tried for ever: nothing proves that t
   expect(bench.source.released).toEqual([{ id: 1 }]);
 });
 
-test('one that is taken in the end goes on as if nothing had been, and what stood aside with it', () => {
+test('continues normally after a large record is taken in the end, with the records put aside', () => {
   const bench = make();
   const load = trickle(bench);
   const cloud = new Cloud(bench, limit(1000));
@@ -124,7 +125,7 @@ test('one that is taken in the end goes on as if nothing had been, and what stoo
   expect(bench.feeder.sender.poison.largestTaken).toBeGreaterThan(2000);
 });
 
-test('a broker whose limit is lowered later is understood too', () => {
+test('handles a broker whose limit is lowered later', () => {
   const bench = make();
   const load = trickle(bench);
   const cloud = new Cloud(bench, limit(5000));
@@ -137,7 +138,7 @@ test('a broker whose limit is lowered later is understood too', () => {
   expect(bench.source.held).toBe(0);
 });
 
-test('no size is suspected of a broker that tells its limit', () => {
+test('suspects no size with a broker that announces its limit', () => {
   const bench = make({ protocolVersion: 5, maximumPacketSize: 100000 });
   const cloud = new Cloud(bench, ({ topic }) => (topic === 'bad' ? 'close' : 'take'));
   const load = trickle(bench);
@@ -151,14 +152,17 @@ test('no size is suspected of a broker that tells its limit', () => {
 
 process.stdout.write(`seed ${seed}\n`);
 
-/** Outages, with records of which some are larger than all that was taken. @type {[string, (random: (n: number) => number) => any][]} */
+/**
+ * Outages, with some records larger than all that were accepted.
+ * @type {[string, (random: (n: number) => number) => any][]}
+ */
 const outages = [
   ['closes on every PUBLISH', () => () => 'close'],
   ['closes each connection after three packets', () => (_, cloud) => (cloud.read >= 3 ? 'close' : 'take')],
   ['closes each connection after one packet', () => (_, cloud) => (cloud.read >= 1 ? 'close' : 'take')],
   ['closes one packet in three', (random) => () => (random(3) === 0 ? 'close' : 'take')],
   ['closes one packet in thirty', (random) => () => (random(30) === 0 ? 'close' : 'take')],
-  ['takes nothing and says nothing', () => () => 'silence'],
+  ['takes nothing and answers nothing', () => () => 'silence'],
   [
     'closes each connection after 1.5 s',
     () => (_, cloud) => (cloud.bench.time - cloud.upAt > 1500 ? 'close' : 'take')
@@ -170,7 +174,7 @@ const outages = [
   ['is up for a second in four', () => (_, cloud) => (cloud.bench.time % 4000 < 1000 ? 'take' : 'close')]
 ];
 
-test.each(outages)('no outage makes a dead letter: a broker that %s', (name, rule) => {
+test.each(outages)('makes no dead letter in an outage: a broker that %s', (name, rule) => {
   const random = dice();
   const bench = make();
   const cloud = new Cloud(bench, rule(random));

@@ -37,14 +37,14 @@ function collect() {
   return { tap, seen, rest: () => Buffer.concat(seen.others) };
 }
 
-test('PUBACKs are read, everything else is left as it was', () => {
+test('reads PUBACKs, and leaves everything else unchanged', () => {
   const { tap, seen, rest } = collect();
   tap.read(Buffer.concat(stream));
   expect(seen.acks).toEqual(acks);
   expect(rest()).toEqual(others);
 });
 
-test('split at every byte it reads the same', () => {
+test('reads the same when split at every byte', () => {
   const whole = Buffer.concat(stream);
   for (let at = 0; at <= whole.length; at++) {
     const { tap, seen, rest } = collect();
@@ -55,7 +55,7 @@ test('split at every byte it reads the same', () => {
   }
 });
 
-test('byte by byte it reads the same', () => {
+test('reads the same byte by byte', () => {
   const { tap, seen, rest } = collect();
   for (const byte of Buffer.concat(stream)) tap.read(Buffer.from([byte]));
   expect(seen.acks).toEqual(acks);
@@ -68,14 +68,14 @@ test.each([
   ['a PUBACK of one byte, its length in two', [0x40, 0x81, 0x00, 0x05]],
   ['a PUBACK of nothing, its length in three', [0x40, 0x80, 0x80, 0x00]],
   ['a length of five bytes', [0x40, 0xff, 0xff, 0xff, 0xff, 0x01, 0x00]]
-])('%s is left to mqtt.js', (_, bytes) => {
+])('leaves %s to mqtt.js', (_, bytes) => {
   const { tap, seen, rest } = collect();
   tap.read(Buffer.from(bytes));
   expect(seen.acks).toEqual([]);
   expect(rest()).toEqual(Buffer.from(bytes));
 });
 
-test('a huge packet of others passes without being held', () => {
+test('passes a huge foreign packet without holding it', () => {
   const { tap, rest, seen } = collect();
   const huge = Buffer.alloc(1000000);
   huge.set([0x30, 0xbb, 0x84, 0x3d]); // 4 + 999995 bytes

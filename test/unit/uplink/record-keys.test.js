@@ -12,7 +12,7 @@ test.each([
   [1763712000123 * 1024 + 77, 4, 9],
   [2 ** 53 - 1, 2, 2 ** 53 - 1],
   [0, 3, 1000]
-])('epoch %d, class %d, sequence %d', (epoch, recordClass, sequence) => {
+])('for epoch %d, class %d, sequence %d', (epoch, recordClass, sequence) => {
   const tail = Buffer.alloc(48);
   const slot = /** @type {any} */ ({
     tail,
@@ -29,7 +29,7 @@ test.each([
   }
 });
 
-test('an envelope has it as the first field of its first line, and as a property', () => {
+test("is the first field of an envelope's first line, and a property", () => {
   const bench = new Bench();
   bench.source.push({ class: 2, kind: 1, payload: '{"d":"a","s":1}\n{"d":"b","s":2}\n' });
   bench.connect();
@@ -46,7 +46,7 @@ test.each([
   ['[{"d":1}]', '[{"d":1}]'],
   [' {"d":1}', ' {"d":1}'],
   ['\xa1\x61', '\xa1\x61']
-])('the envelope %j is sent as %j', (payload, expected) => {
+])('is added to the envelope %j as %j', (payload, expected) => {
   const bench = new Bench();
   bench.source.push({ kind: 1, payload: Buffer.from(payload, 'latin1') });
   bench.connect();
@@ -54,7 +54,7 @@ test.each([
   expect(keysOf(bench)).toEqual(['g/1000/3/1']);
 });
 
-test('what an earlier batch left behind the payload is not looked at', () => {
+test("ignores an earlier batch's bytes behind the payload", () => {
   const bench = new Bench();
   bench.source.push({ kind: 1, payload: '{}' });
   bench.connect().sent();
@@ -64,7 +64,7 @@ test('what an earlier batch left behind the payload is not looked at', () => {
   expect(bench.packets[0].payload.toString()).toBe('{"k":"g/1000/3/2",');
 });
 
-test('an envelope that a flow gave a topic of its own has it too; a record that looks like one does not', () => {
+test('is also in an envelope with its own topic, but not in a record that looks like one', () => {
   const bench = new Bench();
   bench.source.push({ topic: 'mine', flags: 4, payload: '{"d":1}' });
   bench.source.push({ topic: 'record', flags: 1, payload: '{"d":1}' });
@@ -75,7 +75,7 @@ test('an envelope that a flow gave a topic of its own has it too; a record that 
   ]);
 });
 
-test('record i of a batch has key.i, a single record the key', () => {
+test('is key.i for record i of a batch, and the key for a single record', () => {
   const bench = new Bench();
   bench.source.push({ records: records('a', 'b', 'c') });
   bench.source.push({ topic: 'd' });
@@ -83,7 +83,7 @@ test('record i of a batch has key.i, a single record the key', () => {
   expect(keysOf(bench)).toEqual(['g/1000/3/1.0', 'g/1000/3/1.1', 'g/1000/3/1.2', 'g/1000/3/2']);
 });
 
-test('it is the same when a batch is sent again', () => {
+test('is the same when a batch is sent again', () => {
   const bench = new Bench();
   bench.source.push({ records: records('a', 'b') });
   bench.connect();
@@ -94,7 +94,7 @@ test('it is the same when a batch is sent again', () => {
   expect(bench.packets.every(({ dup }) => dup)).toBe(true);
 });
 
-test('a gateway id that JSON has to escape is escaped in the line alone', () => {
+test('escapes a gateway id for JSON in the line alone', () => {
   const bench = new Bench();
   bench.setStage(1, 1, { gateway: 'süd "7"\\' });
   bench.source.push({ kind: 1, payload: '{"d":1}\n' });
@@ -103,7 +103,7 @@ test('a gateway id that JSON has to escape is escaped in the line alone', () => 
   expect(keysOf(bench)).toEqual(['süd "7"\\/1000/3/1']);
 });
 
-test('MQTT 3.1.1 has no properties: the key is in envelopes alone', () => {
+test('is in envelopes alone with MQTT 3.1.1, which has no properties', () => {
   const bench = new Bench({ protocolVersion: 4 });
   bench.source.push({ kind: 1, payload: '{"d":1}' });
   bench.source.push({ topic: 't', payload: 'p' });
@@ -114,7 +114,7 @@ test('MQTT 3.1.1 has no properties: the key is in envelopes alone', () => {
 const lines = (count, width = 20) =>
   Array.from({ length: count }, (_, i) => `{"d":${i},"p":"${'x'.repeat(width)}"}\n`);
 
-/** What the packets of a bench carry: key and lines; checks that property and line agree. */
+/** Returns key and lines of a bench's packets; checks that property and line agree. */
 function partsOf(bench) {
   return bench.packets.map((packet) => {
     const text = packet.payload.toString();
@@ -126,7 +126,7 @@ function partsOf(bench) {
   });
 }
 
-test("an envelope above the broker's Maximum Packet Size is cut at line borders, each part with its key", () => {
+test("names each piece of an envelope cut at line borders for the broker's Maximum Packet Size", () => {
   for (const size of [150, 200, 300, 500, 900]) {
     const bench = new Bench({ inflight: 100, maximumPacketSize: size });
     const id = bench.source.push({ kind: 1, payload: lines(30).join('') });
@@ -144,7 +144,7 @@ test("an envelope above the broker's Maximum Packet Size is cut at line borders,
   }
 });
 
-test('a key of a part means the same lines under any limit: a receiver may forget what it has under it', () => {
+test("names the same lines by a piece's key under any limit: a receiver may forget what it has under it", () => {
   const meaning = new Map();
   for (let size = 130; size < 1200; size += 7) {
     const bench = new Bench({ inflight: 100, maximumPacketSize: size });
@@ -159,7 +159,7 @@ test('a key of a part means the same lines under any limit: a receiver may forge
   expect(meaning.size).toBeGreaterThan(8);
 });
 
-test('after a reconnect with a lower limit, what was not acknowledged is cut again; with a higher one it stays cut', () => {
+test('cuts unacknowledged data again after a reconnect with a lower limit, and keeps the cut with a higher one', () => {
   const bench = new Bench({ inflight: 100, maximumPacketSize: 500 });
   bench.source.push({ kind: 1, payload: lines(16).join('') });
   bench.connect();
@@ -179,7 +179,7 @@ test('after a reconnect with a lower limit, what was not acknowledged is cut aga
   expect(bench.window.inflight).toBe(0);
 });
 
-test('a line that does not fit alone is a dead letter; the other lines go', () => {
+test('makes a line that does not fit alone a dead letter, and sends the other lines', () => {
   const bench = new Bench({ inflight: 100, maximumPacketSize: 300 });
   const all = lines(9);
   all[4] = `{"d":4,"p":"${'y'.repeat(400)}"}\n`;
@@ -200,7 +200,7 @@ test.each([
   ['one object on many lines', `{\n${'"a":1,\n'.repeat(50)}"b":2}\n`],
   ['an empty line', '{"d":1}\n\n'.repeat(50)],
   ['one long line', `{"d":"${'x'.repeat(400)}"}\n`]
-])('an envelope of %s is not cut: it is a dead letter whole', (_, payload) => {
+])('makes a whole envelope of %s a dead letter, without a cut', (_, payload) => {
   const bench = new Bench({ maximumPacketSize: 200 });
   const id = bench.source.push({ kind: 1, payload, count: 1 });
   bench.connect();
@@ -208,7 +208,7 @@ test.each([
   expect(bench.source.released).toEqual([expect.objectContaining({ id, refused: [0], code: 149 })]);
 });
 
-test('an envelope that a flow made is one record, whichever of its lines is too large', () => {
+test('treats an envelope that a flow made as one record, whichever of its lines is too large', () => {
   const bench = new Bench({ maximumPacketSize: 300 });
   const all = lines(4);
   all[0] = all[3] = `{"d":4,"p":"${'y'.repeat(400)}"}\n`;

@@ -1,10 +1,10 @@
 'use strict';
 
-// What a broker refuses: tried again for ever, or given up as a dead letter.
+// Refusals by a broker: retried indefinitely, or given up as a dead letter.
 
 const { FeederBench: Bench, records } = require('../../fixtures/uplink/feeder-bench');
 
-test('a refused record is tried five times, a second apart, and then given up, as the broker takes others', () => {
+test('tries a refused record five times, a second apart, and then gives it up because the broker takes others', () => {
   const bench = new Bench({ inflight: 2 });
   const id = bench.source.push({ topic: 'bad' });
   bench.connect();
@@ -29,7 +29,7 @@ test('a refused record is tried five times, a second apart, and then given up, a
 });
 
 test.each([0x87, 0x90, 0x95, 0x99])(
-  'while the broker refuses every record (reason code %i) none is given up, it is asked less, and all arrive once it takes them',
+  'gives none up while the broker refuses every record (reason code %i), sends less, and delivers all once it accepts them',
   (code) => {
     const bench = new Bench({ inflight: 32 });
     for (let i = 0; i < 3000; i++) bench.source.push({ topic: `${i}` });
@@ -45,9 +45,9 @@ test.each([0x87, 0x90, 0x95, 0x99])(
     expect(bench.source.released).toEqual([]);
     expect(bench.feeder.sender).toMatchObject({ failed: 0, deadLetters: 0 });
     expect(bench.feeder.sender.refusals.allRefused).toBe(code);
-    // The engine hears that the cloud takes nothing.
+    // The engine learns that the cloud takes nothing.
     expect(bench.problems).toContain('ALL_REFUSED');
-    // What waits outside of the window is bounded.
+    // The number of packets waiting outside of the window is bounded.
     expect(bench.source.taken.size).toBeLessThanOrEqual(1032);
     expect(tries).toBeLessThan(1032 * 75);
     const got = new Set();
@@ -65,7 +65,7 @@ test.each([0x87, 0x90, 0x95, 0x99])(
 );
 
 test.each([0x80, 0x83, 0x91, 0xff])(
-  'a broker that refuses everything (reason code %i) fills the window, not the memory, and is asked less and less',
+  'fills the window, not the memory, when a broker refuses everything (reason code %i), and sends less and less',
   (code) => {
     const bench = new Bench({ inflight: 4 });
     for (let i = 0; i < 100; i++) bench.source.push({ topic: `${i}` });
@@ -89,7 +89,7 @@ test.each([0x80, 0x83, 0x91, 0xff])(
   }
 );
 
-test('a broker whose quota is used up for long is asked with one packet, less and less, and the window stays what it was', () => {
+test('sends one packet, less and less often, to a broker whose quota is used up for long, and keeps the window', () => {
   const bench = new Bench({ inflight: 4 });
   for (let i = 0; i < 100; i++) bench.source.push({ topic: `${i}` });
   expect(bench.connect().sent()).toHaveLength(4);
@@ -109,7 +109,7 @@ test('a broker whose quota is used up for long is asked with one packet, less an
   expect(bench.feeder.sender.quotaWait).toBeGreaterThan(0);
 });
 
-test('while the quota is used up nothing overtakes what was refused, however often it is', () => {
+test('lets nothing overtake refused records while the quota is used up, however often they are refused', () => {
   const bench = new Bench({ inflight: 4 });
   for (let i = 0; i < 12; i++) bench.source.push({ topic: `${i}` });
   bench.connect();
@@ -131,13 +131,14 @@ test('while the quota is used up nothing overtakes what was refused, however oft
     bench.later(500);
   }
   expect(bench.source.held).toBe(0);
-  // Those that were in flight together may arrive in another order; a later one never leaves before an earlier one is taken.
+  // Packets that were in flight together may arrive in another order; a later one never leaves before an earlier one is
+  // taken.
   for (const [at, topic] of arrived.entries()) {
     for (const later of arrived.slice(at + 1)) expect(Number(topic) - Number(later)).toBeLessThan(4);
   }
 });
 
-test('once the quota is there again, everything goes in the order in which it was refused, and the window opens again', () => {
+test('sends everything in the order of refusal once the quota is back, and opens the window again', () => {
   const bench = new Bench({ inflight: 8 });
   for (let i = 0; i < 20; i++) bench.source.push({ topic: `${i}` });
   bench.connect().sent();
@@ -157,7 +158,7 @@ test('once the quota is there again, everything goes in the order in which it wa
   expect(bench.window.room).toBe(8);
 });
 
-test('one record that is refused for ever costs the others its place in the window, no more', () => {
+test('costs the others one place in the window, no more, for one record that is refused indefinitely', () => {
   const bench = new Bench({ inflight: 4 });
   bench.source.push({ topic: 'poison' });
   for (let i = 0; i < 200; i++) bench.source.push({ topic: `${i}` });
@@ -174,7 +175,7 @@ test('one record that is refused for ever costs the others its place in the wind
   expect(bench.source.taken.size).toBe(1);
 });
 
-test('after a reconnect a refused packet is tried at once, and then waits as long as before', () => {
+test('tries a refused packet at once after a reconnect, and then waits as before', () => {
   const bench = new Bench({ inflight: 4 });
   bench.source.push({ topic: 'x' });
   bench.connect();
@@ -193,7 +194,7 @@ test('after a reconnect a refused packet is tried at once, and then waits as lon
   expect(bench.later(1).sent()).toEqual(['x']);
 });
 
-test('of a batch only the refused records are dead letters; the order of the rest is kept', () => {
+test('makes only the refused records of a batch dead letters, and keeps the order of the rest', () => {
   const bench = new Bench();
   const id = bench.source.push({ records: records('1', 'bad', '2', 'bad', '3') });
   bench.connect();
@@ -211,7 +212,7 @@ test('of a batch only the refused records are dead letters; the order of the res
   expect(bench.feeder.sender).toMatchObject({ failed: 2, deadLetters: 2 });
 });
 
-test('many records that are refused for good do not hold the others up', () => {
+test('does not delay the others for many permanently refused records', () => {
   const bench = new Bench({ inflight: 4 });
   for (let i = 0; i < 300; i++) bench.source.push({ topic: i % 3 === 0 ? 'bad' : `${i}` });
   bench.connect();
@@ -227,7 +228,7 @@ test('many records that are refused for good do not hold the others up', () => {
   expect(bench.window.waiting).toBe(0);
 });
 
-test('a refused envelope buries all its records', () => {
+test('buries all records of a refused envelope', () => {
   const bench = new Bench();
   const id = bench.source.push({ kind: 1, payload: '{"d":1}\n{"d":2}\n{"d":3}\n' });
   bench.connect();
@@ -243,7 +244,7 @@ test('a refused envelope buries all its records', () => {
   expect(bench.feeder.sender).toMatchObject({ failed: 1, deadLetters: 3 });
 });
 
-test('a broker that refuses a record and closes the connection: the others go first on the next one, and it is given up', () => {
+test('sends others first on the next connection when a broker refuses a record and closes, and gives it up', () => {
   const bench = new Bench({ inflight: 4 });
   const id = bench.source.push({ topic: 'bad' });
   for (let i = 0; i < 20; i++) bench.source.push({ topic: `${i}` });
@@ -274,7 +275,7 @@ test('a broker that refuses a record and closes the connection: the others go fi
   expect(bench.source.held).toBe(0);
 });
 
-test('another engine: what the old one had refused does not come back', () => {
+test("drops the old engine's refused records on another engine", () => {
   const bench = new Bench({ inflight: 2 });
   bench.source.push({ topic: 'old' });
   bench.connect().sent();

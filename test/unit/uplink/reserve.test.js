@@ -18,7 +18,7 @@ test.each([
   [2, 0.25, 1],
   [1, 0.25, 1],
   [32, null, 32]
-])('of a window of %i with a reserve of %p the others fill %i', (inflight, reserve, places) => {
+])('lets the others fill, of a window of %i with a reserve of %p, %i', (inflight, reserve, places) => {
   const bench = new Bench({ inflight, reserve });
   fill(bench, 40, { class: 2 });
   expect(bench.connect().sent()).toHaveLength(places);
@@ -26,13 +26,13 @@ test.each([
   expect(bench.pump().sent()).toHaveLength(inflight - places);
 });
 
-test("the reserve is one of the broker's Receive Maximum where that is smaller", () => {
+test("takes the reserve from the broker's Receive Maximum where that is smaller", () => {
   const bench = new Bench({ inflight: 32, receiveMaximum: 4, reserve: 0.25 });
   fill(bench, 10, { class: 3 });
   expect(bench.connect().sent()).toHaveLength(3);
 });
 
-test.each([1, 2, 3])('with a Receive Maximum of %i all classes get through', (receiveMaximum) => {
+test.each([1, 2, 3])('serves all classes with a Receive Maximum of %i', (receiveMaximum) => {
   const bench = new Bench({ receiveMaximum, reserve: 0.25, share: 0.5 });
   for (let cls = 1; cls <= 8; cls++) fill(bench, 5, { class: cls });
   fill(bench, 5, { class: 1, backlog: true });
@@ -45,13 +45,13 @@ test.each([1, 2, 3])('with a Receive Maximum of %i all classes get through', (re
   expect(bench.source.held).toBe(0);
 });
 
-test('backlog of class 1 has no part in the reserve', () => {
+test('gives backlog of class 1 no part in the reserve', () => {
   const bench = new Bench({ inflight: 8, reserve: 0.25, share: 1 });
   fill(bench, 10, { class: 1, backlog: true });
   expect(bench.connect().sent()).toHaveLength(6);
 });
 
-test('an acknowledgement of what is urgent makes no place for others', () => {
+test('makes no place for others by an acknowledgement of an urgent record', () => {
   const bench = new Bench({ inflight: 4, reserve: 0.25 });
   fill(bench, 10, { class: 3 });
   bench.connect();
@@ -65,7 +65,7 @@ test('an acknowledgement of what is urgent makes no place for others', () => {
   expect(bench.ack(1).sent()).toHaveLength(1);
 });
 
-test('a lost connection gives all places back', () => {
+test('returns all places on a lost connection', () => {
   const bench = new Bench({ inflight: 8, reserve: 0.25 });
   fill(bench, 10, { class: 3 });
   bench.connect().sent();
@@ -74,7 +74,7 @@ test('a lost connection gives all places back', () => {
   expect(bench.connect().sent()).toHaveLength(6);
 });
 
-test('what the broker refuses for now does not close the way for ever', () => {
+test('does not block the window permanently for temporary refusals', () => {
   const bench = new Bench({ inflight: 8, reserve: 0.25 });
   fill(bench, 20, { class: 3 });
   bench.connect();
@@ -89,7 +89,7 @@ test('what the broker refuses for now does not close the way for ever', () => {
   expect(bench.window).toMatchObject({ others: 0, othersWaiting: 0 });
 });
 
-test('seeded: the others never have more than their places, whatever happens', () => {
+test('never gives the others more than their places, whatever happens (seeded)', () => {
   const seed = Number(process.env.SEED ?? Date.now() % 1e9);
   process.stdout.write(`seed ${seed}\n`);
   let state = seed;
@@ -111,7 +111,7 @@ test('seeded: the others never have more than their places, whatever happens', (
   }
 });
 
-test('a class that got nothing for long goes before class 1 once, and never takes its reserve', () => {
+test('lets a starved class go before class 1 once, and never takes its reserve', () => {
   const bench = new Bench({ inflight: 4, reserve: 0.25 });
   fill(bench, 10, { class: 1 });
   fill(bench, 10, { class: 3 });
@@ -119,7 +119,7 @@ test('a class that got nothing for long goes before class 1 once, and never take
   expect(bench.connect().sent()).toEqual(['3.0', '1.0', '1.1', '1.2']);
 });
 
-test('while the others fill their places class 1 goes on, whoever is overdue', () => {
+test('lets class 1 continue while the others fill their places, whichever class is overdue', () => {
   const bench = new Bench({ inflight: 4, reserve: 0.25 });
   fill(bench, 10, { class: 3 });
   expect(bench.connect().sent()).toHaveLength(3);

@@ -1,5 +1,5 @@
 'use strict';
-// What an uplink makes of the quality that the watch tells of its paths.
+// What an uplink does with the path quality that the watcher reports.
 
 const { parsePaths } = require('../../../nodes/lib/settings/path-options');
 const { pathsView } = require('../../../nodes/lib/uplink/paths/path-view');
@@ -36,7 +36,7 @@ const order = (paths) => {
     .join();
 };
 
-test('a path that is backup by its quality is tried after active ones, before dead ones', () => {
+test('tries a path that is backup by its quality after active ones, before dead ones', () => {
   const paths = pathsOf('eth0,wwan0,lo');
   expect(order(paths)).toBe('eth0,wwan0,lo');
   told[0].actingRole = 'backup';
@@ -46,22 +46,22 @@ test('a path that is backup by its quality is tried after active ones, before de
   expect(order(paths)).toBe('eth0,wwan0,lo');
 });
 
-test('one that is entered as backup stays it, whatever is told', () => {
+test('keeps a configured backup as backup, whatever is reported', () => {
   told[0].actingRole = 'active';
   expect(order(pathsOf('eth0:backup,wwan0'))).toBe('wwan0,eth0');
 });
 
-test('what only the list of the watch says of roles is no quality', () => {
+test("does not take roles in the watcher's list alone as quality", () => {
   Object.assign(told[0], { role: 'backup', actingRole: 'backup' });
   expect(order(pathsOf('eth0,wwan0'))).toBe('eth0,wwan0');
 });
 
-test('advice that is not done changes nothing', () => {
+test('changes nothing for advice without action', () => {
   Object.assign(told[0], { actingRole: 'active', advice: 'backup' });
   expect(order(pathsOf('eth0,wwan0'))).toBe('eth0,wwan0');
 });
 
-test('a TCP connection leaves it for an active one that has been up for half a minute, in an orderly way', () => {
+test('moves a TCP connection in an orderly way to an active path that has been up for half a minute', () => {
   const watch = new PathWatch({ paths: pathsOf('eth0,wwan0'), lossMs: 1000, now: () => time });
   const figures = { remote: '', state: 1, rttUs: 1, retransmits: 0, bytesSent: 0, bytesAcked: 1, unacked: 0 };
   const by = (/** @type {string} */ local) =>
@@ -77,7 +77,7 @@ test('a TCP connection leaves it for an active one that has been up for half a m
   expect(watch.check(1, { ...by(ADDRESSES.eth0), transport: 'mptcp' })).toBe(null);
 });
 
-test('quality, advice and both roles are told; of a watch that does not know them, nothing', () => {
+test('reports quality, advice and both roles, and nothing for a watcher that does not know them', () => {
   const quality = { linkPercent: 30, signalDbm: -89 };
   Object.assign(told[0], { actingRole: 'backup', advice: 'backup', adviceWhy: 'it is far', quality });
   expect(pathsView(pathsOf('eth0,wwan0,lo:backup'), null)).toMatchObject([

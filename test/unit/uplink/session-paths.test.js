@@ -1,6 +1,7 @@
 'use strict';
 
-// By which path an uplink's sockets leave, and when a connection is given up for another: with a clock and a machine of our own.
+// The path that an uplink's sockets take, and when a connection is given up for another: with the test's clock and a
+// simulated machine.
 
 const { Dial } = require('../../../nodes/lib/uplink/session/dial');
 const { checkOptions } = require('../../../nodes/lib/settings/uplink-options');
@@ -10,7 +11,7 @@ const { parsePaths } = require('../../../nodes/lib/settings/path-options');
 const { remembering } = require('../../../nodes/lib/uplink/paths/path-dial');
 const { Paths, defaultRoutes } = require('../../../nodes/lib/uplink/paths/session-paths');
 
-/** Interfaces with their addresses, a watch's file, and the time. */
+/** Interfaces with their addresses, a watcher's file, and the time. */
 class Machine {
   constructor() {
     this.time = 0;
@@ -66,8 +67,8 @@ beforeEach(() => {
 const names = (/** @type {import('../../../nodes/lib/uplink/paths/session-paths').Way[]} */ ways) =>
   ways.map(({ name }) => name);
 
-describe('what is entered', () => {
-  test('nothing is no paths, auto is what there is, a list is checked', () => {
+describe('configuration', () => {
+  test('reads blank as no paths and auto as the existing ones, and checks a list', () => {
     expect([undefined, '', ' '].map(parsePaths)).toEqual([null, null, null]);
     expect(parsePaths('auto')).toEqual([]);
     expect(parsePaths('eth0, wwan0:backup')).toEqual([
@@ -86,19 +87,19 @@ describe('what is entered', () => {
     ['::1', /takes auto or a list/],
     [',', /takes auto or a list/],
     ['a,b,c,d,e,f,g,h,i', /takes at most 8 paths/]
-  ])('%j is a TypeError with a sentence', (text, sentence) => {
+  ])('throws a TypeError with a sentence for %j', (text, sentence) => {
     expect(() => parsePaths(text)).toThrow(TypeError);
     expect(() => parsePaths(text)).toThrow(sentence);
   });
 
-  test('the time-out has limits', () => {
+  test('limits the time-out', () => {
     const wrong = { url: 'mqtt://h', gateway: 'g', pathLossMs: 99 };
     expect(() => checkOptions(wrong, '')).toThrow(/pathLossMs is 99; it must be a whole number from 100/);
   });
 });
 
 describe('the order', () => {
-  test('is active before backup, as entered; what is dead comes last, and what is not there is left out', () => {
+  test('is active before backup, as entered, then dead paths, without missing ones', () => {
     const paths = machine.paths('wwan0:backup,eth0,192.0.2.1,usb0');
     expect(names(paths.inOrder())).toEqual(['eth0', '192.0.2.1', 'wwan0']);
     paths.failed('eth0');
@@ -109,7 +110,7 @@ describe('the order', () => {
     expect(names(paths.inOrder())).toEqual(['wwan0', 'eth0', '192.0.2.1']);
   });
 
-  test('a failure is forgotten when the watch has seen the path come up since', () => {
+  test('forgets a failure when the watcher has seen the path come up since', () => {
     const paths = machine.paths('eth0,wwan0');
     paths.failed('eth0');
     machine.tell({ eth0: 'up' }, 60_000);
@@ -118,7 +119,7 @@ describe('the order', () => {
     expect(names(paths.inOrder())).toEqual(['eth0', 'wwan0']);
   });
 
-  test('what failed is no worse for it when the watch, which asks, has it up still three seconds later', () => {
+  test("does not demote a failed path that the watcher's probes still show up three seconds later", () => {
     const paths = machine.paths('eth0,wwan0');
     machine.tell({ eth0: 'up', wwan0: 'up' }, 60_000);
     machine.status.broker = 'cloud:8883';
@@ -132,7 +133,7 @@ describe('the order', () => {
     expect(names(paths.inOrder())).toEqual(['wwan0', 'eth0']);
   });
 
-  test('auto is what the watch has, else what has a default route, mobile ones as backup', () => {
+  test("takes the watcher's paths for auto, else default routes, mobile ones as backup", () => {
     machine.defaults = [{ device: 'wwan0' }, { device: 'eth0' }];
     const paths = machine.paths('auto');
     expect(paths.inOrder()).toMatchObject([{ name: 'eth0' }, { name: 'wwan0', role: 'backup' }]);
@@ -143,7 +144,7 @@ describe('the order', () => {
     expect(names(paths.inOrder())).toEqual(['lo']);
   });
 
-  test('default routes as the kernel prints them', () => {
+  test('reads default routes as the kernel prints them', () => {
     const text = [
       'Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT',
       'wwan0\t00000000\t00000000\t0001\t0\t0\t700\t00000000\t0\t0\t0',
@@ -183,7 +184,7 @@ describe('connecting', () => {
     return { attempt, tried };
   }
 
-  test('is done by MPTCP, bound to the best path; what MPTCP never has is not told', async () => {
+  test('uses MPTCP, bound to the best path, and does not report what MPTCP never has', async () => {
     const { attempt, tried } = dial(machine.paths('eth0,wwan0'), {});
     expect(await attempt.connect()).toMatchObject({
       way: { name: 'eth0' },
@@ -193,7 +194,7 @@ describe('connecting', () => {
     expect(tried).toMatchObject([{ device: 'eth0', localAddress: '192.0.2.1', mptcp: true }]);
   });
 
-  test('gives each path a second, then the slow ones what is left; the dead are avoided from then on', async () => {
+  test('gives each path a second, then the slow ones the rest, and avoids the dead ones from then on', async () => {
     const paths = machine.paths('eth0,wwan0');
     const { attempt, tried } = dial(paths, { eth0: 'ETIMEDOUT', wwan0: 'ETIMEDOUT' });
     await expect(attempt.connect()).rejects.toMatchObject({ code: 'ETIMEDOUT' });
@@ -209,20 +210,20 @@ describe('connecting', () => {
     expect((await dial(paths, {}).attempt.connect()).way?.name).toBe('wwan0');
   });
 
-  test('a refusal is an answer: the path is not to blame', async () => {
+  test('takes a refusal as an answer that the path is not to blame for', async () => {
     const paths = machine.paths('eth0,wwan0');
     await expect(dial(paths, { eth0: 'ECONNREFUSED', wwan0: 'EHOSTUNREACH' }).attempt.connect()).rejects.toMatchObject({ code: 'ECONNREFUSED' }); // prettier-ignore
     expect([paths.hasFailed('eth0'), paths.hasFailed('wwan0')]).toEqual([false, true]);
   });
 
-  test('to an address of the other family it takes paths that have one', async () => {
+  test('takes paths of the other family for an address of that family', async () => {
     const lookup = async () => [{ address: '2001:db8::9' }];
     const { attempt, tried } = dial(machine.paths('eth0,wwan0'), {}, { lookup });
     await attempt.connect();
     expect(tried).toMatchObject([{ device: 'wwan0', localAddress: '2001:db8::1' }]);
   });
 
-  test('paths that were named and are away: no way; with auto, as the routes say', async () => {
+  test('reports no way when named paths are away, and follows the routes with auto', async () => {
     machine.interfaces = {};
     const named = dial(machine.paths('eth0'), {});
     await expect(named.attempt.connect()).rejects.toMatchObject({ code: 'ENETUNREACH' });
@@ -232,7 +233,7 @@ describe('connecting', () => {
     expect(auto.tried[0]).not.toHaveProperty('device');
   });
 
-  test('the addresses are remembered for a resolver that is behind a dead path', async () => {
+  test('remembers the addresses for a resolver behind a dead path', async () => {
     const paths = machine.paths('eth0');
     let answer = Promise.resolve([{ address: '203.0.113.1' }]);
     const lookup = remembering(() => answer, paths);
@@ -258,7 +259,7 @@ describe('a connection', () => {
   /** @param {Paths} paths */
   const watching = (paths) => new PathWatch({ paths, lossMs: 1000, now: () => machine.time });
 
-  test('that confirms nothing for a second is left for the next path', () => {
+  test('is moved to the next path when it confirms nothing for a second', () => {
     const paths = machine.paths('eth0,wwan0');
     const watch = watching(paths);
     expect(watch.check(1, tcp())).toBe(null);
@@ -285,7 +286,7 @@ describe('a connection', () => {
     expect(watch.check(1, tcp(now))).toBe(null);
   });
 
-  test('with nothing to send leaves a path that another session has left, unless it has heard better since', () => {
+  test('with nothing to send leaves a path that another session has left, unless it has newer data', () => {
     const paths = machine.paths('eth0,wwan0');
     const [idle, busy] = [watching(paths), watching(paths)];
     idle.check(1, tcp({ unacked: 0 }));
@@ -302,7 +303,7 @@ describe('a connection', () => {
     );
   });
 
-  test('that is new begins to count anew', () => {
+  test('restarts the count when it is new', () => {
     const watch = watching(machine.paths('eth0,wwan0'));
     watch.check(1, tcp());
     machine.time = 1100;
@@ -310,7 +311,7 @@ describe('a connection', () => {
     expect(watch.check(null, null)).toBe(null);
   });
 
-  test('is kept where there is no other path; one that failed lately is tried after four time-outs', () => {
+  test('is kept without another path; one that failed lately is tried after four time-outs', () => {
     expect(watching(machine.paths('eth0')).check(1, tcp())).toBe(null);
     const paths = machine.paths('eth0,wwan0');
     paths.failed('wwan0');
@@ -322,7 +323,7 @@ describe('a connection', () => {
     expect(watch.check(1, tcp())).toMatchObject({ code: 'PATH_LOST' });
   });
 
-  test('with nothing to send, the word of the watch is enough, and so is an interface that is gone', () => {
+  test("with nothing to send leaves on the watcher's report, and when its interface is gone", () => {
     const watch = watching(machine.paths('eth0,wwan0'));
     expect(watch.check(1, tcp({ unacked: 0 }))).toBe(null);
     machine.tell({ eth0: 'down', wwan0: 'up' });
@@ -335,7 +336,7 @@ describe('a connection', () => {
     expect(second.check(1, tcp({ unacked: 0 }))).toMatchObject({ code: 'PATH_LOST' });
   });
 
-  test('of MPTCP that has all paths is left to the kernel; one that has none is made anew', () => {
+  test('of MPTCP with all paths is left to the kernel, and is renewed with none', () => {
     const watch = watching(machine.paths('eth0,wwan0'));
     const both = /** @type {any} */ ({ transport: 'mptcp', token: 1, subflows: [subflow(), subflow({ local: '198.51.100.1' })] }); // prettier-ignore
     watch.check(1, both);
@@ -347,7 +348,7 @@ describe('a connection', () => {
     expect(watch.check(1, none)).toMatchObject({ code: 'PATHS_GONE', atOnce: true });
   });
 
-  test('on a backup path goes back when an active one has been up for half a minute, in an orderly way', () => {
+  test('on a backup path returns in an orderly way when an active one has been up for half a minute', () => {
     const watch = watching(machine.paths('eth0,wwan0:backup'));
     const onBackup = tcp({ local: '198.51.100.1', unacked: 0 });
     expect(watch.check(1, onBackup)).toBe(null);
@@ -358,7 +359,7 @@ describe('a connection', () => {
     expect(watch.check(1, { ...onBackup, transport: 'mptcp' })).toBe(null);
   });
 
-  test('is told with each path; why it has one only is said once, and no reason hides another', () => {
+  test('is reported with each path; the reason for a single one once, without hiding another', () => {
     /** @type {string[]} */
     const problems = [];
     const session = /** @type {any} */ ({

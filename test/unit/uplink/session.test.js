@@ -1,6 +1,7 @@
 'use strict';
 
-// A session's connection attempts: the socket that they make, and what ends them. A broker of ours on loopback.
+// A session's connection attempts: the socket that they make, and what ends them. The broker is the test's, on
+// loopback.
 
 const fs = require('node:fs');
 const native = require('../../../native');
@@ -16,7 +17,7 @@ const { test: withOpenssl } = needs('openssl');
 
 jest.setTimeout(30000);
 
-/** What the addon is in a Node that exports no OpenSSL. */
+/** The addon in a Node that exports no OpenSSL. */
 const withoutTls = { ...native, UplinkConnection: class extends native.UplinkConnection {} };
 Object.defineProperty(withoutTls.UplinkConnection, 'hasTls', { value: false });
 
@@ -62,7 +63,7 @@ const countDescriptors = () => fs.readdirSync('/proc/self/fd').length;
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const stop = (session) => new Promise((resolve) => session.stop(() => resolve(undefined)));
 
-/** Descriptors of a closed socket go with the next turns of the loop. */
+/** Descriptors of a closed socket are freed in the next turns of the loop. */
 async function settles(count) {
   await until(
     () => countDescriptors() <= count,
@@ -71,7 +72,7 @@ async function settles(count) {
   );
 }
 
-test('the socket has the options of its group, and its descriptor tells where it is', async () => {
+test('gives the socket the options of its group, and knows its descriptor', async () => {
   const broker = await startBroker();
   const { session, seen } = makeSession({ url: broker.url }, { socket: { priority: 6, dscp: 46 } });
   expect(session.fd).toBe(null);
@@ -86,7 +87,7 @@ test('the socket has the options of its group, and its descriptor tells where it
 
 for (const [by, addon, kind] of [
   ['the engine', native, 'ConnectionStream'],
-  // A stream of JavaScript under TLS would double the cost of a packet.
+  // A JavaScript stream under TLS would double the cost of a packet.
   ['Node, where it brings the engine no OpenSSL: on the handle itself', withoutTls, 'TLSSocket']
 ]) {
   withOpenssl(`the same under TLS of ${by}`, async () => {
@@ -106,7 +107,7 @@ for (const [by, addon, kind] of [
   });
 }
 
-test('where the addon has no sockets, Node makes them; what is not set is said once', async () => {
+test('lets Node make the sockets where the addon has none, and reports unset options once', async () => {
   const broker = await startBroker();
   const { session, seen } = makeSession({ url: broker.url }, { socket: { priority: 6, dscp: 0 } }, {});
   for (let i = 1; i <= 3; i++) {
@@ -122,7 +123,7 @@ test('where the addon has no sockets, Node makes them; what is not set is said o
   ]);
 });
 
-test('hundreds of attempts at a port that refuses leave no descriptor', async () => {
+test('leaves no descriptor after hundreds of attempts at a port that refuses', async () => {
   const before = countDescriptors();
   const { session, seen } = makeSession({ url: `mqtt://localhost:${await freePort()}` });
   const attempts = () => seen.states.filter((state) => state === 'disconnected').length;
@@ -135,7 +136,7 @@ test('hundreds of attempts at a port that refuses leave no descriptor', async ()
   await settles(before);
 });
 
-withOpenssl('attempts that TLS refuses leave no descriptor', async () => {
+withOpenssl('leaves no descriptor after attempts that TLS refuses', async () => {
   const [authority, other] = [new Authority(), new Authority()];
   cleanups.push(() => (authority.remove(), other.remove()));
   const broker = await startBroker(authority.issue());
@@ -165,7 +166,7 @@ describe.each([
   });
 });
 
-test('a port that does not answer: the time-out, its sentence, and no descriptor', async () => {
+test('reports the time-out of a port that does not answer, and leaves no descriptor', async () => {
   const deaf = await openDeaf();
   const before = countDescriptors();
   const { session, seen } = makeSession({ url: `mqtt://127.0.0.1:${deaf.port}`, connectTimeoutMs: 50 });
@@ -178,7 +179,7 @@ test('a port that does not answer: the time-out, its sentence, and no descriptor
   await settles(before);
 });
 
-test('stop ends an attempt at once, while the name is looked up and while it connects', async () => {
+test('ends an attempt at once on stop, during the look-up and during the connection', async () => {
   const deaf = await openDeaf();
   for (const waitMs of [0, 0, 1, 30]) {
     const before = countDescriptors();
@@ -193,7 +194,7 @@ test('stop ends an attempt at once, while the name is looked up and while it con
   }
 });
 
-test('stop at any moment of an attempt that would succeed: nothing is left', async () => {
+test('leaves nothing on stop at any moment of an attempt that would succeed', async () => {
   const broker = await startBroker();
   const before = countDescriptors();
   for (let turns = 0; turns < 30; turns++) {
@@ -210,7 +211,7 @@ test('stop at any moment of an attempt that would succeed: nothing is left', asy
 test.each([
   ['kill', 'KILLED'],
   ['renew', 'RENEWED']
-])('%s ends an attempt, says why, and makes the next', async (how, code) => {
+])('ends an attempt on %s, reports why, and makes the next', async (how, code) => {
   const deaf = await openDeaf();
   const before = countDescriptors();
   const { session, seen } = makeSession({ url: `mqtt://127.0.0.1:${deaf.port}` });
@@ -226,7 +227,7 @@ test.each([
 const { describe: withMosquitto } = needs('mosquitto');
 withMosquitto('two clients with one client id', () => {
   test.each([4, 5])(
-    'MQTT version %i: they end each other’s connections, and a sentence names the id',
+    'names the client id when two clients end each other’s connections (MQTT version %i)',
     async (version) => {
       const broker = await Broker.start();
       cleanups.push(() => broker.remove());

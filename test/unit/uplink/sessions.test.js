@@ -1,6 +1,6 @@
 'use strict';
 
-// Several sessions of one uplink thread: each goes on whatever becomes of the others. Real sockets, a broker that does as it is told.
+// Several sessions of one uplink thread: each is independent of the others. Real sockets, a scripted broker.
 
 const { until } = require('../../../bench/harness/broker');
 const { ScriptedBroker } = require('../../fixtures/uplink/scripted-broker');
@@ -32,7 +32,7 @@ const push = (bench, cls, count, more = {}) => {
   for (let i = 0; i < count; i++) bench.engine.push({ class: cls, topic: `t/${cls}`, ...more });
 };
 
-test('each group has a client id, and its classes go there', async () => {
+test('gives each group a client id, and sends its classes there', async () => {
   const { broker, bench } = await start({});
   for (let cls = 1; cls <= 8; cls++) push(bench, cls, 2);
   await delivered(bench);
@@ -47,7 +47,7 @@ test('each group has a client id, and its classes go there', async () => {
   expect(bench.engine.upsOf).toEqual({ [URGENT]: [false, true], [BULK]: [false, true] });
 });
 
-test('one session is the whole uplink: one connection, the plain client id, all classes in order of urgency', async () => {
+test('makes one session the whole uplink: one connection, the plain client id, all classes in order of urgency', async () => {
   const { broker, bench } = await start({}, { groups: 'all' });
   const load = new Load(bench.engine);
   for (let i = 0; i < 200; i++) load.add(1 + (i % 4), 1 + (i % 3));
@@ -59,7 +59,7 @@ test('one session is the whole uplink: one connection, the plain client id, all 
   expect(last(bench).sessions[0]).toMatchObject({ classes: [1, 2, 3, 4, 5, 6, 7, 8], clientId: 'gw1' });
 });
 
-test('eight sessions: one for each class', async () => {
+test('makes eight sessions: one for each class', async () => {
   const { broker, bench } = await start({}, { groups: '1/2/3/4/5/6/7/8' });
   for (let cls = 1; cls <= 8; cls++) push(bench, cls, 5);
   await delivered(bench);
@@ -67,7 +67,7 @@ test('eight sessions: one for each class', async () => {
   await until(() => bench.state === 'connected');
 });
 
-test('a broker that refuses the second client id: the first goes on, and the reason says what waits and what to do', async () => {
+test('continues the first session when a broker refuses the second client id, and reports what waits and the remedy', async () => {
   const { broker, bench } = await start({ connack: (id) => (id === 'gw1-2' ? 0x85 : 0) });
   push(bench, 3, 5);
   push(bench, 1, 5);
@@ -89,7 +89,7 @@ test('a broker that refuses the second client id: the first goes on, and the rea
   expect(bench.engine.held.size).toBe(5);
 });
 
-test('a broker that closes the second connection without a word: the same advice', async () => {
+test('gives the same advice when a broker silently closes the second connection', async () => {
   const { broker, bench } = await start({ connack: (id) => (id === 'gw1-2' ? -1 : 0) });
   await until(() => broker.clientIds.includes('gw1-2') && sessionState(bench, 0) === 'connected');
   const timer = setInterval(() => [...broker.sockets].at(-1)?.destroy(), 20);
@@ -98,7 +98,7 @@ test('a broker that closes the second connection without a word: the same advice
   expect(last(bench).reason).toMatch(/^Classes 3–8 wait: The broker closed.*"Sessions: all"/);
 });
 
-test('the bulk session is blocked by a socket that reads nothing: alarms go on within moments', async () => {
+test('delivers alarms within moments while a socket that reads nothing blocks the bulk session', async () => {
   const { broker, bench } = await start({ deaf: (id) => id === 'gw1-2' });
   await until(() => bench.state === 'connected');
   push(bench, 4, 200, { payload: 'x'.repeat(100000) });
@@ -127,7 +127,7 @@ test('the bulk session is blocked by a socket that reads nothing: alarms go on w
   expect(bench.engine.upsOf[BULK].at(-1)).toBe(false);
 });
 
-test('one connection is lost: it comes back by itself, and the other does not notice', async () => {
+test('restores one lost connection by itself, and the other does not notice', async () => {
   const { broker, bench } = await start({});
   const load = new Load(bench.engine);
   const timer = setInterval(() => {
@@ -151,7 +151,7 @@ test('one connection is lost: it comes back by itself, and the other does not no
   expect(seen.every(({ sessions }) => sessions[other].state === 'connected')).toBe(true);
 });
 
-test('drain waits for all sessions; stop says DISCONNECT for each', async () => {
+test('drains all sessions, and sends DISCONNECT for each at stop', async () => {
   const { broker, bench } = await start({ delayMs: 20 });
   await until(() => bench.state === 'connected');
   push(bench, 1, 3);
@@ -170,7 +170,7 @@ test('drain waits for all sessions; stop says DISCONNECT for each', async () => 
   expect(bench.engine.ends.size).toBe(0);
 });
 
-test('stop keeps to its time-out when one session gets no answers; its batches go back', async () => {
+test('keeps the time-out of stop when one session gets no answers, and returns its batches', async () => {
   const { broker, bench } = await start({ puback: ({ topic }) => (topic === 't/4' ? -1 : 0) });
   await until(() => bench.state === 'connected');
   push(bench, 4, 1);
@@ -182,7 +182,7 @@ test('stop keeps to its time-out when one session gets no answers; its batches g
   expect([...bench.engine.held.values()].map((batch) => batch.class)).toEqual([4]);
 });
 
-test('the thread crashes under load: all sessions come back, nothing lost, counters go on', async () => {
+test('restores all sessions after a crash of the thread under load, with nothing lost and counters continued', async () => {
   const { broker, bench } = await start({});
   const load = new Load(bench.engine);
   const timer = setInterval(() => {
@@ -204,7 +204,7 @@ test('the thread crashes under load: all sessions come back, nothing lost, count
   expect(sessions[0].acknowledged).toBeGreaterThan(0);
 });
 
-test('the rate of the backlog is one for the whole uplink', async () => {
+test('limits the rate of the backlog for the whole uplink', async () => {
   const { broker, bench } = await start({}, { backlogRate: 100, backlogShare: 1 });
   await until(() => bench.state === 'connected');
   push(bench, 1, 200, { backlog: true });
@@ -216,7 +216,7 @@ test('the rate of the backlog is one for the whole uplink', async () => {
   expect(perSecond).toBeLessThan(150);
 });
 
-test('attached anew, each session has its source again', async () => {
+test('gives each session its source when it is attached again', async () => {
   const { bench } = await start({});
   push(bench, 1, 1);
   await delivered(bench);

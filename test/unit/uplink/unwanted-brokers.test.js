@@ -1,7 +1,7 @@
 'use strict';
 
-// The real engine and the real thread against brokers that close the connection on a record: mosquitto, which does not take some topics that
-// MQTT allows, and a broker of ours with the manners of others.
+// The real engine and the real thread against brokers that close the connection on a record: mosquitto, which rejects
+// some topics that MQTT allows, and a test broker that imitates others.
 
 const { Broker, until } = require('../../../bench/harness/broker');
 const { ExpressBench, stage } = require('../../fixtures/uplink/express-bench');
@@ -24,12 +24,12 @@ function connect(options) {
   return bench;
 }
 
-/** A record of a topic of its own, one by one or in a batch of records. */
+/** Adds a record with its own topic, alone or in a batch of records. */
 function push(bench, topic, to) {
   bench.engine.push(to, 'pump', topic, Buffer.from('{"v":1}'), 3, 0, 0, -1, 0);
 }
 
-/** Good records all the time. Returns their number. */
+/** Adds good records all the time. Returns their number. */
 function keepPushing(bench) {
   const timer = setInterval(() => bench.push(3), 10);
   cleanups.push(() => clearInterval(timer));
@@ -44,7 +44,7 @@ const isDelivered = (bench) => until(() => bench.held === 0, 20000, 'all is deli
 
 async function expectIsolated(bench, topic, to, code = /^UNWANTED$/) {
   const stopPushing = keepPushing(bench);
-  await until(() => bench.isActive, 10000, 'the express path is boarded');
+  await until(() => bench.isActive, 10000, 'the express path is entered');
   push(bench, topic, to);
   await isDead(bench);
   stopPushing();
@@ -56,7 +56,7 @@ async function expectIsolated(bench, topic, to, code = /^UNWANTED$/) {
   const { reason } = told();
   if (told().code === 'UNWANTED')
     expect(reason).toMatch(
-      /closes the connection when a record of the device "pump" \(topic ".*", \d+ bytes\)/
+      /closes the connection when a record from the device "pump" \(topic ".*", \d+ bytes\)/
     );
 }
 
@@ -70,7 +70,7 @@ describe.each(versions)('MQTT version %i', (protocolVersion) => {
   describe.each(places)('mode %s', (_, to) => {
     const closers = protocolVersion === 5 ? [0, 0x81, 0x82, 0x90] : [0];
     test.each(closers)(
-      'a broker that closes on one topic (reason %i): one dead letter, the others arrive',
+      'buries one record when a broker closes on one topic (reason %i), and the others arrive',
       async (code) => {
         const broker = await ScriptedBroker.start({ close: ({ topic }) => (topic === 'bad' ? code : -1) });
         cleanups.push(() => broker.close());
@@ -84,7 +84,7 @@ describe.each(versions)('MQTT version %i', (protocolVersion) => {
     // With MQTT 3.1.1 it acknowledges the last two, and drops them; with MQTT 5 it may answer with a PUBACK that refuses them.
     const topics = ['a\u0001b', 'a\ufffeb', ...(protocolVersion === 5 ? ['$SYS/x', '$share/g/x'] : [])];
     mosquittoTest.each(topics)(
-      'mosquitto does not take the topic %j: one dead letter, the others arrive',
+      'buries one record with the topic %j, which mosquitto rejects, and the others arrive',
       async (topic) => {
         const broker = await Broker.start();
         cleanups.push(() => broker.remove());
@@ -95,14 +95,14 @@ describe.each(versions)('MQTT version %i', (protocolVersion) => {
   });
 });
 
-test('a broker that closes on a record behind others, and acknowledges none of them: one dead letter', async () => {
+test('buries one record when a broker closes on a record behind others, and acknowledges none of them', async () => {
   const broker = await ScriptedBroker.start({ delayMs: 5, close: ({ topic }) => (topic === 'bad' ? 0 : -1) });
   cleanups.push(() => broker.close());
   const bench = connect({ url: broker.url });
   await expectIsolated(bench, 'bad', stage.uplink);
 });
 
-test('further records of the topic are given up without a connection more', async () => {
+test('gives up further records of the topic without another connection', async () => {
   const broker = await ScriptedBroker.start({ close: ({ topic }) => (topic === 'bad' ? 0x90 : -1) });
   cleanups.push(() => broker.close());
   const bench = connect({ url: broker.url });
@@ -116,7 +116,7 @@ test('further records of the topic are given up without a connection more', asyn
   expect(broker.connections).toBe(connections);
 });
 
-test('a session that another client takes over is no reason to give a record up, and a sentence names the client id', async () => {
+test('gives up no record when another client takes the session over, and names the client id', async () => {
   let taken = 0;
   const broker = await ScriptedBroker.start({ close: () => (++taken <= 10 ? 0x8e : -1) });
   cleanups.push(() => broker.close());
@@ -129,7 +129,7 @@ test('a session that another client takes over is no reason to give a record up,
   expect(bench.problems.some(({ code }) => code === 'SUSPECT')).toBe(false);
 });
 
-test('what no client has subscribed to is counted, and a sentence says so, on the express path too', async () => {
+test('counts and reports records without a subscriber, on the express path too', async () => {
   const broker = await ScriptedBroker.start({ puback: () => 0x10 });
   cleanups.push(() => broker.close());
   const bench = connect({ url: broker.url });
@@ -140,7 +140,7 @@ test('what no client has subscribed to is counted, and a sentence says so, on th
   await until(() => bench.problems.some(({ code }) => code === 'PUBACK_16'), 5000);
 });
 
-test('a network that flaps makes no dead letter', async () => {
+test('makes no dead letter on a network that flaps', async () => {
   const broker = await ScriptedBroker.start({ delayMs: 20 });
   cleanups.push(() => broker.close());
   const bench = connect({ url: broker.url });

@@ -1,7 +1,7 @@
 'use strict';
 
-// A broker that closes the connection when it reads a certain record, whatever its size: a topic that it does not like. The record becomes a
-// dead letter, the others go on, and no outage makes one of a record that the broker takes.
+// A broker that closes the connection when it reads a certain record of any size, because it rejects the topic. The
+// record becomes a dead letter, the others are sent, and no outage buries a record that the broker takes.
 
 const { FeederBench: Bench, records } = require('../../fixtures/uplink/feeder-bench');
 const { Cloud, dice, seed, trickle } = require('../../fixtures/uplink/feeder-cloud');
@@ -22,7 +22,7 @@ test.each([
   ['with "not authorized"', 5, 0x87, 0x87, /0x87: not authorized/],
   ['with "topic name invalid"', 5, 0x90, 0x90, /0x90: topic name invalid/]
 ])(
-  'a record that the broker closes on %s is a dead letter; the others arrive, in order',
+  'buries a record that the broker closes on %s; the others arrive, in order',
   (_, version, verdict, code, words) => {
     const bench = make({ protocolVersion: version });
     const load = trickle(bench);
@@ -40,7 +40,7 @@ test.each([
   }
 );
 
-test('others are sent while a poison waits for its trials', () => {
+test('sends others while a poison record waits for its trials', () => {
   const bench = make();
   const load = trickle(bench);
   const cloud = new Cloud(bench, closes('close')).run(1000, load);
@@ -53,7 +53,7 @@ test('others are sent while a poison waits for its trials', () => {
   expect(new Set(cloud.got).size - before).toBeGreaterThan(70);
 });
 
-test('a broker that acknowledges nothing of what it read together with the record is understood too', () => {
+test('handles a broker that acknowledges nothing of what it read together with the record', () => {
   const bench = make();
   const load = trickle(bench);
   const cloud = new Cloud(bench, closes('close')).run(1000, load);
@@ -67,7 +67,7 @@ test('a broker that acknowledges nothing of what it read together with the recor
   for (let i = 0; i < 9; i++) expect(cloud.got).toContain(`good${i}`);
 });
 
-test('of a batch of records the unwanted ones alone are dead letters, also from the log', () => {
+test('buries only the unwanted records of a batch of records, also from the log', () => {
   for (const backlog of [false, true]) {
     const bench = make();
     const load = trickle(bench);
@@ -79,7 +79,7 @@ test('of a batch of records the unwanted ones alone are dead letters, also from 
   }
 });
 
-test('of an envelope the unwanted line alone is a dead letter', () => {
+test('buries only the unwanted line of an envelope', () => {
   const bench = make();
   const load = trickle(bench);
   const cloud = new Cloud(bench, ({ payload }) => (payload.includes('"d":5,') ? 'close' : 'take'));
@@ -90,7 +90,7 @@ test('of an envelope the unwanted line alone is a dead letter', () => {
   expect(dead(bench)).toEqual([expect.objectContaining({ id, refused: [5] })]);
 });
 
-test('further records of an unwanted topic cost one connection, and then none for ten minutes', () => {
+test('spends one connection on further records of an unwanted topic, and then none for ten minutes', () => {
   const bench = make();
   const load = trickle(bench);
   const cloud = new Cloud(bench, closes('close'));
@@ -113,7 +113,7 @@ test('further records of an unwanted topic cost one connection, and then none fo
   expect(cloud.got).toContain('bad');
 });
 
-test('a device that sends ten unwanted records a second holds nothing up for long', () => {
+test('does not delay others for long for a device that sends ten unwanted records a second', () => {
   const bench = make({ inflight: 32 });
   const load = trickle(bench);
   const cloud = new Cloud(bench, closes('close')).run(1000, load);
@@ -132,7 +132,7 @@ test('a device that sends ten unwanted records a second holds nothing up for lon
   expect([...new Set(cloud.got)]).toEqual(load.expected());
 });
 
-test('twenty unwanted topics at once are twenty dead letters in the end', () => {
+test('buries twenty unwanted topics at once in the end', () => {
   const bench = make({ inflight: 32 });
   const load = trickle(bench);
   const cloud = new Cloud(bench, closes('close')).run(1000, load);
@@ -143,7 +143,7 @@ test('twenty unwanted topics at once are twenty dead letters in the end', () => 
   expect([...new Set(cloud.got)].filter((topic) => !isBad(topic))).toEqual(load.expected());
 });
 
-test('a topic that is the gateway’s own is never given up, only single packets', () => {
+test('never gives up the gateway’s own topic, only single packets', () => {
   const bench = make();
   const load = trickle(bench);
   const cloud = new Cloud(bench, ({ topic }) => (topic === 'gw/g/normal' ? 'close' : 'take'));
@@ -157,7 +157,7 @@ test('a topic that is the gateway’s own is never given up, only single packets
   expect(sends(cloud, 'gw/g/normal')).toBe(10);
 });
 
-test('an unwanted record alone in the world is tried for ever: nothing proves that the broker takes anything', () => {
+test('retries a lone unwanted record indefinitely because nothing proves that the broker takes anything', () => {
   const bench = make();
   bench.source.push({ topic: 'bad' });
   const cloud = new Cloud(bench, closes(0x90)).run(60000);
@@ -169,7 +169,7 @@ test('an unwanted record alone in the world is tried for ever: nothing proves th
   expect(bench.source.released).toEqual([{ id: 1 }]);
 });
 
-test('what stands aside is bounded: with more of it nothing is suspected any more, and nothing is lost', () => {
+test('bounds the records put aside: beyond that it suspects nothing more, and loses nothing', () => {
   const bench = make({ inflight: 32 });
   const load = trickle(bench);
   const cloud = new Cloud(bench, closes('close')).run(1000, load);
@@ -197,11 +197,11 @@ const networks = [
 ];
 
 test.each(networks)(
-  'no flapping network makes a dead letter: one that resets its connections %s',
+  'makes no dead letter on a flapping network: one that resets its connections %s',
   (_, make_) => {
     const random = dice();
     const isReset = make_(random);
-    // PUBACKs take a while: so a reset finds packets in flight.
+    // PUBACKs take a while, so that a reset finds packets in flight.
     const bench = make();
     const waiting = [];
     const cloud = new Cloud(bench, (packet) => {

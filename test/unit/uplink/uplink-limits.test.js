@@ -1,7 +1,7 @@
 'use strict';
 
-// The uplink thread against brokers that limit, refuse, hang and forget: real sockets, a broker that does as it is told, and
-// mosquitto where it can.
+// The uplink thread against brokers that limit, refuse, hang and forget: real sockets, a scripted broker, and mosquitto
+// where possible.
 
 const mqtt = require('mqtt');
 const { Broker, until } = require('../../../bench/harness/broker');
@@ -28,7 +28,7 @@ async function start(manners, options = {}) {
 const delivered = (bench) => until(() => bench.engine.held.size === 0, 20000);
 const stateOf = (bench, state) => bench.states.find((one) => one.state === state);
 
-test('a Receive Maximum of 2: never more than two in flight, one of them backlog', async () => {
+test('keeps two in flight at most, one of them backlog, with a Receive Maximum of 2', async () => {
   const { broker, bench } = await start({ granted: { receiveMaximum: 2 }, delayMs: 2 });
   const load = new Load(bench.engine);
   for (let i = 0; i < 100; i++) load.add(1 + (i % 4));
@@ -40,7 +40,7 @@ test('a Receive Maximum of 2: never more than two in flight, one of them backlog
   expect(Math.max(...bench.states.map(({ backlogInflight }) => backlogInflight))).toBeLessThanOrEqual(1);
 });
 
-test('a Maximum Packet Size of 1,000: envelopes arrive in parts, a record above it is a dead letter, the rest goes on', async () => {
+test('sends envelopes in pieces with a Maximum Packet Size of 1,000, buries a record above it, and sends the rest', async () => {
   const { broker, bench } = await start({ granted: { maximumPacketSize: 1000 } });
   const lines = Array.from({ length: 300 }, (_, i) => `{"d":${i}}\n`);
   bench.engine.push(
@@ -63,7 +63,7 @@ test('a Maximum Packet Size of 1,000: envelopes arrive in parts, a record above 
   await until(() => bench.states.at(-1).deadLetters === 1);
 });
 
-test('MQTT 3.1.1, a broker that closes the connection on large packets: a dead letter, and others go on', async () => {
+test('buries a large packet when a broker of MQTT 3.1.1 closes the connection on it, and sends others', async () => {
   const { broker, bench } = await start({ closeAbove: 5000 }, { protocolVersion: 4, reconnectMaxMs: 200 });
   const load = new Load(bench.engine);
   const timer = setInterval(() => load.add(3), 20);
@@ -84,7 +84,7 @@ test.each([
   [0x89, /busy/],
   [0x97, /quota/],
   [0x9f, /no more connections at this rate/]
-])('CONNACK %i: tried again with back-off until it passes', async (connack, sentence) => {
+])('retries with back-off after CONNACK %i until it passes', async (connack, sentence) => {
   const { broker, bench } = await start({ connack });
   bench.engine.push({ topic: 'waits' });
   await until(() => broker.connections >= 3);
@@ -100,7 +100,7 @@ test.each([
   [4, 4, /user name or password/],
   [4, 5, /does not allow this client/]
 ])(
-  'MQTT version %i, CONNACK %i: red, and the sentence says when it is tried again',
+  'shows red after MQTT version %i, CONNACK %i, with the time of the next attempt',
   async (protocolVersion, connack, sentence) => {
     const { broker, bench } = await start({ connack }, { protocolVersion, refusedMinMs: 1500 });
     bench.engine.push({ topic: 'waits' });
@@ -118,13 +118,13 @@ test.each([
 test.each([
   [0x9c, /use another server.*The broker names other\.example\.com:1883 x\./],
   [0x9d, /has moved.*The broker names other\.example\.com:1883 x\..*Retrying in/]
-])('CONNACK %i: another server is told, not followed', async (connack, sentence) => {
+])('reports, but does not follow, another server after CONNACK %i', async (connack, sentence) => {
   const { bench } = await start({ connack, granted: { serverReference: 'other.example.com:1883\nx' } });
   await until(() => bench.state === 'refused');
   expect(bench.states.at(-1).reason).toMatch(sentence);
 });
 
-test('no CONNACK: the connect time-out, and another try', async () => {
+test('reports the connect time-out without CONNACK, and retries', async () => {
   const { broker, bench } = await start({ connack: -1 }, { connectTimeoutMs: 300 });
   await until(() => broker.connections >= 2);
   expect(stateOf(bench, 'disconnected')).toMatchObject({ code: 'NO_CONNACK' });
@@ -132,7 +132,7 @@ test('no CONNACK: the connect time-out, and another try', async () => {
   await until(() => bench.state === 'connected');
 });
 
-test('PUBACK quota exceeded: kept, asked less and less, shown; delivered when it passes', async () => {
+test('keeps records at PUBACK quota exceeded, sends less and less, shows it, and delivers when it passes', async () => {
   const { broker, bench } = await start({ puback: () => 0x97 });
   const load = new Load(bench.engine);
   for (let i = 0; i < 50; i++) load.add(3);
@@ -150,12 +150,12 @@ test('PUBACK quota exceeded: kept, asked less and less, shown; delivered when it
   await delivered(bench);
   await until(() => bench.state === 'connected' && bench.states.at(-1).quotaWait === 0);
   expect(bench.engine.ups.at(-1)).toBe(true);
-  // How many of the first were sent before the first refusal came is chance; until the stall it was asked twice more.
+  // The number of first packets sent before the first refusal varies; two more were sent before the stall.
   expect(bench.states.at(-1).refusals).toBeGreaterThanOrEqual(3);
 });
 
 test.each([0x87, 0x90, 0x99])(
-  'PUBACK %i five times: a dead letter; the others keep their order',
+  'buries a record after PUBACK %i five times; the others keep their order',
   async (code) => {
     const { broker, bench } = await start(
       { puback: ({ topic }) => (topic === 'bad' ? code : 0) },
@@ -173,7 +173,7 @@ test.each([0x87, 0x90, 0x99])(
   }
 );
 
-test('a broker that answers nothing: stalled, then closed and sent again; stalled still until it answers', async () => {
+test('stalls on a broker that answers nothing, closes and sends again, and stays stalled until it answers', async () => {
   const { broker, bench } = await start({ puback: () => -1 }, { ackTimeoutMs: 6500 });
   bench.engine.push({ topic: 'a' });
   await until(() => bench.state === 'stalled');
@@ -193,7 +193,7 @@ test('a broker that answers nothing: stalled, then closed and sent again; stalle
   await until(() => bench.engine.ups.at(-1) === true);
 });
 
-test('one packet is left out while later ones are acknowledged: the connection is renewed and it is sent again', async () => {
+test('renews the connection when one packet is skipped while later ones are acknowledged, and sends it again', async () => {
   let left = 0;
   const { broker, bench } = await start(
     { puback: ({ topic }) => (topic === 'left' && left++ === 0 ? -1 : 0) },
@@ -211,7 +211,7 @@ test('one packet is left out while later ones are acknowledged: the connection i
   expect(stateOf(bench, 'stalled')).toBe(undefined);
 });
 
-test('live overtakes a backlog that is limited to 100 records/s', async () => {
+test('lets live records overtake a backlog that is limited to 100 records/s', async () => {
   const { broker, bench } = await start({}, { backlogRate: 100 });
   for (let i = 0; i < 100; i++) bench.engine.push({ topic: `old/${i}`, backlog: true });
   await until(() => broker.received.length > 10);
@@ -229,7 +229,7 @@ test('live overtakes a backlog that is limited to 100 records/s', async () => {
 const { test: withMosquitto } = needs('mosquitto');
 
 withMosquitto(
-  'mosquitto with max_packet_size and max_inflight_messages: parts with keys, one dead letter',
+  "sends pieces with keys and buries one record with mosquitto's max_packet_size and max_inflight_messages",
   async () => {
     const broker = await Broker.start({ config: 'max_packet_size 600\nmax_inflight_messages 2' });
     cleanups.push(() => broker.remove());

@@ -1,6 +1,6 @@
 'use strict';
 
-// What is said about an uplink of several sessions.
+// The overview of an uplink of several sessions.
 
 const { overview } = require('../../../nodes/lib/uplink/uplink-overview');
 
@@ -39,23 +39,23 @@ test.each([
   [['reconnecting', 'disconnected'], 'disconnected'],
   [['disconnected', 'refused'], 'refused'],
   [['stopped', 'stopped'], 'stopped']
-])('of %j the worst is %s', (states, worst) => {
+])('takes the worst of %j as %s', (states, worst) => {
   expect(of(...states.map((state) => [state])).state).toBe(worst);
 });
 
-test('the reason names the classes that wait, when others do not', () => {
+test('names in the reason the classes that wait, when others do not', () => {
   expect(of(['connected'], ['disconnected', 'KEEPALIVE', 'No answer.']).reason).toBe(
     'Classes 3, 5–6 wait: No answer.'
   );
   expect(of(['connected'], ['connected'], ['disconnected', 'X', 'No.']).reason).toBe('Class 8 waits: No.');
 });
 
-test('what is true for all sessions names no classes', () => {
+test('names no classes for a problem of all sessions', () => {
   const no = ['disconnected', 'ECONNREFUSED', 'Nothing listens.'];
   expect(of(no, no)).toMatchObject({ code: 'ECONNREFUSED', reason: 'Nothing listens.' });
 });
 
-test('a session that never came up beside one that did gets the advice of one session; a lost one does not', () => {
+test('gives the advice of one session for one that never came up beside one that did, but not for a lost one', () => {
   const never = { everConnected: false };
   expect(of(['connected'], ['disconnected', 'CLOSED', 'Closed.', never]).reason).toMatch(/"Sessions: all"/);
   expect(of(['connected'], ['refused', 'CONNACK 133', 'No.']).reason).toMatch(/"Sessions: all"/);
@@ -63,7 +63,7 @@ test('a session that never came up beside one that did gets the advice of one se
   expect(of(['disconnected', 'X', 'No.', never], ['refused', 'X', 'No.', never]).reason).toBe('No.');
 });
 
-test('what the broker refuses for now is said though both are connected', () => {
+test('shows temporary refusals by the broker though both are connected', () => {
   const later = { quotaWait: 900 };
   expect(of(['connected'], ['connected', 'PUBACK_151', 'Refused for now.', later])).toMatchObject({
     state: 'connected',
@@ -73,7 +73,7 @@ test('what the broker refuses for now is said though both are connected', () => 
   });
 });
 
-test('counters are sums, the age is the oldest, the round trip that of the most urgent', () => {
+test('sums counters, and takes the oldest age and the round trip of the most urgent', () => {
   const whole = of(
     ['connected', '', '', { oldestMs: 5, inflight: 2 }],
     ['connected', '', '', { oldestMs: 900, inflight: 3 }]

@@ -52,7 +52,7 @@ function underLoad(load) {
 }
 
 withBroker('uplink thread', () => {
-  test('subscribers get topics, payloads and retained flags as they were', async () => {
+  test('delivers topics, payloads and retained flags unchanged to subscribers', async () => {
     const broker = await startBroker();
     const got = [];
     const subscriber = await mqtt.connectAsync(broker.plainUrl);
@@ -82,7 +82,7 @@ withBroker('uplink thread', () => {
     expect(broker.received('gw1').find(({ topic }) => topic === 'r/2').retain).toBe(true);
   });
 
-  test('the records of a batch leave in one TLS record', async () => {
+  test('sends the records of a batch in one TLS record', async () => {
     // MQTT 5 of mosquitto grants a Receive Maximum of 20 otherwise.
     const broker = await startBroker({ config: 'max_inflight_messages 100' });
     const link = await openLink(broker.port);
@@ -97,7 +97,7 @@ withBroker('uplink thread', () => {
     expect(link.records.length - before).toBe(1);
   });
 
-  test('the Receive Maximum of the broker is not exceeded', async () => {
+  test("does not exceed the broker's Receive Maximum", async () => {
     const broker = await startBroker({ config: 'max_inflight_messages 5' });
     const bench = startUplink(broker, { inflight: 100 });
     const load = new Load(bench.engine);
@@ -110,7 +110,7 @@ withBroker('uplink thread', () => {
   });
 
   test.each([4, 5])(
-    'MQTT version %i: broker stopped for 3 s under load: nothing lost, first deliveries in order',
+    'loses nothing and keeps first deliveries in order when the broker stops for 3 s under load (MQTT version %i)',
     async (protocolVersion) => {
       const broker = await startBroker();
       const bench = startUplink(broker, { protocolVersion });
@@ -136,7 +136,7 @@ withBroker('uplink thread', () => {
     }
   );
 
-  test('broker killed three times mid-flight: nothing lost, first deliveries in order', async () => {
+  test('loses nothing and keeps first deliveries in order when the broker is killed three times mid-flight', async () => {
     const broker = await startBroker();
     const bench = startUplink(broker);
     const load = new Load(bench.engine);
@@ -154,7 +154,7 @@ withBroker('uplink thread', () => {
     expect(firstArrivals(broker.received('gw1'))).toEqual(load.expected());
   });
 
-  test('an authority that we do not trust: the reason says so, and it is tried again', async () => {
+  test('names an untrusted authority in the reason, and retries', async () => {
     const broker = await startBroker();
     const other = makeCertificates();
     cleanups.push(() => other.remove());
@@ -165,7 +165,7 @@ withBroker('uplink thread', () => {
     expect(code).toMatch(/CERT|SIGNATURE|ISSUER/);
   });
 
-  test('a certificate for another name: the reason names ours', async () => {
+  test('names our name in the reason for a certificate for another one', async () => {
     const broker = await startBroker({ san: 'subjectAltName=DNS:broker.example.com' });
     const bench = startUplink(broker);
     await until(() => bench.state === 'refused');
@@ -175,7 +175,7 @@ withBroker('uplink thread', () => {
   });
 
   test.each([4, 5])(
-    'MQTT version %i: a refused user name is tried again until it is accepted',
+    'retries a refused user name until it is accepted (MQTT version %i)',
     async (protocolVersion) => {
       const broker = await startBroker({ config: 'allow_anonymous false' });
       const bench = startUplink(broker, { protocolVersion, refusedMinMs: 100 });
@@ -184,7 +184,7 @@ withBroker('uplink thread', () => {
     }
   );
 
-  test('nothing listens: the reason says so, and the uplink connects when the broker comes', async () => {
+  test('reports that nothing listens, and connects when the broker comes', async () => {
     const broker = await startBroker();
     await broker.stop();
     const bench = startUplink(broker);
@@ -195,7 +195,7 @@ withBroker('uplink thread', () => {
     await until(() => bench.engine.held.size === 0);
   });
 
-  test('a topic that the broker forbids is refused after five tries; others go on', async () => {
+  test('refuses a topic that the broker forbids after five attempts, and sends others', async () => {
     const broker = await startBroker();
     const fs = require('node:fs');
     const acl = `${broker.folder}/acl`;
@@ -214,7 +214,7 @@ withBroker('uplink thread', () => {
     expect(bench.states.at(-1).failed).toBe(1);
   });
 
-  withSs('the socket under TLS has the keep-alive and the time-out', async () => {
+  withSs('sets keep-alive and time-out on the socket under TLS', async () => {
     const broker = await startBroker();
     const bench = startUplink(broker);
     await until(() => bench.state === 'connected');
@@ -225,7 +225,7 @@ withBroker('uplink thread', () => {
     expect(bench.problems).toEqual([]);
   });
 
-  test('a half-open connection is noticed by missing acknowledgements and renewed', async () => {
+  test('notices a half-open connection by missing acknowledgements and renews it', async () => {
     const broker = await startBroker();
     const link = await openLink(broker.port);
     const bench = startUplink(broker, { url: `mqtts://localhost:${link.port}`, ackTimeoutMs: 1500 });
@@ -240,7 +240,7 @@ withBroker('uplink thread', () => {
     expect(firstArrivals(broker.received('gw1'))).toEqual(load.expected());
   });
 
-  test('the thread crashes twice under load: it starts again, nothing lost, counters go on', async () => {
+  test('restarts after two crashes of the thread under load, with nothing lost and counters continued', async () => {
     const broker = await startBroker();
     const bench = startUplink(broker);
     const load = new Load(bench.engine);
@@ -261,7 +261,7 @@ withBroker('uplink thread', () => {
     expect(bench.states.at(-1).acknowledged).toBeGreaterThan(400);
   });
 
-  test('stop waits for acknowledgements and says DISCONNECT; drain tells when all is sent', async () => {
+  test('waits for acknowledgements at stop and sends DISCONNECT, and reports drained when all is sent', async () => {
     const broker = await startBroker();
     const bench = startUplink(broker);
     const load = new Load(bench.engine);
@@ -276,7 +276,7 @@ withBroker('uplink thread', () => {
     await until(() => /Received DISCONNECT from gw1/.test(broker.readLog()));
   });
 
-  test('stop and drain keep to their time-outs when the broker is away', async () => {
+  test('keeps the time-outs of stop and drain when the broker is away', async () => {
     const bench = new UplinkBench({ url: `mqtt://127.0.0.1:${await freePort()}` });
     bench.engine.push({ topic: 'kept' });
     await until(() => bench.state === 'disconnected');
@@ -287,7 +287,7 @@ withBroker('uplink thread', () => {
     expect(bench.engine.held.size).toBe(1);
   });
 
-  test('a half-open connection does not hold stop up', async () => {
+  test('is not delayed in its stop by a half-open connection', async () => {
     const broker = await startBroker();
     const link = await openLink(broker.port);
     const bench = startUplink(broker, { url: `mqtts://localhost:${link.port}` });

@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** Who makes the connections. */
+/** The implementation that makes the connections. */
 let nativePath = '';
 
 async function startBroker(tlsOptions, manners = {}) {
@@ -42,7 +42,7 @@ async function refusal(bench, state = 'refused') {
   return bench.states.at(-1);
 }
 
-/** What the broker does not tell has the same sentence, whoever speaks TLS. */
+/** An error that the broker does not report has the same sentence in both TLS implementations. */
 for (const [by, addon] of [
   ['the engine', 'memory-native'],
   ['Node', 'memory-native-without-connection']
@@ -73,7 +73,7 @@ for (const [by, addon] of [
         'ERR_TLS_CERT_ALTNAME_INVALID',
         /not for localhost/
       ]
-    ])('a certificate that is %s', async (_, how, code, sentence) => {
+    ])('reports a certificate that is %s', async (_, how, code, sentence) => {
       const broker = await startBroker(authority.issue(how));
       const bench = startUplink(broker.url, { tls: { ca: authority.ca } });
       bench.engine.push({ topic: 'secret' });
@@ -83,7 +83,7 @@ for (const [by, addon] of [
       expect(bench.engine.held.size).toBe(1);
     });
 
-    test('an authority that is not known here, with and without its certificate in the chain', async () => {
+    test('reports an authority that is not known here, with and without its certificate in the chain', async () => {
       const other = new Authority();
       cleanups.push(() => other.remove());
       for (const cert of [good.cert, good.cert + authority.ca]) {
@@ -93,7 +93,7 @@ for (const [by, addon] of [
       }
     });
 
-    test('self-signed', async () => {
+    test('reports a self-signed certificate', async () => {
       const broker = await startBroker(authority.selfSigned());
       const { reason, code } = await refusal(startUplink(broker.url, {}));
       expect([code, reason]).toEqual([
@@ -102,7 +102,7 @@ for (const [by, addon] of [
       ]);
     });
 
-    test('a broker of TLS 1.2 alone, and the way out', async () => {
+    test('reports a broker of TLS 1.2 alone, and the remedy', async () => {
       const broker = await startBroker({ ...good, maxVersion: 'TLSv1.2' });
       const { reason } = await refusal(startUplink(broker.url, { tls: { ca: authority.ca } }));
       expect(reason).toMatch(
@@ -112,7 +112,7 @@ for (const [by, addon] of [
       await until(() => older.state === 'connected');
     });
 
-    test('a port that does not speak TLS: nothing is sent in clear', async () => {
+    test('sends nothing in clear to a port that does not speak TLS', async () => {
       const heard = [];
       const server = net.createServer((socket) => {
         socket.on('error', () => {});
@@ -132,7 +132,7 @@ for (const [by, addon] of [
       expect(Buffer.concat(heard).includes('secret')).toBe(false);
     });
 
-    test('a broker that wants a certificate of ours, or another one', async () => {
+    test('reports a broker that requires a client certificate, or another one', async () => {
       const broker = await startBroker({ ...good, ca: authority.ca, requestCert: true });
       const without = await refusal(startUplink(broker.url, { tls: { ca: authority.ca } }));
       expect(without.reason).toMatch(/refused the TLS connection .*Check the certificate and key/);
@@ -171,26 +171,23 @@ for (const [by, addon] of [
         /private key .* cannot be read \(ENOENT\)\. There is no such file/
       ],
       ['a folder', () => ({ ca: authority.folder }), /authority's certificate .* cannot be read \(EISDIR\)/]
-    ])(
-      '%s: the sentence says it, records are kept, and it connects when it is corrected',
-      async (_, wrong, sentence) => {
-        const broker = await startBroker({ ...good, ca: authority.ca, requestCert: true });
-        const files = { ca: authority.caFile, cert: good.certFile, key: good.keyFile };
-        const link = authority.file(`link-${Date.now()}-${Math.random()}`);
-        const [[role, path]] = Object.entries(wrong());
-        fs.symlinkSync(path, link);
-        const bench = startUplink(broker.url, { tlsFiles: { ...files, [role]: link } });
-        bench.engine.push({ topic: 'kept' });
-        const { reason } = await refusal(bench);
-        expect(reason).toMatch(sentence);
-        expect(bench.engine.held.size).toBe(1);
-        fs.unlinkSync(link);
-        fs.symlinkSync(files[role], link);
-        await until(() => bench.engine.held.size === 0);
-      }
-    );
+    ])('explains %s, keeps records, and connects when it is corrected', async (_, wrong, sentence) => {
+      const broker = await startBroker({ ...good, ca: authority.ca, requestCert: true });
+      const files = { ca: authority.caFile, cert: good.certFile, key: good.keyFile };
+      const link = authority.file(`link-${Date.now()}-${Math.random()}`);
+      const [[role, path]] = Object.entries(wrong());
+      fs.symlinkSync(path, link);
+      const bench = startUplink(broker.url, { tlsFiles: { ...files, [role]: link } });
+      bench.engine.push({ topic: 'kept' });
+      const { reason } = await refusal(bench);
+      expect(reason).toMatch(sentence);
+      expect(bench.engine.held.size).toBe(1);
+      fs.unlinkSync(link);
+      fs.symlinkSync(files[role], link);
+      await until(() => bench.engine.held.size === 0);
+    });
 
-    test('a passphrase that is right, and one that is wrong', async () => {
+    test('accepts a correct passphrase and reports a wrong one', async () => {
       const broker = await startBroker({ ...good, ca: authority.ca, requestCert: true });
       const tlsFiles = {
         ca: authority.caFile,
@@ -203,7 +200,7 @@ for (const [by, addon] of [
       await until(() => right.state === 'connected');
     });
 
-    test('a PFX file gives the certificate and the authority, and is read again when it changes', async () => {
+    test('takes the certificate and the authority from a PFX file, and reads it again when it changes', async () => {
       const broker = await startBroker({ ...good, ca: authority.ca, requestCert: true });
       const serials = [];
       broker.server.on('secureConnection', (socket) =>
@@ -217,7 +214,7 @@ for (const [by, addon] of [
       fs.renameSync(authority.pfx(authority.issue(), 'open'), pfx);
       await until(() => serials.length === 2);
       expect(serials[0]).not.toBe(serials[1]);
-      // As the node holds it that has no file, for example.
+      // As in a node without a file, for example.
       const held = startUplink(broker.url, { tls: { pfx: fs.readFileSync(pfx), passphrase: 'open' } });
       await until(() => held.state === 'connected');
     });
@@ -230,13 +227,13 @@ for (const [by, addon] of [
       ],
       ['another file', () => good.certFile, /PFX file .* Use a PKCS #12 file/],
       ['no file', () => '/none.p12', /PFX file \/none\.p12 cannot be read \(ENOENT\)/]
-    ])('a PFX file that cannot be used: %s', async (_, file, sentence) => {
+    ])('reports a PFX file that cannot be used: %s', async (_, file, sentence) => {
       const broker = await startBroker({ ...good, ca: authority.ca });
       const bench = startUplink(broker.url, { tlsFiles: { pfx: file() }, tls: { passphrase: 'shut' } });
       expect((await refusal(bench)).reason).toMatch(sentence);
     });
 
-    test('renewed certificates are used within 10 s, by an orderly reconnect; half-written ones are not', async () => {
+    test('uses renewed certificates within 10 s, by an orderly reconnect, but not half-written ones', async () => {
       const broker = await startBroker({ ...good, ca: authority.ca, requestCert: true });
       const serials = [];
       broker.server.on('secureConnection', (socket) =>
@@ -266,11 +263,11 @@ for (const [by, addon] of [
       expect(bench.states.find(({ code }) => code === 'CERTIFICATES').reason).toMatch(
         /renewed\. Reconnecting/
       );
-      // Orderly: nothing was in flight, so nothing came twice.
+      // Orderly: nothing was in flight, so nothing arrived twice.
       expect(broker.received.every(({ dup }) => !dup)).toBe(true);
     });
 
-    test('an authority that is corrected on disk ends the wait after a refusal', async () => {
+    test('ends the wait after a refusal when the authority is corrected on disk', async () => {
       const other = new Authority();
       cleanups.push(() => other.remove());
       const broker = await startBroker(good, { connack: 0x87 });
@@ -291,14 +288,14 @@ for (const [by, addon] of [
       return file;
     }
 
-    /** As cert-manager and certbot do. @param {string} file @param {string} text */
+    /** Replaces a file as cert-manager and certbot do. @param {string} file @param {string} text */
     function replace(file, text) {
       fs.writeFileSync(`${file}.new`, text);
       fs.renameSync(`${file}.new`, file);
     }
   });
 
-test('there is no way not to verify', () => {
+test('offers no way to skip verification', () => {
   const options = { url: 'mqtts://x', gateway: 'g', tls: { rejectUnauthorized: false } };
   expect(() => checkOptions(options, '')).toThrow(/does not verify the broker's certificate/);
 });

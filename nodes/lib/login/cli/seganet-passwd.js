@@ -2,8 +2,8 @@
 'use strict';
 // seganet-passwd edits the files of device users and tokens. See seganet-passwd --help.
 
-const { main } = require('../../base/cli/cli-main');
-const { HELP, readArguments } = require('./usage');
+const { main, runner } = require('../../base/cli/cli-main');
+const { readArguments } = require('./usage');
 
 /** @typedef {import('../../base/cli/cli-output').Output} Output */
 /** @type {Record<string, (input: import('./usage').Input, output: Output) => Promise<number>>} */
@@ -15,6 +15,7 @@ const commands = {
   token: (...args) => require('./token').token(...args)
 };
 
+<<<<<<< HEAD
 /** @param {string[]} args @param {Output} output @returns {Promise<number>} the exit code */
 async function run(args, output) {
   const input = readArguments(args);
@@ -24,6 +25,9 @@ async function run(args, output) {
   }
   return commands[input.command](input, output);
 }
+=======
+const run = runner(readArguments, (command, input, output) => commands[command](input, output));
+>>>>>>> main
 
 if (require.main === module) main('seganet-passwd', run);
 

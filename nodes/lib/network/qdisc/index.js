@@ -3,8 +3,8 @@
 
 const os = require('node:os');
 const { isLoopback } = require('../../base/loopback');
-const { judge } = require('./verdict');
-const { look } = require('./inspect-qdisc');
+const { verdictOf } = require('./verdict');
+const { inspect } = require('./inspect-qdisc');
 
 /** Of the whole check; it is repeated, and must not pile up. */
 const LIMIT_MS = 2000;
@@ -37,7 +37,7 @@ function interfaceWith(address, interfaces = os.networkInterfaces()) {
   const zone = /%(.+)$/.exec(address)?.[1];
   for (const [name, addresses = []] of Object.entries(interfaces)) {
     if (zone !== undefined && zone !== name) continue;
-    const found = addresses.find((of) => of.address.toLowerCase() === plain);
+    const found = addresses.find((each) => each.address.toLowerCase() === plain);
     if (found) return { name, internal: found.internal };
   }
   return null;
@@ -52,13 +52,13 @@ async function checkUplink(localAddress) {
     timer = setTimeout(() => resolve(none('', `tc did not answer within ${LIMIT_MS} ms.`)), LIMIT_MS);
     timer.unref();
   });
-  const view = await Promise.race([lookAt(localAddress), late]);
+  const view = await Promise.race([inspectUplink(localAddress), late]);
   clearTimeout(timer);
   return view;
 }
 
 /** @param {string} localAddress @returns {Promise<NetworkView>} */
-async function lookAt(localAddress) {
+async function inspectUplink(localAddress) {
   let name = '';
   try {
     const found = interfaceWith(String(localAddress));
@@ -68,7 +68,7 @@ async function lookAt(localAddress) {
     // A session to a broker on this machine has one of its own addresses, but that goes through lo, too.
     if (found.internal) return { interface: 'lo', ok: true, kind: 'none', reason: 'loopback', bands: [] };
     name = found.name;
-    const { ok, kind, reason, bands } = judge(await look(name, LIMIT_MS));
+    const { ok, kind, reason, bands } = verdictOf(await inspect(name, LIMIT_MS));
     return { interface: name, ok, kind, reason, bands };
   } catch (error) {
     return none(name, /** @type {Error} */ (error).message);

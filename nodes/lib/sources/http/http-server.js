@@ -173,7 +173,7 @@ class HttpServer {
 /**
  * Reads on for a moment: a connection that is closed with bytes unread is reset, and the client may never see why.
  * @param {Request} request
- * @param {() => void} end called idempotencyKeys
+ * @param {() => void} end called once
  */
 function linger(request, end) {
   let left = LINGER_BYTES;

@@ -1,6 +1,7 @@
 'use strict';
-// A device as it should be: MQTT 3.1.1 with a session of its own, QoS 1. What has no PUBACK is sent again after a reconnection, in
-// order, with DUP and the same packet id [MQTT-4.4.0-1, MQTT-4.6.0-1]. mqtt.js does not set DUP, and it does not say when it sends.
+// A correct device: MQTT 3.1.1 with its own session, QoS 1. Messages without a PUBACK are sent again after a
+// reconnection, in order, with DUP and the same packet id [MQTT-4.4.0-1, MQTT-4.6.0-1]. mqtt.js does not set DUP, and
+// it does not report when it sends.
 
 const net = require('node:net');
 const packets = require('mqtt-packet');
@@ -14,7 +15,7 @@ class Device {
    * @param {object} options
    * @param {string} options.id @param {number} options.port @param {string} [options.host]
    * @param {(device: string, recordClass: number) => string} [options.topicOf]
-   * @param {number} options.maxUnacked more are not sent before some are acknowledged
+   * @param {number} options.maxUnacked no more are sent before some are acknowledged
    * @param {(recordClass: number, n: number) => {payload: string, hash: string}} options.payloadOf
    * @param {(event: import('../history').DeviceEvent) => void} options.log @param {() => number} options.clock
    * @param {(what: string, text: string) => void} options.onProblem
@@ -85,7 +86,7 @@ class Device {
     if (!this.isStopped) this.timer = setTimeout(() => this.connect(), RETRY_MS);
   }
 
-  /** @param {number} recordClass @returns {boolean} whether it was sent */
+  /** @param {number} recordClass @returns {boolean} true if it was sent */
   publish(recordClass) {
     if (!this.isConnected || this.unacked.size >= this.options.maxUnacked) return false;
     const n = this.next[recordClass]++;
@@ -125,7 +126,7 @@ class Device {
       onProblem('device', `${this.id} got a PUBACK for packet ${messageId}, which it did not send`);
       return;
     }
-    // [MQTT-4.6.0-2] in the order in which the PUBLISH packets came.
+    // [MQTT-4.6.0-2] in the order of the PUBLISH packets.
     const [oldest] = this.unacked.keys();
     if (oldest !== messageId) {
       onProblem('device', `${this.id} got the PUBACK of packet ${messageId} before that of packet ${oldest}`);

@@ -1,5 +1,5 @@
 'use strict';
-// Payloads that say what they are, the same for the same seed, so that a changed one shows.
+// Self-describing payloads, the same for the same seed, so that a changed one shows.
 
 const crypto = require('node:crypto');
 
@@ -7,8 +7,8 @@ const crypto = require('node:crypto');
 const hashOf = (bytes) => crypto.createHash('sha1').update(bytes).digest('hex').slice(0, 16);
 
 /**
- * @typedef {{seed: number, minPad: number, maxPad: number, bigEvery: number, bigPad: number}} Shape
- *   bigEvery: one record in so many has a pad of bigPad bytes; 0 = none
+ * @typedef {{seed: number, minPad: number, maxPad: number, bigEvery: number, bigPad: number}} Shape bigEvery: one
+ *  record in this many has a pad of bigPad bytes; 0 = none
  */
 
 /**
@@ -25,7 +25,7 @@ function payloadOf({ seed, minPad, maxPad, bigEvery, bigPad }, device, recordCla
   return JSON.stringify({ device, class: recordClass, n, pad, hash });
 }
 
-/** @param {any} value @returns {boolean} whether this is one of our payloads, whole */
+/** @param {any} value @returns {boolean} true if this is one of these payloads, whole */
 function isOurs(value) {
   if (value === null || typeof value !== 'object') return false;
   const { device, class: recordClass, n, pad, hash } = value;

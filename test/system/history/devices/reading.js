@@ -1,5 +1,5 @@
 'use strict';
-// What a PUBLISH to the cloud holds: one record, or an envelope of many.
+// The content of a PUBLISH to the cloud: one record, or an envelope of many.
 
 const { hashOf, isOurs } = require('./payload');
 
@@ -12,7 +12,7 @@ const ENVELOPE = /^gw\//;
 const HISTORY_SUFFIX = /\/history$/;
 
 /**
- * Anything that is not one of our payloads gets a name that no device has: the checker calls it a phantom.
+ * Gives a foreign payload a name that no device has: the checker calls it a phantom.
  * @param {any} value the parsed payload @param {string} bytes @param {number} index @param {boolean} isConsistent
  * @returns {ReadRecord}
  */
@@ -39,7 +39,7 @@ function parse(text) {
 function readEnvelope(text) {
   let key = '';
   const lines = text.split('\n');
-  // Every line is ended; what follows the last line feed is a line that was cut off.
+  // Every line ends with a line feed; text after the last one is a line that was cut off.
   if (lines[lines.length - 1] === '') lines.pop();
   const records = lines.map((line, index) => {
     const value = parse(line);
@@ -55,10 +55,10 @@ function readEnvelope(text) {
 /** @param {string} device @param {number} recordClass */
 const topicOf = (device, recordClass) => `d/${device}/c${recordClass}`;
 
-/** Devices whose topics are no others' business: any is right. */
+/** Devices whose topics are not checked: any is right. */
 const ODD = 'odd-';
 
-/** @param {unknown} topic @param {any} record @returns {boolean} whether the record may have this topic */
+/** @param {unknown} topic @param {any} record @returns {boolean} true if the record may have this topic */
 const isTopicOf = (topic, record) =>
   String(record?.device).startsWith(ODD) || topic === topicOf(record?.device, record?.class);
 

@@ -1,5 +1,5 @@
 'use strict';
-// A person edits the flow while devices publish: each step deploys an edit, the last one the flow as it was.
+// A user edits the flow while devices publish: each step deploys an edit, the last one the original flow.
 
 const { eventually } = require('../../../../bench/harness/net');
 const { COPY, EDITS, copyOfUplink } = require('./flow-edits');
@@ -7,7 +7,9 @@ const { COPY, EDITS, copyOfUplink } = require('./flow-edits');
 /** @typedef {import('../context').Context} Context */
 /** @typedef {import('../schedule').Fault} Fault */
 
-/** How long devices may wait for an acknowledgement after a deploy: an engine that ends first delivers what it can. */
+/**
+ * How long devices may wait for an acknowledgement after a deploy: an engine that ends first delivers all that it can.
+ */
 const SERVED_MS = 20000;
 
 /** @param {Context} context @param {string} deploy @param {any[]} flow @param {string} what */
@@ -17,7 +19,7 @@ async function post(context, deploy, flow, what) {
     context.problem('deploy', `POST /flows (${deploy}, ${what}) answered ${status}`);
 }
 
-/** Devices get acknowledgements for what they send from now on. @param {Context} context @param {string} what */
+/** Waits until devices get acknowledgements for new records. @param {Context} context @param {string} what */
 async function served(context, what) {
   const { devices } = context.history;
   const from = devices.length;
@@ -41,7 +43,7 @@ async function edits(context, fault) {
   let flow = whole;
   /** Edits since the flow was whole. @type {string[]} */
   let since = [];
-  /** Of a new engine node that no full deploy has followed Node-RED makes no node again that refers to it. */
+  /** After a new engine node, Node-RED recreates no node that refers to it until a full deploy. */
   let isOrphaned = false;
   for (const { edit, isFresh, deploy, gapMs, kill } of fault.steps) {
     if (isFresh) since = [];
@@ -53,7 +55,7 @@ async function edits(context, fault) {
     context.history.faults.push({ kind: `edit: ${what}`, time: context.clock(), until: context.clock() });
     await context.ending();
     await post(context, deploy, flow, what);
-    // The engine may be another one: what it had sent may be sent again.
+    // The engine may be another one: records that the old one sent may be sent again.
     context.crashed();
     if (!isOrphaned && since.every((each) => EDITS[each].serves)) await served(context, what);
     await context.wait(gapMs);
@@ -67,14 +69,14 @@ async function edits(context, fault) {
     }
   }
   await context.ending();
-  // What the log keeps for the copy goes out only while the copy is there.
+  // The log's records for the copy are sent only while the copy exists.
   const end = fault.steps.some((/** @type {{ edit: string }} */ { edit }) => edit === COPY)
     ? [...whole, copyOfUplink(whole)]
     : whole;
   const last = isOrphaned || isWithoutEngine(flow) ? 'full' : fault.last;
-  await post(context, last, end, 'the flow as it was');
+  await post(context, last, end, 'the original flow');
   context.crashed();
-  await served(context, `the flow as it was (${last})`);
+  await served(context, `the original flow (${last})`);
 }
 
 module.exports = { edits };

@@ -1,6 +1,6 @@
 'use strict';
-// Edits of the shipped flow as a person makes them on the canvas: delete, disable, break, re-point, rewire. Each is a pure function
-// from one flow to the next, by name.
+// Edits of the shipped flow as a user makes them on the canvas: delete, disable, break, re-point, rewire. Each is a
+// pure function from one flow to the next, by name.
 
 /**
  * @typedef {Record<string, any>} FlowNode
@@ -8,7 +8,8 @@
  *
  * @typedef {object} Edit
  * @property {(flow: Flow) => Flow} apply
- * @property {boolean | null} serves whether devices must be served after it on an otherwise whole flow; null = either is right
+ * @property {boolean | null} serves true if devices must be served after it on an otherwise whole flow; null = either
+ *  is allowed
  */
 
 const UPLINK = 'seganet-uplink-1';
@@ -19,7 +20,7 @@ const SECOND_BROKER = 'seganet-broker-second';
 const change = (flow, id, properties) =>
   flow.map((node) => (node.id === id ? { ...node, ...properties } : node));
 
-/** @param {Flow} flow @param {string} id @returns {Flow} as the editor deletes: with the wires that led to it */
+/** @param {Flow} flow @param {string} id @returns {Flow} as the editor deletes: with the wires to it */
 const remove = (flow, id) =>
   flow
     .filter((node) => node.id !== id)
@@ -32,7 +33,7 @@ const remove = (flow, id) =>
         : node
     );
 
-/** Nodes on which no record depends. */
+/** Nodes that no record depends on. */
 const BESIDE = [
   'seganet-c-path',
   'seganet-c-look',
@@ -42,12 +43,12 @@ const BESIDE = [
   'seganet-debug-2',
   'seganet-stats-1'
 ];
-/** Nodes without which no record can reach the cloud. */
+/** Nodes that every record needs to reach the cloud. */
 const ON_THE_WAY = ['seganet-devices-1', 'seganet-priority-1', 'seganet-batch-1', UPLINK, 'seganet-engine-1'];
 
 /**
- * A setting that its node refuses. An uplink node whose broker or topic is wrong keeps its records, as it does while a broker is away;
- * a node in front of it that cannot work closes its devices.
+ * A setting that its node refuses. An uplink node whose broker or topic is wrong keeps its records, as during an outage
+ * of the broker; a node before it that cannot work closes its devices.
  * @type {[string, string, object, boolean][]} name, node, change, served
  */
 const BROKEN = [
@@ -64,7 +65,7 @@ const BROKEN = [
   ['batch-engine', 'seganet-batch-1', { engine: '' }, false]
 ];
 
-/** Another setting that its node takes. @type {[string, string, object][]} */
+/** Another valid setting. @type {[string, string, object][]} */
 const CHANGED = [
   ['batch-size', 'seganet-batch-1', { maxBytes: '2048' }],
   ['batch-off', 'seganet-batch-1', { mode: 'off' }],
@@ -81,7 +82,7 @@ function withSecondBroker(flow) {
   return [...flow, { ...first, id: SECOND_BROKER, name: 'second', clientId: 'gw-history-second' }];
 }
 
-/** @param {Flow} flow with its uplink node @returns {FlowNode} another one of the same settings */
+/** @param {Flow} flow with its uplink node @returns {FlowNode} another one with the same settings */
 const copyOfUplink = (flow) => ({ ...flow.find(({ id }) => id === UPLINK), id: 'seganet-uplink-copy' });
 
 const COPY = 'copy the uplink and delete the first';
@@ -145,7 +146,7 @@ const EDITS = {
     apply: (flow) => change(flow, 'seganet-tab', { disabled: true }),
     serves: false
   },
-  // Node-RED starts nothing while a type is missing, or goes on with what was there: its choice by kind of deploy.
+  // Node-RED starts nothing while a type is missing, or continues with the previous flow: its choice by kind of deploy.
   'add a node of an unknown type': {
     apply: (flow) => [
       ...flow.filter(({ type }) => type !== 'seganet-not-installed'),

@@ -30,10 +30,10 @@ async function dropKill(context, fault) {
   await broker.stop('SIGKILL');
   await context.wait(fault.for);
   if (fault.restart) {
-    // What is dropped between the last look at the counters and the kill would be missing in the books.
+    // Drops between the last reading of the counters and the kill would be missing in the counts.
     fleet.quiet();
     let last = '';
-    const what = 'counters that stand still';
+    const what = 'counters that do not change';
     await eventually(
       async () => {
         const stats = await context.ending();

@@ -1,5 +1,5 @@
 'use strict';
-// What happens to the gateway's process and its disk. Each leaves a gateway that runs.
+// Faults of the gateway's process and its disk. Each leaves a running gateway.
 
 const { FOREVER } = require('../shim');
 
@@ -53,7 +53,7 @@ async function deploy(context, fault) {
     const status = await context.system.deploy(fault.deploy, fault.changed);
     if (status < 200 || status > 299)
       context.problem('deploy', `POST /flows (${fault.deploy}) answered ${status}`);
-    // The engine is another one: what it had sent may be sent again.
+    // The engine is another one: records that the old one sent may be sent again.
     context.crashed();
   }
 }
@@ -98,8 +98,8 @@ async function diskFull(context, fault) {
 }
 
 /**
- * The gateway stands still, the blocks on its disk are copied, and it goes on from the copy. Every PUBACK that a device has, has
- * left before it stood still.
+ * Stops the gateway, copies the blocks on its disk, and continues from the copy. Every PUBACK that a device has was
+ * sent before the stop.
  * @param {Context} context @param {Fault} fault
  */
 async function powerCut(context, fault) {

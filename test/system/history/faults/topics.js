@@ -1,12 +1,12 @@
 'use strict';
-// A device publishes under a topic that the cloud's broker does not bear: it closes the connection that brings it.
+// A device publishes under a topic that the cloud's broker rejects: it closes the connection that brings it.
 
 const { eventually } = require('../../../../bench/harness/net');
 const { Device } = require('../devices/device');
 const { hashOf, payloadOf } = require('../devices/payload');
 const { ODD } = require('../devices/reading');
 
-/** The class of a record that no rule is about. */
+/** The class of a record without a rule. */
 const UNRANKED = 3;
 
 /** @typedef {import('../context').Context} Context */
@@ -34,7 +34,7 @@ async function oddTopic(context, fault) {
   await eventually(() => device.isConnected, { timeoutMs: 15000, what: 'the device with the odd topic' });
   for (let i = 0; i < fault.records; i += 1) device.publish(UNRANKED);
   await context.wait(fault.for);
-  // Where the gateway refuses the topic the device would try for as long as it lives.
+  // If the gateway refuses the topic, the device would retry indefinitely.
   device.stop();
 }
 

@@ -1,5 +1,5 @@
 'use strict';
-// What the link and the broker do. Each fault ends what it began.
+// Faults of the link and the broker. Each fault ends its own effect.
 
 const { execFileSync } = require('node:child_process');
 
@@ -22,7 +22,7 @@ const condition =
 /** Packets vanish in the kernel: no FIN, no RST, no ICMP. @param {Context} context @param {Fault} fault */
 async function drop({ proxy, wait }, fault) {
   const table = `seganet-history-${proxy.port}`;
-  // Both sides are on this machine: what comes in on the port, and what leaves it.
+  // Both sides are on this machine: packets that enter the port, and packets that leave it.
   const chain = `type filter hook input priority 0; tcp dport ${proxy.port} drop; tcp sport ${proxy.port} drop;`;
   const rules = `table inet ${table} {\n chain in {\n ${chain}\n }\n}\n`;
   execFileSync('nft', ['-f', '-'], { input: rules });

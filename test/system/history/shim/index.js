@@ -1,5 +1,5 @@
 'use strict';
-// Compiles the shims when needed, and sets what they do through files that they map.
+// Compiles the shims when needed, and controls them through files that they map.
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -40,7 +40,7 @@ class ClockShim {
     this.env = { SEGANET_SHIM_CLOCK: file };
   }
 
-  /** @param {number} seconds that the wall clock is off by */
+  /** @param {number} seconds offset of the wall clock */
   set(seconds) {
     const bytes = Buffer.alloc(8);
     bytes.writeBigInt64LE(BigInt(Math.round(seconds)));
@@ -67,7 +67,7 @@ const FIELDS = [
 ];
 
 class IoShim {
-  /** @param {string} folder @param {string} watched a part of the paths that are meant */
+  /** @param {string} folder @param {string} watched a part of the affected paths */
   constructor(folder, watched) {
     const file = path.join(folder, 'shim-io');
     this.fd = makeBlock(file);
@@ -91,7 +91,7 @@ class IoShim {
     return Object.fromEntries(FIELDS.map((name, i) => [name, bytes.readUInt32LE(i * 4)]));
   }
 
-  /** Everything works again. */
+  /** Ends all faults. */
   calm() {
     this.set({ failWrites: 0, failSyncs: 0, shortWrites: 0, syncMs: 0 });
   }

@@ -1,5 +1,5 @@
 'use strict';
-// The shims are checked before they are believed.
+// The shims are checked before they are trusted.
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -22,7 +22,7 @@ function run(shim, script, ...args) {
   return JSON.parse(stdout);
 }
 
-test('the wall clock jumps while a process runs; the monotonic clock does not', () => {
+test('lets the wall clock jump while a process runs, but not the monotonic clock', () => {
   const clock = new ClockShim(folder);
   const script = `
     const fs = require('fs'), fd = fs.openSync(process.argv[1], 'r+'), bytes = Buffer.alloc(8);
@@ -40,7 +40,10 @@ test('the wall clock jumps while a process runs; the monotonic clock does not', 
 });
 
 describe('writes and syncs', () => {
-  /** Commits rows into an SQLite log as the gateway does, tells which commits were reported as done, and what a reader finds. */
+  /**
+   * Commits rows into an SQLite log like the gateway; returns the commits reported as done, and the rows that a reader
+   * finds.
+   */
   const commits = `
     const { DatabaseSync } = require('node:sqlite');
     const db = new DatabaseSync(process.argv[1]);
@@ -72,7 +75,7 @@ describe('writes and syncs', () => {
     return { ...result, injected, syncs, found };
   }
 
-  test('nothing fails unless it is told to', () => {
+  test('do not fail without a command', () => {
     const { done, found, injected, syncs } = commitAll('calm', 0, 0);
     expect({ done: done.length, found: found.length, injected }).toEqual({
       done: 20,
@@ -82,7 +85,7 @@ describe('writes and syncs', () => {
     expect(syncs).toBeGreaterThanOrEqual(20);
   });
 
-  test('writes fail as often as asked, and what was committed is there', () => {
+  test('fail as often as requested, and committed rows are there', () => {
     const { done, errors, found, injected } = commitAll('writes', 0, 3);
     expect(injected).toBe(3);
     expect(errors.length).toBeGreaterThan(0);
@@ -90,20 +93,20 @@ describe('writes and syncs', () => {
     expect(found).toEqual(expect.arrayContaining(done));
   });
 
-  test('syncs fail for good: nothing more is committed', () => {
+  test('fail permanently for syncs: nothing more is committed', () => {
     const { done, found } = commitAll('syncs', 1, FOREVER);
     expect(done).toEqual([0, 1, 2, 3, 4]);
     expect(found.slice(0, 5)).toEqual(done);
   });
 
-  test('a failed sync can take back what was written: who reported it as done has lost it', () => {
+  test('can revert data with a failed sync: a program that reported it as done has lost it', () => {
     const { done, errors, found, injected } = commitAll('drop', 1, 2, { drop: 1 });
     expect(injected).toBe(2);
     expect(errors).toHaveLength(2);
     expect(found).toEqual(done);
   });
 
-  test('a bare append without a commit is really taken back', () => {
+  test('really revert a bare append without a commit', () => {
     const io = new IoShim(folder, 'bare');
     io.set({ error: EIO, drop: 1, failSyncs: 1 });
     const script = `

@@ -1,5 +1,6 @@
 'use strict';
-// mosquitto as a store-and-forward gateway: its bridge to the cloud, with persistence. It shows whether the checker sees real losses.
+// mosquitto as a store-and-forward gateway: its bridge to the cloud, with persistence. It shows whether the checker
+// detects real losses.
 
 const { startMosquitto } = require('../../../../bench/harness/cloud');
 const { ProcessSystem } = require('./process');

@@ -1,5 +1,5 @@
 'use strict';
-// Our gateway as `npm start` runs it, on a home folder that stays when the process goes.
+// The gateway as `npm start` runs it, on a home folder that outlives the process.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -41,7 +41,7 @@ class GatewaySystem extends ProcessSystem {
     return true;
   }
 
-  /** A flow of our own in its home: the shipped one with shorter limits. */
+  /** A separate flow in its home: the shipped one with shorter limits. */
   prepare() {
     fs.mkdirSync(this.home, { recursive: true, mode: 0o700 });
     const flow = JSON.parse(fs.readFileSync(SHIPPED, 'utf8')).map((/** @type {any} */ node) => ({
@@ -49,12 +49,12 @@ class GatewaySystem extends ProcessSystem {
       ...CHANGES[node.type]
     }));
     const file = path.join(this.home, 'gateway.json');
-    // On the disk: a power cut would take it away, and it is not what is tested.
+    // On the disk: a power cut would remove it, and it is not under test.
     fs.writeFileSync(file, JSON.stringify(flow, null, 4), { mode: 0o600, flush: true });
   }
 
   spawn() {
-    // Nothing of the tester's own configuration may leak in.
+    // No variable of the tester's own configuration may reach it.
     const clean = Object.entries(process.env).filter(([name]) => !name.startsWith('SEGANET_'));
     const env = {
       ...Object.fromEntries(clean),
@@ -94,7 +94,7 @@ class GatewaySystem extends ProcessSystem {
     await waitForPort(this.editorPort, '127.0.0.1', timeoutMs, () => children.some(({ exit }) => exit));
   }
 
-  /** @returns {Promise<any[]>} the flow that runs */
+  /** @returns {Promise<any[]>} the running flow */
   async flow() {
     return /** @type {any[]} */ (await (await this.#fetch('/flows')).json());
   }

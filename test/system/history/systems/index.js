@@ -1,5 +1,5 @@
 'use strict';
-// What can be put through the faults, by name.
+// The systems that can be tested with the faults, by name.
 
 const { BridgeSystem } = require('./bridge');
 const { GatewaySystem } = require('./gateway');
@@ -11,13 +11,13 @@ const { NodeRedSystem } = require('./nodered');
 const systems = {
   gateway: { what: 'the SegaNet gateway', isOurs: true, make: (options) => new GatewaySystem(options) },
   'gateway-received': {
-    what: 'the same, told to acknowledge at once: crashes must show losses',
+    what: 'the same, set to acknowledge at once: crashes must show losses',
     isOurs: true,
     env: { SEGANET_ACKNOWLEDGE: 'received' },
     make: (options) => new GatewaySystem(options)
   },
   'gateway-lying-disk': {
-    what: 'the same on a disk that says it has written and has not: power cuts must show losses',
+    what: 'the same on a disk that reports writes it has not done: power cuts must show losses',
     isOurs: true,
     isLying: true,
     make: (options) => new GatewaySystem(options)

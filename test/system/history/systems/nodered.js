@@ -1,5 +1,5 @@
 'use strict';
-// Node-RED's own way: a local mosquitto for the devices, core nodes mqtt in → mqtt out (QoS 1) towards the cloud.
+// The standard way in Node-RED: a local mosquitto for the devices, core nodes mqtt in → mqtt out (QoS 1) to the cloud.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -18,7 +18,7 @@ const broker = (id, port) => ({
   clientid: `nodered-${id}`,
   protocolVersion: '4',
   keepalive: '60',
-  // A session that survives, so that what comes while Node-RED is away waits for it.
+  // A persistent session, so that messages wait for Node-RED while it is away.
   cleansession: false,
   autoConnect: true,
   usetls: false

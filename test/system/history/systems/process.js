@@ -1,5 +1,5 @@
 'use strict';
-// A system under test that is one process, or several that stand and fall together.
+// A system under test that is one process, or several that start and end together.
 
 const { readGroups } = require('../../../../bench/harness/proc');
 const { waitForPort } = require('../../../../bench/harness/net');
@@ -14,9 +14,9 @@ class ProcessSystem {
     this.uplinkPort = uplinkPort;
     /** @type {Child[]} */
     this.children = [];
-    /** What ended processes have printed. */
+    /** Output of ended processes. */
     this.log = '';
-    /** Counts starts, so that counters are told apart. */
+    /** Counts starts, to distinguish counters. */
     this.incarnation = 0;
   }
 
@@ -25,7 +25,7 @@ class ProcessSystem {
     throw new Error('not this one');
   }
 
-  /** Without waiting for anything. */
+  /** Does not wait. */
   start() {
     this.incarnation += 1;
     this.children = this.spawn();
@@ -73,7 +73,7 @@ class ProcessSystem {
     return this.children.length > 0 ? readGroups(this.children.map(({ pid }) => pid)).rssBytes : 0;
   }
 
-  /** @returns {Promise<any>} counters, null = not to be had */
+  /** @returns {Promise<any>} counters, null = not available */
   async stats() {
     return null;
   }

@@ -1,3 +1,4 @@
+// Sends confirmable messages over UDP until they are acknowledged.
 #ifndef SEGANET_CORE_PROTOCOL_COAP_DATAGRAM_OUTBOX_H_
 #define SEGANET_CORE_PROTOCOL_COAP_DATAGRAM_OUTBOX_H_
 
@@ -16,19 +17,19 @@
 
 namespace seganet::coap {
 
-// A CON of our own.
+// A CON that this server sends.
 struct Outgoing {
   std::string bytes;
   uint16_t id = 0;
-  // Of what goes to an observer: whose it is. Another answer has no device.
-  std::string device;
+  std::string device;  // of the observer that it goes to; '' for other responses
   std::string token;
-  std::optional<uint64_t> command;
-  bool in_blocks = false;  // the observer has to ask for the rest of the command
+  std::optional<uint64_t> command;  // id of the command that it carries
+  bool in_blocks = false;           // the observer must request the rest of the command
 };
 
-// Confirmable messages on their way, each sent again until it is acknowledged (RFC 7252 4.2). One
-// far end has one on its way (NSTART = 1, RFC 7252 4.7); the others wait.
+// Queues of confirmable messages, one for each peer. A message is retransmitted until it is
+// acknowledged (RFC 7252 4.2). A peer has one message in flight (NSTART = 1, RFC 7252 4.7); its
+// other messages wait.
 //
 // Thread safety: none; owned by one server.
 class Outbox {
@@ -39,22 +40,25 @@ class Outbox {
   Outbox(DatagramHandler* handler, const Limits& limits, SecretNumbers* secret,
          DatagramCounters* counters);
 
-  // Sends it, or lets it wait. False: too much waits for this far end.
+  // Sends the message, or queues it. False when the queue of this peer is full.
   bool Push(const Peer& peer, Outgoing message, int64_t now_us);
 
-  // An acknowledgement or reset came: the message that it belongs to, if it is on its way.
+  // Removes and returns the message in flight that an acknowledgement or reset with this id belongs
+  // to, if there is one. Sends the next message of the peer.
   std::optional<Outgoing> Take(const Peer& peer, uint16_t id, int64_t now_us);
 
-  // Sends again what is due. What waited for a far end that is silent is lost and appended.
+  // Retransmits what is due. When a peer stays silent after MAX_RETRANSMIT, appends all its
+  // messages to `lost`.
   void OnTime(int64_t now_us, std::vector<Lost>* lost);
+  // The next time at which OnTime() has work, us; INT64_MAX = never.
   int64_t deadline_us() const;
 
   size_t memory_bytes() const { return bytes_; }
 
  private:
   struct Queue {
-    std::deque<Outgoing> messages;  // the first is on its way
-    int sent_again = 0;
+    std::deque<Outgoing> messages;  // the first is in flight
+    int sent_again = 0;             // its retransmissions
     int64_t timeout_us = 0;
     int64_t deadline_us = 0;
   };
@@ -68,8 +72,8 @@ class Outbox {
   const size_t max_queued_;
   SecretNumbers* const secret_;
   DatagramCounters* const counters_;
-  Queues queues_;  // none is empty
-  // A queue's node stays where it is, so its address orders those with the same deadline.
+  Queues queues_;  // no empty queue
+  // The address of a queue's node is stable, and orders queues with the same deadline.
   std::set<std::pair<int64_t, const Queues::value_type*>> timers_;
   size_t bytes_ = 0;
 };
