@@ -1,27 +1,32 @@
 'use strict';
-// Who brings a command to its device: JavaScript that said so (BLE and the like), then the engine, then flows.
+// Chooses the carrier that delivers a command to its device: JavaScript that registered for it (such as BLE), then the
+// engine, then flows.
 
 const { isGlob, matchesGlob } = require('../base/glob');
 const { restOf } = require('./command');
 
 /**
- * What JavaScript gets of a command.
+ * A command as carriers and flows receive it.
  * @typedef {object} CommandView
- * @property {string} id @property {string} device @property {string} topic whole, as devices have it
- * @property {string} rest the topic behind the device @property {Buffer} payload @property {0 | 1} qos
+ * @property {string} id
+ * @property {string} device
+ * @property {string} topic the whole topic, as sent to devices
+ * @property {string} rest the topic after the device
+ * @property {Buffer} payload
+ * @property {0 | 1} qos
  * @property {number} expiresAt ms since 1970
  *
- * What became of it: 'offline', the device cannot be reached now: the command is kept, and tried again after ready();
- * 'busy', tried again in a second; 'timeout', tried again at most twice. An Error is 'refused' with its message.
+ * The result of a delivery. 'offline': the device is not reachable, so the command is stored and tried again after ready().
+ * 'busy': tried again after a second. 'timeout': tried again at most twice. An Error means 'refused' with its message.
  * @typedef {'taken' | 'refused' | 'offline' | 'busy' | 'timeout'} Carried
  * @typedef {(command: CommandView) => Promise<Carried> | Carried} Carrier
  *
- * Ends it when it is called.
+ * Call it to remove the carrier.
  * @typedef {(() => void) & { ready(device?: string): void }} Carrying
  *
  * @typedef {object} Listener a flow
  * @property {string} pattern of devices
- * @property {boolean} all before the devices themselves, else for those that cannot be reached alone
+ * @property {boolean} all true: receives commands before their devices; false: only those for unreachable devices
  * @property {(command: CommandView, origin: import('./command').Origin) => void} take
  */
 
@@ -30,7 +35,7 @@ const ENDS = ['taken', 'refused', 'offline', 'busy', 'timeout'];
 class Carriers {
   /**
    * @param {Pick<import('./native-carrier').NativeCarrier, 'send'>} native
-   * @param {(pattern: string) => void} wake a carrier or flow for these devices is there
+   * @param {(pattern: string) => void} wake called when a carrier or flow for these devices was added
    */
   constructor(native, wake) {
     this.native_ = native;
@@ -44,7 +49,7 @@ class Carriers {
     this.isHeld_ = false;
   }
 
-  /** Commands of the cloud wait until resume(): the flows are not complete, and a flow that takes them may not be there yet. */
+  /** Makes commands of the cloud wait until resume(), because a flow that handles them may not exist yet. */
   hold() {
     this.isHeld_ = true;
   }
@@ -56,7 +61,7 @@ class Carriers {
   }
 
   /**
-   * @param {string} pattern device id or glob; an id goes before a glob, the latest of equals counts
+   * @param {string} pattern device id or glob; an id precedes a glob, and the latest among equals applies
    * @param {Carrier} fn
    * @returns {Carrying}
    */
@@ -75,7 +80,7 @@ class Carriers {
 
   /**
    * @param {Listener} listener
-   * @returns {() => void} ends it
+   * @returns {() => void} removes the listener
    */
   listen(listener) {
     this.listeners_.add(listener);
@@ -85,7 +90,7 @@ class Carriers {
 
   /**
    * @param {import('./command').Command} command
-   * @param {(outcome: import('./command-queues').Outcome) => void} done called once, perhaps at once
+   * @param {(outcome: import('./command-queues').Outcome) => void} done called once, possibly before attempt() returns
    */
   attempt(command, done) {
     const { device, origin } = command;
@@ -102,10 +107,10 @@ class Carriers {
   }
 
   /**
-   * Commands of a flow do not go to flows: that would be a circle.
+   * Passes a cloud command to the flows that listen. Commands of a flow are not passed to flows, which would be a loop.
    * @param {import('./command').Command} command
    * @param {boolean} all
-   * @returns {boolean} a flow has it
+   * @returns {boolean} true if a flow received it
    */
   give_(command, all) {
     const { origin } = command;

@@ -1,5 +1,5 @@
 'use strict';
-// Commands as messages of a flow, and back.
+// Converts between commands and messages of a flow.
 
 const { isBlank } = require('../base/options');
 const { toDeviceId, toPayload } = require('../base/record');
@@ -31,7 +31,7 @@ function toCommand(msg, { topicIs, expiryS }) {
  */
 function topicOf(device, given, topicIs) {
   const head = deviceTopic(device, '');
-  // What a command node sent may come back as it is.
+  // A message from a command node may be sent back unchanged.
   const isWhole = topicIs === 'whole' || given === head || given.startsWith(`${head}/`);
   if (!isWhole) return deviceTopic(device, given);
   if (given === '')

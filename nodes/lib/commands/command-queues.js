@@ -1,43 +1,52 @@
 'use strict';
-// The commands of one engine: a queue for each device, one command of a device on its way at a time, so that they arrive in
-// order. What cannot be brought at once is kept on disk, and then counts as accepted.
+// The command queues of one engine, one for each device. A device has one command in flight at a time, so that commands
+// arrive in order. A command that cannot be delivered immediately is stored on disk, and then counts as accepted.
 //
 //   submit ─▶ queue of the device ─▶ attempt ─▶ taken, refused
-//                    ▲      │ not reachable, or it takes longer than PATIENCE_MS
+//                    ▲      │ not reachable, or no result after patienceMs
 //          wake(), tick()   └─▶ store: 'queued'
 //
-// Pure: its clock is given, and nothing happens by time but in tick(), once a second.
+// Pure: the caller provides the clock, and calls tick() once a second.
 
 /** @typedef {import('./command').Command} Command */
 /** @typedef {import('./command').Status} Status */
 
 /**
- * What became of an attempt; 'offline': to be tried again when the device is there.
+ * The result of an attempt. 'offline': try again when the device is reachable.
  * @typedef {{ end: 'taken' | 'refused' | 'offline' | 'busy' | 'timeout', reason?: string }} Outcome
  *
- * Told 'queued' at most once, and then the end; 'closed': the engine ended, and the command is not kept.
+ * Gets 'queued' at most once, and then the final status. 'closed': the engine stopped, and the command is not stored.
  * @typedef {(status: Status | 'closed', reason: string) => void} Watch
  *
- * @typedef {object} Shelf where commands are kept
+ * @typedef {object} Storage stores commands on disk
  * @property {(command: Command, done: (error: Error | null, row: number) => void) => void} add
  * @property {(row: number) => void} remove
  *
- * @typedef {object} DeskParts
- * @property {(command: Command, done: (outcome: Outcome) => void) => void} attempt calls done once, perhaps at once
- * @property {Shelf} shelf
+ * @typedef {object} QueuesParts
+ * @property {(command: Command, done: (outcome: Outcome) => void) => void} attempt calls done once, possibly before it
+ *   returns
+ * @property {Storage} storage
  * @property {() => number} now ms, monotonic
  * @property {() => number} wall ms since 1970
  * @property {Partial<typeof LIMITS>} [limits]
  *
  * @typedef {object} Entry
- * @property {Command} command @property {Watch} watch
- * @property {number} at when it came @property {number} expiresAt by the monotonic clock @property {number} row 0 = it is not on disk
- * @property {boolean} storing @property {boolean} ended @property {number} attempts that timed out
+ * @property {Command} command
+ * @property {Watch} watch
+ * @property {number} at time of arrival
+ * @property {number} expiresAt by the monotonic clock
+ * @property {number} row 0 = not on disk
+ * @property {boolean} storing
+ * @property {boolean} ended
+ * @property {number} attempts that timed out
  *
  * @typedef {object} Queue of one device
- * @property {Entry[]} entries @property {Entry | null} busy the one that is on its way; its first one
- * @property {number} busySince @property {number} attempt which one is on its way
- * @property {number} parkedUntil 0 = not parked @property {boolean} woken while one was on its way
+ * @property {Entry[]} entries
+ * @property {Entry | null} busy the entry in flight, which is the first one
+ * @property {number} busySince
+ * @property {number} attempt number of the attempt in flight
+ * @property {number} parkedUntil 0 = not parked
+ * @property {boolean} woken during an attempt
  * @property {boolean} pumping
  */
 
@@ -45,25 +54,25 @@ const LIMITS = {
   perDevice: 100,
   total: 10000,
   totalBytes: 16 << 20,
-  /** How long somebody waits for 'taken' before the command is kept. */
+  /** Longest wait for 'taken' before the command is stored. */
   patienceMs: 1000,
-  /** An attempt without any outcome counts as timed out. More than the engine's own time for it. */
+  /** An attempt without a result times out after this time, which is longer than the engine's own timeout. */
   attemptMs: 15000,
-  /** That time out, of one command. */
+  /** Most attempts of one command that may time out. */
   attempts: 3,
   retryMs: 1000,
-  /** Devices that said nothing are tried again all the same: an event may be lost. */
+  /** Interval of attempts without a wake(), because an event may be lost. */
   sweepMs: 30000,
   sweepsPerTick: 200
 };
-/** What a command costs beyond its texts. */
+/** Memory for a command, in addition to its texts. */
 const ENTRY_BYTES = 256;
 
 class CommandQueues {
-  /** @param {DeskParts} parts */
-  constructor({ attempt, shelf, now, wall, limits = {} }) {
+  /** @param {QueuesParts} parts */
+  constructor({ attempt, storage, now, wall, limits = {} }) {
     this.attempt_ = attempt;
-    this.shelf_ = shelf;
+    this.storage_ = storage;
     this.now_ = now;
     this.wall_ = wall;
     this.limits = { ...LIMITS, ...limits };
@@ -89,7 +98,7 @@ class CommandQueues {
   }
 
   /**
-   * Takes a command back that an earlier run kept. It waits for the next tick, or its device.
+   * Adds a command that an earlier run stored. It waits for the next tick or wake().
    * @param {Command} command
    * @param {number} row
    * @param {Watch} watch
@@ -101,9 +110,9 @@ class CommandQueues {
   }
 
   /**
-   * The device may be there now.
+   * Call it when the device may be reachable.
    * @param {string} device
-   * @returns {boolean} something waits for it
+   * @returns {boolean} true if a command waits for it
    */
   wake(device) {
     const queue = this.queues_.get(device);
@@ -119,7 +128,7 @@ class CommandQueues {
     for (const device of [...this.queues_.keys()]) if (matches(device)) this.wake(device);
   }
 
-  /** Once a second. */
+  /** Call it once a second. */
   tick() {
     const now = this.now_();
     let sweeps = this.limits.sweepsPerTick;
@@ -139,7 +148,7 @@ class CommandQueues {
     }
   }
 
-  /** Those that are not kept are given up by 'closed'. */
+  /** Ends the commands that are not stored with 'closed'. */
   close() {
     this.closed_ = true;
     for (const { entries } of this.queues_.values()) {
@@ -160,7 +169,7 @@ class CommandQueues {
 
   /**
    * @param {Command} command
-   * @returns {string} why there is no room, '' when there is
+   * @returns {string} why there is no room, '' if there is
    */
   fullFor_(command) {
     const { perDevice, total, totalBytes } = this.limits;
@@ -196,7 +205,7 @@ class CommandQueues {
   enter_(command, watch, row) {
     const queue = this.queueOf_(command.device);
     const at = this.now_();
-    // The wall clock may be set while it waits.
+    // On the monotonic clock, because the wall clock may be set while the command waits.
     const expiresAt = at + command.expiresAt - this.wall_();
     const entry = { command, watch, at, expiresAt, row, storing: false, ended: false, attempts: 0 };
     queue.entries.push(entry);
@@ -208,7 +217,7 @@ class CommandQueues {
 
   /** @param {Queue} queue */
   pump_(queue) {
-    // A carrier may answer at once: a loop, not a recursion of a hundred commands.
+    // A carrier may answer before it returns. The loop avoids a deep recursion.
     if (queue.pumping) return;
     queue.pumping = true;
     while (!queue.busy && queue.parkedUntil === 0 && queue.entries.length > 0 && !this.closed_) {
@@ -232,7 +241,7 @@ class CommandQueues {
    * @param {Queue} queue
    * @param {number} attempt
    * @param {Outcome} outcome
-   * @returns {boolean} the next may go
+   * @returns {boolean} true if the next attempt may start
    */
   settle_(queue, attempt, { end, reason = '' }) {
     const entry = queue.busy;
@@ -259,7 +268,7 @@ class CommandQueues {
   /**
    * @param {Queue} queue
    * @param {Entry} entry
-   * @param {string} why it waits, '' = the device is away
+   * @param {string} why the command waits, '' = the device is not reachable
    */
   keep_(queue, entry, why) {
     const reason = why || 'The device is not connected.';
@@ -270,11 +279,11 @@ class CommandQueues {
       return;
     }
     entry.storing = true;
-    this.shelf_.add(entry.command, (error, row) => {
+    this.storage_.add(entry.command, (error, row) => {
       entry.storing = false;
       if (this.closed_) return;
       if (entry.ended) {
-        if (!error) this.shelf_.remove(row);
+        if (!error) this.storage_.remove(row);
       } else if (!error) {
         entry.row = row;
         this.tell_(entry.watch, 'queued', reason);
@@ -297,7 +306,7 @@ class CommandQueues {
     this.size--;
     this.bytes -= costOf(command);
     if (queue.entries.length === 0) this.queues_.delete(command.device);
-    if (entry.row > 0) this.shelf_.remove(entry.row);
+    if (entry.row > 0) this.storage_.remove(entry.row);
     this.tell_(entry.watch, status, reason);
   }
 

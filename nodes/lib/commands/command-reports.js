@@ -1,13 +1,15 @@
 'use strict';
-// What became of commands, on its way to the brokers that they came from.
+// Reports the results of commands to the brokers from which they came.
 
-/** For a broker whose thread does not run; the oldest go. */
+/** Most waiting reports for a broker whose thread does not run. The oldest ones are dropped. */
 const MAX_WAITING = 1000;
 
 /**
  * @typedef {object} Report
- * @property {string} device @property {string} rest
- * @property {string} [responseTopic] @property {Uint8Array} [correlation]
+ * @property {string} device
+ * @property {string} rest
+ * @property {string} [responseTopic]
+ * @property {Uint8Array} [correlation]
  * @property {{ status: string, id: string, ts: number, reason?: string }} body
  * @typedef {(report: Report) => void} Publish
  */
@@ -24,7 +26,7 @@ class Reports {
   /**
    * @param {string} broker
    * @param {Publish} publish
-   * @returns {() => void} ends it
+   * @returns {() => void} stops the reports to this broker
    */
   open(broker, publish) {
     this.open_.set(broker, publish);

@@ -1,6 +1,6 @@
 'use strict';
-// Commands that wait for their device, on disk: <folder of the log>/commands.db. All that is added or removed in one turn of the
-// loop is one transaction, so a burst costs one sync; commands are few, and records never come by here.
+// Stores commands that wait for their device in <folder of the log>/commands.db. All changes of one turn of the event loop
+// are one transaction, so a burst costs one sync. Commands are rare, and records are not stored here.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -8,14 +8,14 @@ const { makeFolder, syncDirectory } = require('../store/log-folder');
 const { DatabaseSync } = require('../store/sqlite');
 
 const FILE = 'commands.db';
-/** "SGC1": tells our database from those of other programs. */
+/** "SGC1": distinguishes our database from those of other programs. */
 const APPLICATION_ID = 0x53474331;
 const USER_VERSION = 1;
 const SCHEMA = `CREATE TABLE command (row INTEGER PRIMARY KEY, id TEXT NOT NULL, device TEXT NOT NULL, topic TEXT NOT NULL,
   qos INTEGER NOT NULL, expires_at INTEGER NOT NULL, origin TEXT, correlation BLOB, payload BLOB NOT NULL)`;
-/** A row that is removed late costs a second delivery after a crash, never one less. */
+/** Delay of a removal. After a crash, a row not yet removed causes a second delivery, never a missing one. */
 const REMOVE_LINGER_MS = 50;
-/** A disk that stays full is not told about with each command. */
+/** Interval of the warning about a full disk. */
 const SAY_AGAIN_MS = 60000;
 /** SQLITE_CORRUPT, SQLITE_NOTADB. */
 const DAMAGE = [11, 26];
@@ -25,7 +25,7 @@ const DAMAGE = [11, 26];
 
 class CommandStore {
   /**
-   * @param {string} directory made when the first command is kept
+   * @param {string} directory created when the first command is stored
    * @param {(sentence: string) => void} warn
    * @param {() => number} [now] ms
    */
@@ -38,9 +38,9 @@ class CommandStore {
     /** @type {DatabaseSync | null} */
     this.db_ = null;
     this.lastRow_ = 0;
-    /** What earlier runs kept was read, or cannot be read at all. */
+    /** True if the commands of earlier runs were read, or can never be read. */
     this.isRead_ = false;
-    /** It, until load() takes it. @type {{ row: number, command: Command }[]} */
+    /** Commands of earlier runs, until load() returns them. @type {{ row: number, command: Command }[]} */
     this.found_ = [];
     /** @type {Addition[]} */
     this.adding_ = [];
@@ -53,8 +53,8 @@ class CommandStore {
   }
 
   /**
-   * What earlier runs kept, in its order, each once. A file that cannot be used is said, and nothing of it is deleted; one that another program
-   * holds, or that the disk cannot give now, is read by a later call.
+   * Returns the commands that earlier runs stored, in order, each once. An unusable file is reported and not deleted. A
+   * file that another program has locked, or that cannot be read now, is read by a later call.
    * @returns {{ row: number, command: Command }[]}
    */
   load() {
@@ -69,7 +69,7 @@ class CommandStore {
 
   /**
    * @param {Command} command
-   * @param {Addition['done']} done when it is on disk, or is not
+   * @param {Addition['done']} done called when the command is on disk, or cannot be stored
    */
   add(command, done) {
     this.adding_.push({ command, done });
@@ -82,7 +82,7 @@ class CommandStore {
     this.later_ ??= setTimeout(() => this.flush(), REMOVE_LINGER_MS).unref();
   }
 
-  /** Commits what there is to commit. */
+  /** Commits pending changes. */
   flush() {
     if (this.soon_) clearImmediate(this.soon_);
     if (this.later_) clearTimeout(this.later_);
@@ -113,7 +113,7 @@ class CommandStore {
     try {
       this.db_?.close();
     } catch {
-      // It is gone in any case.
+      // The connection is not used again in any case.
     }
     this.db_ = null;
   }
@@ -146,15 +146,15 @@ class CommandStore {
     if (this.db_) return this.db_;
     makeFolder(path.resolve(this.directory_));
     const isNew = !fs.existsSync(this.file_);
-    // For the gateway's user alone. SQLite gives the WAL the rights of the file.
+    // Readable by the gateway's user only. SQLite gives the WAL the same mode.
     if (isNew) fs.closeSync(fs.openSync(this.file_, 'wx', 0o600));
     const db = new DatabaseSync(this.file_, { timeout: 0 });
     try {
       setUp(db);
       const { row } = db.prepare('SELECT ifnull(max(row), 0) AS row FROM command').get() ?? {};
-      // Never a number again that may still have to be removed.
+      // Never reuse a row number whose removal may be pending.
       this.lastRow_ = Math.max(this.lastRow_, Number(row));
-      // Before this run adds to it.
+      // Before this run adds rows.
       if (!this.isRead_) this.found_ = db.prepare('SELECT * FROM command ORDER BY row').all().map(fromRow);
       this.isRead_ = true;
     } catch (error) {
@@ -167,7 +167,7 @@ class CommandStore {
   }
 
   /**
-   * After a failure nothing is known of the connection: the next use opens a new one.
+   * Closes the connection after a failure, because its state is unknown. The next use opens a new one.
    * @param {any} error
    * @returns {Error}
    */
@@ -184,9 +184,9 @@ class CommandStore {
     return error instanceof Error ? error : new Error(String(error));
   }
 
-  /** @returns {string} its new name, '' where the folder allows none */
+  /** @returns {string} the new name of the file, '' if it could not be renamed */
   setAside_() {
-    // There is nothing in it that a later try could read.
+    // A later attempt could not read it either.
     this.isRead_ = true;
     const name = `${this.file_}.damaged-${new Date().toISOString().replaceAll(':', '-')}`;
     try {
@@ -216,7 +216,7 @@ function setUp(db) {
   const { user_version: version } = db.prepare('PRAGMA user_version').get() ?? {};
   if (application !== APPLICATION_ID) throw new Error('it is the database of another program');
   if (version !== USER_VERSION) throw new Error('a newer version of the gateway wrote it');
-  // At most some 16 MiB. Without it a row that is cut reads as NULLs.
+  // The file has at most about 16 MiB. Without the check, a truncated row reads as NULLs.
   const check = Object.values(db.prepare('PRAGMA quick_check(1)').get() ?? {})[0];
   if (check !== 'ok') throw Object.assign(new Error(`it is damaged: ${check}`), { errcode: DAMAGE[0] });
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 1048576;');

@@ -1,29 +1,29 @@
 'use strict';
-// A command: a message from the cloud, or from a flow, to one device.
+// A command is a message from the cloud or a flow to one device.
 
 const { MAX_DEVICE_BYTES } = require('../base/device-id');
 
 /**
- * What the cloud wants to hear about a command.
+ * Where and how to report the result of a cloud command.
  * @typedef {object} Origin
- * @property {string} broker id of the broker node that it came from
- * @property {string} rest the topic behind the device, '' = none
+ * @property {string} broker id of the broker node from which it came
+ * @property {string} rest the topic after the device, '' = none
  * @property {string} [responseTopic] MQTT 5: instead of the report topic
  * @property {Buffer} [correlation] MQTT 5
  *
  * @typedef {object} Command
- * @property {string} id for people and reports
+ * @property {string} id for display and reports
  * @property {string} device 1 to 256 bytes
- * @property {string} topic as the device gets it
+ * @property {string} topic as sent to the device
  * @property {Buffer} payload
- * @property {0 | 1} qos 0: for now only, it is not kept
+ * @property {0 | 1} qos 0: not stored if the device is not reachable
  * @property {number} expiresAt ms since 1970
  * @property {Origin | null} origin null: a flow sent it
  *
- * @typedef {'taken' | 'queued' | 'expired' | 'refused' | 'timeout' | 'full'} Status what is reported; all but queued are the end
+ * @typedef {'taken' | 'queued' | 'expired' | 'refused' | 'timeout' | 'full'} Status reported; all but queued are final
  */
 
-/** Topics on the side of the devices. */
+/** First level of command topics for devices. */
 const DEVICE_PREFIX = 'cmd';
 const MAX_TOPIC_BYTES = 65535;
 const DEFAULT_EXPIRY_S = 86400;
@@ -39,7 +39,7 @@ function deviceTopic(device, rest) {
 
 /**
  * @param {Pick<Command, 'device' | 'topic'>} command
- * @returns {string} the topic behind the device; the whole one where it is of another kind
+ * @returns {string} the topic after the device, or the whole topic if it has another form
  */
 function restOf({ device, topic }) {
   const head = deviceTopic(device, '');
@@ -49,7 +49,7 @@ function restOf({ device, topic }) {
 
 /**
  * @param {Pick<Command, 'device' | 'topic'>} command
- * @returns {string} why nobody can get it, '' when one can
+ * @returns {string} why it cannot be sent, '' if it can
  */
 function commandProblem({ device, topic }) {
   if (device === '' || Buffer.byteLength(device) > MAX_DEVICE_BYTES || device.includes('\0'))

@@ -1,6 +1,6 @@
 'use strict';
-// The commands of one engine, as its nodes and brokers see them: where they come from, who brings them, who hears what became
-// of them. `host.commands`.
+// The commands of one engine (`host.commands`): their sources, the carriers that deliver them, and the reports on their
+// results.
 
 const { matchesGlob } = require('../base/glob');
 const { Carriers } = require('./command-carriers');
@@ -10,7 +10,7 @@ const { NativeCarrier } = require('./native-carrier');
 const { Reports } = require('./command-reports');
 const { CommandStore } = require('./command-store');
 
-/** What a device has for its acknowledgement. */
+/** Longest wait for a device's acknowledgement. */
 const TIMEOUT_MS = 10000;
 const TICK_MS = 1000;
 
@@ -18,12 +18,15 @@ const TICK_MS = 1000;
  * @typedef {import('./command').Command} Command
  * @typedef {import('./command').Status} Status
  *
- * @typedef {object} CloudCommand as the uplink's thread hands it over
+ * @typedef {object} CloudCommand a command from the uplink's thread
  * @property {string} [id] chosen by the sender
- * @property {string} device @property {string} rest
- * @property {Uint8Array} payload @property {0 | 1} qos
+ * @property {string} device
+ * @property {string} rest
+ * @property {Uint8Array} payload
+ * @property {0 | 1} qos
  * @property {number} [expiryS] MQTT 5
- * @property {string} [responseTopic] @property {Uint8Array} [correlation]
+ * @property {string} [responseTopic]
+ * @property {Uint8Array} [correlation]
  *
  * @typedef {object} CommandsParts
  * @property {import('./native-carrier').CommandEngine} engine
@@ -44,7 +47,7 @@ class Commands {
     this.reports_ = new Reports();
     this.desk_ = new CommandQueues({
       attempt: (command, done) => this.carriers_.attempt(command, done),
-      shelf: this.store_,
+      storage: this.store_,
       now,
       wall
     });
@@ -54,14 +57,14 @@ class Commands {
     this.restore_();
   }
 
-  /** What an earlier run kept; later, when the file cannot be read now. */
+  /** Restores the commands that an earlier run stored, and tries again later if the file cannot be read now. */
   restore_() {
     for (const { row, command } of this.store_.load()) {
       this.desk_.restore(command, row, (status, reason) => this.tellCloud_(command, status, reason));
     }
   }
 
-  /** Commands of the cloud wait until resume(): call it while the flows are stopped, or not complete. */
+  /** Makes commands of the cloud wait until resume(). Call it while the flows are stopped or not complete. */
   hold() {
     this.carriers_.hold();
   }
@@ -71,8 +74,8 @@ class Commands {
   }
 
   /**
-   * Brings commands to devices that JavaScript talks to: `const stop = host.commands.carry('aa:bb:*', write)`, and
-   * `stop.ready(device)` whenever such a device can be reached again.
+   * Delivers commands to devices that JavaScript serves: `const stop = host.commands.carry('aa:bb:*', write)`. Call
+   * `stop.ready(device)` when such a device becomes reachable again.
    * @param {string} pattern device id or glob
    * @param {import('./command-carriers').Carrier} fn
    * @returns {import('./command-carriers').Carrying}
@@ -82,17 +85,17 @@ class Commands {
   }
 
   /**
-   * Hands commands of the cloud to a flow; what it gets counts as taken.
+   * Passes commands of the cloud to a flow. A command that the flow receives counts as taken.
    * @param {import('./command-carriers').Listener} listener
-   * @returns {() => void} ends it
+   * @returns {() => void} removes the listener
    */
   listen(listener) {
     return this.carriers_.listen(listener);
   }
 
   /**
-   * A command of a flow.
-   * @param {{ device: string, topic: string, payload: Buffer, qos: 0 | 1, expiryS?: number }} given topic: whole
+   * Sends a command of a flow.
+   * @param {{ device: string, topic: string, payload: Buffer, qos: 0 | 1, expiryS?: number }} given with the whole topic
    * @param {import('./command-queues').Watch} watch
    * @throws {Error} with a sentence
    */
@@ -101,16 +104,16 @@ class Commands {
     if (problem) throw new Error(problem);
     if (this.closed_) return watch('closed', 'The engine stopped.');
     const expiresAt = this.wall_() + expiryS * 1000;
-    // The flow may go on to change its Buffer, which may be a part of a larger one.
+    // Copied, because the flow may change its Buffer later, and the Buffer may be part of a larger one.
     const own = Buffer.from(payload);
     this.desk_.submit({ id: this.id_(), device, topic, payload: own, qos, expiresAt, origin: null }, watch);
   }
 
   /**
-   * A command of the cloud.
+   * Sends a command of the cloud.
    * @param {string} broker id of the broker node
    * @param {CloudCommand} given
-   * @param {() => void} safe it may be acknowledged; never called when the engine stops before that
+   * @param {() => void} safe called when the command may be acknowledged; not called if the engine stops before
    */
   fromCloud(broker, given, safe) {
     const { device, rest, qos, responseTopic, correlation, expiryS = DEFAULT_EXPIRY_S } = given;
@@ -137,16 +140,16 @@ class Commands {
   }
 
   /**
-   * The broker takes reports from now on; those that waited for it go first.
+   * Call it when the broker accepts reports. Waiting reports are published first.
    * @param {string} broker id of the broker node
    * @param {import('./command-reports').Publish} publish
-   * @returns {() => void} ends it
+   * @returns {() => void} stops the reports
    */
   reportTo(broker, publish) {
     return this.reports_.open(broker, publish);
   }
 
-  /** @param {string} pattern devices that may be there now: id or glob */
+  /** @param {string} pattern devices that may be reachable now: id or glob */
   wake(pattern) {
     if (this.desk_.wake(pattern)) return;
     this.desk_.wakeAll((device) => matchesGlob(pattern, device));
@@ -161,7 +164,7 @@ class Commands {
     this.desk_.tick();
   }
 
-  /** What is kept stays on disk; what is not was not acknowledged, so the cloud has it. */
+  /** Closes the queues. Stored commands stay on disk. The others are not acknowledged, so the cloud still has them. */
   close() {
     if (this.closed_) return;
     this.closed_ = true;
@@ -192,7 +195,7 @@ class Commands {
 }
 
 /**
- * A Buffer arrives from another thread as Uint8Array.
+ * Returns a Buffer over the same memory. A Buffer from another thread arrives as Uint8Array.
  * @param {Uint8Array} array
  */
 function bytes({ buffer, byteOffset, byteLength }) {

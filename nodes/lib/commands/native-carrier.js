@@ -1,7 +1,7 @@
 'use strict';
-// Commands to the devices that the engine serves: tickets out, results back.
+// Delivers commands to the devices that the engine serves. Tickets match the results.
 
-/** By CommandEnd of the native API. @type {import('./command-queues').Outcome[]} */
+/** Index: CommandEnd of the native API. @type {import('./command-queues').Outcome[]} */
 const OUTCOMES = [
   { end: 'taken' },
   { end: 'offline', reason: 'The device is not connected.' },
@@ -12,7 +12,7 @@ const OUTCOMES = [
   { end: 'refused', reason: 'The command is larger than the device accepts.' },
   { end: 'busy' }
 ];
-/** What Engine.command() answers at once. @type {(import('./command-queues').Outcome | null)[]} */
+/** Index: return value of Engine.command(). @type {(import('./command-queues').Outcome | null)[]} */
 const ANSWERS = [
   null,
   { end: 'busy' },
@@ -38,7 +38,7 @@ class NativeCarrier {
 
   /**
    * @param {import('./command').Command} command
-   * @param {(outcome: import('./command-queues').Outcome) => void} done called once, perhaps at once
+   * @param {(outcome: import('./command-queues').Outcome) => void} done called once, possibly before send() returns
    */
   send({ device, topic, payload, qos }, done) {
     if (!this.engine_.command) return done(OUTCOMES[1]);
@@ -48,7 +48,7 @@ class NativeCarrier {
     this.out_.set(ticket, done);
   }
 
-  /** Call it when the engine's doorbell rang. */
+  /** Call it when the engine's doorbell rings. */
   take() {
     const results = this.engine_.takeCommandResults?.() ?? [];
     for (let i = 0; i < results.length; i += 2) {

@@ -1,13 +1,13 @@
 'use strict';
-// Small files of sysfs. Asynchronous: a sensor behind a slow bus may take milliseconds to answer.
+// Reads small files of sysfs, asynchronously because a sensor on a slow bus may take milliseconds.
 
 const fs = require('node:fs/promises');
 
-/** What no sensor has: a power of over 1 MW, and an energy that a number cannot hold exactly. */
+/** Limits of valid readings: a power of 1 MW, and the largest energy that a number represents exactly. */
 const MAX_POWER = 1e12;
 const MAX_ENERGY = Number.MAX_SAFE_INTEGER;
 
-/** @param {string} folder @returns {Promise<string[]>} in the order of their numbers; none where it cannot be read */
+/** @param {string} folder @returns {Promise<string[]>} in the order of their numbers; empty if it cannot be read */
 async function list(folder) {
   try {
     const names = await fs.readdir(folder);
@@ -17,7 +17,7 @@ async function list(folder) {
   }
 }
 
-/** @param {string} file @returns {Promise<string>} its line; '' = there is none */
+/** @param {string} file @returns {Promise<string>} its line; '' = none */
 async function line(file) {
   try {
     return (await fs.readFile(file, 'utf8')).slice(0, 256).trim();
@@ -26,7 +26,7 @@ async function line(file) {
   }
 }
 
-/** @param {string} file @param {number} most @returns {Promise<number>} a whole number; NaN = it has none, or it is over the most */
+/** @param {string} file @param {number} most @returns {Promise<number>} a whole number; NaN = none, or above `most` */
 async function number(file, most) {
   const text = await line(file);
   const value = /^\d{1,20}$/.test(text) ? Number(text) : NaN;

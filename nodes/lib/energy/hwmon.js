@@ -1,17 +1,18 @@
 'use strict';
-// Power sensors of /sys/class/hwmon (Linux, Documentation/hwmon/sysfs-interface.rst). Most of them measure a part of the machine,
-// such as its graphics card: only those are taken that are known to measure what the machine takes.
+// Power sensors of /sys/class/hwmon (Linux, Documentation/hwmon/sysfs-interface.rst). Most of them measure only a part of
+// the machine, such as its graphics card. Only sensors known to measure the whole machine are used.
 
 const path = require('node:path');
 const { MAX_ENERGY, MAX_POWER, line, list, number } = require('./files');
 
-/** @typedef {import('./sensor').Sensor} Sensor @typedef {import('./sensor').Channel} Channel */
+/** @typedef {import('./sensor').Sensor} Sensor */
+/** @typedef {import('./sensor').Channel} Channel */
 
 /** ACPI's meter of the whole platform [ACPI, 10.4]. */
 const WHOLE = /^power_meter$/;
-/** How the driver of a supply, or a board's device tree, calls what goes in. */
+/** Labels for the input power, from drivers of power supplies and device trees of boards. */
 const INPUT = /^(power total|total power|total|system|board|input|pin\d*|vdd_in|pom_5v_in)$/i;
-/** A monitor of currents that somebody has put into one supply line, mostly the one to a small board. */
+/** Current monitors in one supply line, usually the supply of a small board. */
 const MONITOR = /^ina(209|219|220|226|230|231|238)$/;
 const FIELDS = [
   { pattern: /^(energy(\d+))_input$/, kind: 'energy', most: MAX_ENERGY },
@@ -21,7 +22,10 @@ const FIELDS = [
 
 /**
  * @typedef {object} Found
- * @property {string} chip its driver @property {string} label '' = none @property {string} field such as power1 @property {Channel} channel
+ * @property {string} chip its driver
+ * @property {string} label '' = none
+ * @property {string} field such as power1
+ * @property {Channel} channel
  */
 
 /** @param {string} root @returns {Promise<Sensor | null>} */
@@ -32,16 +36,19 @@ async function findHwmon(root) {
   const [meter] = all.filter(({ chip }) => WHOLE.test(chip));
   const [input] = all.filter(({ label }) => INPUT.test(label));
   const monitors = all.filter(({ chip }) => MONITOR.test(chip));
-  // Of several monitors nobody knows which is in which line.
+  // With several monitors, it is unknown which one is in which line.
   const whole = meter ?? input ?? (monitors.length === 1 ? monitors[0] : null);
   if (!whole) return null;
   const { chip, label, field } = whole;
-  // Several supplies of a kind share the load.
+  // Several power supplies of one kind share the load.
   const alike = whole === input ? all.filter((each) => each.chip === chip && each.label === label) : [whole];
   return { source: `hwmon ${chip} ${label || field}`, channels: alike.map(({ channel }) => channel) };
 }
 
-/** @param {string} folder @returns {Promise<Found[]>} what can be read; of what has the same number and label once, the energy first */
+/**
+ * @param {string} folder
+ * @returns {Promise<Found[]>} the readable channels, one for each number and label, energy preferred
+ */
 async function readChip(folder) {
   const [chip, names] = await Promise.all([line(path.join(folder, 'name')), list(folder)]);
   /** @type {Map<string, Found>} */

@@ -5,23 +5,27 @@ const { EnergyShare } = require('./share');
 
 /** @typedef {import('./share').EnergyView} EnergyView */
 
-/** The one that we run on. */
+/** This machine. */
 const machine = new Machine();
 
-/** What the machine takes beside one uplink. */
+/** Measures the energy use of the machine in relation to one uplink. */
 class EnergyWatch {
-  /** @param {Machine} [of] */
-  constructor(of = machine) {
-    this.machine = of;
+  /** @param {Machine} [measured] */
+  constructor(measured = machine) {
+    this.machine = measured;
     this.share = new EnergyShare();
     /** @type {(() => void) | null} */
     this.end = null;
   }
 
-  /** About once a second. @param {number} bytes that the broker has confirmed so far @returns {EnergyView | null} */
+  /**
+   * Call it about once a second.
+   * @param {number} bytes that the broker has confirmed so far
+   * @returns {EnergyView | null}
+   */
   follow(bytes) {
     this.end ??= this.machine.use();
-    return this.share.add(this.machine.taken, bytes);
+    return this.share.add(this.machine.consumption, bytes);
   }
 
   stop() {

@@ -1,18 +1,21 @@
 'use strict';
-// What this machine takes, for all who want to know: one of them in a process (index.js). Where there is no sensor it looks once when
-// somebody begins to ask, and then each few minutes.
+// The energy use of this machine. A process has one instance (index.js). Without a sensor it searches for one when its use
+// begins, and then every few minutes.
 
 const { findSensor, joulesBetween, readSensor } = require('./sensor');
 
-/** @typedef {import('./sensor').Sensor} Sensor @typedef {import('./sensor').Reading} Reading */
+/** @typedef {import('./sensor').Sensor} Sensor */
+/** @typedef {import('./sensor').Reading} Reading */
 
 const SAMPLE_MS = 1000;
 const LOOK_MS = 300_000;
 
 /**
- * @typedef {object} Taken
- * @property {string} source @property {number} joules since this sensor was found @property {number} atMs of the last reading
- * @property {number} life rises when the count begins anew
+ * @typedef {object} Consumption
+ * @property {string} source
+ * @property {number} joules since this sensor was found
+ * @property {number} atMs of the last reading
+ * @property {number} life increments when the count starts again
  */
 
 class Machine {
@@ -21,7 +24,7 @@ class Machine {
     this.root = root;
     this.now = now;
     this.users = 0;
-    /** Which row of timers goes on. */
+    /** Number of the current series of timers. */
     this.run = 0;
     /** @type {NodeJS.Timeout | undefined} */
     this.timer = undefined;
@@ -33,7 +36,7 @@ class Machine {
     this.life = 0;
   }
 
-  /** @returns {() => void} ends it */
+  /** @returns {() => void} ends the use */
   use() {
     if (this.users++ === 0) this.#next(0, ++this.run);
     let isOver = false;
@@ -47,13 +50,16 @@ class Machine {
     };
   }
 
-  /** @returns {Taken | null} null = there is no sensor */
-  get taken() {
+  /** @returns {Consumption | null} null = no sensor */
+  get consumption() {
     const { sensor, last, joules, life } = this;
     return sensor && last && { source: sensor.source, joules, atMs: last.atMs, life };
   }
 
-  /** Finds a sensor, or reads the one that there is. @returns {Promise<number>} ms until the next time */
+  /**
+   * Reads the sensor, or searches for one.
+   * @returns {Promise<number>} ms until the next call
+   */
   async look() {
     const sensor = this.sensor ?? (await findSensor(this.root));
     const reading = sensor && (await readSensor(sensor, this.now));

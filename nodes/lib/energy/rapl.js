@@ -1,16 +1,24 @@
 'use strict';
-// What the processor counts by itself (RAPL), in /sys/class/powercap (Linux, Documentation/power/powercap/powercap.rst). Since 2020 it is
-// readable for root only, unless an administrator says otherwise: another program could tell from it what is computed.
+// The processor's own energy counters (RAPL) in /sys/class/powercap (Linux, Documentation/power/powercap/powercap.rst).
+// Since 2020 only root can read them by default, because they reveal what other programs compute.
 
 const path = require('node:path');
 const { MAX_ENERGY, line, list, number } = require('./files');
 
-/** @typedef {import('./sensor').Sensor} Sensor @typedef {import('./sensor').Channel} Channel */
+/** @typedef {import('./sensor').Sensor} Sensor */
+/** @typedef {import('./sensor').Channel} Channel */
 
-/** Not the parts of a package (intel-rapl:0:0), which it includes, and not what counts the same another way (intel-rapl-mmio:0). */
+/**
+ * Packages and the platform, without parts of a package (intel-rapl:0:0), which the package includes, and without the
+ * second interface to the same counters (intel-rapl-mmio:0).
+ */
 const DOMAIN = /^intel-rapl:\d+$/;
 
-/** The whole platform where it is counted, else all packages. @param {string} root @returns {Promise<Sensor[]>} the better first */
+/**
+ * Finds the counter of the whole platform, or else those of all packages.
+ * @param {string} root
+ * @returns {Promise<Sensor[]>} the best first
+ */
 async function findRapl(root) {
   const folder = path.join(root, 'class/powercap');
   const names = (await list(folder)).filter((name) => DOMAIN.test(name));
@@ -18,7 +26,7 @@ async function findRapl(root) {
   const psys = domains.filter(({ name }) => name === 'psys');
   const packages = domains.filter(({ name }) => name.startsWith('package-'));
   return [psys, packages].flatMap((some) => {
-    // A part of the packages would be taken for all of them.
+    // Only some packages would look like all of them.
     if (some.length === 0 || !some.every(({ isReadable }) => isReadable)) return [];
     const source = `rapl ${some.map(({ name }) => name).join(' + ')}`;
     return [{ source, channels: some.map(({ channel }) => channel) }];

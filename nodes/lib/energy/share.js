@@ -1,21 +1,22 @@
 'use strict';
 
-/** @typedef {import('./machine').Taken} Taken */
+/** @typedef {import('./machine').Consumption} Consumption */
 /**
  * @typedef {object} EnergyView of the whole machine, in the last minute
- * @property {string} source what has measured it @property {number} watts
- * @property {number | null} joulesPerMegabyte (10^6 bytes) that the uplink has brought to the broker meanwhile; null = next to nothing was
+ * @property {string} source the sensor
+ * @property {number} watts
+ * @property {number | null} joulesPerMegabyte (10^6 bytes) that the broker confirmed in this time; null = too few bytes
  */
 
 const WINDOW_MS = 60_000;
-/** Less time says nothing. */
+/** A shorter time is not representative. */
 const LEAST_MS = 10_000;
-/** Of less the machine's own need is all that would be seen. */
+/** With fewer bytes, the idle power of the machine would dominate. */
 const LEAST_BYTES = 100_000;
-/** One more each second, whoever asks how often. */
+/** Shortest distance of samples: about one a second, no matter how often add() is called. */
 const APART_MS = 900;
 
-/** What the machine takes while an uplink brings its megabytes: an estimate, as all that the machine does is in it. */
+/** Estimates the energy per megabyte of an uplink. The energy includes everything that the machine does. */
 class EnergyShare {
   constructor() {
     /** Oldest first. @type {{atMs: number, joules: number, bytes: number}[]} */
@@ -23,13 +24,17 @@ class EnergyShare {
     this.life = -1;
   }
 
-  /** @param {Taken | null} taken by the machine so far @param {number} bytes confirmed by the broker so far @returns {EnergyView | null} null = it is not known */
-  add(taken, bytes) {
+  /**
+   * @param {Consumption | null} consumption of the machine so far
+   * @param {number} bytes confirmed by the broker so far
+   * @returns {EnergyView | null} null = unknown
+   */
+  add(consumption, bytes) {
     const last = this.samples.at(-1);
-    if (!taken || taken.life !== this.life || (last && bytes < last.bytes)) this.samples = [];
-    this.life = taken?.life ?? -1;
-    if (!taken) return null;
-    const { source, atMs, joules } = taken;
+    if (!consumption || consumption.life !== this.life || (last && bytes < last.bytes)) this.samples = [];
+    this.life = consumption?.life ?? -1;
+    if (!consumption) return null;
+    const { source, atMs, joules } = consumption;
     const newest = this.samples.at(-1);
     if (!newest || atMs - newest.atMs >= APART_MS) this.samples.push({ atMs, joules, bytes });
     while (atMs - this.samples[0].atMs > WINDOW_MS) this.samples.shift();
@@ -41,7 +46,7 @@ class EnergyShare {
     const [from, to] = [this.samples[0], /** @type {typeof this.samples[0]} */ (this.samples.at(-1))];
     const ms = to.atMs - from.atMs;
     const joules = to.joules - from.joules;
-    // Some platforms have a counter that nothing is wired to.
+    // Some platforms have a counter that never changes.
     if (ms < LEAST_MS || joules <= 0) return null;
     const bytes = to.bytes - from.bytes;
     const joulesPerMegabyte = bytes < LEAST_BYTES ? null : round(joules / (bytes / 1e6));
@@ -49,7 +54,7 @@ class EnergyShare {
   }
 }
 
-/** @param {number} value @returns {number} with three digits: it is no better */
+/** @param {number} value @returns {number} rounded to three significant digits */
 function round(value) {
   return Number(value.toPrecision(3));
 }

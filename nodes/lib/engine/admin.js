@@ -1,17 +1,23 @@
 'use strict';
-// Read-only admin endpoints: what each wire carries, the counters, the devices, and the metrics of all engines.
+// Read-only admin endpoints: the plan, the counters and the devices of an engine, and the metrics of all engines.
 
 const { CONTENT_TYPE, metricsText } = require('../metrics');
 
 const MAX_AGENTS = 10000;
 const DEFAULT_AGENTS = 100;
 
-/** @typedef {import('./host').EngineHost} EngineHost @typedef {import('./join').EngineNode} EngineNode */
+/**
+ * @typedef {import('./host').EngineHost} EngineHost
+ * @typedef {import('./join').EngineNode} EngineNode
+ */
 
-/** @param {import('node-red').NodeAPI} RED @param {Set<EngineNode>} engines those that are deployed, whether they run or not */
+/**
+ * @param {import('node-red').NodeAPI} RED
+ * @param {Set<EngineNode>} engines all deployed engines, running or not
+ */
 function addEndpoints(RED, engines) {
   const mayRead = RED.auth.needsPermission('seganet.read');
-  /** @param {(host: EngineHost, query: Record<string, unknown>) => object} view throws a RangeError for a wrong query */
+  /** @param {(host: EngineHost, query: Record<string, unknown>) => object} view throws RangeError for a wrong query */
   const answer = (view) => {
     return (/** @type {any} */ request, /** @type {any} */ response) => {
       const node = /** @type {EngineNode | null} */ (RED.nodes.getNode(request.params.id));
@@ -39,7 +45,7 @@ function addEndpoints(RED, engines) {
     '/seganet/metrics',
     mayRead,
     (/** @type {any} */ _request, /** @type {any} */ response) => {
-      // Not by send(), which puts the parameters of the type into an order of its own.
+      // end() instead of send(), which reorders the parameters of the content type.
       response.setHeader('Content-Type', CONTENT_TYPE);
       response.end(metricsText([...engines].map(engineView)));
     }

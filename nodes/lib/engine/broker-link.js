@@ -1,6 +1,6 @@
 'use strict';
-// One uplink broker's thread: made when an engine has a use for it, stopped when the broker node is closed or the
-// engine has drained. A broker serves one engine at a time, because a session belongs to one queue.
+// The thread of one uplink broker. It starts when an engine uses the broker, and stops when the broker node is closed or
+// the engine has drained. A broker serves one engine at a time, because a session belongs to one queue.
 
 const { NetworkWatch } = require('./network-watch');
 const parts = require('./modules');
@@ -16,8 +16,8 @@ const { anyConnected } = require('./session-summary');
 class BrokerLink {
   /**
    * @param {string} id of the broker node
-   * @param {string} name for people
-   * @param {object} options of UplinkThread, but the gateway id
+   * @param {string} name for display
+   * @param {object} options of UplinkThread, without the gateway id
    */
   constructor(id, name, options) {
     this.id = id;
@@ -31,19 +31,19 @@ class BrokerLink {
     this.thread_ = null;
     /** @type {number} Engine.token that the thread is attached to */
     this.token_ = 0;
-    /** Why the broker refuses their session, said once. */
+    /** Why the broker refuses the session for commands, as last reported. */
     this.refusedCommands_ = '';
-    /** Ends the reports to the thread. */
+    /** Stops the command reports to the thread. */
     this.stopReports_ = () => {};
     /** @type {Promise<unknown>} a thread that is stopping */
     this.stopping_ = Promise.resolve();
     this.isStopping_ = false;
-    /** @type {UplinkStages | null} of the latest plan, null = it has no use for the thread */
+    /** @type {UplinkStages | null} stages of the latest plan, null = the plan does not use this broker */
     this.wanted_ = null;
     this.closed_ = false;
     /** @type {UplinkState} */
     this.state = { state: 'stopped' };
-    /** kind: what counts as the same. @type {(sentence: string, kind?: string, count?: number) => void} */
+    /** kind: see Complaints. @type {(sentence: string, kind?: string, count?: number) => void} */
     this.onProblem = () => {};
     this.network_ = new NetworkWatch({
       check: async (address) => parts.net().checkUplink(address),
@@ -72,7 +72,7 @@ class BrokerLink {
   /**
    * @param {EngineHost} host
    * @param {object} user the uplink node
-   * @returns {boolean} false when another engine uses this broker
+   * @returns {boolean} false if another engine uses this broker
    */
   claim(host, user) {
     if (this.owner_ && this.owner_ !== host && this.users_.size > 0) return false;
@@ -87,7 +87,7 @@ class BrokerLink {
   }
 
   /**
-   * Before a plan: a thread that runs learns its topics first, so that no batch waits for one.
+   * Sends the topics of the next plan to a running thread, so that no batch waits for its topic.
    * @param {EngineHost} host
    * @param {UplinkStages} stages
    */
@@ -96,7 +96,7 @@ class BrokerLink {
   }
 
   /**
-   * After a plan: starts the thread if it does not run, and attaches it to the engine's queue.
+   * Starts the thread if necessary and attaches it to the engine's queue, after a plan was applied.
    * @param {EngineHost} host
    * @param {number} uplinkNumber
    * @param {UplinkStages} stages
@@ -106,20 +106,20 @@ class BrokerLink {
     if (this.thread_ && this.token_ !== token) this.stop(0);
     this.wanted_ = stages;
     await this.stopping_;
-    // Deploys may have followed meanwhile: the latest counts.
+    // More deploys may have happened during the wait. The latest one counts.
     if (host.closing || this.closed_ || !this.wanted_) return;
     if (this.thread_) this.thread_.setStages(this.wanted_);
     else this.start_(host, uplinkNumber, token, this.wanted_);
   }
 
-  /** True while a thread runs, or ends. */
+  /** True while a thread runs or stops. */
   get isBusy() {
     return this.thread_ !== null || this.isStopping_;
   }
 
   /**
-   * Gives the queue back: batches without an acknowledgement return to the engine. Idempotent.
-   * @param {number} timeoutMs for the acknowledgements that are still on their way; without a connection none are
+   * Stops the thread. Batches that are not acknowledged return to the engine. Idempotent.
+   * @param {number} timeoutMs longest wait for pending acknowledgements; there is none without a connection
    * @returns {Promise<unknown>}
    */
   stop(timeoutMs) {
@@ -141,11 +141,12 @@ class BrokerLink {
   }
 
   /**
-   * The broker node is closed. When its engine is closed in the same step the thread goes on until the engine has drained.
+   * Call it when the broker node is closed. If the engine closes in the same deploy, the thread runs until the engine has
+   * drained.
    * @param {number} timeoutMs
    */
   async close(timeoutMs) {
-    // Node-RED calls the close handlers of all nodes in one go; after this turn it is known who else is closing.
+    // Node-RED calls the close handlers of all nodes in one turn. After it, the engine's handler has run if it closes too.
     await new Promise((resolve) => setImmediate(resolve));
     if (this.owner_?.closing) await this.owner_.closing;
     this.closed_ = true;

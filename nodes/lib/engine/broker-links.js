@@ -1,5 +1,5 @@
 'use strict';
-// The broker links that one engine uses, each with the number of its queue in the plan.
+// The broker links of one engine, each with the number of its queue in the plan.
 
 const { anyConnected } = require('./session-summary');
 
@@ -8,32 +8,35 @@ const { anyConnected } = require('./session-summary');
  * @typedef {import('./broker-link').UplinkStages} UplinkStages
  * @typedef {import('./host').EngineHost} EngineHost
  * @typedef {object} Topics
- * @property {string} topic @property {string} recordTopic @property {0 | 1} qos
- * @property {'property' | 'suffix' | 'none'} history how records of the backlog are marked @property {string} historySuffix
+ * @property {string} topic
+ * @property {string} recordTopic
+ * @property {0 | 1} qos
+ * @property {'property' | 'suffix' | 'none'} history how records of the backlog are marked
+ * @property {string} historySuffix
  * @typedef {{ stage: number, link: BrokerLink, topics: Topics }} UplinkMember
  */
 
-/** For the acknowledgements that are on their way to a thread that loses an uplink node. */
+/** Longest wait for the pending acknowledgements of a thread that loses an uplink node. */
 const PART_MS = 1000;
 
 class Uplinks {
   constructor() {
-    /** @type {Map<string, number>} by broker node id; a broker that is deployed anew keeps its queue */
+    /** @type {Map<string, number>} by broker node id; a broker that is deployed again keeps its queue */
     this.numbers_ = new Map();
-    /** @type {Map<BrokerLink, UplinkStages>} with the stages of the present plan */
+    /** @type {Map<BrokerLink, UplinkStages>} with the stages of the current plan */
     this.links_ = new Map();
-    /** @type {UplinkMember[]} of the present plan */
+    /** @type {UplinkMember[]} of the current plan */
     this.members_ = [];
   }
 
-  /** @returns {{ name: string, url: string, topics: Topics }[]} where the records go, by uplink node */
+  /** @returns {{ name: string, url: string, topics: Topics }[]} the destination of the records, by uplink node */
   targets() {
     return this.members_.map(({ link, topics }) => ({ name: link.name, url: link.url, topics }));
   }
 
   /**
    * @param {string} brokerId
-   * @returns {number} from 1, stable while the engine lives
+   * @returns {number} number of the queue, from 1, stable for the life of the engine
    */
   numberOf(brokerId) {
     const number = this.numbers_.get(brokerId) ?? this.numbers_.size + 1;
@@ -42,18 +45,18 @@ class Uplinks {
   }
 
   /**
-   * @param {string} nodeId of an uplink node that has no broker
-   * @returns {number} of a queue that nobody serves
+   * @param {string} nodeId of an uplink node without a broker
+   * @returns {number} number of a queue that no thread serves
    */
   numberWithout(nodeId) {
     return this.numberOf(`no broker: ${nodeId}`);
   }
 
   /**
-   * Before a plan: ends the threads that lose an uplink node by it. What they had taken returns to the engine, so that it
-   * goes, in order, where the plan says.
-   * @param {UplinkMember[]} members of the plan
-   * @returns {Promise<unknown> | null} null: there is nothing to wait for
+   * Stops the threads that lose an uplink node in the next plan. Their batches return to the engine, and then follow the
+   * plan in order.
+   * @param {UplinkMember[]} members of the next plan
+   * @returns {Promise<unknown> | null} null: no thread has to stop
    */
   part(members) {
     const wanted = byLink(members);
@@ -66,7 +69,7 @@ class Uplinks {
   }
 
   /**
-   * Before a plan: threads that run learn the topics of their nodes.
+   * Sends the topics of the next plan to the running threads.
    * @param {EngineHost} host
    * @param {UplinkMember[]} members
    */
@@ -75,7 +78,7 @@ class Uplinks {
   }
 
   /**
-   * After a plan: threads that are wanted run, the others stop.
+   * Starts the threads that the current plan uses, and stops the others.
    * @param {EngineHost} host
    * @param {UplinkMember[]} members
    */
@@ -95,12 +98,12 @@ class Uplinks {
     await Promise.all([...this.links_.keys()].map((link) => link.stop(timeoutMs)));
   }
 
-  /** @returns {boolean} true while a broker in use takes records, be it of some classes */
+  /** @returns {boolean} true while a broker in use accepts records of at least one class */
   get anyConnected() {
     return [...this.links_.keys()].some(({ state }) => anyConnected(state));
   }
 
-  /** @returns {boolean} true while each of them does */
+  /** @returns {boolean} true while every broker in use accepts records */
   get allConnected() {
     return [...this.links_.keys()].every(({ state }) => state.state === 'connected');
   }
@@ -110,7 +113,7 @@ class Uplinks {
     return this.links_.size;
   }
 
-  /** @returns {object[]} what the stats node and the admin API show */
+  /** @returns {object[]} for the stats node and the admin API */
   view() {
     return [...this.links_.keys()].map((link) => ({ broker: link.id, name: link.name, ...link.state }));
   }

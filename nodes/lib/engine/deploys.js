@@ -1,12 +1,12 @@
 'use strict';
-// When a deploy begins, and when the nodes are as they will be. Node-RED says the first by 'flows:stopping' and the second
-// by 'flows:started', but the second does not come where the flows cannot start: what is left must go on then, too.
+// Detects when a deploy begins and when its nodes are complete. Node-RED emits 'flows:stopping' and then 'flows:started'.
+// The second event is missing if the flows cannot start. The remaining nodes must continue in that case too.
 
 const { onRuntimeEvent } = require('../base/runtime-events');
 
 /** Node-RED's own default for nodeCloseTimeout. */
 const CLOSE_TIMEOUT_MS = 15000;
-/** A deploy may take as long as its nodes may take to close, and this. */
+/** Time allowed for a deploy, in addition to the time its nodes may take to close. */
 const START_MS = 15000;
 
 /**
@@ -14,13 +14,14 @@ const START_MS = 15000;
  *
  * @typedef {object} DeployContext
  * @property {import('node:events').EventEmitter} events RED.events
- * @property {number} [closeTimeoutMs] after so long Node-RED no longer waits for a node to close
- * @property {(sentence: string) => void} warn @property {(sentence: string) => void} error
+ * @property {number} [closeTimeoutMs] longest time that Node-RED waits for a node to close
+ * @property {(sentence: string) => void} warn
+ * @property {(sentence: string) => void} error
  *
  * @typedef {object} DeploySteps
- * @property {() => void} begin a deploy begins
- * @property {() => Promise<unknown> | null} prepare its nodes are there; null: nothing has to end first
- * @property {() => void} apply and prepare is over
+ * @property {() => void} begin called when a deploy begins
+ * @property {() => Promise<unknown> | null} prepare called when its nodes exist; null: nothing to wait for
+ * @property {() => void} apply called after `prepare` resolved
  */
 
 class Deploys {
@@ -32,7 +33,7 @@ class Deploys {
     this.steps_ = steps;
     this.warn_ = warn;
     this.closeTimeoutMs = closeTimeoutMs;
-    /** Counts beginnings and ends: what follows an earlier one is void. */
+    /** Counts the begins and ends of deploys. A callback of an earlier one is ignored. */
     this.turn_ = 0;
     this.isUnderWay_ = false;
     /** @type {NodeJS.Timeout | undefined} */
@@ -44,7 +45,7 @@ class Deploys {
     ];
   }
 
-  /** Nothing is called any more. */
+  /** No step is called after this. */
   close() {
     for (const unfollow of this.unfollow_) unfollow();
     clearTimeout(this.timer_);
@@ -77,8 +78,8 @@ class Deploys {
   }
 
   /**
-   * Some nodes are closed and no others are made.
-   * @param {string} why the beginning of a sentence
+   * Continues with the remaining nodes after a deploy that closed nodes and created none.
+   * @param {string} why begins the warning
    */
   goOn_(why) {
     if (!this.isUnderWay_) return;

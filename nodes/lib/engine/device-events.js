@@ -1,9 +1,9 @@
 'use strict';
-// What happened to the engine's devices, for everybody who wants to know: the engine gives each event out once.
+// Distributes the device events of an engine. The engine returns each event only once.
 
 const { onceATurn } = require('../base/once-a-turn');
 
-/** Of one turn: a flood of events leaves time for everything else of Node-RED. */
+/** Most events per turn, so that a flood of events leaves Node-RED time for other work. */
 const MAX_EVENTS = 256;
 
 /**
@@ -17,20 +17,20 @@ class DeviceEvents {
     this.engine_ = engine;
     /** @type {Set<Follower>} */
     this.followers_ = new Set();
-    /** Call it when the engine's doorbell rang. */
+    /** Call it when the engine's doorbell rings. */
     this.take = onceATurn(() => this.takeSome_());
   }
 
   /**
    * @param {Follower} follower
-   * @returns {() => void} ends it
+   * @returns {() => void} removes the follower
    */
   follow(follower) {
     this.followers_.add(follower);
     return () => void this.followers_.delete(follower);
   }
 
-  /** @returns {boolean} there may be more */
+  /** @returns {boolean} true if there may be more */
   takeSome_() {
     const events = this.engine_.takeEvents?.(MAX_EVENTS) ?? [];
     for (const event of events) {

@@ -1,22 +1,31 @@
 'use strict';
-// The devices of an engine: those that its workers know, and those that JavaScript talks to, each with its node.
+// The devices of an engine, each with its node: devices of the native workers, and devices served by JavaScript.
 
 /**
  * @typedef {import('../../../native/index.js').AgentInfo} AgentInfo
  *
  * @typedef {object} Agent a row of the registry
- * @property {string} device @property {string} node id of the node that serves it, '' = gone
- * @property {string} name of that node @property {string} protocol
- * @property {boolean} connected @property {boolean} listening @property {number} class 0 = not known
- * @property {number} records @property {number} bytes @property {number} ratePerS
- * @property {number} silentMs since its last sign of life, -1 = not known @property {string} address
+ * @property {string} device
+ * @property {string} node id of the node that serves it, '' = gone
+ * @property {string} name of that node
+ * @property {string} protocol
+ * @property {boolean} connected
+ * @property {boolean} listening
+ * @property {number} class 0 = unknown
+ * @property {number} records
+ * @property {number} bytes
+ * @property {number} ratePerS
+ * @property {number} silentMs since its last packet, -1 = unknown
+ * @property {string} address
  * @property {number} worker -1: none
  *
- * What JavaScript knows of a device; the rest is the engine's, where it has records of it.
+ * What JavaScript knows about a device. The engine adds the rest if it has records of the device.
  * @typedef {{ device: string } & Partial<Omit<Agent, 'node' | 'name' | 'device'>>} Known
  *
  * @typedef {object} Provider
- * @property {string} node id @property {string} name @property {string} protocol
+ * @property {string} node id
+ * @property {string} name
+ * @property {string} protocol
  * @property {() => Known[]} devices
  */
 
@@ -45,9 +54,9 @@ class Registry {
   }
 
   /**
-   * For nodes whose devices the engine does not serve: `host.registry.provide({ node, name, protocol: 'ble', devices })`.
+   * Adds the devices of a node that JavaScript serves: `host.registry.provide({ node, name, protocol: 'ble', devices })`.
    * @param {Provider} provider
-   * @returns {() => void} ends it
+   * @returns {() => void} removes them
    */
   provide(provider) {
     this.providers_.add(provider);
@@ -55,9 +64,10 @@ class Registry {
   }
 
   /**
-   * @param {string} after a device id, '' = from the first
+   * Returns devices in the order of the bytes of their ids.
+   * @param {string} after the last device id of the previous page, '' = first page
    * @param {number} limit 1..10000
-   * @returns {{ agents: Agent[], next: string | null }} by the bytes of their ids; next: where to go on, null = there are no more
+   * @returns {{ agents: Agent[], next: string | null }} next: `after` of the next page, null = last page
    */
   page(after, limit) {
     const rows = new Map();
@@ -90,7 +100,7 @@ class Registry {
 }
 
 /**
- * In the order of their bytes, as the engine has it.
+ * Compares the bytes of two ids, as the engine does.
  * @param {string} a
  * @param {string} b
  */

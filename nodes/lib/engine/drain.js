@@ -1,5 +1,5 @@
 'use strict';
-// The end of an engine, first half: nothing new comes in, and what is held leaves while there is time.
+// Drains an engine before it closes: it accepts no new records, and delivers or saves those it holds.
 
 const POLL_MS = 50;
 
@@ -7,16 +7,16 @@ const POLL_MS = 50;
  * @typedef {import('../../../native/index.js').EngineStats} EngineStats
  *
  * @typedef {object} Drained
- * @property {Pick<import('../../../native/index.js').Engine, 'flush' | 'stats'>} engine reading is stopped already
+ * @property {Pick<import('../../../native/index.js').Engine, 'flush' | 'stats'>} engine must no longer read devices
  * @property {{ size: number, run: () => void }} inbox
  */
 
 /**
  * @param {Drained} held
  * @param {(stats: EngineStats) => boolean} isDone
- * @param {{ timeoutMs: number, goesOn?: () => boolean, readings?: number, pollMs?: number }} options goesOn: false ends
- *   the wait early; readings: how often in a row it must be done
- * @returns {Promise<boolean>} true when it is done
+ * @param {{ timeoutMs: number, goesOn?: () => boolean, readings?: number, pollMs?: number }} options goesOn: returns false
+ *   to stop early; readings: consecutive polls at which `isDone` must be true
+ * @returns {Promise<boolean>} true if `isDone` became true in time
  */
 async function drain(
   { engine, inbox },
@@ -26,7 +26,7 @@ async function drain(
   const until = performance.now() + timeoutMs;
   for (let done = 0; ;) {
     inbox.run();
-    // Again at each turn: records that waited for room, or ran on message wires, open new batches.
+    // At each poll: records that waited for room, or came over message wires, open new batches.
     engine.flush(0);
     done = inbox.size === 0 && isDone(engine.stats()) ? done + 1 : 0;
     if (done >= readings) return true;
@@ -35,17 +35,17 @@ async function drain(
   }
 }
 
-/** @param {EngineStats} stats @returns {boolean} true when nothing is in memory that the cloud does not have */
+/** @param {EngineStats} stats @returns {boolean} true if the cloud has every record in memory */
 function isDelivered({ heldRecords }) {
   return sum(heldRecords) === 0;
 }
 
-/** @param {EngineStats} stats @returns {boolean} true when each record is in the cloud or on disk */
+/** @param {EngineStats} stats @returns {boolean} true if every record is in the cloud or on disk */
 function isSafe(stats) {
   return unsafeRecords(stats) === 0;
 }
 
-/** @param {EngineStats} stats @returns {number} records that are in memory alone, those of open batches included */
+/** @param {EngineStats} stats @returns {number} records that are only in memory, including those of open batches */
 function unsafeRecords({ heldRecords, unsavedRecords, storedRecords, backlogRecords }) {
   const open = heldRecords.map((held, cls) => held - (storedRecords[cls] - backlogRecords[cls]));
   return sum(unsavedRecords.map((unsaved, cls) => Math.max(unsaved, open[cls])));

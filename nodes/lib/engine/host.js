@@ -1,12 +1,13 @@
 'use strict';
-// One running engine: its nodes (members), its plan, and the traffic between it and Node-RED. Created by the engine
-// node's constructor, closed by its close handler.
+// One running engine: its nodes (members), its plan, and the traffic between the engine and Node-RED. The engine node's
+// constructor creates it, and the node's close handler closes it.
 //
-//   constructor        members register, the plan is not known yet; what they push waits in the inbox; the log opens meanwhile
-//   'flows:started'    compile the live wires, close what must not take records, apply, open listeners, attach uplinks
-//   'flows:stopping'   a deploy begins: messages and unknown stages wait until the next 'flows:started', or until it is
-//                      known that none comes
-//   close()            deliver while there is time, write the rest to the log; then stop the uplinks, the log, the engine
+//   constructor        Members register. Their records wait in the inbox for the first plan. The log opens.
+//   'flows:started'    Compile the live wires, shut members that must not accept records, apply the plan, open listeners,
+//                      attach uplinks.
+//   'flows:stopping'   A deploy begins. Messages and unknown stages wait until the next 'flows:started', or until it is
+//                      certain that it will not come.
+//   close()            Deliver while there is time, write the rest to the log, and stop the uplinks, the log, the engine.
 
 const { compile, logName } = require('./plan-compiler');
 const { Complaints } = require('../base/complaints');
@@ -25,14 +26,14 @@ const parts = require('./modules');
 const { drain, isDelivered, isSafe, unsafeRecords, sum } = require('./drain');
 
 const TICK_MS = 1000;
-/** To deliver what is held: all that there is without a log; with one, what costs little. */
+/** Time to deliver the records in memory. Without a log they would be lost; with a log, a short time is enough. */
 const DRAIN_MS = 10000;
 const DRAIN_WITH_LOG_MS = 3000;
 const SAVE_MS = 10000;
 const UPLINK_STOP_MS = 2000;
 const LOG_STOP_MS = 2000;
 const FRONT_STOP_MS = 1000;
-/** Of the time that Node-RED gives a node to close: for what comes after the records are safe, and for late timers. */
+/** Part of Node-RED's close timeout reserved for the steps after the records are safe, and for late timers. */
 const END_MS = UPLINK_STOP_MS + LOG_STOP_MS + FRONT_STOP_MS + 1500;
 const FRAME_BYTES = 256 * 1024;
 /** The engine's default. */
@@ -51,14 +52,14 @@ const MAX_DEVICES = 10000;
  * @property {string} gatewayId
  * @property {'auto' | 'off'} fastPath
  * @property {EngineOptions & { maxPacketBytes: number }} engine
- * @property {import('./modules').StoreOptions | null} log null where none is kept
- * @property {string} directory of the log, and of what else is kept
+ * @property {import('./modules').StoreOptions | null} log null = no log
+ * @property {string} directory of the log and of other persistent files
  *
- * @typedef {object} HostContext what the host takes from its node and from Node-RED
+ * @typedef {object} HostContext functions of the engine node and of Node-RED
  * @property {typeof import('../../../native/index.js')} native
  * @property {import('node:events').EventEmitter} events RED.events
  * @property {import('./plan-compiler').GetNode} getNode RED.nodes.getNode
- * @property {number} [closeTimeoutMs] after so long Node-RED no longer waits for a node to close
+ * @property {number} [closeTimeoutMs] longest time that Node-RED waits for a node to close
  * @property {(sentence: string) => void} warn
  * @property {(sentence: string) => void} error
  * @property {(sentence: string) => void} info
@@ -73,9 +74,9 @@ class EngineHost {
     this.id = options.id;
     this.gatewayId = options.gatewayId;
     this.fastPath = options.fastPath;
-    /** Largest payload that the engine takes. */
+    /** Largest payload that the engine accepts. */
     this.maxPacketBytes = options.engine.maxPacketBytes;
-    /** Devices, and connections that are to become some. */
+    /** Most devices, including connections that have not logged in yet. */
     this.maxDevices = options.engine.maxDevices ?? MAX_DEVICES;
     this.context_ = context;
     /** @type {Engine} */
@@ -86,7 +87,7 @@ class EngineHost {
     this.log?.start(this.engine.token);
     /** @type {Map<string, Member>} by node id */
     this.members_ = new Map();
-    /** @type {Map<string, number>} by node id; a node that is deployed anew keeps its stage */
+    /** @type {Map<string, number>} by node id; a node that is deployed again keeps its stage */
     this.stages_ = new Map();
     /** @type {Map<number, import('./pump').Outlet>} */
     this.outlets_ = new Map();
@@ -99,7 +100,7 @@ class EngineHost {
           warn: (sentence) => context.warn(sentence)
         })
     );
-    // Until the flows that take commands are there.
+    // Until the flows that handle commands exist.
     this.commands.hold();
     this.registry = new Registry(this.engine, (stage) => this.nodeOf_(stage));
     this.deviceEvents = new DeviceEvents(this.engine);
@@ -107,7 +108,10 @@ class EngineHost {
       if (kind !== 'disconnected') this.commands.wake(device);
     });
     const complaints = new Complaints((sentence) => context.error(sentence));
-    /** Doorbell and timer have no caller: what fails there is said here, and the rest goes on. @param {Error} error */
+    /**
+     * Reports an error of the doorbell or a timer, which have no caller.
+     * @param {Error} error
+     */
     this.onFault_ = ({ message, stack = message }) =>
       complaints.tell(message, `Internal error; the gateway continues. Please report it: ${stack}`);
     this.inbox = new Inbox(this.engine, this.onFault_);
@@ -120,14 +124,14 @@ class EngineHost {
     this.meter_ = new Meter();
     /** @type {Plan | null} */
     this.plan = null;
-    /** @type {Promise<void> | null} the end, once it has begun */
+    /** @type {Promise<void> | null} resolves when the host is closed; null = close() was not called */
     this.closing = null;
     this.closed_ = false;
     /** @type {Set<() => void>} */
     this.bells_ = new Set([
       () => this.inbox.run(),
       () => this.pump_.run(),
-      // Results before events: a device that came back in between is tried again.
+      // Results before events, so that a device that reconnected in between is tried again.
       () => this.commands.ring(),
       () => this.deviceEvents.take()
     ]);
@@ -143,7 +147,7 @@ class EngineHost {
   }
 
   /**
-   * Threads, and the lock of the log, must not outlive an engine that does not start.
+   * Stops the threads and releases the lock of the log if a part of the engine cannot start.
    * @template T
    * @param {() => T} make
    * @returns {T}
@@ -158,12 +162,12 @@ class EngineHost {
     }
   }
 
-  /** @returns {number} names this engine to uplink threads */
+  /** @returns {number} identifies this engine in uplink threads */
   get token() {
     return this.engine.token;
   }
 
-  /** The thread in which TLS and WebSocket of devices end; it runs from its first listener on. */
+  /** The thread with the TLS and WebSocket listeners for devices. It starts with its first listener. */
   get front() {
     this.front_ ??= new (parts.front().TlsThread)(this.engine.token);
     return this.front_;
@@ -171,7 +175,7 @@ class EngineHost {
 
   /**
    * @param {string} nodeId
-   * @returns {number} from 1, stable while the engine lives
+   * @returns {number} number of the stage, from 1, stable for the life of the engine
    */
   stageOf(nodeId) {
     const stage = this.stages_.get(nodeId) ?? this.stages_.size + 1;
@@ -180,9 +184,9 @@ class EngineHost {
   }
 
   /**
-   * For those who take something from the engine themselves, as its logins and events.
+   * Adds a function that polls the engine, for example for logins.
    * @param {() => void} fn called at each doorbell, and once a second
-   * @returns {() => void} ends it
+   * @returns {() => void} removes the function
    */
   onBell(fn) {
     this.bells_.add(fn);
@@ -201,7 +205,7 @@ class EngineHost {
 
   /**
    * @param {EngineStats} stats
-   * @returns {string} why devices wait for their acknowledgements though there is memory, '' when they do not
+   * @returns {string} why devices wait for acknowledgements although there is memory, '' = they do not wait
    */
   waitsFor(stats) {
     const trouble = this.log?.trouble() ?? '';
@@ -230,7 +234,7 @@ class EngineHost {
 
   /**
    * Drains and closes the engine. Idempotent.
-   * @param {boolean} [isRemoved] its node leaves the flow
+   * @param {boolean} [isRemoved] true: the node was removed from the flow
    * @returns {Promise<void>}
    */
   close(isRemoved = false) {
@@ -264,7 +268,7 @@ class EngineHost {
   }
 
   /**
-   * Delivers what is held while an uplink takes it; the rest goes to the log, where there is one.
+   * Delivers the records in memory while an uplink accepts them. The log, if any, saves the rest.
    * @param {number} until ms of performance.now()
    */
   async empty_(until) {
@@ -273,7 +277,7 @@ class EngineHost {
     const goesOn = () => this.uplinks.anyConnected;
     if (await drain(this, isDelivered, { timeoutMs: atMost(DRAIN_WITH_LOG_MS), goesOn })) return true;
     this.engine.saveAll();
-    // Twice: batches that were open are sealed by their workers, and unsaved only then.
+    // Two polls: workers seal the open batches, and only then do these count as unsaved.
     return drain(this, isSafe, { timeoutMs: atMost(SAVE_MS), readings: 2 });
   }
 
@@ -316,14 +320,14 @@ class EngineHost {
     return undefined;
   }
 
-  /** A deploy begins. */
+  /** Call it when a deploy begins. */
   hold_() {
     this.pump_.paused = true;
     this.inbox.waitForPlan = true;
     this.logins.hold();
   }
 
-  /** @returns {Promise<unknown> | null} what has to end before the next plan */
+  /** @returns {Promise<unknown> | null} resolves when the next plan can be applied */
   prepare_() {
     for (const member of this.members_.values()) member.renew();
     return this.uplinks.part(this.uplinkMembers_());
@@ -344,7 +348,7 @@ class EngineHost {
         this.context_.getNode,
         { fastPath: this.fastPath }
       );
-      // Before the plan: in it their records would have no way.
+      // Before the plan is applied, because their records have no route in it.
       for (const member of members) if (plan.routes.get(member.id)?.shut) member.shut();
       this.uplinks.announce(this, uplinks);
       this.engine.applyPlan(plan.spec);

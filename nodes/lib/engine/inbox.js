@@ -1,6 +1,6 @@
 'use strict';
-// Messages on their way into the engine. What the engine cannot take now waits here, in order, up to a limit for each
-// node; `done` of a message is called exactly once.
+// Passes messages to the engine. Those that the engine cannot accept yet wait here, in order, up to a limit for each node.
+// `done` of a message is called exactly once.
 
 const { asError, guard } = require('../base/guard');
 
@@ -11,7 +11,7 @@ const LIMIT = 1000;
  * @typedef {(error?: Error) => void} Done
  * @typedef {{ args: RecordArgs, ticket: number, done: Done }} Waiting
  *
- * @typedef {object} Pushes the part of the native Engine that is used here
+ * @typedef {object} Pushes the part of the native Engine used here
  * @property {(stage: number, deviceId: string, topic: string, payload: Uint8Array, cls: number, flags: number, ts: number, seq: number, ticket: number) => number} push
  * @property {() => number[]} takeCompletions
  */
@@ -23,18 +23,18 @@ const CLOSED = 3;
 const NO_STAGE = 4;
 const NO_ROUTE = 5;
 const ODD_TOPIC = 6;
-/** Of a completion: the record is safe, or the cloud has it. */
+/** Result of a completion: the record is safe, or the cloud has it. */
 const OK_COMPLETION = 1;
-/** The same: nothing holds the record any more, and it was never safe. */
+/** Result of a completion: the engine no longer holds the record, and it was never safe. */
 const WITHHELD = 2;
 
-/** Codes of the errors that end a record, for those who have to answer a device. */
+/** Codes of the errors with which `done` is called. Callers map them to the answer for a device. */
 const CODES = /** @type {const} */ ({
   FULL: 'SEGANET_FULL',
   TOO_LONG: 'SEGANET_TOO_LONG',
   CLOSED: 'SEGANET_CLOSED',
   NO_STAGE: 'SEGANET_NO_STAGE',
-  /** Nothing takes the records of the node. */
+  /** The records of the node have no destination. */
   NO_ROUTE: 'SEGANET_NO_ROUTE',
   ODD_TOPIC: 'SEGANET_ODD_TOPIC',
   REFUSED: 'SEGANET_REFUSED',
@@ -44,16 +44,16 @@ const CODES = /** @type {const} */ ({
 class Inbox {
   /**
    * @param {Pushes} engine
-   * @param {(error: Error) => void} report for what a `done` throws: the record has its end, and others wait
+   * @param {(error: Error) => void} report gets an error that a `done` throws; the other records continue
    */
   constructor(engine, report) {
     this.engine_ = engine;
     this.report_ = report;
-    /** True until the first plan, and between two: a stage may not exist yet, so its records wait. */
+    /** True before the first plan and between two plans. Records wait, because their stage may not exist yet. */
     this.waitForPlan = true;
     /** @type {Map<number, Waiting[]>} by stage */
     this.waiting_ = new Map();
-    /** @type {Map<number, Done>} uplink pushes that the cloud has not acknowledged, by ticket */
+    /** @type {Map<number, Done>} pushes to an uplink that the cloud has not acknowledged, by ticket */
     this.tickets_ = new Map();
     this.lastTicket_ = 0;
   }
@@ -76,14 +76,14 @@ class Inbox {
   /**
    * @param {number} stage
    * @param {RecordArgs} args
-   * @param {Done} done called when the engine has the record or, with `delivery`, when the cloud has acknowledged it
+   * @param {Done} done called when the engine has the record, or with `delivery`, when the cloud acknowledged it
    * @param {{ delivery?: boolean }} [options]
    */
   put(stage, args, done, options = {}) {
     const item = { args, ticket: options.delivery ? this.newTicket_() : 0, done };
     const queue = this.waiting_.get(stage);
     if (!queue?.length && this.tryPush_(stage, item)) return;
-    // The message goes on to other nodes, which may write into its payload while it waits here.
+    // Copied, because other nodes also get the message and may write into its payload while it waits here.
     item.args = { ...args, payload: Buffer.from(args.payload) };
     if (queue && queue.length >= LIMIT) {
       const sentence = `The engine is full: ${LIMIT} messages already wait. Send less, or give the engine more memory.`;
@@ -95,7 +95,7 @@ class Inbox {
     }
   }
 
-  /** Tries again what waits; answers what the cloud has acknowledged. */
+  /** Pushes waiting messages again, and calls `done` of those that the cloud acknowledged. */
   run() {
     for (
       let pairs = this.engine_.takeCompletions();
@@ -113,9 +113,9 @@ class Inbox {
   }
 
   /**
-   * The end: every message that is still open fails.
+   * Ends every open message with an error.
    * @param {string} reason a sentence
-   * @returns {number} messages that waited and never were in the engine
+   * @returns {number} messages that waited and never reached the engine
    */
   close(reason) {
     const left = this.size;
@@ -130,7 +130,7 @@ class Inbox {
   /**
    * @param {number} stage
    * @param {Waiting} item
-   * @returns {boolean} false when it must wait
+   * @returns {boolean} false if the message must wait
    */
   tryPush_(stage, { args, ticket, done }) {
     const { deviceId, topic, payload, cls, flags, ts, seq } = args;
@@ -138,7 +138,7 @@ class Inbox {
     try {
       result = this.engine_.push(stage, deviceId, topic, payload, cls, flags, ts, seq, ticket);
     } catch (error) {
-      // This record cannot enter, now or later; those behind it can.
+      // The engine will never accept this record, but may accept those behind it.
       const sentence = `The record of "${deviceId}" was refused: ${asError(error).message}.`;
       this.end_(done, failure(CODES.REFUSED, sentence));
       return true;
@@ -168,7 +168,7 @@ class Inbox {
     guard(() => done(error), this.report_);
   }
 
-  /** @returns {number} 1..2^31-1, none that is in use */
+  /** @returns {number} 1..2^31-1, not in use */
   newTicket_() {
     do this.lastTicket_ = (this.lastTicket_ % 0x7fffffff) + 1;
     while (this.tickets_.has(this.lastTicket_));
@@ -195,7 +195,7 @@ function refusal(result) {
   return failure(CODES.NO_STAGE, 'The node is not part of the running plan. Deploy again.');
 }
 
-/** @param {number} result of takeCompletions(), not that of success */
+/** @param {number} result of takeCompletions(), other than success */
 function incompletion(result) {
   if (result === WITHHELD) {
     return failure(

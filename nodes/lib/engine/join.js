@@ -1,27 +1,27 @@
 'use strict';
-// The way of every data node into its engine. A node that cannot join says why, once, and fails each message.
+// Joins a data node to its engine. A node that cannot join reports the reason once, and fails each message.
 
 const { parseOptions } = require('../base/options');
 const { Member } = require('./member');
 const { Status } = require('../base/status');
 
-/** Of a node whose engine does not exist, for the canvas. */
+/** Status text of a node whose engine does not exist. */
 const NO_ENGINE = 'no engine';
 
 /**
  * @typedef {import('./host').EngineHost} EngineHost
  * @typedef {import('./plan-compiler').Trouble} Trouble
- * @typedef {import('node-red').Node & { inert?: Trouble }} Node inert: why it cannot work, where it cannot
+ * @typedef {import('node-red').Node & { inert?: Trouble }} Node inert: why the node cannot work; absent if it can
  * @typedef {Node & { host?: EngineHost | null, failure?: string }} EngineNode
  */
 
 /**
  * @param {Node} node
  * @param {string} shown for the canvas
- * @param {string} sentence with a remedy; '' when another node has said it already
+ * @param {string} sentence with a remedy; '' if another node has already reported it
  */
 function leaveInert(node, shown, sentence) {
-  // The plan reads it: no device may be acknowledged for what ends here.
+  // The plan reads this, because records that end here must not be acknowledged to a device.
   node.inert = { shown, sentence };
   new Status(node).red(shown);
   if (sentence) node.error(sentence);
@@ -31,7 +31,7 @@ function leaveInert(node, shown, sentence) {
 /**
  * @param {import('node-red').NodeAPI} RED
  * @param {string | undefined} engineId
- * @returns {{ host: EngineHost | null, trouble: Trouble }} trouble: why there is none
+ * @returns {{ host: EngineHost | null, trouble: Trouble }} trouble: why there is no host
  */
 function engineOf(RED, engineId) {
   const engineNode = /** @type {EngineNode | null} */ (engineId ? RED.nodes.getNode(engineId) : null);
@@ -39,7 +39,7 @@ function engineOf(RED, engineId) {
     const sentence = 'No engine is chosen, or it is disabled. Choose one in the node.';
     return { host: null, trouble: { shown: NO_ENGINE, sentence } };
   }
-  // The engine node itself has said why.
+  // The engine node has already reported the reason.
   return {
     host: engineNode.host ?? null,
     trouble: { shown: engineNode.failure ?? 'engine not started', sentence: '' }
@@ -50,7 +50,7 @@ function engineOf(RED, engineId) {
  * @param {import('node-red').NodeAPI} RED
  * @param {Node} node
  * @param {string | undefined} engineId
- * @returns {EngineHost | null} null when there is none; the node is inert then
+ * @returns {EngineHost | null} null if there is none; the node is then inert
  */
 function findHost(RED, node, engineId) {
   const { host, trouble } = engineOf(RED, engineId);
@@ -65,10 +65,10 @@ function findHost(RED, node, engineId) {
  * @param {object} config
  * @param {S} schema of the node's own properties
  * @param {(values: { [K in keyof S]: ReturnType<S[K]> }, host: EngineHost) => import('./member').Stage} describe
- *   may throw an Error with a sentence, and with `shown` for the canvas
- * @param {(trouble: Trouble, host: EngineHost) => import('./member').Stage} [standIn] what the node is to the engine while
- *   its settings are wrong; without one it is inert then
- * @returns {Member | null} null when the node cannot work; it is inert then
+ *   may throw an Error whose message is a sentence, with `shown` for the status
+ * @param {(trouble: Trouble, host: EngineHost) => import('./member').Stage} [standIn] makes the node's stage while its
+ *   settings are wrong; without it the node is inert
+ * @returns {Member | null} null if the node cannot work; it is then inert
  */
 function join(RED, node, config, schema, describe, standIn) {
   const { values, problems } = parseOptions(config, schema);
@@ -93,7 +93,7 @@ function join(RED, node, config, schema, describe, standIn) {
   } catch (error) {
     const { shown = 'wrong setting' } = /** @type {{ shown?: string }} */ (error ?? {});
     const sentence = error instanceof Error ? error.message : String(error);
-    // Node-RED does not make a node again for a config node that comes later.
+    // Node-RED does not recreate a node when its config node is added later, so the member tries again.
     return fail({ shown, sentence }, () => describe(values, host));
   }
 }

@@ -1,5 +1,5 @@
 'use strict';
-// The device listener of a node: opened with the first plan, tried again each second while it is refused.
+// The device listener of a node. It opens with the first plan. A listener that cannot open is retried every second.
 
 const dns = require('node:dns');
 const net = require('node:net');
@@ -11,13 +11,13 @@ const { shorten } = require('../base/status');
  * @typedef {import('../tls/tls-server').TlsListenerOptions} TlsListenerOptions
  * @typedef {import('../tls/tls-thread').FrontState} FrontState
  *
- * @typedef {object} ListenerParts what a node with a listener brings
+ * @typedef {object} ListenerParts the listener's part of a Stage
  * @property {ListenOptions} listener
- * @property {Omit<TlsListenerOptions, 'maxConnections'>} [front] TLS or WebSocket: the port is this one's, and listener's transport is 'streams'
+ * @property {Omit<TlsListenerOptions, 'maxConnections'>} [front] for TLS or WebSocket; it has the port, and the
+ *   transport of `listener` is 'streams'
  * @property {(login: import('../../../native/index.js').Login, member: import('./member').Member) =>
- *   Promise<import('../login/login-dispatcher').Verdict>} [checkLogin] where
- *   listener's login is 'ask'
- * @property {() => void} [endLogins] the node is closed
+ *   Promise<import('../login/login-dispatcher').Verdict>} [checkLogin] if the login of `listener` is 'ask'
+ * @property {() => void} [endLogins] called when the node is closed
  */
 
 class Listening {
@@ -30,25 +30,25 @@ class Listening {
     this.parts_ = parts;
     this.open = false;
     this.port = 0;
-    /** @type {string} why it is not open, for the canvas */
+    /** @type {string} why the listener is not open, for the status */
     this.refused = '';
     /** @type {FrontState | null} of a front */
     this.state = null;
     this.isOpening_ = false;
     this.isClosed_ = false;
-    /** Counts what ends an opening: a look-up that comes back later is void. */
+    /** Counts opens and closes. The result of an earlier DNS lookup is ignored. */
     this.turn_ = 0;
     /** Ends the front's listener. */
     this.closeFront_ = () => {};
   }
 
-  /** Opens it, if it is not. */
+  /** Opens the listener, if it is not open. */
   start() {
     const { parts_: parts } = this;
     if (this.open || this.isOpening_ || this.isClosed_) return;
     const { host } = parts.listener;
     if (!host || net.isIP(host)) return this.listen_(parts.listener);
-    // The engine takes addresses only, because the look-up of a name would block Node-RED.
+    // The engine accepts only addresses, because a synchronous DNS lookup would block Node-RED.
     this.isOpening_ = true;
     const { turn_: turn } = this;
     const isWanted = () => {
@@ -81,7 +81,7 @@ class Listening {
   /** @param {Omit<TlsListenerOptions, 'maxConnections'>} parts */
   startFront_(parts) {
     const { member_: member } = this;
-    // One that the engine has no room for need not come in.
+    // The engine would refuse more connections than this.
     const options = { ...parts, maxConnections: member.host.maxDevices };
     this.isOpening_ = true;
     const { opened, close } = member.host.front.open(member.stage, options, {
@@ -90,7 +90,7 @@ class Listening {
       onLost: (error) => this.lose_(error)
     });
     this.closeFront_ = close;
-    // It may have been shut meanwhile.
+    // False if the listener was closed in the meantime.
     const isThis = () => this.closeFront_ === close;
     opened.then(
       (port) => isThis() && this.opened_(port),
@@ -116,7 +116,7 @@ class Listening {
     this.refuse_(error);
   }
 
-  /** @param {unknown} error said once */
+  /** @param {unknown} error reported once */
   refuse_(error) {
     const { member_: member } = this;
     const { host, port } = this.parts_.front ?? this.parts_.listener;
@@ -127,7 +127,7 @@ class Listening {
     member.status.red(refused);
   }
 
-  /** Closes it until the next start(). Devices lose their connections. */
+  /** Closes the listener until the next start(), and disconnects its devices. */
   shut() {
     this.turn_++;
     if (this.open || this.isOpening_) this.unlisten_();
@@ -144,12 +144,15 @@ class Listening {
     member.host.engine.unlisten(member.stage);
   }
 
-  /** The node is closed. Devices stay connected when the engine closes too: they get what is acknowledged meanwhile. */
+  /**
+   * Call it when the node is closed. If the engine closes too, devices stay connected, so that they still receive
+   * acknowledgements.
+   */
   async close() {
     this.isClosed_ = true;
     this.parts_.endLogins?.();
     if (!this.open && !this.isOpening_) return;
-    // Node-RED calls the close handlers of all nodes in one go; after this turn it is known who else is closing.
+    // Node-RED calls the close handlers of all nodes in one turn. After it, the engine's handler has run if it closes too.
     await new Promise((resolve) => setImmediate(resolve));
     if (!this.member_.host.closing) this.unlisten_();
     this.open = false;

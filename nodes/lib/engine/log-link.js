@@ -1,6 +1,6 @@
 'use strict';
-// The log of one engine, seen from its host: the store thread, its latest state, and what is said about it. What goes
-// wrong for long is said once, and not again each second.
+// The log of one engine, as its host sees it: the store thread, its latest state, and its warnings. A persistent problem is
+// reported once instead of every second.
 
 const parts = require('./modules');
 
@@ -12,7 +12,7 @@ const parts = require('./modules');
 
 const SAY_AGAIN_MS = 60000;
 const MOST_NAMED = 5;
-/** What a node had in memory when it left is on disk by then. */
+/** By then, records that a removed node had in memory are on disk. */
 const LOOK_AFTER_MS = 2000;
 
 class LogLink {
@@ -29,24 +29,24 @@ class LogLink {
     this.thread_ = null;
     /** @type {StoreState} */
     this.state = { state: 'opening' };
-    /** @type {Map<string, { at: number, unsaid: number }>} what was said, and how often it happened since */
+    /** @type {Map<string, { at: number, unsaid: number }>} last warning by kind, and occurrences since */
     this.said_ = new Map();
     this.troubled_ = false;
     /** @type {Set<string>} names of the uplink nodes of the plan */
     this.names_ = new Set();
-    /** When to look for records of others, ms of now(). */
+    /** When to check for records of other uplink nodes, ms of now(). */
     this.lookAt_ = Infinity;
   }
 
   /**
-   * Starts the store thread. Records are taken in while it opens its database.
+   * Starts the store thread. The engine accepts records while the thread opens its database.
    * @param {number} token Engine.token
    */
   start(token) {
     try {
       const thread = new (parts.store().StoreThread)(this.options_);
       this.thread_ = thread;
-      // Why nothing was written is worth more at the end than that the thread has stopped.
+      // After stop(), the last reason for an error is more useful than the state 'stopped'.
       thread.on('state', (state) => this.thread_ && this.follow_(state));
       thread.on('problem', (problem) => this.problem_(problem));
       thread.attach(token);
@@ -57,7 +57,7 @@ class LogLink {
   }
 
   /**
-   * A plan holds. Records of uplink nodes that it does not have are reported once.
+   * Call it when a plan was applied. Records of uplink nodes that are not in the plan are reported once.
    * @param {string[]} names of its uplink nodes
    */
   expect(names) {
@@ -90,7 +90,7 @@ class LogLink {
     return { directory: this.options_.directory, ...this.state };
   }
 
-  /** @returns {string} for a status: why nothing is written, '' while records are */
+  /** @returns {string} for a status: why records are not written, '' while they are */
   trouble() {
     const { state, code = '' } = this.state;
     if (state === 'full') return this.options_.whenFull === 'drop' ? '' : 'log full';
@@ -101,13 +101,13 @@ class LogLink {
     return /EIO|IOERR/i.test(code) ? 'disk failing' : 'log failing';
   }
 
-  /** @returns {string} the end of a sentence about records that were not written: why */
+  /** @returns {string} ends a sentence about records that were not written with the reason */
   reason() {
     return this.state.reason ? `: ${this.state.reason.replace(/\.$/, '')}` : '';
   }
 
   /**
-   * Commits what is under way and closes the database, so that the next engine may open it.
+   * Commits pending writes and closes the database, so that the next engine can open it.
    * @param {number} timeoutMs
    */
   async stop(timeoutMs) {
@@ -138,7 +138,7 @@ class LogLink {
 
   /** @param {{ code: string, reason: string, count?: number }} problem such as a damaged chunk */
   problem_({ code, reason, count = 1 }) {
-    // The state says it already.
+    // The state has already reported it.
     if (this.troubled_ && code === this.state.code) return;
     this.once_(`problem ${code}`, count, (times) =>
       this.voice_.warn(times > 1 ? `${reason} (${times} times)` : reason)
@@ -146,9 +146,9 @@ class LogLink {
   }
 
   /**
-   * @param {string} what
+   * @param {string} what kind of the problem
    * @param {number} count
-   * @param {(times: number) => void} say at most once a minute for the same thing
+   * @param {(times: number) => void} say called at most once a minute for one kind
    */
   once_(what, count, say) {
     const before = this.said_.get(what);

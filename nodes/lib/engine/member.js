@@ -1,5 +1,5 @@
 'use strict';
-// A node as its engine sees it: stage, wires, route of the current plan, status.
+// A node of an engine: its stage, its wires, its route in the current plan, and its status.
 
 const { CODES, failure } = require('./inbox');
 const { Wires } = require('./wires');
@@ -21,11 +21,11 @@ const { Status, shorten, rate } = require('../base/status');
  * @typedef {object} StageParts
  * @property {Kind} kind
  * @property {object} settings the stage's own fields of StageSpec
- * @property {string} [protocol] what msg.source of its records says; default by kind
+ * @property {string} [protocol] for msg.source of its records; default by kind
  * @property {Omit<import('./broker-links').UplinkMember, 'stage'>} [uplink]
  * @property {(rates: StageRate, stats: EngineStats, member: Member) => import('../base/status').Shown} [shown]
  *
- * @typedef {StageParts & ListenerParts} Stage what a node brings to the plan
+ * @typedef {StageParts & ListenerParts} Stage a node's contribution to the plan
  */
 
 const STILL = { recordsIn: 0, recordsOut: 0, batches: 0, copiesDropped: 0 };
@@ -50,17 +50,17 @@ class Member {
     this.status = new Status(node);
     /** @type {Route | null} */
     this.route = null;
-    /** Why it is shut, said once. */
+    /** Why the member is shut, as last reported. */
     this.said_ = '';
-    /** Of a stand-in: makes what the node should be, or throws. @type {(() => Stage) | null} */
+    /** Stand-in only: makes the real stage, or throws. @type {(() => Stage) | null} */
     this.again = null;
     const { listener, ...parts } = stage;
-    /** Of a node where devices connect. */
+    /** For a node to which devices connect. */
     this.listening_ = listener ? new Listening(this, { listener, ...parts }) : null;
     host.register(this);
   }
 
-  /** Before a plan: a stand-in becomes what the node should be, if that works by now. */
+  /** Call it before a plan is compiled. Replaces a stand-in by the real stage, if that is possible now. */
   renew() {
     if (!this.again) return;
     try {
@@ -70,7 +70,7 @@ class Member {
       this.shown_ = shown ?? shownRate;
       this.again = null;
     } catch {
-      // It has been said.
+      // Already reported.
     }
   }
 
@@ -81,7 +81,7 @@ class Member {
   }
 
   /**
-   * Takes its route from a new plan.
+   * Applies the member's route of a new plan.
    * @param {Plan} plan
    * @returns {import('./pump').Outlet}
    */
@@ -105,7 +105,7 @@ class Member {
     return this.listening_?.open ?? false;
   }
 
-  /** The port that it listens on. */
+  /** The port on which the node listens. */
   get port() {
     return this.listening_?.port ?? 0;
   }
@@ -116,19 +116,19 @@ class Member {
   }
 
   /**
-   * Opens the device listener, if this node has one and may take records. A refusal is said once, and tried again at each
-   * tick.
+   * Opens the device listener, if this node has one and may accept records. A failure is reported once, and each tick
+   * tries again.
    */
   listen() {
     if (!this.route?.shut) this.listening_?.start();
   }
 
-  /** Before a plan in which this node must not take records. */
+  /** Call it before a plan in which this node must not accept records. */
   shut() {
     this.listening_?.shut();
   }
 
-  /** @param {Done} done @returns {boolean} true: `done` has failed, because this node must not take records */
+  /** @param {Done} done @returns {boolean} true: called `done` with an error, because this node must not accept records */
   refuses_(done) {
     const { shut } = this.route ?? {};
     if (shut) done(failure(CODES.NO_ROUTE, shut.sentence));
@@ -147,7 +147,7 @@ class Member {
   }
 
   /**
-   * Hands a record to every stage that follows natively.
+   * Passes a record to every stage that follows natively.
    * @param {RecordArgs} args
    * @param {Done} done
    */
@@ -167,7 +167,7 @@ class Member {
   }
 
   /**
-   * Once a second: what the canvas shows.
+   * Updates the node's status. Called once a second.
    * @param {EngineStats} stats
    * @param {Rates} rates
    */
@@ -180,12 +180,12 @@ class Member {
     this.status.set({ ...shown, text: shorten(shown.text) });
   }
 
-  /** @returns {string} the end of a status text: how the output is carried */
+  /** @returns {string} ends a status text with the carriage of the output */
   carriage() {
     return this.route && this.route.carriage !== 'none' ? ` · ${this.route.carriage}` : '';
   }
 
-  /** The node is closed. */
+  /** Call it when the node is closed. */
   async close() {
     this.status.close();
     this.host.deregister(this);

@@ -1,5 +1,5 @@
 'use strict';
-// Turns two readings of the counters into rates per second.
+// Computes rates per second from two readings of the counters.
 
 /**
  * @typedef {import('../../../native/index.js').EngineStats} EngineStats
@@ -18,7 +18,7 @@ class Meter {
 
   /**
    * @param {EngineStats} stats
-   * @returns {Rates} since the reading before; zeros at the first
+   * @returns {Rates} since the previous reading; zeros for the first
    */
   read(stats) {
     const now = this.now_();
@@ -26,7 +26,7 @@ class Meter {
     const before = this.last_;
     this.at_ = now;
     this.last_ = stats;
-    // A counter that is new or went back (a stage that was made again) starts from zero.
+    // A counter that is new or decreased, because its stage was created again, counts from zero.
     const per = (/** @type {number} */ value, /** @type {number | undefined} */ old) =>
       before ? round((value - (old !== undefined && old <= value ? old : 0)) / seconds) : 0;
     const old = new Map(before?.stages.map((stage) => [stage.id, stage]));

@@ -1,6 +1,6 @@
 'use strict';
-// The heavy parts behind the nodes: the native addon, the uplink thread and the store thread. Loaded on first use, so
-// that the palette starts and can say what is wrong when one of them cannot be loaded.
+// The large modules behind the nodes, such as the native addon, the uplink thread and the store thread. They are loaded on
+// first use, so that the palette starts and can report the reason if one of them cannot be loaded.
 
 /**
  * @typedef {typeof import('../../../native/index.js')} Native
@@ -8,8 +8,8 @@
  *
  * @typedef {object} UplinkThread one worker thread with the MQTT sessions of one broker
  * @property {(event: 'state' | 'problem' | 'command', listener: (event: any) => void) => unknown} on
- * @property {(ack: string) => unknown} answer a command is safe
- * @property {(report: import('../commands/command-reports').Report) => unknown} report what became of one
+ * @property {(ack: string) => unknown} answer acknowledges a command that is stored
+ * @property {(report: import('../commands/command-reports').Report) => unknown} report publishes a command's result
  * @property {(stages: Record<number, import('./broker-links').Topics>) => unknown} setStages
  * @property {(token: number, uplink: number) => unknown} attach
  * @property {(timeoutMs: number) => Promise<unknown>} stop
@@ -19,33 +19,53 @@
  * @property {string} [code] such as ECONNREFUSED
  * @property {string} [reason]
  * @property {number} [rttMs]
- * @property {number} [oldestMs] age of the oldest record that is not acknowledged; -1 = none
- * @property {number} [quotaWait] ms until what the broker refuses for now is sent again, 0 = nothing is refused
+ * @property {number} [oldestMs] age of the oldest record without an acknowledgement; -1 = none
+ * @property {number} [quotaWait] ms until records that the broker refused temporarily are sent again, 0 = none
  * @property {number} [inflight]
  * @property {number} [published]
  * @property {number} [acknowledged]
  * @property {number} [redelivered]
  * @property {number} [unmatched]
  * @property {number} [failed]
- * @property {number} [deadLetters] @property {number} [refusals] @property {number} [backlogInflight]
- * @property {number} [connects] connections that the broker accepted @property {number} [bytesAcked] what TCP has confirmed of them
+ * @property {number} [deadLetters]
+ * @property {number} [refusals]
+ * @property {number} [backlogInflight]
+ * @property {number} [connects] connections that the broker accepted
+ * @property {number} [bytesAcked] bytes that TCP confirmed on these connections
  * @property {SessionState[]} [sessions] one for each group of classes, the most urgent first
- * @property {{ state: string, code: string, reason: string } & Record<string, unknown>} [commands] of their session, where they are on
- * @property {NetworkView | null} [network] what is known of the interface that they leave by
- * @property {import('../energy').EnergyView} [energy] where the machine has a sensor
+ * @property {{ state: string, code: string, reason: string } & Record<string, unknown>} [commands] state of the session
+ *   for commands, if commands are on
+ * @property {NetworkView | null} [network] the interface that the sessions use
+ * @property {import('../energy').EnergyView} [energy] if the machine has a sensor
  *
  * @typedef {object} SessionState
- * @property {number} group from 1 @property {number[]} classes @property {string} clientId
- * @property {UplinkState['state']} state @property {string} code @property {string} reason
- * @property {number} rttMs @property {number} oldestMs @property {number} inflight @property {number} backlogInflight
- * @property {number} published @property {number} acknowledged @property {number} connects @property {number} bytesAcked
- * @property {boolean} express @property {number} batchBytes
- * @property {number} priority @property {number} dscp @property {string} localAddress
- * @property {string} [transport] with paths: mptcp, fallback (to TCP), tcp @property {import('../uplink/paths/path-view').PathView[]} [paths]
+ * @property {number} group from 1
+ * @property {number[]} classes
+ * @property {string} clientId
+ * @property {UplinkState['state']} state
+ * @property {string} code
+ * @property {string} reason
+ * @property {number} rttMs
+ * @property {number} oldestMs
+ * @property {number} inflight
+ * @property {number} backlogInflight
+ * @property {number} published
+ * @property {number} acknowledged
+ * @property {number} connects
+ * @property {number} bytesAcked
+ * @property {boolean} express
+ * @property {number} batchBytes
+ * @property {number} priority
+ * @property {number} dscp
+ * @property {string} localAddress
+ * @property {string} [transport] with paths: mptcp, fallback (to TCP), tcp
+ * @property {import('../uplink/paths/path-view').PathView[]} [paths]
  *
  * @typedef {object} NetworkView whether an interface sends urgent packets first
- * @property {string} interface '' = not found @property {boolean} ok
- * @property {string} kind such as htb, prio, pfifo_fast, none @property {string} reason
+ * @property {string} interface '' = not found
+ * @property {boolean} ok
+ * @property {string} kind such as htb, prio, pfifo_fast, none
+ * @property {string} reason
  * @property {{ name: string, bytes: number, packets: number, dropped: number, backlogBytes: number }[]} bands
  *
  * @typedef {object} Net
@@ -56,24 +76,33 @@
  * @property {(template: string) => unknown} validateTopicTemplate
  *
  * @typedef {object} StoreOptions
- * @property {string} directory @property {number} limitMiB @property {number[]} classLimitMiB index = class
+ * @property {string} directory
+ * @property {number} limitMiB
+ * @property {number[]} classLimitMiB index = class
  * @property {'slow' | 'drop'} whenFull
  *
  * @typedef {object} StoreThread the worker thread with the database of one engine's log
  * @property {(event: 'state' | 'problem', listener: (event: any) => void) => unknown} on
  * @property {(token: number) => unknown} attach
- * @property {() => Promise<Holding[]>} holdings what is on disk, by uplink node
+ * @property {() => Promise<Holding[]>} holdings records on disk, by uplink node
  * @property {(timeoutMs: number) => Promise<boolean>} stop
  *
  * @typedef {{ node: string, records: number }} Holding node: logName of an uplink node
  *
  * @typedef {object} StoreState
  * @property {'opening' | 'ready' | 'full' | 'failing' | 'refused' | 'stopped'} state
- * @property {string} [code] @property {string} [reason] a sentence
- * @property {number} [chunks] @property {number[]} [records] by class
- * @property {number} [bytes] @property {number} [limitBytes] @property {number} [fileBytes]
- * @property {number} [dead] @property {number} [quarantined]
- * @property {number} [commits] @property {number} [commitMs] @property {number} [bytesWritten]
+ * @property {string} [code]
+ * @property {string} [reason] a sentence
+ * @property {number} [chunks]
+ * @property {number[]} [records] by class
+ * @property {number} [bytes]
+ * @property {number} [limitBytes]
+ * @property {number} [fileBytes]
+ * @property {number} [dead]
+ * @property {number} [quarantined]
+ * @property {number} [commits]
+ * @property {number} [commitMs]
+ * @property {number} [bytesWritten]
  *
  * @typedef {object} Store
  * @property {new (options: StoreOptions) => StoreThread} StoreThread
@@ -81,7 +110,8 @@
  * @typedef {object} TlsThread the worker thread with the TLS and WebSocket listeners of one engine
  * @property {(stage: number, options: import('../tls/tls-server').TlsListenerOptions, hooks: import('../tls/tls-thread').TlsHooks) =>
  *   { opened: Promise<number>, close: () => void }} open
- * @property {() => void} hold @property {(timeoutMs: number) => Promise<unknown>} stop
+ * @property {() => void} hold
+ * @property {(timeoutMs: number) => Promise<unknown>} stop
  *
  * @typedef {object} Energy
  * @property {new () => { follow(bytes: number): import('../energy').EnergyView | null, stop(): void }} EnergyWatch
@@ -93,7 +123,7 @@
 /** @type {{ native?: Native, uplink?: Uplink, store?: Store, net?: Net, front?: Front, energy?: Energy }} */
 const replaced = {};
 
-/** @returns {Native} throws the loader's Error when the addon cannot be loaded */
+/** @returns {Native} throws the loader's Error if the addon cannot be loaded */
 function native() {
   return replaced.native ?? require('../../../native/index.js');
 }
@@ -124,7 +154,7 @@ function front() {
 }
 
 /**
- * For tests: puts other parts in place; without an argument the real ones are used again.
+ * Replaces modules in tests. Without an argument it restores the real ones.
  * @param {{ native?: any, uplink?: any, store?: any, net?: any, front?: any, energy?: any }} [parts]
  */
 function replaceModules(parts = {}) {

@@ -1,9 +1,9 @@
 'use strict';
-// Whether the interface that an uplink's sessions leave by sends urgent packets first: looked up when a session connects and
-// each minute, because an administrator, or a modem that comes back, may change it. Told once; nothing else depends on it.
+// Checks whether the network interface of an uplink's sessions sends urgent packets first: when a session connects, and
+// every minute, because an administrator or a reconnecting modem may change it. The result is only reported.
 
 const EVERY_MS = 60000;
-/** The kind of a queue that could not be looked at, or that is not there. */
+/** Kind of a queue that does not exist or cannot be inspected. */
 const UNKNOWN = 'none';
 
 /**
@@ -22,15 +22,15 @@ class NetworkWatch {
     this.check_ = check;
     this.changed_ = changed;
     this.warn_ = warn;
-    /** @type {NetworkView | null} null = not known yet */
+    /** @type {NetworkView | null} null = unknown yet */
     this.view = null;
-    /** Local addresses of the sessions that are connected, the most urgent first. @type {string[]} */
+    /** Local addresses of the connected sessions, the most urgent first. @type {string[]} */
     this.addresses_ = [];
     this.sessions_ = 0;
     this.warned_ = false;
     /** @type {NodeJS.Timeout | null} */
     this.timer_ = null;
-    /** Counts the stops: an answer that comes after one is not for us. */
+    /** Counts the stops. The result of a check that began before a stop is ignored. */
     this.run_ = 0;
   }
 
@@ -74,7 +74,7 @@ class NetworkWatch {
 
   tell_() {
     const { view } = this;
-    // One session has nothing to put first, and loopback has no queue. An interface that was not found tells nothing.
+    // A single session has no order, and loopback has no queue. For an interface that was not found, nothing is known.
     const matters = view && !view.ok && view.interface && view.interface !== 'lo' && this.sessions_ > 1;
     if (!matters || this.warned_) return;
     this.warned_ = true;

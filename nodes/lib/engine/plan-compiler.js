@@ -1,11 +1,11 @@
 'use strict';
 // Compiles the live wires of one engine's nodes into the engine's plan. Pure: no RED, no side effects.
 //
-// A wire between two nodes of the same engine is carried natively; every other wire carries messages. Junctions are
-// looked through. A wire that closes a loop is carried as messages, because native stages hand on at once.
+// A wire between two nodes of the same engine is native. Every other wire carries messages. Junctions are transparent. A
+// wire that closes a loop carries messages, because native stages pass records on immediately.
 //
-// A record may be acknowledged only if something takes it. A node of ours that must take records and cannot (it is inert)
-// shuts every node whose records can get to it, and a source that leads to nothing is shut, too: a shut node takes nothing.
+// A record may be acknowledged only if a node accepts it. A node of ours that should accept records but cannot (it is inert)
+// shuts every node whose records can reach it. A source without a destination is shut too. A shut node accepts no records.
 
 const crypto = require('node:crypto');
 
@@ -24,24 +24,24 @@ const crypto = require('node:crypto');
  * @property {string[][]} wires as drawn, by output
  *
  * @typedef {object} WireView one wire, as the plan view shows it
- * @property {string} to node id, behind junctions
+ * @property {string} to id of the node behind the junctions
  * @property {'native' | 'message'} carriage
  * @property {string} reason why it is not native, else ''
  *
- * @typedef {{ shown: string, sentence: string }} Trouble for the canvas, and for the log with a remedy
+ * @typedef {{ shown: string, sentence: string }} Trouble shown: for the status; sentence: for the log, with a remedy
  *
- * @typedef {object} Route what the plan says about one member
+ * @typedef {object} Route one member's part of the plan
  * @property {string} id
  * @property {number} stage
  * @property {Kind} kind
  * @property {string} [protocol]
  * @property {Carriage} carriage
- * @property {number[]} next stages that get its output natively
- * @property {string[]} nativeWires drawn wires (node ids) that JavaScript must not use
+ * @property {number[]} next stages that receive its output natively
+ * @property {string[]} nativeWires drawn wires (node ids) on which the node must not send messages
  * @property {string[][]} jsWires wires that carry messages, by output
  * @property {WireView[]} wires
  * @property {string[]} origins ids of the sources and ingests that reach it natively (its own, if it is one)
- * @property {Trouble | null} shut why it must not take records, null = it may
+ * @property {Trouble | null} shut why it must not accept records, null = it may
  *
  * @typedef {(id: string) => { type: string, wires?: string[][], name?: string, inert?: Trouble } | null | undefined} GetNode
  *   live nodes only
@@ -52,13 +52,13 @@ const crypto = require('node:crypto');
 const MAX_NAME_BYTES = 64;
 
 const NATIVE_TARGETS = ['priority', 'batch', 'uplink', 'tap'];
-/** Records that come to one of these while it is inert would be lost; others only look at them, or have none to lose. */
+/** Node types that lose records if they are inert. Other nodes only observe records, or receive none. */
 const MUST_TAKE = ['seganet-priority', 'seganet-batch', 'seganet-uplink', 'seganet-ingest'];
 
 /**
  * @param {Kind} from
  * @param {Kind} to
- * @returns {string} why a wire between the two cannot be native, '' when it can
+ * @returns {string} why a wire between the two cannot be native, '' if it can
  */
 function veto(from, to) {
   if (!NATIVE_TARGETS.includes(to)) return `${to} reads messages`;
@@ -67,11 +67,11 @@ function veto(from, to) {
 }
 
 /**
- * Nodes behind a wire, junctions looked through. Missing and disabled nodes lead nowhere.
+ * Returns the nodes behind a wire, through junctions. Missing and disabled nodes are left out.
  * @param {string} id
  * @param {Map<string, PlanMember>} members
  * @param {GetNode} getNode
- * @param {Set<string>} [seen] junctions on the way
+ * @param {Set<string>} [seen] junctions already visited
  * @returns {string[]}
  */
 function leaves(id, members, getNode, seen = new Set()) {
@@ -85,7 +85,7 @@ function leaves(id, members, getNode, seen = new Set()) {
 }
 
 /**
- * Wires that would close a native loop, found depth first in the order of the stages.
+ * Returns the wires that would close a native loop, found depth first in the order of the stages.
  * @param {Map<string, string[]>} edges native targets by node id
  * @returns {Set<string>} "from to"
  */
@@ -109,7 +109,7 @@ function loopClosers(edges) {
 
 /**
  * @param {PlanMember} member
- * @param {(from: PlanMember, to: string) => string} reasonFor why a wire is not native, '' when it is
+ * @param {(from: PlanMember, to: string) => string} reasonFor returns why a wire is not native, '' if it is
  * @param {(wire: string) => string[]} behind
  * @param {Map<string, PlanMember>} members
  * @returns {Route}
@@ -148,7 +148,7 @@ function routeOf(member, reasonFor, behind, members) {
 /**
  * @param {PlanMember} member
  * @param {Trouble} shut
- * @returns {Route} without a way out
+ * @returns {Route} without a destination
  */
 function shutRoute(member, shut) {
   const { id, stage, kind, protocol, wires } = member;
@@ -160,7 +160,7 @@ function shutRoute(member, shut) {
 }
 
 /**
- * A tap shows some records as messages; the others would be acknowledged and in nobody's hands.
+ * True for a tap that samples. Without another destination, the records that it skips would be acknowledged and lost.
  * @param {PlanMember} member
  */
 function onlyLooks({ kind, settings }) {
@@ -169,12 +169,12 @@ function onlyLooks({ kind, settings }) {
 }
 
 /**
- * Follows a member's records over the wires between our nodes, whatever carries them.
+ * Follows a member's records over native and message wires between our nodes.
  * @param {PlanMember} from
  * @param {Map<string, PlanMember>} members
  * @param {(wire: string) => string[]} behind
  * @param {GetNode} getNode
- * @returns {Trouble | null} why it must not take records
+ * @returns {Trouble | null} why it must not accept records
  */
 function shutBy(from, members, behind, getNode) {
   const seen = new Set([from]);
@@ -225,7 +225,7 @@ function noRoute({ wires }) {
 }
 
 /**
- * Says for each node where its records came in, as far as native wires tell.
+ * Sets the origins of each route, as far as native wires determine them.
  * @param {Map<string, Route>} routes
  */
 function traceOrigins(routes) {
@@ -247,8 +247,8 @@ function traceOrigins(routes) {
 }
 
 /**
- * The name under which the log keeps what an uplink node has still to deliver.
- * @param {string} id of the Node-RED node; those of nodes in nested subflows are long
+ * Returns the name under which the log keeps the records of an uplink node.
+ * @param {string} id of the Node-RED node; it is long for a node in nested subflows
  * @returns {string} 1 to 64 bytes, the same at each start
  */
 function logName(id) {

@@ -1,5 +1,5 @@
 'use strict';
-// Brings the engine's messages to their nodes, a little at a time so that Node-RED's loop stays free.
+// Sends the engine's messages from their nodes, in small portions so that Node-RED's event loop stays responsive.
 
 const { guard } = require('../base/guard');
 const { frameLength, frameStage, frameMessage } = require('../base/frame');
@@ -14,10 +14,11 @@ const MAX_MS = 4;
 
 class Pump {
   /**
-   * @param {(into: Buffer) => number} take writes frames; bytes written, 0 = none left, -(needed) = `into` is too small
+   * @param {(into: Buffer) => number} take writes frames, returns the bytes written, 0 = none left, -(bytes needed) =
+   *   `into` is too small
    * @param {(stage: number) => Outlet | undefined} outletOf
-   * @param {number} bufferBytes to begin with
-   * @param {(error: Error) => void} report for what a node's send() throws: the messages behind it go on
+   * @param {number} bufferBytes initial size
+   * @param {(error: Error) => void} report gets an error that a node's send() throws; later messages continue
    */
   constructor(take, outletOf, bufferBytes, report) {
     this.report_ = report;
@@ -34,7 +35,7 @@ class Pump {
     this.unclaimed = 0;
   }
 
-  /** Sends what is there; goes on by itself when there is more. */
+  /** Sends the waiting messages. It continues in later turns if there are more. */
   run() {
     if (this.paused || this.again_) return;
     const until = performance.now() + MAX_MS;

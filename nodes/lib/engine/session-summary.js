@@ -1,17 +1,17 @@
 'use strict';
-// The sessions of an uplink, as they are shown: one for each group of classes.
+// Summarizes the sessions of an uplink for the status. There is one session for each group of classes.
 
 /**
  * @typedef {import('./modules').UplinkState} UplinkState
  * @typedef {import('./modules').SessionState} SessionState
  */
 
-/** Worst first: what a person has to mend, what broke, what has not begun. */
+/** Worst first: an operator must act, the connection failed, the session has not started. */
 const ORDER = ['refused', 'disconnected', 'reconnecting', 'stalled', 'connecting', 'stopped'];
 
 /**
  * @param {UplinkState} state
- * @returns {boolean} some class has a session that takes records
+ * @returns {boolean} true if some class has a session that accepts records
  */
 function anyConnected({ state, sessions = [] }) {
   return state === 'connected' || sessions.some((session) => session.state === 'connected');
@@ -19,8 +19,8 @@ function anyConnected({ state, sessions = [] }) {
 
 /**
  * @param {UplinkState} state
- * @returns {SessionState | null} the worst of those that are not connected, the most urgent of equals; null where all are alike,
- *   so that the state of the whole uplink says it
+ * @returns {SessionState | null} the worst session that is not connected, the most urgent among equals; null if all
+ *   sessions have the same state, which is then the state of the uplink
  */
 function odd({ sessions = [] }) {
   const troubled = sessions.filter(({ state }) => state !== 'connected');
@@ -37,7 +37,7 @@ function rank({ state }) {
 }
 
 /**
- * @param {number[]} classes rising
+ * @param {number[]} classes in ascending order
  * @returns {string} such as 1,2 or 3–8
  */
 function classList(classes) {

@@ -1,5 +1,5 @@
 'use strict';
-// What the canvas shows under an uplink node: the state of its broker, and what waits for it.
+// The status of an uplink node: the state of its broker, and the records that wait for it.
 
 const { odd, classList } = require('./session-summary');
 const { shorten, rate } = require('../base/status');
@@ -14,7 +14,7 @@ const { sum } = require('./drain');
 /**
  * @param {UplinkState} state
  * @param {EngineStats} stats
- * @param {boolean} alone false when the engine has several brokers: its counters do not tell then what waits for this one
+ * @param {boolean} alone false if the engine has several brokers, because its counters are not per broker
  * @returns {Shown}
  */
 function uplinkShown(state, stats, alone) {
@@ -33,7 +33,7 @@ function uplinkShown(state, stats, alone) {
 }
 
 /**
- * Of an uplink node whose settings are wrong: its records wait.
+ * Status of an uplink node with wrong settings, whose records wait.
  * @param {string} why
  * @param {EngineStats} stats
  * @param {boolean} alone see uplinkShown
@@ -44,8 +44,8 @@ function heldShown(why, stats, alone) {
 }
 
 /**
- * Some classes have a session and others have not.
- * @param {import('./modules').SessionState} session one that has not
+ * Status of an uplink that is connected for some classes only.
+ * @param {import('./modules').SessionState} session one that is not connected
  * @param {string} tail
  * @returns {Shown}
  */
@@ -64,8 +64,8 @@ function trouble({ state, code = '', reason = '', oldestMs = -1 }) {
 }
 
 /**
- * With the median of each class from arrival to the cloud's PUBACK: connected · c1 2 · c3 430 ms. A backlog takes the room
- * of all but the most urgent, and so does what there is to say of several paths.
+ * Status with each class's median time from arrival to the cloud's PUBACK: connected · c1 2 · c3 430 ms. If there is a
+ * backlog, or a message about paths, only the most urgent class fits.
  * @param {UplinkState} state
  * @param {EngineStats['latency']} latency
  * @param {number} backlog records
@@ -85,8 +85,9 @@ function connected({ rttMs = 0, code = '', sessions = [] }, latency, backlog) {
 }
 
 /**
- * Of an uplink with several paths: why it has one only, or how many it has.
- * @param {string} code @param {import('./modules').SessionState[]} sessions
+ * Describes the paths of an uplink: why it has only one, or how many it has.
+ * @param {string} code
+ * @param {import('./modules').SessionState[]} sessions
  * @returns {string} such as " · 1 of 2 paths"
  */
 function ways(code, sessions) {
@@ -98,7 +99,10 @@ function ways(code, sessions) {
   return count > 1 ? ` · ${used} of ${count} paths` : '';
 }
 
-/** @param {import('./modules').SessionState[]} sessions @returns {string} the one path that is down, such as " · wwan0 down" */
+/**
+ * @param {import('./modules').SessionState[]} sessions
+ * @returns {string} the path that is down, such as " · wwan0 down"
+ */
 function lost(sessions) {
   const down = sessions.flatMap(({ paths = [] }) => paths).filter(({ state }) => state === 'down');
   const names = new Set(down.map(({ name }) => name));

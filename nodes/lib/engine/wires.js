@@ -1,11 +1,11 @@
 'use strict';
-// Keeps native wires out of a node's own sending. Node-RED's send() reads what updateWires() was told last, so the node
-// is told only of the wires that carry messages; cloning, hooks and the debugger then work as on any node.
+// Hides native wires from a node's send(). Node-RED's send() uses the wires of the last updateWires() call, so only the
+// wires that carry messages are passed to it. Cloning, hooks and the debugger then work as for any node.
 
 /** @typedef {import('node-red').Node & { wires?: string[][] }} WiredNode */
 
 class Wires {
-  /** @param {WiredNode} node as createNode() left it */
+  /** @param {WiredNode} node after createNode() */
   constructor(node) {
     /** @type {string[][]} wires as drawn */
     this.drawn = node.wires ?? [];
@@ -13,8 +13,8 @@ class Wires {
     this.tell_ = tell.bind(node);
     /** @type {Set<string>} */
     this.native_ = new Set();
-    // A rewire without a restart: records keep to the old plan until the new one is applied, so a wire that is native
-    // in it must not also send messages meanwhile.
+    // Wires can change without a restart. Records follow the old plan until the new one is applied, so a wire that is
+    // native in the old plan must not also carry messages.
     const updateWires = (/** @type {string[][]} */ wires) => {
       this.drawn = wires ?? [];
       this.tell_(this.drawn.map((port) => port.filter((id) => !this.native_.has(id))));
@@ -31,7 +31,7 @@ class Wires {
     this.tell_(jsWires);
   }
 
-  /** Every drawn wire carries messages again. */
+  /** Makes every drawn wire carry messages again. */
   restore() {
     this.apply(this.drawn, []);
   }

@@ -2,15 +2,15 @@
 
 const net = require('node:net');
 
-/** Failures that cost nothing: a mistake in a device's settings is no attack. */
+/** Failures without a delay. A mistake in a device's settings is not an attack. */
 const FREE = 5;
 const FIRST_DELAY_MS = 250;
 const MAX_DELAY_MS = 4000;
-/** Without a failure for so long an address is forgotten. */
+/** An address is forgotten after this time without a failure. */
 const FORGET_MS = 600000;
 const MAX_ADDRESSES = 10000;
 
-/** Failed logins by address: who fails often waits before the next try is looked at. */
+/** Counts failed logins by address. After several failures, the next login of the address is delayed. */
 class FailedAttempts {
   /** @param {() => number} [now] ms */
   constructor(now = () => performance.now()) {
@@ -45,7 +45,7 @@ class FailedAttempts {
 }
 
 /**
- * Who has one IPv6 address has its whole /64.
+ * Returns the address, or the /64 network of an IPv6 address, because a host usually controls a whole /64.
  * @param {string} address with a port
  */
 function networkOf(address) {

@@ -1,12 +1,12 @@
 'use strict';
-// Questions to a flow whether somebody may be a device, and its answers.
+// Asks a flow whether a client may log in as a device, and receives the flow's answers.
 
 const crypto = require('node:crypto');
 const { MAX_DEVICE_BYTES } = require('../base/device-id');
 
-/** Questions that wait for the flow, at most; more are not asked, and end by the time-out of their connection. */
+/** Most questions that wait for the flow. Further logins are not asked, and their connections time out. */
 const MAX_OPEN = 1000;
-/** For so long the canvas shows that a question was not answered. */
+/** How long the status reports an unanswered question. */
 const SHOWN_MS = 60000;
 
 /**
@@ -40,7 +40,7 @@ class FlowLogins {
    */
   ask({ clientId, user, password, address }, source) {
     if (this.open_.size >= MAX_OPEN) return Promise.resolve(undefined);
-    // Not to be guessed: a message from elsewhere must not answer for the flow.
+    // Random, so that a forged message cannot answer for the flow.
     const loginId = crypto.randomUUID();
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
@@ -64,14 +64,14 @@ class FlowLogins {
 
   /**
    * @param {Record<string, unknown>} msg
-   * @returns {string} what is wrong with it, '' when it was an answer
+   * @returns {string} why it is not a valid answer, '' if it is
    */
   answer({ loginId, allowed, deviceId }) {
     const question = typeof loginId === 'string' ? this.open_.get(loginId) : undefined;
     if (!question) {
       return 'msg.loginId does not match a pending login. Return the question with msg.allowed set before its timeout.';
     }
-    // Nothing but true is a yes: a flow that fails to say so must not let anybody in.
+    // Only true allows the login, so that a faulty flow allows none.
     if (allowed !== true) {
       this.refused_++;
       question.settle(null);
@@ -97,13 +97,13 @@ class FlowLogins {
     return { fill: allowed > 0 ? 'green' : 'grey', shape: 'dot', text };
   }
 
-  /** Who waits is not answered: the next node may still be asked, at the next try. */
+  /** Ends the open questions without a verdict. The devices try again, and the next node may answer. */
   close() {
     for (const { settle } of [...this.open_.values()]) settle(undefined);
   }
 }
 
-/** @param {Buffer | null} password @returns {string | Buffer | null} bytes where it is no text */
+/** @param {Buffer | null} password @returns {string | Buffer | null} a Buffer if it is not valid UTF-8 */
 function textOf(password) {
   if (!password) return null;
   const text = password.toString('utf8');

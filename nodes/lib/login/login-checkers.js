@@ -1,5 +1,5 @@
 'use strict';
-// How a listener finds out who somebody is. Each is a checkLogin of a stage.
+// The ways in which a listener identifies a device. Each returns the checkLogin of a stage.
 
 const { PasswordVerifier } = require('./password-verifier');
 
@@ -7,10 +7,10 @@ const { PasswordVerifier } = require('./password-verifier');
 
 /**
  * @param {string} file
- * @param {'user' | 'clientId'} identity what the device is called
+ * @param {'user' | 'clientId'} identity which one is the device id
  * @param {(sentence: string) => void} warn
  * @returns {Pick<ListenerParts, 'checkLogin' | 'endLogins'>}
- * @throws {Error} with a sentence when the file cannot be read
+ * @throws {Error} with a sentence if the file cannot be read
  */
 function byPasswords(file, identity, warn) {
   const verifier = new PasswordVerifier(file, { warn });
@@ -18,7 +18,7 @@ function byPasswords(file, identity, warn) {
     async checkLogin({ clientId, user, password, address }) {
       const isRight = await verifier.verify(user, password, address);
       if (isRight === undefined) return undefined;
-      // MQTT 3.1.1 with clean session 0 may come without a client id: then it is no device.
+      // An MQTT client may have no client id. It then has no device id either, and is refused.
       return isRight ? (identity === 'user' ? user : clientId) || null : null;
     },
     endLogins: () => verifier.close()
@@ -34,7 +34,7 @@ function byFlow() {
   };
 }
 
-/** Certificates and pre-shared keys have said who it is before; whoever asks here has neither. */
+/** Refuses every login. A certificate or pre-shared key identifies a device earlier, in the TLS handshake. */
 function byCertificate() {
   return { checkLogin: async () => null };
 }

@@ -1,10 +1,10 @@
 'use strict';
-// Answers those who want to be devices: each login of the engine goes to the checker of its listener.
+// Passes each login of the engine to the checker of its listener, and answers the engine.
 
 /**
  * @typedef {import('../../../native/index.js').Login} Login
- * @typedef {string | null | undefined} Verdict the device id to let it in as; null: refused; undefined: nobody could tell, so it is
- *   not answered, and its connection ends by its time-out
+ * @typedef {string | null | undefined} Verdict the device id; null: refused; undefined: unknown, so the login is not
+ *   answered and its connection times out
  * @typedef {(login: Login) => Promise<Verdict>} Checker
  * @typedef {{ protocol: string, nodeId: string }} Source
  * @typedef {(login: Login, source: Source) => Promise<Verdict>} FlowChecker
@@ -12,7 +12,7 @@
 
 const { onceATurn } = require('../base/once-a-turn');
 
-/** Of one turn: a flood of logins leaves time for everything else of Node-RED. */
+/** Most logins per turn, so that a flood of logins leaves Node-RED time for other work. */
 const MAX_LOGINS = 64;
 /** Logins that wait for the end of a deploy. */
 const MAX_HELD = 1000;
@@ -29,14 +29,17 @@ class LoginDispatcher {
     this.checkers_ = new Map();
     /** @type {(() => void) | null} */
     this.endBell_ = null;
-    /** Of the login node, if the engine has one. @type {FlowChecker | null} */
+    /** The login node's checker, if the engine has a login node. @type {FlowChecker | null} */
     this.flow = null;
-    /** While a deploy remakes the flow: who waits for its end. @type {(() => void)[] | null} */
+    /** Logins that wait for the end of a deploy; null = no deploy. @type {(() => void)[] | null} */
     this.held_ = null;
     this.run_ = onceATurn(() => this.takeSome_());
   }
 
-  /** @param {number} stage that listens with login 'ask' @param {Checker} check must not throw */
+  /**
+   * @param {number} stage that listens with login 'ask'
+   * @param {Checker} check must not throw
+   */
   serve(stage, check) {
     this.checkers_.set(stage, check);
     this.endBell_ ??= this.onBell_(this.run_);
@@ -50,7 +53,7 @@ class LoginDispatcher {
     this.endBell_ = null;
   }
 
-  /** A deploy begins: until resume() the login node, and the nodes behind it, may be missing. */
+  /** Call it when a deploy begins. Until resume(), the login node and the nodes behind it may be missing. */
   hold() {
     this.held_ ??= [];
   }
@@ -62,8 +65,11 @@ class LoginDispatcher {
   }
 
   /**
-   * Asks the login node. Without one nobody can tell: a device that is refused may give up, one that is not answered tries again.
-   * @param {Login} login @param {Source} source @returns {Promise<Verdict>}
+   * Asks the login node. Without one the verdict is undefined: a refused device may give up, but a device without an answer
+   * tries again.
+   * @param {Login} login
+   * @param {Source} source
+   * @returns {Promise<Verdict>}
    */
   async ask(login, source) {
     const { held_: held } = this;
@@ -72,12 +78,12 @@ class LoginDispatcher {
     return this.flow?.(login, source);
   }
 
-  /** @returns {boolean} there may be more */
+  /** @returns {boolean} true if there may be more */
   takeSome_() {
     const logins = this.checkers_.size > 0 ? this.engine_.takeLogins(MAX_LOGINS) : [];
     for (const login of logins) {
       const check = this.checkers_.get(login.stage);
-      // A listener that is going away: its connections end with it.
+      // Without a checker, the listener is closing, and its connections end with it.
       if (check) void this.answer_(login, check);
     }
     return logins.length > 0;
@@ -86,12 +92,12 @@ class LoginDispatcher {
   /** @param {Login} login @param {Checker} check */
   async answer_(login, check) {
     const verdict = await check(login).catch(() => null);
-    // The engine may have been closed meanwhile; then no listener is left.
+    // The engine may have been closed in the meantime. There is no listener then.
     if (verdict === undefined || this.checkers_.size === 0) return;
     try {
       this.engine_.answerLogin(login.id, verdict);
     } catch {
-      // What the engine does not take for a device id is none.
+      // The engine did not accept the device id.
       this.engine_.answerLogin(login.id, null);
     }
   }

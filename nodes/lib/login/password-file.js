@@ -1,17 +1,18 @@
 'use strict';
-// The file of users and passwords: `user:hash` a line, blank lines and those that begin with # skipped.
+// The file of users and passwords: one `user:hash` per line. Blank lines and lines that begin with # are ignored.
 
+const { MAX_DEVICE_BYTES } = require('../base/device-id');
 const { parseHash } = require('./password-hash');
 
 const MAX_USERS = 100000;
 const MAX_FILE_BYTES = 32 << 20;
-/** A user may be a device, and its id has no more. */
-const MAX_USER_BYTES = 256;
+/** A user name may be a device id. */
+const MAX_USER_BYTES = MAX_DEVICE_BYTES;
 const MAX_PASSWORD_BYTES = 1024;
 
 /**
  * @param {string} user
- * @returns {string} why it is no user name, '' when it is one
+ * @returns {string} why it is not a valid user name, '' if it is
  */
 function userProblem(user) {
   if (user === '') return 'is empty';
@@ -23,17 +24,17 @@ function userProblem(user) {
 
 /**
  * @param {Buffer} password
- * @returns {string} why it is no password, '' when it is one
+ * @returns {string} why it is not a valid password, '' if it is
  */
 function passwordProblem(password) {
   if (password.length === 0) return 'is empty';
-  // HMAC fills its key up with NULs (RFC 2104, 2), so scrypt takes such a password for the one without them.
+  // HMAC pads its key with NULs (RFC 2104, 2), so scrypt cannot distinguish this password from one without them.
   if (password.at(-1) === 0) return 'ends with NUL';
   return password.length > MAX_PASSWORD_BYTES ? `exceeds ${MAX_PASSWORD_BYTES} bytes` : '';
 }
 
 /**
- * A line that cannot be used keeps one user out, not all.
+ * Parses the file. An invalid line affects one user only.
  * @param {string} text
  * @returns {{ users: Map<string, import('./password-hash').PasswordHash>, problems: string[] }}
  */
@@ -48,7 +49,7 @@ function parsePasswords(text) {
     const at = line.indexOf(':');
     const user = line.slice(0, Math.max(at, 0));
     const hash = parseHash(line.slice(at + 1).trim());
-    // Never the line itself: it may hold a password that somebody has written there.
+    // The message never contains the line, which may be a plain-text password.
     const problem = at < 0 ? 'has no colon' : userProblem(user) && `names a user that ${userProblem(user)}`;
     if (problem) problems.push(`Line ${index + 1} ${problem}.`);
     else if (!hash) problems.push(`Line ${index + 1} has no password created by seganet-passwd.`);

@@ -1,11 +1,11 @@
 'use strict';
-// How a password is kept: scrypt (RFC 7914) in the form $scrypt$ln=14,r=8,p=1$salt$hash, base64 without padding.
+// Password hashes: scrypt (RFC 7914) in the form $scrypt$ln=14,r=8,p=1$salt$hash, base64 without padding.
 
 const crypto = require('node:crypto');
 
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-/** What a line of the file may ask for: beyond it one login could take a second, or all memory. */
+/** Allowed cost of a hash. With a higher cost, one login could take a second or all memory. */
 const LIMITS = { ln: [10, 18], r: [1, 16], p: [1, 4] };
 const MAX_MEMORY = 256 << 20;
 const DEFAULT_COST = { ln: 14, r: 8, p: 1 };
@@ -25,7 +25,7 @@ function isAllowed({ ln, r, p }) {
   );
 }
 
-/** @param {string} text @returns {PasswordHash | null} null: it is none, or costs too little or too much */
+/** @param {string} text @returns {PasswordHash | null} null: not a hash, or its cost is too low or too high */
 function parseHash(text) {
   const [, ln, r, p, salt, hash] = FORM.exec(text) ?? [];
   if (hash === undefined) return null;
@@ -41,8 +41,10 @@ function formatHash({ ln, r, p, salt, hash }) {
 }
 
 /**
- * On libuv's pool, not on this thread.
- * @param {Buffer} password @param {Cost & { salt: Buffer }} parts @returns {Promise<Buffer>}
+ * Computes a hash in libuv's thread pool.
+ * @param {Buffer} password
+ * @param {Cost & { salt: Buffer }} parts
+ * @returns {Promise<Buffer>}
  */
 function derive(password, { ln, r, p, salt }) {
   const options = { N: 2 ** ln, r, p, maxmem: MAX_MEMORY + (1 << 20) };
@@ -64,7 +66,11 @@ async function matches(password, known) {
   return crypto.timingSafeEqual(await derive(password, known), known.hash);
 }
 
-/** A hash that nothing matches, and that costs as much as others. @param {Cost} [cost] @returns {PasswordHash} */
+/**
+ * Returns a hash that no password matches, at the same cost as other hashes.
+ * @param {Cost} [cost]
+ * @returns {PasswordHash}
+ */
 function nobody({ ln, r, p } = DEFAULT_COST) {
   return { ln, r, p, salt: crypto.randomBytes(SALT_BYTES), hash: crypto.randomBytes(HASH_BYTES) };
 }

@@ -8,30 +8,30 @@ const { MAX_FILE_BYTES, parsePasswords, passwordProblem, userProblem } = require
 const { matches, nobody } = require('./password-hash');
 const { WorkQueue } = require('./work-queue');
 
-/** Of libuv's four threads, so that files and names are still served. */
+/** Of libuv's four threads, so that file and DNS operations can still run. */
 const AT_ONCE = 2;
-/** Of one address, and of all. */
+/** Most waiting checks of one address, and in total. */
 const MAX_OF_ADDRESS = 1000;
 const MAX_WAITING = 10000;
 const READ_MS = 2000;
 const TOLD = 3;
-/** Who may read the hashes of a file can try passwords at home. */
+/** Permissions of other users, who could attack the hashes offline. */
 const OTHERS = 0o077;
 
 /**
- * Tells whether a user and a password belong together, by a file that is read again when it changes.
+ * Verifies users and passwords against a file, which is read again when it changes.
  *
- * A pair that was right is remembered as a keyed hash until the file changes: a fleet that comes back costs nothing then. An unknown
- * user costs as much as a known one. Addresses take turns: as few checks of each are under way as run at a time, so whoever guesses
- * from one delays the others by no more than those.
+ * A correct pair is remembered as a keyed hash until the file changes, so that a reconnecting fleet costs no scrypt. An
+ * unknown user costs as much as a known one. Addresses take turns: each has at most AT_ONCE checks in progress, so an
+ * attacker with one address delays the others by no more than these checks.
  */
 class PasswordVerifier {
   /**
-   * Throws Error with a sentence when the file cannot be read.
+   * @throws {Error} with a sentence if the file cannot be read
    * @param {string} file
    * @param {object} options
    * @param {(sentence: string) => void} options.warn
-   * @param {number} [options.withinMs] an answer that comes later is of no use to anybody
+   * @param {number} [options.withinMs] a later result is useless, because the client has given up
    * @param {(ms: number) => Promise<void>} [options.sleep]
    * @param {() => number} [options.now]
    */
@@ -43,7 +43,7 @@ class PasswordVerifier {
     this.attempts_ = new FailedAttempts(now);
     this.now_ = now;
     this.queue_ = new WorkQueue({ atOnce: () => AT_ONCE, maxWaiting: MAX_WAITING, now });
-    /** Of addresses that have a try under way. @type {Map<string, WorkQueue>} */
+    /** Queues of the addresses with a check in progress. @type {Map<string, WorkQueue>} */
     this.addresses_ = new Map();
     this.asked_ = 0;
     this.files_ = new WatchedFiles(
@@ -54,9 +54,9 @@ class PasswordVerifier {
       }
     );
     this.secret_ = crypto.randomBytes(32);
-    /** Keyed hash of the right password by user. @type {Map<string, Buffer>} */
+    /** Keyed hash of the correct password, by user. @type {Map<string, Buffer>} */
     this.known_ = new Map();
-    /** Checks that run, by user and keyed hash. @type {Map<string, Promise<boolean | undefined>>} */
+    /** Running checks, by user and keyed hash. @type {Map<string, Promise<boolean | undefined>>} */
     this.running_ = new Map();
     this.read();
     this.timer_ = setInterval(() => void this.refresh(), READ_MS).unref();
@@ -84,7 +84,7 @@ class PasswordVerifier {
     }
   }
 
-  /** Reads the file again if it changed; users stay as they were when it cannot be read. */
+  /** Reads the file again if it changed. If it cannot be read, the previous users stay valid. */
   async refresh() {
     try {
       if (await this.files_.haveChanged()) this.read();
@@ -96,8 +96,8 @@ class PasswordVerifier {
   /**
    * @param {string | null} user
    * @param {Buffer | null} password
-   * @param {string} address of the far end
-   * @returns {Promise<boolean | undefined>} undefined: there was no time to find out
+   * @param {string} address of the peer
+   * @returns {Promise<boolean | undefined>} undefined: there was not enough time
    */
   async verify(user, password, address) {
     if (!user || !password || userProblem(user) || passwordProblem(password)) {
@@ -118,8 +118,9 @@ class PasswordVerifier {
   }
 
   /**
-   * An address that failed often has one try at a time, so that each waits for its delay after the one before.
-   * @param {string} address @param {() => Promise<boolean | undefined>} work
+   * Runs the attempts of an address with many failures one at a time, so that each waits for its delay.
+   * @param {string} address
+   * @param {() => Promise<boolean | undefined>} work
    */
   async inTurn_(address, work) {
     const network = networkOf(address);
@@ -155,7 +156,7 @@ class PasswordVerifier {
     const target = known ?? this.nobody_ ?? nobody();
     const isRight = await this.queue_.run(() => matches(password, target), until - this.now_());
     if (!isRight || !known) return isRight;
-    // The file may have changed meanwhile: then another hash, or none, is the user's.
+    // The file may have changed in the meantime, and the user may have another hash or none.
     if (this.users_?.get(user) !== known) return undefined;
     this.known_.set(user, tag);
     return true;

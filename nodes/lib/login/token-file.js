@@ -1,9 +1,10 @@
 'use strict';
-// The file with the bearer tokens of devices, one a line:
+// The file with the bearer tokens of devices, one per line:
 //
 //   name:$sha256$<64 hex digits of the token's SHA-256>:device-glob
 //
-// A token may have several lines. It is long and random (seganet-passwd token), so a plain hash is enough: there is nothing to guess.
+// A token may have several lines. It is long and random (seganet-passwd token), so a plain hash is enough: it cannot be
+// found by guessing.
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');
@@ -17,7 +18,7 @@ const LINE = /^([^:\s]{1,128}):\$sha256\$([0-9a-f]{64}):(.+)$/i;
 const OTHERS_MAY_READ = 0o007;
 
 /**
- * @typedef {object} Bearer who a request is from
+ * @typedef {object} Bearer the token of a request
  * @property {string} name
  * @property {(device: string) => boolean} allows
  */
@@ -35,7 +36,7 @@ function parseTokens(text) {
   for (const [index, line] of lines.entries()) {
     if (line.trim() === '' || line.startsWith('#')) continue;
     const [, name, hash, glob] = LINE.exec(line.trim()) ?? [];
-    // The line itself is not told: it may be a token that was pasted there.
+    // The error does not repeat the line, which may be a pasted token.
     if (!name) throw new Error(`Line ${index + 1} is not like name:$sha256$<64 hex digits>:device-glob.`);
     if (Buffer.byteLength(glob) > MAX_GLOB_BYTES || glob.includes('\0')) {
       throw new Error(`Line ${index + 1}: the device glob exceeds ${MAX_GLOB_BYTES} bytes or contains NUL.`);
@@ -64,8 +65,8 @@ class TokenFile {
   }
 
   /**
-   * Reads the file if it is not what it was. One that cannot be read, or is wrong, changes nothing: who had a token still has it.
-   * @returns {boolean} false when it is wrong
+   * Reads the file if it changed. If it cannot be read or is invalid, the previous tokens stay valid.
+   * @returns {boolean} false if the file is invalid
    */
   refresh() {
     try {
@@ -89,12 +90,12 @@ class TokenFile {
     }
   }
 
-  /** True while no request can have a token that is in the file. */
+  /** True while the file has no token, so that no request can be allowed. */
   get isEmpty() {
     return this.tokens_.size === 0;
   }
 
-  /** @param {string} sentence once */
+  /** @param {string} sentence reported once */
   tell_(sentence) {
     if (sentence !== this.told_) this.warn_(sentence);
     this.told_ = sentence;
@@ -107,7 +108,7 @@ class TokenFile {
   find(authorization) {
     const [, token] = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? '') ?? [];
     if (!token || token.length > MAX_TOKEN_CHARACTERS) return null;
-    // Found by its hash, so the time that it takes tells nothing of any token.
+    // The lookup uses the hash, so its duration reveals nothing about the tokens.
     const found = this.tokens_.get(crypto.createHash('sha256').update(token).digest('hex'));
     if (!found) return null;
     return {

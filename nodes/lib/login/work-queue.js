@@ -1,10 +1,10 @@
 'use strict';
 
-/** Runs some pieces of work at a time, in their order; of those that wait, each has a time after which it is not worth doing. */
+/** Runs a limited number of jobs at a time, in order. A job that waited longer than its deadline is skipped. */
 class WorkQueue {
   /**
    * @param {object} limits
-   * @param {() => number} limits.atOnce asked before each piece
+   * @param {() => number} limits.atOnce called before each job
    * @param {number} limits.maxWaiting
    * @param {() => number} [limits.now] ms
    */
@@ -21,7 +21,7 @@ class WorkQueue {
    * @template T
    * @param {() => Promise<T>} work
    * @param {number} withinMs
-   * @returns {Promise<T | undefined>} undefined: it was not done, for lack of room or time
+   * @returns {Promise<T | undefined>} undefined: skipped, because there was no room or no time
    */
   run(work, withinMs) {
     if (this.waiting_.length >= this.maxWaiting_) return Promise.resolve(undefined);
@@ -49,12 +49,12 @@ class WorkQueue {
     }
   }
 
-  /** Nothing runs, nothing waits. */
+  /** True if no job runs or waits. */
   get isIdle() {
     return this.running_ === 0 && this.waiting_.length === 0;
   }
 
-  /** Nothing that waits is done any more. */
+  /** Skips all waiting jobs. */
   close() {
     for (const { skip } of this.waiting_.splice(0)) skip();
   }

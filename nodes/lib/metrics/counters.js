@@ -1,5 +1,5 @@
 'use strict';
-// The engine's counters (native/core/base/counters.h) as metrics: name without seganet_ and _total, and what it counts.
+// The engine's counters (native/core/base/counters.h) as metrics: the name without seganet_ and _total, and the help text.
 
 /** @type {Record<string, [string, string]>} */
 const COUNTERS = {
@@ -56,8 +56,9 @@ const COUNTERS = {
 };
 
 /**
- * @param {import('./text').Exposition} out @param {import('./text').Labels} labels
- * @param {Record<string, number>} counters one that is not in the table goes by its own name, so that none is missing
+ * @param {import('./text').Exposition} out
+ * @param {import('./text').Labels} labels
+ * @param {Record<string, number>} counters one that is not in the table keeps its own name, so that none is missing
  */
 function addCounters(out, labels, counters) {
   for (const [name, value] of Object.entries(counters)) {

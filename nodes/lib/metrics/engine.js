@@ -1,5 +1,5 @@
 'use strict';
-// What there is to say about one engine but its uplinks.
+// The metrics of one engine without its uplinks.
 
 const { addCounters } = require('./counters');
 
@@ -61,7 +61,12 @@ function addRecords(out, labels, stats) {
   }
 }
 
-/** The engine has no sum of all times, so the summary has none. @param {Exposition} out @param {Labels} labels @param {Snapshot['latency']} rows */
+/**
+ * Adds the latency summary, without a sum, which the engine does not count.
+ * @param {Exposition} out
+ * @param {Labels} labels
+ * @param {Snapshot['latency']} rows
+ */
 function addLatency(out, labels, rows) {
   const help = 'Time from reading a record to its acknowledgement by the cloud, since the start.';
   const summary = out.family('seganet_delivery_latency_seconds', 'summary', help);
@@ -74,7 +79,7 @@ function addLatency(out, labels, rows) {
   }
 }
 
-/** @param {Exposition} out @param {Labels} labels @param {any} log null where none is kept */
+/** @param {Exposition} out @param {Labels} labels @param {any} log null = no log */
 function addLog(out, labels, log) {
   if (!log) return;
   const state = out.gauge('seganet_log_state', 'State of the log: 1 for the current state.');
@@ -97,11 +102,15 @@ function addCommands(out, labels, commands) {
     .add(labels, commands?.waiting);
 }
 
-/** Those of no class (index 0) only where there are some. @param {number[]} counts @returns {[number, number][]} */
+/**
+ * Returns [class, count] pairs. Index 0, no class, is included only if its count is above 0.
+ * @param {number[]} counts
+ * @returns {[number, number][]}
+ */
 function byClass(counts) {
   return counts
-    .map((count, of) => /** @type {[number, number]} */ ([of, count]))
-    .filter(([of, count]) => of > 0 || count > 0);
+    .map((count, recordClass) => /** @type {[number, number]} */ ([recordClass, count]))
+    .filter(([recordClass, count]) => recordClass > 0 || count > 0);
 }
 
 /** @param {number} ms */

@@ -1,5 +1,5 @@
 'use strict';
-// All that there is to say about the engines of this process, for Prometheus and its like.
+// The metrics of all engines of this process, in the Prometheus text format.
 
 const { CONTENT_TYPE, Exposition } = require('./text');
 const { addEngine } = require('./engine');
@@ -9,7 +9,7 @@ const { version } = require('../../../package.json');
 /** @typedef {import('./engine').Snapshot} Snapshot */
 /** @typedef {import('./uplink').Uplink} Uplink */
 
-/** @typedef {{id: string, name: string, gateway: string, stats: Snapshot | null}} EngineView null = it does not run */
+/** @typedef {{id: string, name: string, gateway: string, stats: Snapshot | null}} EngineView stats null = not running */
 
 /** @param {EngineView[]} engines @returns {string} */
 function metricsText(engines) {
@@ -23,7 +23,7 @@ function metricsText(engines) {
     addEngine(out, labels, stats);
     const uplinks = /** @type {Uplink[]} */ (stats.uplinks);
     for (const uplink of uplinks) addUplink(out, labels, uplink);
-    // The machine is one, whichever uplink looked.
+    // The energy is of the whole machine, so the first uplink that measured it is enough.
     for (const { energy } of uplinks) {
       if (!energy) continue;
       out

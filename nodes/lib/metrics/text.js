@@ -7,30 +7,36 @@
 /** @typedef {{suffix: string, labels: Labels, value: number}} Sample */
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
-/** Of the value of a label, characters: names are chosen by people. */
+/** Most characters of a label value. Users choose the names of nodes. */
 const MAX_LABEL = 128;
 
 const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 const LABEL = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
-/** But a line feed, which has an escape. */
+/** Control characters except the line feed, which has an escape. */
 const CONTROLS = /(?!\n)\p{Cc}/gu;
-/** What a family's name gets for the parts of a summary. */
+/** Suffixes of a family's name, by type. */
 const SUFFIXES = { counter: [''], gauge: [''], summary: ['', '_count', '_sum'] };
 
 class Family {
-  /** @param {string} name with its unit, in base units @param {Type} type @param {string} help */
+  /**
+   * @param {string} name with its unit, in base units
+   * @param {Type} type
+   * @param {string} help
+   */
   constructor(name, type, help) {
     if (!NAME.test(name)) throw new TypeError(`${name} is not a metric name.`);
     this.name = name;
     this.type = type;
     this.help = help;
-    /** By what tells them apart: two alike would make the whole answer invalid. @type {Map<string, Sample>} */
+    /** By suffix and labels, because a duplicate would make the whole response invalid. @type {Map<string, Sample>} */
     this.samples = new Map();
   }
 
   /**
-   * What is not known (null, undefined, NaN) is left out.
-   * @param {Labels} labels @param {number | boolean | null | undefined} value @param {string} [suffix] of a summary
+   * Adds a sample, unless its value is unknown (null, undefined, NaN).
+   * @param {Labels} labels
+   * @param {number | boolean | null | undefined} value
+   * @param {string} [suffix] of a summary
    */
   add(labels, value, suffix = '') {
     const wrong = Object.keys(labels).find((name) => !LABEL.test(name) || name.startsWith('__'));
@@ -65,7 +71,7 @@ function quoted(text) {
     characters.length > MAX_LABEL || text.length > 2 * MAX_LABEL
       ? `${characters.slice(0, MAX_LABEL - 1).join('')}…`
       : text;
-  // Half a character of UTF-16 has no UTF-8, and parsers may end at a NUL.
+  // A lone surrogate has no UTF-8 form, and some parsers stop at a NUL.
   const whole = Buffer.from(short).toString().replace(CONTROLS, '\uFFFD');
   return escape(whole).replaceAll('"', '\\"');
 }
@@ -75,7 +81,7 @@ function escape(text) {
   return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
 }
 
-/** Families by their names, each once, in the order in which they were first asked for. */
+/** Families by name, in the order of their first use. */
 class Exposition {
   constructor() {
     /** @type {Map<string, Family>} */

@@ -1,9 +1,11 @@
 'use strict';
-// What there is to say about the uplinks of an engine: their sessions, and the paths by which these leave. Figures that are not known
-// (-1, or 0 for a round trip) are left out.
+// Metrics of an engine's uplinks, their sessions, and the paths of these. Unknown values (-1, or 0 for a round trip) are
+// left out.
 
-/** @typedef {import('./text').Exposition} Exposition @typedef {import('./text').Labels} Labels */
-/** @typedef {import('../engine/modules').UplinkState} UplinkState @typedef {import('../engine/modules').SessionState} SessionState */
+/** @typedef {import('./text').Exposition} Exposition */
+/** @typedef {import('./text').Labels} Labels */
+/** @typedef {import('../engine/modules').UplinkState} UplinkState */
+/** @typedef {import('../engine/modules').SessionState} SessionState */
 /** @typedef {UplinkState & {broker: string, name: string}} Uplink */
 /** @typedef {import('../uplink/paths/path-view').PathView} PathView */
 
@@ -85,7 +87,12 @@ function addSession(out, uplink, session) {
   for (const path of session.paths ?? []) addSubflows(out, { ...labels, path: path.name }, path);
 }
 
-/** What is true for all sessions. @param {Exposition} out @param {Labels} labels @param {PathView} path */
+/**
+ * Adds the metrics of a path that are the same for all sessions.
+ * @param {Exposition} out
+ * @param {Labels} labels
+ * @param {PathView} path
+ */
 function addPath(out, labels, path) {
   const { role, address } = path;
   out
@@ -99,7 +106,12 @@ function addPath(out, labels, path) {
   addQuality(out, labels, path);
 }
 
-/** What the watch has measured; a figure that is not known has no sample. @param {Exposition} out @param {Labels} labels @param {PathView} path */
+/**
+ * Adds the measurements of the path watch. An unknown value has no sample.
+ * @param {Exposition} out
+ * @param {Labels} labels
+ * @param {PathView} path
+ */
 function addQuality(out, labels, { actingRole, quality }) {
   out
     .gauge(
@@ -120,7 +132,7 @@ function addQuality(out, labels, { actingRole, quality }) {
     .add(labels, (quality.lossPercent ?? NaN) / 100);
 }
 
-/** @param {Exposition} out @param {Labels} labels @param {PathView} path with what one session has on it */
+/** @param {Exposition} out @param {Labels} labels @param {PathView} path with the subflows of one session */
 function addSubflows(out, labels, path) {
   out
     .gauge('seganet_path_subflows', 'Established subflows of the session on the path.')
@@ -140,7 +152,7 @@ function addSubflows(out, labels, path) {
     .add(labels, known(path.bytesAcked));
 }
 
-/** @param {number} value @returns {number} NaN = it is not */
+/** @param {number} value @returns {number} NaN = unknown */
 const known = (value) => (value >= 0 ? value : NaN);
 
 exports.addUplink = addUplink;

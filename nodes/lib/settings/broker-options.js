@@ -1,5 +1,5 @@
 'use strict';
-// Checks what an uplink broker connects to.
+// Checks the address and the TLS node of a broker.
 
 const { brokerUrlOf } = require('./broker-url');
 const { isLoopback } = require('../base/loopback');
@@ -40,14 +40,18 @@ function tlsOptions(id, node, owner, files) {
   return node.addTLSOptions({});
 }
 
-/** Properties of a core tls-config node that name a file, by the node's type. @type {Record<string, Record<string, string>>} */
+/**
+ * Properties of a core tls-config node that name a file, by the node's certType.
+ * @type {Record<string, Record<string, string>>}
+ */
 const PROPERTIES = { files: { ca: 'ca', cert: 'cert', key: 'key' }, pfx: { pfx: 'p12' } };
 
 /**
- * The local files of a core tls-config node. It reads them once and keeps no paths, so they are taken from its configuration.
+ * Returns the local files of a core tls-config node. The node reads them once and keeps no paths, so the paths come from
+ * its configuration.
  * @param {Record<string, any> | undefined} config of the tls-config node, as in the flow file
  * @param {(name: string) => unknown} variable value of an environment variable
- * @returns {{ ca?: string, cert?: string, key?: string, pfx?: string } | undefined} undefined when it uses none
+ * @returns {{ ca?: string, cert?: string, key?: string, pfx?: string } | undefined} undefined if it uses none
  */
 function tlsFiles(config, variable) {
   const type = config?.certType || 'files';
@@ -56,7 +60,7 @@ function tlsFiles(config, variable) {
   const files = {};
   for (const [name, property] of Object.entries(PROPERTIES[type])) {
     const text = String(config[property] ?? '').trim();
-    // What Node-RED replaces in a property: ${NAME} or $(NAME), alone.
+    // As in Node-RED, a reference to a variable is the whole property: ${NAME} or $(NAME).
     const [, reference] = /^\$[{(](\S+)[})]$/.exec(text) ?? [];
     const file = reference ? String(variable(reference) ?? '').trim() : text;
     if (file) files[name] = file;
@@ -66,7 +70,7 @@ function tlsFiles(config, variable) {
 }
 
 /**
- * For listeners of devices, which look at the certificate that they show.
+ * Refuses a PFX file, for device listeners: they check their own certificate, which they need as PEM.
  * @param {any} node core tls-config node
  * @throws {Error} with a sentence
  */

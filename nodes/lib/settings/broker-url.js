@@ -4,9 +4,9 @@ const { shown } = require('../base/values');
 
 const EXAMPLE = 'mqtts://broker.example.com:8883';
 const MOVE = 'Move them to their own fields, which are stored separately';
-/** True: TLS. @type {Record<string, boolean>} */
+/** Value: uses TLS. @type {Record<string, boolean>} */
 const SCHEMES = { 'mqtts:': true, 'mqtt:': false };
-/** Other names of the same, which an MQTT source takes too. @type {Record<string, boolean>} */
+/** Other names of the schemes, which an MQTT source accepts too. @type {Record<string, boolean>} */
 const ALIASES = { 'ssl:': true, 'tls:': true, 'tcp:': false };
 
 /** @typedef {{ host: string, port: number, secure: boolean }} Address host: an IPv6 address has no brackets */
@@ -44,7 +44,7 @@ function parseBrokerUrl(text, { takesAliases = false, remedy = MOVE } = {}) {
 }
 
 /**
- * The same, for a caller without a label of its own.
+ * Parses the URL of an MQTT broker, with a complete sentence as the error.
  * @param {string} text
  * @param {string} label begins the sentence, such as "The address of the uplink broker"
  * @param {Parameters<typeof parseBrokerUrl>[1]} [options]

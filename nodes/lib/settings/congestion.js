@@ -1,12 +1,16 @@
 'use strict';
-// The congestion control of an uplink's sockets, as the user enters it.
+// Checks the congestion control of an uplink's sockets.
 
 const { shown } = require('../base/values');
 
 /** As the kernel names them, such as cubic and bbr; 15 bytes (TCP_CA_NAME_MAX). */
 const NAME = /^[a-z0-9_-]{1,15}$/;
 
-/** @param {string | undefined} text @returns {string} '' = the system's. Throws TypeError with a sentence. */
+/**
+ * @param {string | undefined} text
+ * @returns {string} '' = the system's
+ * @throws {TypeError} with a sentence
+ */
 function parseCongestion(text) {
   const entered = String(text ?? '').trim();
   if (entered === '' || NAME.test(entered)) return entered;

@@ -1,6 +1,5 @@
 'use strict';
-// Checks the registered devices of an mqtt devices node: which class the records of a device have, from its list or from JSON
-// text.
+// Checks the registered devices of an mqtt devices node, which assign classes to devices, from its list or from JSON text.
 
 const { CLASS_WORDS } = require('../base/classes');
 const { isBlank } = require('../base/options');
@@ -42,7 +41,7 @@ function parseDevice(given, index) {
 
 /**
  * @param {unknown} list of the dialog
- * @param {unknown} json the same as JSON text (an array); wins when it is not blank
+ * @param {unknown} json the same as JSON text (an array); overrides the list if it is not blank
  * @returns {DeviceClass[]}
  * @throws {RangeError} with a sentence
  */

@@ -1,15 +1,17 @@
 'use strict';
 
-// The classes of an uplink in groups, each with an MQTT session of its own: how they are entered, and what their sockets get.
+// Parses the groups of an uplink's classes, each with its own MQTT session, and the socket options of each group.
 
 const { CLASSES } = require('../base/classes');
 const { rows } = require('./broker');
 const { shown } = require('../base/values');
 
 /**
- * What a group's socket gets. @typedef {object} SocketPlan
- * @property {number} priority SO_PRIORITY, 0..6 @property {number} dscp 0..63
- * @property {number} notSentLowat bytes that the kernel keeps unsent at most, 0 = the system's
+ * Socket options of a group.
+ * @typedef {object} SocketPlan
+ * @property {number} priority SO_PRIORITY, 0..6
+ * @property {number} dscp 0..63
+ * @property {number} notSentLowat most unsent bytes in the kernel, 0 = the system's
  * @property {number} sendBuffer SO_SNDBUF in bytes, 0 = the system's
  */
 
@@ -41,9 +43,11 @@ function priorityOf(index, count) {
 }
 
 /**
- * Classes by group, most urgent group first: `1,2/3,4`, or `all` for one. Classes that are not named are in the last group. Throws
- * TypeError with a sentence for the user.
- * @param {string | number[][] | undefined} value @returns {number[][]}
+ * Parses classes by group, the most urgent group first: `1,2/3,4`, or `all` for one group. Classes that are not listed
+ * belong to the last group.
+ * @param {string | number[][] | undefined} value
+ * @returns {number[][]}
+ * @throws {TypeError} with a sentence
  */
 function parseGroups(value) {
   const text = Array.isArray(value) ? value.map((group) => [group].flat().join(',')).join('/') : value;
@@ -76,8 +80,9 @@ function wrong(entered, fault) {
 }
 
 /**
- * @param {Partial<Record<SocketField, string>>} options lists by group with commas; what is empty or not there is the default
- * @param {number} count of groups @returns {SocketPlan[]}
+ * @param {Partial<Record<SocketField, string>>} options comma-separated lists by group; blank parts have the default
+ * @param {number} count of groups
+ * @returns {SocketPlan[]}
  */
 function parseSockets(options, count) {
   const lists = Object.fromEntries(

@@ -1,13 +1,13 @@
 'use strict';
-// The listener of a node where devices connect: its properties, and what Member needs of them. Used by every such node, so that
-// address, TLS and logins are the same for all protocols.
+// The properties of a device listener, and the listener parts that Member needs. All device nodes use it, so that address,
+// TLS and logins are the same for all protocols.
 
 const { byCertificate, byFlow, byPasswords } = require('../login/login-checkers');
 const { isLoopback } = require('../base/loopback');
 const { secretsOf } = require('./tls-node');
 
 const HANDSHAKE_MS = 10000;
-/** Of TLS and WebSocket, whose handshakes cost; and plain ones, which cost a descriptor. */
+/** Most connections before the login: TLS and WebSocket, whose handshakes cost CPU time. */
 const MAX_HALF_OPEN = 1000;
 const MAX_SILENT = 8192;
 /** RFC 7301, as registered; RFC 8323, 8.2 for CoAP. */
@@ -83,7 +83,7 @@ const listenerRows = /** @type {const} */ ({
 });
 
 /**
- * @typedef {{ [K in keyof typeof listenerRows | 'transport' | 'port']: any }} ListenerValues what parseOptions() made of the rows
+ * @typedef {{ [K in keyof typeof listenerRows | 'transport' | 'port']: any }} ListenerValues result of parseOptions()
  * @typedef {import('../engine/listening').ListenerParts} ListenerParts
  */
 
@@ -92,7 +92,7 @@ const listenerRows = /** @type {const} */ ({
  * @param {import('node-red').Node} node
  * @param {ListenerValues} values
  * @param {'mqtt' | 'coap'} protocol
- * @returns {ListenerParts} to be spread into the stage
+ * @returns {ListenerParts} to spread into the stage
  * @throws {Error} with a sentence
  */
 function listenerParts(RED, node, values, protocol) {
@@ -107,7 +107,7 @@ function listenerParts(RED, node, values, protocol) {
     login: values.login === 'none' ? 'open' : 'ask'
   };
   const front = hasFront ? { front: frontOptions(RED, node, values, protocol, isTls) } : {};
-  // Last: it opens a file that has to be closed again.
+  // Last, because the checker must be closed if a later step throws.
   const checker = checkerOf(values, (sentence) => node.warn(sentence));
   return /** @type {ListenerParts} */ ({ listener, ...front, ...checker });
 }
@@ -164,7 +164,7 @@ function frontOptions(RED, node, values, protocol, isTls) {
     ...(login === 'psk' && { pskFile: values.pskFile }),
     clientCert: isCertificate ? 'required' : values.clientCert,
     certIdentity,
-    // Where a certificate is required and there is a login too, both are needed.
+    // If a certificate is required and there is a login too, the device needs both.
     certIsLogin: isCertificate || login === 'psk' || login === 'none' || values.clientCert === 'wanted',
     alpn: transport === 'tls' ? ALPN[protocol] : ['http/1.1'],
     webSocket: {

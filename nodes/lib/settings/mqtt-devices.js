@@ -4,7 +4,7 @@
 const { listenerRows } = require('./listener-settings');
 const { schemaOf } = require('./rows');
 
-/** Since version 2 devices without a login are refused on addresses that others can reach. */
+/** Since version 2, devices without a login are refused on addresses other than loopback. */
 const VERSION = 2;
 
 const rows = /** @type {const} */ ({

@@ -1,11 +1,15 @@
 'use strict';
-// The paths of an uplink, as they are entered.
+// Parses the paths of an uplink.
 
 const { checkPaths } = require('../network/paths/path-settings');
 
 /** @typedef {import('../network/paths/path-settings').Wanted} Wanted */
 
-/** @param {string | undefined} text such as eth0,wwan0:backup @returns {Wanted[] | null} null = one, the system's; none = auto. Throws TypeError with a sentence. */
+/**
+ * @param {string | undefined} text such as eth0,wwan0:backup
+ * @returns {Wanted[] | null} null = one path, the system's; empty = auto
+ * @throws {TypeError} with a sentence
+ */
 function parsePaths(text) {
   const entered = String(text ?? '').trim();
   if (entered === '') return null;

@@ -1,5 +1,6 @@
 'use strict';
-// Checks the permissions of a node where devices connect: what a device may publish and subscribe to, from its list or from JSON text.
+// Checks the permissions of a device node, which list the topics that a device may publish and subscribe to, from its list
+// or from JSON text.
 
 const { isBlank } = require('../base/options');
 const { filterProblem } = require('./rules');
@@ -14,8 +15,8 @@ const EXAMPLE = '{"device": "pump-*", "publish": ["d/#"], "subscribe": ["cmd/#"]
 
 /**
  * @param {unknown} list of the dialog
- * @param {unknown} json the same as JSON text (an array); wins when it is not blank
- * @returns {Permission[]} the first row whose device matches holds; none at all: everything is allowed
+ * @param {unknown} json the same as JSON text (an array); overrides the list if it is not blank
+ * @returns {Permission[]} the first row whose device matches applies; no rows: everything is allowed
  * @throws {RangeError} with a sentence
  */
 function parsePermissions(list, json) {
@@ -63,7 +64,7 @@ function parseRow(given, index) {
 }
 
 /**
- * @param {unknown} given a list, or text with the filters apart by spaces or commas
+ * @param {unknown} given a list, or text with filters separated by spaces or commas
  * @param {string} where
  * @returns {string[]}
  */
@@ -82,12 +83,12 @@ function parseFilters(given, where) {
 }
 
 /**
- * For records that do not come by a socket of the engine, which asks by itself.
+ * Returns a check for records that do not arrive on a socket of the engine. The engine checks its own sockets.
  * @param {Permission[]} permissions not empty
- * @returns {(device: string, topic: string) => boolean} whether the device may publish to the topic
+ * @returns {(device: string, topic: string) => boolean} true if the device may publish to the topic
  */
 function publishRule(permissions) {
-  // Loaded here, so that settings can be checked where the addon cannot be loaded.
+  // Loaded here, so that settings can be checked without the addon.
   const { Permissions } = require('../../../native');
   const rules = new Permissions(permissions);
   return (device, topic) => rules.mayPublish(device, topic);

@@ -12,9 +12,9 @@ const KEYS = ['topic', 'device', 'class'];
 const MAX_RULES = 1000;
 
 /**
- * MQTT topic filter, [MQTT-4.7.1-2] and [MQTT-4.7.1-3]: # only as the last level, wildcards only as a whole level.
+ * Checks an MQTT topic filter, [MQTT-4.7.1-2] and [MQTT-4.7.1-3]: # only as the last level, wildcards only as a whole level.
  * @param {string} filter
- * @returns {string} why it is none, '' when it is one
+ * @returns {string} why it is not valid, '' if it is
  */
 function filterProblem(filter) {
   if (filter.includes('\0') || Buffer.byteLength(filter) > 65535) return 'is too long or contains NUL';
@@ -31,7 +31,7 @@ function filterProblem(filter) {
 /**
  * @param {unknown} given
  * @param {number} index
- * @param {boolean} isStrict refuses unknown keys: in rules that a user wrote they are mistakes
+ * @param {boolean} isStrict refuses unknown keys, which are typing errors in JSON text
  * @returns {Rule}
  */
 function parseRule(given, index, isStrict) {
@@ -66,7 +66,7 @@ function parseRule(given, index, isStrict) {
 
 /**
  * @param {unknown} list rules of the dialog
- * @param {unknown} json rules as JSON text (an array); wins when it is not blank
+ * @param {unknown} json rules as JSON text (an array); overrides the list if it is not blank
  * @returns {Rule[]}
  * @throws {RangeError} with a sentence
  */

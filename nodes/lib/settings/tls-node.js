@@ -1,5 +1,5 @@
 'use strict';
-// The tls-config node of a listener, and what it stands for there.
+// Reads the certificate and key of a device listener from its tls-config node.
 
 const { refusePfx, tlsFiles } = require('./broker-options');
 
@@ -8,7 +8,7 @@ const { refusePfx, tlsFiles } = require('./broker-options');
 
 /**
  * @param {import('node-red').NodeAPI} RED
- * @param {import('node-red').Node} node whose environment counts
+ * @param {import('node-red').Node} node its environment resolves variables
  * @param {string} id of the tls-config node, '' for none
  * @returns {{ tls?: TlsContents, tlsFiles?: TlsFiles }}
  * @throws {Error} with a sentence
@@ -27,12 +27,15 @@ function secretsOf(RED, node, id) {
   const files = tlsFiles(config, (name) => RED.util.evaluateNodeProperty(name, 'env', node, {}));
   const { ca, cert, key, passphrase } = tlsNode.addTLSOptions({});
   const contents = { ca: first(ca), cert: first(cert), key: first(key), passphrase };
-  // What is blank does not exist: a reader would take it for an empty certificate.
+  // Blank values are removed: they would count as empty certificates.
   const tls = Object.fromEntries(Object.entries(contents).filter(([, value]) => value?.length > 0));
   return { tls, ...(files && { tlsFiles: files }) };
 }
 
-/** The node gives its CA as a list of one. @param {any} value */
+/**
+ * Unwraps a value. The tls-config node returns its CA as a list of one.
+ * @param {any} value
+ */
 const first = (value) => (Array.isArray(value) ? value[0] : value);
 
 exports.secretsOf = secretsOf;

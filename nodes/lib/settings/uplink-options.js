@@ -8,10 +8,14 @@ const { parsePaths } = require('./path-options');
 const { badCharacter } = require('../base/topic-template');
 
 /**
- * @typedef {object} TlsOptions plain data, as tls.connect takes it
- * @property {string | Uint8Array} [ca] @property {string | Uint8Array} [cert] @property {string | Uint8Array} [key]
- * @property {string | Uint8Array} [pfx] instead of cert and key, with authorities
- * @property {string} [passphrase] @property {string} [servername] @property {boolean} [rejectUnauthorized]
+ * @typedef {object} TlsOptions options of tls.connect() as plain data
+ * @property {string | Uint8Array} [ca]
+ * @property {string | Uint8Array} [cert]
+ * @property {string | Uint8Array} [key]
+ * @property {string | Uint8Array} [pfx] instead of cert and key; may contain certificate authorities
+ * @property {string} [passphrase]
+ * @property {string} [servername]
+ * @property {boolean} [rejectUnauthorized]
  * @property {string[]} [ALPNProtocols]
  */
 
@@ -19,45 +23,49 @@ const { badCharacter } = require('../base/topic-template');
 
 /**
  * @typedef {object} UplinkOptions
- * @property {string} url mqtts://host:8883, or mqtt://host:1883 where the network is trusted
+ * @property {string} url mqtts://host:8883, or mqtt://host:1883 on a trusted network
  * @property {TlsOptions} [tls]
- * @property {TlsFiles} [tlsFiles] instead of the same in `tls`; read at each connection, and a change makes a new one
+ * @property {TlsFiles} [tlsFiles] override `tls`; read for each connection, and a change causes a reconnect
  * @property {string} [minTls] 'TLSv1.3' (default) or 'TLSv1.2'
  * @property {string} gateway value of {gateway}
- * @property {string} [clientId] default: gateway. With several sessions -1, -2 … is added
+ * @property {string} [clientId] default: gateway; several sessions append -1, -2 …
  * @property {string | number[][]} [groups] classes by session, most urgent first, default '1,2/3,4'; 'all' = one session
- * @property {string} [priority] by session with commas, '' = defaults: SO_PRIORITY, 0..6 @property {string} [dscp] 0..63
- * @property {string} [notSentLowat] bytes that wait in the kernel at most @property {string} [sendBuffer] bytes, 0 = the system's
- * @property {number} [reserve] part of the window that only live records of class 1 may fill, 0..1, default 0.25; one place at least
- *   where class 1 shares a session and the window has two or more
- * @property {string} [username] @property {string} [password]
+ * @property {string} [priority] SO_PRIORITY, 0..6, comma-separated by session, '' = defaults
+ * @property {string} [dscp] 0..63, by session
+ * @property {string} [notSentLowat] most unsent bytes in the kernel, by session
+ * @property {string} [sendBuffer] bytes, by session, 0 = the system's
+ * @property {number} [reserve] part of the window that only live records of class 1 may fill, 0..1, default 0.25. At least
+ *   one place if class 1 shares a session and the window has two or more
+ * @property {string} [username]
+ * @property {string} [password]
  * @property {4 | 5 | '4' | '5'} [protocolVersion] default 5
  * @property {number} [keepalive] seconds, default 30, 0 = off
  * @property {number} [inflight] PUBLISH packets in flight, default 32, 1..1024
- * @property {number} [reconnectMinMs] default 500 @property {number} [reconnectMaxMs] default 5000
- * @property {number} [refusedMinMs] the same when the broker refuses this client: default 30000
+ * @property {number} [reconnectMinMs] default 500
+ * @property {number} [reconnectMaxMs] default 5000
+ * @property {number} [refusedMinMs] delay if the broker refuses this client, default 30000
  * @property {number} [refusedMaxMs] default 300000
  * @property {number} [connectTimeoutMs] default 15000
- * @property {number} [ackTimeoutMs] reconnects after this time without an acknowledgement, default 15000
+ * @property {number} [ackTimeoutMs] reconnect after this time without an acknowledgement, default 15000
  * @property {number} [userTimeoutMs] TCP_USER_TIMEOUT, default 10000, 0 = the system's
- * @property {number} [retryMs] wait after a refused PUBLISH, and before the first trial of a record on which the broker closes, default 1000
- * @property {number} [backlogRate] records of the backlog a second, default 5000, 0 = no limit
- * @property {number} [backlogShare] part of the window that the backlog may fill, 0..1, default 0.5; one packet always
- * @property {boolean} [commands] the cloud may send commands, by a session of their own, default false
- * @property {string} [commandPrefix] first levels of their topic, default cmd
- * @property {string} [congestion] control of all its sockets, such as cubic; '' (default) = the system's
- * @property {string} [paths] interfaces or addresses that it may leave by, such as 'eth0,wwan0:backup', or 'auto': MPTCP where both ends have it,
- *   else the next one when one is dead. '' (default) = as the system's routes say
- * @property {number} [pathLossMs] a path is dead after this time without a confirmation from the far end, default 1000
- * @property {string} [pathsDir] where `seganet-paths watch` tells how they are, default as it has it
- * @property {number} [stateMs] interval of state reports, besides one at each change, default 1000
+ * @property {number} [retryMs] delay after a refused PUBLISH, and before the first attempt of a poison record, default 1000
+ * @property {number} [backlogRate] records of the backlog per second, default 5000, 0 = no limit
+ * @property {number} [backlogShare] part of the window that the backlog may fill, 0..1, default 0.5; at least one packet
+ * @property {boolean} [commands] the cloud may send commands, in their own session, default false
+ * @property {string} [commandPrefix] first levels of the command topics, default cmd
+ * @property {string} [congestion] congestion control of all sockets, such as cubic; '' (default) = the system's
+ * @property {string} [paths] interfaces or addresses to use, such as 'eth0,wwan0:backup', or 'auto': MPTCP if both ends
+ *   support it, else the next path if one is dead. '' (default) = the system's routes
+ * @property {number} [pathLossMs] a path is dead if the peer confirms nothing for this time, default 1000
+ * @property {string} [pathsDir] folder with the state of `seganet-paths watch`, default: its own default
+ * @property {number} [stateMs] interval of state events, in addition to one for each change, default 1000
  * @property {string} [nativePath] module with UplinkSource, default the engine's addon
  */
 
 /** @typedef {'url' | 'username' | 'password' | 'protocolVersion' | 'groups' | 'priority' | 'dscp' | 'notSentLowat' | 'sendBuffer' | 'paths'} Rewritten */
 
 /**
- * By session: classes, client ids, what the sockets get.
+ * Classes, client ids and socket options, by session.
  * @typedef {{groups: number[][], clientIds: string[], sockets: import('./group-options').SocketPlan[]}} Groups
  */
 
@@ -109,9 +117,11 @@ function checkPrefix(prefix) {
 }
 
 /**
- * Fills defaults. Throws TypeError with a sentence for the user.
- * @param {UplinkOptions} options @param {string} defaultNative
+ * Checks the options and fills in defaults.
+ * @param {UplinkOptions} options
+ * @param {string} defaultNative
  * @returns {CheckedOptions}
+ * @throws {TypeError} with a sentence
  */
 function checkOptions(options, defaultNative) {
   const gateway = String(options.gateway ?? '');
@@ -182,7 +192,11 @@ function checkOptions(options, defaultNative) {
   };
 }
 
-/** Throws TypeError with a sentence for the user. @param {number} minMs @param {number} maxMs */
+/**
+ * @param {number} minMs
+ * @param {number} maxMs
+ * @throws {TypeError} with a sentence
+ */
 function checkReconnect(minMs, maxMs) {
   if (maxMs >= minMs) return;
   throw new TypeError(

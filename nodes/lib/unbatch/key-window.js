@@ -1,11 +1,11 @@
 'use strict';
-// Remembers which batches have arrived, so that a second copy can be told. Bounded: a number of keys for each lane of each
-// gateway's start, a number of lanes, and a number of keys in all; what was seen longest ago is forgotten first. What is
-// forgotten passes again: at least once stays at least once.
+// Remembers the batches that arrived, to detect duplicates. The memory is bounded: a number of keys for each lane of each
+// gateway's start, a number of lanes, and a total number of keys. The least recently used entries are removed first. A
+// duplicate of a removed entry passes: delivery remains at least once.
 
 /** @typedef {import('./record-key').Key} Key */
 
-/** Pieces below it are looked for in their halves: an envelope cut into so many is of no use to anybody. */
+/** Largest piece number whose halves are checked. No useful envelope has more pieces. */
 const MAX_PIECE = 1024;
 
 class KeyWindow {
@@ -19,24 +19,25 @@ class KeyWindow {
     this.mostLanes_ = lanes;
     this.total_ = total;
     this.size_ = 0;
-    /** @type {Map<string, Map<string, number>>} by gateway/epoch/class: by sequence[.part], the records that came with it */
+    /** @type {Map<string, Map<string, number>>} by gateway/epoch/class, then by sequence[.part]: its records */
     this.lanes_ = new Map();
   }
 
-  /** @returns {number} lanes that are remembered */
+  /** @returns {number} remembered lanes */
   get lanes() {
     return this.lanes_.size;
   }
 
-  /** @returns {number} keys that are remembered, in all lanes together */
+  /** @returns {number} remembered keys, in all lanes together */
   get size() {
     return this.size_;
   }
 
   /**
    * @param {Key} key
-   * @param {number} count records that came with it: a copy that holds more than the one before is no duplicate
-   * @param {boolean} [isPiece] a part is a piece of an envelope, and not a single record of a batch
+   * True if the batch, or all of the part, has arrived before.
+   * @param {number} count its records; a copy with more records than the first one is not a duplicate
+   * @param {boolean} [isPiece] true: the part is a piece of an envelope, not a single record of a batch
    * @returns {boolean}
    */
   has(key, count, isPiece = false) {
@@ -44,7 +45,7 @@ class KeyWindow {
     if (!lane) return false;
     refresh(this.lanes_, laneOf(key));
     if (refresh(lane, partOf(key)) >= count) return true;
-    // The whole batch came: so did each of its parts.
+    // If the whole batch arrived, so did each of its parts.
     if (key.part !== null && refresh(lane, String(key.sequence)) >= count) return true;
     return (
       isPiece &&
@@ -53,7 +54,7 @@ class KeyWindow {
   }
 
   /**
-   * A piece came of which this one was cut: the halves of piece n are 2n and 2n + 1, see docs/messages.md.
+   * True if a larger piece that contains this one arrived. The halves of piece n are 2n and 2n + 1, see docs/messages.md.
    * @param {Map<string, number>} lane
    * @param {Key} key
    * @param {number} count
@@ -67,14 +68,14 @@ class KeyWindow {
   }
 
   /**
-   * Records of the pieces that this one was cut into, 0 when one of them is missing.
+   * Returns the records of the smaller pieces that form this one, or 0 if one of them is missing.
    * @param {Map<string, number>} lane
    * @param {number} sequence
    * @param {number} piece
    * @returns {number}
    */
   halves_(lane, sequence, piece) {
-    // Numbers beyond are none of ours, and each level has twice as many.
+    // A gateway never uses larger numbers, and each level would double the work.
     if (piece >= MAX_PIECE) return 0;
     let sum = 0;
     for (const half of [2 * piece, 2 * piece + 1]) {
@@ -115,7 +116,7 @@ class KeyWindow {
     this.size_--;
   }
 
-  /** The oldest key of the lane that was used longest ago. */
+  /** Removes the oldest key of the least recently used lane. */
   forgetOldest_() {
     const [[name, lane]] = this.lanes_;
     this.forgetKey_(lane);
@@ -134,11 +135,11 @@ function partOf({ sequence, part }) {
 }
 
 /**
- * Makes an entry the youngest.
+ * Makes an entry the most recently used.
  * @template T
  * @param {Map<string, T>} map
  * @param {string} name
- * @returns {any} its value, undefined when there is none
+ * @returns {any} its value, undefined if there is none
  */
 function refresh(map, name) {
   const value = map.get(name);

@@ -1,14 +1,14 @@
 'use strict';
-// The de-duplication key of a batch: <gateway>/<epoch in base 36>/<class>/<sequence>, and .<part> of a part of it.
+// The deduplication key of a batch: <gateway>/<epoch in base 36>/<class>/<sequence>, and .<part> for a part of it.
 // The epoch differs at each start of the engine; the sequence counts its batches. Described in docs/messages.md.
 
 const KEY = /^([^/+#\0]{1,128})\/([0-9a-z]{1,11})\/([1-8])\/(\d{1,16})(?:\.(\d{1,9}))?$/;
-/** Most characters of epoch, class and sequence, and what stands around them: "k":"gateway/<11>/<1>/<16>", */
+/** Most characters of the key's JSON field without the gateway id: "k":"gateway/<11>/<1>/<16>", */
 const FIELD_BYTES = '"k":"///",'.length + 11 + 1 + 16;
 
 /**
  * @typedef {object} Key
- * @property {string} key as it came
+ * @property {string} key the whole key
  * @property {string} gateway
  * @property {string} epoch base 36
  * @property {number} lane its class
@@ -18,13 +18,13 @@ const FIELD_BYTES = '"k":"///",'.length + 11 + 1 + 16;
 
 /**
  * @param {unknown} text
- * @returns {Key | null} null for what is no key
+ * @returns {Key | null} null if the text is not a key
  */
 function parseKey(text) {
   const match = typeof text === 'string' ? KEY.exec(text) : null;
   if (!match) return null;
   const [key, gateway, epoch, lane, sequence, part] = match;
-  // Beyond this two numbers could look like one.
+  // Larger integers are not exact, so two sequences could be equal.
   if (!Number.isSafeInteger(Number(sequence))) return null;
   return {
     key,
@@ -37,8 +37,8 @@ function parseKey(text) {
 }
 
 /**
- * What the key adds to an envelope, at most. A batch node's limit leaves it out of the records, so that the envelope
- * stays within the bytes that the user gave.
+ * Returns the most bytes that the key adds to an envelope. A batch node subtracts them from its limit, so that the envelope
+ * does not exceed the configured size.
  * @param {string} gatewayId
  * @returns {number} bytes
  */

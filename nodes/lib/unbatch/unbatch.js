@@ -1,6 +1,6 @@
 'use strict';
-// Takes an envelope apart: NDJSON as in docs/messages.md. Pure. It comes from a network, so each line is checked, and one
-// that is no record does not take the others with it.
+// Splits an envelope into records: NDJSON as in docs/messages.md. Pure. The envelope is network input, so each line is
+// checked, and an invalid line does not affect the others.
 
 const { types } = require('node:util');
 const { CLASSES } = require('../base/classes');
@@ -8,7 +8,7 @@ const { parseKey } = require('./record-key');
 
 const MAX_BYTES = 16 * 1024 * 1024;
 const NEWLINE = 0x0a;
-/** Without groups: those overflow the stack of the pattern matcher at some MiB. */
+/** Without groups, which overflow the regular expression engine's stack at several MiB. */
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /**
@@ -16,17 +16,21 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
  *
  * @typedef {object} EnvelopeRecord
  * @property {number} index of its line, from 0
- * @property {string} topic @property {string} deviceId @property {number} priority @property {number} ts @property {number} seq
+ * @property {string} topic
+ * @property {string} deviceId
+ * @property {number} priority
+ * @property {number} ts
+ * @property {number} seq
  * @property {unknown} payload parsed JSON, or a Buffer
  *
  * @typedef {object} Envelope
- * @property {Key | null} key null from gateways that give none
+ * @property {Key | null} key null if the gateway sends none
  * @property {EnvelopeRecord[]} records
- * @property {{ line: number, reason: string }[]} faults lines that are no records, from 1
+ * @property {{ line: number, reason: string }[]} faults invalid lines, from 1
  * @property {number} count lines
  */
 
-/** It is not an envelope at all. */
+/** The payload is not an envelope. */
 class EnvelopeError extends Error {
   /** @param {string} message */
   constructor(message) {
@@ -37,7 +41,7 @@ class EnvelopeError extends Error {
 }
 
 /**
- * @param {unknown} payload Buffer or text; an object is an envelope of one line that somebody has parsed
+ * @param {unknown} payload Buffer or text; an object is a parsed envelope of one line
  * @returns {Envelope}
  * @throws {EnvelopeError} with a sentence
  */
@@ -61,10 +65,10 @@ function readEnvelope(payload) {
 }
 
 /**
- * What a message from the cloud's broker is: an envelope, or one record in a message of its own.
- * @param {Record<string, any>} msg as core's mqtt in node sends it
+ * Parses a message from the cloud's broker, which is an envelope or a single record.
+ * @param {Record<string, any>} msg from the core mqtt in node
  * @param {string} historySuffix end of the topics of historical records; '' = none
- * @returns {{ key: Key | null, historical: boolean, envelope: Envelope | null }} envelope null for a record of its own
+ * @returns {{ key: Key | null, historical: boolean, envelope: Envelope | null }} envelope null for a single record
  * @throws {EnvelopeError} with a sentence
  */
 function open({ payload, topic, userProperties = {} }, historySuffix) {
@@ -81,8 +85,8 @@ function open({ payload, topic, userProperties = {} }, historySuffix) {
 }
 
 /**
- * MQTT 5 tells the key of each message; an envelope has the same key in its first line. What has another, or none, is the
- * record that a device sent.
+ * Tells an envelope from a single record. In MQTT 5 each message has a key, and an envelope has the same key in its first
+ * line. A payload with another key, or none, is a record that a device sent.
  * @param {Key} key of the message
  * @param {unknown} payload
  * @returns {Envelope | null}
@@ -97,7 +101,7 @@ function envelopeOf({ key }, payload) {
   }
 }
 
-/** @param {unknown} value of a user property, which may be given several times */
+/** @param {unknown} value of a user property, which may occur several times */
 function first(value) {
   return Array.isArray(value) ? value[0] : value;
 }

@@ -8,7 +8,7 @@ const { CommandQueues } = require('../../../nodes/lib/commands/command-queues');
 function makeDesk(limits) {
   const made = { time: 1e12, attempts: [], kept: new Map(), pending: [], removed: [], told: [] };
   let row = 0;
-  const shelf = {
+  const storage = {
     add: (command, done) => made.pending.push({ command, done }),
     remove: (gone) => {
       made.removed.push(gone);
@@ -20,7 +20,7 @@ function makeDesk(limits) {
     made.attempts.push(at);
     if (made.auto) at.done(made.auto);
   };
-  const queues = new CommandQueues({ attempt, shelf, now: () => made.time, wall: () => made.time, limits });
+  const queues = new CommandQueues({ attempt, storage, now: () => made.time, wall: () => made.time, limits });
   return Object.assign(made, {
     queues,
     send: (device, id, more = {}) =>
@@ -236,7 +236,7 @@ test('sends the commands kept by an earlier run first, and ends them', () => {
 test('treats an attempt that throws as a refusal, and sends the next command', () => {
   const told = [];
   const attempts = [() => { throw new Error('no'); }, (done) => done({ end: 'taken' })]; // prettier-ignore
-  const queues = new CommandQueues({ attempt: (_command, done) => attempts.shift()(done), shelf: { add() {}, remove() {} }, now: () => 0, wall: () => 0 }); // prettier-ignore
+  const queues = new CommandQueues({ attempt: (_command, done) => attempts.shift()(done), storage: { add() {}, remove() {} }, now: () => 0, wall: () => 0 }); // prettier-ignore
   for (const id of ['1', '2']) {
     const command = {
       id,

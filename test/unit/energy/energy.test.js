@@ -48,8 +48,8 @@ class Bench {
   async look(ms = 1000) {
     this.time += ms;
     await this.machine.look();
-    const { taken } = this.machine;
-    return taken && [taken.source, taken.joules];
+    const { consumption } = this.machine;
+    return consumption && [consumption.source, consumption.joules];
   }
 }
 
@@ -204,10 +204,10 @@ describe('joules', () => {
       await bench.look();
       energy(950e6, range);
       await bench.look();
-      const { life } = /** @type {any} */ (bench.machine.taken);
+      const { life } = /** @type {any} */ (bench.machine.consumption);
       energy(30e6, range);
       expect(await bench.look()).toEqual(['rapl package-0', 0]);
-      expect(bench.machine.taken?.life).toBe(life + 1);
+      expect(bench.machine.consumption?.life).toBe(life + 1);
     }
   );
 
@@ -288,10 +288,10 @@ describe('overhead', () => {
       await settle();
     }
     expect(spy.mock.calls.length).toBeGreaterThanOrEqual(3);
-    expect(bench.machine.taken?.source).toBe('rapl package-0');
+    expect(bench.machine.consumption?.source).toBe('rapl package-0');
     watch.stop();
     watch.stop();
-    expect([jest.getTimerCount(), bench.machine.taken]).toEqual([0, null]);
+    expect([jest.getTimerCount(), bench.machine.consumption]).toEqual([0, null]);
   });
 
   test('has one series of timers when a consumer starts while the last one stops', async () => {

@@ -1,10 +1,10 @@
 'use strict';
-// Changes a file of `name:…` lines and leaves its other lines, comments included, as they are. A name may have several lines.
+// Edits a file of `name:…` lines and keeps its other lines, including comments. A name may have several lines.
 
 const fs = require('node:fs');
 const { replaceFile } = require('../../base/replace-file');
 
-/** @param {string} file @returns {string[]} none where there is no file */
+/** @param {string} file @returns {string[]} empty if there is no file */
 function readLines(file) {
   try {
     return fs.readFileSync(file, 'utf8').replace(/\n$/, '').split('\n');
@@ -25,17 +25,17 @@ function linesOf(file, name) {
 }
 
 /**
- * Puts lines in the place of all that the name has, at the end where it has none. No lines: deletes the name.
+ * Replaces all lines of a name, or appends the lines if it has none. No lines: removes the name.
  * @param {string} file
  * @param {string} name
  * @param {string[]} lines
- * @returns {number} lines that it had
+ * @returns {number} lines that the name had before
  */
 function putLines(file, name, lines) {
   const before = readLines(file);
   const at = before.findIndex(isOf(name));
   const others = before.filter((line) => !isOf(name)(line));
-  // Everything before the first of them is another's.
+  // All lines before the first line of the name belong to others, so its index is the same in `others`.
   others.splice(at < 0 ? others.length : at, 0, ...lines);
   const mode = fs.existsSync(file) ? fs.statSync(file).mode & 0o777 : 0o600;
   const text = others.filter((line, i) => line !== '' || i > 0).map((line) => `${line}\n`);

@@ -1,5 +1,5 @@
 'use strict';
-// Where a password comes from: a person, a pipe or a file.
+// Reads a password from the terminal, a pipe or a file.
 
 const fs = require('node:fs');
 const { CliError } = require('../../base/cli/cli-error');
@@ -10,7 +10,7 @@ const [CTRL_C, CTRL_D, BACKSPACE, DELETE] = ['\x03', '\x04', '\b', '\x7f'];
 
 /**
  * @param {string} passwordFile '' = none
- * @param {boolean} isNew then a person says it twice
+ * @param {boolean} isNew true: the user enters it twice
  * @returns {Promise<Buffer>}
  */
 async function readPassword(passwordFile, isNew) {
@@ -38,7 +38,7 @@ function firstLine(bytes) {
   return line.at(-1) === 0x0d ? line.subarray(0, -1) : line;
 }
 
-/** @param {NodeJS.ReadStream} stream @returns {Promise<Buffer>} as much as can matter */
+/** @param {NodeJS.ReadStream} stream @returns {Promise<Buffer>} limited to the bytes that can matter */
 async function readAll(stream) {
   const chunks = [];
   let bytes = 0;
@@ -50,10 +50,14 @@ async function readAll(stream) {
   return Buffer.concat(chunks);
 }
 
-/** On the terminal, without showing what is typed. @param {string} question @returns {Promise<string>} */
+/**
+ * Reads a line from the terminal without echo.
+ * @param {string} question
+ * @returns {Promise<string>}
+ */
 function ask(question) {
   const { stdin, stderr } = process;
-  // First: what is typed as soon as the question is there must not be shown.
+  // Before the question, because input must not be echoed as soon as the question is visible.
   stdin.setRawMode(true);
   stderr.write(question);
   stdin.setEncoding('utf8');
@@ -73,7 +77,7 @@ function ask(question) {
         }
         if (character === '\r' || character === '\n' || character === CTRL_D) {
           end();
-          // What comes behind it in one go is for the next question.
+          // Input after the line end, in the same chunk, is for the next question.
           const rest = [...text].slice(index + 1).join('');
           if (rest) stdin.unshift(Buffer.from(rest));
           return resolve(typed);

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 'use strict';
-// seganet-passwd: keeps the file of users and passwords of devices. Everything it can do: seganet-passwd --help.
+// seganet-passwd edits the files of device users and tokens. See seganet-passwd --help.
 
 const { main, runner } = require('../../base/cli/cli-main');
 const { readArguments } = require('./usage');

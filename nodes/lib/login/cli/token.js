@@ -1,6 +1,6 @@
 'use strict';
-// Tokens of devices that post by HTTP: `name:$sha256$<hex>:device-glob` a line. A token is random and long, so that its plain hash
-// cannot be guessed back.
+// Tokens of devices that post over HTTP, one `name:$sha256$<hex>:device-glob` per line. A token is long and random, so a
+// plain hash is enough: it cannot be found by guessing.
 
 const crypto = require('node:crypto');
 const { parseTokens } = require('../token-file');
@@ -12,7 +12,7 @@ const MAX_GLOB_BYTES = 256;
 
 /** @param {import('./usage').Input} input @param {import('../../base/cli/cli-output').Output} output */
 async function token({ file, name, devices }, output) {
-  // As in a line of the file.
+  // The same as the name in a line of the file.
   if (!/^[^:\s#][^:\s]{0,127}$/.test(name)) {
     throw usage(
       'The name must have 1 to 128 characters without colons and spaces, and must not begin with #.'
@@ -36,7 +36,12 @@ async function token({ file, name, devices }, output) {
   return EXIT.OK;
 }
 
-/** A token that is renewed is for the devices of the one before. @param {string} file @param {string} name @returns {string[]} */
+/**
+ * Returns the device globs of an existing token, which a renewed token keeps.
+ * @param {string} file
+ * @param {string} name
+ * @returns {string[]}
+ */
 function globsOf(file, name) {
   const globs = linesOf(file, name).map(
     (line) => /:\$sha256\$[0-9a-f]{64}:(.+)$/i.exec(line.trim())?.[1] ?? ''

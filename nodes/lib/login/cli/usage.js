@@ -65,7 +65,7 @@ function readArguments(args) {
   const { values, positionals } = parseOptions(rest, options, usage, true);
   if (positionals.length === 0) throw usage('The file is missing.');
   if (positionals.length <= names) throw usage('The name is missing.');
-  // Not repeated in the message: it may be a password.
+  // The message does not repeat the argument, which may be a password.
   if (positionals.length > names + 1) throw usage('There is one argument too many.');
   const [file, name = ''] = positionals;
   const text = (/** @type {string} */ option) => String(values[option] ?? '');
