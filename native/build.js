@@ -1,8 +1,8 @@
 'use strict';
 
-// Builds the addon into build/Release, unless it is there and newer than every source. `--force` builds anyway;
-// `--prebuild` also puts the binary where the published package has it.
-// Runs on any Node that node-gyp runs on: the addon is Node-API and loads in newer ones too.
+// Builds the addon into build/Release unless the existing one is newer than every source. `--force` always builds;
+// `--prebuild` also copies the binary to the place where the published package has it.
+// Runs on any Node that node-gyp runs on. The addon uses Node-API, so it loads in newer Node versions too.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -10,11 +10,11 @@ const path = require('node:path');
 const { spawnSync } = require('node:child_process');
 const target = require('./target');
 
-/** Memory that the largest translation unit takes. */
+/** Memory that the largest translation unit needs to compile. */
 const COMPILER_BYTES = 400 * 2 ** 20;
 const output = path.join(__dirname, 'build', 'Release', 'seganet.node');
 
-/** @param {string} folder @returns {number} time of the newest file below it, ms */
+/** @param {string} folder @returns {number} modification time of the newest file below it, ms */
 function newest(folder) {
   return Math.max(
     ...fs.readdirSync(folder, { withFileTypes: true }).map((entry) => {
@@ -34,13 +34,13 @@ function upToDate() {
   return fs.statSync(output).mtimeMs > changed;
 }
 
-/** Headers that lie beside this Node spare node-gyp the download. */
+/** @returns {string} the folder of this Node if it includes headers, so that node-gyp need not download them; else '' */
 function headers() {
   const folder = path.resolve(path.dirname(process.execPath), '..');
   return fs.existsSync(path.join(folder, 'include', 'node', 'node_api.h')) ? folder : '';
 }
 
-/** Compilers at once: one for each core, but no more than fit into the memory of a small computer. */
+/** @returns {number} compiler processes: one per core, but no more than fit into the free memory of a small computer */
 function parallelJobs() {
   const cores = os.cpus().length || 1;
   return Math.max(1, Math.min(cores, Math.floor(os.freemem() / COMPILER_BYTES)));
@@ -71,7 +71,7 @@ function build() {
 if (upToDate()) {
   console.log('native engine: up to date');
 } else {
-  console.log('native engine: building; this takes one to several minutes, depending on the computer …');
+  console.log('native engine: building; this takes one to several minutes …');
   build();
   console.log(`native engine: ${path.relative(process.cwd(), output)}`);
 }

@@ -1,6 +1,6 @@
 'use strict';
 
-// Checks the C++ sources against .clang-format; `--write` formats them.
+// Checks the C++ sources against .clang-format. `--write` formats them.
 
 const { spawnSync } = require('node:child_process');
 const path = require('node:path');

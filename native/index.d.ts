@@ -450,7 +450,7 @@ export declare class Engine {
     qos: 0 | 1,
     timeoutMs: number
   ): 0 | 1 | 2 | 3;
-  /** Returns the outcomes of commands: [ticket, CommandEnd, …]. */
+  /** Returns and removes the outcomes of commands: [ticket, CommandEnd, …]. */
   takeCommandResults(): number[];
   /**
    * Returns device events, in order for each device. For each device, only the latest event of a kind waits. At most
@@ -588,7 +588,7 @@ export interface UplinkTls {
 
 export interface UplinkConnectionHandlers {
   /**
-   * The wire is writable. With TLS, the certificate chain is valid; the caller must check that it is the broker's
+   * The connection is writable. With TLS, the certificate chain is valid; the caller must check that it is the broker's
    * certificate.
    */
   onOpen(): void;
@@ -638,7 +638,7 @@ export declare class UplinkConnection {
   /** Throws Error with `code` for keys and certificates that OpenSSL cannot use. */
   static checkTls(tls: UplinkTls): void;
   /**
-   * @param fd connected; owned by the wire from now on, and closed by close() or at the end of the thread. If the
+   * @param fd connected; owned by this object from now on, and closed by close() or at the end of the thread. If the
    *   constructor throws, the caller still owns fd.
    * @param tls null = no TLS
    */
@@ -650,8 +650,8 @@ export declare class UplinkConnection {
   /** Ends the sending direction when everything is sent. */
   finish(): void;
   /**
-   * Closes the connection; no handler is called anymore. Idempotent. leave() and numbers() still report what the express path
-   * has in flight.
+   * Closes the connection; no handler is called anymore. Idempotent. leave() and numbers() still report the packets
+   * that the express path has in flight.
    */
   close(): void;
   /** certificate: DER of the peer, with TLS. null = closed. */
@@ -723,7 +723,7 @@ export declare class StoreSource {
    */
   dropped(ticket: number): void;
   /**
-   * Writes rows that may be deleted to `into`, as many as fit; returns how many. They stay handed over until freed().
+   * Writes the ids of rows to delete to `into`, as many as fit; returns how many. freed() reports their deletion.
    */
   frees(into: Float64Array): number;
   /** All rows that were handed over are deleted. */

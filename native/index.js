@@ -1,6 +1,7 @@
 'use strict';
 
-// Loads the native engine: the build of this repository, else the prebuilt one of this platform.
+// Loads the native engine: the build of this repository if there is one, otherwise the prebuilt binary of this
+// platform.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -14,14 +15,14 @@ const candidates = SEGANET_NATIVE
       path.join(__dirname, 'prebuilds', `${target}.node`)
     ];
 
-/** @returns {string} what an installed package holds; in a checkout there may be none */
+/** @returns {string} which prebuilt binaries this package contains; a checkout may contain none */
 function prebuilt() {
   /** @type {string[]} */
   let names = [];
   try {
     names = fs.readdirSync(path.join(__dirname, 'prebuilds')).filter((name) => name.endsWith('.node'));
   } catch {
-    // Without the folder there is none.
+    // The folder does not exist.
   }
   const platforms = names.map((name) => name.slice(0, -'.node'.length)).join(', ');
   return platforms
@@ -29,7 +30,7 @@ function prebuilt() {
     : 'this package has no prebuilt engine; install from a checkout';
 }
 
-/** The first that is there, and no other: who has built an engine must hear that it does not load, not run an older one. */
+/** Loads the first file that exists, and no other: if a new build does not load, that must be an error, not run an older one. */
 function load() {
   const tried = [];
   for (const file of candidates) {
@@ -37,7 +38,7 @@ function load() {
       return require(file);
     } catch (error) {
       const isThere = fs.existsSync(file);
-      tried.push(`  ${file}: ${isThere ? /** @type {Error} */ (error).message : 'not there'}`);
+      tried.push(`  ${file}: ${isThere ? /** @type {Error} */ (error).message : 'not found'}`);
       if (isThere) break;
     }
   }
@@ -47,7 +48,7 @@ function load() {
       'Possible solutions:\n' +
       '  - from a checkout: npm run build (needs g++ 11 or newer, make, python3)\n' +
       `  - installed from npm: ${prebuilt()}\n` +
-      (SEGANET_NATIVE ? '  - SEGANET_NATIVE names the file: correct it, or leave it out\n' : '')
+      (SEGANET_NATIVE ? '  - SEGANET_NATIVE names the file: correct it or unset it\n' : '')
   );
   throw Object.assign(error, { code: 'ERR_SEGANET_NATIVE' });
 }

@@ -1,6 +1,6 @@
 'use strict';
 
-// Prints the C++ files of the addon, relative to this folder, for binding.gyp; CMakeLists.txt globs the same folders.
+// Prints the addon's C++ files, relative to this folder, for binding.gyp. CMakeLists.txt globs the same folders.
 
 const fs = require('node:fs');
 const path = require('node:path');

@@ -1,10 +1,10 @@
 'use strict';
 
-// Name of this platform's binary: platform, C library where there are several, architecture.
+// The name of this platform's binary: platform, C library if there are several, architecture.
 
 const fs = require('node:fs');
 
-/** musl or glibc: a binary is of one or the other. */
+/** @returns {string} 'musl' on Alpine; a binary supports either musl or glibc */
 function libc() {
   return process.platform === 'linux' && fs.existsSync('/etc/alpine-release') ? 'musl' : '';
 }

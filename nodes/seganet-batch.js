@@ -41,7 +41,7 @@ module.exports = function (RED) {
  * @template {{ mode: string, flush: string, minDevices: number, maxBytes: number }} T
  * @param {T} settings
  * @param {string} gatewayId
- * @returns {T} adaptive: n and m are not the user's, whatever the flow still has of them
+ * @returns {T} in adaptive mode, the thresholds of the flow file are replaced
  */
 function thresholds(settings, gatewayId) {
   const own = settings.flush === 'adaptive' ? { minDevices: 0, maxBytes: ADAPTIVE_BYTES } : {};
@@ -52,7 +52,7 @@ function thresholds(settings, gatewayId) {
 /**
  * @param {{ mode: string, maxBytes: number }} settings
  * @param {string} gatewayId
- * @returns {number} bytes for the records: the uplink puts the key of the batch into an envelope, and both have to fit
+ * @returns {number} bytes left for the records: the uplink adds the batch key to an envelope, and both must fit
  */
 function withoutKey({ mode, maxBytes }, gatewayId) {
   return mode === 'envelope' ? Math.max(1, maxBytes - keyBytes(gatewayId)) : maxBytes;

@@ -66,7 +66,7 @@ module.exports = function (RED) {
       );
     });
     carryCommands(member.host, process);
-    // join() closes the member; the radio ends meanwhile.
+    // join() closes the member while the radio process stops.
     this.on('close', (/** @type {() => void} */ done) => {
       process
         .stop()

@@ -13,7 +13,7 @@ const COAP_PORT = 5683;
 const COAPS_PORT = 5684;
 
 const listed = (/** @type {unknown} */ value) => value;
-/** Segments as they are in a URI, without the bytes that end one there. */
+/** Path segments, without the characters that end a segment in a URI. */
 const path = (/** @type {string} */ fallback) =>
   text(fallback, /^[^/?#\s\0+]+(\/[^/?#\s\0+]+)*$/, 'a path without leading or trailing /, such as r');
 const schema = {
@@ -71,7 +71,7 @@ module.exports = function (RED) {
 };
 
 /**
- * What a single property cannot tell.
+ * Checks the properties that depend on each other.
  * @param {{ path: string, commandPath: string, presenceTopic: string, login: string, transport: string }} values
  * @throws {Error} with a sentence
  */

@@ -44,7 +44,7 @@ module.exports = function (RED) {
     const timer = setInterval(show, TICK_MS).unref();
     show();
 
-    // A command that was queued still ends in another way; its message has the first end alone.
+    // A queued command has a final result later. The message reports only the first result.
     onInput(this, (msg, _send, done) =>
       host.commands.send(toCommand(msg, values), (told, reason) => {
         if (told === 'taken' || (told === 'queued' && wait === 'queued')) done();

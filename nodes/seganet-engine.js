@@ -65,7 +65,7 @@ module.exports = function (RED) {
         }
       );
     } catch (error) {
-      // What a single property cannot tell, the addon says by a TypeError or RangeError.
+      // The addon checks properties that depend on each other and throws a TypeError or RangeError.
       const isSetting = error instanceof TypeError || error instanceof RangeError;
       const shown = isSetting ? 'wrong setting' : 'engine not started';
       return fail(this, shown, error instanceof Error ? error.message : String(error));
@@ -90,7 +90,8 @@ module.exports = function (RED) {
 };
 
 /**
- * Node-RED makes no node again because a node that it refers to was added: it stays as it was without an engine.
+ * Reports nodes that were deployed before their engine. Node-RED does not recreate a node when the node it refers to is
+ * added, so these nodes stay without an engine.
  * @param {import('node-red').NodeAPI} RED
  * @param {import('node-red').Node} engine
  */

@@ -73,7 +73,7 @@ module.exports = function (RED) {
       const second = Math.floor(performance.now() / 1000);
       if (second !== secondOfFile) known?.refresh();
       secondOfFile = second;
-      // Before the first plan there is no way for records.
+      // Records have no route before the first plan.
       opened.tick(Boolean(host.plan && member.route));
     });
     this.on('close', (/** @type {() => void} */ done) => {

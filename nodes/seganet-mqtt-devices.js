@@ -1,5 +1,6 @@
 'use strict';
 
+const { isLoopback } = require('./lib/base/loopback');
 const { parseDevices } = require('./lib/settings/device-classes');
 const { parsePermissions } = require('./lib/settings/permissions');
 const { listenerParts } = require('./lib/settings/listener-settings');
@@ -49,7 +50,7 @@ module.exports = function (RED) {
 };
 
 /**
- * A node of an older flow goes on as it was: its devices must not stand outside after an update.
+ * Keeps a node of an older flow working as before, so that an update does not lock its devices out.
  * @template {{ version: number, host: string, login: string, allowAnonymous: boolean }} T
  * @param {T} values
  * @param {(sentence: string) => void} warn
@@ -57,7 +58,7 @@ module.exports = function (RED) {
  */
 function migrated(values, warn) {
   if (values.version >= VERSION || values.login !== 'none') return values;
-  if (!/^(localhost|127\..*|::1)$/i.test(values.host)) {
+  if (!isLoopback(values.host)) {
     warn(
       `On ${values.host}, any client that reaches the port can pose as any device, as in the version that created this flow. ` +
         'Open the node, choose a login or confirm that there is none, and deploy.'
@@ -73,7 +74,7 @@ function shown(rates, stats, member) {
   if (!member.listening) return { fill: 'yellow', shape: 'ring', text: 'opening' };
   const { slowedFrom = 0 } = /** @type {typeof stats & { slowedFrom?: number }} */ (stats);
   const figures = `${stats.devices} devices · ${status.rate(rates.recordsOut)}/s`;
-  // Others still come in.
+  // More urgent classes are still accepted at full speed.
   if (slowedFrom > 1) {
     return { fill: 'yellow', shape: 'ring', text: `slowed from class ${slowedFrom} · ${figures}` };
   }

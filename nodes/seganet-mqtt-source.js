@@ -65,7 +65,7 @@ module.exports = function (RED) {
       running.tick();
       if (!host.plan || host.plan === plan || !member.route) return;
       plan = host.plan;
-      // Before the first plan there is no way for records; each plan may have other uplinks.
+      // Records have no route before the first plan. Each plan may have other uplinks.
       const isShut = member.route.shut !== null;
       running.hold(isShut);
       if (!isStarted && !isShut) running.start();

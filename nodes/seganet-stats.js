@@ -46,7 +46,7 @@ module.exports = function (RED) {
 };
 
 /**
- * A message for each thousand devices.
+ * Sends one message for each 1,000 devices.
  * @param {import('node-red').Node} node
  * @param {import('./lib/engine/host').EngineHost} host
  */

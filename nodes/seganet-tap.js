@@ -25,7 +25,7 @@ module.exports = function (RED) {
 
     onInput(this, (msg, send, done) => {
       if (!sampler.pass()) return done();
-      // A batch, or a message without a device, may be looked at as well; only a record can go on natively.
+      // A tap also accepts a batch or a message without a device, but only a record can continue natively.
       if (!member.route?.next.length) {
         send(msg);
         return done();

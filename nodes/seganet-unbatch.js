@@ -8,7 +8,7 @@ const { Status, rate } = require('./lib/base/status');
 const { open, faultSentence } = require('./lib/unbatch/unbatch');
 
 const TICK_MS = 1000;
-/** Some 250 bytes each: a publisher that makes up gateways cannot fill the memory. */
+/** About 250 bytes each, so that a publisher that invents gateway ids cannot fill the memory. */
 const MAX_KEYS = 250000;
 
 const schema = {
@@ -53,7 +53,7 @@ module.exports = function (RED) {
         duplicates += count;
         return done();
       }
-      // An envelope that arrived damaged may come again whole.
+      // The publisher may send a damaged envelope again, intact.
       if (key && !damaged) seen.add(key, count);
       records += envelope ? envelope.records.length : 1;
       if (envelope) sendRecords(msg, send, opened, RED.util.generateId);
@@ -79,7 +79,7 @@ function sendRecords({ _msgid }, send, { key, historical, envelope }, newId) {
   const { records = [], count = 0 } = envelope ?? {};
   const id = key?.key ?? newId();
   for (const [at, { index, ...record }] of records.entries()) {
-    // core's join waits for `count` messages: lines that were no records never come.
+    // The core join node waits for `count` messages, so lines that are not records must not count.
     const parts = { id, type: 'array', index: at, count: records.length };
     send({ _msgid, ...record, batch: { ...key, index, count, historical }, parts });
   }

@@ -13,7 +13,10 @@ const { parsePaths } = require('./lib/settings/path-options');
 
 const STOP_MS = 2000;
 
-/** @typedef {import('node-red').Node & { link?: BrokerLink | null, failure?: string }} BrokerNode failure: why it has no link */
+/**
+ * failure: why the node has no link.
+ * @typedef {import('node-red').Node & { link?: BrokerLink | null, failure?: string }} BrokerNode
+ */
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
@@ -41,7 +44,7 @@ module.exports = function (RED) {
       const link = new BrokerLink(this.id, config.name || new URL(url).host, {
         ...options,
         url,
-        tls: tlsOptions(tlsId, tlsId ? RED.nodes.getNode(tlsId) : null, files),
+        tls: tlsOptions(tlsId, tlsId ? RED.nodes.getNode(tlsId) : null, 'uplink broker', files),
         ...(files && { tlsFiles: files }),
         protocolVersion: Number(protocolVersion),
         backlogShare: backlogShare / 100,
@@ -64,7 +67,7 @@ module.exports = function (RED) {
 };
 
 /**
- * A config node has no status: the uplink nodes that use it repeat the sentence.
+ * Reports a failure. A config node has no status, so the uplink nodes that use it repeat the sentence.
  * @param {BrokerNode} node
  * @param {string} sentence
  */

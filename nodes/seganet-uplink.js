@@ -32,7 +32,7 @@ module.exports = function (RED) {
           shown: (_rates, stats) => uplinkShown(link.state, stats, host.uplinks.size === 1)
         };
       },
-      // Records wait, and the log keeps them, as for a broker that does not answer.
+      // As for an unreachable broker, records wait and the log keeps them.
       (wrong, host) => ({
         kind: 'uplink',
         settings: { uplink: host.uplinks.numberWithout(this.id) },

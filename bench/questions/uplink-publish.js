@@ -33,7 +33,7 @@ function endless(batch) {
     oldestMs: () => -1,
     connected() {},
     retryMs: () => -1,
-    hungry() {},
+    demand() {},
     setBatchBytes() {},
     take(into, meta) {
       if (bytes.length > into.length) return -(bytes.length + 2);

@@ -7,7 +7,8 @@
 const fs = require('fs');
 const net = require('net');
 const path = require('path');
-const { brokerAddress } = require('../../nodes/lib/settings/broker-options');
+const { isLoopback } = require('../../nodes/lib/base/loopback');
+const { parseBrokerUrl } = require('../../nodes/lib/settings/broker-url');
 const { parseDevices } = require('../../nodes/lib/settings/device-classes');
 const { parsePermissions } = require('../../nodes/lib/settings/permissions');
 const { parseRules } = require('../../nodes/lib/settings/rules');
@@ -33,14 +34,24 @@ const text = (value) => value;
  */
 function property(parse) {
   return (value) => {
-    try {
-      const parsed = parse(value);
-      if (typeof parsed === 'boolean') return parsed ? 'yes' : 'no';
-      return typeof parsed === 'object' ? value.trim() : String(parsed);
-    } catch (error) {
-      throw new Error(/** @type {Error} */ (error).message.replace(/\.$/, ''), { cause: error });
-    }
+    const parsed = withoutPeriod(() => parse(value));
+    if (typeof parsed === 'boolean') return parsed ? 'yes' : 'no';
+    return typeof parsed === 'object' ? value.trim() : String(parsed);
   };
+}
+
+/**
+ * Calls a parser whose errors complete a sentence that begins with a label, and removes the period at their end.
+ * @template T
+ * @param {() => T} read
+ * @returns {T}
+ */
+function withoutPeriod(read) {
+  try {
+    return read();
+  } catch (error) {
+    throw new Error(/** @type {Error} */ (error).message.replace(/\.$/, ''), { cause: error });
+  }
 }
 
 /** The name of a file or folder as an absolute path. @type {Check} */
@@ -56,12 +67,6 @@ function folder(value) {
 
 /** @type {Check} */
 const logFolder = (value) => property(engine.logDir)(folder(value));
-
-/** @param {string} address */
-function isLoopback(address) {
-  const name = address.replace(/^\[|\]$/g, '').toLowerCase();
-  return name === 'localhost' || name === '::1' || (net.isIPv4(name) && name.startsWith('127.'));
-}
 
 /** @param {number} least @param {number} most @returns {Check} */
 function integer(least, most) {
@@ -149,37 +154,18 @@ function told(read) {
 
 /** @type {Check} */
 function uplinkUrl(value) {
-  const example = 'for example mqtts://broker.example.org:8883';
-  /** @type {URL} */
-  let url;
-  try {
-    url = new URL(value);
-  } catch {
-    throw new Error(`must be a URL, ${example}, not "${shown(value)}"`);
-  }
-  if (url.protocol !== 'mqtts:' && url.protocol !== 'mqtt:') {
-    throw new Error(`must start with mqtts://, ${example}, not with ${url.protocol}//`);
-  }
-  // Never echo the URL here: it may hold the password.
-  if (url.username || url.password) {
-    throw new Error(
-      'must not contain a user name or password; set SEGANET_UPLINK_USERNAME and SEGANET_UPLINK_PASSWORD'
-    );
-  }
-  if (url.port === '0')
-    throw new Error(`has port 0, which nothing listens on; write it as mqtts://HOST:PORT, ${example}`);
-  if (!url.hostname) throw new Error(`has no host; write it as mqtts://HOST:PORT, ${example}`);
+  const remedy = 'Set SEGANET_UPLINK_USERNAME and SEGANET_UPLINK_PASSWORD';
+  const address = withoutPeriod(() => parseBrokerUrl(value, { remedy }));
+  const url = new URL(value);
   if ((url.pathname !== '' && url.pathname !== '/') || url.search || url.hash) {
-    throw new Error(`must end after the port, ${example}`);
+    throw new Error('must end after the port, as in mqtts://broker.example.com:8883');
   }
-  if (url.protocol === 'mqtt:' && !isLoopback(url.hostname)) {
+  if (!address.secure && !isLoopback(address.host)) {
     throw new Error(
       `would send records unencrypted to ${shown(url.hostname)}; write mqtts:// (mqtt:// is for loopback only)`
     );
   }
-  told(() => brokerAddress(value));
-  const port = url.port || (url.protocol === 'mqtts:' ? '8883' : '1883');
-  return `${url.protocol}//${url.hostname}:${port}`;
+  return `${url.protocol}//${url.hostname}:${address.port}`;
 }
 
 /** A file that can be read; the result is its absolute path. @type {Check} */
@@ -228,6 +214,5 @@ module.exports = {
   uplinkUrl,
   file,
   rules,
-  topicTemplate,
-  isLoopback
+  topicTemplate
 };

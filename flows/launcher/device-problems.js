@@ -5,7 +5,7 @@
 const fs = require('fs');
 const { TlsSecrets } = require('../../nodes/lib/tls/tls-secrets');
 const { parsePasswords } = require('../../nodes/lib/login/password-file');
-const { isLoopback } = require('./checks');
+const { isLoopback } = require('../../nodes/lib/base/loopback');
 
 /** @typedef {Record<string, string>} Values */
 

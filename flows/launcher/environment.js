@@ -5,7 +5,7 @@
 const crypto = require('crypto');
 const fs = require('fs');
 const { parseGroups } = require('../../nodes/lib/settings/group-options');
-const checks = require('./checks');
+const { isLoopback } = require('../../nodes/lib/base/loopback');
 const { ConfigError } = require('./config-error');
 const { deviceProblems } = require('./device-problems');
 const { unknownNames } = require('./unknown-names');
@@ -38,7 +38,7 @@ function editorProblems(values) {
       'SEGANET_ADMIN_PASSWORD_HASH is not a bcrypt hash. Create one with "npx node-red admin hash-pw", and quote it, because it contains "$".'
     ];
   }
-  if (values.SEGANET_EDITOR_PORT !== 'off' && !checks.isLoopback(values.SEGANET_EDITOR_HOST) && !user) {
+  if (values.SEGANET_EDITOR_PORT !== 'off' && !isLoopback(values.SEGANET_EDITOR_HOST) && !user) {
     return [
       `SEGANET_EDITOR_HOST ${values.SEGANET_EDITOR_HOST} would open the editor to the network without a password, and any client that ` +
         'reaches the editor can run any program here. Set SEGANET_ADMIN_USER and SEGANET_ADMIN_PASSWORD_HASH, or ' +

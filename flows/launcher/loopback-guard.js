@@ -5,7 +5,7 @@
 // opens the editor's WebSocket, to which browsers apply no same-origin rule. Both give themselves away by the names
 // they send.
 
-const { isLoopback } = require('./checks');
+const { isLoopback } = require('../../nodes/lib/base/loopback');
 
 /**
  * @param {import('http').IncomingMessage} request

@@ -1,9 +1,10 @@
-// What one record over CoAP costs the protocol: read, handed over, answered once it is safe. 109
-// bytes a request over TCP, as in the IoTivity Cloud paper. Build with -O2; prints ns and
-// allocations a request, for one way a line.
+// Measures what one record over CoAP costs the protocol: reading it, passing it on, and answering
+// it when it is safe. A request over TCP has 109 bytes, as in the IoTivity Cloud paper. Build with
+// -O2. Prints ns and allocations per request, one line per transport.
 //
-//   coap_bench [stream|datagram] [requests]     for valgrind --tool=callgrind: one way, few
-//   requests
+//   coap_bench [stream|datagram] [requests]
+//
+// For valgrind --tool=callgrind, select one transport and few requests.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -13,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "core/protocol/coap/datagram_server.h"
-#include "core/protocol/coap/stream_session.h"
+#include "core/protocol/coap/datagram/datagram_server.h"
+#include "core/protocol/coap/stream/stream_session.h"
 #include "test/support/coap_bytes.h"
 
 namespace {
@@ -36,19 +37,19 @@ using namespace seganet;
 using coap_test::Bytes;
 
 constexpr size_t kDevices = 500;
-constexpr size_t kWindow = 4;  // requests of a device in one read, and not safe yet
+constexpr size_t kWindow = 4;  // requests per read of a device that are not safe yet
 
-// Counts, and remembers what is not safe yet.
+// Counts bytes, and collects the handles of records that are not safe yet.
 template <typename Base>
 class Owner : public Base {
  public:
   coap::Answer OnRecord(const coap::Incoming& record) override {
     sum += record.device.size() + record.topic.size() + record.payload.size();
-    slots.push_back(record.slot);
+    handles.push_back(record.slot);
     return {coap::Verdict::kTaken, 1, 0};
   }
   uint64_t sum = 0;
-  std::vector<uint64_t> slots;
+  std::vector<uint64_t> handles;
 };
 
 class Network final : public Owner<coap::DatagramHandler> {
@@ -60,7 +61,7 @@ class Stream final : public Owner<coap::Handler> {};
 
 std::string Device(size_t i) { return "dev-" + std::to_string(10000 + i); }
 
-// d/dev-10000/t and so much payload that the request over TCP has 109 bytes.
+// The path d/dev-10000/t, and a payload with which a request over TCP has 109 bytes.
 coap_test::Options Options(size_t device) { return coap_test::Path("d/" + Device(device) + "/t"); }
 const Bytes kPayload(87, 'x');
 
@@ -70,8 +71,7 @@ void Check(bool good, const char* what) {
   std::exit(1);
 }
 
-// Each device in turn: a read of kWindow requests; they are safe when all devices have had their
-// read.
+// Each device in turn receives kWindow requests; they become safe after all devices had their turn.
 uint64_t RunStream(size_t requests) {
   std::vector<std::unique_ptr<Stream>> owners;
   std::vector<std::unique_ptr<coap::StreamSession>> sessions;
@@ -89,15 +89,15 @@ uint64_t RunStream(size_t requests) {
     }
     reads.push_back(read);
   }
-  Check(reads[0].size() == kWindow * 109, "the request has not 109 bytes");
+  Check(reads[0].size() == kWindow * 109, "the request does not have 109 bytes");
   uint64_t done = 0;
   while (done < requests) {
     for (size_t i = 0; i < kDevices; ++i) {
       Check(sessions[i]->Feed(coap_test::Span(reads[i])) == CloseReason::kNone, "closed");
     }
     for (size_t i = 0; i < kDevices; ++i) {
-      for (const uint64_t slot : owners[i]->slots) sessions[i]->Acknowledge(slot);
-      owners[i]->slots.clear();
+      for (const uint64_t handle : owners[i]->handles) sessions[i]->Acknowledge(handle);
+      owners[i]->handles.clear();
       Check(sessions[i]->output().size() == kWindow * 6, "answers");
       sessions[i]->ConsumeOutput(kWindow * 6);
     }
@@ -130,9 +130,9 @@ uint64_t RunDatagrams(size_t requests) {
       }
     }
     now_us += 20'000;
-    for (const uint64_t slot : network.slots) server.Acknowledge(slot, now_us);
-    Check(network.slots.size() == kDevices * kWindow, "some were not new");
-    network.slots.clear();
+    for (const uint64_t handle : network.handles) server.Acknowledge(handle, now_us);
+    Check(network.handles.size() == kDevices * kWindow, "some requests were taken as duplicates");
+    network.handles.clear();
     done += kDevices * kWindow;
   }
   return done;
@@ -144,7 +144,8 @@ void Measure(const char* name, uint64_t (*run)(size_t), size_t requests) {
   const uint64_t done = run(requests);
   const double ns =
       std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - since).count();
-  std::printf("%-9s %6.0f ns  %5.2f allocations a request\n", name, ns / static_cast<double>(done),
+  std::printf("%-9s %6.0f ns  %5.2f allocations per request\n", name,
+              ns / static_cast<double>(done),
               static_cast<double>(allocations - allocated) / static_cast<double>(done));
 }
 

@@ -1,5 +1,6 @@
-// What one device's PUBLISH costs the MQTT session: parsed, reported and acknowledged.
-// Build with -O2; prints its conditions, the best and the median of its rounds, and allocations.
+// Measures what one device's PUBLISH costs the MQTT session: parsing, reporting and acknowledging
+// it. Build with -O2. Prints its conditions, the best and the median of its rounds, and
+// allocations.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -35,9 +36,9 @@ using seganet::mqtt::Publish;
 using seganet::mqtt::ServerSession;
 using seganet::mqtt_test::Bytes;
 
-constexpr size_t kReadBytes = 65536;       // the buffer is filled up to here, and one packet over
-constexpr size_t kWhole = 2 * kReadBytes;  // so that this is one read
-constexpr size_t kPacketsARound = 400000;
+constexpr size_t kReadBytes = 65536;       // the buffer is filled until it has at least this
+constexpr size_t kWhole = 2 * kReadBytes;  // reads the whole buffer at once
+constexpr size_t kPacketsPerRound = 400000;
 constexpr int kRounds = 15;
 
 enum class Ack { kAtOnce, kAfterRead, kReversed };
@@ -53,27 +54,27 @@ class Owner : public seganet::mqtt::Handler {
     if (ack == Ack::kAtOnce) {
       session->AcknowledgeSlot(publish.slot);
     } else {
-      slots.push_back(publish.slot);
+      handles.push_back(publish.slot);
     }
   }
 
   void AcknowledgeRest() {
-    if (ack == Ack::kReversed) std::reverse(slots.begin(), slots.end());
-    for (uint64_t slot : slots) session->AcknowledgeSlot(slot);
-    slots.clear();
+    if (ack == Ack::kReversed) std::reverse(handles.begin(), handles.end());
+    for (uint64_t handle : handles) session->AcknowledgeSlot(handle);
+    handles.clear();
   }
 
   ServerSession* session = nullptr;
   Ack ack = Ack::kAtOnce;
   uint64_t sum = 0;
-  std::vector<uint64_t> slots;
+  std::vector<uint64_t> handles;
 };
 
 void Feed(ServerSession* session, std::string_view bytes) {
   if (session->Feed(seganet::mqtt_test::Span(bytes)) != CloseReason::kNone) std::abort();
 }
 
-// Feeds one buffer of packets over and over, `read` bytes a time.
+// Feeds one buffer of packets repeatedly, `read` bytes at a time.
 void Measure(const char* name, std::string_view topic, int qos, size_t payload, Ack ack,
              size_t read) {
   Bytes buffer;
@@ -88,11 +89,11 @@ void Measure(const char* name, std::string_view topic, int qos, size_t payload, 
   ServerSession session(&owner);
   owner.session = &session;
   owner.ack = ack;
-  owner.slots.reserve(packets);
+  owner.handles.reserve(packets);
   Feed(&session, seganet::mqtt_test::ConnectPacket());
   session.ConsumeOutput(session.output().size());
 
-  const size_t passes = std::max<size_t>(1, kPacketsARound / packets);
+  const size_t passes = std::max<size_t>(1, kPacketsPerRound / packets);
   std::vector<double> ns;
   uint64_t allocated = 0;
   for (int round = 0; round < kRounds; ++round) {
@@ -107,7 +108,7 @@ void Measure(const char* name, std::string_view topic, int qos, size_t payload, 
     }
     const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - start;
     ns.push_back(time.count() / static_cast<double>(passes * packets));
-    allocated = allocations - before;  // of the last round: steady state
+    allocated = allocations - before;  // the last round is the steady state
   }
   std::sort(ns.begin(), ns.end());
   std::printf("%-34s %8.1f %8.1f %14.4f\n", name, ns.front(), ns[ns.size() / 2],
@@ -118,16 +119,16 @@ void Measure(const char* name, std::string_view topic, int qos, size_t payload, 
 }  // namespace
 
 int main() {
-  std::printf("MQTT session, one thread, %zu packets a round, %d rounds\n", kPacketsARound,
+  std::printf("MQTT session, one thread, %zu packets per round, %d rounds\n", kPacketsPerRound,
               kRounds);
   std::printf("compiler %s, pointers %zu bits\n", __VERSION__, sizeof(void*) * 8);
 #ifndef __OPTIMIZE__
-  std::printf("NOT OPTIMISED: build with -O2\n");
+  std::printf("NOT OPTIMIZED: build with -O2\n");
 #endif
   const char* const topic = "plant/7/line/3/temperature";
-  std::printf("topic of %zu bytes, reads of %zu kB unless said\n\n", std::string_view(topic).size(),
-              kReadBytes / 1000);
-  std::printf("%-34s %8s %8s %14s\n", "ns a PUBLISH", "best", "median", "allocations");
+  std::printf("topic of %zu bytes, reads of %zu kB unless stated\n\n",
+              std::string_view(topic).size(), kReadBytes / 1000);
+  std::printf("%-34s %8s %8s %14s\n", "ns per PUBLISH", "best", "median", "allocations");
   Measure("QoS 0, 100 B", topic, 0, 100, Ack::kAtOnce, kWhole);
   Measure("QoS 1, 100 B, acked at once", topic, 1, 100, Ack::kAtOnce, kWhole);
   Measure("QoS 1, 100 B, acked after the read", topic, 1, 100, Ack::kAfterRead, kWhole);

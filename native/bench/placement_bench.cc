@@ -1,6 +1,8 @@
-// What rebalancing does for a skewed load: all devices hashed to one of two workers, each with a
-// fixed rate. Prints for 'off' and 'live' the CPU of each worker and the PUBACKs' latency, of the
-// last third of each run. Use: placement_bench [seconds [devices [messages a second in all]]]
+// Measures what rebalancing does for a skewed load: all devices are hashed to one of two workers
+// and send at a fixed rate. Prints the CPU use of each worker and the latency of PUBACKs for 'off'
+// and 'live', over the last third of each run.
+//
+//   placement_bench [seconds [devices [total messages per second]]]
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -33,7 +35,7 @@ struct Outcome {
   uint64_t moved = 0;
 };
 
-// The next device sends when its time has come, and waits for its PUBACK.
+// Sends from the devices in turn, each when its time has come, and waits for each PUBACK.
 std::vector<int64_t> Publish(std::vector<DeviceClient>* devices, double per_s, int64_t from_us,
                              int64_t count_from_us, int64_t until_us, uint64_t* acknowledged) {
   std::vector<int64_t> latencies;
@@ -58,7 +60,7 @@ Outcome Run(bool rebalance, double seconds, size_t devices, double per_s) {
   seganet::EngineOptions options;
   options.workers = 2;
   options.rebalance = rebalance;
-  // As it is by default, but quicker and with what this machine can show.
+  // The default, but with a shorter period and a gap that this machine can show.
   options.rebalancing.period_us = 500'000;
   options.rebalancing.limits.least_gap = 0.02;
   if (!engine.Start(options).ok()) std::exit(1);
@@ -127,7 +129,7 @@ int main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 8;
   const size_t devices = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 64;
   const double per_s = argc > 3 ? std::atof(argv[3]) : 8000;
-  std::printf("%zu devices of worker 0, %.0f msg/s in all, 200 B, QoS 1, %.0f s each\n", devices,
+  std::printf("%zu devices of worker 0, %.0f msg/s in total, 200 B, QoS 1, %.0f s each\n", devices,
               per_s, seconds);
   std::printf("%-9s %10s %10s %8s %8s %8s %6s\n", "rebalance", "worker 0", "worker 1", "p50 ms",
               "p99 ms", "acked/s", "moved");

@@ -1,5 +1,7 @@
-// What a message costs in the uplink's TLS client, out and in, and whether it allocates: OpenSSL's
-// memory is counted by its own hook. Use: tls_bench [rounds]
+// Measures what a message costs in the uplink's TLS client, out and in, and its allocations;
+// OpenSSL's memory is counted by OpenSSL's hook.
+//
+//   tls_bench [rounds]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

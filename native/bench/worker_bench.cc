@@ -1,10 +1,10 @@
-// What devices and their messages cost a worker: a whole engine with one worker, devices over
-// loopback, and a consumer that acknowledges what it takes. Prints the CPU time of the worker's
-// thread, its wake-ups and the process's allocations, a message; and memory, a connection.
+// Measures what devices and their messages cost a worker: a whole engine with one worker, devices
+// over loopback, and a consumer that acknowledges every batch. Prints, per message, the CPU time of
+// the worker's thread, its wake-ups and the process's allocations; and the memory per connection.
 //
-//   worker_bench DEVICES MESSAGES_A_SECOND SECONDS [MESSAGES_A_WRITE]
+//   worker_bench DEVICES MESSAGES_PER_SECOND SECONDS [MESSAGES_PER_WRITE]
 //
-// A rate of 0 keeps the devices silent; -1 has each send as soon as it was answered.
+// With a rate of 0, the devices stay silent; with -1, each sends as soon as it gets an answer.
 #include <arpa/inet.h>
 #include <malloc.h>
 #include <netinet/in.h>
@@ -36,7 +36,7 @@ namespace {
 std::atomic<uint64_t> allocations{0};
 }  // namespace
 
-// Not inlined: GCC sees a mismatch of malloc and delete where it inlines one of the two.
+// Not inlined: GCC warns of a mismatch of malloc and delete if it inlines only one of the two.
 [[gnu::noinline]] void* operator new(size_t size) {
   allocations.fetch_add(1, std::memory_order_relaxed);
   void* const memory = std::malloc(size);
@@ -53,7 +53,7 @@ using namespace seganet;
 constexpr uint32_t kSource = 1, kPriority = 2, kBatch = 3, kUplink = 4;
 constexpr size_t kAlarmEvery = 20;
 constexpr size_t kPayloadBytes = 200;
-constexpr unsigned kWindow = 64;  // unacknowledged messages a device
+constexpr unsigned kWindow = 64;  // unacknowledged messages per device
 
 class Bell : public Doorbell {
  public:
@@ -75,7 +75,7 @@ class Bell : public Doorbell {
   bool rung_ = false;
 };
 
-// The cloud: takes what there is, and acknowledges all of it.
+// The cloud: takes every batch and acknowledges it.
 class Cloud {
  public:
   explicit Cloud(std::shared_ptr<Lanes> lanes)
@@ -180,7 +180,7 @@ void Publish(Client* device, size_t n, std::string* buffer) {
 }
 
 double CpuUs(int tid) {
-  // The clock of another thread (man 2 clock_getres; pthread_getcpuclockid makes the same).
+  // The CPU clock of another thread (man 2 clock_getres; pthread_getcpuclockid computes the same).
   const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(tid) << 3) | 6);
   timespec time{};
   clock_gettime(clock, &time);
@@ -243,7 +243,8 @@ class NoBell : public Doorbell {
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    std::fprintf(stderr, "usage: worker_bench DEVICES MESSAGES_A_SECOND SECONDS [A_WRITE]\n");
+    std::fprintf(stderr,
+                 "usage: worker_bench DEVICES MESSAGES_PER_SECOND SECONDS [MESSAGES_PER_WRITE]\n");
     return 2;
   }
   const auto count = static_cast<size_t>(std::atoll(argv[1]));
@@ -266,7 +267,7 @@ int main(int argc, char** argv) {
   uint16_t port = 0;
   if (!engine.Start(options).ok() || !engine.ApplyPlan(PlanSpecs()).ok() ||
       !engine.Listen(kSource, {.host = "127.0.0.1"}, &port).ok()) {
-    std::fprintf(stderr, "the engine does not start\n");
+    std::fprintf(stderr, "the engine did not start\n");
     return 1;
   }
   const int tid = engine.Workers()[0].tid;
@@ -285,7 +286,7 @@ int main(int argc, char** argv) {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     if (count > 1) {
       const auto more = static_cast<double>(count - 1);
-      std::printf("a silent connection: %.0f B of heap, %.2f kB of RSS\n",
+      std::printf("per silent connection: %.0f B of heap, %.2f kB of RSS\n",
                   (static_cast<double>(mallinfo2().uordblks) - heap) / more,
                   (RssKb() - rss) / more);
     }
@@ -309,7 +310,7 @@ int main(int argc, char** argv) {
       if (device.sent - device.acknowledged + a_write > kWindow) {
         if (rate < 0 && next % devices.size() == 0) std::this_thread::yield();
         if (rate < 0) continue;
-        sent += a_write;  // does not come
+        sent += a_write;  // skipped
         continue;
       }
       Publish(&device, a_write, &buffer);
@@ -324,7 +325,7 @@ int main(int argc, char** argv) {
                 (after.system_s - split.system_s) / passed_s,
                 (after.switches - split.switches) / passed_s);
     if (came > 0) {
-      std::printf("a record: %.3f us of the worker, %.3f allocations; %.1f records a batch\n",
+      std::printf("per record: %.3f us of the worker, %.3f allocations; %.1f records per batch\n",
                   used / came, static_cast<double>(allocations - allocated) / came,
                   came / static_cast<double>(cloud.batches - batches));
     }

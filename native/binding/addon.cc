@@ -13,8 +13,8 @@
 #include "binding/uplink_connection.h"
 #include "binding/uplink_turns.h"
 
-// No statics but the registry, and no instance data but the Environment: the addon
-// may be loaded by any number of environments.
+// Except for the engine registry and the Environment in each instance's data, the addon has no
+// mutable state: any number of environments may load it.
 static Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("Engine", seganet::binding::EngineWrap::Define(env));
   exports.Set("UplinkSource", seganet::binding::SourceWrap::Define(env));

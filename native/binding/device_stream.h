@@ -1,4 +1,4 @@
-// Connections of devices whose TLS or WebSocket ends in JavaScript.
+// Device connections whose TLS or WebSocket terminates in JavaScript.
 #ifndef SEGANET_BINDING_DEVICE_STREAM_H_
 #define SEGANET_BINDING_DEVICE_STREAM_H_
 
@@ -6,7 +6,9 @@
 
 namespace seganet::binding {
 
-// openDeviceStream(token, stage, peer)
+// openDeviceStream(token, stage, peer): returns the descriptor of a socket whose other end the
+// engine serves as a device's connection. Throws a TypeError for invalid arguments, or an Error
+// with `code` (EMFILE, ENOTCONN: the engine is closed, or the stage does not listen).
 Napi::Value OpenDeviceStream(const Napi::CallbackInfo& info);
 
 }  // namespace seganet::binding

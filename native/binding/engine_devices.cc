@@ -1,4 +1,4 @@
-// JavaScript's Engine: commands, events and the register of agents.
+// JavaScript's Engine: commands, events and the agent registry.
 #include <string>
 #include <utility>
 
@@ -43,7 +43,7 @@ Napi::Value EngineWrap::TakeEvents(const Napi::CallbackInfo& info) {
   }
   Napi::Array rows = Napi::Array::New(env);
   for (const DeviceEvent& event : handle_->engine.TakeEvents(limit)) {
-    // Thousands may wait: their handles must not.
+    // There may be thousands of events; the scope frees the handles of each.
     const Napi::HandleScope scope(env);
     Napi::Object row = Napi::Object::New(env);
     row.Set("kind", Name(event.kind));

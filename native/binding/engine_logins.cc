@@ -1,4 +1,4 @@
-// Engine: logins, and connections that end in JavaScript.
+// JavaScript's Engine: logins, and device connections that terminate in JavaScript.
 #include <optional>
 #include <string>
 #include <utility>

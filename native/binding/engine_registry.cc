@@ -6,8 +6,8 @@
 namespace seganet::binding {
 namespace {
 
-// The one mutable static of the addon: environments of one process share nothing else that they
-// could meet in.
+// The addon's only mutable static: environments of a process share no other object through which
+// they could find an engine.
 struct EngineRegistry {
   std::mutex mutex;
   uint32_t next_token = 1;

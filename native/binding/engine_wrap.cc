@@ -11,20 +11,30 @@
 #include "binding/plan_reader.h"
 #include "binding/stats.h"
 #include "core/base/clock.h"
+#include "core/record/record.h"
 
 namespace seganet::binding {
 namespace {
 
 constexpr uint32_t kAnyStage = UINT32_MAX;
-constexpr uint64_t kMaxEpoch = 9007199254740991;  // Number.MAX_SAFE_INTEGER
-constexpr double kMaxTimeMs = 8.64e15;            // the last date that JavaScript has
+constexpr uint8_t kAllFlags = kFlagQos1 | kFlagRetain | kFlagEnvelope;  // JavaScript's Flag
+constexpr uint64_t kMaxEpoch = 9007199254740991;                        // Number.MAX_SAFE_INTEGER
+constexpr double kMaxTimeMs = 8.64e15;  // the last date in JavaScript
+
+// The results of takeCompletions().
+enum class CompletionResult { kDropped = 0, kSafe = 1, kWithheld = 2 };
+
+CompletionResult ResultOf(const Completion& completion) {
+  if (completion.ok) return CompletionResult::kSafe;
+  return completion.withheld ? CompletionResult::kWithheld : CompletionResult::kDropped;
+}
 
 bool Fail(Napi::Env env, const std::string& message) {
   Napi::TypeError::New(env, message).ThrowAsJavaScriptException();
   return false;
 }
 
-// One of `names`, whose index goes to `*index`; absent keeps it.
+// Reads one of `names` and sets `*index` to its index; absent keeps `*index`.
 bool ReadChoice(Napi::Env env, Napi::Object object, const char* name,
                 std::initializer_list<const char*> names, size_t* index) {
   const Napi::Value value = object.Get(name);
@@ -44,8 +54,8 @@ bool ReadChoice(Napi::Env env, Napi::Object object, const char* name,
   return Fail(env, std::string(name) + " '" + text + "' is not one of " + all);
 }
 
-// A number for each class; absent keeps those that are there. [0] is not looked at, nor is what
-// comes before `first`.
+// Reads a number for each class; absent keeps `*values`. Elements before `first`, including [0],
+// are ignored.
 bool ReadByClass(Napi::Env env, Napi::Object object, const char* name, uint8_t first, uint32_t low,
                  uint32_t high, std::array<uint32_t, kClasses + 1>* values) {
   const Napi::Value list = object.Get(name);
@@ -172,7 +182,7 @@ Napi::Function EngineWrap::Define(Napi::Env env) {
 EngineWrap::EngineWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<EngineWrap>(info) {
   const Napi::Env env = info.Env();
   EngineOptions options;
-  // Differs from that of any other run, also where the clock starts in 1970 each time.
+  // Differs from the epoch of every other run, even if the clock starts in 1970 each time.
   options.epoch = static_cast<uint64_t>(Now::Read().wall_ms) * 1024 + std::random_device()() % 1024;
   if (!ReadEngineOptions(env, info[0], &options)) return;
   if (!info[1].IsFunction()) {
@@ -188,7 +198,7 @@ EngineWrap::EngineWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Engine
   }
   handle_ = std::move(handle);
   token_ = RegisterEngine(handle_);
-  // No accessor: methods of a class refuse a foreign `this`, getters do not (V8 signatures).
+  // Values, not accessors: V8 checks `this` for the methods of a class, but not for getters.
   auto self = info.This().As<Napi::Object>();
   const auto define = [&](const char* name, double value) {
     self.DefineProperty(
@@ -196,7 +206,7 @@ EngineWrap::EngineWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Engine
   };
   define("token", token_);
   define("epoch", static_cast<double>(options.epoch));
-  // Threads must be gone before the environment is, also when nobody calls close().
+  // The threads must end before the environment does, even if close() is never called.
   napi_add_env_cleanup_hook(env, OnEnvironmentEnd, this);
 }
 
@@ -284,7 +294,7 @@ Napi::Value EngineWrap::Push(const Napi::CallbackInfo& info) {
       !ReadString(env, info[1], "deviceId", &device) ||
       !ReadString(env, info[2], "topic", &topic) || !ReadBytes(env, info[3], "payload", &payload) ||
       !ReadInt<uint8_t>(env, info[4], "recordClass", 0, kClasses, &record_class) ||
-      !ReadInt<uint8_t>(env, info[5], "flags", 0, 7, &flags) ||
+      !ReadInt<uint8_t>(env, info[5], "flags", 0, kAllFlags, &flags) ||
       !ReadNumber(env, info[6], "tsMs", 0, kMaxTimeMs, &ts_ms) ||
       !ReadNumber(env, info[7], "seq", -1, UINT32_MAX, &seq) ||
       !ReadInt<uint32_t>(env, info[8], "ticket", 0, UINT32_MAX, &ticket)) {
@@ -334,9 +344,7 @@ Napi::Value EngineWrap::TakeCompletions(const Napi::CallbackInfo& info) {
   Napi::Array flat = Napi::Array::New(env);
   for (const Completion& completion : handle_->engine.TakeCompletions()) {
     flat.Set(flat.Length(), Napi::Number::New(env, completion.ticket));
-    flat.Set(flat.Length(), Napi::Number::New(env, completion.ok         ? 1
-                                                   : completion.withheld ? 2
-                                                                         : 0));
+    flat.Set(flat.Length(), Napi::Number::New(env, static_cast<int>(ResultOf(completion))));
   }
   return flat;
 }

@@ -1,4 +1,4 @@
-// JavaScript's Engine (native/index.d.ts): argument checks and copies, nothing else.
+// JavaScript's Engine (native/index.d.ts): checks and copies arguments and results.
 #ifndef SEGANET_BINDING_ENGINE_WRAP_H_
 #define SEGANET_BINDING_ENGINE_WRAP_H_
 
@@ -44,8 +44,8 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   static void OnEnvironmentEnd(void* self);
   void CloseNow();
 
-  std::shared_ptr<EngineHandle>
-      handle_;  // null only when construction failed or the environment has ended
+  // Null only if construction failed or the environment has ended.
+  std::shared_ptr<EngineHandle> handle_;
   uint32_t token_ = 0;
 };
 

@@ -32,11 +32,11 @@ Napi::Value PermissionsWrap::MayPublish(const Napi::CallbackInfo& info) {
     return env.Undefined();
   }
   if (rows_.empty()) return Napi::Boolean::New(env, true);
-  if (!its_ || device != device_) {
-    its_ = DevicePermissions::Of(rows_, device);
+  if (!permissions_ || device != device_) {
+    permissions_ = DevicePermissions::Of(rows_, device);
     device_ = std::move(device);
   }
-  return Napi::Boolean::New(env, its_->MayPublish(topic));
+  return Napi::Boolean::New(env, permissions_->MayPublish(topic));
 }
 
 }  // namespace seganet::binding

@@ -1,5 +1,5 @@
-// JavaScript's Permissions (native/index.d.ts): the rules of mqtt and coap devices for sources that
-// push their records.
+// JavaScript's Permissions (native/index.d.ts): the permissions of devices for sources that push
+// their records.
 #ifndef SEGANET_BINDING_PERMISSIONS_WRAP_H_
 #define SEGANET_BINDING_PERMISSIONS_WRAP_H_
 
@@ -24,9 +24,9 @@ class PermissionsWrap : public Napi::ObjectWrap<PermissionsWrap> {
   Napi::Value MayPublish(const Napi::CallbackInfo& info);
 
   std::vector<Permission> rows_;
-  // Those of the device that was asked for last: a request has the records of one, mostly.
+  // The latest device and its permissions: most requests have the records of one device.
   std::string device_;
-  std::unique_ptr<const DevicePermissions> its_;
+  std::unique_ptr<const DevicePermissions> permissions_;
 };
 
 }  // namespace seganet::binding

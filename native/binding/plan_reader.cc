@@ -188,7 +188,7 @@ bool ReadBatch(Napi::Env env, Napi::Object object, BatcherOptions* options) {
   if (!format.IsUndefined()) {
     std::string name;
     if (!ReadString(env, format, "format", &name)) return false;
-    if (name != "ndjson") return Fail(env, "format '" + name + "' is not known; there is ndjson");
+    if (name != "ndjson") return Fail(env, "format '" + name + "' is not ndjson");
   }
   return ReadOption<uint32_t>(env, object, "minDevices", 0, 1'000'000, &options->min_devices) &&
          ReadOption<uint32_t>(env, object, "maxBytes", 1, kMaxBatchBytes, &options->max_bytes) &&

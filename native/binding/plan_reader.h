@@ -1,4 +1,4 @@
-// A PlanSpec from JavaScript (native/index.d.ts) as stages of the core.
+// Reads a PlanSpec from JavaScript (native/index.d.ts) into stages of the core.
 #ifndef SEGANET_BINDING_PLAN_READER_H_
 #define SEGANET_BINDING_PLAN_READER_H_
 
@@ -10,7 +10,7 @@
 
 namespace seganet::binding {
 
-// Both return false when a JavaScript exception is pending that names what is wrong.
+// Both return false if a JavaScript exception that names the invalid value is pending.
 bool ReadPermissionRows(Napi::Env env, Napi::Value value, std::vector<Permission>* permissions);
 
 bool ReadPlan(Napi::Env env, Napi::Value value, std::vector<StageSpec>* stages);

@@ -14,7 +14,7 @@ constexpr napi_type_tag kTag = {0x5e6a4e7a9b1c4d52, 0x8f3b21c67d904ae1};
 constexpr size_t kMetaLength = 16;
 constexpr double kMaxId = 9007199254740991.0;  // Number.MAX_SAFE_INTEGER
 
-// Absent = all classes.
+// Reads an array of classes; absent keeps `*classes`.
 bool ReadClasses(Napi::Env env, Napi::Value value, ClassMask* classes) {
   if (value.IsUndefined()) return true;
   if (!value.IsArray() || value.As<Napi::Array>().Length() == 0) {
@@ -52,7 +52,8 @@ bool ReadRefusal(const Napi::CallbackInfo& info, Refusal* refusal) {
          (info[3].IsUndefined() || ReadString(env, info[3], "reason", &refusal->reason));
 }
 
-// Since its oldest record came in. The clock of an earlier run says nothing.
+// Returns the time since the batch's oldest record arrived. For the backlog, the monotonic clock of
+// an earlier run is meaningless, so the wall clock is used.
 double AgeMs(const Batch& batch, const Now& now) {
   if (!batch.backlog) return static_cast<double>(now.mono_us - batch.oldest_us) / 1000;
   return static_cast<double>(std::max<int64_t>(0, now.wall_ms - batch.first_ts_ms));
@@ -119,23 +120,23 @@ SourceWrap::SourceWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Source
   if (outlet_ == nullptr) {
     bell_.Disconnect();
     Throw(env, Status::InvalidArgument("uplink " + std::to_string(uplink) +
-                                       " is served already, or one of the classes is"));
+                                       " is already served, or one of the classes is"));
     return;
   }
   lanes_ = std::move(lanes);
-  hooked_ = true;
-  // A thread that ends without close() must leave its batches to the next one.
+  has_hook_ = true;
+  // If a thread ends without close(), its batches must return to the lanes for the next one.
   napi_add_env_cleanup_hook(env, OnEnvironmentEnd, this);
 }
 
 void SourceWrap::OnEnvironmentEnd(void* self) {
   auto* wrap = static_cast<SourceWrap*>(self);
-  wrap->hooked_ = false;
+  wrap->has_hook_ = false;
   wrap->CloseNow();
 }
 
 SourceWrap::~SourceWrap() {
-  if (hooked_) napi_remove_env_cleanup_hook(Env(), OnEnvironmentEnd, this);
+  if (has_hook_) napi_remove_env_cleanup_hook(Env(), OnEnvironmentEnd, this);
   CloseNow();
 }
 
@@ -144,14 +145,14 @@ SourceWrap* SourceWrap::From(Napi::Value value) {
   return Unwrap(value.As<Napi::Object>());
 }
 
-void SourceWrap::Carry(Rider* rider, std::function<void()> on_doorbell) {
-  rider_ = rider;
+void SourceWrap::SetUser(LanesUser* user, std::function<void()> on_doorbell) {
+  user_ = user;
   bell_.Divert(std::move(on_doorbell));
 }
 
 void SourceWrap::CloseNow() {
   if (!lanes_) return;
-  if (Rider* rider = std::exchange(rider_, nullptr)) rider->OnSourceClosed();
+  if (LanesUser* user = std::exchange(user_, nullptr)) user->OnSourceClosed();
   lanes_->Detach(outlet_);
   lanes_.reset();
   bell_.Disconnect();
@@ -186,7 +187,7 @@ Napi::Value SourceWrap::OldestMs(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), oldest_us < 0 ? -1 : static_cast<double>(oldest_us) / 1000);
 }
 
-// What is not given is false.
+// Returns the class mask for an optional `onlyCritical` argument.
 static ClassMask ReadOnlyCritical(Napi::Value only_critical) {
   return only_critical.ToBoolean().Value() ? MaskOf(kCritical) : kAllClasses;
 }
@@ -198,7 +199,7 @@ Napi::Value SourceWrap::Best(const Napi::CallbackInfo& info) {
                            lanes_->Best(outlet_, MonotonicUs(), ReadOnlyCritical(info[0])));
 }
 
-// Where a batch goes: bytes, and its head.
+// The destination of a batch: its bytes and its header.
 struct Place {
   uint8_t* bytes;
   size_t capacity;
@@ -220,7 +221,7 @@ static bool ReadPlace(const Napi::CallbackInfo& info, size_t at, Place* place) {
   return true;
 }
 
-// Returns its length, or -(length) - 2 when there is no room for it and nothing was copied.
+// Returns the batch's length, or -(length + 2) if there is no room and nothing was copied.
 static double CopyTo(const Place& place, const Batch& batch, const Now& now) {
   const size_t size = batch.bytes.size();
   if (size > place.capacity) return -static_cast<double>(size) - 2;

@@ -1,4 +1,4 @@
-// JavaScript's UplinkSource (native/index.d.ts): a session's end of an engine's lanes.
+// JavaScript's UplinkSource (native/index.d.ts): a session's access to an engine's lanes.
 #ifndef SEGANET_BINDING_SOURCE_WRAP_H_
 #define SEGANET_BINDING_SOURCE_WRAP_H_
 
@@ -15,13 +15,13 @@ class SourceWrap : public Napi::ObjectWrap<SourceWrap> {
  public:
   static Napi::Function Define(Napi::Env env);
 
-  // Null: it is no open or closed UplinkSource.
+  // Returns null if the value is not an UplinkSource.
   static SourceWrap* From(Napi::Value value);
 
-  // Who serves the lanes in place of JavaScript.
-  struct Rider {
-    virtual ~Rider() = default;
-    // The source is closed: the lanes are not to be touched any more.
+  // Uses the lanes instead of JavaScript.
+  struct LanesUser {
+    virtual ~LanesUser() = default;
+    // The source is closed: the lanes must not be used anymore.
     virtual void OnSourceClosed() = 0;
   };
 
@@ -30,12 +30,13 @@ class SourceWrap : public Napi::ObjectWrap<SourceWrap> {
 
   const std::shared_ptr<Lanes>& lanes() const { return lanes_; }  // null when closed
   Outlet* outlet() const { return outlet_; }
-  bool is_carried() const { return rider_ != nullptr; }
+  bool has_user() const { return user_ != nullptr; }
+  // Answers the doorbell.
   void Answer() { bell_.Answer(); }
 
-  // `on_doorbell` hears the doorbell in place of JavaScript; null = JavaScript again. A `rider`
-  // that is not null is told of the end.
-  void Carry(Rider* rider, std::function<void()> on_doorbell);
+  // The doorbell calls `on_doorbell` instead of JavaScript; null = JavaScript again. Close calls
+  // OnSourceClosed of a `user` that is not null.
+  void SetUser(LanesUser* user, std::function<void()> on_doorbell);
 
  private:
   void Connected(const Napi::CallbackInfo& info);
@@ -53,12 +54,12 @@ class SourceWrap : public Napi::ObjectWrap<SourceWrap> {
   static void OnEnvironmentEnd(void* self);
   void CloseNow();
 
-  std::shared_ptr<EngineHandle> handle_;  // keeps what the lanes point to
+  std::shared_ptr<EngineHandle> handle_;  // keeps the objects alive that the lanes point to
   std::shared_ptr<Lanes> lanes_;          // null when closed
-  Outlet* outlet_ = nullptr;              // of the lanes, while they are not null
+  Outlet* outlet_ = nullptr;              // of lanes_, if that is not null
   JsDoorbell bell_;
-  Rider* rider_ = nullptr;
-  bool hooked_ = false;
+  LanesUser* user_ = nullptr;
+  bool has_hook_ = false;
 };
 
 }  // namespace seganet::binding

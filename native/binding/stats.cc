@@ -55,7 +55,7 @@ Napi::Value Stages(Napi::Env env, const Plan& plan) {
   return rows;
 }
 
-Napi::Object Placed(Napi::Env env, const Engine& engine) {
+Napi::Object PlacementOf(Napi::Env env, const Engine& engine) {
   Napi::Object placement = Napi::Object::New(env);
   placement.Set("moved", Number(env, engine.rebalanced().moved));
   placement.Set("undone", Number(env, engine.rebalanced().undone));
@@ -113,7 +113,7 @@ Napi::Object ReadStats(Napi::Env env, Engine* engine) {
   stats.Set("protocolErrors", errors);
   stats.Set("latency", Latency(env, engine->latency()));
   stats.Set("stages", Stages(env, *engine->plan()));
-  stats.Set("placement", Placed(env, *engine));
+  stats.Set("placement", PlacementOf(env, *engine));
   return stats;
 }
 

@@ -1,4 +1,4 @@
-// EngineStats (native/index.d.ts) of an engine.
+// Reads the EngineStats (native/index.d.ts) of an engine.
 #ifndef SEGANET_BINDING_STATS_H_
 #define SEGANET_BINDING_STATS_H_
 

@@ -15,7 +15,8 @@ constexpr size_t kMetaLength = 10;
 constexpr size_t kWantedLength = 3;
 constexpr double kMaxNumber = 9007199254740991.0;  // Number.MAX_SAFE_INTEGER
 
-// The memory of a Float64Array with at least `length` elements; null = an exception waits.
+// Returns the memory of a Float64Array with at least `length` elements; null = an exception is
+// pending.
 double* ReadMeta(Napi::Env env, Napi::Value value, const char* name, size_t length,
                  size_t* found = nullptr) {
   if (!value.IsTypedArray() ||
@@ -65,36 +66,36 @@ StoreWrap::StoreWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<StoreWra
     return;
   }
   if (!handle_->engine.options().log) {
-    Throw(env, Status::InvalidArgument("the engine was made without `log`"));
+    Throw(env, Status::InvalidArgument("the engine was created without `log`"));
     return;
   }
   bell_.Open(env, info[1].As<Napi::Function>());
   if (!handle_->engine.store().Attach(&bell_)) {
     bell_.Disconnect();
-    Throw(env, Status::InvalidArgument("the engine's log is served already"));
+    Throw(env, Status::InvalidArgument("the engine's log is already served"));
     return;
   }
-  desk_ = &handle_->engine.store();
-  hooked_ = true;
-  // A thread that ends without close() must not leave batches that nobody writes.
+  queue_ = &handle_->engine.store();
+  has_hook_ = true;
+  // If a thread ends without close(), its batches must return so that they can be written.
   napi_add_env_cleanup_hook(env, OnEnvironmentEnd, this);
 }
 
 void StoreWrap::OnEnvironmentEnd(void* self) {
   auto* wrap = static_cast<StoreWrap*>(self);
-  wrap->hooked_ = false;
+  wrap->has_hook_ = false;
   wrap->CloseNow();
 }
 
 StoreWrap::~StoreWrap() {
-  if (hooked_) napi_remove_env_cleanup_hook(Env(), OnEnvironmentEnd, this);
+  if (has_hook_) napi_remove_env_cleanup_hook(Env(), OnEnvironmentEnd, this);
   CloseNow();
 }
 
 void StoreWrap::CloseNow() {
-  if (desk_ == nullptr) return;
-  desk_->Detach();
-  desk_ = nullptr;
+  if (queue_ == nullptr) return;
+  queue_->Detach();
+  queue_ = nullptr;
   bell_.Disconnect();
 }
 
@@ -110,15 +111,15 @@ void StoreWrap::Opened(const Napi::CallbackInfo& info) {
   for (uint32_t c = 1; c < records.size(); ++c) {
     if (!ReadRow(env, info[1].As<Napi::Array>().Get(c), "records", &records[c])) return;
   }
-  if (desk_ != nullptr) desk_->Opened(max_row, records);
+  if (queue_ != nullptr) queue_->Opened(max_row, records);
 }
 
 Napi::Value StoreWrap::Due(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  if (desk_ == nullptr) return Napi::Number::New(env, -1);
+  if (queue_ == nullptr) return Napi::Number::New(env, -1);
   bell_.Answer();
   const int64_t now_us = MonotonicUs();
-  const int64_t due_us = desk_->Due(now_us);
+  const int64_t due_us = queue_->Due(now_us);
   if (due_us == kNever) return Napi::Number::New(env, -1);
   return Napi::Number::New(env, std::max(0.0, static_cast<double>(due_us - now_us) / 1000));
 }
@@ -129,7 +130,7 @@ Napi::Value StoreWrap::Take(const Napi::CallbackInfo& info) {
   if (!ReadBytes(env, info[0], "into", &into)) return env.Undefined();
   double* const meta = ReadMeta(env, info[1], "meta", kMetaLength);
   if (meta == nullptr) return env.Undefined();
-  const StoreTask* task = desk_ == nullptr ? nullptr : desk_->Next(MonotonicUs());
+  const StoreTask* task = queue_ == nullptr ? nullptr : queue_->Next(MonotonicUs());
   if (task == nullptr) return Napi::Number::New(env, -1);
   const SealedChunk& chunk = task->chunk;
   const size_t size = chunk.node.size() + task->reason.size() + chunk.bytes.size();
@@ -149,28 +150,28 @@ Napi::Value StoreWrap::Take(const Napi::CallbackInfo& info) {
   meta[7] = static_cast<double>(chunk.node.size());
   meta[8] = static_cast<double>(task->reason.size());
   meta[9] = task->code;
-  desk_->Taken();
+  queue_->Taken();
   return Napi::Number::New(env, static_cast<double>(size));
 }
 
 uint64_t StoreWrap::Ticket(const Napi::CallbackInfo& info) {
   int64_t ticket = 0;
-  if (!ReadRow(info.Env(), info[0], "ticket", &ticket) || desk_ == nullptr) return 0;
+  if (!ReadRow(info.Env(), info[0], "ticket", &ticket) || queue_ == nullptr) return 0;
   return static_cast<uint64_t>(ticket);
 }
 
 void StoreWrap::Committed(const Napi::CallbackInfo& info) {
   int64_t row = 0;
   const uint64_t ticket = Ticket(info);
-  if (ticket != 0 && ReadRow(info.Env(), info[1], "row", &row)) desk_->Committed(ticket, row);
+  if (ticket != 0 && ReadRow(info.Env(), info[1], "row", &row)) queue_->Committed(ticket, row);
 }
 
 void StoreWrap::Failed(const Napi::CallbackInfo& info) {
-  if (const uint64_t ticket = Ticket(info); ticket != 0) desk_->Failed(ticket);
+  if (const uint64_t ticket = Ticket(info); ticket != 0) queue_->Failed(ticket);
 }
 
 void StoreWrap::Dropped(const Napi::CallbackInfo& info) {
-  if (const uint64_t ticket = Ticket(info); ticket != 0) desk_->Dropped(ticket);
+  if (const uint64_t ticket = Ticket(info); ticket != 0) queue_->Dropped(ticket);
 }
 
 Napi::Value StoreWrap::Frees(const Napi::CallbackInfo& info) {
@@ -178,18 +179,18 @@ Napi::Value StoreWrap::Frees(const Napi::CallbackInfo& info) {
   size_t length = 0;
   double* const into = ReadMeta(env, info[0], "into", 1, &length);
   if (into == nullptr) return env.Undefined();
-  if (desk_ == nullptr) return Napi::Number::New(env, 0);
-  const std::vector<int64_t> rows = desk_->TakeFrees(length);
+  if (queue_ == nullptr) return Napi::Number::New(env, 0);
+  const std::vector<int64_t> rows = queue_->TakeFrees(length);
   std::copy(rows.begin(), rows.end(), into);
   return Napi::Number::New(env, static_cast<double>(rows.size()));
 }
 
 void StoreWrap::Freed(const Napi::CallbackInfo&) {
-  if (desk_ != nullptr) desk_->Freed();
+  if (queue_ != nullptr) queue_->Freed();
 }
 
 void StoreWrap::Lost(const Napi::CallbackInfo&) {
-  if (desk_ != nullptr) desk_->Lost();
+  if (queue_ != nullptr) queue_->Lost();
 }
 
 void StoreWrap::Removed(const Napi::CallbackInfo& info) {
@@ -201,7 +202,7 @@ void StoreWrap::Removed(const Napi::CallbackInfo& info) {
       !ReadRow(env, info[2], "records", &records)) {
     return;
   }
-  if (desk_ != nullptr) desk_->Removed(row, record_class, records);
+  if (queue_ != nullptr) queue_->Removed(row, record_class, records);
 }
 
 Napi::Value StoreWrap::Wanted(const Napi::CallbackInfo& info) {
@@ -209,7 +210,7 @@ Napi::Value StoreWrap::Wanted(const Napi::CallbackInfo& info) {
   double* const meta = ReadMeta(env, info[0], "meta", kWantedLength);
   if (meta == nullptr) return env.Undefined();
   WantedRow wanted;
-  if (desk_ == nullptr || !desk_->Wanted(&wanted)) return env.Null();
+  if (queue_ == nullptr || !queue_->Wanted(&wanted)) return env.Null();
   meta[0] = wanted.record_class;
   meta[1] = static_cast<double>(wanted.after);
   meta[2] = static_cast<double>(wanted.up_to);
@@ -224,15 +225,15 @@ Napi::Value StoreWrap::Loaded(const Napi::CallbackInfo& info) {
       !ReadBytes(env, info[2], "body", &body)) {
     return env.Undefined();
   }
-  if (desk_ == nullptr) return Napi::String::New(env, "ok");
+  if (queue_ == nullptr) return Napi::String::New(env, "ok");
   const Now now = Now::Read();
   const std::string_view bytes(reinterpret_cast<const char*>(body.Data()), body.ByteLength());
-  const LoadResult result = desk_->Loaded(row, records, bytes, now.mono_us, now.wall_ms);
+  const LoadResult result = queue_->Loaded(row, records, bytes, now.mono_us, now.wall_ms);
   return Napi::String::New(env, result == LoadResult::kOk ? "ok" : "corrupt");
 }
 
 void StoreWrap::Missing(const Napi::CallbackInfo&) {
-  if (desk_ != nullptr) desk_->Missing();
+  if (queue_ != nullptr) queue_->Missing();
 }
 
 void StoreWrap::Close(const Napi::CallbackInfo&) { CloseNow(); }

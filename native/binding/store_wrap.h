@@ -1,4 +1,5 @@
-// JavaScript's StoreSource (native/index.d.ts): the store thread's end of an engine's log.
+// JavaScript's StoreSource (native/index.d.ts): the store thread's access to an engine's store
+// queue.
 #ifndef SEGANET_BINDING_STORE_WRAP_H_
 #define SEGANET_BINDING_STORE_WRAP_H_
 
@@ -33,16 +34,16 @@ class StoreWrap : public Napi::ObjectWrap<StoreWrap> {
   void Missing(const Napi::CallbackInfo& info);
   void Close(const Napi::CallbackInfo& info);
 
-  // A ticket as the first argument; 0 = wrong, or closed.
+  // Returns the first argument, a ticket; 0 = it is invalid, or the source is closed.
   uint64_t Ticket(const Napi::CallbackInfo& info);
 
   static void OnEnvironmentEnd(void* self);
   void CloseNow();
 
   std::shared_ptr<EngineHandle> handle_;
-  StoreQueue* desk_ = nullptr;  // null when closed
+  StoreQueue* queue_ = nullptr;  // null when closed
   JsDoorbell bell_;
-  bool hooked_ = false;
+  bool has_hook_ = false;
 };
 
 }  // namespace seganet::binding

@@ -9,7 +9,7 @@
 namespace seganet::binding {
 namespace {
 
-// Null: an exception is pending.
+// Returns null if an exception is pending.
 std::shared_ptr<TlsContext> ReadContext(Napi::Env env, Napi::Object from) {
   TlsOptions options;
   if (!ReadTlsOptions(env, from, &options)) return nullptr;
@@ -60,7 +60,7 @@ UplinkConnection::UplinkConnection(const Napi::CallbackInfo& info)
   const Napi::Value on_pubacks = handlers.Get("onPubacks");
   if (on_pubacks.IsEmpty()) return;
   taps_pubacks_ = on_pubacks.IsFunction();
-  // What is meant to be encrypted must not go out as it stands.
+  // A wrong type must not turn off encryption.
   if (!info[1].IsNull() && !info[1].IsObject()) {
     Napi::TypeError::New(env, "tls must be an object or null").ThrowAsJavaScriptException();
     return;
@@ -86,7 +86,8 @@ UplinkConnection::UplinkConnection(const Napi::CallbackInfo& info)
 
 UplinkConnection::~UplinkConnection() { LeaveExpress(); }
 
-// The object is no more soon after, with its environment; the socket's handle needs the loop.
+// The object is deleted soon after this, with its environment; closing the socket's handle still
+// needs the loop.
 void UplinkConnection::OnEnvironmentEnd(napi_async_cleanup_hook_handle hook, void* self) {
   auto* connection = static_cast<UplinkConnection*>(self);
   connection->LeaveExpress();
@@ -96,7 +97,7 @@ void UplinkConnection::OnEnvironmentEnd(napi_async_cleanup_hook_handle hook, voi
   });
 }
 
-// What is in flight is kept for land(): JavaScript hears of a lost connection only then.
+// Keeps the in-flight window for leave(): JavaScript learns of a lost connection only then.
 void UplinkConnection::CloseNow() {
   StopExpress();
   if (!connection_) return;
@@ -138,25 +139,25 @@ Napi::Value UplinkConnection::Describe(const Napi::CallbackInfo& info) {
   return about;
 }
 
-void UplinkConnection::Tell(const char* name, std::initializer_list<napi_value> args) {
+void UplinkConnection::CallHandler(const char* name, std::initializer_list<napi_value> args) {
   if (handlers_.IsEmpty()) return;
   CallFromLoop(Env(), handlers_.Get(name).As<Napi::Function>(), args);
 }
 
 void UplinkConnection::OnOpen() {
   const Napi::HandleScope scope(Env());
-  Tell("onOpen", {});
+  CallHandler("onOpen", {});
 }
 
 void UplinkConnection::OnDrained() {
   if (turns_) turns_->Ask();
   const Napi::HandleScope scope(Env());
-  Tell("onDrain", {});
+  CallHandler("onDrain", {});
 }
 
 void UplinkConnection::OnEnd(const TlsFailure& why) {
   const Napi::HandleScope scope(Env());
-  Tell("onEnd", {Napi::String::New(Env(), why.code), Napi::String::New(Env(), why.message)});
+  CallHandler("onEnd", {Napi::String::New(Env(), why.code), Napi::String::New(Env(), why.message)});
 }
 
 void UplinkConnection::OnOther(std::span<const uint8_t> bytes) {
@@ -166,7 +167,7 @@ void UplinkConnection::OnOther(std::span<const uint8_t> bytes) {
 void UplinkConnection::OnData(std::span<const uint8_t> bytes) {
   if (!taps_pubacks_) {
     const Napi::HandleScope scope(Env());
-    Tell("onBytes", {Napi::Buffer<uint8_t>::Copy(Env(), bytes.data(), bytes.size())});
+    CallHandler("onBytes", {Napi::Buffer<uint8_t>::Copy(Env(), bytes.data(), bytes.size())});
     return;
   }
   reader_.Read(bytes, this);
@@ -174,27 +175,27 @@ void UplinkConnection::OnData(std::span<const uint8_t> bytes) {
   if (leave_reason_ == LeaveReason::kNone && pubacks_.empty() && others_.empty()) return;
   const Napi::Env env = Env();
   const Napi::HandleScope scope(env);
-  // A handler may close this, and let go of it.
+  // A handler may close this object and release it.
   const Napi::Value self = Value();
-  // First, so that JavaScript knows the packets that are acknowledged then.
+  // First, so that JavaScript knows the packets that are acknowledged next.
   if (const LeaveReason reason = std::exchange(leave_reason_, LeaveReason::kNone);
       reason != LeaveReason::kNone) {
-    TellLeave(reason);
+    CallOnLeave(reason);
   }
   if (!pubacks_.empty()) {
     Napi::Uint16Array pairs = Napi::Uint16Array::New(env, pubacks_.size() * 2);
-    if (pairs.IsEmpty()) return;  // the environment ends
+    if (pairs.IsEmpty()) return;  // the environment is ending
     for (size_t i = 0; i < pubacks_.size(); ++i) {
       pairs[2 * i] = pubacks_[i].first;
       pairs[2 * i + 1] = pubacks_[i].second;
     }
     pubacks_.clear();
-    Tell("onPubacks", {pairs});
+    CallHandler("onPubacks", {pairs});
   }
   if (!others_.empty()) {
     const auto rest = Napi::Buffer<char>::Copy(env, others_.data(), others_.size());
     others_.clear();
-    Tell("onBytes", {rest});
+    CallHandler("onBytes", {rest});
   }
 }
 

@@ -1,5 +1,5 @@
-// JavaScript's UplinkConnection (native/index.d.ts): the connection of a session of the uplink, and
-// its express path.
+// JavaScript's UplinkConnection (native/index.d.ts): the connection of an uplink session to its
+// broker, and its express path.
 #ifndef SEGANET_BINDING_UPLINK_CONNECTION_H_
 #define SEGANET_BINDING_UPLINK_CONNECTION_H_
 
@@ -18,12 +18,14 @@
 
 namespace seganet::binding {
 
-// It stays alive (a reference to itself) until it is closed, or its environment ends.
+// Keeps itself alive (a reference to itself) until it is closed or its environment ends.
+//
+// Thread safety: the thread of its environment.
 class UplinkConnection : public Napi::ObjectWrap<UplinkConnection>,
                          private Connection::Listener,
                          private BrokerReader::Sink,
                          private UplinkTurns::Member,
-                         private SourceWrap::Rider {
+                         private SourceWrap::LanesUser {
  public:
   static Napi::Function Define(Napi::Env env);
 
@@ -31,7 +33,7 @@ class UplinkConnection : public Napi::ObjectWrap<UplinkConnection>,
   ~UplinkConnection() override;
 
  private:
-  // Of JavaScript.
+  // Methods of the JavaScript class.
   static void CheckTls(const Napi::CallbackInfo& info);
   Napi::Value Write(const Napi::CallbackInfo& info);
   void Pause(const Napi::CallbackInfo& info);
@@ -57,8 +59,8 @@ class UplinkConnection : public Napi::ObjectWrap<UplinkConnection>,
 
   void OnSourceClosed() override;
 
-  void Tell(const char* name, std::initializer_list<napi_value> args);
-  void TellLeave(LeaveReason reason);
+  void CallHandler(const char* name, std::initializer_list<napi_value> args);
+  void CallOnLeave(LeaveReason reason);
   void StopExpress();
   void LeaveExpress();
   void CloseNow();
@@ -69,14 +71,14 @@ class UplinkConnection : public Napi::ObjectWrap<UplinkConnection>,
   Connection* connection_ = nullptr;  // null when closed
   bool taps_pubacks_ = false;
   BrokerReader reader_;
-  // Of one read, for JavaScript.
+  // The results of one read, for JavaScript.
   std::vector<std::pair<uint16_t, uint8_t>> pubacks_;
   std::string others_;
-  LeaveReason leave_reason_ = LeaveReason::kNone;  // what a PUBACK of this read has ended
+  LeaveReason leave_reason_ = LeaveReason::kNone;  // set if a PUBACK of this read ended express
 
-  std::unique_ptr<Express> express_;  // also when closed, until land()
+  std::unique_ptr<Express> express_;  // kept after close() until leave()
   SourceWrap* source_ = nullptr;      // of the express path
-  UplinkTurns* turns_ = nullptr;      // null: it goes no more
+  UplinkTurns* turns_ = nullptr;      // null: the express path does not send
   int order_ = 0;
   std::string out_;
 };

@@ -1,4 +1,4 @@
-// The express path of an UplinkConnection; the connection itself is in uplink_wire.cc.
+// The express path of an UplinkConnection; the connection itself is in uplink_connection.cc.
 #include <algorithm>
 
 #include "binding/uplink_connection.h"
@@ -9,7 +9,7 @@ namespace seganet::binding {
 namespace {
 
 constexpr size_t kNumbers = 13;
-// A large turn must not keep its memory for ever.
+// A buffer that a large turn has grown beyond this size is freed after the turn.
 constexpr size_t kKeptBytes = 262144;
 
 const char* NameOf(LeaveReason reason) {
@@ -53,8 +53,9 @@ void UplinkConnection::Enter(const Napi::CallbackInfo& info) {
   if (!ReadExpressOptions(env, info[1].As<Napi::Object>(), &options, &order)) return;
   UplinkTurns* turns = UplinkTurns::Of(env);
   if (!connection_ || !connection_->is_open() || express_ || !turns || !source->lanes() ||
-      source->is_carried()) {
-    Napi::Error::New(env, "no open connection, no open source, or one is on board already")
+      source->has_user()) {
+    Napi::Error::New(
+        env, "the connection or the source is closed, or one is already on the express path")
         .ThrowAsJavaScriptException();
     return;
   }
@@ -62,7 +63,7 @@ void UplinkConnection::Enter(const Napi::CallbackInfo& info) {
   turns_ = turns;
   source_ = source;
   express_ = std::make_unique<Express>(source->lanes(), source->outlet(), std::move(options));
-  source->Carry(this, [this] {
+  source->SetUser(this, [this] {
     express_->WithdrawDemand();
     turns_->Ask();
   });
@@ -72,13 +73,13 @@ void UplinkConnection::Enter(const Napi::CallbackInfo& info) {
 void UplinkConnection::StopExpress() {
   if (!turns_) return;
   std::exchange(turns_, nullptr)->Leave(this);
-  // Still told when it closes.
-  if (source_) source_->Carry(this, nullptr);
+  // OnSourceClosed is still called.
+  if (source_) source_->SetUser(this, nullptr);
 }
 
 void UplinkConnection::LeaveExpress() {
   StopExpress();
-  if (source_) std::exchange(source_, nullptr)->Carry(nullptr, nullptr);
+  if (source_) std::exchange(source_, nullptr)->SetUser(nullptr, nullptr);
   express_.reset();
 }
 
@@ -87,7 +88,7 @@ void UplinkConnection::OnSourceClosed() {
   LeaveExpress();
 }
 
-// [identifier, batch, bytes, age in ms] of each packet in flight, in the order of sending.
+// Returns [identifier, batch, bytes, age in ms] of each packet in flight, in the order of sending.
 Napi::Value UplinkConnection::Leave(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   Napi::Array window = Napi::Array::New(env);
@@ -136,7 +137,7 @@ void UplinkConnection::Numbers(const Napi::CallbackInfo& info) {
 
 int64_t UplinkConnection::next_turn_us() const {
   if (!express_) return kNever;
-  // The kernel has taken all at once, so nothing will tell that it has.
+  // The kernel has accepted everything at once, so no event will report that there is room.
   const bool has_room = express_->is_full() && connection_ && connection_->unsent() == 0;
   return express_->has_more() || has_room ? 0 : express_->look_at_us();
 }
@@ -153,11 +154,11 @@ void UplinkConnection::Turn() {
   } else {
     out_.clear();
   }
-  if (reason != LeaveReason::kNone) TellLeave(reason);
+  if (reason != LeaveReason::kNone) CallOnLeave(reason);
 }
 
-void UplinkConnection::TellLeave(LeaveReason reason) {
-  Tell("onLeave", {Napi::String::New(Env(), NameOf(reason))});
+void UplinkConnection::CallOnLeave(LeaveReason reason) {
+  CallHandler("onLeave", {Napi::String::New(Env(), NameOf(reason))});
 }
 
 void UplinkConnection::OnPuback(uint16_t id, uint8_t reason_code) {

@@ -9,16 +9,16 @@
 namespace seganet::binding {
 namespace {
 
-constexpr double kMaxPacketBytes = 268435460;  // [MQTT 2.2.3]
+constexpr double kMaxPacketBytes = 268'435'460;  // [MQTT 2.2.3]
 constexpr int kMaxGroups = 4;
 
-bool Wrong(Napi::Env env, const std::string& message) {
-  if (env.IsExceptionPending()) return false;  // of a getter, whose value is empty
+bool Fail(Napi::Env env, const std::string& message) {
+  if (env.IsExceptionPending()) return false;  // a getter has thrown, so its value is empty
   Napi::TypeError::New(env, message).ThrowAsJavaScriptException();
   return false;
 }
 
-// A string, or bytes; absent is empty.
+// Reads a string or bytes; absent = empty.
 bool ReadText(Napi::Env env, Napi::Object from, const char* name, std::string* text) {
   const Napi::Value value = from.Get(name);
   if (value.IsEmpty()) return false;
@@ -33,19 +33,19 @@ bool ReadText(Napi::Env env, Napi::Object from, const char* name, std::string* t
   return true;
 }
 
-// Bytes as they stand; 'device' and 'topic' are what the record brings.
-bool ReadPart(Napi::Env env, Napi::Value value, TopicPart* part) {
+// Reads a piece of a topic: literal bytes, or 'device' or 'topic' for the record's value.
+bool ReadPiece(Napi::Env env, Napi::Value value, TopicPart* piece) {
   if (value.IsEmpty()) return false;
   if (value.IsString()) {
     const std::string kind = value.As<Napi::String>().Utf8Value();
     if (kind != "device" && kind != "topic")
-      return Wrong(env, "a part is 'device', 'topic' or bytes");
-    part->kind = kind == "device" ? TopicPart::Kind::kDevice : TopicPart::Kind::kTopic;
+      return Fail(env, "a piece must be 'device', 'topic' or bytes");
+    piece->kind = kind == "device" ? TopicPart::Kind::kDevice : TopicPart::Kind::kTopic;
     return true;
   }
   Napi::Uint8Array bytes;
-  if (!ReadBytes(env, value, "part", &bytes)) return false;
-  part->text.assign(reinterpret_cast<const char*>(bytes.Data()), bytes.ByteLength());
+  if (!ReadBytes(env, value, "piece", &bytes)) return false;
+  piece->text.assign(reinterpret_cast<const char*>(bytes.Data()), bytes.ByteLength());
   return true;
 }
 
@@ -61,23 +61,23 @@ bool ReadTopic(Napi::Env env, Napi::Object from, const char* name,
   const Napi::Value value = from.Get(name);
   if (value.IsEmpty()) return false;
   if (!value.IsArray() || value.As<Napi::Array>().Length() != topic->size()) {
-    return Wrong(env, std::string(name) + " must be an array of parts for each class, from 0");
+    return Fail(env, std::string(name) + " must be an array with the pieces of each class, from 0");
   }
   const auto classes = value.As<Napi::Array>();
   for (uint32_t c = kCritical; c <= kClasses; ++c) {
-    const Napi::Value parts = classes.Get(c);
-    if (!parts.IsArray()) return Wrong(env, std::string(name) + " must be an array of arrays");
-    const auto list = parts.As<Napi::Array>();
+    const Napi::Value pieces = classes.Get(c);
+    if (!pieces.IsArray()) return Fail(env, std::string(name) + " must be an array of arrays");
+    const auto list = pieces.As<Napi::Array>();
     (*topic)[c].resize(list.Length());
     for (uint32_t i = 0; i < list.Length(); ++i) {
-      if (!ReadPart(env, list.Get(i), &(*topic)[c][i])) return false;
+      if (!ReadPiece(env, list.Get(i), &(*topic)[c][i])) return false;
     }
   }
   return true;
 }
 
 bool ReadStage(Napi::Env env, Napi::Value value, UplinkStage* stage) {
-  if (!value.IsObject()) return Wrong(env, "a stage must be an object");
+  if (!value.IsObject()) return Fail(env, "a stage must be an object");
   const auto from = value.As<Napi::Object>();
   return ReadInt<uint32_t>(env, from.Get("id"), "id", 0, UINT32_MAX, &stage->id) &&
          ReadTopic(env, from, "topic", &stage->topic) &&
@@ -98,13 +98,13 @@ bool ReadTlsOptions(Napi::Env env, Napi::Object from, TlsOptions* options) {
   std::string version;
   if (!ReadText(env, from, "minVersion", &version)) return false;
   if (version != "TLSv1.2" && version != "TLSv1.3") {
-    return Wrong(env, "minVersion must be TLSv1.2 or TLSv1.3");
+    return Fail(env, "minVersion must be TLSv1.2 or TLSv1.3");
   }
   options->min_version = version == "TLSv1.3" ? 0x0304 : 0x0303;
   const Napi::Value alpn = from.Get("alpn");
   if (alpn.IsEmpty()) return false;
   if (alpn.IsUndefined()) return true;
-  if (!alpn.IsArray()) return Wrong(env, "alpn must be an array of names");
+  if (!alpn.IsArray()) return Fail(env, "alpn must be an array of names");
   const auto names = alpn.As<Napi::Array>();
   for (uint32_t i = 0; i < names.Length(); ++i) {
     std::string name;
@@ -132,7 +132,7 @@ bool ReadExpressOptions(Napi::Env env, Napi::Object from, ExpressOptions* option
     return false;
   }
   const Napi::Value stages = from.Get("stages");
-  if (!stages.IsArray()) return Wrong(env, "stages must be an array");
+  if (!stages.IsArray()) return Fail(env, "stages must be an array");
   const auto list = stages.As<Napi::Array>();
   options->stages.resize(list.Length());
   for (uint32_t i = 0; i < list.Length(); ++i) {

@@ -1,4 +1,4 @@
-// Reads what JavaScript says about an uplink's connection and its express path.
+// Readers of JavaScript's options for an uplink connection and its express path.
 #ifndef SEGANET_BINDING_UPLINK_OPTIONS_H_
 #define SEGANET_BINDING_UPLINK_OPTIONS_H_
 
@@ -9,7 +9,7 @@
 
 namespace seganet::binding {
 
-// False: a TypeError or RangeError is pending.
+// Both return false if a TypeError is pending.
 bool ReadTlsOptions(Napi::Env env, Napi::Object from, TlsOptions* options);
 bool ReadExpressOptions(Napi::Env env, Napi::Object from, ExpressOptions* options, int* order);
 

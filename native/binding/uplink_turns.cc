@@ -21,7 +21,7 @@ UplinkTurns::UplinkTurns(Napi::Env env) : env_(env), moderation_(MonotonicUs()) 
   check_.data = timer_.data = this;
   uv_check_init(loop, &check_);
   uv_timer_init(loop, &timer_);
-  // Sockets and doorbells are what a thread lives for, not these.
+  // These handles must not keep the thread alive; sockets and doorbells do.
   uv_unref(reinterpret_cast<uv_handle_t*>(&check_));
   uv_unref(reinterpret_cast<uv_handle_t*>(&timer_));
   napi_add_async_cleanup_hook(env, OnEnvironmentEnd, this, &hook_);
@@ -31,7 +31,7 @@ void UplinkTurns::OnEnvironmentEnd(napi_async_cleanup_hook_handle, void* self) {
   auto* turns = static_cast<UplinkTurns*>(self);
   turns->is_over_ = true;
   turns->members_.clear();
-  // The environment ends only when they are closed: the hook stays until then.
+  // The environment ends only when the handles are closed, so the hook stays until then.
   const auto closed = [](uv_handle_t* handle) {
     auto* done = static_cast<UplinkTurns*>(handle->data);
     if (--done->open_handles_ > 0) return;
@@ -50,7 +50,7 @@ void UplinkTurns::Join(Member* member) {
   members_.insert(at, member);
   uv_check_start(&check_, OnCheck);
   Ask();
-  // The loop may be about to wait.
+  // The loop may be about to wait for events.
   uv_timer_start(&timer_, OnTime, 0, 0);
 }
 
@@ -72,7 +72,7 @@ void UplinkTurns::TurnAll() {
   const Napi::HandleScope scope(env_);
   is_wanted_ = false;
   bool is_waiting = false;
-  // A turn may end in JavaScript, which may take members out.
+  // A turn may call JavaScript, which may remove members.
   const std::vector<Member*> all = members_;
   for (Member* member : all) {
     if (std::find(members_.begin(), members_.end(), member) == members_.end()) continue;
@@ -92,7 +92,7 @@ void UplinkTurns::SetTimer() {
     return;
   }
   const int64_t wait_us = next_us == 0 ? 0 : std::max<int64_t>(0, next_us - MonotonicUs());
-  uv_update_time(timer_.loop);  // it is of the beginning of this turn
+  uv_update_time(timer_.loop);  // otherwise it is the time at the beginning of this turn
   uv_timer_start(&timer_, OnTime, static_cast<uint64_t>((wait_us + 999) / 1000), 0);
 }
 

@@ -1,6 +1,6 @@
-// The turns of an uplink thread: what a turn of its loop has brought (doorbells, acknowledgements)
-// leads to one pump of each session that is on the express path, the most urgent first, and then
-// to a nap where the load wants one.
+// The turns of an uplink thread. After each turn of its loop that had an event (a doorbell, an
+// acknowledgement), every session on the express path is pumped once, the lowest order first. Then
+// the thread naps if the load makes that worthwhile.
 #ifndef SEGANET_BINDING_UPLINK_TURNS_H_
 #define SEGANET_BINDING_UPLINK_TURNS_H_
 
@@ -14,34 +14,37 @@
 
 namespace seganet::binding {
 
-// Thread safety: the thread of its environment. It deletes itself when the environment ends.
+// Thread safety: the thread of its environment. Deletes itself when the environment ends.
 class UplinkTurns {
  public:
-  // A session that takes part.
+  // A session on the express path.
   struct Member {
     virtual ~Member() = default;
-    // May call JavaScript, and may take members out.
+    // Pumps the session. May call JavaScript, and may remove members.
     virtual void Turn() = 0;
     virtual int order() const = 0;  // the lowest goes first
-    // There is more to send than there is room for: what makes room must not wait.
+    // True if the session has more to send than room: the events that make room must not be
+    // delayed.
     virtual bool is_waiting() const = 0;
-    // When it wants a turn though nothing comes, CLOCK_MONOTONIC: 0 = at once, kNever = never.
+    // Returns when the session needs a turn even without an event, CLOCK_MONOTONIC: 0 = at once,
+    // kNever = never.
     virtual int64_t next_turn_us() const = 0;
   };
 
-  // Null when the environment ends.
+  // Returns the instance of the environment, or null if the environment is ending.
   static UplinkTurns* Of(Napi::Env env);
 
+  // Adds and removes a member.
   void Join(Member* member);
   void Leave(Member* member);
 
-  // Asks for a turn of all.
+  // Requests a turn of all members.
   void Ask() { is_wanted_ = true; }
 
-  // Records that went, for the moderation.
+  // Counts sent records, for the moderation.
   void Count(uint64_t records) { records_ += records; }
 
-  // The turn is over and nothing is left to do in it.
+  // Ends a turn: naps if that is worthwhile.
   void Rest(bool is_waiting);
 
  private:
@@ -67,7 +70,7 @@ class UplinkTurns {
   UplinkModeration moderation_;
 };
 
-// restUplink(records, isWaiting): JavaScript's own turn is over; `records` went since the last.
+// restUplink(records, isWaiting): ends a turn of JavaScript's own, in which it sent `records`.
 void RestUplink(const Napi::CallbackInfo& info);
 
 }  // namespace seganet::binding

@@ -1,6 +1,6 @@
-// A batcher under any series of calls: records keep their order, none is lost or doubled, limits
-// hold, and what is held back for an uplink is known to it. Input: options, then one byte a call
-// with its arguments.
+// Runs a batcher with any series of calls. Checks that records keep their order, that none is lost
+// or duplicated, that limits hold, and that an uplink knows about the records held back for it.
+// Input: the options, then for each call one byte and its arguments.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -61,11 +61,11 @@ class Model : public seganet::Batcher::Sink {
     }
   }
 
-  // Records of this class are held.
+  // True if the batcher holds records of this class.
   bool holds(uint8_t c) const { return in_[c].size() > out_[c].size(); }
   uint64_t count() const { return count_; }
   bool complete() const { return in_ == out_; }
-  // What has left is the beginning of what came.
+  // True if the output of each class is a prefix of its input.
   bool in_order() const {
     for (size_t c = 0; c < in_.size(); ++c) {
       if (!in_[c].starts_with(out_[c])) return false;
@@ -79,8 +79,8 @@ class Model : public seganet::Batcher::Sink {
   uint64_t count_ = 0;
 };
 
-// After a turn each open class is either wanted by somebody, and its gap not over, or waits at
-// every uplink. Whoever is told that somebody waits was asked about that class.
+// Checks each class that holds records after a turn: either an uplink demands it and its gap is not
+// over, or it waits at every uplink. Raise() reports a waiting batcher only for its classes.
 void CheckHeld(const Model& model, const seganet::BatcherOptions& options,
                std::array<Demand, 2>* demands) {
   for (uint8_t c = seganet::kCritical; c <= seganet::kClasses; ++c) {
@@ -93,7 +93,7 @@ void CheckHeld(const Model& model, const seganet::BatcherOptions& options,
     for (Demand& demand : *demands) {
       Check(demand.Raise(seganet::MaskOf(c)));
       demand.Withdraw(seganet::MaskOf(c));
-      // As a batcher does that is woken and finds it fed again.
+      // Waits again, like a batcher that finds after its wake-up that the demand is gone.
       demand.Wait(seganet::MaskOf(c));
     }
   }

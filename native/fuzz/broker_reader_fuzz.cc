@@ -1,6 +1,7 @@
-// What a broker sends, cut anyhow: the same is read as by the book; no byte is lost, and none is
-// held that need not be; and from PassAll() on there are no PUBACKs. Input: after how many calls of
-// the sink PassAll() comes (0 = never), how the stream is cut, the stream.
+// Reads a broker's stream in pieces of any size. Checks that the result equals that of a simple
+// reference reader, that no byte is lost or held without need, and that no PUBACK is reported after
+// PassAll(). Input: the number of sink calls before PassAll() (0 = never), how the stream is cut,
+// the stream.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -51,7 +52,7 @@ BrokerReading ReadInPieces(std::span<const uint8_t> stream, int pass_after, uint
   BrokerReader reader;
   Sink sink(&reader, pass_after);
   for (size_t at = 0, turn = 0; at < stream.size(); ++turn) {
-    // One byte, many, or as much as there is, in turn.
+    // Small and large pieces in turn, or the whole stream.
     const size_t most = cut == 0 ? stream.size() : turn % 2 == 0 ? 1 + cut % 16 : 1 + cut * 20u;
     const auto piece = stream.subspan(at, std::min(most, stream.size() - at));
     reader.Read(piece, &sink);
@@ -75,8 +76,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Check(ReadInPieces(stream, 0, data[1]) == wanted);
   Check(ReadInPieces(stream, 0, 0) == wanted);
   if (data[0] == 0) return 0;
-  // Told to pass all: what it tells is the beginning of what there is to tell, and the rest is all
-  // there, so that who reads it next misses nothing.
+  // After PassAll(), the reported PUBACKs are a prefix of all PUBACKs, and the passed bytes contain
+  // the rest, so that the next reader misses nothing.
   const BrokerReading part = ReadInPieces(stream, data[0], data[1]);
   Check(part.acks.size() <= wanted.acks.size());
   Check(std::equal(part.acks.begin(), part.acks.end(), wanted.acks.begin()));

@@ -1,6 +1,6 @@
-// ReadChunk on any bytes: it reads none beyond them; what it takes for whole, it writes the same
-// again; what it saves of a damaged chunk is sound. Half of the inputs have their checksums put
-// right first, as chance would never get past them.
+// Runs ReadChunk on any bytes. Checks that it does not read past the end, that a chunk it accepts
+// is written again with the same bytes, and that the entries saved from a damaged chunk are valid.
+// The checksums of half of the inputs are corrected first, because random input never passes them.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   std::string chunk(reinterpret_cast<const char*>(data) + 1, size - 1);
   if (data[0] % 2 == 0) PutRight(&chunk);
-  // Of its very size, so that a byte beyond it is seen.
+  // A buffer of the exact size, so that the sanitizer detects a read past the end.
   const std::vector<char> bytes(chunk.begin(), chunk.end());
   seganet::ChunkHead head;
   std::vector<ChunkEntry> entries;

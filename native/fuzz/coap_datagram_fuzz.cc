@@ -1,7 +1,7 @@
-// Any datagrams, acknowledgements, commands and pauses: nothing crashes, memory is bounded, each
-// datagram that leaves is well-formed, a record comes to the worker to which it is routed and not
-// twice, and a command has one end. An input is a list of steps: a byte that says which, two for
-// its size or number, and a datagram's bytes.
+// Runs a datagram server with any datagrams, acknowledgements, commands and pauses. Checks that
+// memory is bounded, that each sent datagram is well-formed, that a record is delivered once and to
+// the worker of its route, and that each command ends once. The input is a list of steps: a byte
+// for the kind, two for its size or number, and the bytes of a datagram.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -33,7 +33,7 @@ class Fuzzed : public seganet::coap_test::Bench {
   void Send(const seganet::coap::Peer& peer, std::string_view datagram) override {
     Check(ReadDatagram(datagram).good);
     Check(datagram.size() <= 1152);
-    // What an unproved far end gets for a datagram is bounded. Two: an empty ACK and a CON.
+    // The response to an unproved peer is bounded. It can be two datagrams: an empty ACK and a CON.
     if (in_hand > 0 && !commanded) Check(datagram.size() <= std::max<size_t>(3 * in_hand, 14));
     (void)peer;
   }
@@ -54,7 +54,7 @@ class Fuzzed : public seganet::coap_test::Bench {
     handed = 0;
     server.OnDatagram({from.data(), from.size()}, Span(datagram), now_us);
     const unsigned first = datagram.empty() ? 0 : static_cast<uint8_t>(datagram[0]);
-    if (handed > 0 && (first >> 4 & 3) <= 1) {  // the same once more is a duplicate
+    if (handed > 0 && (first >> 4 & 3) <= 1) {  // the same bytes again are a duplicate
       server.OnDatagram({from.data(), from.size()}, Span(datagram), now_us);
     }
     in_hand = 0;
@@ -63,7 +63,7 @@ class Fuzzed : public seganet::coap_test::Bench {
   seganet::coap::Arrival arrival;
   Route route;
   std::set<uint64_t> open;  // commands
-  size_t in_hand = 0;       // bytes of the datagram
+  size_t in_hand = 0;       // bytes of the current datagram, 0 = none
   int handed = 0;
   bool commanded = false;
 };

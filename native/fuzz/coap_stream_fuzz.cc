@@ -1,13 +1,13 @@
-// Any bytes of a CoAP connection: nothing crashes, neither events nor output depend on how the
-// bytes were cut into reads, and an acceptor that answers what comes before a device says the same
-// as a session that had it all. The last two bytes of an input choose how it is run.
+// Runs a stream session with any bytes. Checks that neither events nor output depend on how the
+// bytes were split into reads, and that the acceptor answers messages before the first device as a
+// session with the whole stream does. The last two bytes of an input select the mode.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
-#include "core/protocol/coap/stream_peek.h"
+#include "core/protocol/coap/stream/stream_peek.h"
 #include "test/support/coap_bench.h"
 
 namespace {
@@ -46,7 +46,7 @@ void CheckSplit(std::string_view stream, const Settings& settings, bool late, ui
   Check(split.log == whole.log);
   Check(split.output == whole.output);
   Check(split.session.unacknowledged() == whole.session.unacknowledged());
-  for (const uint64_t slot : whole.slots) whole.session.Acknowledge(slot);
+  for (const uint64_t handle : whole.slots) whole.session.Acknowledge(handle);
   Check(whole.session.unacknowledged() == 0 || whole.reason != CloseReason::kNone);
 }
 

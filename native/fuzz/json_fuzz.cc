@@ -1,5 +1,5 @@
-// IsJson against a recogniser that is written straight from RFC 8259, by recursion; and the NDJSON
-// line of any record.
+// Compares IsJson with a recursive recognizer that follows RFC 8259, and checks the NDJSON line of
+// any record.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@ void Check(bool law) {
   if (!law) std::abort();
 }
 
-// Each function takes a production off the front of `rest`, or says false.
+// Each function consumes one production at the front of `rest`, or returns false.
 struct Grammar {
   std::string_view rest;
   bool newline = false;
@@ -54,7 +54,7 @@ struct Grammar {
     TakeOneOf("+-");
     return Digits();
   }
-  // One character that needs no escape; UTF-8 by its table (RFC 3629, section 4).
+  // One character that needs no escape; UTF-8 as in the table of RFC 3629, section 4.
   bool Unescaped() {
     const auto in = [this](size_t i, int low, int high) {
       return i < rest.size() && uint8_t(rest[i]) >= low && uint8_t(rest[i]) <= high;

@@ -1,5 +1,5 @@
-// The first bytes of any connection: an answer, once given, does not change with the bytes that
-// follow; and the session that gets the same bytes agrees with it.
+// Runs PeekConnect on the first bytes of any connection. Checks that a result does not change with
+// further bytes, and that a session with the same bytes agrees with it.
 #include <cstdint>
 #include <cstdlib>
 #include <span>
@@ -32,7 +32,7 @@ void CheckSessionAgrees(const ConnectPeek& peek, std::span<const uint8_t> bytes)
   seganet::mqtt::Limits limits;
   limits.max_packet_bytes = kMaxBytes;
   limits.max_topic_levels = 65536;
-  limits.odd_topics = true;  // of a will: the peek does not look at it
+  limits.odd_topics = true;  // of a will, which the peek does not check
   seganet::mqtt_test::Recorder device(seganet::mqtt_test::Recorder::Ack::kAtOnce, limits);
   device.session.SetAssignedId("auto-1");
   const CloseReason reason = device.Feed(bytes);

@@ -1,7 +1,7 @@
-// Any bytes from a device, while commands go to it: nothing crashes, and neither events nor output
-// depend on how the bytes were cut into reads. What the connection left behind is then taken up by
-// another that gets the same bytes. The last two bytes of an input choose how it is run, so that
-// the inputs are streams as they are on the connection and the peek's fuzzer can share them.
+// Runs a session with any bytes from a device while commands are sent to it. Checks that neither
+// events nor output depend on how the bytes were split into reads. A second connection with the
+// same bytes then resumes the kept session. The last two bytes of an input select the mode, so that
+// the rest is a plain MQTT stream and mqtt_peek_fuzz can share the inputs.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -31,7 +31,7 @@ void Check(bool good) {
   if (!good) std::abort();
 }
 
-// Sends a command for each event that could make one go, all as the events decide.
+// Sends a command for each event after which one may be sent; the events determine its content.
 class Device : public Recorder {
  public:
   Device(uint8_t mode, const Limits& limits)
@@ -78,9 +78,9 @@ class Device : public Recorder {
   uint64_t commands_ = 0;
 };
 
-// The output is whole packets that a server may send. [MQTT-4.6.0-2] The PUBACKs among them are
-// the identifiers that arrived, in their order; those of a payload or topic that was refused unseen
-// apart.
+// Checks that the output consists of whole packets that a server may send. [MQTT-4.6.0-2] The
+// PUBACKs have the identifiers that arrived, in order, except those for a payload or topic that the
+// session refused itself.
 void CheckOutput(const Device& device, uint8_t mode) {
   static constexpr std::string_view kFirstBytes("\x20\x30\x32\x3A\x40\x50\x62\x70\x90\xB0\xD0\xE0");
   size_t acknowledged = 0;
@@ -164,7 +164,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     limits.max_command_bytes = 16;
   }
   std::string stream;
-  // Sessions that are kept: unclean, or with an expiry.
+  // Sessions that are kept: not clean, or with an expiry.
   if ((mode & kFive) != 0) {
     stream = seganet::mqtt_test::Connect5(std::string_view("\x11\x00\x00\x00\x0A", 5), 0x00);
   } else if ((mode & kConnected) != 0) {

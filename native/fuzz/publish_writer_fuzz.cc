@@ -1,6 +1,6 @@
-// Any batch and stage: what PublishWriter writes is one PUBLISH of the size that it said, and reads
-// back as what went in. Input: one byte a choice, eight a number, texts as Input::Text() reads
-// them; what is left is the payload.
+// Runs PublishWriter with any batch and stage. Checks that it writes one PUBLISH of the announced
+// size that decodes to the input. Input: one byte per choice, eight per number, texts as
+// Input::Text() reads them; the rest is the payload.
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -31,7 +31,7 @@ class Input {
     for (int i = 0; i < 8; ++i) value = value << 8 | Byte();
     return value & 0x1F'FFFF'FFFF'FFFF;
   }
-  // ASCII: its length and its bytes; 255: a byte and how many times it is there.
+  // ASCII: a length and the bytes. Length 255: one byte and a repeat count of two bytes.
   std::string Text() {
     const uint8_t length = Byte();
     if (length == 255) {
@@ -52,7 +52,7 @@ class Input {
   const uint8_t* const end_;
 };
 
-// Of a stage, where it was checked.
+// A text of a stage, without the characters that its validation excludes.
 std::string CheckedText(Input* input) {
   std::string text = input->Text();
   for (char& c : text) {
@@ -80,7 +80,7 @@ struct Strings {
   std::string device, topic, payload;
 };
 
-// A device adds no level to a topic.
+// Checks that a device name adds no level to the topic.
 void CheckLevels(std::string_view written, const std::vector<TopicPart>& parts,
                  const Strings& strings) {
   size_t slashes = 0;

@@ -1,4 +1,4 @@
-// Topic filters, globs and rules on any bytes: no crash, and the laws that matching must keep.
+// Runs topic filters, globs and rules on any bytes and checks the invariants of matching.
 // Input: filter or glob, NUL, topic or device.
 #include <cstddef>
 #include <cstdint>
@@ -33,12 +33,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const bool matches = TopicMatches(filter, text);
     if (plain) Check(matches == (filter == text));
     if (filter == "#") Check(matches == !dollar);
-    // What a filter matches, the filter with its last level turned into # matches too.
+    // A filter with its last level replaced by # also matches.
     const size_t slash = filter.rfind('/');
     if (matches && slash != std::string_view::npos) {
       Check(TopicMatches(std::string(filter.substr(0, slash + 1)) + "#", text));
     }
-    // A level in front of both changes nothing, but that $ is no longer first.
+    // The same first level in both changes nothing, unless the topic began with $.
     if (!dollar) {
       Check(TopicMatches("x/" + std::string(filter), "x/" + std::string(text)) == matches);
     }
@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Check(!plain || filter.empty() || filter.size() > seganet::kMaxTopicBytes);
   }
 
-  // The glob's worst case is quadratic; the engine's limit keeps it small.
+  // The worst case of a glob is quadratic; the engine's length limit keeps it small.
   const std::string_view glob = filter.substr(0, seganet::kMaxDeviceBytes);
   const std::string_view device = text.substr(0, seganet::kMaxDeviceBytes);
   const bool matches = GlobMatches(glob, device);

@@ -1,9 +1,10 @@
-// Any bytes of a broker, at every stage of a TLS connection: nothing crashes, what fails has a
-// code, nothing leaves after that, and a handshake that nobody touched is made.
+// Runs a TLS client with any bytes from the broker at each stage of a connection. Checks that a
+// failure has a code and that nothing is sent after it, and that an unmodified handshake succeeds.
 //
-// The first byte of an input chooses how the connection is run, the second how the network cuts
-// it. The others are the broker's bytes, or marks on those of a real one: position, then what to
-// change there. Certificates and keys are new in every process, so are the bytes.
+// The first byte of an input selects the mode, the second the size of the network's pieces. The
+// rest is the broker's bytes, or changes to those of a real broker: a position (two bytes) and the
+// bits to flip there. Certificates and keys are new in each process, so the bytes differ from run
+// to run.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -59,7 +60,7 @@ void CheckState(const TlsClient& client) {
         client.pending().size() < 4096);
 }
 
-// In pieces of up to `piece` bytes.
+// Gives `bytes` to the client in pieces of up to `piece` bytes.
 void Receive(TlsClient* client, std::string_view bytes, size_t piece) {
   for (; !bytes.empty(); bytes.remove_prefix(std::min(piece, bytes.size()))) {
     client->Receive(Span(bytes.substr(0, piece)));
@@ -68,7 +69,7 @@ void Receive(TlsClient* client, std::string_view bytes, size_t piece) {
   }
 }
 
-// Changes bytes of a stream as it goes by.
+// Changes bytes of a stream that passes through Touch().
 class Vandal {
  public:
   explicit Vandal(std::string_view marks) : marks_(marks) {}
@@ -104,13 +105,13 @@ void Carry(TlsClient* client, Server* server, Vandal* vandal, size_t piece) {
 }
 
 enum Mode : uint8_t {
-  kRaw,             // the input to a client that has said hello
-  kRawBeforeStart,  // and to one that has not
-  kTouched13,       // marks on a connection of TLS 1.3
-  kTouchedRetry,    // with a HelloRetryRequest
+  kRaw,             // the input to a client that sent its ClientHello
+  kRawBeforeStart,  // the same, also before the ClientHello
+  kTouched13,       // changes to a connection with TLS 1.3
+  kTouchedRetry,    // the same, with a HelloRetryRequest
   kTouched12,
-  kTouchedAsked,  // for its certificate, TLS 1.2
-  kOpen13,        // the input to a client that is connected
+  kTouchedAsked,  // TLS 1.2, and the broker requests a certificate
+  kOpen13,        // the input to a connected client, TLS 1.3
   kOpen12,
   kModes
 };

@@ -72,12 +72,20 @@ describe('the editor', () => {
     }
   }, 60000);
 
-  test.each(['13 - ble devices', '14 - coap observe'])(
-    'keeps each row of the lists in example %s',
-    async (name) => {
+  test.each([
+    ['01 - devices to cloud', 'rules'],
+    ['08 - priority down to the wire', 'devices'],
+    ['10 - coap devices', 'permissions'],
+    ['13 - ble devices', 'characteristics'],
+    ['14 - coap observe', 'resources']
+  ])(
+    'keeps each row of the lists in example %s: %s',
+    async (name, list) => {
       const { page } = editor;
       const example = require(`../../examples/${name}.json`);
-      const given = example.find((/** @type {any} */ node) => node.characteristics || node.resources);
+      const given = example.find(
+        (/** @type {any} */ node) => TYPES.includes(node.type) && node[list]?.length > 0
+      );
       await page.evaluate((nodes) => /** @type {any} */ (window).RED.nodes.import(nodes), example);
       await openDialog(page, { ...given, config: false });
       const labels = await page.$$eval('.red-ui-tray .form-row label, .red-ui-tray option', (found) =>
@@ -85,7 +93,6 @@ describe('the editor', () => {
       );
       expect(labels.filter((label) => /^[a-z-]+\.[a-z.-]+$/i.test(label ?? ''))).toEqual([]);
       await closeDialog(page, { config: false }, 'ok');
-      const list = given.characteristics ? 'characteristics' : 'resources';
       const kept = await page.evaluate(
         ([id, key]) => {
           const node = /** @type {any} */ (window).RED.nodes.node(id);
@@ -228,7 +235,7 @@ describe('the editor', () => {
     await openDialog(page, listener);
     await page.click('.node-input-devices-row .red-ui-editableList-addButton');
     await page.fill('.seganet-device', ' pump-* ');
-    await page.selectOption('.seganet-device-class', '7');
+    await page.selectOption('.node-input-devices-row .seganet-class', '7');
     await closeDialog(page, listener, 'ok');
     const devices = await page.evaluate(
       (id) => /** @type {any} */ (window).RED.nodes.node(id).devices,

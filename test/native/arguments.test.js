@@ -3,7 +3,7 @@
 // Hostile arguments to every method: a TypeError that names the argument, never a crash, never a half-done call.
 
 const { Engine, UplinkSource, StoreSource, PushResult } = require('../../native');
-const { stage, usualPlan } = require('./addon');
+const { stage, usualPlan } = require('./support/addon');
 
 const ignore = () => {};
 
@@ -172,7 +172,7 @@ test('names wrong arguments of constructors', () => {
   expect(() => new Engine({ cpus: '1023' }, ignore)).toThrow('core 1023');
   expect(() => new UplinkSource(4_000_000_000, 0, ignore)).toThrow('no open engine has the token');
   expect(() => new StoreSource(4_000_000_000, ignore)).toThrow('no open engine has the token');
-  expect(() => new StoreSource(engine.token, ignore)).toThrow('served already');
+  expect(() => new StoreSource(engine.token, ignore)).toThrow('already served');
   expect(() => Reflect.apply(Engine, undefined, [{}, ignore])).toThrow(
     expect.objectContaining({ name: 'TypeError' })
   );
@@ -184,7 +184,7 @@ test('checks settings of the log', () => {
   expect(
     made({ acknowledge: 'stored', log: true, ttlS: [0, 0, 0, 60, 60, 0, 0, 0, 60], whenFull: 'drop' })
   ).not.toThrow();
-  expect(made({ acknowledge: 'stored' })).toThrow("acknowledge 'stored' needs the log");
+  expect(made({ acknowledge: 'stored' })).toThrow("acknowledge 'stored' requires the log");
   expect(made({ acknowledge: 'never' })).toThrow("acknowledge 'never' is not one of received, safe, stored");
   expect(made({ whenFull: 'explode' })).toThrow("whenFull 'explode' is not one of slow, drop");
   for (const ttlS of [5, [1, 2], [0, 0, -1, 0, 0, 0, 0, 0, 0], 'x'])
@@ -195,7 +195,7 @@ test('checks settings of the log', () => {
     }
   }
   const plain = new Engine({ workers: 1 }, ignore);
-  expect(() => new StoreSource(plain.token, ignore)).toThrow('the engine was made without `log`');
+  expect(() => new StoreSource(plain.token, ignore)).toThrow('the engine was created without `log`');
   plain.close();
 });
 

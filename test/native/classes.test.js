@@ -3,7 +3,7 @@
 // Classes at the native interface: sources that share an uplink, weights, rates and limits.
 
 const { Engine, UplinkSource } = require('../../native');
-const { stage, usualPlan, until } = require('./addon');
+const { stage, usualPlan, until } = require('./support/addon');
 
 const ignore = () => {};
 
@@ -46,8 +46,8 @@ function take(source) {
 test('gives sources of an uplink their own classes', async () => {
   const engine = start();
   const urgent = new UplinkSource(engine.token, 0, ignore, [1, 2]);
-  expect(() => new UplinkSource(engine.token, 0, ignore)).toThrow('served already');
-  expect(() => new UplinkSource(engine.token, 0, ignore, [2, 3])).toThrow('served already');
+  expect(() => new UplinkSource(engine.token, 0, ignore)).toThrow('already served');
+  expect(() => new UplinkSource(engine.token, 0, ignore, [2, 3])).toThrow('already served');
   const rest = new UplinkSource(engine.token, 0, ignore, [3, 4]);
   push(engine, 4);
   push(engine, 2);

@@ -2,7 +2,7 @@
 
 const mqtt = require('mqtt');
 const { Engine, CommandEnd } = require('../../native');
-const { stage, usualPlan, until } = require('./addon');
+const { stage, usualPlan, until } = require('./support/addon');
 
 /** @type {InstanceType<typeof Engine>} */
 let engine;

@@ -1,7 +1,7 @@
 'use strict';
 
 const { Engine, UplinkSource, StoreSource, PushResult } = require('../../native');
-const { stage, usualPlan, until, runNode, connectDevice } = require('./addon');
+const { stage, usualPlan, until, runNode, connectDevice } = require('./support/addon');
 const { names } = require('./children/exit-at');
 
 const child = require.resolve('./children/exit-at');
@@ -45,7 +45,9 @@ test('shares nothing between two engines of one process', async () => {
   const second = makeEngine();
   expect(first.token).not.toBe(second.token);
   const ports = [first, second].map((engine) => engine.listen(stage.source, { host: '127.0.0.1', port: 0 }));
-  expect(() => second.listen(stage.source, { host: '127.0.0.1', port: ports[0] })).toThrow(/listens already/);
+  expect(() => second.listen(stage.source, { host: '127.0.0.1', port: ports[0] })).toThrow(
+    /is already listening/
+  );
   const device = await connectDevice(ports[0], 'd');
   await until(() => first.stats().devices === 1, 'the device');
   expect(second.stats().devices).toBe(0);
@@ -102,7 +104,7 @@ test('answers every call after close', () => {
 test('gives an uplink one source, and its successor gets the in-flight batches', async () => {
   const engine = makeEngine();
   const first = new UplinkSource(engine.token, 0, () => {});
-  expect(() => new UplinkSource(engine.token, 0, () => {})).toThrow(/uplink 0 is served already/);
+  expect(() => new UplinkSource(engine.token, 0, () => {})).toThrow(/uplink 0 is already served/);
   pushOne(engine);
   await until(() => engine.stats().counters.recordsPushed === 1, 'the record');
   engine.flush(stage.batch);

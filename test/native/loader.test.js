@@ -73,7 +73,7 @@ test('loads SEGANET_NATIVE, or reports why not', () => {
   expect(load({ SEGANET_NATIVE: other })).toEqual({ loaded: other, stderr: '' });
   const { loaded, stderr } = load({ SEGANET_NATIVE: path.join(folder, 'nowhere.node') });
   expect(loaded).toBe('');
-  expect(stderr).toContain('nowhere.node: not there');
+  expect(stderr).toContain('nowhere.node: not found');
   expect(stderr).toContain('SEGANET_NATIVE names the file');
 });
 
@@ -89,6 +89,6 @@ test('names the platforms that the package holds, and no others', () => {
 
 test('names both places when nothing is there', () => {
   const { stderr } = load();
-  expect(stderr).toContain(`${BUILD}: not there`);
-  expect(stderr).toContain(`${PREBUILT}: not there`);
+  expect(stderr).toContain(`${BUILD}: not found`);
+  expect(stderr).toContain(`${PREBUILT}: not found`);
 });

@@ -10,7 +10,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { openSocket, waitConnect, closeSocket, socketInfo, mptcpInfo } = require('../../native');
 const { needs } = require('../../bench/harness/tools');
-const { runNode, until } = require('./addon');
+const { runNode, until } = require('./support/addon');
 
 /** @typedef {import('../../native').UplinkSocketOptions} Options */
 

@@ -7,7 +7,7 @@ const fs = require('node:fs');
 const net = require('node:net');
 const { Worker } = require('node:worker_threads');
 const { openSocket, closeSocket, socketInfo } = require('../../native');
-const { until } = require('./addon');
+const { until } = require('./support/addon');
 
 const leaver = require.resolve('./children/socket-leaver');
 const COUNT = 5;

@@ -9,7 +9,7 @@ const { Worker } = require('node:worker_threads');
 const { openSocket, waitConnect, closeSocket } = require('../../native');
 const { DeafListener } = require('../fixtures/uplink/deaf-listener');
 const { freePort } = require('../../bench/harness/broker');
-const { until, runNode } = require('./addon');
+const { until, runNode } = require('./support/addon');
 const { names } = require('./children/socket-exit-at');
 
 const socketWorker = require.resolve('./children/socket-worker');

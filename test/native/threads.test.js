@@ -3,7 +3,7 @@
 const { once } = require('node:events');
 const { Worker } = require('node:worker_threads');
 const { Engine, UplinkSource } = require('../../native');
-const { stage, usualPlan, until, runNode, threadCount } = require('./addon');
+const { stage, usualPlan, until, runNode, threadCount } = require('./support/addon');
 
 const sourceWorker = require.resolve('./children/source-worker');
 const engineWorker = require.resolve('./children/engine-worker');

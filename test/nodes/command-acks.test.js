@@ -125,7 +125,7 @@ test.each([
     'its broker has a wrong address',
     {},
     { url: 'http://x' },
-    /has a wrong setting.*not an MQTT address/,
+    /has a wrong setting.*uplink broker must start with mqtts:/,
     'broker: wrong setting'
   ],
   ['its broker is gone', { broker: 'gone' }, {}, /No uplink broker is chosen/, 'no broker']

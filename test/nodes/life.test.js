@@ -316,8 +316,8 @@ describe('uplink', () => {
   test('reports a broker without an address, and its uplinks', async () => {
     await load([tab, engine, { ...broker, url: '' }, cloud]);
     expect(errors()).toEqual([
-      ['broker', expect.stringMatching(/no address/)],
-      ['cloud', expect.stringMatching(/has a wrong setting. The uplink broker has no address/)]
+      ['broker', expect.stringMatching(/address of the uplink broker is missing/)],
+      ['cloud', expect.stringMatching(/has a wrong setting. The address of the uplink broker is missing/)]
     ]);
     await until(() => shown('cloud')?.text === 'broker: wrong setting', 'status');
   });

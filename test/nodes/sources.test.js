@@ -110,7 +110,7 @@ test('stops only an mqtt source with wrong settings', async () => {
     )
   );
   expect(errors()).toEqual([
-    ['none', expect.stringMatching(/no broker/)],
+    ['none', expect.stringMatching(/address of the source's broker is missing/)],
     ['wrong', expect.stringMatching(/a\/#\/b/)]
   ]);
 });

@@ -88,7 +88,7 @@ describe('refuses an unusable value with a sentence that names the variable', ()
     ['SEGANET_DEVICE_HOST', 'a b', /IP address or a host name/],
     ['SEGANET_GATEWAY_ID', 'a/b', /no space, "\/"/],
     ['SEGANET_CPUS', '1-', /list of cores such as 1-3,5/],
-    ['SEGANET_UPLINK_URL', 'broker', /must be a URL, for example mqtts:/],
+    ['SEGANET_UPLINK_URL', 'broker', /must be a URL such as mqtts:/],
     ['SEGANET_UPLINK_URL', 'https://broker', /must start with mqtts:\/\//],
     ['SEGANET_UPLINK_URL', 'mqtt://broker.example.org', /unencrypted to broker.example.org; write mqtts/],
     ['SEGANET_UPLINK_URL', 'mqtts://h:0', /has port 0/],
@@ -155,7 +155,7 @@ describe('refuses an unusable value with a sentence that names the variable', ()
 
   test('refuses a password in the URL without repeating it', () => {
     const message = problems({ SEGANET_UPLINK_URL: 'mqtts://me:secret@broker' });
-    expect(message).toMatch(/set SEGANET_UPLINK_USERNAME and SEGANET_UPLINK_PASSWORD/);
+    expect(message).toMatch(/Set SEGANET_UPLINK_USERNAME and SEGANET_UPLINK_PASSWORD/);
     expect(message).not.toContain('secret');
   });
 

@@ -139,6 +139,8 @@ describe('the published package', () => {
       const files = [file, file.replace(/js$/, 'html'), `nodes/locales/en-US/${type}.json`];
       for (const name of files) expect(fs.existsSync(path.join(installed, name))).toBe(true);
     }
+    for (const file of Object.values(section.plugins))
+      expect(fs.existsSync(path.join(installed, file))).toBe(true);
   });
 
   test('includes no sources of the engine, no tests, no benchmarks, no development dependency', () => {
@@ -155,8 +157,7 @@ describe('the published package', () => {
         'node_modules',
         'nodes',
         'package.json',
-        'settings.js',
-        'test' // shared by the benchmark and the tests
+        'settings.js'
       ].filter((name) => name !== 'node_modules' || names.includes(name))
     );
     expect(fs.readdirSync(path.join(installed, 'native')).sort()).toEqual([

@@ -4,7 +4,7 @@
 const path = require('node:path');
 const { Engine, CommandEnd } = require('../../native');
 const { Child } = require('../../bench/harness/child');
-const { stage, usualPlan, until } = require('../native/addon');
+const { stage, usualPlan, until } = require('../native/support/addon');
 const { needs, python } = require('../../bench/harness/tools');
 
 jest.setTimeout(30000);

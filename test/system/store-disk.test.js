@@ -76,7 +76,7 @@ describe('full disk', () => {
         reason: expect.stringMatching(/is full. Free space on it; the log then continues on its own/)
       });
       await until(
-        () => made.store.keeper.isDry && !made.store.keeper.isBroken,
+        () => made.store.recovery.isDry && !made.store.recovery.isBroken,
         'recovers with the space of the reserve'
       );
       const before = promised(made);

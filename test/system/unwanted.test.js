@@ -64,13 +64,13 @@ test('buries a record of the backlog on which the broker closes after a kill -9,
     live.end(true);
   });
   await until(
-    () => /when a record of the device "pump".*the record is now a dead letter/.test(second.output),
+    () => /when a record from the device "pump".*the record is now a dead letter/.test(second.output),
     60000
   );
   const good = topics.filter((topic) => topic !== 'd/bad/x');
   await until(() => good.every((topic) => broker.topics.includes(topic)), 30000);
   expect(second.output).toMatch(
-    /when a record of the device "pump" \(topic "d\/bad\/x", \d+ bytes\) is sent.*is set aside/
+    /when a record from the device "pump" \(topic "d\/bad\/x", \d+ bytes\) is sent.*is set aside/
   );
   const { connections } = broker;
   expect(connections).toBeLessThanOrEqual(8);

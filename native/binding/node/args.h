@@ -1,8 +1,8 @@
-// Reads arguments from JavaScript. A wrong one becomes a TypeError or RangeError that names it and
-// its limits; the caller returns at once when a reader says false.
+// Readers of arguments from JavaScript. A reader returns false after it has thrown a TypeError that
+// names the invalid argument and its limits; the caller must then return at once.
 //
-// A property whose getter throws reads as an empty Value: the readers say false and leave the
-// exception.
+// A property whose getter throws is an empty Value: the reader returns false and leaves the
+// getter's exception pending.
 #ifndef SEGANET_BINDING_NODE_ARGS_H_
 #define SEGANET_BINDING_NODE_ARGS_H_
 
@@ -15,7 +15,7 @@
 
 namespace seganet::binding {
 
-// A whole number in [low, high].
+// Reads a whole number in [low, high].
 bool ReadNumber(Napi::Env env, Napi::Value value, const char* name, double low, double high,
                 double* number);
 
@@ -29,23 +29,24 @@ bool ReadInt(Napi::Env env, Napi::Value value, const char* name, T low, T high, 
   return true;
 }
 
-// The same for a property that may be absent: `*number` then keeps its value.
+// Reads a property that may be absent; then `*number` keeps its value.
 template <typename T>
 bool ReadOption(Napi::Env env, Napi::Object options, const char* name, T low, T high, T* number) {
   const Napi::Value value = options.Get(name);
-  if (value.IsEmpty()) return false;  // IsUndefined() would say true
+  if (value.IsEmpty()) return false;  // IsUndefined() would return true
   return value.IsUndefined() || ReadInt(env, value, name, low, high, number);
 }
 
 bool ReadString(Napi::Env env, Napi::Value value, const char* name, std::string* text);
 
+// Reads a Buffer or Uint8Array.
 bool ReadBytes(Napi::Env env, Napi::Value value, const char* name, Napi::Uint8Array* bytes);
 
-// Error with `code`, the name of this errno.
+// Returns an Error whose `code` is the name of errno value `error`.
 Napi::Error SystemError(Napi::Env env, const std::string& message, int error);
 
-// Throws what a failed Status says: TypeError for bad arguments, Error with `code` (EADDRINUSE) for
-// the system's.
+// Throws a failed Status: TypeError for invalid arguments, Error with `code` for a closed engine
+// (ERR_SEGANET_CLOSED) and for system errors (such as EADDRINUSE).
 void Throw(Napi::Env env, const Status& status);
 
 }  // namespace seganet::binding

@@ -1,4 +1,4 @@
-// What the addon keeps for one environment (a thread that runs JavaScript): its instance data.
+// The addon's instance data for one environment (a thread that runs JavaScript).
 #ifndef SEGANET_BINDING_NODE_ENVIRONMENT_H_
 #define SEGANET_BINDING_NODE_ENVIRONMENT_H_
 
@@ -16,16 +16,16 @@ class UplinkTurns;
 
 struct Environment {
   OpenSockets open_sockets;
-  TlsCache tls;                                         // of the connections to brokers
+  TlsCache tls;                                         // for connections to brokers
   std::unordered_map<int, ConnectWait*> connect_waits;  // by descriptor
-  UplinkTurns* uplink_turns = nullptr;                  // made when first needed; deletes itself
+  UplinkTurns* uplink_turns = nullptr;                  // created when needed; deletes itself
 
-  // Null when the environment has ended.
+  // Returns null if the environment has ended.
   static Environment* Of(Napi::Env env) { return env.GetInstanceData<Environment>(); }
 };
 
-// Calls a function of JavaScript from the loop, outside of any other call. What it throws is an
-// uncaught exception.
+// Calls a JavaScript function from the loop, outside of any other call. An exception that it throws
+// is an uncaught exception.
 void CallFromLoop(Napi::Env env, Napi::Function function, std::initializer_list<napi_value> args);
 
 }  // namespace seganet::binding

@@ -1,4 +1,4 @@
-// A doorbell whose other end is a JavaScript function on the thread that made it.
+// A doorbell that calls a JavaScript function on the thread that created it.
 #ifndef SEGANET_BINDING_NODE_JS_DOORBELL_H_
 #define SEGANET_BINDING_NODE_JS_DOORBELL_H_
 
@@ -11,37 +11,38 @@
 
 namespace seganet::binding {
 
-// Thread safety: Ring from any thread; Open and Disconnect from the JavaScript thread. It does not
-// keep Node alive.
+// Thread safety: Ring from any thread; Open, Divert and Disconnect from the JavaScript thread. A
+// JsDoorbell does not keep Node alive.
 class JsDoorbell : public Doorbell {
  public:
   JsDoorbell() = default;
   ~JsDoorbell() override { Disconnect(); }
 
+  // Rings call `callback` from now on.
   void Open(Napi::Env env, Napi::Function callback);
 
-  // Who hears it instead of the JavaScript function, on the same thread; null = the function.
-  // REQUIRES: open. From the JavaScript thread.
+  // Rings call `native` instead of the JavaScript function, on the same thread; null = the function
+  // again. No effect if the doorbell is not open.
   void Divert(std::function<void()> native);
 
-  // After this, rings go nowhere. Idempotent; called before the environment ends.
+  // Rings have no effect from now on. Idempotent; called before the environment ends.
   void Disconnect();
 
  private:
   void Call() override;
 
-  // Lives as long as a call may be under way.
-  struct Ear {
+  // Outlives every call that may be in flight.
+  struct Target {
     std::function<void()> native;
   };
 
-  static void CallBack(Napi::Env env, Napi::Function callback, Ear* ear, void*);
-  using Function = Napi::TypedThreadSafeFunction<Ear, void, &JsDoorbell::CallBack>;
+  static void CallBack(Napi::Env env, Napi::Function callback, Target* target, void*);
+  using Function = Napi::TypedThreadSafeFunction<Target, void, &JsDoorbell::CallBack>;
 
   std::mutex mutex_;
   Function function_;
-  Ear* ear_ = nullptr;  // of function_
-  bool open_ = false;   // guarded by mutex_
+  Target* target_ = nullptr;  // of function_
+  bool open_ = false;         // guarded by mutex_
 };
 
 }  // namespace seganet::binding

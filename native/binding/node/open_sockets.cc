@@ -12,7 +12,7 @@ OpenSockets::~OpenSockets() {
 }
 
 void OpenSockets::Add(int fd) {
-  // What had this number before is no more.
+  // The socket that had this number before is closed.
   names_.erase(fd);
   if (const Name name = NameOf(fd); name != Name{}) names_.emplace(fd, name);
 }

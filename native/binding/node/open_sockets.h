@@ -1,5 +1,5 @@
-// The sockets of openSocket() that a thread may leave behind: it can be terminated between any two
-// lines of its JavaScript.
+// Tracks the sockets of openSocket(), because a thread can be terminated between any two lines of
+// its JavaScript.
 #ifndef SEGANET_BINDING_NODE_OPEN_SOCKETS_H_
 #define SEGANET_BINDING_NODE_OPEN_SOCKETS_H_
 
@@ -10,9 +10,9 @@
 
 namespace seganet::binding {
 
-// Closes at its end those that nobody has closed. JavaScript does not tell when it gives one to a
-// net.Socket: Node has closed that by then, and its number may be somebody else's. So each is known
-// by what the system calls it, too.
+// The destructor closes the sockets that are still open. JavaScript does not report when it passes
+// one to a net.Socket: Node has closed that one by then, and another file may have its number.
+// Therefore each socket is identified by its device and inode number as well.
 //
 // Thread safety: the thread of its environment.
 class OpenSockets {
@@ -22,15 +22,17 @@ class OpenSockets {
   OpenSockets(const OpenSockets&) = delete;
   OpenSockets& operator=(const OpenSockets&) = delete;
 
+  // Tracks a new socket.
   void Add(int fd);
 
-  // Its owner in the addon closes it, or has.
+  // Stops tracking: an owner in the addon closes the socket, or has closed it.
   void Forget(int fd) { names_.erase(fd); }
 
  private:
   using Name = std::pair<dev_t, ino_t>;
 
-  // {0, 0}: there is no such descriptor, or this system does not name its sockets.
+  // Returns {0, 0} if there is no such descriptor, or if this system has no inode numbers for
+  // sockets.
   static Name NameOf(int fd);
 
   std::unordered_map<int, Name> names_;  // by descriptor

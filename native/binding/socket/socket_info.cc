@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #ifdef __linux__
 #include <linux/sockios.h>
-#include <linux/tcp.h>  // the libc's tcp_info ends before bytes_acked
+#include <linux/tcp.h>  // libc's tcp_info lacks bytes_acked
 #include <sys/ioctl.h>
 #endif
 
@@ -38,7 +38,7 @@ int GetInt(int fd, int level, int number) {
   return getsockopt(fd, level, number, &value, &length) == 0 ? value : kUnknown;
 }
 
-// False: it is not known.
+// Returns false if the address is unknown.
 bool ReadLocal(int fd, sockaddr_storage* local) {
   socklen_t length = sizeof(*local);
   return getsockname(fd, reinterpret_cast<sockaddr*>(local), &length) == 0;
@@ -69,7 +69,7 @@ void ReadTcp(int fd, Figures* figures) {
   if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &tcp, &length) != 0) return;
   figures->rtt_us = tcp.tcpi_rtt;
   figures->retransmits = tcp.tcpi_total_retrans;
-  // An older kernel knows less than our header.
+  // An older kernel returns fewer fields than the header has.
   if (length >= offsetof(tcp_info, tcpi_bytes_received)) {
     figures->bytes_acked = static_cast<double>(tcp.tcpi_bytes_acked);
   }
@@ -90,7 +90,7 @@ Napi::Value SocketInfo(const Napi::CallbackInfo& info) {
   int fd = -1;
   if (!ReadInt(env, info[0], "fd", 0, INT_MAX, &fd)) return env.Undefined();
   if (GetInt(fd, SOL_SOCKET, SO_TYPE) == kUnknown) {
-    Throw(env, Status::System("information about descriptor " + std::to_string(fd), errno));
+    Throw(env, Status::System("cannot inspect descriptor " + std::to_string(fd), errno));
     return env.Undefined();
   }
   Figures figures;
@@ -100,16 +100,16 @@ Napi::Value SocketInfo(const Napi::CallbackInfo& info) {
   sockaddr_storage local{};
   if (ReadLocal(fd, &local)) figures.dscp = ReadDscp(fd, local);
   ReadTcp(fd, &figures);
-  Napi::Object told = Napi::Object::New(env);
-  told.Set("priority", figures.priority);
-  told.Set("dscp", figures.dscp);
-  told.Set("localAddress", LocalAddress(local));
-  told.Set("rttUs", figures.rtt_us);
-  told.Set("unsentBytes", figures.unsent_bytes);
-  told.Set("unackedBytes", figures.unacked_bytes);
-  told.Set("bytesAcked", figures.bytes_acked);
-  told.Set("retransmits", figures.retransmits);
-  return told;
+  Napi::Object result = Napi::Object::New(env);
+  result.Set("priority", figures.priority);
+  result.Set("dscp", figures.dscp);
+  result.Set("localAddress", LocalAddress(local));
+  result.Set("rttUs", figures.rtt_us);
+  result.Set("unsentBytes", figures.unsent_bytes);
+  result.Set("unackedBytes", figures.unacked_bytes);
+  result.Set("bytesAcked", figures.bytes_acked);
+  result.Set("retransmits", figures.retransmits);
+  return result;
 }
 
 }  // namespace seganet::binding

@@ -1,4 +1,4 @@
-// socketInfo(fd): what the kernel knows of an uplink's socket.
+// socketInfo(fd): the kernel's information about an uplink socket.
 #ifndef SEGANET_BINDING_SOCKET_SOCKET_INFO_H_
 #define SEGANET_BINDING_SOCKET_SOCKET_INFO_H_
 

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #ifdef __linux__
-#include <linux/tcp.h>  // the libc's tcp_info ends before bytes_acked
+#include <linux/tcp.h>  // libc's tcp_info lacks bytes_acked
 #endif
 
 #include <algorithm>
@@ -25,8 +25,8 @@ namespace {
 constexpr int kUnknown = -1;
 constexpr int kMptcpProtocol = 262;  // IPPROTO_MPTCP, which older headers lack
 
-// One way of a connection; -1 and "" = not known.
-struct Way {
+// A subflow of a connection; -1 and "" = unknown.
+struct SubflowInfo {
   std::string local;
   std::string remote;
   int state = kUnknown;
@@ -51,8 +51,8 @@ std::string Text(const sockaddr_storage& address) {
 
 #ifdef __linux__
 
-// Of Linux, include/uapi/linux/mptcp.h; a header may be older than the kernel that we run on, and
-// the kernel writes no more than it is asked for.
+// From Linux, include/uapi/linux/mptcp.h. The installed header may be older than the running
+// kernel, and the kernel writes no more bytes than requested.
 constexpr int kSolMptcp = 284;
 constexpr int kMptcpInfo = 1;
 constexpr int kMptcpTcpInfo = 2;
@@ -80,7 +80,7 @@ struct SubflowAddresses {
   sockaddr_storage remote;
 };
 
-constexpr size_t kMostSubflows = 16;  // the kernel makes 8 at most, and lists some that are closed
+constexpr size_t kMostSubflows = 16;  // the kernel has at most 8, and lists some closed ones
 
 template <typename Each>
 struct SubflowList {
@@ -88,53 +88,54 @@ struct SubflowList {
   std::array<Each, kMostSubflows> each{};
 };
 
-// How many there are, in the order of the connection's list. -1: the kernel does not tell.
+// Returns the number of subflows, in the order of the connection's list; -1 = the kernel does not
+// report them.
 template <typename Each>
-int ReadSubflows(int fd, int number, SubflowList<Each>* list) {
+int GetSubflows(int fd, int number, SubflowList<Each>* list) {
   list->head.size_user = sizeof(Each);
   socklen_t length = sizeof(*list);
   if (getsockopt(fd, kSolMptcp, number, list, &length) != 0) return kUnknown;
   return static_cast<int>(std::min<size_t>(list->head.subflows, kMostSubflows));
 }
 
-// `size`: bytes that the kernel has written.
-void ReadFigures(const tcp_info& tcp, size_t size, Way* way) {
-  way->state = tcp.tcpi_state;
-  way->rtt_us = tcp.tcpi_rtt;
-  way->retransmits = tcp.tcpi_total_retrans;
-  way->unacked = tcp.tcpi_unacked;
+// `size`: number of bytes that the kernel has written.
+void ReadFigures(const tcp_info& tcp, size_t size, SubflowInfo* info) {
+  info->state = tcp.tcpi_state;
+  info->rtt_us = tcp.tcpi_rtt;
+  info->retransmits = tcp.tcpi_total_retrans;
+  info->unacked = tcp.tcpi_unacked;
   if (size >= offsetof(tcp_info, tcpi_bytes_received)) {
-    way->bytes_acked = static_cast<double>(tcp.tcpi_bytes_acked);
+    info->bytes_acked = static_cast<double>(tcp.tcpi_bytes_acked);
   }
   if (size >= offsetof(tcp_info, tcpi_bytes_retrans)) {
-    way->bytes_sent = static_cast<double>(tcp.tcpi_bytes_sent);
+    info->bytes_sent = static_cast<double>(tcp.tcpi_bytes_sent);
   }
 }
 
-std::vector<Way> ReadWays(int fd) {
+std::vector<SubflowInfo> ReadSubflowInfos(int fd) {
   SubflowList<SubflowAddresses> addresses;
   SubflowList<tcp_info> figures;
-  const int count = ReadSubflows(fd, kMptcpSubflowAddrs, &addresses);
-  // Two calls: where a way came or went between them, the figures are nobody's.
-  const bool known = ReadSubflows(fd, kMptcpTcpInfo, &figures) == count;
-  std::vector<Way> ways(std::max(0, count));
-  for (size_t i = 0; i < ways.size(); ++i) {
-    ways[i].local = Text(addresses.each[i].local);
-    ways[i].remote = Text(addresses.each[i].remote);
+  const int count = GetSubflows(fd, kMptcpSubflowAddrs, &addresses);
+  // If a subflow was added or removed between the two calls, the figures cannot be assigned.
+  const bool known = GetSubflows(fd, kMptcpTcpInfo, &figures) == count;
+  std::vector<SubflowInfo> infos(std::max(0, count));
+  for (size_t i = 0; i < infos.size(); ++i) {
+    infos[i].local = Text(addresses.each[i].local);
+    infos[i].remote = Text(addresses.each[i].remote);
     const size_t size = std::min<size_t>(figures.head.size_kernel, sizeof(tcp_info));
-    if (known) ReadFigures(figures.each[i], size, &ways[i]);
+    if (known) ReadFigures(figures.each[i], size, &infos[i]);
   }
-  return ways;
+  return infos;
 }
 
-void ReadTcp(int fd, Way* way) {
+void ReadTcp(int fd, SubflowInfo* info) {
   tcp_info tcp{};
   socklen_t length = sizeof(tcp);
-  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &tcp, &length) == 0) ReadFigures(tcp, length, way);
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &tcp, &length) == 0) ReadFigures(tcp, length, info);
 }
 
-// A socket that has fallen back answers as TCP, and so does every socket of a kernel before 5.16:
-// a new one tells which it is.
+// A socket after a fallback answers as TCP, and so does every socket of a kernel before 5.16. A new
+// socket distinguishes the two.
 const char* WhyNotMptcp(int fd) {
   int protocol = 0;
   socklen_t length = sizeof(protocol);
@@ -146,51 +147,51 @@ const char* WhyNotMptcp(int fd) {
   if (fresh < 0) return "fallback";
   InfoHead head{};
   length = sizeof(head);
-  const bool tells = getsockopt(fresh, kSolMptcp, kMptcpInfo, &head, &length) == 0;
+  const bool reports = getsockopt(fresh, kSolMptcp, kMptcpInfo, &head, &length) == 0;
   close(fresh);
-  return tells ? "fallback" : "unknown";
+  return reports ? "fallback" : "unknown";
 }
 
 #endif
 
-// What there is to say of a connection with one way.
-std::vector<Way> OneWay(int fd) {
-  Way way;
+// Describes a connection that is its own only subflow.
+std::vector<SubflowInfo> SingleSubflow(int fd) {
+  SubflowInfo info;
   sockaddr_storage address{};
   socklen_t length = sizeof(address);
   if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0) {
-    way.local = Text(address);
+    info.local = Text(address);
   }
   length = sizeof(address);
   if (getpeername(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0) {
-    way.remote = Text(address);
+    info.remote = Text(address);
   }
 #ifdef __linux__
-  ReadTcp(fd, &way);
+  ReadTcp(fd, &info);
 #endif
-  return {way};
+  return {info};
 }
 
-Napi::Object Told(Napi::Env env, const char* transport, uint32_t token,
-                  const std::vector<Way>& ways) {
-  Napi::Object told = Napi::Object::New(env);
-  Napi::Array subflows = Napi::Array::New(env, ways.size());
-  for (uint32_t i = 0; i < ways.size(); ++i) {
+Napi::Object ToObject(Napi::Env env, const char* transport, uint32_t token,
+                      const std::vector<SubflowInfo>& infos) {
+  Napi::Object result = Napi::Object::New(env);
+  Napi::Array subflows = Napi::Array::New(env, infos.size());
+  for (uint32_t i = 0; i < infos.size(); ++i) {
     Napi::Object one = Napi::Object::New(env);
-    one.Set("local", ways[i].local);
-    one.Set("remote", ways[i].remote);
-    one.Set("state", ways[i].state);
-    one.Set("rttUs", ways[i].rtt_us);
-    one.Set("retransmits", ways[i].retransmits);
-    one.Set("bytesSent", ways[i].bytes_sent);
-    one.Set("bytesAcked", ways[i].bytes_acked);
-    one.Set("unacked", ways[i].unacked);
+    one.Set("local", infos[i].local);
+    one.Set("remote", infos[i].remote);
+    one.Set("state", infos[i].state);
+    one.Set("rttUs", infos[i].rtt_us);
+    one.Set("retransmits", infos[i].retransmits);
+    one.Set("bytesSent", infos[i].bytes_sent);
+    one.Set("bytesAcked", infos[i].bytes_acked);
+    one.Set("unacked", infos[i].unacked);
     subflows.Set(i, one);
   }
-  told.Set("transport", transport);
-  told.Set("token", token);
-  told.Set("subflows", subflows);
-  return told;
+  result.Set("transport", transport);
+  result.Set("token", token);
+  result.Set("subflows", subflows);
+  return result;
 }
 
 }  // namespace
@@ -213,19 +214,19 @@ Napi::Value MptcpInfo(const Napi::CallbackInfo& info) {
   int type = 0;
   socklen_t length = sizeof(type);
   if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0) {
-    Throw(env, Status::System("information about descriptor " + std::to_string(fd), errno));
+    Throw(env, Status::System("cannot inspect descriptor " + std::to_string(fd), errno));
     return env.Undefined();
   }
 #ifdef __linux__
   InfoHead head{};
   length = sizeof(head);
   if (getsockopt(fd, kSolMptcp, kMptcpInfo, &head, &length) != 0) {
-    return Told(env, WhyNotMptcp(fd), 0, OneWay(fd));
+    return ToObject(env, WhyNotMptcp(fd), 0, SingleSubflow(fd));
   }
-  if ((head.flags & kFlagFallback) != 0) return Told(env, "fallback", 0, OneWay(fd));
-  return Told(env, "mptcp", head.token, ReadWays(fd));
+  if ((head.flags & kFlagFallback) != 0) return ToObject(env, "fallback", 0, SingleSubflow(fd));
+  return ToObject(env, "mptcp", head.token, ReadSubflowInfos(fd));
 #else
-  return Told(env, "tcp", 0, OneWay(fd));
+  return ToObject(env, "tcp", 0, SingleSubflow(fd));
 #endif
 }
 
@@ -238,7 +239,8 @@ void RenewPriority(const Napi::CallbackInfo& info) {
   socklen_t length = sizeof(priority);
   if (getsockopt(fd, SOL_SOCKET, SO_PRIORITY, &priority, &length) != 0 ||
       setsockopt(fd, SOL_SOCKET, SO_PRIORITY, &priority, length) != 0) {
-    Throw(env, Status::System("priority of descriptor " + std::to_string(fd), errno));
+    Throw(env,
+          Status::System("cannot set the priority of descriptor " + std::to_string(fd), errno));
   }
 #endif
 }

@@ -1,4 +1,4 @@
-// mptcpInfo(fd): which ways a connection has, as the kernel tells.
+// mptcpInfo(fd): the subflows of a connection, as the kernel reports them.
 #ifndef SEGANET_BINDING_SOCKET_SOCKET_MPTCP_H_
 #define SEGANET_BINDING_SOCKET_SOCKET_MPTCP_H_
 
@@ -8,10 +8,10 @@ namespace seganet::binding {
 
 Napi::Value MptcpInfo(const Napi::CallbackInfo& info);
 
-// renewPriority(fd): all subflows that there are now get the connection's SO_PRIORITY.
+// renewPriority(fd): sets the connection's SO_PRIORITY on all existing subflows.
 void RenewPriority(const Napi::CallbackInfo& info);
 
-// A socket that speaks MPTCP where it can, else -1 with errno. `kind` as for socket().
+// Returns an MPTCP socket, or -1 with errno. `kind` is the type argument of socket().
 int NewMptcpSocket(int family, int kind);
 
 }  // namespace seganet::binding

@@ -28,7 +28,7 @@ union Address {
 };
 
 bool ReadAddress(Napi::Env env, const std::string& text, int port, Address* address) {
-  // A NUL would end it early.
+  // A NUL would truncate the text.
   const bool whole = text.find('\0') == std::string::npos;
   if (whole && (uv_ip4_addr(text.c_str(), port, &address->v4) == 0 ||
                 uv_ip6_addr(text.c_str(), port, &address->v6) == 0)) {
@@ -38,14 +38,14 @@ bool ReadAddress(Napi::Env env, const std::string& text, int port, Address* addr
   return false;
 }
 
-// What socket() says where there is no MPTCP: switched off (net.mptcp.enabled), or not in the
-// kernel, or not for this family.
+// True for the errors of socket() without MPTCP: turned off (net.mptcp.enabled), not in the kernel,
+// or not for this address family.
 bool IsNoMptcp(int error) {
   return error == ENOPROTOOPT || error == EPROTONOSUPPORT || error == EINVAL;
 }
 
-// -1 with errno. Not inherited by children, and nobody waits in a call on it. `no_mptcp`: the errno
-// for which it is one of TCP though MPTCP was wanted, 0 = none.
+// Returns a non-blocking, close-on-exec socket, or -1 with errno. `*no_mptcp`: the errno because of
+// which the socket is TCP although MPTCP was requested; 0 = none.
 int NewSocket(int family, bool wants_mptcp, int* no_mptcp) {
 #ifdef SOCK_CLOEXEC
   const int kind = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
@@ -90,20 +90,20 @@ Napi::Value OpenSocket(const Napi::CallbackInfo& info) {
     return env.Undefined();
   }
   SocketOptions options;
-  SocketPath way;
+  SocketPath path;
   const Napi::Object given = info[2].As<Napi::Object>();
-  if (!options.Read(env, given) || !way.Read(env, given)) return env.Undefined();
+  if (!options.Read(env, given) || !path.Read(env, given)) return env.Undefined();
 
   const int family = address.any.sa_family;
   int no_mptcp = 0;
-  const int fd = NewSocket(family, way.wants_mptcp(), &no_mptcp);
+  const int fd = NewSocket(family, path.wants_mptcp(), &no_mptcp);
   if (fd < 0) {
-    Throw(env, Status::System("socket", errno));
+    Throw(env, Status::System("cannot create a socket", errno));
     return env.Undefined();
   }
   std::vector<const char*> names;
   Status status = options.Apply(fd, family, &names);
-  if (status.ok()) status = way.Apply(fd, family);
+  if (status.ok()) status = path.Apply(fd, family);
   if (status.ok()) status = Connect(fd, address, text + " port " + std::to_string(port));
   if (!status.ok()) {
     close(fd);
@@ -124,11 +124,11 @@ void CloseSocket(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   int fd = -1;
   if (!ReadInt(env, info[0], "fd", 0, INT_MAX, &fd)) return;
-  // A number gone astray must not close a file or a loop's own descriptor.
+  // A wrong number must not close a file or one of the loop's own descriptors.
   int type = 0;
   socklen_t length = sizeof(type);
   if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0) {
-    Throw(env, Status::System("close descriptor " + std::to_string(fd), errno));
+    Throw(env, Status::System("cannot close descriptor " + std::to_string(fd), errno));
     return;
   }
   ConnectWait::Cancel(env, fd);

@@ -1,5 +1,5 @@
-// openSocket(address, port, options) and closeSocket(fd): a TCP socket of our own, with its options
-// set before the first packet leaves.
+// openSocket(address, port, options) and closeSocket(fd): TCP sockets whose options are set before
+// the first packet leaves.
 #ifndef SEGANET_BINDING_SOCKET_SOCKET_OPEN_H_
 #define SEGANET_BINDING_SOCKET_SOCKET_OPEN_H_
 
@@ -7,11 +7,13 @@
 
 namespace seganet::binding {
 
-// Begins to connect and returns {fd, unknown}: native/index.d.ts. The descriptor belongs to the
-// caller; what is left open when the thread ends is closed then (OpenSockets).
+// Starts to connect and returns {fd, unknown, noMptcp}: the descriptor; the names of the options
+// that this system does not support; and why the socket is TCP although MPTCP was requested ('' =
+// it is not). The caller owns the descriptor. If it is still open when the thread ends, OpenSockets
+// closes it. Throws an Error with `code` for system errors.
 Napi::Value OpenSocket(const Napi::CallbackInfo& info);
 
-// Ends a wait for it, too: that is rejected with ECANCELED.
+// Closes the socket. A pending waitConnect() for it ends with ECANCELED.
 void CloseSocket(const Napi::CallbackInfo& info);
 
 }  // namespace seganet::binding

@@ -15,7 +15,7 @@
 namespace seganet::binding {
 namespace {
 
-constexpr int kMissing = -1;  // this system has no such option
+constexpr int kMissing = -1;  // this system lacks the option
 
 #ifdef SO_PRIORITY
 constexpr int kPriority = SO_PRIORITY;
@@ -43,24 +43,25 @@ constexpr int kKeepIdle = TCP_KEEPIDLE;
 constexpr int kKeepIdle = TCP_KEEPALIVE;  // the name on macOS
 #endif
 
-// 0, or an errno.
+// Returns 0 or an errno.
 int SetInt(int fd, int level, int number, int value) {
   if (number == kMissing) return ENOPROTOOPT;
   return setsockopt(fd, level, number, &value, sizeof(value)) == 0 ? 0 : errno;
 }
 
-// The upper six bits of the octet [RFC 2474]; the kernel keeps the two of ECN to itself.
+// DSCP is the upper six bits of the octet [RFC 2474]; the kernel controls the two ECN bits.
 int SetDscp(int fd, int family, int dscp) {
   const int ipv4 = SetInt(fd, IPPROTO_IP, IP_TOS, dscp << 2);
   if (family == AF_INET) return ipv4;
-  // To an IPv4 address (::ffff:192.0.2.1) it sends by the option of IPv4: that one is a bonus.
+  // For an IPv4-mapped peer (::ffff:192.0.2.1), the kernel uses the IPv4 option, so that one is set
+  // too and its error is ignored.
   return SetInt(fd, IPPROTO_IPV6, IPV6_TCLASS, dscp << 2);
 }
 
-// With its terminating NUL (Linux, include/net/tcp.h: TCP_CA_NAME_MAX).
+// Including the terminating NUL (Linux, include/net/tcp.h: TCP_CA_NAME_MAX).
 constexpr size_t kCongestionNameMax = 16;
 
-// Also true where the system does not tell.
+// Also true if the system does not report it.
 bool HasCongestion(int fd, const std::string& name) {
   char present[kCongestionNameMax] = {};
   socklen_t length = sizeof(present);
@@ -68,9 +69,9 @@ bool HasCongestion(int fd, const std::string& name) {
   return std::string(present, strnlen(present, sizeof(present))) == name;
 }
 
-// An MPTCP socket takes any name while it has no subflow, and keeps the system's if that is none.
-// To be asked makes the first subflow, so that the second attempt is answered truly; those that
-// join later get what this one has.
+// Without a subflow, an MPTCP socket accepts any name, and keeps the system's default if the name
+// is unknown. Reading the option creates the first subflow, so the second attempt gets a valid
+// answer; subflows that join later inherit the option.
 bool SetCongestion(int fd, const std::string& name) {
   if (kCongestion == kMissing) return false;
   for (int attempt = 0; attempt < 2; ++attempt) {
@@ -81,14 +82,14 @@ bool SetCongestion(int fd, const std::string& name) {
   return false;
 }
 
-// An MPTCP socket answers EOPNOTSUPP or ENOPROTOOPT for what it cannot do.
+// An MPTCP socket returns EOPNOTSUPP or ENOPROTOOPT for unsupported options.
 bool IsUnknown(int error) { return error == ENOPROTOOPT || error == EOPNOTSUPP; }
 
 }  // namespace
 
-// IP_TOS changes the priority behind our back (EF lands in the band of best effort), so the
-// priority is set after it. From 7 on it wants CAP_NET_ADMIN (socket(7)). Highest values of the
-// keep-alive: what Linux takes (include/net/tcp.h, MAX_TCP_KEEP*).
+// IP_TOS also changes the priority (EF lands in the band of best effort), so the priority is set
+// after it. A priority of 7 or more requires CAP_NET_ADMIN (socket(7)). The upper limits of the
+// keep-alive options are Linux's (include/net/tcp.h, MAX_TCP_KEEP*).
 SocketOptions::SocketOptions()
     : list_{{"dscp", Kind::kDscp, IPPROTO_IP, IP_TOS, 0, 63},
             {"priority", Kind::kNumber, SOL_SOCKET, kPriority, 0, 6},
@@ -148,22 +149,23 @@ Status SocketOptions::Apply(int fd, int family, std::vector<const char*>* unknow
       return Status::System(std::string("socket option ") + option.name, error);
     }
   }
-  // What its user may not have (tcp_allowed_congestion_control) is no reason not to connect.
+  // A congestion control that is not permitted (tcp_allowed_congestion_control) is no reason not to
+  // connect.
   if (!congestion_.empty() && !SetCongestion(fd, congestion_)) unknown->push_back("congestion");
   return {};
 }
 
-// 0, or an errno.
+// Returns 0 or an errno.
 int SocketOptions::Set(int fd, int family, const Option& option) {
   switch (option.kind) {
     case Kind::kDscp:
       return SetDscp(fd, family, option.value);
     case Kind::kZeroIsDefault:
-      // To the kernel, 0 may mean the least.
+      // To the kernel, 0 may mean the minimum.
       if (option.value == 0) return 0;
       break;
     case Kind::kKeepAlive:
-      // Probes are sent only by a socket that was told to.
+      // Without SO_KEEPALIVE, a socket sends no probes.
       if (const int error = SetInt(fd, SOL_SOCKET, SO_KEEPALIVE, 1); error != 0) return error;
       break;
     case Kind::kNumber:

@@ -1,4 +1,5 @@
-// What an uplink's socket is told before it connects: by name, as native/index.d.ts has them.
+// The options of an uplink socket, which are set before it connects. Their names are those of
+// UplinkSocketOptions in native/index.d.ts.
 #ifndef SEGANET_BINDING_SOCKET_SOCKET_OPTIONS_H_
 #define SEGANET_BINDING_SOCKET_SOCKET_OPTIONS_H_
 
@@ -15,12 +16,12 @@ class SocketOptions {
  public:
   SocketOptions();
 
-  // All are read before one is set. False: a TypeError that names the option is pending.
+  // Reads all options. Returns false if a TypeError that names the invalid option is pending.
   bool Read(Napi::Env env, Napi::Object given);
 
-  // Sets those that were given, and names in `unknown` those that this system, or this kind of
-  // socket, does not know, and a congestion control that it does not have or does not grant.
-  // REQUIRES: fd is a new socket of `family`.
+  // Sets the given options. Adds to `*unknown` the names of options that this system or this kind
+  // of socket does not support, and "congestion" if that congestion control is missing or not
+  // permitted. REQUIRES: fd is a new socket of `family`.
   Status Apply(int fd, int family, std::vector<const char*>* unknown) const;
 
  private:

@@ -20,7 +20,7 @@ bool ReadText(Napi::Env env, Napi::Object given, const char* name, size_t most, 
   if (value.IsEmpty()) return false;
   if (value.IsUndefined()) return true;
   if (!ReadString(env, value, name, text)) return false;
-  // A NUL would end it early.
+  // A NUL would truncate the text.
   if (!text->empty() && text->size() <= most && text->find('\0') == std::string::npos) return true;
   Napi::TypeError::New(
       env, std::string(name) + " must have 1 to " + std::to_string(most) + " bytes, none of them 0")
@@ -62,7 +62,7 @@ bool SocketPath::Read(Napi::Env env, Napi::Object given) {
 Status SocketPath::Apply(int fd, int family) const {
   if (!device_.empty()) {
 #ifdef SO_BINDTODEVICE
-    // Since Linux 5.7 without a privilege (socket(7)).
+    // Requires no privilege since Linux 5.7 (socket(7)).
     if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device_.data(),
                    static_cast<socklen_t>(device_.size())) != 0) {
       return Status::System("socket option device " + device_, errno);
@@ -76,12 +76,13 @@ Status SocketPath::Apply(int fd, int family) const {
 
 Status SocketPath::Bind(int fd, int family) const {
 #ifdef IP_BIND_ADDRESS_NO_PORT
-  // The port is chosen with the peer in view (ip(7)): else each bound socket takes one for itself.
+  // The port is chosen when the peer is known (ip(7)); otherwise each bound socket would occupy a
+  // port of its own.
   const int on = 1;
   setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
 #endif
   int bound = -1;
-  errno = EAFNOSUPPORT;  // an address of the other family
+  errno = EAFNOSUPPORT;  // the address is of the other family
   if (family == AF_INET) {
     sockaddr_in address{};
     if (uv_ip4_addr(local_address_.c_str(), 0, &address) == 0) {

@@ -1,5 +1,5 @@
-// By which way an uplink's socket leaves: a device, an address of this machine, or both; and
-// whether it may have several.
+// The path of an uplink socket: a network interface, a local address, or both; and whether it may
+// use several paths (MPTCP).
 #ifndef SEGANET_BINDING_SOCKET_SOCKET_PATH_H_
 #define SEGANET_BINDING_SOCKET_SOCKET_PATH_H_
 
@@ -13,13 +13,13 @@ namespace seganet::binding {
 
 class SocketPath {
  public:
-  // `device`, `localAddress` and `mptcp` of the options, all optional. False: a TypeError that
-  // names the option is pending.
+  // Reads the options `device`, `localAddress` and `mptcp`, all optional. Returns false if a
+  // TypeError that names the invalid option is pending.
   bool Read(Napi::Env env, Napi::Object given);
 
   bool wants_mptcp() const { return wants_mptcp_; }
 
-  // REQUIRES: fd is a new socket of `family`, not connected.
+  // Binds the socket. REQUIRES: fd is a new socket of `family`, not connected.
   Status Apply(int fd, int family) const;
 
  private:

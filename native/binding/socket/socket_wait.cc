@@ -14,13 +14,14 @@
 namespace seganet::binding {
 namespace {
 
-// 0: it is connected.
+// Returns 0 if the socket is connected, otherwise an errno.
 int ConnectError(int fd) {
   int error = 0;
   socklen_t length = sizeof(error);
   if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) != 0) return errno;
   if (error != 0) return error;
-  // The error is told once; a socket whose connect failed earlier has none any more, and no peer.
+  // The kernel reports the error only once. A socket whose connect failed earlier has no error
+  // anymore, but no peer either.
   sockaddr_storage peer;
   length = sizeof(peer);
   return getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &length) == 0 ? 0 : errno;
@@ -48,20 +49,21 @@ void WaitConnect(const Napi::CallbackInfo& info) {
 Status ConnectWait::Start(Napi::Env env, int fd, uint64_t timeout_ms, Napi::Function done) {
   auto& table = Environment::Of(env)->connect_waits;
   const std::string descriptor = "descriptor " + std::to_string(fd);
-  if (table.contains(fd)) return Status::System(descriptor + " is waited for already", EEXIST);
+  if (table.contains(fd))
+    return Status::System("another call already waits for " + descriptor, EEXIST);
   uv_loop_t* loop = nullptr;
   napi_get_uv_event_loop(env, &loop);
   auto* wait = new ConnectWait(env, fd);
   if (const int error = uv_poll_init(loop, &wait->poll_, fd); error != 0) {
-    delete wait;  // libuv holds nothing of it
-    return Status::System(descriptor + " cannot be waited for", -error);
+    delete wait;  // libuv has no reference to it
+    return Status::System("cannot wait for " + descriptor, -error);
   }
   wait->poll_.data = wait->timer_.data = wait;
   uv_timer_init(loop, &wait->timer_);
   napi_create_reference(env, done, 1, &wait->done_);
   napi_add_async_cleanup_hook(env, OnEnvironmentEnd, wait, &wait->hook_);
   table.emplace(fd, wait);
-  uv_update_time(loop);  // it is of the beginning of this turn
+  uv_update_time(loop);  // otherwise it is the time at the beginning of this turn
   uv_timer_start(&wait->timer_, OnTime, timeout_ms, 0);
   uv_poll_start(&wait->poll_, UV_WRITABLE, OnPoll);
   return {};
@@ -72,14 +74,15 @@ void ConnectWait::Cancel(Napi::Env env, int fd) {
   if (const auto it = table.find(fd); it != table.end()) it->second->Finish(ECANCELED);
 }
 
-// libuv tells an error alone as a status, and an error with the end of the stream as an event.
+// libuv reports an error alone as a status, and an error together with the end of the stream as an
+// event.
 void ConnectWait::OnPoll(uv_poll_t* poll, int status, int) {
   auto* wait = static_cast<ConnectWait*>(poll->data);
   const int error = ConnectError(wait->fd_);
   wait->Finish(error == 0 && status < 0 ? -status : error);
 }
 
-// A loop that was busy for so long runs its timers before it looks at its sockets.
+// A loop that was busy for the whole timeout runs its timers before it polls its sockets.
 void ConnectWait::OnTime(uv_timer_t* timer) {
   auto* wait = static_cast<ConnectWait*>(timer->data);
   pollfd now{wait->fd_, POLLOUT, 0};
@@ -91,7 +94,7 @@ void ConnectWait::Finish(int error) {
   const Napi::HandleScope scope(env);
   napi_value done = nullptr;
   napi_get_reference_value(env_, done_, &done);
-  // First, so that the descriptor is free for the socket that `done` makes of it.
+  // First, so that `done` can create a socket from the descriptor.
   CloseHandles();
   napi_value reason = env.Undefined();
   if (error != 0) {
@@ -100,7 +103,7 @@ void ConnectWait::Finish(int error) {
   CallFromLoop(env, Napi::Function(env_, done), {reason});
 }
 
-// Nobody else can close the descriptor after this, where OpenSockets does not know it.
+// Closes the descriptor as well: after Forget, nothing else does.
 void ConnectWait::OnEnvironmentEnd(napi_async_cleanup_hook_handle, void* self) {
   auto* wait = static_cast<ConnectWait*>(self);
   if (wait->is_over_) return;
@@ -109,7 +112,7 @@ void ConnectWait::OnEnvironmentEnd(napi_async_cleanup_hook_handle, void* self) {
   close(wait->fd_);
 }
 
-// The environment ends only when they are closed: the hook stays until then.
+// The environment ends only when the handles are closed, so the hook stays until then.
 void ConnectWait::CloseHandles() {
   is_over_ = true;
   if (Environment* own = Environment::Of(env_)) own->connect_waits.erase(fd_);

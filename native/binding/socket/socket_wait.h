@@ -1,5 +1,5 @@
-// waitConnect(fd, timeoutMs, done): tells when a socket that connects is connected, or why not. On
-// the loop of the environment, so it works on any thread that runs JavaScript.
+// waitConnect(fd, timeoutMs, done): reports when a socket is connected, or why it is not. It runs
+// on the loop of the environment, so it works on any thread that runs JavaScript.
 #ifndef SEGANET_BINDING_SOCKET_SOCKET_WAIT_H_
 #define SEGANET_BINDING_SOCKET_SOCKET_WAIT_H_
 
@@ -10,19 +10,19 @@
 
 namespace seganet::binding {
 
-// Calls done(error) once; native/index.js makes a promise of it. (A promise of Node-API that is
-// still open when its environment ends would leak.)
+// Calls done(error) once; native/index.js turns that into a promise. (A Node-API promise that is
+// pending when its environment ends would leak.)
 void WaitConnect(const Napi::CallbackInfo& info);
 
-// One wait. It deletes itself when its handles are closed.
+// A pending wait. Deletes itself when its handles are closed.
 //
 // Thread safety: the thread of its environment.
 class ConnectWait {
  public:
-  // On failure nothing is left and `done` is not called.
+  // Starts a wait. On failure, `done` is not called.
   static Status Start(Napi::Env env, int fd, uint64_t timeout_ms, Napi::Function done);
 
-  // Ends the wait for this descriptor with ECANCELED, if there is one.
+  // Ends the wait for this descriptor, if there is one, with ECANCELED.
   static void Cancel(Napi::Env env, int fd);
 
   ConnectWait(const ConnectWait&) = delete;

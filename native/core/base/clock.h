@@ -1,4 +1,4 @@
-// Time. Components below runtime/ are given "now" by their caller, so tests choose it.
+// Clocks. Components below runtime/ get the current time from their caller, so tests control it.
 #ifndef SEGANET_CORE_BASE_CLOCK_H_
 #define SEGANET_CORE_BASE_CLOCK_H_
 
@@ -6,16 +6,19 @@
 
 namespace seganet {
 
-// A time that does not come.
+// A time that never comes: no deadline.
 inline constexpr int64_t kNever = INT64_MAX;
 
+// One reading of both clocks.
 struct Now {
-  int64_t mono_us = 0;  // CLOCK_MONOTONIC: for intervals
-  int64_t wall_ms = 0;  // CLOCK_REALTIME: for records' timestamps
+  int64_t mono_us = 0;  // CLOCK_MONOTONIC, µs: for intervals
+  int64_t wall_ms = 0;  // CLOCK_REALTIME, ms: for timestamps of records
 
+  // Reads both clocks.
   static Now Read();
 };
 
+// Returns CLOCK_MONOTONIC in microseconds.
 int64_t MonotonicUs();
 
 }  // namespace seganet

@@ -1,4 +1,4 @@
-// Counters of the engine. Each block has one writing thread; anyone may read. Names appear in
+// Counters of the engine. One thread writes a block; any thread may read it. The names appear in
 // stats() and in docs/operations.md.
 #ifndef SEGANET_CORE_BASE_COUNTERS_H_
 #define SEGANET_CORE_BASE_COUNTERS_H_
@@ -15,17 +15,17 @@ namespace seganet {
   X(kConnectionsAccepted, "connectionsAccepted")                         \
   X(kConnectionsRefused, "connectionsRefused") /* device limit */        \
   X(kConnectTimeouts, "connectTimeouts")       /* no CONNECT in time */  \
-  X(kDevicesConnected, "devicesConnected")     /* ever, not now */       \
+  X(kDevicesConnected, "devicesConnected")     /* in total */            \
   X(kTakeOvers, "takeOvers")                   /* same client id */      \
   X(kKeepAliveTimeouts, "keepAliveTimeouts")                             \
   X(kProtocolErrors, "protocolErrors") /* sum of reasons */              \
   X(kConnectionsClosed, "connectionsClosed")                             \
   X(kBytesReceived, "bytesReceived")                                     \
   X(kReads, "reads")                                                     \
-  X(kRecordsReceived, "recordsReceived")   /* each once */               \
+  X(kRecordsReceived, "recordsReceived")   /* without copies */          \
   X(kRecordsPushed, "recordsPushed")       /* by JavaScript */           \
   X(kRecordsQueued, "recordsQueued")       /* for an uplink */           \
-  X(kRecordsDelivered, "recordsDelivered") /* PUBACK of the cloud */     \
+  X(kRecordsDelivered, "recordsDelivered") /* PUBACK from the cloud */   \
   X(kBatchesSealed, "batchesSealed")                                     \
   X(kBatchesDelivered, "batchesDelivered")                               \
   X(kBatchesRedelivered, "batchesRedelivered") /* taken again */         \
@@ -34,25 +34,25 @@ namespace seganet {
   X(kChunksStored, "chunksStored")                                       \
   X(kBytesStored, "bytesStored")                                         \
   X(kChunksFreed, "chunksFreed")                                         \
-  X(kRecordsRecovered, "recordsRecovered") /* found at the start */      \
+  X(kRecordsRecovered, "recordsRecovered") /* found at startup */        \
   X(kRecordsReplayed, "recordsReplayed")   /* read back */               \
   X(kStoreFailures, "storeFailures")       /* chunks not written */      \
   X(kSlowed, "slowed")                     /* times over budget */       \
   X(kHalfOpenEvicted, "halfOpenEvicted")   /* for newer ones */          \
   X(kLoginsRefused, "loginsRefused")                                     \
   X(kThrottled, "throttled")               /* over a device's rate */    \
-  X(kNotAllowed, "notAllowed")             /* by permissions */          \
+  X(kNotAllowed, "notAllowed")             /* by its permissions */      \
   X(kTopicsRefused, "topicsRefused")       /* IsOddTopic */              \
   X(kEventsLost, "eventsLost")             /* Node-RED was too slow */   \
   X(kDatagrams, "datagrams")               /* CoAP over UDP, received */ \
-  X(kDatagramsCrossed, "datagramsCrossed") /* to their worker */         \
-  X(kDatagramsLost, "datagramsLost")       /* no room for them */        \
+  X(kDatagramsCrossed, "datagramsCrossed") /* handed to their worker */  \
+  X(kDatagramsLost, "datagramsLost")       /* no room */                 \
   X(kDatagramsMalformed, "datagramsMalformed")                           \
-  X(kDatagramsIgnored, "datagramsIgnored")     /* to a group, errors */  \
-  X(kDatagramsDuplicate, "datagramsDuplicate") /* sent again by them */  \
-  X(kDatagramsSentAgain, "datagramsSentAgain") /* by us */               \
+  X(kDatagramsIgnored, "datagramsIgnored")     /* multicast, errors */   \
+  X(kDatagramsDuplicate, "datagramsDuplicate") /* resent by the peer */  \
+  X(kDatagramsSentAgain, "datagramsSentAgain") /* by the gateway */      \
   X(kCoapRefused, "coapRefused")               /* 4.xx and 5.xx */       \
-  X(kCoapPeersLost, "coapPeersLost")           /* do not acknowledge */
+  X(kCoapPeersLost, "coapPeersLost")           /* no acknowledgment */
 
 enum class Counter : size_t {
 #define X(id, name) id,
@@ -63,20 +63,20 @@ enum class Counter : size_t {
 inline constexpr size_t kCounters = static_cast<size_t>(Counter::kCount);
 extern const std::array<const char*, kCounters> kCounterNames;
 
-// Why a record did not reach the cloud, or a copy of it a message wire.
-#define SEGANET_DROPS(X)                                                        \
-  X(kNoRoute, "noRoute")                 /* the node is wired to nothing */     \
-  X(kMessageRingFull, "messageRingFull") /* Node-RED was too slow */            \
-  X(kRefused, "refused")                 /* the cloud refused it for good */    \
-  X(kClosed, "closed")                   /* still held when the engine ended */ \
-  X(kUplinkRemoved, "uplinkRemoved")     /* its uplink left the flow */         \
-  X(kTooManyDevices, "tooManyDevices")   /* device table full */                \
-  X(kExpired, "expired")                 /* older than its class may be */      \
-  X(kDeadLetter, "deadLetter")           /* refused for good, kept aside */     \
-  X(kCorrupt, "corrupt")                 /* damaged on disk */                  \
-  X(kLogFull, "logFull")                 /* gave way, as was configured */      \
-  X(kMemoryFull, "memoryFull")           /* the same */                         \
-  X(kQueueFull, "queueFull")             /* the same, of its class */
+// Why a record did not reach the cloud, or why its copy did not reach a message wire.
+#define SEGANET_DROPS(X)                                                            \
+  X(kNoRoute, "noRoute")                 /* the node is wired to nothing */         \
+  X(kMessageRingFull, "messageRingFull") /* Node-RED was too slow */                \
+  X(kRefused, "refused")                 /* by the cloud, permanently */            \
+  X(kClosed, "closed")                   /* held when the engine stopped */         \
+  X(kUplinkRemoved, "uplinkRemoved")     /* its uplink was removed from the flow */ \
+  X(kTooManyDevices, "tooManyDevices")   /* device table full */                    \
+  X(kExpired, "expired")                 /* older than its class allows */          \
+  X(kDeadLetter, "deadLetter")           /* refused permanently, kept in the log */ \
+  X(kCorrupt, "corrupt")                 /* damaged on disk */                      \
+  X(kLogFull, "logFull")                 /* log full, configured to drop */         \
+  X(kMemoryFull, "memoryFull")           /* memory full, configured to drop */      \
+  X(kQueueFull, "queueFull")             /* class limit reached, configured to drop */
 
 enum class Drop : size_t {
 #define X(id, name) id,
@@ -89,8 +89,10 @@ extern const std::array<const char*, kDrops> kDropNames;
 
 inline constexpr size_t kClassSlots = 9;  // index = class, 0 unused
 
-// Thread safety: Add from one thread, Get from any. Relaxed: a reader wants a recent number, not an
-// order.
+// A counter with one writer.
+//
+// Thread safety: Add from one thread, Get from any. Relaxed: a reader needs a recent value, and no
+// ordering with other data.
 class SingleWriter {
  public:
   void Add(uint64_t n = 1) {
@@ -102,6 +104,7 @@ class SingleWriter {
   std::atomic<uint64_t> value_{0};
 };
 
+// All counters of one writing thread. Aligned to a cache line, so that writers do not share one.
 struct alignas(64) CounterBlock {
   std::array<SingleWriter, kCounters> counters;
   std::array<std::array<SingleWriter, kClassSlots>, kDrops> drops;

@@ -29,10 +29,10 @@ bool ReadNumber(std::string_view* text, int* number) {
 
 Status ParseCpuList(std::string_view list, std::vector<int>* cpus) {
   cpus->clear();
-  std::bitset<kMaxCpu + 1> named;  // however often the list names them
-  const std::string shown(list);
-  const auto bad = [&shown] {
-    return Status::InvalidArgument("'" + shown + "' is not a list of cores such as 1-3,5");
+  std::bitset<kMaxCpu + 1> named;  // removes duplicates
+  const std::string quoted(list);
+  const auto bad = [&quoted] {
+    return Status::InvalidArgument("'" + quoted + "' is not a list of cores such as 1-3,5");
   };
   while (!list.empty()) {
     int first = 0;
@@ -99,7 +99,7 @@ std::string PinThisThread(int cpu) {
 int ThisThreadId() { return static_cast<int>(syscall(SYS_gettid)); }
 
 void NameThisThread(const char* name) {
-  // The kernel takes 15 bytes; the C library refuses longer names as a whole.
+  // The kernel allows 15 bytes; the C library rejects longer names.
   pthread_setname_np(pthread_self(), std::string(name).substr(0, 15).c_str());
 }
 

@@ -8,14 +8,14 @@ namespace {
 
 constexpr uint64_t kStrongest = 1024;
 
-// 0 = there is no such number.
+// Returns 0 if the file has no positive number.
 uint64_t ReadNumber(const std::string& file) {
   std::ifstream in(file);
   int64_t number = 0;
   return in >> number && number > 0 ? static_cast<uint64_t>(number) : 0;
 }
 
-// Of each worker's core; empty when one of them does not tell.
+// Reads `file` for the core of each worker. Empty if a core has no such number.
 std::vector<uint64_t> ReadAll(const std::vector<int>& cpus, const std::string& sysfs,
                               const char* file) {
   std::vector<uint64_t> all;

@@ -1,4 +1,4 @@
-// How much the cores of this machine can do, one against the other (big.LITTLE).
+// Relative capacity of the cores of this machine (big.LITTLE).
 #ifndef SEGANET_CORE_BASE_CPU_CAPACITY_H_
 #define SEGANET_CORE_BASE_CPU_CAPACITY_H_
 
@@ -8,11 +8,12 @@
 
 namespace seganet {
 
-// What each worker can do, 1..1024, that of the strongest core being 1024: `cpu_of_worker` is
-// AssignCpus' answer, -1 = no core known. From the kernel's cpu_capacity (arm, arm64, riscv; work a
-// cycle counts there) or, where a core has none, from cpufreq's highest frequency; and all the same
-// where one of the cores has neither, because the two scales do not compare. Workers that share a
-// core share what it can do. `sysfs` stands for /sys/devices/system/cpu.
+// Returns the capacity of each worker, 1..1024; the strongest core has 1024. `cpu_of_worker` is the
+// result of AssignCpus, -1 = no core known. The source is the kernel's cpu_capacity (arm, arm64,
+// riscv; it includes work per cycle). If a core has none, the source is cpufreq's maximum frequency
+// for all cores, because the two scales are not comparable. If a core has neither, all cores count
+// as equal. Workers that share a core share its capacity. `sysfs` replaces /sys/devices/system/cpu
+// in tests.
 std::vector<uint32_t> WorkerCapacities(const std::vector<int>& cpu_of_worker,
                                        const std::string& sysfs = "/sys/devices/system/cpu");
 

@@ -1,4 +1,4 @@
-// Wakes the thread that serves a queue. One ring covers everything that was put in before it.
+// Wakes the thread that serves a queue. One ring covers everything that was queued before it.
 #ifndef SEGANET_CORE_BASE_DOORBELL_H_
 #define SEGANET_CORE_BASE_DOORBELL_H_
 
@@ -6,20 +6,21 @@
 
 namespace seganet {
 
-// Thread safety: Ring from any thread, Answer from the served one.
+// Thread safety: Ring from any thread, Answer from the thread that serves the queue.
 class Doorbell {
  public:
   virtual ~Doorbell() = default;
 
-  // Costs a call into the other thread's loop only when the last ring has been answered.
+  // Wakes the thread. Calls into its loop only if the last ring was answered.
   void Ring() {
     if (!rung_.exchange(true, std::memory_order_acq_rel)) Call();
   }
 
-  // To be called before the queue is looked at, so that what comes later rings again.
+  // Acknowledges the ring. Call it before reading the queue, so that later arrivals ring again.
   void Answer() { rung_.exchange(false, std::memory_order_acq_rel); }
 
  private:
+  // Wakes the thread that serves the queue.
   virtual void Call() = 0;
 
   std::atomic<bool> rung_{false};

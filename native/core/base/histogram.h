@@ -1,4 +1,4 @@
-// Latency histogram with logarithmic buckets, eight to each power of two: quantiles within 1/8 of
+// Latency histogram with logarithmic buckets, eight per power of two: quantiles are within 1/8 of
 // the true value.
 #ifndef SEGANET_CORE_BASE_HISTOGRAM_H_
 #define SEGANET_CORE_BASE_HISTOGRAM_H_
@@ -10,8 +10,11 @@
 
 namespace seganet {
 
-// Values are microseconds, 0 to about 2^36 (19 h); larger ones count as that.
-// Thread safety: all members from any thread. Relaxed: readers want recent numbers, not an order.
+// Values are microseconds, 0 to about 2^36 (19 h). Larger values count as the maximum, negative
+// ones as 0.
+//
+// Thread safety: any member from any thread. Relaxed: readers need recent values, and no ordering
+// between them.
 class Histogram {
  public:
   void Add(int64_t us) {
@@ -26,7 +29,8 @@ class Histogram {
   uint64_t Count() const { return count_.load(std::memory_order_relaxed); }
   uint64_t Max() const { return max_.load(std::memory_order_relaxed); }
 
-  // Upper edge of the bucket that holds quantile q (0 < q <= 1), at most Max(); 0 when empty.
+  // Returns the upper edge of the bucket that holds quantile q (0 < q <= 1), at most Max(); 0 if
+  // the histogram is empty.
   uint64_t Quantile(double q) const {
     const uint64_t count = Count();
     if (count == 0) return 0;
@@ -41,7 +45,7 @@ class Histogram {
   }
 
  private:
-  static constexpr unsigned kSub = 3;  // 2^3 buckets to a power of two
+  static constexpr unsigned kSub = 3;  // 2^3 buckets per power of two
   static constexpr unsigned kMaxBits = 36;
   static constexpr size_t kBuckets = (kMaxBits - kSub + 1) << kSub;
 

@@ -28,7 +28,7 @@ struct State {
   }
 };
 
-// Little-endian word of up to four bytes; missing ones are zero, as in lookup3's tail switch.
+// Returns the little-endian word at `at`. Missing bytes are zero, as in lookup3's tail switch.
 uint32_t Word(std::string_view bytes, size_t at) {
   uint32_t word = 0;
   for (size_t i = 0; i < 4 && at + i < bytes.size(); ++i) {

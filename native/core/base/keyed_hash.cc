@@ -5,6 +5,8 @@
 #include <cstring>
 #include <random>
 
+#include "core/base/require.h"
+
 namespace seganet {
 namespace {
 
@@ -32,8 +34,9 @@ struct SipState {
   }
 };
 
-// REQUIRES: n <= 8.
+// Reads n bytes as a little-endian number. REQUIRES: n <= 8.
 uint64_t Little(const char* bytes, size_t n) {
+  SEGANET_REQUIRE(n <= 8);
   uint64_t word = 0;
   if constexpr (std::endian::native == std::endian::little) {
     std::memcpy(&word, bytes, n);
@@ -50,7 +53,7 @@ uint64_t KeyedHash(uint64_t key0, uint64_t key1, std::string_view bytes) {
              key1 ^ 0x7465646279746573};
   size_t i = 0;
   for (; bytes.size() - i >= 8; i += 8) s.Word(Little(bytes.data() + i, 8));
-  const uint64_t word = Little(bytes.data() + i, bytes.size() - i);  // ends with the length
+  const uint64_t word = Little(bytes.data() + i, bytes.size() - i);  // the rest
   s.Word(word | uint64_t{bytes.size()} << 56);
   s.v2 ^= 0xFF;
   for (int round = 0; round < 4; ++round) s.Round();

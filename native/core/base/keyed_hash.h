@@ -1,3 +1,4 @@
+// Keyed hashing, for tables with untrusted keys and for numbers that peers must not predict.
 #ifndef SEGANET_CORE_BASE_KEYED_HASH_H_
 #define SEGANET_CORE_BASE_KEYED_HASH_H_
 
@@ -7,12 +8,14 @@
 
 namespace seganet {
 
-// SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012). Who does not know
-// the key can neither foretell a value nor find two inputs with the same one.
+// Returns SipHash-2-4 of `bytes` (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012).
+// Without the key, an attacker can neither predict a value nor find two inputs with the same value.
 uint64_t KeyedHash(uint64_t key0, uint64_t key1, std::string_view bytes);
 
-// The hash of a table whose keys others choose: its key is drawn at random for each table, so that
-// nobody can find keys that meet in one bucket.
+// Hash function for a table with untrusted keys. Each object draws a random key, so that an
+// attacker cannot choose table keys that collide.
+//
+// Thread safety: immutable after construction.
 class KeyedStringHash {
  public:
   using is_transparent = void;
@@ -24,12 +27,15 @@ class KeyedStringHash {
   uint64_t key1_;
 };
 
-// Numbers that nobody can foretell from those before, of one secret.
+// Derives a sequence of numbers from a secret. Earlier numbers do not reveal later ones.
+//
+// Thread safety: none.
 class SecretNumbers {
  public:
   explicit SecretNumbers(uint64_t secret) : secret_(secret) {}
+  // Returns the next number of the sequence.
   uint64_t Next();
-  // Of two texts, which may not trade bytes.
+  // Returns a hash of two strings that also depends on where the first one ends.
   uint64_t HashOf(std::string_view first, std::string_view second) const {
     return KeyedHash(secret_, KeyedHash(secret_, 1, first), second);
   }

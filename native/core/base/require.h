@@ -1,6 +1,6 @@
-// Preconditions. A comment `REQUIRES: …` in a header is the contract; SEGANET_REQUIRE checks it at
-// the beginning of the function in debug, test and fuzz builds (SEGANET_CHECK_REQUIRES).
-// The addon that is published does not evaluate the condition.
+// Checked preconditions. A `REQUIRES: …` comment in a header is the contract. SEGANET_REQUIRE
+// checks it at the beginning of the function in debug, test and fuzz builds
+// (SEGANET_CHECK_REQUIRES). The published addon does not evaluate the condition.
 #ifndef SEGANET_CORE_BASE_REQUIRE_H_
 #define SEGANET_CORE_BASE_REQUIRE_H_
 
@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-// Prints the condition and its place, and aborts, when the condition is false.
+// If the condition is false, prints it with its file and line, and aborts.
 #define SEGANET_REQUIRE(condition)                                                              \
   ((condition) ? static_cast<void>(0)                                                           \
                : (std::fprintf(stderr, "%s:%d: REQUIRES %s\n", __FILE__, __LINE__, #condition), \
@@ -17,7 +17,7 @@
 
 #else
 
-// sizeof keeps names used, and evaluates nothing.
+// sizeof marks the names as used and evaluates nothing.
 #define SEGANET_REQUIRE(condition) static_cast<void>(sizeof((condition) ? 1 : 0))
 
 #endif

@@ -1,5 +1,4 @@
-// The outcome of an operation that can fail: a code that programs test and a sentence that people
-// read.
+// The outcome of an operation that can fail: a code for programs, and a sentence for display.
 #ifndef SEGANET_CORE_BASE_STATUS_H_
 #define SEGANET_CORE_BASE_STATUS_H_
 
@@ -16,7 +15,7 @@ class Status {
   static Status InvalidArgument(std::string message) {
     return Status(Code::kInvalidArgument, std::move(message), 0);
   }
-  // `error` is an errno value; it is what the caller shows as a code (EADDRINUSE).
+  // `error` is an errno value, which the caller reports as a code (EADDRINUSE).
   static Status System(std::string message, int error) {
     return Status(Code::kSystem, std::move(message), error);
   }

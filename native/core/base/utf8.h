@@ -1,3 +1,4 @@
+// UTF-8 validation.
 #ifndef SEGANET_CORE_BASE_UTF8_H_
 #define SEGANET_CORE_BASE_UTF8_H_
 
@@ -6,8 +7,8 @@
 
 namespace seganet {
 
-// Length of the valid UTF-8 sequence at the start of `text` (1..4), 0 when there is none (RFC 3629:
-// no overlong forms, no surrogates, nothing above U+10FFFF).
+// Returns the length of the valid UTF-8 sequence at the start of `text`, 1..4, or 0 if there is
+// none (RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF).
 size_t Utf8Length(std::string_view text);
 
 }  // namespace seganet

@@ -7,14 +7,16 @@
 #include <cerrno>
 #include <utility>
 
+#include "core/base/require.h"
 #include "core/loop/poll_handle.h"
 
 namespace seganet {
 namespace {
 
-// Read of one device a wake-up. With every device of a worker busy, a record waits for so much of
-// each of the others, and a turn is over soon enough for keep-alives and receipts.
-constexpr size_t kBytesATurn = 16'384;
+// Bytes read from one device per wake-up. If every device of a worker is busy, a record waits for
+// at most this many bytes of each other device, and a turn ends soon enough for keep-alives and
+// receipts.
+constexpr size_t kBytesPerTurn = 16'384;
 
 AgentEnd EndOf(CloseReason reason) {
   if (reason == CloseReason::kDisconnected) return AgentEnd::kClosed;
@@ -32,17 +34,18 @@ Agent::Agent(AgentHost* host, uv_loop_t* loop, int fd, uint32_t stage, std::stri
       address_(std::move(address)),
       proven_(proven),
       last_seen_us_(MonotonicUs()) {
-  InitPoll(loop, &poll_, fd_);  // Poll() closes the connection if that failed
+  InitPoll(loop, &poll_, fd_);  // if this fails, Poll() closes the connection
   poll_.data = this;
 }
 
-Agent::Agent(AgentHost* host, uv_loop_t* loop, AgentParts parts)
-    : Agent(host, loop, parts.fd, parts.stage, std::move(parts.device_id), std::move(parts.address),
-            parts.proven) {
-  session_ = std::move(parts.session);
-  last_seen_us_ = parts.last_seen_us;
-  latest_class = parts.latest_class;
-  device = parts.device;
+Agent::Agent(AgentHost* host, uv_loop_t* loop, MovedAgent moved)
+    : Agent(host, loop, moved.fd, moved.stage, std::move(moved.device_id), std::move(moved.address),
+            moved.proven) {
+  SEGANET_REQUIRE(moved.session != nullptr);
+  session_ = std::move(moved.session);
+  last_seen_us_ = moved.last_seen_us;
+  latest_class = moved.latest_class;
+  device = moved.device;
   connected_ = true;
   host_->OnBuffered(this, session_->buffered_bytes(), true);
 }
@@ -71,9 +74,9 @@ void Agent::Poll(int events) {
 }
 
 void Agent::OnReadable() {
-  size_t left = kBytesATurn;
+  size_t left = kBytesPerTurn;
   while (left > 0) {
-    // A device with too much unacknowledged is read again when some of it is safe.
+    // A device with too many unacknowledged records is read again when some of them are safe.
     if (session_->WantsPause() || !host_->MayRead(this)) {
       Poll(0);
       return;
@@ -94,7 +97,7 @@ void Agent::OnReadable() {
   host_->OnTurnUsedUp();
 }
 
-// False: the connection is closed or waits to be writable.
+// Returns false if the connection is closed or waits to become writable.
 bool Agent::Feed(std::span<const uint8_t> bytes) {
   const size_t before = session_->partial_bytes();
   const CloseReason reason = session_->Feed(bytes);
@@ -121,7 +124,8 @@ bool Agent::SendOutput() {
   }
   if (n > 0) session_->ConsumeOutput(static_cast<size_t>(n));
   if (session_->output().empty()) return true;
-  // A device that does not take its acknowledgements is not read: what it is owed stays bounded.
+  // A device that does not read its acknowledgements is not read either, which bounds the output
+  // that is held for it.
   Poll(UV_WRITABLE);
   return false;
 }
@@ -148,7 +152,7 @@ int64_t Agent::OnTime(int64_t now_us) {
   }
   session_->OnTime(now_us);
   if (!session_->output().empty()) Flush();
-  // The keep-alive is known from the CONNECT on.
+  // The keep-alive is unknown before the CONNECT.
   if (!connected_ || session_->ticks()) return now_us;
   return limit_us > 0 ? last_seen_us_ + limit_us + 1 : kNever;
 }
@@ -157,7 +161,7 @@ void Agent::Close(AgentEnd end) {
   if (closing_) return;
   closing_ = true;
   session_->SayGoodbye(end);
-  // Best effort: a device that does not read does not hear it.
+  // Best effort: a device that does not read does not receive it.
   const std::string_view last = session_->output();
   if (!last.empty()) (void)!send(fd_, last.data(), last.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   host_->OnClosed(this, end);
@@ -167,15 +171,16 @@ void Agent::Close(AgentEnd end) {
   host_->OnDescriptor(fd, end);
 }
 
-AgentParts Agent::Leave() {
+MovedAgent Agent::Leave() {
+  SEGANET_REQUIRE(connected_ && session_->unacknowledged() == 0);
   closing_ = true;
   host_->OnBuffered(this, 0, true);
-  AgentParts parts{fd_,           stage_,       device_id_, address_, std::move(session_),
+  MovedAgent moved{fd_,           stage_,       device_id_, address_, std::move(session_),
                    last_seen_us_, latest_class, proven_,    device};
-  // Takes the descriptor out of this loop's set at once.
+  // Removes the descriptor from this loop's poll set at once.
   uv_close(reinterpret_cast<uv_handle_t*>(&poll_),
            [](uv_handle_t* handle) { delete static_cast<Agent*>(handle->data); });
-  return parts;
+  return moved;
 }
 
 Admission Agent::OnConnect() {

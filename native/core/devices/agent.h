@@ -1,4 +1,4 @@
-// An agent: one device's connection, living on the worker that owns the device.
+// An agent: the connection of one device, on the worker that owns the device.
 #ifndef SEGANET_CORE_DEVICES_AGENT_H_
 #define SEGANET_CORE_DEVICES_AGENT_H_
 
@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/base/require.h"
 #include "core/devices/agent_session.h"
 #include "core/devices/receipt_table.h"
 #include "core/loop/time_wheel.h"
@@ -24,8 +25,8 @@ namespace seganet {
 class Agent;
 struct Device;
 
-// What of an agent goes with its device to another worker.
-struct AgentParts {
+// The state of an agent that moves to another worker with its device.
+struct MovedAgent {
   int fd = -1;
   uint32_t stage = 0;
   std::string device_id;
@@ -34,26 +35,27 @@ struct AgentParts {
   int64_t last_seen_us = 0;
   uint8_t latest_class = 0;
   bool proven = false;       // Agent::proven
-  Device* device = nullptr;  // its row, which goes with it
+  Device* device = nullptr;  // its row, which moves with it
 };
 
-// The worker, as its agents see it.
+// The interface of a worker to its agents.
 class AgentHost {
  public:
   virtual ~AgentHost() = default;
 
-  // Asked before each read. False: the agent is to stop polling until Agent::Resume.
+  // Called before each read. Returns false if the agent must stop polling until Agent::Resume.
   virtual bool MayRead(Agent* agent) = 0;
-  // Scratch memory for the agent's next read, shared by all of the worker.
+  // Returns scratch memory for the agent's next read, which all agents of the worker share.
   virtual std::span<uint8_t> read_buffer(const Agent& agent) = 0;
-  // Returns when that was, CLOCK_MONOTONIC.
+  // Called after each read of `bytes`. Returns the time of the read, CLOCK_MONOTONIC.
   virtual int64_t OnRead(size_t bytes) = 0;
-  // What it holds of a packet that has not come in full is `bytes` now; `is_new` when that is
-  // another packet than before.
+  // The agent now holds `bytes` of an incomplete packet. `is_new`: it is another packet than
+  // before.
   virtual void OnBuffered(Agent* agent, size_t bytes, bool is_new) = 0;
-  // The device may have more to read, which has to wait for the next turn of the loop.
+  // The agent used up its turn. The device may have more to read, which waits for the loop's next
+  // turn.
   virtual void OnTurnUsedUp() = 0;
-  // Whether the device is accepted.
+  // Returns whether the device is accepted.
   virtual Admission OnConnect(Agent* agent, std::string_view device) = 0;
   virtual RecordAnswer OnRecord(Agent* agent, const IncomingRecord& record) = 0;
   virtual bool MayPublish(Agent* agent, std::string_view topic) = 0;
@@ -62,58 +64,64 @@ class AgentHost {
   virtual void OnControl(Agent* agent) = 0;
   virtual void OnListening(Agent* agent) = 0;
   virtual void OnCommandAnswer(Agent* agent, uint64_t id, bool taken) = 0;
-  // The last call about this agent, which is deleted afterwards.
+  // The last call for this agent, which is deleted afterwards.
   virtual void OnClosed(Agent* agent, AgentEnd end) = 0;
-  // Its socket, which nothing polls any more, and which becomes the host's to close.
+  // Called after OnClosed with the agent's socket, which nothing polls now. The host owns the
+  // socket and closes it.
   virtual void OnDescriptor(int fd, AgentEnd end) = 0;
 };
 
 // Thread safety: owned by one worker. Deletes itself when its handle is closed.
 class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentSessionOwner {
  public:
-  // `proven`: the device has proved its id to the reception.
+  // `proven`: a login, a certificate or a key has proven the device's id.
   Agent(AgentHost* host, uv_loop_t* loop, int fd, uint32_t stage, std::string device_id,
         std::string address, bool proven);
-  // Goes on with a connection that was another worker's: Resume follows. REQUIRES: connected.
-  Agent(AgentHost* host, uv_loop_t* loop, AgentParts parts);
+  // Continues a connection of another worker. The caller calls Resume next. REQUIRES: `moved` comes
+  // from Leave().
+  Agent(AgentHost* host, uv_loop_t* loop, MovedAgent moved);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  // What sessions are made for.
+  // The owner argument of the agent's session.
   AgentSessionOwner* owner() { return this; }
 
-  // REQUIRES: before Start.
-  void SetSession(std::unique_ptr<AgentSession> session) { session_ = std::move(session); }
+  // REQUIRES: called once, before Start.
+  void SetSession(std::unique_ptr<AgentSession> session) {
+    SEGANET_REQUIRE(session_ == nullptr);
+    session_ = std::move(session);
+  }
   AgentSession& session() { return *session_; }
 
-  // Works on what the acceptor has read, then reads on by itself. May end in OnClosed.
+  // Processes the bytes that the acceptor has read, then reads further by itself. May end in
+  // OnClosed.
   void Start(std::string_view bytes);
 
-  // Reads again after MayRead said no.
+  // Continues to read after MayRead returned false.
   void Resume();
 
   // ReceiptHolder
-  void Acknowledge(uint64_t slot) override { session_->Acknowledge(slot); }
-  // The end of the connection is what every protocol's device understands: it sends again.
+  void Acknowledge(uint64_t handle) override { session_->Acknowledge(handle); }
+  // Closes the connection: every protocol's devices send the record again after that.
   void Withhold(uint64_t) override { Close(AgentEnd::kNotTaken); }
-  // Sends what waits to be sent.
+  // Sends pending output.
   void Flush() override;
 
-  // Ends the connection.
+  // Closes the connection.
   void Close(AgentEnd end);
-  // Instead, when the rest of a packet does not come.
+  // Closes the connection because the rest of a packet does not arrive.
   void CloseUnfinished() {
     close_reason_ = CloseReason::kUnfinished;
     Close(AgentEnd::kTooMuch);
   }
 
-  // Closes it when the device has been silent for too long. Returns when it has to be called again,
-  // kNever = not at all.
+  // Closes the connection if the device has been silent for too long. Returns when it must be
+  // called again; kNever = not again.
   int64_t OnTime(int64_t now_us);
 
-  // Gives up the connection, which another worker goes on with; the agent is deleted. The host is
-  // not told. REQUIRES: connected, and nothing is unacknowledged.
-  AgentParts Leave();
+  // Gives up the connection for another worker to continue, and deletes the agent without a call to
+  // the host. REQUIRES: connected, and nothing is unacknowledged.
+  MovedAgent Leave();
 
   const std::string& device_id() const override { return device_id_; }
   const std::string& address() const { return address_; }
@@ -125,23 +133,25 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   CloseReason close_reason() const { return close_reason_; }
   bool connected() const { return connected_; }
   bool closing() const { return closing_; }
-  // False: what it sends stays where it is.
+  // False if the device's data is left in the socket.
   bool is_read() const { return events_ != 0; }
 
   Device* device = nullptr;  // set by the host in OnConnect
-  // Kept by the host: how its source treats devices, and what it allows this one (null =
+  // Set by the host: the settings of its source, and what the source permits this device (null =
   // everything).
   const SourceSettings* settings = nullptr;
   std::unique_ptr<const DevicePermissions> permissions;
-  // The same, 0 = none: the class that the device is registered with; that of the latest record of
-  // this connection; that among whose agents it waits to be read, kPausedByRate for its rate.
+  // Set by the host, 0 = none: the class that the device is registered with; the class of the
+  // latest record of this connection; the class among whose paused agents it waits to be read, or a
+  // kPaused… value.
   uint8_t registered_class = 0;
   uint8_t latest_class = 0;
   uint8_t paused = 0;
-  static constexpr uint8_t kPausedByRate = UINT8_MAX;
+  static constexpr uint8_t kPausedByRate = UINT8_MAX;      // until paused_until_us
   static constexpr uint8_t kPausedByMove = UINT8_MAX - 1;  // its slot is about to leave the worker
   int64_t paused_until_us = 0;
-  // Kept by the host: what was counted for OnBuffered, since when, and the place in its list.
+  // Set by the host: the bytes counted for OnBuffered, since when, and the agent's place in the
+  // host's list.
   size_t unfinished = 0;
   int64_t unfinished_us = 0;
   std::list<Agent*>::iterator unfinished_place;
@@ -176,7 +186,7 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   uv_poll_t poll_;
   int64_t last_seen_us_;
   CloseReason close_reason_ = CloseReason::kNone;
-  int events_ = 0;  // what is polled for
+  int events_ = 0;  // polled for
   bool connected_ = false;
   bool closing_ = false;
 };

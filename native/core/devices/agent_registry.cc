@@ -32,7 +32,7 @@ AgentInfo Describe(const Device& device, uint32_t worker, int64_t now_us) {
 std::vector<AgentInfo> ListAgents(const DeviceTable& devices, std::string_view after, size_t limit,
                                   uint32_t worker, int64_t now_us) {
   const auto by_id = [](const Device* a, const Device* b) { return a->id < b->id; };
-  std::vector<const Device*> first;  // a heap, the last of them on top
+  std::vector<const Device*> first;  // a heap with the last id on top
   devices.ForEach([&](const Device& device) {
     if (device.id <= after) return;
     if (first.size() == limit) {

@@ -1,4 +1,4 @@
-// The register of agents: what the workers know of their devices, for people.
+// The agent registry: lists what the workers know about their devices, for display.
 #ifndef SEGANET_CORE_DEVICES_AGENT_REGISTRY_H_
 #define SEGANET_CORE_DEVICES_AGENT_REGISTRY_H_
 
@@ -12,27 +12,27 @@
 
 namespace seganet {
 
-// Meanings: native/index.d.ts.
+// What a worker knows about a device.
 struct AgentInfo {
   std::string device;
-  uint32_t stage = 0;
+  uint32_t stage = 0;  // its source
   uint32_t worker = 0;
   bool connected = false;
-  bool listening = false;
-  uint8_t record_class = 0;
+  bool listening = false;    // has a subscription or observes its commands
+  uint8_t record_class = 0;  // of its latest record; 0 = none yet
   uint64_t records = 0;
-  uint64_t bytes = 0;
-  double rate_per_s = 0;
-  int64_t silent_us = 0;
-  std::string address;
+  uint64_t bytes = 0;     // of payloads
+  double rate_per_s = 0;  // records per second over the last seconds
+  int64_t silent_us = 0;  // since the device was last heard from
+  std::string address;    // for display
 };
 
-// The first `limit` devices of the table by id, those behind `after`. Costs a walk through the
-// table and memory for `limit`.
+// Returns the first `limit` devices of the table whose id is greater than `after`, in the order of
+// ids. Walks the whole table; needs memory for `limit` entries.
 std::vector<AgentInfo> ListAgents(const DeviceTable& devices, std::string_view after, size_t limit,
                                   uint32_t worker, int64_t now_us);
 
-// The first `limit` of all.
+// Returns the first `limit` entries of all lists, in the order of ids.
 std::vector<AgentInfo> MergeAgents(std::vector<std::vector<AgentInfo>> lists, size_t limit);
 
 }  // namespace seganet

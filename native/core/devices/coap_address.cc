@@ -10,7 +10,7 @@
 namespace seganet {
 namespace {
 
-// What is in a peer's bytes. near is all zero where the system did not tell it.
+// The layout of coap::Peer's bytes. `near` is all zero if the system did not report it.
 struct Ends4 {
   uint8_t family = 4;
   uint8_t unused = 0;
@@ -23,7 +23,7 @@ struct Ends6 {
   uint8_t family = 6;
   uint8_t unused = 0;
   in_port_t port = 0;
-  uint32_t scope = 0;  // link-local addresses are of one interface
+  uint32_t scope = 0;  // interface of a link-local address
   in6_addr far{};
   in6_addr near{};
 };
@@ -81,7 +81,7 @@ coap::Peer PeerOf(const msghdr& message, bool* multicast) {
     ends.scope = IN6_IS_ADDR_LINKLOCAL(&from.sin6_addr) ? from.sin6_scope_id : 0;
     if (const cmsghdr* found = Find<in6_pktinfo>(message, IPPROTO_IPV6, IPV6_PKTINFO)) {
       ends.near = From<in6_pktinfo>(CMSG_DATA(found)).ipi6_addr;
-      // An IPv4 group of a socket for both families is ::ffff:224.0.0.0/100.
+      // On a dual-stack socket, IPv4 groups are ::ffff:224.0.0.0/100.
       *multicast = IN6_IS_ADDR_MULTICAST(&ends.near) ||
                    (IN6_IS_ADDR_V4MAPPED(&ends.near) && ends.near.s6_addr[12] >= 224);
     }
@@ -94,7 +94,8 @@ coap::Peer PeerOf(const msghdr& message, bool* multicast) {
   if (const cmsghdr* found = Find<in_pktinfo>(message, IPPROTO_IP, IP_PKTINFO)) {
     const auto info = From<in_pktinfo>(CMSG_DATA(found));
     ends.near = info.ipi_spec_dst;
-    // The header's destination is none of ours where it is a group or a broadcast address.
+    // The destination in the header is not an address of this host if it is a group or a broadcast
+    // address.
     *multicast = info.ipi_addr.s_addr != info.ipi_spec_dst.s_addr;
   }
   return {&ends, sizeof ends};

@@ -1,4 +1,4 @@
-// The two ends of a datagram, between the system's structures and coap::Peer.
+// Converts the two addresses of a datagram between the system's structures and coap::Peer.
 #ifndef SEGANET_CORE_DEVICES_COAP_ADDRESS_H_
 #define SEGANET_CORE_DEVICES_COAP_ADDRESS_H_
 
@@ -12,18 +12,20 @@
 
 namespace seganet {
 
-// Room for the control message that tells, or says, a datagram's near end.
+// Space for the control message with a datagram's local address.
 struct NearEndControl {
   alignas(cmsghdr) char bytes[CMSG_SPACE(sizeof(in6_pktinfo))];
 };
 
-// Asks for control messages about the near end. `family` as of the socket.
+// Requests control messages with the local address. `family` is the socket's.
 void AskForNearEnd(int fd, int family);
 
-// From what recvmsg has put into `message`. `*multicast`: it was sent to a group, or to all.
+// Returns the addresses of a message from recvmsg. Sets `*multicast` if the datagram was sent to a
+// group or broadcast address.
 coap::Peer PeerOf(const msghdr& message, bool* multicast);
 
-// For sendmsg: fills `*address` and `*control`, and the members of `*message` that refer to them.
+// Prepares `*message` for sendmsg: fills `*address` and `*control`, and the members of `*message`
+// that refer to them.
 void Address(const coap::Peer& peer, sockaddr_storage* address, NearEndControl* control,
              msghdr* message);
 

@@ -15,7 +15,7 @@ CoapAgentSession::CoapAgentSession(AgentSessionOwner* owner, const coap::Setting
   session_.SkipAnswered(answered);
 }
 
-// RFC 8323 has no CONNECT: the first request that named a device was it.
+// RFC 8323 has no CONNECT: the first request that names a device takes its place.
 CloseReason CoapAgentSession::Feed(std::span<const uint8_t> bytes) {
   if (!connected_) {
     connected_ = true;
@@ -45,7 +45,7 @@ CommandStart CoapAgentSession::Command(uint64_t id, std::string_view topic,
 }
 
 void CoapAgentSession::OnCommandAnswer(uint64_t id, uint8_t result) {
-  // Nobody knows what became of one that is lost: its time runs out, or its connection ends.
+  // The outcome of a lost command is unknown: it ends by its timeout or with its connection.
   if (result != coap::kCommandLost) owner_->OnCommandAnswer(id, result == coap::kCommandTaken);
 }
 

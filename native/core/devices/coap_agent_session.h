@@ -1,4 +1,4 @@
-// A CoAP device's connection over TCP or TLS, for its agent.
+// The session of a CoAP device over TCP or TLS.
 #ifndef SEGANET_CORE_DEVICES_COAP_AGENT_SESSION_H_
 #define SEGANET_CORE_DEVICES_COAP_AGENT_SESSION_H_
 
@@ -8,28 +8,35 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/require.h"
 #include "core/devices/agent_session.h"
-#include "core/protocol/coap/stream_session.h"
+#include "core/protocol/coap/stream/stream_session.h"
 
 namespace seganet {
 
 class CoapAgentSession final : public AgentSession, private coap::Handler {
  public:
-  // The acceptor has answered messages within the first `answered` bytes (coap::StreamPeek).
+  // The acceptor has answered the messages within the first `answered` bytes (coap::StreamPeek).
   CoapAgentSession(AgentSessionOwner* owner, const coap::Settings& settings,
                    const coap::Limits& limits, const std::string& device, size_t answered);
 
   CloseReason Feed(std::span<const uint8_t> bytes) override;
   std::string_view output() const override { return session_.output(); }
-  void ConsumeOutput(size_t n) override { session_.ConsumeOutput(n); }
+  void ConsumeOutput(size_t n) override {
+    SEGANET_REQUIRE(n <= output().size());
+    session_.ConsumeOutput(n);
+  }
   bool WantsPause() const override { return session_.WantsPause(); }
-  void Acknowledge(uint64_t slot) override { session_.Acknowledge(slot); }
+  void Acknowledge(uint64_t handle) override { session_.Acknowledge(handle); }
   size_t unacknowledged() const override { return session_.unacknowledged(); }
-  void MoveTo(AgentSessionOwner* owner, KeptSessions*, Wills*) override { owner_ = owner; }
+  void MoveTo(AgentSessionOwner* owner, KeptSessions*, Wills*) override {
+    SEGANET_REQUIRE(unacknowledged() == 0);
+    owner_ = owner;
+  }
   CommandStart Command(uint64_t id, std::string_view topic, std::string_view payload,
                        uint8_t qos) override;
   bool listening() const override { return session_.listening(); }
-  // The session finds out by itself, with a Ping; then its time is over at once.
+  // The session detects silence itself with a Ping; after that, the limit is exceeded at once.
   int64_t silence_limit_us() const override { return silent_ ? 1 : 0; }
   void OnTime(int64_t now_us) override;
   void SayGoodbye(AgentEnd end) override;
@@ -48,7 +55,7 @@ class CoapAgentSession final : public AgentSession, private coap::Handler {
   const std::string command_path_;
   coap::StreamSession session_;
   bool connected_ = false;
-  bool silent_ = false;  // in spite of a Ping
+  bool silent_ = false;  // did not answer a Ping
 };
 
 }  // namespace seganet

@@ -1,4 +1,4 @@
-// What the runtime says, in the words of the CoAP core, and back.
+// Conversions between the types of the runtime and those of the CoAP core.
 #ifndef SEGANET_CORE_DEVICES_COAP_CONVERT_H_
 #define SEGANET_CORE_DEVICES_COAP_CONVERT_H_
 
@@ -13,13 +13,13 @@ namespace seganet {
 coap::Answer CoapAnswer(const RecordAnswer& answer);
 CommandStart FromCoap(coap::CommandStart start);
 
-// Commands come as cmd/{device}/rest whatever the protocol; over CoAP that is
-// {command_path}/{device}/rest. Other topics stay as they are.
+// Returns the CoAP path of a command. Commands of every protocol have the topic cmd/{device}/rest,
+// which becomes {command_path}/{device}/rest over CoAP. Other topics are returned unchanged.
 std::string CoapCommandTopic(std::string_view topic, std::string_view device,
                              std::string_view command_path);
 
-// What a device would have to subscribe to over MQTT for the commands that it observes; '' when its
-// id is not fit for a filter.
+// Returns the topic filter that corresponds to observing the device's commands, or '' if the
+// device's id does not fit into a filter.
 std::string CoapCommandFilter(std::string_view device);
 
 }  // namespace seganet

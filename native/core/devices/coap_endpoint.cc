@@ -9,8 +9,8 @@
 namespace seganet {
 namespace {
 
-// Batches a wake-up: a flood leaves the worker's connections and receipts their turn.
-constexpr int kBatchesATurn = 8;
+// Batches per wake-up: a flood leaves time for the worker's connections and receipts.
+constexpr int kBatchesPerTurn = 8;
 
 uv_handle_t* Handle(auto* handle) { return reinterpret_cast<uv_handle_t*>(handle); }
 
@@ -32,8 +32,8 @@ CoapEndpoint::CoapEndpoint(CoapHost* host, uv_loop_t* loop, int fd, CounterBlock
   Poll();
 }
 
-// After an error of the socket libuv watches it no longer; KeepReading() does it again. What the
-// socket has is read all the same, which takes the error off it.
+// Watches the socket. After an error of the socket, libuv stops watching it; KeepReading() restarts
+// it. OnReadable ignores the status and reads, which clears the socket's error.
 void CoapEndpoint::Poll() {
   StartPoll(&poll_, UV_READABLE, [](uv_poll_t* poll, int, int) {
     static_cast<CoapEndpoint*>(poll->data)->OnReadable();
@@ -41,7 +41,7 @@ void CoapEndpoint::Poll() {
 }
 
 void CoapEndpoint::OnReadable() {
-  for (int turn = 0; turn < kBatchesATurn; ++turn) {
+  for (int turn = 0; turn < kBatchesPerTurn; ++turn) {
     const std::span<const ReceivedDatagram> batch = socket_.Receive();
     if (batch.empty()) break;
     size_t bytes = 0;
@@ -117,19 +117,19 @@ void CoapEndpoint::Send(const coap::Peer& peer, std::string_view datagram) {
   socket_.Send(peer, datagram);
 }
 
-// Many come between two flushes, and one reading of the clock does for all of them.
-void CoapEndpoint::Acknowledge(uint64_t slot) {
+// Many calls come between two flushes; all of them use one reading of the clock.
+void CoapEndpoint::Acknowledge(uint64_t handle) {
   if (!acknowledging_) now_us_ = MonotonicUs();
   acknowledging_ = true;
-  server_.Acknowledge(slot, now_us_);
+  server_.Acknowledge(handle, now_us_);
 }
 
-void CoapEndpoint::Withhold(uint64_t slot) {
-  server_.Withhold(slot, kNotTakenRetryS, MonotonicUs());
+void CoapEndpoint::Withhold(uint64_t handle) {
+  server_.Withhold(handle, kNotTakenRetryS, MonotonicUs());
 }
 
 CommandStart CoapEndpoint::SendCommand(uint64_t id, const Command& command) {
-  // It may have been observed before the device proved itself elsewhere.
+  // The device may have begun to observe before a connection proved its id.
   if (host_->IsProven(command.device)) return CommandStart::kOffline;
   if (!server_.Listens(command.device)) {
     return host_->IsAt(this, command.device) ? CommandStart::kNotListening : CommandStart::kOffline;
@@ -168,8 +168,8 @@ void CoapEndpoint::Count() {
   add(Counter::kCoapPeersLost, now.lost_peers, &counted_.lost_peers);
 }
 
-// A deadline that moved on is looked at again when the timer is due: most records are safe long
-// before their empty acknowledgement would be.
+// A later deadline does not rearm the timer; it is checked when the timer fires. Most records are
+// safe long before their empty acknowledgement is due.
 void CoapEndpoint::ArmTimer() {
   const int64_t deadline = server_.NextDeadline();
   if (deadline >= armed_us_) return;

@@ -10,13 +10,14 @@
 #include <cstring>
 #include <memory>
 
+#include "core/base/require.h"
 #include "core/devices/coap_address.h"
 #include "core/reception/listener.h"
 
 namespace seganet {
 namespace {
 
-// A burst of all devices has to wait here until the worker's turn comes; the system may allow less
+// A burst of all devices waits in this buffer until the worker's turn; the system may allow less
 // (net.core.rmem_max).
 constexpr int kReceiveBytes = 1 << 20;
 
@@ -30,7 +31,7 @@ struct Message {
 };
 msghdr& Head(Message& message) { return message.msg_hdr; }
 
-// One by one, where there is no call for many.
+// Sends and receives one by one where the system has no call for several messages.
 int recvmmsg(int fd, Message* messages, unsigned n, int flags, void*) {
   unsigned done = 0;
   for (; done < n; ++done) {
@@ -47,7 +48,7 @@ int sendmmsg(int fd, Message* messages, unsigned n, int flags) {
 }
 #endif
 
-// Bound to *address, whose port is set to the one that it got.
+// Returns a socket bound to *address, and sets the port of *address to the bound one.
 int Bind(int family, sockaddr* address, socklen_t length, bool share) {
   const int fd = OpenSocket(family, SOCK_DGRAM);
   if (fd < 0) return -1;
@@ -63,8 +64,9 @@ int Bind(int family, sockaddr* address, socklen_t length, bool share) {
   return -1;
 }
 
-// The first one asks for the port alone, and shares it only then: with all of them sharing from the
-// beginning a second gateway would get the port too, and half of the devices.
+// Binds the first socket without SO_REUSEPORT and allows sharing only afterwards. If all sockets
+// shared from the beginning, a second gateway could bind the port too and would get half of the
+// devices.
 bool BindAll(const addrinfo& found, size_t count, std::vector<int>* fds, uint16_t* port) {
   sockaddr_storage address{};
   std::memcpy(&address, found.ai_addr, found.ai_addrlen);
@@ -93,6 +95,7 @@ bool BindAll(const addrinfo& found, size_t count, std::vector<int>* fds, uint16_
 
 Status OpenDatagramSockets(const std::string& host, uint16_t port, size_t count,
                            std::vector<int>* fds, uint16_t* bound_port) {
+  SEGANET_REQUIRE(count > 0);
   const std::string where = host + ":" + std::to_string(port);
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;
@@ -111,8 +114,8 @@ Status OpenDatagramSockets(const std::string& host, uint16_t port, size_t count,
   return Status::System("cannot listen on " + where + ": " + std::strerror(cause), cause);
 }
 
-// What the system's calls work on.
-struct CoapSocket::Slots {
+// The buffers of the system calls.
+struct CoapSocket::Buffers {
   std::array<Message, kBatch> messages;
   std::array<iovec, kBatch> vectors;
   std::array<sockaddr_storage, kBatch> addresses;
@@ -120,7 +123,7 @@ struct CoapSocket::Slots {
   std::array<std::array<uint8_t, kMaxDatagramBytes>, kBatch> bytes;
 };
 
-CoapSocket::CoapSocket(int fd) : fd_(fd), slots_(std::make_unique<Slots>()) {}
+CoapSocket::CoapSocket(int fd) : fd_(fd), buffers_(std::make_unique<Buffers>()) {}
 
 CoapSocket::~CoapSocket() { Close(); }
 
@@ -131,22 +134,22 @@ void CoapSocket::Close() {
 
 std::span<const ReceivedDatagram> CoapSocket::Receive() {
   for (size_t i = 0; i < kBatch; ++i) {
-    slots_->vectors[i] = {slots_->bytes[i].data(), kMaxDatagramBytes};
-    msghdr& head = Head(slots_->messages[i]);
+    buffers_->vectors[i] = {buffers_->bytes[i].data(), kMaxDatagramBytes};
+    msghdr& head = Head(buffers_->messages[i]);
     head = {};
-    head.msg_name = &slots_->addresses[i];
-    head.msg_namelen = sizeof slots_->addresses[i];
-    head.msg_iov = &slots_->vectors[i];
+    head.msg_name = &buffers_->addresses[i];
+    head.msg_namelen = sizeof buffers_->addresses[i];
+    head.msg_iov = &buffers_->vectors[i];
     head.msg_iovlen = 1;
-    head.msg_control = slots_->controls[i].bytes;
-    head.msg_controllen = sizeof slots_->controls[i].bytes;
+    head.msg_control = buffers_->controls[i].bytes;
+    head.msg_controllen = sizeof buffers_->controls[i].bytes;
   }
-  const int n = recvmmsg(fd_, slots_->messages.data(), kBatch, 0, nullptr);
+  const int n = recvmmsg(fd_, buffers_->messages.data(), kBatch, 0, nullptr);
   const size_t count = n < 0 ? 0 : static_cast<size_t>(n);
   for (size_t i = 0; i < count; ++i) {
     ReceivedDatagram& datagram = received_[i];
-    datagram.peer = PeerOf(Head(slots_->messages[i]), &datagram.multicast);
-    datagram.bytes = {slots_->bytes[i].data(), slots_->messages[i].msg_len};
+    datagram.peer = PeerOf(Head(buffers_->messages[i]), &datagram.multicast);
+    datagram.bytes = {buffers_->bytes[i].data(), buffers_->messages[i].msg_len};
   }
   return {received_.data(), count};
 }
@@ -165,17 +168,17 @@ size_t CoapSocket::Flush() {
     char* from = at;
     for (size_t i = 0; i < count; ++i) {
       const Queued& queued = queue_[begin + i];
-      slots_->vectors[i] = {from, queued.size};
+      buffers_->vectors[i] = {from, queued.size};
       from += queued.size;
-      msghdr& head = Head(slots_->messages[i]);
+      msghdr& head = Head(buffers_->messages[i]);
       head = {};
-      Address(queued.peer, &slots_->addresses[i], &slots_->controls[i], &head);
-      head.msg_iov = &slots_->vectors[i];
+      Address(queued.peer, &buffers_->addresses[i], &buffers_->controls[i], &head);
+      head.msg_iov = &buffers_->vectors[i];
       head.msg_iovlen = 1;
     }
-    const int n = sendmmsg(fd_, slots_->messages.data(), static_cast<unsigned>(count), 0);
+    const int n = sendmmsg(fd_, buffers_->messages.data(), static_cast<unsigned>(count), 0);
     if (n < 0 && errno == EINTR) continue;
-    // The first of them did not go: no room, no way to there, or forbidden. The next may.
+    // The first message failed: no buffer space, no route, or forbidden. The next one may succeed.
     const size_t past = n > 0 ? static_cast<size_t>(n) : 1;
     if (n <= 0) ++lost;
     for (size_t i = 0; i < past; ++i) at += queue_[begin + i].size;

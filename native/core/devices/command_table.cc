@@ -26,7 +26,7 @@ CommandEnd EndOf(CommandStart start) {
 
 void CommandTable::Start(const Command& command) {
   const uint64_t id = next_id_++;
-  // It waits before it is sent: its answer may come at once, and its connection may end.
+  // Entered before it is sent: the answer may come, or the connection may end, during the call.
   waiting_.emplace(id, Waiting{command.ticket, command.bytes(), command.device,
                                deadlines_.emplace(command.deadline_us, id)});
   by_device_[command.device].push_back(id);
@@ -34,8 +34,8 @@ void CommandTable::Start(const Command& command) {
   if (start != CommandStart::kSent) End(id, EndOf(start));
 }
 
-// A device may be known to several: over TCP and UDP. One that listens is better than one that does
-// not, which is better than none.
+// Several carriers may know a device, for example over TCP and over UDP. A carrier where the device
+// listens is better than one where it does not, which is better than none.
 CommandStart CommandTable::Carry(uint64_t id, const Command& command) {
   CommandStart best = CommandStart::kOffline;
   for (CommandCarrier* carrier : carriers_) {
@@ -56,7 +56,7 @@ void CommandTable::End(uint64_t id, CommandEnd end) {
   const auto of_device = by_device_.find(waiting.device);
   std::erase(of_device->second, id);
   if (of_device->second.empty()) by_device_.erase(of_device);
-  desk_->End(waiting.ticket, end, waiting.bytes);
+  pending_->End(waiting.ticket, end, waiting.bytes);
 }
 
 void CommandTable::Gone(std::string_view device) {

@@ -1,4 +1,4 @@
-// Commands to devices, a worker's part: who carries each, and which wait for an answer.
+// The commands of one worker's devices: which carrier sends each, and which await an answer.
 #ifndef SEGANET_CORE_DEVICES_COMMAND_TABLE_H_
 #define SEGANET_CORE_DEVICES_COMMAND_TABLE_H_
 
@@ -16,11 +16,11 @@
 
 namespace seganet {
 
-// One through whom commands reach devices of a worker: its agents, or a server of datagrams.
+// A path on which commands reach devices of a worker: its agents, or a datagram server.
 class CommandCarrier {
  public:
-  // kOffline when the device is none of its own. kSent: CommandTable::Answer or Gone follows, also
-  // before this returns.
+  // Sends a command. Returns kOffline if the carrier does not have the device. After kSent,
+  // CommandTable::Answer or Gone follows, possibly before this returns.
   virtual CommandStart SendCommand(uint64_t id, const Command& command) = 0;
 
  protected:
@@ -30,38 +30,38 @@ class CommandCarrier {
 // Thread safety: owned by one worker.
 class CommandTable {
  public:
-  // `desk` gets the results, and outlives this. Ids begin at `first_id`: a session that changes its
-  // worker may still hold some, which must mean nothing there.
-  explicit CommandTable(PendingCommands* desk, uint64_t first_id = 1)
-      : desk_(desk), next_id_(first_id) {}
+  // `pending` receives the results and outlives this. Ids begin at `first_id`: a session that moved
+  // from another worker may still use ids of that worker, which must be unknown here.
+  explicit CommandTable(PendingCommands* pending, uint64_t first_id = 1)
+      : pending_(pending), next_id_(first_id) {}
 
-  // They are asked in this order until one takes the command. REQUIRES: they outlive the table, or
-  // Remove is called.
+  // A command goes to the carriers in the order of Add until one takes it. REQUIRES: the carrier
+  // outlives the table, or Remove is called.
   void Add(CommandCarrier* carrier) { carriers_.push_back(carrier); }
   void Remove(CommandCarrier* carrier) { std::erase(carriers_, carrier); }
 
-  // REQUIRES: the desk opened it.
+  // Sends a command. REQUIRES: PendingCommands::Open accepted it.
   void Start(const Command& command);
 
-  // The device's answer. No effect when command `id` is over.
+  // The device answered. No effect if command `id` is over.
   void Answer(uint64_t id, bool taken) {
     End(id, taken ? CommandEnd::kTaken : CommandEnd::kRefused);
   }
 
-  // Nobody will answer it.
+  // No answer will come: the command is lost.
   void Lost(uint64_t id) { End(id, CommandEnd::kGone); }
 
-  // Nobody will answer those of the device that are on their way.
+  // No answer will come to the device's commands in flight: ends them.
   void Gone(std::string_view device);
 
-  // To be called some times a second.
+  // Ends the commands whose time is over. To be called several times a second.
   void Expire(int64_t now_us);
 
-  // The end: nobody will answer any.
+  // Ends all commands, because the worker stops.
   void AllGone();
 
   size_t waiting() const { return waiting_.size(); }
-  // Calls see(device) for each device that has some on their way.
+  // Calls see(device) for each device with commands in flight.
   template <typename See>
   void ForEachDevice(See&& see) const {
     for (const auto& [device, ids] : by_device_) see(std::string_view(device));
@@ -77,12 +77,12 @@ class CommandTable {
   CommandStart Carry(uint64_t id, const Command& command);
   void End(uint64_t id, CommandEnd end);
 
-  PendingCommands* const desk_;
+  PendingCommands* const pending_;
   std::vector<CommandCarrier*> carriers_;
   uint64_t next_id_;
   std::unordered_map<uint64_t, Waiting> waiting_;                        // by id
   std::multimap<int64_t, uint64_t> deadlines_;                           // ids by time
-  std::map<std::string, std::vector<uint64_t>, std::less<>> by_device_;  // its ids, few
+  std::map<std::string, std::vector<uint64_t>, std::less<>> by_device_;  // a few ids each
 };
 
 }  // namespace seganet

@@ -1,4 +1,4 @@
-// What happened to devices, on its way from the workers to JavaScript.
+// Events of devices, queued from the workers to JavaScript.
 #ifndef SEGANET_CORE_DEVICES_DEVICE_EVENTS_H_
 #define SEGANET_CORE_DEVICES_DEVICE_EVENTS_H_
 
@@ -19,29 +19,30 @@ namespace seganet {
 enum class DeviceEventKind : uint8_t { kConnected, kDisconnected, kListening };
 inline constexpr size_t kDeviceEventKinds = 3;
 
-// Why a device is not connected any more.
+// Why a device is no longer connected.
 enum class DeviceEnd : uint8_t { kClosed, kProtocol, kKeepAlive, kTakenOver, kStopped, kExpired };
 
-// As JavaScript has them (native/index.d.ts, DeviceEvent).
+// The names in JavaScript (DeviceEvent in native/index.d.ts).
 const char* Name(DeviceEventKind kind);
 const char* Name(DeviceEnd end);
 
 struct DeviceEvent {
   DeviceEventKind kind = DeviceEventKind::kConnected;
-  DeviceEnd end = DeviceEnd::kClosed;  // of kDisconnected
-  uint32_t stage = 0;                  // of its source
+  DeviceEnd end = DeviceEnd::kClosed;  // kDisconnected
+  uint32_t stage = 0;                  // its source
   uint32_t worker = 0;
   std::string device;
   std::string address;
 };
 
-// The numbers of a device's latest events, by kind; 0 = none. Kept by whoever adds its events.
+// The numbers of a device's latest events, by kind; 0 = none. Stored by the thread that adds the
+// device's events.
 using DeviceEventNumbers = std::array<uint64_t, kDeviceEventKinds>;
 
-// At most one event of a kind waits for a device, so that a device that comes and goes, or
-// subscribes, without end takes no room from the others: a newer event replaces the older one.
+// At most one event of each kind waits for a device: a newer one replaces the older one. Therefore
+// a device that connects or subscribes in an endless loop takes no room from others.
 //
-// Thread safety: any thread. The events of a device come from its worker, and stay in order.
+// Thread safety: any thread. The events of a device come from its worker and stay in order.
 class DeviceEvents {
  public:
   static constexpr size_t kMost = 65'536;
@@ -49,7 +50,8 @@ class DeviceEvents {
   // `bell` rings when events wait; it outlives this.
   explicit DeviceEvents(Doorbell* bell) : bell_(bell) {}
 
-  // `numbers` are the device's. False: too many wait, and this one is lost.
+  // Queues an event. `numbers` are the device's. Returns false if too many events wait and this one
+  // is lost.
   bool Add(DeviceEvent event, DeviceEventNumbers* numbers) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -62,7 +64,8 @@ class DeviceEvents {
     return true;
   }
 
-  // The oldest, at most `most`. The caller comes again for the rest: they do not ring again.
+  // Takes out the oldest events, at most `most`. Events that remain do not ring the bell again, so
+  // the caller must call again until none is left.
   std::vector<DeviceEvent> Take(size_t most = kMost) {
     bell_->Answer();
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -81,8 +84,9 @@ class DeviceEvents {
   bool Waits(uint64_t number) const { return number >= first_; }
   DeviceEvent& At(uint64_t number) { return waiting_[number - first_]; }
 
-  // True: no further event has to wait. "Listening" once is enough, as it is looked at when it is
-  // taken. "Connected" and "disconnected" end with the newest, behind the one before it.
+  // Returns true if no further event has to be queued. One "listening" is enough, because its
+  // reader checks the current state. "Connected" and "disconnected" end with the newest event,
+  // preceded by the one before it.
   bool Replace(DeviceEvent* event, DeviceEventNumbers* numbers) {
     uint64_t& connected = NumberOf(DeviceEventKind::kConnected, numbers);
     uint64_t& disconnected = NumberOf(DeviceEventKind::kDisconnected, numbers);
@@ -100,7 +104,7 @@ class DeviceEvents {
 
   Doorbell* const bell_;
   std::mutex mutex_;
-  uint64_t first_ = 1;  // number of the first that waits
+  uint64_t first_ = 1;  // number of waiting_.front()
   std::deque<DeviceEvent> waiting_;
 };
 

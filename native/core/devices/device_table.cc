@@ -8,7 +8,7 @@ namespace seganet {
 namespace {
 
 constexpr size_t kEvictionSample = 64;
-// A device that observes is looked at again after this.
+// A device that observes is checked again after this.
 constexpr int64_t kObservingUs = 1'000'000;
 
 }  // namespace
@@ -33,8 +33,8 @@ Device* DeviceTable::Put(std::unique_ptr<Device> device) {
   return devices_.insert_or_assign(std::string(id), std::move(device)).first->second.get();
 }
 
-// Looks at a few buckets only, further on each time: a flood of new ids must not cost a walk
-// through the table each.
+// Checks only a few buckets, continuing where the last call ended: in a flood of new ids, each must
+// not cost a walk through the table.
 bool DeviceTable::EvictOne() {
   Device* oldest = nullptr;
   size_t seen = 0;
@@ -78,7 +78,7 @@ void DeviceTable::Sweep(int64_t now_us) {
   for (auto& [id, device] : devices_) {
     if (device->agent != nullptr || !device->counted) continue;
     int64_t due_us = device->last_seen_us + kPushedUs;
-    if (device->observing) {  // it may leave off at any time
+    if (device->observing) {  // it may stop at any time
       due_us = std::max(due_us, now_us + kObservingUs);
     } else if (due_us < now_us) {
       Uncount(device.get());

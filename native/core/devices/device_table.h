@@ -1,5 +1,5 @@
-// The devices that a worker owns: sequence numbers, who is connected, and how many count as
-// connected.
+// The devices that a worker owns: their sequence numbers, connections and statistics, and how many
+// count as connected.
 #ifndef SEGANET_CORE_DEVICES_DEVICE_TABLE_H_
 #define SEGANET_CORE_DEVICES_DEVICE_TABLE_H_
 
@@ -30,12 +30,12 @@ struct Device {
   int64_t last_seen_us = 0;
   Agent* agent = nullptr;  // its open connection
   bool counted = false;    // in the engine's number of devices
-  // Known over datagrams: it observes its commands. Such a row is not forgotten.
+  // A CoAP device over UDP observes its commands. Such a row is not evicted.
   bool observing = false;
-  // The source stage where a connection proved that it is this device; 0 = none did since that
-  // stage was opened. Whoever proves nothing is not served under this id.
+  // The source stage where a connection has proven this id; 0 = none since that stage was opened.
+  // Connections and datagrams without a proof are not served under this id.
   uint32_t proven_at = 0;
-  // What the register shows: of its latest connection or record.
+  // For the agent registry: of the latest connection or record.
   uint8_t latest_class = 0;
   uint32_t stage = 0;
   uint64_t records = 0;
@@ -43,11 +43,11 @@ struct Device {
   RateMeter meter;
   std::string address;
   DeviceEventNumbers events{};
-  // Against SourceSettings::rate, over connections.
+  // For SourceSettings::rate; outlives connections.
   TokenBucket bucket;
-  // Over UDP, where there is no agent to keep it: what source stage `registered_at` of plan number
-  // `registered_in` says of it (Agent::registered_class, permissions), and whether it comes from
-  // the same far end as before.
+  // For devices over UDP, which have no agent: the settings of source stage `registered_at` in plan
+  // number `registered_in` (see Agent::registered_class and permissions), and a hash that detects a
+  // changed remote address.
   uint32_t registered_in = 0;
   uint32_t registered_at = 0;
   uint8_t registered_class = 0;
@@ -66,21 +66,22 @@ class DeviceTable {
       : limit_(limit), connected_(connected) {}
   ~DeviceTable();
 
-  // The device's row, made when it is new. A full table forgets a device that is not connected, the
-  // longest absent of a sample; nullptr when all are connected.
+  // Returns the device's row, and creates it if it is new. A full table evicts a device without a
+  // connection, the longest absent of a sample. Returns nullptr if there is none to evict.
   Device* Get(std::string_view id, int64_t now_us);
 
-  // Marks a device as present: it counts from now on.
+  // Marks a device as present, which makes it count as connected.
   void Count(Device* device, int64_t now_us);
 
-  // Devices without a connection stop counting when they were not seen for kPushedUs; to be called
-  // now and then. Walks the table only when one may be due.
+  // Devices without a connection stop counting as connected when they were not seen for kPushedUs.
+  // To be called regularly; walks the table only if a device may be due.
   void Sweep(int64_t now_us);
 
   // The connection of `device` has ended.
   void Disconnected(Device* device);
 
-  // Takes the rows out for which leaves(const Device&) is true; they count as before.
+  // Removes and returns the rows for which leaves(const Device&) is true. They keep counting as
+  // connected.
   template <typename Leaves>
   std::vector<std::unique_ptr<Device>> Take(Leaves&& leaves) {
     std::vector<std::unique_ptr<Device>> taken;
@@ -94,22 +95,22 @@ class DeviceTable {
     }
     return taken;
   }
-  // A row of another table. A full one forgets a device as Get does, or grows beyond its limit.
-  // REQUIRES: Device::agent is set where the device is connected, or the next Put may forget it.
+  // Adds a row of another table. A full table evicts a device as Get does, or exceeds its limit.
+  // REQUIRES: Device::agent is set if the device is connected; otherwise the next Put may evict it.
   Device* Put(std::unique_ptr<Device> device);
 
   size_t size() const { return devices_.size(); }
-  // nullptr when it is not known.
+  // Returns the device's row, or nullptr if there is none.
   Device* Find(std::string_view id) const {
     const auto it = devices_.find(id);
     return it == devices_.end() ? nullptr : it->second.get();
   }
-  // Calls change(Device*) for each.
+  // Calls change(Device*) for each row.
   template <typename Change>
   void Update(Change&& change) {
     for (auto& [id, device] : devices_) change(device.get());
   }
-  // Calls see(const Device&) for each.
+  // Calls see(const Device&) for each row.
   template <typename See>
   void ForEach(See&& see) const {
     for (const auto& [id, device] : devices_) see(*device);
@@ -121,7 +122,7 @@ class DeviceTable {
 
   const size_t limit_;
   std::atomic<int64_t>* const connected_;
-  int64_t next_due_us_ = kNever;  // no device stops counting before
+  int64_t next_due_us_ = kNever;  // no device stops counting before this time
   size_t next_bucket_ = 0;
   std::unordered_map<std::string, std::unique_ptr<Device>, KeyedStringHash, std::equal_to<>>
       devices_;

@@ -1,5 +1,5 @@
-// MQTT sessions of devices that have no connection: subscriptions, QoS 2 identifiers, and commands
-// that were not answered.
+// MQTT sessions of devices without a connection: subscriptions, QoS 2 identifiers, and unanswered
+// commands.
 #ifndef SEGANET_CORE_DEVICES_KEPT_SESSIONS_H_
 #define SEGANET_CORE_DEVICES_KEPT_SESSIONS_H_
 
@@ -18,29 +18,28 @@
 
 namespace seganet {
 
-// In memory alone: a device that comes back after the gateway's restart begins a new session and is
-// told so (3.1.1: 3.2.2.2).
+// Kept in memory only: after a restart of the gateway, a returning device begins a new session and
+// learns that from the session-present flag (3.1.1: 3.2.2.2).
 //
 // Thread safety: owned by one worker.
 class KeptSessions {
  public:
-  // At most `limit` of them, in what `memory` has. `ended` is told of each session that ends here
-  // without its device taking it.
+  // Keeps at most `limit` sessions, within the limit of `memory`. `ended` is called for each
+  // session that ends here without its device taking it.
   using Ended = std::function<void(const std::string& device)>;
   KeptSessions(size_t limit, MemoryShare* memory, Ended ended);
   ~KeptSessions();
 
-  // Where there is no room the ones that end soonest anyway make it. False: it did not get in.
-  // `ended` is not told.
+  // Keeps a session. If there is no room, the sessions that would expire first end. Returns false
+  // if the session is not kept; `ended` is not called for it.
   bool Put(std::string_view device, uint32_t stage, std::unique_ptr<mqtt::KeptSession> session,
            int64_t now_us);
 
-  // That of the device, null when there is none. One of another stage ends: it was allowed what
-  // this one may not.
+  // Takes out the device's session, or returns null if there is none. A session of another stage
+  // ends, because that stage may have permitted what this one forbids.
   std::unique_ptr<mqtt::KeptSession> Take(std::string_view device, uint32_t stage, int64_t now_us);
 
-  // Of devices that go to another worker, which Puts them into its own: they end when they would
-  // have.
+  // The session of a device that moves to another worker, where PutMoved adds it. Its expiry stays.
   struct Moved {
     std::string device;
     uint32_t stage;
@@ -60,13 +59,13 @@ class KeptSessions {
     }
     return taken;
   }
-  // Where there is no room for it, it ends.
+  // Adds a session of another worker. Without room, the session ends.
   void PutMoved(Moved moved);
 
-  // The device begins anew.
+  // Ends the device's session: the device starts a new one.
   void Drop(std::string_view device);
 
-  // To be called some times a second.
+  // Ends expired sessions. To be called several times a second.
   void Expire(int64_t now_us);
 
   size_t size() const { return sessions_.size(); }

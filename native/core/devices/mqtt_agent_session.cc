@@ -32,11 +32,11 @@ mqtt::Limits MqttLimitsOf(const SourceSettings& source, size_t max_packet_bytes,
 
 mqtt::ConnectCode MqttAgentSession::OnConnect(const mqtt::Connect& connect,
                                               std::unique_ptr<mqtt::KeptSession>* kept) {
-  // Better now than when nobody is there to be told.
+  // Checked here because the device is gone when the will is published.
   if (connect.will && !owner_->MayPublish(connect.will->topic)) {
     return mqtt::ConnectCode::kNotAuthorized;
   }
-  // Ends an older connection of the device, which may leave a session.
+  // OnConnect closes an older connection of the device, which may leave a session.
   switch (owner_->OnConnect()) {
     case Admission::kAccepted:
       break;
@@ -69,7 +69,7 @@ void MqttAgentSession::OnPublish(const mqtt::Publish& publish) {
   const RecordAnswer answer = owner_->OnRecord(record);
   if (publish.qos == 0) return;
   if (answer.verdict == RecordAnswer::Verdict::kNotTaken) {
-    // A PUBACK that says so would end the record for most clients, and 3.x has none.
+    // A refusal in a PUBACK would make most clients drop the record, and 3.x has no such PUBACK.
     not_taken_ = true;
     session_.Disconnect(mqtt::reason::kAdministrative);
   } else if (answer.verdict != RecordAnswer::Verdict::kTaken) {
@@ -108,7 +108,8 @@ CommandStart MqttAgentSession::Command(uint64_t id, std::string_view topic,
   return CommandStart::kNotListening;
 }
 
-// [MQTT-3.1.2-24] 1.5 times the keep-alive. MQTT 5 devices were told of a shorter one than theirs.
+// [MQTT-3.1.2-24] 1.5 times the keep-alive. The CONNACK has informed MQTT 5 devices of a shorter
+// keep-alive.
 int64_t MqttAgentSession::silence_limit_us() const {
   int64_t seconds = session_.keep_alive_s();
   const int64_t most = limits_.server_keep_alive_s;
@@ -149,7 +150,7 @@ bool MqttAgentSession::Finish(AgentEnd) {
     delay_s = session_.will_delay_s();
   }
   const bool kept = kept_->Put(owner_->device_id(), owner_->stage(), session_.Keep(), now);
-  // 5: 3.1.3.2.2 With the session's end at the latest.
+  // 5: 3.1.3.2.2 The will is published when the session ends at the latest.
   if (will != nullptr) wills_->Ended(std::move(record), kept ? delay_s : 0, now);
   return kept;
 }

@@ -1,4 +1,4 @@
-// An MQTT device's session, for its agent.
+// The session of an MQTT device.
 #ifndef SEGANET_CORE_DEVICES_MQTT_AGENT_SESSION_H_
 #define SEGANET_CORE_DEVICES_MQTT_AGENT_SESSION_H_
 
@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/require.h"
 #include "core/devices/agent_session.h"
 #include "core/devices/kept_sessions.h"
 #include "core/devices/wills.h"
@@ -16,13 +17,14 @@
 
 namespace seganet {
 
-// The protocol's limits for devices of a source.
+// Returns the protocol limits of a source's devices. max_packet_bytes and odd_topics are the
+// engine's.
 mqtt::Limits MqttLimitsOf(const SourceSettings& source, size_t max_packet_bytes,
                           bool odd_topics = false);
 
 class MqttAgentSession : public AgentSession, private mqtt::Handler {
  public:
-  // `kept` and `wills` are the worker's.
+  // `kept` and `wills` are the worker's and outlive the session.
   MqttAgentSession(AgentSessionOwner* owner, const mqtt::Limits& limits, KeptSessions* kept,
                    Wills* wills)
       : owner_(owner), limits_(limits), kept_(kept), wills_(wills), session_(this, limits) {}
@@ -35,11 +37,15 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
     return not_taken_ ? CloseReason::kNotTaken : reason;
   }
   std::string_view output() const override { return session_.output(); }
-  void ConsumeOutput(size_t n) override { session_.ConsumeOutput(n); }
+  void ConsumeOutput(size_t n) override {
+    SEGANET_REQUIRE(n <= output().size());
+    session_.ConsumeOutput(n);
+  }
   bool WantsPause() const override { return session_.WantsPause(); }
-  void Acknowledge(uint64_t slot) override { session_.AcknowledgeSlot(slot); }
+  void Acknowledge(uint64_t handle) override { session_.AcknowledgeSlot(handle); }
   size_t unacknowledged() const override { return session_.unacknowledged(); }
   void MoveTo(AgentSessionOwner* owner, KeptSessions* kept, Wills* wills) override {
+    SEGANET_REQUIRE(unacknowledged() == 0);
     owner_ = owner;
     kept_ = kept;
     wills_ = wills;
@@ -81,7 +87,7 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   KeptSessions* kept_;
   Wills* wills_;
   mqtt::ServerSession session_;
-  bool not_taken_ = false;  // a record; the connection ends
+  bool not_taken_ = false;  // a record was not taken; the connection ends
 };
 
 }  // namespace seganet

@@ -1,5 +1,5 @@
-// What others learn of devices that come and go: events for JavaScript, and presence records of the
-// devices at their source.
+// Reports devices that connect and disconnect: events for JavaScript, and presence records at the
+// devices' source.
 #ifndef SEGANET_CORE_DEVICES_PRESENCE_H_
 #define SEGANET_CORE_DEVICES_PRESENCE_H_
 
@@ -15,28 +15,28 @@
 
 namespace seganet {
 
-// The topic that a source's presence records of a device have. [MQTT-3.3.2-2] A topic name has no
-// wildcards: those of a device id become _.
+// Returns the topic of a device's presence records: `pattern` with {device} replaced by the id.
+// [MQTT-3.3.2-2] A topic name has no wildcards, so + and # of the id become _.
 std::string PresenceTopic(std::string_view pattern, std::string_view device);
 
-// JSON; `end` null = connected.
+// Returns the JSON payload of a presence record; `end` null = connected.
 std::string PresencePayload(Protocol protocol, const DeviceEnd* end);
 
 // Thread safety: owned by one worker.
 class Presence {
  public:
-  // A record that the gateway makes for a device.
+  // Runs a record that the gateway makes for a device.
   using Emit = std::function<void(Device*, std::string_view topic, std::string_view payload)>;
 
   Presence(uint32_t worker, DeviceEvents* events, CounterBlock* counters, Emit emit);
 
-  // Device::stage and address are those of its connection. `source` is how its stage treats
-  // devices.
+  // Report a change of the device. Device::stage and address are those of its connection; `source`
+  // has the settings of its stage.
   void Connected(Device* device, const SourceSettings& source);
   void Disconnected(Device* device, const SourceSettings& source, DeviceEnd end);
   void Listening(Device* device);
 
-  // Nobody is left for what it tells.
+  // Stops all reports, because the engine stops.
   void Mute() { muted_ = true; }
 
  private:

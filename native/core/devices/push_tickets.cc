@@ -3,13 +3,13 @@
 namespace seganet {
 
 uint64_t PushTickets::Open(uint32_t ticket) {
-  const uint64_t slot = next_slot_++;
-  waiting_[slot] = {ticket, 0};
-  return slot;
+  const uint64_t handle = next_handle_++;
+  waiting_[handle] = {ticket, 0};
+  return handle;
 }
 
-void PushTickets::Expect(uint64_t slot, uint32_t copies) {
-  const auto it = waiting_.find(slot);
+void PushTickets::Expect(uint64_t handle, uint32_t copies) {
+  const auto it = waiting_.find(handle);
   if (it == waiting_.end()) return;
   it->second.missing = copies;
   if (copies > 0) return;
@@ -17,15 +17,15 @@ void PushTickets::Expect(uint64_t slot, uint32_t copies) {
   waiting_.erase(it);
 }
 
-void PushTickets::Acknowledge(uint64_t slot) {
-  const auto it = waiting_.find(slot);
+void PushTickets::Acknowledge(uint64_t handle) {
+  const auto it = waiting_.find(handle);
   if (it == waiting_.end() || --it->second.missing > 0) return;
   over_.push_back({it->second.ticket, true});
   waiting_.erase(it);
 }
 
-void PushTickets::Withhold(uint64_t slot) {
-  const auto it = waiting_.find(slot);
+void PushTickets::Withhold(uint64_t handle) {
+  const auto it = waiting_.find(handle);
   if (it == waiting_.end()) return;
   over_.push_back({.ticket = it->second.ticket, .withheld = true});
   waiting_.erase(it);

@@ -1,4 +1,4 @@
-// Who waits for records that JavaScript pushed: each ticket comes back when its record is safe.
+// The tickets of records that JavaScript pushed: each is completed when its record is safe.
 #ifndef SEGANET_CORE_DEVICES_PUSH_TICKETS_H_
 #define SEGANET_CORE_DEVICES_PUSH_TICKETS_H_
 
@@ -20,20 +20,20 @@ class PushTickets : public ReceiptHolder {
 
   explicit PushTickets(Done done) : done_(std::move(done)) {}
 
-  // Returns the slot for the record's receipt.
+  // Opens a ticket. Returns the handle for its record's receipt.
   uint64_t Open(uint32_t ticket);
 
-  // `copies` of the record have to get safe; 0 = it is as safe as it gets. To be called once, after
-  // the record has run.
-  void Expect(uint64_t slot, uint32_t copies);
+  // Sets the number of copies of the record that must become safe; 0 = the record is as safe as it
+  // gets. To be called once, after the record has run.
+  void Expect(uint64_t handle, uint32_t copies);
 
-  // The record did not get in.
+  // Ends a ticket whose record was not accepted.
   void Fail(uint32_t ticket) { over_.push_back({ticket}); }
 
   // ReceiptHolder
-  void Acknowledge(uint64_t slot) override;
-  void Withhold(uint64_t slot) override;
-  // Tells of the tickets that are over.
+  void Acknowledge(uint64_t handle) override;
+  void Withhold(uint64_t handle) override;
+  // Reports the completed tickets.
   void Flush() override;
 
  private:
@@ -42,8 +42,8 @@ class PushTickets : public ReceiptHolder {
     uint32_t missing;
   };
   const Done done_;
-  std::unordered_map<uint64_t, Waiting> waiting_;  // by slot
-  uint64_t next_slot_ = 1;
+  std::unordered_map<uint64_t, Waiting> waiting_;  // by handle
+  uint64_t next_handle_ = 1;
   std::vector<Completion> over_;
 };
 

@@ -1,5 +1,7 @@
 #include "core/devices/receipt_table.h"
 
+#include "core/base/require.h"
+
 namespace seganet {
 
 void ReceiptTable::Enroll(ReceiptHolder* holder) {
@@ -15,6 +17,7 @@ void ReceiptTable::Enroll(ReceiptHolder* holder) {
 }
 
 void ReceiptTable::Leave(ReceiptHolder* holder) {
+  SEGANET_REQUIRE(holder->row_ < rows_.size() && rows_[holder->row_].holder == holder);
   rows_[holder->row_].holder = nullptr;
   free_.push_back(holder->row_);
 }
@@ -28,12 +31,12 @@ void ReceiptTable::Deny(const std::vector<Receipt>& receipts) {
 }
 
 void ReceiptTable::Visit(const std::vector<Receipt>& receipts,
-                         void (ReceiptHolder::*call)(uint64_t slot)) {
+                         void (ReceiptHolder::*call)(uint64_t handle)) {
   for (const Receipt& receipt : receipts) {
     const Row& row = rows_[receipt.agent];
     ReceiptHolder* const holder = row.holder;
-    if (holder == nullptr || row.life != receipt.life) continue;  // it has left
-    (holder->*call)(receipt.slot);                                // it may leave by that
+    if (holder == nullptr || row.life != receipt.life) continue;  // the holder has left
+    (holder->*call)(receipt.slot);  // the holder may leave in this call
     if (!holder->dirty_) {
       holder->dirty_ = true;
       dirty_.push_back(holder);

@@ -1,25 +1,32 @@
-// The table by which receipts find whom to tell that a record is safe.
+// Maps receipts to the objects that wait for them.
 #ifndef SEGANET_CORE_DEVICES_RECEIPT_TABLE_H_
 #define SEGANET_CORE_DEVICES_RECEIPT_TABLE_H_
 
 #include <cstdint>
 #include <vector>
 
+#include "core/base/require.h"
 #include "core/record/receipt.h"
 
 namespace seganet {
 
-// One whom somebody waits at: a device's agent, a socket of datagrams, the tickets of JavaScript.
+// An object that waits for records to become safe: a device's agent, a datagram socket, or
+// JavaScript's push tickets. A handle identifies a record within its holder.
 class ReceiptHolder {
  public:
-  // One copy of the record in `slot` is safe. What follows from it leaves with the next Flush.
-  virtual void Acknowledge(uint64_t slot) = 0;
-  // The record in `slot` is gone and was never safe: the sender must not get its acknowledgement.
-  virtual void Withhold(uint64_t slot) = 0;
+  // One copy of the record with this handle is safe. Resulting output leaves with the next Flush.
+  virtual void Acknowledge(uint64_t handle) = 0;
+  // The record with this handle is lost and was never safe: its sender must not get an
+  // acknowledgement.
+  virtual void Withhold(uint64_t handle) = 0;
+  // Sends the output that the calls above have produced.
   virtual void Flush() = 0;
 
-  // REQUIRES: enrolled.
-  Receipt ReceiptFor(uint64_t slot) const { return {row_, life_, slot}; }
+  // Returns the receipt for a record of this holder. REQUIRES: enrolled.
+  Receipt ReceiptFor(uint64_t handle) const {
+    SEGANET_REQUIRE(life_ != 0);
+    return {row_, life_, handle};
+  }
 
  protected:
   ~ReceiptHolder() = default;
@@ -31,22 +38,24 @@ class ReceiptHolder {
   bool dirty_ = false;
 };
 
-// A row is used again under a new life, so that late receipts of one that has left find nobody.
+// A reused row has a new life number, so late receipts of a holder that has left match nothing.
 //
 // Thread safety: owned by one worker.
 class ReceiptTable {
  public:
+  // Adds a holder.
   void Enroll(ReceiptHolder* holder);
-  // REQUIRES: enrolled. The holder lives until Serve, if that is running, is over.
+  // Removes a holder. If Serve or Deny is running, the holder must live until that returns.
+  // REQUIRES: enrolled.
   void Leave(ReceiptHolder* holder);
 
-  // Acknowledges them all; each holder is flushed once, however many of its records are safe.
+  // Acknowledges all records, then flushes each of their holders once.
   void Serve(const std::vector<Receipt>& receipts);
-  // Withholds them all.
+  // Withholds all records, then flushes each of their holders once.
   void Deny(const std::vector<Receipt>& receipts);
 
  private:
-  void Visit(const std::vector<Receipt>& receipts, void (ReceiptHolder::*call)(uint64_t slot));
+  void Visit(const std::vector<Receipt>& receipts, void (ReceiptHolder::*call)(uint64_t handle));
 
   struct Row {
     ReceiptHolder* holder = nullptr;

@@ -1,4 +1,4 @@
-// What devices left to be published about their end.
+// The wills of devices whose connection has ended.
 #ifndef SEGANET_CORE_DEVICES_WILLS_H_
 #define SEGANET_CORE_DEVICES_WILLS_H_
 
@@ -13,48 +13,47 @@
 
 namespace seganet {
 
-// A will, as a record of its device.
+// A will as a record of its device.
 struct WillRecord {
   std::string device;
   uint32_t stage = 0;
   std::string topic;
   std::string payload;
   uint8_t flags = 0;
-  uint8_t record_class = 0;  // 0 = the device did not say
+  uint8_t record_class = 0;  // 0 = the device named none
 };
 
-// [MQTT-3.1.2-8] A will is published when the connection ends other than by DISCONNECT; in MQTT 5
-// after its delay, unless the device's session goes on before (5: 3.1.3.2.2).
+// [MQTT-3.1.2-8] A will is published when the connection ends without a DISCONNECT; in MQTT 5 after
+// its delay, unless the device's session continues before (5: 3.1.3.2.2).
 //
 // Thread safety: owned by one worker.
 class Wills {
  public:
   using Publish = std::function<void(const WillRecord&)>;
 
-  // Those that wait take what `memory` has; one for which there is nothing left is published at
-  // once.
+  // Delayed wills count against `memory`; if it is full, a will is published at once.
   Wills(MemoryShare* memory, Publish publish);
   ~Wills();
 
-  // The connection of the will's device has ended.
+  // The connection of the will's device has ended: publishes the will after `delay_s`.
   void Ended(WillRecord will, uint32_t delay_s, int64_t now_us);
 
-  // The device is back, and its session goes on.
+  // Drops the device's will: the device is back, and its session continues.
   void Cancel(std::string_view device);
 
-  // The session of the device is over: a will that waits does not wait longer.
+  // Publishes the device's will: its session has ended.
   void SessionEnded(std::string_view device);
 
-  // To be called some times a second.
+  // Publishes the wills that are due. To be called several times a second.
   void OnTime(int64_t now_us);
 
-  // The gateway is about to end: later there is nobody to publish those that wait.
+  // Publishes all wills. Called when the gateway stops, while records can still be accepted.
   void PublishAll();
 
-  // From now on there are none.
+  // Ignores all wills from now on.
   void Mute() { muted_ = true; }
 
-  // Of devices that go to another worker: it was not their end.
+  // A delayed will of a device that moves to another worker; moving does not end the connection.
   struct Moved {
     WillRecord will;
     int64_t due_us;

@@ -2,6 +2,7 @@
 
 #include <type_traits>
 
+#include "core/base/require.h"
 #include "core/log/crc32c.h"
 #include "core/record/record.h"
 
@@ -12,7 +13,7 @@ constexpr std::string_view kMagic = "SGC1";
 constexpr uint8_t kVersion = 1;
 constexpr uint8_t kKinds = 3;
 
-// Where fields begin (docs/log-format.md).
+// Offsets of fields (docs/log-format.md).
 constexpr size_t kHeadCrc = 28;
 constexpr size_t kEntrySize = 40;
 constexpr size_t kEntryCrc = 52;
@@ -24,9 +25,10 @@ void Write(Number number, char* to) {
   }
 }
 
-// REQUIRES: at + sizeof(Number) <= bytes.size().
+// Reads a little-endian number. REQUIRES: at + sizeof(Number) <= bytes.size().
 template <typename Number>
 Number Read(std::string_view bytes, size_t at) {
+  SEGANET_REQUIRE(at + sizeof(Number) <= bytes.size());
   std::make_unsigned_t<Number> number = 0;
   for (size_t i = 0; i < sizeof number; ++i) {
     number |= static_cast<std::make_unsigned_t<Number>>(
@@ -35,11 +37,13 @@ Number Read(std::string_view bytes, size_t at) {
   return static_cast<Number>(number);
 }
 
-// REQUIRES: bytes.size() >= kChunkHeadBytes. `size`: bytes of all entries.
+// Reads the header, and the size of all entries in bytes. REQUIRES: bytes.size() >=
+// kChunkHeadBytes.
 ChunkError ReadHead(std::string_view bytes, ChunkHead* head, uint32_t* size) {
+  SEGANET_REQUIRE(bytes.size() >= kChunkHeadBytes);
   if (!bytes.starts_with(kMagic)) return ChunkError::kBadMagic;
-  // All versions keep magic, version and checksum in their places, so that a damaged version is not
-  // taken for a newer program's.
+  // Magic, version and checksum have the same offsets in all versions, so that a damaged version is
+  // not mistaken for a chunk of a newer program.
   if (Crc32c(bytes.substr(0, kHeadCrc)) != Read<uint32_t>(bytes, kHeadCrc)) {
     return ChunkError::kBadHead;
   }
@@ -57,15 +61,17 @@ ChunkError ReadHead(std::string_view bytes, ChunkHead* head, uint32_t* size) {
   return ChunkError::kNone;
 }
 
-// Bytes of the entry that begins `bytes`, by its own word; 0 = it would not end in them.
+// Returns the size of the entry at the start of `bytes`, from the entry's own size field; 0 = the
+// entry would end beyond `bytes`.
 size_t EntryBytes(std::string_view bytes) {
   if (bytes.size() < kChunkEntryBytes) return 0;
   const size_t size = Read<uint32_t>(bytes, kEntrySize);
   return size <= bytes.size() - kChunkEntryBytes ? kChunkEntryBytes + size : 0;
 }
 
-// `bytes` is what EntryBytes told.
+// Reads and checks an entry. REQUIRES: bytes.size() is the result of EntryBytes.
 bool ReadEntry(std::string_view bytes, ChunkEntry* entry) {
+  SEGANET_REQUIRE(!bytes.empty() && EntryBytes(bytes) == bytes.size());
   const uint32_t crc = Crc32c(bytes.substr(kChunkEntryBytes), Crc32c(bytes.substr(0, kEntryCrc)));
   if (crc != Read<uint32_t>(bytes, kEntryCrc)) return false;
   entry->sequence = Read<uint64_t>(bytes, 0);
@@ -86,14 +92,15 @@ bool ReadEntry(std::string_view bytes, ChunkEntry* entry) {
          Read<uint8_t>(bytes, 51) == 0;
 }
 
-// Reads entries until `rest` ends or an entry's end cannot be told. False: not all was sound.
+// Reads entries until `rest` ends or the end of an entry is unknown. Returns false if any entry is
+// damaged.
 bool ReadEntries(std::string_view rest, std::vector<ChunkEntry>* entries) {
   bool sound = true;
   while (!rest.empty()) {
     const size_t length = EntryBytes(rest);
     if (length == 0) return false;
     ChunkEntry entry;
-    // A damaged entry may have a sound length. If not, what lies behind it fails its checksum.
+    // A damaged entry may have a valid length. If not, the entries after it fail their checksums.
     if (ReadEntry(rest.substr(0, length), &entry)) {
       entries->push_back(entry);
     } else {
@@ -107,6 +114,7 @@ bool ReadEntries(std::string_view rest, std::vector<ChunkEntry>* entries) {
 }  // namespace
 
 void ChunkWriter::Add(const ChunkEntry& entry) {
+  SEGANET_REQUIRE(batches_ < UINT16_MAX && size() + ChunkBytes(entry) <= UINT32_MAX);
   char fields[kChunkEntryBytes] = {};
   Write(entry.sequence, fields);
   Write(entry.first_ts_ms, fields + 8);

@@ -1,5 +1,6 @@
-// Chunks: batches that are written to disk together, in one compact binary format
-// (docs/log-format.md). A chunk never mixes classes, uplink nodes or runs of the engine.
+// Chunks: batches that are written to disk together, in a compact binary format
+// (docs/log-format.md). All batches of a chunk have the same class, uplink node and run of the
+// engine.
 #ifndef SEGANET_CORE_LOG_CHUNK_H_
 #define SEGANET_CORE_LOG_CHUNK_H_
 
@@ -10,12 +11,12 @@
 
 namespace seganet {
 
-// What a chunk keeps of a batch (queue/batch.h); `bytes` belongs to whoever made the entry.
+// The part of a batch (queue/batch.h) that a chunk stores. The creator of the entry owns `bytes`.
 struct ChunkEntry {
-  uint64_t sequence = 0;  // of the run that sealed it
+  uint64_t sequence = 0;  // number of the batch in the run that sealed it
   int64_t first_ts_ms = 0;
   int64_t last_ts_ms = 0;
-  int64_t oldest_us = 0;  // CLOCK_MONOTONIC of that run
+  int64_t oldest_us = 0;  // when its oldest record arrived, CLOCK_MONOTONIC of that run
   uint32_t record_count = 0;
   uint32_t record_bytes = 0;
   uint16_t topic_bytes = 0;
@@ -26,6 +27,7 @@ struct ChunkEntry {
   std::string_view bytes;
 };
 
+// The header of a chunk.
 struct ChunkHead {
   uint8_t record_class = 0;
   uint16_t batches = 0;
@@ -36,23 +38,25 @@ struct ChunkHead {
 inline constexpr size_t kChunkHeadBytes = 32;
 inline constexpr size_t kChunkEntryBytes = 56;
 
-// Bytes that `entry` adds to a chunk.
+// Returns the number of bytes that `entry` adds to a chunk.
 inline size_t ChunkBytes(const ChunkEntry& entry) { return kChunkEntryBytes + entry.bytes.size(); }
 
-// Collects entries and writes them as one chunk. Thread safety: none.
+// Collects entries and writes them as one chunk.
+//
+// Thread safety: none.
 class ChunkWriter {
  public:
   ChunkWriter(uint8_t record_class, uint64_t epoch) : class_(record_class), epoch_(epoch) {}
 
-  // REQUIRES: batches() < 65535; the chunk stays below 4 GiB.
+  // Copies the entry into the chunk. REQUIRES: batches() < 65535; the chunk stays below 4 GiB.
   void Add(const ChunkEntry& entry);
 
   uint16_t batches() const { return batches_; }
   uint32_t records() const { return records_; }
-  // Of the chunk as it would be finished now.
+  // Returns the size in bytes that the chunk would have if Finish were called now.
   size_t size() const { return kChunkHeadBytes + entries_.size(); }
 
-  // Appends the chunk to `out`; the writer is empty again.
+  // Appends the chunk to `out` and empties the writer.
   void Finish(std::string* out);
 
  private:
@@ -63,19 +67,21 @@ class ChunkWriter {
   std::string entries_;
 };
 
+// Why a chunk cannot be read.
 enum class ChunkError : uint8_t {
   kNone,
   kTooShort,
   kBadMagic,
-  kBadVersion,  // of a newer program
-  kBadHead,     // checksum, or values that cannot be
-  kBadEntry,    // the same of a batch
-  kBadSums,     // counts of the head and of the entries differ, or bytes are left over
+  kBadVersion,  // written by a newer program
+  kBadHead,     // wrong checksum or impossible values in the header
+  kBadEntry,    // wrong checksum or impossible values in a batch
+  kBadSums,     // the header's counts differ from the entries, or bytes remain
 };
+// Returns a description for display.
 const char* Name(ChunkError error);
 
-// Checks all of a chunk. The entries' bytes point into `bytes`. On an error `entries` holds the
-// batches that are sound and come before the damage or can be told apart from it.
+// Reads and checks a whole chunk. The entries' bytes point into `bytes`. On an error, `entries` has
+// the undamaged batches: those before the damage, and those after it whose start is known.
 ChunkError ReadChunk(std::string_view bytes, ChunkHead* head, std::vector<ChunkEntry>* entries);
 
 }  // namespace seganet

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstring>
 
-// Each instruction is enabled for one function alone, so that the rest runs on any processor.
+// The instructions are enabled for one function only, so that the rest runs on any processor.
 #if defined(__x86_64__)
 #include <nmmintrin.h>
 #define SEGANET_CRC32C_TARGET __attribute__((target("sse4.2")))
@@ -27,7 +27,7 @@ constexpr uint32_t kPolynomial = 0x82F63B78;  // reflected
 
 using Tables = std::array<std::array<uint32_t, 256>, 8>;
 
-// tables[k][b]: what byte b does to the checksum when k more bytes follow it.
+// tables[k][b]: effect of byte b on the checksum if k more bytes follow.
 constexpr Tables MakeTables() {
   Tables tables{};
   for (uint32_t byte = 0; byte < 256; ++byte) {

@@ -8,15 +8,15 @@
 
 namespace seganet {
 
-// The checksum of `bytes`, or with `crc` that of all bytes whose checksum was `crc` and of `bytes`
-// after them. Any thread. Uses the processor's instruction for it (SSE 4.2, ARMv8 CRC) if it has
-// one.
+// Returns the checksum of `bytes`. With `crc`, the checksum of earlier bytes, continues it: returns
+// the checksum of those bytes followed by `bytes`. Uses the processor's instruction (SSE 4.2, ARMv8
+// CRC) if there is one. Thread safety: any thread.
 uint32_t Crc32c(std::string_view bytes, uint32_t crc = 0);
 
-// The two ways in which it is done; for tests.
+// The two implementations, for tests.
 using Crc32cFunction = uint32_t (*)(std::string_view bytes, uint32_t crc);
 uint32_t Crc32cByTable(std::string_view bytes, uint32_t crc);
-// Null: this processor, or the compiler, has no instruction for it.
+// Returns null if this processor or the compiler does not have the instruction.
 Crc32cFunction Crc32cByInstruction();
 
 }  // namespace seganet

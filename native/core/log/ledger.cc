@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/require.h"
+
 namespace seganet {
 
 bool Ledger::Open(int64_t max_row, const std::array<int64_t, kClasses + 1>& records) {
@@ -66,10 +68,11 @@ bool Ledger::Spilled(uint64_t ticket, size_t place) {
   const auto it = chunks_.find(ticket);
   if (it == chunks_.end()) return false;
   Chunk& chunk = it->second;
+  SEGANET_REQUIRE(chunk.row != 0);
   if (place >= chunk.places.size() || chunk.places[place] != Place::kMemory) return false;
   chunk.places[place] = Place::kDisk;
   sums_.backlog[chunk.record_class] += chunk.records[place];
-  ShelfOf(chunk.node, chunk.record_class).spilled[chunk.row] = ticket;
+  RowsOf(chunk.node, chunk.record_class).spilled[chunk.row] = ticket;
   return true;
 }
 
@@ -100,23 +103,23 @@ void Ledger::Returned() {
   handed_.clear();
 }
 
-Ledger::Shelf& Ledger::ShelfOf(const std::string& node, uint8_t record_class) {
-  return shelves_[ShelfKey(node, record_class)];
+Ledger::Rows& Ledger::RowsOf(const std::string& node, uint8_t record_class) {
+  return rows_[RowsKey(node, record_class)];
 }
 
 bool Ledger::Wants(const std::string& node, uint8_t record_class, WantedRow* wanted) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  Shelf& shelf = ShelfOf(node, record_class);
+  Rows& rows = RowsOf(node, record_class);
   wanted->node = node;
   wanted->record_class = record_class;
-  // Rows ascend in the order of sealing: earlier runs, then this one.
-  const int64_t first = shelf.spilled.empty() ? INT64_MAX : shelf.spilled.begin()->first;
-  if (shelf.exhausted || shelf.read_to >= max_row_ || first <= shelf.read_to) {
+  // Rows ascend in the order of sealing: those of earlier runs, then those of this one.
+  const int64_t first = rows.spilled.empty() ? INT64_MAX : rows.spilled.begin()->first;
+  if (rows.exhausted || rows.read_to >= max_row_ || first <= rows.read_to) {
     if (first == INT64_MAX) return false;
     wanted->after = first - 1;
     wanted->up_to = first;
   } else {
-    wanted->after = shelf.read_to;
+    wanted->after = rows.read_to;
     wanted->up_to = max_row_;
   }
   return true;
@@ -125,7 +128,7 @@ bool Ledger::Wants(const std::string& node, uint8_t record_class, WantedRow* wan
 bool Ledger::Loaded(const WantedRow& wanted, int64_t row, const std::vector<uint32_t>& records,
                     uint64_t* ticket, std::vector<bool>* needed) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  Shelf& shelf = ShelfOf(wanted.node, wanted.record_class);
+  Rows& rows = RowsOf(wanted.node, wanted.record_class);
   const auto known = by_row_.find(row);
   if (known == by_row_.end()) {
     *ticket = next_ticket_++;
@@ -137,7 +140,7 @@ bool Ledger::Loaded(const WantedRow& wanted, int64_t row, const std::vector<uint
     chunk.records = records;
     chunk.places.assign(records.size(), Place::kMemory);
     by_row_[row] = *ticket;
-    shelf.read_to = std::max(shelf.read_to, row);
+    rows.read_to = std::max(rows.read_to, row);
     needed->assign(records.size(), true);
     for (const uint32_t n : records) sums_.backlog[wanted.record_class] -= n;
     return true;
@@ -145,7 +148,7 @@ bool Ledger::Loaded(const WantedRow& wanted, int64_t row, const std::vector<uint
   *ticket = known->second;
   Chunk& chunk = chunks_[*ticket];
   if (chunk.records != records) return false;
-  shelf.spilled.erase(row);
+  rows.spilled.erase(row);
   needed->assign(records.size(), false);
   for (size_t i = 0; i < records.size(); ++i) {
     if (chunk.places[i] != Place::kDisk) continue;
@@ -158,19 +161,19 @@ bool Ledger::Loaded(const WantedRow& wanted, int64_t row, const std::vector<uint
 
 GoneRow Ledger::Corrupt(const WantedRow& wanted, int64_t row, int64_t records) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  Shelf& shelf = ShelfOf(wanted.node, wanted.record_class);
-  if (!by_row_.contains(row)) shelf.read_to = std::max(shelf.read_to, row);
+  Rows& rows = RowsOf(wanted.node, wanted.record_class);
+  if (!by_row_.contains(row)) rows.read_to = std::max(rows.read_to, row);
   return GoneLocked(row, wanted.record_class, records);
 }
 
 GoneRow Ledger::Missing(const WantedRow& wanted) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  Shelf& shelf = ShelfOf(wanted.node, wanted.record_class);
-  const auto it = shelf.spilled.find(wanted.up_to);
-  if (it != shelf.spilled.end() && wanted.after == wanted.up_to - 1) {
+  Rows& rows = RowsOf(wanted.node, wanted.record_class);
+  const auto it = rows.spilled.find(wanted.up_to);
+  if (it != rows.spilled.end() && wanted.after == wanted.up_to - 1) {
     return GoneLocked(wanted.up_to, wanted.record_class, 0);
   }
-  shelf.exhausted = true;
+  rows.exhausted = true;
   return {};
 }
 
@@ -180,7 +183,7 @@ GoneRow Ledger::Removed(int64_t row, uint8_t record_class, int64_t records) {
   return GoneLocked(row, record_class, records);
 }
 
-// All of the row is done, and it may be deleted, or was.
+// True if all batches of the row are done, so that it may be, or was, deleted.
 bool Ledger::IsFreeLocked(int64_t row) const {
   return row > max_row_ || std::find(frees_.begin(), frees_.end(), row) != frees_.end() ||
          std::find(handed_.begin(), handed_.end(), row) != handed_.end();
@@ -202,7 +205,7 @@ GoneRow Ledger::GoneLocked(int64_t row, uint8_t record_class, int64_t records) {
     if (chunk.places[i] == Place::kDisk) lost += chunk.records[i];
   }
   sums_.backlog[chunk.record_class] -= lost;
-  ShelfOf(chunk.node, chunk.record_class).spilled.erase(row);
+  RowsOf(chunk.node, chunk.record_class).spilled.erase(row);
   chunks_.erase(ticket);
   by_row_.erase(known);
   return {lost, ticket};
@@ -211,10 +214,10 @@ GoneRow Ledger::GoneLocked(int64_t row, uint8_t record_class, int64_t records) {
 std::array<int64_t, kClasses + 1> Ledger::Lost() {
   const std::lock_guard<std::mutex> lock(mutex_);
   const std::array<int64_t, kClasses + 1> lost = sums_.backlog;
-  // Chunks under way are written to the new one.
+  // Chunks that are being written go to the new log.
   std::erase_if(chunks_, [](const auto& entry) { return entry.second.row != 0; });
   by_row_.clear();
-  shelves_.clear();
+  rows_.clear();
   frees_.clear();
   handed_.clear();
   sums_ = {};

@@ -1,8 +1,9 @@
-// The ledger: what is on disk and not delivered yet, and where memory has to look for it.
+// The ledger records which batches are on disk and not delivered yet, and which rows must be read
+// to get them back into memory.
 //
-// It knows chunks and their batches by number, not their bytes: a chunk of this run from the moment
-// that it is sealed, one of an earlier run once it was read. A batch of a chunk is held in memory,
-// or only on disk (spilled), or done. A chunk whose batches are all done frees its row.
+// It knows chunks and their batches by number, not their bytes: a chunk of this run since it was
+// sealed, a chunk of an earlier run since it was read. A batch of a chunk is in memory, only on
+// disk (spilled), or done. When all batches of a chunk are done, its row can be deleted.
 #ifndef SEGANET_CORE_LOG_LEDGER_H_
 #define SEGANET_CORE_LOG_LEDGER_H_
 
@@ -18,7 +19,7 @@
 
 namespace seganet {
 
-// A row to read: the first of this uplink node and class in (after, up_to].
+// Identifies a row to read: the first one of this uplink node and class in (after, up_to].
 struct WantedRow {
   std::string node;
   uint8_t record_class = 0;
@@ -26,88 +27,95 @@ struct WantedRow {
   int64_t up_to = 0;
 };
 
+// Numbers of records by class.
 struct LedgerSums {
-  std::array<int64_t, kClasses + 1> stored{};   // records on disk, not done
+  std::array<int64_t, kClasses + 1> stored{};   // on disk, not done
   std::array<int64_t, kClasses + 1> backlog{};  // of these, not in memory
 };
 
-// A chunk whose row is gone before all of it was done.
+// A chunk whose row was lost before all of its batches were done.
 struct GoneRow {
-  int64_t lost = 0;     // records that memory does not hold
-  uint64_t ticket = 0;  // memory may hold others under this one; 0 = it does not
+  int64_t lost = 0;     // records that are not in memory
+  uint64_t ticket = 0;  // the chunk whose other batches may be in memory; 0 = there are none
 };
 
 // Thread safety: any member from any thread.
 class Ledger {
  public:
-  // Rows up to `max_row` are of earlier runs and hold so many records by class. Only the first call
-  // counts: a store thread that was started again finds rows that the ledger knows.
+  // Reports that the log is open: rows up to `max_row` are from earlier runs and contain `records`
+  // records by class. Returns false, without effect, after the first call: the ledger already knows
+  // the rows that a restarted store thread finds.
   bool Open(int64_t max_row, const std::array<int64_t, kClasses + 1>& records);
 
-  // A chunk is about to be written; `records` = of each of its batches. Returns its ticket, not 0.
+  // Adds a chunk that is about to be written; `records` has the number of records of each batch.
+  // Returns its ticket, which is not 0.
   uint64_t Seal(const std::string& node, uint8_t record_class, std::vector<uint32_t> records);
 
-  // It is on disk. True: rows can be freed that could not before.
+  // Reports that the chunk is on disk. Returns true if its row can now be deleted.
   bool Committed(uint64_t ticket, int64_t row);
 
-  // It is not, and never was.
+  // Reports that the chunk was not written, and removes it.
   void Failed(uint64_t ticket);
 
-  // Batch `place` was delivered or dropped. Unknown tickets are ignored. True as above.
+  // Reports that batch `place` was delivered or dropped. Ignores unknown tickets. Returns true if
+  // the row can now be deleted.
   bool Done(uint64_t ticket, size_t place);
 
-  // Memory lets go of it; it is read again later. REQUIRES: the chunk is committed. False: the log
-  // has it no more, its row was removed or is damaged.
+  // Reports that batch `place` leaves memory and must be read again later. Returns false if the log
+  // does not have it, because its row was removed or is damaged. REQUIRES: the chunk is committed.
   bool Spilled(uint64_t ticket, size_t place);
 
-  // Rows to delete, at most `most`. They are handed over until Freed, or until Returned, which
-  // makes them wait again.
+  // Returns at most `most` rows to delete. They stay handed over until Freed, which reports that
+  // they are deleted, or Returned, which makes them available again.
   std::vector<int64_t> TakeFrees(size_t most);
-  // Returns how many.
+  // Returns the number of rows that were handed over.
   size_t Freed();
   void Returned();
 
-  // What of `node` and `record_class` is only on disk, oldest first; false = nothing.
+  // Finds the oldest row of `node` and `record_class` with batches that are only on disk. Returns
+  // false if there is none.
   bool Wants(const std::string& node, uint8_t record_class, WantedRow* wanted);
 
-  // The wanted row was read and has these batches. False: they are not those that were written.
-  // Otherwise `ticket`, and for each batch whether memory has to hold it from now on.
+  // Reports the wanted row with its batches. Returns false if they differ from those that were
+  // written. Otherwise sets `ticket`, and for each batch whether memory must hold it from now on.
   bool Loaded(const WantedRow& wanted, int64_t row, const std::vector<uint32_t>& records,
               uint64_t* ticket, std::vector<bool>* needed);
 
-  // The wanted row is damaged: it counts as gone. `records` as its row says.
+  // Reports that the wanted row is damaged, and removes it. `records` is the count in its row.
   GoneRow Corrupt(const WantedRow& wanted, int64_t row, int64_t records);
 
-  // There is no row to want.
+  // Reports that the wanted row does not exist.
   GoneRow Missing(const WantedRow& wanted);
 
-  // A row was removed to make room.
+  // Reports that a row was removed to make room.
   GoneRow Removed(int64_t row, uint8_t record_class, int64_t records);
 
-  // The log has begun anew: nothing that was written is there any more. Returns how many records
-  // are lost by that, by class: those that memory does not hold.
+  // Reports that a new log was started and no written row exists. Returns the records that are lost
+  // because they are not in memory, by class.
   std::array<int64_t, kClasses + 1> Lost();
 
   LedgerSums sums();
 
  private:
+  // The state of one batch.
   enum class Place : uint8_t { kMemory, kDisk, kDone };
   struct Chunk {
     std::string node;
     uint8_t record_class = 0;
     int64_t row = 0;  // 0 = not committed
-    size_t open = 0;  // places that are not done
+    size_t open = 0;  // batches that are not done
     std::vector<uint32_t> records;
     std::vector<Place> places;
   };
-  struct Shelf {
-    int64_t read_to = 0;                  // rows of earlier runs up to this one were read
-    bool exhausted = false;               // there are no more of those
+  // The rows of one uplink node and class.
+  struct Rows {
+    int64_t read_to = 0;                  // rows of earlier runs were read up to this one
+    bool exhausted = false;               // all rows of earlier runs were read
     std::map<int64_t, uint64_t> spilled;  // row → ticket
   };
-  using ShelfKey = std::pair<std::string, uint8_t>;
+  using RowsKey = std::pair<std::string, uint8_t>;
 
-  Shelf& ShelfOf(const std::string& node, uint8_t record_class);
+  Rows& RowsOf(const std::string& node, uint8_t record_class);
   bool Free(uint64_t ticket, const Chunk& chunk);
   bool IsFreeLocked(int64_t row) const;
   GoneRow GoneLocked(int64_t row, uint8_t record_class, int64_t records);
@@ -117,10 +125,10 @@ class Ledger {
   bool opened_ = false;
   int64_t max_row_ = 0;
   std::unordered_map<uint64_t, Chunk> chunks_;
-  std::unordered_map<int64_t, uint64_t> by_row_;
-  std::map<ShelfKey, Shelf> shelves_;
-  std::vector<int64_t> frees_;
-  std::vector<int64_t> handed_;
+  std::unordered_map<int64_t, uint64_t> by_row_;  // row → ticket
+  std::map<RowsKey, Rows> rows_;
+  std::vector<int64_t> frees_;   // rows to delete
+  std::vector<int64_t> handed_;  // rows that TakeFrees handed over
   LedgerSums sums_;
 };
 

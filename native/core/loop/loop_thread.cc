@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/cpu.h"
+#include "core/base/require.h"
 
 namespace seganet {
 
@@ -10,7 +11,7 @@ LoopThread::LoopThread()
     : loop_memory_(new char[uv_loop_size()]),
       loop_(reinterpret_cast<uv_loop_t*>(loop_memory_.get())) {}
 
-LoopThread::~LoopThread() = default;
+LoopThread::~LoopThread() { SEGANET_REQUIRE(!started_); }
 
 Status LoopThread::Start(const std::string& name, int cpu) {
   if (const int error = uv_loop_init(loop_); error != 0) {
@@ -19,7 +20,7 @@ Status LoopThread::Start(const std::string& name, int cpu) {
   async_.data = this;
   const auto on_async = [](uv_async_t* handle) {
     auto* self = static_cast<LoopThread*>(handle->data);
-    // Cleared before the work is looked at, so that whatever comes later wakes again.
+    // Cleared before the work is examined, so that anything posted later wakes the thread again.
     self->awake_.exchange(false, std::memory_order_acq_rel);
     self->RunTasks();
     if (!self->stopping_) self->OnWake();
@@ -35,7 +36,8 @@ Status LoopThread::Start(const std::string& name, int cpu) {
     auto* begun = static_cast<Beginning*>(argument);
     begun->self->Run(begun);
   };
-  // Not std::thread, whose failure would end the process: a container may have a limit on threads.
+  // Not std::thread: its failure would end the process, and a container may limit the number of
+  // threads.
   if (const int error = uv_thread_create(&thread_, body, &beginning); error != 0) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -57,7 +59,7 @@ void LoopThread::Run(Beginning* beginning) {
   tid_ = ThisThreadId();
   pin_error_ = PinThisThread(cpu_);
   OnStart();
-  beginning->started.set_value();  // *beginning ends with this
+  beginning->started.set_value();  // the last use of *beginning
   uv_run(loop_, UV_RUN_DEFAULT);
   uv_loop_close(loop_);
 }
@@ -89,6 +91,7 @@ bool LoopThread::Call(const std::function<void()>& task) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!running_) return false;
+    SEGANET_REQUIRE(tid_ == 0 || ThisThreadId() != tid_);
     tasks_.push_back([&task, &done] {
       task();
       done.set_value();
@@ -102,8 +105,8 @@ bool LoopThread::Call(const std::function<void()>& task) {
 void LoopThread::Stop() {
   if (!started_) return;
   {
-    // In one step with the last task: nothing is posted behind it, so no Call waits for a thread
-    // that has ended.
+    // The last task and the end of posting are one step: nothing is posted behind the last task, so
+    // no Call waits for a thread that has ended.
     const std::lock_guard<std::mutex> lock(mutex_);
     tasks_.push_back([this] {
       stopping_ = true;

@@ -1,4 +1,5 @@
-// A named, pinned thread that runs a libuv loop and executes what others post to it.
+// A named, pinned thread that runs a libuv loop and executes the tasks that other threads post to
+// it.
 #ifndef SEGANET_CORE_LOOP_LOOP_THREAD_H_
 #define SEGANET_CORE_LOOP_LOOP_THREAD_H_
 
@@ -16,36 +17,38 @@
 
 namespace seganet {
 
-// Thread safety: Start, Stop and Wake from the owner's thread (Wake from the thread itself too);
-// Post and Call from any; the rest from the thread itself.
+// Thread safety: Start and Stop from the owner's thread; Wake from the owner's thread and from the
+// thread itself; Post, Call and Nudge from any thread, but not Call from the thread itself;
+// everything else from the thread itself.
 class LoopThread {
  public:
   static constexpr int kUnpinned = -1;
 
   LoopThread();
-  virtual ~LoopThread();  // REQUIRES: not running
+  virtual ~LoopThread();  // REQUIRES: the thread does not run.
   LoopThread(const LoopThread&) = delete;
   LoopThread& operator=(const LoopThread&) = delete;
 
-  // Starts the thread and waits until it runs. cpu kUnpinned = wherever the kernel likes; when
-  // pinning fails it runs unpinned and pin_error() tells why.
+  // Starts the thread and waits until it runs. With cpu kUnpinned, the kernel chooses the core. If
+  // pinning fails, the thread runs unpinned, and pin_error() returns the reason. Returns
+  // Status::System if the loop or the thread cannot be created.
   Status Start(const std::string& name, int cpu);
 
-  // Ends the loop, closes its handles and joins. Idempotent.
+  // Ends the loop, closes its handles and joins the thread. Idempotent.
   void Stop();
 
-  // Runs `task` on the thread, in order of posting. False: the thread does not run, and the task is
-  // dropped.
+  // Runs `task` on the thread, in the order of posting. Returns false, and drops the task, if the
+  // thread does not run.
   bool Post(std::function<void()> task);
 
-  // The same, and waits for it. Must not be called from the thread itself. False: the thread does
-  // not run.
+  // Runs `task` as Post does, and waits until it is done. Returns false if the thread does not run.
+  // REQUIRES: the caller is not the thread itself.
   bool Call(const std::function<void()>& task);
 
-  // Wake from any thread, at any time; nothing happens when it does not run.
+  // Calls Wake if the thread runs, otherwise does nothing.
   void Nudge();
 
-  // Makes OnWake run soon; several calls may end in one. REQUIRES: started and not stopped.
+  // Makes OnWake run soon. Several calls may lead to one OnWake. REQUIRES: started and not stopped.
   void Wake() {
     if (!awake_.exchange(true, std::memory_order_acq_rel)) uv_async_send(&async_);
   }
@@ -57,13 +60,13 @@ class LoopThread {
  protected:
   virtual void OnStart() {}
   virtual void OnWake() {}
-  // Close every handle of the loop here.
+  // Subclasses close their handles of the loop here.
   virtual void OnStop() {}
 
   uv_loop_t* loop() { return loop_; }
 
  private:
-  // What the thread is given; ends when it runs.
+  // Passed to the thread; destroyed when the thread runs.
   struct Beginning {
     LoopThread* self;
     std::string name;
@@ -72,13 +75,13 @@ class LoopThread {
   void Run(Beginning* beginning);
   void RunTasks();
 
-  // By uv_loop_size(): the libuv that is loaded may be newer than the header (native/binding runs
-  // in any Node).
+  // Sized by uv_loop_size(): the loaded libuv may be newer than its header, because the binding
+  // runs in any Node version.
   const std::unique_ptr<char[]> loop_memory_;
   uv_loop_t* const loop_;
   uv_async_t async_;
   uv_thread_t thread_;
-  bool started_ = false;  // and not joined
+  bool started_ = false;  // and not joined yet
   std::atomic<bool> awake_{false};
   int cpu_ = -1;
   int tid_ = 0;
@@ -87,7 +90,7 @@ class LoopThread {
   std::mutex mutex_;
   bool running_ = false;  // guarded by mutex_
   std::vector<std::function<void()>> tasks_;
-  bool stopping_ = false;  // of the thread itself
+  bool stopping_ = false;  // used by the thread itself
 };
 
 }  // namespace seganet

@@ -1,4 +1,4 @@
-// Memory that the threads of an engine may use together for one purpose.
+// A memory limit for one purpose, shared by the threads of an engine.
 #ifndef SEGANET_CORE_LOOP_MEMORY_SHARE_H_
 #define SEGANET_CORE_LOOP_MEMORY_SHARE_H_
 
@@ -7,12 +7,13 @@
 
 namespace seganet {
 
-// Thread safety: any thread; SetLimit before the others.
+// Thread safety: any thread; SetLimit before all other calls.
 class MemoryShare {
  public:
   void SetLimit(int64_t bytes) { limit_ = bytes; }
 
-  // So many bytes more are used, or fewer. False: more than the limit is used now, with these.
+  // Adds `bytes` (negative to release) to the memory in use. Returns false if the total, including
+  // `bytes`, now exceeds the limit; the bytes count nevertheless.
   bool Add(int64_t bytes) {
     return used_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= limit_;
   }

@@ -6,7 +6,7 @@ static_assert(sizeof(uv_idle_t) <= sizeof(uv_poll_t));
 
 int InitPoll(uv_loop_t* loop, uv_poll_t* poll, int fd) {
   const int error = uv_poll_init(loop, poll, fd);
-  // Whoever owns the handle closes it in every case, so it has to be one.
+  // The owner closes the handle in every case, so it must be an initialized handle.
   if (error != 0) uv_idle_init(loop, reinterpret_cast<uv_idle_t*>(poll));
   return error;
 }

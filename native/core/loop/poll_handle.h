@@ -1,4 +1,4 @@
-// uv_poll_t whose set-up may fail.
+// A uv_poll_t whose initialization may fail.
 #ifndef SEGANET_CORE_LOOP_POLL_HANDLE_H_
 #define SEGANET_CORE_LOOP_POLL_HANDLE_H_
 
@@ -6,12 +6,12 @@
 
 namespace seganet {
 
-// Makes *poll watch `fd`. Returns 0 or libuv's error, for example when the kernel has no room for
-// another watch; *poll then never fires, and closes like any other handle. REQUIRES: the caller
-// sets poll->data afterwards.
+// Makes *poll watch `fd`. Returns 0, or libuv's error, for example if the kernel has no room for
+// another watch. After an error, *poll never fires, but closes like any other handle. REQUIRES: the
+// caller sets poll->data afterwards.
 int InitPoll(uv_loop_t* loop, uv_poll_t* poll, int fd);
 
-// uv_poll_start, or an error when InitPoll failed.
+// Returns the result of uv_poll_start, or an error if InitPoll failed.
 int StartPoll(uv_poll_t* poll, int events, uv_poll_cb on_event);
 
 }  // namespace seganet

@@ -1,4 +1,4 @@
-// How many records a second a device sends, of the last seconds.
+// The records per second that a device sent over the last seconds.
 #ifndef SEGANET_CORE_LOOP_RATE_METER_H_
 #define SEGANET_CORE_LOOP_RATE_METER_H_
 
@@ -7,8 +7,9 @@
 
 namespace seganet {
 
-// Two windows: what the one at hand does not cover yet is supposed to be as the one before was.
-// Thread safety: none. Times are of one monotonic clock, us.
+// Counts in windows of kWindowUs. The part of the last kWindowUs that the current window does not
+// cover is estimated from the previous window.
+// Thread safety: none. Times are microseconds of one monotonic clock.
 class RateMeter {
  public:
   static constexpr int64_t kWindowUs = 4'000'000;
@@ -23,7 +24,8 @@ class RateMeter {
     now.Roll(now_us);
     if (now.start_us_ == 0) return 0;
     const auto passed = static_cast<double>(std::max<int64_t>(now_us - now.start_us_, 0));
-    // A device that is new has no window before: at least a second, or one record is many a second.
+    // A new device has no previous window. Dividing by at least one second prevents one record from
+    // counting as a high rate.
     if (now.first_) return now.current_ * 1e6 / std::max(passed, 1e6);
     return (now.previous_ * (1 - passed / kWindowUs) + now.current_) * 1e6 / kWindowUs;
   }
@@ -42,7 +44,7 @@ class RateMeter {
     first_ = false;
   }
 
-  int64_t start_us_ = 0;  // of the window at hand, 0 = no record yet
+  int64_t start_us_ = 0;  // of the current window; 0 = no record yet
   uint32_t current_ = 0;
   uint32_t previous_ = 0;
   bool first_ = true;

@@ -1,4 +1,4 @@
-// When many things have to be looked at again, each at a time of its own.
+// A timer wheel: schedules the next check of many items, each at its own time.
 #ifndef SEGANET_CORE_LOOP_TIME_WHEEL_H_
 #define SEGANET_CORE_LOOP_TIME_WHEEL_H_
 
@@ -10,19 +10,20 @@
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/base/require.h"
 
 namespace seganet {
 
-// A device that need not be looked at for a minute costs nothing but a look each time the wheel has
-// come around. Times are kept to a tick; none is met early.
+// An item that is due later than one revolution is checked once per revolution until then. Due
+// times are rounded up to a tick; no item is checked before it is due, except once per revolution.
 //
-// Thread safety: owned by one worker. Times are of one monotonic clock, us.
+// Thread safety: owned by one worker. Times are microseconds of one monotonic clock.
 class TimeWheel {
  public:
   static constexpr int64_t kTickUs = 250'000;
-  static constexpr size_t kBuckets = 64;  // once around: 16 s
+  static constexpr size_t kBuckets = 64;  // one revolution is 16 s
 
-  // What is put into a wheel derives from it.
+  // Base class of the items in a wheel.
   class Item {
    protected:
     ~Item() = default;
@@ -30,53 +31,55 @@ class TimeWheel {
    private:
     friend class TimeWheel;
     static constexpr uint32_t kOut = UINT32_MAX;
-    uint32_t slot_ = kOut;
+    uint32_t bucket_ = kOut;
     uint32_t index_ = 0;
   };
 
   explicit TimeWheel(int64_t now_us) : tick_(now_us / kTickUs) {}
 
-  // Due at `due_us`, or sooner when that is more than once around; kNever = not at all. REQUIRES:
-  // it is not in.
+  // Schedules the item for `due_us`, or for an earlier time if that is more than one revolution
+  // ahead; kNever does not schedule it. REQUIRES: the item is not in a wheel.
   void Add(Item* item, int64_t due_us) {
+    SEGANET_REQUIRE(item->bucket_ == Item::kOut);
     if (due_us == kNever) return;
     const int64_t ticks = (due_us + kTickUs - 1) / kTickUs - tick_;
     const int64_t ahead = std::clamp<int64_t>(ticks, 1, kBuckets - 1);
     Put(item, static_cast<uint32_t>(static_cast<size_t>(tick_ + ahead) % kBuckets));
   }
 
-  // No effect when it is not in.
+  // Removes the item. No effect if it is not in the wheel.
   void Remove(Item* item) {
-    if (item->slot_ == Item::kOut) return;
-    std::vector<Item*>& bucket = buckets_[item->slot_];
-    if (item->slot_ == kTurning) {
+    if (item->bucket_ == Item::kOut) return;
+    std::vector<Item*>& bucket = buckets_[item->bucket_];
+    if (item->bucket_ == kTurning) {
       bucket[item->index_] = nullptr;
     } else {
       bucket[item->index_] = bucket.back();
       bucket[item->index_]->index_ = item->index_;
       bucket.pop_back();
     }
-    item->slot_ = Item::kOut;
+    item->bucket_ = Item::kOut;
   }
 
-  // Calls look(Item*) for those that are due by now, which answers when it has to be asked again.
-  // It may remove items, also its own; what it then answers is not looked at.
+  // Calls look(Item*), which returns the item's next due time, for each item that is due at
+  // `now_us`. `look` may remove items, including its own argument; in that case, its result is
+  // ignored.
   template <typename Look>
   void Turn(int64_t now_us, Look&& look) {
     const int64_t now = now_us / kTickUs;
-    // After a long sleep each bucket once is all of it.
+    // After a long sleep, one revolution visits every bucket.
     tick_ = std::max(tick_, now - static_cast<int64_t>(kBuckets));
     while (tick_ < now) {
       ++tick_;
       std::vector<Item*>& turning = buckets_[kTurning];
       turning.swap(buckets_[static_cast<size_t>(tick_) % kBuckets]);
-      for (uint32_t i = 0; i < turning.size(); ++i) turning[i]->slot_ = kTurning;
+      for (uint32_t i = 0; i < turning.size(); ++i) turning[i]->bucket_ = kTurning;
       for (uint32_t i = 0; i < turning.size(); ++i) {
         Item* const item = turning[i];
         if (item == nullptr) continue;
         const int64_t due_us = look(item);
         if (turning[i] == nullptr) continue;  // removed
-        item->slot_ = Item::kOut;
+        item->bucket_ = Item::kOut;
         Add(item, due_us);
       }
       turning.clear();
@@ -87,12 +90,12 @@ class TimeWheel {
   static constexpr uint32_t kTurning = kBuckets;
 
   void Put(Item* item, uint32_t bucket) {
-    item->slot_ = bucket;
+    item->bucket_ = bucket;
     item->index_ = static_cast<uint32_t>(buckets_[bucket].size());
     buckets_[bucket].push_back(item);
   }
 
-  int64_t tick_;  // the last that was turned
+  int64_t tick_;  // the last tick that Turn handled
   std::array<std::vector<Item*>, kBuckets + 1> buckets_;
 };
 

@@ -1,4 +1,4 @@
-// How many records a second one device may send.
+// A token bucket: limits the records per second of one device.
 #ifndef SEGANET_CORE_LOOP_TOKEN_BUCKET_H_
 #define SEGANET_CORE_LOOP_TOKEN_BUCKET_H_
 
@@ -7,31 +7,32 @@
 
 namespace seganet {
 
-// SourceSettings::rate and burst.
+// A rate limit: SourceSettings::rate and burst.
 struct TokenRate {
   uint32_t per_s = 0;  // 0 = no limit
-  uint32_t burst = 0;  // that a full bucket holds; 0 = as many as in a second
+  uint32_t burst = 0;  // tokens in a full bucket; 0 = the tokens of one second
 
   bool limited() const { return per_s != 0; }
   int64_t token_ns() const { return (int64_t{1'000'000'000} + per_s - 1) / per_s; }
   int64_t bucket_ns() const { return token_ns() * (burst != 0 ? burst : per_s); }
 };
 
-// Full at first. Kept as the time at which it will be full again, so that a device costs eight
-// bytes and nothing has to be refilled; a rate that changes holds from the next call on.
+// A bucket is full at first. Its state is the time at which it will be full again, so a device
+// costs eight bytes and nothing has to be refilled. A changed rate applies from the next call on.
 //
-// Thread safety: none. Times are of one monotonic clock, us.
+// Thread safety: none. Times are microseconds of one monotonic clock.
 class TokenBucket {
  public:
-  // Takes a token if there is one: for a record that can still be refused.
+  // Takes a token and returns true if there is one. For a record that can still be refused.
   bool Take(const TokenRate& rate, int64_t now_us) {
     if (WaitUs(rate, now_us) > 0) return false;
     Pay(rate, now_us);
     return true;
   }
 
-  // Takes a token that may be missing: for a record that is here already. The debt is at most one
-  // bucket, so that a device that was read once too often is not locked out for longer.
+  // Takes a token, even if there is none. For a record that has already been read. The debt is at
+  // most one bucket, so a device that was read once too often is not locked out for longer than
+  // that.
   void Pay(const TokenRate& rate, int64_t now_us) {
     if (!rate.limited()) return;
     const int64_t now_ns = now_us * 1000;
@@ -39,7 +40,7 @@ class TokenBucket {
         std::min(std::max(full_ns_, now_ns) + rate.token_ns(), now_ns + 2 * rate.bucket_ns());
   }
 
-  // Until there is a token, rounded up; 0 = now.
+  // Returns the time until there is a token, rounded up; 0 = now.
   int64_t WaitUs(const TokenRate& rate, int64_t now_us) const {
     if (!rate.limited()) return 0;
     const int64_t now_ns = now_us * 1000;

@@ -1,5 +1,5 @@
-// Interrupt moderation: how long a worker sleeps on, so that one wake-up serves all that became
-// ready.
+// Wake-up moderation: how long a worker sleeps before it waits for events, so that one wake-up
+// serves all events that become ready meanwhile.
 #ifndef SEGANET_CORE_LOOP_WAKEUP_MODERATION_H_
 #define SEGANET_CORE_LOOP_WAKEUP_MODERATION_H_
 
@@ -8,27 +8,28 @@
 
 namespace seganet {
 
-// A wake-up costs the kernel as much as two messages. But a nap is a wake-up too: it pays where
-// several events come in one (measured: at 640 messages a second naps made the worker half as dear
-// again). So there are none until that many came lately, and the first record after a quiet time
-// never waits.
+// A wake-up costs the kernel as much as two messages. But a nap is a wake-up too: it pays only if
+// several events arrive during it. (Measured: at 640 messages a second, naps increased the worker's
+// CPU time by half.) Therefore there are no naps until enough events arrived recently, and the
+// first record after a quiet period never waits.
 //
-// Thread safety: none. Times are of one monotonic clock, us.
+// Thread safety: none. Times are microseconds of one monotonic clock.
 class WakeupModeration {
  public:
-  // Events in one interval from which on naps pay. A message is one to three of them, and a few
-  // devices that happen to send together are no load.
+  // Events per interval at and above which naps pay. A message causes one to three of them, and a
+  // few devices that happen to send at the same time are not a load.
   static constexpr int64_t kWorthwhile = 4;
-  // Over which they are counted at least, or an interval where that is longer: one event in a part
-  // of a long interval says nothing of it.
+  // Events are counted over at least this time, or over an interval if that is longer: a part of a
+  // long interval is too short a sample.
   static constexpr int64_t kWindowUs = 10'000;
 
   explicit WakeupModeration(int64_t interval_us) : interval_us_(interval_us) {}
 
-  // Something had become ready: a device, or what another thread brought.
+  // Counts an event: a device became ready, or another thread posted something.
   void Count() { ++events_; }
 
-  // To be asked before each wait for events: how long to sleep before it. `may` = false: not now.
+  // Returns how long to sleep before the next wait for events, 0 = not at all. Called before each
+  // such wait. `may` false rules out a nap.
   int64_t NapUs(int64_t now_us, bool may) {
     Measure(now_us);
     const int64_t early_us = last_wake_us_ + interval_us_ - now_us;
@@ -48,8 +49,8 @@ class WakeupModeration {
 
   const int64_t interval_us_;
   int64_t last_wake_us_ = 0;
-  int64_t window_us_ = 0;  // when the present one began
-  int64_t events_ = 0;     // in it
+  int64_t window_us_ = 0;  // begin of the current window
+  int64_t events_ = 0;     // in the current window
   bool busy_ = false;
 };
 

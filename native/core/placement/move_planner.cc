@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "core/base/require.h"
+
 namespace seganet {
 namespace {
 
 struct Candidate {
   uint32_t slot;
-  double load;  // on the worker that it is on
+  double load;  // on its current worker
 };
 
 }  // namespace
@@ -33,6 +35,7 @@ bool MovePlanner::IsLasting(std::span<const WorkerLoad> workers, size_t most, si
 
 std::vector<SlotMove> MovePlanner::Plan(int64_t now_us, std::span<const WorkerLoad> workers,
                                         std::span<const SlotLoad> slots) {
+  SEGANET_REQUIRE(slots.size() == Placement::kSlots);
   if (workers.size() < 2) return {};
   const auto by_load = [](const WorkerLoad& a, const WorkerLoad& b) { return a.busy < b.busy; };
   const auto [low, high] = std::minmax_element(workers.begin(), workers.end(), by_load);
@@ -51,12 +54,13 @@ std::vector<SlotMove> MovePlanner::Plan(int64_t now_us, std::span<const WorkerLo
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.load > b.load; });
 
-  // What is `load` there is load × growth here.
+  // A load of `load` on the busiest worker is load × growth on the least busy one.
   const double growth = static_cast<double>(high->capacity) / low->capacity;
   double from = high->busy;
   double to = low->busy;
   std::vector<SlotMove> moves;
-  // The largest first, each that fits into what would make both even; so few moves do much.
+  // Largest first, each slot that fits into the difference that would make both loads even: few
+  // moves achieve much.
   for (const Candidate& each : candidates) {
     if (moves.size() >= limits_.most_moves) break;
     const double even = (from - to) / (1 + growth);
@@ -65,7 +69,7 @@ std::vector<SlotMove> MovePlanner::Plan(int64_t now_us, std::span<const WorkerLo
     from -= each.load;
     to += each.load * growth;
   }
-  // None fits: the smallest may still be better there than here.
+  // None fits, but moving the smallest may still make the two loads more even.
   if (moves.empty() && !candidates.empty() && limits_.most_moves > 0 &&
       to + candidates.back().load * growth < from - limits_.least_gap / 2) {
     moves.push_back(

@@ -1,4 +1,5 @@
-// Decides which slots shall change their worker. Knows no threads and no clock.
+// The move planner: decides which placement slots move to another worker. It knows no threads and
+// no clock.
 #ifndef SEGANET_CORE_PLACEMENT_MOVE_PLANNER_H_
 #define SEGANET_CORE_PLACEMENT_MOVE_PLANNER_H_
 
@@ -11,15 +12,15 @@
 
 namespace seganet {
 
-// What a worker did in the last period.
+// The load of a worker in the last period.
 struct WorkerLoad {
-  double busy = 0;           // CPU time by time, 0..1: of its own core
+  double busy = 0;           // CPU time divided by elapsed time, 0..1 of its own core
   uint32_t capacity = 1024;  // WorkerCapacities
 };
 
 struct SlotLoad {
-  uint32_t worker = 0;   // that owns it
-  uint32_t records = 0;  // of the last period
+  uint32_t worker = 0;   // the owner
+  uint32_t records = 0;  // in the last period
 };
 
 struct SlotMove {
@@ -29,13 +30,13 @@ struct SlotMove {
 };
 
 struct MoveLimits {
-  // The most loaded worker has so much more to do than the least loaded one, in cores and as a
-  // ratio, for so many periods in a row.
+  // Slots move if the busiest worker exceeds the least busy one by more than least_gap (in cores)
+  // and by more than the factor least_ratio, in lasting_periods consecutive periods.
   double least_gap = 0.25;
   double least_ratio = 1.5;
   uint32_t lasting_periods = 3;
-  uint32_t most_moves = Placement::kSlots / 100;  // a period
-  int64_t rest_us = 60'000'000;                   // a slot that was chosen stays as long
+  uint32_t most_moves = Placement::kSlots / 100;  // per period
+  int64_t rest_us = 60'000'000;  // a slot that was chosen is not chosen again for this long
 };
 
 // Thread safety: owned by one thread.
@@ -43,9 +44,10 @@ class MovePlanner {
  public:
   explicit MovePlanner(const MoveLimits& limits);
 
-  // To be called once a period. Moves are from the most to the least loaded worker, and each makes
-  // the larger of the two loads smaller: one device that is all of a worker's load stays where it
-  // is. A slot's part of its worker's load is its part of the records.
+  // Returns the moves of this period; to be called once per period. Slots move from the busiest to
+  // the least busy worker, and each move reduces the larger of the two loads. Therefore a slot that
+  // causes all of its worker's load stays. A slot's share of its worker's load is its share of the
+  // records.
   // REQUIRES: slots.size() == Placement::kSlots.
   std::vector<SlotMove> Plan(int64_t now_us, std::span<const WorkerLoad> workers,
                              std::span<const SlotLoad> slots);
@@ -54,7 +56,7 @@ class MovePlanner {
   bool IsLasting(std::span<const WorkerLoad> workers, size_t most, size_t least);
 
   const MoveLimits limits_;
-  size_t hot_ = SIZE_MAX;  // the most loaded worker of the periods that are counted
+  size_t hot_ = SIZE_MAX;  // the busiest worker of the periods counted in periods_
   uint32_t periods_ = 0;
   std::array<int64_t, Placement::kSlots> rests_until_us_{};
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/require.h"
 #include "core/record/record.h"
 #include "core/record/rules.h"
 
@@ -20,22 +21,24 @@ std::string Replaced(std::string_view filter, std::string_view device) {
   return text;
 }
 
-// The filters that the device has. An id such as "#" must not make a wildcard of the placeholder,
-// nor one with a slash other levels: such a device has no filter with its id in it.
+// Returns the filters with the device's id in place of the placeholder. An id such as "#" must not
+// turn the placeholder into a wildcard, and an id with a slash must not add levels: a device with
+// such an id gets no filter that contains a placeholder.
 std::vector<std::string> FiltersOf(const std::vector<std::string>& filters,
                                    std::string_view device) {
   const bool plain = device.find_first_of("+#/") == std::string_view::npos;
-  std::vector<std::string> its;
+  std::vector<std::string> result;
   for (const std::string& filter : filters) {
     if (filter.find(kPlaceholder) == std::string::npos) {
-      its.push_back(filter);
+      result.push_back(filter);
     } else if (plain) {
-      its.push_back(Replaced(filter, device));
+      result.push_back(Replaced(filter, device));
     }
   }
-  return its;
+  return result;
 }
 
+// Removes the next level from `rest` and returns it. Sets `more` if another level follows.
 std::string_view NextLevel(std::string_view* rest, bool* more) {
   const size_t slash = rest->find('/');
   const std::string_view level = rest->substr(0, slash);
@@ -87,15 +90,16 @@ bool FilterCovers(std::string_view allowed, std::string_view filter) {
 
 std::unique_ptr<const DevicePermissions> DevicePermissions::Of(const std::vector<Permission>& rows,
                                                                std::string_view device) {
+  SEGANET_REQUIRE(rows.size() <= kMaxPermissions);  // the whole check would not be O(1)
   if (rows.empty()) return nullptr;
-  auto its = std::make_unique<DevicePermissions>();
+  auto result = std::make_unique<DevicePermissions>();
   for (const Permission& row : rows) {
     if (!GlobMatches(row.device, device)) continue;
-    its->publish_ = FiltersOf(row.publish, device);
-    its->subscribe_ = FiltersOf(row.subscribe, device);
+    result->publish_ = FiltersOf(row.publish, device);
+    result->subscribe_ = FiltersOf(row.subscribe, device);
     break;
   }
-  return its;
+  return result;
 }
 
 bool DevicePermissions::MayPublish(std::string_view topic) const {

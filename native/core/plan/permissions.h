@@ -1,4 +1,4 @@
-// What a device may publish, and what it may subscribe to.
+// Permissions: the topics that a device may publish and subscribe to.
 #ifndef SEGANET_CORE_PLAN_PERMISSIONS_H_
 #define SEGANET_CORE_PLAN_PERMISSIONS_H_
 
@@ -12,18 +12,21 @@
 
 namespace seganet {
 
-// Devices are ids or globs of 1..kMaxDeviceBytes bytes, filters valid, and no more than
-// kMaxPermissions rows of kMaxPermissionFilters each way.
+// Checks that each device is an id or glob of 1..kMaxDeviceBytes bytes, that all filters are valid,
+// and that there are at most kMaxPermissions rows with kMaxPermissionFilters filters per direction.
 Status ValidatePermissions(const std::vector<Permission>& rows);
 
-// Whether all topics that `filter` matches are matched by `allowed`. REQUIRES: both are valid.
+// True if `allowed` matches all topics that `filter` matches. REQUIRES: both are valid filters.
 bool FilterCovers(std::string_view allowed, std::string_view filter);
 
+// The permissions of one device.
+//
 // Thread safety: immutable after construction.
 class DevicePermissions {
  public:
-  // Those of `device`: the first row that matches, or nothing is allowed. Null when there are no
-  // rows: everything is. To be asked once a connection. REQUIRES: ValidatePermissions(rows).ok().
+  // Returns the permissions of `device` by the first row that matches; if none matches, nothing is
+  // allowed. Returns null if there are no rows: everything is allowed. O(rows): call it once per
+  // connection. REQUIRES: ValidatePermissions(rows).ok().
   static std::unique_ptr<const DevicePermissions> Of(const std::vector<Permission>& rows,
                                                      std::string_view device);
 

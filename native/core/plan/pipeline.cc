@@ -8,7 +8,7 @@
 
 namespace seganet {
 
-// A batch stage's batcher and where its batches go.
+// A batch stage: its batcher, and the route of its batches.
 class Pipeline::BatchStage : public Batcher::Sink {
  public:
   BatchStage(Pipeline* pipeline, const Stage* stage)
@@ -18,7 +18,7 @@ class Pipeline::BatchStage : public Batcher::Sink {
 
   void OnBatch(BatchPtr batch) override { pipeline_->OnBatch(*stage_, std::move(batch)); }
 
-  // Batches go on under the new plan's stage, which has the same options.
+  // Continues under the stage of a new plan, which has the same options.
   void MoveTo(const Stage* stage) {
     stage_ = stage;
     std::vector<Demand*> uplinks;
@@ -43,8 +43,8 @@ Pipeline::~Pipeline() = default;
 
 namespace {
 
-// True if each stage of `before` hands its records to the same stages in `plan`.
-bool SameWays(const Plan& before, const Plan& plan) {
+// True if each stage of `before` exists in `plan` with the same next stages.
+bool SameRoutes(const Plan& before, const Plan& plan) {
   const auto is_same = [&plan](const Stage& stage) {
     const Stage* other = plan.Find(stage.spec.id);
     return other != nullptr && other->spec.kind == stage.spec.kind &&
@@ -57,12 +57,12 @@ bool SameWays(const Plan& before, const Plan& plan) {
 
 void Pipeline::SetPlan(std::shared_ptr<const Plan> plan) {
   std::vector<std::unique_ptr<BatchStage>> next(plan->stages().size());
-  // On another way, later records of a device could overtake those of an open batch.
-  const bool same_ways = SameWays(*plan_, *plan);
+  // On another route, later records of a device could overtake those of an open batch.
+  const bool same_routes = SameRoutes(*plan_, *plan);
   for (std::unique_ptr<BatchStage>& old : batchers_) {
     if (!old) continue;
     const Stage* stage = plan->Find(old->stage().spec.id);
-    if (same_ways && stage != nullptr && stage->spec.kind == StageKind::kBatch &&
+    if (same_routes && stage != nullptr && stage->spec.kind == StageKind::kBatch &&
         stage->spec.batcher == old->stage().spec.batcher &&
         stage->spec.next == old->stage().spec.next &&
         stage->spec.messages == old->stage().spec.messages) {
@@ -83,7 +83,7 @@ void Pipeline::SetPlan(std::shared_ptr<const Plan> plan) {
 }
 
 Passage Pipeline::Run(uint32_t id, const Record& record) {
-  // Most records enter where the one before did.
+  // Most records enter the same stage as the previous one.
   if (entry_ == nullptr || entry_->spec.id != id) entry_ = plan_->Find(id);
   const Stage* stage = entry_;
   passage_ = {};
@@ -96,7 +96,6 @@ Passage Pipeline::Run(uint32_t id, const Record& record) {
   return passage_;
 }
 
-// One of the record's ways ends here.
 void Pipeline::Ends(const Record& record) {
   uint8_t& best = passage_.record_class;
   if (best == 0 || record.record_class < best) best = record.record_class;
@@ -117,7 +116,7 @@ void Pipeline::RunStage(const Stage& stage, const Record& record) {
       break;
     }
     case StageKind::kTap:
-      // What a tap does not let through is left out on purpose.
+      // A record that a tap does not pass is left out on purpose.
       if (Sampled(stage, record)) {
         Forward(stage, record);
       } else {
@@ -143,8 +142,7 @@ void Pipeline::Forward(const Stage& stage, const Record& record) {
 void Pipeline::RunBatch(const Stage& stage, const Record& record) {
   Ends(record);
   const bool envelope = stage.spec.batcher.mode == BatchMode::kEnvelope;
-  // In the other modes a batch is a matter of the uplink's wire; as messages its records go out one
-  // by one.
+  // In the other modes only the uplink gets batches; JavaScript gets each record as a message.
   if (stage.spec.messages && !envelope) passage_.taken |= RecordMessage(stage, record);
   if (stage.next.empty() && !(stage.spec.messages && envelope)) return;
   passage_.taken = true;
@@ -175,7 +173,7 @@ void Pipeline::Queue(const Stage& uplink, BatchPtr batch) {
 
 void Pipeline::PushSingle(const Stage& stage, const Record& record) {
   BatchPtr batch = SingleBatch(record);
-  // An envelope that a flow gave a topic of its own goes there, as a record would.
+  // An envelope to which a flow gave a topic is published there, like a record.
   if ((record.flags & kFlagEnvelope) && record.topic.empty()) {
     batch->kind = BatchKind::kEnvelope;
     batch->bytes.assign(record.payload);
@@ -193,7 +191,8 @@ bool Pipeline::Sampled(const Stage& stage, const Record& record) {
   const uint32_t every = stage.spec.every_n;
   if (every > 1 && CountersOf(stage).records_in.Get() % every != 0) return false;
   if (stage.spec.per_second == 0) return true;
-  // The second is shared by all workers; two that begin one at once may let a few more pass.
+  // All workers share the second. If two of them begin it at the same time, a few more records
+  // pass.
   StageShared& shared = *stage.shared;
   const int64_t second = record.arrived_us / 1'000'000;
   if (shared.tap_second.exchange(second, std::memory_order_relaxed) != second) {
@@ -241,7 +240,7 @@ void Pipeline::EnvelopeMessage(const Stage& stage, const Batch& batch) {
   h.payload_bytes = static_cast<uint32_t>(batch.bytes.size());
   h.ts_ms = static_cast<double>(batch.first_ts_ms);
   h.last_ts_ms = static_cast<double>(batch.last_ts_ms);
-  // Unique among the workers of an engine: the worker is in the low bits.
+  // Unique across the workers of an engine: the low bits have the worker's index.
   h.batch_id = static_cast<double>(next_envelope_++ * 64 + context_.worker);
   h.record_bytes = batch.record_bytes;
   std::memcpy(to, &h, sizeof h);

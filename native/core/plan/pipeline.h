@@ -1,4 +1,4 @@
-// Runs records through a plan's stages on one worker. Knows no threads and no sockets.
+// Runs records through the stages of a plan, on one worker. Independent of threads and sockets.
 #ifndef SEGANET_CORE_PLAN_PIPELINE_H_
 #define SEGANET_CORE_PLAN_PIPELINE_H_
 
@@ -14,26 +14,27 @@
 
 namespace seganet {
 
-// What a pipeline works with; all outlive it.
+// The dependencies of a pipeline. All objects must outlive it.
 struct PipelineContext {
   size_t worker = 0;
   Budget* budget = nullptr;
   CounterBlock* counters = nullptr;  // of this worker
   ByteRing* messages = nullptr;      // frames for JavaScript; this worker is the writer
   Doorbell* message_bell = nullptr;
-  const std::atomic<int64_t>* devices = nullptr;  // connected, of the whole engine
-  // The longest that a batch may stay open while its uplink's lanes are hurried, by class, µs.
+  const std::atomic<int64_t>* devices = nullptr;  // connected devices of the whole engine
+  // Maximum time that a batch stays open while its uplink's lanes are hurried, by class, µs.
   std::array<int64_t, kClasses + 1> linger_us{};
 };
 
-// What became of a record.
+// The result of running a record through the plan.
 struct Passage {
-  // How often its receipt comes back: once for each copy that is on its way to an uplink.
+  // Number of times its receipt will be returned: once for each copy that is queued for an uplink.
   uint32_t copies = 0;
-  // The class that it ended with; the most urgent, where its ways give it several. Taps do not
-  // count: they only look.
+  // The final class of the record. If its routes assign different classes, the most urgent one.
+  // Routes that end at a tap do not count.
   uint8_t record_class = 0;
-  // Some stage stores, sends or hands on the record. A record that none takes may not be
+  // True if a stage queued the record for an uplink or delivered it to JavaScript, or if a tap that
+  // leads to such a stage left it out on purpose. A record that no stage took must not be
   // acknowledged.
   bool taken = false;
 };
@@ -46,25 +47,27 @@ class Pipeline {
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  // Swaps the plan. Open batches of a stage that stays as it is stay open; others are sealed and go
-  // where the old plan sent them.
+  // Replaces the plan. Open batches of unchanged stages stay open if the routes are unchanged;
+  // others are sealed and follow the old plan.
   void SetPlan(std::shared_ptr<const Plan> plan);
 
-  // Puts a record into stage `id`. A record that no stage takes is counted: as "no route", or as
-  // "message ring full" where messages are all that becomes of it.
+  // Puts a record into stage `id`. Counts a record that no stage takes as "no route", or as
+  // "message ring full" if it was only to become a message.
   Passage Run(uint32_t id, const Record& record);
 
-  // The worker has put in all that came with one wake-up.
+  // Ends a turn: the worker has put in all records of one wake-up (Batcher::EndTurn).
   void EndTurn(int64_t now_us);
 
+  // Returns when OnTime must be called, CLOCK_MONOTONIC; kNever = no batch is open.
   int64_t NextDeadline();
+  // Seals the batches that are due.
   void OnTime(int64_t now_us);
 
-  // Seals the open batches of stage `id`, 0 = of all.
+  // Seals the open batches of stage `id`, 0 = of all stages.
   void Flush(uint32_t id, SealReason reason);
 
-  // The message ring is so full that devices must wait, because messages are all that becomes of
-  // some records.
+  // True if devices must wait because the message ring is more than half full and some records
+  // become only messages.
   bool MessagesHigh() const;
   bool message_only() const { return plan_->message_only(); }
   const Plan& plan() const { return *plan_; }
@@ -73,11 +76,12 @@ class Pipeline {
  private:
   class BatchStage;
 
+  // Notes the final class of the record on one of its routes.
   void Ends(const Record& record);
   void RunStage(const Stage& stage, const Record& record);
   void RunBatch(const Stage& stage, const Record& record);
   void Forward(const Stage& stage, const Record& record);
-  // False when JavaScript does not get it.
+  // Sends the record to JavaScript. Returns false if the message ring is full.
   bool RecordMessage(const Stage& stage, const Record& record);
   void EnvelopeMessage(const Stage& stage, const Batch& batch);
   void MessageDropped(const Stage& stage, uint8_t record_class, uint32_t records);
@@ -91,12 +95,12 @@ class Pipeline {
 
   const PipelineContext context_;
   std::shared_ptr<const Plan> plan_;
-  const Stage* entry_ = nullptr;  // of plan_, of the latest record
+  const Stage* entry_ = nullptr;  // stage of plan_ that the latest record entered
   std::vector<std::unique_ptr<BatchStage>>
       batchers_;                // index as Plan::stages(), null for other kinds
-  uint64_t next_envelope_ = 1;  // id of batch messages
-  Passage passage_;             // of the record at hand
-  bool ring_was_full_ = false;  // the same: it had to become a message, and is counted
+  uint64_t next_envelope_ = 1;  // for ids of batch messages
+  Passage passage_;             // of the current record
+  bool ring_was_full_ = false;  // the current record was counted as "message ring full"
 };
 
 }  // namespace seganet

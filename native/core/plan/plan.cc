@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/require.h"
 #include "core/plan/permissions.h"
 
 namespace seganet {
@@ -58,21 +59,21 @@ Status ValidateStage(const StageSpec& spec, const ById& by_id) {
   return spec.kind == StageKind::kBatch ? Validate(spec.batcher) : Status();
 }
 
-// Depth-first walk; `state` 1 = on the path, 2 = done.
-bool RunsInCircle(const StageSpec& spec, const ById& by_id,
-                  std::unordered_map<uint32_t, int>* state) {
+// True if the wires from `spec` form a cycle. Depth-first search; `state` 1 = on the path, 2 =
+// done.
+bool HasCycle(const StageSpec& spec, const ById& by_id, std::unordered_map<uint32_t, int>* state) {
   int& mine = (*state)[spec.id];
   if (mine != 0) return mine == 1;
   mine = 1;
   for (uint32_t id : spec.next) {
-    if (RunsInCircle(*by_id.at(id), by_id, state)) return true;
+    if (HasCycle(*by_id.at(id), by_id, state)) return true;
   }
   (*state)[spec.id] = 2;
   return false;
 }
 
-// Stages that one record put into `spec` runs through, at most kMaxVisits + 1. REQUIRES: no
-// circles.
+// Returns the number of stages that one record put into `spec` runs through, at most kMaxVisits
+// + 1. REQUIRES: there are no cycles.
 size_t Visits(const StageSpec& spec, const ById& by_id,
               std::unordered_map<uint32_t, size_t>* known) {
   if (const auto it = known->find(spec.id); it != known->end()) return it->second;
@@ -83,6 +84,7 @@ size_t Visits(const StageSpec& spec, const ById& by_id,
   return (*known)[spec.id] = visits;
 }
 
+// Returns the register of a source. Reuses that of the old stage if it is equal.
 std::shared_ptr<const DeviceClasses> Register(std::vector<DeviceClass> devices, const Stage* old) {
   if (devices.empty()) return nullptr;
   if (old != nullptr && old->devices && old->devices->rows() == devices) return old->devices;
@@ -106,7 +108,7 @@ Status ValidatePlan(const std::vector<StageSpec>& stages) {
   }
   std::unordered_map<uint32_t, int> state;
   for (const StageSpec& spec : stages) {
-    if (RunsInCircle(spec, by_id, &state)) {
+    if (HasCycle(spec, by_id, &state)) {
       return Status::InvalidArgument(Name(spec) + ": its wires lead back to it");
     }
   }
@@ -123,6 +125,7 @@ Status ValidatePlan(const std::vector<StageSpec>& stages) {
 Plan::Plan(std::vector<StageSpec> specs, size_t workers, const Plan* before,
            const LanesOf& lanes_of)
     : stages_(specs.size()) {
+  SEGANET_REQUIRE(ValidatePlan(specs).ok());
   for (size_t i = 0; i < specs.size(); ++i) {
     Stage& stage = stages_[i];
     stage.spec = std::move(specs[i]);
@@ -142,7 +145,7 @@ Plan::Plan(std::vector<StageSpec> specs, size_t workers, const Plan* before,
   for (Stage& stage : stages_) FindTakers(&stage, &seen);
 }
 
-// Sets `takes` of a stage and of those behind it. REQUIRES: no circles.
+// Sets `takes` of a stage and of all stages behind it. REQUIRES: there are no cycles.
 bool Plan::FindTakers(Stage* stage, std::vector<bool>* seen) {
   if ((*seen)[stage->index]) return stage->takes;
   (*seen)[stage->index] = true;
@@ -151,7 +154,7 @@ bool Plan::FindTakers(Stage* stage, std::vector<bool>* seen) {
   stage->takes_messages = spec.messages && !only_looks;
   stage->takes = spec.kind == StageKind::kUplink || stage->takes_messages;
   for (const Stage* next : stage->next) {
-    // The stages are this plan's own.
+    // The const_cast is safe: the stages belong to this plan.
     if (FindTakers(const_cast<Stage*>(next), seen)) stage->takes = true;
   }
   return stage->takes;

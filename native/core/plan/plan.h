@@ -1,5 +1,6 @@
-// The plan: what the wires between SegaNet nodes compile to. JavaScript makes a PlanSpec from the
-// canvas; the engine checks it and makes an immutable Plan of it, which all workers share.
+// The plan: the compiled form of the wires between SegaNet nodes. JavaScript makes stage
+// specifications from the canvas; the engine checks them and makes an immutable Plan, which all
+// workers share.
 #ifndef SEGANET_CORE_PLAN_PLAN_H_
 #define SEGANET_CORE_PLAN_PLAN_H_
 
@@ -22,10 +23,11 @@ namespace seganet {
 
 enum class StageKind : uint8_t { kSource, kIngest, kPriority, kBatch, kUplink, kTap };
 
-// What the devices of a source speak; kPushed: JavaScript brings their records.
+// Protocol of the devices of a source; kPushed: JavaScript pushes their records.
 enum class Protocol : uint8_t { kMqtt, kCoap, kPushed };
 
-// What devices whose id matches may do. `{device}` in a filter stands for the device's id.
+// Topic filters for devices with a matching id. `{device}` in a filter stands for the device's id;
+// such a filter allows nothing for an id with +, # or /.
 struct Permission {
   std::string device;  // id or glob, as in Rule
   std::vector<std::string> publish;
@@ -33,54 +35,70 @@ struct Permission {
   bool operator==(const Permission&) const = default;
 };
 
-// How a source treats its devices. Meanings and ranges: native/index.d.ts, SourceSettings.
+// How a source handles its devices.
 struct SourceSettings {
   Protocol protocol = Protocol::kMqtt;
+  // Records per second of one device, 0 = no limit. MQTT packets without a record count too. Above
+  // the limit, an MQTT device is not read for a while and a CoAP device gets 4.29. 0..1,000,000.
   uint32_t rate = 0;
+  // Records that a device may send at once, 0 = as many as in a second. 0..1,000,000.
   uint32_t burst = 0;
+  // Topic of the records that report when a device connects or disconnects; empty = none. {device}
+  // stands for its id. At most 1,024 bytes, no wildcards.
   std::string presence_topic;
+  // MQTT 5 user property, or CoAP query parameter, in which a device may name the class of a record
+  // (record/class_name.h); empty = none.
   std::string class_property = "priority";
+  // The first row with a matching device applies. Without rows, everything is allowed.
   std::vector<Permission> permissions;
-  // MQTT
+
+  // MQTT 5: unacknowledged QoS 1 and 2 packets of a device, 1..65535.
   uint32_t receive_maximum = 1024;
+  // MQTT 5: 0..1024.
   uint32_t topic_alias_maximum = 16;
+  // MQTT: longest keep-alive, 0 = the device's own, 0..65535.
   uint32_t keep_alive_max_s = 0;
+  // MQTT: longest time that the session of a disconnected device is kept, 0..604800.
   uint32_t session_expiry_max_s = 3600;
-  // CoAP
+
+  // CoAP: devices post records to /{path}/{device}/{topic}. 1..128 bytes.
   std::string path = "r";
+  // CoAP: devices observe commands at /{command_path}/{device}. 1..128 bytes.
   std::string command_path = "cmd";
+  // CoAP: largest block-wise upload, 1024..16777216.
   uint32_t max_body_bytes = 262'144;
   bool operator==(const SourceSettings&) const = default;
 };
 
+// Limits of SourceSettings::permissions: rows, and filters of a row per direction.
 inline constexpr size_t kMaxPermissions = 1024;
 inline constexpr size_t kMaxPermissionFilters = 64;
 
-// One node of the data path. Only the members of its kind count. Meanings: native/index.d.ts,
-// StageSpec.
+// Specification of one node of the data path. Only the members of its kind apply.
 struct StageSpec {
-  uint32_t id = 0;  // not 0
+  uint32_t id = 0;  // not 0; the caller keeps it while the node exists
   StageKind kind = StageKind::kSource;
   std::vector<uint32_t> next;        // stages that get its output
-  bool messages = false;             // its output goes to JavaScript as well
+  bool messages = false;             // JavaScript gets its output as messages, too
   std::vector<DeviceClass> devices;  // source: registered devices
-  SourceSettings source;
-  std::vector<Rule> rules;  // priority
-  uint8_t default_class = 0;
-  BatcherOptions batcher;  // batch
-  uint32_t uplink = 0;     // uplink: number of its lanes
-  std::string name;        // uplink: under which the log keeps its batches, 0..64 bytes
-  uint32_t every_n = 0;    // tap
-  uint32_t per_second = 0;
+  SourceSettings source;             // source
+  std::vector<Rule> rules;           // priority
+  uint8_t default_class = 0;         // priority: class if no rule matches, 0 = the record's
+  BatcherOptions batcher;            // batch
+  uint32_t uplink = 0;               // uplink: number of its lanes
+  std::string name;         // uplink: key of its batches in the log, 0..kMaxStageName bytes
+  uint32_t every_n = 0;     // tap: passes every n-th record, 0 and 1 = all
+  uint32_t per_second = 0;  // tap: passes at most this many per second, 0 = no limit
 };
 
 inline constexpr size_t kMaxStages = 1024;
 inline constexpr size_t kMaxStageName = 64;
-// Stages that one record may run through on all its ways: diamonds multiply.
+// Maximum number of stages that one record runs through, on all of its routes together. The number
+// multiplies where routes split and join.
 inline constexpr size_t kMaxVisits = 1024;
 
-// Ids are unique, `next` names stages that exist and take records, nothing runs in a circle, a
-// batch feeds uplinks only, rules and batch options are valid.
+// Checks that ids are unique, that `next` has only existing stages that accept records, that there
+// are no cycles, that a batch stage feeds only uplinks, and that rules and options are valid.
 Status ValidatePlan(const std::vector<StageSpec>& stages);
 
 // Counters of one stage on one worker.
@@ -91,8 +109,8 @@ struct alignas(64) StageCounters {
   SingleWriter copies_dropped;
 };
 
-// What outlives a change of plan for a stage: its counters, one set a worker, and the tap's current
-// second.
+// The state of a stage that survives a change of plan: its counters, one set per worker, and the
+// tap's current second.
 struct StageShared {
   explicit StageShared(size_t workers) : counters(workers) {}
   std::vector<StageCounters> counters;
@@ -100,18 +118,20 @@ struct StageShared {
   std::atomic<uint32_t> tap_passed{0};
 };
 
+// A stage of a plan.
 struct Stage {
   StageSpec spec;
   size_t index = 0;  // in Plan::stages()
   std::vector<const Stage*> next;
-  // A record whose message JavaScript gets is in its hands. False for a tap that shows some only.
+  // True if a record counts as taken once JavaScript got its message. False for a tap that passes
+  // only some records.
   bool takes_messages = false;
-  // A record that is put in reaches an uplink, or a stage that takes messages.
+  // True if a record that enters this stage reaches an uplink, or a stage that takes messages.
   bool takes = false;
   std::shared_ptr<StageShared> shared;
   std::shared_ptr<Lanes> lanes;  // uplink
-  // Source: spec.devices, which moves here; null when there are none. The same object as long as
-  // the register stays the same.
+  // Source: moved from spec.devices; null if there are none. Successive plans share the object
+  // while the register is unchanged.
   std::shared_ptr<const DeviceClasses> devices;
 };
 
@@ -120,23 +140,24 @@ class Plan {
  public:
   using LanesOf = std::function<std::shared_ptr<Lanes>(uint32_t uplink)>;
 
-  // Takes over the counters of stages that `before` (may be null) has too. REQUIRES:
-  // ValidatePlan(specs).ok().
+  // Makes a plan for this many workers. Stages that `before` (may be null) has too keep their
+  // counters. `lanes_of` returns the lanes of an uplink. REQUIRES: ValidatePlan(specs).ok().
   Plan(std::vector<StageSpec> specs, size_t workers, const Plan* before, const LanesOf& lanes_of);
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
   const std::vector<Stage>& stages() const { return stages_; }
+  // Returns the stage with this id, null = none.
   const Stage* Find(uint32_t id) const;
 
-  // Registered devices of source stage `id`, null = none.
+  // Returns the registered devices of source stage `id`, null = none.
   std::shared_ptr<const DeviceClasses> DevicesOf(uint32_t id) const;
 
-  // How source stage `id` treats its devices; the defaults when there is no such stage. The
-  // reference is good as long as the plan is.
+  // Returns the settings of source stage `id`, or the defaults if there is no such stage. The
+  // reference is valid as long as the plan.
   const SourceSettings& SettingsOf(uint32_t id) const;
 
-  // Some stage gives its output to JavaScript alone, so that a slow Node-RED has to slow the
+  // True if the output of a stage goes only to JavaScript, so that a slow Node-RED must slow the
   // devices.
   bool message_only() const { return message_only_; }
 

@@ -85,7 +85,7 @@ BatchPtr PickRecords(BatchPtr batch, const std::vector<uint32_t>& records) {
     }
     at = end;
   }
-  if (picked == 0) {  // it has no such records: better all of it than nothing
+  if (picked == 0) {  // no such records: keep all rather than lose all
     batch->bytes = std::move(all);
     return batch;
   }

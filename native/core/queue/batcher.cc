@@ -8,7 +8,7 @@
 namespace seganet {
 namespace {
 
-// Batches grow by themselves; this spares the first steps without holding m bytes for a quiet
+// Initial capacity of a batch. Avoids the first reallocations without reserving m bytes for a quiet
 // class.
 constexpr size_t kFirstReserve = 2048;
 
@@ -36,7 +36,7 @@ bool Batcher::Batching(uint32_t devices) {
   if (devices >= n) {
     batching_ = true;
   } else if (uint64_t{devices} * 10 < uint64_t{n} * 9) {
-    // Hysteresis: a few devices that come and go around n do not switch batching on and off.
+    // Hysteresis: a few devices that connect and disconnect do not switch batching on and off.
     batching_ = false;
   }
   return batching_;
@@ -67,7 +67,7 @@ void Batcher::Add(const Record& record, uint32_t devices) {
   const size_t size = envelope ? encoded_.size() : PublishBytes(record);
   const size_t max_bytes = MaxBytes(record.record_class);
   Open& open = open_[record.record_class];
-  // What already waits in this class leaves before a record that does not (order within a class).
+  // Waiting records of the class go before a record that does not wait (order within a class).
   if (open.batch && (!wait || open.size + size > max_bytes)) {
     Seal(&open, wait ? SealReason::kBytes : SealReason::kFlush);
   }
@@ -97,17 +97,18 @@ void Batcher::Seal(Open* open, SealReason reason) {
 int64_t Batcher::DeadlineOf(const Open& open) const {
   int64_t delay_us = int64_t{options_.max_delay_ms} * 1000;
   const uint8_t c = open.batch->record_class;
-  if (hasty_ & MaskOf(c)) delay_us = std::min(delay_us, (*longest_us_)[c]);
+  if (limited_ & MaskOf(c)) delay_us = std::min(delay_us, (*longest_us_)[c]);
   return open.batch->oldest_us + delay_us;
 }
 
-// When its gap ends and it leaves, as far as is known; kNever while no uplink wants it.
+// Returns when the batch's gap ends and it can be sealed; kNever while no uplink has a demand.
 int64_t Batcher::GapOf(const Open& open) const {
   return adaptive() && !open.held ? open.before_us + open.gap_us : kNever;
 }
 
-// What comes after a pause finds a gap of nearly nothing: its window is as long as the pause.
-void Batcher::Pace(Open* open, int64_t now_us) const {
+// Adapts the gap to the rate of the class. After a pause the gap is close to 0, because the window
+// is as long as the pause.
+void Batcher::AdaptGap(Open* open, int64_t now_us) const {
   const int64_t window_us = now_us - open->counted_from_us;
   if (window_us < kRateWindowUs) return;
   const int64_t per_s = std::min(open->counted * 1'000'000 / window_us, kBusyRecordsPerS);
@@ -135,12 +136,12 @@ void Batcher::EndTurn(int64_t now_us) {
   if (!adaptive()) return;
   for (Open& open : open_) {
     if (!open.batch) continue;
-    Pace(&open, now_us);
+    AdaptGap(&open, now_us);
     const uint8_t record_class = open.batch->record_class;
     bool wanted = IsWanted(record_class);
     if (!wanted) {
       for (Demand* uplink : uplinks_) uplink->Wait(MaskOf(record_class));
-      wanted = IsWanted(record_class);  // see Demand: one of the two sees the other
+      wanted = IsWanted(record_class);  // again, because of the race described in Demand
     }
     open.held = !wanted;
     if (GapOf(open) > now_us) continue;

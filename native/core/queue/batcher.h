@@ -1,6 +1,6 @@
-// Collects the records of each class until a limit is met (SegaNet, "Efficient message batching":
-// n, m, t), or, adaptively, until the uplink could send them: a batch is then open for as long as
-// the link is busy with those before it, and so as large as the load makes it.
+// Collects the records of each class until a limit is reached (SegaNet, "Efficient message
+// batching": n, m, t), or, if adaptive, until the uplink can send them. An adaptive batch stays
+// open while the link is busy with earlier batches, so its size follows the load.
 #ifndef SEGANET_CORE_QUEUE_BATCHER_H_
 #define SEGANET_CORE_QUEUE_BATCHER_H_
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/base/require.h"
 #include "core/base/status.h"
 #include "core/queue/batch.h"
 #include "core/queue/demand.h"
@@ -18,28 +19,36 @@
 
 namespace seganet {
 
+// What a batch contains.
 enum class BatchMode : uint8_t {
-  kEnvelope,  // one PUBLISH with a line a record
-  kRecords,   // records keep their own PUBLISH; a batch leaves in one TLS record
-  kOff,       // every record leaves on its own at once
+  kEnvelope,  // one PUBLISH, with one line per record
+  kRecords,   // one PUBLISH per record; the batch is sent in one TLS record
+  kOff,       // no batching: each record is sent at once
 };
 
+// When a batch is sealed.
 enum class BatchFlush : uint8_t {
-  kLimits,    // n, m and t alone
-  kAdaptive,  // an uplink that has nothing to send; m of its link, and t
+  kLimits,    // by n, m and t
+  kAdaptive,  // when an uplink has nothing else to send, or by the m of its link and t
 };
 
 struct BatcherOptions {
   BatchMode mode = BatchMode::kEnvelope;
   BatchFlush flush = BatchFlush::kLimits;
-  uint32_t min_devices =
-      50;  // n: no batching below; stops again below 90 % of it. 0 = always batch. Not kAdaptive
-  uint32_t max_bytes =
-      1024;  // m: sealed before it would be larger (a larger record is a batch of its own)
-  uint32_t max_delay_ms = 1000;  // t: sealed when its oldest record is this old
-  uint32_t gap_us = 5'000;  // kAdaptive: batches of a class leave so far apart while it is busy,
-                            // the less the fewer records come; 0 = one a wake-up always
-  uint8_t immediate_class = kCritical;  // classes up to this one never wait
+  // n: batching starts at this many connected devices and stops below 90 % of it. 0 = always batch.
+  // No effect with kAdaptive.
+  uint32_t min_devices = 50;
+  // m: a batch is sealed before it would exceed this size, 1..kMaxBatchBytes. A larger record is a
+  // batch of its own. With kAdaptive, the upper limit of the link's m.
+  uint32_t max_bytes = 1024;
+  // t: a batch is sealed when its oldest record is this old, 1..kMaxDelayMs.
+  uint32_t max_delay_ms = 1000;
+  // kAdaptive: time between two batches of a class, unless m is reached first, at kBusyRecordsPerS
+  // records per second or more; proportionally less below. The first batch after a pause is sealed
+  // at the end of its wake-up. 0..kMaxGapUs, 0 = a batch may be sealed at each wake-up.
+  uint32_t gap_us = 2'000;
+  // Classes up to this one never wait, 0..kClasses.
+  uint8_t immediate_class = kCritical;
 
   bool operator==(const BatcherOptions&) const = default;
 };
@@ -48,53 +57,59 @@ inline constexpr uint32_t kMaxBatchBytes = 1024 * 1024;
 inline constexpr uint32_t kMaxDelayMs = 24 * 3600 * 1000;
 inline constexpr uint32_t kMaxGapUs = 1'000'000;
 
-// From so many records of a class a second the gap is the whole one: a batch of a few records saves
-// too little to be waited for.
+// Rate of a class, in records per second, from which on the whole gap applies. At lower rates a
+// batch has few records, which saves too little to justify the delay.
 inline constexpr int64_t kBusyRecordsPerS = 3'000;
-// The rate is that of the last window of this length.
+// Length of the window in which the rate is measured.
 inline constexpr int64_t kRateWindowUs = 50'000;
 
+// Checks the ranges of the options.
 Status Validate(const BatcherOptions& options);
 
-// Thread safety: owned by one worker. Batches never mix classes; those of one class leave in the
-// order of Add.
+// Batches never mix classes. Batches of one class are sealed in the order of Add.
+//
+// Thread safety: owned by one worker.
 class Batcher {
  public:
+  // Receives the sealed batches.
   class Sink {
    public:
     virtual ~Sink() = default;
     virtual void OnBatch(BatchPtr batch) = 0;
   };
 
-  // `sink` outlives the batcher. REQUIRES: Validate(options).ok().
-  Batcher(const BatcherOptions& options, Sink* sink) : options_(options), sink_(sink) {}
+  // `sink` must outlive the batcher. REQUIRES: Validate(options).ok().
+  Batcher(const BatcherOptions& options, Sink* sink) : options_(options), sink_(sink) {
+    SEGANET_REQUIRE(Validate(options).ok());
+  }
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
 
-  // Where the batches go, for kAdaptive: any of these seals when it is hungry, and m is that of the
-  // smallest. Without any the batches are messages, and somebody is always hungry. They outlive the
-  // batcher, or the next call.
+  // Sets the uplinks that the batches go to, for kAdaptive. A demand of any of them seals a batch,
+  // and the smallest m applies. Without uplinks, the batches become messages for JavaScript, and
+  // demand is permanent. The pointers must stay valid until the next call or the end of the
+  // batcher.
   void SetDemands(std::vector<Demand*> uplinks) { uplinks_ = std::move(uplinks); }
 
-  // `devices` is the number of connected devices, which decides whether to batch at all.
+  // Adds a record. `devices` is the number of connected devices, which decides whether to batch.
   void Add(const Record& record, uint32_t devices);
 
-  // All that came with one wake-up was added: asks the uplinks once for each open class, not once
-  // a record. What they do not want yet waits, and whoever becomes hungry has to have this called
-  // again (Demand::Raise).
+  // Ends a turn: the caller has added all records of one wake-up. Checks the demand of the uplinks
+  // once per open class, not once per record. A batch without demand waits; when Demand::Raise
+  // returns true, its caller must have this called again.
   void EndTurn(int64_t now_us);
 
-  // Seals what is due, and ends the turn. To be called at NextDeadline() or later.
+  // Seals the batches that are due, and ends the turn. Call it at NextDeadline() or later.
   void OnTime(int64_t now_us);
 
-  // CLOCK_MONOTONIC of the first batch that falls due, kNever when none is open.
+  // Returns the CLOCK_MONOTONIC time at which the first batch is due, kNever if none is open.
   int64_t NextDeadline() const;
 
-  // No batch of these classes stays open longer than this (by class, µs), whatever t says: its
-  // devices wait for the log.
+  // Limits how long batches of these classes stay open (by class, µs), even if t is longer, because
+  // their devices wait for the log. `longest_us` must stay valid until the next call.
   void SetHaste(const std::array<int64_t, kClasses + 1>* longest_us, ClassMask classes) {
     longest_us_ = longest_us;
-    hasty_ = classes;
+    limited_ = classes;
   }
 
   // Seals every open batch, most urgent class first.
@@ -103,15 +118,15 @@ class Batcher {
   const BatcherOptions& options() const { return options_; }
 
  private:
-  // A batch being filled, and what counts against max_bytes.
+  // An open batch, and its size as it counts against max_bytes.
   struct Open {
     BatchPtr batch;
     size_t size = 0;
-    bool held = false;  // no uplink wants it yet, so that the gap is not waited for
-    // When the one before it left. The first record after a quiet time is not delayed.
+    bool held = false;  // no uplink has a demand, so the gap sets no deadline
+    // When the previous batch was sealed. Initially long ago: the first record is not delayed.
     int64_t before_us = INT64_MIN / 2;
-    int64_t gap_us = 0;   // at the present rate
-    int64_t counted = 0;  // records since then
+    int64_t gap_us = 0;   // at the current rate
+    int64_t counted = 0;  // records since counted_from_us
     int64_t counted_from_us = INT64_MIN / 2;
   };
 
@@ -121,16 +136,16 @@ class Batcher {
   bool IsWanted(uint8_t record_class) const;
   int64_t DeadlineOf(const Open& open) const;
   int64_t GapOf(const Open& open) const;
-  void Pace(Open* open, int64_t now_us) const;
+  void AdaptGap(Open* open, int64_t now_us) const;
   void Seal(Open* open, SealReason reason);
 
   const BatcherOptions options_;
   Sink* const sink_;
   bool batching_ = false;
   const std::array<int64_t, kClasses + 1>* longest_us_ = nullptr;
-  ClassMask hasty_ = 0;
+  ClassMask limited_ = 0;
   std::vector<Demand*> uplinks_;
-  std::string encoded_;                  // the record at hand; kept for its memory
+  std::string encoded_;                  // buffer for the current record, reused
   std::array<Open, kClasses + 1> open_;  // index = class
 };
 

@@ -1,5 +1,6 @@
-// The engine's memory budget for records that wait, how many of each class do, and from when on a
-// class has to wait, so that the less urgent ones leave the rest of the memory to the others.
+// The engine's memory budget for waiting records, the number of records of each class, and the
+// thresholds at which a class must wait. Less urgent classes have lower thresholds and leave the
+// rest of the memory to more urgent ones.
 #ifndef SEGANET_CORE_QUEUE_BUDGET_H_
 #define SEGANET_CORE_QUEUE_BUDGET_H_
 
@@ -12,16 +13,16 @@
 
 namespace seganet {
 
-// Thread safety: any member from any thread, but for those named Set….
+// Thread safety: any member from any thread, except Set…, which must be called before the threads
+// start.
 class Budget {
  public:
   explicit Budget(int64_t bytes) : limit_(bytes) {}
 
-  // Before the threads start.
   void SetLimit(int64_t bytes) { limit_ = bytes; }
-  // Records of a class that memory holds at most, 0 = no limit of its own.
+  // Sets the maximum number of records of each class in memory, 0 = no limit for the class.
   void SetClassLimits(const std::array<int64_t, kClasses + 1>& records) { class_limit_ = records; }
-  // What is above a limit is dropped by the lanes, and devices do not wait for that.
+  // If true, the lanes drop records above a class limit, and devices do not wait for it.
   void SetDropping(bool dropping) { dropping_ = dropping; }
 
   void AddRecords(uint8_t record_class, int64_t n) {
@@ -36,29 +37,30 @@ class Budget {
     return records_[record_class].load(std::memory_order_relaxed);
   }
 
-  // Above 90 % all devices are slowed; they are read again below 75 %. What is on its way already
-  // (a read buffer a device) has the last tenth.
+  // Above 90 % (high) all devices are slowed; below 75 % (low) they are read again. The last tenth
+  // is for data in flight: one read buffer per device.
   bool high() const { return held() > Percent(kFullPercent); }
   bool low() const { return held() < Percent(kFullPercent - kRelaxedBelow); }
 
-  // The class has more records in memory than it may.
+  // True if the class has more records in memory than its limit.
   bool over(uint8_t record_class) const {
     return class_limit_[record_class] > 0 && records(record_class) > class_limit_[record_class];
   }
 
-  // Devices of this class have to wait: its limit is reached, or memory is above 90 % for class 1,
-  // 85 for 2, 80 for 3 and 75 for those that are less urgent.
+  // True if devices of this class must wait: its limit is reached, or memory use is above 90 % for
+  // class 1, 85 % for class 2, 80 % for class 3, 75 % for the others.
   bool full(uint8_t record_class) const {
     if (dropping_) return high();
     const int64_t limit = class_limit_[record_class];
     return (limit > 0 && records(record_class) >= limit) || overflows(record_class);
   }
 
-  // Memory has no room for the class: what waits of it goes where the user chose to drop. Those
-  // that are less urgent go earlier, as they would wait earlier.
+  // True if memory has no room for the class: memory use is above the threshold of full(). If the
+  // user chose to drop, waiting records of the class are dropped.
   bool overflows(uint8_t record_class) const { return held() > Percent(FullPercent(record_class)); }
 
-  // They may go on: below three quarters of its limit, and memory 15 points lower.
+  // True if devices of this class may be read again: it has less than three quarters of its limit,
+  // and memory use is 15 percentage points below the threshold of full().
   bool relaxed(uint8_t record_class) const {
     if (dropping_) return low();
     const int64_t limit = class_limit_[record_class];
@@ -66,9 +68,10 @@ class Budget {
            held() < Percent(FullPercent(record_class) - kRelaxedBelow);
   }
 
-  // Its records have to get to disk and out of memory, early enough that nobody waits: above half
-  // of its limit, or memory above half for the least urgent classes and up to 65 % for class 1. So
-  // a long outage of bulk's session does not have the alarms of another one written.
+  // True if records of the class must be written to disk and leave memory, early enough that no
+  // device waits: the class has more than half of its limit, or memory use is above 50 % for the
+  // least urgent classes, up to 65 % for class 1. The thresholds differ so that a long outage of
+  // the session of class 4 does not cause alarms of another session to be written.
   bool crowded(uint8_t record_class) const {
     return half_full(record_class) || held() > Percent(FullPercent(record_class) - kCrowdedBelow);
   }

@@ -1,4 +1,5 @@
-// Records that the cloud will never take, on their way to the log's table of dead letters.
+// The queue of dead letters: records that the cloud will never accept, until they are written to
+// the log's table of dead letters.
 #ifndef SEGANET_CORE_QUEUE_DEAD_LETTERS_H_
 #define SEGANET_CORE_QUEUE_DEAD_LETTERS_H_
 
@@ -13,9 +14,9 @@
 namespace seganet {
 
 struct DeadLetter {
-  BatchPtr batch;  // of the refused records alone; with the receipts of the batch that they were in
-  uint32_t code = 0;
-  std::string reason;
+  BatchPtr batch;      // only the refused records, with all receipts of their original batch
+  uint32_t code = 0;   // of the refusal (lanes_context.h)
+  std::string reason;  // of the refusal
 };
 
 // Thread safety: any member from any thread.
@@ -25,12 +26,12 @@ class DeadLetters {
     const std::lock_guard<std::mutex> lock(mutex_);
     waiting_.push_back(std::move(letter));
   }
-  // Puts one back that could not be written.
+  // Puts back a dead letter that was not written.
   void Return(DeadLetter letter) {
     const std::lock_guard<std::mutex> lock(mutex_);
     waiting_.push_front(std::move(letter));
   }
-  // False when none waits.
+  // Removes the oldest dead letter. Returns false if the queue is empty.
   bool Pop(DeadLetter* letter) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (waiting_.empty()) return false;

@@ -1,10 +1,10 @@
-// What the sessions of an uplink could send now, told to the batchers: the seam of adaptive
-// batching.
+// Demand: the classes of which the sessions of an uplink could send a batch now. The interface
+// between sessions and batchers in adaptive batching.
 //
-// A session that is up, has room in its window and finds nothing ready is hungry: the batchers that
-// hold records of its classes seal them. While it is not, batches grow. A batcher that holds some
-// back says so with Wait(), and the consumer that becomes hungry learns from Raise() that there is
-// somebody to wake: nobody is woken for nothing.
+// A session demands a batch when it is up, has room in its window and finds nothing ready. Batchers
+// then seal the records that they hold of its classes. Without demand, batches grow. A batcher that
+// holds records back calls Wait(); Raise() then returns true, so that the session wakes batchers
+// only if one waits.
 #ifndef SEGANET_CORE_QUEUE_DEMAND_H_
 #define SEGANET_CORE_QUEUE_DEMAND_H_
 
@@ -12,14 +12,15 @@
 #include <atomic>
 #include <cstdint>
 
+#include "core/base/require.h"
 #include "core/record/record.h"
 
 namespace seganet {
 
-// Limits of the size that a link gets by itself.
+// Limits of m, the batch size in bytes, where it is adapted to the link.
 inline constexpr uint32_t kMinBatchBytes = 1024;
 inline constexpr uint32_t kMaxAdaptiveBytes = 64 * 1024;
-// Before anything is known of the link.
+// Initial m, before the link was measured.
 inline constexpr uint32_t kFirstBatchBytes = 16 * 1024;
 
 // A set of classes: bit c = class c.
@@ -27,35 +28,38 @@ using ClassMask = uint32_t;
 inline constexpr ClassMask kAllClasses = ((ClassMask{1} << (kClasses + 1)) - 1) & ~ClassMask{1};
 constexpr ClassMask MaskOf(uint8_t record_class) { return ClassMask{1} << record_class; }
 
-// Thread safety: any member from any thread. A batcher does Wait() and then asks IsRaised() again;
-// the consumer sets its mark and then looks for waiting ones: in sequential consistency one of the
-// two sees the other, so no batch waits for a session that waits for it. Who is woken asks anew:
-// another batcher may have fed the session first, and then its next Raise() tells.
+// Thread safety: any member from any thread. A batcher calls Wait() and then IsRaised() again;
+// Raise() sets the demand and then checks for waiting batchers. With sequential consistency, at
+// least one of the two sees the other, so a batch and a session never wait for each other. A
+// batcher that was woken checks IsRaised() again, because another batcher may have served the
+// session first; in that case it calls Wait() again.
 class Demand {
  public:
   Demand() { SetBatchBytes(kAllClasses, kFirstBatchBytes); }
 
-  // The session of these classes has room and nothing to send. True: a batcher waits for one of
-  // them.
+  // The session of these classes has room and nothing to send. Returns true if a batcher waits for
+  // demand of one of them.
   bool Raise(ClassMask classes) {
     raised_.fetch_or(classes);
     return (waiting_.load() & classes) != 0 && (waiting_.fetch_and(~classes) & classes) != 0;
   }
 
-  // It has something now, or has gone.
+  // The session has something to send, or is down.
   void Withdraw(ClassMask classes) {
     if (raised_.load(std::memory_order_relaxed) & classes) raised_.fetch_and(~classes);
   }
 
   bool IsRaised(uint8_t record_class) const { return (raised_.load() & MaskOf(record_class)) != 0; }
 
-  // A batcher holds records of these classes back until their session is hungry.
+  // A batcher holds back records of these classes until there is demand.
   void Wait(ClassMask classes) {
     if ((waiting_.load() & classes) != classes) waiting_.fetch_or(classes);
   }
 
-  // m of the link of these classes. REQUIRES: kMinBatchBytes <= bytes <= kMaxAdaptiveBytes.
+  // Sets m of the link that serves these classes.
+  // REQUIRES: kMinBatchBytes <= bytes <= kMaxAdaptiveBytes.
   void SetBatchBytes(ClassMask classes, uint32_t bytes) {
+    SEGANET_REQUIRE(kMinBatchBytes <= bytes && bytes <= kMaxAdaptiveBytes);
     for (uint8_t c = kCritical; c <= kClasses; ++c) {
       if (classes & MaskOf(c)) batch_bytes_[c].store(bytes, std::memory_order_relaxed);
     }

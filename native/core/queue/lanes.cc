@@ -38,7 +38,7 @@ void Lanes::Push(BatchPtr batch) {
     due = DueLocked(c, now);
     if (Outlet* outlet = serving_[c]; outlet != nullptr) {
       demand_.Withdraw(outlet->classes);
-      // Under the mutex, so that Detach never leaves a ring on its way to a bell that is gone.
+      // Under the mutex, so that a ring never reaches the doorbell of a detached outlet.
       outlet->bell->Ring();
     }
   }
@@ -63,12 +63,12 @@ void Lanes::Clear(Drop reason) {
     }
     RingHeldLocked(context_.clock());
   }
-  // Devices whose records end with the engine are not told that they are safe.
+  // Records that end with the engine are not acknowledged.
   if (reason == Drop::kClosed) leaving.receipts.Forget();
   Settle(&leaving);
 }
 
-// Memory lets go of a batch: what the log has is read again later, the rest is dropped.
+// Removes a batch from memory. A batch on disk is read again later; any other is dropped.
 void Lanes::LetGoLocked(BatchPtr batch, Drop reason, Leaving* leaving) {
   if (!batch->on_disk() || !context_.ledger->Spilled(batch->chunk, batch->place)) {
     DropLocked(std::move(batch), reason, leaving);
@@ -78,7 +78,7 @@ void Lanes::LetGoLocked(BatchPtr batch, Drop reason, Leaving* leaving) {
   leaving->Gone(std::move(batch), context_.budget);
 }
 
-// A batch ends here, also on disk.
+// Drops a batch, also on disk.
 void Lanes::DropLocked(BatchPtr batch, Drop reason, Leaving* leaving) {
   LeaveLog(batch.get());
   if (!batch->given_up) counters_.Add(reason, batch->record_class, batch->record_count);

@@ -1,19 +1,19 @@
-// The queue in front of one uplink: for each class a live lane (FIFO) of sealed batches and a
-// backlog lane of batches that came back from the log. Sessions take from it at outlets, each for
-// some of the classes, and give back what the cloud acknowledged.
+// The queue in front of one uplink: for each class, a live lane (FIFO) of sealed batches and a
+// backlog lane of batches that were read back from the log. Sessions take batches through outlets,
+// each for some of the classes, and release the batches that the cloud acknowledged.
 //
-// It also says which batches have to be written to disk and when, because only it knows how well
-// the cloud answers; and it keeps the limits of the classes. Where what is:
-//   lanes.cc          batches in, and what leaves for good
-//   lanes_outlets.cc  the sessions' end
-//   lanes_turns.cc    which class goes next, and which is held
-//   lanes_limits.cc   age, numbers and memory
-//   lanes_save.cc     what is written, and when
-//   lanes_stored.cc   what became of it
-//   lanes_moves.cc    batches of uplink nodes that a new plan gives to other lanes
+// Lanes also decide which batches must be written to disk and when, because only they know how well
+// the cloud responds, and they enforce the limits of the classes. Files:
+//   lanes.cc          adding batches, and removing them for good
+//   lanes_outlets.cc  the sessions' interface
+//   lanes_turns.cc    selection of the next class, and holding of classes
+//   lanes_limits.cc   limits of age, number and memory
+//   lanes_save.cc     selection of the batches to write
+//   lanes_stored.cc   results of writing, and batches read back
+//   lanes_moves.cc    batches that a new plan moves to other lanes
 //
-// A batch crosses from a worker to the uplink's thread here, under a mutex: that is once a batch,
-// not once a record.
+// Here a batch crosses from a worker to the uplink's thread, under a mutex, which is locked per
+// batch, not per record.
 #ifndef SEGANET_CORE_QUEUE_LANES_H_
 #define SEGANET_CORE_QUEUE_LANES_H_
 
@@ -43,146 +43,154 @@
 
 namespace seganet {
 
-// Thread safety: any member from any thread; an outlet is used by one thread at a time and not
-// after its Detach.
+// Thread safety: any member from any thread. An outlet must be used by one thread at a time, and
+// not after its Detach.
 class Lanes {
  public:
   explicit Lanes(LanesContext context);
 
-  // Puts a batch behind those of its class and rings the outlet that serves it.
+  // Adds a batch to the end of the lane of its class, and rings the outlet that serves the class.
   void Push(BatchPtr batch);
 
-  // Drops everything that waits or is in flight, counted with `reason`; what is on disk stays
-  // there.
+  // Drops all batches that wait or are in flight, and counts their records with `reason`. Batches
+  // on disk stay there.
   void Clear(Drop reason);
 
-  // Keeps the limits of age also where nothing moves. To be called now and then.
+  // Enforces the age limits while no batch moves. Call it periodically.
   void Sweep(int64_t now_us);
 
   const CounterBlock& counters() const { return counters_; }
 
-  // What the sessions could send, for the batchers.
+  // Returns the demand of the sessions, for the batchers.
   Demand* demand() { return &demand_; }
 
-  // --- The sessions' end (lanes_outlets.cc) ---
+  // --- The sessions' interface (lanes_outlets.cc) ---
 
-  // Connects a consumer of these classes; null when one of them is served already, or there are
-  // none. The bell outlives the outlet. Its session is down at first.
+  // Connects a consumer of these classes. Returns null if another outlet serves one of them, or if
+  // there are none. The doorbell must outlive the outlet. The session is initially down.
   Outlet* Attach(Doorbell* doorbell, ClassMask classes = kAllClasses);
 
-  // Disconnects it: what it took returns to the head of its lanes, in order.
+  // Disconnects the outlet. Its batches in flight return to the head of their lanes, in order.
   void Detach(Outlet* outlet);
 
-  // The session with the cloud is up or down.
+  // Reports whether the session with the cloud is up.
   void SetConnected(Outlet* outlet, bool connected, int64_t now_us);
 
-  // Class of the batch that Take would take at `now_us`, 0 = none. Of the classes that may send:
-  // one that got nothing for the aging time, else class 1, else by weights (queue/selection.h)
-  // among all outlets: one that is too far ahead of a class that waits at another, connected outlet
-  // is held, and the outlet is rung when that ends. Takes nobody's turn.
-  // `of`: as if only these waited.
+  // Returns the class of the batch that Take would take at `now_us`, 0 = none. Selects among the
+  // classes that may send: a class that sent nothing for the aging time, else class 1, else by
+  // weights across all outlets (queue/selection.h). A class that is too far ahead of a class that
+  // waits at another connected outlet is held, and the outlet is rung when the hold ends. Does not
+  // use up a turn. `of`: as if only these classes waited.
   uint8_t Best(Outlet* outlet, int64_t now_us, ClassMask of = kAllClasses);
+  // The same for the backlog.
   uint8_t BestBacklog(Outlet* outlet, int64_t now_us);
 
-  // Shows the best batch to `copy` and counts it as in flight when that returns true.
-  // Returns false when there is none or `copy` does not want it.
+  // Passes the best batch to `copy`. If `copy` returns true, the batch is taken and in flight.
+  // Returns false if there is no batch, or if `copy` returned false.
   bool Take(Outlet* outlet, int64_t now_us, const std::function<bool(const Batch&)>& copy,
             bool backlog = false, ClassMask of = kAllClasses);
 
-  // Shows a batch that was taken and is not acknowledged. False: no such batch is in flight.
+  // Passes a batch in flight to `show`. Returns false if no such batch is in flight.
   bool Look(Outlet* outlet, uint64_t id, const std::function<void(const Batch&)>& show);
 
-  // The cloud acknowledged batch `id`, but for `refusal`. False: no such batch is in flight.
+  // Releases batch `id`, which the cloud acknowledged except for the records in `refusal`. Returns
+  // false if no such batch is in flight.
   bool Release(Outlet* outlet, uint64_t id, int64_t now_us, const Refusal& refusal = {});
 
-  // Time until a class that waits for its rate alone, or is held, should be looked at again, µs; -1
-  // = there is none.
+  // Returns the time until a class that is held, or waits only for its rate, must be checked again,
+  // µs; -1 = there is none.
   int64_t RetryUs(Outlet* outlet, int64_t now_us);
 
-  // Age of its oldest live batch, µs, -1 = none.
+  // Returns the age of the outlet's oldest live batch, waiting or in flight, µs; -1 = none.
   int64_t OldestUs(Outlet* outlet, int64_t now_us);
 
-  // The session is up, has room, and found nothing live: what batchers hold of its classes may
-  // come.
+  // The session is up, has room, and found no live batch: demands the records that batchers hold of
+  // its classes.
   void RaiseDemand(Outlet* outlet, int64_t now_us);
 
-  // m of its link. REQUIRES: kMinBatchBytes <= bytes <= kMaxAdaptiveBytes.
+  // Sets m of the session's link. REQUIRES: kMinBatchBytes <= bytes <= kMaxAdaptiveBytes.
   void SetBatchBytes(Outlet* outlet, uint32_t bytes);
 
-  // --- Uplink nodes that come and go (lanes_moves.cc) ---
+  // --- Uplink nodes that are added, moved or removed (lanes_moves.cc) ---
 
-  // Takes out what waits of stages that these lanes do not serve any more, in order. What is in
-  // flight stays: it is delivered, or a stray when its outlet is detached (LanesContext). Until the
-  // first call these lanes serve every stage. For leftovers: the stages that other lanes serve.
+  // Sets the stages that these lanes serve; before the first call they serve all. Returns the
+  // waiting batches of other stages, in order. Batches in flight stay: they are delivered, or
+  // become strays when their outlet is detached (LanesContext). For the lanes for leftovers,
+  // `stages` are the stages that other lanes serve.
   std::vector<BatchPtr> SetStages(std::set<uint32_t> stages);
 
-  // Takes over batches of other lanes of the engine. Each comes before all that is younger.
+  // Adds batches of other lanes of the engine, each before all younger batches.
   void TakeIn(std::vector<BatchPtr> batches);
 
-  // --- The log's end (lanes_save.cc) ---
+  // --- The log's interface (lanes_save.cc, lanes_stored.cc) ---
 
-  // Names of the uplink nodes (stages) that batches wait at: chunks are kept under them.
+  // Sets the names of the uplink nodes (stages) where batches wait. The log stores chunks under
+  // these names.
   void SetNodes(std::map<uint32_t, std::string> nodes);
 
-  // When the next batch has to be written, CLOCK_MONOTONIC; kNever = none.
+  // Returns when the next batch must be written, CLOCK_MONOTONIC; kNever = none.
   int64_t NextSave(int64_t now_us);
 
-  // Everything is due now, from now on.
+  // From now on, all batches are due at once.
   void SaveAll();
 
-  // Makes a chunk of what is due: batches of one class and one node. False when nothing is.
+  // Makes a chunk of due batches of one class and one node. Returns false if no batch is due.
   bool Seal(int64_t now_us, SealedChunk* chunk);
 
-  // What became of the chunk `ticket`.
+  // The chunk `ticket` is on disk.
   void Committed(uint64_t ticket);
+  // The chunk was not written; its batches are due again.
   void Failed(uint64_t ticket);
-  // The log has no room for it, and the user wants that it goes. What is in flight stays, unsaved
-  // and without a receipt; it is written when it comes back.
+  // The log has no room for the chunk, and the user chose to drop: drops its batches. Batches in
+  // flight stay, unsaved and without a receipt, and are written if they return to their lane.
   void Discard(uint64_t ticket);
 
-  // The log removed a committed chunk to make room: what memory holds of it goes, too. What is in
-  // flight is counted as dropped, because its device has an acknowledgement, and may still
-  // arrive.
+  // The log removed a committed chunk to make room: drops its batches in memory. Batches in flight
+  // are counted as dropped, because their devices have an acknowledgment, and may still arrive.
   void Removed(uint64_t ticket);
 
-  // The log lost a committed chunk, or all of them (0): what memory holds of it is written again.
-  // The backlog is not; it has to reach the cloud from memory.
+  // The log lost a committed chunk, or all of them (0): its live batches in memory are written
+  // again. Batches of the backlog are not; they must reach the cloud from memory.
   void Unsave(uint64_t ticket = 0);
 
-  // Whether the log should be read for this class.
+  // True if the log should be read for this class.
   bool WantsBacklog(uint8_t record_class);
+  // Adds batches that were read from the log, oldest first.
   void PushBacklog(std::vector<BatchPtr> batches);
 
-  // While this is true batches of the class, or of any, are written after the linger, so open ones
-  // are sealed by then.
+  // The classes whose batches are written after the linger time, so that their open batches must be
+  // sealed by then.
   ClassMask hurried_classes() const { return hurried_.load(std::memory_order_relaxed); }
   bool hurried(uint8_t record_class) const {
     return (hurried_classes() & MaskOf(record_class)) != 0;
   }
   bool hurried() const { return hurried_classes() != 0; }
 
-  // Records that are not on disk, by class.
+  // Returns the number of records that are not on disk, by class.
   std::array<int64_t, kClasses + 1> Unsaved();
-  // Work that keeping them in order took (UnsavedBatches::steps).
+  // Returns the steps that keeping them in order took (UnsavedBatches::steps).
   uint64_t UnsavedSteps();
 
   // --- When memory is full and the user chose to drop (lanes_limits.cc, make_room.h) ---
 
-  // Spills what the log has of this class, while the budget has no room for the class.
+  // Spills batches of this class that are on disk, while the budget has no room for the class.
   void SpillFull(uint8_t record_class);
-  // Id of the batch of this class that GiveUpFirst would drop, kNoBatch = none.
+  // Returns the id of the batch of this class that GiveUpFirst would drop, kNoBatch = none.
   uint64_t FirstToGo(uint8_t record_class);
-  // Drops it. False: there is none.
+  // Drops that batch. Returns false if there is none.
   bool GiveUpFirst(uint8_t record_class);
   static constexpr uint64_t kNoBatch = UINT64_MAX;
 
  private:
   using Lane = std::deque<BatchPtr>;
-  // What has left the lanes and is settled when the mutex is released.
+  // Batches that left the lanes and are settled after the mutex is released (lanes_leaving.h).
   struct Leaving;
+
+  // Members named …Locked, and private members without a comment, need the mutex.
 
   void DropLocked(BatchPtr batch, Drop reason, Leaving* leaving);
   void LetGoLocked(BatchPtr batch, Drop reason, Leaving* leaving);
+  // Without the mutex.
   void Settle(Leaving* leaving);
 
   bool MayLeave(uint8_t record_class, int64_t now_us) const;
@@ -203,7 +211,8 @@ class Lanes {
   void MoveOutLocked(Batch* batch, Leaving* leaving);
   void LeaveStoredLocked(Leaving* leaving);
   void GiveUpLocked(int64_t sealed_before_us, Leaving* leaving);
-  void Bury(BatchPtr batch, const Refusal& refusal);
+  // Without the mutex.
+  void PushDeadLetter(BatchPtr batch, const Refusal& refusal);
 
   void TidyLocked(ClassMask classes, int64_t now_us, Leaving* leaving);
   bool Expired(const Lane& lane, int64_t now_us) const;
@@ -230,23 +239,24 @@ class Lanes {
   std::array<Lane, kClasses + 1> ready_;
   std::array<Lane, kClasses + 1> backlog_;
   std::array<size_t, kClasses + 1> backlog_bytes_{};
-  // When the class last got something sent, or began to wait.
+  // When a batch of the class was last taken, or when the class began to wait.
   std::array<int64_t, kClasses + 1> since_{};
   Selection live_;  // of all outlets
   std::array<RateLimit, kClasses + 1> rates_;
   std::vector<std::unique_ptr<Outlet>> outlets_;
-  std::array<Outlet*, kClasses + 1> serving_{};  // by class; null = nobody
+  std::array<Outlet*, kClasses + 1> serving_{};  // by class; null = none
   std::array<UnsavedBatches, kClasses + 1> unsaved_;
-  // What memory holds of chunks, by ticket and place; null = has left meanwhile.
+  // Batches of chunks that are being written, by ticket and place; null = the batch has left.
   std::map<uint64_t, std::vector<Batch*>> saving_;
+  // The same of a committed chunk.
   struct Stored {
     std::vector<Batch*> batches;
-    size_t left = 0;  // that are not null
+    size_t left = 0;  // number of batches that are not null
   };
-  std::unordered_map<uint64_t, Stored> stored_;
+  std::unordered_map<uint64_t, Stored> stored_;      // by ticket
   std::array<uint64_t, kClasses + 1> stay_below_{};  // live batches with lower ids stay in memory
   std::map<uint32_t, std::string> nodes_;
-  ClassMask unread_ = 0;  // classes that had no room for backlog when the log asked
+  ClassMask unread_ = 0;  // classes that had no room for backlog at the last WantsBacklog
   bool save_all_ = false;
   std::optional<std::set<uint32_t>> stages_;  // of SetStages
   std::atomic<ClassMask> hurried_{0};

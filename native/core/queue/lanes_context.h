@@ -1,4 +1,4 @@
-// What lanes work with, and their settings.
+// The dependencies and settings of lanes.
 #ifndef SEGANET_CORE_QUEUE_LANES_CONTEXT_H_
 #define SEGANET_CORE_QUEUE_LANES_CONTEXT_H_
 
@@ -19,85 +19,93 @@
 
 namespace seganet {
 
-// What is on disk and older than this leaves memory and is backlog from then on, so that live
-// records do not wait behind a long outage or an overload.
+// Batches on disk that are older than this leave memory and become backlog, so that live records do
+// not wait behind a long outage or an overload.
 inline constexpr int64_t kStaleUs = 10'000'000;
 
-// Batches of a class that together have so much are written at once where they wait at all; a chunk
-// is not made larger.
+// Waiting batches of a class are written at once if together they reach one of these sizes. A chunk
+// does not exceed them, unless it is a single batch.
 inline constexpr size_t kChunkBytes = 64 * 1024;
 inline constexpr uint32_t kChunkRecords = 256;
 
-// The backlog of a class is read ahead of the uplink up to this.
+// Maximum size of a class's backlog that is read ahead of the uplink.
 inline constexpr size_t kReadAheadBytes = 256 * 1024;
 
-// When batches are written to disk. Meanings: native/index.d.ts, EngineOptions.
+// When batches are written to disk.
 struct SavePolicy {
-  bool log = false;         // there is a log
-  bool disk_first = false;  // acknowledge = stored
+  // There is a log. Otherwise nothing is written.
+  bool log = false;
+  // A device gets its acknowledgment when the record is on disk (acknowledge: 'stored'). A batch is
+  // sent only then, or after patience_us.
+  bool disk_first = false;
+  // Time that a batch that must be written waits for others after its oldest record arrived, by
+  // class.
   std::array<int64_t, kClasses + 1> linger_us{};
+  // A batch that the cloud has not acknowledged after this time is written; earlier only while the
+  // cloud is unreachable or memory runs short.
   int64_t patience_us = 1'000'000;
+  // If memory or the limit of a class is full: drop the oldest batches instead of slowing devices.
   bool drop_when_full = false;
 };
 
-// What a class may have; 0 = no limit. How many records of it memory holds: Budget.
+// Limits of a class; 0 = no limit. Budget has the limit of records in memory.
 struct ClassLimits {
-  std::array<int64_t, kClasses + 1> ttl_us{};       // a batch whose oldest record is older goes
-  std::array<uint32_t, kClasses + 1> rate_per_s{};  // records, live and backlog together
+  std::array<int64_t, kClasses + 1> ttl_us{};       // a batch with an older record is dropped
+  std::array<uint32_t, kClasses + 1> rate_per_s{};  // records sent, live and backlog together
 };
 
-// Latency from arrival at the gateway to the cloud's acknowledgement, by class; shared by the lanes
-// of an engine. The backlog does not count.
+// Latency from arrival at the gateway to the cloud's acknowledgment, by class. The lanes of an
+// engine share it. Excludes the backlog.
 using LatencyByClass = std::array<Histogram, kClasses + 1>;
 
-// How long batches without an uplink node may take to get to disk.
+// Time within which batches without an uplink node must be written to disk.
 inline constexpr int64_t kLeftoverUs = 5'000'000;
 
-// All outlive the lanes. Only `budget`, `latency`, `sequence`, `on_done` and `on_room` are needed
-// always; those of the log only where there is one.
+// All objects must outlive the lanes. `budget`, `latency`, `sequence`, `on_done` and `on_room` are
+// mandatory; `ledger`, `on_due` and `wake_log` if there is a log.
 struct LanesContext {
   Budget* budget = nullptr;
   LatencyByClass* latency = nullptr;
-  std::atomic<uint64_t>* sequence = nullptr;  // last id that was given out; ids ascend in an engine
+  std::atomic<uint64_t>* sequence = nullptr;  // last assigned batch id; ascends across the engine
   ReceiptSink* receipts = nullptr;
   Ledger* ledger = nullptr;
   DeadLetters* dead_letters = nullptr;
   std::function<int64_t()> clock = MonotonicUs;
-  // Told when a batch that came in has to be written, CLOCK_MONOTONIC.
+  // Reports when a new batch must be written, CLOCK_MONOTONIC.
   std::function<void(int64_t due_us)> on_due;
-  // Makes the log look: something is due now, can be freed or is to be read.
+  // Wakes the log: a batch is due, a row can be deleted, or the backlog must be read.
   std::function<void()> wake_log;
-  // Told of a batch that leaves for good: delivered or not. Called without the mutex.
+  // Reports a batch that leaves for good, delivered or not. Called without the mutex.
   std::function<void(const Batch&, bool delivered)> on_done;
-  // Told that memory has become free. Called without the mutex.
+  // Reports that memory was freed. Called without the mutex.
   std::function<void()> on_room;
-  // Makes room among all lanes of the engine for a batch of the class that came in and found memory
-  // full; needed where save.drop_when_full is set. Called without the mutex.
+  // Makes room among all lanes of the engine after a batch of the class arrived and memory was
+  // full. Mandatory if save.drop_when_full is set. Called without the mutex.
   std::function<void(uint8_t record_class)> on_full;
-  // Told that a session has nothing to send while batchers hold records back (Demand). Called
-  // without the mutex; may be empty.
+  // Reports a demand: a session has nothing to send while batchers hold records back (Demand).
+  // Called without the mutex; may be empty.
   std::function<void()> on_hungry;
-  // Takes batches that were in flight, and whose stage left these lanes meanwhile. Called without
-  // the mutex; needed where SetStages is called.
+  // Takes batches that were in flight when these lanes stopped serving their stage. Mandatory if
+  // SetStages is called. Called without the mutex.
   std::function<void(std::vector<BatchPtr>)> on_strays;
-  // These lanes are for what belongs to no uplink node any more. It leaves memory as soon as it is
-  // on disk; what is not within kLeftoverUs, or cannot be because there is no log, is dropped
+  // These lanes are for batches whose uplink node was removed. Such a batch leaves memory as soon
+  // as it is on disk. If that takes longer than kLeftoverUs, or if there is no log, it is dropped
   // ("uplink removed") and not acknowledged.
   bool leftovers = false;
   SavePolicy save;
   ClassLimits limits;
   SelectionOptions selection;
-  uint64_t epoch = 0;
+  uint64_t epoch = 0;  // identifies this run of the engine
 };
 
-// What the cloud will never take of a batch.
+// The records of a batch that the cloud will never accept.
 struct Refusal {
-  std::vector<uint32_t> records;  // ascending, from 0
+  std::vector<uint32_t> records;  // ascending indices, from 0; empty = none
   uint32_t code = 0;
-  std::string reason;
+  std::string reason;  // for display
 };
 
-// A chunk on its way to the disk.
+// A chunk that is to be written to disk.
 struct SealedChunk {
   uint64_t ticket = 0;
   std::string node;

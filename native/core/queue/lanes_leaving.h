@@ -1,4 +1,5 @@
-// What leaves the lanes while their mutex is held, to be settled with others afterwards.
+// Collects what leaves the lanes while their mutex is held. Receipts, the ledger and callbacks are
+// handled after the mutex is released (Lanes::Settle).
 #ifndef SEGANET_CORE_QUEUE_LANES_LEAVING_H_
 #define SEGANET_CORE_QUEUE_LANES_LEAVING_H_
 
@@ -11,12 +12,12 @@
 
 namespace seganet {
 
-// Receipts on their way back, by worker.
+// Receipts to return, by worker.
 class ReturningReceipts {
  public:
   void Add(Batch* batch) {
     if (batch->receipts.empty()) return;
-    // Workers are few, and nearly always it is one.
+    // There are few workers, and nearly always the batches are from one of them.
     auto it = std::find_if(by_worker_.begin(), by_worker_.end(),
                            [batch](const auto& entry) { return entry.first == batch->worker; });
     if (it == by_worker_.end()) it = by_worker_.insert(it, {batch->worker, {}});
@@ -31,13 +32,13 @@ class ReturningReceipts {
 
   void Forget() { by_worker_.clear(); }
 
-  void ReturnTo(ReceiptSink* desk) {
-    for (auto& [worker, receipts] : by_worker_) desk->Return(worker, std::move(receipts));
+  void ReturnTo(ReceiptSink* sink) {
+    for (auto& [worker, receipts] : by_worker_) sink->Return(worker, std::move(receipts));
     by_worker_.clear();
   }
 
-  void WithholdAt(ReceiptSink* desk) {
-    for (auto& [worker, receipts] : by_worker_) desk->Withhold(worker, std::move(receipts));
+  void WithholdAt(ReceiptSink* sink) {
+    for (auto& [worker, receipts] : by_worker_) sink->Withhold(worker, std::move(receipts));
     by_worker_.clear();
   }
 
@@ -46,17 +47,19 @@ class ReturningReceipts {
 };
 
 struct Lanes::Leaving {
-  std::vector<BatchPtr> gone;  // for good, and not delivered
+  std::vector<BatchPtr> gone;  // batches that left memory without being delivered
   ReturningReceipts receipts;
-  ReturningReceipts withheld;                     // of what is gone and was never safe
-  std::vector<std::pair<uint64_t, size_t>> over;  // places of chunks that are done
-  bool room = false;                              // memory has become free
-  bool read_on = false;                           // there is room for more of the backlog
+  ReturningReceipts withheld;                     // of dropped records that were never safe
+  std::vector<std::pair<uint64_t, size_t>> over;  // chunk and place of batches that are done
+  bool room = false;                              // memory was freed
+  bool read_on = false;                           // there is room to read more of the backlog
 
+  // The batch is done, also on disk.
   void Over(const Batch& batch) {
     if (batch.chunk != 0) over.emplace_back(batch.chunk, batch.place);
   }
 
+  // The batch leaves memory.
   void Gone(BatchPtr batch, Budget* budget) {
     receipts.Add(batch.get());
     budget->GiveBytes(batch->Cost());

@@ -1,33 +1,35 @@
-// Lanes: how old batches may become, how many may wait, and what leaves memory for that.
+// Lanes: limits of age, number and memory, and the batches that leave memory because of them.
 //
-// What the log has leaves memory without being lost: it is spilled, and is backlog from then on.
-// The order of a device's records within a class holds in both lanes, because a lane is spilled
-// from its head on: what goes is older than all that follows. Two kinds of batches stay, and those
-// behind them are spilled all the same, because live batches are sent before the backlog:
-//   pinned   They were in flight before: the log may have been read, and delivered, beyond them
-//            meanwhile. They are at most what the windows of the sessions hold.
-//   tickets  They came from a flow that waits for their completion, which the log does not keep.
+// A batch on disk leaves memory without being lost: it is spilled, and is backlog from then on.
+// A device's records of a class stay in order in both lanes, because a lane is spilled from its
+// head: spilled batches are older than the remaining ones. Two kinds of batches stay in memory. The
+// batches behind them are spilled nevertheless, because live batches are sent before the backlog:
+//   pinned   They were in flight before, and in the meantime the log may have been read and
+//   delivered
+//            beyond them. There are at most as many as fit into the windows of the sessions.
+//   tickets  They came from a flow that waits for their completion. The log does not store tickets.
 
 #include <algorithm>
 #include <utility>
 
+#include "core/base/require.h"
 #include "core/queue/lanes.h"
 #include "core/queue/lanes_leaving.h"
 
 namespace seganet {
 
-// Whether the first batch of a lane is older than its class may be.
+// True if the first batch of a lane is older than its class allows.
 bool Lanes::Expired(const Lane& lane, int64_t now_us) const {
   if (lane.empty()) return false;
   const Batch& batch = *lane.front();
   const int64_t ttl_us = context_.limits.ttl_us[batch.record_class];
-  // The clock of an earlier run says nothing; its batches were looked at when they were read.
+  // Times of an earlier run are not comparable; its batches were checked when they were read.
   return ttl_us > 0 && batch.epoch == context_.epoch && now_us - batch.oldest_us > ttl_us;
 }
 
-// Drops what is too old, and lets the log have what is stale: under a lasting overload, or after an
-// outage, what is sent live is not much older than kStaleUs, and as soon as the load falls the live
-// lane is short.
+// Drops expired batches, and spills those older than kStaleUs. Under a long overload, or after an
+// outage, live batches are then not much older than kStaleUs when they are sent, and the live lane
+// is short as soon as the load falls.
 void Lanes::TidyLocked(ClassMask classes, int64_t now_us, Leaving* leaving) {
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
     if (!(classes & MaskOf(c))) continue;
@@ -45,8 +47,8 @@ void Lanes::TidyLocked(ClassMask classes, int64_t now_us, Leaving* leaving) {
   }
 }
 
-// Lets go of the live batches of a class that may leave memory, the oldest first, up to the first
-// one that `may_go` does not let go or that is not on disk.
+// Spills live batches of a class, the oldest first, up to the first one that `may_go` refuses or
+// that is not on disk. Skips batches that stay in memory.
 void Lanes::Spill(uint8_t record_class, const std::function<bool(const Batch&)>& may_go,
                   Leaving* leaving) {
   Lane& lane = ready_[record_class];
@@ -70,7 +72,7 @@ void Lanes::Spill(uint8_t record_class, const std::function<bool(const Batch&)>&
         it->reset();
         continue;
       }
-      // The log has lost its row. It is written again, behind newer ones.
+      // The log lost its row. It is written again, after newer batches.
       batch->pinned = true;
       UnsaveLocked({batch});
     }
@@ -81,7 +83,8 @@ void Lanes::Spill(uint8_t record_class, const std::function<bool(const Batch&)>&
   lane.erase(kept, it);
 }
 
-// The oldest leave first and the newest stay: they are what the cloud wants first.
+// Spills the oldest batches of crowded classes. The newest stay, because the cloud wants them
+// first.
 void Lanes::SpillCrowd(Leaving* leaving) {
   for (uint8_t c = kClasses; c >= kCritical; --c) {
     Spill(
@@ -89,19 +92,20 @@ void Lanes::SpillCrowd(Leaving* leaving) {
   }
 }
 
-// The batch of a live lane that is dropped first where something has to be: the oldest, but those
-// that were sent already, and are on disk, after all others. REQUIRES: the lane is not empty.
+// Returns the batch of a live lane to drop first: the oldest, but batches that were already sent
+// and are on disk come last. REQUIRES: the lane is not empty.
 Lanes::Lane::iterator Lanes::NextToGo(uint8_t record_class) {
   Lane& lane = ready_[record_class];
+  SEGANET_REQUIRE(!lane.empty());
   const auto it = std::find_if(lane.begin(), lane.end(), [](const BatchPtr& batch) {
     return !batch->pinned || !batch->on_disk();
   });
   return it == lane.end() ? lane.begin() : it;
 }
 
-// The limit of a class. The batch that came in last stays in any case, so that a class whose
-// records are in flight, or wait for another uplink, does not lose all that comes; and what was
-// sent already stays.
+// Enforces the record limit of a class. The newest batch always stays, so that a class whose
+// records are in flight, or wait for another uplink, does not lose all new ones. Batches that were
+// already sent stay too.
 void Lanes::LimitRecords(uint8_t record_class, Leaving* leaving) {
   Lane& lane = ready_[record_class];
   const auto over = [&](const Batch&) { return context_.budget->over(record_class); };
@@ -126,7 +130,7 @@ void Lanes::SpillFull(uint8_t record_class) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     Spill(record_class, Overflow(record_class), &leaving);
-    // What was read last goes first, so that the rest stays in order.
+    // The batch that was read last leaves first, so that the rest stays in order.
     Lane& backlog = backlog_[record_class];
     while (!backlog.empty() && context_.budget->overflows(record_class)) {
       Batch* last = backlog.back().get();
@@ -156,7 +160,7 @@ bool Lanes::GiveUpFirst(uint8_t record_class) {
     const auto next = NextToGo(record_class);
     DropLocked(std::move(*next), Drop::kMemoryFull, &leaving);
     lane.erase(next);
-    // What was behind it may be on disk.
+    // Batches behind it may be on disk.
     Spill(record_class, Overflow(record_class), &leaving);
     RingHeldLocked(context_.clock());
   }
@@ -171,7 +175,7 @@ void Lanes::Sweep(int64_t now_us) {
     const std::lock_guard<std::mutex> lock(mutex_);
     TidyLocked(kAllClasses, now_us, &leaving);
     if (context_.leftovers) GiveUpLocked(now_us - kLeftoverUs, &leaving);
-    // Time alone may have ended it: nothing else rings then.
+    // A hold may have ended by time alone, and then nothing else rings.
     RingHeldLocked(now_us);
     for (uint8_t c = kCritical; c <= kClasses; ++c) {
       due = std::min(due, DueLocked(c, now_us));

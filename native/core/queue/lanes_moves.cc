@@ -1,8 +1,9 @@
-// Lanes: batches of uplink nodes that a new plan gives to other lanes, or to none.
+// Lanes: batches of uplink nodes that a new plan moves to other lanes, or to none.
 //
-// A deploy may give an uplink node another broker, or remove the node. What waits of it goes to the
-// lanes that serve it now; what nothing serves goes to the lanes for leftovers, which save it. Ids
-// ascend over all lanes of an engine, so merging by id keeps the order of each stage.
+// A deploy may give an uplink node another broker, or remove the node. Its waiting batches move to
+// the lanes that now serve the node. Batches that no lanes serve move to the lanes for leftovers,
+// which save them. Ids ascend across all lanes of an engine, so merging by id keeps the order of
+// each stage.
 
 #include <algorithm>
 #include <iterator>
@@ -18,8 +19,8 @@ bool IsOlder(const BatchPtr& a, const BatchPtr& b) { return a->id < b->id; }
 
 }  // namespace
 
-// The batch goes to other lanes. A chunk that is being written with it stays a chunk of these
-// lanes, without it: the other lanes write it again.
+// Prepares a batch for other lanes. If a chunk with it is being written, the chunk stays with these
+// lanes, and the batch counts as done in it: the other lanes write it again.
 void Lanes::MoveOutLocked(Batch* batch, Leaving* leaving) {
   LeaveLog(batch);
   if (batch->saved != Saved::kUnderWay) return;
@@ -28,6 +29,7 @@ void Lanes::MoveOutLocked(Batch* batch, Leaving* leaving) {
   batch->chunk = 0;
 }
 
+// Moves the batches of stages that these lanes do not serve from `lane` to `strays`.
 void Lanes::TakeStraysLocked(Lane* lane, std::vector<BatchPtr>* strays, Leaving* leaving) {
   const auto first = std::stable_partition(
       lane->begin(), lane->end(), [this](const BatchPtr& b) { return ServesLocked(b->stage); });
@@ -78,7 +80,7 @@ void Lanes::TakeIn(std::vector<BatchPtr> batches) {
     }
     for (uint8_t c = kCritical; c <= kClasses; ++c) {
       if (ready_[c].empty()) since_[c] = now;
-      stay_below_[c] = 0;  // older ones may come between
+      stay_below_[c] = 0;  // older batches may be inserted
       for (auto [lane, more] :
            {std::pair(&ready_[c], &live[c]), std::pair(&backlog_[c], &stored[c])}) {
         Lane merged;
@@ -103,7 +105,7 @@ void Lanes::TakeIn(std::vector<BatchPtr> batches) {
   Settle(&leaving);
 }
 
-// What is on disk leaves memory.
+// Removes batches on disk from memory.
 void Lanes::LeaveStoredLocked(Leaving* leaving) {
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
     for (Lane* lane : {&ready_[c], &backlog_[c]}) {
@@ -118,7 +120,8 @@ void Lanes::LeaveStoredLocked(Leaving* leaving) {
   }
 }
 
-// Drops what came before `sealed_before_us` and is not on disk. It was never safe.
+// Drops batches that are not on disk and were added before `sealed_before_us`. They were never
+// safe.
 void Lanes::GiveUpLocked(int64_t sealed_before_us, Leaving* leaving) {
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
     for (Lane* lane : {&ready_[c], &backlog_[c]}) {

@@ -1,4 +1,4 @@
-// Lanes: what the sessions of the uplink take, and what comes back from them.
+// Lanes: batches that the sessions of the uplink take and release.
 
 #include <algorithm>
 #include <utility>
@@ -24,7 +24,7 @@ Outlet* Lanes::Attach(Doorbell* doorbell, ClassMask classes) {
   return outlet;
 }
 
-// Puts a batch that was taken back to the head of its lane.
+// Returns a batch from flight to the head of its lane.
 void Lanes::RestoreLocked(BatchPtr batch) {
   const uint8_t c = batch->record_class;
   if (batch->saved == Saved::kGivenUp && !batch->backlog) {
@@ -80,7 +80,7 @@ void Lanes::SetConnected(Outlet* outlet, bool connected, int64_t now_us) {
     for (uint8_t c = kCritical; c <= kClasses; ++c) HurriedLocked(c, now_us);
   }
   Settle(&leaving);
-  // Down: batches are due earlier than was known. Up: the backlog is wanted.
+  // Down: batches are now due earlier. Up: the backlog must be read.
   if (context_.save.log) context_.wake_log();
 }
 
@@ -136,7 +136,7 @@ bool Lanes::Release(Outlet* outlet, uint64_t id, int64_t now_us, const Refusal& 
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     Lane& in_flight = outlet->in_flight;
-    // Acknowledgements come nearly in order: the search ends at once.
+    // Acknowledgments arrive nearly in order, so the search is short.
     const auto it = std::find_if(in_flight.begin(), in_flight.end(),
                                  [id](const BatchPtr& b) { return b->id == id; });
     if (it == in_flight.end()) return false;
@@ -146,7 +146,7 @@ bool Lanes::Release(Outlet* outlet, uint64_t id, int64_t now_us, const Refusal& 
     const auto refused =
         static_cast<uint32_t>(std::min<size_t>(refusal.records.size(), batch->record_count));
     if (delivered) counters_.Add(Counter::kBatchesDelivered);
-    if (!batch->given_up) {  // else its records are counted already
+    if (!batch->given_up) {  // otherwise its records are already counted
       counters_.Add(Counter::kRecordsDelivered, batch->record_count - refused);
       const Drop reason = context_.dead_letters != nullptr ? Drop::kDeadLetter : Drop::kRefused;
       if (refused > 0) counters_.Add(reason, batch->record_class, refused);
@@ -159,7 +159,7 @@ bool Lanes::Release(Outlet* outlet, uint64_t id, int64_t now_us, const Refusal& 
   context_.on_done(*batch, delivered);
   if (!delivered && context_.dead_letters != nullptr) {
     // Its bytes stay in the budget, and its device waits, until it is on disk.
-    Bury(std::move(batch), refusal);
+    PushDeadLetter(std::move(batch), refusal);
     return true;
   }
   Leaving leaving;
@@ -171,7 +171,7 @@ bool Lanes::Release(Outlet* outlet, uint64_t id, int64_t now_us, const Refusal& 
   return true;
 }
 
-void Lanes::Bury(BatchPtr batch, const Refusal& refusal) {
+void Lanes::PushDeadLetter(BatchPtr batch, const Refusal& refusal) {
   context_.budget->GiveBytes(batch->Cost());
   batch = PickRecords(std::move(batch), refusal.records);
   context_.budget->TakeBytes(batch->Cost());
@@ -196,11 +196,11 @@ void Lanes::RaiseDemand(Outlet* outlet, int64_t now_us) {
   bool wake = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    // Something may have come in since the session looked.
+    // A batch may have arrived since the session checked.
     if (!outlet->connected || WaitingLocked(*outlet, now_us) != 0) return;
     ClassMask empty = outlet->classes;
     for (uint8_t c = kCritical; c <= kClasses; ++c) {
-      // What waits for its rate or the disk does not leave sooner when more of it waits.
+      // A class that waits for its rate or the disk would not be sent sooner.
       if (!ready_[c].empty()) empty &= ~MaskOf(c);
     }
     wake = demand_.Raise(empty);

@@ -1,4 +1,4 @@
-// Lanes: which batches are written to disk, and when.
+// Lanes: selection of the batches to write to disk, and when.
 
 #include <algorithm>
 #include <utility>
@@ -10,7 +10,7 @@ namespace seganet {
 
 void Lanes::SetNodes(std::map<uint32_t, std::string> nodes) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  // Batches of stages that left the plan are still on their way: their names stay.
+  // Batches of stages that left the plan may still wait, so their names stay.
   nodes.merge(nodes_);
   nodes_ = std::move(nodes);
 }
@@ -20,8 +20,9 @@ std::string Lanes::NodeOf(uint32_t stage) const {
   return it == nodes_.end() ? "stage-" + std::to_string(stage) : it->second;
 }
 
-// The cloud does not answer in time, or memory runs short: what is not on disk has to get there. Of
-// each class alone, so that a session that is down or slow has nothing of another one written.
+// True, also in hurried_, if the class must be written without waiting for patience_us: the cloud
+// does not respond in time, or memory runs short. Decided per class, so that a session that is down
+// or slow does not cause writes for another session.
 bool Lanes::HurriedLocked(uint8_t record_class, int64_t now_us) {
   const SavePolicy& save = context_.save;
   if (!save.log) return false;
@@ -36,7 +37,7 @@ bool Lanes::HurriedLocked(uint8_t record_class, int64_t now_us) {
   return hurried;
 }
 
-// When the first batch of a class has to be written, kNever = there is none.
+// Returns when the first batch of a class must be written; kNever = there is none.
 int64_t Lanes::DueLocked(uint8_t record_class, int64_t now_us) {
   const bool hurried = HurriedLocked(record_class, now_us);
   const UnsavedBatches& unsaved = unsaved_[record_class];

@@ -1,4 +1,4 @@
-// Lanes: what became of the chunks that were written, and what came back from them.
+// Lanes: results of writing chunks, and batches that were read back from them.
 
 #include <algorithm>
 #include <utility>
@@ -8,14 +8,14 @@
 
 namespace seganet {
 
-// Its place in a live lane or in the backlog, where ids ascend; end = it is in flight.
+// Finds a batch in a live lane or in the backlog, where ids ascend; end = it is in flight.
 Lanes::Lane::iterator Lanes::Find(Lane* lane, const Batch* batch) {
   const auto found = std::lower_bound(lane->begin(), lane->end(), batch->id,
                                       [](const BatchPtr& b, uint64_t id) { return b->id < id; });
   return found != lane->end() && found->get() == batch ? found : lane->end();
 }
 
-// The batch is in a committed chunk, and in memory.
+// Registers a batch in memory that is in a committed chunk.
 void Lanes::JoinLog(Batch* batch) {
   if (!context_.save.log || batch->chunk == 0) return;
   Stored& stored = stored_[batch->chunk];
@@ -24,7 +24,7 @@ void Lanes::JoinLog(Batch* batch) {
   ++stored.left;
 }
 
-// The batch leaves memory: the log's end of the lanes does not know it any more.
+// Removes all references to a batch that leaves these lanes from the log's interface.
 void Lanes::LeaveLog(Batch* batch) {
   if (!context_.save.log) return;
   if (batch->saved == Saved::kNo) {
@@ -67,7 +67,8 @@ void Lanes::Committed(uint64_t ticket) {
   Settle(&leaving);
 }
 
-// These have to be written again. REQUIRES: of one class, by ascending id, in no list.
+// Marks batches that must be written again.
+// REQUIRES: they have one class and ascending ids, and are in no list.
 void Lanes::UnsaveLocked(const std::vector<Batch*>& batches) {
   if (batches.empty()) return;
   for (Batch* batch : batches) {
@@ -157,7 +158,7 @@ void Lanes::Unsave(uint64_t ticket) {
     for (const auto& [each, stored] : stored_) unsave(stored, false);
     stored_.clear();
   } else if (const auto it = stored_.find(ticket); it != stored_.end()) {
-    // It is written again behind newer ones.
+    // Its batches are written again, after newer ones.
     unsave(it->second, true);
     stored_.erase(it);
   }
@@ -168,8 +169,9 @@ void Lanes::Unsave(uint64_t ticket) {
   }
 }
 
-// What is read counts against the limit of the class, where live records go first. Where memory is
-// full and live records are dropped, it would be spilled again.
+// True if there is room to read backlog of a class. The backlog counts against the limit of the
+// class, in which live records take precedence. If memory is full and live records are dropped, the
+// backlog would be spilled again.
 bool Lanes::HasRoomToRead(uint8_t record_class) const {
   return !context_.budget->half_full(record_class) &&
          !(context_.save.drop_when_full && context_.budget->overflows(record_class));

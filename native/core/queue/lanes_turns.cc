@@ -1,4 +1,5 @@
-// Lanes: which class of a session goes next, and which is held so that others get their share.
+// Lanes: selection of a session's next class, and holding of classes so that others get their
+// share.
 
 #include <algorithm>
 
@@ -8,17 +9,17 @@
 namespace seganet {
 namespace {
 
-// A session that has something to send and took nothing for so long holds nobody: it is stalled, or
-// waits for a quota of its broker's.
+// A session that has batches but took none for this long does not cause others to be held: it is
+// stalled, or waits for a quota of its broker.
 constexpr int64_t kStuckUs = 5'000'000;
 
-// What is held is looked at again after so long, should time alone end it.
+// Interval of checking held classes again, because a hold can end by time alone.
 constexpr int64_t kHeldRetryUs = 1'000'000;
 
 }  // namespace
 
-// Whether the first live batch of a class may be taken. One that has to be on disk first waits for
-// that, but not for a disk that does not work.
+// True if the first live batch of a class may be taken. A batch that must be on disk first waits
+// for at most patience_us, in case the disk fails.
 bool Lanes::MayLeave(uint8_t record_class, int64_t now_us) const {
   const Lane& lane = ready_[record_class];
   if (lane.empty()) return false;
@@ -27,6 +28,7 @@ bool Lanes::MayLeave(uint8_t record_class, int64_t now_us) const {
          now_us - lane.front()->sealed_us > save.patience_us;
 }
 
+// Returns the outlet's classes with a live batch that may be sent now.
 ClassMask Lanes::WaitingLocked(const Outlet& outlet, int64_t now_us) const {
   ClassMask waiting = 0;
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
@@ -35,6 +37,7 @@ ClassMask Lanes::WaitingLocked(const Outlet& outlet, int64_t now_us) const {
   return waiting & outlet.classes;
 }
 
+// Returns the outlet's classes with backlog that may be sent now.
 ClassMask Lanes::BacklogLocked(const Outlet& outlet, int64_t now_us) const {
   ClassMask waiting = 0;
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
@@ -43,13 +46,14 @@ ClassMask Lanes::BacklogLocked(const Outlet& outlet, int64_t now_us) const {
   return waiting & outlet.classes;
 }
 
-// Since when the class could have been served and was not. That its session was down, or its rate
-// used up, is nothing that it has to be compensated for.
+// Returns the time since which the class could have been served. Excludes the time when its session
+// was down or its rate was used up, for which it is not compensated.
+// REQUIRES: the class's rate is Ready.
 int64_t Lanes::WaitingSince(const Outlet& outlet, uint8_t record_class) const {
   return std::max({since_[record_class], rates_[record_class].ReadySinceUs(), outlet.connected_us});
 }
 
-// The classes that wait at other sessions and count for this one.
+// Returns the classes that wait at other sessions, and for which classes of this one may be held.
 ClassMask Lanes::ContendersLocked(const Outlet& outlet, int64_t now_us) const {
   ClassMask contenders = 0;
   for (const auto& other : outlets_) {
@@ -64,13 +68,15 @@ ClassMask Lanes::ContendersLocked(const Outlet& outlet, int64_t now_us) const {
   return contenders;
 }
 
+// Returns the outlet's classes that are held.
 ClassMask Lanes::HeldLocked(const Outlet& outlet, int64_t now_us) const {
   if (outlets_.size() < 2) return 0;
   const ClassMask waiting = WaitingLocked(outlet, now_us);
   return waiting == 0 ? 0 : live_.Ahead(waiting, ContendersLocked(outlet, now_us));
 }
 
-// The class that got nothing for the aging time, of several the one that waits longest; 0 = none.
+// Returns the class that sent nothing for the aging time, of several the one that waited longest; 0
+// = none.
 uint8_t Lanes::OverdueLocked(const Outlet& outlet, ClassMask waiting, int64_t now_us) const {
   const int64_t aging_us = context_.selection.aging_us;
   if (aging_us <= 0) return 0;
@@ -93,7 +99,8 @@ uint8_t Lanes::PickLocked(Outlet* outlet, ClassMask of, int64_t now_us) const {
   return live_.Best(waiting & ~outlet->held);
 }
 
-// What is held is live and goes before the backlog, which would take the same link.
+// Held batches are live and go before the backlog, which would use the same link. While a class is
+// held, only backlog of class 1 may be sent.
 uint8_t Lanes::PickBacklogLocked(Outlet* outlet, int64_t now_us) const {
   const ClassMask held = HeldLocked(*outlet, now_us);
   outlet->held |= held;
@@ -101,8 +108,8 @@ uint8_t Lanes::PickBacklogLocked(Outlet* outlet, int64_t now_us) const {
   return outlet->backlog.Best(BacklogLocked(*outlet, now_us) & may_go);
 }
 
-// Rings those that are held no more. One that still is hears nothing, and one that was rung not
-// again before it has looked: so no ring causes another.
+// Rings outlets whose hold has ended. An outlet that is still held is not rung, and a rung outlet
+// is not rung again before it has checked, so one ring does not cause another.
 void Lanes::RingHeldLocked(int64_t now_us) {
   for (const auto& outlet : outlets_) {
     if (outlet->held == 0) continue;

@@ -3,7 +3,7 @@
 namespace seganet {
 namespace {
 
-// The lanes with the oldest batch of the class that can go, null = none has one.
+// Returns the lanes with the oldest batch of the class that can be dropped, null = there is none.
 Lanes* NextToGiveUp(const std::vector<std::shared_ptr<Lanes>>& all, uint8_t record_class) {
   Lanes* next = nullptr;
   uint64_t oldest = Lanes::kNoBatch;

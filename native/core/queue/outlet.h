@@ -1,4 +1,4 @@
-// One consumer of some classes of the lanes: a session of the uplink.
+// An outlet: one consumer of some classes of the lanes, which is a session of the uplink.
 #ifndef SEGANET_CORE_QUEUE_OUTLET_H_
 #define SEGANET_CORE_QUEUE_OUTLET_H_
 
@@ -13,23 +13,24 @@
 
 namespace seganet {
 
-// Lanes make it (Attach), guard it by their mutex and end it (Detach); for others it is a name.
+// Lanes create an outlet (Attach), guard it with their mutex and delete it (Detach). Other code
+// uses only its pointer.
 struct Outlet {
   Outlet(Doorbell* doorbell, ClassMask served, const SelectionOptions& options)
       : bell(doorbell), classes(served), backlog(options) {}
 
   Doorbell* const bell;
   const ClassMask classes;
-  bool connected = false;          // its session is up
-  int64_t connected_us = 0;        // since when; or until when
-  int64_t taken_us = 0;            // when it last took something
-  ClassMask held = 0;              // live classes that it was not offered, to be rung for
+  bool connected = false;          // the session is up
+  int64_t connected_us = 0;        // when `connected` last changed
+  int64_t taken_us = 0;            // when it last took a batch
+  ClassMask held = 0;              // live classes that are held; the bell rings when a hold ends
   std::deque<BatchPtr> in_flight;  // in the order of Take
-  // Its own, unlike that of live batches: the backlog has a share of the session's window, and goes
-  // only while nothing live is ready there.
+  // Selection among the backlog of this session alone, unlike live batches: the backlog has a share
+  // of the session's window, and is sent only while no live batch is ready there.
   Selection backlog;
 
-  // When the live batch that it took first, and that is not acknowledged, came to the lanes.
+  // Returns when the first taken live batch that is still in flight was pushed to the lanes.
   int64_t LiveSince() const {
     const auto first = std::find_if(in_flight.begin(), in_flight.end(),
                                     [](const BatchPtr& batch) { return !batch->backlog; });

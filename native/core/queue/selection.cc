@@ -5,7 +5,7 @@
 namespace seganet {
 namespace {
 
-// Keeps the rounding small; 64 bits last for 16 PiB of weight 1.
+// Units of a pass per byte, to keep rounding errors small. 64 bits suffice for 16 PiB at weight 1.
 constexpr uint64_t kPassUnits = 1024;
 
 }  // namespace
@@ -14,7 +14,7 @@ uint64_t Selection::Cost(uint8_t record_class, size_t bytes) const {
   return bytes * kPassUnits / options_.weights[record_class];
 }
 
-// UINT64_MAX when there is none.
+// Returns the lowest pass of these classes; UINT64_MAX if there is none.
 uint64_t Selection::Lowest(ClassMask classes) const {
   uint64_t lowest = UINT64_MAX;
   for (uint8_t c = kHigh; c <= kClasses; ++c) {

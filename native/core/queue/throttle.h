@@ -1,5 +1,5 @@
-// Which classes' devices are not read, because what is held of their records leaves no room for
-// more.
+// Decides which classes' devices are not read, because memory has no room for more of their
+// records.
 #ifndef SEGANET_CORE_QUEUE_THROTTLE_H_
 #define SEGANET_CORE_QUEUE_THROTTLE_H_
 
@@ -12,26 +12,26 @@
 
 namespace seganet {
 
-// A class is slowed from when it is full until it is relaxed (Budget), so that devices are not
-// stopped and started for every record.
+// A class is slowed from the time when it is full until it is relaxed (Budget). The hysteresis
+// avoids stopping and restarting devices for every record.
 //
-// Thread safety: any member from any thread. Who frees memory calls Relax() afterwards. One that
-// frees the last of it between MayGoOn's two looks may miss the mark on a machine that reorders
-// them, so somebody calls Relax() now and then as well.
+// Thread safety: any member from any thread. Callers that free memory must call Relax() afterwards.
+// If the last memory is freed between the two checks in MayGoOn, Relax() may miss the new mark on a
+// machine that reorders memory accesses, so the owner must also call Relax() periodically.
 class Throttle {
  public:
   enum class Verdict : uint8_t { kGoOn, kSlowed, kBegins };
 
   explicit Throttle(const Budget* budget) : budget_(budget) {}
 
-  // Whether devices of this class may be read. kBegins: not, from now on.
+  // Decides whether devices of this class may be read. kSlowed: no. kBegins: no, since this call.
   Verdict MayGoOn(uint8_t record_class) {
     const ClassMask mine = MaskOf(record_class);
     const bool full = budget_->full(record_class);
     const bool slowed = (slowed_.load() & mine) != 0;
     if (!full && !slowed) return Verdict::kGoOn;
     const bool begins = !slowed && (slowed_.fetch_or(mine) & mine) == 0;
-    // It may have emptied before the mark was there to be seen.
+    // The class may have relaxed before the mark was visible.
     if (begins && budget_->relaxed(record_class)) {
       slowed_.fetch_and(~mine);
       return Verdict::kGoOn;
@@ -41,14 +41,14 @@ class Throttle {
 
   bool slowed(uint8_t record_class) const { return (slowed_.load() & MaskOf(record_class)) != 0; }
 
-  // Most urgent class that is slowed, 0 = none.
+  // Returns the most urgent class that is slowed, 0 = none.
   uint8_t slowed_from() const {
     const ClassMask slowed = slowed_.load(std::memory_order_relaxed);
     return slowed == 0 ? 0 : static_cast<uint8_t>(std::countr_zero(slowed));
   }
 
-  // Lets the classes go on that have room again. True: there are some, and their devices are to be
-  // read.
+  // Ends the slowing of classes that have room again. Returns true if there are any; the caller
+  // must then read their devices.
   bool Relax() {
     const ClassMask slowed = slowed_.load();
     ClassMask over = 0;

@@ -11,13 +11,14 @@
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/base/require.h"
 #include "core/loop/poll_handle.h"
 #include "core/reception/listener.h"
 
 namespace seganet {
 namespace {
 
-constexpr int kAcceptsATurn = 64;
+constexpr int kAcceptsPerTurn = 64;
 constexpr uint64_t kSweepMs = 250;
 constexpr int kNice = 5;
 
@@ -46,7 +47,8 @@ Acceptor::~Acceptor() { Stop(); }
 
 void Acceptor::OnStart() {
 #ifdef __linux__
-  // Where connections flood in, the devices that are there go first. It may only be asked for.
+  // During a flood of connections, devices that are already connected go first. The call may fail,
+  // which is harmless.
   setpriority(PRIO_PROCESS, static_cast<id_t>(tid()), kNice);
 #endif
   uv_timer_init(loop(), &sweep_);
@@ -67,6 +69,7 @@ Status Acceptor::Listen(uint32_t stage, int fd, const ListenSpec& spec,
                         std::unique_ptr<Handshake> handshake) {
   int error = UV_ECANCELED;  // the thread has ended
   const bool runs = Call([&] {
+    SEGANET_REQUIRE(!listeners_.contains(stage));
     auto* listener = new Listener{this, stage, fd, spec, std::move(handshake), {}, {}};
     listeners_[stage] = listener;
     error = fd < 0 ? 0 : InitPoll(loop(), &listener->poll, fd);
@@ -83,7 +86,7 @@ Status Acceptor::Listen(uint32_t stage, int fd, const ListenSpec& spec,
   return Status::System(std::string("cannot watch the port: ") + uv_strerror(error), -error);
 }
 
-// After an error libuv watches the socket no longer; Sweep() has it watched again.
+// Watches the listener. After an error, libuv stops watching the socket; Sweep() restarts it.
 void Acceptor::Poll(Listener* listener) {
   StartPoll(&listener->poll, UV_READABLE, [](uv_poll_t* poll, int, int) {
     auto* ready = static_cast<Listener*>(poll->data);
@@ -112,7 +115,7 @@ void Acceptor::CloseListener(uint32_t stage) {
 }
 
 void Acceptor::Accept(Listener* listener) {
-  for (int i = 0; i < kAcceptsATurn; ++i) {
+  for (int i = 0; i < kAcceptsPerTurn; ++i) {
     sockaddr_storage address{};
     socklen_t length = sizeof address;
     const int fd = AcceptDevice(listener->fd, reinterpret_cast<sockaddr*>(&address), &length);
@@ -123,7 +126,7 @@ void Acceptor::Accept(Listener* listener) {
     if (errno == EINTR || errno == ECONNABORTED) continue;
     if (errno != EAGAIN) {
       // Out of descriptors or memory (EMFILE, ENFILE, ENOBUFS, ENOMEM): the connection stays in the
-      // backlog. Polling would spin on it; the sweep looks again.
+      // backlog. Polling would spin on it, so it stops; Sweep() tries again.
       counters_.Add(Counter::kConnectionsRefused);
       uv_poll_stop(&listener->poll);
     }
@@ -144,8 +147,8 @@ bool Acceptor::Adopt(uint32_t stage, int fd, const StreamPeer& peer) {
 
 void Acceptor::Admit(Listener* listener, int fd, const StreamPeer& peer) {
   counters_.Add(Counter::kConnectionsAccepted);
-  // Whoever connects and says nothing makes room for those who come after: a flood of such
-  // connections cannot keep others out.
+  // Connections that send nothing make room for later ones, so a flood of them cannot keep other
+  // devices out.
   const bool is_full = connections_->load(std::memory_order_relaxed) >=
                        static_cast<int64_t>(options_.max_connections);
   if (is_full || listener->half_open.size() >= listener->spec.max_half_open) EvictOldest(listener);
@@ -170,7 +173,7 @@ void Acceptor::Admit(Listener* listener, int fd, const StreamPeer& peer) {
     Close(connection);
     return;
   }
-  // A fresh socket's send buffer takes these few bytes.
+  // A new socket's send buffer has room for these few bytes.
   const std::string greeting = listener->handshake->InitialBytes();
   if (!greeting.empty()) (void)!send(fd, greeting.data(), greeting.size(), MSG_NOSIGNAL);
   Poll(connection, UV_READABLE);
@@ -185,7 +188,7 @@ void Acceptor::EvictOldest(Listener* listener) {
 void Acceptor::Sweep() {
   const int64_t now = MonotonicUs();
   for (const auto& [stage, listener] : listeners_) {
-    // All have the same time-out, so the oldest are over first.
+    // All half-open connections of a listener have the same timeout, so the oldest expire first.
     while (!listener->half_open.empty() && listener->half_open.front()->deadline_us <= now) {
       counters_.Add(Counter::kConnectTimeouts);
       Refuse(listener->half_open.front(), CloseReason::kNone, {});

@@ -1,6 +1,6 @@
 // The reception manager (SegaNet, "Architecture-aware agent management"): accepts devices'
-// connections, reads as much of each as it takes to learn the device id, has the login checked
-// where that is wanted, and hands the socket to the worker that owns the device.
+// connections, reads as much of each as is needed to learn the device id, has the login checked if
+// the listener asks for logins, and hands the socket to the worker that owns the device.
 #ifndef SEGANET_CORE_RECEPTION_ACCEPTOR_H_
 #define SEGANET_CORE_RECEPTION_ACCEPTOR_H_
 
@@ -21,66 +21,71 @@
 
 namespace seganet {
 
-// A connection on its way to its worker.
+// A connection that the acceptor hands to its worker.
 struct Handoff {
   int fd = -1;
   uint32_t stage = 0;       // the source stage that listens
   std::string device;       // empty only when the session will refuse the CONNECT
   std::string bytes;        // read so far: the CONNECT and what came with it
-  std::string address;      // of the far end, for people
-  bool made_up_id = false;  // the device gave none
-  size_t answered = 0;      // CoAP: messages within so many of the first bytes have their answer
-  bool proven = false;      // by a login, a certificate or a key: `device` is no mere claim
+  std::string address;      // of the peer, for display
+  bool made_up_id = false;  // the device sent no id, and the gateway generated one
+  size_t answered = 0;      // CoAP: messages within this many first bytes have been answered
+  bool proven = false;      // a login, a certificate or a key has proven `device`
 };
 
 enum class Transport : uint8_t { kTcp, kUdp, kStreams };
 
-// How a source listens. Meanings: native/index.d.ts, ListenOptions.
+// How a source listens.
 struct ListenSpec {
-  std::string host = "127.0.0.1";
-  uint16_t port = 0;
+  std::string host = "127.0.0.1";  // a numeric address
+  uint16_t port = 0;               // 0 = any free port
+  // kStreams: no port; connections come only from Acceptor::Adopt.
   Transport transport = Transport::kTcp;
-  int64_t connect_timeout_us = 10'000'000;
-  bool ask_login = false;
+  int64_t connect_timeout_us = 10'000'000;  // half-open connections older than this are closed
+  bool ask_login = false;                   // each login waits for Acceptor::AnswerLogin
+  // Maximum number of half-open connections. One more, or one over the engine's limit of
+  // connections, closes the oldest of them.
   size_t max_half_open = 8192;
 };
 
-// A connection whose TLS or WebSocket ends elsewhere.
+// A connection whose TLS or WebSocket terminates outside of the engine.
 struct StreamPeer {
-  std::string address;
-  std::string device;  // that the far end has proved to be, empty = it has proved nothing
+  std::string address;  // for display
+  std::string device;   // the id that the peer has proven; empty = it has proven none
 };
 
 struct AcceptorOptions {
   size_t max_connections = 10'000;  // open and half-open together
-  std::function<void()> on_sweep;   // called some times a second; may be empty
+  std::function<void()> on_sweep;   // called four times a second; may be empty
 };
 
 using CloseReasonCounters = std::array<SingleWriter, kCloseReasonCount>;
 
-// Thread safety: all but the counters from any thread but its own.
+// Thread safety: Listen, Unlisten, Adopt and AnswerLogin from any thread but the acceptor's own;
+// the counters from any thread.
 class Acceptor : public LoopThread {
  public:
-  // `dispatch` runs on the acceptor's thread and takes over the socket. `connections` counts
-  // sockets that are open anywhere in the engine. `logins` outlives the acceptor.
+  // `dispatch` runs on the acceptor's thread and takes ownership of the socket. `connections`
+  // counts all open sockets of the engine. `logins` outlives the acceptor.
   Acceptor(const AcceptorOptions& options, std::atomic<int64_t>* connections, PendingLogins* logins,
            std::function<void(Handoff)> dispatch);
   ~Acceptor() override;
 
-  // Takes over a listening socket, -1 = only streams, for source stage `stage`, which must not
-  // listen yet.
-  // An error when its connections cannot be watched; the socket is closed then.
+  // Accepts connections for source stage `stage` on the listening socket `fd`, which the acceptor
+  // owns from now on; -1 = only streams. Returns an error if the socket cannot be watched; it is
+  // closed then. REQUIRES: the stage does not listen yet.
   Status Listen(uint32_t stage, int fd, const ListenSpec& spec,
                 std::unique_ptr<Handshake> handshake);
 
-  // Closes the stage's listener and its half-open connections, and waits until that is done.
+  // Closes the stage's listener and its half-open connections, and waits until they are closed.
   void Unlisten(uint32_t stage);
 
-  // Takes over a connected socket as if it had been accepted. False, and the descriptor stays the
-  // caller's, when the stage does not listen.
+  // Treats the connected socket `fd` as an accepted connection and takes ownership of it. Returns
+  // false if the stage does not listen; the caller keeps the socket then.
   bool Adopt(uint32_t stage, int fd, const StreamPeer& peer);
 
-  // `device` = the id that it is let in as; nothing refuses it. False: nobody waits under this id.
+  // Ends a pending login: `device` is the id under which the device is accepted; nothing refuses
+  // the login. Returns false if no connection waits under `id`.
   bool AnswerLogin(uint64_t id, std::optional<std::string> device);
 
   const CounterBlock& counters() const { return counters_; }
@@ -118,8 +123,8 @@ class Acceptor : public LoopThread {
   const std::function<void(Handoff)> dispatch_;
   std::unordered_map<uint32_t, Listener*> listeners_;
   std::unordered_map<uint64_t, HalfOpen*> asked_;  // by id of the login
-  std::list<HalfOpen*> large_;                     // that hold over kFreeBytes, oldest first
-  size_t large_bytes_ = 0;                         // of those
+  std::list<HalfOpen*> large_;                     // those with over kFreeBytes, oldest first
+  size_t large_bytes_ = 0;                         // held by large_
   uint64_t last_login_ = 0;
   uv_timer_t sweep_;
   CounterBlock counters_;
@@ -141,11 +146,11 @@ struct Acceptor::HalfOpen {
   int fd;
   int64_t deadline_us;
   StreamPeer peer;
-  std::list<HalfOpen*>::iterator place;  // in its listener's
+  std::list<HalfOpen*>::iterator place;  // in Listener::half_open
   std::string bytes;
-  size_t large = 0;                            // of bytes, as counted in large_bytes_
+  size_t large = 0;                            // its part of large_bytes_
   std::list<HalfOpen*>::iterator large_place;  // when large is not 0
-  uint64_t login = 0;                          // that it waits for
+  uint64_t login = 0;                          // id of its pending login; 0 = none
   uint8_t level = 0;
   bool made_up_id = false;
   size_t answered = 0;  // Introduction::answered

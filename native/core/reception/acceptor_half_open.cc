@@ -1,4 +1,4 @@
-// Acceptor: connections of which it is not known yet which device they are.
+// Acceptor: connections whose device id is not known yet.
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,8 +13,9 @@
 namespace seganet {
 namespace {
 
-// So much of what it sent every connection may have read before it is a device: almost every
-// CONNECT is smaller. More of it is for some: of too many the one that began first is closed.
+// Every connection may have this many unparsed bytes before its device is known; almost every
+// CONNECT is smaller. Larger ones share kMostLargeBytes: above it, the connection that became large
+// first is closed.
 constexpr size_t kFreeBytes = 4096;
 constexpr size_t kMostLargeBytes = 16u << 20;
 
@@ -64,7 +65,7 @@ void Acceptor::Read(HalfOpen* connection) {
   }
 }
 
-// False: that was too much, and it is closed.
+// Stores received bytes. Returns false if they were too many and the connection is closed.
 bool Acceptor::Hold(HalfOpen* connection, std::string_view bytes) {
   connection->bytes.append(bytes);
   const size_t holds = connection->bytes.capacity();
@@ -81,7 +82,8 @@ bool Acceptor::Hold(HalfOpen* connection, std::string_view bytes) {
   return true;
 }
 
-// A fresh socket's send buffer takes these few bytes; if not, the device learns it from the close.
+// A new socket's send buffer has room for these few bytes. If it has not, the device notices the
+// close.
 void Acceptor::Say(HalfOpen* connection, std::string_view answer) {
   if (!answer.empty()) (void)!send(connection->fd, answer.data(), answer.size(), MSG_NOSIGNAL);
 }
@@ -98,7 +100,7 @@ void Acceptor::Introduce(HalfOpen* connection, Introduction introduction) {
   }
 }
 
-// It is not read while it waits, and its time goes on.
+// The connection is not read while its login is pending, and its timeout continues.
 void Acceptor::AskLogin(HalfOpen* connection, Introduction introduction) {
   connection->login = ++last_login_;
   asked_[connection->login] = connection;
@@ -155,7 +157,7 @@ void Acceptor::Close(HalfOpen* connection) {
   connections_->fetch_sub(1, std::memory_order_relaxed);
 }
 
-// Ends the polling; the descriptor is the caller's.
+// Ends the polling and deletes the connection. The caller owns the descriptor.
 void Acceptor::Forget(HalfOpen* connection) {
   connection->listener->half_open.erase(connection->place);
   if (connection->login != 0) {

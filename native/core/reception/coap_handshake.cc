@@ -2,13 +2,13 @@
 
 #include <span>
 
-#include "core/protocol/coap/stream_peek.h"
+#include "core/protocol/coap/stream/stream_peek.h"
 
 namespace seganet {
 namespace {
 
-// A CSM, some Pings, a look at /.well-known/core and the options of a request. All of it is read
-// again with each piece that comes, so it is little.
+// Enough for a CSM, some Pings, a GET of /.well-known/core and the options of a request. The limit
+// is small because all of it is parsed again whenever more bytes arrive.
 constexpr size_t kMaxIntroductionBytes = 8192;
 
 // 7.05 Abort with a diagnostic payload (RFC 8323 5.6): length 12, no token.

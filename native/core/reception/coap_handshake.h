@@ -1,4 +1,4 @@
-// The reception's part of CoAP over TCP (RFC 8323).
+// The handshake of CoAP over TCP (RFC 8323).
 #ifndef SEGANET_CORE_RECEPTION_COAP_HANDSHAKE_H_
 #define SEGANET_CORE_RECEPTION_COAP_HANDSHAKE_H_
 
@@ -12,14 +12,14 @@
 
 namespace seganet {
 
-// A connection is the device that its first request names.
+// The first request of a connection names its device.
 class CoapHandshake : public Handshake {
  public:
   explicit CoapHandshake(coap::Settings settings) : settings_(std::move(settings)) {}
 
   std::string InitialBytes() const override;
   Introduction Listen(std::string_view bytes, size_t answered) const override;
-  // Its requests are for the device that it has proved to be, or refused.
+  // The session refuses requests for any device other than the proven one.
   bool TrustsProof() const override { return true; }
   std::string LoginRefusal(uint8_t level) const override;
 

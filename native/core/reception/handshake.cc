@@ -63,7 +63,7 @@ class MqttHandshake : public Handshake {
       answer.password.emplace(reinterpret_cast<const char*>(peek.password->data()),
                               peek.password->size());
     }
-    // [MQTT-3.1.3-6] In 3.1.1 only for a clean session; in 5 always.
+    // [MQTT-3.1.3-6] MQTT 3.1.1 allows it only with a clean session, MQTT 5 always.
     answer.made_up =
         peek.client_id.empty() && (peek.clean_session || peek.protocol_level == mqtt::kLevel5);
     answer.device = answer.made_up ? MadeUpId() : std::string(peek.client_id);

@@ -1,5 +1,4 @@
-// What the reception says and understands of a protocol: as much as it takes to learn which device
-// a connection is.
+// The part of a protocol that the acceptor needs to learn the device id of a connection.
 #ifndef SEGANET_CORE_RECEPTION_HANDSHAKE_H_
 #define SEGANET_CORE_RECEPTION_HANDSHAKE_H_
 
@@ -15,39 +14,42 @@
 
 namespace seganet {
 
-// What the first bytes of a connection tell.
+// What the first bytes of a connection contain.
 struct Introduction {
   enum class Status : uint8_t { kNeedMore, kDevice, kRefused };
   Status status = Status::kNeedMore;
-  // kDevice. Empty: the session will refuse it, unless a login names the device.
+  // kDevice: the device id. If it is empty, the session will refuse the connection, unless a login
+  // provides the id.
   std::string device;
-  bool made_up = false;  // the device gave no id
-  uint8_t level = 0;     // of the protocol
+  bool made_up = false;  // the device sent no id, and `device` was generated
+  uint8_t level = 0;     // protocol level
   std::optional<std::string> user;
   std::optional<std::string> password;
-  // Messages within so many of the first bytes have their answer.
+  // Messages within this many first bytes have been answered.
   size_t answered = 0;
-  // To be sent; kRefused: before the connection is closed. May be empty.
+  // Bytes to send to the device; kRefused: before the connection is closed. May be empty.
   std::string answer;
-  // kRefused
-  CloseReason reason = CloseReason::kNone;
+  CloseReason reason = CloseReason::kNone;  // kRefused: why
 };
 
 // Thread safety: immutable.
 class Handshake {
  public:
   virtual ~Handshake() = default;
-  // Sent as soon as somebody connects.
+  // Returns the bytes to send when a device connects.
   virtual std::string InitialBytes() const = 0;
-  // REQUIRES: bytes begins with the connection's first byte; `answered` is of the Introduction
-  // before, first 0. Final but for kNeedMore.
+  // Parses everything that was read of a connection. `answered` is that of the previous
+  // Introduction of this connection, at first 0. Any status but kNeedMore is final. REQUIRES:
+  // `bytes` begins with the connection's first byte, and answered <= bytes.size().
   virtual Introduction Listen(std::string_view bytes, size_t answered) const = 0;
-  // Somebody who has proved which device it is need not say it.
+  // True if a device whose id is proven need not send it.
   virtual bool TrustsProof() const = 0;
+  // Returns the bytes that refuse a login, in the encoding of protocol level `level`.
   virtual std::string LoginRefusal(uint8_t level) const = 0;
 };
 
-// max_packet_bytes, odd_topics: of the engine. Null for sources whose devices do not connect.
+// Returns the handshake of a source's protocol, or null for sources whose devices do not connect.
+// max_packet_bytes and odd_topics are the engine's.
 std::unique_ptr<Handshake> MakeHandshake(const SourceSettings& settings, size_t max_packet_bytes,
                                          bool odd_topics);
 

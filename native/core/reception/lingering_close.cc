@@ -16,9 +16,10 @@ void LingeringClose::Take(uv_loop_t* loop, int fd, int64_t now_us) {
   }
   auto* waiting = new Waiting{this, fd, now_us + kPatienceUs, 0, {}, {}};
   waiting->place = waiting_.insert(waiting_.end(), waiting);
-  InitPoll(loop, &waiting->poll, fd);  // unwatched, its time runs out
+  InitPoll(loop, &waiting->poll, fd);  // if this fails, the deadline closes the socket
   waiting->poll.data = waiting;
-  // After an error libuv watches it no longer; the read tells which it is, or its time runs out.
+  // After an error, libuv stops watching the socket. Then Read gets the error, or the deadline
+  // closes the socket.
   StartPoll(&waiting->poll, UV_READABLE, [](uv_poll_t* poll, int, int) {
     auto* ready = static_cast<Waiting*>(poll->data);
     ready->owner->Read(ready);

@@ -1,4 +1,4 @@
-// Connections that are over on our side, whose last words the device shall hear.
+// Lingering close: closes a connection without losing the last bytes that were sent to the device.
 #ifndef SEGANET_CORE_RECEPTION_LINGERING_CLOSE_H_
 #define SEGANET_CORE_RECEPTION_LINGERING_CLOSE_H_
 
@@ -10,9 +10,10 @@
 
 namespace seganet {
 
-// A socket that is closed while the other end still sends is reset, and the reset may destroy what
-// was sent last: the reason for the end. So our direction is shut, and what still comes is read and
-// thrown away until the device closes too, for a second and 64 KiB at most.
+// Closing a socket while the peer still sends resets the connection, and the reset may destroy the
+// last bytes sent, which contain the reason for the close. Therefore the sending direction is shut
+// down first. Further input is discarded until the device closes too, for at most kPatienceUs and
+// kMaxBytes. Above kMaxWaiting sockets, further ones are closed at once.
 //
 // Thread safety: owned by one worker.
 class LingeringClose {
@@ -21,9 +22,9 @@ class LingeringClose {
   static constexpr size_t kMaxBytes = 65'536;
   static constexpr size_t kMaxWaiting = 256;
 
-  // REQUIRES: no other handle of the loop watches `fd`, which it takes over.
+  // Closes `fd`, which this object owns from now on. REQUIRES: no handle of the loop watches `fd`.
   void Take(uv_loop_t* loop, int fd, int64_t now_us);
-  // Ends those that took too long.
+  // Closes the sockets whose time is over.
   void Sweep(int64_t now_us);
   void CloseAll();
   size_t waiting() const { return waiting_.size(); }

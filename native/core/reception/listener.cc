@@ -26,7 +26,7 @@ uint16_t PortOf(int fd) {
 }
 
 #ifndef __linux__
-// Not blocking, and not for child processes. Returns `fd`, which may be -1.
+// Makes the descriptor non-blocking and close-on-exec. Returns `fd`, which may be -1.
 int MakePrivate(int fd) {
   if (fd < 0) return fd;
   fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
@@ -79,7 +79,7 @@ int OpenSocket(int family, int type) {
 void PrepareSocket(int fd) {
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  // Finds devices that vanished without a keep-alive of their own.
+  // Detects vanished devices that have no keep-alive of their own.
   setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
 #ifdef __linux__
   const int idle_s = 60, interval_s = 15, probes = 4;

@@ -1,4 +1,4 @@
-// Logins on their way to whoever answers them.
+// Logins that wait for the JavaScript thread.
 #ifndef SEGANET_CORE_RECEPTION_PENDING_LOGINS_H_
 #define SEGANET_CORE_RECEPTION_PENDING_LOGINS_H_
 
@@ -16,7 +16,7 @@
 namespace seganet {
 
 struct LoginRequest {
-  uint64_t id = 0;  // towards Acceptor::AnswerLogin
+  uint64_t id = 0;  // argument of Acceptor::AnswerLogin
   uint32_t stage = 0;
   std::string client_id;
   std::optional<std::string> user;
@@ -24,14 +24,15 @@ struct LoginRequest {
   std::string address;
 };
 
-// As many wait as there are half-open connections, which have a limit: whoever asks withdraws what
-// nobody waits for any more.
+// The acceptor withdraws a login when its connection ends, so at most as many logins wait as there
+// are half-open connections, whose number is limited.
 //
 // Thread safety: any thread.
 class PendingLogins {
  public:
   explicit PendingLogins(Doorbell* bell) : bell_(bell) {}
 
+  // Adds a login and rings the bell.
   void Ask(LoginRequest request) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -41,14 +42,14 @@ class PendingLogins {
     bell_->Ring();
   }
 
-  // No effect when it was taken.
+  // Removes a login. No effect if it was taken.
   void Withdraw(uint64_t id) {
     const std::lock_guard<std::mutex> lock(mutex_);
     waiting_.erase(id);
   }
 
-  // Each once, the oldest first, at most `most`. The caller comes again for the rest: they do not
-  // ring again.
+  // Takes out at most `most` logins, the oldest first. Logins that remain do not ring the bell
+  // again, so the caller must call again until none is left.
   std::vector<LoginRequest> Take(size_t most) {
     std::vector<LoginRequest> taken;
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -62,7 +63,7 @@ class PendingLogins {
  private:
   Doorbell* const bell_;
   std::mutex mutex_;
-  std::map<uint64_t, LoginRequest> waiting_;  // by id, which grow
+  std::map<uint64_t, LoginRequest> waiting_;  // by id; ids increase
 };
 
 }  // namespace seganet

@@ -1,4 +1,4 @@
-// Classes as devices write them.
+// Class names, as devices write them.
 #ifndef SEGANET_CORE_RECORD_CLASS_NAME_H_
 #define SEGANET_CORE_RECORD_CLASS_NAME_H_
 
@@ -9,7 +9,7 @@
 
 namespace seganet {
 
-// A number from 1 to 8, or critical, high, normal, bulk; 0 for anything else.
+// Parses a number from 1 to 8, or critical, high, normal or bulk. Returns 0 for anything else.
 inline uint8_t ParseClass(std::string_view text) {
   constexpr std::string_view kNames[] = {"critical", "high", "normal", "bulk"};
   if (text.size() == 1 && ValidClass(text[0] - '0')) return static_cast<uint8_t>(text[0] - '0');

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/require.h"
 #include "core/record/record.h"
 #include "core/record/rules.h"
 
@@ -37,6 +38,7 @@ Status ValidateDeviceClasses(const std::vector<DeviceClass>& rows) {
 }
 
 DeviceClasses::DeviceClasses(std::vector<DeviceClass> rows) : rows_(std::move(rows)) {
+  SEGANET_REQUIRE(ValidateDeviceClasses(rows_).ok());
   for (size_t i = 0; i < rows_.size(); ++i) {
     if (IsGlob(rows_[i].device)) {
       globs_.push_back(i);

@@ -1,4 +1,4 @@
-// Registered devices: which class the records of a device have before any priority stage.
+// Registered devices: the class that a device's records have before any priority stage.
 #ifndef SEGANET_CORE_RECORD_DEVICE_CLASSES_H_
 #define SEGANET_CORE_RECORD_DEVICE_CLASSES_H_
 
@@ -22,11 +22,13 @@ struct DeviceClass {
   bool operator==(const DeviceClass&) const = default;
 };
 
-// Whole ids are found by hash; each row with a wildcard is tried with each device that connects.
+// Limits of the register. Whole ids are found by hash; each row with a wildcard is tried for each
+// device that connects.
 inline constexpr size_t kMaxDeviceClasses = 10'000;
 inline constexpr size_t kMaxDeviceGlobs = 1024;
 
-// Rows of 1..kMaxDeviceBytes bytes, a class each, and no more of them than that.
+// Checks that each row has a device of 1..kMaxDeviceBytes bytes and a valid class, and that there
+// are at most kMaxDeviceClasses rows, kMaxDeviceGlobs of them with wildcards.
 Status ValidateDeviceClasses(const std::vector<DeviceClass>& rows);
 
 // Thread safety: immutable after construction.
@@ -35,8 +37,8 @@ class DeviceClasses {
   // REQUIRES: ValidateDeviceClasses(rows).ok().
   explicit DeviceClasses(std::vector<DeviceClass> rows);
 
-  // Class of the first row that matches; 0 = the device is not registered. To be asked once a
-  // connection.
+  // Returns the class of the first row that matches; 0 = the device is not registered. O(rows with
+  // wildcards): call it once per connection.
   uint8_t Of(std::string_view device) const;
 
   const std::vector<DeviceClass>& rows() const { return rows_; }

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/base/require.h"
 #include "core/record/json.h"
 
 namespace seganet {
 namespace {
 
-// What stands between the topic and the payload, put together before it is appended: each append
-// costs more than what it copies.
+// Builds the fields between the topic and the payload, so that one call appends them: a call costs
+// more than the bytes that it copies.
 class Numbers {
  public:
   template <typename Number>
@@ -20,7 +21,7 @@ class Numbers {
   std::string_view text() const { return {text_, static_cast<size_t>(end_ - text_)}; }
 
  private:
-  char text_[80];  // three names of 6 bytes at most and numbers of 20
+  char text_[80];  // three names of at most 6 bytes and three numbers of at most 20
   char* end_ = text_;
 };
 
@@ -40,7 +41,7 @@ void AppendPayload(std::string_view payload, std::string* out) {
   const size_t start = out->size();
   out->append(payload);
   if (!has_newline) return;
-  // A JSON string cannot hold a raw line break (IsJson), so every one here is white space.
+  // A JSON string cannot contain a raw line break (IsJson), so each one here is white space.
   for (size_t i = start; i < out->size(); ++i) {
     if ((*out)[i] == '\n' || (*out)[i] == '\r') (*out)[i] = ' ';
   }
@@ -63,6 +64,8 @@ void AppendNdjson(const Record& record, std::string* out) {
 }
 
 void AppendEntry(const Record& record, std::string* out) {
+  SEGANET_REQUIRE(!record.device.empty() && record.device.size() <= kMaxDeviceBytes);
+  SEGANET_REQUIRE(record.topic.size() <= kMaxTopicBytes && record.payload.size() <= UINT32_MAX);
   out->push_back(static_cast<char>(record.flags));
   out->push_back(static_cast<char>(record.device.size() - 1));
   AppendLittleEndian(static_cast<uint32_t>(record.topic.size()), 2, out);
@@ -73,11 +76,13 @@ void AppendEntry(const Record& record, std::string* out) {
 }
 
 size_t LineEnd(std::string_view bytes, size_t at) {
+  SEGANET_REQUIRE(at < bytes.size());
   const size_t feed = bytes.find('\n', at);
   return feed == std::string_view::npos ? bytes.size() : feed + 1;
 }
 
 size_t EntryEnd(std::string_view bytes, size_t at) {
+  SEGANET_REQUIRE(at < bytes.size());
   constexpr size_t kHead = 8;
   if (bytes.size() - at < kHead) return bytes.size();
   const auto byte = [&](size_t i) { return size_t{static_cast<uint8_t>(bytes[at + i])}; };

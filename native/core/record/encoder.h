@@ -1,5 +1,5 @@
-// Encodings of records on their way to the cloud and to JavaScript. Formats: docs/messages.md,
-// native/index.d.ts.
+// Encodings of the records in a batch: NDJSON lines for an envelope, and binary entries for a batch
+// of single records. docs/messages.md describes the envelope for receivers.
 #ifndef SEGANET_CORE_RECORD_ENCODER_H_
 #define SEGANET_CORE_RECORD_ENCODER_H_
 
@@ -11,22 +11,23 @@
 namespace seganet {
 
 // Appends one NDJSON line: {"d":device,"t":topic,"ts":ms,"s":seq,"c":class,"p":payload} and \n. A
-// payload that is JSON is embedded as it stands, line breaks in its white space turned into spaces;
-// any other is "b":"<base64>".
+// JSON payload is embedded unchanged, except that line breaks in its white space become spaces. Any
+// other payload becomes "b":"<base64>".
 void AppendNdjson(const Record& record, std::string* out);
 
 // Appends one entry of a `records` batch: u8 flags, u8 device length - 1, u16 topic length, u32
-// payload length (little endian), device, topic, payload. REQUIRES: the record keeps the limits of
-// record.h.
+// payload length (little endian), device, topic, payload.
+// REQUIRES: the lengths of device and topic are within the limits of record.h, and the payload is
+// below 4 GiB.
 void AppendEntry(const Record& record, std::string* out);
 
-// Where the NDJSON line, or the entry of a `records` batch, that begins at `at` ends. At most
-// bytes.size(). REQUIRES: at < bytes.size().
+// Return the end of the NDJSON line, or of the entry of a `records` batch, that begins at `at`; at
+// most bytes.size(). REQUIRES: at < bytes.size().
 size_t LineEnd(std::string_view bytes, size_t at);
 size_t EntryEnd(std::string_view bytes, size_t at);
 
-// Bytes that the record takes as an MQTT PUBLISH at QoS 1, at most: what counts against a batch's
-// byte limit.
+// Returns the maximum size of the record as an MQTT PUBLISH at QoS 1, which counts against a
+// batch's byte limit.
 inline size_t PublishBytes(const Record& record) {
   return 9 + record.topic.size() + record.payload.size();  // header 5, topic length 2, packet id 2
 }

@@ -2,9 +2,12 @@
 
 #include <cstring>
 
+#include "core/base/require.h"
+
 namespace seganet {
 
 void WriteRecordFrame(const Record& record, uint32_t stage, char* to) {
+  SEGANET_REQUIRE(reinterpret_cast<uintptr_t>(to) % 8 == 0);
   FrameHeader h{};
   h.total_bytes = static_cast<uint32_t>(
       FrameBytes(record.device.size(), record.topic.size(), record.payload.size()));

@@ -1,5 +1,5 @@
-// Frames: how a record or batch crosses a ring, between JavaScript and a worker in either
-// direction. The layout is read by nodes/lib/base/frame.js as well.
+// Frames: the format in which a record or batch crosses a ring between JavaScript and a worker, in
+// either direction. nodes/lib/base/frame.js reads the same layout.
 #ifndef SEGANET_CORE_RECORD_FRAME_H_
 #define SEGANET_CORE_RECORD_FRAME_H_
 
@@ -15,15 +15,15 @@ static_assert(sizeof(size_t) == 8, "the engine needs a 64-bit platform");
 
 enum class FrameKind : uint8_t { kRecord = 0, kEnvelope = 1 };
 
-// In memory as declared; little endian on every platform that we build for. Behind it: device,
-// topic, payload, and padding to a multiple of 8.
+// The layout in memory is as declared; all supported platforms are little endian. After the header
+// come device, topic, payload, and padding to a multiple of 8.
 struct FrameHeader {
   uint32_t total_bytes;  // header, strings, payload, padding
   uint32_t stage;
   uint8_t kind;  // FrameKind
   uint8_t record_class;
   uint8_t flags;
-  uint8_t reason;  // SealReason, envelopes
+  uint8_t reason;  // envelopes: SealReason
   uint32_t seq;
   uint32_t record_count;
   uint32_t device_bytes;
@@ -32,23 +32,25 @@ struct FrameHeader {
   double ts_ms;
   double last_ts_ms;
   double batch_id;
-  uint32_t record_bytes;  // of an envelope, without what the encoding adds
+  uint32_t record_bytes;  // payload bytes of the records, without the encoding's overhead
   uint32_t ticket;
 };
 static_assert(sizeof(FrameHeader) == 64);
 
-// In FrameHeader::flags on the way to a worker: the device's next number replaces seq.
+// Flag in FrameHeader::flags of frames to a worker: the device's next sequence number replaces seq.
 inline constexpr uint8_t kFlagAssignSeq = 0x80;
 
+// Returns the size of a frame with strings of these lengths.
 inline size_t FrameBytes(size_t device, size_t topic, size_t payload) {
   return (sizeof(FrameHeader) + device + topic + payload + 7) & ~size_t{7};
 }
 
-// Fills a record's frame. REQUIRES: `to` has FrameBytes(...) bytes, 8-aligned.
+// Writes a record's frame. REQUIRES: `to` has room for FrameBytes(...) bytes and is 8-aligned.
 void WriteRecordFrame(const Record& record, uint32_t stage, char* to);
 
-// The record in a frame; its views point into `frame`. arrived_us is left 0.
+// Reads the record in a frame. Its views point into `frame`; arrived_us stays 0.
 Record ReadRecordFrame(const char* frame);
+// Reads the stage id of a frame.
 uint32_t FrameStage(const char* frame);
 
 }  // namespace seganet

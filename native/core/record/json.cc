@@ -9,18 +9,18 @@
 namespace seganet {
 namespace {
 
-// Sixteen bytes at once, on any machine that has such registers.
+// Vector of 16 bytes (GCC and Clang extension), for machines with such registers.
 using Bytes16 = int8_t __attribute__((vector_size(16)));
 
 bool IsPlain(uint8_t c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; }
 
-// Where the run that begins at `at` ends of characters that mean nothing to JSON inside of a
-// string. Most of a payload is such runs.
+// Returns the end of the run of characters, starting at `at`, that have no special meaning inside a
+// JSON string. Most of a payload consists of such runs.
 const char* PlainEnd(const char* at, const char* end) {
   for (; end - at >= 16; at += 16) {
     Bytes16 bytes;
     std::memcpy(&bytes, at, sizeof bytes);
-    // As signed numbers those from 0x80 on are negative.
+    // Bytes from 0x80 on are negative as signed numbers, and therefore special too.
     const auto special = (bytes < 0x20) | (bytes == '"') | (bytes == '\\');
     uint64_t halves[2];
     std::memcpy(halves, &special, sizeof halves);
@@ -36,7 +36,7 @@ const char* PlainEnd(const char* at, const char* end) {
   return at;
 }
 
-// Reads one JSON value without recursion: a bit a level tells whether that level is an object.
+// Reads one JSON value without recursion. One bit per level records whether the level is an object.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
@@ -65,7 +65,7 @@ class Scanner {
  private:
   bool InObject() const { return (objects_ >> (depth_ - 1)) & 1; }
 
-  // Enters an object or array; stands before its first value, or behind it when it is empty.
+  // Enters an object or array, and stops at its first value, or at its end if it is empty.
   bool Open() {
     const bool object = *at_++ == '{';
     if (depth_ == kMaxJsonDepth) return false;
@@ -77,7 +77,8 @@ class Scanner {
     return !object || Key();
   }
 
-  // After a value: closes what ends here and steps over a comma to the next value.
+  // After a value: closes the objects and arrays that end here, and skips a comma to the next
+  // value.
   bool CloseAll() {
     for (;;) {
       SkipSpace();
@@ -207,7 +208,7 @@ class Scanner {
   bool has_newline_ = false;
 };
 
-static_assert(kMaxJsonDepth <= 64, "Scanner keeps a bit a level");
+static_assert(kMaxJsonDepth <= 64, "Scanner keeps one bit per level");
 
 }  // namespace
 
@@ -222,7 +223,7 @@ void AppendJsonString(std::string_view text, std::string* out) {
   static constexpr char kHex[] = "0123456789abcdef";
   out->push_back('"');
   const char* const end = text.data() + text.size();
-  size_t plain = 0;  // start of the run that needs no escape
+  size_t plain = 0;  // start of the run that needs no escapes
   for (size_t i = 0;;) {
     i = static_cast<size_t>(PlainEnd(text.data() + i, end) - text.data());
     if (i == text.size()) break;

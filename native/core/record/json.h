@@ -1,4 +1,4 @@
-// JSON as far as the envelope needs it: is a payload JSON, and text as a JSON string.
+// The parts of JSON that an envelope needs: validation of payloads, and strings.
 #ifndef SEGANET_CORE_RECORD_JSON_H_
 #define SEGANET_CORE_RECORD_JSON_H_
 
@@ -7,15 +7,14 @@
 
 namespace seganet {
 
-// Deeper nesting than this is not embedded (it is carried as base64).
+// Maximum nesting depth. A payload that is nested deeper is not embedded, but encoded as base64.
 inline constexpr int kMaxJsonDepth = 64;
 
-// True when `text` is one JSON value (RFC 8259) in valid UTF-8, not nested deeper than
-// kMaxJsonDepth.
-// `*has_newline` tells whether whitespace in it holds \n or \r, which NDJSON must not.
+// True if `text` is one JSON value (RFC 8259) in valid UTF-8, not nested deeper than kMaxJsonDepth.
+// If it is, `*has_newline` is true if its white space contains \n or \r, which NDJSON forbids.
 bool IsJson(std::string_view text, bool* has_newline);
 
-// Appends `text` as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD.
+// Appends `text` as a JSON string with quotes. Bytes that are not valid UTF-8 become U+FFFD.
 void AppendJsonString(std::string_view text, std::string* out);
 
 // Appends standard base64 (RFC 4648, section 4, padded).

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/base/require.h"
 #include "core/base/utf8.h"
 
 namespace seganet {
@@ -12,8 +13,8 @@ namespace {
 constexpr uint64_t kOnes = 0x0101010101010101;
 constexpr uint64_t kHighBits = 0x8080808080808080;
 
-// True when each byte of `word` is in 0x20..0x7E. A sum carries into the next byte only from one
-// that is not ASCII, and then the answer is false in any case.
+// True if each byte of `word` is in 0x20..0x7E. Only a non-ASCII byte can carry into the next byte,
+// and then the result is false anyway.
 bool IsPlainAscii(uint64_t word) {
   const uint64_t below = (word | kHighBits) - kOnes * 0x20;  // high bit clear: under 0x20
   const uint64_t above = word + kOnes;                       // high bit set: over 0x7E
@@ -22,6 +23,7 @@ bool IsPlainAscii(uint64_t word) {
 
 // REQUIRES: `character` is one valid UTF-8 sequence.
 bool IsOddCharacter(std::string_view character) {
+  SEGANET_REQUIRE(!character.empty() && Utf8Length(character) == character.size());
   const auto lead = static_cast<uint8_t>(character[0]);
   if (lead < 0x80) return lead < 0x20 || lead == 0x7F;
   uint32_t code = lead & (0x7Fu >> character.size());

@@ -1,4 +1,4 @@
-// A record: one reading of one device.
+// A record: one message from one device.
 #ifndef SEGANET_CORE_RECORD_RECORD_H_
 #define SEGANET_CORE_RECORD_RECORD_H_
 
@@ -9,7 +9,7 @@
 
 namespace seganet {
 
-// Priority; 1 is the most urgent, as in the paper.
+// Classes, by priority; 1 is the most urgent (SegaNet).
 inline constexpr uint8_t kCritical = 1;
 inline constexpr uint8_t kHigh = 2;
 inline constexpr uint8_t kNormal = 3;
@@ -18,16 +18,16 @@ inline constexpr uint8_t kClasses = 8;  // the classes after kBulk have no names
 
 inline constexpr bool ValidClass(int c) { return c >= kCritical && c <= kClasses; }
 
-// Or-ed in Record::flags, and in frames and batches for JavaScript (native/index.d.ts, Flag).
-inline constexpr uint8_t kFlagQos1 = 1;
-inline constexpr uint8_t kFlagRetain = 2;
-inline constexpr uint8_t kFlagEnvelope = 4;
+// Flags, or-ed in Record::flags, and in frames and batches for JavaScript.
+inline constexpr uint8_t kFlagQos1 = 1;      // QoS 1 or 2, CoAP confirmable
+inline constexpr uint8_t kFlagRetain = 2;    // publish it with RETAIN
+inline constexpr uint8_t kFlagEnvelope = 4;  // the payload is a batch of NDJSON lines
 
-// Limits that hold wherever a record comes from.
+// Limits for records from any source. The device of an envelope is empty.
 inline constexpr size_t kMaxDeviceBytes = 256;
 inline constexpr size_t kMaxTopicBytes = 65'535;
 
-// The views belong to whoever made the record and are valid during the call that passes it on.
+// The caller owns the bytes of the views, which are valid during the call that passes the record.
 struct Record {
   std::string_view device;   // 1..kMaxDeviceBytes bytes of UTF-8
   std::string_view topic;    // 0..kMaxTopicBytes bytes of UTF-8
@@ -35,10 +35,10 @@ struct Record {
   uint8_t record_class = kNormal;
   uint8_t flags = 0;
   uint32_t seq = 0;        // of this device since the engine started
-  uint32_t ticket = 0;     // asks for a completion, 0 = no
+  uint32_t ticket = 0;     // of the completion that the sender requests, 0 = none
   int64_t ts_ms = 0;       // CLOCK_REALTIME at ingest
   int64_t arrived_us = 0;  // CLOCK_MONOTONIC at ingest
-  Receipt receipt;         // who is told when it is safe
+  Receipt receipt;         // the packet to acknowledge when the record is safe
 };
 
 }  // namespace seganet

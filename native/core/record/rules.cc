@@ -1,11 +1,12 @@
 #include "core/record/rules.h"
 
+#include "core/base/require.h"
 #include "core/record/record.h"
 
 namespace seganet {
 namespace {
 
-// Takes the next level off `rest`; false when there is none.
+// Removes the next level from `rest`. Returns false if there is none.
 bool NextLevel(std::string_view* rest, bool* more, std::string_view* level) {
   if (!*more) return false;
   const size_t slash = rest->find('/');
@@ -30,10 +31,11 @@ bool ValidTopicFilter(std::string_view filter) {
 }
 
 bool TopicMatches(std::string_view filter, std::string_view topic) {
+  SEGANET_REQUIRE(!filter.empty());  // the whole check would be O(n)
   if (!topic.empty() && topic.front() == '$' && (filter.front() == '+' || filter.front() == '#')) {
     return false;
   }
-  // In one pass, for each record and rule. A wildcard is always a whole level.
+  // One pass, because this runs for each record and rule. A wildcard is always a whole level.
   size_t f = 0, t = 0;
   for (; f < filter.size(); ++f) {
     if (filter[f] == '#') return true;
@@ -50,7 +52,7 @@ bool TopicMatches(std::string_view filter, std::string_view topic) {
 
 namespace {
 
-// Bytes of the character at `at`: a UTF-8 code point, or one byte of what is no valid UTF-8.
+// Returns the length of the character at `at`: a UTF-8 code point, or one byte of invalid UTF-8.
 size_t CharacterBytes(std::string_view text, size_t at) {
   const auto lead = static_cast<unsigned char>(text[at]);
   const size_t bytes = lead < 0xC2 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 1;
@@ -65,8 +67,8 @@ size_t CharacterBytes(std::string_view text, size_t at) {
 
 bool GlobMatches(std::string_view glob, std::string_view text) {
   size_t g = 0, t = 0;
-  size_t star = std::string_view::npos;  // where the last * stands …
-  size_t resume = 0;                     // … and the text after what it has swallowed
+  size_t star = std::string_view::npos;  // position of the last *
+  size_t resume = 0;                     // end of the text that it matches
   while (t < text.size()) {
     const size_t character = CharacterBytes(text, t);
     if (g < glob.size() && glob[g] == '*') {
@@ -112,6 +114,7 @@ Status ValidateRules(const std::vector<Rule>& rules) {
 
 uint8_t Classify(const std::vector<Rule>& rules, uint8_t default_class, std::string_view device,
                  std::string_view topic, uint8_t current) {
+  SEGANET_REQUIRE(rules.size() <= kMaxRules);  // the whole check would be O(n)
   for (const Rule& rule : rules) {
     if (!rule.topic.empty() && !TopicMatches(rule.topic, topic)) continue;
     if (!rule.device.empty() && !GlobMatches(rule.device, device)) continue;

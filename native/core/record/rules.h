@@ -1,4 +1,4 @@
-// Rules that give a record its class.
+// Rules that assign a class to a record, and the patterns that they use.
 #ifndef SEGANET_CORE_RECORD_RULES_H_
 #define SEGANET_CORE_RECORD_RULES_H_
 
@@ -11,22 +11,23 @@
 
 namespace seganet {
 
-// True when `filter` is a topic filter as MQTT 3.1.1, 4.7 has it: + alone in a level, # alone and
-// last.
+// True if `filter` is a valid topic filter (MQTT 3.1.1, 4.7): + only as a whole level, # only as
+// the whole last level.
 bool ValidTopicFilter(std::string_view filter);
 
-// MQTT 3.1.1, 4.7: + matches one level, # the rest and its parent level; neither matches a first
-// level that begins with $ [MQTT-4.7.2-1]. REQUIRES: ValidTopicFilter(filter).
+// True if the topic filter matches (MQTT 3.1.1, 4.7): + matches one level, # the remaining levels
+// and their parent level; neither matches a first level that begins with $ [MQTT-4.7.2-1].
+// REQUIRES: ValidTopicFilter(filter).
 bool TopicMatches(std::string_view filter, std::string_view topic);
 
-// * matches any run of bytes, ? one byte; the whole of `text` must match. Time is O(glob * text) at
-// worst.
+// True if the glob matches all of `text`: * matches any run of bytes; ? matches one UTF-8
+// character, or one byte that is not valid UTF-8. Worst-case time is O(glob * text).
 bool GlobMatches(std::string_view glob, std::string_view text);
 
-// Empty topic or device matches everything.
+// Assigns a class to the records that match. An empty topic or device matches everything.
 struct Rule {
-  std::string topic;
-  std::string device;
+  std::string topic;   // MQTT topic filter
+  std::string device;  // glob
   uint8_t record_class = 3;
 
   bool operator==(const Rule&) const = default;
@@ -34,10 +35,11 @@ struct Rule {
 
 inline constexpr size_t kMaxRules = 1024;
 
+// Checks that there are at most kMaxRules rules, each with a valid class, filter and glob.
 Status ValidateRules(const std::vector<Rule>& rules);
 
-// The first rule that matches decides. None: `default_class`, or `current` when that is 0.
-// REQUIRES: ValidateRules(rules).ok().
+// Returns the class of the first rule that matches. If none matches, returns `default_class`, or
+// `current` if `default_class` is 0. REQUIRES: ValidateRules(rules).ok().
 uint8_t Classify(const std::vector<Rule>& rules, uint8_t default_class, std::string_view device,
                  std::string_view topic, uint8_t current);
 

@@ -9,6 +9,7 @@
 
 #include "core/base/cpu.h"
 #include "core/base/cpu_capacity.h"
+#include "core/base/require.h"
 #include "core/queue/make_room.h"
 #include "core/reception/listener.h"
 #include "core/record/odd_topic.h"
@@ -16,7 +17,7 @@
 namespace seganet {
 namespace {
 
-constexpr int64_t kLeastUnfinished = 16 * kMiB;  // of packets that are there in part
+constexpr int64_t kLeastUnfinished = 16 * kMiB;  // limit for incomplete packets, at least
 
 }  // namespace
 
@@ -28,6 +29,7 @@ Engine::Engine(Doorbell* bell)
 Engine::~Engine() { Close(); }
 
 Status Engine::Start(const EngineOptions& options) {
+  SEGANET_REQUIRE(workers_.empty());
   if (Status status = ValidateOptions(options); !status.ok()) return status;
   std::vector<int> wanted;
   if (Status status = ParseCpuList(options.cpus, &wanted); !status.ok()) return status;
@@ -42,31 +44,33 @@ Status Engine::Start(const EngineOptions& options) {
   selection_ = SelectionOf(options);
   store_.SetOptions({options.epoch, limits_.ttl_us});
   closed_ = false;
-  const WorkerShared shared{&budget_,
-                            bell_,
-                            &devices_,
-                            &connections_,
-                            &throttle_,
-                            [this] { ResumeWorkers(); },
-                            [this](const std::vector<Completion>& all) { Complete(all); },
-                            &events_,
-                            &commands_,
-                            &unfinished_,
-                            [this] { EndUnfinished(); },
-                            &kept_,
-                            [this](uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) {
-                              return workers_[worker]->TakeDatagrams(stage, std::move(datagrams));
-                            },
-                            &exchange_};
+  const WorkerShared shared{
+      .budget = &budget_,
+      .message_bell = bell_,
+      .devices = &devices_,
+      .connections = &connections_,
+      .throttle = &throttle_,
+      .resume = [this] { ResumeWorkers(); },
+      .complete = [this](const std::vector<Completion>& all) { Complete(all); },
+      .events = &events_,
+      .commands = &commands_,
+      .unfinished = &unfinished_,
+      .end_unfinished = [this] { EndUnfinished(); },
+      .kept = &kept_,
+      .cross =
+          [this](uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) {
+            return workers_[worker]->TakeDatagrams(stage, std::move(datagrams));
+          },
+      .exchange = &exchange_};
   const int64_t quarter = int64_t{options.memory_mib} * kMiB / 4;
-  // What a device has begun to send must be read to its end, also where memory is short.
+  // A packet that a device has begun to send must be read to its end, even if memory is short.
   unfinished_.SetLimit(std::max(quarter, kLeastUnfinished));
   kept_.SetLimit(quarter);
   commands_.SetMostBytes(static_cast<size_t>(quarter));
   WorkerOptions worker_options;
   worker_options.workers = cpus.size();
   worker_options.max_packet_bytes = options.max_packet_bytes;
-  // Devices come and go under new ids; the rows of those that left keep their sequence numbers for
+  // Devices may return under new ids. The rows of devices that left keep their sequence numbers for
   // a while.
   worker_options.max_devices = size_t{options.max_devices} * 4;
   worker_options.max_kept = options.max_devices;
@@ -89,7 +93,7 @@ Status Engine::Start(const EngineOptions& options) {
   }
   AcceptorOptions acceptor_options;
   acceptor_options.max_connections = options.max_devices;
-  // One thread for the sweep, and the one that has the least to do.
+  // The sweep runs on the acceptor's thread, which has the least to do.
   acceptor_options.on_sweep = [this] { Sweep(); };
   acceptor_ = std::make_unique<Acceptor>(acceptor_options, &connections_, &logins_,
                                          [this](Handoff handoff) {
@@ -108,7 +112,7 @@ Status Engine::ApplyPlan(std::vector<StageSpec> stages) {
   auto plan = std::make_shared<const Plan>(std::move(stages), workers_.size(), plan_.get(),
                                            [this](uint32_t uplink) { return LanesOf(uplink); });
   const SlotExchange::Hold hold(&exchange_);
-  // Before any batch waits at a new stage: the log keeps it under the stage's name.
+  // Before any batch waits at a new stage: the log stores it under the stage's name.
   store_.SetPlan(*plan);
   for (const auto& worker : workers_) worker->SetPlan(plan);
   plan_ = plan;
@@ -120,10 +124,11 @@ Status Engine::Listen(uint32_t stage, const ListenSpec& spec, uint16_t* bound_po
   if (closed_) return Status::Closed("the engine is closed");
   const Stage* source = plan_->Find(stage);
   if (source == nullptr || source->spec.kind != StageKind::kSource) {
-    return Status::InvalidArgument("stage " + std::to_string(stage) + " is no source of the plan");
+    return Status::InvalidArgument("stage " + std::to_string(stage) +
+                                   " is not a source of the plan");
   }
   if (std::find(listening_.begin(), listening_.end(), stage) != listening_.end()) {
-    return Status::InvalidArgument("stage " + std::to_string(stage) + " listens already");
+    return Status::InvalidArgument("stage " + std::to_string(stage) + " is already listening");
   }
   if (spec.transport == Transport::kUdp) return ListenDatagrams(*source, spec, bound_port);
   std::unique_ptr<Handshake> handshake =
@@ -147,11 +152,11 @@ Status Engine::Listen(uint32_t stage, const ListenSpec& spec, uint16_t* bound_po
 
 Status Engine::OpenStream(uint32_t stage, const StreamPeer& peer, int* fd) {
   int pair[2];
-  if (!StreamPair(pair)) return Status::System("no socket pair for the connection", errno);
+  if (!StreamPair(pair)) return Status::System("cannot create a socket pair", errno);
   if (!acceptor_->Adopt(stage, pair[1], peer)) {
     close(pair[0]);
     close(pair[1]);
-    return Status::System("stage " + std::to_string(stage) + " does not listen", ENOTCONN);
+    return Status::System("stage " + std::to_string(stage) + " is not listening", ENOTCONN);
   }
   *fd = pair[0];
   return {};
@@ -180,7 +185,7 @@ PushResult Engine::Push(uint32_t stage, const Record& record, bool assign_seq) {
   const Stage* found = plan_->Find(stage);
   if (found == nullptr) return PushResult::kNoStage;
   if (!found->takes) return PushResult::kNoRoute;
-  // An envelope is of no one device.
+  // An envelope has no single device.
   const bool envelope = (record.flags & kFlagEnvelope) != 0;
   if (record.device.empty() != envelope || record.device.size() > kMaxDeviceBytes ||
       record.topic.size() > kMaxTopicBytes || record.payload.size() > options_.max_packet_bytes) {
@@ -189,8 +194,8 @@ PushResult Engine::Push(uint32_t stage, const Record& record, bool assign_seq) {
   if (!options_.odd_topics && (IsOddTopic(record.topic) || IsOddTopic(record.device))) {
     return PushResult::kOddTopic;
   }
-  // By the class that it has here: a stage on its way may make it more urgent, but memory kept for
-  // class 1 is not for what only may become so.
+  // Uses the record's class at this point. A later stage may make the record more urgent, but
+  // memory that is reserved for class 1 is not for records that only may become class 1.
   if (throttle_.MayGoOn(record.record_class) != Throttle::Verdict::kGoOn) return PushResult::kFull;
   const auto route = Route();
   Worker& owner = *workers_[WorkerOf(record.device)];
@@ -233,7 +238,7 @@ void Engine::Flush(uint32_t stage) {
 
 void Engine::StopReading() {
   if (closed_) return;
-  exchange_.HoldForEver();
+  exchange_.HoldForever();
   for (uint32_t stage : listening_) acceptor_->Unlisten(stage);
   for (const auto& worker : workers_) worker->StopReading();
 }
@@ -241,7 +246,7 @@ void Engine::StopReading() {
 void Engine::Close() {
   if (closed_) return;
   closed_ = true;
-  exchange_.HoldForEver();
+  exchange_.HoldForever();
   if (acceptor_) acceptor_->Stop();
   for (const auto& worker : workers_) worker->Stop();
   for (const auto& lanes : AllLanes()) lanes->Clear(Drop::kClosed);
@@ -352,7 +357,7 @@ uint32_t Engine::WorkerOf(std::string_view device) const {
   return exchange_.placement().WorkerOf(device);
 }
 
-// To be held from WorkerOf until what it was asked for is in the worker's queue.
+// To be held from the call of WorkerOf until the item is in that worker's queue.
 std::unique_lock<std::mutex> Engine::Route() {
   return exchange_.active() ? std::unique_lock(exchange_.routes()) : std::unique_lock<std::mutex>();
 }

@@ -1,4 +1,5 @@
-// The engine: workers, the acceptor, the plan, the lanes of its uplinks and the memory budget.
+// The engine: owns the workers, the acceptor, the plan, the lanes of the uplinks and the memory
+// budget.
 #ifndef SEGANET_CORE_RUNTIME_ENGINE_H_
 #define SEGANET_CORE_RUNTIME_ENGINE_H_
 
@@ -30,26 +31,26 @@ namespace seganet {
 
 enum class PushResult {
   kOk = 0,
-  kFull = 1,
-  kTooLong = 2,
-  kClosed = 3,
-  kNoStage = 4,
-  kNoRoute = 5,
-  kOddTopic = 6,  // IsOddTopic, of topic or device
+  kFull = 1,      // memory has no room for the class, or a queue is full: try again
+  kTooLong = 2,   // device, topic or payload exceeds its limit, or the device id is empty
+  kClosed = 3,    // the engine is closed
+  kNoStage = 4,   // the plan has no such stage
+  kNoRoute = 5,   // the stage leads to no uplink and sends no messages
+  kOddTopic = 6,  // IsOddTopic, for the topic or the device
 };
 
 struct WorkerInfo {
   size_t index;
   int tid;
   int cpu;             // -1 = not pinned
-  std::string reason;  // why not
-  uint32_t capacity;   // of its core, the strongest = 1024
-  uint32_t slots;      // that it owns, of Placement::kSlots
+  std::string reason;  // why it is not pinned
+  uint32_t capacity;   // of its core; the strongest core has 1024
+  uint32_t slots;      // number of slots that it owns, of Placement::kSlots
   double busy;         // Worker::busy
   uint64_t agents;     // Worker::open_agents
 };
 
-// Thread safety: all members from the thread that made the engine, but where a comment says
+// Thread safety: all members from the thread that created the engine, unless a comment says
 // otherwise.
 class Engine : private ReceiptSink {
  public:
@@ -59,32 +60,35 @@ class Engine : private ReceiptSink {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Starts the threads. To be called once.
+  // Starts the threads. Returns Status::InvalidArgument for invalid options, or Status::System if a
+  // thread cannot start; the engine is closed then. REQUIRES: called once.
   Status Start(const EngineOptions& options);
 
+  // Replaces the plan. Returns an error, and keeps the current plan, if `stages` is invalid.
   Status ApplyPlan(std::vector<StageSpec> stages);
 
-  // Opens the listener of a source stage of the plan; the port that it got goes to `*bound_port`.
+  // Opens the listener of a source stage of the plan. Returns its port in `*bound_port`.
   Status Listen(uint32_t stage, const ListenSpec& spec, uint16_t* bound_port);
 
-  // Closes it and its devices' connections; returns when that is done.
+  // Closes the stage's listener and the connections of its devices; returns when that is done.
   void Unlisten(uint32_t stage);
 
-  // A socket whose other end the acceptor serves like a device's connection to source stage
-  // `stage`. Any thread. The descriptor is the caller's.
+  // Creates a socket pair and returns one end in `*fd`, which the caller owns. The acceptor serves
+  // the other end like a device's connection to source stage `stage`. Any thread.
   Status OpenStream(uint32_t stage, const StreamPeer& peer, int* fd);
 
-  // Logins that wait for an answer, each once.
+  // Takes out logins that wait for an answer, at most `most`. Each login is returned once.
   std::vector<LoginRequest> TakeLogins(size_t most = SIZE_MAX);
-  // False: nobody waits under this id any more. `device` = the id that it is let in as; nothing
-  // refuses it.
+  // Ends a pending login: `device` is the id under which the device is accepted; nothing refuses
+  // the login. Returns false if no connection waits under `id`.
   bool AnswerLogin(uint64_t id, std::optional<std::string> device);
 
-  // Puts a record into a stage. `assign_seq`: the device's next number replaces record.seq.
+  // Puts a record into a stage. With `assign_seq`, the device's next sequence number replaces
+  // record.seq.
   PushResult Push(uint32_t stage, const Record& record, bool assign_seq);
 
-  // Sends a command to a device; its ticket comes back in TakeCommandResults. `deadline_us` is set
-  // here. kFull: too many are on their way.
+  // Sends a command to a device; its ticket comes back in TakeCommandResults. Sets
+  // command.deadline_us. Returns kFull if too many commands are in flight.
   PushResult Command(seganet::Command command, int64_t timeout_us);
   std::vector<CommandResult> TakeCommandResults() { return commands_.Take(); }
 
@@ -92,38 +96,40 @@ class Engine : private ReceiptSink {
     return events_.Take(most);
   }
 
-  // The first `limit` devices by id of those behind `after`. Waits for the workers.
+  // Returns the first `limit` devices whose id is greater than `after`, in the order of ids. Waits
+  // for the workers.
   std::vector<AgentInfo> Agents(const std::string& after, size_t limit);
 
-  // What a priority stage of the plan answers; `current` when there is no such stage.
+  // Returns the class that a priority stage of the plan assigns, or `current` if there is no such
+  // stage.
   uint8_t ClassOf(uint32_t stage, std::string_view device, std::string_view topic,
                   uint8_t current) const;
 
-  // Copies waiting frames into `to`, whole ones only; returns the bytes. When it is 0 because the
-  // next frame is larger than `capacity`, `*needed` is that frame's size.
+  // Copies waiting frames into `to`, whole frames only, and returns the bytes. If that is 0 because
+  // the next frame is larger than `capacity`, sets `*needed` to that frame's size.
   size_t TakeMessages(char* to, size_t capacity, size_t* needed = nullptr);
   std::vector<Completion> TakeCompletions();
 
-  // Seals open batches of a stage, 0 = of all.
+  // Seals the open batches of a stage; 0 = of all stages.
   void Flush(uint32_t stage);
 
-  // Everything that is not on disk is due, from now on: for the orderly end.
+  // Makes every record that is not on disk due for writing, from now on. For an orderly stop.
   void SaveAll();
 
   // Closes the listeners and stops reading devices; their connections stay open until Close.
   void StopReading();
 
-  // Idempotent. Drops what is still held, counted as "closed".
+  // Stops the threads. Records that are still held are dropped and counted as "closed". Idempotent.
   void Close();
   bool closed() const { return closed_; }
 
-  // The lanes of uplink `number`, made when new. Any thread.
+  // Returns the lanes of uplink `number`, and creates them if they are new. Any thread.
   std::shared_ptr<Lanes> LanesOf(uint32_t number);
 
-  // What the store thread serves.
+  // The queue that the store thread serves.
   StoreQueue& store() { return store_; }
   const EngineOptions& options() const { return options_; }
-  // Records neither on disk nor acknowledged by the cloud, by class.
+  // Returns the records that are neither on disk nor acknowledged by the cloud, by class.
   std::array<int64_t, kClasses + 1> Unsaved();
 
   uint32_t WorkerOf(std::string_view device) const;
@@ -133,11 +139,11 @@ class Engine : private ReceiptSink {
   const LatencyByClass& latency() const { return latency_; }
   int64_t devices() const { return devices_.load(std::memory_order_relaxed); }
   bool slowed() const { return slowed_from() != 0; }
-  // Most urgent class whose devices are not read, 0 = none.
+  // The most urgent class whose devices are not read; 0 = none.
   uint8_t slowed_from() const { return throttle_.slowed_from(); }
   const Plan* plan() const { return plan_.get(); }
 
-  // Sums over all threads.
+  // Returns the sums over all threads.
   void ReadCounters(std::array<uint64_t, kCounters>* counters,
                     std::array<std::array<uint64_t, kClassSlots>, kDrops>* drops,
                     std::array<uint64_t, kCloseReasonCount>* close_reasons);
@@ -178,7 +184,7 @@ class Engine : private ReceiptSink {
   std::vector<std::unique_ptr<Worker>> workers_;
   PendingLogins logins_;
   std::unique_ptr<Acceptor> acceptor_;
-  size_t next_ring_ = 0;  // TakeMessages begins with another worker each time
+  size_t next_ring_ = 0;  // TakeMessages starts with a different worker each time
 
   std::atomic<uint64_t> sequence_{0};
   SavePolicy save_;
@@ -188,10 +194,10 @@ class Engine : private ReceiptSink {
 
   std::mutex lanes_mutex_;
   std::map<uint32_t, std::shared_ptr<Lanes>> lanes_;
-  std::shared_ptr<Lanes> leftovers_;  // of stages that left the plan; guarded by lanes_mutex_
+  std::shared_ptr<Lanes> leftovers_;  // batches of removed stages; guarded by lanes_mutex_
 
-  // Where the batches of each uplink stage of the plan belong. Guards moves between lanes, too;
-  // taken before their mutexes.
+  // The lanes of each uplink stage of the plan. The mutex also guards moves of batches between
+  // lanes and is locked before theirs.
   std::mutex homes_mutex_;
   std::map<uint32_t, std::shared_ptr<Lanes>> homes_;
 

@@ -13,7 +13,7 @@ Status Engine::ListenDatagrams(const Stage& source, const ListenSpec& spec, uint
                                    " does not speak CoAP, so it cannot listen on UDP");
   }
   if (spec.ask_login) {
-    return Status::InvalidArgument("devices over UDP have no login: use TCP, or streams");
+    return Status::InvalidArgument("devices over UDP have no login: use TCP or streams");
   }
   std::vector<int> fds;
   Status status = OpenDatagramSockets(spec.host, spec.port, workers_.size(), &fds, bound_port);
@@ -21,7 +21,7 @@ Status Engine::ListenDatagrams(const Stage& source, const ListenSpec& spec, uint
   std::random_device random;
   const uint64_t seed = uint64_t{random()} << 32 | random();
   for (size_t i = 0; i < fds.size(); ++i) {
-    // Each takes its socket over, whatever becomes of the others.
+    // Each worker takes ownership of its socket, even if another worker has failed.
     Status opened = workers_[i]->OpenDatagrams(stage, fds[i], seed);
     if (!opened.ok()) status = opened;
   }

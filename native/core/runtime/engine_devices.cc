@@ -1,4 +1,4 @@
-// Engine: commands, events and the register of agents.
+// Engine: commands, and the registry of agents.
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-// Engine: what waits of uplink nodes follows them when a plan gives them other lanes, or none.
+// Engine: moves the waiting batches of uplink nodes when a plan assigns them other lanes, or none.
 
 #include <map>
 #include <set>
@@ -9,8 +9,8 @@
 
 namespace seganet {
 
-// The plan holds: all batches go to where their stages are now. Lanes that serve no stage stay,
-// empty: their counters belong to the engine's sums.
+// Applies the assignment of the new plan: moves all batches to the lanes of their stages. Lanes
+// without a stage stay, empty, because their counters belong to the engine's sums.
 void Engine::FindHomes(const Plan& plan) {
   const std::lock_guard<std::mutex> lock(homes_mutex_);
   homes_.clear();
@@ -35,9 +35,9 @@ void Engine::FindHomes(const Plan& plan) {
     }
     leftovers = leftovers_;
   }
-  // They keep the names of stages that leave later.
+  // Leftovers keep the names of stages that are removed later.
   leftovers->SetNodes(std::move(names));
-  // What is left over stays there unless its node is back.
+  // Leftovers stay there until their node is back.
   served[leftovers.get()] = std::move(all);
   for (const std::shared_ptr<Lanes>& lanes : AllLanes()) {
     BringHome(lanes->SetStages(std::move(served[lanes.get()])));

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "core/base/require.h"
+
 namespace seganet {
 namespace {
 
@@ -34,12 +36,13 @@ Status ValidateOptions(const EngineOptions& options) {
     if (!status.ok()) return status;
   }
   if (options.acknowledge == Acknowledge::kStored && !options.log) {
-    return Status::InvalidArgument("acknowledge 'stored' needs the log");
+    return Status::InvalidArgument("acknowledge 'stored' requires the log");
   }
   return {};
 }
 
 SavePolicy PolicyOf(const EngineOptions& options) {
+  SEGANET_REQUIRE(ValidateOptions(options).ok());
   SavePolicy save;
   save.log = options.log;
   save.disk_first = options.acknowledge == Acknowledge::kStored;
@@ -53,6 +56,7 @@ SavePolicy PolicyOf(const EngineOptions& options) {
 }
 
 ClassLimits LimitsOf(const EngineOptions& options) {
+  SEGANET_REQUIRE(ValidateOptions(options).ok());
   ClassLimits limits;
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
     limits.ttl_us[c] = int64_t{options.ttl_s[c]} * 1'000'000;
@@ -62,10 +66,12 @@ ClassLimits LimitsOf(const EngineOptions& options) {
 }
 
 SelectionOptions SelectionOf(const EngineOptions& options) {
+  SEGANET_REQUIRE(ValidateOptions(options).ok());
   return {options.weights, int64_t{options.aging_ms} * 1000};
 }
 
 void SetLimits(const EngineOptions& options, Budget* budget) {
+  SEGANET_REQUIRE(ValidateOptions(options).ok());
   std::array<int64_t, kClasses + 1> queue_records{};
   for (uint8_t c = kCritical; c <= kClasses; ++c) queue_records[c] = options.queue_records[c];
   budget->SetLimit(options.memory_mib * kMiB);

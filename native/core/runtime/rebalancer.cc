@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/base/require.h"
 #include "core/runtime/worker.h"
 
 namespace seganet {
@@ -54,6 +55,7 @@ std::vector<WorkerLoad> Rebalancer::WorkerLoads(const std::vector<SlotLoad>& slo
 }
 
 void Rebalancer::Deliver(uint32_t worker, std::unique_ptr<SlotParcel> parcel) {
+  SEGANET_REQUIRE(!held());
   (*workers_)[worker]->Arrive(std::move(parcel));
 }
 

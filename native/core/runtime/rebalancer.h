@@ -1,4 +1,4 @@
-// Gives slots of a worker that has too much to do to one that has little.
+// The rebalancer: moves slots from busy workers to less busy ones.
 #ifndef SEGANET_CORE_RUNTIME_REBALANCER_H_
 #define SEGANET_CORE_RUNTIME_REBALANCER_H_
 
@@ -17,20 +17,20 @@ namespace seganet {
 class Worker;
 
 struct RebalanceCounts {
-  uint64_t moved = 0;   // slots that went to another worker
-  uint64_t undone = 0;  // that were to, and did not get ready in time
+  uint64_t moved = 0;   // slots that moved to another worker
+  uint64_t undone = 0;  // slots that were not ready to move in time
 };
 
-// Thread safety: Start before the others, Tick from one thread, the rest from any.
+// Thread safety: Start before all other calls, Tick from one thread, the rest from any.
 class Rebalancer : public SlotExchange {
  public:
-  // `capacities` of the workers. They are never asked to move anything where there is one, or when
-  // options.rebalance is false.
+  // Sets up the placement for workers of these capacities. Nothing moves if there is only one
+  // worker or options.rebalance is false.
   void Start(const EngineOptions& options, const std::vector<uint32_t>& capacities,
              const std::vector<std::unique_ptr<Worker>>* workers);
 
-  // To be called some times a second: plans when a period is over and the moves of the one before
-  // have ended.
+  // Plans new moves if a period is over and all moves of the previous plan have ended. To be called
+  // several times a second.
   void Tick(int64_t now_us);
 
   RebalanceCounts counts() const {

@@ -1,5 +1,5 @@
-// Slots that change their worker: what goes over, whom it goes to, and a worker's list of those
-// that are about to leave it.
+// Slots that move to another worker: the parcel with their devices, the interface between the
+// workers, and a worker's list of slots that are about to leave.
 #ifndef SEGANET_CORE_RUNTIME_SLOT_MOVES_H_
 #define SEGANET_CORE_RUNTIME_SLOT_MOVES_H_
 
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/require.h"
 #include "core/devices/agent.h"
 #include "core/devices/device_table.h"
 #include "core/devices/kept_sessions.h"
@@ -22,44 +23,45 @@ namespace seganet {
 
 using SlotSet = std::bitset<Placement::kSlots>;
 
-// All that a worker knows of the devices of some slots. Connections come without their agents: a
-// handle of libuv cannot change its loop.
+// Everything that a worker holds for the devices of some slots. Connections come without their
+// agents, because a libuv handle cannot change its loop.
 struct SlotParcel {
   std::vector<std::unique_ptr<Device>> devices;  // Device::agent is null
-  std::vector<AgentParts> agents;                // AgentParts::device is one of them
+  std::vector<MovedAgent> agents;                // MovedAgent::device is one of them
   std::vector<KeptSessions::Moved> kept;
   std::vector<Wills::Moved> wills;
 };
 
-// The engine, as its workers see it when slots move.
+// The interface of the engine to its workers for moving slots.
 //
-// What finds its worker by the table must find the device there: the lock is held from looking a
-// connection's or a pushed record's worker up until it is in that worker's queue, and while slots
-// change their worker. So whatever was meant for the old worker lies in its queues by then, where
-// it is seen, and whatever comes later lies behind the parcel.
+// A connection or pushed record must find its device on the worker that the table names. Therefore
+// routes() is locked from the lookup of the worker until the item is in that worker's queue, and
+// while slots change their worker. Items for the old worker are in its queues by then, where the
+// old worker sees them; later items are behind the parcel in the queue of the new worker.
 //
 // Thread safety: any thread.
 class SlotExchange {
  public:
   virtual ~SlotExchange() = default;
 
-  // False: devices stay where they are for ever, and the lock is not needed.
+  // False if no slot ever moves; the lock is not needed then.
   bool active() const { return active_; }
   std::mutex& routes() { return routes_; }
-  // REQUIRES: routes() is held. While there is a hold, whatever goes around all workers meets each
-  // device once, because nothing moves.
+  // True while a Hold exists: nothing moves, so an operation that visits all workers meets each
+  // device once. REQUIRES: routes() is held.
   bool held() const { return holds_ > 0; }
   Placement& placement() { return placement_; }
   const Placement& placement() const { return placement_; }
 
-  // REQUIRES: routes() is held, and held() is false.
+  // Posts a parcel to a worker. REQUIRES: routes() is held, and held() is false.
   virtual void Deliver(uint32_t worker, std::unique_ptr<SlotParcel> parcel) = 0;
-  // It came to a worker that its device has left.
+  // Forwards a command that reached a worker after its device had left.
   virtual void Forward(Command command) = 0;
-  // A move that the worker was asked for is over. Not moved: the slot stays where it was.
+  // Reports the end of a requested move. `moved` false: the slot stays with its worker.
   virtual void Ended(const SlotMove& move, bool moved) = 0;
 
-  // No parcel is sent while this lives; one that was is in the queue of its worker.
+  // While this exists, no parcel is sent; parcels that were sent before are in their workers'
+  // queues.
   class Hold {
    public:
     explicit Hold(SlotExchange* exchange) : exchange_(exchange) { Add(1); }
@@ -75,8 +77,8 @@ class SlotExchange {
     SlotExchange* const exchange_;
   };
 
-  // For ever: the end has begun.
-  void HoldForEver() {
+  // Holds indefinitely, because the engine stops.
+  void HoldForever() {
     const std::lock_guard<std::mutex> lock(routes_);
     ++holds_;
   }
@@ -90,13 +92,13 @@ class SlotExchange {
   Placement placement_;
 };
 
-// The slots that shall leave a worker, and the connections of their devices, which are not read
-// meanwhile.
+// The slots that are about to leave a worker, and the connections of their devices, which are not
+// read meanwhile.
 //
 // Thread safety: owned by one worker.
 class SlotMoves {
  public:
-  // A slot that is not ready by then stays: its devices were not read for long enough.
+  // A slot that is not ready after this time stays, so that its devices can be read again.
   static constexpr int64_t kPatienceUs = 1'000'000;
 
   struct Leaving {
@@ -108,12 +110,14 @@ class SlotMoves {
   bool empty() const { return all_.empty(); }
   std::vector<Leaving>& all() { return all_; }
 
-  // REQUIRES: the slot is not in.
+  // Adds a slot. REQUIRES: the slot is not in the list.
   void Begin(const SlotMove& move, int64_t now_us) {
+    SEGANET_REQUIRE(Find(move.slot) == nullptr);
     all_.push_back({move, now_us + kPatienceUs, {}});
   }
-  // Null when the slot stays.
+  // Returns the entry of a slot, or null if the slot stays.
   Leaving* Find(uint32_t slot);
+  // Removes an agent from its slot's entry.
   void Forget(Agent* agent);
 
  private:

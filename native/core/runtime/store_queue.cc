@@ -6,12 +6,12 @@
 namespace seganet {
 namespace {
 
-constexpr uint64_t kDeadTicket = uint64_t{1} << 52;  // tickets are numbers of JavaScript
+constexpr uint64_t kDeadTicket = uint64_t{1} << 52;  // tickets are JavaScript numbers, below 2^53
 
 }  // namespace
 
 void StoreQueue::WakeAt(int64_t due_us) {
-  if (due_us < told_due_us_.load(std::memory_order_acquire)) Wake();
+  if (due_us < reported_due_us_.load(std::memory_order_acquire)) Wake();
 }
 
 void StoreQueue::Wake() {
@@ -48,7 +48,7 @@ void StoreQueue::Detach() {
     const std::lock_guard<std::mutex> lock(mutex_);
     doorbell_ = nullptr;
   }
-  told_due_us_.store(kNever, std::memory_order_release);
+  reported_due_us_.store(kNever, std::memory_order_release);
   has_task_ = false;
   while (!pending_.empty()) Failed(pending_.begin()->first);
   ledger_.Returned();
@@ -62,13 +62,13 @@ void StoreQueue::Opened(int64_t max_row, const std::array<int64_t, kClasses + 1>
 }
 
 int64_t StoreQueue::Due(int64_t now_us) {
-  // Batches that come in while this looks ring.
-  told_due_us_.store(kNever, std::memory_order_release);
+  // Batches that arrive during the search ring the bell.
+  reported_due_us_.store(kNever, std::memory_order_release);
   int64_t due = has_task_ || !dead_letters_.empty() ? 0 : kNever;
   for (const std::shared_ptr<Lanes>& lanes : all_lanes_()) {
     due = std::min(due, lanes->NextSave(now_us));
   }
-  told_due_us_.store(due, std::memory_order_release);
+  reported_due_us_.store(due, std::memory_order_release);
   return due;
 }
 
@@ -128,7 +128,7 @@ void StoreQueue::Committed(uint64_t ticket, int64_t row) {
   pending_.erase(it);
   counters_.Add(Counter::kBytesStored, pending.bytes);
   if (pending.lanes == nullptr) {
-    Buried(&pending);
+    DeadLetterStored(&pending);
     return;
   }
   counters_.Add(Counter::kChunksStored);
@@ -137,8 +137,8 @@ void StoreQueue::Committed(uint64_t ticket, int64_t row) {
   pending.lanes->Committed(ticket);
 }
 
-// A dead letter is on disk: its records are somebody's to look at, and nobody's to wait for.
-void StoreQueue::Buried(Pending* pending) {
+// A dead letter is on disk: its records are kept for inspection, and nothing waits for them.
+void StoreQueue::DeadLetterStored(Pending* pending) {
   Batch& batch = *pending->letter.batch;
   if (batch.chunk != 0) ledger_.Done(batch.chunk, batch.place);
   budget_->GiveBytes(batch.Cost());
@@ -166,7 +166,7 @@ void StoreQueue::Dropped(uint64_t ticket) {
   Pending pending = std::move(it->second);
   pending_.erase(it);
   if (pending.lanes == nullptr) {
-    Buried(&pending);
+    DeadLetterStored(&pending);
     return;
   }
   pending.lanes->Discard(ticket);
@@ -207,7 +207,7 @@ bool StoreQueue::Expired(const ChunkEntry& entry, const ChunkHead& head, int64_t
                          int64_t wall_ms) const {
   const int64_t ttl_us = options_.ttl_us[head.record_class];
   if (ttl_us == 0) return false;
-  // Within a run the clock that nobody sets tells the age.
+  // Within a run, the monotonic clock determines the age.
   const bool this_run = head.epoch == options_.epoch;
   const int64_t age_us =
       this_run ? now_us - entry.oldest_us : (wall_ms - entry.last_ts_ms) * int64_t{1000};
@@ -245,7 +245,7 @@ LoadResult StoreQueue::Loaded(int64_t row, int64_t records, std::string_view bod
       ledger_.Done(ticket, i);
       continue;
     }
-    if (route.lanes == nullptr) {  // its node has just left the plan
+    if (route.lanes == nullptr) {  // its node has just been removed from the plan
       ledger_.Spilled(ticket, i);
       continue;
     }

@@ -1,6 +1,6 @@
-// The engine's end of the log: gives the store thread what has to be written, deleted and read, and
-// tells lanes and ledger what became of it. The store thread pulls; while it commits, the next
-// chunks grow (group commit).
+// The store queue: gives the store thread the chunks and rows to write, delete and read, and
+// reports the results to the lanes and the ledger. The store thread pulls; while it commits, the
+// next chunks grow (group commit).
 #ifndef SEGANET_CORE_RUNTIME_STORE_QUEUE_H_
 #define SEGANET_CORE_RUNTIME_STORE_QUEUE_H_
 
@@ -26,20 +26,21 @@ namespace seganet {
 
 struct StoreQueueOptions {
   uint64_t epoch = 0;
-  std::array<int64_t, kClasses + 1> ttl_us{};  // 0 = records of the log do not grow too old
+  std::array<int64_t, kClasses + 1> ttl_us{};  // by class; 0 = records in the log do not expire
 };
 
-// What the store thread takes: a chunk, or a dead letter in the same form.
+// A task of the store thread: to write a chunk, or a dead letter in the same form.
 struct StoreTask {
   SealedChunk chunk;
   bool dead = false;
-  uint32_t code = 0;  // dead letters
+  uint32_t code = 0;  // dead letter: reason code of the refusal
   std::string reason;
 };
 
 enum class LoadResult { kOk, kCorrupt };
 
-// Thread safety: WakeAt, Wake, SetPlan and sums from any thread; the others from the store thread.
+// Thread safety: WakeAt, Wake, SetPlan and counters from any thread; the others from the store
+// thread.
 class StoreQueue {
  public:
   using AllLanes = std::function<std::vector<std::shared_ptr<Lanes>>()>;
@@ -47,55 +48,65 @@ class StoreQueue {
   StoreQueue(Budget* budget, ReceiptSink* receipts, AllLanes all_lanes)
       : budget_(budget), receipts_(receipts), all_lanes_(std::move(all_lanes)) {}
 
-  // Before the first use.
+  // To be called before the first use.
   void SetOptions(const StoreQueueOptions& options) { options_ = options; }
 
   Ledger* ledger() { return &ledger_; }
   DeadLetters* dead_letters() { return &dead_letters_; }
 
-  // A batch has to be written at `due_us`: rings when the store thread does not know already.
+  // A batch must be written at `due_us`: rings the bell unless the store thread wakes up by then
+  // anyway.
   void WakeAt(int64_t due_us);
+  // Rings the bell.
   void Wake();
 
-  // Which lanes the uplink nodes of the plan use.
+  // Sets the lanes that the plan's uplink nodes use.
   void SetPlan(const Plan& plan);
 
-  // Connects the store thread; false when there is one already.
+  // Connects the store thread. Returns false if one is already connected.
   bool Attach(Doorbell* doorbell);
-  // Disconnects it: what it took and did not tell about counts as not written.
+  // Disconnects the store thread. Tasks that it took without reporting a result count as not
+  // written.
   void Detach();
 
+  // The log is open: its highest row, and its records by class.
   void Opened(int64_t max_row, const std::array<int64_t, kClasses + 1>& records);
 
-  // CLOCK_MONOTONIC when Next has something, kNever = not before the bell rings.
+  // Returns when Next has a task, CLOCK_MONOTONIC; kNever = not before the bell rings.
   int64_t Due(int64_t now_us);
 
-  // The next task, null = none is due. The same one until Taken.
+  // Returns the next task, or null if none is due. Returns the same task until Taken is called.
   const StoreTask* Next(int64_t now_us);
   void Taken();
 
+  // The result of a task: written as row `row`, not written (it will be tried again), or dropped.
   void Committed(uint64_t ticket, int64_t row);
   void Failed(uint64_t ticket);
   void Dropped(uint64_t ticket);
 
+  // Rows to delete, at most `most`; Freed reports that the deletion of the taken rows is committed.
   std::vector<int64_t> TakeFrees(size_t most) { return ledger_.TakeFrees(most); }
   void Freed();
+  // The store deleted a row with undelivered records because the log is full.
   void Removed(int64_t row, uint8_t record_class, int64_t records);
 
-  // The log has begun anew: nothing that was committed is there any more.
+  // The log was recreated: nothing that was committed is there anymore.
   void Lost();
 
-  // The row to read next; false = none.
+  // Returns the row to read next in `*wanted`, or false if there is none.
   bool Wanted(WantedRow* wanted);
+  // Delivers the wanted row. kCorrupt: its content is invalid and its records count as lost, except
+  // those that memory still holds.
   LoadResult Loaded(int64_t row, int64_t records, std::string_view body, int64_t now_us,
                     int64_t wall_ms);
+  // The wanted row does not exist.
   void Missing();
 
   const CounterBlock& counters() const { return counters_; }
 
  private:
   struct Pending {
-    std::shared_ptr<Lanes> lanes;  // of a chunk
+    std::shared_ptr<Lanes> lanes;  // null for a dead letter
     DeadLetter letter;
     uint32_t records = 0;
     size_t bytes = 0;
@@ -107,8 +118,8 @@ class StoreQueue {
 
   bool NextDeadLetter();
   bool NextChunk(int64_t now_us);
-  void Buried(Pending* pending);
-  // The wanted row is gone: its records count as lost, but for those that memory holds.
+  void DeadLetterStored(Pending* pending);
+  // The wanted row is lost: its records count as lost, except those that memory still holds.
   void Damaged(const GoneRow& gone);
   bool Expired(const ChunkEntry& entry, const ChunkHead& head, int64_t now_us,
                int64_t wall_ms) const;
@@ -122,14 +133,14 @@ class StoreQueue {
 
   std::mutex mutex_;  // guards doorbell_ and routes_
   Doorbell* doorbell_ = nullptr;
-  std::map<std::string, Route> routes_;       // by uplink node
-  std::atomic<int64_t> told_due_us_{kNever};  // when the store thread looks again by itself
+  std::map<std::string, Route> routes_;           // by uplink node
+  std::atomic<int64_t> reported_due_us_{kNever};  // when the store thread asks again by itself
 
-  // Of the store thread.
+  // Used by the store thread only.
   StoreTask task_;
   bool has_task_ = false;
   uint64_t next_dead_ticket_ = 1;
-  std::map<uint64_t, Pending> pending_;  // by ticket; those of dead letters have the highest bit
+  std::map<uint64_t, Pending> pending_;  // by ticket; tickets of dead letters have kDeadTicket set
   WantedRow wanted_;
   CounterBlock counters_;
 };

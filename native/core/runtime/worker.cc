@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kReadBufferBytes = 16'384;
 constexpr uint64_t kSweepMs = 250;
-constexpr size_t kPushesATurn = 1024;
+constexpr size_t kPushesPerTurn = 1024;
 constexpr size_t kModeratedDevices = 32;
 
 uv_handle_t* Handle(auto* handle) { return reinterpret_cast<uv_handle_t*>(handle); }
@@ -64,7 +64,7 @@ void Worker::OnStart() {
   uv_timer_start(
       &sweep_timer_, [](uv_timer_t* timer) { static_cast<Worker*>(timer->data)->Sweep(); },
       kSweepMs, kSweepMs);
-  // Once a turn of the loop, not once a record.
+  // Once per turn of the loop, not once per record.
   uv_prepare_init(loop(), &before_poll_);
   before_poll_.data = this;
   uv_prepare_start(&before_poll_, [](uv_prepare_t* handle) {
@@ -78,11 +78,11 @@ void Worker::OnStart() {
 }
 
 void Worker::OnStop() {
-  DrainWhatIsThere();
+  DrainPending();
   pipeline_.Flush(0, SealReason::kFlush);
-  // Devices whose records are safe learn it before their connection ends.
+  // Devices get the acknowledgements of safe records before their connections end.
   ServeReceipts();
-  // Their records would be dropped, and nobody asks for events any more.
+  // Presence and will records would be dropped, and nothing reads events anymore.
   presence_.Mute();
   wills_.Mute();
   const std::vector<Agent*> agents(agents_.begin(), agents_.end());
@@ -136,8 +136,8 @@ std::unique_ptr<AgentSession> Worker::MakeSession(Agent* agent, const Handoff& h
 
 void Worker::SetPlan(std::shared_ptr<const Plan> plan) {
   Call([this, &plan] {
-    // Stage ids of records that push() took are those of the old plan.
-    DrainWhatIsThere();
+    // Records that push() accepted have stage ids of the old plan.
+    DrainPending();
     const std::shared_ptr<const Plan> before = pipeline_.shared_plan();
     pipeline_.SetPlan(std::move(plan));
     ++plan_number_;
@@ -147,7 +147,7 @@ void Worker::SetPlan(std::shared_ptr<const Plan> plan) {
 
 void Worker::Flush(uint32_t stage) {
   Post([this, stage] {
-    DrainWhatIsThere();
+    DrainPending();
     pipeline_.Flush(stage, SealReason::kFlush);
   });
 }
@@ -212,10 +212,10 @@ void Worker::OnWake() {
   ResumeAgents();
 }
 
-// What was pushed stays in its ring while the messages that it would become have no room: push()
-// then answers FULL.
+// While the message ring has no room, pushed records stay in their ring, and push() then returns
+// FULL.
 void Worker::ServePushes() {
-  if (!MessagesHigh()) DrainRing(kPushesATurn);
+  if (!MessagesHigh()) DrainRing(kPushesPerTurn);
 }
 
 bool Worker::MessagesHigh() {
@@ -232,7 +232,7 @@ void Worker::DrainRing(size_t most) {
       tickets_.Flush();
       return;
     }
-    // It may be of a device whose row is on its way here.
+    // The row of the record's device may still be in a parcel to this worker.
     if (arriving_.load(std::memory_order_relaxed) != 0) break;
     RunPushed(frame);
     inbound_.Pop();
@@ -241,13 +241,13 @@ void Worker::DrainRing(size_t most) {
   Wake();
 }
 
-// What push() put in before now; what it puts in meanwhile may wait for its turn.
-void Worker::DrainWhatIsThere() { DrainRing(inbound_.used() / sizeof(FrameHeader) + 1); }
+// Drains the records that push() added before now; records added meanwhile may wait.
+void Worker::DrainPending() { DrainRing(inbound_.used() / sizeof(FrameHeader) + 1); }
 
 void Worker::RunPushed(std::string_view frame) {
   Record record = ReadRecordFrame(frame.data());
   counters_.Add(Counter::kRecordsPushed);
-  // One that has its number already was received before, and returns from a message wire.
+  // A record that has a number was counted before; it returns from a message wire.
   if (record.flags & kFlagAssignSeq) counters_.Add(Counter::kRecordsReceived);
   if (!record.device.empty() && !IdentifyPushed(FrameStage(frame.data()), &record)) {
     counters_.Add(Drop::kTooManyDevices, record.record_class);
@@ -263,24 +263,26 @@ void Worker::RunPushed(std::string_view frame) {
     return;
   }
   const bool waits = !options_.acknowledge_at_once;
-  const uint64_t slot = tickets_.Open(ticket);
-  if (waits) record.receipt = tickets_.ReceiptFor(slot);
+  const uint64_t handle = tickets_.Open(ticket);
+  if (waits) record.receipt = tickets_.ReceiptFor(handle);
   const Passage passage = pipeline_.Run(stage, record);
   if (passage.taken) {
-    tickets_.Expect(slot, waits ? passage.copies : 0);
+    tickets_.Expect(handle, waits ? passage.copies : 0);
   } else {
-    tickets_.Withhold(slot);
+    tickets_.Withhold(handle);
   }
 }
 
-// A ticket of an uplink stage goes with the record, and comes back when the cloud has it.
+// True if the record's ticket is completed when the record is safe. A ticket for an uplink stage
+// stays with the record and is completed when the cloud has it.
 bool Worker::AsksForSafety(uint32_t id, const Record& record) const {
   if (record.ticket == 0) return false;
   const Stage* stage = pipeline_.plan().Find(id);
   return stage == nullptr || stage->spec.kind != StageKind::kUplink;
 }
 
-// Counts the device as present and numbers the record; false when there is no room for the device.
+// Counts the device as present and numbers the record. Returns false if there is no room for the
+// device.
 bool Worker::IdentifyPushed(uint32_t stage, Record* record) {
   Device* device = devices_.Get(record->device, now_.mono_us);
   if (device == nullptr) return false;
@@ -313,7 +315,7 @@ void Worker::WithholdReceipts(std::vector<Receipt> receipts) {
   Nudge();
 }
 
-// One write for each device, whatever number of its records is safe.
+// Writes once per device, regardless of how many of its records are safe.
 void Worker::ServeReceipts() {
   std::vector<Receipt> withheld;
   {
@@ -321,13 +323,13 @@ void Worker::ServeReceipts() {
     served_receipts_.swap(receipts_);
     withheld.swap(withheld_receipts_);
   }
-  // Closed agents live until the loop's turn ends.
+  // Closed agents live until the end of the loop's turn.
   receipt_rows_.Serve(served_receipts_);
   served_receipts_.clear();
   receipt_rows_.Deny(withheld);
 }
 
-// With few devices no record is delayed.
+// Naps if that saves wake-ups. With few devices, no record is delayed.
 void Worker::Moderate() {
   const bool may = !std::exchange(unread_, false) && agents_.size() >= kModeratedDevices;
   const int64_t nap_us = moderation_.NapUs(MonotonicUs(), may);
@@ -366,8 +368,8 @@ void Worker::Sweep() {
     for (const auto& [stage, endpoint] : endpoints_) endpoint->KeepReading();
   }
   SweepUnfinished(now);
-  // Nobody is left to do it when what made a class full has gone before the class was marked
-  // (Throttle).
+  // If the records that filled a class leave before the class is marked as full, nothing else
+  // resumes its devices (Throttle).
   if (shared_.throttle->Relax()) shared_.resume();
   ServePushes();
   ResumeAgents();

@@ -1,5 +1,6 @@
-// A worker: one pinned thread that owns its devices' connections, reads, acknowledges, classifies
-// and batches (SegaNet's IoT agents, share-nothing: no lock on a record's way).
+// A worker: one pinned thread that owns the connections of its devices; it reads, acknowledges,
+// classifies and batches (SegaNet's IoT agents). Workers share nothing: a record takes no lock on
+// its path.
 #ifndef SEGANET_CORE_RUNTIME_WORKER_H_
 #define SEGANET_CORE_RUNTIME_WORKER_H_
 
@@ -50,7 +51,7 @@ struct WorkerOptions {
   size_t max_packet_bytes = 262'144;
   size_t max_devices = 40'000;     // rows of the device table
   size_t max_kept = 10'000;        // MQTT sessions without a connection
-  size_t ring_bytes = 4u << 20;    // each direction
+  size_t ring_bytes = 4u << 20;    // per direction
   int64_t wake_interval_us = 800;  // EngineOptions::wake_interval_us
   bool acknowledge_at_once = true;
   bool odd_topics = false;                        // EngineOptions::odd_topics
@@ -58,89 +59,98 @@ struct WorkerOptions {
   std::array<int64_t, kClasses + 1> linger_us{};  // PipelineContext::linger_us
 };
 
-// What the workers of an engine share; outlives them.
+// Objects and callbacks that the workers of an engine share. They outlive the workers.
 struct WorkerShared {
   Budget* budget;
-  Doorbell* message_bell;
-  std::atomic<int64_t>* devices;
-  std::atomic<int64_t>* connections;
+  Doorbell* message_bell;             // rings when messages wait for JavaScript
+  std::atomic<int64_t>* devices;      // number of connected devices
+  std::atomic<int64_t>* connections;  // number of open sockets
   Throttle* throttle;
-  std::function<void()> resume;  // reads all devices again whose class may go on, on all workers
-  // Tickets of pushed records that are safe.
+  // Makes all workers read the devices again whose class has room.
+  std::function<void()> resume;
+  // Reports the tickets of pushed records that are safe.
   std::function<void(const std::vector<Completion>&)> complete;
   DeviceEvents* events;
   PendingCommands* commands;
-  MemoryShare* unfinished;  // of packets that have not come in full
-  // Closes a connection that waits for the rest of a packet, on the worker that holds most of such.
+  MemoryShare* unfinished;  // memory of incomplete packets
+  // Closes a connection with an incomplete packet, on the worker that holds the most of such
+  // packets.
   std::function<void()> end_unfinished;
-  MemoryShare* kept;  // of devices that are not connected: sessions and wills
-  // Datagrams for devices of another worker; false = they are lost.
+  MemoryShare* kept;  // memory for devices that are not connected: sessions and wills
+  // Passes datagrams to the worker that owns their devices. Returns false if they are lost.
   std::function<bool(uint32_t worker, uint32_t stage, CrossedDatagrams)> cross;
-  SlotExchange* exchange;  // who owns which device
+  SlotExchange* exchange;  // which worker owns which device
 };
 
-// Thread safety: Push, TakeMessages from the engine's thread; Adopt, OpenDatagrams, TakeDatagrams,
-// SetPlan, Flush, CloseStage, StopReading, Resume, EndUnfinished, Start of a command, Agents,
-// MoveSlots, Arrive, busy and connections from any.
+// Thread safety: Push and TakeMessages from the engine's thread; Adopt, OpenDatagrams,
+// TakeDatagrams, SetPlan, Flush, CloseStage, StopReading, Resume, EndUnfinished, ReturnReceipts,
+// WithholdReceipts, StartCommand, Agents, MoveSlots, Arrive, busy, open_agents and the counters
+// from any thread.
 class Worker : public LoopThread, private AgentHost, private CommandCarrier, private CoapHost {
  public:
   Worker(const WorkerOptions& options, const WorkerShared& shared);
   ~Worker() override;
 
-  // Takes over a device's connection.
+  // Takes ownership of a device's connection.
   void Adopt(Handoff handoff);
 
-  // Takes over a UDP socket of source stage `stage`, whose devices speak CoAP. `seed` is secret and
-  // random. An error when the socket cannot be watched; it is closed then.
+  // Takes ownership of a UDP socket of source stage `stage`, whose devices speak CoAP. `seed` is
+  // secret and random. Returns an error if the socket cannot be watched; it is closed then.
   Status OpenDatagrams(uint32_t stage, int fd, uint64_t seed);
 
-  // Datagrams that came to another worker for devices of this one. False: they are more than it
-  // can work on, and lost.
+  // Processes datagrams of this worker's devices that another worker received. Returns false, and
+  // drops them, if too many are in flight already.
   bool TakeDatagrams(uint32_t stage, CrossedDatagrams datagrams);
 
+  // Replaces the plan; returns when that is done.
   void SetPlan(std::shared_ptr<const Plan> plan);
+  // Seals the open batches of a stage; 0 = of all stages.
   void Flush(uint32_t stage);
 
-  // Closes the connections and sockets that came through source stage `stage` and waits until that
-  // is done.
+  // Closes the connections and sockets of source stage `stage`; returns when that is done.
   void CloseStage(uint32_t stage);
 
+  // Stops reading devices and publishes the wills that wait.
   void StopReading();
 
-  // The budget has room again for some class.
+  // Reads the devices again whose class has room.
   void Resume();
 
-  // What its devices hold of packets that have not come in full.
+  // Returns the memory of incomplete packets.
   int64_t unfinished_bytes() const { return unfinished_bytes_.load(std::memory_order_relaxed); }
-  // Closes the connection that holds most of that for longest, if it is still too much in all.
+  // Closes the connection that has held the most of that memory for the longest time, if the total
+  // still exceeds its limit.
   void EndUnfinished();
 
-  // Records of devices of this worker are safe. Any thread, also after the end.
+  // Reports that records of this worker's devices are safe. Any thread, also after Stop.
   void ReturnReceipts(std::vector<Receipt> receipts);
-  // Records of its devices are gone and were never safe. Any thread, also after the end.
+  // Reports that records of this worker's devices are lost and were never safe. Any thread, also
+  // after Stop.
   void WithholdReceipts(std::vector<Receipt> receipts);
 
-  // REQUIRES: WorkerShared::commands opened it.
+  // Sends a command to a device of this worker. REQUIRES: WorkerShared::commands accepted it
+  // (Open).
   void StartCommand(Command command);
 
-  // ListAgents of this worker's devices.
+  // Returns ListAgents of this worker's devices.
   std::vector<AgentInfo> Agents(const std::string& after, size_t limit);
 
-  // Puts a record into the ring to this worker; false when it is full.
+  // Puts a record into the ring to this worker. Returns false if the ring is full.
   bool Push(uint32_t stage, const Record& record, bool assign_seq);
 
-  // Copies whole frames for JavaScript; returns the bytes.
+  // Copies whole frames for JavaScript and returns their bytes.
   size_t TakeMessages(char* to, size_t capacity);
-  // Size of the frame that is next, 0 = none.
+  // Returns the size of the next frame; 0 = none.
   size_t NextMessageBytes() { return messages_.Front().size(); }
 
-  // Hands these slots over, each when nothing of its devices is on its way, or not at all:
-  // SlotExchange::Ended tells. REQUIRES: they are this worker's.
+  // Moves these slots to other workers. A slot moves when nothing of its devices is in flight, or
+  // not at all; SlotExchange::Ended reports which. REQUIRES: this worker owns the slots.
   void MoveSlots(const std::vector<SlotMove>& moves);
-  // Takes over slots of another worker.
+  // Receives slots of another worker.
   void Arrive(std::unique_ptr<SlotParcel> parcel);
 
-  // CPU time by time, 0..1, of the last second or so; open connections of devices.
+  // CPU time divided by elapsed time over about the last second, 0..1; and the number of open
+  // device connections.
   double busy() const { return busy_.load(std::memory_order_relaxed); }
   size_t open_agents() const { return open_agents_.load(std::memory_order_relaxed); }
 
@@ -196,7 +206,7 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   void CloseEndpoints(uint32_t stage);
   Device* Locate(CoapEndpoint* endpoint, std::string_view id);
   void Arrive(CoapEndpoint* endpoint, Device* device);
-  bool ObservesElsewhere(const CoapEndpoint* but, std::string_view device) const;
+  bool ObservesElsewhere(const CoapEndpoint* except, std::string_view device) const;
   RecordAnswer Admit(Device* device, const SourceSettings& source, const coap::Incoming& incoming);
   bool HasRoomFor(uint8_t record_class);
   // CommandCarrier, for the agents
@@ -207,7 +217,7 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   void ServeReceipts();
   bool MessagesHigh();
   void DrainRing(size_t most);
-  void DrainWhatIsThere();
+  void DrainPending();
   void RunPushed(std::string_view frame);
   bool IdentifyPushed(uint32_t stage, Record* record);
   bool AsksForSafety(uint32_t stage, const Record& record) const;
@@ -243,32 +253,32 @@ class Worker : public LoopThread, private AgentHost, private CommandCarrier, pri
   ReceiptTable receipt_rows_;
   PushTickets tickets_;
   std::unordered_set<Agent*> agents_;
-  TimeWheel wheel_;                                       // of the agents
+  TimeWheel wheel_;                                       // of agents
   std::array<std::vector<Agent*>, kClasses + 1> paused_;  // by Agent::paused
   RatePauses rate_pauses_;
-  std::list<Agent*> unfinished_;  // with packets that have not come in full, oldest first
+  std::list<Agent*> unfinished_;  // agents with large incomplete packets, oldest first
   std::atomic<int64_t> unfinished_bytes_{0};
   std::unordered_map<uint32_t, CoapEndpoint*> endpoints_;  // by stage
-  std::atomic<size_t> crossed_bytes_{0};                   // on their way from other workers
-  uint32_t plan_number_ = 1;                               // counts the plans
+  std::atomic<size_t> crossed_bytes_{0};                   // in flight from other workers
+  uint32_t plan_number_ = 1;                               // number of the current plan
   bool reading_ = true;
   std::mutex receipts_mutex_;
-  std::vector<Receipt> receipts_;                // that came back
-  std::vector<Receipt> served_receipts_;         // at hand; kept for its memory
-  std::vector<Receipt> withheld_receipts_;       // guarded as receipts_
+  std::vector<Receipt> receipts_;                // returned; guarded by receipts_mutex_
+  std::vector<Receipt> served_receipts_;         // being served; a member to reuse its memory
+  std::vector<Receipt> withheld_receipts_;       // guarded by receipts_mutex_
   std::atomic<bool> waits_for_messages_{false};  // read by TakeMessages
-  Now now_;                                      // of the read or wake-up at hand
+  Now now_;                                      // time of the current read or wake-up
   LingeringClose lingering_;
   uv_timer_t deadline_timer_;
   uv_timer_t sweep_timer_;
   uv_prepare_t before_poll_;
-  uint32_t clock_reads_ = 0;  // reads since now_ was read
-  bool unread_ = false;       // some device had more than its share of this turn
+  uint32_t clock_reads_ = 0;  // device reads since the clock was read
+  bool unread_ = false;       // a device has more to read than its share of this turn
   WakeupModeration moderation_;
-  int64_t armed_us_ = kNever;  // what deadline_timer_ is set to
+  int64_t armed_us_ = kNever;  // due time of deadline_timer_
   SlotMoves moves_;
-  std::atomic<uint32_t> adopting_{0};  // connections that were given to it and have no agent yet
-  std::atomic<uint32_t> arriving_{0};  // parcels on their way to it
+  std::atomic<uint32_t> adopting_{0};  // adopted connections without an agent yet
+  std::atomic<uint32_t> arriving_{0};  // parcels in flight to this worker
   std::atomic<double> busy_{0};
   std::atomic<size_t> open_agents_{0};
   int64_t measured_us_ = 0;

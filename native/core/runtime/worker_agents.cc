@@ -1,4 +1,4 @@
-// Worker: its agents, which of them may be read, and what they bring.
+// Worker: its agents, which of them may be read, and the records that they receive.
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,16 +11,16 @@ namespace seganet {
 namespace {
 
 constexpr size_t kMessageReadBytes = 4096;
-constexpr uint32_t kReadsAClock = 16;
-// What one read may bring of a device with a rate, a token: the smallest records have about so
-// many bytes, so that one read brings few more than a bucket has tokens for.
-constexpr size_t kReadBytesAToken = 8;
+constexpr uint32_t kReadsPerClock = 16;
+// Bytes per token in one read from a device with a rate. The smallest records have about this many
+// bytes, so one read yields few more records than a bucket has tokens.
+constexpr size_t kReadBytesPerToken = 8;
 constexpr size_t kLeastReadBytes = 64;
 
-// So much of a packet that has not come in full every connection may hold: a device whose packets
-// come in two pieces is never in the way of another.
+// Every connection may hold this much of an incomplete packet, so a device whose packets arrive in
+// two pieces never obstructs another.
 constexpr size_t kFreeUnfinished = 4096;
-// More than that has to come with some speed once WorkerOptions::unfinished_us is over.
+// Larger incomplete packets need this rate after WorkerOptions::unfinished_us.
 constexpr int64_t kUnfinishedBytesPerS = 256;
 constexpr size_t kUnfinishedLooks = 64;
 
@@ -46,11 +46,11 @@ DeviceEnd EndOf(AgentEnd end) {
 
 }  // namespace
 
-// Whatever class they are of.
+// True if devices of every class must pause.
 bool Worker::AllMustPause() { return !reading_ || MessagesHigh(); }
 
-// What a device sends next is likely to be of the class of what it sent last. Of one that sent
-// nothing yet the best is supposed: it may be an alarm.
+// A device's next record is assumed to have the class of its latest one. A device that has not sent
+// anything is assumed to send class 1, because that may be an alarm.
 bool Worker::MayRead(Agent* agent) {
   if (agent->paused == Agent::kPausedByMove) return false;
   if (WaitsForToken(agent)) return false;
@@ -71,17 +71,17 @@ bool Worker::MayRead(Agent* agent) {
 
 std::span<uint8_t> Worker::read_buffer(const Agent& agent) {
   size_t bytes = read_buffer_.size();
-  // Small packets grow many times as messages. Where those are all that becomes of a record, one
-  // read must not make more of them than half a ring holds, because the packets are acknowledged.
+  // Small packets grow several times when they become messages. If messages are their only output,
+  // one read must not produce more than half a ring, because the packets are acknowledged.
   if (pipeline_.message_only()) bytes = kMessageReadBytes;
   if (const TokenRate rate = RateOf(agent); rate.limited()) {
     const size_t tokens = rate.burst != 0 ? rate.burst : rate.per_s;
-    bytes = std::min(bytes, std::max(kLeastReadBytes, tokens * kReadBytesAToken));
+    bytes = std::min(bytes, std::max(kLeastReadBytes, tokens * kReadBytesPerToken));
   }
   return std::span(read_buffer_).first(bytes);
 }
 
-// A device over its rate is not read until it has a token again: TCP tells it to wait.
+// A device over its rate is not read until it has a token again; TCP's flow control makes it wait.
 bool Worker::WaitsForToken(Agent* agent) {
   const TokenRate rate = RateOf(*agent);
   if (!rate.limited() || agent->device == nullptr) return false;
@@ -115,11 +115,11 @@ void Worker::ResumeAgents() {
   }
 }
 
-// What came with one wake-up was there when the first of it was read: the clock is looked at for
-// the first read of a turn, and now and then in a long one.
+// All data of one wake-up was present at its first read. Therefore the clock is read at the first
+// read of a turn, and occasionally in a long turn.
 int64_t Worker::OnRead(size_t bytes) {
   moderation_.Count();
-  if (clock_reads_++ % kReadsAClock == 0) now_ = Now::Read();
+  if (clock_reads_++ % kReadsPerClock == 0) now_ = Now::Read();
   counters_.Add(Counter::kReads);
   counters_.Add(Counter::kBytesReceived, bytes);
   return now_.mono_us;
@@ -149,27 +149,28 @@ void Worker::ForgetUnfinished(Agent* agent) {
 void Worker::EndUnfinished() {
   Post([this] {
     if (shared_.unfinished->used() <= shared_.unfinished->limit() || unfinished_.empty()) return;
-    // Bytes times time, so that a small packet on a slow link outlasts a burst of large ones that
-    // begin after it. The oldest decide: who is young costs little yet.
+    // The cost of a packet is its bytes times its age, so a small packet on a slow link outlasts a
+    // burst of large packets that begin later. Only the oldest packets are compared: young ones
+    // have a low cost.
     const int64_t now = MonotonicUs();
     const auto cost = [now](const Agent* agent) {
       return static_cast<double>(agent->unfinished) *
              static_cast<double>(now - agent->unfinished_us);
     };
-    Agent* dearest = nullptr;
+    Agent* costliest = nullptr;
     size_t looked = 0;
     for (Agent* agent : unfinished_) {
       if (++looked > kUnfinishedLooks) break;
-      if (dearest == nullptr || cost(agent) > cost(dearest)) dearest = agent;
+      if (costliest == nullptr || cost(agent) > cost(costliest)) costliest = agent;
     }
-    dearest->CloseUnfinished();
+    costliest->CloseUnfinished();
   });
 }
 
 void Worker::SweepUnfinished(int64_t now_us) {
   std::vector<Agent*> over;
   for (Agent* agent : unfinished_) {
-    // It is not the device that is slow.
+    // The worker has paused the device, so the device is not slow.
     if (!agent->is_read()) agent->unfinished_us = now_us;
     const int64_t waited_us = now_us - agent->unfinished_us;
     const int64_t earned_us =
@@ -236,7 +237,7 @@ RecordAnswer Worker::OnRecord(Agent* agent, const IncomingRecord& incoming) {
   return {.copies = waits ? passage.copies : 0};
 }
 
-// For the register.
+// Updates the statistics of the agent registry.
 void Worker::CountRecord(Device* device, uint32_t stage, const Record& record) {
   if (shared_.exchange->active()) shared_.exchange->placement().Count(device->slot);
   device->stage = stage;
@@ -246,7 +247,7 @@ void Worker::CountRecord(Device* device, uint32_t stage, const Record& record) {
   device->bytes += record.payload.size();
 }
 
-// A record that the gateway makes for a device, at its source: presence, or a will.
+// Runs a record that the gateway makes for a device, at the device's source: presence or a will.
 void Worker::Emit(const WillRecord& made) {
   const Now now = Now::Read();
   Record record;
@@ -272,7 +273,8 @@ void Worker::Emit(const WillRecord& made) {
   pipeline_.Run(made.stage, record);
 }
 
-// Looks the device up in the registers of its source: once a connection, and when those change.
+// Looks up the device in the registrations of its source: once per connection, and when these
+// change.
 void Worker::Register(Agent* agent) {
   const Plan& plan = pipeline_.plan();
   const auto devices = plan.DevicesOf(agent->stage());
@@ -281,7 +283,7 @@ void Worker::Register(Agent* agent) {
   agent->permissions = DevicePermissions::Of(agent->source().permissions, agent->device_id());
 }
 
-// What stays the same need not be looked up for every device.
+// Looks up devices again only for stages whose registrations or permissions have changed.
 void Worker::RegisterAll(const Plan& before) {
   const Plan& plan = pipeline_.plan();
   std::unordered_map<uint32_t, bool> changed;  // by stage
@@ -342,9 +344,9 @@ void Worker::OnClosed(Agent* agent, AgentEnd end) {
 }
 
 void Worker::OnDescriptor(int fd, AgentEnd end) {
-  const bool was_told = end == AgentEnd::kProtocol || end == AgentEnd::kTooMuch ||
-                        end == AgentEnd::kTakenOver || end == AgentEnd::kNotTaken;
-  if (was_told) {
+  const bool has_reason = end == AgentEnd::kProtocol || end == AgentEnd::kTooMuch ||
+                          end == AgentEnd::kTakenOver || end == AgentEnd::kNotTaken;
+  if (has_reason) {
     lingering_.Take(loop(), fd, MonotonicUs());
   } else {
     close(fd);

@@ -1,4 +1,4 @@
-// Worker: commands to its devices, and its part of the register.
+// Worker: commands to its devices, and its part of the agent registry.
 
 #include <utility>
 
@@ -10,7 +10,7 @@ void Worker::StartCommand(Command command) {
   const uint32_t ticket = command.ticket;
   const size_t bytes = command.bytes();
   if (!Post([this, command = std::move(command)] {
-        // Its device went while it lay in the queue.
+        // The device moved to another worker while the command was in the queue.
         if (shared_.exchange->placement().WorkerOf(command.device) != options_.index) {
           shared_.exchange->Forward(command);
         } else {
@@ -27,7 +27,7 @@ CommandStart Worker::SendCommand(uint64_t id, const Command& command) {
   Agent* const agent = device->agent;
   const CommandStart start =
       agent->session().Command(id, command.topic, command.payload, command.qos);
-  // May end the connection, and so the command.
+  // May close the connection, which ends the command.
   agent->Flush();
   return start;
 }

@@ -13,12 +13,12 @@
 namespace seganet {
 namespace {
 
-// Of datagrams on their way from other workers: a worker that cannot keep up loses what is over,
+// Limit for datagrams in flight from other workers. A worker that cannot keep up loses the excess,
 // as its socket would.
 constexpr size_t kMaxCrossedBytes = 4u << 20;
-constexpr uint32_t kFullRetryS = 2;       // memory empties as fast as the uplink sends
-constexpr uint32_t kNoDeviceRetryS = 60;  // until some device has been silent for so long
-constexpr uint32_t kRowsAConnection = 4;  // WorkerOptions::max_devices
+constexpr uint32_t kFullRetryS = 2;         // the uplink frees memory continuously
+constexpr uint32_t kNoDeviceRetryS = 60;    // until some device has been silent for this long
+constexpr uint32_t kRowsPerConnection = 4;  // WorkerOptions::max_devices
 
 size_t BytesOf(const CrossedDatagrams& datagrams) {
   return datagrams.bytes.size() + datagrams.entries.size() * sizeof(CrossedDatagrams::Entry);
@@ -35,7 +35,7 @@ Status Worker::OpenDatagrams(uint32_t stage, int fd, uint64_t seed) {
     options.workers = static_cast<uint32_t>(options_.workers);
     options.settings = CoapSettings(pipeline_.plan().SettingsOf(stage), options_.max_packet_bytes,
                                     options_.odd_topics);
-    options.limits = CoapLimits(options.settings, options_.max_devices / kRowsAConnection);
+    options.limits = CoapLimits(options.settings, options_.max_devices / kRowsPerConnection);
     options.seed = seed;
     auto* endpoint = new CoapEndpoint(this, loop(), fd, &counters_, options);
     error = endpoint->error();
@@ -53,7 +53,7 @@ Status Worker::OpenDatagrams(uint32_t stage, int fd, uint64_t seed) {
   return Status::System(std::string("cannot watch the port: ") + uv_strerror(error), -error);
 }
 
-// 0 = of all stages.
+// Closes the endpoints of a stage; 0 = of all stages.
 void Worker::CloseEndpoints(uint32_t stage) {
   for (auto it = endpoints_.begin(); it != endpoints_.end();) {
     if (stage != 0 && it->first != stage) {
@@ -106,8 +106,8 @@ void Worker::OnDatagrams(size_t datagrams, size_t bytes) {
   counters_.Add(Counter::kBytesReceived, bytes);
 }
 
-// The device's row, as this source has it; nullptr when there is no room for it, or when it is
-// about to come from another worker, or has just gone there.
+// Returns the device's row, with the registration at this source. Returns nullptr if there is no
+// room for the device, or if it is about to arrive from another worker or has just left.
 Device* Worker::Locate(CoapEndpoint* endpoint, std::string_view id) {
   Device* device = Owns(id) ? devices_.Get(id, now_.mono_us) : nullptr;
   if (device == nullptr) return nullptr;
@@ -123,7 +123,7 @@ Device* Worker::Locate(CoapEndpoint* endpoint, std::string_view id) {
   return device;
 }
 
-// The device is here, at this far end.
+// Records that the device is present at the current peer address.
 void Worker::Arrive(CoapEndpoint* endpoint, Device* device) {
   if (!device->counted) counters_.Add(Counter::kDevicesConnected);
   devices_.Count(device, now_.mono_us);
@@ -136,12 +136,12 @@ void Worker::Arrive(CoapEndpoint* endpoint, Device* device) {
   device->address = FarEnd(*peer);
 }
 
-// A socket of datagrams is always read, because a device that is not answered sends again: what
-// has no room is refused instead, with the time after which to try again.
+// A datagram socket is always read, because a device without an answer sends again. Records without
+// room are refused instead, with a time to retry.
 RecordAnswer Worker::Admit(Device* device, const SourceSettings& source,
                            const coap::Incoming& incoming) {
   using Verdict = RecordAnswer::Verdict;
-  // A datagram proves nothing.
+  // A datagram proves no id.
   if (device->proven_at != 0 ||
       (device->permissions && !device->permissions->MayPublish(incoming.topic))) {
     counters_.Add(Counter::kNotAllowed);
@@ -153,7 +153,7 @@ RecordAnswer Worker::Admit(Device* device, const SourceSettings& source,
     return {.verdict = Verdict::kTooFast,
             .retry_s = static_cast<uint32_t>((wait_us + 999'999) / 1'000'000)};
   }
-  // Which class the record will end with: as MayRead has it, unless the device says it.
+  // The class that the record will probably get: as in MayRead, unless the device names it.
   uint8_t c = incoming.record_class;
   if (c == 0) c = device->latest_class;
   if (c == 0) c = device->registered_class;
@@ -232,9 +232,9 @@ void Worker::OnObserved(CoapEndpoint* endpoint, std::string_view id, bool on) {
   device->last_seen_us = now_.mono_us;
 }
 
-bool Worker::ObservesElsewhere(const CoapEndpoint* but, std::string_view device) const {
+bool Worker::ObservesElsewhere(const CoapEndpoint* except, std::string_view device) const {
   for (const auto& [stage, endpoint] : endpoints_) {
-    if (endpoint != but && endpoint->Listens(device)) return true;
+    if (endpoint != except && endpoint->Listens(device)) return true;
   }
   return false;
 }

@@ -1,22 +1,23 @@
-// Worker: slots that leave it for another worker, and that come from one.
+// Worker: slots that move to another worker, and slots that arrive.
 //
-// A slot leaves as a whole, in one step, when nothing of its devices is on its way here: no record
-// that a device waits for, no command, nothing in the ring from JavaScript or to it, and every
-// record sealed into the lanes. Then the first record that runs at the other worker is sealed
-// behind them.
+// A slot leaves as a whole, in one step, when nothing of its devices is in flight on this worker:
+// no record that awaits its acknowledgement, no command, nothing in the rings from and to
+// JavaScript, and every record sealed into the lanes. The first record that runs on the other
+// worker is then sealed behind all of them.
 
 #include <algorithm>
 #include <ctime>
 #include <utility>
 
+#include "core/base/require.h"
 #include "core/runtime/worker.h"
 
 namespace seganet {
 namespace {
 
 constexpr int64_t kMeasureUs = 1'000'000;
-// RFC 7252 4.8.2, EXCHANGE_LIFETIME: for so long a message may come twice, and the server that
-// knows it stays with the worker.
+// RFC 7252 4.8.2, EXCHANGE_LIFETIME: within this time, a message may be repeated, and the CoAP
+// server that can detect the duplicate stays with the worker.
 constexpr int64_t kDatagramUs = 300'000'000;
 
 int64_t ThreadCpuUs() {
@@ -41,7 +42,7 @@ void Worker::MeasureLoad() {
   measured_cpu_us_ = cpu_us;
 }
 
-// A row may be made for it here: it is not about to come in a parcel.
+// True if this worker may create a row for the device: the row is not about to arrive in a parcel.
 bool Worker::Owns(std::string_view device) const {
   return !shared_.exchange->active() ||
          (shared_.exchange->placement().WorkerOf(device) == options_.index &&
@@ -52,7 +53,10 @@ void Worker::MoveSlots(const std::vector<SlotMove>& moves) {
   auto task = [this, moves] {
     const int64_t now = MonotonicUs();
     SlotSet slots;
-    for (const SlotMove& move : moves) slots.set(move.slot);
+    for (const SlotMove& move : moves) {
+      SEGANET_REQUIRE(shared_.exchange->placement().Owner(move.slot) == options_.index);
+      slots.set(move.slot);
+    }
     const SlotSet tied = TiedSlots(slots);
     for (const SlotMove& move : moves) {
       if (tied[move.slot]) {
@@ -63,14 +67,14 @@ void Worker::MoveSlots(const std::vector<SlotMove>& moves) {
     }
     const std::vector<Agent*> agents(agents_.begin(), agents_.end());
     for (Agent* agent : agents) Freeze(agent);
-    // What their devices wait for is not to wait for a batch to fill.
+    // Records that the devices wait for must not wait for a batch to fill.
     pipeline_.Flush(0, SealReason::kFlush);
   };
   if (Post(std::move(task))) return;
   for (const SlotMove& move : moves) shared_.exchange->Ended(move, false);
 }
 
-// Its device is not read from now on, if its slot is about to leave.
+// Stops reading the agent's device if its slot is about to leave.
 void Worker::Freeze(Agent* agent) {
   SlotMoves::Leaving* const leaving = moves_.Find(Placement::SlotOf(agent->device_id()));
   if (leaving == nullptr) return;
@@ -79,7 +83,7 @@ void Worker::Freeze(Agent* agent) {
   leaving->agents.push_back(agent);
 }
 
-// Takes it off the list of those that it waits among.
+// Removes the agent from the list of paused agents that it is in.
 void Worker::Unpause(Agent* agent) {
   const uint8_t paused = std::exchange(agent->paused, 0);
   if (paused == Agent::kPausedByRate) {
@@ -97,14 +101,15 @@ bool Worker::IsQuiet(const SlotMoves::Leaving& leaving) const {
   });
 }
 
-// Once a turn while slots are about to leave.
+// Called once per turn of the loop while slots are about to leave.
 void Worker::TryMoves() {
   const int64_t now = MonotonicUs();
   SlotSet ready;
   for (const SlotMoves::Leaving& leaving : moves_.all()) {
     if (IsQuiet(leaving)) ready.set(leaving.move.slot);
   }
-  // The planner has one worker at a time give slots to one other.
+  // All moves have the same destination: the planner moves slots from one worker to one other at a
+  // time.
   const bool gone = ready.any() && HandOver(ready, moves_.all().front().move.to);
   for (size_t i = moves_.all().size(); i-- > 0;) {
     const SlotMoves::Leaving& leaving = moves_.all()[i];
@@ -122,8 +127,8 @@ void Worker::EndMove(size_t index, bool moved) {
   shared_.exchange->Ended(leaving.move, moved);
 }
 
-// Those of `slots` that something ties to this worker: a command that waits for its answer, or a
-// device that speaks CoAP over UDP, whose server does not move.
+// Returns the slots that cannot leave this worker: a device has a command in flight, or speaks CoAP
+// over UDP, whose server does not move.
 SlotSet Worker::TiedSlots(const SlotSet& slots) const {
   SlotSet tied;
   commands_.ForEachDevice([&](std::string_view device) { tied.set(Placement::SlotOf(device)); });
@@ -137,16 +142,16 @@ SlotSet Worker::TiedSlots(const SlotSet& slots) const {
   return tied;
 }
 
-// False: not now.
+// Moves `slots` to worker `to`. Returns false if that is not possible now.
 bool Worker::HandOver(const SlotSet& slots, uint32_t to) {
   SlotExchange& exchange = *shared_.exchange;
-  // Rings are read one after the other: what is in this one must not be behind what comes in the
-  // other worker's.
+  // JavaScript reads the rings one after the other, so messages in this ring must not be read after
+  // those in the other worker's ring.
   if (messages_.used() != 0) return false;
-  DrainWhatIsThere();  // most of it before others have to wait
+  DrainPending();  // most of the work, before the lock makes others wait
   const std::lock_guard<std::mutex> lock(exchange.routes());
   if (exchange.held() || adopting_.load(std::memory_order_relaxed) != 0) return false;
-  DrainWhatIsThere();
+  DrainPending();
   pipeline_.Flush(0, SealReason::kFlush);
   if (inbound_.used() != 0 || messages_.used() != 0) return false;
   const SlotSet leaving = slots & ~TiedSlots(slots);
@@ -168,7 +173,7 @@ bool Worker::HandOver(const SlotSet& slots, uint32_t to) {
   parcel->devices = devices_.Take([&](const Device& device) { return leaving[device.slot]; });
   parcel->kept = kept_.TakeAll(leaves);
   parcel->wills = wills_.Take(leaves);
-  // Before the table says so: whoever reads that the slot is there posts behind it.
+  // Before the table changes: a thread that reads the new owner posts behind the parcel.
   exchange.Deliver(to, std::move(parcel));
   for (uint32_t slot = 0; slot < Placement::kSlots; ++slot) {
     if (leaving[slot]) exchange.placement().Set(slot, to);
@@ -177,27 +182,27 @@ bool Worker::HandOver(const SlotSet& slots, uint32_t to) {
 }
 
 void Worker::Arrive(std::unique_ptr<SlotParcel> parcel) {
-  // Before the table says that its slots are here (DrainRing, Owns).
+  // Before the table names this worker as owner of the slots (DrainRing, Owns).
   arriving_.fetch_add(1, std::memory_order_relaxed);
   const std::shared_ptr<SlotParcel> shared = std::move(parcel);
   Post([this, shared] {
     arriving_.fetch_sub(1, std::memory_order_relaxed);
     Unpack(shared.get());
-    Wake();  // pushed records of these devices may wait
+    Wake();  // pushed records of these devices may be waiting
   });
 }
 
 void Worker::Unpack(SlotParcel* parcel) {
   now_ = Now::Read();
-  // Before the rows: a full table forgets rows without a connection to take these in.
+  // Before the rows: a full table evicts rows without a connection to make room for these.
   std::vector<Agent*> arrived;
-  for (AgentParts& parts : parcel->agents) {
-    auto* agent = new Agent(this, loop(), std::move(parts));
+  for (MovedAgent& moved : parcel->agents) {
+    auto* agent = new Agent(this, loop(), std::move(moved));
     agent->device->agent = agent;
     arrived.push_back(agent);
   }
   for (std::unique_ptr<Device>& device : parcel->devices) {
-    device->registered_in = 0;  // plans are numbered by each worker
+    device->registered_in = 0;  // each worker numbers its plans itself
     devices_.Put(std::move(device));
   }
   for (Wills::Moved& will : parcel->wills) wills_.Put(std::move(will));

@@ -3,18 +3,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/require.h"
 #include "core/protocol/mqtt/codec.h"
 
 namespace seganet {
 namespace {
 
 struct Packet {
-  uint64_t bytes = 0;  // of all of it; 0 = its length is not there yet
+  uint64_t bytes = 0;  // of the whole packet; 0 = not known yet
   bool is_puback = false;
 };
 
-// What begins with these bytes. `endless`: how long it is when they are no packet.
-Packet Look(std::span<const uint8_t> bytes, uint64_t endless) {
+// Returns the packet that begins with these bytes. If they are not a packet, its length is
+// `endless`.
+Packet Inspect(std::span<const uint8_t> bytes, uint64_t endless) {
   mqtt::FixedHeader header;
   switch (mqtt::DecodeFixedHeader(bytes, &header)) {
     case mqtt::HeaderStatus::kNeedMore:
@@ -24,16 +26,18 @@ Packet Look(std::span<const uint8_t> bytes, uint64_t endless) {
     case mqtt::HeaderStatus::kOk:
       break;
   }
-  // One without an identifier is for the other reader to complain about.
+  // A PUBACK without an identifier goes to OnOther, where the MQTT client reports it.
   const bool is_puback = header.type == mqtt::PacketType::kPuback && header.remaining >= 2 &&
                          header.total() <= BrokerReader::kMaxPubackBytes;
   return {header.total(), is_puback};
 }
 
-// [MQTT 3.4.2] Identifier, and in MQTT 5 a reason code where it is not 0. REQUIRES: a whole one.
-void Tell(std::span<const uint8_t> puback, BrokerReader::Sink* sink) {
+// Passes a PUBACK to the sink. [MQTT 3.4.2] It has an identifier and, in MQTT 5 unless it is 0, a
+// reason code. REQUIRES: `puback` is a complete packet.
+void Deliver(std::span<const uint8_t> puback, BrokerReader::Sink* sink) {
   mqtt::FixedHeader header;
   mqtt::DecodeFixedHeader(puback, &header);
+  SEGANET_REQUIRE(header.total() == puback.size() && header.remaining >= 2);
   const std::span<const uint8_t> body = puback.subspan(header.size);
   sink->OnPuback(static_cast<uint16_t>(body[0] << 8 | body[1]), body.size() > 2 ? body[2] : 0);
 }
@@ -43,14 +47,14 @@ void Tell(std::span<const uint8_t> puback, BrokerReader::Sink* sink) {
 void BrokerReader::Read(std::span<const uint8_t> bytes, Sink* sink) {
   if (!held_.empty()) bytes = FinishHeld(bytes, sink);
   if (bytes.empty()) return;
-  size_t others = 0;  // where the bytes begin that are not ours and were not handed over
+  size_t others = 0;  // start of the other bytes that were not passed on yet
   size_t at = 0;
   while (at < bytes.size()) {
     const uint64_t skipped = std::min<uint64_t>(skip_, bytes.size() - at);
     at += static_cast<size_t>(skipped);
     skip_ -= skipped;
     if (at == bytes.size()) break;
-    const Packet packet = Look(bytes.subspan(at), kForEver);
+    const Packet packet = Inspect(bytes.subspan(at), kUnlimited);
     if (packet.bytes > 0 && !packet.is_puback) {
       skip_ = packet.bytes;
       continue;
@@ -59,9 +63,9 @@ void BrokerReader::Read(std::span<const uint8_t> bytes, Sink* sink) {
     if (others < at) {
       const size_t from = std::exchange(others, at);
       sink->OnOther(bytes.subspan(from, at - from));
-      if (skip_ > 0) continue;  // it was told to pass all
+      if (skip_ > 0) continue;  // the sink called PassAll()
     }
-    Tell(bytes.subspan(at, static_cast<size_t>(packet.bytes)), sink);
+    Deliver(bytes.subspan(at, static_cast<size_t>(packet.bytes)), sink);
     at += static_cast<size_t>(packet.bytes);
     others = at;
   }
@@ -69,9 +73,9 @@ void BrokerReader::Read(std::span<const uint8_t> bytes, Sink* sink) {
   if (others < at) sink->OnOther(bytes.subspan(others, at - others));
 }
 
-// Goes on with the packet of which the beginning is held. Returns what is left of `bytes`.
+// Continues the packet whose beginning is buffered. Returns the rest of `bytes`.
 std::span<const uint8_t> BrokerReader::FinishHeld(std::span<const uint8_t> bytes, Sink* sink) {
-  if (skip_ > 0) {  // PassAll() came meanwhile
+  if (skip_ > 0) {  // PassAll() was called in the meantime
     HandOverHeld(sink);
     return bytes;
   }
@@ -80,10 +84,10 @@ std::span<const uint8_t> BrokerReader::FinishHeld(std::span<const uint8_t> bytes
     held_.insert(held_.end(), more.begin(), more.end());
     bytes = bytes.subspan(more.size());
   };
-  Packet packet = Look(held_, kForEver);
+  Packet packet = Inspect(held_, kUnlimited);
   while (packet.bytes == 0 && !bytes.empty()) {
     hold(1);
-    packet = Look(held_, kForEver);
+    packet = Inspect(held_, kUnlimited);
   }
   if (packet.bytes == 0) return bytes;
   if (!packet.is_puback) {
@@ -93,7 +97,7 @@ std::span<const uint8_t> BrokerReader::FinishHeld(std::span<const uint8_t> bytes
   }
   hold(packet.bytes - held_.size());
   if (held_.size() < packet.bytes) return bytes;
-  Tell(held_, sink);
+  Deliver(held_, sink);
   held_.clear();
   return bytes;
 }

@@ -6,22 +6,24 @@
 #include <cerrno>
 #include <utility>
 
+#include "core/base/require.h"
+
 namespace seganet {
 namespace {
 
 constexpr size_t kReadBytes = 65536;
-// Then others of the loop have their turn.
-constexpr int kReadsATurn = 16;
-// A large write must not keep its memory for ever.
+// Maximum reads per event, so that other handles of the loop get their turn.
+constexpr int kReadsPerTurn = 16;
+// A larger output buffer is freed when it is empty, not kept for the next write.
 constexpr size_t kKeptBytes = 262144;
 
 #ifdef MSG_NOSIGNAL
 constexpr int kSendFlags = MSG_NOSIGNAL;
 #else
-constexpr int kSendFlags = 0;  // the socket has SO_NOSIGPIPE, or the process ignores the signal
+constexpr int kSendFlags = 0;  // the socket has SO_NOSIGPIPE, or the process ignores SIGPIPE
 #endif
 
-// As Node says it.
+// The code is that of Node's TLSSocket.
 const TlsFailure kBeforeTls{"ECONNRESET", "the far end closed the connection before TLS stood"};
 
 int ErrorOf(int fd) {
@@ -41,7 +43,7 @@ Status Connection::Make(uv_loop_t* loop, int fd, std::unique_ptr<TlsClient> tls,
                         Connection** connection) {
   auto* made = new Connection(fd, std::move(tls), listener);
   if (const int error = uv_poll_init(loop, &made->poll_, fd); error != 0) {
-    delete made;  // libuv holds nothing of it
+    delete made;  // libuv has no reference to it
     return Status::System("descriptor " + std::to_string(fd) + " cannot be waited for", -error);
   }
   made->poll_.data = made;
@@ -60,7 +62,7 @@ void Connection::Watch() {
   int events = 0;
   if (!is_paused_ || !is_open_) events |= UV_READABLE;
   if (unsent() > 0) events |= UV_WRITABLE;
-  // To tell it from the loop.
+  // These are reported from the loop, so ask for an event.
   if ((!is_open_ && !tls_) || is_drain_due_ || IsBroken()) events |= UV_WRITABLE;
   if (events == watched_) return;
   watched_ = events;
@@ -76,13 +78,13 @@ void Connection::OnPoll(uv_poll_t* poll, int status, int events) {
   connection->OnEvents(status < 0, (events & UV_READABLE) != 0);
 }
 
-// `has_failed`: libuv tells so without saying why, and watches no more.
+// `has_failed`: libuv reported an error without its code, and stopped watching.
 void Connection::OnEvents(bool has_failed, bool is_readable) {
   if (!tls_ && !is_open_) {
     is_open_ = true;
     listener_->OnOpen();
   }
-  // First: what was said before an end is heard.
+  // First, so that data before the end of the connection is delivered.
   if (!is_over_ && (is_readable || has_failed)) ReadAll(has_failed);
   if (!is_over_ && has_failed && error_ == 0) {
     error_ = ErrorOf(fd_);
@@ -99,7 +101,7 @@ void Connection::OnEvents(bool has_failed, bool is_readable) {
 }
 
 void Connection::ReadAll(bool has_failed) {
-  for (int reads = 0; has_failed || reads < kReadsATurn; ++reads) {
+  for (int reads = 0; has_failed || reads < kReadsPerTurn; ++reads) {
     if (is_over_ || (is_paused_ && is_open_)) return;
     const ssize_t count = recv(fd_, buffer_.data(), buffer_.size(), 0);
     if (count < 0) {
@@ -115,7 +117,7 @@ void Connection::ReadAll(bool has_failed) {
     } else {
       listener_->OnData({buffer_.data(), bytes});
     }
-    // There was no more when it was read; of what has failed, the reason comes last.
+    // The socket is empty. After a failure read on, because the error comes last.
     if (bytes < buffer_.size() && !has_failed) return;
   }
 }
@@ -141,15 +143,16 @@ void Connection::Decrypt() {
 }
 
 void Connection::Write(std::string_view bytes) {
+  SEGANET_REQUIRE(is_open_ || is_over_);
   if (is_over_ || error_ != 0 || is_finishing_) return;
   if (tls_) {
     tls_->Write(bytes);
   } else if (unsent() > 0) {
-    // While the kernel is never done, what it has taken must not stay.
+    // Remove sent bytes also if the buffer never becomes empty.
     if (sent_ >= unsent()) out_.erase(0, std::exchange(sent_, 0));
     out_.append(bytes);
   } else {
-    // Most often the kernel takes all of it, and nothing is copied.
+    // Usually the kernel accepts all bytes, and nothing is copied.
     const ssize_t count = send(fd_, bytes.data(), bytes.size(), kSendFlags);
     if (count < 0 && !IsLater(errno)) {
       error_ = errno;
@@ -230,9 +233,9 @@ void Connection::Close(std::function<void()> closed) {
   uv_close(reinterpret_cast<uv_handle_t*>(&poll_), [](uv_handle_t* handle) {
     auto* connection = static_cast<Connection*>(handle->data);
     close(connection->fd_);
-    const std::function<void()> tell = std::move(connection->closed_);
+    const std::function<void()> callback = std::move(connection->closed_);
     delete connection;
-    if (tell) tell();
+    if (callback) callback();
   });
 }
 

@@ -1,4 +1,4 @@
-// A connected socket on a libuv loop, with TLS on it or without: bytes in, bytes out.
+// A connected socket on a libuv loop, with or without TLS, as a stream of plain bytes.
 #ifndef SEGANET_CORE_UPLINK_CONNECTION_H_
 #define SEGANET_CORE_UPLINK_CONNECTION_H_
 
@@ -17,44 +17,48 @@
 
 namespace seganet {
 
-// Thread safety: the loop's thread.
+// Thread safety: the loop's thread only.
 class Connection {
  public:
-  // Each may close the connection.
+  // Receives the events. Each function may close the connection.
   struct Listener {
     virtual ~Listener() = default;
-    // TLS stands (at once without TLS): Write() may be called. Who the far end is is not checked,
-    // but for the chain of its certificate.
+    // The connection is open: with TLS after the handshake, without TLS as soon as the loop runs.
+    // Write() may be called. With TLS, the certificate chain is valid, but the caller must check
+    // that the certificate is the peer's.
     virtual void OnOpen() = 0;
     virtual void OnData(std::span<const uint8_t> bytes) = 0;
-    // The kernel has taken all that a Write() left, at once or by a later Write().
+    // The kernel has accepted all bytes that a Write() left pending.
     virtual void OnDrained() = 0;
-    // Nothing comes any more. Both empty: the far end has ended it in order.
+    // The connection has ended; no more data arrives. If `why` is empty, the peer closed it in
+    // order.
     virtual void OnEnd(const TlsFailure& why) = 0;
   };
 
-  // Owns the connected descriptor from now on; when it fails that is still the caller's. `tls` null
-  // = plain. Nothing is called from inside of it.
+  // Makes a connection on `fd`, a connected socket. On success, the connection owns `fd`; on
+  // failure, the caller still does. `tls` null = no TLS. Does not call the listener.
   static Status Make(uv_loop_t* loop, int fd, std::unique_ptr<TlsClient> tls, Listener* listener,
                      Connection** connection);
 
-  // REQUIRES: is_open(). An error comes to OnEnd(). Nothing happens after Finish().
+  // Sends `bytes`, and buffers what the kernel does not accept. An error is reported by OnEnd(). No
+  // effect after Finish() or OnEnd(). REQUIRES: OnOpen() or OnEnd() was called.
   void Write(std::string_view bytes);
 
-  // Bytes that the kernel has not taken.
+  // Returns the number of bytes that the kernel has not accepted.
   size_t unsent() const { return tls_ ? tls_->pending().size() : out_.size() - sent_; }
 
-  // Whether OnData() is wanted. What was read already is still told. The far end's end is not heard
-  // meanwhile, but a reset may be.
+  // Pauses or resumes OnData(). Data that was already read still arrives. While paused, the end of
+  // the connection is not noticed, but a reset may be.
   void Pause(bool is_paused);
 
-  // Ends our direction when all is sent.
+  // Ends the sending direction when everything is sent.
   void Finish();
 
-  // The listener hears nothing any more; `closed` is called later, and then it is no more.
+  // Closes the connection. The listener is not called again. Calls `closed` later on the loop, when
+  // the connection is deleted.
   void Close(std::function<void()> closed);
 
-  // OnOpen() was called, OnEnd() and Close() were not.
+  // True after OnOpen(), until OnEnd() or Close().
   bool is_open() const { return is_open_ && !is_over_; }
   int fd() const { return fd_; }
   const TlsClient* tls() const { return tls_.get(); }
@@ -80,16 +84,16 @@ class Connection {
   Listener* listener_;
   uv_poll_t poll_{};
   int watched_ = -1;  // events
-  std::string out_;   // without TLS: what is to be sent
-  size_t sent_ = 0;   // of it
+  std::string out_;   // without TLS: bytes to send
+  size_t sent_ = 0;   // bytes of out_ that were sent
   bool is_open_ = false;
   bool is_over_ = false;  // ended, or closed
   bool is_closed_ = false;
   bool is_paused_ = false;
   bool is_finishing_ = false;
   bool is_shut_ = false;
-  bool is_drain_due_ = false;  // OnDrained() is owed
-  int error_ = 0;              // of a write: told when the loop comes to it
+  bool is_drain_due_ = false;  // OnDrained() must be called
+  int error_ = 0;              // of a write; reported from the loop
   std::function<void()> closed_;
   std::vector<uint8_t> buffer_;
 };

@@ -6,19 +6,20 @@
 namespace seganet {
 namespace {
 
-// [MQTT 3.4.2.1]
+// [MQTT 3.4.2.1] Reason codes; those from kFirstRefusal on are refusals.
 constexpr uint8_t kNoMatchingSubscribers = 0x10;
 constexpr uint8_t kFirstRefusal = 0x80;
+// A new round trip counts 1/8 in the smoothed one.
 constexpr int kSmoothing = 8;
-// The clock is read again after so many packets.
+// Number of packets after which the clock is read again.
 constexpr int kPacketsPerLook = 16;
 
 }  // namespace
 
-// What became of one look at the lanes.
+// Result of an attempt to take a batch.
 struct Express::Attempt {
   LeaveReason reason = LeaveReason::kNone;
-  bool has_no_room = false;  // for a class that is not 1
+  bool has_no_room = false;  // for the class of the best batch
 };
 
 Express::Express(std::shared_ptr<Lanes> lanes, Outlet* outlet, ExpressOptions options)
@@ -51,8 +52,8 @@ LeaveReason Express::Pump(size_t unsent, std::string* out) {
     if (TakeOne(kAllClasses, now_us, is_full, &attempt, out)) continue;
     if (attempt.reason != LeaveReason::kNone) return attempt.reason;
     if (!attempt.has_no_room) return Idle(now_us);
-    // A class that got nothing for long goes before class 1, but has no part in what is kept for
-    // class 1; nor does that wait for the bytes of others.
+    // An overdue class goes before class 1, but must not use the places reserved for class 1. Class
+    // 1 does not wait for it, nor for unsent bytes of others.
     if (TakeOne(MaskOf(kCritical), now_us, is_full, &attempt, out)) continue;
     if (attempt.reason != LeaveReason::kNone) return attempt.reason;
     is_full_ = is_full && window_.Room(false) > 0;
@@ -64,7 +65,8 @@ bool Express::TakeOne(ClassMask of, int64_t now_us, bool is_full, Attempt* attem
                       std::string* out) {
   const auto write = [&](const Batch& batch) {
     const bool is_urgent = batch.record_class == kCritical;
-    // Class 1 waits for its own bytes alone; those are not told apart here, so it does not wait.
+    // Class 1 would wait only for its own unsent bytes. They are not counted separately, so it does
+    // not wait for unsent bytes at all.
     if (window_.Room(is_urgent) == 0 || (is_full && !is_urgent)) {
       attempt->has_no_room = true;
       return false;
@@ -99,7 +101,7 @@ bool Express::TakeOne(ClassMask of, int64_t now_us, bool is_full, Attempt* attem
   return true;
 }
 
-// Nothing live is ready.
+// No live batch is ready: raises the demand, and checks for backlog.
 LeaveReason Express::Idle(int64_t now_us) {
   blocked_since_us_ = 0;
   if (const int64_t wait_us = lanes_->RetryUs(outlet_, now_us); wait_us >= 0) {
@@ -112,6 +114,7 @@ LeaveReason Express::Idle(int64_t now_us) {
   return lanes_->BestBacklog(outlet_, now_us) != 0 ? LeaveReason::kBacklog : LeaveReason::kNone;
 }
 
+// There is no room: returns kSlow if that has lasted too long.
 LeaveReason Express::Blocked(int64_t now_us) {
   if (blocked_since_us_ == 0) blocked_since_us_ = now_us;
   return now_us - blocked_since_us_ > kSlowUs ? LeaveReason::kSlow : LeaveReason::kNone;

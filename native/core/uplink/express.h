@@ -1,9 +1,9 @@
-// What a session of the uplink does while all is well: takes batches, writes PUBLISH packets, and
-// releases what the broker acknowledges, without JavaScript.
+// The express path of an uplink session: takes batches, writes PUBLISH packets, and releases
+// batches that the broker acknowledges, without JavaScript.
 //
-// It does the plain part of nodes/lib/uplink/sending/feeder.js by the same rules, and nothing else.
-// Whatever wants judgement (a refusal, backlog, a packet too large, a link that is too slow) it
-// leaves untouched and says so; the feeder then takes over what is on its way, packet by packet.
+// It handles the regular case of nodes/lib/uplink/sending/feeder.js by the same rules. In any other
+// case (a refusal, backlog, a packet that is too large, a link that is too slow) it changes nothing
+// and returns a LeaveReason; the feeder then takes over the packets in flight.
 #ifndef SEGANET_CORE_UPLINK_EXPRESS_H_
 #define SEGANET_CORE_UPLINK_EXPRESS_H_
 
@@ -21,72 +21,73 @@
 namespace seganet {
 
 struct ExpressOptions {
-  uint32_t window = 1;    // packets in flight at most, 1..InFlightWindow::kMaxWindow
-  uint32_t reserved = 0;  // of them for class 1 alone
-  bool is_v5 = false;
-  bool retain_available = true;
-  size_t max_packet = SIZE_MAX;  // bytes; a larger one is not its matter
-  // Bytes that the kernel has not taken, after which none is begun. Class 1 waits for the window
-  // alone: what the kernel has not taken of it is at most `window` packets.
+  uint32_t window = 1;           // maximum packets in flight, 1..InFlightWindow::kMaxWindow
+  uint32_t reserved = 0;         // of these, places only for class 1
+  bool is_v5 = false;            // MQTT 5, otherwise 3.1.1
+  bool retain_available = true;  // the broker supports RETAIN
+  size_t max_packet = SIZE_MAX;  // bytes; a larger packet ends the express path
+  // While this many bytes are unsent, only packets of class 1 are started. Class 1 waits only for
+  // the window, so its unsent bytes are at most `window` packets.
   size_t max_unsent = SIZE_MAX;
   std::vector<UplinkStage> stages = {};
   std::function<int64_t()> clock = MonotonicUs;
 };
 
-// Why the feeder has to go on.
+// Why the feeder must take over.
 enum class LeaveReason : uint8_t {
-  kNone,
-  kStage,    // a batch waits at a stage that is not known, or not carried
+  kNone,     // it need not
+  kStage,    // a batch waits at an unknown stage, or at one that the express path does not serve
   kKind,     // a batch of single records
-  kTopic,    // it cannot stand in a PUBLISH
-  kSize,     // larger than max_packet
-  kBacklog,  // the log has something to send
+  kTopic,    // a batch cannot be a PUBLISH (PublishWriter::Prepare)
+  kSize,     // a packet is larger than max_packet
+  kBacklog,  // there is backlog to send
   kRefusal,  // the broker refused a packet
-  kSlow,     // no room for long
+  kSlow,     // there was no room for kSlowUs
 };
 
-// Sums since it began.
+// Counters since construction.
 struct ExpressNumbers {
   uint64_t published = 0;      // packets sent for the first time
   uint64_t redelivered = 0;    // packets sent again
   uint64_t acknowledged = 0;   // packets
-  uint64_t records = 0;        // taken
-  uint64_t unmatched = 0;      // of the acknowledged, those that no client had subscribed to
-  uint32_t largest_taken = 0;  // bytes of a packet that was acknowledged
-  double rtt_us = 0;           // smoothed, 0 = not known
-  double least_rtt_us = 0;     // 0 = not known
-  int64_t moved_us = 0;        // when the broker last acknowledged something, 0 = never
+  uint64_t records = 0;        // records taken
+  uint64_t unmatched = 0;      // acknowledged packets that no client subscribes to
+  uint32_t largest_taken = 0;  // bytes of the largest acknowledged packet
+  double rtt_us = 0;           // smoothed, 0 = unknown
+  double least_rtt_us = 0;     // 0 = unknown
+  int64_t moved_us = 0;        // time of the last acknowledgment, 0 = never
 };
 
-// Thread safety: one thread; the lanes are anybody's.
+// Thread safety: one thread. Other threads may use the lanes at the same time.
 class Express {
  public:
-  // No room for so long is a link that is too slow.
+  // If there is no room for this long, the link is too slow.
   static constexpr int64_t kSlowUs = 100'000;
-  // A turn ends after so long: a more urgent session, or an acknowledgement, may wait.
+  // Maximum length of a turn, because a more urgent session or an acknowledgment may wait.
   static constexpr int64_t kTurnUs = 1'000;
 
-  // The outlet has nothing in flight, and is nobody else's meanwhile.
+  // REQUIRES: `outlet` has no batch in flight, and no other code takes from it meanwhile.
   Express(std::shared_ptr<Lanes> lanes, Outlet* outlet, ExpressOptions options);
 
-  // Takes what there is room for, and appends its packets to `out`. `unsent`: bytes that the kernel
-  // has not taken. What is appended is to be sent whatever it returns.
+  // Takes the batches for which there is room, and appends their packets to `out`. `unsent`: bytes
+  // that the kernel has not accepted. The caller must send `out` regardless of the result.
   LeaveReason Pump(size_t unsent, std::string* out);
 
-  // A PUBACK. One that refuses is kRefusal: the packet is still in flight, for the feeder to judge.
+  // Handles a PUBACK. If it is a refusal, returns kRefusal and leaves the packet in flight for the
+  // feeder.
   LeaveReason Acknowledge(uint16_t id, uint8_t reason_code, int64_t now_us);
 
-  // The last Pump() ended for want of room in the window, or of the kernel: acknowledgements, or
-  // the kernel, must lead to another.
+  // True if the last Pump() stopped because the window or the kernel's buffer was full. The caller
+  // must call Pump() again after an acknowledgment, or when the kernel accepts bytes.
   bool is_blocked() const { return blocked_since_us_ != 0; }
-  // It ended for want of the kernel, and the window has room: if what was appended goes at once,
-  // pump again.
+  // True if it stopped because of the unsent bytes although the window has room. If the kernel
+  // accepts the appended bytes at once, the caller must call Pump() again.
   bool is_full() const { return is_full_; }
-  // The last Pump() ended because its time was up: there may be more.
+  // True if the last Pump() stopped because its turn was over: there may be more batches.
   bool has_more() const { return has_more_; }
-  // When to pump again though nothing rings, CLOCK_MONOTONIC; kNever = no need.
+  // Returns when to call Pump() again even if no doorbell rings, CLOCK_MONOTONIC; kNever = never.
   int64_t look_at_us() const { return look_at_us_; }
-  // Something new may have come.
+  // A batch may have arrived: the next idle Pump() raises the demand again.
   void WithdrawDemand() { is_demand_raised_ = false; }
 
   const ExpressNumbers& numbers() const { return numbers_; }
@@ -105,7 +106,7 @@ class Express {
   InFlightWindow window_;
   PublishWriter writer_;
   ExpressNumbers numbers_;
-  uint16_t sample_id_ = 0;  // the packet whose round trip is measured, 0 = none
+  uint16_t sample_id_ = 0;  // packet whose round trip is being measured, 0 = none
   int64_t blocked_since_us_ = 0;
   int64_t look_at_us_ = kNever;
   bool is_demand_raised_ = false;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/require.h"
+
 namespace seganet {
 
 InFlightWindow::InFlightWindow(uint32_t window, uint32_t reserved)
@@ -9,6 +11,7 @@ InFlightWindow::InFlightWindow(uint32_t window, uint32_t reserved)
       others_limit_(std::max<uint32_t>(1, window - std::min(window, reserved))),
       flights_(window + 1),
       free_(window) {
+  SEGANET_REQUIRE(1 <= window && window <= kMaxWindow);
   for (uint32_t i = 0; i < window; ++i) free_[i] = static_cast<uint16_t>(i + 1);
 }
 
@@ -19,6 +22,7 @@ uint32_t InFlightWindow::Room(bool is_urgent) const {
 }
 
 uint16_t InFlightWindow::Open(const Flight& flight) {
+  SEGANET_REQUIRE(Room(flight.is_urgent) > 0);
   const uint16_t id = free_[first_free_];
   first_free_ = (first_free_ + 1) % window_;
   ++open_;
@@ -34,6 +38,7 @@ const Flight* InFlightWindow::Find(uint16_t id) const {
 }
 
 void InFlightWindow::Close(uint16_t id) {
+  SEGANET_REQUIRE(Find(id) != nullptr);
   Flight& flight = flights_[id];
   flight.is_open = false;
   closed_serial_ = std::max(closed_serial_, flight.serial);

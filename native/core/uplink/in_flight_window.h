@@ -1,4 +1,4 @@
-// The PUBLISH packets that are on their way to the broker, by packet identifier.
+// The in-flight window: PUBLISH packets that were sent and not acknowledged, by packet identifier.
 #ifndef SEGANET_CORE_UPLINK_IN_FLIGHT_WINDOW_H_
 #define SEGANET_CORE_UPLINK_IN_FLIGHT_WINDOW_H_
 
@@ -7,47 +7,52 @@
 
 namespace seganet {
 
+// A packet in flight.
 struct Flight {
-  uint64_t batch = 0;
-  uint64_t serial = 0;  // ascends in the order of sending
-  int64_t sent_us = 0;  // CLOCK_MONOTONIC
-  uint32_t bytes = 0;   // of the packet
-  bool is_urgent = false;
-  bool is_open = false;
+  uint64_t batch = 0;      // id
+  uint64_t serial = 0;     // ascends in the order of sending
+  int64_t sent_us = 0;     // CLOCK_MONOTONIC
+  uint32_t bytes = 0;      // of the packet
+  bool is_urgent = false;  // class 1
+  bool is_open = false;    // in flight
 };
 
-// The rules are those of nodes/lib/uplink/sending/in-flight-window.js for packets that nobody has
-// refused: where class 1 shares the session, all others fill what its reserve leaves, one place at
-// least.
+// Follows the rules of nodes/lib/uplink/sending/in-flight-window.js for packets that were not
+// refused: the other classes fill the places that are not reserved for class 1, at least one place.
+//
+// Thread safety: none.
 class InFlightWindow {
  public:
   static constexpr uint32_t kMaxWindow = 1024;
 
-  // `window` packets at most, of them `reserved` for class 1 alone. REQUIRES: 1 <= window <=
-  // kMaxWindow.
+  // Makes a window of at most `window` packets, with `reserved` places only for class 1.
+  // REQUIRES: 1 <= window <= kMaxWindow.
   InFlightWindow(uint32_t window, uint32_t reserved);
 
-  // Places for a packet that is of class 1, or is not.
+  // Returns the number of free places for packets of class 1, or of the other classes.
   uint32_t Room(bool is_urgent) const;
 
-  // Takes an identifier, 1..window; they rotate. REQUIRES: Room().
+  // Adds a packet and returns its identifier, 1..window; identifiers rotate.
+  // REQUIRES: Room(flight.is_urgent) > 0.
   uint16_t Open(const Flight& flight);
 
-  // Null: no packet is on its way under this identifier. It is valid until the next Open().
+  // Returns the packet in flight with this identifier, null = none. Valid until the next Open().
   const Flight* Find(uint16_t id) const;
 
-  // REQUIRES: Find(id).
+  // Removes a packet that was acknowledged. REQUIRES: Find(id) != nullptr.
   void Close(uint16_t id);
 
+  // Returns the number of packets in flight.
   uint32_t open() const { return open_; }
-  uint64_t sent() const { return last_serial_; }  // packets, ever
+  // Returns the total number of packets sent.
+  uint64_t sent() const { return last_serial_; }
 
-  // The packet that was sent first of those on their way; null = there is none.
+  // Returns the packet in flight that was sent first, null = none.
   const Flight* Oldest() const;
-  // A later packet than this one was acknowledged.
+  // True if a packet that was sent later was acknowledged.
   bool IsPassed(const Flight& flight) const { return flight.serial < closed_serial_; }
 
-  // Every packet on its way, in the order of sending.
+  // Returns all packets in flight, in the order of sending.
   struct Entry {
     uint16_t id;
     Flight flight;
@@ -56,13 +61,13 @@ class InFlightWindow {
 
  private:
   const uint32_t window_;
-  const uint32_t others_limit_;
+  const uint32_t others_limit_;  // places for classes other than 1
   uint32_t open_ = 0;
   uint32_t others_ = 0;
   uint64_t last_serial_ = 0;
-  uint64_t closed_serial_ = 0;   // the highest that was acknowledged
+  uint64_t closed_serial_ = 0;   // the highest acknowledged one
   std::vector<Flight> flights_;  // by identifier
-  std::vector<uint16_t> free_;   // ring
+  std::vector<uint16_t> free_;   // ring of free identifiers
   uint32_t first_free_ = 0;
 };
 

@@ -1,14 +1,15 @@
-// OpenSSL 3 as a guest. The core's tests link the system's. The addon links none: Node's executable
-// has it and exports its functions, Node's headers declare them. Some Nodes have none
-// (--without-ssl), and the addon's symbols are resolved when it is loaded (-z now), so there each
-// function is a weak symbol that may be absent: TlsContext::Available() tells.
+// Access to OpenSSL 3. The core's tests link the system's library. The addon links none: Node's
+// executable contains OpenSSL and exports its functions, and Node's headers declare them. A Node
+// built with --without-ssl has none. Because the addon's symbols are resolved when it is loaded
+// (-z now), each function is a weak symbol there, which may be null; TlsContext::Available() checks
+// that.
 //
-// Only what OpenSSL 3.0 has may be used: the addon is built with one Node's headers and meets
-// others' executables.
+// Use only functions of OpenSSL 3.0: the addon is built with the headers of one Node version and
+// runs in the executables of others.
 #ifndef SEGANET_CORE_UPLINK_OPENSSL_H_
 #define SEGANET_CORE_UPLINK_OPENSSL_H_
 
-// SEGANET_NO_OPENSSL: as if there were no headers.
+// SEGANET_NO_OPENSSL: builds as if there were no headers.
 #if __has_include(<openssl/opensslv.h>) && !defined(SEGANET_NO_OPENSSL)
 #include <openssl/opensslv.h>
 #if defined(OPENSSL_VERSION_MAJOR) && OPENSSL_VERSION_MAJOR == 3
@@ -27,8 +28,8 @@
 
 #include <memory>
 
-// Every function that core/uplink calls, those behind OpenSSL's macros too. One that is missing
-// here is found by test/unit/native/native-openssl.test.js.
+// All functions that core/uplink calls, including those behind OpenSSL's macros.
+// test/unit/native/native-openssl.test.js checks that the list is complete.
 #define SEGANET_OPENSSL_FUNCTIONS(X)  \
   X(BIO_ctrl)                         \
   X(BIO_free)                         \

@@ -3,20 +3,22 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/base/require.h"
+
 namespace seganet {
 namespace {
 
 constexpr size_t kMaxText = 65'535;               // [MQTT 1.5.3]
 constexpr size_t kMaxRemaining = 268'435'455;     // [MQTT 2.2.3]
-constexpr size_t kIdBytes = 2, kLengthBytes = 2;  // of a packet identifier, of a text's length
+constexpr size_t kIdBytes = 2, kLengthBytes = 2;  // of a packet identifier, of a string's length
 
-// [MQTT 3.3.2.3.7] A user property: its identifier, and two texts with their lengths.
+// [MQTT 3.3.2.3.7] A user property: its identifier, and two strings with their lengths.
 constexpr std::string_view kKeyProperty("\x26\0\x0bseganet-key", 14);
 constexpr std::string_view kKeyField = "\"k\":\"";
 
 bool IsWildcardOrNul(char c) { return c == '+' || c == '#' || c == '\0'; }
 
-// [MQTT 1.5.5]
+// [MQTT 1.5.5] Returns the size of a variable byte integer.
 size_t LengthBytes(size_t value) {
   if (value < 128) return 1;
   if (value < 16'384) return 2;
@@ -33,8 +35,8 @@ void WriteU16(size_t value, std::string* out) {
   out->push_back(static_cast<char>(value & 0xFF));
 }
 
-// A device id is one level of the topic: what would make it more becomes _, so that no device can
-// publish in another's name.
+// A device id is one level of the topic. Separators, wildcards and NUL in it become _, so that no
+// device can publish in another's name.
 void WriteLevel(std::string_view device, std::string* out) {
   const size_t from = out->size();
   out->append(device);
@@ -48,11 +50,13 @@ void WriteLevel(std::string_view device, std::string* out) {
 
 size_t PublishWriter::Prepare(const Batch& batch, const UplinkStage& stage, bool is_v5,
                               bool retain_available) {
+  SEGANET_REQUIRE(batch.kind == BatchKind::kSingle || batch.kind == BatchKind::kEnvelope);
+  SEGANET_REQUIRE(!batch.backlog && ValidClass(batch.record_class));
   stage_ = &stage;
   is_v5_ = is_v5;
   retain_ = (batch.flags & kFlagRetain) != 0 && retain_available;
   const bool is_single = batch.kind == BatchKind::kSingle;
-  // Only a single record has its strings before the payload.
+  // Only a single record has its device and topic before the payload.
   const std::string_view bytes = batch.bytes;
   const size_t payload_at = is_single ? size_t{batch.device_bytes} + batch.topic_bytes : 0;
   device_ = bytes.substr(0, is_single ? batch.device_bytes : 0);
@@ -90,14 +94,14 @@ size_t PublishWriter::TopicBytes(const Topic& topic) const {
   return bytes;
 }
 
-// False when it cannot stand in a PUBLISH.
+// Selects and measures the topic. Returns false if it is not valid in a PUBLISH.
 bool PublishWriter::MeasureTopic(const Batch& batch, const UplinkStage& stage) {
   const Topic& of_envelopes = stage.topic[batch.record_class];
   topic_ =
       batch.kind == BatchKind::kEnvelope ? &of_envelopes : &stage.record_topic[batch.record_class];
   topic_bytes_ = TopicBytes(*topic_);
   if (topic_bytes_ == 0) {
-    // A record without a topic of its own goes where envelopes go.
+    // A record without a topic gets the topic of envelopes.
     topic_ = &of_envelopes;
     topic_bytes_ = TopicBytes(*topic_);
   }
@@ -117,7 +121,8 @@ void PublishWriter::MakeTail(const Batch& batch) {
   tail_bytes_ = static_cast<size_t>(at - tail_.data());
 }
 
-// The key as the first field of an envelope's first line. A payload that is no object has none.
+// Measures the key as the first field of an envelope's first line. Only a payload that begins with
+// an object gets it.
 void PublishWriter::MeasureField(bool is_envelope, const UplinkStage& stage) {
   field_bytes_ = 0;
   if (!is_envelope || payload_.empty() || payload_[0] != '{') return;
@@ -129,6 +134,7 @@ void PublishWriter::MeasureField(bool is_envelope, const UplinkStage& stage) {
 }
 
 void PublishWriter::Write(uint16_t id, bool dup, std::string* out) const {
+  SEGANET_REQUIRE(topic_bytes_ > 0 && remaining_ > 0 && remaining_ <= kMaxRemaining);
   // [MQTT 3.3.1] PUBLISH, DUP, QoS 1, RETAIN.
   out->push_back(static_cast<char>(0x32 | (dup ? 0x08 : 0) | (retain_ ? 0x01 : 0)));
   WriteLength(remaining_, out);

@@ -1,4 +1,4 @@
-// Where there is no OpenSSL 3 to compile with: no context is made, so no client either.
+// Implementation without OpenSSL 3 headers: no context can be made, and therefore no client.
 #include "core/uplink/openssl.h"
 
 #ifndef SEGANET_OPENSSL

@@ -1,4 +1,4 @@
-// The context of the last connection, for the next.
+// Keeps the TLS context of the last connection for the next one.
 #ifndef SEGANET_CORE_UPLINK_TLS_CACHE_H_
 #define SEGANET_CORE_UPLINK_TLS_CACHE_H_
 
@@ -8,14 +8,14 @@
 
 namespace seganet {
 
-// Most attempts to connect want what the one before wanted, and most of the time that TlsContext::
-// Make takes goes to the 150 authorities that Node trusts.
+// Most connections use the same options as the one before, and TlsContext::Make spends most of its
+// time on the 150 authorities that Node trusts. The cache keeps the private key in memory.
 //
-// Thread safety: one thread. It keeps the private key in memory.
+// Thread safety: one thread.
 class TlsCache {
  public:
-  // Like TlsContext::Make. What was made last is given again as long as every option is the same,
-  // byte for byte: with renewed certificates it is not. What cannot be made is not kept.
+  // Like TlsContext::Make, but returns the last context if all options are equal to its own, byte
+  // for byte. Renewed certificates therefore make a new context. Failures are not cached.
   bool Get(TlsOptions options, std::shared_ptr<TlsContext>* out, TlsFailure* why);
 
  private:

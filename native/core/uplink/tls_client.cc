@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/require.h"
 #include "core/uplink/openssl.h"
 
 #ifdef SEGANET_OPENSSL
 
 namespace seganet {
 
-TlsClient::TlsClient(std::shared_ptr<TlsContext> context) : context_(std::move(context)) {}
+TlsClient::TlsClient(std::shared_ptr<TlsContext> context) : context_(std::move(context)) {
+  SEGANET_REQUIRE(context_ != nullptr);
+}
 
 TlsClient::~TlsClient() { SSL_free(ssl_); }
 
@@ -43,7 +46,7 @@ void TlsClient::Receive(std::span<const uint8_t> bytes) {
 void TlsClient::Handshake() {
   ERR_clear_error();
   const int result = SSL_do_handshake(ssl_);
-  if (result != 1) return Look(result);
+  if (result != 1) return CheckResult(result);
   state_ = State::kOpen;
   opened_ = true;
 }
@@ -56,7 +59,7 @@ size_t TlsClient::Read(std::span<uint8_t> into) {
     const int result = SSL_read_ex(ssl_, into.data() + total, into.size() - total, &bytes);
     total += bytes;
     if (result != 1) {
-      Look(result);
+      CheckResult(result);
       break;
     }
   }
@@ -67,7 +70,7 @@ void TlsClient::Write(std::string_view plain) {
   if (state_ != State::kOpen || closed_ || plain.empty()) return;
   ERR_clear_error();
   size_t written = 0;
-  // There is always room, so it is all or a fault.
+  // A memory BIO always has room, so the call writes everything or fails.
   if (SSL_write_ex(ssl_, plain.data(), plain.size(), &written) != 1) Fail();
 }
 
@@ -79,9 +82,10 @@ std::string_view TlsClient::pending() const {
 }
 
 void TlsClient::Sent(size_t bytes) {
+  SEGANET_REQUIRE(bytes <= pending().size());
   if (bytes == 0) return;
-  // Copies them, which is less than BIO_reset does: that wipes the whole buffer, as large as it
-  // ever was.
+  // Copying the bytes is cheaper than BIO_reset, which clears the buffer at its largest size so
+  // far.
   char scratch[16384];
   size_t gone = 0;
   for (; bytes > 0; bytes -= gone) {
@@ -97,7 +101,7 @@ void TlsClient::Close() {
   ERR_clear_error();
 }
 
-void TlsClient::Look(int result) {
+void TlsClient::CheckResult(int result) {
   switch (SSL_get_error(ssl_, result)) {
     case SSL_ERROR_WANT_READ:
       return;

@@ -1,4 +1,4 @@
-// TLS 1.2 and 1.3 to a broker, without a socket: bytes of the network go in and come out.
+// A TLS 1.2 and 1.3 client without a socket: the caller moves the bytes from and to the network.
 #ifndef SEGANET_CORE_UPLINK_TLS_CLIENT_H_
 #define SEGANET_CORE_UPLINK_TLS_CLIENT_H_
 
@@ -17,70 +17,72 @@ struct ssl_st;
 
 namespace seganet {
 
-// One connection. The broker's chain of certificates is verified in the handshake; that the
-// certificate is for the broker's host is NOT: whoever owns this checks PeerCertificate() (Node's
-// tls.checkServerIdentity) before the first Write. No session is resumed and nothing renegotiated.
-// New tickets and keys of TLS 1.3 are taken in passing, by Read.
+// One connection. The handshake verifies the broker's certificate chain, but NOT that the
+// certificate is for the broker's host: the owner must check PeerCertificate() (Node's
+// tls.checkServerIdentity) before the first Write. Sessions are not resumed, and renegotiation is
+// disabled. Read handles new tickets and keys of TLS 1.3.
 //
-// After Start and every Receive, Read, Write and Close there may be something pending(), in
-// kFailed too: the alert that tells the broker why.
+// After Start and every Receive, Read, Write and Close there may be bytes pending(), also in
+// kFailed: the alert that gives the broker the reason.
 //
-// The end of the network is the owner's to see: in kHandshake and kOpen the broker has then gone
-// without a word (Node: ECONNRESET), and no half of a record is ever read.
+// The owner must detect the end of the TCP connection. In kHandshake and kOpen, the broker then has
+// not closed TLS in order (Node: ECONNRESET). Read never returns part of a damaged record.
 //
-// Thread safety: one thread at a time. It empties that thread's queue of OpenSSL errors.
+// Thread safety: one thread at a time. Calls clear that thread's queue of OpenSSL errors.
 class TlsClient {
  public:
   enum class State : uint8_t {
     kHandshake,
     kOpen,
     kEnded,   // by the broker's close_notify
-    kFailed,  // failure() tells why
+    kFailed,  // failure() has the reason
   };
 
-  // REQUIRES: a context that TlsContext::Make made.
+  // REQUIRES: `context` is from TlsContext::Make.
   explicit TlsClient(std::shared_ptr<TlsContext> context);
   ~TlsClient();
   TlsClient(const TlsClient&) = delete;
   TlsClient& operator=(const TlsClient&) = delete;
 
-  // Makes the ClientHello. Once, before anything else.
+  // Makes the ClientHello. Call it once, before all other functions.
   void Start();
 
-  // Bytes of the network, cut anywhere; goes on with the handshake. Once it is kOpen, Read until it
-  // gives 0: data may come with the end of the handshake, and only Read sees alerts and the end.
-  // What is not read is kept, so do not receive without reading.
+  // Takes bytes from the network, split anywhere, and continues the handshake. In kOpen, call Read
+  // until it returns 0: data may follow the end of the handshake, and only Read handles alerts and
+  // close_notify. Bytes that are not read stay in memory, so do not call Receive without Read.
   void Receive(std::span<const uint8_t> bytes);
 
   State state() const { return state_; }
 
-  // Decrypted bytes, as many as there are and fit; 0 = none now, or state() is not kOpen any more.
+  // Decrypts available bytes into `into` and returns their number; 0 = none yet, or state() is no
+  // longer kOpen.
   size_t Read(std::span<uint8_t> into);
 
-  // Encrypts all of it into pending(), in records of 16 KiB and a last one. REQUIRES: kOpen, and no
-  // Close before; else nothing happens.
+  // Encrypts all bytes into pending(), in TLS records of at most 16 KiB. No effect unless state()
+  // is kOpen and Close was not called.
   void Write(std::string_view plain);
 
-  // What is to go to the network, until the next call of anything but this.
+  // Returns the bytes to send to the network. Valid until the next call of another function.
   std::string_view pending() const;
-  // So many of the pending bytes have gone. REQUIRES: no more than there are.
+  // Removes pending bytes that were sent. REQUIRES: bytes <= pending().size().
   void Sent(size_t bytes);
 
-  // Says close_notify (RFC 8446 6.1). Data of the broker can still be read. Idempotent; nothing
-  // happens where no connection was made.
+  // Sends close_notify (RFC 8446 6.1). Data of the broker can still be read. Idempotent; no effect
+  // before kOpen.
   void Close();
 
+  // Returns the reason for kFailed.
   const TlsFailure& failure() const { return failure_; }
 
-  // Of the broker, DER; empty before kOpen.
+  // Returns the broker's certificate, DER; empty before kOpen.
   std::string PeerCertificate() const;
   std::string protocol() const;  // "TLSv1.3"; empty before kOpen
-  std::string alpn() const;      // what the broker chose; empty = nothing
+  std::string alpn() const;      // the broker's choice; empty = none
 
  private:
   void Handshake();
-  // After a call of OpenSSL that did not do all.
-  void Look(int result);
+  // Updates the state after an incomplete call of OpenSSL.
+  void CheckResult(int result);
   void Fail();
 
   const std::shared_ptr<TlsContext> context_;
@@ -89,7 +91,7 @@ class TlsClient {
   bio_st* out_ = nullptr;  // of ssl_
   State state_ = State::kHandshake;
   bool opened_ = false;
-  bool closed_ = false;  // by us
+  bool closed_ = false;  // Close was called
   TlsFailure failure_;
 };
 

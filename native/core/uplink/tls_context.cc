@@ -18,7 +18,7 @@ int Passphrase(char* to, int size, int /*writing*/, void* given) {
   return static_cast<int>(passphrase.size());
 }
 
-// Without it OpenSSL would ask the terminal.
+// Without this callback, OpenSSL would prompt on the terminal.
 int NoPassphrase(char*, int, int, void*) { return 0; }
 
 OpensslPtr<BIO> Reader(const std::string& pem) {
@@ -37,7 +37,7 @@ bool UseAuthorities(SSL_CTX* context, const std::string& pem) {
   return count > 0;
 }
 
-// After a read that gave nothing: there is no more.
+// After a failed read: true if the reason is the end of the PEM data.
 bool AtEndOfPem() {
   const unsigned long error = ERR_peek_last_error();
   if (ERR_GET_LIB(error) != ERR_LIB_PEM || ERR_GET_REASON(error) != PEM_R_NO_START_LINE) {
@@ -72,11 +72,12 @@ int CountFault(int good, X509_STORE_CTX* store) {
   return 1;
 }
 
-// Looks on after a fault, since the last one is what Node tells (UNABLE_TO_VERIFY_LEAF_SIGNATURE
-// comes after UNABLE_TO_GET_ISSUER_CERT_LOCALLY). Any fault ends the handshake, with an alert.
+// Verifies the chain and continues after an error, because Node reports the last one
+// (UNABLE_TO_VERIFY_LEAF_SIGNATURE comes after UNABLE_TO_GET_ISSUER_CERT_LOCALLY). Any error ends
+// the handshake with an alert.
 int Verify(X509_STORE_CTX* store, void* /*given*/) {
   int faults = 0;
-  // 0 is set apart for the application.
+  // Index 0 is reserved for applications.
   if (X509_STORE_CTX_set_ex_data(store, 0, &faults) != 1) return 0;
   X509_STORE_CTX_set_verify_cb(store, CountFault);
   const int verified = X509_verify_cert(store);
@@ -95,7 +96,8 @@ bool UseRules(SSL_CTX* context, const TlsOptions& options) {
          SSL_CTX_set_cipher_list(context, ciphers.empty() ? kTlsCiphers : ciphers.c_str()) == 1;
 }
 
-// 1 byte of length before each name. False when a name has none, or more than 255 bytes.
+// Encodes the names for ALPN: one length byte before each name. Returns false if a name is empty or
+// longer than 255 bytes.
 bool AlpnWire(const std::vector<std::string>& names, std::string* connection) {
   for (const std::string& name : names) {
     if (name.empty() || name.size() > 255) return false;
@@ -137,14 +139,14 @@ bool TlsContext::Make(const TlsOptions& options, std::shared_ptr<TlsContext>* ou
   }
   ERR_clear_error();
   SSL_CTX* const raw = SSL_CTX_new(TLS_client_method());
-  // The context owns it from here.
+  // The context owns `raw` from here on.
   const std::shared_ptr<TlsContext> made(new TlsContext(raw, options.server_name));
   const bool good =
       raw != nullptr && UseRules(raw, options) &&
       (options.ca.empty() || UseAuthorities(raw, options.ca)) &&
       (options.cert.empty() || UseCertificate(raw, options.cert)) &&
       (options.key.empty() || UseKey(raw, options.key, options.passphrase)) &&
-      // The one function of OpenSSL where 0 is success.
+      // Unlike the functions above, this one returns 0 on success.
       (alpn.empty() || SSL_CTX_set_alpn_protos(raw, reinterpret_cast<const uint8_t*>(alpn.data()),
                                                static_cast<unsigned>(alpn.size())) == 0);
   if (!good) {

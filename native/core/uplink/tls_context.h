@@ -1,4 +1,4 @@
-// Certificates, keys and rules of TLS connections to a broker.
+// Certificates, keys and protocol settings of TLS connections to a broker.
 #ifndef SEGANET_CORE_UPLINK_TLS_CONTEXT_H_
 #define SEGANET_CORE_UPLINK_TLS_CONTEXT_H_
 
@@ -14,15 +14,15 @@ struct ssl_ctx_st;
 namespace seganet {
 
 struct TlsOptions {
-  // PEM. Empty = none: without `ca` no broker is trusted, without `cert` and `key` the gateway
-  // shows no certificate.
+  // PEM. Empty = none: without `ca` no broker is trusted; without `cert` and `key` the gateway
+  // sends no certificate.
   std::string ca;    // any number of certificates
-  std::string cert;  // our own, then those between it and its authority
+  std::string cert;  // the gateway's own, then the intermediate ones
   std::string key;
   std::string passphrase;  // of `key`, if that is encrypted
 
   int min_version = 0x0303;  // 0x0303 = TLS 1.2, 0x0304 = TLS 1.3
-  // Of TLS 1.2, in OpenSSL's form, like Node's tls.DEFAULT_CIPHERS. Empty = kTlsCiphers.
+  // For TLS 1.2, in OpenSSL's format, like Node's tls.DEFAULT_CIPHERS. Empty = kTlsCiphers.
   std::string ciphers;
   std::string server_name;        // SNI (RFC 6066 3); empty = none, as for an IP address
   std::vector<std::string> alpn;  // RFC 7301; empty = none
@@ -30,22 +30,23 @@ struct TlsOptions {
   bool operator==(const TlsOptions&) const = default;
 };
 
-// What Node allows by default.
+// Node's default.
 inline constexpr char kTlsCiphers[] =
     "ECDHE+AESGCM:HIGH:!aNULL:!eNULL:!EXPORT:!DES:!RC4:!MD5:!PSK:!SRP:!CAMELLIA";
 
-// Thread safety: any thread, it never changes.
+// Thread safety: immutable after construction.
 class TlsContext {
  public:
-  // Of each PEM. Node's default list of authorities has about 0.2 MiB.
+  // Maximum size of each PEM file. Node's default list of authorities has about 0.2 MiB.
   static constexpr size_t kMaxPemBytes = 4 << 20;
 
-  // False where this Node has no OpenSSL 3, or was built without its headers. Then Make fails.
+  // False if this Node has no OpenSSL 3, or if the addon was built without its headers. Then Make
+  // fails.
   static bool Available();
 
-  // Reads certificates and keys. On failure `*why` has what tls.createSecureContext would throw;
-  // as there, of `ca` the part before the first certificate that cannot be read is taken. A `ca`
-  // without a single one is refused: nothing could be verified.
+  // Parses certificates and keys. On failure, `*why` has what tls.createSecureContext would throw.
+  // As there, certificates in `ca` are used up to the first unreadable one. A `ca` without any
+  // certificate is an error, because nothing could be verified.
   static bool Make(const TlsOptions& options, std::shared_ptr<TlsContext>* out, TlsFailure* why);
 
   ~TlsContext();

@@ -7,7 +7,7 @@
 namespace seganet {
 namespace {
 
-// "no start line" -> "NO_START_LINE", which is close to the macro's name.
+// Converts "no start line" to "NO_START_LINE", which is close to the macro's name.
 std::string UpperCase(const char* reason) {
   std::string name = reason == nullptr ? "UNKNOWN" : reason;
   for (char& letter : name) {
@@ -17,8 +17,8 @@ std::string UpperCase(const char* reason) {
   return name;
 }
 
-// Libraries that read files. Of those that are younger than Node's list (decoders, providers) the
-// code does not name the library: ERR_OSSL_UNSUPPORTED.
+// Returns the prefix of codes from libraries that read files. For libraries newer than Node's list
+// (decoders, providers), the code has no library name: ERR_OSSL_UNSUPPORTED.
 const char* FilePrefix(unsigned long error) {
   switch (ERR_GET_LIB(error)) {
     case ERR_LIB_SSL:

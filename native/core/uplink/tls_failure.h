@@ -1,5 +1,5 @@
-// Why a TLS connection or its files are no good, in the words of Node's TLSSocket and
-// tls.createSecureContext: nodes/lib/uplink/session/reason-codes.js explains by these codes.
+// Reasons for failures of TLS connections and their files, with the codes of Node's TLSSocket and
+// tls.createSecureContext, which nodes/lib/uplink/session/reason-codes.js explains to users.
 #ifndef SEGANET_CORE_UPLINK_TLS_FAILURE_H_
 #define SEGANET_CORE_UPLINK_TLS_FAILURE_H_
 
@@ -12,17 +12,19 @@ struct TlsFailure {
   std::string message;
 };
 
-// These read what OpenSSL's queue of this thread says first, and empty it.
+// These functions clear this thread's queue of OpenSSL errors. The first two return its first
+// error.
 
-// Of a connection: ERR_SSL_WRONG_VERSION_NUMBER, ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION ...; EPROTO
-// when OpenSSL says nothing.
+// Returns the failure of a connection: ERR_SSL_WRONG_VERSION_NUMBER,
+// ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION ...; EPROTO if OpenSSL gives no reason.
 TlsFailure TakeConnectionFailure();
 
-// Of certificates and keys: ERR_OSSL_PEM_NO_START_LINE, ERR_OSSL_BAD_DECRYPT ...
+// Returns the failure of certificates and keys: ERR_OSSL_PEM_NO_START_LINE, ERR_OSSL_BAD_DECRYPT
+// ...
 TlsFailure TakeFileFailure();
 
-// Of a chain that was not verified, X509_V_ERR_... without that prefix: CERT_HAS_EXPIRED ...;
-// UNSPECIFIED for those that Node has no name for.
+// Returns the failure of a chain that was not verified: the name X509_V_ERR_... without that prefix
+// (CERT_HAS_EXPIRED ...); UNSPECIFIED if Node has no name for it.
 TlsFailure CertificateFailure(long verify_error);
 
 }  // namespace seganet

@@ -29,12 +29,12 @@ void UplinkModeration::Measure(int64_t now_us, uint64_t records) {
   records_before_ = records;
 }
 
-// A signal may end it early, which costs a wake-up and no more.
-void UplinkModeration::Nap(int64_t us) {
-  timespec nap{};
-  nap.tv_sec = static_cast<time_t>(us / 1'000'000);
-  nap.tv_nsec = static_cast<decltype(nap.tv_nsec)>(us % 1'000'000 * 1000);
-  nanosleep(&nap, nullptr);
+// A signal may end the sleep early, which costs only a wake-up.
+void UplinkModeration::Sleep(int64_t us) {
+  timespec time{};
+  time.tv_sec = static_cast<time_t>(us / 1'000'000);
+  time.tv_nsec = static_cast<decltype(time.tv_nsec)>(us % 1'000'000 * 1000);
+  nanosleep(&time, nullptr);
 }
 
 }  // namespace seganet

@@ -1,5 +1,5 @@
-// Interrupt moderation of the uplink's thread: how far apart its turns are. The C++ of
-// nodes/lib/uplink/moderation.js; the workers' is runtime/moderation.h.
+// Wake-up moderation of an uplink thread: enforces a minimum interval between its turns under load.
+// loop/wakeup_moderation.h does the same for workers.
 #ifndef SEGANET_CORE_UPLINK_UPLINK_MODERATION_H_
 #define SEGANET_CORE_UPLINK_UPLINK_MODERATION_H_
 
@@ -9,40 +9,40 @@
 
 namespace seganet {
 
-// A wake-up costs several times what a PUBLISH costs, so under load a turn ends with a nap, and the
-// next one serves the doorbells and PUBACKs of all that time. A turn after a pause is never
-// delayed, nor is any at a low rate.
+// A wake-up costs several times as much as a PUBLISH. Under load a turn therefore ends with a
+// sleep, and the next turn handles all doorbells and PUBACKs of that time. A turn after a pause, or
+// at a low rate, is never delayed.
 //
 // Thread safety: none. Times are of one monotonic clock, us.
 class UplinkModeration {
  public:
-  // Up to kQuietRate records a second nothing is delayed, from kBusyRate on turns begin kBusyUs
-  // apart; between the two it rises evenly.
+  // Up to kQuietRate records per second, turns are not delayed. From kBusyRate on, they begin
+  // kBusyUs apart. In between, the interval increases linearly.
   static constexpr int64_t kQuietRate = 2000;
   static constexpr int64_t kBusyRate = 6000;
   static constexpr int64_t kBusyUs = 1000;
-  // The rate is that of the last so long, so what comes after a pause finds a quiet one.
+  // Window in which the rate is measured. After a pause, the rate is low.
   static constexpr int64_t kWindowUs = 50'000;
-  // Shorter costs more than it saves.
+  // Shorter sleeps cost more than they save.
   static constexpr int64_t kLeastNapUs = 100;
 
-  // `sleep` blocks the thread for so many us.
-  explicit UplinkModeration(int64_t now_us, std::function<void(int64_t)> sleep = Nap);
+  // `sleep` blocks the thread for a number of us.
+  explicit UplinkModeration(int64_t now_us, std::function<void(int64_t)> sleep = Sleep);
 
-  // The turn is over and nothing is left to do in it. `records`: that were taken so far, of all
-  // time. `is_waiting`: something waits for what the next turn brings.
+  // Ends a turn, and sleeps if the next turn should begin later. `records`: total number of records
+  // taken so far. `is_waiting`: something waits for the next turn, so do not sleep.
   void Rest(int64_t now_us, uint64_t records, bool is_waiting);
 
-  // How far apart turns begin now, us.
+  // Returns the current interval between the beginnings of turns, us.
   int64_t interval_us() const { return interval_us_; }
 
  private:
-  static void Nap(int64_t us);
+  static void Sleep(int64_t us);
   void Measure(int64_t now_us, uint64_t records);
 
   const std::function<void(int64_t)> sleep_;
   int64_t interval_us_ = 0;
-  // When the last turn ended. There was none, and nothing is near it.
+  // When the last turn ended. Initially long ago.
   int64_t turn_us_ = std::numeric_limits<int64_t>::min() / 2;
   int64_t window_us_;
   uint64_t records_before_ = 0;

@@ -275,11 +275,11 @@ TEST_F(EngineCoapUdp, ListenTellsWhatIsWrong) {
   const uint16_t port = ListenUdp();
   uint16_t bound = 0;
   EXPECT_EQ(engine_.Listen(kSource, {.transport = Transport::kUdp}, &bound).message(),
-            "stage 1 listens already");
+            "stage 1 is already listening");
   engine_.Unlisten(kSource);
   EXPECT_EQ(
       engine_.Listen(kSource, {.transport = Transport::kUdp, .ask_login = true}, &bound).message(),
-      "devices over UDP have no login: use TCP, or streams");
+      "devices over UDP have no login: use TCP or streams");
   Apply(UsualPlan());
   EXPECT_EQ(engine_.Listen(kSource, {.transport = Transport::kUdp}, &bound).message(),
             "stage 1 does not speak CoAP, so it cannot listen on UDP");

@@ -212,9 +212,9 @@ TEST_F(EngineSockets, ListenTellsWhatIsWrong) {
     return engine_.Listen(stage, {.host = host, .port = at, .connect_timeout_us = 1'000'000},
                           &bound);
   };
-  EXPECT_EQ(listen(kSource, "127.0.0.1", 0).message(), "stage 1 listens already");
-  EXPECT_EQ(listen(kBatch, "127.0.0.1", 0).message(), "stage 3 is no source of the plan");
-  EXPECT_EQ(listen(99, "127.0.0.1", 0).message(), "stage 99 is no source of the plan");
+  EXPECT_EQ(listen(kSource, "127.0.0.1", 0).message(), "stage 1 is already listening");
+  EXPECT_EQ(listen(kBatch, "127.0.0.1", 0).message(), "stage 3 is not a source of the plan");
+  EXPECT_EQ(listen(99, "127.0.0.1", 0).message(), "stage 99 is not a source of the plan");
   engine_.Unlisten(kSource);
   test::CountingBell bell;
   Engine other(&bell);

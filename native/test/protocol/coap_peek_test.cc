@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/protocol/coap/stream_peek.h"
+#include "core/protocol/coap/stream/stream_peek.h"
 #include "test/support/coap_bench.h"
 
 namespace seganet {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/protocol/coap/stream_peek.h"
+#include "core/protocol/coap/stream/stream_peek.h"
 #include "test/support/coap_bench.h"
 
 namespace seganet {

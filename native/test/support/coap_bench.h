@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/protocol/coap/datagram_server.h"
-#include "core/protocol/coap/stream_session.h"
+#include "core/protocol/coap/datagram/datagram_server.h"
+#include "core/protocol/coap/stream/stream_session.h"
 #include "test/support/coap_bytes.h"
 
 namespace seganet::coap_test {

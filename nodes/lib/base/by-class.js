@@ -1,6 +1,6 @@
 'use strict';
-// Reads settings that have a part for each class from 1 on, such as 0,0,256,128 or 0,0,7d,1d. Classes at the end may be left
-// out: they have 0.
+// Reads settings with one part for each class, beginning with class 1, such as 0,0,256,128 or 0,0,7d,1d. Classes missing
+// at the end have 0.
 
 const { CLASSES, zeroByClass } = require('./classes');
 const { asText, shown } = require('./values');
@@ -13,10 +13,10 @@ const MAX_WEIGHT = 1000;
 /**
  * @param {unknown} value text, or an array of a flow file
  * @param {string} example
- * @param {(part: string, recordClass: number) => number} read NaN for what is none
+ * @param {(part: string, recordClass: number) => number} read NaN for a part that is not valid
  * @param {string} what
- * @returns {number[]} by class; [0] is unused, zeros when nothing is given
- * @throws {RangeError} whose message completes "<label> …", without the full stop
+ * @returns {number[]} by class, [0] is unused; zeros for a blank value
+ * @throws {RangeError} whose message completes "<label> …", without the period
  */
 function byClass(value, example, read, what) {
   const text = (Array.isArray(value) ? value.map(asText).join(',') : asText(value)).trim();
@@ -55,7 +55,8 @@ function durationsByClass(value) {
 }
 
 /**
- * Class 1 has none, it goes first; its place is kept, so that all lists begin with class 1. What is left out has 1.
+ * Class 1 always goes first and has no weight. The list still has a place for it, so that all lists begin with class 1.
+ * The default weight is 1.
  * @param {unknown} value
  * @returns {number[]} weights by class
  */

@@ -1,14 +1,14 @@
 'use strict';
-// The classes of records, as in the native engine: 1 is the most urgent. Four have names; 5 to 8 are their numbers.
+// The priority classes of records, as in the native engine. Class 1 is the most urgent. Classes 1 to 4 have names.
 
 const classNames = /** @type {const} */ (['', 'critical', 'high', 'normal', 'bulk', '5', '6', '7', '8']);
 const CLASSES = classNames.length - 1;
-/** For sentences: what a class may be written as. */
+/** How a class may be written, for error messages. */
 const CLASS_WORDS = `1 to ${CLASSES}, or critical, high, normal or bulk`;
 
 /**
  * @param {unknown} value class number, its digits, or its name in any case
- * @returns {number} 1..8, 0 for what is no class
+ * @returns {number} 1..8, or 0 if the value is not a class
  */
 function classOf(value) {
   if (typeof value === 'object') return 0;

@@ -5,8 +5,9 @@ const MOST_QUIET_MS = 3600000;
 const MAX_KINDS = 100;
 
 /**
- * Says what went wrong, with how often it did since the last time: at once, then once a minute, and ever more rarely while it
- * goes on, down to once an hour. What has stopped for as long as it was last kept quiet is news again.
+ * Limits the rate of warnings. A kind of problem is reported immediately, then after a minute, and at intervals that double
+ * up to an hour while it continues, each time with the number of occurrences. A kind that did not occur for the last
+ * interval is new again.
  */
 class Complaints {
   /**
@@ -21,9 +22,9 @@ class Complaints {
   }
 
   /**
-   * @param {string} kind what counts as the same
+   * @param {string} kind problems of one kind count together
    * @param {string} sentence
-   * @param {number} [count] how often it went wrong
+   * @param {number} [count] occurrences
    */
   tell(kind, sentence, count = 1) {
     const now = this.now_();

@@ -1,5 +1,5 @@
 'use strict';
-// Cores that workers are pinned to.
+// The cores to which workers are pinned.
 
 const fs = require('node:fs');
 const { isBlank } = require('./options');
@@ -10,7 +10,7 @@ const SHAPE = /^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$/;
 
 /**
  * @param {string} list such as 1-3,5
- * @returns {number[]} as the list names them; nothing for a range whose end comes before its start
+ * @returns {number[]} in the order of the list; a range that ends before it starts is empty
  */
 function expand(list) {
   return list.split(',').flatMap((part) => {
@@ -19,7 +19,7 @@ function expand(list) {
   });
 }
 
-/** @returns {Set<number> | null} cores that this process may use, null where the system does not say */
+/** @returns {Set<number> | null} cores that this process may use, or null if the system does not report them */
 function allowedCpus() {
   try {
     const [, list] = /^Cpus_allowed_list:\s*(\S+)$/m.exec(fs.readFileSync('/proc/self/status', 'utf8')) ?? [];
@@ -30,7 +30,7 @@ function allowedCpus() {
 }
 
 /**
- * A property that lists cores; empty = the engine chooses.
+ * Parses a list of cores. Empty: the engine chooses.
  * @param {() => Set<number> | null} [allowed]
  * @returns {import('./options').Parser<string>}
  */

@@ -1,5 +1,5 @@
 'use strict';
-// Decodes what Engine.takeMessages() wrote: frames, little endian, each starting at a multiple of 8.
+// Decodes the frames that Engine.takeMessages() writes. They are little endian, and each starts at a multiple of 8.
 //
 //   u32  0 total bytes, padded   u32  4 stage id           u8   8 kind (0 record, 1 envelope)   u8 9 class
 //   u8  10 flags                 u8  11 seal reason        u32 12 seq          u32 16 record count
@@ -13,7 +13,7 @@ const HEADER_BYTES = 64;
 const sealReasons = /** @type {const} */ (['single', 'bytes', 'delay', 'flush', 'plan', 'hungry']);
 
 /**
- * Where a record came in; absent when the wires do not tell.
+ * Where a record entered the flow; absent if the wires do not determine it.
  * @typedef {{ protocol: string, nodeId: string }} Origin
  */
 
@@ -22,7 +22,7 @@ const sealReasons = /** @type {const} */ (['single', 'bytes', 'delay', 'flush', 
  * @param {number} at start of the frame
  * @param {number} end end of the written bytes
  * @returns {number} the frame's length in bytes
- * @throws {RangeError} when the bytes are no frame
+ * @throws {RangeError} if the bytes are not a frame
  */
 function frameLength(bytes, at, end) {
   const length = at + HEADER_BYTES <= end ? bytes.readUInt32LE(at) : 0;
@@ -42,7 +42,7 @@ function frameStage(bytes, at) {
 }
 
 /**
- * Builds the message of one frame. The payload is a copy: the frame buffer is used again.
+ * Builds the message of one frame. The payload is a copy, because the frame buffer is reused.
  * @param {Buffer} bytes
  * @param {number} at
  * @param {Origin | undefined} origin

@@ -3,7 +3,7 @@
 // matches one character (a Unicode code point).
 
 /**
- * True if the glob matches the whole text. Takes at most length(glob) * length(id) steps, whatever the glob.
+ * True if the glob matches the whole id. Takes at most length(glob) * length(id) steps for any glob.
  * @param {string} glob
  * @param {string} id
  */
@@ -22,7 +22,7 @@ function matchesGlob(glob, id) {
       p++;
       t++;
     } else if (star >= 0) {
-      // The latest * takes one more; an earlier one never has to.
+      // Let the latest * match one more character. Extending an earlier * is never necessary.
       p = star + 1;
       t = ++resume;
     } else return false;

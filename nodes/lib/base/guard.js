@@ -1,11 +1,11 @@
 'use strict';
-// What a message, a device or another node gets wrong must not end the process: native doorbells, timers and event
-// callbacks have no caller that could catch an error.
+// An error caused by a message, a device or another node must not end the process. Native doorbells, timers and event
+// callbacks have no caller that could catch it.
 
 const { types } = require('node:util');
 
 /**
- * @param {unknown} thrown anything: getters of a message and code of other nodes may throw what they like
+ * @param {unknown} thrown any value: getters of a message and code of other nodes may throw anything
  * @returns {NodeJS.ErrnoException}
  */
 function asError(thrown) {
@@ -14,7 +14,7 @@ function asError(thrown) {
 }
 
 /**
- * Calls a function whose error concerns nobody but the log.
+ * Calls a function and reports its error, if any.
  * @param {() => void} fn
  * @param {(error: Error) => void} report must not throw
  */

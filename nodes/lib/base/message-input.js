@@ -1,11 +1,11 @@
 'use strict';
-// The input of a node: `done` is called exactly once for each message, and no message ends the process.
+// The input of a node. `done` is called exactly once for each message, and no message ends the process.
 
 const { asError } = require('./guard');
 
 /**
  * @typedef {(error?: Error) => void} Done must not throw
- * @typedef {(msg: any, send: (msg: any) => void, done: Done) => void} Take may throw: the message then ends in that error
+ * @typedef {(msg: any, send: (msg: any) => void, done: Done) => void} Take may throw; `done` then gets the error
  */
 
 /**
@@ -25,7 +25,7 @@ function onInput(node, take) {
 
 /**
  * @param {(error?: Error) => void} done of Node-RED
- * @param {(error: Error) => void} report for an error whose message cannot be handed to a Catch node
+ * @param {(error: Error) => void} report gets an error whose message cannot be passed to a Catch node
  * @returns {Done}
  */
 function once(done, report) {

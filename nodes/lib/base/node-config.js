@@ -1,9 +1,9 @@
 'use strict';
-// A node's configuration, where its constructor does not get all of it.
+// The parts of a node's configuration that its constructor does not receive.
 
 /**
  * @param {Record<string, unknown> | undefined} credentials
- * @returns {Record<string, unknown>} those that are not empty, so that they win over the properties
+ * @returns {Record<string, unknown>} the credentials that are not empty; they override properties
  */
 function given(credentials) {
   return Object.fromEntries(Object.entries(credentials ?? {}).filter(([, value]) => value));
@@ -12,7 +12,7 @@ function given(credentials) {
 /**
  * @param {import('node-red').NodeAPI} RED
  * @param {string} id
- * @returns {Record<string, any> | undefined} a node as it is in the flow file
+ * @returns {Record<string, any> | undefined} the node as the flow file has it
  */
 function configOf(RED, id) {
   /** @type {Record<string, any> | undefined} */

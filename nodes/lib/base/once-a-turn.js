@@ -1,10 +1,10 @@
 'use strict';
 
 /**
- * For work that a doorbell asks for and that may bring more than a turn of the event loop should take: it is done at once, then at most
- * once in each turn while there is more, however often the bell rings.
- * @param {() => boolean} work does a part; true: there may be more. It must not throw
- * @returns {() => void} call it when there is something to do
+ * Limits doorbell work to one portion for each turn of the event loop. The first portion runs immediately, the rest in the
+ * following turns, no matter how often the doorbell rings.
+ * @param {() => boolean} work does one portion, and returns true if there may be more; it must not throw
+ * @returns {() => void} the doorbell: call it when there is work
  */
 function onceATurn(work) {
   /** @type {NodeJS.Immediate | null} */

@@ -1,6 +1,6 @@
 'use strict';
-// Reads a node's properties. A property may come from the dialog (string), from a flow file (number) or from the
-// environment (string), so each is parsed and checked here, once; a refusal is a sentence with a remedy.
+// Parses a node's properties. A property may come from the dialog (string), from a flow file (number) or from the
+// environment (string), so each is parsed and checked once, here. An error is a sentence with a remedy.
 
 const { CLASS_WORDS, classOf } = require('./classes');
 const { numbersByClass, durationsByClass, weightsByClass } = require('./by-class');
@@ -12,12 +12,12 @@ const { asText, shown } = require('./values');
  * @typedef {(value: unknown) => T} Parser
  */
 
-// Node-RED leaves ${NAME} as it is when the environment has no such variable.
+// Node-RED does not replace ${NAME} if the environment has no such variable.
 const UNSET = /^\$[{(][^})]+[})]$/;
 
 /**
  * @param {unknown} value
- * @returns {boolean} true where the default applies: nothing given, or a variable that is not set
+ * @returns {boolean} true if the default applies: no value, or a variable that is not set
  */
 function isBlank(value) {
   return value === undefined || value === null || (typeof value === 'string' && /^\s*$/.test(value));
@@ -68,7 +68,7 @@ function choice(values, fallback) {
 /**
  * @param {string} fallback
  * @param {RegExp} [pattern]
- * @param {string} [shape] what the pattern wants, in words
+ * @param {string} [shape] the pattern in words, completes "must be …"
  * @returns {Parser<string>}
  */
 function text(fallback, pattern, shape) {
@@ -81,23 +81,23 @@ function text(fallback, pattern, shape) {
 }
 
 /**
- * A password: every character of it counts.
+ * Parses a password. Spaces count.
  * @type {Parser<string> & { takesAll?: true }}
  */
 const secret = Object.assign(
   (/** @type {unknown} */ value) => {
     if (value === undefined || value === null) return '';
-    // JSON may hold one of digits alone as a number.
+    // A password of digits may be a number in JSON.
     if (!['string', 'number'].includes(typeof value)) throw new RangeError('must be text.');
     const string = String(value);
-    // A variable that is not set; anything else that looks alike is a password.
+    // An unset variable is blank. Any other text of a similar form is a password.
     return /^\$[{(][A-Za-z_]\w*[})]$/.test(string) ? '' : string;
   },
   { takesAll: /** @type {const} */ (true) }
 );
 
 /**
- * A box to tick; from the environment: yes or no.
+ * Parses a check box. In the environment it is yes or no.
  * @param {boolean} fallback
  * @returns {Parser<boolean>}
  */
@@ -111,8 +111,8 @@ function flag(fallback) {
 }
 
 /**
- * A class of records, by its number or name.
- * @param {number} fallback 0 = none is chosen
+ * Parses a class, given by its number or name.
+ * @param {number} fallback 0 = no class
  * @returns {Parser<number>}
  */
 function recordClass(fallback) {
@@ -125,7 +125,7 @@ function recordClass(fallback) {
 }
 
 /**
- * Numbers for the classes from 1 on; zeros when nothing is given.
+ * Parses numbers by class, beginning with class 1. Blank: zeros.
  * @param {number} max
  * @returns {Parser<number[]>} index = class
  */
@@ -134,7 +134,7 @@ function numbers(max) {
 }
 
 /**
- * Durations for the classes from 1 on, such as 0,0,7d,1d; zeros when nothing is given.
+ * Parses durations by class, beginning with class 1, such as 0,0,7d,1d. Blank: zeros.
  * @returns {Parser<number[]>} seconds, index = class
  */
 function durations() {
@@ -142,7 +142,7 @@ function durations() {
 }
 
 /**
- * Weights such as 0,8,4,1: class 1 has none.
+ * Parses weights such as 0,8,4,1. Class 1 has none.
  * @returns {Parser<number[]>} index = class
  */
 function weights() {
@@ -167,7 +167,7 @@ function sentence(parse) {
  * @template {Record<string, Parser<any>>} S
  * @param {object} config the node's configuration
  * @param {S} schema
- * @returns {{ values: { [K in keyof S]: ReturnType<S[K]> }, problems: string[] }} problems is empty when all are valid
+ * @returns {{ values: { [K in keyof S]: ReturnType<S[K]> }, problems: string[] }} no problems: all are valid
  */
 function parseOptions(config, schema) {
   const given = /** @type {Record<string, unknown>} */ (config);

@@ -1,10 +1,13 @@
 'use strict';
 
 const MAX_CHARACTERS = 200;
-/** Control characters, those that change the direction of text, surrogates, and what is no character [MQTT 1.5.4]. */
+/** Control characters, characters that change the direction of text, surrogates, and noncharacters [MQTT 1.5.4]. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]/gu;
 
-/** A text of a device as it may stand in a log: quoted, on one line, and not too long. @param {string} text */
+/**
+ * Returns a device's text in a form for logs: quoted, on one line, and limited in length.
+ * @param {string} text
+ */
 function readable(text) {
   const short = text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text;
   return `"${short.replace(/["\\]/g, '\\$&').replace(HIDDEN, escape)}"`;

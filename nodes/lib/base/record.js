@@ -1,19 +1,19 @@
 'use strict';
-// A message becomes what Engine.push() takes. Everything a flow may get wrong is refused here, in a sentence.
+// Converts a message to the arguments of Engine.push(), and refuses invalid messages with a sentence.
 
 const { types } = require('node:util');
+const { MAX_DEVICE_BYTES } = require('./device-id');
 const { CLASS_WORDS, classNames, classOf } = require('./classes');
 const { shown } = require('./values');
 
 const NORMAL = 3;
-const MAX_DEVICE_BYTES = 256;
 const MAX_TOPIC_BYTES = 65535;
-/** The last moment that a Date knows (ECMA-262, 21.4.1.1); the engine takes none behind it. */
+/** The latest time of a Date (ECMA-262, 21.4.1.1). The engine accepts no later one. */
 const MAX_TIME_MS = 8.64e15;
 const FLAG = { QOS1: 1, RETAIN: 2, ENVELOPE: 4 };
 
 /**
- * What one push carries.
+ * The arguments of one push.
  * @typedef {object} RecordArgs
  * @property {string} deviceId
  * @property {string} topic
@@ -24,7 +24,7 @@ const FLAG = { QOS1: 1, RETAIN: 2, ENVELOPE: 4 };
  * @property {number} seq -1 = the device's next number
  */
 
-/** The message cannot be a record; `message` says why and what to do. */
+/** A message that cannot become a record. `message` gives the reason and a remedy. */
 class RecordError extends Error {
   /** @param {string} message */
   constructor(message) {
@@ -51,7 +51,7 @@ function toClass(value, fallback) {
  * @returns {Buffer} a Buffer as it is, a string as UTF-8, anything else as JSON
  */
 function toPayload(payload) {
-  // `instanceof` is also true for a Proxy of a Buffer, and false for what the sandbox of a function node made.
+  // `instanceof` is also true for a Proxy of a Buffer, and false for a Buffer from a function node's sandbox.
   if (types.isUint8Array(payload)) {
     if (Buffer.isBuffer(payload)) return payload;
     return Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
@@ -88,7 +88,7 @@ function toTopic(value) {
   if (value === undefined || value === null) return '';
   const topic = String(value);
   if (Buffer.byteLength(topic) > MAX_TOPIC_BYTES) throw new RecordError('msg.topic exceeds 65,535 bytes.');
-  // [MQTT-3.3.2-2], [MQTT-1.5.4-2]: a broker closes the session of who publishes to such a topic.
+  // [MQTT-3.3.2-2], [MQTT-1.5.4-2]: a broker closes the session of a client that publishes to such a topic.
   if (/[+#\0]/.test(topic)) {
     throw new RecordError(`msg.topic "${topic}" contains +, # or NUL, so nothing can be published to it.`);
   }
@@ -97,7 +97,7 @@ function toTopic(value) {
 
 /**
  * @param {unknown} value ms since the epoch, or a Date
- * @returns {number} whole ms; 0, which means now, for what is no time that a Date can hold
+ * @returns {number} whole ms; 0 = now, if a Date cannot hold the value
  */
 function toTimestamp(value) {
   const ms = types.isDate(value) ? value.getTime() : value;
@@ -107,7 +107,7 @@ function toTimestamp(value) {
 
 /**
  * @param {unknown} value
- * @returns {number} the number of a record that was in the engine before, else -1
+ * @returns {number} the sequence number of a record that was in the engine before, else -1
  */
 function toSequence(value) {
   return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 0xffffffff ? Number(value) : -1;
@@ -115,7 +115,7 @@ function toSequence(value) {
 
 /**
  * @param {Record<string, any>} msg
- * @returns {boolean} true for a batch; false for a record, also for one that an unbatch node took out of a batch
+ * @returns {boolean} true for a batch; false for a record, including a record from an unbatch node
  */
 function isBatch({ batch }) {
   return Boolean(batch) && batch.index === undefined;
@@ -123,7 +123,7 @@ function isBatch({ batch }) {
 
 /**
  * @param {Record<string, any>} msg
- * @param {{ deviceId?: unknown, cls?: number, seq?: number }} [given] what the node chooses; class 0 = the message's
+ * @param {{ deviceId?: unknown, cls?: number, seq?: number }} [given] set by the node; class 0 = the message's
  * @returns {RecordArgs}
  * @throws {RecordError}, or whatever a getter of the message throws
  */

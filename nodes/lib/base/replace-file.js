@@ -1,18 +1,18 @@
 'use strict';
-// Replaces a file as a whole: whoever reads it meanwhile, and after a power cut, finds the old content or the new one.
+// Replaces a file atomically: a concurrent reader, or a reader after a power failure, finds the old or the new content.
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
 
-/** What systems say that cannot write a folder to disk: they have no need, or we have no right. */
+/** Errors of systems that cannot sync a folder, because it is unnecessary there or not permitted. */
 const NO_SYNC = ['EACCES', 'EPERM', 'EINVAL', 'ENOTSUP', 'ENOSYS'];
 
 /**
- * @param {string} file a link stays one: what it points to is replaced
+ * @param {string} file if it is a symbolic link, its target is replaced
  * @param {string | Buffer} content
  * @param {number} [mode] of the new file
- * @throws {Error} with the system's code; the old file is then as it was
+ * @throws {Error} with the system's code; the old file is then unchanged
  */
 function replaceFile(file, content, mode = 0o600) {
   const target = fs.existsSync(file) ? fs.realpathSync(file) : path.resolve(file);
@@ -20,9 +20,9 @@ function replaceFile(file, content, mode = 0o600) {
   const temporary = `${target}.${crypto.randomBytes(6).toString('hex')}.new`;
   const fd = fs.openSync(temporary, 'wx', mode);
   try {
-    // Not writeSync(): that may write a part of it, on a full disk for example.
+    // writeSync() may write only a part, for example on a full disk.
     fs.writeFileSync(fd, content);
-    // The umask may have taken bits away.
+    // The umask may have cleared bits.
     fs.fchmodSync(fd, mode);
     if (before && process.getuid?.() === 0) fs.fchownSync(fd, before.uid, before.gid);
     fs.fsyncSync(fd);
@@ -36,7 +36,10 @@ function replaceFile(file, content, mode = 0o600) {
   syncFolder(path.dirname(target));
 }
 
-/** Without it a power cut may undo a rename. @param {string} folder */
+/**
+ * Syncs a folder. Otherwise a power failure may undo a rename.
+ * @param {string} folder
+ */
 function syncFolder(folder) {
   let fd = -1;
   try {

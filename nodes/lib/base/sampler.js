@@ -1,5 +1,5 @@
 'use strict';
-// Which messages a tap lets through: one in N, and at most so many a second. 0 = no limit of that kind.
+// Chooses the messages that a tap passes: one in N, and at most a number per second. 0 = no such limit.
 
 class Sampler {
   /**
@@ -16,7 +16,7 @@ class Sampler {
     this.passed_ = 0;
   }
 
-  /** @returns {boolean} true for a message that goes on; the first one does */
+  /** @returns {boolean} true if the message passes; the first one does */
   pass() {
     if (this.everyN_ > 0 && this.seen_++ % this.everyN_ !== 0) return false;
     if (this.perSecond_ === 0) return true;

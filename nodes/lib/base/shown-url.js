@@ -1,12 +1,12 @@
 'use strict';
 
 /**
- * Text that was given as a URL, for a message: without what may be a user name and a password, also where it is no URL. Logs and status
- * texts travel further than settings.
+ * Removes a user name and a password from text that was entered as a URL, also if the text is not a valid URL. Logs and
+ * status texts reach more readers than settings do.
  * @param {string} text
  */
 function shownUrl(text) {
-  // The last @: a password that is not encoded may hold others, and slashes.
+  // Up to the last @: a password that is not encoded may contain @ and slashes.
   return text.replace(/^([a-z][a-z0-9+.-]*:\/\/)?.*@/is, '$1…@');
 }
 

@@ -1,5 +1,5 @@
 'use strict';
-// A node's status: sent when it changed, at most once a second, the latest one last.
+// A node's status. Changes are sent at most once a second, and the latest one is always sent.
 
 const INTERVAL_MS = 1000;
 /** The canvas has no room for more. */
@@ -40,7 +40,7 @@ class Status {
     this.set({ fill: 'red', shape: 'ring', text: shorten(text) });
   }
 
-  /** The node is closed: nothing more is shown. */
+  /** Call it when the node is closed. No status follows. */
   close() {
     if (this.timer_) clearTimeout(this.timer_);
     this.timer_ = null;
@@ -60,7 +60,7 @@ class Status {
 /**
  * @param {string} text
  * @param {string} [tail] never cut
- * @returns {string} what the canvas has room for
+ * @returns {string} text that fits on the canvas
  */
 function shorten(text, tail = '') {
   const room = MAX_CHARACTERS - tail.length;

@@ -1,16 +1,16 @@
 'use strict';
-// Device ids and topics that are made from what a device says of itself. What it says is not trusted: it becomes one level of a
-// topic, and nothing that a broker refuses.
+// Builds device ids and topics from data of a device. The data is not trusted: it becomes exactly one level of a topic, and
+// characters that a broker refuses are replaced.
 
 const { shown } = require('./values');
 
 const PLACEHOLDER = /\{(\w+)\}/g;
-/** [MQTT-3.3.2-2]: nothing is published to a topic with + or #; * and ? are of patterns; control characters: [MQTT-1.5.4-2]. */
+/** + and #: [MQTT-3.3.2-2]. * and ? are wildcards of our patterns. Control characters: [MQTT-1.5.4-2]. */
 // eslint-disable-next-line no-control-regex
 const NOT_IN_A_LEVEL = /[/+#*?\u0000-\u001f\u007f-\u009f]/g;
 
 /**
- * @param {string} name of the property, for the sentence
+ * @param {string} name of the property, for the error
  * @param {string} template
  * @param {readonly string[]} known placeholders
  * @throws {RangeError} whose message is a sentence
@@ -36,7 +36,7 @@ function checkTemplate(name, template, known) {
 /**
  * @param {string} template
  * @param {Record<string, string>} values
- * @param {readonly string[]} [whole] names of values that may be several levels
+ * @param {readonly string[]} [whole] names of values that may have several levels
  */
 function fill(template, values, whole = []) {
   return template.replaceAll(PLACEHOLDER, (_match, word) => {

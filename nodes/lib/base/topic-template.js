@@ -1,6 +1,6 @@
 'use strict';
 
-// Topic templates. A template is compiled once to parts; on the hot path a topic is written as bytes, never as a string.
+// Topic templates. A template is compiled once. The hot path writes topics as bytes, never as strings.
 
 const { classNames: CLASS_NAMES } = require('./classes');
 const { shown } = require('./values');
@@ -8,7 +8,7 @@ const { shown } = require('./values');
 const PLACEHOLDERS = ['gateway', 'class', 'device', 'topic'];
 const MAX_TOPIC_BYTES = 65535;
 
-/** Parts of a compiled topic: bytes as they are, or what the record brings. */
+/** Parts of a compiled topic, besides literal bytes: strings of the record. */
 const DEVICE = Symbol('device');
 const TOPIC = Symbol('topic');
 
@@ -21,7 +21,7 @@ const UNDERSCORE = 0x5f;
 /** @typedef {{parts: Part[][]}} CompiledTopic parts by class (index 0 unused) */
 
 /**
- * Says why a text cannot stand in a topic name, or ''. [MQTT-3.3.2-2] no wildcards, [MQTT-1.5.4-2] no NUL.
+ * Returns why a text cannot be in a topic name, or ''. [MQTT-3.3.2-2] no wildcards, [MQTT-1.5.4-2] no NUL.
  * @param {string} text
  */
 function badCharacter(text) {
@@ -35,7 +35,7 @@ function badCharacter(text) {
 
 /**
  * @param {unknown} template e.g. 'gw/{gateway}/{class}'
- * @returns {true | string} true, or the reason why not, as a sentence with a remedy
+ * @returns {true | string} true, or the reason as a sentence with a remedy
  */
 function validateTopicTemplate(template) {
   if (typeof template !== 'string' || template === '') {
@@ -88,7 +88,7 @@ function mergeTokens(tokens, gateway, className) {
 }
 
 /**
- * What a topic is rendered from: the bytes of a batch and where the record's strings lie in them.
+ * Where the record's strings are in the bytes of a batch.
  * @typedef {object} TopicFields
  * @property {Buffer} buffer
  * @property {number} deviceAt @property {number} deviceLength
@@ -108,8 +108,8 @@ function topicBytes(parts, fields) {
 }
 
 /**
- * Writes a topic. A device id is one level of the topic: characters that would make it more (/ + # NUL) become _, so that no
- * device can publish in another's name. A record's own topic is not altered; REQUIRES: topicIsValid for it.
+ * Writes a topic. A device id is one level of the topic: / + # and NUL become _, so that no device can publish in another
+ * device's name. The record's own topic is not changed. REQUIRES: topicIsValid(fields), if the template has {topic}.
  * @param {Part[]} parts @param {TopicFields} fields @param {Buffer} out @param {number} at
  * @returns {number} where the topic ends
  */
@@ -139,7 +139,10 @@ function writeLevel(from, start, length, out, at) {
   return at + length;
 }
 
-/** True when a record's topic may stand in a PUBLISH. @param {TopicFields} fields */
+/**
+ * True if the record's topic is valid in a PUBLISH.
+ * @param {TopicFields} fields
+ */
 function topicIsValid(fields) {
   const end = fields.topicAt + fields.topicLength;
   for (let k = fields.topicAt; k < end; k++) {

@@ -1,14 +1,14 @@
 'use strict';
-// Values that somebody entered, in sentences and as text.
+// Entered values, as text and in error messages.
 
 const { shownUrl } = require('./shown-url');
 
-/** Characters of a wrong value that a sentence repeats. */
+/** Most characters of a wrong value that an error message repeats. */
 const MAX_SHOWN = 100;
 
 /**
  * @param {unknown} value
- * @returns {string} the value as a sentence can hold it: one line, not too long
+ * @returns {string} the value in a form for error messages: one line of limited length
  */
 function shown(value) {
   const written = typeof value === 'string' ? value : JSON.stringify(value);
@@ -19,7 +19,7 @@ function shown(value) {
 /**
  * @param {unknown} value
  * @returns {string}
- * @throws {RangeError} whose message completes "<label> …" for what a single field cannot hold
+ * @throws {RangeError} whose message completes "<label> …", for an object
  */
 function asText(value) {
   if (typeof value === 'object' && value !== null)

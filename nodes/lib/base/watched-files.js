@@ -1,5 +1,5 @@
 'use strict';
-// Files that are read again when they have been replaced: certificates, keys, passwords.
+// Files that are read again after they were replaced: certificates, keys, passwords.
 
 const fs = require('node:fs');
 
@@ -12,23 +12,36 @@ const REMEDIES = {
   ENOTDIR: 'There is no such folder. Correct the path'
 };
 
+/**
+ * @typedef {object} WatchOptions
+ * @property {number} [maxBytes] of each file, default no limit
+ * @property {string} [code] of the error when a file cannot be read, default FILE
+ * @property {string} [meanwhile] what happens until the file can be read; ends the error's sentence, default nothing
+ */
+
 /** @template {string} Name */
 class WatchedFiles {
   /**
-   * @param {Partial<Record<Name, string>>} paths those that are blank do not exist for us
-   * @param {Record<Name, string>} names what they are, for sentences
-   * @param {number} maxBytes of each
+   * @param {Partial<Record<Name, string>>} paths blank ones are ignored
+   * @param {Record<Name, string>} names what each file is, for error messages
+   * @param {WatchOptions} [options]
    */
-  constructor(paths, names, maxBytes) {
+  constructor(paths, names, { maxBytes = Infinity, code = 'FILE', meanwhile = '' } = {}) {
     this.paths_ = paths;
     this.names_ = names;
     this.maxBytes_ = maxBytes;
+    this.code_ = code;
+    this.meanwhile_ = meanwhile;
     this.roles = /** @type {Name[]} */ (Object.keys(paths)).filter((role) => paths[role]);
-    /** What the files were when they were read last. @type {Map<Name, string>} */
+    /** The state of each file when it was last read. @type {Map<Name, string>} */
     this.stamps_ = new Map();
   }
 
-  /** Throws Error with code FILE and a sentence. @returns {Partial<Record<Name, Buffer>>} */
+  /**
+   * Reads all files.
+   * @returns {Partial<Record<Name, Buffer>>}
+   * @throws {Error} with the code of the options and a sentence
+   */
   read() {
     /** @type {Partial<Record<Name, Buffer>>} */
     const contents = {};
@@ -43,21 +56,25 @@ class WatchedFiles {
     try {
       fd = fs.openSync(path, 'r');
       const stats = fs.fstatSync(fd);
-      // The stamp is of what is opened here: a file that is replaced meanwhile has another one.
+      // fstat() describes the open file: one that replaces it during the read has another stamp.
       this.stamps_.set(role, stampOf(stats));
       if (stats.size > this.maxBytes_) throw new Error(`more than ${this.maxBytes_} bytes`);
       return fs.readFileSync(fd);
     } catch (error) {
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
       const remedy = REMEDIES[code ?? ''] ?? 'Check the file';
-      const reason = `The ${this.names_[role]} ${path} cannot be read (${code ?? message}). ${remedy}.`;
-      throw Object.assign(new Error(reason, { cause: error }), { code: 'FILE' });
+      const end = this.meanwhile_ ? `${remedy}; ${this.meanwhile_}.` : `${remedy}.`;
+      const reason = `The ${this.names_[role]} ${path} cannot be read (${code ?? message}). ${end}`;
+      throw Object.assign(new Error(reason, { cause: error }), { code: this.code_ });
     } finally {
       if (fd !== undefined) fs.closeSync(fd);
     }
   }
 
-  /** Tells whether one is not what was read last. A file that is away is being replaced. @returns {Promise<boolean>} */
+  /**
+   * True if a file differs from the one last read. A missing file is not a change: it is being replaced.
+   * @returns {Promise<boolean>}
+   */
   async haveChanged() {
     for (const role of this.roles) {
       const path = /** @type {string} */ (this.paths_[role]);

@@ -1,6 +1,8 @@
 'use strict';
 // A command: a message from the cloud, or from a flow, to one device.
 
+const { MAX_DEVICE_BYTES } = require('../base/device-id');
+
 /**
  * What the cloud wants to hear about a command.
  * @typedef {object} Origin
@@ -23,7 +25,6 @@
 
 /** Topics on the side of the devices. */
 const DEVICE_PREFIX = 'cmd';
-const MAX_DEVICE_BYTES = 256;
 const MAX_TOPIC_BYTES = 65535;
 const DEFAULT_EXPIRY_S = 86400;
 const MAX_EXPIRY_S = 0xffffffff;

@@ -2,10 +2,10 @@
 // Questions to a flow whether somebody may be a device, and its answers.
 
 const crypto = require('node:crypto');
+const { MAX_DEVICE_BYTES } = require('../base/device-id');
 
 /** Questions that wait for the flow, at most; more are not asked, and end by the time-out of their connection. */
 const MAX_OPEN = 1000;
-const MAX_DEVICE_BYTES = 256;
 /** For so long the canvas shows that a question was not answered. */
 const SHOWN_MS = 60000;
 

@@ -46,7 +46,13 @@ class PasswordVerifier {
     /** Of addresses that have a try under way. @type {Map<string, WorkQueue>} */
     this.addresses_ = new Map();
     this.asked_ = 0;
-    this.files_ = new WatchedFiles({ passwords: file }, { passwords: 'password file' }, MAX_FILE_BYTES);
+    this.files_ = new WatchedFiles(
+      { passwords: file },
+      { passwords: 'password file' },
+      {
+        maxBytes: MAX_FILE_BYTES
+      }
+    );
     this.secret_ = crypto.randomBytes(32);
     /** Keyed hash of the right password by user. @type {Map<string, Buffer>} */
     this.known_ = new Map();

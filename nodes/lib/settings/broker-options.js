@@ -1,54 +1,36 @@
 'use strict';
 // Checks what an uplink broker connects to.
 
-const { NO_PORT } = require('./uplink-options');
-const { shown } = require('../base/values');
-
-const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+const { brokerUrlOf } = require('./broker-url');
+const { isLoopback } = require('../base/loopback');
 
 /**
+ * Checks the address of an uplink broker.
  * @param {string} url
  * @returns {{ url: string, warning: string }}
  * @throws {Error} with a sentence
  */
 function brokerAddress(url) {
-  const example = 'Enter an address such as mqtts://broker.example.com:8883.';
-  if (!url) throw new Error(`The uplink broker has no address. ${example}`);
-  let parsed;
-  try {
-    parsed = new URL(url);
-  } catch {
-    throw new Error(`"${shown(url)}" is not an address. ${example}`);
-  }
-  if (parsed.username || parsed.password) {
-    throw new Error(
-      'The address contains a user name or password. Move them to their own fields, which are stored separately.'
-    );
-  }
-  if (!['mqtts:', 'mqtt:'].includes(parsed.protocol) || !parsed.hostname) {
-    throw new Error(`"${shown(url)}" is not an MQTT address. ${example}`);
-  }
-  if (parsed.port === '0') throw new Error(NO_PORT);
-  const open = parsed.protocol === 'mqtt:' && !LOOPBACK.test(parsed.hostname);
-  const warning = open
-    ? `The uplink to ${parsed.host} is not encrypted. Use mqtts:// outside this machine.`
-    : '';
+  const { host, secure } = brokerUrlOf(url, 'The address of the uplink broker');
+  const warning =
+    secure || isLoopback(host)
+      ? ''
+      : `The uplink to ${new URL(url).host} is not encrypted. Use mqtts:// outside this machine.`;
   return { url, warning };
 }
 
 /**
  * @param {string} id of the tls-config node, '' for none
  * @param {any} node core tls-config node
- * @param {object} [files] its local files, which are read again at each connect: one that cannot be read now may later
+ * @param {string} owner what the TLS node is for, such as "uplink broker", for the error
+ * @param {object} [files] its local files. The caller reads them at each connection, so an unreadable file is no error yet
  * @returns {object} options of tls.connect(); empty = the system's certificate authorities
  * @throws {Error} with a sentence
  */
-function tlsOptions(id, node, files) {
+function tlsOptions(id, node, owner, files) {
   if (!id) return {};
   if (typeof node?.addTLSOptions !== 'function') {
-    throw new Error(
-      'The TLS node of the uplink broker is missing or disabled. Choose another one in the broker node.'
-    );
+    throw new Error(`The TLS node of the ${owner} is missing or disabled. Choose another one.`);
   }
   if (node.valid === false && !files) {
     throw new Error(

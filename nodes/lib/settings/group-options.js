@@ -2,7 +2,7 @@
 
 // The classes of an uplink in groups, each with an MQTT session of its own: how they are entered, and what their sockets get.
 
-const { CLASSES } = require('../uplink/sending/send-queues');
+const { CLASSES } = require('../base/classes');
 const { shown } = require('../base/values');
 
 /**

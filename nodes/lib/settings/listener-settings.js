@@ -3,6 +3,7 @@
 // address, TLS and logins are the same for all protocols.
 
 const { byCertificate, byFlow, byPasswords } = require('../login/login-checkers');
+const { isLoopback } = require('../base/loopback');
 const { choice, flag, integer, text } = require('../base/options');
 const { secretsOf } = require('./tls-node');
 
@@ -10,7 +11,6 @@ const HANDSHAKE_MS = 10000;
 /** Of TLS and WebSocket, whose handshakes cost; and plain ones, which cost a descriptor. */
 const MAX_HALF_OPEN = 1000;
 const MAX_SILENT = 8192;
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/i;
 /** RFC 7301, as registered; RFC 8323, 8.2 for CoAP. */
 const ALPN = { mqtt: ['mqtt'], coap: ['coap'] };
 
@@ -95,7 +95,7 @@ function checkSafe({ host, login, clientCert, allowAnonymous, passwordFile, pskF
     );
   }
   const isOpen = login === 'none' && clientCert !== 'required';
-  if (isOpen && !LOOPBACK.test(host) && !allowAnonymous) {
+  if (isOpen && !isLoopback(host) && !allowAnonymous) {
     throw new Error(
       `On ${host}, any client that reaches this port could pose as any device. Choose a login in the node, or the address 127.0.0.1, or ` +
         'allow devices without a login there if only devices are on that network.'

@@ -1,10 +1,10 @@
 'use strict';
 
+const { brokerUrlOf } = require('./broker-url');
 const { parseCongestion } = require('./congestion');
 const { clientIdsOf, parseGroups, parseSockets } = require('./group-options');
 const { parsePaths } = require('./path-options');
 const { badCharacter } = require('../base/topic-template');
-const { shown } = require('../base/values');
 
 /**
  * @typedef {object} TlsOptions plain data, as tls.connect takes it
@@ -53,8 +53,6 @@ const { shown } = require('../base/values');
  * @property {string} [nativePath] module with UplinkSource, default the engine's addon
  */
 
-/** @typedef {{host: string, port: number, secure: boolean}} Address */
-
 /** @typedef {'url' | 'username' | 'password' | 'protocolVersion' | 'groups' | 'priority' | 'dscp' | 'notSentLowat' | 'sendBuffer' | 'paths'} Rewritten */
 
 /**
@@ -62,27 +60,7 @@ const { shown } = require('../base/values');
  * @typedef {{groups: number[][], clientIds: string[], sockets: import('./group-options').SocketPlan[]}} Groups
  */
 
-/** @typedef {Required<Omit<UplinkOptions, Rewritten>> & Address & Groups & {username?: string, password?: string, protocolVersion: 4 | 5, paths: import('./path-options').Wanted[] | null}} CheckedOptions */
-
-/** @type {Record<string, boolean>} */
-const SCHEMES = { 'mqtts:': true, 'ssl:': true, 'tls:': true, 'mqtt:': false, 'tcp:': false };
-
-const NO_PORT =
-  'The port of the broker is 0. Enter its port, such as 8883, or omit it for 8883 (mqtts) or 1883 (mqtt).';
-
-/** @param {string} text @returns {Address} */
-function parseUrl(text) {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (!url || !(url.protocol in SCHEMES) || !url.hostname) {
-    throw new TypeError(
-      `'${shown(text)}' is not a broker's address. Enter one such as mqtts://broker.example.com:8883.`
-    );
-  }
-  if (url.port === '0') throw new TypeError(NO_PORT);
-  const secure = SCHEMES[url.protocol];
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  return { host, port: Number(url.port) || (secure ? 8883 : 1883), secure };
-}
+/** @typedef {Required<Omit<UplinkOptions, Rewritten>> & import('./broker-url').Address & Groups & {username?: string, password?: string, protocolVersion: 4 | 5, paths: import('./path-options').Wanted[] | null}} CheckedOptions */
 
 /** @param {string} name @param {unknown} value @param {number} fallback @param {number} min @param {number} max */
 function number(name, value, fallback, min, max) {
@@ -146,7 +124,7 @@ function checkOptions(options, defaultNative) {
   const reconnectMaxMs = number('reconnectMaxMs', options.reconnectMaxMs, 5000, 1, day);
   checkReconnect(reconnectMinMs, reconnectMaxMs);
   return {
-    ...parseUrl(options.url),
+    ...brokerUrlOf(options.url, "The broker's address"),
     tls: checkTls(options.tls),
     tlsFiles: options.tlsFiles ?? {},
     minTls: oneOf('minTls', options.minTls, 'TLSv1.3', ['TLSv1.3', 'TLSv1.2']),
@@ -190,4 +168,4 @@ function checkReconnect(minMs, maxMs) {
   );
 }
 
-module.exports = { NO_PORT, checkOptions, checkReconnect, parseUrl };
+module.exports = { checkOptions, checkReconnect };

@@ -1,5 +1,5 @@
 'use strict';
-// A batch as the records that it is made of: kind 0 is one, kind 1 lines of NDJSON, kind 2 entries (docs/log-format.md).
+// Splits a batch into its records: kind 0 is one record, kind 1 lines of NDJSON, kind 2 entries (docs/log-format.md).
 
 const { asBuffer } = require('./log-chunk');
 
@@ -8,7 +8,7 @@ const RECORD_HEAD_BYTES = 8;
 const NEWLINE = 10;
 
 /**
- * What a record of kind 0 or 2 is; the buffers are views into the batch.
+ * A record of kind 0 or 2; the buffers are views into the batch.
  * @typedef {{ device: Buffer, topic: Buffer, payload: Buffer, flags: number }} Parts
  */
 
@@ -29,7 +29,10 @@ function splitSingle(batch) {
   };
 }
 
-/** The lines of a batch of kind 1, without their ends. The last one needs none. @param {Uint8Array} lines */
+/**
+ * Yields the lines of a batch of kind 1, without their line ends. The last one needs none.
+ * @param {Uint8Array} lines
+ */
 function* splitLines(lines) {
   const bytes = asBuffer(lines);
   for (let at = 0; at < bytes.length;) {
@@ -41,9 +44,10 @@ function* splitLines(lines) {
 }
 
 /**
- * The records of a batch of kind 2.
- * @param {Uint8Array} entries @returns {Generator<Parts>}
- * @throws {RangeError} where an entry does not end within the batch
+ * Yields the records of a batch of kind 2.
+ * @param {Uint8Array} entries
+ * @returns {Generator<Parts>}
+ * @throws {RangeError} if an entry does not end within the batch
  */
 function* splitEntries(entries) {
   const bytes = asBuffer(entries);
@@ -65,8 +69,9 @@ function* splitEntries(entries) {
 }
 
 /**
- * The de-duplication key of a batch, without the gateway's name that precedes it on the wire.
- * @param {{ epoch: bigint | number, class: number }} head @param {{ sequence: bigint | number }} entry
+ * Returns the de-duplication key of a batch, without the gateway's name that precedes it when it is sent.
+ * @param {{ epoch: bigint | number, class: number }} head
+ * @param {{ sequence: bigint | number }} entry
  */
 function batchKey(head, entry) {
   return `${head.epoch.toString(36)}/${head.class}/${entry.sequence}`;

@@ -1,9 +1,10 @@
 'use strict';
-// CRC-32C (Castagnoli), the checksum of the log, as native/core/log/crc32c.cc computes it: slicing by 8.
+// Computes CRC-32C (Castagnoli), the checksum of the log, with the algorithm of native/core/log/crc32c.cc: slicing by
+// 8.
 
 const POLYNOMIAL = 0x82f63b78; // reflected
 
-/** tables[k * 256 + b]: what byte b does to the checksum when k more bytes follow it. */
+/** tables[k * 256 + b]: the effect of byte b on the checksum when k more bytes follow it. */
 const tables = new Int32Array(8 * 256);
 for (let byte = 0; byte < 256; byte++) {
   let crc = byte;
@@ -17,8 +18,9 @@ for (let i = 256; i < tables.length; i++) {
 
 /**
  * @param {Uint8Array} bytes
- * @param {number} [start] @param {number} [end] the part of `bytes` that counts
- * @param {number} [crc] checksum of what comes before it
+ * @param {number} [start] begin of the part of `bytes` that counts
+ * @param {number} [end] end of that part
+ * @param {number} [crc] checksum of the bytes before it
  * @returns {number} 0 to 2^32 - 1
  */
 function crc32c(bytes, start = 0, end = bytes.length, crc = 0) {

@@ -1,6 +1,6 @@
 'use strict';
-// Chunks of format 1: batches that were written to the log together (docs/log-format.md). The reader and the writer of
-// the engine are native/core/log/chunk.cc; these serve the command `seganet-log` and tests.
+// Chunks of format 1: batches that were written to the log together (docs/log-format.md). The engine's reader and
+// writer are in native/core/log/chunk.cc; these functions serve the command `seganet-log` and tests.
 
 const { CLASSES } = require('../base/classes');
 const { crc32c } = require('./crc32c');
@@ -15,27 +15,36 @@ const KINDS = 3;
 
 /**
  * @typedef {object} Head
- * @property {number} class @property {number} batches @property {number} records
+ * @property {number} class
+ * @property {number} batches
+ * @property {number} records
  * @property {number} bytes of all entries
  * @property {bigint} epoch the run of the engine that sealed the batches
  */
 /**
- * A batch. Its place in the chunk is `at` to `end`, with its 56 bytes of numbers.
+ * A batch. It occupies the bytes `at` to `end` of the chunk, including its 56 bytes of numbers.
  * @typedef {object} Entry
- * @property {bigint} sequence @property {number} firstTs @property {number} lastTs @property {number} oldestUs
- * @property {number} records @property {number} recordBytes
- * @property {number} topicBytes @property {number} deviceBytes
+ * @property {bigint} sequence
+ * @property {number} firstTs
+ * @property {number} lastTs
+ * @property {number} oldestUs
+ * @property {number} records
+ * @property {number} recordBytes
+ * @property {number} topicBytes
+ * @property {number} deviceBytes
  * @property {number} kind 0 single, 1 envelope, 2 records
- * @property {number} reason @property {number} flags
+ * @property {number} reason
+ * @property {number} flags
  * @property {Buffer} bytes a view into the chunk
- * @property {number} at @property {number} end
+ * @property {number} at
+ * @property {number} end
  */
 /**
  * @typedef {object} Reading
- * @property {'' | 'too short' | 'not a chunk' | 'of a newer version' | 'damaged head' | 'damaged batch' | 'wrong counts'} error
- *   '' = all is sound
+ * @property {'' | 'too short' | 'not a chunk' | 'of a newer version' | 'damaged head' | 'damaged batch' | 'wrong counts'}
+ *   error '' = intact
  * @property {Head | null} head null = it cannot be trusted
- * @property {Entry[]} entries those that are sound
+ * @property {Entry[]} entries the intact ones
  */
 
 /** @param {Uint8Array} bytes @returns {Buffer} the same memory */
@@ -43,7 +52,11 @@ function asBuffer(bytes) {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** @param {Buffer} bytes at least HEAD_BYTES @returns {Head} whatever its checksum says */
+/**
+ * Reads the fields of a head without checking its checksum.
+ * @param {Buffer} bytes at least HEAD_BYTES
+ * @returns {Head} whatever its checksum says
+ */
 function headFields(bytes) {
   return {
     class: bytes[5],
@@ -64,14 +77,23 @@ function headError(bytes) {
   return cls < 1 || cls > CLASSES || batches === 0 || bytes.readUInt32LE(24) !== 0 ? 'damaged head' : '';
 }
 
-/** @param {Buffer} bytes @param {number} at @param {number} end @returns {number} where this entry would end, 0 = not before `end` */
+/**
+ * @param {Buffer} bytes
+ * @param {number} at
+ * @param {number} end
+ * @returns {number} where this entry would end, 0 = not before `end`
+ */
 function entryEnd(bytes, at, end) {
   if (end - at < ENTRY_BYTES) return 0;
   const entry = at + ENTRY_BYTES + bytes.readUInt32LE(at + 40);
   return entry <= end ? entry : 0;
 }
 
-/** @param {Buffer} bytes @param {number} at @returns {boolean} whether the numbers are such as an entry has */
+/**
+ * @param {Buffer} bytes
+ * @param {number} at
+ * @returns {boolean} true if the numbers are possible for an entry
+ */
 function isPlausible(bytes, at) {
   const records = bytes.readUInt32LE(at + 32);
   const kind = bytes[at + 48];
@@ -80,14 +102,24 @@ function isPlausible(bytes, at) {
   return kind < KINDS && countFits && names <= bytes.readUInt32LE(at + 40) && bytes[at + 51] === 0;
 }
 
-/** @param {Buffer} bytes @param {number} at @param {number} end as entryEnd() told @returns {boolean} */
+/**
+ * @param {Buffer} bytes
+ * @param {number} at
+ * @param {number} end as entryEnd() returned it
+ * @returns {boolean}
+ */
 function isSound(bytes, at, end) {
   if (!isPlausible(bytes, at)) return false;
   const crc = crc32c(bytes, at + ENTRY_BYTES, end, crc32c(bytes, at, at + ENTRY_CRC));
   return crc === bytes.readUInt32LE(at + ENTRY_CRC);
 }
 
-/** @param {Buffer} bytes @param {number} at @param {number} end @returns {Entry} */
+/**
+ * @param {Buffer} bytes
+ * @param {number} at
+ * @param {number} end
+ * @returns {Entry}
+ */
 function readEntry(bytes, at, end) {
   return {
     sequence: bytes.readBigUInt64LE(at),
@@ -108,7 +140,7 @@ function readEntry(bytes, at, end) {
 }
 
 /**
- * Checks all of a chunk. Says the same as ReadChunk() of the engine.
+ * Checks a whole chunk. Returns the same result as ReadChunk() of the engine.
  * @param {Uint8Array} chunk
  * @returns {Reading}
  */
@@ -119,10 +151,10 @@ function readChunk(chunk) {
   /** @type {Entry[]} */
   const entries = [];
   if (bytes.length < HEAD_BYTES || error === 'of a newer version') return { error, head, entries };
-  const told = head ? HEAD_BYTES + head.bytes : bytes.length;
-  if (told > bytes.length) error = 'too short';
-  else if (told < bytes.length) error = 'wrong counts';
-  const limit = Math.min(told, bytes.length);
+  const expected = head ? HEAD_BYTES + head.bytes : bytes.length;
+  if (expected > bytes.length) error = 'too short';
+  else if (expected < bytes.length) error = 'wrong counts';
+  const limit = Math.min(expected, bytes.length);
   let damaged = false;
   for (let at = HEAD_BYTES; at < limit;) {
     const end = entryEnd(bytes, at, limit);
@@ -130,7 +162,7 @@ function readChunk(chunk) {
       damaged = true;
       break;
     }
-    // A damaged entry may have a sound length. If not, what lies behind it fails its checksum.
+    // A damaged entry may have an intact length. If not, the entry behind it fails its checksum.
     if (isSound(bytes, at, end)) entries.push(readEntry(bytes, at, end));
     else damaged = true;
     at = end;
@@ -145,7 +177,7 @@ function readChunk(chunk) {
 
 /**
  * @param {{ class: number, epoch: bigint | number, records: number, batches: number }} head
- * @param {Uint8Array[]} entries as they stand in a chunk
+ * @param {Uint8Array[]} entries in the format of a chunk
  * @returns {Buffer}
  */
 function joinChunk(head, entries) {
@@ -188,7 +220,8 @@ function writeEntry(entry) {
 }
 
 /**
- * @param {number} cls @param {bigint | number} epoch
+ * @param {number} cls
+ * @param {bigint | number} epoch
  * @param {Parameters<typeof writeEntry>[0][]} entries
  * @returns {Buffer}
  */

@@ -9,18 +9,24 @@ const { Refusal, isDamage } = require('./log-reasons');
 const { APPLICATION_ID, FILE, SCHEMA, USER_VERSION } = require('./log-schema');
 const { DatabaseSync } = require('./sqlite');
 
-/** SQLite's own checkpoint, inside a COMMIT, stands back behind the one that the store makes after the receipts. Pages. */
+/**
+ * Threshold in pages of SQLite's own checkpoint, which runs inside a COMMIT. It is high because the store makes its
+ * checkpoints after the receipts.
+ */
 const AUTO_CHECKPOINT = 2048;
 const JOURNAL_LIMIT = 8 << 20;
 const SQLITE_ERROR = 1;
 const SQLITE_CORRUPT = 11;
 
 /**
- * One connection to <directory>/log.db: opening, statements, transactions. It decides nothing; what fails, throws.
- * The lock is held from open() to close(), so no statement ever waits for another process.
+ * One connection to <directory>/log.db: opening, statements, transactions. It makes no decisions, and throws every
+ * error. The lock is held from open() to close(), so no statement ever waits for another process.
  */
 class Database {
-  /** Throws a Refusal for a file that is not ours, an SQLite or file system error otherwise. @param {string} directory */
+  /**
+   * Throws a Refusal for a file of another program, and an SQLite or file system error otherwise.
+   * @param {string} directory
+   */
   constructor(directory) {
     this.file = path.join(directory, FILE);
     prepareFolder(directory);
@@ -38,10 +44,11 @@ class Database {
 
   #setUp() {
     const { db } = this;
-    // Before anything is read: with the lock held for good, the index of the WAL is in memory, and there is no -shm file.
+    // Before any read: with the lock held permanently, the index of the WAL is in memory, and there is no -shm file.
     db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;');
     if (isEmpty(db)) {
-      // In one transaction of a rollback journal: a crash leaves either no table or all. (SQLite makes the first page before.)
+      // In one transaction of a rollback journal: a crash leaves either no table or all. (SQLite writes the first page
+      // before that.)
       db.exec(`PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL; BEGIN EXCLUSIVE;
         PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${USER_VERSION};
         ${SCHEMA} COMMIT;`);
@@ -57,7 +64,7 @@ class Database {
       PRAGMA wal_autocheckpoint = ${AUTO_CHECKPOINT}; PRAGMA mmap_size = 0;`);
   }
 
-  /** What is there, read from the covering index and the small tables: never from a chunk. */
+  /** Returns the totals, read from the covering index and the small tables, never from a chunk. */
   totals() {
     const usage = new Usage();
     /** @type {Set<string>} */
@@ -69,7 +76,7 @@ class Database {
     return { usage, nodes, lastRow: Number(this.statements.lastRow.get()?.id ?? 0), ...this.aside() };
   }
 
-  /** @returns {{ node: string, records: number }[]} by uplink node, from the covering index */
+  /** @returns {{ node: string, records: number }[]} the records by uplink node, from the covering index */
   holdings() {
     /** @type {Map<string, number>} */
     const records = new Map();
@@ -80,7 +87,7 @@ class Database {
     return [...records].map(([node, count]) => ({ node, records: count }));
   }
 
-  /** Dead letters and quarantine: how many, how many bytes. */
+  /** Returns the number and size of dead letters and quarantined rows. */
   aside() {
     const [dead, quarantine] = [this.statements.deadSums.get(), this.statements.quarantineSums.get()];
     return {
@@ -97,7 +104,7 @@ class Database {
     this.db.exec('COMMIT');
   }
 
-  /** After a failure; SQLite may have done it already. */
+  /** Rolls back after a failure; SQLite may have done it already. */
   rollback() {
     try {
       if (this.db.isTransaction) this.db.exec('ROLLBACK');
@@ -107,7 +114,7 @@ class Database {
   }
 
   /**
-   * Moves the WAL's pages into the database, syncing both. Throws when it could not, or not wholly.
+   * Moves the WAL's pages into the database, and syncs both. Throws when that failed completely or partly.
    * @param {'PASSIVE' | 'TRUNCATE'} mode TRUNCATE leaves an empty WAL
    */
   checkpoint(mode) {
@@ -117,13 +124,22 @@ class Database {
     }
   }
 
-  /** Deletes what is younger than the last row known to be durable. @param {number} row @returns {boolean} there was something */
+  /**
+   * Deletes rows above the last row known to be durable.
+   * @param {number} row
+   * @returns {boolean} true if there were any
+   */
   deleteAbove(row) {
     const { chunksAbove, deadAbove } = this.statements;
     return Number(chunksAbove.run(row).changes) + Number(deadAbove.run(row).changes) > 0;
   }
 
-  /** Rewrites the index, and the node and class of a row. @param {number} row @param {string} node @param {number} recordClass */
+  /**
+   * Rewrites the index, and the node and class of a row.
+   * @param {number} row
+   * @param {string} node
+   * @param {number} recordClass
+   */
   setLane(row, node, recordClass) {
     this.begin();
     try {
@@ -136,28 +152,31 @@ class Database {
     }
   }
 
-  /** Pages that are free, and pages that are not. */
+  /** Returns the number of free pages and of pages in use. */
   pages() {
     const free = pragma(this.db, 'freelist_count');
     return { free, used: pragma(this.db, 'page_count') - free };
   }
 
-  /** Gives free pages back to the disk, by the next checkpoint. @param {number} pages */
+  /** Returns free pages to the disk at the next checkpoint. @param {number} pages */
   vacuum(pages) {
     this.db.exec(`PRAGMA incremental_vacuum(${pages})`);
   }
 
-  /** True when another file, or none, has our name now: what is written goes nowhere. */
+  /** True if another file, or none, has our name now: written data would be lost. */
   isReplaced() {
     return identity(this.file) !== this.identity;
   }
 
-  /** True when the WAL was deleted under us; there always is one. */
+  /** True if the WAL was deleted during use; an open log always has one. */
   hasLostWal() {
     return identity(`${this.file}-wal`) === '';
   }
 
-  /** Never throws: the lock goes in any case. SQLite tries a last checkpoint, and keeps the WAL when that fails. */
+  /**
+   * Closes the connection and releases the lock in any case. Never throws. SQLite tries a last checkpoint, and keeps
+   * the WAL if that fails.
+   */
   close() {
     try {
       this.db.close();
@@ -167,7 +186,10 @@ class Database {
   }
 }
 
-/** The tables have to be ours to the letter: damage in their definitions must not be taken for other tables. @param {import('node:sqlite').DatabaseSync} db */
+/**
+ * Checks that the table definitions match exactly: damage in them must not be mistaken for other tables.
+ * @param {import('node:sqlite').DatabaseSync} db
+ */
 function checkSchema(db) {
   const found = new Set(
     db
@@ -181,7 +203,10 @@ function checkSchema(db) {
   throw asDamage(Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode: SQLITE_ERROR }));
 }
 
-/** Our statements are right; if SQLite calls them wrong, or the format unknown, the file is. @param {any} error */
+/**
+ * Treats "wrong statement" and "unknown format" as damage: our statements are right, so the file is not.
+ * @param {any} error
+ */
 function asDamage(error) {
   return error?.errcode === SQLITE_ERROR ? Object.assign(error, { errcode: SQLITE_CORRUPT }) : error;
 }
@@ -215,7 +240,7 @@ function prepare(db) {
       'INSERT OR REPLACE INTO quarantine SELECT id, node, class, ?, ?, records, body FROM chunk WHERE id = ?'
     ),
     quarantineUnread: db.prepare('INSERT OR REPLACE INTO quarantine VALUES (?, ?, ?, ?, ?, ?, NULL)'),
-    // Both are answered by the index alone, so a damaged chunk is known by number and size before it is touched.
+    // The index alone answers both statements, so the number and size of a damaged chunk are known before it is read.
     next: db.prepare(
       `SELECT id, records, bytes FROM chunk INDEXED BY chunk_lane ${laneWhere} AND id > ? AND id <= ? ORDER BY id LIMIT 1`
     ),
@@ -223,7 +248,7 @@ function prepare(db) {
       `SELECT id, records, ${COST_SQL} AS cost FROM chunk INDEXED BY chunk_lane ${laneWhere} ORDER BY id LIMIT 1`
     ),
     body: db.prepare('SELECT body FROM chunk WHERE id = ?'),
-    // Node and class stand in the row and in the index.
+    // Node and class are stored in the row and in the index.
     laneOfRows: db.prepare(
       'SELECT id, node, class FROM chunk NOT INDEXED WHERE id > ? AND id <= ? ORDER BY id LIMIT ?'
     ),
@@ -237,8 +262,8 @@ function prepare(db) {
 }
 
 /**
- * Looks at the ids without touching the file: `immutable` takes no lock, reads no WAL and writes nothing. (Reading the
- * header ourselves would end the locks of another store thread of this process, see prepareFolder.)
+ * Checks the ids without changing the file: `immutable` takes no lock, reads no WAL and writes nothing. (Reading the
+ * header directly would release the locks of another store thread of this process, see prepareFolder.)
  * @param {string} file
  */
 function checkOwner(file) {
@@ -247,29 +272,40 @@ function checkOwner(file) {
   url.searchParams.set('immutable', '1');
   const peek = new DatabaseSync(url, { readOnly: true });
   try {
-    // Without this, a file that a checkpoint is just filling (or was, when its process was killed) looks damaged.
+    // Without this, a file looks damaged while a checkpoint fills it (or if its process was killed during one).
     peek.exec('PRAGMA writable_schema = ON');
     if (!isEmpty(peek)) checkIds(pragma(peek, 'application_id'), pragma(peek, 'user_version'), file);
   } catch (error) {
-    // Whether it is damaged can only be told with its WAL.
+    // Damage can only be determined together with the WAL.
     if (error instanceof Refusal || !isDamage(asDamage(error))) throw error;
   } finally {
     peek.close();
   }
 }
 
-/** Nobody's: no table, and no mark of its own. @param {import('node:sqlite').DatabaseSync} db */
+/**
+ * True if the database has no owner: no table, and no application id.
+ * @param {import('node:sqlite').DatabaseSync} db
+ */
 function isEmpty(db) {
   if (pragma(db, 'application_id') !== 0) return false;
   return db.prepare('SELECT count(*) AS count FROM sqlite_schema').get()?.count === 0;
 }
 
-/** @param {import('node:sqlite').DatabaseSync} db @param {string} name @returns {number} */
+/**
+ * @param {import('node:sqlite').DatabaseSync} db
+ * @param {string} name
+ * @returns {number}
+ */
 function pragma(db, name) {
   return Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
 }
 
-/** @param {number} applicationId @param {number} version @param {string} file */
+/**
+ * @param {number} applicationId
+ * @param {number} version
+ * @param {string} file
+ */
 function checkIds(applicationId, version, file) {
   if (applicationId !== APPLICATION_ID) {
     throw new Refusal(

@@ -1,20 +1,23 @@
 'use strict';
 
-// The log's folder, as far as the file system is concerned: what SQLite does not do itself.
+// Operations on the log's folder that SQLite does not perform.
 
 const fs = require('node:fs');
 const path = require('node:path');
 const { FILE } = require('./log-schema');
 
-/** Companions that SQLite keeps beside the file. */
+/** Suffixes of the files that SQLite keeps beside the database. */
 const COMPANIONS = ['', '-wal', '-journal'];
 const RESERVE_FILE = 'log.reserve';
-/** Takes in what a WAL can grow to (4 MiB, and one transaction) when it has to go into the database of a full disk. */
+/** Holds the largest WAL (4 MiB, and one transaction) when it has to go into the database on a full disk. */
 const RESERVE_BYTES = 6 << 20;
-/** What else has to be free before the log takes chunks again after a full disk. */
+/** Additional free space that is required before the log accepts chunks again after a full disk. */
 const HEADROOM_BYTES = 2 << 20;
 
-/** A name is on disk when its folder was synced, whatever happened to the file. @param {string} directory */
+/**
+ * Syncs a folder. A file's name is durable only after that, regardless of a sync of the file.
+ * @param {string} directory
+ */
 function syncDirectory(directory) {
   const fd = fs.openSync(directory, 'r');
   try {
@@ -25,7 +28,8 @@ function syncDirectory(directory) {
 }
 
 /**
- * Not Node's `recursive`: that tries for ever where the system says ENOENT to mkdir itself (/proc, some automounts).
+ * Creates a folder. Node's `recursive` option is not used: it retries forever where mkdir itself fails with ENOENT
+ * (/proc, some automounts).
  * @param {string} folder absolute
  */
 function makeFolder(folder) {
@@ -36,11 +40,16 @@ function makeFolder(folder) {
   syncDirectory(parent);
 }
 
-/** Makes the folder and an empty file, for the gateway's user alone. SQLite gives the WAL the rights of the file. @param {string} directory */
+/**
+ * Creates the folder and an empty file, accessible to the gateway's user only. SQLite gives the WAL the file's
+ * permissions.
+ * @param {string} directory
+ */
 function prepareFolder(directory) {
   makeFolder(path.resolve(directory));
   try {
-    // Never opened again but by SQLite: closing any descriptor of a file ends the locks that this process has on it (POSIX).
+    // From now on, only SQLite may open the file: closing any descriptor of a file releases the locks of this process
+    // on it (POSIX).
     fs.closeSync(fs.openSync(path.join(directory, FILE), 'wx', 0o600));
     syncDirectory(directory);
   } catch (error) {
@@ -49,33 +58,39 @@ function prepareFolder(directory) {
   }
 }
 
-/** Bytes of a file, 0 = there is none. @param {string} file */
+/** Returns the size of a file in bytes, 0 = there is none. @param {string} file */
 function sizeOf(file) {
   return fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Bytes of the database and its WAL. @param {string} directory */
+/** Returns the size of the database and its WAL in bytes. @param {string} directory */
 function fileBytes(directory) {
   const file = path.join(directory, FILE);
   return sizeOf(file) + sizeOf(`${file}-wal`);
 }
 
-/** Tells this file from another one under the same name; '' = there is none. @param {string} file */
+/**
+ * Returns a value that distinguishes this file from another one with the same name; '' = there is none.
+ * @param {string} file
+ */
 function identity(file) {
   const stat = fs.statSync(file, { throwIfNoEntry: false });
   return stat ? `${stat.dev}:${stat.ino}` : '';
 }
 
 /**
- * Renames a file that cannot be used, so that a fresh one can begin. Nothing is deleted.
- * @param {string} directory @param {Date} now @returns {string} its new name
+ * Renames an unusable file, so that a new one can be created. Nothing is deleted.
+ * @param {string} directory
+ * @param {Date} now
+ * @returns {string} its new name
  */
 function setAside(directory, now) {
   const file = path.join(directory, FILE);
   const stamp = now.toISOString().replaceAll(':', '-');
   let name = `${file}.damaged-${stamp}`;
   for (let i = 2; fs.existsSync(name); i++) name = `${file}.damaged-${stamp}-${i}`;
-  // The file last: a WAL without its file is nothing, but a file without its WAL would be taken up again.
+  // The database is renamed last: a WAL without its database is useless, but a database without its WAL would be used
+  // again.
   for (const suffix of [...COMPANIONS].reverse()) {
     if (fs.existsSync(file + suffix)) fs.renameSync(file + suffix, name + suffix);
   }
@@ -84,10 +99,10 @@ function setAside(directory, now) {
 }
 
 /**
- * Writes the WAL's bytes over themselves, and syncs them. The frames of a WAL that an earlier connection left may stand in
- * the page cache alone, marked clean by a sync that failed; the kernel tells of that once, so a later sync would "work".
- * Written again they are dirty again, and this sync means something. REQUIRES: the lock is held by a connection that has
- * written nothing.
+ * Writes the WAL's bytes over themselves, and syncs them. The frames of a WAL that an earlier connection left may exist
+ * only in the page cache, marked clean by a sync that failed. The kernel reports that failure once, so a later sync
+ * would "work". Rewriting marks the frames dirty again, so that this sync is reliable. REQUIRES: the lock is held by a
+ * connection that has written nothing.
  * @param {string} directory
  */
 function rewriteWal(directory) {
@@ -104,8 +119,9 @@ function rewriteWal(directory) {
 }
 
 /**
- * Space that is ours already. A log that has filled its disk could not even delete: SQLite needs room in the WAL, and the
- * WAL's pages need room in the database. Then this file goes, and comes back when there is space again.
+ * Reserved disk space. A log that has filled its disk could not even delete: SQLite needs room in the WAL, and the
+ * WAL's pages need room in the database. In that case this file is removed, and it is created again when there is
+ * space.
  */
 class Reserve {
   /** @param {string} directory */
@@ -118,7 +134,7 @@ class Reserve {
     fs.rmSync(this.file, { force: true });
   }
 
-  /** Throws ENOSPC when there is no space for it. */
+  /** Throws ENOSPC when there is not enough space. */
   restore() {
     if (sizeOf(this.file) === RESERVE_BYTES) return;
     const { bavail, bsize } = fs.statfsSync(this.directory);

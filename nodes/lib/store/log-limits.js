@@ -1,24 +1,27 @@
 'use strict';
 
-// What the chunks take on disk, and what to do with one more.
+// Computes the space of the chunks on disk, and decides whether another one fits.
 
 const { CLASSES, zeroByClass } = require('../base/classes');
 
 const PAGE = 4096;
-/** Of an overflow page, 4 bytes point to the next. */
+/** 4 bytes of an overflow page point to the next page. */
 const PAGE_ROOM = PAGE - 4;
-/** The row's other columns, and what SQLite adds. */
+/** The row's other columns, and SQLite's overhead. */
 const ROW_BYTES = 100;
-/** Its entry in the index. */
+/** The row's entry in the index. */
 const INDEX_BYTES = 64;
 
-/** Bytes on disk of a chunk of so many bytes: whole pages, and the entry in the index. @param {number} bytes */
+/**
+ * Returns the disk space of a chunk of this many bytes: whole pages, and the entry in the index.
+ * @param {number} bytes
+ */
 const costOf = (bytes) => Math.ceil((bytes + ROW_BYTES) / PAGE_ROOM) * PAGE + INDEX_BYTES;
 
-/** The same in SQL, of the column `bytes`. */
+/** The same in SQL, for the column `bytes`. */
 const COST_SQL = `((bytes + ${ROW_BYTES + PAGE_ROOM - 1}) / ${PAGE_ROOM} * ${PAGE} + ${INDEX_BYTES})`;
 
-/** What is on disk, by class; index 0 is not used. */
+/** The chunks on disk, by class; index 0 is not used. */
 class Usage {
   constructor() {
     this.chunks = zeroByClass();
@@ -26,9 +29,14 @@ class Usage {
     this.bytes = zeroByClass();
   }
 
-  /** @param {number} recordClass @param {number} chunks @param {number} records @param {number} bytes as costOf() counts */
+  /**
+   * @param {number} recordClass
+   * @param {number} chunks
+   * @param {number} records
+   * @param {number} bytes as costOf() counts them
+   */
   add(recordClass, chunks, records, bytes) {
-    // A damaged row may tell any class; it counts as the nearest.
+    // A damaged row may contain any class; it counts as the nearest.
     const c = Math.min(CLASSES, Math.max(1, recordClass));
     this.chunks[c] += chunks;
     this.records[c] += records;
@@ -48,7 +56,7 @@ class Usage {
     return this.bytes.reduce((sum, n) => sum + n, 0);
   }
 
-  /** The least urgent class that has chunks, 0 = none has. */
+  /** The least urgent class that has chunks, 0 = none. */
   get leastUrgent() {
     return Math.max(
       0,
@@ -72,9 +80,12 @@ class Limits {
   }
 
   /**
-   * A log, or class, without chunks takes any: one that is larger than the limit would else wait for ever.
-   * @param {Usage} usage @param {number} recordClass @param {number} cost
-   * @returns {'fits' | 'class' | 'total'} which limit is in the way
+   * Checks whether a chunk fits. A log, or a class, without chunks accepts any chunk: one larger than the limit would
+   * otherwise wait forever.
+   * @param {Usage} usage
+   * @param {number} recordClass
+   * @param {number} cost
+   * @returns {'fits' | 'class' | 'total'} the limit that the chunk would exceed
    */
   check(usage, recordClass, cost) {
     const own = this.byClass[recordClass];
@@ -84,9 +95,11 @@ class Limits {
   }
 
   /**
-   * Policy 'drop', when the chunk does not fit: the class whose oldest chunk goes, or 0 = the incoming chunk itself goes,
-   * because all that is on disk is more urgent, or because no room would do.
-   * @param {Usage} usage @param {number} recordClass @param {number} cost
+   * Selects a victim for policy 'drop' when the chunk does not fit: the class whose oldest chunk is removed, or 0 = the
+   * incoming chunk is dropped, because all chunks on disk are more urgent, or because it would not fit in any case.
+   * @param {Usage} usage
+   * @param {number} recordClass
+   * @param {number} cost
    */
   victim(usage, recordClass, cost) {
     const own = this.byClass[recordClass];

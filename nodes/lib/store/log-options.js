@@ -5,13 +5,18 @@ const { CLASSES, zeroByClass } = require('../base/classes');
 
 /**
  * @typedef {object} StoreOptions
- * @property {string} directory folder of the log, made if need be; one store thread a folder
- * @property {number} [limitMiB] what the chunks may take on disk, default 1024, 1..1048576. The folder takes some 12 MiB more
- * @property {number[]} [classLimitMiB] the same by class 1..8 ([0] unused), 0 = no own limit
- * @property {'slow' | 'drop'} [whenFull] take no more (default), or remove the oldest chunk of the least urgent class
- * @property {number} [deadLimitMiB] dead letters, and as much again for the quarantine; default 16, 1..1048576
- * @property {number} [retryMinMs] first wait after a failure, default 250 @property {number} [retryMaxMs] default 2000
- * @property {number} [refusedMs] wait before a folder in use, or not ours, is tried again; default 5000
+ * @property {string} directory folder of the log, created if necessary; one store thread per folder
+ * @property {number} [limitMiB] space for the chunks on disk, default 1024, 1..1048576. The folder needs about 12 MiB
+ *   more
+ * @property {number[]} [classLimitMiB] the same by class 1..8 ([0] unused), 0 = no limit for the class
+ * @property {'slow' | 'drop'} [whenFull] accept no more chunks (default), or remove the oldest chunk of the least
+ *   urgent class
+ * @property {number} [deadLimitMiB] space for dead letters, and the same again for the quarantine; default 16,
+ *   1..1048576
+ * @property {number} [retryMinMs] first wait after a failure, default 250
+ * @property {number} [retryMaxMs] default 2000
+ * @property {number} [refusedMs] wait before retrying a folder that is in use or belongs to another program; default
+ *   5000
  * @property {string} [nativePath] module with StoreSource, default the engine's addon
  */
 
@@ -19,7 +24,13 @@ const { CLASSES, zeroByClass } = require('../base/classes');
 
 const MIB = 1 << 20;
 
-/** @param {string} name @param {unknown} value @param {number} fallback @param {number} min @param {number} max */
+/**
+ * @param {string} name
+ * @param {unknown} value
+ * @param {number} fallback
+ * @param {number} min
+ * @param {number} max
+ */
 function number(name, value, fallback, min, max) {
   if (value === undefined || value === null || value === '') return fallback;
   const n = Number(value);
@@ -40,7 +51,9 @@ function classLimits(list) {
 
 /**
  * Fills defaults. Throws TypeError with a sentence for the user.
- * @param {StoreOptions} options @param {string} defaultNative @returns {CheckedOptions}
+ * @param {StoreOptions} options
+ * @param {string} defaultNative
+ * @returns {CheckedOptions}
  */
 function checkOptions(options, defaultNative) {
   if (typeof options.directory !== 'string' || options.directory === '' || options.directory.includes('\0')) {

@@ -2,14 +2,14 @@
 
 const { isDamage, isReadError } = require('./log-reasons');
 
-/** Chunks read in one turn; what is due to be saved goes between. */
+/** Chunks read in one turn; pending commits run between turns. */
 const READS = 8;
 /** A sector may need more than one try. */
 const TRIES = 3;
 const RETRY_MS = 250;
 const EMPTY = new Uint8Array(0);
 
-/** Reads the chunks that the engine wants back, and sees to those that cannot be used. */
+/** Reads the chunks that the engine requests, and moves unusable ones to quarantine. */
 class Reader {
   /**
    * @param {{pending: import('./pending-removals').Pending, now: () => number,
@@ -20,15 +20,17 @@ class Reader {
     this.now = now;
     this.problem = problem;
     this.meta = new Float64Array(3);
-    /** Tries of the row that could not be read last. */
+    /** Tries of the last unreadable row. */
     this.failures = { row: 0, count: 0 };
     this.waitUntil = 0;
   }
 
   /**
-   * @param {import('../../../native').StoreSource} source @param {import('./log-database').Database} database
-   * @param {() => boolean} isBusy something more urgent waits
-   * @returns {boolean} more is wanted. Throws when the index is damaged.
+   * Serves requests of the engine. Throws when the index is damaged.
+   * @param {import('../../../native').StoreSource} source
+   * @param {import('./log-database').Database} database
+   * @param {() => boolean} isBusy something more urgent is pending
+   * @returns {boolean} true if there are more requests
    */
   serve(source, database, isBusy) {
     for (let i = 0; i < READS; i++) {
@@ -41,8 +43,10 @@ class Reader {
   }
 
   /**
-   * @param {import('../../../native').StoreSource} source @param {import('./log-database').Database} database
-   * @param {string} node @returns {boolean} false: it could not be read now
+   * @param {import('../../../native').StoreSource} source
+   * @param {import('./log-database').Database} database
+   * @param {string} node
+   * @returns {boolean} false: the chunk cannot be read now
    */
   #one(source, database, node) {
     const [recordClass, after, upTo] = this.meta;
@@ -54,15 +58,19 @@ class Reader {
     const [row, records] = [Number(head.id), Number(head.records)];
     const body = this.#body(database, row);
     if (body === null) return false;
-    // To nothing the engine answers 'corrupt': it counts the records and goes on behind the row. missing() would end the
-    // whole range that it asked for.
+    // Given an empty body, the engine answers 'corrupt': it counts the records and continues behind the row. missing()
+    // would end the whole range that it requested.
     if (source.loaded(row, records, body) === 'corrupt') {
       this.#quarantine(row, node, recordClass, records, body.length === 0);
     }
     return true;
   }
 
-  /** Its bytes, none = it cannot be read for good, null = not now. @param {import('./log-database').Database} database @param {number} row */
+  /**
+   * Returns the bytes of a chunk; empty = permanently unreadable, null = not readable now.
+   * @param {import('./log-database').Database} database
+   * @param {number} row
+   */
   #body(database, row) {
     try {
       return /** @type {Uint8Array | undefined} */ (database.statements.body.get(row)?.body) ?? EMPTY;
@@ -77,7 +85,13 @@ class Reader {
     }
   }
 
-  /** @param {number} row @param {string} node @param {number} recordClass @param {number} records @param {boolean} unread */
+  /**
+   * @param {number} row
+   * @param {string} node
+   * @param {number} recordClass
+   * @param {number} records
+   * @param {boolean} unread
+   */
   #quarantine(row, node, recordClass, records, unread) {
     const reason = unread ? 'its pages cannot be read' : 'its checksum or format is wrong';
     this.pending.move({ row, node, recordClass, records, reason, unread }, this.now());

@@ -1,5 +1,5 @@
 'use strict';
-// Why the log does not work, for the user: a code, a sentence with a remedy, and what that means for what comes next.
+// Explains to the user why the log does not work: a code, a sentence with a remedy, and how the log continues.
 
 const { shown } = require('../base/values');
 
@@ -7,7 +7,8 @@ const { shown } = require('../base/values');
  * @typedef {object} Reason
  * @property {string} code an SQLite result code (SQLITE_FULL, SQLITE_IOERR_FSYNC …), or one of ours
  * @property {string} reason a sentence with a remedy
- * @property {'refused' | 'failing' | 'damaged'} kind refused: tried again slowly · failing: soon · damaged: the file is at fault
+ * @property {'refused' | 'failing' | 'damaged'} kind refused: retried slowly; failing: retried soon; damaged: the file
+ *   is damaged
  */
 
 const FULL = 13;
@@ -33,7 +34,7 @@ const NAMES = {
   [NOTADB]: 'SQLITE_NOTADB'
 };
 
-/** Extended ones of SQLITE_IOERR that say what the disk did not do. @type {Record<number, string>} */
+/** Extended codes of SQLITE_IOERR, which name the operation that failed. @type {Record<number, string>} */
 const IO_NAMES = {
   1: 'READ',
   2: 'SHORT_READ',
@@ -44,10 +45,10 @@ const IO_NAMES = {
   7: 'FSTAT'
 };
 
-/** What the file system says before SQLite is asked. @type {Record<string, number>} */
+/** Errors of the file system that occur before SQLite is called. @type {Record<string, number>} */
 const ERRNO = { ENOSPC: FULL, EDQUOT: FULL, EROFS: READONLY, EIO: IOERR };
 
-/** A file or folder that is not ours to use: it is left untouched. */
+/** A file or folder that belongs to another program. It is left untouched. */
 class Refusal extends Error {
   /** @param {string} code @param {string} message */
   constructor(code, message) {
@@ -56,7 +57,11 @@ class Refusal extends Error {
   }
 }
 
-/** The primary result code of SQLite, 0 = the error is not one of SQLite's. @param {any} error @returns {number} */
+/**
+ * Returns the primary result code of SQLite, 0 = the error is not one of SQLite's.
+ * @param {any} error
+ * @returns {number}
+ */
 function primaryCode(error) {
   if (error?.code === 'ERR_SQLITE_ERROR') return error.errcode & 0xff;
   return ERRNO[error?.code] ?? 0;
@@ -69,7 +74,11 @@ function codeName(error) {
   return io ? `SQLITE_IOERR_${io}` : (NAMES[primary] ?? String(error?.code ?? 'ERROR'));
 }
 
-/** @param {any} error @param {string} directory @returns {Reason} */
+/**
+ * @param {any} error
+ * @param {string} directory
+ * @returns {Reason}
+ */
 function explain(error, directory) {
   const code = codeName(error);
   if (error instanceof Refusal) return { code, reason: error.message, kind: 'refused' };
@@ -104,7 +113,12 @@ function explain(error, directory) {
   }
 }
 
-/** @param {any} error @param {string} directory @param {string} code @returns {Reason} */
+/**
+ * @param {any} error
+ * @param {string} directory
+ * @param {string} code
+ * @returns {Reason}
+ */
 function other(error, directory, code) {
   if (code === 'ENOTDIR' || code === 'EEXIST') {
     const reason = `The log's folder ${directory} is not a folder. Choose another one.`;
@@ -129,13 +143,16 @@ function other(error, directory, code) {
   };
 }
 
-/** Damage of this file, as far as SQLite can tell. @param {any} error */
+/** True for damage of this file, as far as SQLite can detect it. @param {any} error */
 const isDamage = (error) => [CORRUPT, NOTADB].includes(primaryCode(error));
 
-/** Reading did not work: IOERR_READ, IOERR_SHORT_READ. @param {any} error */
+/** True for a failed read: IOERR_READ, IOERR_SHORT_READ. @param {any} error */
 const isReadError = (error) => primaryCode(error) === IOERR && [1, 2].includes(error.errcode >> 8);
 
-/** Of the disk or the file, so that trying again makes sense; anything else is a fault of the program. @param {any} error */
+/**
+ * True for an error of the disk or the file, for which a retry makes sense. Any other error is a bug.
+ * @param {any} error
+ */
 const isStorage = (error) =>
   error instanceof Refusal ||
   error?.code === 'ERR_SQLITE_ERROR' ||

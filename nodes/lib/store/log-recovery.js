@@ -7,41 +7,44 @@ const { explain, isDamage, isFull, isStorage } = require('./log-reasons');
 /** @typedef {import('./log-reasons').Reason} Reason */
 /** @typedef {ReturnType<Database['totals']>} Totals */
 
-/** A connection that never recovers (a disk that came back as another device) is given up after so many tries. */
+/** A connection that does not recover (a disk that returned as another device) is given up after this many tries. */
 const TRIES_A_CONNECTION = 8;
-/** In one transaction: more would not fit into SQLite's cache, and go through the WAL page by page. */
+/**
+ * Pages moved in one transaction: more would not fit into SQLite's cache, and would go through the WAL page by page.
+ */
 const VACUUM_PAGES = 256;
 const VACUUM_STEPS = 16;
 const MIN_FREE_PAGES = 1024;
-/** A disk that damages each fresh file must not be filled with them. */
+/** A disk that damages each new file must not be filled with them. */
 const ASIDE_MS = 60000;
 
 /**
- * Keeps the connection, and brings it back after a failure.
+ * Maintains the connection, and restores it after a failure.
  *
- * A failed statement or COMMIT is never tried again as if it could still work. After a sync that failed the kernel may
- * have marked the pages clean that are not on disk, so the next sync of the same pages would "work". Therefore:
- *   1. All of the transaction counts as not written. Its chunks go back to the engine and come again under new tickets
- *      and row numbers.
- *   2. Before anything else is written, the WAL is checkpointed with TRUNCATE, on the connection that failed: its index
- *      of the WAL ends at the last commit that was synced, so the frames of the failed one are not copied, and are gone
- *      with the truncation. Every page since the last good checkpoint is written to the database anew and synced; SQLite
- *      moves its mark (nBackfill) only after that sync, so a checkpoint that fails starts over with all pages again.
- *      A new connection would find the failed frames in the page cache, take them for a commit, and copy their pages
- *      into the database; a power cut in the middle of that would leave a database that no WAL can mend.
- *   3. Then the connection is closed and opened again, and what is younger than the last good commit is deleted.
- * Only where that connection is of no use any more (its file is another one now, or its disk came back under a new
- * descriptor), and at the start, a new one takes the WAL that it finds; it is written over itself and synced first, see
+ * A failed statement or COMMIT is never tried again as if it could still work. After a failed sync, the kernel may have
+ * marked pages clean that are not on disk, so the next sync of the same pages would "work". Therefore:
+ *  1. All of the transaction counts as not written. Its chunks go back to the engine and return under new tickets and
+ *     row numbers.
+ *  2. Before anything else is written, the WAL is checkpointed with TRUNCATE, on the connection that failed: its index
+ *     of the WAL ends at the last commit that was synced, so the frames of the failed one are not copied, and are gone
+ *     with the truncation. Every page since the last good checkpoint is written to the database again and synced. SQLite
+ *     advances its mark (nBackfill) only after that sync, so a checkpoint that fails starts over with all pages.
+ *     A new connection would find the failed frames in the page cache, take them for a commit, and copy their pages
+ *     into the database; a power failure in the middle of that would leave a database that no WAL can repair.
+ *  3. Then the connection is closed and opened again, and rows above the last good commit are deleted.
+ *
+ * A new connection takes over the existing WAL only if the old connection is useless (its file was replaced, or its
+ * disk returned under a new descriptor), and at the start. The WAL is written over itself and synced first, see
  * rewriteWal.
  */
 class LogRecovery {
   /**
    * @param {object} context
    * @param {import('./log-options').CheckedOptions} context.options
-   * @param {Float64Array} context.rows [0] the last row number used in this process; outlives the thread
-   * @param {(totals: Totals) => void} context.adopt what is in the database that was opened
-   * @param {() => void} context.lost the database was set aside: nothing of it is there any more
-   * @param {() => void} context.wake it was tried to bring the log back; the state may be another one
+   * @param {Float64Array} context.rows [0] the last row number used in this process; survives the thread
+   * @param {(totals: Totals) => void} context.adopt called with the totals of the database that was opened
+   * @param {() => void} context.lost the database was set aside: none of its rows are there any more
+   * @param {() => void} context.wake a recovery was tried; the state may have changed
    * @param {(code: string, reason: string) => void} context.problem
    */
   constructor({ options, rows, adopt, lost, wake, problem }) {
@@ -55,16 +58,16 @@ class LogRecovery {
     this.reserve = new Reserve(options.directory);
     /** @type {Database | null} */
     this.database = null;
-    /** Nothing may be written before the connection was seen to. */
+    /** Nothing may be written before the connection is restored. */
     this.isBroken = true;
     /** The connection failed, so it is renewed once it is clean. */
     this.isStale = false;
-    /** The disk is full: deletes alone. */
+    /** The disk is full: only deletions are allowed. */
     this.isDry = false;
-    /** What is wrong. @type {Reason | null} */
+    /** The present problem. @type {Reason | null} */
     this.why = null;
     this.tries = 0;
-    /** Failures in a row that tell of a damaged file. */
+    /** Consecutive failures that indicate a damaged file. */
     this.damages = 0;
     this.asideAt = -Infinity;
     this.lastGoodRow = -1;
@@ -73,7 +76,7 @@ class LogRecovery {
     this.isClosed = false;
   }
 
-  /** Opens the log, or brings it back; then it may be written again. */
+  /** Opens the log, or restores it; after that it can be written again. */
   start() {
     if (this.isClosed) return;
     this.retryTimer = undefined;
@@ -88,17 +91,20 @@ class LogRecovery {
     this.wake();
   }
 
-  /** A commit came through. */
+  /** A commit succeeded. */
   good() {
     this.damages = 0;
     this.lastGoodRow = this.rows[0];
   }
 
-  /** Something failed: nothing is written from now on, until it is in order again. Throws what is not the disk's fault. @param {any} error */
+  /**
+   * Handles a failure: nothing is written until the log is restored. Throws errors that the disk did not cause.
+   * @param {any} error
+   */
   fault(error) {
     if (!isStorage(error)) throw error;
     if (isDamage(error) && error.row === undefined) this.damages++;
-    // Reads go on, and may fail too; that must not put off the next try.
+    // Reads continue, and may fail too; that must not delay the next try.
     if (this.isBroken && this.retryTimer) return;
     this.why = explain(error, this.directory);
     if (isFull(error)) this.isDry = true;
@@ -110,12 +116,15 @@ class LogRecovery {
     this.#retryIn(this.why.kind === 'refused' ? refusedMs : wait);
   }
 
-  /** Looks whether the files are still ours, and, when nothing else is to do, gives free space back. @param {boolean} isQuiet */
+  /**
+   * Checks that the files are still ours, and returns free space to the disk.
+   * @param {boolean} isQuiet there is nothing else to do
+   */
   inspect(isQuiet) {
     const { database } = this;
     if (!database || this.isBroken) return;
     try {
-      // What is in a deleted WAL is saved by the checkpoint that follows a fault; a file that is another one cannot be.
+      // The checkpoint that follows a fault saves the content of a deleted WAL; a replaced file cannot be saved.
       if (database.isReplaced() || database.hasLostWal()) {
         throw Object.assign(new Error('the log was moved or deleted'), { code: 'MOVED' });
       }
@@ -139,7 +148,7 @@ class LogRecovery {
     this.retryTimer = setTimeout(() => this.start(), ms);
   }
 
-  /** Leaves a connection that is of no use any more. */
+  /** Gives up a useless connection. */
   #giveUp() {
     const { database } = this;
     if (!database) return;
@@ -175,7 +184,7 @@ class LogRecovery {
   /** @param {{database: Database, totals: Totals}} opened */
   #take({ database, totals }) {
     this.database = database;
-    // Numbers of rows that are gone stay used: the engine may still speak of them.
+    // Numbers of deleted rows remain used: the engine may still refer to them.
     this.rows[0] = Math.max(this.rows[0], totals.lastRow);
     if (this.lastGoodRow < 0) this.lastGoodRow = totals.lastRow;
     this.adopt(totals);
@@ -183,7 +192,7 @@ class LogRecovery {
 
   /** @param {Database} database */
   #clean(database) {
-    // What is in the WAL may have no room in the database of a full disk.
+    // The WAL's content may not fit into the database on a full disk.
     if (this.isDry) this.reserve.release();
     database.checkpoint('TRUNCATE');
     if (this.isStale) {
@@ -196,7 +205,7 @@ class LogRecovery {
     this.isBroken = false;
   }
 
-  /** Chunks are taken when there is a reserve again; until then its space serves the deletes. */
+  /** Chunks are accepted when the reserve exists again; until then its space serves deletions. */
   #findSpace() {
     try {
       this.reserve.restore();
@@ -227,8 +236,8 @@ class LogRecovery {
   }
 
   /**
-   * Moves pages only when fewer are in use than free, so each is moved once for each time that the log was full; or on a
-   * full disk, that has to get space before the log goes on.
+   * Shrinks the file. Pages are moved only when fewer are in use than free, so each is moved once each time the log was
+   * full; or on a full disk, which needs space before the log can continue.
    * @param {Database} database
    */
   #shrink(database) {
@@ -238,7 +247,7 @@ class LogRecovery {
     };
     if (!isWorthIt()) return;
     for (let step = 0; step < VACUUM_STEPS && isWorthIt(); step++) database.vacuum(VACUUM_PAGES);
-    // Only this cuts the file.
+    // Only this truncates the file.
     database.checkpoint('TRUNCATE');
   }
 }

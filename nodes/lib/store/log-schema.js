@@ -1,12 +1,12 @@
 'use strict';
-// What makes a file a log of the gateway: <directory>/log.db, an SQLite database (docs/log-format.md).
+// What identifies a file as a log of the gateway: <directory>/log.db, an SQLite database (docs/log-format.md).
 
 const FILE = 'log.db';
 
-/** "SGL1": tells our database from those of other programs. */
+/** "SGL1": distinguishes our database from those of other programs. */
 const APPLICATION_ID = 0x53474c31;
 
-/** Counts up when an older program could not read the database any more. A newer one is never touched. */
+/** Increases when an older program could no longer read the database. A newer database is never changed. */
 const USER_VERSION = 1;
 
 const SCHEMA = `

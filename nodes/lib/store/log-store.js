@@ -10,23 +10,23 @@ const { Intake, Transaction } = require('./log-transaction');
 /** @typedef {import('../../../native').StoreSource} StoreSource */
 /** @typedef {import('./log-database').Database} Database */
 
-/** The WAL goes into the database after about so many bytes of it. */
+/** The WAL is checkpointed after about this many bytes. */
 const CHECKPOINT_BYTES = 4 << 20;
-/** A class that is full is tried again so soon: the engine cannot be asked for the others alone. */
+/** Interval after which a full class is tried again: the engine cannot be asked for the other classes alone. */
 const PROBE_MS = 25;
-/** Timers may be early. */
+/** Timers may fire early. */
 const TIMER_SLACK_MS = 5;
 
 /**
- * The log of one engine: takes chunks from its source, commits them together, tells the source what is on disk, reads back
- * what the engine wants again. While a commit runs, the engine's next chunks grow.
+ * The log of one engine: takes chunks from its source, commits them together, reports to the source what is on disk,
+ * and reads back what the engine requests. While a commit runs, the engine's next chunks grow.
  */
 class Store {
   /**
    * @param {object} context
    * @param {import('./log-options').CheckedOptions} context.options
    * @param {Float64Array} context.rows see LogRecovery
-   * @param {() => void} context.changed the condition is another one
+   * @param {() => void} context.changed the condition has changed
    * @param {(code: string, reason: string) => void} context.problem
    * @param {() => number} [context.now] monotonic ms
    */
@@ -42,7 +42,9 @@ class Store {
     this.intake = new Intake();
     this.rowCheck = new RowCheck(problem);
     this.recovery = new LogRecovery({
-      ...{ options, rows, problem },
+      options,
+      rows,
+      problem,
       adopt: (totals) => this.#adopt(totals),
       lost: () => this.#lost(),
       wake: () => this.#wake()
@@ -80,7 +82,7 @@ class Store {
     this.recovery.start();
   }
 
-  /** Takes from this source from now on; one attached before is closed. @param {StoreSource} source */
+  /** Takes chunks from this source from now on. Closes the one attached before. @param {StoreSource} source */
   attach(source) {
     this.detach();
     this.source = source;
@@ -91,13 +93,13 @@ class Store {
     this.source?.close();
     this.source = null;
     this.isAnnounced = false;
-    // Rows handed over wait in the engine again.
+    // Rows handed over are pending in the engine again.
     if (this.pending.handedOver) this.pending.deletes = [];
     this.pending.handedOver = false;
     this.full = null;
   }
 
-  /** The doorbell. */
+  /** Handles the doorbell. */
   ring() {
     if (this.immediate || this.isStopped) return;
     this.immediate = setImmediate(() => {
@@ -119,7 +121,9 @@ class Store {
     return { state: 'ready', code: '', reason: '' };
   }
 
-  /** @returns {{ node: string, records: number }[]} what is on disk, by uplink node; empty when it cannot be read */
+  /**
+   * @returns {{ node: string, records: number }[]} the records on disk by uplink node; empty when they cannot be read
+   */
   holdings() {
     try {
       return this.recovery.database?.holdings() ?? [];
@@ -129,7 +133,7 @@ class Store {
     }
   }
 
-  /** Once a second. */
+  /** Call it once a second. */
   tick() {
     if (this.isStopped) return;
     this.recovery.inspect(this.commits === this.commitsAtTick);
@@ -138,8 +142,9 @@ class Store {
   }
 
   /**
-   * Commits what is due and what is to be deleted, at most so long, and closes.
-   * @param {number} timeoutMs @param {(inTime: boolean) => void} done true: nothing is left to commit
+   * Commits pending chunks and deletions, and closes.
+   * @param {number} timeoutMs longest time for the commits
+   * @param {(inTime: boolean) => void} done true: nothing is left to commit
    */
   stop(timeoutMs, done) {
     const timer = setTimeout(() => this.ring(), timeoutMs + TIMER_SLACK_MS);
@@ -153,8 +158,8 @@ class Store {
     let wait = -1;
     if (source) {
       this.#announce(source);
-      // Answers the doorbell, which does not ring again before that: in every turn, also where nothing can be saved, because
-      // it rings for rows to delete and to read, too.
+      // Answers the doorbell, which does not ring again before that. This is done in every turn, even if nothing can be
+      // saved, because the doorbell also rings for rows to delete and to read.
       if (this.isAnnounced) source.due();
       if (!this.recovery.isBroken) this.#save(source);
       wait = sooner(this.#read(source), this.#nextSave(source));
@@ -193,7 +198,7 @@ class Store {
       return;
     }
     this.#committed(tx, source);
-    // Once nothing was left behind, nothing waits for room.
+    // Once nothing is left over, nothing waits for room.
     this.#setFull(tx.held[0] ?? (takes || this.#fits() ? null : this.full));
     this.#checkpoint(database);
   }
@@ -206,7 +211,11 @@ class Store {
     return new Transaction({ database, usage, dead, quarantine, limits, asideLimit, nodes, intake, nextRow });
   }
 
-  /** Only now it is true. @param {Transaction} tx @param {StoreSource} source */
+  /**
+   * Applies what the committed transaction changed.
+   * @param {Transaction} tx
+   * @param {StoreSource} source
+   */
   #committed(tx, source) {
     this.recovery.good();
     this.usage = tx.usage;
@@ -219,16 +228,16 @@ class Store {
     for (const ticket of tx.dropped) source.dropped(ticket);
     for (const { ticket } of tx.held) source.failed(ticket);
     if (this.pending.handedOver) source.freed();
-    // The engine may have had more of them.
+    // The engine may have more of them.
     if (this.pending.isFull) this.ring();
     this.pending.clear();
     this.bodyBytes += tx.bytes;
     this.walBytes += tx.walBytes;
-    this.#tellAside(tx);
+    this.#reportRemoved(tx);
   }
 
   /** @param {Transaction} tx */
-  #tellAside(tx) {
+  #reportRemoved(tx) {
     this.deadRemoved += tx.deadRemoved;
     if (tx.deadRemoved > 0) {
       const reason =
@@ -249,7 +258,11 @@ class Store {
     if (isOther) this.changed();
   }
 
-  /** After the receipts, as no device should wait for it; and not SQLite's own, whose errors nobody sees. @param {Database} database */
+  /**
+   * Checkpoints the WAL after the receipts, so that no device waits for it. SQLite's own checkpoint would not report
+   * errors.
+   * @param {Database} database
+   */
   #checkpoint(database) {
     if (this.walBytes < CHECKPOINT_BYTES) return;
     try {
@@ -268,7 +281,7 @@ class Store {
       const isMore = this.reader.serve(source, database, () => this.#mayTake() && source.due() === 0);
       return isMore ? Math.max(0, this.reader.waitUntil - this.now()) : -1;
     } catch (error) {
-      // The index itself, without which nothing can be found: that is no matter of one chunk.
+      // The index is damaged, without which no chunk can be found.
       this.recovery.damages++;
       this.#fault(error);
       return -1;
@@ -282,7 +295,7 @@ class Store {
     this.changed();
   }
 
-  /** @param {StoreSource} source @returns {number} ms, -1 = nothing to save is known */
+  /** @param {StoreSource} source @returns {number} ms until the next commit, -1 = nothing to save is known */
   #nextSave(source) {
     if (this.recovery.isBroken || !this.isAnnounced) return -1;
     const now = this.now();
@@ -334,7 +347,7 @@ class Store {
   }
 
   #lost() {
-    // What was to be deleted is gone with the file.
+    // The rows to be deleted are gone with the file.
     if (this.pending.handedOver) this.source?.freed();
     this.pending.clear();
     this.pending.stuck.clear();
@@ -376,7 +389,11 @@ class Store {
   }
 }
 
-/** The sooner of two waits, where -1 is never. @param {number} a @param {number} b */
+/**
+ * Returns the shorter of two waits, where -1 means never.
+ * @param {number} a
+ * @param {number} b
+ */
 function sooner(a, b) {
   if (a < 0 || b < 0) return Math.max(a, b);
   return Math.min(a, b);

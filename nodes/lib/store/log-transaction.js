@@ -13,14 +13,14 @@ const { isDamage, isReadError } = require('./log-reasons');
 const TRANSACTION_BYTES = 1 << 20;
 const FIRST_BUFFER = 128 << 10;
 const KEPT_BUFFER = 2 << 20;
-/** Chunks that found no room in their class, while those of other classes still may. */
+/** Limit of chunks that found no room in their class; those of other classes may still find room. */
 const MAX_HELD = 8;
 const DEAD_LETTER = 1;
 const PAGE = 4096;
-/** Frames of a commit that belong to no row: page 1, the ends of table and index. */
+/** WAL frames of a commit that belong to no row: page 1, the ends of table and index. */
 const COMMIT_BYTES = 4 * PAGE;
 
-/** The buffer that chunks are taken into; SQLite copies what it is given. */
+/** The buffer that receives chunks; SQLite copies its input. */
 class Intake {
   constructor() {
     this.bytes = Buffer.allocUnsafeSlow(FIRST_BUFFER);
@@ -36,15 +36,15 @@ class Intake {
     }
   }
 
-  /** A single large record must not be paid for ever. */
+  /** Releases a large buffer: a single large record must not keep its memory forever. */
   rest() {
     if (this.bytes.length > KEPT_BUFFER) this.bytes = Buffer.allocUnsafeSlow(FIRST_BUFFER);
   }
 }
 
 /**
- * One transaction, and what becomes true with its commit. Until then nothing of it counts: the sums are a copy, and the
- * engine has been told nothing.
+ * One transaction, and the changes that its commit makes. Nothing takes effect before the commit: the sums are a copy,
+ * and the engine is not notified.
  */
 class Transaction {
   /**
@@ -58,27 +58,30 @@ class Transaction {
     this.quarantine = { ...context.quarantine };
     /** @type {{ticket: number, row: number}[]} */
     this.saved = [];
-    /** Tickets of chunks that the full log lets go. @type {number[]} */
+    /** Tickets of chunks that the full log drops. @type {number[]} */
     this.dropped = [];
-    /** Chunks that were taken and found no room. @type {{ticket: number, recordClass: number, cost: number, limit: 'class' | 'total'}[]} */
+    /**
+     * Chunks that were taken and found no room.
+     * @type {{ticket: number, recordClass: number, cost: number, limit: 'class' | 'total'}[]}
+     */
     this.held = [];
     /** @type {{row: number, recordClass: number, records: number}[]} */
     this.removed = [];
     this.deadRemoved = 0;
     this.quarantineRemoved = 0;
-    /** Of bodies. */
+    /** Size of the bodies. */
     this.bytes = 0;
-    /** Roughly what it adds to the WAL. */
+    /** Approximate growth of the WAL. */
     this.walBytes = COMMIT_BYTES;
   }
 
-  /** Deletes and moves. @param {Pending} pending */
+  /** Deletes rows, and moves rows to quarantine. @param {Pending} pending */
   clear(pending) {
     for (const row of pending.deletes) if (!pending.stuck.has(row)) this.#delete(row);
     for (const move of pending.moves) this.#quarantine(move, pending.stuck.has(move.row));
   }
 
-  /** Takes what is due, most urgent first, up to about 1 MiB. @param {StoreSource} source */
+  /** Takes pending chunks, the most urgent first, up to about 1 MiB. @param {StoreSource} source */
   take(source) {
     const { intake } = this.context;
     while (this.bytes < TRANSACTION_BYTES && this.held.length < MAX_HELD) {
@@ -112,7 +115,7 @@ class Transaction {
     return this.saved.length + this.dropped.length + this.removed.length + pending.size === 0;
   }
 
-  /** Every ticket that was taken. */
+  /** All tickets that were taken. */
   get tickets() {
     return [
       ...this.saved.map(({ ticket }) => ticket),
@@ -125,7 +128,7 @@ class Transaction {
   #save(ticket, columns) {
     const { database, nodes, nextRow } = this.context;
     const row = nextRow();
-    // First, so that the ticket is known to have failed when the statement does.
+    // Recorded first, so that the ticket fails if the statement fails.
     this.saved.push({ ticket, row });
     database.statements.insertChunk.run(row, ...columns);
     const [node, recordClass, records, bytes] = columns;
@@ -137,8 +140,13 @@ class Transaction {
   }
 
   /**
-   * @param {number} ticket @param {string} node @param {number} recordClass @param {number} code @param {string} reason
-   * @param {number} records @param {Uint8Array} body
+   * @param {number} ticket
+   * @param {string} node
+   * @param {number} recordClass
+   * @param {number} code
+   * @param {string} reason
+   * @param {number} records
+   * @param {Uint8Array} body
    */
   #saveDead(ticket, node, recordClass, code, reason, records, body) {
     const { statements } = this.context.database;
@@ -152,7 +160,11 @@ class Transaction {
     this.deadRemoved += this.#trim(this.dead, statements.deleteOldestDead);
   }
 
-  /** The oldest go when the table is above its limit; the newest stays in any case. @param {Sum} sum @param {import('node:sqlite').StatementSync} deleteOldest */
+  /**
+   * Deletes the oldest rows while the table is above its limit; the newest row always stays.
+   * @param {Sum} sum
+   * @param {import('node:sqlite').StatementSync} deleteOldest
+   */
   #trim(sum, deleteOldest) {
     let removed = 0;
     for (; sum.count > 1 && sum.bytes > this.context.asideLimit; removed++) {
@@ -163,11 +175,17 @@ class Transaction {
     return removed;
   }
 
-  /** @param {number} ticket @param {number} recordClass @param {number} bytes @returns {boolean} the chunk may be saved */
+  /**
+   * @param {number} ticket
+   * @param {number} recordClass
+   * @param {number} bytes
+   * @returns {boolean} true if the chunk may be saved
+   */
   #makeRoom(ticket, recordClass, bytes) {
     const { limits } = this.context;
     const cost = costOf(bytes);
-    // A smaller one that came later would fit, and be read back before those that wait: rows are the order of a class.
+    // A smaller chunk that came later could fit, and would be read back before those that wait: rows determine the
+    // order of a class.
     const before = this.held.find((chunk) => chunk.recordClass === recordClass);
     if (before) {
       this.held.push({ ticket, recordClass, cost, limit: before.limit });
@@ -197,7 +215,7 @@ class Transaction {
       const row = database.statements.oldest.get(node, recordClass);
       if (row && (!oldest || Number(row.id) < Number(oldest.id))) oldest = row;
     }
-    // The sums are wrong then; none of the class is left in any case.
+    // The sums are wrong; the class has no chunks left in any case.
     if (!oldest) return void this.usage.clear(recordClass);
     const row = Number(oldest.id);
     this.#delete(row);
@@ -220,15 +238,18 @@ class Transaction {
     if (unread || isStuck) statements.quarantineUnread.run(row, node, recordClass, at, reason, records);
     else named(row, () => statements.quarantine.run(at, reason, row));
     if (!isStuck) this.#delete(row);
-    // Rare, and a row may replace one of its own number: counted anew.
+    // Counted again: this is rare, and a row may replace one with the same number.
     Object.assign(this.quarantine, this.context.database.aside().quarantine);
     this.quarantineRemoved += this.#trim(this.quarantine, statements.deleteOldestQuarantine);
   }
 }
 
 /**
- * Tells which row's pages a statement could not use.
- * @template T @param {number} row @param {() => T} run @returns {T}
+ * Adds the number of the row whose pages could not be used to the error.
+ * @template T
+ * @param {number} row
+ * @param {() => T} run
+ * @returns {T}
  */
 function named(row, run) {
   try {

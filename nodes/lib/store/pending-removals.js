@@ -4,14 +4,18 @@ const FREES = 512;
 const DELAY_MS = 100;
 
 /**
- * @typedef {object} Move a chunk that cannot be used goes to the quarantine
- * @property {number} row @property {string} node @property {number} recordClass @property {number} records
- * @property {string} reason @property {boolean} unread its body cannot be read
+ * @typedef {object} Move an unusable chunk that goes to quarantine
+ * @property {number} row
+ * @property {string} node
+ * @property {number} recordClass
+ * @property {number} records
+ * @property {string} reason
+ * @property {boolean} unread its body cannot be read
  */
 
 /**
- * What is to be taken off the disk. Nobody waits for it, so it goes with the next commit, or in one of its own when the
- * oldest has waited for 100 ms or 512 rows have come together.
+ * Rows to be removed from the database. No caller waits for them, so they are removed with the next commit, or in a
+ * commit of their own when the oldest has waited for 100 ms or 512 rows are pending.
  */
 class Pending {
   constructor() {
@@ -20,7 +24,7 @@ class Pending {
     this.deletes = [];
     /** @type {Move[]} */
     this.moves = [];
-    /** Rows that SQLite cannot delete, because their pages are damaged: they stay. @type {Set<number>} */
+    /** Rows that SQLite cannot delete because their pages are damaged. They remain. @type {Set<number>} */
     this.stuck = new Set();
     /** The engine waits for freed(). */
     this.handedOver = false;
@@ -52,13 +56,13 @@ class Pending {
     this.moves.push(move);
   }
 
-  /** ms until they should be committed, -1 = there are none. @param {number} now */
+  /** Returns the time in ms until the rows should be committed, -1 = there are none. @param {number} now */
   wait(now) {
     if (this.size === 0 && !this.handedOver) return -1;
     return this.isFull ? 0 : Math.max(0, this.since + DELAY_MS - now);
   }
 
-  /** All of it is done, or nothing of it is left to do. */
+  /** Everything is done, or there is nothing left to do. */
   clear() {
     this.deletes = [];
     this.moves = [];

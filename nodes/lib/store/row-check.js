@@ -2,13 +2,13 @@
 
 const { readChunk } = require('./log-chunk');
 
-/** Rows looked at in one step. */
+/** Rows checked in one step. */
 const ROWS = 64;
 
 /**
- * Compares what the rows of earlier runs say of themselves with what the index says, some rows a second. Uplink node and class
- * have no checksum, and a row under a wrong one would wait for a node that does not exist. But they are there twice, and damage
- * hits one of the two.
+ * Compares the rows of earlier runs with the index, a few rows each second. Uplink node and class have no checksum, and
+ * a row with a wrong one would wait for a node that does not exist. But they are stored twice, in the row and in the
+ * index, and damage hits only one of the two.
  */
 class RowCheck {
   /** @param {(code: string, reason: string) => void} problem */
@@ -18,13 +18,17 @@ class RowCheck {
     this.upTo = 0;
   }
 
-  /** Begins with the first row. @param {number} upTo the last row */
+  /** Starts at the first row. @param {number} upTo the last row */
   start(upTo) {
     this.after = 0;
     this.upTo = upTo;
   }
 
-  /** Looks at the next rows. Throws as SQLite does. @param {import('./log-database').Database} database @returns {boolean} one was set right */
+  /**
+   * Checks the next rows. Throws the errors of SQLite.
+   * @param {import('./log-database').Database} database
+   * @returns {boolean} true if a row was corrected
+   */
   step(database) {
     const { laneOfRows, isInLane } = database.statements;
     const rows = this.after < this.upTo ? laneOfRows.all(this.after, this.upTo, ROWS) : [];

@@ -1,7 +1,8 @@
 'use strict';
 
-// Node 22 and 24 call node:sqlite experimental, once for each thread that loads it, on the console of the user. What we
-// rely on is tested here against the very Node that runs it, so that thread alone keeps quiet, and about this alone.
+// Node.js 22 and 24 print a warning that node:sqlite is experimental, once for each thread that loads it, on the user's
+// console. The features used here are tested with each supported Node.js version, so this warning alone is suppressed,
+// in this thread only.
 
 const { emitWarning } = process;
 process.emitWarning = () => {};

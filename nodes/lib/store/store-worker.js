@@ -20,8 +20,8 @@ const STATE_MS = 1000;
 /** @type {Map<string, {reason: string, count: number}>} */
 const problems = new Map();
 const writtenBefore = threadWrites();
-/** The condition told last. */
-let told = '';
+/** The last reported condition. */
+let reported = '';
 
 /** @param {string} code @param {string} reason */
 function problem(code, reason) {
@@ -35,13 +35,13 @@ const store = new Store({
   problem,
   changed() {
     const { state, code } = store.condition;
-    if (`${state} ${code}` !== told) report();
+    if (`${state} ${code}` !== reported) report();
   }
 });
 
 /**
- * Bytes that this thread gave to write calls, which is all that SQLite writes: chunks, WAL, checkpoints. NaN = the system
- * does not tell.
+ * Returns the bytes that this thread passed to write calls, which are all that SQLite writes: chunks, WAL, checkpoints.
+ * NaN = the system does not report them.
  */
 function threadWrites() {
   try {
@@ -54,7 +54,7 @@ function threadWrites() {
 function report() {
   const { usage, dead, quarantine, commits, commitMs, commitMaxMs, deadRemoved } = store;
   const condition = store.condition;
-  told = `${condition.state} ${condition.code}`;
+  reported = `${condition.state} ${condition.code}`;
   const written = threadWrites() - writtenBefore;
   port.postMessage({
     type: 'state',

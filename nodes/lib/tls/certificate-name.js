@@ -1,7 +1,8 @@
 'use strict';
 // The device id in a client certificate that an authority of ours has signed.
 
-const MAX_DEVICE_BYTES = 256;
+const { MAX_DEVICE_BYTES } = require('../base/device-id');
+
 const USED_SAN = /^(DNS|URI|email):/;
 
 /**

@@ -28,7 +28,7 @@ class TlsSecrets {
    */
   constructor({ tls: contents = {}, tlsFiles = {}, pskFile = '', minTls, asksCertificate }) {
     this.contents_ = contents;
-    this.files_ = new WatchedFiles({ ...tlsFiles, psk: pskFile }, NAMES, MAX_FILE_BYTES);
+    this.files_ = new WatchedFiles({ ...tlsFiles, psk: pskFile }, NAMES, { maxBytes: MAX_FILE_BYTES });
     this.minTls_ = minTls;
     this.asksCertificate_ = asksCertificate;
     this.hasKeys = pskFile !== '';

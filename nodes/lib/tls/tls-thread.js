@@ -1,7 +1,7 @@
 'use strict';
 
 const path = require('node:path');
-const { Worker } = require('node:worker_threads');
+const { ManagedThread } = require('../base/managed-thread');
 
 const DEFAULT_NATIVE = path.join(__dirname, '../../../native');
 
@@ -12,7 +12,7 @@ const DEFAULT_NATIVE = path.join(__dirname, '../../../native');
  * @typedef {object} TlsHooks
  * @property {(state: FrontState) => void} onState at most once a second
  * @property {(sentence: string) => void} onProblem
- * @property {(error: Error) => void} onLost the thread died, and the listener with it
+ * @property {(error: Error) => void} onLost the thread died, which closed the listener
  *
  * @typedef {object} Opened
  * @property {TlsHooks} hooks
@@ -21,15 +21,19 @@ const DEFAULT_NATIVE = path.join(__dirname, '../../../native');
  */
 
 /**
- * The thread in which TLS and WebSocket of an engine's devices end. It runs from the first listener on; who lost a listener
- * because the thread died opens it again, and so starts another thread.
+ * The thread that terminates TLS and WebSocket for an engine's devices. It starts with the first listener. If it dies, all
+ * its listeners are lost; a caller that opens its listener again starts the next thread.
  */
 class TlsThread {
   /** @param {number} token Engine.token @param {string} [nativePath] */
   constructor(token, nativePath = DEFAULT_NATIVE) {
-    this.workerData_ = { token, nativePath };
-    /** @type {Worker | null} */
-    this.worker_ = null;
+    this.thread_ = new ManagedThread({
+      file: path.join(__dirname, 'tls-worker.js'),
+      name: 'seganet-front',
+      workerData: () => ({ token, nativePath }),
+      onMessage: (message) => this.onMessage_(message),
+      onExit: (cause) => this.onExit_(cause)
+    });
     /** @type {Map<number, Opened>} */
     this.listeners_ = new Map();
     this.lastId_ = 0;
@@ -37,54 +41,37 @@ class TlsThread {
   }
 
   /**
-   * @param {number} stage which listens already
+   * @param {number} stage that is listening already
    * @param {TlsListenerOptions} options
    * @param {TlsHooks} hooks
-   * @returns {{ opened: Promise<number>, close: () => void }} the port; rejects with the system's code, or a sentence
+   * @returns {{ opened: Promise<number>, close: () => void }} opened resolves to the port; it rejects with an error that
+   *   has the system's code, or a sentence for the user
    */
   open(stage, options, hooks) {
     const id = ++this.lastId_;
-    const worker = (this.worker_ ??= this.start_());
+    if (!this.thread_.isRunning) this.thread_.start();
     const opened = new Promise((resolve, reject) => this.listeners_.set(id, { hooks, resolve, reject }));
-    worker.postMessage({ type: 'open', id, stage, options });
+    this.thread_.post({ type: 'open', id, stage, options });
     const close = () => {
       this.listeners_.delete(id);
-      this.worker_?.postMessage({ type: 'close', id });
+      this.thread_.post({ type: 'close', id });
     };
     return { opened, close };
   }
 
-  /** No new connections; those that are open go on. */
+  /** Accepts no more connections. Open connections continue. */
   hold() {
     this.stopping_ = true;
-    this.worker_?.postMessage({ type: 'hold' });
+    this.thread_.post({ type: 'hold' });
   }
 
   /**
-   * After Engine.close(): what the engine has sent to devices goes out, then the thread ends.
+   * Writes what the engine has sent to devices, then ends the thread. Call it after Engine.close().
    * @param {number} timeoutMs
    */
   async stop(timeoutMs) {
     this.stopping_ = true;
-    const worker = this.worker_;
-    if (!worker) return;
-    const exited = new Promise((resolve) => worker.once('exit', resolve));
-    worker.postMessage({ type: 'stop' });
-    const timer = setTimeout(() => worker.terminate(), timeoutMs);
-    await exited;
-    clearTimeout(timer);
-  }
-
-  start_() {
-    const worker = new Worker(path.join(__dirname, 'tls-worker.js'), {
-      workerData: this.workerData_,
-      name: 'seganet-front'
-    });
-    let cause = '';
-    worker.on('message', (message) => this.onMessage_(message));
-    worker.on('error', (error) => (cause = String(error?.message ?? error)));
-    worker.on('exit', (code) => this.onExit_(cause || `exit code ${code}`));
-    return worker;
+    await this.thread_.stop({ type: 'stop' }, timeoutMs);
   }
 
   /** @param {any} message */
@@ -102,7 +89,6 @@ class TlsThread {
 
   /** @param {string} cause */
   onExit_(cause) {
-    this.worker_ = null;
     const lost = [...this.listeners_.values()];
     this.listeners_.clear();
     if (this.stopping_) return;

@@ -13,24 +13,26 @@ const { InFlightWindow } = require('./sending/in-flight-window');
 /** @typedef {typeof import('../../../native')} Native */
 
 /**
- * What the groups of an uplink share, and what they are called back by.
+ * What the groups of an uplink share, and their callbacks.
  * @typedef {object} GroupParts
- * @property {CheckedOptions} options @property {Native} native
- * @property {import('./sending/pacer').Pacer} pacer the rate of the backlog is one for the whole uplink
- * @property {() => void} wake asks for a turn() of all groups @property {() => number} now ms, monotonic
+ * @property {CheckedOptions} options
+ * @property {Native} native
+ * @property {import('./sending/pacer').Pacer} pacer the rate of the backlog, which the whole uplink shares
+ * @property {() => void} wake requests a turn() of all groups
+ * @property {() => number} now ms, monotonic
  * @property {(code: string, reason: string) => void} problem
  * @property {import('./paths/session-paths').Paths | null} [paths] of the uplink
  * @property {() => void} onStatus the status of this group has changed
  */
 
-/** Bytes that the stream may hold unsent: little where the kernel's own part is kept small too. */
+/** Bytes that the stream may hold unsent: few where the kernel's own part is kept small too. */
 const SHORT_BYTES = 16384;
 const LONG_BYTES = 65536;
-/** How long a pump of a less urgent group may take: a doorbell of a more urgent one waits so long, for each of them. */
+/** Longest pump of a less urgent group: a doorbell of a more urgent group waits this long for each of them. */
 const LESS_URGENT_TURN_MS = 1;
 const MOST_URGENT = 1;
 
-/** The classes of an uplink that share an MQTT session: what is in flight of them, the session, and its status. */
+/** The classes of an uplink that share an MQTT session: what they have in flight, the session, and its status. */
 class Group {
   /** @param {number} index 0 = the most urgent @param {GroupParts} parts */
   constructor(index, parts) {
@@ -70,11 +72,11 @@ class Group {
         onConnected: (link) => this.#onConnected(link),
         onDisconnected: (byBroker, code) => {
           this.feeder.disconnected(byBroker, code);
-          // The warning about a record that the broker refuses names that record.
+          // The warning about a refused record names that record.
           return !this.feeder.sender.isCalm;
         },
         onPuback: (id, reasonCode) => {
-          // Its turn ends as others do, also when there is nothing to send.
+          // The end of the turn must run as usual, even when there is nothing to send.
           parts.wake();
           this.feeder.sender.acknowledge(id, reasonCode);
         },
@@ -116,14 +118,18 @@ class Group {
     feeder.connected(link, (bytes, done) => session.write(bytes, done));
   }
 
-  /** Throws what the engine says. REQUIRES: detached. @param {number} token @param {number} uplink */
+  /**
+   * Attaches the group to an engine. Throws the engine's errors. REQUIRES: detached.
+   * @param {number} token
+   * @param {number} uplink
+   */
   attach(token, uplink) {
     const doorbell = () => this.feeder.doorbell();
     const classes = /** @type {import('../../../native').RecordClass[]} */ (this.classes);
     this.feeder.attach(
       new this.native.UplinkSource(token, uplink, doorbell, this.isOnly ? undefined : classes)
     );
-    this.status.tellSource();
+    this.status.reportToSource();
   }
 
   everySecond() {
@@ -148,12 +154,12 @@ class Group {
     });
   }
 
-  /** Everything that was taken is acknowledged, or has gone back. */
+  /** True if everything that was taken is acknowledged, or has gone back to the engine. */
   get isDone() {
     return this.feeder.taken.size === 0 && !this.feeder.express.isActive;
   }
 
-  /** Gives the engine back what it has, and says DISCONNECT. @returns {Promise<void>} */
+  /** Returns what the group took to the engine, and sends DISCONNECT. @returns {Promise<void>} */
   async stop() {
     this.status.stop();
     this.feeder.disconnected();
@@ -161,7 +167,7 @@ class Group {
     await new Promise((resolve) => this.session.stop(() => resolve(undefined)));
   }
 
-  /** What is told about this session. */
+  /** Returns the reported state of this session. */
   view() {
     const shown = this.status.view();
     return {
@@ -178,7 +184,7 @@ class Group {
     };
   }
 
-  /** What the system says that the socket has; -1 and '' = not known. */
+  /** Returns the socket's settings as the system reports them; -1 and '' = unknown. */
   #socket() {
     const unknown = { priority: -1, dscp: -1, localAddress: '' };
     const fd = this.status.state === 'connected' ? this.session.fd : null;
@@ -187,7 +193,7 @@ class Group {
       const { priority, dscp, localAddress } = this.native.socketInfo(fd);
       return { priority, dscp, localAddress };
     } catch {
-      // It was closed just now, or this addon cannot tell.
+      // The socket was closed just now, or this addon cannot report them.
       return unknown;
     }
   }

@@ -1,12 +1,12 @@
 'use strict';
 
-// What is told about an uplink as a whole, from what there is to say about its sessions.
+// Combines the views of the sessions into the reported state of an uplink.
 
 /** @typedef {ReturnType<import('./session-group').Group['view']>} View */
 
 /**
- * Worst first. A refusal needs a person. A stall is worse than a first attempt, about which nothing bad is known yet, and better than
- * no connection.
+ * Worst first. A refusal needs a human decision. A stall is worse than a first attempt, which has not failed yet, and
+ * better than no connection.
  */
 const ORDER = ['refused', 'disconnected', 'reconnecting', 'stalled', 'connecting', 'connected', 'stopped'];
 const SUMS = /** @type {const} */ ([
@@ -35,7 +35,7 @@ function overview(views) {
   );
   return {
     state: worst.state,
-    // What the broker refuses for now is no state of its own.
+    // A temporary refusal by the broker is not a state of its own.
     ...reasonOf(worst.code === '' ? (views.find(({ code }) => code !== '') ?? worst) : worst, views),
     rttMs: views[0].rttMs,
     oldestMs: most('oldestMs'),
@@ -48,13 +48,17 @@ function overview(views) {
 /** @param {View} view @param {View[]} views */
 function reasonOf(view, views) {
   const { code, reason } = view;
-  // What is true for all needs no list of classes.
+  // A reason that applies to all sessions needs no list of classes.
   if (reason === '' || view.isNote || !views.some((one) => one !== view && isWell(one)))
     return { code, reason };
   return { code, reason: `${namesOf(view.classes)}: ${reason}${adviceOn(view, views)}` };
 }
 
-/** A broker that takes one session and not another may want one client id. @param {View} view @param {View[]} views */
+/**
+ * Returns advice for a broker that accepts one session and not another: it may allow only one client id.
+ * @param {View} view
+ * @param {View[]} views
+ */
 function adviceOn(view, views) {
   if (view.code.startsWith('PUBACK')) return '';
   const isTurnedAway = view.state === 'refused' || (view.state === 'disconnected' && !view.everConnected);
@@ -66,7 +70,7 @@ function isWell({ state }) {
   return state === 'connected';
 }
 
-/** @param {number[]} classes rising */
+/** @param {number[]} classes in ascending order */
 function namesOf(classes) {
   if (classes.length === 1) return `Class ${classes[0]} waits`;
   /** @type {[number, number][]} */

@@ -2,8 +2,7 @@
 
 const { EventEmitter } = require('node:events');
 const path = require('node:path');
-const { Worker } = require('node:worker_threads');
-const { Backoff } = require('../base/backoff');
+const { ManagedThread } = require('../base/managed-thread');
 const { checkOptions } = require('../settings/uplink-options');
 const { checkStage } = require('./sending/uplink-stage');
 
@@ -21,54 +20,63 @@ const COUNTERS = /** @type {const} */ ([
   'bytesAcked'
 ]);
 const NOTHING = zeros(COUNTERS);
-/** Of each session. */
+/** Counters of each session. */
 const SESSION_COUNTERS = /** @type {const} */ (['published', 'acknowledged', 'connects', 'bytesAcked']);
 const IDLE = { rttMs: 0, oldestMs: -1, inflight: 0, backlogInflight: 0, quotaWait: 0, sessions: [] };
 const DEFAULT_NATIVE = path.join(__dirname, '../../../native');
-const RESTART_MIN_MS = 250;
-const RESTART_MAX_MS = 30000;
-/** What the thread may take, beyond its time-out, to say DISCONNECT. */
+/** Time that the thread may take beyond its time-out to send DISCONNECT. */
 const GRACE_MS = 1000;
 
 /**
- * The uplink thread of one broker, seen from Node-RED's thread. Records never come here: the thread pulls them from the engine.
+ * The uplink thread of one broker, as seen from Node-RED's thread. Records never pass through this object: the uplink
+ * thread pulls them from the engine.
  *
- * Events: 'state', on change and each `stateMs`, of all sessions of the uplink together:
- *   state (session.js, or 'stalled': the connection is up and nothing moves), code, reason   of the session that is worst off
- *   rttMs                       of the most urgent session
- *   oldestMs                    age of the oldest record that is not acknowledged, -1 = there is none
- *   inflight, backlogInflight   packets on their way or refused and waiting, and how many of them are backlog
- *   quotaWait                   ms until all that the broker refuses for now is sent again, 0 = there is none
- *   published, acknowledged, redelivered   packets · refusals   PUBACKs that said no
- *   unmatched                   of the acknowledged, those that no client had subscribed to (MQTT 5, where the broker tells it)
- *   failed, deadLetters         packets that were given up, and the records in them
- *   connects, bytesAcked        connections that the broker accepted, and what TCP has confirmed of them, with that of TLS and MQTT
- *   sessions                    of each, the most urgent first: group (from 1), classes, clientId, state, code, reason, rttMs, oldestMs,
- *                               inflight, backlogInflight, express (the engine sends, without JavaScript), published, acknowledged,
- *                               connects, bytesAcked, batchBytes (m of its link), priority, dscp and localAddress of its socket (-1 and '' = not known); with
- *                               paths: transport of mptcpInfo() ('' = no connection) and paths, each with name, role, actingRole, interface,
- *                               address, state, why, since, quality, advice, adviceWhy (of the watch; quality null = it tells none), and
- *                               subflows, rttMs, retransmits, bytesSent, bytesAcked of this session; empty while the thread does not run
- *   commands                    of their session, where they are on: state, code, reason, clientId, received, acknowledged, open (handed
- *                               over and not answered), redelivered, retained and ignored (acknowledged, given to nobody), reports,
- *                               reportsWaiting, reportsDropped; of the present thread
- * 'command' {device, rest, payload, qos, id?, expiryS?, responseTopic?, correlation?, ack}: one came; answer(ack) when it is safe.
- * 'problem' {code, reason, count}, at most once a second for a code: records that were refused, or wait for a topic.
+ * Events:
+ *
+ * 'state', on change and every `stateMs`, about all sessions of the uplink together:
+ * - state (of session.js, or 'stalled': the connection is up and nothing moves), code, reason: of the session in the
+ *   worst state
+ * - rttMs: of the most urgent session
+ * - oldestMs: age of the oldest record that is not acknowledged, -1 = there is none
+ * - inflight, backlogInflight: packets in flight, or refused and waiting, and how many of them are backlog
+ * - quotaWait: ms until all temporarily refused packets are sent again, 0 = there are none
+ * - published, acknowledged, redelivered: packets; refusals: PUBACKs with an error
+ * - unmatched: acknowledged packets that no client had subscribed to (MQTT 5, if the broker reports it)
+ * - failed, deadLetters: packets that were given up, and the records in them
+ * - connects, bytesAcked: connections that the broker accepted, and the bytes that TCP has confirmed on them, including
+ *   those of TLS and MQTT
+ * - sessions: for each session, the most urgent first: group (from 1), classes, clientId, state, code, reason, rttMs,
+ *   oldestMs, inflight, backlogInflight, express (the engine sends, without JavaScript), published, acknowledged,
+ *   connects, bytesAcked, batchBytes (m of its link), and priority, dscp and localAddress of its socket (-1 and '' =
+ *   unknown). With paths also: transport of mptcpInfo() ('' = no connection) and paths, each with name, role,
+ *   actingRole, interface, address, state, why, since, quality, advice, adviceWhy (of the watch; quality null = it
+ *   reports none), and subflows, rttMs, retransmits, bytesSent, bytesAcked of this session. Empty while the thread
+ *   does not run.
+ * - commands: of the command session, if enabled: state, code, reason, clientId, received, acknowledged, open (handed
+ *   over and not answered), redelivered, retained and ignored (acknowledged, but not handed over), reports,
+ *   reportsWaiting, reportsDropped; of the present thread
+ *
+ * 'command' {device, rest, payload, qos, id?, expiryS?, responseTopic?, correlation?, ack}: a command arrived. Call
+ * answer(ack) when it is safe.
+ *
+ * 'problem' {code, reason, count}, at most once a second for a code: records were refused, or wait for a topic.
  */
 class UplinkThread extends EventEmitter {
-  /** Throws TypeError with a sentence for the user. @param {import('../settings/uplink-options').UplinkOptions} options */
+  /**
+   * Throws TypeError with a sentence for the user.
+   * @param {import('../settings/uplink-options').UplinkOptions} options
+   */
   constructor(options) {
     super();
     this.options = checkOptions(options, DEFAULT_NATIVE);
-    this.backoff = new Backoff(RESTART_MIN_MS, RESTART_MAX_MS);
     /** @type {{token: number, uplink: number} | null} */
     this.engine = null;
     /** @type {Record<string, object>} */
     this.stages = {};
-    /** Counters of threads that are gone, and of the present one. */
+    /** Counters of earlier threads, and of the present one. */
     this.past = { ...NOTHING };
     this.present = { ...NOTHING };
-    /** The same of each session. */
+    /** The same for each session. */
     this.pastSessions = this.#noSessions();
     this.presentSessions = this.#noSessions();
     /** @type {Map<number, (done: boolean) => void>} */
@@ -76,24 +84,30 @@ class UplinkThread extends EventEmitter {
     this.lastDrain = 0;
     /** @type {Promise<boolean> | null} */
     this.stopping = null;
-    /** @type {NodeJS.Timeout | undefined} */
-    this.restartTimer = undefined;
-    /** Threads so far. */
+    /** Number of threads started so far. */
     this.generation = 0;
-    /** @type {Worker | null} */
-    this.worker = null;
     /** @type {boolean | undefined} */
     this.stoppedInTime = undefined;
-    this.#start();
+    this.thread = new ManagedThread({
+      file: path.join(__dirname, 'uplink-worker.js'),
+      name: 'seganet-uplink',
+      workerData: () => ({ options: this.options, generation: ++this.generation }),
+      onStart: () => this.#onStart(),
+      onMessage: (message) => this.#onMessage(message),
+      onExit: (cause, restartMs) => this.#onExit(cause, restartMs),
+      restarts: true
+    });
+    this.thread.start();
   }
 
   /**
-   * Pulls from this engine from now on; batches of an engine attached before go back to it.
-   * @param {number} token Engine.token @param {number} uplink number used in the plan's uplink stages
+   * Pulls from this engine from now on. Batches of an engine attached before go back to it.
+   * @param {number} token Engine.token
+   * @param {number} uplink number used in the plan's uplink stages
    */
   attach(token, uplink) {
     this.engine = { token, uplink };
-    this.#post({ type: 'attach', token, uplink });
+    this.thread.post({ type: 'attach', token, uplink });
   }
 
   /**
@@ -103,25 +117,32 @@ class UplinkThread extends EventEmitter {
   setStages(stages) {
     const checked = Object.fromEntries(Object.entries(stages).map(([id, stage]) => [id, checkStage(stage)]));
     Object.assign(this.stages, checked);
-    this.#post({ type: 'stages', stages: this.stages });
+    this.thread.post({ type: 'stages', stages: this.stages });
   }
 
-  /** The command is safe: the broker hears so. @param {string} ack of 'command'; '' = nobody waits for it */
+  /**
+   * Acknowledges a command, which is safe now, to the broker.
+   * @param {string} ack of 'command'; '' = no acknowledgement is due
+   */
   answer(ack) {
-    if (ack !== '') this.#post({ type: 'answer', ack });
+    if (ack !== '') this.thread.post({ type: 'answer', ack });
   }
 
-  /** Tells the cloud what became of a command. @param {import('../commands/command-reports').Report} report */
+  /**
+   * Reports the outcome of a command to the cloud.
+   * @param {import('../commands/command-reports').Report} report
+   */
   report(report) {
-    this.#post({ type: 'report', report });
+    this.thread.post({ type: 'report', report });
   }
 
   /**
    * Resolves true when nothing is in flight and the engine has nothing ready; false after the time-out.
-   * @param {number} timeoutMs @returns {Promise<boolean>}
+   * @param {number} timeoutMs
+   * @returns {Promise<boolean>}
    */
   drain(timeoutMs) {
-    if (!this.worker || this.stopping) return Promise.resolve(false);
+    if (!this.thread.isRunning || this.stopping) return Promise.resolve(false);
     const id = ++this.lastDrain;
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#drained(id, false), timeoutMs);
@@ -129,38 +150,26 @@ class UplinkThread extends EventEmitter {
         clearTimeout(timer);
         resolve(done);
       });
-      this.#post({ type: 'drain', id });
+      this.thread.post({ type: 'drain', id });
     });
   }
 
   /**
-   * Takes no more batches, waits at most so long for the acknowledgements of those taken, says DISCONNECT and ends the thread.
-   * What was not acknowledged goes back to the engine.
-   * @param {number} timeoutMs @returns {Promise<boolean>} true when everything taken was acknowledged
+   * Takes no more batches, waits for the acknowledgements of those taken, sends DISCONNECT and ends the thread. Batches
+   * that were not acknowledged go back to the engine.
+   * @param {number} timeoutMs longest wait for the acknowledgements
+   * @returns {Promise<boolean>} true when everything taken was acknowledged
    */
   stop(timeoutMs) {
     this.stopping ??= this.#stop(timeoutMs);
     return this.stopping;
   }
 
-  #start() {
-    const worker = new Worker(path.join(__dirname, 'uplink-worker.js'), {
-      workerData: { options: this.options, generation: ++this.generation },
-      name: 'seganet-uplink'
-    });
-    this.worker = worker;
-    let cause = '';
-    worker.on('message', (message) => this.#onMessage(message));
-    worker.on('error', (error) => (cause = String(error?.message ?? error)));
-    worker.on('exit', (code) => this.#onExit(worker, cause || `exit code ${code}`));
-    if (Object.keys(this.stages).length > 0) this.#post({ type: 'stages', stages: this.stages });
-    if (this.engine) this.#post({ type: 'attach', ...this.engine });
-    for (const id of this.drains.keys()) this.#post({ type: 'drain', id });
-  }
-
-  /** @param {object} message */
-  #post(message) {
-    this.worker?.postMessage(message);
+  #onStart() {
+    const { thread } = this;
+    if (Object.keys(this.stages).length > 0) thread.post({ type: 'stages', stages: this.stages });
+    if (this.engine) thread.post({ type: 'attach', ...this.engine });
+    for (const id of this.drains.keys()) thread.post({ type: 'drain', id });
   }
 
   /** @param {any} message */
@@ -176,15 +185,16 @@ class UplinkThread extends EventEmitter {
           session[name] += this.pastSessions[i][name];
         }
       }
-      if (message.sessions.some((/** @type {any} */ { state }) => state === 'connected'))
-        this.backoff.reset();
+      if (message.sessions.some((/** @type {any} */ { state }) => state === 'connected')) {
+        this.thread.markHealthy();
+      }
       this.emit('state', message);
     } else if (type === 'command') this.emit('command', message.command);
     else if (type === 'problem') this.emit('problem', message);
     else if (type === 'drained') this.#drained(message.id, true);
     else if (type === 'stopped') {
       this.stoppedInTime = message.inTime;
-      this.worker?.terminate();
+      this.thread.terminate();
     }
   }
 
@@ -198,10 +208,12 @@ class UplinkThread extends EventEmitter {
     this.drains.delete(id);
   }
 
-  /** The thread died. The engine gives its batches to the next one. @param {Worker} worker @param {string} cause */
-  #onExit(worker, cause) {
-    if (this.worker !== worker) return;
-    this.worker = null;
+  /**
+   * Adds the counters of the thread that ended to the totals. The engine gives its batches to the next thread.
+   * @param {string} cause
+   * @param {number} restartMs
+   */
+  #onExit(cause, restartMs) {
     for (const name of COUNTERS) {
       this.past[name] += this.present[name];
       this.present[name] = 0;
@@ -211,9 +223,7 @@ class UplinkThread extends EventEmitter {
     }
     this.presentSessions = this.#noSessions();
     if (this.stopping) return;
-    const wait = this.backoff.next();
-    this.restartTimer = setTimeout(() => this.#start(), wait);
-    const reason = `The uplink thread ended unexpectedly (${cause}). It restarts in ${wait} ms.`;
+    const reason = `The uplink thread ended unexpectedly (${cause}). It restarts in ${restartMs} ms.`;
     this.#emitEnd('disconnected', 'THREAD', reason);
   }
 
@@ -224,20 +234,11 @@ class UplinkThread extends EventEmitter {
 
   /** @param {number} timeoutMs */
   async #stop(timeoutMs) {
-    clearTimeout(this.restartTimer);
     for (const id of [...this.drains.keys()]) this.#drained(id, false);
-    const { worker } = this;
-    if (worker) {
-      const exited = new Promise((resolve) => worker.once('exit', resolve));
-      worker.postMessage({ type: 'stop', timeoutMs });
-      const timer = setTimeout(() => worker.terminate(), timeoutMs + GRACE_MS);
-      await exited;
-      clearTimeout(timer);
-    }
-    this.worker = null;
-    // A thread that had to be terminated could not say it.
+    const wasRunning = await this.thread.stop({ type: 'stop', timeoutMs }, timeoutMs + GRACE_MS);
+    // A terminated thread did not report its end.
     if (this.stoppedInTime === undefined) this.#emitEnd('stopped', '', '');
-    return this.stoppedInTime ?? !worker;
+    return this.stoppedInTime ?? !wasRunning;
   }
 }
 

@@ -2,8 +2,9 @@
 
 // Entry of the uplink thread: one broker, a session for each group of classes, one engine.
 // In:  {type: 'attach', token, uplink} · {type: 'stages', stages} · {type: 'drain', id} · {type: 'stop', timeoutMs}
-//      {type: 'answer', ack} a command is safe · {type: 'report', report} what became of one
-// Out: {type: 'state', …} · {type: 'problem', …} · {type: 'drained', id} · {type: 'stopped', inTime} · {type: 'command', command}
+//     {type: 'answer', ack} a command is safe · {type: 'report', report} the outcome of a command
+// Out: {type: 'state', …} · {type: 'problem', …} · {type: 'drained', id} · {type: 'stopped', inTime}
+//      {type: 'command', command}
 
 const { parentPort, workerData } = require('node:worker_threads');
 const { isIdle } = require('./sending/batch-ages');
@@ -31,19 +32,22 @@ const POLL_MS = 20;
 let scheduled = false;
 /** @type {Map<string, {reason: string, count: number}>} */
 const problems = new Map();
-/** Drains that are not done. @type {number[]} */
+/** Pending drains. @type {number[]} */
 const drains = [];
 /** Monotonic end of the wait for the last acknowledgements, 0 = not stopping. */
 let stopBy = 0;
-/** While something is waited for: deadlines, and a drain whose last batch left without an acknowledgement of ours. @type {NodeJS.Timeout | undefined} */
+/**
+ * Runs during a wait: for deadlines, and for a drain whose last batch left without an acknowledgement of ours.
+ * @type {NodeJS.Timeout | undefined}
+ */
 let poll;
 let isStopped = false;
-/** Those that the moderation knows of. */
+/** Number of records that the wake-up moderation knows of. */
 let recordsBefore = 0;
 
 const now = () => performance.now();
 const pacer = new Pacer({ rate: options.backlogRate, share: options.backlogShare, now });
-/** One for all sessions. */
+/** All sessions share the paths. */
 const paths =
   options.paths &&
   new Paths(options.paths, {
@@ -51,7 +55,7 @@ const paths =
     read: () => readStatus(options.pathsDir || undefined),
     hints: new PathHints({ file: hintSocket(options.pathsDir || undefined), now })
   });
-/** The most urgent first: in this order they are served. */
+/** Groups are served in this order, the most urgent first. */
 const groups = options.groups.map(
   (_, i) => new Group(i, { options, native, pacer, paths, wake, now, problem, onStatus: report })
 );
@@ -80,8 +84,8 @@ function report() {
 }
 
 /**
- * All that happens in one turn of the loop (a doorbell, many PUBACKs of one read) leads to one turn of ours: one pump of each group
- * that asked for it, and so one write of each.
+ * Schedules one turn for all events of one turn of the event loop (a doorbell, many PUBACKs of one read). A turn is one
+ * pump, and so one write, of each group that requested it.
  */
 function wake() {
   if (scheduled) return;
@@ -121,7 +125,7 @@ function finishWaits() {
   else if (drains.length === 0 && stopBy === 0) stopPolling();
 }
 
-/** Only then: fifty wake-ups a second are most of what a silent gateway would take. */
+/** Polls only during a wait: fifty wake-ups a second would be most of the CPU time of an idle gateway. */
 function startPolling() {
   poll ??= setInterval(finishWaits, POLL_MS);
   pumpAll();
@@ -140,7 +144,7 @@ function everySecond() {
   pumpAll();
 }
 
-/** One after the other, so that not all are without a connection at once. */
+/** One after the other, so that not all sessions are without a connection at once. */
 async function renewFiles() {
   for (const { renewal } of [...groups, ...(commands ? [commands] : [])]) await renewal.check();
 }
@@ -194,7 +198,7 @@ port.on('message', (message) => {
 
 const timers = [
   setInterval(everySecond, SECOND_MS),
-  // Behind the other, which makes the second's numbers.
+  // Registered after everySecond(), which updates the numbers once a second.
   setInterval(report, options.stateMs),
   setInterval(() => {
     for (const group of groups) group.checkHealth();

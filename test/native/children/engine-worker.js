@@ -4,7 +4,7 @@
 
 const { parentPort } = require('node:worker_threads');
 const { Engine } = require('../../../native');
-const { stage, usualPlan } = require('../addon');
+const { stage, usualPlan } = require('../support/addon');
 
 const frames = Buffer.alloc(1 << 16);
 const engine = new Engine({ workers: 1, memoryMiB: 4, messageRingMiB: 4 }, () => {

@@ -5,7 +5,7 @@
 const { once } = require('node:events');
 const { Worker } = require('node:worker_threads');
 const { Engine, UplinkSource } = require('../../../native');
-const { stage, usualPlan, until, connectDevice } = require('../addon');
+const { stage, usualPlan, until, connectDevice } = require('../support/addon');
 
 const payload = Buffer.from('{"v":1}');
 

@@ -5,7 +5,7 @@
 const assert = require('node:assert/strict');
 const { setImmediate: turn } = require('node:timers/promises');
 const { Engine, UplinkSource } = require('../../../native');
-const { usualPlan, threadCount } = require('../addon');
+const { usualPlan, threadCount } = require('../support/addon');
 
 const MiB = 1 << 20;
 

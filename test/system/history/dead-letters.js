@@ -4,7 +4,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { readPublish } = require('./reading');
+const { readPublish } = require('./devices/reading');
 
 const HEADER = 32;
 const ENTRY = 56;

@@ -3,8 +3,8 @@
 
 const { eventually } = require('../../../bench/harness/net');
 const { seeded } = require('../../fixtures/gateway/random');
-const { Device } = require('./device');
-const { hashOf, payloadOf } = require('./payload');
+const { Device } = require('./devices/device');
+const { hashOf, payloadOf } = require('./devices/payload');
 
 const TICK_MS = 10;
 /** The number of ten records with class 1, 2, 3, 4. */
@@ -14,7 +14,7 @@ class Fleet {
   /**
    * @param {object} options
    * @param {number} options.port @param {number} options.devices @param {number} options.rate records a second, all together
-   * @param {import('./payload').Shape} options.shape @param {import('./history').History} options.history
+   * @param {import('./devices/payload').Shape} options.shape @param {import('./history').History} options.history
    * @param {() => number} options.clock
    */
   constructor({ port, devices, rate, shape, history, clock }) {

@@ -5,7 +5,7 @@
 const net = require('node:net');
 const { once } = require('node:events');
 const { nameOf } = require('./history');
-const { hashOf } = require('./payload');
+const { hashOf } = require('./devices/payload');
 const { Relay } = require('./relay');
 const { type } = require('./frames');
 
@@ -106,7 +106,7 @@ class Proxy {
     this.history.disruptions.push({ kind: 'connection', time: this.clock() });
   }
 
-  /** @param {import('./reading').Reading} reading @param {number} version @returns {number} code, 0 = none */
+  /** @param {import('./devices/reading').Reading} reading @param {number} version @returns {number} code, 0 = none */
   refusalOf({ records }, version) {
     if (version < 5) return 0;
     const { quota, refuseEvery } = this.conditions;

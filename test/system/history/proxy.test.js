@@ -9,9 +9,9 @@ const { eventually, freePort } = require('../../../bench/harness/net');
 const { needs } = require('../../../bench/harness/tools');
 const { CloudBroker } = require('./cloud');
 const { Frames } = require('./frames');
-const { payloadOf } = require('./payload');
+const { payloadOf } = require('./devices/payload');
 const { CALM, Proxy, isChosen } = require('./proxy');
-const { readPublish } = require('./reading');
+const { readPublish } = require('./devices/reading');
 
 const { describe } = needs('mosquitto');
 

@@ -5,12 +5,12 @@
 const packets = require('mqtt-packet');
 const net = require('node:net');
 const { Frames, typeOf, type } = require('./frames');
-const { readPublish } = require('./reading');
+const { readPublish } = require('./devices/reading');
 
 /**
  * A PUBLISH that the gateway waits for.
  * @typedef {object} Pending
- * @property {import('./reading').Reading} reading @property {number} sent @property {Buffer | null} answer @property {number} due
+ * @property {import('./devices/reading').Reading} reading @property {number} sent @property {Buffer | null} answer @property {number} due
  * @property {number} refused code, 0 = the broker's own answer
  */
 

@@ -6,9 +6,9 @@ const path = require('node:path');
 const { check } = require('./checker');
 const { Context } = require('./context');
 const { readDeadLetters } = require('./dead-letters');
-const { COPY } = require('./edits');
+const { COPY } = require('./faults/flow-edits');
 const { faults } = require('./faults');
-const { payloadOf } = require('./payload');
+const { payloadOf } = require('./devices/payload');
 const { Progress } = require('./progress');
 
 /** @typedef {import('./schedule').Schedule} Schedule */

@@ -2,14 +2,14 @@
 // The plan of a run, drawn from its seed: the load, the gateway's settings, and which faults when and for how long.
 
 const { seeded } = require('../../fixtures/gateway/random');
-const { EDITS } = require('./edits');
+const { EDITS } = require('./faults/flow-edits');
 
 /**
  * @typedef {{kind: string, at: number, for: number, [detail: string]: any}} Fault times in ms after the start of the load
  *
  * @typedef {object} Schedule
  * @property {number} seed @property {string} kind the run's main fault @property {number} seconds of load
- * @property {number} devices @property {number} rate @property {import('./payload').Shape} shape
+ * @property {number} devices @property {number} rate @property {import('./devices/payload').Shape} shape
  * @property {{acknowledge: string, batchMode: string, batchDevices: number, batchBytes: number, batchMs: number, inflight: number, memoryMiB: number, logMiB: number, whenFull: string, oddTopics: string}} gateway
  * @property {Fault[]} faults
  * @property {string[]} allowedDrops reasons that explain a missing record

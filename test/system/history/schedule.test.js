@@ -3,7 +3,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { root } = require('../../../bench/harness/gateway');
-const { EDITS } = require('./edits');
+const { EDITS } = require('./faults/flow-edits');
 const { faults: known } = require('./faults');
 const { KINDS, drawSchedule } = require('./schedule');
 

@@ -2,16 +2,11 @@
 // A flow with every node that has an input, read from the nodes' registrations in the editor: a new node is included
 // automatically.
 
-const fs = require('node:fs');
 const path = require('node:path');
-const vm = require('node:vm');
+const { runPages } = require('../../fixtures/editor/dialogs');
 const manifest = require('../../../package.json');
 
-const root = path.join(__dirname, '..', '..', '..');
-
-/**
- * A broker closes the connection at a rejected topic, and proof of that takes minutes: the uplink's own tests cover it.
- */
+/** A broker closes the connection at a rejected topic; proof of that takes minutes, and the uplink's own tests cover it. */
 const TOPICS = { topic: 'b/{class}', recordTopic: 'r/{class}' };
 
 /**
@@ -31,11 +26,7 @@ function definitions() {
     events: { on: () => {} },
     utils: {}
   };
-  for (const file of Object.values(manifest['node-red'].nodes)) {
-    const html = fs.readFileSync(path.join(root, file.replace(/js$/, 'html')), 'utf8');
-    for (const [, script] of html.matchAll(/<script type="text\/javascript">([\s\S]*?)<\/script>/g))
-      vm.runInNewContext(script, { RED, $: () => ({}), TextEncoder });
-  }
+  runPages(Object.keys(manifest['node-red'].nodes), { RED, $: () => ({}) });
   return found;
 }
 

@@ -2,10 +2,8 @@
 // The properties of every node type of this package, from the html that registers them: a new one is covered
 // automatically.
 
-const fs = require('node:fs');
-const path = require('node:path');
-const vm = require('node:vm');
-const { root } = require('../../../bench/harness/gateway');
+const { runPages } = require('../../fixtures/editor/dialogs');
+const { nodes } = require('../../../package.json')['node-red'];
 
 /** @typedef {{ type: string, isConfig: boolean, outputs: number, defaults: Record<string, { value: unknown, type?: string }> }} NodeType */
 
@@ -16,26 +14,20 @@ const anything = new Proxy(() => {}, {
   apply: () => anything
 });
 
-/** @param {string} type @returns {NodeType} */
-function readType(type) {
-  const html = fs.readFileSync(path.join(root, 'nodes', `${type}.html`), 'utf8');
+/** @returns {NodeType[]} */
+function nodeTypes() {
   /** @type {Record<string, any>} */
   const registered = {};
   const registerType = (/** @type {string} */ name, /** @type {object} */ definition) =>
     (registered[name] = definition);
   const own = { _: (/** @type {string} */ key) => key, nodes: { registerType } };
   const RED = new Proxy(own, { get: (of, name) => Reflect.get(of, name) ?? anything });
-  for (const [, script] of html.matchAll(/<script type="text\/javascript">([\s\S]*?)<\/script>/g)) {
-    vm.runInNewContext(script, { RED, $: () => anything, TextEncoder });
-  }
-  const { category, outputs = 0, defaults } = registered[type];
-  return { type, isConfig: category === 'config', outputs, defaults };
-}
-
-/** @returns {NodeType[]} */
-function nodeTypes() {
-  const { nodes } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8'))['node-red'];
-  return Object.keys(nodes).map(readType);
+  const types = Object.keys(nodes);
+  runPages(types, { RED, $: () => anything });
+  return types.map((type) => {
+    const { category, outputs = 0, defaults } = registered[type];
+    return { type, isConfig: category === 'config', outputs, defaults };
+  });
 }
 
 exports.nodeTypes = nodeTypes;

@@ -7,7 +7,7 @@ const { parseCoapUrl } = require('../../../nodes/lib/sources/observe/coap-url');
 const { parseOptions, text } = require('../../../nodes/lib/base/options');
 const { checkBroker } = require('../../../nodes/lib/network/paths/path-settings');
 const { shownUrl } = require('../../../nodes/lib/base/shown-url');
-const { parseUrl } = require('../../../nodes/lib/settings/uplink-options');
+const { parseBrokerUrl } = require('../../../nodes/lib/settings/broker-url');
 const { uplinkUrl } = require('../../../flows/launcher/checks');
 
 test.each([
@@ -39,7 +39,7 @@ describe.each([
   ['SEGANET_UPLINK_URL', uplinkUrl],
   ['an uplink broker node', broker],
   ['an mqtt source node', source],
-  ['the uplink', parseUrl],
+  ['the uplink', parseBrokerUrl],
   ['seganet-paths --broker', checkBroker],
   ['a coap observe node', parseCoapUrl]
 ])('%s', (_name, check) => {

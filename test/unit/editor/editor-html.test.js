@@ -3,7 +3,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const vm = require('node:vm');
+const { runPages } = require('../../fixtures/editor/dialogs');
 const pkg = require('../../../package.json');
 
 const nodesDir = path.join(__dirname, '../../../nodes');
@@ -15,10 +15,11 @@ const catalogOf = (type) => JSON.parse(read('locales/en-US', `${type}.json`));
 /** The string of a key such as label.port, undefined when there is none. */
 const lookUp = (catalog, key) => key.split('.').reduce((at, part) => at?.[part], catalog);
 
-/** Registers a node type as the editor would. Collects the requested keys. */
-function register(type) {
-  const html = read(`${type}.html`);
-  const script = /<script type="text\/javascript">([\s\S]*?)<\/script>/.exec(html)[1];
+/**
+ * Registers a node type as the editor would. Keys that were asked for are collected.
+ * @param {string} type @param {boolean} [pluginLast]
+ */
+function register(type, pluginLast = false) {
   const prefix = `${pkg.name}/${type}:`;
   const keys = [];
   const registered = {};
@@ -33,7 +34,7 @@ function register(type) {
     events: { on: () => {} },
     utils: { validatePropertyExpression: (text) => /^[\w.[\]'"]+$/.test(text) }
   };
-  vm.runInNewContext(script, { RED, $: () => noField, TextEncoder });
+  const { [type]: html } = runPages([type], { RED, $: () => noField, pluginLast });
   return { html, keys, prefix, definition: registered[type] };
 }
 
@@ -89,6 +90,24 @@ describe.each(types)('%s', (type) => {
       expect([key, typeof lookUp(catalog, key)]).toEqual([key, 'string']);
     }
     expect(keys.every((key) => key.startsWith(prefix))).toBe(true);
+  });
+
+  test('finds each reason of its validators in the catalogue', () => {
+    const before = keys.length;
+    const texts = ['', ' ', '-1', 'x', 'a b', '#', '/', '{x}', '{', '{}', '[]', '[{}]', 'x'.repeat(300)];
+    const rows = [{}, [{}], [{ device: 'a' }], [{ topic: '#a' }]];
+    const node = { host: '0.0.0.0', version: 2 };
+    for (const { value: usual, validate } of Object.values(definition.defaults))
+      for (const value of Array.isArray(usual) ? rows : texts) validate?.call(node, value, { label: 'x' });
+    const asked = new Set(keys.splice(before).map((full) => full.slice(prefix.length)));
+    expect([...asked].filter((key) => typeof lookUp(catalog, key) !== 'string')).toEqual([]);
+  });
+
+  test('registers the same definition whether the shared plugin loads before or after the page', () => {
+    const { html: later, definition: late } = register(type, true);
+    expect(later).toBe(html);
+    expect(Object.keys(late.defaults)).toEqual(Object.keys(definition.defaults));
+    expect(html).not.toMatch(/data-(row|list)=/);
   });
 
   test('explains inputs and outputs in the help', () => {

@@ -1,7 +1,7 @@
 'use strict';
 // A probe that is sent twice. The clock is the test's.
 
-const { askTwice } = require('../../../nodes/lib/network/paths/double-probe');
+const { doubleProbe } = require('../../../nodes/lib/network/paths/double-probe');
 
 beforeEach(() => jest.useFakeTimers({ now: 0 }));
 afterEach(() => jest.useRealTimers());
@@ -10,7 +10,7 @@ afterEach(() => jest.useRealTimers());
 async function run(...answers) {
   /** @type {number[]} */
   const askedAt = [];
-  const asked = askTwice(
+  const asked = doubleProbe(
     () =>
       new Promise((resolve) => {
         const { after, ok } = answers[askedAt.length];

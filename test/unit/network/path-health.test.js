@@ -62,19 +62,19 @@ describe('when a user of the path reports silence', () => {
 
   test('probes twice at once, with a short time-out, and takes the path down if neither is answered', () => {
     const health = used();
-    expect(health).toMatchObject({ timeoutMs: 700, isHasty: false });
+    expect(health).toMatchObject({ timeoutMs: 700, isFastProbe: false });
     expect(health.suspect(0, 5100)).toBe(true);
-    expect(health).toMatchObject({ state: 'up', nextProbeAt: 5100, timeoutMs: 150, isHasty: true });
+    expect(health).toMatchObject({ state: 'up', nextProbeAt: 5100, timeoutMs: 150, isFastProbe: true });
     health.probed(bad, 5350);
     expect(health).toMatchObject({ state: 'down', why: 'silent', nextProbeAt: 5650 });
-    expect(health).toMatchObject({ timeoutMs: 700, isHasty: false });
+    expect(health).toMatchObject({ timeoutMs: 700, isFastProbe: false });
   });
 
   test('trusts the path again after one answer', () => {
     const health = used();
     health.suspect(0, 5100);
     health.probed(good, 5310, 10);
-    expect(health).toMatchObject({ state: 'up', nextProbeAt: 6310, timeoutMs: 700, isHasty: false });
+    expect(health).toMatchObject({ state: 'up', nextProbeAt: 6310, timeoutMs: 700, isFastProbe: false });
     health.probed(bad, 7010);
     expect(health).toMatchObject({ state: 'up', nextProbeAt: 7310 });
   });
@@ -97,7 +97,7 @@ describe('when a user of the path reports silence', () => {
     const health = used();
     health.suspect(0, 5100);
     end(health);
-    expect(health.isHasty).toBe(false);
+    expect(health.isFastProbe).toBe(false);
   });
 
   test('does not probe a path earlier that is not up, or is not probed', () => {

@@ -27,9 +27,9 @@ const limits = {
 async function beginJudged(acts) {
   world.roles = ['active', 'active'];
   world.signals = { wwan0: -50 };
-  const look = (/** @type {string[]} */ names) =>
+  const inspect = (/** @type {string[]} */ names) =>
     new Map(names.map((name) => [name, { dbm: world.signals[name] ?? null, bytes: null }]));
-  const qualityWatch = new QualityWatch({ limits, everyMs: 1000, acts, look });
+  const qualityWatch = new QualityWatch({ limits, everyMs: 1000, acts, inspect });
   watcher = new Watcher({ ...world.parts(), qualityWatch }, { probes: true, everyMs: 1000, timeoutMs: 700 });
   await watcher.start();
   await pass(100);

@@ -40,7 +40,7 @@ class Bench {
   pass(seconds) {
     for (let i = 0; i < seconds; i++) {
       const before = this.roles;
-      const advised = this.advice.judge(this.paths, (this.now += 1000));
+      const advised = this.advice.evaluate(this.paths, (this.now += 1000));
       this.roles = Object.fromEntries([...advised].map(([name, { role }]) => [name, role]));
       for (const [name, { role, why }] of advised)
         if (role !== before[name]) this.log.push(`${this.now / 1000} ${name} ${role}: ${why}`);

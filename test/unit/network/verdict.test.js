@@ -1,7 +1,7 @@
 'use strict';
 // Output of tc, and the verdict on an interface. The outputs are real, except those that are marked.
 
-const { fingerprint, judge } = require('../../../nodes/lib/network/qdisc/verdict');
+const { fingerprint, verdictOf } = require('../../../nodes/lib/network/qdisc/verdict');
 const {
   parseClasses,
   parseDefaultRoute,
@@ -136,7 +136,7 @@ describe('output of tc', () => {
 
 describe('htb', () => {
   test('is in order when filters lead to the class that goes first', () => {
-    expect(judge(facts({ qdiscs: [HTB], classes: CLASSES, filters: FILTERS }))).toEqual({
+    expect(verdictOf(facts({ qdiscs: [HTB], classes: CLASSES, filters: FILTERS }))).toEqual({
       ok: true,
       kind: 'htb',
       rate: 2e6,
@@ -146,18 +146,20 @@ describe('htb', () => {
         { name: '1:20', bytes: 100, packets: 1, dropped: 3, backlogBytes: 4096 }
       ]
     });
-    expect(judge(facts({ qdiscs: [HTB], classes: CLASSES, filters: EF_ONLY })).reason).toContain('by DSCP.');
+    expect(verdictOf(facts({ qdiscs: [HTB], classes: CLASSES, filters: EF_ONLY })).reason).toContain(
+      'by DSCP.'
+    );
   });
 
   test('requires three bands', () => {
     const third = htbClass('1:30', 'parent 1:1 prio 2 rate 200Kbit ceil 2Mbit');
-    const { bands } = judge(facts({ qdiscs: [HTB], classes: CLASSES + third, filters: FILTERS }));
+    const { bands } = verdictOf(facts({ qdiscs: [HTB], classes: CLASSES + third, filters: FILTERS }));
     expect(bands.map(({ name }) => name)).toEqual(['urgent', 'normal', 'bulk']);
   });
 
   test('counts GSO packets as one, and reports when they are not off', () => {
     const link = LINK.replace('"gso_max_segs":1', '"gso_max_segs":65535');
-    const verdict = judge(facts({ qdiscs: [HTB], classes: CLASSES, filters: FILTERS, link }));
+    const verdict = verdictOf(facts({ qdiscs: [HTB], classes: CLASSES, filters: FILTERS, link }));
     expect(verdict).toMatchObject({ ok: true, reason: expect.stringContaining('gso_max_segs is not 1') });
   });
 
@@ -188,7 +190,7 @@ describe('htb', () => {
     ],
     ['that lets the rest pass by', HTB.replace('0x20', '0'), CLASSES, FILTERS, 'bypass the classes']
   ])('is not in order: %s', (_, qdisc, classes, filters, reason) => {
-    expect(judge(facts({ qdiscs: [qdisc], classes, filters }))).toMatchObject({
+    expect(verdictOf(facts({ qdiscs: [qdisc], classes, filters }))).toMatchObject({
       ok: false,
       kind: 'htb',
       reason: expect.stringContaining(reason)
@@ -197,7 +199,7 @@ describe('htb', () => {
 
   test('is in order with pfifo_fast inside the class of all', () => {
     const inner = `{"kind":"pfifo_fast","handle":"20:","parent":"1:20",${BANDS3},${COUNTS}}`;
-    expect(judge(facts({ qdiscs: [HTB, inner], classes: CLASSES }))).toMatchObject({
+    expect(verdictOf(facts({ qdiscs: [HTB, inner], classes: CLASSES }))).toMatchObject({
       ok: true,
       kind: 'htb-pfifo_fast',
       bands: [{ name: 'all', packets: 9 }]
@@ -211,13 +213,16 @@ describe('other schemes', () => {
     `{"kind":"${kind}","handle":"2:","parent":"1:1",${BANDS3},${COUNTS}}`;
 
   test('require bands inside tbf', () => {
-    expect(judge(facts({ qdiscs: [tbf] }))).toMatchObject({ ok: false, kind: 'tbf', rate: 2e6 });
-    expect(judge(facts({ qdiscs: [tbf, inTbf('pfifo_fast')] }))).toMatchObject({
+    expect(verdictOf(facts({ qdiscs: [tbf] }))).toMatchObject({ ok: false, kind: 'tbf', rate: 2e6 });
+    expect(verdictOf(facts({ qdiscs: [tbf, inTbf('pfifo_fast')] }))).toMatchObject({
       ok: true,
       kind: 'tbf-pfifo_fast',
       rate: 2e6
     });
-    expect(judge(facts({ qdiscs: [tbf, inTbf('pfifo')] }))).toMatchObject({ ok: false, kind: 'tbf-pfifo' });
+    expect(verdictOf(facts({ qdiscs: [tbf, inTbf('pfifo')] }))).toMatchObject({
+      ok: false,
+      kind: 'tbf-pfifo'
+    });
   });
 
   const prioClasses = [1, 2, 3]
@@ -229,7 +234,7 @@ describe('other schemes', () => {
 
   test('have counters for each band of prio (not real output: the kernel has no prio)', () => {
     const shown = { qdiscs: [tbf, inTbf('prio')], classes: prioClasses };
-    expect(judge(facts(shown))).toMatchObject({
+    expect(verdictOf(facts(shown))).toMatchObject({
       ok: true,
       kind: 'tbf-prio',
       bands: [
@@ -240,7 +245,7 @@ describe('other schemes', () => {
     });
     const flat = facts(shown);
     flat.qdiscs[1].options.priomap = Array(16).fill(0);
-    expect(judge(flat)).toMatchObject({ ok: false, reason: expect.stringContaining('priomap') });
+    expect(verdictOf(flat)).toMatchObject({ ok: false, reason: expect.stringContaining('priomap') });
   });
 
   test.each([
@@ -254,7 +259,7 @@ describe('other schemes', () => {
     ['somethingnew', '{}', false, 'never lets a packet overtake']
   ])('%s %s', (kind, options, ok, reason) => {
     const root = `{"kind":"${kind}","handle":"0:","root":true,"options":${options},${COUNTS}}`;
-    expect(judge(facts({ qdiscs: [root] }))).toMatchObject({
+    expect(verdictOf(facts({ qdiscs: [root] }))).toMatchObject({
       ok,
       kind,
       rate: 0,
@@ -264,7 +269,7 @@ describe('other schemes', () => {
 
   test('are in order with pfifo_fast at the root where packets wait there', () => {
     const root = `{"kind":"pfifo_fast","handle":"0:","root":true,${BANDS3},${COUNTS}}`;
-    expect(judge(facts({ qdiscs: [root] }))).toMatchObject({
+    expect(verdictOf(facts({ qdiscs: [root] }))).toMatchObject({
       ok: true,
       reason: expect.stringMatching(/not count its bands separately\. Not shaped/),
       bands: [{ name: 'all', bytes: 900, dropped: 2, backlogBytes: 100 }]
@@ -272,7 +277,7 @@ describe('other schemes', () => {
   });
 
   test('include an interface without any queue', () => {
-    expect(judge(facts({ qdiscs: [] }))).toMatchObject({ ok: false, kind: 'none', bands: [] });
+    expect(verdictOf(facts({ qdiscs: [] }))).toMatchObject({ ok: false, kind: 'none', bands: [] });
   });
 });
 

@@ -21,11 +21,11 @@ test('warns of an address without encryption', () => {
 });
 
 test.each([
-  ['', /no address/],
-  ['cloud', /is not an address/],
-  ['http://cloud', /not an MQTT address/],
-  ['mqtts://', /address/],
-  ['mqtts://cloud:0', /port of the broker is 0/],
+  ['', /address of the uplink broker is missing/],
+  ['cloud', /uplink broker must be a URL such as mqtts:/],
+  ['http://cloud', /must start with mqtts:/],
+  ['mqtts://', /must name a host/],
+  ['mqtts://cloud:0', /has port 0/],
   ['mqtts://user:secret@cloud', /user name or password/]
 ])('refuses %p', (url, reason) => {
   expect(() => brokerAddress(url)).toThrow(reason);
@@ -44,7 +44,7 @@ test('repeats no password in a sentence', () => {
 });
 
 test('uses the authorities of the system without a TLS node', () => {
-  expect(tlsOptions('', null)).toEqual({});
+  expect(tlsOptions('', null, 'uplink broker')).toEqual({});
 });
 
 test('takes the options of a TLS node', () => {
@@ -52,14 +52,16 @@ test('takes the options of a TLS node', () => {
     valid: true,
     addTLSOptions: (options) => ({ ...options, ca: 'x', rejectUnauthorized: true })
   };
-  expect(tlsOptions('tls', node)).toEqual({ ca: 'x', rejectUnauthorized: true });
+  expect(tlsOptions('tls', node, 'uplink broker')).toEqual({ ca: 'x', rejectUnauthorized: true });
 });
 
 test('refuses a TLS node that is missing or not valid, and never ignores it', () => {
-  expect(() => tlsOptions('tls', null)).toThrow(/missing or disabled/);
-  expect(() => tlsOptions('tls', { valid: false, name: 'cloud', addTLSOptions: () => ({}) })).toThrow(
-    /"cloud" cannot be used/
+  expect(() => tlsOptions('tls', null, 'listener')).toThrow(
+    /^The TLS node of the listener is missing or disabled/
   );
+  expect(() =>
+    tlsOptions('tls', { valid: false, name: 'cloud', addTLSOptions: () => ({}) }, 'listener')
+  ).toThrow(/"cloud" cannot be used/);
 });
 
 describe('local files of a TLS node', () => {
@@ -89,6 +91,8 @@ describe('local files of a TLS node', () => {
 
   test('that are unreadable now are tried at each connection', () => {
     const node = { valid: false, addTLSOptions: (options) => ({ ...options, rejectUnauthorized: true }) };
-    expect(tlsOptions('tls', node, { ca: '/a/ca.pem' })).toEqual({ rejectUnauthorized: true });
+    expect(tlsOptions('tls', node, 'uplink broker', { ca: '/a/ca.pem' })).toEqual({
+      rejectUnauthorized: true
+    });
   });
 });

@@ -1,21 +1,10 @@
 'use strict';
 
-const { checkOptions, parseUrl } = require('../../../nodes/lib/settings/uplink-options');
+const { checkOptions } = require('../../../nodes/lib/settings/uplink-options');
 const { explain, explainDisconnect } = require('../../../nodes/lib/uplink/session/reason-codes');
 const { lacking, socketOptions } = require('../../../nodes/lib/uplink/session/connection-options');
 
-test.each([
-  ['mqtts://broker.example.com', { host: 'broker.example.com', port: 8883, secure: true }],
-  ['mqtt://127.0.0.1:1884', { host: '127.0.0.1', port: 1884, secure: false }],
-  ['mqtts://[::1]:9000', { host: '::1', port: 9000, secure: true }]
-])('accepts %s', (url, address) => expect(parseUrl(url)).toEqual(address));
-
-test.each(['', 'broker.example.com', 'http://x', 'mqtts://'])('refuses %j with an example', (url) => {
-  expect(() => parseUrl(url)).toThrow(/mqtts:\/\/broker\.example\.com:8883/);
-});
-
-test('refuses port 0, and a longest wait that is shorter than the shortest', () => {
-  expect(() => parseUrl('mqtt://cloud:0')).toThrow(/port of the broker is 0/);
+test('a longest delay that is shorter than the shortest is refused', () => {
   const rest = /** @type {any} */ ({ url: 'mqtts://x', gateway: 'g' });
   expect(() => checkOptions({ ...rest, reconnectMinMs: 9000 }, 'native')).toThrow(
     /\(5000 ms\) is shorter than .*\(9000 ms\)/

@@ -77,7 +77,7 @@ test('is killed at the end when it does not respond', async () => {
 test('reports that noble is missing', async () => {
   // The same files in a place where no package can be found.
   fs.cpSync(path.join(__dirname, '../../../nodes/lib'), path.join(folder, 'lib'), { recursive: true });
-  open('', 'lib/ble/child.js');
+  open('', 'lib/sources/ble/ble-child.js');
   const [{ state, reason }] = await once('state');
   expect(state).toBe('missing');
   expect(reason).toMatch(/@stoprocent\/noble/);

@@ -2,7 +2,7 @@
 // The listener of an http devices node over real sockets: accepted and refused requests, and a client's limits.
 
 const net = require('node:net');
-const { idempotencyKeys } = require('node:events');
+const { once } = require('node:events');
 const { CODES } = require('../../../nodes/lib/engine/inbox');
 const { PortOpener } = require('../../../nodes/lib/sources/http/port-opener');
 const { openDoor, raw } = require('../../fixtures/devices/http-bench');
@@ -326,7 +326,7 @@ describe('clients that hold on', () => {
     const to = async (host, localPort) => {
       const socket = net.connect({ port: server.port, host, localAddress: '127.0.0.9', localPort });
       socket.on('error', () => {});
-      await idempotencyKeys(socket, 'connect');
+      await once(socket, 'connect');
       return socket;
     };
     const first = await to('127.0.0.1', 0);
@@ -335,7 +335,7 @@ describe('clients that hold on', () => {
     first.destroy();
     await until(() => server.connections.size === 1);
     second.write(`${HEAD}Content-Length: 1\r\n\r\n1`);
-    expect(String(await idempotencyKeys(second, 'data'))).toMatch(/^HTTP\/1\.1 200/);
+    expect(String(await once(second, 'data'))).toMatch(/^HTTP\/1\.1 200/);
     second.destroy();
     await until(() => server.connections.size === 0);
   });

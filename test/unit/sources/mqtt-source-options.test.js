@@ -151,8 +151,8 @@ describe('settings', () => {
   });
 
   test.each([
-    [{ url: '' }, /no broker/],
-    [{ url: 'http://x' }, /not a broker/],
+    [{ url: '' }, /^The address of the source's broker is missing/],
+    [{ url: 'http://x' }, /^The address of the source's broker must start with mqtts:/],
     [{ url: 'mqtt://a:b@x' }, /user name or password/],
     [{ topics: '' }, /at least one filter/],
     [{ topics: 'a/#/b' }, /a\/#\/b/],

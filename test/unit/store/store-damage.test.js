@@ -214,10 +214,10 @@ describe('the file', () => {
     // Not the root, and not the first leaf: the sums at the start must not read it.
     const second = rig();
     await until(() => second.state === 'ready');
-    const root = second.store.keeper.database.db
+    const root = second.store.recovery.database.db
       .prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'chunk_lane'")
       .get().rootpage;
-    second.store.keeper.database.db.exec('PRAGMA shrink_memory');
+    second.store.recovery.database.db.exec('PRAGMA shrink_memory');
     spoil((bytes) => void bytes.fill(0xee, (root - 1) * 4096 + 8, root * 4096));
     second.source.want('uplink', 3);
     await until(() => second.problems.some(({ code }) => code === 'LOG_DAMAGED') && second.state === 'ready');
@@ -250,7 +250,7 @@ describe('the file', () => {
     const made = rig();
     await made.save(...Array.from({ length: 30 }, () => ({ bytes: 30000 })));
     const wal = fs.readFileSync(`${log()}-wal`);
-    made.store.keeper.database.checkpoint('PASSIVE');
+    made.store.recovery.database.checkpoint('PASSIVE');
     const full = fs.readFileSync(log());
     await made.stop();
     // Page 1 of the new file refers to pages that do not exist yet.

@@ -34,10 +34,10 @@ describe('the size that a chunk counts', () => {
     async (bytes) => {
       const made = rig();
       await made.save({ bytes: Math.max(28, bytes) });
-      const before = made.store.keeper.database.pages().used;
+      const before = made.store.recovery.database.pages().used;
       const count = bytes > 100000 ? 10 : 100;
       await made.save(...chunks(count, { bytes: Math.max(28, bytes) }));
-      const taken = (made.store.keeper.database.pages().used - before) * 4096;
+      const taken = (made.store.recovery.database.pages().used - before) * 4096;
       expect(count * costOf(bytes)).toBeGreaterThan(taken * 0.95);
       // A small row shares its page with others.
       if (bytes > 4000) expect(count * costOf(bytes)).toBeLessThan(taken * 1.15 + 8192);
@@ -189,7 +189,7 @@ test('shrinks the file after a backlog has drained', async () => {
   const made = rig();
   await made.save(...chunks(200));
   const rows = [...made.source.stored.keys()];
-  const { database } = made.store.keeper;
+  const { database } = made.store.recovery;
   for (const row of rows.slice(0, 190)) made.source.free(row);
   await until(() => made.source.stored.size === 10);
   const before = database.pages();

@@ -9,7 +9,7 @@ const { until } = require('../../fixtures/devices/tls-listener');
 const { FrontClients, closed, read } = require('../../fixtures/devices/tls-clients');
 const { needs } = require('../../../bench/harness/tools');
 
-const { describe } = needs('openssl');
+const { describe, test } = needs('openssl');
 
 let clients;
 beforeAll(() => {

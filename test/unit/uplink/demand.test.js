@@ -9,7 +9,7 @@ const { FeederBench: Bench, records } = require('../../fixtures/uplink/feeder-be
 function connected(options) {
   const bench = new Bench(options);
   bench.connect();
-  bench.feeder.tell(true);
+  bench.feeder.setUp(true);
   return bench;
 }
 
@@ -21,59 +21,59 @@ const acknowledgeAll = (bench) => {
 test('reports demand once, and again when something was taken', () => {
   const bench = connected();
   for (let i = 0; i < 3; i++) bench.pump();
-  expect(bench.source.hungers).toBe(1);
+  expect(bench.source.demands).toBe(1);
   bench.source.push({ topic: '1' });
   bench.pump();
-  expect(bench.source.hungers).toBe(2);
+  expect(bench.source.demands).toBe(2);
   acknowledgeAll(bench);
-  expect(bench.source.hungers).toBe(2);
+  expect(bench.source.demands).toBe(2);
 });
 
 test('reports demand again at a doorbell because its record may have expired meanwhile', () => {
   const bench = connected().pump();
   bench.feeder.doorbell();
   bench.pump();
-  expect(bench.source.hungers).toBe(2);
+  expect(bench.source.demands).toBe(2);
 });
 
 test('has no demand without a connection, or during a stall', () => {
   const bench = new Bench();
   bench.pump();
   bench.connect();
-  expect(bench.source.hungers).toBe(0);
-  bench.feeder.tell(true);
+  expect(bench.source.demands).toBe(0);
+  bench.feeder.setUp(true);
   bench.pump();
-  bench.feeder.tell(false);
+  bench.feeder.setUp(false);
   bench.pump();
-  expect(bench.source.hungers).toBe(1);
-  bench.feeder.tell(true);
+  expect(bench.source.demands).toBe(1);
+  bench.feeder.setUp(true);
   bench.pump();
-  expect(bench.source.hungers).toBe(2);
+  expect(bench.source.demands).toBe(2);
 });
 
 test('has no demand with a full window, and demand again with room', () => {
   const bench = connected({ inflight: 2 });
   bench.source.push({ records: records('1', '2') });
   bench.pump();
-  expect(bench.source.hungers).toBe(0);
+  expect(bench.source.demands).toBe(0);
   bench.isScheduled = false;
   bench.sent();
   bench.feeder.sender.acknowledge(bench.ids[0], 0);
   expect(bench.isScheduled).toBe(true);
   bench.pump();
-  expect(bench.source.hungers).toBe(1);
+  expect(bench.source.demands).toBe(1);
 });
 
 test('has no demand with a full stream, and demand again when it was written', () => {
   const bench = connected({ outputLimit: 500 });
   bench.source.push({ topic: '1', payload: 'x'.repeat(600) });
   bench.pump();
-  expect(bench.source.hungers).toBe(0);
+  expect(bench.source.demands).toBe(0);
   bench.isScheduled = false;
   bench.writes.shift()();
   expect(bench.isScheduled).toBe(true);
   bench.pump();
-  expect(bench.source.hungers).toBe(1);
+  expect(bench.source.demands).toBe(1);
 });
 
 test('has demand for live records while backlog leaves room, and sends them first', () => {
@@ -81,7 +81,7 @@ test('has demand for live records while backlog leaves room, and sends them firs
   for (let i = 0; i < 20; i++) bench.source.push({ topic: `b${i}`, backlog: true });
   bench.pump();
   expect(bench.sent()).toHaveLength(4);
-  expect(bench.source.hungers).toBe(1);
+  expect(bench.source.demands).toBe(1);
   bench.source.push({ topic: 'live' });
   expect(bench.pump().sent()).toEqual(['live']);
 });

@@ -11,7 +11,7 @@ function begin(options) {
   const wire = {
     isOver: false,
     onLeave: () => {},
-    wire: { board: (_, spec) => boarded.push(spec), land: () => [], numbers: (into) => into.fill(0) }
+    wire: { enter: (_, spec) => boarded.push(spec), leave: () => [], numbers: (into) => into.fill(0) }
   };
   const bench = new FeederBench({ wire, ...options });
   bench.source.look = () => -1;
@@ -89,14 +89,14 @@ test('never waits on a long round trip', () => {
 
 test("reports the session's demand to the engine again after it leaves", () => {
   const { bench, wire, express } = begin();
-  bench.feeder.tell(true);
+  bench.feeder.setUp(true);
   bench.feeder.demand.isTold = true;
   bench.connect();
   expect(express.isActive).toBe(true);
   wire.onLeave('backlog');
   expect(express.isActive).toBe(false);
   bench.pump();
-  expect(bench.source.hungers).toBe(1);
+  expect(bench.source.demands).toBe(1);
 });
 
 test('does not leave with a new connection when an old one ends late', () => {

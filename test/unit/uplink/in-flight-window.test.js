@@ -50,7 +50,7 @@ test('keeps the identifier of an abandoned packet until it is acknowledged', () 
   window.abandon();
   expect(window.room).toBe(1);
   expect(window.isOpen(id)).toBe(true);
-  expect(window.slots[id]).toBe(null);
+  expect(window.batches[id]).toBe(null);
   window.close(id);
   expect(window.room).toBe(2);
 });

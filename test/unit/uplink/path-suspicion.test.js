@@ -23,7 +23,7 @@ describe('an inspection', () => {
   /** @param {number} at @param {any[]} subflows */
   const look = (at, ...subflows) => {
     now = at;
-    const { silent, ...more } = suspicion.look('connection', subflows);
+    const { silent, ...more } = suspicion.inspect('connection', subflows);
     return { silent: silent.map(({ local }) => local), ...more };
   };
   const well = { silent: [], isWaiting: true };
@@ -85,7 +85,7 @@ describe('an inspection', () => {
   test('keeps nothing of another connection, nor of figures that the kernel does not report', () => {
     look(0, subflow());
     now = 300;
-    expect(suspicion.look('another', [subflow()]).silent).toEqual([]);
+    expect(suspicion.inspect('another', [subflow()]).silent).toEqual([]);
     for (const at of [0, 300, 600]) {
       expect(look(at, subflow({ unacked: -1, bytesAcked: -1, rttUs: -1, retransmits: -1 })).silent).toEqual(
         []

@@ -56,7 +56,7 @@ async function expectIsolated(bench, topic, to, code = /^UNWANTED$/) {
   const { reason } = reported();
   if (reported().code === 'UNWANTED')
     expect(reason).toMatch(
-      /closes the connection when a record of the device "pump" \(topic ".*", \d+ bytes\)/
+      /closes the connection when a record from the device "pump" \(topic ".*", \d+ bytes\)/
     );
 }
 

@@ -45,10 +45,10 @@ async function refusal(bench, state = 'refused') {
 /** An error that the broker does not report has the same sentence in both TLS implementations. */
 for (const [by, addon] of [
   ['the engine', 'memory-native'],
-  ['Node', 'memory-native-without-wire']
+  ['Node', 'memory-native-without-connection']
 ])
   withOpenssl(`TLS of the uplink, by ${by}`, () => {
-    beforeAll(() => (nativePath = require.resolve(`../fixtures/${addon}`)));
+    beforeAll(() => (nativePath = require.resolve(`../../fixtures/uplink/${addon}`)));
     /** @type {Authority} */
     let authority;
     /** @type {{cert: string, key: string, certFile: string, keyFile: string}} */

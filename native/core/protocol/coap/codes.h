@@ -1,4 +1,5 @@
-// Numbers of CoAP: RFC 7252 12, RFC 7641, RFC 7959, RFC 7967, RFC 8323 11, RFC 8516, RFC 9175.
+// Numbers that the CoAP specifications assign: RFC 7252 12, RFC 7641, RFC 7959, RFC 7967, RFC 8323
+// 11, RFC 8516, RFC 9175.
 #ifndef SEGANET_CORE_PROTOCOL_COAP_CODES_H_
 #define SEGANET_CORE_PROTOCOL_COAP_CODES_H_
 
@@ -41,7 +42,8 @@ enum Code : uint8_t {
 inline constexpr uint8_t ClassOf(uint8_t code) { return code >> 5; }
 inline constexpr uint8_t kSignalClass = 7;
 
-// Odd numbers are critical: who does not know one refuses the message (RFC 7252 5.4.1).
+// Odd numbers are critical: a receiver that does not know the option refuses the message
+// (RFC 7252 5.4.1).
 enum Option : uint16_t {
   kIfMatch = 1,
   kUriHost = 3,
@@ -66,7 +68,7 @@ enum Option : uint16_t {
   kRequestTag = 292,
 };
 
-// Of signals: a number means something else in each of them (RFC 8323 5.2).
+// Options of signaling messages. A number has a different meaning in each signal (RFC 8323 5.2).
 enum SignalOption : uint16_t {
   kMaxMessageSize = 2,      // CSM
   kBlockWiseTransfer = 4,   // CSM
@@ -78,15 +80,16 @@ enum SignalOption : uint16_t {
 
 inline constexpr uint16_t kLinkFormat = 40;  // application/link-format, RFC 6690
 inline constexpr size_t kMaxTokenBytes = 8;
-inline constexpr uint32_t kBaseMessageBytes = 1152;  // of a stream's peer that said nothing
+inline constexpr uint32_t kBaseMessageBytes = 1152;  // a stream peer's limit until its CSM
 
-// RFC 7252 4.8, us.
+// RFC 7252 4.8. All times are in us.
 inline constexpr int64_t kSecondUs = 1'000'000;
 inline constexpr int64_t kAckTimeoutUs = 2 * kSecondUs;
 inline constexpr int kMaxRetransmit = 4;
 inline constexpr int64_t kMaxTransmitWaitUs = 93 * kSecondUs;
 inline constexpr int64_t kExchangeLifetimeUs = 247 * kSecondUs;
-// An answer that takes longer is separate: before a device whose ACK_TIMEOUT is 2 s sends again.
+// A response that takes longer follows separately, after an empty ACK. The ACK leaves before a
+// device with an ACK_TIMEOUT of 2 s retransmits.
 inline constexpr int64_t kSeparateAfterUs = 1'500'000;
 
 }  // namespace seganet::coap

@@ -2,9 +2,12 @@
 
 #include <iterator>
 
+#include "core/base/require.h"
+
 namespace seganet::coap {
 
 Command* Commands::Start(Command command) {
+  SEGANET_REQUIRE(Find(command.device) == nullptr || Find(command.device)->answered);
   Remove(command.device);
   const size_t bytes = BytesOf(command);
   for (auto oldest = commands_.begin(); oldest != commands_.end() && bytes_ + bytes > max_bytes_;) {

@@ -1,3 +1,4 @@
+// The interface between a CoAP server, over UDP or over a stream, and its owner.
 #ifndef SEGANET_CORE_PROTOCOL_COAP_HANDLER_H_
 #define SEGANET_CORE_PROTOCOL_COAP_HANDLER_H_
 
@@ -6,18 +7,19 @@
 
 namespace seganet::coap {
 
-// A record as a device sent it; block by block if need be. The views end with the call.
+// A record from a device, reassembled if it came in blocks. Views are valid during the call only.
 struct Incoming {
   std::string_view device;   // 1..kMaxDeviceBytes bytes of UTF-8
   std::string_view topic;    // UTF-8 without U+0000, + and #
   std::string_view payload;  // any bytes
-  uint8_t record_class = 0;  // 0 = the device named none
+  uint8_t record_class = 0;  // 0 = the device named no class
   bool confirmable = true;   // CON, or over TCP
-  uint64_t slot = 0;         // towards Acknowledge(); 0 = the device wants no answer
+  uint64_t slot = 0;         // handle for Acknowledge(); 0 = the device wants no response
 };
 
+// The owner's decision about a record, and the response that the device gets.
 enum class Verdict : uint8_t {
-  kTaken,       // 2.04 once it is safe
+  kTaken,       // 2.04 once the record is safe
   kFull,        // 5.03 with Max-Age
   kTooFast,     // 4.29 with Max-Age
   kNotAllowed,  // 4.03
@@ -26,48 +28,49 @@ enum class Verdict : uint8_t {
 
 struct Answer {
   Verdict verdict = Verdict::kTaken;
-  // kTaken: how often Acknowledge() will be called with the slot; 0 = it is safe already.
+  // kTaken: the number of Acknowledge() calls that follow for this record; 0 = it is already safe.
   uint32_t copies = 0;
-  // kFull, kTooFast, kNotTaken: when to try again, s.
+  // kFull, kTooFast, kNotTaken: the delay before the device tries again, s.
   uint32_t retry_s = 1;
 };
 
-// Of OnCommandAnswer.
+// Results of a command (OnCommandAnswer).
 inline constexpr uint8_t kCommandTaken = 0;
-inline constexpr uint8_t kCommandLost = 1;     // no acknowledgement in time, or nobody observes now
+inline constexpr uint8_t kCommandLost = 1;     // no acknowledgement in time, or no observer is left
 inline constexpr uint8_t kCommandRefused = 2;  // the device reset it
 
+// The result of DatagramServer::Command() and StreamSession::Command().
 enum class CommandStart : uint8_t {
-  kSent,          // OnCommandAnswer() will come
-  kNotListening,  // nobody observes a resource that this topic belongs to
-  kBusy,          // wait for the answer of an earlier command
-  kTooLarge,      // for the device, or the topic has a segment of over 255 bytes
+  kSent,          // OnCommandAnswer() follows
+  kNotListening,  // no observer of a resource that this topic belongs to
+  kBusy,          // try again after the answer to an earlier command
+  kTooLarge,      // for the device, or a topic segment is over 255 bytes
 };
 
-// What a server tells its owner. All views end with the call. Inside of a call Acknowledge() is
-// allowed, everything else of the server is not.
+// Receives the events of a server. The owner implements it. Views are valid during the call only.
+// During a call the owner may call the server's Acknowledge(), but no other function of the server.
 class Handler {
  public:
   virtual ~Handler() = default;
 
-  // A whole record, once: a duplicate of its message never comes here.
+  // Called once with each whole record. Duplicates of its message are not reported.
   virtual Answer OnRecord(const Incoming& record) = 0;
 
-  // What became of a command: kCommandTaken, or why not. Exactly once for each kSent, unless the
-  // server ends before.
+  // Reports the result of a command: kCommandTaken, kCommandLost or kCommandRefused. Called exactly
+  // once for each kSent, unless the server is destroyed first.
   virtual void OnCommandAnswer(uint64_t id, uint8_t result) {
     (void)id;
     (void)result;
   }
 
-  // False: 4.03.
+  // True if the device may observe commands. On false it gets 4.03.
   virtual bool MayObserve(std::string_view device) {
     (void)device;
     return true;
   }
 
-  // true at each registration, also when it is repeated: commands may go. false when the device's
-  // last one ended.
+  // `on` is true at each registration, repeated ones included: commands may be sent. It is false
+  // when the device's last registration ended.
   virtual void OnObserved(std::string_view device, bool on) {
     (void)device;
     (void)on;

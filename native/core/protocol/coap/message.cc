@@ -55,7 +55,7 @@ StreamFrame DecodeFrame(std::span<const uint8_t> bytes) {
     return frame;
   }
   const uint8_t nibble = bytes[0] >> 4;
-  // 13, 14 and 15 stand for 1, 2 and 4 bytes more, which count from 13, 269 and 65,805 on.
+  // 13, 14 and 15: the length is in 1, 2 or 4 more bytes, offset by 13, 269 or 65,805.
   const size_t extra = nibble < 13 ? 0 : size_t{1} << (nibble - 13);
   if (bytes.size() < 1 + extra) return frame;
   size_t length = 0;

@@ -25,7 +25,7 @@ bool Observers::Add(std::string_view device, Observer observer, std::string* gon
     if (Of(oldest).empty() && oldest != device) *gone = oldest;
   }
   found = by_device_.find(device);
-  // A device that was restarted must not be kept out by what is left of itself.
+  // Old registrations of a restarted device must not keep out its new one.
   if (count_ >= max_ && found != by_device_.end() && observer.proved) DropOldest(found, true);
   if (count_ >= max_) return false;
   found = by_device_.find(device);

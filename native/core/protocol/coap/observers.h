@@ -1,3 +1,4 @@
+// The observers of command resources (RFC 7641).
 #ifndef SEGANET_CORE_PROTOCOL_COAP_OBSERVERS_H_
 #define SEGANET_CORE_PROTOCOL_COAP_OBSERVERS_H_
 
@@ -15,14 +16,14 @@
 
 namespace seganet::coap {
 
-// Who asked to be notified (RFC 7641 4.1): a far end and its token.
+// A registration (RFC 7641 4.1), identified by a peer and its token.
 struct Observer {
   Peer peer;
   std::string token;
-  std::string topic;  // of the commands that it wants; '' = all of the device
-  uint8_t exponent = Block::kLargestExponent;  // of the blocks that it asked for
-  bool proved = true;                          // the far end is where it says (FarEnd::proved)
-  uint64_t number = 0;                         // in the order of registration; set by Observers
+  std::string topic;  // of the commands that it wants; '' = all commands of the device
+  uint8_t exponent = Block::kLargestExponent;  // SZX of the blocks that it requested
+  bool proved = true;                          // the peer proved its address (FarEnd::proved)
+  uint64_t number = 0;                         // order of registration; set by Observers
 
   bool Wants(std::string_view command_topic) const {
     return topic.empty() || topic == command_topic;
@@ -30,25 +31,28 @@ struct Observer {
 };
 
 // The observers of all devices of one server.
+//
+// Thread safety: none; owned by one server.
 class Observers {
  public:
   explicit Observers(const Limits& limits)
       : max_(limits.max_observers), max_per_device_(limits.max_observers_per_device) {}
 
-  // The same far end and token renews. Where there is no room, the device's oldest gives way to it,
-  // or the oldest of all that has not proved itself; one that has proved itself gives way only to
-  // another such one of its device. So whoever sends under addresses of others cannot take the
-  // place of an observer that is there. False: there are too many.
-  // `*gone` is set to the device that lost its only observer by this, if there is one.
+  // Adds an observer, or renews the one with the same peer and token. False when there is no room.
+  // `*gone` is set to another device if this call removed that device's only observer.
+  //
+  // To make room, the device's oldest observer is removed, or the oldest unproved observer of all
+  // devices. A proved observer is removed only for another proved observer of the same device.
+  // Requests with forged addresses therefore cannot displace a proved observer.
   bool Add(std::string_view device, Observer observer, std::string* gone);
 
-  // It has proved itself.
+  // Marks the observer as proved. No effect for an unknown one.
   void Prove(std::string_view device, const Peer& peer, std::string_view token);
 
-  // False when there was none.
+  // False when there is no such observer.
   bool Remove(std::string_view device, const Peer& peer, std::string_view token);
 
-  // Empty without.
+  // Returns the observers of the device, oldest first; empty if it has none.
   const std::vector<Observer>& Of(std::string_view device) const;
 
   size_t size() const { return count_; }
@@ -62,13 +66,13 @@ class Observers {
   static size_t BytesOf(const Observer& observer) {
     return sizeof(Observer) + observer.topic.size();
   }
-  // Node of the map, name and vector of a device.
+  // A map node with the name and vector of a device.
   static size_t BytesOf(std::string_view device) { return 128 + device.size(); }
 
   const size_t max_;
   const size_t max_per_device_;
-  Devices by_device_;                         // none is empty; the oldest in front
-  std::map<uint64_t, std::string> unproved_;  // devices by number of the observer
+  Devices by_device_;                         // no empty vector; oldest first
+  std::map<uint64_t, std::string> unproved_;  // device by number of the observer
   uint64_t last_number_ = 0;
   size_t count_ = 0;
   size_t bytes_ = 0;

@@ -1,3 +1,4 @@
+// Reads the options of a CoAP message one by one.
 #ifndef SEGANET_CORE_PROTOCOL_COAP_OPTION_READER_H_
 #define SEGANET_CORE_PROTOCOL_COAP_OPTION_READER_H_
 
@@ -8,30 +9,32 @@
 
 namespace seganet::coap {
 
-// Walks the options of one message (RFC 7252 3.1), from the byte after its token on.
+// Walks the options of one message (RFC 7252 3.1), starting at the byte after its token.
 class OptionReader {
  public:
   enum class Step : uint8_t {
     kOption,
     kEnd,        // no bytes are left
-    kPayload,    // the marker is behind: payload() is not empty unless the bytes end here
-    kShort,      // the bytes end within an option
+    kPayload,    // the marker was read; payload() is what follows, possibly nothing
+    kShort,      // the bytes end inside an option
     kMalformed,  // a reserved length, or a number over 65,535
   };
 
   explicit OptionReader(std::span<const uint8_t> bytes) : bytes_(bytes) {}
 
+  // Reads the next option.
   Step Next();
 
-  // Of the last kOption.
+  // The option of the last Next() that returned kOption.
   uint16_t number() const { return static_cast<uint16_t>(number_); }
   std::string_view value() const { return value_; }
 
+  // Bytes read so far. After kShort: the end of the last whole option.
   size_t position() const { return at_; }
   std::span<const uint8_t> payload() const { return bytes_.subspan(at_); }
 
  private:
-  // The 13 and 14 of a nibble stand for one or two bytes more.
+  // Reads the one or two bytes that follow a nibble of 13 or 14. False when they are missing.
   bool Extend(uint32_t* nibble);
 
   std::span<const uint8_t> bytes_;
@@ -40,7 +43,7 @@ class OptionReader {
   std::string_view value_;
 };
 
-// Here, because they run several times a message.
+// Inline, because they run several times per message.
 inline bool OptionReader::Extend(uint32_t* nibble) {
   if (*nibble == 13) {
     if (at_ >= bytes_.size()) return false;
@@ -64,7 +67,7 @@ inline OptionReader::Step OptionReader::Next() {
   const bool whole =
       (delta < 13 || Extend(&delta)) && (size < 13 || Extend(&size)) && bytes_.size() - at_ >= size;
   if (!whole) {
-    at_ = start;  // so that position() is where whole options end
+    at_ = start;  // position() is the end of the last whole option
     return Step::kShort;
   }
   number_ += delta;
@@ -74,7 +77,8 @@ inline OptionReader::Step OptionReader::Next() {
   return Step::kOption;
 }
 
-// An unsigned integer of 0 to 4 bytes (RFC 7252 3.2). REQUIRES: value.size() <= 4.
+// Decodes an unsigned integer of 0 to 4 bytes (RFC 7252 3.2).
+// REQUIRES: value.size() <= 4.
 uint32_t UintOf(std::string_view value);
 
 }  // namespace seganet::coap

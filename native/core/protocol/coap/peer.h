@@ -1,3 +1,4 @@
+// The address of a peer of CoAP over UDP, as opaque bytes.
 #ifndef SEGANET_CORE_PROTOCOL_COAP_PEER_H_
 #define SEGANET_CORE_PROTOCOL_COAP_PEER_H_
 
@@ -8,12 +9,13 @@
 #include <string_view>
 
 #include "core/base/jenkins.h"
+#include "core/base/require.h"
 
 namespace seganet::coap {
 
-// The two ends of a datagram's way: address and port of the far end, and which of our own addresses
-// it was sent to, so that the answer leaves from there (RFC 7252 4.2: an ACK comes from where the
-// CON went). What the bytes mean is the owner's business: equal bytes are the same far end.
+// Both ends of a datagram: address and port of the peer, and the local address that it was sent to,
+// from which the answer is sent (RFC 7252 4.2: an ACK comes from the address that the CON went to).
+// The owner defines the bytes; equal bytes are the same peer.
 struct Peer {
   static constexpr size_t kMaxBytes = 63;
 
@@ -23,6 +25,7 @@ struct Peer {
   Peer() = default;
   // REQUIRES: n <= kMaxBytes.
   Peer(const void* data, size_t n) : size(static_cast<uint8_t>(n)) {
+    SEGANET_REQUIRE(n <= kMaxBytes);
     std::memcpy(bytes.data(), data, n);
   }
 
@@ -32,7 +35,7 @@ struct Peer {
 static_assert(sizeof(Peer) == 64);
 
 struct PeerHash {
-  uint32_t seed = 0;  // a secret one, so that nobody can choose addresses that collide
+  uint32_t seed = 0;  // secret, so that an attacker cannot choose colliding addresses
   size_t operator()(const Peer& peer) const { return JenkinsHash(peer.text(), seed); }
 };
 

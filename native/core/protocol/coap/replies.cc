@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/require.h"
+
 namespace seganet::coap {
 namespace {
 
@@ -33,12 +35,12 @@ Reply ReplyTo(const Answer& answer) {
       reply = Error(kUnavailable, "The gateway is full.");
       break;
     case Verdict::kTooFast:
-      reply = Error(kTooManyRequests, "More records than this device may send.");
+      reply = Error(kTooManyRequests, "This device sends too many records.");
       break;
     case Verdict::kNotAllowed:
       return Error(kForbidden, "This device may not send to this topic.");
     case Verdict::kNotTaken:
-      reply = Error(kUnavailable, "Nothing in the gateway takes the record.");
+      reply = Error(kUnavailable, "Nothing in the gateway accepts the record.");
       break;
   }
   reply.max_age = answer.retry_s;
@@ -46,6 +48,7 @@ Reply ReplyTo(const Answer& answer) {
 }
 
 Reply ReplyTo(Uploads::Step step, const Block& block, size_t max_body_bytes) {
+  SEGANET_REQUIRE(step != Uploads::Step::kWhole);
   Reply reply;
   switch (step) {
     case Uploads::Step::kContinue:
@@ -54,14 +57,14 @@ Reply ReplyTo(Uploads::Step step, const Block& block, size_t max_body_bytes) {
       reply.block1 = block;
       break;
     case Uploads::Step::kIncomplete:
-      reply = Error(kEntityIncomplete, "A block before this one is missing. Begin anew.");
+      reply = Error(kEntityIncomplete, "A previous block is missing. Start again.");
       break;
     case Uploads::Step::kTooLarge:
       reply = Error(kEntityTooLarge, "The body is too large.");
       reply.size1 = static_cast<uint32_t>(max_body_bytes);
       break;
     case Uploads::Step::kBadBlock:
-      reply = Error(kBadRequest, "The block has not the size that it claims.");
+      reply = Error(kBadRequest, "The block has the wrong size.");
       break;
   }
   return reply;
@@ -72,10 +75,10 @@ Refusal CheckMethod(uint8_t code, const Request& request) {
   const bool is_write = code == kPost || code == kPut;
   if (!is_get && !is_write) return {kMethodNotAllowed, "Use GET, POST or PUT."};
   if (request.resource == Resource::kRecords && is_get) {
-    return {kMethodNotAllowed, "Records are posted."};
+    return {kMethodNotAllowed, "Use POST for records."};
   }
   if (request.resource != Resource::kRecords && is_write) {
-    return {kMethodNotAllowed, "This resource is read."};
+    return {kMethodNotAllowed, "This resource is read-only."};
   }
   if (request.resource == Resource::kDiscovery && request.accept &&
       *request.accept != kLinkFormat) {

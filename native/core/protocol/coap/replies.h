@@ -1,4 +1,4 @@
-// What is answered when, the same over UDP and over a stream.
+// The responses of a CoAP server; the same over UDP and over a stream.
 #ifndef SEGANET_CORE_PROTOCOL_COAP_REPLIES_H_
 #define SEGANET_CORE_PROTOCOL_COAP_REPLIES_H_
 
@@ -12,19 +12,21 @@
 
 namespace seganet::coap {
 
-// The body of /.well-known/core (RFC 6690).
+// Returns the body of /.well-known/core (RFC 6690).
 std::string Discovery(const Settings& settings);
 
+// The views in the reply are valid while those of the refusal are.
 Reply ReplyTo(const Refusal& refusal);
 Reply ReplyTo(const Answer& answer);
 
+// The response to a block that does not complete its body.
 // REQUIRES: step != kWhole.
 Reply ReplyTo(Uploads::Step step, const Block& block, size_t max_body_bytes);
 
-// Whether the method fits the resource, and what is accepted.
+// Checks the method and the Accept option against the resource. kEmpty = served.
 Refusal CheckMethod(uint8_t code, const Request& request);
 
-// The option can hold each segment of the topic.
+// True if each segment of the topic fits a Location-Path option (255 bytes).
 bool IsLocation(std::string_view topic);
 
 }  // namespace seganet::coap

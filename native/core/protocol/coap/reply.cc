@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "core/base/require.h"
+
 namespace seganet::coap {
 namespace {
 
-// The nibble for a delta or length, and what follows it (RFC 7252 3.1).
+// Returns the nibble for a delta or length; appends the bytes that extend it (RFC 7252 3.1).
 uint8_t Nibble(uint32_t value, std::string* extension) {
   if (value < 13) return static_cast<uint8_t>(value);
   if (value < 269) {
@@ -52,13 +54,14 @@ void AppendBody(const Reply& reply, std::string* out) {
   out->append(reply.payload);
 }
 
-// Bytes at most: of a Block2 option and the marker; of a Size2 option behind it.
+// Maximum bytes of a Block2 option with the payload marker, and of a Size2 option after it.
 constexpr size_t kBlockOverhead = 2 + 3 + 1;
 constexpr size_t kSizeOverhead = 1 + 4;
 
 }  // namespace
 
 void OptionWriter::Add(uint16_t number, std::string_view value) {
+  SEGANET_REQUIRE(number >= last_);
   std::string extension;
   const uint8_t delta = Nibble(static_cast<uint32_t>(number - last_), &extension);
   const uint8_t size = Nibble(static_cast<uint32_t>(value.size()), &extension);
@@ -71,7 +74,7 @@ void OptionWriter::AddUint(uint16_t number, uint32_t value) {
   char bytes[4];
   size_t n = 0;
   for (int shift = 24; shift >= 0; shift -= 8) {
-    // RFC 7252 3.2: without zero bytes in front.
+    // RFC 7252 3.2: no leading zero bytes.
     if (n > 0 || (value >> shift) != 0) bytes[n++] = static_cast<char>(value >> shift);
   }
   Add(number, {bytes, n});
@@ -132,7 +135,7 @@ bool CarryBody(std::string_view body, const std::optional<Block>& wanted, size_t
   if (exponent < 0) return false;
   Block block;
   block.exponent = static_cast<uint8_t>(exponent);
-  // RFC 7959 2.3: a smaller size, and the number that the same offset has with it.
+  // RFC 7959 2.3: with a smaller block size, the block number becomes that of the same offset.
   block.number = static_cast<uint32_t>(offset / block.size());
   reply->payload = body.substr(offset, block.size());
   block.more = offset + reply->payload.size() < body.size();

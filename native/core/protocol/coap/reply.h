@@ -1,3 +1,4 @@
+// CoAP responses and notifications, and their encoding.
 #ifndef SEGANET_CORE_PROTOCOL_COAP_REPLY_H_
 #define SEGANET_CORE_PROTOCOL_COAP_REPLY_H_
 
@@ -12,13 +13,13 @@
 
 namespace seganet::coap {
 
-// A response or notification, before it is known how it travels. Views have to live until it is
+// A response or notification, independent of its transport. The views must be valid until it is
 // encoded.
 struct Reply {
   uint8_t code = kEmpty;
   std::optional<uint32_t> etag;
   std::optional<uint32_t> observe;
-  std::string_view location;  // segments with '/' between them; '' = none
+  std::string_view location;  // segments separated by '/'; '' = none
   std::optional<uint32_t> content_format;
   std::optional<uint32_t> max_age;
   std::optional<Block> block2;
@@ -26,12 +27,13 @@ struct Reply {
   std::optional<uint32_t> size2;
   std::optional<uint32_t> size1;
   std::string_view echo;
-  std::string_view payload;  // of an error: a sentence for people (RFC 7252 5.5.2)
+  std::string_view payload;  // of an error: a diagnostic text (RFC 7252 5.5.2)
 
   bool is_error() const { return ClassOf(code) >= 4; }
 };
 
-// Writes options in ascending order of their numbers.
+// Appends options to a message.
+// REQUIRES (Add, AddUint): numbers do not decrease.
 class OptionWriter {
  public:
   explicit OptionWriter(std::string* out) : out_(out) {}
@@ -43,19 +45,20 @@ class OptionWriter {
   uint16_t last_ = 0;
 };
 
-// The four bytes of a datagram without token, options and payload: an acknowledgement or a reset.
+// Returns a datagram without token, options and payload (4 bytes): an acknowledgement or a reset.
 std::string EmptyDatagram(Type type, uint16_t id);
 
+// Returns the datagram of a reply.
 std::string EncodeDatagram(Type type, uint16_t id, std::string_view token, const Reply& reply);
 
-// Appends a message of a stream; `body` is its options and payload.
+// Appends a message of a stream (RFC 8323 3.2). `body` is the encoded options and payload.
 void AppendFrame(uint8_t code, std::string_view token, std::string_view body, std::string* out);
 void AppendReply(std::string_view token, const Reply& reply, std::string* out);
 
-// Makes the reply carry `body`, or the block of it that was asked for, so that all of the message
-// is at most max_bytes; overhead is what the rest of it takes. False: not even 16 bytes find room,
-// or the block lies behind the end. The reply is changed only when true. wanted: of the request;
-// its number of blocks of its size are left out.
+// Makes the reply carry `body`, or the block of it that the request asks for in `wanted`. The block
+// begins at wanted->offset() and is made smaller if the message would exceed max_bytes. `overhead`
+// is the size of the message without payload, Block2 and Size2. False, and the reply is unchanged,
+// when not even 16 bytes fit or the block is past the end. The payload is a view of `body`.
 bool CarryBody(std::string_view body, const std::optional<Block>& wanted, size_t overhead,
                size_t max_bytes, Reply* reply);
 

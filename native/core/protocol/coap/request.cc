@@ -8,10 +8,10 @@ namespace seganet::coap {
 namespace {
 
 constexpr std::string_view kUnknown =
-    "A critical option is unknown, repeated or of a wrong length.";
+    "A critical option is unknown, is repeated, or has a wrong length.";
 
-// Reads one number with its rules for length and repetition. RFC 7252 5.4.3, 5.4.5: what breaks
-// them counts as an option that is not known: false.
+// Reads an integer option. RFC 7252 5.4.3, 5.4.5: an option that is too long or repeated is treated
+// like an unknown option: returns false.
 bool SetNumber(const OptionReader& option, size_t max_bytes, std::optional<uint32_t>* value) {
   if (option.value().size() > max_bytes || *value) return false;
   *value = UintOf(option.value());
@@ -23,9 +23,10 @@ class OptionTaker {
   OptionTaker(const Settings& settings, Request* request)
       : uri_(settings, request), request_(request) {}
 
-  // kEmpty for an option that was taken or may be ignored.
+  // Reads one option. kEmpty if it was read or may be ignored.
   Refusal Take(const OptionReader& option);
 
+  // Finds the resource after the last option.
   Refusal Finish() {
     if (block1_) request_->block1 = Block::Of(*block1_);
     if (block2_) request_->block2 = Block::Of(*block2_);
@@ -48,7 +49,7 @@ Refusal OptionTaker::Take(const OptionReader& option) {
       return value.size() > 255 ? Critical(false) : uri_.AddPath(value);
     case kUriQuery:
       return value.size() > 255 ? Critical(false) : uri_.AddQuery(value);
-    case kUriHost: {  // one server for all names and ports
+    case kUriHost: {  // the server answers for all names and ports
       const bool good = !host_ && !value.empty() && value.size() <= 255;
       host_ = true;
       return Critical(good);
@@ -64,16 +65,16 @@ Refusal OptionTaker::Take(const OptionReader& option) {
       return Critical(SetNumber(option, 3, &block1_));
     case kBlock2:
       return Critical(SetNumber(option, 3, &block2_));
-    case kIfNoneMatch:  // a record is always a new one
+    case kIfNoneMatch:  // a record is always new
       return Critical(value.empty());
-    case kIfMatch:  // so there is none that could match
+    case kIfMatch:  // for the same reason no record can match
       return value.size() > 8 ? Critical(false)
                               : Refusal{kPreconditionFailed, "Records are not replaced."};
     case kProxyUri:
     case kProxyScheme:
-      return {kProxying, "This is no proxy."};
+      return {kProxying, "This is not a proxy."};
     case kContentFormat:
-      // 65,535 is reserved (RFC 7252 12.3); everything else is carried as it is.
+      // 65,535 is reserved (RFC 7252 12.3); all other formats pass unchecked.
       if (value.size() == 2 && UintOf(value) == 0xFFFF) {
         return {kUnsupportedFormat, "The content format 65535 is reserved."};
       }
@@ -110,7 +111,7 @@ Refusal ParseRequest(const Message& message, const Settings& settings, Request* 
   Refusal refusal;
   while (reader.Next() == OptionReader::Step::kOption) {
     const Refusal refused = taker.Take(reader);
-    if (refusal.code == kEmpty) refusal = refused;  // read on: the device tells the worker
+    if (refusal.code == kEmpty) refusal = refused;  // goes on: the route needs the device
   }
   const Refusal refused = taker.Finish();
   return refusal.code != kEmpty ? refusal : refused;
@@ -122,8 +123,8 @@ std::string BodyKey(const Message& message) {
   OptionReader reader(message.options);
   while (reader.Next() == OptionReader::Step::kOption) {
     const uint16_t number = reader.number();
-    // RFC 7252 5.4.2: NoCacheKey is 0x1C in the lowest five bits. Blocks and sizes differ by
-    // nature.
+    // RFC 7252 5.4.2: NoCacheKey is 0x1C in the lowest five bits; this covers the sizes. Block
+    // options differ from block to block.
     const bool no_cache_key = (number & 0x1E) == 0x1C;
     const bool of_block = number == kBlock1 || number == kBlock2 || number == kObserve;
     if (no_cache_key || of_block || number == kEcho || number == kNoResponse) continue;

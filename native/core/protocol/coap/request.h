@@ -1,3 +1,4 @@
+// The options of a CoAP request, and the resource that they address.
 #ifndef SEGANET_CORE_PROTOCOL_COAP_REQUEST_H_
 #define SEGANET_CORE_PROTOCOL_COAP_REQUEST_H_
 
@@ -15,12 +16,12 @@ namespace seganet::coap {
 
 enum class Resource : uint8_t { kNone, kRecords, kCommands, kDiscovery };
 
-// What the options of a request say. Reused from request to request, so that strings keep their
-// memory: a record costs no allocation.
+// The decoded options of a request. Reused for the next request: the strings keep their memory, so
+// a record causes no allocation.
 struct Request {
   Resource resource = Resource::kNone;
-  std::string device;  // '' where the resource has none
-  // kRecords: of the record. kCommands: of one command, '' = of any of the device.
+  std::string device;  // '' if the resource has no device
+  // kRecords: of the record. kCommands: of the wanted commands, '' = all commands of the device.
   std::string topic;
   uint8_t record_class = 0;
   std::optional<Block> block1;
@@ -29,25 +30,25 @@ struct Request {
   std::optional<uint32_t> size1;
   std::optional<uint32_t> accept;
   std::string_view echo;    // points into the message; '' = none
-  uint8_t no_response = 0;  // RFC 7967: bits of the classes that are not wanted
+  uint8_t no_response = 0;  // RFC 7967: bits of unwanted response classes
 
-  // Uri's, while the options are read: segments with '/' between them, and where each begins.
+  // Used by Uri during parsing: the segments separated by '/', and where each begins.
   std::string path;
   std::vector<uint32_t> starts;
 };
 
-// Why a request is not served: a code and a sentence for people. kEmpty = it is.
+// Why a request is refused: a code and a diagnostic text. kEmpty = not refused.
 struct Refusal {
   Code code = kEmpty;
   std::string_view why;
 };
 
-// Reads the options (RFC 7252 5.4, 5.10) and finds the resource. A refused request has the device
-// set when it named one that is valid.
+// Reads the options (RFC 7252 5.4, 5.10) and finds the resource. Also sets the device of a refused
+// request that names a valid one.
 Refusal ParseRequest(const Message& message, const Settings& settings, Request* request);
 
-// What tells one body from another of the same far end (RFC 7959 2.5, RFC 9175 3): the options that
-// belong to a cache key, and the Request-Tag.
+// Returns a key that distinguishes the request bodies of one peer (RFC 7959 2.5, RFC 9175 3): the
+// options of the cache key, with the Request-Tag.
 std::string BodyKey(const Message& message);
 
 }  // namespace seganet::coap

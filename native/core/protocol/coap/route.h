@@ -1,3 +1,4 @@
+// Decides which worker handles a CoAP datagram.
 #ifndef SEGANET_CORE_PROTOCOL_COAP_ROUTE_H_
 #define SEGANET_CORE_PROTOCOL_COAP_ROUTE_H_
 
@@ -12,12 +13,13 @@
 
 namespace seganet::coap {
 
-// A datagram as it was read: once, for its way and for the server. Its memory is used again.
+// A parsed datagram, used for its route and then by the server. Reused for the next datagram, with
+// its memory.
 struct Arrival {
   ParseStatus status = ParseStatus::kNoMessage;
   std::span<const uint8_t> bytes;  // of the whole datagram
-  Message message;                 // where the datagram lies
-  // Of a request (is_request()).
+  Message message;                 // views into `bytes`
+  // Set if is_request().
   Request request;
   Refusal refusal;
 
@@ -28,17 +30,18 @@ struct Arrival {
   }
 };
 
+// Parses the datagram, whose bytes must stay valid while `arrival` is used.
 void ReadArrival(std::span<const uint8_t> datagram, const Settings& settings, Arrival* arrival);
 
-// Which worker's DatagramServer has to have a datagram.
+// Which worker's DatagramServer must handle a datagram.
 struct Route {
   enum class Kind : uint8_t {
     kDevice,     // the owner of `device`
     kMessageId,  // the worker that sent `message_id`: message_id % workers
-    kAny,        // whoever has it: discovery, pings, and what cannot be read
+    kAny,        // the worker that received it: discovery, pings, unreadable datagrams
   };
   Kind kind = Kind::kAny;
-  std::string_view device;  // in the arrival
+  std::string_view device;  // points into the arrival
   uint16_t message_id = 0;
 };
 

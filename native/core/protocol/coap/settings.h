@@ -1,3 +1,4 @@
+// Settings and limits of the CoAP servers.
 #ifndef SEGANET_CORE_PROTOCOL_COAP_SETTINGS_H_
 #define SEGANET_CORE_PROTOCOL_COAP_SETTINGS_H_
 
@@ -7,55 +8,58 @@
 
 namespace seganet::coap {
 
-// What a listener serves.
+// The resources and sizes that a listener serves.
 struct Settings {
   // Records are posted to /{path}/{device}/{topic…}, commands are observed at
-  // /{command_path}/{device}. One or more segments with '/' between them, no empty one.
+  // /{command_path}/{device}. One or more non-empty segments, separated by '/'.
   std::string path = "r";
   std::string command_path = "cmd";
-  // Query in which a device may name the class of a record, as in ?c=1 or ?c=critical; '' = none.
+  // Name of the query parameter for the class of a record, as in ?c=1 or ?c=critical; '' = none.
   std::string class_query = "c";
-  // Largest message: over UDP (RFC 7252 4.6), and over TCP (RFC 8323 5.3.1, told in our CSM).
+  // Largest message, bytes: over UDP (RFC 7252 4.6), and over TCP (RFC 8323 5.3.1, announced in our
+  // CSM).
   size_t max_message_bytes = 1152;
   size_t max_stream_message_bytes = 262144;
-  // Largest record that comes block by block (RFC 7959).
+  // Largest record in blocks (RFC 7959), bytes.
   size_t max_body_bytes = 262144;
-  // Topics and devices that IsOddTopic() names are taken.
+  // True accepts topics and devices for which IsOddTopic() is true.
   bool odd_topics = false;
 };
 
-// Each is a bound on memory or work. A DatagramServer has them for all its devices, a StreamSession
-// for the one that it serves.
+// Bounds on memory and work. For a DatagramServer they apply to all its devices together, for a
+// StreamSession to its one device.
 struct Limits {
-  // Records that were taken and are not safe yet: more get 5.03 (UDP), or the stream is not read.
+  // Accepted records that are not safe yet. Above the limit, records get 5.03 (UDP), or the owner
+  // stops reading the stream.
   size_t max_unacknowledged = 16384;
   size_t max_stream_unacknowledged = 1024;
-  // Requests by which duplicates are recognised; the oldest is forgotten for one more. About 100
-  // bytes each.
+  // Requests remembered to recognize duplicates, about 100 bytes each. Above the limit the oldest
+  // is forgotten.
   size_t max_exchanges = 65536;
-  // Far ends that are remembered; the one that was silent longest is forgotten for one more.
+  // Peers remembered. Above the limit the peer that was silent longest is forgotten.
   size_t max_peers = 8192;
-  // Answers and notifications that wait for a far end to acknowledge the one before.
+  // Confirmable responses and notifications queued for one peer.
   size_t max_queued_per_peer = 64;
-  // One more is answered as if it had not asked to observe (RFC 7641 4.1).
+  // Observers. Above the limit, a request is answered as if it had no Observe option
+  // (RFC 7641 4.1).
   size_t max_observers = 10000;
   size_t max_observers_per_device = 4;
-  // Bodies that are being put together: the one that was silent longest gives way (its next block
-  // is answered 4.08).
+  // Bodies being reassembled, and their bytes. Above a limit the body that was silent longest
+  // is dropped; its next block is answered 4.08.
   size_t max_uploads = 256;
   size_t max_uploads_per_device = 2;
   size_t max_upload_bytes = 4 * 1024 * 1024;
-  // The latest command of each device, all together.
+  // Bytes of the latest commands of all devices together.
   size_t max_command_bytes = 4 * 1024 * 1024;
-  // Commands on their way over one stream.
+  // Commands in flight on one stream.
   size_t max_commands_in_flight = 16;
-  // Resets and answers of the kind 4.xx to what cannot be read or served, a second and far end;
-  // above it there is silence.
+  // Resets and 4.xx responses per second and peer; the rest is not sent. 0 = no limit.
   uint32_t max_errors_per_s = 32;
-  // A stream whose device does not read this much of our output is not read from, and is sent no
-  // command.
+  // Bytes of output that the device has not read. From this limit on, the owner stops reading the
+  // stream, and commands get kBusy.
   size_t max_output_bytes = 65536;
-  // A stream on which nothing came for so long is sent a Ping; silence for as long again ends it.
+  // A stream that is silent for this many seconds gets a Ping; after the same time without an
+  // answer it is closed. 0 = never.
   uint32_t idle_ping_s = 120;
 };
 

@@ -1,3 +1,4 @@
+// The token of a CoAP request.
 #ifndef SEGANET_CORE_PROTOCOL_COAP_TOKEN_H_
 #define SEGANET_CORE_PROTOCOL_COAP_TOKEN_H_
 
@@ -6,16 +7,18 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/base/require.h"
 #include "core/protocol/coap/codes.h"
 
 namespace seganet::coap {
 
-// A request's token, kept until it is answered.
+// A copy of a request's token, kept until the request is answered.
 class Token {
  public:
   Token() = default;
   // REQUIRES: text.size() <= kMaxTokenBytes.
   explicit Token(std::string_view text) : size_(static_cast<uint8_t>(text.size())) {
+    SEGANET_REQUIRE(text.size() <= kMaxTokenBytes);
     std::copy(text.begin(), text.end(), bytes_.begin());
   }
 

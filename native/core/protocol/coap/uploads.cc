@@ -9,7 +9,7 @@
 namespace seganet::coap {
 namespace {
 
-// RFC 7959 2.2: each block but the last one has the size that its option says.
+// RFC 7959 2.2: each block except the last has the size that its option states.
 bool GoodSize(const Block& block, size_t size, bool bert) {
   if (block.exponent == Block::kBert) {
     if (!bert) return false;
@@ -31,7 +31,7 @@ Uploads::Step Uploads::Add(const std::string& key, std::string_view device, cons
     return Step::kTooLarge;
   }
   if (block.number == 0) {
-    // RFC 7959 2.5: it begins anew, and what came before is forgotten.
+    // RFC 7959 2.5: the first block starts a new body and discards the previous one.
     if (found != by_key_.end()) Erase(found->second);
     if (!block.more) {
       *whole = payload;
@@ -48,7 +48,7 @@ Uploads::Step Uploads::Add(const std::string& key, std::string_view device, cons
   bodies_.splice(bodies_.end(), bodies_, body);
   if (offset + payload.size() == body->bytes.size() && !payload.empty() && block.more &&
       body->bytes.compare(offset, payload.size(), payload) == 0) {
-    return Step::kContinue;  // the device did not get our answer and sent the block once more
+    return Step::kContinue;  // the device missed our response and repeated the block
   }
   if (offset != body->bytes.size()) return Step::kIncomplete;
   Append(body, payload);

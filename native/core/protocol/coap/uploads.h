@@ -1,3 +1,4 @@
+// Reassembles request bodies that arrive in blocks (RFC 7959).
 #ifndef SEGANET_CORE_PROTOCOL_COAP_UPLOADS_H_
 #define SEGANET_CORE_PROTOCOL_COAP_UPLOADS_H_
 
@@ -14,30 +15,31 @@
 
 namespace seganet::coap {
 
-// Bodies that come block by block (RFC 7959 2.5). A body is handed over whole or not at all. Memory
-// grows with what arrived, not with what Size1 claims.
+// The incomplete bodies of one server (RFC 7959 2.5). A body is returned whole or not at all.
+// Memory grows with the bytes received, not with the size that Size1 claims.
 //
 // Thread safety: none; owned by one server.
 class Uploads {
  public:
   enum class Step : uint8_t {
     kContinue,    // 2.31
-    kWhole,       // `whole` has all of it
-    kIncomplete,  // 4.08: a block before it is missing
+    kWhole,       // `whole` has the whole body
+    kIncomplete,  // 4.08: an earlier block is missing
     kTooLarge,    // 4.13
-    kBadBlock,    // 4.00: a size that its option does not allow
+    kBadBlock,    // 4.00: the size does not match the option
   };
 
   Uploads(const Limits& limits, size_t max_body_bytes)
       : limits_(limits), max_body_bytes_(max_body_bytes) {}
 
-  // key: far end and BodyKey(). bert: a stream, where a block may be several (RFC 8323 6).
+  // Adds a block. `key` is the peer and BodyKey(). `bert`: true on a stream, where a message may
+  // carry several blocks (RFC 8323 6). `now_us` is the time of a monotonic clock, us.
   Step Add(const std::string& key, std::string_view device, const Block& block,
            std::string_view payload, bool bert, int64_t now_us, std::string* whole);
 
-  // Forgets bodies that were silent for EXCHANGE_LIFETIME.
+  // Drops bodies that were silent for EXCHANGE_LIFETIME.
   void OnTime(int64_t now_us);
-  // When OnTime() has something to do; INT64_MAX = nothing.
+  // The next time at which OnTime() has work, us; INT64_MAX = never.
   int64_t deadline_us() const;
 
   size_t size() const { return bodies_.size(); }
@@ -59,7 +61,7 @@ class Uploads {
 
   const Limits limits_;
   const size_t max_body_bytes_;
-  Bodies bodies_;  // the one that was silent longest in front
+  Bodies bodies_;  // silent longest first
   std::unordered_map<std::string, Bodies::iterator, KeyedStringHash> by_key_;
   size_t bytes_ = 0;
 };

@@ -10,11 +10,11 @@
 namespace seganet::coap {
 namespace {
 
-// What has to hold for every text of a URI (RFC 7252 3.2); U+0000 has no place in a device or
-// topic.
+// True for valid UTF-8, as every text of a URI must be (RFC 7252 3.2), without U+0000, which
+// devices and topics may not contain.
 bool IsText(std::string_view text) {
   for (size_t at = 0; at < text.size();) {
-    // Nearly all of it is ASCII.
+    // Fast path: nearly all text is ASCII.
     if (const auto byte = static_cast<uint8_t>(text[at]); byte > 0 && byte < 0x80) {
       ++at;
       continue;
@@ -26,7 +26,7 @@ bool IsText(std::string_view text) {
   return true;
 }
 
-// A record's topic becomes one of MQTT, which may hold no wildcard [MQTT-3.3.2-2].
+// A record's topic becomes an MQTT topic, which may not contain wildcards [MQTT-3.3.2-2].
 bool IsTopic(std::string_view topic) {
   const auto is_wildcard = [](char c) { return c == '+' || c == '#'; };
   return !topic.empty() && topic.size() <= kMaxTopicBytes &&
@@ -41,8 +41,8 @@ bool IsDevice(std::string_view device) {
 
 Refusal Uri::AddPath(std::string_view segment) {
   if (!IsText(segment)) return {kBadRequest, "The path is not valid UTF-8."};
-  // RFC 7252 6.4: they are resolved before a request is made.
-  if (segment == "." || segment == "..") return {kBadRequest, "The path may not have . or .."};
+  // RFC 7252 6.4: the client resolves them before it sends the request.
+  if (segment == "." || segment == "..") return {kBadRequest, "The path must not contain . or .."};
   std::vector<uint32_t>& starts = request_->starts;
   if (starts.size() == kMaxSegments) return {kBadRequest, "The path has too many segments."};
   std::string& path = request_->path;
@@ -110,7 +110,7 @@ Refusal Uri::Resolve() {
   if (!settings_.odd_topics && IsOddTopic(device)) {
     return {kBadRequest, "The device begins with $ or has a control character."};
   }
-  if (!IsDevice(device)) return {kBadRequest, "The path has to name a device, of 1 to 256 bytes."};
+  if (!IsDevice(device)) return {kBadRequest, "The path must name a device of 1 to 256 bytes."};
   request->device = device;
   request->resource = resource;
 
@@ -119,7 +119,7 @@ Refusal Uri::Resolve() {
   if (has_topic_ && resource == Resource::kRecords) {
     request->topic = topic_;
   } else if (needs_topic && !has_device_) {
-    request->topic.swap(request->path);  // it is all of the path
+    request->topic.swap(request->path);  // the topic is the whole path
   } else if (needs_topic) {
     request->topic.append(prefix).append("/").append(device);
     if (has_rest) request->topic.append("/").append(path.substr(starts[segment]));

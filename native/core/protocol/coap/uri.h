@@ -1,3 +1,4 @@
+// Finds device, topic and class in the path and query of a CoAP request.
 #ifndef SEGANET_CORE_PROTOCOL_COAP_URI_H_
 #define SEGANET_CORE_PROTOCOL_COAP_URI_H_
 
@@ -10,8 +11,8 @@
 
 namespace seganet::coap {
 
-// Collects the Uri-Path and Uri-Query options of one request, in the request's own memory, and
-// finds its resource.
+// Collects the Uri-Path and Uri-Query options of one request in the request's own memory, and finds
+// its resource.
 class Uri {
  public:
   static constexpr size_t kMaxSegments = 128;
@@ -21,14 +22,15 @@ class Uri {
     request_->starts.clear();
   }
 
+  // Each returns kEmpty, or why the request is refused.
   Refusal AddPath(std::string_view segment);
   Refusal AddQuery(std::string_view query);
 
-  // Sets resource, device, topic and record_class. The last thing to be called.
+  // Sets the request's resource, device, topic and record_class. Must be the last call.
   Refusal Resolve();
 
  private:
-  // The segment after `prefix`; npos when that is not in front.
+  // Returns the index of the segment after `prefix`; npos if the path does not begin with it.
   size_t After(std::string_view prefix) const;
 
   const Settings& settings_;

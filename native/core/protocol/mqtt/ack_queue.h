@@ -1,3 +1,4 @@
+// Keeps the acknowledgements of one device in packet order. Clauses are those of MQTT 3.1.1.
 #ifndef SEGANET_CORE_PROTOCOL_MQTT_ACK_QUEUE_H_
 #define SEGANET_CORE_PROTOCOL_MQTT_ACK_QUEUE_H_
 
@@ -7,61 +8,69 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/require.h"
+
 namespace seganet::mqtt {
 
-// The PUBLISH packets of one device that it is still owed a PUBACK (QoS 1) or PUBREC (QoS 2) for,
-// in the order they arrived. They may be acknowledged in any order; identifiers are released in the
-// order of arrival [MQTT-4.6.0-2], [MQTT-4.6.0-3], each as soon as all before it are done.
+// The PUBLISH packets from one device that still need a PUBACK (QoS 1) or PUBREC (QoS 2), in order
+// of arrival. They may be acknowledged in any order; identifiers are released in order of arrival
+// [MQTT-4.6.0-2], [MQTT-4.6.0-3], each as soon as all earlier packets are acknowledged.
 //
-// A slot is a count from 1 that never comes again, so a stale one is recognised. Six bytes are
-// held for each waiting packet, in a ring that grows by doubling and is given back above
-// kKeptCapacity once it is empty.
+// A handle is a count from 1 that is never reused, so a stale handle is recognized. Each waiting
+// packet takes six bytes in a ring that grows by doubling. An empty ring above kKeptCapacity is
+// freed.
+//
+// Thread safety: none; owned by one session.
 class AckQueue {
  public:
-  // A client has 65,535 identifiers [MQTT-2.3.1-2]: who has more waiting breaks the protocol. One
-  // more makes it a power of two, so that only growing has to ask.
+  // A client has 65,535 identifiers [MQTT-2.3.1-2], so a client with more waiting packets violates
+  // the protocol. One more makes a power of two, so that only Grow() checks the limit.
   static constexpr size_t kMaxPending = 65536;
   static constexpr size_t kKeptCapacity = 128;
 
-  // Returns the slot, 0 when kMaxPending are waiting. An identifier that is already waiting gets a
-  // slot of its own: the sender counts on one PUBACK for each packet.
+  // Adds a packet and returns its handle, 0 when kMaxPending are waiting. A repeated identifier
+  // gets a second handle, because the sender expects one PUBACK for each packet.
   uint64_t Push(uint16_t packet_id, uint8_t qos = 1) {
     if (pending() == capacity_ && !Grow()) return 0;
     ring_[tail_ & (capacity_ - 1)] = {packet_id, 1, qos, 0};
     return tail_++;
   }
 
-  // The slot needs `n` acknowledgements before its PUBACK may leave: one for each copy of the
-  // record that has to get safe. REQUIRES: waiting, n > 0.
-  void Expect(uint64_t slot, uint16_t n) { ring_[slot & (capacity_ - 1)].missing = n; }
+  // Requires `n` acknowledgements before the PUBACK may leave, one for each copy of the record that
+  // must become safe.
+  // REQUIRES: the handle is waiting, n > 0.
+  void Expect(uint64_t handle, uint16_t n) {
+    SEGANET_REQUIRE(n > 0 && Waiting(handle) != nullptr);
+    ring_[handle & (capacity_ - 1)].missing = n;
+  }
 
-  // What may leave.
+  // An acknowledgement that may leave.
   struct Released {
     uint16_t packet_id;
     uint8_t qos;
-    uint8_t code;  // 0, or that of Refuse
+    uint8_t code;  // 0, or the code of Refuse()
   };
 
-  // Marks `slot` and calls release(const Released&) for each that may leave now. False when the
-  // slot is not waiting: never given out, or acknowledged before.
+  // Counts one acknowledgement and calls release(const Released&) for each packet that may leave
+  // now. False when the handle is not waiting: never given out, or already acknowledged.
   template <typename Release>
-  bool Acknowledge(uint64_t slot, Release&& release) {
-    Entry* const entry = Waiting(slot);
+  bool Acknowledge(uint64_t handle, Release&& release) {
+    Entry* const entry = Waiting(handle);
     if (entry == nullptr) return false;
     --entry->missing;
-    if (entry->missing > 0 || slot != head_) return true;
+    if (entry->missing > 0 || handle != head_) return true;
     ReleaseHead(release);
     return true;
   }
 
-  // The same with all that is missing, and with the code that is to be sent.
+  // Like Acknowledge(), for all missing acknowledgements at once and with the code to send.
   template <typename Release>
-  bool Refuse(uint64_t slot, uint8_t code, Release&& release) {
-    Entry* const entry = Waiting(slot);
+  bool Refuse(uint64_t handle, uint8_t code, Release&& release) {
+    Entry* const entry = Waiting(handle);
     if (entry == nullptr) return false;
     entry->missing = 0;
     entry->code = code;
-    if (slot == head_) ReleaseHead(release);
+    if (handle == head_) ReleaseHead(release);
     return true;
   }
 
@@ -71,16 +80,17 @@ class AckQueue {
  private:
   struct Entry {
     uint16_t packet_id;
-    uint16_t missing;  // acknowledgements
+    uint16_t missing;  // acknowledgements still to come
     uint8_t qos;
     uint8_t code;
   };
   static constexpr size_t kFirstCapacity = 16;
 
-  Entry* Waiting(uint64_t slot) {
-    // A slot below head_ wraps around to a large distance.
-    if (slot - head_ >= tail_ - head_) return nullptr;
-    Entry* const entry = &ring_[slot & (capacity_ - 1)];
+  // Returns null if the handle is not waiting.
+  Entry* Waiting(uint64_t handle) {
+    // A handle below head_ wraps around to a large distance.
+    if (handle - head_ >= tail_ - head_) return nullptr;
+    Entry* const entry = &ring_[handle & (capacity_ - 1)];
     return entry->missing == 0 ? nullptr : entry;
   }
 
@@ -111,8 +121,8 @@ class AckQueue {
 
   std::unique_ptr<Entry[]> ring_;
   size_t capacity_ = 0;  // 0 or a power of two
-  uint64_t head_ = 1;    // the oldest waiting slot
-  uint64_t tail_ = 1;    // the next slot to give out
+  uint64_t head_ = 1;    // the oldest handle in the ring
+  uint64_t tail_ = 1;    // the next handle to give out
 };
 
 }  // namespace seganet::mqtt

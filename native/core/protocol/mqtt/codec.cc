@@ -1,5 +1,6 @@
 #include "core/protocol/mqtt/codec.h"
 
+#include "core/base/require.h"
 #include "core/protocol/mqtt/reader.h"
 
 namespace seganet::mqtt {
@@ -7,7 +8,7 @@ namespace {
 
 constexpr uint8_t kRetainFlag = 0x01;
 constexpr uint8_t kDupFlag = 0x08;
-constexpr uint8_t kUnused31 = kDupFlag | kRetainFlag;  // 3.1, where the QoS bits are used
+constexpr uint8_t kUnused31 = kDupFlag | kRetainFlag;  // in 3.1, for packets with QoS bits
 constexpr uint8_t kRequiredFlags = 0x02;               // of SUBSCRIBE, UNSUBSCRIBE and PUBREL
 
 CloseReason CheckPublishFlags(uint8_t flags) {
@@ -80,7 +81,7 @@ Fault ParseFilters(std::span<const uint8_t> body, uint8_t level, PropertyPlace p
   return {};
 }
 
-// 5: what follows the packet identifier of an answer, all of which may be left out (3.4.2.1).
+// Reads an answer. 5: the fields after the packet identifier may be left out (3.4.2.1).
 Fault ReadAnswer(Reader* reader, uint8_t level, AnswerPacket* packet) {
   if (!reader->U16(&packet->packet_id)) return CloseReason::kMalformed;
   if (packet->packet_id == 0) return CloseReason::kBadPacketId;
@@ -99,7 +100,7 @@ bool OneOf(uint8_t code, std::string_view codes) {
   return codes.find(static_cast<char>(code)) != std::string_view::npos;
 }
 
-// 5: table 3-4, and table 3-10 as far as a client may send them.
+// 5: table 3-4, and the codes of table 3-10 that a client may send.
 constexpr std::string_view kPubackCodes("\x00\x10\x80\x83\x87\x90\x91\x97\x99", 9);
 constexpr std::string_view kDisconnectCodes(
     "\x00\x04\x80\x81\x82\x83\x90\x93\x94\x95\x96\x97\x98\x99", 14);
@@ -111,7 +112,7 @@ HeaderStatus DecodeFixedHeader(std::span<const uint8_t> bytes, FixedHeader* head
   header->type = static_cast<PacketType>(bytes[0] >> 4);
   header->flags = bytes[0] & 0x0F;
   uint32_t remaining = 0;
-  // 2.2.3: seven bits a byte, the least significant first, in at most four bytes. 3.1.1 does not
+  // 2.2.3: seven bits per byte, least significant first, in at most four bytes. 3.1.1 does not
   // forbid a longer form than needed (MQTT 5 does), so 0x80 0x00 is 0.
   for (size_t i = 0; i < 4; ++i) {
     if (i + 1 >= bytes.size()) return HeaderStatus::kNeedMore;
@@ -133,7 +134,7 @@ bool ShortestLength(const FixedHeader& header) {
 CloseReason CheckFirstByte(uint8_t first, uint8_t protocol_level) {
   const uint8_t flags = first & 0x0F;
   const bool is_31 = protocol_level == kLevel31;
-  // Of packets that are QoS 1 in 3.1 (3.1: 2.1): the other bits are not looked at.
+  // 3.1 (clause 2.1) sends these packets with QoS 1; its other bits are not checked.
   const uint8_t required = is_31 ? flags & static_cast<uint8_t>(~kUnused31) : flags;
   switch (static_cast<PacketType>(first >> 4)) {
     case PacketType::kPublish:
@@ -155,7 +156,7 @@ CloseReason CheckFirstByte(uint8_t first, uint8_t protocol_level) {
     case PacketType::kSubscribe:                                   // [MQTT-3.8.1-1]
     case PacketType::kUnsubscribe:                                 // [MQTT-3.10.1-1]
       return OrBadFlags(required == kRequiredFlags, CloseReason::kNone);
-    case PacketType::kAuth:  // 5: 4.12 Only after an authentication method, which is refused.
+    case PacketType::kAuth:  // 5: 4.12 Needs an authentication method, which is refused.
       if (protocol_level != kLevel5) return CloseReason::kMalformed;
       return OrBadFlags(flags == 0, CloseReason::kProtocolError);
   }
@@ -164,6 +165,8 @@ CloseReason CheckFirstByte(uint8_t first, uint8_t protocol_level) {
 
 Fault ParsePublish(uint8_t flags, std::span<const uint8_t> body, uint8_t protocol_level,
                    size_t max_topic_levels, Publish* publish) {
+  SEGANET_REQUIRE(CheckFirstByte(static_cast<uint8_t>(0x30 | flags), protocol_level) ==
+                  CloseReason::kNone);
   Reader reader(body);
   publish->qos = (flags >> 1) & 3;
   publish->retain = (flags & kRetainFlag) != 0;

@@ -1,3 +1,6 @@
+// Parses the packets that a client sends: MQTT 5.0 (OASIS, 7 March 2019), 3.1.1 (29 October 2014)
+// and 3.1. Clauses, in brackets or not, are those of 3.1.1; "5:" marks clauses and facts of 5.0.
+// All views point into the parsed bytes.
 #ifndef SEGANET_CORE_PROTOCOL_MQTT_CODEC_H_
 #define SEGANET_CORE_PROTOCOL_MQTT_CODEC_H_
 
@@ -14,9 +17,6 @@
 #include "core/protocol/mqtt/reason_code.h"
 #include "core/protocol/mqtt/topic.h"
 
-// MQTT 5.0 (OASIS, 7 March 2019), 3.1.1 (29 October 2014) and 3.1 packets, the server's side.
-// Clauses in brackets are those of 3.1.1, or of 5.0 where they say so ("5: …"). All views point
-// into the bytes that were parsed.
 namespace seganet::mqtt {
 
 inline constexpr uint8_t kLevel31 = 3;   // "MQIsdp"
@@ -41,7 +41,7 @@ enum class PacketType : uint8_t {
   kAuth,  // 5
 };
 
-// The owner's answer to a CONNECT, as 3.1.1 has it; MQTT 5 gets ReasonCodeOf() it.
+// The owner's answer to a CONNECT: the return codes of 3.1.1. 5: sent as ReasonCodeOf() the code.
 enum class ConnectCode : uint8_t {
   kAccepted = 0,
   kUnacceptableVersion = 1,
@@ -56,7 +56,7 @@ struct FixedHeader {
   uint8_t flags = 0;       // low four bits of the first byte
   uint8_t size = 0;        // of the header itself, 2..5
   uint32_t remaining = 0;  // bytes after the header, 0..268,435,455
-  size_t total() const { return size_t{size} + remaining; }
+  size_t total() const { return size_t{size} + remaining; }  // bytes of the packet
 };
 
 struct Will {
@@ -68,7 +68,7 @@ struct Will {
 };
 
 struct Connect {
-  std::string_view client_id;  // empty: the server makes one up (clean session only)
+  std::string_view client_id;  // empty: the server assigns one (clean session only)
   std::optional<Will> will;
   std::optional<std::string_view> user_name;
   std::optional<std::span<const uint8_t>> password;
@@ -76,8 +76,8 @@ struct Connect {
   uint8_t protocol_level = 0;
   bool clean_session = false;        // 5: Clean Start
   Properties properties;             // 5
-  uint32_t session_expiry_s = 0;     // 5: as asked for
-  uint32_t maximum_packet = 0;       // 5: what the device takes, 0 = any
+  uint32_t session_expiry_s = 0;     // 5: as requested
+  uint32_t maximum_packet = 0;       // 5: the largest the device accepts, 0 = any
   uint16_t receive_maximum = 65535;  // of the device
 };
 
@@ -85,13 +85,13 @@ struct Publish {
   std::string_view topic;
   std::span<const uint8_t> payload;
   Properties properties;   // 5
-  uint64_t slot = 0;       // for ServerSession::AcknowledgeSlot; 0 with QoS 0
+  uint64_t slot = 0;       // handle for AcknowledgeSlot(); 0 with QoS 0
   uint16_t packet_id = 0;  // 0 with QoS 0
   uint8_t qos = 0;
   bool retain = false;
   bool dup = false;
 
-  // MQTT 5, each looked for when it is asked for.
+  // MQTT 5. Each call searches the properties.
   std::optional<std::string_view> UserProperty(std::string_view name) const {
     return properties.UserProperty(name);
   }
@@ -101,14 +101,14 @@ struct Publish {
   std::optional<uint32_t> message_expiry_s() const {
     return properties.Number(Property::kMessageExpiry);
   }
-  // The device says that the payload is UTF-8, and it is.
+  // True if the device declares the payload to be UTF-8; the session checks that it is.
   bool payload_utf8() const { return properties.Number(Property::kPayloadFormat) == 1; }
 };
 
 struct Filter {
   std::string_view filter;
   uint8_t qos = 0;  // requested; 0 in an UNSUBSCRIBE
-  // 5: 3.8.3.1. No effect: a device gets neither what it published nor retained messages.
+  // 5: 3.8.3.1. No effect: a device gets neither its own messages nor retained ones.
   bool no_local = false;
   bool retain_as_published = false;
   uint8_t retain_handling = 0;
@@ -134,33 +134,35 @@ struct DisconnectPacket {
 
 enum class HeaderStatus : uint8_t { kOk, kNeedMore, kMalformed };
 
-// Reads type, flags and Remaining Length (2.2). kNeedMore when `bytes` ends inside of it.
+// Reads type, flags and Remaining Length (2.2). kNeedMore when `bytes` ends inside the header.
 HeaderStatus DecodeFixedHeader(std::span<const uint8_t> bytes, FixedHeader* header);
 
-// Whether the Remaining Length was written in as few bytes as possible: 5 [MQTT-1.5.5-1].
+// True if the Remaining Length has as few bytes as possible: 5 [MQTT-1.5.5-1].
 bool ShortestLength(const FixedHeader& header);
 
-// Whether a client may send a packet that begins with this byte once it is connected: its type and
-// flags [MQTT-2.2.2-1], [MQTT-2.2.2-2]. 3.1 has bits that it does not use, which may be set.
+// Checks the first byte of a packet from a connected client: type and flags [MQTT-2.2.2-1],
+// [MQTT-2.2.2-2]. kNone = allowed. Bits that 3.1 does not use may be set.
 CloseReason CheckFirstByte(uint8_t first, uint8_t protocol_level);
 
-// Reads the protocol name and level that a CONNECT's body begins with. kMalformed with
-// `level` = 0 when `body` is too short to tell.
+// Reads the protocol name and level at the beginning of a CONNECT's body. kMalformed with
+// `level` = 0 when `body` is too short.
 CloseReason ParseProtocol(std::span<const uint8_t> body, uint8_t* level);
 
-// Bodies are what follows the fixed header. Each returns no fault or why to close; with a fault the
-// output may be partly filled, but Connect::protocol_level is right where it is not 0.
+// The parse functions take the body, which is everything after the fixed header, and return no
+// fault or why to close the connection. After a fault the output may be partly filled, but a
+// Connect::protocol_level other than 0 is valid.
 Fault ParseConnect(std::span<const uint8_t> body, size_t max_topic_levels, Connect* connect);
-// REQUIRES: CheckFirstByte accepted the packet. 5: a topic that is left to an alias stays empty.
+// 5: the topic is empty when the packet has only a topic alias.
+// REQUIRES: CheckFirstByte accepted the packet's first byte.
 Fault ParsePublish(uint8_t flags, std::span<const uint8_t> body, uint8_t protocol_level,
                    size_t max_topic_levels, Publish* publish);
 Fault ParseSubscribe(std::span<const uint8_t> body, uint8_t protocol_level, size_t max_topic_levels,
                      size_t max_filters, FilterPacket* packet);
 Fault ParseUnsubscribe(std::span<const uint8_t> body, uint8_t protocol_level,
                        size_t max_topic_levels, size_t max_filters, FilterPacket* packet);
-// Also of a PUBREC, which has the same codes.
+// Also parses a PUBREC, which has the same codes.
 Fault ParsePuback(std::span<const uint8_t> body, uint8_t protocol_level, AnswerPacket* packet);
-// Also of a PUBCOMP.
+// Also parses a PUBCOMP.
 Fault ParsePubrel(std::span<const uint8_t> body, uint8_t protocol_level, AnswerPacket* packet);
 Fault ParseDisconnect(std::span<const uint8_t> body, uint8_t protocol_level,
                       DisconnectPacket* packet);

@@ -1,4 +1,4 @@
-// CONNECT: the one packet with rules enough for a file of its own (3.1).
+// Parses CONNECT (3.1). Clauses are those of MQTT 3.1.1; "5:" marks clauses of 5.0.
 #include "core/protocol/mqtt/codec.h"
 #include "core/protocol/mqtt/reader.h"
 
@@ -38,7 +38,7 @@ bool FlagsAgree(uint8_t flags, uint8_t level) {
   } else if ((flags & kWillQos) == kWillQos) {
     return false;  // [MQTT-3.1.2-14]
   }
-  // [MQTT-3.1.2-22] No password without a user name; 5 has them apart (3.1.2.9).
+  // [MQTT-3.1.2-22] No password without a user name. 5 allows it (3.1.2.9).
   if (level == kLevel5) return true;
   return (flags & kPassword) == 0 || (flags & kUserName) != 0;
 }
@@ -48,7 +48,7 @@ Fault ReadWill(Reader* reader, uint8_t flags, uint8_t level, size_t max_topic_le
     const Fault fault = ReadProperties(reader, PropertyPlace::kWill, &will->properties);
     if (fault) return fault;
   }
-  // [MQTT-3.1.2-9] Topic and message are both there.
+  // [MQTT-3.1.2-9] Topic and message are both present.
   if (!reader->Text(&will->topic) || !reader->Binary(&will->payload)) {
     return CloseReason::kMalformed;
   }
@@ -64,9 +64,8 @@ Fault ReadWill(Reader* reader, uint8_t flags, uint8_t level, size_t max_topic_le
   return {};
 }
 
-// 5: 3.1.2.11. Topic aliases are not sent, and no response information exists, so that what a
-// device says of them has no effect; nor has its wish for problem information, as no reason strings
-// are sent.
+// 5: 3.1.2.11. The server sends neither topic aliases nor response information nor reason strings,
+// so the properties about aliases, response information and problem information have no effect.
 Fault ReadConnectProperties(Reader* reader, Connect* connect) {
   Properties& all = connect->properties;
   const Fault fault = ReadProperties(reader, PropertyPlace::kConnect, &all);
@@ -83,8 +82,8 @@ Fault ReadConnectProperties(Reader* reader, Connect* connect) {
   return {};
 }
 
-// 3.1 lets a client that set the flags leave the strings out: the Remaining Length wins. 3.1.1 does
-// not [MQTT-3.1.2-19], [MQTT-3.1.2-21].
+// 3.1 lets a client set the flags and leave the strings out: the Remaining Length takes precedence.
+// 3.1.1 does not [MQTT-3.1.2-19], [MQTT-3.1.2-21].
 bool LeftOut(const Reader& reader, uint8_t level) { return level == kLevel31 && reader.empty(); }
 
 Fault ReadCredentials(Reader* reader, uint8_t flags, Connect* connect) {
@@ -111,7 +110,7 @@ CloseReason ParseProtocol(std::span<const uint8_t> body, uint8_t* level) {
 
 Fault ParseConnect(std::span<const uint8_t> body, size_t max_topic_levels, Connect* connect) {
   Reader reader(body);
-  // The level comes first: what follows may be laid out differently in another version.
+  // The level comes first, because other versions may use another layout.
   const CloseReason reason = ReadProtocol(&reader, &connect->protocol_level);
   if (reason != CloseReason::kNone) return reason;
   uint8_t flags = 0;
@@ -124,8 +123,8 @@ Fault ParseConnect(std::span<const uint8_t> body, size_t max_topic_levels, Conne
     fault = ReadConnectProperties(&reader, connect);
     if (fault) return fault;
   }
-  // [MQTT-3.1.3-1] Client identifier, will topic, will message, user name, password. The 23
-  // characters that 3.1 limits the identifier to are not enforced, like in other brokers.
+  // [MQTT-3.1.3-1] Client identifier, will topic, will message, user name, password. Like other
+  // brokers, this one does not enforce the limit of 23 characters that 3.1 sets for the identifier.
   if (!reader.Text(&connect->client_id)) return CloseReason::kMalformed;  // [MQTT-3.1.3-3]
   if (!ValidUtf8(connect->client_id)) return CloseReason::kBadUtf8;       // [MQTT-3.1.3-4]
   if ((flags & kWill) != 0) {
@@ -135,9 +134,10 @@ Fault ParseConnect(std::span<const uint8_t> body, size_t max_topic_levels, Conne
   }
   fault = ReadCredentials(&reader, flags, connect);
   if (fault) return fault;
-  // [MQTT-3.1.2-18], [MQTT-3.1.2-20] Nothing that the flags did not announce.
+  // [MQTT-3.1.2-18], [MQTT-3.1.2-20] No field without its flag.
   if (!reader.empty()) return CloseReason::kMalformed;
-  // 5: 4.12 Enhanced authentication is not offered. Last, so that it is said of a good packet only.
+  // 5: 4.12 Enhanced authentication is not supported. Checked last, so that only a valid packet
+  // gets this reason.
   const bool method = connect->properties.Text(Property::kAuthenticationMethod).has_value();
   return method ? CloseReason::kAuthMethod : CloseReason::kNone;
 }

@@ -47,7 +47,7 @@ ConnectPeek PeekConnect(std::span<const uint8_t> bytes, size_t max_bytes) {
 
   const std::span<const uint8_t> arrived = bytes.subspan(header.size);
   if (arrived.size() < header.remaining) {
-    // Not all of it is there, but the version may be. level 0 with kMalformed: not yet.
+    // The packet is incomplete, but the version may be complete. level 0 with kMalformed: not yet.
     uint8_t level = 0;
     const CloseReason reason = ParseProtocol(arrived, &level);
     if (reason == CloseReason::kMalformed && level == 0) return {};
@@ -59,8 +59,8 @@ ConnectPeek PeekConnect(std::span<const uint8_t> bytes, size_t max_bytes) {
   }
 
   Connect connect;
-  // Levels are limited by the ServerSession, which knows the limit; the will's topic has at most
-  // one for each byte and one more.
+  // The ServerSession checks the limit on topic levels, which is not known here. A will topic has
+  // at most one level per byte plus one, so this limit accepts all.
   Fault fault = ParseConnect(arrived.first(header.remaining), kMaxStringBytes + 1, &connect);
   if (!MayHaveFlags(header.flags, connect.protocol_level)) return Ended(CloseReason::kBadFlags);
   if (connect.protocol_level == kLevel5 && !ShortestLength(header)) fault = CloseReason::kMalformed;

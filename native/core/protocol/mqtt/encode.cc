@@ -1,5 +1,7 @@
 #include "core/protocol/mqtt/encode.h"
 
+#include "core/base/require.h"
+
 namespace seganet::mqtt {
 namespace {
 
@@ -94,7 +96,7 @@ std::string ConnectRefusal(uint8_t level, const Fault& fault) {
   std::string out;
   if (!fault) return out;
   if (fault == CloseReason::kUnsupportedVersion) {
-    // A bridge of mosquitto sets the highest bit of its level, and knows the answers of 3.1.1.
+    // A mosquitto bridge sets the highest bit of its level, and understands the answers of 3.1.1.
     if (level > kLevel5 && level < 0x80) {
       AppendConnack5(&out, false, reason::kUnsupportedVersion, {});
     } else {
@@ -107,6 +109,7 @@ std::string ConnectRefusal(uint8_t level, const Fault& fault) {
 }
 
 std::string LoginRefusal(uint8_t level, ConnectCode code) {
+  SEGANET_REQUIRE(code != ConnectCode::kAccepted);
   std::string out;
   if (level == kLevel5) {
     AppendConnack5(&out, false, ReasonCodeOf(code), {});
@@ -116,8 +119,8 @@ std::string LoginRefusal(uint8_t level, ConnectCode code) {
   return out;
 }
 
-// Four bytes at a time into the string: PUBACK is on the hot path, and a length that the compiler
-// knows is twice as fast.
+// Appends four bytes at once: PUBACK is on the hot path, and a length known to the compiler is
+// twice as fast.
 void AppendAnswer(std::string* out, PacketType type, uint16_t packet_id, uint8_t code) {
   const uint8_t flags = type == PacketType::kPubrel ? kQos1 : 0;  // [MQTT-3.6.1-1]
   const char packet[4] = {FirstByte(type, flags), static_cast<char>(code == 0 ? 2 : 3),

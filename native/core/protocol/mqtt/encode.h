@@ -1,3 +1,6 @@
+// Encodes the packets that a server sends. Each Append function appends one packet to `out`.
+// `level` is the protocol level of the CONNECT. Clauses are those of MQTT 3.1.1; "5:" marks
+// MQTT 5.0.
 #ifndef SEGANET_CORE_PROTOCOL_MQTT_ENCODE_H_
 #define SEGANET_CORE_PROTOCOL_MQTT_ENCODE_H_
 
@@ -9,32 +12,34 @@
 
 #include "core/protocol/mqtt/codec.h"
 
-// The packets that a server sends.
 namespace seganet::mqtt {
 
-// What MQTT 5 says for a code of 3.1.1.
+// Returns the reason code of MQTT 5 for a return code of 3.1.1.
 uint8_t ReasonCodeOf(ConnectCode code);
 
 void AppendConnack(std::string* out, bool session_present, ConnectCode code);
-// 5. `properties` without their length.
+// 5. `properties` are encoded, without their length.
 void AppendConnack5(std::string* out, bool session_present, uint8_t code,
                     std::string_view properties);
-// The CONNACK for a CONNECT with this fault, empty when its level has none. 5: the reason code; an
-// unsupported version: CONNACK 0x01 [MQTT-3.1.2-2], and 0x84 for one above 5 (5: [MQTT-3.1.2-2]).
+// Returns the CONNACK for a CONNECT with this fault; empty when the level has none. 5: with the
+// fault's reason code. An unsupported version: 0x01 [MQTT-3.1.2-2], or 0x84 for a level above 5
+// (5: [MQTT-3.1.2-2]).
 std::string ConnectRefusal(uint8_t level, const Fault& fault);
-// The CONNACK for a login that was refused. REQUIRES: code is not kAccepted.
+// Returns the CONNACK that refuses a login.
+// REQUIRES: code != kAccepted.
 std::string LoginRefusal(uint8_t level, ConnectCode code);
 
-// PUBACK, PUBREC and PUBCOMP. A `code` of 0 is left out (5: 3.4.2.1); 3.x has none.
+// PUBACK, PUBREC, PUBREL and PUBCOMP. A `code` of 0 is omitted (5: 3.4.2.1); 3.x has no code.
 void AppendAnswer(std::string* out, PacketType type, uint16_t packet_id, uint8_t code);
 inline void AppendPuback(std::string* out, uint16_t packet_id) {
   AppendAnswer(out, PacketType::kPuback, packet_id, 0);
 }
+// `codes` has one byte for each filter.
 void AppendSuback(std::string* out, uint8_t level, uint16_t packet_id, std::string_view codes);
-// 3.x has no codes.
+// 3.x ignores the codes.
 void AppendUnsuback(std::string* out, uint8_t level, uint16_t packet_id, std::string_view codes);
 void AppendPingresp(std::string* out);
-// 5; 3.x has none.
+// 5. A server of 3.x sends no DISCONNECT.
 void AppendDisconnect5(std::string* out, uint8_t code);
 
 // A PUBLISH to a device.
@@ -45,7 +50,7 @@ struct OutgoingPublish {
   uint16_t packet_id = 0;                              // 0 = QoS 0
   bool dup = false;
 };
-// All of it, header included.
+// Returns the size of the packet, header included, bytes.
 size_t PublishBytes(uint8_t level, const OutgoingPublish& publish);
 void AppendPublish(std::string* out, uint8_t level, const OutgoingPublish& publish);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/require.h"
+
 namespace seganet::mqtt {
 
 size_t Incoming::IndexOf(uint16_t packet_id) const {
@@ -18,15 +20,18 @@ Incoming::State Incoming::Find(uint16_t packet_id) const {
 }
 
 void Incoming::Add(uint16_t packet_id) {
+  SEGANET_REQUIRE(Find(packet_id) == State::kUnknown);
   const auto at = static_cast<std::ptrdiff_t>(IndexOf(packet_id));
   all_.insert(all_.begin() + at, {packet_id, State::kWaiting});
 }
 
 void Incoming::SetReceived(uint16_t packet_id) {
+  SEGANET_REQUIRE(Find(packet_id) != State::kUnknown);
   all_[IndexOf(packet_id)].state = State::kReceived;
 }
 
 void Incoming::Remove(uint16_t packet_id) {
+  SEGANET_REQUIRE(Find(packet_id) != State::kUnknown);
   all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(IndexOf(packet_id)));
   if (all_.empty()) std::vector<Entry>().swap(all_);
 }

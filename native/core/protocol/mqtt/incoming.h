@@ -1,3 +1,4 @@
+// Detects repeated QoS 2 packets from a device. Clauses are those of MQTT 3.1.1.
 #ifndef SEGANET_CORE_PROTOCOL_MQTT_INCOMING_H_
 #define SEGANET_CORE_PROTOCOL_MQTT_INCOMING_H_
 
@@ -7,24 +8,27 @@
 
 namespace seganet::mqtt {
 
-// The identifiers of QoS 2 PUBLISH packets between PUBLISH and PUBREL (3.1.1: 4.3.3): what makes a
-// record come once only. Sorted; a device mostly counts upwards, so one is added at the end.
+// The identifiers of QoS 2 packets between PUBLISH and PUBREL (3.1.1: 4.3.3), so that each record
+// is delivered once. Sorted; most devices count upwards, so that Add() appends.
+//
+// Thread safety: none; owned by one session.
 class Incoming {
  public:
   enum class State : uint8_t {
     kUnknown,
-    kWaiting,   // reported, and not safe yet: its PUBREC is to come
-    kReceived,  // PUBREC was sent
+    kWaiting,   // reported, but not safe yet: PUBREC is pending
+    kReceived,  // PUBREC was sent; waits for PUBREL
   };
 
   State Find(uint16_t packet_id) const;
-  // REQUIRES: unknown.
+  // Adds an identifier as kWaiting.
+  // REQUIRES: Find(packet_id) == kUnknown.
   void Add(uint16_t packet_id);
-  // REQUIRES: known.
+  // REQUIRES: Find(packet_id) != kUnknown.
   void SetReceived(uint16_t packet_id);
-  // REQUIRES: known.
+  // REQUIRES: Find(packet_id) != kUnknown.
   void Remove(uint16_t packet_id);
-  // Forgets those that wait: nobody will say of them that they are safe.
+  // Removes the identifiers that wait, because their records' receipts will not reach this session.
   void RemoveWaiting();
 
   bool empty() const { return all_.empty(); }

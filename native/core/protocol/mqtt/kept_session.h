@@ -1,3 +1,4 @@
+// The state of an MQTT session between two connections of its device.
 #ifndef SEGANET_CORE_PROTOCOL_MQTT_KEPT_SESSION_H_
 #define SEGANET_CORE_PROTOCOL_MQTT_KEPT_SESSION_H_
 
@@ -12,18 +13,20 @@
 
 namespace seganet::mqtt {
 
-// What of a device's session outlives its connection (3.1.1: 3.1.2.4; 5: 4.1). ServerSession::Keep
-// gives it, Handler::OnConnect takes it back.
+// The session state that outlives a connection (3.1.1: 3.1.2.4; 5: 4.1). ServerSession::Keep()
+// returns it; Handler::OnConnect() gives it to the next connection.
 struct KeptSession {
-  // To be forgotten so long after the connection's end; 0xFFFFFFFF = never (5: 3.1.2.11.2).
+  // Seconds from the connection's end until the session expires; 0xFFFFFFFF = never
+  // (5: 3.1.2.11.2).
   uint32_t expiry_s = 0;
   Subscriptions subscriptions;
   Incoming incoming;
   Outgoing outgoing;
 
+  // True if a subscription matches.
   bool Listens(std::string_view topic) const { return subscriptions.Listens(topic); }
-  // Ids of SendPublish() that the device has not answered: their answers will not come when the
-  // session is dropped.
+  // Returns the ids of SendPublish() that the device has not answered. If the session is dropped,
+  // their answers never come.
   std::vector<uint64_t> Unanswered() const { return outgoing.ids(); }
   size_t memory_bytes() const {
     return sizeof(*this) + subscriptions.memory_bytes() + incoming.memory_bytes() +

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/require.h"
+
 namespace seganet::mqtt {
 
 bool Outgoing::Has(uint16_t packet_id) const {
@@ -10,7 +12,8 @@ bool Outgoing::Has(uint16_t packet_id) const {
 }
 
 uint16_t Outgoing::Add(uint64_t id, std::string_view topic, std::span<const uint8_t> payload) {
-  do {  // [MQTT-2.3.1-2], [MQTT-2.3.1-4] One that is not in use, and never 0.
+  SEGANET_REQUIRE(all_.size() < 65535);
+  do {  // [MQTT-2.3.1-2], [MQTT-2.3.1-4] An identifier not in use, and never 0.
     ++last_packet_id_;
   } while (last_packet_id_ == 0 || Has(last_packet_id_));
   content_bytes_ += topic.size() + payload.size();
@@ -27,7 +30,7 @@ std::optional<uint64_t> Outgoing::Remove(uint16_t packet_id) {
   const uint64_t id = at->id;
   content_bytes_ -= at->topic.size() + at->payload.size();
   all_.erase(at);
-  if (all_.empty()) std::vector<Item>().swap(all_);  // 10,000 devices wait for their next command
+  if (all_.empty()) std::vector<Item>().swap(all_);  // most of 10,000 devices have no command
   return id;
 }
 

@@ -1,3 +1,4 @@
+// Commands to a device that it has not acknowledged. Clauses are those of MQTT 3.1.1.
 #ifndef SEGANET_CORE_PROTOCOL_MQTT_OUTGOING_H_
 #define SEGANET_CORE_PROTOCOL_MQTT_OUTGOING_H_
 
@@ -11,35 +12,39 @@
 
 namespace seganet::mqtt {
 
-// QoS 1 PUBLISH packets to one device that it has not answered, in the order in which they were
-// sent first; they are sent again in this order on a new connection [MQTT-4.6.0-1]. Few: the window
-// of commands bounds them, so each search is a walk.
+// The QoS 1 PUBLISH packets to one device that it has not answered, in the order in which they were
+// first sent; on a new connection they are sent again in this order [MQTT-4.6.0-1]. The command
+// window keeps their number small, so each search is linear.
+//
+// Thread safety: none; owned by one session.
 class Outgoing {
  public:
   struct Item {
-    uint64_t id = 0;  // the owner's
+    uint64_t id = 0;  // assigned by the owner
     uint16_t packet_id = 0;
     bool sent = false;  // on this connection
     std::string topic;
     std::string payload;
   };
 
-  // The packet identifier that it goes with. REQUIRES: fewer than 65,535 are there.
+  // Adds a packet as sent and returns its packet identifier.
+  // REQUIRES: size() < 65,535.
   uint16_t Add(uint64_t id, std::string_view topic, std::span<const uint8_t> payload);
-  // The owner's id, when the packet identifier is one of them.
+  // Removes a packet that was sent on this connection and returns the owner's id; nullopt for an
+  // unknown identifier.
   std::optional<uint64_t> Remove(uint16_t packet_id);
-  // The oldest that is still to be sent on this connection.
+  // Returns the oldest packet not yet sent on this connection, null if all are sent.
   Item* FirstUnsent();
-  // A new connection: all are unsent.
+  // Marks all packets as unsent, for a new connection.
   void Restart();
 
-  // The packet identifier is one of them.
+  // True if the packet identifier is in use.
   bool Has(uint16_t packet_id) const;
 
   bool empty() const { return all_.empty(); }
   size_t size() const { return all_.size(); }
   size_t unsent() const;
-  // Of topics and payloads.
+  // Bytes of all topics and payloads.
   size_t content_bytes() const { return content_bytes_; }
   size_t memory_bytes() const { return all_.capacity() * sizeof(Item) + content_bytes_; }
   std::vector<uint64_t> ids() const;

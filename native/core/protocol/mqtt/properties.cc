@@ -9,7 +9,7 @@ namespace {
 
 enum class Kind : uint8_t { kNone, kByte, kU16, kU32, kVariable, kText, kBinary, kPair };
 
-// 5: table 2-4, as far as clients send them, and the values that are no Protocol Error.
+// 5: the properties of table 2-4 that clients send, and the values that are not a Protocol Error.
 struct Rule {
   Kind kind = Kind::kNone;
   uint8_t places = 0;  // bits by PropertyPlace
@@ -51,7 +51,7 @@ constexpr std::array<Rule, kRules> MakeRules() {
   rules[Index(Property::kReasonString)] = {Kind::kText, kInAnswer | kInDisconnect};
   rules[Index(Property::kReceiveMaximum)] = {Kind::kU16, kInConnect, 1};
   rules[Index(Property::kTopicAliasMaximum)] = {Kind::kU16, kInConnect};
-  rules[Index(Property::kTopicAlias)] = {Kind::kU16, kInPublish};  // 0 has a code of its own
+  rules[Index(Property::kTopicAlias)] = {Kind::kU16, kInPublish};  // 0 has its own reason code
   rules[Index(Property::kUserProperty)] = {Kind::kPair, kEverywhere};
   rules[Index(Property::kMaximumPacketSize)] = {Kind::kU32, kInConnect, 1};
   return rules;
@@ -61,7 +61,7 @@ constexpr std::array<Rule, kRules> kRuleOf = MakeRules();
 struct Value {
   uint32_t number = 0;
   std::string_view text;
-  std::string_view second;  // of a pair
+  std::string_view second;  // value of a pair
 };
 
 bool ReadValue(Reader* reader, Kind kind, Value* value) {
@@ -108,7 +108,8 @@ Fault CheckValue(Property id, const Rule& rule, const Value& value) {
   return {};
 }
 
-// Calls visit(id, value) for each until it returns false. REQUIRES: the bytes were checked.
+// Calls visit(id, value) for each property until it returns false.
+// REQUIRES: ReadProperties() accepted the bytes.
 template <typename Visit>
 void Walk(std::span<const uint8_t> bytes, Visit&& visit) {
   Reader reader(bytes);
@@ -167,7 +168,7 @@ Fault ReadProperties(Reader* reader, PropertyPlace place, Properties* properties
   uint64_t seen = 0;
   Reader inner(bytes);
   while (!inner.empty()) {
-    // An identifier is a variable byte integer (5: 2.2.2.2); all that exist have one byte.
+    // An identifier is a variable byte integer (5: 2.2.2.2); all defined ones have one byte.
     uint8_t id = 0;
     inner.U8(&id);
     if (id >= kRules || (kRuleOf[id].places & In(place)) == 0) {

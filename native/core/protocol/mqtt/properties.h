@@ -1,3 +1,4 @@
+// The properties of MQTT 5.0 packets. Clauses are those of 5.0.
 #ifndef SEGANET_CORE_PROTOCOL_MQTT_PROPERTIES_H_
 #define SEGANET_CORE_PROTOCOL_MQTT_PROPERTIES_H_
 
@@ -13,7 +14,7 @@
 
 namespace seganet::mqtt {
 
-// MQTT 5.0, 2.2.2.2.
+// Property identifiers (2.2.2.2).
 enum class Property : uint8_t {
   kPayloadFormat = 0x01,
   kMessageExpiry = 0x02,
@@ -39,7 +40,7 @@ enum class Property : uint8_t {
   kSharedSubscriptionAvailable = 0x2A,
 };
 
-// Where properties are found: each place has its own set.
+// The place of properties. Each place allows its own set.
 enum class PropertyPlace : uint8_t {
   kConnect,
   kWill,
@@ -50,20 +51,19 @@ enum class PropertyPlace : uint8_t {
   kDisconnect,
 };
 
-// The properties of one packet, which were checked; each is looked for when it is asked for. Views
-// into the packet.
+// The checked properties of one packet. A view into the packet; each call searches it.
 class Properties {
  public:
   Properties() = default;
 
   bool empty() const { return bytes_.empty(); }
-  // Of a property that is a number.
+  // Returns the value of a numeric property; nullopt if absent.
   std::optional<uint32_t> Number(Property id) const;
-  // Of one that is a string or binary data.
+  // Returns the value of a property with a string or binary data; nullopt if absent.
   std::optional<std::string_view> Text(Property id) const;
-  // The value of the first user property of this name.
+  // Returns the value of the first user property with this name; nullopt if absent.
   std::optional<std::string_view> UserProperty(std::string_view name) const;
-  // As they are in the packet, without their length.
+  // The encoded properties, without their length.
   std::string_view bytes() const {
     return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
   }
@@ -75,13 +75,15 @@ class Properties {
   std::span<const uint8_t> bytes_;
 };
 
-// Takes the length and the properties from `reader` and checks all: known here and in their place
-// (0x81), once only, with a value in its range (0x82), well-formed UTF-8 (0x81).
+// Takes the length and the properties from `reader` and checks them. Faults: unknown or misplaced
+// (0x81), repeated or out of range (0x82), ill-formed UTF-8 (0x81).
 Fault ReadProperties(Reader* reader, PropertyPlace place, Properties* properties);
 
-// A copy of properties that were checked. REQUIRES: `bytes` are those of ReadProperties.
+// Returns a view of a copy of checked properties.
+// REQUIRES: `bytes` equals the bytes() of properties that ReadProperties accepted.
 Properties CheckedProperties(std::string_view bytes);
 
+// Appends an encoded property. The type of `value` must be that of the property (2.2.2.2).
 void AppendProperty(std::string* out, Property id, uint8_t value);
 void AppendProperty(std::string* out, Property id, uint16_t value);
 void AppendProperty(std::string* out, Property id, uint32_t value);

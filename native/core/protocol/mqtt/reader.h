@@ -1,3 +1,4 @@
+// Reads the fields of an MQTT packet. Clauses are those of 3.1.1; "5:" marks MQTT 5.0.
 #ifndef SEGANET_CORE_PROTOCOL_MQTT_READER_H_
 #define SEGANET_CORE_PROTOCOL_MQTT_READER_H_
 
@@ -8,8 +9,8 @@
 
 namespace seganet::mqtt {
 
-// A cursor over one packet's body. Each call returns false, and takes nothing, when the bytes end
-// before the field does.
+// A cursor over one packet's body. Each function takes one field. It returns false, and takes
+// nothing, when the bytes end before the field does.
 class Reader {
  public:
   explicit Reader(std::span<const uint8_t> bytes) : bytes_(bytes) {}
@@ -36,7 +37,7 @@ class Reader {
     return true;
   }
 
-  // 5: 1.5.5, at most four bytes and as few as possible [MQTT-1.5.5-1]; false when it is not.
+  // 5: 1.5.5, a variable byte integer; also false if it is longer than needed [MQTT-1.5.5-1].
   bool Variable(uint32_t* value) {
     uint32_t sum = 0;
     for (size_t i = 0; i < 4 && i < bytes_.size(); ++i) {
@@ -50,6 +51,7 @@ class Reader {
     return false;
   }
 
+  // Takes `size` bytes.
   bool Take(size_t size, std::span<const uint8_t>* value) {
     if (bytes_.size() < size) return false;
     *value = bytes_.first(size);
@@ -57,7 +59,7 @@ class Reader {
     return true;
   }
 
-  // A field with a 16-bit length before it.
+  // A field with a 16-bit length prefix.
   bool Binary(std::span<const uint8_t>* value) {
     if (bytes_.size() < 2) return false;
     const size_t size = static_cast<size_t>(bytes_[0]) << 8 | bytes_[1];
@@ -67,7 +69,7 @@ class Reader {
     return true;
   }
 
-  // The same as characters, not yet validated.
+  // The same as characters, which are not validated.
   bool Text(std::string_view* value) {
     std::span<const uint8_t> bytes;
     if (!Binary(&bytes)) return false;

@@ -1,3 +1,4 @@
+// Reason codes of MQTT 5.0 (2.4), and the fault of a packet. Clauses are those of 5.0.
 #ifndef SEGANET_CORE_PROTOCOL_MQTT_REASON_CODE_H_
 #define SEGANET_CORE_PROTOCOL_MQTT_REASON_CODE_H_
 
@@ -5,7 +6,7 @@
 
 #include "core/protocol/close_reason.h"
 
-// The reason codes of MQTT 5.0, 2.4, as far as a server of devices says or hears them.
+// The reason codes that a server of devices sends or receives.
 namespace seganet::mqtt::reason {
 
 inline constexpr uint8_t kSuccess = 0x00;
@@ -39,15 +40,16 @@ inline constexpr uint8_t kSharedNotSupported = 0x9E;
 
 namespace seganet::mqtt {
 
-// What an MQTT 5 device is told for `reason`, where the packet has nothing more exact (4.13).
+// Returns the reason code to send for `reason` when the packet has no more specific one (4.13).
 uint8_t ReasonCodeOf(CloseReason reason);
 
-// Why a packet is refused: the counter, and what an MQTT 5 device is told. kNone is no fault.
+// Why a packet is refused: the reason to count, and the code for an MQTT 5 device. kNone = no
+// fault.
 struct Fault {
   Fault(CloseReason why = CloseReason::kNone) : reason(why) {  // NOLINT: meant to convert
     if (why != CloseReason::kNone) code = ReasonCodeOf(why);
   }
-  Fault(CloseReason why, uint8_t told) : reason(why), code(told) {}
+  Fault(CloseReason why, uint8_t reason_code) : reason(why), code(reason_code) {}
   explicit operator bool() const { return reason != CloseReason::kNone; }
   bool operator==(CloseReason other) const { return reason == other; }
 

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "core/base/require.h"
 #include "core/protocol/mqtt/encode.h"
 
 namespace seganet::mqtt {
 namespace {
 
-// Buffers up to this size stay with their session, so that a device whose small packets are often
-// split does not allocate for each; larger ones are given back, so that 10,000 devices cost little.
+// Sessions keep buffers up to this size, so that small split packets do not allocate each time.
+// Larger buffers are freed, so that 10,000 devices cost little.
 constexpr size_t kKeptPartialBytes = 1024;
 constexpr size_t kKeptOutputBytes = 1024;
 
@@ -18,7 +19,7 @@ CloseReason ServerSession::Feed(std::span<const uint8_t> bytes) {
   if (close_reason_ != CloseReason::kNone) return close_reason_;
   Fault fault;
   if (!partial_.empty()) fault = FinishPartial(&bytes);
-  // The owner may have called Disconnect() meanwhile.
+  // The owner may call Disconnect() inside of OnPacket().
   while (!fault && close_reason_ == CloseReason::kNone && !bytes.empty()) {
     const Frame frame = FrameOf(bytes);
     fault = frame.fault;
@@ -38,7 +39,7 @@ CloseReason ServerSession::Feed(std::span<const uint8_t> bytes) {
 void ServerSession::Close(const Fault& fault) {
   if (close_reason_ != CloseReason::kNone) return;
   close_reason_ = fault.reason;
-  // 5: [MQTT-3.14.0-1] Not before the CONNACK. 3.x has no DISCONNECT of a server.
+  // 5: [MQTT-3.14.0-1] Not before the CONNACK. In 3.x a server sends no DISCONNECT.
   if (connected_ && five() && fault.code != reason::kSuccess) {
     AppendDisconnect5(&output_, fault.code);
   }
@@ -46,14 +47,20 @@ void ServerSession::Close(const Fault& fault) {
 
 void ServerSession::Disconnect(uint8_t code) { Close({CloseReason::kDisconnected, code}); }
 
-bool ServerSession::AcknowledgeSlot(uint64_t slot) {
-  if (close_reason_ != CloseReason::kNone) return false;
-  return acks_.Acknowledge(slot, [this](const AckQueue::Released& one) { Release(one); });
+void ServerSession::SetAssignedId(std::string id) {
+  SEGANET_REQUIRE(!connected_ && partial_.empty() && close_reason_ == CloseReason::kNone);
+  assigned_id_ = std::move(id);
 }
 
-bool ServerSession::RefuseSlot(uint64_t slot, uint8_t code) {
+bool ServerSession::AcknowledgeSlot(uint64_t handle) {
   if (close_reason_ != CloseReason::kNone) return false;
-  return acks_.Refuse(slot, five() ? code : reason::kSuccess,
+  return acks_.Acknowledge(handle, [this](const AckQueue::Released& one) { Release(one); });
+}
+
+bool ServerSession::RefuseSlot(uint64_t handle, uint8_t code) {
+  SEGANET_REQUIRE(code >= reason::kUnspecified);
+  if (close_reason_ != CloseReason::kNone) return false;
+  return acks_.Refuse(handle, five() ? code : reason::kSuccess,
                       [this](const AckQueue::Released& one) { Release(one); });
 }
 
@@ -66,20 +73,21 @@ void ServerSession::Release(const AckQueue::Released& one) {
   AppendAnswer(&output_, PacketType::kPubrec, one.packet_id, one.code);
   if (one.code == reason::kSuccess) {
     state_.incoming.SetReceived(one.packet_id);
-  } else {  // 5: 4.3.3 A refused identifier may be used again: no PUBREL comes.
+  } else {  // 5: 4.3.3 A refused identifier is free again: no PUBREL follows.
     state_.incoming.Remove(one.packet_id);
     GiveQuotaBack();
   }
 }
 
 void ServerSession::ConsumeOutput(size_t n) {
+  SEGANET_REQUIRE(n <= output().size());
   output_sent_ += n;
   if (output_sent_ == output_.size()) {
     output_.clear();
     output_sent_ = 0;
     if (output_.capacity() > kKeptOutputBytes) std::string().swap(output_);
   } else if (output_sent_ > output_.size() / 2) {
-    // Moves each byte once at most on average, and keeps the string near what is unsent.
+    // Moves each byte at most once on average, and keeps the string close to the unsent size.
     output_.erase(0, output_sent_);
     output_sent_ = 0;
   }
@@ -91,7 +99,8 @@ size_t ServerSession::memory_bytes() const {
          (will_ ? sizeof(StoredWill) + will_->bytes.capacity() : 0);
 }
 
-// All that can be told before the packet is whole, in one order however the bytes were split.
+// Checks what is known before the packet is complete. The order of the checks does not depend on
+// how the bytes were split.
 ServerSession::Frame ServerSession::FrameOf(std::span<const uint8_t> bytes) const {
   Frame frame;
   const uint8_t first = bytes[0];
@@ -119,7 +128,7 @@ ServerSession::Frame ServerSession::FrameOf(std::span<const uint8_t> bytes) cons
   return frame;
 }
 
-// Completes the buffered packet from the front of `bytes` and takes no byte of the next one.
+// Completes the buffered packet from the front of `bytes` without taking bytes of the next packet.
 Fault ServerSession::FinishPartial(std::span<const uint8_t>* bytes) {
   for (;;) {
     const Frame frame = FrameOf(partial_);
@@ -142,7 +151,7 @@ Fault ServerSession::FinishPartial(std::span<const uint8_t>* bytes) {
 void ServerSession::Buffer(std::span<const uint8_t> bytes, size_t total) {
   const size_t size = partial_.size() + bytes.size();
   if (size > partial_.capacity()) {
-    // Doubling keeps a drip-fed packet linear; the packet's own size is where it ends.
+    // Doubling makes the cost of a slowly arriving packet linear; its size is the upper limit.
     const size_t doubled = std::max(size, 2 * partial_.capacity());
     partial_.reserve(total == 0 ? doubled : std::min(doubled, total));
   }

@@ -1,4 +1,4 @@
-// The beginning and the end of a connection: CONNECT, DISCONNECT, and what outlives both.
+// The beginning and the end of a connection: CONNECT, DISCONNECT, and the session state to keep.
 #include <algorithm>
 
 #include "core/protocol/mqtt/encode.h"
@@ -10,7 +10,7 @@ namespace seganet::mqtt {
 Fault ServerSession::OnConnectPacket(const FixedHeader& header, std::span<const uint8_t> body) {
   Connect connect;
   Fault fault = ParseConnect(body, limits_.max_topic_levels, &connect);
-  // [MQTT-2.2.2-2]; 3.1 does not use these bits. No answer, as before the packet was whole.
+  // [MQTT-2.2.2-2]; 3.1 does not use these bits. No answer, as for an incomplete packet.
   if (header.flags != 0 && connect.protocol_level != kLevel31) return CloseReason::kBadFlags;
   if (!fault && connect.will && !limits_.odd_topics && IsOddTopic(connect.will->topic)) {
     fault = CloseReason::kBadTopic;
@@ -22,14 +22,13 @@ Fault ServerSession::OnConnectPacket(const FixedHeader& header, std::span<const 
   }
   protocol_level_ = connect.protocol_level;
   keep_alive_s_ = connect.keep_alive_s;
-  // 5: [MQTT-3.2.2-21] The server's own takes the place of the device's. 3.x has no way to say so.
+  // 5: [MQTT-3.2.2-21] The server's keep-alive replaces the device's. 3.x cannot announce it.
   const uint16_t most = limits_.server_keep_alive_s;
   if (five() && most != 0 && (keep_alive_s_ == 0 || keep_alive_s_ > most)) keep_alive_s_ = most;
 
   if (five()) {
     device_maximum_packet_ = connect.maximum_packet;
-    // 5: [MQTT-3.1.2-24] A CONNACK that is too large may not be sent, and there is no connection
-    // without one.
+    // 5: [MQTT-3.1.2-24] A CONNACK that is too large must not be sent, and a connection needs one.
     std::string connack;
     AppendConnack5(&connack, false, reason::kSuccess, ConnackProperties(connect));
     if (!FitsDevice(connack.size())) return CloseReason::kTooLarge;
@@ -46,9 +45,9 @@ Fault ServerSession::OnConnectPacket(const FixedHeader& header, std::span<const 
   return {};
 }
 
-// [MQTT-3.1.3-7], [MQTT-3.1.3-8] Without an identifier there can only be a clean session, and
-// in 3.1 not even that. 5: [MQTT-3.1.3-6] It gets one in any case, and has to be told
-// [MQTT-3.2.2-16].
+// [MQTT-3.1.3-7], [MQTT-3.1.3-8] A device without an identifier may only have a clean session;
+// in 3.1 it may not connect. 5: [MQTT-3.1.3-6] The server assigns an identifier in any case, and
+// announces it [MQTT-3.2.2-16].
 bool ServerSession::MayConnect(const Connect& connect) const {
   if (!connect.client_id.empty()) return true;
   if (five()) return !assigned_id_.empty();
@@ -56,7 +55,7 @@ bool ServerSession::MayConnect(const Connect& connect) const {
 }
 
 void ServerSession::Accept(const Connect& connect, std::unique_ptr<KeptSession> kept) {
-  // [MQTT-3.1.2-6], 5: [MQTT-3.1.2-4] A clean session has nothing of an earlier one.
+  // [MQTT-3.1.2-6], 5: [MQTT-3.1.2-4] A clean session discards an earlier one.
   if (connect.clean_session) kept.reset();
   const bool present = kept != nullptr;
   if (present) state_ = std::move(*kept);
@@ -81,8 +80,8 @@ uint32_t ServerSession::ExpiryFor(const Connect& connect) const {
   return std::min(connect.session_expiry_s, limits_.session_expiry_max_s);
 }
 
-// 5: 3.2.2.3. What is left out is the default: QoS 2, retained messages, wildcards and subscription
-// identifiers are available.
+// 5: 3.2.2.3. Omitted properties have their defaults: QoS 2, retained messages, wildcards and
+// subscription identifiers are available.
 std::string ServerSession::ConnackProperties(const Connect& connect) const {
   std::string all;
   const uint32_t expiry_s = ExpiryFor(connect);
@@ -131,7 +130,7 @@ Fault ServerSession::OnDisconnectPacket(std::span<const uint8_t> body) {
   const Fault fault = ParseDisconnect(body, protocol_level_, &packet);
   if (fault) return fault;
   if (packet.session_expiry_s) {
-    // 5: 3.14.2.2.2 A session that was to end with its connection cannot be kept after all.
+    // 5: 3.14.2.2.2 An expiry of 0 in the CONNECT cannot be raised in the DISCONNECT.
     if (*packet.session_expiry_s != 0 && !may_expire_later_) return CloseReason::kProtocolError;
     state_.expiry_s = std::min(*packet.session_expiry_s, limits_.session_expiry_max_s);
   }

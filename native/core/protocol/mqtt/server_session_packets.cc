@@ -1,4 +1,4 @@
-// What a connected device sends.
+// Packets from a connected device.
 #include <algorithm>
 
 #include "core/protocol/mqtt/encode.h"
@@ -44,7 +44,7 @@ Fault ServerSession::OnPacket(const FixedHeader& header, std::span<const uint8_t
     case PacketType::kDisconnect:
       return OnDisconnectPacket(body);
     default:
-      return CloseReason::kMalformed;  // CheckFirstByte refused all others
+      return CloseReason::kMalformed;  // unreachable: CheckFirstByte() refused all others
   }
 }
 
@@ -75,7 +75,7 @@ Fault ServerSession::OnPublishPacket(uint8_t flags, std::span<const uint8_t> bod
     handler_->OnPublish(publish);
     return {};
   }
-  // 5: 3.3.2.3.2 Without an answer to put it in, only the end of the connection can say it.
+  // 5: 3.3.2.3.2 QoS 0 has no answer to carry the code, so the connection is closed with it.
   if (refusal == reason::kPayloadFormatInvalid) return {CloseReason::kBadUtf8, refusal};
   handler_->OnRefusedPublish(refusal);
   return {};
@@ -86,13 +86,13 @@ Fault ServerSession::OnPublishToAnswer(Publish* publish, uint8_t refusal) {
   if (publish->qos == 2) {
     const Incoming::State state = state_.incoming.Find(publish->packet_id);
     if (state != Incoming::State::kUnknown) handler_->OnControl();
-    if (state == Incoming::State::kWaiting) return {};  // its PUBREC is to come
+    if (state == Incoming::State::kWaiting) return {};  // its PUBREC is pending
     if (!TakeQuota()) return CloseReason::kReceiveMaximum;
-    if (state == Incoming::State::kReceived) {  // [MQTT-4.3.3-2] Reported before: not again.
+    if (state == Incoming::State::kReceived) {  // [MQTT-4.3.3-2] Already reported.
       AppendAnswer(&output_, PacketType::kPubrec, publish->packet_id, reason::kSuccess);
       return {};
     }
-    // 3.x has no Receive Maximum, and the identifiers need a bound all the same.
+    // 3.x has no Receive Maximum, but the kept identifiers need a bound.
     if (!five() && state_.incoming.size() >= limits_.receive_maximum) {
       return CloseReason::kReceiveMaximum;
     }
@@ -123,7 +123,7 @@ Fault ServerSession::OnPubrelPacket(std::span<const uint8_t> body) {
       break;
     case Incoming::State::kWaiting:  // [MQTT-4.3.3-1] Not before the PUBREC.
       return CloseReason::kProtocolError;
-    case Incoming::State::kUnknown:  // released before, and the PUBCOMP was lost
+    case Incoming::State::kUnknown:  // already released, but the PUBCOMP was lost
       handler_->OnControl();
       if (five()) code = reason::kPacketIdNotFound;
       break;
@@ -137,13 +137,13 @@ Fault ServerSession::OnSubscribePacket(std::span<const uint8_t> body) {
   const Fault fault = ParseSubscribe(body, protocol_level_, limits_.max_topic_levels,
                                      limits_.max_filters_per_packet, &packet);
   if (fault) return fault;
-  // Collected before they are appended: the handler may add PUBACKs to the output meanwhile.
+  // Collected before the SUBACK is appended, because the handler may append PUBACKs to the output.
   std::string codes;
   const size_t before = state_.subscriptions.size();
   for (const Filter& filter : packet.filters) {
     codes.push_back(SubscribeCode(filter, packet.subscription_identifier));
   }
-  if (!open()) return {};  // by the handler
+  if (!open()) return {};  // the handler closed it
   // [MQTT-3.8.4-2], [MQTT-3.8.4-5]
   std::string suback;
   AppendSuback(&suback, protocol_level_, packet.packet_id, codes);
@@ -166,7 +166,7 @@ char ServerSession::SubscribeCode(const Filter& filter, uint32_t number) {
   }
   if (refused == reason::kSuccess) return static_cast<char>(granted);
   if (five()) return static_cast<char>(refused);
-  // 3.1 has no return code for a refusal: the client is told that it is subscribed.
+  // 3.1 has no return code for a refusal, so the SUBACK reports success.
   return protocol_level_ == kLevel31 ? static_cast<char>(granted) : kSubscribeFailure;
 }
 
@@ -182,7 +182,7 @@ Fault ServerSession::OnUnsubscribePacket(std::span<const uint8_t> body) {
     handler_->OnUnsubscribe(filter);
   }
   if (!open()) return {};
-  // [MQTT-3.10.4-1], [MQTT-3.10.4-2] whatever it matched
+  // [MQTT-3.10.4-1], [MQTT-3.10.4-2] An UNSUBACK follows even if no filter matched.
   std::string unsuback;
   AppendUnsuback(&unsuback, protocol_level_, packet.packet_id, codes);
   if (!FitsDevice(unsuback.size())) return CloseReason::kTooLarge;  // 5: [MQTT-3.1.2-24]

@@ -1,4 +1,4 @@
-// What is published to the device, and its answers.
+// PUBLISH packets to the device, and the device's answers.
 #include <algorithm>
 
 #include "core/protocol/mqtt/encode.h"
@@ -18,7 +18,7 @@ size_t ServerSession::window() const {
 bool ServerSession::Fits(const OutgoingPublish& publish) const {
   const size_t bytes = PublishBytes(protocol_level_, publish);
   if (bytes > kMaxRemainingLength) return false;
-  // 5: [MQTT-3.1.2-24] Never more than the device takes.
+  // 5: [MQTT-3.1.2-24] Never larger than the Maximum Packet Size of the device.
   return FitsDevice(bytes);
 }
 
@@ -34,7 +34,7 @@ SendResult ServerSession::SendPublish(uint64_t id, std::string_view topic,
   publish.topic = topic;
   publish.payload = {reinterpret_cast<const char*>(payload.data()), payload.size()};
   publish.subscription_identifiers = match->numbers;
-  publish.packet_id = std::min(qos, match->qos) == 0 ? 0 : 1;  // any, for its size
+  publish.packet_id = std::min(qos, match->qos) == 0 ? 0 : 1;  // any id has the same size
   if (!Fits(publish)) return SendResult::kTooLarge;
 
   const size_t waiting = output_.size() - output_sent_;
@@ -55,7 +55,7 @@ SendResult ServerSession::SendPublish(uint64_t id, std::string_view topic,
   return SendResult::kSent;
 }
 
-// What an earlier connection left unanswered, as far as the device takes it at a time.
+// Sends packets that the device did not answer on an earlier connection, up to its Receive Maximum.
 void ServerSession::SendWaiting() {
   Outgoing& outgoing = state_.outgoing;
   while (open() && outgoing.size() - outgoing.unsent() < device_receive_maximum_) {
@@ -71,7 +71,7 @@ void ServerSession::SendWaiting() {
     item->sent = true;
     if (Fits(publish)) {
       AppendPublish(&output_, protocol_level_, publish);
-    } else {  // 5: [MQTT-3.1.2-25] As if it had been sent.
+    } else {  // 5: [MQTT-3.1.2-25] Treated as if it had been sent.
       const uint64_t id = item->id;
       outgoing.Remove(item->packet_id);
       handler_->OnCommandAnswer(id, reason::kPacketTooLarge);
@@ -83,7 +83,7 @@ Fault ServerSession::OnPubackPacket(std::span<const uint8_t> body) {
   AnswerPacket packet;
   const Fault fault = ParsePuback(body, protocol_level_, &packet);
   if (fault) return fault;
-  // One that is not known may be the second for a PUBLISH that was sent twice.
+  // An unknown identifier may be the second PUBACK for a PUBLISH that was sent twice.
   const std::optional<uint64_t> id = state_.outgoing.Remove(packet.packet_id);
   if (!id) return {};
   SendWaiting();
@@ -91,21 +91,21 @@ Fault ServerSession::OnPubackPacket(std::span<const uint8_t> body) {
   return {};
 }
 
-// No device is sent QoS 2, so the identifier is one of an earlier server's, or of a client that
-// confuses it with QoS 1: only the latter is a fault. 4.3.3: a PUBREC is answered with PUBREL,
-// which ends it; 5: 3.6.2.1 the code says that the identifier is not known.
+// The server never sends QoS 2, so the identifier comes from an earlier server, or the client
+// confuses QoS 1 and 2. Only the latter is a fault. 4.3.3: PUBREL answers a PUBREC and ends the
+// exchange; 5: 3.6.2.1 its code reports an unknown identifier.
 Fault ServerSession::OnPubrecPacket(std::span<const uint8_t> body) {
   AnswerPacket packet;
   const Fault fault = ParsePuback(body, protocol_level_, &packet);  // the codes are the same
   if (fault) return fault;
   if (state_.outgoing.Has(packet.packet_id)) return CloseReason::kProtocolError;
-  if (packet.code >= reason::kUnspecified) return {};  // 5: 4.3.3 It is over.
+  if (packet.code >= reason::kUnspecified) return {};  // 5: 4.3.3 The exchange is over.
   AppendAnswer(&output_, PacketType::kPubrel, packet.packet_id,
                five() ? reason::kPacketIdNotFound : reason::kSuccess);
   return {};
 }
 
-// The answer to such a PUBREL.
+// The answer to the PUBREL of OnPubrecPacket().
 Fault ServerSession::OnPubcompPacket(std::span<const uint8_t> body) {
   AnswerPacket packet;
   const Fault fault = ParsePubrel(body, protocol_level_, &packet);  // the codes are the same

@@ -36,7 +36,7 @@ std::optional<Subscriptions::Match> Subscriptions::Find(std::string_view topic) 
   for (const Subscription& one : all_) {
     if (!TopicMatches(one.filter, topic)) continue;
     if (!match) match.emplace();
-    // [MQTT-3.3.5-1] One copy is sent for all that match, with the highest QoS of them.
+    // [MQTT-3.3.5-1] One copy is sent for all matching filters, with their highest QoS.
     match->qos = std::max(match->qos, one.qos);
     if (one.number != 0) match->numbers.push_back(one.number);
   }

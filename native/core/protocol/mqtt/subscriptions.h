@@ -1,3 +1,4 @@
+// The subscriptions of one device. Clauses are those of MQTT 3.1.1; "5:" marks MQTT 5.0.
 #ifndef SEGANET_CORE_PROTOCOL_MQTT_SUBSCRIPTIONS_H_
 #define SEGANET_CORE_PROTOCOL_MQTT_SUBSCRIPTIONS_H_
 
@@ -10,24 +11,27 @@
 
 namespace seganet::mqtt {
 
-// What one device subscribed to; it lives in the session that is kept. Filters are valid.
+// The filters that one device subscribed to, part of its KeptSession.
+//
+// Thread safety: none; owned by one session.
 class Subscriptions {
  public:
   struct Match {
-    uint8_t qos = 0;                // the highest that was granted among those that match
-    std::vector<uint32_t> numbers;  // subscription identifiers of all that match (5: 3.3.4)
+    uint8_t qos = 0;                // the highest granted QoS of the matching filters
+    std::vector<uint32_t> numbers;  // their subscription identifiers (5: 3.3.4)
   };
 
-  // A filter that is there already is replaced [MQTT-3.8.4-3]. False, and no effect, when there
-  // would be more than `max_count` or their filters longer than `max_bytes` in all.
-  // `number` is the subscription identifier, 0 = none.
+  // Adds a valid filter, or replaces the subscription with the same filter [MQTT-3.8.4-3]. False,
+  // and no effect, when there would be more than `max_count` filters or `max_bytes` bytes of
+  // filters. `number` is the subscription identifier, 0 = none.
   bool Add(std::string_view filter, uint8_t qos, uint32_t number, size_t max_count,
            size_t max_bytes);
-  // False: there was none.
+  // False when there is no such filter.
   bool Remove(std::string_view filter);
 
-  // None when no filter matches.
+  // Returns nullopt when no filter matches.
   std::optional<Match> Find(std::string_view topic) const;
+  // True if a filter matches.
   bool Listens(std::string_view topic) const;
 
   bool empty() const { return all_.empty(); }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/base/require.h"
 #include "core/base/utf8.h"
 #include "core/record/rules.h"
 
@@ -12,14 +13,15 @@ namespace {
 constexpr uint64_t kOnes = 0x0101010101010101;
 constexpr uint64_t kHighBits = 0x8080808080808080;
 
-// One bit (0x01) in each byte of `ascii` that equals `c`. REQUIRES: no byte above 0x7F; the sum
-// then cannot carry into the next byte, so the answer is exact for each one.
+// Returns 0x01 in each byte of `ascii` that equals `c`, and 0 in the others.
+// REQUIRES: no byte above 0x7F. Then no sum carries into the next byte, so the result is exact.
 constexpr uint64_t Matches(uint64_t ascii, char c) {
+  SEGANET_REQUIRE((ascii & kHighBits) == 0);
   const uint64_t difference = ascii ^ (kOnes * static_cast<uint8_t>(c));
   return (~(difference + (kHighBits - kOnes)) & kHighBits) >> 7;
 }
 
-// Bytes of the UTF-8 character at `p`, 0 when it is ill-formed [MQTT-1.5.3-1] or U+0000
+// Returns the bytes of the UTF-8 character at `p`, 0 if it is ill-formed [MQTT-1.5.3-1] or U+0000
 // [MQTT-1.5.3-2].
 size_t CharacterBytes(const uint8_t* p, size_t left) {
   return *p == 0 ? 0 : Utf8Length({reinterpret_cast<const char*>(p), left});
@@ -27,11 +29,11 @@ size_t CharacterBytes(const uint8_t* p, size_t left) {
 
 struct Scan {
   bool utf8 = true;
-  bool wildcard = false;  // has a '+' or '#' anywhere
+  bool wildcard = false;  // contains '+' or '#'
   size_t levels = 1;
 };
 
-// One pass for everything, eight bytes a step: this runs for each PUBLISH.
+// Does all checks in one pass of eight bytes per step, because it runs for each PUBLISH.
 Scan ScanText(std::string_view text) {
   Scan scan;
   const auto* p = reinterpret_cast<const uint8_t*>(text.data());

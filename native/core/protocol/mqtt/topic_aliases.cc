@@ -4,10 +4,10 @@ namespace seganet::mqtt {
 
 Fault TopicAliases::Resolve(uint32_t alias, size_t max_aliases, size_t max_bytes,
                             std::string_view* topic) {
-  // 5: [MQTT-3.3.2-8], [MQTT-3.3.2-9] Not 0, and not over what the CONNACK said.
+  // 5: [MQTT-3.3.2-8], [MQTT-3.3.2-9] Not 0, and not over the maximum of the CONNACK.
   if (alias == 0 || alias > max_aliases) return CloseReason::kBadTopicAlias;
   if (topic->empty()) {
-    // 5: 3.3.4 An alias that was not set is a Protocol Error; 0x94 says which.
+    // 5: 3.3.4 An unset alias is a Protocol Error; 0x94 is its more specific code.
     if (alias > topics_.size() || topics_[alias - 1].empty()) return CloseReason::kBadTopicAlias;
     *topic = topics_[alias - 1];
     return {};

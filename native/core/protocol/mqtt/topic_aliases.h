@@ -1,3 +1,4 @@
+// Topic aliases from a device (MQTT 5.0, 3.3.2.3.4).
 #ifndef SEGANET_CORE_PROTOCOL_MQTT_TOPIC_ALIASES_H_
 #define SEGANET_CORE_PROTOCOL_MQTT_TOPIC_ALIASES_H_
 
@@ -11,12 +12,14 @@
 
 namespace seganet::mqtt {
 
-// The topic aliases that a device set on this connection (5: 3.3.2.3.4). Takes no memory before the
-// first one.
+// The topic aliases that a device set on one connection. Allocates nothing before the first alias.
+//
+// Thread safety: none; owned by one session.
 class TopicAliases {
  public:
-  // Puts the alias' topic into an empty `topic`, which is valid until the next call; remembers any
-  // other. `max_bytes` bounds all topics together.
+  // Sets an empty `topic` to the alias's topic, a view that is valid until the next call. Remembers
+  // a non-empty `topic` for the alias. `max_bytes` bounds the bytes of all topics together. Faults:
+  // kBadTopicAlias, kTooLarge.
   Fault Resolve(uint32_t alias, size_t max_aliases, size_t max_bytes, std::string_view* topic);
 
   size_t memory_bytes() const;

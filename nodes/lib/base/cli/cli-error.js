@@ -1,6 +1,6 @@
 'use strict';
 
-/** What ends a command: a sentence with a remedy, and the exit code. */
+/** An error that ends a command: a sentence with a remedy, and the exit code. */
 class CliError extends Error {
   /** @param {string} message @param {number} exitCode */
   constructor(message, exitCode) {

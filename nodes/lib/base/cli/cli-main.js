@@ -3,14 +3,33 @@
 const { Output } = require('./cli-output');
 const { CliError } = require('./cli-error');
 
-/** Where nobody can tell: a tool, a right or a file is missing. */
+/** @typedef {(args: string[], output: Output) => Promise<number>} Run resolves to the exit code */
+
+/** Exit code when the command could not determine or do something: a tool, a privilege or a file is missing. */
 const CANNOT = 3;
 
 /**
- * Runs a command with the arguments of this process, and sets its exit code. What the system refuses is told in its words; any
- * other error is a fault of ours, and thrown.
+ * Returns the function that runs a command: it prints the help or the version, or executes a subcommand.
+ * @template Options
+ * @param {(args: string[]) => { command: string, text: string, options: Options | null }} readArguments options null:
+ *   only print the text
+ * @param {(command: string, options: Options, output: Output, args: string[]) => Promise<number>} execute
+ * @returns {Run}
+ */
+function runner(readArguments, execute) {
+  return async (args, output) => {
+    const { command, text, options } = readArguments(args);
+    if (options) return execute(command, options, output, args);
+    await output.line(text);
+    return 0;
+  };
+}
+
+/**
+ * Runs a command with the arguments of this process, and sets its exit code. Prints a CliError or an error of the
+ * operating system; throws any other error, because it is a bug.
  * @param {string} name of the command
- * @param {(args: string[], output: Output) => Promise<number>} run resolves to the exit code
+ * @param {Run} run
  * @param {RegExp} [systems] codes of the system's errors
  */
 async function main(name, run, systems = /^E[A-Z]+$/) {
@@ -25,4 +44,4 @@ async function main(name, run, systems = /^E[A-Z]+$/) {
   await output.end();
 }
 
-exports.main = main;
+module.exports = { main, runner };

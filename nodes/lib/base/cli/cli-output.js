@@ -1,5 +1,5 @@
 'use strict';
-// What the command prints: lines on stdout as fast as they are taken, progress on stderr where a person sees it.
+// The output of a command: lines on stdout with back-pressure, and progress on stderr if it is a terminal.
 
 const CHUNK_BYTES = 1 << 16;
 const PROGRESS_MS = 200;
@@ -11,7 +11,7 @@ class Output {
     this.stderr = stderr;
     this.waiting = '';
     this.progressShown = 0;
-    // `seganet-log dump | head` is no fault: whoever reads has seen enough.
+    // The reader may close the pipe early, as in `seganet-log dump | head`. That is not an error.
     this.isClosed = false;
     stdout.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {
       if (error.code !== 'EPIPE') throw error;
@@ -19,7 +19,7 @@ class Output {
     });
   }
 
-  /** @param {string} line @returns {Promise<void> | undefined} to wait for, if any */
+  /** @param {string} line @returns {Promise<void> | undefined} resolves when there is room again */
   line(line) {
     this.waiting += `${line}\n`;
     if (this.waiting.length >= CHUNK_BYTES) return this.flush();
@@ -43,7 +43,10 @@ class Output {
     this.stderr.write(`${line}\n`);
   }
 
-  /** Shown for a moment, to a person only. @param {() => string} text */
+  /**
+   * Shows a line that the next one replaces, on a terminal only.
+   * @param {() => string} text
+   */
   progress(text) {
     const now = Date.now();
     if (!this.stderr.isTTY || now - this.progressShown < PROGRESS_MS) return;
@@ -75,14 +78,16 @@ function plural(count, word, words = `${word}s`) {
   return `${count} ${count === 1 ? word : words}`;
 }
 
-/** @param {number} ms @returns {string} empty for what is no time */
+/** @param {number} ms @returns {string} empty if the number is not a time */
 function time(ms) {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? '' : date.toISOString();
 }
 
 /**
- * @param {string[]} head @param {string[][]} rows @returns {string[]} lines with columns under each other
+ * @param {string[]} head
+ * @param {string[][]} rows
+ * @returns {string[]} lines with aligned columns
  */
 function table(head, rows) {
   const widths = head.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i].length)));

@@ -1,10 +1,10 @@
 'use strict';
-// Files in which a command keeps what it did: whole or not at all, and written by one process at a time.
+// Files in which a command keeps its state. They are written atomically, by one process at a time.
 
 const fs = require('node:fs');
 const { CliError } = require('./cli-error');
 
-/** The exit code where nobody can tell or do. */
+/** Exit code: the result is unknown, or the command is not possible. */
 const CANNOT = 3;
 
 /** @param {string} directory @param {string} command */
@@ -21,7 +21,11 @@ function makeDirectory(directory, command) {
   }
 }
 
-/** In one piece, or not at all. @param {string} file @param {string | Buffer} content */
+/**
+ * Writes a file atomically.
+ * @param {string} file
+ * @param {string | Buffer} content
+ */
 function writeWhole(file, content) {
   const draft = `${file}.${process.pid}`;
   fs.rmSync(draft, { force: true });
@@ -29,7 +33,7 @@ function writeWhole(file, content) {
   fs.renameSync(draft, file);
 }
 
-/** @param {string} file @returns {string} '' when it is gone */
+/** @param {string} file @returns {string} '' if there is no file */
 function readText(file) {
   try {
     return fs.readFileSync(file, 'utf8');
@@ -48,7 +52,10 @@ function isAlive(pid) {
   }
 }
 
-/** Whether it was there for the taking. A link appears with its content, unlike a file. @param {string} file */
+/**
+ * True if this call created the lock. A hard link appears together with its content, unlike a new file.
+ * @param {string} file
+ */
 function takeLock(file) {
   const draft = `${file}.${process.pid}`;
   fs.writeFileSync(draft, String(process.pid));
@@ -64,14 +71,17 @@ function takeLock(file) {
 }
 
 /**
- * One at a time. The lock of a process that is dead is taken.
- * @template T @param {string} file @param {(owner: number) => string} busy the sentence while process `owner` has it
- * @param {() => Promise<T>} body @returns {Promise<T>}
+ * Calls a function while it holds a lock. The lock of a dead process is taken over.
+ * @template T
+ * @param {string} file
+ * @param {(owner: number) => string} busy the error while process `owner` holds the lock
+ * @param {() => Promise<T>} body
+ * @returns {Promise<T>}
  */
 async function locked(file, busy, body) {
   while (!takeLock(file)) {
     const owner = Number(readText(file));
-    // Its own number: of an earlier life, in a container that was started again.
+    // Our own process id is from an earlier run: a restarted container reuses process ids.
     if (owner > 0 && owner !== process.pid && isAlive(owner)) throw new CliError(busy(owner), CANNOT);
     fs.rmSync(file, { force: true });
   }

@@ -1,17 +1,25 @@
 'use strict';
-// The command line of a command with sub-commands: its help, and its options read.
+// Reads the command line of a command with subcommands, and prints its help.
 
 const { parseArgs } = require('node:util');
 const { version } = require('../../../../package.json');
 
+/** @typedef {(message: string) => Error} Usage makes the error for a wrong command line */
+/** @typedef {import('node:util').ParseArgsConfig['options']} OptionSpecs */
+/** @typedef {Record<string, string | boolean | undefined>} Values of the options */
 /** @typedef {{ says: string, more: string, options: string[] }} Command */
 /**
  * @typedef {object} Manual
- * @property {string} name @property {string} purpose @property {Record<string, string>} options lines of help @property {string[]} flags options without a value
- * @property {Record<string, Command>} commands @property {string} exits @property {string} documents
- * @property {(message: string) => Error} usage what a wrong command line is answered with
+ * @property {string} name
+ * @property {string} purpose
+ * @property {Record<string, string>} options lines of help
+ * @property {string[]} flags options without a value
+ * @property {Record<string, Command>} commands
+ * @property {string} exits
+ * @property {string} documents
+ * @property {Usage} usage
  */
-/** @typedef {{ command: string, text: string, values: Record<string, string | boolean | undefined> | null }} Read values null: only print the text */
+/** @typedef {{ command: string, text: string, values: Values | null }} Read values null: only print the text */
 
 /** @param {Manual} manual */
 const help = ({ name, purpose, options, commands, exits, documents }) => `${name} <command> [options]
@@ -32,7 +40,10 @@ ${exits}
 
 What it does and why: ${documents} in the package.`;
 
-/** @param {Manual} manual @param {string} command */
+/**
+ * @param {Manual} manual
+ * @param {string} command
+ */
 function helpOf({ name, options, commands, exits }, command) {
   const { says, more, options: names } = commands[command];
   return `${name} ${command} [options]: ${says}.
@@ -43,18 +54,43 @@ ${names.map((option) => options[option]).join('\n')}
 ${exits}`;
 }
 
-/** @param {Manual} manual @param {string[]} args @param {string[]} names @returns {Record<string, string | boolean | undefined>} */
-function parse({ flags, usage }, args, names) {
-  const specs = names.map((name) => [name, { type: flags.includes(name) ? 'boolean' : 'string' }]);
-  const options = /** @type {import('node:util').ParseArgsConfig['options']} */ (Object.fromEntries(specs));
+/**
+ * Parses the options of a subcommand. Throws the error of `usage` for an unknown or incomplete option.
+ * @param {string[]} args behind the subcommand
+ * @param {OptionSpecs} options
+ * @param {Usage} usage
+ * @param {boolean} [allowPositionals]
+ * @returns {{ values: Values, positionals: string[] }}
+ */
+function parseOptions(args, options, usage, allowPositionals = false) {
   try {
-    return /** @type {any} */ (parseArgs({ args, options, strict: true }).values);
+    return /** @type {any} */ (parseArgs({ args, options, allowPositionals, strict: true }));
   } catch (error) {
     throw usage(`${/** @type {Error} */ (error).message.split('. ')[0].replace(/\.$/, '')}.`);
   }
 }
 
-/** @param {Manual} manual @param {string[]} args of the command line @returns {Read} */
+/**
+ * Reads the subcommand of a command with a single help text.
+ * @param {string[]} args of the command line
+ * @param {{ help: string, commands: object, usage: Usage }} manual commands: has a property for each subcommand
+ * @returns {{ command: string, rest: string[], text: string }} text '' = run the subcommand; otherwise only print the text
+ */
+function readCommand(args, { help: text, commands, usage }) {
+  if (args.length === 0) throw usage('The command is missing.');
+  const [command, ...rest] = args;
+  if (args.includes('--help') || args.includes('-h') || command === 'help') return { command, rest, text };
+  if (command === '--version') return { command, rest, text: version };
+  if (!Object.hasOwn(commands, command)) throw usage(`There is no command '${command}'.`);
+  return { command, rest, text: '' };
+}
+
+/**
+ * Reads the command line of a command whose subcommands have help texts of their own.
+ * @param {Manual} manual
+ * @param {string[]} args of the command line
+ * @returns {Read}
+ */
 function readCommandLine(manual, args) {
   if (args.length === 0) throw manual.usage('The command is missing.');
   const [command, ...rest] = args;
@@ -65,7 +101,12 @@ function readCommandLine(manual, args) {
   );
   if (isHelp) return { command: 'help', text: topic ? helpOf(manual, topic) : help(manual), values: null };
   if (!topic) throw manual.usage(`There is no command '${command}'.`);
-  return { command: topic, text: '', values: parse(manual, rest, manual.commands[topic].options) };
+  const specs = manual.commands[topic].options.map((name) => [
+    name,
+    { type: manual.flags.includes(name) ? 'boolean' : 'string' }
+  ]);
+  const { values } = parseOptions(rest, Object.fromEntries(specs), manual.usage);
+  return { command: topic, text: '', values };
 }
 
-module.exports = { readCommandLine };
+module.exports = { parseOptions, readCommand, readCommandLine };

@@ -2,10 +2,11 @@
 'use strict';
 // seganet-passwd: keeps the file of users and passwords of devices. Everything it can do: seganet-passwd --help.
 
-const { main } = require('../../base/cli/cli-main');
-const { HELP, readArguments } = require('./usage');
+const { main, runner } = require('../../base/cli/cli-main');
+const { readArguments } = require('./usage');
 
-/** @type {Record<string, (input: import('./usage').Input, output: import('../../base/cli/cli-output').Output) => Promise<number>>} */
+/** @typedef {import('../../base/cli/cli-output').Output} Output */
+/** @type {Record<string, (input: import('./usage').Input, output: Output) => Promise<number>>} */
 const commands = {
   add: (...args) => require('./users').add(...args),
   delete: (...args) => require('./users').remove(...args),
@@ -14,15 +15,7 @@ const commands = {
   token: (...args) => require('./token').token(...args)
 };
 
-/** @param {string[]} args @param {import('../../base/cli/cli-output').Output} output @returns {Promise<number>} the exit code */
-async function run(args, output) {
-  const input = readArguments(args);
-  if (input.command === 'help' || input.command === 'version') {
-    await output.line(input.command === 'help' ? HELP : require('../../../../package.json').version);
-    return 0;
-  }
-  return commands[input.command](input, output);
-}
+const run = runner(readArguments, (command, input, output) => commands[command](input, output));
 
 if (require.main === module) main('seganet-passwd', run);
 

@@ -1,8 +1,8 @@
 'use strict';
 // The command line of seganet-passwd.
 
-const { parseArgs } = require('node:util');
 const { CliError } = require('../../base/cli/cli-error');
+const { parseOptions, readCommand } = require('../../base/cli/usage');
 const { DEFAULT_COST, LIMITS } = require('../password-hash');
 
 const EXIT = { OK: 0, NO: 1, USAGE: 2, CANNOT: 3 };
@@ -44,34 +44,25 @@ const SPECS = {
 
 /**
  * @typedef {object} Input
- * @property {string} command @property {string} file @property {string} name
- * @property {number} cost @property {string} passwordFile @property {string} devices
+ * @property {string} file
+ * @property {string} name
+ * @property {number} cost
+ * @property {string} passwordFile
+ * @property {string} devices
  */
-
-const NOTHING = { file: '', name: '', cost: DEFAULT_COST.ln, passwordFile: '', devices: '' };
 
 /** @param {string} message */
 const usage = (message) => new CliError(`${message} See seganet-passwd --help.`, EXIT.USAGE);
 
-/** @param {string[]} args @param {NonNullable<import('node:util').ParseArgsConfig['options']>} options */
-function parse(args, options) {
-  try {
-    return parseArgs({ args, options, allowPositionals: true, strict: true });
-  } catch (error) {
-    throw usage(`${/** @type {Error} */ (error).message.split('. ')[0].replace(/\.$/, '')}.`);
-  }
-}
-
-/** @param {string[]} args @returns {Input} */
+/**
+ * @param {string[]} args
+ * @returns {{ command: string, text: string, options: Input | null }} options null: only print the text
+ */
 function readArguments(args) {
-  if (args.length === 0) throw usage('The command is missing.');
-  if (args.includes('--help') || args.includes('-h') || args[0] === 'help')
-    return { ...NOTHING, command: 'help' };
-  if (args[0] === '--version') return { ...NOTHING, command: 'version' };
-  const [command, ...rest] = args;
-  if (!Object.hasOwn(SPECS, command)) throw usage(`There is no command '${command}'.`);
+  const { command, rest, text: shown } = readCommand(args, { help: HELP, commands: SPECS, usage });
+  if (shown !== '') return { command, text: shown, options: null };
   const { names, options } = SPECS[command];
-  const { values, positionals } = parse(rest, options);
+  const { values, positionals } = parseOptions(rest, options, usage, true);
   if (positionals.length === 0) throw usage('The file is missing.');
   if (positionals.length <= names) throw usage('The name is missing.');
   // Not repeated in the message: it may be a password.
@@ -83,7 +74,8 @@ function readArguments(args) {
   if (!Number.isInteger(cost) || cost < least || cost > most) {
     throw usage(`--cost takes a whole number from ${least} to ${most}.`);
   }
-  return { command, file, name, cost, passwordFile: text('password-file'), devices: text('devices') };
+  const input = { file, name, cost, passwordFile: text('password-file'), devices: text('devices') };
+  return { command, text: '', options: input };
 }
 
-module.exports = { HELP, EXIT, readArguments, usage };
+module.exports = { EXIT, readArguments, usage };

@@ -1,5 +1,5 @@
 'use strict';
-// What this process may do to the network.
+// Privileges of this process for network changes.
 
 const fs = require('node:fs');
 const { EXIT, CliError } = require('./network-error');
@@ -27,9 +27,10 @@ function processStatus() {
 const mayChangeNetwork = () => hasCapability(CAPABILITY.NET_ADMIN);
 
 /**
+ * Checks the privileges for a command.
  * @param {string} command
  * @param {string} [what] it changes
- * @throws {CliError} when this process has no right to
+ * @throws {CliError} if this process lacks them
  */
 function needRights(command, what = 'a network interface') {
   if (mayChangeNetwork()) return;

@@ -1,5 +1,5 @@
 'use strict';
-// Runs tc and ip: never through a shell, never without an end.
+// Runs tc and ip, never through a shell, and always with a time limit.
 
 const { execFile } = require('node:child_process');
 const { EXIT, CliError } = require('./network-error');
@@ -7,7 +7,7 @@ const { EXIT, CliError } = require('./network-error');
 const TIMEOUT_MS = 10_000;
 const MOST_OUTPUT = 4 << 20;
 
-/** Debian keeps them where a user's PATH does not lead. */
+/** Debian keeps these tools outside a user's PATH. */
 const FOLDERS = '/usr/sbin:/sbin:/usr/local/sbin';
 
 /** @type {Record<string, string>} */
@@ -16,9 +16,11 @@ const PACKAGES = { tc: 'iproute2', ip: 'iproute2', unshare: 'util-linux' };
 /** @typedef {{ code: number, stdout: string, stderr: string }} Result */
 
 /**
- * @param {string} tool @param {string[]} args
+ * Runs a tool. Rejects with CliError if the tool is missing or does not finish in time.
+ * @param {string} tool
+ * @param {string[]} args
  * @param {{ input?: string, timeoutMs?: number }} [options]
- * @returns {Promise<Result>} also when it failed. Rejects with CliError where it is not there or does not come to an end
+ * @returns {Promise<Result>} also for a tool that failed
  */
 function run(tool, args, { input, timeoutMs = TIMEOUT_MS } = {}) {
   return new Promise((resolve, reject) => {
@@ -40,13 +42,13 @@ function run(tool, args, { input, timeoutMs = TIMEOUT_MS } = {}) {
         reject(new CliError(`'${tool}' did not finish within ${timeoutMs} ms.`, EXIT.CANNOT));
       } else reject(new CliError(`'${tool}' cannot run: ${error.message}`, EXIT.CANNOT));
     });
-    // It may be gone before it has read everything.
+    // The tool may exit before it has read everything.
     child.stdin?.on('error', () => {});
     child.stdin?.end(input ?? '');
   });
 }
 
-/** What a tool complained about, in one line. @param {Result} result */
+/** Returns a tool's error message in one line. @param {Result} result */
 function complaint({ code, stderr }) {
   const lines = stderr
     .split('\n')

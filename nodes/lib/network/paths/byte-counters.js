@@ -1,9 +1,10 @@
 'use strict';
-// The bytes that went by each interface. Of /proc/net/dev: that is of this process's network, where /sys may be of another (nsenter --net).
+// Reads the byte counters of the interfaces from /proc/net/dev, which belongs to this process's network namespace. /sys
+// may belong to another one (nsenter --net).
 
 const fs = require('node:fs');
 
-/** @typedef {{ rx: number, tx: number }} Bytes since the interface was made */
+/** Since the interface was created. @typedef {{ rx: number, tx: number }} Bytes */
 
 const MOST_TEXT = 1 << 20;
 const LINE = /^ *([^\s:]{1,15}): *(\d{1,20})(?: +\d{1,20}){7} +(\d{1,20})(?: |$)/;

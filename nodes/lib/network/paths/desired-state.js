@@ -1,5 +1,5 @@
 'use strict';
-// What the network should have for a list of paths. Pure.
+// Computes the desired state of the network for a list of paths. Pure.
 
 const net = require('node:net');
 const {
@@ -12,10 +12,17 @@ const {
 } = require('./path-numbers');
 
 /** @typedef {import('./path-selection').Path} Path */
-/** What is to be with a path's endpoint: it is there, it is not, as it is, made anew. @typedef {'there' | 'gone' | 'kept' | 'new'} Fate */
-/** @typedef {{ rules: import('./ip-output').Rule[], routes: import('./ip-output').Route[] }} Wished */
+/**
+ * Desired fate of a path's endpoint: present, absent, unchanged, created again.
+ * @typedef {'there' | 'gone' | 'kept' | 'new'} Fate
+ */
+/** @typedef {{ rules: import('./ip-output').Rule[], routes: import('./ip-output').Route[] }} NetworkState */
 
-/** @param {string} address @param {number} prefix @returns {string} of IPv4 */
+/**
+ * @param {string} address of IPv4
+ * @param {number} prefix
+ * @returns {string} of IPv4
+ */
 function networkOf(address, prefix) {
   const bits = address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
   const size = 2 ** (32 - prefix);
@@ -25,9 +32,10 @@ function networkOf(address, prefix) {
 }
 
 /**
- * Two rules: what the main table knows of better than by its default goes that way, so that containers and other local networks are
- * reached as ever; the rest goes by the path's own table.
- * @param {Path} path @returns {import('./ip-output').Rule[]}
+ * Returns a path's two rules. Destinations that the main table knows by more than its default route go that way, so
+ * that containers and other local networks remain reachable. All others go through the path's own table.
+ * @param {Path} path
+ * @returns {import('./ip-output').Rule[]}
  */
 function rulesOf({ address, slot }) {
   if (address === '') return [];
@@ -38,7 +46,10 @@ function rulesOf({ address, slot }) {
   ];
 }
 
-/** @param {Path} path @returns {import('./ip-output').Route[]} none while the interface is down: the kernel refuses them */
+/**
+ * @param {Path} path
+ * @returns {import('./ip-output').Route[]} none while the interface is down: the kernel refuses them
+ */
 function routesOf({ interface: device, address, prefix, gateway, isDirect, slot, isUp }) {
   if (address === '' || !isUp) return [];
   const all = { device, table: tableOf(slot), metric: 0, source: address };
@@ -57,7 +68,7 @@ function routesOf({ interface: device, address, prefix, gateway, isDirect, slot,
   return routes;
 }
 
-/** @param {Path[]} paths @returns {Wished} */
+/** @param {Path[]} paths @returns {NetworkState} */
 const desired = (paths) => ({ rules: paths.flatMap(rulesOf), routes: paths.flatMap(routesOf) });
 
 /** @param {Path} path @returns {import('./ip-output').Endpoint} */

@@ -1,13 +1,18 @@
 'use strict';
-// A question that is asked twice, so that a packet that is lost by chance is no dead path, without waiting for the first to end.
+// Sends two probes, so that the accidental loss of one packet does not make a path look dead. The second does not wait
+// for the end of the first.
 
 /** @typedef {import('./path-probe').Answer} Answer */
 
-/** What is lost together by chance is mostly lost within less. */
+/** Packets lost together by accident are mostly closer together than this. */
 const PAUSE_MS = 60;
 
-/** @param {() => Promise<Answer>} ask never rejects @returns {Promise<Answer>} the first that is one, else that of the second */
-async function askTwice(ask) {
+/**
+ * Sends a double probe.
+ * @param {() => Promise<Answer>} ask never rejects
+ * @returns {Promise<Answer>} the first successful answer, or else the second one
+ */
+async function doubleProbe(ask) {
   const pause = new Promise((resolve) => setTimeout(() => resolve(null), PAUSE_MS));
   const first = ask();
   const early = await Promise.race([first, pause]);
@@ -24,4 +29,4 @@ async function answered(asked) {
   return answer;
 }
 
-module.exports = { askTwice, PAUSE_MS };
+module.exports = { doubleProbe, PAUSE_MS };

@@ -1,12 +1,12 @@
 'use strict';
-// When a path is asked in fastProbe, since somebody who uses it hears nothing: how often that may be, and how long an answer may take then. Pure: the clock
-// is the caller's.
+// Limits fast probes, which are sent because a user of a path reports silence: how often they may be sent, and how long
+// an answer may take. Pure: the caller provides the clock.
 
-/** Nothing is called silent sooner: the machine at either end may be busy for so long. */
+/** Shortest time-out: the machine at either end may be busy for this long. */
 const LEAST_MS = 150;
-/** Of what answers take: they vary, and a line that has slept wakes up slowly. */
+/** Factor for the usual answer time: it varies, and an idle line wakes up slowly. */
 const ROUND_TRIPS = 3;
-/** So many times in a row; in the long run no more often than it is asked anyway. */
+/** Most fast probes in a row; in the long run, they are no more frequent than normal probes. */
 const MOST_IN_A_ROW = 5;
 
 class FastProbe {
@@ -16,10 +16,10 @@ class FastProbe {
     this.patienceMs_ = timeoutMs;
     this.left_ = MOST_IN_A_ROW;
     this.countedAt_ = now;
-    /** Of answers, as RFC 6298 has it of round trips; -1 = there was none. */
+    /** Answer times, smoothed as in RFC 6298; -1 = there was none. */
     this.smoothedMs_ = -1;
     this.spreadMs_ = 0;
-    /** 0 = there is none. */
+    /** Time-out of the present fast probe, 0 = there is none. */
     this.timeoutMs = 0;
   }
 
@@ -39,8 +39,10 @@ class FastProbe {
   }
 
   /**
-   * @param {number} rttMs that they know of who ask for it: it may be longer than ours, behind a full queue @param {number} now
-   * @returns {boolean} whether it begins
+   * Begins a fast probe, if permitted.
+   * @param {number} rttMs round trip known to the user of the path: it may be longer than ours, behind a full queue
+   * @param {number} now
+   * @returns {boolean} true if it begins
    */
   begin(rttMs, now) {
     if (this.isOn) return false;

@@ -1,5 +1,5 @@
 'use strict';
-// The network as it is now. Needs no rights.
+// Reads the present state of the network. Needs no privileges.
 
 const { complaint, run } = require('../common/run-command');
 const { EXIT, CliError } = require('../common/network-error');
@@ -9,10 +9,14 @@ const { readSysctls } = require('./sysctls');
 
 /**
  * @typedef {object} Facts
- * @property {import('./ip-output').Interface[]} interfaces @property {import('./ip-output').Route[]} defaults of the main table, best first
- * @property {import('./ip-output').Route[]} routes those of ours @property {import('./ip-output').Rule[]} rules all
- * @property {boolean} mptcp whether the kernel and ip have it @property {import('./ip-output').Endpoint[]} endpoints all
- * @property {import('./ip-output').Limits | null} limits @property {import('./sysctls').Sysctls} sysctls
+ * @property {import('./ip-output').Interface[]} interfaces
+ * @property {import('./ip-output').Route[]} defaults of the main table, best first
+ * @property {import('./ip-output').Route[]} routes ours
+ * @property {import('./ip-output').Rule[]} rules all
+ * @property {boolean} mptcp true if the kernel and ip support it
+ * @property {import('./ip-output').Endpoint[]} endpoints all
+ * @property {import('./ip-output').Limits | null} limits
+ * @property {import('./sysctls').Sysctls} sysctls
  */
 
 /** @param {string[]} args */
@@ -23,7 +27,7 @@ async function ask(...args) {
 }
 
 /** @returns {Promise<Facts>} */
-async function look() {
+async function inspect() {
   const sysctls = readSysctls();
   const hasMptcp = sysctls.enabled !== null;
   const mptcp = (/** @type {string[]} */ ...args) =>
@@ -55,4 +59,4 @@ async function look() {
   };
 }
 
-module.exports = { look };
+module.exports = { inspect };

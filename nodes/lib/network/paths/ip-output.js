@@ -1,18 +1,49 @@
 'use strict';
-// What ip prints about interfaces, routes, rules and MPTCP. Anything may be missing in it: what is not understood is left out.
+// Parses the output of ip about interfaces, routes, rules and MPTCP. Any part may be missing; unknown parts are
+// skipped.
 
 /** @typedef {{ address: string, prefix: number }} Address */
 /**
  * @typedef {object} Interface
- * @property {string} name @property {number} index @property {boolean} isUp by its administrator @property {boolean} carrier it can send
- * @property {boolean} isLoopback @property {Address[]} addresses of IPv4, those first that the kernel takes first
+ * @property {string} name
+ * @property {number} index
+ * @property {boolean} isUp set up by the administrator
+ * @property {boolean} carrier it can send
+ * @property {boolean} isLoopback
+ * @property {Address[]} addresses of IPv4, in the kernel's order of preference
  */
-/** @typedef {{ destination: string, gateway: string, device: string, table: number, metric: number, source: string, onlink: boolean }} Route gateway '' = none */
-/** @typedef {{ preference: number, source: string, table: number, protocol: number, suppress: number }} Rule suppress -1 = no such condition */
-/** @typedef {{ id: number, address: string, device: string, subflow: boolean, backup: boolean, more: boolean }} Endpoint more: flags that ours never have */
+/**
+ * gateway '' = none.
+ * @typedef {object} Route
+ * @property {string} destination
+ * @property {string} gateway
+ * @property {string} device
+ * @property {number} table
+ * @property {number} metric
+ * @property {string} source
+ * @property {boolean} onlink
+ */
+/**
+ * suppress -1 = no such condition.
+ * @typedef {{ preference: number, source: string, table: number, protocol: number, suppress: number }} Rule
+ */
+/**
+ * more: it has flags that our endpoints never have.
+ * @typedef {object} Endpoint
+ * @property {number} id
+ * @property {string} address
+ * @property {string} device
+ * @property {boolean} subflow
+ * @property {boolean} backup
+ * @property {boolean} more
+ */
 /** @typedef {{ subflows: number, accepted: number }} Limits */
 
-/** @param {unknown} value @param {number} [otherwise] @returns {number} whole, not negative */
+/**
+ * @param {unknown} value
+ * @param {number} [otherwise]
+ * @returns {number} a whole number, not negative
+ */
 function count(value, otherwise = 0) {
   const number = typeof value === 'number' || typeof value === 'string' ? Number(value) : NaN;
   return Number.isSafeInteger(number) && number >= 0 && value !== '' ? number : otherwise;
@@ -21,7 +52,7 @@ function count(value, otherwise = 0) {
 /** @param {unknown} value */
 const text = (value) => (typeof value === 'string' ? value : '');
 
-/** @param {string} json @returns {any[]} empty for what is no JSON array: ip prints nothing where there is nothing */
+/** @param {string} json @returns {any[]} empty if it is not a JSON array: ip prints nothing where there is nothing */
 function parseArray(json) {
   try {
     const value = JSON.parse(json);
@@ -57,7 +88,7 @@ function parseInterfaces(json) {
         name: entry.ifname,
         index: count(entry.ifindex),
         isUp,
-        // Wi-Fi that is not authenticated yet is DORMANT; drivers that do not tell are UNKNOWN.
+        // Wi-Fi that is not authenticated yet is DORMANT; drivers that do not report a state are UNKNOWN.
         carrier:
           isUp &&
           flags.includes('LOWER_UP') &&
@@ -68,7 +99,11 @@ function parseInterfaces(json) {
     });
 }
 
-/** @param {string} json of `ip -j -N -4 route show …` @param {number} table where it says none @returns {Route[]} without those of the kernel's own kinds */
+/**
+ * @param {string} json of `ip -j -N -4 route show …`
+ * @param {number} table if the output contains none
+ * @returns {Route[]} without routes of the kernel's own kinds
+ */
 function parseRoutes(json, table) {
   return parseArray(json)
     .filter(({ dst, dev, type }) => text(dst) !== '' && text(dev) !== '' && !type)
@@ -108,11 +143,14 @@ function parseEndpoints(json) {
     }));
 }
 
-/** @param {string} out of `ip mptcp limits show`: the same words as text, and as JSON where -j is heeded @returns {Limits | null} */
+/**
+ * @param {string} out of `ip mptcp limits show`: the same words as text, and as JSON if -j is supported
+ * @returns {Limits | null}
+ */
 function parseLimits(out) {
-  const of = (/** @type {string} */ name) =>
+  const limit = (/** @type {string} */ name) =>
     /** @type {number} */ (count(new RegExp(`\\b${name}"?:? *(\\d{1,4})\\b`).exec(out)?.[1], -1));
-  const limits = { subflows: of('subflows'), accepted: of('add_addr_accepted') };
+  const limits = { subflows: limit('subflows'), accepted: limit('add_addr_accepted') };
   return limits.subflows < 0 || limits.accepted < 0 ? null : limits;
 }
 

@@ -1,14 +1,18 @@
 'use strict';
-// What `ip -o monitor link address route` says, a line an event. Only what changed is taken from it, not to what: that is looked up.
+// Parses the output of `ip -o monitor link address route`, one event per line. It yields only what changed; the new
+// state is read separately.
 
-/** @typedef {{ kind: 'link' | 'address' | 'route', device: string, isGone: boolean, carrier: boolean | null }} Event carrier: of a link, null = not said */
+/**
+ * carrier: of a link, null = not included.
+ * @typedef {{ kind: 'link' | 'address' | 'route', device: string, isGone: boolean, carrier: boolean | null }} Event
+ */
 
-/** No event is as long: what is, is dropped. */
+/** No event is this long: longer lines are dropped. */
 const MOST_LINE = 16_384;
 
-/** @param {string} line @returns {Event | null} null for what is no event of these */
+/** @param {string} line @returns {Event | null} null if it is not one of these events */
 function parseLine(line) {
-  // Some versions label each line, some put -t's times before it.
+  // Some versions label each line, some put the times of -t before it.
   const plain = line.replace(/^\s*(\[[^\]]{0,40}\]\s*)*/, '');
   const isGone = /^Deleted\s/.test(plain);
   const words = (isGone ? plain.slice(8) : plain).trim().split(/\s+/);
@@ -32,7 +36,7 @@ function parseLine(line) {
   return { kind: 'route', device: words[at + 1], isGone, carrier: null };
 }
 
-/** Lines of a stream, however it is cut. */
+/** Splits a stream into lines, regardless of how it is cut. */
 class Lines {
   constructor() {
     this.rest_ = '';

@@ -1,5 +1,6 @@
 'use strict';
-// Whether NetworkManager makes the MPTCP endpoints (1.40 and newer do, unless a connection says no): two that do would take each other's away.
+// Checks whether NetworkManager creates the MPTCP endpoints (1.40 and newer do, unless a connection disables it): two
+// managers would remove each other's endpoints.
 
 const { run } = require('../common/run-command');
 
@@ -16,13 +17,13 @@ async function nmcli(...args) {
   }
 }
 
-/** connection.mptcp-flags, such as `0x22 (enabled,subflow)`; 0 is the default: enabled. @param {string} text */
+/** Parses connection.mptcp-flags, such as `0x22 (enabled,subflow)`; 0 is the default: enabled. @param {string} text */
 function isDisabled(text) {
   const value = text.replace(/^connection\.mptcp-flags:/, '');
   return /\bdisabled\b/.test(value) || (Number.parseInt(value, 16) & 1) === 1;
 }
 
-/** @param {string[]} interfaces @returns {Promise<string[]>} those whose endpoints NetworkManager makes */
+/** @param {string[]} interfaces @returns {Promise<string[]>} interfaces whose endpoints NetworkManager creates */
 async function managedInterfaces(interfaces) {
   if ((await nmcli(...ARGS, 'RUNNING', 'general')) !== 'running') return [];
   const active = (await nmcli(...ARGS, 'UUID,DEVICE', 'connection', 'show', '--active')).split('\n');
@@ -31,7 +32,7 @@ async function managedInterfaces(interfaces) {
     const [uuid, ...rest] = line.split(':');
     const device = rest.join(':');
     if (!/^[0-9a-f-]{36}$/.test(uuid) || !interfaces.includes(device)) continue;
-    // An older one does not know the property, and makes none.
+    // An older version does not know the property, and creates no endpoints.
     const flags = await nmcli(...ARGS, 'connection.mptcp-flags', 'connection', 'show', 'uuid', uuid);
     if (flags !== '' && !isDisabled(flags)) managed.push(device);
   }

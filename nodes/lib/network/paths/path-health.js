@@ -1,5 +1,5 @@
 'use strict';
-// One path's health: what its link and its probes say, with hysteresis. Pure: the clock is the caller's.
+// Tracks the health of one path from its link and its probes, with hysteresis. Pure: the caller provides the clock.
 
 const { FastProbe } = require('./fast-probe');
 
@@ -9,28 +9,30 @@ const { FastProbe } = require('./fast-probe');
 
 const DEFAULTS = Object.freeze({ everyMs: 1000, timeoutMs: 700 });
 
-/** So soon after a probe without an answer comes the next one. */
+/** Time until the next probe after one without an answer. */
 const RETRY_MS = 300;
-/** One lost segment is no dead path. */
+/** One lost segment does not make a path dead. */
 const MISSES = 2;
-/** A path that was up for less has flapped: it has to answer twice as often as the last time before it is up again. */
+/**
+ * A path that was up for a shorter time has flapped: the number of answers that it needs before it is up again doubles.
+ */
 const STABLE_MS = 30_000;
 const MOST_GOODS = 32;
-/** A path that is down for so long is asked as seldom as one that is up. */
+/** After being down for this long, a path is probed at the normal interval again. */
 const PATIENCE_MS = 30_000;
 
 class Health {
-  /** @param {Settings} settings @param {number} now ms, of any clock that does not go back */
+  /** @param {Settings} settings @param {number} now ms, of any monotonic clock */
   constructor(settings, now) {
     this.settings_ = settings;
-    this.haste_ = new FastProbe(settings, now);
+    this.fastProbe_ = new FastProbe(settings, now);
     /** @type {Name} */
     this.state = 'probing';
     this.why = 'not tried yet';
     this.since = now;
-    /** Up or down has been known at least once: until then an endpoint that is there stays. */
+    /** True once the path was up or down: until then, an existing endpoint stays. */
     this.isKnown = false;
-    /** ms; Infinity = it has no link to be asked by. */
+    /** ms; Infinity = no link to probe over. */
     this.nextProbeAt = Infinity;
     this.address_ = '';
     this.hasLink_ = false;
@@ -60,12 +62,12 @@ class Health {
     this.hasLink_ = true;
     this.misses_ = 0;
     this.goods_ = 0;
-    this.haste_.end();
+    this.fastProbe_.end();
     if (!this.settings_.probes) {
       this.up_('the link is up', now);
       return;
     }
-    // An endpoint that is added at the moment of carrier is lost: its one SYN finds no neighbour yet.
+    // An endpoint that is added at the moment of carrier fails: its only SYN finds no neighbor yet.
     this.set_(
       'probing',
       isOther ? `new address ${address}` : this.isKnown ? 'the link is back' : this.why,
@@ -74,34 +76,40 @@ class Health {
     this.nextProbeAt = now;
   }
 
-  /** What a probe may take that is sent now. */
+  /** Time-out of a probe that is sent now. */
   get timeoutMs() {
-    return this.haste_.isOn ? this.haste_.timeoutMs : this.settings_.timeoutMs;
+    return this.fastProbe_.isOn ? this.fastProbe_.timeoutMs : this.settings_.timeoutMs;
   }
 
-  /** The next probe is to be sent twice, and what comes of it is the answer to both. */
-  get isHasty() {
-    return this.haste_.isOn;
+  /** True if the next probe is a double probe. Its result counts for both. */
+  get isFastProbe() {
+    return this.fastProbe_.isOn;
   }
 
   /**
-   * Somebody who uses it hears nothing: it is asked at once, in fastProbe.
-   * @param {number} rttMs that they know of, 0 = none @param {number} now @returns {boolean} whether it is to be asked now
+   * Begins a fast probe because a user of the path reports silence.
+   * @param {number} rttMs round trip known to the user, 0 = unknown
+   * @param {number} now
+   * @returns {boolean} true if a probe is to be sent now
    */
   suspect(rttMs, now) {
-    if (this.state !== 'up' || !this.settings_.probes || !this.haste_.begin(rttMs, now)) return false;
+    if (this.state !== 'up' || !this.settings_.probes || !this.fastProbe_.begin(rttMs, now)) return false;
     this.nextProbeAt = now;
     return true;
   }
 
-  /** @param {import('./path-probe').Answer} answer of a probe by the address that it has now @param {number} now @param {number} [tookMs] */
+  /**
+   * @param {import('./path-probe').Answer} answer of a probe from its present address
+   * @param {number} now
+   * @param {number} [tookMs]
+   */
   probed({ ok, why }, now, tookMs = 0) {
     if (!this.hasLink_) return;
-    if (ok) this.haste_.answered(tookMs);
-    const sent = this.haste_.isOn ? 2 : 1;
-    this.haste_.end();
+    if (ok) this.fastProbe_.answered(tookMs);
+    const sent = this.fastProbe_.isOn ? 2 : 1;
+    this.fastProbe_.end();
     if (ok === null) {
-      // That says nothing of the path.
+      // No probe was sent, so nothing is known about the path.
       if (this.state === 'probing') this.why = why;
       this.nextProbeAt = now + this.settings_.everyMs;
     } else if (ok) this.good_(why, now);
@@ -118,7 +126,11 @@ class Health {
     this.nextProbeAt = now + (this.state === 'up' ? this.settings_.everyMs : RETRY_MS);
   }
 
-  /** @param {string} why @param {number} now @param {number} sent */
+  /**
+   * @param {string} why
+   * @param {number} now
+   * @param {number} sent
+   */
   miss_(why, now, sent) {
     this.goods_ = 0;
     this.misses_ += sent;
@@ -142,11 +154,15 @@ class Health {
     this.isKnown = true;
     this.misses_ = 0;
     this.goods_ = 0;
-    this.haste_.end();
+    this.fastProbe_.end();
     if (this.state !== 'down' || this.why !== why) this.set_('down', why, now);
   }
 
-  /** @param {Name} state @param {string} why @param {number} now */
+  /**
+   * @param {Name} state
+   * @param {string} why
+   * @param {number} now
+   */
   set_(state, why, now) {
     if (this.state !== state) this.since = now;
     this.state = state;
@@ -155,15 +171,16 @@ class Health {
 }
 
 /**
- * What is to be with the endpoint of each path. One whose path is dead is taken away, so that its connections use another at once. If there is
- * no other, nothing is won by that: it stays, and its subflow goes on when the path comes back.
- * @param {{ state: Name, isKnown: boolean, isStale: boolean }[]} paths isStale: it was down since its endpoint was made
+ * Returns the fate of each path's endpoint. The endpoint of a dead path is removed, so that its connections use another
+ * path at once. If there is no other path, the endpoint stays, and its subflow continues when the path comes back.
+ * @param {{ state: Name, isKnown: boolean, isStale: boolean }[]} paths isStale: it was down since its endpoint was
+ *   created
  * @returns {import('./desired-state').Fate[]}
  */
 function fatesOf(paths) {
   const isAny = paths.some(({ state }) => state === 'up');
   return paths.map(({ state, isKnown, isStale }) => {
-    // The kernel never tries a subflow again that has failed: only a new endpoint makes a new one.
+    // The kernel never retries a failed subflow: only a new endpoint creates a new one.
     if (state === 'up') return isStale ? 'new' : 'there';
     return isAny && isKnown ? 'gone' : 'kept';
   });

@@ -1,12 +1,16 @@
 'use strict';
-// One question to the broker by one path: a TCP connection that is closed at once, sent before all else that waits. A refusal is an answer, too.
+// Probes the broker over one path: a TCP connection that is closed at once, sent ahead of all other packets. A refusal
+// is an answer, too.
 
 const net = require('node:net');
 
-/** @typedef {{ host: string, port: number, device: string, address: string, timeoutMs: number }} Question host: an address */
-/** ok null: nobody could be asked. @typedef {{ ok: boolean | null, why: string }} Answer */
+/**
+ * host: an address.
+ * @typedef {{ host: string, port: number, device: string, address: string, timeoutMs: number }} Question
+ */
+/** ok null: no probe could be sent. @typedef {{ ok: boolean | null, why: string }} Answer */
 
-/** Urgent in every queue: behind a full one a probe would find its path dead [docs/network.md]. */
+/** Urgent in every queue: behind a full queue, a probe would find its path dead [docs/network.md]. */
 const PRIORITY = 6;
 
 /** @returns {typeof import('../../../../native') | null} */
@@ -18,7 +22,11 @@ function native() {
   }
 }
 
-/** @param {unknown} error @param {Question} question @returns {Answer} */
+/**
+ * @param {unknown} error
+ * @param {Question} question
+ * @returns {Answer}
+ */
 function readError(error, { host, port, timeoutMs }) {
   const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
   if (code === 'ECONNREFUSED') return { ok: true, why: `${host} answers` };
@@ -27,7 +35,11 @@ function readError(error, { host, port, timeoutMs }) {
   return { ok: false, why: `${host} port ${port} cannot be reached: ${code ?? message}` };
 }
 
-/** @param {NonNullable<ReturnType<typeof native>>} addon @param {Question} question @returns {Promise<Answer>} */
+/**
+ * @param {NonNullable<ReturnType<typeof native>>} addon
+ * @param {Question} question
+ * @returns {Promise<Answer>}
+ */
 async function askByAddon({ openSocket, waitConnect, closeSocket }, question) {
   const { host, port, device, address, timeoutMs } = question;
   let fd = -1;
@@ -42,7 +54,11 @@ async function askByAddon({ openSocket, waitConnect, closeSocket }, question) {
   }
 }
 
-/** Without the addon: by the path's address, whose rule leads to its table, but as any packet. @param {Question} question @returns {Promise<Answer>} */
+/**
+ * Probes without the addon: from the path's address, whose rule leads to its table, but without priority.
+ * @param {Question} question
+ * @returns {Promise<Answer>}
+ */
 function askByNode(question) {
   const { host, port, address, timeoutMs } = question;
   return new Promise((resolve) => {

@@ -1,30 +1,42 @@
 'use strict';
-// How good a path is: its signal, its probes and its bytes, over a window. Pure: the clock is the caller's.
+// Measures the quality of a path over a window: its signal, its probes and its bytes. Pure: the caller provides the
+// clock.
 
 /**
- * null = not known. signalDbm: of Wi-Fi, the mean of 5 s · linkPercent: 0 to 100, by the signal · rttMs: smoothed, of the probes · lossPercent:
- * of the probes that were sent while the path was up · bytes per second: of the whole interface, the mean of 5 s.
+ * Quality of a path; null = unknown.
  * @typedef {object} Figures
- * @property {number | null} signalDbm @property {number | null} linkPercent @property {number | null} rttMs @property {number | null} lossPercent
- * @property {number | null} txBytesPerSecond @property {number | null} rxBytesPerSecond
+ * @property {number | null} signalDbm of Wi-Fi, the mean of 5 s
+ * @property {number | null} linkPercent 0 to 100, from the signal
+ * @property {number | null} rttMs smoothed, from the probes
+ * @property {number | null} lossPercent of the probes sent while the path was up
+ * @property {number | null} txBytesPerSecond of the whole interface, the mean of 5 s
+ * @property {number | null} rxBytesPerSecond of the whole interface, the mean of 5 s
  */
-/** @typedef {{ device: string, dbm: number | null, bytes: import('./byte-counters').Bytes | null }} Seen of the interface */
-/** ms: until the answer; counts: for loss, sent while the path was up, and not in fastProbe. @typedef {{ ok: boolean | null, ms: number, counts: boolean }} Probed */
+/**
+ * Figures of the interface.
+ * @typedef {{ device: string, dbm: number | null, bytes: import('./byte-counters').Bytes | null }} Seen
+ */
+/**
+ * ms: until the answer; counts: for the loss rate, because it was sent while the path was up, and not as a fast probe.
+ * @typedef {{ ok: boolean | null, ms: number, counts: boolean }} Probed
+ */
 
-/** The probes of so many periods are looked at: 20 s, with one each second. */
+/** The window covers the probes of this many periods: 20 s, with one each second. */
 const PERIODS = 20;
-/** Fewer say nothing of loss: the two that a path dies by would be much of it. */
+/** Fewer probes give no loss rate: the two that make a path dead would be a large part of it. */
 const LEAST_PROBES = 10;
-/** Whatever sends them. */
+/** Limit regardless of the rate of probes. */
 const MOST_PROBES = 200;
-/** Of signal and bytes. */
+/** Window of signal and bytes. */
 const WINDOW_MS = 5000;
 /** Each new round trip counts for an eighth [RFC 6298, 2.3]. */
 const SMOOTHING = 1 / 8;
 
 /**
- * Link quality by received signal strength [T. Tsuru et al., An implementation and evaluation of MPTCP-based IoT router, 2023, 4.1, equation 1].
- * @param {number} dbm @returns {number} percent
+ * Returns the link quality for a received signal strength [T. Tsuru et al., An implementation and evaluation of
+ * MPTCP-based IoT router, 2023, 4.1, equation 1].
+ * @param {number} dbm
+ * @returns {number} percent
  */
 function linkPercentOf(dbm) {
   if (dbm >= -40) return 100;
@@ -35,7 +47,7 @@ function linkPercentOf(dbm) {
 const rounded = (value, digits = 0) => Math.round(value * 10 ** digits) / 10 ** digits;
 
 class Quality {
-  /** @param {number} everyMs from one probe to the next */
+  /** @param {number} everyMs interval between probes */
   constructor(everyMs) {
     this.windowMs_ = PERIODS * everyMs;
     /** @type {{ at: number, ok: boolean }[]} */
@@ -53,7 +65,7 @@ class Quality {
   /** @param {Probed} probed @param {number} now */
   probed({ ok, ms, counts }, now) {
     if (ok === null) return;
-    // What is lost on a dead path is no quality of the living one, which it may be again.
+    // Losses on a dead path say nothing about its quality after it recovers.
     if (counts) this.probes_ = this.probes_.concat({ at: now, ok }).slice(-MOST_PROBES);
     if (!ok) return;
     const old = this.answeredAt_ > now - this.windowMs_ ? this.rttMs_ : null;
@@ -61,7 +73,11 @@ class Quality {
     this.answeredAt_ = now;
   }
 
-  /** Each second. @param {Seen} seen @param {number} now */
+  /**
+   * Adds a reading of the interface. Call it every second.
+   * @param {Seen} seen
+   * @param {number} now
+   */
   seen({ device, dbm, bytes }, now) {
     const last = this.bytes_.at(-1);
     const isNew = device !== this.device_ || !bytes || (last && (bytes.rx < last.rx || bytes.tx < last.tx));

@@ -1,5 +1,5 @@
 'use strict';
-// What is let in: names, addresses and numbers that end up in commands run with CAP_NET_ADMIN.
+// Validates names, addresses and numbers that become part of commands run with CAP_NET_ADMIN.
 
 const net = require('node:net');
 const { quoted } = require('../common/quoted');
@@ -8,17 +8,19 @@ const { shownUrl } = require('../../base/shown-url');
 const { MOST_PATHS } = require('./path-numbers');
 
 /** @typedef {'active' | 'backup'} Role */
-/** @typedef {{ target: string, role: Role }} Wanted target: an interface or an IPv4 address of one */
+/** target: an interface, or an IPv4 address of one. @typedef {{ target: string, role: Role }} Wanted */
 /** @typedef {{ host: string, port: number }} Broker */
 
 /** @param {string} message */
 const usage = (message) => new CliError(`${message} See seganet-paths --help.`, EXIT.USAGE);
 
-/** The kernel's rule for names of interfaces [dev_valid_name], without what is an option or stands between paths. */
+/** The kernel's rule for interface names [dev_valid_name], without options and separators of paths. */
 const INTERFACE = /^(?!\.{1,2}$)(?!-)[!-$&-+.0-9;-~-]{1,15}$/;
 
 /**
- * @param {string} text such as eth0,wwan0:backup @param {string} [name] of the option @param {(message: string) => Error} [refusal]
+ * @param {string} text such as eth0,wwan0:backup
+ * @param {string} [name] of the option
+ * @param {(message: string) => Error} [refusal]
  * @returns {Wanted[]} none = auto
  */
 function checkPaths(text, name = '--paths', refusal = usage) {
@@ -36,8 +38,8 @@ function checkPaths(text, name = '--paths', refusal = usage) {
     return { target, role: /** @type {Role} */ (role) };
   });
   if (wanted.length > MOST_PATHS) throw refusal(`${name} takes at most ${MOST_PATHS} paths.`);
-  const twice = wanted.find(({ target }, i) => wanted.findIndex((of) => of.target === target) !== i);
-  if (twice) throw refusal(`${name} names '${twice.target}' twice.`);
+  const duplicate = wanted.find(({ target }, i) => wanted.findIndex((each) => each.target === target) !== i);
+  if (duplicate) throw refusal(`${name} names '${duplicate.target}' twice.`);
   return wanted;
 }
 
@@ -61,7 +63,14 @@ function checkBroker(text) {
   return { host, port };
 }
 
-/** @param {string} name of the option @param {string} text @param {number} least @param {number} most @param {string} [unit] @returns {number} whole */
+/**
+ * @param {string} name of the option
+ * @param {string} text
+ * @param {number} least
+ * @param {number} most
+ * @param {string} [unit]
+ * @returns {number} a whole number
+ */
 function checkNumber(name, text, least, most, unit = 'milliseconds') {
   const number = /^\d{1,6}$/.test(text) ? Number(text) : NaN;
   if (number >= least && number <= most) return number;

@@ -1,13 +1,13 @@
 'use strict';
-// Runs steps, and keeps what undo needs.
+// Runs steps, and saves what undo needs.
 
 const { complaint, run } = require('../common/run-command');
 const { EXIT, CliError } = require('../common/network-error');
 const { choosePaths, knownOf } = require('./path-selection');
-const { look } = require('./inspect-paths');
+const { inspect } = require('./inspect-paths');
 const { readState, removeState, writeState } = require('./paths-state');
 const { foreignEndpoints, stepsAway, stepsTo } = require('./path-steps');
-const { WISHES, writeSysctl } = require('./sysctls');
+const { DESIRED, writeSysctl } = require('./sysctls');
 
 /** @typedef {import('./path-steps').Step} Step */
 /** @typedef {import('./paths-state').State} State */
@@ -44,17 +44,26 @@ async function runSteps(steps) {
   for (const step of steps) await runStep(step);
 }
 
-/** What is there is ours only if it is what we wrote: else it is what undo goes back to. @param {import('./paths-state').Change | null | undefined} old @param {number} now @param {number} made */
+/**
+ * Returns the values that undo needs. The present value is ours only if we wrote it; otherwise undo restores it.
+ * @param {import('./paths-state').Change | null | undefined} old
+ * @param {number} now
+ * @param {number} made
+ */
 const changeOf = (old, now, made) =>
   old?.made === now ? { before: old.before, made } : { before: now, made };
 
 /**
- * What undo will need, known before the first step.
- * @param {State | null} old @param {Facts} facts @param {Path[]} paths @param {Step[]} steps @returns {State}
+ * Returns what undo will need, before the first step runs.
+ * @param {State | null} old
+ * @param {Facts} facts
+ * @param {Path[]} paths
+ * @param {Step[]} steps
+ * @returns {State}
  */
 function stateFor(old, facts, paths, steps) {
   const sysctls = { ...old?.sysctls };
-  for (const { name, value } of WISHES) {
+  for (const { name, value } of DESIRED) {
     const isWritten = steps.some(
       ({ tool, args }) => tool === 'sysctl' && args[1].startsWith(`net.mptcp.${name}=`)
     );
@@ -71,17 +80,29 @@ function stateFor(old, facts, paths, steps) {
 /** @typedef {{ facts: Facts, paths: Path[], old: State | null }} View */
 /** @typedef {View & { steps: Step[], foreign: import('./ip-output').Endpoint[], state: State }} Prepared */
 
-/** @param {import('./path-settings').Wanted[]} wanted @param {string} directory @returns {Promise<View>} */
+/**
+ * @param {import('./path-settings').Wanted[]} wanted
+ * @param {string} directory
+ * @returns {Promise<View>}
+ */
 async function view(wanted, directory) {
   const old = readState(directory);
-  const facts = await look();
+  const facts = await inspect();
   return { facts, paths: choosePaths(wanted, facts, old?.known ?? []), old };
 }
 
-/** Those that can carry something have an endpoint. @param {Path} path @returns {import('./desired-state').Fate} */
+/**
+ * Returns the default fate: a path that can carry data has an endpoint.
+ * @param {Path} path
+ * @returns {import('./desired-state').Fate}
+ */
 const fateOfLink = ({ carrier, address }) => (carrier && address !== '' ? 'there' : 'gone');
 
-/** @param {View} seen @param {(path: Path) => import('./desired-state').Fate} [fateOf] @returns {Prepared} */
+/**
+ * @param {View} seen
+ * @param {(path: Path) => import('./desired-state').Fate} [fateOf]
+ * @returns {Prepared}
+ */
 function prepare(seen, fateOf = fateOfLink) {
   const { facts, paths, old } = seen;
   const steps = stepsTo(facts, paths, fateOf);
@@ -89,18 +110,29 @@ function prepare(seen, fateOf = fateOfLink) {
   return { ...seen, steps, foreign, state: stateFor(old, facts, paths, steps) };
 }
 
-/** REQUIRES: the lock. @param {Prepared} prepared @param {string} directory */
+/**
+ * Runs the steps. REQUIRES: the lock.
+ * @param {Prepared} prepared
+ * @param {string} directory
+ */
 async function change({ steps, state, old }, directory) {
   if (JSON.stringify(state) !== JSON.stringify(old)) writeState(directory, state);
   await runSteps(steps);
 }
 
-/** @typedef {{ done: Step[], left: string[], unknown: boolean }} Undone left: what somebody changed since; unknown: no file told of settings */
+/**
+ * left: values changed by another program since apply; unknown: there was no state file.
+ * @typedef {{ done: Step[], left: string[], unknown: boolean }} Undone
+ */
 
-/** REQUIRES: the lock. @param {string} directory @returns {Promise<Undone>} */
+/**
+ * Undoes all changes. REQUIRES: the lock.
+ * @param {string} directory
+ * @returns {Promise<Undone>}
+ */
 async function undo(directory) {
   const state = readState(directory);
-  const facts = await look();
+  const facts = await inspect();
   const done = stepsAway(facts);
   const left = [];
   for (const [name, { before, made }] of Object.entries(state?.sysctls ?? {})) {

@@ -1,5 +1,6 @@
 'use strict';
-// The commands between what is there and what should be: none where they are the same. Pure. What is not ours is never in them.
+// Computes the commands that change the present state into the desired one: none if they are equal. Pure. They never
+// affect anything that is not ours.
 
 const {
   MAIN_TABLE,
@@ -10,7 +11,7 @@ const {
   pathPreference,
   tableOf
 } = require('./path-numbers');
-const { WISHES } = require('./sysctls');
+const { DESIRED } = require('./sysctls');
 const { endpointOf, desired } = require('./desired-state');
 
 /** @typedef {import('./ip-output').Rule} Rule */
@@ -19,11 +20,16 @@ const { endpointOf, desired } = require('./desired-state');
 /** @typedef {import('./path-selection').Path} Path */
 /** @typedef {import('./inspect-paths').Facts} Facts */
 /**
- * `sysctl` is not run: its file is written. otherwise: what does the same where this step fails, in a harder way.
+ * A command. `sysctl` does not run as a process: its file is written. otherwise: harsher steps with the same effect if
+ * this one fails.
  * @typedef {{ tool: 'ip' | 'sysctl', args: string[], why: string, otherwise?: Step[] }} Step
  */
 
-/** @param {string} why @param {string[]} args @returns {Step} */
+/**
+ * @param {string} why
+ * @param {string[]} args
+ * @returns {Step}
+ */
 const ip = (why, ...args) => ({ tool: 'ip', args, why });
 
 /** @param {Rule} rule */
@@ -38,7 +44,7 @@ const ruleWords = ({ preference, source, table, suppress }) => [
   ...['protocol', String(PROTOCOL)]
 ];
 
-/** @param {Route} route Of ours are only those in our tables. */
+/** Only routes in our tables are ours. @param {Route} route */
 const isOurRoute = ({ table }) => SLOTS.some((slot) => tableOf(slot) === table);
 
 /** @param {Route} route */
@@ -66,12 +72,13 @@ const ruleKey = (rule) => ruleWords(rule).join(' ');
 const routeKey = (route) => routeWords(route).join(' ');
 
 /**
- * Ours, as nobody else has its number and our rule. REQUIRES: rules as they are, before any step.
- * @param {Facts} facts @returns {Endpoint[]}
+ * Returns our endpoints: those with our number and our rule. REQUIRES: the rules before any step.
+ * @param {Facts} facts
+ * @returns {Endpoint[]}
  */
 function ourEndpoints({ endpoints, rules }) {
   return endpoints.filter(({ id, subflow, more }) => {
-    const slot = SLOTS.find((of) => endpointIdOf(of) === id);
+    const slot = SLOTS.find((each) => endpointIdOf(each) === id);
     return (
       slot !== undefined &&
       subflow &&
@@ -81,27 +88,36 @@ function ourEndpoints({ endpoints, rules }) {
   });
 }
 
-/** @param {Facts} facts @param {Path[]} paths @returns {Endpoint[]} of somebody else, for addresses of ours, or with our numbers */
+/**
+ * @param {Facts} facts
+ * @param {Path[]} paths
+ * @returns {Endpoint[]} endpoints of other programs for our addresses, or with our numbers
+ */
 function foreignEndpoints(facts, paths) {
   const ours = ourEndpoints(facts);
   return facts.endpoints.filter(
-    (of) =>
-      !ours.includes(of) &&
-      paths.some(({ address, slot }) => of.address === address || of.id === endpointIdOf(slot))
+    (endpoint) =>
+      !ours.includes(endpoint) &&
+      paths.some(({ address, slot }) => endpoint.address === address || endpoint.id === endpointIdOf(slot))
   );
 }
 
-/** Rules and routes. @param {Facts} facts @param {Path[]} paths @returns {Step[]} */
+/**
+ * Returns the steps for rules and routes.
+ * @param {Facts} facts
+ * @param {Path[]} paths
+ * @returns {Step[]}
+ */
 function routeSteps(facts, paths) {
-  const wished = desired(paths);
-  // A path between two addresses keeps its rule: by that its endpoint is known as ours.
+  const target = desired(paths);
+  // A path between two addresses keeps its rule, which identifies its endpoint as ours.
   const waiting = paths.filter(({ address }) => address === '').map(({ slot }) => slot);
   const rules = facts.rules.filter(isOurRule);
   const stays = (/** @type {Rule} */ rule) =>
     waiting.some((slot) => [localPreference(slot), pathPreference(slot)].includes(rule.preference));
-  const wantedRules = new Set(wished.rules.map(ruleKey));
+  const wantedRules = new Set(target.rules.map(ruleKey));
   const thereRules = new Set(rules.map(ruleKey));
-  const wantedRoutes = new Set(wished.routes.map(routeKey));
+  const wantedRoutes = new Set(target.routes.map(routeKey));
   const routes = facts.routes.filter(isOurRoute);
   const thereRoutes = new Set(routes.map(routeKey));
   return [
@@ -111,13 +127,13 @@ function routeSteps(facts, paths) {
     ...routes
       .filter((route) => !wantedRoutes.has(routeKey(route)))
       .map((route) => ip('obsolete route', 'route', 'del', ...routeWords(route))),
-    // The route to the network first: the gateway is reached by it.
-    ...wished.routes
+    // The route to the network first: the gateway is reached through it.
+    ...target.routes
       .filter((route) => !thereRoutes.has(routeKey(route)))
       .map((route) =>
         ip(`${route.device}: own routes in its own table`, 'route', 'replace', ...routeWords(route))
       ),
-    ...wished.rules
+    ...target.rules
       .filter((rule) => !thereRules.has(ruleKey(rule)))
       .map((rule) =>
         ip(
@@ -129,7 +145,9 @@ function routeSteps(facts, paths) {
 }
 
 /**
- * @param {Facts} facts @param {Path[]} paths @param {(path: Path) => import('./desired-state').Fate} fateOf
+ * @param {Facts} facts
+ * @param {Path[]} paths
+ * @param {(path: Path) => import('./desired-state').Fate} fateOf
  * @returns {Step[]}
  */
 function endpointSteps(facts, paths, fateOf) {
@@ -137,25 +155,25 @@ function endpointSteps(facts, paths, fateOf) {
   const ours = ourEndpoints(facts);
   const foreign = foreignEndpoints(facts, paths);
   const gone = ours.filter(({ id }) => !paths.some(({ slot }) => endpointIdOf(slot) === id));
-  const steps = gone.map((of) => remove(of, 'obsolete endpoint'));
+  const steps = gone.map((endpoint) => remove(endpoint, 'obsolete endpoint'));
   const additions = [];
   for (const path of paths) {
     const fate = fateOf(path);
     const there = ours.find(({ id }) => id === endpointIdOf(path.slot));
-    const wished = endpointOf(path);
+    const wanted = endpointOf(path);
     if (fate === 'kept') continue;
-    if (fate === 'there' && there && same({ ...there, backup: wished.backup }, wished)) {
-      if (there.backup !== wished.backup) additions.push(changeRole(path, wished));
+    if (fate === 'there' && there && same({ ...there, backup: wanted.backup }, wanted)) {
+      if (there.backup !== wanted.backup) additions.push(changeRole(path, wanted));
       continue;
     }
     if (there) steps.push(remove(there, `${path.name}: end its subflows`));
     if (
       fate === 'gone' ||
       path.address === '' ||
-      foreign.some(({ address, id }) => address === path.address || id === wished.id)
+      foreign.some(({ address, id }) => address === path.address || id === wanted.id)
     )
       continue;
-    additions.push(add(path, wished));
+    additions.push(add(path, wanted));
   }
   return [...steps, ...additions];
 }
@@ -163,24 +181,31 @@ function endpointSteps(facts, paths, fateOf) {
 /** @param {Endpoint} endpoint @param {string} why */
 const remove = ({ id }, why) => ip(why, 'mptcp', 'endpoint', 'delete', 'id', String(id));
 
-/** @param {Path} path @param {Endpoint} wished */
-const add = ({ name }, wished) =>
-  ip(`${name}: connections get a subflow here`, 'mptcp', 'endpoint', 'add', ...endpointWords(wished));
+/** @param {Path} path @param {Endpoint} wanted */
+const add = ({ name }, wanted) =>
+  ip(`${name}: connections get a subflow here`, 'mptcp', 'endpoint', 'add', ...endpointWords(wanted));
 
 /**
- * Its subflows live on, and the far end is told by MP_PRIO [RFC 8684, 3.3.8]; of Linux and iproute2 5.17. Before, they end.
- * @param {Path} path @param {Endpoint} wished @returns {Step}
+ * Changes the role of an endpoint. Its subflows continue, and MP_PRIO notifies the far end [RFC 8684, 3.3.8]; requires
+ * Linux and iproute2 5.17. With older versions, the subflows end.
+ * @param {Path} path
+ * @param {Endpoint} wanted
+ * @returns {Step}
  */
-function changeRole(path, wished) {
-  const [why, flag] = wished.backup
+function changeRole(path, wanted) {
+  const [why, flag] = wanted.backup
     ? ['carries nothing while another path is up', 'backup']
     : ['carries its share', 'nobackup'];
-  const words = ['mptcp', 'endpoint', 'change', 'id', String(wished.id), flag];
-  const otherwise = [remove(wished, `${path.name}: end its subflows`), add(path, wished)];
+  const words = ['mptcp', 'endpoint', 'change', 'id', String(wanted.id), flag];
+  const otherwise = [remove(wanted, `${path.name}: end its subflows`), add(path, wanted)];
   return { ...ip(`${path.name}: ${why}`, ...words), otherwise };
 }
 
-/** @param {Facts} facts @param {number} paths @returns {Step[]} limits are raised, never lowered */
+/**
+ * @param {Facts} facts
+ * @param {number} paths
+ * @returns {Step[]} limits are raised, never lowered
+ */
 function limitSteps({ mptcp, limits }, paths) {
   if (!mptcp || limits === null || limits.subflows >= paths) return [];
   return [ip('a subflow for each path', ...['mptcp', 'limits', 'set', 'subflows', String(paths)])];
@@ -188,7 +213,7 @@ function limitSteps({ mptcp, limits }, paths) {
 
 /** @param {Facts} facts @returns {Step[]} */
 function sysctlSteps({ sysctls }) {
-  return WISHES.flatMap(({ name, value, why, holds }) => {
+  return DESIRED.flatMap(({ name, value, why, holds }) => {
     const now = sysctls[name];
     if (now === null || holds(now)) return [];
     return [{ tool: 'sysctl', args: ['-w', `net.mptcp.${name}=${value}`], why }];
@@ -196,8 +221,12 @@ function sysctlSteps({ sysctls }) {
 }
 
 /**
- * In an order in which a connection never lacks what it needs: a path's routes are there before its endpoint is.
- * @param {Facts} facts @param {Path[]} paths @param {(path: Path) => import('./desired-state').Fate} fateOf @returns {Step[]}
+ * Returns all steps, in an order in which a connection never lacks what it needs: a path's routes exist before its
+ * endpoint does.
+ * @param {Facts} facts
+ * @param {Path[]} paths
+ * @param {(path: Path) => import('./desired-state').Fate} fateOf
+ * @returns {Step[]}
  */
 function stepsTo(facts, paths, fateOf) {
   const endpoints = endpointSteps(facts, paths, fateOf);
@@ -206,14 +235,18 @@ function stepsTo(facts, paths, fateOf) {
   return [
     ...sysctlSteps(facts),
     ...limitSteps(facts, paths.length),
-    // At once: what waits on a dead subflow is sent by another.
+    // First: data that waits on a dead subflow moves to another.
     ...removals,
     ...routeSteps(facts, paths),
     ...additions
   ];
 }
 
-/** What takes away all that is ours, whoever knows of it. @param {Facts} facts @returns {Step[]} */
+/**
+ * Returns the steps that remove everything of ours, even without a state file.
+ * @param {Facts} facts
+ * @returns {Step[]}
+ */
 const stepsAway = (facts) =>
   [...endpointSteps(facts, [], () => 'gone'), ...routeSteps(facts, [])].map((step) => ({
     ...step,

@@ -1,34 +1,48 @@
 'use strict';
-// Keeps the paths healthy: hears of links, asks the broker by each path, and makes the network what it should be.
+// Keeps the paths healthy: receives link events, probes the broker over each path, and brings the network to the
+// desired state.
 
 const { prepare } = require('./path-steps-run');
 const { Health, fatesOf } = require('./path-health');
 const { endpointIdOf } = require('./path-numbers');
-const { askTwice } = require('./double-probe');
+const { doubleProbe } = require('./double-probe');
 
 /** Events come in bursts. */
 const SETTLE_MS = 50;
-/** After a step that failed. */
+/** Delay after a failed step. */
 const AGAIN_MS = 1000;
-/** Somebody may take away what no event tells of: rules and endpoints. */
+/** Another program may remove rules and endpoints, which no event reports. */
 const EVERY_MS = 10_000;
 const HEARTBEAT_MS = 5000;
-const JUDGE_MS = 1000;
+const QUALITY_MS = 1000;
 
 /** @typedef {import('./path-selection').Path} Path */
 /** @typedef {import('./path-steps-run').View} View */
 /**
- * isStale: it was not up since its endpoint was made. since: ms of the calendar. asked: the probe that counts; askedAt: when it was sent.
- * @typedef {{ path: Path, health: InstanceType<typeof Health>, isStale: boolean, isAsking: boolean, asked: number, askedAt: number, endpointId: number, said: string, since: number }} Watched
+ * isStale: it was not up since its endpoint was created. since: wall-clock ms. asked: number of the probe that counts;
+ * askedAt: when it was sent.
+ * @typedef {object} Watched
+ * @property {Path} path
+ * @property {InstanceType<typeof Health>} health
+ * @property {boolean} isStale
+ * @property {boolean} isAsking
+ * @property {number} asked
+ * @property {number} askedAt
+ * @property {number} endpointId
+ * @property {string} lastNote
+ * @property {number} since
  */
 /**
- * @typedef {object} Parts everything that touches the world
- * @property {() => Promise<View>} view @property {(prepared: import('./path-steps-run').Prepared) => Promise<void>} change
- * @property {((path: Path, timeoutMs: number) => Promise<import('./path-probe').Answer>) | null} ask null = nobody to ask
- * @property {InstanceType<typeof import('./quality-watch').QualityWatch>} [qualityWatch] of their quality
- * @property {(mptcp: boolean, paths: import('./paths-status-file').PathStatus[]) => void} tell
- * @property {(path: string, state: string, why: string) => void} log path '' = of all
- * @property {() => number} now ms that do not go back @property {() => number} calendar ms since 1970
+ * @typedef {object} Parts all external effects
+ * @property {() => Promise<View>} view
+ * @property {(prepared: import('./path-steps-run').Prepared) => Promise<void>} change
+ * @property {((path: Path, timeoutMs: number) => Promise<import('./path-probe').Answer>) | null} ask null = there is no
+ *   broker to probe
+ * @property {InstanceType<typeof import('./quality-watch').QualityWatch>} [qualityWatch] of the paths
+ * @property {(mptcp: boolean, paths: import('./paths-status-file').PathStatus[]) => void} report
+ * @property {(path: string, state: string, why: string) => void} log path '' = about all paths
+ * @property {() => number} now ms, monotonic
+ * @property {() => number} calendar ms since 1970
  */
 
 class Watcher {
@@ -52,38 +66,41 @@ class Watcher {
     this.intervals_ = [];
   }
 
-  /** When the network is what it should be for the first time. */
+  /** Starts watching. Resolves when the network is in the desired state for the first time. */
   async start() {
     this.intervals_ = [
       setInterval(() => this.work(), EVERY_MS),
-      setInterval(() => this.#tell(), HEARTBEAT_MS),
-      setInterval(() => this.#qualityWatch(), JUDGE_MS)
+      setInterval(() => this.#report(), HEARTBEAT_MS),
+      setInterval(() => this.#evaluate(), QUALITY_MS)
     ];
     await this.work();
   }
 
-  /** When what was begun is done. */
+  /** Stops watching. Resolves when running work is done. */
   async stop() {
     this.isStopped_ = true;
     clearTimeout(this.settle_);
     clearTimeout(this.tick_);
     this.intervals_.forEach((interval) => clearInterval(interval));
     await this.working_;
-    // Without a watch nobody would make a path active again.
+    // Without a watch, these paths would never become active again.
     if (this.parts_.qualityWatch?.rest()) await this.#workOnce().catch(() => {});
   }
 
   /** @param {import('./monitor-lines').Event} event */
   event({ kind, device, carrier }) {
     const watched = [...this.paths_.values()].filter(({ path }) => path.interface === device);
-    // Routes of others come in thousands where a routing daemon runs.
+    // With a routing daemon, there are thousands of route events on other interfaces.
     if (kind === 'route' && watched.length === 0 && this.paths_.size > 0) return;
-    // Not to be waited for: what is under way by this path has to go by another now.
+    // Without delay: packets in flight on this path must move to another now.
     if (kind === 'link' && carrier === false && watched.length > 0) void this.work();
     else this.#workIn(SETTLE_MS);
   }
 
-  /** Looks, and makes it so; once more if it is asked for meanwhile. @returns {Promise<void>} never rejects */
+  /**
+   * Inspects the network and applies the desired state, once more if it is called again meanwhile.
+   * @returns {Promise<void>} never rejects
+   */
   work() {
     this.isWanted_ = true;
     this.working_ ??= this.#workAll().finally(() => {
@@ -108,12 +125,12 @@ class Watcher {
         await this.#workOnce();
         this.#complain('');
       } catch (error) {
-        // An interface may go between the look and the step: the next look knows.
+        // An interface may disappear between inspection and step: the next inspection detects that.
         this.#complain(/** @type {Error} */ (error).message);
         this.#workIn(AGAIN_MS);
       }
     }
-    this.#tell();
+    this.#report();
     this.#schedule();
   }
 
@@ -133,10 +150,10 @@ class Watcher {
       : seen.paths;
     const prepared = prepare({ ...seen, paths }, ({ name }) => fates.get(name) ?? 'kept');
     await this.parts_.change(prepared);
-    for (const of of list) this.#done(of, fates.get(of.path.name) ?? 'kept', prepared);
+    for (const watched of list) this.#done(watched, fates.get(watched.path.name) ?? 'kept', prepared);
   }
 
-  /** @param {Path[]} paths as they are now */
+  /** @param {Path[]} paths their present state */
   #follow(paths) {
     for (const name of this.paths_.keys()) {
       if (!paths.some((path) => path.name === name)) this.paths_.delete(name);
@@ -148,7 +165,7 @@ class Watcher {
         const health = new Health(this.settings_, now);
         const since = this.parts_.calendar();
         const asking = { isAsking: false, asked: 0, askedAt: 0 };
-        watched = { path, health, isStale: false, ...asking, endpointId: 0, said: '', since };
+        watched = { path, health, isStale: false, ...asking, endpointId: 0, lastNote: '', since };
         this.paths_.set(path.name, watched);
       }
       watched.path = path;
@@ -157,34 +174,38 @@ class Watcher {
     }
   }
 
-  /** @param {Watched} watched @param {import('./desired-state').Fate} fate @param {import('./path-steps-run').Prepared} prepared */
+  /**
+   * @param {Watched} watched
+   * @param {import('./desired-state').Fate} fate
+   * @param {import('./path-steps-run').Prepared} prepared
+   */
   #done(watched, fate, { facts, foreign }) {
     const { path } = watched;
     const id = endpointIdOf(path.slot);
-    const there = facts.endpoints.find((of) => of.id === id && !foreign.includes(of));
-    const of = foreign.find(({ address }) => address === path.address);
+    const there = facts.endpoints.find((endpoint) => endpoint.id === id && !foreign.includes(endpoint));
+    const other = foreign.find(({ address }) => address === path.address);
     if (fate === 'gone') watched.endpointId = 0;
     else if (fate === 'kept') watched.endpointId = there ? id : 0;
     else {
-      watched.endpointId = of ? of.id : facts.mptcp ? id : 0;
+      watched.endpointId = other ? other.id : facts.mptcp ? id : 0;
       watched.isStale = false;
     }
   }
 
-  /** One line for each change. @param {Watched} watched */
+  /** Logs one line for each change. @param {Watched} watched */
   #note(watched) {
     const { health, path } = watched;
     if (health.state !== 'up' && health.isKnown) watched.isStale = true;
-    const said = `${health.state}: ${health.why}`;
-    if (said === watched.said) return;
-    const isSame = watched.said.startsWith(`${health.state}:`);
-    watched.said = said;
+    const note = `${health.state}: ${health.why}`;
+    if (note === watched.lastNote) return;
+    const isSame = watched.lastNote.startsWith(`${health.state}:`);
+    watched.lastNote = note;
     if (isSame && health.state === 'up') return;
     if (!isSame) watched.since = this.parts_.calendar();
     this.parts_.log(path.name, health.state, health.why);
   }
 
-  /** @param {string} message '' = all is well again */
+  /** @param {string} message '' = resolved */
   #complain(message) {
     if (message === this.complaint_) return;
     this.complaint_ = message;
@@ -195,35 +216,44 @@ class Watcher {
     );
   }
 
-  #tell() {
+  #report() {
     if (this.isStopped_) return;
     const paths = [...this.paths_.values()].map(({ path, health, since, endpointId }) => ({
-      ...{ name: path.name, interface: path.interface, address: path.address, role: path.role },
-      ...{ state: health.state, why: health.why, since: new Date(since).toISOString(), endpointId },
-      ...this.parts_.qualityWatch?.told(path, this.parts_.now())
+      name: path.name,
+      interface: path.interface,
+      address: path.address,
+      role: path.role,
+      state: health.state,
+      why: health.why,
+      since: new Date(since).toISOString(),
+      endpointId,
+      ...this.parts_.qualityWatch?.report(path, this.parts_.now())
     }));
-    this.parts_.tell(this.hasMptcp_, paths);
+    this.parts_.report(this.hasMptcp_, paths);
   }
 
-  /** Of their quality; a change of what is advised is a line, and is done where the user wants it so. */
-  #qualityWatch() {
+  /**
+   * Updates the quality of the paths. Logs a line for each change of the advice, and applies it if the user has enabled
+   * that.
+   */
+  #evaluate() {
     const { qualityWatch, log, now } = this.parts_;
     if (!qualityWatch) return;
     const subjects = [...this.paths_.values()].map(({ path, health }) => ({
       path,
       isUp: health.state === 'up'
     }));
-    const news = qualityWatch.qualityWatch(subjects, now());
+    const news = qualityWatch.evaluate(subjects, now());
     for (const { name, role, why } of news) {
       if (qualityWatch.acts) log(name, role, why);
       else log(name, 'advice', `${role}: ${why}`);
     }
     if (news.length === 0) return;
     if (qualityWatch.acts) void this.work();
-    else this.#tell();
+    else this.#report();
   }
 
-  /** The next probe. */
+  /** Schedules the next probe. */
   #schedule() {
     clearTimeout(this.tick_);
     const { ask } = this.parts_;
@@ -251,18 +281,18 @@ class Watcher {
     const asked = ++watched.asked;
     watched.askedAt = this.parts_.now();
     watched.isAsking = true;
-    const { isHasty, timeoutMs } = watched.health;
+    const { isFastProbe, timeoutMs } = watched.health;
     const { path } = watched;
-    const answer = await (isHasty ? askTwice(() => ask(path, timeoutMs)) : ask(path, timeoutMs));
-    // Another was sent in its place.
+    const answer = await (isFastProbe ? doubleProbe(() => ask(path, timeoutMs)) : ask(path, timeoutMs));
+    // A later probe has replaced this one.
     if (asked !== watched.asked) return;
     watched.isAsking = false;
     if (this.isStopped_) return;
     const now = this.parts_.now();
-    // Of an address that it has no more it says nothing.
+    // An answer for an address that the path no longer has is ignored.
     if (watched.path.address === address) {
       const tookMs = now - watched.askedAt;
-      const counts = !isHasty && before === 'up' && watched.health.state === 'up';
+      const counts = !isFastProbe && before === 'up' && watched.health.state === 'up';
       this.parts_.qualityWatch?.probed(path.name, { ok: answer.ok, ms: tookMs, counts }, now);
       watched.health.probed(answer, now, tookMs);
     }
@@ -271,14 +301,18 @@ class Watcher {
     else this.#schedule();
   }
 
-  /** Somebody who uses a path hears nothing on it. Where there is no other, nothing is won by knowing sooner. @param {import('./probe-hints').Hint} hint */
+  /**
+   * Handles a hint: a user of this path reports silence. Ignored if no other path is up, because earlier detection
+   * would not help.
+   * @param {import('./probe-hints').Hint} hint
+   */
   suspect({ path: named, rttMs }) {
     const all = [...this.paths_.values()];
     const watched = all.find(({ path }) => path.name === named || path.address === named);
     const hasOther = all.some((other) => other !== watched && other.health.state === 'up');
     if (this.isStopped_ || !watched || !hasOther) return;
     if (!watched.health.suspect(rttMs, this.parts_.now())) return;
-    // One that is on its way does not count any more.
+    // A pending probe no longer counts.
     watched.asked++;
     watched.isAsking = false;
     this.#schedule();

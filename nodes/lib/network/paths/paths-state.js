@@ -1,21 +1,31 @@
 'use strict';
-// What apply changed that is not known by its numbers, and what the paths were last: a file for each network namespace. It is input
-// like any other.
+// The state file of apply: changes that our numbers do not identify, and the last known paths. There is one for each
+// network namespace. Its content is validated like any other input.
 
 const fs = require('node:fs');
 const path = require('node:path');
 const folder = require('../../base/cli/state-folder');
 const { EXIT, CliError } = require('../common/network-error');
 const { SLOTS } = require('./path-numbers');
-const { WISHES } = require('./sysctls');
+const { DESIRED } = require('./sysctls');
 
 /** @typedef {import('./path-selection').Known} Known */
 /** @typedef {{ before: number, made: number }} Change */
-/** @typedef {{ version: 1, known: Known[], subflows: Change | null, sysctls: Record<string, Change> }} State subflows: the limit */
+/**
+ * subflows: the limit.
+ * @typedef {object} State
+ * @property {1} version
+ * @property {Known[]} known
+ * @property {Change | null} subflows
+ * @property {Record<string, Change>} sysctls
+ */
 
 const SYSTEM_FOLDER = '/run/seganet-paths';
 
-/** The system's, which the gateway reads, too; a user's own only where nobody has made that. @param {NodeJS.ProcessEnv} [env] */
+/**
+ * Returns the system's folder, which the gateway reads, too; or the user's own if the system's does not exist.
+ * @param {NodeJS.ProcessEnv} [env]
+ */
 function defaultDirectory(env = process.env) {
   const own = env.XDG_RUNTIME_DIR;
   return process.geteuid?.() === 0 || !own || fs.existsSync(SYSTEM_FOLDER)
@@ -23,7 +33,7 @@ function defaultDirectory(env = process.env) {
     : path.join(own, 'seganet-paths');
 }
 
-/** Of this process's network: namespaces do not share anything. @returns {string} */
+/** Returns the network namespace of this process: namespaces share nothing. @returns {string} */
 function namespace() {
   try {
     return /\[(\d+)\]/.exec(fs.readlinkSync('/proc/self/ns/net'))?.[1] ?? '0';
@@ -35,7 +45,10 @@ function namespace() {
 /** @param {string} directory @param {'state' | 'status' | 'lock'} kind */
 const fileOf = (directory, kind) => path.join(directory, `${kind}-${namespace()}.json`);
 
-/** The socket at which the watch hears of paths that confirm nothing. @param {string} [directory] */
+/**
+ * Returns the socket on which the watch receives hints about paths that confirm nothing.
+ * @param {string} [directory]
+ */
 const hintSocket = (directory = defaultDirectory()) => path.join(directory, `hint-${namespace()}.sock`);
 
 /** @param {unknown} value */
@@ -44,10 +57,10 @@ const isCount = (value) => Number.isSafeInteger(value) && Number(value) >= 0 && 
 /** @param {any} change */
 const isChange = (change) => isCount(change?.before) && isCount(change?.made);
 
-/** @param {any} of */
-const isKnown = (of) =>
-  SLOTS.includes(of?.slot) &&
-  [of.name, of.interface, of.gateway].every((text) => typeof text === 'string' && text.length < 64);
+/** @param {any} known */
+const isKnown = (known) =>
+  SLOTS.includes(known?.slot) &&
+  [known.name, known.interface, known.gateway].every((text) => typeof text === 'string' && text.length < 64);
 
 /** @param {any} value @returns {value is State} */
 function isState(value) {
@@ -60,12 +73,12 @@ function isState(value) {
     sysctls !== null &&
     typeof sysctls === 'object' &&
     Object.entries(sysctls).every(
-      ([name, change]) => WISHES.some((desired) => desired.name === name) && isChange(change)
+      ([name, change]) => DESIRED.some((desired) => desired.name === name) && isChange(change)
     )
   );
 }
 
-/** @param {string} directory @returns {State | null} null = apply was not here, or its file is gone */
+/** @param {string} directory @returns {State | null} null = apply did not run, or its file is gone */
 function readState(directory) {
   const file = fileOf(directory, 'state');
   let text;
@@ -80,7 +93,7 @@ function readState(directory) {
     const value = JSON.parse(text);
     if (isState(value)) return value;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new CliError(
     `${file} was not written by 'seganet-paths apply'. Remove it; 'seganet-paths undo' works without it, except for kernel settings.`,
@@ -97,7 +110,11 @@ function writeState(directory, state) {
 const removeState = (directory) => fs.rmSync(fileOf(directory, 'state'), { force: true });
 
 /**
- * One at a time in this network, the folder made. @template T @param {string} directory @param {() => Promise<T>} body @returns {Promise<T>}
+ * Runs `body` under the lock of this network namespace. Creates the folder.
+ * @template T
+ * @param {string} directory
+ * @param {() => Promise<T>} body
+ * @returns {Promise<T>}
  */
 function locked(directory, body) {
   folder.makeDirectory(directory, 'seganet-paths');

@@ -1,18 +1,33 @@
 'use strict';
-// The file in which `seganet-paths watch` says how the paths are, for the gateway.
+// The file in which `seganet-paths watch` reports the states of the paths to the gateway.
 
 const fs = require('node:fs');
 const { isAlive, writeWhole } = require('../../base/cli/state-folder');
 const { defaultDirectory, fileOf } = require('./paths-state');
 
 /**
- * role: as it was set; since: ISO time; endpointId: 0 = it has none now. Without quality: of a watch that is older than that.
- * @typedef {{ name: string, interface: string, address: string, role: import('./path-settings').Role, state: import('./path-health').Name, why: string, since: string, endpointId: number } & Partial<import('./quality-watch').Told>} PathStatus
+ * @typedef {object} ReportedPath
+ * @property {string} name
+ * @property {string} interface
+ * @property {string} address
+ * @property {import('./path-settings').Role} role as configured
+ * @property {import('./path-health').Name} state
+ * @property {string} why
+ * @property {string} since ISO time
+ * @property {number} endpointId 0 = it has none now
  */
-/** updated: ISO time, at least each 5 s. @typedef {{ version: 1, pid: number, updated: string, broker: string, mptcp: boolean, paths: PathStatus[] }} Status */
+
+/**
+ * State of a path. A watch of an older version writes no quality.
+ * @typedef {ReportedPath & Partial<import('./quality-watch').QualityReport>} PathStatus
+ */
+/**
+ * updated: ISO time, at least every 5 s.
+ * @typedef {{ version: 1, pid: number, updated: string, broker: string, mptcp: boolean, paths: PathStatus[] }} Status
+ */
 
 const LARGEST = 1 << 16;
-/** Its writer is stuck, or in a namespace of processes where its number says nothing. */
+/** After this time, the writer is stuck, or in a namespace of processes where its process id means nothing here. */
 const STALE_MS = 15_000;
 
 /** @param {string} directory @param {Status} status */
@@ -23,7 +38,11 @@ function writeStatus(directory, status) {
 /** @param {string} directory */
 const removeStatus = (directory) => fs.rmSync(fileOf(directory, 'status'), { force: true });
 
-/** @param {string} [directory] @param {number} [now] @returns {Status | null} null: nobody watches */
+/**
+ * @param {string} [directory]
+ * @param {number} [now]
+ * @returns {Status | null} null: no watch runs
+ */
 function readStatus(directory = defaultDirectory(), now = Date.now()) {
   try {
     const file = fileOf(directory, 'status');

@@ -1,5 +1,5 @@
 'use strict';
-// What plan, apply, check and watch begin with.
+// The common first part of plan, apply, check and watch.
 
 const { prepare, view } = require('./path-steps-run');
 const { managedInterfaces, standAside } = require('./network-manager');
@@ -7,7 +7,12 @@ const { EXIT, CliError } = require('../common/network-error');
 
 /** @typedef {{ paths: import('./path-settings').Wanted[], stateDir: string }} Where */
 
-/** @param {Where} where @param {boolean} [mayBeNone] a watch waits for the first @returns {Promise<{ prepared: import('./path-steps-run').Prepared, refusals: string[] }>} refusals: why nothing should be changed */
+/**
+ * @param {Where} where
+ * @param {boolean} [mayBeNone] a watch waits for the first path
+ * @returns {Promise<{ prepared: import('./path-steps-run').Prepared, refusals: string[] }>} refusals: why nothing
+ *   should be changed
+ */
 async function prepareAll({ paths: wanted, stateDir }, mayBeNone = false) {
   const seen = await view(wanted, stateDir);
   if (seen.paths.length === 0 && !mayBeNone) {

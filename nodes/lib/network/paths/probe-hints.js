@@ -1,35 +1,41 @@
 'use strict';
-// Where a program that uses the paths tells the watch of one that confirms nothing, so that it is asked at once. Anybody on this machine may
-// say so: nothing follows but a probe before its time, and FastProbe limits those.
+// Receives hints from programs that use the paths: a path confirms nothing, so the watch should probe it at once. Any
+// process on this machine may send hints: they only cause an early probe, and FastProbe limits those.
 
 const fs = require('node:fs');
 const net = require('node:net');
 
-/** path: its name, or its address; rttMs: what a round trip takes there, 0 = not known. @typedef {{ path: string, rttMs: number }} Hint */
+/**
+ * path: its name, or its address; rttMs: its round trip, 0 = unknown.
+ * @typedef {{ path: string, rttMs: number }} Hint
+ */
 
-/** All that one connection may say, and for how long it may stay. */
+/** Limits of one connection: its bytes, and its duration. */
 const MOST_BYTES = 256;
 const PATIENCE_MS = 1000;
-/** One more ends the oldest. */
+/** A further connection ends the oldest. */
 const MOST_CONNECTIONS = 16;
 
 /** @param {Hint} hint */
 const formatHint = ({ path, rttMs }) => `suspect ${path} ${Math.min(99_999, Math.round(rttMs))}\n`;
 
-/** @param {string} line @returns {Hint | null} null for what is none */
+/** @param {string} line @returns {Hint | null} null if it is not a hint */
 function parseHint(line) {
   const match = /^suspect ([!-~]{1,45})(?: (\d{1,5}))?$/.exec(line);
   return match && { path: match[1], rttMs: Number(match[2] ?? 0) };
 }
 
-/** What one connection says, however it is cut. */
+/** Reads the hints of one connection, split in any way. */
 class HintReader {
   constructor() {
     this.rest_ = '';
     this.bytes_ = 0;
   }
 
-  /** @param {string} chunk a character a byte @returns {{ hints: Hint[], isWrong: boolean }} isWrong: no more is to be heard */
+  /**
+   * @param {string} chunk one character per byte
+   * @returns {{ hints: Hint[], isWrong: boolean }} isWrong: end the connection
+   */
   push(chunk) {
     this.bytes_ += chunk.length;
     if (this.bytes_ > MOST_BYTES) return { hints: [], isWrong: true };
@@ -50,22 +56,22 @@ class HintListener {
     this.server_ = net.createServer((socket) => this.#take(socket));
   }
 
-  /** REQUIRES: the lock of its folder. @returns {Promise<void>} rejects with what the system says */
+  /** Starts listening. REQUIRES: the lock of its folder. @returns {Promise<void>} rejects with the system's error */
   start() {
-    // Of a watch that was killed.
+    // Left over from a watch that was killed.
     fs.rmSync(this.file_, { force: true });
     return new Promise((resolve, reject) => {
       this.server_.once('error', reject);
       this.server_.listen({ path: this.file_, readableAll: true, writableAll: true }, () => {
         this.server_.off('error', reject);
-        // It goes on with those that it has.
+        // It continues with the connections that it has.
         this.server_.on('error', () => {});
         resolve();
       });
     });
   }
 
-  /** Its file goes, too. @returns {Promise<void>} */
+  /** Stops listening, and removes the socket's file. @returns {Promise<void>} */
   stop() {
     for (const socket of this.sockets_) socket.destroy();
     return new Promise((resolve) => this.server_.close(() => resolve()));

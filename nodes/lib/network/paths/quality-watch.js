@@ -1,5 +1,5 @@
 'use strict';
-// What is known of the quality of each path, what is advised by it, and whether that is done.
+// Tracks the quality of each path and the resulting advice, and whether the advice is applied.
 
 const { Advice } = require('./role-advice');
 const { Quality } = require('./path-quality');
@@ -8,11 +8,21 @@ const { Wireless } = require('./wireless');
 
 /** @typedef {import('./path-settings').Role} Role */
 /** @typedef {{ path: import('./path-selection').Path, isUp: boolean }} Subject */
-/** actingRole: what its endpoint has. @typedef {{ quality: import('./path-quality').Figures, actingRole: Role, advice: Role, adviceWhy: string }} Told */
-/** By interface. @typedef {(names: string[], now: number) => Map<string, Omit<import('./path-quality').Seen, 'device'>>} Look */
+/**
+ * actingRole: the role of its endpoint.
+ * @typedef {object} QualityReport
+ * @property {import('./path-quality').Figures} quality
+ * @property {Role} actingRole
+ * @property {Role} advice
+ * @property {string} adviceWhy
+ */
+/**
+ * Readings by interface.
+ * @typedef {(names: string[], now: number) => Map<string, Omit<import('./path-quality').Seen, 'device'>>} Inspect
+ */
 
-/** @returns {Look} at this machine */
-function looker() {
+/** @returns {Inspect} reads the interfaces of this machine */
+function inspector() {
   const wireless = new Wireless();
   return (names, now) => {
     const signals = wireless.read(names, now);
@@ -24,53 +34,72 @@ function looker() {
 }
 
 class QualityWatch {
-  /** @param {{ limits: import('./role-advice').Limits, everyMs: number, acts: boolean, look?: Look }} settings acts: what is advised is done */
-  constructor({ limits, everyMs, acts, look = looker() }) {
+  /**
+   * @param {{ limits: import('./role-advice').Limits, everyMs: number, acts: boolean, inspect?: Inspect }} settings acts: the
+   *   advice is applied
+   */
+  constructor({ limits, everyMs, acts, inspect = inspector() }) {
     this.acts = acts;
     this.advice_ = new Advice(limits);
     this.everyMs_ = everyMs;
-    this.look_ = look;
+    this.inspect_ = inspect;
     /** By name. @type {Map<string, InstanceType<typeof Quality>>} */
     this.qualities_ = new Map();
     /** By name. @type {Map<string, import('./role-advice').Advised>} */
     this.advised_ = new Map();
   }
 
-  /** @param {string} name @param {import('./path-quality').Probed} probed @param {number} now */
+  /**
+   * @param {string} name
+   * @param {import('./path-quality').Probed} probed
+   * @param {number} now
+   */
   probed(name, probed, now) {
-    this.of_(name).probed(probed, now);
+    this.qualityOf_(name).probed(probed, now);
   }
 
-  /** Each second. @param {Subject[]} subjects all paths @param {number} now @returns {{ name: string, role: Role, why: string }[]} of whom something else is advised now */
-  qualityWatch(subjects, now) {
-    const seen = this.look_(
+  /**
+   * Updates the quality of all paths. Call it every second.
+   * @param {Subject[]} subjects all paths
+   * @param {number} now
+   * @returns {{ name: string, role: Role, why: string }[]} paths whose advice has changed
+   */
+  evaluate(subjects, now) {
+    const seen = this.inspect_(
       subjects.map(({ path }) => path.interface),
       now
     );
     for (const { path } of subjects) {
       const nothing = { dbm: null, bytes: null };
-      this.of_(path.name).seen({ device: path.interface, ...(seen.get(path.interface) ?? nothing) }, now);
+      this.qualityOf_(path.name).seen(
+        { device: path.interface, ...(seen.get(path.interface) ?? nothing) },
+        now
+      );
     }
     for (const name of this.qualities_.keys()) {
       if (!subjects.some(({ path }) => path.name === name)) this.qualities_.delete(name);
     }
     const before = this.advised_;
-    const judged = subjects.map(({ path: { name, role }, isUp }) => {
-      return { name, role, isUp, quality: this.of_(name).figures(now) };
+    const rated = subjects.map(({ path: { name, role }, isUp }) => {
+      return { name, role, isUp, quality: this.qualityOf_(name).figures(now) };
     });
-    this.advised_ = this.advice_.qualityWatch(judged, now);
-    return judged.flatMap(({ name, role }) => {
+    this.advised_ = this.advice_.evaluate(rated, now);
+    return rated.flatMap(({ name, role }) => {
       const advised = /** @type {import('./role-advice').Advised} */ (this.advised_.get(name));
       return advised.role === (before.get(name)?.role ?? role) ? [] : [{ name, ...advised }];
     });
   }
 
-  /** What its endpoint is to be. @param {import('./path-selection').Path} path @returns {Role} */
+  /**
+   * Returns the role that a path's endpoint should have.
+   * @param {import('./path-selection').Path} path
+   * @returns {Role}
+   */
   roleOf({ name, role }) {
     return this.acts ? (this.advised_.get(name)?.role ?? role) : role;
   }
 
-  /** From now on all are as they were set. @returns {boolean} whether that is a change */
+  /** Restores the configured roles from now on. @returns {boolean} true if that changes a role */
   rest() {
     const isChange =
       this.acts && [...this.advised_.values()].some(({ role, why }) => role === 'backup' && why !== '');
@@ -78,15 +107,19 @@ class QualityWatch {
     return isChange;
   }
 
-  /** @param {import('./path-selection').Path} path @param {number} now @returns {Told} */
-  told(path, now) {
+  /**
+   * @param {import('./path-selection').Path} path
+   * @param {number} now
+   * @returns {QualityReport}
+   */
+  report(path, now) {
     const { role, why } = this.advised_.get(path.name) ?? { role: path.role, why: '' };
-    const quality = this.of_(path.name).figures(now);
+    const quality = this.qualityOf_(path.name).figures(now);
     return { quality, actingRole: this.roleOf(path), advice: role, adviceWhy: why };
   }
 
   /** @param {string} name */
-  of_(name) {
+  qualityOf_(name) {
     const quality = this.qualities_.get(name) ?? new Quality(this.everyMs_);
     this.qualities_.set(name, quality);
     return quality;

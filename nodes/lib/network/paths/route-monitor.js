@@ -1,12 +1,12 @@
 'use strict';
-// `ip monitor` as a child process, for as long as it is wanted.
+// Runs `ip monitor` as a child process until it is stopped.
 
 const { spawn } = require('node:child_process');
 const { Lines, parseLine } = require('./monitor-lines');
 
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 10_000;
-/** One that lived for so long was well: the next pause is short again. */
+/** A process that lived this long was healthy: the next pause is short again. */
 const WELL_MS = 60_000;
 
 const ARGS = ['-o', '-4', 'monitor', 'link', 'address', 'route'];
@@ -15,8 +15,8 @@ class Monitor {
   /**
    * @param {object} on
    * @param {(event: import('./monitor-lines').Event) => void} on.event
-   * @param {() => void} on.started now, or again: anything may have happened before
-   * @param {(why: string) => void} on.ended it will be started again
+   * @param {() => void} on.started the process has started, or restarted: events before that may have been missed
+   * @param {(why: string) => void} on.ended the process ended and will be restarted
    * @param {{ tool?: string, args?: string[], env?: NodeJS.ProcessEnv, now?: () => number }} [how]
    */
   constructor(on, { tool = 'ip', args = ARGS, env = process.env, now = Date.now } = {}) {
@@ -46,7 +46,7 @@ class Monitor {
       }
     });
     child.once('spawn', () => !this.isStopped_ && this.on_.started());
-    // 'close' follows 'error' where nothing was spawned in some versions, in others not.
+    // Depending on the version, 'close' may follow 'error' if no process was spawned.
     let isOver = false;
     const over = (/** @type {string} */ why) => {
       if (isOver) return;

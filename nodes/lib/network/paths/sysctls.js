@@ -1,14 +1,18 @@
 'use strict';
-// The kernel's settings of MPTCP, of this network namespace: what they should be, and why. Not every kernel has all of them.
+// The kernel's MPTCP settings for this network namespace: the desired values, and why. Not every kernel has all of
+// them.
 
 const fs = require('node:fs');
 const path = require('node:path');
 
 const FOLDER = '/proc/sys/net/mptcp';
 
-/** `holds`: whether what is there will do, so that nothing is written. @typedef {{ name: string, value: number, why: string, holds: (now: number) => boolean }} DesiredState */
+/**
+ * `holds`: true if the present value is acceptable, so that nothing is written.
+ * @typedef {{ name: string, value: number, why: string, holds: (now: number) => boolean }} DesiredState
+ */
 /** @type {DesiredState[]} */
-const WISHES = [
+const DESIRED = [
   {
     name: 'enabled',
     value: 1,
@@ -35,11 +39,11 @@ const WISHES = [
   }
 ];
 
-/** @typedef {Record<string, number | null>} Sysctls null: this kernel does not have it */
+/** null: this kernel does not have the setting. @typedef {Record<string, number | null>} Sysctls */
 
 /** @returns {Sysctls} */
 function readSysctls() {
-  return Object.fromEntries(WISHES.map(({ name }) => [name, readSysctl(name)]));
+  return Object.fromEntries(DESIRED.map(({ name }) => [name, readSysctl(name)]));
 }
 
 /** @param {string} name @returns {number | null} */
@@ -57,4 +61,4 @@ function writeSysctl(name, value) {
   fs.writeFileSync(path.join(FOLDER, name), String(value));
 }
 
-module.exports = { WISHES, readSysctls, writeSysctl };
+module.exports = { DESIRED, readSysctls, writeSysctl };

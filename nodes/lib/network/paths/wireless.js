@@ -1,34 +1,38 @@
 'use strict';
-// How strong the signal of a Wi-Fi interface is. Needs no rights.
+// Reads the signal strength of a Wi-Fi interface. Needs no privileges.
 
 const fs = require('node:fs');
 const path = require('node:path');
 const { run } = require('../common/run-command');
 
-/** What radios hear is between these; a level of 0, which stands for none, is -256 there. */
+/** Range of received signals. A level of 0, which means "none", appears as -256. */
 const LEAST_DBM = -120;
 const MOST_DBM = -1;
-/** `iw` is a process: it is asked this seldom, and given up where it does not answer. */
+/** `iw` is a process, so it runs at this interval, and is given up if it does not answer. */
 const IW_EVERY_MS = 2000;
 const IW_PATIENCE_MS = 1000;
-/** Where it is not installed. */
+/** Interval if it is not installed. */
 const IW_AGAIN_MS = 60_000;
 const MOST_TEXT = 1 << 16;
 
-/** Name, status, link, level: each of the last two with a dot where it is new [wext-proc.c of the kernel]. */
+/** Name, status, link, level: a dot follows each of the last two if it is new [wext-proc.c of the kernel]. */
 const LINE = /^ *([^\s:]{1,15}): *[0-9a-f]{4} +(?:-?\d{1,4})(?:\.| ) *(-?\d{1,4})(?:\.| |$)/;
 
 /** @param {number} dbm @returns {number | null} */
 const plausible = (dbm) => (dbm >= LEAST_DBM && dbm <= MOST_DBM ? dbm : null);
 
 /**
- * The kernel subtracts 256 where the driver says that its level is dBm. Some say so by the byte alone: 204 is -52. A small positive
- * number is on a scale of the driver's own, or 0: no station.
- * @param {number} level @returns {number | null} dBm
+ * Converts a level. The kernel subtracts 256 if the driver reports dBm. Some drivers store it in the byte only: 204 is
+ * -52. A small positive number is on a scale of the driver's own, or 0: no station.
+ * @param {number} level
+ * @returns {number | null} dBm
  */
 const dbmOf = (level) => plausible(level > 0 ? level - 256 : level);
 
-/** @param {string} text of /proc/net/wireless @returns {Map<string, number | null>} dBm by interface; null: it is Wi-Fi, and that is not told */
+/**
+ * @param {string} text of /proc/net/wireless
+ * @returns {Map<string, number | null>} dBm by interface; null: it is Wi-Fi, but the level is unknown
+ */
 function parseWireless(text) {
   const found = /** @type {[string, number | null][]} */ ([]);
   for (const line of text.slice(0, MOST_TEXT).split('\n')) {
@@ -38,21 +42,24 @@ function parseWireless(text) {
   return new Map(found);
 }
 
-/** @param {string} text of `iw dev NAME link` @returns {number | null} dBm; null: it is not told, or there is no station */
+/** @param {string} text of `iw dev NAME link` @returns {number | null} dBm; null: unknown, or there is no station */
 function parseIw(text) {
-  // An SSID cannot pretend to be a line: iw escapes what does not print.
+  // An SSID cannot fake a line: iw escapes unprintable characters.
   const found = /^\tsignal: *(-\d{1,3})(?: \[[-\d, ]*\])? dBm/m.exec(text.slice(0, MOST_TEXT));
   return found ? plausible(Number(found[1])) : null;
 }
 
-/** @param {string} name @returns {Promise<string | null>} what iw prints; null: it is not there, or does not answer */
+/**
+ * @param {string} name
+ * @returns {Promise<string | null>} the output of iw; null: it is not installed, or does not answer
+ */
 const askIw = (name) =>
   run('iw', ['dev', name, 'link'], { timeoutMs: IW_PATIENCE_MS }).then(
     ({ code, stdout }) => (code === 0 ? stdout : ''),
     () => null
   );
 
-/** Reads as often as it is asked, and never waits for `iw`: what that said last counts until it has answered again. */
+/** Reads the levels at every call, and never waits for `iw`: its last answer counts until the next one. */
 class Wireless {
   /** @param {{ file?: string, folder?: string, iw?: (name: string) => Promise<string | null> }} [world] */
   constructor({ file = '/proc/net/wireless', folder = '/sys/class/net', iw = askIw } = {}) {
@@ -60,12 +67,16 @@ class Wireless {
     this.folder_ = folder;
     this.iw_ = iw;
     /** @type {Map<string, number | null>} */
-    this.told_ = new Map();
-    /** When it is asked again. @type {Map<string, number>} */
+    this.answers_ = new Map();
+    /** When iw runs again, by interface. @type {Map<string, number>} */
     this.dueAt_ = new Map();
   }
 
-  /** @param {string[]} names of interfaces @param {number} now @returns {Map<string, number | null>} dBm; null: no Wi-Fi, or not told */
+  /**
+   * @param {string[]} names of interfaces
+   * @param {number} now
+   * @returns {Map<string, number | null>} dBm; null: no Wi-Fi, or unknown
+   */
   read(names, now) {
     const levels = this.levels_();
     return new Map(names.map((name) => [name, levels.get(name) ?? this.byIw_(name, now)]));
@@ -75,12 +86,17 @@ class Wireless {
     try {
       return parseWireless(fs.readFileSync(this.file_, 'utf8'));
     } catch {
-      // A kernel without wireless extensions has no such file.
+      // A kernel without wireless extensions does not have this file.
       return new Map();
     }
   }
 
-  /** Drivers of Wi-Fi 7, and kernels without the extensions, are in no such file. @param {string} name @param {number} now */
+  /**
+   * Reads the level with iw: the file does not list drivers of Wi-Fi 7, and kernels without the extensions do not have
+   * it.
+   * @param {string} name
+   * @param {number} now
+   */
   byIw_(name, now) {
     const isWireless =
       name !== '' &&
@@ -89,11 +105,11 @@ class Wireless {
     if (now >= (this.dueAt_.get(name) ?? -Infinity)) {
       this.dueAt_.set(name, Infinity);
       void this.iw_(name).then((text) => {
-        this.told_.set(name, text === null ? null : parseIw(text));
+        this.answers_.set(name, text === null ? null : parseIw(text));
         this.dueAt_.set(name, now + (text === null ? IW_AGAIN_MS : IW_EVERY_MS));
       });
     }
-    return this.told_.get(name) ?? null;
+    return this.answers_.get(name) ?? null;
   }
 }
 

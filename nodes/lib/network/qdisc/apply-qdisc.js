@@ -3,7 +3,7 @@
 
 const { clearRoot, isAsMade, isOurs, rootOf, runAll, stateOf } = require('./qdisc-steps');
 const { fingerprint } = require('./verdict');
-const { look } = require('./inspect-qdisc');
+const { inspect } = require('./inspect-qdisc');
 const { beforeOf, comesBack, linkSteps, rootSteps } = require('./restore-qdisc');
 const { SCHEMES } = require('./schemes');
 const { removeState, writeState } = require('./qdisc-state');
@@ -68,7 +68,7 @@ async function applyChange({ facts, scheme, steps, desired, directory, force }) 
       before
     });
   }
-  const after = await look(name);
+  const after = await inspect(name);
   const done = /** @type {State} */ ({
     ...state,
     status: 'applied',
@@ -91,7 +91,7 @@ async function rollBack(error, { facts, old, desired, directory, before }) {
   const { name } = facts.link;
   const exitCode = error instanceof CliError ? error.exitCode : EXIT.CANNOT;
   try {
-    const now = await look(name);
+    const now = await inspect(name);
     await runAll([...clearRoot(now), ...linkSteps(name, old ? old.before : beforeOf(facts), now.link)]);
     // Our own earlier set-up comes back as it was made; of what was there by hand, what can be made anew.
     if (old?.status === 'applied') {

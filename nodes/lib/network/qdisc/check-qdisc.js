@@ -2,7 +2,7 @@
 // How an interface is set up, and whether that is what apply made of it.
 
 const { isAsMade, stateOf } = require('./qdisc-steps');
-const { judge } = require('./verdict');
+const { verdictOf } = require('./verdict');
 
 /** @typedef {import('./inspect-qdisc').Facts} Facts */
 
@@ -11,7 +11,7 @@ const { judge } = require('./verdict');
 /** @param {Facts} facts @param {string} directory @returns {Checked} */
 function checkChange(facts, directory) {
   const state = stateOf(directory, facts);
-  const verdict = judge(facts);
+  const verdict = verdictOf(facts);
   return { ...verdict, applied: state?.made ?? null, asApplied: state !== null && isAsMade(state, facts) };
 }
 

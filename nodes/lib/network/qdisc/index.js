@@ -2,8 +2,9 @@
 // Whether the interface that the uplink uses lets urgent packets go first.
 
 const os = require('node:os');
-const { judge } = require('./verdict');
-const { look } = require('./inspect-qdisc');
+const { isLoopback } = require('../../base/loopback');
+const { verdictOf } = require('./verdict');
+const { inspect } = require('./inspect-qdisc');
 
 /** Of the whole check; it is repeated, and must not pile up. */
 const LIMIT_MS = 2000;
@@ -32,11 +33,11 @@ const plainAddress = (address) =>
 function interfaceWith(address, interfaces = os.networkInterfaces()) {
   const plain = plainAddress(address);
   // All of 127.0.0.0/8 is local, but only one address of it is listed.
-  if (/^127\.\d+\.\d+\.\d+$/.test(plain) || plain === '::1') return { name: 'lo', internal: true };
+  if (isLoopback(plain)) return { name: 'lo', internal: true };
   const zone = /%(.+)$/.exec(address)?.[1];
   for (const [name, addresses = []] of Object.entries(interfaces)) {
     if (zone !== undefined && zone !== name) continue;
-    const found = addresses.find((of) => of.address.toLowerCase() === plain);
+    const found = addresses.find((each) => each.address.toLowerCase() === plain);
     if (found) return { name, internal: found.internal };
   }
   return null;
@@ -51,13 +52,13 @@ async function checkUplink(localAddress) {
     timer = setTimeout(() => resolve(none('', `tc did not answer within ${LIMIT_MS} ms.`)), LIMIT_MS);
     timer.unref();
   });
-  const view = await Promise.race([lookAt(localAddress), late]);
+  const view = await Promise.race([inspectUplink(localAddress), late]);
   clearTimeout(timer);
   return view;
 }
 
 /** @param {string} localAddress @returns {Promise<NetworkView>} */
-async function lookAt(localAddress) {
+async function inspectUplink(localAddress) {
   let name = '';
   try {
     const found = interfaceWith(String(localAddress));
@@ -67,7 +68,7 @@ async function lookAt(localAddress) {
     // A session to a broker on this machine has one of its own addresses, but that goes through lo, too.
     if (found.internal) return { interface: 'lo', ok: true, kind: 'none', reason: 'loopback', bands: [] };
     name = found.name;
-    const { ok, kind, reason, bands } = judge(await look(name, LIMIT_MS));
+    const { ok, kind, reason, bands } = verdictOf(await inspect(name, LIMIT_MS));
     return { interface: name, ok, kind, reason, bands };
   } catch (error) {
     return none(name, /** @type {Error} */ (error).message);

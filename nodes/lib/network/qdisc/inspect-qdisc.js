@@ -10,7 +10,7 @@ const WITH_CLASSES = new Set(['htb', 'prio']);
 /** @typedef {{ link: import('./tc-output').Link, qdiscs: import('./tc-output').Qdisc[], classes: import('./tc-output').Class[], filters: import('./tc-output').Filter[] }} Facts */
 
 /** @param {string} name @param {number} [timeoutMs] of each command @returns {Promise<Facts>} */
-async function look(name, timeoutMs) {
+async function inspect(name, timeoutMs) {
   const [ip, qdisc] = await Promise.all([
     run('ip', ['-j', '-d', 'link', 'show', 'dev', name], { timeoutMs }),
     run('tc', ['-j', '-s', 'qdisc', 'show', 'dev', name], { timeoutMs })
@@ -18,7 +18,7 @@ async function look(name, timeoutMs) {
   if (ip.code !== 0 && /does not exist|Cannot find device/.test(ip.stderr)) {
     throw new CliError(`There is no interface '${name}'. 'ip link' lists all interfaces.`, EXIT.CANNOT);
   }
-  demand(name, ip, qdisc);
+  requireSuccess(name, ip, qdisc);
   const link = parseLink(ip.stdout);
   if (!link || !qdisc.stdout.trim().startsWith('[')) {
     const remedy = 'They belong to BusyBox or are too old: install iproute2 (apt-get install iproute2).';
@@ -31,12 +31,12 @@ async function look(name, timeoutMs) {
     run('tc', ['-s', 'class', 'show', 'dev', name], { timeoutMs }),
     run('tc', ['filter', 'show', 'dev', name], { timeoutMs })
   ]);
-  demand(name, classes, filters);
+  requireSuccess(name, classes, filters);
   return { link, qdiscs, classes: parseClasses(classes.stdout), filters: parseFilters(filters.stdout) };
 }
 
 /** @param {string} name @param {...import('../common/run-command').Result} results */
-function demand(name, ...results) {
+function requireSuccess(name, ...results) {
   const failed = results.find(({ code }) => code !== 0);
   if (failed) throw new CliError(`The interface '${name}' cannot be read: ${complaint(failed)}`, EXIT.CANNOT);
 }
@@ -51,4 +51,4 @@ async function defaultInterface() {
   throw new CliError('There is no default route: choose the interface with --interface.', EXIT.USAGE);
 }
 
-module.exports = { look, defaultInterface };
+module.exports = { inspect, defaultInterface };

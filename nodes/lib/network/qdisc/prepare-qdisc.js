@@ -2,7 +2,7 @@
 // What plan and apply begin with: the interface as it is, what the kernel has, and the commands.
 
 const path = require('node:path');
-const { defaultInterface, look } = require('./inspect-qdisc');
+const { defaultInterface, inspect } = require('./inspect-qdisc');
 const { makePlan } = require('./qdisc-plan');
 const { probe } = require('./kernel-probe');
 const { usage } = require('./qdisc-options');
@@ -19,7 +19,7 @@ const objectFile = (stateDir, name) => path.join(stateDir, `${name}.o`);
 /** @param {Options} options @returns {Promise<Prepared>} */
 async function prepare(options) {
   const name = await interfaceOf(options);
-  const facts = await look(name);
+  const facts = await inspect(name);
   if (facts.link.isLoopback) throw usage(`'${name}' is loopback: packets never wait there.`);
   const { capabilities, how } = await probe();
   const desired = {

@@ -35,11 +35,11 @@ function namesOf(ids) {
 }
 
 /** Bands by the map of priorities: 6 has to go before 0. @param {Facts} facts @param {import('./tc-output').Qdisc} qdisc @returns {Inner} */
-function judgePrio(facts, qdisc) {
+function verdictOfPrio(facts, qdisc) {
   const { priomap = [] } = qdisc.options;
   const classes = facts.classes.filter(({ id }) => id.startsWith(qdisc.handle));
   const names = namesOf(classes.map(({ id }) => id));
-  const bands = classes.map((of, i) => band(names[i], of));
+  const bands = classes.map((each, i) => band(names[i], each));
   if (!(priomap[6] < priomap[0])) {
     return { ok: false, reason: 'The priomap does not put SO_PRIORITY 6 before 0.', bands };
   }
@@ -56,7 +56,7 @@ function sees({ kind, protocol, matches }) {
 }
 
 /** @param {Facts} facts @param {import('./tc-output').Qdisc} root @returns {Inner} */
-function judgeHtb(facts, root) {
+function verdictOfHtb(facts, root) {
   const parents = new Set(facts.classes.map(({ parent }) => parent));
   const leaves = facts.classes.filter(({ id, kind }) => kind === 'htb' && !parents.has(id));
   const standard = `${root.handle}${Number(root.options.default ?? 0).toString(16)}`;
@@ -65,7 +65,7 @@ function judgeHtb(facts, root) {
   const isOrder = sorted.every(({ prio }, i) => i === 0 || prio > sorted[i - 1].prio);
   const ids = sorted.map(({ id }) => id);
   const names = isOrder ? namesOf(ids) : ids;
-  const bands = sorted.map((of, i) => band(names[i], of));
+  const bands = sorted.map((each, i) => band(names[i], each));
   const urgent = sorted[0];
   const isSplit = leaves.some(({ prio }) => prio > urgent.prio);
   const isCaught = leaves.some(({ id }) => id === standard);
@@ -78,7 +78,7 @@ function judgeHtb(facts, root) {
     return { ok: true, reason: `The urgent class goes first, by ${by.join(', ')}.`, bands };
   }
   if (inDefault) {
-    const inner = judgeInner(facts, inDefault);
+    const inner = verdictOfInner(facts, inDefault);
     if (inner.ok) return { ...inner, kind: `htb-${inDefault.kind}` };
   }
   return { ok: false, reason: whyNot({ urgent, isSplit, isCaught, standard }), bands };
@@ -94,8 +94,8 @@ function whyNot({ urgent, isSplit, isCaught, standard }) {
 }
 
 /** @param {Facts} facts @param {import('./tc-output').Qdisc} qdisc that sits in another, or is the root @returns {Inner} */
-function judgeInner(facts, qdisc) {
-  if (qdisc.kind === 'prio') return judgePrio(facts, qdisc);
+function verdictOfInner(facts, qdisc) {
+  if (qdisc.kind === 'prio') return verdictOfPrio(facts, qdisc);
   const bands = [band('all', qdisc)];
   if (qdisc.kind === 'pfifo_fast') {
     return { ok: true, reason: `Three bands by SO_PRIORITY. ${UNCOUNTED}`, bands };
@@ -112,7 +112,7 @@ function judgeInner(facts, qdisc) {
 }
 
 /** @param {Facts} facts @returns {Verdict} */
-function judge(facts) {
+function verdictOf(facts) {
   const root = qdiscAt(facts, '');
   const { name } = facts.link;
   if (!root || root.kind === 'noqueue' || root.kind === 'noop') {
@@ -127,20 +127,20 @@ function judge(facts) {
     const rate = Number(root.options.rate ?? 0) * 8; // in bytes in JSON
     const inner = qdiscAt(facts, `${root.handle}1`);
     if (inner) {
-      const verdict = judgeInner(facts, inner);
+      const verdict = verdictOfInner(facts, inner);
       return { ...verdict, kind: `tbf-${inner.kind}`, rate };
     }
     const reason = 'One queue for all packets: tbf alone lets none overtake another.';
     return { ok: false, kind: 'tbf', reason, rate, bands: [band('all', root)] };
   }
   if (root.kind === 'htb') {
-    const inner = judgeHtb(facts, root);
+    const inner = verdictOfHtb(facts, root);
     const rate = Math.max(0, ...facts.classes.map(({ ceil }) => ceil));
     const isWhole = facts.link.gsoMaxSegs > 1 && inner.ok;
     const gso = isWhole ? ' gso_max_segs is not 1: an urgent packet may wait for one of 64 kB.' : '';
     return { kind: 'htb', ...inner, reason: inner.reason + gso, rate };
   }
-  const inner = judgeInner(facts, root);
+  const inner = verdictOfInner(facts, root);
   return {
     ...inner,
     kind: root.kind,
@@ -186,4 +186,4 @@ const isRootOf = (root, print) =>
 /** In a word or two. @param {number} rate */
 const rateText = (rate) => (rate > 0 ? formatRate(rate) : 'not shaped');
 
-module.exports = { judge, fingerprint, isRootOf, rateText };
+module.exports = { verdictOf, fingerprint, isRootOf, rateText };

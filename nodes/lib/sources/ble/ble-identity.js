@@ -1,11 +1,9 @@
 'use strict';
 // The names that a device has in the gateway: its id, and the topics of its records.
 
+const { MAX_DEVICE_BYTES } = require('../../base/device-id');
 const { fill } = require('../../base/templates');
 const { addressOf, nameOf } = require('./advertisement');
-
-/** Of a record, in bytes. */
-const MAX_DEVICE_BYTES = 256;
 
 /**
  * @typedef {object} Identity

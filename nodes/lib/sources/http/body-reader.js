@@ -39,7 +39,7 @@ class BodyReader {
 
   /**
    * @param {import('node:http').IncomingMessage} request
-   * @returns {Promise<{ body: Buffer, release: () => void }>} release: its memory is free again; idempotencyKeys
+   * @returns {Promise<{ body: Buffer, release: () => void }>} release: its memory is free again; once
    * @throws {HttpRefusal}
    */
   async read(request) {

@@ -1,11 +1,10 @@
 'use strict';
 // Settings of an http devices node.
 
+const { isLoopback } = require('../../base/loopback');
 const { choice, flag, integer, recordClass, text } = require('../../base/options');
 const { parsePermissions, publishRule } = require('../../settings/permissions');
 const { shown } = require('../../base/values');
-
-const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/i;
 
 const listed = (/** @type {unknown} */ value) => value;
 
@@ -52,7 +51,7 @@ function checkSettings({
   headerTimeoutS,
   corsOrigins
 }) {
-  const isLocal = LOOPBACK.test(host);
+  const isLocal = isLoopback(host);
   if (login === 'tokens' && !tokenFile) {
     throw new Error('The token file is missing. Create one with seganet-passwd token, and enter its path.');
   }

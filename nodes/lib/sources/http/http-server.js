@@ -3,7 +3,7 @@
 
 const http = require('node:http');
 const https = require('node:https');
-const { TlsFiles } = require('../../base/tls-files');
+const { watchTlsFiles } = require('../../base/tls-files');
 const { Connections } = require('./connections');
 
 const MAX_HEADER_BYTES = 16384;
@@ -41,7 +41,7 @@ class HttpServer {
     this.tls_ = tls;
     this.onError_ = onError;
     this.connections = new Connections(settings.maxConnections);
-    this.files_ = tls?.files ? new TlsFiles(tls.files) : null;
+    this.files_ = tls?.files ? watchTlsFiles(tls.files) : null;
     this.filesAt_ = 0;
     this.broken = 0;
     this.open_ = 0;
@@ -173,7 +173,7 @@ class HttpServer {
 /**
  * Reads on for a moment: a connection that is closed with bytes unread is reset, and the client may never see why.
  * @param {Request} request
- * @param {() => void} end called idempotencyKeys
+ * @param {() => void} end called once
  */
 function linger(request, end) {
   let left = LINGER_BYTES;

@@ -15,16 +15,13 @@ const { tlsRules } = require('../../tls/tls-rules');
 function serverTls(RED, node, id) {
   if (!id) return null;
   const tlsNode = /** @type {any} */ (RED.nodes.getNode(id));
-  if (typeof tlsNode?.addTLSOptions !== 'function') {
-    throw new Error('The TLS node of the listener is missing or disabled. Choose another one.');
-  }
   refusePfx(tlsNode);
   const files = tlsFiles(configOf(RED, id), (name) => RED.util.evaluateNodeProperty(name, 'env', node, {}));
-  const { cert, key, passphrase } = /** @type {any} */ (tlsOptions(id, tlsNode, files));
+  const { cert, key, passphrase } = /** @type {any} */ (tlsOptions(id, tlsNode, 'listener', files));
   if (!(files?.cert || cert) || !(files?.key || key)) {
     throw new Error('The TLS node of the listener has no certificate and key. Add both there.');
   }
-  // Devices are told apart by tokens: an authority in the TLS node is for connections to others.
+  // Tokens identify devices, so the TLS node's certificate authority is not used here.
   return {
     options: {
       cert,

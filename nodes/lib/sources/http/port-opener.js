@@ -56,7 +56,7 @@ class PortOpener {
     }
   }
 
-  /** @param {string} shown @param {string} sentence told idempotencyKeys */
+  /** @param {string} shown @param {string} sentence told once */
   tell_(shown, sentence) {
     if (shown !== this.trouble) this.error_(sentence);
     this.trouble = shorten(shown);

@@ -1,10 +1,10 @@
 'use strict';
 // The fields of a record, as a request gives them.
 
+const { MAX_DEVICE_BYTES } = require('../../base/device-id');
 const { CLASS_WORDS, classOf } = require('../../base/classes');
 const { HttpRefusal } = require('./http-refusal');
 
-const MAX_DEVICE_BYTES = 256;
 const MAX_TOPIC_BYTES = 65535;
 /** The last moment that a Date knows. */
 const MAX_TIME_MS = 8.64e15;

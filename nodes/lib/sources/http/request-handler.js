@@ -99,14 +99,8 @@ class RequestHandler {
         mayPublish: this.mayPublish_
       });
       const key = headers['idempotency-key'];
-      const idempotencyKeys = Array.isArray(key) ? key[0] : key;
-      const submission = this.once_.submission(
-        idempotencyKeys,
-        bearer.name,
-        url,
-        body,
-        document.records.length
-      );
+      const once = Array.isArray(key) ? key[0] : key;
+      const submission = this.once_.submission(once, bearer.name, url, body, document.records.length);
       await this.run_(submission, document);
       return submission.safe;
     } finally {

@@ -6,7 +6,7 @@ const MAX_DEVICES = 10000;
 class RequestRates {
   /**
    * @param {number} rate records a second of one device, 0 = no limit
-   * @param {number} burst records at idempotencyKeys, 0 = as many as in a second
+   * @param {number} burst records at once, 0 = as many as in a second
    */
   constructor(rate, burst) {
     this.rate_ = rate;

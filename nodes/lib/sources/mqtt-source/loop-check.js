@@ -1,17 +1,17 @@
 'use strict';
 // Recognises a source that would read what its own engine's uplinks publish.
 
-const { parseUrl } = require('../../settings/uplink-options');
+const { isLoopback } = require('../../base/loopback');
+const { parseBrokerUrl } = require('../../settings/broker-url');
 const { overlaps, plainFilter } = require('./topic-filters');
 
-const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/i;
 /** They may stand for several levels. */
 const LONG = /\{(topic|device)\}/;
 
 /** @param {string} url @returns {string} host and port, one for all names of this machine */
 function placeOf(url) {
-  const { host, port } = parseUrl(url);
-  return `${LOOPBACK.test(host) ? 'localhost' : host.toLowerCase()}:${port}`;
+  const { host, port } = parseBrokerUrl(url, { takesAliases: true });
+  return `${isLoopback(host) ? 'localhost' : host.toLowerCase()}:${port}`;
 }
 
 /**

@@ -1,11 +1,11 @@
 'use strict';
 // A PUBLISH of somebody else's broker becomes a record: which device it is from, and its class.
 
+const { MAX_DEVICE_BYTES } = require('../../base/device-id');
 const { classOf } = require('../../base/classes');
 const { FLAG, RecordError } = require('../../base/record');
 
 const NORMAL = 3;
-const MAX_DEVICE_BYTES = 256;
 
 /**
  * @typedef {object} ReadingOptions

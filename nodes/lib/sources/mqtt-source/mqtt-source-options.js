@@ -2,11 +2,11 @@
 // Settings of an mqtt source node: what the session, the tap and the reading of its messages need.
 
 const { tlsOptions } = require('../../settings/broker-options');
+const { isLoopback } = require('../../base/loopback');
 const { integer, choice, recordClass, secret, text } = require('../../base/options');
-const { parseUrl } = require('../../settings/uplink-options');
+const { brokerUrlOf } = require('../../settings/broker-url');
 const { parseFilters } = require('./topic-filters');
 
-const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/;
 /** A record's topic and device id come on top of its payload, and so does what MQTT adds. */
 const PACKET_EXTRA_BYTES = 70000;
 
@@ -54,14 +54,7 @@ const schema = {
  */
 function sourceOptions(settings, { clientId, maxPacketBytes, tls, tlsFiles = {} }) {
   const { url, qos, session, retained, deviceFrom, device, protocolVersion } = settings;
-  if (!url) throw new Error('The source has no broker. Enter an address such as mqtt://127.0.0.1:1883.');
-  const address = parseUrl(url);
-  const { username, password } = new URL(url);
-  if (username || password) {
-    throw new Error(
-      'The address contains a user name or password. Move them to their own fields, which are stored separately.'
-    );
-  }
+  const address = brokerUrlOf(url, "The address of the source's broker", { takesAliases: true });
   if (deviceFrom === 'fixed' && !device)
     throw new Error('The device id is missing. Enter it, or choose another source for it.');
   if (deviceFrom === 'property' && !device)
@@ -85,7 +78,9 @@ function sourceOptions(settings, { clientId, maxPacketBytes, tls, tlsFiles = {} 
       refusedMinMs: 5000,
       refusedMaxMs: 60000,
       connectTimeoutMs: 15000,
-      userTimeoutMs: 0
+      userTimeoutMs: 0,
+      // No record waits here for the connection.
+      meanwhile: ''
     }),
     filters: parseFilters(settings.topics),
     qos: /** @type {0 | 1 | 2} */ (qos),
@@ -102,7 +97,7 @@ function sourceOptions(settings, { clientId, maxPacketBytes, tls, tlsFiles = {} 
     window: settings.window,
     maxPacketBytes: maxPacketBytes + PACKET_EXTRA_BYTES
   };
-  const isOpen = !address.secure && !LOOPBACK.test(address.host);
+  const isOpen = !address.secure && !isLoopback(address.host);
   const warning = isOpen
     ? `The connection to ${address.host} is not encrypted. Use mqtts:// outside this machine.`
     : '';
@@ -116,10 +111,7 @@ function sourceOptions(settings, { clientId, maxPacketBytes, tls, tlsFiles = {} 
  * @throws {Error} with a sentence
  */
 function sourceTls(id, node, files) {
-  if (id && typeof node?.addTLSOptions !== 'function') {
-    throw new Error('The TLS node of the source is missing or disabled. Choose another one.');
-  }
-  const tls = /** @type {{ rejectUnauthorized?: boolean }} */ (tlsOptions(id, node, files));
+  const tls = /** @type {{ rejectUnauthorized?: boolean }} */ (tlsOptions(id, node, 'source', files));
   if (tls.rejectUnauthorized === false) {
     throw new Error(
       "The TLS node does not verify the broker's certificate, so anyone could send records. Turn verification on, and add the broker's certificate authority there if it is your own."

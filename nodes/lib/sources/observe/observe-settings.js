@@ -1,6 +1,7 @@
 'use strict';
 // What a coap observe node is set to, checked.
 
+const { MAX_DEVICE_BYTES } = require('../../base/device-id');
 const { integer, text } = require('../../base/options');
 const { toClass } = require('../../base/record');
 const { checkTemplate, fill } = require('../../base/templates');
@@ -9,7 +10,6 @@ const { shown } = require('../../base/values');
 
 /** Each has a socket. */
 const MAX_RESOURCES = 500;
-const MAX_DEVICE_BYTES = 256;
 const NORMAL = 3;
 const WORDS = ['host', 'port', 'path'];
 

@@ -1,6 +1,6 @@
 'use strict';
-// Damaged databases that a gateway put aside to go on with a fresh one: log.db.damaged-<time>. Repair takes what can be
-// read of them into the log, and marks them as done.
+// Handles damaged databases that a gateway set aside to continue with a new one: log.db.damaged-<time>. Repair merges
+// their readable records into the log, and marks them as done.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -15,7 +15,11 @@ const { CliError } = require('./log-error');
 
 const COMPANIONS = ['-wal', '-shm', '-journal'];
 
-/** Those whose records are not in the log yet, the oldest first. @param {string} directory @returns {string[]} */
+/**
+ * Returns the files whose records are not in the log yet, the oldest first.
+ * @param {string} directory
+ * @returns {string[]}
+ */
 function filesAside(directory) {
   return fs
     .readdirSync(directory)
@@ -27,7 +31,7 @@ function filesAside(directory) {
 
 /** @param {string} file */
 function markDone(file) {
-  // The file last: until then it is read again, with all that belongs to it.
+  // The file is renamed last: until then it is read again, with all its companions.
   for (const suffix of [...COMPANIONS, '']) {
     if (suffix === '-shm') fs.rmSync(file + suffix, { force: true });
     else if (fs.existsSync(file + suffix)) fs.renameSync(file + suffix, file + SALVAGED + suffix);
@@ -36,8 +40,10 @@ function markDone(file) {
 }
 
 /**
- * @param {string} aside @param {string} file the log @param {import('../../base/cli/cli-output').Output} output
- * @returns {Promise<boolean>} false: it cannot be read
+ * @param {string} aside
+ * @param {string} file the log
+ * @param {import('../../base/cli/cli-output').Output} output
+ * @returns {Promise<boolean>} false: the file cannot be read
  */
 async function takeIn(aside, file, output) {
   let from;

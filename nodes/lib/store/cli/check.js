@@ -1,5 +1,5 @@
 'use strict';
-// What verify and repair look for: faults of the database, rows that cannot be read, chunks that are not what they were.
+// Finds the faults that verify and repair handle: faults of the database, unreadable rows, damaged chunks.
 
 const { mend } = require('./mend');
 const { plural, size } = require('../../base/cli/cli-output');
@@ -13,7 +13,11 @@ const { Walk } = require('./walk');
 
 const MOST_FAULTS = 100;
 
-/** SQLite's own check, of the index too: a chunk that it does not lead to would never be sent. @param {DatabaseSync} db @returns {string[]} faults */
+/**
+ * Runs SQLite's own check, including the index: a chunk that the index does not contain would never be sent.
+ * @param {DatabaseSync} db
+ * @returns {string[]} faults
+ */
 function databaseFaults(db) {
   try {
     return db
@@ -30,11 +34,15 @@ function databaseFaults(db) {
 }
 
 /**
- * A row whose chunk was looked at; `mended` is null when its bytes could not be read. A gap has no row.
+ * A row whose chunk was checked; `mended` is null when its bytes are unreadable. A gap has no row.
  * @typedef {{ row: Row, body: Buffer | null, mended: Mended | null, fault: string, gap?: undefined }} Checked
  */
 
-/** @param {Table} table @param {Row} row @param {Mended} mended */
+/**
+ * @param {Table} table
+ * @param {Row} row
+ * @param {Mended} mended
+ */
 function faultOf(table, row, mended) {
   if (mended.error !== '') return mended.error;
   const { kept } = mended;
@@ -46,8 +54,10 @@ function faultOf(table, row, mended) {
 }
 
 /**
- * @param {DatabaseSync} db @param {Table} table @param {import('../../base/cli/cli-output').Output} output shows progress
- * @param {(row: Row) => boolean} [wanted] rows that it says no to are not looked at
+ * @param {DatabaseSync} db
+ * @param {Table} table
+ * @param {import('../../base/cli/cli-output').Output} output shows progress
+ * @param {(row: Row) => boolean} [wanted] selects the rows to check
  * @returns {Generator<Checked | { gap: import('./walk').Gap }>}
  */
 function* checkRows(db, table, output, wanted = () => true) {
@@ -68,7 +78,7 @@ function* checkRows(db, table, output, wanted = () => true) {
       const mended = mend(body, row);
       yield { row, body, mended, fault: faultOf(table, row, mended) };
     } else {
-      // What was put into quarantine unread has no body on purpose.
+      // Rows that were unreadable when they were moved to quarantine have no body.
       const unread = body === null && table === 'quarantine';
       yield { row, body: null, mended: null, fault: unread ? '' : 'cannot be read' };
     }

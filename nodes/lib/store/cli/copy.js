@@ -1,11 +1,14 @@
 'use strict';
-// Copies what can be read of a database into a sound one.
+// Copies the readable rows of a database into an intact one.
 
 const { checkRows } = require('./check');
 
 /** @typedef {import('node:sqlite').DatabaseSync} DatabaseSync */
 /** @typedef {ReturnType<typeof import('./rows').writer>} Writer */
-/** @typedef {{ saved: number, lost: number }} Tally records; those that were in quarantine and stay there are neither */
+/**
+ * Numbers of records. Records that were in quarantine and stay there do not count.
+ * @typedef {{ saved: number, lost: number }} Tally
+ */
 
 const UNREADABLE = 'cannot be read';
 
@@ -17,7 +20,11 @@ function copyQuarantined(to, { row, body, mended }) {
   to.addQuarantine(row, { reason: row.reason, at: row.at, records: row.records, body, ...rest });
 }
 
-/** @param {Writer} to @param {import('./check').Checked} checked @param {import('./walk').Table} table */
+/**
+ * @param {Writer} to
+ * @param {import('./check').Checked} checked
+ * @param {import('./walk').Table} table
+ */
 function copyRow(to, checked, table) {
   const { row, mended, fault } = checked;
   if (table === 'quarantine') {
@@ -32,8 +39,10 @@ function copyRow(to, checked, table) {
 }
 
 /**
- * REQUIRES: within a transaction of `to`.
- * @param {DatabaseSync} from @param {Writer} to @param {import('../../base/cli/cli-output').Output} output
+ * Copies all tables. REQUIRES: within a transaction of `to`.
+ * @param {DatabaseSync} from
+ * @param {Writer} to
+ * @param {import('../../base/cli/cli-output').Output} output
  * @returns {Tally}
  */
 function copyAll(from, to, output) {

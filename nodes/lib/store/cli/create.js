@@ -6,8 +6,9 @@ const { rollBack } = require('./rows');
 const { loadSqlite } = require('./sqlite');
 
 /**
- * An empty log, as the gateway makes it, within one transaction that `fill` belongs to.
- * @template T @param {string} file that is not there yet
+ * Creates an empty log in the gateway's format, in one transaction that includes `fill`.
+ * @template T
+ * @param {string} file that does not exist yet
  * @param {(db: import('node:sqlite').DatabaseSync) => T} fill
  * @returns {T}
  */
@@ -23,7 +24,7 @@ function createLog(file, fill) {
     return result;
   } catch (error) {
     rollBack(db);
-    // Our own, and not yet a log: nobody else can have begun to use it.
+    // The file was created here and is not a log yet, so no other process can be using it.
     fs.rmSync(file, { force: true });
     throw error;
   } finally {
@@ -31,7 +32,7 @@ function createLog(file, fill) {
   }
 }
 
-/** A name is on disk when its folder was synced. @param {string} directory */
+/** Syncs a folder: a file's name is durable only after that. @param {string} directory */
 function syncDirectory(directory) {
   const fd = fs.openSync(directory, 'r');
   try {

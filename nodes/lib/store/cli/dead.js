@@ -1,5 +1,5 @@
 'use strict';
-// The dead letters: what the cloud would never take.
+// Lists or changes the dead letters: records that the cloud will never accept.
 
 const { checkRows } = require('./check');
 const { openToRead, openToWrite } = require('./open');
@@ -12,8 +12,11 @@ const { faultLine } = require('./verify');
 /** @typedef {import('./walk').Row} Row */
 /**
  * @typedef {object} Options
- * @property {number} class 0 = all @property {string} [node] @property {number[]} rows none = all
- * @property {boolean} [requeue] @property {boolean} [delete]
+ * @property {number} class 0 = all
+ * @property {string} [node]
+ * @property {number[]} rows none = all
+ * @property {boolean} [requeue]
+ * @property {boolean} [delete]
  */
 
 /** Rows changed in one transaction. */
@@ -25,12 +28,20 @@ const chosen = (options) => (row) =>
   (options.node === undefined || row.node === options.node) &&
   (options.rows.length === 0 || options.rows.includes(row.id));
 
-/** @param {import('node:sqlite').DatabaseSync} db @param {Options} options @param {Output} output */
+/**
+ * @param {import('node:sqlite').DatabaseSync} db
+ * @param {Options} options
+ * @param {Output} output
+ */
 function* letters(db, options, output) {
   for (const checked of checkRows(db, 'dead', output, chosen(options))) if (!checked.gap) yield checked;
 }
 
-/** @param {string} file @param {Options} options @param {Output} output */
+/**
+ * @param {string} file
+ * @param {Options} options
+ * @param {Output} output
+ */
 async function list(file, options, output) {
   const db = openToRead(file);
   try {
@@ -49,9 +60,14 @@ async function list(file, options, output) {
   }
 }
 
-/** @param {string} file @param {Options} options @param {Output} output @returns {Promise<number>} the exit code */
+/**
+ * @param {string} file
+ * @param {Options} options
+ * @param {Output} output
+ * @returns {Promise<number>} the exit code
+ */
 async function change(file, options, output) {
-  openToRead(file).close(); // refuses what is no log, without touching it
+  openToRead(file).close(); // refuses files that are not logs, without changing them
   const db = openToWrite(file);
   const count = { rows: 0, records: 0, damaged: 0 };
   try {
@@ -90,7 +106,9 @@ async function change(file, options, output) {
 }
 
 /**
- * @param {import('./open').Place} place @param {Options} options @param {Output} output
+ * @param {import('./open').Place} place
+ * @param {Options} options
+ * @param {Output} output
  * @returns {Promise<number>} the exit code
  */
 async function dead(place, options, output) {

@@ -13,12 +13,12 @@ const NOTHING = Buffer.alloc(0);
 const RETAIN_FLAG = 2; // Flag.RETAIN of the engine
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** @param {Buffer} bytes @returns {string} as JSON on one line, '' = the bytes are none */
+/** @param {Buffer} bytes @returns {string} JSON on one line, '' = the bytes are not JSON */
 function asJson(bytes) {
   try {
     const text = utf8.decode(bytes);
     JSON.parse(text);
-    // A JSON string holds no raw line break, so every one here is white space.
+    // A JSON string contains no raw line break, so every one here is white space.
     return text.replace(/[\r\n]/g, ' ').trim();
   } catch {
     return '';
@@ -32,8 +32,10 @@ function payloadMember(payload) {
 }
 
 /**
- * A line of an envelope. The payload is taken over as it is written: numbers keep all of their digits.
- * @param {Buffer} line @returns {{ fields: Record<string, unknown>, payload: string } | null} null = a flow made it, otherwise
+ * Parses a line of an envelope. The payload is copied as it is written: numbers keep all their digits.
+ * @param {Buffer} line
+ * @returns {{ fields: Record<string, unknown>, payload: string } | null} null = a line in another format, made by a
+ *   flow
  */
 function envelopeLine(line) {
   try {
@@ -73,8 +75,10 @@ function* records(entry) {
 }
 
 /**
- * The records of a chunk as lines.
- * @param {import('./walk').Row} row @param {Buffer} body a sound chunk @param {string} table
+ * Yields the records of a chunk as lines.
+ * @param {import('./walk').Row} row
+ * @param {Buffer} body an intact chunk
+ * @param {string} table
  */
 function* lines(row, body, table) {
   const { head, entries } = readChunk(body);
@@ -113,7 +117,7 @@ async function dump(place, options, output) {
   let faults = 0;
   /** @param {string} line */
   const fault = (line) => {
-    // What is in quarantine is known to be damaged.
+    // Rows in quarantine are known to be damaged.
     if (options.table !== 'quarantine') faults += 1;
     return output.note(line);
   };

@@ -23,7 +23,7 @@ function add(sums, more) {
   sums.bytes += more.bytes;
 }
 
-/** The database, its companions, and what repairs left. @param {Place} place */
+/** Lists the database, its companions, and files left by repairs. @param {Place} place */
 function files({ directory, file }) {
   const base = path.basename(file);
   return fs
@@ -36,7 +36,11 @@ function files({ directory, file }) {
     }));
 }
 
-/** @param {import('node:sqlite').DatabaseSync} db @param {Place} place @param {ReturnType<typeof files>} sizes */
+/**
+ * @param {import('node:sqlite').DatabaseSync} db
+ * @param {Place} place
+ * @param {ReturnType<typeof files>} sizes
+ */
 function summary(db, place, sizes) {
   const lanes = db
     .prepare(
@@ -75,11 +79,11 @@ function summary(db, place, sizes) {
 
 /** @typedef {Sums & { class: number, name: string }} ClassSums */
 
-/** @param {ClassSums} of */
-const isNumber = (of) => of.name === String(of.class);
+/** @param {ClassSums} sums */
+const isNumber = (sums) => sums.name === String(sums.class);
 
-/** @param {ClassSums} of */
-const classLabel = (of) => (isNumber(of) ? of.name : `${of.class} ${of.name}`);
+/** @param {ClassSums} sums */
+const classLabel = (sums) => (isNumber(sums) ? sums.name : `${sums.class} ${sums.name}`);
 
 /** @param {Sums} sums @returns {string[]} */
 function cells(sums) {
@@ -90,14 +94,14 @@ function cells(sums) {
 /** @param {ReturnType<typeof summary>} sums @returns {string[]} */
 function lines(sums) {
   const head = ['chunks', 'records', 'bytes', 'oldest', 'newest'];
-  // Few use the classes without a name: they are shown where they have something.
-  const named = sums.classes.filter((of) => !isNumber(of) || of.chunks > 0);
+  // Classes without a name are rarely used, so they are shown only if they have chunks.
+  const named = sums.classes.filter((each) => !isNumber(each) || each.chunks > 0);
   return [
     sums.file,
     '',
     ...table(
       ['class', ...head],
-      [...named.map((of) => [classLabel(of), ...cells(of)]), ['all', ...cells(sums)]]
+      [...named.map((each) => [classLabel(each), ...cells(each)]), ['all', ...cells(sums)]]
     ),
     ...(sums.nodes.length > 0
       ? [
@@ -122,7 +126,9 @@ function lines(sums) {
 }
 
 /**
- * @param {Place} place @param {{ json?: boolean }} options @param {import('../../base/cli/cli-output').Output} output
+ * @param {Place} place
+ * @param {{ json?: boolean }} options
+ * @param {import('../../base/cli/cli-output').Output} output
  * @returns {Promise<number>} the exit code
  */
 async function inspect(place, options, output) {

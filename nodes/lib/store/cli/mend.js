@@ -1,5 +1,5 @@
 'use strict';
-// Takes a damaged chunk apart: the batches that are sound, and the bytes that remain.
+// Splits a damaged chunk into its intact batches and the remaining bytes.
 
 const { CLASSES } = require('../../base/classes');
 const chunks = require('../log-chunk');
@@ -9,20 +9,28 @@ const { HEAD_BYTES, ENTRY_BYTES } = chunks;
 /** @typedef {import('./walk').Row} Row */
 /**
  * @typedef {object} Mended
- * @property {string} error '' = the chunk is sound as it is
- * @property {{ body: Buffer, class: number, records: number, firstTs: number, lastTs: number } | null} kept a sound chunk
+ * @property {string} error '' = the chunk is intact
+ * @property {{ body: Buffer, class: number, records: number, firstTs: number, lastTs: number } | null} kept an intact
+ *   chunk
  * @property {{ body: Buffer, records: number } | null} rest null = nothing is lost
  */
 
-/** How many times its own length a chunk may be checked in search of batches: hostile bytes must not take for ever. */
+/**
+ * Limits the bytes checked in search of batches to this multiple of a chunk's length: hostile bytes must not take
+ * forever.
+ */
 const SEARCH_PASSES = 16;
-// JS numbers carry an epoch exactly up to here; Date.now() * 1024 gets there in the year 2248.
+// A JS number represents an epoch exactly up to here; Date.now() * 1024 gets there in the year 2248.
 const LARGEST_EPOCH = BigInt(Number.MAX_SAFE_INTEGER);
 
 /**
- * Behind an entry whose length is damaged too: the first place from which on sound entries follow each other to the very
- * end. That end, and the number of batches, keep out what merely looks like an entry within a device's payload.
- * @param {Buffer} bytes @param {number} from @param {number} limit @param {number} most entries that there can be
+ * Finds the batches behind an entry whose length is damaged too: from the first position from which intact entries
+ * follow each other to the very end. That end, and the number of batches, exclude bytes in a device's payload that
+ * merely look like an entry.
+ * @param {Buffer} bytes
+ * @param {number} from
+ * @param {number} limit
+ * @param {number} most entries that there can be
  * @returns {Entry[]}
  */
 function search(bytes, from, limit, most) {
@@ -44,18 +52,26 @@ function search(bytes, from, limit, most) {
   return [];
 }
 
-/** @param {Buffer} bytes @param {import('../log-chunk').Reading} reading @returns {Entry[]} */
+/**
+ * @param {Buffer} bytes
+ * @param {import('../log-chunk').Reading} reading
+ * @returns {Entry[]}
+ */
 function soundEntries(bytes, { head, entries }) {
   const limit = head ? Math.min(HEAD_BYTES + head.bytes, bytes.length) : bytes.length;
   let at = HEAD_BYTES;
   for (let end = at; end !== 0 && at < limit; at = end || at) end = chunks.entryEnd(bytes, at, limit);
-  if (at >= limit) return entries; // all lengths are right: readChunk() saw every entry
+  if (at >= limit) return entries; // all lengths are right: readChunk() found every entry
   const behind = entries.length > 0 ? entries[entries.length - 1].end : HEAD_BYTES;
   const most = head ? head.batches - entries.length - 1 : 65535;
   return [...entries, ...search(bytes, behind + ENTRY_BYTES, limit, most)];
 }
 
-/** @param {Buffer} bytes @param {Entry[]} entries in their order @returns {Buffer} what is not theirs */
+/**
+ * @param {Buffer} bytes
+ * @param {Entry[]} entries in their order
+ * @returns {Buffer} the bytes between them
+ */
 function without(bytes, entries) {
   const parts = [];
   let at = 0;
@@ -67,7 +83,8 @@ function without(bytes, entries) {
 }
 
 /**
- * The epoch of a damaged head is most likely right. If it is not, the cloud may get records twice under two keys.
+ * Returns the epoch of a damaged head, which is most likely right. If it is not, the cloud may receive records twice
+ * under two keys.
  * @param {Buffer} bytes
  */
 function epochOf(bytes) {
@@ -76,7 +93,8 @@ function epochOf(bytes) {
 }
 
 /**
- * @param {Buffer} bytes a chunk @param {Row} row what the table says of it
+ * @param {Buffer} bytes a chunk
+ * @param {Row} row the chunk's row in the table
  * @returns {Mended}
  */
 function mend(bytes, row) {

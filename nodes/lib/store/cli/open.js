@@ -1,6 +1,6 @@
 'use strict';
-// Finds and opens a log for the command. A gateway holds its log exclusively, and so do we: what only reads keeps a read
-// transaction open, which no gateway can start against; what writes takes the lock for good.
+// Finds and opens a log for the command. A gateway holds its log exclusively, and so does the command: a reader keeps a
+// read transaction open, during which no gateway can start; a writer takes the lock until it ends.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -22,9 +22,9 @@ const hasAside = (directory) =>
   fs.readdirSync(directory).some((entry) => entry.startsWith(`${FILE}.damaged-`));
 
 /**
- * @param {string} name the log's folder, or to read from, a database in it (one that was put aside, for example)
+ * @param {string} name the log's folder, or, for reading, a database in it (one that was set aside, for example)
  * @param {'read' | 'write'} [purpose]
- * @returns {Place} the file may be missing, for 'write'
+ * @returns {Place} the file may be missing for 'write'
  */
 function locate(name, purpose = 'read') {
   const given = path.resolve(name);
@@ -42,7 +42,11 @@ function locate(name, purpose = 'read') {
   return { directory: given, file };
 }
 
-/** @param {unknown} error @param {string} file @returns {unknown} an error with a remedy, where there is one */
+/**
+ * @param {unknown} error
+ * @param {string} file
+ * @returns {unknown} an error with a remedy, if there is one
+ */
 function explain(error, file) {
   switch (codeOf(error)) {
     case CODES.BUSY:
@@ -80,7 +84,7 @@ function explain(error, file) {
     case 0:
       return error;
     default:
-      // SQLITE_ERROR is what a damaged schema gives: no such column, an unknown format.
+      // A damaged schema causes SQLITE_ERROR: no such column, an unknown format.
       return new CliError(
         `SQLite cannot work with ${file}: ${/** @type {Error} */ (error).message}. Check for disk errors (dmesg); ` +
           '"sqlite3 FILE .recover" may still read it.',
@@ -90,8 +94,9 @@ function explain(error, file) {
 }
 
 /**
- * The file without its WAL and without locks: for a medium or a folder that we cannot write to.
- * @param {string} file @returns {DatabaseSync}
+ * Opens the file without its WAL and without locks, for a medium or a folder without write access.
+ * @param {string} file
+ * @returns {DatabaseSync}
  */
 function openImmutable(file) {
   const { DatabaseSync } = loadSqlite();
@@ -103,7 +108,7 @@ function openImmutable(file) {
   try {
     return new DatabaseSync(url, { readOnly: true });
   } catch (error) {
-    // Node before 22.15 takes no URL.
+    // Node.js before 22.15 accepts no URL.
     if (!(error instanceof TypeError)) throw error;
     throw Object.assign(new Error('needs Node 22.15'), { errcode: CODES.CANTOPEN });
   }
@@ -129,7 +134,11 @@ function checkIds(db, file) {
   }
 }
 
-/** Its first read begins the transaction that keeps a gateway out. @param {DatabaseSync} db @param {string} file */
+/**
+ * Checks the tables. The first read begins the transaction that excludes gateways.
+ * @param {DatabaseSync} db
+ * @param {string} file
+ */
 function checkTables(db, file) {
   const names = db.prepare('SELECT name FROM sqlite_schema').all();
   for (const table of [...TABLES, 'chunk_lane']) {
@@ -142,8 +151,9 @@ function checkTables(db, file) {
 }
 
 /**
- * For reading. Nothing is written to the file, not even what waits in its WAL.
- * @param {string} file @returns {DatabaseSync}
+ * Opens a log for reading. Nothing is written to the file, not even the content of its WAL.
+ * @param {string} file
+ * @returns {DatabaseSync}
  */
 function openToRead(file) {
   const { DatabaseSync } = loadSqlite();
@@ -171,8 +181,9 @@ function openToRead(file) {
 }
 
 /**
- * For changes; nobody else can open it until it is closed. REQUIRES: openToRead() took it.
- * @param {string} file @returns {DatabaseSync}
+ * Opens a log for changes. No other process can open it until it is closed. REQUIRES: openToRead() accepted it.
+ * @param {string} file
+ * @returns {DatabaseSync}
  */
 function openToWrite(file) {
   const { DatabaseSync } = loadSqlite();

@@ -1,25 +1,25 @@
 'use strict';
-// A database that was cut short: SQLite refuses a file that has fewer pages than its header says, although the pages that
-// are left can be read.
+// Handles a truncated database: SQLite refuses a file with fewer pages than its header says, although the remaining
+// pages are readable.
 
 const fs = require('node:fs');
 
 const MAGIC = 'SQLite format 3\0';
 const HEADER_BYTES = 100;
-/** The largest log that can be configured, and as much again for what SQLite adds. */
+/** The largest configurable log, and as much again for SQLite's overhead. */
 const MOST_BYTES = 2 * 2 ** 40;
 
-/** @param {Buffer} header @returns {number} bytes that the file should have at least, 0 = the header does not tell */
+/** @param {Buffer} header @returns {number} minimum size of the file in bytes, 0 = the header does not contain it */
 function bytesByHeader(header) {
   if (header.length < HEADER_BYTES || header.toString('latin1', 0, MAGIC.length) !== MAGIC) return 0;
   const pageSize = header.readUInt16BE(16) === 1 ? 65536 : header.readUInt16BE(16);
-  // The count of pages is valid only where both change counters agree (https://sqlite.org/fileformat.html).
+  // The page count is valid only if both change counters agree (https://sqlite.org/fileformat.html).
   const isValid = header.readUInt32BE(24) === header.readUInt32BE(92);
   const bytes = isValid ? header.readUInt32BE(28) * pageSize : 0;
   return bytes <= MOST_BYTES ? bytes : 0;
 }
 
-/** Bytes that are missing at the end of a database, 0 = none. @param {string} file */
+/** Returns the bytes missing at the end of a database, 0 = none. @param {string} file */
 function missingBytes(file) {
   const fd = fs.openSync(file, 'r');
   try {
@@ -32,8 +32,9 @@ function missingBytes(file) {
 }
 
 /**
- * Puts zeros in the place of what is missing, so that the rest can be read. They take no space on the disk.
- * @param {string} file @returns {number} bytes
+ * Fills the missing end with zeros, so that the rest can be read. They take no space on the disk.
+ * @param {string} file
+ * @returns {number} number of bytes added
  */
 function pad(file) {
   const missing = missingBytes(file);

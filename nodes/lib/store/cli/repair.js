@@ -1,6 +1,6 @@
 'use strict';
-// Repairs a log: damaged chunks go to quarantine, their sound batches stay; a malformed database is written anew from the
-// rows that can be read, and the old one stays beside it.
+// Repairs a log. Damaged chunks go to quarantine, and their intact batches stay. A malformed database is rebuilt from
+// its readable rows, and the old one is kept beside it.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -18,11 +18,14 @@ const { faultLine, gapLine } = require('./verify');
 /** @typedef {import('./check').Checked} Checked */
 /** @typedef {import('../../base/cli/cli-output').Output} Output */
 
-/** @typedef {{ saved: number, lost: number, faults: number }} Tally saved, lost: records of damaged chunks */
+/** saved, lost: records of damaged chunks. @typedef {{ saved: number, lost: number, faults: number }} Tally */
 
 /**
- * Counts what repair would set right. Of what is in quarantine the damage is known, and only what is sound matters.
- * @param {import('./walk').Table} table @param {Checked} checked @param {Tally} tally @returns {string} a line, '' = none
+ * Counts what repair would fix. Rows in quarantine are known to be damaged, so only their intact batches count.
+ * @param {import('./walk').Table} table
+ * @param {Checked} checked
+ * @param {Tally} tally
+ * @returns {string} a line, '' = none
  */
 function count(table, { row, mended, fault }, tally) {
   const saved = mended?.kept?.records ?? 0;
@@ -34,8 +37,9 @@ function count(table, { row, mended, fault }, tally) {
 }
 
 /**
- * What is wrong, and whether the database itself is.
- * @param {import('node:sqlite').DatabaseSync} db @param {Output} output
+ * Finds all faults, and whether the database itself is malformed.
+ * @param {import('node:sqlite').DatabaseSync} db
+ * @param {Output} output
  */
 async function survey(db, output) {
   /** @type {Tally} */
@@ -60,7 +64,12 @@ async function survey(db, output) {
   return { isMalformed, tally };
 }
 
-/** @param {ReturnType<typeof writer>} to @param {Checked} checked a faulty row of table chunk or dead @param {'chunk' | 'dead'} table */
+/**
+ * Repairs a faulty row.
+ * @param {ReturnType<typeof writer>} to
+ * @param {Checked} checked a faulty row of table chunk or dead
+ * @param {'chunk' | 'dead'} table
+ */
 function setRight(to, { row, mended, fault }, table) {
   const { kept = null, rest = null } = mended ?? {};
   if (table === 'chunk' && kept) to.replaceChunk(row.id, kept);
@@ -71,7 +80,11 @@ function setRight(to, { row, mended, fault }, table) {
   if (rest) to.addQuarantine(row, { reason: fault, records: rest.records, body: rest.body });
 }
 
-/** @param {ReturnType<typeof writer>} to @param {Checked} checked a row in quarantine that has sound batches */
+/**
+ * Moves the intact batches of a row back to the log.
+ * @param {ReturnType<typeof writer>} to
+ * @param {Checked} checked a row in quarantine that has intact batches
+ */
 function takeBack(to, { row, mended }) {
   const { kept = null, rest = null } = mended ?? {};
   if (!kept) return;
@@ -85,7 +98,7 @@ function repairRows(file, output) {
   const db = openToWrite(file);
   try {
     const to = writer(db);
-    // Quarantine first: what the other tables put there is done with.
+    // Quarantine first: rows that the other tables add to it need no second check.
     for (const table of /** @type {const} */ (['quarantine', 'chunk', 'dead'])) {
       for (const checked of checkRows(db, table, output)) {
         if (checked.gap) throw new Error(`${file} changed during the repair`);
@@ -103,8 +116,11 @@ function repairRows(file, output) {
 const counts = ({ saved, lost }) => `${plural(saved, 'record')} recovered from damaged chunks, ${lost} lost`;
 
 /**
- * Makes a file that was cut short as long as its header says. REQUIRES: no gateway uses it.
- * @param {string} file @param {boolean} isDry @param {Output} output @returns {Promise<boolean>} false: it was not cut short
+ * Extends a truncated file to the size in its header. REQUIRES: no gateway uses it.
+ * @param {string} file
+ * @param {boolean} isDry
+ * @param {Output} output
+ * @returns {Promise<boolean>} false: it was not truncated
  */
 async function lengthen(file, isDry, output) {
   const missing = isDry ? missingBytes(file) : pad(file);
@@ -115,8 +131,10 @@ async function lengthen(file, isDry, output) {
 }
 
 /**
- * @param {string} file @param {boolean} isDry @param {Output} output
- * @returns {Promise<import('node:sqlite').DatabaseSync | null>} null: it was cut short, and stays so
+ * @param {string} file
+ * @param {boolean} isDry
+ * @param {Output} output
+ * @returns {Promise<import('node:sqlite').DatabaseSync | null>} null: it is truncated, and stays so
  */
 async function openWhole(file, isDry, output) {
   try {
@@ -130,9 +148,11 @@ async function openWhole(file, isDry, output) {
 }
 
 /**
- * The log itself.
- * @param {string} file @param {boolean} isDry @param {Output} output
- * @returns {Promise<boolean>} whether there was anything to repair
+ * Repairs the log itself.
+ * @param {string} file
+ * @param {boolean} isDry
+ * @param {Output} output
+ * @returns {Promise<boolean>} true if there was something to repair
  */
 async function repairLog(file, isDry, output) {
   const db = await openWhole(file, isDry, output);
@@ -160,7 +180,9 @@ async function repairLog(file, isDry, output) {
 }
 
 /**
- * @param {import('./open').Place} place @param {{ 'dry-run'?: boolean }} options @param {Output} output
+ * @param {import('./open').Place} place
+ * @param {{ 'dry-run'?: boolean }} options
+ * @param {Output} output
  * @returns {Promise<number>} the exit code
  */
 async function repair({ directory, file }, options, output) {

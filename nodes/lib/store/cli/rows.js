@@ -1,5 +1,5 @@
 'use strict';
-// Changes to the tables that repair and dead make.
+// Changes that repair and dead make to the tables.
 
 /** @typedef {import('node:sqlite').DatabaseSync} DatabaseSync */
 /** @typedef {import('./walk').Row} Row */
@@ -23,18 +23,28 @@ function writer(db) {
     dead: db.prepare('SELECT 1 FROM dead WHERE id = ?'),
     quarantine: db.prepare('SELECT 1 FROM quarantine WHERE id = ?')
   };
-  /** @param {import('./walk').Table} table @param {number | null} id null = any */
+  /**
+   * Returns a free row number.
+   * @param {import('./walk').Table} table
+   * @param {number | null} id preferred number, null = any
+   */
   const free = (table, id) => (id === null || taken[table].get(id) ? Number(last.get()?.id) + 1 : id);
 
   return {
     /**
-     * Under the number that it had, which is its place in the order, unless another has it.
-     * @param {number | null} id @param {string} node @param {Kept} kept
+     * Adds a chunk under its former number, which is its place in the order, unless that number is taken.
+     * @param {number | null} id
+     * @param {string} node
+     * @param {Kept} kept
      */
     addChunk(id, node, { body, class: cls, records, firstTs, lastTs }) {
       insertChunk.run(free('chunk', id), node, cls, records, body.length, firstTs, lastTs, body);
     },
-    /** A chunk keeps its number and so its place in the order. @param {number} id @param {Kept} kept */
+    /**
+     * Replaces a chunk. It keeps its number, and therefore its place in the order.
+     * @param {number} id
+     * @param {Kept} kept
+     */
     replaceChunk(id, { body, class: cls, records, firstTs, lastTs }) {
       updateChunk.run(cls, records, body.length, firstTs, lastTs, body, id);
     },
@@ -71,11 +81,17 @@ function rollBack(db) {
   try {
     db.exec('ROLLBACK');
   } catch {
-    // SQLite did it itself: it does after some errors.
+    // SQLite has rolled back already, as it does after some errors.
   }
 }
 
-/** Runs `work` in one transaction. @template T @param {DatabaseSync} db @param {() => T} work @returns {T} */
+/**
+ * Runs `work` in one transaction.
+ * @template T
+ * @param {DatabaseSync} db
+ * @param {() => T} work
+ * @returns {T}
+ */
 function transaction(db, work) {
   db.exec('BEGIN IMMEDIATE');
   try {

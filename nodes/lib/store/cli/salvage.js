@@ -1,5 +1,5 @@
 'use strict';
-// Writes a malformed database anew from the rows that can be read, and keeps the old one.
+// Rebuilds a malformed database from its readable rows, and keeps the old one.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -10,10 +10,14 @@ const { EXIT, CliError } = require('./log-error');
 
 /** @typedef {import('node:sqlite').DatabaseSync} DatabaseSync */
 
-/** Ends the name of a damaged database whose rows are in the log: it is not read again. */
+/** Suffix of a damaged database whose rows are in the log. It is not read again. */
 const SALVAGED = '-salvaged';
 
-/** A repair by root must not lock the gateway's user out. @param {string} file @param {string} fresh */
+/**
+ * Copies owner and mode: a repair by root must not lock out the gateway's user.
+ * @param {string} file
+ * @param {string} fresh
+ */
 function takeOwner(file, fresh) {
   const { mode, uid, gid } = fs.statSync(file);
   fs.chmodSync(fresh, mode & 0o777);
@@ -21,18 +25,21 @@ function takeOwner(file, fresh) {
 }
 
 /**
- * Puts the new file in the place of the old one. Whenever this is interrupted, the old database or the new one is there.
- * @param {string} file @param {string} fresh @returns {string} the name of the old one
+ * Replaces the old file with the new one. If this is interrupted at any point, the old database or the new one is
+ * there.
+ * @param {string} file
+ * @param {string} fresh
+ * @returns {string} the name of the old file
  */
 function swap(file, fresh) {
   const old = `${file}.damaged-${new Date().toISOString().replaceAll(':', '-')}${SALVAGED}`;
-  // A second name for the file before the first is taken away; file systems without links have to do without.
+  // Give the file a second name before the first is removed. File systems without links do without.
   try {
     fs.linkSync(file, old);
   } catch {
     fs.renameSync(file, old);
   }
-  // A WAL of the old file must not meet the new one: SQLite would not notice.
+  // The WAL of the old file must not be used with the new one: SQLite would not notice.
   const wal = fs.statSync(`${file}-wal`, { throwIfNoEntry: false });
   if (wal && wal.size > 0) fs.renameSync(`${file}-wal`, `${old}-wal`);
   for (const suffix of ['-wal', '-shm']) fs.rmSync(file + suffix, { force: true });
@@ -42,9 +49,12 @@ function swap(file, fresh) {
 }
 
 /**
- * REQUIRES: `from` holds a read transaction on `file`, which keeps gateways out until the new file is in its place.
- * @param {DatabaseSync} from @param {string} file @param {import('../../base/cli/cli-output').Output} output
- * @returns {string} where the old database is now
+ * Rebuilds a database. REQUIRES: `from` holds a read transaction on `file`, which excludes gateways until the new file
+ * is in its place.
+ * @param {DatabaseSync} from
+ * @param {string} file
+ * @param {import('../../base/cli/cli-output').Output} output
+ * @returns {string} the new name of the old database
  */
 function salvage(from, file, output) {
   const { ino } = fs.statSync(file);

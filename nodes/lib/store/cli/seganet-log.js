@@ -1,14 +1,14 @@
 #!/usr/bin/env node
 'use strict';
-// seganet-log: looks into the log of a gateway, and mends it. Everything it can do: seganet-log --help.
+// seganet-log: inspects and repairs the log of a gateway. For its commands, see seganet-log --help.
 
 const launcher = require('../../../../flows/launcher/run');
-const { main } = require('../../base/cli/cli-main');
+const { main, runner } = require('../../base/cli/cli-main');
 const { explain, locate } = require('./open');
-const { EXIT } = require('./log-error');
-const { HELP, readArguments } = require('./usage');
+const { readArguments } = require('./usage');
 
-/** @type {Record<string, (place: import('./open').Place, options: any, output: import('../../base/cli/cli-output').Output) => Promise<number>>} */
+/** @typedef {import('../../base/cli/cli-output').Output} Output */
+/** @type {Record<string, (place: import('./open').Place, options: any, output: Output) => Promise<number>>} */
 const commands = {
   inspect: (...args) => require('./inspect').inspect(...args),
   verify: (...args) => require('./verify').verify(...args),
@@ -17,24 +17,19 @@ const commands = {
   dead: (...args) => require('./dead').dead(...args)
 };
 
-/** @param {string[]} args @param {import('../../base/cli/cli-output').Output} output @returns {Promise<number>} the exit code */
-async function run(args, output) {
-  const { command, directory, options } = readArguments(args);
-  if (command === 'help' || command === 'version') {
-    await output.line(command === 'help' ? HELP : require('../../../../package.json').version);
-    return EXIT.OK;
-  }
+const run = runner(readArguments, async (command, options, output, args) => {
   if (!launcher.isNewEnough(process.versions.node)) return relaunch(args);
-  const place = locate(directory, command === 'repair' || command === 'dead' ? 'write' : 'read');
+  const place = locate(options.directory, command === 'repair' || command === 'dead' ? 'write' : 'read');
   try {
     return await commands[command](place, options, output);
   } catch (error) {
     throw explain(error, place.file);
   }
-}
+});
 
 /**
- * Runs the command with the gateway's Node, as this one has no node:sqlite; that one's exit code is ours.
+ * Runs the command with the gateway's Node.js, because this one has no node:sqlite. The launcher exits with the exit code
+ * of that process.
  * @param {string[]} args
  * @returns {Promise<number>} never settles
  */

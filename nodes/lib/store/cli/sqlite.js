@@ -1,5 +1,5 @@
 'use strict';
-// node:sqlite for the command, and what its error codes mean.
+// Loads node:sqlite for the command, and interprets its error codes.
 
 const { CliError, EXIT } = require('./log-error');
 
@@ -28,13 +28,17 @@ const CODES = /** @type {const} */ ({
   NOTADB: 26
 });
 
-/** SQLite's primary result code of an error, 0 = it is none of SQLite's. @param {unknown} error @returns {number} */
+/**
+ * Returns SQLite's primary result code of an error, 0 = the error is not one of SQLite's.
+ * @param {unknown} error
+ * @returns {number}
+ */
 function codeOf(error) {
   const { errcode } = /** @type {{ errcode?: number }} */ (error ?? {});
   return typeof errcode === 'number' ? errcode & 0xff : 0;
 }
 
-/** Of reading; a bad sector is an I/O error. @param {unknown} error */
+/** True for damage found when reading; a bad sector is an I/O error. @param {unknown} error */
 function isDamage(error) {
   const code = codeOf(error);
   return code === CODES.CORRUPT || code === CODES.NOTADB || code === CODES.IOERR;

@@ -1,8 +1,8 @@
 'use strict';
-// The command line of seganet-log.
+// Reads the command line of seganet-log.
 
-const { parseArgs } = require('node:util');
 const { CLASS_WORDS, classOf } = require('../../base/classes');
+const { parseOptions, readCommand } = require('../../base/cli/usage');
 const { EXIT, CliError } = require('./log-error');
 const { TABLES } = require('./walk');
 
@@ -62,7 +62,11 @@ const SPECS = {
 /** @param {string} message */
 const usage = (message) => new CliError(`${message} See seganet-log --help.`, EXIT.USAGE);
 
-/** @param {unknown} value @param {string} name @returns {number} */
+/**
+ * @param {unknown} value
+ * @param {string} name
+ * @returns {number}
+ */
 function whole(value, name) {
   if (!/^\d{1,15}$/.test(String(value))) throw usage(`--${name} takes a whole number, not '${value}'.`);
   return Number(value);
@@ -84,33 +88,19 @@ function toTable(value = 'chunk') {
 }
 
 /**
- * @param {string[]} args @param {OptionSpecs} options
- * @returns {{ values: Record<string, string | boolean | undefined>, positionals: string[] }}
+ * @param {string[]} args of the command line
+ * @returns {{ command: string, text: string, options: any }} options null: only print the text
  */
-function parse(args, options) {
-  try {
-    const parsed = parseArgs({ args, options, allowPositionals: true, strict: true });
-    return /** @type {any} */ (parsed);
-  } catch (error) {
-    throw usage(`${/** @type {Error} */ (error).message.split('. ')[0].replace(/\.$/, '')}.`);
-  }
-}
-
-/** @param {string[]} args of the command line @returns {{ command: string, directory: string, options: any }} */
 function readArguments(args) {
-  if (args.length === 0) throw usage('The command is missing.');
-  if (args.includes('--help') || args.includes('-h') || args[0] === 'help') {
-    return { command: 'help', directory: '', options: {} };
-  }
-  if (args[0] === '--version') return { command: 'version', directory: '', options: {} };
-  const [command, ...rest] = args;
-  if (!Object.hasOwn(SPECS, command)) throw usage(`There is no command '${command}'.`);
-  const { values, positionals } = parse(rest, SPECS[command]);
+  const { command, rest, text } = readCommand(args, { help: HELP, commands: SPECS, usage });
+  if (text !== '') return { command, text, options: null };
+  const { values, positionals } = parseOptions(rest, SPECS[command], usage, true);
   if (positionals.length === 0) throw usage('The directory is missing.');
   if (positionals.length > 1) throw usage(`Only one directory is allowed: '${positionals[1]}' is too many.`);
   if (values.requeue && values.delete) throw usage('--requeue and --delete are mutually exclusive.');
   const options = {
     ...values,
+    directory: positionals[0],
     class: toClass(values.class),
     table: toTable(values.table),
     limit: values.limit === undefined ? Infinity : whole(values.limit, 'limit'),
@@ -121,7 +111,7 @@ function readArguments(args) {
             .split(',')
             .map((row) => whole(row, 'row'))
   };
-  return { command, directory: positionals[0], options };
+  return { command, text: '', options };
 }
 
-module.exports = { HELP, readArguments };
+module.exports = { readArguments };

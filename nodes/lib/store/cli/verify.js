@@ -11,8 +11,8 @@ const { EXIT } = require('./log-error');
 function gapLine({ after, before, known }, table) {
   const where = before === Infinity ? `after row ${after}` : `between rows ${after} and ${before}`;
   const records = known.reduce((sum, row) => sum + row.records, 0);
-  const told = known.length > 0 ? ` (${plural(known.length, 'row')}, ${plural(records, 'record')})` : '';
-  return `${table}: rows ${where} cannot be read${told}`;
+  const contents = known.length > 0 ? ` (${plural(known.length, 'row')}, ${plural(records, 'record')})` : '';
+  return `${table}: rows ${where} cannot be read${contents}`;
 }
 
 /** @param {import('./check').Checked} checked @param {string} table */

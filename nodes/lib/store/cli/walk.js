@@ -1,20 +1,28 @@
 'use strict';
-// Goes through the rows of a table, also of a database whose pages are damaged in places.
+// Iterates over the rows of a table, even if some pages of the database are damaged.
 
 const { isDamage } = require('./sqlite');
 
 /** @typedef {import('node:sqlite').DatabaseSync} DatabaseSync */
 /** @typedef {'chunk' | 'dead' | 'quarantine'} Table */
 /**
- * A row without its body. What a table does not have is 0 or ''.
+ * A row without its body. Columns that a table does not have are 0 or ''.
  * @typedef {object} Row
- * @property {number} id @property {string} node @property {number} class @property {number} records
- * @property {number} bytes @property {number} firstTs @property {number} lastTs
- * @property {number} at @property {number} code @property {string} reason
+ * @property {number} id
+ * @property {string} node
+ * @property {number} class
+ * @property {number} records
+ * @property {number} bytes
+ * @property {number} firstTs
+ * @property {number} lastTs
+ * @property {number} at
+ * @property {number} code
+ * @property {string} reason
  */
 /**
- * Rows that no query reaches: their ids are between `after` and `before` (Infinity: to the end of the table).
- * @typedef {{ after: number, before: number, known: Row[] }} Gap known: what the index tells of them
+ * Rows that no query reaches: their ids are between `after` and `before` (Infinity: to the end of the table). known:
+ * what the index contains about them.
+ * @typedef {{ after: number, before: number, known: Row[] }} Gap
  */
 
 const TABLES = /** @type {const} */ (['chunk', 'dead', 'quarantine']);
@@ -24,7 +32,7 @@ const COLUMNS = {
   quarantine: 'id, node, class, at, reason, records'
 };
 const PAGE_ROWS = 256;
-/** Ids that are tried one by one behind a gap whose end is not known, and in all. */
+/** Number of ids that are tried one by one behind a gap whose end is unknown, and in total. */
 const BLIND_PROBES = 100_000;
 const MOST_PROBES = 5_000_000;
 
@@ -44,7 +52,11 @@ function toRow(row) {
   };
 }
 
-/** @template T @param {() => T} read @returns {T | null} null = damaged */
+/**
+ * @template T
+ * @param {() => T} read
+ * @returns {T | null} null = damaged
+ */
 function orNull(read) {
   try {
     return read();
@@ -67,7 +79,7 @@ class Walk {
     this.db = db;
     this.table = table;
     const select = `SELECT ${COLUMNS[table]} FROM ${table}`;
-    // Not `id > ?`: that would step from a row in a damaged page to one behind it, by way of that page.
+    // Not `id > ?`: that would step from a row in a damaged page to one behind it through that page.
     this.page = prepare(db, `${select} WHERE id >= ? ORDER BY id LIMIT ${PAGE_ROWS}`);
     this.next = prepare(db, `${select} WHERE id >= ? ORDER BY id LIMIT 1`);
     this.one = prepare(db, `${select} WHERE id = ?`);
@@ -80,7 +92,7 @@ class Walk {
       const rows = orNull(() => this.page.all(after + 1));
       let inOrder = rows !== null;
       for (const row of rows ?? this.#whileSound(after)) {
-        // A damaged tree can lead in circles.
+        // A damaged tree can contain loops.
         inOrder &&= Number(row.id) > after;
         if (rows && !inOrder) break;
         after = Number(row.id);
@@ -95,7 +107,11 @@ class Walk {
     }
   }
 
-  /** The body of a row; null = it has none, undefined = its pages are damaged. @param {number} id @returns {Buffer | null | undefined} */
+  /**
+   * Returns the body of a row; null = it has none, undefined = its pages are damaged.
+   * @param {number} id
+   * @returns {Buffer | null | undefined}
+   */
   bodyOf(id) {
     const found = orNull(() => ({ row: this.body.get(id) }));
     if (!found) return undefined;
@@ -104,7 +120,11 @@ class Walk {
     return Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   }
 
-  /** Rows after this one, up to the damage. @param {number} after @returns {Generator<any>} */
+  /**
+   * Yields the rows after this one, up to the damage.
+   * @param {number} after
+   * @returns {Generator<any>}
+   */
   *#whileSound(after) {
     for (;;) {
       const found = orNull(() => ({ row: this.next.get(after + 1) }));
@@ -114,18 +134,18 @@ class Walk {
     }
   }
 
-  /** The first id behind the damage that can be read. @param {number} after */
+  /** Returns the first readable id behind the damage. @param {number} after */
   #behind(after) {
     const last = this.#last();
     const end = Math.min(last ?? after + BLIND_PROBES, after + MOST_PROBES);
-    // Ids of a log are dense: they count up, and are freed from the oldest on.
+    // Ids of a log are dense: they count up, and the oldest are freed first.
     for (let id = after + 1; id <= end; id++) {
       if (orNull(() => ({ row: this.one.get(id) }))?.row) return id;
     }
     return Infinity;
   }
 
-  /** The highest id, from the table or else from its index. @returns {number | null} */
+  /** Returns the highest id, from the table or else from its index. @returns {number | null} */
   #last() {
     const from = [this.table, ...(this.table === 'chunk' ? ['chunk INDEXED BY chunk_lane'] : [])];
     for (const source of from) {
@@ -135,7 +155,11 @@ class Walk {
     return null;
   }
 
-  /** @param {number} after @param {number} before @returns {Row[]} */
+  /**
+   * @param {number} after
+   * @param {number} before
+   * @returns {Row[]}
+   */
   #known(after, before) {
     if (this.table !== 'chunk') return [];
     const sql =

@@ -6,27 +6,31 @@ const MAX_DONE = 1024;
 const PUBACK = 0x40;
 
 /**
- * A PUBLISH of QoS 1 that we owe a PUBACK.
- * @typedef {{messageId: number, key: string, id: string, isAnswered: boolean}} Debt id: '' = nobody was asked
+ * A PUBLISH of QoS 1 for which a PUBACK is due. id: '' = no answer is expected.
+ * @typedef {{messageId: number, key: string, id: string, isAnswered: boolean}} Debt
  */
 
 /**
- * PUBACKs of a session that the broker keeps: each is sent when its command is safe, in the order of the PUBLISH packets
- * [MQTT-4.6.0-2], and what the broker sends again after a lost connection is known while it is in memory.
+ * PUBACKs of a session that the broker keeps. Each is sent when its command is safe, in the order of the PUBLISH
+ * packets [MQTT-4.6.0-2]. A packet that the broker sends again after a lost connection is recognized while it is in
+ * memory.
  */
 class CommandAcks {
   /** @param {(bytes: Buffer) => void} write to the present connection */
   constructor(write) {
     this.write = write;
-    /** Of the present connection, in the order of arrival. @type {Debt[]} */
+    /** PUBACKs due on the present connection, in the order of arrival. @type {Debt[]} */
     this.order = [];
-    /** Handed over and not answered, of earlier connections too. @type {Map<string, Debt>} by id */
+    /**
+     * Commands handed over and not answered, including those of earlier connections.
+     * @type {Map<string, Debt>} by id
+     */
     this.open = new Map();
-    /** What the broker may send again, the oldest first. @type {Map<string, Debt>} by key */
+    /** Packets that the broker may send again, the oldest first. @type {Map<string, Debt>} by key */
     this.known = new Map();
     /** PUBACKs of the present connection that the broker may not have read. @type {Debt[]} */
     this.unread = [];
-    /** Of these, the ones that were written before the last PINGREQ. */
+    /** How many of these were written before the last PINGREQ. */
     this.beforePing = 0;
     this.acknowledged = 0;
     this.redelivered = 0;
@@ -41,12 +45,15 @@ class CommandAcks {
     this.known.clear();
   }
 
-  /** A PINGREQ is written. */
+  /** A PINGREQ was written. */
   pinged() {
     this.beforePing = this.unread.length;
   }
 
-  /** Its PINGRESP came: what was written before it was read, so its identifiers are free and name other commands from now on. */
+  /**
+   * The PINGRESP arrived, so the broker has read what was written before the PINGREQ. Those identifiers are free and
+   * will name other commands.
+   */
   pingAnswered() {
     for (const debt of this.unread.splice(0, this.beforePing)) this.#forget(debt);
     this.beforePing = 0;
@@ -58,13 +65,14 @@ class CommandAcks {
   }
 
   /**
-   * @param {import('mqtt').IPublishPacket} packet of QoS 1 @param {string} id for a new one; '' = it is answered already
-   * @returns {boolean} it is new
+   * @param {import('mqtt').IPublishPacket} packet of QoS 1
+   * @param {string} id for a new packet; '' = it is answered already
+   * @returns {boolean} true if the packet is new
    */
   enter(packet, id) {
     const messageId = /** @type {number} */ (packet.messageId);
     const key = keyOf(packet);
-    // [MQTT-4.4.0-1] A PUBLISH that is sent again has its identifier and DUP.
+    // [MQTT-4.4.0-1] A PUBLISH that is sent again has the same identifier, and DUP.
     const before = packet.dup ? this.known.get(key) : undefined;
     const debt = before ?? { messageId, key, id, isAnswered: id === '' };
     if (before) this.redelivered++;
@@ -74,7 +82,7 @@ class CommandAcks {
     return !before;
   }
 
-  /** The command is safe. @param {string} id */
+  /** Call it when the command is safe. @param {string} id */
   answer(id) {
     const debt = this.open.get(id);
     if (!debt) return;
@@ -107,7 +115,7 @@ class CommandAcks {
       bytes.set([PUBACK, 2, messageId >> 8, messageId & 0xff], 4 * i);
     }
     this.unread.push(...debts);
-    // Without pings: what is remembered is bounded too.
+    // Without pings, the memory must be bounded too.
     const over = this.unread.splice(0, Math.max(0, this.unread.length - MAX_DONE));
     this.beforePing = Math.max(0, this.beforePing - over.length);
     this.acknowledged += count;

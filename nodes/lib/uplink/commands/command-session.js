@@ -14,7 +14,7 @@ const { Session } = require('../session/session');
  * @typedef {object} CommandParts
  * @property {import('../../settings/uplink-options').CheckedOptions} options
  * @property {typeof import('../../../../native')} native
- * @property {number} generation of the thread: what an earlier one handed over is not mixed up with ours
+ * @property {number} generation of the thread, which distinguishes its commands from those of an earlier thread
  * @property {(command: object) => void} handOver to Node-RED's thread
  * @property {(code: string, reason: string) => void} problem
  * @property {() => void} onStatus
@@ -22,13 +22,13 @@ const { Session } = require('../session/session');
  * @property {() => number} now ms, monotonic
  */
 
-/** Receive Maximum: commands that the broker may send before their PUBACK. More are not read. */
+/** Receive Maximum: commands that the broker may send before their PUBACK. Further ones are not read. */
 const RECEIVE_MAXIMUM = 256;
-/** How long the broker keeps what comes while the gateway is away. */
+/** How long the broker keeps commands while the gateway is away. */
 const SESSION_EXPIRY_S = 7 * 86400;
 const MAX_ID_CHARACTERS = 128;
 
-/** The session by which commands come, and reports go: the broker keeps it while the gateway is away. */
+/** The session that receives commands and sends reports. The broker keeps it while the gateway is away. */
 class CommandSession {
   /** @param {CommandParts} parts */
   constructor(parts) {
@@ -44,7 +44,7 @@ class CommandSession {
     this.received = 0;
     this.retained = 0;
     this.ignored = 0;
-    /** Of a packet that is not read yet. @type {(() => void) | null} */
+    /** Continues with the packet that is not read yet. @type {(() => void) | null} */
     this.resume = null;
     this.commandAcks = new CommandAcks(
       (bytes) => this.session.connected && this.session.write(bytes, () => {})
@@ -62,7 +62,7 @@ class CommandSession {
       },
       native
     );
-    // Nothing of ours has to be waited for: what has no PUBACK comes again.
+    // Nothing of ours has to be waited for: the broker sends again what has no PUBACK.
     const feeder = /** @type {any} */ ({ pause() {}, inflight: 0 });
     const { session } = this;
     const { paths, problem } = parts;
@@ -81,6 +81,7 @@ class CommandSession {
   }
 
   /**
+   * Publishes the outcome of a command.
    * @param {{device: string, rest: string, responseTopic?: string, correlation?: Uint8Array, body: object}} report
    */
   report({ device, rest, responseTopic, correlation, body }) {
@@ -89,12 +90,12 @@ class CommandSession {
     this.reports.add({ topic, payload: JSON.stringify(body), ...(isAsked && { correlation }) });
   }
 
-  /** Takes nothing more: what comes has no PUBACK, and so it comes again. */
+  /** Takes no more commands. Those that arrive get no PUBACK, so the broker sends them again. */
   pause() {
     this.isPaused = true;
   }
 
-  /** All that there is to tell is told, as far as somebody can be told. */
+  /** True if all reports are sent, or cannot be sent. */
   get isDone() {
     return this.reports.size === 0 || !this.session.connected;
   }
@@ -165,10 +166,13 @@ class CommandSession {
     });
   }
 
-  /** Again with each connection: it costs a packet, and the prefix may have changed. @param {import('mqtt').MqttClient} client */
+  /**
+   * Subscribes again with each connection: it costs one packet, and the prefix may have changed.
+   * @param {import('mqtt').MqttClient} client
+   */
   #subscribe(client) {
     const filter = commandFilter(this.names);
-    // [MQTT 3.8.3.1] rh 2: retained messages are not wanted; nl: a report to a response topic is no command.
+    // [MQTT 3.8.3.1] rh 2: retained messages are not wanted; nl: a report to a response topic is not a command.
     client.subscribe(filter, { qos: 1, rh: 2, nl: true }, (error, _asked, suback) => {
       if (client !== this.session.client || !this.session.connected) return;
       const code = Number(suback?.granted[0] ?? 0x80);
@@ -197,7 +201,7 @@ class CommandSession {
 
   /** @param {Packet} packet @param {() => void} done */
   #onPublish(packet, done) {
-    // Read on without a PUBACK: PUBACKs of reports come by the same way.
+    // Continue without a PUBACK, because PUBACKs of reports arrive on the same stream.
     if (this.isPaused) return done();
     const isAcknowledged = packet.qos > 0;
     const command = this.#read(packet);
@@ -211,7 +215,7 @@ class CommandSession {
     else this.resume = done;
   }
 
-  /** MQTT 3.1.1 has no Receive Maximum: reading stops. */
+  /** Reads the next packet. MQTT 3.1.1 has no Receive Maximum, so reading stops instead. */
   #readOn() {
     if (!this.resume || this.commandAcks.open.size >= RECEIVE_MAXIMUM) return;
     const { resume } = this;
@@ -219,7 +223,7 @@ class CommandSession {
     resume();
   }
 
-  /** @param {Packet} packet @returns {object | null} null: nobody gets it */
+  /** @param {Packet} packet @returns {object | null} null: it is not a command for a device */
   #read({ topic, payload, qos, retain, properties = {} }) {
     const address = parseTopic(topic, this.names);
     if (retain) this.retained++;
@@ -229,7 +233,7 @@ class CommandSession {
     const id = String((Array.isArray(named) ? named[0] : named) ?? '').slice(0, MAX_ID_CHARACTERS);
     return {
       ...address,
-      // Copies: another thread would get, and keep, the whole chunk that they were read in.
+      // Copies: another thread would otherwise receive, and keep, the whole chunk that contained them.
       payload: new Uint8Array(/** @type {Buffer} */ (payload)),
       qos: qos > 0 ? 1 : 0,
       ...(id && { id }),

@@ -1,16 +1,20 @@
 'use strict';
 
-// Topics of commands in the cloud: <prefix>/<gateway>/<device>/<rest>, and of what became of them: <prefix>-report/….
+// Topics of commands in the cloud: <prefix>/<gateway>/<device>/<rest>, and of their reports: <prefix>-report/….
 
 /** @typedef {{prefix: string, gateway: string}} Names */
 
 /** @param {Names} names */
 function commandFilter({ prefix, gateway }) {
-  // The # stands for the level above it too [MQTT-4.7.1-2].
+  // The # matches the parent level too [MQTT-4.7.1-2].
   return `${prefix}/${gateway}/+/#`;
 }
 
-/** @param {string} topic @param {Names} names @returns {{device: string, rest: string} | null} null: it is none */
+/**
+ * @param {string} topic
+ * @param {Names} names
+ * @returns {{device: string, rest: string} | null} null: not a topic of a command
+ */
 function parseTopic(topic, { prefix, gateway }) {
   const head = `${prefix}/${gateway}/`;
   if (!topic.startsWith(head)) return null;
@@ -26,7 +30,11 @@ function reportTopic({ device, rest }, { prefix, gateway }) {
   return rest === '' ? head : `${head}/${rest}`;
 }
 
-/** A topic that a sender names for its answer [MQTT-3.3.2-14]. @param {unknown} topic @returns {topic is string} */
+/**
+ * True for a valid topic that a sender names for its answer [MQTT-3.3.2-14].
+ * @param {unknown} topic
+ * @returns {topic is string}
+ */
 function isTopicName(topic) {
   return (
     typeof topic === 'string' && topic !== '' && Buffer.byteLength(topic) <= 65535 && !/[+#\0]/.test(topic)

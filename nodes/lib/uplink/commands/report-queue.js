@@ -2,24 +2,35 @@
 
 const MAX_WAITING = 10000;
 const MAX_IN_FLIGHT = 16;
-/** Fixed header, topic length and packet identifier; properties are counted on their own. */
+/** Fixed header, topic length and packet identifier; properties are counted separately. */
 const HEAD_BYTES = 16;
 
 /**
  * @typedef {object} Report ready to be published
- * @property {string} topic @property {string} payload @property {Uint8Array} [correlation]
+ * @property {string} topic
+ * @property {string} payload
+ * @property {Uint8Array} [correlation]
  */
 
-/** @typedef {{publish: (report: Report, qos: 0 | 1, done: (error?: Error | null) => void) => void, maxInFlight: number, maxBytes: number, qos: 0 | 1}} Way */
+/**
+ * @typedef {object} Way a connection
+ * @property {(report: Report, qos: 0 | 1, done: (error?: Error | null) => void) => void} publish
+ * @property {number} maxInFlight
+ * @property {number} maxBytes 0 = no limit
+ * @property {0 | 1} qos
+ */
 
-/** Reports about commands: published with QoS 1, again by the next connection where it is not known whether the broker has them. */
+/**
+ * Reports about commands, published with QoS 1. If it is unknown whether the broker has a report, the next connection
+ * publishes it again.
+ */
 class ReportQueue {
   /** @param {() => number} now ms, monotonic */
   constructor(now) {
     this.now = now;
     /** @type {Report[]} */
     this.waiting = [];
-    /** In the order of sending. @type {Map<Report, number>} since when */
+    /** In the order of sending, with the time of sending. @type {Map<Report, number>} since when */
     this.inFlight = new Map();
     /** @type {Way | null} */
     this.way = null;
@@ -31,7 +42,7 @@ class ReportQueue {
     return this.waiting.length + this.inFlight.size;
   }
 
-  /** Of the oldest that has no PUBACK, ms; -1 = there is none. */
+  /** Returns the age of the oldest report without a PUBACK in ms; -1 = there is none. */
   oldestMs() {
     const [since] = this.inFlight.values();
     return since === undefined ? -1 : this.now() - since;
@@ -69,10 +80,10 @@ class ReportQueue {
       }
       this.inFlight.set(report, this.now());
       way.publish(report, way.qos, (error) => {
-        // What an old connection still says is not heard.
+        // Events of an old connection are ignored.
         if (this.way !== way) return;
         this.inFlight.delete(report);
-        // The broker takes it never: it may not be allowed for us.
+        // The broker will never accept it: this client may lack the right to publish it.
         if (error) this.dropped++;
         else this.sent++;
         this.#pump();

@@ -1,6 +1,6 @@
 'use strict';
 
-/** Since when each path is as it is, where nobody else tells: as far as it was looked at. */
+/** Records when each path last changed state, as seen by our own polling. Used where no watch reports it. */
 class PathChanges {
   /** @param {() => number} [now] ms since 1970 */
   constructor(now = Date.now) {
@@ -9,7 +9,11 @@ class PathChanges {
     this.last = new Map();
   }
 
-  /** @param {string} name @param {string} state as it is now @returns {string} as in ISO 8601 */
+  /**
+   * @param {string} name
+   * @param {string} state the present state
+   * @returns {string} time of the last change, ISO 8601
+   */
   since(name, state) {
     const before = this.last.get(name);
     if (before?.state === state) return before.since;

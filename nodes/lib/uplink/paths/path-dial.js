@@ -1,27 +1,36 @@
 'use strict';
-// In which order the addresses of a broker are tried by the paths of an uplink, and how long each may take.
+// Determines the order in which the addresses of a broker are tried over the paths of an uplink, and how long each may
+// take.
 
 const net = require('node:net');
 
 /** @typedef {import('./session-paths').Paths} Paths @typedef {import('./session-paths').Way} Way */
 
 /**
- * One try. @typedef {object} Try
- * @property {string} address of the broker @property {number} patienceMs of the time that is left
- * @property {Way | null} way null = as the system's routes say
+ * One try.
+ * @typedef {object} Try
+ * @property {string} address of the broker
+ * @property {number} patienceMs part of the remaining time
+ * @property {Way | null} way null = as the system's routes determine
  * @property {{device?: string, localAddress?: string, mptcp?: boolean}} options of the socket
  */
 
-/** A path that does not answer a SYN in so long (one retransmission and its round trip) waits for the second round. */
+/**
+ * A path that does not answer a SYN within this time (one retransmission and its round trip) waits for the second
+ * round.
+ */
 const PATIENCE_MS = 1000;
 
-/** Errors after which it is known that the path carries packets. */
+/** Errors that prove that the path carries packets. */
 const ANSWERS = ['ECONNREFUSED', 'ECONNRESET'];
 
 /**
- * The first round gives each path a second, so that a dead one costs no more; the second gives a slow one all the time that is left.
- * @param {{address: string}[]} addresses @param {Paths | undefined} paths @param {() => number} leftMs
- * @returns {Generator<Try, void, {code?: string} | null>} takes what a try failed with
+ * Yields the tries of one attempt. The first round gives each path a second, so that a dead one costs no more. The
+ * second round gives a slow path all the remaining time.
+ * @param {{address: string}[]} addresses
+ * @param {Paths | undefined} paths
+ * @param {() => number} leftMs
+ * @returns {Generator<Try, void, {code?: string} | null>} next() receives the error of the last try
  */
 function* tries(addresses, paths, leftMs) {
   if (!paths) return yield* plain(addresses, leftMs, {});
@@ -30,7 +39,7 @@ function* tries(addresses, paths, leftMs) {
   const all = ways.flatMap((way) =>
     addresses.flatMap(({ address }) => {
       const localAddress = way.addresses.find((own) => net.isIPv4(own) === net.isIPv4(address));
-      // An interface without an address of this family has no way there.
+      // An interface without an address of this family has no path there.
       return localAddress
         ? [{ address, way, options: { device: way.device, localAddress, mptcp: true } }]
         : [];
@@ -45,14 +54,19 @@ function* tries(addresses, paths, leftMs) {
     if (error?.code === 'ETIMEDOUT') slow.push(each);
   }
   for (const [i, each] of slow.entries()) {
-    // What is left after the first round may be nothing.
+    // Nothing may be left after the first round.
     if (leftMs() > 1) yield { ...each, patienceMs: Math.ceil(leftMs() / (slow.length - i)) };
   }
-  // Paths that nobody chose keep nobody from a broker that is reached otherwise, as one in the same network.
+  // Automatic paths must not block a broker that is reachable otherwise, such as one in the same network.
   if (paths.isAuto && leftMs() > 1) yield* plain(addresses, leftMs, { mptcp: true });
 }
 
-/** @param {{address: string}[]} addresses @param {() => number} leftMs @param {Try['options']} options @returns {Generator<Try, void, {code?: string} | null>} */
+/**
+ * @param {{address: string}[]} addresses
+ * @param {() => number} leftMs
+ * @param {Try['options']} options
+ * @returns {Generator<Try, void, {code?: string} | null>}
+ */
 function* plain(addresses, leftMs, options) {
   for (const [i, { address }] of addresses.entries()) {
     yield { address, way: null, options, patienceMs: Math.ceil(leftMs() / (addresses.length - i)) };
@@ -60,8 +74,9 @@ function* plain(addresses, leftMs, options) {
 }
 
 /**
- * The addresses of the broker. The resolver may be behind a path that is dead: what it said before will do then.
- * @param {(host: string) => Promise<{address: string}[]>} lookup @param {Paths} paths
+ * Wraps a lookup of the broker's addresses. The resolver may be behind a dead path: its last answer is used then.
+ * @param {(host: string) => Promise<{address: string}[]>} lookup
+ * @param {Paths} paths
  * @returns {(host: string) => Promise<{address: string}[]>}
  */
 function remembering(lookup, paths) {

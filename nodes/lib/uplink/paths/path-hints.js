@@ -3,47 +3,55 @@
 const net = require('node:net');
 const { formatHint } = require('../../network/paths/probe-hints');
 
-/** A path is not told of again sooner. */
+/** Shortest interval between two hints about the same path. */
 const AGAIN_MS = 500;
-/** Nobody listens: no watch, one without the right to hear, or a container without its folder. */
-const NOBODY_MS = 5000;
+/**
+ * Pause after an error: no watch runs, the watch's socket may not be used, or the container does not have its folder.
+ */
+const REST_MS = 5000;
 const PATIENCE_MS = 1000;
-/** Addresses come and go. */
+/** Addresses come and go, so the table is limited. */
 const MOST_KNOWN = 32;
 
-/** Tells `seganet-paths watch` of a path that confirms nothing, so that it is asked at once. Without a watch nothing is told, nor said of that. */
+/**
+ * Notifies `seganet-paths watch` of a path that confirms nothing, so that the watch probes it at once. Without a watch,
+ * hints are dropped silently.
+ */
 class PathHints {
-  /** @param {{ file: string, now?: () => number, connect?: (options: { path: string }) => net.Socket }} parts file: of the watch's socket */
+  /**
+   * @param {{ file: string, now?: () => number, connect?: (options: { path: string }) => net.Socket }} parts file: the
+   *   watch's socket
+   */
   constructor({ file, now = () => performance.now(), connect = net.connect }) {
     this.file = file;
     this.now = now;
     this.connect = connect;
     this.restUntil = -Infinity;
-    /** By address. @type {Map<string, number>} */
-    this.toldAt = new Map();
+    /** When each address was last reported. @type {Map<string, number>} */
+    this.sentAt = new Map();
   }
 
-  /** @param {string} address of ours, by which the path is known @param {number} rttMs 0 = not known */
+  /** @param {string} address our address, which identifies the path @param {number} rttMs 0 = unknown */
   suspect(address, rttMs) {
     const now = this.now();
-    if (now < this.restUntil || now - (this.toldAt.get(address) ?? -Infinity) < AGAIN_MS) return;
-    if (this.toldAt.size >= MOST_KNOWN) this.toldAt.clear();
-    this.toldAt.set(address, now);
+    if (now < this.restUntil || now - (this.sentAt.get(address) ?? -Infinity) < AGAIN_MS) return;
+    if (this.sentAt.size >= MOST_KNOWN) this.sentAt.clear();
+    this.sentAt.set(address, now);
     try {
       const socket = this.connect({ path: this.file });
       socket.setTimeout(PATIENCE_MS, () => socket.destroy());
       socket.on('error', () => this.#rest());
-      // Nothing is heard from there.
+      // The watch sends no answer.
       socket.resume().unref();
       socket.end(formatHint({ path: address, rttMs }));
     } catch {
-      // A path of a socket that is too long.
+      // The path of the socket is too long.
       this.#rest();
     }
   }
 
   #rest() {
-    this.restUntil = this.now() + NOBODY_MS;
+    this.restUntil = this.now() + REST_MS;
   }
 }
 

@@ -11,15 +11,19 @@ const { pathsView, whyOne } = require('./path-view');
 /**
  * @typedef {object} KeeperParts
  * @property {Paths | null} [paths] null = the uplink has none of its own
- * @property {import('../session/session').Session} session @property {{mptcpInfo?: (fd: number) => MptcpInfo, renewPriority?: (fd: number) => void}} native
- * @property {number} lossMs see PathWatch @property {() => number} [now]
+ * @property {import('../session/session').Session} session
+ * @property {{mptcpInfo?: (fd: number) => MptcpInfo, renewPriority?: (fd: number) => void}} native
+ * @property {number} lossMs see PathWatch
+ * @property {() => number} [now]
  * @property {(code: string, reason: string) => void} problem
  */
 
-/** While something is to be confirmed, paths are looked at so often. */
+/** Interval between checks of the paths while something is to be confirmed. */
 const LOOK_MS = 60;
 
-/** Looks after the paths of one session: makes a new connection where that is faster, and tells how they are. */
+/**
+ * Watches the paths of one session: renews the connection where that is faster than waiting, and reports their states.
+ */
 class PathKeeper {
   /** @param {KeeperParts & {paths: Paths}} parts */
   constructor(parts) {
@@ -27,12 +31,12 @@ class PathKeeper {
     this.watch = new PathWatch(parts);
     this.secondTry = new SecondTry();
     this.suspicion = new PathSuspicion(parts.now ?? (() => performance.now()));
-    /** The next look between two checks. @type {NodeJS.Timeout | undefined} */
+    /** The next inspection between two checks. @type {NodeJS.Timeout | undefined} */
     this.nextLook = undefined;
-    /** Which subflows of which connection have their priority. @type {{connection: unknown, subflows: string}} */
+    /** The connection and the subflows that have their priority. @type {{connection: unknown, subflows: string}} */
     this.marked = { connection: null, subflows: '' };
-    /** Of the last warning; it is not repeated while it stays. */
-    this.said = '';
+    /** Code of the last warning, which is not repeated while it applies. */
+    this.lastCode = '';
   }
 
   /** Call it several times a second. */
@@ -49,12 +53,12 @@ class PathKeeper {
   }
 
   /**
-   * Silence is noticed between two checks, too: a timer is armed while there is something to confirm.
+   * Notices silence between two checks, too: a timer is armed while there is something to confirm.
    * @param {MptcpInfo | null} info
    */
   #suspect(info) {
     const { session, paths } = this.parts;
-    const { silent, isWaiting } = this.suspicion.look(session.client, carrying(info));
+    const { silent, isWaiting } = this.suspicion.inspect(session.client, carrying(info));
     for (const { local, rttUs } of silent) paths.suspect(local, rttUs / 1000);
     if (!isWaiting) return;
     this.nextLook ??= setTimeout(() => {
@@ -63,7 +67,7 @@ class PathKeeper {
     }, LOOK_MS).unref();
   }
 
-  /** What it adds to the view of its session. @param {{state: string, code: string}} shown */
+  /** Returns what the paths add to the view of their session. @param {{state: string, code: string}} shown */
   view({ state, code }) {
     const { session, paths } = this.parts;
     const info = session.connected ? this.#info() : null;
@@ -71,7 +75,7 @@ class PathKeeper {
     return {
       transport: info?.transport ?? '',
       paths: pathsView(paths, info),
-      // Nothing waits for it, so anything else that there is to say is more.
+      // This note has no effect on records, so any other reason is more important.
       ...(note && state === 'connected' && code === '' && { ...note, isNote: true })
     };
   }
@@ -83,17 +87,21 @@ class PathKeeper {
     if (why) {
       problem(why.code, why.reason);
       session.renew(why);
-    } else this.#tell(info);
+    } else this.#report(info);
   }
 
   /** @param {MptcpInfo} info */
-  #tell(info) {
+  #report(info) {
     const note = whyOne(info, this.parts.session.noMptcp);
-    if (note && note.code !== this.said) this.parts.problem(note.code, note.reason);
-    this.said = note?.code ?? '';
+    if (note && note.code !== this.lastCode) this.parts.problem(note.code, note.reason);
+    this.lastCode = note?.code ?? '';
   }
 
-  /** A subflow begins with the priority that its DSCP gives it, which is none. @param {number} fd @param {MptcpInfo} info */
+  /**
+   * Sets the socket priority on new subflows. A subflow begins with the priority that its DSCP gives it, which is none.
+   * @param {number} fd
+   * @param {MptcpInfo} info
+   */
   #mark(fd, info) {
     if (info.transport !== 'mptcp') return;
     const { session, native } = this.parts;
@@ -115,7 +123,7 @@ class PathKeeper {
       this.#mark(fd, info);
       return info;
     } catch {
-      // It was closed just now.
+      // The connection was closed just now.
       return null;
     }
   }

@@ -1,18 +1,29 @@
 'use strict';
 
 /** @typedef {import('../../../../native').Subflow} Subflow */
-/** When it has confirmed something last, or had nothing to confirm; retransmits: before that; seen: at the last look. @typedef {{acked: number, isWaiting: boolean, retransmits: number, seen: number, at: number}} Heard */
+/**
+ * Last progress of a subflow. at: when it last confirmed something, or had nothing to confirm; retransmits: the count
+ * before that; seen: the count at the last inspection.
+ * @typedef {{acked: number, isWaiting: boolean, retransmits: number, seen: number, at: number}} Heard
+ */
 
-/** Nothing is confirmed for so long, or for so many round trips, where they are longer. An acknowledgement may be delayed by 40 ms. */
+/**
+ * A subflow is silent after this time, or after this many round trips if they are longer, without a confirmation. An
+ * acknowledgement may be delayed by 40 ms.
+ */
 const SILENT_MS = 150;
 const ROUND_TRIPS = 4;
-/** The kernel has sent again, as it does after 200 ms and a round trip, and that helped nothing: longer than a delayed acknowledgement (40 ms). */
+/**
+ * These limits apply after a retransmission by the kernel, which happens after 200 ms and a round trip, that brought no
+ * confirmation either. The time is longer than a delayed acknowledgement (40 ms).
+ */
 const AGAIN_MS = 60;
 const AGAIN_ROUND_TRIPS = 2;
 
 /**
- * Tells early, and maybe wrongly, which subflows of a connection confirm nothing: enough to have their paths asked, not to give anything up.
- * What counts is the kernel's acknowledgement of segments, not the broker's of records.
+ * Reports early, and possibly wrongly, which subflows of a connection confirm nothing. That is enough to have their
+ * paths probed, but not to give them up. It uses the kernel's acknowledgements of segments, not the broker's of
+ * records.
  */
 class PathSuspicion {
   /** @param {() => number} now ms, monotonic */
@@ -20,15 +31,16 @@ class PathSuspicion {
     this.now = now;
     /** @type {unknown} */
     this.connection = null;
-    /** Of each subflow, by its addresses. @type {Map<string, Heard>} */
+    /** Progress of each subflow, by its addresses. @type {Map<string, Heard>} */
     this.heard = new Map();
   }
 
   /**
-   * @param {unknown} connection which it is @param {Subflow[]} subflows those that carry
+   * @param {unknown} connection identity of the connection
+   * @param {Subflow[]} subflows those that carry data
    * @returns {{silent: Subflow[], isWaiting: boolean}} isWaiting: something is not confirmed yet
    */
-  look(connection, subflows) {
+  inspect(connection, subflows) {
     const before = connection === this.connection ? this.heard : new Map();
     this.connection = connection;
     this.heard = new Map();
@@ -44,11 +56,15 @@ class PathSuspicion {
     return { silent, isWaiting: subflows.some(({ unacked }) => unacked > 0) };
   }
 
-  /** @param {Subflow} subflow @param {Heard | undefined} known @returns {Heard} */
+  /**
+   * @param {Subflow} subflow
+   * @param {Heard | undefined} known
+   * @returns {Heard}
+   */
   #hear({ unacked, bytesAcked: acked, retransmits: seen }, known) {
     const isWaiting = unacked > 0;
     if (isWaiting && known?.isWaiting && known.acked === acked) return { ...known, seen };
-    // What was sent again since the last look may be what is not confirmed yet.
+    // A retransmission since the last inspection may cover what is not confirmed yet.
     const retransmits = known?.seen ?? seen;
     return { acked, isWaiting, retransmits, seen, at: this.now() };
   }

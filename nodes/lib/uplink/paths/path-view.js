@@ -1,18 +1,23 @@
 'use strict';
-// What is told about the paths of a session.
+// Describes the paths of a session.
 
 /** @typedef {import('./session-paths').Paths} Paths @typedef {import('./session-paths').Way} Way */
 /** @typedef {import('../../../../native').MptcpInfo} MptcpInfo */
 
-/** @typedef {{code: string, reason: string}} Told */
+/** @typedef {{code: string, reason: string}} Note */
 
-/** The kernel moves it between paths by itself. @param {MptcpInfo} info */
+/** True if the kernel moves the connection between paths by itself. @param {MptcpInfo} info */
 const mayGo = ({ transport }) => transport === 'mptcp' || transport === 'unknown';
 
 /** @param {Way[]} ways */
 const names = (ways) => ways.map(({ name }) => name).join(', ') || 'of the connection';
 
-/** Why a connection has one path only, in words. @param {MptcpInfo} info @param {string} noMptcp of openSocket() @returns {Told | null} */
+/**
+ * Returns why a connection has only one path, in words.
+ * @param {MptcpInfo} info
+ * @param {string} noMptcp of openSocket()
+ * @returns {Note | null}
+ */
 function whyOne({ transport }, noMptcp) {
   if (transport === 'fallback') {
     const reason =
@@ -31,12 +36,13 @@ function whyOne({ transport }, noMptcp) {
 }
 
 /**
- * Each path, with what this session has on it; -1 = not known.
- * @param {Paths} paths @param {MptcpInfo | null} info null = it has no connection
+ * Returns each path with this session's figures on it; -1 = unknown.
+ * @param {Paths} paths
+ * @param {MptcpInfo | null} info null = it has no connection
  */
 function pathsView(paths, info) {
   return paths.all().map(({ name, wanted, role, device, addresses }) => {
-    const told = paths.told.get(name);
+    const report = paths.reported.get(name);
     const state = stateOf(paths, name, device);
     const subflows = (info?.subflows ?? []).filter(
       (each) => addresses.includes(each.local) && each.state === 1
@@ -52,13 +58,13 @@ function pathsView(paths, info) {
       role: wanted,
       actingRole: role,
       interface: device,
-      address: subflows[0]?.local ?? told?.address ?? addresses[0] ?? '',
+      address: subflows[0]?.local ?? report?.address ?? addresses[0] ?? '',
       state,
-      why: told?.why ?? '',
-      since: told?.since ?? paths.changes.since(name, state),
-      quality: told?.quality ?? null,
-      advice: told?.advice ?? role,
-      adviceWhy: told?.adviceWhy ?? '',
+      why: report?.why ?? '',
+      since: report?.since ?? paths.changes.since(name, state),
+      quality: report?.quality ?? null,
+      advice: report?.advice ?? role,
+      adviceWhy: report?.adviceWhy ?? '',
       subflows: subflows.length,
       rttMs: subflows.length > 0 ? Math.max(...subflows.map(({ rttUs }) => rttUs)) / 1000 : -1,
       retransmits: all('retransmits'),
@@ -70,7 +76,11 @@ function pathsView(paths, info) {
 
 /** @typedef {ReturnType<typeof pathsView>[number]} PathView */
 
-/** @param {Paths} paths @param {string} name @param {string} device */
+/**
+ * @param {Paths} paths
+ * @param {string} name
+ * @param {string} device
+ */
 function stateOf(paths, name, device) {
   const state = paths.stateOf(name);
   if (state !== 'unknown') return state;

@@ -3,48 +3,53 @@
 const { mayGo, names } = require('./path-view');
 
 /** @typedef {import('./session-paths').Paths} Paths @typedef {import('./session-paths').Way} Way */
-/** @typedef {import('../../../../native').MptcpInfo} MptcpInfo @typedef {import('../../../../native').Subflow} Subflow */
+/**
+ * @typedef {import('../../../../native').MptcpInfo} MptcpInfo
+ * @typedef {import('../../../../native').Subflow} Subflow
+ */
 /** @typedef {import('../session/reason-codes').Reason} Reason */
 
-/** As in <netinet/tcp.h>: established, and closed by the far end only. */
+/** States of <netinet/tcp.h> in which a subflow carries data: established, and closed by the far end only. */
 const CARRYING = [1, 8];
-/** After so many time-outs a path will do on which nothing came back lately. */
+/** After this many time-outs, a path on which nothing came back recently is acceptable. */
 const DESPERATE = 4;
-/** MPTCP would wait for a path for a minute (net.mptcp.close_timeout), without a word. @type {Reason} */
+/** MPTCP would silently wait for a path for a minute (net.mptcp.close_timeout). @type {Reason} */
 const GONE = {
   code: 'PATHS_GONE',
   reason: 'The connection has no path left. Reconnecting.',
   refused: false,
   atOnce: true
 };
-/** A slow path is given more than the time-out: so many round trips. */
+/** A slow path is given this many round trips if that is more than the time-out. */
 const ROUND_TRIPS = 4;
 
 /** @param {MptcpInfo | null} info @returns {Subflow[]} */
 const carrying = (info) => info?.subflows.filter(({ state }) => CARRYING.includes(state)) ?? [];
 
 /**
- * Tells when a connection has lost all its paths while there is another: then a new connection by that one is faster than waiting. A
- * connection of MPTCP that has several paths is left to the kernel.
+ * Detects that a connection has lost all its paths while another path exists: a new connection over that path is faster
+ * than waiting. An MPTCP connection with several paths is left to the kernel.
  */
 class PathWatch {
-  /** @param {{paths: Paths, lossMs: number, now?: () => number}} parts lossMs: nothing is acknowledged for so long */
+  /** @param {{paths: Paths, lossMs: number, now?: () => number}} parts lossMs: nothing is acknowledged for this time */
   constructor({ paths, lossMs, now = () => performance.now() }) {
     this.paths = paths;
     this.lossMs = lossMs;
     this.now = now;
-    /** Which connection it is. @type {unknown} */
+    /** Identity of the connection. @type {unknown} */
     this.connection = null;
     this.acked = -1;
-    /** When something came back last, or there was nothing to come back. */
+    /** When something last came back, or nothing was pending. */
     this.heardAt = 0;
-    /** When something came back last. */
+    /** When something last came back. */
     this.confirmedAt = 0;
   }
 
   /**
-   * Several times a second. @param {unknown} connection null = there is none @param {MptcpInfo | null} info of its socket
-   * @returns {(Reason & {isReturn?: boolean}) | null} why it is to be made anew; isReturn: in an orderly way
+   * Call it several times a second.
+   * @param {unknown} connection null = there is none
+   * @param {MptcpInfo | null} info of its socket
+   * @returns {(Reason & {isReturn?: boolean}) | null} why the connection is to be replaced; isReturn: in an orderly way
    */
   check(connection, info) {
     if (!connection || !info) {
@@ -65,7 +70,11 @@ class PathWatch {
     return this.#back(ways, info);
   }
 
-  /** For how long the far end has confirmed nothing though there is something to confirm. @param {unknown} connection @param {Subflow[]} subflows */
+  /**
+   * Returns how long the far end has confirmed nothing although something is to be confirmed.
+   * @param {unknown} connection
+   * @param {Subflow[]} subflows
+   */
   #silentMs(connection, subflows) {
     const now = this.now();
     const acked = subflows.reduce((sum, { bytesAcked }) => sum + bytesAcked, 0);
@@ -78,7 +87,11 @@ class PathWatch {
     return now - this.heardAt;
   }
 
-  /** Another session has met silence there, and this one, which may have nothing to say, has not heard better since. @param {Way[]} ways */
+  /**
+   * True if another session found the paths silent, and this session, which may have nothing to send, has received
+   * nothing since.
+   * @param {Way[]} ways
+   */
   #isSuspect(ways) {
     const isLeft = (/** @type {Way} */ { name }) => {
       const at = this.paths.failedAt(name);
@@ -87,7 +100,12 @@ class PathWatch {
     return ways.length > 0 && ways.every(isLeft);
   }
 
-  /** @param {Way[]} ways @param {number} silentMs @param {string} what of the path @returns {Reason | null} */
+  /**
+   * @param {Way[]} ways
+   * @param {number} silentMs
+   * @param {string} what happened to the path
+   * @returns {Reason | null}
+   */
   #lost(ways, silentMs, what) {
     const [next] = this.paths.besides(ways, silentMs > DESPERATE * this.lossMs);
     if (!next) return null;
@@ -96,7 +114,12 @@ class PathWatch {
     return { code: 'PATH_LOST', reason, refused: false, atOnce: true };
   }
 
-  /** From a backup path, where the kernel does not do it. @param {Way[]} ways @param {MptcpInfo} info @returns {(Reason & {isReturn: boolean}) | null} */
+  /**
+   * Returns a reason to leave a backup path, if the kernel does not do it.
+   * @param {Way[]} ways
+   * @param {MptcpInfo} info
+   * @returns {(Reason & {isReturn: boolean}) | null}
+   */
   #back(ways, info) {
     if (ways.length === 0 || ways.some(({ role }) => role === 'active') || mayGo(info)) return null;
     const better = this.paths.steady();

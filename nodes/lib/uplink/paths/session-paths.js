@@ -12,33 +12,35 @@ const { PathChanges } = require('./path-changes');
 /** @typedef {import('../../network/paths/paths-status-file').PathStatus} PathStatus */
 
 /**
- * A way that a connection may be bound to.
+ * A path that a connection may be bound to.
  * @typedef {object} Way
- * @property {string} name as it was entered @property {Role} wanted as it was entered, too
- * @property {Role} role that it has now: the watch may have made an active one backup by its quality
- * @property {string} device '' = there is no such interface now, or it has no link @property {string[]} addresses of the interface, the last known, or the one
- *   that was entered
+ * @property {string} name as configured
+ * @property {Role} wanted role as configured
+ * @property {Role} role the present role: the watch may have changed an active path to backup because of its quality
+ * @property {string} device '' = there is no such interface now, or it has no link
+ * @property {string[]} addresses the last known addresses of the interface, or the configured address
  */
 
-/** A path on which nothing came back is tried after the others for so long. */
+/** A path on which nothing came back is tried after the others for this time. */
 const AVOID_MS = 30_000;
-/** How long what was read of the machine counts. */
+/** How long the machine's interfaces and routes are cached. */
 const FRESH_MS = 200;
-/** The watch needs less to see that a path is dead. */
+/** The watch needs less time to detect a dead path. */
 const SEEN_MS = 3000;
-/** A path of the first choice has to be up for so long before a connection goes back to it. */
+/** A preferred path must be up for this long before a connection returns to it. */
 const STEADY_MS = 30_000;
 
 /**
- * The paths of an uplink: which there are, how each is by the file of `seganet-paths watch` where that runs, and by what the sessions have
- * met. One for all sessions: what one learns saves the others a second.
+ * The paths of an uplink, and the state of each: from the file of `seganet-paths watch` if that runs, and from the
+ * experience of the sessions. All sessions share one object: what one learns saves the others a second.
  */
 class Paths {
   /**
    * @param {Wanted[]} wanted none = auto
    * @param {object} [parts]
    * @param {() => number} [parts.now] ms, monotonic
-   * @param {() => import('../../network/paths/paths-status-file').Status | null} [parts.read] @param {typeof os.networkInterfaces} [parts.interfaces]
+   * @param {() => import('../../network/paths/paths-status-file').Status | null} [parts.read]
+   * @param {typeof os.networkInterfaces} [parts.interfaces]
    * @param {() => {device: string}[]} [parts.defaults] interfaces with a default route, best first
    * @param {Pick<import('./path-hints').PathHints, 'suspect'>} [parts.hints]
    */
@@ -53,24 +55,27 @@ class Paths {
     this.readAt = -Infinity;
     /** @type {Way[]} */
     this.known = [];
-    /** The watch probes, and does not only look at links. */
+    /** True if the watch probes the paths and does not only check their links. */
     this.asks = false;
-    /** By name, of the watch. @type {Map<string, PathStatus>} */
-    this.told = new Map();
-    /** When nothing came back on it, by name. @type {Map<string, number>} */
+    /** What the watch reports, by name. @type {Map<string, PathStatus>} */
+    this.reported = new Map();
+    /** When nothing came back on a path, by name. @type {Map<string, number>} */
     this.failures = new Map();
-    /** Of the broker's name, for a time when the resolver is behind a path that is dead. @type {{address: string}[]} */
+    /** The broker's addresses, for use while the resolver is behind a dead path. @type {{address: string}[]} */
     this.addresses = [];
     this.changes = new PathChanges();
   }
 
-  /** All that were asked for, in that order. @returns {Way[]} */
+  /** Returns all configured paths, in that order. @returns {Way[]} */
   all() {
-    this.#look();
+    this.#inspect();
     return this.known;
   }
 
-  /** Those that a connection may leave by, the best first: what is not known to be dead, then active before backup, then as they were entered. */
+  /**
+   * Returns the paths that a connection may use, the best first: paths not known to be dead, then active before backup,
+   * then in the configured order.
+   */
   inOrder() {
     const rank = (/** @type {Way} */ way) => (this.isLive(way) ? 0 : 2) + (way.role === 'backup' ? 1 : 0);
     return this.all()
@@ -78,42 +83,50 @@ class Paths {
       .sort((a, b) => rank(a) - rank(b));
   }
 
-  /** Nobody knows of anything against it, or it was something else than the path. @param {Way} way */
+  /** True if nothing indicates that the path is dead, or the cause was not the path. @param {Way} way */
   isLive(way) {
     return !this.isDown(way) && (!this.hasFailed(way.name) || this.#isVouched(way.name));
   }
 
-  /** The watch asks it, and has it up still: what failed there was not the path, but a middlebox or the broker. @param {string} name */
+  /**
+   * True if the watch probes the path and still reports it up: then a middlebox or the broker failed, not the path.
+   * @param {string} name
+   */
   #isVouched(name) {
     return this.asks && this.stateOf(name) === 'up' && this.now() - this.failedAt(name) > SEEN_MS;
   }
 
-  /** It is certain. @param {Way} way */
+  /** True if the path is certainly down. @param {Way} way */
   isDown(way) {
     return !exists(way) || this.stateOf(way.name) === 'down';
   }
 
   /** @param {string} name @returns {'up' | 'down' | 'probing' | 'unknown'} */
   stateOf(name) {
-    return this.told.get(name)?.state ?? 'unknown';
+    return this.reported.get(name)?.state ?? 'unknown';
   }
 
-  /** Lately, and no probe was answered since. @param {string} name */
+  /** True if the path failed recently, and no probe was answered since. @param {string} name */
   hasFailed(name) {
     return this.now() - this.failedAt(name) < AVOID_MS;
   }
 
-  /** -Infinity = not since it worked. @param {string} name */
+  /** Returns when the path failed; -Infinity = not since it last worked. @param {string} name */
   failedAt(name) {
     return this.failures.get(name) ?? -Infinity;
   }
 
-  /** Nothing came back on it. @param {string} name */
+  /** Call it when nothing came back on a path. @param {string} name */
   failed(name) {
     this.failures.set(name, this.now());
   }
 
-  /** Nothing comes back to this address for now: the watch is to ask, as only its answer counts. @param {string} address @param {number} rttMs */
+  /**
+   * Asks the watch to probe the path of an address because nothing comes back to it now. Only the watch's answer
+   * counts.
+   * @param {string} address
+   * @param {number} rttMs
+   */
   suspect(address, rttMs) {
     this.hints?.suspect(address, rttMs);
   }
@@ -123,12 +136,20 @@ class Paths {
     this.failures.delete(name);
   }
 
-  /** By which paths connections from these addresses leave. @param {string[]} addresses @returns {Way[]} */
+  /**
+   * Returns the paths that connections from these addresses use.
+   * @param {string[]} addresses
+   * @returns {Way[]}
+   */
   having(addresses) {
     return this.all().filter((way) => way.addresses.some((address) => addresses.includes(address)));
   }
 
-  /** Where else a connection could go now. @param {Way[]} ways that it has @param {boolean} [isDesperate] also where nothing came back lately */
+  /**
+   * Returns the other paths that a connection could use now.
+   * @param {Way[]} ways its present paths
+   * @param {boolean} [isDesperate] includes paths on which nothing came back recently
+   */
   besides(ways, isDesperate = false) {
     return this.inOrder().filter(
       (way) =>
@@ -138,22 +159,25 @@ class Paths {
     );
   }
 
-  /** Active, and up for long enough to be gone back to; only a watch knows. @returns {Way | undefined} */
+  /**
+   * Returns an active path that has been up long enough to return to. Only a watch knows that.
+   * @returns {Way | undefined}
+   */
   steady() {
     return this.inOrder().find(({ name, role }) => {
-      const told = this.told.get(name);
-      const isUp = role === 'active' && told?.state === 'up' && !this.hasFailed(name);
-      return isUp && Date.now() - Date.parse(told.since) > STEADY_MS;
+      const report = this.reported.get(name);
+      const isUp = role === 'active' && report?.state === 'up' && !this.hasFailed(name);
+      return isUp && Date.now() - Date.parse(report.since) > STEADY_MS;
     });
   }
 
-  #look() {
+  #inspect() {
     const now = this.now();
     if (now - this.readAt < FRESH_MS) return;
     this.readAt = now;
     const status = this.sources.read();
     this.asks = Boolean(status?.broker);
-    this.told = new Map((status?.paths ?? []).map((path) => [path.name, path]));
+    this.reported = new Map((status?.paths ?? []).map((path) => [path.name, path]));
     const found = Object.entries(this.sources.interfaces()).map(([name, list]) => ({
       name,
       addresses: usable(list)
@@ -163,7 +187,7 @@ class Paths {
       const has = found.find(({ name, addresses }) =>
         isAddress ? addresses.includes(target) : name === target
       );
-      // A connection has its address for longer than the interface.
+      // A connection keeps its address longer than the interface does.
       const before = this.known.find(({ name }) => name === target)?.addresses ?? [];
       const addresses = isAddress ? [target] : (has?.addresses ?? before);
       return {
@@ -181,33 +205,37 @@ class Paths {
   #wanted(status) {
     if (this.wanted.length > 0) return this.wanted;
     if (status) return status.paths.map(({ name, role }) => ({ target: name, role }));
-    // One that has lost its route is remembered.
+    // An interface that has lost its route is remembered.
     const known = this.known.map(({ name }) => ({ name, interface: name, slot: 0, gateway: '' }));
     return automatic({ defaults: this.sources.defaults() }, known);
   }
 
-  /** @param {string} name @param {Role} role @returns {Role} */
+  /**
+   * @param {string} name
+   * @param {Role} role
+   * @returns {Role}
+   */
   #acting(name, role) {
-    const told = this.told.get(name);
-    return told?.role === 'active' && told.actingRole === 'backup' ? 'backup' : role;
+    const report = this.reported.get(name);
+    return report?.role === 'active' && report.actingRole === 'backup' ? 'backup' : role;
   }
 
-  /** The watch has seen it come up after our failure. @param {string} name */
+  /** True if the watch has seen the path come up after our failure. @param {string} name */
   #answeredSince(name) {
-    const told = this.told.get(name);
-    return told?.state === 'up' && Date.now() - Date.parse(told.since) < this.now() - this.failedAt(name);
+    const report = this.reported.get(name);
+    return report?.state === 'up' && Date.now() - Date.parse(report.since) < this.now() - this.failedAt(name);
   }
 }
 
 /** @param {Way} way */
 const exists = ({ device, addresses }) => device !== '' && addresses.length > 0;
 
-/** Of IPv6, those that need no zone. @param {os.NetworkInterfaceInfo[]} [list] */
+/** Returns the usable addresses: all but IPv6 addresses that need a zone. @param {os.NetworkInterfaceInfo[]} [list] */
 function usable(list = []) {
   return list.filter(({ address }) => !/^fe80:/i.test(address)).map(({ address }) => address);
 }
 
-/** Of IPv4, best first; proc(5). @returns {{device: string}[]} */
+/** Returns the interfaces with an IPv4 default route, best first; see proc(5). @returns {{device: string}[]} */
 function defaultRoutes(text = readRoutes()) {
   const rows = text
     .split('\n')

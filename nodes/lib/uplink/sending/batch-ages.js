@@ -2,20 +2,24 @@
 
 /** @typedef {import('./feeder').Feeder} Feeder */
 
-/** True when no live batch is taken and none waits, for its rate either. The backlog is on disk and can wait. @param {Feeder} feeder */
+/**
+ * True if no live batch is taken and none waits, not even for its rate. The backlog is on disk and can wait.
+ * @param {Feeder} feeder
+ */
 function isIdle({ source, express, taken }) {
-  express.look();
+  express.refresh();
   if (taken.live > 0 || express.open > 0) return false;
   return !source || (source.best() === 0 && (source.retryMs() < 0 || source.oldestMs() < 0));
 }
 
-/** Age of the oldest batch without an acknowledgement, ms; -1 = none. @param {Feeder} feeder */
+/** Returns the age of the oldest batch without an acknowledgement in ms; -1 = none. @param {Feeder} feeder */
 function oldestMs({ source, taken }) {
   return Math.max(source ? source.oldestMs() : -1, taken.oldestMs());
 }
 
 /**
- * The same, but for batches that the engine does not give out yet: they wait for their rate, or their turn, not for the broker.
+ * The same, but without batches that the engine does not give out yet: they wait for their rate or their turn, not for
+ * the broker.
  * @param {Feeder} feeder
  */
 function dueMs(feeder) {

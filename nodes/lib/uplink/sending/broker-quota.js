@@ -5,9 +5,9 @@ const MIN_MS = 1000;
 const MAX_MS = 60000;
 
 /**
- * The broker says that our quota is used up: that is said of us, not of the packet, so nothing is sent for a while, longer each
- * time. Then the packets that it refused go again in their order, at first one alone: what is behind them would overtake them
- * otherwise.
+ * Handles a broker that reports an exceeded quota. The quota is the client's, not the packet's, so nothing is sent for
+ * a while, longer each time. Then the refused packets are sent again in their order, at first one at a time: otherwise
+ * the packets behind them would overtake them.
  */
 class Quota {
   /** @param {import('./in-flight-window').InFlightWindow} window @param {() => number} now ms, monotonic */
@@ -23,9 +23,9 @@ class Quota {
     return code === QUOTA_EXCEEDED;
   }
 
-  /** A packet was refused. @returns {number} ms until the next may be sent */
+  /** A packet was refused. @returns {number} time in ms until the next packet may be sent */
   exceeded() {
-    // The others that were in flight with it are refused for the same reason.
+    // The other packets that were in flight are refused for the same reason.
     if (this.waitMs === 0) {
       this.until = this.now() + this.step;
       this.step = Math.min(MAX_MS, this.step * 2);
@@ -34,12 +34,12 @@ class Quota {
     return this.waitMs;
   }
 
-  /** A packet was taken that was sent after the wait. */
+  /** The broker accepted a packet that was sent after the wait. */
   taken() {
     if (this.waitMs === 0) this.step = MIN_MS;
   }
 
-  /** The connection is gone; how long the broker was asked less for is not forgotten. */
+  /** The connection is gone. The length of the next wait is kept. */
   disconnected() {
     this.until = 0;
   }

@@ -1,8 +1,8 @@
 'use strict';
 
 /**
- * What a session that has room and nothing to send tells the engine: once, until something has come. Batches that wait for nothing
- * but their class's rate ring no doorbell when their time has come, so a timer looks for them.
+ * Tells the engine that a session has room and nothing to send. It does so once, until something arrives. Batches that
+ * wait only for their class's rate ring no doorbell when they become ready, so a timer checks for them.
  */
 class Demand {
   /** @param {{delay: (fn: () => void, ms: number) => void, now: () => number, schedule: () => void}} parts */
@@ -10,33 +10,37 @@ class Demand {
     this.delay = delay;
     this.now = now;
     this.schedule = schedule;
-    this.isTold = false;
-    /** When the next look is due. */
-    this.lookAt = Infinity;
+    this.isSent = false;
+    /** When the next check is due. */
+    this.checkAt = Infinity;
   }
 
-  /** Something came, or may have come. */
+  /** Something arrived, or may have arrived. */
   fed() {
-    this.isTold = false;
+    this.isSent = false;
   }
 
-  /** Nothing live is ready. @param {import('./feeder').UplinkSource} source @param {boolean} isUp the engine was told so, and there is room */
+  /**
+   * Call it when nothing live is ready.
+   * @param {import('./feeder').UplinkSource} source
+   * @param {boolean} isUp the engine knows that the session is up, and there is room
+   */
   empty(source, isUp) {
     const wait = source.retryMs();
-    if (wait >= 0) this.#lookIn(Math.max(1, wait));
-    if (!isUp || this.isTold) return;
-    this.isTold = true;
+    if (wait >= 0) this.#checkIn(Math.max(1, wait));
+    if (!isUp || this.isSent) return;
+    this.isSent = true;
     source.demand();
   }
 
   /** @param {number} ms */
-  #lookIn(ms) {
+  #checkIn(ms) {
     const at = this.now() + ms;
-    // One that comes before is on its way; it looks again.
-    if (at >= this.lookAt) return;
-    this.lookAt = at;
+    // An earlier check is pending; it checks again.
+    if (at >= this.checkAt) return;
+    this.checkAt = at;
     this.delay(() => {
-      if (this.lookAt === at) this.lookAt = Infinity;
+      if (this.checkAt === at) this.checkAt = Infinity;
       this.schedule();
     }, ms);
   }

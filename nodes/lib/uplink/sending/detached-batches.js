@@ -4,18 +4,19 @@ const { REFUSED } = require('./taken-batch');
 
 /** @typedef {import('./taken-batch').TakenBatch} TakenBatch */
 
-/** They hold memory. */
+/** Limits the memory that they hold. */
 const MAX_OUTSIDE = 1000;
 
 /**
- * Packets that look refused for good and wait for their next try outside of the window. They wait over a lost connection too: a broker may close
- * the connection when it refuses, and then the others go first on the next one.
+ * Packets that look permanently refused and wait for their next try outside the window. They stay here across a lost
+ * connection: a broker may close the connection when it refuses a packet, and then the other packets go first on the
+ * next connection.
  */
 class DetachedBatches {
   /**
    * @param {object} parts
    * @param {(fn: () => void, ms: number) => void} parts.delay
-   * @param {number} parts.retryMs between a new connection and the tries that came while there was none
+   * @param {number} parts.retryMs time between a new connection and the tries that fell due while there was none
    * @param {(batch: TakenBatch) => void} parts.again a packet of the batch is to be sent
    */
   constructor({ delay, retryMs, again }) {
@@ -24,9 +25,9 @@ class DetachedBatches {
     this.again = again;
     this.count = 0;
     this.isConnected = false;
-    /** Those whose try came while there was no connection. @type {{batch: TakenBatch, index: number}[]} */
+    /** Packets whose try fell due while there was no connection. @type {{batch: TakenBatch, index: number}[]} */
     this.parked = [];
-    /** Rises when the batches are no longer ours. */
+    /** Increases when the batches are no longer ours. */
     this.generation = 0;
   }
 
@@ -34,7 +35,11 @@ class DetachedBatches {
     return this.count >= MAX_OUTSIDE;
   }
 
-  /** @param {TakenBatch} batch @param {number} index of a packet that was in flight @param {number} waitMs */
+  /**
+   * @param {TakenBatch} batch
+   * @param {number} index of a packet that was in flight
+   * @param {number} waitMs
+   */
   add(batch, index, waitMs) {
     batch.states[index] = REFUSED;
     this.count++;

@@ -7,15 +7,22 @@ const CLOSE = 0x7d; // }
 /**
  * A run of lines of an envelope that fits into a packet.
  * @typedef {object} Piece
- * @property {number} first line @property {number} end line after its last
- * @property {number} from byte @property {number} to byte after its last
- * @property {number} number place in the tree of halves: the whole has 1, the halves of n have 2n and 2n + 1. -1 = not cut
+ * @property {number} first line
+ * @property {number} end line after its last
+ * @property {number} from byte
+ * @property {number} to byte after its last
+ * @property {number} number position in the tree of halves: the whole has 1, the halves of n have 2n and 2n + 1. -1 =
+ *   not cut
  * @property {number} lines of the whole envelope
  */
 
 /**
- * An envelope as the one part that it is. Lines that are not each an object cannot be cut: they count as one line.
- * @param {Buffer} bytes @param {number} from @param {number} to @returns {Piece[]}
+ * Returns a whole envelope as one piece. If some line is not an object, the envelope cannot be cut, and its lines count
+ * as one.
+ * @param {Buffer} bytes
+ * @param {number} from
+ * @param {number} to
+ * @returns {Piece[]}
  */
 function readPieces(bytes, from, to) {
   let lines = 0;
@@ -33,9 +40,12 @@ function readPieces(bytes, from, to) {
 }
 
 /**
- * Cuts a part into two with half of its lines each, whatever they weigh. So a number means the same lines whenever the batch is
- * sent again, under another Maximum Packet Size too: a receiver that knows a key has all that it stands for.
- * @param {Buffer} bytes @param {Piece} part @returns {[Piece, Piece] | null} null for a single line
+ * Cuts a piece into two halves with the same number of lines, regardless of their size. A piece number therefore means
+ * the same lines each time the batch is sent, even under another Maximum Packet Size: a receiver that knows a key has
+ * all records of that piece.
+ * @param {Buffer} bytes
+ * @param {Piece} part
+ * @returns {[Piece, Piece] | null} null for a single line
  */
 function cut(bytes, part) {
   if (part.end - part.first < 2) return null;
@@ -49,7 +59,12 @@ function cut(bytes, part) {
   ];
 }
 
-/** Behind the line that begins at `at`. @param {Buffer} bytes @param {number} at @param {number} to */
+/**
+ * Returns the end of the line that begins at `at`.
+ * @param {Buffer} bytes
+ * @param {number} at
+ * @param {number} to
+ */
 function lineEnd(bytes, at, to) {
   const newline = bytes.indexOf(NEWLINE, at);
   return newline < 0 || newline >= to ? to : newline + 1;

@@ -6,7 +6,7 @@ const { DEVICE, TOPIC } = require('../../base/topic-template');
 /** @typedef {import('./uplink-stage').Stage} Stage */
 /** @typedef {import('../session/connection-stream').ConnectionStream} ConnectionStream */
 
-/** What the engine tells, see UplinkConnection.numbers(). */
+/** Fields that the engine reports, see UplinkConnection.numbers(). */
 const PUBLISHED = 0;
 const REDELIVERED = 1;
 const ACKNOWLEDGED = 2;
@@ -21,32 +21,35 @@ const BLOCKED = 11;
 const UNMATCHED = 12;
 const FIELDS = 13;
 
-/** After it ended for this reason it is not tried again for so long, ms. */
+/** Time in ms before another try, by the reason for which the express path ended. */
 /** @type {Record<string, number>} */
 const REST_MS = { records: 60000, refusal: 10000, slow: 5000 };
 const OTHER_REST_MS = 1000;
-/** Packets in flight end the feeder's part only when their answers are near. */
+/** The feeder holds its packets for the express path only when their answers are near. */
 const NEAR_MS = 20;
-/** For so long at most nothing is sent so that they come in. */
+/** Longest time that nothing is sent so that these answers can arrive. */
 const HOLD_MS = 100;
 const MOST_URGENT = 1;
 const MAX_PACKET_BYTES = 268435460; // [MQTT 2.2.3]
 
 /**
- * The express path of a session: while all is well the engine takes, sends and releases batches itself, and no JavaScript runs
- * for a record. The feeder enters it when nothing of its own is in flight, and leaves it for everything that wants judgement: what is in
- * flight then becomes the feeder's, packet by packet.
+ * The express path of a session: in the normal case, the engine takes, sends and releases batches itself, and no
+ * JavaScript runs per record. The feeder enters it when nothing of its own is in flight, and leaves it for every case
+ * that needs a decision. The feeder then takes over what is in flight, packet by packet.
  */
 class Express {
   /**
    * @param {object} parts
    * @param {number} parts.order of the group, 0 = the most urgent
-   * @param {import('./sender').Sender} parts.sender @param {import('./in-flight-window').InFlightWindow} parts.window
-   * @param {import('./feeder').Feeder['taken']} parts.taken @param {import('./send-queues').SendQueues} parts.queues
-   * @param {number} parts.unsent bytes that the kernel has not taken, at most
-   * @param {() => number} parts.now ms, monotonic @param {(ms: number) => void} parts.lookIn asks for another try
+   * @param {import('./sender').Sender} parts.sender
+   * @param {import('./in-flight-window').InFlightWindow} parts.window
+   * @param {import('./feeder').Feeder['taken']} parts.taken
+   * @param {import('./send-queues').SendQueues} parts.queues
+   * @param {number} parts.unsent highest number of bytes that the kernel has not taken
+   * @param {() => number} parts.now ms, monotonic
+   * @param {(ms: number) => void} parts.retryIn requests another try
    */
-  constructor({ order, sender, window, taken, queues, unsent, now, lookIn }) {
+  constructor({ order, sender, window, taken, queues, unsent, now, retryIn }) {
     this.order = order;
     this.sender = sender;
     this.window = window;
@@ -54,23 +57,23 @@ class Express {
     this.queues = queues;
     this.unsent = Math.min(unsent, MAX_PACKET_BYTES);
     this.now = now;
-    this.lookIn = lookIn;
-    /** The connection, when the engine makes it. @type {ConnectionStream | null} */
+    this.retryIn = retryIn;
+    /** The connection, if the engine makes it. @type {ConnectionStream | null} */
     this.wire = null;
     this.isActive = false;
     /** Nothing is sent until what is in flight is acknowledged. */
     this.isHeld = false;
     this.heldSince = 0;
-    /** Not before. */
+    /** Earliest time of the next try. */
     this.restUntil = 0;
-    /** As the engine has them; null = none of them can be carried. @type {object[] | null} */
+    /** In the engine's format; null = the express path cannot carry them. @type {object[] | null} */
     this.stages = [];
     this.numbers = new Float64Array(FIELDS);
-    /** Those that the sender has counted. */
+    /** The values that the sender has counted already. */
     this.counted = new Float64Array(FIELDS);
   }
 
-  /** Packets in flight. */
+  /** Number of packets in flight. */
   get open() {
     return this.isActive ? this.numbers[OPEN] : 0;
   }
@@ -81,7 +84,7 @@ class Express {
 
   /** @param {ConnectionStream | null} wire @param {(why: string) => void} onLeave */
   connected(wire, onLeave) {
-    // An old connection that ends late is not this one.
+    // The late end of an old connection must not affect this one.
     if (this.wire) this.wire.onLeave = () => {};
     this.wire = wire;
     this.restUntil = 0;
@@ -89,14 +92,17 @@ class Express {
     if (wire) wire.onLeave = onLeave;
   }
 
-  /** What QoS 0 has sent is done when it is written: the feeder's matter. @param {Map<number, Stage>} stages */
+  /**
+   * Stores the stages. QoS 0 packets are done when they are written, which only the feeder handles.
+   * @param {Map<number, Stage>} stages
+   */
   setStages(stages) {
     const all = [...stages];
     this.stages = all.every(([, { qos }]) => qos === 1) ? all.map(specOf) : null;
     this.restUntil = 0;
   }
 
-  /** It could be entered if nothing were taken, and nothing in flight. */
+  /** True if the express path could be entered once nothing is taken and nothing is in flight. */
   get isOpenFor() {
     const { sender, window } = this;
     return (
@@ -112,10 +118,11 @@ class Express {
   }
 
   /**
-   * Boards when nothing of the feeder is on the way; holds it, when soon nothing will be.
-   * @param {UplinkSource} source @returns {boolean} true: the feeder sends nothing now
+   * Enters the express path when nothing of the feeder is in flight. Holds the feeder when that will be the case soon.
+   * @param {UplinkSource} source
+   * @returns {boolean} true: the feeder sends nothing now
    */
-  tryBoard(source) {
+  tryEnter(source) {
     const wasHeld = this.isHeld;
     this.isHeld = false;
     if (!this.isOpenFor || source.bestBacklog() !== 0) return false;
@@ -123,20 +130,20 @@ class Express {
       this.#enter(source);
       return true;
     }
-    // An alarm waits for nothing.
+    // An alarm never waits.
     this.isHeld = this.queues.isEmpty && source.best() !== MOST_URGENT && this.#mayHold(wasHeld);
     return this.isHeld;
   }
 
-  /** It is not long until all is acknowledged. @param {boolean} wasHeld it was so before */
+  /** True if everything will be acknowledged soon. @param {boolean} wasHeld the feeder was already held */
   #mayHold(wasHeld) {
     const now = this.now();
     const { rttMs } = this.sender.liveness;
     if (rttMs === 0 || rttMs > NEAR_MS) return false;
     if (!wasHeld) {
       this.heldSince = now;
-      // An answer that does not come leads to no other try.
-      this.lookIn(HOLD_MS);
+      // An answer that does not arrive triggers no other try.
+      this.retryIn(HOLD_MS);
     }
     if (now - this.heldSince < HOLD_MS - 1) return true;
     this.restUntil = now + OTHER_REST_MS;
@@ -147,7 +154,7 @@ class Express {
   #enter(source) {
     const { sender, window, stages } = this;
     const link = /** @type {import('./feeder').Link} */ (sender.link);
-    const told = link.maximumPacketSize > 0 ? link.maximumPacketSize : sender.poison.limit - 1;
+    const limit = link.maximumPacketSize > 0 ? link.maximumPacketSize : sender.poison.limit - 1;
     const { wire } = /** @type {ConnectionStream} */ (this.wire);
     wire.enter(source, {
       order: this.order,
@@ -155,7 +162,7 @@ class Express {
       reserved: window.reserved,
       isV5: link.protocolVersion === 5,
       retainAvailable: link.retainAvailable,
-      maxPacket: Math.min(told, MAX_PACKET_BYTES),
+      maxPacket: Math.min(limit, MAX_PACKET_BYTES),
       maxUnsent: this.unsent,
       stages: /** @type {any} */ (stages)
     });
@@ -165,12 +172,13 @@ class Express {
   }
 
   /**
-   * The feeder goes on, with what is in flight as if it had sent it. Idempotent.
-   * @param {UplinkSource | null} source null: the batches are no longer ours @param {string} [why] of UplinkConnection's onLeave
+   * Leaves the express path. The feeder continues as if it had sent what is in flight. Idempotent.
+   * @param {UplinkSource | null} source null: the batches are no longer ours
+   * @param {string} [why] of UplinkConnection's onLeave
    */
   leave(source, why = '') {
     if (!this.isActive) return;
-    this.look();
+    this.refresh();
     this.isActive = false;
     this.restUntil = this.now() + (REST_MS[why] ?? OTHER_REST_MS);
     const { wire } = /** @type {ConnectionStream} */ (this.wire);
@@ -183,8 +191,8 @@ class Express {
     this.sender.liveness.flying = null;
   }
 
-  /** Brings the sender's numbers up to date. */
-  look() {
+  /** Updates the sender's counters. */
+  refresh() {
     if (!this.isActive) return;
     const { numbers, counted, sender } = this;
     const { wire } = /** @type {ConnectionStream} */ (this.wire);

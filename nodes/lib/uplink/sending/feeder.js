@@ -20,16 +20,16 @@ const TURN_MS = 4;
 const MOST_URGENT = 1;
 
 /**
- * Pulls batches from the engine and turns them into PUBLISH packets while the window has room: live before backlog, best class
- * first.
+ * Pulls batches from the engine and turns them into PUBLISH packets while the window has room: live before backlog,
+ * best class first.
  *
- * It is the only owner of what is in flight. mqtt.js never sees a PUBLISH: its outgoing store copies each packet and sends
- * them again one a round trip, before it says that it is connected. Here a batch keeps its bytes until it is released, a lost
- * connection makes its packets pending again, and pending packets of a class always go before new batches of that class.
- * Nothing depends on what the broker remembers.
+ * The feeder alone owns what is in flight. mqtt.js never sees a PUBLISH: its outgoing store copies each packet, and
+ * sends them again one per round trip before it reports that it is connected. Here, a batch keeps its bytes until it is
+ * released, a lost connection makes its packets pending again, and pending packets of a class always go before new
+ * batches of that class. Nothing depends on what the broker remembers.
  *
- * It takes no more than the window and the stream have room for: what waits in the engine can still be overtaken, and grows into
- * larger batches.
+ * The feeder takes only as much as the window and the stream have room for: batches that wait in the engine can still
+ * be overtaken, and grow.
  */
 class Feeder {
   /** @param {FeederOptions} options */
@@ -66,17 +66,23 @@ class Feeder {
     /** Nothing is sent: the connection is about to be renewed. */
     this.isPaused = false;
     this.stageMissing = false;
-    /** The last pump ended for want of room: the next acknowledgement must start another. Otherwise the doorbell does. */
+    /**
+     * The last pump ended because there was no room: the next acknowledgement must start another one. Otherwise the
+     * doorbell does.
+     */
     this.isBlocked = false;
-    /** The last pump left the stream with as much as it may have: what it tells of the next write must start another. */
+    /** The last pump filled the stream up to its limit: the next completed write must start another pump. */
     this.isFull = false;
-    /** The engine was told that this session is up. */
+    /** The engine knows that this session is up. */
     this.isUp = false;
-    /** m, as the engine was told. */
+    /** m, as last reported to the engine. */
     this.batchBytes = this.rate.bytes;
-    /** A timer will pump when the backlog may go on. */
+    /** A timer will pump when the backlog may continue. */
     this.isPacing = false;
-    /** Its next packet goes when nothing is in flight, see poison.js; nothing else is sent until then. @type {TakenBatch | null} */
+    /**
+     * The batch whose next packet must be alone in flight, see poison-record.js; nothing else is sent until then.
+     * @type {TakenBatch | null}
+     */
     this.lone = null;
 
     this.taken = new TakenBatches(options.now);
@@ -89,7 +95,7 @@ class Feeder {
       queues: this.queues,
       unsent: this.output.limit,
       now: this.now,
-      lookIn: (ms) => this.delay(this.schedule, ms)
+      retryIn: (ms) => this.delay(this.schedule, ms)
     });
   }
 
@@ -106,15 +112,15 @@ class Feeder {
     this.schedule();
   }
 
-  /** The engine hears whether this session is up. @param {boolean} isUp */
-  tell(isUp) {
+  /** Reports to the engine whether this session is up. @param {boolean} isUp */
+  setUp(isUp) {
     this.source?.connected(isUp);
     if (isUp === this.isUp) return;
     this.isUp = isUp;
     this.doorbell();
   }
 
-  /** Forgets the engine; it gives un-released batches out again. Late acknowledgements find no batch. */
+  /** Forgets the engine, which gives out un-released batches again. Late acknowledgements find no batch. */
   detach() {
     this.#leave();
     this.sender.abandon();
@@ -124,7 +130,10 @@ class Feeder {
     this.source = null;
   }
 
-  /** Adds or replaces stages. Earlier ones stay known: their batches may still be on the way. @param {Map<number, Stage>} stages */
+  /**
+   * Adds or replaces stages. Earlier ones are kept: their batches may still be in flight.
+   * @param {Map<number, Stage>} stages
+   */
   setStages(stages) {
     this.#leave();
     for (const [id, stage] of stages) this.stages.set(id, stage);
@@ -142,7 +151,10 @@ class Feeder {
     this.schedule();
   }
 
-  /** What the express path has in flight is ours again, and what comes next too. @param {string} [why] */
+  /**
+   * Leaves the express path. The feeder takes over its packets in flight, and sends what comes next.
+   * @param {string} [why]
+   */
   leave(why) {
     this.#leave(why);
     this.schedule();
@@ -150,35 +162,35 @@ class Feeder {
 
   /** @param {string} [why] */
   #leave(why) {
-    // What the engine was told last was told by the express path.
+    // The express path made the last report to the engine.
     this.demand.fed();
     this.express.leave(this.source, why);
   }
 
-  /** Nothing new is sent until the next connection. */
+  /** Sends nothing new until the next connection. */
   pause() {
     this.isPaused = true;
     this.leave();
   }
 
-  /** Nothing new is taken, for good. */
+  /** Takes nothing new, permanently. */
   stopTaking() {
     this.taking = false;
     this.leave();
   }
 
-  /** Packets in flight. */
+  /** Number of packets in flight. */
   get inflight() {
     return this.window.inflight + this.express.open;
   }
 
-  /** A chunk went to the kernel. @param {number[]} ids its QoS 0 packets */
+  /** A chunk was given to the kernel. @param {number[]} ids its QoS 0 packets */
   written(ids) {
     this.sender.written(ids);
     if (this.isFull) this.schedule();
   }
 
-  /** Call it each second. */
+  /** Call it once a second. */
   everySecond() {
     const { link } = this.sender;
     if (!link) return;
@@ -189,7 +201,8 @@ class Feeder {
   }
 
   /**
-   * @param {boolean} [byBroker] it closed the connection, and a packet may be the reason: no time-out of ours, no lost network
+   * @param {boolean} [byBroker] the broker closed the connection, and a packet may be the reason: no time-out of ours,
+   *   no lost network
    * @param {number} [code] reason of its DISCONNECT, 0 = none
    */
   disconnected(byBroker = false, code = 0) {
@@ -212,12 +225,12 @@ class Feeder {
     return false;
   }
 
-  /** There is more to send than there is room for: what makes room must not wait. */
+  /** True if there is more to send than there is room for: events that make room must not wait. */
   get isWaiting() {
     return this.isBlocked || this.isFull;
   }
 
-  /** Sends what there is room for, at most some ms. */
+  /** Sends what there is room for, for a few ms at most. */
   pump() {
     if (this.express.isActive) return;
     const { poison, link, quota, liveness } = this.sender;
@@ -230,22 +243,22 @@ class Feeder {
     this.isBlocked = poison.isAside;
     this.isFull = false;
     if (!poison.isTime) this.#sendAll();
-    // Alone on its way: when others were taken here for a while, or when there are no others.
+    // The poison record goes alone: after others were accepted here for a while, or when there are no others.
     if (poison.isDue && this.window.inflight === 0 && this.window.room > 0) this.sender.try();
     this.output.flush();
     const isSearching = poison.isAside || poison.aloneId !== 0 || this.lone !== null;
-    // A full window alone may be one that is small for a long way: then larger batches do no harm.
+    // A full window alone may just be small for a long path: larger batches do no harm then.
     const isHeldByLink =
       this.isBlocked && !isSearching && this.window.ceiling === Infinity && liveness.isQueueing;
     this.rate.limited(this.isFull || isHeldByLink);
   }
 
-  /** @returns {boolean} true: the express path sends, or will when the last answers are here */
+  /** @returns {boolean} true: the express path sends, or will when the last answers have arrived */
   #enter() {
     const { express, source } = this;
     const isAtLimit = this.isFull || (this.isBlocked && !express.isHeld);
     if (!source?.look || !this.taking || this.stageMissing || isAtLimit) return false;
-    if (!express.tryBoard(source)) return false;
+    if (!express.tryEnter(source)) return false;
     // The last acknowledgement leads to the next pump.
     this.isBlocked = express.isHeld;
     this.rate.limited(false);
@@ -263,7 +276,7 @@ class Feeder {
     }
   }
 
-  /** @param {TakenBatch} batch @returns {boolean} false when there is nothing that may go now */
+  /** @param {TakenBatch} batch @returns {boolean} false when nothing may be sent now */
   #sendLone(batch) {
     this.isBlocked = this.window.inflight > 0;
     if (this.isBlocked) return false;
@@ -272,7 +285,7 @@ class Feeder {
     return queue.length === 0 || this.#sendFirstOf(queue);
   }
 
-  /** @returns {boolean} false when there is nothing that may go now */
+  /** @returns {boolean} false when nothing may be sent now */
   #sendNext() {
     const { queues, source } = this;
     if (this.window.room <= 0) {
@@ -289,9 +302,9 @@ class Feeder {
   }
 
   /**
-   * A class that got nothing for long goes before class 1, but has no part in what is kept for class 1: while it finds no room there is
-   * some for class 1.
-   * @returns {boolean} false when there is nothing that may go now
+   * A class that was starved goes before class 1, but may not use what is reserved for class 1. While it finds no room,
+   * there may be some for class 1.
+   * @returns {boolean} false when nothing may be sent now
    */
   #takeReserved() {
     const { aloneId, isFull } = this.sender.poison;
@@ -300,7 +313,7 @@ class Feeder {
     return this.source?.best(true) === MOST_URGENT && this.#take(false, true);
   }
 
-  /** Room in the window, and in the stream. @param {boolean} isUrgent for a live batch of class 1 */
+  /** True if the window and the stream have room. @param {boolean} isUrgent for a live batch of class 1 */
   #hasRoom(isUrgent) {
     const { aloneId, isFull } = this.sender.poison;
     if (aloneId !== 0 || isFull || this.window.roomFor(isUrgent) <= 0) this.isBlocked = true;
@@ -309,12 +322,16 @@ class Feeder {
     return false;
   }
 
-  /** Nothing live is ready. @param {boolean} mayTake @returns {boolean} false when there is nothing that may go now */
+  /**
+   * Sends backlog. Call it when nothing live is ready.
+   * @param {boolean} mayTake
+   * @returns {boolean} false when nothing may be sent now
+   */
   #sendBacklog(mayTake) {
     const { queues } = this;
     if (!this.#hasRoom(false)) return false;
     const source = /** @type {UplinkSource} */ (this.source);
-    // However much backlog there is: it leaves room for what is live.
+    // The backlog always leaves room for live records.
     if (mayTake) this.demand.empty(source, this.isUp);
     const begun = queues.best(queues.backlog);
     const ready = mayTake ? source.bestBacklog() : 0;
@@ -333,7 +350,7 @@ class Feeder {
         this.schedule();
       }, wait);
     }
-    // What was begun is paid for, however urgent the next one is.
+    // A batch that was begun is paid for, no matter how urgent the next one is.
     return begun !== 0 && this.#sendFirstOf(queues.backlog[begun]);
   }
 
@@ -341,7 +358,11 @@ class Feeder {
     return this.pacer.places(this.window.limit) - this.window.backlog;
   }
 
-  /** @param {boolean} backlog @param {boolean} [isUrgent] class 1 or nothing @returns {boolean} false when there is nothing that may go now */
+  /**
+   * @param {boolean} backlog
+   * @param {boolean} [isUrgent] takes class 1 or nothing
+   * @returns {boolean} false when nothing may be sent now
+   */
   #take(backlog, isUrgent = false) {
     const batch = this.taken.take(/** @type {UplinkSource} */ (this.source), backlog, isUrgent);
     if (typeof batch === 'string') {
@@ -355,11 +376,12 @@ class Feeder {
       return true;
     }
     this.queues.add(batch);
-    // At once, for it is its class's turn: the next turn may be that of a more urgent one. No other of its class was begun.
+    // Send at once, because it is this class's turn: the next turn may belong to a more urgent one. No other batch of
+    // this class was begun.
     return this.#sendFirstOf((batch.isBacklog ? this.queues.backlog : this.queues.live)[batch.class]);
   }
 
-  /** @param {TakenBatch[]} queue @returns {boolean} false when its stage is not known yet */
+  /** @param {TakenBatch[]} queue @returns {boolean} false when the stage is unknown */
   #sendFirstOf(queue) {
     const batch = queue[0];
     const stage = this.stages.get(batch.stage);

@@ -2,34 +2,36 @@
 
 /** @typedef {import('./taken-batch').TakenBatch} TakenBatch */
 
-const NOBODY = { isBacklog: false, isUrgent: false };
+const NO_BATCH = { isBacklog: false, isUrgent: false };
 
 /**
  * The PUBLISH packets that are in flight: sent and not yet acknowledged.
  *
- * Room is min(configured, the broker's Receive Maximum) less what is in flight and what waits to be sent again after a
- * refusal. A packet identifier is an index into flat arrays, so sending and acknowledging allocate nothing.
+ * The room is min(configured, the broker's Receive Maximum) minus what is in flight and what waits to be sent again
+ * after a refusal. A packet identifier is an index into flat arrays, so sending and acknowledging allocate nothing.
  *
- * Where class 1 shares the session, live records of it have a reserve: all others (its backlog too) fill what is left at most, so
- * that an alarm finds a place however slowly the broker answers. One place is for the others always, and a window of one has no reserve.
+ * If class 1 shares the session, its live records have a reserve: all other packets (also backlog of class 1) use only
+ * the rest, so that an alarm finds a place no matter how slowly the broker answers. At least one place is always left
+ * for the other packets, and a window of one has no reserve.
  */
 class InFlightWindow {
   /**
    * @param {number} configured packets in flight at most, 1..1024
-   * @param {number | null} [reserve] part that only live records of class 1 may fill, 0..1, one place at least; null = none
+   * @param {number | null} [reserve] fraction of the window that only live records of class 1 may use, 0..1, at least
+   *   one place; null = none
    */
   constructor(configured, reserve = null) {
     this.configured = configured;
     this.reserve = reserve;
     this.limit = configured;
-    /** What a broker that refuses for now is sent at once; see refusals.js. */
+    /** Limit while the broker refuses packets temporarily; see refusals.js. */
     this.ceiling = Infinity;
     this.inflight = 0;
-    /** Packets that were refused and wait for their next try; they keep their place. */
+    /** Refused packets that wait for their next try; they keep their place. */
     this.waiting = 0;
-    /** Of those in flight and waiting, the ones that are backlog. */
+    /** Number of packets in flight or waiting that are backlog. */
     this.backlog = 0;
-    /** Those in flight and those waiting that are not live records of class 1. */
+    /** Packets in flight, and packets waiting, that are not live records of class 1. */
     this.others = 0;
     this.othersWaiting = 0;
     /** @type {(TakenBatch | null)[]} */
@@ -45,12 +47,12 @@ class InFlightWindow {
     /** Head of the ring of free identifiers. */
     this.firstFree = 0;
     this.lastSerial = 0;
-    /** Highest serial that was acknowledged on this connection. */
+    /** Highest serial number acknowledged on this connection. */
     this.ackedSerial = 0;
     this.reset();
   }
 
-  /** [MQTT-3.3.4-9] Not more QoS > 0 packets than the broker's Receive Maximum. @param {number} receiveMaximum */
+  /** [MQTT-3.3.4-9] At most the broker's Receive Maximum of QoS > 0 packets. @param {number} receiveMaximum */
   setLimit(receiveMaximum) {
     this.limit = Math.min(this.configured, receiveMaximum);
   }
@@ -59,7 +61,7 @@ class InFlightWindow {
     return Math.min(this.limit - this.waiting, this.ceiling) - this.inflight;
   }
 
-  /** Room for one that is a live record of class 1, or is not. @param {boolean} isUrgent */
+  /** Returns the room for a live record of class 1, or for any other packet. @param {boolean} isUrgent */
   roomFor(isUrgent) {
     const { room, limit, ceiling } = this;
     if (isUrgent || this.reserve === null) return room;
@@ -73,19 +75,19 @@ class InFlightWindow {
     return Math.max(1, limit - Math.max(1, Math.floor(limit * /** @type {number} */ (this.reserve))));
   }
 
-  /** Places that only live records of class 1 may have. */
+  /** Number of places that only live records of class 1 may use. */
   get reserved() {
     return this.reserve === null ? 0 : this.limit - this.#placesOfOthers(this.limit);
   }
 
-  /** A refused packet waits for its next try. @param {TakenBatch} batch */
+  /** A refused packet starts waiting for its next try. @param {TakenBatch} batch */
   wait(batch) {
     this.waiting++;
     if (batch.isBacklog) this.backlog++;
     if (!batch.isUrgent) this.othersWaiting++;
   }
 
-  /** Its next try has come. @param {TakenBatch} batch */
+  /** A refused packet ends its wait. @param {TakenBatch} batch */
   endWait(batch) {
     this.waiting--;
     if (batch.isBacklog) this.backlog--;
@@ -94,7 +96,10 @@ class InFlightWindow {
 
   /**
    * Takes a packet identifier. Identifiers rotate, which keeps a broker's log readable. REQUIRES: room > 0.
-   * @param {TakenBatch} batch @param {number} packet index in the batch @param {number} size bytes @param {number} now
+   * @param {TakenBatch} batch
+   * @param {number} packet index in the batch
+   * @param {number} size bytes
+   * @param {number} now
    */
   open(batch, packet, size, now) {
     const id = this.free[this.firstFree];
@@ -114,16 +119,18 @@ class InFlightWindow {
   }
 
   /**
-   * A packet that is in flight already, of those the one that was sent next. REQUIRES: its identifier is free.
-   * @param {number} id @param {TakenBatch | null} batch of one packet; null: its batch is no longer ours
-   * @param {number} size bytes @param {number} sentAt
+   * Adds a packet that is already in flight. Call it in the order of sending. REQUIRES: its identifier is free.
+   * @param {number} id
+   * @param {TakenBatch | null} batch of one packet; null: its batch is no longer ours
+   * @param {number} size bytes
+   * @param {number} sentAt
    */
   adopt(id, batch, size, sentAt) {
     const at = this.#placeOf(id);
-    // Whoever holds an identifier is not in the ring, and the order of those that are does not matter.
+    // An identifier in use is not in the ring, and the order of the free ones does not matter.
     this.free[at] = this.free[this.firstFree];
     this.free[this.firstFree] = id;
-    this.open(/** @type {TakenBatch} */ (batch ?? NOBODY), 0, size, sentAt);
+    this.open(/** @type {TakenBatch} */ (batch ?? NO_BATCH), 0, size, sentAt);
     this.batches[id] = batch;
   }
 
@@ -136,7 +143,7 @@ class InFlightWindow {
     throw new Error(`identifier ${id} is in flight already`);
   }
 
-  /** False for an identifier that is not in flight. @param {number} id */
+  /** True if the identifier is in flight. @param {number} id */
   isOpen(id) {
     return this.busy[id] === 1;
   }
@@ -152,7 +159,10 @@ class InFlightWindow {
     this.free[(this.firstFree + this.configured - this.inflight - 1) % this.configured] = id;
   }
 
-  /** The batches are no longer ours, but their packets are still on the way: an identifier is free when it is acknowledged. */
+  /**
+   * The batches are no longer ours, but their packets are still in flight: an identifier becomes free when it is
+   * acknowledged.
+   */
   abandon() {
     this.batches.fill(null);
     this.isBacklog.fill(0);
@@ -161,7 +171,7 @@ class InFlightWindow {
     this.backlog = 0;
   }
 
-  /** The connection is gone, and with it every identifier. */
+  /** The connection is gone; all identifiers are free. */
   reset() {
     this.batches.fill(null);
     this.busy.fill(0);
@@ -177,7 +187,7 @@ class InFlightWindow {
     for (let i = 0; i < this.configured; i++) this.free[i] = i + 1;
   }
 
-  /** The packet that is longest in flight, 0 = none. */
+  /** Returns the packet that has been in flight longest, 0 = none. */
   oldest() {
     let oldest = 0;
     for (let id = 1; id <= this.configured; id++) {
@@ -186,7 +196,7 @@ class InFlightWindow {
     return oldest;
   }
 
-  /** The largest packet in flight, of several the one sent first; 0 = none. */
+  /** Returns the largest packet in flight, the one sent first if there are several; 0 = none. */
   largest() {
     let largest = 0;
     for (let id = 1; id <= this.configured; id++) {

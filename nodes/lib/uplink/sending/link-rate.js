@@ -1,35 +1,35 @@
 'use strict';
 
-/** How long the largest batch of a link may take on it. */
+/** Time that the largest batch of a link may take on it. */
 const BATCH_MS = 25;
 const MIN_BATCH_BYTES = 1024;
 const MAX_BATCH_BYTES = 65536;
-/** Before anything is known of the link; the engine's own start is the same. */
+/** Initial value; the engine starts with the same. */
 const FIRST_BATCH_BYTES = 16384;
-/** Of a batch with the broker's Maximum Packet Size, what topic, properties and key may take. */
+/** Bytes that topic, properties and key may take of a packet with the broker's Maximum Packet Size. */
 const HEAD_BYTES = 512;
-/** A sample has as much time and as many packets; a link that is slower than that has one packet and more time. */
+/** A sample covers this time and this many packets; on a slower link, one packet and more time. */
 const SAMPLE_MS = 500;
 const SAMPLE_PACKETS = 4;
 const SLOW_SAMPLE_MS = 5000;
 const SMOOTHING = 4;
-/** Shorter is the ebb and flow of a link that is fast enough. */
+/** Shorter periods are normal on a link that is fast enough. */
 const LIMIT_MS = 100;
-/** Nothing was held up by the link for so long: it may be faster now. */
+/** After this time without a limit by the link, the link may be faster now. */
 const FREE_MS = 10000;
 
 /**
- * How large the batches for a link should be: as many bytes as it carries in 25 ms, a power of two, so that what is urgent and
- * comes next does not wait long behind one. The rate is what is acknowledged while there is more to send than the link takes: at
- * any other time it would be the rate of the devices.
+ * The batch size for a link: the number of bytes that it carries in 25 ms, as a power of two, so that an urgent batch
+ * does not wait long behind another. The rate is measured from acknowledgements while there is more to send than the
+ * link carries: at any other time, it would be the rate of the devices.
  */
 class LinkRate {
   /** @param {() => number} now ms, monotonic */
   constructor(now) {
     this.now = now;
-    /** m, in bytes, before the broker's limit. */
+    /** m in bytes, before the broker's limit. */
     this.bytes = FIRST_BATCH_BYTES;
-    /** Bytes a second, smoothed; 0 = not known. */
+    /** Smoothed, in bytes per second; 0 = unknown. */
     this.goodput = 0;
     this.isLimited = false;
     this.limitedSince = 0;
@@ -45,7 +45,7 @@ class LinkRate {
     this.limitedAt = this.now();
   }
 
-  /** There is more to send than the link takes, or not: told at the end of each pump. @param {boolean} isLimited */
+  /** Call it at the end of each pump. @param {boolean} isLimited there is more to send than the link carries */
   limited(isLimited) {
     if (isLimited === this.isLimited) return;
     const now = this.now();
@@ -59,7 +59,7 @@ class LinkRate {
     this.isLimited = isLimited;
   }
 
-  /** A packet has arrived. @param {number} bytes */
+  /** A packet was acknowledged. @param {number} bytes */
   acknowledged(bytes) {
     if (!this.isLimited) return;
     this.sampleBytes += bytes;
@@ -67,7 +67,11 @@ class LinkRate {
     this.#sample(this.now());
   }
 
-  /** Call it each second while connected. @param {number} maximumPacketSize of the broker, 0 = none told @returns {number} m in bytes */
+  /**
+   * Call it once a second while connected.
+   * @param {number} maximumPacketSize of the broker, 0 = no limit
+   * @returns {number} m in bytes
+   */
   update(maximumPacketSize) {
     const now = this.now();
     if (this.isLimited) this.#note(now);
@@ -100,7 +104,7 @@ class LinkRate {
   }
 }
 
-/** @param {number} goodput bytes a second */
+/** @param {number} goodput bytes per second */
 function batchBytes(goodput) {
   const bytes = 2 ** Math.floor(Math.log2((goodput * BATCH_MS) / 1000));
   return Math.max(MIN_BATCH_BYTES, Math.min(MAX_BATCH_BYTES, bytes));

@@ -1,13 +1,13 @@
 'use strict';
 
-/** Connected, and yet nothing moves for so long: the status says stalled. */
+/** The status is "stalled" after this time without progress on a live connection. */
 const STALLED_MS = 5000;
-/** An acknowledgement time-out that did not help is longer the next time: a slow link may need it. */
+/** Each acknowledgement time-out that did not help doubles the next one, up to this factor: a slow link may need it. */
 const MAX_PATIENCE = 8;
-/** A round trip of so many times the shortest is spent in queues. */
+/** A round trip of this many times the shortest is spent in queues. */
 const QUEUEING = 2;
 
-/** What the acknowledgements tell about the connection: how long they take, and whether any come. */
+/** Watches the acknowledgements of a connection: how long they take, and whether any arrive. */
 class Liveness {
   /** @param {import('./in-flight-window').InFlightWindow} window @param {() => number} now ms, monotonic */
   constructor(window, now) {
@@ -15,16 +15,21 @@ class Liveness {
     this.now = now;
     this.isUp = false;
     this.rttMs = 0;
-    /** Of this connection: what the way takes while nothing waits. */
+    /** Shortest round trip of this connection: the time that the path takes while nothing is queued. */
     this.leastRttMs = Infinity;
     this.sampleId = 0;
     this.sampleAt = 0;
-    /** When the broker last took something; when the connection was made, unless the one before had stalled. */
+    /**
+     * When the broker last accepted something. A new connection counts, unless the connection before it had stalled.
+     */
     this.movedAt = 0;
-    /** When this connection last moved. */
+    /** When this connection last made progress. */
     this.progressAt = 0;
     this.patience = 1;
-    /** The oldest packet that the express path has in flight; isPassed: later ones were acknowledged. @type {{ageMs: number, isPassed: boolean} | null} */
+    /**
+     * The oldest packet that the express path has in flight; isPassed: later packets were acknowledged.
+     * @type {{ageMs: number, isPassed: boolean} | null}
+     */
     this.flying = null;
   }
 
@@ -36,7 +41,7 @@ class Liveness {
     this.leastRttMs = Infinity;
   }
 
-  /** Packets wait for each other on the way: it is the link that limits, not its length. */
+  /** True if packets wait for each other in the network: the link's rate is the limit, not its latency. */
   get isQueueing() {
     return this.rttMs > QUEUEING * this.leastRttMs;
   }
@@ -51,14 +56,18 @@ class Liveness {
     this.flying = null;
   }
 
-  /** A packet that will be acknowledged left. @param {number} id @param {number} now */
+  /**
+   * Call it when a packet was sent that will be acknowledged.
+   * @param {number} id
+   * @param {number} now
+   */
   sent(id, now) {
     if (this.sampleId !== 0) return;
     this.sampleId = id;
     this.sampleAt = now;
   }
 
-  /** @param {number} id @param {boolean} isTaken false: the broker answered, and refused */
+  /** @param {number} id @param {boolean} isTaken false: the broker refused the packet */
   acknowledged(id, isTaken) {
     const now = this.now();
     if (isTaken) this.movedAt = now;
@@ -71,7 +80,12 @@ class Liveness {
     this.sampleId = 0;
   }
 
-  /** Packets of the express path were acknowledged. @param {number} rttMs 0 = not known @param {number} leastRttMs @param {number} agoMs the last of them */
+  /**
+   * Packets of the express path were acknowledged.
+   * @param {number} rttMs 0 = unknown
+   * @param {number} leastRttMs
+   * @param {number} agoMs time since the last of them
+   */
   flew(rttMs, leastRttMs, agoMs) {
     this.movedAt = this.progressAt = this.now() - agoMs;
     this.patience = 1;
@@ -80,7 +94,7 @@ class Liveness {
     this.leastRttMs = Math.min(this.leastRttMs, leastRttMs);
   }
 
-  /** QoS 0 is done when it is written: there is no other sign of life. */
+  /** QoS 0 is done when it is written: there is no other sign of progress. */
   wrote() {
     this.progressAt = this.movedAt = this.now();
   }
@@ -91,9 +105,10 @@ class Liveness {
   }
 
   /**
-   * For how long the connection has not been worth keeping, 0 = it is: for longer than the time-out nothing was acknowledged, or
-   * a packet was left out while later ones were acknowledged. That the kernel took our bytes is no sign of life: it takes them
-   * for a dead link too. @param {number} timeoutMs
+   * Returns how long the connection has been dead, 0 = it is alive. A connection is dead if nothing was acknowledged
+   * for longer than the time-out, or if a packet was passed over while later ones were acknowledged. Bytes that the
+   * kernel accepts are no sign of life: it accepts them for a dead link too.
+   * @param {number} timeoutMs
    */
   deadMs(timeoutMs) {
     const oldest = this.isUp ? (this.flying ?? this.#oldest()) : null;
@@ -111,7 +126,7 @@ class Liveness {
     return { ageMs: this.now() - window.sentAt[id], isPassed: window.serial[id] < window.ackedSerial };
   }
 
-  /** The connection is given up for want of acknowledgements. */
+  /** The connection is given up because acknowledgements are missing. */
   gaveUp() {
     this.patience = Math.min(MAX_PATIENCE, this.patience * 2);
   }

@@ -5,28 +5,29 @@ const CHUNK_BYTES = 65536;
 /**
  * @typedef {object} Chunk
  * @property {Buffer} buffer
- * @property {number[]} ids QoS 0 packets: they are done when the chunk is written
- * @property {number} bytes that were written into it @property {number} urgent those of live records of class 1
+ * @property {number[]} ids QoS 0 packets, which are done when the chunk is written
+ * @property {number} bytes written into it
+ * @property {number} urgent bytes of live records of class 1
  */
 
 /** @typedef {(bytes: Buffer, done: (error?: Error | null) => void) => void} Write */
 
 /**
- * Gathers the packets of one turn into one write, and so into one TLS record (16 KiB at most). A chunk is used again when
- * the stream has told that it was written.
+ * Collects the packets of one turn into one write, and so into one TLS record (16 KiB at most). A chunk is reused when
+ * the stream has reported that it was written.
  *
- * What the stream has not written yet can no longer be overtaken, so it is kept short: the rest waits in the engine, in the order
- * of urgency. Live records of class 1 do not wait for the bytes of others, only for their own.
+ * What the stream has not written yet can no longer be overtaken, so this queue is kept short: the rest waits in the
+ * engine, in the order of urgency. Live records of class 1 do not wait for the bytes of others, only for their own.
  */
 class Output {
   /**
-   * @param {(ids: number[]) => void} onWritten a chunk left; ids: its QoS 0 packets
-   * @param {number} [limit] bytes without a word of the stream, after which no packet is begun
+   * @param {(ids: number[]) => void} onWritten a chunk was written; ids: its QoS 0 packets
+   * @param {number} [limit] unwritten bytes at which no further packet is begun
    */
   constructor(onWritten, limit = Infinity) {
     this.onWritten = onWritten;
     this.limit = limit;
-    /** Bytes that the stream has not written, and those of them that are live records of class 1. */
+    /** Bytes that the stream has not written, and how many of them are live records of class 1. */
     this.unsent = 0;
     this.urgentUnsent = 0;
     /** @type {Chunk[]} */
@@ -64,7 +65,7 @@ class Output {
     };
   }
 
-  /** The connection is gone; what was not written is forgotten. */
+  /** The connection is gone. Discards what was not written. */
   close() {
     this.write = null;
     this.writing = [];
@@ -74,12 +75,16 @@ class Output {
     this.urgentUnsent = 0;
   }
 
-  /** Nothing of this kind is to be added now. @param {boolean} isUrgent a live record of class 1 */
+  /** True if no packet of this kind may be added now. @param {boolean} isUrgent a live record of class 1 */
   isFull(isUrgent) {
     return (isUrgent ? this.urgentUnsent : this.unsent) >= this.limit;
   }
 
-  /** Room for a packet of this size at `end`. @param {number} bytes @returns {Buffer} */
+  /**
+   * Returns a buffer with room for a packet of this size at `end`.
+   * @param {number} bytes
+   * @returns {Buffer}
+   */
   reserve(bytes) {
     if (this.chunk && this.end + bytes > this.chunk.buffer.length) this.flush();
     if (!this.chunk) {
@@ -89,7 +94,11 @@ class Output {
     return this.chunk.buffer;
   }
 
-  /** The packet just reserved was written. @param {number} end where it ends @param {boolean} isUrgent a live record of class 1 */
+  /**
+   * The reserved packet was written into the buffer.
+   * @param {number} end where it ends
+   * @param {boolean} isUrgent a live record of class 1
+   */
   filled(end, isUrgent) {
     const chunk = /** @type {Chunk} */ (this.chunk);
     const bytes = end - this.end;

@@ -1,14 +1,18 @@
 'use strict';
 
-/** The bucket holds what may go in so many ms: a timer that is late costs no rate. */
+/** The bucket holds what may be sent in this time, so a late timer does not reduce the rate. */
 const BURST_MS = 50;
 
 /**
- * How much of the way to the cloud the backlog may use: a share of the window, and records a second. A batch is paid for when it
- * is taken; one that costs more than the bucket holds is taken too, and the ones behind it wait until the debt is paid.
+ * Limits the backlog's part of the uplink: a fraction of the window, and records per second. A batch is paid for when
+ * it is taken. A batch that costs more than the bucket holds is taken too, and the next ones wait until the debt is
+ * paid.
  */
 class Pacer {
-  /** @param {{rate: number, share: number, now: () => number}} options records/s, 0 = no limit; share of the window 0..1; ms */
+  /**
+   * @param {{rate: number, share: number, now: () => number}} options records/s, 0 = no limit; share of the window
+   *   0..1; ms
+   */
   constructor({ rate, share, now }) {
     this.rate = rate;
     this.share = share;
@@ -18,12 +22,12 @@ class Pacer {
     this.at = now();
   }
 
-  /** Packets that may be in flight in a window of this size. @param {number} limit */
+  /** Returns how many backlog packets may be in flight in a window of this size. @param {number} limit */
   places(limit) {
     return Math.max(1, Math.floor(limit * this.share));
   }
 
-  /** How long the next batch has to wait, 0 = not at all. */
+  /** Returns the time in ms that the next batch has to wait, 0 = it may be taken now. */
   waitMs() {
     if (this.rate === 0) return 0;
     const now = this.now();

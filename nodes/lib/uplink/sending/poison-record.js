@@ -1,82 +1,104 @@
 'use strict';
 
-// A broker may close the connection when it reads a certain packet: one that is larger than it takes (MQTT 3.1.1 has no other
-// answer), or one whose topic it does not like [MQTT-1.5.4]. Such a record would be sent again first after each reconnect, and block
-// everything behind it.
+// A broker may close the connection when it reads a certain packet: one larger than it accepts (MQTT 3.1.1 has no other
+// answer), or one with a topic that it does not accept [MQTT-1.5.4]. After each reconnect, such a poison record would
+// be sent first again and block all records behind it.
 //
-// Only proof makes a dead letter, and an outage cannot give it:
-// - A packet that was in flight at two connections in a row that the broker closed is sent alone: nothing else is in flight with it. When the
-//   broker closes the connection on it alone twice more, it is a poison. A DISCONNECT that names a packet as its reason counts as two closes.
-// - A packet is also a poison when it is larger than anything that this broker took, and the largest in flight at two connections in a
-//   row that the broker closed right after it was sent.
-// - A poison stands aside, and with it what is as large or has the same topic, while all others are sent. It goes again alone: on a
-//   connection that has lived for one second, then two, four …, and on which the broker took other packets.
-// - When the broker closes these connections too, each at once and only while the poison was alone on its way, the poison is
-//   convicted. A connection that ends at any other moment, or in any other way (a time-out, a dead network), starts the count again; a
-//   broker that takes nothing never lets it begin.
-// - What is as large, or has the same topic, then needs one such close of its own; after two convictions it is given up without a try, for
-//   ten minutes. A topic that no device has a part in is never convicted: it is the gateway's own, and all its records would follow.
+// Only proof makes a dead letter, and an outage cannot provide it:
+// - A packet that was in flight on two consecutive connections that the broker closed is sent alone: nothing else is in
+//   flight with it. If the broker closes the connection twice more while only this packet is in flight, the packet is a
+//   poison record. A DISCONNECT whose reason names a packet counts as two closes.
+// - A packet is also a poison record if it is larger than any packet that this broker accepted, and was the largest in
+//   flight on two consecutive connections that the broker closed right after the packet was sent.
+// - A poison record is set aside, together with packets that are as large or have the same topic, while all others are
+//   sent. It is tried again alone, on a connection that has lasted for one second, then two, four …, and on which the
+//   broker accepted other packets.
+// - When the broker closes these connections too, each at once and only while the poison record was alone in flight,
+//   the poison record is convicted. A connection that ends at any other moment, or in any other way (a time-out, a dead
+//   network), restarts the count. If the broker accepts no packet, the trials do not begin.
+// - After one conviction, a packet that is as large, or has the same topic, needs only one such close. After two
+//   convictions, it is given up without a try for ten minutes. A topic that contains nothing from a device is never
+//   convicted: it belongs to the gateway, and all its records would be given up.
 
-/** Closes, as one without a reason counts, from which on a packet goes alone, and from which on one that went alone is a poison. */
+/**
+ * Closes after which a packet is sent alone, and after which a packet sent alone is a poison record. A close without a
+ * reason counts as one.
+ */
 const ALONE = 2;
 const ACCUSED = 4;
-/** A packet that was cut out of a convicted one. */
+/** Marks a packet that was cut out of a convicted one. */
 const CONVICTED = 255;
-/** Trials that end in a close. Without a reason, and without a size that explains it, the network could be the cause. */
+/**
+ * Number of trials that must end in a close. Without a reason, and without a size that explains it, the network could
+ * be the cause.
+ */
 const STRIKES = 3;
 const UNEXPLAINED_STRIKES = 5;
 const AT_ONCE_MS = 1000;
-/** The broker may have been given a lower limit meanwhile. */
+/** Drops after which the largest accepted size is forgotten: the broker may have a lower limit now. */
 const FORGET_DROPS = 10;
-/** No broker takes less. */
+/** No broker accepts less than this. */
 const SMALLEST_LIMIT = 512;
 const PACKET_TOO_LARGE = 0x95;
-/** Convictions that prove it for others, and how long: the broker may have been configured differently by then. */
+/**
+ * Number of convictions that prove the cause for other packets, and for how long: the broker's configuration may
+ * change.
+ */
 const PROOFS = 2;
 const PROOF_MS = 600000;
 const MAX_TOPICS = 100;
-/** They hold memory. With more of them nothing is suspected any more, and all starts again. */
+/**
+ * Limits the memory that they hold. When the limit is reached, all suspicions are dropped and all packets are sent
+ * again.
+ */
 const MAX_ASIDE = 1000;
 
 /** @typedef {import('./taken-batch').TakenBatch} TakenBatch */
 /** @typedef {import('./in-flight-window').InFlightWindow} InFlightWindow */
 
 /**
- * @typedef {object} Aside a packet that stands aside
- * @property {TakenBatch} batch @property {number} order of the batch @property {number} packet @property {number} size bytes
- * @property {string | null} topic as topicText() of Publish has it
+ * @typedef {object} Aside a packet that is set aside
+ * @property {TakenBatch} batch
+ * @property {number} order of the batch
+ * @property {number} packet
+ * @property {number} size bytes
+ * @property {string | null} topic see deviceTopic() of Publish
  */
 
-/** @typedef {Aside & {bySize: boolean}} Accused bySize: for its size alone, it did not go alone */
+/** bySize: accused because of its size alone; it was not sent alone. @typedef {Aside & {bySize: boolean}} Accused */
 
-/** @typedef {{at: number, count: number, size: number, topic: string | null}} Proof size: of the smallest packet that was convicted; topic: of the last */
+/**
+ * size: of the smallest convicted packet; topic: of the last convicted packet.
+ * @typedef {{at: number, count: number, size: number, topic: string | null}} Proof
+ */
 
 class PoisonRecord {
   /**
    * @param {object} parts
    * @param {() => number} parts.now ms, monotonic
-   * @param {number} parts.trialMs a connection has lived for this long before the first trial
-   * @param {(batch: TakenBatch, packet: number) => string | null} parts.topicOf null: no device has a part in it
+   * @param {number} parts.trialMs time that a connection must last before the first trial
+   * @param {(batch: TakenBatch, packet: number) => string | null} parts.topicOf null: the topic contains nothing from
+   *   the device
    */
   constructor({ now, trialMs, topicOf }) {
     this.now = now;
     this.trialMs = trialMs;
     this.topicOf = topicOf;
-    /** Largest packet that was ever acknowledged. */
+    /** Size of the largest packet that was ever acknowledged. */
     this.largestTaken = 0;
     this.ignored = 0;
-    /** Of packets that are too large. @type {Proof | null} */
+    /** Proof for packets that are too large. @type {Proof | null} */
     this.tooLarge = null;
     /** @type {Map<string, Proof>} */
     this.topics = new Map();
     this.watchUntil = 0;
-    /** The first one is tried, the others after it. @type {Accused[]} */
+    /** The first one is tried, then the others. @type {Accused[]} */
     this.accused = [];
-    /** Those that are as large as one of these, or have its topic. @type {Aside[]} */
+    /** Packets that are as large as one of these, or have its topic. @type {Aside[]} */
     this.alike = [];
-    /** The broker told its Maximum Packet Size: no size is suspected. */
-    this.isLimitTold = false;
-    /** The packet that was sent alone, 0 = none. */
+    /** The broker gave its Maximum Packet Size: no size is suspected. */
+    this.isLimitKnown = false;
+    /** Identifier of the packet that was sent alone, 0 = none. */
     this.aloneId = 0;
     this.isOnTrial = false;
     this.isProof = false;
@@ -88,7 +110,7 @@ class PoisonRecord {
     this.takenHere = 0;
   }
 
-  /** The poison whose turn it is. @returns {Accused | undefined} */
+  /** Returns the poison record that is tried next. @returns {Accused | undefined} */
   get first() {
     return this.accused[0];
   }
@@ -97,40 +119,53 @@ class PoisonRecord {
     return this.accused.length > 0 && !this.isOnTrial;
   }
 
-  /** Topics matter: minds() and proofOf() need that of each packet. */
+  /** True if mustHold() and proofOf() need the topic of each packet. */
   get needsTopics() {
     return this.accused.length > 0 || this.topics.size > 0;
   }
 
-  /** Each packet must be looked at: one is suspected, or a topic was convicted a short time ago. */
+  /** True if each packet must be checked: one is suspected, or a topic was convicted recently. */
   get isWatching() {
     return this.accused.length > 0 || this.now() < this.watchUntil;
   }
 
-  /** Bytes from which on packets are given up, or suspected. */
+  /** Size in bytes from which packets are given up, or suspected. */
   get limit() {
-    return this.isLimitTold || !this.tooLarge ? Infinity : this.tooLarge.size;
+    return this.isLimitKnown || !this.tooLarge ? Infinity : this.tooLarge.size;
   }
 
-  /** True for a packet that must not go with others now. @param {number} size @param {string | null} topic */
-  minds(size, topic) {
+  /**
+   * True for a packet that must not be sent with others now.
+   * @param {number} size
+   * @param {string | null} topic
+   */
+  mustHold(size, topic) {
     if (size >= this.limit || (topic !== null && this.topics.has(topic))) return true;
     return this.accused.some((each) => this.#isAlike(each, size, topic));
   }
 
-  /** @param {Accused} accused @param {number} size @param {string | null} topic */
+  /**
+   * @param {Accused} accused
+   * @param {number} size
+   * @param {string | null} topic
+   */
   #isAlike(accused, size, topic) {
     return (topic !== null && topic === accused.topic) || (this.#maySize(accused) && size >= accused.size);
   }
 
-  /** Its size may be the reason. @param {Accused} accused */
+  /** True if the packet's size may be the reason. @param {Accused} accused */
   #maySize({ size }) {
-    return !this.isLimitTold && size >= SMALLEST_LIMIT && size > this.largestTaken;
+    return !this.isLimitKnown && size >= SMALLEST_LIMIT && size > this.largestTaken;
   }
 
-  /** What was proven of such packets, '' = nothing. @param {number} size @param {string | null} topic @returns {'' | 'size' | 'topic'} */
+  /**
+   * Returns what is proven for such packets, '' = nothing.
+   * @param {number} size
+   * @param {string | null} topic
+   * @returns {'' | 'size' | 'topic'}
+   */
   proofOf(size, topic) {
-    if (!this.isLimitTold && this.#isProven(this.tooLarge, size)) return 'size';
+    if (!this.isLimitKnown && this.#isProven(this.tooLarge, size)) return 'size';
     return topic !== null && this.#isProven(this.topics.get(topic) ?? null, size) ? 'topic' : '';
   }
 
@@ -139,12 +174,22 @@ class PoisonRecord {
     return proof !== null && proof.count >= PROOFS && size >= proof.size && this.now() - proof.at < PROOF_MS;
   }
 
-  /** True for a packet that must be the only one in flight. @param {TakenBatch} batch @param {number} packet */
+  /**
+   * True for a packet that must be the only one in flight.
+   * @param {TakenBatch} batch
+   * @param {number} packet
+   */
   static goesAlone(batch, packet) {
     return batch.drops[packet] >= ALONE;
   }
 
-  /** @param {TakenBatch} batch @param {number} packet pending @param {number} size @param {string | null} topic */
+  /**
+   * Sets a pending packet aside.
+   * @param {TakenBatch} batch
+   * @param {number} packet pending
+   * @param {number} size
+   * @param {string | null} topic
+   */
   hold(batch, packet, size, topic) {
     batch.putAside(packet);
     const aside = { batch, order: batch.order, packet, size, topic };
@@ -152,24 +197,24 @@ class PoisonRecord {
     else this.#begin({ ...aside, bySize: false });
   }
 
-  /** There are too many. */
+  /** True if too many packets are set aside. */
   get isFull() {
     return this.accused.length + this.alike.length >= MAX_ASIDE;
   }
 
-  /** @param {boolean} isLimitTold @returns {Aside[]} those that are sent with the others again */
-  connected(isLimitTold) {
+  /** @param {boolean} isLimitKnown @returns {Aside[]} packets that are sent with the others again */
+  connected(isLimitKnown) {
     this.connectedAt = this.now();
     this.takenHere = 0;
-    this.isLimitTold = isLimitTold;
-    if (!isLimitTold || !this.accused.some(({ bySize }) => bySize)) return [];
+    this.isLimitKnown = isLimitKnown;
+    if (!isLimitKnown || !this.accused.some(({ bySize }) => bySize)) return [];
     const freed = this.accused.filter(({ bySize }) => bySize);
     this.accused = this.accused.filter(({ bySize }) => !bySize);
     this.strikes = 0;
     return [...freed, ...this.alike.splice(0)];
   }
 
-  /** ms until the trial may begin. REQUIRES: isAside */
+  /** Returns the time in ms until the trial may begin. REQUIRES: isAside */
   waitMs() {
     return Math.max(0, this.connectedAt + this.trialMs * 2 ** this.strikes - this.now());
   }
@@ -178,12 +223,12 @@ class PoisonRecord {
     return this.isAside && this.waitMs() === 0;
   }
 
-  /** What happens now would prove something. */
+  /** True if a trial would prove something now. */
   get isTime() {
     return this.isDue && this.takenHere > 0;
   }
 
-  /** The poison is sent, alone. REQUIRES: isAside */
+  /** Call it when the poison record is sent, alone. REQUIRES: isAside */
   tried() {
     this.isProof = this.isTime;
     this.isOnTrial = true;
@@ -195,7 +240,11 @@ class PoisonRecord {
     this.aloneId = id;
   }
 
-  /** The broker answered to a packet. @param {number} id @param {number} size */
+  /**
+   * Call it when the broker acknowledged a packet, with any reason code.
+   * @param {number} id
+   * @param {number} size
+   */
   taken(id, size) {
     if (id === this.aloneId) this.aloneId = 0;
     this.takenHere++;
@@ -205,14 +254,17 @@ class PoisonRecord {
     if (this.tooLarge && size >= this.tooLarge.size) this.tooLarge = null;
   }
 
-  /** The first poison was answered. @returns {Aside[]} all that are sent with the others again */
+  /** The broker answered the first poison record. @returns {Aside[]} all packets that are sent with the others again */
   acquit() {
     const { topic } = /** @type {Accused} */ (this.first);
     if (topic !== null) this.topics.delete(topic);
     return this.dismiss();
   }
 
-  /** The first poison is none any more. @returns {Aside[]} it, and those that stood aside for it or another */
+  /**
+   * The first poison record is no longer suspected.
+   * @returns {Aside[]} that packet, and all packets that were set aside because of it or another one
+   */
   dismiss() {
     this.isOnTrial = false;
     this.strikes = 0;
@@ -220,7 +272,7 @@ class PoisonRecord {
     return [...this.accused.splice(0, 1), ...this.alike.splice(0)];
   }
 
-  /** Nothing is suspected any more. @returns {Aside[]} all that stood aside */
+  /** Drops all suspicions. @returns {Aside[]} all packets that were set aside */
   clear() {
     this.aloneId = 0;
     const rest = this.accused.splice(1);
@@ -228,7 +280,11 @@ class PoisonRecord {
     return [...freed, ...rest];
   }
 
-  /** A packet became two. @param {TakenBatch} batch @param {number} packet */
+  /**
+   * Call it when a packet was cut into two.
+   * @param {TakenBatch} batch
+   * @param {number} packet
+   */
   wasCut(batch, packet) {
     for (const each of [...this.accused, ...this.alike]) {
       if (each.batch === batch && each.order === batch.order && each.packet > packet) each.packet++;
@@ -237,14 +293,17 @@ class PoisonRecord {
 
   /**
    * The connection ended. Call it before the window forgets what was in flight.
-   * @param {InFlightWindow} window @param {Iterable<TakenBatch>} taken all batches @param {boolean} byBroker it closed the connection, for no reason that
-   *   is another than a packet: no time-out, no lost network @param {number} code reason of its DISCONNECT, 0 = none
-   * @returns {boolean} true: the first poison is convicted
+   * @param {InFlightWindow} window
+   * @param {Iterable<TakenBatch>} taken all batches
+   * @param {boolean} byBroker the broker closed the connection, and the reason may be a packet: no time-out, no lost
+   *   network
+   * @param {number} code reason of its DISCONNECT, 0 = none
+   * @returns {boolean} true: the first poison record is convicted
    */
   dropped(window, taken, byBroker, code) {
     const { aloneId } = this;
     this.aloneId = 0;
-    if (this.isOnTrial) return this.#judge(byBroker, code);
+    if (this.isOnTrial) return this.#endTrial(byBroker, code);
     this.strikes = 0;
     const weight = byBroker ? (code > 0 ? 2 : 1) : 0;
     for (const batch of taken) batch.countDrop(weight);
@@ -253,7 +312,7 @@ class PoisonRecord {
   }
 
   /** @param {boolean} byBroker @param {number} code */
-  #judge(byBroker, code) {
+  #endTrial(byBroker, code) {
     const first = /** @type {Accused} */ (this.first);
     this.isOnTrial = false;
     if (!byBroker || this.now() - this.triedAt > AT_ONCE_MS) {
@@ -268,7 +327,11 @@ class PoisonRecord {
     return true;
   }
 
-  /** Strikes. What was proven before, however long ago, needs no second proof, but the fact itself. @param {Accused} accused */
+  /**
+   * Returns the number of strikes that a conviction needs. A packet whose size or topic was convicted before, however
+   * long ago, needs only one.
+   * @param {Accused} accused
+   */
   #needed(accused) {
     const { batch, packet, size, topic } = accused;
     const isKnown = size >= this.limit || (topic !== null && this.topics.has(topic));
@@ -276,13 +339,17 @@ class PoisonRecord {
     return this.isExplained || this.#maySize(accused) ? STRIKES : UNEXPLAINED_STRIKES;
   }
 
-  /** What the conviction says about others. @param {Accused} accused @param {number} code */
+  /**
+   * Records what the conviction proves about other packets.
+   * @param {Accused} accused
+   * @param {number} code
+   */
   #prove(accused, code) {
     const { topic } = accused;
     const isNamed = code > 0 && code !== PACKET_TOO_LARGE;
     if (this.#maySize(accused) && !isNamed) {
       const before = this.tooLarge;
-      // A second one of the same topic says nothing about the size: the topic may be the reason.
+      // A second packet of the same topic proves nothing about the size: the topic may be the reason.
       const isNews = !before || topic === null || topic !== before.topic;
       const count = code === PACKET_TOO_LARGE ? PROOFS : (before?.count ?? 0) + (isNews ? 1 : 0);
       this.tooLarge = this.#proof(before, count, accused);
@@ -296,12 +363,21 @@ class PoisonRecord {
     if (this.topics.size > MAX_TOPICS) this.topics.delete(oldest);
   }
 
-  /** @param {Proof | null} before @param {number} count @param {Accused} accused @returns {Proof} */
+  /**
+   * @param {Proof | null} before
+   * @param {number} count
+   * @param {Accused} accused
+   * @returns {Proof}
+   */
   #proof(before, count, { size, topic }) {
     return { at: this.now(), count, size: Math.min(before?.size ?? size, size), topic };
   }
 
-  /** @param {InFlightWindow} window @param {number} aloneId @param {number} code */
+  /**
+   * @param {InFlightWindow} window
+   * @param {number} aloneId
+   * @param {number} code
+   */
   #accuse(window, aloneId, code) {
     if (code === 0 || code === PACKET_TOO_LARGE) this.#accuseLargest(window);
     if (aloneId === 0 || !window.isOpen(aloneId) || !this.#wasAtOnce(window, aloneId)) return;
@@ -317,7 +393,7 @@ class PoisonRecord {
 
   /** @param {InFlightWindow} window */
   #accuseLargest(window) {
-    const id = this.isLimitTold ? 0 : window.largest();
+    const id = this.isLimitKnown ? 0 : window.largest();
     const batch = id === 0 ? null : window.batches[id];
     const size = window.sizes[id];
     if (!batch || size < SMALLEST_LIMIT || !this.#wasAtOnce(window, id)) return;
@@ -329,7 +405,12 @@ class PoisonRecord {
     if (batch.drops[packet] >= ALONE) this.#add(batch, packet, size, true);
   }
 
-  /** @param {TakenBatch} batch @param {number} packet @param {number} size @param {boolean} bySize */
+  /**
+   * @param {TakenBatch} batch
+   * @param {number} packet
+   * @param {number} size
+   * @param {boolean} bySize
+   */
   #add(batch, packet, size, bySize) {
     const isKnown = this.accused.some(
       (each) => each.batch === batch && each.order === batch.order && each.packet === packet

@@ -1,5 +1,5 @@
 'use strict';
-// What people read about records that the broker does not take.
+// Sentences for the user about records that the broker does not accept.
 
 const { closeName } = require('../session/reason-codes');
 const { readable } = require('../../base/readable');
@@ -18,17 +18,17 @@ function tooLarge(size, limit) {
   return `A record was refused: its packet has ${size} bytes and the broker accepts ${limit}. Raise the broker's limit, or make the device send smaller messages.`;
 }
 
-/** @param {string} record for people @param {number} size */
+/** @param {string} record for display @param {number} size */
 function closesOnSize(record, size) {
   return `A record was refused: its packet has ${size} bytes, and the broker closes the connection because of it: ${record}. Raise the broker's packet limit, or make the device send smaller messages.`;
 }
 
-/** @param {string} record for people @param {number} code of the DISCONNECT, 0 = none */
+/** @param {string} record for display @param {number} code of the DISCONNECT, 0 = none */
 function closesOn(record, code) {
   return `The broker closes the connection when ${record} is sent (${closeName(code)}); the record is now a dead letter. Check its topic and what the broker allows.`;
 }
 
-/** @param {string} record for people @param {number} code of the DISCONNECT, 0 = none */
+/** @param {string} record for display @param {number} code of the DISCONNECT, 0 = none */
 function suspected(record, code) {
   return `The broker repeatedly closes the connection when ${record} is sent (${closeName(code)}). The record is set aside while the others continue; it becomes a dead letter if the broker closes the connection because of this record alone.`;
 }
@@ -38,7 +38,11 @@ function refusedForGood(name) {
   return `The broker refused a record ${MAX_TRIES} times (${name}); the record is now a dead letter. Check the topic and the rights of this client at the broker.`;
 }
 
-/** @param {import('./taken-batch').TakenBatch} batch located @param {string} topic '' = not known @param {number} size bytes of its packet */
+/**
+ * @param {import('./taken-batch').TakenBatch} batch after locate()
+ * @param {string} topic '' = unknown
+ * @param {number} size of its packet in bytes
+ */
 function recordName({ buffer, deviceAt, deviceLength }, topic, size) {
   const device = buffer.toString('utf8', deviceAt, deviceAt + deviceLength);
   const who = device === '' ? '' : ` from the device ${readable(device)}`;

@@ -23,11 +23,12 @@ const HISTORY_PROPERTY = Buffer.from('\x26\0\x0fseganet-history\0\x011');
 const KEY_FIELD = Buffer.from('"k":"');
 
 /**
- * The next PUBLISH [MQTT 3.3]: prepare() measures it, write() writes it. One object for all of them, so nothing is allocated.
+ * The next PUBLISH [MQTT 3.3]: prepare() measures it, write() writes it. The object is reused for all packets, so
+ * nothing is allocated.
  */
 class Publish {
   constructor() {
-    /** Bytes of the whole packet. */
+    /** Size of the whole packet in bytes. */
     this.size = 0;
     this.remaining = 0;
     this.topicLength = 0;
@@ -35,7 +36,7 @@ class Publish {
     this.retain = false;
     this.propertiesLength = 0;
     this.keyLength = 0;
-    /** Bytes of the key's field in the first line, 0 = there is none. */
+    /** Bytes of the key's field in the first line, 0 = there is no field. */
     this.fieldLength = 0;
     this.fieldHasComma = false;
     /** @type {Piece[]} */
@@ -50,8 +51,12 @@ class Publish {
   }
 
   /**
-   * @param {TakenBatch} batch @param {number} packet @param {Stage} stage @param {import('./feeder').Link} link
-   * @returns {boolean} false when its topic cannot stand in a PUBLISH
+   * Measures a packet.
+   * @param {TakenBatch} batch
+   * @param {number} packet
+   * @param {Stage} stage
+   * @param {import('./feeder').Link} link
+   * @returns {boolean} false when its topic is not valid in a PUBLISH
    */
   prepare(batch, packet, stage, link) {
     batch.locate(packet);
@@ -62,7 +67,7 @@ class Publish {
     this.topic = (batch.kind === ENVELOPE_KIND ? stage.topic : stage.recordTopic).parts[batch.class];
     this.topicLength = topicBytes(this.topic, batch);
     if (this.topicLength === 0) {
-      // A record without a topic of its own goes where envelopes go.
+      // A record without a topic of its own uses the topic of envelopes.
       this.topic = stage.topic.parts[batch.class];
       this.topicLength = topicBytes(this.topic, batch);
     }
@@ -79,12 +84,12 @@ class Publish {
     return true;
   }
 
-  /** The topic, for people. REQUIRES: prepare() */
+  /** Returns the topic for display. REQUIRES: prepare() */
   topicText() {
     return this.#topicBytes().toString();
   }
 
-  /** The topic, as a key of tables; null where no device has a part in it. REQUIRES: prepare() */
+  /** Returns the topic as a key for tables, or null when it contains nothing from the device. REQUIRES: prepare() */
   deviceTopic() {
     return this.topic.some((part) => typeof part === 'symbol') ? this.#topicBytes().toString('latin1') : null;
   }
@@ -96,7 +101,7 @@ class Publish {
     return bytes;
   }
 
-  /** The key as the first field of an envelope's first line. */
+  /** Measures the key as the first field of an envelope's first line. */
   #measureField() {
     const { batch, stage } = this;
     this.fieldLength = 0;
@@ -104,7 +109,7 @@ class Publish {
     if (!batch.isEnvelope || payloadAt === payloadEnd || buffer[payloadAt] !== OPEN) return;
     let next = payloadAt + 1;
     while (next < payloadEnd && buffer[next] <= LAST_BLANK) next++;
-    // Behind the end is what an earlier batch left.
+    // Bytes behind the end are left over from an earlier batch.
     this.fieldHasComma = next === payloadEnd || buffer[next] !== CLOSE;
     this.fieldLength = KEY_FIELD.length + keyBytes(stage.key.json, batch) + (this.fieldHasComma ? 2 : 1);
   }
@@ -119,8 +124,11 @@ class Publish {
   }
 
   /**
-   * QoS 0 when id is 0.
-   * @param {Buffer} out @param {number} at @param {number} id packet identifier @param {boolean} dup
+   * Writes the prepared packet, with QoS 0 when id is 0.
+   * @param {Buffer} out
+   * @param {number} at
+   * @param {number} id packet identifier
+   * @param {boolean} dup
    * @returns {number} where the packet ends
    */
   write(out, at, id, dup) {
@@ -168,14 +176,18 @@ class Publish {
   }
 }
 
-/** Bytes of a variable byte integer [MQTT 1.5.5]. @param {number} value */
+/** Returns the size in bytes of a variable byte integer [MQTT 1.5.5]. @param {number} value */
 function lengthBytes(value) {
   if (value < 128) return 1;
   if (value < 16384) return 2;
   return value < 2097152 ? 3 : 4;
 }
 
-/** @param {number} value @param {Buffer} out @param {number} at */
+/**
+ * @param {number} value
+ * @param {Buffer} out
+ * @param {number} at
+ */
 function writeLength(value, out, at) {
   while (value > 127) {
     out[at++] = (value & 0x7f) | 0x80;

@@ -1,14 +1,17 @@
 'use strict';
 
-// The de-duplication key of a batch, <gateway>/<epoch>/<class>/<sequence>: the same bytes whenever the batch is sent again. The
-// gateway is the uplink node's; the rest is the batch's and kept in its batch (`tail`).
+// The de-duplication key of a batch is <gateway>/<epoch>/<class>/<sequence>. Its bytes are the same each time the batch
+// is sent. The gateway belongs to the uplink node. The rest belongs to the batch, which keeps it in `tail`.
 
 const MAX_TAIL_BYTES = 48;
 const SLASH = 0x2f;
 const DOT = 0x2e;
 const ZERO = 0x30;
 
-/** The gateway as it stands in a property, and as it stands in a JSON string. @typedef {{raw: Buffer, json: Buffer}} KeyPrefix */
+/**
+ * The gateway as it appears in a property, and as it appears in a JSON string.
+ * @typedef {{raw: Buffer, json: Buffer}} KeyPrefix
+ */
 
 /** @param {string} gateway @returns {KeyPrefix} */
 function keyPrefix(gateway) {
@@ -19,12 +22,16 @@ let lastEpoch = NaN;
 let epochText = Buffer.alloc(0);
 
 /**
- * Writes /<epoch>/<class>/<sequence> at 0. @param {Buffer} out of MAX_TAIL_BYTES
- * @param {number} epoch @param {number} recordClass @param {number} sequence @returns {number} its length
+ * Writes /<epoch>/<class>/<sequence> at offset 0.
+ * @param {Buffer} out of MAX_TAIL_BYTES
+ * @param {number} epoch
+ * @param {number} recordClass
+ * @param {number} sequence
+ * @returns {number} its length
  */
 function writeTail(out, epoch, recordClass, sequence) {
   if (epoch !== lastEpoch) {
-    // One for each start of the gateway: what is sent now, and now and then one from the log.
+    // Each start of the gateway has one epoch. New batches have the current one; only batches from the log change it.
     lastEpoch = epoch;
     epochText = Buffer.from(epoch.toString(36));
   }
@@ -37,14 +44,19 @@ function writeTail(out, epoch, recordClass, sequence) {
   return writeNumber(sequence, out, at);
 }
 
-/** @param {number} number @returns {number} digits of a whole number */
+/** @param {number} number @returns {number} number of decimal digits of a whole number */
 function digits(number) {
   let count = 1;
   for (let limit = 10; number >= limit; limit *= 10) count++;
   return count;
 }
 
-/** @param {number} number @param {Buffer} out @param {number} at @returns {number} where it ends */
+/**
+ * @param {number} number
+ * @param {Buffer} out
+ * @param {number} at
+ * @returns {number} where the number ends
+ */
 function writeNumber(number, out, at) {
   const end = at + digits(number);
   let rest = number;
@@ -56,14 +68,22 @@ function writeNumber(number, out, at) {
   return end;
 }
 
-/** Short texts: a call of copy() would cost more. @param {Uint8Array} from @param {number} length @param {Buffer} out @param {number} at */
+/**
+ * Copies a short text. A call of Buffer.copy() would cost more.
+ * @param {Uint8Array} from
+ * @param {number} length
+ * @param {Buffer} out
+ * @param {number} at
+ */
 function copyBytes(from, length, out, at) {
   for (let k = 0; k < length; k++) out[at + k] = from[k];
   return at + length;
 }
 
 /**
- * Bytes of the key of one packet. @param {Buffer} prefix @param {import('./taken-batch').TakenBatch} batch located
+ * Returns the length of one packet's key in bytes.
+ * @param {Buffer} prefix
+ * @param {import('./taken-batch').TakenBatch} batch after locate()
  */
 function keyBytes(prefix, batch) {
   const { number } = batch;
@@ -71,8 +91,12 @@ function keyBytes(prefix, batch) {
 }
 
 /**
- * Writes the key of one packet. @param {Buffer} prefix @param {import('./taken-batch').TakenBatch} batch located
- * @param {Buffer} out @param {number} at @returns {number} where it ends
+ * Writes the key of one packet.
+ * @param {Buffer} prefix
+ * @param {import('./taken-batch').TakenBatch} batch after locate()
+ * @param {Buffer} out
+ * @param {number} at
+ * @returns {number} where the key ends
  */
 function writeKey(prefix, batch, out, at) {
   at = copyBytes(prefix, prefix.length, out, at);

@@ -1,6 +1,6 @@
 'use strict';
 
-/** Reason codes of a PUBACK that a person has to look at [MQTT 3.4.2.1]: the same record will be refused again. */
+/** Reason codes of a PUBACK that need a human decision [MQTT 3.4.2.1]: the same record will be refused again. */
 const FINAL = [0x87, 0x90, 0x95, 0x99];
 const MAX_TRIES = 5;
 const QUOTA_MIN_MS = 1000;
@@ -12,19 +12,24 @@ function isFinal(code) {
 }
 
 /**
- * What becomes of a record that the broker refuses. One that it will never take is tried five times, and then given up if the broker took
- * another one since the first try. While it takes none at all, the records are not the reason but the rights of this client:
- * all are kept and tried again, later each time. Any
- * other (an error of its own, a code we do not know; for a quota see quota.js) is kept for ever and tried again, later each time; meanwhile the
- * broker is sent less: each refusal halves what may be in flight, each acknowledgement adds one.
+ * Decides what happens to a record that the broker refuses. A permanently refused record is tried five times, and then
+ * given up if the broker accepted another record since the first try. While the broker accepts none at all, the cause
+ * is not the records but the rights of this client: all are kept and tried again, later each time.
+ *
+ * Any other refused record (an internal error of the broker, an unknown code; for a quota see broker-quota.js) is kept
+ * indefinitely and tried again, later each time. Meanwhile the broker is sent less: each refusal halves what may be in
+ * flight, each acknowledgement adds one.
  */
 class Refusals {
-  /** @param {import('./in-flight-window').InFlightWindow} window @param {number} retryMs between the tries of a record that is refused for good */
+  /**
+   * @param {import('./in-flight-window').InFlightWindow} window
+   * @param {number} retryMs time between the tries of a permanently refused record
+   */
   constructor(window, retryMs) {
     this.window = window;
-    /** Packets that the broker took. */
+    /** Number of packets that the broker accepted. */
     this.takenCount = 0;
-    /** The reason code for which the broker takes nothing, 0 = it takes some. */
+    /** The reason code with which the broker refuses everything, 0 = it accepts some packets. */
     this.allRefused = 0;
     this.retryMs = retryMs;
     /** PUBACKs with a reason code of 0x80 or more. */
@@ -33,15 +38,17 @@ class Refusals {
     this.code = 0;
   }
 
-  /** A packet is kept. @param {number} code */
+  /** Counts a refused packet that is kept. @param {number} code */
   keep(code) {
     this.count++;
     this.code = code;
   }
 
   /**
-   * @param {number} code @param {number} tries with this one @param {number} since takenCount at its first refusal
-   * @returns {number} ms until the next try, -1 = none
+   * @param {number} code
+   * @param {number} tries including this one
+   * @param {number} since takenCount at its first refusal
+   * @returns {number} time in ms until the next try, -1 = none
    */
   next(code, tries, since) {
     if (isFinal(code)) {
@@ -57,7 +64,7 @@ class Refusals {
     return Math.min(QUOTA_MAX_MS, QUOTA_MIN_MS * 2 ** Math.min(tries - 1, 6));
   }
 
-  /** The broker took a packet. */
+  /** The broker accepted a packet. */
   taken() {
     const { window } = this;
     this.takenCount++;

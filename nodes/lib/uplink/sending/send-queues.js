@@ -4,7 +4,10 @@ const { CLASSES } = require('../../base/classes');
 
 /** @typedef {import('./taken-batch').TakenBatch} TakenBatch */
 
-/** Batches with something to send: by class, in the order they were taken. Live ones and backlog have their own. */
+/**
+ * Batches with something to send, by class, in the order in which they were taken. Live batches and backlog have
+ * separate queues.
+ */
 class SendQueues {
   constructor() {
     const lanes = () => Array.from({ length: CLASSES + 1 }, () => /** @type {TakenBatch[]} */ ([]));
@@ -12,7 +15,7 @@ class SendQueues {
     this.backlog = lanes();
   }
 
-  /** Most urgent class with a batch begun, 0 = none. @param {TakenBatch[][]} lanes */
+  /** Returns the most urgent class with a batch in these queues, 0 = none. @param {TakenBatch[][]} lanes */
   best(lanes) {
     for (let c = 1; c <= CLASSES; c++) if (lanes[c].length > 0) return c;
     return 0;

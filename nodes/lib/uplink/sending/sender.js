@@ -25,13 +25,16 @@ const {
 
 /** @typedef {import('./feeder-types').SenderHandlers} SenderHandlers */
 
-/** Reason codes of MQTT 5 for what we refuse ourselves. */
+/** Reason codes of MQTT 5 for records that we refuse ourselves. */
 const NO_MATCHING_SUBSCRIBERS = 0x10;
 const UNSPECIFIED_ERROR = 0x80;
 const TOPIC_NAME_INVALID = 0x90;
 const PACKET_TOO_LARGE = 0x95;
 
-/** What becomes of one packet: cut or given up where it cannot go, written, acknowledged, refused, sent again. */
+/**
+ * Handles one packet at a time: cuts or gives up packets that cannot be sent, writes the others, and handles
+ * acknowledgements, refusals and retries.
+ */
 class Sender {
   /** @param {import('./feeder').FeederOptions} options @param {SenderHandlers} handlers */
   constructor(options, handlers) {
@@ -53,24 +56,24 @@ class Sender {
     });
     /** @type {Link | null} */
     this.link = null;
-    /** The present one, or else that of before. @type {Link | null} */
+    /** The present link, or else the last one. @type {Link | null} */
     this.lastLink = null;
     this.isAwaiting = false;
-    /** Of the DISCONNECT that ended the last connection, 0 = none. */
+    /** Reason code of the DISCONNECT that ended the last connection, 0 = none. */
     this.closeCode = 0;
-    /** Rises with every connection that is lost, and when the batches are no longer ours: timers of before do nothing. */
+    /** Increases with every lost connection, and when the batches are no longer ours. Older timers then do nothing. */
     this.life = 0;
 
-    /** Of the packets that wait for their next try, those that hold no place in the window. */
+    /** Packets that wait for their next try without a place in the window. */
     this.outside = new DetachedBatches({ delay: options.delay, retryMs, again: handlers.again });
-    /** When all packets that are refused for now will have been sent again. */
+    /** When all temporarily refused packets will have been sent again. */
     this.quotaUntil = 0;
     this.published = 0;
     this.acknowledged = 0;
     this.redelivered = 0;
-    /** Of the acknowledged ones, those that no client had subscribed to. */
+    /** Acknowledged packets that no client had subscribed to. */
     this.unmatched = 0;
-    /** Packets that were given up, and records in them. */
+    /** Packets that were given up, and the records in them. */
     this.failed = 0;
     this.deadLetters = 0;
   }
@@ -81,7 +84,7 @@ class Sender {
     this.window.setLimit(link.receiveMaximum);
     this.output.open(write);
     this.liveness.connected();
-    // A broker that tells its limit needs no guess.
+    // A broker that gives its limit makes guesses unnecessary.
     this.#resume(this.poison.connected(link.maximumPacketSize > 0));
     this.outside.connected();
     this.#awaitTrial();
@@ -89,8 +92,9 @@ class Sender {
 
   /**
    * @param {Iterable<TakenBatch>} taken
-   * @param {boolean} byBroker see dropped() of poison.js @param {number} code of its DISCONNECT, 0 = none
-   * @returns {boolean} true: a poison is convicted, see convict()
+   * @param {boolean} byBroker see dropped() in poison-record.js
+   * @param {number} code of its DISCONNECT, 0 = none
+   * @returns {boolean} true: a poison record is convicted, see convict()
    */
   disconnected(taken, byBroker, code) {
     const { poison } = this;
@@ -119,7 +123,12 @@ class Sender {
     this.problem('SUSPECT', suspected(record, this.closeCode));
   }
 
-  /** For people. @param {TakenBatch} batch @param {number} packet @param {number} size */
+  /**
+   * Returns the record's name for display.
+   * @param {TakenBatch} batch
+   * @param {number} packet
+   * @param {number} size
+   */
   #describe(batch, packet, size) {
     const isPrepared = this.#prepare(batch, packet);
     return recordName(batch, isPrepared ? this.packet.topicText() : '', size);
@@ -132,17 +141,21 @@ class Sender {
     return stage !== undefined && lastLink !== null && this.packet.prepare(batch, packet, stage, lastLink);
   }
 
-  /** @param {TakenBatch} batch @param {number} packet @returns {string | null} */
+  /**
+   * @param {TakenBatch} batch
+   * @param {number} packet
+   * @returns {string | null}
+   */
   #topicOf(batch, packet) {
     return this.#prepare(batch, packet) ? this.packet.deviceTopic() : null;
   }
 
-  /** Nothing is refused, suspected or waits to be sent again. */
+  /** True if nothing is refused, suspected or waiting to be sent again. */
   get isCalm() {
     return this.outside.count === 0 && this.quota.waitMs === 0 && !this.poison.isWatching;
   }
 
-  /** ms until all packets that the broker refuses for now will have been sent again, 0 = there are none. */
+  /** Time in ms until all temporarily refused packets will have been sent again, 0 = there are none. */
   get quotaWait() {
     return Math.max(0, this.quotaUntil - this.now());
   }
@@ -155,7 +168,13 @@ class Sender {
     this.poison.clear();
   }
 
-  /** @param {TakenBatch} batch @param {number} index pending @param {Stage} stage @returns {boolean} false: it was cut into two, send again */
+  /**
+   * Sends a pending packet.
+   * @param {TakenBatch} batch
+   * @param {number} index pending
+   * @param {Stage} stage
+   * @returns {boolean} false: it was cut into two, call send() again
+   */
   send(batch, index, stage) {
     const link = /** @type {Link} */ (this.link);
     const { packet, poison } = this;
@@ -165,21 +184,21 @@ class Sender {
       this.#bury(batch, index, 'BAD_TOPIC', TOPIC_NAME_INVALID, reason);
       return true;
     }
-    // [MQTT-3.2.2-15] Not more than the broker's Maximum Packet Size.
-    const told = link.maximumPacketSize;
+    // [MQTT-3.2.2-15] At most the broker's Maximum Packet Size.
+    const limit = link.maximumPacketSize;
     const { size } = packet;
     const topic = poison.needsTopics ? packet.deviceTopic() : null;
-    const isOverTold = told > 0 && size > told;
-    const proof = isOverTold ? 'size' : poison.proofOf(size, topic);
+    const isOverLimit = limit > 0 && size > limit;
+    const proof = isOverLimit ? 'size' : poison.proofOf(size, topic);
     if (proof !== '') {
       if (this.#cut(batch, index)) return false;
       batch.pending--;
-      if (isOverTold) this.#bury(batch, index, 'PACKET_TOO_LARGE', PACKET_TOO_LARGE, tooLarge(size, told));
+      if (isOverLimit) this.#bury(batch, index, 'PACKET_TOO_LARGE', PACKET_TOO_LARGE, tooLarge(size, limit));
       else if (proof === 'size') this.#buryTooLarge(batch, index, size);
       else this.#buryUnwanted(batch, index, size);
       return true;
     }
-    if (poison.minds(size, topic)) {
+    if (poison.mustHold(size, topic)) {
       poison.hold(batch, index, size, topic);
       if (poison.isFull) this.handlers.go();
       else this.#awaitTrial();
@@ -196,20 +215,35 @@ class Sender {
     return true;
   }
 
-  /** The broker closes the connection on it, and on nothing smaller. @param {TakenBatch} batch @param {number} index @param {number} size */
+  /**
+   * Gives up a packet because the broker closes the connection on it, and on no smaller one.
+   * @param {TakenBatch} batch
+   * @param {number} index
+   * @param {number} size
+   */
   #buryTooLarge(batch, index, size) {
     const record = this.#describe(batch, index, size);
     this.#bury(batch, index, 'PACKET_TOO_LARGE', PACKET_TOO_LARGE, closesOnSize(record, size));
   }
 
-  /** The broker closes the connection on it. @param {TakenBatch} batch @param {number} index @param {number} size */
+  /**
+   * Gives up a packet because the broker closes the connection on it.
+   * @param {TakenBatch} batch
+   * @param {number} index
+   * @param {number} size
+   */
   #buryUnwanted(batch, index, size) {
     const record = this.#describe(batch, index, size);
     const reason = closesOn(record, this.closeCode);
     this.#bury(batch, index, 'UNWANTED', this.closeCode || UNSPECIFIED_ERROR, reason);
   }
 
-  /** The packet is prepared. @param {TakenBatch} batch @param {number} index pending @param {Stage} stage */
+  /**
+   * Writes the prepared packet.
+   * @param {TakenBatch} batch
+   * @param {number} index pending
+   * @param {Stage} stage
+   */
   #write(batch, index, stage) {
     const { output, packet } = this;
     const now = this.now();
@@ -227,8 +261,12 @@ class Sender {
   }
 
   /**
-   * Gives the records of a packet up. The caller settles the batch when nothing of it is open.
-   * @param {TakenBatch} batch @param {number} index @param {string} problem @param {number} code @param {string} reason
+   * Gives up the records of a packet. The caller settles the batch when none of its packets is open.
+   * @param {TakenBatch} batch
+   * @param {number} index
+   * @param {string} problem
+   * @param {number} code
+   * @param {string} reason
    */
   #bury(batch, index, problem, code, reason) {
     this.problem(problem, reason);
@@ -236,7 +274,11 @@ class Sender {
     this.deadLetters += batch.bury(index, code, reason);
   }
 
-  /** A PUBACK. @param {number} id packet identifier @param {number} reasonCode 0 in MQTT 3.1.1 */
+  /**
+   * Handles a PUBACK.
+   * @param {number} id packet identifier
+   * @param {number} reasonCode 0 in MQTT 3.1.1
+   */
   acknowledge(id, reasonCode) {
     if (!this.window.isOpen(id)) return;
     const isTaken = reasonCode < 0x80;
@@ -246,19 +288,19 @@ class Sender {
       this.refusals.taken();
       this.quota.taken();
     }
-    // Alone on its way, so this was its answer.
+    // The packet was alone in flight, so this is its answer.
     if (this.poison.isOnTrial) this.#resume(this.poison.acquit());
     this.#close(id, reasonCode);
   }
 
-  /** Packets that the broker took and that no client had subscribed to. @param {number} packets */
+  /** Counts packets that the broker accepted and that no client had subscribed to. @param {number} packets */
   countUnmatched(packets) {
     if (packets === 0) return;
     this.unmatched += packets;
     this.problem('PUBACK_16', UNMATCHED);
   }
 
-  /** A chunk went to the kernel; its QoS 0 packets are done. @param {number[]} ids */
+  /** A chunk was given to the kernel; its QoS 0 packets are done. @param {number[]} ids */
   written(ids) {
     if (ids.length > 0 && this.poison.isOnTrial) this.#resume(this.poison.acquit());
     for (const id of ids) if (this.window.isOpen(id)) this.#close(id, 0);
@@ -285,9 +327,12 @@ class Sender {
   }
 
   /**
-   * Sends a refused packet again after a while. Until then one that is kept holds its place in the window, so that a broker that
-   * refuses everything slows us down instead of filling the memory; one that will be given up soon does not.
-   * @param {TakenBatch} batch @param {number} index @param {number} reasonCode
+   * Sends a refused packet again after a while. Until then, a packet that is kept holds its place in the window, so
+   * that a broker that refuses everything slows the sender down instead of filling the memory. A packet that will be
+   * given up soon holds no place.
+   * @param {TakenBatch} batch
+   * @param {number} index
+   * @param {number} reasonCode
    */
   #refused(batch, index, reasonCode) {
     if (batch.tries[index] === 0) batch.takenBefore[index] = this.refusals.takenCount;
@@ -324,7 +369,11 @@ class Sender {
     }, wait);
   }
 
-  /** @param {TakenBatch} batch @param {number} index @param {number} reasonCode */
+  /**
+   * @param {TakenBatch} batch
+   * @param {number} index
+   * @param {number} reasonCode
+   */
   #exceeded(batch, index, reasonCode) {
     const wait = this.quota.exceeded();
     this.refusals.keep(reasonCode);
@@ -351,7 +400,7 @@ class Sender {
     }, poison.waitMs());
   }
 
-  /** The poison goes alone. REQUIRES: it stands aside, nothing is in flight. */
+  /** Sends the poison record alone. REQUIRES: it is set aside, nothing is in flight. */
   try() {
     const { poison, packet, link } = this;
     const { batch, packet: index } = /** @type {import('./poison-record').Accused} */ (poison.first);
@@ -365,12 +414,12 @@ class Sender {
     this.#write(batch, index, packet.stage);
   }
 
-  /** Nothing is suspected any more. */
+  /** Drops all suspicions. */
   acquitAll() {
     this.#resume(this.poison.clear());
   }
 
-  /** What stood aside goes on. @param {import('./poison-record').Aside[]} aside */
+  /** Sends packets that were set aside. @param {import('./poison-record').Aside[]} aside */
   #resume(aside) {
     for (const { batch, order, packet } of aside) {
       if (batch.order === order && batch.resume(packet)) this.handlers.again(batch);
@@ -378,7 +427,7 @@ class Sender {
     this.#awaitTrial();
   }
 
-  /** The poison is cut, or it is a dead letter. REQUIRES: disconnected() said so. */
+  /** Cuts the poison record, or makes it a dead letter. REQUIRES: disconnected() returned true. */
   convict() {
     const { poison } = this;
     const { batch, packet, size } = /** @type {import('./poison-record').Accused} */ (poison.first);

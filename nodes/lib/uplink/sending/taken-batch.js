@@ -5,16 +5,16 @@ const { MAX_TAIL_BYTES, writeTail } = require('./record-keys');
 
 /** @typedef {import('./envelope-pieces').Piece} Piece */
 
-/** Where a packet of a batch stands. */
+/** States of a packet of a batch. */
 const NEW = 0; // not sent yet
 const SENT = 1; // in flight
-const DONE = 2; // acknowledged, or refused for good
+const DONE = 2; // acknowledged, or permanently refused
 const AGAIN = 3; // was sent, must be sent again
 const LATER = 4; // was refused, waits for its next try
-const REFUSED = 6; // was refused and looks refused for good, waits for its next try, over connections too
-const ASIDE = 5; // is suspected to break the connection, waits for its trial
+const REFUSED = 6; // was refused and looks permanently refused, waits for its next try, even across connections
+const ASIDE = 5; // may be a poison record, waits for its trial
 
-/** Of `drops`: it is not counted any more. */
+/** Value of `drops` that is no longer counted. */
 const MAX_DROPS = 255;
 const INITIAL_BYTES = 4096;
 const KEPT_BYTES = 65536;
@@ -25,11 +25,12 @@ const WHOLE = -1;
 const MOST_URGENT = 1;
 
 /**
- * One batch that was taken from the engine, until it is released. Its bytes stay here until then: they are what is sent
- * again after a reconnect. Slots are reused.
+ * A batch taken from the engine and not released yet. Its bytes stay here until then, because they are sent again after
+ * a reconnect. Objects are reused.
  *
- * A batch becomes one packet or more: one for each record of a batch of records, one for a single record or an envelope, and as
- * many as needed for an envelope that was cut. locate(i) points the fields flags … payloadEnd and `number` at packet i.
+ * A batch becomes one packet or more: one for each record of a batch of records, one for a single record or an
+ * envelope, and as many as needed for an envelope that was cut. locate(i) points the fields flags … payloadEnd and
+ * `number` at packet i.
  */
 class TakenBatch {
   constructor() {
@@ -37,11 +38,11 @@ class TakenBatch {
     this.starts = new Uint32Array(64);
     this.states = new Uint8Array(64);
     this.tries = new Uint8Array(64);
-    /** How many packets the broker had taken when this one was first refused; of those with tries. */
+    /** Number of packets that the broker had accepted when this one was first refused; valid for packets with tries. */
     this.takenBefore = new Float64Array(64);
-    /** Connections in a row that the broker closed while the packet was in flight, as poison.js counts them. */
+    /** Consecutive connections that the broker closed while the packet was in flight; see poison-record.js. */
     this.drops = new Uint8Array(64);
-    /** /<epoch>/<class>/<sequence>, see keys.js. */
+    /** /<epoch>/<class>/<sequence>, see record-keys.js. */
     this.tail = Buffer.allocUnsafeSlow(MAX_TAIL_BYTES);
     this.tailLength = 0;
     this.id = 0;
@@ -50,24 +51,24 @@ class TakenBatch {
     this.class = 0;
     this.stage = 0;
     this.kind = 0;
-    /** From the log, and not for the first time: sent behind live batches, marked as historical. */
+    /** Read from the log and sent behind live batches, marked as historical. */
     this.isBacklog = false;
     /** Live and of class 1. */
     this.isUrgent = false;
     this.records = 0;
-    /** Packets. */
+    /** Number of packets. */
     this.count = 0;
-    /** Packets that must be sent (NEW or AGAIN). */
+    /** Number of packets that must be sent (NEW or AGAIN). */
     this.pending = 0;
-    /** Packets that are not DONE. */
+    /** Number of packets that are not DONE. */
     this.open = 0;
     /** No packet before this one is pending. */
     this.next = 0;
     this.queued = false;
-    /** What an envelope was cut into; null = it is whole. @type {Piece[] | null} */
+    /** The pieces of an envelope that was cut; null = it is whole. @type {Piece[] | null} */
     this.parts = null;
 
-    /** Records that the cloud will never take, and why. @type {number[] | null} */
+    /** Records that the cloud will never accept, and the reason. @type {number[] | null} */
     this.dead = null;
     this.deadCode = 0;
     this.deadReason = '';
@@ -79,7 +80,7 @@ class TakenBatch {
     this.topicLength = 0;
     this.payloadAt = 0;
     this.payloadEnd = 0;
-    /** What the key of this packet ends in, -1 = nothing. */
+    /** The end of this packet's key, -1 = nothing. */
     this.number = WHOLE;
   }
 
@@ -90,7 +91,7 @@ class TakenBatch {
     this.buffer = Buffer.allocUnsafeSlow(size);
   }
 
-  /** A few large batches must not keep their memory for ever. */
+  /** Prevents a few large batches from keeping their memory indefinitely. */
   shrink() {
     if (this.buffer.length > KEPT_BYTES) this.buffer = Buffer.allocUnsafeSlow(INITIAL_BYTES);
     this.parts = null;
@@ -98,8 +99,10 @@ class TakenBatch {
 
   /**
    * Reads the head and finds the packets of the batch in `buffer`.
-   * @param {number} length bytes of the batch @param {Float64Array} meta as take() of UplinkSource fills it
-   * @param {number} order rises with every batch @param {number} now
+   * @param {number} length bytes of the batch
+   * @param {Float64Array} meta as take() of UplinkSource fills it
+   * @param {number} order increases with every batch
+   * @param {number} now
    */
   load(length, meta, order, now) {
     this.id = meta[0];
@@ -137,7 +140,7 @@ class TakenBatch {
     this.queued = false;
   }
 
-  /** Lines of JSON, which carry the key in the first of them. */
+  /** True for lines of JSON, the first of which contains the key. */
   get isEnvelope() {
     return this.kind === ENVELOPE_KIND || (this.kind === 0 && (this.flags & ENVELOPE_FLAG) !== 0);
   }
@@ -169,7 +172,10 @@ class TakenBatch {
     this.drops.set(drops);
   }
 
-  /** u8 flags, u8 device length - 1, u16 topic length, u32 payload length, device, topic, payload. @param {number} at */
+  /**
+   * Reads u8 flags, u8 device length - 1, u16 topic length, u32 payload length, device, topic, payload.
+   * @param {number} at
+   */
   #read(at) {
     const b = this.buffer;
     this.flags = b[at];
@@ -182,7 +188,7 @@ class TakenBatch {
       this.payloadAt + ((b[at + 4] | (b[at + 5] << 8) | (b[at + 6] << 16) | (b[at + 7] << 24)) >>> 0);
   }
 
-  /** @param {number} packet */
+  /** Points the fields flags … payloadEnd and `number` at a packet. @param {number} packet */
   locate(packet) {
     if (this.kind === RECORDS_KIND) {
       this.#read(this.starts[packet]);
@@ -196,8 +202,10 @@ class TakenBatch {
   }
 
   /**
-   * Cuts an envelope's packet into two, which take its place. REQUIRES: it and those behind it are not in flight.
-   * @param {number} packet @returns {boolean} false when it is one record, or no lines of JSON
+   * Cuts an envelope's packet into two, which take its place. REQUIRES: the packet and all packets behind it are not in
+   * flight.
+   * @param {number} packet
+   * @returns {boolean} false when it is one record, or not lines of JSON
    */
   split(packet) {
     if (!this.isEnvelope) return false;
@@ -219,14 +227,14 @@ class TakenBatch {
     return true;
   }
 
-  /** Its one packet is on the way already. */
+  /** Marks the only packet as in flight. */
   fly() {
     this.states[0] = SENT;
     this.pending = 0;
     this.next = 1;
   }
 
-  /** The connection is gone: everything that was on the way is sent again. */
+  /** The connection is gone: everything that was in flight is sent again. */
   rewind() {
     for (let i = 0; i < this.count; i++) {
       if (this.states[i] === SENT || this.states[i] === LATER) this.sendAgain(i);
@@ -234,7 +242,7 @@ class TakenBatch {
   }
 
   /**
-   * The connection ended, see poison.js. Call it before rewind().
+   * Counts a connection that ended, see poison-record.js. Call it before rewind().
    * @param {number} weight 0 = the packets in flight are not the reason
    */
   countDrop(weight) {
@@ -252,7 +260,11 @@ class TakenBatch {
     if (packet < this.next) this.next = packet;
   }
 
-  /** A packet that stood aside is sent. @param {number} packet @returns {boolean} false when it did not stand aside */
+  /**
+   * Sends a packet again that was set aside.
+   * @param {number} packet
+   * @returns {boolean} false when it was not set aside
+   */
   resume(packet) {
     if (this.states[packet] !== ASIDE) return false;
     this.sendAgain(packet);
@@ -266,8 +278,11 @@ class TakenBatch {
   }
 
   /**
-   * The records of a packet will never be taken. The first reason of a batch stands for all of it.
-   * @param {number} packet @param {number} code @param {string} reason @returns {number} records
+   * Marks the records of a packet as dead letters. The first reason of a batch applies to all of it.
+   * @param {number} packet
+   * @param {number} code
+   * @param {string} reason
+   * @returns {number} number of records
    */
   bury(packet, code, reason) {
     if (!this.dead) {
@@ -283,7 +298,7 @@ class TakenBatch {
     if (this.kind === RECORDS_KIND) dead.push(packet);
     else if (part && part.lines === this.records) {
       for (let line = part.first; line < part.end; line++) dead.push(line);
-      // An envelope that a flow made is one record to the engine, whatever its lines.
+      // An envelope that a flow made is one record for the engine, regardless of its lines.
     } else if (before === 0) for (let i = 0; i < this.records; i++) dead.push(i);
     return dead.length - before;
   }

@@ -7,20 +7,20 @@ const { TakenBatch } = require('./taken-batch');
 const META_FIELDS = 16;
 const SPARE_SLOTS = 64;
 const EMPTY = -1;
-/** What take() says. */
+/** Results of take(). */
 const NOTHING = 'nothing';
 const TRY_AGAIN = 'again';
 
-/** The batches that were taken from the engine and not released, in the order they were taken. */
+/** The batches taken from the engine and not released yet, in the order in which they were taken. */
 class TakenBatches {
   /** @param {() => number} now ms, monotonic */
   constructor(now) {
     this.now = now;
     /** @type {Set<TakenBatch>} */
     this.batches = new Set();
-    /** Those that are no backlog. */
+    /** Number of batches that are not backlog. */
     this.live = 0;
-    /** Records in all that were ever taken. */
+    /** Number of records in all batches that were ever taken. */
     this.records = 0;
     /** @type {TakenBatch[]} */
     this.spare = [];
@@ -37,8 +37,11 @@ class TakenBatches {
   }
 
   /**
-   * @param {UplinkSource} source @param {boolean} backlog @param {boolean} isUrgent class 1 or nothing
-   * @returns {TakenBatch | typeof NOTHING | typeof TRY_AGAIN} again: a more urgent and larger batch came meanwhile
+   * Takes the next batch.
+   * @param {UplinkSource} source
+   * @param {boolean} backlog
+   * @param {boolean} isUrgent takes class 1 or nothing
+   * @returns {TakenBatch | typeof NOTHING | typeof TRY_AGAIN} again: a more urgent and larger batch arrived meanwhile
    */
   take(source, backlog, isUrgent) {
     const batch = this.spare.pop() ?? new TakenBatch();
@@ -59,8 +62,10 @@ class TakenBatches {
   }
 
   /**
-   * A batch of one packet that was taken by the express path, and is on its way. @param {UplinkSource} source @param {number} id
-   * @returns {TakenBatch | null} null: the engine does not know it any more
+   * Adopts a batch of one packet that the express path took and that is in flight.
+   * @param {UplinkSource} source
+   * @param {number} id
+   * @returns {TakenBatch | null} null: the engine no longer knows the batch
    */
   adopt(source, id) {
     const batch = this.spare.pop() ?? new TakenBatch();
@@ -80,7 +85,11 @@ class TakenBatches {
     return batch;
   }
 
-  /** Nothing of the batch is open any more. @param {UplinkSource} source @param {TakenBatch} batch */
+  /**
+   * Releases a batch. No packet of it is open.
+   * @param {UplinkSource} source
+   * @param {TakenBatch} batch
+   */
   release(source, batch) {
     this.batches.delete(batch);
     if (!batch.isBacklog) this.live--;
@@ -90,13 +99,13 @@ class TakenBatches {
     if (this.spare.length < SPARE_SLOTS) this.spare.push(batch);
   }
 
-  /** The engine gives them out again. */
+  /** Forgets all batches; the engine gives them out again. */
   forget() {
     this.batches.clear();
     this.live = 0;
   }
 
-  /** How long ago the oldest was taken, ms; -1 = there is none. */
+  /** Returns the time since the oldest batch was taken, in ms; -1 = there is none. */
   oldestMs() {
     for (const batch of this.batches) return this.now() - batch.takenAt;
     return -1;

@@ -6,9 +6,10 @@ const { badCharacter, compileTopic, validateTopicTemplate } = require('../../bas
 /** @typedef {'property' | 'suffix' | 'none'} History */
 
 /**
- * An uplink node as the user set it.
+ * An uplink node as the user configured it.
  * @typedef {object} StageOptions
- * @property {string} [topic] of envelopes, default gw/{gateway}/{class} @property {string} [recordTopic] default {topic}
+ * @property {string} [topic] of envelopes, default gw/{gateway}/{class}
+ * @property {string} [recordTopic] default {topic}
  * @property {0 | 1 | '0' | '1'} [qos] default 1
  * @property {string} [gateway] default: the thread's
  * @property {History} [history] how backlog is marked, default property (MQTT 5 only)
@@ -18,17 +19,20 @@ const { badCharacter, compileTopic, validateTopicTemplate } = require('../../bas
 /** @typedef {Required<Omit<StageOptions, 'gateway' | 'qos'>> & {gateway?: string, qos: 0 | 1}} CheckedStage */
 
 /**
- * What the uplink's thread makes of it.
+ * An uplink node as the uplink's thread uses it.
  * @typedef {object} Stage
- * @property {import('../../base/topic-template').CompiledTopic} topic @property {import('../../base/topic-template').CompiledTopic} recordTopic
+ * @property {import('../../base/topic-template').CompiledTopic} topic
+ * @property {import('../../base/topic-template').CompiledTopic} recordTopic
  * @property {0 | 1} qos
  * @property {import('./record-keys').KeyPrefix} key
- * @property {History} history @property {Buffer} historySuffix
+ * @property {History} history
+ * @property {Buffer} historySuffix
  */
 
 /**
  * Fills defaults. Throws TypeError with a sentence for the user.
- * @param {StageOptions} stage @returns {CheckedStage}
+ * @param {StageOptions} stage
+ * @returns {CheckedStage}
  */
 function checkStage({
   topic = 'gw/{gateway}/{class}',
@@ -53,7 +57,11 @@ function checkStage({
   return { topic, recordTopic, qos: String(qos) === '0' ? 0 : 1, gateway, history, historySuffix };
 }
 
-/** @param {CheckedStage} stage @param {string} ownGateway of the thread @returns {Stage} */
+/**
+ * @param {CheckedStage} stage
+ * @param {string} ownGateway of the thread
+ * @returns {Stage}
+ */
 function compileStage({ topic, recordTopic, qos, history, historySuffix, gateway }, ownGateway) {
   const name = gateway ?? ownGateway;
   return {

@@ -9,15 +9,15 @@ const { allRefused } = require('./problem-sentences');
 /** @typedef {State | 'stalled'} Shown */
 
 /**
- * What is told about a session: to people, and to the engine, which decides by it when records are written to disk. A
- * connection on which nothing moves is not called connected.
+ * The reported state of a session: for display, and for the engine, which uses it to decide when to write records to
+ * disk. A connection on which nothing moves is not reported as connected.
  */
 class Status {
   /** @param {import('./feeder').Feeder} feeder @param {() => void} onChange */
   constructor(feeder, onChange) {
     this.feeder = feeder;
     this.onChange = onChange;
-    /** Of the session. @type {State} */
+    /** State of the session. @type {State} */
     this.state = 'connecting';
     /** @type {Reason | null} */
     this.why = null;
@@ -26,7 +26,7 @@ class Status {
     this.isStopping = false;
   }
 
-  /** The broker takes nothing of what it is sent. */
+  /** True if the broker accepts nothing that it is sent. */
   get isRefused() {
     return this.feeder.sender.refusals.allRefused !== 0;
   }
@@ -36,37 +36,39 @@ class Status {
     this.state = state;
     this.why = why;
     this.isStalled = this.#findStalled();
-    this.tellSource();
+    this.reportToSource();
     this.onChange();
   }
 
-  /** The engine is about to be left: it hears that the uplink is down, and nothing else. */
+  /**
+   * Reports to the engine that the uplink is down, and nothing else from then on. Call it before leaving the engine.
+   */
   stop() {
     this.isStopping = true;
-    this.tellSource();
+    this.reportToSource();
   }
 
-  /** The session is over; nobody is told yet. */
+  /** The session is over. Sends no report. */
   end() {
     this.state = 'stopped';
     this.why = null;
   }
 
-  /** The engine hears whether the cloud answers. */
-  tellSource() {
+  /** Reports to the engine whether the uplink is up. */
+  reportToSource() {
     const isUp = this.state === 'connected' && !this.isStalled && !this.isRefused && !this.isStopping;
-    this.feeder.tell(isUp);
+    this.feeder.setUp(isUp);
   }
 
   /** Call it several times a second. */
   check() {
-    this.feeder.express.look();
+    this.feeder.express.refresh();
     const isStalled = this.#findStalled();
     const { isRefused } = this;
     if (isStalled === this.isStalled && isRefused === this.wasRefused) return;
     this.isStalled = isStalled;
     this.wasRefused = isRefused;
-    this.tellSource();
+    this.reportToSource();
     this.onChange();
   }
 
@@ -77,7 +79,7 @@ class Status {
 
   view() {
     const { feeder, why } = this;
-    feeder.express.look();
+    feeder.express.refresh();
     const { window, sender } = feeder;
     const shown = this.state === 'connected' ? this.#connection() : null;
     return {
@@ -100,7 +102,10 @@ class Status {
     };
   }
 
-  /** What there is to say about a connection that is up. @returns {{state: Shown, code: string, reason: string} | null} */
+  /**
+   * Returns the state of a connection that is up, or null when there is nothing to report.
+   * @returns {{state: Shown, code: string, reason: string} | null}
+   */
   #connection() {
     const { quotaWait, refusals } = this.feeder.sender;
     if (refusals.allRefused !== 0) {

@@ -5,14 +5,17 @@ const tls = require('node:tls');
 
 /** @typedef {import('../../settings/uplink-options').CheckedOptions} CheckedOptions */
 /** @typedef {import('../../../../native').UplinkSocketOptions} SocketOptions */
-/** @typedef {Pick<SocketOptions, 'priority' | 'dscp' | 'notSentLowat' | 'sendBuffer'>} GroupOptions of the socket of a group of classes */
+/**
+ * Options of the socket of a group of classes.
+ * @typedef {Pick<SocketOptions, 'priority' | 'dscp' | 'notSentLowat' | 'sendBuffer'>} GroupOptions
+ */
 
 /**
- * How a connection is encrypted: by Node, or by the engine; neither = not at all.
+ * How a connection is encrypted: by Node.js (context), or by the engine (wire); neither = not encrypted.
  * @typedef {{context?: tls.SecureContext, wire?: import('../../../../native').UplinkTls}} Security
  */
 
-/** A connection on which nothing is said is probed, so that its death is known before there is something to say. */
+/** An idle connection is probed, so that its loss is known before there is something to send. */
 const KEEP_ALIVE = { keepIdleS: 10, keepIntervalS: 3, keepCount: 3 };
 const WATCHES = ['userTimeoutMs', 'keepIdleS', 'keepIntervalS', 'keepCount'];
 const MARKS = ['priority', 'dscp'];
@@ -20,14 +23,16 @@ const CONGESTION =
   "The system's default congestion control applies: sysctl net.ipv4.tcp_available_congestion_control lists the available algorithms, and tcp_allowed_congestion_control those that the gateway's user may select.";
 
 /**
- * Makes the kernel notice a dead link in seconds, and send what was written at once.
- * @param {{userTimeoutMs: number, congestion?: string, socket?: GroupOptions}} options userTimeoutMs 0, congestion '': the system's @returns {SocketOptions}
+ * Returns options that make the kernel detect a dead link in seconds, and send written data at once.
+ * @param {{userTimeoutMs: number, congestion?: string, socket?: GroupOptions}} options userTimeoutMs 0, congestion '':
+ *   the system's default
+ * @returns {SocketOptions}
  */
 function socketOptions({ userTimeoutMs, congestion, socket }) {
   return { noDelay: true, ...KEEP_ALIVE, userTimeoutMs, ...socket, ...(congestion && { congestion }) };
 }
 
-/** What it means that this system lacks these options. @param {string[]} names at least one */
+/** Returns a sentence about the effect of missing socket options. @param {string[]} names at least one */
 function lacking(names) {
   /** @param {string[]} kind */
   const some = (kind) => names.some((name) => kind.includes(name));
@@ -42,13 +47,15 @@ function lacking(names) {
 }
 
 /**
- * Reads keys and certificates. Throws what OpenSSL says about them.
- * @param {CheckedOptions} options @param {import('../../base/tls-files').Contents} files they go before what is in the options
+ * Reads keys and certificates. Throws the errors of OpenSSL.
+ * @param {CheckedOptions} options
+ * @param {import('../../base/tls-files').Contents} files take precedence over the options
+ * @param {string} meanwhile see WatchOptions
  */
-function secureContext({ tls: own, minTls }, files) {
+function secureContext({ tls: own, minTls }, files, meanwhile) {
   const pfx = files.pfx ?? plain(own.pfx);
   const common = { passphrase: own.passphrase, minVersion: /** @type {tls.SecureVersion} */ (minTls) };
-  if (pfx) return pfxContext({ ...common, pfx });
+  if (pfx) return pfxContext({ ...common, pfx }, meanwhile);
   return tls.createSecureContext({
     ...common,
     ca: files.ca ?? plain(own.ca),
@@ -57,8 +64,12 @@ function secureContext({ tls: own, minTls }, files) {
   });
 }
 
-/** The authorities in the file count beside those that Node trusts. @param {tls.SecureContextOptions} options */
-function pfxContext(options) {
+/**
+ * Creates a context from a PFX file. The authorities in the file are trusted in addition to those of Node.js.
+ * @param {tls.SecureContextOptions} options
+ * @param {string} meanwhile see WatchOptions
+ */
+function pfxContext(options, meanwhile) {
   try {
     return tls.createSecureContext(options);
   } catch (error) {
@@ -68,19 +79,22 @@ function pfxContext(options) {
       : /unsupported/i.test(message)
         ? 'Its encryption is outdated: export it again with AES-256'
         : 'Use a PKCS #12 file with the certificate and its key';
-    const reason = `The PFX file of the TLS node cannot be used (${message}). ${remedy}; records are kept meanwhile.`;
+    const end = meanwhile ? `${remedy}; ${meanwhile}.` : `${remedy}.`;
+    const reason = `The PFX file of the TLS node cannot be used (${message}). ${end}`;
     throw Object.assign(new Error(reason, { cause: error }), { code: 'TLS_FILE' });
   }
 }
 
 /**
- * TLS over a socket that is connected. It works on the socket's handle itself, so this costs what tls.connect({host}) does.
- * @param {net.Socket} socket @param {CheckedOptions} options @param {tls.SecureContext} context
+ * Starts TLS on a connected socket. It uses the socket's handle directly, so the cost is that of tls.connect({host}).
+ * @param {net.Socket} socket
+ * @param {CheckedOptions} options
+ * @param {tls.SecureContext} context
  */
 function secure(socket, { host, tls: own }, context) {
   return tls.connect({
     socket,
-    // What the certificate must be for.
+    // The name that the certificate must match.
     host,
     servername: own.servername || (net.isIP(host) ? undefined : host),
     ALPNProtocols: own.ALPNProtocols,
@@ -89,13 +103,13 @@ function secure(socket, { host, tls: own }, context) {
   });
 }
 
-/** What the broker's certificate must be for. @param {CheckedOptions} options */
+/** Returns the name that the broker's certificate must match. @param {CheckedOptions} options */
 function nameOf({ host, tls: own }) {
   return own.servername || host;
 }
 
 /**
- * Whether the engine can make this connection. It reads PEM, not PFX.
+ * True if the engine can make this connection. It reads PEM, not PFX.
  * @param {Partial<Pick<typeof import('../../../../native'), 'UplinkConnection'>> | undefined} native
  * @param {Pick<CheckedOptions, 'secure' | 'tls' | 'tlsFiles'>} options
  */
@@ -105,9 +119,11 @@ function canWire(native, { secure: isSecure, tls: own, tlsFiles }) {
 }
 
 /**
- * For a connection of the engine. Throws what OpenSSL says about keys and certificates.
+ * Returns the TLS settings of a connection made by the engine. Throws the errors of OpenSSL about keys and
+ * certificates.
  * @param {Pick<typeof import('../../../../native'), 'UplinkConnection'>} native
- * @param {CheckedOptions} options @param {import('../../base/tls-files').Contents} files they go before what is in the options
+ * @param {CheckedOptions} options
+ * @param {import('../../base/tls-files').Contents} files take precedence over the options
  * @returns {import('../../../../native').UplinkTls}
  */
 function wireSecurity({ UplinkConnection }, { host, tls: own, minTls }, files) {
@@ -124,12 +140,12 @@ function wireSecurity({ UplinkConnection }, { host, tls: own, minTls }, files) {
   return settings;
 }
 
-/** Those that Node trusts, with those of NODE_EXTRA_CA_CERTS where it tells them. */
+/** Returns the authorities that Node.js trusts, including those of NODE_EXTRA_CA_CERTS if Node.js reports them. */
 function defaultCertificates() {
   return (tls.getCACertificates?.('default') ?? tls.rootCertificates).join('\n');
 }
 
-/** A Buffer arrives in the thread as Uint8Array. @param {string | Uint8Array | undefined} pem */
+/** Converts a Buffer, which arrives in the thread as a Uint8Array. @param {string | Uint8Array | undefined} pem */
 function plain(pem) {
   return typeof pem === 'string' || pem === undefined ? pem : Buffer.from(pem);
 }

@@ -10,44 +10,45 @@ const tls = require('node:tls');
 /**
  * @typedef {object} WireParts
  * @property {Pick<typeof import('../../../../native'), 'UplinkConnection'>} native
- * @property {number} fd connected; the stream's from now on
+ * @property {number} fd connected; owned by the stream from now on
  * @property {UplinkTls | null} tls null = not encrypted
- * @property {string} name what the certificate must be for
- * @property {(id: number, reasonCode: number) => void} [onPuback] gets the PUBACKs; they are not read from the stream then
+ * @property {string} name that the certificate must match
+ * @property {(id: number, reasonCode: number) => void} [onPuback] receives the PUBACKs, which then do not appear in the
+ *   stream
  */
 
 /**
- * The engine's connection to a broker, as a stream for mqtt.js. What is written waits until TLS stands and the certificate is the
- * broker's, and goes in whole packets: the express path writes between them.
+ * The engine's connection to a broker, as a stream for mqtt.js. Written data waits until TLS is established and the
+ * certificate is verified. It is written in whole packets: the express path writes between them.
  */
 class ConnectionStream extends Duplex {
-  /** Throws what OpenSSL says about the keys. @param {WireParts} parts */
+  /** Throws the errors of OpenSSL about the keys. @param {WireParts} parts */
   constructor({ native, fd, tls: settings, name, onPuback }) {
     super({ allowHalfOpen: false });
     this.name = name;
     this.isSecure = settings !== null;
     this.isOpen = false;
     this.isHeld = false;
-    /** Written before it was open. @type {{bytes: Buffer, done: (error?: Error | null) => void} | null} */
+    /** Written before the connection was open. @type {{bytes: Buffer, done: (error?: Error | null) => void} | null} */
     this.early = null;
-    /** Of a write that the kernel has not taken as a whole. @type {((error?: Error | null) => void) | null} */
+    /** Callback of a write that the kernel has not taken completely. @type {((error?: Error | null) => void) | null} */
     this.done = null;
-    /** The connection has ended, though what came before may not be read yet. */
+    /** The connection has ended, though received data may still be unread. */
     this.isOver = false;
-    /** The express path has ended: the feeder goes on. @type {(why: string) => void} */
+    /** The express path has ended: the feeder continues. @type {(why: string) => void} */
     this.onLeave = () => {};
     /** @type {UplinkConnection} */
     this.wire = new native.UplinkConnection(fd, settings, {
       onOpen: () => this.#opened(),
       onBytes: (bytes) => this.#came(bytes),
-      onPubacks: onPuback && ((pairs) => tellEach(pairs, onPuback)),
+      onPubacks: onPuback && ((pairs) => passEach(pairs, onPuback)),
       onDrain: () => this.#drained(),
       onEnd: (code, message) => this.#ended(code, message),
       onLeave: (why) => this.onLeave(why)
     });
   }
 
-  /** The descriptor is for looking only; null = closed. */
+  /** The descriptor, for inspection only; null = closed. */
   get fd() {
     return this.wire.describe()?.fd ?? null;
   }
@@ -74,13 +75,13 @@ class ConnectionStream extends Duplex {
     done?.();
   }
 
-  /** @param {string} code '' = in order @param {string} message */
+  /** @param {string} code '' = orderly end @param {string} message */
   #ended(code, message) {
     this.isOver = true;
-    // Nothing goes on here, and what is in flight wants an owner.
+    // Nothing is sent here now, and what is in flight needs an owner.
     this.onLeave('closed');
     if (code) return void this.destroy(Object.assign(new Error(message), { code }));
-    // A write that the kernel has not taken is never done now: the end must not wait for it.
+    // A write that the kernel has not taken is never completed now: the end must not wait for it.
     this.once('end', () => this.destroy());
     this.push(null);
   }
@@ -92,14 +93,23 @@ class ConnectionStream extends Duplex {
     this.wire.pause(false);
   }
 
-  /** @override @param {Buffer} bytes @param {string} _ @param {(error?: Error | null) => void} done */
+  /**
+   * @override
+   * @param {Buffer} bytes
+   * @param {string} _
+   * @param {(error?: Error | null) => void} done
+   */
   _write(bytes, _, done) {
     if (!this.isOpen) this.early = { bytes, done };
     else if (this.wire.write(bytes)) done();
     else this.done = done;
   }
 
-  /** Several at once, one of mqtt.js's packets perhaps. @override @param {{chunk: Buffer}[]} chunks @param {(error?: Error | null) => void} done */
+  /**
+   * Writes several chunks at once, which may form one packet of mqtt.js. @override
+   * @param {{chunk: Buffer}[]} chunks
+   * @param {(error?: Error | null) => void} done
+   */
   _writev(chunks, done) {
     this._write(Buffer.concat(chunks.map(({ chunk }) => chunk)), 'buffer', done);
   }
@@ -110,7 +120,11 @@ class ConnectionStream extends Duplex {
     done();
   }
 
-  /** @override @param {Error | null} error @param {(error?: Error | null) => void} done */
+  /**
+   * @override
+   * @param {Error | null} error
+   * @param {(error?: Error | null) => void} done
+   */
   _destroy(error, done) {
     this.isOver = true;
     this.onLeave('closed');
@@ -122,11 +136,15 @@ class ConnectionStream extends Duplex {
   }
 }
 
-/** @param {string} name @param {Buffer} [der] the certificate @returns {Error | undefined} why it is not for this name */
+/**
+ * @param {string} name
+ * @param {Buffer} [der] the certificate
+ * @returns {Error | undefined} why it does not match the name
+ */
 function wrongIdentity(name, der) {
   try {
     const certificate = new X509Certificate(/** @type {Buffer} */ (der)).toLegacyObject();
-    // What is missing is missing in both.
+    // Fields that are missing are missing in both.
     return tls.checkServerIdentity(name, /** @type {import('node:tls').PeerCertificate} */ (certificate));
   } catch (error) {
     return /** @type {Error} */ (error);
@@ -134,7 +152,7 @@ function wrongIdentity(name, der) {
 }
 
 /** @param {Uint16Array} pairs @param {(id: number, reasonCode: number) => void} onPuback */
-function tellEach(pairs, onPuback) {
+function passEach(pairs, onPuback) {
   for (let i = 0; i < pairs.length; i += 2) onPuback(pairs[i], pairs[i + 1]);
 }
 

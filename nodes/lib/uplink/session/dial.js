@@ -5,34 +5,38 @@ const net = require('node:net');
 const { remembering, tries } = require('../paths/path-dial');
 
 /** @typedef {import('../../../../native').UplinkSocketOptions} SocketOptions */
-/** @typedef {Partial<Pick<typeof import('../../../../native'), 'openSocket' | 'waitConnect' | 'closeSocket' | 'UplinkConnection'>>} Native */
+/** @typedef {typeof import('../../../../native')} Addon */
+/** @typedef {Partial<Pick<Addon, 'openSocket' | 'waitConnect' | 'closeSocket' | 'UplinkConnection'>>} Native */
 
 /**
  * @typedef {object} DialOptions
- * @property {string} host @property {number} port
- * @property {number} timeoutMs for all of it
+ * @property {string} host
+ * @property {number} port
+ * @property {number} timeoutMs for the whole attempt
  * @property {SocketOptions} socket
- * @property {Native} [native] without it, or where it lacks openSocket, Node makes the socket
- * @property {boolean} [wantsDescriptor] of a socket that the addon made
+ * @property {Native} [native] without it, or without its openSocket, Node.js makes the socket
+ * @property {boolean} [wantsDescriptor] returns the descriptor of a socket that the addon made
  * @property {(host: string) => Promise<{address: string}[]>} [lookup]
- * @property {import('../paths/session-paths').Paths} [paths] it is bound to one of them, and speaks MPTCP where it can
+ * @property {import('../paths/session-paths').Paths} [paths] the connection is bound to one of them, and uses MPTCP if
+ *   possible
  */
 
 /**
  * @typedef {object} Reached
- * @property {net.Socket} [socket] @property {number} [fd] connected: one of the two. cancel() closes it, until handOver()
- * @property {string[]} unknown options that are not set
- * @property {string} [noMptcp] the code for which it is TCP though MPTCP was wanted
- * @property {import('../paths/session-paths').Way | null} [way] that it is bound to
- * @property {number} [handshakeMs] how long it took to be answered, without the tries before it
+ * @property {net.Socket} [socket] connected; either socket or fd is set, and cancel() closes it until handOver()
+ * @property {number} [fd] connected: one of the two. cancel() closes it, until handOver()
+ * @property {string[]} unknown options that were not set
+ * @property {string} [noMptcp] error code because of which plain TCP is used instead of MPTCP
+ * @property {import('../paths/session-paths').Way | null} [way] the path it is bound to
+ * @property {number} [handshakeMs] time until the answer, without earlier tries
  */
 
-/** Of several addresses, one that there is no way to, or that is silent, tells least. */
+/** Errors that are the least informative if there are several addresses: no route, or no answer. */
 const NO_WAY = ['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ETIMEDOUT'];
 
 /**
- * One attempt to make a TCP connection: the name is looked up, and its addresses are tried in the order of the resolver, each
- * with its share of the time that is left, so that a dead one does not eat all of it.
+ * One attempt to make a TCP connection: the name is looked up, and its addresses are tried in the resolver's order.
+ * Each gets its share of the remaining time, so that a dead one does not use up all of it.
  */
 class Dial {
   /** @param {DialOptions} options */
@@ -40,11 +44,14 @@ class Dial {
     this.options = options;
     this.endsAt = performance.now() + options.timeoutMs;
     this.isCancelled = false;
-    /** What to end when it is cancelled. */
+    /** Ends the present step when the attempt is cancelled. */
     this.end = () => {};
   }
 
-  /** Rejects with the system's code; with ECANCELED after cancel(). Call it once. @returns {Promise<Reached>} */
+  /**
+   * Connects. Rejects with the system's code, or with ECANCELED after cancel(). Call it once.
+   * @returns {Promise<Reached>}
+   */
   async connect() {
     const addresses = await this.#lookup();
     const failures = [];
@@ -58,7 +65,7 @@ class Dial {
         const made = await this.#reach(next.value);
         const reached = { ...made, way, handshakeMs: performance.now() - beganAt };
         if (way) paths?.worked(way.name);
-        // It may be cancelled before the caller has it.
+        // The attempt may be cancelled before the caller has the result.
         this.end = () => this.#close(reached);
         if (this.isCancelled) this.end();
         return reached;
@@ -74,13 +81,13 @@ class Dial {
     );
   }
 
-  /** Nothing of it is left afterwards: connect() rejects, or the socket that it gave is closed, if it is ours still. */
+  /** Cancels the attempt: connect() rejects, or its socket is closed unless it was handed over. */
   cancel() {
     this.isCancelled = true;
     this.end();
   }
 
-  /** What connect() gave has another owner, who closes it. */
+  /** The result of connect() has another owner, which closes it. */
   handOver() {
     this.end = () => {};
   }
@@ -91,7 +98,7 @@ class Dial {
     if (fd !== undefined) this.options.native?.closeSocket?.(fd);
   }
 
-  /** Of the time for all of it; at least 1. */
+  /** Returns the remaining time of the whole attempt, at least 1. */
   leftMs() {
     return Math.max(1, this.endsAt - performance.now());
   }
@@ -103,7 +110,7 @@ class Dial {
     let timer;
     /** @type {Promise<{address: string}[]>} */
     const result = new Promise((resolve, reject) => {
-      // The resolver cannot be stopped; it may take longer than we want to know.
+      // The resolver cannot be cancelled, and may take longer than the attempt.
       timer = setTimeout(() => reject(failure('EAI_AGAIN')), this.leftMs());
       this.end = () => reject(failure('ECANCELED'));
       lookup(host).then(resolve, reject);
@@ -126,7 +133,7 @@ class Dial {
   async #reachNative(native, { address, patienceMs, options: bound }) {
     const { port, socket } = this.options;
     const { fd, unknown: lacking, noMptcp } = native.openSocket(address, port, { ...socket, ...bound });
-    // MPTCP has none; PathWatch is quicker.
+    // MPTCP does not support this option; PathWatch is faster.
     const unknown =
       bound.mptcp && noMptcp === '' ? lacking.filter((name) => name !== 'userTimeoutMs') : lacking;
     let isOpen = true;
@@ -137,7 +144,7 @@ class Dial {
     this.end = close;
     try {
       await native.waitConnect(fd, patienceMs);
-      // Between the end of the wait and this line it may have been closed.
+      // The attempt may have been cancelled between the end of the wait and this line.
       if (this.isCancelled) throw failure('ECANCELED');
       const { wantsDescriptor } = this.options;
       const own = wantsDescriptor
@@ -156,7 +163,7 @@ class Dial {
     const { noDelay, keepIdleS = 0, ...others } = { ...options, ...bound };
     const keepAlive = { keepAlive: keepIdleS > 0, keepAliveInitialDelay: keepIdleS * 1000 };
     const socket = net.connect({ host: address, port, noDelay, localAddress, ...keepAlive });
-    // 0 is the system's, and so nothing that is missing.
+    // 0 is the system's default, so it is not a missing option.
     const unknown = Object.entries(others).flatMap(([name, value]) => (value ? [name] : []));
     return new Promise((resolve, reject) => {
       /** @param {Error} error */

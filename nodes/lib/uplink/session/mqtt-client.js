@@ -10,31 +10,37 @@ const { ConnectionStream } = require('./connection-stream');
 /**
  * @typedef {object} StreamParts
  * @property {import('./session').SessionOptions} options
- * @property {import('node:net').Socket} [socket] connected @property {number} [fd] the same as a descriptor, for a connection of the engine
+ * @property {import('node:net').Socket} [socket] connected
+ * @property {number} [fd] the same as a descriptor, for a connection of the engine
  * @property {import('./connection-options').Security} security
  * @property {import('./dial').Native} [native] the addon
  * @property {(error: Error) => void} onError of the socket, or of TLS
- * @property {(id: number, reasonCode: number) => void} [onPuback] gets the PUBACKs that the engine reads; Node's socket has them still
+ * @property {(id: number, reasonCode: number) => void} [onPuback] receives the PUBACKs that the engine reads; with
+ *   Node's socket, makeClient() extracts them
  */
 
 /**
  * @typedef {object} ClientParts
  * @property {import('./session').SessionOptions} options
- * @property {Stream} stream of openStream(); its end is the caller's matter, also when no client can be made
+ * @property {Stream} stream of openStream(); the caller ends it, even if no client can be made
  * @property {number} timeoutMs until the CONNACK
  * @property {(error: Error) => void} onError of the stream
- * @property {(id: number, reasonCode: number) => void} [onPuback] gets the PUBACKs instead of mqtt.js
- * @property {(packet: import('mqtt').IPublishPacket, done: () => void) => void} [onPublish] gets what the broker sends, the next when
- *   done is called; its PUBACK is for the owner to send
+ * @property {(id: number, reasonCode: number) => void} [onPuback] receives the PUBACKs instead of mqtt.js
+ * @property {(packet: import('mqtt').IPublishPacket, done: () => void) => void} [onPublish] receives what the broker
+ *   sends, the next when done is called; the owner sends its PUBACK
  */
 
-/** mqtt.js goes on behind an error, and sends no PUBACK. */
+/** After an error, mqtt.js continues but sends no PUBACK. */
 const NO_PUBACK = new Error('acknowledged by its owner');
 
-/** mqtt.js on a stream of ours, for one connection; connect() begins it. @param {ClientParts} parts @returns {MqttClient} */
+/**
+ * Returns an mqtt.js client on our stream, for one connection; connect() starts it.
+ * @param {ClientParts} parts
+ * @returns {MqttClient}
+ */
 function makeClient({ options, stream, timeoutMs, onPuback, onPublish }) {
   if (onPuback && !(stream instanceof ConnectionStream)) {
-    // mqtt.js reads its stream by pipe(), and gets everything but the PUBACKs.
+    // mqtt.js reads its stream with pipe(), and receives everything but the PUBACKs.
     stream.pipe = (destination) => {
       const tap = new PubackReader(onPuback, (bytes) => destination.write(bytes));
       stream.on('data', (bytes) => tap.read(bytes));
@@ -65,8 +71,10 @@ function makeClient({ options, stream, timeoutMs, onPuback, onPublish }) {
 }
 
 /**
- * The connection, with TLS on it where there is TLS. It is the stream's from now on; when this throws, the caller's still.
- * @param {StreamParts} parts @returns {Stream}
+ * Returns the connection, with TLS if configured. The stream owns the socket from now on; if this throws, the caller
+ * still owns it.
+ * @param {StreamParts} parts
+ * @returns {Stream}
  */
 function openStream({ options, socket, fd = -1, security, native, onError, onPuback }) {
   const { context, wire = null } = security;

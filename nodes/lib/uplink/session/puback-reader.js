@@ -2,24 +2,24 @@
 
 const PUBACK = 4;
 const MAX_LENGTH_BYTES = 4;
-/** Larger ones (a reason string and many user properties) are left to mqtt.js, which does not keep them either. */
+/** Larger PUBACKs (a reason string and many user properties) are left to mqtt.js, which does not keep them either. */
 const MAX_PUBACK_BYTES = 65536;
 const EMPTY = Buffer.alloc(0);
 
 /**
- * Reads the PUBACKs out of what the broker sends; all other packets are left for mqtt.js, whole and in order.
+ * Extracts the PUBACKs from what the broker sends. All other packets are left for mqtt.js, complete and in order.
  *
- * mqtt.js takes a PUBACK through a pipe, a list of buffers, a parser, a queue and a turn of nextTick: more than all the rest
- * that the thread does for a PUBLISH (bench/questions/uplink-publish.js).
+ * mqtt.js passes a PUBACK through a pipe, a list of buffers, a parser, a queue and a turn of nextTick: more than all
+ * the other work of the thread for a PUBLISH (bench/questions/uplink-publish.js).
  */
 class PubackReader {
   /** @param {(id: number, reasonCode: number) => void} onPuback @param {(bytes: Buffer) => void} onOther */
   constructor(onPuback, onOther) {
     this.onPuback = onPuback;
     this.onOther = onOther;
-    /** The beginning of a packet that is not complete yet. @type {Buffer} */
+    /** The beginning of an incomplete packet. @type {Buffer} */
     this.rest = EMPTY;
-    /** Bytes that still belong to a packet of others. */
+    /** Bytes that still belong to another kind of packet. */
     this.skip = 0;
   }
 
@@ -28,7 +28,7 @@ class PubackReader {
     const bytes = this.rest.length > 0 ? Buffer.concat([this.rest, chunk]) : chunk;
     let at = Math.min(this.skip, bytes.length);
     this.skip -= at;
-    // Packets of others in a row go on together; they begin here.
+    // Consecutive other packets are passed on together; this is where they begin.
     let others = 0;
     while (at < bytes.length) {
       const end = packetEnd(bytes, at);
@@ -48,7 +48,12 @@ class PubackReader {
     this.rest = at < bytes.length ? bytes.subarray(at) : EMPTY;
   }
 
-  /** [MQTT 3.4.2] Identifier, and in MQTT 5 a reason code where it is not 0. @param {Buffer} bytes @param {number} at @param {number} end */
+  /**
+   * Handles a PUBACK [MQTT 3.4.2]: an identifier, and in MQTT 5 a reason code unless it is 0.
+   * @param {Buffer} bytes
+   * @param {number} at
+   * @param {number} end
+   */
   #puback(bytes, at, end) {
     const body = bodyAt(bytes, at);
     const reasonCode = body + 2 < end ? bytes[body + 2] : 0;
@@ -56,12 +61,21 @@ class PubackReader {
   }
 }
 
-/** One without an identifier is for mqtt.js to complain about. @param {Buffer} bytes @param {number} at @param {number} end */
+/**
+ * True for a PUBACK. One without an identifier is left to mqtt.js, which reports the error.
+ * @param {Buffer} bytes
+ * @param {number} at
+ * @param {number} end
+ */
 function isPuback(bytes, at, end) {
   return bytes[at] >> 4 === PUBACK && end - at <= MAX_PUBACK_BYTES && end - bodyAt(bytes, at) >= 2;
 }
 
-/** Behind the fixed header. REQUIRES: it is a packet, and its length is here. @param {Buffer} bytes @param {number} at */
+/**
+ * Returns the offset behind the fixed header. REQUIRES: a packet whose length is complete.
+ * @param {Buffer} bytes
+ * @param {number} at
+ */
 function bodyAt(bytes, at) {
   let body = at + 1;
   while (bytes[body++] & 0x80);
@@ -69,9 +83,10 @@ function bodyAt(bytes, at) {
 }
 
 /**
- * Where the packet that begins at `at` ends; 0 = its length is not here yet. Not a length [MQTT 2.2.3]: Infinity, so that all
- * goes to mqtt.js, which tells the error.
- * @param {Buffer} bytes @param {number} at
+ * Returns where the packet that begins at `at` ends; 0 = its length is incomplete. Returns Infinity for an invalid
+ * length [MQTT 2.2.3], so that all bytes go to mqtt.js, which reports the error.
+ * @param {Buffer} bytes
+ * @param {number} at
  */
 function packetEnd(bytes, at) {
   let length = 0;

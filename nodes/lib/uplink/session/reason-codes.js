@@ -4,9 +4,9 @@
  * @typedef {object} Reason
  * @property {string} code short, for a status line: ECONNREFUSED, CONNACK 135 …
  * @property {string} reason a sentence with a remedy
- * @property {boolean} refused the broker, or our check of it, said no; waiting alone will not help
- * @property {boolean} [atOnce] there is another way: no pause before the next attempt
- * @property {boolean} [slow] only a person can change that: it is tried again now and then
+ * @property {boolean} refused the broker refused us, or our check refused the broker; waiting alone will not help
+ * @property {boolean} [atOnce] there is another path: no pause before the next attempt
+ * @property {boolean} [slow] needs a human decision: the connection is retried at long intervals
  */
 
 /** @typedef {{host: string, port: number, minTls: string, protocolVersion: number}} Target */
@@ -70,7 +70,7 @@ const TLS = {
   CERT_REVOKED: () => "The broker's certificate was revoked. Renew it on the broker."
 };
 
-/** CONNACK codes of MQTT 3.1.1 [3.2.2.3] and the reason codes of MQTT 5 [3.2.2.2] that say the same. */
+/** CONNACK codes of MQTT 3.1.1 [3.2.2.3], and the equivalent reason codes of MQTT 5 [3.2.2.2]. */
 const CREDENTIALS = () => 'The broker refused the user name or password. Check them in the broker node.';
 const UNAUTHORIZED = () =>
   'The broker does not allow this client. Check the user name, the password and the rights of the client id.';
@@ -78,9 +78,9 @@ const CLIENT_ID = () => 'The broker refused the client id. Choose another in the
 const VERSION = (/** @type {Target} */ t) =>
   `The broker does not speak MQTT ${t.protocolVersion === 5 ? '5. Choose 3.1.1' : '3.1.1. Choose 5'} in the broker node.`;
 const UNAVAILABLE = () => 'The broker reports that it is unavailable. Retrying.';
-/** They pass by themselves. */
+/** Temporary conditions. */
 const PASSING = [3, 0x80, 0x83, 0x88, 0x89, 0x97, 0x9f];
-/** They do not: asking often would only add to the broker's log, or ban us. */
+/** Permanent conditions: frequent retries would only fill the broker's log, or get the client banned. */
 const LASTING = [1, 2, 4, 5, 0x84, 0x85, 0x86, 0x87, 0x8a, 0x8c, 0x9d];
 /** @type {Record<number, Sentence>} */
 const CONNACK = {
@@ -117,7 +117,11 @@ const DISCONNECT = {
   0x98: 'An administrator of the broker closed the connection.'
 };
 
-/** @param {any} error @param {Target} target @returns {Reason} */
+/**
+ * @param {any} error
+ * @param {Target} target
+ * @returns {Reason}
+ */
 function explain(error, target) {
   const code = error.code === 'EPROTO' ? tlsCode(error.message) : error.code;
   if (typeof code === 'number') {
@@ -164,7 +168,8 @@ function explain(error, target) {
 }
 
 /**
- * What OpenSSL says comes as EPROTO when something was being written, and as a code of its own when not.
+ * Returns the code of an OpenSSL error. OpenSSL's errors arrive as EPROTO while something was being written, and with a
+ * code of their own otherwise.
  * @param {string} message …:SSL routines:ssl3_read_bytes:tlsv1 alert protocol version:…
  */
 function tlsCode(message) {
@@ -172,14 +177,22 @@ function tlsCode(message) {
   return name ? `ERR_SSL_${name.toUpperCase().replaceAll(' ', '_')}` : 'EPROTO';
 }
 
-/** An error of a connection that had been made. @param {any} error @param {Target} target @returns {Reason} */
+/**
+ * Explains an error of an established connection.
+ * @param {any} error
+ * @param {Target} target
+ * @returns {Reason}
+ */
 function explainConnected(error, target) {
   if (error.code !== 'ETIMEDOUT') return explain(error, target);
   const reason = `The connection to ${target.host}:${target.port} is dead: no data arrives. Check the network. Reconnecting.`;
   return { code: 'ETIMEDOUT', reason, refused: false };
 }
 
-/** A Server Reference [MQTT 3.2.2.3.16] is told, not followed. @param {unknown} server */
+/**
+ * Names the server of a Server Reference [MQTT 3.2.2.3.16], which is reported but not followed.
+ * @param {unknown} server
+ */
 function movedTo(server) {
   if (typeof server !== 'string' || server === '') return '';
   // It goes into a status line and a log.
@@ -200,7 +213,7 @@ function explainDisconnect(reasonCode = 0) {
   return { code: `DISCONNECT ${reasonCode}`, reason, refused: false };
 }
 
-/** The reason of a DISCONNECT that names a packet, or '' where there was none. @param {number} code */
+/** Names the reason of a DISCONNECT that is about a packet. @param {number} code 0 = the broker gave none */
 function closeName(code) {
   if (code === 0) return 'the broker gives no reason';
   return `reason code ${hex(code)}: ${REFUSALS[code] ?? PACKETS[code] ?? 'unknown'}`;
@@ -212,14 +225,19 @@ function hex(code) {
 }
 
 /**
- * Reason codes of a DISCONNECT that are about a packet of ours, beside those of REFUSALS: the same packet may lead to the same again.
+ * Reason codes of a DISCONNECT that are about one of our packets, in addition to those of REFUSALS: the same packet may
+ * have the same effect again.
  * @type {Record<number, string>}
  */
 const PACKETS = { 0x81: 'malformed packet', 0x82: 'protocol error' };
-/** Those of REFUSALS. */
+/** All reason codes of a DISCONNECT that are about a packet, including those of REFUSALS. */
 const PACKET_CODES = [0x81, 0x82, 0x87, 0x90, 0x95, 0x99];
 
-/** What a DISCONNECT was for, 0 = for no packet. @param {Reason | null} why @returns {number} */
+/**
+ * Returns the reason code of a DISCONNECT that is about a packet, 0 = it is not about a packet.
+ * @param {Reason | null} why
+ * @returns {number}
+ */
 function packetCode(why) {
   const code = Number(/^DISCONNECT (\d+)$/.exec(why?.code ?? '')?.[1] ?? 0);
   return PACKET_CODES.includes(code) ? code : 0;

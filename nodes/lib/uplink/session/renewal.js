@@ -1,6 +1,6 @@
 'use strict';
 
-/** How long the acknowledgements of what is in flight are waited for before the connection is closed. */
+/** How long to wait for the acknowledgements of what is in flight before the connection is closed. */
 const DRAIN_MS = 2000;
 const STEP_MS = 20;
 
@@ -13,8 +13,8 @@ const STEP_MS = 20;
  */
 
 /**
- * Looks whether certificates or keys were renewed on disk, and then makes a new connection with them. Files that do not fit
- * together yet (the certificate was written, the key not yet) leave the connection as it is until they do.
+ * Checks whether certificates or keys were renewed on disk, and then makes a new connection with them. While the files
+ * do not match (the certificate was written, the key not yet), the present connection continues.
  */
 class Renewal {
   /** @param {RenewalParts} parts */

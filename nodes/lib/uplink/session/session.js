@@ -6,7 +6,7 @@ const { makeClient, openStream } = require('./mqtt-client');
 const { Dial } = require('./dial');
 const { explain, explainConnected, explainDisconnect, movedTo, packetCode } = require('./reason-codes');
 const { canWire, lacking, secureContext, socketOptions, wireSecurity } = require('./connection-options');
-const { TlsFiles } = require('../../base/tls-files');
+const { watchTlsFiles } = require('../../base/tls-files');
 const { ConnectionStream } = require('./connection-stream');
 
 /** @typedef {import('./reason-codes').Reason} Reason */
@@ -19,29 +19,41 @@ const { ConnectionStream } = require('./connection-stream');
  * @typedef {{sessionExpiryInterval: number, receiveMaximum: number}} Kept
  */
 
-/** @typedef {import('../../settings/uplink-options').CheckedOptions & {socket?: import('./connection-options').GroupOptions, kept?: Kept, ways?: import('../paths/session-paths').Paths | null}} SessionOptions of one group of classes */
+/**
+ * @typedef {object} GroupSessionOptions options of the session of one group of classes
+ * @property {import('./connection-options').GroupOptions} [socket]
+ * @property {Kept} [kept]
+ * @property {import('../paths/session-paths').Paths | null} [ways]
+ * @property {string} [meanwhile] see WatchOptions
+ */
+
+/** @typedef {import('../../settings/uplink-options').CheckedOptions & GroupSessionOptions} SessionOptions */
 
 /**
  * @typedef {object} SessionHandlers
  * @property {(state: State, why: Reason | null) => void} onState
  * @property {(link: Link) => void} onConnected
- * @property {(byBroker: boolean, code: number) => boolean | void} onDisconnected true: the reason is known. byBroker: it closed the connection itself, for no reason that is
- *   another than a packet; code: of its DISCONNECT for a packet, 0 = none
- * @property {(id: number, reasonCode: number) => void} [onPuback] for who writes PUBLISH packets; mqtt.js gets no PUBACK then
+ * @property {(byBroker: boolean, code: number) => boolean | void} onDisconnected returns true if the reason is known.
+ *   byBroker: the broker closed the connection itself, and the reason may be a packet; code: of its DISCONNECT about a
+ *   packet, 0 = none
+ * @property {(id: number, reasonCode: number) => void} [onPuback] for an owner that writes PUBLISH packets itself;
+ *   mqtt.js receives no PUBACK then
  * @property {(packet: import('mqtt').IPublishPacket, done: () => void) => void} [onPublish] see ClientParts
  * @property {(code: string, reason: string) => void} [onProblem]
  */
 
+/** Default of SessionOptions.meanwhile. */
+const KEPT = 'records are kept meanwhile';
 const MAX_RECEIVE_MAXIMUM = 65535;
 const STABLE_MS = 10000;
-/** A dead link does not hold the end up. */
+/** A dead link must not delay the end. */
 const CLOSE_MS = 500;
-/** How the broker's end of a connection looks where something was on its way to it. */
+/** Errors that look like the broker's end of a connection on which data was in flight. */
 const RESETS = ['ECONNRESET', 'EPIPE'];
 /** Session taken over. */
 const TAKEN_OVER = 'DISCONNECT 142';
 const LOOP_CLOSES = 5;
-/** Ends of a connection that the broker made without a word. */
+/** Ends of a connection for which the broker gave no reason. */
 const CLOSES = ['CLOSED', ...RESETS];
 /** @type {Reason} */
 const CLOSED = { code: 'CLOSED', reason: 'The broker closed the connection.', refused: false };
@@ -54,55 +66,57 @@ const NOT_ACCEPTED = {
 };
 
 /**
- * Keeps one connection to the broker. mqtt.js does the CONNECT, the parsing and the keep-alive of a connection; each attempt is
- * a new MqttClient, so no state of an old one can come back (mqtt.js also stops for good after a refused CONNECT, and knows
- * a fixed reconnect period only).
+ * Maintains one connection to the broker. mqtt.js handles the CONNECT, the parsing and the keep-alive of a connection.
+ * Each attempt uses a new MqttClient, so no state of an old one survives. (mqtt.js also stops permanently after a
+ * refused CONNECT, and supports only a fixed reconnect period.)
  *
- * Every connection starts a clean session, but for commands (`kept`). The uplink only publishes, and what is in flight is owned by
- * the feeder: a session kept by the broker would add nothing but the duty to match its memory, and stay behind when a gateway is gone.
+ * Every connection starts a clean session, except for commands (`kept`). The uplink only publishes, and the feeder owns
+ * what is in flight: a session kept by the broker would only add the duty to match its memory, and would remain when a
+ * gateway is removed.
  */
 class Session {
   /**
-   * @param {SessionOptions} options @param {SessionHandlers} handlers
-   * @param {import('./dial').Native} [native] the addon; without it Node makes the sockets, and TLS
-   * @param {typeof makeClient} [make] the MQTT client of a connection
+   * @param {SessionOptions} options
+   * @param {SessionHandlers} handlers
+   * @param {import('./dial').Native} [native] the addon; without it, Node.js makes the sockets, and TLS
+   * @param {typeof makeClient} [make] makes the MQTT client of a connection
    */
   constructor(options, handlers, native, make = makeClient) {
     this.options = options;
     this.handlers = handlers;
     this.native = native;
     this.makeClient = make;
-    this.files = new TlsFiles(options.tlsFiles);
+    this.files = watchTlsFiles(options.tlsFiles, options.meanwhile ?? KEPT);
     this.backoff = new Backoff(options.reconnectMinMs, options.reconnectMaxMs);
-    /** For a broker that refuses this client: only a person can help. */
+    /** For a broker that refuses this client, which needs a human decision. */
     this.slowBackoff = new Backoff(options.refusedMinMs, options.refusedMaxMs);
     this.isRenewing = false;
     /** An attempt that has no connection yet. @type {Dial | null} */
     this.dial = null;
-    /** Under TLS, where there is TLS. @type {import('node:net').Socket | null} */
+    /** The socket, below TLS if TLS is used. @type {import('node:net').Socket | null} */
     this.socket = null;
     /** @type {MqttClient | null} */
     this.client = null;
     this.connected = false;
     this.stopped = false;
     this.everConnected = false;
-    /** How often it was accepted. */
+    /** How often the broker accepted this client. */
     this.connects = 0;
     this.connectedAt = 0;
-    /** Connections that were accepted and did not last, closed by the broker for no reason that is known. */
+    /** Consecutive connections that were accepted and closed by the broker soon after, for an unknown reason. */
     this.closesInARow = 0;
-    /** Another server that a broker named with its refusal, as a sentence. */
+    /** Another server that the broker named in its refusal, as a sentence. */
     this.movedTo = '';
-    /** What the current attempt failed with. @type {Reason | null} */
+    /** Why the current attempt failed. @type {Reason | null} */
     this.why = null;
     /** @type {NodeJS.Timeout | undefined} */
     this.timer = undefined;
-    this.hasSaidLacking = false;
-    /** Why the present connection is none of MPTCP, see openSocket(). */
+    this.hasReportedLacking = false;
+    /** Why the present connection does not use MPTCP, see openSocket(). */
     this.noMptcp = '';
-    /** That it was bound to. @type {import('../paths/session-paths').Way | null} */
+    /** The path that the connection is bound to. @type {import('../paths/session-paths').Way | null} */
     this.way = null;
-    /** How long its far end took to answer. */
+    /** How long the far end took to answer. */
     this.handshakeMs = 0;
   }
 
@@ -115,7 +129,7 @@ class Session {
     /** @type {MqttClient} */ (this.client).stream.write(bytes, done);
   }
 
-  /** The descriptor of the present TCP connection, for looking only. @returns {number | null} */
+  /** The descriptor of the present TCP connection, for inspection only. @returns {number | null} */
   get fd() {
     const { socket, client } = this;
     const stream = client?.stream;
@@ -123,7 +137,10 @@ class Session {
     return fd >= 0 ? fd : null;
   }
 
-  /** Closes the connection hard, or ends the attempt to make one; the next follows. @param {Reason} why */
+  /**
+   * Closes the connection immediately, or cancels the attempt to make one; the next attempt follows.
+   * @param {Reason} why
+   */
   kill(why) {
     this.why = why;
     if (this.dial) {
@@ -132,7 +149,7 @@ class Session {
     } else this.client?.stream.destroy();
   }
 
-  /** What a connection would fail with before it begins, null = nothing. @returns {Reason | null} */
+  /** Returns why a connection would fail before it begins, null = it would not. @returns {Reason | null} */
   rehearse() {
     try {
       this.#security();
@@ -142,7 +159,7 @@ class Session {
     }
   }
 
-  /** Ends the connection in an orderly way and makes a new one at once; also cuts a back-off short. @param {Reason} why */
+  /** Ends the connection in an orderly way and makes a new one at once. Also ends a back-off. @param {Reason} why */
   renew(why) {
     const { client } = this;
     if (this.stopped) return;
@@ -160,12 +177,12 @@ class Session {
     }
   }
 
-  /** The link is alive: mqtt.js may put its next ping off. Called at a low rate, not for each PUBACK. */
+  /** The link is alive, so mqtt.js may postpone its next ping. Called at a low rate, not for each PUBACK. */
   alive() {
     this.client?.reschedulePing(true);
   }
 
-  /** Sends DISCONNECT where there is someone to hear it. @param {() => void} done */
+  /** Stops the session, and sends DISCONNECT if it is connected. @param {() => void} done */
   stop(done) {
     const { client } = this;
     const wasConnected = this.connected;
@@ -215,7 +232,7 @@ class Session {
       this.noMptcp = reached.noMptcp ?? '';
       this.way = reached.way ?? null;
       this.handshakeMs = reached.handshakeMs ?? 0;
-      if (reached.unknown.length > 0) this.#sayLacking(reached.unknown);
+      if (reached.unknown.length > 0) this.#reportLacking(reached.unknown);
       this.#open(dial, reached, security);
       this.dial = null;
     } catch (error) {
@@ -226,19 +243,23 @@ class Session {
     }
   }
 
-  /** Ends an attempt that has no connection yet. */
+  /** Cancels an attempt that has no connection yet. */
   #hangUp() {
     const { dial } = this;
     this.dial = null;
     dial?.cancel();
   }
 
-  /** @param {Dial} dial @param {import('./dial').Reached} reached @param {import('./connection-options').Security} security */
+  /**
+   * @param {Dial} dial
+   * @param {import('./dial').Reached} reached
+   * @param {import('./connection-options').Security} security
+   */
   #open(dial, { socket, fd }, security) {
     const { options, native } = this;
     /** @type {MqttClient} */
     let client;
-    // What an old connection still says is not heard.
+    // Events of an old connection are ignored.
     const { onPuback: puback, onPublish: publish } = this.handlers;
     /** @param {Error} error */
     const onError = (error) => this.#failed(client, error);
@@ -247,7 +268,7 @@ class Session {
     /** @type {SessionHandlers['onPublish']} */
     const onPublish = publish && ((packet, done) => client === this.client && publish(packet, done));
     const stream = openStream({ options, socket, fd, security, native, onError, onPuback });
-    // One of the two closes the descriptor: closed twice, it may be somebody else's.
+    // Only one of the two may close the descriptor: if it is closed twice, the second time may hit another file.
     dial.handOver();
     try {
       const timeoutMs = dial.leftMs();
@@ -276,7 +297,7 @@ class Session {
     client.connect();
   }
 
-  /** The engine makes the connection, not Node. */
+  /** True if the engine makes the connection, not Node.js. */
   get isWired() {
     return canWire(this.native, this.options);
   }
@@ -287,7 +308,7 @@ class Session {
     if (!options.secure) return {};
     const files = this.files.read();
     if (this.isWired) return { wire: wireSecurity(/** @type {any} */ (native), options, files) };
-    return { context: secureContext(options, files) };
+    return { context: secureContext(options, files, options.meanwhile ?? KEPT) };
   }
 
   /** @param {MqttClient} client @param {any} error */
@@ -301,7 +322,7 @@ class Session {
         : explain(error, this.options);
     if (this.movedTo) this.why.reason += this.movedTo;
     this.movedTo = '';
-    // mqtt.js goes on after a malformed packet; a stream is not to be trusted after that.
+    // mqtt.js continues after a malformed packet, but the stream cannot be trusted after that.
     client.stream.destroy();
   }
 
@@ -335,7 +356,7 @@ class Session {
     if (!this.connected) this.#notAccepted();
     else {
       this.connected = false;
-      // A connection that does not last is no reason to hurry.
+      // After a connection that lasted only briefly, the back-off continues.
       if (performance.now() - this.connectedAt > STABLE_MS) {
         this.backoff.reset();
         this.closesInARow = 0;
@@ -349,7 +370,10 @@ class Session {
     this.#tryAgain();
   }
 
-  /** Two clients with one id end each other's connections for ever. @param {boolean} isUnexplained */
+  /**
+   * Warns about a loop of closed connections: two clients with one id end each other's connections indefinitely.
+   * @param {boolean} isUnexplained
+   */
   #explainLoop(isUnexplained) {
     const { clientId } = this.options;
     this.closesInARow = isUnexplained ? this.closesInARow + 1 : 0;
@@ -362,13 +386,13 @@ class Session {
       );
   }
 
-  /** A path that carries a handshake may carry nothing more. */
+  /** A path that carries a handshake may not carry anything else. */
   #notAccepted() {
     this.why ??= NOT_ACCEPTED;
     if (this.way && this.why.code === 'NO_CONNACK') this.options.ways?.failed(this.way.name);
   }
 
-  /** REQUIRES: this.why says why not now. */
+  /** Schedules the next attempt. REQUIRES: this.why is the reason for the wait. */
   #tryAgain() {
     const why = /** @type {Reason} */ (this.why);
     const wait = this.isRenewing || why.atOnce ? 0 : (why.slow ? this.slowBackoff : this.backoff).next();
@@ -379,15 +403,15 @@ class Session {
     this.timer = setTimeout(() => this.#attempt(), wait);
   }
 
-  /** Said once: it does not change. @param {string[]} names */
-  #sayLacking(names) {
-    if (this.hasSaidLacking) return;
-    this.hasSaidLacking = true;
+  /** Reported once, because it does not change. @param {string[]} names */
+  #reportLacking(names) {
+    if (this.hasReportedLacking) return;
+    this.hasReportedLacking = true;
     this.handlers.onProblem?.('SOCKET_OPTIONS', lacking(names));
   }
 }
 
-/** TLS stands, so that both ends know each other's kind. @param {any} stream */
+/** True if TLS is established, so that each end knows that the other one speaks TLS. @param {any} stream */
 function isEncrypted(stream) {
   return stream instanceof ConnectionStream ? stream.isSecure && stream.isOpen : stream.authorized === true;
 }

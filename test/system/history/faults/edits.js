@@ -2,7 +2,7 @@
 // A user edits the flow while devices publish: each step deploys an edit, the last one the original flow.
 
 const { eventually } = require('../../../../bench/harness/net');
-const { COPY, EDITS, copyOfUplink } = require('../edits');
+const { COPY, EDITS, copyOfUplink } = require('./flow-edits');
 
 /** @typedef {import('../context').Context} Context */
 /** @typedef {import('../schedule').Fault} Fault */

@@ -2,9 +2,9 @@
 // A device publishes under a topic that the cloud's broker rejects: it closes the connection that brings it.
 
 const { eventually } = require('../../../../bench/harness/net');
-const { Device } = require('../device');
-const { hashOf, payloadOf } = require('../payload');
-const { ODD } = require('../reading');
+const { Device } = require('../devices/device');
+const { hashOf, payloadOf } = require('../devices/payload');
+const { ODD } = require('../devices/reading');
 
 /** The class of a record without a rule. */
 const UNRANKED = 3;

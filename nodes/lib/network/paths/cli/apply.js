@@ -7,7 +7,11 @@ const { prepareAll, refuse } = require('../prepare-paths');
 const { locked } = require('../paths-state');
 const { pathLine, stepLines, stepsAsJson, warningsOf } = require('./show');
 
-/** @param {import('./usage').Options} options @param {import('../../../base/cli/cli-output').Output} output @returns {Promise<number>} the exit code */
+/**
+ * @param {import('./usage').Options} options
+ * @param {import('../../../base/cli/cli-output').Output} output
+ * @returns {Promise<number>} the exit code
+ */
 async function apply(options, output) {
   needRights('apply', 'routes and MPTCP endpoints');
   const prepared = await locked(options.stateDir, async () => {

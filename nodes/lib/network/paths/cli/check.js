@@ -6,25 +6,34 @@ const { prepare } = require('../path-steps-run');
 const { readStatus } = require('../paths-status-file');
 const { pathLine, qualityLines, stepLines, stepsAsJson, warningsOf } = require('./show');
 
-/** While somebody watches, an endpoint is where its path is up. @param {import('../paths-status-file').Status} status @returns {(path: import('../path-selection').Path) => import('../desired-state').Fate} */
+/**
+ * Returns the desired fates while a watch runs: an endpoint exists where its path is up.
+ * @param {import('../paths-status-file').Status} status
+ * @returns {(path: import('../path-selection').Path) => import('../desired-state').Fate}
+ */
 const fateIn = (status) => (path) => {
-  const of = status.paths.find(({ name }) => name === path.name);
-  if (!of) return 'there';
-  return of.state === 'up' ? 'there' : of.endpointId === 0 ? 'gone' : 'kept';
+  const watched = status.paths.find(({ name }) => name === path.name);
+  if (!watched) return 'there';
+  return watched.state === 'up' ? 'there' : watched.endpointId === 0 ? 'gone' : 'kept';
 };
 
 /**
- * What should be while somebody watches: paths in the role that they have by their quality.
- * @param {import('../path-steps-run').Prepared} prepared @param {import('../paths-status-file').Status} status
+ * Computes the desired state while a watch runs: paths have the role that their quality gives them.
+ * @param {import('../path-steps-run').Prepared} prepared
+ * @param {import('../paths-status-file').Status} status
  */
 function prepareIn(prepared, status) {
   const acting = (/** @type {import('../path-selection').Path} */ { name, role }) =>
-    status.paths.find((of) => of.name === name && of.role === role)?.actingRole ?? role;
+    status.paths.find((watched) => watched.name === name && watched.role === role)?.actingRole ?? role;
   const paths = prepared.paths.map((path) => ({ ...path, role: acting(path) }));
   return prepare({ ...prepared, paths }, fateIn(status));
 }
 
-/** @param {import('./usage').Options} options @param {import('../../../base/cli/cli-output').Output} output @returns {Promise<number>} the exit code */
+/**
+ * @param {import('./usage').Options} options
+ * @param {import('../../../base/cli/cli-output').Output} output
+ * @returns {Promise<number>} the exit code
+ */
 async function check(options, output) {
   const status = readStatus(options.stateDir);
   const { prepared, refusals } = await prepareAll(options);
@@ -41,9 +50,10 @@ async function check(options, output) {
   for (const path of paths) output.line(pathLine(path));
   for (const refusal of refusals) output.line(`Not ok: ${refusal}`);
   for (const warning of warnings) output.line(`Warning: ${warning}`);
-  for (const of of status?.paths ?? []) {
-    output.line(`${of.name}: ${of.state} since ${of.since}: ${of.why}`);
-    for (const line of qualityLines(of)) output.line(`${of.name}: ${line}`);
+  for (const watched of status?.paths ?? []) {
+    const { name, state, since, why } = watched;
+    output.line(`${name}: ${state} since ${since}: ${why}`);
+    for (const line of qualityLines(watched)) output.line(`${name}: ${line}`);
   }
   if (!status)
     output.line(

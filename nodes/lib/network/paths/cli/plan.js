@@ -4,7 +4,11 @@ const { EXIT } = require('../../common/network-error');
 const { prepareAll } = require('../prepare-paths');
 const { pathLine, stepLines, stepsAsJson, warningsOf } = require('./show');
 
-/** @param {import('./usage').Options} options @param {import('../../../base/cli/cli-output').Output} output @returns {Promise<number>} the exit code */
+/**
+ * @param {import('./usage').Options} options
+ * @param {import('../../../base/cli/cli-output').Output} output
+ * @returns {Promise<number>} the exit code
+ */
 async function plan(options, output) {
   const { prepared, refusals } = await prepareAll(options);
   const { paths, steps } = prepared;

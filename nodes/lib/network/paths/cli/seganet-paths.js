@@ -1,13 +1,13 @@
 #!/usr/bin/env node
 'use strict';
-// seganet-paths: several ways to the broker, kept healthy for Multipath TCP. Everything it can do: seganet-paths --help.
+// seganet-paths: keeps several paths to the broker healthy for Multipath TCP. For its commands, see seganet-paths --help.
 
-const { main } = require('../../../base/cli/cli-main');
-const { EXIT } = require('../../common/network-error');
+const { main, runner } = require('../../../base/cli/cli-main');
 const { readArguments } = require('./usage');
 
 /** @typedef {import('./usage').Options} Options */
-/** @type {Record<string, (options: Options, output: import('../../../base/cli/cli-output').Output) => Promise<number>>} */
+/** @typedef {import('../../../base/cli/cli-output').Output} Output */
+/** @type {Record<string, (options: Options, output: Output) => Promise<number>>} */
 const commands = {
   plan: (...args) => require('./plan').plan(...args),
   apply: (...args) => require('./apply').apply(...args),
@@ -16,13 +16,7 @@ const commands = {
   watch: (...args) => require('./watch').watch(...args)
 };
 
-/** @param {string[]} args @param {import('../../../base/cli/cli-output').Output} output @returns {Promise<number>} the exit code */
-async function run(args, output) {
-  const { command, text, options } = readArguments(args);
-  if (options) return commands[command](options, output);
-  output.line(text);
-  return EXIT.OK;
-}
+const run = runner(readArguments, (command, options, output) => commands[command](options, output));
 
 if (require.main === module) main('seganet-paths', run);
 

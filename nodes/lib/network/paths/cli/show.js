@@ -3,7 +3,7 @@
 const { size } = require('../../../base/cli/cli-output');
 const { shellLine, stepLines, stepsAsJson } = require('../../qdisc/cli/show');
 const { endpointIdOf } = require('../path-numbers');
-const { WISHES } = require('../sysctls');
+const { DESIRED } = require('../sysctls');
 
 /** @param {import('../path-selection').Path} path */
 function place({ name, interface: device, address, gateway, isDirect, exists, carrier }) {
@@ -20,7 +20,10 @@ function place({ name, interface: device, address, gateway, isDirect, exists, ca
 /** @param {import('../path-selection').Path} path */
 const pathLine = (path) => `${path.name} (${path.role}): ${place(path)}`;
 
-/** @param {import('../paths-status-file').PathStatus} of @returns {string[]} what is known of its quality, and what follows */
+/**
+ * @param {import('../paths-status-file').PathStatus} status
+ * @returns {string[]} known figures of its quality, and their consequences
+ */
 function qualityLines({ role, quality, actingRole, advice, adviceWhy }) {
   if (!quality) return [];
   const { signalDbm, linkPercent, rttMs, lossPercent, txBytesPerSecond: tx, rxBytesPerSecond: rx } = quality;
@@ -39,7 +42,11 @@ function qualityLines({ role, quality, actingRole, advice, adviceWhy }) {
   ];
 }
 
-/** What is no error, but should be known. @param {import('../path-steps-run').Prepared} prepared @returns {string[]} */
+/**
+ * Returns warnings, which are not errors.
+ * @param {import('../path-steps-run').Prepared} prepared
+ * @returns {string[]}
+ */
 function warningsOf({ facts, paths, foreign }) {
   const warnings = [];
   if (facts.sysctls.enabled === null) {
@@ -47,7 +54,7 @@ function warningsOf({ facts, paths, foreign }) {
       'This kernel has no MPTCP: only routes are set up. Raspberry Pi OS has MPTCP since mid-2023 (apt-get full-upgrade).'
     );
   } else {
-    const missing = WISHES.filter(({ name }) => facts.sysctls[name] === null).map(
+    const missing = DESIRED.filter(({ name }) => facts.sysctls[name] === null).map(
       ({ name }) => `net.mptcp.${name}`
     );
     if (missing.length > 0) warnings.push(`This kernel does not have ${missing.join(', ')}: skipped.`);

@@ -6,16 +6,20 @@ const { EXIT } = require('../../common/network-error');
 const { undo: undoAll } = require('../path-steps-run');
 const { hintSocket, locked } = require('../paths-state');
 const { removeStatus } = require('../paths-status-file');
-const { WISHES } = require('../sysctls');
+const { DESIRED } = require('../sysctls');
 const { stepLines, stepsAsJson } = require('./show');
 
-/** @param {import('./usage').Options} options @param {import('../../../base/cli/cli-output').Output} output @returns {Promise<number>} the exit code */
+/**
+ * @param {import('./usage').Options} options
+ * @param {import('../../../base/cli/cli-output').Output} output
+ * @returns {Promise<number>} the exit code
+ */
 async function undo(options, output) {
   needRights('undo', 'routes and MPTCP endpoints');
   const { done, left, unknown } = await locked(options.stateDir, async () => {
     const undone = await undoAll(options.stateDir);
     removeStatus(options.stateDir);
-    // Of a watch that was killed.
+    // Left over from a watch that was killed.
     fs.rmSync(hintSocket(options.stateDir), { force: true });
     return undone;
   });
@@ -26,7 +30,7 @@ async function undo(options, output) {
   for (const line of stepLines(done)) output.line(line);
   for (const what of left) output.line(`Left alone: ${what}.`);
   if (unknown) {
-    const names = WISHES.map(({ name }) => `net.mptcp.${name}`).join(', ');
+    const names = DESIRED.map(({ name }) => `net.mptcp.${name}`).join(', ');
     await output.note(
       `seganet-paths: Warning: the file of apply is missing, so ${names} and the subflow limit keep their current values. A restart restores the kernel's defaults.`
     );

@@ -1,5 +1,5 @@
 'use strict';
-// The command line of seganet-paths.
+// Reads the command line of seganet-paths.
 
 const { readCommandLine } = require('../../../base/cli/usage');
 const { checkBroker, checkNumber, checkPaths, usage } = require('../path-settings');
@@ -9,9 +9,15 @@ const advice = require('../role-advice').DEFAULTS;
 
 /**
  * @typedef {object} Options
- * @property {import('../path-settings').Wanted[]} paths none = auto @property {import('../path-settings').Broker | null} broker null = nothing is probed
- * @property {boolean} autoBackup @property {import('../role-advice').Limits} limits of quality
- * @property {number} everyMs @property {number} timeoutMs @property {string} stateDir @property {boolean} force @property {boolean} json
+ * @property {import('../path-settings').Wanted[]} paths none = auto
+ * @property {import('../path-settings').Broker | null} broker null = no probes
+ * @property {boolean} autoBackup
+ * @property {import('../role-advice').Limits} limits of quality
+ * @property {number} everyMs
+ * @property {number} timeoutMs
+ * @property {string} stateDir
+ * @property {boolean} force
+ * @property {boolean} json
  */
 
 /** @type {Record<string, string>} */
@@ -36,7 +42,7 @@ const OPTIONS = {
   json: `  --json             print one JSON object; with watch, one per line`
 };
 
-/** Of the watch only. */
+/** Options of watch only. */
 const QUALITY = ['auto-backup', 'backup-below', 'backup-loss', 'backup-rtt', 'backup-after', 'active-after'];
 
 const RIGHTS = 'Requires root or CAP_NET_ADMIN.';
@@ -99,7 +105,11 @@ function readLimits(text) {
   };
 }
 
-/** @param {string[]} args of the command line @param {NodeJS.ProcessEnv} [env] @returns {{ command: string, text: string, options: Options | null }} */
+/**
+ * @param {string[]} args of the command line
+ * @param {NodeJS.ProcessEnv} [env]
+ * @returns {{ command: string, text: string, options: Options | null }}
+ */
 function readArguments(args, env = process.env) {
   const { command, text: shown, values } = readCommandLine(MANUAL, args);
   if (!values) return { command, text: shown, options: null };

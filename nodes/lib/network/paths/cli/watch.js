@@ -15,10 +15,10 @@ const { removeStatus, writeStatus } = require('../paths-status-file');
 const { Watcher } = require('../path-watcher');
 const { warningsOf } = require('./show');
 
-/** A name may come to mean another address. */
+/** A name's address may change. */
 const RESOLVE_MS = 60_000;
 
-/** The broker's IPv4 address; while no path answers the last one is kept. */
+/** The broker's IPv4 address. The last one is kept while no path answers. */
 class Resolver {
   /** @param {string} host */
   constructor(host) {
@@ -43,7 +43,11 @@ class Resolver {
   }
 }
 
-/** @param {import('./usage').Options} options @param {() => number} now @param {(question: import('../path-probe').Question) => Promise<import('../path-probe').Answer>} ask */
+/**
+ * @param {import('./usage').Options} options
+ * @param {() => number} now
+ * @param {(question: import('../path-probe').Question) => Promise<import('../path-probe').Answer>} ask
+ */
 function asker({ broker }, now, ask) {
   if (!broker) return null;
   const resolver = new Resolver(broker.host);
@@ -65,8 +69,12 @@ const logger =
     void output.flush();
   };
 
-/** @param {string} directory @param {InstanceType<typeof Watcher>} watcher @param {import('../../../base/cli/cli-output').Output} output */
-async function hear(directory, watcher, output) {
+/**
+ * @param {string} directory
+ * @param {InstanceType<typeof Watcher>} watcher
+ * @param {import('../../../base/cli/cli-output').Output} output
+ */
+async function listenForHints(directory, watcher, output) {
   const file = hintSocket(directory);
   try {
     const hints = new HintListener(file, (hint) => watcher.suspect(hint));
@@ -80,7 +88,11 @@ async function hear(directory, watcher, output) {
   }
 }
 
-/** @param {import('./usage').Options} options @param {import('../../../base/cli/cli-output').Output} output @returns {Promise<number>} the exit code, when it was told to end */
+/**
+ * @param {import('./usage').Options} options
+ * @param {import('../../../base/cli/cli-output').Output} output
+ * @returns {Promise<number>} the exit code, after a signal
+ */
 async function watch(options, output) {
   needRights('watch', 'routes and MPTCP endpoints');
   const { stateDir, broker, everyMs, timeoutMs, limits, autoBackup: acts } = options;
@@ -103,13 +115,17 @@ async function watch(options, output) {
     const watcher = new Watcher(
       {
         view: () => view(options.paths, stateDir),
-        change: (of) => change(of, stateDir),
+        change: (next) => change(next, stateDir),
         ask: asker(options, now, ask),
         qualityWatch: new QualityWatch({ limits, everyMs, acts }),
-        tell: (mptcp, paths) =>
+        report: (mptcp, paths) =>
           writeStatus(stateDir, {
-            ...{ version: 1, pid: process.pid, updated: new Date().toISOString() },
-            ...{ broker: broker ? `${broker.host}:${broker.port}` : '', mptcp, paths }
+            version: 1,
+            pid: process.pid,
+            updated: new Date().toISOString(),
+            broker: broker ? `${broker.host}:${broker.port}` : '',
+            mptcp,
+            paths
           }),
         log,
         now,
@@ -124,8 +140,8 @@ async function watch(options, output) {
     });
     await watcher.start();
     monitor.start();
-    // Behind a full queue a probe in fastProbe would find every path dead.
-    const hints = broker && isUrgent ? await hear(stateDir, watcher, output) : null;
+    // Behind a full queue, a fast probe without priority would find every path dead.
+    const hints = broker && isUrgent ? await listenForHints(stateDir, watcher, output) : null;
     await ended;
     await hints?.stop();
     monitor.stop();

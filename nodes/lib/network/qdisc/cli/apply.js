@@ -4,7 +4,7 @@ const fs = require('node:fs');
 const { applyChange } = require('../apply-qdisc');
 const { checkChange } = require('../check-qdisc');
 const { classifierObject } = require('../classifier');
-const { look } = require('../inspect-qdisc');
+const { inspect } = require('../inspect-qdisc');
 const { prepare } = require('../prepare-qdisc');
 const { makeDirectory, locked, writeWhole } = require('../qdisc-state');
 const { EXIT } = require('../../common/network-error');
@@ -25,7 +25,7 @@ async function apply(options, output) {
     writeWhole(desired.object, classifierObject());
     try {
       // Again: another may have changed it before the lock was had.
-      const facts = await look(name);
+      const facts = await inspect(name);
       return await applyChange({ facts, scheme, steps, desired, directory, force: options.force });
     } finally {
       fs.rmSync(desired.object, { force: true });

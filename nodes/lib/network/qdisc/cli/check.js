@@ -2,7 +2,7 @@
 
 const { checkChange } = require('../check-qdisc');
 const { rateText } = require('../verdict');
-const { look } = require('../inspect-qdisc');
+const { inspect } = require('../inspect-qdisc');
 const { interfaceOf } = require('../prepare-qdisc');
 const { EXIT } = require('../../common/network-error');
 const { bandLines, summary } = require('./show');
@@ -10,7 +10,7 @@ const { bandLines, summary } = require('./show');
 /** @param {import('../prepare-qdisc').Options} options @param {import('../../../base/cli/cli-output').Output} output @returns {Promise<number>} the exit code */
 async function check(options, output) {
   const name = await interfaceOf(options);
-  const facts = await look(name);
+  const facts = await inspect(name);
   const checked = checkChange(facts, options.stateDir);
   const { ok, kind, reason, rate, bands, applied, asApplied } = checked;
   const code = ok ? EXIT.OK : EXIT.NOT_OK;

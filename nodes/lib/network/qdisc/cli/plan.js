@@ -39,8 +39,15 @@ async function plan(options, output) {
     output.line(
       JSON.stringify({
         interface: name,
-        ...{ scheme, rate, share, steps: stepsAsJson(steps), undo: stepsAsJson(undo) },
-        ...{ warnings, skipped, capabilities, found: how }
+        scheme,
+        rate,
+        share,
+        steps: stepsAsJson(steps),
+        undo: stepsAsJson(undo),
+        warnings,
+        skipped,
+        capabilities,
+        found: how
       })
     );
     return EXIT.OK;

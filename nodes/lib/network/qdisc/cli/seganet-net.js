@@ -1,12 +1,13 @@
 #!/usr/bin/env node
 'use strict';
-// seganet-net: sets a network interface up so that urgent packets go first. Everything it can do: seganet-net --help.
+// seganet-net: configures a network interface to send urgent packets first. For its commands, see seganet-net --help.
 
-const { main } = require('../../../base/cli/cli-main');
+const { main, runner } = require('../../../base/cli/cli-main');
 const { readArguments } = require('./usage');
-const { EXIT } = require('../../common/network-error');
 
-/** @type {Record<string, (options: import('../prepare-qdisc').Options, output: import('../../../base/cli/cli-output').Output) => Promise<number>>} */
+/** @typedef {import('../prepare-qdisc').Options} Options */
+/** @typedef {import('../../../base/cli/cli-output').Output} Output */
+/** @type {Record<string, (options: Options, output: Output) => Promise<number>>} */
 const commands = {
   plan: (...args) => require('./plan').plan(...args),
   apply: (...args) => require('./apply').apply(...args),
@@ -14,13 +15,7 @@ const commands = {
   undo: (...args) => require('./undo').undo(...args)
 };
 
-/** @param {string[]} args @param {import('../../../base/cli/cli-output').Output} output @returns {Promise<number>} the exit code */
-async function run(args, output) {
-  const { command, text, options } = readArguments(args);
-  if (options) return commands[command](options, output);
-  output.line(text);
-  return EXIT.OK;
-}
+const run = runner(readArguments, (command, options, output) => commands[command](options, output));
 
 if (require.main === module) main('seganet-net', run);
 

@@ -1,6 +1,6 @@
 'use strict';
 
-const { look } = require('../inspect-qdisc');
+const { inspect } = require('../inspect-qdisc');
 const { interfaceOf } = require('../prepare-qdisc');
 const { comesBack } = require('../restore-qdisc');
 const { locked, makeDirectory } = require('../qdisc-state');
@@ -15,7 +15,7 @@ async function undo(options, output) {
   const name = await interfaceOf(options);
   makeDirectory(options.stateDir);
   const { done, left, state } = await locked(options.stateDir, name, async () =>
-    undoChange(await look(name), options.stateDir, options.force)
+    undoChange(await inspect(name), options.stateDir, options.force)
   );
   const lost =
     state && left === '' && !comesBack(state.before) ? `${state.before.kind} ${state.before.handle}` : '';

@@ -17,7 +17,7 @@ class Device {
    * @param {(device: string, recordClass: number) => string} [options.topicOf]
    * @param {number} options.maxUnacked no more are sent before some are acknowledged
    * @param {(recordClass: number, n: number) => {payload: string, hash: string}} options.payloadOf
-   * @param {(event: import('./history').DeviceEvent) => void} options.log @param {() => number} options.clock
+   * @param {(event: import('../history').DeviceEvent) => void} options.log @param {() => number} options.clock
    * @param {(what: string, text: string) => void} options.onProblem
    */
   constructor(options) {

@@ -1,7 +1,8 @@
-#include "core/protocol/coap/exchanges.h"
+#include "core/protocol/coap/datagram/exchanges.h"
 
 #include <utility>
 
+#include "core/base/require.h"
 #include "core/protocol/coap/codes.h"
 
 namespace seganet::coap {
@@ -47,6 +48,7 @@ uint64_t Exchanges::Find(uint64_t key, int64_t now_us) {
 }
 
 uint64_t Exchanges::Add(uint64_t key, int64_t now_us) {
+  SEGANET_REQUIRE(first_ == end_ || At(end_ - 1).at_us <= now_us);
   while (first_ < end_ && size() >= max_) DropOldest();
   if (size() == ring_.size()) Resize(ring_.empty() ? kLeastEntries : 2 * ring_.size());
   const uint64_t number = end_++;

@@ -1,8 +1,9 @@
+// Signals and time of a stream.
 #include <algorithm>
 
 #include "core/protocol/coap/option_reader.h"
-#include "core/protocol/coap/stream_impl.h"
-#include "core/protocol/coap/stream_peek.h"
+#include "core/protocol/coap/stream/stream_impl.h"
+#include "core/protocol/coap/stream/stream_peek.h"
 
 namespace seganet::coap {
 namespace {
@@ -25,7 +26,7 @@ std::string InitialBytes(const Settings& settings) {
   return csm;
 }
 
-// RFC 8323 5.6: the other end is told why.
+// RFC 8323 5.6: Abort carries the reason.
 void StreamImpl::Close(CloseReason reason, std::string_view why, uint16_t bad_option) {
   close_reason_ = reason;
   std::string body;
@@ -40,7 +41,7 @@ void StreamImpl::OnSignal(const Message& message) {
   OptionReader reader(message.options);
   while (reader.Next() == OptionReader::Step::kOption) {
     if (TakeSignalOption(message.code, reader.number(), reader.value(), &custody)) continue;
-    // RFC 8323 5.2: a critical option that is not known aborts the connection.
+    // RFC 8323 5.2: an unknown critical option aborts the connection.
     return Close(CloseReason::kCoapSignal, "A critical option of the signal is unknown.",
                  message.code == kCsm ? reader.number() : uint16_t{0});
   }
@@ -51,14 +52,14 @@ void StreamImpl::OnSignal(const Message& message) {
     case kPing: {
       if (mute_) return;
       std::string body;
-      // RFC 8323 5.4.1: it says that all that came before the Ping was worked on.
+      // RFC 8323 5.4.1: Custody confirms that all messages before the Ping were processed.
       if (custody && pending_.empty()) OptionWriter(&body).Add(kCustody, {});
       return AppendFrame(kPong, message.token, body, &output_);
     }
     case kPong:
       return OnPong(message.token);
     case kRelease:
-      // RFC 8323 5.5: what was asked before is still answered.
+      // RFC 8323 5.5: earlier requests are still answered.
       draining_ = !pending_.empty();
       if (!draining_) close_reason_ = CloseReason::kDisconnected;
       return;
@@ -66,7 +67,7 @@ void StreamImpl::OnSignal(const Message& message) {
       close_reason_ = CloseReason::kCoapAborted;
       return;
     default:
-      return;  // a signal of the future, without a critical option
+      return;  // an unknown signal without a critical option
   }
 }
 
@@ -89,8 +90,8 @@ uint64_t StreamImpl::SendPing(bool custody) {
   return pings_;
 }
 
-// RFC 8323 5.4: a Pong has the token of its Ping. libcoap 4.3 leaves it out: such a Pong is of the
-// oldest, since they come in order.
+// RFC 8323 5.4: a Pong has the token of its Ping. libcoap 4.3 leaves the token out: such a Pong
+// answers the oldest Ping, because Pongs come in order.
 void StreamImpl::OnPong(std::string_view token) {
   const auto answered =
       std::find_if(in_flight_.begin(), in_flight_.end(), [token](const InFlight& sent) {

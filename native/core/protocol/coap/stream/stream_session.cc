@@ -1,16 +1,17 @@
-#include "core/protocol/coap/stream_session.h"
+#include "core/protocol/coap/stream/stream_session.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "core/protocol/coap/stream_impl.h"
+#include "core/base/require.h"
+#include "core/protocol/coap/stream/stream_impl.h"
 
 namespace seganet::coap {
 namespace {
 
-constexpr size_t kKeptBytes = 4096;  // of a buffer that is empty
+constexpr size_t kKeptBytes = 4096;  // an empty buffer keeps this much
 
-// The limits of one device apply to the one of a stream.
+// A stream serves one device, so the limits of one device apply.
 Limits OfOne(Limits limits) {
   limits.max_observers = limits.max_observers_per_device;
   return limits;
@@ -47,7 +48,7 @@ CloseReason StreamImpl::Feed(std::span<const uint8_t> bytes) {
   return close_reason_;
 }
 
-// Adds to the message that is split over reads. True when it was whole and handled.
+// Completes the buffered message from `bytes`. True when it was complete and handled.
 bool StreamImpl::FinishPartial(std::span<const uint8_t>* bytes) {
   for (;;) {
     const StreamFrame frame = DecodeFrame(partial_);
@@ -61,7 +62,7 @@ bool StreamImpl::FinishPartial(std::span<const uint8_t>* bytes) {
       return true;
     }
     if (bytes->empty()) return false;
-    // Byte by byte until the length is known, so never into the next message.
+    // Byte by byte until the length is known, so that no byte of the next message is taken.
     const size_t wanted = frame.total == 0 ? 1 : frame.total - partial_.size();
     const size_t n = std::min(wanted, bytes->size());
     partial_.insert(partial_.end(), bytes->begin(), bytes->begin() + static_cast<ptrdiff_t>(n));
@@ -85,7 +86,7 @@ void StreamImpl::OnFrame(const StreamFrame& frame, std::span<const uint8_t> body
   message.code = frame.code;
   message.token = frame.token;
   if (!has_csm_ && frame.code != kCsm) {  // RFC 8323 5.3
-    return Close(CloseReason::kCoapSignal, "The first message has to be a CSM.");
+    return Close(CloseReason::kCoapSignal, "The first message must be a CSM.");
   }
   if (!ParseBody(body, &message)) {
     return Close(CloseReason::kCoapMalformed, "The options cannot be read.");
@@ -100,16 +101,17 @@ void StreamImpl::OnFrame(const StreamFrame& frame, std::span<const uint8_t> body
     case 2:
     case 4:
     case 5:
-      return;  // a response: we asked for nothing
+      return;  // a response, but the server sends no requests
     default:
-      return Close(CloseReason::kCoapMalformed, "The code is of a reserved class.");
+      return Close(CloseReason::kCoapMalformed, "The code is in a reserved class.");
   }
 }
 
 void StreamImpl::ConsumeOutput(size_t n) {
+  SEGANET_REQUIRE(n <= output().size());
   output_sent_ += n;
   if (output_sent_ < output_.size()) {
-    // Moves each byte once at most on average, and keeps the string near what is unsent.
+    // Moves each byte at most once on average, and keeps the string close to the unsent size.
     if (output_sent_ <= output_.size() / 2) return;
     output_.erase(0, output_sent_);
     output_sent_ = 0;
@@ -135,7 +137,7 @@ StreamSession::~StreamSession() = default;
 
 void StreamSession::SkipAnswered(size_t n) { impl_->answered_bytes = n; }
 CloseReason StreamSession::Feed(std::span<const uint8_t> bytes) { return impl_->Feed(bytes); }
-bool StreamSession::Acknowledge(uint64_t slot) { return impl_->Acknowledge(slot); }
+bool StreamSession::Acknowledge(uint64_t handle) { return impl_->Acknowledge(handle); }
 CommandStart StreamSession::Command(uint64_t id, std::string_view topic, std::string_view payload) {
   return impl_->Start(id, topic, payload);
 }

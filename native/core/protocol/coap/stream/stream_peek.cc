@@ -1,17 +1,18 @@
-#include "core/protocol/coap/stream_peek.h"
+#include "core/protocol/coap/stream/stream_peek.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "core/base/require.h"
 #include "core/protocol/coap/message.h"
 #include "core/protocol/coap/option_reader.h"
 #include "core/protocol/coap/request.h"
-#include "core/protocol/coap/stream_session.h"
+#include "core/protocol/coap/stream/stream_session.h"
 
 namespace seganet::coap {
 namespace {
 
-// Nobody's: before a device is known there are no records.
+// Handler of a session without a device, which accepts no records.
 class NoHandler : public Handler {
  public:
   Answer OnRecord(const Incoming& record) override {
@@ -20,7 +21,7 @@ class NoHandler : public Handler {
   }
 };
 
-// The device that a request names. '' = none, or the options that would tell are not there yet.
+// Returns the device that a request names. '' = none, or its options have not arrived yet.
 std::string DeviceOf(const StreamFrame& frame, std::span<const uint8_t> arrived,
                      const Settings& settings) {
   OptionReader reader(arrived);
@@ -45,11 +46,11 @@ std::string DeviceOf(const StreamFrame& frame, std::span<const uint8_t> arrived,
   return std::move(request.device);
 }
 
-// What a session without a device says to the messages that came before one was named.
+// Answers the messages before the first one that names a device, with a session without a device.
 void AnswerBefore(std::span<const uint8_t> bytes, const Settings& settings, size_t answered,
                   StreamPeek* peek) {
-  NoHandler nobody;
-  StreamSession session(&nobody, settings, Limits{}, {}, 0);
+  NoHandler handler;
+  StreamSession session(&handler, settings, Limits{}, {}, 0);
   session.SkipAnswered(answered);
   peek->reason = session.Feed(bytes);
   peek->answer = session.output();
@@ -59,8 +60,9 @@ void AnswerBefore(std::span<const uint8_t> bytes, const Settings& settings, size
 
 StreamPeek PeekStream(std::span<const uint8_t> bytes, const Settings& settings, size_t max_bytes,
                       size_t answered) {
+  SEGANET_REQUIRE(answered <= bytes.size());
   StreamPeek peek;
-  size_t at = 0;  // the end of the messages before the one in hand
+  size_t at = 0;  // the end of the messages before the current one
   bool is_bad = false;
   while (at < bytes.size()) {
     const std::span<const uint8_t> rest = bytes.subspan(at);
@@ -70,7 +72,7 @@ StreamPeek PeekStream(std::span<const uint8_t> bytes, const Settings& settings, 
     if (is_bad || frame.status != StreamFrame::Status::kOk) break;
     const std::span<const uint8_t> arrived =
         rest.subspan(frame.header, std::min(rest.size(), frame.total) - frame.header);
-    // Without a CSM in front the session will refuse it.
+    // The session refuses a request that no CSM precedes.
     const bool is_request = at > 0 && frame.code != kEmpty && ClassOf(frame.code) == 0;
     if (is_request) peek.device = DeviceOf(frame, arrived, settings);
     if (!peek.device.empty() || rest.size() < frame.total) break;

@@ -1,5 +1,6 @@
-#ifndef SEGANET_CORE_PROTOCOL_COAP_DATAGRAM_IMPL_H_
-#define SEGANET_CORE_PROTOCOL_COAP_DATAGRAM_IMPL_H_
+// The implementation of DatagramServer; only its source files include this header.
+#ifndef SEGANET_CORE_PROTOCOL_COAP_DATAGRAM_DATAGRAM_IMPL_H_
+#define SEGANET_CORE_PROTOCOL_COAP_DATAGRAM_DATAGRAM_IMPL_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,13 +12,13 @@
 
 #include "core/base/keyed_hash.h"
 #include "core/protocol/coap/commands.h"
-#include "core/protocol/coap/datagram_server.h"
-#include "core/protocol/coap/exchanges.h"
-#include "core/protocol/coap/far_ends.h"
+#include "core/protocol/coap/datagram/datagram_server.h"
+#include "core/protocol/coap/datagram/exchanges.h"
+#include "core/protocol/coap/datagram/far_ends.h"
+#include "core/protocol/coap/datagram/outbox.h"
 #include "core/protocol/coap/handle_table.h"
 #include "core/protocol/coap/message.h"
 #include "core/protocol/coap/observers.h"
-#include "core/protocol/coap/outbox.h"
 #include "core/protocol/coap/reply.h"
 #include "core/protocol/coap/request.h"
 #include "core/protocol/coap/route.h"
@@ -26,8 +27,9 @@
 
 namespace seganet::coap {
 
-// datagram_server.cc: datagrams, time; datagram_requests.cc: answers and records;
-// datagram_commands.cc: discovery, commands and observers.
+// Split over three files. datagram_server.cc: datagrams and time; datagram_requests.cc: responses
+// and records; datagram_commands.cc: discovery, commands and observers. The public functions are
+// documented at DatagramServer.
 class DatagramImpl {
  public:
   DatagramImpl(DatagramHandler* handler, const Settings& settings, const Limits& limits,
@@ -38,8 +40,8 @@ class DatagramImpl {
     return RouteOf(read_);
   }
   void OnRead(const Peer& peer, int64_t now_us);
-  void Acknowledge(uint64_t slot, int64_t now_us);
-  void Withhold(uint64_t slot, uint32_t retry_s, int64_t now_us);
+  void Acknowledge(uint64_t handle, int64_t now_us);
+  void Withhold(uint64_t handle, uint32_t retry_s, int64_t now_us);
   CommandStart Start(uint64_t id, std::string_view device, std::string_view topic,
                      std::string_view payload, int64_t now_us);
   int64_t NextDeadline() const;
@@ -52,36 +54,36 @@ class DatagramImpl {
   DatagramCounters counters;
 
  private:
-  // Whom an answer goes to.
+  // The recipient of a response.
   struct Asker {
     Peer peer;
     Type type = Type::kConfirmable;
     uint16_t id = 0;
     Token token;
     size_t request_bytes = 0;
-    uint64_t exchange = 0;  // 0 = the request is answered anew each time
+    uint64_t exchange = 0;  // 0 = each duplicate is processed again
     uint8_t no_response = 0;
   };
   // A record that is not safe yet.
   struct Pending {
     Asker asker;
     std::optional<Block> block1;
-    uint32_t missing = 0;       // acknowledgements
-    bool acknowledged = false;  // an empty ACK left: the answer will be separate
+    uint32_t missing = 0;       // acknowledgements still to come
+    bool acknowledged = false;  // an empty ACK was sent: the response will be separate
   };
   struct Due {
     int64_t at_us;
-    uint64_t slot;
+    uint64_t handle;
   };
 
   void OnMessage(const Peer& peer, int64_t now_us);
   void OnRequest(const Peer& peer, int64_t now_us);
   void Refuse(const Peer& peer, int64_t now_us);
-  // Sets the exchange; false for a duplicate, which is answered here.
+  // Sets the exchange. False for a duplicate, which this function answers.
   bool IsNew(const Message& message, Asker* asker, int64_t now_us);
 
   void OnRecords(const Asker& asker, const Message& message, int64_t now_us);
-  // Whether `payload` is a whole record; if not, the request is answered.
+  // True if `payload` is a whole record. If not, this function answers the request.
   bool TakeBlock(const Asker& asker, const Message& message, std::string_view* payload,
                  int64_t now_us);
   void HandOver(const Asker& asker, std::string_view payload, int64_t now_us);
@@ -89,14 +91,15 @@ class DatagramImpl {
   void AnswerLate(const Pending& pending, const Reply& reply, int64_t now_us);
   void DropDone();
 
-  // Most bytes of a datagram to this far end now.
+  // Returns the largest datagram that may be sent to the peer now, bytes.
   size_t RoomFor(const Asker& asker);
   bool HasRoomFor(size_t bytes, const Asker& asker);
+  // True if an error may be sent to the peer now (Limits::max_errors_per_s); counts it.
   bool MayFail(const Peer& peer, int64_t now_us);
   void Respond(const Asker& asker, const Reply& reply, int64_t now_us);
   void SendReply(const Asker& asker, const Reply& reply);
   void AskForEcho(const Asker& asker);
-  // A CON of our own, with the asker's token.
+  // Sends a CON with the asker's token. False if the peer's queue is full.
   bool SendSeparate(const Asker& asker, const Reply& reply, std::string_view device,
                     int64_t now_us);
   void SendEmpty(const Asker& asker);
@@ -108,7 +111,7 @@ class DatagramImpl {
   void Represent(const Asker& asker, int64_t now_us);
   void RespondBody(const Asker& asker, Reply reply, std::string_view body, int64_t now_us,
                    bool* last);
-  // False: it does not fit. *queued: it is on its way or waits.
+  // False if the notification does not fit. *queued: it is in flight or waits in the outbox.
   bool Notify(const Observer& observer, Command* command, bool* queued, int64_t now_us);
   void OnTaken(const Peer& peer, const Outgoing& message, int64_t now_us);
   void OnFailed(const Peer& peer, const Outgoing& message, uint8_t result);
@@ -127,20 +130,20 @@ class DatagramImpl {
   Commands commands_;
 
   HandleTable<Pending> pending_;
-  // HandleTable in their order: when an empty ACK is due; and of those that waited for so long,
-  // when the device does not wait any more.
+  // Pending records by deadline: when an empty ACK is due, and, after that, when the device stops
+  // waiting and the record is forgotten.
   std::deque<Due> separate_due_;
   std::deque<Due> forget_due_;
-  uint64_t in_hand_ = 0;  // the slot of the record that is being handed over
-  uint32_t early_ = 0;    // its acknowledgements that came at once
+  uint64_t in_hand_ = 0;  // handle of the record in Handler::OnRecord(), 0 = none
+  uint32_t early_ = 0;    // its acknowledgements inside of that call
   uint32_t observe_ = 1;  // the last sequence number (RFC 7641 3.4)
 
-  Arrival read_;  // the datagram that is handled
+  Arrival read_;  // the datagram in progress
   const Message& message_ = read_.message;
   const Request& request_ = read_.request;
-  std::string whole_;
+  std::string whole_;  // the body that its blocks completed
 };
 
 }  // namespace seganet::coap
 
-#endif  // SEGANET_CORE_PROTOCOL_COAP_DATAGRAM_IMPL_H_
+#endif  // SEGANET_CORE_PROTOCOL_COAP_DATAGRAM_DATAGRAM_IMPL_H_

@@ -1,5 +1,6 @@
-#ifndef SEGANET_CORE_PROTOCOL_COAP_STREAM_IMPL_H_
-#define SEGANET_CORE_PROTOCOL_COAP_STREAM_IMPL_H_
+// The implementation of StreamSession; only its source files include this header.
+#ifndef SEGANET_CORE_PROTOCOL_COAP_STREAM_STREAM_IMPL_H_
+#define SEGANET_CORE_PROTOCOL_COAP_STREAM_STREAM_IMPL_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -17,21 +18,22 @@
 #include "core/protocol/coap/observers.h"
 #include "core/protocol/coap/reply.h"
 #include "core/protocol/coap/request.h"
-#include "core/protocol/coap/stream_session.h"
+#include "core/protocol/coap/stream/stream_session.h"
 #include "core/protocol/coap/token.h"
 #include "core/protocol/coap/uploads.h"
 
 namespace seganet::coap {
 
-// stream_session.cc: bytes and messages; stream_signals.cc: signals and time; stream_requests.cc:
-// records; stream_commands.cc: discovery, commands and observers.
+// Split over four files. stream_session.cc: bytes and messages; stream_signals.cc: signals and
+// time; stream_requests.cc: records; stream_commands.cc: discovery, commands and observers. The
+// public functions are documented at StreamSession.
 class StreamImpl {
  public:
   StreamImpl(Handler* handler, const Settings& settings, const Limits& limits, std::string device,
              int64_t now_us);
 
   CloseReason Feed(std::span<const uint8_t> bytes);
-  bool Acknowledge(uint64_t slot);
+  bool Acknowledge(uint64_t handle);
   CommandStart Start(uint64_t id, std::string_view topic, std::string_view payload);
   bool OnTime(int64_t now_us);
   void Release();
@@ -50,9 +52,10 @@ class StreamImpl {
   size_t partial_bytes() const { return partial_.size(); }
   size_t memory_bytes() const;
 
-  size_t answered_bytes = 0;  // of those to come
+  size_t answered_bytes = 0;  // of the next bytes: PeekStream() already answered them
 
  private:
+  // The recipient of a response.
   struct Asker {
     Token token;
     uint8_t no_response = 0;
@@ -61,26 +64,28 @@ class StreamImpl {
   struct Pending {
     Asker asker;
     std::optional<Block> block1;
-    uint32_t missing = 0;  // acknowledgements
+    uint32_t missing = 0;  // acknowledgements still to come
   };
-  // A command on its way.
+  // A command in flight.
   struct InFlight {
     uint64_t id = 0;
-    uint64_t ping = 0;      // 0: it goes block by block and is taken with its last one
-    int64_t since_us = -1;  // of the first OnTime() after it was sent
+    uint64_t ping = 0;      // 0: sent in blocks, and taken with the request of the last block
+    int64_t since_us = -1;  // the first OnTime() after it was sent
   };
 
   bool IsOpen() const { return close_reason_ == CloseReason::kNone && !draining_; }
   bool FinishPartial(std::span<const uint8_t>* bytes);
-  // False, and closed, for a header that cannot be.
+  // Closes the session and returns false for an invalid header.
   bool CheckFrame(const StreamFrame& frame);
   void OnFrame(const StreamFrame& frame, std::span<const uint8_t> body);
+  // Sends Abort with the diagnostic text `why`.
   void Close(CloseReason reason, std::string_view why, uint16_t bad_option = 0);
 
   void OnSignal(const Message& message);
+  // False for an unknown critical option.
   bool TakeSignalOption(uint8_t code, uint16_t number, std::string_view value, bool* custody);
   void OnPong(std::string_view token);
-  // Returns its number.
+  // Returns the Ping's number.
   uint64_t SendPing(bool custody);
 
   void OnRequest(const Message& message);
@@ -104,9 +109,9 @@ class StreamImpl {
   const std::string device_;
 
   CloseReason close_reason_ = CloseReason::kNone;
-  bool draining_ = false;   // Release came; records of it are not safe yet
+  bool draining_ = false;   // Release came while records were not safe yet
   bool releasing_ = false;  // we sent Release
-  bool mute_ = false;       // the message in hand was answered already
+  bool mute_ = false;       // PeekStream() already answered the current message
   bool has_csm_ = false;
   size_t peer_max_bytes_ = kBaseMessageBytes;
   bool peer_takes_blocks_ = false;
@@ -115,8 +120,8 @@ class StreamImpl {
   std::vector<uint8_t> partial_;  // the beginning of a message
 
   HandleTable<Pending> pending_;
-  uint64_t in_hand_ = 0;  // the slot of the record that is being handed over
-  uint32_t early_ = 0;    // its acknowledgements that came at once
+  uint64_t in_hand_ = 0;  // handle of the record in Handler::OnRecord(), 0 = none
+  uint32_t early_ = 0;    // its acknowledgements inside of that call
   Uploads uploads_;
   Observers observers_;
   std::optional<Command> latest_;
@@ -124,16 +129,16 @@ class StreamImpl {
   uint64_t pings_ = 0;
   uint32_t observe_ = 0;
 
-  int64_t now_us_;  // of the last OnTime(), or the beginning
+  int64_t now_us_;  // of the last OnTime(), or of the constructor
   int64_t heard_us_ = -1;
-  bool heard_ = true;  // something came since OnTime()
+  bool heard_ = true;  // bytes came since OnTime()
   bool pinged_ = false;
-  uint64_t idle_ping_ = 0;  // its number while no Pong came
+  uint64_t idle_ping_ = 0;  // number of an unanswered idle Ping, 0 = none
 
-  Request request_;  // the one that is handled; kept for its memory
-  std::string whole_;
+  Request request_;    // the request in progress; kept for its memory
+  std::string whole_;  // the body that its blocks completed
 };
 
 }  // namespace seganet::coap
 
-#endif  // SEGANET_CORE_PROTOCOL_COAP_STREAM_IMPL_H_
+#endif  // SEGANET_CORE_PROTOCOL_COAP_STREAM_STREAM_IMPL_H_

@@ -8,7 +8,7 @@ const net = require('node:net');
 /** Stages of the usual plan: devices and ingest → batch (m = 1024, t = 1 s) → uplink 0. */
 const stage = Object.freeze({ source: 1, ingest: 2, batch: 3, uplink: 4 });
 
-/** @returns {import('../../native').PlanSpec} */
+/** @returns {import('../../../native').PlanSpec} */
 function usualPlan() {
   return {
     stages: [

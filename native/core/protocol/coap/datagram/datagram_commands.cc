@@ -1,7 +1,8 @@
+// Discovery, commands and observers over UDP.
 #include <algorithm>
 #include <utility>
 
-#include "core/protocol/coap/datagram_impl.h"
+#include "core/protocol/coap/datagram/datagram_impl.h"
 #include "core/protocol/coap/replies.h"
 
 namespace seganet::coap {
@@ -30,7 +31,7 @@ void DatagramImpl::RespondBody(const Asker& asker, Reply reply, std::string_view
 
 void DatagramImpl::OnCommands(const Asker& asker, int64_t now_us) {
   if (!handler_->MayObserve(request_.device)) {
-    const Refusal refusal{kForbidden, "This device may not have commands."};
+    const Refusal refusal{kForbidden, "This device may not observe commands."};
     return Respond(asker, ReplyTo(refusal), now_us);
   }
   const bool first = !request_.block2 || request_.block2->number == 0;
@@ -50,15 +51,16 @@ bool DatagramImpl::Register(const Asker& asker, int64_t now_us) {
   const bool added = observers_.Add(request_.device, std::move(observer), &gone);
   if (!gone.empty()) handler_->OnObserved(gone, false);
   if (!added) return false;
-  // No command comes with it: a registration that is renewed (RFC 7641 3.3.1) must not bring an old
-  // one again.
+  // The response carries no command: a renewed registration (RFC 7641 3.3.1) must not deliver an
+  // old command again.
   Reply reply;
   reply.code = kContent;
   reply.observe = NextObserve();
   if (proved) {
     Respond(asker, reply, now_us);
   } else {
-    // Its ACK proves that the far end is where it says, before it is sent what others decide.
+    // The peer's ACK of this message proves its address before commands, whose size others choose,
+    // are sent there.
     SendEmpty(asker);
     if (!SendSeparate(asker, reply, request_.device, now_us)) {
       observers_.Remove(request_.device, asker.peer, asker.token.text());
@@ -78,14 +80,14 @@ void DatagramImpl::Deregister(std::string_view device, const Peer& peer, std::st
 void DatagramImpl::Represent(const Asker& asker, int64_t now_us) {
   Command* command = commands_.Find(request_.device);
   if (command == nullptr || (!request_.topic.empty() && request_.topic != command->topic)) {
-    return Respond(asker, ReplyTo(Refusal{kNotFound, "There was no command."}), now_us);
+    return Respond(asker, ReplyTo(Refusal{kNotFound, "There is no command."}), now_us);
   }
   Reply reply;
   reply.code = kContent;
   reply.etag = command->etag;
   bool last = false;
   RespondBody(asker, reply, command->payload, now_us, &last);
-  // Only who was notified of it asks for a later block.
+  // Only a notified observer requests a later block.
   if (command->answered || !request_.block2 || request_.block2->number == 0) return;
   if (last) {
     End(command, kCommandTaken);
@@ -151,14 +153,14 @@ void DatagramImpl::OnTaken(const Peer& peer, const Outgoing& message, int64_t no
   if (command == nullptr || command->id != *message.command || command->answered) return;
   --command->waiting;
   if (message.in_blocks) {
-    // Taken when its last block was asked for.
+    // The device has taken the command when it requests the last block.
     commands_.SetFetch(command, now_us + kMaxTransmitWaitUs);
   } else {
     End(command, kCommandTaken);
   }
 }
 
-// RFC 7641 4.5: who resets a notification, or does not acknowledge it, observes no longer.
+// RFC 7641 4.5: an observer that resets a notification, or does not acknowledge it, is removed.
 void DatagramImpl::OnFailed(const Peer& peer, const Outgoing& message, uint8_t result) {
   if (message.device.empty()) return;
   Deregister(message.device, peer, message.token);

@@ -15,9 +15,9 @@ const {
   waitConnect,
   closeSocket
 } = require('../../native');
-const { stage, usualPlan, until } = require('./addon');
+const { stage, usualPlan, until } = require('./support/addon');
 
-const wireWorker = require.resolve('./children/wire-worker');
+const wireWorker = require.resolve('./children/connection-worker');
 
 /** @param {number} fd */
 const isOpen = (fd) => fs.existsSync(`/proc/self/fd/${fd}`);
@@ -161,9 +161,9 @@ test('carries a connection on a source, and a closed source ends it', async () =
   const source = new UplinkSource(engine.token, 0, () => {});
   const [first, second] = [await openWire(), await openWire()];
   first.enter(source, spec);
-  expect(() => second.enter(source, spec)).toThrow('on board already');
+  expect(() => second.enter(source, spec)).toThrow('already on the express path');
   first.close();
-  expect(() => second.enter(source, spec)).toThrow('on board already');
+  expect(() => second.enter(source, spec)).toThrow('already on the express path');
   first.leave();
   second.enter(source, spec);
   source.close();

@@ -1,4 +1,4 @@
-#include "core/protocol/coap/outbox.h"
+#include "core/protocol/coap/datagram/outbox.h"
 
 #include <limits>
 

@@ -1,9 +1,10 @@
-#include "core/protocol/coap/datagram_server.h"
+#include "core/protocol/coap/datagram/datagram_server.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "core/protocol/coap/datagram_impl.h"
+#include "core/base/require.h"
+#include "core/protocol/coap/datagram/datagram_impl.h"
 
 namespace seganet::coap {
 
@@ -35,7 +36,7 @@ void DatagramImpl::OnRead(const Peer& peer, int64_t now_us) {
   }
 }
 
-// RFC 7252 4.2, 4.3: what cannot be processed is reset if it is confirmable, else ignored.
+// RFC 7252 4.2, 4.3: an unprocessable message is reset if it is confirmable, else ignored.
 void DatagramImpl::Refuse(const Peer& peer, int64_t now_us) {
   if (message_.type != Type::kConfirmable || !MayFail(peer, now_us)) return;
   handler_->Send(peer, EmptyDatagram(Type::kReset, message_.id));
@@ -47,16 +48,16 @@ void DatagramImpl::OnMessage(const Peer& peer, int64_t now_us) {
     if (read_.is_request()) {
       OnRequest(peer, now_us);
     } else {
-      // An Empty CON is a ping and gets its reset (RFC 7252 4.3). We ask for nothing, so a response
-      // is as unknown as a reserved class.
+      // An Empty CON is a ping and gets a reset (RFC 7252 4.3). The server sends no requests, so it
+      // handles a response like a reserved class.
       Refuse(peer, now_us);
     }
     return;
   }
-  if (message_.code != kEmpty) return;  // RFC 7252 4.2: a response to no request of ours
+  if (message_.code != kEmpty) return;  // RFC 7252 4.2: a response, but we sent no request
   const std::optional<Outgoing> ours = outbox_.Take(peer, message_.id, now_us);
   if (!ours) return;
-  far_ends_.Touch(peer).proved = true;  // it knew our message id
+  far_ends_.Touch(peer).proved = true;  // only the receiver knows our message id
   if (message_.type == Type::kAcknowledgement) {
     OnTaken(peer, *ours, now_us);
   } else {
@@ -68,15 +69,15 @@ void DatagramImpl::OnTime(int64_t now_us) {
   while (!separate_due_.empty() && separate_due_.front().at_us <= now_us) {
     const Due due = separate_due_.front();
     separate_due_.pop_front();
-    Pending* const found = pending_.Find(due.slot);
+    Pending* const found = pending_.Find(due.handle);
     if (found == nullptr) continue;
-    forget_due_.push_back({due.at_us - kSeparateAfterUs + kExchangeLifetimeUs, due.slot});
+    forget_due_.push_back({due.at_us - kSeparateAfterUs + kExchangeLifetimeUs, due.handle});
     if (found->asker.type != Type::kConfirmable) continue;
     found->acknowledged = true;
     SendEmpty(found->asker);
   }
   while (!forget_due_.empty() && forget_due_.front().at_us <= now_us) {
-    pending_.Erase(forget_due_.front().slot);
+    pending_.Erase(forget_due_.front().handle);
     forget_due_.pop_front();
   }
   DropDone();
@@ -89,10 +90,10 @@ void DatagramImpl::OnTime(int64_t now_us) {
   }
 }
 
-// HandleTable that were answered need no time any more.
+// Drops the deadlines of answered records.
 void DatagramImpl::DropDone() {
   const auto drop = [this](std::deque<Due>* due) {
-    while (!due->empty() && pending_.Find(due->front().slot) == nullptr) due->pop_front();
+    while (!due->empty() && pending_.Find(due->front().handle) == nullptr) due->pop_front();
   };
   drop(&separate_due_);
   drop(&forget_due_);
@@ -114,7 +115,9 @@ size_t DatagramImpl::memory_bytes() const {
 DatagramServer::DatagramServer(DatagramHandler* handler, const Settings& settings,
                                const Limits& limits, uint32_t worker, uint32_t workers,
                                uint64_t seed)
-    : impl_(std::make_unique<DatagramImpl>(handler, settings, limits, worker, workers, seed)) {}
+    : impl_(std::make_unique<DatagramImpl>(handler, settings, limits, worker, workers, seed)) {
+  SEGANET_REQUIRE(worker < workers && workers <= 1024);
+}
 
 DatagramServer::~DatagramServer() = default;
 
@@ -122,19 +125,19 @@ Route DatagramServer::Read(std::span<const uint8_t> datagram) { return impl_->Re
 
 void DatagramServer::OnRead(const Peer& peer, int64_t now_us, bool multicast) {
   ++impl_->counters.datagrams;
-  if (multicast) {  // RFC 7252 8.2: a server may ignore it, and answers would be amplification
+  if (multicast) {  // RFC 7252 8.2: a server may ignore it, and an answer would be an amplification
     ++impl_->counters.multicast;
     return;
   }
   impl_->OnRead(peer, now_us);
 }
 
-void DatagramServer::Acknowledge(uint64_t slot, int64_t now_us) {
-  impl_->Acknowledge(slot, now_us);
+void DatagramServer::Acknowledge(uint64_t handle, int64_t now_us) {
+  impl_->Acknowledge(handle, now_us);
 }
 
-void DatagramServer::Withhold(uint64_t slot, uint32_t retry_s, int64_t now_us) {
-  impl_->Withhold(slot, retry_s, now_us);
+void DatagramServer::Withhold(uint64_t handle, uint32_t retry_s, int64_t now_us) {
+  impl_->Withhold(handle, retry_s, now_us);
 }
 
 CommandStart DatagramServer::Command(uint64_t id, std::string_view device, std::string_view topic,

@@ -1,13 +1,14 @@
+// Discovery, commands and observers over a stream.
 #include <algorithm>
 #include <utility>
 
 #include "core/protocol/coap/replies.h"
-#include "core/protocol/coap/stream_impl.h"
+#include "core/protocol/coap/stream/stream_impl.h"
 
 namespace seganet::coap {
 namespace {
 
-// Of the length, which grows with the body (RFC 8323 3.2).
+// Maximum bytes of the extended length, which grows with the body (RFC 8323 3.2).
 constexpr size_t kLengthBytes = 4;
 
 }  // namespace
@@ -19,7 +20,7 @@ void StreamImpl::OnDiscovery(const Asker& asker) {
   RespondBody(asker, reply, Discovery(settings_));
 }
 
-// True when the answer has the end of the body.
+// True when the response carries the end of the body.
 bool StreamImpl::RespondBody(const Asker& asker, Reply reply, std::string_view body) {
   std::string head;
   AppendReply(asker.token.text(), reply, &head);
@@ -34,7 +35,7 @@ bool StreamImpl::RespondBody(const Asker& asker, Reply reply, std::string_view b
 
 void StreamImpl::OnCommands(const Asker& asker) {
   if (!handler_->MayObserve(device_)) {
-    return Respond(asker, ReplyTo(Refusal{kForbidden, "This device may not have commands."}));
+    return Respond(asker, ReplyTo(Refusal{kForbidden, "This device may not observe commands."}));
   }
   const bool first = !request_.block2 || request_.block2->number == 0;
   if (first && request_.observe == 0u) {
@@ -42,9 +43,10 @@ void StreamImpl::OnCommands(const Asker& asker) {
     if (request_.block2) {
       observer.exponent = std::min(request_.block2->exponent, Block::kLargestExponent);
     }
-    std::string gone;  // there is one device
+    std::string gone;  // unused: there is one device
     if (observers_.Add(device_, std::move(observer), &gone)) {
-      // Without a command: a registration that is renewed must not bring an old one again.
+      // The response carries no command: a renewed registration must not deliver an old command
+      // again.
       Reply reply;
       reply.code = kContent;
       reply.observe = observe_ = (observe_ + 1) & 0xFFFFFF;
@@ -61,7 +63,7 @@ void StreamImpl::OnCommands(const Asker& asker) {
 
 void StreamImpl::Represent(const Asker& asker) {
   if (!latest_ || (!request_.topic.empty() && request_.topic != latest_->topic)) {
-    return Respond(asker, ReplyTo(Refusal{kNotFound, "There was no command."}));
+    return Respond(asker, ReplyTo(Refusal{kNotFound, "There is no command."}));
   }
   Reply reply;
   reply.code = kContent;
@@ -70,7 +72,7 @@ void StreamImpl::Represent(const Asker& asker) {
   if (!request_.block2 || request_.block2->number == 0) return;
   for (InFlight& sent : in_flight_) {
     if (sent.ping != 0) continue;
-    sent.since_us = -1;  // it goes on
+    sent.since_us = -1;  // progress: its time starts again
     if (last) return End(sent.id, kCommandTaken);
   }
 }
@@ -81,7 +83,7 @@ bool StreamImpl::Notify(const Observer& observer, const std::string& topic,
   Reply reply;
   reply.code = kContent;
   reply.etag = etag;
-  reply.observe = observe_ = (observe_ + 1) & 0xFFFFFF;  // RFC 8323 7.1: order is the stream's
+  reply.observe = observe_ = (observe_ + 1) & 0xFFFFFF;  // RFC 8323 7.1: the stream keeps the order
   if (observer.topic != topic) reply.location = topic;
   std::string head;
   AppendReply(observer.token, reply, &head);
@@ -119,14 +121,14 @@ CommandStart StreamImpl::Start(uint64_t id, std::string_view topic, std::string_
       return CommandStart::kTooLarge;
     }
   }
-  // As for MQTT: a single large one may go when nothing waits.
+  // As for MQTT: a single large command may exceed the limit when no other output waits.
   const size_t waiting = output().size();
   if (waiting != 0 && waiting + out.size() > limits_.max_output_bytes) return CommandStart::kBusy;
   latest_ = std::move(command);
   output_.append(out);
   InFlight sent{id, 0, -1};
   if (!in_blocks) {
-    // RFC 8323 5.4.1: the Pong is to say that the notification was worked on.
+    // RFC 8323 5.4.1: with Custody, the Pong confirms that the notification was processed.
     sent.ping = SendPing(true);
   }
   in_flight_.push_back(sent);

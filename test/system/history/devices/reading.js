@@ -4,7 +4,7 @@
 const { hashOf, isOurs } = require('./payload');
 
 /**
- * @typedef {import('./history').RecordName & {hash: string, index: number}} ReadRecord
+ * @typedef {import('../history').RecordName & {hash: string, index: number}} ReadRecord
  * @typedef {{records: ReadRecord[], key: string, historical: boolean, content: string, problem: string}} Reading
  */
 

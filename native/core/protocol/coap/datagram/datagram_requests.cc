@@ -1,8 +1,9 @@
+// Requests, responses and records over UDP.
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "core/protocol/coap/datagram_impl.h"
+#include "core/protocol/coap/datagram/datagram_impl.h"
 #include "core/protocol/coap/replies.h"
 
 namespace seganet::coap {
@@ -11,7 +12,7 @@ void DatagramImpl::OnRequest(const Peer& peer, int64_t now_us) {
   const Message& message = message_;
   const size_t bytes = read_.bytes.size();
   Asker asker{peer, message.type, message.id, Token(message.token), bytes, 0, 0};
-  // RFC 7252 4.5: what is idempotent may be answered anew, so GET needs no memory.
+  // RFC 7252 4.5: an idempotent request may be processed again, so GET is not remembered.
   if (message.code != kGet && !IsNew(message, &asker, now_us)) return;
   Refusal refusal = read_.refusal;
   asker.no_response = request_.no_response;
@@ -25,7 +26,7 @@ void DatagramImpl::OnRequest(const Peer& peer, int64_t now_us) {
   if (refusal.code != kEmpty) return Respond(asker, ReplyTo(refusal), now_us);
   if (bytes > settings_.max_message_bytes) {
     Reply reply = ReplyTo(Uploads::Step::kTooLarge, {}, settings_.max_body_bytes);
-    reply.block1 = Block{};  // RFC 7959 2.9.3: come again, with blocks of this size
+    reply.block1 = Block{};  // RFC 7959 2.9.3: asks for blocks of this size
     return Respond(asker, reply, now_us);
   }
   switch (request_.resource) {
@@ -41,8 +42,8 @@ void DatagramImpl::OnRequest(const Peer& peer, int64_t now_us) {
 }
 
 bool DatagramImpl::IsNew(const Message& message, Asker* asker, int64_t now_us) {
-  // RFC 7252 4.2: a retransmission has the same bytes. Others under the same id are a new request,
-  // for example of a device that was restarted and counts its ids from the beginning.
+  // RFC 7252 4.2: a retransmission has the same bytes. Different bytes with the same id are a new
+  // request, for example from a device that restarted and reuses its ids.
   const std::string_view datagram(reinterpret_cast<const char*>(read_.bytes.data()),
                                   read_.bytes.size());
   const uint64_t key = secret_.HashOf(asker->peer.text(), datagram);
@@ -53,7 +54,8 @@ bool DatagramImpl::IsNew(const Message& message, Asker* asker, int64_t now_us) {
   }
   ++counters.duplicates;
   const std::string_view answer = exchanges_.AnswerTo(asker->exchange);
-  // Without an answer yet the first one's is on its way. RFC 7252 4.5: a NON is ignored.
+  // Without a stored answer, the response to the first copy is still pending. RFC 7252 4.5: a
+  // duplicate NON is ignored.
   const bool is_due = message.type == Type::kConfirmable && !answer.empty();
   if (is_due && HasRoomFor(answer.size(), *asker)) handler_->Send(asker->peer, answer);
   return false;
@@ -70,7 +72,7 @@ bool DatagramImpl::TakeBlock(const Asker& asker, const Message& message, std::st
   const Block& block = *request_.block1;
   Uploads::Step step = Uploads::Step::kTooLarge;
   if (request_.size1.value_or(0) <= settings_.max_body_bytes) {
-    // The length keeps far end and options apart.
+    // The length separates the peer from the options.
     std::string key(asker.peer.text());
     key.push_back(static_cast<char>(asker.peer.size));
     key += BodyKey(message);
@@ -114,23 +116,23 @@ void DatagramImpl::HandOver(const Asker& asker, std::string_view payload, int64_
   if (whole_.capacity() > settings_.max_message_bytes) whole_ = {};
 }
 
-void DatagramImpl::Acknowledge(uint64_t slot, int64_t now_us) {
-  if (slot != 0 && slot == in_hand_) {
+void DatagramImpl::Acknowledge(uint64_t handle, int64_t now_us) {
+  if (handle != 0 && handle == in_hand_) {
     ++early_;
     return;
   }
-  Pending* const found = pending_.Find(slot);
+  Pending* const found = pending_.Find(handle);
   if (found == nullptr || --found->missing > 0) return;
   Finish(*found, now_us);
-  pending_.Erase(slot);
+  pending_.Erase(handle);
   DropDone();
 }
 
-void DatagramImpl::Withhold(uint64_t slot, uint32_t retry_s, int64_t now_us) {
-  Pending* const found = pending_.Find(slot);
+void DatagramImpl::Withhold(uint64_t handle, uint32_t retry_s, int64_t now_us) {
+  Pending* const found = pending_.Find(handle);
   if (found == nullptr) return;
   AnswerLate(*found, ReplyTo(Answer{Verdict::kNotTaken, 0, retry_s}), now_us);
-  pending_.Erase(slot);
+  pending_.Erase(handle);
   DropDone();
 }
 
@@ -146,7 +148,7 @@ void DatagramImpl::Finish(const Pending& pending, int64_t now_us) {
 
 void DatagramImpl::AnswerLate(const Pending& pending, const Reply& reply, int64_t now_us) {
   if (!pending.acknowledged) return Respond(pending.asker, reply, now_us);
-  // The empty ACK was all that RFC 7967 wants for a response that is not welcome.
+  // RFC 7967: for a response class that the device does not want, the empty ACK was enough.
   const bool is_welcome = (pending.asker.no_response >> (ClassOf(reply.code) - 1) & 1) == 0;
   if (is_welcome) SendSeparate(pending.asker, reply, {}, now_us);
 }
@@ -156,7 +158,7 @@ size_t DatagramImpl::RoomFor(const Asker& asker) {
   return std::min(settings_.max_message_bytes, 3 * asker.request_bytes);  // RFC 9175 2.4
 }
 
-// An answer that is no longer than what is allowed to anybody needs no far end.
+// An answer within the limit for unproved peers needs no lookup.
 bool DatagramImpl::HasRoomFor(size_t bytes, const Asker& asker) {
   if (bytes <= std::min(settings_.max_message_bytes, 3 * asker.request_bytes)) return true;
   return bytes <= RoomFor(asker);
@@ -177,10 +179,11 @@ bool DatagramImpl::MayFail(const Peer& peer, int64_t now_us) {
 
 void DatagramImpl::Respond(const Asker& asker, const Reply& reply, int64_t now_us) {
   if (reply.is_error()) ++counters.refused;
-  // 5.03 and 4.29 are no faults of the request: who sends too much is told each time.
+  // Only faults of the request count against max_errors_per_s. 5.03 and 4.29 are not faults: a
+  // device that sends too much gets them each time.
   const bool is_fault = ClassOf(reply.code) == 4 && reply.code != kTooManyRequests;
   if (is_fault && !MayFail(asker.peer, now_us)) return;
-  // RFC 7967 2: bit c - 1 says that class c is not wanted.
+  // RFC 7967 2: bit c - 1 = the device does not want class c.
   if ((asker.no_response >> (ClassOf(reply.code) - 1) & 1) != 0) return SendEmpty(asker);
   SendReply(asker, reply);
 }
@@ -190,7 +193,7 @@ void DatagramImpl::SendReply(const Asker& asker, const Reply& reply) {
   const Type type = piggybacked ? Type::kAcknowledgement : Type::kNonConfirmable;
   const uint16_t id = piggybacked ? asker.id : far_ends_.NextId(&far_ends_.Touch(asker.peer));
   std::string bytes = EncodeDatagram(type, id, asker.token.text(), reply);
-  if (!HasRoomFor(bytes.size(), asker)) {  // only a sentence for people can be that long
+  if (!HasRoomFor(bytes.size(), asker)) {  // only a diagnostic text can be that long
     Reply shorter = reply;
     shorter.payload = {};
     bytes = EncodeDatagram(type, id, asker.token.text(), shorter);

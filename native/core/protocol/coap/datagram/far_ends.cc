@@ -1,6 +1,8 @@
-#include "core/protocol/coap/far_ends.h"
+#include "core/protocol/coap/datagram/far_ends.h"
 
 #include <iterator>
+
+#include "core/base/require.h"
 
 namespace seganet::coap {
 
@@ -9,7 +11,9 @@ FarEnds::FarEnds(size_t max, uint32_t worker, uint32_t workers, SecretNumbers* s
       worker_(worker),
       workers_(workers),
       secret_(secret),
-      by_peer_(0, PeerHash{static_cast<uint32_t>(secret->Next())}) {}
+      by_peer_(0, PeerHash{static_cast<uint32_t>(secret->Next())}) {
+  SEGANET_REQUIRE(max > 0 && worker < workers);
+}
 
 FarEnd& FarEnds::Touch(const Peer& peer) {
   const auto found = by_peer_.find(peer);

@@ -1,7 +1,8 @@
+// Requests and records over a stream.
 #include <utility>
 
 #include "core/protocol/coap/replies.h"
-#include "core/protocol/coap/stream_impl.h"
+#include "core/protocol/coap/stream/stream_impl.h"
 
 namespace seganet::coap {
 
@@ -10,10 +11,10 @@ void StreamImpl::OnRequest(const Message& message) {
   const Asker asker{Token(message.token), request_.no_response};
   if (refusal.code == kEmpty) refusal = CheckMethod(message.code, request_);
   if (refusal.code == kEmpty && !request_.device.empty() && request_.device != device_) {
-    refusal = {kForbidden, "This connection is of another device."};
+    refusal = {kForbidden, "This connection belongs to another device."};
   }
   if (refusal.code == kEmpty && releasing_) {
-    refusal = {kUnavailable, "The gateway is about to stop."};
+    refusal = {kUnavailable, "The gateway is stopping."};
   }
   if (refusal.code != kEmpty) return Respond(asker, ReplyTo(refusal));
   switch (request_.resource) {
@@ -60,7 +61,7 @@ void StreamImpl::HandOver(const Asker& asker, std::string_view payload) {
   record.payload = payload;
   record.record_class = request_.record_class;
   Answer answer{Verdict::kFull, 0, 1};
-  // The owner stops reading long before; one read may hold many requests.
+  // The owner stops reading long before this limit, but one read may hold many requests.
   if (pending_.size() < limits_.max_unacknowledged) {
     record.slot = waits ? pending_.Add(Pending{asker, request_.block1, 0}) : 0;
     in_hand_ = record.slot;
@@ -82,17 +83,17 @@ void StreamImpl::HandOver(const Asker& asker, std::string_view payload) {
   if (whole_.capacity() > 0) whole_ = {};
 }
 
-bool StreamImpl::Acknowledge(uint64_t slot) {
+bool StreamImpl::Acknowledge(uint64_t handle) {
   if (close_reason_ != CloseReason::kNone) return false;
-  if (slot != 0 && slot == in_hand_) {
+  if (handle != 0 && handle == in_hand_) {
     ++early_;
     return true;
   }
-  Pending* const found = pending_.Find(slot);
+  Pending* const found = pending_.Find(handle);
   if (found == nullptr) return false;
   if (--found->missing > 0) return true;
   Finish(found->asker, found->block1);
-  pending_.Erase(slot);
+  pending_.Erase(handle);
   if (draining_ && pending_.empty()) close_reason_ = CloseReason::kDisconnected;
   return true;
 }
@@ -108,7 +109,7 @@ void StreamImpl::Finish(const Asker& asker, const std::optional<Block>& block1) 
 }
 
 void StreamImpl::Respond(const Asker& asker, const Reply& reply) {
-  // RFC 7967 2: bit c - 1 says that class c is not wanted.
+  // RFC 7967 2: bit c - 1 = the device does not want class c.
   if ((asker.no_response >> (ClassOf(reply.code) - 1) & 1) != 0) return;
   const size_t before = output_.size();
   AppendReply(asker.token.text(), reply, &output_);
