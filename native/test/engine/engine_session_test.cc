@@ -106,7 +106,7 @@ TEST_F(EngineSession, AQos2RecordComesOnceOverAReconnect) {
   EXPECT_EQ(Count(Counter::kRecordsReceived), 2u);
 }
 
-TEST_F(EngineSession, ADeviceIsToldThatTheGatewayStops) {
+TEST_F(EngineSession, DevicesAreNotifiedOfTheGatewaysStop) {
   Start();
   const uint16_t port = Listen();
   DeviceClient five(port), old(port);
@@ -132,7 +132,7 @@ TEST_F(EngineSession, TheKeepAliveMaximumHoldsForAll) {
   EXPECT_TRUE(Until([this] { return Count(Counter::kKeepAliveTimeouts) == 2; }));
 }
 
-TEST_F(EngineSession, AnIdThatWasMadeUpIsTold) {
+TEST_F(EngineSession, AnAssignedIdIsSentToTheDevice) {
   Start();
   DeviceClient device(Listen());
   const std::string connack = LogIn(&device, {.id = "", .level = 5});

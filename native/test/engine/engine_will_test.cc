@@ -68,7 +68,7 @@ TEST_F(EngineWill, IsDroppedByADisconnect) {
 }
 
 // 5: 3.14.2.1, 0x04 "Disconnect with Will Message"
-TEST_F(EngineWill, StaysWhereTheDisconnectAsksForIt) {
+TEST_F(EngineWill, StaysWhenTheDisconnectRequestsIt) {
   StartUnbatched();
   DeviceClient device(Listen());
   ASSERT_TRUE(Accepted(LogIn(&device, {.level = 5, .will_topic = "will/d"})));

@@ -81,7 +81,7 @@ class LanesLimitsRandomTest : public test::LanesWithLog {
           return true;
         },
         backlog);
-    ASSERT_EQ(taken, best) << "Take does what Best says";
+    ASSERT_EQ(taken, best) << "Take takes the result of Best";
     ASSERT_TRUE(taken == 0 || (session->classes & MaskOf(taken)));
     if (critical && taken != kCritical) {
       EXPECT_NE(taken, 0) << "class 1 is never held";
