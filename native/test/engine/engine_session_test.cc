@@ -181,7 +181,7 @@ TEST_F(KeptSessionsTest, EndWhenTheirTimeIsOver) {
   EXPECT_FALSE(kept_.Put("d", 1, nullptr, 0));
   kept_.Expire(10 * kSecond);
   EXPECT_EQ(ended_, std::vector<std::string>{"a"});
-  EXPECT_EQ(kept_.Take("b", 1, 20 * kSecond), nullptr) << "in time, whoever looks first";
+  EXPECT_EQ(kept_.Take("b", 1, 20 * kSecond), nullptr) << "in time, in either order";
   EXPECT_EQ(ended_.size(), 2u);
   EXPECT_NE(kept_.Take("c", 1, INT64_MAX - 1), nullptr);
   EXPECT_EQ(ended_.size(), 2u);

@@ -57,7 +57,7 @@ class LanesLimitsRandomTest : public test::LanesWithLog {
     if (session->outlet == nullptr || session->rings < 0) return;
     const int rings = session->bell.rings();
     if (lanes_->Best(session->outlet, now_us_) == 0) return;
-    EXPECT_GT(rings, session->rings) << "it would sleep for ever";
+    EXPECT_GT(rings, session->rings) << "it would sleep indefinitely";
   }
 
   void Take(Session* session, bool backlog) {

@@ -105,7 +105,7 @@ TEST_F(LanesLimitsTest, ExpiredRecordsLeaveTheLogAsWell) {
   Use(WithTtl(5));
   Push(kNormal, "on disk");
   Save();
-  Push(kNormal, "on its way there");
+  Push(kNormal, "in flight there");
   const uint64_t ticket = Seal(now_us_ + 60 * kMs);
   ASSERT_NE(ticket, 0u);
   now_us_ += 6 * kSecond;
@@ -233,7 +233,7 @@ TEST_F(LanesLimitsTest, ALimitWithoutDroppingSlowsAndLosesNothing) {
   EXPECT_TRUE(budget_.full(kNormal));
   EXPECT_FALSE(budget_.full(kHigh));
   Push();
-  EXPECT_EQ(AllDropped(), 0u) << "what was on its way";
+  EXPECT_EQ(AllDropped(), 0u) << "records in flight";
   Save();
   EXPECT_TRUE(budget_.relaxed(kNormal));
   EXPECT_EQ(budget_.records(kNormal), 50);

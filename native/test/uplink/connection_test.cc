@@ -72,7 +72,7 @@ TEST_F(ConnectionPlainTest, ReportsBytesThatALaterWriteSent) {
   }
   EXPECT_EQ(drains_, 0);
   far_end_ = [this] { Receive(); };
-  EXPECT_TRUE(RunUntil([&] { return drains_ == 1; })) << "who waits for it waits for ever";
+  EXPECT_TRUE(RunUntil([&] { return drains_ == 1; })) << "a waiting caller would wait indefinitely";
 }
 
 TEST_F(ConnectionPlainTest, FreesBytesThatTheKernelTookWhileWritesContinue) {

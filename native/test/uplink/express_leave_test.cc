@@ -28,7 +28,7 @@ class ExpressLeaveTest : public test::ExpressTest {
 TEST_F(ExpressLeaveTest, AnUnknownStage) {
   Put(MakeBatch(kNormal, "here", 9));
   EXPECT_EQ(Pump(), LeaveReason::kStage);
-  EXPECT_EQ(Pump(), LeaveReason::kStage) << "as often as it is asked";
+  EXPECT_EQ(Pump(), LeaveReason::kStage) << "each time";
   EXPECT_TRUE(sent_.empty());
   ExpectUntouched("here");
 }

@@ -124,7 +124,7 @@ TEST_F(ExpressSendTest, ItIsNotFullWhenTheWindowHasNoRoomEither) {
   Pump();
   EXPECT_TRUE(express_->is_blocked());
   Pump();
-  EXPECT_FALSE(express_->is_full()) << "or who pumps while it is would do so for ever";
+  EXPECT_FALSE(express_->is_full()) << "otherwise a pump loop would never end";
 }
 
 TEST_F(ExpressSendTest, ATurnEndsWhenItsTimeIsUp) {
@@ -205,7 +205,7 @@ TEST_F(ExpressSendTest, AnAcknowledgementReleasesItsBatchOnce) {
   EXPECT_EQ(done_, 1);
   EXPECT_EQ(Delivered(), 1u);
   EXPECT_EQ(numbers().acknowledged, 1u);
-  EXPECT_EQ(Ack(id, 0x87), LeaveReason::kNone) << "nothing is on its way under it";
+  EXPECT_EQ(Ack(id, 0x87), LeaveReason::kNone) << "nothing is in flight under it";
 }
 
 TEST_F(ExpressSendTest, CountsBatchesWithoutASubscriber) {
