@@ -201,7 +201,7 @@ describe('a user without the right to change the interface', () => {
   /** Runs as the user nobody, who may read the script and the Node only where its owner allows it. */
   const nobody = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'];
 
-  test.each(['apply', 'undo'])('learns from %s what is missing', (command) => {
+  test.each(['apply', 'undo'])('gets the missing requirement from %s', (command) => {
     expect(lab.netWith({ as: nobody }, command)).toMatchObject({
       code: 3,
       out: '',

@@ -43,7 +43,7 @@ TEST_F(CpuCapacity, TheStrongestCoreInUseIsOneThousandAndTwentyFour) {
   EXPECT_EQ(Of({0, 1}), Capacities({1024, 1024}));
 }
 
-TEST_F(CpuCapacity, WithoutItTheFrequencyTells) {
+TEST_F(CpuCapacity, WithoutItTheFrequencyCounts) {
   Write(0, "cpufreq/cpuinfo_max_freq", "1800000");
   Write(1, "cpufreq/cpuinfo_max_freq", "2400000");
   EXPECT_EQ(Of({0, 1}), Capacities({768, 1024}));
@@ -56,7 +56,7 @@ TEST_F(CpuCapacity, TheTwoScalesAreNotMixed) {
   EXPECT_EQ(Of({0, 1}), Capacities({512, 1024}));
 }
 
-TEST_F(CpuCapacity, WhereOneCoreDoesNotTellAllAreEqual) {
+TEST_F(CpuCapacity, WithoutOneCoresValueAllAreEqual) {
   EXPECT_EQ(Of({0, 1}), Capacities({1024, 1024}));
   Write(0, "cpu_capacity", "446");
   EXPECT_EQ(Of({0, 1}), Capacities({1024, 1024}));
@@ -68,7 +68,7 @@ TEST_F(CpuCapacity, WhereOneCoreDoesNotTellAllAreEqual) {
   EXPECT_EQ(Of({}), Capacities());
 }
 
-TEST_F(CpuCapacity, WorkersThatShareACoreShareWhatItCanDo) {
+TEST_F(CpuCapacity, WorkersThatShareACoreShareItsCapacity) {
   for (int cpu : {0, 1}) Write(cpu, "cpu_capacity", "1024");
   EXPECT_EQ(Of({0, 1, 0}), Capacities({512, 1024, 512}));
 }

@@ -42,7 +42,7 @@ TEST(Cpu, ReadsLists) {
   EXPECT_EQ(Parsed("007"), Cpus({7}));
 }
 
-TEST(Cpu, RefusesWhatIsNoList) {
+TEST(Cpu, RefusesInvalidLists) {
   for (const char* bad : {" ",
                           "a",
                           "1,",
@@ -144,7 +144,7 @@ TEST(Cpu, PinningIsSeenByTheKernel) {
   }
 }
 
-TEST(Cpu, TellsWhyPinningFails) {
+TEST(Cpu, ReportsWhyPinningFails) {
   std::thread([] {
     const Cpus before = AllowedCpus();
     EXPECT_EQ(PinThisThread(-1), "no core known");

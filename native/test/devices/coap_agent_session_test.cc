@@ -201,7 +201,7 @@ TEST_F(CoapAgentSessionTest, ReleaseEndsItAndAStopSaysRelease) {
   EXPECT_EQ(Feed(CoapSignal(test::kCoapRelease)), CloseReason::kDisconnected);
 }
 
-TEST(CoapWords, CommandsGoToTheCommandPathOfTheSource) {
+TEST(CoapConvert, CommandsGoToTheCommandPathOfTheSource) {
   EXPECT_EQ(CoapCommandTopic("cmd/d/a/b", "d", "cmd"), "cmd/d/a/b");
   EXPECT_EQ(CoapCommandTopic("cmd/d/a/b", "d", "in/box"), "in/box/d/a/b");
   EXPECT_EQ(CoapCommandTopic("cmd/d", "d", "x"), "x/d");
@@ -210,7 +210,7 @@ TEST(CoapWords, CommandsGoToTheCommandPathOfTheSource) {
   EXPECT_EQ(CoapCommandTopic("other/d", "d", "x"), "other/d");
 }
 
-TEST(CoapWords, ABodyIsNoLongerThanARecordMayBe) {
+TEST(CoapConvert, ABodyIsNoLongerThanARecordMayBe) {
   SourceSettings source;
   source.max_body_bytes = 1 << 20;
   EXPECT_EQ(CoapSettings(source, 65'536).max_body_bytes, 65'536u);

@@ -93,7 +93,7 @@ bool HasIpv6() {
   return probe.connected();
 }
 
-TEST(CoapSocket, AnAnswerLeavesFromTheAddressThatWasAsked) {
+TEST(CoapSocket, AnAnswerLeavesFromTheRequestsDestination) {
   Sockets sockets("0.0.0.0");
   ASSERT_TRUE(sockets.status.ok()) << sockets.status.message();
   for (const char* host : {"127.0.0.1", "127.0.0.7"}) {
@@ -172,12 +172,12 @@ TEST(CoapSocket, APortThatIsSharedByAnotherGatewayIsInUse) {
   }
 }
 
-TEST(CoapSocket, WhatIsWrongWithAnAddressIsTold) {
+TEST(CoapSocket, ReportsTheErrorOfAnAddress) {
   EXPECT_EQ(Sockets("192.0.2.1").status.error(), EADDRNOTAVAIL);
   EXPECT_EQ(Sockets("not a host").status.error(), EADDRNOTAVAIL);
 }
 
-TEST(CoapSocket, ABroadcastIsTold) {
+TEST(CoapSocket, ReportsABroadcast) {
   Sockets sockets("0.0.0.0");
   Client client("127.255.255.255", sockets.port);
   if (!client.connected() || !client.Send("x")) GTEST_SKIP() << "no broadcast on loopback here";
@@ -199,7 +199,7 @@ TEST(CoapSocket, MoreThanOneBatchLeavesInOrder) {
 }
 
 // A datagram that cannot be sent does not block others.
-TEST(CoapSocket, WhatTheSystemDoesNotTakeIsCountedAndSkipped) {
+TEST(CoapSocket, DatagramsThatTheSystemRefusesAreCountedAndSkipped) {
   Sockets sockets("127.0.0.1");
   Client client("127.0.0.1", sockets.port);
   ASSERT_TRUE(client.Send("hello"));

@@ -56,7 +56,7 @@ TEST_F(CommandTableTest, TheDevicesAnswerIsTheEnd) {
   EXPECT_EQ(table_.waiting(), 0u);
 }
 
-TEST_F(CommandTableTest, WhatCannotBeSentEndsAtOnce) {
+TEST_F(CommandTableTest, ACommandThatCannotBeSentEndsAtOnce) {
   Start(1);
   table_.Add(&first_);
   const std::pair<CommandStart, CommandEnd> kCases[] = {
@@ -86,7 +86,7 @@ TEST_F(CommandTableTest, ACarrierThatListensIsBetterThanOneThatDoesNot) {
   EXPECT_EQ(Results(), (Ends{{2, CommandEnd::kNotListening}}));
   first_.start = CommandStart::kSent;
   Start(3);
-  EXPECT_EQ(second_.ids.size(), 2u) << "nobody is asked after one that took it";
+  EXPECT_EQ(second_.ids.size(), 2u) << "none is tried after one that took it";
 }
 
 TEST_F(CommandTableTest, AnAnswerMayComeBeforeTheCallIsOver) {
@@ -96,7 +96,7 @@ TEST_F(CommandTableTest, AnAnswerMayComeBeforeTheCallIsOver) {
   EXPECT_EQ(Results(), (Ends{{1, CommandEnd::kTaken}}));
 }
 
-TEST_F(CommandTableTest, NoAnswerInTimeIsTheEndAndALateOneNothing) {
+TEST_F(CommandTableTest, NoAnswerInTimeIsTheEndAndALateOneIsIgnored) {
   table_.Add(&first_);
   Start(1, "d", 1000);
   Start(2, "d", 500);

@@ -48,7 +48,7 @@ TEST_F(DeviceTableTest, AnObserverCountsUntilItLeavesOff) {
   EXPECT_EQ(connected_, 0);
 }
 
-TEST_F(DeviceTableTest, OneThatStaysBehindIsFoundWhateverTheOthersDo) {
+TEST_F(DeviceTableTest, ASilentDeviceIsFoundWhateverTheOthersDo) {
   DeviceTable table(10, &connected_);
   table.Count(table.Get("a", 0), 0);
   Device* busy = table.Get("b", 0);

@@ -76,7 +76,7 @@ TEST_F(EngineCoapCommand, AnObserverGetsItAndItsAcknowledgementTakesIt) {
   }
 }
 
-TEST_F(EngineCoapCommand, ItsEndTellsWhyItWasNotTaken) {
+TEST_F(EngineCoapCommand, ItsEndGivesTheReasonWhyItWasNotTaken) {
   Start({}, Plan());
   CoapClient device(ListenCoap(Transport::kUdp));
   EXPECT_EQ(Command(1, "d", "cmd/d/x"), CommandEnd::kOffline);
@@ -94,7 +94,7 @@ TEST_F(EngineCoapCommand, ItsEndTellsWhyItWasNotTaken) {
   EXPECT_TRUE(Until([&] { return Command(4, "d", "cmd/d/x") == CommandEnd::kNotListening; }));
 }
 
-TEST_F(EngineCoapCommand, WhoResetsANotificationRefusesTheCommand) {
+TEST_F(EngineCoapCommand, AResetOfANotificationRefusesTheCommand) {
   Start({}, Plan());
   CoapClient device(ListenCoap(Transport::kUdp));
   ASSERT_EQ(device.Ask(Observation(&device, "/cmd/d")), kContent);
@@ -171,7 +171,7 @@ TEST_F(EngineCoapCommand, TheCommandPathOfTheSourceIsUsed) {
   EXPECT_EQ(End(1), CommandEnd::kTaken);
 }
 
-TEST_F(EngineCoapCommand, PermissionsSayWhatADeviceMayPostAndObserve) {
+TEST_F(EngineCoapCommand, PermissionsLimitPostsAndObservations) {
   SourceSettings settings;
   settings.permissions = {{"pump-*", {"r/{device}/#"}, {"cmd/{device}/#"}},
                           {"meter-*", {"r/{device}/value"}, {}}};

@@ -134,7 +134,7 @@ TEST_F(EngineCoapTcp, TheAnswerComesWhenTheRecordIsSafe) {
   EXPECT_EQ(device.Next().code, kChanged);
 }
 
-TEST_F(EngineCoapTcp, AConnectionIsOfOneDevice) {
+TEST_F(EngineCoapTcp, AConnectionBelongsToOneDevice) {
   Start({}, Plan());
   Client device(ListenTcp());
   ASSERT_TRUE(device.SendCsm());
@@ -157,7 +157,7 @@ TEST_F(EngineCoapTcp, AKnownDeviceTakesOverTheConnection) {
   EXPECT_EQ(engine_.devices(), 1);
 }
 
-TEST_F(EngineCoapTcp, AStopIsToldWithRelease) {
+TEST_F(EngineCoapTcp, AStopSendsRelease) {
   Start({}, Plan());
   Client device(ListenTcp());
   ASSERT_TRUE(device.SendCsm());
@@ -177,7 +177,7 @@ TEST_F(EngineCoapTcp, ALongBodyIsOneRecord) {
   EXPECT_EQ(seen[0].payload.size(), 100'000u);
 }
 
-TEST_F(EngineCoapTcp, WhoNamesNoDeviceInTimeIsClosed) {
+TEST_F(EngineCoapTcp, AConnectionWithoutADeviceInTimeIsClosed) {
   Start({}, Plan());
   uint16_t port = 0;
   const ListenSpec spec{.host = "127.0.0.1", .connect_timeout_us = 300'000};
@@ -190,7 +190,7 @@ TEST_F(EngineCoapTcp, WhoNamesNoDeviceInTimeIsClosed) {
 }
 
 // The connection ends in each case; an Abort is sent first where possible.
-TEST_F(EngineCoapTcp, BadInputEndsTheConnectionAndHarmsNobody) {
+TEST_F(EngineCoapTcp, BadInputEndsOnlyItsConnection) {
   Start({}, Plan());
   const uint16_t port = ListenTcp();
   Client maker(port);

@@ -130,7 +130,7 @@ TEST_F(EngineCoapUdp, NonConfirmableRecordsArriveToo) {
   EXPECT_EQ(device.Receive(20), std::nullopt);
 }
 
-TEST_F(EngineCoapUdp, TheClassIsWhatTheDeviceSaysElseThatOfTheRegister) {
+TEST_F(EngineCoapUdp, TheClassIsTheDevicesChoiceElseThatOfTheRegister) {
   SourceSettings settings;
   settings.class_property = "c";
   auto plan = Plan(settings);
@@ -161,7 +161,7 @@ TEST_F(EngineCoapUdp, TheClassIsWhatTheDeviceSaysElseThatOfTheRegister) {
   EXPECT_EQ(later[0].record_class, kBulk);
 }
 
-TEST_F(EngineCoapUdp, OverItsRateADeviceIsToldWhenToTryAgain) {
+TEST_F(EngineCoapUdp, OverItsRateADeviceGetsTheTimeToRetry) {
   SourceSettings settings;
   settings.rate = 1;
   settings.burst = 3;
@@ -175,7 +175,7 @@ TEST_F(EngineCoapUdp, OverItsRateADeviceIsToldWhenToTryAgain) {
   EXPECT_EQ(Count(Counter::kRecordsReceived), 4u);
 }
 
-TEST_F(EngineCoapUdp, WithoutRoomADeviceIsToldWhenToTryAgain) {
+TEST_F(EngineCoapUdp, WithoutRoomADeviceGetsTheTimeToRetry) {
   EngineOptions options;
   options.memory_mib = 1;
   Start(options, Plan({}, false));
@@ -193,7 +193,7 @@ TEST_F(EngineCoapUdp, WithoutRoomADeviceIsToldWhenToTryAgain) {
   })) << "it has room again";
 }
 
-TEST_F(EngineCoapUdp, TheAnswerLeavesFromTheAddressThatWasAsked) {
+TEST_F(EngineCoapUdp, TheAnswerLeavesFromTheRequestsDestination) {
   EngineOptions options;
   options.workers = 3;
   Start(options, Plan());
@@ -230,7 +230,7 @@ TEST_F(EngineCoapUdp, UnlistenFreesThePort) {
   }
 }
 
-TEST_F(EngineCoapUdp, WhatWasSafeBeforeUnlistenIsAnsweredToNobodyAfterIt) {
+TEST_F(EngineCoapUdp, RecordsSafeBeforeUnlistenGetNoAnswerAfterIt) {
   EngineOptions options;
   options.acknowledge = Acknowledge::kSafe;
   Start(options, Plan({}, false));
@@ -270,7 +270,7 @@ TEST_F(EngineCoapUdp, StopReadingEndsReadingAndAnswersGoOn) {
   EXPECT_EQ(Count(Counter::kRecordsReceived), 1u);
 }
 
-TEST_F(EngineCoapUdp, ListenTellsWhatIsWrong) {
+TEST_F(EngineCoapUdp, ListenReportsTheError) {
   Start({}, Plan());
   const uint16_t port = ListenUdp();
   uint16_t bound = 0;
@@ -296,7 +296,7 @@ TEST_F(EngineCoapUdp, ListenTellsWhatIsWrong) {
 }
 
 // The result of each: a code, a reset (kReset), or nothing (0).
-TEST_F(EngineCoapUdp, BadInputIsAnsweredOrIgnoredAndHarmsNobody) {
+TEST_F(EngineCoapUdp, BadInputIsAnsweredOrIgnoredWithoutHarm) {
   constexpr unsigned kReset = 0x1000;
   EngineOptions options;
   options.workers = 3;

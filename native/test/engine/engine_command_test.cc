@@ -62,7 +62,7 @@ TEST_F(EngineCommand, WithQos0IsTakenWhenItIsSent) {
   EXPECT_EQ(End(1), CommandEnd::kTaken);
 }
 
-TEST_F(EngineCommand, NobodyThereAndNobodyListening) {
+TEST_F(EngineCommand, ReportsAnAbsentDeviceAndOneThatDoesNotListen) {
   Start();
   DeviceClient device(Listen());
   ASSERT_EQ(Send(1, "d", "cmd/d/x"), PushResult::kOk);
@@ -195,7 +195,7 @@ TEST_F(EngineCommand, HundredsOfDevicesGetOneEach) {
   for (const auto& [ticket, end] : ends) EXPECT_EQ(end, CommandEnd::kTaken) << ticket;
 }
 
-TEST_F(EngineCommand, WhatIsNoCommandIsRefusedAtOnce) {
+TEST_F(EngineCommand, InvalidCommandsAreRefusedAtOnce) {
   Start();
   EXPECT_EQ(Send(1, "", "t"), PushResult::kTooLong);
   EXPECT_EQ(Send(1, std::string(257, 'd'), "t"), PushResult::kTooLong);
@@ -206,7 +206,7 @@ TEST_F(EngineCommand, WhatIsNoCommandIsRefusedAtOnce) {
   EXPECT_EQ(Send(1, "d", "t"), PushResult::kClosed);
 }
 
-TEST_F(EngineCommand, TheEndOfTheEngineIsTheirEnd) {
+TEST_F(EngineCommand, TheEndOfTheEngineEndsThem) {
   Start();
   DeviceClient device(Listen());
   ASSERT_TRUE(device.Connect("d"));

@@ -121,7 +121,7 @@ TEST_F(EngineLog, APubackLeavesWhenTheRecordIsOnDisk) {
 }
 
 // [MQTT-4.6.0-2]
-TEST_F(EngineLog, PubacksLeaveInOrderWhateverIsSafeFirst) {
+TEST_F(EngineLog, PubacksLeaveInOrderWhicheverIsSafeFirst) {
   StartLog();
   DeviceClient device(Listen());
   ASSERT_TRUE(device.Connect("d"));
@@ -181,7 +181,7 @@ TEST_F(EngineLog, ADeviceIsNotReadBeyondAThousandUnacknowledged) {
   EXPECT_TRUE(device.Receive(kPackets * 4).ends_with(Puback(kPackets)));
 }
 
-TEST_F(EngineLog, DevicesThatLeftAreNotMistakenForThoseThatCame) {
+TEST_F(EngineLog, DevicesThatLeftAreNotMistakenForNewOnes) {
   StartLog();
   const uint16_t port = Listen();
   uint64_t id = 0;
@@ -206,7 +206,7 @@ TEST_F(EngineLog, DevicesThatLeftAreNotMistakenForThoseThatCame) {
   }
 }
 
-TEST_F(EngineLog, SaveAllMakesEverythingDueAndTheDevicesAreToldBeforeTheEnd) {
+TEST_F(EngineLog, SaveAllMakesEverythingDueAndAcknowledgesDevicesBeforeTheEnd) {
   StartLog();
   lanes()->SetConnected(session(), true, MonotonicUs());
   DeviceClient device(Listen());
@@ -222,7 +222,7 @@ TEST_F(EngineLog, SaveAllMakesEverythingDueAndTheDevicesAreToldBeforeTheEnd) {
   EXPECT_EQ(Dropped(Drop::kClosed), 0u);
 }
 
-TEST_F(EngineLog, ASecondRunDeliversWhatTheFirstOneKept) {
+TEST_F(EngineLog, ASecondRunDeliversTheRecordsKeptByTheFirst) {
   StartLog();
   {
     DeviceClient device(Listen());
@@ -331,7 +331,7 @@ TEST_F(EngineLog, AStoreThreadThatDiesTookNothingWithIt) {
   EXPECT_EQ(device.Receive(4), Puback(1));
 }
 
-TEST_F(EngineLog, ADeadLetterIsWrittenBeforeItsDeviceIsTold) {
+TEST_F(EngineLog, ADeadLetterIsWrittenBeforeItsAcknowledgement) {
   StartLog();
   DeviceClient device(Listen());
   ASSERT_TRUE(device.Connect("d"));

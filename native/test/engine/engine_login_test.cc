@@ -46,7 +46,7 @@ class EngineLogin : public test::EngineTest {
   }
 };
 
-TEST_F(EngineLogin, ADeviceWaitsUntilItIsLetInAndGetsTheIdThatItIsGiven) {
+TEST_F(EngineLogin, ADeviceWaitsForItsLoginAndGetsTheAssignedId) {
   Start();
   DeviceClient device(ListenAsking());
   ASSERT_TRUE(device.Send(Connect("claims") + Publish1("t", 1, "1")));
@@ -60,7 +60,7 @@ TEST_F(EngineLogin, ADeviceWaitsUntilItIsLetInAndGetsTheIdThatItIsGiven) {
   EXPECT_FALSE(engine_.AnswerLogin(login.id, "proved")) << "answered already";
 }
 
-TEST_F(EngineLogin, ARefusedDeviceIsToldAndClosed) {
+TEST_F(EngineLogin, ARefusedDeviceGetsTheReasonAndIsClosed) {
   Start();
   DeviceClient device(ListenAsking());
   ASSERT_TRUE(device.Send(Connect("d")));
@@ -81,7 +81,7 @@ TEST_F(EngineLogin, ALoginWithoutAnAnswerEndsWithItsTime) {
   EXPECT_FALSE(engine_.AnswerLogin(id, "d"));
 }
 
-TEST_F(EngineLogin, WhoLeavesWhileItWaitsIsForgotten) {
+TEST_F(EngineLogin, AConnectionThatLeavesWhileItWaitsIsForgotten) {
   Start();
   const uint16_t port = ListenAsking();
   uint64_t id = 0;
@@ -135,7 +135,7 @@ TEST_F(EngineLogin, HalfOpenConnectionsThatSendMuchMakeRoomForOthersThatDo) {
   EXPECT_EQ(small.Receive(4), DeviceClient::kAccepted);
 }
 
-TEST_F(EngineLogin, ConnectionsThatSayNothingMakeRoomForNewOnes) {
+TEST_F(EngineLogin, SilentConnectionsMakeRoomForNewOnes) {
   Start();
   const uint16_t port = ListenWith({.max_half_open = 3});
   std::vector<DeviceClient> silent;
@@ -179,7 +179,7 @@ TEST_F(EngineLogin, AStreamIsADeviceLikeAnyOther) {
   EXPECT_TRUE(device.ClosedByPeer());
 }
 
-TEST_F(EngineLogin, WhoHasProvedWhoItIsIsNotAsked) {
+TEST_F(EngineLogin, AProvedDeviceNeedsNoLogin) {
   Start();
   ListenWith({.transport = Transport::kStreams, .ask_login = true});
   int fd = -1;

@@ -100,7 +100,7 @@ class EngineMoves : public test::EngineTest {
   int64_t row_ = 0;
 };
 
-TEST_F(EngineMoves, AnUplinkNodeThatGetsOtherLanesKeepsWhatWaits) {
+TEST_F(EngineMoves, AnUplinkNodeThatGetsOtherLanesKeepsWaitingRecords) {
   StartWith(false);
   const auto device = SendThree();
   Apply(To(1));
@@ -111,7 +111,7 @@ TEST_F(EngineMoves, AnUplinkNodeThatGetsOtherLanesKeepsWhatWaits) {
   EXPECT_EQ(device->Receive(12), Puback(1) + Puback(2) + Puback(3));
 }
 
-TEST_F(EngineMoves, WhatIsInFlightFollowsWhenItsSessionEnds) {
+TEST_F(EngineMoves, RecordsInFlightFollowWhenTheirSessionEnds) {
   StartWith(false);
   const auto device = SendThree();
   EXPECT_EQ(Take(0), "1");
@@ -125,7 +125,7 @@ TEST_F(EngineMoves, WhatIsInFlightFollowsWhenItsSessionEnds) {
   EXPECT_EQ(AllDropped(), 0u);
 }
 
-TEST_F(EngineMoves, WhatIsInFlightMayStillBeDelivered) {
+TEST_F(EngineMoves, RecordsInFlightMayStillBeDelivered) {
   StartWith(false);
   const auto device = SendThree();
   uint64_t id = 0;
@@ -136,7 +136,7 @@ TEST_F(EngineMoves, WhatIsInFlightMayStillBeDelivered) {
   EXPECT_EQ(Deliver(1), "23");
 }
 
-TEST_F(EngineMoves, WhatMovesStandsAmongTheOthersByAge) {
+TEST_F(EngineMoves, MovedRecordsAreSortedAmongTheOthersByAge) {
   Start({}, {Uplink(0), Uplink(1, kOther)});
   const auto push = [this](uint32_t stage, const char* payload) {
     ASSERT_EQ(engine_.Push(stage, MakeRecord("d", "t", payload), true), PushResult::kOk);
@@ -180,7 +180,7 @@ TEST_F(EngineMoves, ADeletedUplinkNodeWithoutALogAcknowledgesNothing) {
   EXPECT_EQ(HeldRecords(), 0);
 }
 
-TEST_F(EngineMoves, WhatADeletedUplinkNodeHadInFlightIsNotAcknowledgedEither) {
+TEST_F(EngineMoves, RecordsInFlightOfADeletedUplinkNodeAreNotAcknowledgedEither) {
   StartWith(false);
   const auto device = SendThree();
   EXPECT_EQ(Take(0), "1");
@@ -191,7 +191,7 @@ TEST_F(EngineMoves, WhatADeletedUplinkNodeHadInFlightIsNotAcknowledgedEither) {
   EXPECT_EQ(device->Receive(64), "");
 }
 
-TEST_F(EngineMoves, WhatADeletedUplinkNodeHadIsSavedUnderItsName) {
+TEST_F(EngineMoves, RecordsOfADeletedUplinkNodeAreSavedUnderItsName) {
   StartWith(true);
   const auto device = SendThree();
   Apply(Deleted());
@@ -215,7 +215,7 @@ TEST_F(EngineMoves, WhatADeletedUplinkNodeHadIsSavedUnderItsName) {
   EXPECT_EQ(wanted.node, "node-4");
 }
 
-TEST_F(EngineMoves, AnUplinkNodeThatIsBackSoonFindsItsRecords) {
+TEST_F(EngineMoves, AnUplinkNodeThatReturnsSoonFindsItsRecords) {
   StartWith(true);
   const auto device = SendThree();
   Apply(Deleted());
@@ -255,7 +255,7 @@ TEST_F(EngineMoves, ADeviceWhoseRecordNothingTakesIsNotAcknowledged) {
   EXPECT_EQ(Closed(CloseReason::kNotTaken), 1u);
 }
 
-TEST_F(EngineMoves, AnMqtt5DeviceLearnsThatNothingTakesItsRecord) {
+TEST_F(EngineMoves, AnMqtt5DeviceGetsTheReasonWhenNothingTakesItsRecord) {
   StartWith(false);
   DeviceClient device(Listen());
   test::LogIn(&device, {.id = "d", .level = 5});

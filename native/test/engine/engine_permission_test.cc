@@ -28,7 +28,7 @@ class EnginePermission : public test::EngineTest {
   }
 };
 
-TEST_F(EnginePermission, WhatIsNotAllowedIsNoRecord) {
+TEST_F(EnginePermission, AForbiddenPublishMakesNoRecord) {
   SourceSettings source;
   source.permissions = {{"d*", {"data/{device}/#"}, {"cmd/{device}/#"}}};
   StartWith(source);
@@ -84,7 +84,7 @@ TEST_F(EnginePermission, ADeviceMayNameTheClassOfARecord) {
   EXPECT_EQ(engine_.Agents("", 1)[0].record_class, kNormal) << "another property";
 }
 
-TEST(Permissions, AFilterCoversWhatItMatchesAll) {
+TEST(Permissions, AFilterCoversAllThatItMatches) {
   const struct {
     const char* allowed;
     const char* filter;
@@ -122,7 +122,7 @@ TEST(Permissions, TheFirstRowThatMatchesDecides) {
   EXPECT_TRUE(DevicePermissions::Of(rows, "b")->MayPublish("two"));
 }
 
-TEST(Permissions, BadOnesAreNoPlan) {
+TEST(Permissions, BadOnesMakeThePlanInvalid) {
   const std::vector<std::string> many(kMaxPermissionFilters + 1, "t");
   const std::vector<Permission> kBad[] = {
       {{"", {"t"}, {}}},

@@ -169,7 +169,7 @@ uint64_t PublishUntil(const std::atomic<bool>& stop, std::vector<DeviceClient>* 
   return rounds;
 }
 
-TEST_F(EnginePlacement, ASkewedLoadGetsEvenWhileDevicesPublish) {
+TEST_F(EnginePlacement, ASkewedLoadIsBalancedWhileDevicesPublish) {
   constexpr size_t kDevices = 24, kThreads = 2, kPushed = 6;
   EngineOptions options = Quick();
   // A balanced load is unbalanced again at once, so that devices move back and forth.
@@ -284,7 +284,7 @@ std::string Neighbour(const std::string& id) {
   }
 }
 
-TEST_F(EnginePlacement, WhatADeviceLeftBehindGoesWithIt) {
+TEST_F(EnginePlacement, ADevicesLeftBehindStateMovesWithIt) {
   EngineOptions options = Quick();
   options.rebalancing.record_cost_us = 10;
   options.rebalancing.limits.lasting_periods = 2;  // the second one has only this load
@@ -370,7 +370,7 @@ TEST_F(EnginePlacement, WhenItIsOffNothingMoves) {
   EXPECT_EQ(engine_.rebalanced().undone, 0u);
 }
 
-TEST_F(EnginePlacement, WorkersTellWhatTheyHave) {
+TEST_F(EnginePlacement, WorkersReportTheirDevices) {
   EngineOptions options;
   options.workers = 2;
   Start(options);

@@ -33,7 +33,7 @@ class EnginePresence : public test::EngineTest {
   }
 };
 
-TEST_F(EnginePresence, EventsTellWhoCameAndWhyTheyLeft) {
+TEST_F(EnginePresence, EventsReportDevicesAndTheReasonsForLeaving) {
   Start();
   const uint16_t port = Listen();
   DeviceClient old(port);
@@ -56,7 +56,7 @@ TEST_F(EnginePresence, EventsTellWhoCameAndWhyTheyLeft) {
   EXPECT_EQ(events[3].end, DeviceEnd::kProtocol);
 }
 
-TEST_F(EnginePresence, AListenerThatEndsSaysSo) {
+TEST_F(EnginePresence, AListenersEndIsReported) {
   Start();
   DeviceClient device(Listen());
   ASSERT_TRUE(device.Connect("a"));
@@ -90,14 +90,14 @@ TEST_F(EnginePresence, AWildcardInAnIdMakesNoneInTheTopic) {
   EXPECT_EQ(PresenceTopic("{device}", "{device}"), "{device}");
 }
 
-TEST_F(EnginePresence, APresenceTopicWithAWildcardIsNoPlan) {
+TEST_F(EnginePresence, APlanWithAWildcardInThePresenceTopicIsRefused) {
   Start();
   std::vector<StageSpec> plan = UsualPlan();
   plan[0].source.presence_topic = "p/+/x";
   EXPECT_FALSE(engine_.ApplyPlan(plan).ok());
 }
 
-TEST_F(EnginePresence, EventsThatNobodyTakesAreBoundedAndCounted) {
+TEST_F(EnginePresence, UnreadEventsAreBoundedAndCounted) {
   test::CountingBell bell;
   DeviceEvents events(&bell);
   const auto add = [&events] {
@@ -143,7 +143,7 @@ TEST_F(EnginePresence, OneEventOfAKindWaitsForADeviceAndTheLatestIsTheLast) {
   }
 }
 
-TEST_F(EnginePresence, ASubscribeThatChangesNothingIsNoEvent) {
+TEST_F(EnginePresence, ASubscribeThatChangesNothingMakesNoEvent) {
   Start();
   DeviceClient device(Listen());
   ASSERT_TRUE(device.Connect("a"));

@@ -49,7 +49,7 @@ TEST_F(EngineRate, AreReadNoFasterAndLoseNothing) {
   EXPECT_LT(SendAll(&other, 20), 400'000) << "a bucket each";
 }
 
-TEST_F(EngineRate, CountsPacketsThatAreNoRecordsToo) {
+TEST_F(EngineRate, CountsPacketsWithoutRecordsToo) {
   StartWith(200, 20);
   DeviceClient device(Listen());
   ASSERT_TRUE(device.Connect("a"));
@@ -100,7 +100,7 @@ TEST_F(EngineRate, ANewRateHoldsForThoseThatAreConnected) {
   EXPECT_EQ(device.Receive(200).size(), 200u);
 }
 
-TEST(RateMeter, TellsTheRateOfTheLastSeconds) {
+TEST(RateMeter, ReportsTheRateOfTheLastSeconds) {
   RateMeter meter;
   EXPECT_EQ(meter.PerSecond(5), 0);
   int64_t now = 1;

@@ -106,7 +106,7 @@ TEST_F(EngineSession, AQos2RecordComesOnceOverAReconnect) {
   EXPECT_EQ(Count(Counter::kRecordsReceived), 2u);
 }
 
-TEST_F(EngineSession, ADeviceIsToldThatTheGatewayStops) {
+TEST_F(EngineSession, DevicesAreNotifiedOfTheGatewaysStop) {
   Start();
   const uint16_t port = Listen();
   DeviceClient five(port), old(port);
@@ -132,7 +132,7 @@ TEST_F(EngineSession, TheKeepAliveMaximumHoldsForAll) {
   EXPECT_TRUE(Until([this] { return Count(Counter::kKeepAliveTimeouts) == 2; }));
 }
 
-TEST_F(EngineSession, AnIdThatWasMadeUpIsTold) {
+TEST_F(EngineSession, AnAssignedIdIsSentToTheDevice) {
   Start();
   DeviceClient device(Listen());
   const std::string connack = LogIn(&device, {.id = "", .level = 5});
@@ -181,7 +181,7 @@ TEST_F(KeptSessionsTest, EndWhenTheirTimeIsOver) {
   EXPECT_FALSE(kept_.Put("d", 1, nullptr, 0));
   kept_.Expire(10 * kSecond);
   EXPECT_EQ(ended_, std::vector<std::string>{"a"});
-  EXPECT_EQ(kept_.Take("b", 1, 20 * kSecond), nullptr) << "in time, whoever looks first";
+  EXPECT_EQ(kept_.Take("b", 1, 20 * kSecond), nullptr) << "in time, in either order";
   EXPECT_EQ(ended_.size(), 2u);
   EXPECT_NE(kept_.Take("c", 1, INT64_MAX - 1), nullptr);
   EXPECT_EQ(ended_.size(), 2u);

@@ -87,7 +87,7 @@ TEST_F(EngineSockets, ASilentDeviceIsClosedAfterItsKeepAlive) {
   EXPECT_EQ(Count(Counter::kKeepAliveTimeouts), 1u);
 }
 
-TEST_F(EngineSockets, WhoDoesNotConnectInTimeIsClosed) {
+TEST_F(EngineSockets, AConnectionWithoutConnectInTimeIsClosed) {
   Start();
   const uint16_t port = Listen(300'000);
   DeviceClient silent(port), dripping(port);
@@ -98,7 +98,7 @@ TEST_F(EngineSockets, WhoDoesNotConnectInTimeIsClosed) {
   EXPECT_EQ(engine_.devices(), 0);
 }
 
-TEST_F(EngineSockets, AVersionAbove5IsRefusedInItsWords) {
+TEST_F(EngineSockets, AVersionAbove5IsRefusedWithTheCodeOf5) {
   Start();
   DeviceClient device(Listen());
   mqtt_test::ConnectFields fields;
@@ -135,7 +135,7 @@ TEST_F(EngineSockets, EmptyIdsGetOneWithACleanSessionOnly) {
   EXPECT_TRUE(keeps.ClosedByPeer());
 }
 
-TEST_F(EngineSockets, NonsenseIsClosedAndCounted) {
+TEST_F(EngineSockets, MalformedInputIsClosedAndCounted) {
   Start();
   const uint16_t port = Listen();
   for (const std::string& bytes :
@@ -204,7 +204,7 @@ TEST_F(EngineSockets, UnlistenClosesDevicesAndFreesThePort) {
   EXPECT_EQ(engine_.devices(), 0);
 }
 
-TEST_F(EngineSockets, ListenTellsWhatIsWrong) {
+TEST_F(EngineSockets, ListenReportsTheError) {
   Start();
   const uint16_t port = Listen();
   uint16_t bound = 0;

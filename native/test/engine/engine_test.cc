@@ -181,7 +181,7 @@ TEST_F(EnginePush, TicketsComeBack) {
 }
 
 // More than a worker takes off its ring in one turn, and more work than it does meanwhile.
-TEST_F(EnginePush, FlushCoversWhatWasPushedBefore) {
+TEST_F(EnginePush, FlushCoversEarlierPushes) {
   StartSlow();
   PushSlow();
   engine_.Flush(0);
@@ -189,7 +189,7 @@ TEST_F(EnginePush, FlushCoversWhatWasPushedBefore) {
   EXPECT_TRUE(test::Until([&] { return (taken += DrainUplink()) == kSlow; })) << taken;
 }
 
-TEST_F(EnginePush, CloseCountsWhatWasStillHeld) {
+TEST_F(EnginePush, CloseCountsHeldRecords) {
   StartSlow();
   PushSlow();
   engine_.Close();
@@ -199,7 +199,7 @@ TEST_F(EnginePush, CloseCountsWhatWasStillHeld) {
   EXPECT_EQ(engine_.budget().held(), 0);
 }
 
-TEST_F(EnginePush, TicketsOfRecordsOnTheirWayFailAtClose) {
+TEST_F(EnginePush, TicketsOfPendingRecordsFailAtClose) {
   StartSlow();
   PushSlow();
   for (uint32_t ticket = 1; ticket <= 100; ++ticket) {

@@ -49,7 +49,7 @@ TEST_F(EngineTickets, ATicketOfAnIngestStageComesBackWhenItsRecordIsSafe) {
       return true;
     });
   }));
-  EXPECT_TRUE(engine_.TakeCompletions().empty()) << "on its way is not safe";
+  EXPECT_TRUE(engine_.TakeCompletions().empty()) << "in flight is not safe";
   lanes->Release(outlet, id, MonotonicUs());
   const std::vector<Completion> completions = NextCompletions();
   ASSERT_EQ(completions.size(), 1u);

@@ -68,7 +68,7 @@ TEST_F(EngineWill, IsDroppedByADisconnect) {
 }
 
 // 5: 3.14.2.1, 0x04 "Disconnect with Will Message"
-TEST_F(EngineWill, StaysWhereTheDisconnectAsksForIt) {
+TEST_F(EngineWill, StaysWhenTheDisconnectRequestsIt) {
   StartUnbatched();
   DeviceClient device(Listen());
   ASSERT_TRUE(Accepted(LogIn(&device, {.level = 5, .will_topic = "will/d"})));
@@ -99,9 +99,9 @@ TEST_F(EngineWill, WithADelayIsForgottenWhenTheSessionGoesOn) {
   EXPECT_EQ(RecordsAfter(1), Records());
   second.Close();
   ASSERT_TRUE(Until([this] { return engine_.devices() == 0; }));
-  Login anew = WithDelay(60);
-  anew.clean = true;
-  ASSERT_TRUE(Accepted(LogIn(&third, anew)));
+  Login another = WithDelay(60);
+  another.clean = true;
+  ASSERT_TRUE(Accepted(LogIn(&third, another)));
   EXPECT_EQ(RecordsAfter(1), Records{"d will/d gone"}) << "the old session is over";
 }
 

@@ -192,7 +192,7 @@ TEST(Chunk, EveryFlippedBitIsFoundAndCostsAtMostTheBatchesThatItHits) {
   }
 }
 
-TEST(Chunk, CutAtEveryByteGivesWhatIsWhole) {
+TEST(Chunk, CutAtEveryByteGivesWholeBatches) {
   const std::string golden = Golden("chunk-v1.hex");
   const Reading whole(golden);
   for (size_t length = 0; length < golden.size(); ++length) {
@@ -266,7 +266,7 @@ TEST(Chunk, IsAppended) {
   EXPECT_EQ(Reading(std::string_view(out).substr(4)).error, ChunkError::kNone);
 }
 
-TEST(Chunk, WhatIsWrittenIsRead) {
+TEST(Chunk, ReadsItsOwnOutput) {
   Random random;
   for (int round = 0; round < 300; ++round) {
     const auto record_class = random.In<uint16_t>(1, kClasses);
@@ -306,7 +306,7 @@ TEST(Chunk, WhatIsWrittenIsRead) {
   }
 }
 
-TEST(Chunk, RubbishIsNoChunk) {
+TEST(Chunk, RejectsRandomBytes) {
   Random random;
   for (int round = 0; round < 2000; ++round) {
     std::string bytes = random.Bytes(random.In<size_t>(0, 400));

@@ -61,7 +61,7 @@ TEST_F(LedgerTest, ChunksOfEarlierRunsAreReadInOrderThenThoseOfThisOne) {
   EXPECT_EQ(wanted_.up_to, 11);
 }
 
-TEST_F(LedgerTest, OnlyWhatWasSpilledIsNeededAgain) {
+TEST_F(LedgerTest, OnlySpilledBatchesAreNeededAgain) {
   const uint64_t ticket = Store(5, {1, 1, 1});
   ledger_.Spilled(ticket, 0);
   ledger_.Done(ticket, 1);
@@ -74,7 +74,7 @@ TEST_F(LedgerTest, OnlyWhatWasSpilledIsNeededAgain) {
   EXPECT_TRUE(ledger_.Wants("n", kNormal, &wanted_));
 }
 
-TEST_F(LedgerTest, ARowThatIsNotWhatWasWrittenIsGone) {
+TEST_F(LedgerTest, ARowThatDiffersFromItsWriteIsGone) {
   const uint64_t ticket = Store(5, {2, 2});
   ledger_.Spilled(ticket, 0);
   ledger_.Wants("n", kNormal, &wanted_);
@@ -86,7 +86,7 @@ TEST_F(LedgerTest, ARowThatIsNotWhatWasWrittenIsGone) {
   EXPECT_FALSE(ledger_.Done(ticket, 1));
 }
 
-TEST_F(LedgerTest, ALogThatBeginsAnewHasLostWhatMemoryDoesNotHold) {
+TEST_F(LedgerTest, AFreshLogHasLostBatchesThatMemoryDoesNotHold) {
   ledger_.Open(10, {0, 0, 0, 7, 0});
   const uint64_t ticket = Store(11, {2, 3});
   ledger_.Spilled(ticket, 0);

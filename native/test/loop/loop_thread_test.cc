@@ -35,7 +35,7 @@ TEST(LoopThreadDeathTest, AThreadThatTheSystemRefusesIsAnError) {
 
 #endif
 
-TEST(LoopThread, RunsWhatIsPostedAndEnds) {
+TEST(LoopThread, RunsPostedTasksAndEnds) {
   LoopThread thread;
   ASSERT_TRUE(thread.Start("test", LoopThread::kUnpinned).ok());
   int runs = 0;

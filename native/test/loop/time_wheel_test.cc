@@ -19,7 +19,7 @@ struct Thing : TimeWheel::Item {
 
 Thing* Of(TimeWheel::Item* item) { return static_cast<Thing*>(item); }
 
-TEST(TimeWheel, LooksAtEachWhenItIsDueAndNotBefore) {
+TEST(TimeWheel, VisitsEachWhenItIsDueAndNotBefore) {
   TimeWheel wheel(0);
   Thing soon, later;
   wheel.Add(&soon, kTick);
@@ -39,7 +39,7 @@ TEST(TimeWheel, LooksAtEachWhenItIsDueAndNotBefore) {
   EXPECT_EQ(seen, (std::vector<Thing*>{&soon, &later}));
 }
 
-TEST(TimeWheel, WhatIsNeverDueIsNotIn) {
+TEST(TimeWheel, AnEntryThatIsNeverDueIsNotAdded) {
   TimeWheel wheel(0);
   Thing thing;
   wheel.Add(&thing, kNever);
@@ -50,7 +50,7 @@ TEST(TimeWheel, WhatIsNeverDueIsNotIn) {
   wheel.Remove(&thing);
 }
 
-TEST(TimeWheel, WhatIsFarAwayIsLookedAtOnceAround) {
+TEST(TimeWheel, ADistantEntryIsVisitedOnceAround) {
   TimeWheel wheel(0);
   Thing thing;
   thing.due_us = 3 * kAround;
@@ -65,7 +65,7 @@ TEST(TimeWheel, WhatIsFarAwayIsLookedAtOnceAround) {
   EXPECT_LE(thing.looks, 5);
 }
 
-TEST(TimeWheel, ALookMayRemoveAnyOfThem) {
+TEST(TimeWheel, AVisitMayRemoveAnyOfThem) {
   TimeWheel wheel(0);
   Thing things[3];
   for (Thing& thing : things) wheel.Add(&thing, kTick);

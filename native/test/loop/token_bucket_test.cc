@@ -31,7 +31,7 @@ TEST(TokenBucket, ABurstOfZeroIsTheRecordsOfASecond) {
   EXPECT_FALSE(bucket.Take(rate, 0));
 }
 
-TEST(TokenBucket, WhatIsRefusedCostsNothing) {
+TEST(TokenBucket, ARefusalCostsNothing) {
   const TokenRate rate{.per_s = 1, .burst = 1};
   TokenBucket bucket;
   EXPECT_TRUE(bucket.Take(rate, 0));

@@ -32,12 +32,12 @@ TEST(WakeupModeration, TheFirstEventAfterAQuietTimeNeverWaits) {
   EXPECT_EQ(moderation.NapUs(5'000'000, true), 0);
 }
 
-TEST(WakeupModeration, ThereAreNoNapsWhereTheyServeOneEvent) {
+TEST(WakeupModeration, NoNapServesASingleEvent) {
   WakeupModeration moderation(kInterval);
   EXPECT_EQ(Naps(&moderation, 1'000'000, 1500, 1000), 0);
 }
 
-TEST(WakeupModeration, AFewDevicesThatSendTogetherAreNoLoad) {
+TEST(WakeupModeration, AFewDevicesThatSendTogetherCauseNoNap) {
   WakeupModeration moderation(800);
   // 64 devices send each 100 ms, 11 of them in the same 10 ms; each message is three events.
   int64_t naps = 0;
@@ -54,7 +54,7 @@ TEST(WakeupModeration, ABusyWorkerWakesOnceAnInterval) {
   EXPECT_GT(naps, 400'000);
 }
 
-TEST(WakeupModeration, AFewEventsInAPartOfALongIntervalAreNoLoad) {
+TEST(WakeupModeration, AFewEventsInAPartOfALongIntervalCauseNoNap) {
   constexpr int64_t kLong = 50'000;
   WakeupModeration moderation(kLong);
   // Three events 12 ms apart, each 200 ms: fewer than two an interval.
@@ -66,13 +66,13 @@ TEST(WakeupModeration, AFewEventsInAPartOfALongIntervalAreNoLoad) {
   EXPECT_GT(Naps(&moderation, 6'000'000, 1'500, 1000), 1'000'000);  // 640 a second: a nap serves 32
 }
 
-TEST(WakeupModeration, WhatMayNotWaitDoesNot) {
+TEST(WakeupModeration, UrgentEventsDoNotWait) {
   WakeupModeration moderation(kInterval);
   Naps(&moderation, 1'000'000, 50, 10'000);
   EXPECT_EQ(moderation.NapUs(1'500'100, false), 0);
 }
 
-TEST(WakeupModeration, AnIntervalOfNothingTurnsItOff) {
+TEST(WakeupModeration, AnIntervalOfZeroTurnsItOff) {
   WakeupModeration moderation(0);
   EXPECT_EQ(Naps(&moderation, 1'000'000, 10, 10'000), 0);
 }

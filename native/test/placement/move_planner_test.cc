@@ -77,7 +77,7 @@ TEST_F(PlannerTest, AnEvenLoadStays) {
   EXPECT_TRUE(Periods(20).empty());
 }
 
-TEST_F(PlannerTest, WhatDoesNotLastMovesNothing) {
+TEST_F(PlannerTest, ABriefImbalanceMovesNothing) {
   for (int round = 0; round < 10; ++round) {
     for (uint32_t i = 0; i < 8; ++i) slots_[i].records = 100;
     EXPECT_TRUE(Periods(2).empty());
@@ -111,7 +111,7 @@ TEST_F(PlannerTest, OneDeviceThatIsAllTheLoadStays) {
   EXPECT_TRUE(Periods(10).empty());
 }
 
-TEST_F(PlannerTest, WhatStandsBesideABusyDeviceGoesAway) {
+TEST_F(PlannerTest, SlotsBesideABusyDeviceMoveAway) {
   slots_[7].records = 500;
   for (uint32_t i = 8; i < 13; ++i) slots_[i].records = 60;
   Periods(10);
@@ -144,13 +144,13 @@ TEST_F(PlannerTest, ASlotThatWasChosenRests) {
   EXPECT_FALSE(chosen.empty());
 }
 
-TEST_F(PlannerTest, OneWorkerHasNobodyToGiveTo) {
+TEST_F(PlannerTest, OneWorkerMovesNothing) {
   Share({1024});
   for (uint32_t i = 0; i < 8; ++i) slots_[i].records = 100;
   EXPECT_TRUE(Periods(10).empty());
 }
 
-TEST_F(PlannerTest, AWeakCoreGetsWhatItCanDo) {
+TEST_F(PlannerTest, AWeakCoreGetsLoadInProportion) {
   Share({1024, 256});
   for (uint32_t i = 0; i < 100; ++i) slots_[i].records = 9;
   Periods(200);
@@ -161,7 +161,7 @@ TEST_F(PlannerTest, AWeakCoreGetsWhatItCanDo) {
 
 // Whatever the loads, each period's moves make the larger of the two loads smaller. In the end no
 // two workers differ for long by more than the limits allow, except for slots that are too large.
-TEST_F(PlannerTest, AnyLoadGetsEven) {
+TEST_F(PlannerTest, AnyLoadIsBalanced) {
   for (uint32_t seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);

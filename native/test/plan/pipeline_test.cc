@@ -269,7 +269,7 @@ TEST_F(PipelineTest, TellsTheClassThatARecordEndedWith) {
   };
   EXPECT_EQ(passage(1).record_class, kHigh) << "the most urgent of its copies";
   EXPECT_EQ(passage(1).copies, 2u);
-  EXPECT_EQ(passage(7).record_class, kBulk) << "whatever its message said on the way";
+  EXPECT_EQ(passage(7).record_class, kBulk) << "whatever class its message had meanwhile";
   EXPECT_EQ(passage(8).record_class, kNormal) << "a tap only looks";
   EXPECT_EQ(passage(99).record_class, kNormal);
   EXPECT_EQ(passage(99).copies, 0u);
@@ -333,7 +333,7 @@ TEST_F(PipelineTest, ATapPassesEveryNth) {
   EXPECT_EQ(StageOf(1).records_out.Get(), 3u);
 }
 
-TEST_F(PipelineTest, ATapPassesSoManyASecond) {
+TEST_F(PipelineTest, ATapPassesALimitedRate) {
   StageSpec tap = Spec(1, StageKind::kTap, {2});
   tap.per_second = 2;
   Apply({tap, UplinkStage(2)});

@@ -72,7 +72,7 @@ TEST(Plan, RefusesCircles) {
             "");
 }
 
-TEST(Plan, DiamondsAreNoCircles) {
+TEST(Plan, DiamondsAreNotCircles) {
   EXPECT_EQ(Problem({Spec(1, StageKind::kSource, {2, 3}), Spec(2, StageKind::kTap, {4}),
                      Spec(3, StageKind::kTap, {4}), UplinkStage(4)}),
             "");
@@ -147,7 +147,7 @@ TEST(Plan, ChecksRegisteredDevices) {
   EXPECT_EQ(Problem({source}), "registered device 1: its id or pattern must be 1 to 256 bytes");
 }
 
-TEST(Plan, KnowsWhetherMessagesAreAllThatBecomesOfRecords) {
+TEST(Plan, KnowsWhetherRecordsBecomeMessagesOnly) {
   const auto message_only = [](StageSpec spec) {
     spec.messages = true;
     return Plan({spec, Spec(2, StageKind::kTap)}, 1, nullptr, nullptr).message_only();

@@ -78,7 +78,7 @@ TEST(CoapCodec, WritesNumbersAndLengthsThatNeedMoreBytes) {
   EXPECT_EQ(reader.Next(), OptionReader::Step::kEnd);
 }
 
-TEST(CoapCodec, WhatIsNoCoapIsIgnoredAndWhatIsBadlyFormedIsNot) {
+TEST(CoapCodec, IgnoresNonCoapAndReportsMalformedMessages) {
   struct {
     const char* what;
     Bytes bytes;

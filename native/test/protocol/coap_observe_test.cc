@@ -57,7 +57,7 @@ TEST(CoapObserve, ARegistrationIsAnsweredSeparatelyUntilTheAddressIsProved) {
   EXPECT_EQ(bench.TakeLog(), "[dev observes]");
 }
 
-TEST(CoapObserve, WhoDoesNotAcknowledgeItsRegistrationIsNoObserver) {
+TEST(CoapObserve, ARegistrationWithoutAnAcknowledgementIsDropped) {
   Bench bench;
   bench.Ask(Get(1, "t", "cmd/dev", kRegister));
   EXPECT_EQ(bench.Wait(100).size(), 4u);
@@ -138,7 +138,7 @@ TEST(CoapObserve, ANotificationIsSentAgainAndGivenUp) {
   EXPECT_EQ(bench.server.NextDeadline(), INT64_MAX);
 }
 
-TEST(CoapObserve, TheOwnerIsToldWhatWasLostAndThatTheDeviceLeft) {
+TEST(CoapObserve, ReportsLostCommandsAndTheDeviceLeaving) {
   Bench bench;
   bench.Observe("cmd/dev", "t");
   bench.Command(1, "dev", "cmd/dev", "x");
@@ -166,7 +166,7 @@ TEST(CoapObserve, ADeregistrationEndsItAndAnswersAsAGet) {
   EXPECT_FALSE(bench.server.Listens("dev"));
 }
 
-TEST(CoapObserve, OneFarEndHasOneNotificationOnItsWay) {
+TEST(CoapObserve, OneFarEndHasOneNotificationInFlight) {
   Bench bench;
   bench.Observe("cmd/a", "1");
   bench.Observe("cmd/b", "2");
@@ -265,7 +265,7 @@ TEST(CoapObserve, ABlockThatIsNotAskedForInTimeLosesTheCommand) {
   EXPECT_TRUE(bench.server.Listens("dev"));
 }
 
-TEST(CoapObserve, WhatCannotBeCarriedIsTooLarge) {
+TEST(CoapObserve, ACommandThatDoesNotFitIsTooLarge) {
   Settings settings;
   settings.max_body_bytes = 4096;
   Bench bench(settings);
@@ -352,7 +352,7 @@ TEST(CoapObserve, AddressesThatProveNothingDisplaceNoObserverThatDid) {
   EXPECT_TRUE(bench.server.Listens("late"));
 }
 
-TEST(CoapObserve, WhoeverLosesItsPlaceToAnotherDeviceObservesNoLonger) {
+TEST(CoapObserve, AnObserverDisplacedByAnotherDeviceObservesNoLonger) {
   Limits limits;
   limits.max_observers = 1;
   Bench bench({}, limits);

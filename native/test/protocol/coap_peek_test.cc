@@ -54,7 +54,7 @@ TEST(CoapPeek, ADeviceInTheQueryIsNotMissed) {
   EXPECT_EQ(Peek(Csm() + Frame(kGetCode, "", Path("cmd/dev2"))).device, "dev2");
 }
 
-TEST(CoapPeek, WhatComesBeforeADeviceIsAnsweredOnce) {
+TEST(CoapPeek, RequestsBeforeADeviceIsKnownAreAnsweredOnce) {
   const Bytes ping = Frame(kPingCode, "p");
   const Bytes discovery = Frame(kGetCode, "w", Path(".well-known/core"));
   const Bytes nonsense = Frame(kGetCode, "n", Path("x"));

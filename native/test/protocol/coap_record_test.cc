@@ -50,7 +50,7 @@ TEST(CoapRecord, APostIsAnsweredInItsAcknowledgementOnceItIsSafe) {
   EXPECT_TRUE(bench.Acknowledge(bench.slots[0]).empty());  // once more than announced
 }
 
-TEST(CoapRecord, WhatIsSafeAtOnceIsAnsweredAtOnceAndPutIsTheSame) {
+TEST(CoapRecord, ARecordSafeAtOnceIsAnsweredAtOnceAndPutIsTheSame) {
   Bench bench;
   const auto sent = bench.Ask(Datagram(kCon, kPutCode, 7, "", Path("r/dev", {{15, "c=2"}}), "x"));
   ASSERT_EQ(sent.size(), 1u);
@@ -165,7 +165,7 @@ TEST(CoapRecord, ANonConfirmablePostIsAnsweredAsOneOnceItIsSafe) {
 }
 
 // RFC 7967.
-TEST(CoapRecord, AnAnswerThatIsNotWelcomeIsNotSent) {
+TEST(CoapRecord, AnUnwantedAnswerIsNotSent) {
   Bench bench;
   EXPECT_TRUE(bench.Ask(Post(kNon, 1, "x", {{258, "\x02"}})).empty());
   EXPECT_EQ(bench.slots.back(), 0u);
@@ -289,7 +289,7 @@ TEST(CoapRecord, ABlockThatComesTwiceWithAnotherIdCountsOnce) {
 }
 
 // RFC 9175 3; far ends and topics are separate anyway.
-TEST(CoapRecord, TwoBodiesOfOneFarEndAreToldApartByTheirRequestTag) {
+TEST(CoapRecord, RequestTagsDistinguishTwoBodiesOfOneFarEnd) {
   Bench bench;
   unsigned id = 1;
   for (unsigned number = 0; number < 2; ++number) {
@@ -321,7 +321,7 @@ TEST(CoapRecord, ABodyOverTheLimitIsRefusedWithTheLimit) {
   EXPECT_TRUE(bench.slots.empty());
 }
 
-TEST(CoapRecord, ADatagramOverTheLimitIsToldTheBlockSize) {
+TEST(CoapRecord, ADatagramOverTheLimitIsAnsweredWithTheBlockSize) {
   Bench bench;
   const auto sent = bench.Ask(Post(kCon, 1, Bytes(1400, 'x')));
   EXPECT_EQ(sent.at(0).dotted(), 413u);

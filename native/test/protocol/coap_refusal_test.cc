@@ -28,7 +28,7 @@ using coap_test::Read;
 constexpr unsigned kReset = 0;  // as an expected code: an RST
 constexpr unsigned kSilence = 1;
 
-TEST(CoapRefusal, BadInputGetsItsAnswerAndNoRecordComesOfIt) {
+TEST(CoapRefusal, BadInputGetsItsAnswerAndMakesNoRecord) {
   struct {
     const char* what;
     Bytes datagram;
@@ -47,8 +47,8 @@ TEST(CoapRefusal, BadInputGetsItsAnswerAndNoRecordComesOfIt) {
        kSilence},
       {"a ping", Datagram(kCon, 0, 1), kReset},
       {"an Empty NON", Datagram(kNon, 0, 1), kSilence},
-      {"an ACK that nobody waits for", Datagram(kAck, 0, 1), kSilence},
-      {"an RST that nobody waits for", Datagram(kRst, 0, 1), kSilence},
+      {"an unexpected ACK", Datagram(kAck, 0, 1), kSilence},
+      {"an unexpected RST", Datagram(kRst, 0, 1), kSilence},
       {"an ACK with a request", Datagram(kAck, kPostCode, 1, "", Path("r/dev"), "x"), kSilence},
       {"an RST with a request", Datagram(kRst, kPostCode, 1, "", Path("r/dev"), "x"), kSilence},
       {"CON response", Datagram(kCon, 0x45, 1, "t"), kReset},
@@ -161,7 +161,7 @@ Bytes Fetch(Bench* bench, const Options& path, std::string_view token, bool* in_
 }
 
 // RFC 9175 2.4, RFC 7252 11.3.
-TEST(CoapRefusal, DiscoveryComesInBlocksToWhoHasNotProvedItsAddress) {
+TEST(CoapRefusal, DiscoveryIsSentInBlocksToUnprovedAddresses) {
   Bench bench;
   const Bytes links = "</r>;rt=\"seganet.records\",</cmd>;rt=\"seganet.commands\";obs";
   bool in_blocks = false;

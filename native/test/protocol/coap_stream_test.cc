@@ -64,7 +64,7 @@ TEST(CoapStream, RecordsAreAnsweredByTheirTokensInTheOrderOfSafety) {
   EXPECT_EQ(bench.session.unacknowledged(), 0u);
 }
 
-TEST(CoapStream, VerdictsAndWishesForNoAnswerAreAsOverUdp) {
+TEST(CoapStream, VerdictsAndNoResponseAreAsOverUdp) {
   StreamBench bench;
   bench.Ask(Csm());
   EXPECT_TRUE(bench.Ask(Post("t", "x", {{258, "\x02"}})).empty());
@@ -158,7 +158,7 @@ TEST(CoapStream, APongWithoutATokenIsOfTheOldestPing) {
   EXPECT_EQ(bench.TakeLog(), "[command 2 0]");
 }
 
-TEST(CoapStream, CommandsOnTheirWayAreBoundedAndGivenUp) {
+TEST(CoapStream, CommandsInFlightAreBoundedAndGivenUp) {
   Limits limits;
   limits.max_commands_in_flight = 2;
   limits.idle_ping_s = 0;
@@ -231,7 +231,7 @@ TEST(CoapStream, APingIsAnsweredAndCustodyOnlyWhenNothingWaits) {
   EXPECT_FALSE(bench.Ask(Frame(kPingCode, "p")).at(0).Has(2));
 }
 
-TEST(CoapStream, ReleaseEndsItWhenWhatWasAskedIsAnswered) {
+TEST(CoapStream, ReleaseEndsItWhenAllRequestsAreAnswered) {
   StreamBench at_once;
   at_once.Ask(Csm() + Frame(kReleaseCode));
   EXPECT_EQ(at_once.reason, CloseReason::kDisconnected);
@@ -246,7 +246,7 @@ TEST(CoapStream, ReleaseEndsItWhenWhatWasAskedIsAnswered) {
   EXPECT_EQ(bench.session.close_reason(), CloseReason::kDisconnected);
 }
 
-TEST(CoapStream, OurReleaseRefusesWhatComesAfterIt) {
+TEST(CoapStream, OurReleaseRefusesLaterRequests) {
   StreamBench bench;
   bench.Ask(Csm());
   bench.session.Release();
@@ -373,7 +373,7 @@ TEST(CoapStream, TheResultDoesNotDependOnHowTheBytesWereCut) {
   EXPECT_EQ(bytes.output, whole.output);
 }
 
-TEST(CoapStream, MemoryGrowsWithWhatArrivedAndNotWithWhatIsClaimed) {
+TEST(CoapStream, MemoryGrowsWithArrivedBytesNotWithClaimedOnes) {
   StreamBench bench;
   bench.Ask(Csm() + Lit("\xf0\x00\x02\x00\x00\x02"));
   EXPECT_LT(bench.session.buffered_bytes(), 64u);

@@ -101,7 +101,7 @@ TEST(CoapUri, PathsOfSeveralSegmentsAndAnotherClassQueryMayBeSet) {
   EXPECT_EQ(Parse(Path("plant"), &request, settings).code, coap::kNotFound);
 }
 
-TEST(CoapUri, WhatNamesNoDeviceOrNoTopicIsRefused) {
+TEST(CoapUri, RefusesPathsWithoutADeviceOrATopic) {
   struct {
     const char* what;
     Options options;
@@ -130,7 +130,7 @@ TEST(CoapUri, WhatNamesNoDeviceOrNoTopicIsRefused) {
   }
 }
 
-TEST(CoapUri, CriticalOptionsThatAreNotKnownAreRefusedAndOthersIgnored) {
+TEST(CoapUri, RefusesUnknownCriticalOptionsAndIgnoresOthers) {
   struct {
     const char* what;
     Options more;
@@ -165,7 +165,7 @@ TEST(CoapUri, CriticalOptionsThatAreNotKnownAreRefusedAndOthersIgnored) {
   }
 }
 
-TEST(CoapRoute, RequestsGoToTheDevicesWorkerAndAnswersToWhoAsked) {
+TEST(CoapRoute, RequestsGoToTheDevicesWorkerAndAnswersToTheRequester) {
   const Settings settings;
   Route route = RouteTo(Datagram(kCon, kPostCode, 1, "t", Path("r/dev/x")), settings);
   EXPECT_EQ(route.kind, Route::Kind::kDevice);

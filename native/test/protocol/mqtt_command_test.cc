@@ -93,7 +93,7 @@ TEST(MqttCommand, TheWindowIsTheSmallerOfOursAndTheDevices) {
   ASSERT_EQ(three.Feed(ConnectPacket() + Subscribe(1, "#")), CloseReason::kNone);
   for (uint64_t id = 1; id <= 3; ++id) ASSERT_EQ(three.Send(id, "a", ""), SendResult::kSent);
   EXPECT_EQ(three.Send(4, "a", ""), SendResult::kWindowFull);
-  EXPECT_EQ(three.Send(4, "a", "", 0), SendResult::kDone) << "QoS 0 waits for nobody";
+  EXPECT_EQ(three.Send(4, "a", "", 0), SendResult::kDone) << "QoS 0 waits for no acknowledgement";
   ASSERT_EQ(three.Feed(Puback(2)), CloseReason::kNone);
   EXPECT_EQ(three.Send(4, "a", ""), SendResult::kSent);
 
@@ -147,7 +147,7 @@ TEST(MqttCommand, RespectsTheDevicesMaximumPacketSize) {
   EXPECT_EQ(device.Send(2, "a", Bytes(14, 'x'), 0), SendResult::kDone) << "no identifier: 2 more";
 }
 
-TEST(MqttCommand, SendsNoTopicThatIsNoTopicName) {
+TEST(MqttCommand, SendsNoInvalidTopicName) {
   Recorder device;
   ASSERT_EQ(device.Feed(ConnectPacket() + Subscribe(1, "#")), CloseReason::kNone);
   for (const Bytes& topic : {Bytes(), Bytes("a/#"), Bytes("\xFF"), Lit("\0"), Bytes(65536, 'x')}) {
@@ -178,7 +178,7 @@ TEST(MqttCommand, SubscriptionsAreBoundedInNumberAndBytes) {
   EXPECT_EQ(five.output.substr(five.output.size() - 6), Lit("\x90\x04\x00\x01\x00\x97"));
 }
 
-TEST(MqttCommand, OneThatTheOwnerRefusesIsNoSubscription) {
+TEST(MqttCommand, ARefusedSubscriptionIsNotKept) {
   Recorder three;
   ASSERT_EQ(three.Feed(ConnectPacket() + Subscribe(1, "no")), CloseReason::kNone);
   EXPECT_EQ(three.Send(1, "no", ""), SendResult::kNoSubscription);

@@ -91,7 +91,7 @@ TEST(MqttKeptSession, AskingForACleanSessionDropsIt) {
   EXPECT_TRUE(device.session.Unanswered().empty());
 }
 
-TEST(MqttKeptSession, SendsAgainWhatWasNotAnsweredInItsOrderAndWithDup) {
+TEST(MqttKeptSession, RepeatsUnansweredCommandsInOrderWithDup) {
   Recorder device;
   device.kept = KeptWith(3);
   EXPECT_EQ(device.kept->Unanswered(), (std::vector<uint64_t>{1, 2, 3}));
@@ -106,7 +106,7 @@ TEST(MqttKeptSession, SendsAgainWhatWasNotAnsweredInItsOrderAndWithDup) {
   EXPECT_EQ(device.TakeOutput(), Publish1("cmd/x", 4, "new"));
 }
 
-TEST(MqttKeptSession, SendsAgainNoMoreThanTheDeviceTakesNow) {
+TEST(MqttKeptSession, RepeatsNoMoreThanTheDeviceAcceptsNow) {
   Recorder device;
   device.kept = KeptWith(3);
   ASSERT_EQ(device.Feed(Connect5(Lit("\x11\x00\x00\x00\x0A\x21\x00\x01"), 0x00)),
@@ -120,7 +120,7 @@ TEST(MqttKeptSession, SendsAgainNoMoreThanTheDeviceTakesNow) {
   EXPECT_EQ(device.TakeOutput(), mqtt_test::Publish5(0x3A, "cmd/x", 2, "", "2"));
 }
 
-TEST(MqttKeptSession, GivesUpWhatIsTooLargeForTheNewConnection) {
+TEST(MqttKeptSession, GivesUpCommandsTooLargeForTheNewConnection) {
   Recorder big;
   ASSERT_EQ(big.Feed(Connect311(false) + Subscribe(1, "cmd/#")), CloseReason::kNone);
   ASSERT_EQ(big.Send(1, "cmd/x", Bytes(100, 'x')), SendResult::kSent);
@@ -156,7 +156,7 @@ TEST(MqttKeptSession, ExpiresAsTheDeviceAskedWithinTheLimit) {
   EXPECT_EQ(kept(Connect5(Lit("\x11\xFF\xFF\xFF\xFF"))), 0u);
 }
 
-TEST(MqttKeptSession, WhereAClientOf31IsToldNothing) {
+TEST(MqttKeptSession, A31ClientGetsNoSessionPresentFlag) {
   Recorder device;
   device.kept = KeptWith(0);
   ConnectFields fields = {.name = "MQIsdp", .level = 3, .flags = 0};

@@ -95,7 +95,7 @@ TEST(MqttPeek, ShowsTheCredentialsOf311) {
   EXPECT_FALSE(Peek(ConnectPacket()).password);
 }
 
-TEST(MqttPeek, TellsAnMqtt5DeviceWhatIsWrongWithItsConnect) {
+TEST(MqttPeek, SendsAnMqtt5DeviceTheReasonForABadConnect) {
   const auto refused = [](const Bytes& properties, const Bytes& payload, CloseReason reason,
                           uint8_t code) {
     const Bytes connect =
@@ -112,7 +112,7 @@ TEST(MqttPeek, TellsAnMqtt5DeviceWhatIsWrongWithItsConnect) {
   refused(Lit("\x07\x15\x00\x04test"), Str("d"), CloseReason::kAuthMethod, 0x8C);
 }
 
-TEST(MqttPeek, RefusesALoginInTheWordsOfEachVersion) {
+TEST(MqttPeek, RefusesALoginWithTheCodeOfEachVersion) {
   const std::vector<std::pair<ConnectCode, uint8_t>> codes = {
       {ConnectCode::kIdentifierRejected, 0x85},
       {ConnectCode::kServerUnavailable, 0x88},
@@ -126,7 +126,7 @@ TEST(MqttPeek, RefusesALoginInTheWordsOfEachVersion) {
   }
 }
 
-TEST(MqttPeek, RefusesAHigherVersionInTheWordsOf5AsSoonAsTheLevelIsThere) {
+TEST(MqttPeek, RefusesAHigherVersionWithTheCodeOf5AsSoonAsTheLevelIsThere) {
   const Bytes connect = Packet(0x10, Str("MQTT") + Lit("\x06\x02\x00\x3C\x00") + Str("dev-1"));
   for (size_t n = 0; n <= connect.size(); ++n) {
     const ConnectPeek peek = Peek(std::string_view(connect).substr(0, n));
@@ -154,7 +154,7 @@ TEST(MqttPeek, RefusesOtherLevelsWithCode1) {
   refuse("MQIsdp", 4);
 }
 
-TEST(MqttPeek, KnowsWhatIsNotMqttFromTheFirstByte) {
+TEST(MqttPeek, DetectsNonMqttFromTheFirstByte) {
   for (unsigned first = 0; first < 256; ++first) {
     const ConnectPeek peek = Peek(Bytes(1, static_cast<char>(first)));
     if (first >> 4 == 1) {
@@ -181,7 +181,7 @@ TEST(MqttPeek, RefusesATooLargeConnectByItsHeader) {
   EXPECT_EQ(Peek(Lit("\x10\xFF\xFF\xFF\xFF")).reason, CloseReason::kMalformed);
 }
 
-TEST(MqttPeek, NamesWhatIsWrong) {
+TEST(MqttPeek, NamesTheError) {
   ConnectFields fields;
   fields.payload = Str("\xC3\x28");
   EXPECT_EQ(Peek(ConnectPacket(fields)).reason, CloseReason::kBadUtf8);

@@ -101,13 +101,13 @@ TEST(MqttQos2, KeepsReceivedIdentifiersOverConnections) {
   EXPECT_EQ(second.publishes, 0u);
 }
 
-TEST(MqttQos2, ReportsAgainWhatWasNotSafeWhenTheConnectionEnded) {
+TEST(MqttQos2, ReportsRecordsAgainThatWereUnsafeWhenTheConnectionEnded) {
   Recorder first(Recorder::Ack::kNever);
   ASSERT_EQ(first.Feed(UncleanConnect() + Publish2("a", 7, "x")), CloseReason::kNone);
   Recorder second;
   second.kept = first.session.Keep();
   ASSERT_EQ(second.Feed(UncleanConnect() + Publish2("a", 7, "x", 0x3C)), CloseReason::kNone);
-  EXPECT_EQ(second.publishes, 1u) << "nobody would say that the first is safe";
+  EXPECT_EQ(second.publishes, 1u) << "nothing would report the first as safe";
 }
 
 TEST(MqttQos2, ARefusalOf5FreesTheIdentifier) {

@@ -150,7 +150,7 @@ TEST(MqttSession, LimitsTheFiltersOfAPacket) {
   EXPECT_EQ(device.Feed(Packet(0x82, U16(1) + filter + filter + filter)), CloseReason::kTooLarge);
 }
 
-TEST(MqttSession, AHugeClaimHoldsOnlyWhatArrived) {
+TEST(MqttSession, AHugeLengthHoldsOnlyTheArrivedBytes) {
   Limits limits;
   limits.max_packet_bytes = 300 * 1024 * 1024;
   Recorder device(Recorder::Ack::kAtOnce, limits);

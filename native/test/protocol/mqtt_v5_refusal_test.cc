@@ -42,7 +42,7 @@ void ExpectDisconnect(const Bad& bad) {
   EXPECT_EQ(device.log, log) << "a bad packet has no effect";
   EXPECT_EQ(device.TakeOutput(), Lit("\xE0\x01") + static_cast<char>(bad.code));
   EXPECT_EQ(device.Feed(Publish5(0x30, "after", 0, "", "x")), bad.reason);
-  EXPECT_EQ(device.TakeOutput(), "") << "told once";
+  EXPECT_EQ(device.TakeOutput(), "") << "sent once";
 }
 
 TEST(MqttV5Refusal, ABadPacketEndsTheConnectionWithItsReason) {
@@ -198,12 +198,12 @@ TEST(MqttV5Refusal, ABadConnectGetsAConnackWithItsReason) {
     EXPECT_EQ(device.TakeOutput(), connack);
     EXPECT_EQ(device.log, "");
     const ConnectPeek peek = PeekConnect(Span(bad.packet), 4096);
-    EXPECT_EQ(peek.reason, bad.reason) << "the acceptor says the same";
+    EXPECT_EQ(peek.reason, bad.reason) << "the acceptor gives the same reason";
     EXPECT_EQ(RefusalFor(peek), connack);
   }
 }
 
-TEST(MqttV5Refusal, WhatA311DeviceMayDoIsNotForbiddenBy5) {
+TEST(MqttV5Refusal, AllowsEverythingThatA311DeviceMaySend) {
   Recorder device;
   ASSERT_EQ(device.Feed(mqtt_test::ConnectPacket() + Lit("\xC0\x80\x00")), CloseReason::kNone)
       << "a length may be longer than needed";

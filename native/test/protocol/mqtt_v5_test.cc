@@ -31,7 +31,7 @@ Bytes Connack5(const Bytes& before, const Bytes& after = {}, char present = 0) {
   return Packet(0x20, Bytes(1, present) + '\0' + Props(before + kAlways + after));
 }
 
-TEST(MqttV5, TheConnackSaysWhatIsOffered) {
+TEST(MqttV5, TheConnackListsTheLimits) {
   Recorder device;
   ASSERT_EQ(device.Feed(Connect5()), CloseReason::kNone);
   EXPECT_EQ(device.TakeOutput(), Connack5({}));
@@ -65,7 +65,7 @@ TEST(MqttV5, TheServersKeepAliveIsTheLongest) {
   EXPECT_EQ(keep_alive(0, 5), 30);
   EXPECT_EQ(keep_alive(31, 5), 30);
   EXPECT_EQ(keep_alive(29, 5), 29);
-  EXPECT_EQ(keep_alive(31, 4), 31) << "who cannot be told keeps its own";
+  EXPECT_EQ(keep_alive(31, 4), 31) << "a client without the property keeps its own";
   EXPECT_EQ(keep_alive(0, 4), 0);
 }
 
@@ -192,7 +192,7 @@ TEST(MqttV5, TheReceiveMaximumIsEnforced) {
   EXPECT_EQ(device.publishes, 6u);
 }
 
-TEST(MqttV5, UnsubackSaysWhatExisted) {
+TEST(MqttV5, UnsubackReportsExistingSubscriptions) {
   Recorder device;
   ASSERT_EQ(device.Feed(Connect5() + mqtt_test::Subscribe5(1, "a")), CloseReason::kNone);
   device.TakeOutput();

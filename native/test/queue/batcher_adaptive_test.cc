@@ -72,7 +72,7 @@ TEST(AdaptiveBatcherOptions, HaveAGapOfOneSecondAtMost) {
   EXPECT_EQ(Validate(options).message(), "batch gap must be 0 to 1000 ms");
 }
 
-TEST_F(AdaptiveBatcher, TheFirstOfAQuietClassWaitsForNobodyAndTheNextForTheGap) {
+TEST_F(AdaptiveBatcher, TheFirstOfAQuietClassLeavesAtOnceAndTheNextWaitsForTheGap) {
   demand_.Raise(kAllClasses);
   Add(1'000);
   batcher_.EndTurn(1'000);
@@ -94,7 +94,7 @@ TEST_F(AdaptiveBatcher, TheFirstOfAQuietClassWaitsForNobodyAndTheNextForTheGap) 
   EXPECT_EQ(count(), 3u) << "quiet for a gap";
 }
 
-TEST_F(AdaptiveBatcher, TheGapIsTheShorterTheFewerRecordsCome) {
+TEST_F(AdaptiveBatcher, TheGapIsShorterForFewerRecords) {
   for (const int64_t per_s : {1'000, 2'000, 3'000, 10'000}) {
     Batcher batcher(Options(), &sealed_);
     batcher.SetDemands({&demand_});
@@ -146,7 +146,7 @@ TEST_F(AdaptiveBatcher, TheGapAlsoFollowsABatchThatWasFull) {
 TEST_F(AdaptiveBatcher, ABusySessionLetsBatchesGrowUntilT) {
   Add(0);
   batcher_.EndTurn(0);
-  EXPECT_EQ(batcher_.NextDeadline(), kDelayUs) << "nobody wakes up for a gap that nobody waits for";
+  EXPECT_EQ(batcher_.NextDeadline(), kDelayUs) << "no wake-up for a gap that nothing waits for";
   for (int64_t now = 10'000; now < kDelayUs; now += 10'000) {
     Add(now);
     batcher_.OnTime(now);
@@ -195,7 +195,7 @@ TEST_F(AdaptiveBatcher, ItsOwnMIsTheMost) {
   for (const BatchPtr& batch : sealed_.batches) EXPECT_LE(batch->bytes.size(), 300u);
 }
 
-TEST_F(AdaptiveBatcher, WhoeverBecomesHungryIsToldThatThereIsSomebodyToWake) {
+TEST_F(AdaptiveBatcher, ASessionWithNewDemandLearnsThatABatcherWaits) {
   EXPECT_FALSE(demand_.Raise(kAllClasses)) << "nothing is held back";
   demand_.Withdraw(kAllClasses);
   Add(0, kNormal);
@@ -207,7 +207,7 @@ TEST_F(AdaptiveBatcher, WhoeverBecomesHungryIsToldThatThereIsSomebodyToWake) {
   EXPECT_EQ(count(), 1u);
 }
 
-TEST_F(AdaptiveBatcher, WhatIsOlderThanTheGapLeavesAsSoonAsTheSessionIsHungry) {
+TEST_F(AdaptiveBatcher, RecordsOlderThanTheGapLeaveAtTheSessionsDemand) {
   Add(0);
   batcher_.EndTurn(50'000);
   EXPECT_EQ(count(), 0u);
@@ -227,7 +227,7 @@ TEST_F(AdaptiveBatcher, AnotherBatcherMayHaveFedTheSessionFirst) {
   EXPECT_TRUE(demand_.Raise(kAllClasses)) << "it waits again";
 }
 
-TEST_F(AdaptiveBatcher, EachClassAsksItsOwnSession) {
+TEST_F(AdaptiveBatcher, EachClassFollowsItsOwnSession) {
   demand_.Raise(MaskOf(kHigh));
   Add(0, kBulk);
   Add(0, kHigh);
@@ -264,7 +264,7 @@ TEST_F(AdaptiveBatcher, ASessionOfSeveralClassesGetsTheMostUrgentFirst) {
   }
 }
 
-TEST_F(AdaptiveBatcher, OfSeveralUplinksAnyHungryOneSealsAndTheSmallestMCounts) {
+TEST_F(AdaptiveBatcher, OfSeveralUplinksAnyDemandSealsAndTheSmallestMCounts) {
   Demand second;
   batcher_.SetDemands({&demand_, &second});
   Add(0);
@@ -311,7 +311,7 @@ TEST_F(AdaptiveBatcher, UrgentRecordsNeverWait) {
   EXPECT_EQ(last().reason, SealReason::kSingle);
 }
 
-TEST_F(AdaptiveBatcher, HasteComesBeforeT) {
+TEST_F(AdaptiveBatcher, AShorterLingerPrecedesT) {
   std::array<int64_t, kClasses + 1> linger_us;
   linger_us.fill(20'000);
   batcher_.SetHaste(&linger_us, MaskOf(kNormal));

@@ -72,7 +72,7 @@ TEST(Budget, AClassWithALimitWaitsFromItOnUntilBelowThreeQuarters) {
   EXPECT_TRUE(budget.relaxed(kNormal));
 }
 
-TEST(Budget, WhereTooMuchIsDroppedNobodyWaitsForALimit) {
+TEST(Budget, NoClassWaitsForALimitThatDrops) {
   Budget budget(1000);
   budget.SetClassLimits(LimitOf(kBulk, 10));
   budget.SetDropping(true);

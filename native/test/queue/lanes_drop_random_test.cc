@@ -251,7 +251,7 @@ class LanesDropRandomTest : public testing::Test, public ReceiptSink {
   std::set<uint64_t> on_disk_, acknowledged_, delivered_, counted_;
 };
 
-TEST_F(LanesDropRandomTest, WhatIsAcknowledgedIsDeliveredOnDiskOrCounted) {
+TEST_F(LanesDropRandomTest, AcknowledgedRecordsAreDeliveredOnDiskOrCounted) {
   test::Random random;
   disk_first_ = random.OneIn(4);
   tickets_ = random.OneIn(3);

@@ -57,7 +57,7 @@ class LanesLimitsRandomTest : public test::LanesWithLog {
     if (session->outlet == nullptr || session->rings < 0) return;
     const int rings = session->bell.rings();
     if (lanes_->Best(session->outlet, now_us_) == 0) return;
-    EXPECT_GT(rings, session->rings) << "it would sleep for ever";
+    EXPECT_GT(rings, session->rings) << "it would sleep indefinitely";
   }
 
   void Take(Session* session, bool backlog) {
@@ -81,7 +81,7 @@ class LanesLimitsRandomTest : public test::LanesWithLog {
           return true;
         },
         backlog);
-    ASSERT_EQ(taken, best) << "Take does what Best says";
+    ASSERT_EQ(taken, best) << "Take takes the result of Best";
     ASSERT_TRUE(taken == 0 || (session->classes & MaskOf(taken)));
     if (critical && taken != kCritical) {
       EXPECT_NE(taken, 0) << "class 1 is never held";

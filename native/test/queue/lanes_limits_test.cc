@@ -67,7 +67,7 @@ class LanesLimitsTest : public test::LanesWithLog {
   std::map<int64_t, SealedChunk> rows_;
 };
 
-TEST_F(LanesLimitsTest, WhatHasWaitedForTooLongGoesAndItsDeviceIsTold) {
+TEST_F(LanesLimitsTest, ExpiredRecordsLeaveAndAreAcknowledged) {
   Use(WithTtl(60));
   Push(kNormal, "old");
   Push(kBulk, "of a class that keeps everything");
@@ -101,11 +101,11 @@ TEST_F(LanesLimitsTest, AnIdleLaneExpiresInTheSweepAndABusyOneWhenABatchComes) {
   ExpectThatCountersReconcile();
 }
 
-TEST_F(LanesLimitsTest, WhatExpiresLeavesTheLogAsWell) {
+TEST_F(LanesLimitsTest, ExpiredRecordsLeaveTheLogAsWell) {
   Use(WithTtl(5));
   Push(kNormal, "on disk");
   Save();
-  Push(kNormal, "on its way there");
+  Push(kNormal, "in flight there");
   const uint64_t ticket = Seal(now_us_ + 60 * kMs);
   ASSERT_NE(ticket, 0u);
   now_us_ += 6 * kSecond;
@@ -115,11 +115,11 @@ TEST_F(LanesLimitsTest, WhatExpiresLeavesTheLogAsWell) {
   Commit(ticket, 2);
   EXPECT_EQ(ledger_.TakeFrees(9), std::vector<int64_t>{2});
   EXPECT_EQ(ledger_.sums().stored[kNormal], 0);
-  EXPECT_EQ(desk_.slots, (std::vector<uint64_t>{1, 2})) << "each is told once";
+  EXPECT_EQ(desk_.slots, (std::vector<uint64_t>{1, 2})) << "each gets one receipt";
   ExpectThatCountersReconcile();
 }
 
-TEST_F(LanesLimitsTest, WhatIsInFlightDoesNotExpire) {
+TEST_F(LanesLimitsTest, RecordsInFlightDoNotExpire) {
   Use(WithTtl(5));
   Push();
   const uint64_t id = Take();
@@ -129,7 +129,7 @@ TEST_F(LanesLimitsTest, WhatIsInFlightDoesNotExpire) {
   EXPECT_EQ(AllDropped(), 0u);
 }
 
-TEST_F(LanesLimitsTest, BacklogExpiresInMemoryTooUnlessItsClockWasAnothers) {
+TEST_F(LanesLimitsTest, BacklogOfTheSameClockExpiresInMemoryToo) {
   Use(WithTtl(5));
   Connect();
   std::vector<BatchPtr> batches;
@@ -171,7 +171,7 @@ TEST_F(LanesLimitsTest, AClassSendsAtItsRateLiveAndBacklogTogether) {
             Count(Counter::kRecordsDelivered) + Held() + AllDropped());
 }
 
-TEST_F(LanesLimitsTest, AClassThatWaitsForItsRateSaysForHowLong) {
+TEST_F(LanesLimitsTest, AClassThatWaitsForItsRateReportsTheTime) {
   Use(WithRate(10));
   EXPECT_EQ(lanes_->RetryUs(outlet_, now_us_), -1);
   PushMany(5);
@@ -210,14 +210,14 @@ TEST_F(LanesLimitsTest, AboveItsLimitAClassLosesItsOldestRecords) {
   ExpectThatCountersReconcile();
 }
 
-TEST_F(LanesLimitsTest, WhatTheLogHasIsSpilledAndNotDropped) {
+TEST_F(LanesLimitsTest, RecordsInTheLogAreSpilledAndNotDropped) {
   Use(WithQueue(100, true));
   for (int i = 0; i < 300; ++i) {
     Push();
     Save();
   }
   EXPECT_EQ(AllDropped(), 0u);
-  EXPECT_EQ(budget_.records(kNormal), 50) << "half of the limit: nobody has to wait";
+  EXPECT_EQ(budget_.records(kNormal), 50) << "half of the limit: no device has to wait";
   EXPECT_EQ(ledger_.sums().backlog[kNormal], 250);
   ExpectThatCountersReconcile();
 }
@@ -233,7 +233,7 @@ TEST_F(LanesLimitsTest, ALimitWithoutDroppingSlowsAndLosesNothing) {
   EXPECT_TRUE(budget_.full(kNormal));
   EXPECT_FALSE(budget_.full(kHigh));
   Push();
-  EXPECT_EQ(AllDropped(), 0u) << "what was on its way";
+  EXPECT_EQ(AllDropped(), 0u) << "records in flight";
   Save();
   EXPECT_TRUE(budget_.relaxed(kNormal));
   EXPECT_EQ(budget_.records(kNormal), 50);
@@ -266,7 +266,7 @@ TEST_F(LanesLimitsTest, TheBacklogIsNotReadIntoAClassThatIsHalfFull) {
   EXPECT_TRUE(lanes_->WantsBacklog(kNormal));
 }
 
-TEST_F(LanesLimitsTest, WhatIsStaleAndOnDiskIsBacklogAlsoWhileTheCloudIsThere) {
+TEST_F(LanesLimitsTest, StaleRecordsOnDiskAreBacklogAlsoWhileTheCloudIsConnected) {
   for (const uint8_t c : {kCritical, kNormal}) {
     Use(Context());
     Connect();
@@ -285,7 +285,7 @@ TEST_F(LanesLimitsTest, WhatIsStaleAndOnDiskIsBacklogAlsoWhileTheCloudIsThere) {
 }
 
 // The log may have been read beyond the records that were in flight when their session ended.
-TEST_F(LanesLimitsTest, WhatWasInFlightBeforeStaysLiveAndDoesNotHoldUpTheRest) {
+TEST_F(LanesLimitsTest, RecordsOnceInFlightStayLiveAndDoNotHoldUpTheRest) {
   Use(Context());
   Connect();
   Push(kNormal, "was in flight");

@@ -35,7 +35,7 @@ class Leftovers : public test::LanesWithLog {
   int64_t now_us_ = 1'000'000'000;
 };
 
-TEST_F(Leftovers, WhatIsSavedIsAcknowledgedAndLeavesMemory) {
+TEST_F(Leftovers, SavedRecordsAreAcknowledgedAndLeaveMemory) {
   std::vector<BatchPtr> strays = Strays({"a", "b"});
   ASSERT_EQ(strays.size(), 2u);
   UseLeftovers();
@@ -53,7 +53,7 @@ TEST_F(Leftovers, WhatIsSavedIsAcknowledgedAndLeavesMemory) {
   EXPECT_TRUE(desk_.withheld.empty());
 }
 
-TEST_F(Leftovers, WhatTheLogDoesNotTakeInTimeIsDroppedAndNotAcknowledged) {
+TEST_F(Leftovers, RecordsNotSavedInTimeAreDroppedAndNotAcknowledged) {
   std::vector<BatchPtr> strays = Strays({"a", "b"});
   UseLeftovers();
   now_us_ += 60'000'000;  // its age does not count: the log is always tried for a while
@@ -79,7 +79,7 @@ TEST_F(Leftovers, WithoutALogNothingWaits) {
   EXPECT_EQ(desk_.withheld, std::vector<uint64_t>{1});
 }
 
-TEST_F(Leftovers, WhatIsOnDiskAlreadyStaysThereAlone) {
+TEST_F(Leftovers, RecordsOnDiskAlreadyStayThereAlone) {
   LanesContext context = Context();
   Use(std::move(context));
   Push();

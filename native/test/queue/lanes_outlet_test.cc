@@ -72,7 +72,7 @@ TEST_F(LanesOutletTest, AClassIsServedOnce) {
   EXPECT_EQ(bell.rings(), 1);
 }
 
-TEST_F(LanesOutletTest, EachTakesItsClassesAndHearsOfThemAlone) {
+TEST_F(LanesOutletTest, EachTakesOnlyItsClassesAndTheirEvents) {
   urgent_bell_.Answer();
   rest_bell_.Answer();
   Push(kBulk, "bulk");
@@ -90,7 +90,7 @@ TEST_F(LanesOutletTest, EachTakesItsClassesAndHearsOfThemAlone) {
   EXPECT_TRUE(lanes_->Release(urgent_, id_, Now()));
 }
 
-TEST_F(LanesOutletTest, ADetachReturnsWhatThatOneTook) {
+TEST_F(LanesOutletTest, ADetachReturnsTheBatchesOfThatOutlet) {
   Push(kHigh, "high");
   Push(kNormal, "normal");
   TakeAt(urgent_);
@@ -102,7 +102,7 @@ TEST_F(LanesOutletTest, ADetachReturnsWhatThatOneTook) {
   EXPECT_EQ(TakeAt(rest_), "normal");
 }
 
-TEST_F(LanesOutletTest, TheOldestOfASessionIsOfItsClasses) {
+TEST_F(LanesOutletTest, TheOldestOfASessionBelongsToItsClasses) {
   EXPECT_EQ(lanes_->OldestUs(rest_, Now()), -1);
   Push(kBulk);
   EXPECT_EQ(lanes_->OldestUs(urgent_, Now()), -1);
@@ -141,7 +141,7 @@ TEST_F(LanesOutletTest, ASessionThatIsSlowHasOnlyItsOwnClassesWritten) {
   EXPECT_FALSE(lanes_->hurried());
 }
 
-TEST_F(LanesOutletTest, ClassesThatNobodyServesCountAsDown) {
+TEST_F(LanesOutletTest, ClassesWithoutAnOutletCountAsDown) {
   ConnectBoth(true, true);
   lanes_->NextSave(Now());
   EXPECT_FALSE(lanes_->hurried());
@@ -152,7 +152,7 @@ TEST_F(LanesOutletTest, ClassesThatNobodyServesCountAsDown) {
   EXPECT_FALSE(lanes_->WantsBacklog(kNormal));
 }
 
-TEST_F(LanesOutletTest, AHungrySessionAsksForItsClassesUntilSomethingComes) {
+TEST_F(LanesOutletTest, ASessionsDemandLastsUntilABatchArrives) {
   Demand* demand = lanes_->demand();
   lanes_->RaiseDemand(rest_, Now());
   EXPECT_FALSE(demand->IsRaised(kBulk)) << "it is down";
@@ -163,11 +163,11 @@ TEST_F(LanesOutletTest, AHungrySessionAsksForItsClassesUntilSomethingComes) {
   EXPECT_TRUE(demand->IsRaised(kNormal));
   EXPECT_FALSE(demand->IsRaised(kHigh));
   lanes_->RaiseDemand(rest_, Now());
-  EXPECT_EQ(raised_, 1) << "nobody waits any more";
+  EXPECT_EQ(raised_, 1) << "nothing waits now";
   Push(kBulk);
   EXPECT_FALSE(demand->IsRaised(kNormal)) << "it has something to send";
   lanes_->RaiseDemand(rest_, Now());
-  EXPECT_FALSE(demand->IsRaised(kNormal)) << "which came before it said so";
+  EXPECT_FALSE(demand->IsRaised(kNormal)) << "which came before its report";
   TakeAt(rest_);
   lanes_->RaiseDemand(rest_, Now());
   lanes_->RaiseDemand(urgent_, Now());

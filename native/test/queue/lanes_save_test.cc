@@ -29,7 +29,7 @@ TEST_F(LanesSaveTest, NothingIsWrittenWhileTheCloudAnswers) {
   EXPECT_EQ(Seal(MonotonicUs() + 5000 * kMs), 0u);
 }
 
-TEST_F(LanesSaveTest, WhatTheCloudDoesNotAcknowledgeIsWrittenWhenPatienceEnds) {
+TEST_F(LanesSaveTest, UnacknowledgedRecordsAreWrittenWhenPatienceEnds) {
   Use(Context());
   Connect();
   Push();
@@ -41,7 +41,7 @@ TEST_F(LanesSaveTest, WhatTheCloudDoesNotAcknowledgeIsWrittenWhenPatienceEnds) {
   EXPECT_EQ(desk_.slots, std::vector<uint64_t>{1});
   EXPECT_TRUE(ledger_.TakeFrees(9).empty());
   ASSERT_TRUE(Release(1));
-  EXPECT_EQ(desk_.slots.size(), 1u) << "nobody is told twice";
+  EXPECT_EQ(desk_.slots.size(), 1u) << "each gets one receipt";
   EXPECT_EQ(ledger_.TakeFrees(9), std::vector<int64_t>{1});
 }
 
@@ -87,7 +87,7 @@ TEST_F(LanesSaveTest, AChunkHoldsOneNodeInOrder) {
   EXPECT_EQ(Seal(later), 0u);
 }
 
-TEST_F(LanesSaveTest, DeliveredWhileItIsWrittenFreesTheRowAtOnce) {
+TEST_F(LanesSaveTest, ADeliveryDuringTheWriteFreesTheRowAtOnce) {
   Use(Context());
   Push();
   const uint64_t ticket = Seal(MonotonicUs() + 60 * kMs);
@@ -99,7 +99,7 @@ TEST_F(LanesSaveTest, DeliveredWhileItIsWrittenFreesTheRowAtOnce) {
   EXPECT_EQ(ledger_.sums().stored[kNormal], 0);
 }
 
-TEST_F(LanesSaveTest, AFailedCommitTellsNobodyAndIsGivenOutAgainInOrder) {
+TEST_F(LanesSaveTest, AFailedCommitAcknowledgesNothingAndIsOfferedAgainInOrder) {
   Use(Context());
   Push(kNormal, "a");
   Push(kNormal, "b");
@@ -131,7 +131,7 @@ TEST_F(LanesSaveTest, AShortOutageLeavesTheRecordsInMemoryAndLive) {
   EXPECT_EQ(ledger_.TakeFrees(9), std::vector<int64_t>{1});
 }
 
-TEST_F(LanesSaveTest, AfterALongOutageWhatIsOnDiskIsBacklogAndDoesNotHoldLiveRecordsUp) {
+TEST_F(LanesSaveTest, AfterALongOutageRecordsOnDiskAreBacklogAndDoNotDelayLiveOnes) {
   Use(Context());
   Push(kCritical, "old");
   Commit(Seal(MonotonicUs() + 60 * kMs), 1);
@@ -190,7 +190,7 @@ TEST_F(LanesSaveTest, TheBacklogIsTakenApartAndReturnsToItsOwnLane) {
   EXPECT_EQ(payload, "live");
 }
 
-TEST_F(LanesSaveTest, DiskFirstNothingLeavesBeforeItIsThere) {
+TEST_F(LanesSaveTest, DiskFirstNothingLeavesBeforeItIsOnDisk) {
   LanesContext context = Context();
   context.save.disk_first = true;
   Use(std::move(context));
@@ -221,7 +221,7 @@ TEST_F(LanesSaveTest, DroppingTakesTheLeastUrgentOldestFirstAndItsDeviceGoesOn) 
   EXPECT_FALSE(budget_.high());
 }
 
-TEST_F(LanesSaveTest, WhatTheCloudRefusesBecomesADeadLetterAndTheRestIsDelivered) {
+TEST_F(LanesSaveTest, ARefusedRecordBecomesADeadLetterAndTheRestIsDelivered) {
   Use(Context());
   Connect();
   BatchPtr batch = StartBatch(BatchKind::kEnvelope, test::MakeRecord("d", "t", "1"));
@@ -246,7 +246,7 @@ TEST_F(LanesSaveTest, WhatTheCloudRefusesBecomesADeadLetterAndTheRestIsDelivered
   EXPECT_EQ(letter.code, 149u);
 }
 
-TEST_F(LanesSaveTest, AnUplinkThatLeavesTheFlowKeepsWhatIsOnDisk) {
+TEST_F(LanesSaveTest, AnUplinkThatLeavesTheFlowKeepsItsRecordsOnDisk) {
   Use(Context());
   Push(kNormal, "saved");
   Commit(Seal(MonotonicUs() + 60 * kMs), 1);
@@ -258,14 +258,14 @@ TEST_F(LanesSaveTest, AnUplinkThatLeavesTheFlowKeepsWhatIsOnDisk) {
   EXPECT_EQ(budget_.held(), 0);
 }
 
-TEST_F(LanesSaveTest, TheEndOfTheEngineTellsNoDeviceThatItsRecordIsSafe) {
+TEST_F(LanesSaveTest, TheEndOfTheEngineAcknowledgesNothing) {
   Use(Context());
   Push();
   lanes_->Clear(Drop::kClosed);
   EXPECT_TRUE(desk_.slots.empty());
 }
 
-TEST_F(LanesSaveTest, ALogThatBeginsAnewGetsAllThatMemoryHolds) {
+TEST_F(LanesSaveTest, AFreshLogGetsAllRecordsInMemory) {
   Use(Context());
   Push(kNormal, "a");
   Push(kNormal, "b");
@@ -277,13 +277,13 @@ TEST_F(LanesSaveTest, ALogThatBeginsAnewGetsAllThatMemoryHolds) {
   ASSERT_NE(Seal(MonotonicUs() + 60 * kMs), 0u);
   EXPECT_EQ(Payloads(), (std::vector<std::string>{"a", "b", "c"}));
   Commit(chunk_.ticket, 2);
-  EXPECT_EQ(desk_.slots, (std::vector<uint64_t>{1, 2, 3})) << "nobody is told twice";
+  EXPECT_EQ(desk_.slots, (std::vector<uint64_t>{1, 2, 3})) << "each gets one receipt";
   Release(1);
   EXPECT_EQ(ledger_.sums().stored[kNormal], 2);
 }
 
 // Each failed chunk of many waiting ones costs a walk over itself, not over all unsaved records.
-TEST_F(LanesSaveTest, AFailedChunkGoesBackToTheFrontWithoutAWalkOverAllThatIsUnsaved) {
+TEST_F(LanesSaveTest, AFailedChunkReturnsToTheFrontWithoutAWalkOverAllUnsavedRecords) {
   budget_.SetLimit(int64_t{1} << 32);
   Use(Context());
   constexpr int kMany = 20'000;
@@ -314,7 +314,7 @@ TEST_F(LanesSaveTest, AFailedChunkGoesBackToTheFrontWithoutAWalkOverAllThatIsUns
   EXPECT_EQ(lanes_->Unsaved()[kNormal], 0);
 }
 
-TEST_F(LanesSaveTest, AfterALostLogAllIsPutInOrderInOneWalk) {
+TEST_F(LanesSaveTest, AfterALostLogOneWalkRestoresTheOrder) {
   budget_.SetLimit(int64_t{1} << 32);
   Use(Context());
   constexpr uint64_t kMany = 20'000;

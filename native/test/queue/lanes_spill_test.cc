@@ -52,7 +52,7 @@ class LanesSpillTest : public test::LanesWithLog {
 };
 
 // Earlier it was spilled where nothing else could be, and was read back behind newer records.
-TEST_F(LanesSpillTest, WhatWasInFlightBeforeIsNotSpilledWhenItsClassIsFull) {
+TEST_F(LanesSpillTest, RecordsOnceInFlightAreNotSpilledWhenTheirClassIsFull) {
   Use(DroppingAbove(2));
   Connect();
   Push(kNormal, "was in flight");
@@ -92,7 +92,7 @@ TEST_F(LanesSpillTest,
 }
 
 // A full log loses its oldest rows, also those that memory still holds.
-TEST_F(LanesSpillTest, WhatTheLogGaveUpLeavesMemoryAndIsCounted) {
+TEST_F(LanesSpillTest, RecordsThatTheLogGaveUpLeaveMemoryAndAreCounted) {
   Use(Context());
   Push(kBulk, "a");
   Push(kBulk, "b");
@@ -108,7 +108,7 @@ TEST_F(LanesSpillTest, WhatTheLogGaveUpLeavesMemoryAndIsCounted) {
   ExpectThatCountersReconcile();
 }
 
-TEST_F(LanesSpillTest, WhatIsInFlightWhenTheLogGivesItUpIsCountedOnceAndMayStillArrive) {
+TEST_F(LanesSpillTest, RecordsInFlightThatTheLogGivesUpAreCountedOnceAndMayStillArrive) {
   Use(Context());
   Connect();
   Push(kNormal, "arrives");
@@ -155,7 +155,7 @@ TEST_F(LanesSpillTest, ABacklogThatTheLogGaveUpLeavesMemoryAsWell) {
   ExpectThatCountersReconcile();
 }
 
-TEST_F(LanesSpillTest, AChunkThatTheLogRefusesLeavesMemoryButForWhatIsInFlight) {
+TEST_F(LanesSpillTest, AChunkThatTheLogRefusesLeavesMemoryExceptRecordsInFlight) {
   Use(Context());
   Connect();
   Push(kNormal, "in flight");
@@ -174,7 +174,7 @@ TEST_F(LanesSpillTest, AChunkThatTheLogRefusesLeavesMemoryButForWhatIsInFlight) 
   ExpectThatCountersReconcile();
 }
 
-TEST_F(LanesSpillTest, WhatTheLogRefusedInFlightIsOfferedAgainWhenItComesBack) {
+TEST_F(LanesSpillTest, RecordsRefusedInFlightAreOfferedAgainAfterTheirReturn) {
   Use(Context());
   Connect();
   Push(kNormal, "in flight");
@@ -194,7 +194,7 @@ TEST_F(LanesSpillTest, WhatTheLogRefusedInFlightIsOfferedAgainWhenItComesBack) {
 }
 
 // The row may be gone before the lanes know: the log was lost, or the chunk is damaged.
-TEST_F(LanesSpillTest, WhatFindsItsRowGoneWhenItIsSpilledIsWrittenAgainAndStays) {
+TEST_F(LanesSpillTest, RecordsWhoseRowIsGoneAtTheSpillAreWrittenAgainAndStay) {
   Use(Context());
   Push(kNormal, "a");
   Save(60 * kMs);
@@ -211,7 +211,7 @@ TEST_F(LanesSpillTest, WhatFindsItsRowGoneWhenItIsSpilledIsWrittenAgainAndStays)
   ExpectThatCountersReconcile();
 }
 
-TEST_F(LanesSpillTest, OfADamagedChunkMemoryWritesAgainWhatItHolds) {
+TEST_F(LanesSpillTest, RecordsOfADamagedChunkInMemoryAreWrittenAgain) {
   Use(Context());
   Push(kNormal, "a");
   Push(kNormal, "b");

@@ -101,7 +101,7 @@ TEST_F(LanesTest, AFutureArrivalDoesNoHarm) {
   EXPECT_EQ(lanes_.Best(outlet(), 0), kBulk);
 }
 
-TEST_F(LanesTest, WhatTheConsumerDoesNotWantStays) {
+TEST_F(LanesTest, ABatchThatTheConsumerDeclinesStays) {
   lanes_.Push(Make(kNormal));
   EXPECT_FALSE(lanes_.Take(outlet(), 0, [](const Batch&) { return false; }));
   EXPECT_EQ(lanes_.Best(outlet(), 0), kNormal);
@@ -109,7 +109,7 @@ TEST_F(LanesTest, WhatTheConsumerDoesNotWantStays) {
   EXPECT_EQ(lanes_.Best(outlet(), 0), 0);
 }
 
-TEST_F(LanesTest, ReleaseCountsOnceAndKnowsStrangers) {
+TEST_F(LanesTest, ReleaseCountsOnceAndRejectsUnknownBatches) {
   BatchPtr batch = Make(kHigh, 1 * kSecond);
   batch->ticket = 5;
   lanes_.Push(std::move(batch));
@@ -152,7 +152,7 @@ TEST_F(LanesTest, TheBellRingsOnceUntilItIsAnswered) {
   EXPECT_EQ(bell.rings(), 2);
 }
 
-TEST_F(LanesTest, DetachReturnsWhatWasInFlightInOrder) {
+TEST_F(LanesTest, DetachReturnsBatchesInFlightInOrder) {
   for (const char* payload : {"a", "b", "c", "d"}) lanes_.Push(Make(kNormal, 0, payload));
   lanes_.Push(Make(kHigh, 0, "H"));
   ASSERT_EQ(Take(), "H");
@@ -173,7 +173,7 @@ TEST_F(LanesTest, DetachReturnsWhatWasInFlightInOrder) {
   EXPECT_EQ(Count(Counter::kBatchesRedelivered), 3u);
 }
 
-TEST_F(LanesTest, ClearCountsWhatWaitsAndWhatIsOut) {
+TEST_F(LanesTest, ClearCountsWaitingBatchesAndThoseInFlight) {
   lanes_.Push(Make(kCritical));
   lanes_.Push(Make(kBulk));
   Take();

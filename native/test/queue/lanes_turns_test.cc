@@ -58,7 +58,7 @@ class LanesTurnsTest : public test::LanesWithLog {
           return true;
         },
         backlog);
-    EXPECT_EQ(taken, best) << "Take does what Best says";
+    EXPECT_EQ(taken, best) << "Take takes the result of Best";
     if (id != 0) lanes_->Release(outlet, id, Now());
     return taken;
   }
@@ -120,12 +120,12 @@ TEST_F(LanesTurnsTest, WeightsHoldHoweverMuchFasterOneSessionIs) {
   }
 }
 
-TEST_F(LanesTurnsTest, WhoIsBehindIsNotHeld) {
+TEST_F(LanesTurnsTest, AClassThatIsBehindIsNotHeld) {
   HoldTheRest();
   EXPECT_EQ(Serve(urgent_), kHigh);
 }
 
-TEST_F(LanesTurnsTest, ToLookHoldsNobody) {
+TEST_F(LanesTurnsTest, InspectingHoldsNoClass) {
   Fill(kHigh, 1);
   Fill(kNormal, 1);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(lanes_->Best(rest_, Now()), kNormal);
@@ -134,7 +134,7 @@ TEST_F(LanesTurnsTest, ToLookHoldsNobody) {
   EXPECT_EQ(NewRings(), 0);
 }
 
-TEST_F(LanesTurnsTest, NobodyIsHeldForOneThatHasNothingToSend) {
+TEST_F(LanesTurnsTest, NoClassIsHeldForOneThatHasNothingToSend) {
   Fill(kNormal, 40);
   for (int i = 0; i < 40; ++i) EXPECT_EQ(Serve(rest_), kNormal);
   // An alarm session that is served at once.
@@ -147,7 +147,7 @@ TEST_F(LanesTurnsTest, NobodyIsHeldForOneThatHasNothingToSend) {
   }
 }
 
-TEST_F(LanesTurnsTest, NobodyIsHeldForASessionThatIsDown) {
+TEST_F(LanesTurnsTest, NoClassIsHeldForASessionThatIsDown) {
   lanes_->SetConnected(urgent_, false, Now());
   Fill(kHigh, 1);
   Fill(kNormal, 40);
@@ -158,7 +158,7 @@ TEST_F(LanesTurnsTest, NobodyIsHeldForASessionThatIsDown) {
   EXPECT_EQ(Serve(rest_), kNormal);
 }
 
-TEST_F(LanesTurnsTest, ClassOneIsNeverHeldAndHoldsNobody) {
+TEST_F(LanesTurnsTest, ClassOneIsNeverHeldAndHoldsNoOther) {
   Fill(kCritical, 100);
   Fill(kNormal, 20);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(Serve(rest_), kNormal);
@@ -183,7 +183,7 @@ TEST_F(LanesTurnsTest, AHoldEndsWhenTheLastOneBehindIsTaken) {
   });
 }
 
-TEST_F(LanesTurnsTest, AHoldThatGoesOnRingsNobody) {
+TEST_F(LanesTurnsTest, AHoldThatContinuesRingsNoBell) {
   LanesContext context = Context();
   context.selection.weights[kHigh] = kMaxWeight;
   Open(std::move(context));
@@ -234,7 +234,7 @@ TEST_F(LanesTurnsTest, AHoldEndsWhenTheLanesAreCleared) {
   EXPECT_EQ(NewRings(), 1);
 }
 
-TEST_F(LanesTurnsTest, ASessionThatTakesNothingHoldsNobodyForLong) {
+TEST_F(LanesTurnsTest, ASessionThatTakesNothingHoldsOthersBriefly) {
   OpenWithAging(0);
   HoldTheRest();
   now_us_ += 5000 * kMs;
@@ -245,14 +245,14 @@ TEST_F(LanesTurnsTest, ASessionThatTakesNothingHoldsNobodyForLong) {
   EXPECT_EQ(lanes_->Best(rest_, Now()), kNormal);
 }
 
-TEST_F(LanesTurnsTest, WhileOneIsHeldItsSessionIsNotHungry) {
+TEST_F(LanesTurnsTest, WhileAClassIsHeldItsSessionHasNoDemand) {
   HoldTheRest();
   EXPECT_GT(lanes_->RetryUs(rest_, Now()), 0);
   lanes_->RaiseDemand(rest_, Now());
   EXPECT_FALSE(lanes_->demand()->IsRaised(kBulk));
 }
 
-TEST_F(LanesTurnsTest, AClassThatGotNothingForLongIsServedOnceBeforeClassOne) {
+TEST_F(LanesTurnsTest, AStarvedClassIsServedOnceBeforeClassOne) {
   Fill(kHigh, 10);
   for (int period = 1; period <= 3; ++period) {
     for (int i = 0; i < 10; ++i) {
@@ -281,7 +281,7 @@ TEST_F(LanesTurnsTest, OfSeveralTheOneThatWaitsLongestIsFirst) {
   EXPECT_EQ(Serve(outlet_), kCritical);
 }
 
-TEST_F(LanesTurnsTest, NobodyIsOverdueWhenAgingIsOff) {
+TEST_F(LanesTurnsTest, NoClassIsOverdueWhenAgingIsOff) {
   OpenWithAging(0);
   Fill(kHigh, 1);
   Fill(kCritical, 1);
@@ -289,7 +289,7 @@ TEST_F(LanesTurnsTest, NobodyIsOverdueWhenAgingIsOff) {
   EXPECT_EQ(Serve(urgent_), kCritical);
 }
 
-TEST_F(LanesTurnsTest, AnOutageIsNoReasonToGoBeforeClassOne) {
+TEST_F(LanesTurnsTest, AnOutageDoesNotPutAClassBeforeClassOne) {
   lanes_->SetConnected(urgent_, false, Now());
   Fill(kHigh, 1);
   now_us_ += 8 * kSecond;
@@ -298,10 +298,10 @@ TEST_F(LanesTurnsTest, AnOutageIsNoReasonToGoBeforeClassOne) {
   EXPECT_EQ(lanes_->Best(urgent_, Now()), kCritical);
   now_us_ += 5 * kSecond;
   lanes_->SetConnected(urgent_, true, Now());
-  EXPECT_EQ(lanes_->Best(urgent_, Now()), kHigh) << "said twice, it is up since the first time";
+  EXPECT_EQ(lanes_->Best(urgent_, Now()), kHigh) << "reported twice, it is up since the first time";
 }
 
-TEST_F(LanesTurnsTest, ALimitOfItsRateIsNoReasonToGoBeforeClassOne) {
+TEST_F(LanesTurnsTest, ARateLimitDoesNotPutAClassBeforeClassOne) {
   LanesContext context = Context();
   context.limits.rate_per_s[kHigh] = 1;
   context.selection.aging_us = 500 * kMs;

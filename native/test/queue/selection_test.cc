@@ -52,11 +52,11 @@ TEST_F(SelectionTest, ClassOneGoesFirstHoweverMuchItSends) {
   EXPECT_EQ(selection_.Best(kAllClasses & ~Mask(kCritical)), kHigh);
 }
 
-TEST_F(SelectionTest, ToLookTakesNobodysTurn) {
+TEST_F(SelectionTest, InspectingTakesNoTurn) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(selection_.Best(Mask(kHigh, kBulk)), kHigh);
 }
 
-TEST_F(SelectionTest, EqualPassesGoByUrgency) {
+TEST_F(SelectionTest, EqualPassesAreOrderedByUrgency) {
   EXPECT_EQ(Order(Mask(kHigh, kNormal, kBulk), 3), "234");
 }
 
@@ -80,7 +80,7 @@ TEST_F(SelectionTest, BytesAreSharedByWeightWhateverTheSizesOfTheBatches) {
   EXPECT_NEAR(share(kBulk), 1.0 / 13, 0.02);
 }
 
-TEST_F(SelectionTest, WhatAClassLeavesTheOthersShare) {
+TEST_F(SelectionTest, TheOthersShareAClassesUnusedPart) {
   const Shares bytes = Run(Mask(kNormal, kBulk), 500);
   EXPECT_EQ(bytes[kNormal], 400'000u);
   EXPECT_EQ(bytes[kBulk], 100'000u);
@@ -122,14 +122,14 @@ TEST_F(SelectionTest, AClassIsAheadWhenItsLeadIsUsedUp) {
   selection_.Pay(kBulk, 1, both);
   EXPECT_EQ(selection_.Ahead(Mask(kBulk), Mask(kHigh)), Mask(kBulk));
   EXPECT_EQ(selection_.Ahead(Mask(kBulk), Mask(kHigh, kNormal)), Mask(kBulk));
-  EXPECT_EQ(selection_.Ahead(Mask(kBulk), 0), 0) << "nobody waits";
+  EXPECT_EQ(selection_.Ahead(Mask(kBulk), 0), 0) << "nothing waits";
   EXPECT_EQ(selection_.Ahead(Mask(kHigh), Mask(kBulk)), 0) << "it is behind";
   // Eight bytes of class 2 are one of class 4.
   selection_.Pay(kHigh, 8, both);
   EXPECT_EQ(selection_.Ahead(Mask(kBulk), Mask(kHigh)), 0);
 }
 
-TEST_F(SelectionTest, ClassOneIsNeverAheadAndNobodyIsAheadOfIt) {
+TEST_F(SelectionTest, ClassOneIsNeverAheadAndNoClassIsAheadOfIt) {
   for (int i = 0; i < 100; ++i) selection_.Pay(kCritical, kLeadBytes, kAllClasses);
   EXPECT_EQ(selection_.Ahead(kAllClasses, kAllClasses), 0);
   selection_.Pay(kBulk, 2 * kLeadBytes, Mask(kCritical, kBulk));

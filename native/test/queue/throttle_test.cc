@@ -24,7 +24,7 @@ class ThrottleTest : public testing::Test {
   Throttle throttle_{&budget_};
 };
 
-TEST_F(ThrottleTest, TheLessUrgentStopFirstAndGoOnLast) {
+TEST_F(ThrottleTest, TheLessUrgentStopFirstAndContinueLast) {
   const auto slowed = [this] {
     int count = 0;
     for (uint8_t c = kCritical; c <= kBulk; ++c) count += throttle_.MayGoOn(c) != Verdict::kGoOn;
@@ -47,7 +47,7 @@ TEST_F(ThrottleTest, TheLessUrgentStopFirstAndGoOnLast) {
   EXPECT_EQ(throttle_.slowed_from(), 0);
 }
 
-TEST_F(ThrottleTest, ABeginningIsToldOnce) {
+TEST_F(ThrottleTest, AStartIsReportedOnce) {
   Hold(80);
   EXPECT_EQ(throttle_.MayGoOn(kBulk), Verdict::kBegins);
   EXPECT_EQ(throttle_.MayGoOn(kBulk), Verdict::kSlowed);

@@ -25,7 +25,7 @@ std::string Line(std::string_view payload, std::string_view device = "dev",
   return out;
 }
 
-TEST(Ndjson, EmbedsJsonAsItStands) {
+TEST(Ndjson, EmbedsJsonUnchanged) {
   EXPECT_EQ(Line("{\"v\": 21.50}"),
             "{\"d\":\"dev\",\"t\":\"t\",\"ts\":1700000000123,\"s\":4294967295,\"c\":2,"
             "\"p\":{\"v\": 21.50}}\n");
@@ -48,7 +48,7 @@ TEST(Ndjson, TurnsLineBreaksBetweenTokensIntoSpaces) {
   EXPECT_NE(Line("{\r\n \"a\\n\":\n1\r}").find("\"p\":{   \"a\\n\": 1 }}\n"), std::string::npos);
 }
 
-TEST(Ndjson, AppendsBehindWhatIsThere) {
+TEST(Ndjson, AppendsToExistingOutput) {
   std::string out = "before\n";
   AppendNdjson(test::MakeRecord("d", "t", "1\n"), &out);
   EXPECT_EQ(out.substr(0, 8), "before\n{");

@@ -204,7 +204,7 @@ TEST(Json, NestingEndsAtTheLimit) {
   EXPECT_FALSE(Json(mixed));
 }
 
-TEST(Json, TellsOfRawLineBreaks) {
+TEST(Json, ReportsRawLineBreaks) {
   const auto newline = [](std::string_view text) {
     bool has_newline = false;
     EXPECT_TRUE(IsJson(text, &has_newline)) << text;
@@ -230,7 +230,7 @@ TEST(Json, EveryCutIsRefused) {
   }
 }
 
-TEST(Json, StringsEscapeWhatTheyMust) {
+TEST(Json, StringsEscapeRequiredCharacters) {
   const auto quoted = [](std::string_view text) {
     std::string out;
     AppendJsonString(text, &out);

@@ -16,7 +16,7 @@ std::string Utf8(uint32_t code) {
   return {static_cast<char>(0xF0 | code >> 18), tail(12), tail(6), tail(0)};
 }
 
-TEST(OddTopic, KnowsEveryCharacterWhereverItStands) {
+TEST(OddTopic, KnowsEveryCharacterAtAnyPosition) {
   for (uint32_t code = 0; code <= 0x10FFFF; code += code < 0x300 || code >= 0xFD00 ? 1 : 7) {
     if (code >= 0xD800 && code <= 0xDFFF) continue;
     const bool odd = code < 0x20 || (code >= 0x7F && code <= 0x9F) ||

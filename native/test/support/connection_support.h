@@ -94,7 +94,7 @@ class WireTest : public testing::Test, protected Connection::Listener {
               static_cast<ssize_t>(bytes.size()));
   }
   // Returns the input so far, `most` at most.
-  std::string Hear(size_t most = SIZE_MAX) {
+  std::string Receive(size_t most = SIZE_MAX) {
     std::string all;
     char bytes[16384];
     while (all.size() < most) {
@@ -127,7 +127,7 @@ class WireTest : public testing::Test, protected Connection::Listener {
   }
   void OnData(std::span<const uint8_t> bytes) override {
     EXPECT_EQ(ends_, 0);
-    heard_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    received_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (on_data_) on_data_();
   }
   void OnDrained() override {
@@ -148,7 +148,7 @@ class WireTest : public testing::Test, protected Connection::Listener {
   std::function<void()> far_end_;
   std::function<void()> on_open_, on_data_, on_drained_, on_end_;
   int opens_ = 0, drains_ = 0, ends_ = 0, closed_ = 0;
-  std::string heard_;
+  std::string received_;
   TlsFailure why_;
 };
 

@@ -62,7 +62,7 @@ class Server {
     if (!SSL_is_init_finished(ssl_) && SSL_do_handshake(ssl_) != 1) return;
     char into[16384];
     for (size_t size = 0; SSL_read_ex(ssl_, into, sizeof into, &size) == 1;) {
-      heard.append(into, size);
+      received.append(into, size);
     }
   }
 
@@ -100,7 +100,7 @@ class Server {
   bool client_has_certificate() const { return SSL_get0_peer_certificate(ssl_) != nullptr; }
   std::string cipher() const { return SSL_get_cipher_name(ssl_); }
 
-  std::string heard;
+  std::string received;
 
  private:
   template <typename Use>

@@ -113,7 +113,7 @@ TEST(BrokerReader, LeavesAPubackWithoutAnIdentifierToTheOther) {
   }
 }
 
-TEST(BrokerReader, LeavesEverythingFromWhatIsNoLengthOnToTheOther) {
+TEST(BrokerReader, LeavesEverythingFromAnInvalidLengthOnToTheOther) {
   const Bytes bad = Lit("\x40\xFF\xFF\xFF\xFF\x01\0") + Puback(9);
   const Bytes all = Puback(1) + bad;
   for (size_t at = 0; at <= all.size(); ++at) {
@@ -158,7 +158,7 @@ TEST(BrokerReader, AHugePacketOfOthersPassesWithoutBeingHeld) {
   EXPECT_EQ(recorder.acks, (std::vector<std::pair<int, int>>{{1, 0}}));
 }
 
-TEST(BrokerReader, ToldInAPubackThePubacksAfterItPass) {
+TEST(BrokerReader, StoppedInAPubackItPassesLaterPubacksOn) {
   const Bytes all = Lit("\xD0\0") + Puback(1) + Puback(2) + Lit("\xD0\0") + Puback(3);
   for (size_t at = 0; at <= all.size(); ++at) {
     BrokerReader reader;
@@ -171,7 +171,7 @@ TEST(BrokerReader, ToldInAPubackThePubacksAfterItPass) {
   }
 }
 
-TEST(BrokerReader, ToldInBytesOfOthersThePubacksAfterThemPass) {
+TEST(BrokerReader, StoppedInBytesOfOthersItPassesLaterPubacksOn) {
   const Bytes all = Puback(1) + Lit("\xD0\0") + Puback(2) + Puback(3);
   for (size_t at = 0; at <= all.size(); ++at) {
     BrokerReader reader;
@@ -185,7 +185,7 @@ TEST(BrokerReader, ToldInBytesOfOthersThePubacksAfterThemPass) {
   }
 }
 
-TEST(BrokerReader, WhatIsHeldOfAPubackPassesWithTheNextRead) {
+TEST(BrokerReader, AHeldPartOfAPubackPassesWithTheNextRead) {
   const Bytes all = Lit("\x40\x03\0\x01\0") + Puback(2);
   for (size_t at = 1; at < 5; ++at) {
     BrokerReader reader;
@@ -201,7 +201,7 @@ TEST(BrokerReader, WhatIsHeldOfAPubackPassesWithTheNextRead) {
   }
 }
 
-TEST(BrokerReader, ReadsWhatASlowReaderReads) {
+TEST(BrokerReader, EqualsASlowReader) {
   test::Random random;
   for (int round = 0; round < 500; ++round) {
     Bytes all;

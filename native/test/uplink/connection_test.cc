@@ -9,7 +9,7 @@ namespace {
 
 using test::Pattern;
 
-class WirePlainTest : public test::WireTest {
+class ConnectionPlainTest : public test::WireTest {
  protected:
   // Makes the kernel take little.
   void OpenNarrow() {
@@ -20,14 +20,14 @@ class WirePlainTest : public test::WireTest {
   // All written bytes arrive, in order.
   void ExpectThatItComes(const std::string& all) {
     std::string got;
-    far_end_ = [&] { got += Hear(); };
+    far_end_ = [&] { got += Receive(); };
     EXPECT_TRUE(RunUntil([&] { return got.size() >= all.size(); }));
     EXPECT_TRUE(got == all);
     far_end_ = nullptr;
   }
 };
 
-TEST_F(WirePlainTest, TellsThatItIsOpenFromTheLoop) {
+TEST_F(ConnectionPlainTest, ReportsOpenFromTheLoop) {
   Open(test::LocalPair());
   EXPECT_EQ(opens_, 0);
   EXPECT_FALSE(connection_->is_open());
@@ -38,17 +38,17 @@ TEST_F(WirePlainTest, TellsThatItIsOpenFromTheLoop) {
   EXPECT_EQ(connection_->tls(), nullptr);
 }
 
-TEST_F(WirePlainTest, CarriesBytesBothWays) {
+TEST_F(ConnectionPlainTest, CarriesBytesBothWays) {
   OpenPlain();
   connection_->Write("up");
   EXPECT_EQ(connection_->unsent(), 0u) << "the kernel takes it at once";
-  EXPECT_EQ(Hear(), "up");
+  EXPECT_EQ(Receive(), "up");
   Say("down");
-  EXPECT_TRUE(RunUntil([&] { return heard_ == "down"; }));
+  EXPECT_TRUE(RunUntil([&] { return received_ == "down"; }));
   EXPECT_EQ(drains_, 0) << "nothing was ever left";
 }
 
-TEST_F(WirePlainTest, MoreThanTheKernelTakesFollows) {
+TEST_F(ConnectionPlainTest, MoreThanTheKernelTakesFollows) {
   OpenNarrow();
   const std::string all = Pattern(10'000'000);
   connection_->Write(all);
@@ -61,61 +61,61 @@ TEST_F(WirePlainTest, MoreThanTheKernelTakesFollows) {
   EXPECT_EQ(drains_, 1);
 }
 
-TEST_F(WirePlainTest, WhatAWriteLeftAndALaterOneSentIsToldToo) {
+TEST_F(ConnectionPlainTest, ReportsBytesThatALaterWriteSent) {
   OpenNarrow();
   connection_->Write(Pattern(100'000));
   ASSERT_GT(connection_->unsent(), 0u);
-  for (size_t heard = 0; connection_->unsent() > 0;) {
-    heard += Hear().size();
+  for (size_t received = 0; connection_->unsent() > 0;) {
+    received += Receive().size();
     connection_->Write("x");
-    ASSERT_LT(heard, 1'000'000u);
+    ASSERT_LT(received, 1'000'000u);
   }
   EXPECT_EQ(drains_, 0);
-  far_end_ = [this] { Hear(); };
-  EXPECT_TRUE(RunUntil([&] { return drains_ == 1; })) << "who waits for it waits for ever";
+  far_end_ = [this] { Receive(); };
+  EXPECT_TRUE(RunUntil([&] { return drains_ == 1; })) << "a waiting caller would wait indefinitely";
 }
 
-TEST_F(WirePlainTest, WhatTheKernelHasTakenDoesNotStayWhileItIsNeverDone) {
+TEST_F(ConnectionPlainTest, FreesBytesThatTheKernelTookWhileWritesContinue) {
   OpenNarrow();
   std::string all = Pattern(300'000), got;
   connection_->Write(all);
   for (int i = 0; i < 500; ++i) {
-    got += Hear(8192);
+    got += Receive(8192);
     uv_run(&loop_, UV_RUN_NOWAIT);
     const std::string more(8192, static_cast<char>(i));
     all += more;
     connection_->Write(more);
     ASSERT_GT(connection_->unsent(), 0u);
   }
-  far_end_ = [&] { got += Hear(); };
+  far_end_ = [&] { got += Receive(); };
   EXPECT_TRUE(RunUntil([&] { return drains_ > 0; }));
-  got += Hear();
+  got += Receive();
   EXPECT_TRUE(got == all);
 }
 
-TEST_F(WirePlainTest, WhilePausedNothingIsRead) {
+TEST_F(ConnectionPlainTest, WhilePausedNothingIsRead) {
   OpenPlain();
   connection_->Pause(true);
   Say("later");
   RunIdle();
-  EXPECT_EQ(heard_, "");
+  EXPECT_EQ(received_, "");
   connection_->Write("goes");
-  EXPECT_EQ(Hear(), "goes");
+  EXPECT_EQ(Receive(), "goes");
   connection_->Pause(false);
-  EXPECT_TRUE(RunUntil([&] { return heard_ == "later"; }));
+  EXPECT_TRUE(RunUntil([&] { return received_ == "later"; }));
 }
 
-TEST_F(WirePlainTest, APauseFromInsideEndsTheReading) {
+TEST_F(ConnectionPlainTest, APauseFromInsideEndsTheReading) {
   OpenPlain();
   on_data_ = [&] { connection_->Pause(true); };
   far_end_ = [&] { send(theirs_, "0123456789", 10, MSG_NOSIGNAL); };
-  EXPECT_TRUE(RunUntil([&] { return !heard_.empty(); }));
-  const size_t heard = heard_.size();
+  EXPECT_TRUE(RunUntil([&] { return !received_.empty(); }));
+  const size_t received = received_.size();
   RunIdle();
-  EXPECT_EQ(heard_.size(), heard);
+  EXPECT_EQ(received_.size(), received);
 }
 
-TEST_F(WirePlainTest, FinishEndsOurDirectionWhenAllIsSent) {
+TEST_F(ConnectionPlainTest, FinishEndsOurDirectionWhenAllIsSent) {
   OpenNarrow();
   const std::string all = Pattern(500'000);
   connection_->Write(all);
@@ -124,28 +124,28 @@ TEST_F(WirePlainTest, FinishEndsOurDirectionWhenAllIsSent) {
   connection_->Write("nothing more");
   EXPECT_FALSE(has_heard_end_);
   ExpectThatItComes(all);
-  EXPECT_EQ(Hear(), "");
+  EXPECT_EQ(Receive(), "");
   EXPECT_TRUE(has_heard_end_);
   connection_->Write("nor now");
-  Say("still heard");
-  EXPECT_TRUE(RunUntil([&] { return heard_ == "still heard"; }));
+  Say("still read");
+  EXPECT_TRUE(RunUntil([&] { return received_ == "still read"; }));
   EXPECT_EQ(ends_, 0);
 }
 
-TEST_F(WirePlainTest, WhatCameWithTheEndIsHeardBeforeIt) {
+TEST_F(ConnectionPlainTest, DataThatArriveWithTheEndAreReportedBeforeIt) {
   OpenPlain();
   Say("last words");
   Hang();
   EXPECT_TRUE(RunUntil([&] { return ends_ == 1; }));
-  EXPECT_EQ(heard_, "last words");
+  EXPECT_EQ(received_, "last words");
   EXPECT_EQ(why_.code, "");
   EXPECT_FALSE(connection_->is_open());
-  connection_->Write("nobody hears it");
+  connection_->Write("no reader");
   RunIdle();
   EXPECT_EQ(ends_, 1);
 }
 
-TEST_F(WirePlainTest, AResetHasItsCode) {
+TEST_F(ConnectionPlainTest, AResetHasItsCode) {
   OpenPlain(true);
   Reset();
   EXPECT_TRUE(RunUntil([&] { return ends_ == 1; }));
@@ -153,16 +153,16 @@ TEST_F(WirePlainTest, AResetHasItsCode) {
   EXPECT_NE(why_.message, "");
 }
 
-TEST_F(WirePlainTest, WhatCameBeforeAResetIsHeard) {
+TEST_F(ConnectionPlainTest, DataThatArriveBeforeAResetAreReported) {
   OpenPlain(true);
   Say("last words");
   Reset();
   EXPECT_TRUE(RunUntil([&] { return ends_ == 1; }));
-  EXPECT_EQ(heard_, "last words");
+  EXPECT_EQ(received_, "last words");
   EXPECT_EQ(why_.code, "ECONNRESET");
 }
 
-TEST_F(WirePlainTest, AResetWhilePausedHasItsCodeToo) {
+TEST_F(ConnectionPlainTest, AResetWhilePausedHasItsCodeToo) {
   for (const bool is_writing : {false, true}) {
     OpenPlain(true);
     connection_->Pause(true);
@@ -182,7 +182,7 @@ TEST_F(WirePlainTest, AResetWhilePausedHasItsCodeToo) {
   }
 }
 
-TEST_F(WirePlainTest, AWriteIntoAConnectionThatEndedFailsFromTheLoop) {
+TEST_F(ConnectionPlainTest, AWriteIntoAConnectionThatEndedFailsFromTheLoop) {
   OpenPlain();
   connection_->Pause(true);  // so that the end does not arrive
   Hang();
@@ -193,7 +193,7 @@ TEST_F(WirePlainTest, AWriteIntoAConnectionThatEndedFailsFromTheLoop) {
   EXPECT_EQ(why_.code, "EPIPE");
 }
 
-TEST_F(WirePlainTest, AFloodLeavesTheLoopToOthers) {
+TEST_F(ConnectionPlainTest, AFloodLeavesTheLoopToOthers) {
   OpenPlain();
   int turns = 0;
   const std::string flood(65536, 'x');
@@ -204,7 +204,7 @@ TEST_F(WirePlainTest, AFloodLeavesTheLoopToOthers) {
   EXPECT_EQ(turns, 5);
 }
 
-TEST_F(WirePlainTest, MayBeClosedFromEachCallback) {
+TEST_F(ConnectionPlainTest, MayBeClosedFromEachCallback) {
   for (std::function<void()>* callback : {&on_open_, &on_data_, &on_drained_, &on_end_}) {
     *callback = [this] { CloseWire(); };
     Open(test::LocalPair());
@@ -212,7 +212,7 @@ TEST_F(WirePlainTest, MayBeClosedFromEachCallback) {
     if (callback != &on_open_) {
       RunIdle();
       connection_->Write(Pattern(1'000'000));
-      far_end_ = [this] { Hear(); };
+      far_end_ = [this] { Receive(); };
       Say("data");
     }
     if (callback == &on_end_) {
@@ -226,7 +226,7 @@ TEST_F(WirePlainTest, MayBeClosedFromEachCallback) {
   }
 }
 
-TEST_F(WirePlainTest, AfterCloseNothingIsTold) {
+TEST_F(ConnectionPlainTest, AfterCloseNothingIsReported) {
   OpenPlain();
   Say("unheard");
   connection_->Write(Pattern(1'000'000));
@@ -234,11 +234,11 @@ TEST_F(WirePlainTest, AfterCloseNothingIsTold) {
   EXPECT_FALSE(IsClosed()) << "the loop still watches it";
   EXPECT_TRUE(RunUntil([&] { return closed_ == 1; }));
   EXPECT_TRUE(IsClosed());
-  EXPECT_EQ(heard_, "");
+  EXPECT_EQ(received_, "");
   EXPECT_EQ(ends_ + drains_, 0);
 }
 
-TEST_F(WirePlainTest, WhatCannotBeWaitedForIsStillTheCallers) {
+TEST_F(ConnectionPlainTest, ADescriptorThatCannotBePolledStaysTheCallers) {
   FILE* const file = tmpfile();
   ASSERT_NE(file, nullptr);
   Connection* connection = nullptr;
@@ -251,9 +251,9 @@ TEST_F(WirePlainTest, WhatCannotBeWaitedForIsStillTheCallers) {
 
   OpenPlain();
   EXPECT_FALSE(Connection::Make(&loop_, fd_, nullptr, this, &connection).ok())
-      << "it is somebody else's";
+      << "it belongs to another socket";
   connection_->Write("alive");
-  EXPECT_EQ(Hear(), "alive");
+  EXPECT_EQ(Receive(), "alive");
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ const Identity& Broker() {
   return broker;
 }
 
-class WireTlsTest : public test::WireTest {
+class ConnectionTlsTest : public test::WireTest {
  protected:
   std::unique_ptr<TlsClient> Client(const std::string& name = "broker.example") {
     TlsOptions options;
@@ -46,7 +46,7 @@ class WireTlsTest : public test::WireTest {
   // The broker's turn.
   void Serve() {
     if (theirs_ < 0) return;
-    if (const std::string bytes = Hear(); !bytes.empty()) server_->Receive(bytes);
+    if (const std::string bytes = Receive(); !bytes.empty()) server_->Receive(bytes);
     to_say_ += server_->Take();
     const ssize_t count = send(theirs_, to_say_.data(), to_say_.size(), MSG_NOSIGNAL);
     if (count > 0) to_say_.erase(0, static_cast<size_t>(count));
@@ -64,28 +64,28 @@ class WireTlsTest : public test::WireTest {
   bool is_tcp_ = true;
 };
 
-TEST_F(WireTlsTest, CarriesBytesBothWays) {
+TEST_F(ConnectionTlsTest, CarriesBytesBothWays) {
   for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
     OpenTls({.max_version = version});
     EXPECT_EQ(connection_->tls()->PeerCertificate(), Broker().Der());
     connection_->Write("up");
     EXPECT_EQ(connection_->unsent(), 0u);
     server_->Write("down");
-    EXPECT_TRUE(RunUntil([&] { return heard_ == "down" && server_->heard == "up"; }));
+    EXPECT_TRUE(RunUntil([&] { return received_ == "down" && server_->received == "up"; }));
     CloseWire();
     Hang();
     opens_ = ends_ = 0;
-    heard_.clear();
+    received_.clear();
   }
 }
 
-TEST_F(WireTlsTest, MayBeWrittenToFromOnOpen) {
+TEST_F(ConnectionTlsTest, MayBeWrittenToFromOnOpen) {
   on_open_ = [this] { connection_->Write("at once"); };
   Begin();
-  EXPECT_TRUE(RunUntil([&] { return server_->heard == "at once"; }));
+  EXPECT_TRUE(RunUntil([&] { return server_->received == "at once"; }));
 }
 
-TEST_F(WireTlsTest, MoreThanTheKernelTakesFollows) {
+TEST_F(ConnectionTlsTest, MoreThanTheKernelTakesFollows) {
   is_tcp_ = false;
   OpenTls();
   const int bytes = 4096;
@@ -93,12 +93,12 @@ TEST_F(WireTlsTest, MoreThanTheKernelTakesFollows) {
   const std::string all = Pattern(10'000'000);
   connection_->Write(all);
   EXPECT_GT(connection_->unsent(), 1'000'000u);
-  EXPECT_TRUE(RunUntil([&] { return server_->heard.size() >= all.size(); }));
-  EXPECT_TRUE(server_->heard == all);
+  EXPECT_TRUE(RunUntil([&] { return server_->received.size() >= all.size(); }));
+  EXPECT_TRUE(server_->received == all);
   EXPECT_TRUE(RunUntil([&] { return drains_ == 1; }));
 }
 
-TEST_F(WireTlsTest, WhileTlsIsMadeAPauseIsNone) {
+TEST_F(ConnectionTlsTest, APauseHasNoEffectDuringTheHandshake) {
   server_ = std::make_unique<Server>(Broker());
   far_end_ = [this] { Serve(); };
   Open(test::TcpPair(), Client());
@@ -106,56 +106,56 @@ TEST_F(WireTlsTest, WhileTlsIsMadeAPauseIsNone) {
   EXPECT_TRUE(RunUntil([this] { return opens_ == 1 && server_->open(); }));
   server_->Write("later");
   RunIdle();
-  EXPECT_EQ(heard_, "");
+  EXPECT_EQ(received_, "");
   connection_->Pause(false);
-  EXPECT_TRUE(RunUntil([this] { return heard_ == "later"; }));
+  EXPECT_TRUE(RunUntil([this] { return received_ == "later"; }));
 }
 
-TEST_F(WireTlsTest, FinishSaysSoInTlsToo) {
+TEST_F(ConnectionTlsTest, FinishSendsCloseNotifyToo) {
   OpenTls();
   connection_->Write("last");
   connection_->Finish();
   connection_->Write("nothing more");
   EXPECT_TRUE(RunUntil([this] { return server_->closed_by_client() && has_heard_end_; }));
-  EXPECT_EQ(server_->heard, "last");
-  server_->Write("still heard");
-  EXPECT_TRUE(RunUntil([this] { return heard_ == "still heard"; }));
+  EXPECT_EQ(server_->received, "last");
+  server_->Write("still read");
+  EXPECT_TRUE(RunUntil([this] { return received_ == "still read"; }));
 }
 
-TEST_F(WireTlsTest, TheBrokersEndIsInOrder) {
+TEST_F(ConnectionTlsTest, TheBrokersEndIsInOrder) {
   OpenTls();
   server_->Write("last words");
   server_->Close();
   ExpectEnd("");
-  EXPECT_EQ(heard_, "last words");
+  EXPECT_EQ(received_, "last words");
 }
 
-TEST_F(WireTlsTest, SoIsOneOfTheSocketAlone) {
+TEST_F(ConnectionTlsTest, AnEndOfTheSocketAloneIsInOrderToo) {
   OpenTls();
   server_->Write("last words");
   Serve();
   Hang();
   ExpectEnd("");
-  EXPECT_EQ(heard_, "last words");
+  EXPECT_EQ(received_, "last words");
 }
 
-TEST_F(WireTlsTest, AResetHasItsCode) {
+TEST_F(ConnectionTlsTest, AResetHasItsCode) {
   OpenTls();
   server_->Write("last words");
   Serve();
   Reset();
   ExpectEnd("ECONNRESET");
-  EXPECT_EQ(heard_, "last words");
+  EXPECT_EQ(received_, "last words");
 }
 
-TEST_F(WireTlsTest, AnEndBeforeTlsStoodIsAReset) {
+TEST_F(ConnectionTlsTest, AnEndDuringTheHandshakeIsAReset) {
   Begin();
   Hang();
   ExpectEnd("ECONNRESET");
   EXPECT_EQ(opens_, 0);
 }
 
-TEST_F(WireTlsTest, SoIsOneThatIsSaidInTls) {
+TEST_F(ConnectionTlsTest, ACloseNotifyDuringTheHandshakeIsAResetToo) {
   Begin();
   far_end_ = nullptr;
   Say(std::string("\x15\x03\x03\x00\x02\x01\x00", 7));  // close_notify (RFC 8446 6.1)
@@ -163,19 +163,19 @@ TEST_F(WireTlsTest, SoIsOneThatIsSaidInTls) {
   EXPECT_EQ(opens_, 0);
 }
 
-TEST_F(WireTlsTest, ACertificateOfNobodyWeTrustHasNodesCode) {
+TEST_F(ConnectionTlsTest, AnUntrustedCertificateHasNodesCode) {
   const Identity stranger = Identity::Own({});
   Begin(stranger);
   ExpectEnd("DEPTH_ZERO_SELF_SIGNED_CERT");
   EXPECT_EQ(opens_, 0);
 }
 
-TEST_F(WireTlsTest, AnExpiredOneToo) {
+TEST_F(ConnectionTlsTest, AnExpiredOneToo) {
   Begin(Authority().Issue({.from_s = -7200, .to_s = -3600}));
   ExpectEnd("CERT_HAS_EXPIRED");
 }
 
-TEST_F(WireTlsTest, ABrokerThatSpeaksNoTlsHasACode) {
+TEST_F(ConnectionTlsTest, ABrokerThatSpeaksNoTlsHasACode) {
   Begin();
   far_end_ = nullptr;
   Say("HTTP/1.1 400 Bad Request\r\n\r\n");
@@ -183,14 +183,14 @@ TEST_F(WireTlsTest, ABrokerThatSpeaksNoTlsHasACode) {
   EXPECT_TRUE(why_.code.starts_with("ERR_SSL_")) << why_.code;
 }
 
-TEST_F(WireTlsTest, AConnectionThatCannotEvenBeginEnds) {
+TEST_F(ConnectionTlsTest, AConnectionThatCannotEvenBeginEnds) {
   Open(test::TcpPair(), Client(std::string(300, 'x')));  // SNI has 255 bytes at most
   EXPECT_EQ(ends_, 0);
   EXPECT_TRUE(RunUntil([this] { return ends_ == 1; }));
   EXPECT_NE(why_.code, "");
 }
 
-TEST_F(WireTlsTest, MayBeClosedFromEachCallback) {
+TEST_F(ConnectionTlsTest, MayBeClosedFromEachCallback) {
   for (std::function<void()>* callback : {&on_open_, &on_data_, &on_end_}) {
     *callback = [this] { CloseWire(); };
     closed_ = 0;
@@ -207,7 +207,7 @@ TEST_F(WireTlsTest, MayBeClosedFromEachCallback) {
 }
 
 // ASan detects an error here.
-TEST_F(WireTlsTest, MayBeClosedAtAnyMoment) {
+TEST_F(ConnectionTlsTest, MayBeClosedAtAnyMoment) {
   test::Random random;
   const auto maybe_close = [&] {
     if (random.OneIn(12)) CloseWire();
@@ -224,7 +224,7 @@ TEST_F(WireTlsTest, MayBeClosedAtAnyMoment) {
           if (server_->open()) server_->Write(Pattern(random.In<size_t>(1, 100'000)));
           Serve();
         } else {
-          Hear();
+          Receive();
           send(theirs_, "data", 4, MSG_NOSIGNAL);
         }
       }

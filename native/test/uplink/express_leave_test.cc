@@ -10,7 +10,7 @@ namespace {
 
 using test::kMs;
 
-class ExpressRoughTest : public test::ExpressTest {
+class ExpressLeaveTest : public test::ExpressTest {
  protected:
   // The feeder takes the best batch as if it had not been inspected.
   void ExpectUntouched(const std::string& payload) {
@@ -25,15 +25,15 @@ class ExpressRoughTest : public test::ExpressTest {
   }
 };
 
-TEST_F(ExpressRoughTest, AStageThatIsNotKnown) {
+TEST_F(ExpressLeaveTest, AnUnknownStage) {
   Put(MakeBatch(kNormal, "here", 9));
   EXPECT_EQ(Pump(), LeaveReason::kStage);
-  EXPECT_EQ(Pump(), LeaveReason::kStage) << "as often as it is asked";
+  EXPECT_EQ(Pump(), LeaveReason::kStage) << "each time";
   EXPECT_TRUE(sent_.empty());
   ExpectUntouched("here");
 }
 
-TEST_F(ExpressRoughTest, ABatchOfRecords) {
+TEST_F(ExpressLeaveTest, ABatchOfRecords) {
   BatchPtr batch = MakeBatch(kNormal, "here");
   batch->kind = BatchKind::kRecords;
   Put(std::move(batch));
@@ -41,7 +41,7 @@ TEST_F(ExpressRoughTest, ABatchOfRecords) {
   ExpectUntouched("here");
 }
 
-TEST_F(ExpressRoughTest, ATopicThatCannotStandInAPublish) {
+TEST_F(ExpressLeaveTest, ATopicThatIsInvalidInAPublish) {
   UplinkStage stage = test::StageByClass(1);
   stage.topic[kNormal].clear();
   stage.record_topic[kNormal].clear();
@@ -51,7 +51,7 @@ TEST_F(ExpressRoughTest, ATopicThatCannotStandInAPublish) {
   ExpectUntouched("here");
 }
 
-TEST_F(ExpressRoughTest, APacketThatIsTooLarge) {
+TEST_F(ExpressLeaveTest, APacketThatIsTooLarge) {
   Put(kNormal, "here");
   std::string out;
   express_->Pump(0, &out);
@@ -69,7 +69,7 @@ TEST_F(ExpressRoughTest, APacketThatIsTooLarge) {
   ExpectUntouched("here!");
 }
 
-TEST_F(ExpressRoughTest, WhatCameBeforeItIsSent) {
+TEST_F(ExpressLeaveTest, EarlierBatchesAreSent) {
   Put(kHigh);
   Put(MakeBatch(kNormal, "here", 9));
   Put(kBulk);
@@ -78,7 +78,7 @@ TEST_F(ExpressRoughTest, WhatCameBeforeItIsSent) {
   EXPECT_EQ(express_->window().open(), 1u);
 }
 
-TEST_F(ExpressRoughTest, ForClass1BehindAnOverdueOneToo) {
+TEST_F(ExpressLeaveTest, ForClass1BehindAnOverdueOneToo) {
   Enter({.window = 2, .reserved = 1});
   PutMany(kNormal, 5);
   Pump();
@@ -87,7 +87,7 @@ TEST_F(ExpressRoughTest, ForClass1BehindAnOverdueOneToo) {
   EXPECT_EQ(Pump(), LeaveReason::kStage);
 }
 
-TEST_F(ExpressRoughTest, ABatchThatFindsNoRoomIsNotLookedAt) {
+TEST_F(ExpressLeaveTest, ABatchWithoutRoomIsNotInspected) {
   Enter({.window = 2, .reserved = 1});
   Put(kNormal);
   Pump();
@@ -96,7 +96,7 @@ TEST_F(ExpressRoughTest, ABatchThatFindsNoRoomIsNotLookedAt) {
   EXPECT_TRUE(express_->is_blocked());
 }
 
-TEST_F(ExpressRoughTest, BacklogOnceNothingLiveIsReady) {
+TEST_F(ExpressLeaveTest, BacklogOnceNothingLiveIsReady) {
   Open(Context());
   std::vector<BatchPtr> old;
   old.push_back(MakeBatch(kNormal, "old"));
@@ -108,7 +108,7 @@ TEST_F(ExpressRoughTest, BacklogOnceNothingLiveIsReady) {
   EXPECT_EQ(shared_->BestBacklog(outlet_, Now()), kNormal);
 }
 
-TEST_F(ExpressRoughTest, ARefusalLeavesThePacketInFlight) {
+TEST_F(ExpressLeaveTest, ARefusalLeavesThePacketInFlight) {
   Put(kNormal, "here");
   Pump();
   const uint16_t id = sent_.at(0).id;
@@ -125,7 +125,7 @@ TEST_F(ExpressRoughTest, ARefusalLeavesThePacketInFlight) {
   EXPECT_TRUE(shown);
 }
 
-TEST_F(ExpressRoughTest, EveryCodeFrom128OnRefuses) {
+TEST_F(ExpressLeaveTest, EveryCodeFrom128OnRefuses) {
   for (const int code : {0, 0x10, 0x7f, 0x80, 0xff}) {
     Put(kNormal);
     Pump();
@@ -134,7 +134,7 @@ TEST_F(ExpressRoughTest, EveryCodeFrom128OnRefuses) {
   }
 }
 
-TEST_F(ExpressRoughTest, NoRoomForLong) {
+TEST_F(ExpressLeaveTest, NoRoomForLong) {
   Enter({.window = 2});
   PutMany(kNormal, 5);
   EXPECT_EQ(Pump(), LeaveReason::kNone);
@@ -145,7 +145,7 @@ TEST_F(ExpressRoughTest, NoRoomForLong) {
   ASSERT_TRUE(sent_.empty());
 }
 
-TEST_F(ExpressRoughTest, APauseWithoutAnythingToSendIsNotSlow) {
+TEST_F(ExpressLeaveTest, APauseWithoutAnythingToSendIsNotSlow) {
   Enter({.window = 2});
   PutMany(kNormal, 3);
   Pump();
@@ -159,7 +159,7 @@ TEST_F(ExpressRoughTest, APauseWithoutAnythingToSendIsNotSlow) {
   EXPECT_TRUE(express_->is_blocked());
 }
 
-TEST_F(ExpressRoughTest, LookShowsWhatIsInFlightAlone) {
+TEST_F(ExpressLeaveTest, ShowsOnlyPacketsInFlight) {
   Put(kNormal);
   Pump();
   const uint64_t batch = express_->window().Oldest()->batch;

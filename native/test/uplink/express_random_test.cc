@@ -20,19 +20,19 @@ class ExpressRandomTest : public test::ExpressTest {
   void PutNext(uint8_t c) { Put(c, std::to_string(++pushed_[c])); }
 
   // New batches of a class arrive in order; repeated ones are marked.
-  void Hear(const std::vector<SentPublish>& packets) {
+  void Receive(const std::vector<SentPublish>& packets) {
     for (const SentPublish& packet : packets) {
       const int c = std::stoi(packet.topic);
       const int number = std::stoi(packet.payload);
       ASSERT_TRUE(on_the_way_.emplace(packet.id, std::pair(c, number)).second) << packet.id;
       ASSERT_EQ(released_[c].count(number), 0u) << "it was acknowledged";
       if (packet.is_dup) {
-        ASSERT_LE(number, heard_[c]);
+        ASSERT_LE(number, received_[c]);
         ASSERT_GT(number, again_[c]) << "what comes again keeps its order";
         again_[c] = number;
       } else {
-        ASSERT_EQ(number, heard_[c] + 1);
-        heard_[c] = number;
+        ASSERT_EQ(number, received_[c] + 1);
+        received_[c] = number;
       }
     }
   }
@@ -90,7 +90,7 @@ class ExpressRandomTest : public test::ExpressTest {
                  .max_unsent = random->In<size_t>(1, 200)});
   }
 
-  std::array<int, kClasses + 1> pushed_{}, heard_{}, again_{};
+  std::array<int, kClasses + 1> pushed_{}, received_{}, again_{};
   std::array<std::set<int>, kClasses + 1> released_;
   std::map<uint16_t, std::pair<int, int>> on_the_way_;
 };
@@ -100,7 +100,7 @@ TEST_F(ExpressRandomTest, NothingIsLostNorOutOfOrder) {
   BoardAnyhow(&random);
   const auto pump = [&] {
     Pump(random.OneIn(4) ? 200 : 0);
-    Hear(sent_);
+    Receive(sent_);
   };
   for (int step = 0; step < 6000; ++step) {
     now_us_ += random.In<int64_t>(0, 200'000);
@@ -126,14 +126,14 @@ TEST_F(ExpressRandomTest, NothingIsLostNorOutOfOrder) {
   }
   EXPECT_EQ(done_, all);
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
-    EXPECT_EQ(heard_[c], pushed_[c]);
+    EXPECT_EQ(received_[c], pushed_[c]);
     EXPECT_EQ(std::ssize(released_[c]), pushed_[c]);
     EXPECT_EQ(budget_.records(c), 0);
   }
 }
 
 // A worker pushes while the session's thread pumps.
-TEST_F(ExpressRandomTest, TheLanesAreAnybodys) {
+TEST_F(ExpressRandomTest, SharesTheLanesWithOtherThreads) {
   constexpr int kCount = 3000;
   BoardAsItIs({.window = 16, .reserved = 4});
   std::atomic<int> acknowledged{0};
@@ -146,7 +146,7 @@ TEST_F(ExpressRandomTest, TheLanesAreAnybodys) {
   bool is_good = true;
   while (is_good && acknowledged < kCount) {
     Pump();
-    Hear(sent_);
+    Receive(sent_);
     is_good = !HasFatalFailure();
     for (const SentPublish& packet : sent_) {
       is_good &= Ack(packet.id) == LeaveReason::kNone;

@@ -8,7 +8,7 @@ using test::kMs;
 
 class ExpressSendTest : public test::ExpressTest {};
 
-TEST_F(ExpressSendTest, SendsWhatWaitsInTheOrderOfClasses) {
+TEST_F(ExpressSendTest, SendsWaitingBatchesInTheOrderOfClasses) {
   for (const uint8_t c : {kBulk, kNormal, kHigh, kCritical}) Put(c);
   EXPECT_EQ(Pump(), LeaveReason::kNone);
   EXPECT_EQ(Classes(), "1234");
@@ -19,7 +19,7 @@ TEST_F(ExpressSendTest, SendsWhatWaitsInTheOrderOfClasses) {
   EXPECT_EQ(express_->look_at_us(), kNever);
 }
 
-TEST_F(ExpressSendTest, AppendsToWhatIsThere) {
+TEST_F(ExpressSendTest, AppendsToExistingOutput) {
   Put(kNormal);
   std::string out = "before";
   EXPECT_EQ(express_->Pump(0, &out), LeaveReason::kNone);
@@ -44,7 +44,7 @@ TEST_F(ExpressSendTest, AFullWindowEndsThePumpAndAnAcknowledgementOpensIt) {
   EXPECT_FALSE(express_->is_blocked());
 }
 
-TEST_F(ExpressSendTest, WhatIsReservedIsForClass1Alone) {
+TEST_F(ExpressSendTest, TheReserveIsForClass1Alone) {
   Enter({.window = 4, .reserved = 1});
   PutMany(kNormal, 10);
   Pump();
@@ -71,7 +71,7 @@ TEST_F(ExpressSendTest, AWindowOfOneServesAllClasses) {
   EXPECT_EQ(all, "13");
 }
 
-TEST_F(ExpressSendTest, AClassThatGotNothingForLongGoesBeforeClass1Once) {
+TEST_F(ExpressSendTest, AStarvedClassGoesBeforeClass1Once) {
   Enter({.window = 4, .reserved = 1});
   PutMany(kNormal, 10);
   now_us_ += kDefaultAgingUs;
@@ -80,7 +80,7 @@ TEST_F(ExpressSendTest, AClassThatGotNothingForLongGoesBeforeClass1Once) {
   EXPECT_EQ(Classes(), "3111");
 }
 
-TEST_F(ExpressSendTest, WhileTheOthersFillTheirPlacesClass1GoesOnWhoeverIsOverdue) {
+TEST_F(ExpressSendTest, WhileTheOthersFillTheirPlacesClass1ContinuesWhicheverIsOverdue) {
   Enter({.window = 4, .reserved = 1});
   PutMany(kNormal, 10);
   Pump();
@@ -106,7 +106,7 @@ TEST_F(ExpressSendTest, OthersWaitForTheKernelAndClass1DoesNot) {
   EXPECT_FALSE(express_->is_full());
 }
 
-TEST_F(ExpressSendTest, WhatItAppendsCountsForTheKernelToo) {
+TEST_F(ExpressSendTest, AppendedBytesCountForTheKernelToo) {
   Enter({.max_unsent = 250});
   for (int i = 0; i < 5; ++i) Put(kNormal, std::string(100, 'x'));
   Pump();
@@ -124,7 +124,7 @@ TEST_F(ExpressSendTest, ItIsNotFullWhenTheWindowHasNoRoomEither) {
   Pump();
   EXPECT_TRUE(express_->is_blocked());
   Pump();
-  EXPECT_FALSE(express_->is_full()) << "or who pumps while it is would do so for ever";
+  EXPECT_FALSE(express_->is_full()) << "otherwise a pump loop would never end";
 }
 
 TEST_F(ExpressSendTest, ATurnEndsWhenItsTimeIsUp) {
@@ -142,7 +142,7 @@ TEST_F(ExpressSendTest, ATurnEndsWhenItsTimeIsUp) {
   EXPECT_EQ(first + sent_.size(), 100u);
 }
 
-TEST_F(ExpressSendTest, HungerIsToldOnceUntilItIsFed) {
+TEST_F(ExpressSendTest, DemandIsReportedOnceUntilItIsMet) {
   const auto pump_hungry = [this] {
     shared_->demand()->Wait(kAllClasses);
     Pump();
@@ -156,7 +156,7 @@ TEST_F(ExpressSendTest, HungerIsToldOnceUntilItIsFed) {
   EXPECT_EQ(pump_hungry(), 3) << "what it takes feeds it too";
 }
 
-TEST_F(ExpressSendTest, SaysWhenAClassThatWaitsForItsRateIsDue) {
+TEST_F(ExpressSendTest, ReportsWhenAClassThatWaitsForItsRateIsDue) {
   LanesContext context = PlainContext();
   context.limits.rate_per_s[kNormal] = 100;
   Open(std::move(context));
@@ -175,7 +175,7 @@ TEST_F(ExpressSendTest, SaysWhenAClassThatWaitsForItsRateIsDue) {
   }
 }
 
-TEST_F(ExpressSendTest, WhatWasSentBeforeIsMarked) {
+TEST_F(ExpressSendTest, RepeatedBatchesAreMarked) {
   Put(kNormal, "first");
   Pump();
   ASSERT_EQ(sent_.size(), 1u);
@@ -205,10 +205,10 @@ TEST_F(ExpressSendTest, AnAcknowledgementReleasesItsBatchOnce) {
   EXPECT_EQ(done_, 1);
   EXPECT_EQ(Delivered(), 1u);
   EXPECT_EQ(numbers().acknowledged, 1u);
-  EXPECT_EQ(Ack(id, 0x87), LeaveReason::kNone) << "nothing is on its way under it";
+  EXPECT_EQ(Ack(id, 0x87), LeaveReason::kNone) << "nothing is in flight under it";
 }
 
-TEST_F(ExpressSendTest, CountsWhatNoClientHadSubscribedTo) {
+TEST_F(ExpressSendTest, CountsBatchesWithoutASubscriber) {
   PutMany(kNormal, 2);
   Pump();
   const auto [first, second] = std::pair(sent_.at(0).id, sent_.at(1).id);

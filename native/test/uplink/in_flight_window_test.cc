@@ -26,7 +26,7 @@ int Fill(InFlightWindow* flights, bool is_urgent) {
   return count;
 }
 
-TEST(FlightsTest, IdentifiersRotate) {
+TEST(InFlightWindowTest, IdentifiersRotate) {
   InFlightWindow flights(3, 0);
   std::vector<uint16_t> ids;
   for (int i = 0; i < 7; ++i) {
@@ -36,7 +36,7 @@ TEST(FlightsTest, IdentifiersRotate) {
   EXPECT_EQ(ids, (std::vector<uint16_t>{1, 2, 3, 1, 2, 3, 1}));
 }
 
-TEST(FlightsTest, AnIdentifierIsNeverGivenOutTwice) {
+TEST(InFlightWindowTest, AnIdentifierIsNeverGivenOutTwice) {
   InFlightWindow flights(2, 0);
   EXPECT_EQ(flights.Open(Of(false)), 1);
   EXPECT_EQ(flights.Open(Of(false)), 2);
@@ -46,7 +46,7 @@ TEST(FlightsTest, AnIdentifierIsNeverGivenOutTwice) {
   EXPECT_NE(flights.Find(1), nullptr);
 }
 
-TEST(FlightsTest, FindsOnlyWhatIsOnItsWay) {
+TEST(InFlightWindowTest, FindsOnlyPacketsInFlight) {
   InFlightWindow flights(2, 0);
   const uint16_t id = flights.Open(Of(true, 77));
   ASSERT_NE(flights.Find(id), nullptr);
@@ -56,7 +56,7 @@ TEST(FlightsTest, FindsOnlyWhatIsOnItsWay) {
   EXPECT_EQ(flights.Find(id), nullptr);
 }
 
-TEST(FlightsTest, TheOthersFillWhatTheReserveLeaves) {
+TEST(InFlightWindowTest, TheOthersFillTheWindowButForTheReserve) {
   struct Case {
     uint32_t window, reserved;
     int others;
@@ -75,13 +75,13 @@ TEST(FlightsTest, TheOthersFillWhatTheReserveLeaves) {
   }
 }
 
-TEST(FlightsTest, Class1MayFillAll) {
+TEST(InFlightWindowTest, Class1MayFillAll) {
   InFlightWindow flights(4, 1);
   EXPECT_EQ(Fill(&flights, true), 4);
   EXPECT_EQ(flights.Room(false), 0u);
 }
 
-TEST(FlightsTest, AWindowOfOneHasNoReserve) {
+TEST(InFlightWindowTest, AWindowOfOneHasNoReserve) {
   InFlightWindow flights(1, 1);
   const uint16_t id = flights.Open(Of(false));
   EXPECT_EQ(flights.Room(true), 0u);
@@ -90,7 +90,7 @@ TEST(FlightsTest, AWindowOfOneHasNoReserve) {
   EXPECT_EQ(flights.Room(false), 0u);
 }
 
-TEST(FlightsTest, AnAcknowledgementOfClass1MakesNoPlaceForOthers) {
+TEST(InFlightWindowTest, AnAcknowledgementOfClass1MakesNoPlaceForOthers) {
   InFlightWindow flights(4, 1);
   Fill(&flights, false);
   const uint16_t alarm = flights.Open(Of(true));
@@ -102,7 +102,7 @@ TEST(FlightsTest, AnAcknowledgementOfClass1MakesNoPlaceForOthers) {
   EXPECT_EQ(flights.Room(true), 2u);
 }
 
-TEST(FlightsTest, TheOldestIsTheOneSentFirstWhateverItsIdentifier) {
+TEST(InFlightWindowTest, TheOldestIsTheOneSentFirstWhateverItsIdentifier) {
   InFlightWindow flights(3, 0);
   EXPECT_EQ(flights.Oldest(), nullptr);
   const uint16_t a = flights.Open(Of(false, 10));
@@ -114,7 +114,7 @@ TEST(FlightsTest, TheOldestIsTheOneSentFirstWhateverItsIdentifier) {
   EXPECT_EQ(flights.Oldest()->batch, 11u);
 }
 
-TEST(FlightsTest, OneIsPassedWhenALaterOneWasAcknowledged) {
+TEST(InFlightWindowTest, APacketIsPassedWhenALaterOneWasAcknowledged) {
   InFlightWindow flights(3, 0);
   const uint16_t a = flights.Open(Of(false)), b = flights.Open(Of(true)),
                  c = flights.Open(Of(false));
@@ -127,7 +127,7 @@ TEST(FlightsTest, OneIsPassedWhenALaterOneWasAcknowledged) {
 
 // A slow model of InFlightWindow: its packets are kept in the order of sending and searched from
 // the front.
-struct SlowFlights {
+struct SlowWindow {
   uint32_t Room(bool is_urgent) const {
     const auto all = static_cast<uint32_t>(list.size());
     const auto others = static_cast<uint32_t>(
@@ -140,7 +140,7 @@ struct SlowFlights {
   uint64_t acknowledged = 0;
 };
 
-void ExpectSame(const InFlightWindow& flights, const SlowFlights& slow) {
+void ExpectSame(const InFlightWindow& flights, const SlowWindow& slow) {
   ASSERT_EQ(flights.open(), slow.list.size());
   for (const bool is_urgent : {false, true}) {
     ASSERT_EQ(flights.Room(is_urgent), slow.Room(is_urgent));
@@ -159,11 +159,11 @@ void ExpectSame(const InFlightWindow& flights, const SlowFlights& slow) {
   }
 }
 
-TEST(FlightsTest, DoesWhatASlowModelDoes) {
+TEST(InFlightWindowTest, EqualsASlowModel) {
   test::Random random;
   for (int round = 0; round < 40; ++round) {
     const auto window = random.In<uint32_t>(1, random.OneIn(4) ? 60 : 6);
-    SlowFlights slow{window, random.In<uint32_t>(0, window + 1), {}};
+    SlowWindow slow{window, random.In<uint32_t>(0, window + 1), {}};
     InFlightWindow flights(slow.window, slow.reserved);
     for (uint64_t step = 1; step <= 400; ++step) {
       const bool is_urgent = random.OneIn(3);

@@ -60,7 +60,7 @@ std::string Difference(const std::string& got, const std::string& wanted) {
          " bytes, not " + std::to_string(wanted.size());
 }
 
-TEST(PublishWriter, WritesWhatJavaScriptWrites) {
+TEST(PublishWriter, EqualsTheJavaScriptWriter) {
   const std::vector<PublishVector> vectors = test::ReadPublishVectors();
   ASSERT_GT(vectors.size(), 200u);
   for (const PublishVector& v : vectors) {
@@ -113,7 +113,7 @@ TEST(PublishWriter, ATopicOfNothingOrWithWildcardsHasNoPacket) {
   EXPECT_EQ(Written(Single("d", std::string_view("a\0b", 3), "p"), stage), "");
 }
 
-TEST(PublishWriter, WhatMqttCannotSayHasNoPacket) {
+TEST(PublishWriter, RecordsThatMqttCannotExpressHaveNoPacket) {
   UplinkStage stage = Stage({Text("e")}, {Text(std::string(65'530, 'x')), Device()});
   EXPECT_GT(Written(Single("12345", "t", "p"), stage).size(), 65'535u);
   EXPECT_EQ(Written(Single("123456", "t", "p"), stage), "");
@@ -125,7 +125,7 @@ TEST(PublishWriter, WhatMqttCannotSayHasNoPacket) {
   EXPECT_NE(Written(Single("d", "t", "p"), stage, false), "");  // MQTT 3.1.1 has no property for it
 }
 
-TEST(PublishWriter, TheLongestPacketIsWhatALengthOfFourBytesSays) {
+TEST(PublishWriter, TheLongestPacketHasALengthOfFourBytes) {
   const UplinkStage stage = Stage({Text("e")}, {Own()});
   PublishWriter writer;
   Batch batch = Single("", "t", "");
@@ -224,7 +224,7 @@ PublishVector AnyVector(test::Random* random) {
   return v;
 }
 
-TEST(PublishWriter, WritesWhatASlowWriterWrites) {
+TEST(PublishWriter, EqualsASlowWriter) {
   test::Random random;
   for (int round = 0; round < 2000; ++round) {
     const PublishVector v = AnyVector(&random);

@@ -32,7 +32,7 @@ class TlsCacheTest : public tls_test::TlsTest {
   TlsFailure why_;
 };
 
-TEST_F(TlsCacheTest, WhatIsWantedAgainIsNotReadAgain) {
+TEST_F(TlsCacheTest, ARepeatedRequestIsNotReadAgain) {
   const auto first = Get(options_);
   ASSERT_NE(first, nullptr);
   EXPECT_EQ(Get(options_), first);
@@ -64,7 +64,7 @@ TEST_F(TlsCacheTest, EveryOptionCounts) {
   }
 }
 
-TEST_F(TlsCacheTest, WhatCannotBeReadIsRefusedEachTimeAndThatBeforeItIsKept) {
+TEST_F(TlsCacheTest, UnreadableFilesAreRefusedEachTimeAndKeepThePreviousEntry) {
   const auto good = Get(options_);
   TlsOptions wrong = options_;
   wrong.cert = "no certificate";

@@ -38,7 +38,7 @@ TEST_F(TlsClientTest, BytesMayBeCutAnywhere) {
     server.Write("down");
     server.Close();
     EXPECT_EQ(Carry(&client, &server, 1), "down");
-    EXPECT_EQ(server.heard, "up");
+    EXPECT_EQ(server.received, "up");
     EXPECT_EQ(client.state(), State::kEnded);
   }
 }
@@ -84,7 +84,7 @@ TEST_F(TlsClientTest, AMebibyteArrivesWholeInBothDirections) {
   client.Write(large);
   server.Write(large);
   EXPECT_EQ(Carry(&client, &server, 1460), large);
-  EXPECT_EQ(server.heard, large);
+  EXPECT_EQ(server.received, large);
 }
 
 TEST_F(TlsClientTest, PendingBytesLeaveInOrderHoweverFewTheNetworkTakes) {
@@ -104,7 +104,7 @@ TEST_F(TlsClientTest, PendingBytesLeaveInOrderHoweverFewTheNetworkTakes) {
     client.Sent(size);
   }
   Carry(&client, &server);
-  EXPECT_EQ(server.heard, said);
+  EXPECT_EQ(server.received, said);
 }
 
 TEST_F(TlsClientTest, NewKeysAndTicketsAreTakenInPassing) {
@@ -120,7 +120,7 @@ TEST_F(TlsClientTest, NewKeysAndTicketsAreTakenInPassing) {
     client.Write("up");
     Carry(&client, &server);
   }
-  EXPECT_EQ(server.heard, "upupup");
+  EXPECT_EQ(server.received, "upupup");
   EXPECT_EQ(client.state(), State::kOpen);
 }
 
@@ -138,7 +138,7 @@ TEST_F(TlsClientTest, DoesNotRenegotiate) {
   EXPECT_EQ(answer[0].first, SSL3_RT_ALERT);
 }
 
-TEST_F(TlsClientTest, EndsWithTheBrokersGoodbye) {
+TEST_F(TlsClientTest, EndsWithTheBrokersCloseNotify) {
   Server server(broker_);
   TlsClient client = Client();
   client.Start();
@@ -155,7 +155,7 @@ TEST_F(TlsClientTest, EndsWithTheBrokersGoodbye) {
   EXPECT_EQ(Records(client.pending()).size(), 1u);
 }
 
-TEST_F(TlsClientTest, SaysGoodbyeOnceAndStillHearsTheBroker) {
+TEST_F(TlsClientTest, SendsCloseNotifyOnceAndStillReads) {
   Server server(broker_);
   TlsClient client = Client();
   client.Start();
@@ -168,7 +168,7 @@ TEST_F(TlsClientTest, SaysGoodbyeOnceAndStillHearsTheBroker) {
   client.Write("too late");
   EXPECT_EQ(Records(client.pending()).size(), 2u);
   server.Receive(Take(&client));
-  EXPECT_EQ(server.heard, "last");
+  EXPECT_EQ(server.received, "last");
   EXPECT_TRUE(server.closed_by_client());
   server.Write("heard");
   server.Close();

@@ -32,7 +32,7 @@ TEST_F(TlsHandshakeTest, SpeaksTls13) {
   client.Write("up");
   server.Write("down");
   EXPECT_EQ(Carry(&client, &server), "down");
-  EXPECT_EQ(server.heard, "up");
+  EXPECT_EQ(server.received, "up");
 }
 
 TEST_F(TlsHandshakeTest, SpeaksTls12WhereThatIsAllowed) {
@@ -46,7 +46,7 @@ TEST_F(TlsHandshakeTest, SpeaksTls12WhereThatIsAllowed) {
   client.Write("up");
   server.Write("down");
   EXPECT_EQ(Carry(&client, &server), "down");
-  EXPECT_EQ(server.heard, "up");
+  EXPECT_EQ(server.received, "up");
 }
 
 TEST_F(TlsHandshakeTest, TheBrokerNeedNotSendItsAuthority) {
@@ -67,7 +67,7 @@ TEST_F(TlsHandshakeTest, BeginsAgainWhenTheBrokerWantsAnotherGroup) {
   EXPECT_EQ(client.state(), State::kOpen);
 }
 
-TEST_F(TlsHandshakeTest, SaysTheNameOfTheServer) {
+TEST_F(TlsHandshakeTest, SendsTheServerName) {
   options_.server_name = "broker.example";
   Server server(broker_);
   TlsClient client = Client();
@@ -108,7 +108,7 @@ TEST_F(TlsHandshakeTest, TakesTheCiphersThatAreGiven) {
   EXPECT_EQ(server.cipher(), "ECDHE-ECDSA-AES256-SHA384");
 }
 
-TEST_F(TlsHandshakeTest, ShowsItsCertificateWhenItIsAsked) {
+TEST_F(TlsHandshakeTest, SendsItsCertificateOnRequest) {
   const Identity own = authority_.Issue({.name = "gateway"});
   for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
     for (const std::string& key :
@@ -133,7 +133,7 @@ TEST_F(TlsHandshakeTest, ShowsItsCertificateWhenItIsAsked) {
   EXPECT_FALSE(incurious.client_has_certificate());
 }
 
-TEST_F(TlsHandshakeTest, SendsWhatIsBetweenItsCertificateAndTheAuthority) {
+TEST_F(TlsHandshakeTest, SendsIntermediateCertificates) {
   const Identity between = authority_.Issue({.name = "Between", .authority = true});
   const Identity own = between.Issue({.name = "gateway"});
   options_.cert = own.cert() + between.cert();

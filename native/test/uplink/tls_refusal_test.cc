@@ -28,7 +28,7 @@ TlsFailure Failure(const TlsOptions& options, const Identity& broker, const Mann
   client.Write("never");
   client.Close();
   EXPECT_TRUE(client.pending().empty());
-  EXPECT_EQ(server.heard, "");
+  EXPECT_EQ(server.received, "");
   return client.failure();
 }
 
@@ -68,7 +68,7 @@ TEST_F(TlsRefusal, AnAuthorityThatIsNotTrusted) {
   EXPECT_EQ(Distrust(broker_), "UNABLE_TO_VERIFY_LEAF_SIGNATURE");
 }
 
-TEST_F(TlsRefusal, ASelfSignedBrokerIsBelievedWhenItIsItsOwnAuthority) {
+TEST_F(TlsRefusal, ASelfSignedBrokerIsTrustedWhenItIsItsOwnAuthority) {
   const Identity own = Identity::Own({});
   options_.ca = authority_.cert() + own.cert();
   Server server(own);
@@ -91,7 +91,7 @@ TEST_F(TlsRefusal, EveryFaultCountsNotOnlyTheLast) {
   EXPECT_EQ(Distrust(between.Issue(), between.cert()), "CERT_HAS_EXPIRED");
 }
 
-TEST_F(TlsRefusal, TheBrokerIsToldWhy) {
+TEST_F(TlsRefusal, TheBrokerGetsAnAlert) {
   Server server(Identity::Own({}));
   TlsClient client = Client();
   client.Start();
@@ -175,7 +175,7 @@ TEST_F(TlsRefusal, AnAlertHasItsName) {
   EXPECT_TRUE(client.pending().empty());
 }
 
-TEST_F(TlsRefusal, ABrokerThatSaysGoodbyeInTheHandshake) {
+TEST_F(TlsRefusal, ABrokerThatSendsCloseNotifyInTheHandshake) {
   TlsClient client = Client();
   client.Start();
   client.Receive(Span({"\x15\x03\x03\x00\x02\x01\x00", 7}));
@@ -184,7 +184,7 @@ TEST_F(TlsRefusal, ABrokerThatSaysGoodbyeInTheHandshake) {
   EXPECT_TRUE(client.protocol().empty());
 }
 
-TEST_F(TlsRefusal, ARecordThatWasTouched) {
+TEST_F(TlsRefusal, AModifiedRecord) {
   Server server(broker_);
   TlsClient client = Client();
   client.Start();

@@ -64,7 +64,7 @@ TEST(UplinkModeration, AtAHighRateTurnsAreApartAndNothingWaitsLongerThanBetweenT
   EXPECT_LE(seen.longest_us, UplinkModeration::kBusyUs);
 }
 
-TEST(UplinkModeration, AtALowRateNothingSleepsHoweverOftenItWakes) {
+TEST(UplinkModeration, AtALowRateThereIsNoNapHoweverOftenItWakes) {
   Thread thread;
   for (const int64_t rate : {99, 633, 1980}) {
     thread.Run({.ms = 1000, .every_us = 500, .records_per_s = rate});
@@ -106,7 +106,7 @@ TEST(UplinkModeration, ABurstAfterAPauseIsNotDelayedBeforeItIsKnownToLast) {
   EXPECT_EQ(thread.slept, slept);
 }
 
-TEST(UplinkModeration, WhatWaitsForRoomDoesNotWaitForANapAsWell) {
+TEST(UplinkModeration, BatchesThatWaitForRoomDoNotWaitForANapAsWell) {
   Thread thread;
   thread.Run({.ms = 1000, .every_us = 300, .records_per_s = 100'000, .is_waiting = true});
   EXPECT_EQ(thread.slept, 0);

@@ -1,5 +1,5 @@
 'use strict';
-// What the path watcher does with the quality of its paths, without a network.
+// The path watcher's handling of path quality, without a network.
 
 const { QualityWatch } = require('../../../nodes/lib/network/paths/quality-watch');
 const { Watcher } = require('../../../nodes/lib/network/paths/path-watcher');

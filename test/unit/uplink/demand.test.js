@@ -1,6 +1,6 @@
 'use strict';
 
-// What a session takes, and the demand that it reports to the engine when there is nothing to take.
+// The batches that a session takes, and the demand that it reports to the engine when there is nothing to take.
 
 const { dueMs, isIdle, oldestMs } = require('../../../nodes/lib/uplink/sending/batch-ages');
 const { FeederBench: Bench, records } = require('../../fixtures/uplink/feeder-bench');

@@ -1,6 +1,6 @@
 'use strict';
 
-// What the express path leaves to the feeder, and how its in-flight records continue.
+// Work that the express path leaves to the feeder, and how its in-flight records continue.
 
 const fs = require('node:fs');
 const os = require('node:os');

@@ -139,7 +139,7 @@ for (const [by, addon] of [
       const other = new Authority();
       cleanups.push(() => other.remove());
       const { cert, key } = other.issue();
-      // Node's server ends the connection without a word.
+      // Node's server ends the connection silently.
       const wrong = await refusal(
         startUplink(broker.url, { tls: { ca: authority.ca, cert, key } }),
         'disconnected'
