@@ -168,7 +168,7 @@ test('carries a connection on a source, and a closed source ends it', async () =
   second.enter(source, spec);
   source.close();
   expect(second.leave()).toEqual([]);
-  expect(() => second.enter(source, spec)).toThrow('no open source');
+  expect(() => second.enter(source, spec)).toThrow('the source is closed');
   second.close();
   engine.close();
 });
@@ -204,7 +204,7 @@ test('enters only when it is open', async () => {
   const engine = makeEngine();
   const source = new UplinkSource(engine.token, 0, () => {});
   const wire = new UplinkConnection(await connect(), null, handlers());
-  expect(() => wire.enter(source, spec)).toThrow('no open connection');
+  expect(() => wire.enter(source, spec)).toThrow('the connection or the source is closed');
   wire.close();
   source.close();
   engine.close();
