@@ -71,8 +71,8 @@ async function matches(password, known) {
  * @param {Cost} [cost]
  * @returns {PasswordHash}
  */
-function nobody({ ln, r, p } = DEFAULT_COST) {
+function decoyHash({ ln, r, p } = DEFAULT_COST) {
   return { ln, r, p, salt: crypto.randomBytes(SALT_BYTES), hash: crypto.randomBytes(HASH_BYTES) };
 }
 
-module.exports = { DEFAULT_COST, LIMITS, isAllowed, parseHash, hashPassword, matches, nobody };
+module.exports = { DEFAULT_COST, LIMITS, isAllowed, parseHash, hashPassword, matches, decoyHash };

@@ -15,19 +15,7 @@ const commands = {
   token: (...args) => require('./token').token(...args)
 };
 
-<<<<<<< HEAD
-/** @param {string[]} args @param {Output} output @returns {Promise<number>} the exit code */
-async function run(args, output) {
-  const input = readArguments(args);
-  if (input.command === 'help' || input.command === 'version') {
-    await output.line(input.command === 'help' ? HELP : require('../../../../package.json').version);
-    return 0;
-  }
-  return commands[input.command](input, output);
-}
-=======
 const run = runner(readArguments, (command, input, output) => commands[command](input, output));
->>>>>>> main
 
 if (require.main === module) main('seganet-passwd', run);
 
