@@ -3,11 +3,11 @@
 // constructor creates it, and the node's close handler closes it.
 //
 //   constructor        Members register. Their records wait in the inbox for the first plan. The log opens.
-//   'flows:started'    Compile the live wires, shut members that must not accept records, apply the plan, open listeners,
-//                      attach uplinks.
+//   'flows:started'    Compile the live wires, shut members that must not accept records, apply the plan, open
+//                      listeners, attach uplinks.
 //   'flows:stopping'   A deploy begins. Messages and unknown stages wait until the next 'flows:started', or until it is
 //                      certain that it will not come.
-//   close()            Deliver while there is time, write the rest to the log, and stop the uplinks, the log, the engine.
+//   close()            Deliver while there is time, write the rest to the log, and stop uplinks, log and engine.
 
 const { compile, logName } = require('./plan-compiler');
 const { Complaints } = require('../base/complaints');
@@ -215,7 +215,10 @@ class EngineHost {
     return byCloud && isServed ? '' : trouble;
   }
 
-  /** @returns {EngineStats & { workers: object[], uplinks: object[], log: object | null, commands: object, fronts: object[], waiting: number, unclaimed: number }} */
+  /**
+   * @returns {EngineStats & { workers: object[], uplinks: object[], log: object | null, commands: object,
+   *   fronts: object[], waiting: number, unclaimed: number }}
+   */
   snapshot() {
     const { workers, inbox, pump_ } = this;
     return {

@@ -152,7 +152,8 @@ class Listening {
     this.isClosed_ = true;
     this.parts_.endLogins?.();
     if (!this.open && !this.isOpening_) return;
-    // Node-RED calls the close handlers of all nodes in one turn. After it, the engine's handler has run if it closes too.
+    // Node-RED calls the close handlers of all nodes in one turn. After it, the engine's handler has run if it closes
+    // too.
     await new Promise((resolve) => setImmediate(resolve));
     if (!this.member_.host.closing) this.unlisten_();
     this.open = false;

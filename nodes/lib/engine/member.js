@@ -128,7 +128,10 @@ class Member {
     this.listening_?.shut();
   }
 
-  /** @param {Done} done @returns {boolean} true: called `done` with an error, because this node must not accept records */
+  /**
+   * @param {Done} done
+   * @returns {boolean} true: called `done` with an error, because this node must not accept records
+   */
   refuses_(done) {
     const { shut } = this.route ?? {};
     if (shut) done(failure(CODES.NO_ROUTE, shut.sentence));

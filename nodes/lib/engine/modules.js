@@ -1,6 +1,6 @@
 'use strict';
-// The large modules behind the nodes, such as the native addon, the uplink thread and the store thread. They are loaded on
-// first use, so that the palette starts and can report the reason if one of them cannot be loaded.
+// The large modules behind the nodes, such as the native addon, the uplink thread and the store thread. They are loaded
+// on first use, so that the palette starts and can report the reason if one of them cannot be loaded.
 
 /**
  * @typedef {typeof import('../../../native/index.js')} Native
@@ -108,8 +108,8 @@
  * @property {new (options: StoreOptions) => StoreThread} StoreThread
  *
  * @typedef {object} TlsThread the worker thread with the TLS and WebSocket listeners of one engine
- * @property {(stage: number, options: import('../tls/tls-server').TlsListenerOptions, hooks: import('../tls/tls-thread').TlsHooks) =>
- *   { opened: Promise<number>, close: () => void }} open
+ * @property {(stage: number, options: import('../tls/tls-server').TlsListenerOptions, hooks:
+ *   import('../tls/tls-thread').TlsHooks) => { opened: Promise<number>, close: () => void }} open
  * @property {() => void} hold
  * @property {(timeoutMs: number) => Promise<unknown>} stop
  *

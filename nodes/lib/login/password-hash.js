@@ -25,7 +25,10 @@ function isAllowed({ ln, r, p }) {
   );
 }
 
-/** @param {string} text @returns {PasswordHash | null} null: not a hash, or its cost is too low or too high */
+/**
+ * @param {string} text
+ * @returns {PasswordHash | null} null: not a hash, or its cost is too low or too high
+ */
 function parseHash(text) {
   const [, ln, r, p, salt, hash] = FORM.exec(text) ?? [];
   if (hash === undefined) return null;

@@ -72,7 +72,9 @@ class PasswordVerifier {
     this.decoy_ = decoyHash(first);
     if (problems.length > 0) {
       const more = problems.length > MAX_REPORTED ? ` And ${problems.length - MAX_REPORTED} more.` : '';
-      this.warn_(`In ${this.file_}: ${problems.slice(0, MAX_REPORTED).join(' ')}${more} These users cannot log in.`);
+      this.warn_(
+        `In ${this.file_}: ${problems.slice(0, MAX_REPORTED).join(' ')}${more} These users cannot log in.`
+      );
     }
     this.checkMode_();
   }
@@ -135,7 +137,13 @@ class PasswordVerifier {
     return result;
   }
 
-  /** @param {string} user @param {Buffer} password @param {Buffer} tag @param {string} address @param {number} until */
+  /**
+   * @param {string} user
+   * @param {Buffer} password
+   * @param {Buffer} tag
+   * @param {string} address
+   * @param {number} until
+   */
   async try_(user, password, tag, address, until) {
     const delay = this.attempts_.delay(address);
     if (delay > 0) await this.sleep_(delay);

@@ -1,6 +1,6 @@
 'use strict';
-// The properties of a device listener, and the listener parts that Member needs. All device nodes use it, so that address,
-// TLS and logins are the same for all protocols.
+// The properties of a device listener, and the listener parts that Member needs. All device nodes use it, so that
+// address, TLS and logins are the same for all protocols.
 
 const { byCertificate, byFlow, byPasswords } = require('../login/login-checkers');
 const { isLoopback } = require('../base/loopback');

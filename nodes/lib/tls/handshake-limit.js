@@ -1,6 +1,6 @@
 'use strict';
-// Counts the connections of a TLS listener. Connections in their handshakes are limited in number and time. One more ends
-// the oldest of them: a normal handshake takes milliseconds, so the oldest most likely stalls.
+// Counts the connections of a TLS listener. Connections in their handshakes are limited in number and time. One more
+// ends the oldest of them: a normal handshake takes milliseconds, so the oldest most likely stalls.
 
 /**
  * @typedef {object} Limits

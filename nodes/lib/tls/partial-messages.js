@@ -6,7 +6,9 @@ const MAX_BYTES = 16 << 20;
 
 /** @typedef {{ refuse: (reason: string) => void }} Holder */
 
-/** Limits the bytes of incomplete messages of a listener. Beyond the limit, the oldest incomplete message is refused. */
+/**
+ * Limits the bytes of incomplete messages of a listener. Beyond the limit, the oldest incomplete message is refused.
+ */
 class PartialMessages {
   /** @param {number} [maxBytes] in addition to FREE_BYTES per connection */
   constructor(maxBytes = MAX_BYTES) {

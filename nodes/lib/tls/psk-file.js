@@ -1,6 +1,6 @@
 'use strict';
-// Pre-shared keys: one `identity:hexkey` per line, the format of mosquitto and libcoap. Blank lines and lines that begin
-// with # are ignored.
+// Pre-shared keys: one `identity:hexkey` per line, the format of mosquitto and libcoap. Blank lines and lines that
+// begin with # are ignored.
 
 const MAX_KEYS = 100000;
 const MIN_KEY_BYTES = 16;

@@ -1,6 +1,6 @@
 'use strict';
-// The certificate and key of a TLS listener, and the authorities and keys that identify its devices. They may be in files
-// that are replaced while the listener runs.
+// The certificate and key of a TLS listener, and the authorities and keys that identify its devices. They may be in
+// files that are replaced while the listener runs.
 
 const crypto = require('node:crypto');
 const tls = require('node:tls');

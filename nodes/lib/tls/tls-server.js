@@ -23,7 +23,8 @@ const MAX_REASONS = 64;
  * @property {import('./tls-secrets').TlsFiles} [tlsFiles] read again when they change
  * @property {'no' | 'wanted' | 'required'} clientCert a certificate must be valid, also if it is only wanted
  * @property {'cn' | 'san'} certIdentity
- * @property {boolean} certIsLogin true: the name in the certificate is the device id; false: the device also needs a login
+ * @property {boolean} certIsLogin true: the name in the certificate is the device id; false: the device also needs a
+ *   login
  * @property {string} [pskFile] of pre-shared keys; the identity is the device id
  * @property {string[]} alpn protocols (RFC 7301); a client that offers only other protocols is refused
  * @property {import('./web-socket-endpoint').WebSocketOptions} webSocket
@@ -224,9 +225,9 @@ class TlsServer extends EventEmitter {
 }
 
 /**
- * True if the finished handshake proved the pre-shared key. OpenSSL requests the key of an identity even if it then does not
- * use it, such as for a TLS 1.3 suite with another hash. In TLS 1.3 a used key counts as a resumed session, whose binder was
- * checked. Listeners with keys resume no other sessions (see TlsSecrets).
+ * True if the finished handshake proved the pre-shared key. OpenSSL requests the key of an identity even if it then
+ * does not use it, such as for a TLS 1.3 suite with another hash. In TLS 1.3 a used key counts as a resumed session,
+ * whose binder was checked. Listeners with keys resume no other sessions (see TlsSecrets).
  * @param {tls.TLSSocket} socket
  */
 function usedKey(socket) {

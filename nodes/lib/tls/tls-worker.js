@@ -1,8 +1,8 @@
 'use strict';
 
-// Entry point of the TLS thread: the TLS and WebSocket listeners of one engine.
-// In:  {type: 'open', id, stage, options} · {type: 'close', id} · {type: 'hold'} · {type: 'stop'}
-// Out: {type: 'opened', id, port} · {type: 'refused', id, code, reason} · {type: 'state', id, …} · {type: 'problem', id, reason}
+// Entry point of the TLS thread: the TLS and WebSocket listeners of one engine. In: {type: 'open', id, stage, options}
+// · {type: 'close', id} · {type: 'hold'} · {type: 'stop'} Out: {type: 'opened', id, port} ·
+// {type: 'refused', id, code, reason} · {type: 'state', id, …} · {type: 'problem', id, reason}
 
 const net = require('node:net');
 const { parentPort, workerData } = require('node:worker_threads');
@@ -33,7 +33,11 @@ function opener(stage) {
   };
 }
 
-/** @param {number} id @param {number} stage @param {import('./tls-server').TlsListenerOptions} options */
+/**
+ * @param {number} id
+ * @param {number} stage
+ * @param {import('./tls-server').TlsListenerOptions} options
+ */
 async function open(id, stage, options) {
   const server = new TlsServer(options, opener(stage));
   servers.set(id, server);

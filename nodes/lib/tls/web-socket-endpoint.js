@@ -67,7 +67,10 @@ class WebSocketEndpoint {
     this.http_.emit('connection', socket);
   }
 
-  /** @param {http.IncomingMessage} request @returns {[number, string]} status and reason; status 0: accepted */
+  /**
+   * @param {http.IncomingMessage} request
+   * @returns {[number, string]} status and reason; status 0: accepted
+   */
   check_({ url = '', headers }) {
     const { path, origins, subprotocol } = this.options_;
     if (url.split('?', 1)[0] !== path) return [404, 'path'];

@@ -14,8 +14,8 @@ const MAX_HEADER_BYTES = 14;
 const MAX_FIRST_BYTES = 65536 + 1024;
 
 /**
- * The byte stream of a WebSocket. Packets need not be aligned with frames [MQTT-6.0.0-2]. The stream of the ws library would
- * accept text frames, and would queue pongs without limit for a peer that does not read.
+ * The byte stream of a WebSocket. Packets need not be aligned with frames [MQTT-6.0.0-2]. The stream of the ws library
+ * would accept text frames, and would queue pongs without limit for a peer that does not read.
  */
 class WebSocketStream extends Duplex {
   /**
@@ -87,7 +87,11 @@ class WebSocketStream extends Duplex {
     if (this.ws_.isPaused) this.ws_.resume();
   }
 
-  /** @param {Buffer} chunk @param {BufferEncoding} _encoding @param {(error?: Error | null) => void} done */
+  /**
+   * @param {Buffer} chunk
+   * @param {BufferEncoding} _encoding
+   * @param {(error?: Error | null) => void} done
+   */
   _write(chunk, _encoding, done) {
     this.isKnown_ = true;
     if (this.ws_.readyState !== this.ws_.OPEN) return done();

@@ -74,7 +74,8 @@ function parseOptions(args, options, usage, allowPositionals = false) {
  * Reads the subcommand of a command with a single help text.
  * @param {string[]} args of the command line
  * @param {{ help: string, commands: object, usage: Usage }} manual commands: has a property for each subcommand
- * @returns {{ command: string, rest: string[], text: string }} text '' = run the subcommand; otherwise only print the text
+ * @returns {{ command: string, rest: string[], text: string }} text '' = run the subcommand; otherwise only print the
+ *   text
  */
 function readCommand(args, { help: text, commands, usage }) {
   if (args.length === 0) throw usage('The command is missing.');

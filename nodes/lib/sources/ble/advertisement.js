@@ -14,7 +14,10 @@ const { normalUuid } = require('./uuid');
  *   serviceData?: { uuid: string, data: Buffer }[] }} advertisement
  */
 
-/** @param {Heard} heard @returns {string} its address, or the system's id on macOS, which hides addresses */
+/**
+ * @param {Heard} heard
+ * @returns {string} its address, or the system's id on macOS, which hides addresses
+ */
 const addressOf = ({ address, id }) => (address && address !== 'unknown' ? address : id);
 
 /**
@@ -24,7 +27,10 @@ const addressOf = ({ address, id }) => (address && address !== 'unknown' ? addre
 // eslint-disable-next-line no-control-regex
 const nameOf = ({ advertisement }) => (advertisement.localName ?? '').replace(/\u0000+$/, '');
 
-/** @param {Heard} heard @returns {Record<string, unknown>} without values that change with each packet */
+/**
+ * @param {Heard} heard
+ * @returns {Record<string, unknown>} without values that change with each packet
+ */
 function describe(heard) {
   const { advertisement, connectable } = heard;
   const { txPowerLevel, manufacturerData, serviceUuids = [], serviceData = [] } = advertisement;

@@ -3,9 +3,10 @@
 // handles SIGINT itself, and needs a serial port driver that works on main threads only. If it ends, BleProcess starts
 // another one.
 //
-// parent → child: { start: BleSettings, patienceMs }, { credit: n }, { write: { id, device, path, value } }, { stop: true }
+// parent → child: { start: BleSettings, patienceMs }, { credit: n }, { write: { id, device, path, value } },
+//   { stop: true }
 // child → parent: { state, reason }, { records }, { view }, { linked: [device, on] }, { trouble: [device, reason] },
-// { answer: [id, result] }
+//   { answer: [id, result] }
 
 const { Central } = require('./central');
 const { Outbox } = require('./ble-outbox');

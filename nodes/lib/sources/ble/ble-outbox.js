@@ -1,10 +1,12 @@
 'use strict';
-// Records from the radio to the engine. The engine grants credit for a number of records. Others wait here, in order. An
-// advertisement may be dropped for a newer one, as happens on the air, but a notification only as a last resort.
+// Records from the radio to the engine. The engine grants credit for a number of records. Others wait here, in order.
+// An advertisement may be dropped for a newer one, as happens on the air, but a notification only as a last resort.
 
 /** Records that may be in flight to the engine. */
 const CREDIT = 256;
-/** Most waiting advertisements, and most waiting records. A busy radio sends 10,000 notifications of 20 bytes a minute. */
+/**
+ * Most waiting advertisements, and most waiting records. A busy radio sends 10,000 notifications of 20 bytes a minute.
+ */
 const MAX_ADVERTISEMENTS = 1000;
 const MAX_WAITING = 10000;
 

@@ -18,7 +18,8 @@ const TAIL_CHARACTERS = 2000;
 /**
  * @typedef {import('./ble-settings').BleSettings} BleSettings
  * @typedef {import('./ble-outbox').BleRecord} BleRecord
- * @typedef {import('./central').View & { advertisementsDropped: number, valuesDropped: number, waiting: number }} ProcessView
+ * @typedef {import('./central').View & { advertisementsDropped: number, valuesDropped: number, waiting: number }}
+ *   ProcessView
  *
  * @typedef {object} FromChild a message, which has some of these
  * @property {string} [state]
@@ -40,7 +41,8 @@ const TAIL_CHARACTERS = 2000;
 class BleProcess extends EventEmitter {
   /**
    * @param {BleSettings} settings
-   * @param {{ start?: () => import('node:child_process').ChildProcess, restartMinMs?: number, patienceMs?: number }} [options]
+   * @param {{ start?: () => import('node:child_process').ChildProcess, restartMinMs?: number, patienceMs?: number }}
+   *   [options]
    */
   constructor(settings, options = {}) {
     super();

@@ -1,6 +1,6 @@
 'use strict';
-// The radio. It receives advertisements and connects to the configured devices, one after the other. noble does not scan
-// while it connects, so scanning starts again after each attempt.
+// The radio. It receives advertisements and connects to the configured devices, one after the other. noble does not
+// scan while it connects, so scanning starts again after each attempt.
 
 const { Backoff } = require('../../base/backoff');
 const { describe, fits, isWanted } = require('./advertisement');

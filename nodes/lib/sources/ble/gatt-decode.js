@@ -1,6 +1,6 @@
 'use strict';
-// Decodes values of common characteristics, as the GATT specification supplement defines them. A value of the wrong length
-// is malformed, because some sensors set wrong flags.
+// Decodes values of common characteristics, as the GATT specification supplement defines them. A value of the wrong
+// length is malformed, because some sensors set wrong flags.
 
 /**
  * @callback Decoder

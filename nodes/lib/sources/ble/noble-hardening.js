@@ -1,6 +1,6 @@
 'use strict';
-// Protects noble against untrusted devices. The hooks are not part of its interface: the version is pinned, and the tests
-// with a virtual controller fail if a hook is missing.
+// Protects noble against untrusted devices. The hooks are not part of its interface: the version is pinned, and the
+// tests with a virtual controller fail if a hook is missing.
 //
 // - noble reads fields without checking the length, so a packet of one byte from any device in range makes its receiver
 //   throw. Such a packet is counted, and ends its link.

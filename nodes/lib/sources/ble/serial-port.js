@@ -1,6 +1,6 @@
 'use strict';
-// Detects an unplugged serial dongle. The serial port library does not always do so: after the kernel has hung up the port,
-// it reads zero bytes in an endless loop. A port whose file is missing or replaced is certainly gone.
+// Detects an unplugged serial dongle. The serial port library does not always do so: after the kernel has hung up the
+// port, it reads zero bytes in an endless loop. A port whose file is missing or replaced is certainly gone.
 
 const fs = require('node:fs');
 

@@ -1,6 +1,6 @@
 'use strict';
-// Bluetooth UUIDs as users write them (180D, 0x180d, 0000180d-0000-1000-8000-00805f9b34fb) and as noble returns them (180d,
-// 18).
+// Bluetooth UUIDs as users write them (180D, 0x180d, 0000180d-0000-1000-8000-00805f9b34fb) and as noble returns them
+// (180d, 18).
 
 const { shown } = require('../../base/values');
 

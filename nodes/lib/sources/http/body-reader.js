@@ -39,7 +39,8 @@ class BodyReader {
 
   /**
    * @param {import('node:http').IncomingMessage} request
-   * @returns {Promise<{ body: Buffer, release: () => void }>} release returns the body's memory to the budget; call it once
+   * @returns {Promise<{ body: Buffer, release: () => void }>} release returns the body's memory to the budget; call it
+   *   once
    * @throws {HttpRefusal}
    */
   async read(request) {

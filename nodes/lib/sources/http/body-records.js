@@ -58,7 +58,12 @@ function readDocument(kind, body, route, limits) {
   return kind === 'lines' ? readLines(text, route, limits) : readArray(text, route, limits);
 }
 
-/** @param {string} text @param {import('./http-route').Route} route @param {Limits} limits @returns {Document} */
+/**
+ * @param {string} text
+ * @param {import('./http-route').Route} route
+ * @param {Limits} limits
+ * @returns {Document}
+ */
 function readLines(text, route, limits) {
   /** @type {number[]} */
   const lines = [];
@@ -73,7 +78,12 @@ function readLines(text, route, limits) {
   return filled({ records, place: (index) => ({ line: lines[index] }) });
 }
 
-/** @param {string} text @param {import('./http-route').Route} route @param {Limits} limits @returns {Document} */
+/**
+ * @param {string} text
+ * @param {import('./http-route').Route} route
+ * @param {Limits} limits
+ * @returns {Document}
+ */
 function readArray(text, route, limits) {
   const items = parse(text);
   if (!Array.isArray(items)) throw new HttpRefusal(400, 'The body must be a JSON array of records.');

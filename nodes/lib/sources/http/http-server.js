@@ -144,7 +144,11 @@ class HttpServer {
     }
   }
 
-  /** @param {Request} request @param {Response} response @param {import('./request-handler').Answer} answer */
+  /**
+   * @param {Request} request
+   * @param {Response} response
+   * @param {import('./request-handler').Answer} answer
+   */
   send_(request, response, { status, headers, body }) {
     if (response.destroyed) return;
     const text = body ? `${JSON.stringify(body)}\n` : '';
@@ -177,8 +181,8 @@ class HttpServer {
 }
 
 /**
- * Lingering close: reads for a short time before the connection closes. Closing with unread bytes resets the connection, and
- * the client may lose the response.
+ * Lingering close: reads for a short time before the connection closes. Closing with unread bytes resets the
+ * connection, and the client may lose the response.
  * @param {Request} request
  * @param {() => void} end called once
  */

@@ -14,7 +14,10 @@ class IdempotencyKeys {
   /** @param {() => number} [now] ms */
   constructor(now = () => performance.now()) {
     this.now_ = now;
-    /** In the order of their first request. @type {Map<string, { print: string, submission: Submission, at: number }>} */
+    /**
+     * In the order of their first request.
+     * @type {Map<string, { print: string, submission: Submission, at: number }>}
+     */
     this.submissions_ = new Map();
     this.records_ = 0;
   }

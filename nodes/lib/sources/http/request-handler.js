@@ -110,7 +110,10 @@ class RequestHandler {
     }
   }
 
-  /** @param {string | undefined} authorization @returns {import('../../login/token-file').Bearer} */
+  /**
+   * @param {string | undefined} authorization
+   * @returns {import('../../login/token-file').Bearer}
+   */
   bearer_(authorization) {
     const bearer = this.tokens_ ? this.tokens_.find(authorization) : EVERYBODY;
     if (bearer) return bearer;
@@ -149,7 +152,10 @@ class RequestHandler {
     if (!submission.isDone) throw this.notSafe_(submission, place(submission.firstOpen));
   }
 
-  /** @param {import('../../base/record').RecordArgs} args @param {import('../../engine/inbox').Done} done */
+  /**
+   * @param {import('../../base/record').RecordArgs} args
+   * @param {import('../../engine/inbox').Done} done
+   */
   put_(args, done) {
     this.pending_++;
     let isOpen = true;
@@ -182,7 +188,10 @@ class RequestHandler {
     });
   }
 
-  /** @param {Request} request @returns {Record<string, string> | null} null: web pages of its origin are refused */
+  /**
+   * @param {Request} request
+   * @returns {Record<string, string> | null} null: web pages of its origin are refused
+   */
   cors_({ headers: { origin } }) {
     if (origin === undefined || !this.origins_.some((each) => each === '*' || each === origin)) return null;
     return {

@@ -16,8 +16,8 @@ class RequestRates {
   }
 
   /**
-   * Takes tokens for all devices, or for none. A device with a full bucket may overdraw it, so that a large document can
-   * pass.
+   * Takes tokens for all devices, or for none. A device with a full bucket may overdraw it, so that a large document
+   * can pass.
    * @param {Map<string, number>} wanted records by device
    * @param {number} now ms
    * @returns {number} 0, or seconds until all devices may send

@@ -1,9 +1,11 @@
 'use strict';
-// The acknowledgements for a broker's PUBLISH packets: PUBACK or PUBREC when the record is safe, in the order of the packets
-// [MQTT-4.6.0-2], [MQTT-4.6.0-3]. A message is passed to the engine only once while the broker remembers its identifier.
+// The acknowledgements for a broker's PUBLISH packets: PUBACK or PUBREC when the record is safe, in the order of the
+// packets [MQTT-4.6.0-2], [MQTT-4.6.0-3]. A message is passed to the engine only once while the broker remembers its
+// identifier.
 //
 // After a reconnect to the same session, the broker repeats packets without an acknowledgement [MQTT-4.4.0-1]. Some of
-// their records are in the engine already. Such a packet replaces the old one, and is acknowledged when that record is safe.
+// their records are in the engine already. Such a packet replaces the old one, and is acknowledged when that record is
+// safe.
 
 const zlib = require('node:zlib');
 

@@ -1,8 +1,9 @@
 'use strict';
-// A subscription to another broker. Its messages become records, and each message is acknowledged when its record is safe.
+// A subscription to another broker. Its messages become records, and each message is acknowledged when its record is
+// safe.
 //
-// Reading stops while more than `window` messages wait for their acknowledgement. MQTT 5 brokers know the number as Receive
-// Maximum. For others the socket fills up. The keep-alive continues meanwhile.
+// Reading stops while more than `window` messages wait for their acknowledgement. MQTT 5 brokers know the number as
+// Receive Maximum. For others the socket fills up. The keep-alive continues meanwhile.
 
 const { CODES } = require('../../engine/inbox');
 const { Session } = require('../../uplink/session/session');
@@ -17,7 +18,8 @@ const { subscribe, unsubscribe } = require('./subscription');
  * @typedef {import('./packet-reader').Publish} Publish
  *
  * @typedef {object} SourceHandlers
- * @property {(args: import('../../base/record').RecordArgs, done: import('../../engine/inbox').Done, options: { delivery: boolean }) => void} put
+ * @property {(args: import('../../base/record').RecordArgs, done: import('../../engine/inbox').Done, options: { delivery: boolean }) => void}
+ *   put
  * @property {(sentence: string) => void} warn
  * @property {() => void} [onConnected]
  * @property {() => number} [now] ms
@@ -132,7 +134,9 @@ class Source {
       onTooLarge: (size, head) => this.onTooLarge_(size, head),
       onPubrel: (id) => this.acknowledgements_.pubrel(id),
       hasRoom: () =>
-        !this.ending_ && !this.isHeld_ && this.acknowledgements_.size + this.unanswered_ < this.options_.window
+        !this.ending_ &&
+        !this.isHeld_ &&
+        this.acknowledgements_.size + this.unanswered_ < this.options_.window
     });
     this.reading_ = reading;
     // The broker may send messages before its SUBACK, directly after the CONNACK.
@@ -218,7 +222,10 @@ class Source {
     this.handlers_.put(args, (error) => this.onDone_(slot, error), { delivery: slot !== undefined });
   }
 
-  /** @param {import('./acknowledgements').Acknowledgement | undefined} slot @param {(Error & { code?: string }) | undefined} error */
+  /**
+   * @param {import('./acknowledgements').Acknowledgement | undefined} slot
+   * @param {(Error & { code?: string }) | undefined} error
+   */
   onDone_(slot, error) {
     const { counters } = this;
     if (!slot) {
@@ -244,7 +251,9 @@ class Source {
     else this.notTaken_(slot);
   }
 
-  /** Handles a record that never reached the engine. The broker keeps its message and repeats it on a new connection. */
+  /**
+   * Handles a record that never reached the engine. The broker keeps its message and repeats it on a new connection.
+   */
   notTaken_(/** @type {import('./acknowledgements').Acknowledgement} */ slot) {
     this.acknowledgements_.abandon(slot);
     if (this.ending_) return;

@@ -1,8 +1,9 @@
 'use strict';
 // Removes PUBLISH and PUBREL from a broker's byte stream. All other packets go to mqtt.js, whole and in order.
 //
-// mqtt.js acknowledges a PUBLISH before it processes the next one, and a QoS 2 one (in 3.1.1) before the application sees
-// it. A record is safe after some milliseconds, and many must wait in parallel, so we acknowledge them (acknowledgements.js).
+// mqtt.js acknowledges a PUBLISH before it processes the next one, and a QoS 2 one (in 3.1.1) before the application
+// sees it. A record is safe after some milliseconds, and many must wait in parallel, so we acknowledge them
+// (acknowledgements.js).
 
 const { MalformedError, parsePublish, parsePubrel } = require('./packet-reader');
 

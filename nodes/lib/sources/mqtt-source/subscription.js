@@ -11,7 +11,8 @@ const NEVER = 2;
  * @param {import('mqtt').MqttClient} client
  * @param {string[]} filters may be empty
  * @param {{ qos: 0 | 1 | 2, takeRetained: boolean }} options
- * @param {(refusals: Map<string, string>) => void} done gets reasons by filter; not called if the connection ends before
+ * @param {(refusals: Map<string, string>) => void} done gets reasons by filter; not called if the connection ends
+ *   before
  */
 function subscribe(client, filters, { qos, takeRetained }, done) {
   if (filters.length === 0) return;

@@ -126,7 +126,11 @@ class Peer {
     };
   }
 
-  /** @param {string} code @param {Buffer} payload @param {{ name: string, value: unknown }[]} options */
+  /**
+   * @param {string} code
+   * @param {Buffer} payload
+   * @param {{ name: string, value: unknown }[]} options
+   */
   answer_(code, payload, options) {
     if (payload.length > this.options_.maxBodyBytes) return this.tooLarge_();
     this.asked_?.answer({

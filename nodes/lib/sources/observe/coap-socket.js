@@ -1,7 +1,7 @@
 'use strict';
-// The socket of the CoAP library. It is connected to one server, so the kernel drops datagrams of other senders and reports
-// a closed port. It filters datagrams that the library (measured with 1.5.0) handles incorrectly: for a datagram that the
-// network delivers twice, it appends a block twice, and for malformed options it throws.
+// The socket of the CoAP library. It is connected to one server, so the kernel drops datagrams of other senders and
+// reports a closed port. It filters datagrams that the library (measured with 1.5.0) handles incorrectly: for a
+// datagram that the network delivers twice, it appends a block twice, and for malformed options it throws.
 
 const crypto = require('node:crypto');
 const dgram = require('node:dgram');
@@ -115,7 +115,8 @@ class CoapSocket extends EventEmitter {
   }
 
   /**
-   * True if the datagram is a duplicate. The message id is not enough, because a restarted device counts from the beginning.
+   * True if the datagram is a duplicate. The message id is not enough, because a restarted device counts from the
+   * beginning.
    * @param {Buffer} bytes
    */
   isRepeated_(bytes) {

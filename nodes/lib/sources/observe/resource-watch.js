@@ -1,6 +1,6 @@
 'use strict';
-// Watches one resource of a device for the life of the node: observes it, or polls it at an interval. After a failure it
-// starts again.
+// Watches one resource of a device for the life of the node: observes it, or polls it at an interval. After a failure
+// it starts again.
 
 const { asError } = require('../../base/guard');
 const { Backoff } = require('../../base/backoff');
@@ -9,7 +9,9 @@ const { reasonOf } = require('./coap-socket');
 
 const RETRY_MIN_MS = 1000;
 const RETRY_MAX_MS = 60000;
-/** Delay after the end of Max-Age before we register again (RFC 7641, 3.3.1): clocks differ, notifications take time. */
+/**
+ * Delay after the end of Max-Age before we register again (RFC 7641, 3.3.1): clocks differ, notifications take time.
+ */
 const MARGIN_MIN_MS = 5000;
 const MARGIN_SPREAD_MS = 10000;
 const MAX_AGE_MAX_S = 86400;
