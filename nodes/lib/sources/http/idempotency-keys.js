@@ -28,20 +28,20 @@ class IdempotencyKeys {
 
   /**
    * @param {string | undefined} key the header
-   * @param {string} who the sender; each sender has its own keys
+   * @param {string} sender each sender has its own keys
    * @param {string} target of the request
    * @param {Buffer} body
    * @param {number} total records
    * @returns {Submission} a new submission, or that of the first request with this key
    * @throws {HttpRefusal}
    */
-  submission(key, who, target, body, total) {
+  submission(key, sender, target, body, total) {
     if (key === undefined) return new Submission(total);
     if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
       throw new HttpRefusal(400, 'The Idempotency-Key must have 1 to 255 visible ASCII characters.');
     }
     this.expire_(total);
-    const name = `${who} ${key}`;
+    const name = `${sender} ${key}`;
     const print = crypto.createHash('sha256').update(target).update('\0').update(body).digest('base64');
     const known = this.submissions_.get(name);
     if (known && known.print !== print) {

@@ -12,7 +12,7 @@ const { parseTarget } = require('./http-route');
 
 const MIN_BUDGET_BYTES = 16 * 1024 * 1024;
 const MAX_PENDING = 10000;
-const EVERYBODY = { name: '', allows: () => true };
+const ANY_CLIENT = { name: '', allows: () => true };
 
 /**
  * @typedef {import('node:http').IncomingMessage} Request
@@ -115,7 +115,7 @@ class RequestHandler {
    * @returns {import('../../login/token-file').Bearer}
    */
   bearer_(authorization) {
-    const bearer = this.tokens_ ? this.tokens_.find(authorization) : EVERYBODY;
+    const bearer = this.tokens_ ? this.tokens_.find(authorization) : ANY_CLIENT;
     if (bearer) return bearer;
     const headers = { 'WWW-Authenticate': 'Bearer realm="seganet"' };
     throw new HttpRefusal(401, 'A token is required: Authorization: Bearer …', { headers });

@@ -32,7 +32,7 @@ class Acknowledgements {
   constructor(protocolVersion) {
     this.protocolVersion_ = protocolVersion;
     /** In the order of the packets. @type {Acknowledgement[]} */
-    this.slots_ = [];
+    this.pending_ = [];
     /** Of earlier connections, by identifier. @type {Map<number, Acknowledgement>} */
     this.orphans_ = new Map();
     /** QoS 2: PUBREC was sent, and PUBREL has not arrived. @type {Set<number>} */
@@ -44,7 +44,7 @@ class Acknowledgements {
 
   /** @returns {number} packets without an acknowledgement */
   get size() {
-    return this.slots_.length;
+    return this.pending_.length;
   }
 
   /**
@@ -60,7 +60,7 @@ class Acknowledgements {
 
   disconnected() {
     this.write_ = null;
-    for (const slot of this.slots_.splice(0)) this.orphans_.set(slot.id, slot);
+    for (const entry of this.pending_.splice(0)) this.orphans_.set(entry.id, entry);
     for (const id of this.orphans_.keys()) {
       if (this.orphans_.size <= MAX_ORPHANS) break;
       this.orphans_.delete(id);
@@ -83,37 +83,37 @@ class Acknowledgements {
     const before = dup ? this.find_(id) : null;
     const isOrphan = this.orphans_.delete(id);
     if (before && before.qos === qos && before.print === print) {
-      if (isOrphan) this.slots_.push(before);
+      if (isOrphan) this.pending_.push(before);
       this.release_();
       return null;
     }
-    const slot = { qos, id, print, settled: false, code: 0 };
-    this.slots_.push(slot);
-    return slot;
+    const entry = { qos, id, print, settled: false, code: 0 };
+    this.pending_.push(entry);
+    return entry;
   }
 
   /** @param {number} id */
   find_(id) {
-    return this.orphans_.get(id) ?? this.slots_.find((slot) => slot.id === id);
+    return this.orphans_.get(id) ?? this.pending_.find((entry) => entry.id === id);
   }
 
   /**
    * Call it when the record is safe, or the message will never become a record.
-   * @param {Acknowledgement} slot
+   * @param {Acknowledgement} entry
    * @param {number} [code] reason code for MQTT 5
    */
-  settle(slot, code = 0) {
-    slot.settled = true;
-    slot.code = code;
+  settle(entry, code = 0) {
+    entry.settled = true;
+    entry.code = code;
     this.release_();
   }
 
   /**
    * Call it when the record is lost and the broker must repeat the message, which then counts as a new one.
-   * @param {Acknowledgement} slot
+   * @param {Acknowledgement} entry
    */
-  abandon(slot) {
-    slot.print = '';
+  abandon(entry) {
+    entry.print = '';
   }
 
   /** @param {number} id [MQTT-4.3.3-11] */
@@ -124,14 +124,14 @@ class Acknowledgements {
 
   /** Acknowledges the records that became safe in one turn with one write. */
   release_() {
-    if (this.isReleasing_ || !this.slots_[0]?.settled) return;
+    if (this.isReleasing_ || !this.pending_[0]?.settled) return;
     this.isReleasing_ = true;
     queueMicrotask(() => {
       this.isReleasing_ = false;
       let count = 0;
-      while (this.slots_[count]?.settled) count++;
+      while (this.pending_[count]?.settled) count++;
       if (count === 0 || !this.write_) return;
-      this.write_(Buffer.concat(this.slots_.splice(0, count).map((slot) => this.answer_(slot))));
+      this.write_(Buffer.concat(this.pending_.splice(0, count).map((entry) => this.answer_(entry))));
       this.onReleased();
     });
   }
@@ -139,7 +139,7 @@ class Acknowledgements {
   /** The owner may replace it. Called when there is room again. */
   onReleased() {}
 
-  /** @param {Acknowledgement} slot */
+  /** @param {Acknowledgement} entry */
   answer_({ qos, id, code }) {
     if (qos === 1) return this.packet_(PUBACK, id, code);
     if (code < 0x80) this.received_.add(id);

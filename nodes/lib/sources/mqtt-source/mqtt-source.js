@@ -182,14 +182,14 @@ class Source {
   /** @param {Publish} packet */
   onPublish_(packet) {
     const { acknowledgements_: acknowledgements, counters } = this;
-    const slot = packet.qos > 0 ? acknowledgements.publish(packet) : undefined;
-    if (slot === null) {
+    const acknowledgement = packet.qos > 0 ? acknowledgements.publish(packet) : undefined;
+    if (acknowledgement === null) {
       counters.repeated++;
       return;
     }
     counters.received++;
     /** @param {number} [code] */
-    const settle = (code) => slot && acknowledgements.settle(slot, code);
+    const settle = (code) => acknowledgement && acknowledgements.settle(acknowledgement, code);
     if (packet.retain && !this.options_.takeRetained) {
       counters.ignored++;
       return settle();
@@ -210,52 +210,55 @@ class Source {
       this.tell_('refused', `${/** @type {Error} */ (error).message} The message is dropped.`);
       return settle(REFUSED);
     }
-    this.put_(args, slot);
+    this.put_(args, acknowledgement);
   }
 
   /**
    * @param {import('../../base/record').RecordArgs} args
-   * @param {import('./acknowledgements').Acknowledgement} [slot] for QoS 1 and 2
+   * @param {import('./acknowledgements').Acknowledgement} [acknowledgement] for QoS 1 and 2
    */
-  put_(args, slot) {
-    if (!slot) this.unanswered_++;
-    this.handlers_.put(args, (error) => this.onDone_(slot, error), { delivery: slot !== undefined });
+  put_(args, acknowledgement) {
+    if (!acknowledgement) this.unanswered_++;
+    this.handlers_.put(args, (error) => this.onDone_(acknowledgement, error), {
+      delivery: acknowledgement !== undefined
+    });
   }
 
   /**
-   * @param {import('./acknowledgements').Acknowledgement | undefined} slot
+   * @param {import('./acknowledgements').Acknowledgement | undefined} acknowledgement
    * @param {(Error & { code?: string }) | undefined} error
    */
-  onDone_(slot, error) {
+  onDone_(acknowledgement, error) {
     const { counters } = this;
-    if (!slot) {
+    if (!acknowledgement) {
       this.unanswered_--;
       // Not inside the tap's own loop.
       if (this.waits) queueMicrotask(() => this.resume_());
     }
     if (!error) {
-      if (slot) this.acknowledgements_.settle(slot);
+      if (acknowledgement) this.acknowledgements_.settle(acknowledgement);
       return;
     }
     if (error.code === CODES.TOO_LONG) counters.tooLarge++;
     else if (error.code === CODES.REFUSED) counters.refused++;
     else counters.dropped++;
     this.tell_(error.code ?? '', error.message);
-    if (!slot) return;
-    if (error.code === CODES.TOO_LONG) this.acknowledgements_.settle(slot, TOO_LARGE);
+    if (!acknowledgement) return;
+    if (error.code === CODES.TOO_LONG) this.acknowledgements_.settle(acknowledgement, TOO_LARGE);
     // The engine would refuse the same message again.
-    else if (error.code === CODES.ODD_TOPIC) this.acknowledgements_.settle(slot, TOPIC_NAME_INVALID);
-    else if (error.code === CODES.REFUSED) this.acknowledgements_.settle(slot, REFUSED);
+    else if (error.code === CODES.ODD_TOPIC)
+      this.acknowledgements_.settle(acknowledgement, TOPIC_NAME_INVALID);
+    else if (error.code === CODES.REFUSED) this.acknowledgements_.settle(acknowledgement, REFUSED);
     // Dropped by the engine's settings, or a dead letter. Repeating it would change nothing.
-    else if (error.code === CODES.DROPPED) this.acknowledgements_.settle(slot);
-    else this.notTaken_(slot);
+    else if (error.code === CODES.DROPPED) this.acknowledgements_.settle(acknowledgement);
+    else this.notTaken_(acknowledgement);
   }
 
   /**
    * Handles a record that never reached the engine. The broker keeps its message and repeats it on a new connection.
    */
-  notTaken_(/** @type {import('./acknowledgements').Acknowledgement} */ slot) {
-    this.acknowledgements_.abandon(slot);
+  notTaken_(/** @type {import('./acknowledgements').Acknowledgement} */ acknowledgement) {
+    this.acknowledgements_.abandon(acknowledgement);
     if (this.ending_) return;
     this.session_.kill(NOT_TAKEN);
   }
@@ -268,14 +271,14 @@ class Source {
       `A message of ${size} bytes exceeds the engine's packet limit. The message is dropped.`
     );
     if (qos === 0) return;
-    const slot = this.acknowledgements_.publish({
+    const acknowledgement = this.acknowledgements_.publish({
       qos: /** @type {1 | 2} */ (qos),
       id,
       dup: false,
       topic: '',
       payload: EMPTY
     });
-    if (slot) this.acknowledgements_.settle(slot, TOO_LARGE);
+    if (acknowledgement) this.acknowledgements_.settle(acknowledgement, TOO_LARGE);
   }
 
   resume_() {
