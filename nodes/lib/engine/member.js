@@ -110,8 +110,8 @@ class Member {
     return this.listening_?.port ?? 0;
   }
 
-  /** @returns {import('../tls/tls-thread').FrontState | null} of a listener with TLS or WebSocket */
-  get frontState() {
+  /** @returns {import('../tls/tls-thread').TlsState | null} of a listener with TLS or WebSocket */
+  get tlsState() {
     return this.listening_?.state ?? null;
   }
 

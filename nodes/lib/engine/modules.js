@@ -116,11 +116,11 @@
  * @typedef {object} Energy
  * @property {new () => { follow(bytes: number): import('../energy').EnergyView | null, stop(): void }} EnergyWatch
  *
- * @typedef {object} Front
+ * @typedef {object} Tls
  * @property {new (token: number) => TlsThread} TlsThread
  */
 
-/** @type {{ native?: Native, uplink?: Uplink, store?: Store, net?: Net, front?: Front, energy?: Energy }} */
+/** @type {{ native?: Native, uplink?: Uplink, store?: Store, net?: Net, tls?: Tls, energy?: Energy }} */
 const replaced = {};
 
 /** @returns {Native} throws the loader's Error if the addon cannot be loaded */
@@ -148,22 +148,22 @@ function energy() {
   return replaced.energy ?? require('../energy/index.js');
 }
 
-/** @returns {Front} */
-function front() {
-  return replaced.front ?? require('../tls/index.js');
+/** @returns {Tls} */
+function tls() {
+  return replaced.tls ?? require('../tls/index.js');
 }
 
 /**
  * Replaces modules in tests. Without an argument it restores the real ones.
- * @param {{ native?: any, uplink?: any, store?: any, net?: any, front?: any, energy?: any }} [parts]
+ * @param {{ native?: any, uplink?: any, store?: any, net?: any, tls?: any, energy?: any }} [parts]
  */
 function replaceModules(parts = {}) {
   replaced.native = parts.native;
   replaced.uplink = parts.uplink;
   replaced.store = parts.store;
   replaced.net = parts.net;
-  replaced.front = parts.front;
+  replaced.tls = parts.tls;
   replaced.energy = parts.energy;
 }
 
-module.exports = { native, uplink, store, net, front, energy, replaceModules };
+module.exports = { native, uplink, store, net, tls, energy, replaceModules };

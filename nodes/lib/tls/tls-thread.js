@@ -7,10 +7,10 @@ const DEFAULT_NATIVE = path.join(__dirname, '../../../native');
 
 /**
  * @typedef {import('./tls-server').TlsListenerOptions} TlsListenerOptions
- * @typedef {{ open: number, halfOpen: number, accepted: number, refused: Record<string, number> }} FrontState
+ * @typedef {{ open: number, halfOpen: number, accepted: number, refused: Record<string, number> }} TlsState
  *
  * @typedef {object} TlsHooks
- * @property {(state: FrontState) => void} onState at most once a second
+ * @property {(state: TlsState) => void} onState at most once a second
  * @property {(sentence: string) => void} onProblem
  * @property {(error: Error) => void} onLost the thread died, which closed the listener
  *
